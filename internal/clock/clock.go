@@ -1,0 +1,69 @@
+// Package clock is the one port through which a shell asks for the time. Pure rooms never see it: they are told the time as an
+// argument. There are two manners: the real clock, and a devnet's, which runs k times faster than the wall.
+package clock
+
+import (
+	"context"
+	"time"
+)
+
+// Clock tells chain time and waits for it. Implementations are safe for concurrent use.
+type Clock interface {
+	// Now is the current chain time.
+	Now() time.Time
+	// Until returns nil once Now has reached t (at once if it has already), or the context's error if that ends first.
+	Until(ctx context.Context, t time.Time) error
+}
+
+// Real is the wall clock.
+type Real struct{}
+
+// Now is time.Now.
+func (Real) Now() time.Time { return time.Now() }
+
+// Until sleeps on the wall clock.
+func (Real) Until(ctx context.Context, t time.Time) error { return sleep(ctx, time.Until(t)) }
+
+// Fast starts at an origin and runs speed times as fast as the wall from the moment it was made.
+type Fast struct {
+	origin time.Time
+	start  time.Time
+	speed  float64
+}
+
+// NewFast returns a clock that reads origin now. A speed of 1 or less than 0 runs like the wall.
+func NewFast(origin time.Time, speed float64) *Fast {
+	if speed <= 0 {
+		speed = 1
+	}
+	return &Fast{origin: origin, start: time.Now(), speed: speed}
+}
+
+// Now is the origin plus the wall time that has passed, times the speed.
+func (f *Fast) Now() time.Time {
+	return f.origin.Add(time.Duration(float64(time.Since(f.start)) * f.speed))
+}
+
+// Until sleeps for as much wall time as the clock needs to reach t.
+func (f *Fast) Until(ctx context.Context, t time.Time) error {
+	return sleep(ctx, time.Duration(float64(t.Sub(f.Now()))/f.speed))
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+var (
+	_ Clock = Real{}
+	_ Clock = (*Fast)(nil)
+)

@@ -1,0 +1,185 @@
+// Package payload gives the execution payload one shape for all forks, and turns it into each fork's own types, roots and the
+// execution layer's block. The widest shape (deneb's, which electra and fulu share) stands for all; what a fork lacks stays nil or
+// zero. So a rule about payloads is written once and not five times.
+//
+//	bellatrix ⊂ capella (+withdrawals) ⊂ deneb (+blob gas) = electra = fulu
+package payload
+
+import (
+	"fmt"
+
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	utilbellatrix "github.com/attestantio/go-eth2-client/util/bellatrix"
+	utilcapella "github.com/attestantio/go-eth2-client/util/capella"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// Payload is an execution payload of any fork; Withdrawals is nil in bellatrix, blob gas zero before deneb.
+type Payload = deneb.ExecutionPayload
+
+// Header is an execution payload header of any fork.
+type Header = deneb.ExecutionPayloadHeader
+
+// Blobs is a blobs bundle of any fork from deneb on: one proof a blob in deneb and electra, 128 (one a cell) in fulu.
+type Blobs struct {
+	Commitments []deneb.KZGCommitment
+	Proofs      []deneb.KZGProof
+	Blobs       []deneb.Blob
+}
+
+// CellsPerBlob is how many cell proofs a blob has from fulu on (consensus-specs, CELLS_PER_EXT_BLOB).
+const CellsPerBlob = 128
+
+// ToBellatrix is the payload in bellatrix's type. Lists and byte strings are shared, not copied.
+func ToBellatrix(p *Payload) *bellatrix.ExecutionPayload {
+	return &bellatrix.ExecutionPayload{
+		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
+		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit, GasUsed: p.GasUsed,
+		Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: littleEndian(p.BaseFeePerGas), BlockHash: p.BlockHash,
+		Transactions: p.Transactions,
+	}
+}
+
+// FromBellatrix is the inverse of ToBellatrix.
+func FromBellatrix(p *bellatrix.ExecutionPayload) *Payload {
+	return &Payload{
+		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
+		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit, GasUsed: p.GasUsed,
+		Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: fromLittleEndian(p.BaseFeePerGas), BlockHash: p.BlockHash,
+		Transactions: p.Transactions,
+	}
+}
+
+// ToCapella is the payload in capella's type. Lists and byte strings are shared, not copied.
+func ToCapella(p *Payload) *capella.ExecutionPayload {
+	return &capella.ExecutionPayload{
+		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
+		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit, GasUsed: p.GasUsed,
+		Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: littleEndian(p.BaseFeePerGas), BlockHash: p.BlockHash,
+		Transactions: p.Transactions, Withdrawals: p.Withdrawals,
+	}
+}
+
+// FromCapella is the inverse of ToCapella.
+func FromCapella(p *capella.ExecutionPayload) *Payload {
+	return &Payload{
+		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
+		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit, GasUsed: p.GasUsed,
+		Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: fromLittleEndian(p.BaseFeePerGas), BlockHash: p.BlockHash,
+		Transactions: p.Transactions, Withdrawals: p.Withdrawals,
+	}
+}
+
+// HeaderOf is the payload with its lists replaced by their roots; before capella the withdrawals root is zero.
+func HeaderOf(fork eth.Fork, p *Payload) (*Header, error) {
+	transactions, err := (&utilbellatrix.ExecutionPayloadTransactions{Transactions: p.Transactions}).HashTreeRoot()
+	if err != nil {
+		return nil, fmt.Errorf("hash transactions: %w", err)
+	}
+	var withdrawals phase0.Root
+	if fork >= eth.Capella {
+		if withdrawals, err = WithdrawalsRoot(p.Withdrawals); err != nil {
+			return nil, err
+		}
+	}
+	return &Header{
+		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
+		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit, GasUsed: p.GasUsed,
+		Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: p.BaseFeePerGas, BlockHash: p.BlockHash,
+		TransactionsRoot: transactions, WithdrawalsRoot: withdrawals, BlobGasUsed: p.BlobGasUsed, ExcessBlobGas: p.ExcessBlobGas,
+	}, nil
+}
+
+// WithdrawalsRoot is the root of a withdrawals list.
+func WithdrawalsRoot(list []*capella.Withdrawal) (phase0.Root, error) {
+	root, err := (&utilcapella.ExecutionPayloadWithdrawals{Withdrawals: list}).HashTreeRoot()
+	if err != nil {
+		return phase0.Root{}, fmt.Errorf("hash withdrawals: %w", err)
+	}
+	return root, nil
+}
+
+// HeaderToBellatrix is the header in bellatrix's type.
+func HeaderToBellatrix(h *Header) *bellatrix.ExecutionPayloadHeader {
+	return &bellatrix.ExecutionPayloadHeader{
+		ParentHash: h.ParentHash, FeeRecipient: h.FeeRecipient, StateRoot: h.StateRoot, ReceiptsRoot: h.ReceiptsRoot,
+		LogsBloom: h.LogsBloom, PrevRandao: h.PrevRandao, BlockNumber: h.BlockNumber, GasLimit: h.GasLimit, GasUsed: h.GasUsed,
+		Timestamp: h.Timestamp, ExtraData: h.ExtraData, BaseFeePerGas: littleEndian(h.BaseFeePerGas), BlockHash: h.BlockHash,
+		TransactionsRoot: h.TransactionsRoot,
+	}
+}
+
+// HeaderFromBellatrix is the inverse of HeaderToBellatrix.
+func HeaderFromBellatrix(h *bellatrix.ExecutionPayloadHeader) *Header {
+	return &Header{
+		ParentHash: h.ParentHash, FeeRecipient: h.FeeRecipient, StateRoot: h.StateRoot, ReceiptsRoot: h.ReceiptsRoot,
+		LogsBloom: h.LogsBloom, PrevRandao: h.PrevRandao, BlockNumber: h.BlockNumber, GasLimit: h.GasLimit, GasUsed: h.GasUsed,
+		Timestamp: h.Timestamp, ExtraData: h.ExtraData, BaseFeePerGas: fromLittleEndian(h.BaseFeePerGas), BlockHash: h.BlockHash,
+		TransactionsRoot: h.TransactionsRoot,
+	}
+}
+
+// HeaderToCapella is the header in capella's type.
+func HeaderToCapella(h *Header) *capella.ExecutionPayloadHeader {
+	return &capella.ExecutionPayloadHeader{
+		ParentHash: h.ParentHash, FeeRecipient: h.FeeRecipient, StateRoot: h.StateRoot, ReceiptsRoot: h.ReceiptsRoot,
+		LogsBloom: h.LogsBloom, PrevRandao: h.PrevRandao, BlockNumber: h.BlockNumber, GasLimit: h.GasLimit, GasUsed: h.GasUsed,
+		Timestamp: h.Timestamp, ExtraData: h.ExtraData, BaseFeePerGas: littleEndian(h.BaseFeePerGas), BlockHash: h.BlockHash,
+		TransactionsRoot: h.TransactionsRoot, WithdrawalsRoot: h.WithdrawalsRoot,
+	}
+}
+
+// HeaderFromCapella is the inverse of HeaderToCapella.
+func HeaderFromCapella(h *capella.ExecutionPayloadHeader) *Header {
+	return &Header{
+		ParentHash: h.ParentHash, FeeRecipient: h.FeeRecipient, StateRoot: h.StateRoot, ReceiptsRoot: h.ReceiptsRoot,
+		LogsBloom: h.LogsBloom, PrevRandao: h.PrevRandao, BlockNumber: h.BlockNumber, GasLimit: h.GasLimit, GasUsed: h.GasUsed,
+		Timestamp: h.Timestamp, ExtraData: h.ExtraData, BaseFeePerGas: fromLittleEndian(h.BaseFeePerGas), BlockHash: h.BlockHash,
+		TransactionsRoot: h.TransactionsRoot, WithdrawalsRoot: h.WithdrawalsRoot,
+	}
+}
+
+// HeaderRoot is the header's hash tree root in its fork's shape. It equals the root of the payload.
+func HeaderRoot(fork eth.Fork, h *Header) (phase0.Root, error) {
+	var root [32]byte
+	var err error
+	switch {
+	case fork == eth.Bellatrix:
+		root, err = HeaderToBellatrix(h).HashTreeRoot()
+	case fork == eth.Capella:
+		root, err = HeaderToCapella(h).HashTreeRoot()
+	case fork >= eth.Deneb && fork <= eth.Fulu:
+		root, err = h.HashTreeRoot()
+	default:
+		return phase0.Root{}, fmt.Errorf("hash header: no header in %s", fork)
+	}
+	if err != nil {
+		return phase0.Root{}, fmt.Errorf("hash header: %w", err)
+	}
+	return root, nil
+}
+
+// littleEndian is how bellatrix and capella hold the base fee.
+func littleEndian(v *uint256.Int) (le [32]byte) {
+	if v == nil {
+		return le
+	}
+	be := v.Bytes32()
+	for i := range be {
+		le[31-i] = be[i]
+	}
+	return le
+}
+
+func fromLittleEndian(le [32]byte) *uint256.Int {
+	var be [32]byte
+	for i := range le {
+		be[31-i] = le[i]
+	}
+	return new(uint256.Int).SetBytes32(be[:])
+}

@@ -1,0 +1,108 @@
+package eth
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+)
+
+// Spec is what one must know of a network to place a slot in time and to sign for it. It is read from a beacon node or made by the
+// devnet, and never changes afterwards.
+type Spec struct {
+	GenesisTime           time.Time
+	GenesisValidatorsRoot phase0.Root
+	GenesisForkVersion    phase0.Version
+	// SlotDuration is chain time. A devnet whose clock runs faster still counts whole chain seconds here.
+	SlotDuration  time.Duration
+	SlotsPerEpoch uint64
+	// Forks are the scheduled forks, oldest first; the first one is active from its epoch, usually 0.
+	Forks []ForkPoint
+	// Blobs are the blob limits, oldest first. Empty means the limits of the forks: 6 in deneb, 9 from electra on.
+	Blobs []BlobLimit
+}
+
+// Validate says what is missing or out of order.
+func (s *Spec) Validate() error {
+	switch {
+	case s.GenesisTime.IsZero():
+		return errors.New("spec: no genesis time")
+	case s.SlotDuration <= 0:
+		return fmt.Errorf("spec: slot duration %v is not positive", s.SlotDuration)
+	case s.SlotsPerEpoch == 0:
+		return errors.New("spec: no slots per epoch")
+	case len(s.Forks) == 0:
+		return errors.New("spec: no fork")
+	}
+	for i := 1; i < len(s.Forks); i++ {
+		if s.Forks[i].Fork <= s.Forks[i-1].Fork || s.Forks[i].Epoch < s.Forks[i-1].Epoch {
+			return fmt.Errorf("spec: fork %s at epoch %d comes after %s at epoch %d",
+				s.Forks[i].Fork, s.Forks[i].Epoch, s.Forks[i-1].Fork, s.Forks[i-1].Epoch)
+		}
+	}
+	return nil
+}
+
+// SlotStart is the moment at which a slot begins.
+func (s *Spec) SlotStart(slot phase0.Slot) time.Time {
+	return s.GenesisTime.Add(time.Duration(slot) * s.SlotDuration)
+}
+
+// SlotAt is the slot that is running at a moment; 0 before genesis.
+func (s *Spec) SlotAt(at time.Time) phase0.Slot {
+	if at.Before(s.GenesisTime) {
+		return 0
+	}
+	return phase0.Slot(at.Sub(s.GenesisTime) / s.SlotDuration)
+}
+
+// Timestamp is the execution block timestamp of a slot, in seconds since the Unix epoch.
+func (s *Spec) Timestamp(slot phase0.Slot) uint64 {
+	return uint64(s.SlotStart(slot).Unix())
+}
+
+// EpochOf is the epoch of a slot.
+func (s *Spec) EpochOf(slot phase0.Slot) phase0.Epoch {
+	return phase0.Epoch(uint64(slot) / s.SlotsPerEpoch)
+}
+
+// FirstSlot is the first slot of an epoch.
+func (s *Spec) FirstSlot(epoch phase0.Epoch) phase0.Slot {
+	return phase0.Slot(uint64(epoch) * s.SlotsPerEpoch)
+}
+
+// ForkPointAt is the fork that is active in an epoch. The first scheduled fork also stands for the epochs before it.
+func (s *Spec) ForkPointAt(epoch phase0.Epoch) ForkPoint {
+	active := s.Forks[0]
+	for _, point := range s.Forks[1:] {
+		if point.Epoch <= epoch {
+			active = point
+		}
+	}
+	return active
+}
+
+// ForkAt is the fork that is active in a slot.
+func (s *Spec) ForkAt(slot phase0.Slot) Fork {
+	return s.ForkPointAt(s.EpochOf(slot)).Fork
+}
+
+// MaxBlobs is how many blobs a block of the slot may carry; 0 before deneb.
+func (s *Spec) MaxBlobs(slot phase0.Slot) uint64 {
+	var limit uint64
+	switch fork := s.ForkAt(slot); {
+	case fork >= Electra:
+		limit = 9
+	case fork == Deneb:
+		limit = 6
+	default:
+		return 0
+	}
+	for _, b := range s.Blobs {
+		if b.Epoch <= s.EpochOf(slot) {
+			limit = b.MaxBlobs
+		}
+	}
+	return limit
+}

@@ -1,0 +1,74 @@
+// Package exec is the execution layer next to us: it says whether a builder's block is valid and pays what it promises. The
+// vocabulary is here; the manners are sub-packages (chain: in this process, on a go-ethereum chain).
+package exec
+
+import (
+	"context"
+
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+)
+
+// Block is a builder's block together with what it was promised to be.
+type Block struct {
+	Fork     eth.Fork
+	Payload  *payload.Payload
+	Blobs    *payload.Blobs             // nil before deneb
+	Requests *electra.ExecutionRequests // nil before electra
+	// ParentBeaconRoot is not part of the payload; it comes from the proposer's payload attributes. It counts from deneb on.
+	ParentBeaconRoot phase0.Root
+	// RegisteredGasLimit is the gas limit that the proposer asked for.
+	RegisteredGasLimit uint64
+	// FeeRecipient is to receive at least ValueWei by this block.
+	FeeRecipient bellatrix.ExecutionAddress
+	ValueWei     *uint256.Int
+}
+
+// Class is what a verdict is about: the block, or us.
+type Class uint8
+
+// The three classes. Only Invalid speaks against the builder (decision 11).
+const (
+	Valid          Class = iota
+	Invalid              // the block breaks a rule; Verdict.Rule names it
+	Infrastructure       // we could not find out: timeout, node down, parent state not here (yet)
+)
+
+// Rule names the rule that an invalid block breaks. Rules are stable: they appear in refusals, metrics and docs.
+type Rule string
+
+// The rules, in the order in which they are checked. Letters and digits in the comments are rows of the submission checks.
+const (
+	RuleBlockHash    Rule = "block_hash"    // S19: recomputed hash, versioned hashes (S31), requests hash (S33)
+	RuleParent       Rule = "parent"        // S22: the parent is not known here (class Infrastructure)
+	RuleHeader       Rule = "header"        // S23: base fee, excess blob gas, timestamps, header form
+	RuleGasLimit     Rule = "gas_limit"     // S20
+	RuleBody         Rule = "body"          // transaction root, withdrawals root, block size (S34)
+	RuleExecution    Rule = "execution"     // a transaction cannot be applied
+	RuleState        Rule = "state"         // S24: state root, receipts root, bloom, gas used, requests
+	RulePayment      Rule = "payment"       // S25–S27
+	RuleBlobs        Rule = "blobs"         // S29, S32: counts and proofs
+	RuleInterrupted  Rule = "interrupted"   // the context ended first (class Infrastructure)
+	RuleUnsupported  Rule = "unsupported"   // this manner cannot judge the fork (class Infrastructure)
+	RuleMissingState Rule = "missing_state" // the parent is known but its state is gone (class Infrastructure)
+)
+
+// Verdict is the result of a validation.
+type Verdict struct {
+	Class Class
+	// Rule is empty exactly when the class is Valid.
+	Rule   Rule
+	Detail string
+	// PaidWei is what the fee recipient really received; nil unless Valid.
+	PaidWei *uint256.Int
+}
+
+// Validator judges blocks. It keeps nothing of the block, inserts nothing into any chain, and is safe for concurrent use.
+type Validator interface {
+	Validate(ctx context.Context, block *Block) Verdict
+}

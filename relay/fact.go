@@ -1,0 +1,115 @@
+package relay
+
+import (
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+)
+
+// Fact is something that happened. Facts are appended to the journal in the order in which they happened; the Data API, metrics and
+// logs are views of them. Facts are JSON on disk: a field may be added, never renamed.
+type Fact interface {
+	// Subject is the journal subject below "relay.", also the name of the fact in metrics and exports.
+	Subject() string
+}
+
+// Trace is a bid trace with what only the relay knows of it, flat, as the Data API and exports need it.
+type Trace struct {
+	Slot         phase0.Slot      `json:"slot"`
+	ParentHash   phase0.Hash32    `json:"parent_hash"`
+	BlockHash    phase0.Hash32    `json:"block_hash"`
+	Builder      phase0.BLSPubKey `json:"builder_pubkey"`
+	Proposer     phase0.BLSPubKey `json:"proposer_pubkey"`
+	FeeRecipient FeeRecipient     `json:"proposer_fee_recipient"`
+	GasLimit     uint64           `json:"gas_limit"`
+	GasUsed      uint64           `json:"gas_used"`
+	ValueWei     *uint256.Int     `json:"value"`
+	NumTx        int              `json:"num_tx"`
+	NumBlobs     int              `json:"num_blobs"`
+	BlockNumber  uint64           `json:"block_number"`
+}
+
+// Trace is the flat trace of a submission.
+func (s *Submission) FlatTrace() Trace {
+	blobs := 0
+	if s.Blobs != nil {
+		blobs = len(s.Blobs.Blobs)
+	}
+	t := s.Trace
+	return Trace{
+		Slot: phase0.Slot(t.Slot), ParentHash: t.ParentHash, BlockHash: t.BlockHash, Builder: t.BuilderPubkey, Proposer: t.ProposerPubkey,
+		FeeRecipient: t.ProposerFeeRecipient, GasLimit: t.GasLimit, GasUsed: t.GasUsed, ValueWei: t.Value,
+		NumTx: len(s.Payload.Transactions), NumBlobs: blobs, BlockNumber: s.Payload.BlockNumber,
+	}
+}
+
+// SubmissionJudged says what became of a submission. Refusal is empty for one that counts.
+type SubmissionJudged struct {
+	Trace
+	ReceivedAt time.Time `json:"received_at"`
+	// EligibleAt is when the bid began to count; zero when refused or only kept.
+	EligibleAt time.Time `json:"eligible_at"`
+	// Verified: the block was executed and found valid. A bid below the floor is kept unverified and is not in the Data API.
+	Verified   bool   `json:"verified"`
+	Optimistic bool   `json:"optimistic"`
+	Refusal    string `json:"refusal,omitempty"`
+	Detail     string `json:"detail,omitempty"`
+}
+
+// TopChanged says that another bid is served from now on. A zero value means that none is.
+type TopChanged struct {
+	At time.Time `json:"at"`
+	Trace
+}
+
+// HeaderServed says that a proposer was given a header.
+type HeaderServed struct {
+	At        time.Time        `json:"at"`
+	Slot      phase0.Slot      `json:"slot"`
+	Proposer  phase0.BLSPubKey `json:"proposer_pubkey"`
+	BlockHash phase0.Hash32    `json:"block_hash"`
+	ValueWei  *uint256.Int     `json:"value"`
+}
+
+// PayloadDelivered says that a block was published: at least one beacon node accepted it (decision 9).
+type PayloadDelivered struct {
+	At time.Time `json:"at"`
+	Trace
+	BlockRoot phase0.Root `json:"block_root"`
+	// MsIntoSlot is when the proposer's request came.
+	MsIntoSlot int64 `json:"ms_into_slot"`
+}
+
+// PayloadRefused says that a proposer signed a header and was given no payload.
+type PayloadRefused struct {
+	At        time.Time     `json:"at"`
+	Slot      phase0.Slot   `json:"slot"`
+	BlockHash phase0.Hash32 `json:"block_hash"`
+	Refusal   string        `json:"refusal"`
+	Detail    string        `json:"detail,omitempty"`
+}
+
+// RegistrationStored says that a validator's registration is new or changed.
+type RegistrationStored struct {
+	At           time.Time           `json:"at"`
+	Registration *SignedRegistration `json:"registration"`
+}
+
+// Subject implements Fact.
+func (SubmissionJudged) Subject() string { return "submission_judged" }
+
+// Subject implements Fact.
+func (TopChanged) Subject() string { return "top_changed" }
+
+// Subject implements Fact.
+func (HeaderServed) Subject() string { return "header_served" }
+
+// Subject implements Fact.
+func (PayloadDelivered) Subject() string { return "payload_delivered" }
+
+// Subject implements Fact.
+func (PayloadRefused) Subject() string { return "payload_refused" }
+
+// Subject implements Fact.
+func (RegistrationStored) Subject() string { return "registration_stored" }

@@ -1,0 +1,148 @@
+package relay
+
+import (
+	"time"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+)
+
+// Key names one auction: a bid for another key never shows (decision 1).
+type Key struct {
+	Slot       phase0.Slot
+	ParentHash phase0.Hash32
+	Proposer   phase0.BLSPubKey
+}
+
+// BidTrace is what a builder signs (relay-specs, BidTrace).
+type BidTrace = builderv1.BidTrace
+
+// SignedRegistration is a proposer's signed preferences (builder-specs, SignedValidatorRegistrationV1).
+type SignedRegistration = builderv1.SignedValidatorRegistration
+
+// Submission is one block that a builder sent, in any fork and from any encoding. It is immutable once decoded.
+type Submission struct {
+	Fork      eth.Fork
+	Trace     *BidTrace
+	Payload   *payload.Payload
+	Blobs     *payload.Blobs             // nil before deneb
+	Requests  *electra.ExecutionRequests // nil before electra
+	Signature phase0.BLSSignature
+	// ReceivedAt is when the body had been read completely.
+	ReceivedAt time.Time
+	// Cancellable is the builder's ?cancellations=1: this bid replaces its earlier ones, also downwards.
+	Cancellable bool
+	// Sequence is the builder's own number of the submission (x-sequence), 0 when it gave none.
+	Sequence uint64
+}
+
+// Key is the auction that the submission bids in.
+func (s *Submission) Key() Key {
+	return Key{Slot: phase0.Slot(s.Trace.Slot), ParentHash: s.Trace.ParentHash, Proposer: s.Trace.ProposerPubkey}
+}
+
+// Bid is what the auction knows of a submission.
+type Bid struct {
+	Builder    phase0.BLSPubKey
+	BlockHash  phase0.Hash32
+	ValueWei   *uint256.Int
+	ReceivedAt time.Time
+	// Cancellable and Sequence as in Submission.
+	Cancellable bool
+	Sequence    uint64
+}
+
+// Bid is the submission's part in the auction.
+func (s *Submission) Bid() Bid {
+	return Bid{
+		Builder: s.Trace.BuilderPubkey, BlockHash: s.Trace.BlockHash, ValueWei: s.Trace.Value, ReceivedAt: s.ReceivedAt,
+		Cancellable: s.Cancellable, Sequence: s.Sequence,
+	}
+}
+
+// SignedBid is a top bid as it is served: signed by the relay and encoded in both forms, once. Nobody may change its byte slices.
+type SignedBid struct {
+	Key       Key
+	Fork      eth.Fork
+	BlockHash phase0.Hash32
+	Builder   phase0.BLSPubKey
+	ValueWei  *uint256.Int
+	SSZ       []byte // SignedBuilderBid
+	JSON      []byte // {"version":…,"data":…}
+}
+
+// Duty says who proposes in a slot.
+type Duty struct {
+	Slot  phase0.Slot
+	Index phase0.ValidatorIndex
+	// Proposer is the validator's public key.
+	Proposer phase0.BLSPubKey
+}
+
+// RegisteredDuty is a duty of a proposer that has registered: one entry of the Builder API's validators.
+type RegisteredDuty struct {
+	Duty
+	Registration *SignedRegistration
+}
+
+// Validator is a row of the beacon node's validator table that the relay needs.
+type Validator struct {
+	Index  phase0.ValidatorIndex
+	Pubkey phase0.BLSPubKey
+}
+
+// Attributes are what a block for a slot on a parent must carry (the payload_attributes event).
+type Attributes struct {
+	Slot         phase0.Slot
+	ParentHash   phase0.Hash32
+	ParentNumber uint64
+	// ParentRoot is the parent beacon block's root: from deneb on part of the execution block's hash.
+	ParentRoot  phase0.Root
+	Timestamp   uint64
+	PrevRandao  [32]byte
+	Withdrawals []*capella.Withdrawal // nil before capella
+}
+
+// Head is the head of the beacon chain.
+type Head struct {
+	Slot phase0.Slot
+	Root phase0.Root
+	// CurrentDependent and PreviousDependent are the roots that the duties of the next and the current epoch depend on.
+	CurrentDependent, PreviousDependent phase0.Root
+}
+
+// BlindedBlock is a proposer's signed blinded block of any fork, seen through what the relay compares. Contents is the whole, to be
+// unblinded by wire.
+type BlindedBlock struct {
+	Fork          eth.Fork
+	Slot          phase0.Slot
+	ProposerIndex phase0.ValidatorIndex
+	Signature     phase0.BLSSignature
+	Header        *payload.Header
+	Commitments   []deneb.KZGCommitment      // nil before deneb
+	Requests      *electra.ExecutionRequests // nil before electra
+	// Root is the hash tree root of the blinded message; it equals the root of the unblinded one.
+	Root phase0.Root
+	// Contents is the decoded library type; only wire looks into it.
+	Contents any
+}
+
+// Contents is what an escrow keeps of a submission: all that a proposer will need after signing.
+type Contents struct {
+	Fork     eth.Fork
+	Trace    *BidTrace
+	Payload  *payload.Payload
+	Blobs    *payload.Blobs
+	Requests *electra.ExecutionRequests
+}
+
+// FeeRecipient is an execution address.
+type FeeRecipient = bellatrix.ExecutionAddress
