@@ -1,6 +1,6 @@
 module github.com/gavel-relay/gavel
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/attestantio/go-builder-client v0.8.0
