@@ -1,0 +1,158 @@
+package auction
+
+import (
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Result says what a submission did to the book.
+type Result uint8
+
+// The results.
+const (
+	Leads    Result = iota + 1 // it is the top now
+	Follows                    // it counts, and another bid leads
+	Outdated                   // a newer or higher-numbered bid of the same builder is in the book; nothing changed
+)
+
+// Outcome is what became of the book by one call. Top is the leading bid afterwards, nil when there is none; it must not be changed.
+type Outcome struct {
+	Result  Result
+	Top     *relay.Bid
+	Changed bool // Top is another bid than before
+}
+
+// entry is a bid in the book; order is its place in the order of arrival, which settles ties.
+type entry struct {
+	bid   relay.Bid
+	order uint64
+	// counts is false for a bid that was taken unverified because it could not lead: it replaces, but never leads.
+	counts bool
+}
+
+// standing is what one builder has in the book.
+type standing struct {
+	final   []entry // all final bids, in order of arrival
+	current *entry  // the cancellable or sequenced bid in force
+}
+
+// Book holds the bids of one auction. The zero value is an empty book. It is not safe for concurrent use; its owner guards it.
+type Book struct {
+	builders map[phase0.BLSPubKey]*standing
+	order    uint64
+	top      *entry
+}
+
+// Submit puts a verified bid into the book.
+func (b *Book) Submit(bid relay.Bid) Outcome { return b.put(bid, true) }
+
+// SubmitUnverified puts a bid into the book that is not to lead: it only takes back what the same builder bid before. It is for
+// cancellable bids at or below the floor, which are not worth executing (decision 5).
+func (b *Book) SubmitUnverified(bid relay.Bid) Outcome { return b.put(bid, false) }
+
+func (b *Book) put(bid relay.Bid, counts bool) Outcome {
+	own := b.standing(bid.Builder)
+	if !replaces(own.current, bid) {
+		return Outcome{Result: Outdated, Top: b.topBid()}
+	}
+	b.order++
+	placed := entry{bid: bid, order: b.order, counts: counts}
+	if isFinal(bid) {
+		own.final = append(own.final, placed)
+	} else {
+		own.current = &placed
+	}
+	changed := b.elect()
+	result := Follows
+	if b.top != nil && b.top.order == placed.order {
+		result = Leads
+	}
+	return Outcome{Result: result, Top: b.topBid(), Changed: changed}
+}
+
+// Withdraw takes all bids of a builder away, as when it is demoted.
+func (b *Book) Withdraw(builder phase0.BLSPubKey) Outcome {
+	delete(b.builders, builder)
+	changed := b.elect()
+	return Outcome{Result: Follows, Top: b.topBid(), Changed: changed}
+}
+
+// Top is the leading bid, nil when there is none. It must not be changed.
+func (b *Book) Top() *relay.Bid { return b.topBid() }
+
+// Floor is the value in wei of the best final bid, below which no bid can lead while the slot runs; zero when there is none.
+func (b *Book) Floor() *uint256.Int {
+	floor := new(uint256.Int)
+	for _, own := range b.builders {
+		for _, e := range own.final {
+			if e.counts && e.bid.ValueWei.Gt(floor) {
+				floor.Set(e.bid.ValueWei)
+			}
+		}
+	}
+	return floor
+}
+
+func (b *Book) standing(builder phase0.BLSPubKey) *standing {
+	if b.builders == nil {
+		b.builders = make(map[phase0.BLSPubKey]*standing)
+	}
+	own := b.builders[builder]
+	if own == nil {
+		own = new(standing)
+		b.builders[builder] = own
+	}
+	return own
+}
+
+func isFinal(bid relay.Bid) bool { return !bid.Cancellable && bid.Sequence == 0 }
+
+// replaces says whether a bid may come in beside or in place of the builder's current one.
+func replaces(current *entry, bid relay.Bid) bool {
+	switch {
+	case current == nil || isFinal(bid):
+		return true
+	case current.bid.Sequence > 0 || bid.Sequence > 0:
+		return bid.Sequence > current.bid.Sequence
+	default:
+		return !bid.ReceivedAt.Before(current.bid.ReceivedAt)
+	}
+}
+
+// elect finds the leader among all bids in force and says whether it is another one than before.
+func (b *Book) elect() bool {
+	var best *entry
+	consider := func(e *entry) {
+		if !e.counts || e.bid.ValueWei.IsZero() {
+			return
+		}
+		if best == nil || e.bid.ValueWei.Gt(best.bid.ValueWei) || (e.bid.ValueWei.Eq(best.bid.ValueWei) && e.order < best.order) {
+			best = e
+		}
+	}
+	for _, own := range b.builders {
+		for i := range own.final {
+			consider(&own.final[i])
+		}
+		if own.current != nil {
+			consider(own.current)
+		}
+	}
+	changed := (best == nil) != (b.top == nil) || (best != nil && best.order != b.top.order)
+	if best == nil {
+		b.top = nil
+		return changed
+	}
+	leader := *best // own copy: the slice it stands in may grow and move
+	b.top = &leader
+	return changed
+}
+
+func (b *Book) topBid() *relay.Bid {
+	if b.top == nil {
+		return nil
+	}
+	return &b.top.bid
+}

@@ -1,0 +1,35 @@
+package auction
+
+import (
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Books are the open auctions. The zero value has none. Like Book it is guarded by its owner.
+type Books struct{ open map[relay.Key]*Book }
+
+// Of is the book of an auction; it is opened by the first call.
+func (b *Books) Of(key relay.Key) *Book {
+	if b.open == nil {
+		b.open = make(map[relay.Key]*Book)
+	}
+	book := b.open[key]
+	if book == nil {
+		book = new(Book)
+		b.open[key] = book
+	}
+	return book
+}
+
+// Close forgets the auctions of all slots before the given one.
+func (b *Books) Close(before phase0.Slot) {
+	for key := range b.open {
+		if key.Slot < before {
+			delete(b.open, key)
+		}
+	}
+}
+
+// Open is how many auctions there are.
+func (b *Books) Open() int { return len(b.open) }

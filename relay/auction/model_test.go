@@ -1,0 +1,138 @@
+package auction
+
+import (
+	"testing"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+	"pgregory.net/rapid"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// model keeps every bid ever made in a list and works out the top from scratch: slow and plain, so that it can be believed.
+type model struct{ bids []relay.Bid }
+
+func (m *model) submit(bid relay.Bid) (taken bool) {
+	if bid.Cancellable || bid.Sequence > 0 {
+		for _, i := range m.inForce() {
+			other := m.bids[i]
+			if other.Builder != bid.Builder || isFinal(other) {
+				continue
+			}
+			if other.Sequence > 0 || bid.Sequence > 0 {
+				if bid.Sequence <= other.Sequence {
+					return false
+				}
+			} else if bid.ReceivedAt.Before(other.ReceivedAt) {
+				return false
+			}
+		}
+	}
+	m.bids = append(m.bids, bid)
+	return true
+}
+
+// inForce are the places of all final bids and of each builder's last replaceable one.
+func (m *model) inForce() (places []int) {
+	last := map[phase0.BLSPubKey]int{}
+	for i, bid := range m.bids {
+		if isFinal(bid) {
+			places = append(places, i)
+		} else {
+			last[bid.Builder] = i
+		}
+	}
+	for _, i := range last {
+		places = append(places, i)
+	}
+	return places
+}
+
+func (m *model) top() *relay.Bid {
+	best := -1
+	for _, i := range m.inForce() {
+		value := m.bids[i].ValueWei
+		if value.IsZero() {
+			continue
+		}
+		if best < 0 || value.Gt(m.bids[best].ValueWei) || (value.Eq(m.bids[best].ValueWei) && i < best) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	return &m.bids[best]
+}
+
+func (m *model) withdraw(builder phase0.BLSPubKey) {
+	kept := m.bids[:0]
+	for _, bid := range m.bids {
+		if bid.Builder != builder {
+			kept = append(kept, bid)
+		}
+	}
+	m.bids = kept
+}
+
+// TestBookAgainstModel plays random interleavings of submissions, replacements, cancellations and withdrawals and compares the top
+// after each of them.
+func TestBookAgainstModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var book Book
+		var naive model
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			builder := phase0.BLSPubKey{rapid.ByteRange('a', 'd').Draw(t, "builder")}
+			if rapid.IntRange(0, 19).Draw(t, "action") == 0 {
+				before := describeTop(book.Top())
+				outcome := book.Withdraw(builder)
+				naive.withdraw(builder)
+				compare(t, &book, &naive, before, outcome)
+				continue
+			}
+			bid := relay.Bid{
+				Builder: builder, ValueWei: uint256.NewInt(rapid.Uint64Range(0, 9).Draw(t, "value")),
+				ReceivedAt:  time.Unix(rapid.Int64Range(0, 9).Draw(t, "received"), 0),
+				Cancellable: rapid.Bool().Draw(t, "cancellable"),
+				Sequence:    rapid.SampledFrom([]uint64{0, 0, 0, 1, 2, 3, 4}).Draw(t, "sequence"),
+				BlockHash:   phase0.Hash32(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "hash")),
+			}
+			before := describeTop(book.Top())
+			outcome := book.Submit(bid)
+			if taken := naive.submit(bid); taken == (outcome.Result == Outdated) {
+				t.Fatalf("result %v, but the model's answer to taking it is %v", outcome.Result, taken)
+			}
+			compare(t, &book, &naive, before, outcome)
+		}
+	})
+}
+
+func compare(t *rapid.T, book *Book, naive *model, before string, outcome Outcome) {
+	got, want := describeTop(book.Top()), describeTop(naive.top())
+	if got != want {
+		t.Fatalf("top is %s, want %s", got, want)
+	}
+	if outcome.Changed != (got != before) {
+		t.Fatalf("changed is %v from %s to %s", outcome.Changed, before, got)
+	}
+}
+
+func describeTop(bid *relay.Bid) string {
+	if bid == nil {
+		return "nobody"
+	}
+	return string(bid.Builder[:1]) + " " + bid.ValueWei.Dec() + " " + bid.BlockHash.String()
+}
+
+func TestBooksCloseForgetsPastSlots(t *testing.T) {
+	var books Books
+	key := func(slot phase0.Slot) relay.Key { return relay.Key{Slot: slot} }
+	books.Of(key(1)).Submit(relay.Bid{ValueWei: uint256.NewInt(1)})
+	books.Of(key(2)).Submit(relay.Bid{ValueWei: uint256.NewInt(2)})
+	books.Close(2)
+	if books.Open() != 1 || books.Of(key(2)).Top() == nil || books.Of(key(1)).Top() != nil {
+		t.Error("closing forgets exactly the auctions before the slot")
+	}
+}
