@@ -1,0 +1,30 @@
+package check
+
+import (
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Blobs wants a bundle whose lists fit together (S29) and no more blobs than the slot's epoch allows (S30). Proofs are verified with the
+// execution, since they cost a hundred times as much as all the rest.
+func Blobs(c *Case) *relay.Refused {
+	if c.Submission.Fork < eth.Deneb {
+		return nil
+	}
+	bundle := c.Submission.Blobs
+	commitments, proofs, blobs := len(bundle.Commitments), len(bundle.Proofs), len(bundle.Blobs)
+	wantProofs := blobs
+	if c.Submission.Fork >= eth.Fulu {
+		wantProofs = blobs * payload.CellsPerBlob
+	}
+	if commitments != blobs || proofs != wantProofs {
+		return relay.SubmissionBlobCounts.With("%d blobs, %d commitments, %d proofs (expected %d)", blobs, commitments, proofs, wantProofs)
+	}
+	if limit := c.Spec.MaxBlobs(phase0.Slot(c.Submission.Trace.Slot)); uint64(blobs) > limit {
+		return relay.SubmissionBlobLimit.With("%d blobs, at most %d", blobs, limit)
+	}
+	return nil
+}

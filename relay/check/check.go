@@ -1,0 +1,61 @@
+// Package check holds the rules that a submission must keep before its block is worth executing, one file each, in one ordered list:
+// the cheap ones first, the signature last. All are pure: what they need to know is in the Case. The first refusal answers.
+//
+//	slot ─ delivered ─ duty ─ proposer ─ fee recipient ─ timestamp ─ trace = payload ─ attributes ─ randao ─ withdrawals ─ blobs ─ signature
+package check
+
+import (
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Case is a submission with all that the rules compare it to. Nothing in it may change while the checks run.
+type Case struct {
+	Spec       *eth.Spec
+	Submission *relay.Submission
+	// HeadSlot is the slot of the chain's head.
+	HeadSlot phase0.Slot
+	// Delivered: a payload of this slot, or a later one, was already revealed.
+	Delivered bool
+	// Duty is the slot's duty with the proposer's registration; nil if there is none or the proposer has not registered.
+	Duty *relay.RegisteredDuty
+	// Attributes are those of the submission's parent and slot; nil if no beacon node has announced them.
+	Attributes *relay.Attributes
+}
+
+// Check is one rule. It returns nil for a submission that keeps it.
+type Check struct {
+	Name string // the file's name, also the stage in metrics
+	Do   func(*Case) *relay.Refused
+}
+
+// All are the rules in their order.
+var All = []Check{
+	{"slot", Slot},
+	{"delivered", Delivered},
+	{"duty", Duty},
+	{"proposer", Proposer},
+	{"feerecipient", FeeRecipient},
+	{"timestamp", Timestamp},
+	{"blockhash", BlockHash},
+	{"parenthash", ParentHash},
+	{"gaslimit", GasLimit},
+	{"gasused", GasUsed},
+	{"attributes", Attributes},
+	{"randao", PrevRandao},
+	{"withdrawals", Withdrawals},
+	{"blobs", Blobs},
+	{"signature", Signature},
+}
+
+// Run applies the rules in order and returns the first refusal, nil if there is none.
+func Run(c *Case) *relay.Refused {
+	for _, check := range All {
+		if refused := check.Do(c); refused != nil {
+			return refused
+		}
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package check
+
+import (
+	"testing"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+var builderKey = bls.Derive("builder", 0)
+
+// goodCase is a submission in fulu that keeps every rule.
+func goodCase(t *testing.T) *Case {
+	t.Helper()
+	spec := &eth.Spec{
+		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
+		GenesisForkVersion: phase0.Version{0x20, 0, 0, 0x89},
+		Forks:              []eth.ForkPoint{{Fork: eth.Fulu, Epoch: 0, Version: phase0.Version{0x26, 0, 0, 0x89}}},
+	}
+	withdrawals := func() []*capella.Withdrawal {
+		return []*capella.Withdrawal{{Index: 1, ValidatorIndex: 7, Amount: 3}, {Index: 2, ValidatorIndex: 8, Amount: 4}}
+	}
+	feeRecipient, proposer := bellatrix.ExecutionAddress{0xfe}, bls.Derive("validator", 3).PublicKey()
+	c := &Case{
+		Spec: spec, HeadSlot: 9,
+		Duty: &relay.RegisteredDuty{
+			Duty:         relay.Duty{Slot: 10, Index: 3, Proposer: proposer},
+			Registration: &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{FeeRecipient: feeRecipient, GasLimit: 60_000_000}},
+		},
+		Attributes: &relay.Attributes{Slot: 10, ParentHash: phase0.Hash32{1}, PrevRandao: [32]byte{5}, Withdrawals: withdrawals()},
+		Submission: &relay.Submission{
+			Fork: eth.Fulu,
+			Trace: &relay.BidTrace{
+				Slot: 10, ParentHash: phase0.Hash32{1}, BlockHash: phase0.Hash32{2}, BuilderPubkey: builderKey.PublicKey(),
+				ProposerPubkey: proposer, ProposerFeeRecipient: feeRecipient, GasLimit: 60_000_000, GasUsed: 21_000, Value: uint256.NewInt(9),
+			},
+			Payload: &payload.Payload{
+				ParentHash: phase0.Hash32{1}, BlockHash: phase0.Hash32{2}, PrevRandao: [32]byte{5}, GasLimit: 60_000_000, GasUsed: 21_000,
+				Timestamp: 1_700_000_120, BaseFeePerGas: uint256.NewInt(7), Withdrawals: withdrawals(),
+			},
+			Blobs: &payload.Blobs{
+				Commitments: make([]deneb.KZGCommitment, 1), Proofs: make([]deneb.KZGProof, 128), Blobs: make([]deneb.Blob, 1),
+			},
+		},
+	}
+	sign(t, c, builderKey)
+	return c
+}
+
+func sign(t *testing.T, c *Case, key *bls.SecretKey) {
+	t.Helper()
+	root, err := c.Submission.Trace.HashTreeRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Submission.Signature = key.Sign(eth.SigningRoot(root, c.Spec.BuilderDomain()))
+}
+
+func TestGoodSubmissionPasses(t *testing.T) {
+	if refused := Run(goodCase(t)); refused != nil {
+		t.Fatal(refused)
+	}
+}
+
+// Each row breaks one rule of a good submission, signed anew by its builder, and names the refusal that must answer.
+func TestRows(t *testing.T) {
+	for _, row := range []struct {
+		id   string
+		what string
+		mend func(*Case)
+		want relay.Refusal
+	}{
+		{"S03", "slot is the head's", func(c *Case) { c.HeadSlot = 10 }, relay.SubmissionPastSlot},
+		{"S03", "slot is before the head's", func(c *Case) { c.HeadSlot = 11 }, relay.SubmissionPastSlot},
+		{"S37", "payload of the slot was delivered", func(c *Case) { c.Delivered = true }, relay.SubmissionDelivered},
+		{"S04", "no duty", func(c *Case) { c.Duty = nil }, relay.SubmissionNoDuty},
+		{"S04", "proposer not registered", func(c *Case) { c.Duty.Registration = nil }, relay.SubmissionNoDuty},
+		{"S07", "other proposer", func(c *Case) { c.Submission.Trace.ProposerPubkey[0] ^= 1 }, relay.SubmissionWrongProposer},
+		{"S06", "other fee recipient", func(c *Case) { c.Submission.Trace.ProposerFeeRecipient[19] = 1 }, relay.SubmissionFeeRecipient},
+		{"S05", "timestamp + 1", func(c *Case) { c.Submission.Payload.Timestamp++ }, relay.SubmissionTimestamp},
+		{"S05", "timestamp - 1", func(c *Case) { c.Submission.Payload.Timestamp-- }, relay.SubmissionTimestamp},
+		{"S09", "block hashes differ", func(c *Case) { c.Submission.Trace.BlockHash[31] ^= 1 }, relay.SubmissionBlockHash},
+		{"S10", "parent hashes differ", func(c *Case) { c.Submission.Trace.ParentHash[31] ^= 1 }, relay.SubmissionParentHash},
+		{"S11", "gas limits differ", func(c *Case) { c.Submission.Trace.GasLimit++ }, relay.SubmissionTraceGasLimit},
+		{"S12", "gas used differs", func(c *Case) { c.Submission.Trace.GasUsed++ }, relay.SubmissionTraceGasUsed},
+		{"S13", "attributes unknown", func(c *Case) { c.Attributes = nil }, relay.SubmissionNoAttributes},
+		{"S14", "other randao", func(c *Case) { c.Submission.Payload.PrevRandao[0] ^= 1 }, relay.SubmissionPrevRandao},
+		{"S15", "a withdrawal is missing", func(c *Case) {
+			c.Submission.Payload.Withdrawals = c.Submission.Payload.Withdrawals[:1]
+		}, relay.SubmissionWithdrawals},
+		{"S15", "two withdrawals are swapped", func(c *Case) {
+			w := c.Submission.Payload.Withdrawals
+			w[0], w[1] = w[1], w[0]
+		}, relay.SubmissionWithdrawals},
+		{"S15", "an amount is 1 more", func(c *Case) { c.Submission.Payload.Withdrawals[1].Amount++ }, relay.SubmissionWithdrawals},
+		{"S29", "a commitment is missing", func(c *Case) { c.Submission.Blobs.Commitments = nil }, relay.SubmissionBlobCounts},
+		{"S29", "a proof is missing", func(c *Case) { c.Submission.Blobs.Proofs = c.Submission.Blobs.Proofs[:127] }, relay.SubmissionBlobCounts},
+		{"S29", "a blob is missing", func(c *Case) { c.Submission.Blobs.Blobs = nil }, relay.SubmissionBlobCounts},
+		{"S30", "one blob too many", func(c *Case) {
+			*c.Submission.Blobs = payload.Blobs{
+				Commitments: make([]deneb.KZGCommitment, 10), Proofs: make([]deneb.KZGProof, 1280), Blobs: make([]deneb.Blob, 10),
+			}
+		}, relay.SubmissionBlobLimit},
+	} {
+		t.Run(row.id+" "+row.what, func(t *testing.T) {
+			c := goodCase(t)
+			row.mend(c)
+			sign(t, c, builderKey)
+			wantRefusal(t, c, row.want)
+			if row.want.Row != row.id {
+				t.Errorf("the catalogue gives %s the row %s", row.want.ID, row.want.Row)
+			}
+		})
+	}
+}
+
+func TestSignatureRows(t *testing.T) {
+	t.Run("S17 other key", func(t *testing.T) {
+		c := goodCase(t)
+		sign(t, c, bls.Derive("builder", 1))
+		wantRefusal(t, c, relay.SubmissionSignature)
+	})
+	t.Run("S17 other network's domain", func(t *testing.T) {
+		c := goodCase(t)
+		ours := c.Spec.GenesisForkVersion
+		c.Spec.GenesisForkVersion = phase0.Version{}
+		sign(t, c, builderKey)
+		c.Spec.GenesisForkVersion = ours
+		wantRefusal(t, c, relay.SubmissionSignature)
+	})
+	t.Run("S17 value + 1 after signing", func(t *testing.T) {
+		c := goodCase(t)
+		c.Submission.Trace.Value = uint256.NewInt(10)
+		wantRefusal(t, c, relay.SubmissionSignature)
+	})
+	t.Run("S18 key at infinity", func(t *testing.T) {
+		c := goodCase(t)
+		c.Submission.Trace.BuilderPubkey, c.Submission.Signature = phase0.BLSPubKey{0xc0}, phase0.BLSSignature{0xc0}
+		wantRefusal(t, c, relay.SubmissionBuilderKey)
+	})
+	t.Run("S18 signature is no point", func(t *testing.T) {
+		c := goodCase(t)
+		c.Submission.Signature = phase0.BLSSignature{1}
+		wantRefusal(t, c, relay.SubmissionBuilderKey)
+	})
+}
+
+// What a fork does not have is not checked in it.
+func TestForksWithoutWithdrawalsAndBlobs(t *testing.T) {
+	c := goodCase(t)
+	c.Spec.Forks[0].Fork, c.Submission.Fork = eth.Bellatrix, eth.Bellatrix
+	c.Submission.Payload.Withdrawals, c.Submission.Blobs, c.Attributes.Withdrawals = nil, nil, nil
+	if refused := Run(c); refused != nil {
+		t.Error(refused)
+	}
+	c = goodCase(t)
+	c.Spec.Forks[0].Fork, c.Submission.Fork = eth.Electra, eth.Electra
+	wantRefusal(t, c, relay.SubmissionBlobCounts) // 128 proofs for one blob are fulu's way
+}
+
+func wantRefusal(t *testing.T, c *Case, want relay.Refusal) {
+	t.Helper()
+	refused := Run(c)
+	if refused == nil {
+		t.Fatalf("passes, want %s", want.ID)
+	}
+	if refused.ID != want.ID {
+		t.Errorf("%s (%v), want %s", refused.ID, refused, want.ID)
+	}
+}

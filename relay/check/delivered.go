@@ -1,0 +1,11 @@
+package check
+
+import "github.com/gavel-relay/gavel/relay"
+
+// Delivered refuses what comes after the slot's payload was revealed (S37).
+func Delivered(c *Case) *relay.Refused {
+	if c.Delivered {
+		return relay.SubmissionDelivered.Plain()
+	}
+	return nil
+}
