@@ -1,0 +1,220 @@
+package devnet
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// Config says what network to run and for how long. In a Go literal the zero value of a field asks for its default, where one is
+// named; Validate puts it in. The yaml keys are also the names of the flags of `gavel-lab devnet`.
+type Config struct {
+	// Slots is how many slots to run; 0 runs until it is stopped.
+	Slots int `yaml:"slots"`
+	// SlotDuration is the length of a slot in chain time: whole seconds, because block timestamps are. 12s.
+	SlotDuration time.Duration `yaml:"slot"`
+	// Speed is how many times faster than the wall the chain clock runs: at 12 a slot of 12s takes one second. 12.
+	Speed float64 `yaml:"speed"`
+	// Validators is the number of validators that propose. 64.
+	Validators int `yaml:"validators"`
+	// Builders is the number of builders that bid. 2.
+	Builders int `yaml:"builders"`
+	// TxsPerSlot is how many transactions users send in each slot. 50.
+	TxsPerSlot int `yaml:"txs"`
+	// BlobEvery makes every so-manieth slot one with a blob transaction; 0 sends none. Forks before deneb have no blobs.
+	BlobEvery int `yaml:"blob-every"`
+	// SlotsPerEpoch. 8.
+	SlotsPerEpoch int `yaml:"slots-per-epoch"`
+	// Fork is active from genesis on. It may be left out when Forks begins at epoch 0. fulu.
+	Fork eth.Fork `yaml:"fork"`
+	// Forks is the schedule, oldest first. After Validate it is complete: it begins with Fork at epoch 0 and names each version.
+	Forks []eth.ForkPoint `yaml:"forks"`
+	// RelayPort, BeaconPort and RPCPort are the ports on 127.0.0.1 of the relay, the beacon node and the execution JSON-RPC; 0 takes
+	// any free one.
+	RelayPort  int `yaml:"relay-port"`
+	BeaconPort int `yaml:"beacon-port"`
+	RPCPort    int `yaml:"rpc-port"`
+	// DataDir keeps chain, journal and archive on disk; empty keeps them in memory.
+	DataDir string `yaml:"data-dir"`
+	// MevBoost is the path of a real mev-boost to put between proposers and the relay; empty uses the lab's own aggregator.
+	MevBoost string `yaml:"mev-boost"`
+	// Seed makes keys and choices; the same seed gives the same actors.
+	Seed uint64 `yaml:"seed"`
+	// Plain prints lines even on a terminal; Verbose prints the log of all parts.
+	Plain   bool `yaml:"plain"`
+	Verbose bool `yaml:"verbose"`
+}
+
+// Default is the network that `gavel-lab devnet` runs when it is asked for nothing.
+func Default() Config {
+	return Config{
+		Slots: 16, SlotDuration: 12 * time.Second, Speed: 12, Validators: 64, Builders: 2, TxsPerSlot: 50,
+		SlotsPerEpoch: 8, Seed: 1,
+	}
+}
+
+// Validate puts defaults in place of zero values and then checks. Its error is one line that says what to do.
+func (c *Config) Validate() error {
+	d := Default()
+	setIfZero(&c.SlotDuration, d.SlotDuration)
+	setIfZero(&c.Speed, d.Speed)
+	setIfZero(&c.Validators, d.Validators)
+	setIfZero(&c.Builders, d.Builders)
+	setIfZero(&c.TxsPerSlot, d.TxsPerSlot)
+	setIfZero(&c.SlotsPerEpoch, d.SlotsPerEpoch)
+	setIfZero(&c.Seed, d.Seed)
+	return c.Check()
+}
+
+func setIfZero[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// minWallSlot is the shortest slot in wall time in which a block can still be built, sold and imported.
+const minWallSlot = 100 * time.Millisecond
+
+// Check is Validate without the defaults: a zero that somebody wrote is judged like any other value. It completes Forks.
+func (c *Config) Check() error {
+	for _, r := range []struct {
+		key             string
+		value, min, max int
+	}{
+		{"slots", c.Slots, 0, 1 << 30},
+		{"validators", c.Validators, 1, 65_536},
+		{"builders", c.Builders, 1, 64},
+		{"txs", c.TxsPerSlot, 1, 2_000},
+		{"blob-every", c.BlobEvery, 0, 1 << 30},
+		{"slots-per-epoch", c.SlotsPerEpoch, 2, 256},
+		{"relay-port", c.RelayPort, 0, 65_535},
+		{"beacon-port", c.BeaconPort, 0, 65_535},
+		{"rpc-port", c.RPCPort, 0, 65_535},
+	} {
+		if r.value < r.min || r.value > r.max {
+			return fmt.Errorf("%s is %d: give a number from %d to %d", r.key, r.value, r.min, r.max)
+		}
+	}
+	if err := c.checkPorts(); err != nil {
+		return err
+	}
+	if c.SlotDuration < time.Second || c.SlotDuration > time.Hour || c.SlotDuration%time.Second != 0 {
+		return fmt.Errorf("slot is %v: give whole seconds from 1s to 1h, since block timestamps count seconds", c.SlotDuration)
+	}
+	if !(c.Speed >= 0.01 && c.Speed <= 10_000) { // also refuses NaN
+		return fmt.Errorf("speed is %v: give a number from 0.01 to 10000; 1 runs like the wall clock", c.Speed)
+	}
+	if wall := c.WallSlot(); wall < minWallSlot {
+		return fmt.Errorf("slot %v at speed %v leaves only %v a slot: give a speed of at most %v, or longer slots",
+			c.SlotDuration, c.Speed, wall, float64(c.SlotDuration)/float64(minWallSlot))
+	}
+	return c.completeForks()
+}
+
+// checkPorts refuses one port for two listeners.
+func (c *Config) checkPorts() error {
+	ports := []struct {
+		key  string
+		port int
+	}{{"relay-port", c.RelayPort}, {"beacon-port", c.BeaconPort}, {"rpc-port", c.RPCPort}}
+	for i, a := range ports {
+		for _, b := range ports[i+1:] {
+			if a.port != 0 && a.port == b.port {
+				return fmt.Errorf("%s and %s are both %d: give each its own, or 0 for any free one", a.key, b.key, a.port)
+			}
+		}
+	}
+	return nil
+}
+
+// WallSlot is how long a slot takes on the wall clock.
+func (c *Config) WallSlot() time.Duration {
+	return time.Duration(float64(c.SlotDuration) / c.Speed)
+}
+
+// completeForks makes Fork and Forks agree, puts genesis in front and names the versions.
+func (c *Config) completeForks() error {
+	switch {
+	case len(c.Forks) > 0 && c.Forks[0].Epoch == 0:
+		if c.Fork != 0 && c.Fork != c.Forks[0].Fork {
+			return fmt.Errorf("fork is %s, but forks begins with %s@0: leave one of them out", c.Fork, c.Forks[0].Fork)
+		}
+		c.Fork = c.Forks[0].Fork
+	case c.Fork == 0 && len(c.Forks) > 0:
+		return fmt.Errorf("forks begins at epoch %d: name the fork at genesis too, as in fork %s, or %s@0 in front",
+			c.Forks[0].Epoch, eth.Bellatrix, eth.Bellatrix)
+	default:
+		setIfZero(&c.Fork, eth.Fulu)
+		c.Forks = append([]eth.ForkPoint{{Fork: c.Fork}}, c.Forks...)
+	}
+	schedule := make([]eth.ForkPoint, len(c.Forks)) // the caller's slice stays as it was
+	for i, point := range c.Forks {
+		if point.Fork < eth.Bellatrix || point.Fork > eth.Fulu {
+			return fmt.Errorf("fork %s is unknown: give one of %s", point.Fork, forkList())
+		}
+		if i > 0 && (point.Fork <= c.Forks[i-1].Fork || point.Epoch <= c.Forks[i-1].Epoch) {
+			return fmt.Errorf("forks has %s@%d after %s@%d: give later forks at later epochs",
+				point.Fork, point.Epoch, c.Forks[i-1].Fork, c.Forks[i-1].Epoch)
+		}
+		point.Version = forkVersion(point.Fork)
+		schedule[i] = point
+	}
+	c.Forks = schedule
+	return nil
+}
+
+// forkVersion is the devnet's fork version: no public network has these, so a signature made here is worth nothing elsewhere.
+func forkVersion(fork eth.Fork) phase0.Version {
+	return phase0.Version{byte(fork) + 1, 'g', 'v', 'l'} // the first byte counts forks from phase0, as on public networks
+}
+
+// ParseForks reads a fork schedule, for example "electra@0,fulu@2": fork @ epoch, oldest first. Empty text is no schedule.
+func ParseForks(text string) ([]eth.ForkPoint, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	var points []eth.ForkPoint
+	for entry := range strings.SplitSeq(text, ",") {
+		name, epochText, found := strings.Cut(strings.TrimSpace(entry), "@")
+		if !found {
+			return nil, fmt.Errorf("forks has %q: give fork@epoch, as in electra@0,fulu@2", entry)
+		}
+		fork, err := ParseFork(name)
+		if err != nil {
+			return nil, fmt.Errorf("forks: %w", err)
+		}
+		epoch, err := strconv.ParseUint(epochText, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("forks has epoch %q: give fork@epoch, as in electra@0,fulu@2", epochText)
+		}
+		points = append(points, eth.ForkPoint{Fork: fork, Epoch: phase0.Epoch(epoch)})
+	}
+	return points, nil
+}
+
+// ParseFork reads the name of a fork, and says which there are.
+func ParseFork(name string) (eth.Fork, error) {
+	if name == "" {
+		return 0, errors.New("fork is empty: give one of " + forkList())
+	}
+	fork, err := eth.ParseFork(name)
+	if err != nil {
+		return 0, fmt.Errorf("fork %q is unknown: give one of %s", name, forkList())
+	}
+	return fork, nil
+}
+
+func forkList() string {
+	names := make([]string, len(eth.Forks))
+	for i, fork := range eth.Forks {
+		names[i] = fork.String()
+	}
+	return strings.Join(names, ", ")
+}
