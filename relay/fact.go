@@ -30,17 +30,20 @@ type Trace struct {
 	BlockNumber  uint64           `json:"block_number"`
 }
 
-// Trace is the flat trace of a submission.
-func (s *Submission) FlatTrace() Trace {
+// FlatTrace is the flat trace of a submission.
+func (s *Submission) FlatTrace() Trace { return s.Contents().FlatTrace() }
+
+// FlatTrace is the flat trace of what the escrow keeps.
+func (c *Contents) FlatTrace() Trace {
 	blobs := 0
-	if s.Blobs != nil {
-		blobs = len(s.Blobs.Blobs)
+	if c.Blobs != nil {
+		blobs = len(c.Blobs.Blobs)
 	}
-	t := s.Trace
+	t := c.Trace
 	return Trace{
 		Slot: phase0.Slot(t.Slot), ParentHash: t.ParentHash, BlockHash: t.BlockHash, Builder: t.BuilderPubkey, Proposer: t.ProposerPubkey,
 		FeeRecipient: t.ProposerFeeRecipient, GasLimit: t.GasLimit, GasUsed: t.GasUsed, ValueWei: t.Value,
-		NumTx: len(s.Payload.Transactions), NumBlobs: blobs, BlockNumber: s.Payload.BlockNumber,
+		NumTx: len(c.Payload.Transactions), NumBlobs: blobs, BlockNumber: c.Payload.BlockNumber,
 	}
 }
 

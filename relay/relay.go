@@ -146,3 +146,8 @@ type Contents struct {
 
 // FeeRecipient is an execution address.
 type FeeRecipient = bellatrix.ExecutionAddress
+
+// Contents is what the escrow keeps of the submission.
+func (s *Submission) Contents() *Contents {
+	return &Contents{Fork: s.Fork, Trace: s.Trace, Payload: s.Payload, Blobs: s.Blobs, Requests: s.Requests}
+}

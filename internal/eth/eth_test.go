@@ -69,6 +69,9 @@ func TestSlotsEpochsAndForks(t *testing.T) {
 	if s.SlotAt(s.SlotStart(7).Add(-time.Nanosecond)) != 6 || s.SlotAt(s.SlotStart(7)) != 7 || s.SlotAt(time.Unix(0, 0)) != 0 {
 		t.Error("a slot begins exactly at its start, and time before genesis is slot 0")
 	}
+	if !s.SlotStart(1 << 63).After(s.SlotStart(1 << 20)) {
+		t.Error("a slot that no time can hold must lie ahead, not wrap around")
+	}
 	s.Forks[1].Epoch = 9
 	if s.Validate() == nil {
 		t.Error("forks out of order pass")

@@ -3,6 +3,7 @@ package eth
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -44,9 +45,11 @@ func (s *Spec) Validate() error {
 	return nil
 }
 
-// SlotStart is the moment at which a slot begins.
+// SlotStart is the moment at which a slot begins. Slots beyond what a time.Duration can hold (a century and more) all begin at its end:
+// they come from hostile requests and only need to lie far ahead.
 func (s *Spec) SlotStart(slot phase0.Slot) time.Time {
-	return s.GenesisTime.Add(time.Duration(slot) * s.SlotDuration)
+	farthest := phase0.Slot(math.MaxInt64 / 2 / s.SlotDuration)
+	return s.GenesisTime.Add(time.Duration(min(slot, farthest)) * s.SlotDuration)
 }
 
 // SlotAt is the slot that is running at a moment; 0 before genesis.

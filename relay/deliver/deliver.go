@@ -1,0 +1,148 @@
+// Package deliver reveals payloads: a proposer brings a signed blinded block, the relay publishes the whole one and only then, if asked,
+// hands the payload out.
+//
+//	blinded block ─▶ proposer? ─▶ signature ─▶ escrow ─▶ header equal? ─▶ not late? ─▶ wait for the slot ─▶ guard ─▶ publish ─▶ reveal
+//	                 400          400          400        400              400                              400/503   400
+//
+// The guard is won before anything is published: one block of a slot, ever, also after a crash. Repeats of the same block wait for the
+// first one's publication and get its answer; it is published once. A failed publication reveals nothing and may be tried again.
+package deliver
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Proposers tells who proposes. Calls never block.
+type Proposers interface {
+	// Duty is nil if the duty is not known.
+	Duty(slot phase0.Slot) *relay.RegisteredDuty
+	// Pubkey is the key of a validator, for slots whose duty is not known.
+	Pubkey(index phase0.ValidatorIndex) (phase0.BLSPubKey, bool)
+}
+
+// Guard lets one block of each slot pass. Its memory outlives the process.
+type Guard interface {
+	// Claim answers true for the first root of a slot and for that root again, false for any other. An error means that nothing is known.
+	Claim(ctx context.Context, slot phase0.Slot, root phase0.Root) (bool, error)
+}
+
+// Publisher hands a signed block to the beacon nodes.
+type Publisher interface {
+	// Publish returns nil as soon as one node has accepted the block, and an error when none did. The SSZ is a SignedBeaconBlock before
+	// deneb and SignedBlockContents from deneb on.
+	Publish(ctx context.Context, fork eth.Fork, ssz []byte) error
+}
+
+// Config are the parts and rules of a Desk.
+type Config struct {
+	Spec      *eth.Spec
+	Clock     clock.Clock
+	Proposers Proposers
+	Escrow    relay.Escrow
+	Guard     Guard
+	Publisher Publisher
+	Facts     relay.Facts
+	Log       *slog.Logger
+	// CutOff is how far into its slot a block is still taken, in chain time; 0 means always.
+	CutOff time.Duration
+	// RevealDelay is how long a payload is held back after its publication, in chain time (v1 only).
+	RevealDelay time.Duration
+	// PublishTimeout bounds a publication, in wall time.
+	PublishTimeout time.Duration
+}
+
+// Desk delivers payloads. It is safe for concurrent use.
+type Desk struct {
+	Config
+
+	mu      sync.Mutex // guards running and last
+	running map[phase0.Root]*publication
+	last    phase0.Slot // the newest slot whose payload was published
+	any     bool        // last means something
+}
+
+// publication is one block on its way to the beacon nodes; done is closed when refused is final.
+type publication struct {
+	slot    phase0.Slot
+	done    chan struct{}
+	refused *relay.Refused
+	at      time.Time // when it was published
+}
+
+// New returns a desk that has delivered nothing.
+func New(cfg Config) *Desk {
+	return &Desk{Config: cfg, running: map[phase0.Root]*publication{}}
+}
+
+// Delivered is true for the newest slot whose payload was published and for all slots before it.
+func (d *Desk) Delivered(slot phase0.Slot) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.any && slot <= d.last
+}
+
+// Deliver publishes the block that a proposer signed blind. It returns the contents once they may be revealed; with reveal false it returns
+// them as soon as the block is published, and the caller keeps them to itself (v2). Errors are *relay.Refused, or the context's when the
+// caller went away before anything was claimed.
+func (d *Desk) Deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock, reveal bool) (*relay.Contents, error) {
+	contents, err := d.deliver(ctx, at, block)
+	if err != nil {
+		d.refused(at, block, err)
+		return nil, err
+	}
+	if reveal {
+		if err := d.Clock.Until(ctx, d.publishedAt(block.Root).Add(d.RevealDelay)); err != nil {
+			return nil, err
+		}
+	}
+	return contents, nil
+}
+
+func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock) (*relay.Contents, error) {
+	if refused := d.checkProposer(block); refused != nil {
+		return nil, refused
+	}
+	contents, err := d.Escrow.Get(ctx, block.Header.BlockHash)
+	if err != nil {
+		d.Log.Error("read escrow", "slot", block.Slot, "error", err)
+		return nil, relay.Internal.Plain()
+	}
+	if contents == nil {
+		return nil, relay.PayloadUnknown.With("%#x", block.Header.BlockHash[:])
+	}
+	if refused := checkHeader(block, contents); refused != nil {
+		return nil, refused
+	}
+	start := d.Spec.SlotStart(block.Slot)
+	if d.CutOff > 0 && at.Sub(start) > d.CutOff {
+		return nil, relay.PayloadTooLate.With("%d ms into the slot", at.Sub(start).Milliseconds())
+	}
+	if err := d.Clock.Until(ctx, start); err != nil {
+		return nil, err
+	}
+	// From here on the proposer's going away changes nothing: its block is claimed and will be published.
+	if refused := d.publishOnce(context.WithoutCancel(ctx), at, block, contents); refused != nil {
+		return nil, refused
+	}
+	return contents, nil
+}
+
+// Close forgets publications of slots before the given one. The guard remembers them.
+func (d *Desk) Close(before phase0.Slot) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for root, p := range d.running {
+		if p.slot < before {
+			delete(d.running, root)
+		}
+	}
+}

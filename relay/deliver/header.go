@@ -1,0 +1,45 @@
+package deliver
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// checkHeader wants the block to be about exactly what was served (P03): the header by its root, the blob commitments, and the execution
+// requests. Otherwise the payload would leave for a block that no node accepts, and the proposer would have it for nothing.
+func checkHeader(block *relay.BlindedBlock, contents *relay.Contents) *relay.Refused {
+	if block.Fork != contents.Fork {
+		return relay.PayloadHeaderMismatch.With("a %s block for a %s payload", block.Fork, contents.Fork)
+	}
+	served, err := payload.HeaderOf(contents.Fork, contents.Payload)
+	if err != nil {
+		return relay.Internal.Plain()
+	}
+	servedRoot, err := payload.HeaderRoot(contents.Fork, served)
+	if err != nil {
+		return relay.Internal.Plain()
+	}
+	if signedRoot, err := payload.HeaderRoot(block.Fork, block.Header); err != nil || signedRoot != servedRoot {
+		return relay.PayloadHeaderMismatch.With("the header's root differs")
+	}
+	if contents.Fork >= eth.Deneb && !slices.Equal(block.Commitments, contents.Blobs.Commitments) {
+		return relay.PayloadHeaderMismatch.With("the blob commitments differ")
+	}
+	if contents.Fork >= eth.Electra && !sameRequests(block, contents) {
+		return relay.PayloadHeaderMismatch.With("the execution requests differ")
+	}
+	return nil
+}
+
+func sameRequests(block *relay.BlindedBlock, contents *relay.Contents) bool {
+	signed, err := payload.EncodeRequests(block.Requests)
+	if err != nil {
+		return false
+	}
+	served, err := payload.EncodeRequests(contents.Requests)
+	return err == nil && slices.EqualFunc(signed, served, bytes.Equal)
+}

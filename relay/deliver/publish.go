@@ -1,0 +1,87 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// publishOnce publishes a block the first time that it comes; repeats wait for that and share the answer.
+func (d *Desk) publishOnce(ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents) *relay.Refused {
+	d.mu.Lock()
+	p, repeated := d.running[block.Root]
+	if !repeated {
+		p = &publication{slot: block.Slot, done: make(chan struct{})}
+		d.running[block.Root] = p
+	}
+	d.mu.Unlock()
+	if repeated {
+		<-p.done
+		return p.refused
+	}
+
+	p.refused = d.publish(ctx, at, block, contents)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p.refused == nil {
+		p.at = d.Clock.Now()
+		d.last, d.any = max(d.last, block.Slot), true
+	} else {
+		delete(d.running, block.Root) // so that the proposer may try again
+	}
+	close(p.done)
+	return p.refused
+}
+
+// publish claims the slot, puts the payload in place of its header, and hands the block to the beacon nodes.
+func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents) *relay.Refused {
+	won, err := d.Guard.Claim(ctx, block.Slot, block.Root)
+	if err != nil {
+		d.Log.Error("claim slot", "slot", block.Slot, "error", err)
+		return relay.PayloadGuardDown.Plain()
+	}
+	if !won {
+		return relay.PayloadOther.With("slot %d", block.Slot)
+	}
+	ssz, err := wire.Unblind(block, contents)
+	if err != nil {
+		d.Log.Error("unblind block", "slot", block.Slot, "error", err)
+		return relay.Internal.Plain()
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.PublishTimeout)
+	defer cancel()
+	if err := d.Publisher.Publish(ctx, block.Fork, ssz); err != nil {
+		d.Log.Error("publish block", "slot", block.Slot, "error", err)
+		return relay.PayloadNotPublished.Plain()
+	}
+	d.Facts.Record(relay.PayloadDelivered{
+		At: d.Clock.Now(), Trace: contents.FlatTrace(), BlockRoot: block.Root,
+		MsIntoSlot: at.Sub(d.Spec.SlotStart(block.Slot)).Milliseconds(),
+	})
+	return nil
+}
+
+func (d *Desk) publishedAt(root phase0.Root) time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p := d.running[root]; p != nil {
+		return p.at
+	}
+	return time.Time{} // long ago: its slot was closed meanwhile
+}
+
+// refused records that a signed block was given no payload. A caller that went away was not refused.
+func (d *Desk) refused(at time.Time, block *relay.BlindedBlock, err error) {
+	var refused *relay.Refused
+	if !errors.As(err, &refused) {
+		return
+	}
+	d.Facts.Record(relay.PayloadRefused{
+		At: at, Slot: block.Slot, BlockHash: block.Header.BlockHash, Refusal: refused.ID, Detail: refused.Detail,
+	})
+}

@@ -1,0 +1,47 @@
+package receive
+
+import (
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// preparedBid is all that signing a bid needs. It is kept for losing bids too, so that a cancellation can fall back to them at once;
+// the payload itself is in the escrow.
+type preparedBid struct {
+	fork        eth.Fork
+	header      *payload.Header
+	commitments []deneb.KZGCommitment
+	requests    *electra.ExecutionRequests
+	trace       relay.Trace
+}
+
+// prepare hashes the payload into its header.
+func prepare(s *relay.Submission) (*preparedBid, error) {
+	header, err := payload.HeaderOf(s.Fork, s.Payload)
+	if err != nil {
+		return nil, err
+	}
+	bid := &preparedBid{fork: s.Fork, header: header, requests: s.Requests, trace: s.FlatTrace()}
+	if s.Blobs != nil {
+		bid.commitments = s.Blobs.Commitments
+	}
+	return bid, nil
+}
+
+// sign makes the bid that proposers see.
+func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0.Domain) (*relay.SignedBid, error) {
+	ssz, json, err := wire.SignedBid(p.fork, p.header, p.commitments, p.requests, p.trace.ValueWei, relayKey, domain)
+	if err != nil {
+		return nil, err
+	}
+	return &relay.SignedBid{
+		Key: key, Fork: p.fork, BlockHash: p.trace.BlockHash, Builder: p.trace.Builder, ValueWei: p.trace.ValueWei, SSZ: ssz, JSON: json,
+	}, nil
+}
