@@ -4,6 +4,7 @@ package clock
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -24,28 +25,58 @@ func (Real) Now() time.Time { return time.Now() }
 // Until sleeps on the wall clock.
 func (Real) Until(ctx context.Context, t time.Time) error { return sleep(ctx, time.Until(t)) }
 
-// Fast starts at an origin and runs speed times as fast as the wall from the moment it was made.
+// Fast starts at an origin and runs speed times as fast as the wall. It may be held at its origin until everybody is ready.
 type Fast struct {
-	origin time.Time
-	start  time.Time
-	speed  float64
+	origin  time.Time
+	speed   float64
+	started chan struct{} // closed by Start; start is written before
+	start   time.Time
+	once    sync.Once
 }
 
-// NewFast returns a clock that reads origin now. A speed of 1 or less than 0 runs like the wall.
+// NewFast returns a clock that reads origin now and runs. A speed that is not positive runs like the wall.
 func NewFast(origin time.Time, speed float64) *Fast {
+	f := NewHeld(origin, speed)
+	f.Start()
+	return f
+}
+
+// NewHeld returns a clock that reads origin until Start is called.
+func NewHeld(origin time.Time, speed float64) *Fast {
 	if speed <= 0 {
 		speed = 1
 	}
-	return &Fast{origin: origin, start: time.Now(), speed: speed}
+	return &Fast{origin: origin, speed: speed, started: make(chan struct{})}
 }
 
-// Now is the origin plus the wall time that has passed, times the speed.
+// Start lets a held clock run. It has no effect on one that runs.
+func (f *Fast) Start() {
+	f.once.Do(func() {
+		f.start = time.Now()
+		close(f.started)
+	})
+}
+
+// Now is the origin plus the wall time that has passed since the start, times the speed.
 func (f *Fast) Now() time.Time {
-	return f.origin.Add(time.Duration(float64(time.Since(f.start)) * f.speed))
+	select {
+	case <-f.started:
+		return f.origin.Add(time.Duration(float64(time.Since(f.start)) * f.speed))
+	default:
+		return f.origin
+	}
 }
 
-// Until sleeps for as much wall time as the clock needs to reach t.
+// Until sleeps for as much wall time as the clock needs to reach t; while the clock is held it waits for the start first.
 func (f *Fast) Until(ctx context.Context, t time.Time) error {
+	if !t.After(f.origin) {
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-f.started:
+	}
 	return sleep(ctx, time.Duration(float64(t.Sub(f.Now()))/f.speed))
 }
 

@@ -37,3 +37,29 @@ func TestContract(t *testing.T) {
 		})
 	}
 }
+
+func TestHeldClockStandsUntilItIsStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		origin := time.Unix(1_700_000_000, 0)
+		c := NewHeld(origin, 10)
+		time.Sleep(time.Hour) // virtual
+		if !c.Now().Equal(origin) {
+			t.Fatalf("a held clock reads %v", c.Now())
+		}
+		woke := make(chan time.Time, 1)
+		go func() {
+			if c.Until(t.Context(), origin.Add(10*time.Second)) == nil {
+				woke <- c.Now()
+			}
+		}()
+		synctest.Wait()
+		if len(woke) > 0 {
+			t.Fatal("somebody woke while the clock was held")
+		}
+		c.Start()
+		c.Start()
+		if at := <-woke; at.Before(origin.Add(10 * time.Second)) {
+			t.Errorf("woke at %v", at)
+		}
+	})
+}
