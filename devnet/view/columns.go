@@ -1,0 +1,202 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// column is one of the table's. The number columns are aligned to the right.
+type column struct {
+	title string
+	width int
+	right bool
+	cell  func(Slot) string
+}
+
+const (
+	gap        = 2
+	sparkWidth = 8
+	// noteWidth is the least that makes a note column worth having.
+	noteWidth = 16
+)
+
+// columns in the order in which they stand.
+var columns = []column{
+	{"slot", 4, true, func(s Slot) string { return strconv.FormatUint(s.Number, 10) }},
+	{"fork", 9, false, func(s Slot) string { return s.Fork.String() }},
+	{"proposer", 8, true, func(s Slot) string { return strconv.FormatUint(s.Proposer, 10) }},
+	{"bids", 4, true, func(s Slot) string { return strconv.Itoa(s.Bids) }},
+	{"rising", sparkWidth, false, func(s Slot) string { return Sparkline(s.Values, sparkWidth) }},
+	{"value", 13, true, value},
+	{"winner", 10, false, winner},
+	{"outcome", 11, false, outcome},
+	{"txs", 4, true, func(s Slot) string { return count(s, s.Txs) }},
+	{"blobs", 5, true, func(s Slot) string { return count(s, s.Blobs) }},
+}
+
+// dearest names columns in the order in which a terminal that is too narrow gives them up, the last one first.
+var dearest = []string{"slot", "outcome", "winner", "value", "bids", "rising", "txs", "fork", "proposer", "blobs"}
+
+// layout is the choice of columns for a width.
+type layout struct {
+	columns []column
+	// note is the width left for notes at the end of a row; 0 when a note needs a line of its own.
+	note int
+	// width of the whole; 0 is without limit.
+	width int
+}
+
+// layoutFor chooses what fits. A width of 0 is without limit.
+func layoutFor(width int) layout {
+	if width <= 0 {
+		return layout{columns: columns, note: 1 << 16}
+	}
+	l, used := layout{width: width}, -gap
+	var kept []string
+	for _, name := range dearest {
+		i := slices.IndexFunc(columns, func(c column) bool { return c.title == name })
+		if used+gap+columns[i].width > width {
+			break
+		}
+		used += gap + columns[i].width
+		kept = append(kept, name)
+	}
+	for _, c := range columns {
+		if slices.Contains(kept, c.title) {
+			l.columns = append(l.columns, c)
+		}
+	}
+	if rest := width - used - gap; rest >= noteWidth {
+		l.note = rest
+	}
+	return l
+}
+
+// header is the line above the rows.
+func (l layout) header() string {
+	return l.line(func(c column) string { return c.title })
+}
+
+// row is the slot's line.
+func (l layout) row(s Slot) string {
+	line := l.line(func(c column) string { return c.cell(s) })
+	if note := remark(s); l.note > 0 && note != "" {
+		line = padRight(line, l.used()) + strings.Repeat(" ", gap) + ansi.Truncate(note, l.note, "…")
+	}
+	return l.cut(line)
+}
+
+// extra is the line below the row of a slot that has something unusual to tell and no column for it; empty without.
+func (l layout) extra(s Slot) string {
+	if l.note > 0 || s.Note == "" {
+		return ""
+	}
+	return l.cut(strings.Repeat(" ", columns[0].width) + "  └ " + s.Note)
+}
+
+func (l layout) used() int {
+	used := -gap
+	for _, c := range l.columns {
+		used += gap + c.width
+	}
+	return used
+}
+
+func (l layout) line(cell func(column) string) string {
+	cells := make([]string, len(l.columns))
+	for i, c := range l.columns {
+		if c.right {
+			cells[i] = padLeft(cell(c), c.width)
+		} else {
+			cells[i] = padRight(cell(c), c.width)
+		}
+	}
+	return strings.TrimRight(strings.Join(cells, strings.Repeat(" ", gap)), " ")
+}
+
+// cut shortens a line to the width; it may hold colors.
+func (l layout) cut(line string) string {
+	if l.width <= 0 {
+		return line
+	}
+	return ansi.Truncate(line, l.width, "…")
+}
+
+func padRight(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
+}
+
+func padLeft(text string, width int) string {
+	return strings.Repeat(" ", max(0, width-ansi.StringWidth(text))) + text
+}
+
+func value(s Slot) string {
+	if s.TopWei == nil {
+		return "–"
+	}
+	return Ether(s.TopWei)
+}
+
+func winner(s Slot) string {
+	if s.Winner == "" {
+		return "–"
+	}
+	return s.Winner
+}
+
+// count is a number of things in a block, if there is one.
+func count(s Slot, n int) string {
+	if s.Winner == "" || s.Open {
+		return "–"
+	}
+	return strconv.Itoa(n)
+}
+
+// outcome is what became of a slot, in a word.
+func outcome(s Slot) string {
+	switch {
+	case s.Open:
+		return "bidding"
+	case s.Winner == "":
+		return "missed"
+	case s.Winner == Local:
+		return "no delivery"
+	case !s.Delivered:
+		return "undelivered"
+	case !s.Landed:
+		return "not landed"
+	default:
+		return "landed"
+	}
+}
+
+// remark is what stands behind a row: the unusual first, else how long the stages took.
+func remark(s Slot) string {
+	if s.Note != "" {
+		return s.Note
+	}
+	parts := make([]string, len(s.Took))
+	for i, stage := range s.Took {
+		parts[i] = stage.Name + " " + short(stage.Took)
+	}
+	return strings.Join(parts, " ")
+}
+
+// short writes a wall time with the two or three digits that one looks at.
+func short(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%dµs", d.Microseconds())
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	default:
+		return d.Round(time.Second).String()
+	}
+}

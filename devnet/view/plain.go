@@ -1,0 +1,71 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// plain prints a line for each finished slot: for pipes, logs and CI.
+type plain struct {
+	mu     sync.Mutex // guards out
+	out    io.Writer
+	layout layout
+	paint  paint
+}
+
+// Start implements Output.
+func (p *plain) Start(run Run) {
+	p.print(run.title())
+	for _, line := range run.endpoints() {
+		p.print(line)
+	}
+	p.print("")
+	p.print(p.paint.faint.Render(p.layout.header()))
+}
+
+// Slot implements Output; an open slot is not printed.
+func (p *plain) Slot(s Slot) {
+	if s.Open {
+		return
+	}
+	lines := []string{p.paint.slot(s).Render(p.layout.row(s))}
+	if extra := p.layout.extra(s); extra != "" {
+		lines = append(lines, extra)
+	}
+	p.print(lines...)
+}
+
+// Note implements Output.
+func (p *plain) Note(text string) { p.print("note: " + oneLine(text)) }
+
+// Done implements Output.
+func (p *plain) Done(s Summary) { p.print(s.lines(p.paint)...) }
+
+// print writes whole lines at once. A reader that has gone away is no reason to stop the run: errors are the reader's.
+func (p *plain) print(lines ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, _ = io.WriteString(p.out, strings.Join(lines, "\n")+"\n")
+}
+
+// title says in one line what runs.
+func (r Run) title() string {
+	slots := "slots until stopped"
+	if r.Slots > 0 {
+		slots = plural(r.Slots, "slot", "slots")
+	}
+	wall := time.Duration(float64(r.SlotDuration) / max(r.Speed, 1e-6))
+	return fmt.Sprintf("gavel devnet: %s of %v, %gx as fast (%s each), %s, %s", slots, r.SlotDuration, r.Speed, short(wall),
+		plural(r.Validators, "validator", "validators"), plural(r.Builders, "builder", "builders"))
+}
+
+func (r Run) endpoints() []string {
+	lines := make([]string, len(r.Endpoints))
+	for i, e := range r.Endpoints {
+		lines[i] = fmt.Sprintf("  %-9s %s", e.Name, e.URL)
+	}
+	return lines
+}

@@ -1,0 +1,78 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Verdict is the last line of a run: that all went well, or what did not.
+func (s Summary) Verdict() string {
+	if s.Slots == 0 && len(s.Problems) == 0 {
+		return "no slot was finished"
+	}
+	line := fmt.Sprintf("%d of %d payloads delivered and landed", s.Landed, s.Slots)
+	var but []string
+	for _, loss := range []struct {
+		n         int
+		one, many string
+	}{
+		{s.Local, "block built locally", "blocks built locally"},
+		{s.Missed, "slot missed", "slots missed"},
+		{s.Delivered - s.Landed, "delivered payload not on the chain", "delivered payloads not on the chain"},
+		{len(s.Problems), "problem", "problems"},
+	} {
+		if loss.n > 0 {
+			but = append(but, plural(loss.n, loss.one, loss.many))
+		}
+	}
+	if len(but) == 0 {
+		return line
+	}
+	return line + ": " + strings.Join(but, ", ")
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// lines is the summary as a small table, with its problems and, last, the verdict.
+func (s Summary) lines(p paint) []string {
+	lines := []string{""}
+	for _, row := range [][2]string{
+		{"slots", strconv.Itoa(s.Slots)},
+		{"delivered", strconv.Itoa(s.Delivered)},
+		{"landed", strconv.Itoa(s.Landed)},
+		{"built locally", strconv.Itoa(s.Local)},
+		{"missed", strconv.Itoa(s.Missed)},
+		{"paid to proposers", Ether(s.PaidWei)},
+		{"first delivery", orDash(s.FirstDelivery > 0, short(s.FirstDelivery)+" after start")},
+		{"header to delivery", orDash(s.RoundTripMedian > 0, short(s.RoundTripMedian)+" (median)")},
+		{"wall time", orDash(s.Wall > 0, short(s.Wall))},
+	} {
+		lines = append(lines, p.faint.Render(padRight(row[0], 20))+row[1])
+	}
+	lines = append(lines, "")
+	for _, problem := range s.Problems {
+		lines = append(lines, p.bad.Render("problem: "+oneLine(problem)))
+	}
+	if s.OK() {
+		return append(lines, p.good.Render(s.Verdict()))
+	}
+	return append(lines, p.bad.Render(s.Verdict()))
+}
+
+func orDash(known bool, text string) string {
+	if known {
+		return text
+	}
+	return "–"
+}
+
+// oneLine makes one line of a text that should have been one.
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(text), " ")
+}

@@ -1,0 +1,52 @@
+package view
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Options choose the manner.
+type Options struct {
+	// Live repaints in place; else plain lines are printed.
+	Live bool
+	// Color may be used.
+	Color bool
+	// Size is the terminal's, in columns and lines; nil, or 0 for one of them, is without limit. It is asked at each repaint.
+	Size func() (width, height int)
+}
+
+// New returns an output that writes to out.
+func New(out io.Writer, o Options) Output {
+	size := o.Size
+	if size == nil {
+		size = func() (int, int) { return 0, 0 }
+	}
+	if o.Live {
+		return &live{out: out, size: size, paint: newPaint(out, o.Color)}
+	}
+	width, _ := size()
+	return &plain{out: out, layout: layoutFor(width), paint: newPaint(out, o.Color)}
+}
+
+// OptionsFor says what suits a file: live and colored on a terminal, plain lines elsewhere. It respects the wish for plain lines, a
+// dumb terminal, and NO_COLOR (https://no-color.org: set to anything but nothing).
+func OptionsFor(file *os.File, wantPlain bool, getenv func(string) string) Options {
+	fd := int(file.Fd())
+	if !term.IsTerminal(fd) {
+		return Options{}
+	}
+	dumb := getenv("TERM") == "dumb" || getenv("TERM") == ""
+	return Options{
+		Live:  !wantPlain && !dumb,
+		Color: !dumb && getenv("NO_COLOR") == "",
+		Size: func() (int, int) {
+			width, height, err := term.GetSize(fd)
+			if err != nil {
+				return 0, 0 // a terminal that does not tell its size gets lines of any length
+			}
+			return width, height
+		},
+	}
+}
