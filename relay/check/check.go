@@ -15,8 +15,8 @@ import (
 type Case struct {
 	Spec       *eth.Spec
 	Submission *relay.Submission
-	// HeadSlot is the slot of the chain's head.
-	HeadSlot phase0.Slot
+	// HeadSlot is the slot of the chain's head, NowSlot the one that the clock says is running: after missed slots they differ.
+	HeadSlot, NowSlot phase0.Slot
 	// Delivered: a payload of this slot, or a later one, was already revealed.
 	Delivered bool
 	// Duty is the slot's duty with the proposer's registration; nil if there is none or the proposer has not registered.

@@ -83,6 +83,7 @@ func TestRows(t *testing.T) {
 	}{
 		{"S03", "slot is the head's", func(c *Case) { c.HeadSlot = 10 }, relay.SubmissionPastSlot},
 		{"S03", "slot is before the head's", func(c *Case) { c.HeadSlot = 11 }, relay.SubmissionPastSlot},
+		{"S03", "slot was missed", func(c *Case) { c.NowSlot = 11 }, relay.SubmissionPastSlot},
 		{"S37", "payload of the slot was delivered", func(c *Case) { c.Delivered = true }, relay.SubmissionDelivered},
 		{"S04", "no duty", func(c *Case) { c.Duty = nil }, relay.SubmissionNoDuty},
 		{"S04", "proposer not registered", func(c *Case) { c.Duty.Registration = nil }, relay.SubmissionNoDuty},

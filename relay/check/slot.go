@@ -6,10 +6,13 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Slot wants a slot after the head's (S03): no block can be built for a slot that is taken.
+// Slot wants a slot after the head's that is not over by the clock (S03): no block can be built for one that is taken or was missed.
 func Slot(c *Case) *relay.Refused {
-	if slot := phase0.Slot(c.Submission.Trace.Slot); slot <= c.HeadSlot {
+	switch slot := phase0.Slot(c.Submission.Trace.Slot); {
+	case slot <= c.HeadSlot:
 		return relay.SubmissionPastSlot.With("slot %d, head is at slot %d", slot, c.HeadSlot)
+	case slot < c.NowSlot:
+		return relay.SubmissionPastSlot.With("slot %d, it is slot %d now", slot, c.NowSlot)
 	}
 	return nil
 }

@@ -15,8 +15,9 @@ import (
 func (d *Desk) check(s *relay.Submission) (*check.Case, *relay.Refused) {
 	slot := phase0.Slot(s.Trace.Slot)
 	facts := &check.Case{
-		Spec: d.Spec, Submission: s, HeadSlot: d.Chain.Head().Slot, Delivered: d.Deliveries.Delivered(slot),
-		Duty: d.Chain.Duty(slot), Attributes: d.Chain.Attributes(slot, s.Trace.ParentHash),
+		Spec: d.Spec, Submission: s, HeadSlot: d.Chain.Head().Slot, NowSlot: d.Spec.SlotAt(d.Clock.Now()),
+		Delivered: d.Deliveries.Delivered(slot),
+		Duty:      d.Chain.Duty(slot), Attributes: d.Chain.Attributes(slot, s.Trace.ParentHash),
 	}
 	return facts, check.Run(facts)
 }

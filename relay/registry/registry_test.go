@@ -1,0 +1,185 @@
+package registry
+
+import (
+	"testing"
+	"time"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+var testSpec = &eth.Spec{
+	GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 4,
+	GenesisForkVersion: phase0.Version{0x20, 0, 0, 0x89}, Forks: []eth.ForkPoint{{Fork: eth.Fulu}},
+}
+
+// now is when the tests' requests come.
+var now = testSpec.GenesisTime.Add(time.Hour)
+
+// recorded collects facts.
+type recorded []relay.Fact
+
+func (r *recorded) Record(fact relay.Fact) { *r = append(*r, fact) }
+
+func validatorKey(i int) *bls.SecretKey { return bls.Derive("validator", uint64(i)) }
+
+// withValidators is a registry that knows validators 0 to n-1.
+func withValidators(n int) (*Registry, *recorded) {
+	facts := new(recorded)
+	r := New(testSpec, facts)
+	table := make([]relay.Validator, n)
+	for i := range table {
+		table[i] = relay.Validator{Index: phase0.ValidatorIndex(i), Pubkey: validatorKey(i).PublicKey()}
+	}
+	r.SetValidators(table)
+	return r, facts
+}
+
+// registration of a validator, signed with its key.
+func registration(t *testing.T, validator int, feeRecipient byte, gasLimit uint64, at time.Time) *relay.SignedRegistration {
+	t.Helper()
+	message := &builderv1.ValidatorRegistration{
+		FeeRecipient: bellatrix.ExecutionAddress{feeRecipient}, GasLimit: gasLimit, Timestamp: at, Pubkey: validatorKey(validator).PublicKey(),
+	}
+	root, err := message.HashTreeRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &relay.SignedRegistration{
+		Message: message, Signature: validatorKey(validator).Sign(eth.SigningRoot(root, testSpec.BuilderDomain())),
+	}
+}
+
+func TestGoodEntriesAreStoredEvenWhenOthersAreBad(t *testing.T) {
+	r, facts := withValidators(3)
+	forged := registration(t, 1, 1, 30_000_000, now)
+	forged.Message.GasLimit++
+	failures := r.Register(t.Context(), now, []*relay.SignedRegistration{
+		registration(t, 0, 1, 30_000_000, now),
+		forged,
+		registration(t, 2, 1, 30_000_000, now.Add(11*time.Second)),
+		registration(t, 9, 1, 30_000_000, now),
+		registration(t, 2, 1, 30_000_000, testSpec.GenesisTime.Add(-time.Second)),
+		registration(t, 2, 1, 30_000_000, now.Add(10*time.Second)),
+	})
+	want := map[int]relay.Refusal{
+		1: relay.RegistrationSignature, 2: relay.RegistrationTooLate, 3: relay.RegistrationUnknownValidator, 4: relay.RegistrationTooEarly,
+	}
+	if len(failures) != len(want) {
+		t.Errorf("%d failures, want %d: %v", len(failures), len(want), failures)
+	}
+	for _, failure := range failures {
+		if failure.Refused.ID != want[failure.Index].ID {
+			t.Errorf("entry %d: %v, want %s", failure.Index, failure.Refused, want[failure.Index].ID)
+		}
+	}
+	if len(*facts) != 2 {
+		t.Errorf("%d facts, want one for each stored entry", len(*facts))
+	}
+}
+
+// Each row registers the first entry and then the second; limit is the gas limit that counts afterwards.
+func TestWhichRegistrationCounts(t *testing.T) {
+	for name, row := range map[string]struct {
+		second *relay.SignedRegistration
+		limit  uint64
+		facts  int
+	}{
+		"newer":                           {registration(t, 0, 1, 31_000_000, now.Add(time.Second)), 31_000_000, 2},
+		"R02 older is ignored":            {registration(t, 0, 1, 31_000_000, now.Add(-time.Second)), 30_000_000, 1},
+		"R03 same timestamp, new content": {registration(t, 0, 1, 31_000_000, now), 31_000_000, 2},
+		"newer without new content":       {registration(t, 0, 1, 30_000_000, now.Add(time.Second)), 30_000_000, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, facts := withValidators(1)
+			for _, entry := range []*relay.SignedRegistration{registration(t, 0, 1, 30_000_000, now), row.second} {
+				if failures := r.Register(t.Context(), now, []*relay.SignedRegistration{entry}); len(failures) > 0 {
+					t.Fatal(failures)
+				}
+			}
+			r.SetDuties(0, phase0.Root{}, []relay.Duty{{Slot: 1, Proposer: validatorKey(0).PublicKey()}})
+			if got := r.Duty(1).Registration.Message.GasLimit; got != row.limit {
+				t.Errorf("gas limit %d, want %d", got, row.limit)
+			}
+			if len(*facts) != row.facts {
+				t.Errorf("%d facts, want %d", len(*facts), row.facts)
+			}
+		})
+	}
+}
+
+// An entry that changes nothing is accepted whatever its signature: looking at it would only cost time.
+func TestUnchangedRegistrationCostsNoSignatureCheck(t *testing.T) {
+	r, _ := withValidators(1)
+	first := registration(t, 0, 1, 30_000_000, now)
+	again := *first
+	again.Signature = phase0.BLSSignature{}
+	for _, entry := range []*relay.SignedRegistration{first, &again} {
+		if failures := r.Register(t.Context(), now, []*relay.SignedRegistration{entry}); len(failures) > 0 {
+			t.Error(failures)
+		}
+	}
+}
+
+func TestRestoredRegistrationsCount(t *testing.T) {
+	r, facts := withValidators(1)
+	r.Restore([]*relay.SignedRegistration{registration(t, 0, 1, 30_000_000, now)})
+	r.SetDuties(0, phase0.Root{}, []relay.Duty{{Slot: 1, Proposer: validatorKey(0).PublicKey()}})
+	if r.Duty(1).Registration == nil || len(*facts) != 0 {
+		t.Error("a restored registration counts and is no new fact")
+	}
+}
+
+func TestDutiesOfCurrentAndNextEpoch(t *testing.T) {
+	r, _ := withValidators(2)
+	r.Register(t.Context(), now, []*relay.SignedRegistration{registration(t, 0, 1, 30_000_000, now)})
+	zero, one := validatorKey(0).PublicKey(), validatorKey(1).PublicKey()
+	r.SetDuties(1, phase0.Root{}, []relay.Duty{{Slot: 5, Proposer: zero}, {Slot: 4, Proposer: zero}, {Slot: 6, Index: 1, Proposer: one}})
+	r.SetDuties(2, phase0.Root{}, []relay.Duty{{Slot: 8, Proposer: zero}})
+	r.SetDuties(3, phase0.Root{}, []relay.Duty{{Slot: 12, Proposer: zero}})
+	r.SetHead(relay.Head{Slot: 5})
+	var slots []phase0.Slot
+	for _, duty := range r.Duties() {
+		slots = append(slots, duty.Slot)
+	}
+	if len(slots) != 3 || slots[0] != 4 || slots[1] != 5 || slots[2] != 8 {
+		t.Errorf("slots %v, want 4 5 8: registered proposers of this epoch and the next", slots)
+	}
+	if duty := r.Duty(6); duty == nil || duty.Registration != nil {
+		t.Error("a duty of an unregistered validator is known, without a registration")
+	}
+	if r.Duty(7) != nil {
+		t.Error("a slot without a duty has one")
+	}
+	r.SetDuties(4, phase0.Root{}, nil)
+	if r.DutiesKnown(1) || !r.DutiesKnown(2) {
+		t.Error("duties are forgotten three epochs later, not sooner")
+	}
+}
+
+func TestAttributesAreKeptByParentAndForgottenAfterTheirSlot(t *testing.T) {
+	r, _ := withValidators(0)
+	a, b := phase0.Hash32{1}, phase0.Hash32{2}
+	r.SetAttributes(relay.Attributes{Slot: 7, ParentHash: a, ParentNumber: 6})
+	r.SetAttributes(relay.Attributes{Slot: 7, ParentHash: b, ParentNumber: 5})
+	r.SetAttributes(relay.Attributes{Slot: 7, ParentHash: a, ParentNumber: 60})
+	if got := r.Attributes(7, a); got == nil || got.ParentNumber != 60 {
+		t.Errorf("attributes %+v, want the last announced", got)
+	}
+	if r.Attributes(7, b) == nil || r.Attributes(8, a) != nil {
+		t.Error("attributes are kept by parent and slot")
+	}
+	r.SetHead(relay.Head{Slot: 8})
+	if r.Attributes(7, a) == nil {
+		t.Error("attributes of the head's own slot's predecessor are still needed: the head may be re-organised")
+	}
+	r.SetHead(relay.Head{Slot: 9})
+	if r.Attributes(7, a) != nil {
+		t.Error("attributes of a slot that is over are kept")
+	}
+}
