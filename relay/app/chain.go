@@ -1,0 +1,131 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/beacon"
+)
+
+// retryEvery is how long to wait before a beacon node that did not answer is asked again.
+const retryEvery = 50 * time.Millisecond
+
+// waitForSpec asks the beacon nodes for the network until one answers.
+func (a *App) waitForSpec(ctx context.Context) (*eth.Spec, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.StartTimeout)
+	defer cancel()
+	for {
+		spec, err := a.nodes.Spec(ctx)
+		if err == nil {
+			return spec, nil
+		}
+		timer := time.NewTimer(retryEvery)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, fmt.Errorf("no beacon node tells its network: %w", err)
+		case <-timer.C:
+		}
+	}
+}
+
+// dutyWatch remembers what the duties in the registry depend on. Only the goroutine that follows the chain uses it.
+type dutyWatch struct {
+	known             bool
+	epoch             phase0.Epoch
+	current, previous phase0.Root
+}
+
+// loadChain fetches what the relay must know before it can take a registration or a bid.
+func (a *App) loadChain(ctx context.Context) error {
+	head, err := a.nodes.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("fetch head: %w", err)
+	}
+	a.registry.SetHead(head)
+	if err := a.loadValidators(ctx); err != nil {
+		return err
+	}
+	return a.loadDuties(ctx, a.spec.EpochOf(max(head.Slot, a.spec.SlotAt(a.cfg.Clock.Now()))))
+}
+
+func (a *App) loadValidators(ctx context.Context) error {
+	validators, err := a.nodes.Validators(ctx)
+	if err != nil {
+		return fmt.Errorf("fetch validators: %w", err)
+	}
+	a.registry.SetValidators(validators)
+	return nil
+}
+
+// loadDuties fetches the duties of an epoch and of the one after it.
+func (a *App) loadDuties(ctx context.Context, epoch phase0.Epoch) error {
+	for _, e := range []phase0.Epoch{epoch, epoch + 1} {
+		duties, dependent, err := a.nodes.Duties(ctx, e)
+		if err != nil {
+			return fmt.Errorf("fetch duties of epoch %d: %w", e, err)
+		}
+		a.registry.SetDuties(e, dependent, duties)
+	}
+	return nil
+}
+
+// followChain keeps the registry at the chain's head until the context ends. Events only fill the queue, so that a slow fetch of duties
+// never holds up the next event; a head that comes while one is being handled replaces the one that waits.
+func (a *App) followChain(ctx context.Context) error {
+	heads := make(chan relay.Head, 1)
+	go a.handleHeads(ctx, heads)
+	return a.nodes.Follow(ctx, beacon.Events{
+		Head: func(head relay.Head) {
+			a.registry.SetHead(head)
+			select {
+			case <-heads: // the one that waits is outdated
+			default:
+			}
+			heads <- head
+		},
+		Attributes: a.registry.SetAttributes,
+	})
+}
+
+func (a *App) handleHeads(ctx context.Context, heads <-chan relay.Head) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case head := <-heads:
+			a.handleHead(ctx, head)
+		}
+	}
+}
+
+// keepSlots is how long past auctions are remembered: a late blinded block of the last slot still finds its publication.
+const keepSlots = 2
+
+func (a *App) handleHead(ctx context.Context, head relay.Head) {
+	if head.Slot > keepSlots {
+		a.receive.Close(head.Slot - keepSlots)
+		a.board.Clear(head.Slot - keepSlots)
+		a.deliver.Close(head.Slot - keepSlots)
+	}
+	epoch := a.spec.EpochOf(head.Slot)
+	now := dutyWatch{known: true, epoch: epoch, current: head.CurrentDependent, previous: head.PreviousDependent}
+	if now == a.duties {
+		return
+	}
+	if epoch != a.duties.epoch {
+		if err := a.loadValidators(ctx); err != nil {
+			a.log.Warn("refresh validators; the old table stays", "error", err)
+		}
+	}
+	if err := a.loadDuties(ctx, epoch); err != nil {
+		a.log.Warn("refresh duties; the old ones stay until the next head", "error", err)
+		return
+	}
+	a.duties = now
+}

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// escrow keeps contents in the journal's store, by block hash.
+type escrow struct{ journal *journal.Journal }
+
+// Put implements relay.Escrow.
+func (e escrow) Put(ctx context.Context, contents *relay.Contents) error {
+	raw, err := wire.EncodeContents(contents)
+	if err != nil {
+		return fmt.Errorf("encode contents: %w", err)
+	}
+	return e.journal.Put(ctx, hex.EncodeToString(contents.Payload.BlockHash[:]), raw)
+}
+
+// Get implements relay.Escrow.
+func (e escrow) Get(ctx context.Context, blockHash [32]byte) (*relay.Contents, error) {
+	raw, err := e.journal.Get(ctx, hex.EncodeToString(blockHash[:]))
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, nil //nolint:nilnil // the port says so: not being there is no error
+	}
+	if err != nil {
+		return nil, err
+	}
+	return wire.DecodeContents(raw)
+}
+
+// guard lets one block root of a slot pass.
+type guard struct{ journal *journal.Journal }
+
+// Claim implements deliver.Guard.
+func (g guard) Claim(ctx context.Context, slot phase0.Slot, root phase0.Root) (bool, error) {
+	_, won, err := g.journal.Claim(ctx, "slot-"+strconv.FormatUint(uint64(slot), 10), root[:])
+	return won, err
+}

@@ -1,0 +1,93 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/relay/api/builder"
+	"github.com/gavel-relay/gavel/relay/api/data"
+	"github.com/gavel-relay/gavel/relay/api/proposer"
+	"github.com/gavel-relay/gavel/relay/archive"
+	"github.com/gavel-relay/gavel/relay/beacon"
+	"github.com/gavel-relay/gavel/relay/deliver"
+	"github.com/gavel-relay/gavel/relay/receive"
+	"github.com/gavel-relay/gavel/relay/registry"
+	"github.com/gavel-relay/gavel/relay/top"
+)
+
+// App is a relay. New opens its stores and asks a beacon node for the network; Run serves.
+type App struct {
+	cfg      Config
+	log      *slog.Logger
+	spec     *eth.Spec
+	journal  *journal.Journal
+	archive  *archive.Archive
+	nodes    *beacon.Nodes
+	registry *registry.Registry
+	board    *top.Board
+	receive  *receive.Desk
+	deliver  *deliver.Desk
+	handler  http.Handler
+	duties   dutyWatch
+}
+
+// New puts the parts together. What it has opened is closed by Close, or at once if it fails.
+func New(ctx context.Context, cfg Config) (app *App, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	a := &App{cfg: cfg, log: cfg.Log}
+	defer func() {
+		if err != nil {
+			a.Close()
+		}
+	}()
+	if a.journal, err = journal.Open(ctx, journal.Config{Dir: within(cfg.DataDir, "journal"), Log: cfg.Log}); err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	database := "sqlite::memory:"
+	if cfg.DataDir != "" {
+		database = "sqlite:" + filepath.Join(cfg.DataDir, "archive.db")
+	}
+	if a.archive, err = archive.Open(ctx, database); err != nil {
+		return nil, fmt.Errorf("open archive: %w", err)
+	}
+	if a.nodes, err = beacon.New(beacon.Config{URLs: cfg.BeaconURLs}, cfg.Log); err != nil {
+		return nil, err
+	}
+	if a.spec, err = a.waitForSpec(ctx); err != nil {
+		return nil, err
+	}
+	a.wire()
+	return a, a.loadChain(ctx)
+}
+
+// within is a folder in the data folder, or nothing without one.
+func within(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
+
+// wire draws every arrow between the rooms.
+func (a *App) wire() {
+	record := &facts{journal: a.journal, observe: a.cfg.Observe, log: a.log}
+	a.registry = registry.New(a.spec, record)
+	a.board = new(top.Board)
+	a.deliver = deliver.New(deliver.Config{
+		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Escrow: escrow{a.journal}, Guard: guard{a.journal}, Publisher: a.nodes,
+		Facts: record, Log: a.log, CutOff: a.cfg.PayloadCutOff, RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
+	})
+	a.receive = receive.New(receive.Config{
+		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Deliveries: a.deliver, Validator: a.cfg.Validator, Escrow: escrow{a.journal},
+		Board: a.board, Facts: record, Key: a.cfg.Key, ValidationTimeout: a.cfg.ValidationTimeout, Cancellations: !a.cfg.NoCancellations,
+	})
+	headers := &top.Headers{Board: a.board, Spec: a.spec, Head: a.registry, Facts: record, CutOff: a.cfg.HeaderCutOff}
+	a.handler = a.skin(headers, proposer.Config{}, builder.Config{}, data.Config{})
+}
