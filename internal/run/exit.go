@@ -1,0 +1,35 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// usage is an error of whoever called the command: it is answered with status 2 and a line that says what to do.
+type usage struct{ err error }
+
+func (u usage) Error() string { return u.err.Error() }
+func (u usage) Unwrap() error { return u.err }
+
+// Usage marks an error as the caller's: a flag, a value, a configuration file. nil stays nil.
+func Usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usage{err}
+}
+
+// Exit writes an error in one line and returns the process's exit status: 0 without an error, 2 for Usage, else 1.
+func Exit(stderr io.Writer, program string, err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "%s: %s\n", program, strings.Join(strings.Fields(err.Error()), " "))
+	var u usage
+	if errors.As(err, &u) {
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,51 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Context returns a context that the first SIGINT or SIGTERM cancels. The second one ends the process at once with status 130, as a
+// shell does. Call stop to give the signals back.
+func Context(parent context.Context) (ctx context.Context, stop context.CancelFunc) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := until(parent, signals, func() {
+		fmt.Fprintln(os.Stderr, "stopped at once")
+		os.Exit(130)
+	})
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel()
+	}
+}
+
+// until cancels at the first signal and quits at the second one. The cancel function ends the watch.
+func until(parent context.Context, signals <-chan os.Signal, quit func()) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	over := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-over:
+			return
+		}
+		select {
+		case <-signals:
+			quit()
+		case <-over:
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		select {
+		case <-over:
+		default:
+			close(over)
+		}
+	}
+}
