@@ -13,42 +13,42 @@ import (
 )
 
 // Config says what network to run and for how long. In a Go literal the zero value of a field asks for its default, where one is
-// named; Validate puts it in. The yaml keys are also the names of the flags of `gavel-lab devnet`.
+// named; Validate puts it in. Errors name the flags of `gavel-lab devnet`, which are also the keys of its configuration file.
 type Config struct {
 	// Slots is how many slots to run; 0 runs until it is stopped.
-	Slots int `yaml:"slots"`
+	Slots int
 	// SlotDuration is the length of a slot in chain time: whole seconds, because block timestamps are. 12s.
-	SlotDuration time.Duration `yaml:"slot"`
+	SlotDuration time.Duration
 	// Speed is how many times faster than the wall the chain clock runs: at 12 a slot of 12s takes one second. 12.
-	Speed float64 `yaml:"speed"`
+	Speed float64
 	// Validators is the number of validators that propose. 64.
-	Validators int `yaml:"validators"`
+	Validators int
 	// Builders is the number of builders that bid. 2.
-	Builders int `yaml:"builders"`
+	Builders int
 	// TxsPerSlot is how many transactions users send in each slot. 50.
-	TxsPerSlot int `yaml:"txs"`
-	// BlobEvery makes every so-manieth slot one with a blob transaction; 0 sends none. Forks before deneb have no blobs.
-	BlobEvery int `yaml:"blob-every"`
+	TxsPerSlot int
+	// BlobEvery n sends a blob transaction in every n-th slot; 0 sends none. Forks before deneb have no blobs.
+	BlobEvery int
 	// SlotsPerEpoch. 8.
-	SlotsPerEpoch int `yaml:"slots-per-epoch"`
+	SlotsPerEpoch int
 	// Fork is active from genesis on. It may be left out when Forks begins at epoch 0. fulu.
-	Fork eth.Fork `yaml:"fork"`
+	Fork eth.Fork
 	// Forks is the schedule, oldest first. After Validate it is complete: it begins with Fork at epoch 0 and names each version.
-	Forks []eth.ForkPoint `yaml:"forks"`
+	Forks []eth.ForkPoint
 	// RelayPort, BeaconPort and RPCPort are the ports on 127.0.0.1 of the relay, the beacon node and the execution JSON-RPC; 0 takes
 	// any free one.
-	RelayPort  int `yaml:"relay-port"`
-	BeaconPort int `yaml:"beacon-port"`
-	RPCPort    int `yaml:"rpc-port"`
+	RelayPort  int
+	BeaconPort int
+	RPCPort    int
 	// DataDir keeps chain, journal and archive on disk; empty keeps them in memory.
-	DataDir string `yaml:"data-dir"`
+	DataDir string
 	// MevBoost is the path of a real mev-boost to put between proposers and the relay; empty uses the lab's own aggregator.
-	MevBoost string `yaml:"mev-boost"`
+	MevBoost string
 	// Seed makes keys and choices; the same seed gives the same actors.
-	Seed uint64 `yaml:"seed"`
+	Seed uint64
 	// Plain prints lines even on a terminal; Verbose prints the log of all parts.
-	Plain   bool `yaml:"plain"`
-	Verbose bool `yaml:"verbose"`
+	Plain   bool
+	Verbose bool
 }
 
 // Default is the network that `gavel-lab devnet` runs when it is asked for nothing.

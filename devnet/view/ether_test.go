@@ -19,7 +19,7 @@ func TestEther(t *testing.T) {
 		"123456789012345678901234":  "123456.789 ETH",
 		"999999999999999999999":     "999.999999 ETH",
 		"1000000000000000000000":    "1000.000 ETH",
-		"9007199254740993000000000": "9007199.254 ETH",   // no float has this number
+		"9007199254740993000000000": "9007199.254 ETH", // no float has this number
 	} {
 		if got := Ether(uint256.MustFromDecimal(wei)); got != want {
 			t.Errorf("%s wei is %q, want %q", wei, got, want)

@@ -69,3 +69,16 @@ func (r Run) endpoints() []string {
 	}
 	return lines
 }
+
+// NoteWriter makes a note of each line that is written to it: for a log.
+func NoteWriter(out Output) io.Writer { return noteWriter{out} }
+
+type noteWriter struct{ out Output }
+
+// Write takes whole lines, as slog's handlers write them.
+func (w noteWriter) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		w.out.Note(strings.TrimSuffix(line, "\n"))
+	}
+	return len(p), nil
+}

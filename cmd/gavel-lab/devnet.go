@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/gavel-relay/gavel/devnet"
+	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/internal/run"
+	"github.com/gavel-relay/gavel/internal/run/command"
+)
+
+// runDevnet runs a network until it is through or the context ends.
+type runDevnet func(ctx context.Context, cfg devnet.Config, out view.Output) (view.Summary, error)
+
+func root(start runDevnet) *cli.Command {
+	return &cli.Command{
+		Name:     "gavel-lab",
+		Usage:    "the laboratory around gavel",
+		Commands: []*cli.Command{devnetCommand(start)},
+	}
+}
+
+func devnetCommand(start runDevnet) *cli.Command {
+	return &cli.Command{
+		Name:  "devnet",
+		Usage: "run a chain, builders, proposers and users around a relay, and show each slot",
+		Flags: devnetFlags(devnet.Default()),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if err := command.ApplyConfigFile(cmd); err != nil {
+				return err
+			}
+			cfg, err := devnetConfig(cmd)
+			if err != nil {
+				return run.Usage(err)
+			}
+			out, err := devnetOutput(cfg)
+			if err != nil {
+				return err
+			}
+			summary, err := start(ctx, cfg, out)
+			if err != nil {
+				return err
+			}
+			if !summary.OK() {
+				return errors.New(summary.Verdict())
+			}
+			return nil
+		},
+	}
+}
+
+func devnetFlags(d devnet.Config) []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "slots", Value: d.Slots, Usage: "slots to run; 0 runs until Ctrl-C"},
+		&cli.DurationFlag{Name: "slot", Value: d.SlotDuration, Usage: "chain time of a slot, in whole seconds"},
+		&cli.FloatFlag{Name: "speed", Value: d.Speed, Usage: "how many times faster than the wall the chain clock runs"},
+		&cli.IntFlag{Name: "validators", Value: d.Validators, Usage: "validators that propose"},
+		&cli.IntFlag{Name: "builders", Value: d.Builders, Usage: "builders that bid"},
+		&cli.IntFlag{Name: "txs", Value: d.TxsPerSlot, Usage: "transactions that users send in each slot"},
+		&cli.IntFlag{Name: "blob-every", Value: d.BlobEvery, Usage: "send a blob transaction in every n-th slot; 0 sends none"},
+		&cli.IntFlag{Name: "slots-per-epoch", Value: d.SlotsPerEpoch, Usage: "slots of an epoch"},
+		&cli.StringFlag{Name: "fork", DefaultText: "fulu", Usage: "fork at genesis: bellatrix, capella, deneb, electra or fulu"},
+		&cli.StringFlag{Name: "forks", Usage: "fork schedule as fork@epoch, such as electra@0,fulu@2"},
+		&cli.IntFlag{Name: "relay-port", Value: d.RelayPort, Usage: "port of the relay on 127.0.0.1; 0 takes any free one"},
+		&cli.IntFlag{Name: "beacon-port", Value: d.BeaconPort, Usage: "port of the beacon node; 0 takes any free one"},
+		&cli.IntFlag{Name: "rpc-port", Value: d.RPCPort, Usage: "port of the execution JSON-RPC; 0 takes any free one"},
+		&cli.StringFlag{Name: "data-dir", DefaultText: "in memory", TakesFile: true, Usage: "directory that keeps chain, journal and archive"},
+		&cli.StringFlag{Name: "mev-boost", DefaultText: "the lab's own", TakesFile: true, Usage: "path of a mev-boost to run between proposers and the relay"},
+		&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "the same seed gives the same keys and choices"},
+		&cli.BoolFlag{Name: "plain", Usage: "print lines even on a terminal"},
+		&cli.BoolFlag{Name: "verbose", Usage: "print the log of all parts to stderr; implies --plain"},
+		command.ConfigFlag(),
+	}
+}
+
+// devnetConfig reads the flags. A zero that was given is judged like any other value, so Check and not Validate.
+func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
+	cfg := devnet.Config{
+		Slots: cmd.Int("slots"), SlotDuration: cmd.Duration("slot"), Speed: cmd.Float("speed"),
+		Validators: cmd.Int("validators"), Builders: cmd.Int("builders"), TxsPerSlot: cmd.Int("txs"), BlobEvery: cmd.Int("blob-every"),
+		SlotsPerEpoch: cmd.Int("slots-per-epoch"),
+		RelayPort:     cmd.Int("relay-port"), BeaconPort: cmd.Int("beacon-port"), RPCPort: cmd.Int("rpc-port"),
+		DataDir: cmd.String("data-dir"), MevBoost: cmd.String("mev-boost"), Seed: cmd.Uint64("seed"),
+		Plain: cmd.Bool("plain"), Verbose: cmd.Bool("verbose"),
+	}
+	var err error
+	if cmd.IsSet("fork") {
+		if cfg.Fork, err = devnet.ParseFork(cmd.String("fork")); err != nil {
+			return cfg, err
+		}
+	}
+	if cfg.Forks, err = devnet.ParseForks(cmd.String("forks")); err != nil {
+		return cfg, err
+	}
+	return cfg, cfg.Check()
+}
+
+// devnetOutput chooses how the run looks and where the log goes: all of it to stderr when it is wanted, else its warnings among the
+// notes, so that nothing writes across the picture.
+func devnetOutput(cfg devnet.Config) (view.Output, error) {
+	out := view.New(os.Stdout, view.OptionsFor(os.Stdout, cfg.Plain || cfg.Verbose, os.Getenv))
+	log, err := run.NewLogger(view.NoteWriter(out), run.LogOptions{Level: "warn"})
+	if cfg.Verbose {
+		log, err = run.NewLogger(os.Stderr, run.LogOptions{Level: "debug"})
+	}
+	if err != nil {
+		return nil, err
+	}
+	slog.SetDefault(log)
+	return out, nil
+}

@@ -1,0 +1,18 @@
+// Command gavel is the auction house: each service is one of its commands.
+package main
+
+import (
+	"github.com/urfave/cli/v3"
+
+	"github.com/gavel-relay/gavel/internal/run/command"
+)
+
+func main() { command.OS(root()) }
+
+func root() *cli.Command {
+	return &cli.Command{
+		Name:     "gavel",
+		Usage:    "an auction house for Ethereum block building",
+		Commands: []*cli.Command{versionCommand()},
+	}
+}
