@@ -71,7 +71,9 @@ func TestCheck(t *testing.T) {
 			"forks has electra@2 after fulu@0: give later forks at later epochs",
 		},
 		{
-			func(c *Config) { c.Fork, c.Forks = eth.Deneb, []eth.ForkPoint{{Fork: eth.Electra, Epoch: 2}, {Fork: eth.Fulu, Epoch: 2}} },
+			func(c *Config) {
+				c.Fork, c.Forks = eth.Deneb, []eth.ForkPoint{{Fork: eth.Electra, Epoch: 2}, {Fork: eth.Fulu, Epoch: 2}}
+			},
 			"forks has fulu@2 after electra@2: give later forks at later epochs",
 		},
 	} {

@@ -2,7 +2,6 @@ package view
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,9 +13,8 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // A run that has everything: a fork, a cancelled bid, a local block, a missed slot, a payload that was not delivered, one that did
 // not land.
@@ -65,7 +63,7 @@ func TestPlain(t *testing.T) {
 			if strings.ContainsRune(out.String(), '\x1b') {
 				t.Error("plain lines without color hold an escape sequence")
 			}
-			golden(t, fmt.Sprintf("plain-%d.txt", width), out.String())
+			golden.File(t, fmt.Sprintf("testdata/plain-%d.txt", width), out.String())
 		})
 	}
 }
@@ -83,7 +81,7 @@ func TestLive(t *testing.T) {
 				t.Errorf("lines wider than %d: %q", width, screen.tooWide)
 			}
 			out.Done(ending()) // nothing is repainted after this, so that its lines may wrap
-			golden(t, fmt.Sprintf("live-%d.txt", width), screen.String())
+			golden.File(t, fmt.Sprintf("testdata/live-%d.txt", width), screen.String())
 		})
 	}
 }
@@ -96,7 +94,7 @@ func TestLiveOpenSlot(t *testing.T) {
 	for bids := 1; bids <= 5; bids++ {
 		out.Slot(Slot{Number: 9, Fork: eth.Fulu, Open: true, Bids: bids, Values: gwei(1, 2, 3, 4, 5)[:bids], TopWei: gwei(uint64(bids))[0], Winner: "builder-1"})
 	}
-	golden(t, "live-open.txt", screen.String())
+	golden.File(t, "testdata/live-open.txt", screen.String())
 }
 
 // On a low terminal, and in a long run, the old slots leave; the picture never grows beyond the screen.
@@ -107,7 +105,7 @@ func TestLiveLowTerminal(t *testing.T) {
 	for n := range uint64(40) {
 		out.Slot(Slot{Number: n, Fork: eth.Fulu, Winner: Local})
 	}
-	golden(t, "live-low.txt", screen.String())
+	golden.File(t, "testdata/live-low.txt", screen.String())
 	if got := len(screen.lines); got > 12 {
 		t.Errorf("%d lines on a terminal of 12", got)
 	}
@@ -169,21 +167,4 @@ func gwei(values ...uint64) []*uint256.Int {
 
 func ether(n uint64) *uint256.Int {
 	return new(uint256.Int).Mul(uint256.NewInt(n), uint256.NewInt(1e18))
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("differs from %s (-update writes it):\n%s", path, got)
-	}
 }
