@@ -1,0 +1,55 @@
+# What one does with this repository. All products go to bin/.
+
+# The devnet's, for example: make devnet SLOTS=32 SPEED=24 FORK=electra ARGS="--blob-every 3"
+SLOTS ?= 16
+SLOT  ?=
+SPEED ?=
+FORK  ?=
+ARGS  ?=
+
+# How long each fuzz target runs.
+FUZZTIME ?= 20s
+
+LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p' tools/go.mod)
+
+.DEFAULT_GOAL := help
+.PHONY: help build devnet test lint fmt bench fuzz docs install-needs clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/gavel and bin/gavel-lab
+	go build -o bin/ ./cmd/...
+
+devnet: ## run a network in this process: SLOTS, SLOT, SPEED, FORK; ARGS for any other flag
+	@go build -o bin/ ./cmd/gavel-lab
+	@bin/gavel-lab devnet --slots $(SLOTS) $(if $(SLOT),--slot $(SLOT)) $(if $(SPEED),--speed $(SPEED)) $(if $(FORK),--fork $(FORK)) $(ARGS)
+
+test: ## run all tests with the race detector
+	go test -race ./...
+
+lint: bin/golangci-lint-$(LINT_VERSION) ## run the linters
+	$< run ./...
+
+fmt: bin/golangci-lint-$(LINT_VERSION) ## format all Go files
+	$< fmt ./...
+
+# The name carries the version, so that a newer one is built and an old binary never judges.
+bin/golangci-lint-$(LINT_VERSION): tools/go.mod tools/go.sum
+	go build -C tools -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+bench: ## run all benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## run every fuzz target for FUZZTIME
+	scripts/fuzz.sh $(FUZZTIME)
+
+docs: ## write the generated documents anew
+	go test -count=1 ./relay ./internal/arch ./cmd/... -run 'Docs$$' -update
+
+install-needs: ## install what is missing on Debian, or say what is
+	scripts/needs.sh
+
+clean: ## remove bin/
+	rm -rf bin

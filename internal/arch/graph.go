@@ -1,0 +1,134 @@
+package arch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Package is a package of this module. Path is relative to the module; Imports are written as in patterns: own ones relative, the
+// standard library's with "std:" in front, all others with "mod:".
+type Package struct {
+	Path    string
+	Imports []string
+}
+
+// Graph holds the packages of the module by path.
+type Graph map[string]Package
+
+// Breach is one way in which a room breaks a rule.
+type Breach struct {
+	// Way leads from the room to what it may not import.
+	Way  []string
+	Rule Rule
+}
+
+// String names the way and the reason.
+func (b Breach) String() string {
+	return fmt.Sprintf("%s\n\tis against the import law, because %s", strings.Join(b.Way, " → "), b.Rule.Because)
+}
+
+// Check returns the breaches of a rule, one for each room and banned import, by the shortest way.
+func (g Graph) Check(rule Rule) []Breach {
+	var breaches []Breach
+	for _, room := range g.paths() {
+		if matchAny(rule.Rooms, room) && !matchAny(rule.Except, room) {
+			for _, way := range g.ways(room, rule) {
+				breaches = append(breaches, Breach{way, rule})
+			}
+		}
+	}
+	return breaches
+}
+
+// ways walks the imports of a room, nearest first. It goes through packages of this module only, and through none that the rule bans
+// or allows by name.
+func (g Graph) ways(room string, rule Rule) [][]string {
+	var found [][]string
+	seen := map[string]bool{room: true}
+	for queue := [][]string{{room}}; len(queue) > 0; queue = queue[1:] {
+		way := queue[0]
+		for _, imported := range g[way[len(way)-1]].Imports {
+			if seen[imported] || matchAny(rule.Allowed, imported) {
+				continue
+			}
+			seen[imported] = true
+			longer := append(slices.Clone(way), imported)
+			if matchAny(rule.Banned, imported) {
+				found = append(found, longer)
+			} else if _, own := g[imported]; own {
+				queue = append(queue, longer)
+			}
+		}
+	}
+	return found
+}
+
+// Unmatched returns the patterns of rooms that no package matches: the room was renamed or removed, and its rule guards nothing.
+// Patterns below a future room are left out.
+func (g Graph) Unmatched(patterns []string, future []string) []string {
+	var lost []string
+	for _, pattern := range patterns {
+		if !isBelowAny(future, pattern) && !slices.ContainsFunc(g.paths(), func(path string) bool { return match(pattern, path) }) {
+			lost = append(lost, pattern)
+		}
+	}
+	return lost
+}
+
+// Arrived returns the future rooms that exist.
+func (g Graph) Arrived(future []string) []string {
+	var here []string
+	for _, room := range future {
+		if slices.ContainsFunc(g.paths(), func(path string) bool { return match(room+"/...", path) }) {
+			here = append(here, room)
+		}
+	}
+	return here
+}
+
+func (g Graph) paths() []string {
+	paths := make([]string, 0, len(g))
+	for path := range g {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+func isBelowAny(rooms []string, pattern string) bool {
+	return slices.ContainsFunc(rooms, func(room string) bool { return pattern == room || strings.HasPrefix(pattern, room+"/") })
+}
+
+func matchAny(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return match(pattern, path) })
+}
+
+// match compares element by element; see Rule for the patterns. "..." matches packages of this module only, unless std: or mod:
+// stands in front of it.
+func match(pattern, path string) bool {
+	kind, rest := cutKind(pattern)
+	pathKind, path := cutKind(path)
+	if kind != pathKind {
+		return false
+	}
+	wanted, got := strings.Split(rest, "/"), strings.Split(path, "/")
+	for i, element := range wanted {
+		if element == "..." {
+			return true
+		}
+		if i >= len(got) || element != "*" && element != got[i] {
+			return false
+		}
+	}
+	return len(wanted) == len(got)
+}
+
+func cutKind(path string) (kind, rest string) {
+	for _, kind := range []string{"std:", "mod:"} {
+		if rest, found := strings.CutPrefix(path, kind); found {
+			return kind, rest
+		}
+	}
+	return "", path
+}

@@ -1,0 +1,106 @@
+// Package arch keeps the walls of the house. The law is data, below; the tests of this package check it against the imports of every
+// package and write its table into docs/architecture.md. Test files are outside the law: they may wire what products may not.
+package arch
+
+// Rule says what rooms may never import, not even through other rooms of this module.
+//
+// A pattern is a path below the module, or of the standard library with "std:" in front, or of another module with "mod:". In it "*"
+// stands for one element and a last "..." for any number of them, or none.
+type Rule struct {
+	Rooms []string
+	// Except are rooms that Rooms would cover but the rule does not.
+	Except []string
+	Banned []string
+	// Allowed are imports that Banned would cover but the rule does not; what they import themselves is their own affair.
+	Allowed []string
+	Because string
+}
+
+// Pure are the rooms that are functions of their arguments: they get the time as an argument and start nothing.
+var Pure = []string{
+	"internal/eth", "internal/eth/bls", "internal/eth/payload", "relay", "relay/auction", "relay/check", "relay/wire", "devnet",
+}
+
+// Future are rooms of the design that are not built yet. When one appears it must leave this list, and every pattern that names it
+// begins to count.
+var Future = []string{"stream", "rpc", "conformance", "scenarios", "devnet/plan", "devnet/fault", "internal/exec/node"}
+
+// Law is the import law.
+var Law = []Rule{
+	{
+		Rooms:   append([]string{"rpc/pool", "rpc/bundle", "rpc/refund", "stream/hint", "conformance/verdict", "devnet/plan"}, Pure...),
+		Banned:  []string{"std:net/...", "std:os/...", "std:log/...", "std:syscall", "internal/clock"},
+		Because: "a decision is a value: the same input must give the same output, so that a recorded day can be replayed",
+	},
+	{
+		Rooms:   []string{"relay"},
+		Banned:  []string{"relay/*/..."},
+		Because: "the vocabulary is what all rooms import; it can import none of them",
+	},
+	{
+		Rooms:   []string{"relay/..."},
+		Banned:  []string{"stream/...", "rpc/..."},
+		Because: "three products, which can be replaced one by one",
+	},
+	{
+		Rooms:   []string{"stream/..."},
+		Banned:  []string{"relay/...", "rpc/..."},
+		Because: "three products, which can be replaced one by one",
+	},
+	{
+		Rooms:   []string{"rpc/..."},
+		Banned:  []string{"relay/...", "stream/..."},
+		Because: "three products, which can be replaced one by one",
+	},
+	{
+		Rooms: []string{"*/api/..."},
+		Banned: []string{
+			"*/api/...", "*/archive", "*/beacon", "internal/journal", "internal/store", "internal/exec/...", "std:database/sql",
+		},
+		Because: "HTTP is a skin: it decodes, asks a port, and encodes",
+	},
+	{
+		Rooms:   []string{"..."},
+		Except:  []string{"*/app", "cmd/..."},
+		Banned:  []string{"*/app"},
+		Because: "wiring is the roof; nothing stands on it",
+	},
+	{
+		Rooms:   []string{"relay/...", "stream/...", "rpc/...", "cmd/gavel", "internal/..."},
+		Banned:  []string{"devnet/...", "scenarios/...", "conformance/...", "mod:github.com/onsi/...", "mod:github.com/testcontainers/..."},
+		Because: "the product never knows its laboratory",
+	},
+	{
+		Rooms:   []string{"internal/..."},
+		Banned:  []string{"relay/...", "stream/...", "rpc/...", "cmd/..."},
+		Because: "leaves know no product",
+	},
+	{
+		Rooms:   []string{"devnet/agent/..."},
+		Banned:  []string{"relay/...", "stream/...", "rpc/...", "internal/serve", "internal/journal", "internal/store"},
+		Allowed: []string{"*/client"},
+		Because: "agents are outsiders, or what happens in the laboratory proves nothing",
+	},
+	{
+		Rooms:   []string{"devnet", "devnet/chain", "devnet/beacon", "devnet/view"},
+		Banned:  []string{"relay/...", "stream/...", "rpc/..."},
+		Because: "the world around the services is there without them",
+	},
+	{
+		Rooms:   []string{"conformance/..."},
+		Banned:  []string{"relay/...", "stream/...", "rpc/..."},
+		Because: "the suite needs its own eyes: a mistake on both sides would cancel out",
+	},
+	{
+		Rooms:   []string{"..."},
+		Except:  []string{"internal/journal", "*/app", "cmd/..."},
+		Banned:  []string{"mod:github.com/nats-io/..."},
+		Because: "one room speaks to the journal's server; the others see ports",
+	},
+	{
+		Rooms:   []string{"..."},
+		Except:  []string{"internal/store", "*/archive", "*/app", "cmd/..."},
+		Banned:  []string{"mod:github.com/mattn/go-sqlite3", "mod:github.com/jackc/..."},
+		Because: "one room knows database drivers, so that another database is one more file there",
+	},
+}

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Installs what the Makefile needs and is missing: git, make, a C compiler (BLS and SQLite are built with cgo). Go itself is the
+# operator's choice; it is only checked.
+set -euo pipefail
+
+# Oldest Go that works, as in go.mod; a newer patch release is fetched by the go command itself when go.mod asks for one.
+wanted=$(sed -n 's/^go \([0-9]*\.[0-9]*\).*/\1/p' "$(dirname "$0")/../go.mod")
+
+missing=()
+command -v git >/dev/null || missing+=(git)
+command -v make >/dev/null || missing+=(make)
+command -v cc >/dev/null || command -v gcc >/dev/null || missing+=(gcc libc6-dev)
+
+if ((${#missing[@]})); then
+	if command -v apt-get >/dev/null && [[ $(id -u) -eq 0 ]]; then
+		echo "installing ${missing[*]}"
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+	else
+		echo "missing: ${missing[*]}. Install them, for example: sudo apt-get install ${missing[*]}" >&2
+		exit 1
+	fi
+fi
+
+if ! command -v go >/dev/null; then
+	echo "missing: go $wanted or newer. Install it from https://go.dev/dl" >&2
+	exit 1
+fi
+have=$(go env GOVERSION | sed 's/^go//')
+if [[ $(printf '%s\n%s\n' "$wanted" "$have" | sort -V | head -1) != "$wanted" ]]; then
+	echo "go $have is too old: install $wanted or newer from https://go.dev/dl" >&2
+	exit 1
+fi
+echo "nothing is missing (go $have, $(git --version), $(make --version | head -1))"
