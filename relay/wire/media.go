@@ -1,0 +1,63 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Media is an encoding of a body.
+type Media uint8
+
+// The two encodings of builder-specs.
+const (
+	JSON Media = iota
+	SSZ
+)
+
+// ContentType is the media type in HTTP.
+func (m Media) ContentType() string {
+	if m == SSZ {
+		return "application/octet-stream"
+	}
+	return "application/json"
+}
+
+// codec is what every generated type of the libraries can do.
+type codec interface {
+	json.Marshaler
+	json.Unmarshaler
+	MarshalSSZ() ([]byte, error)
+	UnmarshalSSZ([]byte) error
+	SizeSSZ() int
+}
+
+// decode reads a value strictly: JSON is walked by our rules first, SSZ must be the only encoding of what it says.
+func decode(media Media, body []byte, into codec) (err error) {
+	// The libraries index into what they read. strict and the fuzz tests keep hostile input away from that; if one slips through all the
+	// same, it must end as a refusal and not as a crash.
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("malformed input: %v", r)
+		}
+	}()
+	if media == JSON {
+		if err := strict(body); err != nil {
+			return err
+		}
+		return into.UnmarshalJSON(body)
+	}
+	if err := into.UnmarshalSSZ(body); err != nil {
+		return err
+	}
+	if size := into.SizeSSZ(); size != len(body) {
+		return fmt.Errorf("%d bytes, but what they say takes %d", len(body), size)
+	}
+	return nil
+}
+
+func encode(media Media, value codec) ([]byte, error) {
+	if media == JSON {
+		return value.MarshalJSON()
+	}
+	return value.MarshalSSZ()
+}
