@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// Each decoder may refuse anything, but must never panic, and what it accepts in SSZ must have been the only way to say it.
+
+func FuzzDecodeSubmission(f *testing.F) {
+	for _, fork := range eth.Forks {
+		request, err := toRequest(newSource(uint64(fork)).contents(fork))
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, media := range []Media{JSON, SSZ} {
+			body, err := encode(media, request)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(byte(fork), byte(media), body)
+		}
+	}
+	f.Add(byte(eth.Fulu), byte(JSON), []byte(`{"execution_payload":{"transactions":[1]}}`))
+	f.Fuzz(func(t *testing.T, fork, media byte, body []byte) {
+		submission, err := DecodeSubmission(eth.Fork(fork), Media(media%2), body)
+		if _, slotErr := SlotOf(Media(media%2), body); err == nil && slotErr != nil && Media(media%2) == SSZ {
+			t.Fatal("a submission without a slot")
+		}
+		if err != nil || Media(media%2) == JSON {
+			return
+		}
+		request, err := toRequest(submission.Contents())
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := request.MarshalSSZ()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(again) != len(body) || !bytes.Equal(again[:240], body[:240]) {
+			t.Fatal("accepted, but says something else when written again")
+		}
+	})
+}
+
+func FuzzDecodeBlinded(f *testing.F) {
+	for _, fork := range eth.Forks {
+		s := newSource(uint64(fork))
+		signed := s.blinded(f, s.contents(fork))
+		for _, media := range []Media{JSON, SSZ} {
+			body, err := encode(media, signed)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(byte(fork), byte(media), body)
+		}
+	}
+	f.Fuzz(func(t *testing.T, fork, media byte, body []byte) {
+		block, err := DecodeBlinded(eth.Fork(fork), Media(media%2), body)
+		if err != nil || Media(media%2) == JSON {
+			return
+		}
+		again, err := block.Contents.(codec).MarshalSSZ()
+		if err != nil || !bytes.Equal(again, body) {
+			t.Fatalf("accepted, but is written as something else: %v", err)
+		}
+	})
+}
+
+func FuzzDecodeRegistrations(f *testing.F) {
+	raw, err := newSource(1).registration().MarshalSSZ()
+	if err != nil {
+		f.Fatal(err)
+	}
+	text, err := newSource(1).registration().MarshalJSON()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(byte(SSZ), raw)
+	f.Add(byte(JSON), []byte("["+string(text)+"]"))
+	f.Add(byte(JSON), []byte(`[null,{"message":null}]`))
+	f.Fuzz(func(t *testing.T, media byte, body []byte) {
+		entries, places, bad, err := DecodeRegistrations(Media(media%2), body)
+		if err == nil && len(entries) != len(places) {
+			t.Fatalf("%d entries with %d places, %d bad", len(entries), len(places), len(bad))
+		}
+		for _, entry := range entries {
+			if entry.Message == nil {
+				t.Fatal("an entry without a message")
+			}
+		}
+	})
+}
+
+func FuzzDecodeContents(f *testing.F) {
+	for _, fork := range eth.Forks {
+		raw, err := EncodeContents(newSource(1).contents(fork))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		contents, err := DecodeContents(raw)
+		if err == nil && contents.Payload == nil {
+			t.Fatal("contents without a payload")
+		}
+	})
+}

@@ -1,0 +1,114 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// goodJSON is a fulu submission with two transactions.
+func goodJSON(t testing.TB) string {
+	t.Helper()
+	contents := newSource(3).contents(eth.Fulu)
+	contents.Payload.Transactions = append(contents.Payload.Transactions[:0], []byte{1, 2}, []byte{3})
+	contents.Trace.Slot, contents.Payload.GasUsed = 42, 21000
+	request, err := toRequest(contents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := request.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+func TestStrictJSON(t *testing.T) {
+	good := goodJSON(t)
+	if _, err := DecodeSubmission(eth.Fulu, JSON, []byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	for name, row := range map[string]struct{ old, new string }{
+		"S28 bare number":                     {`"slot":"42"`, `"slot":42`},
+		"S28 negative number":                 {`"gas_used":"21000"`, `"gas_used":"-21000"`},
+		"S28 hexadecimal number":              {`"gas_used":"21000"`, `"gas_used":"0x5208"`},
+		"S28 empty number":                    {`"gas_used":"21000"`, `"gas_used":""`},
+		"leading zero":                        {`"gas_used":"21000"`, `"gas_used":"021000"`},
+		"number beyond 2^64":                  {`"slot":"42"`, `"slot":"18446744073709551616"`},
+		"transactions of numbers":             {`"transactions":["0x0102","0x03"]`, `"transactions":[1]`},
+		"transactions of numbers, long s":     {`"transactions":["0x0102","0x03"]`, `"tran\u017factions":[1]`},
+		"transactions of numbers, capitals":   {`"transactions":["0x0102","0x03"]`, `"TRANSACTIONS":[1]`},
+		"transactions of objects":             {`"transactions":["0x0102","0x03"]`, `"transactions":[{}]`},
+		"transactions of nothing":             {`"transactions":["0x0102","0x03"]`, `"transactions":[""]`},
+		"transactions null":                   {`"transactions":["0x0102","0x03"]`, `"transactions":null`},
+		"a transaction of half a byte":        {`"0x0102"`, `"0x010"`},
+		"a transaction without 0x":            {`"0x0102"`, `"0102"`},
+		"a transaction of other letters":      {`"0x0102"`, `"0xzz"`},
+		"S41 a name twice":                    {`"slot":"42"`, `"slot":"42","slot":"42"`},
+		"S41 a name twice in another case":    {`"slot":"42"`, `"slot":"42","Slot":"43"`},
+		"something behind the document":       {good, good + "{}"},
+		"cut short":                           {good, good[:len(good)-1]},
+		"a list for an object":                {`"message":{`, `"message":[],"x":{`},
+		"a text for an object":                {`"message":{`, `"message":"","x":{`},
+		"an object for a text":                {`"slot":"42"`, `"slot":{}`},
+		"nested too deeply in an unknown one": {`"slot":"42"`, `"slot":"42","x":` + strings.Repeat("[", 99) + strings.Repeat("]", 99)},
+		"no message":                          {`"message"`, `"massage"`},
+		"no bundle":                           {`"blobs_bundle"`, `"blobs_bumble"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(good, row.old) {
+				t.Fatalf("the good submission has no %s", row.old)
+			}
+			body := strings.Replace(good, row.old, row.new, 1)
+			if _, err := DecodeSubmission(eth.Fulu, JSON, []byte(body)); err == nil {
+				t.Error("passes")
+			} else {
+				t.Log(err)
+			}
+		})
+	}
+}
+
+// What later versions may bring must not be refused (S41).
+func TestUnknownNamesAreIgnored(t *testing.T) {
+	body := strings.Replace(goodJSON(t), `"slot":"42"`, `"future":{"slots":[1,null,true,{"a":-1.5}]},"slot":"42"`, 1)
+	submission, err := DecodeSubmission(eth.Fulu, JSON, []byte(body))
+	if err != nil || submission.Trace.Slot != 42 {
+		t.Fatalf("%v", err)
+	}
+	if slot, err := SlotOf(JSON, []byte(body)); err != nil || slot != 42 {
+		t.Errorf("slot %d, %v", slot, err)
+	}
+}
+
+// Every shortened, lengthened or bent SSZ body is refused, or is read as exactly what it says (S36).
+func TestStrictSSZ(t *testing.T) {
+	for _, fork := range eth.Forks {
+		request, err := toRequest(newSource(5).contents(fork))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := request.MarshalSSZ()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, bad := range map[string][]byte{
+			"trailing byte": append(append([]byte{}, body...), 0), "cut short": body[:len(body)-1], "nothing": nil,
+			"first offset + 1": bend(body, 236, 1), "first offset - 1": bend(body, 236, -1),
+		} {
+			if _, err := DecodeSubmission(fork, SSZ, bad); err == nil {
+				t.Errorf("%s: %s passes", fork, name)
+			}
+		}
+	}
+	if _, err := SlotOf(SSZ, make([]byte, 7)); err == nil {
+		t.Error("seven bytes hold a slot")
+	}
+}
+
+func bend(body []byte, at, by int) []byte {
+	bent := append([]byte{}, body...)
+	bent[at] = byte(int(bent[at]) + by)
+	return bent
+}
