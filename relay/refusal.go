@@ -174,3 +174,6 @@ var (
 	LimitTooHigh         = define("limit-too-high", 400, "D04", "limit is too high", "The message names the greatest limit of the endpoint.")
 	RegistrationNotFound = define("registration-not-found", 400, "D05", "no registration found", "The validator has not registered with this relay.")
 )
+
+// HTTPStatus is the status of the answer.
+func (r *Refused) HTTPStatus() int { return r.Status }

@@ -1,0 +1,62 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+)
+
+// Statuser is an error that knows the status of its answer. Its text is the answer's message.
+type Statuser interface {
+	error
+	HTTPStatus() int
+}
+
+// body is every error answer (builder-specs, "ErrorMessage").
+type body struct {
+	Code     int       `json:"code"`
+	Message  string    `json:"message"`
+	Failures []Failure `json:"failures,omitempty"`
+}
+
+// Failure is one refused entry of a list (beacon-APIs, "IndexedError").
+type Failure struct {
+	Index   int    `json:"index"`
+	Message string `json:"message"`
+}
+
+// Refuse answers with an error. One that does not tell its status is our own fault: 500, and its text stays inside.
+func Refuse(w http.ResponseWriter, _ *http.Request, err error) { RefuseList(w, err, nil) }
+
+// RefuseList is Refuse with the refused entries of a list.
+func RefuseList(w http.ResponseWriter, err error, failures []Failure) {
+	answer := body{Code: http.StatusInternalServerError, Message: "internal error", Failures: failures}
+	if known := Statuser(nil); errors.As(err, &known) {
+		answer.Code, answer.Message = known.HTTPStatus(), known.Error()
+	} else if failed, ok := w.(*recorder); ok {
+		failed.cause = err // for the access log
+	}
+	raw, err := json.Marshal(answer)
+	if err != nil { // text and numbers always marshal
+		raw = []byte(`{"code":500,"message":"internal error"}`)
+	}
+	Bytes(w, answer.Code, "application/json", raw)
+}
+
+// Bytes answers with a finished body.
+func Bytes(w http.ResponseWriter, status int, contentType string, raw []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(raw) // fails only when the client is gone
+}
+
+// JSON answers with a value.
+func JSON(w http.ResponseWriter, r *http.Request, status int, value any) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		Refuse(w, r, err)
+		return
+	}
+	Bytes(w, status, "application/json", raw)
+}

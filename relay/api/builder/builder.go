@@ -1,0 +1,50 @@
+// Package builder is the Builder API's skin (relay-specs): it reads requests, calls its ports and writes answers, one file an operation.
+//
+//	GET  /relay/v1/builder/validators   validators.go
+//	POST /relay/v1/builder/blocks       submitblock.go
+package builder
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Receiver takes a submission to the auction.
+type Receiver interface {
+	// Receive answers with what the builder is told; errors are *relay.Refused.
+	Receive(ctx context.Context, s *relay.Submission) (relay.Outcome, error)
+}
+
+// Duties lists who will propose.
+type Duties interface {
+	// Duties of registered proposers in this epoch and the next, by slot. The result must not be changed.
+	Duties() []relay.RegisteredDuty
+}
+
+// Config are the skin's ports and rules.
+type Config struct {
+	Spec     *eth.Spec
+	Clock    clock.Clock
+	Receiver Receiver
+	Duties   Duties
+}
+
+// Limits of a submission in bytes after decompression: the greatest block that mainnet allows fits (8 MiB of block, 21 blobs).
+const (
+	maxJSON = 32 << 20
+	maxSSZ  = 16 << 20
+)
+
+// Mount adds the API to a mux.
+func Mount(mux *serve.Mux, cfg Config) {
+	a := &skin{cfg}
+	mux.Handle(http.MethodGet, "/relay/v1/builder/validators", a.validators)
+	mux.Handle(http.MethodPost, "/relay/v1/builder/blocks", a.submitBlock)
+}
+
+type skin struct{ Config }

@@ -1,0 +1,85 @@
+package builder
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// submitBlock takes a builder's block in JSON or SSZ, plain, gzip or zstd (relay-specs, submitBlock). 200 without a body: taken; 202 with a
+// message: kept, but not worth executing.
+func (a *skin) submitBlock(w http.ResponseWriter, r *http.Request) {
+	submission, refused := a.readSubmission(w, r)
+	if refused != nil {
+		serve.Refuse(w, r, refused)
+		return
+	}
+	outcome, err := a.Receiver.Receive(r.Context(), submission)
+	switch {
+	case err != nil:
+		serve.Refuse(w, r, err)
+	case outcome.Message == "":
+		w.WriteHeader(outcome.Status)
+	default:
+		serve.JSON(w, r, outcome.Status, map[string]string{"message": outcome.Message})
+	}
+}
+
+func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request) (*relay.Submission, *relay.Refused) {
+	cancellable, sequence, refused := options(r)
+	if refused != nil {
+		return nil, refused
+	}
+	media, refused := api.Media(r)
+	if refused != nil {
+		return nil, refused
+	}
+	limit := int64(maxJSON)
+	if media == wire.SSZ {
+		limit = maxSSZ
+	}
+	body, refused := api.Body(w, r, limit)
+	if refused != nil {
+		return nil, refused
+	}
+	receivedAt := a.Clock.Now()
+	slot, err := wire.SlotOf(media, body)
+	if err != nil {
+		return nil, relay.Malformed.With("%v", err)
+	}
+	// The fork follows from the slot, so the header is not needed even for SSZ: deployed builders leave it out.
+	fork, refused := api.Fork(r, a.Spec.ForkAt(slot), false)
+	if refused != nil {
+		return nil, refused
+	}
+	submission, err := wire.DecodeSubmission(fork, media, body)
+	if err != nil {
+		return nil, relay.Malformed.With("%v", err)
+	}
+	submission.ReceivedAt, submission.Cancellable, submission.Sequence = receivedAt, cancellable, sequence
+	return submission, nil
+}
+
+// options reads ?cancellations= and x-sequence.
+func options(r *http.Request) (cancellable bool, sequence uint64, refused *relay.Refused) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return false, 0, relay.InvalidArgument.With("the query cannot be read")
+	}
+	if text := query.Get("cancellations"); text != "" {
+		if cancellable, err = strconv.ParseBool(text); err != nil {
+			return false, 0, relay.InvalidArgument.With("cancellations is %.90q: want 1 or 0", text)
+		}
+	}
+	if text := r.Header.Get("X-Sequence"); text != "" {
+		if sequence, err = strconv.ParseUint(text, 10, 64); err != nil || sequence == 0 {
+			return false, 0, relay.SubmissionSequence.With("%.90q", text)
+		}
+	}
+	return cancellable, sequence, nil
+}

@@ -1,0 +1,75 @@
+package proposer
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// header serves the leading bid of an auction in JSON or SSZ, or 204 (builder-specs, getHeader). Its bytes are made when the top changes,
+// not here.
+func (a *skin) header(w http.ResponseWriter, r *http.Request) {
+	at := a.Clock.Now()
+	media, ok := serve.Negotiate(r, wire.JSON.ContentType(), wire.SSZ.ContentType())
+	if !ok {
+		serve.Refuse(w, r, relay.NotAcceptable.Plain())
+		return
+	}
+	key, refused := parseKey(r)
+	if refused != nil {
+		serve.Refuse(w, r, refused)
+		return
+	}
+	bid, err := a.Headers.Header(r.Context(), at, key, clientDeadline(r.Header))
+	switch {
+	case err != nil:
+		serve.Refuse(w, r, err)
+	case bid == nil:
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		w.Header().Set(api.VersionHeader, bid.Fork.String())
+		raw := bid.JSON
+		if media == wire.SSZ.ContentType() {
+			raw = bid.SSZ
+		}
+		serve.Bytes(w, http.StatusOK, media, raw)
+	}
+}
+
+// parseKey reads the auction from the path: slot, then public key, then hash, as deployed relays complain.
+func parseKey(r *http.Request) (key relay.Key, refused *relay.Refused) {
+	slot, err := strconv.ParseUint(r.PathValue("slot"), 10, 64)
+	if err != nil {
+		return key, relay.InvalidSlot.With("%.90q", r.PathValue("slot"))
+	}
+	key.Slot = phase0.Slot(slot)
+	if err := serve.ParseHex(r.PathValue("pubkey"), key.Proposer[:]); err != nil {
+		return key, relay.InvalidPubkey.With("%v", err)
+	}
+	if err := serve.ParseHex(r.PathValue("parent_hash"), key.ParentHash[:]); err != nil {
+		return key, relay.InvalidHash.With("%v", err)
+	}
+	return key, nil
+}
+
+// clientDeadline is when the client stops waiting: when it sent the request plus how long it waits, both in milliseconds. Without both, or
+// if they cannot be read, it is zero: they are optional (builder-specs, "X-Timeout-Ms").
+func clientDeadline(h http.Header) time.Time {
+	sentMs, err := strconv.ParseInt(h.Get("Date-Milliseconds"), 10, 64)
+	if err != nil || sentMs <= 0 {
+		return time.Time{}
+	}
+	const longest = 60_000
+	timeoutMs, err := strconv.ParseInt(h.Get("X-Timeout-Ms"), 10, 64)
+	if err != nil || timeoutMs < 0 || timeoutMs > longest {
+		return time.Time{}
+	}
+	return time.UnixMilli(sentMs).Add(time.Duration(timeoutMs) * time.Millisecond)
+}

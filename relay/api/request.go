@@ -1,0 +1,65 @@
+// Package api is what the relay's API skins share: reading a body as the relay's refusals want it.
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// Encodings are the content encodings that bodies may come in.
+var Encodings = []string{"gzip", "zstd"}
+
+// Media is the encoding that the request says its body has; no Content-Type means JSON.
+func Media(r *http.Request) (wire.Media, *relay.Refused) {
+	contentType, ok := serve.ContentType(r)
+	switch {
+	case ok && contentType == wire.JSON.ContentType():
+		return wire.JSON, nil
+	case ok && contentType == wire.SSZ.ContentType():
+		return wire.SSZ, nil
+	default:
+		return 0, relay.UnsupportedMediaType.With("%.90q", r.Header.Get("Content-Type"))
+	}
+}
+
+// Body reads a body up to a limit in bytes after decompression.
+func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *relay.Refused) {
+	body, err := serve.ReadBody(w, r, limit, Encodings...)
+	switch {
+	case err == nil:
+		return body, nil
+	case errors.Is(err, serve.ErrTooLarge):
+		return nil, relay.BodyTooLarge.With("at most %d bytes", limit)
+	case errors.Is(err, serve.ErrEncoding):
+		return nil, relay.UnsupportedMediaType.With("content encoding %.90q", r.Header.Get("Content-Encoding"))
+	default:
+		return nil, relay.BodyUnreadable.Plain()
+	}
+}
+
+// VersionHeader names the fork of a body in requests and answers (builder-specs, "Eth-Consensus-Version").
+const VersionHeader = "Eth-Consensus-Version"
+
+// Fork is the fork of a body about a slot. The header may say it; needed says that it must (SSZ). It has to be the slot's.
+func Fork(r *http.Request, active eth.Fork, needed bool) (eth.Fork, *relay.Refused) {
+	name := r.Header.Get(VersionHeader)
+	if name == "" {
+		if needed {
+			return 0, relay.UnknownFork.With("an SSZ body needs %s", VersionHeader)
+		}
+		return active, nil
+	}
+	fork, err := eth.ParseFork(name)
+	switch {
+	case err != nil:
+		return 0, relay.UnknownFork.With("%.90q", name)
+	case fork != active:
+		return 0, relay.WrongFork.With("got %s, the slot is in %s", fork, active)
+	}
+	return fork, nil
+}
