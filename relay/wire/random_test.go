@@ -149,18 +149,18 @@ func (s source) blinded(t testing.TB, c *relay.Contents) codec {
 	for _, field := range [][]byte{randao[:], signature[:], graffiti[:], parent[:], state[:]} {
 		s.fill(field)
 	}
-	eth1 := &phase0.ETH1Data{BlockHash: s.fill(make([]byte, 32))}
+	eth1 := &phase0.ETH1Data{BlockHash: s.fill(make([]byte, 32)), DepositCount: 9}
 	sync := &altair.SyncAggregate{SyncCommitteeBits: bitfield.NewBitvector512()}
-	exits := []*phase0.SignedVoluntaryExit{{Message: &phase0.VoluntaryExit{Epoch: 3, ValidatorIndex: 4}, Signature: signature}}
-	proposals, deposits := []*phase0.ProposerSlashing{}, []*phase0.Deposit{}
-	changes := []*capella.SignedBLSToExecutionChange{}
+	s.fill(sync.SyncCommitteeBits)
+	proposals, slashings, votes, deposits, exits, changes := s.operations(signature)
+	electraSlashings, electraVotes := s.electraOperations(slashings, votes)
 	switch c.Fork {
 	case eth.Bellatrix:
 		return &blindbellatrix.SignedBlindedBeaconBlock{Signature: signature, Message: &blindbellatrix.BlindedBeaconBlock{
 			Slot: slot, ProposerIndex: index, ParentRoot: parent, StateRoot: state,
 			Body: &blindbellatrix.BlindedBeaconBlockBody{
 				RANDAOReveal: randao, ETH1Data: eth1, Graffiti: graffiti, ProposerSlashings: proposals,
-				AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: deposits,
+				AttesterSlashings: slashings, Attestations: votes, Deposits: deposits,
 				VoluntaryExits: exits, SyncAggregate: sync, ExecutionPayloadHeader: payload.HeaderToBellatrix(header),
 			},
 		}}
@@ -169,7 +169,7 @@ func (s source) blinded(t testing.TB, c *relay.Contents) codec {
 			Slot: slot, ProposerIndex: index, ParentRoot: parent, StateRoot: state,
 			Body: &blindcapella.BlindedBeaconBlockBody{
 				RANDAOReveal: randao, ETH1Data: eth1, Graffiti: graffiti, ProposerSlashings: proposals,
-				AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: deposits,
+				AttesterSlashings: slashings, Attestations: votes, Deposits: deposits,
 				VoluntaryExits: exits, SyncAggregate: sync, ExecutionPayloadHeader: payload.HeaderToCapella(header),
 				BLSToExecutionChanges: changes,
 			},
@@ -179,7 +179,7 @@ func (s source) blinded(t testing.TB, c *relay.Contents) codec {
 			Slot: slot, ProposerIndex: index, ParentRoot: parent, StateRoot: state,
 			Body: &blinddeneb.BlindedBeaconBlockBody{
 				RANDAOReveal: randao, ETH1Data: eth1, Graffiti: graffiti, ProposerSlashings: proposals,
-				AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: deposits,
+				AttesterSlashings: slashings, Attestations: votes, Deposits: deposits,
 				VoluntaryExits: exits, SyncAggregate: sync, ExecutionPayloadHeader: header, BLSToExecutionChanges: changes,
 				BlobKZGCommitments: c.Blobs.Commitments,
 			},
@@ -189,10 +189,59 @@ func (s source) blinded(t testing.TB, c *relay.Contents) codec {
 			Slot: slot, ProposerIndex: index, ParentRoot: parent, StateRoot: state,
 			Body: &blindelectra.BlindedBeaconBlockBody{
 				RANDAOReveal: randao, ETH1Data: eth1, Graffiti: graffiti, ProposerSlashings: proposals,
-				AttesterSlashings: []*electra.AttesterSlashing{}, Attestations: []*electra.Attestation{}, Deposits: deposits,
+				AttesterSlashings: electraSlashings, Attestations: electraVotes, Deposits: deposits,
 				VoluntaryExits: exits, SyncAggregate: sync, ExecutionPayloadHeader: header, BLSToExecutionChanges: changes,
 				BlobKZGCommitments: c.Blobs.Commitments, ExecutionRequests: c.Requests,
 			},
 		}}
 	}
+}
+
+// operations are one of each thing that a block body can carry, so that a codec that stumbles over any of them is found.
+func (s source) operations(signature phase0.BLSSignature) (
+	[]*phase0.ProposerSlashing, []*phase0.AttesterSlashing, []*phase0.Attestation, []*phase0.Deposit, []*phase0.SignedVoluntaryExit,
+	[]*capella.SignedBLSToExecutionChange,
+) {
+	header := func() *phase0.SignedBeaconBlockHeader {
+		return &phase0.SignedBeaconBlockHeader{Message: &phase0.BeaconBlockHeader{Slot: phase0.Slot(s.Uint64())}, Signature: signature}
+	}
+	data := &phase0.AttestationData{
+		Slot: phase0.Slot(s.Uint64()), Index: 1, Source: &phase0.Checkpoint{Epoch: 2}, Target: &phase0.Checkpoint{Epoch: 3},
+	}
+	bits := bitfield.NewBitlist(uint64(1 + s.IntN(99)))
+	bits.SetBitAt(0, true)
+	indexed := &phase0.IndexedAttestation{AttestingIndices: []uint64{3, s.Uint64()}, Data: data, Signature: signature}
+	proof := make([][]byte, 33)
+	for i := range proof {
+		proof[i] = s.fill(make([]byte, 32))
+	}
+	change := &capella.BLSToExecutionChange{ValidatorIndex: phase0.ValidatorIndex(s.Uint64())}
+	s.fill(change.FromBLSPubkey[:])
+	s.fill(change.ToExecutionAddress[:])
+	return []*phase0.ProposerSlashing{{SignedHeader1: header(), SignedHeader2: header()}},
+		[]*phase0.AttesterSlashing{{Attestation1: indexed, Attestation2: indexed}},
+		[]*phase0.Attestation{{AggregationBits: bits, Data: data, Signature: signature}},
+		[]*phase0.Deposit{{Proof: proof, Data: &phase0.DepositData{WithdrawalCredentials: s.fill(make([]byte, 32)), Signature: signature}}},
+		[]*phase0.SignedVoluntaryExit{{Message: &phase0.VoluntaryExit{Epoch: 3, ValidatorIndex: 4}, Signature: signature}},
+		[]*capella.SignedBLSToExecutionChange{{Message: change, Signature: signature}}
+}
+
+// electraOperations are the same two lists in electra's types.
+func (s source) electraOperations(
+	slashings []*phase0.AttesterSlashing, votes []*phase0.Attestation,
+) ([]*electra.AttesterSlashing, []*electra.Attestation) {
+	var a []*electra.AttesterSlashing
+	for _, x := range slashings {
+		first, second := electra.IndexedAttestation(*x.Attestation1), electra.IndexedAttestation(*x.Attestation2)
+		a = append(a, &electra.AttesterSlashing{Attestation1: &first, Attestation2: &second})
+	}
+	var b []*electra.Attestation
+	for _, x := range votes {
+		committees := bitfield.NewBitvector64()
+		committees.SetBitAt(uint64(s.IntN(64)), true)
+		b = append(b, &electra.Attestation{
+			AggregationBits: x.AggregationBits, Data: x.Data, Signature: x.Signature, CommitteeBits: committees,
+		})
+	}
+	return a, b
 }

@@ -136,10 +136,11 @@ func (w *walker) end() error {
 	return nil
 }
 
-// fold writes a name as encoding/json compares it, which also takes the long s and the Kelvin sign for letters.
-func fold(name string) string {
-	return strings.NewReplacer("ſ", "s", "K", "k").Replace(strings.ToLower(name))
-}
+// oddLetters are the two letters outside ASCII that encoding/json takes for letters inside it: the long s and the Kelvin sign.
+var oddLetters = strings.NewReplacer("\u017f", "s", "\u212a", "k")
+
+// fold writes a name as encoding/json compares it.
+func fold(name string) string { return strings.ToLower(oddLetters.Replace(name)) }
 
 func text(name string, want kind, s string) error {
 	switch want {

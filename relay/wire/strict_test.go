@@ -4,8 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holiman/uint256"
+
 	"github.com/gavel-relay/gavel/internal/eth"
 )
+
+// beyond256 is 2^256, which has as many digits as the greatest number that fits.
+const beyond256 = "115792089237316195423570985008687907853269984665640564039457584007913129639936"
 
 // goodJSON is a fulu submission with two transactions.
 func goodJSON(t testing.TB) string {
@@ -13,6 +18,7 @@ func goodJSON(t testing.TB) string {
 	contents := newSource(3).contents(eth.Fulu)
 	contents.Payload.Transactions = append(contents.Payload.Transactions[:0], []byte{1, 2}, []byte{3})
 	contents.Trace.Slot, contents.Payload.GasUsed = 42, 21000
+	contents.Trace.Value, contents.Payload.BaseFeePerGas = uint256.NewInt(7), uint256.NewInt(9)
 	request, err := toRequest(contents)
 	if err != nil {
 		t.Fatal(err)
@@ -36,6 +42,8 @@ func TestStrictJSON(t *testing.T) {
 		"S28 empty number":                    {`"gas_used":"21000"`, `"gas_used":""`},
 		"leading zero":                        {`"gas_used":"21000"`, `"gas_used":"021000"`},
 		"number beyond 2^64":                  {`"slot":"42"`, `"slot":"18446744073709551616"`},
+		"S28 value beyond 2^256":              {`"value":"7"`, `"value":"` + beyond256 + `"`},
+		"base fee beyond 2^256":               {`"base_fee_per_gas":"9"`, `"base_fee_per_gas":"` + beyond256 + `"`},
 		"transactions of numbers":             {`"transactions":["0x0102","0x03"]`, `"transactions":[1]`},
 		"transactions of numbers, long s":     {`"transactions":["0x0102","0x03"]`, `"tran\u017factions":[1]`},
 		"transactions of numbers, capitals":   {`"transactions":["0x0102","0x03"]`, `"TRANSACTIONS":[1]`},
@@ -67,6 +75,28 @@ func TestStrictJSON(t *testing.T) {
 				t.Log(err)
 			}
 		})
+	}
+}
+
+// Each fork's library type reads the base fee in its own way (S28).
+func TestBaseFeeMustFitInEveryFork(t *testing.T) {
+	for _, fork := range eth.Forks {
+		contents := newSource(3).contents(fork)
+		contents.Payload.BaseFeePerGas = uint256.NewInt(9)
+		request, err := toRequest(contents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		good, err := request.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fee := range []string{beyond256, "0x9", "-9", ""} {
+			body := strings.Replace(string(good), `"base_fee_per_gas":"9"`, `"base_fee_per_gas":"`+fee+`"`, 1)
+			if _, err := DecodeSubmission(fork, JSON, []byte(body)); err == nil {
+				t.Errorf("%s: base fee %q passes", fork, fee)
+			}
+		}
 	}
 }
 

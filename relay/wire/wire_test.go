@@ -14,6 +14,7 @@ import (
 	apifulu "github.com/attestantio/go-eth2-client/api/v1/fulu"
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/capella"
+	specelectra "github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -242,6 +243,45 @@ func TestRevealedPayloadIsCompleteInBothEncodings(t *testing.T) {
 			t.Errorf("SSZ answer: %v", err)
 		}
 	})
+}
+
+// What comes out of the escrow has nil where a list was empty; JSON must still say [].
+func TestEmptyListsAreNeverNull(t *testing.T) {
+	for _, fork := range eth.Forks {
+		contents := newSource(1).contents(fork)
+		contents.Payload.Transactions, contents.Payload.Withdrawals, contents.Payload.ExtraData = nil, nil, nil
+		if contents.Blobs != nil {
+			contents.Blobs = &payload.Blobs{}
+		}
+		if contents.Requests != nil {
+			contents.Requests = &specelectra.ExecutionRequests{}
+		}
+		raw, err := EncodeContents(contents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := DecodeContents(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		document, err := EncodePayload(JSON, stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		header, err := payload.HeaderOf(fork, stored.Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, bid, err := (&preparedParts{header, stored}).sign(bls.Derive("relay", 1), phase0.Domain{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string][]byte{"payload": document, "bid": bid} {
+			if bytes.Contains(text, []byte("null")) {
+				t.Errorf("%s: the %s says null: %s", fork, name, text)
+			}
+		}
+	}
 }
 
 func TestRegistrationsGoodOnesSurviveBadOnes(t *testing.T) {
