@@ -1,0 +1,13 @@
+// Package journal keeps what must outlive a crash, on NATS JetStream: facts, escrow and guard. The engine runs in this process by default
+// and as a cluster by URL; the client code is the same. It is the only package that knows NATS.
+//
+//	facts   FACTS   fact.<subject>   an ordered log, read from any point on       Append, AppendAsync, Read
+//	escrow  ESCROW  escrow.<key>     the last value of a key, for a while         Put, Get
+//	guard   GUARD   guard.<key>      the first value of a key, for ever           Claim
+//
+//	relay ──AppendAsync──▶ FACTS ──Read(from)──▶ archive, exports       Claim: publish only if the key has no value yet
+//	      ──Put──acked──▶ ESCROW ──Get──▶ relay                                (expected last sequence of the subject = 0)
+//
+// "Acked" means: written by the engine, to the file if there is a folder. That survives a crash of the process; what survives a crash of the
+// machine is for the cluster's replicas to say.
+package journal

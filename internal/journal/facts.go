@@ -1,0 +1,110 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// factPrefix keeps the journal's subjects apart from the escrow's and the guard's.
+const factPrefix = "fact."
+
+// failures remembers what became of asynchronous appends until somebody asks.
+type failures struct {
+	mu    sync.Mutex // guards both
+	count int
+	first error
+}
+
+// Append adds a fact and returns its place in the log once it is kept.
+func (j *Journal) Append(ctx context.Context, subject string, data []byte) (seq uint64, err error) {
+	ack, err := j.js.Publish(ctx, factPrefix+subject, data)
+	if err != nil {
+		return 0, fmt.Errorf("append %s: %w", subject, err)
+	}
+	return ack.Sequence, nil
+}
+
+// AppendAsync adds a fact without waiting for the engine. Facts of one caller keep their order. An error means that the fact is lost: too many
+// are on their way already, or the connection is gone. What fails later is counted, logged, and returned by Flush.
+func (j *Journal) AppendAsync(subject string, data []byte) error {
+	if _, err := j.js.PublishAsync(factPrefix+subject, data); err != nil {
+		return fmt.Errorf("append %s: %w", subject, err)
+	}
+	return nil
+}
+
+func (j *Journal) asyncFailed(_ jetstream.JetStream, message *nats.Msg, err error) {
+	j.log.Error("a fact was not kept", "subject", message.Subject, "error", err)
+	j.failed.mu.Lock()
+	defer j.failed.mu.Unlock()
+	j.failed.count++
+	if j.failed.first == nil {
+		j.failed.first = err
+	}
+}
+
+// Flush waits until all facts that were appended asynchronously are kept, and says if some were not since the last call.
+func (j *Journal) Flush(ctx context.Context) error {
+	select {
+	case <-j.js.PublishAsyncComplete():
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	j.failed.mu.Lock()
+	defer j.failed.mu.Unlock()
+	if j.failed.count == 0 {
+		return nil
+	}
+	err := fmt.Errorf("%d facts were not kept, the first because: %w", j.failed.count, j.failed.first)
+	j.failed.count, j.failed.first = 0, nil
+	return err
+}
+
+// Read hands over every fact from a place in the log on (1 is the first), then those that are appended later, one after another in order, until
+// the context ends (nil) or handle fails (its error). handle owns the data.
+func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64, at time.Time, subject string, data []byte) error) error {
+	consumer, err := j.js.OrderedConsumer(ctx, factsName, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1),
+	})
+	if err != nil {
+		return fmt.Errorf("read facts: %w", err)
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		return fmt.Errorf("read facts: %w", err)
+	}
+	defer messages.Stop()
+	for {
+		message, err := messages.Next(jetstream.NextContext(ctx))
+		switch {
+		case ctx.Err() != nil, errors.Is(err, jetstream.ErrMsgIteratorClosed):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read facts: %w", err)
+		}
+		meta, err := message.Metadata()
+		if err != nil {
+			return fmt.Errorf("read facts: %w", err)
+		}
+		subject := strings.TrimPrefix(message.Subject(), factPrefix)
+		if err := handle(meta.Sequence.Stream, meta.Timestamp, subject, message.Data()); err != nil {
+			return err
+		}
+	}
+}
+
+// Last is the place of the newest fact, 0 when there is none.
+func (j *Journal) Last(ctx context.Context) (uint64, error) {
+	info, err := j.facts.Info(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("ask for the last fact: %w", err)
+	}
+	return info.State.LastSeq, nil
+}

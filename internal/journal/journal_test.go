@@ -1,0 +1,226 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// manners are the ways to keep a journal; each must keep the same contract.
+func manners(t *testing.T, test func(t *testing.T, cfg Config)) {
+	for name, cfg := range map[string]func(*testing.T) Config{
+		"memory": func(*testing.T) Config { return Config{} },
+		"file":   func(t *testing.T) Config { return Config{Dir: t.TempDir()} },
+	} {
+		t.Run(name, func(t *testing.T) { test(t, cfg(t)) })
+	}
+}
+
+func open(t *testing.T, cfg Config) *Journal {
+	t.Helper()
+	j, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { shut(t, j) })
+	return j
+}
+
+func shut(t *testing.T, j *Journal) {
+	t.Helper()
+	if err := j.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// read returns the first n facts from a place on, as "seq subject data".
+func read(t *testing.T, j *Journal, from uint64, n int) []string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var facts []string
+	err := j.Read(ctx, from, func(seq uint64, _ time.Time, subject string, data []byte) error {
+		facts = append(facts, fmt.Sprintf("%d %s %s", seq, subject, data))
+		if len(facts) == n {
+			cancel()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return facts
+}
+
+func TestFactsKeepTheirOrderAndAreReadFromAnyPoint(t *testing.T) {
+	manners(t, func(t *testing.T, cfg Config) {
+		j := open(t, cfg)
+		for i := range 100 {
+			if err := j.AppendAsync("relay.top_changed", fmt.Append(nil, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		seq, err := j.Append(t.Context(), "relay.header_served", []byte("x"))
+		if err != nil || seq != 101 {
+			t.Fatalf("place %d, %v, want 101", seq, err)
+		}
+		if last, err := j.Last(t.Context()); err != nil || last != 101 {
+			t.Errorf("last %d, %v", last, err)
+		}
+		for i, fact := range read(t, j, 1, 100) {
+			if want := fmt.Sprintf("%d relay.top_changed %d", i+1, i); fact != want {
+				t.Fatalf("%q, want %q", fact, want)
+			}
+		}
+		if got := read(t, j, 100, 2); got[0] != "100 relay.top_changed 99" || got[1] != "101 relay.header_served x" {
+			t.Errorf("from 100 on: %q", got)
+		}
+	})
+}
+
+// A reader that has caught up is handed what is appended later.
+func TestReadFollows(t *testing.T) {
+	j := open(t, Config{})
+	seen := make(chan uint64)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- j.Read(ctx, 0, func(seq uint64, _ time.Time, _ string, _ []byte) error {
+			seen <- seq
+			return nil
+		})
+	}()
+	for want := uint64(1); want <= 3; want++ {
+		if _, err := j.Append(t.Context(), "a", nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-seen; got != want {
+			t.Fatalf("place %d, want %d", got, want)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReadEndsWithTheHandlersError(t *testing.T) {
+	j := open(t, Config{})
+	if _, err := j.Append(t.Context(), "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	stop := errors.New("stop")
+	if err := j.Read(t.Context(), 1, func(uint64, time.Time, string, []byte) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("%v, want the handler's error", err)
+	}
+}
+
+func TestEscrowKeepsTheLastValueOfAKey(t *testing.T) {
+	manners(t, func(t *testing.T, cfg Config) {
+		j := open(t, cfg)
+		if _, err := j.Get(t.Context(), "none"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%v, want ErrNotFound", err)
+		}
+		big := bytes.Repeat([]byte{7}, 16<<20) // the greatest submission
+		for _, value := range [][]byte{[]byte("first"), big} {
+			if err := j.Put(t.Context(), "key", value); err != nil {
+				t.Fatal(err)
+			}
+			got, err := j.Get(t.Context(), "key")
+			if err != nil || !bytes.Equal(got, value) {
+				t.Fatalf("%d bytes, %v, want %d", len(got), err, len(value))
+			}
+		}
+	})
+}
+
+func TestGuardHasOneWinner(t *testing.T) {
+	manners(t, func(t *testing.T, cfg Config) {
+		j := open(t, cfg)
+		var winners atomic.Int32
+		var group sync.WaitGroup
+		for i := range 100 {
+			group.Go(func() {
+				own := fmt.Append(nil, i)
+				current, won, err := j.Claim(t.Context(), "slot-1", own)
+				if err != nil || won != bytes.Equal(current, own) {
+					t.Errorf("%s, %v, %v", current, won, err)
+				}
+				if won {
+					winners.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		if winners.Load() != 1 {
+			t.Errorf("%d winners", winners.Load())
+		}
+		first, _, err := j.Claim(t.Context(), "slot-1", []byte("late"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, won, err := j.Claim(t.Context(), "slot-1", first); err != nil || !won {
+			t.Errorf("a repeat of the winner: %v, %v", won, err)
+		}
+		if _, won, err := j.Claim(t.Context(), "slot-2", []byte("late")); err != nil || !won {
+			t.Errorf("another key: %v, %v", won, err)
+		}
+	})
+}
+
+func TestEverythingSurvivesARestart(t *testing.T) {
+	cfg := Config{Dir: t.TempDir()}
+	j, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.AppendAsync("a", []byte("fact")); err != nil { // not flushed: Close does it
+		t.Fatal(err)
+	}
+	if err := j.Put(t.Context(), "k", []byte("value")); err != nil {
+		t.Fatal(err)
+	}
+	if _, won, err := j.Claim(t.Context(), "slot-1", []byte("root")); err != nil || !won {
+		t.Fatal(won, err)
+	}
+	shut(t, j)
+
+	j = open(t, cfg)
+	if got := read(t, j, 1, 1); got[0] != "1 a fact" {
+		t.Errorf("facts %q", got)
+	}
+	if value, err := j.Get(t.Context(), "k"); err != nil || string(value) != "value" {
+		t.Errorf("escrow %q, %v", value, err)
+	}
+	if current, won, err := j.Claim(t.Context(), "slot-1", []byte("other")); err != nil || won || string(current) != "root" {
+		t.Errorf("guard %q, %v, %v", current, won, err)
+	}
+}
+
+func BenchmarkPut(b *testing.B) {
+	for _, size := range []int{150 << 10, 1200 << 10} {
+		for name, dir := range map[string]string{"memory": "", "file": b.TempDir()} {
+			b.Run(fmt.Sprintf("%s/%dKiB", name, size>>10), func(b *testing.B) {
+				j, err := Open(b.Context(), Config{Dir: dir})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer func() { _ = j.Close(context.Background()) }()
+				value := make([]byte, size)
+				for i := 0; b.Loop(); i++ {
+					if err := j.Put(b.Context(), fmt.Sprint(i%64), value); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
