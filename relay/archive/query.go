@@ -1,0 +1,145 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Delivered lists payloads that were published. The result is never nil.
+func (a *Archive) Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.Trace, error) {
+	rows, err := a.traces(ctx, "delivered", q)
+	if err != nil {
+		return nil, fmt.Errorf("list delivered payloads: %w", err)
+	}
+	list := make([]relay.Trace, len(rows))
+	for i := range rows {
+		list[i] = rows[i].Trace
+	}
+	return list, nil
+}
+
+// Received lists submissions that counted. The result is never nil.
+func (a *Archive) Received(ctx context.Context, q relay.TraceQuery) ([]relay.ReceivedTrace, error) {
+	rows, err := a.traces(ctx, "received", q)
+	if err != nil {
+		return nil, fmt.Errorf("list received blocks: %w", err)
+	}
+	return rows, nil
+}
+
+// Registration is a validator's newest registration, nil if it has none.
+func (a *Archive) Registration(ctx context.Context, pubkey phase0.BLSPubKey) (*relay.SignedRegistration, error) {
+	list, err := a.registrations(ctx, ` WHERE pubkey = ?`, pubkey[:])
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+// Registrations are the newest registrations of all validators, for a relay that starts again.
+func (a *Archive) Registrations(ctx context.Context) ([]*relay.SignedRegistration, error) {
+	return a.registrations(ctx, ``)
+}
+
+func (a *Archive) registrations(ctx context.Context, where string, args ...any) ([]*relay.SignedRegistration, error) {
+	rows, err := a.db.QueryContext(ctx, `SELECT pubkey, fee_recipient, gas_limit, timestamp, signature FROM registrations`+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read registrations: %w", err)
+	}
+	defer rows.Close()
+	var list []*relay.SignedRegistration
+	for rows.Next() {
+		var pubkey, feeRecipient, signature []byte
+		var gasLimit, timestamp int64
+		if err := rows.Scan(&pubkey, &feeRecipient, &gasLimit, &timestamp, &signature); err != nil {
+			return nil, fmt.Errorf("read registrations: %w", err)
+		}
+		r := &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{
+			GasLimit: uint64(gasLimit), Timestamp: time.Unix(timestamp, 0),
+		}}
+		copy(r.Message.Pubkey[:], pubkey)
+		copy(r.Message.FeeRecipient[:], feeRecipient)
+		copy(r.Signature[:], signature)
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
+func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery) ([]relay.ReceivedTrace, error) {
+	where, args := conditions(q)
+	order := map[relay.Order]string{
+		relay.Newest: "slot DESC, seq DESC", relay.ValueAscending: "value ASC, slot DESC, seq DESC",
+		relay.ValueDescending: "value DESC, slot DESC, seq DESC",
+	}[q.Order]
+	rows, err := a.db.QueryContext(ctx, `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
+		num_tx, num_blobs, block_number, at_us, optimistic FROM `+table+where+` ORDER BY `+order+` LIMIT ?`, append(args, q.Limit)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	list := []relay.ReceivedTrace{}
+	for rows.Next() {
+		row, err := scanTrace(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, row)
+	}
+	return list, rows.Err()
+}
+
+// conditions are the WHERE clause of a query and its arguments.
+func conditions(q relay.TraceQuery) (where string, args []any) {
+	var parts []string
+	add := func(condition string, value any) {
+		parts, args = append(parts, condition), append(args, value)
+	}
+	if q.Slot != nil {
+		add("slot = ?", int64(*q.Slot))
+	}
+	if q.Cursor != nil {
+		add("slot <= ?", int64(*q.Cursor))
+	}
+	if q.BlockHash != nil {
+		add("block_hash = ?", q.BlockHash[:])
+	}
+	if q.BlockNumber != nil {
+		add("block_number = ?", int64(*q.BlockNumber))
+	}
+	if q.Proposer != nil {
+		add("proposer = ?", q.Proposer[:])
+	}
+	if q.Builder != nil {
+		add("builder = ?", q.Builder[:])
+	}
+	if len(parts) == 0 {
+		return "", nil
+	}
+	return " WHERE " + strings.Join(parts, " AND "), args
+}
+
+func scanTrace(rows *sql.Rows) (row relay.ReceivedTrace, err error) {
+	var slot, gasLimit, gasUsed, number, atMicro int64
+	var parent, hash, builder, proposer, feeRecipient, value []byte
+	if err := rows.Scan(&slot, &parent, &hash, &builder, &proposer, &feeRecipient, &gasLimit, &gasUsed, &value, &row.NumTx, &row.NumBlobs,
+		&number, &atMicro, &row.Optimistic); err != nil {
+		return row, err
+	}
+	row.Slot, row.GasLimit, row.GasUsed, row.BlockNumber = phase0.Slot(slot), uint64(gasLimit), uint64(gasUsed), uint64(number)
+	copy(row.ParentHash[:], parent)
+	copy(row.BlockHash[:], hash)
+	copy(row.Builder[:], builder)
+	copy(row.Proposer[:], proposer)
+	copy(row.FeeRecipient[:], feeRecipient)
+	row.ValueWei, row.ReceivedAt = new(uint256.Int).SetBytes(value), time.UnixMicro(atMicro)
+	return row, nil
+}
