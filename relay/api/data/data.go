@@ -1,0 +1,65 @@
+// Package data is the Data API's skin (relay-specs): it reads queries, asks the archive and writes answers, one file an operation.
+//
+//	GET /relay/v1/data/bidtraces/proposer_payload_delivered   delivered.go
+//	GET /relay/v1/data/bidtraces/builder_blocks_received      received.go
+//	GET /relay/v1/data/validator_registration                 registration.go
+//
+// Nothing is listed that did not happen: the archive holds only published payloads and bids that counted.
+package data
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Archive answers queries. Lists are never nil; errors are about the archive itself.
+type Archive interface {
+	Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.Trace, error)
+	Received(ctx context.Context, q relay.TraceQuery) ([]relay.ReceivedTrace, error)
+	// Registration is nil for a validator that has none.
+	Registration(ctx context.Context, pubkey phase0.BLSPubKey) (*relay.SignedRegistration, error)
+}
+
+// Config are the skin's ports.
+type Config struct{ Archive Archive }
+
+// Mount adds the API to a mux.
+func Mount(mux *serve.Mux, cfg Config) {
+	a := &skin{cfg}
+	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/proposer_payload_delivered", a.delivered)
+	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/builder_blocks_received", a.received)
+	mux.Handle(http.MethodGet, "/relay/v1/data/validator_registration", a.registration)
+}
+
+type skin struct{ Config }
+
+// trace is an item of both lists (relay-specs, BidTraceV2): all numbers are decimal strings.
+type trace struct {
+	Slot                 string `json:"slot"`
+	ParentHash           string `json:"parent_hash"`
+	BlockHash            string `json:"block_hash"`
+	BuilderPubkey        string `json:"builder_pubkey"`
+	ProposerPubkey       string `json:"proposer_pubkey"`
+	ProposerFeeRecipient string `json:"proposer_fee_recipient"`
+	GasLimit             string `json:"gas_limit"`
+	GasUsed              string `json:"gas_used"`
+	Value                string `json:"value"`
+	NumTx                string `json:"num_tx"`
+	BlockNumber          string `json:"block_number"`
+}
+
+func traceOf(t relay.Trace) trace {
+	decimal := func(n uint64) string { return strconv.FormatUint(n, 10) }
+	return trace{
+		Slot: decimal(uint64(t.Slot)), ParentHash: lowerHex(t.ParentHash[:]), BlockHash: lowerHex(t.BlockHash[:]),
+		BuilderPubkey: lowerHex(t.Builder[:]), ProposerPubkey: lowerHex(t.Proposer[:]), ProposerFeeRecipient: lowerHex(t.FeeRecipient[:]),
+		GasLimit: decimal(t.GasLimit), GasUsed: decimal(t.GasUsed), Value: t.ValueWei.Dec(), NumTx: strconv.Itoa(t.NumTx),
+		BlockNumber: decimal(t.BlockNumber),
+	}
+}

@@ -1,0 +1,37 @@
+package data
+
+import (
+	"net/http"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// maxDelivered is the greatest and the default number of rows.
+const maxDelivered = 200
+
+// delivered lists payloads that were published, newest slot first (relay-specs, proposer_payload_delivered).
+func (a *skin) delivered(w http.ResponseWriter, r *http.Request) {
+	q := newReader(r)
+	if q.values.Get("slot") != "" && q.values.Get("cursor") != "" {
+		q.refuse(relay.ArgumentConflict.With("cannot specify both slot and cursor"))
+	}
+	query := relay.TraceQuery{
+		Slot: q.slot("slot"), Cursor: q.slot("cursor"), BlockHash: q.hash("block_hash"), BlockNumber: q.number("block_number"),
+		Proposer: q.pubkey("proposer_pubkey"), Builder: q.pubkey("builder_pubkey"), Limit: q.limit(maxDelivered), Order: q.order(),
+	}
+	if q.refused != nil {
+		serve.Refuse(w, r, q.refused)
+		return
+	}
+	rows, err := a.Archive.Delivered(r.Context(), query)
+	if err != nil {
+		serve.Refuse(w, r, err)
+		return
+	}
+	list := make([]trace, len(rows))
+	for i, row := range rows {
+		list[i] = traceOf(row)
+	}
+	serve.JSON(w, r, http.StatusOK, list)
+}

@@ -1,0 +1,53 @@
+package data
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// maxReceived is the greatest and the default number of rows.
+const maxReceived = 500
+
+// receivedTrace is an item of the list (relay-specs, BidTraceV2WithTimestamp, and the deployed optimistic_submission).
+type receivedTrace struct {
+	trace
+	Timestamp            string `json:"timestamp"`    // seconds
+	TimestampMs          string `json:"timestamp_ms"` // milliseconds
+	OptimisticSubmission bool   `json:"optimistic_submission"`
+}
+
+// received lists submissions that counted, newest slot first (relay-specs, builder_blocks_received). One filter is needed, since the whole list
+// is long; the limit always holds.
+func (a *skin) received(w http.ResponseWriter, r *http.Request) {
+	q := newReader(r)
+	if q.values.Get("cursor") != "" {
+		q.refuse(relay.InvalidArgument.With("cursor argument not supported"))
+	}
+	query := relay.TraceQuery{
+		Slot: q.slot("slot"), BlockHash: q.hash("block_hash"), BlockNumber: q.number("block_number"), Builder: q.pubkey("builder_pubkey"),
+	}
+	if query.Slot == nil && query.BlockHash == nil && query.BlockNumber == nil && query.Builder == nil {
+		q.refuse(relay.ArgumentMissing.With("need to query for specific slot or block_hash or block_number or builder_pubkey"))
+	}
+	query.Limit = q.limit(maxReceived)
+	if q.refused != nil {
+		serve.Refuse(w, r, q.refused)
+		return
+	}
+	rows, err := a.Archive.Received(r.Context(), query)
+	if err != nil {
+		serve.Refuse(w, r, err)
+		return
+	}
+	list := make([]receivedTrace, len(rows))
+	for i, row := range rows {
+		list[i] = receivedTrace{
+			trace: traceOf(row.Trace), Timestamp: strconv.FormatInt(row.ReceivedAt.Unix(), 10),
+			TimestampMs: strconv.FormatInt(row.ReceivedAt.UnixMilli(), 10), OptimisticSubmission: row.Optimistic,
+		}
+	}
+	serve.JSON(w, r, http.StatusOK, list)
+}
