@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -21,22 +22,25 @@ var (
 // zstdWindow bounds what a zstd stream may ask us to remember.
 const zstdWindow = 8 << 20
 
+// trusted is how much of an announced length gets its memory before a byte has come: who announces much and sends nothing costs no more.
+const trusted = 2 << 20
+
 // ReadBody reads a request's body, decompressed, up to a limit in bytes. Memory is bounded by the limit whatever the client sends: a
 // decompression bomb ends at the limit. Encodings are identity and those that are named (gzip, zstd). It answers ErrTooLarge, ErrEncoding
 // or ErrUnreadable.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, encodings ...string) ([]byte, error) {
-	compressed := http.MaxBytesReader(w, r.Body, limit) // nothing of ours is larger compressed than plain
-	plain, err := decompress(compressed, strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))), encodings)
+	if r.ContentLength > limit { // nothing of ours is larger compressed than plain
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, r.ContentLength, limit)
+	}
+	sent := http.MaxBytesReader(w, r.Body, limit)
+	plain, err := decompress(sent, strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))), encodings)
 	if err != nil {
 		return nil, err
 	}
 	defer plain.Close()
 
-	size := r.ContentLength
-	if r.Header.Get("Content-Encoding") != "" || size < 0 || size > limit {
-		size = 0
-	}
-	buffer := newBuffer(size)
+	room := min(max(r.ContentLength, 0), trusted) + bytes.MinRead // MinRead: else the last read, which finds the end, makes it grow
+	buffer := bytes.NewBuffer(make([]byte, 0, room))
 	n, err := buffer.ReadFrom(io.LimitReader(plain, limit+1))
 	switch {
 	case n > limit || isTooLarge(err):

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 )
@@ -15,25 +16,35 @@ type Mux struct {
 	methods map[string][]string // by path pattern
 }
 
-// Handle adds an operation. The path may hold wildcards as in http.ServeMux.
-func (m *Mux) Handle(method, path string, operation http.HandlerFunc) {
+// Handle adds an operation. The pattern is a whole path, which may hold wildcards as in http.ServeMux.
+func (m *Mux) Handle(method, pattern string, operation http.HandlerFunc) {
 	if m.methods == nil {
 		m.methods = map[string][]string{}
 	}
-	m.mux.HandleFunc(method+" "+path, operation)
-	if len(m.methods[path]) == 0 {
-		m.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			allowed := slices.Sorted(slices.Values(m.methods[path]))
-			w.Header().Set("Allow", strings.Join(allowed, ", "))
+	m.mux.HandleFunc(method+" "+pattern, operation)
+	if len(m.methods[pattern]) == 0 {
+		m.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", strings.Join(allowed(m.methods[pattern]), ", "))
 			Refuse(w, r, m.NotAllowed)
 		})
 	}
-	m.methods[path] = append(m.methods[path], method)
+	m.methods[pattern] = append(m.methods[pattern], method)
+}
+
+// allowed are methods in order; who answers GET also answers HEAD.
+func allowed(methods []string) []string {
+	all := slices.Clone(methods)
+	if slices.Contains(all, http.MethodGet) {
+		all = append(all, http.MethodHead)
+	}
+	slices.Sort(all)
+	return all
 }
 
 // ServeHTTP implements http.Handler.
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, pattern := m.mux.Handler(r); pattern == "" {
+	// An unclean path is nobody's: http.ServeMux would answer with a redirect, which is no JSON and loses bodies.
+	if _, pattern := m.mux.Handler(r); pattern == "" || path.Clean(r.URL.Path) != r.URL.Path {
 		Refuse(w, r, m.NotFound)
 		return
 	}

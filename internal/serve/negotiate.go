@@ -3,6 +3,7 @@ package serve
 import (
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,73 +19,61 @@ func ContentType(r *http.Request) (string, bool) {
 	return media, err == nil
 }
 
-// Negotiate picks the offer that a client likes best (RFC 9110, 12.5.1). No Accept header, or an empty one, takes the first offer; so do
-// */* and its like. At equal quality the first that the client lists wins. False means that nothing offered is acceptable.
+// Negotiate picks the offer that a client likes best (RFC 9110, 12.5.1): for each offer the most specific range that fits it tells its
+// quality, and q=0 refuses it. At equal quality the first that the client lists wins, and what it does not tell apart is decided by the
+// order of the offers. No Accept header, or an empty one, takes the first offer. False means that nothing offered is acceptable.
 func Negotiate(r *http.Request, offers ...string) (string, bool) {
 	header := strings.Join(r.Header.Values("Accept"), ",")
 	if strings.TrimSpace(header) == "" {
 		return offers[0], true
 	}
-	best, bestQuality := "", 0.0
-	refused := map[string]bool{} // named with q=0
-	type wish struct {
-		offer    string
-		quality  float64
-		wildcard bool
-	}
-	var wishes []wish
+	var ranges []mediaRange
 	for part := range strings.SplitSeq(header, ",") {
-		media, quality, ok := parseRange(part)
-		if !ok {
+		if parsed, ok := parseRange(part); ok {
+			ranges = append(ranges, parsed)
+		}
+	}
+	best, bestPlace, bestQuality := "", 0, 0.0
+	for _, offer := range offers {
+		place := fitting(ranges, offer)
+		if place < 0 {
 			continue
 		}
-		for _, offer := range offers {
-			if media == offer && quality == 0 {
-				refused[offer] = true
-			}
-		}
-		if offer, wildcard := match(media, offers); offer != "" {
-			wishes = append(wishes, wish{offer, quality, wildcard})
-		}
-	}
-	for _, wish := range wishes {
-		if wish.wildcard && refused[wish.offer] {
-			for _, offer := range offers { // the wildcard still means the others
-				if !refused[offer] {
-					wish.offer = offer
-					break
-				}
-			}
-		}
-		if !refused[wish.offer] && wish.quality > bestQuality {
-			best, bestQuality = wish.offer, wish.quality
+		quality := ranges[place].quality
+		if quality > bestQuality || (quality == bestQuality && quality > 0 && place < bestPlace) {
+			best, bestPlace, bestQuality = offer, place, quality
 		}
 	}
 	return best, best != ""
 }
 
-func match(media string, offers []string) (offer string, wildcard bool) {
-	for _, o := range offers {
-		if media == o {
-			return o, false
-		}
-		if kind, _, _ := strings.Cut(o, "/"); media == "*/*" || media == kind+"/*" {
-			return o, true
+// mediaRange is one item of an Accept header.
+type mediaRange struct {
+	media   string
+	quality float64
+}
+
+// fitting is the place of the most specific range that an offer fits, -1 if there is none. Of two alike the first counts.
+func fitting(ranges []mediaRange, offer string) int {
+	kind, _, _ := strings.Cut(offer, "/")
+	for _, media := range []string{offer, kind + "/*", "*/*"} {
+		if place := slices.IndexFunc(ranges, func(m mediaRange) bool { return m.media == media }); place >= 0 {
+			return place
 		}
 	}
-	return "", false
+	return -1
 }
 
 // parseRange reads "type/subtype;q=0.9".
-func parseRange(part string) (media string, quality float64, ok bool) {
+func parseRange(part string) (parsed mediaRange, ok bool) {
 	media, params, err := mime.ParseMediaType(strings.TrimSpace(part))
 	if err != nil {
-		return "", 0, false
+		return mediaRange{}, false
 	}
 	q, given := params["q"]
 	if !given {
-		return media, 1, true
+		return mediaRange{media, 1}, true
 	}
-	quality, err = strconv.ParseFloat(q, 64)
-	return media, quality, err == nil && quality >= 0 && quality <= 1
+	quality, err := strconv.ParseFloat(q, 64)
+	return mediaRange{media, quality}, err == nil && quality >= 0 && quality <= 1
 }

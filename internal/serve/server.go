@@ -22,7 +22,9 @@ type Options struct {
 	Write time.Duration
 	// MaxHeader bounds a request's header: 60,000 bytes.
 	MaxHeader int
-	// Drain is how long running requests may take after the stop: 5 s.
+	// Grace is how long running requests are left alone after the stop; then their contexts end, which stops streams and waits: 0 s.
+	Grace time.Duration
+	// Drain is how long running requests may take in all after the stop: 5 s, and never less than Grace.
 	Drain time.Duration
 }
 
@@ -42,14 +44,34 @@ func Listen(addr string) (net.Listener, error) {
 
 // Serve answers requests until the context ends, then lets running ones finish, and returns nil after that. It closes the listener.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, options Options) error {
+	// Requests outlive the context by the grace.
+	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
+	defer endRequests()
+	server := newServer(handler, options)
+	server.BaseContext = func(net.Listener) context.Context { return requests }
+	server.RegisterOnShutdown(func() { time.AfterFunc(options.Grace, endRequests) })
+
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), max(orElse(options.Drain, 5*time.Second), options.Grace))
+	defer stop()
+	if err := server.Shutdown(drain); err != nil {
+		return errors.Join(fmt.Errorf("some requests did not finish: %w", err), server.Close())
+	}
+	return nil
+}
+
+func newServer(handler http.Handler, options Options) *http.Server {
 	log := options.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	// Requests see the context end, so that streams and waits stop; what must not stop detaches itself.
-	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	server := &http.Server{
+	return &http.Server{
 		Handler:           Wrap(handler, log),
 		ReadHeaderTimeout: orElse(options.ReadHeader, time.Second),
 		ReadTimeout:       orElse(options.Read, 10*time.Second),
@@ -57,22 +79,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opt
 		IdleTimeout:       orElse(options.Idle, time.Minute),
 		MaxHeaderBytes:    orElse(options.MaxHeader, 60_000),
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return requests },
 	}
-	server.RegisterOnShutdown(cancel)
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-	}
-	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), orElse(options.Drain, 5*time.Second))
-	defer stop()
-	if err := server.Shutdown(drain); err != nil {
-		return errors.Join(fmt.Errorf("some requests did not finish: %w", err), server.Close())
-	}
-	return nil
 }
 
 func orElse[T comparable](value, fallback T) T {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
@@ -36,7 +37,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // Wrap gives every request an id (X-Request-Id, the client's own if it sent a short one), an access log at debug level, and a 500 in place
-// of a crash.
+// of a crash. An answer that a crash cuts short ends with its connection, so that nobody takes it for whole.
 func Wrap(next http.Handler, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -46,20 +47,30 @@ func Wrap(next http.Handler, log *slog.Logger) http.Handler {
 		}
 		w.Header().Set("X-Request-Id", id)
 		recorded := &recorder{ResponseWriter: w}
+		log := log.With("id", id, "method", r.Method, "path", r.URL.Path)
 		defer func() {
-			if crash := recover(); crash != nil {
-				log.Error("handler crashed", "id", id, "path", r.URL.Path, "crash", crash, "stack", string(debug.Stack()))
-				if recorded.status == 0 {
-					Refuse(recorded, r, fmt.Errorf("crash: %v", crash))
-				}
+			crash := recover()
+			if crash != nil && crash != http.ErrAbortHandler {
+				log.Error("handler crashed", "crash", crash, "stack", string(debug.Stack()))
 			}
-			level := slog.LevelDebug
-			if recorded.cause != nil {
-				level = slog.LevelError
+			cut := crash == http.ErrAbortHandler || (crash != nil && recorded.status != 0)
+			if crash != nil && !cut {
+				Refuse(recorded, r, fmt.Errorf("crash: %v", crash))
 			}
-			log.Log(r.Context(), level, "request", "id", id, "method", r.Method, "path", r.URL.Path, "status", recorded.status,
-				"took", time.Since(began), "cause", recorded.cause)
+			access(log, r, recorded, time.Since(began))
+			if cut {
+				panic(http.ErrAbortHandler)
+			}
 		}()
 		next.ServeHTTP(recorded, r)
 	})
+}
+
+// access writes the access log. An error of our own is worth more than debug, unless the client went away: then nobody saw it.
+func access(log *slog.Logger, r *http.Request, answer *recorder, took time.Duration) {
+	level := slog.LevelDebug
+	if answer.cause != nil && r.Context().Err() == nil {
+		level = slog.LevelError
+	}
+	log.Log(context.WithoutCancel(r.Context()), level, "request", "status", answer.status, "took", took, "cause", answer.cause)
 }

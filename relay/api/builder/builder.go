@@ -22,7 +22,7 @@ type Receiver interface {
 
 // Duties lists who will propose.
 type Duties interface {
-	// Duties of registered proposers in this epoch and the next, by slot. The result must not be changed.
+	// Duties of registered proposers in this epoch and the next, by slot. Nobody changes a registration that has been returned.
 	Duties() []relay.RegisteredDuty
 }
 
@@ -42,9 +42,12 @@ const (
 
 // Mount adds the API to a mux.
 func Mount(mux *serve.Mux, cfg Config) {
-	a := &skin{cfg}
+	a := &skin{Config: cfg}
 	mux.Handle(http.MethodGet, "/relay/v1/builder/validators", a.validators)
 	mux.Handle(http.MethodPost, "/relay/v1/builder/blocks", a.submitBlock)
 }
 
-type skin struct{ Config }
+type skin struct {
+	Config
+	list dutyList
+}

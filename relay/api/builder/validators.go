@@ -1,27 +1,58 @@
 package builder
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// duty is an entry of the list (relay-specs, getValidators).
-type duty struct {
-	Slot           string                    `json:"slot"`
-	ValidatorIndex string                    `json:"validator_index"`
-	Entry          *relay.SignedRegistration `json:"entry"`
+// validators lists the registrations of the proposers of this epoch and the next (relay-specs, getValidators).
+func (a *skin) validators(w http.ResponseWriter, r *http.Request) {
+	raw, err := a.list.encode(a.Duties.Duties())
+	if err != nil {
+		serve.Refuse(w, r, err)
+		return
+	}
+	serve.Bytes(w, http.StatusOK, wire.JSON.ContentType(), raw)
 }
 
-// validators lists the registrations of the proposers of this epoch and the next.
-func (a *skin) validators(w http.ResponseWriter, r *http.Request) {
-	list := []duty{}
-	for _, d := range a.Duties.Duties() {
-		list = append(list, duty{
-			Slot: strconv.FormatUint(uint64(d.Slot), 10), ValidatorIndex: strconv.FormatUint(uint64(d.Index), 10), Entry: d.Registration,
-		})
+// dutyList keeps the list as it was encoded last: all builders poll it, and it changes with an epoch or a registration only. It is safe for
+// concurrent use.
+type dutyList struct{ last atomic.Pointer[encodedDuties] }
+
+// encodedDuties never changes.
+type encodedDuties struct {
+	duties []relay.RegisteredDuty
+	raw    []byte
+}
+
+// encode relies on registrations being replaced and never changed: equal duties have equal bytes.
+func (l *dutyList) encode(duties []relay.RegisteredDuty) ([]byte, error) {
+	if last := l.last.Load(); last != nil && slices.Equal(last.duties, duties) {
+		return last.raw, nil
 	}
-	serve.JSON(w, r, http.StatusOK, list)
+	type duty struct {
+		Slot           string                    `json:"slot"`
+		ValidatorIndex string                    `json:"validator_index"`
+		Entry          *relay.SignedRegistration `json:"entry"`
+	}
+	list := make([]duty, len(duties))
+	for i, d := range duties {
+		list[i] = duty{
+			Slot: strconv.FormatUint(uint64(d.Slot), 10), ValidatorIndex: strconv.FormatUint(uint64(d.Index), 10), Entry: d.Registration,
+		}
+	}
+	raw, err := json.Marshal(list)
+	if err != nil {
+		return nil, fmt.Errorf("encode duties: %w", err)
+	}
+	l.last.Store(&encodedDuties{slices.Clone(duties), raw})
+	return raw, nil
 }

@@ -1,0 +1,111 @@
+package serve
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// no is a refusal for tests.
+type no int
+
+func (n no) Error() string   { return "no " + http.StatusText(int(n)) }
+func (n no) HTTPStatus() int { return int(n) }
+
+func testMux() *Mux {
+	mux := &Mux{NotFound: no(404), NotAllowed: no(405)}
+	mux.Handle("GET", "/read", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	mux.Handle("POST", "/item/{id}", func(w http.ResponseWriter, r *http.Request) { JSON(w, r, 200, r.PathValue("id")) })
+	mux.Handle("GET", "/item/{id}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	mux.Handle("GET", "/refuse", func(w http.ResponseWriter, r *http.Request) { Refuse(w, r, no(418)) })
+	mux.Handle("GET", "/list", func(w http.ResponseWriter, _ *http.Request) { RefuseList(w, no(400), []Failure{{3, `a "b"`}}) })
+	mux.Handle("GET", "/fail", func(w http.ResponseWriter, r *http.Request) { Refuse(w, r, errors.New("the secret cause")) })
+	mux.Handle("GET", "/unwritable", func(w http.ResponseWriter, r *http.Request) { JSON(w, r, 200, func() {}) })
+	mux.Handle("GET", "/crash", func(http.ResponseWriter, *http.Request) { panic("the secret cause") })
+	mux.Handle("GET", "/live", Livez)
+	mux.Handle("GET", "/ready", Readyz(func() error { return nil }))
+	mux.Handle("GET", "/unready", Readyz(func() error { return no(503) }))
+	return mux
+}
+
+func TestEveryErrorIsJSON(t *testing.T) {
+	var log bytes.Buffer
+	handler := Wrap(testMux(), slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	for _, row := range []struct {
+		request string
+		status  int
+		body    string
+		allow   string
+	}{
+		{"GET /read", 200, ``, ""},
+		{"HEAD /read", 200, ``, ""},
+		{"POST /item/7", 200, `"7"`, ""},
+		{"GET /live", 200, ``, ""},
+		{"GET /ready", 200, ``, ""},
+		{"GET /unready", 503, `{"code":503,"message":"no Service Unavailable"}`, ""},
+		{"GET /", 404, `{"code":404,"message":"no Not Found"}`, ""},
+		{"GET /read/", 404, `{"code":404,"message":"no Not Found"}`, ""},
+		{"GET //read", 404, `{"code":404,"message":"no Not Found"}`, ""},
+		{"GET /x/../read", 404, `{"code":404,"message":"no Not Found"}`, ""},
+		{"GET /item/7/8", 404, `{"code":404,"message":"no Not Found"}`, ""},
+		{"POST /read", 405, `{"code":405,"message":"no Method Not Allowed"}`, "GET, HEAD"},
+		{"DELETE /item/7", 405, `{"code":405,"message":"no Method Not Allowed"}`, "GET, HEAD, POST"},
+		{"GET /refuse", 418, `{"code":418,"message":"no I'm a teapot"}`, ""},
+		{"GET /list", 400, `{"code":400,"message":"no Bad Request","failures":[{"index":3,"message":"a \"b\""}]}`, ""},
+		{"GET /fail", 500, `{"code":500,"message":"internal error"}`, ""},
+		{"GET /unwritable", 500, `{"code":500,"message":"internal error"}`, ""},
+		{"GET /crash", 500, `{"code":500,"message":"internal error"}`, ""},
+	} {
+		method, path, _ := strings.Cut(row.request, " ")
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest(method, path, nil))
+		if answer.Code != row.status || answer.Body.String() != row.body {
+			t.Errorf("%s: %d %s, want %d %s", row.request, answer.Code, answer.Body, row.status, row.body)
+		}
+		if row.body != "" && answer.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s: content type %q", row.request, answer.Header().Get("Content-Type"))
+		}
+		if got := answer.Header().Get("Allow"); got != row.allow {
+			t.Errorf("%s: Allow %q, want %q", row.request, got, row.allow)
+		}
+	}
+	if !strings.Contains(log.String(), "the secret cause") {
+		t.Error("the log does not tell the cause that the answer keeps")
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	var log bytes.Buffer
+	handler := Wrap(testMux(), slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	ids := map[string]bool{}
+	for _, own := range []string{"", "", "mine", strings.Repeat("x", 65)} {
+		r := httptest.NewRequest("GET", "/read", nil)
+		r.Header.Set("X-Request-Id", own)
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, r)
+		id := answer.Header().Get("X-Request-Id")
+		if id == "" || len(id) > 64 || ids[id] || !strings.Contains(log.String(), "id="+id) {
+			t.Errorf("sent %q: got %q, which is empty, too long, another's, or not in the log", own, id)
+		}
+		ids[id] = true
+	}
+	if !ids["mine"] {
+		t.Error("the client's own id is not kept")
+	}
+}
+
+// The log is silent at its usual level unless something of ours broke; a client that left is no fault of ours.
+func TestAccessLogLevels(t *testing.T) {
+	for path, loud := range map[string]bool{"/read": false, "/refuse": false, "/nowhere": false, "/fail": true, "/crash": true} {
+		var log bytes.Buffer
+		handler := Wrap(testMux(), slog.New(slog.NewTextHandler(&log, nil)))
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
+		if (log.Len() > 0) != loud {
+			t.Errorf("%s: log %q", path, log.String())
+		}
+	}
+}
