@@ -1,0 +1,88 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/beacon/engine"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	goeth "github.com/ethereum/go-ethereum/eth"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+)
+
+// ErrInvalid says that the Engine API called a payload INVALID; it is wrapped with the reason.
+var ErrInvalid = errors.New("payload is invalid")
+
+// Import executes a payload and adds it to the chain, by the Engine API's newPayload method of its fork. It does not become the head. The error
+// is ErrInvalid if the payload breaks a rule, and another one if that cannot be said (unknown parent).
+func (n *Node) Import(
+	ctx context.Context, fork eth.Fork, p *payload.Payload, commitments []deneb.KZGCommitment, parentBeaconRoot phase0.Root,
+	requests *electra.ExecutionRequests,
+) error {
+	data := payload.ToEngine(fork, p)
+	hashes := make([]common.Hash, len(commitments))
+	for i, commitment := range commitments {
+		hashes[i] = payload.VersionedHash(commitment)
+	}
+	root := common.Hash(parentBeaconRoot)
+
+	var status engine.PayloadStatusV1
+	var err error
+	switch {
+	case fork == eth.Bellatrix:
+		status, err = n.engine.NewPayloadV1(ctx, data)
+	case fork == eth.Capella:
+		status, err = n.engine.NewPayloadV2(ctx, data)
+	case fork == eth.Deneb:
+		status, err = n.engine.NewPayloadV3(ctx, data, hashes, &root)
+	default:
+		items, encodeErr := payload.EncodeRequests(requests)
+		if encodeErr != nil {
+			return encodeErr
+		}
+		list := make([]hexutil.Bytes, len(items))
+		for i := range items {
+			list[i] = items[i]
+		}
+		status, err = n.engine.NewPayloadV4(ctx, data, hashes, &root, list)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("import payload: %w", err)
+	case status.Status == engine.VALID:
+		return nil
+	case status.Status == engine.INVALID && status.ValidationError != nil:
+		return fmt.Errorf("import payload: %w: %s", ErrInvalid, *status.ValidationError)
+	case status.Status == engine.INVALID:
+		return fmt.Errorf("import payload: %w", ErrInvalid)
+	default:
+		return fmt.Errorf("import payload: engine answers %s", status.Status)
+	}
+}
+
+// SetHead makes a block the head by the Engine API's forkchoiceUpdated, and lets the transaction pool catch up.
+func (n *Node) SetHead(ctx context.Context, hash phase0.Hash32) error {
+	state := engine.ForkchoiceStateV1{HeadBlockHash: common.Hash(hash)}
+	answer, err := n.engine.ForkchoiceUpdatedV1(ctx, state, nil)
+	switch {
+	case err != nil:
+		return fmt.Errorf("set head %#x: %w", hash[:], err)
+	case answer.PayloadStatus.Status != engine.VALID:
+		return fmt.Errorf("set head %#x: engine answers %s", hash[:], answer.PayloadStatus.Status)
+	}
+	if err := n.backend.TxPool().Sync(); err != nil {
+		return fmt.Errorf("set head %#x: bring the pool up to date: %w", hash[:], err)
+	}
+	return nil
+}
+
+func headOf(backend *goeth.Ethereum) phase0.Hash32 {
+	return phase0.Hash32(backend.BlockChain().CurrentBlock().Hash())
+}

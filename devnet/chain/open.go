@@ -1,0 +1,105 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/eth"
+	"github.com/ethereum/go-ethereum/eth/catalyst"
+	"github.com/ethereum/go-ethereum/eth/ethconfig"
+	"github.com/ethereum/go-ethereum/node"
+	"github.com/ethereum/go-ethereum/p2p"
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// Node is a running execution node. It is safe for concurrent use.
+type Node struct {
+	cfg     Config
+	stack   *node.Node
+	backend *eth.Ethereum
+	engine  *catalyst.ConsensusAPI
+	genesis *types.Block
+}
+
+// Open makes the genesis block if the folder has none, and starts the node at the head that it had.
+func Open(cfg Config) (n *Node, err error) {
+	genesis, err := GenesisOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	stackConfig := &node.Config{
+		Name: "gavel", DataDir: cfg.DataDir, P2P: p2p.Config{NoDiscovery: true, NoDial: true, MaxPeers: 0, ListenAddr: ""},
+	}
+	if cfg.RPCAddr != "" {
+		host, port, err := net.SplitHostPort(cfg.RPCAddr)
+		if err != nil {
+			return nil, fmt.Errorf("execution RPC address: %w", err)
+		}
+		stackConfig.HTTPHost, stackConfig.HTTPModules = host, []string{"eth", "net", "web3", "txpool"}
+		if stackConfig.HTTPPort, err = strconv.Atoi(port); err != nil {
+			return nil, fmt.Errorf("execution RPC address: %w", err)
+		}
+	}
+	stack, err := node.New(stackConfig)
+	if err != nil {
+		return nil, fmt.Errorf("make node: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, stack.Close())
+		}
+	}()
+	backend, err := eth.New(stack, backendConfig(cfg, genesis))
+	if err != nil {
+		return nil, fmt.Errorf("make node: %w", err)
+	}
+	if err := stack.Start(); err != nil {
+		return nil, fmt.Errorf("start node: %w", err)
+	}
+	backend.SetSynced() // there is nobody to sync from; the pool takes transactions at once
+	n = &Node{
+		cfg: cfg, stack: stack, backend: backend, engine: catalyst.NewConsensusAPI(backend), genesis: backend.BlockChain().Genesis(),
+	}
+	return n, n.SetHead(context.Background(), headOf(backend))
+}
+
+// backendConfig is a full node that keeps all states, so that the summary and the agents can look back, with room for bursts of
+// transactions of few senders.
+func backendConfig(cfg Config, genesis *core.Genesis) *ethconfig.Config {
+	c := ethconfig.Defaults
+	c.Genesis, c.NetworkId, c.SyncMode = genesis, cfg.ChainID, ethconfig.FullSync
+	c.NoPruning, c.NoPrefetch, c.LogNoHistory = true, true, true
+	c.DatabaseCache, c.TrieCleanCache, c.TrieDirtyCache, c.SnapshotCache = 64, 32, 64, 32
+	c.Miner.GasCeil = genesis.GasLimit
+	c.TxPool.NoLocals, c.TxPool.Journal = true, ""
+	c.TxPool.PriceLimit = 1
+	c.TxPool.AccountSlots, c.TxPool.GlobalSlots = 4096, 65536
+	c.TxPool.AccountQueue, c.TxPool.GlobalQueue = 4096, 65536
+	c.BlobPool.Datadir = "" // in memory, or below DataDir
+	return &c
+}
+
+// Close stops the node and, if it has a folder, leaves the chain there.
+func (n *Node) Close() error { return n.stack.Close() }
+
+// Chain is the blockchain itself, for validation and for reading.
+func (n *Node) Chain() *core.BlockChain { return n.backend.BlockChain() }
+
+// Genesis is block 0.
+func (n *Node) Genesis() *types.Block { return n.genesis }
+
+// Attach is a JSON-RPC client in this process.
+func (n *Node) Attach() *rpc.Client { return n.stack.Attach() }
+
+// RPCURL is the JSON-RPC's address, empty if none was asked for.
+func (n *Node) RPCURL() string {
+	if n.cfg.RPCAddr == "" {
+		return ""
+	}
+	return n.stack.HTTPEndpoint()
+}
