@@ -10,4 +10,6 @@
 //
 // "Acked" means: written by the engine, to the file if there is a folder. That survives a crash of the process; what survives a crash of the
 // machine is for the cluster's replicas to say.
+//
+// The embedded engine's folder has one owner: a lock keeps a second process out, since two engines would each let a claim win.
 package journal

@@ -15,6 +15,9 @@ import (
 // factPrefix keeps the journal's subjects apart from the escrow's and the guard's.
 const factPrefix = "fact."
 
+// ErrClosed ends a reader whose journal is closed before its context ends.
+var ErrClosed = errors.New("the journal is closed")
+
 // failures remembers what became of asynchronous appends until somebody asks.
 type failures struct {
 	mu    sync.Mutex // guards both
@@ -55,7 +58,7 @@ func (j *Journal) Flush(ctx context.Context) error {
 	select {
 	case <-j.js.PublishAsyncComplete():
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("flush facts: %w", ctx.Err())
 	}
 	j.failed.mu.Lock()
 	defer j.failed.mu.Unlock()
@@ -81,11 +84,15 @@ func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64,
 		return fmt.Errorf("read facts: %w", err)
 	}
 	defer messages.Stop()
+	// While a cluster is out of reach, Next tries again for ever and does not look at the context.
+	defer context.AfterFunc(ctx, messages.Stop)()
 	for {
 		message, err := messages.Next(jetstream.NextContext(ctx))
 		switch {
-		case ctx.Err() != nil, errors.Is(err, jetstream.ErrMsgIteratorClosed):
+		case ctx.Err() != nil:
 			return nil
+		case errors.Is(err, jetstream.ErrMsgIteratorClosed):
+			return ErrClosed
 		case err != nil:
 			return fmt.Errorf("read facts: %w", err)
 		}

@@ -14,8 +14,9 @@ import (
 // manners are the ways to keep a journal; each must keep the same contract.
 func manners(t *testing.T, test func(t *testing.T, cfg Config)) {
 	for name, cfg := range map[string]func(*testing.T) Config{
-		"memory": func(*testing.T) Config { return Config{} },
-		"file":   func(t *testing.T) Config { return Config{Dir: t.TempDir()} },
+		"memory":  func(*testing.T) Config { return Config{} },
+		"file":    func(t *testing.T) Config { return Config{Dir: t.TempDir()} },
+		"cluster": func(t *testing.T) Config { return Config{URL: startCluster(t, maxValue).ClientURL()} },
 	} {
 		t.Run(name, func(t *testing.T) { test(t, cfg(t)) })
 	}
@@ -222,5 +223,35 @@ func BenchmarkPut(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+func BenchmarkClaim(b *testing.B) {
+	j, err := Open(b.Context(), Config{Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = j.Close(context.Background()) }()
+	for i := 0; b.Loop(); i++ {
+		if _, won, err := j.Claim(b.Context(), fmt.Sprint("slot-", i), []byte("root")); err != nil || !won {
+			b.Fatal(won, err)
+		}
+	}
+}
+
+func BenchmarkAppendAsync(b *testing.B) {
+	j, err := Open(b.Context(), Config{Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = j.Close(context.Background()) }()
+	fact := make([]byte, 500)
+	for b.Loop() {
+		if err := j.AppendAsync("relay.header_served", fact); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := j.Flush(b.Context()); err != nil {
+		b.Fatal(err)
 	}
 }

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
+	"path/filepath"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -32,6 +35,8 @@ type Config struct {
 const (
 	// maxValue is the greatest value in bytes: above any block with its blobs.
 	maxValue = 32 << 20
+	// needPayload is what a cluster must let through: the greatest submission that the relay takes, and its headers.
+	needPayload = 16<<20 + 4<<10
 	// maxPending facts may be on their way before AppendAsync waits.
 	maxPending = 1 << 16
 	startTime  = 10 * time.Second
@@ -44,6 +49,7 @@ const (
 type Journal struct {
 	log    *slog.Logger
 	server *server.Server // nil with a cluster
+	lock   *flock.Flock   // keeps other processes out of the embedded engine's folder
 	temp   string         // the memory engine's folder, removed on Close
 	conn   *nats.Conn
 	js     jetstream.JetStream
@@ -53,39 +59,80 @@ type Journal struct {
 	failed failures
 }
 
+// ErrInUse says that another process, or another Journal of this one, has the folder open. Two engines in one folder would each let a
+// claim win.
+var ErrInUse = errors.New("the journal's folder is in use")
+
 // Open starts or reaches the engine and makes sure that its streams are there.
-func Open(ctx context.Context, cfg Config) (j *Journal, err error) {
-	j = &Journal{log: cfg.Log}
+func Open(ctx context.Context, cfg Config) (*Journal, error) {
+	j := &Journal{log: cfg.Log}
 	if j.log == nil {
 		j.log = slog.New(slog.DiscardHandler)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, j.Close(ctx))
-		}
-	}()
+	if err := j.open(ctx, cfg); err != nil {
+		return nil, errors.Join(err, j.Close(ctx))
+	}
+	return j, nil
+}
+
+func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 	if cfg.URL == "" {
 		err = j.startServer(cfg.Dir)
-	} else if j.conn, err = nats.Connect(cfg.URL, nats.MaxReconnects(-1)); err != nil {
-		err = fmt.Errorf("connect to %s: %w", cfg.URL, err)
+	} else {
+		err = j.connect(cfg.URL)
 	}
 	if err != nil {
-		return j, err
+		return err
 	}
 	j.js, err = jetstream.New(j.conn, jetstream.WithPublishAsyncMaxPending(maxPending), jetstream.WithPublishAsyncErrHandler(j.asyncFailed))
 	if err != nil {
-		return j, err
+		return fmt.Errorf("reach JetStream: %w", err)
 	}
-	return j, j.makeStreams(ctx, cfg)
+	return j.makeStreams(ctx, cfg)
+}
+
+// connect reaches a cluster, and comes back to it for as long as the journal is open.
+func (j *Journal) connect(cluster string) (err error) {
+	shown := "the cluster"
+	if parsed, err := url.Parse(cluster); err == nil {
+		shown = parsed.Redacted() // a password in the URL is nobody's business
+	}
+	if j.conn, err = nats.Connect(cluster, nats.Name("gavel"), nats.MaxReconnects(-1)); err != nil {
+		return fmt.Errorf("connect to %s: %w", shown, err)
+	}
+	if most := j.conn.MaxPayload(); most < needPayload {
+		return fmt.Errorf("%s takes messages of %d bytes, the escrow needs %d: raise its max_payload", shown, most, needPayload)
+	}
+	return nil
+}
+
+// holdFolder makes the folder and locks it for this Journal.
+func (j *Journal) holdFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the journal's folder: %w", err)
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	held, err := lock.TryLock()
+	switch {
+	case err != nil:
+		return fmt.Errorf("lock %s: %w", dir, err)
+	case !held:
+		return fmt.Errorf("%s: %w", dir, ErrInUse)
+	}
+	j.lock = lock
+	return nil
 }
 
 // startServer runs the engine in this process, without any port.
 func (j *Journal) startServer(dir string) (err error) {
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "gavel-journal-"); err != nil {
-			return err
+			return fmt.Errorf("make the journal's folder: %w", err)
 		}
 		j.temp = dir
+	}
+	if err := j.holdFolder(dir); err != nil {
+		return err
 	}
 	j.server, err = server.NewServer(&server.Options{
 		ServerName: "gavel", DontListen: true, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true,
@@ -96,10 +143,12 @@ func (j *Journal) startServer(dir string) (err error) {
 	}
 	j.server.Start()
 	if !j.server.ReadyForConnections(startTime) {
-		return fmt.Errorf("the engine in %s did not start within %v: is another process using the folder?", dir, startTime)
+		return fmt.Errorf("the engine in %s did not start within %v", dir, startTime)
 	}
-	j.conn, err = nats.Connect("", nats.InProcessServer(j.server))
-	return err
+	if j.conn, err = nats.Connect("", nats.InProcessServer(j.server)); err != nil {
+		return fmt.Errorf("connect to the engine: %w", err)
+	}
+	return nil
 }
 
 func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
@@ -123,7 +172,9 @@ func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 		{&j.facts, jetstream.StreamConfig{Name: factsName, Subjects: []string{"fact.>"}, Storage: storage}},
 		{&j.escrow, jetstream.StreamConfig{
 			Name: escrowName, Subjects: []string{"escrow.*"}, Storage: escrowStorage, MaxAge: escrowFor, MaxMsgsPerSubject: 1,
-			AllowDirect: true, Duplicates: min(escrowFor, time.Minute),
+			Duplicates: min(escrowFor, time.Minute),
+			// A direct get is cheaper, but any replica may answer it, also one that has not yet seen what was acked.
+			AllowDirect: replicas == 1,
 		}},
 		{&j.guard, jetstream.StreamConfig{
 			Name: guardName, Subjects: []string{"guard.*"}, Storage: storage, DenyDelete: true, DenyPurge: true,
@@ -137,7 +188,7 @@ func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 	return nil
 }
 
-// Close waits for what is on its way, closes the connection and stops the embedded engine.
+// Close waits for what is on its way, closes the connection and stops the embedded engine. What it could not keep is in its error.
 func (j *Journal) Close(ctx context.Context) error {
 	var err error
 	if j.js != nil {
@@ -149,6 +200,9 @@ func (j *Journal) Close(ctx context.Context) error {
 	if j.server != nil {
 		j.server.Shutdown()
 		j.server.WaitForShutdown()
+	}
+	if j.lock != nil {
+		err = errors.Join(err, j.lock.Unlock())
 	}
 	if j.temp != "" {
 		err = errors.Join(err, os.RemoveAll(j.temp))
