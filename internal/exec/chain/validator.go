@@ -1,0 +1,170 @@
+// Package chain judges blocks on a go-ethereum chain in this process: each is executed on its parent's state and compared with what it
+// claims and what it was promised to pay. Nothing is inserted, and nothing bad is remembered.
+//
+//	hash ─ parent ─ header ─ gas limit ─ body ─┬─ state ─ execution ─ results ─ payment ─┬─ verdict
+//	                                           └─ blob proofs (beside it, cached) ───────┘
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/state"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/internal/exec"
+)
+
+// Options bound what validation may take.
+type Options struct {
+	// Concurrency is how many blocks are executed at once; the others wait. 0 is one for each processor.
+	Concurrency int
+	// CachedBlobs is how many verified blobs are remembered; 0 is 512.
+	CachedBlobs int
+}
+
+// Validator implements exec.Validator.
+type Validator struct {
+	chain *core.BlockChain
+	slots chan struct{} // holds one token for each block that is being executed
+	blobs *verifiedBlobs
+}
+
+var _ exec.Validator = (*Validator)(nil)
+
+// New returns a validator on a chain. The chain stays its owner's.
+func New(bc *core.BlockChain, options Options) *Validator {
+	concurrency, cached := options.Concurrency, options.CachedBlobs
+	if concurrency <= 0 {
+		concurrency = runtime.GOMAXPROCS(0)
+	}
+	if cached <= 0 {
+		cached = 512
+	}
+	return &Validator{chain: bc, slots: make(chan struct{}, concurrency), blobs: newVerifiedBlobs(cached)}
+}
+
+// Validate implements exec.Validator.
+func (v *Validator) Validate(ctx context.Context, b *exec.Block) exec.Verdict {
+	select {
+	case v.slots <- struct{}{}:
+		defer func() { <-v.slots }()
+	case <-ctx.Done():
+		return interrupted(ctx)
+	}
+	paid, wrong := v.validate(ctx, b)
+	if wrong != nil {
+		return *wrong
+	}
+	return exec.Verdict{Class: exec.Valid, PaidWei: paid}
+}
+
+// validate applies the rules in their order. Proofs are verified while the block is executed.
+func (v *Validator) validate(ctx context.Context, b *exec.Block) (*wei, *exec.Verdict) {
+	block, err := payload.Block(b.Fork, b.Payload, commitmentsOf(b), b.ParentBeaconRoot, b.Requests)
+	if err != nil {
+		return nil, invalid(exec.RuleBlockHash, err)
+	}
+	parent := v.chain.GetHeader(block.ParentHash(), block.NumberU64()-1)
+	if block.NumberU64() == 0 || parent == nil {
+		return nil, unknown(exec.RuleParent, fmt.Errorf("block %#x is not known", block.ParentHash()))
+	}
+	if wrong := v.checkHeader(b, block, parent); wrong != nil {
+		return nil, wrong
+	}
+	proofs := make(chan error, 1)
+	go func() { proofs <- v.blobs.verify(b.Fork, b.Blobs) }()
+	paid, wrong := v.execute(ctx, b, block, parent)
+	if err := <-proofs; err != nil && wrong == nil {
+		return nil, invalid(exec.RuleBlobs, err)
+	}
+	return paid, wrong
+}
+
+// checkHeader applies the rules that need no execution.
+func (v *Validator) checkHeader(b *exec.Block, block *types.Block, parent *types.Header) *exec.Verdict {
+	if err := v.chain.Engine().VerifyHeader(v.chain, block.Header()); err != nil {
+		return invalid(exec.RuleHeader, err)
+	}
+	target := b.RegisteredGasLimit
+	if target == 0 {
+		target = unregisteredGasLimit
+	}
+	if want := eth.ExpectedGasLimit(parent.GasLimit, target); block.GasLimit() != want {
+		return invalid(exec.RuleGasLimit, fmt.Errorf("%d, expected %d on a parent with %d for a registered %d",
+			block.GasLimit(), want, parent.GasLimit, target))
+	}
+	// A block that was imported meanwhile is judged like any other.
+	if err := v.chain.Validator().ValidateBody(block); err != nil && !errors.Is(err, core.ErrKnownBlock) {
+		return invalid(exec.RuleBody, err)
+	}
+	return nil
+}
+
+// unregisteredGasLimit is meant by a registered limit of 0 (S21).
+const unregisteredGasLimit = 30_000_000
+
+// execute runs the block on its parent's state, compares the results with what the header claims, and looks at the payment.
+func (v *Validator) execute(ctx context.Context, b *exec.Block, block *types.Block, parent *types.Header) (*wei, *exec.Verdict) {
+	// Recovering senders is half of the work; this does it on all cores and remembers it in the transactions.
+	core.SenderCacher().Recover(types.MakeSigner(v.chain.Config(), block.Number(), block.Time()), block.Transactions())
+	st, err := v.stateOf(parent, block)
+	if err != nil {
+		return nil, unknown(exec.RuleMissingState, err)
+	}
+	if ctx.Err() != nil {
+		return nil, ptr(interrupted(ctx))
+	}
+	before := st.GetBalance(recipientOf(b)).Clone()
+	result, err := v.chain.Processor().Process(ctx, block, st, v.chain.JumpDestCache(), v.chain.PrecompileCache(), vm.Config{}, nil)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ptr(interrupted(ctx))
+	case err != nil:
+		return nil, invalid(exec.RuleExecution, err)
+	}
+	if err := v.chain.Validator().ValidateState(block, st, result, false); err != nil {
+		return nil, invalid(exec.RuleState, err)
+	}
+	paid, err := payment(b, block, result.Receipts, before, st.GetBalance(recipientOf(b)))
+	if err != nil {
+		return nil, invalid(exec.RulePayment, err)
+	}
+	return paid, nil
+}
+
+func (v *Validator) stateOf(parent *types.Header, block *types.Block) (*state.StateDB, error) {
+	st, err := v.chain.StateAtForkBoundary(parent, block.Header())
+	if err != nil {
+		return nil, fmt.Errorf("the state of block %#x is not here: %w", parent.Hash(), err)
+	}
+	return st, nil
+}
+
+func commitmentsOf(b *exec.Block) []deneb.KZGCommitment {
+	if b.Blobs == nil {
+		return nil
+	}
+	return b.Blobs.Commitments
+}
+
+func invalid(rule exec.Rule, err error) *exec.Verdict {
+	return &exec.Verdict{Class: exec.Invalid, Rule: rule, Detail: err.Error()}
+}
+
+func unknown(rule exec.Rule, err error) *exec.Verdict {
+	return &exec.Verdict{Class: exec.Infrastructure, Rule: rule, Detail: err.Error()}
+}
+
+func interrupted(ctx context.Context) exec.Verdict {
+	return exec.Verdict{Class: exec.Infrastructure, Rule: exec.RuleInterrupted, Detail: context.Cause(ctx).Error()}
+}
+
+func ptr[T any](v T) *T { return &v }
