@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -15,32 +16,84 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 )
 
-// DB is an open database. SQLite has one writer, so its transactions never wait for a lock that this process itself holds.
-type DB struct{ *sql.DB }
+// DB is an open database. It is safe for concurrent use.
+type DB struct {
+	// write has one connection: SQLite has one writer, so transactions queue here and never meet a lock that this process itself holds.
+	write *sql.DB
+	// read is for queries, which see the last commit and never wait for the writer. A memory database is its connection's own, so that
+	// it has only the one.
+	read *sql.DB
+}
+
+const (
+	driver = "sqlite3"
+	// maxReaders queries run at a time, the others wait.
+	maxReaders = 4
+)
 
 // Open opens "sqlite:PATH" or "sqlite::memory:" and applies the migrations that it does not have yet: the *.sql files of a folder in the
 // order of their names, each in a transaction of its own.
-func Open(ctx context.Context, url string, migrations fs.FS) (*DB, error) {
-	kind, place, found := strings.Cut(url, ":")
+func Open(ctx context.Context, address string, migrations fs.FS) (*DB, error) {
+	kind, place, found := strings.Cut(address, ":")
 	if !found || kind != "sqlite" || place == "" {
-		return nil, fmt.Errorf("database %q: want sqlite:PATH or sqlite::memory:", url)
+		return nil, fmt.Errorf("database %q: want sqlite:PATH or sqlite::memory:", address)
 	}
-	source := "file:" + place + "?_journal_mode=WAL&_synchronous=NORMAL&_busy_timeout=5000&_foreign_keys=on"
-	raw, err := sql.Open("sqlite3", source)
+	db, err := connect(place)
 	if err != nil {
 		return nil, fmt.Errorf("open database %s: %w", place, err)
 	}
-	// One connection: a memory database is its connection's own, and SQLite serialises writers anyway.
-	raw.SetMaxOpenConns(1)
-	db := &DB{raw}
 	if err := db.migrate(ctx, migrations); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database %s: %w", place, err), raw.Close())
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", place, err), db.Close())
 	}
 	return db, nil
 }
 
+// connect prepares the connections; the first query makes them.
+func connect(place string) (*DB, error) {
+	// The path is escaped: it may hold what ends a path in a URL. A transaction takes the write lock when it begins: one that took it later
+	// could find that another process has written meanwhile, and fail.
+	source := "file:" + (&url.URL{Path: place}).EscapedPath() + "?_journal_mode=WAL&_synchronous=NORMAL&_busy_timeout=5000&_foreign_keys=on"
+	write, err := sql.Open(driver, source+"&_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	write.SetMaxOpenConns(1)
+	if place == ":memory:" {
+		write.SetConnMaxLifetime(0) // its end would be the database's
+		write.SetMaxIdleConns(1)
+		return &DB{write: write, read: write}, nil
+	}
+	read, err := sql.Open(driver, source+"&_query_only=on")
+	if err != nil {
+		return nil, errors.Join(err, write.Close())
+	}
+	read.SetMaxOpenConns(maxReaders)
+	read.SetMaxIdleConns(maxReaders)
+	return &DB{write: write, read: read}, nil
+}
+
+// Query runs a query that changes nothing. The caller closes the rows; in a memory database
+// a transaction waits until they are.
+func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return db.read.QueryContext(ctx, query, args...)
+}
+
+// QueryRow is Query for one row; its error comes with Scan.
+func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	return db.read.QueryRowContext(ctx, query, args...)
+}
+
+// Close ends all connections. Running queries fail.
+func (db *DB) Close() error {
+	err := db.write.Close()
+	if db.read != db.write {
+		err = errors.Join(err, db.read.Close())
+	}
+	return err
+}
+
 func (db *DB) migrate(ctx context.Context, migrations fs.FS) error {
-	if _, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)`); err != nil {
+	if _, err := db.write.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)`); err != nil {
 		return err
 	}
 	names, err := fs.Glob(migrations, "*.sql")
@@ -76,12 +129,18 @@ func (db *DB) apply(ctx context.Context, migrations fs.FS, name string) error {
 
 // InTx runs a function in a transaction: all of it is kept, or none.
 func (db *DB) InTx(ctx context.Context, do func(*sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, nil)
+	tx, err := db.write.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return fmt.Errorf("begin: %w", err)
 	}
 	if err := do(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
+		if undone := tx.Rollback(); undone != nil && !errors.Is(undone, sql.ErrTxDone) { // done: the context's end has undone it
+			err = errors.Join(err, fmt.Errorf("roll back: %w", undone))
+		}
+		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
@@ -23,7 +24,7 @@ func TestMigrationsAreAppliedOnceAndInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var rows int
-		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM thing`).Scan(&rows); err != nil || rows != want {
+		if err := db.QueryRow(t.Context(), `SELECT count(*) FROM thing`).Scan(&rows); err != nil || rows != want {
 			t.Errorf("%d rows, %v, want %d", rows, err, want)
 		}
 		if err := db.Close(); err != nil {
@@ -51,7 +52,7 @@ func TestBrokenMigrationLeavesNothing(t *testing.T) {
 		return failed
 	})
 	var rows int
-	if scanErr := db.QueryRowContext(t.Context(), `SELECT count(*) FROM thing`).Scan(&rows); !errors.Is(err, failed) || scanErr != nil || rows != 0 {
+	if scanErr := db.QueryRow(t.Context(), `SELECT count(*) FROM thing`).Scan(&rows); !errors.Is(err, failed) || scanErr != nil || rows != 0 {
 		t.Errorf("%v, %v, %d rows: want a transaction that left nothing", err, scanErr, rows)
 	}
 }
@@ -60,6 +61,70 @@ func TestUnknownDatabase(t *testing.T) {
 	for _, url := range []string{"", "sqlite", "sqlite:", "mysql:x", "sqlite:/no/such/folder/x.db"} {
 		if _, err := Open(t.Context(), url, fstest.MapFS{}); err == nil {
 			t.Errorf("%q opens", url)
+		}
+	}
+}
+
+// What ends a path in a URL is part of a file's name here.
+func TestAnyPath(t *testing.T) {
+	for _, name := range []string{"plain.db", "with space.db", "50%.db", "a?b.db", "a#b.db"} {
+		path := filepath.Join(t.TempDir(), name)
+		db, err := Open(t.Context(), "sqlite:"+path, fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INT);`)}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%s: the database is elsewhere: %v", name, err)
+		}
+	}
+}
+
+// A query in the middle of a transaction sees what was there before it, without waiting for its end; and it cannot write.
+func TestQueriesDoNotWaitForTheWriter(t *testing.T) {
+	db, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "x.db"),
+		fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INT);`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	count := func() (rows int) {
+		if err := db.QueryRow(t.Context(), `SELECT count(*) FROM thing`).Scan(&rows); err != nil {
+			t.Error(err)
+		}
+		return rows
+	}
+	err = db.InTx(t.Context(), func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(t.Context(), `INSERT INTO thing VALUES (1)`); err != nil {
+			return err
+		}
+		if rows := count(); rows != 0 {
+			t.Errorf("%d rows are seen before they are kept", rows)
+		}
+		return nil
+	})
+	if rows := count(); err != nil || rows != 1 {
+		t.Errorf("%d rows, %v, want 1", rows, err)
+	}
+	if err := db.QueryRow(t.Context(), `INSERT INTO thing VALUES (2) RETURNING n`).Scan(new(int)); err == nil {
+		t.Error("a query writes")
+	}
+}
+
+func TestMemoryDatabasesAreApart(t *testing.T) {
+	migrations := fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INT); INSERT INTO thing VALUES (1);`)}}
+	for range 2 { // a shared one would have two rows the second time, or refuse the table
+		db, err := Open(t.Context(), "sqlite::memory:", migrations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		var rows int
+		if err := db.QueryRow(t.Context(), `SELECT count(*) FROM thing`).Scan(&rows); err != nil || rows != 1 {
+			t.Errorf("%d rows, %v", rows, err)
 		}
 	}
 }

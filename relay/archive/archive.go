@@ -38,7 +38,7 @@ func (a *Archive) Close() error { return a.db.Close() }
 
 // Last is the place in the journal up to which the views are made.
 func (a *Archive) Last(ctx context.Context) (seq uint64, err error) {
-	if err := a.db.QueryRowContext(ctx, `SELECT seq FROM progress`).Scan(&seq); err != nil {
+	if err := a.db.QueryRow(ctx, `SELECT seq FROM progress`).Scan(&seq); err != nil {
 		return 0, fmt.Errorf("read the archive's progress: %w", err)
 	}
 	return seq, nil

@@ -51,7 +51,7 @@ func (a *Archive) Registrations(ctx context.Context) ([]*relay.SignedRegistratio
 }
 
 func (a *Archive) registrations(ctx context.Context, where string, args ...any) ([]*relay.SignedRegistration, error) {
-	rows, err := a.db.QueryContext(ctx, `SELECT pubkey, fee_recipient, gas_limit, timestamp, signature FROM registrations`+where, args...)
+	rows, err := a.db.Query(ctx, `SELECT pubkey, fee_recipient, gas_limit, timestamp, signature FROM registrations`+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read registrations: %w", err)
 	}
@@ -64,14 +64,17 @@ func (a *Archive) registrations(ctx context.Context, where string, args ...any) 
 			return nil, fmt.Errorf("read registrations: %w", err)
 		}
 		r := &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{
-			GasLimit: uint64(gasLimit), Timestamp: time.Unix(timestamp, 0),
+			GasLimit: uint64(gasLimit), Timestamp: time.Unix(timestamp, 0).UTC(),
 		}}
 		copy(r.Message.Pubkey[:], pubkey)
 		copy(r.Message.FeeRecipient[:], feeRecipient)
 		copy(r.Signature[:], signature)
 		list = append(list, r)
 	}
-	return list, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read registrations: %w", err)
+	}
+	return list, nil
 }
 
 func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery) ([]relay.ReceivedTrace, error) {
@@ -80,8 +83,8 @@ func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery) 
 		relay.Newest: "slot DESC, seq DESC", relay.ValueAscending: "value ASC, slot DESC, seq DESC",
 		relay.ValueDescending: "value DESC, slot DESC, seq DESC",
 	}[q.Order]
-	rows, err := a.db.QueryContext(ctx, `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
-		num_tx, num_blobs, block_number, at_us, optimistic FROM `+table+where+` ORDER BY `+order+` LIMIT ?`, append(args, q.Limit)...)
+	rows, err := a.db.Query(ctx, `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
+		num_tx, num_blobs, block_number, at_us, optimistic FROM `+table+where+` ORDER BY `+order+` LIMIT ?`, append(args, max(q.Limit, 0))...) // SQL takes a negative limit for none
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +143,6 @@ func scanTrace(rows *sql.Rows) (row relay.ReceivedTrace, err error) {
 	copy(row.Builder[:], builder)
 	copy(row.Proposer[:], proposer)
 	copy(row.FeeRecipient[:], feeRecipient)
-	row.ValueWei, row.ReceivedAt = new(uint256.Int).SetBytes(value), time.UnixMicro(atMicro)
+	row.ValueWei, row.ReceivedAt = new(uint256.Int).SetBytes(value), time.UnixMicro(atMicro).UTC()
 	return row, nil
 }

@@ -21,8 +21,9 @@ CREATE TABLE delivered (
     at_us         INTEGER NOT NULL,
     optimistic    INTEGER NOT NULL DEFAULT 0
 );
+-- A block is delivered once, however often its proposer asked.
+CREATE UNIQUE INDEX delivered_once ON delivered (block_hash, slot, proposer);
 CREATE INDEX delivered_slot ON delivered (slot, seq);
-CREATE INDEX delivered_hash ON delivered (block_hash);
 CREATE INDEX delivered_number ON delivered (block_number);
 CREATE INDEX delivered_proposer ON delivered (proposer, slot);
 CREATE INDEX delivered_builder ON delivered (builder, slot);
