@@ -1,0 +1,95 @@
+package data_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+func TestDelivered(t *testing.T) {
+	block2 := hash(2)
+	lists(t, delivered, []struct{ row, query, want string }{
+		{"X1", "", "4 3 2 1"},
+		{"X2", "slot=7&cursor=", "4 3"}, // empty is not given
+		{"X10", "limit=0", ""},
+		{"X11", "slot=&block_hash=&limit=&order_by=&unknown=1", "4 3 2 1"},
+		{"X12", "cursor=6", "2 1"},
+		{"X12", "cursor=6&limit=1", "2"},
+		{"X13", "order_by=value", "3 2 1 4"},
+		{"X14", "order_by=-value", "4 1 2 3"},
+		{"X14", "order_by=-value&limit=2", "4 1"},
+		{"X15", "slot=5", "1"},
+		{"X15", "slot=4", ""},
+		{"X15", "slot=0", ""}, // deployed relays list everything
+		{"X15", "block_number=106", "2"},
+		{"X15", "block_number=0", ""},
+		{"X15", "block_hash=" + block2.String(), "2"},
+		{"X15", "proposer_pubkey=" + proposerB.String(), "3"},
+		{"X15", "builder_pubkey=" + builderB.String(), "3"},
+		{"X15", "slot=7&builder_pubkey=" + builderA.String(), "4"},
+		{"X18", "block_hash=" + upper(block2[:]), "2"},
+		{"X18", "builder_pubkey=" + upper(builderB[:]) + "&proposer_pubkey=" + upper(proposerB[:]), "3"},
+		{"X8", "limit=200", "4 3 2 1"},
+		{"X12", "cursor=9223372036854775807", "4 3 2 1"},
+	})
+}
+
+func TestDeliveredRefuses(t *testing.T) {
+	const wantNumber, wantHash = `want a decimal number`, "want 0x and 64 hexadecimal digits"
+	refuses(t, delivered, []struct{ row, query, want string }{
+		{"X2", "slot=1&cursor=2", "arguments exclude each other: cannot specify both slot and cursor"},
+		{"X2", "slot=x&cursor=y&limit=z", "arguments exclude each other: cannot specify both slot and cursor"},
+		{"X3", "slot=x", `invalid argument: slot is "x": ` + wantNumber},
+		{"X3", "slot=-1", `invalid argument: slot is "-1": ` + wantNumber},
+		{"X3", "slot=0x5", `invalid argument: slot is "0x5": ` + wantNumber},
+		{"X3", "slot=9223372036854775808", `invalid argument: slot is "9223372036854775808": ` + wantNumber},
+		{"X4", "cursor=1.5", `invalid argument: cursor is "1.5": ` + wantNumber},
+		{"X5", "block_hash=0x12", "invalid argument: block_hash: " + wantHash},
+		{"X5", "block_hash=" + strings.Repeat("a", 64), "invalid argument: block_hash: " + wantHash},
+		{"X5", "block_hash=0x" + strings.Repeat("g", 64), "invalid argument: block_hash: " + wantHash},
+		{"X6", "block_number=-1", `invalid argument: block_number is "-1": ` + wantNumber},
+		{"X7", "proposer_pubkey=0x12", "invalid argument: proposer_pubkey: want 0x and 96 hexadecimal digits"},
+		{"X7", "builder_pubkey=0x12", "invalid argument: builder_pubkey: want 0x and 96 hexadecimal digits"},
+		{"X8", "limit=x", `invalid argument: limit is "x": ` + wantNumber},
+		{"X8", "limit=-1", `invalid argument: limit is "-1": ` + wantNumber},
+		{"X9", "limit=201", "limit is too high: maximum limit is 200"},
+		{"X11", "order_by=slot", `invalid argument: order_by is "slot": want value or -value`}, // deployed relays ignore it
+		{"X17", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x&block_hash=x", "invalid argument: block_hash: " + wantHash},
+		{"X17", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x", `invalid argument: block_number is "x": ` + wantNumber},
+		{"X17", "limit=x&builder_pubkey=x&proposer_pubkey=x", "invalid argument: proposer_pubkey: want 0x and 96 hexadecimal digits"},
+		{"X17", "limit=x&builder_pubkey=x", "invalid argument: builder_pubkey: want 0x and 96 hexadecimal digits"},
+		{"-", "slot=%zz", "invalid argument: the query cannot be read"},
+	})
+}
+
+// X1: the greatest number of rows is also what comes without a limit.
+func TestDeliveredHasAGreatestLength(t *testing.T) {
+	var facts []relay.Fact
+	for slot := range phase0.Slot(250) {
+		facts = append(facts, relay.PayloadDelivered{At: day, Trace: trace(slot, 1, "1")})
+	}
+	handler := serving(t, facts...)
+	for query, want := range map[string]int{"": 200, "limit=200": 200, "limit=199": 199, "cursor=9": 10} {
+		answer := get(t, handler, delivered+"?"+query)
+		if got := strings.Count(answer.Body.String(), `"slot"`); answer.Code != http.StatusOK || got != want {
+			t.Errorf("%q: %d, %d rows, want %d", query, answer.Code, got, want)
+		}
+	}
+}
+
+// X12: an analyst reads the whole list page by page, each from below the last slot of the one before.
+func TestDeliveredIsPagedWithTheCursor(t *testing.T) {
+	handler := serving(t, story()...)
+	var pages []string
+	for _, cursor := range []int{7, 6, 5, 4} {
+		pages = append(pages, names(t, get(t, handler, fmt.Sprintf("%s?cursor=%d&limit=2", delivered, cursor))))
+	}
+	if got := strings.Join(pages, " | "); got != "4 3 | 2 1 | 1 | " {
+		t.Errorf("pages %q", got)
+	}
+}
