@@ -1,0 +1,91 @@
+package beacon
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// attributesKey tells announcements apart: a slot may be announced on several parents.
+type attributesKey struct {
+	slot   phase0.Slot
+	parent phase0.Root
+}
+
+// attributes are what a block for a slot on a parent must carry.
+type attributes struct {
+	slot         phase0.Slot
+	parent       *Block
+	proposer     phase0.ValidatorIndex
+	timestamp    uint64
+	feeRecipient bellatrix.ExecutionAddress
+	withdrawals  []*capella.Withdrawal // nil before capella
+}
+
+// attributesOf works them out. The caller holds mu.
+func (b *Beacon) attributesOf(slot phase0.Slot, parent *Block) attributes {
+	proposer := b.schedule.proposer(slot)
+	a := attributes{
+		slot: slot, parent: parent, proposer: proposer, timestamp: b.cfg.Spec.Timestamp(slot), feeRecipient: b.recipient[proposer],
+	}
+	if b.cfg.Spec.ForkAt(slot) >= eth.Capella {
+		a.withdrawals = withdrawals(parent.nextWithdrawal, b.cfg.Validators)
+	}
+	return a
+}
+
+// announce sends the payload attributes of a slot, once for each parent.
+func (b *Beacon) announce(slot phase0.Slot) {
+	b.mu.Lock()
+	parent := b.choice.proposerHead(slot)
+	key := attributesKey{slot, parent.Root}
+	if b.announced[key] {
+		b.mu.Unlock()
+		return
+	}
+	b.announced[key] = true
+	for old := range b.announced {
+		if old.slot+8 < slot {
+			delete(b.announced, old)
+		}
+	}
+	a := b.attributesOf(slot, parent)
+	b.mu.Unlock()
+	data, err := a.event(b.cfg.Spec.ForkAt(slot))
+	if err != nil {
+		b.log.Error("encode payload attributes", "slot", slot, "error", err)
+		return
+	}
+	b.events.send("payload_attributes", data)
+}
+
+// event is the payload_attributes event (beacon-APIs, eventstream). The version is the fork of the proposal slot. From electra on three
+// lists are added that no other node sends: go-eth2-client 0.29 drops the event without them, and everybody else ignores them.
+func (a attributes) event(fork eth.Fork) ([]byte, error) {
+	decimal := func(n uint64) string { return strconv.FormatUint(n, 10) }
+	inner := map[string]any{
+		"timestamp": decimal(a.timestamp), "prev_randao": fmt.Sprintf("%#x", a.parent.randao), "suggested_fee_recipient": fmt.Sprintf("%#x", a.feeRecipient[:]),
+	}
+	if fork >= eth.Capella {
+		inner["withdrawals"] = a.withdrawals
+	}
+	if fork >= eth.Deneb {
+		inner["parent_beacon_block_root"] = fmt.Sprintf("%#x", a.parent.Root[:])
+	}
+	if fork >= eth.Electra {
+		for _, name := range []string{"deposit_requests", "withdrawal_requests", "consolidation_requests"} {
+			inner[name] = []string{}
+		}
+	}
+	return json.Marshal(map[string]any{"version": fork.String(), "data": map[string]any{
+		"proposer_index": decimal(uint64(a.proposer)), "proposal_slot": decimal(uint64(a.slot)), "parent_block_number": decimal(a.parent.BlockNumber),
+		"parent_block_root": fmt.Sprintf("%#x", a.parent.Root[:]), "parent_block_hash": fmt.Sprintf("%#x", a.parent.BlockHash[:]),
+		"payload_attributes": inner,
+	}})
+}

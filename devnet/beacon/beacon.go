@@ -1,0 +1,173 @@
+package beacon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+)
+
+// Execution is the execution node. *chain.Node is one.
+type Execution interface {
+	// Import executes a payload; chain.ErrInvalid says that it breaks a rule.
+	Import(ctx context.Context, fork eth.Fork, p *payload.Payload, commitments []deneb.KZGCommitment, parentBeaconRoot phase0.Root,
+		requests *electra.ExecutionRequests) error
+	// SetHead makes an imported payload the head.
+	SetHead(ctx context.Context, hash phase0.Hash32) error
+	// Build makes a block for a local proposal.
+	Build(ctx context.Context, args chain.BuildArgs) (*chain.Built, error)
+	// Pending are transactions for it.
+	Pending() []*types.Transaction
+}
+
+// Config says what network to emulate.
+type Config struct {
+	// Spec with GenesisValidatorsRoot as GenesisValidatorsRoot(Validators) gives it.
+	Spec  *eth.Spec
+	Clock clock.Clock
+	// Validators propose in turn; their keys are bls.Derive("validator", index).
+	Validators int
+	// Seed shuffles the schedule and starts the RANDAO.
+	Seed      uint64
+	Execution Execution
+	// GenesisHash is the execution chain's genesis block.
+	GenesisHash phase0.Hash32
+	// AttestationDeadline is how far into its slot a block is in time (chain time); 0 is a third of the slot.
+	AttestationDeadline time.Duration
+	// LocalTxLimit bounds the transactions of locally built blocks; 0 is 100.
+	LocalTxLimit int
+	Log          *slog.Logger
+}
+
+// Beacon is a beacon node. It is safe for concurrent use.
+type Beacon struct {
+	cfg      Config
+	log      *slog.Logger
+	schedule schedule
+	keys     []*bls.SecretKey
+	events   *hub
+	proofs   *proofCache
+
+	importing sync.Mutex   // one block is imported at a time; taken before mu
+	mu        sync.RWMutex // guards all below
+	choice    *forkChoice
+	head      *Block // that was announced last
+	recipient map[phase0.ValidatorIndex]bellatrix.ExecutionAddress
+	announced map[attributesKey]bool
+}
+
+// New makes a beacon node at genesis.
+func New(cfg Config) (*Beacon, error) {
+	if err := cfg.Spec.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Validators < 1 || cfg.Execution == nil || cfg.Clock == nil {
+		return nil, errors.New("beacon node: validators, execution node and clock are needed")
+	}
+	if cfg.AttestationDeadline == 0 {
+		cfg.AttestationDeadline = cfg.Spec.SlotDuration / 3
+	}
+	if cfg.LocalTxLimit == 0 {
+		cfg.LocalTxLimit = 100
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	genesis := &Block{BlockHash: cfg.GenesisHash, Fork: cfg.Spec.ForkAt(0), ArrivedAt: cfg.Spec.GenesisTime, Root: genesisRoot(cfg)}
+	genesis.randao = sha256.Sum256(binary.BigEndian.AppendUint64([]byte("gavel devnet randao"), cfg.Seed))
+	b := &Beacon{
+		cfg: cfg, log: cfg.Log, schedule: schedule{validators: uint64(cfg.Validators), seed: cfg.Seed}, events: newHub(), proofs: newProofCache(),
+		choice: newForkChoice(genesis), head: genesis, recipient: map[phase0.ValidatorIndex]bellatrix.ExecutionAddress{},
+		announced: map[attributesKey]bool{},
+	}
+	for i := range cfg.Validators {
+		b.keys = append(b.keys, bls.Derive("validator", uint64(i)))
+	}
+	return b, nil
+}
+
+// genesisRoot is the root of the genesis block: a header over the execution genesis.
+func genesisRoot(cfg Config) phase0.Root {
+	text := append([]byte("gavel devnet genesis block"), cfg.GenesisHash[:]...)
+	return sha256.Sum256(append(text, cfg.Spec.GenesisValidatorsRoot[:]...))
+}
+
+// GenesisValidatorsRoot is the root that block signatures are bound to: a hash over the validators' keys.
+func GenesisValidatorsRoot(validators int) phase0.Root {
+	hash := sha256.New()
+	for i := range validators {
+		key := bls.Derive("validator", uint64(i)).PublicKey()
+		hash.Write(key[:])
+	}
+	return phase0.Root(hash.Sum(nil))
+}
+
+// ValidatorKey is the secret key of a validator.
+func (b *Beacon) ValidatorKey(index phase0.ValidatorIndex) *bls.SecretKey { return b.keys[index] }
+
+// Duty says who proposes in a slot.
+func (b *Beacon) Duty(slot phase0.Slot) (phase0.ValidatorIndex, phase0.BLSPubKey) {
+	index := b.schedule.proposer(slot)
+	return index, b.keys[index].PublicKey()
+}
+
+// Head is the block at the head of the chain.
+func (b *Beacon) Head() *Block {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.choice.head()
+}
+
+// Canonical is the block of a slot on the chain to the head; false for a missed or orphaned slot.
+func (b *Beacon) Canonical(slot phase0.Slot) (*Block, bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.choice.canonical(slot)
+}
+
+// Run is the clock: it announces each slot's payload attributes, lets committees vote, and returns nil when the context ends.
+func (b *Beacon) Run(ctx context.Context) error {
+	spec := b.cfg.Spec
+	for slot := spec.SlotAt(b.cfg.Clock.Now()); ; slot++ {
+		if b.cfg.Clock.Until(ctx, spec.SlotStart(slot)) != nil {
+			return nil
+		}
+		b.mu.Lock()
+		b.choice.beginSlot(slot)
+		b.mu.Unlock()
+		if b.Head().Slot == slot {
+			b.announce(slot + 1) // only genesis is there before its slot
+		}
+		if b.cfg.Clock.Until(ctx, spec.SlotStart(slot).Add(b.cfg.AttestationDeadline)) != nil {
+			return nil
+		}
+		b.mu.Lock()
+		b.choice.attest(slot)
+		b.mu.Unlock()
+		if err := b.followHead(ctx); err != nil {
+			b.log.Error("follow head", "slot", slot, "error", err)
+		}
+		// With no block in time, builders of the next slot work on what there is.
+		b.announce(slot + 1)
+	}
+}
+
+// stateRoot is the emulated root of the state after a block.
+func stateRoot(parent phase0.Root, slot phase0.Slot) phase0.Root {
+	return sha256.Sum256(binary.BigEndian.AppendUint64(append([]byte("gavel devnet state"), parent[:]...), uint64(slot)))
+}

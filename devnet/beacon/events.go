@@ -1,0 +1,135 @@
+package beacon
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+)
+
+// event is one message of the stream.
+type event struct {
+	topic string
+	data  []byte
+}
+
+// hub hands events to listeners. A listener that falls behind is cut, so that it never holds up the chain.
+type hub struct {
+	mu        sync.Mutex // guards both
+	listeners map[chan event][]string
+	last      map[string][]byte // of each topic
+}
+
+// queue is how many events a listener may be behind; it is cut at the next.
+const queue = 256
+
+func newHub() *hub { return &hub{listeners: map[chan event][]string{}, last: map[string][]byte{}} }
+
+func (h *hub) send(topic string, data []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last[topic] = data
+	for listener, topics := range h.listeners {
+		if !slices.Contains(topics, topic) {
+			continue
+		}
+		select {
+		case listener <- event{topic, data}:
+		default:
+			delete(h.listeners, listener)
+			close(listener)
+		}
+	}
+}
+
+// listen returns a channel that is closed when the listener is cut. The last payload attributes are handed over at once, so that who comes
+// late in a slot can still work on the next.
+func (h *hub) listen(topics []string) chan event {
+	listener := make(chan event, queue)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.listeners[listener] = topics
+	if data := h.last["payload_attributes"]; data != nil && slices.Contains(topics, "payload_attributes") {
+		listener <- event{"payload_attributes", data}
+	}
+	return listener
+}
+
+func (h *hub) leave(listener chan event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.listeners, listener)
+}
+
+// topics are what can be listened to; the standard's others are accepted and stay silent, since nothing of theirs happens here.
+var topics = []string{
+	"head", "block", "payload_attributes", "attestation", "voluntary_exit", "bls_to_execution_change", "finalized_checkpoint", "chain_reorg",
+	"contribution_and_proof", "light_client_finality_update", "light_client_optimistic_update", "blob_sidecar", "block_gossip",
+	"attester_slashing", "proposer_slashing", "single_attestation", "data_column_sidecar",
+}
+
+// keepAlive is how often a silent stream sends a comment, in wall time.
+const keepAlive = 10 * time.Second
+
+// streamEvents is GET /eth/v1/events?topics=…: server-sent events until the client goes.
+func (b *Beacon) streamEvents(w http.ResponseWriter, r *http.Request) {
+	var wanted []string
+	for _, value := range r.URL.Query()["topics"] {
+		wanted = append(wanted, strings.Split(value, ",")...)
+	}
+	if len(wanted) == 0 {
+		serve.Refuse(w, r, problem{http.StatusBadRequest, "name at least one topic: ?topics=head,payload_attributes"})
+		return
+	}
+	for _, topic := range wanted {
+		if !slices.Contains(topics, topic) {
+			serve.Refuse(w, r, problem{http.StatusBadRequest, fmt.Sprintf("unknown topic %.40q", topic)})
+			return
+		}
+	}
+	listener := b.events.listen(wanted)
+	defer b.events.leave(listener)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // a stream outlives the server's bound on a request
+	ticker := time.NewTicker(keepAlive)
+	defer ticker.Stop()
+	for {
+		if control.Flush() != nil {
+			return
+		}
+		var err error
+		select {
+		case <-r.Context().Done():
+			return
+		case <-ticker.C:
+			_, err = fmt.Fprint(w, ":\n\n")
+		case e, ok := <-listener:
+			if !ok {
+				return
+			}
+			_, err = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e.topic, e.data)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// problem is a refusal of this node.
+type problem struct {
+	status  int
+	message string
+}
+
+// Error implements error.
+func (p problem) Error() string { return p.message }
+
+// HTTPStatus implements serve.Statuser.
+func (p problem) HTTPStatus() int { return p.status }

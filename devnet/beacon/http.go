@@ -1,0 +1,125 @@
+package beacon
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/serve"
+)
+
+// Handler is the Beacon API (beacon-APIs), as far as relays, sidecars and validators use it.
+func (b *Beacon) Handler() http.Handler {
+	mux := &serve.Mux{
+		NotFound:   problem{http.StatusNotFound, "this beacon node has no such endpoint"},
+		NotAllowed: problem{http.StatusMethodNotAllowed, "wrong method for this endpoint"},
+	}
+	for _, route := range []struct {
+		method, path string
+		operation    http.HandlerFunc
+	}{
+		{"GET", "/eth/v1/node/health", b.health},
+		{"GET", "/eth/v1/node/syncing", b.syncing},
+		{"GET", "/eth/v1/node/version", b.version},
+		{"GET", "/eth/v1/beacon/genesis", b.genesis},
+		{"GET", "/eth/v1/config/spec", b.spec},
+		{"GET", "/eth/v1/config/fork_schedule", b.forkSchedule},
+		{"GET", "/eth/v1/config/deposit_contract", b.depositContract},
+		{"GET", "/eth/v1/beacon/headers", b.headers},
+		{"GET", "/eth/v1/beacon/headers/{block_id}", b.header},
+		{"GET", "/eth/v1/beacon/blocks/{block_id}/root", b.blockRoot},
+		{"GET", "/eth/v2/beacon/blocks/{block_id}", b.block},
+		{"POST", "/eth/v2/beacon/blocks", b.publish},
+		{"GET", "/eth/v1/beacon/states/{state_id}/validators", b.validators},
+		{"POST", "/eth/v1/beacon/states/{state_id}/validators", b.validatorsPosted},
+		{"POST", "/eth/v1/beacon/states/{state_id}/validator_identities", b.identities},
+		{"GET", "/eth/v1/beacon/states/{state_id}/proposer_lookahead", b.lookahead},
+		{"GET", "/eth/v1/beacon/states/{state_id}/randao", b.randao},
+		{"GET", "/eth/v1/beacon/states/{state_id}/fork", b.fork},
+		{"GET", "/eth/v1/beacon/states/{state_id}/finality_checkpoints", b.finality},
+		{"GET", "/eth/v1/validator/duties/proposer/{epoch}", b.duties},
+		{"GET", "/eth/v2/validator/duties/proposer/{epoch}", b.duties},
+		{"POST", "/eth/v1/validator/prepare_beacon_proposer", b.prepare},
+		{"GET", "/eth/v3/validator/blocks/{slot}", b.localBlock},
+		{"GET", "/eth/v1/events", b.streamEvents},
+	} {
+		mux.Handle(route.method, route.path, route.operation)
+	}
+	return mux
+}
+
+// versionHeader names the fork of a body.
+const versionHeader = "Eth-Consensus-Version"
+
+const (
+	mediaJSON = "application/json"
+	mediaSSZ  = "application/octet-stream"
+)
+
+// data answers {"data":…} with extra members beside it.
+func data(w http.ResponseWriter, r *http.Request, value any, extra map[string]any) {
+	document := map[string]any{"data": value}
+	for name, member := range extra {
+		document[name] = member
+	}
+	serve.JSON(w, r, http.StatusOK, document)
+}
+
+// settled are the members that answers about states and blocks carry.
+var settled = map[string]any{"execution_optimistic": false, "finalized": false}
+
+func bad(format string, args ...any) problem {
+	return problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+func decimal[T ~uint64](n T) string { return strconv.FormatUint(uint64(n), 10) }
+
+func hexOf(b []byte) string { return fmt.Sprintf("%#x", b) }
+
+// pathNumber reads a number from the path.
+func pathNumber(r *http.Request, name string) (uint64, error) {
+	n, err := strconv.ParseUint(r.PathValue(name), 10, 63)
+	if err != nil {
+		return 0, bad("%s is %.40q: want a number", name, r.PathValue(name))
+	}
+	return n, nil
+}
+
+// find is the block that an id names: head, genesis, finalized, justified, a slot, or a root.
+func (b *Beacon) find(id string) (*Block, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	switch id {
+	case "head":
+		return b.choice.head(), nil
+	case "genesis", "finalized", "justified":
+		return b.choice.genesis, nil
+	}
+	var root phase0.Root
+	if serve.ParseHex(id, root[:]) == nil {
+		if block, ok := b.choice.blocks[root]; ok {
+			return block, nil
+		}
+		return nil, problem{http.StatusNotFound, "no block with this root"}
+	}
+	slot, err := strconv.ParseUint(id, 10, 63)
+	if err != nil {
+		return nil, bad("%.40q is no block: want head, genesis, finalized, a slot or a root", id)
+	}
+	if block, ok := b.choice.canonical(phase0.Slot(slot)); ok {
+		return block, nil
+	}
+	return nil, problem{http.StatusNotFound, fmt.Sprintf("slot %d has no block", slot)}
+}
+
+// forkOf reads the version header.
+func forkOf(r *http.Request) (eth.Fork, error) {
+	fork, err := eth.ParseFork(r.Header.Get(versionHeader))
+	if err != nil {
+		return 0, bad("%s: %v", versionHeader, err)
+	}
+	return fork, nil
+}

@@ -1,0 +1,190 @@
+package beacon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+)
+
+// errEquivocation says that the proposer has already published another block for the slot.
+var errEquivocation = errors.New("the proposer has published another block for this slot")
+
+// importBlock checks a published block, executes it and makes it part of the chain. A known block is no error. With equivocations refused, a
+// second block of the slot's proposer is not even looked at.
+func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivocations bool) error {
+	b.importing.Lock()
+	defer b.importing.Unlock()
+	b.mu.RLock()
+	_, known := b.choice.blocks[s.root]
+	equivocates := b.choice.equivocates(s.slot, s.proposer, s.root)
+	parent := b.choice.blocks[s.parentRoot]
+	var expected attributes
+	if parent != nil {
+		expected = b.attributesOf(s.slot, parent)
+	}
+	b.mu.RUnlock()
+	switch {
+	case known:
+		return nil
+	case equivocates && refuseEquivocations:
+		return errEquivocation
+	case parent == nil:
+		return fmt.Errorf("unknown parent block %#x", s.parentRoot[:])
+	}
+	if err := b.check(s, expected); err != nil {
+		return err
+	}
+	if err := b.cfg.Execution.Import(ctx, s.fork, s.payload, s.commitments, s.parentRoot, s.requests); errors.Is(err, chain.ErrInvalid) {
+		return err
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", errExecution, err)
+	}
+	arrived := b.cfg.Clock.Now()
+	block := &Block{
+		Slot: s.slot, Root: s.root, ParentRoot: s.parentRoot, ProposerIndex: s.proposer, BlockHash: s.payload.BlockHash,
+		BlockNumber: s.payload.BlockNumber, Fork: s.fork, ArrivedAt: arrived,
+		Late:   arrived.Sub(b.cfg.Spec.SlotStart(s.slot)) > b.cfg.AttestationDeadline,
+		randao: mixReveal(parent.randao, s.reveal), nextWithdrawal: parent.nextWithdrawal + uint64(len(s.payload.Withdrawals)), signed: s,
+	}
+	b.mu.Lock()
+	b.choice.add(block)
+	b.mu.Unlock()
+	return b.followHead(ctx)
+}
+
+// check applies the rules of consensus that do not need execution, cheap ones first.
+func (b *Beacon) check(s *signedBlock, expected attributes) error {
+	spec := b.cfg.Spec
+	switch {
+	case s.fork != spec.ForkAt(s.slot):
+		return fmt.Errorf("a %s block in a slot of %s", s.fork, spec.ForkAt(s.slot))
+	case s.slot > spec.SlotAt(b.cfg.Clock.Now()):
+		return fmt.Errorf("slot %d has not begun", s.slot)
+	case s.slot <= expected.parent.Slot:
+		return fmt.Errorf("slot %d is not after its parent's %d", s.slot, expected.parent.Slot)
+	case s.proposer != expected.proposer:
+		return fmt.Errorf("proposer %d, expected %d", s.proposer, expected.proposer)
+	case s.stateRoot != stateRoot(s.parentRoot, s.slot):
+		return fmt.Errorf("state root %#x is not that of slot %d on its parent", s.stateRoot[:], s.slot)
+	}
+	if err := checkPayload(s, expected); err != nil {
+		return err
+	}
+	_, pubkey := b.Duty(s.slot)
+	if err := bls.Verify(pubkey, eth.SigningRoot(s.root, spec.ProposerDomain(s.slot)), s.signature); err != nil {
+		return fmt.Errorf("block signature: %w", err)
+	}
+	epoch := spec.EpochOf(s.slot)
+	if err := bls.Verify(pubkey, eth.SigningRoot(epochRoot(epoch), spec.RandaoDomain(epoch)), s.reveal); err != nil {
+		return fmt.Errorf("RANDAO reveal: %w", err)
+	}
+	if s.blobs == nil {
+		return nil
+	}
+	if err := b.proofs.verify(s.fork, s.blobs); err != nil {
+		return fmt.Errorf("blobs: %w", err)
+	}
+	return nil
+}
+
+// checkPayload compares the payload with the slot's attributes and its hash with its contents.
+func checkPayload(s *signedBlock, expected attributes) error {
+	p := s.payload
+	switch {
+	case p.ParentHash != expected.parent.BlockHash:
+		return fmt.Errorf("payload's parent %#x, expected %#x", p.ParentHash[:], expected.parent.BlockHash[:])
+	case p.Timestamp != expected.timestamp:
+		return fmt.Errorf("payload's timestamp %d, expected %d", p.Timestamp, expected.timestamp)
+	case p.PrevRandao != expected.parent.randao:
+		return fmt.Errorf("payload's prev_randao %#x, expected %#x", p.PrevRandao, expected.parent.randao)
+	case len(p.Withdrawals) != len(expected.withdrawals):
+		return fmt.Errorf("%d withdrawals, expected %d", len(p.Withdrawals), len(expected.withdrawals))
+	}
+	for i, w := range p.Withdrawals {
+		if *w != *expected.withdrawals[i] {
+			return fmt.Errorf("withdrawal %d is %s, expected %s", i, w, expected.withdrawals[i])
+		}
+	}
+	if _, err := payload.Block(s.fork, p, s.commitments, s.parentRoot, s.requests); err != nil {
+		return fmt.Errorf("payload: %w", err)
+	}
+	return nil
+}
+
+// followHead brings the execution node to the head of the fork choice and tells everybody, if it has moved.
+func (b *Beacon) followHead(ctx context.Context) error {
+	b.mu.Lock()
+	head, before := b.choice.head(), b.head
+	b.head = head
+	b.mu.Unlock()
+	if head == before {
+		return nil
+	}
+	if err := b.cfg.Execution.SetHead(ctx, head.BlockHash); err != nil {
+		b.mu.Lock()
+		b.head = before // tried again with the next block or deadline
+		b.mu.Unlock()
+		return err
+	}
+	b.events.send("block", b.blockEvent(head))
+	b.events.send("head", b.headEvent(head, before))
+	b.announce(head.Slot + 1)
+	return nil
+}
+
+// headEvent is the head event (beacon-APIs, eventstream).
+func (b *Beacon) headEvent(head, before *Block) []byte {
+	epoch := b.cfg.Spec.EpochOf(head.Slot)
+	current, previous := b.schedule.dependent(epoch), b.schedule.dependent(max(epoch, 1)-1)
+	state := b.stateRootOf(head)
+	return mustJSON(map[string]any{
+		"slot": strconv.FormatUint(uint64(head.Slot), 10), "block": fmt.Sprintf("%#x", head.Root[:]), "state": fmt.Sprintf("%#x", state[:]),
+		"epoch_transition":             b.cfg.Spec.EpochOf(before.Slot) != epoch,
+		"previous_duty_dependent_root": fmt.Sprintf("%#x", previous[:]), "current_duty_dependent_root": fmt.Sprintf("%#x", current[:]),
+		"execution_optimistic": false,
+	})
+}
+
+func (b *Beacon) blockEvent(block *Block) []byte {
+	return mustJSON(map[string]any{
+		"slot": strconv.FormatUint(uint64(block.Slot), 10), "block": fmt.Sprintf("%#x", block.Root[:]), "execution_optimistic": false,
+	})
+}
+
+// stateRootOf is the emulated root of the state after a block.
+func (b *Beacon) stateRootOf(block *Block) phase0.Root {
+	return stateRoot(block.ParentRoot, block.Slot)
+}
+
+// mustJSON is for values that cannot fail to encode: maps of text, numbers and the library's fixed-size types.
+func mustJSON(value any) []byte {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("encode %T: %v", value, err))
+	}
+	return raw
+}
+
+// errExecution says that a block keeps the rules of consensus, but the execution node could not say whether it is valid.
+var errExecution = errors.New("the execution node could not take the payload")
+
+// importStatus is the answer to a publisher whose block was not imported.
+func importStatus(err error) int {
+	if errors.Is(err, errExecution) {
+		return http.StatusAccepted
+	}
+	return http.StatusBadRequest
+}
+
+// withoutCancel is the request's context without its end.
+func withoutCancel(r *http.Request) context.Context { return context.WithoutCancel(r.Context()) }

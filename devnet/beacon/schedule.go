@@ -1,0 +1,29 @@
+package beacon
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math/rand/v2"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+)
+
+// schedule shuffles all validators anew for each round of slots: everybody proposes once before anybody proposes again, and the order is the
+// seed's.
+type schedule struct {
+	validators uint64
+	seed       uint64
+}
+
+// proposer of a slot.
+func (s schedule) proposer(slot phase0.Slot) phase0.ValidatorIndex {
+	round, place := uint64(slot)/s.validators, uint64(slot)%s.validators
+	order := rand.New(rand.NewPCG(s.seed, round)).Perm(int(s.validators))
+	return phase0.ValidatorIndex(order[place])
+}
+
+// dependent is the root that an epoch's duties depend on. The schedule depends on nothing, so neither does it.
+func (s schedule) dependent(epoch phase0.Epoch) phase0.Root {
+	text := binary.BigEndian.AppendUint64([]byte("gavel devnet schedule"), s.seed)
+	return sha256.Sum256(binary.BigEndian.AppendUint64(text, uint64(epoch)))
+}

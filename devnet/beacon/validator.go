@@ -1,0 +1,115 @@
+package beacon
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+)
+
+// duties lists who proposes in an epoch, up to the one after the next (both versions of the endpoint; only the meaning of dependent_root
+// differs, and here duties depend on nothing).
+func (b *Beacon) duties(w http.ResponseWriter, r *http.Request) {
+	number, err := pathNumber(r, "epoch")
+	epoch := phase0.Epoch(number)
+	if current := b.cfg.Spec.EpochOf(b.cfg.Spec.SlotAt(b.cfg.Clock.Now())); err == nil && epoch > current+1 {
+		err = bad("epoch %d is too far ahead: it is epoch %d", epoch, current)
+	}
+	if err != nil {
+		serve.Refuse(w, r, err)
+		return
+	}
+	list := []any{}
+	first := b.cfg.Spec.FirstSlot(epoch)
+	for slot := first; slot < first+phase0.Slot(b.cfg.Spec.SlotsPerEpoch); slot++ {
+		index, pubkey := b.Duty(slot)
+		list = append(list, map[string]string{"pubkey": hexOf(pubkey[:]), "validator_index": decimal(index), "slot": decimal(slot)})
+	}
+	dependent := b.schedule.dependent(epoch)
+	data(w, r, list, map[string]any{"dependent_root": hexOf(dependent[:]), "execution_optimistic": false})
+}
+
+// prepare takes fee recipients for local blocks (beacon-APIs, prepareBeaconProposer).
+func (b *Beacon) prepare(w http.ResponseWriter, r *http.Request) {
+	var body []struct {
+		ValidatorIndex string `json:"validator_index"`
+		FeeRecipient   string `json:"fee_recipient"`
+	}
+	if !readJSON(w, r, &body) {
+		return
+	}
+	recipients := map[phase0.ValidatorIndex]bellatrix.ExecutionAddress{}
+	for i, entry := range body {
+		index, err := strconv.ParseUint(entry.ValidatorIndex, 10, 63)
+		var address bellatrix.ExecutionAddress
+		if err == nil {
+			err = serve.ParseHex(entry.FeeRecipient, address[:])
+		}
+		if err != nil {
+			serve.Refuse(w, r, bad("entry %d: %v", i, err))
+			return
+		}
+		recipients[phase0.ValidatorIndex(index)] = address
+	}
+	b.mu.Lock()
+	for index, address := range recipients {
+		b.recipient[index] = address
+	}
+	b.mu.Unlock()
+	w.WriteHeader(http.StatusOK)
+}
+
+// localBlock produces an unsigned block (beacon-APIs, produceBlockV3); it is never blinded, since the sidecar is the validator's own.
+func (b *Beacon) localBlock(w http.ResponseWriter, r *http.Request) {
+	media, ok := serve.Negotiate(r, mediaJSON, mediaSSZ)
+	if !ok {
+		serve.Refuse(w, r, problem{http.StatusNotAcceptable, "only JSON and SSZ are produced"})
+		return
+	}
+	slot, err := pathNumber(r, "slot")
+	if now := uint64(b.cfg.Spec.SlotAt(b.cfg.Clock.Now())); err == nil && slot > now+1 {
+		err = bad("slot %d is too far ahead: it is slot %d", slot, now)
+	}
+	var reveal phase0.BLSSignature
+	if err == nil {
+		if parseErr := serve.ParseHex(r.URL.Query().Get("randao_reveal"), reveal[:]); parseErr != nil {
+			err = bad("randao_reveal: %v", parseErr)
+		}
+	}
+	var graffiti [32]byte
+	if text := r.URL.Query().Get("graffiti"); err == nil && text != "" {
+		if parseErr := serve.ParseHex(text, graffiti[:]); parseErr != nil {
+			err = bad("graffiti: %v", parseErr)
+		}
+	}
+	if err != nil {
+		serve.Refuse(w, r, err)
+		return
+	}
+	made, err := b.produce(r.Context(), phase0.Slot(slot), reveal, graffiti)
+	if err != nil {
+		serve.Refuse(w, r, err)
+		return
+	}
+	value := made.built.CoinbaseGainWei.Dec()
+	w.Header().Set(versionHeader, made.fork.String())
+	w.Header().Set("Eth-Execution-Payload-Blinded", "false")
+	w.Header().Set("Eth-Execution-Payload-Value", value)
+	w.Header().Set("Eth-Consensus-Block-Value", "0")
+	if media == mediaJSON {
+		data(w, r, made.block, map[string]any{
+			"version": made.fork.String(), "execution_payload_blinded": false, "execution_payload_value": value, "consensus_block_value": "0",
+		})
+		return
+	}
+	raw, err := made.block.MarshalSSZ()
+	if err != nil {
+		serve.Refuse(w, r, fmt.Errorf("encode block: %w", err))
+		return
+	}
+	serve.Bytes(w, http.StatusOK, mediaSSZ, raw)
+}
