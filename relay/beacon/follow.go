@@ -1,0 +1,136 @@
+package beacon
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Events are told what the nodes announce. They are called one at a time and must not block. What several nodes announce alike is told once.
+type Events struct {
+	Head       func(relay.Head)
+	Attributes func(relay.Attributes)
+}
+
+// Waits between attempts to reach a node's stream.
+const (
+	firstWait   = 50 * time.Millisecond
+	longestWait = 5 * time.Second
+)
+
+// Follow takes events from all nodes until the context ends, and returns its error. A node that cannot be reached, or whose stream ends, is
+// tried again, after longer and longer waits.
+func (n *Nodes) Follow(ctx context.Context, events Events) error {
+	merged := &merger{events: events}
+	var group sync.WaitGroup
+	for _, base := range n.urls {
+		group.Go(func() { n.followNode(ctx, base, merged) })
+	}
+	group.Wait()
+	return ctx.Err()
+}
+
+func (n *Nodes) followNode(ctx context.Context, base string, merged *merger) {
+	wait := firstWait
+	for ctx.Err() == nil {
+		got, err := n.stream(ctx, base, merged)
+		if got {
+			wait = firstWait
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		n.log.Warn("a beacon node's events ended; trying again", "node", base, "wait", wait, "error", err)
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+		wait = min(2*wait, longestWait)
+	}
+}
+
+// maxEvent bounds one event in bytes.
+const maxEvent = 1 << 20
+
+// stream reads one node's events until they end; got says whether there was any.
+func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bool, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/eth/v1/events?topics=head,payload_attributes", http.NoBody)
+	if err != nil {
+		return false, err
+	}
+	request.Header.Set("Accept", "text/event-stream")
+	response, err := n.http.Do(request)
+	if err != nil {
+		return false, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return false, fmt.Errorf("events: status %d", response.StatusCode)
+	}
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, maxEvent)
+	var topic string
+	var data []byte
+	for lines.Scan() {
+		line := lines.Bytes()
+		switch {
+		case len(line) == 0: // the event is complete
+			if data != nil {
+				got = true
+				if err := merged.take(topic, data); err != nil {
+					n.log.Warn("an event cannot be read", "node", base, "topic", topic, "error", err)
+				}
+			}
+			topic, data = "", nil
+		case bytes.HasPrefix(line, []byte("event:")):
+			topic = string(bytes.TrimSpace(line[len("event:"):]))
+		case bytes.HasPrefix(line, []byte("data:")):
+			data = append(data, bytes.TrimSpace(line[len("data:"):])...)
+		}
+	}
+	return got, errors.Join(lines.Err(), errors.New("the stream ended"))
+}
+
+// merger tells each announcement once, whichever node is first.
+type merger struct {
+	events Events
+
+	mu   sync.Mutex // held while an event is told, so that they are told one at a time
+	last map[string][]byte
+}
+
+func (m *merger) take(topic string, data []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if bytes.Equal(m.last[topic], data) {
+		return nil
+	}
+	switch topic {
+	case "head":
+		head, err := parseHead(data)
+		if err != nil {
+			return err
+		}
+		m.events.Head(head)
+	case "payload_attributes":
+		attributes, err := parseAttributes(data)
+		if err != nil {
+			return err
+		}
+		m.events.Attributes(attributes)
+	}
+	if m.last == nil {
+		m.last = map[string][]byte{}
+	}
+	m.last[topic] = bytes.Clone(data)
+	return nil
+}
