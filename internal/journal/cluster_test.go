@@ -64,25 +64,48 @@ func TestErrorsHideThePasswordOfTheURL(t *testing.T) {
 	}
 }
 
-// A reader ends with its context even if the cluster is gone.
-func TestReaderOfALostClusterEnds(t *testing.T) {
-	cluster := startCluster(t, maxValue)
-	j, err := Open(t.Context(), Config{URL: cluster.ClientURL()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.conn.Close() // nothing to flush to
+// A reader whose stream is lost tries to find it again for ever; it still ends with its context.
+func TestReaderOfALostStreamEnds(t *testing.T) {
+	j := open(t, Config{})
 	if _, err := j.Append(t.Context(), "a", nil); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	j.conn.SetDisconnectErrHandler(func(*nats.Conn, error) { cancel() })
-	err = j.Read(ctx, 1, func(uint64, time.Time, string, []byte) error {
-		go cluster.Shutdown()
-		return nil
+	err := j.Read(ctx, 1, func(uint64, time.Time, string, []byte) error {
+		// From now on a request for a consumer is the reader's, who tries again.
+		if _, err := j.conn.Subscribe("$JS.API.CONSUMER.CREATE."+factsName+".>", func(*nats.Msg) { cancel() }); err != nil {
+			return err
+		}
+		return j.js.DeleteStream(t.Context(), factsName)
 	})
 	if err != nil || ctx.Err() == nil {
 		t.Errorf("%v, context %v: want a reader that went on until its context ended", err, ctx.Err())
+	}
+}
+
+// With the cluster gone facts wait for its return, but not without end; Flush does not pretend that they are kept.
+func TestFactsOnTheirWayAreBounded(t *testing.T) {
+	cluster := startCluster(t, maxValue)
+	j, err := Open(t.Context(), Config{URL: cluster.ClientURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.conn.Close() // there is nobody to flush to
+	cluster.Shutdown()
+	cluster.WaitForShutdown()
+	// The client gives up what was on its way when it notices the loss, which makes room once more.
+	taken := 0
+	for err == nil && taken <= 2*maxPending {
+		err = j.AppendAsync("a", nil)
+		taken++
+	}
+	if pending := j.js.PublishAsyncPending(); err == nil || pending > maxPending {
+		t.Errorf("%d facts were taken, the last with %v; %d are on their way, want at most %d", taken, err, pending, maxPending)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := j.Flush(ended); err == nil {
+		t.Error("flushed into nowhere")
 	}
 }

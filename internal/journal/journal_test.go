@@ -246,9 +246,14 @@ func BenchmarkAppendAsync(b *testing.B) {
 	}
 	defer func() { _ = j.Close(context.Background()) }()
 	fact := make([]byte, 500)
-	for b.Loop() {
+	for i := 1; b.Loop(); i++ {
 		if err := j.AppendAsync("relay.header_served", fact); err != nil {
 			b.Fatal(err)
+		}
+		if i%(maxPending/2) == 0 {
+			if err := j.Flush(b.Context()); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 	if err := j.Flush(b.Context()); err != nil {

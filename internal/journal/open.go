@@ -37,7 +37,7 @@ const (
 	maxValue = 32 << 20
 	// needPayload is what a cluster must let through: the greatest submission that the relay takes, and its headers.
 	needPayload = 16<<20 + 4<<10
-	// maxPending facts may be on their way before AppendAsync waits.
+	// maxPending facts may be on their way before AppendAsync refuses.
 	maxPending = 1 << 16
 	startTime  = 10 * time.Second
 	factsName  = "FACTS"
