@@ -1,5 +1,5 @@
-// Package archive makes SQL views of the relay's facts, for the Data API. It reads the journal at its own pace: the auction never waits for it,
-// and after a restart it goes on where it stopped and misses nothing.
+// Package archive makes SQL views of the relay's facts, for the Data API. It reads the journal at its own pace: the auction never waits
+// for it, and after a restart it goes on where it stopped and misses nothing.
 //
 //	journal ──Read(from last + 1)──▶ Follow ──batches──▶ Apply ──one transaction──▶ tables ◀──queries── api/data
 package archive

@@ -83,8 +83,9 @@ func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery) 
 		relay.Newest: "slot DESC, seq DESC", relay.ValueAscending: "value ASC, slot DESC, seq DESC",
 		relay.ValueDescending: "value DESC, slot DESC, seq DESC",
 	}[q.Order]
+	// SQLite takes a negative limit for none at all: max.
 	rows, err := a.db.Query(ctx, `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
-		num_tx, num_blobs, block_number, at_us, optimistic FROM `+table+where+` ORDER BY `+order+` LIMIT ?`, append(args, max(q.Limit, 0))...) // SQL takes a negative limit for none
+		num_tx, num_blobs, block_number, at_us, optimistic FROM `+table+where+` ORDER BY `+order+` LIMIT ?`, append(args, max(q.Limit, 0))...)
 	if err != nil {
 		return nil, err
 	}

@@ -245,7 +245,8 @@ func (brokenArchive) Registration(context.Context, phase0.BLSPubKey) (*relay.Sig
 func TestNoInternalsInErrors(t *testing.T) {
 	for _, target := range []string{delivered, received + "?slot=1", registration + "?pubkey=" + proposerA.String()} {
 		answer := get(t, mount(brokenArchive{}), target)
-		if got, want := answer.Body.String(), `{"code":500,"message":"internal error"}`; answer.Code != http.StatusInternalServerError || got != want {
+		const want = `{"code":500,"message":"internal error"}`
+		if got := answer.Body.String(); answer.Code != http.StatusInternalServerError || got != want {
 			t.Errorf("%s: %d %s, want 500 %s", target, answer.Code, got, want)
 		}
 	}

@@ -19,8 +19,8 @@ type receivedTrace struct {
 	OptimisticSubmission bool   `json:"optimistic_submission"`
 }
 
-// received lists submissions that counted, newest slot first (relay-specs, builder_blocks_received). One filter is needed, since the whole list
-// is long; the limit always holds.
+// received lists submissions that counted, newest slot first (relay-specs, builder_blocks_received). One filter is needed, since the
+// whole list is long; the limit always holds.
 func (a *skin) received(w http.ResponseWriter, r *http.Request) {
 	q := newReader(r)
 	if q.values.Get("cursor") != "" {
