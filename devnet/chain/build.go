@@ -158,6 +158,9 @@ func (b *build) apply(ctx context.Context, tx *types.Transaction) error {
 // pay appends the payment and returns its value. Its price is exactly the base fee, so that no tip goes back to the coinbase (S26).
 func (b *build) pay(ctx context.Context, p *Payment, gain *uint256.Int) (*uint256.Int, error) {
 	value := p.ValueWei
+	if p.Share != nil {
+		value = p.Share(gain)
+	}
 	if value == nil {
 		cost, _ := uint256.FromBig(new(big.Int).Mul(new(big.Int).SetUint64(paymentGas), b.header.BaseFee))
 		if !gain.Gt(cost) {

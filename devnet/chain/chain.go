@@ -56,6 +56,8 @@ type Payment struct {
 	// ValueWei is what is paid. If nil, all that the coinbase has gained by this block's transactions, less the payment's own gas
 	// (the sender must then be the coinbase).
 	ValueWei *uint256.Int
+	// Share, if set, decides the value from what the coinbase has gained, in place of ValueWei.
+	Share func(gainWei *uint256.Int) *uint256.Int
 }
 
 // Built is a finished block that has been executed but is imported nowhere.

@@ -1,0 +1,180 @@
+// Package builder is a block builder as the devnet's relay meets it: an outsider that learns of slots from a beacon node's events and of
+// proposers from the relay, builds real blocks on its own execution node, and bids over HTTP.
+//
+//	beacon node ──payload_attributes──▶ work on (slot, parent) ──┬─ choose transactions (choose.go)
+//	relay ──duties────────────────────▶                          ├─ build, pay the proposer a rising share (bids.go)
+//	relay ◀──signed submissions────────────────────────────────── └─ sign, submit (submit.go), again until the slot is near
+package builder
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/relay/client"
+)
+
+// Node is the builder's own execution node; *chain.Node is one.
+type Node interface {
+	// Build executes the given transactions on a parent and returns the block.
+	Build(ctx context.Context, args chain.BuildArgs) (*chain.Built, error)
+	// Pending are the pool's transactions, best first.
+	Pending() []*types.Transaction
+}
+
+// Config says who the builder is and what it does.
+type Config struct {
+	Name string
+	// Key signs bids; Wallet is the coinbase and pays proposers.
+	Key    *bls.SecretKey
+	Wallet *ecdsa.PrivateKey
+	Node   Node
+	Spec   *eth.Spec
+	Clock  clock.Clock
+	// BeaconURL is where payload attributes come from; Relays are bid to, all alike.
+	BeaconURL string
+	Relays    []*client.Client
+	// Bids is how many rising bids there are a slot: 3.
+	Bids int
+	// TxLimit bounds the transactions of a block, besides the payment: 1,000.
+	TxLimit int
+	// Seed makes this builder choose differently from others.
+	Seed uint64
+	Log  *slog.Logger
+}
+
+// Builder is a running builder.
+type Builder struct {
+	Config
+
+	mu     sync.Mutex // guards duties
+	duties map[phase0.Slot]client.Duty
+}
+
+// New returns a builder that does nothing until Run.
+func New(cfg Config) *Builder {
+	if cfg.Bids == 0 {
+		cfg.Bids = 3
+	}
+	if cfg.TxLimit == 0 {
+		cfg.TxLimit = 1000
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Builder{Config: cfg, duties: map[phase0.Slot]client.Duty{}}
+}
+
+// Run builds until the context ends, and returns nil then. New attributes end the work on older ones.
+func (b *Builder) Run(ctx context.Context) error {
+	var working sync.WaitGroup
+	defer working.Wait()
+	stop := func() {}
+	defer func() { stop() }()
+	return b.follow(ctx, func(a attributes) {
+		stop()
+		var work context.Context
+		work, stop = context.WithCancel(ctx)
+		working.Go(func() { b.work(work, a) })
+	})
+}
+
+// work bids in one auction until the slot is near or newer attributes have come.
+func (b *Builder) work(ctx context.Context, a attributes) {
+	duty, ok := b.duty(ctx, a.Slot)
+	if !ok {
+		return // its proposer has not registered
+	}
+	started := b.Clock.Now()
+	last := new(uint256.Int)
+	for i := range b.Bids {
+		if b.Clock.Until(ctx, bidTime(started, b.Spec.SlotStart(a.Slot), i, b.Bids)) != nil {
+			return
+		}
+		value, err := b.bid(ctx, a, duty, i, last)
+		if err != nil {
+			if ctx.Err() == nil {
+				b.Log.Warn("bid failed", "builder", b.Name, "slot", a.Slot, "bid", i, "error", err)
+			}
+			continue
+		}
+		last = value
+	}
+}
+
+// bid builds one block, pays its proposer and submits it everywhere.
+func (b *Builder) bid(ctx context.Context, a attributes, duty client.Duty, i int, last *uint256.Int) (*uint256.Int, error) {
+	message := duty.Registration.Message
+	built, err := b.Node.Build(ctx, chain.BuildArgs{
+		Parent: a.ParentHash, Slot: a.Slot, PrevRandao: a.PrevRandao, Withdrawals: a.Withdrawals, ParentBeaconRoot: a.ParentRoot,
+		Coinbase: crypto.PubkeyToAddress(b.Wallet.PublicKey), GasLimitTarget: message.GasLimit, ExtraData: []byte(b.Name),
+		Transactions: choose(b.Node.Pending(), b.Seed, uint64(a.Slot), b.TxLimit),
+		Payment: &chain.Payment{
+			From: b.Wallet, To: common.Address(message.FeeRecipient),
+			Share: func(gain *uint256.Int) *uint256.Int { return share(gain, last, b.Seed, uint64(a.Slot), i, b.Bids) },
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	request, err := b.sign(a, duty, built)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, relay := range b.Relays {
+		if _, err := relay.SubmitBlock(ctx, request, client.SubmitOptions{}); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return built.PaidWei, errors.Join(errs...)
+}
+
+// duty is who proposes in a slot, if it has registered; the relays are asked when it is not known yet.
+func (b *Builder) duty(ctx context.Context, slot phase0.Slot) (client.Duty, bool) {
+	b.mu.Lock()
+	duty, ok := b.duties[slot]
+	b.mu.Unlock()
+	if ok {
+		return duty, true
+	}
+	for _, relay := range b.Relays {
+		list, err := relay.Duties(ctx)
+		if err != nil {
+			b.Log.Warn("fetch duties", "builder", b.Name, "error", err)
+			continue
+		}
+		b.mu.Lock()
+		clear(b.duties)
+		for _, d := range list {
+			b.duties[d.Slot] = d
+		}
+		duty, ok = b.duties[slot]
+		b.mu.Unlock()
+		if ok {
+			return duty, true
+		}
+	}
+	return client.Duty{}, false
+}
+
+// bidTime is when a bid is made: the first at once, the others evenly until four fifths of the time to the slot have passed.
+func bidTime(started, slotStart time.Time, i, bids int) time.Time {
+	if i == 0 || bids < 2 || !slotStart.After(started) {
+		return started
+	}
+	return started.Add(slotStart.Sub(started) * 4 / 5 * time.Duration(i) / time.Duration(bids-1))
+}

@@ -1,0 +1,169 @@
+// Package user keeps the devnet's transaction pool busy: transfers with different tips, now and then a blob, over JSON-RPC like any wallet.
+package user
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"math/rand/v2"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// Config says how many transactions come from whom.
+type Config struct {
+	// Wallets send in turn; the last one sends blobs only, since a pool takes one kind from a sender.
+	Wallets []*ecdsa.PrivateKey
+	ChainID uint64
+	// PerSlot transactions are sent early in each slot.
+	PerSlot int
+	// BlobEvery slots one blob transaction is sent; 0 sends none. There are none before deneb.
+	BlobEvery int
+	Spec      *eth.Spec
+	Clock     clock.Clock
+	// RPC is the execution node's JSON-RPC.
+	RPC  *rpc.Client
+	Seed uint64
+	Log  *slog.Logger
+}
+
+// User is a crowd of wallets.
+type User struct {
+	Config
+	nonces map[common.Address]uint64
+	random *rand.Rand
+	signer types.Signer
+}
+
+// New returns a user that sends nothing until Run.
+func New(cfg Config) *User {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &User{
+		Config: cfg, nonces: map[common.Address]uint64{}, random: rand.New(rand.NewPCG(cfg.Seed, 0x75736572)),
+		signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)),
+	}
+}
+
+// Run sends in each slot until the context ends, and returns nil then.
+func (u *User) Run(ctx context.Context) error {
+	for slot := u.Spec.SlotAt(u.Clock.Now()); ; slot++ {
+		if u.Clock.Until(ctx, u.Spec.SlotStart(slot)) != nil {
+			return nil
+		}
+		if err := u.send(ctx, slot); err != nil && ctx.Err() == nil {
+			u.Log.Warn("send transactions", "slot", slot, "error", err)
+			clear(u.nonces) // what the node has counts
+		}
+	}
+}
+
+// send sends one slot's transactions in one call.
+func (u *User) send(ctx context.Context, slot phase0.Slot) error {
+	if len(u.nonces) == 0 {
+		if err := u.readNonces(ctx); err != nil {
+			return err
+		}
+	}
+	txs, err := u.transactions(slot)
+	if err != nil {
+		return err
+	}
+	batch := make([]rpc.BatchElem, len(txs))
+	for i, tx := range txs {
+		raw, err := tx.MarshalBinary()
+		if err != nil {
+			return fmt.Errorf("encode transaction: %w", err)
+		}
+		batch[i] = rpc.BatchElem{Method: "eth_sendRawTransaction", Args: []any{hexutil.Encode(raw)}, Result: new(common.Hash)}
+	}
+	if err := u.RPC.BatchCallContext(ctx, batch); err != nil {
+		return err
+	}
+	for _, call := range batch {
+		if call.Error != nil {
+			return call.Error
+		}
+	}
+	return nil
+}
+
+// transactions are those of a slot. Blobs are made for the fork of the next slot, which is the first that can have them.
+func (u *User) transactions(slot phase0.Slot) ([]*types.Transaction, error) {
+	payers, blobPayer := u.Wallets[:len(u.Wallets)-1], u.Wallets[len(u.Wallets)-1]
+	var txs []*types.Transaction
+	for i := range u.PerSlot {
+		tx, err := u.transfer(payers[i%len(payers)])
+		if err != nil {
+			return nil, err
+		}
+		txs = append(txs, tx)
+	}
+	if fork := u.Spec.ForkAt(slot + 1); u.BlobEvery > 0 && int(slot)%u.BlobEvery == 0 && fork >= eth.Deneb {
+		tx, err := u.blob(blobPayer, fork)
+		if err != nil {
+			return nil, err
+		}
+		txs = append(txs, tx)
+	}
+	return txs, nil
+}
+
+func (u *User) transfer(from *ecdsa.PrivateKey) (*types.Transaction, error) {
+	to := common.Address{0x75, byte(u.random.Uint32()), byte(u.random.Uint32())}
+	return types.SignNewTx(from, u.signer, &types.DynamicFeeTx{
+		ChainID: u.signer.ChainID(), Nonce: u.next(from), GasTipCap: big.NewInt((1 + u.random.Int64N(50)) * params.GWei / 10),
+		GasFeeCap: big.NewInt(200 * params.GWei), Gas: params.TxGas, To: &to, Value: big.NewInt(1 + u.random.Int64N(params.GWei)),
+	})
+}
+
+func (u *User) blob(from *ecdsa.PrivateKey, fork eth.Fork) (*types.Transaction, error) {
+	sidecar := chain.Sidecar(fork, u.random.IntN(chain.FixedBlobs))
+	return types.SignNewTx(from, u.signer, &types.BlobTx{
+		ChainID: uint256.NewInt(u.ChainID), Nonce: u.next(from), GasTipCap: uint256.NewInt(3 * params.GWei),
+		GasFeeCap: uint256.NewInt(200 * params.GWei), Gas: params.TxGas, BlobFeeCap: uint256.NewInt(100 * params.GWei),
+		BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
+	})
+}
+
+// next is the next nonce of a wallet.
+func (u *User) next(from *ecdsa.PrivateKey) uint64 {
+	address := crypto.PubkeyToAddress(from.PublicKey)
+	nonce := u.nonces[address]
+	u.nonces[address]++
+	return nonce
+}
+
+// readNonces asks the node for all wallets' next nonces, those in its pool included.
+func (u *User) readNonces(ctx context.Context) error {
+	batch := make([]rpc.BatchElem, len(u.Wallets))
+	results := make([]hexutil.Uint64, len(u.Wallets))
+	for i, wallet := range u.Wallets {
+		address := crypto.PubkeyToAddress(wallet.PublicKey)
+		batch[i] = rpc.BatchElem{Method: "eth_getTransactionCount", Args: []any{address, "pending"}, Result: &results[i]}
+	}
+	if err := u.RPC.BatchCallContext(ctx, batch); err != nil {
+		return fmt.Errorf("read nonces: %w", err)
+	}
+	for i, call := range batch {
+		if call.Error != nil {
+			return fmt.Errorf("read nonces: %w", call.Error)
+		}
+		u.nonces[crypto.PubkeyToAddress(u.Wallets[i].PublicKey)] = uint64(results[i])
+	}
+	return nil
+}

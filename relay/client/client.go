@@ -1,0 +1,139 @@
+// Package client speaks to a relay as builders and proposers do: builder-specs' Proposer API, relay-specs' Builder and Data API. It encodes with
+// the public libraries and not with the relay's own codecs, so that a mistake of ours on one side is not made good by the same one on the
+// other.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Client talks to one relay. It is safe for concurrent use.
+type Client struct {
+	base string
+	http *http.Client
+	json bool
+}
+
+// Options change how a client talks.
+type Options struct {
+	// HTTP is the client to use; nil takes one with a connection pool of its own.
+	HTTP *http.Client
+	// JSON sends and asks for JSON where SSZ is the default.
+	JSON bool
+}
+
+// New returns a client of the relay at a URL (http://host:port; a user part, which names the relay's key, is ignored).
+func New(address string, options Options) (*Client, error) {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
+		return nil, fmt.Errorf("relay %q: want http://host:port", address)
+	}
+	parsed.User = nil
+	c := &Client{base: strings.TrimSuffix(parsed.String(), "/"), http: options.HTTP, json: options.JSON}
+	if c.http == nil {
+		c.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute}}
+	}
+	return c, nil
+}
+
+// URL is the relay's address.
+func (c *Client) URL() string { return c.base }
+
+// Error is a refusal: any answer outside 2xx.
+type Error struct {
+	Status  int
+	Message string
+	// Failures are the refused entries of a list, by index.
+	Failures map[int]string
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("relay answers %d: %s", e.Status, e.Message) }
+
+// IsRefused says whether an error is a relay's refusal with a status.
+func IsRefused(err error, status int) bool {
+	refused := (*Error)(nil)
+	return errors.As(err, &refused) && refused.Status == status
+}
+
+const (
+	mediaJSON     = "application/json"
+	mediaSSZ      = "application/octet-stream"
+	versionHeader = "Eth-Consensus-Version"
+	// maxAnswer bounds an answer in bytes.
+	maxAnswer = 64 << 20
+)
+
+// answer is a 2xx answer.
+type answer struct {
+	status      int
+	contentType string
+	version     string
+	body        []byte
+}
+
+// do sends a request; an answer outside 2xx is an *Error.
+func (c *Client) do(ctx context.Context, method, path string, header http.Header, body []byte) (*answer, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if header != nil {
+		request.Header = header
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return nil, refusal(response.StatusCode, raw)
+	}
+	return &answer{
+		status: response.StatusCode, contentType: response.Header.Get("Content-Type"), version: response.Header.Get(versionHeader), body: raw,
+	}, nil
+}
+
+func refusal(status int, raw []byte) *Error {
+	var document struct {
+		Message  string `json:"message"`
+		Failures []struct {
+			Index   int    `json:"index"`
+			Message string `json:"message"`
+		} `json:"failures"`
+	}
+	refused := &Error{Status: status}
+	if json.Unmarshal(raw, &document) != nil {
+		refused.Message = string(raw[:min(len(raw), 200)])
+		return refused
+	}
+	refused.Message = document.Message
+	for _, failure := range document.Failures {
+		if refused.Failures == nil {
+			refused.Failures = map[int]string{}
+		}
+		refused.Failures[failure.Index] = failure.Message
+	}
+	return refused
+}
+
+// accept asks for what the client prefers, and takes the other.
+func (c *Client) accept() string {
+	if c.json {
+		return mediaJSON
+	}
+	return mediaSSZ + ";q=1.0," + mediaJSON + ";q=0.9"
+}
