@@ -1,0 +1,228 @@
+// Package proposer runs validators as the devnet's relay meets them: they register, ask for a header when their slot begins, sign blind and hand
+// the block to their sidecar for publication; without a better bid they publish what their own beacon node has built.
+//
+//	slot starts ─▶ local block ─▶ header? ──none, worse, wrong──▶ sign the local block ─▶ beacon node
+//	                                └──better──▶ blind (blind.go) ─▶ sign ─▶ sidecar ─▶ relays publish
+//
+// A proposer signs one block a slot, ever: once a blinded block is signed there is no way back to the local one.
+package proposer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/api"
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+)
+
+// Sidecar stands between a proposer and relays: the aggregator of this package, or a real mev-boost.
+type Sidecar interface {
+	// Register passes registrations on; an error means that no relay took them all.
+	Register(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) error
+	// Header is the best bid, checked; nil without an error when there is none.
+	Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash32, proposer phase0.BLSPubKey) (*Bid, error)
+	// Submit has the block published; nil means that a relay did.
+	Submit(ctx context.Context, block *api.VersionedSignedBlindedBeaconBlock) error
+}
+
+// Config says which validators there are.
+type Config struct {
+	Keys         map[phase0.ValidatorIndex]*bls.SecretKey
+	FeeRecipient func(phase0.ValidatorIndex) bellatrix.ExecutionAddress
+	GasLimit     uint64
+	Spec         *eth.Spec
+	Clock        clock.Clock
+	BeaconURL    string
+	Sidecar      Sidecar
+	// HeaderTimeout bounds the wait for a header and SubmitTimeout that for a publication, in wall time: 950 ms and 4 s.
+	HeaderTimeout, SubmitTimeout time.Duration
+	Log                          *slog.Logger
+}
+
+// Proposer runs its validators.
+type Proposer struct {
+	Config
+	beacon *beaconNode
+	duties map[phase0.Slot]phase0.ValidatorIndex // of the epochs in known
+	known  map[phase0.Epoch]bool
+}
+
+// New returns a proposer that does nothing until Run.
+func New(cfg Config) *Proposer {
+	if cfg.HeaderTimeout == 0 {
+		cfg.HeaderTimeout = 950 * time.Millisecond
+	}
+	if cfg.SubmitTimeout == 0 {
+		cfg.SubmitTimeout = 4 * time.Second
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Proposer{
+		Config: cfg, beacon: &beaconNode{base: cfg.BeaconURL}, duties: map[phase0.Slot]phase0.ValidatorIndex{}, known: map[phase0.Epoch]bool{},
+	}
+}
+
+// Run proposes until the context ends, and returns nil then. Validators are registered at the start and in each epoch.
+func (p *Proposer) Run(ctx context.Context) error {
+	if err := p.prepare(ctx); err != nil {
+		return ignoreEnd(ctx, err)
+	}
+	registered := p.Spec.EpochOf(p.Spec.SlotAt(p.Clock.Now()))
+	for slot := p.Spec.SlotAt(p.Clock.Now()) + 1; ; slot++ {
+		if err := p.Clock.Until(ctx, p.Spec.SlotStart(slot)); err != nil {
+			return nil
+		}
+		index, ours, err := p.duty(ctx, slot)
+		if err == nil && ours {
+			err = p.propose(ctx, slot, index)
+		}
+		if err != nil && ctx.Err() == nil {
+			p.Log.Warn("proposal failed", "slot", slot, "error", err)
+		}
+		if epoch := p.Spec.EpochOf(slot); epoch > registered {
+			registered = epoch
+			if err := p.register(ctx); err != nil && ctx.Err() == nil {
+				p.Log.Warn("registration failed", "epoch", epoch, "error", err)
+			}
+		}
+	}
+}
+
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Prepare registers all validators and tells the beacon node their fee recipients. Run does it too; a caller may do it earlier.
+func (p *Proposer) prepare(ctx context.Context) error {
+	if err := p.beacon.prepare(ctx, p.Keys, p.FeeRecipient); err != nil {
+		return fmt.Errorf("tell the beacon node fee recipients: %w", err)
+	}
+	if err := p.register(ctx); err != nil {
+		return fmt.Errorf("register validators: %w", err)
+	}
+	return nil
+}
+
+// registrationBatch is how many registrations go into one request.
+const registrationBatch = 500
+
+func (p *Proposer) register(ctx context.Context) error {
+	at := p.Clock.Now().Truncate(time.Second)
+	var batch []*builderv1.SignedValidatorRegistration
+	for index, key := range p.Keys {
+		message := &builderv1.ValidatorRegistration{
+			FeeRecipient: p.FeeRecipient(index), GasLimit: p.GasLimit, Timestamp: at, Pubkey: key.PublicKey(),
+		}
+		root, err := message.HashTreeRoot()
+		if err != nil {
+			return fmt.Errorf("hash registration: %w", err)
+		}
+		batch = append(batch, &builderv1.SignedValidatorRegistration{
+			Message: message, Signature: key.Sign(eth.SigningRoot(root, p.Spec.BuilderDomain())),
+		})
+	}
+	var errs []error
+	for len(batch) > 0 {
+		n := min(len(batch), registrationBatch)
+		errs = append(errs, p.Sidecar.Register(ctx, batch[:n]))
+		batch = batch[n:]
+	}
+	return errors.Join(errs...)
+}
+
+// duty says whether one of our validators proposes in a slot.
+func (p *Proposer) duty(ctx context.Context, slot phase0.Slot) (phase0.ValidatorIndex, bool, error) {
+	epoch := p.Spec.EpochOf(slot)
+	if !p.known[epoch] {
+		duties, err := p.beacon.duties(ctx, epoch)
+		if err != nil {
+			return 0, false, fmt.Errorf("fetch duties of epoch %d: %w", epoch, err)
+		}
+		clear(p.duties)
+		clear(p.known)
+		p.duties, p.known[epoch] = duties, true
+	}
+	index, ok := p.duties[slot]
+	_, ours := p.Keys[index]
+	return index, ok && ours, nil
+}
+
+// propose makes the slot's block, blind if a bid beats the local block.
+func (p *Proposer) propose(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex) error {
+	key := p.Keys[index]
+	epoch := p.Spec.EpochOf(slot)
+	reveal := key.Sign(eth.SigningRoot(epochRoot(epoch), p.Spec.RandaoDomain(epoch)))
+	local, err := p.beacon.localBlock(ctx, slot, reveal)
+	if err != nil {
+		return fmt.Errorf("fetch local block: %w", err)
+	}
+	if bid := p.header(ctx, slot, local, key.PublicKey()); bid != nil {
+		blinded, err := blind(local, bid)
+		if err == nil {
+			return p.submit(ctx, slot, key, blinded)
+		}
+		p.Log.Warn("bid cannot be used; the local block is proposed", "slot", slot, "error", err)
+	}
+	contents, err := local.sign(func(root phase0.Root) phase0.BLSSignature { return p.signBlock(slot, key, root) })
+	if err != nil {
+		return fmt.Errorf("sign local block: %w", err)
+	}
+	return p.beacon.publish(ctx, local.fork, contents)
+}
+
+// header is a bid that is worth more than the local block, nil if there is none.
+func (p *Proposer) header(ctx context.Context, slot phase0.Slot, local *localBlock, pubkey phase0.BLSPubKey) *Bid {
+	ctx, cancel := context.WithTimeout(ctx, p.HeaderTimeout)
+	defer cancel()
+	bid, err := p.Sidecar.Header(ctx, slot, local.parentHash, pubkey)
+	switch {
+	case err != nil:
+		p.Log.Warn("no header; the local block is proposed", "slot", slot, "error", err)
+		return nil
+	case bid == nil:
+		p.Log.Info("no bid; the local block is proposed", "slot", slot)
+		return nil
+	case !bid.ValueWei.Gt(local.valueWei):
+		p.Log.Info("the local block is worth more", "slot", slot, "bid", bid.ValueWei, "local", local.valueWei)
+		return nil
+	}
+	return bid
+}
+
+func (p *Proposer) submit(ctx context.Context, slot phase0.Slot, key *bls.SecretKey, blinded *blindedBlock) error {
+	signed, err := blinded.sign(func(root phase0.Root) phase0.BLSSignature { return p.signBlock(slot, key, root) })
+	if err != nil {
+		return fmt.Errorf("sign blinded block: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.SubmitTimeout)
+	defer cancel()
+	if err := p.Sidecar.Submit(ctx, signed); err != nil {
+		return fmt.Errorf("submit blinded block: %w", err)
+	}
+	return nil
+}
+
+func (p *Proposer) signBlock(slot phase0.Slot, key *bls.SecretKey, root phase0.Root) phase0.BLSSignature {
+	return key.Sign(eth.SigningRoot(root, p.Spec.ProposerDomain(slot)))
+}
+
+// epochRoot is what a RANDAO reveal signs: the hash tree root of the epoch.
+func epochRoot(epoch phase0.Epoch) (root phase0.Root) {
+	for i := range 8 {
+		root[i] = byte(epoch >> (8 * i))
+	}
+	return root
+}
