@@ -99,7 +99,7 @@ func (b *Beacon) find(id string) (*Block, error) {
 		return b.choice.genesis, nil
 	}
 	var root phase0.Root
-	if serve.ParseHex(id, root[:]) == nil {
+	if eth.ParseHex(id, root[:]) == nil {
 		if block, ok := b.choice.blocks[root]; ok {
 			return block, nil
 		}

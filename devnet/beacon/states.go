@@ -90,7 +90,7 @@ func (b *Beacon) indices(ids []string) ([]int, error) {
 	}
 	for _, id := range ids {
 		var pubkey phase0.BLSPubKey
-		if serve.ParseHex(id, pubkey[:]) == nil {
+		if eth.ParseHex(id, pubkey[:]) == nil {
 			for i, key := range b.keys {
 				if key.PublicKey() == pubkey {
 					list = append(list, i)

@@ -8,6 +8,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
@@ -47,7 +48,7 @@ func (b *Beacon) prepare(w http.ResponseWriter, r *http.Request) {
 		index, err := strconv.ParseUint(entry.ValidatorIndex, 10, 63)
 		var address bellatrix.ExecutionAddress
 		if err == nil {
-			err = serve.ParseHex(entry.FeeRecipient, address[:])
+			err = eth.ParseHex(entry.FeeRecipient, address[:])
 		}
 		if err != nil {
 			serve.Refuse(w, r, bad("entry %d: %v", i, err))
@@ -76,13 +77,13 @@ func (b *Beacon) localBlock(w http.ResponseWriter, r *http.Request) {
 	}
 	var reveal phase0.BLSSignature
 	if err == nil {
-		if parseErr := serve.ParseHex(r.URL.Query().Get("randao_reveal"), reveal[:]); parseErr != nil {
+		if parseErr := eth.ParseHex(r.URL.Query().Get("randao_reveal"), reveal[:]); parseErr != nil {
 			err = bad("randao_reveal: %v", parseErr)
 		}
 	}
 	var graffiti [32]byte
 	if text := r.URL.Query().Get("graffiti"); err == nil && text != "" {
-		if parseErr := serve.ParseHex(text, graffiti[:]); parseErr != nil {
+		if parseErr := eth.ParseHex(text, graffiti[:]); parseErr != nil {
 			err = bad("graffiti: %v", parseErr)
 		}
 	}

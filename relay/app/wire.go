@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/receive"
 	"github.com/gavel-relay/gavel/relay/registry"
+	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
@@ -44,7 +46,7 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 	a := &App{cfg: cfg, log: cfg.Log}
 	defer func() {
 		if err != nil {
-			a.Close()
+			err = errors.Join(err, a.Close())
 		}
 	}()
 	if a.journal, err = journal.Open(ctx, journal.Config{Dir: within(cfg.DataDir, "journal"), Log: cfg.Log}); err != nil {
@@ -64,7 +66,10 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 		return nil, err
 	}
 	a.wire()
-	return a, a.loadChain(ctx)
+	if err := a.loadChain(ctx); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // within is a folder in the data folder, or nothing without one.
@@ -89,5 +94,17 @@ func (a *App) wire() {
 		Board: a.board, Facts: record, Key: a.cfg.Key, ValidationTimeout: a.cfg.ValidationTimeout, Cancellations: !a.cfg.NoCancellations,
 	})
 	headers := &top.Headers{Board: a.board, Spec: a.spec, Head: a.registry, Facts: record, CutOff: a.cfg.HeaderCutOff}
-	a.handler = a.skin(headers, proposer.Config{}, builder.Config{}, data.Config{})
+
+	mux := request.NewMux()
+	proposer.Mount(mux, proposer.Config{
+		Spec: a.spec, Clock: a.cfg.Clock, Registrar: a.registry, Headers: headers, Deliverer: a.deliver, Ready: a.Ready,
+	})
+	builder.Mount(mux, builder.Config{Spec: a.spec, Clock: a.cfg.Clock, Receiver: a.receive, Duties: a.registry})
+	data.Mount(mux, data.Config{Archive: a.archive})
+	a.handler = mux
+}
+
+// Ready says whether validators and duties are known.
+func (a *App) Ready() bool {
+	return a.registry.Validators() > 0 && a.registry.DutiesKnown(a.spec.EpochOf(a.registry.Head().Slot))
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -37,7 +37,7 @@ func (n *Nodes) Head(ctx context.Context) (relay.Head, error) {
 		return head, fmt.Errorf("slot of the head: %w", err)
 	}
 	head.Slot = phase0.Slot(slot)
-	if err := serve.ParseHex(document.Data.Root, head.Root[:]); err != nil {
+	if err := eth.ParseHex(document.Data.Root, head.Root[:]); err != nil {
 		return head, fmt.Errorf("root of the head: %w", err)
 	}
 	return head, nil
@@ -81,7 +81,7 @@ func (n *Nodes) validatorsInJSON(ctx context.Context, before error) ([]relay.Val
 			return nil, fmt.Errorf("validator %d: index %q", i, row.Index)
 		}
 		table[i].Index = phase0.ValidatorIndex(index)
-		if err := serve.ParseHex(row.Validator.Pubkey, table[i].Pubkey[:]); err != nil {
+		if err := eth.ParseHex(row.Validator.Pubkey, table[i].Pubkey[:]); err != nil {
 			return nil, fmt.Errorf("validator %d: public key: %w", i, err)
 		}
 	}
@@ -101,7 +101,7 @@ func (n *Nodes) Duties(ctx context.Context, epoch phase0.Epoch) ([]relay.Duty, p
 		}
 	}
 	var dependent phase0.Root
-	if err := serve.ParseHex(document.Dependent, dependent[:]); err != nil {
+	if err := eth.ParseHex(document.Dependent, dependent[:]); err != nil {
 		return nil, dependent, fmt.Errorf("dependent root: %w", err)
 	}
 	duties := make([]relay.Duty, len(document.Data))
@@ -133,5 +133,5 @@ func parseDuty(raw []byte) (duty relay.Duty, err error) {
 		return duty, fmt.Errorf("validator index %q", entry.Index)
 	}
 	duty.Slot, duty.Index = phase0.Slot(slot), phase0.ValidatorIndex(index)
-	return duty, serve.ParseHex(entry.Pubkey, duty.Proposer[:])
+	return duty, eth.ParseHex(entry.Pubkey, duty.Proposer[:])
 }

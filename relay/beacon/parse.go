@@ -8,7 +8,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -32,7 +32,7 @@ func parseHead(raw []byte) (head relay.Head, err error) {
 		text string
 		into []byte
 	}{{event.Block, head.Root[:]}, {event.Previous, head.PreviousDependent[:]}, {event.Current, head.CurrentDependent[:]}} {
-		if err := serve.ParseHex(field.text, field.into); err != nil {
+		if err := eth.ParseHex(field.text, field.into); err != nil {
 			return head, err
 		}
 	}
@@ -82,7 +82,7 @@ func parseAttributes(raw []byte) (a relay.Attributes, err error) {
 		{"parent_block_hash", d.ParentHash, a.ParentHash[:]}, {"parent_block_root", root, a.ParentRoot[:]},
 		{"prev_randao", d.Attributes.PrevRandao, a.PrevRandao[:]},
 	} {
-		if err := serve.ParseHex(field.text, field.into); err != nil {
+		if err := eth.ParseHex(field.text, field.into); err != nil {
 			return a, fmt.Errorf("%s: %w", field.name, err)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/serve"
 )
 
 // farFuture is the epoch of a fork that is not scheduled.
@@ -42,10 +41,10 @@ func (n *Nodes) Spec(ctx context.Context) (*eth.Spec, error) {
 		return nil, fmt.Errorf("genesis time: %w", err)
 	}
 	spec.GenesisTime = time.Unix(seconds, 0)
-	if err := serve.ParseHex(genesis.Data.Root, spec.GenesisValidatorsRoot[:]); err != nil {
+	if err := eth.ParseHex(genesis.Data.Root, spec.GenesisValidatorsRoot[:]); err != nil {
 		return nil, fmt.Errorf("genesis validators root: %w", err)
 	}
-	if err := serve.ParseHex(genesis.Data.ForkVersion, spec.GenesisForkVersion[:]); err != nil {
+	if err := eth.ParseHex(genesis.Data.ForkVersion, spec.GenesisForkVersion[:]); err != nil {
 		return nil, fmt.Errorf("genesis fork version: %w", err)
 	}
 	if err := fillSpec(spec, config.Data); err != nil {
@@ -94,7 +93,7 @@ func fillSpec(spec *eth.Spec, config map[string]json.RawMessage) error {
 			continue
 		}
 		point := eth.ForkPoint{Fork: fork, Epoch: phase0.Epoch(epoch)}
-		if err := serve.ParseHex(t.text(name+"_FORK_VERSION"), point.Version[:]); err != nil {
+		if err := eth.ParseHex(t.text(name+"_FORK_VERSION"), point.Version[:]); err != nil {
 			return fmt.Errorf("%s_FORK_VERSION: %w", name, err)
 		}
 		// Forks that come at once are skipped over: only the last of them is ever active.

@@ -92,27 +92,43 @@ func (b *Builder) Run(ctx context.Context) error {
 	})
 }
 
-// work bids in one auction until the slot is near or newer attributes have come.
+// work bids in one auction until the slot is near or newer attributes have come. A proposer that has not registered yet may still do so, and a
+// relay may hear of the attributes a moment later than we do: until the slot is near it is worth trying again.
 func (b *Builder) work(ctx context.Context, a attributes) {
-	duty, ok := b.duty(ctx, a.Slot)
-	if !ok {
-		return // its proposer has not registered
-	}
-	started := b.Clock.Now()
+	started, start := b.Clock.Now(), b.Spec.SlotStart(a.Slot)
 	last := new(uint256.Int)
-	for i := range b.Bids {
-		if b.Clock.Until(ctx, bidTime(started, b.Spec.SlotStart(a.Slot), i, b.Bids)) != nil {
+	for i := 0; i < b.Bids; {
+		if b.Clock.Until(ctx, bidTime(started, start, i, b.Bids)) != nil {
 			return
 		}
-		value, err := b.bid(ctx, a, duty, i, last)
-		if err != nil {
-			if ctx.Err() == nil {
-				b.Log.Warn("bid failed", "builder", b.Name, "slot", a.Slot, "bid", i, "error", err)
-			}
+		value, err := b.tryBid(ctx, a, i, last)
+		if err == nil {
+			last = value
+			i++
 			continue
 		}
-		last = value
+		retry := b.Clock.Now().Add(b.Spec.SlotDuration / retries)
+		if retry.After(start) {
+			b.Log.Warn("bid failed", "builder", b.Name, "slot", a.Slot, "bid", i, "error", err)
+			return
+		}
+		if b.Clock.Until(ctx, retry) != nil {
+			return
+		}
 	}
+}
+
+// retries is how often a slot a bid that failed could be tried again.
+const retries = 50
+
+var errNotRegistered = errors.New("the slot's proposer has not registered")
+
+func (b *Builder) tryBid(ctx context.Context, a attributes, i int, last *uint256.Int) (*uint256.Int, error) {
+	duty, ok := b.duty(ctx, a.Slot)
+	if !ok {
+		return nil, errNotRegistered
+	}
+	return b.bid(ctx, a, duty, i, last)
 }
 
 // bid builds one block, pays its proposer and submits it everywhere.

@@ -13,7 +13,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // attributes are what a block for a slot on a parent must carry.
@@ -99,7 +99,7 @@ func parseAttributes(raw []byte) (a attributes, err error) {
 	}{
 		{event.Data.ParentHash, a.ParentHash[:]}, {event.Data.ParentRoot, a.ParentRoot[:]}, {event.Data.Attributes.PrevRandao, a.PrevRandao[:]},
 	} {
-		if err := serve.ParseHex(field.text, field.into); err != nil {
+		if err := eth.ParseHex(field.text, field.into); err != nil {
 			return a, err
 		}
 	}

@@ -12,12 +12,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/api"
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -43,10 +45,16 @@ type Config struct {
 	Clock        clock.Clock
 	BeaconURL    string
 	Sidecar      Sidecar
+	// BuilderBoostFactor weighs a bid against the local block in percent (beacon-APIs, builder_boost_factor): a bid is taken if its value,
+	// times the factor, is more than the local value. 0 is 100; PreferBuilder takes any bid.
+	BuilderBoostFactor uint64
 	// HeaderTimeout bounds the wait for a header and SubmitTimeout that for a publication, in wall time: 950 ms and 4 s.
 	HeaderTimeout, SubmitTimeout time.Duration
 	Log                          *slog.Logger
 }
+
+// PreferBuilder is the boost factor that takes any bid, whatever the local block is worth.
+const PreferBuilder = math.MaxUint64
 
 // Proposer runs its validators.
 type Proposer struct {
@@ -60,6 +68,9 @@ type Proposer struct {
 func New(cfg Config) *Proposer {
 	if cfg.HeaderTimeout == 0 {
 		cfg.HeaderTimeout = 950 * time.Millisecond
+	}
+	if cfg.BuilderBoostFactor == 0 {
+		cfg.BuilderBoostFactor = 100
 	}
 	if cfg.SubmitTimeout == 0 {
 		cfg.SubmitTimeout = 4 * time.Second
@@ -195,11 +206,23 @@ func (p *Proposer) header(ctx context.Context, slot phase0.Slot, local *localBlo
 	case bid == nil:
 		p.Log.Info("no bid; the local block is proposed", "slot", slot)
 		return nil
-	case !bid.ValueWei.Gt(local.valueWei):
+	case !beats(bid.ValueWei, local.valueWei, p.BuilderBoostFactor):
 		p.Log.Info("the local block is worth more", "slot", slot, "bid", bid.ValueWei, "local", local.valueWei)
 		return nil
 	}
 	return bid
+}
+
+// beats says whether a bid's boosted value is more than the local one's.
+func beats(bid, local *uint256.Int, boostFactor uint64) bool {
+	if boostFactor == PreferBuilder {
+		return true
+	}
+	boosted, overflow := new(uint256.Int).MulOverflow(bid, uint256.NewInt(boostFactor))
+	if overflow {
+		return true
+	}
+	return boosted.Div(boosted, uint256.NewInt(100)).Gt(local)
 }
 
 func (p *Proposer) submit(ctx context.Context, slot phase0.Slot, key *bls.SecretKey, blinded *blindedBlock) error {

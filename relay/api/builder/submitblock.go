@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/api"
+	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -35,7 +35,7 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request) (*relay.Su
 	if refused != nil {
 		return nil, refused
 	}
-	media, refused := api.Media(r)
+	media, refused := request.Media(r)
 	if refused != nil {
 		return nil, refused
 	}
@@ -43,7 +43,7 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request) (*relay.Su
 	if media == wire.SSZ {
 		limit = maxSSZ
 	}
-	body, refused := api.Body(w, r, limit)
+	body, refused := request.Body(w, r, limit)
 	if refused != nil {
 		return nil, refused
 	}
@@ -53,7 +53,7 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request) (*relay.Su
 		return nil, relay.Malformed.With("%v", err)
 	}
 	// The fork follows from the slot, so the header is not needed even for SSZ: deployed builders leave it out.
-	fork, refused := api.Fork(r, a.Spec.ForkAt(slot), false)
+	fork, refused := request.Fork(r, a.Spec.ForkAt(slot), false)
 	if refused != nil {
 		return nil, refused
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -57,7 +57,7 @@ func (q *reader) bytes(name string, into []byte) bool {
 	if text == "" {
 		return false
 	}
-	if err := serve.ParseHex(text, into); err != nil {
+	if err := eth.ParseHex(text, into); err != nil {
 		q.refuse(relay.InvalidArgument.With("%s: %v", name, err))
 		return false
 	}

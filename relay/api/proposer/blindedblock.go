@@ -6,7 +6,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/api"
+	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -32,7 +32,7 @@ func (a *skin) blindedBlockV1(w http.ResponseWriter, r *http.Request) {
 		serve.Refuse(w, r, err)
 		return
 	}
-	w.Header().Set(api.VersionHeader, contents.Fork.String())
+	w.Header().Set(request.VersionHeader, contents.Fork.String())
 	serve.Bytes(w, http.StatusOK, accepted, raw)
 }
 
@@ -56,11 +56,11 @@ func (a *skin) deliver(w http.ResponseWriter, r *http.Request, at time.Time, rev
 
 // readBlindedBlock decodes the body in the fork of its slot; JSON may do without the version header, SSZ may not.
 func (a *skin) readBlindedBlock(w http.ResponseWriter, r *http.Request) (*relay.BlindedBlock, *relay.Refused) {
-	media, refused := api.Media(r)
+	media, refused := request.Media(r)
 	if refused != nil {
 		return nil, refused
 	}
-	body, refused := api.Body(w, r, maxBlindedBlock)
+	body, refused := request.Body(w, r, maxBlindedBlock)
 	if refused != nil {
 		return nil, refused
 	}
@@ -68,7 +68,7 @@ func (a *skin) readBlindedBlock(w http.ResponseWriter, r *http.Request) (*relay.
 	if err != nil {
 		return nil, relay.Malformed.With("%v", err)
 	}
-	fork, refused := api.Fork(r, a.Spec.ForkAt(slot), media == wire.SSZ)
+	fork, refused := request.Fork(r, a.Spec.ForkAt(slot), media == wire.SSZ)
 	if refused != nil {
 		return nil, refused
 	}

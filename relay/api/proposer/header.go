@@ -7,9 +7,10 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/api"
+	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -34,7 +35,7 @@ func (a *skin) header(w http.ResponseWriter, r *http.Request) {
 	case bid == nil:
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		w.Header().Set(api.VersionHeader, bid.Fork.String())
+		w.Header().Set(request.VersionHeader, bid.Fork.String())
 		raw := bid.JSON
 		if media == wire.SSZ.ContentType() {
 			raw = bid.SSZ
@@ -50,10 +51,10 @@ func parseKey(r *http.Request) (key relay.Key, refused *relay.Refused) {
 		return key, relay.InvalidSlot.With("%.90q", r.PathValue("slot"))
 	}
 	key.Slot = phase0.Slot(slot)
-	if err := serve.ParseHex(r.PathValue("pubkey"), key.Proposer[:]); err != nil {
+	if err := eth.ParseHex(r.PathValue("pubkey"), key.Proposer[:]); err != nil {
 		return key, relay.InvalidPubkey.With("%v", err)
 	}
-	if err := serve.ParseHex(r.PathValue("parent_hash"), key.ParentHash[:]); err != nil {
+	if err := eth.ParseHex(r.PathValue("parent_hash"), key.ParentHash[:]); err != nil {
 		return key, relay.InvalidHash.With("%v", err)
 	}
 	return key, nil

@@ -6,19 +6,19 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/api"
+	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
 // register takes a list of signed registrations in JSON or SSZ (builder-specs, registerValidator). Good entries are stored even when others
 // are bad; then the answer is 400 and names the bad ones by their place in the list.
 func (a *skin) register(w http.ResponseWriter, r *http.Request) {
-	media, refused := api.Media(r)
+	media, refused := request.Media(r)
 	if refused != nil {
 		serve.Refuse(w, r, refused)
 		return
 	}
-	body, refused := api.Body(w, r, maxRegistrations)
+	body, refused := request.Body(w, r, maxRegistrations)
 	if refused != nil {
 		serve.Refuse(w, r, refused)
 		return

@@ -1,5 +1,5 @@
-// Package api is what the relay's API skins share: reading a body as the relay's refusals want it.
-package api
+// Package request reads requests for the API skins: media, body and fork, with the relay's own refusals.
+package request
 
 import (
 	"errors"
@@ -10,6 +10,11 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
+
+// NewMux is a mux that knows no paths yet.
+func NewMux() *serve.Mux {
+	return &serve.Mux{NotFound: relay.NotFound.Plain(), NotAllowed: relay.MethodNotAllowed.Plain()}
+}
 
 // Encodings are the content encodings that bodies may come in.
 var Encodings = []string{"gzip", "zstd"}

@@ -1,4 +1,4 @@
-package serve
+package eth
 
 import (
 	"encoding/hex"

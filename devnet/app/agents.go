@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/devnet/agent/builder"
+	"github.com/gavel-relay/gavel/devnet/agent/proposer"
+	"github.com/gavel-relay/gavel/devnet/agent/user"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/relay/client"
+)
+
+// agent runs until its context ends, and returns nil then.
+type agent func(context.Context) error
+
+// agents are all outsiders of the run. They are given addresses and keys, nothing of the relay.
+func (l *lab) agents() ([]agent, error) {
+	relay, err := client.New(l.relayURL, client.Options{})
+	if err != nil {
+		return nil, err
+	}
+	n := l.network
+	crowd := user.New(user.Config{
+		Wallets: n.users, ChainID: chainID, PerSlot: l.cfg.TxsPerSlot, BlobEvery: l.cfg.BlobEvery, Spec: n.spec, Clock: n.clock,
+		RPC: l.chain.Attach(), Seed: l.cfg.Seed, Log: l.log.With("part", "user"),
+	})
+	list := []agent{crowd.Run, l.proposers(relay).Run}
+	for i, wallet := range n.builders {
+		b := builder.New(builder.Config{
+			Name: builderName(i), Key: builderKey(l.cfg.Seed, i), Wallet: wallet, Node: l.chain, Spec: n.spec, Clock: n.clock,
+			BeaconURL: l.beaconURL, Relays: []*client.Client{relay}, TxLimit: l.cfg.TxsPerSlot * 4, Seed: l.cfg.Seed + uint64(i)*1000 + 1,
+			Log: l.log.With("part", "builder"),
+		})
+		list = append(list, b.Run)
+	}
+	return list, nil
+}
+
+// proposers are all validators behind one sidecar.
+func (l *lab) proposers(relay *client.Client) *proposer.Proposer {
+	n := l.network
+	keys := make(map[phase0.ValidatorIndex]*bls.SecretKey, l.cfg.Validators)
+	for i := range phase0.ValidatorIndex(l.cfg.Validators) {
+		keys[i] = l.beacon.ValidatorKey(i)
+	}
+	var sidecar proposer.Sidecar = &proposer.Aggregator{
+		Spec: n.spec, Relays: []proposer.Relay{{Client: relay, Pubkey: relayKey(l.cfg.Seed).PublicKey()}},
+	}
+	if l.sidecar != nil {
+		sidecar = &proposer.Remote{Client: l.sidecar, Spec: n.spec}
+	}
+	return proposer.New(proposer.Config{
+		Keys: keys, FeeRecipient: n.payee, GasLimit: gasLimit, Spec: n.spec, Clock: n.clock, BeaconURL: l.beaconURL, Sidecar: sidecar,
+		// The pool is everybody's, so a local block earns as much as a builder's; without a preference there would be nothing to auction.
+		BuilderBoostFactor: proposer.PreferBuilder,
+		Log:                l.log.With("part", "proposer"),
+	})
+}
+
+// builderKey signs a builder's bids.
+func builderKey(seed uint64, i int) *bls.SecretKey {
+	return bls.Derive("builder "+strconv.FormatUint(seed, 10), uint64(i))
+}
+
+// relayAddress is the relay's URL with its key in the user part, as sidecars are configured.
+func (l *lab) relayAddress() string {
+	key := relayKey(l.cfg.Seed).PublicKey()
+	return fmt.Sprintf("http://%#x@%s", key[:], l.listeners[1].Addr())
+}

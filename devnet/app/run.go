@@ -1,0 +1,208 @@
+// Package app wires the devnet: one execution node, one beacon node, a relay as anybody would run it, and agents that meet them over HTTP.
+// It is the only room of the lab that knows the relay's inside, because it starts it.
+//
+//	open chain ─▶ beacon node ─▶ relay ─▶ (mev-boost) ─▶ agents ─▶ let the clock run ─▶ slots … ─▶ stop agents ─▶ summary from the chain
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-relay/gavel/devnet"
+	"github.com/gavel-relay/gavel/devnet/beacon"
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+	relayapp "github.com/gavel-relay/gavel/relay/app"
+	"github.com/gavel-relay/gavel/relay/client"
+)
+
+// lab is everything that runs.
+type lab struct {
+	cfg     devnet.Config
+	out     view.Output
+	log     *slog.Logger
+	began   time.Time
+	network *network
+	chain   *chain.Node
+	beacon  *beacon.Beacon
+	relay   *relayapp.App
+	facts   chan relay.Fact
+	// URLs of the parts.
+	beaconURL, relayURL string
+	sidecar             *client.Client // a real mev-boost, nil without
+	listeners           []net.Listener
+}
+
+// Run runs a devnet until its slots are over or the context ends, and returns what became of it. The error is about what could not be
+// started or broke down; a slot that went wrong is in the summary.
+func Run(ctx context.Context, cfg devnet.Config, out view.Output) (view.Summary, error) {
+	if err := cfg.Validate(); err != nil {
+		return view.Summary{}, err
+	}
+	l := &lab{cfg: cfg, out: out, began: time.Now(), log: slog.Default(), facts: make(chan relay.Fact, factQueue)}
+	defer l.close()
+	if err := l.open(ctx); err != nil {
+		return view.Summary{}, err
+	}
+	return l.run(ctx)
+}
+
+// factQueue holds what the relay tells while the viewer is busy. A viewer that falls behind this far misses facts; the summary, which is read
+// from the chain, does not.
+const factQueue = 4096
+
+// open makes all parts but starts none that needs the clock.
+func (l *lab) open(ctx context.Context) (err error) {
+	l.network = newNetwork(l.cfg, l.cfg.MevBoost != "")
+	beaconListener, err := l.listen(l.cfg.BeaconPort, "beacon-port")
+	if err != nil {
+		return err
+	}
+	relayListener, err := l.listen(l.cfg.RelayPort, "relay-port")
+	if err != nil {
+		return err
+	}
+	l.beaconURL, l.relayURL = "http://"+beaconListener.Addr().String(), "http://"+relayListener.Addr().String()
+	l.chain, err = chain.Open(chain.Config{
+		Spec: l.network.spec, ChainID: chainID, DataDir: within(l.cfg.DataDir, "chain"), GasLimit: gasLimit, Funded: l.network.funded(),
+		RPCAddr: net.JoinHostPort(host, strconv.Itoa(l.cfg.RPCPort)),
+	})
+	if err != nil {
+		return fmt.Errorf("open chain: %w", err)
+	}
+	l.beacon, err = beacon.New(beacon.Config{
+		Spec: l.network.spec, Clock: l.network.clock, Validators: l.cfg.Validators, Seed: l.cfg.Seed, Execution: l.chain,
+		GenesisHash: phase0.Hash32(l.chain.Genesis().Hash()), AttestationDeadline: l.patience(l.cfg.SlotDuration / 3),
+		LocalTxLimit: l.cfg.TxsPerSlot, Log: l.log.With("part", "beacon"),
+	})
+	return err
+}
+
+// host is where everything listens.
+const host = "127.0.0.1"
+
+func (l *lab) listen(port int, flag string) (net.Listener, error) {
+	listener, err := serve.Listen(net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	l.listeners = append(l.listeners, listener)
+	return listener, nil
+}
+
+// patience is a span of chain time that is at least shortestWait long on the wall: what is generous at 12-second slots would be the blink of
+// an eye on a chain that runs sixty times as fast. It never takes more than three quarters of a slot.
+func (l *lab) patience(chainTime time.Duration) time.Duration {
+	const shortestWait = 250 * time.Millisecond
+	wall := time.Duration(float64(shortestWait) * l.cfg.Speed)
+	return min(max(chainTime, wall), max(chainTime, l.cfg.SlotDuration*3/4))
+}
+
+func (l *lab) run(ctx context.Context) (view.Summary, error) {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	group, running := errgroup.WithContext(running)
+
+	group.Go(func() error {
+		return serve.Serve(running, l.listeners[0], l.beacon.Handler(), serve.Options{Log: l.log})
+	})
+	if err := l.openRelay(running); err != nil {
+		return view.Summary{}, errors.Join(err, l.stopped(stop, group))
+	}
+	group.Go(func() error { return l.relay.Serve(running, l.listeners[1]) })
+	if err := l.startSidecar(running, group); err != nil {
+		return view.Summary{}, errors.Join(err, l.stopped(stop, group))
+	}
+	l.out.Start(l.describe())
+	l.network.start()
+	group.Go(func() error { return l.beacon.Run(running) })
+	agents, err := l.agents()
+	if err != nil {
+		return view.Summary{}, errors.Join(err, l.stopped(stop, group))
+	}
+	for _, agent := range agents {
+		group.Go(func() error { return agent(running) })
+	}
+	sum := l.watch(running)
+	err = l.stopped(stop, group)
+	sum.Wall = time.Since(l.began)
+	l.out.Done(sum)
+	return sum, err
+}
+
+// stopped ends all parts and returns the first failure among them; that they were told to end is none.
+func (l *lab) stopped(stop context.CancelFunc, group *errgroup.Group) error {
+	stop()
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+func (l *lab) close() {
+	for _, listener := range l.listeners {
+		_ = listener.Close() // most are closed by their server already
+	}
+	if l.relay != nil {
+		if err := l.relay.Close(); err != nil {
+			l.log.Error("close relay", "error", err)
+		}
+	}
+	if l.chain != nil {
+		if err := l.chain.Close(); err != nil {
+			l.log.Error("close chain", "error", err)
+		}
+	}
+}
+
+// openRelay starts the relay as an operator would: it learns everything from the beacon node's URL.
+func (l *lab) openRelay(ctx context.Context) (err error) {
+	l.relay, err = relayapp.New(ctx, relayapp.Config{
+		Listen: l.listeners[1].Addr().String(), BeaconURLs: []string{l.beaconURL}, Key: relayKey(l.cfg.Seed),
+		DataDir: within(l.cfg.DataDir, "relay"), Clock: l.network.clock, Validator: execchain.New(l.chain.Chain(), execchain.Options{}),
+		HeaderCutOff: l.patience(3 * time.Second), PayloadCutOff: l.patience(4 * time.Second), RevealDelay: time.Second,
+		Observe: l.observe, Log: l.log.With("part", "relay"),
+	})
+	return err
+}
+
+// observe passes a fact to the viewer without ever holding up the relay.
+func (l *lab) observe(fact relay.Fact) {
+	select {
+	case l.facts <- fact:
+	default:
+	}
+}
+
+func relayKey(seed uint64) *bls.SecretKey { return bls.Derive("relay", seed) }
+
+// within is a folder in the data folder, or nothing without one.
+func within(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
+
+// describe tells the viewer what was started.
+func (l *lab) describe() view.Run {
+	return view.Run{
+		Slots: l.cfg.Slots, SlotDuration: l.cfg.SlotDuration, Speed: l.cfg.Speed, Validators: l.cfg.Validators, Builders: l.cfg.Builders,
+		Endpoints: []view.Endpoint{
+			{Name: "relay", URL: l.relayURL}, {Name: "beacon node", URL: l.beaconURL}, {Name: "execution RPC", URL: l.chain.RPCURL()},
+		},
+	}
+}

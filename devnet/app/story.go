@@ -1,0 +1,162 @@
+package app
+
+import (
+	"slices"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// story makes of the relay's facts and the chain's blocks what a viewer is shown of each slot. It is not safe for concurrent use.
+type story struct {
+	spec     *eth.Spec
+	speed    float64                     // chain time passes so many times faster than the wall
+	builders map[phase0.BLSPubKey]string // names by public key
+	slots    map[phase0.Slot]*chapter
+}
+
+// chapter is one slot while it is told.
+type chapter struct {
+	view.Slot
+	served    time.Time // chain time of the first header
+	delivered *relay.PayloadDelivered
+	refusals  []string
+}
+
+// block is what the chain has for a slot; the zero block is a missed slot.
+type block struct {
+	Hash       phase0.Hash32
+	Txs, Blobs int
+	Canonical  bool // the slot has a block on the chain that the head is on
+}
+
+func newStory(spec *eth.Spec, speed float64, builders map[phase0.BLSPubKey]string) *story {
+	return &story{spec: spec, speed: speed, builders: builders, slots: map[phase0.Slot]*chapter{}}
+}
+
+func (s *story) of(slot phase0.Slot) *chapter {
+	c := s.slots[slot]
+	if c == nil {
+		c = &chapter{Slot: view.Slot{Number: uint64(slot), Fork: s.spec.ForkAt(slot), Open: true}}
+		s.slots[slot] = c
+	}
+	return c
+}
+
+// observe takes a fact and returns the slot that it changed, nil if none.
+func (s *story) observe(fact relay.Fact) *view.Slot {
+	var c *chapter
+	switch f := fact.(type) {
+	case relay.SubmissionJudged:
+		c = s.of(f.Slot)
+		switch {
+		case f.Refusal != "":
+			c.refusals = append(c.refusals, f.Refusal)
+		case f.Verified:
+			c.Bids++
+			c.Values = append(c.Values, f.ValueWei)
+		}
+	case relay.TopChanged:
+		c = s.of(f.Slot)
+		c.TopWei = f.ValueWei
+		c.Winner = s.builders[f.Builder]
+	case relay.HeaderServed:
+		c = s.of(f.Slot)
+		if c.served.IsZero() {
+			c.served = f.At
+		}
+		return nil
+	case relay.PayloadDelivered:
+		c = s.of(f.Slot)
+		c.delivered = &f
+		c.Delivered, c.TopWei, c.Winner, c.Txs, c.Blobs = true, f.ValueWei, s.builders[f.Builder], f.NumTx, f.NumBlobs
+	case relay.PayloadRefused:
+		c = s.of(f.Slot)
+		c.Note = "payload refused: " + f.Refusal
+	default:
+		return nil
+	}
+	copied := c.Slot
+	return &copied
+}
+
+// finish ends a slot with what the chain has for it, and forgets it.
+func (s *story) finish(slot phase0.Slot, proposer phase0.ValidatorIndex, b block) (view.Slot, *relay.PayloadDelivered) {
+	c := s.of(slot)
+	delete(s.slots, slot)
+	c.Open, c.Proposer = false, uint64(proposer)
+	switch {
+	case c.delivered != nil:
+		c.Landed = b.Canonical && b.Hash == c.delivered.BlockHash
+		if !c.served.IsZero() {
+			wall := time.Duration(float64(c.delivered.At.Sub(c.served)) / s.speed)
+			c.Took = append(c.Took, view.Stage{Name: "header to delivery", Took: wall})
+		}
+		if !c.Landed {
+			c.note("delivered, but not on the chain")
+		}
+	case b.Canonical:
+		c.Winner, c.Txs, c.Blobs, c.TopWei = view.Local, b.Txs, b.Blobs, nil
+		c.note("local block")
+	default:
+		c.Winner, c.TopWei = "", nil
+		c.note("missed")
+	}
+	if len(c.refusals) > 0 {
+		slices.Sort(c.refusals)
+		c.note("refused: " + slices.Compact(c.refusals)[0])
+	}
+	return c.Slot, c.delivered
+}
+
+func (c *chapter) note(text string) {
+	if c.Note != "" {
+		text = c.Note + ", " + text
+	}
+	c.Note = text
+}
+
+// tally adds up finished slots for the summary.
+type tally struct {
+	view.Summary
+	trips []time.Duration
+}
+
+// add counts a finished slot; paidWei is what the chain says its proposer was paid by the block's builder.
+func (t *tally) add(s view.Slot, paidWei *uint256.Int) {
+	t.Slots++
+	switch {
+	case s.Delivered:
+		t.Delivered++
+	case s.Winner == view.Local:
+		t.Local++
+	default:
+		t.Missed++
+	}
+	if s.Landed {
+		t.Landed++
+	}
+	if t.PaidWei == nil {
+		t.PaidWei = new(uint256.Int)
+	}
+	if paidWei != nil {
+		t.PaidWei.Add(t.PaidWei, paidWei)
+	}
+	for _, stage := range s.Took {
+		t.trips = append(t.trips, stage.Took)
+	}
+}
+
+// done is the summary of all slots that were added.
+func (t *tally) done() view.Summary {
+	if len(t.trips) > 0 {
+		slices.Sort(t.trips)
+		t.RoundTripMedian = t.trips[len(t.trips)/2]
+	}
+	return t.Summary
+}

@@ -1,0 +1,112 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// watch shows what happens until the wanted slots are over or the context ends, and adds it up. A slot is finished when half of the next
+// one has passed: by then a late block has been orphaned or not.
+func (l *lab) watch(ctx context.Context) view.Summary {
+	names := map[phase0.BLSPubKey]string{}
+	for i := range l.cfg.Builders {
+		names[builderKey(l.cfg.Seed, i).PublicKey()] = builderName(i)
+	}
+	s := newStory(l.network.spec, l.cfg.Speed, names)
+	var sum tally
+	for slot := phase0.Slot(1); l.cfg.Slots == 0 || slot <= phase0.Slot(l.cfg.Slots); slot++ {
+		if !l.untilFinished(ctx, s, slot, &sum) {
+			break
+		}
+		shown, delivered := s.finish(slot, l.proposerOf(slot), l.blockOf(slot))
+		paid, err := l.paid(ctx, shown, delivered)
+		if err != nil {
+			sum.Problems = append(sum.Problems, fmt.Sprintf("slot %d: %v", slot, err))
+		}
+		sum.add(shown, paid)
+		l.out.Slot(shown)
+	}
+	return sum.done()
+}
+
+// untilFinished shows facts until a slot is finished; false means that the context ended first.
+func (l *lab) untilFinished(ctx context.Context, s *story, slot phase0.Slot, sum *tally) bool {
+	over := make(chan error, 1)
+	go func() {
+		over <- l.network.clock.Until(ctx, l.network.spec.SlotStart(slot+1).Add(l.cfg.SlotDuration/2))
+	}()
+	for {
+		select {
+		case err := <-over:
+			return err == nil
+		case fact := <-l.facts:
+			if _, ok := fact.(relay.PayloadDelivered); ok && sum.FirstDelivery == 0 {
+				sum.FirstDelivery = time.Since(l.began)
+			}
+			if shown := s.observe(fact); shown != nil {
+				l.out.Slot(*shown)
+			}
+		}
+	}
+}
+
+func (l *lab) proposerOf(slot phase0.Slot) phase0.ValidatorIndex {
+	index, _ := l.beacon.Duty(slot)
+	return index
+}
+
+// blockOf is what the canonical chain has for a slot.
+func (l *lab) blockOf(slot phase0.Slot) block {
+	canonical, ok := l.beacon.Canonical(slot)
+	if !ok {
+		return block{}
+	}
+	found := block{Hash: canonical.BlockHash, Canonical: true}
+	if b := l.chain.Chain().GetBlockByHash(common.Hash(canonical.BlockHash)); b != nil {
+		found.Txs = len(b.Transactions())
+		for _, tx := range b.Transactions() {
+			found.Blobs += len(tx.BlobHashes())
+		}
+	}
+	return found
+}
+
+// paid reads from the chain's state what a landed block paid its proposer, and says if that is less than the bid promised.
+func (l *lab) paid(_ context.Context, shown view.Slot, delivered *relay.PayloadDelivered) (*uint256.Int, error) {
+	if delivered == nil || !shown.Landed {
+		return nil, nil
+	}
+	bc := l.chain.Chain()
+	b := bc.GetBlockByHash(common.Hash(delivered.BlockHash))
+	if b == nil {
+		return nil, fmt.Errorf("the chain does not have block %#x", delivered.BlockHash[:])
+	}
+	parent := bc.GetHeaderByHash(b.ParentHash())
+	before, err := bc.StateAt(parent.Root, parent.Number, parent.Time)
+	if err != nil {
+		return nil, fmt.Errorf("read the state before: %w", err)
+	}
+	after, err := bc.StateAt(b.Root(), b.Number(), b.Time())
+	if err != nil {
+		return nil, fmt.Errorf("read the state after: %w", err)
+	}
+	payee := common.Address(delivered.FeeRecipient)
+	paid := new(uint256.Int).Sub(after.GetBalance(payee), before.GetBalance(payee))
+	for _, w := range b.Withdrawals() {
+		if w.Address == payee {
+			paid.Sub(paid, new(uint256.Int).Mul(uint256.NewInt(w.Amount), uint256.NewInt(1e9)))
+		}
+	}
+	if paid.Lt(delivered.ValueWei) {
+		return paid, fmt.Errorf("%s wei were bid, %s wei paid", delivered.ValueWei.Dec(), paid.Dec())
+	}
+	return paid, nil
+}

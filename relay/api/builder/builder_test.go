@@ -1,0 +1,91 @@
+package builder
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/request"
+)
+
+// now is what every clock of these tests reads: the start of slot 64, the first one of fulu. Slots 32 to 63 are electra's.
+var now = time.Unix(1_700_000_000, 0)
+
+func testSpec() *eth.Spec {
+	return &eth.Spec{
+		GenesisTime: now.Add(-64 * 12 * time.Second), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
+		Forks: []eth.ForkPoint{{Fork: eth.Deneb}, {Fork: eth.Electra, Epoch: 1}, {Fork: eth.Fulu, Epoch: 2}},
+	}
+}
+
+// desk plays the rooms behind the skin and keeps what it was sent.
+type desk struct {
+	received []*relay.Submission
+	outcome  relay.Outcome
+	err      error
+	duties   []relay.RegisteredDuty
+}
+
+func (d *desk) Receive(_ context.Context, s *relay.Submission) (relay.Outcome, error) {
+	d.received = append(d.received, s)
+	return d.outcome, d.err
+}
+
+func (d *desk) Duties() []relay.RegisteredDuty { return d.duties }
+
+func (d *desk) handler() http.Handler {
+	mux := request.NewMux()
+	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Receiver: d, Duties: d})
+	return mux
+}
+
+// ask sends a request. Headers are lines "Name: value".
+func ask(t *testing.T, handler http.Handler, request, headers string, body []byte) *httptest.ResponseRecorder {
+	t.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	r := httptest.NewRequest(method, path, bytes.NewReader(body))
+	for line := range strings.Lines(headers) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		r.Header.Add(name, value)
+	}
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, r)
+	return answer
+}
+
+// wantRefusal wants the refusal's status and text in the common form.
+func wantRefusal(t *testing.T, answer *httptest.ResponseRecorder, want relay.Refusal) {
+	t.Helper()
+	var body struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &body); err != nil {
+		t.Fatalf("the answer is no JSON: %q", answer.Body)
+	}
+	if answer.Code != want.Status || body.Code != want.Status || !strings.HasPrefix(body.Message, want.Short) {
+		t.Errorf("%d %s, want %d %s", answer.Code, answer.Body, want.Status, want.Short)
+	}
+	if got := answer.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("content type %q", got)
+	}
+}
+
+func TestPathsAndMethods(t *testing.T) {
+	for request, want := range map[string]relay.Refusal{
+		"GET /relay/v1/builder":             relay.NotFound,
+		"POST /relay/v2/builder/blocks":     relay.NotFound,
+		"GET /relay/v1/builder/blocks":      relay.MethodNotAllowed,
+		"POST /relay/v1/builder/validators": relay.MethodNotAllowed,
+	} {
+		wantRefusal(t, ask(t, new(desk).handler(), request, "", nil), want)
+	}
+}

@@ -1,0 +1,186 @@
+package builder
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/attestantio/go-builder-client/api/fulu"
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+const (
+	submitPath = "POST /relay/v1/builder/blocks"
+	isSSZ      = "Content-Type: application/octet-stream\n"
+)
+
+// submission is a block of slot 65, in fulu, in both encodings.
+func submission(t *testing.T) (text, ssz []byte) {
+	t.Helper()
+	request := &fulu.SubmitBlockRequest{
+		Message: &relay.BidTrace{Slot: 65, Value: uint256.NewInt(9), BlockHash: phase0.Hash32{0xee}},
+		ExecutionPayload: &deneb.ExecutionPayload{
+			BaseFeePerGas: uint256.NewInt(7), Transactions: []bellatrix.Transaction{{1, 2}}, Withdrawals: []*capella.Withdrawal{},
+		},
+		BlobsBundle:       &fulu.BlobsBundle{Commitments: []deneb.KZGCommitment{}, Proofs: []deneb.KZGProof{}, Blobs: []deneb.Blob{}},
+		ExecutionRequests: payload.EmptyRequests(),
+	}
+	text, err := request.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ssz, err = request.MarshalSSZ(); err != nil {
+		t.Fatal(err)
+	}
+	return text, ssz
+}
+
+// packed compresses a body.
+func packed(t *testing.T, encoding string, plain []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	var w io.WriteCloser = gzip.NewWriter(&out)
+	if encoding == "zstd" {
+		var err error
+		if w, err = zstd.NewWriter(&out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Write(plain); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestSubmitBlock(t *testing.T) {
+	text, ssz := submission(t)
+	for name, row := range map[string]struct {
+		query, headers string
+		body           []byte
+		cancellable    bool
+		sequence       uint64
+	}{
+		"JSON":                    {"", "Content-Type: application/json", text, false, 0},
+		"JSON without saying so":  {"", "", text, false, 0},
+		"JSON with a parameter":   {"", "Content-Type: application/json; charset=utf-8", text, false, 0},
+		"JSON with a version":     {"", "Eth-Consensus-Version: fulu", text, false, 0},
+		"JSON in gzip":            {"", "Content-Encoding: gzip", packed(t, "gzip", text), false, 0},
+		"JSON in zstd":            {"", "Content-Encoding: zstd", packed(t, "zstd", text), false, 0},
+		"SSZ":                     {"", isSSZ, ssz, false, 0},
+		"SSZ with a version":      {"", isSSZ + "Eth-Consensus-Version: fulu", ssz, false, 0},
+		"SSZ in gzip":             {"", isSSZ + "Content-Encoding: gzip", packed(t, "gzip", ssz), false, 0},
+		"SSZ in zstd":             {"", isSSZ + "Content-Encoding: zstd", packed(t, "zstd", ssz), false, 0},
+		"with cancellations":      {"?cancellations=1", isSSZ, ssz, true, 0},
+		"cancellations in words":  {"?cancellations=true", isSSZ, ssz, true, 0},
+		"without cancellations":   {"?cancellations=0", isSSZ, ssz, false, 0},
+		"without them in words":   {"?cancellations=false", isSSZ, ssz, false, 0},
+		"cancellations of no say": {"?cancellations=", isSSZ, ssz, false, 0},
+		"an unknown parameter":    {"?fast=yes", isSSZ, ssz, false, 0},
+		"a sequence":              {"", isSSZ + "X-Sequence: 18446744073709551615", ssz, false, 1<<64 - 1},
+		"S41 an unknown name":     {"", "", bytes.Replace(text, []byte(`{`), []byte(`{"future":1,`), 1), false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &desk{outcome: relay.Outcome{Status: 200}}
+			answer := ask(t, d.handler(), submitPath+row.query, row.headers, row.body)
+			if answer.Code != 200 || answer.Body.Len() != 0 || len(d.received) != 1 {
+				t.Fatalf("%d %s, %d received", answer.Code, answer.Body, len(d.received))
+			}
+			s := d.received[0]
+			if s.Fork != eth.Fulu || s.Trace.Slot != 65 || s.Trace.BlockHash != (phase0.Hash32{0xee}) || len(s.Payload.Transactions) != 1 {
+				t.Errorf("received %+v", s)
+			}
+			if !s.ReceivedAt.Equal(now) || s.Cancellable != row.cancellable || s.Sequence != row.sequence {
+				t.Errorf("received at %v, cancellable %v, sequence %d", s.ReceivedAt, s.Cancellable, s.Sequence)
+			}
+		})
+	}
+}
+
+func TestSubmitBlockTellsTheOutcome(t *testing.T) {
+	text, _ := submission(t)
+	d := &desk{outcome: relay.Outcome{Status: 202, Message: "kept"}}
+	answer := ask(t, d.handler(), submitPath, "", text)
+	if answer.Code != 202 || answer.Body.String() != `{"message":"kept"}` || answer.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+	wantRefusal(t, ask(t, (&desk{err: relay.SubmissionStale.Plain()}).handler(), submitPath, "", text), relay.SubmissionStale)
+	wantRefusal(t, ask(t, (&desk{err: errors.New("secret")}).handler(), submitPath, "", text), relay.Internal)
+}
+
+// at is a submission in SSZ with another slot below 256: the slot is its first eight bytes.
+func at(slot byte, ssz []byte) []byte {
+	moved := bytes.Clone(ssz)
+	moved[0] = slot
+	return moved
+}
+
+func TestSubmitBlockRefusesMalformedRequests(t *testing.T) {
+	text, ssz := submission(t)
+	replaced := func(before, after string) []byte {
+		if !bytes.Contains(text, []byte(before)) {
+			t.Fatalf("the good submission has no %s", before)
+		}
+		return bytes.Replace(text, []byte(before), []byte(after), 1)
+	}
+	for name, row := range map[string]struct {
+		query, headers string
+		body           []byte
+		want           relay.Refusal
+	}{
+		"nothing":                         {"", "", nil, relay.Malformed},
+		"SSZ of nothing":                  {"", isSSZ, nil, relay.Malformed},
+		"a list":                          {"", "", []byte("[]"), relay.Malformed},
+		"cut short":                       {"", "", text[:len(text)-1], relay.Malformed},
+		"transactions that are numbers":   {"", "", replaced(`"0x0102"`, `1`), relay.Malformed},
+		"S28 a negative value":            {"", "", replaced(`"value":"9"`, `"value":"-9"`), relay.Malformed},
+		"S28 a value in hexadecimal":      {"", "", replaced(`"value":"9"`, `"value":"0x9"`), relay.Malformed},
+		"S28 an empty value":              {"", "", replaced(`"value":"9"`, `"value":""`), relay.Malformed},
+		"S28 a value of 79 digits":        {"", "", replaced(`"value":"9"`, `"value":"`+strings.Repeat("9", 79)+`"`), relay.Malformed},
+		"S41 a name twice":                {"", "", replaced(`"value":"9"`, `"value":"9","value":"9"`), relay.Malformed},
+		"S36 SSZ cut short":               {"", isSSZ, ssz[:len(ssz)-1], relay.Malformed},
+		"S36 SSZ with more":               {"", isSSZ, append(bytes.Clone(ssz), 0), relay.Malformed},
+		"JSON that says SSZ":              {"", isSSZ, text, relay.Malformed},
+		"S01 another fork's form":         {"", isSSZ, at(1, ssz), relay.Malformed}, // slot 1 is deneb's, which has no requests
+		"S02 an unknown version":          {"", "Eth-Consensus-Version: gloas", text, relay.UnknownFork},
+		"S02 another fork's version":      {"", "Eth-Consensus-Version: electra", text, relay.WrongFork},
+		"text":                            {"", "Content-Type: text/plain", text, relay.UnsupportedMediaType},
+		"an unknown encoding":             {"", "Content-Encoding: br", text, relay.UnsupportedMediaType},
+		"plain that says gzip":            {"", "Content-Encoding: gzip", text, relay.BodyUnreadable},
+		"plain that says zstd":            {"", "Content-Encoding: zstd", text, relay.BodyUnreadable},
+		"S40 JSON that is too large":      {"", "", bytes.Repeat([]byte(" "), maxJSON+1), relay.BodyTooLarge},
+		"S40 SSZ that is too large":       {"", isSSZ, make([]byte, maxSSZ+1), relay.BodyTooLarge},
+		"S40 a bomb in gzip":              {"", isSSZ + "Content-Encoding: gzip", packed(t, "gzip", make([]byte, maxSSZ+1)), relay.BodyTooLarge},
+		"S40 a bomb in zstd":              {"", isSSZ + "Content-Encoding: zstd", packed(t, "zstd", make([]byte, maxSSZ+1)), relay.BodyTooLarge},
+		"cancellations of another word":   {"?cancellations=maybe", "", text, relay.InvalidArgument},
+		"a query that cannot be read":     {"?cancellations=%zz", "", text, relay.InvalidArgument},
+		"a sequence of zero":              {"", "X-Sequence: 0", text, relay.SubmissionSequence},
+		"a sequence that is negative":     {"", "X-Sequence: -1", text, relay.SubmissionSequence},
+		"a sequence that is none":         {"", "X-Sequence: first", text, relay.SubmissionSequence},
+		"a sequence beyond 2^64":          {"", "X-Sequence: 18446744073709551616", text, relay.SubmissionSequence},
+		"a slot beyond 2^64":              {"", "", replaced(`"slot":"65"`, `"slot":"18446744073709551616"`), relay.Malformed},
+		"a slot that is hidden in a list": {"", "", []byte(`{"message":[{"slot":"65"}]}`), relay.Malformed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &desk{outcome: relay.Outcome{Status: 200}}
+			wantRefusal(t, ask(t, d.handler(), submitPath+row.query, row.headers, row.body), row.want)
+			if d.received != nil {
+				t.Error("the submission was passed on")
+			}
+		})
+	}
+}

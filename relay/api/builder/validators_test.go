@@ -1,0 +1,83 @@
+package builder
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+const validatorsPath = "GET /relay/v1/builder/validators"
+
+func duty(slot phase0.Slot) relay.RegisteredDuty {
+	key := phase0.BLSPubKey{byte(slot)}
+	return relay.RegisteredDuty{
+		Duty: relay.Duty{Slot: slot, Index: 7, Proposer: key},
+		Registration: &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{
+			Pubkey: key, GasLimit: 36_000_000, Timestamp: time.Unix(1_700_000_000, 0),
+		}},
+	}
+}
+
+func TestValidatorsWithoutDuties(t *testing.T) {
+	answer := ask(t, new(desk).handler(), validatorsPath, "", nil)
+	if answer.Code != 200 || answer.Body.String() != "[]" || answer.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("%d %s", answer.Code, answer.Body)
+	}
+}
+
+// The list is that of relay-specs, read here as a builder reads it.
+func TestValidators(t *testing.T) {
+	d := &desk{duties: []relay.RegisteredDuty{duty(65), duty(70)}}
+	answer := ask(t, d.handler(), validatorsPath, "", nil)
+	var list []struct {
+		Slot           string                    `json:"slot"`
+		ValidatorIndex string                    `json:"validator_index"`
+		Entry          *relay.SignedRegistration `json:"entry"`
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &list); err != nil {
+		t.Fatalf("%v: %s", err, answer.Body)
+	}
+	if len(list) != 2 || list[0].Slot != "65" || list[1].Slot != "70" || list[0].ValidatorIndex != "7" ||
+		*list[0].Entry.Message != *d.duties[0].Registration.Message {
+		t.Errorf("%s", answer.Body)
+	}
+}
+
+// A list is encoded once and again when a duty or a registration changes, whether or not the slice is a new one.
+func TestValidatorsFollowChanges(t *testing.T) {
+	d := &desk{duties: []relay.RegisteredDuty{duty(65), duty(70)}}
+	handler := d.handler()
+	first := ask(t, handler, validatorsPath, "", nil).Body.String()
+	d.duties = append([]relay.RegisteredDuty{}, d.duties...)
+	if again := ask(t, handler, validatorsPath, "", nil).Body.String(); again != first {
+		t.Errorf("the same duties read %s and %s", first, again)
+	}
+	changed := *d.duties[1].Registration.Message
+	changed.GasLimit++
+	d.duties[1].Registration = &relay.SignedRegistration{Message: &changed} // in place: the kept list must not share its memory
+	second := ask(t, handler, validatorsPath, "", nil).Body.String()
+	d.duties = d.duties[:1]
+	third := ask(t, handler, validatorsPath, "", nil).Body.String()
+	d.duties = nil
+	if fourth := ask(t, handler, validatorsPath, "", nil).Body.String(); second == first || third == second || fourth != "[]" {
+		t.Errorf("a change does not show:\n%s\n%s\n%s\n%s", first, second, third, fourth)
+	}
+}
+
+func TestValidatorsAreEncodedOnce(t *testing.T) {
+	var list dutyList
+	duties := []relay.RegisteredDuty{duty(65)}
+	first, err := list.encode(duties)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := list.encode(duties)
+	if err != nil || &first[0] != &second[0] {
+		t.Errorf("encoded anew: %v", err)
+	}
+}
