@@ -32,7 +32,7 @@ func (l *lab) agents() ([]agent, error) {
 	for i, wallet := range n.builders {
 		b := builder.New(builder.Config{
 			Name: builderName(i), Key: builderKey(l.cfg.Seed, i), Wallet: wallet, Node: l.chain, Spec: n.spec, Clock: n.clock,
-			BeaconURL: l.beaconURL, Relays: []*client.Client{relay}, TxLimit: l.cfg.TxsPerSlot * 4, Seed: l.cfg.Seed + uint64(i)*1000 + 1,
+			BeaconURL: l.beaconURL, Relays: []*client.Client{relay}, TxLimit: l.cfg.TxsPerSlot * 3 / 2, Seed: l.cfg.Seed + uint64(i)*1000 + 1,
 			Log: l.log.With("part", "builder"),
 		})
 		list = append(list, b.Run)

@@ -107,6 +107,9 @@ func (b *Builder) work(ctx context.Context, a attributes) {
 			i++
 			continue
 		}
+		if ctx.Err() != nil {
+			return
+		}
 		retry := b.Clock.Now().Add(b.Spec.SlotDuration / retries)
 		if retry.After(start) {
 			b.Log.Warn("bid failed", "builder", b.Name, "slot", a.Slot, "bid", i, "error", err)

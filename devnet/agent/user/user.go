@@ -30,7 +30,8 @@ type Config struct {
 	ChainID uint64
 	// PerSlot transactions are sent early in each slot.
 	PerSlot int
-	// BlobEvery slots one blob transaction is sent; 0 sends none. There are none before deneb.
+	// BlobEvery slots one blob transaction is sent; 0 sends none. Before fulu there are none: go-ethereum's pool takes only sidecars with
+	// cell proofs, whatever the fork.
 	BlobEvery int
 	Spec      *eth.Spec
 	Clock     clock.Clock
@@ -113,7 +114,7 @@ func (u *User) transactions(slot phase0.Slot) ([]*types.Transaction, error) {
 		}
 		txs = append(txs, tx)
 	}
-	if fork := u.Spec.ForkAt(slot + 1); u.BlobEvery > 0 && int(slot)%u.BlobEvery == 0 && fork >= eth.Deneb {
+	if fork := u.Spec.ForkAt(slot + 1); u.BlobEvery > 0 && int(slot)%u.BlobEvery == 0 && fork >= eth.Fulu {
 		tx, err := u.blob(blobPayer, fork)
 		if err != nil {
 			return nil, err

@@ -32,9 +32,10 @@ type Options struct {
 
 // Validator implements exec.Validator.
 type Validator struct {
-	chain *core.BlockChain
-	slots chan struct{} // holds one token for each block that is being executed
-	blobs *verifiedBlobs
+	chain        *core.BlockChain
+	slots        chan struct{} // holds one token for each block that is being executed
+	blobs        *verifiedBlobs
+	transactions *knownTransactions
 }
 
 var _ exec.Validator = (*Validator)(nil)
@@ -48,7 +49,7 @@ func New(bc *core.BlockChain, options Options) *Validator {
 	if cached <= 0 {
 		cached = 512
 	}
-	return &Validator{chain: bc, slots: make(chan struct{}, concurrency), blobs: newVerifiedBlobs(cached)}
+	return &Validator{chain: bc, slots: make(chan struct{}, concurrency), blobs: newVerifiedBlobs(cached), transactions: newKnownTransactions()}
 }
 
 // Validate implements exec.Validator.
@@ -113,8 +114,7 @@ const unregisteredGasLimit = 30_000_000
 
 // execute runs the block on its parent's state, compares the results with what the header claims, and looks at the payment.
 func (v *Validator) execute(ctx context.Context, b *exec.Block, block *types.Block, parent *types.Header) (*wei, *exec.Verdict) {
-	// Recovering senders is half of the work; this does it on all cores and remembers it in the transactions.
-	core.SenderCacher().Recover(types.MakeSigner(v.chain.Config(), block.Number(), block.Time()), block.Transactions())
+	block = v.transactions.recover(types.MakeSigner(v.chain.Config(), block.Number(), block.Time()), block)
 	st, err := v.stateOf(parent, block)
 	if err != nil {
 		return nil, unknown(exec.RuleMissingState, err)
