@@ -1,0 +1,143 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// What cannot be applied is left out and leaves no trace; the payment is the last transaction and is what the coinbase gained, less its gas.
+func TestBuildLeavesOutWhatDoesNotFit(t *testing.T) {
+	n := opened(t, specOf(eth.Fulu))
+	good := transfer(t, testKey(0), 0, common.Address{1})
+	gap := transfer(t, testKey(0), 5, common.Address{1})
+	poor := transfer(t, testKey(99), 0, common.Address{1})
+	noBlobs := blobTransaction(t, eth.Fulu, testKey(1), 0, 0).WithoutBlobTxSidecar()
+	built, err := n.Build(t.Context(), argsFor(n, 1, gap, good, poor, noBlobs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if built.Left != 3 || len(built.Payload.Transactions) != 2 {
+		t.Errorf("%d left out, %d in the block", built.Left, len(built.Payload.Transactions))
+	}
+	last := built.Block.Transactions()[1]
+	cost := new(uint256.Int).Mul(uint256.NewInt(21_000), uint256.MustFromBig(built.Block.BaseFee()))
+	if want := new(uint256.Int).Sub(built.CoinbaseGainWei, cost); !built.PaidWei.Eq(want) || last.Value().Cmp(want.ToBig()) != 0 {
+		t.Errorf("paid %s, the last transaction carries %s, want %s", built.PaidWei, last.Value(), want)
+	}
+}
+
+func TestBlobLimitHolds(t *testing.T) {
+	n := opened(t, specOf(eth.Fulu))
+	var txs []*types.Transaction
+	for nonce := range uint64(4) { // three blobs each, nine are allowed
+		txs = append(txs, blobTransaction(t, eth.Fulu, testKey(1), nonce, 0, 1, 2))
+	}
+	built, err := n.Build(t.Context(), argsFor(n, 1, txs...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(built.Blobs.Blobs) != 9 || len(built.Blobs.Proofs) != 9*128 || built.Left != 1 {
+		t.Errorf("%d blobs, %d proofs, %d left out", len(built.Blobs.Blobs), len(built.Blobs.Proofs), built.Left)
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	n := opened(t, specOf(eth.Fulu))
+	args := argsFor(n, 1)
+	if _, err := n.Build(t.Context(), args); !errors.Is(err, ErrUnprofitable) {
+		t.Errorf("an empty block that is to pay what it earns: %v", err)
+	}
+	args.Parent = phase0.Hash32{9}
+	if _, err := n.Build(t.Context(), args); err == nil {
+		t.Error("an unknown parent passes")
+	}
+	args = argsFor(n, 0)
+	if _, err := n.Build(t.Context(), args); err == nil {
+		t.Error("genesis is built anew")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := n.Build(ctx, argsFor(n, 1, transfer(t, testKey(0), 0, common.Address{1}))); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled build answers %v", err)
+	}
+}
+
+// A sibling can be imported beside the head, and the head can go there and back.
+func TestReorganisationOfOneBlock(t *testing.T) {
+	n := opened(t, specOf(eth.Fulu))
+	argsA := argsFor(n, 1, transfer(t, testKey(0), 0, common.Address{1}))
+	argsB := argsFor(n, 2, transfer(t, testKey(0), 0, common.Address{2}))
+	a := land(t, n, argsA)
+	b, err := n.Build(t.Context(), argsB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	importBuilt(t, n, b, argsB)
+	for _, want := range []*Built{a, b} {
+		if err := n.SetHead(t.Context(), want.Hash()); err != nil {
+			t.Fatal(err)
+		}
+		if n.Chain().CurrentBlock().Hash() != want.Block.Hash() {
+			t.Error("the head did not move")
+		}
+	}
+}
+
+func TestImportSaysInvalid(t *testing.T) {
+	n := opened(t, specOf(eth.Fulu))
+	args := argsFor(n, 1, transfer(t, testKey(0), 0, common.Address{1}))
+	built, err := n.Build(t.Context(), args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bent := *built.Payload
+	bent.StateRoot[0] ^= 1
+	if err := n.Import(t.Context(), built.Fork, &bent, nil, args.ParentBeaconRoot, built.Requests); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a bent payload: %v", err)
+	}
+	if err := n.SetHead(t.Context(), phase0.Hash32{7}); err == nil {
+		t.Error("an unknown block becomes the head")
+	}
+}
+
+// The pool hands out what users send: best tip first, one sender's nonces in order, blobs with their sidecars.
+func TestPending(t *testing.T) {
+	n := opened(t, specOf(eth.Fulu))
+	txs := []*types.Transaction{
+		transfer(t, testKey(0), 0, common.Address{1}), transfer(t, testKey(0), 1, common.Address{1}), blobTransaction(t, eth.Fulu, testKey(1), 0, 0),
+	}
+	for _, err := range n.backend.TxPool().Add(txs, true) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pending := n.Pending()
+	if len(pending) != 3 {
+		t.Fatalf("%d pending transactions", len(pending))
+	}
+	nonce := uint64(0)
+	for _, tx := range pending {
+		if tx.Type() == types.BlobTxType {
+			if tx.BlobTxSidecar() == nil {
+				t.Error("a blob transaction without its blobs")
+			}
+			continue
+		}
+		if tx.Nonce() != nonce {
+			t.Errorf("nonce %d, want %d", tx.Nonce(), nonce)
+		}
+		nonce++
+	}
+	land(t, n, argsFor(n, 1, pending...))
+	if rest := n.Pending(); len(rest) != 0 {
+		t.Errorf("%d transactions are still pending after they were included", len(rest))
+	}
+}
