@@ -1,0 +1,259 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/devnet"
+	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// watched collects what a viewer is told.
+type watched struct {
+	mu     sync.Mutex // guards all below
+	run    view.Run
+	slots  []view.Slot // finished ones
+	notes  []string
+	onSlot func(view.Slot)
+	done   view.Summary
+}
+
+func (w *watched) Start(run view.Run) { w.mu.Lock(); defer w.mu.Unlock(); w.run = run }
+func (w *watched) Note(note string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notes = append(w.notes, note)
+}
+func (w *watched) Done(s view.Summary) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done = s
+}
+
+func (w *watched) Slot(s view.Slot) {
+	if s.Open {
+		return
+	}
+	w.mu.Lock()
+	w.slots = append(w.slots, s)
+	w.mu.Unlock()
+	if w.onSlot != nil {
+		w.onSlot(s)
+	}
+}
+
+// testConfig is a small network whose slots are long enough for the race detector.
+func testConfig(slots int) devnet.Config {
+	return devnet.Config{
+		Slots: slots, SlotDuration: 12 * time.Second, Speed: 8, Validators: 8, Builders: 2, TxsPerSlot: 10, SlotsPerEpoch: 2, Seed: 7,
+	}
+}
+
+// The main job, on real input, across every fork boundary: each slot's payload is built, sold blind, delivered, and on the chain.
+func TestEverySlotIsDeliveredAcrossAllForks(t *testing.T) {
+	cfg := testConfig(11)
+	cfg.BlobEvery = 1
+	for i, fork := range eth.Forks {
+		cfg.Forks = append(cfg.Forks, eth.ForkPoint{Fork: fork, Epoch: phase0.Epoch(i)})
+	}
+	out := new(watched)
+	sum, err := Run(t.Context(), cfg, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !sum.OK() || sum.Slots != 11 || sum.PaidWei.IsZero() || sum.FirstDelivery == 0 || sum.RoundTripMedian == 0 {
+		t.Errorf("%s: %+v", sum.Verdict(), sum)
+	}
+	blobs := 0
+	for _, slot := range out.slots {
+		if want := eth.Forks[min(slot.Number/2, 4)]; slot.Fork != want || !strings.HasPrefix(slot.Winner, "builder-") {
+			t.Errorf("slot %d: fork %s, want %s; winner %q", slot.Number, slot.Fork, want, slot.Winner)
+		}
+		blobs += slot.Blobs
+	}
+	if blobs == 0 {
+		t.Error("no blob landed")
+	}
+	if t.Failed() {
+		t.Log(strings.Join(out.notes, "\n"))
+	}
+}
+
+// The Data API tells what the chain tells.
+func TestDataAPIAgreesWithTheChain(t *testing.T) {
+	cfg := testConfig(4)
+	cfg.DataDir = t.TempDir()
+	out := new(watched)
+	var listed []map[string]string
+	out.onSlot = func(s view.Slot) {
+		if s.Number == 3 {
+			listed = getList(t, out.run.Endpoints[0].URL+"/relay/v1/data/bidtraces/proposer_payload_delivered?limit=2")
+		}
+	}
+	sum, err := Run(t.Context(), cfg, out)
+	if err != nil || !sum.OK() {
+		t.Fatalf("%v, %s, %s", err, sum.Verdict(), out.notes)
+	}
+	if len(listed) != 2 {
+		t.Fatalf("%d payloads listed, want 2", len(listed))
+	}
+	for _, row := range listed {
+		for _, slot := range out.slots {
+			if row["slot"] == fmt.Sprint(slot.Number) && (row["value"] != slot.TopWei.Dec() || row["num_tx"] != fmt.Sprint(slot.Txs)) {
+				t.Errorf("slot %d: listed %s wei, %s transactions, seen %s wei, %d", slot.Number, row["value"], row["num_tx"], slot.TopWei, slot.Txs)
+			}
+		}
+	}
+}
+
+func getList(t *testing.T, url string) (rows []map[string]string) {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	if err != nil || json.Unmarshal(raw, &rows) != nil {
+		t.Errorf("%v: %s", err, raw)
+	}
+	return rows
+}
+
+// A malformed, oversized, mislabelled or wrong-fork request to any endpoint gets a 4xx as {code,message}, and the auction goes on untouched.
+func TestBadRequestsChangeNothing(t *testing.T) {
+	cfg := testConfig(3)
+	out := new(watched)
+	out.onSlot = func(s view.Slot) {
+		if s.Number == 1 {
+			for _, endpoint := range out.run.Endpoints[:2] {
+				attack(t, endpoint)
+			}
+		}
+	}
+	sum, err := Run(t.Context(), cfg, out)
+	if err != nil || !sum.OK() {
+		t.Fatalf("%v, %s, %s", err, sum.Verdict(), out.notes)
+	}
+}
+
+var posts = map[string][]string{
+	"relay": {"/eth/v1/builder/validators", "/eth/v1/builder/blinded_blocks", "/eth/v2/builder/blinded_blocks", "/relay/v1/builder/blocks"},
+	"beacon node": {
+		"/eth/v2/beacon/blocks", "/eth/v1/beacon/states/head/validator_identities",
+		"/eth/v1/validator/prepare_beacon_proposer",
+	},
+}
+
+var gets = map[string][]string{
+	"relay": {
+		"/eth/v1/builder/header/x/0x00/0x00", "/relay/v1/data/bidtraces/builder_blocks_received", "/relay/v1/data/validator_registration?pubkey=1",
+		"/relay/v1/data/bidtraces/proposer_payload_delivered?limit=-1", "/no/such/path",
+	},
+	"beacon node": {
+		"/eth/v1/beacon/headers/x", "/eth/v1/validator/duties/proposer/99999", "/eth/v3/validator/blocks/1?randao_reveal=x", "/eth/v1/events",
+		"/eth/v1/events?topics=x", "/eth/v2/beacon/blocks/genesis", "/no/such/path",
+	},
+}
+
+func attack(t *testing.T, endpoint view.Endpoint) {
+	for _, path := range posts[endpoint.Name] {
+		for name, r := range map[string]struct{ contentType, encoding, version, body string }{
+			"not JSON":          {"application/json", "", "fulu", "{"},
+			"an empty object":   {"application/json", "", "fulu", "{}"},
+			"null":              {"application/json", "", "fulu", `{"message":null}`},
+			"nothing":           {"application/json", "", "fulu", ""},
+			"not SSZ":           {"application/octet-stream", "", "fulu", strings.Repeat("\xff", 179)},
+			"another type":      {"text/plain", "", "fulu", "[]"},
+			"another encoding":  {"application/json", "br", "fulu", "[]"},
+			"not gzip":          {"application/json", "gzip", "fulu", "[]"},
+			"an unknown fork":   {"application/octet-stream", "", "gloas", strings.Repeat("\x00", 400)},
+			"another fork":      {"application/octet-stream", "", "deneb", strings.Repeat("\x00", 400)},
+			"a list of numbers": {"application/json", "", "fulu", `[1,2,3]`},
+		} {
+			request, err := http.NewRequest(http.MethodPost, endpoint.URL+path, strings.NewReader(r.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Type", r.contentType)
+			request.Header.Set("Eth-Consensus-Version", r.version)
+			if r.encoding != "" {
+				request.Header.Set("Content-Encoding", r.encoding)
+			}
+			wantRefusal(t, endpoint.Name+" "+path+" "+name, request)
+		}
+	}
+	for _, path := range gets[endpoint.Name] {
+		request, err := http.NewRequest(http.MethodGet, endpoint.URL+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantRefusal(t, endpoint.Name+" "+path, request)
+	}
+}
+
+func wantRefusal(t *testing.T, name string, request *http.Request) {
+	t.Helper()
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	defer response.Body.Close()
+	var body struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}
+	raw, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode < 400 || response.StatusCode > 499 {
+		t.Errorf("%s: status %d, %v, %.100s", name, response.StatusCode, err, raw)
+		return
+	}
+	if json.Unmarshal(raw, &body) != nil || body.Code != response.StatusCode || body.Message == "" {
+		t.Errorf("%s: %d with body %.200s", name, response.StatusCode, raw)
+	}
+}
+
+// Ctrl-C ends a run in order and still sums up.
+func TestInterruptedRunEndsCleanly(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := new(watched)
+	out.onSlot = func(s view.Slot) {
+		if s.Number == 2 {
+			cancel()
+		}
+	}
+	cfg := testConfig(0)
+	cfg.Speed = 24
+	sum, err := Run(ctx, cfg, out)
+	if err != nil || sum.Slots < 2 {
+		t.Errorf("%v, %+v", err, sum)
+	}
+}
+
+func TestBusyPortSaysWhatToDo(t *testing.T) {
+	listener, err := net.Listen("tcp", host+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	cfg := testConfig(1)
+	cfg.RelayPort = listener.Addr().(*net.TCPAddr).Port
+	_, err = Run(t.Context(), cfg, new(watched))
+	if err == nil || !strings.Contains(err.Error(), "relay-port") || !strings.Contains(err.Error(), "in use") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v: want one line that names relay-port and says what to do", err)
+	}
+}
