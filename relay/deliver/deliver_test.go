@@ -1,0 +1,379 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	blindelectra "github.com/attestantio/go-eth2-client/api/v1/electra"
+	apifulu "github.com/attestantio/go-eth2-client/api/v1/fulu"
+	"github.com/attestantio/go-eth2-client/spec/altair"
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	bitfield "github.com/OffchainLabs/go-bitfield"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// house is a desk with parts that can be made to fail. Real stores and nodes cannot be made to refuse on command.
+type house struct {
+	t         *testing.T
+	desk      *Desk
+	spec      *eth.Spec
+	contents  *relay.Contents
+	mu        sync.Mutex // guards facts, published, claimed
+	facts     []relay.Fact
+	published [][]byte
+	claimed   map[phase0.Slot]phase0.Root
+	refuse    atomic.Bool // beacon nodes refuse
+	guardDown atomic.Bool
+	hold      chan struct{} // publications wait for it, if set
+}
+
+var proposerKey = bls.Derive("validator", 3)
+
+const (
+	slot     = phase0.Slot(10)
+	proposer = phase0.ValidatorIndex(3)
+)
+
+func newHouse(t *testing.T) *house {
+	h := &house{t: t, claimed: map[phase0.Slot]phase0.Root{}}
+	h.spec = &eth.Spec{
+		GenesisTime: time.Now(), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32, GenesisValidatorsRoot: phase0.Root{4},
+		Forks: []eth.ForkPoint{{Fork: eth.Fulu, Version: phase0.Version{6}}},
+	}
+	requests := payload.EmptyRequests()
+	requests.Withdrawals = append(requests.Withdrawals, &electra.WithdrawalRequest{Amount: 5})
+	h.contents = &relay.Contents{
+		Fork:  eth.Fulu,
+		Trace: &builderv1.BidTrace{Slot: uint64(slot), BlockHash: phase0.Hash32{9}, Value: uint256.NewInt(7)},
+		Payload: &payload.Payload{
+			BlockHash: phase0.Hash32{9}, BaseFeePerGas: uint256.NewInt(7), Transactions: []bellatrix.Transaction{{1, 2, 3}},
+		},
+		Blobs:    &payload.Blobs{Commitments: []deneb.KZGCommitment{{1}}, Proofs: make([]deneb.KZGProof, 128), Blobs: make([]deneb.Blob, 1)},
+		Requests: requests,
+	}
+	h.desk = New(Config{
+		Spec: h.spec, Clock: clock.Real{}, Proposers: h, Escrow: h, Guard: h, Publisher: h, Facts: h, Log: slog.New(slog.DiscardHandler),
+		CutOff: 4 * time.Second, RevealDelay: time.Second, PublishTimeout: time.Second,
+	})
+	return h
+}
+
+func (h *house) Duty(s phase0.Slot) *relay.RegisteredDuty {
+	if s != slot {
+		return nil
+	}
+	return &relay.RegisteredDuty{Duty: relay.Duty{Slot: slot, Index: proposer, Proposer: proposerKey.PublicKey()}}
+}
+
+func (h *house) Pubkey(i phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
+	return bls.Derive("validator", uint64(i)).PublicKey(), i < 8
+}
+
+func (h *house) Put(context.Context, *relay.Contents) error { return nil }
+
+func (h *house) Get(_ context.Context, hash [32]byte) (*relay.Contents, error) {
+	if hash != [32]byte(h.contents.Payload.BlockHash) {
+		return nil, nil
+	}
+	return h.contents, nil
+}
+
+func (h *house) Claim(_ context.Context, s phase0.Slot, root phase0.Root) (bool, error) {
+	if h.guardDown.Load() {
+		return false, errors.New("the guard is down")
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if first, ok := h.claimed[s]; ok {
+		return first == root, nil
+	}
+	h.claimed[s] = root
+	return true, nil
+}
+
+func (h *house) Publish(_ context.Context, _ eth.Fork, ssz []byte) error {
+	if h.hold != nil {
+		<-h.hold
+	}
+	if h.refuse.Load() {
+		return errors.New("all nodes refused")
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.published = append(h.published, ssz)
+	return nil
+}
+
+func (h *house) Record(fact relay.Fact) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.facts = append(h.facts, fact)
+}
+
+// deliveries counts facts that say "delivered".
+func (h *house) deliveries() (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, fact := range h.facts {
+		if _, ok := fact.(relay.PayloadDelivered); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// block is what the proposer signs; change bends it before signing.
+func (h *house) block(key *bls.SecretKey, change func(*blindelectra.BlindedBeaconBlock)) *relay.BlindedBlock {
+	h.t.Helper()
+	header, err := payload.HeaderOf(eth.Fulu, h.contents.Payload)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	message := &blindelectra.BlindedBeaconBlock{
+		Slot: slot, ProposerIndex: proposer,
+		Body: &blindelectra.BlindedBeaconBlockBody{
+			ETH1Data: &phase0.ETH1Data{BlockHash: make([]byte, 32)}, SyncAggregate: &altair.SyncAggregate{SyncCommitteeBits: bitfield.NewBitvector512()},
+			ExecutionPayloadHeader: header, BlobKZGCommitments: []deneb.KZGCommitment{{1}}, ExecutionRequests: h.contents.Requests,
+		},
+	}
+	if change != nil {
+		change(message)
+	}
+	root, err := message.HashTreeRoot()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	signed := &blindelectra.SignedBlindedBeaconBlock{
+		Message: message, Signature: key.Sign(eth.SigningRoot(root, h.spec.ProposerDomain(message.Slot))),
+	}
+	raw, err := signed.MarshalSSZ()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	block, err := wire.DecodeBlinded(eth.Fulu, wire.SSZ, raw)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return block
+}
+
+// at is a moment of the slot.
+func (h *house) at(into time.Duration) time.Time { return h.spec.SlotStart(slot).Add(into) }
+
+// deliver asks without wanting the payload, as v2 does.
+func (h *house) deliver(block *relay.BlindedBlock, into time.Duration) error {
+	_, err := h.desk.Deliver(h.t.Context(), h.at(into), block, false)
+	return err
+}
+
+func wantRefused(t *testing.T, err error, want relay.Refusal) {
+	t.Helper()
+	if refused := (*relay.Refused)(nil); !errors.As(err, &refused) || refused.ID != want.ID {
+		t.Errorf("%v, want %s", err, want.ID)
+	}
+}
+
+func TestDeliveredBlockIsPublishedWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		block := h.block(proposerKey, nil)
+		if err := h.deliver(block, 0); err != nil {
+			t.Fatal(err)
+		}
+		contents := new(apifulu.SignedBlockContents)
+		if err := contents.UnmarshalSSZ(h.published[0]); err != nil {
+			t.Fatal(err)
+		}
+		root, err := contents.SignedBlock.Message.HashTreeRoot()
+		if err != nil || root != [32]byte(block.Root) || len(contents.KZGProofs) != 128 {
+			t.Errorf("root %#x, want %#x, %d proofs, %v", root, block.Root[:], len(contents.KZGProofs), err)
+		}
+		if h.deliveries() != 1 || !h.desk.Delivered(slot) || !h.desk.Delivered(slot-1) || h.desk.Delivered(slot+1) {
+			t.Error("the slot and those before it are over, later ones are not")
+		}
+	})
+}
+
+// Nothing of what is refused here is published, claimed, or called delivered.
+func TestRefusals(t *testing.T) {
+	for name, row := range map[string]struct {
+		key    *bls.SecretKey
+		change func(*blindelectra.BlindedBeaconBlock)
+		into   time.Duration
+		want   relay.Refusal
+	}{
+		"P01 another validator's signature": {key: bls.Derive("validator", 4), want: relay.PayloadSignature},
+		"P02 another proposer":              {change: func(b *blindelectra.BlindedBeaconBlock) { b.ProposerIndex++ }, want: relay.PayloadUnknownProposer},
+		"P02 no such validator": {change: func(b *blindelectra.BlindedBeaconBlock) {
+			b.Slot, b.ProposerIndex = slot+1, 99
+		}, want: relay.PayloadUnknownProposer},
+		"P03 a header field":  {change: func(b *blindelectra.BlindedBeaconBlock) { b.Body.ExecutionPayloadHeader.GasUsed++ }, want: relay.PayloadHeaderMismatch},
+		"P03 the commitments": {change: func(b *blindelectra.BlindedBeaconBlock) { b.Body.BlobKZGCommitments[0][0]++ }, want: relay.PayloadHeaderMismatch},
+		"P03 the execution requests": {change: func(b *blindelectra.BlindedBeaconBlock) {
+			b.Body.ExecutionRequests = payload.EmptyRequests()
+		}, want: relay.PayloadHeaderMismatch},
+		"P04 an unknown block hash": {change: func(b *blindelectra.BlindedBeaconBlock) { b.Body.ExecutionPayloadHeader.BlockHash[0]++ }, want: relay.PayloadUnknown},
+		"P08 too late":              {into: 4*time.Second + time.Millisecond, want: relay.PayloadTooLate},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t)
+				key := row.key
+				if key == nil {
+					key = proposerKey
+				}
+				wantRefused(t, h.deliver(h.block(key, row.change), row.into), row.want)
+				if len(h.published) != 0 || len(h.claimed) != 0 || h.deliveries() != 0 || h.desk.Delivered(slot) {
+					t.Error("a refused block left something")
+				}
+				if len(h.facts) != 1 {
+					t.Errorf("%d facts, want the refusal", len(h.facts))
+				}
+			})
+		})
+	}
+}
+
+// P01: a signature for another fork's domain is worth nothing.
+func TestSignatureOfAnotherForkVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		ours := h.spec.Forks[0].Version
+		h.spec.Forks[0].Version = phase0.Version{5}
+		block := h.block(proposerKey, nil)
+		h.spec.Forks[0].Version = ours
+		wantRefused(t, h.deliver(block, 0), relay.PayloadSignature)
+	})
+}
+
+// P05: the second block of a slot gets nothing, whatever it is.
+func TestSecondBlockOfASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		if err := h.deliver(h.block(proposerKey, nil), 0); err != nil {
+			t.Fatal(err)
+		}
+		other := h.block(proposerKey, func(b *blindelectra.BlindedBeaconBlock) { b.Body.Graffiti[0] = 1 })
+		wantRefused(t, h.deliver(other, 0), relay.PayloadOther)
+		if len(h.published) != 1 || h.deliveries() != 1 {
+			t.Error("two blocks of a slot left")
+		}
+	})
+}
+
+// P06: repeats, also at the same time and in any mix of v1 and v2, get the same answer; the block is published once.
+func TestRepeatsArePublishedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.hold = make(chan struct{})
+		block := h.block(proposerKey, nil)
+		var group sync.WaitGroup
+		for i := range 6 {
+			group.Go(func() {
+				contents, err := h.desk.Deliver(t.Context(), h.at(0), block, i%2 == 0)
+				if err != nil || contents != h.contents {
+					t.Errorf("%v, %v", contents, err)
+				}
+			})
+		}
+		time.Sleep(h.at(time.Second).Sub(time.Now())) // virtual: all are waiting by now
+		close(h.hold)
+		group.Wait()
+		if len(h.published) != 1 || h.deliveries() != 1 {
+			t.Errorf("%d publications, %d facts", len(h.published), h.deliveries())
+		}
+	})
+}
+
+// P09 and P11: an early request is held until the slot starts; v1 reveals only a second after publication, v2 at once.
+func TestWhenThingsHappen(t *testing.T) {
+	for name, row := range map[string]struct {
+		reveal bool
+		want   time.Duration
+	}{"v1": {true, time.Second}, "v2": {false, 0}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t)
+				time.Sleep(h.at(-300 * time.Millisecond).Sub(time.Now())) // virtual
+				if _, err := h.desk.Deliver(t.Context(), time.Now(), h.block(proposerKey, nil), row.reveal); err != nil {
+					t.Fatal(err)
+				}
+				if got := time.Since(h.at(0)); got != row.want {
+					t.Errorf("answered %v into the slot, want %v", got, row.want)
+				}
+			})
+		})
+	}
+}
+
+// When every node refuses, nothing is revealed or listed, and the proposer may try the same block again.
+func TestFailedPublicationRevealsNothingAndMayBeRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.refuse.Store(true)
+		block := h.block(proposerKey, nil)
+		contents, err := h.desk.Deliver(t.Context(), h.at(0), block, true)
+		wantRefused(t, err, relay.PayloadNotPublished)
+		if contents != nil || h.deliveries() != 0 || h.desk.Delivered(slot) {
+			t.Error("an unpublished payload left")
+		}
+		h.refuse.Store(false)
+		if err := h.deliver(block, 0); err != nil {
+			t.Errorf("the repeat: %v", err)
+		}
+	})
+}
+
+// Without the guard nobody knows whether another block was revealed, so nothing is.
+func TestGuardThatIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.guardDown.Store(true)
+		wantRefused(t, h.deliver(h.block(proposerKey, nil), 0), relay.PayloadGuardDown)
+		if len(h.published) != 0 {
+			t.Error("published without the guard")
+		}
+	})
+}
+
+// A proposer that hangs up after its request does not stop the publication of its block.
+func TestClientThatGoesAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.hold = make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		time.Sleep(h.at(0).Sub(time.Now())) // virtual
+		go func() {
+			_, err := h.desk.Deliver(ctx, h.at(0), h.block(proposerKey, nil), true)
+			done <- err
+		}()
+		synctest.Wait()
+		cancel()
+		close(h.hold)
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		if len(h.published) != 1 || h.deliveries() != 1 {
+			t.Error("the block was not published")
+		}
+	})
+}
