@@ -1,0 +1,357 @@
+package receive
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"math/big"
+	"sync"
+	"testing"
+	"time"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/exec"
+	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/top"
+)
+
+// house is a desk on a real chain with a real validator. The rest are ports that can be set or made to fail.
+type house struct {
+	t         *testing.T
+	desk      *Desk
+	node      *chain.Node
+	spec      *eth.Spec
+	board     *top.Board
+	validator exec.Validator
+
+	mu        sync.Mutex // guards all below
+	facts     []relay.Fact
+	escrowed  map[phase0.Hash32]bool
+	noEscrow  bool
+	delivered bool
+	head      relay.Head
+}
+
+var (
+	userKey, walletKey = accountKey("user"), accountKey("wallet")
+	payee              = bellatrix.ExecutionAddress{0xfe}
+	proposerKey        = bls.Derive("validator", 3).PublicKey()
+	parentRoot         = phase0.Root{7}
+)
+
+const chainID = 77
+
+func accountKey(name string) *ecdsa.PrivateKey {
+	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("receive test key " + name)))
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{t: t, escrowed: map[phase0.Hash32]bool{}, board: new(top.Board)}
+	h.spec = &eth.Spec{
+		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
+		Forks: []eth.ForkPoint{{Fork: eth.Fulu, Version: phase0.Version{6}}},
+	}
+	var err error
+	h.node, err = chain.Open(chain.Config{
+		Spec: h.spec, ChainID: chainID, Funded: []common.Address{crypto.PubkeyToAddress(userKey.PublicKey), crypto.PubkeyToAddress(walletKey.PublicKey)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.node.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	h.validator = execchain.New(h.node.Chain(), execchain.Options{})
+	h.desk = New(Config{
+		Spec: h.spec, Clock: clock.NewHeld(h.spec.GenesisTime, 1), Chain: h, Deliveries: h, Validator: h, Escrow: h, Board: h.board, Facts: h,
+		Key: bls.Derive("relay", 0), ValidationTimeout: time.Minute, Cancellations: true,
+	})
+	return h
+}
+
+func (h *house) Head() relay.Head { return h.head }
+
+func (h *house) Duty(slot phase0.Slot) *relay.RegisteredDuty {
+	return &relay.RegisteredDuty{
+		Duty: relay.Duty{Slot: slot, Index: 3, Proposer: proposerKey},
+		Registration: &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{
+			FeeRecipient: payee, GasLimit: 60_000_000, Pubkey: proposerKey,
+		}},
+	}
+}
+
+func (h *house) Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.Attributes {
+	return &relay.Attributes{Slot: slot, ParentHash: parent, ParentRoot: parentRoot, PrevRandao: [32]byte{5}, Withdrawals: []*capella.Withdrawal{}}
+}
+
+func (h *house) Delivered(phase0.Slot) bool { return h.delivered }
+
+func (h *house) Validate(ctx context.Context, b *exec.Block) exec.Verdict {
+	return h.validator.Validate(ctx, b)
+}
+
+func (h *house) Put(_ context.Context, c *relay.Contents) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.noEscrow {
+		return errors.New("the escrow is down")
+	}
+	h.escrowed[c.Payload.BlockHash] = true
+	return nil
+}
+
+func (h *house) Get(context.Context, [32]byte) (*relay.Contents, error) { return nil, nil }
+
+func (h *house) Record(fact relay.Fact) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.facts = append(h.facts, fact)
+}
+
+// last is the newest fact about a submission.
+func (h *house) last() (judged relay.SubmissionJudged) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, fact := range h.facts {
+		if f, ok := fact.(relay.SubmissionJudged); ok {
+			judged = f
+		}
+	}
+	return judged
+}
+
+// submission is a real block of a builder that pays some wei, with one transfer; without transfers it is empty but for the payment.
+func (h *house) submission(builder int, wei uint64) *relay.Submission {
+	h.t.Helper()
+	tx, err := types.SignNewTx(userKey, types.LatestSignerForChainID(big.NewInt(chainID)), &types.DynamicFeeTx{
+		ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 21_000,
+		To: &common.Address{1}, Value: big.NewInt(1),
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	key := bls.Derive("builder", uint64(builder))
+	built, err := h.node.Build(h.t.Context(), chain.BuildArgs{
+		Parent: phase0.Hash32(h.node.Genesis().Hash()), Slot: 1, PrevRandao: [32]byte{5}, Withdrawals: []*capella.Withdrawal{},
+		ParentBeaconRoot: parentRoot, Coinbase: crypto.PubkeyToAddress(walletKey.PublicKey), GasLimitTarget: 60_000_000,
+		ExtraData: []byte{byte(builder)}, Transactions: []*types.Transaction{tx},
+		Payment: &chain.Payment{From: walletKey, To: common.Address(payee), ValueWei: uint256.NewInt(wei)},
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	s := &relay.Submission{
+		Fork: built.Fork, Payload: built.Payload, Blobs: built.Blobs, Requests: built.Requests, ReceivedAt: h.spec.GenesisTime,
+		Trace: &builderv1.BidTrace{
+			Slot: 1, ParentHash: built.Payload.ParentHash, BlockHash: built.Hash(), BuilderPubkey: key.PublicKey(), ProposerPubkey: proposerKey,
+			ProposerFeeRecipient: payee, GasLimit: built.Payload.GasLimit, GasUsed: built.Payload.GasUsed, Value: uint256.NewInt(wei),
+		},
+	}
+	h.sign(s, builder)
+	return s
+}
+
+func (h *house) sign(s *relay.Submission, builder int) {
+	h.t.Helper()
+	root, err := s.Trace.HashTreeRoot()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	s.Signature = bls.Derive("builder", uint64(builder)).Sign(eth.SigningRoot(root, h.spec.BuilderDomain()))
+}
+
+// accept wants a submission to be taken with a status.
+func (h *house) accept(s *relay.Submission, status int) {
+	h.t.Helper()
+	outcome, err := h.desk.Receive(h.t.Context(), s)
+	if err != nil || outcome.Status != status {
+		h.t.Fatalf("%+v, %v, want %d", outcome, err, status)
+	}
+}
+
+func (h *house) refuse(s *relay.Submission, want relay.Refusal) {
+	h.t.Helper()
+	_, err := h.desk.Receive(h.t.Context(), s)
+	if refused := (*relay.Refused)(nil); !errors.As(err, &refused) || refused.ID != want.ID {
+		h.t.Fatalf("%v, want %s", err, want.ID)
+	}
+	if judged := h.last(); judged.Refusal != want.ID || !judged.EligibleAt.IsZero() {
+		h.t.Errorf("recorded as %+v", judged)
+	}
+}
+
+// top wants a builder's bid to be served, with its payload in the escrow (decision 7).
+func (h *house) top(s *relay.Submission) {
+	h.t.Helper()
+	shown := h.board.Top(s.Key())
+	if shown == nil || shown.BlockHash != s.Trace.BlockHash || !shown.ValueWei.Eq(s.Trace.Value) || len(shown.SSZ) == 0 || len(shown.JSON) == 0 {
+		h.t.Fatalf("served: %+v, want the bid of %s wei", shown, s.Trace.Value)
+	}
+	if !h.escrowed[shown.BlockHash] {
+		h.t.Error("served, but not in the escrow")
+	}
+}
+
+func TestBestBidIsServed(t *testing.T) {
+	h := newHouse(t)
+	low, high := h.submission(1, 100), h.submission(2, 200)
+	h.accept(low, 200)
+	h.top(low)
+	h.accept(high, 200)
+	h.top(high)
+	if judged := h.last(); !judged.Verified || judged.EligibleAt.IsZero() || judged.NumTx != 2 {
+		t.Errorf("recorded as %+v", judged)
+	}
+}
+
+// Decision 5: at or below the floor a bid is kept but not executed.
+func TestBelowTheFloor(t *testing.T) {
+	h := newHouse(t)
+	h.accept(h.submission(1, 200), 200)
+	for _, wei := range []uint64{200, 100} {
+		s := h.submission(2, wei)
+		s.Payload.StateRoot[0] ^= 1 // would be found, if it were executed
+		h.accept(s, 202)
+		if judged := h.last(); judged.Verified || judged.Refusal != "" || h.escrowed[s.Trace.BlockHash] {
+			t.Errorf("recorded as %+v", judged)
+		}
+	}
+}
+
+// S38 and decision 4: a cancellation falls back to the true next best at once.
+func TestCancellationFallsBack(t *testing.T) {
+	h := newHouse(t)
+	mine, other, lower := h.submission(1, 300), h.submission(2, 200), h.submission(1, 100)
+	mine.Cancellable, other.Cancellable, lower.Cancellable = true, true, true
+	lower.ReceivedAt = lower.ReceivedAt.Add(time.Second)
+	h.accept(mine, 200)
+	h.accept(other, 200)
+	h.top(mine)
+	h.accept(lower, 200)
+	h.top(other)
+	stale := h.submission(1, 400)
+	stale.Cancellable = true
+	h.refuse(stale, relay.SubmissionStale) // S39: received before what is in force
+	h.top(other)
+}
+
+// A cancellable bid below the floor is not executed, but it takes back what its builder bid before.
+func TestCancellationBelowTheFloor(t *testing.T) {
+	h := newHouse(t)
+	floor, high, low := h.submission(1, 200), h.submission(2, 300), h.submission(2, 50)
+	high.Cancellable, low.Cancellable = true, true
+	h.accept(floor, 200)
+	h.accept(high, 200)
+	h.top(high)
+	h.accept(low, 202)
+	h.top(floor)
+}
+
+func TestSequenceWinsWhateverTheOrder(t *testing.T) {
+	h := newHouse(t)
+	second, first := h.submission(1, 100), h.submission(1, 300)
+	second.Sequence, first.Sequence = 2, 1
+	h.accept(second, 200)
+	h.refuse(first, relay.SubmissionStale)
+	h.top(second)
+}
+
+func TestCancellationsCanBeSwitchedOff(t *testing.T) {
+	h := newHouse(t)
+	h.desk.Cancellations = false
+	s := h.submission(1, 100)
+	s.Cancellable = true
+	h.refuse(s, relay.SubmissionCancellations)
+}
+
+// Decision 3: nothing to pay, no effect; counted and answered 200.
+func TestWorthlessBidHasNoEffect(t *testing.T) {
+	h := newHouse(t)
+	s := h.submission(1, 0)
+	h.accept(s, 200)
+	if h.board.Top(s.Key()) != nil || h.last().Verified {
+		t.Error("a worthless bid has an effect")
+	}
+}
+
+func TestInvalidBlockIsRefusedByItsRule(t *testing.T) {
+	h := newHouse(t)
+	s := h.submission(1, 100)
+	s.Trace.Value = uint256.NewInt(101) // promised, not paid
+	h.sign(s, 1)
+	h.refuse(s, relay.SubmissionInvalid)
+	if h.board.Top(s.Key()) != nil || len(h.escrowed) != 0 {
+		t.Error("an invalid block is served or kept")
+	}
+}
+
+// Decision 11: what we could not find out is not held against the builder.
+func TestOurOwnTroubleIsNotTheBuilders(t *testing.T) {
+	t.Run("no answer in time", func(t *testing.T) {
+		h := newHouse(t)
+		h.desk.ValidationTimeout = time.Nanosecond
+		h.refuse(h.submission(1, 100), relay.SubmissionTimeout)
+	})
+	t.Run("the chain does not have the parent", func(t *testing.T) {
+		h := newHouse(t)
+		s := h.submission(1, 100)
+		h.validator = unavailable{}
+		h.refuse(s, relay.SubmissionUnverifiable)
+	})
+	t.Run("the escrow is down", func(t *testing.T) {
+		h := newHouse(t)
+		h.noEscrow = true
+		s := h.submission(1, 100)
+		h.refuse(s, relay.SubmissionUnverifiable)
+		if h.board.Top(s.Key()) != nil {
+			t.Error("served without being escrowed")
+		}
+	})
+}
+
+// unavailable is a validator that cannot find out.
+type unavailable struct{}
+
+func (unavailable) Validate(context.Context, *exec.Block) exec.Verdict {
+	return exec.Verdict{Class: exec.Infrastructure, Rule: exec.RuleParent, Detail: "not here yet"}
+}
+
+func TestSlotThatIsOver(t *testing.T) {
+	h := newHouse(t)
+	s := h.submission(1, 100)
+	h.delivered = true
+	h.refuse(s, relay.SubmissionDelivered)
+	h.delivered, h.head.Slot = false, 1
+	h.refuse(s, relay.SubmissionPastSlot)
+}
+
+func TestCloseForgetsPastAuctions(t *testing.T) {
+	h := newHouse(t)
+	s := h.submission(1, 100)
+	h.accept(s, 200)
+	h.desk.Close(2)
+	if h.desk.books.Open() != 0 || len(h.desk.prepared) != 0 {
+		t.Error("a past auction is remembered")
+	}
+}
