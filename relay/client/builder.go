@@ -11,7 +11,6 @@ import (
 
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	builderspec "github.com/attestantio/go-builder-client/spec"
-	"github.com/attestantio/go-eth2-client/spec"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
@@ -67,35 +66,17 @@ type SubmitResult struct {
 	Message string
 }
 
-// SubmitBlock sends a block to the auction.
+// SubmitBlock sends a block to the auction. A JSON client needs lists that are not nil: the libraries write null for a nil one.
 func (c *Client) SubmitBlock(ctx context.Context, block *builderspec.VersionedSubmitBlockRequest, o SubmitOptions) (SubmitResult, error) {
-	var value interface {
-		MarshalSSZ() ([]byte, error)
-		MarshalJSON() ([]byte, error)
+	value, err := submissionOf(block)
+	if err != nil {
+		return SubmitResult{}, err
 	}
-	switch block.Version {
-	case spec.DataVersionBellatrix:
-		value = block.Bellatrix
-	case spec.DataVersionCapella:
-		value = block.Capella
-	case spec.DataVersionDeneb:
-		value = block.Deneb
-	case spec.DataVersionElectra:
-		value = block.Electra
-	case spec.DataVersionFulu:
-		value = block.Fulu
-	default:
-		return SubmitResult{}, fmt.Errorf("no submissions in %s", block.Version)
-	}
-	marshal, contentType := value.MarshalSSZ, mediaSSZ
-	if c.json {
-		marshal, contentType = value.MarshalJSON, mediaJSON
-	}
-	body, err := marshal()
+	header := http.Header{}
+	body, err := c.encode(value, block.Version, header)
 	if err != nil {
 		return SubmitResult{}, fmt.Errorf("encode submission: %w", err)
 	}
-	header := http.Header{"Content-Type": {contentType}, versionHeader: {block.Version.String()}}
 	if o.Sequence > 0 {
 		header.Set("X-Sequence", strconv.FormatUint(o.Sequence, 10))
 	}
@@ -132,5 +113,8 @@ func compress(body []byte) ([]byte, error) {
 	if _, err := writer.Write(body); err != nil {
 		return nil, err
 	}
-	return out.Bytes(), writer.Close()
+	if err := writer.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }

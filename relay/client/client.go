@@ -1,6 +1,6 @@
-// Package client speaks to a relay as builders and proposers do: builder-specs' Proposer API, relay-specs' Builder and Data API. It encodes with
-// the public libraries and not with the relay's own codecs, so that a mistake of ours on one side is not made good by the same one on the
-// other.
+// Package client speaks to a relay as builders, proposers and analysts do: builder-specs' Proposer API, relay-specs' Builder and Data API.
+// It encodes with the public libraries and not with the relay's own codecs, so that a mistake of ours on one side is not made good by the
+// same one on the other. SSZ is preferred wherever a relay offers it; Options.JSON makes a client that knows JSON only.
 package client
 
 import (
@@ -50,7 +50,9 @@ func (c *Client) URL() string { return c.base }
 
 // Error is a refusal: any answer outside 2xx.
 type Error struct {
-	Status  int
+	// Status is HTTP's; Code is the body's, 0 if the body is not builder-specs' ErrorMessage.
+	Status, Code int
+	// Message is the body's message, or the beginning of a body that is none.
 	Message string
 	// Failures are the refused entries of a list, by index.
 	Failures map[int]string
@@ -85,19 +87,22 @@ type answer struct {
 func (c *Client) do(ctx context.Context, method, path string, header http.Header, body []byte) (*answer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make request: %w", err)
 	}
 	if header != nil {
 		request.Header = header
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ask relay: %w", err)
 	}
 	defer response.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil {
 		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	if len(raw) > maxAnswer {
+		return nil, fmt.Errorf("read answer: more than %d bytes", maxAnswer)
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return nil, refusal(response.StatusCode, raw)
@@ -109,6 +114,7 @@ func (c *Client) do(ctx context.Context, method, path string, header http.Header
 
 func refusal(status int, raw []byte) *Error {
 	var document struct {
+		Code     int    `json:"code"`
 		Message  string `json:"message"`
 		Failures []struct {
 			Index   int    `json:"index"`
@@ -120,7 +126,7 @@ func refusal(status int, raw []byte) *Error {
 		refused.Message = string(raw[:min(len(raw), 200)])
 		return refused
 	}
-	refused.Message = document.Message
+	refused.Code, refused.Message = document.Code, document.Message
 	for _, failure := range document.Failures {
 		if refused.Failures == nil {
 			refused.Failures = map[int]string{}
@@ -128,12 +134,4 @@ func refusal(status int, raw []byte) *Error {
 		refused.Failures[failure.Index] = failure.Message
 	}
 	return refused
-}
-
-// accept asks for what the client prefers, and takes the other.
-func (c *Client) accept() string {
-	if c.json {
-		return mediaJSON
-	}
-	return mediaSSZ + ";q=1.0," + mediaJSON + ";q=0.9"
 }
