@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// Statuser is an error that knows the status of its answer. Its text is the answer's message.
-type Statuser interface {
+// Refusal is an error that knows the status of its answer. Its text is the answer's message.
+type Refusal interface {
 	error
 	HTTPStatus() int
 }
@@ -31,7 +31,7 @@ func Refuse(w http.ResponseWriter, _ *http.Request, err error) { RefuseList(w, e
 // RefuseList is Refuse with the refused entries of a list.
 func RefuseList(w http.ResponseWriter, err error, failures []Failure) {
 	answer := body{Code: http.StatusInternalServerError, Message: "internal error", Failures: failures}
-	if known := Statuser(nil); errors.As(err, &known) {
+	if known := Refusal(nil); errors.As(err, &known) {
 		answer.Code, answer.Message = known.HTTPStatus(), known.Error()
 	} else if failed, ok := w.(*recorder); ok {
 		failed.cause = err // for the access log

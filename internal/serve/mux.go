@@ -10,7 +10,7 @@ import (
 // Mux is a http.ServeMux whose own answers are JSON too: NotFound for a path that nobody knows, and for a known path with another method
 // what NotAllowed says, with an Allow header.
 type Mux struct {
-	NotFound, NotAllowed Statuser
+	NotFound, NotAllowed Refusal
 
 	mux     http.ServeMux
 	methods map[string][]string // by path pattern

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -50,10 +51,12 @@ func Wrap(next http.Handler, log *slog.Logger) http.Handler {
 		log := log.With("id", id, "method", r.Method, "path", r.URL.Path)
 		defer func() {
 			crash := recover()
-			if crash != nil && crash != http.ErrAbortHandler {
+			crashError, _ := crash.(error)
+			aborted := errors.Is(crashError, http.ErrAbortHandler) // the handler's own wish to cut the answer short
+			if crash != nil && !aborted {
 				log.Error("handler crashed", "crash", crash, "stack", string(debug.Stack()))
 			}
-			cut := crash == http.ErrAbortHandler || (crash != nil && recorded.status != 0)
+			cut := aborted || (crash != nil && recorded.status != 0)
 			if crash != nil && !cut {
 				Refuse(recorded, r, fmt.Errorf("crash: %v", crash))
 			}

@@ -14,14 +14,14 @@ import (
 // EncodePayload is the answer of submitBlindedBlock v1: the payload, from deneb on with its blobs bundle; {"version","data"} in JSON.
 func EncodePayload(media Media, c *relay.Contents) ([]byte, error) {
 	var value codec
-	switch {
-	case c.Fork == eth.Bellatrix:
+	switch c.Fork {
+	case eth.Bellatrix:
 		value = payload.ToBellatrix(c.Payload)
-	case c.Fork == eth.Capella:
+	case eth.Capella:
 		value = payload.ToCapella(c.Payload)
-	case c.Fork == eth.Deneb || c.Fork == eth.Electra:
+	case eth.Deneb, eth.Electra:
 		value = &deneb.ExecutionPayloadAndBlobsBundle{ExecutionPayload: c.Payload, BlobsBundle: toDenebBundle(c.Blobs)}
-	case c.Fork == eth.Fulu:
+	case eth.Fulu:
 		value = &fulu.ExecutionPayloadAndBlobsBundle{ExecutionPayload: c.Payload, BlobsBundle: toFuluBundle(c.Blobs)}
 	default:
 		return nil, fmt.Errorf("no payloads in %s", c.Fork)
