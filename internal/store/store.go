@@ -36,7 +36,7 @@ const (
 func Open(ctx context.Context, address string, migrations fs.FS) (*DB, error) {
 	kind, place, found := strings.Cut(address, ":")
 	if !found || kind != "sqlite" || place == "" {
-		return nil, fmt.Errorf("database %q: want sqlite:PATH or sqlite::memory:", address)
+		return nil, fmt.Errorf("database %q: want sqlite:PATH, or sqlite::memory: for none on disk", address)
 	}
 	db, err := connect(place)
 	if err != nil {

@@ -55,7 +55,7 @@ func (a *Archive) registrations(ctx context.Context, where string, args ...any) 
 	if err != nil {
 		return nil, fmt.Errorf("read registrations: %w", err)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // what can fail is in rows.Err
 	var list []*relay.SignedRegistration
 	for rows.Next() {
 		var pubkey, feeRecipient, signature []byte
@@ -89,7 +89,7 @@ func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery) 
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // what can fail is in rows.Err
 	list := []relay.ReceivedTrace{}
 	for rows.Next() {
 		row, err := scanTrace(rows)

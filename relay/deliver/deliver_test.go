@@ -294,7 +294,7 @@ func TestRepeatsArePublishedOnce(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(h.at(time.Second).Sub(time.Now())) // virtual: all are waiting by now
+		time.Sleep(time.Until(h.at(time.Second))) // virtual: all are waiting by now
 		close(h.hold)
 		group.Wait()
 		if len(h.published) != 1 || h.deliveries() != 1 {
@@ -312,7 +312,7 @@ func TestWhenThingsHappen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHouse(t)
-				time.Sleep(h.at(-300 * time.Millisecond).Sub(time.Now())) // virtual
+				time.Sleep(time.Until(h.at(-300 * time.Millisecond))) // virtual
 				if _, err := h.desk.Deliver(t.Context(), time.Now(), h.block(proposerKey, nil), row.reveal); err != nil {
 					t.Fatal(err)
 				}
@@ -361,7 +361,7 @@ func TestClientThatGoesAway(t *testing.T) {
 		h.hold = make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		time.Sleep(h.at(0).Sub(time.Now())) // virtual
+		time.Sleep(time.Until(h.at(0))) // virtual
 		go func() {
 			_, err := h.desk.Deliver(ctx, h.at(0), h.block(proposerKey, nil), true)
 			done <- err
