@@ -56,7 +56,7 @@ func (c *Client) encode(value marshaler, version spec.DataVersion, header http.H
 
 // decode reads a versioned answer: JSON names its version itself, that of SSZ is in the header and member says where it belongs.
 func (a *answer) decode(into versioned, member func(spec.DataVersion) (unmarshaler, error)) (err error) {
-	// go-eth2-client allocates by lengths it has not checked: a transaction that is not a text makes it panic.
+	// go-eth2-client allocates by a length that it has not checked: a transaction that is not a text makes it panic (deneb's payload).
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("malformed: %v", cause)

@@ -118,12 +118,12 @@ func TestUnblindBlock(t *testing.T) {
 
 // The library allocates by what it has not checked; the client makes an error of that.
 func TestMalformedPayloads(t *testing.T) {
-	r, c := new(relay), newSource(eth.Capella)
-	r.answers(t, c.payload(eth.Capella), eth.Capella, true)
+	r, c := new(relay), newSource(eth.Deneb)
+	r.answers(t, c.payload(eth.Deneb), eth.Deneb, true)
 	at := bytes.Index(r.body, []byte(`"transactions":[`)) + len(`"transactions":[`)
 	end := at + bytes.IndexByte(r.body[at:], ']')
 	r.body = append(append(append([]byte{}, r.body[:at]...), '1'), r.body[end:]...)
-	if payload, err := r.client(t, Options{}).UnblindBlock(t.Context(), c.blinded(eth.Capella)); err == nil {
+	if payload, err := r.client(t, Options{}).UnblindBlock(t.Context(), c.blinded(eth.Deneb)); err == nil {
 		t.Errorf("a number in place of a transaction is read as %v", payload)
 	}
 }

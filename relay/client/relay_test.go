@@ -32,7 +32,9 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(r.status)
-	w.Write(r.body)
+	if _, err := w.Write(r.body); err != nil {
+		panic(err)
+	}
 }
 
 // client is a client of the relay.

@@ -2,6 +2,7 @@ package builder
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"github.com/holiman/uint256"
 )
@@ -28,4 +29,12 @@ func share(gainWei, lastWei *uint256.Int, seed, slot uint64, i, bids int) *uint2
 		value = new(uint256.Int).AddUint64(lastWei, 1)
 	}
 	return value
+}
+
+// bidTime is when a bid is made: the first at once, the others evenly until four fifths of the time to the slot have passed.
+func bidTime(started, slotStart time.Time, i, bids int) time.Time {
+	if i == 0 || bids < 2 || !slotStart.After(started) {
+		return started
+	}
+	return started.Add(slotStart.Sub(started) * 4 / 5 * time.Duration(i) / time.Duration(bids-1))
 }

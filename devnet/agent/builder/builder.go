@@ -1,23 +1,21 @@
 // Package builder is a block builder as the devnet's relay meets it: an outsider that learns of slots from a beacon node's events and of
 // proposers from the relay, builds real blocks on its own execution node, and bids over HTTP.
 //
-//	beacon node ──payload_attributes──▶ work on (slot, parent) ──┬─ choose transactions (choose.go)
-//	relay ──duties────────────────────▶                          ├─ build, pay the proposer a rising share (bids.go)
-//	relay ◀──signed submissions────────────────────────────────── └─ sign, submit (submit.go), again until the slot is near
+//	beacon node ─payload_attributes─▶ work on (slot, parent) ─┬─ choose transactions (choose.go)
+//	relay ─duties───────────────────▶ (duties.go)             ├─ build, pay the proposer a rising share (bids.go)
+//	relay ◀──────────signed submissions───────────────────────┴─ sign, submit (submit.go), again until the slot is near
 package builder
 
 import (
 	"context"
 	"crypto/ecdsa"
-	"errors"
 	"log/slog"
 	"sync"
-	"time"
 
-	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
@@ -37,6 +35,7 @@ type Node interface {
 
 // Config says who the builder is and what it does.
 type Config struct {
+	// Name is written into the blocks' extra data, as far as it fits there.
 	Name string
 	// Key signs bids; Wallet is the coinbase and pays proposers.
 	Key    *bls.SecretKey
@@ -44,7 +43,7 @@ type Config struct {
 	Node   Node
 	Spec   *eth.Spec
 	Clock  clock.Clock
-	// BeaconURL is where payload attributes come from; Relays are bid to, all alike.
+	// BeaconURL is where payload attributes come from; Relays are bid to, all alike. It is enough if one of them takes a bid.
 	BeaconURL string
 	Relays    []*client.Client
 	// Bids is how many rising bids there are a slot: 3.
@@ -60,8 +59,7 @@ type Config struct {
 type Builder struct {
 	Config
 
-	mu     sync.Mutex // guards duties
-	duties map[phase0.Slot]client.Duty
+	duties duties
 }
 
 // New returns a builder that does nothing until Run.
@@ -75,25 +73,31 @@ func New(cfg Config) *Builder {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Builder{Config: cfg, duties: map[phase0.Slot]client.Duty{}}
+	return &Builder{Config: cfg}
 }
 
-// Run builds until the context ends, and returns nil then. New attributes end the work on older ones.
+// Run builds until the context ends, and returns nil then. New attributes end the work on older ones; the same ones again, as after a
+// stream that was opened anew, do not.
 func (b *Builder) Run(ctx context.Context) error {
 	var working sync.WaitGroup
 	defer working.Wait()
 	stop := func() {}
 	defer func() { stop() }()
+	var current attributes
 	return b.follow(ctx, func(a attributes) {
+		if a.same(current) {
+			return
+		}
 		stop()
+		current = a
 		var work context.Context
 		work, stop = context.WithCancel(ctx)
 		working.Go(func() { b.work(work, a) })
 	})
 }
 
-// work bids in one auction until the slot is near or newer attributes have come. A proposer that has not registered yet may still do so, and a
-// relay may hear of the attributes a moment later than we do: until the slot is near it is worth trying again.
+// work bids in one auction until the slot begins or newer attributes have come. A proposer that has not registered yet may still do so, and
+// a relay may hear of the attributes a moment later than we do: until the slot begins it is worth trying again.
 func (b *Builder) work(ctx context.Context, a attributes) {
 	started, start := b.Clock.Now(), b.Spec.SlotStart(a.Slot)
 	last := new(uint256.Int)
@@ -124,12 +128,10 @@ func (b *Builder) work(ctx context.Context, a attributes) {
 // retries is how often a slot a bid that failed could be tried again.
 const retries = 50
 
-var errNotRegistered = errors.New("the slot's proposer has not registered")
-
 func (b *Builder) tryBid(ctx context.Context, a attributes, i int, last *uint256.Int) (*uint256.Int, error) {
-	duty, ok := b.duty(ctx, a.Slot)
-	if !ok {
-		return nil, errNotRegistered
+	duty, err := b.duty(ctx, a.Slot)
+	if err != nil {
+		return nil, err
 	}
 	return b.bid(ctx, a, duty, i, last)
 }
@@ -139,7 +141,8 @@ func (b *Builder) bid(ctx context.Context, a attributes, duty client.Duty, i int
 	message := duty.Registration.Message
 	built, err := b.Node.Build(ctx, chain.BuildArgs{
 		Parent: a.ParentHash, Slot: a.Slot, PrevRandao: a.PrevRandao, Withdrawals: a.Withdrawals, ParentBeaconRoot: a.ParentRoot,
-		Coinbase: crypto.PubkeyToAddress(b.Wallet.PublicKey), GasLimitTarget: message.GasLimit, ExtraData: []byte(b.Name),
+		Coinbase: crypto.PubkeyToAddress(b.Wallet.PublicKey), GasLimitTarget: message.GasLimit,
+		ExtraData:    []byte(b.Name[:min(len(b.Name), int(params.MaximumExtraDataSize))]),
 		Transactions: choose(b.Node.Pending(), b.Seed, uint64(a.Slot), b.TxLimit),
 		Payment: &chain.Payment{
 			From: b.Wallet, To: common.Address(message.FeeRecipient),
@@ -153,47 +156,5 @@ func (b *Builder) bid(ctx context.Context, a attributes, duty client.Duty, i int
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
-	for _, relay := range b.Relays {
-		if _, err := relay.SubmitBlock(ctx, request, client.SubmitOptions{}); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return built.PaidWei, errors.Join(errs...)
-}
-
-// duty is who proposes in a slot, if it has registered; the relays are asked when it is not known yet.
-func (b *Builder) duty(ctx context.Context, slot phase0.Slot) (client.Duty, bool) {
-	b.mu.Lock()
-	duty, ok := b.duties[slot]
-	b.mu.Unlock()
-	if ok {
-		return duty, true
-	}
-	for _, relay := range b.Relays {
-		list, err := relay.Duties(ctx)
-		if err != nil {
-			b.Log.Warn("fetch duties", "builder", b.Name, "error", err)
-			continue
-		}
-		b.mu.Lock()
-		clear(b.duties)
-		for _, d := range list {
-			b.duties[d.Slot] = d
-		}
-		duty, ok = b.duties[slot]
-		b.mu.Unlock()
-		if ok {
-			return duty, true
-		}
-	}
-	return client.Duty{}, false
-}
-
-// bidTime is when a bid is made: the first at once, the others evenly until four fifths of the time to the slot have passed.
-func bidTime(started, slotStart time.Time, i, bids int) time.Time {
-	if i == 0 || bids < 2 || !slotStart.After(started) {
-		return started
-	}
-	return started.Add(slotStart.Sub(started) * 4 / 5 * time.Duration(i) / time.Duration(bids-1))
+	return built.PaidWei, b.submit(ctx, request)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// choose is the builder's own choice among pending transactions: their order, but without the senders that this builder does not care for in
-// this slot, one in sixteen, and no more than a limit. Two builders thus build different blocks.
+// choose is the builder's own choice among pending transactions: their order, but without the senders that this builder does not care for
+// in this slot, one in sixteen, and no more than a limit. Two builders thus build different blocks.
 func choose(pending []*types.Transaction, seed, slot uint64, limit int) []*types.Transaction {
 	passed := map[common.Address]bool{}
 	var chosen []*types.Transaction
@@ -38,5 +38,5 @@ func dislikes(sender common.Address, seed, slot uint64) bool {
 	for _, n := range []uint64{seed, slot} {
 		hash.Write([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)})
 	}
-	return hash.Sum64()%16 == 0
+	return hash.Sum64()>>60 == 0 // one in sixteen; the low bits of this hash depend on low bits only
 }

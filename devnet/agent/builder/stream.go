@@ -25,6 +25,11 @@ type attributes struct {
 	Withdrawals []*capella.Withdrawal
 }
 
+// same says whether two announcements are about the same block to build.
+func (a attributes) same(other attributes) bool {
+	return a.Slot == other.Slot && a.ParentHash == other.ParentHash && a.ParentRoot == other.ParentRoot && a.PrevRandao == other.PrevRandao
+}
+
 // retryAfter is the wait before a stream that ended is opened again.
 const retryAfter = 100 * time.Millisecond
 
@@ -47,15 +52,15 @@ func (b *Builder) follow(ctx context.Context, handle func(attributes)) error {
 func (b *Builder) stream(ctx context.Context, handle func(attributes)) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.BeaconURL+"/eth/v1/events?topics=payload_attributes", http.NoBody)
 	if err != nil {
-		return err
+		return fmt.Errorf("make request: %w", err)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return err
+		return fmt.Errorf("follow events: %w", err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("events: status %d", response.StatusCode)
+		return fmt.Errorf("follow events: status %d", response.StatusCode)
 	}
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 1<<20)
@@ -66,7 +71,8 @@ func (b *Builder) stream(ctx context.Context, handle func(attributes)) error {
 		}
 		a, err := parseAttributes(raw)
 		if err != nil {
-			return fmt.Errorf("payload attributes: %w", err)
+			b.Log.Warn("payload attributes are passed over", "builder", b.Name, "error", err)
+			continue
 		}
 		handle(a)
 	}
@@ -86,21 +92,22 @@ func parseAttributes(raw []byte) (a attributes, err error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(raw, &event); err != nil {
-		return a, err
+		return a, fmt.Errorf("decode payload attributes: %w", err)
 	}
 	slot, err := strconv.ParseUint(event.Data.Slot, 10, 64)
 	if err != nil {
-		return a, fmt.Errorf("slot %q", event.Data.Slot)
+		return a, fmt.Errorf("decode payload attributes: slot: %w", err)
 	}
 	a.Slot, a.Withdrawals = phase0.Slot(slot), event.Data.Attributes.Withdrawals
 	for _, field := range []struct {
-		text string
-		into []byte
+		name, text string
+		into       []byte
 	}{
-		{event.Data.ParentHash, a.ParentHash[:]}, {event.Data.ParentRoot, a.ParentRoot[:]}, {event.Data.Attributes.PrevRandao, a.PrevRandao[:]},
+		{"parent_block_hash", event.Data.ParentHash, a.ParentHash[:]}, {"parent_block_root", event.Data.ParentRoot, a.ParentRoot[:]},
+		{"prev_randao", event.Data.Attributes.PrevRandao, a.PrevRandao[:]},
 	} {
 		if err := eth.ParseHex(field.text, field.into); err != nil {
-			return a, err
+			return a, fmt.Errorf("decode payload attributes: %s: %w", field.name, err)
 		}
 	}
 	return a, nil

@@ -1,7 +1,10 @@
 package builder
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/attestantio/go-builder-client/api/bellatrix"
 	"github.com/attestantio/go-builder-client/api/capella"
@@ -34,7 +37,9 @@ func (b *Builder) sign(a attributes, duty client.Duty, built *chain.Built) (*bui
 	request := &builderspec.VersionedSubmitBlockRequest{Version: built.Fork.DataVersion()}
 	switch built.Fork {
 	case eth.Bellatrix:
-		request.Bellatrix = &bellatrix.SubmitBlockRequest{Message: trace, ExecutionPayload: payload.ToBellatrix(built.Payload), Signature: signature}
+		request.Bellatrix = &bellatrix.SubmitBlockRequest{
+			Message: trace, ExecutionPayload: payload.ToBellatrix(built.Payload), Signature: signature,
+		}
 	case eth.Capella:
 		request.Capella = &capella.SubmitBlockRequest{Message: trace, ExecutionPayload: payload.ToCapella(built.Payload), Signature: signature}
 	case eth.Deneb:
@@ -59,4 +64,28 @@ func (b *Builder) sign(a attributes, duty client.Duty, built *chain.Built) (*bui
 
 func onePerBlob(b *payload.Blobs) *deneb.BlobsBundle {
 	return &deneb.BlobsBundle{Commitments: b.Commitments, Proofs: b.Proofs, Blobs: b.Blobs}
+}
+
+// submit sends a bid to all relays at once. It is enough if one takes it; what the others say is logged.
+func (b *Builder) submit(ctx context.Context, request *builderspec.VersionedSubmitBlockRequest) error {
+	errs := make([]error, len(b.Relays))
+	var group sync.WaitGroup
+	for i, relay := range b.Relays {
+		group.Go(func() {
+			if _, err := relay.SubmitBlock(ctx, request, client.SubmitOptions{}); err != nil {
+				errs[i] = fmt.Errorf("submit to %s: %w", relay.URL(), err)
+			}
+		})
+	}
+	group.Wait()
+	err := errors.Join(errs...)
+	for _, e := range errs {
+		if e == nil {
+			if err != nil {
+				b.Log.Warn("bid not taken by all relays", "builder", b.Name, "error", err)
+			}
+			return nil
+		}
+	}
+	return err
 }
