@@ -18,7 +18,16 @@ type story struct {
 	speed    float64                     // chain time passes so many times faster than the wall
 	builders map[phase0.BLSPubKey]string // names by public key
 	slots    map[phase0.Slot]*chapter
+	// lastDelivery is when the newest payload was delivered: then its block is imported and the next slot's attributes are announced.
+	lastDelivery     time.Time
+	lastDeliverySlot phase0.Slot
 }
+
+// Names of a slot's stages.
+const (
+	stageBid      = "attributes to bid"
+	stageDelivery = "header to delivery"
+)
 
 // chapter is one slot while it is told.
 type chapter struct {
@@ -58,6 +67,9 @@ func (s *story) observe(fact relay.Fact) *view.Slot {
 		case f.Refusal != "":
 			c.refusals = append(c.refusals, f.Refusal)
 		case f.Verified:
+			if c.Bids == 0 && s.lastDeliverySlot+1 == f.Slot && !s.lastDelivery.IsZero() {
+				c.Took = append(c.Took, view.Stage{Name: stageBid, Took: s.wall(f.EligibleAt.Sub(s.lastDelivery))})
+			}
 			c.Bids++
 			c.Values = append(c.Values, f.ValueWei)
 		}
@@ -74,6 +86,7 @@ func (s *story) observe(fact relay.Fact) *view.Slot {
 	case relay.PayloadDelivered:
 		c = s.of(f.Slot)
 		c.delivered = &f
+		s.lastDelivery, s.lastDeliverySlot = f.At, f.Slot
 		c.Delivered, c.TopWei, c.Winner, c.Txs, c.Blobs = true, f.ValueWei, s.builders[f.Builder], f.NumTx, f.NumBlobs
 	case relay.PayloadRefused:
 		c = s.of(f.Slot)
@@ -94,8 +107,7 @@ func (s *story) finish(slot phase0.Slot, proposer phase0.ValidatorIndex, b block
 	case c.delivered != nil:
 		c.Landed = b.Canonical && b.Hash == c.delivered.BlockHash
 		if !c.served.IsZero() {
-			wall := time.Duration(float64(c.delivered.At.Sub(c.served)) / s.speed)
-			c.Took = append(c.Took, view.Stage{Name: "header to delivery", Took: wall})
+			c.Took = append(c.Took, view.Stage{Name: stageDelivery, Took: s.wall(c.delivered.At.Sub(c.served))})
 		}
 		if !c.Landed {
 			c.note("delivered, but not on the chain")
@@ -112,6 +124,11 @@ func (s *story) finish(slot phase0.Slot, proposer phase0.ValidatorIndex, b block
 		c.note("refused: " + slices.Compact(c.refusals)[0])
 	}
 	return c.Slot, c.delivered
+}
+
+// wall is a span of chain time as it passed on the wall.
+func (s *story) wall(chainTime time.Duration) time.Duration {
+	return time.Duration(float64(chainTime) / s.speed)
 }
 
 func (c *chapter) note(text string) {
@@ -148,7 +165,9 @@ func (t *tally) add(s view.Slot, paidWei *uint256.Int) {
 		t.PaidWei.Add(t.PaidWei, paidWei)
 	}
 	for _, stage := range s.Took {
-		t.trips = append(t.trips, stage.Took)
+		if stage.Name == stageDelivery {
+			t.trips = append(t.trips, stage.Took)
+		}
 	}
 }
 

@@ -131,5 +131,5 @@ type problem struct {
 // Error implements error.
 func (p problem) Error() string { return p.message }
 
-// HTTPStatus implements serve.HTTPError.
+// HTTPStatus implements serve.Refusal.
 func (p problem) HTTPStatus() int { return p.status }

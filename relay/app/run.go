@@ -14,6 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/archive"
 )
 
+// stopGrace is how long running requests go on undisturbed after the stop: a payload that is published should still be revealed.
+const stopGrace = 3 * time.Second
+
 // closeTimeout bounds the orderly closing of the stores.
 const closeTimeout = 5 * time.Second
 
@@ -27,7 +30,7 @@ func (a *App) Spec() *eth.Spec { return a.spec }
 // after an orderly stop.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return serve.Serve(ctx, listener, a.handler, serve.Options{Log: a.log}) })
+	group.Go(func() error { return serve.Serve(ctx, listener, a.handler, serve.Options{Log: a.log, Grace: stopGrace}) })
 	group.Go(func() error { return untilDone(ctx, a.followChain(ctx)) })
 	group.Go(func() error { return untilDone(ctx, archive.Follow(ctx, a.journal, a.archive)) })
 	return group.Wait()
