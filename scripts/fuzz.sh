@@ -9,7 +9,7 @@ targets=0
 while IFS=: read -r file target; do
 	package=./$(dirname "$file")
 	echo "== $package $target for $fuzztime"
-	go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$fuzztime"
+	go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$fuzztime" -fuzzminimizetime 200x
 	targets=$((targets + 1))
 done < <(grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' cmd devnet internal relay | sed 's/func //' | sort)
 echo "$targets fuzz targets ran for $fuzztime each"
