@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
@@ -25,10 +26,10 @@ import (
 
 // Config says how many transactions come from whom.
 type Config struct {
-	// Wallets send in turn; the last one sends blobs only, since a pool takes one kind from a sender.
+	// Wallets are two or more. They send in turn; the last one sends blobs only, since a pool takes one kind from a sender.
 	Wallets []*ecdsa.PrivateKey
 	ChainID uint64
-	// PerSlot transactions are sent early in each slot.
+	// PerSlot transactions are sent early in each slot: transfers, one in eight of them with call data.
 	PerSlot int
 	// BlobEvery slots one blob transaction is sent; 0 sends none. Before fulu there are none: go-ethereum's pool takes only sidecars with
 	// cell proofs, whatever the fork.
@@ -41,10 +42,10 @@ type Config struct {
 	Log  *slog.Logger
 }
 
-// User is a crowd of wallets.
+// User is a crowd of wallets. It sends from one goroutine, that of Run.
 type User struct {
 	Config
-	nonces map[common.Address]uint64
+	nonces map[common.Address]uint64 // the next ones; empty when they must be read from the node
 	random *rand.Rand
 	signer types.Signer
 }
@@ -60,9 +61,13 @@ func New(cfg Config) *User {
 	}
 }
 
-// Run sends in each slot until the context ends, and returns nil then.
+// Run sends in each slot until the context ends, and returns nil then. Slots that passed while the node was slow are left out. A node that
+// refuses is no reason to end; having too few wallets is.
 func (u *User) Run(ctx context.Context) error {
-	for slot := u.Spec.SlotAt(u.Clock.Now()); ; slot++ {
+	if len(u.Wallets) < 2 {
+		return fmt.Errorf("users have %d wallets, want at least one for transfers and one for blobs", len(u.Wallets))
+	}
+	for slot := u.Spec.SlotAt(u.Clock.Now()); ; slot = max(slot+1, u.Spec.SlotAt(u.Clock.Now())) {
 		if u.Clock.Until(ctx, u.Spec.SlotStart(slot)) != nil {
 			return nil
 		}
@@ -73,7 +78,25 @@ func (u *User) Run(ctx context.Context) error {
 	}
 }
 
-// send sends one slot's transactions in one call.
+// batchLimit is how many calls go into one batch: go-ethereum answers at most 1,000.
+const batchLimit = 500
+
+// call makes all calls, in batches. The first call that failed is the error; those after it were made all the same.
+func (u *User) call(ctx context.Context, calls []rpc.BatchElem) error {
+	for batch := range slices.Chunk(calls, batchLimit) {
+		if err := u.RPC.BatchCallContext(ctx, batch); err != nil {
+			return err
+		}
+	}
+	for _, call := range calls {
+		if call.Error != nil {
+			return call.Error
+		}
+	}
+	return nil
+}
+
+// send sends one slot's transactions.
 func (u *User) send(ctx context.Context, slot phase0.Slot) error {
 	if len(u.nonces) == 0 {
 		if err := u.readNonces(ctx); err != nil {
@@ -92,15 +115,7 @@ func (u *User) send(ctx context.Context, slot phase0.Slot) error {
 		}
 		batch[i] = rpc.BatchElem{Method: "eth_sendRawTransaction", Args: []any{hexutil.Encode(raw)}, Result: new(common.Hash)}
 	}
-	if err := u.RPC.BatchCallContext(ctx, batch); err != nil {
-		return err
-	}
-	for _, call := range batch {
-		if call.Error != nil {
-			return call.Error
-		}
-	}
-	return nil
+	return u.call(ctx, batch)
 }
 
 // transactions are those of a slot. Blobs are made for the fork of the next slot, which is the first that can have them.
@@ -126,11 +141,23 @@ func (u *User) transactions(slot phase0.Slot) ([]*types.Transaction, error) {
 
 func (u *User) transfer(from *ecdsa.PrivateKey) (*types.Transaction, error) {
 	to := common.Address{0x75, byte(u.random.Uint32()), byte(u.random.Uint32())}
-	return types.SignNewTx(from, u.signer, &types.DynamicFeeTx{
+	tx := &types.DynamicFeeTx{
 		ChainID: u.signer.ChainID(), Nonce: u.next(from), GasTipCap: big.NewInt((1 + u.random.Int64N(50)) * params.GWei / 10),
 		GasFeeCap: big.NewInt(200 * params.GWei), Gas: params.TxGas, To: &to, Value: big.NewInt(1 + u.random.Int64N(params.GWei)),
-	})
+	}
+	if u.random.IntN(8) == 0 {
+		tx.Data = make([]byte, callBytes)
+		for i := range tx.Data {
+			tx.Data[i] = byte(u.random.Uint32())
+		}
+		tx.Gas += callBytes * params.TxCostFloorPerToken * params.TxTokenPerNonZeroByte
+	}
+	return types.SignNewTx(from, u.signer, tx)
 }
+
+// callBytes is the call data of a transaction that looks like a call: a selector and two words. Its gas is what the data costs at most
+// (EIP-7623).
+const callBytes = 4 + 2*32
 
 func (u *User) blob(from *ecdsa.PrivateKey, fork eth.Fork) (*types.Transaction, error) {
 	sidecar := chain.Sidecar(fork, u.random.IntN(chain.FixedBlobs))
@@ -157,14 +184,11 @@ func (u *User) readNonces(ctx context.Context) error {
 		address := crypto.PubkeyToAddress(wallet.PublicKey)
 		batch[i] = rpc.BatchElem{Method: "eth_getTransactionCount", Args: []any{address, "pending"}, Result: &results[i]}
 	}
-	if err := u.RPC.BatchCallContext(ctx, batch); err != nil {
+	if err := u.call(ctx, batch); err != nil {
 		return fmt.Errorf("read nonces: %w", err)
 	}
-	for i, call := range batch {
-		if call.Error != nil {
-			return fmt.Errorf("read nonces: %w", call.Error)
-		}
-		u.nonces[crypto.PubkeyToAddress(u.Wallets[i].PublicKey)] = uint64(results[i])
+	for i, wallet := range u.Wallets {
+		u.nonces[crypto.PubkeyToAddress(wallet.PublicKey)] = uint64(results[i])
 	}
 	return nil
 }
