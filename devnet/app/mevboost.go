@@ -20,9 +20,6 @@ func (l *lab) startSidecar(ctx context.Context, group *errgroup.Group) error {
 	if l.cfg.MevBoost == "" {
 		return nil
 	}
-	if l.cfg.Speed != 1 {
-		return fmt.Errorf("mev-boost knows only the wall clock: use it with speed 1, not %v", l.cfg.Speed)
-	}
 	address, err := freeAddress()
 	if err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -23,6 +25,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/view"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	relayapp "github.com/gavel-relay/gavel/relay/app"
@@ -52,12 +55,40 @@ func Run(ctx context.Context, cfg devnet.Config, out view.Output) (view.Summary,
 	if err := cfg.Validate(); err != nil {
 		return view.Summary{}, err
 	}
+	if err := checkPlaces(cfg); err != nil {
+		return view.Summary{}, run.Usage(err)
+	}
 	l := &lab{cfg: cfg, out: out, began: time.Now(), log: slog.Default(), facts: make(chan relay.Fact, factQueue)}
 	defer l.close()
 	if err := l.open(ctx); err != nil {
 		return view.Summary{}, err
 	}
 	return l.run(ctx)
+}
+
+// checkPlaces looks at what the configuration names on disk. A run always begins at genesis, so its folder must be new.
+func checkPlaces(cfg devnet.Config) error {
+	if cfg.MevBoost != "" {
+		if _, err := exec.LookPath(cfg.MevBoost); err != nil {
+			return fmt.Errorf("mev-boost is %s, which cannot be run: give the path of a mev-boost program", cfg.MevBoost)
+		}
+		if cfg.Speed != 1 {
+			return fmt.Errorf("speed is %v, but mev-boost knows only the wall clock: give speed 1", cfg.Speed)
+		}
+	}
+	if cfg.DataDir == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(cfg.DataDir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("data-dir %s cannot be read: give a new or an empty directory", cfg.DataDir)
+	case len(entries) > 0:
+		return fmt.Errorf("data-dir %s is not empty: give a new or an empty directory, since each run begins at genesis", cfg.DataDir)
+	}
+	return nil
 }
 
 // factQueue holds what the relay tells while the viewer is busy. A viewer that falls behind this far misses facts; the summary, which is read

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -255,5 +257,24 @@ func TestBusyPortSaysWhatToDo(t *testing.T) {
 	_, err = Run(t.Context(), cfg, new(watched))
 	if err == nil || !strings.Contains(err.Error(), "relay-port") || !strings.Contains(err.Error(), "in use") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v: want one line that names relay-port and says what to do", err)
+	}
+}
+
+// A mistake in what the configuration names on disk is one line that says what to do.
+func TestPlacesThatWillNotDo(t *testing.T) {
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*devnet.Config){
+		"a folder that is in use": func(c *devnet.Config) { c.DataDir = full },
+		"a file for a folder":     func(c *devnet.Config) { c.DataDir = filepath.Join(full, "x") },
+		"no such mev-boost":       func(c *devnet.Config) { c.MevBoost, c.Speed = filepath.Join(full, "none"), 1 },
+	} {
+		cfg := testConfig(1)
+		change(&cfg)
+		if _, err := Run(t.Context(), cfg, new(watched)); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "give ") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
