@@ -184,7 +184,7 @@ func remark(s Slot) string {
 	for i, stage := range s.Took {
 		parts[i] = stage.Name + " " + short(stage.Took)
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(parts, ", ")
 }
 
 // short writes a wall time with the two or three digits that one looks at.
