@@ -85,6 +85,10 @@ func New(cfg Config) *Proposer {
 
 // Run proposes until the context ends, and returns nil then. Validators are registered at the start and in each epoch.
 func (p *Proposer) Run(ctx context.Context) error {
+	// A registration must not be older than the chain.
+	if p.Clock.Until(ctx, p.Spec.GenesisTime) != nil {
+		return nil
+	}
 	if err := p.prepare(ctx); err != nil {
 		return ignoreEnd(ctx, err)
 	}
