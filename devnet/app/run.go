@@ -116,7 +116,7 @@ func (l *lab) open(ctx context.Context) (err error) {
 	}
 	l.beacon, err = beacon.New(beacon.Config{
 		Spec: l.network.spec, Clock: l.network.clock, Validators: l.cfg.Validators, Seed: l.cfg.Seed, Execution: l.chain,
-		GenesisHash: phase0.Hash32(l.chain.Genesis().Hash()), AttestationDeadline: l.patience(l.cfg.SlotDuration / 3),
+		GenesisHash: phase0.Hash32(l.chain.Genesis().Hash()), ChainID: chainID, AttestationDeadline: l.patience(l.cfg.SlotDuration / 3),
 		LocalTxLimit: l.cfg.TxsPerSlot, Log: l.log.With("part", "beacon"),
 	})
 	return err

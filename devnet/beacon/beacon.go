@@ -47,6 +47,8 @@ type Config struct {
 	Execution Execution
 	// GenesisHash is the execution chain's genesis block.
 	GenesisHash phase0.Hash32
+	// ChainID is the execution chain's.
+	ChainID uint64
 	// AttestationDeadline is how far into its slot a block is in time (chain time); 0 is a third of the slot.
 	AttestationDeadline time.Duration
 	// LocalTxLimit bounds the transactions of locally built blocks; 0 is 100.

@@ -79,5 +79,5 @@ func (b *Beacon) forkSchedule(w http.ResponseWriter, r *http.Request) {
 }
 
 func (b *Beacon) depositContract(w http.ResponseWriter, r *http.Request) {
-	data(w, r, map[string]string{"chain_id": "1", "address": hexOf(chain.DepositContract[:])}, nil)
+	data(w, r, map[string]string{"chain_id": decimal(b.cfg.ChainID), "address": hexOf(chain.DepositContract[:])}, nil)
 }
