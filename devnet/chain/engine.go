@@ -35,12 +35,12 @@ func (n *Node) Import(
 
 	var status engine.PayloadStatusV1
 	var err error
-	switch {
-	case fork == eth.Bellatrix:
+	switch fork {
+	case eth.Bellatrix:
 		status, err = n.engine.NewPayloadV1(ctx, data)
-	case fork == eth.Capella:
+	case eth.Capella:
 		status, err = n.engine.NewPayloadV2(ctx, data)
-	case fork == eth.Deneb:
+	case eth.Deneb:
 		status, err = n.engine.NewPayloadV3(ctx, data, hashes, &root)
 	default:
 		items, encodeErr := payload.EncodeRequests(requests)

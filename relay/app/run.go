@@ -30,7 +30,9 @@ func (a *App) Spec() *eth.Spec { return a.spec }
 // after an orderly stop.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return serve.Serve(ctx, listener, a.handler, serve.Options{Log: a.log, Grace: stopGrace}) })
+	group.Go(func() error {
+		return serve.Serve(ctx, listener, a.handler, serve.Options{Log: a.log, Grace: stopGrace})
+	})
 	group.Go(func() error { return untilDone(ctx, a.followChain(ctx)) })
 	group.Go(func() error { return untilDone(ctx, archive.Follow(ctx, a.journal, a.archive)) })
 	return group.Wait()
