@@ -83,6 +83,9 @@ func (n *Node) Build(ctx context.Context, args BuildArgs) (*Built, error) {
 
 // begin makes the header and runs what comes before the first transaction.
 func (n *Node) begin(ctx context.Context, args BuildArgs) (*build, error) {
+	if len(args.ExtraData) > int(params.MaximumExtraDataSize) {
+		return nil, fmt.Errorf("%d bytes of extra data, at most %d", len(args.ExtraData), params.MaximumExtraDataSize)
+	}
 	bc := n.Chain()
 	parent := bc.GetHeaderByHash(common.Hash(args.Parent))
 	if parent == nil {

@@ -3,11 +3,13 @@ package chain
 import (
 	"context"
 	"errors"
+	"math/big"
 	"testing"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -49,6 +51,29 @@ func TestBlobLimitHolds(t *testing.T) {
 	}
 }
 
+// From osaka on a block has a size limit in bytes (EIP-7934): what goes beyond it is left out.
+func TestByteLimitHolds(t *testing.T) {
+	n, err := Open(Config{Spec: specOf(eth.Fulu), ChainID: testChainID, GasLimit: 200_000_000, Funded: []common.Address{addressOf(testKey(0))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var txs []*types.Transaction
+	for nonce := range uint64(6) {
+		txs = append(txs, signed(t, testKey(0), &types.DynamicFeeTx{
+			ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(1), GasFeeCap: big.NewInt(100 * params.GWei),
+			Gas: 16_100_000, To: &common.Address{1}, Data: make([]byte, 1_600_000),
+		}))
+	}
+	args := argsFor(n, 1, txs...)
+	args.GasLimitTarget, args.Payment = 200_000_000, nil
+	if built := land(t, n, args); built.Left != 1 || len(built.Payload.Transactions) != 5 {
+		t.Errorf("%d left out, %d in the block", built.Left, len(built.Payload.Transactions))
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestBuildRefuses(t *testing.T) {
 	n := opened(t, specOf(eth.Fulu))
 	args := argsFor(n, 1)
@@ -58,6 +83,11 @@ func TestBuildRefuses(t *testing.T) {
 	args.Parent = phase0.Hash32{9}
 	if _, err := n.Build(t.Context(), args); err == nil {
 		t.Error("an unknown parent passes")
+	}
+	args = argsFor(n, 1, transfer(t, testKey(0), 0, common.Address{1}))
+	args.ExtraData = make([]byte, 33)
+	if _, err := n.Build(t.Context(), args); err == nil {
+		t.Error("33 bytes of extra data pass")
 	}
 	args = argsFor(n, 0)
 	if _, err := n.Build(t.Context(), args); err == nil {

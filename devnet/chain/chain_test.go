@@ -139,4 +139,5 @@ func TestEveryForkAndEveryBoundary(t *testing.T) {
 			t.Errorf("slot %d: %d transactions, want %d, %d left out", slot, got, want, built.Left)
 		}
 	}
+	checkReplay(t, n, 11)
 }

@@ -67,7 +67,8 @@ func (n *Node) Import(
 	}
 }
 
-// SetHead makes a block the head by the Engine API's forkchoiceUpdated, and lets the transaction pool catch up.
+// SetHead makes a block the head by the Engine API's forkchoiceUpdated, and lets the transaction pool catch up. The method's versions differ in
+// the payload attributes only, and we send none: blocks are made by Build.
 func (n *Node) SetHead(ctx context.Context, hash phase0.Hash32) error {
 	state := engine.ForkchoiceStateV1{HeadBlockHash: common.Hash(hash)}
 	answer, err := n.engine.ForkchoiceUpdatedV1(ctx, state, nil)

@@ -3,8 +3,9 @@ package chain
 import (
 	"fmt"
 	"math/big"
+	"slices"
 
-	"github.com/ethereum/go-ethereum/common"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
@@ -18,9 +19,6 @@ const defaultGasLimit = 60_000_000
 // fundedWei is what each funded account has at genesis: 1,000,000 ether.
 var fundedWei = new(big.Int).Mul(big.NewInt(1_000_000), big.NewInt(params.Ether))
 
-// DepositContract is where deposit logs come from (EIP-6110): mainnet's address, since the log's format is tied to it.
-var DepositContract = common.HexToAddress("0x00000000219ab540356cBB839Cbe05303d7705Fa")
-
 // GenesisOf is the genesis that a configuration describes.
 func GenesisOf(cfg Config) (*core.Genesis, error) {
 	config, err := chainConfig(cfg)
@@ -32,6 +30,7 @@ func GenesisOf(cfg Config) (*core.Genesis, error) {
 		gasLimit = defaultGasLimit
 	}
 	alloc := core.SystemContractAllocs() // without their code no block can be built from prague on
+	alloc[DepositContract] = types.Account{Nonce: 1, Code: depositCode, Balance: new(big.Int)}
 	for _, account := range cfg.Funded {
 		alloc[account] = types.Account{Balance: new(big.Int).Set(fundedWei)}
 	}
@@ -52,7 +51,6 @@ func chainConfig(cfg Config) (*params.ChainConfig, error) {
 	config.ChainID = new(big.Int).SetUint64(cfg.ChainID)
 	config.DepositContractAddress = DepositContract
 	config.ShanghaiTime, config.CancunTime, config.PragueTime, config.OsakaTime = nil, nil, nil, nil
-	schedule := &params.BlobScheduleConfig{}
 	for i, point := range spec.Forks {
 		first := spec.FirstSlot(point.Epoch)
 		at := spec.Timestamp(first)
@@ -68,37 +66,54 @@ func chainConfig(cfg Config) (*params.ChainConfig, error) {
 			}
 		}
 	}
-	if config.CancunTime != nil {
-		schedule.Cancun = blobConfig(6, params.DefaultCancunBlobConfig)
+	if err := scheduleBlobs(&config, spec); err != nil {
+		return nil, fmt.Errorf("make genesis: %w", err)
 	}
-	if config.PragueTime != nil {
-		schedule.Prague = blobConfig(9, params.DefaultPragueBlobConfig)
-	}
-	config.BlobScheduleConfig = schedule
-	return &config, scheduleBlobs(&config, spec)
+	return &config, nil
 }
 
-// scheduleBlobs turns the spec's blob limits into blob-parameter-only forks, which exist from osaka on.
+// scheduleBlobs gives deneb and electra the limits that the spec has at their beginnings, and turns those from fulu on into
+// blob-parameter-only forks.
 func scheduleBlobs(config *params.ChainConfig, spec *eth.Spec) error {
-	times := []**uint64{&config.BPO1Time, &config.BPO2Time, &config.BPO3Time, &config.BPO4Time, &config.BPO5Time}
-	schedule := config.BlobScheduleConfig
-	configs := []**params.BlobConfig{&schedule.BPO1, &schedule.BPO2, &schedule.BPO3, &schedule.BPO4, &schedule.BPO5}
-	if len(spec.Blobs) > len(times) {
-		return fmt.Errorf("make genesis: %d blob limits, at most %d", len(spec.Blobs), len(times))
+	schedule := &params.BlobScheduleConfig{}
+	config.BlobScheduleConfig = schedule
+	begins := map[phase0.Epoch]bool{}
+	for _, point := range slices.Backward(spec.Forks) { // a fork that was skipped has the limit of the next one
+		limit := int(spec.MaxBlobs(spec.FirstSlot(point.Epoch)))
+		if point.Fork >= eth.Deneb {
+			schedule.Cancun = blobConfig(limit, params.DefaultCancunBlobConfig)
+		}
+		if point.Fork >= eth.Electra {
+			schedule.Prague = blobConfig(limit, params.DefaultPragueBlobConfig)
+		}
+		begins[point.Epoch] = true
 	}
-	for i, limit := range spec.Blobs {
-		if spec.ForkPointAt(limit.Epoch).Fork < eth.Fulu {
-			return fmt.Errorf("make genesis: a blob limit at epoch %d, before fulu", limit.Epoch)
+	times := []**uint64{&config.BPO1Time, &config.BPO2Time, &config.BPO3Time, &config.BPO4Time, &config.BPO5Time}
+	configs := []**params.BlobConfig{&schedule.BPO1, &schedule.BPO2, &schedule.BPO3, &schedule.BPO4, &schedule.BPO5}
+	used := 0
+	for _, limit := range spec.Blobs {
+		switch fork := spec.ForkPointAt(limit.Epoch).Fork; {
+		case fork < eth.Fulu && fork >= eth.Deneb && !begins[limit.Epoch]:
+			return fmt.Errorf("the blob limit changes at epoch %d, inside %s: before fulu only a fork can change it", limit.Epoch, fork)
+		case fork < eth.Fulu:
+			continue // it is the limit of a fork that begins then or later
+		case used == len(times):
+			return fmt.Errorf("more than %d blob limits from fulu on", len(times))
 		}
 		at := spec.Timestamp(spec.FirstSlot(limit.Epoch))
 		if limit.Epoch == 0 {
 			at = 0
 		}
-		*times[i], *configs[i] = &at, blobConfig(int(limit.MaxBlobs), params.DefaultPragueBlobConfig)
+		*times[used], *configs[used] = &at, blobConfig(int(limit.MaxBlobs), params.DefaultPragueBlobConfig)
+		used++
 	}
 	return nil
 }
 
-func blobConfig(maxBlobs int, like *params.BlobConfig) *params.BlobConfig {
-	return &params.BlobConfig{Max: maxBlobs, Target: max(maxBlobs*2/3, 1), UpdateFraction: like.UpdateFraction}
+// blobConfig is a limit with the target and the fee's speed of its kind; for another limit than usual the target is two thirds of it.
+func blobConfig(maxBlobs int, usual *params.BlobConfig) *params.BlobConfig {
+	if maxBlobs == usual.Max {
+		return usual
+	}
+	return &params.BlobConfig{Max: maxBlobs, Target: max(maxBlobs*2/3, 1), UpdateFraction: usual.UpdateFraction}
 }

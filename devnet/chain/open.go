@@ -68,12 +68,12 @@ func Open(cfg Config) (n *Node, err error) {
 	return n, n.SetHead(context.Background(), headOf(backend))
 }
 
-// backendConfig is a full node that keeps all states, so that the summary and the agents can look back, with room for bursts of
-// transactions of few senders.
+// backendConfig is a full node with room for bursts of transactions of few senders. It keeps all blocks, and the states after the last 128 of
+// them: who wants to know a balance asks soon.
 func backendConfig(cfg Config, genesis *core.Genesis) *ethconfig.Config {
 	c := ethconfig.Defaults
 	c.Genesis, c.NetworkId, c.SyncMode = genesis, cfg.ChainID, ethconfig.FullSync
-	c.NoPruning, c.NoPrefetch, c.LogNoHistory = true, true, true
+	c.NoPrefetch, c.LogNoHistory = true, true
 	c.DatabaseCache, c.TrieCleanCache, c.TrieDirtyCache, c.SnapshotCache = 64, 32, 64, 32
 	c.Miner.GasCeil = genesis.GasLimit
 	c.TxPool.NoLocals, c.TxPool.Journal = true, ""

@@ -3,7 +3,6 @@ package chain
 import (
 	"bytes"
 	"io"
-	"math/big"
 	"testing"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -29,7 +28,7 @@ func TestStockNodeComputesTheSameChain(t *testing.T) {
 			blobs++
 		}
 		if slot%9 == 0 {
-			txs = append(txs, withdrawalRequest(t, requests))
+			txs = append(txs, systemCall(t, requests, params.WithdrawalQueueAddress, make([]byte, 56)))
 			requests++
 		}
 		args := argsFor(n, slot, txs...)
@@ -44,6 +43,12 @@ func TestStockNodeComputesTheSameChain(t *testing.T) {
 			t.Fatalf("slot %d: %d withdrawal requests", slot, got)
 		}
 	}
+	checkReplay(t, n, 100)
+}
+
+// checkReplay exports a chain of the given height, has it replayed, and compares the heads.
+func checkReplay(t testing.TB, n *Node, height uint64) {
+	t.Helper()
 	var exported bytes.Buffer
 	if err := Export(&exported, n); err != nil {
 		t.Fatal(err)
@@ -57,19 +62,10 @@ func TestStockNodeComputesTheSameChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	ours := n.Chain().CurrentBlock()
-	if head.Hash() != ours.Hash() || head.Root != ours.Root || head.Number.Uint64() != 100 {
+	if head.Hash() != ours.Hash() || head.Root != ours.Root || head.Number.Uint64() != height {
 		t.Errorf("a stock node is at block %d, %s with state %s; ours is at %d, %s with state %s",
 			head.Number, head.Hash(), head.Root, ours.Number, ours.Hash(), ours.Root)
 	}
-}
-
-// withdrawalRequest asks for a validator's exit through the system contract (EIP-7002): public key and amount, with the fee as value.
-func withdrawalRequest(t testing.TB, nonce uint64) *types.Transaction {
-	t.Helper()
-	return signed(t, testKey(2), &types.DynamicFeeTx{
-		ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-		Gas: 200_000, To: &params.WithdrawalQueueAddress, Value: big.NewInt(1000), Data: make([]byte, 56),
-	})
 }
 
 // What was changed on the way is noticed.

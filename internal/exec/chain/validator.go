@@ -12,6 +12,7 @@ import (
 	"runtime"
 
 	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/ethereum/go-ethereum/consensus"
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/state"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -91,6 +92,12 @@ func (v *Validator) validate(ctx context.Context, b *exec.Block) (*wei, *exec.Ve
 
 // checkHeader applies the rules that need no execution.
 func (v *Validator) checkHeader(b *exec.Block, block *types.Block, parent *types.Header) *exec.Verdict {
+	switch fork := v.forkAt(block); {
+	case fork == 0:
+		return unknown(exec.RuleUnsupported, fmt.Errorf("time %d is in a fork after fulu", block.Time()))
+	case fork != b.Fork: // the engine would let some pass: a requests hash before prague, a blob's single proof in osaka
+		return invalid(exec.RuleHeader, fmt.Errorf("a %s block at time %d, which is in %s", b.Fork, block.Time(), fork))
+	}
 	if err := v.chain.Engine().VerifyHeader(v.chain, block.Header()); err != nil {
 		return invalid(exec.RuleHeader, err)
 	}
@@ -102,11 +109,33 @@ func (v *Validator) checkHeader(b *exec.Block, block *types.Block, parent *types
 		return invalid(exec.RuleGasLimit, fmt.Errorf("%d, expected %d on a parent with %d for a registered %d",
 			block.GasLimit(), want, parent.GasLimit, target))
 	}
-	// A block that was imported meanwhile is judged like any other.
-	if err := v.chain.Validator().ValidateBody(block); err != nil && !errors.Is(err, core.ErrKnownBlock) {
+	switch err := v.chain.Validator().ValidateBody(block); {
+	case err == nil, errors.Is(err, core.ErrKnownBlock): // one that was imported meanwhile is judged like any other
+		return nil
+	case errors.Is(err, consensus.ErrUnknownAncestor), errors.Is(err, consensus.ErrPrunedAncestor):
+		return unknown(exec.RuleMissingState, fmt.Errorf("the state of block %#x is not here: %w", block.ParentHash(), err))
+	default:
 		return invalid(exec.RuleBody, err)
 	}
-	return nil
+}
+
+// forkAt is the fork of a block's time by the chain's own schedule; 0 if it is one that has no place in exec.Block.
+func (v *Validator) forkAt(block *types.Block) eth.Fork {
+	config, number, time := v.chain.Config(), block.Number(), block.Time()
+	switch {
+	case config.IsAmsterdam(number, time):
+		return 0
+	case config.IsOsaka(number, time):
+		return eth.Fulu
+	case config.IsPrague(number, time):
+		return eth.Electra
+	case config.IsCancun(number, time):
+		return eth.Deneb
+	case config.IsShanghai(number, time):
+		return eth.Capella
+	default:
+		return eth.Bellatrix
+	}
 }
 
 // unregisteredGasLimit is meant by a registered limit of 0 (S21).
@@ -127,10 +156,15 @@ func (v *Validator) execute(ctx context.Context, b *exec.Block, block *types.Blo
 	switch {
 	case ctx.Err() != nil:
 		return nil, ptr(interrupted(ctx))
+	case st.Error() != nil: // pruned under our hands: what was computed means nothing
+		return nil, unknown(exec.RuleMissingState, st.Error())
 	case err != nil:
 		return nil, invalid(exec.RuleExecution, err)
 	}
 	if err := v.chain.Validator().ValidateState(block, st, result, false); err != nil {
+		if st.Error() != nil {
+			return nil, unknown(exec.RuleMissingState, st.Error())
+		}
 		return nil, invalid(exec.RuleState, err)
 	}
 	paid, err := payment(b, block, result.Receipts, before, st.GetBalance(recipientOf(b)))

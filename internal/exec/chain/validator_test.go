@@ -12,6 +12,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/beacon/engine"
 	"github.com/ethereum/go-ethereum/common"
@@ -48,15 +49,26 @@ func testKey(name string) *ecdsa.PrivateKey {
 
 func addressOf(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
 
-// opened is a chain in one fork on which user and builder have money.
+// configOf is a chain with some forks, one epoch each, on which user and builder have money.
+func configOf(forks ...eth.Fork) devchain.Config {
+	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}
+	for i, fork := range forks {
+		spec.Forks = append(spec.Forks, eth.ForkPoint{Fork: fork, Epoch: phase0.Epoch(i)})
+	}
+	return devchain.Config{
+		Spec: spec, ChainID: chainID, GasLimit: gasLimit, Funded: []common.Address{addressOf(userKey), addressOf(builderKey)},
+	}
+}
+
+// opened is a chain in one fork.
 func opened(t testing.TB, fork eth.Fork) *devchain.Node {
 	t.Helper()
-	n, err := devchain.Open(devchain.Config{
-		Spec: &eth.Spec{
-			GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32, Forks: []eth.ForkPoint{{Fork: fork}},
-		},
-		ChainID: chainID, GasLimit: gasLimit, Funded: []common.Address{addressOf(userKey), addressOf(builderKey)},
-	})
+	return openedWith(t, configOf(fork))
+}
+
+func openedWith(t testing.TB, cfg devchain.Config) *devchain.Node {
+	t.Helper()
+	n, err := devchain.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,12 +138,18 @@ func rehash(t testing.TB, b *exec.Block) {
 	for _, commitment := range commitmentsOf(b) {
 		hashes = append(hashes, payload.VersionedHash(commitment))
 	}
-	items, err := payload.EncodeRequests(b.Requests)
-	if err != nil {
-		t.Fatal(err)
+	var root *common.Hash
+	if b.Fork >= eth.Deneb {
+		root = (*common.Hash)(&b.ParentBeaconRoot)
 	}
-	root := common.Hash(b.ParentBeaconRoot)
-	block, err := engine.ExecutableDataToBlockNoHash(payload.ToEngine(b.Fork, b.Payload), hashes, &root, items)
+	var items [][]byte
+	if b.Fork >= eth.Electra {
+		var err error
+		if items, err = payload.EncodeRequests(b.Requests); err != nil {
+			t.Fatal(err)
+		}
+	}
+	block, err := engine.ExecutableDataToBlockNoHash(payload.ToEngine(b.Fork, b.Payload), hashes, root, items)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +233,21 @@ func TestSpoiledBlocks(t *testing.T) {
 			b.ValueWei = uint256.NewInt(1)
 			return b
 		}, exec.Invalid, exec.RulePayment},
-		"S29 a proof missing": {spoil(func(b *exec.Block) { b.Blobs.Proofs = b.Blobs.Proofs[:127] }), exec.Invalid, exec.RuleBlobs},
+		"S34 more than 8 MiB": {spoilAndRehash(func(b *exec.Block) {
+			raw, err := sign(t, userKey, &types.LegacyTx{Nonce: 3, To: &payee, Data: make([]byte, params.MaxBlockSize)}).MarshalBinary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Payload.Transactions = append(b.Payload.Transactions, raw)
+		}), exec.Invalid, exec.RuleBody},
+		"S33 a request that nobody made": {spoilAndRehash(func(b *exec.Block) {
+			b.Requests.Consolidations = append(b.Requests.Consolidations, &electra.ConsolidationRequest{})
+		}), exec.Invalid, exec.RuleState},
+		"S33 requests changed": {spoil(func(b *exec.Block) {
+			b.Requests.Consolidations = append(b.Requests.Consolidations, &electra.ConsolidationRequest{})
+		}), exec.Invalid, exec.RuleBlockHash},
+		"called electra, by the same hash": {spoil(func(b *exec.Block) { b.Fork = eth.Electra }), exec.Invalid, exec.RuleHeader},
+		"S29 a proof missing":              {spoil(func(b *exec.Block) { b.Blobs.Proofs = b.Blobs.Proofs[:127] }), exec.Invalid, exec.RuleBlobs},
 		"S32 proofs of other cells": {spoil(func(b *exec.Block) {
 			p := b.Blobs.Proofs
 			p[0] = [48]byte{0xc0} // infinity: right for a constant polynomial only

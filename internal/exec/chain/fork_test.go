@@ -1,0 +1,103 @@
+package chain
+
+import (
+	"testing"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/consensus/beacon"
+	"github.com/ethereum/go-ethereum/consensus/ethash"
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/rawdb"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	devchain "github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/internal/exec"
+)
+
+// The first block of each fork, on a parent of the fork before, passes; called by that other fork's name it does not.
+func TestForkBoundaries(t *testing.T) {
+	cfg := configOf(eth.Forks...)
+	cfg.Spec.SlotsPerEpoch = 1
+	n := openedWith(t, cfg)
+	v := New(n.Chain(), Options{})
+	for slot := phase0.Slot(1); slot <= 4; slot++ {
+		args := goodArgs(t, n, eth.Bellatrix)
+		args.Slot, args.Parent = slot, phase0.Hash32(n.Chain().CurrentBlock().Hash())
+		args.Transactions = []*types.Transaction{transfer(t, 2*uint64(slot)-2), transfer(t, 2*uint64(slot)-1)}
+		b := build(t, n, args)
+		if verdict := v.Validate(t.Context(), b); verdict.Class != exec.Valid {
+			t.Fatalf("%s: %+v", b.Fork, verdict)
+		}
+		for _, other := range eth.Forks {
+			if other == b.Fork {
+				continue
+			}
+			called := *b
+			bent := *b.Payload
+			called.Fork, called.Payload = other, &bent
+			called.Blobs, called.Requests = &payload.Blobs{}, payload.EmptyRequests()
+			rehash(t, &called)
+			if verdict := v.Validate(t.Context(), &called); verdict.Class != exec.Invalid || verdict.Rule != exec.RuleHeader {
+				t.Errorf("%s, called %s: %+v", b.Fork, other, verdict)
+			}
+		}
+		var blobs payload.Blobs
+		if b.Blobs != nil {
+			blobs = *b.Blobs
+		}
+		if err := n.Import(t.Context(), b.Fork, b.Payload, blobs.Commitments, b.ParentBeaconRoot, b.Requests); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.SetHead(t.Context(), b.Payload.BlockHash); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What we cannot know speaks for nobody: a parent of which we have the header only, and a fork that exec.Block has no name for.
+func TestWhatCannotBeJudged(t *testing.T) {
+	n := opened(t, eth.Fulu)
+	first := build(t, n, goodArgs(t, n, eth.Fulu))
+	if err := n.Import(t.Context(), first.Fork, first.Payload, first.Blobs.Commitments, first.ParentBeaconRoot, first.Requests); err != nil {
+		t.Fatal(err)
+	}
+	args := goodArgs(t, n, eth.Fulu)
+	args.Slot, args.Parent = 2, first.Payload.BlockHash
+	args.Transactions = []*types.Transaction{transfer(t, 3)}
+	second := build(t, n, args)
+
+	for name, row := range map[string]struct {
+		change func(*core.Genesis)
+		rule   exec.Rule
+	}{
+		"the parent's header only": {func(*core.Genesis) {}, exec.RuleMissingState},
+		"a fork after fulu": {func(g *core.Genesis) {
+			at := second.Payload.Timestamp
+			g.Config.AmsterdamTime = &at
+		}, exec.RuleUnsupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			genesis, err := devchain.GenesisOf(configOf(eth.Fulu))
+			if err != nil {
+				t.Fatal(err)
+			}
+			row.change(genesis)
+			bc, err := core.NewBlockChain(rawdb.NewMemoryDatabase(), genesis, beacon.New(ethash.NewFaker()), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer bc.Stop()
+			parent := n.Chain().GetHeaderByHash(common.Hash(first.Payload.BlockHash))
+			if _, err := bc.InsertHeaderChain([]*types.Header{parent}); err != nil {
+				t.Fatal(err)
+			}
+			verdict := New(bc, Options{}).Validate(t.Context(), second)
+			if verdict.Class != exec.Infrastructure || verdict.Rule != row.rule {
+				t.Errorf("%+v", verdict)
+			}
+		})
+	}
+}
