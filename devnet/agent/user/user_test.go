@@ -183,7 +183,7 @@ func TestBlobs(t *testing.T) {
 		fork     eth.Fork
 		every    int
 		in8slots int
-	}{{eth.Fulu, 0, 0}, {eth.Fulu, 1, 8}, {eth.Fulu, 4, 2}, {eth.Electra, 1, 0}, {eth.Capella, 1, 0}} {
+	}{{eth.Fulu, 0, 0}, {eth.Fulu, 4, 2}, {eth.Electra, 1, 0}, {eth.Capella, 1, 0}} {
 		n, keys := new(node), wallets(2)
 		run(t, Config{Wallets: keys, ChainID: testChainID, PerSlot: 1, BlobEvery: c.every, Spec: specOf(c.fork), RPC: n.dial(t)}, 8)
 		blobs := 0
