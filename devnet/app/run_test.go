@@ -17,6 +17,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/devnet"
+	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/view"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -66,6 +67,9 @@ func testConfig(slots int) devnet.Config {
 func TestEverySlotIsDeliveredAcrossAllForks(t *testing.T) {
 	cfg := testConfig(11)
 	cfg.BlobEvery = 1
+	for i := range chain.FixedBlobs { // their proofs take seconds under the race detector; the slots would be over
+		chain.Sidecar(eth.Fulu, i)
+	}
 	for i, fork := range eth.Forks {
 		cfg.Forks = append(cfg.Forks, eth.ForkPoint{Fork: fork, Epoch: phase0.Epoch(i)})
 	}
