@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
@@ -28,18 +29,24 @@ type Aggregator struct {
 	Relays []Relay
 	// MinBidWei is the least value that a bid must have; nil is none.
 	MinBidWei *uint256.Int
-	Log       *slog.Logger
+	// V1 has relays reveal the payload too, which was the only way before fulu, and wants it to be the one that was sold.
+	V1 bool
+	// Log says what is wrong with single relays; nil is silent.
+	Log *slog.Logger
 
-	mu      sync.Mutex // guards offered
-	offered map[phase0.Hash32][]Relay
+	mu sync.Mutex // guards offered
+	// offered is who offered which header, of the last few slots: a slot's block may be submitted when the next one has begun.
+	offered map[phase0.Slot]map[phase0.Hash32][]Relay
 }
+
+// slotsOffered is how many slots offers are kept.
+const slotsOffered = 8
 
 var _ Sidecar = (*Aggregator)(nil)
 
 // Register implements Sidecar: every relay is told; it is enough if one takes all.
 func (a *Aggregator) Register(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) error {
-	errs := a.each(func(r Relay) error { return r.Client.RegisterValidators(ctx, batch) })
-	return unlessOne(errs)
+	return a.enough("register", forEach(a.Relays, func(r Relay) error { return r.Client.RegisterValidators(ctx, batch) }))
 }
 
 // Header implements Sidecar: all relays are asked at once, the best bid that holds up wins.
@@ -47,14 +54,14 @@ func (a *Aggregator) Header(ctx context.Context, slot phase0.Slot, parent phase0
 	var mu sync.Mutex // guards best and from
 	var best *Bid
 	from := map[phase0.Hash32][]Relay{}
-	errs := a.each(func(r Relay) error {
+	errs := forEach(a.Relays, func(r Relay) error {
 		versioned, err := r.Client.Header(ctx, slot, parent, proposer)
 		if err != nil || versioned == nil {
 			return err
 		}
 		bid, err := checkBid(a.Spec, slot, parent, r.Pubkey, versioned)
 		if err != nil {
-			return fmt.Errorf("bid of %s: %w", r.Client.URL(), err)
+			return fmt.Errorf("bid: %w", err)
 		}
 		if a.MinBidWei != nil && bid.ValueWei.Lt(a.MinBidWei) {
 			return nil
@@ -68,50 +75,91 @@ func (a *Aggregator) Header(ctx context.Context, slot phase0.Slot, parent phase0
 		return nil
 	})
 	if best == nil {
-		return nil, unlessOne(errs)
+		return nil, a.enough("get header", errs)
 	}
+	a.remember(slot, from)
+	return best, nil
+}
+
+func (a *Aggregator) remember(slot phase0.Slot, from map[phase0.Hash32][]Relay) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.offered = from // of this slot only
-	return best, nil
+	if a.offered == nil {
+		a.offered = map[phase0.Slot]map[phase0.Hash32][]Relay{}
+	}
+	a.offered[slot] = from
+	for old := range a.offered {
+		if old+slotsOffered <= slot {
+			delete(a.offered, old)
+		}
+	}
 }
 
 // Submit implements Sidecar: the block goes to the relays that offered its header; it is enough if one publishes it.
 func (a *Aggregator) Submit(ctx context.Context, block *api.VersionedSignedBlindedBeaconBlock) error {
+	slot, err := block.Slot()
+	if err != nil {
+		return fmt.Errorf("read blinded block: %w", err)
+	}
 	hash, err := block.ExecutionBlockHash()
 	if err != nil {
-		return err
+		return fmt.Errorf("read blinded block: %w", err)
 	}
 	a.mu.Lock()
-	relays := a.offered[hash]
+	relays := a.offered[slot][hash]
 	a.mu.Unlock()
 	if len(relays) == 0 {
 		return fmt.Errorf("no relay has offered %#x", hash[:])
 	}
-	return unlessOne(forEach(relays, func(r Relay) error { return r.Client.SubmitBlindedBlock(ctx, block) }))
+	return a.enough("submit", forEach(relays, func(r Relay) error {
+		if a.V1 {
+			return unblind(ctx, r.Client, block, hash)
+		}
+		return r.Client.SubmitBlindedBlock(ctx, block)
+	}))
 }
 
-func (a *Aggregator) each(do func(Relay) error) []error { return forEach(a.Relays, do) }
+// unblind submits a block by v1 and wants the payload with a block hash for it.
+func unblind(ctx context.Context, relay *client.Client, block *api.VersionedSignedBlindedBeaconBlock, hash phase0.Hash32) error {
+	payload, err := relay.UnblindBlock(ctx, block)
+	if err != nil {
+		return err
+	}
+	revealed, err := payload.BlockHash()
+	if err != nil {
+		return fmt.Errorf("read payload: %w", err)
+	}
+	if revealed != hash {
+		return fmt.Errorf("payload %#x is revealed for header %#x", revealed[:], hash[:])
+	}
+	return nil
+}
 
 // forEach does something with all relays at once and returns their errors in order, nil where there was none.
 func forEach(relays []Relay, do func(Relay) error) []error {
 	errs := make([]error, len(relays))
 	var group sync.WaitGroup
 	for i, r := range relays {
-		group.Go(func() { errs[i] = do(r) })
+		group.Go(func() {
+			if err := do(r); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", r.Client.URL(), err)
+			}
+		})
 	}
 	group.Wait()
 	return errs
 }
 
-// unlessOne is nil if one of the errors is, and all of them otherwise.
-func unlessOne(errs []error) error {
-	for _, err := range errs {
-		if err == nil {
-			return nil
-		}
+// enough is nil if one relay did what was wanted, and all errors otherwise; those that do not matter then are logged.
+func (a *Aggregator) enough(what string, errs []error) error {
+	err := errors.Join(errs...)
+	if !slices.Contains(errs, nil) {
+		return err
 	}
-	return errors.Join(errs...)
+	if err != nil && a.Log != nil {
+		a.Log.Warn("a relay failed", "to", what, "error", err)
+	}
+	return nil
 }
 
 // Remote is a sidecar by URL, such as a real mev-boost, which speaks the Proposer API itself and has checked the bids.

@@ -25,9 +25,11 @@ var emptyTransactions = phase0.Root{
 	0xf9, 0xbe, 0xd7, 0xab, 0x06, 0x1d, 0x94, 0x01, 0xfd, 0x47, 0xe3, 0x4a, 0x54, 0xfb, 0xed, 0xe1,
 }
 
-// checkBid wants a bid for the slot, on the parent, worth something, with transactions, signed by the relay that was asked. A zero relay key
-// checks the bid's own.
-func checkBid(spec *eth.Spec, slot phase0.Slot, parent phase0.Hash32, relay phase0.BLSPubKey, v *builderspec.VersionedSignedBuilderBid) (*Bid, error) {
+// checkBid wants a bid for the slot, on the parent, worth something, with transactions, signed by the relay that was asked. A zero relay
+// key stands for any: the bid's own then.
+func checkBid(
+	spec *eth.Spec, slot phase0.Slot, parent phase0.Hash32, relay phase0.BLSPubKey, v *builderspec.VersionedSignedBuilderBid,
+) (*Bid, error) {
 	if fork := spec.ForkAt(slot); eth.ForkOf(v.Version) != fork {
 		return nil, fmt.Errorf("a %s bid in a slot of %s", v.Version, fork)
 	}

@@ -20,10 +20,12 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// blindedBlock is an unsigned blinded block: the local block with a bid's header in place of its payload.
+// blindedBlock is an unsigned blinded block: the local block with a bid's header in place of its payload. Its root is that of the block
+// with the header's payload, hence the signature under one is the signature under the other.
 type blindedBlock struct {
 	fork  eth.Fork
 	block hashable
+	root  phase0.Root
 }
 
 var errBidShape = errors.New("the bid is not in the fork of the slot")
@@ -32,7 +34,7 @@ var errBidShape = errors.New("the bid is not in the fork of the slot")
 func blind(local *localBlock, bid *Bid) (*blindedBlock, error) {
 	b := &blindedBlock{fork: local.fork}
 	v := bid.Versioned
-	if eth.ForkOf(v.Version) != local.fork {
+	if eth.ForkOf(v.Version) != local.fork || v.IsEmpty() {
 		return nil, errBidShape
 	}
 	switch block := local.block.(type) {
@@ -43,23 +45,13 @@ func blind(local *localBlock, bid *Bid) (*blindedBlock, error) {
 	case *deneb.BeaconBlock:
 		b.block = blindDeneb(block, v)
 	case *electra.BeaconBlock:
-		signed := v.Electra
-		if local.fork >= eth.Fulu {
-			signed = v.Fulu
-		}
-		body := block.Body
-		b.block = &blindelectra.BlindedBeaconBlock{
-			Slot: block.Slot, ProposerIndex: block.ProposerIndex, ParentRoot: block.ParentRoot, StateRoot: block.StateRoot,
-			Body: &blindelectra.BlindedBeaconBlockBody{
-				RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
-				AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
-				VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: signed.Message.Header,
-				BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: signed.Message.BlobKZGCommitments,
-				ExecutionRequests: signed.Message.ExecutionRequests,
-			},
-		}
+		b.block = blindElectra(block, v)
 	default:
 		return nil, fmt.Errorf("%T is no block", local.block)
+	}
+	var err error
+	if b.root, err = b.block.HashTreeRoot(); err != nil {
+		return nil, fmt.Errorf("hash blinded block: %w", err)
 	}
 	return b, nil
 }
@@ -102,13 +94,26 @@ func blindDeneb(block *deneb.BeaconBlock, v *builderspec.VersionedSignedBuilderB
 	}
 }
 
-// sign is the signed blinded block.
-func (b *blindedBlock) sign(sign func(phase0.Root) phase0.BLSSignature) (*api.VersionedSignedBlindedBeaconBlock, error) {
-	root, err := b.block.HashTreeRoot()
-	if err != nil {
-		return nil, fmt.Errorf("hash block: %w", err)
+// blindElectra makes a blinded block of electra or of fulu, which have the same shape.
+func blindElectra(block *electra.BeaconBlock, v *builderspec.VersionedSignedBuilderBid) *blindelectra.BlindedBeaconBlock {
+	body, signed := block.Body, v.Electra
+	if eth.ForkOf(v.Version) == eth.Fulu {
+		signed = v.Fulu
 	}
-	signature := sign(root)
+	return &blindelectra.BlindedBeaconBlock{
+		Slot: block.Slot, ProposerIndex: block.ProposerIndex, ParentRoot: block.ParentRoot, StateRoot: block.StateRoot,
+		Body: &blindelectra.BlindedBeaconBlockBody{
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
+			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: signed.Message.Header,
+			BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: signed.Message.BlobKZGCommitments,
+			ExecutionRequests: signed.Message.ExecutionRequests,
+		},
+	}
+}
+
+// signed is the blinded block with its signature.
+func (b *blindedBlock) signed(signature phase0.BLSSignature) *api.VersionedSignedBlindedBeaconBlock {
 	signed := &api.VersionedSignedBlindedBeaconBlock{Version: b.fork.DataVersion()}
 	switch block := b.block.(type) {
 	case *blindbellatrix.BlindedBeaconBlock:
@@ -124,5 +129,5 @@ func (b *blindedBlock) sign(sign func(phase0.Root) phase0.BLSSignature) (*api.Ve
 			signed.Fulu = &blindelectra.SignedBlindedBeaconBlock{Message: block, Signature: signature}
 		}
 	}
-	return signed, nil
+	return signed
 }

@@ -16,12 +16,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// localBlock is an unsigned block of any fork: block is the beacon block, proofs and blobs come with it from deneb on.
+// localBlock is an unsigned block of any fork: block is the beacon block and root its hash tree root, proofs and blobs come with it from
+// deneb on.
 type localBlock struct {
 	fork       eth.Fork
 	valueWei   *uint256.Int
 	parentHash phase0.Hash32
 	block      hashable
+	root       phase0.Root
 	proofs     []deneb.KZGProof
 	blobs      []deneb.Blob
 }
@@ -64,16 +66,14 @@ func decodeLocal(fork eth.Fork, value *uint256.Int, raw []byte) (*localBlock, er
 	if err != nil {
 		return nil, fmt.Errorf("decode local block: %w", err)
 	}
+	if l.root, err = l.block.HashTreeRoot(); err != nil {
+		return nil, fmt.Errorf("hash local block: %w", err)
+	}
 	return l, nil
 }
 
-// sign is the signed block, with its blobs from deneb on, in SSZ.
-func (l *localBlock) sign(sign func(phase0.Root) phase0.BLSSignature) ([]byte, error) {
-	root, err := l.block.HashTreeRoot()
-	if err != nil {
-		return nil, fmt.Errorf("hash block: %w", err)
-	}
-	signature := sign(root)
+// signed is the block with its signature, and with its blobs from deneb on, in SSZ.
+func (l *localBlock) signed(signature phase0.BLSSignature) ([]byte, error) {
 	switch block := l.block.(type) {
 	case *bellatrix.BeaconBlock:
 		return (&bellatrix.SignedBeaconBlock{Message: block, Signature: signature}).MarshalSSZ()

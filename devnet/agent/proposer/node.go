@@ -25,12 +25,12 @@ const maxAnswer = 64 << 20
 func (n *beaconNode) do(ctx context.Context, method, path string, header http.Header, body []byte) (http.Header, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, n.base+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("make request: %w", err)
 	}
 	request.Header = header
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("ask beacon node: %w", err)
 	}
 	defer response.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
@@ -58,9 +58,10 @@ func (n *beaconNode) prepare(
 	}
 	body, err := json.Marshal(list)
 	if err != nil {
-		return err
+		return fmt.Errorf("encode fee recipients: %w", err)
 	}
-	_, _, err = n.do(ctx, http.MethodPost, "/eth/v1/validator/prepare_beacon_proposer", http.Header{"Content-Type": {"application/json"}}, body)
+	header := http.Header{"Content-Type": {"application/json"}}
+	_, _, err = n.do(ctx, http.MethodPost, "/eth/v1/validator/prepare_beacon_proposer", header, body)
 	return err
 }
 
@@ -103,7 +104,7 @@ func (n *beaconNode) localBlock(ctx context.Context, slot phase0.Slot, reveal ph
 	}
 	fork, err := eth.ParseFork(header.Get("Eth-Consensus-Version"))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("version of the local block: %w", err)
 	}
 	value, err := uint256.FromDecimal(header.Get("Eth-Execution-Payload-Value"))
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package proposer runs validators as the devnet's relay meets them: they register, ask for a header when their slot begins, sign blind and hand
-// the block to their sidecar for publication; without a better bid they publish what their own beacon node has built.
+// Package proposer runs validators as the devnet's relay meets them: they register, ask for a header when their slot begins, sign blind and
+// hand the block to their sidecar for publication; without a better bid they publish what their own beacon node has built.
 //
 //	slot starts ─▶ local block ─▶ header? ──none, worse, wrong──▶ sign the local block ─▶ beacon node
 //	                                └──better──▶ blind (blind.go) ─▶ sign ─▶ sidecar ─▶ relays publish
 //
-// A proposer signs one block a slot, ever: once a blinded block is signed there is no way back to the local one.
+// A validator signs one block a slot, ever (guard.go): once a blinded block is signed there is no way back to the local one.
 package proposer
 
 import (
@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"sync"
 	"time"
 
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
@@ -60,8 +61,11 @@ const PreferBuilder = math.MaxUint64
 type Proposer struct {
 	Config
 	beacon *beaconNode
-	duties map[phase0.Slot]phase0.ValidatorIndex // of the epochs in known
-	known  map[phase0.Epoch]bool
+	guard  guard
+	// duties are Run's own: the proposers of an epoch by slot, once known is true.
+	duties map[phase0.Slot]phase0.ValidatorIndex
+	epoch  phase0.Epoch
+	known  bool
 }
 
 // New returns a proposer that does nothing until Run.
@@ -78,12 +82,11 @@ func New(cfg Config) *Proposer {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Proposer{
-		Config: cfg, beacon: &beaconNode{base: cfg.BeaconURL}, duties: map[phase0.Slot]phase0.ValidatorIndex{}, known: map[phase0.Epoch]bool{},
-	}
+	return &Proposer{Config: cfg, beacon: &beaconNode{base: cfg.BeaconURL}}
 }
 
-// Run proposes until the context ends, and returns nil then. Validators are registered at the start and in each epoch.
+// Run proposes until the context ends, and returns nil then. Validators are registered at the start and in each epoch. A relay that takes
+// its time with one slot does not hold up the next one, and a slot that is over is not proposed for.
 func (p *Proposer) Run(ctx context.Context) error {
 	// A registration must not be older than the chain.
 	if p.Clock.Until(ctx, p.Spec.GenesisTime) != nil {
@@ -92,25 +95,43 @@ func (p *Proposer) Run(ctx context.Context) error {
 	if err := p.prepare(ctx); err != nil {
 		return ignoreEnd(ctx, err)
 	}
+	var working sync.WaitGroup
+	defer working.Wait()
 	registered := p.Spec.EpochOf(p.Spec.SlotAt(p.Clock.Now()))
 	for slot := p.Spec.SlotAt(p.Clock.Now()) + 1; ; slot++ {
-		if err := p.Clock.Until(ctx, p.Spec.SlotStart(slot)); err != nil {
+		if p.Clock.Until(ctx, p.Spec.SlotStart(slot)) != nil {
 			return nil
 		}
-		index, ours, err := p.duty(ctx, slot)
-		if err == nil && ours {
-			err = p.propose(ctx, slot, index)
+		if now := p.Spec.SlotAt(p.Clock.Now()); now > slot {
+			p.Log.Warn("slots passed by", "from", slot, "to", now-1)
+			slot = now
 		}
-		if err != nil && ctx.Err() == nil {
-			p.Log.Warn("proposal failed", "slot", slot, "error", err)
-		}
+		p.propose(ctx, &working, slot)
 		if epoch := p.Spec.EpochOf(slot); epoch > registered {
 			registered = epoch
-			if err := p.register(ctx); err != nil && ctx.Err() == nil {
-				p.Log.Warn("registration failed", "epoch", epoch, "error", err)
-			}
+			working.Go(func() {
+				if err := p.register(ctx); err != nil && ctx.Err() == nil {
+					p.Log.Warn("registration failed", "epoch", epoch, "error", err)
+				}
+			})
 		}
 	}
+}
+
+// propose begins the slot's proposal if one of our validators has it.
+func (p *Proposer) propose(ctx context.Context, working *sync.WaitGroup, slot phase0.Slot) {
+	index, ours, err := p.duty(ctx, slot)
+	if err != nil && ctx.Err() == nil {
+		p.Log.Warn("duty unknown", "slot", slot, "error", err)
+	}
+	if err != nil || !ours {
+		return
+	}
+	working.Go(func() {
+		if err := p.proposal(ctx, slot, index); err != nil && ctx.Err() == nil {
+			p.Log.Warn("proposal failed", "slot", slot, "error", err)
+		}
+	})
 }
 
 func ignoreEnd(ctx context.Context, err error) error {
@@ -120,7 +141,7 @@ func ignoreEnd(ctx context.Context, err error) error {
 	return err
 }
 
-// Prepare registers all validators and tells the beacon node their fee recipients. Run does it too; a caller may do it earlier.
+// prepare registers all validators and tells the beacon node their fee recipients.
 func (p *Proposer) prepare(ctx context.Context) error {
 	if err := p.beacon.prepare(ctx, p.Keys, p.FeeRecipient); err != nil {
 		return fmt.Errorf("tell the beacon node fee recipients: %w", err)
@@ -160,25 +181,22 @@ func (p *Proposer) register(ctx context.Context) error {
 
 // duty says whether one of our validators proposes in a slot.
 func (p *Proposer) duty(ctx context.Context, slot phase0.Slot) (phase0.ValidatorIndex, bool, error) {
-	epoch := p.Spec.EpochOf(slot)
-	if !p.known[epoch] {
+	if epoch := p.Spec.EpochOf(slot); !p.known || p.epoch != epoch {
 		duties, err := p.beacon.duties(ctx, epoch)
 		if err != nil {
 			return 0, false, fmt.Errorf("fetch duties of epoch %d: %w", epoch, err)
 		}
-		clear(p.duties)
-		clear(p.known)
-		p.duties, p.known[epoch] = duties, true
+		p.duties, p.epoch, p.known = duties, epoch, true
 	}
 	index, ok := p.duties[slot]
 	_, ours := p.Keys[index]
 	return index, ok && ours, nil
 }
 
-// propose makes the slot's block, blind if a bid beats the local block.
-func (p *Proposer) propose(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex) error {
-	key := p.Keys[index]
-	epoch := p.Spec.EpochOf(slot)
+// proposal makes the slot's block, blind if a bid beats the local block. The local block comes first, since it tells on which parent the
+// beacon node builds, and relays are asked for that.
+func (p *Proposer) proposal(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex) error {
+	key, epoch := p.Keys[index], p.Spec.EpochOf(slot)
 	reveal := key.Sign(eth.SigningRoot(epochRoot(epoch), p.Spec.RandaoDomain(epoch)))
 	local, err := p.beacon.localBlock(ctx, slot, reveal)
 	if err != nil {
@@ -187,15 +205,11 @@ func (p *Proposer) propose(ctx context.Context, slot phase0.Slot, index phase0.V
 	if bid := p.header(ctx, slot, local, key.PublicKey()); bid != nil {
 		blinded, err := blind(local, bid)
 		if err == nil {
-			return p.submit(ctx, slot, key, blinded)
+			return p.submit(ctx, slot, index, blinded)
 		}
 		p.Log.Warn("bid cannot be used; the local block is proposed", "slot", slot, "error", err)
 	}
-	contents, err := local.sign(func(root phase0.Root) phase0.BLSSignature { return p.signBlock(slot, key, root) })
-	if err != nil {
-		return fmt.Errorf("sign local block: %w", err)
-	}
-	return p.beacon.publish(ctx, local.fork, contents)
+	return p.publish(ctx, slot, index, local)
 }
 
 // header is a bid that is worth more than the local block, nil if there is none.
@@ -229,21 +243,42 @@ func beats(bid, local *uint256.Int, boostFactor uint64) bool {
 	return boosted.Div(boosted, uint256.NewInt(100)).Gt(local)
 }
 
-func (p *Proposer) submit(ctx context.Context, slot phase0.Slot, key *bls.SecretKey, blinded *blindedBlock) error {
-	signed, err := blinded.sign(func(root phase0.Root) phase0.BLSSignature { return p.signBlock(slot, key, root) })
+// publish signs the local block and has the beacon node publish it.
+func (p *Proposer) publish(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex, local *localBlock) error {
+	signature, err := p.sign(slot, index, local.root)
+	if err != nil {
+		return fmt.Errorf("sign local block: %w", err)
+	}
+	contents, err := local.signed(signature)
+	if err != nil {
+		return fmt.Errorf("encode local block: %w", err)
+	}
+	if err := p.beacon.publish(ctx, local.fork, contents); err != nil {
+		return fmt.Errorf("publish local block: %w", err)
+	}
+	return nil
+}
+
+// submit signs a blinded block and has the sidecar publish it. Whatever comes of it, the slot has had its signature.
+func (p *Proposer) submit(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex, blinded *blindedBlock) error {
+	signature, err := p.sign(slot, index, blinded.root)
 	if err != nil {
 		return fmt.Errorf("sign blinded block: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.SubmitTimeout)
 	defer cancel()
-	if err := p.Sidecar.Submit(ctx, signed); err != nil {
+	if err := p.Sidecar.Submit(ctx, blinded.signed(signature)); err != nil {
 		return fmt.Errorf("submit blinded block: %w", err)
 	}
 	return nil
 }
 
-func (p *Proposer) signBlock(slot phase0.Slot, key *bls.SecretKey, root phase0.Root) phase0.BLSSignature {
-	return key.Sign(eth.SigningRoot(root, p.Spec.ProposerDomain(slot)))
+// sign is the one place where blocks are signed, hence the one that asks the guard.
+func (p *Proposer) sign(slot phase0.Slot, index phase0.ValidatorIndex, root phase0.Root) (phase0.BLSSignature, error) {
+	if err := p.guard.take(index, slot); err != nil {
+		return phase0.BLSSignature{}, err
+	}
+	return p.Keys[index].Sign(eth.SigningRoot(root, p.Spec.ProposerDomain(slot))), nil
 }
 
 // epochRoot is what a RANDAO reveal signs: the hash tree root of the epoch.
