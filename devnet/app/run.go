@@ -137,7 +137,7 @@ func (l *lab) listen(port int, flag string) (net.Listener, error) {
 // patience is a span of chain time that is at least shortestWait long on the wall: what is generous at 12-second slots would be the blink of
 // an eye on a chain that runs sixty times as fast. It never takes more than three quarters of a slot.
 func (l *lab) patience(chainTime time.Duration) time.Duration {
-	const shortestWait = 250 * time.Millisecond
+	const shortestWait = time.Second
 	wall := time.Duration(float64(shortestWait) * l.cfg.Speed)
 	return min(max(chainTime, wall), max(chainTime, l.cfg.SlotDuration*3/4))
 }

@@ -59,7 +59,7 @@ func (w *watched) Slot(s view.Slot) {
 // testConfig is a small network whose slots are long enough for the race detector.
 func testConfig(slots int) devnet.Config {
 	return devnet.Config{
-		Slots: slots, SlotDuration: 12 * time.Second, Speed: 8, Validators: 8, Builders: 2, TxsPerSlot: 10, SlotsPerEpoch: 2, Seed: 7,
+		Slots: slots, SlotDuration: 12 * time.Second, Speed: 5, Validators: 8, Builders: 2, TxsPerSlot: 10, SlotsPerEpoch: 2, Seed: 7,
 	}
 }
 
