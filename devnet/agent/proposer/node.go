@@ -8,21 +8,29 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
 
 // beaconNode is the validators' own beacon node.
 type beaconNode struct{ base string }
 
-const maxAnswer = 64 << 20
+const (
+	// maxAnswer bounds an answer in bytes.
+	maxAnswer = 64 << 20
+	// beaconTimeout bounds a request, in wall time.
+	beaconTimeout = 10 * time.Second
+)
 
+// do sends a request. An answer other than 200 is an error, so is the 202 of a block that was broadcast but not imported.
 func (n *beaconNode) do(ctx context.Context, method, path string, header http.Header, body []byte) (http.Header, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, beaconTimeout)
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, n.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, fmt.Errorf("make request: %w", err)
@@ -33,9 +41,12 @@ func (n *beaconNode) do(ctx context.Context, method, path string, header http.He
 		return nil, nil, fmt.Errorf("ask beacon node: %w", err)
 	}
 	defer response.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read answer: %w", err)
+	}
+	if len(raw) > maxAnswer {
+		return nil, nil, fmt.Errorf("read answer: more than %d bytes", maxAnswer)
 	}
 	if response.StatusCode != http.StatusOK {
 		return nil, nil, fmt.Errorf("beacon node answers %d: %.200s", response.StatusCode, raw)
@@ -45,14 +56,14 @@ func (n *beaconNode) do(ctx context.Context, method, path string, header http.He
 
 // prepare tells fee recipients for local blocks.
 func (n *beaconNode) prepare(
-	ctx context.Context, keys map[phase0.ValidatorIndex]*bls.SecretKey, recipient func(phase0.ValidatorIndex) bellatrix.ExecutionAddress,
+	ctx context.Context, indices []phase0.ValidatorIndex, recipient func(phase0.ValidatorIndex) bellatrix.ExecutionAddress,
 ) error {
 	type entry struct {
 		Index     string `json:"validator_index"`
 		Recipient string `json:"fee_recipient"`
 	}
 	var list []entry
-	for index := range keys {
+	for _, index := range indices {
 		address := recipient(index)
 		list = append(list, entry{strconv.FormatUint(uint64(index), 10), fmt.Sprintf("%#x", address[:])})
 	}

@@ -9,7 +9,6 @@ package proposer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -85,20 +84,18 @@ func New(cfg Config) *Proposer {
 	return &Proposer{Config: cfg, beacon: &beaconNode{base: cfg.BeaconURL}}
 }
 
-// Run proposes until the context ends, and returns nil then. Validators are registered at the start and in each epoch. A relay that takes
-// its time with one slot does not hold up the next one, and a slot that is over is not proposed for.
+// Run proposes until the context ends, and returns nil then; it begins with the slot after the one that is running. A relay that takes its
+// time with one slot, or does not even take registrations, does not hold up the next slot, and a slot that is over is not proposed for.
 func (p *Proposer) Run(ctx context.Context) error {
 	// A registration must not be older than the chain.
 	if p.Clock.Until(ctx, p.Spec.GenesisTime) != nil {
 		return nil
 	}
-	if err := p.prepare(ctx); err != nil {
-		return ignoreEnd(ctx, err)
-	}
 	var working sync.WaitGroup
 	defer working.Wait()
-	registered := p.Spec.EpochOf(p.Spec.SlotAt(p.Clock.Now()))
-	for slot := p.Spec.SlotAt(p.Clock.Now()) + 1; ; slot++ {
+	running := p.Spec.SlotAt(p.Clock.Now())
+	working.Go(func() { p.keepRegistered(ctx, running) })
+	for slot := running + 1; ; slot++ {
 		if p.Clock.Until(ctx, p.Spec.SlotStart(slot)) != nil {
 			return nil
 		}
@@ -107,14 +104,6 @@ func (p *Proposer) Run(ctx context.Context) error {
 			slot = now
 		}
 		p.propose(ctx, &working, slot)
-		if epoch := p.Spec.EpochOf(slot); epoch > registered {
-			registered = epoch
-			working.Go(func() {
-				if err := p.register(ctx); err != nil && ctx.Err() == nil {
-					p.Log.Warn("registration failed", "epoch", epoch, "error", err)
-				}
-			})
-		}
 	}
 }
 
@@ -132,51 +121,6 @@ func (p *Proposer) propose(ctx context.Context, working *sync.WaitGroup, slot ph
 			p.Log.Warn("proposal failed", "slot", slot, "error", err)
 		}
 	})
-}
-
-func ignoreEnd(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
-// prepare registers all validators and tells the beacon node their fee recipients.
-func (p *Proposer) prepare(ctx context.Context) error {
-	if err := p.beacon.prepare(ctx, p.Keys, p.FeeRecipient); err != nil {
-		return fmt.Errorf("tell the beacon node fee recipients: %w", err)
-	}
-	if err := p.register(ctx); err != nil {
-		return fmt.Errorf("register validators: %w", err)
-	}
-	return nil
-}
-
-// registrationBatch is how many registrations go into one request.
-const registrationBatch = 500
-
-func (p *Proposer) register(ctx context.Context) error {
-	at := p.Clock.Now().Truncate(time.Second)
-	var batch []*builderv1.SignedValidatorRegistration
-	for index, key := range p.Keys {
-		message := &builderv1.ValidatorRegistration{
-			FeeRecipient: p.FeeRecipient(index), GasLimit: p.GasLimit, Timestamp: at, Pubkey: key.PublicKey(),
-		}
-		root, err := message.HashTreeRoot()
-		if err != nil {
-			return fmt.Errorf("hash registration: %w", err)
-		}
-		batch = append(batch, &builderv1.SignedValidatorRegistration{
-			Message: message, Signature: key.Sign(eth.SigningRoot(root, p.Spec.BuilderDomain())),
-		})
-	}
-	var errs []error
-	for len(batch) > 0 {
-		n := min(len(batch), registrationBatch)
-		errs = append(errs, p.Sidecar.Register(ctx, batch[:n]))
-		batch = batch[n:]
-	}
-	return errors.Join(errs...)
 }
 
 // duty says whether one of our validators proposes in a slot.

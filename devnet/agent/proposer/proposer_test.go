@@ -281,15 +281,39 @@ func TestManyRegistrations(t *testing.T) {
 	}
 }
 
+// Whoever has no relay proposes local blocks, and tries the relay again in each slot.
 func TestRunWithoutARelay(t *testing.T) {
 	n := newNetwork(t, eth.Capella)
-	s := &sidecar{register: func() error { return errors.New("nobody there") }}
-	if err := New(n.config(s)).Run(t.Context()); err == nil || err.Error() != "register validators: nobody there" {
-		t.Errorf("ended with %v", err)
+	tries := 0 // of registrations, which come one after the other
+	s := &sidecar{registrations: make(chan []*builderv1.SignedValidatorRegistration, 10), register: func() error {
+		if tries++; tries < 3 {
+			return errors.New("nobody there")
+		}
+		return nil
+	}}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- New(n.config(s)).Run(ctx) }()
+	for slot, registers := range []bool{true, true, true, false, true} { // 3 is of the epoch in which the relay has come, 4 of the next
+		n.clock.move(n.spec.SlotStart(phase0.Slot(slot)))
+		if slot > 0 {
+			n.wait(t, "/eth/v2/beacon/blocks")
+		}
+		if registers {
+			wantRegistrations(t, n, <-s.registrations, n.spec.SlotStart(phase0.Slot(slot)))
+		}
 	}
+	cancel()
+	if err := <-ended; err != nil || n.publications() != 4 || tries != 4 {
+		t.Errorf("%v, %d blocks, registered %d times", err, n.publications(), tries)
+	}
+}
+
+func TestRunThatIsEndedAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := New(n.config(s)).Run(ctx); err != nil {
-		t.Errorf("a run that was ended says %v", err)
+	n := newNetwork(t, eth.Capella)
+	if err := New(n.config(new(sidecar))).Run(ctx); err != nil || n.publications() > 0 {
+		t.Errorf("%v, %d blocks", err, n.publications())
 	}
 }
