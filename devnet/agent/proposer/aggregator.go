@@ -46,15 +46,13 @@ var _ Sidecar = (*Aggregator)(nil)
 
 // Register implements Sidecar: every relay is told; it is enough if one takes all.
 func (a *Aggregator) Register(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) error {
-	return a.enough("register", forEach(a.Relays, func(r Relay) error { return r.Client.RegisterValidators(ctx, batch) }))
+	return a.enough("register", forEach(a.Relays, func(_ int, r Relay) error { return r.Client.RegisterValidators(ctx, batch) }))
 }
 
 // Header implements Sidecar: all relays are asked at once, the best bid that holds up wins.
 func (a *Aggregator) Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash32, proposer phase0.BLSPubKey) (*Bid, error) {
-	var mu sync.Mutex // guards best and from
-	var best *Bid
-	from := map[phase0.Hash32][]Relay{}
-	errs := forEach(a.Relays, func(r Relay) error {
+	bids := make([]*Bid, len(a.Relays))
+	errs := forEach(a.Relays, func(i int, r Relay) error {
 		versioned, err := r.Client.Header(ctx, slot, parent, proposer)
 		if err != nil || versioned == nil {
 			return err
@@ -63,17 +61,22 @@ func (a *Aggregator) Header(ctx context.Context, slot phase0.Slot, parent phase0
 		if err != nil {
 			return fmt.Errorf("bid: %w", err)
 		}
-		if a.MinBidWei != nil && bid.ValueWei.Lt(a.MinBidWei) {
-			return nil
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		from[bid.BlockHash] = append(from[bid.BlockHash], r)
-		if better(bid, best) {
-			best = bid
+		if a.MinBidWei == nil || !bid.ValueWei.Lt(a.MinBidWei) {
+			bids[i] = bid
 		}
 		return nil
 	})
+	var best *Bid
+	from := map[phase0.Hash32][]Relay{}
+	for i, bid := range bids {
+		if bid == nil {
+			continue
+		}
+		from[bid.BlockHash] = append(from[bid.BlockHash], a.Relays[i])
+		if better(bid, best) {
+			best = bid
+		}
+	}
 	if best == nil {
 		return nil, a.enough("get header", errs)
 	}
@@ -111,7 +114,7 @@ func (a *Aggregator) Submit(ctx context.Context, block *api.VersionedSignedBlind
 	if len(relays) == 0 {
 		return fmt.Errorf("no relay has offered %#x", hash[:])
 	}
-	return a.enough("submit", forEach(relays, func(r Relay) error {
+	return a.enough("submit", forEach(relays, func(_ int, r Relay) error {
 		if a.V1 {
 			return unblind(ctx, r.Client, block, hash)
 		}
@@ -136,12 +139,12 @@ func unblind(ctx context.Context, relay *client.Client, block *api.VersionedSign
 }
 
 // forEach does something with all relays at once and returns their errors in order, nil where there was none.
-func forEach(relays []Relay, do func(Relay) error) []error {
+func forEach(relays []Relay, do func(int, Relay) error) []error {
 	errs := make([]error, len(relays))
 	var group sync.WaitGroup
 	for i, r := range relays {
 		group.Go(func() {
-			if err := do(r); err != nil {
+			if err := do(i, r); err != nil {
 				errs[i] = fmt.Errorf("%s: %w", r.Client.URL(), err)
 			}
 		})
