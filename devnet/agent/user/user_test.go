@@ -278,8 +278,10 @@ func TestRealPool(t *testing.T) {
 				}
 			}()
 			var log bytes.Buffer
+			node := n.Attach()
+			defer node.Close()
 			run(t, Config{
-				Wallets: keys, ChainID: testChainID, PerSlot: 20, BlobEvery: 2, Spec: spec, RPC: n.Attach(),
+				Wallets: keys, ChainID: testChainID, PerSlot: 20, BlobEvery: 2, Spec: spec, RPC: node,
 				Log: slog.New(slog.NewTextHandler(&log, nil)),
 			}, 2)
 			if log.Len() > 0 {
@@ -289,8 +291,13 @@ func TestRealPool(t *testing.T) {
 			if fork >= eth.Fulu {
 				want++ // the blob of slot 0
 			}
-			if got := len(n.Pending()); got != want {
-				t.Errorf("%d transactions are pending, want %d", got, want)
+			// The pool sorts the executable ones out in its own time, so queued ones count.
+			var status struct{ Pending, Queued hexutil.Uint }
+			if err := node.CallContext(t.Context(), &status, "txpool_status"); err != nil {
+				t.Fatal(err)
+			}
+			if got := int(status.Pending + status.Queued); got != want {
+				t.Errorf("the pool has %d transactions, want %d", got, want)
 			}
 		})
 	}
