@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -65,7 +66,8 @@ type Beacon struct {
 	events   *hub
 	proofs   *proofCache
 
-	importing sync.Mutex   // one block is imported at a time; taken before mu
+	importing sync.Mutex   // one block is imported at a time; taken before following
+	following sync.Mutex   // one head is followed at a time; taken before mu
 	mu        sync.RWMutex // guards all below
 	choice    *forkChoice
 	head      *Block // that was announced last
@@ -90,11 +92,13 @@ func New(cfg Config) (*Beacon, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	genesis := &Block{BlockHash: cfg.GenesisHash, Fork: cfg.Spec.ForkAt(0), ArrivedAt: cfg.Spec.GenesisTime, Root: genesisRoot(cfg)}
-	genesis.randao = sha256.Sum256(binary.BigEndian.AppendUint64([]byte("gavel devnet randao"), cfg.Seed))
+	genesis, err := genesisBlock(cfg)
+	if err != nil {
+		return nil, err
+	}
 	b := &Beacon{
 		cfg: cfg, log: cfg.Log, schedule: schedule{validators: uint64(cfg.Validators), seed: cfg.Seed}, events: newHub(), proofs: newProofCache(),
-		choice: newForkChoice(genesis), head: genesis, recipient: map[phase0.ValidatorIndex]bellatrix.ExecutionAddress{},
+		choice: newForkChoice(genesis, cfg.Spec.SlotsPerEpoch), head: genesis, recipient: map[phase0.ValidatorIndex]bellatrix.ExecutionAddress{},
 		announced: map[attributesKey]bool{},
 	}
 	for i := range cfg.Validators {
@@ -103,10 +107,20 @@ func New(cfg Config) (*Beacon, error) {
 	return b, nil
 }
 
-// genesisRoot is the root of the genesis block: a header over the execution genesis.
-func genesisRoot(cfg Config) phase0.Root {
-	text := append([]byte("gavel devnet genesis block"), cfg.GenesisHash[:]...)
-	return sha256.Sum256(append(text, cfg.Spec.GenesisValidatorsRoot[:]...))
+// genesisBlock is a header without a body: a hash over the execution genesis and the validators stands for the body's root.
+func genesisBlock(cfg Config) (*Block, error) {
+	body := append([]byte("gavel devnet genesis block"), cfg.GenesisHash[:]...)
+	body = append(body, cfg.Spec.GenesisValidatorsRoot[:]...)
+	header := &phase0.BeaconBlockHeader{StateRoot: stateRoot(phase0.Root{}, 0), BodyRoot: sha256.Sum256(body)}
+	root, err := header.HashTreeRoot()
+	if err != nil {
+		return nil, fmt.Errorf("hash genesis block: %w", err)
+	}
+	return &Block{
+		Root: root, BlockHash: cfg.GenesisHash, Fork: cfg.Spec.ForkAt(0), ArrivedAt: cfg.Spec.GenesisTime,
+		randao: sha256.Sum256(binary.BigEndian.AppendUint64([]byte("gavel devnet randao"), cfg.Seed)),
+		header: &phase0.SignedBeaconBlockHeader{Message: header},
+	}, nil
 }
 
 // GenesisValidatorsRoot is the root that block signatures are bound to: a hash over the validators' keys.

@@ -139,3 +139,10 @@ func (s *signedBlock) hash(message, body interface{ HashTreeRoot() ([32]byte, er
 	s.root, s.bodyRoot = root, bodyRoot
 	return nil
 }
+
+// header is the block's header, as /eth/v1/beacon/headers shows it.
+func (s *signedBlock) header() *phase0.SignedBeaconBlockHeader {
+	return &phase0.SignedBeaconBlockHeader{Signature: s.signature, Message: &phase0.BeaconBlockHeader{
+		Slot: s.slot, ProposerIndex: s.proposer, ParentRoot: s.parentRoot, StateRoot: s.stateRoot, BodyRoot: s.bodyRoot,
+	}}
+}

@@ -3,8 +3,13 @@ package beacon
 import (
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
@@ -13,51 +18,48 @@ func (b *Beacon) headerOf(block *Block) map[string]any {
 	b.mu.RLock()
 	at, canonical := b.choice.canonical(block.Slot)
 	b.mu.RUnlock()
-	state := b.stateRootOf(block)
-	message := map[string]string{
-		"slot": decimal(block.Slot), "proposer_index": decimal(block.ProposerIndex), "parent_root": hexOf(block.ParentRoot[:]),
-		"state_root": hexOf(state[:]), "body_root": hexOf(make([]byte, 32)),
-	}
-	signature := make([]byte, 96)
-	if s := block.signed; s != nil {
-		message["body_root"] = hexOf(s.bodyRoot[:])
-		signature = s.signature[:]
-	}
-	return map[string]any{
-		"root": hexOf(block.Root[:]), "canonical": canonical && at == block,
-		"header": map[string]any{"message": message, "signature": hexOf(signature)},
-	}
+	return map[string]any{"root": hexOf(block.Root[:]), "canonical": canonical && at == block, "header": block.header}
 }
 
-// headers lists the head, or the canonical block of ?slot=, or the child of ?parent_root= on the chain.
+// headers lists the head, or the canonical block of ?slot=, or the children of ?parent_root=.
 func (b *Beacon) headers(w http.ResponseWriter, r *http.Request) {
+	blocks, err := b.listed(r.URL.Query())
+	if err != nil {
+		serve.Refuse(w, r, err)
+		return
+	}
 	list := []any{}
-	query := r.URL.Query()
-	switch {
-	case query.Get("parent_root") != "":
-		parent, err := b.find(query.Get("parent_root"))
-		if err != nil {
-			serve.Refuse(w, r, err)
-			return
+	final := len(blocks) > 0
+	for _, block := range blocks {
+		list = append(list, b.headerOf(block))
+		final = final && b.isFinal(block)
+	}
+	data(w, r, list, map[string]any{"execution_optimistic": false, "finalized": final})
+}
+
+// listed are the blocks that a query of /headers names; a slot without a block is an empty list.
+func (b *Beacon) listed(query url.Values) ([]*Block, error) {
+	switch parent, slot := query.Get("parent_root"), query.Get("slot"); {
+	case parent != "":
+		var root phase0.Root
+		if err := eth.ParseHex(parent, root[:]); err != nil {
+			return nil, bad("parent_root: %v", err)
 		}
 		b.mu.RLock()
-		children := b.choice.children[parent.Root]
-		b.mu.RUnlock()
-		for _, child := range children {
-			list = append(list, b.headerOf(child))
+		defer b.mu.RUnlock()
+		return slices.Clone(b.choice.children[root]), nil
+	case slot != "":
+		number, err := strconv.ParseUint(slot, 10, 63)
+		if err != nil {
+			return nil, bad("slot is %.40q: want a number", slot)
 		}
-	case query.Get("slot") != "":
-		if _, err := strconv.ParseUint(query.Get("slot"), 10, 63); err != nil {
-			serve.Refuse(w, r, bad("slot is %.40q: want a number", query.Get("slot")))
-			return
+		if block, ok := b.Canonical(phase0.Slot(number)); ok {
+			return []*Block{block}, nil
 		}
-		if block, err := b.find(query.Get("slot")); err == nil {
-			list = append(list, b.headerOf(block))
-		}
+		return nil, nil
 	default:
-		list = append(list, b.headerOf(b.Head()))
+		return []*Block{b.Head()}, nil
 	}
-	data(w, r, list, settled)
 }
 
 func (b *Beacon) header(w http.ResponseWriter, r *http.Request) {
@@ -66,7 +68,7 @@ func (b *Beacon) header(w http.ResponseWriter, r *http.Request) {
 		serve.Refuse(w, r, err)
 		return
 	}
-	data(w, r, b.headerOf(block), settled)
+	data(w, r, b.headerOf(block), b.settled(block))
 }
 
 func (b *Beacon) blockRoot(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +77,7 @@ func (b *Beacon) blockRoot(w http.ResponseWriter, r *http.Request) {
 		serve.Refuse(w, r, err)
 		return
 	}
-	data(w, r, map[string]string{"root": hexOf(block.Root[:])}, settled)
+	data(w, r, map[string]string{"root": hexOf(block.Root[:])}, b.settled(block))
 }
 
 // block is a whole signed block, in JSON or SSZ.
@@ -95,10 +97,12 @@ func (b *Beacon) block(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set(versionHeader, found.Fork.String())
 	if media == mediaJSON {
-		data(w, r, found.signed.block, map[string]any{"version": found.Fork.String(), "execution_optimistic": false, "finalized": false})
+		extra := b.settled(found)
+		extra["version"] = found.Fork.String()
+		data(w, r, found.signed, extra)
 		return
 	}
-	raw, err := found.signed.block.MarshalSSZ()
+	raw, err := found.signed.MarshalSSZ()
 	if err != nil {
 		serve.Refuse(w, r, err)
 		return

@@ -72,8 +72,11 @@ var topics = []string{
 	"attester_slashing", "proposer_slashing", "single_attestation", "data_column_sidecar",
 }
 
-// keepAlive is how often a silent stream sends a comment, in wall time.
-const keepAlive = 10 * time.Second
+// Wall times of a stream: how often a silent one sends a comment, and how long a reader may hold up one event.
+const (
+	keepAlive = 10 * time.Second
+	patience  = 10 * time.Second
+)
 
 // streamEvents is GET /eth/v1/events?topics=…: server-sent events until the client goes.
 func (b *Beacon) streamEvents(w http.ResponseWriter, r *http.Request) {
@@ -101,6 +104,7 @@ func (b *Beacon) streamEvents(w http.ResponseWriter, r *http.Request) {
 	ticker := time.NewTicker(keepAlive)
 	defer ticker.Stop()
 	for {
+		_ = control.SetWriteDeadline(time.Now().Add(patience + keepAlive)) // not all transports have one; then only the queue cuts
 		if control.Flush() != nil {
 			return
 		}

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Block is what the consensus knows of a block. It is immutable but for Late and Orphaned's source, the fork choice.
+// Block is what the consensus knows of a block. It is immutable; whether it is on the chain is the fork choice's to say (Canonical).
 type Block struct {
 	Slot          phase0.Slot
 	Root          phase0.Root
@@ -17,6 +18,7 @@ type Block struct {
 	ProposerIndex phase0.ValidatorIndex
 	BlockHash     phase0.Hash32
 	BlockNumber   uint64
+	FeeRecipient  bellatrix.ExecutionAddress
 	Fork          eth.Fork
 	ArrivedAt     time.Time
 	// Late: it came after the attestation deadline of its slot, so its committee had voted already.
@@ -25,17 +27,22 @@ type Block struct {
 	// What the next block needs to know.
 	randao         [32]byte
 	nextWithdrawal uint64
-	signed         *signedBlock // nil for genesis
+	// What is shown of it.
+	header *phase0.SignedBeaconBlockHeader
+	signed codec // SignedBeaconBlock, nil for genesis
 }
 
-// forkChoice picks the head among known blocks: from genesis on, at each block the child with the heavier subtree. A committee weighs 100,
-// proposer boost 40, as on mainnet in percent of a committee. It is pure: time comes as slots and votes.
+// forkChoice picks the head among known blocks: from the last final one on, at each block the child with the heavier subtree. A committee
+// weighs 100, proposer boost 40, as on mainnet in percent of a committee. It is pure: time comes as slots and votes.
 type forkChoice struct {
-	blocks   map[phase0.Root]*Block
-	children map[phase0.Root][]*Block
-	votes    map[phase0.Slot]phase0.Root // of each slot's committee
-	genesis  *Block
-	boosted  phase0.Root // a timely block of the running slot
+	slotsPerEpoch phase0.Slot
+	blocks        map[phase0.Root]*Block
+	children      map[phase0.Root][]*Block
+	slots         map[phase0.Slot][]*Block    // all blocks of a slot, equivocations too
+	votes         map[phase0.Slot]phase0.Root // of each slot's committee, since the final block
+	genesis       *Block
+	final         *Block // every head descends from it
+	boosted       *Block // the first timely block of the running slot, if any
 }
 
 // Weights in percent of a committee (consensus-specs, PROPOSER_SCORE_BOOST and REORG_HEAD_WEIGHT_THRESHOLD).
@@ -45,30 +52,43 @@ const (
 	weakHead        = 20
 )
 
-// votesKept is how many slots a vote counts; older ones are agreed upon.
-const votesKept = 64
+// finalAfter is how many epochs finality trails: two, as when everybody votes.
+const finalAfter = 2
 
-func newForkChoice(genesis *Block) *forkChoice {
+func newForkChoice(genesis *Block, slotsPerEpoch uint64) *forkChoice {
 	return &forkChoice{
-		blocks: map[phase0.Root]*Block{genesis.Root: genesis}, children: map[phase0.Root][]*Block{},
-		votes: map[phase0.Slot]phase0.Root{}, genesis: genesis,
+		slotsPerEpoch: phase0.Slot(slotsPerEpoch), blocks: map[phase0.Root]*Block{genesis.Root: genesis},
+		children: map[phase0.Root][]*Block{}, slots: map[phase0.Slot][]*Block{}, votes: map[phase0.Slot]phase0.Root{},
+		genesis: genesis, final: genesis,
 	}
 }
 
-// add takes a block whose parent is known. A timely one is boosted until the slot is over.
+// add takes a block whose parent is known. The first timely one of a slot is boosted until the slot is over.
 func (f *forkChoice) add(b *Block) {
 	f.blocks[b.Root] = b
 	f.children[b.ParentRoot] = append(f.children[b.ParentRoot], b)
-	if !b.Late {
-		f.boosted = b.Root
+	f.slots[b.Slot] = append(f.slots[b.Slot], b)
+	if !b.Late && (f.boosted == nil || f.boosted.Slot < b.Slot) {
+		f.boosted = b
 	}
 }
 
-// beginSlot ends the boost of the slot before.
+// beginSlot ends the boost of the slot before; a block that was quicker than the slot's own tick keeps its boost. What is two epochs old
+// becomes final, and votes before it no longer count.
 func (f *forkChoice) beginSlot(slot phase0.Slot) {
-	f.boosted = phase0.Root{}
-	if slot > votesKept {
-		delete(f.votes, slot-votesKept)
+	if f.boosted != nil && f.boosted.Slot < slot {
+		f.boosted = nil
+	}
+	edge := slot - slot%f.slotsPerEpoch
+	if edge < finalAfter*f.slotsPerEpoch {
+		return
+	}
+	edge -= finalAfter * f.slotsPerEpoch
+	f.final = f.ancestor(f.head(), max(edge, f.final.Slot))
+	for voted := range f.votes {
+		if voted < edge {
+			delete(f.votes, voted)
+		}
 	}
 }
 
@@ -78,7 +98,7 @@ func (f *forkChoice) attest(slot phase0.Slot) { f.votes[slot] = f.head().Root }
 // head is the block at the end of the heaviest way.
 func (f *forkChoice) head() *Block {
 	weights := f.weights()
-	at := f.genesis
+	at := f.final
 	for len(f.children[at.Root]) > 0 {
 		best := f.children[at.Root][0]
 		for _, child := range f.children[at.Root][1:] {
@@ -91,16 +111,16 @@ func (f *forkChoice) head() *Block {
 	return at
 }
 
-// weights of all subtrees that anybody voted for.
+// weights of all subtrees after the final block that anybody voted for.
 func (f *forkChoice) weights() map[phase0.Root]int {
 	weights := map[phase0.Root]int{}
-	support := func(root phase0.Root, weight int) {
-		for b := f.blocks[root]; b != nil; b = f.blocks[b.ParentRoot] {
+	support := func(b *Block, weight int) {
+		for ; b != nil && b.Slot > f.final.Slot; b = f.blocks[b.ParentRoot] {
 			weights[b.Root] += weight
 		}
 	}
 	for _, root := range f.votes {
-		support(root, committeeWeight)
+		support(f.blocks[root], committeeWeight)
 	}
 	support(f.boosted, boostWeight)
 	return weights
@@ -117,19 +137,40 @@ func (f *forkChoice) proposerHead(slot phase0.Slot) *Block {
 	return head
 }
 
-// canonical is the block of a slot on the way to the head.
-func (f *forkChoice) canonical(slot phase0.Slot) (*Block, bool) {
-	b := f.head()
-	for b != nil && b.Slot > slot {
+// ancestor is the last block at or before a slot on the way to b.
+func (f *forkChoice) ancestor(b *Block, slot phase0.Slot) *Block {
+	for b.Slot > slot {
 		b = f.blocks[b.ParentRoot]
 	}
-	return b, b != nil && b.Slot == slot
+	return b
+}
+
+// checkpoint is the block that a chain's epoch begins with, some epochs before: its last at or before the epoch's first slot.
+func (f *forkChoice) checkpoint(b *Block, epoch, before phase0.Epoch) *Block {
+	return f.ancestor(b, phase0.Slot(max(epoch, before)-before)*f.slotsPerEpoch)
+}
+
+// fork is the last block that the ways to a and to b have in common.
+func (f *forkChoice) fork(a, b *Block) *Block {
+	for a != b {
+		if a.Slot < b.Slot {
+			a, b = b, a
+		}
+		a = f.blocks[a.ParentRoot]
+	}
+	return a
+}
+
+// canonical is the block of a slot on the way to the head.
+func (f *forkChoice) canonical(slot phase0.Slot) (*Block, bool) {
+	b := f.ancestor(f.head(), slot)
+	return b, b.Slot == slot
 }
 
 // equivocates says whether another block of the same proposer for the same slot is known.
 func (f *forkChoice) equivocates(slot phase0.Slot, proposer phase0.ValidatorIndex, root phase0.Root) bool {
-	for _, b := range f.blocks {
-		if b.Slot == slot && b.ProposerIndex == proposer && b.Root != root && b.signed != nil {
+	for _, b := range f.slots[slot] {
+		if b.ProposerIndex == proposer && b.Root != root {
 			return true
 		}
 	}

@@ -13,11 +13,11 @@ type tree struct {
 }
 
 func newTree(t *testing.T) *tree {
-	return &tree{t, newForkChoice(&Block{Root: phase0.Root{'g'}})}
+	return &tree{t, newForkChoice(&Block{Root: phase0.Root{'g'}}, 4)}
 }
 
 func (f *tree) block(name, parent byte, slot phase0.Slot, late bool) {
-	f.choice.add(&Block{Root: phase0.Root{name}, ParentRoot: phase0.Root{parent}, Slot: slot, Late: late, signed: &signedBlock{}})
+	f.choice.add(&Block{Root: phase0.Root{name}, ParentRoot: phase0.Root{parent}, Slot: slot, Late: late})
 }
 
 func (f *tree) wantHead(want byte) {
@@ -101,6 +101,65 @@ func TestBoostLastsOneSlotAndVotesOutweighIt(t *testing.T) {
 	f.wantHead('a')
 	f.choice.beginSlot(3)
 	f.wantHead('a')
+}
+
+// A block that is quicker than the slot's own tick keeps its boost; a second block of the slot never takes it over.
+func TestBoostIsTheFirstBlocks(t *testing.T) {
+	f := newTree(t)
+	f.block('b', 'g', 1, false)
+	f.choice.beginSlot(1)
+	f.block('c', 'g', 1, false) // wins at equal weight, by its root
+	f.wantHead('b')
+	f.choice.beginSlot(2)
+	f.wantHead('c')
+}
+
+// What is two epochs old is final: a heavier chain beside it no longer counts, and neither do votes from before.
+func TestFinality(t *testing.T) {
+	f := newTree(t) // epochs of 4 slots
+	parent := byte('g')
+	for i, name := range []byte("abcdefghijkl") {
+		slot := phase0.Slot(i + 1)
+		f.choice.beginSlot(slot)
+		if name == 'g' {
+			continue // slot 7 is missed, and the letter is taken
+		}
+		f.block(name, parent, slot, false)
+		f.choice.attest(slot)
+		parent = name
+	}
+	if f.choice.final.Root[0] != 'd' || len(f.choice.votes) != 8 { // slots 4 to 12 but 7
+		t.Errorf("in epoch 3, slot %d is final and %d votes count", f.choice.final.Slot, len(f.choice.votes))
+	}
+	for slot := phase0.Slot(13); slot <= 15; slot++ { // missed: nothing comes of it
+		f.choice.beginSlot(slot)
+	}
+	f.choice.beginSlot(16)
+	if f.choice.final.Root[0] != 'h' {
+		t.Errorf("in epoch 4, slot %d is final", f.choice.final.Slot)
+	}
+	f.block('z', 'f', 16, false) // beside what is final
+	f.wantHead('l')
+	if b := f.choice.checkpoint(f.choice.head(), 3, 1); b.Slot != 8 {
+		t.Errorf("the epoch before began with slot %d", b.Slot)
+	}
+	if b := f.choice.checkpoint(f.choice.head(), 1, 2); b != f.choice.genesis {
+		t.Errorf("before epoch 0 there is slot %d", b.Slot)
+	}
+}
+
+// The common block of two ways is where a re-organisation began.
+func TestFork(t *testing.T) {
+	f := newTree(t)
+	f.block('a', 'g', 1, false)
+	f.block('b', 'a', 2, true)
+	f.block('c', 'a', 3, false)
+	f.block('d', 'c', 4, false)
+	for _, row := range []struct{ a, b, want byte }{{'b', 'd', 'a'}, {'d', 'b', 'a'}, {'c', 'd', 'c'}, {'d', 'd', 'd'}, {'g', 'd', 'g'}} {
+		if got := f.choice.fork(f.choice.blocks[phase0.Root{row.a}], f.choice.blocks[phase0.Root{row.b}]); got.Root[0] != row.want {
+			t.Errorf("%c and %c part at %c, want %c", row.a, row.b, got.Root[0], row.want)
+		}
+	}
 }
 
 func TestEquivocation(t *testing.T) {

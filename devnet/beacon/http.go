@@ -40,8 +40,8 @@ func (b *Beacon) Handler() http.Handler {
 		{"GET", "/eth/v1/beacon/states/{state_id}/randao", b.randao},
 		{"GET", "/eth/v1/beacon/states/{state_id}/fork", b.fork},
 		{"GET", "/eth/v1/beacon/states/{state_id}/finality_checkpoints", b.finality},
-		{"GET", "/eth/v1/validator/duties/proposer/{epoch}", b.duties},
-		{"GET", "/eth/v2/validator/duties/proposer/{epoch}", b.duties},
+		{"GET", "/eth/v1/validator/duties/proposer/{epoch}", b.dutiesV1},
+		{"GET", "/eth/v2/validator/duties/proposer/{epoch}", b.dutiesV2},
 		{"POST", "/eth/v1/validator/prepare_beacon_proposer", b.prepare},
 		{"GET", "/eth/v3/validator/blocks/{slot}", b.localBlock},
 		{"GET", "/eth/v1/events", b.streamEvents},
@@ -68,8 +68,17 @@ func data(w http.ResponseWriter, r *http.Request, value any, extra map[string]an
 	serve.JSON(w, r, http.StatusOK, document)
 }
 
-// settled are the members that answers about states and blocks carry.
-var settled = map[string]any{"execution_optimistic": false, "finalized": false}
+// settled are the members that answers about a block, or about the state after it, carry.
+func (b *Beacon) settled(block *Block) map[string]any {
+	return map[string]any{"execution_optimistic": false, "finalized": b.isFinal(block)}
+}
+
+// isFinal says that a block can no longer leave the chain.
+func (b *Beacon) isFinal(block *Block) bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return block.Slot <= b.choice.final.Slot && b.choice.ancestor(b.choice.final, block.Slot) == block
+}
 
 func bad(format string, args ...any) problem {
 	return problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
@@ -88,15 +97,12 @@ func pathNumber(r *http.Request, name string) (uint64, error) {
 	return n, nil
 }
 
-// find is the block that an id names: head, genesis, finalized, justified, a slot, or a root.
+// find is the block that an id names: head, genesis, finalized, a slot, or a root.
 func (b *Beacon) find(id string) (*Block, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	switch id {
-	case "head":
-		return b.choice.head(), nil
-	case "genesis", "finalized", "justified":
-		return b.choice.genesis, nil
+	if block := b.named(id); block != nil {
+		return block, nil
 	}
 	var root phase0.Root
 	if eth.ParseHex(id, root[:]) == nil {
@@ -113,6 +119,50 @@ func (b *Beacon) find(id string) (*Block, error) {
 		return block, nil
 	}
 	return nil, problem{http.StatusNotFound, fmt.Sprintf("slot %d has no block", slot)}
+}
+
+// findState is the block after which an id's state is: head, genesis, finalized, justified, a slot up to the present one, or a state's root.
+// Unlike a block, the state of a missed slot exists: it is the one before, moved on.
+func (b *Beacon) findState(id string) (*Block, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if block := b.named(id); block != nil {
+		return block, nil
+	}
+	if id == "justified" {
+		head := b.choice.head()
+		return b.choice.checkpoint(head, b.cfg.Spec.EpochOf(head.Slot), 1), nil
+	}
+	var root phase0.Root
+	if eth.ParseHex(id, root[:]) == nil {
+		for _, block := range b.choice.blocks {
+			if block.header.Message.StateRoot == root {
+				return block, nil
+			}
+		}
+		return nil, problem{http.StatusNotFound, "no state with this root"}
+	}
+	slot, err := strconv.ParseUint(id, 10, 63)
+	if err != nil {
+		return nil, bad("%.40q is no state: want head, genesis, finalized, justified, a slot or a root", id)
+	}
+	if now := b.cfg.Spec.SlotAt(b.cfg.Clock.Now()); phase0.Slot(slot) > now {
+		return nil, problem{http.StatusNotFound, fmt.Sprintf("slot %d has not begun: it is slot %d", slot, now)}
+	}
+	return b.choice.ancestor(b.choice.head(), phase0.Slot(slot)), nil
+}
+
+// named is the block of one of the names that blocks and states share, or nil. The caller holds mu.
+func (b *Beacon) named(id string) *Block {
+	switch id {
+	case "head":
+		return b.choice.head()
+	case "genesis":
+		return b.choice.genesis
+	case "finalized":
+		return b.choice.final
+	}
+	return nil
 }
 
 // forkOf reads the version header.

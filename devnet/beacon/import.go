@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/attestantio/go-eth2-client/spec/phase0"
-
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -27,7 +25,7 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 	b.mu.RLock()
 	_, known := b.choice.blocks[s.root]
 	equivocates := b.choice.equivocates(s.slot, s.proposer, s.root)
-	parent := b.choice.blocks[s.parentRoot]
+	parent, final := b.choice.blocks[s.parentRoot], b.choice.final
 	var expected attributes
 	if parent != nil {
 		expected = b.attributesOf(s.slot, parent)
@@ -40,6 +38,8 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 		return errEquivocation
 	case parent == nil:
 		return fmt.Errorf("unknown parent block %#x", s.parentRoot[:])
+	case parent.Slot < final.Slot:
+		return fmt.Errorf("parent block of slot %d: the chain is final up to slot %d", parent.Slot, final.Slot)
 	}
 	if err := b.check(s, expected); err != nil {
 		return err
@@ -52,14 +52,21 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 	arrived := b.cfg.Clock.Now()
 	block := &Block{
 		Slot: s.slot, Root: s.root, ParentRoot: s.parentRoot, ProposerIndex: s.proposer, BlockHash: s.payload.BlockHash,
-		BlockNumber: s.payload.BlockNumber, Fork: s.fork, ArrivedAt: arrived,
+		BlockNumber: s.payload.BlockNumber, FeeRecipient: s.payload.FeeRecipient, Fork: s.fork, ArrivedAt: arrived,
 		Late:   arrived.Sub(b.cfg.Spec.SlotStart(s.slot)) > b.cfg.AttestationDeadline,
-		randao: mixReveal(parent.randao, s.reveal), nextWithdrawal: parent.nextWithdrawal + uint64(len(s.payload.Withdrawals)), signed: s,
+		randao: mixReveal(parent.randao, s.reveal), nextWithdrawal: parent.nextWithdrawal + uint64(len(s.payload.Withdrawals)),
+		header: s.header(), signed: s.block,
 	}
 	b.mu.Lock()
 	b.choice.add(block)
 	b.mu.Unlock()
-	return b.followHead(ctx)
+	if equivocates {
+		b.log.Warn("equivocation imported", "slot", s.slot, "proposer", s.proposer, "root", block.Root)
+	}
+	if err := b.followHead(ctx); err != nil {
+		return fmt.Errorf("%w: %w", errExecution, err)
+	}
+	return nil
 }
 
 // check applies the rules of consensus that do not need execution, cheap ones first.
@@ -121,22 +128,29 @@ func checkPayload(s *signedBlock, expected attributes) error {
 	return nil
 }
 
-// followHead brings the execution node to the head of the fork choice and tells everybody, if it has moved.
+// followHead brings the execution node to the head of the fork choice and tells everybody, if it has moved. If the execution node does not
+// follow, it is tried again with the next block or deadline.
 func (b *Beacon) followHead(ctx context.Context) error {
-	b.mu.Lock()
+	b.following.Lock()
+	defer b.following.Unlock()
+	b.mu.RLock()
 	head, before := b.choice.head(), b.head
-	b.head = head
-	b.mu.Unlock()
+	fork := b.choice.fork(before, head)
+	b.mu.RUnlock()
 	if head == before {
 		return nil
 	}
 	if err := b.cfg.Execution.SetHead(ctx, head.BlockHash); err != nil {
-		b.mu.Lock()
-		b.head = before // tried again with the next block or deadline
-		b.mu.Unlock()
 		return err
 	}
+	b.mu.Lock()
+	b.head = head
+	b.mu.Unlock()
 	b.events.send("block", b.blockEvent(head))
+	if fork != before {
+		b.log.Info("re-organisation", "from", before.Slot, "to", head.Slot, "common", fork.Slot)
+		b.events.send("chain_reorg", b.reorgEvent(head, before, fork))
+	}
 	b.events.send("head", b.headEvent(head, before))
 	b.announce(head.Slot + 1)
 	return nil
@@ -146,7 +160,7 @@ func (b *Beacon) followHead(ctx context.Context) error {
 func (b *Beacon) headEvent(head, before *Block) []byte {
 	epoch := b.cfg.Spec.EpochOf(head.Slot)
 	current, previous := b.schedule.dependent(epoch), b.schedule.dependent(max(epoch, 1)-1)
-	state := b.stateRootOf(head)
+	state := head.header.Message.StateRoot
 	return mustJSON(map[string]any{
 		"slot": strconv.FormatUint(uint64(head.Slot), 10), "block": fmt.Sprintf("%#x", head.Root[:]), "state": fmt.Sprintf("%#x", state[:]),
 		"epoch_transition":             b.cfg.Spec.EpochOf(before.Slot) != epoch,
@@ -161,9 +175,13 @@ func (b *Beacon) blockEvent(block *Block) []byte {
 	})
 }
 
-// stateRootOf is the emulated root of the state after a block.
-func (b *Beacon) stateRootOf(block *Block) phase0.Root {
-	return stateRoot(block.ParentRoot, block.Slot)
+// reorgEvent is the chain_reorg event: how many slots of the old chain, back to the last common block, no longer count.
+func (b *Beacon) reorgEvent(head, before, common *Block) []byte {
+	return mustJSON(map[string]any{
+		"slot": decimal(head.Slot), "depth": decimal(before.Slot - common.Slot), "epoch": decimal(b.cfg.Spec.EpochOf(head.Slot)),
+		"old_head_block": hexOf(before.Root[:]), "old_head_state": hexOf(before.header.Message.StateRoot[:]),
+		"new_head_block": hexOf(head.Root[:]), "new_head_state": hexOf(head.header.Message.StateRoot[:]), "execution_optimistic": false,
+	})
 }
 
 // mustJSON is for values that cannot fail to encode: maps of text, numbers and the library's fixed-size types.

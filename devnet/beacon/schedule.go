@@ -22,7 +22,8 @@ func (s schedule) proposer(slot phase0.Slot) phase0.ValidatorIndex {
 	return phase0.ValidatorIndex(order[place])
 }
 
-// dependent is the root that an epoch's duties depend on. The schedule depends on nothing, so neither does it.
+// dependent stands for the root of the last block before an epoch. The schedule depends on no block, so this root is as fixed as the schedule:
+// that a client refetches duties when it changes can be seen at each epoch, but never at a re-organisation.
 func (s schedule) dependent(epoch phase0.Epoch) phase0.Root {
 	text := binary.BigEndian.AppendUint64([]byte("gavel devnet schedule"), s.seed)
 	return sha256.Sum256(binary.BigEndian.AppendUint64(text, uint64(epoch)))

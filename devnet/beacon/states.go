@@ -61,7 +61,8 @@ func (b *Beacon) validatorsPosted(w http.ResponseWriter, r *http.Request) {
 }
 
 func (b *Beacon) listValidators(w http.ResponseWriter, r *http.Request, ids, statuses []string) {
-	if _, err := b.find(r.PathValue("state_id")); err != nil {
+	state, err := b.findState(r.PathValue("state_id"))
+	if err != nil {
 		serve.Refuse(w, r, err)
 		return
 	}
@@ -76,7 +77,7 @@ func (b *Beacon) listValidators(w http.ResponseWriter, r *http.Request, ids, sta
 			list = append(list, b.validatorOf(index))
 		}
 	}
-	data(w, r, list, settled)
+	data(w, r, list, b.settled(state))
 }
 
 // indices are the validators that ids name, by index or public key; without ids all. Unknown ones are left out.
@@ -120,7 +121,8 @@ func (b *Beacon) identities(w http.ResponseWriter, r *http.Request) {
 		serve.Refuse(w, r, problem{http.StatusNotAcceptable, "only JSON and SSZ are produced"})
 		return
 	}
-	if _, err := b.find(r.PathValue("state_id")); err != nil {
+	state, err := b.findState(r.PathValue("state_id"))
+	if err != nil {
 		serve.Refuse(w, r, err)
 		return
 	}
@@ -141,12 +143,17 @@ func (b *Beacon) identities(w http.ResponseWriter, r *http.Request) {
 		serve.Bytes(w, http.StatusOK, mediaSSZ, raw)
 		return
 	}
-	data(w, r, list, settled)
+	data(w, r, list, b.settled(state))
 }
 
 // lookahead are the proposers of the state's epoch and the next one (fulu and later).
 func (b *Beacon) lookahead(w http.ResponseWriter, r *http.Request) {
-	block, err := b.find(r.PathValue("state_id"))
+	media, ok := serve.Negotiate(r, mediaJSON, mediaSSZ)
+	if !ok {
+		serve.Refuse(w, r, problem{http.StatusNotAcceptable, "only JSON and SSZ are produced"})
+		return
+	}
+	block, err := b.findState(r.PathValue("state_id"))
 	if err == nil && b.cfg.Spec.ForkAt(block.Slot) < eth.Fulu {
 		err = bad("there is no proposer lookahead before fulu")
 	}
@@ -161,24 +168,39 @@ func (b *Beacon) lookahead(w http.ResponseWriter, r *http.Request) {
 		list = append(list, decimal(index))
 		raw = binary.LittleEndian.AppendUint64(raw, uint64(index))
 	}
-	if media, _ := serve.Negotiate(r, mediaJSON, mediaSSZ); media == mediaSSZ {
+	w.Header().Set(versionHeader, block.Fork.String())
+	if media == mediaSSZ {
 		serve.Bytes(w, http.StatusOK, mediaSSZ, raw)
 		return
 	}
-	data(w, r, list, settled)
+	extra := b.settled(block)
+	extra["version"] = block.Fork.String()
+	data(w, r, list, extra)
 }
 
+// randao is the mix after the state's block, or with ?epoch= the one that an epoch up to the state's own ended with.
 func (b *Beacon) randao(w http.ResponseWriter, r *http.Request) {
-	block, err := b.find(r.PathValue("state_id"))
+	block, err := b.findState(r.PathValue("state_id"))
 	if err != nil {
 		serve.Refuse(w, r, err)
 		return
 	}
-	data(w, r, map[string]string{"randao": hexOf(block.randao[:])}, settled)
+	mixed := block
+	if text := r.URL.Query().Get("epoch"); text != "" {
+		epoch, err := strconv.ParseUint(text, 10, 63)
+		if own := b.cfg.Spec.EpochOf(block.Slot); err != nil || phase0.Epoch(epoch) > own {
+			serve.Refuse(w, r, bad("epoch is %.40q: want one up to the state's own, %d", text, own))
+			return
+		}
+		b.mu.RLock()
+		mixed = b.choice.ancestor(block, b.cfg.Spec.FirstSlot(phase0.Epoch(epoch)+1)-1)
+		b.mu.RUnlock()
+	}
+	data(w, r, map[string]string{"randao": hexOf(mixed.randao[:])}, b.settled(block))
 }
 
 func (b *Beacon) fork(w http.ResponseWriter, r *http.Request) {
-	block, err := b.find(r.PathValue("state_id"))
+	block, err := b.findState(r.PathValue("state_id"))
 	if err != nil {
 		serve.Refuse(w, r, err)
 		return
@@ -192,22 +214,26 @@ func (b *Beacon) fork(w http.ResponseWriter, r *http.Request) {
 	}
 	data(w, r, map[string]string{
 		"previous_version": hexOf(previous[:]), "current_version": hexOf(current.Version[:]), "epoch": decimal(current.Epoch),
-	}, settled)
+	}, b.settled(block))
 }
 
-// finality trails by two epochs; its roots are genesis, since nobody votes for more.
+// finality trails by two epochs without being voted for: each checkpoint is the block that its epoch began with.
 func (b *Beacon) finality(w http.ResponseWriter, r *http.Request) {
-	block, err := b.find(r.PathValue("state_id"))
+	block, err := b.findState(r.PathValue("state_id"))
 	if err != nil {
 		serve.Refuse(w, r, err)
 		return
 	}
-	genesis, _ := b.find("genesis")
-	checkpoint := func(behind phase0.Epoch) map[string]string {
-		epoch := b.cfg.Spec.EpochOf(block.Slot)
-		return map[string]string{"epoch": decimal(max(epoch, behind) - behind), "root": hexOf(genesis.Root[:])}
+	epoch := b.cfg.Spec.EpochOf(block.Slot)
+	checkpoint := func(before phase0.Epoch) map[string]string {
+		b.mu.RLock()
+		defer b.mu.RUnlock()
+		root := b.choice.checkpoint(block, epoch, before).Root
+		return map[string]string{"epoch": decimal(max(epoch, before) - before), "root": hexOf(root[:])}
 	}
-	data(w, r, map[string]any{"previous_justified": checkpoint(2), "current_justified": checkpoint(1), "finalized": checkpoint(2)}, settled)
+	data(w, r, map[string]any{
+		"previous_justified": checkpoint(finalAfter), "current_justified": checkpoint(1), "finalized": checkpoint(finalAfter),
+	}, b.settled(block))
 }
 
 // maxRequest bounds JSON request bodies in bytes.

@@ -12,9 +12,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// duties lists who proposes in an epoch, up to the one after the next (both versions of the endpoint; only the meaning of dependent_root
-// differs, and here duties depend on nothing).
-func (b *Beacon) duties(w http.ResponseWriter, r *http.Request) {
+// dutiesV1 has the dependent root of the epoch before, which a head event tells as current_duty_dependent_root once the epoch has begun.
+func (b *Beacon) dutiesV1(w http.ResponseWriter, r *http.Request) { b.duties(w, r, 0) }
+
+// dutiesV2 has that of one epoch earlier, told as previous_duty_dependent_root: since fulu, duties are fixed an epoch ahead.
+func (b *Beacon) dutiesV2(w http.ResponseWriter, r *http.Request) { b.duties(w, r, 1) }
+
+// duties lists who proposes in an epoch, up to the one after the present (beacon-APIs, getProposerDuties and V2).
+func (b *Beacon) duties(w http.ResponseWriter, r *http.Request, earlier phase0.Epoch) {
 	number, err := pathNumber(r, "epoch")
 	epoch := phase0.Epoch(number)
 	if current := b.cfg.Spec.EpochOf(b.cfg.Spec.SlotAt(b.cfg.Clock.Now())); err == nil && epoch > current+1 {
@@ -30,7 +35,7 @@ func (b *Beacon) duties(w http.ResponseWriter, r *http.Request) {
 		index, pubkey := b.Duty(slot)
 		list = append(list, map[string]string{"pubkey": hexOf(pubkey[:]), "validator_index": decimal(index), "slot": decimal(slot)})
 	}
-	dependent := b.schedule.dependent(epoch)
+	dependent := b.schedule.dependent(max(epoch, earlier) - earlier)
 	data(w, r, list, map[string]any{"dependent_root": hexOf(dependent[:]), "execution_optimistic": false})
 }
 
