@@ -61,8 +61,20 @@ func (n *Nodes) followNode(ctx context.Context, base string, merged *merger) {
 // maxEvent bounds one event in bytes.
 const maxEvent = 1 << 20
 
+// longestSilence is how long a stream may say nothing, not even a comment, before it is taken for dead: a connection whose other end is gone
+// need not end by itself. Nodes send a head every slot and comments in between.
+const longestSilence = time.Minute
+
+// errSilence is why a dead stream is left.
+var errSilence = errors.New("no event and no comment for a minute")
+
 // stream reads one node's events until they end; got says whether there was any.
 func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bool, err error) {
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	watchdog := time.AfterFunc(longestSilence, func() { leave(errSilence) })
+	defer watchdog.Stop()
+
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/eth/v1/events?topics=head,payload_attributes", http.NoBody)
 	if err != nil {
 		return false, err
@@ -70,7 +82,7 @@ func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bo
 	request.Header.Set("Accept", "text/event-stream")
 	response, err := n.http.Do(request)
 	if err != nil {
-		return false, err
+		return false, errors.Join(err, context.Cause(ctx))
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -81,12 +93,13 @@ func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bo
 	var topic string
 	var data []byte
 	for lines.Scan() {
+		watchdog.Reset(longestSilence)
 		line := lines.Bytes()
 		switch {
 		case len(line) == 0: // the event is complete
 			if data != nil {
 				got = true
-				if err := merged.take(topic, data); err != nil {
+				if err := merged.take(base, topic, data); err != nil {
 					n.log.Warn("an event cannot be read", "node", base, "topic", topic, "error", err)
 				}
 			}
@@ -97,40 +110,5 @@ func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bo
 			data = append(data, bytes.TrimSpace(line[len("data:"):])...)
 		}
 	}
-	return got, errors.Join(lines.Err(), errors.New("the stream ended"))
-}
-
-// merger tells each announcement once, whichever node is first.
-type merger struct {
-	events Events
-
-	mu   sync.Mutex // held while an event is told, so that they are told one at a time
-	last map[string][]byte
-}
-
-func (m *merger) take(topic string, data []byte) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if bytes.Equal(m.last[topic], data) {
-		return nil
-	}
-	switch topic {
-	case "head":
-		head, err := parseHead(data)
-		if err != nil {
-			return err
-		}
-		m.events.Head(head)
-	case "payload_attributes":
-		attributes, err := parseAttributes(data)
-		if err != nil {
-			return err
-		}
-		m.events.Attributes(attributes)
-	}
-	if m.last == nil {
-		m.last = map[string][]byte{}
-	}
-	m.last[topic] = bytes.Clone(data)
-	return nil
+	return got, errors.Join(lines.Err(), context.Cause(ctx), errors.New("the stream ended"))
 }

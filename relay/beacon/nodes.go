@@ -17,12 +17,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
 // Config says which beacon nodes there are.
 type Config struct {
-	// URLs of the nodes, in the order in which they are asked.
+	// URLs of the nodes, in the order in which they are asked until one answers; from then on that one is asked first.
 	URLs []string
 	// Timeout bounds one request to one node: 5 s.
 	Timeout time.Duration
@@ -36,6 +37,7 @@ type Nodes struct {
 	timeout time.Duration
 	http    *http.Client
 	log     *slog.Logger
+	good    atomic.Int64 // the node that answered last: the first to be asked, so that one that hangs costs its timeout once
 }
 
 // New checks the URLs; it does not reach for the nodes.
@@ -87,17 +89,23 @@ func (n *Nodes) request(ctx context.Context, method, address string, header http
 		return nil, err
 	}
 	defer response.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
+	raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("read answer: %w", err)
+	case len(raw) > maxAnswer:
+		return nil, fmt.Errorf("read answer: more than %d bytes", maxAnswer)
 	}
 	return &answer{status: response.StatusCode, contentType: response.Header.Get("Content-Type"), body: raw}, nil
 }
 
-// ask asks one node after another until one answers 200.
+// ask asks one node after another until one answers 200, beginning with the one that did so last.
 func (n *Nodes) ask(ctx context.Context, method, path, accept string, body []byte) (*answer, error) {
 	var errs []error
-	for _, base := range n.urls {
+	first := int(n.good.Load())
+	for i := range n.urls {
+		at := (first + i) % len(n.urls)
+		base := n.urls[at]
 		header := http.Header{"Accept": {accept}}
 		if body != nil {
 			header.Set("Content-Type", "application/json")
@@ -109,6 +117,7 @@ func (n *Nodes) ask(ctx context.Context, method, path, accept string, body []byt
 		case got.status != http.StatusOK:
 			errs = append(errs, fmt.Errorf("%s answers %d to %s: %.200s", base, got.status, path, got.body))
 		default:
+			n.good.Store(int64(at))
 			return got, nil
 		}
 	}

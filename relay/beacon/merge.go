@@ -1,0 +1,86 @@
+package beacon
+
+import (
+	"encoding/json"
+	"sync"
+)
+
+// remembered is how many different announcements are kept in mind: a node that is more than these behind the others is heard twice.
+const remembered = 256
+
+// merger tells each announcement once, whichever node is first. Nodes spell the same announcement differently, so what it says is compared and
+// not its bytes. A node that lags behind the others tells nothing new; a node that announces the same again (its chain went back) does.
+type merger struct {
+	events Events
+
+	mu    sync.Mutex // held while an event is told, so that they are told one at a time
+	known map[string]*announcement
+	order []string // of known, the oldest first
+	last  map[string]string
+}
+
+// announcement counts how often it was heard from each node, and how often it was told.
+type announcement struct {
+	heard map[string]int
+	told  int
+}
+
+// take hears an event from a node.
+func (m *merger) take(node, topic string, data []byte) error {
+	switch topic {
+	case "head":
+		head, err := parseHead(data)
+		if err != nil {
+			return err
+		}
+		return m.merge(node, topic, head, func() { m.events.Head(head) })
+	case "payload_attributes":
+		attributes, err := parseAttributes(data)
+		if err != nil {
+			return err
+		}
+		return m.merge(node, topic, attributes, func() { m.events.Attributes(attributes) })
+	default:
+		return nil // not asked for
+	}
+}
+
+func (m *merger) merge(node, topic string, event any, tell func()) error {
+	said, err := json.Marshal(event)
+	if err != nil {
+		return err
+	}
+	key := topic + " " + string(said)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fresh(node, topic, key) {
+		tell()
+	}
+	return nil
+}
+
+// fresh says whether to tell an announcement. The caller holds mu.
+func (m *merger) fresh(node, topic, key string) bool {
+	if m.known == nil {
+		m.known, m.last = map[string]*announcement{}, map[string]string{}
+	}
+	a := m.known[key]
+	if a == nil {
+		a = &announcement{heard: map[string]int{}}
+		m.known[key] = a
+		if m.order = append(m.order, key); len(m.order) > remembered {
+			delete(m.known, m.order[0])
+			m.order = m.order[1:]
+		}
+	}
+	a.heard[node]++
+	if a.heard[node] <= a.told {
+		return false
+	}
+	a.told = a.heard[node]
+	if m.last[topic] == key {
+		return false // said again, by a node that was reached again
+	}
+	m.last[topic] = key
+	return true
+}
