@@ -127,7 +127,7 @@ func (b *build) fits(tx *types.Transaction, payment bool) bool {
 	}
 	size := tx.Size()
 	if sidecar := tx.BlobTxSidecar(); sidecar != nil {
-		if b.blobs+len(sidecar.Blobs) > eip4844.MaxBlobsPerBlock(b.chain.Config(), b.header.Time) {
+		if sidecar.Version != b.sidecarVersion() || b.blobs+len(sidecar.Blobs) > eip4844.MaxBlobsPerBlock(b.chain.Config(), b.header.Time) {
 			return false
 		}
 		size = tx.WithoutBlobTxSidecar().Size()
@@ -135,6 +135,14 @@ func (b *build) fits(tx *types.Transaction, payment bool) bool {
 		return false // without its blobs nobody could publish the block
 	}
 	return tx.Gas() <= room && b.bytes+size <= maxBlockBytes
+}
+
+// sidecarVersion is the form of proofs that the block's blobs must have: from osaka on a proof for each cell (EIP-7594).
+func (b *build) sidecarVersion() byte {
+	if b.chain.Config().IsOsaka(b.header.Number, b.header.Time) {
+		return types.BlobSidecarVersion1
+	}
+	return types.BlobSidecarVersion0
 }
 
 // apply executes a transaction; one that cannot be applied leaves no trace.
