@@ -44,6 +44,20 @@ type Submission struct {
 	Sequence uint64
 }
 
+// HeaderSubmission is a bid whose payload follows: only builders that the operator trusts may send one. It is immutable once decoded.
+type HeaderSubmission struct {
+	Fork        eth.Fork
+	Trace       *BidTrace
+	Header      *payload.Header
+	Commitments []deneb.KZGCommitment      // nil before deneb
+	Requests    *electra.ExecutionRequests // nil before electra
+	Signature   phase0.BLSSignature
+	// ReceivedAt, Cancellable and Sequence as in Submission.
+	ReceivedAt  time.Time
+	Cancellable bool
+	Sequence    uint64
+}
+
 // Key is the auction that the submission bids in.
 func (s *Submission) Key() Key {
 	return Key{Slot: phase0.Slot(s.Trace.Slot), ParentHash: s.Trace.ParentHash, Proposer: s.Trace.ProposerPubkey}

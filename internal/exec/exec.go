@@ -5,6 +5,7 @@ package exec
 import (
 	"context"
 
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -27,7 +28,23 @@ type Block struct {
 	// FeeRecipient is to receive at least ValueWei by this block.
 	FeeRecipient bellatrix.ExecutionAddress
 	ValueWei     *uint256.Int
+	// Trace and Signature are the builder's signed message. Who only executes does not need them; nodes by URL take them as part of their
+	// request.
+	Trace     *builderv1.BidTrace
+	Signature phase0.BLSSignature
+	// Priority says who waits when not all can be executed at once.
+	Priority Priority
 }
+
+// Priority orders blocks that wait to be executed. The zero value is Normal.
+type Priority uint8
+
+// The priorities, from last to first.
+const (
+	Normal Priority = iota
+	// High is for bids that would lead, and for builders that the operator trusts.
+	High
+)
 
 // Class is what a verdict is about: the block, or us.
 type Class uint8
