@@ -54,10 +54,12 @@ type SubmissionJudged struct {
 	// EligibleAt is when the bid began to count; zero when refused or only kept.
 	EligibleAt time.Time `json:"eligible_at"`
 	// Verified: the block was executed and found valid. A bid below the floor is kept unverified and is not in the Data API.
-	Verified   bool   `json:"verified"`
-	Optimistic bool   `json:"optimistic"`
-	Refusal    string `json:"refusal,omitempty"`
-	Detail     string `json:"detail,omitempty"`
+	Verified   bool `json:"verified"`
+	Optimistic bool `json:"optimistic"`
+	// HeaderFirst: only the header has come so far.
+	HeaderFirst bool   `json:"header_first,omitempty"`
+	Refusal     string `json:"refusal,omitempty"`
+	Detail      string `json:"detail,omitempty"`
 }
 
 // TopChanged says that another bid is served from now on. A zero value means that none is.

@@ -142,6 +142,20 @@ var (
 		"The block was not validated in time. This says nothing about the block; submit again.")
 	SubmissionCancellations = define("submission-cancellations", 400, "", "cancellations are disabled",
 		"This relay does not allow ?cancellations=1.")
+	SubmissionBlocked = define("submission-blocked", 403, "", "builder is blocked",
+		"The operator of this relay takes no submissions of this builder.")
+	APIKeyUnknown = define("api-key-unknown", 401, "", "unknown API key",
+		"X-Api-Key is none that the operator of this relay has given out.")
+	APIKeyNeeded = define("api-key-needed", 401, "", "an API key is needed",
+		"Header-first and dehydrated submissions are for builders that the operator trusts; they send X-Api-Key.")
+	APIKeyOtherBuilder = define("api-key-other-builder", 403, "", "API key is another builder's",
+		"message.builder_pubkey is none of the keys that belong to the API key.")
+	HeaderNotTrusted = define("header-not-trusted", 403, "", "header-first submissions are not allowed for this bid",
+		"The builder must be in the optimistic mode with header-first allowed, and the value may not exceed its collateral. Send the whole block.")
+	HeaderPayloadMismatch = define("header-payload-mismatch", 400, "", "payload is not that of the header sent before",
+		"A header with this block hash is in the auction, and the block that followed has another header, other commitments or other requests.")
+	SubmissionEscrowDown = define("submission-escrow-unavailable", 503, "", "the block could not be kept",
+		"A bid counts only once its payload is kept safely, which is not possible now. This says nothing about the block; submit again.")
 	SubmissionSequence = define("submission-sequence", 400, "", "invalid x-sequence",
 		"x-sequence is a decimal number from 1 to 2^64-1.")
 )

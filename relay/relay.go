@@ -42,6 +42,8 @@ type Submission struct {
 	Cancellable bool
 	// Sequence is the builder's own number of the submission (x-sequence), 0 when it gave none.
 	Sequence uint64
+	// Identified: an API key has shown whose submission it is, so that the signature may be verified later.
+	Identified bool
 }
 
 // HeaderSubmission is a bid whose payload follows: only builders that the operator trusts may send one. It is immutable once decoded.

@@ -1,0 +1,251 @@
+package builders
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+var now = time.Unix(1_700_000_000, 0).UTC()
+
+func pubkey(i uint64) phase0.BLSPubKey { return bls.Derive("builder", i).PublicKey() }
+
+func hash(apiKey string) *phase0.Hash32 {
+	h := phase0.Hash32(sha256.Sum256([]byte(apiKey)))
+	return &h
+}
+
+// told keeps facts as the journal would: through JSON.
+type told struct {
+	t     *testing.T
+	facts []relay.Fact
+}
+
+func (f *told) Record(fact relay.Fact) {
+	raw, err := json.Marshal(fact)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	switch fact.(type) {
+	case relay.BuilderChanged:
+		f.facts = append(f.facts, decode[relay.BuilderChanged](f.t, raw))
+	case relay.BuilderDemoted:
+		f.facts = append(f.facts, decode[relay.BuilderDemoted](f.t, raw))
+	}
+}
+
+func decode[T any](t *testing.T, raw []byte) (fact T) {
+	t.Helper()
+	if err := json.Unmarshal(raw, &fact); err != nil {
+		t.Fatal(err)
+	}
+	return fact
+}
+
+func trusted() relay.Builder {
+	return relay.Builder{
+		Name: "alpha", Pubkeys: []phase0.BLSPubKey{pubkey(1), pubkey(2)}, APIKeyHash: hash("secret"), Optimistic: true,
+		CollateralWei: uint256.NewInt(100), HeaderFirst: true,
+	}
+}
+
+func open(t *testing.T, configured ...relay.Builder) (*List, *told) {
+	t.Helper()
+	facts := &told{t: t}
+	l, err := New(configured, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, facts
+}
+
+func TestBuildersAreFoundByAnyKey(t *testing.T) {
+	l, _ := open(t, trusted())
+	if l.Of(pubkey(1)).Name != "alpha" || l.Of(pubkey(2)).Name != "alpha" {
+		t.Error("not found by its public keys")
+	}
+	if b, ok := l.ByKey("secret"); !ok || b.Name != "alpha" {
+		t.Error("not found by its API key")
+	}
+	if _, ok := l.ByKey("Secret"); ok {
+		t.Error("found by another API key")
+	}
+	if !reflect.DeepEqual(l.Of(pubkey(9)), relay.Builder{}) {
+		t.Error("an unknown builder is treated specially")
+	}
+}
+
+// The optimistic mode ends at the collateral.
+func TestTrust(t *testing.T) {
+	blocked := trusted()
+	blocked.Blocked = true
+	for name, row := range map[string]struct {
+		builder relay.Builder
+		wei     uint64
+		want    bool
+	}{
+		"at the collateral":    {trusted(), 100, true},
+		"above the collateral": {trusted(), 101, false},
+		"unknown builder":      {relay.Builder{}, 1, false},
+		"blocked":              {blocked, 1, false},
+	} {
+		if got := row.builder.Trusts(uint256.NewInt(row.wei)); got != row.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A demotion takes effect at once, for all keys of the builder, and outlives the process; so does a promotion.
+func TestDemotionOutlivesARestart(t *testing.T) {
+	l, facts := open(t, trusted())
+	reason := relay.Demotion{Trace: relay.Trace{Slot: 5, BlockHash: phase0.Hash32{1}, ValueWei: uint256.NewInt(7)}, Rule: "state", Detail: "root differs"}
+	if err := l.Demote(now, "alpha", reason); err != nil {
+		t.Fatal(err)
+	}
+	if l.Of(pubkey(2)).Optimistic {
+		t.Error("its other key is still trusted")
+	}
+	again, _ := open(t, trusted())
+	for _, fact := range facts.facts {
+		if err := again.Restore(fact); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again.Of(pubkey(1)).Optimistic || again.Of(pubkey(1)).CollateralWei.Uint64() != 100 {
+		t.Errorf("after a restart: %+v", again.Of(pubkey(1)))
+	}
+	if list := again.Demotions(); len(list) != 1 || list[0].Detail != "root differs" || list[0].Name != "alpha" || !list[0].At.Equal(now) {
+		t.Errorf("demotions after a restart: %+v", list)
+	}
+	if got := again.Overridden(); len(got) != 1 || got[0] != "alpha" {
+		t.Errorf("overridden: %q", got)
+	}
+	if err := l.Promote(now, "alpha", "paid"); err != nil || !l.Of(pubkey(1)).Optimistic {
+		t.Errorf("promote: %v", err)
+	}
+	third, _ := open(t, trusted())
+	for _, fact := range facts.facts {
+		if err := third.Restore(fact); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !third.Of(pubkey(1)).Optimistic {
+		t.Error("a promotion is forgotten")
+	}
+}
+
+// Every bad block is evidence, but the mode ends once.
+func TestSecondDemotion(t *testing.T) {
+	l, facts := open(t, trusted())
+	for range 2 {
+		if err := l.Demote(now, "alpha", relay.Demotion{Trace: relay.Trace{ValueWei: new(uint256.Int)}, Rule: "state"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(l.Demotions()) != 2 || len(facts.facts) != 3 {
+		t.Errorf("%d demotions, %d facts", len(l.Demotions()), len(facts.facts))
+	}
+}
+
+func TestChangesAtRunTime(t *testing.T) {
+	l, facts := open(t, trusted())
+	changed := trusted()
+	changed.Blocked, changed.Pubkeys = true, []phase0.BLSPubKey{pubkey(3)}
+	if err := l.Set(now, changed, "cheats"); err != nil {
+		t.Fatal(err)
+	}
+	if !l.Of(pubkey(3)).Blocked || l.Of(pubkey(1)).Name != "" {
+		t.Error("the old record is still in force")
+	}
+	if err := l.Set(now, relay.Builder{Name: "beta", Pubkeys: []phase0.BLSPubKey{pubkey(3)}}, ""); err == nil {
+		t.Error("two builders with one key")
+	}
+	if err := l.Set(now, relay.Builder{Name: "beta", Pubkeys: []phase0.BLSPubKey{pubkey(4)}, HighPriority: true}, "fast"); err != nil {
+		t.Fatal(err)
+	}
+	if all := l.All(); len(all) != 2 || all[0].Name != "alpha" || all[1].Name != "beta" {
+		t.Errorf("all: %+v", all)
+	}
+	if err := l.Remove(now, "alpha", "sorted out"); err != nil || l.Of(pubkey(1)).Blocked || l.Of(pubkey(1)).Name != "alpha" {
+		t.Errorf("after the removal (%v): %+v", err, l.Of(pubkey(1)))
+	}
+	if err := l.Suspend(now, "alpha", "maintenance"); err != nil || l.Of(pubkey(1)).Optimistic || len(l.Demotions()) != 0 {
+		t.Errorf("suspend: %v", err)
+	}
+	for name, err := range map[string]error{
+		"remove": l.Remove(now, "gamma", ""), "promote": l.Promote(now, "gamma", ""), "demote": l.Demote(now, "gamma", relay.Demotion{}),
+	} {
+		if !errors.Is(err, ErrUnknown) {
+			t.Errorf("%s an unknown builder: %v", name, err)
+		}
+	}
+	if len(facts.facts) != 4 {
+		t.Errorf("%d facts, want one for each change", len(facts.facts))
+	}
+}
+
+func TestPromotionNeedsACollateral(t *testing.T) {
+	l, _ := open(t, relay.Builder{Name: "poor", Pubkeys: []phase0.BLSPubKey{pubkey(1)}})
+	if err := l.Promote(now, "poor", ""); err == nil || !strings.Contains(err.Error(), "collateral_wei") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDemotionsListedAreBounded(t *testing.T) {
+	l, _ := open(t, trusted())
+	for i := range remembered + 10 {
+		err := l.Demote(now, "alpha", relay.Demotion{Trace: relay.Trace{Slot: phase0.Slot(i), ValueWei: new(uint256.Int)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := l.Demotions()
+	if len(list) != remembered || list[0].Slot != remembered+9 {
+		t.Errorf("%d listed, the first of slot %d", len(list), list[0].Slot)
+	}
+}
+
+func TestParse(t *testing.T) {
+	key, keyHash := pubkey(1), hash("secret")
+	text := fmt.Sprintf("- name: alpha\n  pubkeys: [\"%#x\"]\n  api_key_sha256: %q\n  optimistic: true\n  collateral_wei: \"100\"\n"+
+		"  header_first: true\n  high_priority: true\n- name: bad\n  blocked: true\n", key[:], hex.EncodeToString(keyHash[:]))
+	got, err := Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alpha := trusted()
+	alpha.Pubkeys, alpha.HighPriority = alpha.Pubkeys[:1], true
+	want := []relay.Builder{alpha, {Name: "bad", Pubkeys: []phase0.BLSPubKey{}, Blocked: true}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	for _, row := range []struct{ text, want string }{
+		{"- name: a b", `builder name "a b"`},
+		{"- name: a\n  collateral: 1", "collateral"},
+		{"- name: a\n  collateral_wei: -1", "want a decimal number of wei"},
+		{"- name: a\n  optimistic: true", "needs a collateral_wei"},
+		{"- name: a\n  api_key_sha256: abc", "64 hexadecimal digits"},
+		{"- name: a\n  pubkeys: [\"0xc0" + strings.Repeat("00", 47) + "\"]", "not a public key"},
+		{"- name: a\n  pubkeys: [\"0x12\"]", "pubkeys"},
+		{"name: a", "read list of builders"},
+	} {
+		if _, err := Parse([]byte(row.text)); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%q: %v, want …%s…", row.text, err, row.want)
+		}
+	}
+	if list, err := Parse(nil); err != nil || len(list) != 0 {
+		t.Errorf("an empty file: %v, %v", list, err)
+	}
+}
