@@ -1,9 +1,10 @@
-// Package journal keeps what must outlive a crash, on NATS JetStream: facts, escrow and guard. The engine runs in this process by default
+// Package journal keeps what must outlive a crash, on NATS JetStream: facts, escrow, evidence and guard. The engine runs in this process by default
 // and as a cluster by URL; the client code is the same. It is the only package that knows NATS.
 //
 //	facts   FACTS   fact.<subject>   an ordered log, read from any point on       Append, AppendAsync, Read
 //	escrow  ESCROW  escrow.<key>     the last value of a key, for a while         Put, Get
 //	guard   GUARD   guard.<key>      the first value of a key, for ever           Claim
+//	evidence EVIDENCE evidence.<key> the last value of a key, for good            Keep, Kept
 //
 //	relay ──AppendAsync──▶ FACTS ──Read(from)──▶ archive, exports       Claim: publish only if the key has no value yet
 //	      ──Put──acked──▶ ESCROW ──Get──▶ relay                                (expected last sequence of the subject = 0)

@@ -111,6 +111,58 @@ func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64,
 	}
 }
 
+// Past hands over the facts of some subjects that are in the log now, in order, from a place on. handle owns the data.
+func (j *Journal) Past(ctx context.Context, from uint64, subjects []string, handle func(at time.Time, subject string, data []byte) error) error {
+	filter := make([]string, len(subjects))
+	for i, subject := range subjects {
+		filter[i] = factPrefix + subject
+	}
+	consumer, err := j.js.OrderedConsumer(ctx, factsName, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1), FilterSubjects: filter,
+	})
+	if err != nil {
+		return fmt.Errorf("read past facts: %w", err)
+	}
+	for {
+		batch, err := consumer.FetchNoWait(pastBatch)
+		if err != nil {
+			return fmt.Errorf("read past facts: %w", err)
+		}
+		got := 0
+		for message := range batch.Messages() {
+			got++
+			meta, err := message.Metadata()
+			if err != nil {
+				return fmt.Errorf("read past facts: %w", err)
+			}
+			if err := handle(meta.Timestamp, strings.TrimPrefix(message.Subject(), factPrefix), message.Data()); err != nil {
+				return err
+			}
+		}
+		if err := batch.Error(); err != nil {
+			return fmt.Errorf("read past facts: %w", err)
+		}
+		if got == 0 {
+			return nil
+		}
+	}
+}
+
+// pastBatch is how many facts Past asks for at a time.
+const pastBatch = 500
+
+// LastOf is the newest fact of a subject; ErrNotFound when there is none.
+func (j *Journal) LastOf(ctx context.Context, subject string) ([]byte, error) {
+	message, err := j.facts.GetLastMsgForSubject(ctx, factPrefix+subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, fmt.Errorf("fact %s: %w", subject, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the last fact of %s: %w", subject, err)
+	}
+	return message.Data, nil
+}
+
 // Last is the place of the newest fact, 0 when there is none.
 func (j *Journal) Last(ctx context.Context) (uint64, error) {
 	info, err := j.facts.Info(ctx)

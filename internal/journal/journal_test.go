@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -139,6 +140,74 @@ func TestEscrowKeepsTheLastValueOfAKey(t *testing.T) {
 			if err != nil || !bytes.Equal(got, value) {
 				t.Fatalf("%d bytes, %v, want %d", len(got), err, len(value))
 			}
+		}
+	})
+}
+
+func TestPastFactsOfSomeSubjects(t *testing.T) {
+	manners(t, func(t *testing.T, cfg Config) {
+		j := open(t, cfg)
+		for i := range 2*pastBatch + 7 {
+			subject := []string{"a.one", "a.two", "a.three"}[i%3]
+			if _, err := j.Append(t.Context(), subject, []byte(strconv.Itoa(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		next, count := 0, 0
+		err := j.Past(t.Context(), 1, []string{"a.one", "a.three"}, func(_ time.Time, subject string, data []byte) error {
+			if next%3 == 1 {
+				next++
+			}
+			if string(data) != strconv.Itoa(next) || (subject == "a.one") != (next%3 == 0) {
+				return fmt.Errorf("%s %s, want number %d", subject, data, next)
+			}
+			next, count = next+1, count+1
+			return nil
+		})
+		if err != nil || count != 671 {
+			t.Errorf("%d facts, %v", count, err)
+		}
+		if err := j.Past(t.Context(), 1, []string{"b"}, func(time.Time, string, []byte) error { return errors.New("called") }); err != nil {
+			t.Errorf("a subject without facts: %v", err)
+		}
+		later := 0
+		if err := j.Past(t.Context(), 1001, []string{"a.one"}, func(time.Time, string, []byte) error { later++; return nil }); err != nil || later != 2 {
+			t.Errorf("%d facts from the thousandth on, %v", later, err)
+		}
+		failure := errors.New("enough")
+		if err := j.Past(t.Context(), 1, []string{"a.two"}, func(time.Time, string, []byte) error { return failure }); !errors.Is(err, failure) {
+			t.Errorf("%v, want the handler's error", err)
+		}
+		if last, err := j.LastOf(t.Context(), "a.two"); err != nil || string(last) != "1006" {
+			t.Errorf("the last of a subject: %s, %v", last, err)
+		}
+		if _, err := j.LastOf(t.Context(), "b"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("the last of no fact: %v", err)
+		}
+	})
+}
+
+func TestDropForgetsOneSlotAndEvidenceStays(t *testing.T) {
+	manners(t, func(t *testing.T, cfg Config) {
+		j := open(t, cfg)
+		for _, key := range []string{"1.aa", "1.bb", "11.aa"} {
+			if err := errors.Join(j.Put(t.Context(), key, []byte(key)), j.Keep(t.Context(), key, []byte(key))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Drop(t.Context(), "1"); err != nil {
+			t.Fatal(err)
+		}
+		for key, there := range map[string]bool{"1.aa": false, "1.bb": false, "11.aa": true} {
+			if _, err := j.Get(t.Context(), key); errors.Is(err, ErrNotFound) == there {
+				t.Errorf("escrow %s: %v", key, err)
+			}
+			if value, err := j.Kept(t.Context(), key); err != nil || string(value) != key {
+				t.Errorf("evidence %s: %s, %v", key, value, err)
+			}
+		}
+		if _, err := j.Kept(t.Context(), "2.aa"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("no evidence: %v", err)
 		}
 	})
 }

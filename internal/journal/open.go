@@ -24,8 +24,12 @@ type Config struct {
 	Dir string
 	// Replicas of each stream in a cluster: 1.
 	Replicas int
-	// EscrowFor is how long the escrow keeps a value, in wall time: 1 h.
-	EscrowFor time.Duration
+	// EscrowFor is how long the escrow keeps a value, in wall time: 10 min. EscrowBytes is how much it keeps, the newest: 16 GiB on disk,
+	// 2 GiB in memory. A relay needs what it holds for a slot or two.
+	EscrowFor   time.Duration
+	EscrowBytes int64
+	// FactsFor is how long facts are kept, in wall time; 0 is for ever. Views must have read them by then.
+	FactsFor time.Duration
 	// EscrowInMemory keeps the escrow off the disk, for clusters whose replicas are the safety.
 	EscrowInMemory bool
 	Log            *slog.Logger
@@ -40,9 +44,11 @@ const (
 	// maxPending facts may be on their way before AppendAsync refuses.
 	maxPending = 1 << 16
 	startTime  = 10 * time.Second
-	factsName  = "FACTS"
-	escrowName = "ESCROW"
-	guardName  = "GUARD"
+	// evidenceBytes is the room for evidence; the oldest makes place.
+	evidenceBytes = 1 << 30
+	factsName     = "FACTS"
+	escrowName    = "ESCROW"
+	guardName     = "GUARD"
 )
 
 // Journal is open until Close. It is safe for concurrent use.
@@ -56,7 +62,9 @@ type Journal struct {
 	facts  jetstream.Stream
 	escrow jetstream.Stream
 	guard  jetstream.Stream
-	failed failures
+	// evidence is what a builder was demoted for.
+	evidence jetstream.Stream
+	failed   failures
 }
 
 // ErrInUse says that another process, or another Journal of this one, has the folder open. Two engines in one folder would each let a
@@ -160,21 +168,31 @@ func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 	if cfg.EscrowInMemory {
 		escrowStorage = jetstream.MemoryStorage
 	}
-	escrowFor := cfg.EscrowFor
+	escrowFor, escrowBytes := cfg.EscrowFor, cfg.EscrowBytes
 	if escrowFor == 0 {
-		escrowFor = time.Hour
+		escrowFor = 10 * time.Minute
+	}
+	if escrowBytes == 0 {
+		escrowBytes = 16 << 30
+		if escrowStorage == jetstream.MemoryStorage {
+			escrowBytes = 2 << 30
+		}
 	}
 	replicas := max(cfg.Replicas, 1)
 	for _, s := range []struct {
 		stream *jetstream.Stream
 		config jetstream.StreamConfig
 	}{
-		{&j.facts, jetstream.StreamConfig{Name: factsName, Subjects: []string{"fact.>"}, Storage: storage}},
+		{&j.facts, jetstream.StreamConfig{Name: factsName, Subjects: []string{"fact.>"}, Storage: storage, MaxAge: cfg.FactsFor,
+			Duplicates: duplicates(cfg.FactsFor)}},
 		{&j.escrow, jetstream.StreamConfig{
-			Name: escrowName, Subjects: []string{"escrow.*"}, Storage: escrowStorage, MaxAge: escrowFor, MaxMsgsPerSubject: 1,
-			Duplicates: min(escrowFor, time.Minute),
+			Name: escrowName, Subjects: []string{"escrow.>"}, Storage: escrowStorage, MaxAge: escrowFor, MaxMsgsPerSubject: 1,
+			MaxBytes: escrowBytes, Duplicates: duplicates(escrowFor),
 			// A direct get is cheaper, but any replica may answer it, also one that has not yet seen what was acked.
 			AllowDirect: replicas == 1,
+		}},
+		{&j.evidence, jetstream.StreamConfig{
+			Name: "EVIDENCE", Subjects: []string{"evidence.>"}, Storage: storage, MaxMsgsPerSubject: 1, MaxBytes: evidenceBytes,
 		}},
 		{&j.guard, jetstream.StreamConfig{
 			Name: guardName, Subjects: []string{"guard.*"}, Storage: storage, DenyDelete: true, DenyPurge: true,
@@ -186,6 +204,14 @@ func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 		}
 	}
 	return nil
+}
+
+// duplicates is how long the engine remembers message ids, which nobody here gives; it may not be longer than the messages live.
+func duplicates(maxAge time.Duration) time.Duration {
+	if maxAge == 0 {
+		return time.Minute
+	}
+	return min(maxAge, time.Minute)
 }
 
 // Close waits for what is on its way, closes the connection and stops the embedded engine. What it could not keep is in its error.

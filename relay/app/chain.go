@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -107,11 +108,23 @@ func (a *App) handleHeads(ctx context.Context, heads <-chan relay.Head) {
 // keepSlots is how long past auctions are remembered: a late blinded block of the last slot still finds its publication.
 const keepSlots = 2
 
+// forget drops the payloads of a slot that is over from the escrow, unless one is still to be executed. Those of slots without a head end with
+// their age.
+func (a *App) forget(ctx context.Context, slot phase0.Slot) {
+	if a.receive.Needs(slot) {
+		return
+	}
+	if err := a.journal.Drop(ctx, strconv.FormatUint(uint64(slot), 10)); err != nil && ctx.Err() == nil {
+		a.log.Warn("payloads stay in the escrow until they are too old", "slot", slot, "error", err)
+	}
+}
+
 func (a *App) handleHead(ctx context.Context, head relay.Head) {
 	if head.Slot > keepSlots {
 		a.receive.Close(head.Slot - keepSlots)
 		a.board.Clear(head.Slot - keepSlots)
 		a.deliver.Close(head.Slot - keepSlots)
+		a.forget(ctx, head.Slot-keepSlots-1)
 	}
 	epoch := a.spec.EpochOf(head.Slot)
 	now := dutyWatch{known: true, epoch: epoch, current: head.CurrentDependent, previous: head.PreviousDependent}

@@ -25,6 +25,10 @@ type Config struct {
 	DataDir string
 	// Validator executes blocks.
 	Validator exec.Validator
+	// ValidatorLive says whether the validator can execute blocks now; nil means always. Without it no bid is taken on trust.
+	ValidatorLive func() bool
+	// Builders are the builders that are treated in a way of their own.
+	Builders []relay.Builder
 	// Clock is the real one unless a devnet brings its own.
 	Clock clock.Clock
 	// HeaderCutOff is how far into a slot headers are served (chain time): 3 s. Negative serves always.
@@ -35,6 +39,10 @@ type Config struct {
 	RevealDelay time.Duration
 	// ValidationTimeout bounds the execution of a submission (wall time): 3 s.
 	ValidationTimeout time.Duration
+	// HeaderPayloadTimeout is how long the payload of a header may take to follow (chain time): 1 s.
+	HeaderPayloadTimeout time.Duration
+	// Executors is how many blocks that were taken on trust are executed at a time: 2.
+	Executors int
 	// PublishTimeout bounds the publication of a block (wall time): 4 s.
 	PublishTimeout time.Duration
 	// StartTimeout is how long to wait for a beacon node at start (wall time): 30 s.
@@ -64,9 +72,13 @@ func (c *Config) Validate() error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Executors == 0 {
+		c.Executors = 2
+	}
 	for field, value := range map[*time.Duration]time.Duration{
 		&c.HeaderCutOff: 3 * time.Second, &c.PayloadCutOff: 4 * time.Second, &c.RevealDelay: time.Second,
-		&c.ValidationTimeout: 3 * time.Second, &c.PublishTimeout: 4 * time.Second, &c.StartTimeout: 30 * time.Second,
+		&c.HeaderPayloadTimeout: time.Second,
+		&c.ValidationTimeout:    3 * time.Second, &c.PublishTimeout: 4 * time.Second, &c.StartTimeout: 30 * time.Second,
 	} {
 		if *field == 0 {
 			*field = value

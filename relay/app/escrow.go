@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// escrow keeps contents in the journal's store, by block hash.
+// escrow keeps contents in the journal's store, by slot and block hash.
 type escrow struct{ journal *journal.Journal }
 
 // Put implements relay.Escrow.
@@ -23,12 +23,17 @@ func (e escrow) Put(ctx context.Context, contents *relay.Contents) error {
 	if err != nil {
 		return fmt.Errorf("encode contents: %w", err)
 	}
-	return e.journal.Put(ctx, hex.EncodeToString(contents.Payload.BlockHash[:]), raw)
+	return e.journal.Put(ctx, escrowKey(phase0.Slot(contents.Trace.Slot), contents.Payload.BlockHash), raw)
+}
+
+// escrowKey has the slot in front, so that a slot that is over can be forgotten as a whole.
+func escrowKey(slot phase0.Slot, blockHash phase0.Hash32) string {
+	return strconv.FormatUint(uint64(slot), 10) + "." + hex.EncodeToString(blockHash[:])
 }
 
 // Get implements relay.Escrow.
-func (e escrow) Get(ctx context.Context, blockHash [32]byte) (*relay.Contents, error) {
-	raw, err := e.journal.Get(ctx, hex.EncodeToString(blockHash[:]))
+func (e escrow) Get(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) (*relay.Contents, error) {
+	raw, err := e.journal.Get(ctx, escrowKey(slot, blockHash))
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, nil //nolint:nilnil // the port says so: not being there is no error
 	}
@@ -36,6 +41,18 @@ func (e escrow) Get(ctx context.Context, blockHash [32]byte) (*relay.Contents, e
 		return nil, err
 	}
 	return wire.DecodeContents(raw)
+}
+
+// evidence keeps contents in the journal for good.
+type evidence struct{ journal *journal.Journal }
+
+// Keep implements receive.Evidence.
+func (e evidence) Keep(ctx context.Context, contents *relay.Contents) error {
+	raw, err := wire.EncodeContents(contents)
+	if err != nil {
+		return fmt.Errorf("encode contents: %w", err)
+	}
+	return e.journal.Keep(ctx, hex.EncodeToString(contents.Payload.BlockHash[:]), raw)
 }
 
 // guard lets one block root of a slot pass.

@@ -12,12 +12,19 @@ type factLog interface {
 	AppendAsync(subject string, data []byte) error
 }
 
-// facts puts what happened into the journal and tells the observer.
+// facts puts what happened into the journal and tells who listens.
 type facts struct {
 	journal factLog
-	observe func(relay.Fact)
 	log     *slog.Logger
+	// listeners are told every fact as it happens; they do not block. They are set before the first fact.
+	listeners []relay.Facts
 }
+
+// listener is a function that listens.
+type listener func(relay.Fact)
+
+// Record implements relay.Facts.
+func (l listener) Record(fact relay.Fact) { l(fact) }
 
 // subjectPrefix is the relay's part of the journal.
 const subjectPrefix = "relay."
@@ -31,7 +38,7 @@ func (f *facts) Record(fact relay.Fact) {
 	if err != nil {
 		f.log.Error("record fact", "fact", fact.Subject(), "error", err)
 	}
-	if f.observe != nil {
-		f.observe(fact)
+	for _, l := range f.listeners {
+		l.Record(fact)
 	}
 }

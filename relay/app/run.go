@@ -34,6 +34,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		return serve.Serve(ctx, listener, a.handler, serve.Options{Log: a.log, Grace: stopGrace})
 	})
 	group.Go(func() error { return untilDone(ctx, a.followChain(ctx)) })
+	group.Go(func() error { return a.receive.Run(ctx) })
 	group.Go(func() error { return untilDone(ctx, archive.Follow(ctx, a.journal, a.archive)) })
 	return group.Wait()
 }

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"path/filepath"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/relay/api/builder"
@@ -15,6 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/api/proposer"
 	"github.com/gavel-relay/gavel/relay/archive"
 	"github.com/gavel-relay/gavel/relay/beacon"
+	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/receive"
 	"github.com/gavel-relay/gavel/relay/registry"
@@ -34,6 +37,8 @@ type App struct {
 	board    *top.Board
 	receive  *receive.Desk
 	deliver  *deliver.Desk
+	builders *builders.List
+	killed   *killSwitch
 	handler  http.Handler
 	duties   dutyWatch
 }
@@ -65,7 +70,12 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 	if a.spec, err = a.waitForSpec(ctx); err != nil {
 		return nil, err
 	}
-	a.wire()
+	if err := a.wire(); err != nil {
+		return nil, err
+	}
+	if err := a.restore(ctx); err != nil {
+		return nil, err
+	}
 	if err := a.loadChain(ctx); err != nil {
 		return nil, err
 	}
@@ -81,18 +91,29 @@ func within(dir, name string) string {
 }
 
 // wire draws every arrow between the rooms.
-func (a *App) wire() {
-	record := &facts{journal: a.journal, observe: a.cfg.Observe, log: a.log}
+func (a *App) wire() (err error) {
+	record := &facts{journal: a.journal, log: a.log}
+	if a.builders, err = builders.New(a.cfg.Builders, record); err != nil {
+		return err
+	}
+	a.killed = &killSwitch{facts: record}
 	a.registry = registry.New(a.spec, record)
 	a.board = new(top.Board)
 	a.deliver = deliver.New(deliver.Config{
-		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Escrow: escrow{a.journal}, Guard: guard{a.journal}, Publisher: a.nodes,
-		Facts: record, Log: a.log, CutOff: a.cfg.PayloadCutOff, RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
+		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Escrow: escrow{a.journal}, Awaited: awaited{a}, Guard: guard{a.journal},
+		Publisher: a.nodes,
+		Facts:     record, Log: a.log, CutOff: a.cfg.PayloadCutOff, RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
 	})
 	a.receive = receive.New(receive.Config{
-		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Deliveries: a.deliver, Validator: a.cfg.Validator, Escrow: escrow{a.journal},
-		Board: a.board, Facts: record, Key: a.cfg.Key, ValidationTimeout: a.cfg.ValidationTimeout, Cancellations: !a.cfg.NoCancellations,
+		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Deliveries: a.deliver, Builders: a.builders, Validator: a.cfg.Validator,
+		Live: a.cfg.ValidatorLive, Escrow: escrow{a.journal}, Evidence: evidence{a.journal}, Board: a.board, Facts: record, Trouble: a.trouble,
+		Key: a.cfg.Key, ValidationTimeout: a.cfg.ValidationTimeout, PayloadTimeout: a.cfg.HeaderPayloadTimeout, Executors: a.cfg.Executors,
+		Cancellations: !a.cfg.NoCancellations,
 	})
+	record.listeners = append(record.listeners, a.receive)
+	if a.cfg.Observe != nil {
+		record.listeners = append(record.listeners, listener(a.cfg.Observe))
+	}
 	headers := &top.Headers{Board: a.board, Spec: a.spec, Head: a.registry, Facts: record, CutOff: a.cfg.HeaderCutOff}
 
 	mux := request.NewMux()
@@ -102,7 +123,19 @@ func (a *App) wire() {
 	builder.Mount(mux, builder.Config{Spec: a.spec, Clock: a.cfg.Clock, Receiver: a.receive, Duties: a.registry})
 	data.Mount(mux, data.Config{Archive: a.archive})
 	a.handler = mux
+	return nil
 }
+
+// awaited are the payloads that the receiving desk waits for; it is made after the desk that asks.
+type awaited struct{ app *App }
+
+// Await implements deliver.Awaited.
+func (w awaited) Await(ctx context.Context, blockHash phase0.Hash32) bool {
+	return w.app.receive.Await(ctx, blockHash)
+}
+
+// trouble tells the log what no caller can be told.
+func (a *App) trouble(action string, err error) { a.log.Error(action, "error", err) }
 
 // Ready says whether validators and duties are known.
 func (a *App) Ready() bool {

@@ -1,6 +1,8 @@
 package auction
 
 import (
+	"slices"
+
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
@@ -72,9 +74,19 @@ func (b *Book) put(bid relay.Bid, counts bool) Outcome {
 	return Outcome{Result: result, Top: b.topBid(), Changed: changed}
 }
 
-// Withdraw takes all bids of a builder away, as when it is demoted.
-func (b *Book) Withdraw(builder phase0.BLSPubKey) Outcome {
-	delete(b.builders, builder)
+// Withdraw takes bids of a builder away, as when it is demoted: those that match, all with nil.
+func (b *Book) Withdraw(builder phase0.BLSPubKey, match func(relay.Bid) bool) Outcome {
+	own := b.builders[builder]
+	switch {
+	case own == nil:
+	case match == nil:
+		delete(b.builders, builder)
+	default:
+		own.final = slices.DeleteFunc(own.final, func(e entry) bool { return match(e.bid) })
+		if own.current != nil && match(own.current.bid) {
+			own.current = nil
+		}
+	}
 	changed := b.elect()
 	return Outcome{Result: Follows, Top: b.topBid(), Changed: changed}
 }

@@ -1,6 +1,9 @@
 package auction
 
 import (
+	"iter"
+	"maps"
+
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/relay"
@@ -30,6 +33,9 @@ func (b *Books) Close(before phase0.Slot) {
 		}
 	}
 }
+
+// All are the open auctions, in no order.
+func (b *Books) All() iter.Seq2[relay.Key, *Book] { return maps.All(b.open) }
 
 // Open is how many auctions there are.
 func (b *Books) Open() int { return len(b.open) }

@@ -87,7 +87,7 @@ func TestBookAgainstModel(t *testing.T) {
 			builder := phase0.BLSPubKey{rapid.ByteRange('a', 'd').Draw(t, "builder")}
 			if rapid.IntRange(0, 19).Draw(t, "action") == 0 {
 				before := describeTop(book.Top())
-				outcome := book.Withdraw(builder)
+				outcome := book.Withdraw(builder, nil)
 				naive.withdraw(builder)
 				compare(t, &book, &naive, before, outcome)
 				continue

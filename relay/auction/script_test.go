@@ -73,7 +73,7 @@ func play(t *testing.T, script []byte) []byte {
 			}
 			fmt.Fprintln(&out, "→", describe(outcome(bid)))
 		case "withdraw":
-			fmt.Fprintln(&out, "→", describe(book.Withdraw(phase0.BLSPubKey{words[1][0]})))
+			fmt.Fprintln(&out, "→", describe(book.Withdraw(phase0.BLSPubKey{words[1][0]}, nil)))
 		case "floor":
 			fmt.Fprintln(&out, "→", book.Floor().Dec())
 		default:

@@ -1,7 +1,7 @@
 // Package check holds the rules that a submission must keep before its block is worth executing, one file each, in one ordered list:
 // the cheap ones first, the signature last. All are pure: what they need to know is in the Case. The first refusal answers.
 //
-//	slot ─ delivered ─ duty ─ proposer ─ fee recipient ─ timestamp ─ trace = payload ─ attributes ─ randao ─ withdrawals ─ blobs ─ signature
+//	slot ─ builder ─ delivered ─ duty ─ proposer ─ fee recipient ─ timestamp ─ trace = payload ─ attributes ─ randao ─ withdrawals ─ blobs ─ signature
 package check
 
 import (
@@ -17,12 +17,18 @@ type Case struct {
 	Submission *relay.Submission
 	// HeadSlot is the slot of the chain's head, NowSlot the one that the clock says is running: after missed slots they differ.
 	HeadSlot, NowSlot phase0.Slot
+	// Builder is how the operator treats the submission's builder; the zero value for one that nobody has listed.
+	Builder relay.Builder
 	// Delivered: a payload of this slot, or a later one, was already revealed.
 	Delivered bool
 	// Duty is the slot's duty with the proposer's registration; nil if there is none or the proposer has not registered.
 	Duty *relay.RegisteredDuty
 	// Attributes are those of the submission's parent and slot; nil if no beacon node has announced them.
 	Attributes *relay.Attributes
+	// Header is a bid whose payload follows; then Submission stands in for it (see StandIn) and Headers are the rules.
+	Header *relay.HeaderSubmission
+	// SignatureLater leaves the signature for when the bid counts already: an API key has shown whose it is.
+	SignatureLater bool
 }
 
 // Check is one rule. It returns nil for a submission that keeps it.
@@ -34,6 +40,7 @@ type Check struct {
 // All are the rules in their order.
 var All = []Check{
 	{"slot", Slot},
+	{"builder", Builder},
 	{"delivered", Delivered},
 	{"duty", Duty},
 	{"proposer", Proposer},
@@ -50,9 +57,33 @@ var All = []Check{
 	{"signature", Signature},
 }
 
+// Headers are the rules for a bid whose payload follows, in their order: those of All that a header can keep.
+var Headers = []Check{
+	{"slot", Slot},
+	{"builder", Builder},
+	{"delivered", Delivered},
+	{"duty", Duty},
+	{"proposer", Proposer},
+	{"feerecipient", FeeRecipient},
+	{"timestamp", Timestamp},
+	{"blockhash", BlockHash},
+	{"parenthash", ParentHash},
+	{"gaslimit", GasLimit},
+	{"gasused", GasUsed},
+	{"attributes", Attributes},
+	{"randao", PrevRandao},
+	{"headerwithdrawals", HeaderWithdrawals},
+	{"headerblobs", HeaderBlobs},
+	{"signature", Signature},
+}
+
 // Run applies the rules in order and returns the first refusal, nil if there is none.
 func Run(c *Case) *relay.Refused {
-	for _, check := range All {
+	rules := All
+	if c.Header != nil {
+		rules = Headers
+	}
+	for _, check := range rules {
 		if refused := check.Do(c); refused != nil {
 			return refused
 		}

@@ -35,6 +35,12 @@ type Guard interface {
 	Claim(ctx context.Context, slot phase0.Slot, root phase0.Root) (bool, error)
 }
 
+// Awaited are payloads that have to follow their header.
+type Awaited interface {
+	// Await answers false at once for a block that no payload is awaited for; otherwise it waits, and answers whether the payload came.
+	Await(ctx context.Context, blockHash phase0.Hash32) bool
+}
+
 // Publisher hands a signed block to the beacon nodes.
 type Publisher interface {
 	// Publish returns nil as soon as one node has accepted the block, and an error when none did. The SSZ is a SignedBeaconBlock before
@@ -48,6 +54,7 @@ type Config struct {
 	Clock     clock.Clock
 	Proposers Proposers
 	Escrow    relay.Escrow
+	Awaited   Awaited // nil when payloads always come with their header
 	Guard     Guard
 	Publisher Publisher
 	Facts     relay.Facts
@@ -83,6 +90,13 @@ func New(cfg Config) *Desk {
 	return &Desk{Config: cfg, running: map[phase0.Root]*publication{}}
 }
 
+// Restore tells of a delivery in an earlier life of the process: submissions for its slot come too late.
+func (d *Desk) Restore(delivered relay.PayloadDelivered) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last, d.any = max(d.last, delivered.Slot), true
+}
+
 // Delivered is true for the newest slot whose payload was published and for all slots before it.
 func (d *Desk) Delivered(slot phase0.Slot) bool {
 	d.mu.Lock()
@@ -111,13 +125,9 @@ func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 	if refused := d.checkProposer(block); refused != nil {
 		return nil, refused
 	}
-	contents, err := d.Escrow.Get(ctx, block.Header.BlockHash)
+	contents, err := d.contents(ctx, block)
 	if err != nil {
-		d.Log.Error("read escrow", "slot", block.Slot, "error", err)
-		return nil, relay.Internal.Plain()
-	}
-	if contents == nil {
-		return nil, relay.PayloadUnknown.With("%#x", block.Header.BlockHash[:])
+		return nil, err
 	}
 	if refused := checkHeader(block, contents); refused != nil {
 		return nil, refused
@@ -134,6 +144,22 @@ func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 		return nil, refused
 	}
 	return contents, nil
+}
+
+// contents are what was served under the block's header. A payload that has to follow its header is waited for.
+func (d *Desk) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.Contents, error) {
+	for {
+		contents, err := d.Escrow.Get(ctx, block.Slot, block.Header.BlockHash)
+		switch {
+		case err != nil:
+			d.Log.Error("read escrow", "slot", block.Slot, "error", err)
+			return nil, relay.Internal.Plain()
+		case contents != nil:
+			return contents, nil
+		case d.Awaited == nil || !d.Awaited.Await(ctx, block.Header.BlockHash):
+			return nil, relay.PayloadUnknown.With("%#x", block.Header.BlockHash[:])
+		}
+	}
 }
 
 // Close forgets publications of slots before the given one. The guard remembers them.

@@ -42,6 +42,8 @@ type house struct {
 	claimed   map[phase0.Slot]phase0.Root
 	refuse    atomic.Bool // beacon nodes refuse
 	guardDown atomic.Bool
+	awaited   atomic.Bool   // the payload has not come yet
+	withheld  atomic.Bool   // and never will
 	hold      chan struct{} // publications wait for it, if set
 }
 
@@ -70,7 +72,7 @@ func newHouse(t *testing.T) *house {
 		Requests: requests,
 	}
 	h.desk = New(Config{
-		Spec: h.spec, Clock: clock.Real{}, Proposers: h, Escrow: h, Guard: h, Publisher: h, Facts: h, Log: slog.New(slog.DiscardHandler),
+		Spec: h.spec, Clock: clock.Real{}, Proposers: h, Escrow: h, Awaited: h, Guard: h, Publisher: h, Facts: h, Log: slog.New(slog.DiscardHandler),
 		CutOff: 4 * time.Second, RevealDelay: time.Second, PublishTimeout: time.Second,
 	})
 	return h
@@ -89,11 +91,16 @@ func (h *house) Pubkey(i phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
 
 func (h *house) Put(context.Context, *relay.Contents) error { return nil }
 
-func (h *house) Get(_ context.Context, hash [32]byte) (*relay.Contents, error) {
-	if hash != [32]byte(h.contents.Payload.BlockHash) {
+func (h *house) Get(_ context.Context, s phase0.Slot, hash phase0.Hash32) (*relay.Contents, error) {
+	if s != slot || hash != h.contents.Payload.BlockHash || h.awaited.Load() {
 		return nil, nil
 	}
 	return h.contents, nil
+}
+
+// Await lets a payload come that was not there before, or not.
+func (h *house) Await(_ context.Context, hash phase0.Hash32) bool {
+	return hash == h.contents.Payload.BlockHash && h.awaited.Swap(false) && !h.withheld.Load()
 }
 
 func (h *house) Claim(_ context.Context, s phase0.Slot, root phase0.Root) (bool, error) {
@@ -376,4 +383,32 @@ func TestClientThatGoesAway(t *testing.T) {
 			t.Error("the block was not published")
 		}
 	})
+}
+
+// A header may be served before its payload is here; whoever signed for it waits until it is.
+func TestPayloadThatFollowsItsHeader(t *testing.T) {
+	for withheld, want := range map[bool]int{false: 1, true: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHouse(t)
+			h.awaited.Store(true)
+			h.withheld.Store(withheld)
+			err := h.deliver(h.block(proposerKey, nil), time.Millisecond)
+			if withheld {
+				wantRefused(t, err, relay.PayloadUnknown)
+			} else if err != nil {
+				t.Error(err)
+			}
+			if got := h.deliveries(); got != want {
+				t.Errorf("withheld %v: %d deliveries", withheld, got)
+			}
+		})
+	}
+}
+
+func TestDeliveriesOfAnEarlierLife(t *testing.T) {
+	h := newHouse(t)
+	h.desk.Restore(relay.PayloadDelivered{Trace: relay.Trace{Slot: slot}})
+	if !h.desk.Delivered(slot) || h.desk.Delivered(slot+1) {
+		t.Error("want exactly the slots up to the restored one to be over")
+	}
 }

@@ -11,26 +11,54 @@ import (
 	"github.com/gavel-relay/gavel/relay/check"
 )
 
-// check gathers what the rules compare with and applies them.
-func (d *Desk) check(s *relay.Submission) (*check.Case, *relay.Refused) {
+// caseFacts is what a submission is judged by.
+type caseFacts = check.Case
+
+// caseOf gathers what the rules compare a submission with.
+func (d *Desk) caseOf(s *relay.Submission) *caseFacts {
 	slot := phase0.Slot(s.Trace.Slot)
-	facts := &check.Case{
+	return &check.Case{
 		Spec: d.Spec, Submission: s, HeadSlot: d.Chain.Head().Slot, NowSlot: d.Spec.SlotAt(d.Clock.Now()),
-		Delivered: d.Deliveries.Delivered(slot),
-		Duty:      d.Chain.Duty(slot), Attributes: d.Chain.Attributes(slot, s.Trace.ParentHash),
+		Builder: d.Builders.Of(s.Trace.BuilderPubkey), Delivered: d.Deliveries.Delivered(slot),
+		Duty: d.Chain.Duty(slot), Attributes: d.Chain.Attributes(slot, s.Trace.ParentHash),
 	}
-	return facts, check.Run(facts)
+}
+
+// check applies the rules. The signature of a bid that an API key vouches for is verified later: beside the execution, or after the bid
+// counts.
+func (d *Desk) check(facts *caseFacts) *relay.Refused {
+	facts.SignatureLater = facts.Submission.Identified
+	return check.Run(facts)
+}
+
+// verifySignature is the rule that check left out.
+func verifySignature(facts *caseFacts) *relay.Refused {
+	now := *facts
+	now.SignatureLater = false
+	return check.Signature(&now)
 }
 
 // execute has the block executed on its parent's state. Only a block that breaks a rule is called invalid; whatever keeps us from finding
 // out is our own trouble and says so (decision 11).
-func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *check.Case) *relay.Refused {
+func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *caseFacts) *relay.Refused {
+	signature := make(chan *relay.Refused, 1)
+	go func() {
+		if facts.SignatureLater {
+			signature <- verifySignature(facts)
+		}
+		close(signature)
+	}()
 	ctx, cancel := context.WithTimeout(ctx, d.ValidationTimeout)
 	defer cancel()
-	verdict := d.Validator.Validate(ctx, &exec.Block{
-		Fork: s.Fork, Payload: s.Payload, Blobs: s.Blobs, Requests: s.Requests, ParentBeaconRoot: facts.Attributes.ParentRoot,
-		RegisteredGasLimit: facts.Duty.Registration.Message.GasLimit, FeeRecipient: s.Trace.ProposerFeeRecipient, ValueWei: s.Trace.Value,
-	})
+	block := blockOf(s.Contents(), facts.Attributes.ParentRoot, facts.Duty.Registration.Message.GasLimit)
+	block.Trace, block.Signature = s.Trace, s.Signature
+	if facts.Builder.HighPriority || d.leads(s) {
+		block.Priority = exec.High
+	}
+	verdict := d.Validator.Validate(ctx, block)
+	if refused := <-signature; refused != nil {
+		return refused
+	}
 	switch {
 	case verdict.Class == exec.Valid:
 		return nil
@@ -40,5 +68,13 @@ func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *check.Ca
 		return relay.SubmissionTimeout.With("more than %v", d.ValidationTimeout)
 	default:
 		return relay.SubmissionUnverifiable.With("%s: %s", verdict.Rule, verdict.Detail)
+	}
+}
+
+// blockOf is what is executed of a submission.
+func blockOf(c *relay.Contents, parentRoot phase0.Root, registeredGasLimit uint64) *exec.Block {
+	return &exec.Block{
+		Fork: c.Fork, Payload: c.Payload, Blobs: c.Blobs, Requests: c.Requests, ParentBeaconRoot: parentRoot,
+		RegisteredGasLimit: registeredGasLimit, FeeRecipient: c.Trace.ProposerFeeRecipient, ValueWei: c.Trace.Value, Trace: c.Trace,
 	}
 }

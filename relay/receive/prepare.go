@@ -20,6 +20,7 @@ type preparedBid struct {
 	commitments []deneb.KZGCommitment
 	requests    *electra.ExecutionRequests
 	trace       relay.Trace
+	verified    bool // the block was executed and found valid; guarded by the desk's mutex
 }
 
 // prepare hashes the payload into its header.
@@ -33,6 +34,13 @@ func prepare(s *relay.Submission) (*preparedBid, error) {
 		bid.commitments = s.Blobs.Commitments
 	}
 	return bid, nil
+}
+
+// prepareHeader is prepare for a bid whose payload follows.
+func prepareHeader(h *relay.HeaderSubmission) *preparedBid {
+	trace := bareTrace(h.Trace)
+	trace.NumBlobs, trace.BlockNumber = len(h.Commitments), h.Header.BlockNumber
+	return &preparedBid{fork: h.Fork, header: h.Header, commitments: h.Commitments, requests: h.Requests, trace: trace}
 }
 
 // sign makes the bid that proposers see.

@@ -1,8 +1,11 @@
 // Package receive takes a builder's submission to the auction: the flow of a bid, from the decoded body to the header that is served.
 //
-//	submission ─▶ checks ─▶ worth it? ─▶ execute ─▶ escrow ─▶ book ─▶ sign the new top ─▶ board
-//	               │          │ ≤ floor     │ invalid   │
-//	               400        202           400         503: served means escrowed, so it does not count
+//	submission ─▶ checks ─▶ worth it? ─┬─▶ execute ─▶ escrow ─▶ book ─▶ sign the new top ─▶ board
+//	               │          │ ≤ floor │    │ invalid   │
+//	               400        202       │    400         503: served means escrowed, so it does not count
+//	                                    │
+//	                        trusted? ───┴─▶ escrow ─▶ book ─▶ sign ─▶ board ─ ─ later: execute ─▶ invalid: demote, take back
+//	header ─▶ checks ─▶ trusted? ─────────────────▶ book ─▶ sign ─▶ board ─ ─ later: payload ─▶ escrow ─▶ execute
 //
 // One mutex guards the books and what is prepared beside them. It is held while the new top is signed (half a millisecond), so that the
 // board shows tops in the order in which the books elected them; checks, execution and escrow run without it.
@@ -39,9 +42,23 @@ type Deliveries interface {
 	Delivered(slot phase0.Slot) bool
 }
 
+// Builders says how builders are treated. Calls never block.
+type Builders interface {
+	// Of is the zero value for a builder that nobody has listed.
+	Of(pubkey phase0.BLSPubKey) relay.Builder
+	// Demote ends a builder's optimistic mode for all of its keys.
+	Demote(at time.Time, name string, reason relay.Demotion) error
+}
+
 // Board is where the served bid of an auction is shown; nil takes it down.
 type Board interface {
 	Show(key relay.Key, bid *relay.SignedBid)
+}
+
+// Evidence keeps what a builder was demoted for.
+type Evidence interface {
+	// Keep returns once the contents are kept for good, under their block hash.
+	Keep(ctx context.Context, contents *relay.Contents) error
 }
 
 // Config are the parts and rules of a Desk. All parts are needed.
@@ -50,30 +67,55 @@ type Config struct {
 	Clock      clock.Clock
 	Chain      ChainView
 	Deliveries Deliveries
+	Builders   Builders
 	Validator  exec.Validator
-	Escrow     relay.Escrow
-	Board      Board
-	Facts      relay.Facts
+	// Live says whether blocks can be executed at all now: without that no bid is taken on trust. nil means always.
+	Live     func() bool
+	Escrow   relay.Escrow
+	Evidence Evidence
+	Board    Board
+	Facts    relay.Facts
+	// Trouble is told what an operator should know and no caller can be told: it must not block.
+	Trouble func(action string, err error)
 	// Key signs bids. Its public key is the relay's identity.
 	Key *bls.SecretKey
 	// ValidationTimeout bounds the execution of one block, in wall time.
 	ValidationTimeout time.Duration
+	// PayloadTimeout is how long the payload of a header may take to follow, in chain time.
+	PayloadTimeout time.Duration
+	// Executors is how many blocks that were taken on trust are executed at a time; at least one.
+	Executors int
 	// Cancellations allows ?cancellations=1.
 	Cancellations bool
 }
 
-// Desk receives submissions. It is safe for concurrent use.
+// Desk receives submissions. It is safe for concurrent use. Run executes what it took on trust.
 type Desk struct {
 	Config
+	later later
 
-	mu       sync.Mutex // guards books and prepared
+	mu       sync.Mutex // guards books, prepared and awaited
 	books    auction.Books
-	prepared map[phase0.Hash32]*preparedBid // by block hash, of all bids in the books
+	prepared map[bidID]*preparedBid            // of all bids in the books
+	escrowed map[phase0.Hash32]phase0.Slot     // blocks whose payload is in the escrow
+	awaited  map[phase0.Hash32]*awaitedPayload // headers whose payload has not come
 }
+
+// bidID tells bids apart: a builder may offer one block at several values, and two keys may offer the same block.
+type bidID struct {
+	builder phase0.BLSPubKey
+	block   phase0.Hash32
+	value   [32]byte
+}
+
+func idOf(bid *relay.Bid) bidID { return bidID{bid.Builder, bid.BlockHash, bid.ValueWei.Bytes32()} }
 
 // New returns a desk without auctions.
 func New(cfg Config) *Desk {
-	return &Desk{Config: cfg, prepared: map[phase0.Hash32]*preparedBid{}}
+	return &Desk{
+		Config: cfg, prepared: map[bidID]*preparedBid{}, escrowed: map[phase0.Hash32]phase0.Slot{},
+		awaited: map[phase0.Hash32]*awaitedPayload{}, later: later{jobs: map[phase0.Hash32]*taken{}, wake: make(chan struct{}, 1)},
+	}
 }
 
 // What a builder is told of a bid that is not refused. The text below the floor is the one that deployed relays use.
@@ -86,12 +128,17 @@ var (
 // the floor, and a *relay.Refused otherwise.
 func (d *Desk) Receive(ctx context.Context, s *relay.Submission) (relay.Outcome, error) {
 	outcome, judged, err := d.receive(ctx, s)
-	judged.Trace, judged.ReceivedAt = s.FlatTrace(), s.ReceivedAt
+	d.record(judged, s.FlatTrace(), s.ReceivedAt, err)
+	return outcome, err
+}
+
+// record tells what became of a submission.
+func (d *Desk) record(judged relay.SubmissionJudged, trace relay.Trace, receivedAt time.Time, err error) {
+	judged.Trace, judged.ReceivedAt = trace, receivedAt
 	if refused := (*relay.Refused)(nil); errors.As(err, &refused) {
 		judged.Refusal, judged.Detail = refused.ID, refused.Detail
 	}
 	d.Facts.Record(judged)
-	return outcome, err
 }
 
 func (d *Desk) receive(ctx context.Context, s *relay.Submission) (relay.Outcome, relay.SubmissionJudged, error) {
@@ -99,101 +146,99 @@ func (d *Desk) receive(ctx context.Context, s *relay.Submission) (relay.Outcome,
 	if s.Cancellable && !d.Cancellations {
 		return relay.Outcome{}, judged, relay.SubmissionCancellations.Plain()
 	}
-	facts, refused := d.check(s)
-	if refused != nil {
+	facts := d.caseOf(s)
+	if refused := d.check(facts); refused != nil {
 		return relay.Outcome{}, judged, refused
 	}
 	if s.Trace.Value.IsZero() || len(s.Payload.Transactions) == 0 {
 		judged.Detail = "no value or no transactions: no effect"
 		return accepted, judged, nil
 	}
+	if awaited := d.awaitedOf(s); awaited != nil {
+		judged.Optimistic = true
+		judged.Detail = "the payload of a header"
+		return accepted, judged, asError(d.follow(ctx, s, facts, awaited))
+	}
 	if below, refused := d.belowFloor(s); below || refused != nil {
 		judged.Detail = "at or below the floor"
 		return belowFloor, judged, asError(refused)
 	}
-	if refused := d.execute(ctx, s, facts); refused != nil {
-		return relay.Outcome{}, judged, refused
+	judged.Optimistic = d.trusts(facts.Builder, s.Trace.Value)
+	judged.Verified = !judged.Optimistic
+	var refused *relay.Refused
+	if judged.Optimistic {
+		refused = d.takeOnTrust(ctx, s, facts)
+	} else {
+		refused = d.takeExecuted(ctx, s, facts)
 	}
-	judged.Verified = true
-	bid, err := prepare(s)
-	if err != nil {
-		return relay.Outcome{}, judged, relay.Malformed.With("%v", err)
-	}
-	if err := d.Escrow.Put(ctx, s.Contents()); err != nil {
-		return relay.Outcome{}, judged, relay.SubmissionUnverifiable.With("the escrow is not available")
-	}
-	if refused := d.enter(s, bid); refused != nil {
+	if refused != nil {
+		judged.Verified = false
 		return relay.Outcome{}, judged, refused
 	}
 	judged.EligibleAt = d.Clock.Now()
 	return accepted, judged, nil
 }
 
-// belowFloor says whether a bid is at or below the floor and thus not worth executing. A cancellable one takes back its builder's earlier
-// bid all the same.
-func (d *Desk) belowFloor(s *relay.Submission) (bool, *relay.Refused) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	book := d.books.Of(s.Key())
-	if floor := book.Floor(); floor.IsZero() || s.Trace.Value.Gt(floor) {
-		return false, nil
-	}
-	if s.Cancellable || s.Sequence > 0 {
-		outcome := book.SubmitUnverified(s.Bid())
-		if outcome.Result == auction.Outdated {
-			return true, relay.SubmissionStale.Plain()
-		}
-		return true, d.show(s.Key(), outcome)
-	}
-	return true, nil
+// trusts says whether a bid counts before its block is executed. Without anybody to execute it later none does.
+func (d *Desk) trusts(builder relay.Builder, valueWei *uint256.Int) bool {
+	return builder.Trusts(valueWei) && (d.Live == nil || d.Live())
 }
 
-// enter puts a verified, escrowed bid into the book and shows the new top, if there is one.
-func (d *Desk) enter(s *relay.Submission, bid *preparedBid) *relay.Refused {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.Deliveries.Delivered(phase0.Slot(s.Trace.Slot)) { // revealed while this one was executed
-		return relay.SubmissionDelivered.Plain()
+// takeExecuted takes a bid whose block is found valid.
+func (d *Desk) takeExecuted(ctx context.Context, s *relay.Submission, facts *caseFacts) *relay.Refused {
+	if refused := d.execute(ctx, s, facts); refused != nil {
+		return refused
 	}
-	d.prepared[s.Trace.BlockHash] = bid
-	outcome := d.books.Of(s.Key()).Submit(s.Bid())
-	if outcome.Result == auction.Outdated {
-		return relay.SubmissionStale.Plain()
-	}
-	return d.show(s.Key(), outcome)
-}
-
-// show publishes the top if it changed. The caller holds the mutex.
-func (d *Desk) show(key relay.Key, outcome auction.Outcome) *relay.Refused {
-	if !outcome.Changed {
-		return nil
-	}
-	if outcome.Top == nil {
-		d.Board.Show(key, nil)
-		d.Facts.Record(relay.TopChanged{At: d.Clock.Now(), Trace: relay.Trace{
-			Slot: key.Slot, ParentHash: key.ParentHash, Proposer: key.Proposer, ValueWei: new(uint256.Int),
-		}})
-		return nil
-	}
-	bid := d.prepared[outcome.Top.BlockHash]
-	signed, err := bid.sign(key, d.Key, d.Spec.BuilderDomain())
-	d.Board.Show(key, signed) // without a signature none is served, rather than one that the book no longer holds
+	bid, err := prepare(s)
 	if err != nil {
-		return relay.Internal.With("sign bid: %v", err)
+		return relay.Malformed.With("%v", err)
 	}
-	d.Facts.Record(relay.TopChanged{At: d.Clock.Now(), Trace: bid.trace})
+	bid.verified = true
+	if refused := d.keep(ctx, s); refused != nil {
+		return refused
+	}
+	return d.enter(s, bid)
+}
+
+// takeOnTrust takes a bid whose block is executed later. The payload is kept while its header is made.
+func (d *Desk) takeOnTrust(ctx context.Context, s *relay.Submission, facts *caseFacts) *relay.Refused {
+	kept := make(chan *relay.Refused, 1)
+	go func() { kept <- d.keep(ctx, s) }()
+	bid, err := prepare(s)
+	if refused := <-kept; refused != nil {
+		return refused
+	}
+	if err != nil {
+		return relay.Malformed.With("%v", err)
+	}
+	if refused := d.enter(s, bid); refused != nil {
+		return refused
+	}
+	d.later.add(jobOf(s, facts, d.Clock.Now()))
 	return nil
 }
 
-// Close forgets the auctions of all slots before the given one.
-func (d *Desk) Close(before phase0.Slot) {
+// keep puts the payload into the escrow, unless the same block is there already.
+func (d *Desk) keep(ctx context.Context, s *relay.Submission) *relay.Refused {
+	d.mu.Lock()
+	_, there := d.escrowed[s.Trace.BlockHash]
+	d.mu.Unlock()
+	if there {
+		return nil
+	}
+	if err := d.Escrow.Put(ctx, s.Contents()); err != nil {
+		d.trouble("put payload into the escrow", err)
+		return relay.SubmissionEscrowDown.Plain()
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.books.Close(before)
-	for hash, bid := range d.prepared {
-		if bid.trace.Slot < before {
-			delete(d.prepared, hash)
-		}
+	d.escrowed[s.Trace.BlockHash] = phase0.Slot(s.Trace.Slot)
+	return nil
+}
+
+func (d *Desk) trouble(action string, err error) {
+	if d.Trouble != nil {
+		d.Trouble(action, err)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
@@ -37,10 +38,15 @@ type house struct {
 	spec      *eth.Spec
 	board     *top.Board
 	validator exec.Validator
+	builders  *builders.List
+	clock     *clock.Fast
+	dead      bool // nobody can execute blocks
 
 	mu        sync.Mutex // guards all below
 	facts     []relay.Fact
-	escrowed  map[phase0.Hash32]bool
+	changed   chan struct{} // closed with the next fact
+	escrowed  map[phase0.Hash32]*relay.Contents
+	evidence  []*relay.Contents
 	noEscrow  bool
 	delivered bool
 	head      relay.Head
@@ -65,7 +71,7 @@ func accountKey(name string) *ecdsa.PrivateKey {
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	h := &house{t: t, escrowed: map[phase0.Hash32]bool{}, board: new(top.Board)}
+	h := &house{t: t, escrowed: map[phase0.Hash32]*relay.Contents{}, board: new(top.Board), changed: make(chan struct{})}
 	h.spec = &eth.Spec{
 		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
 		Forks: []eth.ForkPoint{{Fork: eth.Fulu, Version: phase0.Version{6}}},
@@ -82,10 +88,16 @@ func newHouse(t *testing.T) *house {
 			t.Error(err)
 		}
 	})
+	h.clock = clock.NewHeld(h.spec.GenesisTime, 1)
+	h.builders, err = builders.New(nil, h)
+	if err != nil {
+		t.Fatal(err)
+	}
 	h.validator = execchain.New(h.node.Chain(), execchain.Options{})
 	h.desk = New(Config{
-		Spec: h.spec, Clock: clock.NewHeld(h.spec.GenesisTime, 1), Chain: h, Deliveries: h, Validator: h, Escrow: h, Board: h.board, Facts: h,
-		Key: bls.Derive("relay", 0), ValidationTimeout: time.Minute, Cancellations: true,
+		Spec: h.spec, Clock: h.clock, Chain: h, Deliveries: h, Builders: h.builders, Validator: h, Live: func() bool { return !h.dead },
+		Escrow: h, Evidence: h, Board: h.board, Facts: h, Key: bls.Derive("relay", 0), ValidationTimeout: time.Minute, Cancellations: true,
+		PayloadTimeout: time.Second, Trouble: func(action string, err error) { t.Logf("%s: %v", action, err) },
 	})
 	return h
 }
@@ -117,16 +129,29 @@ func (h *house) Put(_ context.Context, c *relay.Contents) error {
 	if h.noEscrow {
 		return errors.New("the escrow is down")
 	}
-	h.escrowed[c.Payload.BlockHash] = true
+	h.escrowed[c.Payload.BlockHash] = c
 	return nil
 }
 
-func (h *house) Get(context.Context, [32]byte) (*relay.Contents, error) { return nil, nil }
+func (h *house) Get(_ context.Context, _ phase0.Slot, hash phase0.Hash32) (*relay.Contents, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.escrowed[hash], nil
+}
+
+func (h *house) Keep(_ context.Context, c *relay.Contents) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.evidence = append(h.evidence, c)
+	return nil
+}
 
 func (h *house) Record(fact relay.Fact) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.facts = append(h.facts, fact)
+	close(h.changed)
+	h.changed = make(chan struct{})
 }
 
 // last is the newest fact about a submission.
@@ -208,7 +233,9 @@ func (h *house) top(s *relay.Submission) {
 	if shown == nil || shown.BlockHash != s.Trace.BlockHash || !shown.ValueWei.Eq(s.Trace.Value) || len(shown.SSZ) == 0 || len(shown.JSON) == 0 {
 		h.t.Fatalf("served: %+v, want the bid of %s wei", shown, s.Trace.Value)
 	}
-	if !h.escrowed[shown.BlockHash] {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.escrowed[shown.BlockHash] == nil {
 		h.t.Error("served, but not in the escrow")
 	}
 }
@@ -233,7 +260,7 @@ func TestBelowTheFloor(t *testing.T) {
 		s := h.submission(2, wei)
 		s.Payload.StateRoot[0] ^= 1 // would be found, if it were executed
 		h.accept(s, 202)
-		if judged := h.last(); judged.Verified || judged.Refusal != "" || h.escrowed[s.Trace.BlockHash] {
+		if judged := h.last(); judged.Verified || judged.Refusal != "" || h.escrowed[s.Trace.BlockHash] != nil {
 			t.Errorf("recorded as %+v", judged)
 		}
 	}
@@ -323,7 +350,7 @@ func TestOurOwnTroubleIsNotTheBuilders(t *testing.T) {
 		h := newHouse(t)
 		h.noEscrow = true
 		s := h.submission(1, 100)
-		h.refuse(s, relay.SubmissionUnverifiable)
+		h.refuse(s, relay.SubmissionEscrowDown)
 		if h.board.Top(s.Key()) != nil {
 			t.Error("served without being escrowed")
 		}

@@ -1,0 +1,115 @@
+package receive
+
+import (
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/auction"
+)
+
+// belowFloor says whether a bid is at or below the floor and thus not worth executing. A cancellable one takes back its builder's earlier
+// bid all the same.
+func (d *Desk) belowFloor(s *relay.Submission) (bool, *relay.Refused) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	book := d.books.Of(s.Key())
+	if floor := book.Floor(); floor.IsZero() || s.Trace.Value.Gt(floor) {
+		return false, nil
+	}
+	if s.Cancellable || s.Sequence > 0 {
+		outcome := book.SubmitUnverified(s.Bid())
+		if outcome.Result == auction.Outdated {
+			return true, relay.SubmissionStale.Plain()
+		}
+		return true, d.show(s.Key(), outcome)
+	}
+	return true, nil
+}
+
+// leads says whether a bid would be the top if it counted.
+func (d *Desk) leads(s *relay.Submission) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	top := d.books.Of(s.Key()).Top()
+	return top == nil || s.Trace.Value.Gt(top.ValueWei)
+}
+
+// enter puts a bid into the book and shows the new top, if there is one. What it needs to be served is there: its payload is in the escrow,
+// or awaited.
+func (d *Desk) enter(s *relay.Submission, bid *preparedBid) *relay.Refused {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.Deliveries.Delivered(phase0.Slot(s.Trace.Slot)) { // revealed while this one was executed
+		return relay.SubmissionDelivered.Plain()
+	}
+	offered := s.Bid()
+	id := idOf(&offered)
+	if before := d.prepared[id]; before == nil || !before.verified { // what is known to be valid stays known
+		d.prepared[id] = bid
+	}
+	outcome := d.books.Of(s.Key()).Submit(offered)
+	if outcome.Result == auction.Outdated {
+		return relay.SubmissionStale.Plain()
+	}
+	return d.show(s.Key(), outcome)
+}
+
+// show publishes the top if it changed. The caller holds the mutex.
+func (d *Desk) show(key relay.Key, outcome auction.Outcome) *relay.Refused {
+	if !outcome.Changed {
+		return nil
+	}
+	if outcome.Top == nil {
+		d.Board.Show(key, nil)
+		d.Facts.Record(relay.TopChanged{At: d.Clock.Now(), Trace: relay.Trace{
+			Slot: key.Slot, ParentHash: key.ParentHash, Proposer: key.Proposer, ValueWei: new(uint256.Int),
+		}})
+		return nil
+	}
+	bid := d.prepared[idOf(outcome.Top)]
+	signed, err := bid.sign(key, d.Key, d.Spec.BuilderDomain())
+	d.Board.Show(key, signed) // without a signature none is served, rather than one that the book no longer holds
+	if err != nil {
+		return relay.Internal.With("sign bid: %v", err)
+	}
+	d.Facts.Record(relay.TopChanged{At: d.Clock.Now(), Trace: bid.trace})
+	return nil
+}
+
+// takeBack withdraws all bids of a builder that no execution has found valid, from all auctions, and shows what leads then.
+func (d *Desk) takeBack(pubkeys []phase0.BLSPubKey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	unverified := func(bid relay.Bid) bool {
+		known := d.prepared[idOf(&bid)]
+		return known == nil || !known.verified
+	}
+	for key, book := range d.books.All() {
+		for _, pubkey := range pubkeys {
+			if refused := d.show(key, book.Withdraw(pubkey, unverified)); refused != nil {
+				d.trouble("show the top after a withdrawal", refused)
+			}
+		}
+	}
+}
+
+// Close forgets the auctions of all slots before the given one, and what of theirs was still to be executed; a delivered block still is.
+func (d *Desk) Close(before phase0.Slot) {
+	d.mu.Lock()
+	d.books.Close(before)
+	for id, bid := range d.prepared {
+		if bid.trace.Slot < before {
+			delete(d.prepared, id)
+		}
+	}
+	for hash, slot := range d.escrowed {
+		if slot < before {
+			delete(d.escrowed, hash)
+		}
+	}
+	d.mu.Unlock()
+	for _, job := range d.later.close(before) {
+		d.executed(job, "infrastructure", "", "the slot was over before the block could be executed")
+	}
+}

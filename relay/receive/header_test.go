@@ -1,0 +1,202 @@
+package receive
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// header is a submission without its payload.
+func (h *house) header(s *relay.Submission) *relay.HeaderSubmission {
+	h.t.Helper()
+	header, err := payload.HeaderOf(s.Fork, s.Payload)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return &relay.HeaderSubmission{
+		Fork: s.Fork, Trace: s.Trace, Header: header, Commitments: s.Blobs.Commitments, Requests: s.Requests, Signature: s.Signature,
+		ReceivedAt: s.ReceivedAt, Cancellable: s.Cancellable, Sequence: s.Sequence,
+	}
+}
+
+func (h *house) acceptHeader(s *relay.HeaderSubmission, status int) {
+	h.t.Helper()
+	outcome, err := h.desk.ReceiveHeader(h.t.Context(), s)
+	if err != nil || outcome.Status != status {
+		h.t.Fatalf("%+v, %v, want %d", outcome, err, status)
+	}
+}
+
+func (h *house) refuseHeader(s *relay.HeaderSubmission, want relay.Refusal) {
+	h.t.Helper()
+	_, err := h.desk.ReceiveHeader(h.t.Context(), s)
+	if refused := (*relay.Refused)(nil); !errors.As(err, &refused) || refused.ID != want.ID {
+		h.t.Fatalf("%v, want %s", err, want.ID)
+	}
+}
+
+// served is the block that is served in an auction, the zero hash when none is.
+func (h *house) served(key relay.Key) phase0.Hash32 {
+	if top := h.board.Top(key); top != nil {
+		return top.BlockHash
+	}
+	return phase0.Hash32{}
+}
+
+// The bid counts with its header; whoever asks for the payload waits until it has come; then the block is executed like any other.
+func TestHeaderFirst(t *testing.T) {
+	h := newHouse(t)
+	h.trust(1)
+	s := h.submission(1, 100)
+	h.acceptHeader(h.header(s), 200)
+	if h.served(s.Key()) != s.Trace.BlockHash {
+		t.Fatal("the header is not served")
+	}
+	if judged := h.last(); !judged.HeaderFirst || !judged.Optimistic || judged.Verified || judged.BlockNumber != s.Payload.BlockNumber {
+		t.Errorf("recorded as %+v", judged)
+	}
+	came := make(chan bool)
+	go func() { came <- h.desk.Await(t.Context(), s.Trace.BlockHash) }()
+	h.accept(s, 200)
+	if !<-came {
+		t.Error("who waited for the payload was told that it does not come")
+	}
+	h.top(s)
+	h.run()
+	if executed := heard[relay.SubmissionExecuted](h); executed.Class != "valid" {
+		t.Errorf("%+v", executed)
+	}
+}
+
+func TestNobodyWaitsForAPayloadThatIsNotAwaited(t *testing.T) {
+	h := newHouse(t)
+	if h.desk.Await(t.Context(), phase0.Hash32{1}) {
+		t.Error("a payload came that nobody sent")
+	}
+	h.trust(1)
+	s := h.submission(1, 100)
+	h.acceptHeader(h.header(s), 200)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if h.desk.Await(gone, s.Trace.BlockHash) {
+		t.Error("a payload came to somebody who went away")
+	}
+}
+
+// A payload that comes too late, or never, demotes.
+func TestPayloadThatDoesNotFollow(t *testing.T) {
+	h := newHouse(t)
+	h.trust(1)
+	s := h.submission(1, 100)
+	h.acceptHeader(h.header(s), 200)
+	h.clock.Start() // PayloadTimeout is a second
+	demoted := heard[relay.BuilderDemoted](h)
+	if demoted.Rule != relay.DemotedWithheld || demoted.BlockHash != s.Trace.BlockHash {
+		t.Errorf("%+v", demoted)
+	}
+	h.settled(s)
+	if h.trusted() || h.served(s.Key()) != (phase0.Hash32{}) {
+		t.Error("a header without a payload is still served")
+	}
+}
+
+// Another payload under the same hash demotes at once.
+func TestPayloadOfAnotherHeader(t *testing.T) {
+	h := newHouse(t)
+	h.trust(1)
+	s := h.submission(1, 100)
+	h.acceptHeader(h.header(s), 200)
+	s.Payload.StateRoot[0] ^= 1
+	h.refuse(s, relay.HeaderPayloadMismatch)
+	if demoted := heard[relay.BuilderDemoted](h); demoted.Rule != relay.DemotedMismatch || h.trusted() {
+		t.Errorf("%+v", demoted)
+	}
+	if h.served(s.Key()) != (phase0.Hash32{}) || len(h.evidence) != 1 {
+		t.Error("the header is still served, or there is no evidence")
+	}
+}
+
+// A header that comes after its payload needs nothing more.
+func TestHeaderOfAPayloadThatIsHere(t *testing.T) {
+	h := newHouse(t)
+	h.trust(1)
+	s := h.submission(1, 100)
+	s.Cancellable = true
+	h.accept(s, 200)
+	h.acceptHeader(h.header(s), 200)
+	if len(h.desk.awaited) != 0 {
+		t.Error("a payload is awaited that is here")
+	}
+	h.top(s)
+}
+
+func TestHeadersThatAreRefused(t *testing.T) {
+	h := newHouse(t)
+	s := h.submission(1, 100)
+	h.refuseHeader(h.header(s), relay.HeaderNotTrusted)
+	h.trust(1)
+	dear := h.submission(1, 100)
+	dear.Trace.Value = uint256.NewInt(1001)
+	h.sign(dear, 1)
+	h.refuseHeader(h.header(dear), relay.HeaderNotTrusted)
+	h.dead = true
+	h.refuseHeader(h.header(s), relay.HeaderNotTrusted)
+	h.dead = false
+
+	for want, change := range map[*relay.Refusal]func(*relay.HeaderSubmission){
+		&relay.SubmissionWithdrawals: func(s *relay.HeaderSubmission) { s.Header.WithdrawalsRoot[0] ^= 1 },
+		&relay.SubmissionPrevRandao:  func(s *relay.HeaderSubmission) { s.Header.PrevRandao[0] ^= 1 },
+		&relay.SubmissionBlockHash:   func(s *relay.HeaderSubmission) { s.Header.BlockHash[0] ^= 1 },
+		&relay.SubmissionTimestamp:   func(s *relay.HeaderSubmission) { s.Header.Timestamp++ },
+		&relay.SubmissionBlobLimit:   func(s *relay.HeaderSubmission) { s.Commitments = make([]deneb.KZGCommitment, 10) },
+	} {
+		changed := h.header(h.submission(1, 100))
+		change(changed)
+		h.refuseHeader(changed, *want)
+	}
+	h.dead, h.desk.Cancellations = false, false
+	s.Cancellable = true
+	h.refuseHeader(h.header(s), relay.SubmissionCancellations)
+}
+
+// What no client would take has no effect.
+func TestWorthlessHeaderHasNoEffect(t *testing.T) {
+	h := newHouse(t)
+	h.trust(1)
+	empty := h.header(h.submission(1, 100))
+	empty.Header.TransactionsRoot = noTransactions
+	h.acceptHeader(empty, 200)
+	h.acceptHeader(h.header(h.submission(1, 0)), 200)
+	if h.served(relay.Key{Slot: 1, ParentHash: empty.Trace.ParentHash, Proposer: proposerKey}) != (phase0.Hash32{}) {
+		t.Error("a worthless header is served")
+	}
+}
+
+func TestHeaderBelowTheFloor(t *testing.T) {
+	h := newHouse(t)
+	h.trust(1)
+	h.accept(h.submission(2, 100), 200)
+	h.acceptHeader(h.header(h.submission(1, 100)), 202)
+}
+
+// A builder that is blocked is told so.
+func TestBlockedBuilder(t *testing.T) {
+	h := newHouse(t)
+	h.trust(1)
+	b, _ := h.builders.Named("alpha")
+	b.Blocked = true
+	if err := h.builders.Set(h.spec.GenesisTime, b, "cheats"); err != nil {
+		t.Fatal(err)
+	}
+	s := h.submission(1, 100)
+	h.refuse(s, relay.SubmissionBlocked)
+	h.refuseHeader(h.header(s), relay.SubmissionBlocked)
+	h.accept(h.submission(2, 100), 200)
+}
