@@ -189,5 +189,15 @@ var (
 	RegistrationNotFound = define("registration-not-found", 400, "D05", "no registration found", "The validator has not registered with this relay.")
 )
 
+// What the admin API refuses.
+var (
+	AdminToken = define("admin-token", 401, "", "the admin token is missing or wrong",
+		"Send Authorization: Bearer and the token that the relay was started with.")
+	BuilderUnknown  = define("builder-unknown", 404, "", "no such builder", "GET /admin/v1/builders lists the names.")
+	BuilderInvalid  = define("builder-invalid", 400, "", "the builder's record cannot be used", "The message says what is wrong with it.")
+	EvidenceUnknown = define("evidence-unknown", 404, "", "no evidence under that block hash",
+		"Only blocks that a builder was demoted for are kept, and the oldest make place for newer ones.")
+)
+
 // HTTPStatus is the status of the answer.
 func (r *Refused) HTTPStatus() int { return r.Status }

@@ -1,0 +1,175 @@
+// Package alert tells the operator what should not wait until somebody looks: demotions, payloads that were refused to a proposer, the kill
+// switch, and trouble that no caller can be told. Each is a POST of JSON to every webhook; "text" is what chat services show.
+//
+//	facts, trouble ──Record, Trouble──▶ queue (bounded) ──Run──▶ webhook, webhook …   tried three times, then logged
+package alert
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Config says where alerts go.
+type Config struct {
+	// URLs of the webhooks. They may hold secrets and are never logged.
+	URLs []string
+	HTTP *http.Client
+	Log  *slog.Logger
+	// Pause before the second try; it doubles before each further one: 1 s.
+	Pause time.Duration
+}
+
+// Alerts is safe for concurrent use. Run sends what Record and Trouble take.
+type Alerts struct {
+	Config
+	queue chan Alert
+	lost  atomic.Int64
+}
+
+// Alert is the body of a POST.
+type Alert struct {
+	// Kind is the fact's subject, or "trouble".
+	Kind string    `json:"kind"`
+	Text string    `json:"text"`
+	At   time.Time `json:"at"`
+	// Fact is what happened, as in the journal; nothing for trouble.
+	Fact relay.Fact `json:"fact,omitempty"`
+}
+
+// Sizes of the post office.
+const (
+	queued = 256
+	tries  = 3
+)
+
+// New returns alerts that wait to be sent by Run.
+func New(cfg Config) *Alerts {
+	if cfg.HTTP == nil {
+		cfg.HTTP = &http.Client{Timeout: 10 * time.Second}
+	}
+	if cfg.Pause == 0 {
+		cfg.Pause = time.Second
+	}
+	return &Alerts{Config: cfg, queue: make(chan Alert, queued)}
+}
+
+// Record implements relay.Facts: facts that are worth an alert are queued.
+func (a *Alerts) Record(fact relay.Fact) {
+	if at, text := headline(fact); text != "" {
+		a.put(Alert{Kind: fact.Subject(), Text: "gavel: " + text, At: at, Fact: fact})
+	}
+}
+
+// Trouble queues an alert about what the relay could not do. It never blocks.
+func (a *Alerts) Trouble(at time.Time, action string, err error) {
+	a.put(Alert{Kind: "trouble", Text: fmt.Sprintf("gavel: could not %s: %v", action, err), At: at})
+}
+
+func (a *Alerts) put(alert Alert) {
+	if len(a.URLs) == 0 {
+		return
+	}
+	select {
+	case a.queue <- alert:
+	default:
+		a.lost.Add(1)
+		a.Log.Error("an alert was not sent: too many wait", "text", alert.Text, "lost", a.lost.Load())
+	}
+}
+
+// headline is the text of a fact that is worth an alert, empty for all others.
+func headline(fact relay.Fact) (at time.Time, text string) {
+	switch f := fact.(type) {
+	case relay.BuilderDemoted:
+		verb := "demoted"
+		if f.Delivered {
+			verb = "demoted for a DELIVERED block"
+		}
+		return f.At, fmt.Sprintf("builder %s %s: slot %d, block %#x, %s wei, %s: %s", f.Name, verb, f.Slot, f.BlockHash[:], f.ValueWei, f.Rule, f.Detail)
+	case relay.BuilderChanged:
+		return f.At, fmt.Sprintf("builder %s changed: %s", f.Builder.Name, f.Why)
+	case relay.KillSwitchChanged:
+		state := "off: headers are served"
+		if f.On {
+			state = "ON: no headers are served"
+		}
+		return f.At, fmt.Sprintf("kill switch %s (%s)", state, f.Why)
+	case relay.PayloadRefused:
+		// A signed block that is refused is a missed slot, unless it was never ours: sidecars ask every relay.
+		if f.Refusal == relay.PayloadUnknown.ID {
+			return f.At, ""
+		}
+		return f.At, fmt.Sprintf("payload of slot %d refused to its proposer: block %#x, %s: %s", f.Slot, f.BlockHash[:], f.Refusal, f.Detail)
+	default:
+		return time.Time{}, ""
+	}
+}
+
+// Run sends alerts until the context ends. What is queued then is lost.
+func (a *Alerts) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case alert := <-a.queue:
+			body, err := json.Marshal(alert)
+			if err != nil {
+				a.Log.Error("encode alert", "kind", alert.Kind, "error", err)
+				continue
+			}
+			for i, url := range a.URLs {
+				if err := a.send(ctx, url, body); err != nil && ctx.Err() == nil {
+					a.Log.Error("an alert was not sent", "webhook", i+1, "text", alert.Text, "error", err)
+				}
+			}
+		}
+	}
+}
+
+func (a *Alerts) send(ctx context.Context, url string, body []byte) (err error) {
+	pause := a.Pause
+	for try := range tries {
+		if try > 0 {
+			timer := time.NewTimer(pause)
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return ctx.Err()
+			case <-timer.C:
+			}
+			pause *= 2
+		}
+		if err = a.post(ctx, url, body); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("%d tries: %w", tries, err)
+}
+
+func (a *Alerts) post(ctx context.Context, url string, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("the webhook is no URL") // the error would show it
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := a.HTTP.Do(request)
+	if err != nil {
+		return errors.Unwrap(err) // the outer error shows the URL
+	}
+	defer response.Body.Close()
+	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection can be used again
+	if response.StatusCode >= 300 {
+		return fmt.Errorf("the webhook answers %d", response.StatusCode)
+	}
+	return nil
+}

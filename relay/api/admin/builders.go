@@ -1,0 +1,62 @@
+package admin
+
+import (
+	"net/http"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// builders lists how builders are treated. API keys are never shown, only their hashes.
+func (a *skin) builders(w http.ResponseWriter, r *http.Request) {
+	list := a.Records.All()
+	if list == nil {
+		list = []relay.Builder{}
+	}
+	serve.JSON(w, r, http.StatusOK, list)
+}
+
+// builder is one record.
+func (a *skin) builder(w http.ResponseWriter, r *http.Request) {
+	b, known := a.Records.Named(r.PathValue("name"))
+	if !known {
+		serve.Refuse(w, r, relay.BuilderUnknown.With("%.90q", r.PathValue("name")))
+		return
+	}
+	serve.JSON(w, r, http.StatusOK, b)
+}
+
+// change is a record with the reason for it. The name is the path's.
+type change struct {
+	relay.Builder
+	Why string `json:"why"`
+}
+
+// setBuilder replaces a record, or adds one, and answers with it.
+func (a *skin) setBuilder(w http.ResponseWriter, r *http.Request) {
+	var wanted change
+	if refused := read(w, r, &wanted); refused != nil {
+		serve.Refuse(w, r, refused)
+		return
+	}
+	name := r.PathValue("name")
+	if wanted.Name != "" && wanted.Name != name {
+		serve.Refuse(w, r, relay.BuilderInvalid.With("the name is %.90q in the path and %.90q in the record", name, wanted.Name))
+		return
+	}
+	wanted.Name = name
+	if err := a.Changes.Set(a.Clock.Now(), wanted.Builder, wanted.Why); err != nil {
+		serve.Refuse(w, r, relay.BuilderInvalid.With("%v", err))
+		return
+	}
+	a.builder(w, r)
+}
+
+// removeBuilder forgets what was changed at run time: from now on the configuration counts. 204 without a body.
+func (a *skin) removeBuilder(w http.ResponseWriter, r *http.Request) {
+	if err := a.Changes.Remove(a.Clock.Now(), r.PathValue("name"), r.URL.Query().Get("why")); err != nil {
+		serve.Refuse(w, r, relay.BuilderUnknown.With("%.90q was not changed at run time", r.PathValue("name")))
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,47 @@
+package admin
+
+import (
+	"net/http"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// demotions lists what builders were demoted for, the newest first.
+func (a *skin) demotions(w http.ResponseWriter, r *http.Request) {
+	list := a.Demotions.Demotions()
+	if list == nil {
+		list = []relay.BuilderDemoted{}
+	}
+	serve.JSON(w, r, http.StatusOK, list)
+}
+
+// submission is the block behind a demotion in SSZ: the fork's SubmitBlockRequest. Its signature is in the list of demotions.
+func (a *skin) submission(w http.ResponseWriter, r *http.Request) {
+	var hash phase0.Hash32
+	if err := eth.ParseHex(r.PathValue("block_hash"), hash[:]); err != nil {
+		serve.Refuse(w, r, relay.InvalidHash.With("%v", err))
+		return
+	}
+	contents, err := a.Evidence.Kept(r.Context(), hash)
+	if err != nil {
+		serve.Refuse(w, r, err)
+		return
+	}
+	if contents == nil {
+		serve.Refuse(w, r, relay.EvidenceUnknown.With("%#x", hash[:]))
+		return
+	}
+	raw, err := wire.EncodeSubmission(contents)
+	if err != nil {
+		serve.Refuse(w, r, err)
+		return
+	}
+	w.Header().Set(request.VersionHeader, contents.Fork.String())
+	serve.Bytes(w, http.StatusOK, wire.SSZ.ContentType(), raw)
+}

@@ -1,0 +1,38 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// reason is why the operator does something.
+type reason struct {
+	Why string `json:"why"`
+}
+
+// promote gives a builder the optimistic mode and answers with its record.
+func (a *skin) promote(w http.ResponseWriter, r *http.Request) { a.trust(w, r, a.Trust.Promote) }
+
+// suspend takes the optimistic mode from a builder and answers with its record.
+func (a *skin) suspend(w http.ResponseWriter, r *http.Request) { a.trust(w, r, a.Trust.Suspend) }
+
+func (a *skin) trust(w http.ResponseWriter, r *http.Request, do func(time.Time, string, string) error) {
+	var given reason
+	if refused := read(w, r, &given); refused != nil {
+		serve.Refuse(w, r, refused)
+		return
+	}
+	name := r.PathValue("name")
+	if _, known := a.Records.Named(name); !known {
+		serve.Refuse(w, r, relay.BuilderUnknown.With("%.90q", name))
+		return
+	}
+	if err := do(a.Clock.Now(), name, given.Why); err != nil {
+		serve.Refuse(w, r, relay.BuilderInvalid.With("%v", err))
+		return
+	}
+	a.builder(w, r)
+}
