@@ -22,6 +22,9 @@ func DecodeSubmission(fork eth.Fork, media Media, body []byte) (*relay.Submissio
 	if err != nil {
 		return nil, err
 	}
+	if media == JSON {
+		return decodeSubmissionJSON(fork, body)
+	}
 	if err := decode(media, body, request); err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	specelectra "github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"pgregory.net/rapid"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -78,7 +79,7 @@ func TestContentsComeBackFromTheEscrow(t *testing.T) {
 }
 
 // wantSame compares by encoding: empty and nil lists are the same thing on the wire.
-func wantSame(t *testing.T, got, want *relay.Contents) {
+func wantSame(t rapid.TB, got, want *relay.Contents) {
 	t.Helper()
 	a, err := EncodeContents(got)
 	if err != nil {
