@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
@@ -76,6 +77,16 @@ func BenchmarkDecodeSubmission(b *testing.B) {
 			}
 		})
 	}
+	// The worst place for the message is the last.
+	last := bytes.Replace(bodies[JSON], []byte(`{"message":`), []byte(`{"x":`), 1)
+	last = append(last[:len(last)-1], `,"message":{"slot":"1"}}`...)
+	b.Run("slot behind all", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := SlotOf(JSON, last); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("ratio", func(b *testing.B) {
 		var ssz, json, rest time.Duration
 		for b.Loop() {
@@ -123,17 +134,22 @@ func BenchmarkContents(b *testing.B) {
 		}
 	})
 	b.Run("ratio", func(b *testing.B) {
-		var encode, copied time.Duration
+		var encode, decode, copied time.Duration
 		for b.Loop() {
 			start := time.Now()
 			if _, err := EncodeContents(c); err != nil {
 				b.Fatal(err)
 			}
 			encoded := time.Now()
+			if _, err := DecodeContents(raw); err != nil {
+				b.Fatal(err)
+			}
+			decoded := time.Now()
 			sink = append([]byte(nil), raw...)
-			encode, copied = encode+encoded.Sub(start), copied+time.Since(encoded)
+			encode, decode, copied = encode+encoded.Sub(start), decode+decoded.Sub(encoded), copied+time.Since(decoded)
 		}
 		b.ReportMetric(float64(encode)/float64(copied), "encode/copy")
+		b.ReportMetric(float64(decode)/float64(copied), "decode/copy")
 	})
 }
 

@@ -27,6 +27,7 @@ type codec interface {
 	json.Marshaler
 	json.Unmarshaler
 	MarshalSSZ() ([]byte, error)
+	MarshalSSZTo([]byte) ([]byte, error)
 	UnmarshalSSZ([]byte) error
 	SizeSSZ() int
 }

@@ -66,6 +66,9 @@ func TestContentsComeBackFromTheEscrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if cap(raw) != len(raw) {
+			t.Errorf("%d bytes in a buffer of %d", len(raw), cap(raw))
+		}
 		got, err := DecodeContents(raw)
 		if err != nil {
 			t.Fatal(err)
