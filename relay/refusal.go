@@ -158,6 +158,10 @@ var (
 		"A bid counts only once its payload is kept safely, which is not possible now. This says nothing about the block; submit again.")
 	SubmissionSequence = define("submission-sequence", 400, "", "invalid x-sequence",
 		"x-sequence is a decimal number from 1 to 2^64-1.")
+	SubmissionHydrationForm = define("submission-hydration-form", 400, "", "the dehydrated submission does not fit together",
+		"X-Blobs-Sent must name the places of the blobs in the body, ascending, with all their proofs; filled, the block must be within the limit.")
+	SubmissionNotHydratable = define("submission-not-hydratable", 400, "", "something that was left out is not known here: send the whole block",
+		"This relay keeps for a while what a builder has sent. The named transaction or blob is not, or no longer, among it.")
 )
 
 // What submitBlindedBlock refuses.

@@ -27,25 +27,32 @@ type codec interface {
 	json.Marshaler
 	json.Unmarshaler
 	MarshalSSZ() ([]byte, error)
+	MarshalSSZTo([]byte) ([]byte, error)
 	UnmarshalSSZ([]byte) error
 	SizeSSZ() int
 }
 
 // decode reads a value strictly: JSON is walked by our rules first, SSZ must be the only encoding of what it says.
 func decode(media Media, body []byte, into codec) (err error) {
-	// The libraries index into what they read. strict and the fuzz tests keep hostile input away from that; if one slips through all the
-	// same, it must end as a refusal and not as a crash.
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("malformed input: %v", r)
-		}
-	}()
+	defer malformed(&err)
 	if media == JSON {
 		if err := strict(body); err != nil {
 			return err
 		}
 		return into.UnmarshalJSON(body)
 	}
+	return readSSZ(into, body)
+}
+
+// malformed turns a panic into a refusal. The libraries index into what they read; strict and the fuzz tests keep hostile input away from
+// that. If one slips through all the same, the relay must not crash.
+func malformed(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("malformed input: %v", r)
+	}
+}
+
+func readSSZ(into codec, body []byte) error {
 	if err := into.UnmarshalSSZ(body); err != nil {
 		return err
 	}

@@ -1,18 +1,15 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// SlotOf finds the slot of a submission without decoding it, so that the fork is known before. The trace comes first in SSZ, the slot first
-// in the trace.
+// SlotOf finds the slot of a submission, or of a header submission, without decoding it, so that the fork is known before. The trace comes
+// first in SSZ, the slot first in the trace.
 func SlotOf(media Media, body []byte) (phase0.Slot, error) {
 	if media == JSON {
 		return slotInMessage(body)
@@ -35,46 +32,40 @@ func slotAt(body []byte, offset int) (phase0.Slot, error) {
 	return phase0.Slot(binary.LittleEndian.Uint64(body[offset:])), nil
 }
 
-// slotInMessage reads message.slot and stops there: what comes before it is skipped, what follows is not read.
-func slotInMessage(body []byte) (phase0.Slot, error) {
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	for _, name := range []string{"message", "slot"} {
-		if err := enter(decoder, name); err != nil {
-			return 0, err
-		}
-	}
-	var text string
-	if err := decoder.Decode(&text); err != nil {
-		return 0, fmt.Errorf("message.slot: %w", err)
-	}
-	slot, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("message.slot is %.90q: want a decimal number below 2^64", text)
-	}
-	return phase0.Slot(slot), nil
+// errFound ends a search.
+var errFound = errors.New("found")
+
+// slotInMessage reads message.slot and stops there: what comes before it is leapt over, what follows is not read. Builders write the message
+// first; where it comes last, the leap costs less than a tenth of decoding.
+func slotInMessage(body []byte) (slot phase0.Slot, err error) {
+	c := cursor{body: body}
+	err = c.search("message", func() error {
+		return c.search("slot", func() error {
+			return number("slot", func(s *phase0.Slot) *phase0.Slot { return s }).read(&c, &slot)
+		})
+	})
+	return slot, err
 }
 
-// enter opens an object and goes to the value of a name in it.
-func enter(decoder *json.Decoder, name string) error {
-	token, err := decoder.Token()
-	if err != nil {
-		return fmt.Errorf("not JSON: %w", err)
+// search goes to the value of a name in the object at the cursor, and reads it.
+func (c *cursor) search(name string, read func() error) error {
+	if c.peek() != '{' {
+		return fmt.Errorf("no object around %s: %w", name, c.wrong(object))
 	}
-	if token != json.Delim('{') {
-		return errors.New("not an object")
+	err := c.members(func(other []byte) error {
+		if string(other) != name {
+			return c.leap()
+		}
+		if err := read(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return errFound
+	})
+	switch {
+	case errors.Is(err, errFound):
+		return nil
+	case err == nil:
+		return fmt.Errorf("no %s", name)
 	}
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			return fmt.Errorf("not JSON: %w", err)
-		}
-		if key == name {
-			return nil
-		}
-		var skipped json.RawMessage
-		if err := decoder.Decode(&skipped); err != nil {
-			return fmt.Errorf("not JSON: %w", err)
-		}
-	}
-	return fmt.Errorf("no %s", name)
+	return err
 }

@@ -1,11 +1,8 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -21,6 +18,9 @@ const (
 	hexList
 	objects
 )
+
+// itemKinds are the kinds of what is in a list.
+var itemKinds = map[kind]kind{decimals: decimal, hexList: hexBytes, objects: object}
 
 // kinds are the names of all bodies that the relay reads (builder-specs, relay-specs and consensus-specs field names).
 var kinds = func() map[string]kind {
@@ -47,92 +47,95 @@ var kinds = func() map[string]kind {
 	return table
 }()
 
-// maxDepth is deeper than any body of ours and shallow enough for any stack.
-const maxDepth = 24
-
 // strict walks a document and refuses what the libraries would let pass or break on: a name twice in one object, known names with a value
 // of another kind (also null), bare numbers, text that is not 0x hex, and anything after the document.
 func strict(body []byte) error {
-	w := walker{decoder: json.NewDecoder(bytes.NewReader(body))}
-	w.decoder.UseNumber()
-	if err := w.value("", object, 0); err != nil {
+	c := cursor{body: body}
+	if err := c.walk("", object); err != nil {
 		return err
 	}
-	if _, err := w.decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the document")
-	}
-	return nil
+	return c.end()
 }
 
-type walker struct{ decoder *json.Decoder }
-
-// value reads one value that must be of a kind; name is for the error.
-func (w *walker) value(name string, want kind, depth int) error {
-	if depth > maxDepth {
-		return errors.New("nested too deeply")
+// walk reads one value that must be of a kind, and forgets it. name is for the error.
+func (c *cursor) walk(name string, want kind) error {
+	if c.depth > maxDepth {
+		return errTooDeep
 	}
-	token, err := w.decoder.Token()
-	if err != nil {
-		return fmt.Errorf("not JSON: %w", err)
-	}
-	switch t := token.(type) {
-	case json.Delim:
-		if t == '{' {
-			if want != object && want != unknown {
-				return fmt.Errorf("%s is an object", name)
+	switch c.peek() {
+	case '{':
+		if want != object && want != unknown {
+			return fmt.Errorf("%s is an object: want %s", name, want)
+		}
+		var seen names
+		return c.members(func(name []byte) error {
+			folded := fold(string(name))
+			if err := seen.add(folded); err != nil {
+				return err
 			}
-			return w.object(depth)
-		}
+			return c.walk(folded, kinds[folded])
+		})
+	case '[':
 		if want < decimals && want != unknown {
-			return fmt.Errorf("%s is a list", name)
+			return fmt.Errorf("%s is a list: want %s", name, want)
 		}
-		return w.list(name, want, depth)
-	case string:
-		return text(name, want, t)
+		return c.items(func() error { return c.walk(name, itemKinds[want]) })
+	case '"':
+		text, err := c.text()
+		if err != nil {
+			return err
+		}
+		if err := checkText(want, text); err != nil {
+			return fmt.Errorf("%s is %w", name, err)
+		}
+		return nil
 	default:
-		if want != unknown {
-			return fmt.Errorf("%s is %v: numbers are quoted, and nothing known may be null or boolean", name, token)
+		if literal := c.literal(); want != unknown || !json.Valid(literal) {
+			return fmt.Errorf("%s is %.20q: numbers are quoted, and nothing known may be null or boolean", name, literal)
 		}
 		return nil
 	}
 }
 
-func (w *walker) object(depth int) error {
-	var seen [8]string // objects of ours are small; the slice grows for greater ones
-	names := seen[:0]
-	for w.decoder.More() {
-		token, err := w.decoder.Token()
-		if err != nil {
-			return fmt.Errorf("not JSON: %w", err)
-		}
-		name := fold(token.(string)) // between braces the decoder answers with names only
-		for _, other := range names {
-			if other == name {
-				return fmt.Errorf("%s comes twice", name)
-			}
-		}
-		names = append(names, name)
-		if err := w.value(name, kinds[name], depth+1); err != nil {
-			return err
-		}
+// wrong says that the value at the cursor is not of the kind that its name asks for.
+func (c *cursor) wrong(want kind) error {
+	switch c.peek() {
+	case 0:
+		return c.broken()
+	case '{':
+		return fmt.Errorf("an object: want %s", want)
+	case '[':
+		return fmt.Errorf("a list: want %s", want)
+	case '"':
+		return fmt.Errorf("text: want %s", want)
+	default:
+		return fmt.Errorf("%.20q: want %s", c.literal(), want)
 	}
-	return w.end()
 }
 
-func (w *walker) list(name string, want kind, depth int) error {
-	item := map[kind]kind{decimals: decimal, hexList: hexBytes, objects: object}[want]
-	for w.decoder.More() {
-		if err := w.value(name, item, depth+1); err != nil {
-			return err
-		}
-	}
-	return w.end()
+// names finds names that come twice in an object. Objects of ours are small; hostile ones must not take time by the square.
+type names struct {
+	few  []string
+	many map[string]struct{}
 }
 
-func (w *walker) end() error {
-	if _, err := w.decoder.Token(); err != nil {
-		return fmt.Errorf("not JSON: %w", err)
+func (n *names) add(name string) error {
+	for _, other := range n.few {
+		if other == name {
+			return fmt.Errorf("%.90s comes twice", name)
+		}
 	}
+	if len(n.few) < 32 {
+		n.few = append(n.few, name)
+		return nil
+	}
+	if _, seen := n.many[name]; seen {
+		return fmt.Errorf("%.90s comes twice", name)
+	}
+	if n.many == nil {
+		n.many = map[string]struct{}{}
+	}
+	n.many[name] = struct{}{}
 	return nil
 }
 
@@ -142,21 +145,33 @@ var oddLetters = strings.NewReplacer("\u017f", "s", "\u212a", "k")
 // fold writes a name as encoding/json compares it.
 func fold(name string) string { return strings.ToLower(oddLetters.Replace(name)) }
 
-func text(name string, want kind, s string) error {
+// checkText looks at the form of a text. Digits of bytes are looked at by whoever decodes them.
+func checkText(want kind, s []byte) error {
 	switch want {
 	case unknown:
 		return nil
 	case decimal:
-		if s == "" || len(s) > 78 || (s[0] == '0' && len(s) > 1) || strings.Trim(s, "0123456789") != "" {
-			return fmt.Errorf("%s is %.90q: want a decimal number", name, s)
+		if len(s) == 0 || len(s) > 78 || (s[0] == '0' && len(s) > 1) {
+			return fmt.Errorf("%.90q: want %s", s, want)
+		}
+		for _, digit := range s {
+			if digit < '0' || digit > '9' {
+				return fmt.Errorf("%.90q: want %s", s, want)
+			}
 		}
 		return nil
 	case hexBytes:
 		if len(s) < 2 || s[0] != '0' || s[1] != 'x' || len(s)%2 != 0 {
-			return fmt.Errorf("%s is %.90q: want 0x and whole bytes", name, s)
+			return fmt.Errorf("%.90q: want %s", s, want)
 		}
-		return nil // digits are looked at by whoever decodes them
+		return nil
 	default:
-		return fmt.Errorf("%s is text: want an object or a list", name)
+		return fmt.Errorf("text: want %s", want)
 	}
+}
+
+func (k kind) String() string {
+	return [...]string{
+		"anything", "a decimal number", "0x and whole bytes", "an object", "a list of numbers", "a list of texts", "a list of objects",
+	}[k]
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -141,4 +142,78 @@ func bend(body []byte, at, by int) []byte {
 	bent := append([]byte{}, body...)
 	bent[at] = byte(int(bent[at]) + by)
 	return bent
+}
+
+// Lists end where SSZ has no more room (S35).
+func TestListLimitsHoldInJSON(t *testing.T) {
+	good := goodJSON(t)
+	withdrawal := `{"index":"1","validator_index":"1","address":"0x` + strings.Repeat("00", 20) + `","amount":"1"}`
+	consolidation := `{"source_address":"0x` + strings.Repeat("00", 20) + `","source_pubkey":"0x` + strings.Repeat("00", 48) +
+		`","target_pubkey":"0x` + strings.Repeat("00", 48) + `"}`
+	exit := `{"source_address":"0x` + strings.Repeat("00", 20) + `","validator_pubkey":"0x` + strings.Repeat("00", 48) + `","amount":"1"}`
+	commitment := `"0x` + strings.Repeat("00", 48) + `"`
+	payloadAt := strings.Index(good, `"execution_payload"`)
+	for name, row := range map[string]struct {
+		from  int
+		field string
+		item  string
+		most  int
+	}{
+		"withdrawals":     {payloadAt, "withdrawals", withdrawal, 16},
+		"exits":           {strings.Index(good, `"deposits"`), "withdrawals", exit, 16},
+		"consolidations":  {0, "consolidations", consolidation, 2},
+		"commitments":     {0, "commitments", commitment, 4096},
+		"transactions":    {0, "transactions", `"0x00"`, 1 << 20},
+		"bytes of extras": {0, "extra_data", "", 32},
+	} {
+		for _, over := range []int{0, 1} {
+			value := "[" + strings.Repeat(row.item+",", row.most+over-1) + row.item + "]"
+			if row.item == "" {
+				value = `"0x` + strings.Repeat("00", row.most+over) + `"`
+			}
+			start := row.from + strings.Index(good[row.from:], `"`+row.field+`":`) + len(row.field) + 3
+			c := cursor{body: []byte(good), at: start}
+			if err := c.leap(); err != nil {
+				t.Fatal(err)
+			}
+			_, err := DecodeSubmission(eth.Fulu, JSON, []byte(good[:start]+value+good[c.at:]))
+			if (err != nil) != (over > 0) {
+				t.Errorf("%d %s: %v", row.most+over, name, err)
+			}
+		}
+	}
+}
+
+// However many names an object has, the second of a kind is found.
+func TestNamesComeOnceAmongMany(t *testing.T) {
+	var body strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&body, `"name%d":%d,`, i, i)
+	}
+	good := goodJSON(t)
+	for again, want := range map[string]bool{`"name1000":1,`: true, `"name3":1,`: false, `"NAME999":1,`: false} {
+		_, err := DecodeSubmission(eth.Fulu, JSON, []byte("{"+body.String()+again+good[1:]))
+		if (err == nil) != want {
+			t.Errorf("%s: %v", again, err)
+		}
+		if err := strict([]byte("{" + body.String() + again + `"slot":"1"}`)); (err == nil) != want {
+			t.Errorf("strict, %s: %v", again, err)
+		}
+	}
+}
+
+// The slot is found wherever the message is, and names are names however they are written.
+func TestSlotIsFoundBehindAnything(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"message":{"slot":"42"`: true,
+		`{"a":["}",{"b":"\"]"}],"c":-1.5e3,"d":null,"message":{"x":{},"slot":"42"}}`: true,
+		`{"m\u0065ssage" : {"\u0073lot":"\u00342"}}`:                                 true,
+		`{"message":{"slot":"042"}}`:                                                 false, `{"message":{"slot":42}}`: false, `{"message":{}}`: false, `{"x":{"message":{"slot":"42"}}}`: false,
+		`{"message":[]}`: false, `{"message":null}`: false, `[]`: false, ``: false, `{"a":"\"`: false, `{"a":[`: false, `{"Message":{"slot":"42"}}`: false,
+		`{"a":,"message":{"slot":"42"}}`: false,
+	} {
+		if slot, err := SlotOf(JSON, []byte(body)); (err == nil) != want || want && slot != 42 {
+			t.Errorf("%s: slot %d, %v", body, slot, err)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/attestantio/go-builder-client/api/deneb"
 	"github.com/attestantio/go-builder-client/api/electra"
 	"github.com/attestantio/go-builder-client/api/fulu"
+	speccapella "github.com/attestantio/go-eth2-client/spec/capella"
 	specelectra "github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -22,10 +23,39 @@ func DecodeSubmission(fork eth.Fork, media Media, body []byte) (*relay.Submissio
 	if err != nil {
 		return nil, err
 	}
+	if media == JSON {
+		return decodeSubmissionJSON(fork, body)
+	}
 	if err := decode(media, body, request); err != nil {
 		return nil, err
 	}
 	return fromRequest(fork, request)
+}
+
+// EncodeSubmission is the inverse of DecodeSubmission, for builders.
+func EncodeSubmission(media Media, s *relay.Submission) ([]byte, error) {
+	contents := s.Contents()
+	if s.Payload.Withdrawals == nil { // the libraries would write null
+		full := *s.Payload
+		full.Withdrawals, contents.Payload = []*speccapella.Withdrawal{}, &full
+	}
+	request, err := toRequest(contents)
+	if err != nil {
+		return nil, err
+	}
+	switch r := request.(type) {
+	case *bellatrix.SubmitBlockRequest:
+		r.Signature = s.Signature
+	case *capella.SubmitBlockRequest:
+		r.Signature = s.Signature
+	case *deneb.SubmitBlockRequest:
+		r.Signature = s.Signature
+	case *electra.SubmitBlockRequest:
+		r.Signature = s.Signature
+	case *fulu.SubmitBlockRequest:
+		r.Signature = s.Signature
+	}
+	return encode(media, request)
 }
 
 // newRequest is an empty request in the fork's type.

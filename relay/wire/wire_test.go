@@ -16,6 +16,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	specelectra "github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"pgregory.net/rapid"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -65,6 +66,9 @@ func TestContentsComeBackFromTheEscrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if cap(raw) != len(raw) {
+			t.Errorf("%d bytes in a buffer of %d", len(raw), cap(raw))
+		}
 		got, err := DecodeContents(raw)
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +82,7 @@ func TestContentsComeBackFromTheEscrow(t *testing.T) {
 }
 
 // wantSame compares by encoding: empty and nil lists are the same thing on the wire.
-func wantSame(t *testing.T, got, want *relay.Contents) {
+func wantSame(t rapid.TB, got, want *relay.Contents) {
 	t.Helper()
 	a, err := EncodeContents(got)
 	if err != nil {

@@ -1,0 +1,119 @@
+package hydrate
+
+import (
+	"container/list"
+	"sync"
+
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+)
+
+// Defaults of a Cache.
+const (
+	DefaultBuilderBytes = 64 << 20
+	DefaultBlockBytes   = 16 << 20
+)
+
+// Cache keeps what builders have sent. The zero value is ready; it is safe for concurrent use. It holds as many shelves as there are names of
+// builders, so names must come from the operator's list of API keys and not from a request.
+type Cache struct {
+	// BuilderBytes bounds what is kept of one builder, DefaultBuilderBytes if 0. What was not used for longest goes first.
+	BuilderBytes int
+	// BlockBytes bounds the transactions and blobs of a filled submission, DefaultBlockBytes if 0: 32 bytes may stand for a large transaction
+	// many times. It should be the limit that whole submissions have.
+	BlockBytes int
+
+	mu      sync.Mutex
+	shelves map[string]*shelf // guarded by mu; a shelf guards itself
+}
+
+func (c *Cache) shelf(builder string) *shelf {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if found := c.shelves[builder]; found != nil {
+		return found
+	}
+	if c.shelves == nil {
+		c.shelves = map[string]*shelf{}
+	}
+	made := &shelf{limitBytes: orDefault(c.BuilderBytes, DefaultBuilderBytes), items: map[key]*list.Element{}}
+	c.shelves[builder] = made
+	return made
+}
+
+func orDefault(value, standard int) int {
+	if value <= 0 {
+		return standard
+	}
+	return value
+}
+
+// key names an item: a transaction's hash, or a blob's commitment, which is longer.
+type key struct {
+	isBlob bool
+	id     [deneb.KZGCommitmentLength]byte
+}
+
+func txKey(hash [32]byte) (k key) {
+	copy(k.id[:], hash[:])
+	return k
+}
+
+func blobKey(commitment deneb.KZGCommitment) key { return key{isBlob: true, id: commitment} }
+
+// item is a transaction, or a blob with its proofs. It never changes once it is on a shelf.
+type item struct {
+	key    key
+	tx     bellatrix.Transaction
+	blob   *deneb.Blob
+	proofs []deneb.KZGProof
+}
+
+// itemBytes is about what an item takes beside its contents: itself, its place in the list and in the map.
+const itemBytes = 256
+
+func (i *item) bytes() int {
+	size := itemBytes + len(i.tx) + len(i.proofs)*deneb.KZGCommitmentLength
+	if i.blob != nil {
+		size += deneb.BlobLength
+	}
+	return size
+}
+
+// shelf is what is kept of one builder.
+type shelf struct {
+	limitBytes int
+
+	mu    sync.Mutex
+	bytes int                   // guarded by mu, as all below
+	items map[key]*list.Element // of *item
+	order list.List             // last used first
+}
+
+// find is the item of a key, which counts as used; nil if there is none. The caller holds mu.
+func (s *shelf) find(k key) *item {
+	element := s.items[k]
+	if element == nil {
+		return nil
+	}
+	s.order.MoveToFront(element)
+	return element.Value.(*item)
+}
+
+// put keeps an item, in place of another one of the same key, and lets old ones go. The caller holds mu.
+func (s *shelf) put(i *item) {
+	if element := s.items[i.key]; element != nil {
+		s.remove(element)
+	}
+	s.bytes += i.bytes()
+	s.items[i.key] = s.order.PushFront(i)
+	for s.bytes > s.limitBytes {
+		s.remove(s.order.Back())
+	}
+}
+
+func (s *shelf) remove(element *list.Element) {
+	gone := s.order.Remove(element).(*item)
+	s.bytes -= gone.bytes()
+	delete(s.items, gone.key)
+}

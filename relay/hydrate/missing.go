@@ -1,0 +1,55 @@
+package hydrate
+
+import (
+	"fmt"
+
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// maxNamed is how many of each kind Missing names.
+const maxNamed = 16
+
+// Missing is the error of a submission that cannot be filled. It names the first that are missing and counts the others. It unwraps to
+// the refusal submission-not-hydratable.
+type Missing struct {
+	Transactions [][32]byte
+	Commitments  []deneb.KZGCommitment
+	// MoreTransactions and MoreCommitments are missing as well, but not named.
+	MoreTransactions, MoreCommitments int
+}
+
+func (m *Missing) addTransaction(hash [32]byte) {
+	if len(m.Transactions) == maxNamed {
+		m.MoreTransactions++
+		return
+	}
+	m.Transactions = append(m.Transactions, hash)
+}
+
+func (m *Missing) addCommitment(commitment deneb.KZGCommitment) {
+	if len(m.Commitments) == maxNamed {
+		m.MoreCommitments++
+		return
+	}
+	m.Commitments = append(m.Commitments, commitment)
+}
+
+func (m *Missing) any() bool { return len(m.Transactions)+len(m.Commitments) > 0 }
+
+// Error names the first one.
+func (m *Missing) Error() string { return m.Unwrap().Error() }
+
+// Unwrap is the refusal.
+func (m *Missing) Unwrap() error {
+	transactions, blobs := len(m.Transactions)+m.MoreTransactions, len(m.Commitments)+m.MoreCommitments
+	first := "nothing"
+	switch {
+	case transactions > 0:
+		first = fmt.Sprintf("transaction %#x", m.Transactions[0])
+	case blobs > 0:
+		first = fmt.Sprintf("blob of commitment %#x", m.Commitments[0][:])
+	}
+	return relay.SubmissionNotHydratable.With("%s; %d transactions and %d blobs in all", first, transactions, blobs)
+}

@@ -1,0 +1,230 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/holiman/uint256"
+)
+
+// What the libraries would take from JSON, and this package does not. Each follows from a rule that holds in all forks alike.
+var (
+	// A name of ours in other letters. encoding/json would take it for some types and not for others.
+	errSpelling = errors.New("written in other letters: names are in lower case")
+	// A transaction without bytes (no type of transaction has such a form).
+	errEmptyTransaction = errors.New("empty")
+	// A list that SSZ has no room for (S35).
+	errTooMany = errors.New("more than SSZ has room for")
+)
+
+// field is a name in an object and how its value is read into the object's type. All fields of ours are mandatory.
+type field[T any] struct {
+	name string
+	read func(c *cursor, into *T) error
+}
+
+// shape is an object of ours, with its fields in the order in which they are usually written. It has at most 64.
+type shape[T any] []field[T]
+
+// read reads an object. Names that the shape does not know are ignored, but must keep the rules of strict.
+func (s shape[T]) read(c *cursor, into *T) error {
+	if c.peek() != '{' {
+		return c.wrong(object)
+	}
+	var seen uint64
+	var others names
+	next := 0
+	err := c.members(func(name []byte) error {
+		place := s.find(name, next)
+		if place < 0 {
+			return s.other(c, &others, name)
+		}
+		next = place + 1
+		if seen&(1<<place) != 0 {
+			return fmt.Errorf("%s comes twice", name)
+		}
+		seen |= 1 << place
+		if err := s[place].read(c, into); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for place := range s {
+		if seen&(1<<place) == 0 {
+			return fmt.Errorf("no %s", s[place].name)
+		}
+	}
+	return nil
+}
+
+// find is the place of a name, -1 for one that is not ours; guess is where it most likely is.
+func (s shape[T]) find(name []byte, guess int) int {
+	if guess < len(s) && s[guess].name == string(name) {
+		return guess
+	}
+	for place := range s {
+		if s[place].name == string(name) {
+			return place
+		}
+	}
+	return -1
+}
+
+func (s shape[T]) other(c *cursor, others *names, name []byte) error {
+	folded := fold(string(name))
+	if s.find([]byte(folded), 0) >= 0 {
+		return fmt.Errorf("%.90q: %w", name, errSpelling)
+	}
+	if err := others.add(folded); err != nil {
+		return err
+	}
+	return c.walk(folded, kinds[folded])
+}
+
+// within makes a field of an object that lies in another one.
+func within[T, U any](name string, inner shape[U], at func(*T) *U) field[T] {
+	return field[T]{name, func(c *cursor, into *T) error { return inner.read(c, at(into)) }}
+}
+
+// number makes a field of 64 bits.
+func number[T any, N ~uint64](name string, at func(*T) *N) field[T] {
+	return field[T]{name, func(c *cursor, into *T) error {
+		text, err := c.number()
+		if err != nil {
+			return err
+		}
+		value, err := strconv.ParseUint(string(text), 10, 64)
+		if err != nil {
+			return fmt.Errorf("%s: want a decimal number below 2^64", text)
+		}
+		*at(into) = N(value)
+		return nil
+	}}
+}
+
+// wei makes a field of 256 bits.
+func wei[T any](name string, at func(*T) **uint256.Int) field[T] {
+	return field[T]{name, func(c *cursor, into *T) error {
+		text, err := c.number()
+		if err != nil {
+			return err
+		}
+		value, err := uint256.FromDecimal(string(text))
+		if err != nil {
+			return fmt.Errorf("%s: want a decimal number below 2^256", text)
+		}
+		*at(into) = value
+		return nil
+	}}
+}
+
+func (c *cursor) number() ([]byte, error) {
+	if c.peek() != '"' {
+		return nil, c.wrong(decimal)
+	}
+	text, err := c.text()
+	if err != nil {
+		return nil, err
+	}
+	return text, checkText(decimal, text)
+}
+
+// fixed makes a field of as many bytes as at has.
+func fixed[T any](name string, at func(*T) []byte) field[T] {
+	return field[T]{name, func(c *cursor, into *T) error { return c.fixed(at(into)) }}
+}
+
+func (c *cursor) fixed(into []byte) error {
+	digits, err := c.digits()
+	if err != nil {
+		return err
+	}
+	if len(digits) != 2*len(into) {
+		return fmt.Errorf("%d bytes: want %d", len(digits)/2, len(into))
+	}
+	return unhex(into, digits)
+}
+
+// bytes reads at most most bytes.
+func (c *cursor) bytes(most int) ([]byte, error) {
+	digits, err := c.digits()
+	if err != nil {
+		return nil, err
+	}
+	if len(digits) > 2*most {
+		return nil, fmt.Errorf("%d bytes: %w", len(digits)/2, errTooMany)
+	}
+	into := make([]byte, len(digits)/2)
+	return into, unhex(into, digits)
+}
+
+// fixedList makes a field that is a list of byte arrays, at most most.
+func fixedList[T, E any](name string, most int, bytes func(*E) []byte, at func(*T) *[]E) field[T] {
+	size := len(bytes(new(E)))
+	return field[T]{name, func(c *cursor, into *T) error {
+		// The list is made once, in the size that it will have: blobs are too great to be copied when a list grows.
+		list := make([]E, 0, min(most, c.countTexts(2+2*size)))
+		err := c.list(hexList, most, func() error {
+			if len(list) == cap(list) {
+				list = append(make([]E, 0, 2*len(list)+1), list...)
+			}
+			list = list[:len(list)+1]
+			return c.fixed(bytes(&list[len(list)-1]))
+		})
+		*at(into) = list
+		return err
+	}}
+}
+
+// objectList makes a field that is a list of objects, at most most.
+func objectList[T, E any](name string, most int, inner shape[E], at func(*T) *[]*E) field[T] {
+	return field[T]{name, func(c *cursor, into *T) error {
+		list := []*E{}
+		err := c.list(objects, most, func() error {
+			list = append(list, new(E))
+			return inner.read(c, list[len(list)-1])
+		})
+		*at(into) = list
+		return err
+	}}
+}
+
+// list reads a list of at most most items.
+func (c *cursor) list(want kind, most int, item func() error) error {
+	if c.peek() != '[' {
+		return c.wrong(want)
+	}
+	count := 0
+	return c.items(func() error {
+		if count++; count > most {
+			return fmt.Errorf("more than %d: %w", most, errTooMany)
+		}
+		if err := item(); err != nil {
+			return fmt.Errorf("item %d: %w", count-1, err)
+		}
+		return nil
+	})
+}
+
+// countTexts looks ahead from the beginning of a list and counts the strings of a length that follow each other. It is a guess for the
+// capacity and costs a step for each of them.
+func (c *cursor) countTexts(length int) (count int) {
+	ahead := *c
+	if ahead.peek() != '[' {
+		return 0
+	}
+	for {
+		ahead.at++
+		if ahead.peek() != '"' || len(ahead.body)-ahead.at < length+2 || ahead.body[ahead.at+length+1] != '"' {
+			return count
+		}
+		count++
+		if ahead.at += length + 2; ahead.peek() != ',' {
+			return count
+		}
+	}
+}

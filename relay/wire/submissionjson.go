@@ -1,0 +1,187 @@
+package wire
+
+import (
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Limits of lists (consensus-specs presets), which SSZ has by its types.
+const (
+	maxTransactions          = 1 << 20
+	maxTransactionBytes      = 1 << 30
+	maxExtraDataBytes        = 32
+	maxWithdrawals           = 16
+	maxCommitments           = 4096
+	maxProofs, maxCellProofs = maxCommitments, 1 << 25
+	maxDepositRequests       = 8192
+	maxWithdrawalRequests    = 16
+	maxConsolidationRequests = 2
+)
+
+// decodeSubmissionJSON reads a SubmitBlockRequest in one pass, straight into the relay's shape.
+func decodeSubmissionJSON(fork eth.Fork, body []byte) (*relay.Submission, error) {
+	s := &relay.Submission{Fork: fork, Trace: new(relay.BidTrace), Payload: new(payload.Payload)}
+	if fork >= eth.Deneb {
+		s.Blobs = new(payload.Blobs)
+	}
+	if fork >= eth.Electra {
+		s.Requests = new(electra.ExecutionRequests)
+	}
+	if err := decodeJSON(body, submissionShapes[fork], s); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func decodeJSON[T any](body []byte, as shape[T], into *T) error {
+	c := cursor{body: body}
+	if err := as.read(&c, into); err != nil {
+		return err
+	}
+	return c.end()
+}
+
+var submissionShapes = perFork(func(fork eth.Fork) shape[relay.Submission] {
+	type submission = relay.Submission
+	s := shape[submission]{
+		within("message", traceShape, func(s *submission) *relay.BidTrace { return s.Trace }),
+		within("execution_payload", payloadShape(fork), func(s *submission) *payload.Payload { return s.Payload }),
+	}
+	if fork >= eth.Deneb {
+		s = append(s, within("blobs_bundle", bundleShape(fork), func(s *submission) *payload.Blobs { return s.Blobs }))
+	}
+	if fork >= eth.Electra {
+		s = append(s, within("execution_requests", requestsShape, func(s *submission) *electra.ExecutionRequests { return s.Requests }))
+	}
+	return append(s, fixed("signature", func(s *submission) []byte { return s.Signature[:] }))
+})
+
+func perFork[T any](of func(eth.Fork) shape[T]) map[eth.Fork]shape[T] {
+	shapes := map[eth.Fork]shape[T]{}
+	for _, fork := range eth.Forks {
+		shapes[fork] = of(fork)
+	}
+	return shapes
+}
+
+var traceShape = shape[relay.BidTrace]{
+	number("slot", func(t *relay.BidTrace) *uint64 { return &t.Slot }),
+	fixed("parent_hash", func(t *relay.BidTrace) []byte { return t.ParentHash[:] }),
+	fixed("block_hash", func(t *relay.BidTrace) []byte { return t.BlockHash[:] }),
+	fixed("builder_pubkey", func(t *relay.BidTrace) []byte { return t.BuilderPubkey[:] }),
+	fixed("proposer_pubkey", func(t *relay.BidTrace) []byte { return t.ProposerPubkey[:] }),
+	fixed("proposer_fee_recipient", func(t *relay.BidTrace) []byte { return t.ProposerFeeRecipient[:] }),
+	number("gas_limit", func(t *relay.BidTrace) *uint64 { return &t.GasLimit }),
+	number("gas_used", func(t *relay.BidTrace) *uint64 { return &t.GasUsed }),
+	wei("value", func(t *relay.BidTrace) **uint256.Int { return &t.Value }),
+}
+
+func payloadShape(fork eth.Fork) shape[payload.Payload] {
+	type p = payload.Payload
+	s := shape[p]{
+		fixed("parent_hash", func(p *p) []byte { return p.ParentHash[:] }),
+		fixed("fee_recipient", func(p *p) []byte { return p.FeeRecipient[:] }),
+		fixed("state_root", func(p *p) []byte { return p.StateRoot[:] }),
+		fixed("receipts_root", func(p *p) []byte { return p.ReceiptsRoot[:] }),
+		fixed("logs_bloom", func(p *p) []byte { return p.LogsBloom[:] }),
+		fixed("prev_randao", func(p *p) []byte { return p.PrevRandao[:] }),
+		number("block_number", func(p *p) *uint64 { return &p.BlockNumber }),
+		number("gas_limit", func(p *p) *uint64 { return &p.GasLimit }),
+		number("gas_used", func(p *p) *uint64 { return &p.GasUsed }),
+		number("timestamp", func(p *p) *uint64 { return &p.Timestamp }),
+		{"extra_data", func(c *cursor, p *p) (err error) {
+			p.ExtraData, err = c.bytes(maxExtraDataBytes)
+			return err
+		}},
+		wei("base_fee_per_gas", func(p *p) **uint256.Int { return &p.BaseFeePerGas }),
+		fixed("block_hash", func(p *p) []byte { return p.BlockHash[:] }),
+		{"transactions", readTransactions},
+	}
+	if fork >= eth.Capella {
+		s = append(s, objectList("withdrawals", maxWithdrawals, withdrawalShape, func(p *p) *[]*capella.Withdrawal { return &p.Withdrawals }))
+	}
+	if fork >= eth.Deneb {
+		s = append(s,
+			number("blob_gas_used", func(p *p) *uint64 { return &p.BlobGasUsed }),
+			number("excess_blob_gas", func(p *p) *uint64 { return &p.ExcessBlobGas }))
+	}
+	return s
+}
+
+func readTransactions(c *cursor, p *payload.Payload) error {
+	p.Transactions = []bellatrix.Transaction{}
+	return c.list(hexList, maxTransactions, func() error {
+		tx, err := c.bytes(maxTransactionBytes)
+		if err != nil {
+			return err
+		}
+		if len(tx) == 0 {
+			return errEmptyTransaction
+		}
+		p.Transactions = append(p.Transactions, tx)
+		return nil
+	})
+}
+
+var withdrawalShape = shape[capella.Withdrawal]{
+	number("index", func(w *capella.Withdrawal) *capella.WithdrawalIndex { return &w.Index }),
+	number("validator_index", func(w *capella.Withdrawal) *phase0.ValidatorIndex { return &w.ValidatorIndex }),
+	fixed("address", func(w *capella.Withdrawal) []byte { return w.Address[:] }),
+	number("amount", func(w *capella.Withdrawal) *phase0.Gwei { return &w.Amount }),
+}
+
+func bundleShape(fork eth.Fork) shape[payload.Blobs] {
+	proofs := maxProofs
+	if fork >= eth.Fulu {
+		proofs = maxCellProofs
+	}
+	return shape[payload.Blobs]{
+		fixedList("commitments", maxCommitments, commitmentBytes, func(b *payload.Blobs) *[]deneb.KZGCommitment { return &b.Commitments }),
+		fixedList("proofs", proofs, func(p *deneb.KZGProof) []byte { return p[:] },
+			func(b *payload.Blobs) *[]deneb.KZGProof { return &b.Proofs }),
+		fixedList("blobs", maxCommitments, func(b *deneb.Blob) []byte { return b[:] },
+			func(b *payload.Blobs) *[]deneb.Blob { return &b.Blobs }),
+	}
+}
+
+func commitmentBytes(k *deneb.KZGCommitment) []byte { return k[:] }
+
+var requestsShape = shape[electra.ExecutionRequests]{
+	objectList("deposits", maxDepositRequests, depositShape,
+		func(r *electra.ExecutionRequests) *[]*electra.DepositRequest { return &r.Deposits }),
+	objectList("withdrawals", maxWithdrawalRequests, withdrawalRequestShape,
+		func(r *electra.ExecutionRequests) *[]*electra.WithdrawalRequest { return &r.Withdrawals }),
+	objectList("consolidations", maxConsolidationRequests, consolidationShape,
+		func(r *electra.ExecutionRequests) *[]*electra.ConsolidationRequest { return &r.Consolidations }),
+}
+
+var depositShape = shape[electra.DepositRequest]{
+	fixed("pubkey", func(d *electra.DepositRequest) []byte { return d.Pubkey[:] }),
+	{"withdrawal_credentials", func(c *cursor, d *electra.DepositRequest) error {
+		d.WithdrawalCredentials = make([]byte, phase0.HashLength)
+		return c.fixed(d.WithdrawalCredentials)
+	}},
+	number("amount", func(d *electra.DepositRequest) *phase0.Gwei { return &d.Amount }),
+	fixed("signature", func(d *electra.DepositRequest) []byte { return d.Signature[:] }),
+	number("index", func(d *electra.DepositRequest) *uint64 { return &d.Index }),
+}
+
+var withdrawalRequestShape = shape[electra.WithdrawalRequest]{
+	fixed("source_address", func(w *electra.WithdrawalRequest) []byte { return w.SourceAddress[:] }),
+	fixed("validator_pubkey", func(w *electra.WithdrawalRequest) []byte { return w.ValidatorPubkey[:] }),
+	number("amount", func(w *electra.WithdrawalRequest) *phase0.Gwei { return &w.Amount }),
+}
+
+var consolidationShape = shape[electra.ConsolidationRequest]{
+	fixed("source_address", func(r *electra.ConsolidationRequest) []byte { return r.SourceAddress[:] }),
+	fixed("source_pubkey", func(r *electra.ConsolidationRequest) []byte { return r.SourcePubkey[:] }),
+	fixed("target_pubkey", func(r *electra.ConsolidationRequest) []byte { return r.TargetPubkey[:] }),
+}
