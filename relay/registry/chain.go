@@ -16,6 +16,9 @@ type attributesKey struct {
 func (r *Registry) SetHead(head relay.Head) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.spec.EpochOf(head.Slot) != r.spec.EpochOf(r.head.Slot) {
+		r.version++
+	}
 	r.head = head
 	for key := range r.attributes {
 		if key.slot+1 < head.Slot {

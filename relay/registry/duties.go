@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -14,15 +15,34 @@ type dutyTable struct {
 	duties    []relay.Duty
 }
 
+// dutyList is the list of duties as it was put together last. Nobody changes it.
+type dutyList struct {
+	version uint64
+	duties  []relay.RegisteredDuty
+}
+
 // SetDuties replaces the duties of an epoch and forgets epochs that are long over.
 func (r *Registry) SetDuties(epoch phase0.Epoch, dependent phase0.Root, duties []relay.Duty) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.duties[epoch] = dutyTable{dependent: dependent, duties: slices.Clone(duties)}
-	for old := range r.duties {
-		if old+2 < epoch {
-			delete(r.duties, old)
+	clear(r.proposers)
+	for known, table := range r.duties {
+		if known+2 < epoch {
+			delete(r.duties, known)
+			continue
 		}
+		for _, duty := range table.duties {
+			r.proposers[duty.Proposer] = true
+		}
+	}
+	r.version++
+}
+
+// touch makes the list of duties a new one if a validator's change may show in it. The caller holds the lock.
+func (r *Registry) touch(key phase0.BLSPubKey) {
+	if r.proposers[key] {
+		r.version++
 	}
 }
 
@@ -32,26 +52,41 @@ func (r *Registry) Duty(slot phase0.Slot) *relay.RegisteredDuty {
 	defer r.mu.RUnlock()
 	for _, duty := range r.duties[r.spec.EpochOf(slot)].duties {
 		if duty.Slot == slot {
-			return &relay.RegisteredDuty{Duty: duty, Registration: r.registrations[duty.Proposer]}
+			return &relay.RegisteredDuty{Duty: duty, Registration: r.table.find(duty.Proposer).registration()}
 		}
 	}
 	return nil
 }
 
-// Duties are the duties of registered proposers in the epoch of the head and the one after it, by slot: what the Builder API lists.
-func (r *Registry) Duties() []relay.RegisteredDuty {
+// Duties are the duties of registered proposers in the epoch of the head and the one after it, by slot: what the Builder API lists. The
+// version is another one whenever the list is; the list must not be changed.
+func (r *Registry) Duties() (duties []relay.RegisteredDuty, version uint64) {
 	r.mu.RLock()
-	defer r.mu.RUnlock()
+	listed, current := r.listed, r.version
+	r.mu.RUnlock()
+	if listed.version == current {
+		return listed.duties, current
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.listed.version != r.version {
+		r.listed = dutyList{version: r.version, duties: r.list()}
+	}
+	return r.listed.duties, r.listed.version
+}
+
+// list puts the list of duties together. The caller holds the lock.
+func (r *Registry) list() []relay.RegisteredDuty {
 	current := r.spec.EpochOf(r.head.Slot)
 	list := []relay.RegisteredDuty{}
 	for _, epoch := range []phase0.Epoch{current, current + 1} {
 		for _, duty := range r.duties[epoch].duties {
-			if registration := r.registrations[duty.Proposer]; registration != nil {
+			if registration := r.table.find(duty.Proposer).registration(); registration != nil {
 				list = append(list, relay.RegisteredDuty{Duty: duty, Registration: registration})
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b relay.RegisteredDuty) int { return int(a.Slot) - int(b.Slot) })
+	slices.SortFunc(list, func(a, b relay.RegisteredDuty) int { return cmp.Compare(a.Slot, b.Slot) })
 	return list
 }
 

@@ -2,9 +2,6 @@ package registry
 
 import (
 	"context"
-	"fmt"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -22,7 +19,7 @@ const maxAhead = 10 * time.Second
 //	older than the stored one                                             ignored, no failure
 //	otherwise                                                             the signature decides
 //
-// Signatures are verified on all cores. The context is not consulted: a batch that has been taken is finished.
+// Signatures are verified together, on all cores. The context is not consulted: a batch that has been taken is finished.
 func (r *Registry) Register(_ context.Context, at time.Time, entries []*relay.SignedRegistration) []relay.RegistrationFailure {
 	refused := make([]*relay.Refused, len(entries))
 	var changed []int
@@ -59,65 +56,47 @@ func (r *Registry) judge(at time.Time, entry *relay.SignedRegistration) (refused
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if _, known := r.validators[message.Pubkey]; !known {
+	row := r.table.find(message.Pubkey)
+	if row == nil || !row.known {
 		return relay.RegistrationUnknownValidator.With("%#x", message.Pubkey[:]), false
 	}
-	return nil, r.changes(entry)
+	return nil, row.supersedes(message)
 }
 
-// changes says whether an entry would replace the stored one. The caller holds the lock.
-func (r *Registry) changes(entry *relay.SignedRegistration) bool {
-	stored := r.registrations[entry.Message.Pubkey]
-	if stored == nil {
-		return true
-	}
-	same := stored.Message.FeeRecipient == entry.Message.FeeRecipient && stored.Message.GasLimit == entry.Message.GasLimit
-	return !same && !entry.Message.Timestamp.Before(stored.Message.Timestamp)
-}
-
+// verify looks at the signatures of some entries.
 func (r *Registry) verify(entries []*relay.SignedRegistration, indices []int, refused []*relay.Refused) {
+	if len(indices) == 0 {
+		return
+	}
 	domain := r.spec.BuilderDomain()
-	queue := make(chan int)
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(indices)) {
-		workers.Go(func() {
-			for i := range queue {
-				refused[i] = verifyOne(entries[i], func(root [32]byte) [32]byte { return eth.SigningRoot(root, domain) })
-			}
+	triples, places := make([]bls.Triple, 0, len(indices)), make([]int, 0, len(indices))
+	for _, i := range indices {
+		root, err := entries[i].Message.HashTreeRoot()
+		if err != nil {
+			refused[i] = relay.RegistrationSignature.With("%v", err)
+			continue
+		}
+		places = append(places, i)
+		triples = append(triples, bls.Triple{
+			Key: entries[i].Message.Pubkey, Root: eth.SigningRoot(root, domain), Signature: entries[i].Signature,
 		})
 	}
-	for _, i := range indices {
-		queue <- i
+	for i, err := range r.verifyBatch(triples) {
+		if err != nil {
+			refused[places[i]] = relay.RegistrationSignature.With("%v", err)
+		}
 	}
-	close(queue)
-	workers.Wait()
 }
 
-func verifyOne(entry *relay.SignedRegistration, signingRoot func([32]byte) [32]byte) *relay.Refused {
-	root, err := entry.Message.HashTreeRoot()
-	if err == nil {
-		err = bls.Verify(entry.Message.Pubkey, signingRoot(root), entry.Signature)
-	}
-	if err != nil {
-		return relay.RegistrationSignature.With("%s", fmt.Sprint(err))
-	}
-	return nil
-}
-
-// store keeps an entry unless one that came in meanwhile makes it old.
+// store keeps an entry unless one that came in meanwhile makes it old, or the validator has exited meanwhile.
 func (r *Registry) store(entry *relay.SignedRegistration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.changes(entry) {
+	row := r.table.find(entry.Message.Pubkey)
+	if row == nil || !row.known || !row.supersedes(entry.Message) {
 		return false
 	}
-	r.registrations[entry.Message.Pubkey] = entry
+	row.put(entry)
+	r.touch(entry.Message.Pubkey)
 	return true
-}
-
-// Restore puts back registrations that were verified in an earlier life of the process.
-func (r *Registry) Restore(entries []*relay.SignedRegistration) {
-	for _, entry := range entries {
-		r.store(entry)
-	}
 }

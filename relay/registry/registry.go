@@ -1,6 +1,12 @@
 // Package registry knows who proposes when and what proposers have asked for: the validator table, registrations, duties, and what the
 // beacon nodes have announced of the chain (head, payload attributes). All of it is memory; facts carry changes to the journal.
 //
+//	registrations ──> judge ──> verify (a batch, all cores) ──> store ──> fact
+//	                    │                                         │
+//	                    └──────────────> table <──────────────────┘
+//	                                       │
+//	duties, head ───────────────────────> list of duties, with a version
+//
 // One mutex guards everything; nothing is called while it is held.
 package registry
 
@@ -10,56 +16,32 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
 )
 
 // Registry is safe for concurrent use.
 type Registry struct {
-	spec  *eth.Spec
-	facts relay.Facts
+	spec        *eth.Spec
+	facts       relay.Facts
+	verifyBatch func([]bls.Triple) []error // bls.VerifyBatch, or what a test counts with
 
-	mu            sync.RWMutex // guards all below
-	validators    map[phase0.BLSPubKey]phase0.ValidatorIndex
-	byIndex       map[phase0.ValidatorIndex]phase0.BLSPubKey
-	registrations map[phase0.BLSPubKey]*relay.SignedRegistration
-	duties        map[phase0.Epoch]dutyTable
-	attributes    map[attributesKey]*relay.Attributes
-	head          relay.Head
+	replacing sync.Mutex // one SetValidators at a time; never taken while mu is held
+
+	mu         sync.RWMutex // guards all below
+	table      table
+	duties     map[phase0.Epoch]dutyTable
+	proposers  map[phase0.BLSPubKey]bool // of all duties
+	version    uint64                    // of the list of duties
+	listed     dutyList
+	attributes map[attributesKey]*relay.Attributes
+	head       relay.Head
 }
 
 // New returns a registry that knows nothing yet.
 func New(spec *eth.Spec, facts relay.Facts) *Registry {
 	return &Registry{
-		spec: spec, facts: facts,
-		validators: map[phase0.BLSPubKey]phase0.ValidatorIndex{}, byIndex: map[phase0.ValidatorIndex]phase0.BLSPubKey{},
-		registrations: map[phase0.BLSPubKey]*relay.SignedRegistration{}, duties: map[phase0.Epoch]dutyTable{},
-		attributes: map[attributesKey]*relay.Attributes{},
+		spec: spec, facts: facts, verifyBatch: bls.VerifyBatch, table: newTable(), duties: map[phase0.Epoch]dutyTable{},
+		proposers: map[phase0.BLSPubKey]bool{}, version: 1, attributes: map[attributesKey]*relay.Attributes{},
 	}
-}
-
-// SetValidators replaces the validator table.
-func (r *Registry) SetValidators(table []relay.Validator) {
-	validators := make(map[phase0.BLSPubKey]phase0.ValidatorIndex, len(table))
-	byIndex := make(map[phase0.ValidatorIndex]phase0.BLSPubKey, len(table))
-	for _, v := range table {
-		validators[v.Pubkey], byIndex[v.Index] = v.Index, v.Pubkey
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.validators, r.byIndex = validators, byIndex
-}
-
-// Validators is how many validators are known.
-func (r *Registry) Validators() int {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return len(r.validators)
-}
-
-// Pubkey is the public key of a validator.
-func (r *Registry) Pubkey(index phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	key, ok := r.byIndex[index]
-	return key, ok
 }

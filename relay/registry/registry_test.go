@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -128,7 +129,7 @@ func TestUnchangedRegistrationCostsNoSignatureCheck(t *testing.T) {
 
 func TestRestoredRegistrationsCount(t *testing.T) {
 	r, facts := withValidators(1)
-	r.Restore([]*relay.SignedRegistration{registration(t, 0, 1, 30_000_000, now)})
+	r.Restore(slices.Values([]*relay.SignedRegistration{registration(t, 0, 1, 30_000_000, now)}))
 	r.SetDuties(0, phase0.Root{}, []relay.Duty{{Slot: 1, Proposer: validatorKey(0).PublicKey()}})
 	if r.Duty(1).Registration == nil || len(*facts) != 0 {
 		t.Error("a restored registration counts and is no new fact")
@@ -144,7 +145,8 @@ func TestDutiesOfCurrentAndNextEpoch(t *testing.T) {
 	r.SetDuties(3, phase0.Root{}, []relay.Duty{{Slot: 12, Proposer: zero}})
 	r.SetHead(relay.Head{Slot: 5})
 	var slots []phase0.Slot
-	for _, duty := range r.Duties() {
+	duties, _ := r.Duties()
+	for _, duty := range duties {
 		slots = append(slots, duty.Slot)
 	}
 	if len(slots) != 3 || slots[0] != 4 || slots[1] != 5 || slots[2] != 8 {

@@ -73,15 +73,24 @@ func ParsePublicKey(key phase0.BLSPubKey) (PublicKey, error) {
 
 // Verify checks a signature over a signing root. It answers nil, ErrSignature or ErrMismatch.
 func (p PublicKey) Verify(root phase0.Root, signature phase0.BLSSignature) error {
-	point := new(blst.P2Affine).Uncompress(signature[:])
-	if point == nil || !point.SigValidate(true) {
-		return ErrSignature
+	point, err := parseSignature(signature)
+	if err != nil {
+		return err
 	}
 	// Both points were checked above, so blst need not do it again.
 	if !point.Verify(false, p.point, false, root[:], ciphersuite) {
 		return ErrMismatch
 	}
 	return nil
+}
+
+// parseSignature decompresses a signature and checks that it is in the subgroup and not at infinity.
+func parseSignature(signature phase0.BLSSignature) (*blst.P2Affine, error) {
+	point := new(blst.P2Affine).Uncompress(signature[:])
+	if point == nil || !point.SigValidate(true) {
+		return nil, ErrSignature
+	}
+	return point, nil
 }
 
 // Verify parses the key and checks the signature: nil, ErrPublicKey, ErrSignature or ErrMismatch.

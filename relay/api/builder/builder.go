@@ -22,8 +22,9 @@ type Receiver interface {
 
 // Duties lists who will propose.
 type Duties interface {
-	// Duties of registered proposers in this epoch and the next, by slot. Nobody changes a registration that has been returned.
-	Duties() []relay.RegisteredDuty
+	// Duties of registered proposers in this epoch and the next, by slot. The version is never 0, and never the same for two lists;
+	// nobody changes a list that has been returned.
+	Duties() (duties []relay.RegisteredDuty, version uint64)
 }
 
 // Config are the skin's ports and rules.

@@ -32,6 +32,7 @@ type desk struct {
 	outcome  relay.Outcome
 	err      error
 	duties   []relay.RegisteredDuty
+	version  uint64
 }
 
 func (d *desk) Receive(_ context.Context, s *relay.Submission) (relay.Outcome, error) {
@@ -39,7 +40,7 @@ func (d *desk) Receive(_ context.Context, s *relay.Submission) (relay.Outcome, e
 	return d.outcome, d.err
 }
 
-func (d *desk) Duties() []relay.RegisteredDuty { return d.duties }
+func (d *desk) Duties() ([]relay.RegisteredDuty, uint64) { return d.duties, d.version }
 
 func (d *desk) handler() http.Handler {
 	mux := request.NewMux()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -29,13 +28,13 @@ type dutyList struct{ last atomic.Pointer[encodedDuties] }
 
 // encodedDuties never changes.
 type encodedDuties struct {
-	duties []relay.RegisteredDuty
-	raw    []byte
+	version uint64
+	raw     []byte
 }
 
-// encode relies on registrations being replaced and never changed: equal duties have equal bytes.
-func (l *dutyList) encode(duties []relay.RegisteredDuty) ([]byte, error) {
-	if last := l.last.Load(); last != nil && slices.Equal(last.duties, duties) {
+// encode relies on the version: one version has the same bytes for ever.
+func (l *dutyList) encode(duties []relay.RegisteredDuty, version uint64) ([]byte, error) {
+	if last := l.last.Load(); last != nil && last.version == version {
 		return last.raw, nil
 	}
 	type duty struct {
@@ -53,6 +52,6 @@ func (l *dutyList) encode(duties []relay.RegisteredDuty) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode duties: %w", err)
 	}
-	l.last.Store(&encodedDuties{slices.Clone(duties), raw})
+	l.last.Store(&encodedDuties{version, raw})
 	return raw, nil
 }

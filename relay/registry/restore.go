@@ -1,0 +1,25 @@
+package registry
+
+import (
+	"iter"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Restore puts back registrations that were verified in an earlier life of the process, in any order: they are not verified again and are
+// no new facts. One of a validator that is not known is kept and counts as soon as the validator is known.
+func (r *Registry) Restore(entries iter.Seq[*relay.SignedRegistration]) {
+	for entry := range entries {
+		r.restore(entry)
+	}
+}
+
+func (r *Registry) restore(entry *relay.SignedRegistration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	row := r.table.at(r.table.place(entry.Message.Pubkey))
+	if row.supersedes(entry.Message) {
+		row.put(entry)
+		r.touch(entry.Message.Pubkey)
+	}
+}

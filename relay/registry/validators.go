@@ -1,0 +1,83 @@
+package registry
+
+import (
+	"slices"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// SetValidators brings the validator table to what the beacon node says. Registrations stay; those of validators that are not in the table
+// do not count.
+//
+// The table changes in place and a page at a time, so that nobody waits for a million validators and there are never two tables: readers
+// may see new validators while old ones are not gone yet.
+func (r *Registry) SetValidators(validators []relay.Validator) {
+	r.replacing.Lock()
+	defer r.replacing.Unlock()
+	var seen places
+	for page := range slices.Chunk(validators, pageRows) {
+		r.know(page, &seen)
+	}
+	for first := uint32(0); r.forgetUnseen(first, seen); first += pageRows {
+	}
+}
+
+func (r *Registry) know(validators []relay.Validator, seen *places) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, v := range validators {
+		place, changed := r.table.know(v)
+		seen.add(place)
+		if changed {
+			r.touch(v.Pubkey)
+		}
+	}
+}
+
+// forgetUnseen forgets the validators of one page that are no longer in the beacon chain's table, and says whether more pages follow.
+func (r *Registry) forgetUnseen(first uint32, seen places) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	end := min(first+pageRows, r.table.rows)
+	for place := first; place < end; place++ {
+		if row := r.table.at(place); row.known && !seen.has(place) {
+			r.table.forget(place)
+			r.touch(row.pubkey)
+		}
+	}
+	return end < r.table.rows
+}
+
+// Validators is how many validators are known.
+func (r *Registry) Validators() int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.table.known
+}
+
+// Pubkey is the public key of a validator.
+func (r *Registry) Pubkey(index phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	place, ok := r.table.indices[index]
+	if !ok {
+		return phase0.BLSPubKey{}, false
+	}
+	return r.table.at(place).pubkey, true
+}
+
+// places is a set of places in the table, a bit each.
+type places []uint64
+
+func (p *places) add(place uint32) {
+	if missing := int(place/64) + 1 - len(*p); missing > 0 {
+		*p = append(*p, make([]uint64, missing)...)
+	}
+	(*p)[place/64] |= 1 << (place % 64)
+}
+
+func (p places) has(place uint32) bool {
+	return int(place/64) < len(p) && p[place/64]&(1<<(place%64)) != 0
+}
