@@ -46,9 +46,12 @@ func oracle(fork eth.Fork, body []byte) (s *relay.Submission, err error) {
 	return fromRequest(fork, request)
 }
 
-// agree compares the decoder with the oracle.
+// agree compares the decoder with the oracle, and the walk that other bodies get with the same over tokens.
 func agree(t rapid.TB, fork eth.Fork, body []byte) {
 	t.Helper()
+	if walked, want := strict(body), tokenWalk(body); (walked == nil) != (want == nil) {
+		t.Fatalf("strict: %v, the oracle says %v, about\n%.3000s", walked, want, body)
+	}
 	got, err := DecodeSubmission(fork, JSON, body)
 	if errors.Is(err, errSpelling) || errors.Is(err, errEmptyTransaction) || errors.Is(err, errTooMany) {
 		return
