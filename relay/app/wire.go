@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/beacon"
 	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/deliver"
+	"github.com/gavel-relay/gavel/relay/hydrate"
 	"github.com/gavel-relay/gavel/relay/receive"
 	"github.com/gavel-relay/gavel/relay/registry"
 	"github.com/gavel-relay/gavel/relay/request"
@@ -120,7 +121,10 @@ func (a *App) wire() (err error) {
 	proposer.Mount(mux, proposer.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Registrar: a.registry, Headers: headers, Deliverer: a.deliver, Ready: a.Ready,
 	})
-	builder.Mount(mux, builder.Config{Spec: a.spec, Clock: a.cfg.Clock, Receiver: a.receive, Duties: a.registry})
+	builder.Mount(mux, builder.Config{
+		Spec: a.spec, Clock: a.cfg.Clock, Receiver: a.receive, Headers: a.receive, Duties: a.registry, Identity: a.builders,
+		Hydrator: new(hydrate.Cache),
+	})
 	data.Mount(mux, data.Config{Archive: a.archive})
 	a.handler = mux
 	return nil

@@ -1,7 +1,10 @@
 // Package builder is the Builder API's skin (relay-specs): it reads requests, calls its ports and writes answers, one file an operation.
 //
 //	GET  /relay/v1/builder/validators   validators.go
-//	POST /relay/v1/builder/blocks       submitblock.go
+//	POST /relay/v1/builder/blocks       submitblock.go     the block, whole or dehydrated (hydrate.go)
+//	POST /relay/v1/builder/headers      submitheader.go    the header; the block follows
+//
+// X-Api-Key says who the builder is (identify.go). Nobody needs one for a whole block.
 package builder
 
 import (
@@ -32,7 +35,10 @@ type Config struct {
 	Spec     *eth.Spec
 	Clock    clock.Clock
 	Receiver Receiver
+	Headers  HeaderReceiver
 	Duties   Duties
+	Identity Identity
+	Hydrator Hydrator
 }
 
 // Limits of a submission in bytes after decompression: the greatest block that mainnet allows fits (8 MiB of block, 21 blobs).
@@ -46,6 +52,7 @@ func Mount(mux *serve.Mux, cfg Config) {
 	a := &skin{Config: cfg}
 	mux.Handle(http.MethodGet, "/relay/v1/builder/validators", a.validators)
 	mux.Handle(http.MethodPost, "/relay/v1/builder/blocks", a.submitBlock)
+	mux.Handle(http.MethodPost, "/relay/v1/builder/headers", a.submitHeader)
 }
 
 type skin struct {

@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/hydrate"
 	"github.com/gavel-relay/gavel/relay/request"
 )
 
@@ -29,6 +32,8 @@ func testSpec() *eth.Spec {
 // desk plays the rooms behind the skin and keeps what it was sent.
 type desk struct {
 	received []*relay.Submission
+	headers  []*relay.HeaderSubmission
+	cache    hydrate.Cache
 	outcome  relay.Outcome
 	err      error
 	duties   []relay.RegisteredDuty
@@ -42,9 +47,25 @@ func (d *desk) Receive(_ context.Context, s *relay.Submission) (relay.Outcome, e
 
 func (d *desk) Duties() ([]relay.RegisteredDuty, uint64) { return d.duties, d.version }
 
+func (d *desk) ReceiveHeader(_ context.Context, h *relay.HeaderSubmission) (relay.Outcome, error) {
+	d.headers = append(d.headers, h)
+	return d.outcome, d.err
+}
+
+// ByKey knows one builder: the one whose public key is all zeros, as in the submission of these tests.
+func (d *desk) ByKey(apiKey string) (relay.Builder, bool) {
+	switch apiKey {
+	case "alpha's":
+		return relay.Builder{Name: "alpha", Pubkeys: []phase0.BLSPubKey{{}}}, true
+	case "beta's":
+		return relay.Builder{Name: "beta", Pubkeys: []phase0.BLSPubKey{{1}}}, true
+	}
+	return relay.Builder{}, false
+}
+
 func (d *desk) handler() http.Handler {
 	mux := request.NewMux()
-	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Receiver: d, Duties: d})
+	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Receiver: d, Headers: d, Duties: d, Identity: d, Hydrator: &d.cache})
 	return mux
 }
 

@@ -5,21 +5,35 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// submitBlock takes a builder's block in JSON or SSZ, plain, gzip or zstd (relay-specs, submitBlock). 200 without a body: taken; 202 with a
-// message: kept, but not worth executing.
+// submitBlock takes a builder's block in JSON or SSZ, plain, gzip or zstd, whole or dehydrated (relay-specs, submitBlock). 200 without a body:
+// taken; 202 with a message: kept, but not worth executing.
 func (a *skin) submitBlock(w http.ResponseWriter, r *http.Request) {
-	submission, refused := a.readSubmission(w, r)
+	from, refused := a.identify(r)
 	if refused != nil {
-		serve.Refuse(w, r, refused)
+		answer(w, r, relay.Outcome{}, refused)
+		return
+	}
+	submission, err := a.readSubmission(w, r, from)
+	if err != nil {
+		answer(w, r, relay.Outcome{}, err)
 		return
 	}
 	outcome, err := a.Receiver.Receive(r.Context(), submission)
+	answer(w, r, outcome, err)
+	if err == nil && from.identified {
+		a.Hydrator.Remember(from.Name, submission)
+	}
+}
+
+// answer tells a builder what became of its submission.
+func answer(w http.ResponseWriter, r *http.Request, outcome relay.Outcome, err error) {
 	switch {
 	case err != nil:
 		serve.Refuse(w, r, err)
@@ -30,7 +44,8 @@ func (a *skin) submitBlock(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request) (*relay.Submission, *relay.Refused) {
+// readSubmission reads a request's block; errors are, or unwrap to, *relay.Refused.
+func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request, from caller) (*relay.Submission, error) {
 	cancellable, sequence, refused := options(r)
 	if refused != nil {
 		return nil, refused
@@ -48,12 +63,7 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request) (*relay.Su
 		return nil, refused
 	}
 	receivedAt := a.Clock.Now()
-	slot, err := wire.SlotOf(media, body)
-	if err != nil {
-		return nil, relay.Malformed.With("%v", err)
-	}
-	// The fork follows from the slot, so the header is not needed even for SSZ: deployed builders leave it out.
-	fork, refused := request.Fork(r, a.Spec.ForkAt(slot), false)
+	fork, refused := a.fork(r, media, body)
 	if refused != nil {
 		return nil, refused
 	}
@@ -61,8 +71,24 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request) (*relay.Su
 	if err != nil {
 		return nil, relay.Malformed.With("%v", err)
 	}
+	if refused := from.owns(submission.Trace.BuilderPubkey); refused != nil {
+		return nil, refused
+	}
+	if submission, err = a.hydrate(r, from, submission); err != nil {
+		return nil, err
+	}
 	submission.ReceivedAt, submission.Cancellable, submission.Sequence = receivedAt, cancellable, sequence
+	submission.Identified = from.identified
 	return submission, nil
+}
+
+// fork is the fork of a submission. It follows from the slot, so the header is not needed even for SSZ: deployed builders leave it out.
+func (a *skin) fork(r *http.Request, media wire.Media, body []byte) (eth.Fork, *relay.Refused) {
+	slot, err := wire.SlotOf(media, body)
+	if err != nil {
+		return 0, relay.Malformed.With("%v", err)
+	}
+	return request.Fork(r, a.Spec.ForkAt(slot), false)
 }
 
 // options reads ?cancellations= and x-sequence.

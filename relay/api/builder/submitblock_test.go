@@ -32,7 +32,7 @@ func submission(t *testing.T) (text, ssz []byte) {
 	request := &fulu.SubmitBlockRequest{
 		Message: &relay.BidTrace{Slot: 65, Value: uint256.NewInt(9), BlockHash: phase0.Hash32{0xee}},
 		ExecutionPayload: &deneb.ExecutionPayload{
-			BaseFeePerGas: uint256.NewInt(7), Transactions: []bellatrix.Transaction{{1, 2}}, Withdrawals: []*capella.Withdrawal{},
+			BaseFeePerGas: uint256.NewInt(7), Transactions: []bellatrix.Transaction{bytes.Repeat([]byte{2}, 100)}, Withdrawals: []*capella.Withdrawal{},
 		},
 		BlobsBundle:       &fulu.BlobsBundle{Commitments: []deneb.KZGCommitment{}, Proofs: []deneb.KZGProof{}, Blobs: []deneb.Blob{}},
 		ExecutionRequests: payload.EmptyRequests(),

@@ -1,0 +1,38 @@
+package builder
+
+import (
+	"net/http"
+
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// Hydrator makes whole submissions of dehydrated ones, from what the same builder has sent before.
+type Hydrator interface {
+	// Fill returns the whole submission; sent are the places of the blobs that the body has. Errors are, or unwrap to, *relay.Refused.
+	Fill(builder string, s *relay.Submission, sent []int) (*relay.Submission, error)
+	// Remember keeps what later submissions of the builder may leave out.
+	Remember(builder string, s *relay.Submission)
+}
+
+// SubmissionTypeHeader says in what form a submission is: dehydrated, or whole without it.
+const SubmissionTypeHeader = "X-Submission-Type"
+
+// hydrate returns a submission whole. Only an API key says whose cache a dehydrated one is filled from.
+func (a *skin) hydrate(r *http.Request, from caller, s *relay.Submission) (*relay.Submission, error) {
+	switch form := r.Header.Get(SubmissionTypeHeader); form {
+	case "", "full":
+		return s, nil
+	case "dehydrated":
+	default:
+		return nil, relay.InvalidArgument.With("%s is %.90q: want full or dehydrated", SubmissionTypeHeader, form)
+	}
+	if !from.identified {
+		return nil, relay.APIKeyNeeded.Plain()
+	}
+	sent, err := wire.ParseSent(r.Header.Get(wire.BlobsSentHeader))
+	if err != nil {
+		return nil, relay.SubmissionHydrationForm.With("%s: %v", wire.BlobsSentHeader, err)
+	}
+	return a.Hydrator.Fill(from.Name, s, sent)
+}

@@ -1,0 +1,63 @@
+package builder
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// HeaderReceiver takes a bid whose payload follows to the auction.
+type HeaderReceiver interface {
+	// ReceiveHeader answers with what the builder is told; errors are *relay.Refused.
+	ReceiveHeader(ctx context.Context, h *relay.HeaderSubmission) (relay.Outcome, error)
+}
+
+// maxHeader bounds a header submission in bytes, in either encoding: 4096 commitments and all execution requests fit.
+const maxHeader = 8 << 20
+
+// submitHeader takes a bid with the header alone; the block follows to submitBlock. Only builders with an API key may.
+func (a *skin) submitHeader(w http.ResponseWriter, r *http.Request) {
+	header, refused := a.readHeader(w, r)
+	if refused != nil {
+		answer(w, r, relay.Outcome{}, refused)
+		return
+	}
+	outcome, err := a.Headers.ReceiveHeader(r.Context(), header)
+	answer(w, r, outcome, err)
+}
+
+func (a *skin) readHeader(w http.ResponseWriter, r *http.Request) (*relay.HeaderSubmission, *relay.Refused) {
+	from, refused := a.identify(r)
+	if refused != nil {
+		return nil, refused
+	}
+	if !from.identified {
+		return nil, relay.APIKeyNeeded.Plain()
+	}
+	cancellable, sequence, refused := options(r)
+	if refused != nil {
+		return nil, refused
+	}
+	media, refused := request.Media(r)
+	if refused != nil {
+		return nil, refused
+	}
+	body, refused := request.Body(w, r, maxHeader)
+	if refused != nil {
+		return nil, refused
+	}
+	receivedAt := a.Clock.Now()
+	fork, refused := a.fork(r, media, body)
+	if refused != nil {
+		return nil, refused
+	}
+	header, err := wire.DecodeHeaderSubmission(fork, media, body)
+	if err != nil {
+		return nil, relay.Malformed.With("%v", err)
+	}
+	header.ReceivedAt, header.Cancellable, header.Sequence = receivedAt, cancellable, sequence
+	return header, from.owns(header.Trace.BuilderPubkey)
+}
