@@ -146,7 +146,7 @@ func TestSubmitBlockRefusesMalformedRequests(t *testing.T) {
 		"SSZ of nothing":                  {"", isSSZ, nil, relay.Malformed},
 		"a list":                          {"", "", []byte("[]"), relay.Malformed},
 		"cut short":                       {"", "", text[:len(text)-1], relay.Malformed},
-		"transactions that are numbers":   {"", "", replaced(`"0x0102"`, `1`), relay.Malformed},
+		"transactions that are numbers":   {"", "", replaced(`"0x`+strings.Repeat("02", 100)+`"`, `1`), relay.Malformed},
 		"S28 a negative value":            {"", "", replaced(`"value":"9"`, `"value":"-9"`), relay.Malformed},
 		"S28 a value in hexadecimal":      {"", "", replaced(`"value":"9"`, `"value":"0x9"`), relay.Malformed},
 		"S28 an empty value":              {"", "", replaced(`"value":"9"`, `"value":""`), relay.Malformed},
