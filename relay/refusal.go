@@ -68,6 +68,10 @@ var (
 		"Eth-Consensus-Version names no fork known here, or is missing where SSZ needs it.")
 	WrongFork = define("wrong-fork", 400, "S02", "consensus version is not the fork of the slot",
 		"Eth-Consensus-Version differs from the fork that is active in the slot of the message.")
+	RateLimited = define("rate-limited", 429, "", "too many requests",
+		"Come back after the seconds that Retry-After says. Builders with an API key have an allowance of their own.")
+	Busy = define("busy", 503, "S40", "too much is being read at once",
+		"The relay reads as many bodies as its memory allows; send the request again.")
 	Internal = define("internal", 500, "", "internal error",
 		"Something broke on our side; the request may be repeated. The log has the cause under the answer's X-Request-Id.")
 	NotReady = define("not-ready", 503, "", "not ready",

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"syscall"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
 // Options bound what one client can cost. Zero values take the defaults that are named.
@@ -22,6 +24,10 @@ type Options struct {
 	Write time.Duration
 	// MaxHeader bounds a request's header: 60,000 bytes.
 	MaxHeader int
+	// MaxConns bounds the open connections; further ones wait to be accepted. 0 is no bound.
+	MaxConns int
+	// Linger is how long requests are still taken after the stop, so that balancers, whom /readyz tells to leave, have left: 0 s.
+	Linger time.Duration
 	// Grace is how long running requests are left alone after the stop; then their contexts end, which stops streams and waits: 0 s.
 	Grace time.Duration
 	// Drain is how long running requests may take in all after the stop: 5 s, and never less than Grace.
@@ -51,12 +57,22 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opt
 	server.BaseContext = func(net.Listener) context.Context { return requests }
 	server.RegisterOnShutdown(func() { time.AfterFunc(options.Grace, endRequests) })
 
+	if options.MaxConns > 0 {
+		listener = netutil.LimitListener(listener, options.MaxConns)
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
+	}
+	if options.Linger > 0 {
+		select {
+		case err := <-failed:
+			return fmt.Errorf("serve %s: %w", listener.Addr(), err)
+		case <-time.After(options.Linger):
+		}
 	}
 	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), max(orElse(options.Drain, 5*time.Second), options.Grace))
 	defer stop()
