@@ -202,10 +202,10 @@ func (l *lab) close() {
 // openRelay starts the relay as an operator would: it learns everything from the beacon node's URL.
 func (l *lab) openRelay(ctx context.Context) (err error) {
 	l.relay, err = relayapp.New(ctx, relayapp.Config{
-		Listen: l.listeners[1].Addr().String(), BeaconURLs: []string{l.beaconURL}, Key: relayKey(l.cfg.Seed),
+		BeaconURLs: []string{l.beaconURL}, Key: relayKey(l.cfg.Seed),
 		DataDir: within(l.cfg.DataDir, "relay"), Clock: l.network.clock, Validator: execchain.New(l.chain.Chain(), execchain.Options{}),
 		HeaderCutOff: l.patience(3 * time.Second), PayloadCutOff: l.patience(4 * time.Second), RevealDelay: time.Second,
-		Observe: l.observe, Log: l.log.With("part", "relay"),
+		Limits: relayapp.Limits{PerSecond: -1}, Observe: l.observe, Log: l.log.With("part", "relay"),
 	})
 	return err
 }

@@ -4,25 +4,38 @@ package app
 import (
 	"errors"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/relay"
 )
 
 // Config is what a relay needs to know. Validate fills in the defaults that are named here.
 type Config struct {
-	// Listen is the host:port of the public API; port 0 takes a free one.
-	Listen string
+	// Network is the name of a public network, which the beacon node must be on, or eth.Custom: that one is asked no question.
+	Network string
 	// BeaconURLs are the beacon nodes to follow and to publish to; at least one.
 	BeaconURLs []string
 	// Key signs bids; its public key is the relay's identity.
 	Key *bls.SecretKey
+	// AdminToken opens the admin API; without one there is none.
+	AdminToken string
+	// Webhooks are told of what an operator should know at once.
+	Webhooks []string
 	// DataDir keeps journal, escrow, guard and archive; empty keeps them in memory, which is for tests and devnets only: without a disk
 	// a restart forgets which slots were delivered.
 	DataDir string
+	// Database is the URL of the archive (see store.Open); empty is a SQLite file in DataDir.
+	Database string
+	// ReceivedFor is how long received blocks stay in the archive (wall time); 0 is for ever. Deliveries and registrations always do.
+	ReceivedFor time.Duration
+	// Journal is where facts, escrow and guard are; its Dir follows from DataDir.
+	Journal journal.Config
 	// Validator executes blocks.
 	Validator exec.Validator
 	// ValidatorLive says whether the validator can execute blocks now; nil means always. Without it no bid is taken on trust.
@@ -47,6 +60,10 @@ type Config struct {
 	PublishTimeout time.Duration
 	// StartTimeout is how long to wait for a beacon node at start (wall time): 30 s.
 	StartTimeout time.Duration
+	// HeaderDelay is how far into the slot a header may be held back for a client that says how long it waits (chain time): none.
+	HeaderDelay time.Duration
+	// Limits bound what clients can take.
+	Limits Limits
 	// NoCancellations refuses ?cancellations=1.
 	NoCancellations bool
 	// Observe, if set, is told every fact as it happens. It must not block.
@@ -54,11 +71,39 @@ type Config struct {
 	Log     *slog.Logger
 }
 
+// Limits bound what clients can take. A zero takes the default that is named, a negative number is no bound.
+type Limits struct {
+	// PerSecond and Burst are the requests of one client address: 200 a second, 400 at once.
+	PerSecond, Burst int
+	// BuilderPerSecond and BuilderBurst are the requests of one builder with an API key, from whatever address: 500 and 1,000.
+	BuilderPerSecond, BuilderBurst int
+	// TrustedProxies may say in X-Forwarded-For whom they forward.
+	TrustedProxies []netip.Prefix
+	// BodyBytes is the memory for bodies that are being read and worked on: 256 MiB.
+	BodyBytes int64
+	// Connections that may be open: 10,000.
+	Connections int
+	// Linger is how long requests are still taken after the stop, with /readyz at 503: none.
+	Linger time.Duration
+}
+
+func (l *Limits) validate() {
+	for field, value := range map[*int]int{
+		&l.PerSecond: 200, &l.Burst: 400, &l.BuilderPerSecond: 500, &l.BuilderBurst: 1000, &l.Connections: 10_000,
+	} {
+		if *field == 0 {
+			*field = value
+		}
+		*field = max(*field, 0)
+	}
+	if l.BodyBytes == 0 {
+		l.BodyBytes = 256 << 20
+	}
+}
+
 // Validate fills in defaults and says what is missing.
 func (c *Config) Validate() error {
 	switch {
-	case c.Listen == "":
-		return errors.New("relay: no address to listen on")
 	case len(c.BeaconURLs) == 0:
 		return errors.New("relay: no beacon node")
 	case c.Key == nil:
@@ -66,6 +111,10 @@ func (c *Config) Validate() error {
 	case c.Validator == nil:
 		return errors.New("relay: nothing to validate blocks with")
 	}
+	if c.Network == "" {
+		c.Network = eth.Custom
+	}
+	c.Limits.validate()
 	if c.Clock == nil {
 		c.Clock = clock.Real{}
 	}

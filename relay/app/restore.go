@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/journal"
@@ -33,6 +34,9 @@ func (a *App) restore(ctx context.Context) error {
 		a.killed.restore(true)
 		a.log.Warn("the kill switch is on: no headers are served", "since", change.At, "why", change.Why)
 	}
+	if err := a.restoreRegistrations(ctx); err != nil {
+		return fmt.Errorf("restore registrations: %w", err)
+	}
 	delivered, err := lastFact[relay.PayloadDelivered](ctx, a.journal)
 	if err != nil {
 		return fmt.Errorf("restore deliveries: %w", err)
@@ -41,6 +45,27 @@ func (a *App) restore(ctx context.Context) error {
 		a.deliver.Restore(*delivered)
 	}
 	return nil
+}
+
+// restoreRegistrations reads what validators asked for: from the archive, then from the journal what the archive has not seen. Without the
+// archive the journal alone must do.
+func (a *App) restoreRegistrations(ctx context.Context) error {
+	from := uint64(1)
+	if list, err := a.archive.Registrations(ctx); err != nil {
+		a.log.Warn("registrations are restored from the journal, since the archive does not answer", "error", err)
+	} else if last, err := a.archive.Last(ctx); err == nil {
+		a.registry.Restore(slices.Values(list))
+		from = last + 1
+	}
+	subject := subjectPrefix + relay.RegistrationStored{}.Subject()
+	return a.journal.Past(ctx, from, []string{subject}, func(_ time.Time, _ string, data []byte) error {
+		var fact relay.RegistrationStored
+		if err := json.Unmarshal(data, &fact); err != nil {
+			return fmt.Errorf("decode %s: %w", subject, err)
+		}
+		a.registry.Restore(slices.Values([]*relay.SignedRegistration{fact.Registration}))
+		return nil
+	})
 }
 
 // restoreBuilder folds in one fact. A record that no longer fits the configuration is left out: the relay starts all the same.

@@ -26,16 +26,28 @@ func (a *App) Handler() http.Handler { return a.handler }
 // Spec is the network that the relay found.
 func (a *App) Spec() *eth.Spec { return a.spec }
 
-// Serve answers requests on the listener and follows the chain until the context ends; then it lets running requests finish. It returns nil
-// after an orderly stop.
+// Serve answers requests on the listener and follows the chain until the context ends; then it lets running requests finish, and only after
+// them stops what they need. It returns nil after an orderly stop.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
-	group, ctx := errgroup.WithContext(ctx)
+	defer context.AfterFunc(ctx, func() { a.stopping.Store(true) })()
+	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	group, behind := errgroup.WithContext(behind)
 	group.Go(func() error {
-		return serve.Serve(ctx, listener, a.handler, serve.Options{Log: a.log, Grace: stopGrace})
+		defer stop()
+		serving, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(behind, cancel)() // a part that broke down ends the service
+		return serve.Serve(serving, listener, a.handler, serve.Options{
+			Log: a.log, Grace: stopGrace, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
+		})
 	})
-	group.Go(func() error { return untilDone(ctx, a.followChain(ctx)) })
-	group.Go(func() error { return a.receive.Run(ctx) })
-	group.Go(func() error { return untilDone(ctx, archive.Follow(ctx, a.journal, a.archive)) })
+	for _, part := range []func(context.Context) error{
+		a.followChain, a.receive.Run, a.alerts.Run,
+		func(ctx context.Context) error { return archive.Follow(ctx, a.journal, a.archive) },
+	} {
+		group.Go(func() error { return untilDone(behind, part(behind)) })
+	}
 	return group.Wait()
 }
 

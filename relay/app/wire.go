@@ -7,11 +7,15 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/alert"
 	"github.com/gavel-relay/gavel/relay/api/builder"
 	"github.com/gavel-relay/gavel/relay/api/data"
 	"github.com/gavel-relay/gavel/relay/api/proposer"
@@ -40,6 +44,8 @@ type App struct {
 	deliver  *deliver.Desk
 	builders *builders.List
 	killed   *killSwitch
+	alerts   *alert.Alerts
+	stopping atomic.Bool
 	handler  http.Handler
 	duties   dutyWatch
 }
@@ -55,20 +61,20 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if a.journal, err = journal.Open(ctx, journal.Config{Dir: within(cfg.DataDir, "journal"), Log: cfg.Log}); err != nil {
+	cfg.Journal.Dir, cfg.Journal.Log = within(cfg.DataDir, "journal"), cfg.Log
+	if a.journal, err = journal.Open(ctx, cfg.Journal); err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	database := "sqlite::memory:"
-	if cfg.DataDir != "" {
-		database = "sqlite:" + filepath.Join(cfg.DataDir, "archive.db")
-	}
-	if a.archive, err = archive.Open(ctx, database); err != nil {
+	if a.archive, err = archive.Open(ctx, databaseOf(cfg)); err != nil {
 		return nil, fmt.Errorf("open archive: %w", err)
 	}
 	if a.nodes, err = beacon.New(beacon.Config{URLs: cfg.BeaconURLs}, cfg.Log); err != nil {
 		return nil, err
 	}
 	if a.spec, err = a.waitForSpec(ctx); err != nil {
+		return nil, err
+	}
+	if err := eth.CheckNetwork(cfg.Network, a.spec); err != nil {
 		return nil, err
 	}
 	if err := a.wire(); err != nil {
@@ -81,6 +87,18 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// databaseOf is the URL of the archive.
+func databaseOf(cfg Config) string {
+	switch {
+	case cfg.Database != "":
+		return cfg.Database
+	case cfg.DataDir == "":
+		return "sqlite::memory:"
+	default:
+		return "sqlite:" + filepath.Join(cfg.DataDir, "archive.db")
+	}
 }
 
 // within is a folder in the data folder, or nothing without one.
@@ -98,6 +116,8 @@ func (a *App) wire() (err error) {
 		return err
 	}
 	a.killed = &killSwitch{facts: record}
+	a.alerts = alert.New(alert.Config{URLs: a.cfg.Webhooks, Log: a.log})
+	record.listeners = append(record.listeners, a.alerts)
 	a.registry = registry.New(a.spec, record)
 	a.board = new(top.Board)
 	a.deliver = deliver.New(deliver.Config{
@@ -126,7 +146,9 @@ func (a *App) wire() (err error) {
 		Hydrator: new(hydrate.Cache),
 	})
 	data.Mount(mux, data.Config{Archive: a.archive})
-	a.handler = mux
+	mux.Handle(http.MethodGet, "/livez", serve.Livez)
+	mux.Handle(http.MethodGet, "/readyz", serve.Readyz(a.readiness))
+	a.handler = a.protect(mux)
 	return nil
 }
 
@@ -138,10 +160,20 @@ func (w awaited) Await(ctx context.Context, blockHash phase0.Hash32) bool {
 	return w.app.receive.Await(ctx, blockHash)
 }
 
-// trouble tells the log what no caller can be told.
-func (a *App) trouble(action string, err error) { a.log.Error(action, "error", err) }
+// trouble tells the operator what no caller can be told.
+func (a *App) trouble(action string, err error) {
+	a.log.Error("could not "+action, "error", err)
+	a.alerts.Trouble(a.cfg.Clock.Now(), action, err)
+}
 
-// Ready says whether validators and duties are known.
+// Ready says whether validators and duties are known, and the relay does not stop.
 func (a *App) Ready() bool {
-	return a.registry.Validators() > 0 && a.registry.DutiesKnown(a.spec.EpochOf(a.registry.Head().Slot))
+	return !a.stopping.Load() && a.registry.Validators() > 0 && a.registry.DutiesKnown(a.spec.EpochOf(a.registry.Head().Slot))
+}
+
+func (a *App) readiness() error {
+	if !a.Ready() {
+		return relay.NotReady.Plain()
+	}
+	return nil
 }

@@ -96,7 +96,7 @@ func (r *Registry) store(entry *relay.SignedRegistration) bool {
 	if row == nil || !row.known || !row.supersedes(entry.Message) {
 		return false
 	}
-	row.put(entry)
+	r.table.put(row, entry)
 	r.touch(entry.Message.Pubkey)
 	return true
 }

@@ -19,7 +19,14 @@ func (r *Registry) restore(entry *relay.SignedRegistration) {
 	defer r.mu.Unlock()
 	row := r.table.at(r.table.place(entry.Message.Pubkey))
 	if row.supersedes(entry.Message) {
-		row.put(entry)
+		r.table.put(row, entry)
 		r.touch(entry.Message.Pubkey)
 	}
+}
+
+// Registrations is how many validators have registered, also those that are not known now.
+func (r *Registry) Registrations() (n int) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.table.registered
 }

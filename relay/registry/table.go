@@ -36,6 +36,8 @@ type table struct {
 	pages   []*[pageRows]row
 	rows    uint32
 	known   int // rows that are known
+	// registered counts the rows that are.
+	registered int
 }
 
 func newTable() table {
@@ -103,8 +105,11 @@ func (r *row) supersedes(message *builderv1.ValidatorRegistration) bool {
 }
 
 // put writes an entry over the stored one.
-func (r *row) put(entry *relay.SignedRegistration) {
+func (t *table) put(r *row, entry *relay.SignedRegistration) {
 	message := entry.Message
+	if !r.registered {
+		t.registered++
+	}
 	r.registered, r.signature, r.feeRecipient = true, entry.Signature, message.FeeRecipient
 	r.gasLimit, r.timestamp = message.GasLimit, message.Timestamp.Unix()
 }

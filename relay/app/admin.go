@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net"
+	"net/http"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api/admin"
+	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// Admin is the operator's API: health, and with a token what package admin has.
+func (a *App) Admin() http.Handler {
+	mux := request.NewMux()
+	mux.Handle(http.MethodGet, "/livez", serve.Livez)
+	mux.Handle(http.MethodGet, "/readyz", serve.Readyz(a.readiness))
+	if a.cfg.AdminToken != "" {
+		admin.Mount(mux, admin.Config{
+			Clock: a.cfg.Clock, Token: a.cfg.AdminToken, Status: a.status, Records: a.builders, Changes: a.builders, Trust: a.builders,
+			Demotions: a.builders, Evidence: evidence{a.journal}, Switch: a.killed,
+		})
+	}
+	return mux
+}
+
+// ServeAdmin answers the operator until the context ends.
+func (a *App) ServeAdmin(ctx context.Context, listener net.Listener) error {
+	return serve.Serve(ctx, listener, a.Admin(), serve.Options{Log: a.log})
+}
+
+func (a *App) status() admin.Status {
+	return admin.Status{
+		Ready: a.Ready(), HeadSlot: a.registry.Head().Slot, Validators: a.registry.Validators(), Registrations: a.registry.Registrations(),
+		KillSwitch: a.killed.On(), ValidatorLive: a.cfg.ValidatorLive == nil || a.cfg.ValidatorLive(),
+	}
+}
+
+// Kept implements admin.Evidence.
+func (e evidence) Kept(ctx context.Context, blockHash phase0.Hash32) (*relay.Contents, error) {
+	raw, err := e.journal.Kept(ctx, hex.EncodeToString(blockHash[:]))
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, nil //nolint:nilnil // the port says so: not being there is no error
+	}
+	if err != nil {
+		return nil, err
+	}
+	return wire.DecodeContents(raw)
+}
