@@ -65,6 +65,9 @@ func decodeSubmission(b *exec.Block, raw []byte) error {
 		if err := json.Unmarshal(raw, &s); err != nil {
 			return err
 		}
+		if s.ExecutionPayload == nil {
+			return errors.New("execution payload missing")
+		}
 		b.Trace, b.Payload, b.Signature = s.Message, payload.FromBellatrix(s.ExecutionPayload), s.Signature
 	case eth.Capella:
 		var s capellaapi.SubmitBlockRequest

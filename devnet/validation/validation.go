@@ -10,6 +10,7 @@ package validation
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -62,8 +63,11 @@ func Handler(validator exec.Validator) http.Handler {
 			return
 		}
 		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
-		if err != nil {
-			http.Error(w, "read the request: "+err.Error(), http.StatusRequestEntityTooLarge)
+		if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+			http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+			return
+		} else if err != nil {
+			http.Error(w, "read the request: "+err.Error(), http.StatusBadRequest)
 			return
 		}
 		out, err := json.Marshal(answer(r, validator, raw))

@@ -125,13 +125,13 @@ var reasons = []reason{
 	{[]string{
 		"syncing", "missing latest block", "database", "internal error", "handler crashed", "panicked", "request timed out", "timeout exceeded",
 		"too many requests", "server is busy", "rate limit", "limit exceeded", "context canceled", "context deadline exceeded", "shutting down", "interrupted: ",
-		"task was cancelled", "channel closed", "i/o error", "no space left", "too many open files",
+		"task was cancelled", "blocking task", "channel closed", "i/o error", "no space left", "too many open files",
 	}, exec.Infrastructure, exec.RuleUnavailable, broken},
 
 	{[]string{"hash mismatch", "incorrect blockhash", "blockhash mismatch", "incorrect parenthash"}, exec.Invalid, exec.RuleBlockHash, judging},
 	{[]string{"payment", "profit", "payout"}, exec.Invalid, exec.RulePayment, judging},
 	{[]string{"blob"}, exec.Invalid, exec.RuleBlobs, judging},
-	{[]string{"gas limit"}, exec.Invalid, exec.RuleGasLimit, judging},
+	{[]string{"gas limit", "gaslimit"}, exec.Invalid, exec.RuleGasLimit, judging},
 	{[]string{
 		"state root", "merkle root", "receipt root", "receipts root", "bloom", "gas used", "gasused", "requests hash",
 	}, exec.Invalid, exec.RuleState, judging},
