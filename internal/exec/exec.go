@@ -1,5 +1,5 @@
 // Package exec is the execution layer next to us: it says whether a builder's block is valid and pays what it promises. The
-// vocabulary is here; the manners are sub-packages (chain: in this process, on a go-ethereum chain).
+// vocabulary is here; the manners are sub-packages (chain: in this process, on a go-ethereum chain; node: by nodes that one can ask).
 package exec
 
 import (
@@ -73,6 +73,8 @@ const (
 	RuleInterrupted  Rule = "interrupted"   // the context ended first (class Infrastructure)
 	RuleUnsupported  Rule = "unsupported"   // this manner cannot judge the fork (class Infrastructure)
 	RuleMissingState Rule = "missing_state" // the parent is known but its state is gone (class Infrastructure)
+	RuleUnavailable  Rule = "unavailable"   // there is nobody who could execute it: no node answers (class Infrastructure)
+	RuleRejected     Rule = "rejected"      // refused by a node for a reason that none of the rules above says
 )
 
 // Verdict is the result of a validation.

@@ -1,0 +1,96 @@
+package node
+
+import (
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+)
+
+// node is one node and what we know of it. Pool.mu guards what changes.
+type node struct {
+	name string // host and port, for logs: the rest of an address may hold secrets
+	url  string
+
+	inFlight int
+	// answers counts judgements, so that a try which got none can see that others did.
+	answers uint64
+	// lacking counts the parents that it lacked since its last judgement; lacks is the last of them.
+	lacking int
+	lacks   phase0.Hash32
+	// failures counts failures in a row. A node with none is proven; one with some is left aside until pausedUntil, and then tried with one
+	// block at a time until it answers.
+	failures    int
+	pausedUntil time.Time
+	trial       bool
+}
+
+// Pauses double from the first to the longest.
+const (
+	firstPause   = 250 * time.Millisecond
+	longestPause = 30 * time.Second
+)
+
+// lackingLimit is how many parents, one a slot, a node may lack without a judgement in between: it has stopped following the chain. Blocks
+// do not count, because a block with a wrong number looks like one without a parent, and anybody can make many.
+const lackingLimit = 2
+
+func pauseAfter(failures int) time.Duration {
+	if failures > 7 { // 250 ms · 2⁷ is past the longest
+		return longestPause
+	}
+	return min(firstPause<<(failures-1), longestPause)
+}
+
+func (n *node) proven() bool { return n.failures == 0 }
+
+// ready says whether the node may be asked at all: it is proven, or its pause is over.
+func (n *node) ready(at time.Time) bool { return n.proven() || !at.Before(n.pausedUntil) }
+
+// room says whether a ready node can take one more block now.
+func (n *node) room(perNode int) bool {
+	if n.proven() {
+		return n.inFlight < perNode
+	}
+	return !n.trial
+}
+
+// learn takes note of what a try of a block on some parent said about the node. started is the node's state when the try began.
+func (n *node) learn(s standing, parent phase0.Hash32, started state, at time.Time) {
+	switch s {
+	case judging:
+		n.answers++
+		n.failures, n.lacking = 0, 0
+	case behind:
+		if n.lacking == 0 || n.lacks != parent {
+			n.lacking, n.lacks = n.lacking+1, parent
+		}
+		if n.lacking >= lackingLimit {
+			n.fail(started, at)
+		} else {
+			n.failures = 0
+		}
+	case slow:
+		if n.answers == started.answers {
+			n.fail(started, at)
+		}
+	case broken:
+		n.fail(started, at)
+	case unknownStanding: // the caller left; that says nothing
+	}
+}
+
+// fail leaves the node aside. Tries that were under way together fail together, and count once.
+func (n *node) fail(started state, at time.Time) {
+	if n.failures != started.failures {
+		return
+	}
+	n.failures++
+	n.pausedUntil = at.Add(pauseAfter(n.failures))
+}
+
+// state is what of a node counts when its answer comes.
+type state struct {
+	answers  uint64
+	failures int
+	trial    bool
+}

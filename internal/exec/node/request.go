@@ -1,0 +1,237 @@
+package node
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/electra"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/internal/exec"
+)
+
+// methods are the validation methods by fork.
+var methods = map[eth.Fork]string{
+	eth.Bellatrix: "flashbots_validateBuilderSubmissionV1",
+	eth.Capella:   "flashbots_validateBuilderSubmissionV2",
+	eth.Deneb:     "flashbots_validateBuilderSubmissionV3",
+	eth.Electra:   "flashbots_validateBuilderSubmissionV4",
+	eth.Fulu:      "flashbots_validateBuilderSubmissionV5",
+}
+
+// askable is nil if a block has all that a request needs. A node judges by the signed message alone, so the message must promise what the
+// block is said to promise.
+func askable(b *exec.Block) error {
+	switch {
+	case methods[b.Fork] == "":
+		return fmt.Errorf("no method validates blocks of %s", b.Fork)
+	case b.Payload == nil || b.Payload.BaseFeePerGas == nil || b.ValueWei == nil:
+		return errors.New("the block is incomplete")
+	case b.Trace == nil || b.Trace.Value == nil:
+		return errors.New("the block comes without the builder's message, which nodes judge by")
+	case b.Trace.ProposerFeeRecipient != b.FeeRecipient || !b.Trace.Value.Eq(b.ValueWei):
+		return errors.New("the builder's message promises something else than the block is to be judged by")
+	}
+	return nil
+}
+
+// request is the JSON-RPC request for a block. It is written by hand: nearly all of it is hexadecimal digits, and reflection over
+// megabytes of them costs many times what writing them does (BenchmarkRequest).
+func request(b *exec.Block) ([]byte, error) {
+	w := writer{make([]byte, 0, sizeOf(b))}
+	w.text(`{"jsonrpc":"2.0","id":1,"method":"`).text(methods[b.Fork]).text(`","params":[`)
+	if err := w.submission(b); err != nil {
+		return nil, err
+	}
+	w.text(`]}`)
+	return w.out, nil
+}
+
+// sizeOf is at least the length of the request, so that it is written without growing.
+func sizeOf(b *exec.Block) int {
+	const fixed, quotes = 4096, 5 // "0x",
+	size := fixed + 2*len(b.Payload.ExtraData) + len(b.Payload.Withdrawals)*(quotes+200)
+	for _, tx := range b.Payload.Transactions {
+		size += quotes + 2*len(tx)
+	}
+	if b.Blobs != nil {
+		size += len(b.Blobs.Commitments)*(quotes+96) + len(b.Blobs.Proofs)*(quotes+96)
+		for i := range b.Blobs.Blobs {
+			size += quotes + 2*len(b.Blobs.Blobs[i])
+		}
+	}
+	if r := b.Requests; r != nil {
+		size += 600 * (len(r.Deposits) + len(r.Withdrawals) + len(r.Consolidations))
+	}
+	return size
+}
+
+// writer appends JSON.
+type writer struct{ out []byte }
+
+func (w *writer) text(s string) *writer {
+	w.out = append(w.out, s...)
+	return w
+}
+
+// name begins a field: a comma unless it is the first of its object, and the key.
+func (w *writer) name(key string) *writer {
+	if last := w.out[len(w.out)-1]; last != '{' {
+		w.out = append(w.out, ',')
+	}
+	w.out = append(append(append(w.out, '"'), key...), '"', ':')
+	return w
+}
+
+func (w *writer) hex(key string, value []byte) { w.name(key).digits(value) }
+
+func (w *writer) digits(value []byte) {
+	w.out = append(hex.AppendEncode(append(w.out, `"0x`...), value), '"')
+}
+
+func (w *writer) number(key string, value uint64) {
+	w.name(key)
+	w.out = append(strconv.AppendUint(append(w.out, '"'), value, 10), '"')
+}
+
+func (w *writer) decimal(key, value string) { w.name(key).text(`"`).text(value).text(`"`) }
+
+// writeList writes a field that is a list; no elements are [] and never null.
+func writeList[T any](w *writer, key string, list []T, each func(*T)) {
+	w.name(key).text(`[`)
+	for i := range list {
+		if i > 0 {
+			w.text(`,`)
+		}
+		each(&list[i])
+	}
+	w.text(`]`)
+}
+
+// submission is the builder's submission (relay-specs, "SubmitBlockRequest") with the fields that nodes want beside it.
+func (w *writer) submission(b *exec.Block) error {
+	w.text(`{`)
+	w.trace(b)
+	w.payload(b)
+	if b.Fork >= eth.Deneb {
+		w.blobs(b)
+	}
+	if b.Fork >= eth.Electra {
+		w.requests(b)
+	}
+	w.hex("signature", b.Signature[:])
+	w.number("registered_gas_limit", b.RegisteredGasLimit)
+	if b.Fork == eth.Capella { // wanted by the first nodes of capella; the later ones compute it
+		root, err := payload.WithdrawalsRoot(b.Payload.Withdrawals)
+		if err != nil {
+			return err
+		}
+		w.hex("withdrawals_root", root[:])
+	}
+	if b.Fork >= eth.Deneb {
+		w.hex("parent_beacon_block_root", b.ParentBeaconRoot[:])
+	}
+	w.text(`}`)
+	return nil
+}
+
+func (w *writer) trace(b *exec.Block) {
+	t := b.Trace
+	w.name("message").text(`{`)
+	w.number("slot", t.Slot)
+	w.hex("parent_hash", t.ParentHash[:])
+	w.hex("block_hash", t.BlockHash[:])
+	w.hex("builder_pubkey", t.BuilderPubkey[:])
+	w.hex("proposer_pubkey", t.ProposerPubkey[:])
+	w.hex("proposer_fee_recipient", t.ProposerFeeRecipient[:])
+	w.number("gas_limit", t.GasLimit)
+	w.number("gas_used", t.GasUsed)
+	w.decimal("value", t.Value.Dec())
+	w.text(`}`)
+}
+
+func (w *writer) payload(b *exec.Block) {
+	p := b.Payload
+	w.name("execution_payload").text(`{`)
+	w.hex("parent_hash", p.ParentHash[:])
+	w.hex("fee_recipient", p.FeeRecipient[:])
+	w.hex("state_root", p.StateRoot[:])
+	w.hex("receipts_root", p.ReceiptsRoot[:])
+	w.hex("logs_bloom", p.LogsBloom[:])
+	w.hex("prev_randao", p.PrevRandao[:])
+	w.number("block_number", p.BlockNumber)
+	w.number("gas_limit", p.GasLimit)
+	w.number("gas_used", p.GasUsed)
+	w.number("timestamp", p.Timestamp)
+	w.hex("extra_data", p.ExtraData)
+	w.decimal("base_fee_per_gas", p.BaseFeePerGas.Dec())
+	w.hex("block_hash", p.BlockHash[:])
+	writeList(w, "transactions", p.Transactions, func(tx *bellatrix.Transaction) { w.digits(*tx) })
+	if b.Fork >= eth.Capella {
+		writeList(w, "withdrawals", p.Withdrawals, w.withdrawal)
+	}
+	if b.Fork >= eth.Deneb {
+		w.number("blob_gas_used", p.BlobGasUsed)
+		w.number("excess_blob_gas", p.ExcessBlobGas)
+	}
+	w.text(`}`)
+}
+
+func (w *writer) withdrawal(each **capella.Withdrawal) {
+	w.text(`{`)
+	w.number("index", uint64((*each).Index))
+	w.number("validator_index", uint64((*each).ValidatorIndex))
+	w.hex("address", (*each).Address[:])
+	w.number("amount", uint64((*each).Amount))
+	w.text(`}`)
+}
+
+func (w *writer) blobs(b *exec.Block) {
+	bundle := b.Blobs
+	if bundle == nil {
+		bundle = &payload.Blobs{}
+	}
+	w.name("blobs_bundle").text(`{`)
+	writeList(w, "commitments", bundle.Commitments, func(each *deneb.KZGCommitment) { w.digits(each[:]) })
+	writeList(w, "proofs", bundle.Proofs, func(each *deneb.KZGProof) { w.digits(each[:]) })
+	writeList(w, "blobs", bundle.Blobs, func(each *deneb.Blob) { w.digits(each[:]) })
+	w.text(`}`)
+}
+
+func (w *writer) requests(b *exec.Block) {
+	list := b.Requests
+	if list == nil {
+		list = &electra.ExecutionRequests{}
+	}
+	w.name("execution_requests").text(`{`)
+	writeList(w, "deposits", list.Deposits, func(each **electra.DepositRequest) {
+		w.text(`{`)
+		w.hex("pubkey", (*each).Pubkey[:])
+		w.hex("withdrawal_credentials", (*each).WithdrawalCredentials)
+		w.number("amount", uint64((*each).Amount))
+		w.hex("signature", (*each).Signature[:])
+		w.number("index", (*each).Index)
+		w.text(`}`)
+	})
+	writeList(w, "withdrawals", list.Withdrawals, func(each **electra.WithdrawalRequest) {
+		w.text(`{`)
+		w.hex("source_address", (*each).SourceAddress[:])
+		w.hex("validator_pubkey", (*each).ValidatorPubkey[:])
+		w.number("amount", uint64((*each).Amount))
+		w.text(`}`)
+	})
+	writeList(w, "consolidations", list.Consolidations, func(each **electra.ConsolidationRequest) {
+		w.text(`{`)
+		w.hex("source_address", (*each).SourceAddress[:])
+		w.hex("source_pubkey", (*each).SourcePubkey[:])
+		w.hex("target_pubkey", (*each).TargetPubkey[:])
+		w.text(`}`)
+	})
+	w.text(`}`)
+}
