@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/gavel-relay/gavel/internal/run/command"
+)
+
+// effectiveConfig is a configuration file that says what is in force, wherever it came from. Secrets are left out: of URLs the passwords, of
+// webhooks all but the host, of the key all but its public half.
+func effectiveConfig(cmd *cli.Command, cfg relayConfig) string {
+	var b strings.Builder
+	key := cfg.relay.Key.PublicKey()
+	fmt.Fprintf(&b, "# public key: %#x\n# admin API: %s\n# builders: %d\n", key[:], onOff(cfg.relay.AdminToken != ""), len(cfg.relay.Builders))
+	for _, flag := range command.Flags(cmd) {
+		if flag.Name == "config" || flag.Name == "print-config" {
+			continue
+		}
+		value := fmt.Sprint(cmd.Value(flag.Name))
+		switch flag.Name {
+		case "db", "journal", "beacon", "validation-node", "trace-endpoint":
+			value = each(value, redacted)
+		case "webhook":
+			value = each(value, hostOnly)
+		}
+		fmt.Fprintf(&b, "%s: %s\n", flag.Name, quoted(value))
+	}
+	return b.String()
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// quoted writes a value as YAML would read it back as text, where it is not plain.
+func quoted(value string) string {
+	if value == "" || strings.ContainsAny(value, ": #,[]{}\"'") {
+		return fmt.Sprintf("%q", value)
+	}
+	return value
+}
+
+// each changes every item of a list with commas.
+func each(text string, change func(string) string) string {
+	items := listOf(text)
+	for i, item := range items {
+		items[i] = change(item)
+	}
+	return strings.Join(items, ",")
+}
+
+func redacted(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return "(hidden)"
+	}
+	return parsed.Redacted()
+}
+
+func hostOnly(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
+		return "(hidden)"
+	}
+	return parsed.Scheme + "://" + parsed.Host + "/(hidden)"
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/run"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/app"
+	"github.com/gavel-relay/gavel/relay/builders"
+)
+
+// relayConfig is all that the command was told. Relay lacks what is opened only when it runs: the validator and the log.
+type relayConfig struct {
+	relay                 app.Config
+	listen, adminListen   string
+	validationNodes       []string
+	validationConcurrency int
+	traceEndpoint         string
+	log                   run.LogOptions
+}
+
+// relayConfigOf reads the flags, and secrets from files or the environment. Errors are the caller's mistakes.
+func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, error) {
+	cfg := relayConfig{
+		listen: cmd.String("listen"), adminListen: cmd.String("admin-listen"), validationNodes: listOf(cmd.String("validation-node")),
+		validationConcurrency: cmd.Int("validation-concurrency"), traceEndpoint: cmd.String("trace-endpoint"),
+		log: run.LogOptions{Level: cmd.String("log-level"), Format: cmd.String("log-format")},
+		relay: app.Config{
+			Network: cmd.String("network"), BeaconURLs: listOf(cmd.String("beacon")), DataDir: cmd.String("data-dir"), Database: cmd.String("db"),
+			Webhooks: listOf(cmd.String("webhook")), HeaderCutOff: always(cmd.Duration("header-cutoff")), HeaderDelay: cmd.Duration("header-delay"),
+			PayloadCutOff: always(cmd.Duration("payload-cutoff")), RevealDelay: always(cmd.Duration("reveal-delay")),
+			HeaderPayloadTimeout: cmd.Duration("header-payload-timeout"), ValidationTimeout: cmd.Duration("validation-timeout"),
+			Executors: cmd.Int("executors"), PublishTimeout: cmd.Duration("publish-timeout"), StartTimeout: cmd.Duration("start-timeout"),
+			NoCancellations: cmd.Bool("no-cancellations"), ReceivedFor: cmd.Duration("received-for"),
+			Limits: app.Limits{
+				PerSecond: unbounded(cmd.Int("requests-per-second")), Burst: cmd.Int("burst"),
+				BuilderPerSecond: unbounded(cmd.Int("builder-requests-per-second")), BuilderBurst: cmd.Int("builder-burst"),
+				BodyBytes: int64(unbounded(cmd.Int("body-megabytes"))) << 20, Connections: unbounded(cmd.Int("max-connections")),
+				Linger: cmd.Duration("linger"),
+			},
+		},
+	}
+	cfg.relay.Journal.URL, cfg.relay.Journal.Replicas = cmd.String("journal"), cmd.Int("journal-replicas")
+	cfg.relay.Journal.EscrowInMemory, cfg.relay.Journal.FactsFor = cmd.Bool("escrow-in-memory"), cmd.Duration("facts-for")
+	var err error
+	if cfg.relay.Key, err = secretKey(cmd.String("secret-key-file"), getenv); err != nil {
+		return cfg, err
+	}
+	if cfg.relay.AdminToken, err = adminToken(cmd.String("admin-token-file"), getenv); err != nil {
+		return cfg, err
+	}
+	if cfg.relay.Builders, err = buildersIn(cmd.String("builders-file")); err != nil {
+		return cfg, err
+	}
+	if cfg.relay.Limits.TrustedProxies, err = prefixes(cmd.String("trusted-proxies")); err != nil {
+		return cfg, err
+	}
+	return cfg, cfg.check()
+}
+
+// check says what is missing or makes no sense, in the words of the flags.
+func (c *relayConfig) check() error {
+	switch {
+	case c.listen == "":
+		return errors.New("listen is empty: give host:port")
+	case len(c.relay.BeaconURLs) == 0:
+		return errors.New("beacon is empty: give the URL of a beacon node, or of several with commas")
+	case len(c.validationNodes) == 0:
+		return errors.New("validation-node is empty: give the URL of a node that serves flashbots_validateBuilderSubmission")
+	case !slices.Contains(eth.NetworkNames(), c.relay.Network):
+		return fmt.Errorf("network is %q: give one of %s", c.relay.Network, strings.Join(eth.NetworkNames(), ", "))
+	}
+	_, err := run.NewLogger(nil, c.log)
+	return err
+}
+
+// listOf are the items of a list with commas.
+func listOf(text string) []string {
+	var items []string
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// always turns a cut-off of 0, which means none, into what the relay's configuration means by that.
+func always(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+// unbounded is always for numbers.
+func unbounded(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// secretKey is the relay's identity.
+func secretKey(path string, getenv func(string) string) (*bls.SecretKey, error) {
+	text, err := secret(path, secretKeyEnv, getenv)
+	if err != nil {
+		return nil, fmt.Errorf("secret-key-file: %w", err)
+	}
+	if text == "" {
+		return nil, fmt.Errorf("there is no secret key: give --secret-key-file, or set %s", secretKeyEnv)
+	}
+	raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
+	if err != nil {
+		return nil, errors.New("the secret key is not hexadecimal: want 32 bytes") // the error would show a part of it
+	}
+	return bls.NewSecretKey(raw)
+}
+
+// leastToken is how long a token must be at least: anything shorter can be guessed.
+const leastToken = 16
+
+func adminToken(path string, getenv func(string) string) (string, error) {
+	token, err := secret(path, adminTokenEnv, getenv)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("admin-token-file: %w", err)
+	case token != "" && len(token) < leastToken:
+		return "", fmt.Errorf("the admin token is too short: give at least %d characters", leastToken)
+	}
+	return token, nil
+}
+
+// secret is what a file holds, or else an environment variable; empty when there is neither.
+func secret(path, variable string, getenv func(string) string) (string, error) {
+	if path == "" {
+		return strings.TrimSpace(getenv(variable)), nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func buildersIn(path string) ([]relay.Builder, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("builders-file: %w", err)
+	}
+	list, err := builders.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("builders-file %s: %w", path, err)
+	}
+	return list, nil
+}
+
+func prefixes(text string) ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for _, item := range listOf(text) {
+		prefix, err := netip.ParsePrefix(item)
+		if err != nil {
+			return nil, fmt.Errorf("trusted-proxies has %q: give ranges such as 10.0.0.0/8", item)
+		}
+		list = append(list, prefix)
+	}
+	return list, nil
+}
