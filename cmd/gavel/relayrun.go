@@ -25,13 +25,13 @@ func serveRelay(ctx context.Context, cfg relayConfig) error {
 	if err != nil {
 		return err
 	}
-	defer public.Close()
+	defer public.Close() //nolint:errcheck // closed by its server already, unless the relay could not be opened
 	var admin net.Listener
 	if cfg.adminListen != "" {
 		if admin, err = serve.Listen(cfg.adminListen); err != nil {
 			return err
 		}
-		defer admin.Close()
+		defer admin.Close() //nolint:errcheck // as above
 	}
 	pool, err := node.New(node.Config{
 		URLs: cfg.validationNodes, PerNode: cfg.validationConcurrency, Timeout: cfg.relay.ValidationTimeout * 2 / 3, Log: log,

@@ -132,7 +132,7 @@ func TestTranscript(t *testing.T) {
 	say("PUT /admin/v1/builders/beta", fmt.Sprintf(`{"pubkeys":["%#x"],"high_priority":true,"why":"quick"}`, key[:]))
 	say("POST /admin/v1/builders/beta/promote", "")
 	say("PUT /admin/v1/builders/beta", `{"name":"gamma"}`)
-	say("PUT /admin/v1/builders/beta", `{"colateral_wei":"1"}`)
+	say("PUT /admin/v1/builders/beta", `{"collateral":"1"}`)
 	say("POST /admin/v1/builders/alpha/suspend", `{"why":"maintenance"}`)
 	say("DELETE /admin/v1/builders/beta?why=gone", "")
 	say("DELETE /admin/v1/builders/beta", "")
