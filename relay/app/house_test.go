@@ -109,7 +109,7 @@ func open(t *testing.T, fork eth.Fork, options houseOptions) *house {
 	h := &house{fork: fork, gate: &gate{}, slot: 1, spec: &eth.Spec{
 		GenesisTime: time.Unix(1_700_000_000, 0), GenesisForkVersion: phase0.Version{1, 'h', 's', 'e'},
 		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(houseValidators), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
-		Forks: []eth.ForkPoint{{Fork: fork, Version: phase0.Version{byte(fork), 'h', 's', 'e'}}},
+		Forks: []eth.ForkPoint{{Fork: fork, Version: phase0.Version{byte(fork) + 1, 'h', 's', 'e'}}},
 	}}
 	h.clock = newStoppedClock(h.spec.GenesisTime.Add(6 * time.Second))
 	ctx, stop := context.WithCancel(context.Background())
