@@ -646,18 +646,27 @@ func (a answer) wantStatus(t testing.TB, status int) {
 	}
 }
 
-// wantErrorBody wants one JSON document with code and message (builder-specs, "ErrorMessage"), and returns the message.
+// wantErrorBody wants the common error body and returns its message.
 func (a answer) wantErrorBody(t testing.TB) string {
 	t.Helper()
+	message, err := a.errorMessage()
+	if err != nil {
+		t.Error(err)
+	}
+	return message
+}
+
+// errorMessage reads the common error body: one JSON document with code and message (builder-specs, "ErrorMessage").
+func (a answer) errorMessage() (string, error) {
 	var document struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	}
 	err := json.Unmarshal(a.body, &document) // fails at a second document
 	if err != nil || document.Code != a.status || document.Message == "" || a.header.Get("Content-Type") != "application/json" {
-		t.Errorf("got %s as %q, want one JSON document with code and message", a, a.header.Get("Content-Type"))
+		return "", fmt.Errorf("got %s as %q, want one JSON document with code and message", a, a.header.Get("Content-Type"))
 	}
-	return document.Message
+	return document.Message, nil
 }
 
 // wantRefusal checks status, message and what the message goes on to say.
