@@ -11,15 +11,22 @@ ARGS  ?=
 FUZZTIME ?= 20s
 
 LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p' tools/go.mod)
+MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 .DEFAULT_GOAL := help
-.PHONY: help build devnet test lint fmt bench fuzz docs install-needs clean
+.PHONY: help build mev-boost devnet test lint fmt bench fuzz docs install-needs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/gavel and bin/gavel-lab
 	go build -o bin/ ./cmd/...
+
+mev-boost: bin/mev-boost-$(MEVBOOST_VERSION) ## build the real mev-boost: bin/mev-boost-VERSION, for ARGS="--mev-boost PATH --speed 1"
+
+bin/mev-boost-$(MEVBOOST_VERSION): tools/mevboost/go.mod tools/mevboost/go.sum
+	go build -C tools/mevboost -o ../../$@ github.com/flashbots/mev-boost
+	@touch $@
 
 devnet: ## run a network in this process: SLOTS, SLOT, SPEED, FORK; ARGS for any other flag
 	@go build -o bin/ ./cmd/gavel-lab

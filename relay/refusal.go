@@ -180,6 +180,8 @@ var (
 		"Header, blob commitments or execution requests are not those that this relay served under the block hash.")
 	PayloadOther = define("payload-other-delivered", 400, "P05", "another payload for this slot was already delivered",
 		"The proposer has already asked for another block of this slot. Only one is ever revealed.")
+	PayloadEarlierSlot = define("payload-earlier-slot", 400, "P07", "payload of a later slot was already delivered",
+		"A block of a later slot has been published since. Publishing this one now could only split the chain.")
 	PayloadTooLate = define("payload-too-late", 400, "P08", "sent too late",
 		"The request came later into the slot than the cut-off allows.")
 	PayloadNotPublished = define("payload-not-published", 400, "P11", "failed to publish block",

@@ -286,6 +286,22 @@ func TestSecondBlockOfASlot(t *testing.T) {
 	})
 }
 
+// P07: once a block of a later slot is out, an older one is not published any more.
+func TestBlockOfAnEarlierSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.desk.CutOff = 0
+		if err := h.deliver(h.block(proposerKey, nil), 0); err != nil {
+			t.Fatal(err)
+		}
+		earlier := h.block(proposerKey, func(b *blindelectra.BlindedBeaconBlock) { b.Slot-- })
+		wantRefused(t, h.deliver(earlier, 0), relay.PayloadEarlierSlot)
+		if len(h.published) != 1 || h.deliveries() != 1 || len(h.claimed) != 1 {
+			t.Error("the earlier slot was touched")
+		}
+	})
+}
+
 // P06: repeats, also at the same time and in any mix of v1 and v2, get the same answer; the block is published once.
 func TestRepeatsArePublishedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,10 +11,16 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// publishOnce publishes a block the first time that it comes; repeats wait for that and share the answer.
+// publishOnce publishes a block the first time that it comes; repeats wait for that and share the answer. A block that comes for the first time
+// when one of a later slot is out is not published any more (P07).
 func (d *Desk) publishOnce(ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents) *relay.Refused {
 	d.mu.Lock()
 	p, repeated := d.running[block.Root]
+	if !repeated && d.any && block.Slot < d.last {
+		last := d.last
+		d.mu.Unlock()
+		return relay.PayloadEarlierSlot.With("slot %d, published is slot %d", block.Slot, last)
+	}
 	if !repeated {
 		p = &publication{slot: block.Slot, done: make(chan struct{})}
 		d.running[block.Root] = p
