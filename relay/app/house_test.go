@@ -160,7 +160,7 @@ func open(t *testing.T, fork eth.Fork, options houseOptions) *house {
 	listener := listen(t)
 	h.relayURL = "http://" + listener.Addr().String()
 	h.gate.Validator = execchain.New(h.node.Chain(), execchain.Options{})
-	cfg.Listen, cfg.Validator = listener.Addr().String(), h.gate
+	cfg.Validator, cfg.Limits = h.gate, app.Limits{PerSecond: -1}
 	if options.configure != nil {
 		options.configure(&cfg)
 	}
