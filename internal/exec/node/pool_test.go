@@ -31,8 +31,8 @@ func errorBody(message string) string {
 func says(body string) behaviour { return func(*http.Request) (string, error) { return body, nil } }
 
 var (
-	nothing behaviour = says(goodBody)
-	lost    behaviour = says(errorBody("unknown ancestor"))
+	nothing           = says(goodBody)
+	lost              = says(errorBody("unknown ancestor"))
 	dead    behaviour = func(*http.Request) (string, error) { return "", errors.New("connection refused") }
 	hanging behaviour = func(r *http.Request) (string, error) {
 		<-r.Context().Done()
@@ -173,7 +173,7 @@ func TestPausesGrow(t *testing.T) {
 			if world.count() != 1 {
 				t.Fatalf("asked %d times within a pause of %s", world.count(), want)
 			}
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			want = min(2*want, 30*time.Second)
 		}
 		world.turn("a", nothing)
