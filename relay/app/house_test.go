@@ -61,6 +61,9 @@ type house struct {
 	slot       phase0.Slot
 	attributes attributes
 	built      int // blocks so far, each with its own extra data
+	cfg        app.Config
+	app        *app.App
+	stopRelay  func() error // ends the relay in good order, once
 }
 
 const (
@@ -147,7 +150,7 @@ func open(t *testing.T, fork eth.Fork, options houseOptions) *house {
 	})
 	must(t, err)
 	group.Go(func() error { return h.beacon.Run(ctx) })
-	cfg := app.Config{
+	h.cfg = app.Config{
 		Key: relayKey, Clock: h.clock, RevealDelay: -1, ValidationTimeout: time.Minute, PublishTimeout: time.Minute,
 	}
 	for i := range h.fronts {
@@ -155,22 +158,44 @@ func open(t *testing.T, fork eth.Fork, options houseOptions) *house {
 		listener := listen(t)
 		serving(listener, h.fronts[i])
 		h.fronts[i].url = "http://" + listener.Addr().String()
-		cfg.BeaconURLs = append(cfg.BeaconURLs, h.fronts[i].url)
+		h.cfg.BeaconURLs = append(h.cfg.BeaconURLs, h.fronts[i].url)
 	}
-	listener := listen(t)
-	h.relayURL = "http://" + listener.Addr().String()
 	h.gate.Validator = execchain.New(h.node.Chain(), execchain.Options{})
-	cfg.Validator, cfg.Limits = h.gate, app.Limits{PerSecond: -1}
+	h.cfg.Validator, h.cfg.Limits = h.gate, app.Limits{PerSecond: -1}
 	if options.configure != nil {
-		options.configure(&cfg)
+		options.configure(&h.cfg)
 	}
-	relayApp, err := app.New(ctx, cfg)
-	must(t, err)
-	closers = append(closers, relayApp.Close)
-	group.Go(func() error { return relayApp.Serve(ctx, listener) })
+	closers = append(closers, func() error { return h.stopRelay() })
+	h.startRelay(t)
 	h.registerAll(t)
 	h.await(t)
 	return h
+}
+
+// startRelay runs the relay as it is configured, at a port of its own.
+func (h *house) startRelay(t *testing.T) {
+	t.Helper()
+	h.stopRelay = func() error { return nil }
+	listener := listen(t)
+	h.relayURL = "http://" + listener.Addr().String()
+	var err error
+	h.app, err = app.New(context.Background(), h.cfg)
+	must(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	running := h.app
+	go func() { ended <- running.Serve(ctx, listener) }()
+	h.stopRelay = sync.OnceValue(func() error {
+		stop()
+		return errors.Join(<-ended, running.Close())
+	})
+}
+
+// restart ends the relay and runs another one on what it has left.
+func (h *house) restart(t *testing.T) {
+	t.Helper()
+	must(t, h.stopRelay())
+	h.startRelay(t)
 }
 
 func must(t testing.TB, err error) {

@@ -1,0 +1,45 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/app"
+)
+
+// What the relay knew it knows again: who has registered, whom the operator trusts no more, that no headers are to be served, which slots are
+// over, and the payload of a header that was served before.
+func TestRestart(t *testing.T) {
+	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
+		trusting(c)
+		c.DataDir = t.TempDir()
+	}})
+	h.deliver(t, h.worth(t, 1, 1000))
+	h.next(t)
+	served := h.offered(t, h.worth(t, 1, 1000))
+	h.admin(t, "POST /admin/v1/builders/alpha/suspend", `{"why":"maintenance"}`).wantStatus(t, http.StatusOK)
+	h.admin(t, "PUT /admin/v1/kill-switch", `{"on":true,"why":"a bug"}`).wantStatus(t, http.StatusOK)
+	if h.header(t) != nil {
+		t.Error("a header is served although the kill switch is on")
+	}
+
+	h.restart(t)
+	if got := h.admin(t, "GET /admin/v1/status", ""); !strings.Contains(string(got.body), fmt.Sprintf(`"registrations":%d`, houseValidators-1)) ||
+		!strings.Contains(string(got.body), `"kill_switch":true`) {
+		t.Errorf("%s", got)
+	}
+	if got := h.admin(t, "GET /admin/v1/builders/alpha", ""); !strings.Contains(string(got.body), `"optimistic":false`) {
+		t.Errorf("%s", got)
+	}
+	t.Run("the payload of a header of the earlier life is delivered", func(t *testing.T) {
+		h.reveal(t, v2Path, served).wantStatus(t, http.StatusAccepted)
+		h.reveal(t, v1Path, served).wantStatus(t, http.StatusOK)
+	})
+	t.Run("S37 the slot is over for builders", func(t *testing.T) {
+		h.submit(t, h.worth(t, 1, 2000)).wantRefusal(t, relay.SubmissionDelivered, "")
+	})
+}

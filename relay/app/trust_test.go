@@ -1,0 +1,146 @@
+package app_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/app"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+const (
+	houseAPIKey = "the API key of alpha"
+	houseToken  = "the token of the operator"
+)
+
+// trusting lets the first builder bid before its block is executed, up to a million wei.
+func trusting(c *app.Config) {
+	key := phase0.Hash32(sha256.Sum256([]byte(houseAPIKey)))
+	c.AdminToken = houseToken
+	c.Builders = []relay.Builder{{
+		Name: "alpha", Pubkeys: []phase0.BLSPubKey{builderKeys[0].PublicKey()}, APIKeyHash: &key, Optimistic: true, HeaderFirst: true,
+		CollateralWei: uint256.NewInt(1_000_000),
+	}}
+}
+
+// admin asks the operator's API.
+func (h *house) admin(t testing.TB, request, body string) answer {
+	t.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+houseToken)
+	recorded := httptest.NewRecorder()
+	h.app.Admin().ServeHTTP(recorded, r)
+	return answer{recorded.Code, recorded.Header(), recorded.Body.Bytes()}
+}
+
+// withKey adds alpha's API key.
+func withKey(header http.Header) http.Header {
+	header.Set("X-Api-Key", houseAPIKey)
+	return header
+}
+
+// demotions are the listed ones.
+func (h *house) demotions(t testing.TB) (list []relay.BuilderDemoted) {
+	t.Helper()
+	got := h.admin(t, "GET /admin/v1/demotions", "")
+	must(t, json.Unmarshal(got.body, &list))
+	return list
+}
+
+// A builder that is trusted has its answer, and the proposers its bid, while its block waits to be executed. Deployed relays hold the answer
+// until the simulation and the database are through.
+func TestOptimisticMode(t *testing.T) {
+	h := open(t, eth.Fulu, houseOptions{configure: trusting})
+	t.Run("the answer does not wait for the execution", func(t *testing.T) {
+		s := h.worth(t, 0, 1000)
+		held := h.gate.hold(s.payload.BlockHash)
+		h.submitted(t, s)
+		h.wantTop(t, s)
+		close(held.open)
+		<-held.arrived
+	})
+	t.Run("the payload is delivered while the block waits to be executed, and it is executed all the same", func(t *testing.T) {
+		s := h.worth(t, 0, 2000)
+		held := h.gate.hold(s.payload.BlockHash)
+		h.deliver(t, s)
+		close(held.open)
+		<-held.arrived
+	})
+	h.next(t)
+	t.Run("an invalid block demotes, with evidence, and its bids are taken back", func(t *testing.T) {
+		honest := h.worth(t, 1, 500)
+		h.submitted(t, honest)
+		bad := h.worth(t, 0, 1000)
+		bad.trace.Value = uint256.NewInt(900_000) // promised, not paid
+		bad.sign()
+		held := h.gate.hold(bad.payload.BlockHash)
+		h.submitted(t, bad)
+		h.wantTop(t, bad)
+		close(held.open)
+		poll(t, "the builder is demoted", func() bool { return len(h.demotions(t)) == 1 })
+		poll(t, "the honest bid leads", func() bool {
+			b := h.header(t)
+			return b != nil && b.Data.Message.Value == "500"
+		})
+		if d := h.demotions(t)[0]; d.Name != "alpha" || d.Rule != "payment" || d.BlockHash != bad.payload.BlockHash {
+			t.Errorf("%+v", d)
+		}
+		evidence := h.admin(t, fmt.Sprintf("GET /admin/v1/demotions/%#x/submission", bad.payload.BlockHash[:]), "")
+		if kept, err := wire.DecodeSubmission(h.fork, wire.SSZ, evidence.body); err != nil || kept.Trace.BlockHash != bad.payload.BlockHash {
+			t.Errorf("evidence: %s, %v", evidence, err)
+		}
+	})
+	t.Run("what it sends then is executed first", func(t *testing.T) {
+		bad := h.worth(t, 0, 1000)
+		bad.trace.Value = uint256.NewInt(2000)
+		bad.sign()
+		h.submit(t, bad).wantRefusal(t, relay.SubmissionInvalid, "payment")
+	})
+}
+
+// The header leads before its payload is here; a proposer that asks too early waits for it; one that never comes demotes.
+func TestHeaderFirst(t *testing.T) {
+	h := open(t, eth.Fulu, houseOptions{configure: trusting})
+	header := func(s *submission) []byte {
+		made, err := payload.HeaderOf(s.fork, s.payload)
+		must(t, err)
+		raw, err := wire.EncodeHeaderSubmission(wire.SSZ, &relay.HeaderSubmission{
+			Fork: s.fork, Trace: s.trace, Header: made, Commitments: s.blobs.Commitments, Requests: s.requests, Signature: s.signature,
+		})
+		must(t, err)
+		return raw
+	}
+	s := h.worth(t, 0, 1000)
+	h.post(t, "/relay/v1/builder/headers?cancellations=1", sszHeader(h.fork), header(s)).wantRefusal(t, relay.APIKeyNeeded, "")
+	h.post(t, "/relay/v1/builder/headers?cancellations=1", withKey(sszHeader(h.fork)), header(s)).wantStatus(t, http.StatusOK)
+	h.wantTop(t, s)
+	h.into(0)
+	answered := h.goReveal(t, v2Path, h.blind(t, h.header(t)))
+	h.submitted(t, s)
+	if got := <-answered; got.status != http.StatusAccepted {
+		t.Errorf("%s", got)
+	}
+	h.next(t)
+	never := h.worth(t, 0, 1000)
+	h.post(t, "/relay/v1/builder/headers", withKey(sszHeader(h.fork)), header(never)).wantStatus(t, http.StatusOK)
+	h.wantTop(t, never)
+	h.clock.Set(h.clock.Now().Add(time.Second)) // HeaderPayloadTimeout
+	poll(t, "the builder is demoted", func() bool { return len(h.demotions(t)) == 1 })
+	poll(t, "nothing is served", func() bool { return h.header(t) == nil })
+	if d := h.demotions(t)[0]; d.Rule != relay.DemotedWithheld {
+		t.Errorf("%+v", d)
+	}
+}
