@@ -472,7 +472,7 @@ func BenchmarkTopBidPush(b *testing.B) {
 			defer server.Close()
 			heard := make(chan struct{}, listeners)
 			for range listeners {
-				conn, _, err := websocket.Dial(b.Context(), server.URL+topBidPath, nil)
+				conn, _, err := websocket.Dial(b.Context(), server.URL+topBidPath, nil) //nolint:bodyclose // Dial has closed it
 				if err != nil {
 					b.Fatal(err)
 				}
