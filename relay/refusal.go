@@ -151,7 +151,8 @@ var (
 	APIKeyUnknown = define("api-key-unknown", 401, "", "unknown API key",
 		"X-Api-Key is none that the operator of this relay has given out.")
 	APIKeyNeeded = define("api-key-needed", 401, "", "an API key is needed",
-		"Header-first and dehydrated submissions are for builders that the operator trusts; they send X-Api-Key.")
+		"Header-first and dehydrated submissions, and the leading bids where the operator says so, are for builders that the operator trusts; "+
+			"they send X-Api-Key.")
 	APIKeyOtherBuilder = define("api-key-other-builder", 403, "", "API key is another builder's",
 		"message.builder_pubkey is none of the keys that belong to the API key.")
 	HeaderNotTrusted = define("header-not-trusted", 403, "", "header-first submissions are not allowed for this bid",
@@ -188,6 +189,14 @@ var (
 		"No beacon node accepted the block, so the payload stays secret and is not listed as delivered.")
 	PayloadGuardDown = define("payload-guard-unavailable", 503, "", "the one-block-per-slot guard is not available",
 		"The relay could not make sure that only one block of the slot is revealed. Nothing was revealed; ask again.")
+)
+
+// What a listener to the leading bids is refused for.
+var (
+	WebSocketNeeded = define("websocket-needed", 426, "", "this endpoint speaks WebSocket only",
+		"Send a GET with Connection: Upgrade, Upgrade: websocket, Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key (RFC 6455, 4.1).")
+	TooManyListeners = define("too-many-listeners", 503, "", "too many listeners",
+		"All places for listeners to the leading bids are taken. Retry-After says when to ask again.")
 )
 
 // What the Data API refuses.

@@ -91,8 +91,12 @@ type SignedBid struct {
 	BlockHash phase0.Hash32
 	Builder   phase0.BLSPubKey
 	ValueWei  *uint256.Int
-	SSZ       []byte // SignedBuilderBid
-	JSON      []byte // {"version":…,"data":…}
+	// BlockNumber and FeeRecipient are the payload's; builders often receive the fees themselves and pay the proposer by a transaction.
+	BlockNumber  uint64
+	FeeRecipient FeeRecipient
+
+	SSZ  []byte // SignedBuilderBid
+	JSON []byte // {"version":…,"data":…}
 }
 
 // Duty says who proposes in a slot.

@@ -50,6 +50,7 @@ func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0
 		return nil, err
 	}
 	return &relay.SignedBid{
-		Key: key, Fork: p.fork, BlockHash: p.trace.BlockHash, Builder: p.trace.Builder, ValueWei: p.trace.ValueWei, SSZ: ssz, JSON: json,
+		Key: key, Fork: p.fork, BlockHash: p.trace.BlockHash, Builder: p.trace.Builder, ValueWei: p.trace.ValueWei,
+		BlockNumber: p.header.BlockNumber, FeeRecipient: p.header.FeeRecipient, SSZ: ssz, JSON: json,
 	}, nil
 }

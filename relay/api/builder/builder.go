@@ -3,8 +3,10 @@
 //	GET  /relay/v1/builder/validators   validators.go
 //	POST /relay/v1/builder/blocks       submitblock.go     the block, whole or dehydrated (hydrate.go)
 //	POST /relay/v1/builder/headers      submitheader.go    the header; the block follows
+//	GET  /relay/v1/builder/top_bid      topbid.go          a WebSocket: who leads
 //
-// X-Api-Key says who the builder is (identify.go). Nobody needs one for a whole block.
+// X-Api-Key says who the builder is (identify.go). Nobody needs one for a whole block, and for the leading bids only
+// where the operator says so.
 package builder
 
 import (
@@ -39,6 +41,10 @@ type Config struct {
 	Duties   Duties
 	Identity Identity
 	Hydrator Hydrator
+	// TopBids is nil where leading bids are not pushed: the endpoint is not there then.
+	TopBids TopBids
+	// TopBidsNeedKey lets only builders with an API key listen.
+	TopBidsNeedKey bool
 }
 
 // Limits of a submission in bytes after decompression: the greatest block that mainnet allows fits (8 MiB of block, 21 blobs).
@@ -56,6 +62,9 @@ func Mount(mux *serve.Mux, cfg Config) {
 	mux.Handle(http.MethodGet, "/relay/v1/builder/validators", a.validators)
 	mux.Handle(http.MethodPost, "/relay/v1/builder/blocks", a.submitBlock)
 	mux.Handle(http.MethodPost, "/relay/v1/builder/headers", a.submitHeader)
+	if cfg.TopBids != nil {
+		mux.Handle(http.MethodGet, "/relay/v1/builder/top_bid", a.topBid)
+	}
 }
 
 type skin struct {

@@ -1,0 +1,201 @@
+package top
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// ErrBehind is why a listener is cut whose queue was full.
+var ErrBehind = errors.New("listener is behind")
+
+// Limits of a Feed that are not said.
+const (
+	defaultListeners = 1000
+	defaultQueue     = 256
+)
+
+// Feed tells listeners of every change of a leading bid, in the order in which the board showed them. A change is encoded once. Nobody
+// waits for a listener: one that does not keep up is cut.
+//
+//	Board.Show ─▶ Feed ─┬─▶ queue ─▶ listener
+//	                    ├─▶ queue ─▶ listener
+//	                    └─▶ queue ✂  full: the context of this one ends, the others notice nothing
+//
+// It is safe for concurrent use. Clock is needed, the limits are not; none may change once the feed is used.
+type Feed struct {
+	// Clock stamps the changes.
+	Clock clock.Clock
+	// MaxListeners bounds how many listen at a time: 1000.
+	MaxListeners int
+	// Queue is how many records a listener may be behind before it is cut: 256. The tops that it is sent first do not count.
+	Queue int
+
+	cut atomic.Uint64
+
+	mu        sync.Mutex // guards what follows
+	listeners map[*Listener]struct{}
+	present   map[relay.Key]*present
+	shown     uint64 // how many changes there were
+	closed    bool
+	left      chan struct{} // closed when the feed is closed and nobody listens any more; nil before
+}
+
+// present is a bid that leads now.
+type present struct {
+	number  uint64 // of the change
+	records *Records
+}
+
+// Listener is one who follows a Feed.
+type Listener struct {
+	feed    *Feed
+	unit    time.Duration
+	records chan []byte
+	ctx     context.Context
+	end     context.CancelCauseFunc
+}
+
+// Records are what the listener is told: first the bids that lead already, in the order in which they came to lead, then each change. It is
+// closed, after the last record, when the feed is. Nobody may change a record.
+func (l *Listener) Records() <-chan []byte { return l.records }
+
+// Context ends when the listener leaves, when the context that it came with ends, and when it is cut: ErrBehind is the cause then.
+func (l *Listener) Context() context.Context { return l.ctx }
+
+// Leave gives the place back. It may be called twice.
+func (l *Listener) Leave() {
+	l.end(context.Canceled)
+	l.feed.mu.Lock()
+	defer l.feed.mu.Unlock()
+	l.feed.remove(l)
+}
+
+// Listen joins, with time stamps in milliseconds or nanoseconds. The caller must Leave, also after it was cut. It refuses with
+// relay.TooManyListeners, or relay.NotReady once the feed is closed.
+func (f *Feed) Listen(ctx context.Context, unit time.Duration) (*Listener, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.closed:
+		return nil, relay.NotReady.Plain()
+	case len(f.listeners) >= cmp.Or(f.MaxListeners, defaultListeners):
+		return nil, relay.TooManyListeners.Plain()
+	}
+	l := &Listener{feed: f, unit: unit, records: make(chan []byte, len(f.present)+cmp.Or(f.Queue, defaultQueue))}
+	l.ctx, l.end = context.WithCancelCause(ctx)
+	for _, p := range f.inOrder() {
+		l.records <- p.records.In(unit)
+	}
+	if f.listeners == nil {
+		f.listeners = map[*Listener]struct{}{}
+	}
+	f.listeners[l] = struct{}{}
+	return l, nil
+}
+
+// inOrder are the bids that lead, oldest first. The caller holds the mutex.
+func (f *Feed) inOrder() []*present {
+	all := make([]*present, 0, len(f.present))
+	for _, p := range f.present {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b *present) int { return cmp.Compare(a.number, b.number) })
+	return all
+}
+
+// Show tells everybody that a bid leads from now on, nil that none does. It never blocks. Calls for one board come one after the other.
+func (f *Feed) Show(key relay.Key, bid *relay.SignedBid) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	records := encode(f.Clock.Now(), key, bid)
+	f.shown++
+	if bid == nil {
+		delete(f.present, key)
+	} else {
+		if f.present == nil {
+			f.present = map[relay.Key]*present{}
+		}
+		f.present[key] = &present{f.shown, records}
+	}
+	for l := range f.listeners {
+		select {
+		case l.records <- records.In(l.unit):
+		default:
+			f.cut.Add(1)
+			l.end(ErrBehind)
+			f.remove(l)
+		}
+	}
+}
+
+// Clear forgets all auctions of slots before the given one; nobody is told of it.
+func (f *Feed) Clear(before phase0.Slot) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key := range f.present {
+		if key.Slot < before {
+			delete(f.present, key)
+		}
+	}
+}
+
+// Listeners is how many listen now.
+func (f *Feed) Listeners() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.listeners)
+}
+
+// Cut is how many listeners were cut because they were behind.
+func (f *Feed) Cut() uint64 { return f.cut.Load() }
+
+// Close ends the records of all listeners and waits until they have left, or until the context ends. Nobody can listen afterwards.
+func (f *Feed) Close(ctx context.Context) error {
+	select {
+	case <-f.close():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (f *Feed) close() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.closed, f.left = true, make(chan struct{})
+		for l := range f.listeners {
+			close(l.records)
+		}
+		f.noteEmpty()
+	}
+	return f.left
+}
+
+// remove takes a listener out. The caller holds the mutex.
+func (f *Feed) remove(l *Listener) {
+	if _, here := f.listeners[l]; here {
+		delete(f.listeners, l)
+		f.noteEmpty()
+	}
+}
+
+// noteEmpty wakes those who wait for the last listener to leave. The caller holds the mutex.
+func (f *Feed) noteEmpty() {
+	if f.closed && len(f.listeners) == 0 {
+		close(f.left)
+	}
+}

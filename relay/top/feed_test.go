@@ -1,0 +1,268 @@
+package top
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+func testFeed() *Feed { return &Feed{Clock: clock.NewHeld(time.Unix(1_700_000_000, 0), 1)} }
+
+func listen(t testing.TB, feed *Feed) *Listener {
+	t.Helper()
+	l, err := feed.Listen(t.Context(), time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Leave)
+	return l
+}
+
+func inSlot(slot phase0.Slot) relay.Key { return relay.Key{Slot: slot} }
+
+func bidOf(valueWei uint64) *relay.SignedBid {
+	return &relay.SignedBid{ValueWei: uint256.NewInt(valueWei)}
+}
+
+// told is slot and value of a record.
+type told struct{ slot, valueWei uint64 }
+
+func read(record []byte) told {
+	return told{binary.LittleEndian.Uint64(record[8:]), binary.LittleEndian.Uint64(record[156:])}
+}
+
+// heard is what waits in a listener's queue.
+func heard(l *Listener) (all []told) {
+	for len(l.records) > 0 {
+		all = append(all, read(<-l.records))
+	}
+	return all
+}
+
+func wantTold(t *testing.T, l *Listener, want ...told) {
+	t.Helper()
+	got := heard(l)
+	if len(got) != len(want) {
+		t.Fatalf("told %v, want %v", got, want)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Fatalf("told %v, want %v", got, want)
+		}
+	}
+}
+
+// A story of one board, as three listeners hear it who come one after the other.
+func TestFeedTellsWhatLeadsAndWhatChanges(t *testing.T) {
+	feed := testFeed()
+	board := &Board{Feed: feed}
+	early := listen(t, feed)
+	board.Show(inSlot(7), bidOf(10))
+	board.Show(inSlot(6), bidOf(20))
+	board.Show(inSlot(7), bidOf(5)) // a cancellation: now the later of the two
+	board.Show(inSlot(8), nil)      // there was none
+	wantTold(t, early, told{7, 10}, told{6, 20}, told{7, 5})
+
+	middle := listen(t, feed)
+	board.Show(inSlot(6), nil)
+	wantTold(t, middle, told{6, 20}, told{7, 5}, told{6, 0})
+	board.Show(inSlot(8), bidOf(1))
+	board.Clear(8)
+
+	late := listen(t, feed)
+	wantTold(t, late, told{8, 1})
+	wantTold(t, early, told{6, 0}, told{8, 1})
+}
+
+// Whoever joins between two changes misses none and hears none twice, and all hear the same order, whatever the scheduling.
+func TestFeedHasNoGaps(t *testing.T) {
+	feed := testFeed()
+	feed.Queue, feed.MaxListeners = 10_000, 200
+	board := &Board{Feed: feed}
+	const writers, changes = 4, 500
+	var writing sync.WaitGroup
+	for slot := range phase0.Slot(writers) {
+		writing.Go(func() {
+			for value := range uint64(changes) {
+				board.Show(inSlot(slot), bidOf(value+1))
+			}
+		})
+	}
+	streams := make([][]told, 200)
+	var listening sync.WaitGroup
+	for i := range streams {
+		l := listen(t, feed)
+		listening.Go(func() {
+			for record := range l.Records() {
+				streams[i] = append(streams[i], read(record))
+			}
+			l.Leave()
+		})
+	}
+	writing.Wait()
+	if err := feed.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	listening.Wait()
+	for i, stream := range streams {
+		last := map[uint64]uint64{}
+		for _, record := range stream {
+			if before, known := last[record.slot]; known && record.valueWei != before+1 {
+				t.Fatalf("listener %d: slot %d goes from %d to %d", i, record.slot, before, record.valueWei)
+			}
+			last[record.slot] = record.valueWei
+		}
+		for slot := range uint64(writers) {
+			if last[slot] != changes {
+				t.Fatalf("listener %d: slot %d ends at %d", i, slot, last[slot])
+			}
+		}
+		if n := len(stream) - writers; n > 0 && !equalTails(streams[0], stream, min(n, len(streams[0])-writers)) {
+			t.Fatalf("listener %d heard another order", i)
+		}
+	}
+}
+
+func equalTails(a, b []told, n int) bool {
+	for i := 1; i <= n; i++ {
+		if a[len(a)-i] != b[len(b)-i] {
+			return false
+		}
+	}
+	return true
+}
+
+func TestFeedCutsWhoIsBehind(t *testing.T) {
+	feed := testFeed()
+	feed.Queue = 2
+	slow, fast := listen(t, feed), listen(t, feed)
+	for value := range uint64(4) {
+		feed.Show(inSlot(7), bidOf(value))
+		wantTold(t, fast, told{7, value})
+	}
+	if !errors.Is(context.Cause(slow.Context()), ErrBehind) || fast.Context().Err() != nil {
+		t.Errorf("the slow one ends with %v, the fast one with %v", context.Cause(slow.Context()), fast.Context().Err())
+	}
+	wantTold(t, slow, told{7, 0}, told{7, 1})
+	if feed.Cut() != 1 || feed.Listeners() != 1 {
+		t.Errorf("%d cut, %d listen", feed.Cut(), feed.Listeners())
+	}
+	slow.Leave()
+}
+
+// However many bids lead, to be told of them first is no reason to be cut.
+func TestFeedQueueHoldsWhatLeads(t *testing.T) {
+	feed := testFeed()
+	feed.Queue = 1
+	for slot := range phase0.Slot(9) {
+		feed.Show(inSlot(slot), bidOf(1))
+	}
+	l := listen(t, feed)
+	feed.Show(inSlot(9), bidOf(1))
+	if got := heard(l); len(got) != 10 || feed.Cut() != 0 {
+		t.Errorf("told %v", got)
+	}
+}
+
+func TestFeedHasSoManyPlaces(t *testing.T) {
+	feed := testFeed()
+	feed.MaxListeners = 2
+	first, _ := listen(t, feed), listen(t, feed)
+	refused := (*relay.Refused)(nil)
+	if _, err := feed.Listen(t.Context(), time.Millisecond); !errors.As(err, &refused) || refused.ID != relay.TooManyListeners.ID {
+		t.Errorf("the third gets %v", err)
+	}
+	first.Leave()
+	first.Leave()
+	listen(t, feed)
+}
+
+// What was said before the end is still heard, and the end waits until all have heard it.
+func TestFeedCloseWaitsForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		feed := testFeed()
+		l, err := feed.Listen(t.Context(), time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		feed.Show(inSlot(7), bidOf(1))
+		closed := make(chan error, 1)
+		go func() { closed <- feed.Close(t.Context()) }()
+		synctest.Wait()
+		if len(closed) > 0 {
+			t.Error("closed before the listener left")
+		}
+		feed.Show(inSlot(7), bidOf(2)) // nobody hears it
+		if got := read(<-l.Records()); got != (told{7, 1}) {
+			t.Errorf("told %v", got)
+		}
+		if _, open := <-l.Records(); open {
+			t.Error("the records go on")
+		}
+		refused := (*relay.Refused)(nil)
+		if _, err := feed.Listen(t.Context(), time.Millisecond); !errors.As(err, &refused) || refused.ID != relay.NotReady.ID {
+			t.Errorf("a listener to a closed feed gets %v", err)
+		}
+		l.Leave()
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		if err := feed.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestFeedCloseDoesNotWaitForever(t *testing.T) {
+	feed := testFeed()
+	listen(t, feed)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := feed.Close(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Encoded once: all listeners of a unit are handed the same bytes.
+func TestFeedEncodesOnce(t *testing.T) {
+	feed := testFeed()
+	a, b := listen(t, feed), listen(t, feed)
+	ns, err := feed.Listen(t.Context(), time.Nanosecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Leave()
+	feed.Show(inSlot(7), bidOf(1))
+	one, other, nanos := <-a.Records(), <-b.Records(), <-ns.Records()
+	if &one[0] != &other[0] || bytes.Equal(one[:8], nanos[:8]) || !bytes.Equal(one[8:], nanos[8:]) {
+		t.Errorf("records %x, %x and %x", one, other, nanos)
+	}
+}
+
+// What one change costs with 200 listeners, all of whom take it out of their queues.
+func BenchmarkFeedShow(b *testing.B) {
+	feed := testFeed()
+	var listeners []*Listener
+	for range 200 {
+		listeners = append(listeners, listen(b, feed))
+	}
+	bid := bidOf(1)
+	for b.Loop() {
+		feed.Show(inSlot(7), bid)
+		for _, l := range listeners {
+			<-l.records
+		}
+	}
+	b.ReportMetric(float64(feed.Cut()), "cut")
+}
