@@ -42,6 +42,7 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 			PayloadCutOff: always(cmd.Duration("payload-cutoff")), RevealDelay: always(cmd.Duration("reveal-delay")),
 			HeaderPayloadTimeout: cmd.Duration("header-payload-timeout"), ValidationTimeout: cmd.Duration("validation-timeout"),
 			Executors: cmd.Int("executors"), PublishTimeout: cmd.Duration("publish-timeout"), StartTimeout: cmd.Duration("start-timeout"),
+			TopBidListeners: cmd.Int("top-bid-listeners"), TopBidsNeedKey: cmd.Bool("top-bid-needs-key"),
 			NoCancellations: cmd.Bool("no-cancellations"), ReceivedFor: cmd.Duration("received-for"),
 			Limits: app.Limits{
 				PerSecond: unbounded(cmd.Int("requests-per-second")), Burst: cmd.Int("burst"),

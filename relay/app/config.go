@@ -62,6 +62,9 @@ type Config struct {
 	StartTimeout time.Duration
 	// HeaderDelay is how far into the slot a header may be held back for a client that says how long it waits (chain time): none.
 	HeaderDelay time.Duration
+	// TopBidListeners may follow the leading bids at a time: 1,000. TopBidsNeedKey lets only builders with an API key do so.
+	TopBidListeners int
+	TopBidsNeedKey  bool
 	// Limits bound what clients can take.
 	Limits Limits
 	// NoCancellations refuses ?cancellations=1.
@@ -121,8 +124,10 @@ func (c *Config) Validate() error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.Executors == 0 {
-		c.Executors = 2
+	for field, value := range map[*int]int{&c.Executors: 2, &c.TopBidListeners: 1000} {
+		if *field == 0 {
+			*field = value
+		}
 	}
 	for field, value := range map[*time.Duration]time.Duration{
 		&c.HeaderCutOff: 3 * time.Second, &c.PayloadCutOff: 4 * time.Second, &c.RevealDelay: time.Second,

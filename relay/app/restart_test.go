@@ -39,7 +39,17 @@ func TestRestart(t *testing.T) {
 		h.reveal(t, v2Path, served).wantStatus(t, http.StatusAccepted)
 		h.reveal(t, v1Path, served).wantStatus(t, http.StatusOK)
 	})
+	h.next(t)
+	for _, f := range h.fronts {
+		f.answers(status(http.StatusOK)) // taken, but not yet the head
+	}
+	late := h.worth(t, 1, 2000)
+	h.deliver(t, h.worth(t, 1, 1000))
+	h.restart(t)
 	t.Run("S37 the slot is over for builders", func(t *testing.T) {
-		h.submit(t, h.worth(t, 1, 2000)).wantRefusal(t, relay.SubmissionDelivered, "")
+		poll(t, "the relay knows the slot's attributes", func() bool {
+			return !strings.Contains(string(h.submit(t, late).body), relay.SubmissionNoAttributes.Short)
+		})
+		h.submit(t, late).wantRefusal(t, relay.SubmissionDelivered, "")
 	})
 }

@@ -29,7 +29,10 @@ func (a *App) Spec() *eth.Spec { return a.spec }
 // Serve answers requests on the listener and follows the chain until the context ends; then it lets running requests finish, and only after
 // them stops what they need. It returns nil after an orderly stop.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
-	defer context.AfterFunc(ctx, func() { a.stopping.Store(true) })()
+	defer context.AfterFunc(ctx, func() {
+		a.stopping.Store(true)
+		a.sayGoodbye(context.WithoutCancel(ctx))
+	})()
 	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	group, behind := errgroup.WithContext(behind)
@@ -49,6 +52,15 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { return untilDone(behind, part(behind)) })
 	}
 	return group.Wait()
+}
+
+// sayGoodbye ends the WebSockets, which the server does not know any more.
+func (a *App) sayGoodbye(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	if err := a.feed.Close(ctx); err != nil {
+		a.log.Warn("some listeners to the leading bids did not leave", "error", err)
+	}
 }
 
 // untilDone forgets the error of a loop that ended because it was told to.

@@ -123,11 +123,11 @@ func TestHeaderFirst(t *testing.T) {
 		must(t, err)
 		return raw
 	}
+	h.into(0)
 	s := h.worth(t, 0, 1000)
 	h.post(t, "/relay/v1/builder/headers?cancellations=1", sszHeader(h.fork), header(s)).wantRefusal(t, relay.APIKeyNeeded, "")
 	h.post(t, "/relay/v1/builder/headers?cancellations=1", withKey(sszHeader(h.fork)), header(s)).wantStatus(t, http.StatusOK)
 	h.wantTop(t, s)
-	h.into(0)
 	answered := h.goReveal(t, v2Path, h.blind(t, h.header(t)))
 	h.submitted(t, s)
 	if got := <-answered; got.status != http.StatusAccepted {

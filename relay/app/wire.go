@@ -40,6 +40,7 @@ type App struct {
 	nodes    *beacon.Nodes
 	registry *registry.Registry
 	board    *top.Board
+	feed     *top.Feed
 	receive  *receive.Desk
 	deliver  *deliver.Desk
 	builders *builders.List
@@ -119,7 +120,8 @@ func (a *App) wire() (err error) {
 	a.alerts = alert.New(alert.Config{URLs: a.cfg.Webhooks, Log: a.log})
 	record.listeners = append(record.listeners, a.alerts)
 	a.registry = registry.New(a.spec, record)
-	a.board = new(top.Board)
+	a.feed = &top.Feed{Clock: a.cfg.Clock, MaxListeners: a.cfg.TopBidListeners}
+	a.board = &top.Board{Feed: a.feed}
 	a.deliver = deliver.New(deliver.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Escrow: escrow{a.journal}, Awaited: awaited{a}, Guard: guard{a.journal},
 		Publisher: a.nodes,
@@ -143,7 +145,7 @@ func (a *App) wire() (err error) {
 	})
 	builder.Mount(mux, builder.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Receiver: a.receive, Headers: a.receive, Duties: a.registry, Identity: a.builders,
-		Hydrator: new(hydrate.Cache),
+		Hydrator: &hydrate.Cache{BlockBytes: builder.MaxSSZ}, TopBids: a.feed, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
 	})
 	data.Mount(mux, data.Config{Archive: a.archive})
 	mux.Handle(http.MethodGet, "/livez", serve.Livez)

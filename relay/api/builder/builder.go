@@ -50,7 +50,7 @@ type Config struct {
 // Limits of a submission in bytes after decompression: the greatest block that mainnet allows fits (8 MiB of block, 21 blobs).
 const (
 	maxJSON = 32 << 20
-	maxSSZ  = 16 << 20
+	MaxSSZ  = 16 << 20
 )
 
 // MaxBody is the greatest body of any of the API's requests, in bytes after decompression.

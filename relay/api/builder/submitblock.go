@@ -56,7 +56,7 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request, from calle
 	}
 	limit := int64(maxJSON)
 	if media == wire.SSZ {
-		limit = maxSSZ
+		limit = MaxSSZ
 	}
 	body, refused := request.Body(w, r, limit)
 	if refused != nil {
