@@ -3,7 +3,7 @@ package relay
 import "fmt"
 
 // Refusal is one way of saying no. The catalogue below is the only place where they are made: an id is the metric label, the log
-// field, the row in docs/refusals.md and the word that a scenario expects.
+// field, the row in docs/relay.md and the word that a scenario expects.
 type Refusal struct {
 	ID string
 	// Status is the HTTP status of the answer.

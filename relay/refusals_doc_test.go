@@ -47,17 +47,10 @@ func TestRefusals(t *testing.T) {
 
 func TestRefusalsDocs(t *testing.T) {
 	var b strings.Builder
-	b.WriteString(`# Refusals of the relay
-This page is made from the catalogue in ` + "`relay/refusal.go`" + ` (` + "`make docs`" + `). The body of every refusal is
-` + "`{\"code\": status, \"message\": \"…\"}`" + `; the message may go on after a colon with what came and what was expected. The id is the metric
-label and the field in the log. *Row* is the row of the conformance table that expects the refusal.
-
-| id | status | row | message | meaning |
-|---|---|---|---|---|
-`)
+	b.WriteString("| id | status | row | message | meaning |\n|---|---|---|---|---|\n")
 	cell := strings.NewReplacer("|", `\|`)
 	for _, r := range relay.Refusals {
 		fmt.Fprintf(&b, "| `%s` | %d | %s | %s | %s |\n", r.ID, r.Status, r.Row, cell.Replace(r.Short), cell.Replace(r.Long))
 	}
-	golden.File(t, "../docs/refusals.md", b.String())
+	golden.Section(t, "../docs/relay.md", "refusals", b.String())
 }

@@ -17,8 +17,13 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
+// Patterns are all operations of the public and of the operator's API, as "METHOD /path".
+func (a *App) Patterns() []string { return append(a.api.Patterns(), a.adminMux().Patterns()...) }
+
 // Admin is the operator's API: health, and with a token what package admin has.
-func (a *App) Admin() http.Handler {
+func (a *App) Admin() http.Handler { return a.adminMux() }
+
+func (a *App) adminMux() *serve.Mux {
 	mux := request.NewMux()
 	mux.Handle(http.MethodGet, "/livez", serve.Livez)
 	mux.Handle(http.MethodGet, "/readyz", serve.Readyz(a.readiness))

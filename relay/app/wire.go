@@ -47,6 +47,7 @@ type App struct {
 	killed   *killSwitch
 	alerts   *alert.Alerts
 	stopping atomic.Bool
+	api      *serve.Mux
 	handler  http.Handler
 	duties   dutyWatch
 }
@@ -150,7 +151,7 @@ func (a *App) wire() (err error) {
 	data.Mount(mux, data.Config{Archive: a.archive})
 	mux.Handle(http.MethodGet, "/livez", serve.Livez)
 	mux.Handle(http.MethodGet, "/readyz", serve.Readyz(a.readiness))
-	a.handler = a.protect(mux)
+	a.api, a.handler = mux, a.protect(mux)
 	return nil
 }
 
