@@ -69,7 +69,7 @@ type Config struct {
 	Limits Limits
 	// NoCancellations refuses ?cancellations=1.
 	NoCancellations bool
-	// Observe, if set, is told every fact as it happens. It must not block.
+	// Observe, if set, is told every fact in the order of the journal, a moment after it happened. Facts wait for it.
 	Observe func(relay.Fact)
 	Log     *slog.Logger
 }

@@ -76,6 +76,9 @@ func (a *App) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	var errs []error
+	if a.facts != nil {
+		errs = append(errs, a.facts.Close(ctx))
+	}
 	if a.journal != nil {
 		errs = append(errs, a.journal.Close(ctx))
 	}

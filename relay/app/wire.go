@@ -36,6 +36,7 @@ type App struct {
 	log      *slog.Logger
 	spec     *eth.Spec
 	journal  *journal.Journal
+	facts    *facts // written to the journal
 	archive  *archive.Archive
 	nodes    *beacon.Nodes
 	registry *registry.Registry
@@ -113,7 +114,8 @@ func within(dir, name string) string {
 
 // wire draws every arrow between the rooms.
 func (a *App) wire() (err error) {
-	record := &facts{journal: a.journal, log: a.log}
+	record := newFacts(a.journal, a.log)
+	a.facts, record.observe = record, a.cfg.Observe
 	if a.builders, err = builders.New(a.cfg.Builders, record); err != nil {
 		return err
 	}
@@ -135,10 +137,7 @@ func (a *App) wire() (err error) {
 		Cancellations: !a.cfg.NoCancellations,
 	})
 	record.listeners = append(record.listeners, a.receive)
-	if a.cfg.Observe != nil {
-		record.listeners = append(record.listeners, listener(a.cfg.Observe))
-	}
-	headers := &top.Headers{Board: a.board, Spec: a.spec, Head: a.registry, Facts: record, CutOff: a.cfg.HeaderCutOff}
+	headers := &top.Headers{Board: a.board, Spec: a.spec, Head: a.registry, Facts: record, CutOff: a.cfg.HeaderCutOff, Stopped: a.killed.On}
 
 	mux := request.NewMux()
 	proposer.Mount(mux, proposer.Config{

@@ -16,9 +16,9 @@ type fixedHead phase0.Slot
 
 func (h fixedHead) Head() relay.Head { return relay.Head{Slot: phase0.Slot(h)} }
 
-type recorded []relay.Fact
+type recorded []relay.HeaderServed
 
-func (r *recorded) Record(fact relay.Fact) { *r = append(*r, fact) }
+func (r *recorded) RecordHeader(served relay.HeaderServed) { *r = append(*r, served) }
 
 func TestHeaderRules(t *testing.T) {
 	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}

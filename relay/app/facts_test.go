@@ -1,0 +1,197 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// testLog is a journal in memory. It takes nothing while busy says so, and stands still while held.
+type testLog struct {
+	lines []string
+	busy  func() bool
+	held  chan struct{}
+}
+
+func (l *testLog) AppendAsync(subject string, data []byte) error {
+	if l.held != nil {
+		<-l.held
+	}
+	if l.busy != nil && l.busy() {
+		return errors.New("busy")
+	}
+	var fact struct{ Slot phase0.Slot }
+	if err := json.Unmarshal(data, &fact); err != nil {
+		return err
+	}
+	l.lines = append(l.lines, fmt.Sprint(strings.TrimPrefix(subject, "relay."), " ", fact.Slot))
+	return nil
+}
+
+func servedIn(slot phase0.Slot) relay.HeaderServed {
+	return relay.HeaderServed{Slot: slot, ValueWei: uint256.NewInt(7)}
+}
+
+func deliveredIn(slot phase0.Slot) relay.PayloadDelivered {
+	return relay.PayloadDelivered{Trace: relay.Trace{Slot: slot, ValueWei: uint256.NewInt(7)}}
+}
+
+// told keeps what it is told.
+type told []string
+
+func (l *told) Record(fact relay.Fact) { *l = append(*l, fact.Subject()) }
+
+func closeFacts(t *testing.T, f *facts) {
+	t.Helper()
+	if err := f.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Everything is written in the order in which it was recorded, whichever way it came, and nothing is left at the end.
+func TestFactsKeepTheirOrder(t *testing.T) {
+	log := new(testLog)
+	f := newFacts(log, slog.New(slog.DiscardHandler))
+	var atOnce told
+	var observed []string
+	f.listeners, f.observe = []relay.Facts{&atOnce}, func(fact relay.Fact) { observed = append(observed, fact.Subject()) }
+	var want []string
+	for slot := range phase0.Slot(1000) {
+		if slot%3 == 0 {
+			f.Record(deliveredIn(slot))
+			want = append(want, fmt.Sprint("payload_delivered ", slot))
+		} else {
+			f.RecordHeader(servedIn(slot))
+			want = append(want, fmt.Sprint("header_served ", slot))
+		}
+	}
+	if len(atOnce) != 334 {
+		t.Errorf("listeners were told %d facts before the end", len(atOnce))
+	}
+	closeFacts(t, f)
+	if !slices.Equal(log.lines, want) || f.Lost() != 0 {
+		t.Errorf("%d facts written, %d lost", len(log.lines), f.Lost())
+	}
+	if len(observed) != len(want) || observed[0] != "payload_delivered" || observed[1] != "header_served" {
+		t.Errorf("%d facts observed", len(observed))
+	}
+	f.Record(deliveredIn(1001))
+	if f.Lost() != 1 {
+		t.Error("a fact after the end is not counted as lost")
+	}
+}
+
+// Nobody waits for a journal that stands still. Headers may fill one half of the queue; the other is for what is not asked for so easily.
+func TestFactsDoNotWaitForTheJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said bytes.Buffer
+		log := &testLog{held: make(chan struct{})}
+		f := newFacts(log, slog.New(slog.NewTextHandler(&said, nil)))
+		f.limit = 8
+		f.Record(deliveredIn(0))
+		synctest.Wait() // the writer stands still with it
+		for slot := range phase0.Slot(8) {
+			f.RecordHeader(servedIn(slot))
+		}
+		for slot := range phase0.Slot(8) {
+			f.Record(deliveredIn(slot))
+		}
+		if f.Lost() != 8 {
+			t.Errorf("%d lost", f.Lost())
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := f.Close(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("Close: %v", err)
+		}
+		close(log.held)
+		closeFacts(t, f)
+		if got := strings.Join(log.lines[3:7], ", "); got != "header_served 2, header_served 3, payload_delivered 0, payload_delivered 1" {
+			t.Errorf("written in the middle: %s", got)
+		}
+		if len(log.lines) != 9 || !strings.Contains(said.String(), "facts=8 in_all=8") {
+			t.Errorf("%d facts written, log %q", len(log.lines), said.String())
+		}
+	})
+}
+
+// A served header costs the proposer's request no allocation once the queue has its room.
+func TestRecordHeaderAllocatesNothing(t *testing.T) {
+	f := &facts{limit: maxFacts, waiting: make([]queuedFact, 0, 200)} // nobody writes: its own allocations would count
+	served := servedIn(1)
+	if n := testing.AllocsPerRun(100, func() { f.RecordHeader(served) }); n != 0 || len(f.waiting) == 0 {
+		t.Errorf("%v allocations, %d facts", n, len(f.waiting))
+	}
+}
+
+// A busy journal is asked again; only one that takes nothing for a second loses a fact, and the next one still has its chance.
+func TestFactsHavePatience(t *testing.T) {
+	for wait, want := range map[time.Duration]int{900 * time.Millisecond: 0, 1500 * time.Millisecond: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			var said bytes.Buffer
+			began := time.Now()
+			log := &testLog{busy: func() bool { return time.Since(began) < wait }}
+			f := newFacts(log, slog.New(slog.NewTextHandler(&said, nil)))
+			f.RecordHeader(servedIn(1))
+			f.Record(deliveredIn(2))
+			closeFacts(t, f)
+			if f.Lost() != want || len(log.lines) != 2-want || log.lines[1-want] != "payload_delivered 2" {
+				t.Errorf("busy for %v: %d lost, %v written", wait, f.Lost(), log.lines)
+			}
+			if (want > 0) != strings.Contains(said.String(), "record header_served: busy") {
+				t.Errorf("busy for %v: log %q", wait, said.String())
+			}
+		})
+	}
+}
+
+// What a served header costs the proposer's request: through the queue, and written by the request itself as a ratio to it. Both write to a
+// real journal in memory.
+func BenchmarkRecordHeader(b *testing.B) {
+	j, err := journal.Open(b.Context(), journal.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := j.Close(context.Background()); err != nil {
+			b.Error(err)
+		}
+	}()
+	var direct time.Duration
+	const probes = 2000
+	alone := &facts{journal: j}
+	began := time.Now()
+	for range probes {
+		if err := alone.append(servedIn(1)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	direct = time.Since(began) / probes
+	f := newFacts(j, slog.New(slog.DiscardHandler))
+	f.limit = 4 * b.N
+	served := servedIn(1)
+	b.ResetTimer()
+	for range b.N {
+		f.RecordHeader(served)
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(direct)/(float64(b.Elapsed())/float64(b.N)), "times-quicker")
+	b.ReportMetric(float64(f.Lost())/float64(b.N), "lost/op")
+	if err := f.Close(b.Context()); err != nil {
+		b.Error(err)
+	}
+}
