@@ -137,7 +137,10 @@ func (a *App) wire() (err error) {
 		Cancellations: !a.cfg.NoCancellations,
 	})
 	record.listeners = append(record.listeners, a.receive)
-	headers := &top.Headers{Board: a.board, Spec: a.spec, Head: a.registry, Facts: record, CutOff: a.cfg.HeaderCutOff, Stopped: a.killed.On}
+	headers := &top.Headers{
+		Board: a.board, Spec: a.spec, Head: a.registry, Facts: record, CutOff: a.cfg.HeaderCutOff, Stopped: a.killed.On,
+		Delay: a.cfg.HeaderDelay, Clock: a.cfg.Clock,
+	}
 
 	mux := request.NewMux()
 	proposer.Mount(mux, proposer.Config{
