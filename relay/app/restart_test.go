@@ -40,6 +40,7 @@ func TestRestart(t *testing.T) {
 		h.reveal(t, v1Path, served).wantStatus(t, http.StatusOK)
 	})
 	h.next(t)
+	h.admin(t, "PUT /admin/v1/kill-switch", `{"on":false,"why":"fixed"}`).wantStatus(t, http.StatusOK)
 	for _, f := range h.fronts {
 		f.answers(status(http.StatusOK)) // taken, but not yet the head
 	}
