@@ -68,6 +68,10 @@ var (
 		"Eth-Consensus-Version names no fork known here, or is missing where SSZ needs it.")
 	WrongFork = define("wrong-fork", 400, "S02", "consensus version is not the fork of the slot",
 		"Eth-Consensus-Version differs from the fork that is active in the slot of the message.")
+	RateLimited = define("rate-limited", 429, "", "too many requests",
+		"The client or builder asks more often than the operator allows. Retry-After tells in how many seconds the next request is taken.")
+	Overloaded = define("overloaded", 503, "", "too many requests at once",
+		"The relay holds as many bytes of request bodies as it may. Nothing is wrong with this request; repeat it after Retry-After.")
 	Internal = define("internal", 500, "", "internal error",
 		"Something broke on our side; the request may be repeated. The log has the cause under the answer's X-Request-Id.")
 	NotReady = define("not-ready", 503, "", "not ready",
