@@ -9,8 +9,8 @@ import (
 )
 
 // Limiter gives every key its own token bucket. Its memory is bounded: a bucket that has filled up again is forgotten, since a new one would
-// be the same, and beyond the greatest number of keys the one that was quiet longest goes. So it never refuses what a limiter with
-// unbounded memory would grant. It reads no clock, and is safe for concurrent use.
+// be the same, and beyond the greatest number of keys the one that was quiet longest goes. So it grants
+// every key at least as much as one with unbounded memory would. It reads no clock, and is safe for concurrent use.
 type Limiter struct {
 	perSecond rate.Limit
 	burst     int
