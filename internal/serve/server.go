@@ -117,7 +117,7 @@ func newServer(handler http.Handler, options Options) *http.Server {
 		options.Bodies = NewBodyBudget(256<<20, 250*time.Millisecond)
 	}
 	return &http.Server{
-		Handler:           options.wrap(options.Bodies.Wrap(handler)),
+		Handler:           options.Wrap(options.Bodies.Wrap(handler)),
 		ReadHeaderTimeout: orElse(options.ReadHeader, time.Second),
 		ReadTimeout:       orElse(options.Read, 10*time.Second),
 		WriteTimeout:      options.Write,

@@ -30,9 +30,12 @@ type Exchange struct {
 
 // Wrap gives every request an id (X-Request-Id, the client's own if it sent a short one), an access log at debug level, and a 500 in place
 // of a crash. An answer that a crash cuts short ends with its connection, so that nobody takes it for whole.
-func Wrap(next http.Handler, log *slog.Logger) http.Handler { return Options{Log: log}.wrap(next) }
+func Wrap(next http.Handler, log *slog.Logger) http.Handler { return Options{Log: log}.Wrap(next) }
 
-func (o Options) wrap(next http.Handler) http.Handler {
+// Wrap is the function of this name with all that the options say of a single request: Stall, TrustedProxies and Watcher. Serve does it by
+// itself.
+func (o Options) Wrap(next http.Handler) http.Handler {
+	o.Log = orElse(o.Log, slog.New(slog.DiscardHandler))
 	stall := orElse(o.Stall, 10*time.Second)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()

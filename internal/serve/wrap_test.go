@@ -146,7 +146,7 @@ func TestExchanges(t *testing.T) {
 		Watcher:        watcher,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, // where httptest's requests come from
 	}
-	handler := options.wrap(mux)
+	handler := options.Wrap(mux)
 	for _, row := range []struct {
 		request, body string
 		want          Exchange
