@@ -70,8 +70,8 @@ var (
 		"Eth-Consensus-Version differs from the fork that is active in the slot of the message.")
 	RateLimited = define("rate-limited", 429, "", "too many requests",
 		"Come back after the seconds that Retry-After says. Builders with an API key have an allowance of their own.")
-	Busy = define("busy", 503, "S40", "too much is being read at once",
-		"The relay reads as many bodies as its memory allows; send the request again.")
+	Overloaded = define("overloaded", 503, "S40", "too many requests at once",
+		"The relay holds as many bytes of request bodies as it may. Nothing is wrong with this request; repeat it after Retry-After.")
 	Internal = define("internal", 500, "", "internal error",
 		"Something broke on our side; the request may be repeated. The log has the cause under the answer's X-Request-Id.")
 	NotReady = define("not-ready", 503, "", "not ready",

@@ -47,7 +47,7 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 			Limits: app.Limits{
 				PerSecond: unbounded(cmd.Int("requests-per-second")), Burst: cmd.Int("burst"),
 				BuilderPerSecond: unbounded(cmd.Int("builder-requests-per-second")), BuilderBurst: cmd.Int("builder-burst"),
-				BodyBytes: int64(unbounded(cmd.Int("body-megabytes"))) << 20, Connections: unbounded(cmd.Int("max-connections")),
+				BodyBytes: int64(cmd.Int("body-megabytes")) << 20, Connections: cmd.Int("max-connections"),
 				Linger: cmd.Duration("linger"),
 			},
 		},

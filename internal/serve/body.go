@@ -1,12 +1,14 @@
 package serve
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -17,38 +19,85 @@ var (
 	ErrTooLarge   = errors.New("body is too large")
 	ErrEncoding   = errors.New("unknown content encoding")
 	ErrUnreadable = errors.New("body cannot be read")
+	// ErrBusy is no fault of the body: there are too many others. The answer then has a Retry-After header already.
+	ErrBusy = errors.New("too many bodies at once")
 )
 
-// zstdWindow bounds what a zstd stream may ask us to remember.
+// zstdWindow bounds what a zstd stream may ask us to remember: what its first frame needs, and never more than this.
 const zstdWindow = 8 << 20
 
 // trusted is how much of an announced length gets its memory before a byte has come: who announces much and sends nothing costs no more.
 const trusted = 2 << 20
 
 // ReadBody reads a request's body, decompressed, up to a limit in bytes. Memory is bounded by the limit whatever the client sends: a
-// decompression bomb ends at the limit. Encodings are identity and those that are named (gzip, zstd). It answers ErrTooLarge, ErrEncoding
-// or ErrUnreadable.
+// decompression bomb ends at the limit. Under a BodyBudget the bytes of all bodies together are bounded too. Encodings are identity and
+// those that are named (gzip, zstd). It answers ErrTooLarge, ErrEncoding, ErrUnreadable or ErrBusy.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, encodings ...string) ([]byte, error) {
 	if r.ContentLength > limit { // nothing of ours is larger compressed than plain
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, r.ContentLength, limit)
 	}
-	sent := http.MaxBytesReader(w, r.Body, limit)
-	plain, err := decompress(sent, strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))), encodings)
+	encoding := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding")))
+	if !plainEncoding(encoding) && !slices.Contains(encodings, encoding) {
+		return nil, fmt.Errorf("%w %q", ErrEncoding, encoding)
+	}
+	sent := bufio.NewReader(http.MaxBytesReader(w, r.Body, limit))
+	window := windowOf(encoding, sent)
+	spent := expenseOf(r)
+	if err := spent.begin(r.Context(), firstCost(r.ContentLength, encoding)+window); err != nil {
+		w.Header().Set("Retry-After", "1")
+		return nil, err
+	}
+	plain, err := decompress(sent, encoding, window)
 	if err != nil {
 		return nil, err
 	}
 	defer plain.Close()
 
 	room := min(max(r.ContentLength, 0), trusted) + bytes.MinRead // MinRead: else the last read, which finds the end, makes it grow
-	buffer := bytes.NewBuffer(make([]byte, 0, room))
-	n, err := buffer.ReadFrom(io.LimitReader(plain, limit+1))
+	body, err := readAll(io.LimitReader(plain, limit+1), make([]byte, 0, room), limit+bytes.MinRead, spent)
 	switch {
-	case n > limit || isTooLarge(err):
+	case errors.Is(err, ErrBusy):
+		w.Header().Set("Retry-After", "1")
+		return nil, err
+	case int64(len(body)) > limit || isTooLarge(err):
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	return buffer.Bytes(), nil
+	return body, nil
+}
+
+// firstCost is what a body costs at its beginning. How much a compressed one will be nobody knows.
+func firstCost(announced int64, encoding string) int64 {
+	if announced >= 0 && plainEncoding(encoding) {
+		return min(announced, trusted) + bytes.MinRead
+	}
+	return trusted + bytes.MinRead
+}
+
+// readAll reads to the end, into a buffer that doubles up to a capacity which is never needed in full. What is beyond the first cost is
+// paid before it is had, the old and the new buffer both, and the old one is given back.
+func readAll(from io.Reader, buffer []byte, most int64, spent *expense) ([]byte, error) {
+	for {
+		if len(buffer) == cap(buffer) {
+			room := min(2*int64(cap(buffer))+bytes.MinRead, most)
+			if room > trusted+bytes.MinRead {
+				if err := spent.grow(room); err != nil {
+					return nil, err
+				}
+			}
+			buffer = append(make([]byte, 0, room), buffer...)
+			spent.settle()
+		}
+		n, err := from.Read(buffer[len(buffer):cap(buffer)])
+		buffer = buffer[:len(buffer)+n]
+		if errors.Is(err, io.EOF) {
+			return buffer, nil
+		}
+		if err != nil {
+			return buffer, err
+		}
+	}
 }
 
 func isTooLarge(err error) bool {
@@ -56,28 +105,38 @@ func isTooLarge(err error) bool {
 	return errors.As(err, &tooLarge)
 }
 
-func decompress(from io.Reader, encoding string, allowed []string) (io.ReadCloser, error) {
-	if encoding == "" || encoding == "identity" {
-		return io.NopCloser(from), nil
-	}
-	for _, name := range allowed {
-		if name != encoding {
-			continue
+func plainEncoding(encoding string) bool { return encoding == "" || encoding == "identity" }
+
+func decompress(from io.Reader, encoding string, window int64) (io.ReadCloser, error) {
+	switch encoding {
+	case "gzip":
+		reader, err := gzip.NewReader(from)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
-		switch name {
-		case "gzip":
-			reader, err := gzip.NewReader(from)
-			if err != nil {
-				return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
-			}
-			return reader, nil
-		case "zstd":
-			reader, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow))
-			if err != nil {
-				return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
-			}
-			return reader.IOReadCloser(), nil
+		return reader, nil
+	case "zstd":
+		reader, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(uint64(window)))
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
+		return reader.IOReadCloser(), nil
 	}
-	return nil, fmt.Errorf("%w %q", ErrEncoding, encoding)
+	return io.NopCloser(from), nil
+}
+
+// windowOf is how many bytes a compressed stream makes us remember, as its beginning says: 0 unless it is zstd.
+func windowOf(encoding string, from *bufio.Reader) int64 {
+	if encoding != "zstd" {
+		return 0
+	}
+	begin, _ := from.Peek(zstd.HeaderMaxSize) // what is wrong with the stream shows when it is read
+	var header zstd.Header
+	if header.Decode(begin) != nil || header.Skippable {
+		return zstdWindow
+	}
+	if header.SingleSegment {
+		return int64(min(max(header.FrameContentSize, zstd.MinWindowSize), zstdWindow))
+	}
+	return int64(min(max(header.WindowSize, zstd.MinWindowSize), zstdWindow))
 }

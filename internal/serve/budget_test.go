@@ -1,43 +1,166 @@
 package serve
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
-// A thousand clients that announce much, or pack it, get no more memory together than is meant for bodies.
-func TestBudget(t *testing.T) {
-	post := func(length int64, encoding string) *http.Request {
-		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("x"))
-		r.ContentLength = length
-		r.Header.Set("Content-Encoding", encoding)
-		return r
-	}
-	budget := NewBudget(100)
-	small, err := budget.Take(post(30, ""), 80)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, greedy := range []*http.Request{post(-1, ""), post(1, "gzip"), post(71, "identity"), post(1<<40, "")} {
-		if _, err := budget.Take(greedy, 80); !errors.Is(err, ErrBusy) {
-			t.Errorf("%d bytes in %q: %v", greedy.ContentLength, greedy.Header.Get("Content-Encoding"), err)
+const budgetBytes = 64 << 20
+
+// reading is an operation that reads a body and keeps it until it is released.
+func reading(limit int64, release <-chan struct{}, whole *atomic.Int64) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := ReadBody(w, r, limit, "gzip", "zstd")
+		switch {
+		case errors.Is(err, ErrBusy):
+			Refuse(w, r, no(http.StatusServiceUnavailable))
+		case errors.Is(err, ErrTooLarge):
+			Refuse(w, r, no(http.StatusRequestEntityTooLarge))
+		case err != nil:
+			Refuse(w, r, no(http.StatusBadRequest))
+		default:
+			whole.Add(1)
+			<-release
+			runtime.KeepAlive(body)
 		}
 	}
-	small()
-	packed, err := budget.Take(post(1, "gzip"), 80)
-	if err != nil {
-		t.Fatalf("although all was given back: %v", err)
+}
+
+func heapBytes() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// A thousand bodies at once, or two hundred bombs, hold no more memory than the budget; who finds no room is told to come again, and afterwards all is given back.
+func TestThousandBodiesStayWithinTheBudget(t *testing.T) {
+	const limit = 16 << 20
+	zeros := make([]byte, 1<<20)
+	for _, row := range []struct {
+		name, encoding string
+		member         []byte
+		bytes          int64 // as sent; -1 never ends
+		clients        int
+		answer         int // of those that are read in spite of the crowd; 0: they come through
+	}{
+		{"16 MiB, announced", "", zeros, limit, 1000, 0},
+		{"2 MiB, announced", "", zeros, 2 << 20, 1000, 0},
+		{"a gzip bomb", "gzip", gzipped(t, zeros), -1, 200, http.StatusRequestEntityTooLarge},
+		{"a zstd bomb", "zstd", zstandard(t, zeros), -1, 200, http.StatusRequestEntityTooLarge},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				budget := NewBodyBudget(budgetBytes, 250*time.Millisecond)
+				release := make(chan struct{})
+				var whole atomic.Int64
+				handler := budget.Wrap(reading(limit, release, &whole))
+				before := heapBytes()
+				var done sync.WaitGroup
+				statuses := make([]int, row.clients)
+				for i := range row.clients {
+					done.Go(func() {
+						body := io.Reader(&endless{member: row.member})
+						if row.bytes >= 0 {
+							body = io.LimitReader(body, row.bytes)
+						}
+						r := httptest.NewRequest("POST", "/", body)
+						r.ContentLength = row.bytes
+						r.Header.Set("Content-Encoding", row.encoding)
+						answer := httptest.NewRecorder()
+						handler.ServeHTTP(answer, r)
+						statuses[i] = answer.Code
+						if busy := answer.Code == http.StatusServiceUnavailable; busy != (answer.Header().Get("Retry-After") == "1") {
+							t.Errorf("%d, retry after %q", answer.Code, answer.Header().Get("Retry-After"))
+						}
+					})
+				}
+				time.Sleep(time.Second) // all are refused by now, or hold their bodies
+				synctest.Wait()
+				if held := budget.Held(); held > budgetBytes {
+					t.Errorf("%d bytes are held", held)
+				}
+				if grown := heapBytes() - before; grown > budgetBytes+budgetBytes/4 {
+					t.Errorf("%d bytes of memory for a budget of %d", grown, budgetBytes)
+				}
+				close(release)
+				done.Wait()
+				if held := budget.Held(); held != 0 {
+					t.Errorf("%d bytes are never given back", held)
+				}
+				read := whole.Load()
+				for _, status := range statuses {
+					if row.answer != 0 && status == row.answer {
+						read++
+					}
+				}
+				if read == 0 {
+					t.Error("nobody's body is read")
+				}
+			})
+		})
 	}
-	packed()
-	if all, err := budget.Take(post(100, ""), 100); err != nil {
-		t.Error(err)
-	} else {
-		all()
+}
+
+// A body waits its turn, and gets it when another is done.
+func TestBodyWaitsItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := NewBodyBudget(64<<20, time.Second)
+		release := make(chan struct{})
+		var whole atomic.Int64
+		handler := budget.Wrap(reading(trusted, release, &whole))
+		var done sync.WaitGroup
+		ask := func(want int) {
+			answer := httptest.NewRecorder()
+			handler.ServeHTTP(answer, httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, trusted))))
+			if answer.Code != want {
+				t.Errorf("status %d, want %d", answer.Code, want)
+			}
+		}
+		for range 7 { // an eighth has no room, because of the spare bytes of each
+			done.Go(func() { ask(http.StatusOK) })
+		}
+		synctest.Wait()
+		began := time.Now()
+		ask(http.StatusServiceUnavailable)
+		if waited := time.Since(began); waited != time.Second {
+			t.Errorf("it waited %v", waited)
+		}
+		done.Go(func() { ask(http.StatusOK) })
+		synctest.Wait()
+		if whole.Load() != 7 {
+			t.Fatalf("%d bodies are held", whole.Load())
+		}
+		close(release)
+		done.Wait()
+		if whole.Load() != 8 || budget.Held() != 0 {
+			t.Errorf("%d bodies were read, %d bytes are held", whole.Load(), budget.Held())
+		}
+	})
+}
+
+// A request without a body costs nothing, however full the house is; neither does a nil budget.
+func TestNoBodyNoCost(t *testing.T) {
+	budget := NewBodyBudget(0, 0)
+	if err := (&expense{budget: budget}).begin(t.Context(), 16<<20); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := (*Budget)(nil).Take(post(1<<40, ""), 1<<40); err != nil {
-		t.Errorf("without a budget: %v", err)
+	answer := httptest.NewRecorder()
+	budget.Wrap(testMux()).ServeHTTP(answer, httptest.NewRequest("GET", "/read", nil))
+	if answer.Code != http.StatusOK {
+		t.Errorf("status %d", answer.Code)
+	}
+	mux := testMux()
+	if (*BodyBudget)(nil).Wrap(mux) != http.Handler(mux) {
+		t.Error("something stands before the mux")
 	}
 }

@@ -1,63 +1,81 @@
 package serve
 
 import (
+	"bufio"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// A wait that was given is honoured: deployed relays have ignored valid values and taken invalid ones for none. Requests that come meanwhile are
-// answered; then nobody is let in.
-func TestLingerIsHonoured(t *testing.T) {
-	for _, linger := range []time.Duration{0, time.Second, 7 * time.Second} {
+// ask asks for a path on a connection of its own.
+func ask(t *testing.T, listener *pipes, path string) int {
+	t.Helper()
+	conn := listener.dial()
+	defer conn.Close()
+	send(t, conn, "GET "+path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	return response.StatusCode
+}
+
+// The deployed relay stops at once when it is given a wait, and waits when it is given none. Here a given wait is honoured: work goes on
+// as before while readiness is refused, and then it ends; without one it ends at once.
+func TestAGivenWaitIsHonoured(t *testing.T) {
+	for _, linger := range []time.Duration{0, time.Second, 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			listener, stop, ended := running(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }, Options{Linger: linger})
+			listener, stop, ended := running(t, testMux().ServeHTTP, Options{Linger: linger})
+			expect := func(when string, ready int) {
+				t.Helper()
+				for path, want := range map[string]int{"/read": 200, "/live": 200, "/ready": ready, "/unready": 503} {
+					if got := ask(t, listener, path); got != want {
+						t.Errorf("linger %v, %s: %s answers %d, want %d", linger, when, path, got, want)
+					}
+				}
+			}
+			expect("before the stop", 200)
 			began := time.Now()
 			stop()
 			if linger > 0 {
+				synctest.Wait()
+				expect("after the stop", 503)
 				time.Sleep(linger - time.Millisecond)
-				conn := listener.dial()
-				defer conn.Close()
-				send(t, conn, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-				if got := status(t, conn); got != http.StatusOK {
-					t.Errorf("linger %v: status %d before its end", linger, got)
-				}
+				expect("at the end of the wait", 503)
 			}
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-			if took := time.Since(began); took < linger || took > linger+time.Second {
+			if took := time.Since(began); took != linger {
 				t.Errorf("linger %v: stopped after %v", linger, took)
+			}
+			select {
+			case listener.conns <- nil:
+				t.Error("a connection is accepted after the end")
+			default:
 			}
 		})
 	}
 }
 
-// Connections above the bound wait until one ends.
-func TestConnectionsAreBounded(t *testing.T) {
+// A server that breaks while it lingers says so at once.
+func TestBreakWhileLingering(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		listener, stop, ended := running(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }, Options{MaxConns: 2})
-		first, second := listener.dial(), listener.dial()
-		accepted := false
-		go func() {
-			third := listener.dial()
-			accepted = true
-			_ = third.Close()
-		}()
-		synctest.Wait()
-		if accepted {
-			t.Error("a third connection is accepted")
-		}
-		_ = first.Close()
-		synctest.Wait()
-		if !accepted {
-			t.Error("the third connection still waits, although another has ended")
-		}
-		_ = second.Close()
+		listener, stop, ended := running(t, testMux().ServeHTTP, Options{Linger: time.Hour})
+		began := time.Now()
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
+		synctest.Wait()
+		listener.Close()
+		if err := <-ended; err == nil || time.Since(began) != 0 {
+			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 	})
+}
+
+func TestStoppingOutsideAServer(t *testing.T) {
+	if Stopping(t.Context()) {
+		t.Error("a context without a server is stopping")
+	}
 }

@@ -44,9 +44,11 @@ func allowed(methods []string) []string {
 // ServeHTTP implements http.Handler.
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// An unclean path is nobody's: http.ServeMux would answer with a redirect, which is no JSON and loses bodies.
-	if _, pattern := m.mux.Handler(r); pattern == "" || path.Clean(r.URL.Path) != r.URL.Path {
+	_, pattern := m.mux.Handler(r)
+	if pattern == "" || path.Clean(r.URL.Path) != r.URL.Path {
 		Refuse(w, r, m.NotFound)
 		return
 	}
+	tellPattern(w, pattern)
 	m.mux.ServeHTTP(w, r)
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"syscall"
 	"time"
 
@@ -20,17 +21,27 @@ type Options struct {
 	ReadHeader, Read time.Duration
 	// Idle bounds the wait for the next request on a connection: 60 s.
 	Idle time.Duration
-	// Write bounds the answer; 0 means never, which event streams need.
+	// Write bounds the answer from the request on; 0 means never, which event streams need.
 	Write time.Duration
+	// Stall bounds the time in which a client takes each 64 KiB of an answer, also of a stream: 10 s.
+	Stall time.Duration
 	// MaxHeader bounds a request's header: 60,000 bytes.
 	MaxHeader int
-	// MaxConns bounds the open connections; further ones wait to be accepted. 0 is no bound.
+	// MaxConns bounds the open connections: 8192. Further ones wait in the system's queue until others close.
 	MaxConns int
-	// Linger is how long requests are still taken after the stop, so that balancers, whom /readyz tells to leave, have left: 0 s.
+	// Bodies bounds the bytes of bodies in memory; servers of one process may share it. By default a server has its own of 256 MiB, for
+	// which a body waits a quarter of a second.
+	Bodies *BodyBudget
+	// TrustedProxies are believed about a client's address in the log.
+	TrustedProxies []netip.Prefix
+	// Watcher sees every request; nil for none.
+	Watcher Watcher
+	// Linger is how long the server goes on as before when it is told to stop, except that Readyz refuses: balancers see that and send
+	// their clients elsewhere. Only then it stops to accept: 0 s.
 	Linger time.Duration
-	// Grace is how long running requests are left alone after the stop; then their contexts end, which stops streams and waits: 0 s.
+	// Grace is how long running requests are left alone after that; then their contexts end, which stops streams and waits: 0 s.
 	Grace time.Duration
-	// Drain is how long running requests may take in all after the stop: 5 s, and never less than Grace.
+	// Drain is how long running requests may take in all: 5 s, and never less than Grace.
 	Drain time.Duration
 }
 
@@ -48,31 +59,21 @@ func Listen(addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Serve answers requests until the context ends, then lets running ones finish, and returns nil after that. It closes the listener.
+// Serve answers requests until the context ends, lingers, lets running ones finish, and returns nil after that. It closes the listener.
+//
+//	context ends ─▶ Linger: all as before, Readyz 503 ─▶ no more connections ─▶ Grace ─▶ contexts of requests end ─▶ Drain: closed
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, options Options) error {
 	// Requests outlive the context by the grace.
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer endRequests()
 	server := newServer(handler, options)
-	server.BaseContext = func(net.Listener) context.Context { return requests }
+	server.BaseContext = func(net.Listener) context.Context { return context.WithValue(requests, stopKey{}, ctx.Done()) }
 	server.RegisterOnShutdown(func() { time.AfterFunc(options.Grace, endRequests) })
 
-	if options.MaxConns > 0 {
-		listener = netutil.LimitListener(listener, options.MaxConns)
-	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
+	go func() { failed <- server.Serve(netutil.LimitListener(listener, orElse(options.MaxConns, 8192))) }()
+	if err := untilStop(ctx, failed, options.Linger); err != nil {
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
-	case <-ctx.Done():
-	}
-	if options.Linger > 0 {
-		select {
-		case err := <-failed:
-			return fmt.Errorf("serve %s: %w", listener.Addr(), err)
-		case <-time.After(options.Linger):
-		}
 	}
 	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), max(orElse(options.Drain, 5*time.Second), options.Grace))
 	defer stop()
@@ -82,19 +83,47 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opt
 	return nil
 }
 
+// untilStop waits for the context's end and then lingers, unless the server fails.
+func untilStop(ctx context.Context, failed <-chan error, linger time.Duration) error {
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-time.After(linger):
+		return nil
+	}
+}
+
+type stopKey struct{}
+
+// Stopping says whether the server of a request has been told to stop, although it still answers.
+func Stopping(request context.Context) bool {
+	stopped, _ := request.Value(stopKey{}).(<-chan struct{})
+	select {
+	case <-stopped: // a nil channel is never ready
+		return true
+	default:
+		return false
+	}
+}
+
 func newServer(handler http.Handler, options Options) *http.Server {
-	log := options.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+	options.Log = orElse(options.Log, slog.New(slog.DiscardHandler))
+	if options.Bodies == nil {
+		options.Bodies = NewBodyBudget(256<<20, 250*time.Millisecond)
 	}
 	return &http.Server{
-		Handler:           Wrap(handler, log),
+		Handler:           options.Wrap(options.Bodies.Wrap(handler)),
 		ReadHeaderTimeout: orElse(options.ReadHeader, time.Second),
 		ReadTimeout:       orElse(options.Read, 10*time.Second),
 		WriteTimeout:      options.Write,
 		IdleTimeout:       orElse(options.Idle, time.Minute),
 		MaxHeaderBytes:    orElse(options.MaxHeader, 60_000),
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(options.Log.Handler(), slog.LevelDebug),
 	}
 }
 

@@ -11,35 +11,32 @@ import (
 	"time"
 )
 
-// recorder remembers what was answered, for the access log.
-type recorder struct {
-	http.ResponseWriter
-	status int
-	cause  error
+// Watcher sees every request and what became of it. It is safe for concurrent use.
+type Watcher interface {
+	// Begin is called when a request begins. The context that it returns is the request's; done is called when the answer is complete.
+	Begin(r *http.Request) (ctx context.Context, done func(Exchange))
 }
 
-// WriteHeader implements http.ResponseWriter.
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-	r.ResponseWriter.WriteHeader(status)
+// Exchange is a request that was answered.
+type Exchange struct {
+	Method string
+	// Pattern is the path pattern of the operation, as it was given to Mux.Handle; empty if there is none. It is never the client's text.
+	Pattern string
+	Status  int
+	Took    time.Duration
+	// Received and Sent are bytes of the bodies, as they came and went.
+	Received, Sent int64
 }
-
-// Write implements http.ResponseWriter.
-func (r *recorder) Write(p []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
-	return r.ResponseWriter.Write(p)
-}
-
-// Unwrap lets http.ResponseController reach the connection (flush, deadlines).
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // Wrap gives every request an id (X-Request-Id, the client's own if it sent a short one), an access log at debug level, and a 500 in place
 // of a crash. An answer that a crash cuts short ends with its connection, so that nobody takes it for whole.
-func Wrap(next http.Handler, log *slog.Logger) http.Handler {
+func Wrap(next http.Handler, log *slog.Logger) http.Handler { return Options{Log: log}.Wrap(next) }
+
+// Wrap is the function of this name with all that the options say of a single request: Stall, TrustedProxies and Watcher. Serve does it by
+// itself.
+func (o Options) Wrap(next http.Handler) http.Handler {
+	o.Log = orElse(o.Log, slog.New(slog.DiscardHandler))
+	stall := orElse(o.Stall, 10*time.Second)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		id := r.Header.Get("X-Request-Id")
@@ -48,19 +45,34 @@ func Wrap(next http.Handler, log *slog.Logger) http.Handler {
 		}
 		w.Header().Set("X-Request-Id", id)
 		recorded := &recorder{ResponseWriter: w}
-		log := log.With("id", id, "method", r.Method, "path", r.URL.Path)
+		if o.Write == 0 { // else that is the deadline
+			recorded.stall = stall
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the connection's last request left one
+		}
+		done := func(Exchange) {}
+		if o.Watcher != nil {
+			var ctx context.Context
+			ctx, done = o.Watcher.Begin(r)
+			r = r.WithContext(ctx)
+		}
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = counted{r.Body, &recorded.received}
+		}
 		defer func() {
 			crash := recover()
 			crashError, _ := crash.(error)
 			aborted := errors.Is(crashError, http.ErrAbortHandler) // the handler's own wish to cut the answer short
 			if crash != nil && !aborted {
-				log.Error("handler crashed", "crash", crash, "stack", string(debug.Stack()))
+				o.Log.Error("handler crashed", "id", id, "crash", crash, "stack", string(debug.Stack()))
 			}
 			cut := aborted || (crash != nil && recorded.status != 0)
 			if crash != nil && !cut {
 				Refuse(recorded, r, fmt.Errorf("crash: %v", crash))
 			}
-			access(log, r, recorded, time.Since(began))
+			exchange := recorded.exchange(r, time.Since(began))
+			o.access(r, id, recorded, exchange)
+			done(exchange)
+			recorded.deadline() // for what is still in buffers
 			if cut {
 				panic(http.ErrAbortHandler)
 			}
@@ -69,11 +81,32 @@ func Wrap(next http.Handler, log *slog.Logger) http.Handler {
 	})
 }
 
+// exchange is what was recorded. An operation that wrote nothing has answered 200.
+func (r *recorder) exchange(request *http.Request, took time.Duration) Exchange {
+	return Exchange{
+		Method: request.Method, Pattern: r.pattern, Status: orElse(r.status, http.StatusOK), Took: took,
+		Received: r.received, Sent: r.sent,
+	}
+}
+
 // access writes the access log. An error of our own is worth more than debug, unless the client went away: then nobody saw it.
-func access(log *slog.Logger, r *http.Request, answer *recorder, took time.Duration) {
+func (o Options) access(r *http.Request, id string, answer *recorder, exchange Exchange) {
 	level := slog.LevelDebug
 	if answer.cause != nil && r.Context().Err() == nil {
 		level = slog.LevelError
 	}
-	log.Log(context.WithoutCancel(r.Context()), level, "request", "status", answer.status, "took", took, "cause", answer.cause)
+	ctx := context.WithoutCancel(r.Context())
+	if !o.Log.Enabled(ctx, level) {
+		return
+	}
+	attributes := []slog.Attr{
+		slog.String("id", id), slog.String("client", ClientIP(r, o.TrustedProxies).String()),
+		slog.String("method", exchange.Method), slog.String("path", r.URL.Path), slog.String("pattern", exchange.Pattern),
+		slog.Int("status", exchange.Status), slog.Duration("took", exchange.Took),
+		slog.Int64("received", exchange.Received), slog.Int64("sent", exchange.Sent),
+	}
+	if answer.cause != nil {
+		attributes = append(attributes, slog.Any("cause", answer.cause))
+	}
+	o.Log.LogAttrs(ctx, level, "request", attributes...)
 }

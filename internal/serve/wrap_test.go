@@ -2,10 +2,13 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 )
@@ -107,5 +110,83 @@ func TestAccessLogLevels(t *testing.T) {
 		if (log.Len() > 0) != loud {
 			t.Errorf("%s: log %q", path, log.String())
 		}
+	}
+}
+
+// watched writes down what it sees.
+type watched struct {
+	begun     int
+	exchanges []Exchange
+}
+
+func (w *watched) Begin(r *http.Request) (context.Context, func(Exchange)) {
+	w.begun++
+	return context.WithValue(r.Context(), watchedKey{}, "begun"), func(e Exchange) {
+		e.Took = 0
+		w.exchanges = append(w.exchanges, e)
+	}
+}
+
+type watchedKey struct{}
+
+// The log and the watcher know a request by its pattern, and count the bytes of both bodies.
+func TestExchanges(t *testing.T) {
+	var log bytes.Buffer
+	mux := testMux()
+	mux.Handle("POST", "/echo/{word}", func(w http.ResponseWriter, r *http.Request) {
+		body, err := ReadBody(w, r, 100)
+		if err != nil || r.Context().Value(watchedKey{}) != "begun" {
+			t.Errorf("%v, context %v", err, r.Context())
+		}
+		Bytes(w, http.StatusAccepted, "text/plain", append(body, body...))
+	})
+	watcher := &watched{}
+	options := Options{
+		Log:            slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Watcher:        watcher,
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, // where httptest's requests come from
+	}
+	handler := options.Wrap(mux)
+	for _, row := range []struct {
+		request, body string
+		want          Exchange
+	}{
+		{"POST /echo/a", "12345", Exchange{"POST", "/echo/{word}", 202, 0, 5, 10}},
+		{"GET /read", "", Exchange{"GET", "/read", 200, 0, 0, 0}},
+		{"DELETE /item/7", "12345", Exchange{"DELETE", "/item/{id}", 405, 0, 0, 46}},
+		{"GET /nowhere", "", Exchange{"GET", "", 404, 0, 0, 37}},
+		{"GET //read", "", Exchange{"GET", "", 404, 0, 0, 37}},
+		{"GET /crash", "", Exchange{"GET", "/crash", 500, 0, 0, 39}},
+		{"GET /live", "", Exchange{"GET", "/live", 200, 0, 0, 0}},
+	} {
+		log.Reset()
+		method, path, _ := strings.Cut(row.request, " ")
+		r := httptest.NewRequest(method, path, strings.NewReader(row.body))
+		r.Header.Set("X-Forwarded-For", "198.51.100.7")
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+		if got := watcher.exchanges[len(watcher.exchanges)-1]; got != row.want {
+			t.Errorf("%s: %+v, want %+v", row.request, got, row.want)
+		}
+		for _, part := range []string{
+			"client=198.51.100.7", "method=" + method, "path=" + path, "pattern=", fmt.Sprint("status=", row.want.Status), "took=",
+			fmt.Sprint("received=", row.want.Received), fmt.Sprint("sent=", row.want.Sent), "id=",
+		} {
+			if !strings.Contains(log.String(), part) {
+				t.Errorf("%s: the log has no %s: %s", row.request, part, log.String())
+			}
+		}
+	}
+	if watcher.begun != len(watcher.exchanges) {
+		t.Errorf("%d begun, %d done", watcher.begun, len(watcher.exchanges))
+	}
+}
+
+// BenchmarkWrap shows what the skin costs a request beside the operation.
+func BenchmarkWrap(b *testing.B) {
+	handler := Wrap(testMux(), slog.New(slog.DiscardHandler))
+	r := httptest.NewRequest("GET", "/read", nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		handler.ServeHTTP(httptest.NewRecorder(), r)
 	}
 }

@@ -74,7 +74,7 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Limits bound what clients can take. A zero takes the default that is named, a negative number is no bound.
+// Limits bound what clients can take. A zero takes the default that is named, a negative number of requests is no bound.
 type Limits struct {
 	// PerSecond and Burst are the requests of one client address: 200 a second, 400 at once.
 	PerSecond, Burst int
@@ -82,9 +82,9 @@ type Limits struct {
 	BuilderPerSecond, BuilderBurst int
 	// TrustedProxies may say in X-Forwarded-For whom they forward.
 	TrustedProxies []netip.Prefix
-	// BodyBytes is the memory for bodies that are being read and worked on: 256 MiB.
+	// BodyBytes is the memory for bodies that are being read and worked on: 256 MiB, and never less than 64 MiB.
 	BodyBytes int64
-	// Connections that may be open: 10,000.
+	// Connections that may be open: 8,192.
 	Connections int
 	// Linger is how long requests are still taken after the stop, with /readyz at 503: none.
 	Linger time.Duration
@@ -92,7 +92,7 @@ type Limits struct {
 
 func (l *Limits) validate() {
 	for field, value := range map[*int]int{
-		&l.PerSecond: 200, &l.Burst: 400, &l.BuilderPerSecond: 500, &l.BuilderBurst: 1000, &l.Connections: 10_000,
+		&l.PerSecond: 200, &l.Burst: 400, &l.BuilderPerSecond: 500, &l.BuilderBurst: 1000, &l.Connections: 8192,
 	} {
 		if *field == 0 {
 			*field = value

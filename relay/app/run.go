@@ -43,6 +43,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		defer context.AfterFunc(behind, cancel)() // a part that broke down ends the service
 		return serve.Serve(serving, listener, a.handler, serve.Options{
 			Log: a.log, Grace: stopGrace, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
+			Bodies: serve.NewBodyBudget(a.cfg.Limits.BodyBytes, bodyPatience), TrustedProxies: a.cfg.Limits.TrustedProxies,
 		})
 	})
 	for _, part := range []func(context.Context) error{

@@ -42,6 +42,8 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *relay.R
 		return nil, relay.BodyTooLarge.With("at most %d bytes", limit)
 	case errors.Is(err, serve.ErrEncoding):
 		return nil, relay.UnsupportedMediaType.With("content encoding %.90q", r.Header.Get("Content-Encoding"))
+	case errors.Is(err, serve.ErrBusy):
+		return nil, relay.Overloaded.Plain()
 	default:
 		return nil, relay.BodyUnreadable.Plain()
 	}

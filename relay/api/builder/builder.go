@@ -53,9 +53,6 @@ const (
 	MaxSSZ  = 16 << 20
 )
 
-// MaxBody is the greatest body of any of the API's requests, in bytes after decompression.
-const MaxBody = maxJSON
-
 // Mount adds the API to a mux.
 func Mount(mux *serve.Mux, cfg Config) {
 	a := &skin{Config: cfg}

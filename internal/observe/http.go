@@ -1,0 +1,89 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+)
+
+// HTTP measures the requests of the servers that it watches, and traces them if it has a tracer. It implements serve.Watcher.
+type HTTP struct {
+	tracer   trace.Tracer // nil for none
+	seconds  *prometheus.HistogramVec
+	received *prometheus.CounterVec
+	sent     *prometheus.CounterVec
+	inFlight prometheus.Gauge
+	stages   *prometheus.HistogramVec
+}
+
+// buckets go from 50 µs to 10 s, each about twice the one before.
+var buckets = prometheus.ExponentialBucketsRange(50e-6, 10, 18)
+
+// NewHTTP defines the metrics of HTTP and of stages in a set. The tracer may be nil.
+func NewHTTP(set *Set, tracer trace.Tracer) *HTTP {
+	return &HTTP{
+		tracer: tracer,
+		seconds: set.Histogram("gavel_http_request_seconds",
+			"Time from a request's header to the end of its answer, in seconds, by path pattern, method and class of status.",
+			buckets, "endpoint", "method", "status"),
+		received: set.Counter("gavel_http_received_bytes_total", "Bytes of request bodies that were read, as sent.", "endpoint"),
+		sent:     set.Counter("gavel_http_sent_bytes_total", "Bytes of answers' bodies.", "endpoint"),
+		inFlight: set.Gauge("gavel_http_in_flight", "Requests that are being answered."),
+		stages: set.Histogram("gavel_stage_seconds",
+			"Time that one stage of a request's way took, in seconds.", buckets, "stage"),
+	}
+}
+
+// Begin implements serve.Watcher.
+func (h *HTTP) Begin(r *http.Request) (context.Context, func(serve.Exchange)) {
+	h.inFlight.Inc()
+	// Whoever asks could choose a parent for our span and have it sampled, so every request begins a trace of its own.
+	ctx, span := context.WithValue(r.Context(), watchKey{}, h), trace.Span(nil)
+	if h.tracer != nil {
+		ctx, span = h.tracer.Start(ctx, "request", trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer))
+	}
+	return ctx, func(e serve.Exchange) {
+		h.inFlight.Dec()
+		endpoint, method := endpointOf(e.Pattern), methodOf(e.Method)
+		h.seconds.WithLabelValues(endpoint, method, statusClass(e.Status)).Observe(e.Took.Seconds())
+		h.received.WithLabelValues(endpoint).Add(float64(e.Received))
+		h.sent.WithLabelValues(endpoint).Add(float64(e.Sent))
+		if span != nil {
+			span.SetName(method + " " + endpoint)
+			span.SetAttributes(
+				attribute.String("http.request.method", method), attribute.String("http.route", endpoint),
+				attribute.Int("http.response.status_code", e.Status), attribute.Int64("http.request.body.size", e.Received),
+				attribute.Int64("http.response.body.size", e.Sent))
+			if e.Status >= http.StatusInternalServerError {
+				span.SetStatus(codes.Error, http.StatusText(e.Status))
+			}
+			span.End()
+		}
+	}
+}
+
+// endpointOf is the label of a path pattern. What nobody knows has one label together, as clients may ask for anything.
+func endpointOf(pattern string) string {
+	if pattern == "" {
+		return "none"
+	}
+	return pattern
+}
+
+// methodOf is the label of a method, of which clients may invent as many as they like.
+func methodOf(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
+
+func statusClass(status int) string { return fmt.Sprintf("%dxx", status/100) }

@@ -1,0 +1,107 @@
+package serve
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// recorder remembers what was answered, for the access log and the watcher, and cuts off who does not read the answer. It belongs to the
+// goroutine of its request.
+type recorder struct {
+	http.ResponseWriter
+	stall time.Duration // for each piece; 0 for never
+
+	status         int
+	received, sent int64  // bytes of the bodies
+	pattern        string // of the path, without the method; empty if no operation was found
+	cause          error
+	hijacked       bool // the connection is somebody else's now
+}
+
+// piece is how much of an answer a client has to take at a time.
+const piece = 64 << 10
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 && status >= http.StatusOK { // below are only announcements
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	written := 0
+	for {
+		r.deadline()
+		n, err := r.ResponseWriter.Write(p[written:min(written+piece, len(p))])
+		written += n
+		r.sent += int64(n)
+		if err != nil || written == len(p) {
+			return written, err
+		}
+	}
+}
+
+// FlushError is for http.ResponseController.
+func (r *recorder) FlushError() error {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	r.deadline()
+	return http.NewResponseController(r.ResponseWriter).Flush()
+}
+
+// Hijack implements http.Hijacker.
+func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(r.ResponseWriter).Hijack()
+	if err == nil {
+		r.hijacked, r.status = true, http.StatusSwitchingProtocols
+	}
+	return conn, buffered, err
+}
+
+// Unwrap lets http.ResponseController reach the connection (deadlines).
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// deadline gives the client time for the next piece. Answers that have no connection, as in tests, need none.
+func (r *recorder) deadline() {
+	if r.stall > 0 && !r.hijacked {
+		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.stall))
+	}
+}
+
+// tellPattern tells the recorder behind a writer which operation was found. The pattern may begin with a method, which is left out.
+func tellPattern(w http.ResponseWriter, pattern string) {
+	for {
+		if recorded, ok := w.(*recorder); ok {
+			recorded.pattern = pattern[strings.IndexByte(pattern, '/'):]
+			return
+		}
+		wrapped, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return // nobody records
+		}
+		w = wrapped.Unwrap()
+	}
+}
+
+// counted counts what is read of a body.
+type counted struct {
+	io.ReadCloser
+	bytes *int64
+}
+
+// Read implements io.Reader.
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	*c.bytes += int64(n)
+	return n, err
+}

@@ -1,0 +1,158 @@
+// Package metrics is the view of the relay's facts that Prometheus reads. It takes facts as they are recorded, and changes none.
+//
+//	receive, top, deliver, registry ──facts──▶ Record ─▶ counters, histograms ─▶ registry ─▶ /metrics
+//	registry, journal, archive ◀──────asked when somebody looks──── gauges
+package metrics
+
+import (
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gavel-relay/gavel/internal/observe"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Config is what the metrics need beside the facts.
+type Config struct {
+	// Builders are the names of the builders that the operator lists. All others are counted together, as "other": whoever sends a
+	// submission chooses its key, and each label costs memory for ever.
+	Builders map[phase0.BLSPubKey]string
+	// Gauges are asked whenever somebody looks. One that is nil is not shown. They are safe for concurrent use and do not wait.
+	Gauges Gauges
+}
+
+// Gauges tell how things are at this moment.
+type Gauges struct {
+	// Validators and Registrations are how many the relay knows.
+	Validators, Registrations func() float64
+	// HeadSlot is the slot of the beacon chain's head.
+	HeadSlot func() float64
+	// JournalBacklog is how many facts are not on disk yet.
+	JournalBacklog func() float64
+	// ArchiveLag is how many facts the archive has not taken up yet.
+	ArchiveLag func() float64
+}
+
+// Metrics implements relay.Facts.
+type Metrics struct {
+	builders map[phase0.BLSPubKey]string
+	refusals map[string]bool
+
+	submissions, bids, topChanges, headers, delivered, deliveredGwei, refused, registrations *prometheus.CounterVec
+	eligible, intoSlot                                                                       *prometheus.HistogramVec
+}
+
+// eligibleBuckets go from 0.1 ms to about 13 s, each twice the one before.
+var eligibleBuckets = prometheus.ExponentialBuckets(0.0001, 2, 18)
+
+// intoSlotBuckets are dense where proposers ask, in the first four seconds of a slot.
+var intoSlotBuckets = []float64{0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3, 3.5, 4, 6, 8, 12}
+
+// New defines the relay's metrics in a set.
+func New(set *observe.Set, cfg Config) *Metrics {
+	m := &Metrics{builders: cfg.Builders, refusals: make(map[string]bool)}
+	for _, refusal := range relay.Refusals {
+		m.refusals[refusal.ID] = true
+	}
+	m.submissions = set.Counter("gavel_relay_submissions_total",
+		"Submissions by what became of them: eligible (the bid counts), kept (taken, but it does not count) or refused, then with the refusal.",
+		"builder", "outcome", "refusal")
+	m.bids = set.Counter("gavel_relay_bids_total",
+		"Bids that count, by why they do: verified (the block was executed first) or optimistic (the collateral stands for it).",
+		"builder", "because")
+	m.topChanges = set.Counter("gavel_relay_top_changes_total",
+		"How often another bid was served from then on, by whether there was one (bid) or the last was taken back (none).", "to")
+	m.headers = set.Counter("gavel_relay_headers_served_total", "Headers that were given to proposers.")
+	m.delivered = set.Counter("gavel_relay_payloads_delivered_total", "Blocks that were published for a proposer.", "builder")
+	m.deliveredGwei = set.Counter("gavel_relay_payloads_delivered_value_gwei_total", "Value of those blocks' bids, in gwei.", "builder")
+	m.refused = set.Counter("gavel_relay_payloads_refused_total",
+		"Signed headers for which no payload was given, by refusal.", "refusal")
+	m.registrations = set.Counter("gavel_relay_registrations_stored_total", "Registrations that were new or changed.")
+	m.eligible = set.Histogram("gavel_relay_submission_eligible_seconds",
+		"Time from the last byte of a submission to the moment from which its bid counts, in seconds.", eligibleBuckets, "because")
+	m.intoSlot = set.Histogram("gavel_relay_delivery_into_slot_seconds",
+		"When in the slot the proposer's request for a delivered payload came, in seconds.", intoSlotBuckets)
+	defineGauges(set, cfg.Gauges)
+	return m
+}
+
+func defineGauges(set *observe.Set, gauges Gauges) {
+	set.GaugeFunc("gavel_relay_validators", "Validators of the beacon chain that the relay knows.", gauges.Validators)
+	set.GaugeFunc("gavel_relay_registrations", "Validators that have registered.", gauges.Registrations)
+	set.GaugeFunc("gavel_relay_head_slot", "Slot of the beacon chain's head.", gauges.HeadSlot)
+	set.GaugeFunc("gavel_relay_journal_backlog", "Facts that are not on disk yet.", gauges.JournalBacklog)
+	set.GaugeFunc("gavel_relay_archive_lag", "Facts that the archive has not taken up yet.", gauges.ArchiveLag)
+}
+
+// Record implements relay.Facts.
+func (m *Metrics) Record(fact relay.Fact) {
+	switch fact := fact.(type) {
+	case relay.SubmissionJudged:
+		m.judged(fact)
+	case relay.TopChanged:
+		m.topChanges.WithLabelValues(top(fact)).Inc()
+	case relay.HeaderServed:
+		m.headers.WithLabelValues().Inc()
+	case relay.PayloadDelivered:
+		builder := m.builder(fact.Builder)
+		m.delivered.WithLabelValues(builder).Inc()
+		m.deliveredGwei.WithLabelValues(builder).Add(gwei(fact.ValueWei))
+		m.intoSlot.WithLabelValues().Observe(float64(fact.MsIntoSlot) / 1000)
+	case relay.PayloadRefused:
+		m.refused.WithLabelValues(m.refusal(fact.Refusal)).Inc()
+	case relay.RegistrationStored:
+		m.registrations.WithLabelValues().Inc()
+	}
+}
+
+func (m *Metrics) judged(fact relay.SubmissionJudged) {
+	builder, outcome := m.builder(fact.Builder), "kept"
+	switch {
+	case fact.Refusal != "":
+		outcome = "refused"
+	case !fact.EligibleAt.IsZero():
+		outcome = "eligible"
+	}
+	m.submissions.WithLabelValues(builder, outcome, m.refusal(fact.Refusal)).Inc()
+	if outcome != "eligible" {
+		return
+	}
+	because := "verified"
+	if fact.Optimistic {
+		because = "optimistic"
+	}
+	m.bids.WithLabelValues(builder, because).Inc()
+	m.eligible.WithLabelValues(because).Observe(fact.EligibleAt.Sub(fact.ReceivedAt).Seconds())
+}
+
+// builder is the label of a builder.
+func (m *Metrics) builder(key phase0.BLSPubKey) string {
+	if name, listed := m.builders[key]; listed {
+		return name
+	}
+	return "other"
+}
+
+// refusal is the label of a refusal: its id in the catalogue, and empty if there is none.
+func (m *Metrics) refusal(id string) string {
+	if id == "" || m.refusals[id] {
+		return id
+	}
+	return "other"
+}
+
+func top(fact relay.TopChanged) string {
+	if fact.ValueWei == nil || fact.ValueWei.IsZero() {
+		return "none"
+	}
+	return "bid"
+}
+
+// gwei is an amount as a metric, which has no whole numbers beyond 2^53: in gwei that is nine million ether.
+func gwei(valueWei *uint256.Int) float64 {
+	if valueWei == nil {
+		return 0
+	}
+	return valueWei.Float64() / 1e9
+}

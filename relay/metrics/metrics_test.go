@@ -1,0 +1,153 @@
+package metrics
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/gavel-relay/gavel/internal/golden"
+	"github.com/gavel-relay/gavel/internal/observe"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+var _ relay.Facts = (*Metrics)(nil)
+
+func TestDocs(t *testing.T) {
+	set := observe.NewSet(prometheus.NewRegistry())
+	New(set, Config{})
+	golden.Section(t, "../../docs/metrics.md", "relay", set.Table())
+}
+
+var listed = phase0.BLSPubKey{1}
+
+func newMetrics(gauges Gauges) (*Metrics, *prometheus.Registry) {
+	registry := prometheus.NewRegistry()
+	return New(observe.NewSet(registry), Config{Builders: map[phase0.BLSPubKey]string{listed: "alpha"}, Gauges: gauges}), registry
+}
+
+// page is what Prometheus reads, without comments, buckets and sums.
+func page(t *testing.T, registry *prometheus.Registry) string {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, short bytes.Buffer
+	for _, family := range families {
+		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line := range strings.Lines(text.String()) {
+		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "_bucket{") {
+			short.WriteString(line)
+		}
+	}
+	return short.String()
+}
+
+var received = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// day is one fact of each kind and outcome.
+func day() []relay.Fact {
+	of := func(builder phase0.BLSPubKey, valueWei uint64) relay.Trace {
+		return relay.Trace{Builder: builder, ValueWei: uint256.NewInt(valueWei)}
+	}
+	eligible := received.Add(250 * time.Millisecond)
+	return []relay.Fact{
+		relay.RegistrationStored{},
+		relay.SubmissionJudged{Trace: of(listed, 5), ReceivedAt: received, EligibleAt: eligible, Verified: true},
+		relay.SubmissionJudged{Trace: of(listed, 5), ReceivedAt: received, EligibleAt: eligible, Optimistic: true},
+		relay.SubmissionJudged{Trace: of(listed, 5), ReceivedAt: received},
+		relay.SubmissionJudged{Trace: of(listed, 5), ReceivedAt: received, Refusal: relay.SubmissionPastSlot.ID},
+		relay.SubmissionJudged{Trace: of(phase0.BLSPubKey{2}, 5), ReceivedAt: received, EligibleAt: eligible, Verified: true},
+		relay.TopChanged{Trace: of(listed, 5)},
+		relay.TopChanged{},
+		relay.HeaderServed{},
+		relay.HeaderServed{},
+		relay.PayloadRefused{Refusal: relay.PayloadUnknown.ID},
+		relay.PayloadDelivered{Trace: of(listed, 3_500_000_000), MsIntoSlot: 1200},
+		relay.PayloadDelivered{MsIntoSlot: -100},
+	}
+}
+
+func TestMetricsAreAViewOfTheFacts(t *testing.T) {
+	is := func(value float64) func() float64 { return func() float64 { return value } }
+	metrics, registry := newMetrics(Gauges{Validators: is(7), Registrations: is(5), HeadSlot: is(42), JournalBacklog: is(3)})
+	for _, fact := range day() {
+		metrics.Record(fact)
+	}
+	golden.File(t, "testdata/day.txt", page(t, registry))
+	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+}
+
+// The keys of a thousand unknown builders and as many invented refusals make no more series than one of each.
+func TestStrangersMakeNoSeries(t *testing.T) {
+	metrics, registry := newMetrics(Gauges{})
+	for i := range 1000 {
+		var key phase0.BLSPubKey
+		binary.LittleEndian.PutUint64(key[8:], uint64(i))
+		id := "invented-" + strings.Repeat("x", i)
+		metrics.Record(relay.SubmissionJudged{Trace: relay.Trace{Builder: key}, Refusal: id})
+		metrics.Record(relay.PayloadDelivered{Trace: relay.Trace{Builder: key}})
+		metrics.Record(relay.PayloadRefused{Refusal: id})
+	}
+	for _, counter := range []*prometheus.CounterVec{metrics.submissions, metrics.delivered, metrics.deliveredGwei, metrics.refused} {
+		if got := testutil.CollectAndCount(counter); got != 1 {
+			t.Errorf("%d series", got)
+		}
+	}
+	if text := page(t, registry); strings.Contains(text, "invented") {
+		t.Error(text)
+	}
+}
+
+// Every refusal of the catalogue has its own label.
+func TestEveryRefusalIsTold(t *testing.T) {
+	metrics, _ := newMetrics(Gauges{})
+	for _, refusal := range relay.Refusals {
+		metrics.Record(relay.PayloadRefused{Refusal: refusal.ID})
+	}
+	if got := testutil.CollectAndCount(metrics.refused); got != len(relay.Refusals) {
+		t.Errorf("%d series for %d refusals", got, len(relay.Refusals))
+	}
+}
+
+// A builder may bid all that a number can hold; the sum stays a number.
+func TestGwei(t *testing.T) {
+	greatest := new(uint256.Int).SetAllOne()
+	for _, row := range []struct {
+		valueWei *uint256.Int
+		want     float64
+	}{
+		{nil, 0},
+		{uint256.NewInt(0), 0},
+		{uint256.NewInt(1), 1e-9},
+		{uint256.NewInt(math.MaxUint64), 18446744073.709551615},
+		{greatest, 1.157920892373162e68},
+	} {
+		if got := gwei(row.valueWei); math.Abs(got-row.want) > row.want*1e-12 {
+			t.Errorf("%v wei are %v gwei, want %v", row.valueWei, got, row.want)
+		}
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	metrics, _ := newMetrics(Gauges{})
+	var fact relay.Fact = relay.SubmissionJudged{ReceivedAt: received, EligibleAt: received, Verified: true}
+	b.ReportAllocs()
+	for b.Loop() {
+		metrics.Record(fact)
+	}
+}
