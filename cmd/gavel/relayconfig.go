@@ -26,7 +26,6 @@ type relayConfig struct {
 	listen, adminListen   string
 	validationNodes       []string
 	validationConcurrency int
-	traceEndpoint         string
 	log                   run.LogOptions
 }
 
@@ -34,8 +33,8 @@ type relayConfig struct {
 func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, error) {
 	cfg := relayConfig{
 		listen: cmd.String("listen"), adminListen: cmd.String("admin-listen"), validationNodes: listOf(cmd.String("validation-node")),
-		validationConcurrency: cmd.Int("validation-concurrency"), traceEndpoint: cmd.String("trace-endpoint"),
-		log: run.LogOptions{Level: cmd.String("log-level"), Format: cmd.String("log-format")},
+		validationConcurrency: cmd.Int("validation-concurrency"),
+		log:                   run.LogOptions{Level: cmd.String("log-level"), Format: cmd.String("log-format")},
 		relay: app.Config{
 			Network: cmd.String("network"), BeaconURLs: listOf(cmd.String("beacon")), DataDir: cmd.String("data-dir"), Database: cmd.String("db"),
 			Webhooks: listOf(cmd.String("webhook")), HeaderCutOff: always(cmd.Duration("header-cutoff")), HeaderDelay: cmd.Duration("header-delay"),
@@ -43,7 +42,7 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 			HeaderPayloadTimeout: cmd.Duration("header-payload-timeout"), ValidationTimeout: cmd.Duration("validation-timeout"),
 			Executors: cmd.Int("executors"), PublishTimeout: cmd.Duration("publish-timeout"), StartTimeout: cmd.Duration("start-timeout"),
 			TopBidListeners: cmd.Int("top-bid-listeners"), TopBidsNeedKey: cmd.Bool("top-bid-needs-key"),
-			NoCancellations: cmd.Bool("no-cancellations"), ReceivedFor: cmd.Duration("received-for"),
+			NoCancellations: cmd.Bool("no-cancellations"), TraceEndpoint: cmd.String("trace-endpoint"), ReceivedFor: cmd.Duration("received-for"),
 			Limits: app.Limits{
 				PerSecond: unbounded(cmd.Int("requests-per-second")), Burst: cmd.Int("burst"),
 				BuilderPerSecond: unbounded(cmd.Int("builder-requests-per-second")), BuilderBurst: cmd.Int("builder-burst"),

@@ -65,6 +65,8 @@ type Config struct {
 	// TopBidListeners may follow the leading bids at a time: 1,000. TopBidsNeedKey lets only builders with an API key do so.
 	TopBidListeners int
 	TopBidsNeedKey  bool
+	// TraceEndpoint is the URL of an OpenTelemetry collector (OTLP over HTTP); empty for none.
+	TraceEndpoint string
 	// Limits bound what clients can take.
 	Limits Limits
 	// NoCancellations refuses ?cancellations=1.

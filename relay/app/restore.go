@@ -32,6 +32,7 @@ func (a *App) restore(ctx context.Context) error {
 		return fmt.Errorf("restore kill switch: %w", err)
 	} else if change != nil && change.On {
 		a.killed.restore(true)
+		a.watched.metrics.KillSwitch(true)
 		a.log.Warn("the kill switch is on: no headers are served", "since", change.At, "why", change.Why)
 	}
 	if err := a.restoreRegistrations(ctx); err != nil {

@@ -43,7 +43,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		defer context.AfterFunc(behind, cancel)() // a part that broke down ends the service
 		return serve.Serve(serving, listener, a.handler, serve.Options{
 			Log: a.log, Grace: stopGrace, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
-			Bodies: serve.NewBodyBudget(a.cfg.Limits.BodyBytes, bodyPatience), TrustedProxies: a.cfg.Limits.TrustedProxies,
+			Watcher: a.watched.http, Bodies: serve.NewBodyBudget(a.cfg.Limits.BodyBytes, bodyPatience), TrustedProxies: a.cfg.Limits.TrustedProxies,
 		})
 	})
 	for _, part := range []func(context.Context) error{
@@ -77,6 +77,9 @@ func (a *App) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	var errs []error
+	if a.watched.shutdown != nil {
+		errs = append(errs, a.watched.shutdown(ctx))
+	}
 	if a.facts != nil {
 		errs = append(errs, a.facts.Close(ctx))
 	}

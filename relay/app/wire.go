@@ -50,6 +50,7 @@ type App struct {
 	stopping atomic.Bool
 	api      *serve.Mux
 	handler  http.Handler
+	watched  observed
 	duties   dutyWatch
 }
 
@@ -120,6 +121,9 @@ func (a *App) wire() (err error) {
 		return err
 	}
 	a.killed = &killSwitch{facts: record}
+	if err := a.observe(record); err != nil {
+		return err
+	}
 	a.alerts = alert.New(alert.Config{URLs: a.cfg.Webhooks, Log: a.log})
 	record.listeners = append(record.listeners, a.alerts)
 	a.registry = registry.New(a.spec, record)

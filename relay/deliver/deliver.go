@@ -18,6 +18,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -122,10 +123,15 @@ func (d *Desk) Deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 }
 
 func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock) (*relay.Contents, error) {
-	if refused := d.checkProposer(block); refused != nil {
+	signature := observe.Stage(ctx, observe.Signature)
+	refused := d.checkProposer(block)
+	signature()
+	if refused != nil {
 		return nil, refused
 	}
+	escrow := observe.Stage(ctx, observe.Escrow)
 	contents, err := d.contents(ctx, block)
+	escrow()
 	if err != nil {
 		return nil, err
 	}

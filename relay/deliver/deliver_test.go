@@ -91,8 +91,8 @@ func (h *house) Pubkey(i phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
 
 func (h *house) Put(context.Context, *relay.Contents) error { return nil }
 
-func (h *house) Get(_ context.Context, s phase0.Slot, hash phase0.Hash32) (*relay.Contents, error) {
-	if s != slot || hash != h.contents.Payload.BlockHash || h.awaited.Load() {
+func (h *house) Get(_ context.Context, _ phase0.Slot, hash phase0.Hash32) (*relay.Contents, error) {
+	if hash != h.contents.Payload.BlockHash || h.awaited.Load() {
 		return nil, nil
 	}
 	return h.contents, nil

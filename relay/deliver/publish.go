@@ -7,6 +7,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
@@ -46,7 +47,9 @@ func (d *Desk) publishOnce(ctx context.Context, at time.Time, block *relay.Blind
 
 // publish claims the slot, puts the payload in place of its header, and hands the block to the beacon nodes.
 func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents) *relay.Refused {
+	guard := observe.Stage(ctx, observe.Guard)
 	won, err := d.Guard.Claim(ctx, block.Slot, block.Root)
+	guard()
 	if err != nil {
 		d.Log.Error("claim slot", "slot", block.Slot, "error", err)
 		return relay.PayloadGuardDown.Plain()
@@ -54,6 +57,7 @@ func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBl
 	if !won {
 		return relay.PayloadOther.With("slot %d", block.Slot)
 	}
+	defer observe.Stage(ctx, observe.Publish)()
 	ssz, err := wire.Unblind(block, contents)
 	if err != nil {
 		d.Log.Error("unblind block", "slot", block.Slot, "error", err)

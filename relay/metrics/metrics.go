@@ -15,9 +15,9 @@ import (
 
 // Config is what the metrics need beside the facts.
 type Config struct {
-	// Builders are the names of the builders that the operator lists. All others are counted together, as "other": whoever sends a
-	// submission chooses its key, and each label costs memory for ever.
-	Builders map[phase0.BLSPubKey]string
+	// Builder is the name of a builder that the operator lists, empty for all others. Those are counted together, as "other": whoever sends
+	// a submission chooses its key, and each label costs memory for ever.
+	Builder func(phase0.BLSPubKey) string
 	// Gauges are asked whenever somebody looks. One that is nil is not shown. They are safe for concurrent use and do not wait.
 	Gauges Gauges
 }
@@ -28,19 +28,23 @@ type Gauges struct {
 	Validators, Registrations func() float64
 	// HeadSlot is the slot of the beacon chain's head.
 	HeadSlot func() float64
-	// JournalBacklog is how many facts are not on disk yet.
-	JournalBacklog func() float64
-	// ArchiveLag is how many facts the archive has not taken up yet.
+	// FactsLost is how many facts found no place in the journal so far.
+	FactsLost func() float64
+	// ArchiveLag is how many facts the archive has not taken up yet, -1 when it does not answer.
 	ArchiveLag func() float64
+	// Listeners follow the leading bids; ListenersCut were cut because they were behind, so far.
+	Listeners, ListenersCut func() float64
 }
 
 // Metrics implements relay.Facts.
 type Metrics struct {
-	builders map[phase0.BLSPubKey]string
+	nameOf   func(phase0.BLSPubKey) string
 	refusals map[string]bool
 
-	submissions, bids, topChanges, headers, delivered, deliveredGwei, refused, registrations *prometheus.CounterVec
-	eligible, intoSlot                                                                       *prometheus.HistogramVec
+	submissions, bids, topChanges, headers, delivered, deliveredGwei, refused, registrations, executed, demotions *prometheus.CounterVec
+
+	eligible, intoSlot *prometheus.HistogramVec
+	killSwitch         prometheus.Gauge
 }
 
 // eligibleBuckets go from 0.1 ms to about 13 s, each twice the one before.
@@ -51,7 +55,7 @@ var intoSlotBuckets = []float64{0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25,
 
 // New defines the relay's metrics in a set.
 func New(set *observe.Set, cfg Config) *Metrics {
-	m := &Metrics{builders: cfg.Builders, refusals: make(map[string]bool)}
+	m := &Metrics{nameOf: cfg.Builder, refusals: make(map[string]bool)}
 	for _, refusal := range relay.Refusals {
 		m.refusals[refusal.ID] = true
 	}
@@ -69,6 +73,11 @@ func New(set *observe.Set, cfg Config) *Metrics {
 	m.refused = set.Counter("gavel_relay_payloads_refused_total",
 		"Signed headers for which no payload was given, by refusal.", "refusal")
 	m.registrations = set.Counter("gavel_relay_registrations_stored_total", "Registrations that were new or changed.")
+	m.executed = set.Counter("gavel_relay_trusted_blocks_executed_total",
+		"Blocks whose bids counted before they were executed, by what their execution found: valid, invalid, or infrastructure when nobody could find out.",
+		"builder", "class")
+	m.demotions = set.Counter("gavel_relay_demotions_total", "Demotions of builders, by the rule that was broken.", "builder", "rule")
+	m.killSwitch = set.Gauge("gavel_relay_kill_switch", "1 while no headers are served by the operator's wish.")
 	m.eligible = set.Histogram("gavel_relay_submission_eligible_seconds",
 		"Time from the last byte of a submission to the moment from which its bid counts, in seconds.", eligibleBuckets, "because")
 	m.intoSlot = set.Histogram("gavel_relay_delivery_into_slot_seconds",
@@ -81,8 +90,10 @@ func defineGauges(set *observe.Set, gauges Gauges) {
 	set.GaugeFunc("gavel_relay_validators", "Validators of the beacon chain that the relay knows.", gauges.Validators)
 	set.GaugeFunc("gavel_relay_registrations", "Validators that have registered.", gauges.Registrations)
 	set.GaugeFunc("gavel_relay_head_slot", "Slot of the beacon chain's head.", gauges.HeadSlot)
-	set.GaugeFunc("gavel_relay_journal_backlog", "Facts that are not on disk yet.", gauges.JournalBacklog)
-	set.GaugeFunc("gavel_relay_archive_lag", "Facts that the archive has not taken up yet.", gauges.ArchiveLag)
+	set.GaugeFunc("gavel_relay_facts_lost", "Facts that found no place in the journal since the start.", gauges.FactsLost)
+	set.GaugeFunc("gavel_relay_archive_lag", "Facts that the archive has not taken up yet; -1 when it does not answer.", gauges.ArchiveLag)
+	set.GaugeFunc("gavel_relay_top_bid_listeners", "Listeners to the leading bids.", gauges.Listeners)
+	set.GaugeFunc("gavel_relay_top_bid_listeners_cut", "Listeners that were cut because they were behind, since the start.", gauges.ListenersCut)
 }
 
 // Record implements relay.Facts.
@@ -103,6 +114,21 @@ func (m *Metrics) Record(fact relay.Fact) {
 		m.refused.WithLabelValues(m.refusal(fact.Refusal)).Inc()
 	case relay.RegistrationStored:
 		m.registrations.WithLabelValues().Inc()
+	case relay.SubmissionExecuted:
+		m.executed.WithLabelValues(m.builder(fact.Builder), fact.Class).Inc()
+	case relay.BuilderDemoted:
+		m.demotions.WithLabelValues(fact.Name, fact.Rule).Inc()
+	case relay.KillSwitchChanged:
+		m.KillSwitch(fact.On)
+	}
+}
+
+// KillSwitch shows where the switch is, also when no fact says so: at start.
+func (m *Metrics) KillSwitch(on bool) {
+	if on {
+		m.killSwitch.Set(1)
+	} else {
+		m.killSwitch.Set(0)
 	}
 }
 
@@ -128,8 +154,10 @@ func (m *Metrics) judged(fact relay.SubmissionJudged) {
 
 // builder is the label of a builder.
 func (m *Metrics) builder(key phase0.BLSPubKey) string {
-	if name, listed := m.builders[key]; listed {
-		return name
+	if m.nameOf != nil {
+		if name := m.nameOf(key); name != "" {
+			return name
+		}
 	}
 	return "other"
 }

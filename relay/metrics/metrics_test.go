@@ -29,9 +29,16 @@ func TestDocs(t *testing.T) {
 
 var listed = phase0.BLSPubKey{1}
 
+func nameOf(key phase0.BLSPubKey) string {
+	if key == listed {
+		return "alpha"
+	}
+	return ""
+}
+
 func newMetrics(gauges Gauges) (*Metrics, *prometheus.Registry) {
 	registry := prometheus.NewRegistry()
-	return New(observe.NewSet(registry), Config{Builders: map[phase0.BLSPubKey]string{listed: "alpha"}, Gauges: gauges}), registry
+	return New(observe.NewSet(registry), Config{Builder: nameOf, Gauges: gauges}), registry
 }
 
 // page is what Prometheus reads, without comments, buckets and sums.
@@ -77,12 +84,16 @@ func day() []relay.Fact {
 		relay.PayloadRefused{Refusal: relay.PayloadUnknown.ID},
 		relay.PayloadDelivered{Trace: of(listed, 3_500_000_000), MsIntoSlot: 1200},
 		relay.PayloadDelivered{MsIntoSlot: -100},
+		relay.SubmissionExecuted{Builder: listed, Class: "valid"},
+		relay.SubmissionExecuted{Builder: listed, Class: "invalid"},
+		relay.BuilderDemoted{Name: "alpha", Demotion: relay.Demotion{Rule: "state"}},
+		relay.KillSwitchChanged{On: true},
 	}
 }
 
 func TestMetricsAreAViewOfTheFacts(t *testing.T) {
 	is := func(value float64) func() float64 { return func() float64 { return value } }
-	metrics, registry := newMetrics(Gauges{Validators: is(7), Registrations: is(5), HeadSlot: is(42), JournalBacklog: is(3)})
+	metrics, registry := newMetrics(Gauges{Validators: is(7), Registrations: is(5), HeadSlot: is(42), FactsLost: is(3)})
 	for _, fact := range day() {
 		metrics.Record(fact)
 	}

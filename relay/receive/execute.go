@@ -7,6 +7,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/check"
 )
@@ -26,7 +27,8 @@ func (d *Desk) caseOf(s *relay.Submission) *caseFacts {
 
 // check applies the rules. The signature of a bid that an API key vouches for is verified later: beside the execution, or after the bid
 // counts.
-func (d *Desk) check(facts *caseFacts) *relay.Refused {
+func (d *Desk) check(ctx context.Context, facts *caseFacts) *relay.Refused {
+	defer observe.Stage(ctx, observe.Check)()
 	facts.SignatureLater = facts.Submission.Identified
 	return check.Run(facts)
 }
@@ -41,6 +43,7 @@ func verifySignature(facts *caseFacts) *relay.Refused {
 // execute has the block executed on its parent's state. Only a block that breaks a rule is called invalid; whatever keeps us from finding
 // out is our own trouble and says so (decision 11).
 func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *caseFacts) *relay.Refused {
+	defer observe.Stage(ctx, observe.Simulate)()
 	signature := make(chan *relay.Refused, 1)
 	go func() {
 		if facts.SignatureLater {

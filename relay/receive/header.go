@@ -49,7 +49,7 @@ func (d *Desk) receiveHeader(ctx context.Context, h *relay.HeaderSubmission) (re
 	s := check.StandIn(h)
 	facts := d.caseOf(s)
 	facts.Header = h
-	if refused := d.check(facts); refused != nil {
+	if refused := d.check(ctx, facts); refused != nil {
 		return relay.Outcome{}, judged, refused
 	}
 	if !facts.Builder.HeaderFirst || !d.trusts(facts.Builder, h.Trace.Value) {

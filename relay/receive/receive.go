@@ -25,6 +25,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/auction"
 )
@@ -147,7 +148,7 @@ func (d *Desk) receive(ctx context.Context, s *relay.Submission) (relay.Outcome,
 		return relay.Outcome{}, judged, relay.SubmissionCancellations.Plain()
 	}
 	facts := d.caseOf(s)
-	if refused := d.check(facts); refused != nil {
+	if refused := d.check(ctx, facts); refused != nil {
 		return relay.Outcome{}, judged, refused
 	}
 	if s.Trace.Value.IsZero() || len(s.Payload.Transactions) == 0 {
@@ -189,6 +190,7 @@ func (d *Desk) takeExecuted(ctx context.Context, s *relay.Submission, facts *cas
 	if refused := d.execute(ctx, s, facts); refused != nil {
 		return refused
 	}
+	defer observe.Stage(ctx, observe.Eligible)()
 	bid, err := prepare(s)
 	if err != nil {
 		return relay.Malformed.With("%v", err)
@@ -202,6 +204,7 @@ func (d *Desk) takeExecuted(ctx context.Context, s *relay.Submission, facts *cas
 
 // takeOnTrust takes a bid whose block is executed later. The payload is kept while its header is made.
 func (d *Desk) takeOnTrust(ctx context.Context, s *relay.Submission, facts *caseFacts) *relay.Refused {
+	defer observe.Stage(ctx, observe.Eligible)()
 	kept := make(chan *relay.Refused, 1)
 	go func() { kept <- d.keep(ctx, s) }()
 	bid, err := prepare(s)

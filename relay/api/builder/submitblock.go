@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/request"
@@ -58,11 +59,14 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request, from calle
 	if media == wire.SSZ {
 		limit = MaxSSZ
 	}
+	received := observe.Stage(r.Context(), observe.Receive)
 	body, refused := request.Body(w, r, limit)
+	received()
 	if refused != nil {
 		return nil, refused
 	}
 	receivedAt := a.Clock.Now()
+	defer observe.Stage(r.Context(), observe.Decode)()
 	fork, refused := a.fork(r, media, body)
 	if refused != nil {
 		return nil, refused

@@ -1,0 +1,63 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gavel-relay/gavel/internal/observe"
+	"github.com/gavel-relay/gavel/relay/metrics"
+)
+
+// observed is what is measured, and traced if somebody wants it.
+type observed struct {
+	registry *prometheus.Registry
+	http     *observe.HTTP
+	metrics  *metrics.Metrics
+	shutdown func(context.Context) error // sends the last traces
+}
+
+// observe measures requests, and the facts as they are told.
+func (a *App) observe(record *facts) error {
+	tracer, shutdown, err := observe.Tracing(context.Background(), a.cfg.TraceEndpoint, "gavel-relay")
+	if err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	registry := observe.NewRegistry()
+	set := observe.NewSet(registry)
+	a.watched = observed{registry: registry, shutdown: shutdown, http: observe.NewHTTP(set, tracer), metrics: metrics.New(set, metrics.Config{
+		Builder: func(key phase0.BLSPubKey) string { return a.builders.Of(key).Name },
+		Gauges: metrics.Gauges{
+			Validators:    func() float64 { return float64(a.registry.Validators()) },
+			Registrations: func() float64 { return float64(a.registry.Registrations()) },
+			HeadSlot:      func() float64 { return float64(a.registry.Head().Slot) },
+			FactsLost:     func() float64 { return float64(record.Lost()) },
+			ListenersCut:  func() float64 { return float64(a.feed.Cut()) },
+			Listeners:     func() float64 { return float64(a.feed.Listeners()) },
+			ArchiveLag:    a.archiveLag,
+		},
+	})}
+	record.listeners = append(record.listeners, a.watched.metrics)
+	return nil
+}
+
+// lagTimeout bounds the two questions behind the archive's lag.
+const lagTimeout = time.Second
+
+// archiveLag is how many facts the archive has not taken up; -1 when it does not answer.
+func (a *App) archiveLag() float64 {
+	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
+	defer cancel()
+	newest, err := a.journal.Last(ctx)
+	if err != nil {
+		return -1
+	}
+	last, err := a.archive.Last(ctx)
+	if err != nil {
+		return -1
+	}
+	return float64(newest) - float64(last)
+}
