@@ -20,6 +20,7 @@ type Mux struct {
 func (m *Mux) Handle(method, pattern string, operation http.HandlerFunc) {
 	if m.methods == nil {
 		m.methods = map[string][]string{}
+		m.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { Refuse(w, r, m.NotFound) })
 	}
 	m.mux.HandleFunc(method+" "+pattern, operation)
 	if len(m.methods[pattern]) == 0 {
@@ -44,7 +45,7 @@ func allowed(methods []string) []string {
 // ServeHTTP implements http.Handler.
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// An unclean path is nobody's: http.ServeMux would answer with a redirect, which is no JSON and loses bodies.
-	if _, pattern := m.mux.Handler(r); pattern == "" || path.Clean(r.URL.Path) != r.URL.Path {
+	if m.methods == nil || path.Clean(r.URL.Path) != r.URL.Path || !strings.HasPrefix(r.URL.Path, "/") {
 		Refuse(w, r, m.NotFound)
 		return
 	}

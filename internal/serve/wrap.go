@@ -48,19 +48,19 @@ func Wrap(next http.Handler, log *slog.Logger) http.Handler {
 		}
 		w.Header().Set("X-Request-Id", id)
 		recorded := &recorder{ResponseWriter: w}
-		log := log.With("id", id, "method", r.Method, "path", r.URL.Path)
+		about := func() *slog.Logger { return log.With("id", id, "method", r.Method, "path", r.URL.Path) } // most requests are not logged
 		defer func() {
 			crash := recover()
 			crashError, _ := crash.(error)
 			aborted := errors.Is(crashError, http.ErrAbortHandler) // the handler's own wish to cut the answer short
 			if crash != nil && !aborted {
-				log.Error("handler crashed", "crash", crash, "stack", string(debug.Stack()))
+				about().Error("handler crashed", "crash", crash, "stack", string(debug.Stack()))
 			}
 			cut := aborted || (crash != nil && recorded.status != 0)
 			if crash != nil && !cut {
 				Refuse(recorded, r, fmt.Errorf("crash: %v", crash))
 			}
-			access(log, r, recorded, time.Since(began))
+			access(log, about, r, recorded, time.Since(began))
 			if cut {
 				panic(http.ErrAbortHandler)
 			}
@@ -70,10 +70,13 @@ func Wrap(next http.Handler, log *slog.Logger) http.Handler {
 }
 
 // access writes the access log. An error of our own is worth more than debug, unless the client went away: then nobody saw it.
-func access(log *slog.Logger, r *http.Request, answer *recorder, took time.Duration) {
+func access(log *slog.Logger, about func() *slog.Logger, r *http.Request, answer *recorder, took time.Duration) {
 	level := slog.LevelDebug
 	if answer.cause != nil && r.Context().Err() == nil {
 		level = slog.LevelError
 	}
-	log.Log(context.WithoutCancel(r.Context()), level, "request", "status", answer.status, "took", took, "cause", answer.cause)
+	ctx := context.WithoutCancel(r.Context())
+	if log.Enabled(ctx, level) {
+		about().Log(ctx, level, "request", "status", answer.status, "took", took, "cause", answer.cause)
+	}
 }
