@@ -1,26 +1,17 @@
 package proposer
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"fmt"
-	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/clock"
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
@@ -100,106 +91,5 @@ func TestHeaderAllocatesNothing(t *testing.T) {
 	w, r := deaf{http.Header{}}, headerRequest("application/octet-stream")
 	if n := testing.AllocsPerRun(100, func() { a.header(w, r) }); n != 0 || facts.n == 0 {
 		t.Errorf("%v allocations, %d headers served", n, facts.n)
-	}
-}
-
-// BenchmarkHeaderOverLoopback compares the whole stack (server, ids and access log, mux, skin, board) with a bare handler that writes the
-// same bytes: clients that keep their connections ask each in turn, so that the load on the machine is the same for both.
-func BenchmarkHeaderOverLoopback(b *testing.B) {
-	a, facts := realRooms()
-	mux := request.NewMux()
-	Mount(mux, a.Config)
-	raw := a.Headers.(*top.Headers).Board.Top(testKey).SSZ
-	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/octet-stream")
-		w.Header().Set(request.VersionHeader, "fulu")
-		_, _ = w.Write(raw)
-	})
-	ours, theirs := serving(b, serve.Wrap(mux, slog.New(slog.DiscardHandler))), serving(b, bare)
-	const rounds = 20
-	var took [2]time.Duration
-	per := b.N/rounds + 1
-	b.ResetTimer()
-	for range rounds {
-		for i, address := range []string{ours, theirs} {
-			took[i] += askMany(b, address, per)
-		}
-	}
-	b.StopTimer()
-	if facts.n != rounds*per {
-		b.Errorf("%d headers served of %d asked", facts.n, rounds*per)
-	}
-	b.ReportMetric(float64(rounds*per)/took[0].Seconds(), "requests/s")
-	b.ReportMetric(float64(took[1])/float64(took[0]), "of-bare")
-}
-
-// serving is the address of a server of its own.
-func serving(b *testing.B, handler http.Handler) string {
-	b.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Second}
-	go func() { _ = server.Serve(listener) }()
-	b.Cleanup(func() { _ = server.Close() })
-	return listener.Addr().String()
-}
-
-// askMany has four clients ask for a header until so many are answered. The clients are as cheap as can be, so that the servers are measured.
-func askMany(b *testing.B, address string, requests int) time.Duration {
-	b.Helper()
-	ask := []byte(goodHeaderPath() + " HTTP/1.1\r\nHost: relay\r\nAccept: application/octet-stream\r\nUser-Agent: mev-boost/v1.9\r\n" +
-		"X-Timeout-Ms: 950\r\nDate-Milliseconds: 1700000000123\r\n\r\n")
-	var left atomic.Int64
-	left.Store(int64(requests))
-	var asking sync.WaitGroup
-	began := time.Now()
-	for range 4 {
-		asking.Go(func() {
-			conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", address)
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			defer conn.Close()
-			answers := bufio.NewReader(conn)
-			for left.Add(-1) >= 0 {
-				if _, err := conn.Write(ask); err != nil {
-					b.Error(err)
-					return
-				}
-				if err := skipAnswer(answers); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	asking.Wait()
-	return time.Since(began)
-}
-
-// skipAnswer reads an answer of 200 with a length and forgets it.
-func skipAnswer(r *bufio.Reader) error {
-	length := -1
-	for first := true; ; first = false {
-		line, err := r.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		line = bytes.TrimSpace(line)
-		switch {
-		case first && !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")):
-			return fmt.Errorf("answer %q", line)
-		case len(line) == 0:
-			_, err := r.Discard(length)
-			return err
-		}
-		if value, found := bytes.CutPrefix(line, []byte("Content-Length: ")); found {
-			if length, err = strconv.Atoi(string(value)); err != nil {
-				return err
-			}
-		}
 	}
 }
