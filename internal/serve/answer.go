@@ -43,10 +43,21 @@ func RefuseList(w http.ResponseWriter, err error, failures []Failure) {
 	Bytes(w, answer.Code, "application/json", raw)
 }
 
+// Header values that most answers have, made once and never changed.
+var (
+	nosniff   = []string{"nosniff"}
+	usualType = map[string][]string{"application/json": {"application/json"}, "application/octet-stream": {"application/octet-stream"}}
+)
+
 // Bytes answers with a finished body.
 func Bytes(w http.ResponseWriter, status int, contentType string, raw []byte) {
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	header := w.Header()
+	if usual, ok := usualType[contentType]; ok {
+		header["Content-Type"] = usual
+	} else {
+		header.Set("Content-Type", contentType)
+	}
+	header["X-Content-Type-Options"] = nosniff
 	w.WriteHeader(status)
 	_, _ = w.Write(raw) // fails only when the client is gone
 }

@@ -20,10 +20,15 @@ type Mux struct {
 func (m *Mux) Handle(method, pattern string, operation http.HandlerFunc) {
 	if m.methods == nil {
 		m.methods = map[string][]string{}
+		m.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { Refuse(w, r, m.NotFound) })
 	}
-	m.mux.HandleFunc(method+" "+pattern, operation)
+	m.mux.HandleFunc(method+" "+pattern, func(w http.ResponseWriter, r *http.Request) {
+		tellPattern(w, pattern)
+		operation(w, r)
+	})
 	if len(m.methods[pattern]) == 0 {
 		m.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			tellPattern(w, pattern)
 			w.Header().Set("Allow", strings.Join(allowed(m.methods[pattern]), ", "))
 			Refuse(w, r, m.NotAllowed)
 		})
@@ -44,11 +49,9 @@ func allowed(methods []string) []string {
 // ServeHTTP implements http.Handler.
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// An unclean path is nobody's: http.ServeMux would answer with a redirect, which is no JSON and loses bodies.
-	_, pattern := m.mux.Handler(r)
-	if pattern == "" || path.Clean(r.URL.Path) != r.URL.Path {
+	if m.methods == nil || path.Clean(r.URL.Path) != r.URL.Path || !strings.HasPrefix(r.URL.Path, "/") {
 		Refuse(w, r, m.NotFound)
 		return
 	}
-	tellPattern(w, pattern)
 	m.mux.ServeHTTP(w, r)
 }

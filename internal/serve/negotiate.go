@@ -27,7 +27,8 @@ func Negotiate(r *http.Request, offers ...string) (string, bool) {
 	if strings.TrimSpace(header) == "" {
 		return offers[0], true
 	}
-	var ranges []mediaRange
+	var room [8]mediaRange // more than clients send, so that nothing is allocated
+	ranges := room[:0]
 	for part := range strings.SplitSeq(header, ",") {
 		if parsed, ok := parseRange(part); ok {
 			ranges = append(ranges, parsed)
@@ -66,6 +67,37 @@ func fitting(ranges []mediaRange, offer string) int {
 
 // parseRange reads "type/subtype;q=0.9".
 func parseRange(part string) (parsed mediaRange, ok bool) {
+	if parsed, ok := parsePlainRange(part); ok {
+		return parsed, true
+	}
+	return parseAnyRange(part)
+}
+
+// parsePlainRange reads what clients send in every slot, in small letters and with q alone, without allocating. What it does not read may
+// still be a range.
+func parsePlainRange(part string) (parsed mediaRange, ok bool) {
+	media, param, given := strings.Cut(part, ";")
+	media, param = strings.Trim(media, " "), strings.Trim(param, " ")
+	kind, sub, _ := strings.Cut(media, "/")
+	if !only(kind, "abcdefghijklmnopqrstuvwxyz*-") || !only(sub, "abcdefghijklmnopqrstuvwxyz*-") {
+		return mediaRange{}, false
+	}
+	if !given {
+		return mediaRange{media, 1}, true
+	}
+	q, isQ := strings.CutPrefix(param, "q=")
+	if !isQ || !only(q, "0123456789.") {
+		return mediaRange{}, false
+	}
+	quality, err := strconv.ParseFloat(q, 64)
+	return mediaRange{media, quality}, err == nil && quality <= 1
+}
+
+// only says whether a text has some of the signs and no others.
+func only(text, signs string) bool { return text != "" && strings.Trim(text, signs) == "" }
+
+// parseAnyRange reads a range in any form (RFC 9110, 12.5.1).
+func parseAnyRange(part string) (parsed mediaRange, ok bool) {
 	media, params, err := mime.ParseMediaType(strings.TrimSpace(part))
 	if err != nil {
 		return mediaRange{}, false

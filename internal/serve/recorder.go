@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -78,11 +77,11 @@ func (r *recorder) deadline() {
 	}
 }
 
-// tellPattern tells the recorder behind a writer which operation was found. The pattern may begin with a method, which is left out.
+// tellPattern tells the recorder behind a writer which operation was found.
 func tellPattern(w http.ResponseWriter, pattern string) {
 	for {
 		if recorded, ok := w.(*recorder); ok {
-			recorded.pattern = pattern[strings.IndexByte(pattern, '/'):]
+			recorded.pattern = pattern
 			return
 		}
 		wrapped, ok := w.(interface{ Unwrap() http.ResponseWriter })

@@ -23,11 +23,13 @@ const (
 	// factPatience is how long a fact waits for a journal that takes none, and factRetry how often it is asked (wall time).
 	factPatience = time.Second
 	factRetry    = 5 * time.Millisecond
+	// headerPause is how long a served header waits for others (wall time).
+	headerPause = 5 * time.Millisecond
 )
 
 // facts puts what happened into the journal and tells who listens.
 //
-//	Record ─▶ queue ─▶ one goroutine: JSON ─▶ journal ─▶ observe
+//	Record ─▶ queue ─▶ one goroutine: JSON ─▶ journal ─▶ observe (at once; headers that were served after a short pause)
 //	     └──▶ listeners, at once
 //
 // Nobody who records waits for encoding or for the journal. The queue keeps the order; what finds no room in it, or in the journal, is lost,
@@ -46,8 +48,9 @@ type facts struct {
 	lost    int // facts in all
 	closed  bool
 
-	wake chan struct{} // one signal is kept
-	done chan struct{} // closed when all is written after Close
+	// wake has something written at once; gather, after headerPause. One signal of each is kept.
+	wake, gather chan struct{}
+	done         chan struct{} // closed when all is written after Close
 }
 
 // queuedFact is a fact, or, without one, a header that was served: kept by value, it costs the proposer's request no allocation.
@@ -58,7 +61,8 @@ type queuedFact struct {
 
 // newFacts starts the writing; Close ends it.
 func newFacts(journal factLog, log *slog.Logger) *facts {
-	f := &facts{journal: journal, log: log, limit: maxFacts, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	f := &facts{journal: journal, log: log, limit: maxFacts, wake: make(chan struct{}, 1), gather: make(chan struct{}, 1),
+		done: make(chan struct{})}
 	go f.write()
 	return f
 }
@@ -69,6 +73,7 @@ const subjectPrefix = "relay."
 // Record implements relay.Facts.
 func (f *facts) Record(fact relay.Fact) {
 	f.put(queuedFact{fact: fact}, f.limit)
+	signal(f.wake)
 	for _, l := range f.listeners {
 		l.Record(fact)
 	}
@@ -77,6 +82,7 @@ func (f *facts) Record(fact relay.Fact) {
 // RecordHeader implements top.Served.
 func (f *facts) RecordHeader(served relay.HeaderServed) {
 	f.put(queuedFact{served: served}, f.limit/2)
+	signal(f.gather)
 }
 
 // put queues a fact unless so many wait already.
@@ -88,8 +94,12 @@ func (f *facts) put(fact queuedFact, limit int) {
 		f.waiting = append(f.waiting, fact)
 	}
 	f.mu.Unlock()
+}
+
+// signal leaves a signal unless there is one already.
+func signal(to chan struct{}) {
 	select {
-	case f.wake <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }
@@ -106,10 +116,7 @@ func (f *facts) Close(ctx context.Context) error {
 	f.mu.Lock()
 	f.closed = true
 	f.mu.Unlock()
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
+	signal(f.wake)
 	select {
 	case <-f.done:
 		return nil
@@ -123,7 +130,8 @@ func (f *facts) write() {
 	defer close(f.done)
 	var batch []queuedFact
 	told := 0
-	for range f.wake {
+	for {
+		f.rest()
 		var closed bool
 		batch, closed = f.take(batch)
 		var failed error
@@ -142,6 +150,20 @@ func (f *facts) write() {
 		}
 		if closed {
 			return
+		}
+	}
+}
+
+// rest returns when something is to be written. Headers come in thousands when they come: written together they cost far less.
+func (f *facts) rest() {
+	select {
+	case <-f.wake:
+	case <-f.gather:
+		pause := time.NewTimer(headerPause)
+		defer pause.Stop()
+		select {
+		case <-f.wake:
+		case <-pause.C:
 		}
 	}
 }

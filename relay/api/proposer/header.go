@@ -14,6 +14,15 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
+// versions are the forks as header values, made once and never changed: the read path allocates nothing.
+var versions = func() map[eth.Fork][]string {
+	all := map[eth.Fork][]string{}
+	for _, fork := range eth.Forks {
+		all[fork] = []string{fork.String()}
+	}
+	return all
+}()
+
 // header serves the leading bid of an auction in JSON or SSZ, or 204 (builder-specs, getHeader). Its bytes are made when the top changes,
 // not here.
 func (a *skin) header(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +44,7 @@ func (a *skin) header(w http.ResponseWriter, r *http.Request) {
 	case bid == nil:
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		w.Header().Set(request.VersionHeader, bid.Fork.String())
+		w.Header()[request.VersionHeader] = versions[bid.Fork]
 		raw := bid.JSON
 		if media == wire.SSZ.ContentType() {
 			raw = bid.SSZ
@@ -63,12 +72,16 @@ func parseKey(r *http.Request) (key relay.Key, refused *relay.Refused) {
 // clientDeadline is when the client stops waiting: when it sent the request plus how long it waits, both in milliseconds. Without both, or
 // if they cannot be read, it is zero: they are optional (builder-specs, "X-Timeout-Ms").
 func clientDeadline(h http.Header) time.Time {
-	sentMs, err := strconv.ParseInt(h.Get("Date-Milliseconds"), 10, 64)
+	sent, timeout := h.Get("Date-Milliseconds"), h.Get("X-Timeout-Ms")
+	if sent == "" || timeout == "" { // usual, and parsing would make an error for it
+		return time.Time{}
+	}
+	sentMs, err := strconv.ParseInt(sent, 10, 64)
 	if err != nil || sentMs <= 0 {
 		return time.Time{}
 	}
 	const longest = 60_000
-	timeoutMs, err := strconv.ParseInt(h.Get("X-Timeout-Ms"), 10, 64)
+	timeoutMs, err := strconv.ParseInt(timeout, 10, 64)
 	if err != nil || timeoutMs < 0 || timeoutMs > longest {
 		return time.Time{}
 	}
