@@ -44,10 +44,10 @@ func NewHTTP(set *Set, tracer trace.Tracer) *HTTP {
 // Begin implements serve.Watcher.
 func (h *HTTP) Begin(r *http.Request) (context.Context, func(serve.Exchange)) {
 	h.inFlight.Inc()
-	// Whoever asks could choose a parent for our span and have it sampled, so every request begins a trace of its own.
+	// No parent is read from headers: a client could choose one, so every request begins a trace of its own.
 	ctx, span := context.WithValue(r.Context(), watchKey{}, h), trace.Span(nil)
 	if h.tracer != nil {
-		ctx, span = h.tracer.Start(ctx, "request", trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer))
+		ctx, span = h.tracer.Start(ctx, "request", trace.WithSpanKind(trace.SpanKindServer))
 	}
 	return ctx, func(e serve.Exchange) {
 		h.inFlight.Dec()

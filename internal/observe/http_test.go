@@ -44,6 +44,7 @@ func send(t *testing.T, method, url, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	request.Header.Set("Traceparent", "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

@@ -128,6 +128,38 @@ func TestBombEndsAtTheLimit(t *testing.T) {
 	}
 }
 
+// What the first frame of a zstd stream asks us to remember is what all of it gets, and never more than 8 MiB.
+func TestZstdWindow(t *testing.T) {
+	frame := func(window int) []byte { // of unknown length, so that the window is not cut to it
+		var out bytes.Buffer
+		w, err := zstd.NewWriter(&out, zstd.WithWindowSize(window))
+		if err == nil {
+			_, err = w.Write(make([]byte, 1000))
+		}
+		if err = errors.Join(err, w.Flush(), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	for _, row := range []struct {
+		name string
+		sent []byte
+		want error
+	}{
+		{"the greatest", frame(zstdWindow), nil},
+		{"greater", frame(2 * zstdWindow), ErrUnreadable},
+		{"two alike", append(frame(1<<20), frame(1<<20)...), nil},
+		{"a second that is smaller", append(frame(1<<20), frame(1<<19)...), nil},
+		{"a second that is greater", append(frame(1<<20), frame(1<<21)...), ErrUnreadable},
+	} {
+		r := httptest.NewRequest("POST", "/", bytes.NewReader(row.sent))
+		r.Header.Set("Content-Encoding", "zstd")
+		if _, err := ReadBody(httptest.NewRecorder(), r, 10_000, "zstd"); !errors.Is(err, row.want) {
+			t.Errorf("%s: %v, want %v", row.name, err, row.want)
+		}
+	}
+}
+
 // Who announces a large body gets no memory for it before it comes.
 func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 	const limit = 1 << 30

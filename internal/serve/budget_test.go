@@ -35,6 +35,11 @@ func reading(limit int64, release <-chan struct{}, whole *atomic.Int64) http.Han
 	}
 }
 
+// void is endless and leaves what it finds: such bodies cost memory, but no time.
+type void struct{}
+
+func (void) Read(p []byte) (int, error) { return len(p), nil }
+
 func heapBytes() int64 {
 	var stats runtime.MemStats
 	runtime.GC()
@@ -42,7 +47,7 @@ func heapBytes() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// A thousand bodies at once, or two hundred bombs, hold no more memory than the budget; who finds no room is told to come again, and afterwards all is given back.
+// A thousand bodies at once, or thirty bombs, hold no more memory than the budget; who finds no room is told to come again, and afterwards all is given back.
 func TestThousandBodiesStayWithinTheBudget(t *testing.T) {
 	const limit = 16 << 20
 	zeros := make([]byte, 1<<20)
@@ -53,10 +58,10 @@ func TestThousandBodiesStayWithinTheBudget(t *testing.T) {
 		clients        int
 		answer         int // of those that are read in spite of the crowd; 0: they come through
 	}{
-		{"16 MiB, announced", "", zeros, limit, 1000, 0},
-		{"2 MiB, announced", "", zeros, 2 << 20, 1000, 0},
-		{"a gzip bomb", "gzip", gzipped(t, zeros), -1, 200, http.StatusRequestEntityTooLarge},
-		{"a zstd bomb", "zstd", zstandard(t, zeros), -1, 200, http.StatusRequestEntityTooLarge},
+		{"16 MiB, announced", "", nil, limit, 1000, 0},
+		{"2 MiB, announced", "", nil, 2 << 20, 1000, 0},
+		{"a gzip bomb", "gzip", gzipped(t, zeros), -1, 30, http.StatusRequestEntityTooLarge},
+		{"a zstd bomb", "zstd", zstandard(t, zeros), -1, 30, http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -71,7 +76,7 @@ func TestThousandBodiesStayWithinTheBudget(t *testing.T) {
 					done.Go(func() {
 						body := io.Reader(&endless{member: row.member})
 						if row.bytes >= 0 {
-							body = io.LimitReader(body, row.bytes)
+							body = io.LimitReader(void{}, row.bytes)
 						}
 						r := httptest.NewRequest("POST", "/", body)
 						r.ContentLength = row.bytes

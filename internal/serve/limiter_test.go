@@ -34,6 +34,10 @@ func TestLimiterTranscript(t *testing.T) {
 		{60_000, "a", true, 0},
 		{60_000, "a", true, 0},
 		{60_000, "a", false, 500 * time.Millisecond},
+		{70_000, "a", true, 0},
+		{60_000, "a", true, 0}, // going back and forth makes no tokens
+		{70_000, "a", true, 0},
+		{70_000, "a", false, 500 * time.Millisecond},
 	} {
 		ok, retry := limiter.Allow(noon.Add(time.Duration(row.atMs)*time.Millisecond), row.key)
 		if ok != row.ok || retry != row.retry {

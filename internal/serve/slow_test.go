@@ -153,6 +153,7 @@ func TestSlowReadersAreServed(t *testing.T) {
 			if _, err := io.WriteString(w, "event"); err != nil {
 				t.Error(err)
 			}
+			time.Sleep(time.Hour) // with the event still in a buffer
 		}, Options{})
 		conn := listener.dial()
 		defer conn.Close()

@@ -47,7 +47,6 @@ func (o Options) Wrap(next http.Handler) http.Handler {
 		recorded := &recorder{ResponseWriter: w}
 		if o.Write == 0 { // else that is the deadline
 			recorded.stall = stall
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the connection's last request left one
 		}
 		done := func(Exchange) {}
 		if o.Watcher != nil {
