@@ -219,6 +219,8 @@ type lastRead struct {
 	at   time.Time
 }
 
+func newLastRead(body []byte) *lastRead { return &lastRead{from: bytes.NewReader(body)} }
+
 // Read implements io.Reader.
 func (l *lastRead) Read(p []byte) (int, error) {
 	n, err := l.from.Read(p)
@@ -231,7 +233,7 @@ func (l *lastRead) Read(p []byte) (int, error) {
 // submit sends a body and returns how long it took from the body's last byte to the bid on the board, and to the end of the answer.
 func (h *benchHouse) submit(b *testing.B, from int, identified bool, media wire.Media, body []byte) (visible, answered time.Duration) {
 	b.Helper()
-	reader := &lastRead{from: bytes.NewReader(body)}
+	reader := newLastRead(body)
 	r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/relay/v1/builder/blocks", reader)
 	r.ContentLength = int64(len(body))
 	r.Header.Set("Content-Type", media.ContentType())
