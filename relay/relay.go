@@ -36,6 +36,9 @@ type Submission struct {
 	Blobs     *payload.Blobs             // nil before deneb
 	Requests  *electra.ExecutionRequests // nil before electra
 	Signature phase0.BLSSignature
+	// Raw is the SubmitBlockRequest in SSZ that the submission was read from, nil if it came otherwise; Blobs may be parts of it. Nobody
+	// may change it.
+	Raw []byte
 	// ReceivedAt is when the body had been read completely.
 	ReceivedAt time.Time
 	// Cancellable is the builder's ?cancellations=1: this bid replaces its earlier ones, also downwards.
@@ -162,6 +165,8 @@ type Contents struct {
 	Payload  *payload.Payload
 	Blobs    *payload.Blobs
 	Requests *electra.ExecutionRequests
+	// Raw as in Submission.
+	Raw []byte
 }
 
 // FeeRecipient is an execution address.
@@ -169,5 +174,5 @@ type FeeRecipient = bellatrix.ExecutionAddress
 
 // Contents is what the escrow keeps of the submission.
 func (s *Submission) Contents() *Contents {
-	return &Contents{Fork: s.Fork, Trace: s.Trace, Payload: s.Payload, Blobs: s.Blobs, Requests: s.Requests}
+	return &Contents{Fork: s.Fork, Trace: s.Trace, Payload: s.Payload, Blobs: s.Blobs, Requests: s.Requests, Raw: s.Raw}
 }

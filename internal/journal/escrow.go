@@ -11,25 +11,59 @@ import (
 // ErrNotFound says that there is no value for a key, or no longer.
 var ErrNotFound = errors.New("not found")
 
+// escrowStore is where the escrow's values are: in the cluster, or beside the embedded engine. get answers ErrNotFound.
+type escrowStore interface {
+	put(ctx context.Context, key string, value []byte) error
+	get(ctx context.Context, key string) ([]byte, error)
+	drop(ctx context.Context, prefix string) error
+}
+
 // Put keeps a value under a key (letters, digits, dashes and dots) in the escrow, in place of an earlier one. It returns when the value is kept.
+// Nobody may change the value's bytes any more.
 func (j *Journal) Put(ctx context.Context, key string, value []byte) error {
-	if _, err := j.js.Publish(ctx, "escrow."+key, value); err != nil {
+	if len(value) > maxValue {
+		return fmt.Errorf("put %s into the escrow: %d bytes, at most %d", key, len(value), maxValue)
+	}
+	if err := j.escrow.put(ctx, key, value); err != nil {
 		return fmt.Errorf("put %s into the escrow: %w", key, err)
 	}
 	return nil
 }
 
-// Get is the value of a key in the escrow; ErrNotFound when there is none.
+// Get is the value of a key in the escrow, which nobody may change; ErrNotFound when there is none.
 func (j *Journal) Get(ctx context.Context, key string) ([]byte, error) {
-	return last(ctx, j.escrow, "escrow."+key)
+	value, err := j.escrow.get(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("get %s from the escrow: %w", key, err)
+	}
+	return value, nil
 }
 
 // Drop forgets the values of all keys in the escrow that begin with a prefix and a dot.
 func (j *Journal) Drop(ctx context.Context, prefix string) error {
-	if err := j.escrow.Purge(ctx, jetstream.WithPurgeSubject("escrow."+prefix+".>")); err != nil {
+	if err := j.escrow.drop(ctx, prefix); err != nil {
 		return fmt.Errorf("drop %s from the escrow: %w", prefix, err)
 	}
 	return nil
+}
+
+// clusterEscrow is the escrow in a stream, for relays that share it.
+type clusterEscrow struct {
+	js     jetstream.JetStream
+	stream jetstream.Stream
+}
+
+func (e *clusterEscrow) put(ctx context.Context, key string, value []byte) error {
+	_, err := e.js.Publish(ctx, "escrow."+key, value)
+	return err
+}
+
+func (e *clusterEscrow) get(ctx context.Context, key string) ([]byte, error) {
+	return last(ctx, e.stream, "escrow."+key)
+}
+
+func (e *clusterEscrow) drop(ctx context.Context, prefix string) error {
+	return e.stream.Purge(ctx, jetstream.WithPurgeSubject("escrow."+prefix+".>"))
 }
 
 // Keep keeps a value as evidence, under a key like the escrow's: for good, within the room that evidence has.

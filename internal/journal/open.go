@@ -60,7 +60,7 @@ type Journal struct {
 	conn   *nats.Conn
 	js     jetstream.JetStream
 	facts  jetstream.Stream
-	escrow jetstream.Stream
+	escrow escrowStore
 	guard  jetstream.Stream
 	// evidence is what a builder was demoted for.
 	evidence jetstream.Stream
@@ -96,7 +96,10 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 	if err != nil {
 		return fmt.Errorf("reach JetStream: %w", err)
 	}
-	return j.makeStreams(ctx, cfg)
+	if err := j.makeStreams(ctx, cfg); err != nil {
+		return err
+	}
+	return j.makeEscrow(ctx, cfg)
 }
 
 // connect reaches a cluster, and comes back to it for as long as the journal is open.
@@ -159,24 +162,49 @@ func (j *Journal) startServer(dir string) (err error) {
 	return nil
 }
 
+// makeEscrow puts the escrow into a stream of the cluster, or beside the embedded engine.
+func (j *Journal) makeEscrow(ctx context.Context, cfg Config) error {
+	inMemory := cfg.EscrowInMemory || cfg.URL == "" && cfg.Dir == ""
+	keepFor, room := cfg.EscrowFor, cfg.EscrowBytes
+	if keepFor == 0 {
+		keepFor = 10 * time.Minute
+	}
+	if room == 0 {
+		room = 16 << 30
+		if inMemory {
+			room = 2 << 30
+		}
+	}
+	if cfg.URL == "" {
+		dir := ""
+		if !inMemory {
+			dir = filepath.Join(cfg.Dir, "escrow")
+		}
+		local, err := openLocalEscrow(dir, keepFor, room)
+		j.escrow = local
+		return err
+	}
+	storage, replicas := jetstream.FileStorage, max(cfg.Replicas, 1)
+	if inMemory {
+		storage = jetstream.MemoryStorage
+	}
+	stream, err := j.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: escrowName, Subjects: []string{"escrow.>"}, Storage: storage, MaxAge: keepFor, MaxMsgsPerSubject: 1,
+		MaxBytes: room, Duplicates: duplicates(keepFor), Replicas: replicas,
+		// A direct get is cheaper, but any replica may answer it, also one that has not yet seen what was acked.
+		AllowDirect: replicas == 1,
+	})
+	if err != nil {
+		return fmt.Errorf("make stream %s: %w", escrowName, err)
+	}
+	j.escrow = &clusterEscrow{js: j.js, stream: stream}
+	return nil
+}
+
 func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 	storage := jetstream.FileStorage
 	if cfg.URL == "" && cfg.Dir == "" {
 		storage = jetstream.MemoryStorage
-	}
-	escrowStorage := storage
-	if cfg.EscrowInMemory {
-		escrowStorage = jetstream.MemoryStorage
-	}
-	escrowFor, escrowBytes := cfg.EscrowFor, cfg.EscrowBytes
-	if escrowFor == 0 {
-		escrowFor = 10 * time.Minute
-	}
-	if escrowBytes == 0 {
-		escrowBytes = 16 << 30
-		if escrowStorage == jetstream.MemoryStorage {
-			escrowBytes = 2 << 30
-		}
 	}
 	replicas := max(cfg.Replicas, 1)
 	for _, s := range []struct {
@@ -185,12 +213,6 @@ func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 	}{
 		{&j.facts, jetstream.StreamConfig{Name: factsName, Subjects: []string{"fact.>"}, Storage: storage, MaxAge: cfg.FactsFor,
 			Duplicates: duplicates(cfg.FactsFor)}},
-		{&j.escrow, jetstream.StreamConfig{
-			Name: escrowName, Subjects: []string{"escrow.>"}, Storage: escrowStorage, MaxAge: escrowFor, MaxMsgsPerSubject: 1,
-			MaxBytes: escrowBytes, Duplicates: duplicates(escrowFor),
-			// A direct get is cheaper, but any replica may answer it, also one that has not yet seen what was acked.
-			AllowDirect: replicas == 1,
-		}},
 		{&j.evidence, jetstream.StreamConfig{
 			Name: "EVIDENCE", Subjects: []string{"evidence.>"}, Storage: storage, MaxMsgsPerSubject: 1, MaxBytes: evidenceBytes,
 		}},

@@ -126,7 +126,7 @@ func (f *filling) lookBlobs(from *shelf, missing *Missing) {
 func (f *filling) whole() *relay.Submission {
 	whole, full := *f.submission, *f.submission.Payload
 	full.Transactions = f.transactions
-	whole.Payload = &full
+	whole.Payload, whole.Raw = &full, nil // the body is another submission
 	if f.blobs == nil {
 		return &whole
 	}

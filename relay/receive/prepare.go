@@ -20,7 +20,8 @@ type preparedBid struct {
 	commitments []deneb.KZGCommitment
 	requests    *electra.ExecutionRequests
 	trace       relay.Trace
-	verified    bool // the block was executed and found valid; guarded by the desk's mutex
+	verified    bool             // the block was executed and found valid; guarded by the desk's mutex
+	signed      *relay.SignedBid // nil until it is needed; guarded by the desk's mutex once the bid is in the book
 }
 
 // prepare hashes the payload into its header.
@@ -43,14 +44,18 @@ func prepareHeader(h *relay.HeaderSubmission) *preparedBid {
 	return &preparedBid{fork: h.Fork, header: h.Header, commitments: h.Commitments, requests: h.Requests, trace: trace}
 }
 
-// sign makes the bid that proposers see.
+// sign makes the bid that proposers see, once.
 func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0.Domain) (*relay.SignedBid, error) {
+	if p.signed != nil {
+		return p.signed, nil
+	}
 	ssz, json, err := wire.SignedBid(p.fork, p.header, p.commitments, p.requests, p.trace.ValueWei, relayKey, domain)
 	if err != nil {
 		return nil, err
 	}
-	return &relay.SignedBid{
+	p.signed = &relay.SignedBid{
 		Key: key, Fork: p.fork, BlockHash: p.trace.BlockHash, Builder: p.trace.Builder, ValueWei: p.trace.ValueWei,
 		BlockNumber: p.header.BlockNumber, FeeRecipient: p.header.FeeRecipient, SSZ: ssz, JSON: json,
-	}, nil
+	}
+	return p.signed, nil
 }

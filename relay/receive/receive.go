@@ -7,8 +7,9 @@
 //	                        trusted? ───┴─▶ escrow ─▶ book ─▶ sign ─▶ board ─ ─ later: execute ─▶ invalid: demote, take back
 //	header ─▶ checks ─▶ trusted? ─────────────────▶ book ─▶ sign ─▶ board ─ ─ later: payload ─▶ escrow ─▶ execute
 //
-// One mutex guards the books and what is prepared beside them. It is held while the new top is signed (half a millisecond), so that the
-// board shows tops in the order in which the books elected them; checks, execution and escrow run without it.
+// One mutex guards the books and what is prepared beside them, and is held until the new top is shown, so that the board shows tops in the order
+// in which the books elected them. Checks, execution, escrow, hashing and most signing run without it: only a bid that did not lead when it was
+// made ready, and does now, is signed under the mutex (half a millisecond).
 package receive
 
 import (
@@ -191,34 +192,44 @@ func (d *Desk) takeExecuted(ctx context.Context, s *relay.Submission, facts *cas
 		return refused
 	}
 	defer observe.Stage(ctx, observe.Eligible)()
-	bid, err := prepare(s)
-	if err != nil {
-		return relay.Malformed.With("%v", err)
-	}
-	bid.verified = true
-	if refused := d.keep(ctx, s); refused != nil {
+	bid, refused := d.ready(ctx, s)
+	if refused != nil {
 		return refused
 	}
+	bid.verified = true
 	return d.enter(s, bid)
 }
 
-// takeOnTrust takes a bid whose block is executed later. The payload is kept while its header is made.
+// takeOnTrust takes a bid whose block is executed later.
 func (d *Desk) takeOnTrust(ctx context.Context, s *relay.Submission, facts *caseFacts) *relay.Refused {
 	defer observe.Stage(ctx, observe.Eligible)()
-	kept := make(chan *relay.Refused, 1)
-	go func() { kept <- d.keep(ctx, s) }()
-	bid, err := prepare(s)
-	if refused := <-kept; refused != nil {
+	bid, refused := d.ready(ctx, s)
+	if refused != nil {
 		return refused
-	}
-	if err != nil {
-		return relay.Malformed.With("%v", err)
 	}
 	if refused := d.enter(s, bid); refused != nil {
 		return refused
 	}
 	d.later.add(jobOf(s, facts, d.Clock.Now()))
 	return nil
+}
+
+// ready does all that a bid needs before it may be served. While the payload is being kept its header is made, and signed if the bid would lead
+// now: then the mutex need not be held for that.
+func (d *Desk) ready(ctx context.Context, s *relay.Submission) (*preparedBid, *relay.Refused) {
+	kept := make(chan *relay.Refused, 1)
+	go func() { kept <- d.keep(ctx, s) }()
+	bid, err := prepare(s)
+	if err == nil && d.leads(s) {
+		_, err = bid.sign(s.Key(), d.Key, d.Spec.BuilderDomain())
+	}
+	if refused := <-kept; refused != nil {
+		return nil, refused
+	}
+	if err != nil {
+		return nil, relay.Malformed.With("%v", err)
+	}
+	return bid, nil
 }
 
 // keep puts the payload into the escrow, unless the same block is there already.

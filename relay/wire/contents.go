@@ -12,31 +12,42 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// contentsVersion is the first byte of what the escrow keeps; the second is the fork, then the fork's SubmitBlockRequest in SSZ.
-const contentsVersion = 1
+// contentsVersion is the last byte of what the escrow keeps; the one before it is the fork, and before that is the fork's SubmitBlockRequest in
+// SSZ, whose signature may be zeros. What the escrow adds is behind, so that a body that came in SSZ need not be moved.
+const contentsVersion = 2
 
-// EncodeContents is the escrow's form of a submission.
+// EncodeContents is the escrow's form of a submission. One that came in SSZ is not encoded again, and not even copied if there is room for two
+// bytes behind it.
 func EncodeContents(c *relay.Contents) ([]byte, error) {
+	if c.Raw != nil {
+		return append(c.Raw, byte(c.Fork), contentsVersion), nil
+	}
 	request, err := toRequest(c)
 	if err != nil {
 		return nil, err
 	}
-	// One buffer of the right size: a block is far too large to be copied again to get two bytes in front of it.
-	raw := make([]byte, 0, 2+request.SizeSSZ())
-	return request.MarshalSSZTo(append(raw, contentsVersion, byte(c.Fork)))
+	// One buffer of the right size: a block is far too large to be copied again to get two bytes behind it.
+	raw, err := request.MarshalSSZTo(make([]byte, 0, request.SizeSSZ()+2))
+	if err != nil {
+		return nil, err
+	}
+	return append(raw, byte(c.Fork), contentsVersion), nil
 }
 
-// DecodeContents is the inverse of EncodeContents. It costs little more than the copy that it makes: what is in the escrow was checked when it
-// was a submission, so only its form is looked at.
+// DecodeContents is the inverse of EncodeContents. The contents keep raw, which nobody may change any more. It costs little more than the copy
+// of the transactions that it makes: what is in the escrow was checked when it was a submission, so only its form is looked at.
 func DecodeContents(raw []byte) (*relay.Contents, error) {
-	if len(raw) < 2 || raw[0] != contentsVersion {
+	end := len(raw) - 2
+	if end < 0 || raw[end+1] != contentsVersion {
 		return nil, fmt.Errorf("decode contents: not in a form that this version writes")
 	}
-	s, err := DecodeSubmission(eth.Fork(raw[1]), SSZ, raw[2:])
+	s, err := DecodeSubmission(eth.Fork(raw[end]), SSZ, raw[:end])
 	if err != nil {
 		return nil, fmt.Errorf("decode contents: %w", err)
 	}
-	return s.Contents(), nil
+	contents := s.Contents()
+	contents.Raw = raw[:end:end] // whoever encodes them again copies: raw may be the escrow's own
+	return contents, nil
 }
 
 func toDenebBundle(b *payload.Blobs) *deneb.BlobsBundle {

@@ -53,7 +53,7 @@ func Dehydrate(
 ) (dehydrated *relay.Submission, sent []int) {
 	thin := *s
 	dry := *s.Payload
-	thin.Payload = &dry
+	thin.Payload, thin.Raw = &dry, nil
 	dry.Transactions = make([]bellatrix.Transaction, len(s.Payload.Transactions))
 	for i, tx := range s.Payload.Transactions {
 		dry.Transactions[i] = tx

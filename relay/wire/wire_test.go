@@ -74,7 +74,7 @@ func TestContentsComeBackFromTheEscrow(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantSame(t, got, want)
-		raw[0]++
+		raw[len(raw)-1]++
 		if _, err := DecodeContents(raw); err == nil {
 			t.Error("a form of another version passes")
 		}
@@ -84,11 +84,15 @@ func TestContentsComeBackFromTheEscrow(t *testing.T) {
 // wantSame compares by encoding: empty and nil lists are the same thing on the wire.
 func wantSame(t rapid.TB, got, want *relay.Contents) {
 	t.Helper()
-	a, err := EncodeContents(got)
+	encoded := func(c relay.Contents) ([]byte, error) {
+		c.Raw = nil // from what was read, not from where
+		return EncodeContents(&c)
+	}
+	a, err := encoded(*got)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := EncodeContents(want)
+	b, err := encoded(*want)
 	if err != nil {
 		t.Fatal(err)
 	}

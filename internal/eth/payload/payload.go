@@ -12,7 +12,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	utilbellatrix "github.com/attestantio/go-eth2-client/util/bellatrix"
 	utilcapella "github.com/attestantio/go-eth2-client/util/capella"
 	"github.com/holiman/uint256"
 
@@ -77,7 +76,7 @@ func FromCapella(p *capella.ExecutionPayload) *Payload {
 
 // HeaderOf is the payload with its lists replaced by their roots; before capella the withdrawals root is zero.
 func HeaderOf(fork eth.Fork, p *Payload) (*Header, error) {
-	transactions, err := (&utilbellatrix.ExecutionPayloadTransactions{Transactions: p.Transactions}).HashTreeRoot()
+	transactions, err := TransactionsRoot(p.Transactions)
 	if err != nil {
 		return nil, fmt.Errorf("hash transactions: %w", err)
 	}

@@ -1,0 +1,256 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api/builder"
+	"github.com/gavel-relay/gavel/relay/builders"
+	"github.com/gavel-relay/gavel/relay/hydrate"
+	"github.com/gavel-relay/gavel/relay/receive"
+	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/top"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// benchHouse is the way of a submission through the relay as app wires it, from the bytes of a request's body to the board: the builder's API,
+// desk, book, board, facts and escrow are the real ones. The chain is what the blocks say it is, nobody executes a block, and no sockets are
+// between us and the handler, so that what is measured is our own work.
+type benchHouse struct {
+	spec     *eth.Spec
+	journal  *journal.Journal
+	builders *builders.List
+	board    *noticeBoard
+	desk     *receive.Desk
+	handler  http.Handler
+}
+
+const (
+	benchSlot   = phase0.Slot(1)
+	benchAPIKey = "bench"
+)
+
+var (
+	benchBuilders  = []*bls.SecretKey{bls.Derive("bench builder", 0), bls.Derive("bench builder", 1), bls.Derive("bench builder", 2), bls.Derive("bench builder", 3)}
+	benchProposer  = bls.Derive("bench proposer", 0).PublicKey()
+	benchRecipient = bellatrix.ExecutionAddress{0xfe}
+)
+
+// noticeBoard is the board, and notes when the last bid became visible.
+type noticeBoard struct {
+	top.Board
+	shown time.Time
+}
+
+// Show implements receive.Board.
+func (b *noticeBoard) Show(key relay.Key, bid *relay.SignedBid) {
+	b.Board.Show(key, bid)
+	b.shown = time.Now()
+}
+
+// chainOfBench knows one slot and its parent.
+type chainOfBench struct{}
+
+func (chainOfBench) Head() relay.Head { return relay.Head{} }
+
+func (chainOfBench) Duty(slot phase0.Slot) *relay.RegisteredDuty {
+	return &relay.RegisteredDuty{
+		Duty: relay.Duty{Slot: slot, Proposer: benchProposer},
+		Registration: &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{
+			FeeRecipient: benchRecipient, GasLimit: 60_000_000, Pubkey: benchProposer,
+		}},
+	}
+}
+
+func (chainOfBench) Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.Attributes {
+	return &relay.Attributes{Slot: slot, ParentHash: parent, Withdrawals: []*capella.Withdrawal{}}
+}
+
+func (chainOfBench) Delivered(phase0.Slot) bool { return false }
+
+func (chainOfBench) Duties() ([]relay.RegisteredDuty, uint64) { return nil, 1 }
+
+// nobodyExecutes finds every block valid at once.
+type nobodyExecutes struct{}
+
+func (nobodyExecutes) Validate(context.Context, *exec.Block) exec.Verdict {
+	return exec.Verdict{Class: exec.Valid}
+}
+
+// openBench opens the way; dir is where the escrow's files are, memory without.
+func openBench(b *testing.B, dir string) *benchHouse {
+	b.Helper()
+	h := &benchHouse{board: new(noticeBoard), spec: &eth.Spec{
+		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
+		Forks: []eth.ForkPoint{{Fork: eth.Fulu, Version: phase0.Version{6}}},
+	}}
+	var err error
+	h.journal, err = journal.Open(b.Context(), journal.Config{Dir: dir})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := h.journal.Close(context.Background()); err != nil {
+			b.Error(err)
+		}
+	})
+	log := slog.New(slog.DiscardHandler)
+	record := &facts{journal: h.journal, log: log}
+	h.builders, err = builders.New(benchRecords(), record)
+	if err != nil {
+		b.Fatal(err)
+	}
+	held := clock.NewHeld(h.spec.GenesisTime, 1)
+	h.desk = receive.New(receive.Config{
+		Spec: h.spec, Clock: held, Chain: chainOfBench{}, Deliveries: chainOfBench{}, Builders: h.builders, Validator: nobodyExecutes{},
+		Escrow: escrow{h.journal}, Evidence: evidence{h.journal}, Board: h.board, Facts: record, Key: bls.Derive("relay", 0),
+		ValidationTimeout: time.Minute, PayloadTimeout: time.Second, Executors: 1, Cancellations: true,
+		Trouble: func(action string, err error) { b.Errorf("%s: %v", action, err) },
+	})
+	mux := request.NewMux()
+	builder.Mount(mux, builder.Config{
+		Spec: h.spec, Clock: held, Receiver: h.desk, Headers: h.desk, Duties: chainOfBench{}, Identity: h.builders, Hydrator: new(hydrate.Cache),
+	})
+	h.handler = mux
+	return h
+}
+
+// benchRecords trust all builders; the i-th has the API key benchAPIKey and its number.
+func benchRecords() []relay.Builder {
+	records := make([]relay.Builder, len(benchBuilders))
+	for i, key := range benchBuilders {
+		hash := phase0.Hash32(sha256.Sum256(fmt.Appendf(nil, "%s %d", benchAPIKey, i)))
+		records[i] = relay.Builder{
+			Name: fmt.Sprintf("builder-%d", i), Pubkeys: []phase0.BLSPubKey{key.PublicKey()}, APIKeyHash: &hash,
+			Optimistic: true, CollateralWei: uint256.MustFromDecimal("1000000000000000000000"),
+		}
+	}
+	return records
+}
+
+// benchBlock is a fulu block of a builder with so many transactions of so many bytes, and blobs; all of its bytes are noise.
+func benchBlock(b *testing.B, spec *eth.Spec, from, transactions, transactionBytes, blobs int) *relay.Submission {
+	b.Helper()
+	noise := rand.NewChaCha8([32]byte{byte(from + 1)})
+	fill := func(raw []byte) {
+		_, _ = noise.Read(raw) // never fails
+	}
+	s := &relay.Submission{
+		Fork: eth.Fulu, Requests: payload.EmptyRequests(),
+		Payload: &payload.Payload{
+			Timestamp: uint64(spec.SlotStart(benchSlot).Unix()), GasLimit: 60_000_000, GasUsed: 30_000_000, BlockNumber: 7, BaseFeePerGas: uint256.NewInt(7),
+			ParentHash: phase0.Hash32{1}, Withdrawals: []*capella.Withdrawal{}, Transactions: make([]bellatrix.Transaction, transactions),
+		},
+		Blobs: &payload.Blobs{
+			Commitments: make([]deneb.KZGCommitment, blobs), Proofs: make([]deneb.KZGProof, blobs*payload.CellsPerBlob), Blobs: make([]deneb.Blob, blobs),
+		},
+		Trace: &relay.BidTrace{
+			Slot: uint64(benchSlot), ParentHash: phase0.Hash32{1}, BuilderPubkey: benchBuilders[from].PublicKey(), ProposerPubkey: benchProposer,
+			ProposerFeeRecipient: benchRecipient, GasLimit: 60_000_000, GasUsed: 30_000_000,
+		},
+	}
+	for i := range s.Payload.Transactions {
+		data := make([]byte, transactionBytes)
+		fill(data)
+		raw, err := types.NewTx(&types.DynamicFeeTx{Nonce: uint64(i), Data: data}).MarshalBinary()
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.Payload.Transactions[i] = raw
+	}
+	for i := range s.Blobs.Blobs {
+		fill(s.Blobs.Commitments[i][:])
+		fill(s.Blobs.Blobs[i][:])
+	}
+	for i := range s.Blobs.Proofs {
+		fill(s.Blobs.Proofs[i][:])
+	}
+	return s
+}
+
+// offer makes of a block the body of a submission for another value, and thus another block.
+func offer(b *testing.B, h *benchHouse, s *relay.Submission, key *bls.SecretKey, media wire.Media, wei uint64) []byte {
+	b.Helper()
+	block, trace, bid := *s.Payload, *s.Trace, *s
+	block.BlockHash = phase0.Hash32(uint256.NewInt(wei).Bytes32())
+	block.ExtraData = fmt.Appendf(nil, "bid %d", wei)
+	trace.BlockHash, trace.Value = block.BlockHash, uint256.NewInt(wei)
+	bid.Payload, bid.Trace = &block, &trace
+	root, err := trace.HashTreeRoot()
+	if err != nil {
+		b.Fatal(err)
+	}
+	bid.Signature = key.Sign(eth.SigningRoot(root, h.spec.BuilderDomain()))
+	body, err := wire.EncodeSubmission(media, &bid)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return body
+}
+
+// lastRead is a body that notes when it was read to its end.
+type lastRead struct {
+	from io.Reader
+	at   time.Time
+}
+
+func newLastRead(body []byte) *lastRead { return &lastRead{from: bytes.NewReader(body)} }
+
+// Read implements io.Reader.
+func (l *lastRead) Read(p []byte) (int, error) {
+	n, err := l.from.Read(p)
+	if err == io.EOF {
+		l.at = time.Now()
+	}
+	return n, err
+}
+
+// submit sends a body and returns how long it took from the body's last byte to the bid on the board, and to the end of the answer.
+func (h *benchHouse) submit(b *testing.B, from int, identified bool, media wire.Media, body []byte) (visible, answered time.Duration) {
+	b.Helper()
+	reader := newLastRead(body)
+	r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/relay/v1/builder/blocks", reader)
+	r.ContentLength = int64(len(body))
+	r.Header.Set("Content-Type", media.ContentType())
+	if identified {
+		r.Header.Set("X-Api-Key", fmt.Sprintf("%s %d", benchAPIKey, from))
+	}
+	w := httptest.NewRecorder()
+	h.handler.ServeHTTP(w, r)
+	end := time.Now()
+	if w.Code != http.StatusOK {
+		b.Fatalf("submission: %d %s", w.Code, w.Body)
+	}
+	return h.board.shown.Sub(reader.at), end.Sub(reader.at)
+}
+
+// percentile of durations, which it sorts; p from 0 to 1.
+func percentile(of []time.Duration, p float64) time.Duration {
+	slices.Sort(of)
+	return of[min(int(float64(len(of))*p), len(of)-1)]
+}

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// BenchmarkReceiveToVisible is the time from the last byte of a trusted builder's 1.2 MB submission in SSZ until getHeader sees the bid: with an
+// API key, so that the signature is verified later, and without, so that it is verified first. Served means escrowed all the same.
+func BenchmarkReceiveToVisible(b *testing.B) {
+	for _, row := range []struct {
+		name       string
+		files      bool
+		identified bool
+	}{
+		{"memory", false, true},
+		{"file", true, true},
+		{"memory signature first", false, false},
+		{"file signature first", true, false},
+	} {
+		b.Run(row.name, func(b *testing.B) {
+			dir := ""
+			if row.files {
+				dir = b.TempDir()
+			}
+			h := openBench(b, dir)
+			block := benchBlock(b, h.spec, 0, 200, 1000, 7)
+			var visible []time.Duration
+			wei := uint64(0)
+			for b.Loop() {
+				b.StopTimer()
+				wei++
+				body := offer(b, h, block, benchBuilders[0], wire.SSZ, wei)
+				b.StartTimer()
+				took, _ := h.submit(b, 0, row.identified, wire.SSZ, body)
+				visible = append(visible, took)
+			}
+			b.ReportMetric(float64(percentile(visible, 0.5).Microseconds()), "p50-µs")
+			b.ReportMetric(float64(percentile(visible, 0.99).Microseconds()), "p99-µs")
+		})
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package auction
+
+// interleavings is how many sequences TestInterleavings plays.
+const interleavings = 1_000_000
