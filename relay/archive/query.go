@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 func (a *Archive) Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.Trace, error) {
 	rows, err := a.traces(ctx, "delivered", q)
 	if err != nil {
-		return nil, fmt.Errorf("list delivered payloads: %w", err)
+		return nil, failure("list delivered payloads", err)
 	}
 	list := make([]relay.Trace, len(rows))
 	for i := range rows {
@@ -31,7 +30,7 @@ func (a *Archive) Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.Tr
 func (a *Archive) Received(ctx context.Context, q relay.TraceQuery) ([]relay.ReceivedTrace, error) {
 	rows, err := a.traces(ctx, "received", q)
 	if err != nil {
-		return nil, fmt.Errorf("list received blocks: %w", err)
+		return nil, failure("list received blocks", err)
 	}
 	return rows, nil
 }
@@ -51,9 +50,9 @@ func (a *Archive) Registrations(ctx context.Context) ([]*relay.SignedRegistratio
 }
 
 func (a *Archive) registrations(ctx context.Context, where string, args ...any) ([]*relay.SignedRegistration, error) {
-	rows, err := a.db.Query(ctx, `SELECT pubkey, fee_recipient, gas_limit, timestamp, signature FROM registrations`+where, args...)
+	rows, err := a.database.Query(ctx, `SELECT pubkey, fee_recipient, gas_limit, timestamp, signature FROM registrations`+where, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read registrations: %w", err)
+		return nil, failure("read registrations", err)
 	}
 	defer func() { _ = rows.Close() }() // what can fail is in rows.Err
 	var list []*relay.SignedRegistration
@@ -61,7 +60,7 @@ func (a *Archive) registrations(ctx context.Context, where string, args ...any) 
 		var pubkey, feeRecipient, signature []byte
 		var gasLimit, timestamp int64
 		if err := rows.Scan(&pubkey, &feeRecipient, &gasLimit, &timestamp, &signature); err != nil {
-			return nil, fmt.Errorf("read registrations: %w", err)
+			return nil, failure("read registrations", err)
 		}
 		r := &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{
 			GasLimit: uint64(gasLimit), Timestamp: time.Unix(timestamp, 0).UTC(),
@@ -72,7 +71,7 @@ func (a *Archive) registrations(ctx context.Context, where string, args ...any) 
 		list = append(list, r)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read registrations: %w", err)
+		return nil, failure("read registrations", err)
 	}
 	return list, nil
 }
@@ -84,7 +83,7 @@ func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery) 
 		relay.ValueDescending: "value DESC, slot DESC, seq DESC",
 	}[q.Order]
 	// SQLite takes a negative limit for none at all: max.
-	rows, err := a.db.Query(ctx, `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
+	rows, err := a.database.Query(ctx, `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
 		num_tx, num_blobs, block_number, at_us, optimistic FROM `+table+where+` ORDER BY `+order+` LIMIT ?`, append(args, max(q.Limit, 0))...)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Archive answers queries. Lists are never nil; errors are about the archive itself.
+// Archive answers queries. Lists are never nil; errors are about the archive itself: relay.ArchiveUnavailable if it does not answer now.
 type Archive interface {
 	Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.Trace, error)
 	Received(ctx context.Context, q relay.TraceQuery) ([]relay.ReceivedTrace, error)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -81,7 +82,7 @@ func story() []relay.Fact {
 // serving is the API over a real archive with some facts.
 func serving(t *testing.T, facts ...relay.Fact) http.Handler {
 	t.Helper()
-	a, err := archive.Open(t.Context(), "sqlite::memory:")
+	a, err := archive.Open(t.Context(), "sqlite::memory:", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,4 +228,20 @@ func (brokenArchive) Received(context.Context, relay.TraceQuery) ([]relay.Receiv
 
 func (brokenArchive) Registration(context.Context, phase0.BLSPubKey) (*relay.SignedRegistration, error) {
 	return nil, errDatabase
+}
+
+// A relay starts without its database and answers what it can: the Data API says when it cannot.
+func TestArchiveUnavailable(t *testing.T) {
+	a, err := archive.Open(t.Context(), "postgres://gavel:secret@127.0.0.1:1/gavel", slog.New(slog.DiscardHandler)) // nobody has asked it yet
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	for _, target := range []string{delivered, received + "?slot=1", registration + "?pubkey=" + proposerA.String()} {
+		answer := get(t, mount(a), target)
+		const want = `{"code":503,"message":"the archive is not available"}`
+		if got := answer.Body.String(); answer.Code != http.StatusServiceUnavailable || got != want {
+			t.Errorf("%s: %d %s, want 503 %s", target, answer.Code, got, want)
+		}
+	}
 }
