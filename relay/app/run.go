@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
-	"github.com/gavel-relay/gavel/relay/archive"
 )
 
 // stopGrace is how long running requests go on undisturbed after the stop: a payload that is published should still be revealed.
@@ -35,7 +34,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	})
 	group.Go(func() error { return untilDone(ctx, a.followChain(ctx)) })
 	group.Go(func() error { return a.receive.Run(ctx) })
-	group.Go(func() error { return untilDone(ctx, archive.Follow(ctx, a.journal, a.archive)) })
+	group.Go(func() error { return untilDone(ctx, a.archive.Follow(ctx, a.journal)) })
 	return group.Wait()
 }
 

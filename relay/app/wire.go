@@ -62,7 +62,7 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 	if cfg.DataDir != "" {
 		database = "sqlite:" + filepath.Join(cfg.DataDir, "archive.db")
 	}
-	if a.archive, err = archive.Open(ctx, database); err != nil {
+	if a.archive, err = archive.Open(ctx, database, cfg.Log); err != nil {
 		return nil, fmt.Errorf("open archive: %w", err)
 	}
 	if a.nodes, err = beacon.New(beacon.Config{URLs: cfg.BeaconURLs}, cfg.Log); err != nil {
