@@ -66,7 +66,7 @@ func open(address string) (d *dialect, name string, write, read *sql.DB, err err
 			err = fmt.Errorf("%s: %w", address, err)
 		}
 		return sqlite, address, write, read, err
-	case kind == "postgres" || kind == "postgresql":
+	case (kind == "postgres" || kind == "postgresql") && strings.HasPrefix(rest, "//"):
 		name, write, read, err = openPostgres(address)
 		return postgres, name, write, read, err
 	default: // the rest may hold a password

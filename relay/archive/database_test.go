@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/store"
+	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 )
+
+func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 
 var quiet = slog.New(slog.DiscardHandler)
 
@@ -42,6 +46,7 @@ func onEach(t *testing.T, test func(*testing.T, *Archive)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) { test(t, open(t)) })
 	t.Run("file", func(t *testing.T) { test(t, openAt(t, "sqlite:"+filepath.Join(t.TempDir(), "archive.db"))) })
+	t.Run("postgres", func(t *testing.T) { test(t, openAt(t, postgrestest.Start(t).Database(t))) })
 	t.Run("faulty", func(t *testing.T) {
 		a := open(t)
 		a.database = &faulty{database: a.database, fault: inTurns()}

@@ -76,18 +76,18 @@ func TestFollowEndsWithTheJournal(t *testing.T) {
 	})
 }
 
-// The real journal, a thousand facts, and an archive that is stopped in the middle of them, again and again: nothing is missing or double.
-func TestFollowMissesNothing(t *testing.T) {
-	const facts = 1000
+// journalOf is a real journal with some submissions.
+func journalOf(t *testing.T, facts int) *journal.Journal {
+	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := j.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	for range facts {
 		fact := counted(trace(5, 1, wei(1)))
 		data, err := json.Marshal(fact)
@@ -101,7 +101,13 @@ func TestFollowMissesNothing(t *testing.T) {
 	if err := j.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return j
+}
 
+// The real journal, a thousand facts, and an archive that is stopped in the middle of them, again and again: nothing is missing or double.
+func TestFollowMissesNothing(t *testing.T) {
+	const facts = 1000
+	j := journalOf(t, facts)
 	url := "sqlite:" + filepath.Join(t.TempDir(), "archive.db")
 	for last := uint64(0); last < facts; {
 		a, err := Open(t.Context(), url, quiet)
