@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -312,9 +313,15 @@ func TestTheNewestRegistrationStands(t *testing.T) {
 		if none, err := a.Registration(t.Context(), phase0.BLSPubKey{3}); err != nil || none != nil {
 			t.Errorf("%v, %v for a validator that has none", none, err)
 		}
-		all, err := a.Registrations(t.Context())
-		if err != nil || len(all) != 2 {
-			t.Errorf("%d registrations, %v, want 2", len(all), err)
+		gasLimits := map[byte]uint64{}
+		for one, err := range a.Registrations(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			gasLimits[one.Message.Pubkey[0]] = one.Message.GasLimit
+		}
+		if !maps.Equal(gasLimits, map[byte]uint64{1: 36_000_000, 2: 30_000_000}) {
+			t.Errorf("gas limits by validator: %v", gasLimits)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"iter"
 	"strings"
 	"time"
 
@@ -37,54 +38,60 @@ func (a *Archive) Received(ctx context.Context, q relay.TraceQuery) ([]relay.Rec
 
 // Registration is a validator's newest registration, nil if it has none.
 func (a *Archive) Registration(ctx context.Context, pubkey phase0.BLSPubKey) (*relay.SignedRegistration, error) {
-	list, err := a.registrations(ctx, ` WHERE pubkey = ?`, pubkey[:])
-	if err != nil || len(list) == 0 {
-		return nil, err
+	for found, err := range a.registrations(ctx, ` WHERE pubkey = ?`, pubkey[:]) {
+		return found, err // there is at most one
 	}
-	return list[0], nil
+	return nil, nil
 }
 
-// Registrations are the newest registrations of all validators, for a relay that starts again.
-func (a *Archive) Registrations(ctx context.Context) ([]*relay.SignedRegistration, error) {
+// Registrations are the newest registrations of all validators, in no order, for a relay that starts again. They are read while they are used,
+// so that they never are in memory all at once; the caller must not ask a memory database anything meanwhile. An error comes last, with nil.
+func (a *Archive) Registrations(ctx context.Context) iter.Seq2[*relay.SignedRegistration, error] {
 	return a.registrations(ctx, ``)
 }
 
-func (a *Archive) registrations(ctx context.Context, where string, args ...any) ([]*relay.SignedRegistration, error) {
-	rows, err := a.database.Query(ctx, `SELECT pubkey, fee_recipient, gas_limit, timestamp, signature FROM registrations`+where, args...)
-	if err != nil {
-		return nil, failure("read registrations", err)
-	}
-	defer func() { _ = rows.Close() }() // what can fail is in rows.Err
-	var list []*relay.SignedRegistration
-	for rows.Next() {
-		var pubkey, feeRecipient, signature []byte
-		var gasLimit, timestamp int64
-		if err := rows.Scan(&pubkey, &feeRecipient, &gasLimit, &timestamp, &signature); err != nil {
-			return nil, failure("read registrations", err)
+func (a *Archive) registrations(ctx context.Context, where string, args ...any) iter.Seq2[*relay.SignedRegistration, error] {
+	return func(yield func(*relay.SignedRegistration, error) bool) {
+		rows, err := a.database.Query(ctx, `SELECT pubkey, fee_recipient, gas_limit, timestamp, signature FROM registrations`+where, args...)
+		if err != nil {
+			yield(nil, failure("read registrations", err))
+			return
 		}
-		r := &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{
-			GasLimit: uint64(gasLimit), Timestamp: time.Unix(timestamp, 0).UTC(),
-		}}
-		copy(r.Message.Pubkey[:], pubkey)
-		copy(r.Message.FeeRecipient[:], feeRecipient)
-		copy(r.Signature[:], signature)
-		list = append(list, r)
+		defer func() { _ = rows.Close() }() // what can fail is in rows.Err
+		for rows.Next() {
+			found, err := scanRegistration(rows)
+			if err != nil {
+				yield(nil, failure("read registrations", err))
+				return
+			}
+			if !yield(found, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(nil, failure("read registrations", err))
+		}
 	}
-	if err := rows.Err(); err != nil {
-		return nil, failure("read registrations", err)
+}
+
+func scanRegistration(rows *sql.Rows) (*relay.SignedRegistration, error) {
+	var pubkey, feeRecipient, signature sql.RawBytes // copied below, into arrays
+	var gasLimit, timestamp int64
+	if err := rows.Scan(&pubkey, &feeRecipient, &gasLimit, &timestamp, &signature); err != nil {
+		return nil, err
 	}
-	return list, nil
+	r := &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{
+		GasLimit: uint64(gasLimit), Timestamp: time.Unix(timestamp, 0).UTC(),
+	}}
+	copy(r.Message.Pubkey[:], pubkey)
+	copy(r.Message.FeeRecipient[:], feeRecipient)
+	copy(r.Signature[:], signature)
+	return r, nil
 }
 
 func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery) ([]relay.ReceivedTrace, error) {
-	where, args := conditions(q)
-	order := map[relay.Order]string{
-		relay.Newest: "slot DESC, seq DESC", relay.ValueAscending: "value ASC, slot DESC, seq DESC",
-		relay.ValueDescending: "value DESC, slot DESC, seq DESC",
-	}[q.Order]
-	// SQLite takes a negative limit for none at all: max.
-	rows, err := a.database.Query(ctx, `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
-		num_tx, num_blobs, block_number, at_us, optimistic FROM `+table+where+` ORDER BY `+order+` LIMIT ?`, append(args, max(q.Limit, 0))...)
+	query, args := tracesQuery(table, q)
+	rows, err := a.database.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +107,18 @@ func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery) 
 	return list, rows.Err()
 }
 
+// tracesQuery is a query's statement and its arguments; table is one of ours, never input.
+func tracesQuery(table string, q relay.TraceQuery) (query string, args []any) {
+	where, args := conditions(q)
+	order := map[relay.Order]string{
+		relay.Newest: "slot DESC, seq DESC", relay.ValueAscending: "value ASC, slot DESC, seq DESC",
+		relay.ValueDescending: "value DESC, slot DESC, seq DESC",
+	}[q.Order]
+	// SQLite takes a negative limit for none at all, PostgreSQL for a mistake: max.
+	return `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
+		num_tx, num_blobs, block_number, at_us, optimistic FROM ` + table + where + ` ORDER BY ` + order + ` LIMIT ?`, append(args, max(q.Limit, 0))
+}
+
 // conditions are the WHERE clause of a query and its arguments.
 func conditions(q relay.TraceQuery) (where string, args []any) {
 	var parts []string
@@ -109,8 +128,13 @@ func conditions(q relay.TraceQuery) (where string, args []any) {
 	if q.Slot != nil {
 		add("slot = ?", int64(*q.Slot))
 	}
-	if q.Cursor != nil {
+	switch {
+	case q.Cursor != nil && q.Order == relay.Newest:
 		add("slot <= ?", int64(*q.Cursor))
+	case q.Cursor != nil:
+		// The plus keeps the slot out of the choice of an index: that of the values is walked in order until the limit, and nothing is sorted.
+		// It is long only for a cursor that leaves out nearly everything.
+		add("+slot <= ?", int64(*q.Cursor))
 	}
 	if q.BlockHash != nil {
 		add("block_hash = ?", q.BlockHash[:])
