@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -86,9 +87,8 @@ func TestNothingWorksBeforeMigrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	_, queryErr := db.Query(t.Context(), `SELECT 1`) //nolint:rowserrcheck,sqlclosecheck // there are no rows
 	for name, err := range map[string]error{
-		"query": queryErr, "row": db.QueryRow(t.Context(), `SELECT 1`).Scan(new(int)),
+		"rows": db.Each(t.Context(), func(*sql.Rows) error { return nil }, `SELECT 1`), "row": db.QueryRow(t.Context(), `SELECT 1`).Scan(new(int)),
 		"transaction": db.InTx(t.Context(), func(Tx) error { return nil }),
 	} {
 		if !errors.Is(err, ErrNotReady) || !Unavailable(err) {
@@ -135,5 +135,33 @@ func TestNoErrorShowsAPassword(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+// Each stops where it is told to: at an error, or at the end of the context in the middle of the rows. The connection is free again.
+func TestEachStops(t *testing.T) {
+	migrations := fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INTEGER); INSERT INTO thing VALUES (1), (2), (3);`)}}
+	for kind, address := range map[string]string{"sqlite": "sqlite::memory:", "postgres": postgrestest.Start(t).Database(t)} {
+		t.Run(kind, func(t *testing.T) {
+			db, err := openNow(t, address, migrations)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			enough := errors.New("enough")
+			for range 2 * maxReaders {
+				ctx, cancel := context.WithCancel(t.Context())
+				rows := 0
+				count := func(*sql.Rows) error { rows++; return nil }
+				stop := func(*sql.Rows) error { rows++; cancel(); return nil }
+				fail := func(*sql.Rows) error { rows++; return enough }
+				err := []error{
+					db.Each(ctx, count, `SELECT n FROM thing`), db.Each(ctx, fail, `SELECT n FROM thing`), db.Each(ctx, stop, `SELECT n FROM thing`),
+				}
+				if err[0] != nil || !errors.Is(err[1], enough) || !errors.Is(err[2], context.Canceled) || rows != 3+1+1 {
+					t.Errorf("%v, %d rows", err, rows)
+				}
+			}
+		})
 	}
 }

@@ -1,7 +1,7 @@
 // Package store is the SQL database that views of the facts live in: SQLite or PostgreSQL. It connects, brings the tables up to date, and hides
 // where the two differ (dialect.go). It is the only package that knows database drivers.
 //
-//	Open ──▶ nothing works yet ──Migrate (again and again, until the database answers)──▶ Query, InTx ──▶ Close
+//	Open ──▶ nothing works yet ──Migrate (again and again, until the database answers)──▶ Each, QueryRow, InTx ──▶ Close
 //
 // One SQL text serves both: places are written "?", and a row that may be there already is inserted with ON CONFLICT.
 package store
@@ -53,16 +53,38 @@ func Open(address string, migrations fs.FS) (*DB, error) {
 // Local tells that the database is a file or memory of this process: if it does not answer now, it hardly will later.
 func (db *DB) Local() bool { return db.dialect == sqlite }
 
-// Query runs a query that changes nothing. The caller closes the rows; in a memory database
-// a transaction waits until they are.
-func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+// Each runs a query that changes nothing and hands over its rows, for Scan, until they end, the context ends or the function fails (its error). In
+// a memory database transactions and other queries wait meanwhile.
+func (db *DB) Each(ctx context.Context, row func(*sql.Rows) error, query string, args ...any) error {
 	if !db.ready.Load() {
-		return nil, ErrNotReady
+		return ErrNotReady
 	}
-	return db.read.QueryContext(ctx, db.dialect.bind(query), args...)
+	conn, err := db.read.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // only gives it back
+	watched := ctx
+	if db.Local() {
+		watched = context.WithoutCancel(ctx) // the driver would watch the context with a goroutine for each row; the loop below is enough
+	}
+	rows, err := conn.QueryContext(watched, db.dialect.bind(query), args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // what can fail is in rows.Err
+	for rows.Next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
-// QueryRow is Query for one row; its error comes with Scan.
+// QueryRow is for one row; its error comes with Scan.
 func (db *DB) QueryRow(ctx context.Context, query string, args ...any) Row {
 	if !db.ready.Load() {
 		return Row{err: ErrNotReady}

@@ -34,7 +34,7 @@ type Archive struct {
 // database is what the archive needs of a *store.DB. All of it may fail and succeed when it is called again; a transaction that failed is kept
 // whole or not at all, and nobody knows which.
 type database interface {
-	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	Each(ctx context.Context, row func(*sql.Rows) error, query string, args ...any) error
 	QueryRow(ctx context.Context, query string, args ...any) store.Row
 	// Migrate connects and makes the tables. Until it has succeeded all else fails; then it does nothing.
 	Migrate(ctx context.Context) error

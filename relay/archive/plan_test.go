@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
@@ -47,21 +48,15 @@ func TestFiltersUseAnIndex(t *testing.T) {
 func plan(t *testing.T, a *Archive, table string, q relay.TraceQuery) []string {
 	t.Helper()
 	query, args := tracesQuery(table, q)
-	rows, err := a.database.Query(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
 	var steps []string
-	for rows.Next() {
+	err := a.database.Each(t.Context(), func(rows *sql.Rows) error {
 		var id, parent, unused int
 		var step string
-		if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
-			t.Fatal(err)
-		}
+		err := rows.Scan(&id, &parent, &unused, &step)
 		steps = append(steps, step)
-	}
-	if err := rows.Err(); err != nil || len(steps) == 0 {
+		return err
+	}, "EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil || len(steps) == 0 {
 		t.Fatalf("no plan: %v", err)
 	}
 	return steps

@@ -59,9 +59,8 @@ func TestKeep(t *testing.T) {
 		a := open(t)
 		record(t, a, countedAt(1, noon), countedAt(2, noon.Add(time.Hour)), countedAt(3, noon.Add(2*time.Hour)))
 		began := time.Now()
-		failing := false
 		a.database = &faulty{database: a.database, fault: func() fault {
-			if failing {
+			if time.Since(began) == 3*time.Hour {
 				return beforeBegin
 			}
 			return none
@@ -77,7 +76,6 @@ func TestKeep(t *testing.T) {
 			if got := received(t, a, relay.TraceQuery{Limit: 10}); got != want {
 				t.Errorf("after %d hours %q, want %q", hour, got, want)
 			}
-			failing = hour == 2
 			<-time.After(time.Hour)
 		}
 		cancel()

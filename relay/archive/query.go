@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"iter"
 	"strings"
 	"time"
@@ -50,25 +51,19 @@ func (a *Archive) Registrations(ctx context.Context) iter.Seq2[*relay.SignedRegi
 	return a.registrations(ctx, ``)
 }
 
+// errLeft ends a query whose caller wants no more rows.
+var errLeft = errors.New("the caller has left the loop")
+
 func (a *Archive) registrations(ctx context.Context, where string, args ...any) iter.Seq2[*relay.SignedRegistration, error] {
 	return func(yield func(*relay.SignedRegistration, error) bool) {
-		rows, err := a.database.Query(ctx, `SELECT pubkey, fee_recipient, gas_limit, timestamp, signature FROM registrations`+where, args...)
-		if err != nil {
-			yield(nil, failure("read registrations", err))
-			return
-		}
-		defer func() { _ = rows.Close() }() // what can fail is in rows.Err
-		for rows.Next() {
+		err := a.database.Each(ctx, func(rows *sql.Rows) error {
 			found, err := scanRegistration(rows)
-			if err != nil {
-				yield(nil, failure("read registrations", err))
-				return
+			if err == nil && !yield(found, nil) {
+				return errLeft
 			}
-			if !yield(found, nil) {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
+			return err
+		}, `SELECT pubkey, fee_recipient, gas_limit, timestamp, signature FROM registrations`+where, args...)
+		if err != nil && !errors.Is(err, errLeft) {
 			yield(nil, failure("read registrations", err))
 		}
 	}
@@ -91,20 +86,13 @@ func scanRegistration(rows *sql.Rows) (*relay.SignedRegistration, error) {
 
 func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery) ([]relay.ReceivedTrace, error) {
 	query, args := tracesQuery(table, q)
-	rows, err := a.database.Query(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }() // what can fail is in rows.Err
 	list := []relay.ReceivedTrace{}
-	for rows.Next() {
+	err := a.database.Each(ctx, func(rows *sql.Rows) error {
 		row, err := scanTrace(rows)
-		if err != nil {
-			return nil, err
-		}
 		list = append(list, row)
-	}
-	return list, rows.Err()
+		return err
+	}, query, args...)
+	return list, err
 }
 
 // tracesQuery is a query's statement and its arguments; table is one of ours, never input.
