@@ -55,7 +55,8 @@ var (
 	MethodNotAllowed = define("method-not-allowed", 405, "", "wrong method for this endpoint",
 		"The Allow header of the answer names the methods that the path knows.")
 	NotAcceptable = define("not-acceptable", 406, "H05", "not acceptable",
-		"No media type in Accept can be produced. This relay produces application/json and, where documented, application/octet-stream.")
+		"No media type in Accept can be produced. This relay produces application/json and, where documented, application/octet-stream; "+
+			"the Data API also text/csv and application/x-ndjson.")
 	UnsupportedMediaType = define("unsupported-media-type", 415, "", "unsupported content type or encoding",
 		"Send application/json or application/octet-stream, plain or with a Content-Encoding that the endpoint documents.")
 	BodyTooLarge = define("body-too-large", 413, "S40", "request body is too large",
@@ -206,6 +207,8 @@ var (
 	ArgumentMissing      = define("argument-missing", 400, "D03", "missing argument", "The endpoint needs at least one of the named parameters.")
 	LimitTooHigh         = define("limit-too-high", 400, "D04", "limit is too high", "The message names the greatest limit of the endpoint.")
 	RegistrationNotFound = define("registration-not-found", 400, "D05", "no registration found", "The validator has not registered with this relay.")
+	ArchiveUnavailable   = define("archive-unavailable", 503, "", "the archive is not available",
+		"The database behind the Data API does not answer, or is not connected yet. The auction goes on; ask again later.")
 )
 
 // What the admin API refuses.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the Makefile needs and is missing: git, make, a C compiler (BLS and SQLite are built with cgo). Go itself is the
-# operator's choice; it is only checked.
+# Installs what the Makefile needs and is missing: git, make, a C compiler (BLS and SQLite are built with cgo), and PostgreSQL, which only the
+# tests need: they start a server of their own. Go itself is the operator's choice; it is only checked.
 set -euo pipefail
 
 # Oldest Go that works, as in go.mod; a newer patch release is fetched by the go command itself when go.mod asks for one.
@@ -10,6 +10,10 @@ missing=()
 command -v git >/dev/null || missing+=(git)
 command -v make >/dev/null || missing+=(make)
 command -v cc >/dev/null || command -v gcc >/dev/null || missing+=(gcc libc6-dev)
+# Debian keeps the server's programs out of PATH. The tests do not use the server that its package may start.
+if ! { command -v initdb && command -v postgres; } >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
+	missing+=(postgresql)
+fi
 
 if ((${#missing[@]})); then
 	if command -v apt-get >/dev/null && [[ $(id -u) -eq 0 ]]; then

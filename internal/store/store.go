@@ -1,5 +1,9 @@
-// Package store opens the SQL database that views of the facts live in, and brings its tables up to date. It is the only package that knows
-// database drivers; rooms use database/sql.
+// Package store is the SQL database that views of the facts live in: SQLite or PostgreSQL. It connects, brings the tables up to date, and hides
+// where the two differ (dialect.go). It is the only package that knows database drivers.
+//
+//	Open ──▶ nothing works yet ──Migrate (again and again, until the database answers)──▶ Each, QueryRow, InTx ──▶ Close
+//
+// One SQL text serves both: places are written "?", and a row that may be there already is inserted with ON CONFLICT.
 package store
 
 import (
@@ -8,79 +12,98 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
-	"path"
-	"slices"
-	"strings"
-
-	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
+	"sync"
+	"sync/atomic"
 )
 
-// DB is an open database. It is safe for concurrent use.
+// DB is a database. It is safe for concurrent use.
 type DB struct {
-	// write has one connection: SQLite has one writer, so transactions queue here and never meet a lock that this process itself holds.
+	dialect *dialect
+	// name is the address without its password.
+	name       string
+	migrations fs.FS
+	// write has one connection: SQLite has one writer, so transactions queue here and never meet a lock that this process itself holds. For
+	// PostgreSQL one is enough too.
 	write *sql.DB
 	// read is for queries, which see the last commit and never wait for the writer. A memory database is its connection's own, so that
 	// it has only the one.
 	read *sql.DB
+	// migrating lets one Migrate of this process run at a time.
+	migrating sync.Mutex
+	ready     atomic.Bool
 }
 
-const (
-	driver = "sqlite3"
-	// maxReaders queries run at a time, the others wait.
-	maxReaders = 4
-)
+// maxReaders queries run at a time, the others wait.
+const maxReaders = 4
 
-// Open opens "sqlite:PATH" or "sqlite::memory:" and applies the migrations that it does not have yet: the *.sql files of a folder in the
-// order of their names, each in a transaction of its own.
-func Open(ctx context.Context, address string, migrations fs.FS) (*DB, error) {
-	kind, place, found := strings.Cut(address, ":")
-	if !found || kind != "sqlite" || place == "" {
-		return nil, fmt.Errorf("database %q: want sqlite:PATH, or sqlite::memory: for none on disk", address)
-	}
-	db, err := connect(place)
+// ErrNotReady is the answer to everything that comes before the first Migrate that succeeds.
+var ErrNotReady = errors.New("the database is not connected yet")
+
+// Open prepares "sqlite:PATH", "sqlite::memory:" or "postgres://USER:PASSWORD@HOST:PORT/NAME?…" and connects to nothing: Migrate does, and
+// until it has succeeded all else answers ErrNotReady. The migrations are the *.sql files of a folder, see Migrate. An error never
+// shows a password.
+func Open(address string, migrations fs.FS) (*DB, error) {
+	dialect, name, write, read, err := open(address)
 	if err != nil {
-		return nil, fmt.Errorf("open database %s: %w", place, err)
+		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if err := db.migrate(ctx, migrations); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database %s: %w", place, err), db.Close())
-	}
-	return db, nil
+	return &DB{dialect: dialect, name: name, migrations: migrations, write: write, read: read}, nil
 }
 
-// connect prepares the connections; the first query makes them.
-func connect(place string) (*DB, error) {
-	// The path is escaped: it may hold what ends a path in a URL. A transaction takes the write lock when it begins: one that took it later
-	// could find that another process has written meanwhile, and fail.
-	source := "file:" + (&url.URL{Path: place}).EscapedPath() + "?_journal_mode=WAL&_synchronous=NORMAL&_busy_timeout=5000&_foreign_keys=on"
-	write, err := sql.Open(driver, source+"&_txlock=immediate")
+// Local tells that the database is a file or memory of this process: if it does not answer now, it hardly will later.
+func (db *DB) Local() bool { return db.dialect == sqlite }
+
+// Each runs a query that changes nothing and hands over its rows, for Scan, until they end, the context ends or the function fails (its error). In
+// a memory database transactions and other queries wait meanwhile.
+func (db *DB) Each(ctx context.Context, row func(*sql.Rows) error, query string, args ...any) error {
+	if !db.ready.Load() {
+		return ErrNotReady
+	}
+	conn, err := db.read.Conn(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	write.SetMaxOpenConns(1)
-	if place == ":memory:" {
-		write.SetConnMaxLifetime(0) // its end would be the database's
-		write.SetMaxIdleConns(1)
-		return &DB{write: write, read: write}, nil
+	defer func() { _ = conn.Close() }() // only gives it back
+	watched := ctx
+	if db.Local() {
+		watched = context.WithoutCancel(ctx) // the driver would watch the context with a goroutine for each row; the loop below is enough
 	}
-	read, err := sql.Open(driver, source+"&_query_only=on")
+	rows, err := conn.QueryContext(watched, db.dialect.bind(query), args...)
 	if err != nil {
-		return nil, errors.Join(err, write.Close())
+		return err
 	}
-	read.SetMaxOpenConns(maxReaders)
-	read.SetMaxIdleConns(maxReaders)
-	return &DB{write: write, read: read}, nil
+	defer func() { _ = rows.Close() }() // what can fail is in rows.Err
+	for rows.Next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
-// Query runs a query that changes nothing. The caller closes the rows; in a memory database
-// a transaction waits until they are.
-func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return db.read.QueryContext(ctx, query, args...)
+// QueryRow is for one row; its error comes with Scan.
+func (db *DB) QueryRow(ctx context.Context, query string, args ...any) Row {
+	if !db.ready.Load() {
+		return Row{err: ErrNotReady}
+	}
+	return Row{row: db.read.QueryRowContext(ctx, db.dialect.bind(query), args...)}
 }
 
-// QueryRow is Query for one row; its error comes with Scan.
-func (db *DB) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
-	return db.read.QueryRowContext(ctx, query, args...)
+// Row is the answer to a query for one row.
+type Row struct {
+	row *sql.Row
+	err error
+}
+
+// Scan copies the columns, see sql.Row.
+func (r Row) Scan(into ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	return r.row.Scan(into...)
 }
 
 // Close ends all connections. Running queries fail.
@@ -92,48 +115,41 @@ func (db *DB) Close() error {
 	return err
 }
 
-func (db *DB) migrate(ctx context.Context, migrations fs.FS) error {
-	if _, err := db.write.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)`); err != nil {
-		return err
-	}
-	names, err := fs.Glob(migrations, "*.sql")
+// Tx is a transaction. It is for the function that InTx gave it to, and for one goroutine.
+type Tx struct {
+	tx      *sql.Tx
+	dialect *dialect
+}
+
+// Exec runs a statement and tells how many rows it changed.
+func (tx Tx) Exec(ctx context.Context, statement string, args ...any) (changed int64, err error) {
+	result, err := tx.tx.ExecContext(ctx, tx.dialect.bind(statement), args...)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		if err := db.apply(ctx, migrations, name); err != nil {
-			return fmt.Errorf("migration %s: %w", path.Base(name), err)
-		}
-	}
-	return nil
+	return result.RowsAffected()
 }
 
-func (db *DB) apply(ctx context.Context, migrations fs.FS, name string) error {
-	return db.InTx(ctx, func(tx *sql.Tx) error {
-		var applied int
-		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM migrations WHERE name = ?`, name).Scan(&applied); err != nil || applied > 0 {
-			return err
-		}
-		script, err := fs.ReadFile(migrations, name)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, string(script)); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO migrations (name) VALUES (?)`, name)
-		return err
-	})
+// QueryRow asks for one row; its error comes with Scan.
+func (tx Tx) QueryRow(ctx context.Context, query string, args ...any) Row {
+	return Row{row: tx.tx.QueryRowContext(ctx, tx.dialect.bind(query), args...)}
 }
 
-// InTx runs a function in a transaction: all of it is kept, or none.
-func (db *DB) InTx(ctx context.Context, do func(*sql.Tx) error) error {
+// InTx runs a function in a transaction: all of it is kept, or none. After an error of PostgreSQL inside the function it must return: the
+// transaction takes nothing more.
+func (db *DB) InTx(ctx context.Context, do func(Tx) error) error {
+	if !db.ready.Load() {
+		return ErrNotReady
+	}
+	return db.inTx(ctx, do)
+}
+
+func (db *DB) inTx(ctx context.Context, do func(Tx) error) error {
 	tx, err := db.write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	if err := do(tx); err != nil {
+	if err := do(Tx{tx, db.dialect}); err != nil {
 		if undone := tx.Rollback(); undone != nil && !errors.Is(undone, sql.ErrTxDone) { // done: the context's end has undone it
 			err = errors.Join(err, fmt.Errorf("roll back: %w", undone))
 		}

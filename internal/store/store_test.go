@@ -1,13 +1,26 @@
 package store
 
 import (
-	"database/sql"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
 )
+
+// openNow opens and migrates.
+func openNow(t *testing.T, address string, migrations fs.FS) (*DB, error) {
+	t.Helper()
+	db, err := Open(address, migrations)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Migrate(t.Context()); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
 
 func TestMigrationsAreAppliedOnceAndInOrder(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
@@ -19,7 +32,7 @@ func TestMigrationsAreAppliedOnceAndInOrder(t *testing.T) {
 		if want == 2 { // a later version brings one more
 			files["03-row.sql"] = &fstest.MapFile{Data: []byte(`INSERT INTO thing VALUES (2);`)}
 		}
-		db, err := Open(t.Context(), url, files)
+		db, err := openNow(t, url, files)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,17 +49,17 @@ func TestMigrationsAreAppliedOnceAndInOrder(t *testing.T) {
 func TestBrokenMigrationLeavesNothing(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
 	broken := fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INT); CREATE TABLE thing (n INT);`)}}
-	if _, err := Open(t.Context(), url, broken); err == nil {
+	if _, err := openNow(t, url, broken); err == nil {
 		t.Fatal("a broken migration passes")
 	}
-	db, err := Open(t.Context(), url, fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INT);`)}})
+	db, err := openNow(t, url, fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INT);`)}})
 	if err != nil {
 		t.Fatalf("the broken migration left something: %v", err)
 	}
 	defer db.Close()
 	failed := errors.New("failed")
-	err = db.InTx(t.Context(), func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(t.Context(), `INSERT INTO thing VALUES (1)`); err != nil {
+	err = db.InTx(t.Context(), func(tx Tx) error {
+		if _, err := tx.Exec(t.Context(), `INSERT INTO thing VALUES (1)`); err != nil {
 			return err
 		}
 		return failed
@@ -59,7 +72,7 @@ func TestBrokenMigrationLeavesNothing(t *testing.T) {
 
 func TestUnknownDatabase(t *testing.T) {
 	for _, url := range []string{"", "sqlite", "sqlite:", "mysql:x", "sqlite:/no/such/folder/x.db"} {
-		if _, err := Open(t.Context(), url, fstest.MapFS{}); err == nil {
+		if _, err := openNow(t, url, fstest.MapFS{}); err == nil {
 			t.Errorf("%q opens", url)
 		}
 	}
@@ -69,7 +82,7 @@ func TestUnknownDatabase(t *testing.T) {
 func TestAnyPath(t *testing.T) {
 	for _, name := range []string{"plain.db", "with space.db", "50%.db", "a?b.db", "a#b.db"} {
 		path := filepath.Join(t.TempDir(), name)
-		db, err := Open(t.Context(), "sqlite:"+path, fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INT);`)}})
+		db, err := openNow(t, "sqlite:"+path, fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INT);`)}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -85,7 +98,7 @@ func TestAnyPath(t *testing.T) {
 
 // A query in the middle of a transaction sees what was there before it, without waiting for its end; and it cannot write.
 func TestQueriesDoNotWaitForTheWriter(t *testing.T) {
-	db, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "x.db"),
+	db, err := openNow(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"),
 		fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INT);`)}})
 	if err != nil {
 		t.Fatal(err)
@@ -97,8 +110,8 @@ func TestQueriesDoNotWaitForTheWriter(t *testing.T) {
 		}
 		return rows
 	}
-	err = db.InTx(t.Context(), func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(t.Context(), `INSERT INTO thing VALUES (1)`); err != nil {
+	err = db.InTx(t.Context(), func(tx Tx) error {
+		if _, err := tx.Exec(t.Context(), `INSERT INTO thing VALUES (1)`); err != nil {
 			return err
 		}
 		if rows := count(); rows != 0 {
@@ -117,7 +130,7 @@ func TestQueriesDoNotWaitForTheWriter(t *testing.T) {
 func TestMemoryDatabasesAreApart(t *testing.T) {
 	migrations := fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INT); INSERT INTO thing VALUES (1);`)}}
 	for range 2 { // a shared one would have two rows the second time, or refuse the table
-		db, err := Open(t.Context(), "sqlite::memory:", migrations)
+		db, err := openNow(t, "sqlite::memory:", migrations)
 		if err != nil {
 			t.Fatal(err)
 		}

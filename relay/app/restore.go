@@ -51,12 +51,9 @@ func (a *App) restore(ctx context.Context) error {
 // restoreRegistrations reads what validators asked for: from the archive, then from the journal what the archive has not seen. Without the
 // archive the journal alone must do.
 func (a *App) restoreRegistrations(ctx context.Context) error {
-	from := uint64(1)
-	if list, err := a.archive.Registrations(ctx); err != nil {
+	from, err := a.restoreFromArchive(ctx)
+	if err != nil {
 		a.log.Warn("registrations are restored from the journal, since the archive does not answer", "error", err)
-	} else if last, err := a.archive.Last(ctx); err == nil {
-		a.registry.Restore(slices.Values(list))
-		from = last + 1
 	}
 	subject := subjectPrefix + relay.RegistrationStored{}.Subject()
 	return a.journal.Past(ctx, from, []string{subject}, func(_ time.Time, _ string, data []byte) error {
@@ -67,6 +64,25 @@ func (a *App) restoreRegistrations(ctx context.Context) error {
 		a.registry.Restore(slices.Values([]*relay.SignedRegistration{fact.Registration}))
 		return nil
 	})
+}
+
+// restoreFromArchive reads the archive's registrations and says from which fact on the journal has newer ones: all, if the archive fails.
+func (a *App) restoreFromArchive(ctx context.Context) (from uint64, err error) {
+	last, err := a.archive.Last(ctx) // before the rows: what comes in between is read twice, and not at all otherwise
+	if err != nil {
+		return 1, err
+	}
+	a.registry.Restore(func(yield func(*relay.SignedRegistration) bool) {
+		for registration, failed := range a.archive.Registrations(ctx) {
+			if err = failed; err != nil || !yield(registration) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return 1, err
+	}
+	return last + 1, nil
 }
 
 // restoreBuilder folds in one fact. A record that no longer fits the configuration is left out: the relay starts all the same.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
-	"github.com/gavel-relay/gavel/relay/archive"
 )
 
 // stopGrace is how long running requests go on undisturbed after the stop: a payload that is published should still be revealed.
@@ -48,7 +47,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	})
 	for _, part := range []func(context.Context) error{
 		a.followChain, a.receive.Run, a.alerts.Run,
-		func(ctx context.Context) error { return archive.Follow(ctx, a.journal, a.archive) },
+		func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) }, a.keepArchive,
 	} {
 		group.Go(func() error { return untilDone(behind, part(behind)) })
 	}
@@ -62,6 +61,14 @@ func (a *App) sayGoodbye(ctx context.Context) {
 	if err := a.feed.Close(ctx); err != nil {
 		a.log.Warn("some listeners to the leading bids did not leave", "error", err)
 	}
+}
+
+// keepArchive forgets what the operator does not want to keep.
+func (a *App) keepArchive(ctx context.Context) error {
+	if a.cfg.ReceivedFor > 0 {
+		a.archive.Keep(ctx, a.cfg.Clock.Now, a.cfg.ReceivedFor)
+	}
+	return nil
 }
 
 // untilDone forgets the error of a loop that ended because it was told to.

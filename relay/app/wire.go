@@ -69,7 +69,7 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 	if a.journal, err = journal.Open(ctx, cfg.Journal); err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	if a.archive, err = archive.Open(ctx, databaseOf(cfg)); err != nil {
+	if a.archive, err = archive.Open(ctx, databaseOf(cfg), cfg.Log); err != nil {
 		return nil, fmt.Errorf("open archive: %w", err)
 	}
 	if a.nodes, err = beacon.New(beacon.Config{URLs: cfg.BeaconURLs}, cfg.Log); err != nil {

@@ -3,7 +3,10 @@ package archive
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,20 +21,6 @@ import (
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 123_000, time.UTC)
-
-func open(t testing.TB) *Archive {
-	t.Helper()
-	a, err := Open(t.Context(), "sqlite::memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return a
-}
 
 // trace is a bid that can be told by its block hash: 1 is 0x01…01.
 func trace(slot phase0.Slot, block byte, valueWei *uint256.Int) relay.Trace {
@@ -66,6 +55,20 @@ func entryOf(t testing.TB, seq uint64, fact relay.Fact) Entry {
 	return Entry{Seq: seq, Subject: "relay." + fact.Subject(), Data: data}
 }
 
+// apply applies facts. As for Follow, an injected fault is a reason to try again.
+func apply(t testing.TB, a *Archive, entries ...Entry) {
+	t.Helper()
+	for {
+		err := a.Apply(t.Context(), entries)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, errFault) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // record applies facts as the next ones of the journal.
 func record(t testing.TB, a *Archive, facts ...relay.Fact) {
 	t.Helper()
@@ -77,9 +80,7 @@ func record(t testing.TB, a *Archive, facts ...relay.Fact) {
 	for i, fact := range facts {
 		entries[i] = entryOf(t, last+1+uint64(i), fact)
 	}
-	if err := a.Apply(t.Context(), entries); err != nil {
-		t.Fatal(err)
-	}
+	apply(t, a, entries...)
 }
 
 // blocks are the first bytes of the block hashes of a list, in its order.
@@ -114,177 +115,179 @@ func received(t testing.TB, a *Archive, q relay.TraceQuery) string {
 // Refused bids are not listed, nor those below the floor, which were kept without being executed (decision 5); top changes and served
 // headers deliver nothing.
 func TestOnlyWhatCountsIsListed(t *testing.T) {
-	a := open(t)
-	record(t, a,
-		relay.SubmissionJudged{Trace: trace(5, 1, wei(1)), ReceivedAt: noon, Verified: true},
-		relay.SubmissionJudged{Trace: trace(5, 2, wei(2)), ReceivedAt: noon, Optimistic: true},
-		relay.SubmissionJudged{Trace: trace(5, 3, wei(3)), ReceivedAt: noon},
-		relay.SubmissionJudged{Trace: trace(5, 4, wei(4)), ReceivedAt: noon, Refusal: "submission-signature"},
-		relay.SubmissionJudged{Trace: trace(5, 5, wei(5)), ReceivedAt: noon, Verified: true, Refusal: "submission-delivered"},
-		relay.TopChanged{At: noon, Trace: trace(5, 6, wei(6))},
-		relay.HeaderServed{At: noon, Slot: 5, BlockHash: fill(7), ValueWei: wei(7)},
-		relay.PayloadRefused{At: noon, Slot: 5, BlockHash: fill(8)},
-		relay.PayloadDelivered{At: noon, Trace: trace(5, 9, wei(9))},
-	)
-	if got := received(t, a, relay.TraceQuery{Limit: 10}); got != "2 1" {
-		t.Errorf("received %q, want blocks 2 1", got)
-	}
-	if got := delivered(t, a, relay.TraceQuery{Limit: 10}); got != "9" {
-		t.Errorf("delivered %q, want block 9", got)
-	}
-	if last, err := a.Last(t.Context()); err != nil || last != 9 {
-		t.Errorf("progress %d, %v, want 9", last, err)
-	}
+	onEach(t, func(t *testing.T, a *Archive) {
+		record(t, a,
+			relay.SubmissionJudged{Trace: trace(5, 1, wei(1)), ReceivedAt: noon, Verified: true},
+			relay.SubmissionJudged{Trace: trace(5, 2, wei(2)), ReceivedAt: noon, Optimistic: true},
+			relay.SubmissionJudged{Trace: trace(5, 3, wei(3)), ReceivedAt: noon},
+			relay.SubmissionJudged{Trace: trace(5, 4, wei(4)), ReceivedAt: noon, Refusal: "submission-signature"},
+			relay.SubmissionJudged{Trace: trace(5, 5, wei(5)), ReceivedAt: noon, Verified: true, Refusal: "submission-delivered"},
+			relay.TopChanged{At: noon, Trace: trace(5, 6, wei(6))},
+			relay.HeaderServed{At: noon, Slot: 5, BlockHash: fill(7), ValueWei: wei(7)},
+			relay.PayloadRefused{At: noon, Slot: 5, BlockHash: fill(8)},
+			relay.PayloadDelivered{At: noon, Trace: trace(5, 9, wei(9))},
+		)
+		if got := received(t, a, relay.TraceQuery{Limit: 10}); got != "2 1" {
+			t.Errorf("received %q, want blocks 2 1", got)
+		}
+		if got := delivered(t, a, relay.TraceQuery{Limit: 10}); got != "9" {
+			t.Errorf("delivered %q, want block 9", got)
+		}
+		if last, err := a.Last(t.Context()); err != nil || last != 9 {
+			t.Errorf("progress %d, %v, want 9", last, err)
+		}
+	})
 }
 
 func TestRowsComeBackWhole(t *testing.T) {
-	a := open(t)
-	want := trace(5, 1, new(uint256.Int).SetAllOne())
-	record(t, a, relay.SubmissionJudged{Trace: want, ReceivedAt: noon, Optimistic: true}, delivery(want))
+	onEach(t, func(t *testing.T, a *Archive) {
+		want := trace(5, 1, new(uint256.Int).SetAllOne())
+		record(t, a, relay.SubmissionJudged{Trace: want, ReceivedAt: noon, Optimistic: true}, delivery(want))
 
-	rows, err := a.Received(t.Context(), relay.TraceQuery{Limit: 1})
-	if err != nil || len(rows) != 1 {
-		t.Fatal(rows, err)
-	}
-	if got := rows[0]; !got.ReceivedAt.Equal(noon) || !got.Optimistic {
-		t.Errorf("received at %v, optimistic %v", got.ReceivedAt, got.Optimistic)
-	}
-	list, err := a.Delivered(t.Context(), relay.TraceQuery{Limit: 1})
-	if err != nil || len(list) != 1 {
-		t.Fatal(list, err)
-	}
-	for _, got := range []relay.Trace{rows[0].Trace, list[0]} {
-		if !got.ValueWei.Eq(want.ValueWei) {
-			t.Errorf("value %s, want %s", got.ValueWei, want.ValueWei)
+		rows, err := a.Received(t.Context(), relay.TraceQuery{Limit: 1})
+		if err != nil || len(rows) != 1 {
+			t.Fatal(rows, err)
 		}
-		got.ValueWei = want.ValueWei
-		if got != want {
-			t.Errorf("got  %+v\nwant %+v", got, want)
+		if got := rows[0]; !got.ReceivedAt.Equal(noon) || !got.Optimistic {
+			t.Errorf("received at %v, optimistic %v", got.ReceivedAt, got.Optimistic)
 		}
-	}
+		list, err := a.Delivered(t.Context(), relay.TraceQuery{Limit: 1})
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		for _, got := range []relay.Trace{rows[0].Trace, list[0]} {
+			if !got.ValueWei.Eq(want.ValueWei) {
+				t.Errorf("value %s, want %s", got.ValueWei, want.ValueWei)
+			}
+			got.ValueWei = want.ValueWei
+			if got != want {
+				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
+		}
+	})
 }
 
 func TestFilters(t *testing.T) {
-	other := trace(7, 3, wei(5))
-	other.Builder, other.Proposer = phase0.BLSPubKey{0xbb}, phase0.BLSPubKey{0xcc}
-	facts := []relay.Trace{trace(5, 1, wei(10)), trace(6, 2, wei(9)), other, trace(7, 4, wei(10))}
-	a := open(t)
-	for _, one := range facts {
-		record(t, a, counted(one), delivery(one))
-	}
-	for name, test := range map[string]struct {
-		query relay.TraceQuery
-		want  string
-	}{
-		"everything, newest first":       {relay.TraceQuery{}, "4 3 2 1"},
-		"a slot":                         {relay.TraceQuery{Slot: new(phase0.Slot(7))}, "4 3"},
-		"from a slot downwards":          {relay.TraceQuery{Cursor: new(phase0.Slot(6))}, "2 1"},
-		"a block":                        {relay.TraceQuery{BlockHash: new(fill(2))}, "2"},
-		"a number":                       {relay.TraceQuery{BlockNumber: new(uint64(1006))}, "2"},
-		"a builder":                      {relay.TraceQuery{Builder: &other.Builder}, "3"},
-		"a proposer":                     {relay.TraceQuery{Proposer: &other.Proposer}, "3"},
-		"two filters":                    {relay.TraceQuery{Slot: new(phase0.Slot(7)), Builder: &facts[0].Builder}, "4"},
-		"a block in a slot not its own":  {relay.TraceQuery{Slot: new(phase0.Slot(5)), BlockHash: new(fill(2))}, ""},
-		"cheapest first, then the newer": {relay.TraceQuery{Order: relay.ValueAscending}, "3 2 4 1"},
-		"dearest first, then the newer":  {relay.TraceQuery{Order: relay.ValueDescending}, "4 1 2 3"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			test.query.Limit = 10
-			if got := delivered(t, a, test.query); got != test.want {
-				t.Errorf("delivered %q, want %q", got, test.want)
-			}
-			if got := received(t, a, test.query); got != test.want {
-				t.Errorf("received %q, want %q", got, test.want)
-			}
-			test.query.Limit = 1
-			if got, want := delivered(t, a, test.query), strings.Split(test.want, " ")[0]; got != want {
-				t.Errorf("limit 1: %q, want %q", got, want)
-			}
-		})
-	}
-	for _, limit := range []int{0, -1} {
-		list, err := a.Delivered(t.Context(), relay.TraceQuery{Limit: limit})
-		if err != nil || list == nil || len(list) != 0 {
-			t.Errorf("limit %d: %v, %v, want an empty list", limit, list, err)
+	onEach(t, func(t *testing.T, a *Archive) {
+		other := trace(7, 3, wei(5))
+		other.Builder, other.Proposer = phase0.BLSPubKey{0xbb}, phase0.BLSPubKey{0xcc}
+		facts := []relay.Trace{trace(5, 1, wei(10)), trace(6, 2, wei(9)), other, trace(7, 4, wei(10))}
+		for _, one := range facts {
+			record(t, a, counted(one), delivery(one))
 		}
-	}
+		for name, test := range map[string]struct {
+			query relay.TraceQuery
+			want  string
+		}{
+			"everything, newest first":       {relay.TraceQuery{}, "4 3 2 1"},
+			"a slot":                         {relay.TraceQuery{Slot: new(phase0.Slot(7))}, "4 3"},
+			"from a slot downwards":          {relay.TraceQuery{Cursor: new(phase0.Slot(6))}, "2 1"},
+			"a block":                        {relay.TraceQuery{BlockHash: new(fill(2))}, "2"},
+			"a number":                       {relay.TraceQuery{BlockNumber: new(uint64(1006))}, "2"},
+			"a builder":                      {relay.TraceQuery{Builder: &other.Builder}, "3"},
+			"a proposer":                     {relay.TraceQuery{Proposer: &other.Proposer}, "3"},
+			"two filters":                    {relay.TraceQuery{Slot: new(phase0.Slot(7)), Builder: &facts[0].Builder}, "4"},
+			"a block in a slot not its own":  {relay.TraceQuery{Slot: new(phase0.Slot(5)), BlockHash: new(fill(2))}, ""},
+			"cheapest first, then the newer": {relay.TraceQuery{Order: relay.ValueAscending}, "3 2 4 1"},
+			"dearest first, then the newer":  {relay.TraceQuery{Order: relay.ValueDescending}, "4 1 2 3"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				test.query.Limit = 10
+				if got := delivered(t, a, test.query); got != test.want {
+					t.Errorf("delivered %q, want %q", got, test.want)
+				}
+				if got := received(t, a, test.query); got != test.want {
+					t.Errorf("received %q, want %q", got, test.want)
+				}
+				test.query.Limit = 1
+				if got, want := delivered(t, a, test.query), strings.Split(test.want, " ")[0]; got != want {
+					t.Errorf("limit 1: %q, want %q", got, want)
+				}
+			})
+		}
+		for _, limit := range []int{0, -1} {
+			list, err := a.Delivered(t.Context(), relay.TraceQuery{Limit: limit})
+			if err != nil || list == nil || len(list) != 0 {
+				t.Errorf("limit %d: %v, %v, want an empty list", limit, list, err)
+			}
+		}
+	})
 }
 
 // Values that differ where a float, a 64-bit number or a text would not tell.
 func TestValuesOrderExactly(t *testing.T) {
-	ascending := []string{"0", "9", "10", "18446744073709551615", "18446744073709551616", "100000000000000000000000000000",
-		"100000000000000000000000000001", uint256.NewInt(0).SetAllOne().Dec()}
-	a := open(t)
-	for i, value := range slices.Backward(ascending) {
-		record(t, a, delivery(trace(5, byte(i+1), uint256.MustFromDecimal(value))))
-	}
-	if got := delivered(t, a, relay.TraceQuery{Order: relay.ValueAscending, Limit: 10}); got != "1 2 3 4 5 6 7 8" {
-		t.Errorf("ascending %q", got)
-	}
-	if got := delivered(t, a, relay.TraceQuery{Order: relay.ValueDescending, Limit: 10}); got != "8 7 6 5 4 3 2 1" {
-		t.Errorf("descending %q", got)
-	}
+	onEach(t, func(t *testing.T, a *Archive) {
+		ascending := []string{"0", "9", "10", "18446744073709551615", "18446744073709551616", "100000000000000000000000000000",
+			"100000000000000000000000000001", uint256.NewInt(0).SetAllOne().Dec()}
+		for i, value := range slices.Backward(ascending) {
+			record(t, a, delivery(trace(5, byte(i+1), uint256.MustFromDecimal(value))))
+		}
+		if got := delivered(t, a, relay.TraceQuery{Order: relay.ValueAscending, Limit: 10}); got != "1 2 3 4 5 6 7 8" {
+			t.Errorf("ascending %q", got)
+		}
+		if got := delivered(t, a, relay.TraceQuery{Order: relay.ValueDescending, Limit: 10}); got != "8 7 6 5 4 3 2 1" {
+			t.Errorf("descending %q", got)
+		}
+	})
 }
 
 // After a crash the journal is read again from the last transaction on, and more than once does no harm.
 func TestFactsAreAppliedOnce(t *testing.T) {
-	a := open(t)
-	first, second := entryOf(t, 1, counted(trace(5, 1, wei(1)))), entryOf(t, 2, counted(trace(5, 2, wei(2))))
-	for _, batch := range [][]Entry{{first}, {first, second}, {second}, {first}} {
-		if err := a.Apply(t.Context(), batch); err != nil {
-			t.Fatal(err)
+	onEach(t, func(t *testing.T, a *Archive) {
+		first, second := entryOf(t, 1, counted(trace(5, 1, wei(1)))), entryOf(t, 2, counted(trace(5, 2, wei(2))))
+		for _, batch := range [][]Entry{{first}, {first, second}, {second}, {first}} {
+			apply(t, a, batch...)
 		}
-	}
-	if got := received(t, a, relay.TraceQuery{Limit: 10}); got != "2 1" {
-		t.Errorf("received %q, want 2 1", got)
-	}
-	if last, err := a.Last(t.Context()); err != nil || last != 2 {
-		t.Errorf("progress %d, %v: want 2, it never goes back", last, err)
-	}
+		if got := received(t, a, relay.TraceQuery{Limit: 10}); got != "2 1" {
+			t.Errorf("received %q, want 2 1", got)
+		}
+		if last, err := a.Last(t.Context()); err != nil || last != 2 {
+			t.Errorf("progress %d, %v: want 2, it never goes back", last, err)
+		}
+	})
 }
 
 // A proposer may ask again after the relay has forgotten that it published: two facts, one delivery.
 func TestABlockIsDeliveredOnce(t *testing.T) {
-	a := open(t)
-	record(t, a, delivery(trace(5, 1, wei(1))), delivery(trace(5, 1, wei(1))), delivery(trace(6, 1, wei(1))))
-	if got := delivered(t, a, relay.TraceQuery{Slot: new(phase0.Slot(5)), Limit: 10}); got != "1" {
-		t.Errorf("delivered %q, want one row", got)
-	}
+	onEach(t, func(t *testing.T, a *Archive) {
+		record(t, a, delivery(trace(5, 1, wei(1))), delivery(trace(5, 1, wei(1))), delivery(trace(6, 1, wei(1))))
+		if got := delivered(t, a, relay.TraceQuery{Slot: new(phase0.Slot(5)), Limit: 10}); got != "1" {
+			t.Errorf("delivered %q, want one row", got)
+		}
+	})
 }
 
-// The journal is ours: what cannot be read is a mistake that somebody has to see, and a batch that holds it leaves nothing.
-func TestUnreadableFactsAreErrors(t *testing.T) {
-	for name, bad := range map[string]Entry{
-		"no JSON":           {Subject: "relay.payload_delivered", Data: []byte("x")},
-		"no value":          {Subject: "relay.payload_delivered", Data: []byte("{}")},
-		"no value received": {Subject: "relay.submission_judged", Data: []byte(`{"verified":true}`)},
-		"no registration":   {Subject: "relay.registration_stored", Data: []byte("{}")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := open(t)
-			bad.Seq = 2
-			err := a.Apply(t.Context(), []Entry{entryOf(t, 1, delivery(trace(5, 1, wei(1)))), bad})
-			if err == nil || !strings.Contains(err.Error(), "fact 2 ("+bad.Subject+")") {
-				t.Errorf("%v, want an error that names the fact", err)
+// The journal is ours: what cannot be read is a mistake that somebody has to see, but no fact after it may wait for it.
+func TestUnreadableFactsAreSkipped(t *testing.T) {
+	onEach(t, func(t *testing.T, a *Archive) {
+		var log strings.Builder
+		a.log = slog.New(slog.NewTextHandler(&log, nil))
+		apply(t, a,
+			Entry{1, "relay.payload_delivered", []byte("x")}, entryOf(t, 2, delivery(trace(5, 1, wei(1)))),
+			Entry{3, "relay.payload_delivered", []byte("{}")}, Entry{4, "relay.submission_judged", []byte(`{"verified":true}`)},
+			Entry{5, "relay.registration_stored", []byte("{}")}, entryOf(t, 6, delivery(trace(6, 2, wei(1)))),
+		)
+		if got := delivered(t, a, relay.TraceQuery{Limit: 10}); got != "2 1" {
+			t.Errorf("delivered %q, want 2 1", got)
+		}
+		if last, err := a.Last(t.Context()); err != nil || last != 6 || a.Skipped() != 4 {
+			t.Errorf("progress %d, %v, %d skipped, want 6 and 4", last, err, a.Skipped())
+		}
+		for _, want := range []string{"fact 1 (relay.payload_delivered)", "fact 3", "fact 4", "fact 5 (relay.registration_stored)"} {
+			if strings.Count(log.String(), want) != 1 {
+				t.Errorf("%q is not in the log once:\n%s", want, log.String())
 			}
-			if last, err := a.Last(t.Context()); err != nil || last != 0 {
-				t.Errorf("progress %d, %v, want none", last, err)
-			}
-			if got := delivered(t, a, relay.TraceQuery{Limit: 10}); got != "" {
-				t.Errorf("half a batch was kept: %q", got)
-			}
-		})
-	}
+		}
+	})
 }
 
 func TestUnknownFactsAreOnlyCounted(t *testing.T) {
-	a := open(t)
-	if err := a.Apply(t.Context(), []Entry{{Seq: 7, Subject: "stream.hint_emitted", Data: []byte("?")}}); err != nil {
-		t.Fatal(err)
-	}
-	if last, err := a.Last(t.Context()); err != nil || last != 7 {
-		t.Errorf("progress %d, %v, want 7", last, err)
-	}
+	onEach(t, func(t *testing.T, a *Archive) {
+		apply(t, a, Entry{Seq: 7, Subject: "stream.hint_emitted", Data: []byte("?")})
+		if last, err := a.Last(t.Context()); err != nil || last != 7 {
+			t.Errorf("progress %d, %v, want 7", last, err)
+		}
+	})
 }
 
 func registration(validator byte, gasLimit uint64) relay.Fact {
@@ -297,29 +300,36 @@ func registration(validator byte, gasLimit uint64) relay.Fact {
 }
 
 func TestTheNewestRegistrationStands(t *testing.T) {
-	a := open(t)
-	record(t, a, registration(1, 30_000_000), registration(2, 30_000_000), registration(1, 36_000_000))
-	got, err := a.Registration(t.Context(), phase0.BLSPubKey{1})
-	if err != nil || got == nil {
-		t.Fatal(got, err)
-	}
-	want := registration(1, 36_000_000).(relay.RegistrationStored).Registration
-	if *got.Message != *want.Message || got.Signature != want.Signature {
-		t.Errorf("got  %v\nwant %v", got, want)
-	}
-	if none, err := a.Registration(t.Context(), phase0.BLSPubKey{3}); err != nil || none != nil {
-		t.Errorf("%v, %v for a validator that has none", none, err)
-	}
-	all, err := a.Registrations(t.Context())
-	if err != nil || len(all) != 2 {
-		t.Errorf("%d registrations, %v, want 2", len(all), err)
-	}
+	onEach(t, func(t *testing.T, a *Archive) {
+		record(t, a, registration(1, 30_000_000), registration(2, 30_000_000), registration(1, 36_000_000))
+		got, err := a.Registration(t.Context(), phase0.BLSPubKey{1})
+		if err != nil || got == nil {
+			t.Fatal(got, err)
+		}
+		want := registration(1, 36_000_000).(relay.RegistrationStored).Registration
+		if *got.Message != *want.Message || got.Signature != want.Signature {
+			t.Errorf("got  %v\nwant %v", got, want)
+		}
+		if none, err := a.Registration(t.Context(), phase0.BLSPubKey{3}); err != nil || none != nil {
+			t.Errorf("%v, %v for a validator that has none", none, err)
+		}
+		gasLimits := map[byte]uint64{}
+		for one, err := range a.Registrations(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			gasLimits[one.Message.Pubkey[0]] = one.Message.GasLimit
+		}
+		if !maps.Equal(gasLimits, map[byte]uint64{1: 36_000_000, 2: 30_000_000}) {
+			t.Errorf("gas limits by validator: %v", gasLimits)
+		}
+	})
 }
 
 func TestTheArchiveSurvivesARestart(t *testing.T) {
 	url := "sqlite:" + filepath.Join(t.TempDir(), "archive.db")
 	for _, want := range []string{"1", "2 1"} {
-		a, err := Open(t.Context(), url)
+		a, err := Open(t.Context(), url, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -341,7 +351,7 @@ func TestTheArchiveSurvivesARestart(t *testing.T) {
 func BenchmarkApply(b *testing.B) {
 	for _, size := range []int{1, maxBatch} {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
-			a, err := Open(b.Context(), "sqlite:"+filepath.Join(b.TempDir(), "archive.db"))
+			a, err := Open(b.Context(), "sqlite:"+filepath.Join(b.TempDir(), "archive.db"), quiet)
 			if err != nil {
 				b.Fatal(err)
 			}

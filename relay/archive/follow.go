@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -18,40 +19,96 @@ const (
 	batchWait = 20 * time.Millisecond
 )
 
-// Follow applies facts as they come until the context ends. A batch waits a few milliseconds for company, never longer. What Follow had not
-// applied when it ended is read again by the next one.
-func Follow(ctx context.Context, source Source, a *Archive) error {
-	last, err := a.Last(ctx)
-	if err != nil {
-		return err
+// applyTimeout is how long a batch may take, even one that is in hand when the context ends.
+const applyTimeout = 10 * time.Second
+
+// Follow applies facts as they come until the context ends (nil) or the source fails (its error). A batch waits a few milliseconds for company,
+// never longer. What Follow had not applied when it ended is read again by the next one.
+//
+// Follow survives the database: while it fails, Follow tries again after growing pauses, from the progress that the database then has.
+// An outage is logged twice, when it begins and when it is over.
+func (a *Archive) Follow(ctx context.Context, source Source) error {
+	out := outage{log: a.log}
+	for ctx.Err() == nil {
+		err := a.followOnce(ctx, source, &out)
+		failed := (*databaseError)(nil)
+		if !errors.As(err, &failed) {
+			return err
+		}
+		out.wait(ctx, failed)
 	}
+	return nil
+}
+
+// databaseError is an error that ends one reading of the source, not Follow.
+type databaseError struct {
+	error
+	// applying tells that there was a batch, so that only a batch that is applied proves the outage to be over.
+	applying bool
+}
+
+// Unwrap is the cause.
+func (e *databaseError) Unwrap() error { return e.error }
+
+// progress prepares the database if nobody has, and asks it where to begin.
+func (a *Archive) progress(ctx context.Context) (last uint64, err error) {
+	if err := a.database.Migrate(ctx); err != nil {
+		return 0, err
+	}
+	return a.Last(ctx)
+}
+
+// followOnce reads the source once, from the database's progress on. It ends with the context (nil), with the source (its error, nil if it has
+// no more), or with a databaseError.
+func (a *Archive) followOnce(ctx context.Context, source Source, out *outage) error {
+	last, err := a.progress(ctx)
+	if err != nil {
+		return &databaseError{error: err}
+	}
+	out.answered()
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	entries := make(chan Entry, maxBatch)
-	ended := make(chan error, 1)
-	go func() {
-		ended <- source.Read(reading, last+1, func(seq uint64, _ time.Time, subject string, data []byte) error {
-			select {
-			case entries <- Entry{Seq: seq, Subject: subject, Data: data}:
-				return nil
-			case <-reading.Done():
-				return reading.Err()
-			}
-		})
-	}()
+	entries, ended := read(reading, source, last+1)
 	for {
 		batch, err := nextBatch(entries, ended)
 		if len(batch) > 0 {
-			// A batch in hand is applied even if the context has just ended.
-			err = errors.Join(a.Apply(context.WithoutCancel(ctx), batch), err)
+			if err := a.applyInHand(ctx, last, batch); err != nil {
+				return &databaseError{error: err, applying: true}
+			}
+			last = batch[len(batch)-1].Seq
+			out.over()
 		}
-		if ctx.Err() != nil && len(batch) == 0 || errors.Is(err, errEnded) {
+		switch {
+		case errors.Is(err, errEnded), ctx.Err() != nil && len(batch) == 0:
 			return nil
-		}
-		if err != nil {
-			return err
+		case err != nil:
+			return fmt.Errorf("read facts for the archive: %w", err)
 		}
 	}
+}
+
+// applyInHand applies a batch even if the context has just ended.
+func (a *Archive) applyInHand(ctx context.Context, last uint64, batch []Entry) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyTimeout)
+	defer cancel()
+	return a.applyAfter(ctx, last, batch)
+}
+
+// read reads the source in a goroutine that ends with the context.
+func read(ctx context.Context, source Source, from uint64) (<-chan Entry, <-chan error) {
+	entries := make(chan Entry, maxBatch)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- source.Read(ctx, from, func(seq uint64, _ time.Time, subject string, data []byte) error {
+			select {
+			case entries <- Entry{Seq: seq, Subject: subject, Data: data}:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	return entries, ended
 }
 
 var errEnded = errors.New("the source has ended")

@@ -49,7 +49,7 @@ func TestFollowGoesOnWhereItStopped(t *testing.T) {
 		}{{1, "1"}, {2, "2 1"}} {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
-			go func() { ended <- Follow(ctx, source, a) }()
+			go func() { ended <- a.Follow(ctx, source) }()
 			<-time.After(2 * batchWait) // of the bubble's time
 			synctest.Wait()
 			if got := delivered(t, a, relay.TraceQuery{Limit: 10}); got != want.blocks {
@@ -67,40 +67,27 @@ func TestFollowGoesOnWhereItStopped(t *testing.T) {
 	})
 }
 
-func TestFollowTellsWhatIsWrong(t *testing.T) {
-	broken := errors.New("broken")
-	for name, test := range map[string]struct {
-		source *script
-		want   string
-	}{
-		"the journal fails": {&script{ends: broken}, "broken"},
-		"a fact is unreadable": {
-			&script{entries: []Entry{{Seq: 1, Subject: "relay.payload_delivered", Data: []byte("{}")}}},
-			"apply facts: fact 1 (relay.payload_delivered): a trace without a value",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				if err := Follow(t.Context(), test.source, open(t)); err == nil || err.Error() != test.want {
-					t.Errorf("%v, want %s", err, test.want)
-				}
-			})
-		})
-	}
+func TestFollowEndsWithTheJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("broken")
+		if err := open(t).Follow(t.Context(), &script{ends: broken}); !errors.Is(err, broken) {
+			t.Errorf("%v, want %v", err, broken)
+		}
+	})
 }
 
-// The real journal, a thousand facts, and an archive that is stopped in the middle of them, again and again: nothing is missing or double.
-func TestFollowMissesNothing(t *testing.T) {
-	const facts = 1000
+// journalOf is a real journal with some submissions.
+func journalOf(t *testing.T, facts int) *journal.Journal {
+	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := j.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	for range facts {
 		fact := counted(trace(5, 1, wei(1)))
 		data, err := json.Marshal(fact)
@@ -114,15 +101,21 @@ func TestFollowMissesNothing(t *testing.T) {
 	if err := j.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return j
+}
 
+// The real journal, a thousand facts, and an archive that is stopped in the middle of them, again and again: nothing is missing or double.
+func TestFollowMissesNothing(t *testing.T) {
+	const facts = 1000
+	j := journalOf(t, facts)
 	url := "sqlite:" + filepath.Join(t.TempDir(), "archive.db")
 	for last := uint64(0); last < facts; {
-		a, err := Open(t.Context(), url)
+		a, err := Open(t.Context(), url, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		if err := Follow(ctx, stopAfter{Journal: j, facts: 150, last: facts, stop: cancel}, a); err != nil {
+		if err := a.Follow(ctx, stopAfter{Journal: j, facts: 150, last: facts, stop: cancel}); err != nil {
 			t.Fatal(err)
 		}
 		if last, err = a.Last(t.Context()); err != nil {
@@ -132,7 +125,7 @@ func TestFollowMissesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, err := Open(t.Context(), url)
+	a, err := Open(t.Context(), url, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

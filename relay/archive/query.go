@@ -3,7 +3,8 @@ package archive
 import (
 	"context"
 	"database/sql"
-	"fmt"
+	"errors"
+	"iter"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 func (a *Archive) Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.Trace, error) {
 	rows, err := a.traces(ctx, "delivered", q)
 	if err != nil {
-		return nil, fmt.Errorf("list delivered payloads: %w", err)
+		return nil, failure("list delivered payloads", err)
 	}
 	list := make([]relay.Trace, len(rows))
 	for i := range rows {
@@ -31,74 +32,79 @@ func (a *Archive) Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.Tr
 func (a *Archive) Received(ctx context.Context, q relay.TraceQuery) ([]relay.ReceivedTrace, error) {
 	rows, err := a.traces(ctx, "received", q)
 	if err != nil {
-		return nil, fmt.Errorf("list received blocks: %w", err)
+		return nil, failure("list received blocks", err)
 	}
 	return rows, nil
 }
 
 // Registration is a validator's newest registration, nil if it has none.
 func (a *Archive) Registration(ctx context.Context, pubkey phase0.BLSPubKey) (*relay.SignedRegistration, error) {
-	list, err := a.registrations(ctx, ` WHERE pubkey = ?`, pubkey[:])
-	if err != nil || len(list) == 0 {
-		return nil, err
+	for found, err := range a.registrations(ctx, ` WHERE pubkey = ?`, pubkey[:]) {
+		return found, err // there is at most one
 	}
-	return list[0], nil
+	return nil, nil
 }
 
-// Registrations are the newest registrations of all validators, for a relay that starts again.
-func (a *Archive) Registrations(ctx context.Context) ([]*relay.SignedRegistration, error) {
+// Registrations are the newest registrations of all validators, in no order, for a relay that starts again. They are read while they are used,
+// so that they never are in memory all at once; the caller must not ask a memory database anything meanwhile. An error comes last, with nil.
+func (a *Archive) Registrations(ctx context.Context) iter.Seq2[*relay.SignedRegistration, error] {
 	return a.registrations(ctx, ``)
 }
 
-func (a *Archive) registrations(ctx context.Context, where string, args ...any) ([]*relay.SignedRegistration, error) {
-	rows, err := a.db.Query(ctx, `SELECT pubkey, fee_recipient, gas_limit, timestamp, signature FROM registrations`+where, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read registrations: %w", err)
-	}
-	defer func() { _ = rows.Close() }() // what can fail is in rows.Err
-	var list []*relay.SignedRegistration
-	for rows.Next() {
-		var pubkey, feeRecipient, signature []byte
-		var gasLimit, timestamp int64
-		if err := rows.Scan(&pubkey, &feeRecipient, &gasLimit, &timestamp, &signature); err != nil {
-			return nil, fmt.Errorf("read registrations: %w", err)
+// errLeft ends a query whose caller wants no more rows.
+var errLeft = errors.New("the caller has left the loop")
+
+func (a *Archive) registrations(ctx context.Context, where string, args ...any) iter.Seq2[*relay.SignedRegistration, error] {
+	return func(yield func(*relay.SignedRegistration, error) bool) {
+		err := a.database.Each(ctx, func(rows *sql.Rows) error {
+			found, err := scanRegistration(rows)
+			if err == nil && !yield(found, nil) {
+				return errLeft
+			}
+			return err
+		}, `SELECT pubkey, fee_recipient, gas_limit, timestamp, signature FROM registrations`+where, args...)
+		if err != nil && !errors.Is(err, errLeft) {
+			yield(nil, failure("read registrations", err))
 		}
-		r := &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{
-			GasLimit: uint64(gasLimit), Timestamp: time.Unix(timestamp, 0).UTC(),
-		}}
-		copy(r.Message.Pubkey[:], pubkey)
-		copy(r.Message.FeeRecipient[:], feeRecipient)
-		copy(r.Signature[:], signature)
-		list = append(list, r)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read registrations: %w", err)
+}
+
+func scanRegistration(rows *sql.Rows) (*relay.SignedRegistration, error) {
+	var pubkey, feeRecipient, signature sql.RawBytes // copied below, into arrays
+	var gasLimit, timestamp int64
+	if err := rows.Scan(&pubkey, &feeRecipient, &gasLimit, &timestamp, &signature); err != nil {
+		return nil, err
 	}
-	return list, nil
+	r := &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{
+		GasLimit: uint64(gasLimit), Timestamp: time.Unix(timestamp, 0).UTC(),
+	}}
+	copy(r.Message.Pubkey[:], pubkey)
+	copy(r.Message.FeeRecipient[:], feeRecipient)
+	copy(r.Signature[:], signature)
+	return r, nil
 }
 
 func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery) ([]relay.ReceivedTrace, error) {
+	query, args := tracesQuery(table, q)
+	list := []relay.ReceivedTrace{}
+	err := a.database.Each(ctx, func(rows *sql.Rows) error {
+		row, err := scanTrace(rows)
+		list = append(list, row)
+		return err
+	}, query, args...)
+	return list, err
+}
+
+// tracesQuery is a query's statement and its arguments; table is one of ours, never input.
+func tracesQuery(table string, q relay.TraceQuery) (query string, args []any) {
 	where, args := conditions(q)
 	order := map[relay.Order]string{
 		relay.Newest: "slot DESC, seq DESC", relay.ValueAscending: "value ASC, slot DESC, seq DESC",
 		relay.ValueDescending: "value DESC, slot DESC, seq DESC",
 	}[q.Order]
-	// SQLite takes a negative limit for none at all: max.
-	rows, err := a.db.Query(ctx, `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
-		num_tx, num_blobs, block_number, at_us, optimistic FROM `+table+where+` ORDER BY `+order+` LIMIT ?`, append(args, max(q.Limit, 0))...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }() // what can fail is in rows.Err
-	list := []relay.ReceivedTrace{}
-	for rows.Next() {
-		row, err := scanTrace(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, row)
-	}
-	return list, rows.Err()
+	// SQLite takes a negative limit for none at all, PostgreSQL for a mistake: max.
+	return `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
+		num_tx, num_blobs, block_number, at_us, optimistic FROM ` + table + where + ` ORDER BY ` + order + ` LIMIT ?`, append(args, max(q.Limit, 0))
 }
 
 // conditions are the WHERE clause of a query and its arguments.
@@ -110,8 +116,13 @@ func conditions(q relay.TraceQuery) (where string, args []any) {
 	if q.Slot != nil {
 		add("slot = ?", int64(*q.Slot))
 	}
-	if q.Cursor != nil {
+	switch {
+	case q.Cursor != nil && q.Order == relay.Newest:
 		add("slot <= ?", int64(*q.Cursor))
+	case q.Cursor != nil:
+		// The plus keeps the slot out of the choice of an index: that of the values is walked in order until the limit, and nothing is sorted.
+		// It is long only for a cursor that leaves out nearly everything.
+		add("+slot <= ?", int64(*q.Cursor))
 	}
 	if q.BlockHash != nil {
 		add("block_hash = ?", q.BlockHash[:])

@@ -4,7 +4,8 @@
 //	GET /relay/v1/data/bidtraces/builder_blocks_received      received.go
 //	GET /relay/v1/data/validator_registration                 registration.go
 //
-// Nothing is listed that did not happen: the archive holds only published payloads and bids that counted.
+// Nothing is listed that did not happen: the archive holds only published payloads and bids that counted. Each operation answers JSON, or,
+// as Accept asks, CSV or a line of JSON for each item (format.go).
 package data
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Archive answers queries. Lists are never nil; errors are about the archive itself.
+// Archive answers queries. Lists are never nil; errors are about the archive itself: relay.ArchiveUnavailable if it does not answer now.
 type Archive interface {
 	Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.Trace, error)
 	Received(ctx context.Context, q relay.TraceQuery) ([]relay.ReceivedTrace, error)
@@ -32,9 +33,9 @@ type Config struct{ Archive Archive }
 // Mount adds the API to a mux.
 func Mount(mux *serve.Mux, cfg Config) {
 	a := &skin{cfg}
-	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/proposer_payload_delivered", a.delivered)
-	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/builder_blocks_received", a.received)
-	mux.Handle(http.MethodGet, "/relay/v1/data/validator_registration", a.registration)
+	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/proposer_payload_delivered", formatted(a.delivered))
+	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/builder_blocks_received", formatted(a.received))
+	mux.Handle(http.MethodGet, "/relay/v1/data/validator_registration", formatted(a.registration))
 }
 
 type skin struct{ Config }
@@ -52,6 +53,20 @@ type trace struct {
 	Value                string `json:"value"`
 	NumTx                string `json:"num_tx"`
 	BlockNumber          string `json:"block_number"`
+}
+
+func (trace) columns() []string {
+	return []string{
+		"slot", "parent_hash", "block_hash", "builder_pubkey", "proposer_pubkey", "proposer_fee_recipient", "gas_limit", "gas_used", "value",
+		"num_tx", "block_number",
+	}
+}
+
+func (t trace) cells() []string {
+	return []string{
+		t.Slot, t.ParentHash, t.BlockHash, t.BuilderPubkey, t.ProposerPubkey, t.ProposerFeeRecipient, t.GasLimit, t.GasUsed, t.Value,
+		t.NumTx, t.BlockNumber,
+	}
 }
 
 func traceOf(t relay.Trace) trace {

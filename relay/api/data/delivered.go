@@ -11,7 +11,7 @@ import (
 const maxDelivered = 200
 
 // delivered lists payloads that were published, newest slot first (relay-specs, proposer_payload_delivered).
-func (a *skin) delivered(w http.ResponseWriter, r *http.Request) {
+func (a *skin) delivered(w http.ResponseWriter, r *http.Request, media string) {
 	q := newReader(r)
 	if q.values.Get("slot") != "" && q.values.Get("cursor") != "" {
 		q.refuse(relay.ArgumentConflict.With("cannot specify both slot and cursor"))
@@ -33,5 +33,5 @@ func (a *skin) delivered(w http.ResponseWriter, r *http.Request) {
 	for i, row := range rows {
 		list[i] = traceOf(row)
 	}
-	serve.JSON(w, r, http.StatusOK, list)
+	answerList(w, r, media, list)
 }

@@ -3,6 +3,7 @@ package data_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,9 +12,12 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
+// What deployed relays answer, and where this one decides otherwise.
 func TestDelivered(t *testing.T) {
 	block2 := hash(2)
-	lists(t, delivered, []struct{ row, query, want string }{
+	const number, digits64, digits96 = "want a decimal number", "want 0x and 64 hexadecimal digits", "want 0x and 96 hexadecimal digits"
+	const noKey = "no point of the group that public keys are in"
+	check(t, delivered, []row{
 		{"X1", "", "4 3 2 1"},
 		{"X2", "slot=7&cursor=", "4 3"}, // empty is not given
 		{"X10", "limit=0", ""},
@@ -36,35 +40,33 @@ func TestDelivered(t *testing.T) {
 		{"X18", "builder_pubkey=" + upper(builderB[:]) + "&proposer_pubkey=" + upper(proposerB[:]), "3"},
 		{"X8", "limit=200", "4 3 2 1"},
 		{"X12", "cursor=9223372036854775807", "4 3 2 1"},
-	})
-}
 
-func TestDeliveredRefuses(t *testing.T) {
-	const wantNumber, wantHash = `want a decimal number`, "want 0x and 64 hexadecimal digits"
-	refuses(t, delivered, []struct{ row, query, want string }{
-		{"X2", "slot=1&cursor=2", "arguments exclude each other: cannot specify both slot and cursor"},
-		{"X2", "slot=x&cursor=y&limit=z", "arguments exclude each other: cannot specify both slot and cursor"},
-		{"X3", "slot=x", `invalid argument: slot is "x": ` + wantNumber},
-		{"X3", "slot=-1", `invalid argument: slot is "-1": ` + wantNumber},
-		{"X3", "slot=0x5", `invalid argument: slot is "0x5": ` + wantNumber},
-		{"X3", "slot=9223372036854775808", `invalid argument: slot is "9223372036854775808": ` + wantNumber},
-		{"X4", "cursor=1.5", `invalid argument: cursor is "1.5": ` + wantNumber},
-		{"X5", "block_hash=0x12", "invalid argument: block_hash: " + wantHash},
-		{"X5", "block_hash=" + strings.Repeat("a", 64), "invalid argument: block_hash: " + wantHash},
-		{"X5", "block_hash=0x" + strings.Repeat("g", 64), "invalid argument: block_hash: " + wantHash},
-		{"X6", "block_number=-1", `invalid argument: block_number is "-1": ` + wantNumber},
-		{"X7", "proposer_pubkey=0x12", "invalid argument: proposer_pubkey: want 0x and 96 hexadecimal digits"},
-		{"X7", "builder_pubkey=0x12", "invalid argument: builder_pubkey: want 0x and 96 hexadecimal digits"},
-		{"X8", "limit=x", `invalid argument: limit is "x": ` + wantNumber},
-		{"X8", "limit=-1", `invalid argument: limit is "-1": ` + wantNumber},
-		{"X9", "limit=201", "limit is too high: maximum limit is 200"},
-		{"X11", "order_by=slot", `invalid argument: order_by is "slot": want value or -value`}, // deployed relays ignore it
-		{"X17", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x&block_hash=x", "invalid argument: block_hash: " + wantHash},
-		{"X17", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x", `invalid argument: block_number is "x": ` + wantNumber},
-		{"X17", "limit=x&builder_pubkey=x&proposer_pubkey=x", "invalid argument: proposer_pubkey: want 0x and 96 hexadecimal digits"},
-		{"X17", "limit=x&builder_pubkey=x", "invalid argument: builder_pubkey: want 0x and 96 hexadecimal digits"},
-		{"-", "slot=%zz", "invalid argument: the query cannot be read"},
-	})
+		{"X2 D02", "slot=1&cursor=2", "400 arguments exclude each other: cannot specify both slot and cursor"},
+		{"X2 D02", "slot=x&cursor=y&limit=z", "400 arguments exclude each other: cannot specify both slot and cursor"},
+		{"X3 D01", "slot=x", `400 invalid argument: slot is "x": ` + number},
+		{"X3 D01", "slot=-1", `400 invalid argument: slot is "-1": ` + number},
+		{"X3 D01", "slot=0x5", `400 invalid argument: slot is "0x5": ` + number},
+		{"X3 D01", "slot=9223372036854775808", `400 invalid argument: slot is "9223372036854775808": ` + number},
+		{"X4 D01", "cursor=1.5", `400 invalid argument: cursor is "1.5": ` + number},
+		{"X5 D01", "block_hash=0x12", "400 invalid argument: block_hash: " + digits64},
+		{"X5 D01", "block_hash=" + strings.Repeat("a", 64), "400 invalid argument: block_hash: " + digits64},
+		{"X5 D01", "block_hash=0x" + strings.Repeat("g", 64), "400 invalid argument: block_hash: " + digits64},
+		{"X6 D01", "block_number=-1", `400 invalid argument: block_number is "-1": ` + number},
+		{"X7 D01", "proposer_pubkey=0x12", "400 invalid argument: proposer_pubkey: " + digits96},
+		{"X7 D01", "builder_pubkey=0x12", "400 invalid argument: builder_pubkey: " + digits96},
+		{"X8 D01", "limit=x", `400 invalid argument: limit is "x": ` + number},
+		{"X8 D01", "limit=-1", `400 invalid argument: limit is "-1": ` + number},
+		{"X9 D04", "limit=201", "400 limit is too high: maximum limit is 200"},
+		{"X11 D07", "order_by=slot", `400 invalid argument: order_by is "slot": want value or -value`}, // deployed relays ignore it
+		{"X17 D01", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x&block_hash=x", "400 invalid argument: block_hash: " + digits64},
+		{"X17 D01", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x", `400 invalid argument: block_number is "x": ` + number},
+		{"X17 D01", "limit=x&builder_pubkey=x&proposer_pubkey=x", "400 invalid argument: proposer_pubkey: " + digits96},
+		{"X17 D01", "limit=x&builder_pubkey=x", "400 invalid argument: builder_pubkey: " + digits96},
+		{"D01", "slot=%zz", "400 invalid argument: the query cannot be read"},
+		{"X7 D08", "builder_pubkey=" + noPoint.String(), "400 invalid argument: builder_pubkey: " + noKey},
+		{"X7 D08", "proposer_pubkey=" + infinity.String(), "400 invalid argument: proposer_pubkey: " + noKey},
+		{"X16", "", "500 internal error"}, // deployed relays answer with the text of the driver
+	}, slices.Concat(rows("X", 1, 18), []string{"D01", "D02", "D04", "D07", "D08"})...)
 }
 
 // X1: the greatest number of rows is also what comes without a limit.

@@ -9,6 +9,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -72,9 +73,14 @@ func (q *reader) hash(name string) *phase0.Hash32 {
 	return &hash
 }
 
+// pubkey reads a public key. What is no point of the subgroup can be nobody's: it is refused rather than found nowhere.
 func (q *reader) pubkey(name string) *phase0.BLSPubKey {
 	var key phase0.BLSPubKey
 	if !q.bytes(name, key[:]) {
+		return nil
+	}
+	if _, err := bls.ParsePublicKey(key); err != nil {
+		q.refuse(relay.InvalidArgument.With("%s: no point of the group that public keys are in", name))
 		return nil
 	}
 	return &key

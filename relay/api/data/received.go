@@ -19,9 +19,17 @@ type receivedTrace struct {
 	OptimisticSubmission bool   `json:"optimistic_submission"`
 }
 
+func (receivedTrace) columns() []string {
+	return append(trace{}.columns(), "timestamp", "timestamp_ms", "optimistic_submission")
+}
+
+func (t receivedTrace) cells() []string {
+	return append(t.trace.cells(), t.Timestamp, t.TimestampMs, strconv.FormatBool(t.OptimisticSubmission))
+}
+
 // received lists submissions that counted, newest slot first (relay-specs, builder_blocks_received). One filter is needed, since the
 // whole list is long; the limit always holds.
-func (a *skin) received(w http.ResponseWriter, r *http.Request) {
+func (a *skin) received(w http.ResponseWriter, r *http.Request, media string) {
 	q := newReader(r)
 	if q.values.Get("cursor") != "" {
 		q.refuse(relay.InvalidArgument.With("cursor argument not supported"))
@@ -49,5 +57,5 @@ func (a *skin) received(w http.ResponseWriter, r *http.Request) {
 			TimestampMs: strconv.FormatInt(row.ReceivedAt.UnixMilli(), 10), OptimisticSubmission: row.Optimistic,
 		}
 	}
-	serve.JSON(w, r, http.StatusOK, list)
+	answerList(w, r, media, list)
 }

@@ -2,17 +2,20 @@ package data_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Y10: of slot 7, blocks 5 (refused) and 6 (below the floor) are never listed.
+// Of slot 7, blocks 5 (refused) and 6 (below the floor) are never listed.
 func TestReceived(t *testing.T) {
 	block2, block5, block6 := hash(2), hash(5), hash(6)
-	lists(t, received, []struct{ row, query, want string }{
-		{"Y10", "slot=7", "4 3"},
+	const number, digits64, digits96 = "want a decimal number", "want 0x and 64 hexadecimal digits", "want 0x and 96 hexadecimal digits"
+	const missing = "400 missing argument: need to query for specific slot or block_hash or block_number or builder_pubkey"
+	check(t, received, []row{
+		{"Y10 Y11 Y12", "slot=7", "4 3"},
 		{"Y10", "block_hash=" + block5.String(), ""},
 		{"Y10", "block_hash=" + block6.String(), ""},
 		{"Y2", "block_hash=" + block2.String(), "2"},
@@ -29,29 +32,25 @@ func TestReceived(t *testing.T) {
 		{"Y1", "slot=7&cursor=", "4 3"},
 		{"Y10", "slot=4", ""},
 		{"Y3", "slot=0", ""}, // a slot like others
-	})
-}
 
-func TestReceivedRefuses(t *testing.T) {
-	const wantNumber = "want a decimal number"
-	const missing = "missing argument: need to query for specific slot or block_hash or block_number or builder_pubkey"
-	refuses(t, received, []struct{ row, query, want string }{
-		{"Y1", "cursor=7", "invalid argument: cursor argument not supported"},
-		{"Y1", "cursor=7&slot=x&limit=x", "invalid argument: cursor argument not supported"},
-		{"Y2", "slot=x", `invalid argument: slot is "x": ` + wantNumber},
-		{"Y2", "block_hash=0x", "invalid argument: block_hash: want 0x and 64 hexadecimal digits"},
-		{"Y2", "block_number=x", `invalid argument: block_number is "x": ` + wantNumber},
-		{"Y2", "builder_pubkey=x", "invalid argument: builder_pubkey: want 0x and 96 hexadecimal digits"},
-		{"Y3", "", missing},
-		{"Y3", "limit=x", missing},
-		{"Y3", "slot=&builder_pubkey=", missing},
-		{"Y3", "proposer_pubkey=" + proposerA.String(), missing},
-		{"Y4", "slot=7&limit=x", `invalid argument: limit is "x": ` + wantNumber},
-		{"Y5", "slot=7&limit=501", "limit is too high: maximum limit is 500"},
-		{"Y8", "slot=-1", `invalid argument: slot is "-1": ` + wantNumber}, // deployed relays list everything
-		{"Y8", "block_number=-1", `invalid argument: block_number is "-1": ` + wantNumber},
-		{"Y9", "limit=-1&builder_pubkey=" + builderA.String(), `invalid argument: limit is "-1": ` + wantNumber}, // deployed relays: 500
-	})
+		{"Y1 D06", "cursor=7", "400 invalid argument: cursor argument not supported"},
+		{"Y1 D06", "cursor=7&slot=x&limit=x", "400 invalid argument: cursor argument not supported"},
+		{"Y2 D01", "slot=x", `400 invalid argument: slot is "x": ` + number},
+		{"Y2 D01", "block_hash=0x", "400 invalid argument: block_hash: " + digits64},
+		{"Y2 D01", "block_number=x", `400 invalid argument: block_number is "x": ` + number},
+		{"Y2 D01", "builder_pubkey=x", "400 invalid argument: builder_pubkey: " + digits96},
+		{"Y3 D03", "", missing},
+		{"Y3 D03", "limit=x", missing},
+		{"Y3 D03", "slot=&builder_pubkey=", missing},
+		{"Y3 D03", "proposer_pubkey=" + proposerA.String(), missing},
+		{"Y4 D01", "slot=7&limit=x", `400 invalid argument: limit is "x": ` + number},
+		{"Y5 D04", "slot=7&limit=501", "400 limit is too high: maximum limit is 500"},
+		{"Y8 D01", "slot=-1", `400 invalid argument: slot is "-1": ` + number}, // deployed relays list everything
+		{"Y8 D01", "block_number=-1", `400 invalid argument: block_number is "-1": ` + number},
+		{"Y9 D01", "limit=-1&builder_pubkey=" + builderA.String(), `400 invalid argument: limit is "-1": ` + number}, // deployed relays: 500
+		{"Y2 D08", "builder_pubkey=" + noPoint.String(), "400 invalid argument: builder_pubkey: no point of the group that public keys are in"},
+		{"Y9", "slot=7", "500 internal error"}, // whatever breaks behind the API is nothing for the public
+	}, slices.Concat(rows("Y", 1, 12), []string{"D01", "D03", "D04", "D06", "D08"})...)
 }
 
 func TestReceivedHasAGreatestLength(t *testing.T) {

@@ -8,8 +8,35 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
+// signedRegistration is the answer. A table has the message's fields and the signature side by side.
+type signedRegistration struct {
+	Message struct {
+		FeeRecipient string `json:"fee_recipient"`
+		GasLimit     string `json:"gas_limit"`
+		Timestamp    string `json:"timestamp"` // seconds
+		Pubkey       string `json:"pubkey"`
+	} `json:"message"`
+	Signature string `json:"signature"`
+}
+
+func registrationOf(r *relay.SignedRegistration) (answer signedRegistration) {
+	m := r.Message
+	answer.Message.FeeRecipient, answer.Message.GasLimit = lowerHex(m.FeeRecipient[:]), strconv.FormatUint(m.GasLimit, 10)
+	answer.Message.Timestamp, answer.Message.Pubkey = strconv.FormatInt(m.Timestamp.Unix(), 10), lowerHex(m.Pubkey[:])
+	answer.Signature = lowerHex(r.Signature[:])
+	return answer
+}
+
+func (signedRegistration) columns() []string {
+	return []string{"fee_recipient", "gas_limit", "timestamp", "pubkey", "signature"}
+}
+
+func (r signedRegistration) cells() []string {
+	return []string{r.Message.FeeRecipient, r.Message.GasLimit, r.Message.Timestamp, r.Message.Pubkey, r.Signature}
+}
+
 // registration is a validator's newest signed registration (relay-specs, validator_registration).
-func (a *skin) registration(w http.ResponseWriter, r *http.Request) {
+func (a *skin) registration(w http.ResponseWriter, r *http.Request, media string) {
 	q := newReader(r)
 	pubkey := q.pubkey("pubkey")
 	switch {
@@ -27,13 +54,6 @@ func (a *skin) registration(w http.ResponseWriter, r *http.Request) {
 	case found == nil:
 		serve.Refuse(w, r, relay.RegistrationNotFound.With("validator %s", lowerHex(pubkey[:])))
 	default:
-		m := found.Message
-		serve.JSON(w, r, http.StatusOK, map[string]any{
-			"message": map[string]string{
-				"fee_recipient": lowerHex(m.FeeRecipient[:]), "gas_limit": strconv.FormatUint(m.GasLimit, 10),
-				"timestamp": strconv.FormatInt(m.Timestamp.Unix(), 10), "pubkey": lowerHex(m.Pubkey[:]),
-			},
-			"signature": lowerHex(found.Signature[:]),
-		})
+		answerOne(w, r, media, registrationOf(found))
 	}
 }

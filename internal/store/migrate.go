@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+)
+
+// Migrate connects and applies the migrations that the database does not have yet, in the order of their names, each in a transaction of
+// its own. Processes that migrate the same database at once take turns. After an error it may be called again; after a success it does nothing.
+//
+// A migration is written for SQLite, with the column types INTEGER, BLOB and TEXT; see dialect.
+func (db *DB) Migrate(ctx context.Context) error {
+	db.migrating.Lock()
+	defer db.migrating.Unlock()
+	if db.ready.Load() {
+		return nil
+	}
+	if err := db.migrate(ctx); err != nil {
+		return fmt.Errorf("prepare database %s: %w", db.name, err)
+	}
+	db.ready.Store(true)
+	return nil
+}
+
+func (db *DB) migrate(ctx context.Context) error {
+	names, err := fs.Glob(db.migrations, "*.sql")
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	err = db.inTurn(ctx, func(tx Tx) error {
+		_, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY)`)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := db.inTurn(ctx, func(tx Tx) error { return db.apply(ctx, tx, name) }); err != nil {
+			return fmt.Errorf("migration %s: %w", path.Base(name), err)
+		}
+	}
+	return nil
+}
+
+// inTurn is a transaction that no other process that migrates runs beside.
+func (db *DB) inTurn(ctx context.Context, do func(Tx) error) error {
+	return db.inTx(ctx, func(tx Tx) error {
+		if db.dialect.turn != "" {
+			if _, err := tx.Exec(ctx, db.dialect.turn); err != nil {
+				return fmt.Errorf("wait for other migrations: %w", err)
+			}
+		}
+		return do(tx)
+	})
+}
+
+func (db *DB) apply(ctx context.Context, tx Tx, name string) error {
+	var applied int
+	if err := tx.QueryRow(ctx, `SELECT count(*) FROM migrations WHERE name = ?`, name).Scan(&applied); err != nil || applied > 0 {
+		return err
+	}
+	script, err := fs.ReadFile(db.migrations, name)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.tx.ExecContext(ctx, db.dialect.script(string(script))); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO migrations (name) VALUES (?)`, name)
+	return err
+}

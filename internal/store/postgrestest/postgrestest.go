@@ -1,0 +1,252 @@
+// Package postgrestest runs a real PostgreSQL for tests: one server for a test process, on a unix socket in a folder of its own, and a
+// fresh database for each test. It keeps nothing safe (no fsync) and trusts everybody who reaches the socket. It is for tests only.
+//
+//	func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+//
+//	server := postgrestest.Start(t)
+//	address := server.Database(t) // postgres://…, empty
+//	server.Stop(t); server.Restart(t)
+package postgrestest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+)
+
+// startTimeout is how long the server may take to make its files and to accept connections.
+const startTimeout = 60 * time.Second
+
+// Server is a running server. Tests that stop it do not run beside others.
+type Server struct {
+	dir string
+	bin string // the folder of initdb and postgres, empty if PATH has them
+	mu  sync.Mutex
+	run *os.Process // nil while it is stopped
+	// ended gets the error of a run that is over.
+	ended chan error
+	out   strings.Builder
+	// databases made so far.
+	databases int
+}
+
+// shared is the server of this process, made by the first Start.
+var shared struct {
+	sync.Mutex
+	server *Server
+	err    error
+}
+
+// Start is the server of this test process, running. A test without PostgreSQL fails, and the failure says what to install.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server == nil && shared.err == nil {
+		shared.server, shared.err = start()
+	}
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.server
+}
+
+// Main runs the tests of a package and then ends the server, if one was started. It answers the exit code.
+func Main(m *testing.M) int {
+	code := m.Run()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server == nil {
+		return code
+	}
+	if err := shared.server.end(); err != nil {
+		fmt.Fprintln(os.Stderr, "end PostgreSQL:", err)
+		return 1
+	}
+	return code
+}
+
+func start() (*Server, error) {
+	bin, err := find()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "pg") // short: the path of a unix socket has about 100 bytes
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, bin: bin}
+	if err := errors.Join(s.initialize(), s.launch()); err != nil {
+		return nil, errors.Join(err, s.end())
+	}
+	return s, nil
+}
+
+// find looks for the server's programs: in PATH, and where Debian puts them, the newest version first.
+func find() (bin string, err error) {
+	if _, err := exec.LookPath("initdb"); err == nil {
+		if _, err := exec.LookPath("postgres"); err == nil {
+			return "", nil
+		}
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(found) == 0 {
+		return "", errors.New("PostgreSQL is missing; these tests need a real one: scripts/needs.sh installs it (apt-get install postgresql)")
+	}
+	return filepath.Dir(found[len(found)-1]), nil
+}
+
+// initialize makes the files of a server.
+func (s *Server) initialize() error {
+	if err := ownedByServer(s.dir); err != nil {
+		return err
+	}
+	command := s.command("initdb", "--pgdata", s.data(), "--username", "gavel", "--auth", "trust", "--no-sync", "--encoding", "UTF8", "--no-locale")
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// command runs one of the server's programs as a user that it accepts.
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	command := exec.Command(filepath.Join(s.bin, program), args...) //nolint:gosec // a program that find has found
+	if s.bin == "" {
+		command = exec.Command(program, args...) //nolint:gosec // one of two names
+	}
+	command.Dir = s.dir
+	command.SysProcAttr = serverProcess()
+	return command
+}
+
+// launch starts the server and waits until it accepts connections.
+func (s *Server) launch() error {
+	command := s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "synchronous_commit=off",
+		"-c", "full_page_writes=off", "-c", "shared_buffers=16MB", "-c", "max_connections=50")
+	s.out.Reset()
+	command.Stdout, command.Stderr = &s.out, &s.out
+	started, ended := make(chan error), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // the server ends with the thread that has started it, see serverProcess
+		err := command.Start()
+		started <- err
+		if err == nil {
+			ended <- command.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		return fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	s.run, s.ended = command.Process, ended
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	return s.accepts(ctx)
+}
+
+// accepts waits until the server takes a connection.
+func (s *Server) accepts(ctx context.Context) error {
+	db, err := sql.Open("pgx", s.address("postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := db.PingContext(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case ended := <-s.ended:
+			s.run = nil
+			return fmt.Errorf("PostgreSQL does not start: %w\n%s", ended, s.out.String())
+		case <-ctx.Done():
+			return fmt.Errorf("PostgreSQL does not accept connections: %w", err)
+		}
+	}
+}
+
+// address is that of a database on the server, through its unix socket.
+func (s *Server) address(name string) string {
+	return (&url.URL{
+		Scheme: "postgres", User: url.User("gavel"), Path: "/" + name, RawQuery: url.Values{"host": {s.dir}}.Encode(),
+	}).String()
+}
+
+// Database makes an empty database for a test and answers its address.
+func (s *Server) Database(t testing.TB) string {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.databases++
+	name := fmt.Sprintf("test%d", s.databases)
+	db, err := sql.Open("pgx", s.address("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	return s.address(name)
+}
+
+// Stop ends the server as an operator does who is in a hurry: connections break, what was committed stays. The test must Restart it, which
+// is also done at its end.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.halt(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Restart(t) })
+}
+
+// Restart starts a server that was stopped, with the databases that it had. One that runs stays as it is.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run != nil {
+		return
+	}
+	if err := s.launch(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// halt asks for the fast shutdown and waits for its end.
+func (s *Server) halt() error {
+	if s.run == nil {
+		return nil
+	}
+	if err := s.run.Signal(os.Interrupt); err != nil {
+		return fmt.Errorf("stop PostgreSQL: %w", err)
+	}
+	err := <-s.ended
+	s.run = nil
+	if err != nil {
+		return fmt.Errorf("PostgreSQL ended badly: %w\n%s", err, s.out.String())
+	}
+	return nil
+}
+
+// end stops the server and removes its files.
+func (s *Server) end() error { return errors.Join(s.halt(), os.RemoveAll(s.dir)) }

@@ -1,0 +1,42 @@
+package postgrestest
+
+import (
+	"database/sql"
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) { os.Exit(Main(m)) }
+
+// Databases are apart, empty at first, and are still there when the server was away.
+func TestDatabasesOutliveAStop(t *testing.T) {
+	server := Start(t)
+	addresses := []string{server.Database(t), server.Database(t)}
+	for _, address := range addresses { // the second would refuse the table if it were the first
+		change(t, address, `CREATE TABLE thing (n INT)`)
+	}
+	server.Stop(t)
+	if err := ask(t, addresses[0], `SELECT 1`); err == nil {
+		t.Error("a server that is stopped answers")
+	}
+	server.Restart(t)
+	change(t, addresses[0], `INSERT INTO thing VALUES (1)`)
+}
+
+func change(t *testing.T, address, statement string) {
+	t.Helper()
+	if err := ask(t, address, statement); err != nil {
+		t.Error(err)
+	}
+}
+
+func ask(t *testing.T, address, statement string) error {
+	t.Helper()
+	db, err := sql.Open("pgx", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), statement)
+	return err
+}

@@ -1,0 +1,31 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"net/url"
+
+	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
+)
+
+func openSQLite(place string) (write, read *sql.DB, err error) {
+	const driver = "sqlite3"
+	// The path is escaped: it may hold what ends a path in a URL. A transaction takes the write lock when it begins: one that took it later
+	// could find that another process has written meanwhile, and fail.
+	source := "file:" + (&url.URL{Path: place}).EscapedPath() + "?_journal_mode=WAL&_synchronous=NORMAL&_busy_timeout=5000&_foreign_keys=on"
+	if write, err = sql.Open(driver, source+"&_txlock=immediate"); err != nil {
+		return nil, nil, err
+	}
+	write.SetMaxOpenConns(1)
+	if place == ":memory:" {
+		write.SetConnMaxLifetime(0) // its end would be the database's
+		write.SetMaxIdleConns(1)
+		return write, write, nil
+	}
+	if read, err = sql.Open(driver, source+"&_query_only=on"); err != nil {
+		return nil, nil, errors.Join(err, write.Close())
+	}
+	read.SetMaxOpenConns(maxReaders)
+	read.SetMaxIdleConns(maxReaders)
+	return write, read, nil
+}
