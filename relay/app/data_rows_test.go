@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -31,6 +32,8 @@ func (h *house) listed(t testing.TB, path string) []map[string]any {
 // The eight ways of asking the Data API wrongly, in the order in which its arguments are described.
 func TestDataRows(t *testing.T) {
 	h := open(t, eth.Capella, houseOptions{})
+	key := bls.Derive("nobody's validator", 0).PublicKey()
+	stranger := fmt.Sprintf("%#x", key[:])
 	for _, row := range []struct {
 		name  string
 		paths []string
@@ -47,9 +50,12 @@ func TestDataRows(t *testing.T) {
 		{"D04 a limit that is too high", []string{
 			deliveredPath + "?limit=201", receivedPath + "?slot=1&limit=501", deliveredPath + "?limit=9223372036854775807",
 		}, relay.LimitTooHigh},
-		{"D05 an unregistered validator", []string{registrationPath + "?pubkey=0x" + strings.Repeat("17", 48)}, relay.RegistrationNotFound},
+		{"D05 an unregistered validator", []string{registrationPath + "?pubkey=" + stranger}, relay.RegistrationNotFound},
 		{"D06 a cursor where there is none", []string{receivedPath + "?cursor=1", receivedPath + "?slot=1&cursor=1"}, relay.InvalidArgument},
-		{"D07 a key that is none", []string{registrationPath + "?pubkey=0x12", registrationPath + "?pubkey=" + strings.Repeat("17", 48)}, relay.InvalidArgument},
+		{"D07 a key that is none", []string{
+			registrationPath + "?pubkey=0x12", registrationPath + "?pubkey=" + strings.Repeat("17", 48),
+			registrationPath + "?pubkey=0x" + strings.Repeat("17", 48), deliveredPath + "?builder_pubkey=0xc0" + strings.Repeat("00", 47),
+		}, relay.InvalidArgument},
 		{"D08 another order", []string{deliveredPath + "?order_by=slot", deliveredPath + "?order_by=+value"}, relay.InvalidArgument},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -74,8 +80,8 @@ func TestDataRows(t *testing.T) {
 		r := h.registration(3)
 		path := fmt.Sprintf("%s?pubkey=%#x", registrationPath, r.Message.Pubkey[:])
 		poll(t, "the archive learns the registration", func() bool { return h.get(t, path, nil).status == http.StatusOK })
-		want := fmt.Sprintf(`{"message":{"fee_recipient":"%#x","gas_limit":"%d","pubkey":"%#x","timestamp":"%d"},"signature":"%#x"}`,
-			r.Message.FeeRecipient[:], r.Message.GasLimit, r.Message.Pubkey[:], r.Message.Timestamp.Unix(), r.Signature[:])
+		want := fmt.Sprintf(`{"message":{"fee_recipient":"%#x","gas_limit":"%d","timestamp":"%d","pubkey":"%#x"},"signature":"%#x"}`,
+			r.Message.FeeRecipient[:], r.Message.GasLimit, r.Message.Timestamp.Unix(), r.Message.Pubkey[:], r.Signature[:])
 		if got := h.get(t, path, nil); string(got.body) != want {
 			t.Errorf("got  %s\nwant %s", got.body, want)
 		}
