@@ -79,7 +79,7 @@ func Main(m *testing.M) int {
 }
 
 func start() (*Server, error) {
-	bin, err := find()
+	bin, err := find("/usr/lib/postgresql/*/bin") // Debian
 	if err != nil {
 		return nil, err
 	}
@@ -94,14 +94,14 @@ func start() (*Server, error) {
 	return s, nil
 }
 
-// find looks for the server's programs: in PATH, and where Debian puts them, the newest version first.
-func find() (bin string, err error) {
+// find looks for the server's programs: in PATH, and then in the folders of a pattern, the last first. It answers the folder, empty for PATH.
+func find(folders string) (bin string, err error) {
 	if _, err := exec.LookPath("initdb"); err == nil {
 		if _, err := exec.LookPath("postgres"); err == nil {
 			return "", nil
 		}
 	}
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	found, err := filepath.Glob(filepath.Join(folders, "initdb"))
 	if err != nil || len(found) == 0 {
 		return "", errors.New("PostgreSQL is missing; these tests need a real one: scripts/needs.sh installs it (apt-get install postgresql)")
 	}

@@ -3,6 +3,7 @@ package postgrestest
 import (
 	"database/sql"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -21,6 +22,14 @@ func TestDatabasesOutliveAStop(t *testing.T) {
 	}
 	server.Restart(t)
 	change(t, addresses[0], `INSERT INTO thing VALUES (1)`)
+}
+
+// A test that needs PostgreSQL fails without it, and says what to do.
+func TestMissingServer(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := find(t.TempDir()); err == nil || !strings.Contains(err.Error(), "apt-get install postgresql") {
+		t.Errorf("%v, want what to install", err)
+	}
 }
 
 func change(t *testing.T, address, statement string) {
