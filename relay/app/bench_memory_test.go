@@ -2,7 +2,7 @@ package app
 
 import (
 	"context"
-	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"slices"
 	"sync"
@@ -24,7 +24,7 @@ import (
 func BenchmarkMemory(b *testing.B) {
 	cfg := lived(b)
 	for b.Loop() {
-		runtime.GC()
+		debug.FreeOSMemory() // what the earlier life has left
 		a, err := New(b.Context(), cfg)
 		if err != nil {
 			b.Fatal(err)
