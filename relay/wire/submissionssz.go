@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/attestantio/go-eth2-client/spec/deneb"
@@ -52,7 +53,8 @@ func decodeSubmissionSSZ(fork eth.Fork, body []byte) (s *relay.Submission, err e
 	return s, nil
 }
 
-// readBundle reads the lists of a bundle; they are parts of raw.
+// readBundle reads the lists of a bundle; proofs and blobs are parts of raw. Commitments are copied: bids keep them for as long as the slot runs,
+// and must not keep the whole body with them.
 func readBundle(raw []byte, mostProofs int) (*payload.Blobs, error) {
 	parts, err := split(raw, 0, 3, 3*offsetBytes)
 	if err != nil {
@@ -62,6 +64,7 @@ func readBundle(raw []byte, mostProofs int) (*payload.Blobs, error) {
 	if bundle.Commitments, err = itemsOf[deneb.KZGCommitment](parts[0], maxCommitments); err != nil {
 		return nil, fmt.Errorf("commitments: %w", err)
 	}
+	bundle.Commitments = slices.Clone(bundle.Commitments)
 	if bundle.Proofs, err = itemsOf[deneb.KZGProof](parts[1], mostProofs); err != nil {
 		return nil, fmt.Errorf("proofs: %w", err)
 	}
