@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/archive"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -47,7 +46,7 @@ func busySlot(b *testing.B, a *App) {
 	defer stop()
 	behind, ctx := errgroup.WithContext(ctx)
 	behind.Go(func() error { return untilDone(ctx, a.receive.Run(ctx)) })
-	behind.Go(func() error { return untilDone(ctx, archive.Follow(ctx, a.journal, a.archive)) })
+	behind.Go(func() error { return untilDone(ctx, a.archive.Follow(ctx, a.journal)) })
 
 	// Cancellable: whatever the order in which they come, none is below the floor, and all are taken.
 	h := &benchHouse{spec: a.spec, handler: a.handler, board: new(noticeBoard), query: "?cancellations=1"}
