@@ -10,6 +10,9 @@ ARGS  ?=
 # How long each fuzz target runs.
 FUZZTIME ?= 20s
 
+# Which benchmarks run.
+BENCH ?= .
+
 LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p' tools/go.mod)
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
@@ -46,8 +49,8 @@ bin/golangci-lint-$(LINT_VERSION): tools/go.mod tools/go.sum
 	go build -C tools -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
-bench: ## run all benchmarks
-	go test -run '^$$' -bench . -benchmem ./...
+bench: ## run the benchmarks that match BENCH (all), and set promised figures beside measured ones
+	scripts/bench.sh '$(BENCH)'
 
 fuzz: ## run every fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -139,7 +138,7 @@ func (d *delivery) ask(b *testing.B, body []byte) time.Duration {
 	w := httptest.NewRecorder()
 	d.handler.ServeHTTP(w, r)
 	if w.Code != http.StatusAccepted {
-		b.Fatal(fmt.Sprintf("blinded block: %d %s", w.Code, w.Body))
+		b.Fatalf("blinded block: %d %s", w.Code, w.Body)
 	}
 	return (<-d.arrived).Sub(reader.at)
 }

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Runs benchmarks (all, or those that match the first argument) and at the end sets the figures that the relay promises beside what was measured.
+# docs/speed.md says how to read them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+which=${1:-.}
+
+raw=$(mktemp)
+trap 'rm -f "$raw"' EXIT
+go test -timeout 30m -run '^$' -bench "$which" -benchmem ./... | grep -v -e '^ok ' -e 'no test files' -e '^PASS$' | tee "$raw"
+
+# A line: benchmark, metric, greatest value that keeps the promise, what it is.
+awk -v cores="$(nproc)" '
+	function strip(name) { sub(/-[0-9]+$/, "", name); return name }
+	FNR == NR {
+		if ($1 ~ /^Benchmark/) {
+			name = strip($1)
+			for (i = 3; i < NF; i += 2) figure[name, $(i + 1)] = $i
+		}
+		next
+	}
+	FNR == 1 {
+		printf "\nWhat the relay promises, on %d cores\n", cores
+		printf "  %-62s %12s %12s   %s\n", "", "goal", "measured", ""
+	}
+	{
+		split($0, row, " *[|] *")
+		if (!((row[1], row[2]) in figure)) next
+		got = figure[row[1], row[2]]
+		unit = row[2]; sub(/^.*-/, "", unit); if (unit ~ /\//) unit = ""
+		printf "  %-62s %9s %-4s %7s %-4s %s\n", row[4], "≤ " row[3], unit, got, unit, (got + 0 <= row[3] + 0) ? "met" : "MISSED"
+	}
+' "$raw" - <<'GOALS'
+BenchmarkOwnWork/memory|ssz-ms|6|our own work for 1.5 MB in SSZ, escrow in memory
+BenchmarkOwnWork/file|ssz-ms|6|our own work for 1.5 MB in SSZ, escrow in files
+BenchmarkOwnWork/memory|json/ssz|3|the same block in JSON, times as long
+BenchmarkReceiveToVisible/memory|p50-µs|1000|trusted bid of 1.2 MB visible, escrow in memory, median
+BenchmarkReceiveToVisible/memory|p99-µs|5000|the same, 99 of 100
+BenchmarkReceiveToVisible/file|p50-µs|2000|trusted bid of 1.2 MB visible, escrow in files, median
+BenchmarkPayloadToPublish/memory|p99-ms|10|signed block to publication, escrow in memory, 99 of 100
+BenchmarkPayloadToPublish/file|p99-ms|10|signed block to publication, escrow in files, 99 of 100
+BenchmarkRestart|ready-ms|2000|restart to ready with 100,000 registrations
+BenchmarkMemory|peak-MiB|1024|peak memory of a slot with 1,000 blocks
+GOALS
