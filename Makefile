@@ -8,7 +8,7 @@ FORK  ?=
 ARGS  ?=
 
 # How long each fuzz target runs.
-FUZZTIME ?= 20s
+FUZZTIME ?= 60s
 
 # Which benchmarks run.
 BENCH ?= .
