@@ -87,7 +87,8 @@ func (s *Submission) Bid() Bid {
 	}
 }
 
-// SignedBid is a top bid as it is served: signed by the relay and encoded in both forms, once. Nobody may change its byte slices.
+// SignedBid is a top bid as it is served: signed by the relay and encoded in both forms, once, from when it begins to lead. Nobody may change its
+// byte slices.
 type SignedBid struct {
 	Key       Key
 	Fork      eth.Fork
@@ -100,6 +101,10 @@ type SignedBid struct {
 
 	SSZ  []byte // SignedBuilderBid
 	JSON []byte // {"version":…,"data":…}
+
+	// Signing waits for the signature of a bid that leads while it is being signed, half a millisecond, and returns the bid with its
+	// encodings. It is nil when they are here.
+	Signing func() (*SignedBid, error)
 }
 
 // Duty says who proposes in a slot.

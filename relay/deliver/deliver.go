@@ -38,7 +38,8 @@ type Guard interface {
 
 // Awaited are payloads that have to follow their header.
 type Awaited interface {
-	// Await answers false at once for a block that no payload is awaited for; otherwise it waits, and answers whether the payload came.
+	// Await waits for a payload that has to follow its header, and answers whether it is in the escrow now: at once when it has come already, or
+	// when none is awaited.
 	Await(ctx context.Context, blockHash phase0.Hash32) bool
 }
 
@@ -154,7 +155,7 @@ func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 
 // contents are what was served under the block's header. A payload that has to follow its header is waited for.
 func (d *Desk) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.Contents, error) {
-	for {
+	for waited := false; ; waited = true {
 		contents, err := d.Escrow.Get(ctx, block.Slot, block.Header.BlockHash)
 		switch {
 		case err != nil:
@@ -162,7 +163,7 @@ func (d *Desk) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.
 			return nil, relay.Internal.Plain()
 		case contents != nil:
 			return contents, nil
-		case d.Awaited == nil || !d.Awaited.Await(ctx, block.Header.BlockHash):
+		case waited || d.Awaited == nil || !d.Awaited.Await(ctx, block.Header.BlockHash):
 			return nil, relay.PayloadUnknown.With("%#x", block.Header.BlockHash[:])
 		}
 	}

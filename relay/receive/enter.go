@@ -68,14 +68,13 @@ func (d *Desk) show(key relay.Key, outcome auction.Outcome) *relay.Refused {
 		return nil
 	}
 	bid := d.prepared[idOf(outcome.Top)]
-	signed, err := bid.sign(key, d.Key, d.Spec.BuilderDomain())
-	d.Board.Show(key, signed) // without a signature none is served, rather than one that the book no longer holds
-	if err != nil {
-		return relay.Internal.With("sign bid: %v", err)
-	}
+	d.Board.Show(key, bid.sign(key, d.Key, d.Spec.BuilderDomain(), d.notSigned))
 	d.Facts.Record(relay.TopChanged{At: d.Clock.Now(), Trace: bid.trace})
 	return nil
 }
+
+// notSigned tells of a bid that leads but cannot be served.
+func (d *Desk) notSigned(err error) { d.trouble("sign bid", err) }
 
 // takeBack withdraws all bids of a builder that no execution has found valid, from all auctions, and shows what leads then.
 func (d *Desk) takeBack(pubkeys []phase0.BLSPubKey) {

@@ -177,14 +177,15 @@ func sameRequests(a, b *preparedBid) bool {
 	return errA == nil && errB == nil && slices.EqualFunc(requestsA, requestsB, bytes.Equal)
 }
 
-// Await waits for a payload that has to follow its header: true once it is in the escrow, false at once if none is awaited, and false when
-// it does not come or the context ends.
+// Await waits for a payload that has to follow its header: true once it is in the escrow, also if it has come already; false at once if none is
+// awaited, and false when it does not come or the context ends.
 func (d *Desk) Await(ctx context.Context, hash phase0.Hash32) bool {
 	d.mu.Lock()
 	a := d.awaited[hash]
+	_, there := d.escrowed[hash]
 	d.mu.Unlock()
 	if a == nil {
-		return false
+		return there
 	}
 	select {
 	case <-ctx.Done():
@@ -193,6 +194,6 @@ func (d *Desk) Await(ctx context.Context, hash phase0.Hash32) bool {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, there := d.escrowed[hash]
+	_, there = d.escrowed[hash]
 	return there
 }

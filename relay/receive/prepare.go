@@ -1,6 +1,8 @@
 package receive
 
 import (
+	"sync"
+
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -21,7 +23,7 @@ type preparedBid struct {
 	requests    *electra.ExecutionRequests
 	trace       relay.Trace
 	verified    bool             // the block was executed and found valid; guarded by the desk's mutex
-	signed      *relay.SignedBid // nil until it is needed; guarded by the desk's mutex once the bid is in the book
+	signed      *relay.SignedBid // nil until it leads; guarded by the desk's mutex once the bid is in the book
 }
 
 // prepare hashes the payload into its header.
@@ -44,18 +46,27 @@ func prepareHeader(h *relay.HeaderSubmission) *preparedBid {
 	return &preparedBid{fork: h.Fork, header: h.Header, commitments: h.Commitments, requests: h.Requests, trace: trace}
 }
 
-// sign makes the bid that proposers see, once.
-func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0.Domain) (*relay.SignedBid, error) {
+// sign begins to sign the bid that proposers see, once. It leads meanwhile; who asks for it waits.
+func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0.Domain, failed func(error)) *relay.SignedBid {
 	if p.signed != nil {
-		return p.signed, nil
+		return p.signed
 	}
-	ssz, json, err := wire.SignedBid(p.fork, p.header, p.commitments, p.requests, p.trace.ValueWei, relayKey, domain)
-	if err != nil {
-		return nil, err
-	}
-	p.signed = &relay.SignedBid{
+	bid := relay.SignedBid{
 		Key: key, Fork: p.fork, BlockHash: p.trace.BlockHash, Builder: p.trace.Builder, ValueWei: p.trace.ValueWei,
-		BlockNumber: p.header.BlockNumber, FeeRecipient: p.header.FeeRecipient, SSZ: ssz, JSON: json,
+		BlockNumber: p.header.BlockNumber, FeeRecipient: p.header.FeeRecipient,
 	}
-	return p.signed, nil
+	header, commitments, requests := p.header, p.commitments, p.requests
+	leading := bid
+	leading.Signing = sync.OnceValues(func() (*relay.SignedBid, error) {
+		whole := bid
+		var err error
+		if whole.SSZ, whole.JSON, err = wire.SignedBid(whole.Fork, header, commitments, requests, whole.ValueWei, relayKey, domain); err != nil {
+			failed(err)
+			return nil, err
+		}
+		return &whole, nil
+	})
+	p.signed = &leading
+	go func() { _, _ = leading.Signing() }() // what fails is told by failed
+	return p.signed
 }

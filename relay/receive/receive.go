@@ -214,14 +214,14 @@ func (d *Desk) takeOnTrust(ctx context.Context, s *relay.Submission, facts *case
 	return nil
 }
 
-// ready does all that a bid needs before it may be served. While the payload is being kept its header is made, and signed if the bid would lead
-// now: then the mutex need not be held for that.
+// ready does all that a bid needs before it may be served. While the payload is being kept its header is made, and is begun to be signed if the
+// bid would lead now.
 func (d *Desk) ready(ctx context.Context, s *relay.Submission) (*preparedBid, *relay.Refused) {
 	kept := make(chan *relay.Refused, 1)
 	go func() { kept <- d.keep(ctx, s) }()
 	bid, err := prepare(s)
 	if err == nil && d.leads(s) {
-		_, err = bid.sign(s.Key(), d.Key, d.Spec.BuilderDomain())
+		bid.sign(s.Key(), d.Key, d.Spec.BuilderDomain(), d.notSigned)
 	}
 	if refused := <-kept; refused != nil {
 		return nil, refused

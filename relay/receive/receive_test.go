@@ -230,6 +230,12 @@ func (h *house) refuse(s *relay.Submission, want relay.Refusal) {
 func (h *house) top(s *relay.Submission) {
 	h.t.Helper()
 	shown := h.board.Top(s.Key())
+	if shown != nil {
+		var err error
+		if shown, err = shown.Signing(); err != nil {
+			h.t.Fatal(err)
+		}
+	}
 	if shown == nil || shown.BlockHash != s.Trace.BlockHash || !shown.ValueWei.Eq(s.Trace.Value) || len(shown.SSZ) == 0 || len(shown.JSON) == 0 {
 		h.t.Fatalf("served: %+v, want the bid of %s wei", shown, s.Trace.Value)
 	}

@@ -64,6 +64,13 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key, clien
 	if bid == nil {
 		return nil, nil
 	}
+	if bid.Signing != nil {
+		whole, err := bid.Signing()
+		if err != nil {
+			return nil, nil //nolint:nilerr // told where it was signed: without a signature none is served
+		}
+		bid = whole
+	}
 	h.Facts.RecordHeader(relay.HeaderServed{At: at, Slot: key.Slot, Proposer: key.Proposer, BlockHash: bid.BlockHash, ValueWei: bid.ValueWei})
 	return bid, nil
 }
