@@ -15,7 +15,7 @@ import (
 )
 
 // localEscrow keeps the escrow of an embedded engine beside the engine: each value is a file, or a slice without a folder. A value needs no
-// order and no replicas there, and the way through the engine costs more than all the rest of a submission (it copies it four times).
+// order and no replicas there, and the way through the engine takes three times as long as writing the file (docs/speed.md).
 //
 //	put ─▶ key.tmp ─▶ written ─▶ renamed: acked        the oldest goes when it is too old, or when there is no room
 //
