@@ -63,16 +63,23 @@ var (
 	benchRecipient = bellatrix.ExecutionAddress{0xfe}
 )
 
-// noticeBoard is the board, and notes when the last bid became visible.
+// noticeBoard is the board, and notes when the last bid became visible, and then when its header could be written.
 type noticeBoard struct {
 	top.Board
 	shown time.Time
+	whole chan time.Time
 }
 
 // Show implements receive.Board.
 func (b *noticeBoard) Show(key relay.Key, bid *relay.SignedBid) {
 	b.Board.Show(key, bid)
 	b.shown = time.Now()
+	b.whole = make(chan time.Time, 1)
+	go func(whole chan<- time.Time) {
+		if _, err := bid.Signing(); err == nil {
+			whole <- time.Now()
+		}
+	}(b.whole)
 }
 
 // chainOfBench knows one slot and its parent.

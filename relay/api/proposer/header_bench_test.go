@@ -61,9 +61,9 @@ func (deaf) Write(raw []byte) (int, error) { return len(raw), nil }
 func BenchmarkHeader(b *testing.B) {
 	a, _ := realRooms()
 	w := deaf{http.Header{}}
-	for _, accept := range []string{"", "application/octet-stream;q=1.0,application/json;q=0.9"} {
+	for encoding, accept := range map[string]string{"json": "", "ssz": "application/octet-stream;q=1.0,application/json;q=0.9"} {
 		r := headerRequest(accept)
-		b.Run("accept "+accept, func(b *testing.B) {
+		b.Run(encoding, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				a.header(w, r)
