@@ -125,8 +125,7 @@ func openBench(b *testing.B, dir string) *benchHouse {
 			b.Error(err)
 		}
 	})
-	log := slog.New(slog.DiscardHandler)
-	record := &facts{journal: h.journal, log: log}
+	record := benchFacts(b, h.journal)
 	h.builders, err = builders.New(benchRecords(), record)
 	if err != nil {
 		b.Fatal(err)
@@ -253,6 +252,18 @@ func (h *benchHouse) submit(b *testing.B, from int, identified bool, media wire.
 		b.Errorf("submission: %d %s", w.Code, w.Body) // perhaps on a goroutine of its own
 	}
 	return h.board.shown.Sub(reader.at), end.Sub(reader.at)
+}
+
+// benchFacts are written to the journal until the benchmark ends.
+func benchFacts(b *testing.B, j *journal.Journal) *facts {
+	b.Helper()
+	record := newFacts(j, slog.New(slog.DiscardHandler), nil)
+	b.Cleanup(func() {
+		if err := record.Close(context.Background()); err != nil {
+			b.Error(err)
+		}
+	})
+	return record
 }
 
 // percentile of durations, which it sorts; p from 0 to 1.

@@ -76,7 +76,7 @@ func openDelivery(b *testing.B, h *benchHouse) *delivery {
 	}
 	desk := deliver.New(deliver.Config{
 		Spec: h.spec, Clock: clock.Real{}, Proposers: proposerOfBench{}, Escrow: escrow{h.journal}, Guard: guard{h.journal}, Publisher: nodes,
-		Facts: &facts{journal: h.journal, log: slog.New(slog.DiscardHandler)}, Log: slog.New(slog.DiscardHandler), PublishTimeout: time.Minute,
+		Facts: benchFacts(b, h.journal), Log: slog.New(slog.DiscardHandler), PublishTimeout: time.Minute,
 	})
 	mux := request.NewMux()
 	proposer.Mount(mux, proposer.Config{Spec: h.spec, Clock: clock.Real{}, Deliverer: desk, Ready: func() bool { return true }})

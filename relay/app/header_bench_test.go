@@ -68,10 +68,9 @@ func benchmarkHeaders(b *testing.B, written bool) {
 	}()
 	const rounds = 20
 	per := b.N/rounds + 1
-	f := newFacts(j, slog.New(slog.DiscardHandler))
-	f.limit = 4 * rounds * per
 	var writing sync.WaitGroup
-	f.observe = func(relay.Fact) { writing.Done() }
+	f := newFacts(j, slog.New(slog.DiscardHandler), func(relay.Fact) { writing.Done() })
+	f.Limit = 4 * rounds * per
 	handler, path, raw := headersOver(f)
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")

@@ -115,8 +115,8 @@ func within(dir, name string) string {
 
 // wire draws every arrow between the rooms.
 func (a *App) wire() (err error) {
-	record := newFacts(a.journal, a.log)
-	a.facts, record.observe = record, a.cfg.Observe
+	record := newFacts(a.journal, a.log, a.cfg.Observe)
+	a.facts = record
 	if a.builders, err = builders.New(a.cfg.Builders, record); err != nil {
 		return err
 	}

@@ -1,0 +1,191 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Appender is where a queue's facts are kept, in order. AppendAsync does not wait for the disk; an error means that the fact was not taken.
+type Appender interface {
+	AppendAsync(subject string, data []byte) error
+}
+
+const (
+	// queueLimit bounds the facts that wait for the journal.
+	queueLimit = 1 << 16
+	// factPatience is how long a fact waits for a journal that takes none, and factRetry how often it is asked (wall time).
+	factPatience = time.Second
+	factRetry    = 5 * time.Millisecond
+	// gatherPause is how long a fact that may wait waits for others (wall time).
+	gatherPause = 5 * time.Millisecond
+)
+
+// Queue puts a service's facts into the journal behind its back.
+//
+//	Put ──────┐
+//	PutLater ─┴▶ queue ─▶ one goroutine: encode ─▶ journal ─▶ Observe (at once; what may wait after a short pause)
+//
+// Nobody who puts waits for encoding or for the journal. The queue keeps the order; what finds no room in it, or in the journal, is lost,
+// counted and logged. It is safe for concurrent use.
+type Queue[F any] struct {
+	// Limit bounds the facts that wait; those of PutLater may take half of it: whoever causes many must not make a service forget what matters.
+	// Observe, if set, is told every fact in the order of the journal. Both are set before the first fact.
+	Limit   int
+	Observe func(F)
+
+	journal Appender
+	log     *slog.Logger
+	encode  func(F) (subject string, data []byte, err error)
+
+	mu      sync.Mutex // guards what follows
+	waiting []F
+	lost    int // facts in all
+	closed  bool
+
+	// wake has something written at once; gather, after gatherPause. One signal of each is kept.
+	wake, gather chan struct{}
+	done         chan struct{} // closed when all is written after Close
+}
+
+// NewQueue starts the writing; Close ends it. encode gives a fact its subject and its bytes.
+func NewQueue[F any](journal Appender, log *slog.Logger, encode func(F) (subject string, data []byte, err error)) *Queue[F] {
+	q := &Queue[F]{
+		Limit: queueLimit, journal: journal, log: log, encode: encode,
+		wake: make(chan struct{}, 1), gather: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	go q.write()
+	return q
+}
+
+// Put queues a fact, to be written at once.
+func (q *Queue[F]) Put(fact F) {
+	q.put(fact, q.Limit)
+	signal(q.wake)
+}
+
+// PutLater queues a fact that comes in thousands when it comes: written together with others it costs far less.
+func (q *Queue[F]) PutLater(fact F) {
+	q.put(fact, q.Limit/2)
+	signal(q.gather)
+}
+
+// put queues a fact unless so many wait already.
+func (q *Queue[F]) put(fact F, limit int) {
+	q.mu.Lock()
+	if q.closed || len(q.waiting) >= limit {
+		q.lost++
+	} else {
+		q.waiting = append(q.waiting, fact)
+	}
+	q.mu.Unlock()
+}
+
+// signal leaves a signal unless there is one already.
+func signal(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
+
+// Lost is how many facts were lost so far.
+func (q *Queue[F]) Lost() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.lost
+}
+
+// Close writes what waits, and returns when the journal has taken it or the context ends. What is put afterwards is lost.
+func (q *Queue[F]) Close(ctx context.Context) error {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	signal(q.wake)
+	select {
+	case <-q.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("write the last facts: %w", ctx.Err())
+	}
+}
+
+// write takes what waits, all at once, and writes one after the other, until the queue is closed and empty.
+func (q *Queue[F]) write() {
+	defer close(q.done)
+	var batch []F
+	told := 0
+	for {
+		q.rest()
+		var closed bool
+		batch, closed = q.take(batch)
+		var failed error
+		for _, fact := range batch {
+			if err := q.writeOne(fact); err != nil {
+				failed = err
+			}
+		}
+		clear(batch) // so that facts do not live longer than needed
+		if lost := q.Lost(); lost > told {
+			q.log.Error("facts were lost", "facts", lost-told, "in_all", lost, "error", failed)
+			told = lost
+		}
+		if closed {
+			return
+		}
+	}
+}
+
+// rest returns when something is to be written.
+func (q *Queue[F]) rest() {
+	select {
+	case <-q.wake:
+	case <-q.gather:
+		pause := time.NewTimer(gatherPause)
+		defer pause.Stop()
+		select {
+		case <-q.wake:
+		case <-pause.C:
+		}
+	}
+}
+
+// take is all that waits, in exchange for the room of an earlier batch.
+func (q *Queue[F]) take(written []F) (batch []F, closed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	batch, q.waiting = q.waiting, written[:0]
+	return batch, q.closed
+}
+
+func (q *Queue[F]) writeOne(fact F) error {
+	err := q.append(fact)
+	if err != nil {
+		q.mu.Lock()
+		q.lost++
+		q.mu.Unlock()
+	}
+	if q.Observe != nil {
+		q.Observe(fact)
+	}
+	return err
+}
+
+// append hands a fact to the journal. While that is busy the others wait in the queue, and nobody who puts them waits.
+func (q *Queue[F]) append(fact F) error {
+	subject, data, err := q.encode(fact)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", subject, err)
+	}
+	for waited := time.Duration(0); ; waited += factRetry {
+		if err = q.journal.AppendAsync(subject, data); err == nil {
+			return nil
+		}
+		if waited >= factPatience {
+			return fmt.Errorf("record %s: %w", subject, err)
+		}
+		time.Sleep(factRetry)
+	}
+}
