@@ -48,75 +48,50 @@ func relayCommand(start runRelay) *cli.Command {
 	}
 }
 
-// env names the environment variable of a flag.
-func env(flag string) cli.ValueSourceChain {
-	return cli.EnvVars(relayEnv + strings.ToUpper(strings.ReplaceAll(flag, "-", "_")))
-}
-
-func text(name, value, usage string) cli.Flag {
-	return &cli.StringFlag{Name: name, Value: value, Sources: env(name), Usage: usage}
-}
-
-// described is a text flag whose default is better said in words.
-func described(name, whenEmpty, usage string) cli.Flag {
-	return &cli.StringFlag{Name: name, DefaultText: whenEmpty, Sources: env(name), Usage: usage}
-}
-
-func span(name string, value time.Duration, usage string) cli.Flag {
-	return &cli.DurationFlag{Name: name, Value: value, Sources: env(name), Usage: usage}
-}
-
-func number(name string, value int, usage string) cli.Flag {
-	return &cli.IntFlag{Name: name, Value: value, Sources: env(name), Usage: usage}
-}
-
-func toggle(name, usage string) cli.Flag {
-	return &cli.BoolFlag{Name: name, Sources: env(name), Usage: usage}
-}
-
 func relayFlags() []cli.Flag {
+	f := flags(relayEnv)
 	return []cli.Flag{
-		text("network", eth.Custom, "network that the beacon nodes must be on: "+strings.Join(eth.NetworkNames(), ", ")+"; custom asks no question"),
-		text("listen", ":9062", "host:port of the public API"),
-		text("admin-listen", "127.0.0.1:9063", "host:port of metrics, health and the admin API; empty for none"),
-		described("beacon", "needed", "URLs of beacon nodes, with commas; all are followed and published to"),
-		described("validation-node", "needed", "URLs of nodes that serve flashbots_validateBuilderSubmission, with commas"),
-		described("secret-key-file", secretKeyEnv, "file with the BLS secret key that signs bids, in hex; without it the environment variable "+secretKeyEnv+" holds the key"),
-		described("admin-token-file", adminTokenEnv, "file with the token of the admin API; without it "+adminTokenEnv+"; without both there is no admin API"),
-		text("data-dir", "gavel-relay-data", "directory of journal, escrow, guard and archive; empty keeps all in memory, for tests only"),
-		described("db", "SQLite in the data directory", "URL of the archive, such as postgres://user@host/gavel; better in the environment if it holds a password"),
-		described("journal", "in this process", "URL of a NATS cluster with JetStream that keeps journal, escrow and guard"),
-		number("journal-replicas", 1, "replicas of each stream in the cluster"),
-		toggle("escrow-in-memory", "keep the escrow off the disk: safe in a cluster with replicas only"),
-		described("builders-file", "none", "YAML list of builders that are treated in a way of their own"),
-		described("webhook", "none", "URLs that alerts are sent to, with commas; better in the environment if they hold secrets"),
-		span("header-cutoff", 3*time.Second, "how far into its slot a header is served; 0 is always"),
-		span("header-delay", 0, "how far into its slot a header is held back for clients that say how long they wait; 0 is not at all"),
-		span("payload-cutoff", 4*time.Second, "how far into its slot a signed block is taken; 0 is always"),
-		span("reveal-delay", time.Second, "how long a payload is held back after its block was published (v1 only)"),
-		span("header-payload-timeout", time.Second, "how long the payload of a header may take to follow"),
-		span("validation-timeout", 3*time.Second, "how long the execution of a block may take"),
-		number("validation-concurrency", 4, "blocks that one validation node executes at a time"),
-		number("executors", 2, "blocks taken on trust that are executed at a time"),
-		span("publish-timeout", 4*time.Second, "how long the publication of a block may take"),
-		span("start-timeout", 30*time.Second, "how long to wait for a beacon node at start"),
-		toggle("no-cancellations", "refuse ?cancellations=1"),
-		number("requests-per-second", 200, "requests of one client address in a second; 0 is no bound"),
-		number("burst", 400, "requests of one client address at once"),
-		number("builder-requests-per-second", 500, "requests of one builder with an API key in a second; 0 is no bound"),
-		number("builder-burst", 1000, "requests of one builder with an API key at once"),
-		described("trusted-proxies", "none", "address ranges whose X-Forwarded-For is believed, with commas, such as 10.0.0.0/8"),
-		number("max-connections", 8192, "connections that may be open"),
-		number("body-megabytes", 256, "memory for request bodies that are being read and worked on, at least 64"),
-		number("top-bid-listeners", 1000, "WebSocket listeners to the leading bids"),
-		toggle("top-bid-needs-key", "let only builders with an API key listen to the leading bids"),
-		span("linger", 0, "how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
-		span("received-for", 0, "how long received blocks stay in the archive; 0 is for ever"),
-		span("facts-for", 0, "how long facts stay in the journal; 0 is for ever. The archive must have read them by then"),
-		described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
-		text("log-level", "info", "debug, info, warn or error"),
-		text("log-format", "text", "text or json"),
-		toggle("print-config", "print the effective configuration, without secrets, and end"),
+		f.text("network", eth.Custom, "network that the beacon nodes must be on: "+strings.Join(eth.NetworkNames(), ", ")+"; custom asks no question"),
+		f.text("listen", ":9062", "host:port of the public API"),
+		f.text("admin-listen", "127.0.0.1:9063", "host:port of metrics, health and the admin API; empty for none"),
+		f.described("beacon", "needed", "URLs of beacon nodes, with commas; all are followed and published to"),
+		f.described("validation-node", "needed", "URLs of nodes that serve flashbots_validateBuilderSubmission, with commas"),
+		f.described("secret-key-file", secretKeyEnv, "file with the BLS secret key that signs bids, in hex; without it the environment variable "+secretKeyEnv+" holds the key"),
+		f.described("admin-token-file", adminTokenEnv, "file with the token of the admin API; without it "+adminTokenEnv+"; without both there is no admin API"),
+		f.text("data-dir", "gavel-relay-data", "directory of journal, escrow, guard and archive; empty keeps all in memory, for tests only"),
+		f.described("db", "SQLite in the data directory", "URL of the archive, such as postgres://user@host/gavel; better in the environment if it holds a password"),
+		f.described("journal", "in this process", "URL of a NATS cluster with JetStream that keeps journal, escrow and guard"),
+		f.number("journal-replicas", 1, "replicas of each stream in the cluster"),
+		f.toggle("escrow-in-memory", "keep the escrow off the disk: safe in a cluster with replicas only"),
+		f.described("builders-file", "none", "YAML list of builders that are treated in a way of their own"),
+		f.described("webhook", "none", "URLs that alerts are sent to, with commas; better in the environment if they hold secrets"),
+		f.span("header-cutoff", 3*time.Second, "how far into its slot a header is served; 0 is always"),
+		f.span("header-delay", 0, "how far into its slot a header is held back for clients that say how long they wait; 0 is not at all"),
+		f.span("payload-cutoff", 4*time.Second, "how far into its slot a signed block is taken; 0 is always"),
+		f.span("reveal-delay", time.Second, "how long a payload is held back after its block was published (v1 only)"),
+		f.span("header-payload-timeout", time.Second, "how long the payload of a header may take to follow"),
+		f.span("validation-timeout", 3*time.Second, "how long the execution of a block may take"),
+		f.number("validation-concurrency", 4, "blocks that one validation node executes at a time"),
+		f.number("executors", 2, "blocks taken on trust that are executed at a time"),
+		f.span("publish-timeout", 4*time.Second, "how long the publication of a block may take"),
+		f.span("start-timeout", 30*time.Second, "how long to wait for a beacon node at start"),
+		f.toggle("no-cancellations", "refuse ?cancellations=1"),
+		f.number("requests-per-second", 200, "requests of one client address in a second; 0 is no bound"),
+		f.number("burst", 400, "requests of one client address at once"),
+		f.number("builder-requests-per-second", 500, "requests of one builder with an API key in a second; 0 is no bound"),
+		f.number("builder-burst", 1000, "requests of one builder with an API key at once"),
+		f.described("trusted-proxies", "none", "address ranges whose X-Forwarded-For is believed, with commas, such as 10.0.0.0/8"),
+		f.number("max-connections", 8192, "connections that may be open"),
+		f.number("body-megabytes", 256, "memory for request bodies that are being read and worked on, at least 64"),
+		f.number("top-bid-listeners", 1000, "WebSocket listeners to the leading bids"),
+		f.toggle("top-bid-needs-key", "let only builders with an API key listen to the leading bids"),
+		f.span("linger", 0, "how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
+		f.span("received-for", 0, "how long received blocks stay in the archive; 0 is for ever"),
+		f.span("facts-for", 0, "how long facts stay in the journal; 0 is for ever. The archive must have read them by then"),
+		f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
+		f.text("log-level", "info", "debug, info, warn or error"),
+		f.text("log-format", "text", "text or json"),
+		f.toggle("print-config", "print the effective configuration, without secrets, and end"),
 		command.ConfigFlag(),
 	}
 }
