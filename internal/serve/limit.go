@@ -15,7 +15,7 @@ func Limit(next http.Handler, limiter *Limiter, keyOf func(*http.Request) string
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if key := keyOf(r); key != "" {
 			if ok, retryAfter := limiter.Allow(time.Now(), key); !ok {
-				w.Header().Set("Retry-After", retrySeconds(retryAfter))
+				w.Header().Set("Retry-After", RetrySeconds(retryAfter))
 				Refuse(w, r, refusal)
 				return
 			}
@@ -24,7 +24,7 @@ func Limit(next http.Handler, limiter *Limiter, keyOf func(*http.Request) string
 	})
 }
 
-// retrySeconds is a wait as Retry-After has it (RFC 9110, 10.2.3): whole seconds, rounded up, since earlier would be in vain.
-func retrySeconds(wait time.Duration) string {
+// RetrySeconds is a wait as Retry-After has it (RFC 9110, 10.2.3): whole seconds, rounded up, since earlier would be in vain.
+func RetrySeconds(wait time.Duration) string {
 	return strconv.FormatInt(max(int64((wait+time.Second-1)/time.Second), 1), 10)
 }

@@ -37,6 +37,12 @@ func NewLimiter(perSecond float64, burst, keys int) *Limiter {
 // Allow takes a token of a key's bucket. If there is none, it tells after what time there will be one. A time before that of an earlier call
 // counts as the same moment.
 func (l *Limiter) Allow(at time.Time, key string) (ok bool, retryAfter time.Duration) {
+	_, ok, retryAfter = l.Take(at, key)
+	return ok, retryAfter
+}
+
+// Take is Allow, and tells how many tokens the bucket has left.
+func (l *Limiter) Take(at time.Time, key string) (left int, ok bool, retryAfter time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if at.Before(l.latest) {
@@ -46,11 +52,14 @@ func (l *Limiter) Allow(at time.Time, key string) (ok bool, retryAfter time.Dura
 	l.forget(at)
 	tokens := l.bucket(key).tokens
 	if tokens.AllowN(at, 1) {
-		return true, 0
+		return max(int(tokens.TokensAt(at)), 0), true, 0
 	}
 	missing := 1 - tokens.TokensAt(at)
-	return false, time.Duration(missing / float64(l.perSecond) * float64(time.Second))
+	return 0, false, time.Duration(missing / float64(l.perSecond) * float64(time.Second))
 }
+
+// Burst is how many tokens a full bucket has.
+func (l *Limiter) Burst() int { return l.burst }
 
 // bucket is a key's bucket, a full one if it is new.
 func (l *Limiter) bucket(key string) *bucket {

@@ -46,6 +46,24 @@ func TestLimiterTranscript(t *testing.T) {
 	}
 }
 
+// What is left of a bucket is told with each token.
+func TestLimiterTellsWhatIsLeft(t *testing.T) {
+	limiter := NewLimiter(2, 3, 10)
+	for i, row := range []struct {
+		atMs int64
+		left int
+		ok   bool
+	}{{0, 2, true}, {0, 1, true}, {0, 0, true}, {0, 0, false}, {250, 0, false}, {500, 0, true}, {1750, 1, true}, {60_000, 2, true}} {
+		left, ok, _ := limiter.Take(noon.Add(time.Duration(row.atMs)*time.Millisecond), "a")
+		if left != row.left || ok != row.ok {
+			t.Errorf("row %d: %d left, %v; want %d, %v", i, left, ok, row.left, row.ok)
+		}
+	}
+	if limiter.Burst() != 3 {
+		t.Errorf("a full bucket has %d", limiter.Burst())
+	}
+}
+
 // model counts in eighths of a second, in whole numbers, and forgets nothing.
 type model struct {
 	perSecond, burst int

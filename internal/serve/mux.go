@@ -11,6 +11,8 @@ import (
 // what NotAllowed says, with an Allow header.
 type Mux struct {
 	NotFound, NotAllowed Refusal
+	// Answer writes them; nil for Refuse.
+	Answer func(w http.ResponseWriter, r *http.Request, err error)
 
 	mux     http.ServeMux
 	methods map[string][]string // by path pattern
@@ -20,7 +22,7 @@ type Mux struct {
 func (m *Mux) Handle(method, pattern string, operation http.HandlerFunc) {
 	if m.methods == nil {
 		m.methods = map[string][]string{}
-		m.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { Refuse(w, r, m.NotFound) })
+		m.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { m.refuse(w, r, m.NotFound) })
 	}
 	m.mux.HandleFunc(method+" "+pattern, func(w http.ResponseWriter, r *http.Request) {
 		tellPattern(w, pattern)
@@ -30,10 +32,18 @@ func (m *Mux) Handle(method, pattern string, operation http.HandlerFunc) {
 		m.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			tellPattern(w, pattern)
 			w.Header().Set("Allow", strings.Join(allowed(m.methods[pattern]), ", "))
-			Refuse(w, r, m.NotAllowed)
+			m.refuse(w, r, m.NotAllowed)
 		})
 	}
 	m.methods[pattern] = append(m.methods[pattern], method)
+}
+
+func (m *Mux) refuse(w http.ResponseWriter, r *http.Request, refusal Refusal) {
+	if m.Answer != nil {
+		m.Answer(w, r, refusal)
+		return
+	}
+	Refuse(w, r, refusal)
 }
 
 // allowed are methods in order; who answers GET also answers HEAD.
@@ -50,7 +60,7 @@ func allowed(methods []string) []string {
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// An unclean path is nobody's: http.ServeMux would answer with a redirect, which is no JSON and loses bodies.
 	if m.methods == nil || path.Clean(r.URL.Path) != r.URL.Path || !strings.HasPrefix(r.URL.Path, "/") {
-		Refuse(w, r, m.NotFound)
+		m.refuse(w, r, m.NotFound)
 		return
 	}
 	m.mux.ServeHTTP(w, r)

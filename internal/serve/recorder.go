@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -79,14 +80,28 @@ func (r *recorder) deadline() {
 
 // tellPattern tells the recorder behind a writer which operation was found.
 func tellPattern(w http.ResponseWriter, pattern string) {
+	if recorded := recorderOf(w); recorded != nil {
+		recorded.pattern = pattern
+	}
+}
+
+// Blame keeps an error of our own for the access log, where it stands beside the request's id. It is for operations that answer such an error
+// in a form of their own; Refuse does it by itself. Several are kept together.
+func Blame(w http.ResponseWriter, err error) {
+	if recorded := recorderOf(w); recorded != nil {
+		recorded.cause = errors.Join(recorded.cause, err)
+	}
+}
+
+// recorderOf is the recorder behind a writer, nil if nobody records.
+func recorderOf(w http.ResponseWriter) *recorder {
 	for {
 		if recorded, ok := w.(*recorder); ok {
-			recorded.pattern = pattern
-			return
+			return recorded
 		}
 		wrapped, ok := w.(interface{ Unwrap() http.ResponseWriter })
 		if !ok {
-			return // nobody records
+			return nil
 		}
 		w = wrapped.Unwrap()
 	}

@@ -190,3 +190,29 @@ func BenchmarkWrap(b *testing.B) {
 		handler.ServeHTTP(httptest.NewRecorder(), r)
 	}
 }
+
+// A service whose errors have another form says so to the mux, and tells the access log what was its own fault.
+func TestAnswersInAnotherForm(t *testing.T) {
+	var log bytes.Buffer
+	mux := &Mux{NotFound: no(404), NotAllowed: no(405), Answer: func(w http.ResponseWriter, _ *http.Request, err error) {
+		Bytes(w, http.StatusTeapot, "text/plain", []byte(err.Error()))
+	}}
+	mux.Handle("POST", "/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		Blame(w, errors.New("first cause"))
+		Blame(w, errors.New("second cause"))
+		Bytes(w, http.StatusOK, "text/plain", []byte("sorry"))
+	})
+	handler := Wrap(mux, slog.New(slog.NewTextHandler(&log, nil)))
+	for request, want := range map[string]string{"GET /": "no Method Not Allowed", "GET /x//y": "no Not Found", "POST /": "sorry"} {
+		method, path, _ := strings.Cut(request, " ")
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest(method, path, nil))
+		if answer.Body.String() != want {
+			t.Errorf("%s: %s, want %s", request, answer.Body, want)
+		}
+	}
+	if !strings.Contains(log.String(), `cause="first cause\nsecond cause"`) {
+		t.Errorf("the log has not both causes: %s", &log)
+	}
+	Blame(httptest.NewRecorder(), errors.New("nobody records"))
+}

@@ -1,0 +1,68 @@
+package sign
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// prefix begins a personal message (EIP-191, version 0x45); the length of the message follows, in decimal.
+const prefix = "\x19Ethereum Signed Message:\n"
+
+// digest is what a client signs for a body whose Keccak-256 is given: the personal message of its hex text, which always has 66 characters.
+func digest(bodyHash common.Hash) common.Hash {
+	var room [len(prefix) + 2 + 66]byte
+	message := append(room[:0], prefix+"660x"...)
+	message = hex.AppendEncode(message, bodyHash[:])
+	return crypto.Keccak256Hash(message)
+}
+
+// personal is the personal message digest of any text.
+func personal(text []byte) common.Hash {
+	return crypto.Keccak256Hash([]byte(prefix), strconv.AppendInt(nil, int64(len(text)), 10), text)
+}
+
+// mistake is a digest that clients are known to sign in place of the right one.
+type mistake struct {
+	digest func(body []byte, bodyHash common.Hash) common.Hash
+	advice string
+}
+
+// mistakes are in the order in which they are met in the wild.
+var mistakes = []mistake{
+	{
+		func(body []byte, _ common.Hash) common.Hash { return personal(body) },
+		"the raw body was signed; sign the hex text of its Keccak-256, 0x and 64 lower-case digits",
+	},
+	{
+		func(_ []byte, hash common.Hash) common.Hash { return personal(hash[:]) },
+		"the 32 bytes of the body's Keccak-256 were signed; sign their hex text, 0x and 64 lower-case digits",
+	},
+	{
+		func(_ []byte, hash common.Hash) common.Hash { return personal([]byte(hex.EncodeToString(hash[:]))) },
+		"the hex text of the body's Keccak-256 was signed without its 0x; put 0x in front",
+	},
+	{
+		func(_ []byte, hash common.Hash) common.Hash {
+			return personal([]byte("0x" + strings.ToUpper(hex.EncodeToString(hash[:]))))
+		},
+		"the hex text of the body's Keccak-256 was signed in capitals; write it in lower case",
+	},
+	{
+		func(_ []byte, hash common.Hash) common.Hash { return hash },
+		"the body's Keccak-256 was signed as it is; sign its hex text as a personal message (EIP-191)",
+	},
+}
+
+// advice says what the holder of an address did wrong, if a known mistake explains the signature; else it is empty.
+func advice(address common.Address, signature []byte, body []byte, bodyHash common.Hash) string {
+	for _, known := range mistakes {
+		if recovered, ok := recoverAddress(known.digest(body, bodyHash), signature); ok && recovered == address {
+			return known.advice
+		}
+	}
+	return ""
+}
