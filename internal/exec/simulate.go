@@ -75,6 +75,8 @@ type Bundle struct {
 	Elements []Element
 	// Refunds give percentages of what the other elements earn to those whose element it is.
 	Refunds []Refund
+	// PaidBy are the elements whose earnings Refunds are counted from, if it is not all that have no refund.
+	PaidBy []int
 	// Recipients are how many addresses share a refund for this bundle; 0 counts as one, the first transaction's sender.
 	Recipients int
 }

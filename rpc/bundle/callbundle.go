@@ -1,0 +1,89 @@
+package bundle
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// callParams is params[0] of eth_callBundle; what follows timestamp is beyond the interface description.
+type callParams struct {
+	Txs         param.LaterList `json:"txs"`
+	BlockNumber param.Number    `json:"blockNumber"`
+	StateBlock  param.Block     `json:"stateBlockNumber"`
+	Timestamp   param.Number    `json:"timestamp"`
+
+	Coinbase      *param.Address  `json:"coinbase"`
+	TimeoutMs     param.Number    `json:"timeout"`
+	GasLimit      param.Number    `json:"gasLimit"`
+	Difficulty    param.BigNumber `json:"difficulty"`
+	BaseFee       param.BigNumber `json:"baseFee"`
+	ExcessBlobGas param.Number    `json:"excessBlobGas"`
+}
+
+// Call is an eth_callBundle.
+type Call struct {
+	// Hash is the bundle's, by the rule of eth_sendBundle.
+	Hash        common.Hash
+	Txs         []exec.Tx
+	Environment exec.Environment
+}
+
+// ReadCallBundle reads the params of eth_callBundle. Errors are *rpc.Refused.
+func ReadCallBundle(params json.RawMessage, in Intake) (*Call, error) {
+	var p callParams
+	if err := param.Positional(params, &p); err != nil {
+		return nil, err
+	}
+	if p.Txs.Count() == 0 {
+		return nil, rpc.BundleEmpty.Plain()
+	}
+	txs, err := readTxs("params[0].txs", p.Txs, in.Limits)
+	if err != nil {
+		return nil, err
+	}
+	if p.BlockNumber.Value == 0 {
+		return nil, rpc.BundleMissingBlock.Plain()
+	}
+	if err := decode(txs); err != nil {
+		return nil, err
+	}
+	if err := recoverSenders(txs, in.Chain); err != nil {
+		return nil, err
+	}
+	call := &Call{Hash: Hash(hashes(txs)), Environment: p.environment(in.Limits)}
+	for _, s := range txs {
+		call.Txs = append(call.Txs, s.exec())
+	}
+	return call, nil
+}
+
+func (p *callParams) environment(limits Config) exec.Environment {
+	env := exec.Environment{
+		Number: p.BlockNumber.Value, Timestamp: p.Timestamp.Value, Coinbase: (*common.Address)(p.Coinbase), GasLimit: p.GasLimit.Value,
+		BaseFeeWei: p.BaseFee.Value, Difficulty: p.Difficulty.Value, Timeout: milliseconds(p.TimeoutMs.Value, limits.MaxTimeout),
+	}
+	if p.ExcessBlobGas.Set {
+		env.ExcessBlobGas = &p.ExcessBlobGas.Value
+	}
+	setParent(&env, p.StateBlock)
+	return env
+}
+
+// setParent says on which state to simulate: by default the newest.
+func setParent(env *exec.Environment, block param.Block) {
+	env.ParentHash, env.ParentNumber, env.Latest = block.Hash, block.Number, block.Latest || !block.Set
+}
+
+// milliseconds is a duration, but at most most.
+func milliseconds(ms uint64, most time.Duration) time.Duration {
+	if ms >= uint64(most.Milliseconds()) {
+		return most
+	}
+	return time.Duration(ms) * time.Millisecond
+}

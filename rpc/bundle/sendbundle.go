@@ -1,0 +1,155 @@
+package bundle
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/google/uuid"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// sendParams is params[0] of eth_sendBundle; what follows replacementUuid is beyond the interface description.
+type sendParams struct {
+	Txs             param.LaterList `json:"txs"`
+	BlockNumber     param.Number    `json:"blockNumber"`
+	MinTimestamp    param.Number    `json:"minTimestamp"`
+	MaxTimestamp    param.Number    `json:"maxTimestamp"`
+	RevertingHashes []param.Hash    `json:"revertingTxHashes"`
+	ReplacementUUID param.UUID      `json:"replacementUuid"`
+	Builders        []string        `json:"builders"`
+
+	UUID            param.UUID     `json:"uuid"`
+	Version         string         `json:"version"`
+	DroppingHashes  []param.Hash   `json:"droppingTxHashes"`
+	RefundPercent   param.Percent  `json:"refundPercent"`
+	RefundRecipient *param.Address `json:"refundRecipient"`
+	RefundHashes    []param.Hash   `json:"refundTxHashes"`
+	DelayedRefund   bool           `json:"delayedRefund"`
+}
+
+// replacement is the order's name, by either of its fields.
+func (p *sendParams) replacement() uuid.UUID {
+	if p.ReplacementUUID != (param.UUID{}) {
+		return uuid.UUID(p.ReplacementUUID)
+	}
+	return uuid.UUID(p.UUID)
+}
+
+// ReadSendBundle reads the params of eth_sendBundle. Without transactions but with a replacementUuid it cancels: then there is no order, and
+// cancel is what. Errors are *rpc.Refused.
+//
+// A refundPercent becomes one entry in the bundle's Refunds, of element 0: that percentage of what PaidBy, the transaction in refundTxHashes, or
+// else the last one, pays the block's fee recipient. Shares name who gets it: refundRecipient, or else the first transaction's sender.
+func ReadSendBundle(params json.RawMessage, in Intake) (order *rpc.Order, cancel uuid.UUID, err error) {
+	var p sendParams
+	if err := param.Positional(params, &p); err != nil {
+		return nil, uuid.Nil, err
+	}
+	if p.Version != "" && p.Version != "v1" && p.Version != "v2" {
+		return nil, uuid.Nil, rpc.BundleVersion.With("params[0].version: %q, want v1 or v2", clip(p.Version))
+	}
+	if p.Txs.Count() == 0 {
+		if cancel = p.replacement(); cancel == uuid.Nil {
+			return nil, uuid.Nil, rpc.BundleEmpty.Plain()
+		}
+		return nil, cancel, nil
+	}
+	order, err = p.order(in)
+	return order, uuid.Nil, err
+}
+
+func (p *sendParams) order(in Intake) (*rpc.Order, error) {
+	txs, err := readTxs("params[0].txs", p.Txs, in.Limits)
+	if err != nil {
+		return nil, err
+	}
+	window, err := p.window(in)
+	if err != nil {
+		return nil, err
+	}
+	builders, err := builderNames("params[0].builders", p.Builders)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.checkRefund(); err != nil {
+		return nil, err
+	}
+	if err := decode(txs); err != nil {
+		return nil, err
+	}
+	names := hashes(txs)
+	bundle := rpc.Bundle{Hash: Hash(names), Window: window}
+	if err := p.refund(&bundle, names); err != nil {
+		return nil, err
+	}
+	if err := recoverSenders(txs, in.Chain); err != nil {
+		return nil, err
+	}
+	for i, s := range txs {
+		s.canRevert = slices.Contains(p.RevertingHashes, param.Hash(names[i]))
+		s.canDrop = slices.Contains(p.DroppingHashes, param.Hash(names[i]))
+		bundle.Elements = append(bundle.Elements, rpc.Element{Tx: s.order()})
+	}
+	if bundle.Refunds != nil && p.RefundRecipient == nil {
+		bundle.Shares[0].Address = txs[0].from
+	}
+	return &rpc.Order{
+		Kind: rpc.KindBundle, Signer: in.Signer, ReceivedAt: in.At, Bundle: bundle, Replacement: p.replacement(), Builders: builders,
+	}, nil
+}
+
+// window is the bundle's only block, by default the next one, and its time.
+func (p *sendParams) window(in Intake) (rpc.Window, error) {
+	block, head := p.BlockNumber.Value, in.Head.Number
+	if block == 0 {
+		block = head + 1
+	}
+	if block <= head {
+		return rpc.Window{}, rpc.InvalidInclusion.With("params[0].blockNumber: %d is not above the newest block %d", block, head)
+	}
+	if most := in.Limits.MaxBlocksAhead; most > 0 && block-head > most {
+		return rpc.Window{}, rpc.InvalidInclusion.With("params[0].blockNumber: %d is more than %d above the newest block %d", block, most, head)
+	}
+	earliest, latest := p.MinTimestamp.Value, p.MaxTimestamp.Value
+	if latest != 0 && latest < earliest {
+		return rpc.Window{}, rpc.InvalidTimestamps.With("params[0].maxTimestamp: %d is before minTimestamp %d", latest, earliest)
+	}
+	if latest != 0 && latest <= in.Head.Timestamp {
+		return rpc.Window{}, rpc.InvalidTimestamps.With("params[0].maxTimestamp: %d is over, the newest block has %d", latest, in.Head.Timestamp)
+	}
+	return rpc.Window{FirstBlock: block, LastBlock: block, MinTimestamp: earliest, MaxTimestamp: latest}, nil
+}
+
+// checkRefund checks of the refund what can be checked without the transactions.
+func (p *sendParams) checkRefund() error {
+	if p.RefundPercent < 0 || p.RefundPercent > 99 {
+		return rpc.InvalidRefund.With("params[0].refundPercent: %d is not between 1 and 99", p.RefundPercent)
+	}
+	if len(p.RefundHashes) > 1 {
+		return rpc.InvalidRefund.With("params[0].refundTxHashes: %d hashes, want at most 1", len(p.RefundHashes))
+	}
+	return nil
+}
+
+// refund writes the terms of the refund, if there is one, into the bundle of these transactions.
+func (p *sendParams) refund(bundle *rpc.Bundle, names []common.Hash) error {
+	if p.RefundPercent == 0 {
+		return nil
+	}
+	payer := len(names) - 1
+	if len(p.RefundHashes) == 1 {
+		if payer = slices.Index(names, common.Hash(p.RefundHashes[0])); payer < 0 {
+			return rpc.InvalidRefund.With("params[0].refundTxHashes[0]: %s is not in the bundle", common.Hash(p.RefundHashes[0]))
+		}
+	}
+	bundle.Refunds = []rpc.ElementRefund{{Element: 0, Percent: int(p.RefundPercent)}}
+	bundle.PaidBy, bundle.DelayedRefund = []int{payer}, p.DelayedRefund
+	bundle.Shares = []rpc.Share{{Percent: 100}}
+	if p.RefundRecipient != nil {
+		bundle.Shares[0].Address = common.Address(*p.RefundRecipient)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package bundle
+
+import (
+	"encoding/json"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// privateParams is params[0] of eth_sendPrivateTransaction.
+type privateParams struct {
+	Tx             *param.HexBytes `json:"tx"`
+	MaxBlockNumber param.Number    `json:"maxBlockNumber"`
+	Preferences    preferences     `json:"preferences"`
+}
+
+// preferences say who may see a private transaction, who gets it and who earns by it. Builders stand in them or in their privacy; a refund is
+// split by refund, or by refundConfig if refund names no addresses. Preferences without hints, or with null, get the default ones; those with an
+// empty list get none.
+type preferences struct {
+	Fast      bool     `json:"fast"`
+	CanRevert bool     `json:"canRevert"`
+	Builders  []string `json:"builders"`
+	Privacy   struct {
+		Hints    []string `json:"hints"`
+		Builders []string `json:"builders"`
+	} `json:"privacy"`
+	Validity struct {
+		Refund       []shareParams `json:"refund"`
+		RefundConfig []shareParams `json:"refundConfig"`
+	} `json:"validity"`
+}
+
+// defaultHints are what a private transaction shows of itself unless it says something else.
+const defaultHints = rpc.HintHash | rpc.HintDefaultLogs
+
+// ReadSendPrivate reads the params of eth_sendPrivateTransaction: [{tx, maxBlockNumber, preferences}]. Errors are *rpc.Refused.
+func ReadSendPrivate(params json.RawMessage, in Intake) (*rpc.Order, error) {
+	var p privateParams
+	if err := param.Positional(params, &p); err != nil {
+		return nil, err
+	}
+	return p.order("params[0].tx", "params[0].preferences", in)
+}
+
+// ReadSendPrivateRaw reads the params of eth_sendPrivateRawTransaction and eth_sendRawTransaction: [tx, preferences]. Errors are *rpc.Refused.
+func ReadSendPrivateRaw(params json.RawMessage, in Intake) (*rpc.Order, error) {
+	var p privateParams
+	if err := param.Positional(params, &p.Tx, &p.Preferences); err != nil {
+		return nil, err
+	}
+	return p.order("params[0]", "params[1]", in)
+}
+
+func (p *privateParams) order(txPath, path string, in Intake) (*rpc.Order, error) {
+	if p.Tx == nil {
+		return nil, param.Missing(txPath)
+	}
+	txs := []*signed{{hex: *p.Tx, path: func() string { return txPath }, canRevert: p.Preferences.CanRevert}}
+	if err := fits(txs, in.Limits); err != nil {
+		return nil, err
+	}
+	window, err := p.window(in)
+	if err != nil {
+		return nil, err
+	}
+	order := &rpc.Order{Kind: rpc.KindPrivate, Signer: in.Signer, ReceivedAt: in.At}
+	order.Bundle.Window = window
+	if err := p.Preferences.apply(order, path, in.Limits); err != nil {
+		return nil, err
+	}
+	if err := decode(txs); err != nil {
+		return nil, err
+	}
+	if err := recoverSenders(txs, in.Chain); err != nil {
+		return nil, err
+	}
+	order.Bundle.Elements = []rpc.Element{{Tx: txs[0].order()}}
+	order.Bundle.Hash = ShareHash(order.Bundle.Elements)
+	return order, nil
+}
+
+// window is from the next block to maxBlockNumber, but not more than PrivateBlocks.
+func (p *privateParams) window(in Intake) (rpc.Window, error) {
+	head, last := in.Head.Number, in.Head.Number+in.Limits.PrivateBlocks
+	if wanted := p.MaxBlockNumber.Value; wanted != 0 {
+		last = min(last, wanted)
+	}
+	if last <= head {
+		return rpc.Window{}, rpc.InvalidInclusion.With("params[0].maxBlockNumber: %d is not above the newest block %d", last, head)
+	}
+	return rpc.Window{FirstBlock: head + 1, LastBlock: last}, nil
+}
+
+// apply writes what the preferences say into the order.
+func (p *preferences) apply(order *rpc.Order, path string, limits Config) (err error) {
+	if order.Builders, err = builderNames(path+".builders", p.Privacy.Builders, p.Builders); err != nil {
+		return err
+	}
+	b := &order.Bundle
+	b.Hints = defaultHints
+	if p.Privacy.Hints != nil {
+		if b.Hints, err = readHints(path+".privacy.hints", p.Privacy.Hints); err != nil {
+			return err
+		}
+	}
+	b.WantRefundPercent = limits.WantRefundPercent
+	if p.Fast && limits.FastEnabled {
+		order.AllBuilders, b.WantRefundPercent = true, limits.FastSharePercent
+	}
+	b.Shares, err = p.shares(path + ".validity")
+	return err
+}
+
+// shares are the addresses that split a refund. Entries of refund without an address are of the other kind, for elements, of which a transaction
+// has only one.
+func (p *preferences) shares(path string) ([]rpc.Share, error) {
+	var addressed []shareParams
+	for _, share := range p.Validity.Refund {
+		if share.Address != nil {
+			addressed = append(addressed, share)
+		}
+	}
+	if addressed != nil {
+		return readShares(path+".refund", addressed)
+	}
+	return readShares(path+".refundConfig", p.Validity.RefundConfig)
+}

@@ -1,0 +1,89 @@
+package param
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// Block names a block whose state is wanted: by number, by hash, as {"blockNumber": …} or {"blockHash": …}, or by a tag: latest, pending (there
+// is no other state for it) and earliest. A hash that lost its leading zeros on its way through a number gets them back: text of more than 16
+// digits is a hash.
+type Block struct {
+	// Set says that the request names one; then Latest, Hash (if not zero) or Number is it.
+	Set    bool
+	Latest bool
+	Hash   common.Hash
+	Number uint64
+}
+
+var errBlock = errors.New("want a block: its number, its hash, latest, pending or earliest")
+
+// Read implements Field.
+func (b *Block) Read(raw []byte) error {
+	*b = Block{}
+	if len(raw) > 0 && raw[0] == '{' {
+		return b.readObject(raw)
+	}
+	digits, absent, err := numeral(raw)
+	if err != nil || absent {
+		return either(err, errBlock)
+	}
+	switch digits {
+	case "latest", "pending":
+		*b = Block{Set: true, Latest: true}
+		return nil
+	case "earliest":
+		*b = Block{Set: true}
+		return nil
+	}
+	if rest, hex := isHex(digits); hex && len(rest) > 16 {
+		return b.readHash(rest)
+	}
+	number, err := parseUint(digits)
+	if err != nil {
+		return errBlock
+	}
+	*b = Block{Set: true, Number: number}
+	return nil
+}
+
+func (b *Block) readHash(digits string) error {
+	const whole = 2 * common.HashLength
+	if len(digits) > whole {
+		return errBlock
+	}
+	padded := "0x" + strings.Repeat("0", whole-len(digits)) + digits
+	if err := parseFixed(padded, b.Hash[:]); err != nil {
+		return errBlock
+	}
+	b.Set = true
+	return nil
+}
+
+func (b *Block) readObject(raw []byte) error {
+	var number Number
+	var hash *Hash
+	err := eachMember(raw, func(key string, value []byte) error {
+		switch {
+		case key == "blockNumber":
+			return withinMember(key, number.Read(value))
+		case key == "blockHash" && !isNull(value):
+			hash = new(Hash)
+			return withinMember(key, hash.Read(value))
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case hash != nil:
+		*b = Block{Set: true, Hash: common.Hash(*hash)}
+	case number.Set:
+		*b = Block{Set: true, Number: number.Value}
+	default:
+		return errBlock
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package param
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Field is a type that reads itself from one JSON value. The error says what it wants; where it stands is added by who knows. A Field that was
+// not in the request keeps its zero value, and null must leave it zero too or be refused.
+type Field interface {
+	Read(raw []byte) error
+}
+
+// MaxList is how many elements a list may have whose number nothing else bounds.
+const MaxList = 1000
+
+// Positional reads the params of a request one by one: a missing one stays zero; after the last one null and {} are ignored and everything else
+// is refused. Each of into is a pointer to a Field, a struct of them, a list, a bool, a string, or to another such pointer, which stays nil for
+// null. The error is a *rpc.Refused, InvalidParams, with the path of the field.
+func Positional(params json.RawMessage, into ...any) error {
+	params = trim(params)
+	if len(params) == 0 || isNull(params) {
+		return nil
+	}
+	err := eachElement(params, func(i int, value []byte) error {
+		if i < len(into) {
+			return withinElement(i, decode(value, reflect.ValueOf(into[i]).Elem()))
+		}
+		if !isNull(value) && !isEmptyObject(value) {
+			return errTooMany
+		}
+		return nil
+	})
+	if errors.Is(err, errTooMany) {
+		return rpc.InvalidParams.With("too many params: want at most %d", len(into))
+	}
+	return refuse("params", err)
+}
+
+var errTooMany = errors.New("too many params")
+
+// Value reads one JSON value that stands at path.
+func Value(path string, raw json.RawMessage, into any) error {
+	return refuse(path, decode(trim(raw), reflect.ValueOf(into).Elem()))
+}
+
+// Missing refuses because a field is not there.
+func Missing(path string) error { return rpc.InvalidParams.With("%s: missing", path) }
+
+func isEmptyObject(raw []byte) bool { return raw[0] == '{' && len(trim(raw[1:len(raw)-1])) == 0 }
+
+// misplaced is an error below a place.
+type misplaced struct {
+	path  string
+	cause error
+}
+
+// Error is for wrapping only; who reads params gets a *rpc.Refused.
+func (m *misplaced) Error() string { return m.path + ": " + m.cause.Error() }
+
+// Unwrap is the cause.
+func (m *misplaced) Unwrap() error { return m.cause }
+
+// within puts a step in front of an error's path.
+func within(step string, err error) error {
+	var m *misplaced
+	if errors.As(err, &m) {
+		return &misplaced{path: step + m.path, cause: m.cause}
+	}
+	return &misplaced{path: step, cause: err}
+}
+
+func withinElement(i int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return within("["+strconv.Itoa(i)+"]", err)
+}
+
+func withinMember(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return within("."+key, err)
+}
+
+func refuse(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = within(path, err)
+	return rpc.InvalidParams.With("%s", err)
+}
+
+var (
+	fieldType = reflect.TypeFor[Field]()
+	plans     sync.Map // of reflect.Type to map[string]int: the members of structs, found once per type
+)
+
+func decode(raw []byte, v reflect.Value) error {
+	t := v.Type()
+	if reflect.PointerTo(t).Implements(fieldType) {
+		return v.Addr().Interface().(Field).Read(raw)
+	}
+	if isNull(raw) {
+		v.SetZero()
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(t.Elem()))
+		return decode(raw, v.Elem())
+	case reflect.Struct:
+		return decodeStruct(raw, v)
+	case reflect.Slice:
+		return decodeList(raw, v)
+	case reflect.Bool:
+		return decodeBool(raw, v)
+	case reflect.String:
+		s, err := text(raw)
+		v.SetString(s)
+		return err
+	default:
+		panic(fmt.Sprintf("param: no way to read a %s", t)) // a schema of ours is wrong
+	}
+}
+
+func decodeStruct(raw []byte, v reflect.Value) error {
+	members := plan(v.Type())
+	return eachMember(raw, func(key string, value []byte) error {
+		i, known := members[key]
+		if !known {
+			return nil
+		}
+		return withinMember(key, decode(value, v.Field(i)))
+	})
+}
+
+func plan(t reflect.Type) map[string]int {
+	if known, found := plans.Load(t); found {
+		return known.(map[string]int)
+	}
+	members := map[string]int{}
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
+			members[name] = i
+		}
+	}
+	plans.Store(t, members)
+	return members
+}
+
+// decodeList gives an empty list, not nil, for []: some fields mean something else by it than by null.
+func decodeList(raw []byte, v reflect.Value) error {
+	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	return eachElement(raw, func(i int, value []byte) error {
+		if i == MaxList {
+			return fmt.Errorf("want at most %d elements", MaxList)
+		}
+		element := reflect.New(v.Type().Elem()).Elem()
+		if err := decode(value, element); err != nil {
+			return withinElement(i, err)
+		}
+		v.Set(reflect.Append(v, element))
+		return nil
+	})
+}
+
+func decodeBool(raw []byte, v reflect.Value) error {
+	switch string(raw) {
+	case "true":
+		v.SetBool(true)
+	case "false":
+		v.SetBool(false)
+	default:
+		return errors.New("want true or false")
+	}
+	return nil
+}

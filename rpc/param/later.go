@@ -1,0 +1,57 @@
+package param
+
+import (
+	"encoding/json"
+	"reflect"
+)
+
+// Later is a value that is read when its reader has made up its mind about it. It holds the request's memory.
+type Later struct {
+	raw []byte
+}
+
+// Read implements Field.
+func (l *Later) Read(raw []byte) error {
+	l.raw = nil
+	if !isNull(raw) {
+		l.raw = raw
+	}
+	return nil
+}
+
+// Set says that the request has a value.
+func (l Later) Set() bool { return l.raw != nil }
+
+// JSON is the value as it came, nil if there was none.
+func (l Later) JSON() json.RawMessage { return l.raw }
+
+// LaterList is a list of which only the length is known. It holds the request's memory.
+type LaterList struct {
+	raw []byte
+	n   int
+}
+
+// Read implements Field.
+func (l *LaterList) Read(raw []byte) error {
+	*l = LaterList{}
+	if isNull(raw) {
+		return nil
+	}
+	l.raw = raw
+	return eachElement(raw, func(int, []byte) error { l.n++; return nil })
+}
+
+// Count is the number of elements.
+func (l LaterList) Count() int { return l.n }
+
+// Elements reads the list, which stands at path: a pointer to a slice gets it, however long it is.
+func Elements[T any](path string, l LaterList) ([]T, error) {
+	if l.n == 0 {
+		return nil, nil
+	}
+	list := make([]T, l.n)
+	err := eachElement(l.raw, func(i int, value []byte) error {
+		return withinElement(i, decode(value, reflect.ValueOf(&list[i]).Elem()))
+	})
+	return list, refuse(path, err)
+}
