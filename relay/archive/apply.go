@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/store"
+	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -18,12 +19,8 @@ var (
 	registeredSubject = "relay." + relay.RegistrationStored{}.Subject()
 )
 
-// change is what one fact does to the tables.
-type change func(ctx context.Context, tx store.Tx) error
-
-// decode reads a fact and tells its change, nil for a fact that changes no view. All that can be wrong with a fact itself is found here, so
-// that what fails later is the database's fault.
-func decode(entry Entry) (change, error) {
+// decode reads a fact and tells its change, nil for a fact that changes no view. What is wrong with a fact itself is found here.
+func decode(entry view.Entry) (view.Change, error) {
 	switch entry.Subject {
 	case deliveredSubject:
 		var fact relay.PayloadDelivered
@@ -54,7 +51,7 @@ func decode(entry Entry) (change, error) {
 }
 
 // addTrace adds a row to a view of traces; table is one of ours, never input.
-func addTrace(table string, seq uint64, t relay.Trace, at time.Time, optimistic bool) (change, error) {
+func addTrace(table string, seq uint64, t relay.Trace, at time.Time, optimistic bool) (view.Change, error) {
 	if t.ValueWei == nil {
 		return nil, errors.New("a trace without a value")
 	}
@@ -73,7 +70,7 @@ func addTrace(table string, seq uint64, t relay.Trace, at time.Time, optimistic 
 }
 
 // setRegistration puts a registration in the place of the validator's last.
-func setRegistration(r *relay.SignedRegistration) (change, error) {
+func setRegistration(r *relay.SignedRegistration) (view.Change, error) {
 	if r == nil || r.Message == nil {
 		return nil, errors.New("a registration without a message")
 	}

@@ -3,9 +3,7 @@ package archive
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -17,6 +15,8 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/view"
+	"github.com/gavel-relay/gavel/internal/view/viewtest"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -46,27 +46,13 @@ func counted(t relay.Trace) relay.Fact {
 
 func delivery(t relay.Trace) relay.Fact { return relay.PayloadDelivered{At: noon, Trace: t} }
 
-func entryOf(t testing.TB, seq uint64, fact relay.Fact) Entry {
+func entryOf(t testing.TB, seq uint64, fact relay.Fact) view.Entry {
 	t.Helper()
 	data, err := json.Marshal(fact)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Entry{Seq: seq, Subject: "relay." + fact.Subject(), Data: data}
-}
-
-// apply applies facts. As for Follow, an injected fault is a reason to try again.
-func apply(t testing.TB, a *Archive, entries ...Entry) {
-	t.Helper()
-	for {
-		err := a.Apply(t.Context(), entries)
-		if err == nil {
-			return
-		}
-		if !errors.Is(err, errFault) {
-			t.Fatal(err)
-		}
-	}
+	return view.Entry{Seq: seq, Subject: "relay." + fact.Subject(), Data: data}
 }
 
 // record applies facts as the next ones of the journal.
@@ -76,11 +62,11 @@ func record(t testing.TB, a *Archive, facts ...relay.Fact) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries := make([]Entry, len(facts))
+	entries := make([]view.Entry, len(facts))
 	for i, fact := range facts {
 		entries[i] = entryOf(t, last+1+uint64(i), fact)
 	}
-	apply(t, a, entries...)
+	viewtest.Apply(t, a, entries...)
 }
 
 // blocks are the first bytes of the block hashes of a list, in its order.
@@ -231,22 +217,6 @@ func TestValuesOrderExactly(t *testing.T) {
 	})
 }
 
-// After a crash the journal is read again from the last transaction on, and more than once does no harm.
-func TestFactsAreAppliedOnce(t *testing.T) {
-	onEach(t, func(t *testing.T, a *Archive) {
-		first, second := entryOf(t, 1, counted(trace(5, 1, wei(1)))), entryOf(t, 2, counted(trace(5, 2, wei(2))))
-		for _, batch := range [][]Entry{{first}, {first, second}, {second}, {first}} {
-			apply(t, a, batch...)
-		}
-		if got := received(t, a, relay.TraceQuery{Limit: 10}); got != "2 1" {
-			t.Errorf("received %q, want 2 1", got)
-		}
-		if last, err := a.Last(t.Context()); err != nil || last != 2 {
-			t.Errorf("progress %d, %v: want 2, it never goes back", last, err)
-		}
-	})
-}
-
 // A proposer may ask again after the relay has forgotten that it published: two facts, one delivery.
 func TestABlockIsDeliveredOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, a *Archive) {
@@ -257,35 +227,20 @@ func TestABlockIsDeliveredOnce(t *testing.T) {
 	})
 }
 
-// The journal is ours: what cannot be read is a mistake that somebody has to see, but no fact after it may wait for it.
+// A fact that lacks what its row needs is passed over; those after it do not wait.
 func TestUnreadableFactsAreSkipped(t *testing.T) {
 	onEach(t, func(t *testing.T, a *Archive) {
-		var log strings.Builder
-		a.log = slog.New(slog.NewTextHandler(&log, nil))
-		apply(t, a,
-			Entry{1, "relay.payload_delivered", []byte("x")}, entryOf(t, 2, delivery(trace(5, 1, wei(1)))),
-			Entry{3, "relay.payload_delivered", []byte("{}")}, Entry{4, "relay.submission_judged", []byte(`{"verified":true}`)},
-			Entry{5, "relay.registration_stored", []byte("{}")}, entryOf(t, 6, delivery(trace(6, 2, wei(1)))),
+		viewtest.Apply(t, a,
+			view.Entry{Seq: 1, Subject: "relay.payload_delivered", Data: []byte("x")}, entryOf(t, 2, delivery(trace(5, 1, wei(1)))),
+			view.Entry{Seq: 3, Subject: "relay.payload_delivered", Data: []byte("{}")},
+			view.Entry{Seq: 4, Subject: "relay.submission_judged", Data: []byte(`{"verified":true}`)},
+			view.Entry{Seq: 5, Subject: "relay.registration_stored", Data: []byte("{}")}, entryOf(t, 6, delivery(trace(6, 2, wei(1)))),
 		)
 		if got := delivered(t, a, relay.TraceQuery{Limit: 10}); got != "2 1" {
 			t.Errorf("delivered %q, want 2 1", got)
 		}
 		if last, err := a.Last(t.Context()); err != nil || last != 6 || a.Skipped() != 4 {
 			t.Errorf("progress %d, %v, %d skipped, want 6 and 4", last, err, a.Skipped())
-		}
-		for _, want := range []string{"fact 1 (relay.payload_delivered)", "fact 3", "fact 4", "fact 5 (relay.registration_stored)"} {
-			if strings.Count(log.String(), want) != 1 {
-				t.Errorf("%q is not in the log once:\n%s", want, log.String())
-			}
-		}
-	})
-}
-
-func TestUnknownFactsAreOnlyCounted(t *testing.T) {
-	onEach(t, func(t *testing.T, a *Archive) {
-		apply(t, a, Entry{Seq: 7, Subject: "stream.hint_emitted", Data: []byte("?")})
-		if last, err := a.Last(t.Context()); err != nil || last != 7 {
-			t.Errorf("progress %d, %v, want 7", last, err)
 		}
 	})
 }
@@ -349,7 +304,7 @@ func TestTheArchiveSurvivesARestart(t *testing.T) {
 
 // BenchmarkApply is the time of one fact in a batch of 1 and of the greatest.
 func BenchmarkApply(b *testing.B) {
-	for _, size := range []int{1, maxBatch} {
+	for _, size := range []int{1, view.MaxBatch} {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
 			a, err := Open(b.Context(), "sqlite:"+filepath.Join(b.TempDir(), "archive.db"), quiet)
 			if err != nil {
@@ -357,7 +312,7 @@ func BenchmarkApply(b *testing.B) {
 			}
 			defer a.Close()
 			fact := entryOf(b, 0, counted(trace(5, 1, wei(1))))
-			batch := make([]Entry, size)
+			batch := make([]view.Entry, size)
 			seq := uint64(0)
 			for b.Loop() {
 				for i := range batch {

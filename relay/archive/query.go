@@ -56,7 +56,7 @@ var errLeft = errors.New("the caller has left the loop")
 
 func (a *Archive) registrations(ctx context.Context, where string, args ...any) iter.Seq2[*relay.SignedRegistration, error] {
 	return func(yield func(*relay.SignedRegistration, error) bool) {
-		err := a.database.Each(ctx, func(rows *sql.Rows) error {
+		err := a.view.Each(ctx, func(rows *sql.Rows) error {
 			found, err := scanRegistration(rows)
 			if err == nil && !yield(found, nil) {
 				return errLeft
@@ -87,7 +87,7 @@ func scanRegistration(rows *sql.Rows) (*relay.SignedRegistration, error) {
 func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery) ([]relay.ReceivedTrace, error) {
 	query, args := tracesQuery(table, q)
 	list := []relay.ReceivedTrace{}
-	err := a.database.Each(ctx, func(rows *sql.Rows) error {
+	err := a.view.Each(ctx, func(rows *sql.Rows) error {
 		row, err := scanTrace(rows)
 		list = append(list, row)
 		return err

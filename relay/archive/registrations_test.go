@@ -36,6 +36,12 @@ func TestRegistrationsTellTheirError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
+	if _, err := a.Received(t.Context(), relay.TraceQuery{Limit: 1}); !isUnavailable(err) {
+		t.Errorf("%v, want %s", err, relay.ArchiveUnavailable.ID)
+	}
+	if _, err := a.Last(t.Context()); !isUnavailable(err) {
+		t.Errorf("%v, want %s", err, relay.ArchiveUnavailable.ID)
+	}
 	var errs []error
 	for one, err := range a.Registrations(t.Context()) {
 		if one != nil {

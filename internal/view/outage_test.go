@@ -1,9 +1,10 @@
-package archive
+package view_test
 
 import (
 	"context"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,19 +12,20 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/internal/view"
+	"github.com/gavel-relay/gavel/internal/view/viewtest"
 )
 
-// following lets an archive follow a journal of some submissions, in the test's bubble, until the test ends.
-func following(t *testing.T, a *Archive, facts int) {
+// following lets a view follow a journal of some words, in the test's bubble, until the test ends.
+func following(t *testing.T, v *view.View, facts int) {
 	t.Helper()
 	source := &script{}
 	for n := range facts {
-		source.entries = append(source.entries, entryOf(t, uint64(n+1), counted(trace(5, byte(n+1), wei(1)))))
+		source.entries = append(source.entries, word(uint64(n+1), strconv.Itoa(n+1)))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- a.Follow(ctx, source) }()
+	go func() { ended <- v.Follow(ctx, source) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -39,18 +41,17 @@ func TestFollowSurvivesAnOutage(t *testing.T) {
 		var log strings.Builder
 		var tries []time.Duration
 		began := time.Now()
-		a := open(t)
-		a.log = slog.New(slog.NewTextHandler(&log, nil))
-		a.database = &faulty{database: a.database, fault: func() fault { return none }, dead: func() bool {
+		v := wordsAt(t, "sqlite::memory:", slog.New(slog.NewTextHandler(&log, nil)))
+		v.Database = &viewtest.Faulty{Database: v.Database, Next: func() viewtest.Fault { return viewtest.None }, Dead: func() bool {
 			tries = append(tries, time.Since(began))
 			return time.Since(began) < outage
 		}}
-		following(t, a, 3)
-		<-time.After(outage + longestPause + 2*batchWait)
+		following(t, v, 3)
+		<-time.After(outage + view.LongestPause + 2*view.BatchWait)
 		synctest.Wait()
 
-		if got := received(t, a, relay.TraceQuery{Limit: 10}); got != "3 2 1" {
-			t.Errorf("received %q, want 3 2 1", got)
+		if got := seen(t, v); got != "1 2 3" {
+			t.Errorf("seen %q, want 1 2 3", got)
 		}
 		var pauses []time.Duration
 		for i := range tries[:10] {
@@ -70,26 +71,27 @@ func TestFollowSurvivesAnOutage(t *testing.T) {
 
 // A transaction that fails may have been kept or not: what was is not applied again, what was not is.
 func TestFollowDoublesNothing(t *testing.T) {
-	for name, failing := range map[string]fault{"before it begins": beforeBegin, "before the commit": beforeCommit, "after the commit": afterCommit} {
+	for name, failing := range map[string]viewtest.Fault{
+		"before it begins": viewtest.BeforeBegin, "before the commit": viewtest.BeforeCommit, "after the commit": viewtest.AfterCommit,
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := open(t)
+				v := inMemory(t)
 				var transactions int
-				a.database = &faulty{database: a.database, fault: func() fault {
+				v.Database = &viewtest.Faulty{Database: v.Database, Next: func() viewtest.Fault {
 					if transactions++; transactions <= 3 {
 						return failing
 					}
-					return none
+					return viewtest.None
 				}}
-				following(t, a, maxBatch+2)
+				following(t, v, view.MaxBatch+2)
 				<-time.After(time.Minute)
 				synctest.Wait()
-				list, err := a.Received(t.Context(), relay.TraceQuery{Limit: 2 * maxBatch})
-				if err != nil || len(list) != maxBatch+2 {
-					t.Errorf("%d rows, %v, want %d", len(list), err, maxBatch+2)
+				if rows := count(t, v); rows != view.MaxBatch+2 {
+					t.Errorf("%d rows, want %d", rows, view.MaxBatch+2)
 				}
-				if last, err := a.Last(t.Context()); err != nil || last != maxBatch+2 {
-					t.Errorf("progress %d, %v, want %d", last, err, maxBatch+2)
+				if got := last(t, v); got != view.MaxBatch+2 {
+					t.Errorf("progress %d, want %d", got, view.MaxBatch+2)
 				}
 			})
 		})
@@ -99,23 +101,23 @@ func TestFollowDoublesNothing(t *testing.T) {
 // A standby takes over that has not heard of the last facts: they are read from the journal again.
 func TestFollowReadsAgainWhatTheDatabaseHasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := open(t)
+		v := inMemory(t)
 		var swap atomic.Bool
-		a.database = &standby{database: a.database, next: open(t).database, swap: &swap}
-		source := &grown{script: script{entries: []Entry{entryOf(t, 1, delivery(trace(5, 1, wei(1))))}}, more: make(chan Entry)}
+		v.Database = &standby{Database: v.Database, next: inMemory(t).Database, swap: &swap}
+		source := &grown{script: script{entries: []view.Entry{word(1, "one")}}, more: make(chan view.Entry)}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- a.Follow(ctx, source) }()
-		<-time.After(2 * batchWait)
+		go func() { ended <- v.Follow(ctx, source) }()
+		<-time.After(2 * view.BatchWait)
 		synctest.Wait()
 		swap.Store(true)
-		second := entryOf(t, 2, delivery(trace(6, 2, wei(1))))
+		second := word(2, "two")
 		source.entries = append(source.entries, second)
 		source.more <- second
 		<-time.After(time.Second)
 		synctest.Wait()
-		if got := delivered(t, a, relay.TraceQuery{Limit: 10}); got != "2 1" {
-			t.Errorf("delivered %q, want 2 1", got)
+		if got := seen(t, v); got != "one two" {
+			t.Errorf("seen %q, want one two", got)
 		}
 		cancel()
 		if err := <-ended; err != nil {
@@ -126,26 +128,26 @@ func TestFollowReadsAgainWhatTheDatabaseHasLost(t *testing.T) {
 
 // standby is a database that another one takes the place of.
 type standby struct {
-	database
-	next database
+	view.Database
+	next view.Database
 	swap *atomic.Bool
 }
 
-// InTx implements database.
+// InTx implements view.Database.
 func (s *standby) InTx(ctx context.Context, do func(store.Tx) error) error {
 	if s.swap.CompareAndSwap(true, false) {
-		s.database = s.next
+		s.Database = s.next
 	}
-	return s.database.InTx(ctx, do)
+	return s.Database.InTx(ctx, do)
 }
 
 // grown is a journal that gets more facts while it is read.
 type grown struct {
 	script
-	more chan Entry
+	more chan view.Entry
 }
 
-// Read implements Source.
+// Read implements view.Source.
 func (g *grown) Read(ctx context.Context, from uint64, handle func(uint64, time.Time, string, []byte) error) error {
 	for _, entry := range g.entries[min(from-1, uint64(len(g.entries))):] {
 		if err := handle(entry.Seq, noon, entry.Subject, entry.Data); err != nil {

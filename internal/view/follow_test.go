@@ -1,8 +1,7 @@
-package archive
+package view_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -10,17 +9,17 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/journal"
-	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/internal/view"
 )
 
 // script is a journal that has some facts and then ends, or waits for the context.
 type script struct {
-	entries []Entry
+	entries []view.Entry
 	ends    error
 	from    uint64 // what was asked for
 }
 
-// Read implements Source.
+// Read implements view.Source.
 func (s *script) Read(ctx context.Context, from uint64, handle func(uint64, time.Time, string, []byte) error) error {
 	s.from = from
 	for _, entry := range s.entries {
@@ -41,19 +40,19 @@ func (s *script) Read(ctx context.Context, from uint64, handle func(uint64, time
 // Facts are visible one batch wait after they came, and only what was not applied before is asked for again.
 func TestFollowGoesOnWhereItStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := open(t)
-		source := &script{entries: []Entry{entryOf(t, 1, delivery(trace(5, 1, wei(1))))}}
+		v := inMemory(t)
+		source := &script{entries: []view.Entry{word(1, "one")}}
 		for _, want := range []struct {
-			from   uint64
-			blocks string
-		}{{1, "1"}, {2, "2 1"}} {
+			from  uint64
+			words string
+		}{{1, "one"}, {2, "one two"}} {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
-			go func() { ended <- a.Follow(ctx, source) }()
-			<-time.After(2 * batchWait) // of the bubble's time
+			go func() { ended <- v.Follow(ctx, source) }()
+			<-time.After(2 * view.BatchWait) // of the bubble's time
 			synctest.Wait()
-			if got := delivered(t, a, relay.TraceQuery{Limit: 10}); got != want.blocks {
-				t.Errorf("delivered %q, want %q", got, want.blocks)
+			if got := seen(t, v); got != want.words {
+				t.Errorf("seen %q, want %q", got, want.words)
 			}
 			cancel()
 			if err := <-ended; err != nil {
@@ -62,7 +61,7 @@ func TestFollowGoesOnWhereItStopped(t *testing.T) {
 			if source.from != want.from {
 				t.Errorf("read from %d, want %d", source.from, want.from)
 			}
-			source.entries = append(source.entries, entryOf(t, 2, delivery(trace(6, 2, wei(1)))))
+			source.entries = append(source.entries, word(2, "two"))
 		}
 	})
 }
@@ -70,13 +69,13 @@ func TestFollowGoesOnWhereItStopped(t *testing.T) {
 func TestFollowEndsWithTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
-		if err := open(t).Follow(t.Context(), &script{ends: broken}); !errors.Is(err, broken) {
+		if err := inMemory(t).Follow(t.Context(), &script{ends: broken}); !errors.Is(err, broken) {
 			t.Errorf("%v, want %v", err, broken)
 		}
 	})
 }
 
-// journalOf is a real journal with some submissions.
+// journalOf is a real journal with some words.
 func journalOf(t *testing.T, facts int) *journal.Journal {
 	t.Helper()
 	j, err := journal.Open(t.Context(), journal.Config{})
@@ -89,12 +88,7 @@ func journalOf(t *testing.T, facts int) *journal.Journal {
 		}
 	})
 	for range facts {
-		fact := counted(trace(5, 1, wei(1)))
-		data, err := json.Marshal(fact)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := j.AppendAsync("relay."+fact.Subject(), data); err != nil {
+		if err := j.AppendAsync("word", []byte(`"again"`)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,34 +98,27 @@ func journalOf(t *testing.T, facts int) *journal.Journal {
 	return j
 }
 
-// The real journal, a thousand facts, and an archive that is stopped in the middle of them, again and again: nothing is missing or double.
+// The real journal, a thousand facts, and a view that is stopped in the middle of them, again and again: nothing is missing or double.
 func TestFollowMissesNothing(t *testing.T) {
 	const facts = 1000
 	j := journalOf(t, facts)
-	url := "sqlite:" + filepath.Join(t.TempDir(), "archive.db")
-	for last := uint64(0); last < facts; {
-		a, err := Open(t.Context(), url, quiet)
+	address := "sqlite:" + filepath.Join(t.TempDir(), "view.db")
+	for done := uint64(0); done < facts; {
+		v, err := view.Open(t.Context(), address, words(quiet))
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		if err := a.Follow(ctx, stopAfter{Journal: j, facts: 150, last: facts, stop: cancel}); err != nil {
+		if err := v.Follow(ctx, stopAfter{Journal: j, facts: 150, last: facts, stop: cancel}); err != nil {
 			t.Fatal(err)
 		}
-		if last, err = a.Last(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Close(); err != nil {
+		done = last(t, v)
+		if err := v.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a, err := Open(t.Context(), url, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	if rows, err := a.Received(t.Context(), relay.TraceQuery{Limit: 2 * facts}); err != nil || len(rows) != facts {
-		t.Errorf("%d rows, %v, want %d", len(rows), err, facts)
+	if rows := count(t, wordsAt(t, address, quiet)); rows != facts {
+		t.Errorf("%d rows, want %d", rows, facts)
 	}
 }
 
@@ -143,7 +130,7 @@ type stopAfter struct {
 	stop  context.CancelFunc
 }
 
-// Read implements Source.
+// Read implements view.Source.
 func (s stopAfter) Read(ctx context.Context, from uint64, handle func(uint64, time.Time, string, []byte) error) error {
 	return s.Journal.Read(ctx, from, func(seq uint64, at time.Time, subject string, data []byte) error {
 		err := handle(seq, at, subject, data)

@@ -1,4 +1,4 @@
-package archive
+package view
 
 import (
 	"context"
@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// Source is the journal, as far as the archive needs it.
+// Source is the journal, as far as a view needs it.
 type Source interface {
 	// Read hands over facts in order from a place on, then those that come later, until the context ends (nil) or handle fails (its error).
 	Read(ctx context.Context, from uint64, handle func(seq uint64, at time.Time, subject string, data []byte) error) error
 }
 
-// Facts are applied in batches: alone, a fact takes seven times as long as in a full one (BenchmarkApply: 390 µs and 53 µs).
-const (
-	maxBatch  = 512
-	batchWait = 20 * time.Millisecond
-)
+// MaxBatch is how many facts are applied in one transaction at most: alone, a fact takes seven times as long as in a full batch (relay/archive,
+// BenchmarkApply: 390 µs and 53 µs).
+const MaxBatch = 512
+
+// BatchWait is how long a batch waits for company.
+const BatchWait = 20 * time.Millisecond
 
 // applyTimeout is how long a batch may take, even one that is in hand when the context ends.
 const applyTimeout = 10 * time.Second
@@ -27,10 +28,10 @@ const applyTimeout = 10 * time.Second
 //
 // Follow survives the database: while it fails, Follow tries again after growing pauses, from the progress that the database then has.
 // An outage is logged twice, when it begins and when it is over.
-func (a *Archive) Follow(ctx context.Context, source Source) error {
-	out := outage{log: a.log}
+func (v *View) Follow(ctx context.Context, source Source) error {
+	out := outage{log: v.cfg.Log.With("view", v.cfg.Name)}
 	for ctx.Err() == nil {
-		err := a.followOnce(ctx, source, &out)
+		err := v.followOnce(ctx, source, &out)
 		failed := (*databaseError)(nil)
 		if !errors.As(err, &failed) {
 			return err
@@ -51,17 +52,17 @@ type databaseError struct {
 func (e *databaseError) Unwrap() error { return e.error }
 
 // progress prepares the database if nobody has, and asks it where to begin.
-func (a *Archive) progress(ctx context.Context) (last uint64, err error) {
-	if err := a.database.Migrate(ctx); err != nil {
+func (v *View) progress(ctx context.Context) (last uint64, err error) {
+	if err := v.Migrate(ctx); err != nil {
 		return 0, err
 	}
-	return a.Last(ctx)
+	return v.Last(ctx)
 }
 
 // followOnce reads the source once, from the database's progress on. It ends with the context (nil), with the source (its error, nil if it has
 // no more), or with a databaseError.
-func (a *Archive) followOnce(ctx context.Context, source Source, out *outage) error {
-	last, err := a.progress(ctx)
+func (v *View) followOnce(ctx context.Context, source Source, out *outage) error {
+	last, err := v.progress(ctx)
 	if err != nil {
 		return &databaseError{error: err}
 	}
@@ -72,7 +73,7 @@ func (a *Archive) followOnce(ctx context.Context, source Source, out *outage) er
 	for {
 		batch, err := nextBatch(entries, ended)
 		if len(batch) > 0 {
-			if err := a.applyInHand(ctx, last, batch); err != nil {
+			if err := v.applyInHand(ctx, last, batch); err != nil {
 				return &databaseError{error: err, applying: true}
 			}
 			last = batch[len(batch)-1].Seq
@@ -82,21 +83,21 @@ func (a *Archive) followOnce(ctx context.Context, source Source, out *outage) er
 		case errors.Is(err, errEnded), ctx.Err() != nil && len(batch) == 0:
 			return nil
 		case err != nil:
-			return fmt.Errorf("read facts for the archive: %w", err)
+			return fmt.Errorf("read facts for the %s: %w", v.cfg.Name, err)
 		}
 	}
 }
 
 // applyInHand applies a batch even if the context has just ended.
-func (a *Archive) applyInHand(ctx context.Context, last uint64, batch []Entry) error {
+func (v *View) applyInHand(ctx context.Context, last uint64, batch []Entry) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyTimeout)
 	defer cancel()
-	return a.applyAfter(ctx, last, batch)
+	return v.applyAfter(ctx, last, batch)
 }
 
 // read reads the source in a goroutine that ends with the context.
 func read(ctx context.Context, source Source, from uint64) (<-chan Entry, <-chan error) {
-	entries := make(chan Entry, maxBatch)
+	entries := make(chan Entry, MaxBatch)
 	ended := make(chan error, 1)
 	go func() {
 		ended <- source.Read(ctx, from, func(seq uint64, _ time.Time, subject string, data []byte) error {
@@ -124,9 +125,9 @@ func nextBatch(entries <-chan Entry, ended <-chan error) (batch []Entry, err err
 		}
 		return nil, err
 	}
-	timer := time.NewTimer(batchWait)
+	timer := time.NewTimer(BatchWait)
 	defer timer.Stop()
-	for len(batch) < maxBatch {
+	for len(batch) < MaxBatch {
 		select {
 		case entry := <-entries:
 			batch = append(batch, entry)

@@ -1,4 +1,4 @@
-package archive
+package view
 
 import (
 	"context"
@@ -8,8 +8,9 @@ import (
 
 // Pauses between tries while the database fails: they double from the first to the longest.
 const (
-	firstPause   = 100 * time.Millisecond
-	longestPause = 5 * time.Second
+	firstPause = 100 * time.Millisecond
+	// LongestPause is how long a database that is back is waited for at most.
+	LongestPause = 5 * time.Second
 )
 
 // outage is a time in which the database fails, or the wait for the next.
@@ -29,10 +30,10 @@ func (o *outage) wait(ctx context.Context, failed *databaseError) {
 	}
 	if o.tries == 0 {
 		o.since = time.Now()
-		o.log.ErrorContext(ctx, "the archive's database fails; facts stay in the journal until it is back", "err", failed)
+		o.log.ErrorContext(ctx, "a view's database fails; facts stay in the journal until it is back", "err", failed)
 	}
 	o.applying = o.applying || failed.applying
-	pause := min(firstPause<<min(o.tries, 16), longestPause)
+	pause := min(firstPause<<min(o.tries, 16), LongestPause)
 	o.tries++
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -52,7 +53,7 @@ func (o *outage) answered() {
 // over notes that the database works, and tells of it once.
 func (o *outage) over() {
 	if o.tries > 0 {
-		o.log.Info("the archive's database is back", "tries", o.tries, "after", time.Since(o.since))
+		o.log.Info("a view's database is back", "tries", o.tries, "after", time.Since(o.since))
 	}
 	o.tries, o.applying = 0, false
 }
