@@ -17,6 +17,8 @@ type Tx struct {
 	From common.Address
 	// CanRevert: it may fail in execution, and stays then. CanDrop: it may be left out, if it fails or cannot be included.
 	CanRevert, CanDrop bool
+	// Unsigned: nobody has signed it, so that neither its nonce nor its fees are looked at.
+	Unsigned bool
 }
 
 // Environment is the block that a simulation pretends to be in. What is zero or nil follows from the parent.

@@ -1,0 +1,105 @@
+package method
+
+import (
+	"context"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// statsBlocks is how far from the newest block statistics may be asked for.
+const statsBlocks = 20
+
+// bundleStatsResult answers flashbots_getBundleStatsV2. It grows with what is known.
+type bundleStatsResult struct {
+	IsSimulated            bool           `json:"isSimulated"`
+	IsHighPriority         *bool          `json:"isHighPriority,omitempty"`
+	ReceivedAt             string         `json:"receivedAt,omitempty"`
+	SimulatedAt            string         `json:"simulatedAt,omitempty"`
+	ConsideredByBuildersAt []builderStamp `json:"consideredByBuildersAt,omitempty"`
+	SealedByBuildersAt     []builderStamp `json:"sealedByBuildersAt,omitempty"`
+}
+
+// builderStamp says which builder had the bundle when. Builders are known by name here, not by key.
+type builderStamp struct {
+	Pubkey    string `json:"pubkey"`
+	Timestamp string `json:"timestamp"`
+}
+
+// stamp is a time as clients of these statistics expect it.
+func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// bundleStats is flashbots_getBundleStatsV2.
+func (h *House) bundleStats() Method {
+	stamps := listOf(object(needs("pubkey", text, "the builder, by its name"), needs("timestamp", timestamp, "when")))
+	return Method{
+		Name:    "flashbots_getBundleStatsV2",
+		Summary: "Say how far a bundle of one's own came.",
+		About:   "`gavel_getOrderStatus` says more: also why.",
+		Params: []Param{need("query", object(
+			needs("bundleHash", hash, "as it was answered when the bundle was sent"),
+			needs("blockNumber", anyNumber, "block that it was for, within 20 of the newest one"),
+		))},
+		Result: object(
+			needs("isSimulated", boolean, "a simulation has ended"),
+			may("isHighPriority", boolean, "its signer's simulations come first"),
+			may("receivedAt", timestamp, "when the request was complete"),
+			may("simulatedAt", timestamp, "when the first simulation ended"),
+			may("consideredByBuildersAt", stamps, "builders that took it"),
+			may("sealedByBuildersAt", stamps, "builders whose block has it; the operator's own is not told apart from others"),
+		),
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld},
+		Beyond:   true,
+		Do: func(_ context.Context, call *Call) (any, error) {
+			var p struct {
+				Hash   *param.Hash  `json:"bundleHash"`
+				Number param.Number `json:"blockNumber"`
+			}
+			if err := param.Positional(call.Params, &p); err != nil {
+				return nil, err
+			}
+			if p.Hash == nil {
+				return nil, param.Missing("params[0].bundleHash")
+			}
+			if err := h.nearHead(p.Number); err != nil {
+				return nil, err
+			}
+			return h.statsOf(call.Signer, common.Hash(*p.Hash)), nil
+		},
+	}
+}
+
+// nearHead refuses a block that nothing is known of any more, or yet.
+func (h *House) nearHead(number param.Number) error {
+	head := h.Taker.Head().Number
+	if number.Set && (number.Value+statsBlocks < head || number.Value > head+statsBlocks) {
+		return rpc.StatsTooOld.With("%d, the newest one is %d", number.Value, head)
+	}
+	return nil
+}
+
+func (h *House) statsOf(signer common.Address, hash common.Hash) bundleStatsResult {
+	status := h.Tracker.Status(signer, hash)
+	if status == nil {
+		return bundleStatsResult{}
+	}
+	high := h.Users.High(signer)
+	result := bundleStatsResult{IsHighPriority: &high, ReceivedAt: stamp(status.Order.ReceivedAt)}
+	if len(status.Simulations) > 0 {
+		result.IsSimulated, result.SimulatedAt = true, stamp(status.Simulations[0].At)
+	}
+	seen := map[string]bool{}
+	for _, d := range status.Deliveries {
+		if d.Error == "" && !seen[d.Builder] {
+			seen[d.Builder] = true
+			result.ConsideredByBuildersAt = append(result.ConsideredByBuildersAt, builderStamp{d.Builder, stamp(d.At)})
+		}
+	}
+	if status.State == rpc.Landed {
+		result.SealedByBuildersAt = []builderStamp{{"", stamp(status.EndedAt)}}
+	}
+	return result
+}

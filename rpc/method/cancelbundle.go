@@ -1,0 +1,29 @@
+package method
+
+import (
+	"context"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/bundle"
+)
+
+// cancelBundle is eth_cancelBundle. Its result is null: an array, as some services answer, breaks clients that expect nothing.
+func (h *House) cancelBundle() Method {
+	return Method{
+		Name:    "eth_cancelBundle",
+		Summary: "Keep a bundle out of all bids to come.",
+		About: "It works for bundles that were sent with a `replacementUuid`, by the same signer. Builders that have the bundle are told; bids that they " +
+			"placed already are not lowered. A cancel may overtake its bundle: for a minute it keeps out what comes under the same name.",
+		Params:   []Param{need("cancel", object(needs("replacementUuid", uuid36, "the name that the bundle was sent with")))},
+		Result:   null.says("always null, also if there was no such bundle"),
+		Refusals: []rpc.Refusal{rpc.InvalidParams},
+		Do: func(_ context.Context, call *Call) (any, error) {
+			replacement, err := bundle.ReadCancelBundle(call.Params)
+			if err != nil {
+				return nil, err
+			}
+			h.Canceller.Cancel(call.At, call.Signer, replacement)
+			return nil, nil
+		},
+	}
+}

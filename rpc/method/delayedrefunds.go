@@ -1,0 +1,86 @@
+package method
+
+import (
+	"context"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// delayedParams asks for delayed refunds.
+type delayedParams struct {
+	Recipient *param.Address `json:"recipient"`
+	From      param.Number   `json:"blockRangeFrom"`
+	To        param.Number   `json:"blockRangeTo"`
+	Cursor    string         `json:"cursor"`
+	Hash      *param.Hash    `json:"hash"`
+}
+
+// query checks what belongs together.
+func (p *delayedParams) query() (rpc.RefundQuery, error) {
+	q := rpc.RefundQuery{Recipient: (*common.Address)(p.Recipient), Hash: (*common.Hash)(p.Hash), Delayed: true, Cursor: p.Cursor}
+	if p.From.Set {
+		q.From = &p.From.Value
+	}
+	if p.To.Set {
+		q.To = &p.To.Value
+	}
+	switch {
+	case q.Recipient == nil:
+		return q, param.Missing("params[0].recipient")
+	case q.Hash != nil && (q.From == nil || q.To == nil):
+		return q, rpc.InvalidRange.With("params[0].hash needs both blockRangeFrom and blockRangeTo")
+	case q.From != nil && q.To != nil && *q.From > *q.To:
+		return q, rpc.InvalidRange.With("params[0].blockRangeFrom: %d is above blockRangeTo %d", *q.From, *q.To)
+	}
+	return q, nil
+}
+
+var delayedRange = []field{
+	needs("recipient", address, "who gets the refunds"),
+	may("blockRangeFrom", anyNumber, "first block"),
+	may("blockRangeTo", anyNumber, "last block"),
+}
+
+// delayedRefunds is buildernet_getDelayedRefunds.
+func (h *House) delayedRefunds() Method {
+	return Method{
+		Name:    "buildernet_getDelayedRefunds",
+		Summary: "List the refunds of a recipient that are paid outside of the block.",
+		About:   "Bounds are inclusive. An empty page with a cursor means that there may be more later: ask again.",
+		Params: []Param{need("query", object(append(delayedRange[:3:3],
+			may("cursor", text, "of the page before"),
+			may("hash", hash, "one bundle only; needs both bounds"),
+		)...)), perhaps("cursor", text)},
+		Result: object(
+			needs("refunds", refundRecords, "oldest block first"),
+			may("nextCursor", text, "for the next page; only if there is one"),
+			needs("indexedUpTo", quantity, "newest block whose refunds are all counted"),
+		),
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidRange, rpc.InvalidCursor, rpc.NotReady},
+		Do: func(ctx context.Context, call *Call) (any, error) {
+			var p delayedParams
+			var second string
+			if err := param.Positional(call.Params, &p, &second); err != nil {
+				return nil, err
+			}
+			p.Cursor = either(p.Cursor, second)
+			q, err := p.query()
+			if err != nil {
+				return nil, err
+			}
+			page, err := h.Refunds.Page(ctx, call.At, q)
+			if err != nil {
+				return nil, err
+			}
+			return struct {
+				Refunds     []refundRecord `json:"refunds"`
+				NextCursor  string         `json:"nextCursor,omitempty"`
+				IndexedUpTo hexutil.Uint64 `json:"indexedUpTo"`
+			}{recordsOf(page), page.Cursor, hexutil.Uint64(page.IndexedUpTo)}, nil
+		},
+	}
+}

@@ -1,0 +1,142 @@
+package method
+
+import (
+	"context"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// estimateParams is params[0] of eth_estimateGasBundle.
+type estimateParams struct {
+	Txs              []callParams `json:"txs"`
+	BlockNumber      param.Number `json:"blockNumber"`
+	StateBlockNumber param.Block  `json:"stateBlockNumber"`
+	Timestamp        param.Number `json:"timestamp"`
+}
+
+// callParams is a transaction that nobody has signed. Its data may be called input.
+type callParams struct {
+	From  *param.Address  `json:"from"`
+	To    *param.Address  `json:"to"`
+	Gas   param.Number    `json:"gas"`
+	Value param.BigNumber `json:"value"`
+	Data  param.HexBytes  `json:"data"`
+	Input *param.HexBytes `json:"input"`
+	Nonce param.Number    `json:"nonce"` // not looked at: calls follow each other
+}
+
+// estimateGas is eth_estimateGasBundle.
+func (h *House) estimateGas() Method {
+	return Method{
+		Name:    "eth_estimateGasBundle",
+		Summary: "Say how much gas unsigned transactions would use, one after the other.",
+		About:   "Neither nonces nor fees are looked at. A call that reverts has used what it used.",
+		Params: []Param{need("bundle", object(
+			needs("txs", listOf(object(
+				may("from", address, "sender"),
+				may("to", address, "recipient; none is a creation"),
+				may("gas", anyNumber, "gas limit; by default the most that a transaction may have"),
+				may("value", anyNumber, "in wei"),
+				may("data", hexBytes, "also called input"),
+			)), "calls"),
+			may("blockNumber", anyNumber, "block that is simulated"),
+			may("stateBlockNumber", block, "block whose state it begins with; latest by default"),
+			may("timestamp", anyNumber, "time of the block"),
+		))},
+		Result:   object(needs("results", listOf(object(needs("gasUsed", integer, "by this call"), may("error", text, "why it failed"))), "one for each call")),
+		Refusals: append([]rpc.Refusal{rpc.InvalidParams, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge}, simulationRefusals...),
+		Beyond:   true,
+		Do:       h.doEstimateGas,
+	}
+}
+
+type gasEstimate struct {
+	GasUsed uint64 `json:"gasUsed"`
+	Error   string `json:"error,omitempty"`
+}
+
+func (h *House) doEstimateGas(ctx context.Context, call *Call) (any, error) {
+	var p estimateParams
+	if err := param.Positional(call.Params, &p); err != nil {
+		return nil, err
+	}
+	txs, err := h.unsigned(p.Txs)
+	if err != nil {
+		return nil, err
+	}
+	env := exec.Environment{
+		ParentHash: p.StateBlockNumber.Hash, ParentNumber: p.StateBlockNumber.Number, Latest: p.StateBlockNumber.Latest || !p.StateBlockNumber.Set,
+		Number: p.BlockNumber.Value, Timestamp: p.Timestamp.Value,
+	}
+	var got *exec.CallResult
+	err = h.simulated(ctx, call, "eth_estimateGasBundle", func(ctx context.Context) (uint64, bool, error) {
+		var err error
+		if got, err = h.Simulator.Call(ctx, txs, env); err != nil {
+			return 0, false, err
+		}
+		return got.GasUsed, true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	estimates := make([]gasEstimate, len(got.Results))
+	for i, r := range got.Results {
+		estimates[i] = gasEstimate{GasUsed: r.GasUsed}
+		if r.Err != nil {
+			estimates[i].Error = r.Err.Error()
+		}
+	}
+	return struct {
+		Results []gasEstimate `json:"results"`
+	}{estimates}, nil
+}
+
+// callGas is the gas limit of a call that names none: what a transaction may have from osaka on (EIP-7825).
+const callGas = 1 << 24
+
+// unsigned are transactions that nobody has signed.
+func (h *House) unsigned(calls []callParams) ([]exec.Tx, error) {
+	if len(calls) == 0 {
+		return nil, rpc.BundleEmpty.Plain()
+	}
+	if len(calls) > h.Limits.MaxTxs {
+		return nil, rpc.BundleTooManyTxs.With("%d, at most %d", len(calls), h.Limits.MaxTxs)
+	}
+	txs, size := make([]exec.Tx, len(calls)), 0
+	for i, c := range calls {
+		data := c.Data
+		if c.Input != nil {
+			data = *c.Input
+		}
+		if size += data.Len(); size > h.Limits.MaxBytes {
+			return nil, rpc.BundleTooLarge.With("more than %d bytes", h.Limits.MaxBytes)
+		}
+		raw, err := data.Bytes()
+		if err != nil {
+			return nil, rpc.InvalidParams.With("params[0].txs[%d].data: %v", i, err)
+		}
+		txs[i] = c.tx(raw)
+	}
+	return txs, nil
+}
+
+func (c callParams) tx(data []byte) exec.Tx {
+	legacy := &types.LegacyTx{To: (*common.Address)(c.To), Gas: c.Gas.Value, Data: data, GasPrice: new(big.Int), Value: new(big.Int)}
+	if !c.Gas.Set {
+		legacy.Gas = callGas
+	}
+	if c.Value.Value != nil {
+		legacy.Value = c.Value.Value.ToBig()
+	}
+	tx := exec.Tx{Transaction: types.NewTx(legacy), Unsigned: true}
+	if c.From != nil {
+		tx.From = common.Address(*c.From)
+	}
+	return tx
+}

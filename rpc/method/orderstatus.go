@@ -1,0 +1,134 @@
+package method
+
+import (
+	"context"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// Tracker knows what became of orders.
+type Tracker interface {
+	// Status is what is known of a signer's newest order with this hash; nil if there is none, or none any more.
+	Status(signer common.Address, hash common.Hash) *rpc.OrderStatus
+}
+
+// orderStatusResult answers gavel_getOrderStatus.
+type orderStatusResult struct {
+	Hash        common.Hash        `json:"hash"`
+	Kind        rpc.Kind           `json:"kind"`
+	State       rpc.State          `json:"state"`
+	Why         string             `json:"why"`
+	ReceivedAt  time.Time          `json:"receivedAt"`
+	FirstBlock  hexutil.Uint64     `json:"firstBlock"`
+	LastBlock   hexutil.Uint64     `json:"lastBlock"`
+	Head        hexutil.Uint64     `json:"head"`
+	Block       *hexutil.Uint64    `json:"block,omitempty"`
+	BlockHash   *common.Hash       `json:"blockHash,omitempty"`
+	Paid        *hexutil.U256      `json:"paid,omitempty"`
+	Simulations []simulationStatus `json:"simulations"`
+	Deliveries  []deliveryStatus   `json:"deliveries"`
+}
+
+type simulationStatus struct {
+	At      time.Time      `json:"at"`
+	Block   hexutil.Uint64 `json:"block"`
+	Success bool           `json:"success"`
+	Error   string         `json:"error,omitempty"`
+	GasUsed hexutil.Uint64 `json:"gasUsed"`
+	Profit  *hexutil.U256  `json:"profit"`
+}
+
+type deliveryStatus struct {
+	At      time.Time      `json:"at"`
+	Builder string         `json:"builder"`
+	Block   hexutil.Uint64 `json:"block"`
+	Taken   bool           `json:"taken"`
+	Error   string         `json:"error,omitempty"`
+}
+
+// orderStatus is gavel_getOrderStatus.
+func (h *House) orderStatus() Method {
+	return Method{
+		Name:    "gavel_getOrderStatus",
+		Summary: "Say what became of an order, and why.",
+		About: "For the signer that sent it, and while it lives and for 64 blocks after. `why` says it in words; `simulations` and `deliveries` are the newest ones. " +
+			"An order that succeeded in simulation and was taken by builders but is in no block was outbid, or its builders did not win the slot.",
+		Params: []Param{need("hash", hash.says("as it was answered when the order was sent"))},
+		Result: object(
+			needs("hash", hash, "of the order"),
+			needs("kind", oneOfWords("bundle", "mev_bundle", "private_transaction"), "how it came"),
+			needs("state", oneOfWords("submitted", "simulated", "sent", "landed", "expired", "cancelled", "failed"), "where it is in its life"),
+			needs("why", text, "the state in words"),
+			needs("receivedAt", timestamp, "when the request was complete"),
+			needs("firstBlock", quantity, "first block it may be in"),
+			needs("lastBlock", quantity, "last one"),
+			needs("head", quantity, "newest block"),
+			may("block", quantity, "block it landed in"),
+			may("blockHash", hash, "of that block"),
+			may("paid", quantity, "what it paid that block's fee recipient, in wei"),
+			needs("simulations", listOf(object(
+				needs("at", timestamp, "when it ended"),
+				needs("block", quantity, "block it was for"),
+				needs("success", boolean, "it could be included"),
+				may("error", text, "why not"),
+				needs("gasUsed", quantity, "by all"),
+				needs("profit", quantity, "in wei"),
+			)), "oldest first"),
+			needs("deliveries", listOf(object(
+				needs("at", timestamp, "when it ended"),
+				needs("builder", text, "its name"),
+				needs("block", quantity, "block it was for"),
+				needs("taken", boolean, "the builder took it"),
+				may("error", text, "why not"),
+			)), "oldest first"),
+		),
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.OrderUnknown},
+		Beyond:   true,
+		Do: func(_ context.Context, call *Call) (any, error) {
+			var first *param.Hash
+			if err := param.Positional(call.Params, &first); err != nil {
+				return nil, err
+			}
+			if first == nil {
+				return nil, param.Missing("params[0]")
+			}
+			status := h.Tracker.Status(call.Signer, common.Hash(*first))
+			if status == nil {
+				return nil, rpc.OrderUnknown.Plain()
+			}
+			return statusOf(status, h.Taker.Head().Number), nil
+		},
+	}
+}
+
+func statusOf(s *rpc.OrderStatus, head uint64) orderStatusResult {
+	w := s.Order.Bundle.Window
+	result := orderStatusResult{
+		Hash: s.Order.Hash(), Kind: s.Order.Kind, State: s.State, Why: why(s, head), ReceivedAt: s.Order.ReceivedAt,
+		FirstBlock: hexutil.Uint64(w.FirstBlock), LastBlock: hexutil.Uint64(w.LastBlock), Head: hexutil.Uint64(head),
+		Simulations: []simulationStatus{}, Deliveries: []deliveryStatus{},
+	}
+	if s.State == rpc.Landed {
+		block, blockHash := hexutil.Uint64(s.Block), s.BlockHash
+		result.Block, result.BlockHash = &block, &blockHash
+		if s.ValueWei != nil {
+			result.Paid = hexOf(s.ValueWei)
+		}
+	}
+	for _, sim := range s.Simulations {
+		result.Simulations = append(result.Simulations, simulationStatus{
+			At: sim.At, Block: hexutil.Uint64(sim.Block), Success: sim.Success, Error: sim.Error, GasUsed: hexutil.Uint64(sim.GasUsed), Profit: hexOf(sim.ProfitWei),
+		})
+	}
+	for _, d := range s.Deliveries {
+		result.Deliveries = append(result.Deliveries, deliveryStatus{
+			At: d.At, Builder: d.Builder, Block: hexutil.Uint64(d.Block), Taken: d.Error == "", Error: d.Error,
+		})
+	}
+	return result
+}

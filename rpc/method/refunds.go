@@ -1,0 +1,73 @@
+package method
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Refunds are what the ledger knows. A cursor that does not fit its query is a *rpc.Refused.
+type Refunds interface {
+	Page(ctx context.Context, at time.Time, q rpc.RefundQuery) (rpc.RefundPage, error)
+	// Totals sums up a recipient's refunds; delayed ones only if Delayed.
+	Totals(ctx context.Context, at time.Time, q rpc.RefundQuery) (rpc.RefundTotals, error)
+}
+
+// refundRecord is one refund.
+type refundRecord struct {
+	Hash        common.Hash    `json:"hash"`
+	Amount      *hexutil.U256  `json:"amount"`
+	BlockNumber hexutil.Uint64 `json:"blockNumber"`
+	Status      string         `json:"status"`
+	Recipient   common.Address `json:"recipient"`
+}
+
+// refundList answers questions for fee refunds. There is a cursor only if there is more.
+type refundList struct {
+	Refunds []refundRecord `json:"refunds"`
+	Cursor  string         `json:"cursor,omitempty"`
+}
+
+// refundRecords is the form of a list of refunds.
+var refundRecords = listOf(object(
+	needs("hash", hash, "bundle or transaction that the refund is for"),
+	needs("amount", quantity, "in wei"),
+	needs("blockNumber", quantity, "block with the order"),
+	needs("status", oneOfWords("pending", "received"), "received once its payout is on the chain"),
+	needs("recipient", address, "who gets it"),
+))
+
+var refundListSchema = object(
+	needs("refunds", refundRecords, "oldest block first"),
+	may("cursor", text, "for the next page; only if there is one"),
+)
+
+func (h *House) refundPage(ctx context.Context, call *Call, q rpc.RefundQuery) (any, error) {
+	page, err := h.Refunds.Page(ctx, call.At, q)
+	if err != nil {
+		return nil, err
+	}
+	return refundList{Refunds: recordsOf(page), Cursor: page.Cursor}, nil
+}
+
+func recordsOf(page rpc.RefundPage) []refundRecord {
+	records := make([]refundRecord, len(page.Refunds)) // [] and not null when there are none
+	for i, r := range page.Refunds {
+		status := "pending"
+		if r.Received {
+			status = "received"
+		}
+		records[i] = refundRecord{
+			Hash: r.Hash, Amount: hexOf(r.AmountWei), BlockNumber: hexutil.Uint64(r.Block), Status: status, Recipient: r.Recipient,
+		}
+	}
+	return records
+}
+
+// lower is an address as these methods write it.
+func lower(a common.Address) string { return strings.ToLower(a.Hex()) }

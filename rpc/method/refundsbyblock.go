@@ -1,0 +1,41 @@
+package method
+
+import (
+	"context"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// refundsByBlock is flashbots_getFeeRefundsByBlock.
+func (h *House) refundsByBlock() Method {
+	return Method{
+		Name:    "flashbots_getFeeRefundsByBlock",
+		Summary: "List the refunds for orders of a block.",
+		About:   "The number may be the parameter itself, too.",
+		Params: []Param{need("query", &Schema{OneOf: []*Schema{object(
+			needs("block_number", anyNumber, "the block"),
+			may("cursor", text, "of the page before"),
+		), anyNumber}}), perhaps("cursor", text)},
+		Result:   refundListSchema,
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidCursor, rpc.NotReady},
+		Do: func(ctx context.Context, call *Call) (any, error) {
+			var p struct {
+				Number param.Number `json:"block_number"`
+				Cursor string       `json:"cursor"`
+			}
+			var first param.Later
+			var second string
+			if err := param.Positional(call.Params, &first, &second); err != nil {
+				return nil, err
+			}
+			if err := objectOr(first, &p, &p.Number); err != nil {
+				return nil, err
+			}
+			if !p.Number.Set {
+				return nil, param.Missing("params[0].block_number")
+			}
+			return h.refundPage(ctx, call, rpc.RefundQuery{Block: &p.Number.Value, Cursor: either(p.Cursor, second)})
+		},
+	}
+}

@@ -1,0 +1,58 @@
+package method
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// refundsByBundle is flashbots_getFeeRefundsByBundle.
+func (h *House) refundsByBundle() Method {
+	return Method{
+		Name:    "flashbots_getFeeRefundsByBundle",
+		Summary: "List the refunds that a bundle or a transaction brought.",
+		About:   "The hash may be the parameter itself, too.",
+		Params: []Param{need("query", &Schema{OneOf: []*Schema{object(
+			needs("bundle_hash", hash, "as it was answered when the order was sent"),
+			may("cursor", text, "of the page before"),
+		), hash}}), perhaps("cursor", text)},
+		Result:   refundListSchema,
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidCursor, rpc.NotReady},
+		Do: func(ctx context.Context, call *Call) (any, error) {
+			var p struct {
+				Hash   *param.Hash `json:"bundle_hash"`
+				Cursor string      `json:"cursor"`
+			}
+			var first param.Later
+			var second string
+			if err := param.Positional(call.Params, &first, &second); err != nil {
+				return nil, err
+			}
+			if err := objectOr(first, &p, &p.Hash); err != nil {
+				return nil, err
+			}
+			if p.Hash == nil {
+				return nil, param.Missing("params[0].bundle_hash")
+			}
+			return h.refundPage(ctx, call, rpc.RefundQuery{Hash: (*common.Hash)(p.Hash), Cursor: either(p.Cursor, second)})
+		},
+	}
+}
+
+// objectOr reads the first parameter: an object, or the one value that matters of it.
+func objectOr(first param.Later, whole, value any) error {
+	raw := first.JSON()
+	if raw == nil {
+		return nil
+	}
+	if isObject(raw) {
+		return param.Value("params[0]", raw, whole)
+	}
+	return param.Value("params[0]", raw, value)
+}
+
+func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }

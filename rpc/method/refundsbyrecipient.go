@@ -1,0 +1,48 @@
+package method
+
+import (
+	"context"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// refundsByRecipient is flashbots_getFeeRefundsByRecipient.
+func (h *House) refundsByRecipient() Method {
+	return Method{
+		Name:    "flashbots_getFeeRefundsByRecipient",
+		Summary: "List the refunds of a recipient.",
+		About: "Only blocks from the first one with details on are listed; the totals know the others too. A cursor may stand in the object or be the " +
+			"second parameter; the former wins.",
+		Params: []Param{need("query", object(
+			needs("recipient", address, "who gets the refunds"),
+			may("cursor", text, "of the page before"),
+		)), perhaps("cursor", text)},
+		Result:   refundListSchema,
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidCursor, rpc.NotReady},
+		Do: func(ctx context.Context, call *Call) (any, error) {
+			var p struct {
+				Recipient *param.Address `json:"recipient"`
+				Cursor    string         `json:"cursor"`
+			}
+			var second string
+			if err := param.Positional(call.Params, &p, &second); err != nil {
+				return nil, err
+			}
+			if p.Recipient == nil {
+				return nil, param.Missing("params[0].recipient")
+			}
+			return h.refundPage(ctx, call, rpc.RefundQuery{Recipient: (*common.Address)(p.Recipient), Cursor: either(p.Cursor, second)})
+		},
+	}
+}
+
+// either is the first text, or the second one if that is empty.
+func either(first, second string) string {
+	if first != "" {
+		return first
+	}
+	return second
+}

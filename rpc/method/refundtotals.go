@@ -1,0 +1,45 @@
+package method
+
+import (
+	"context"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// refundTotals is flashbots_getFeeRefundTotalsByRecipient.
+func (h *House) refundTotals() Method {
+	return Method{
+		Name:    "flashbots_getFeeRefundTotalsByRecipient",
+		Summary: "Sum up all refunds of a recipient.",
+		About:   "How often the totals are computed is the operator's affair; `maxBlockNumber` tells how far they go.",
+		Params:  []Param{need("recipient", address)},
+		Result: object(
+			needs("pending", quantity, "earned and not received yet, in wei"),
+			needs("received", quantity, "in wei"),
+			needs("maxBlockNumber", quantity, "newest block that is counted"),
+		),
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.NotReady},
+		Do: func(ctx context.Context, call *Call) (any, error) {
+			var recipient *param.Address
+			if err := param.Positional(call.Params, &recipient); err != nil {
+				return nil, err
+			}
+			if recipient == nil {
+				return nil, param.Missing("params[0]")
+			}
+			totals, err := h.Refunds.Totals(ctx, call.At, rpc.RefundQuery{Recipient: (*common.Address)(recipient)})
+			if err != nil {
+				return nil, err
+			}
+			return struct {
+				Pending        *hexutil.U256  `json:"pending"`
+				Received       *hexutil.U256  `json:"received"`
+				MaxBlockNumber hexutil.Uint64 `json:"maxBlockNumber"`
+			}{hexOf(totals.PendingWei), hexOf(totals.ReceivedWei), hexutil.Uint64(totals.UpTo)}, nil
+		},
+	}
+}

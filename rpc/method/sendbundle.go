@@ -1,0 +1,78 @@
+package method
+
+import (
+	"context"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/google/uuid"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/bundle"
+)
+
+// bundleTaken answers eth_sendBundle and mev_sendBundle.
+type bundleTaken struct {
+	BundleHash common.Hash `json:"bundleHash"`
+	// Smart is "true", a text, when builders were named.
+	Smart string `json:"smart,omitempty"`
+}
+
+// sendBundle is eth_sendBundle.
+func (h *House) sendBundle() Method {
+	return Method{
+		Name:    "eth_sendBundle",
+		Summary: "Send transactions that are to be in one block together, in this order, or not at all.",
+		About: "The block is `blockNumber`, by default the next one. Before each block the bundle could be in, it is simulated on the newest state; if that " +
+			"succeeds it goes to the operator's builder and to the `builders` that are named. With a `replacementUuid` the bundle takes the place of what " +
+			"the same signer sent under it before, and can be cancelled; without transactions it only cancels. `refundPercent` gives a part of what " +
+			"one transaction pays the block's fee recipient (`refundTxHashes`, by default the last one) to `refundRecipient`, by default the first one's sender.",
+		Params: []Param{need("bundle", object(
+			needs("txs", listOf(hexBytes), "signed transactions, at most 100 and 300,000 bytes in all; blob transactions with their sidecar"),
+			may("blockNumber", anyNumber, "the block; by default, and with 0, the next one"),
+			may("minTimestamp", anyNumber, "earliest time of the block, in seconds since 1970; 0 is any"),
+			may("maxTimestamp", anyNumber, "latest time of the block; 0 is any"),
+			may("revertingTxHashes", listOf(hash), "transactions that may fail, and stay in the block then"),
+			may("replacementUuid", uuid36, "name of the bundle, for its signer to replace or cancel it"),
+			may("builders", listOf(text), "names of builders that may have it beside the operator's own"),
+			may("version", oneOfWords("v1", "v2"), "of the form"),
+			may("droppingTxHashes", listOf(hash), "transactions that may be left out"),
+			may("uuid", uuid36, "the same as replacementUuid"),
+			may("refundPercent", between(1, 99), "of what the refund transaction pays"),
+			may("refundRecipient", address, "who gets the refund"),
+			may("refundTxHashes", listOf(hash), "the transaction whose payment is shared, at most one"),
+			may("delayedRefund", boolean, "the refund is paid outside of the block"),
+		))},
+		Result: object(
+			needs("bundleHash", hash, "Keccak-256 of the transactions' hashes, one after the other"),
+			may("smart", oneOfWords("true"), "when builders were named"),
+		),
+		Refusals: []rpc.Refusal{
+			rpc.InvalidParams, rpc.BundleVersion, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge, rpc.InvalidInclusion, rpc.InvalidTimestamps,
+			rpc.InvalidRefund, rpc.BundleUndecodable, rpc.NotReady, rpc.Overloaded,
+		},
+		Do: func(_ context.Context, call *Call) (any, error) {
+			order, cancel, err := bundle.ReadSendBundle(call.Params, h.intake(call))
+			if err != nil {
+				return nil, err
+			}
+			if cancel != uuid.Nil {
+				h.Canceller.Cancel(call.At, call.Signer, cancel)
+				return bundleTaken{BundleHash: bundle.Hash(nil)}, nil
+			}
+			return h.take(call, order)
+		},
+	}
+}
+
+// take takes a bundle. Builders that were named are answered with "smart", also if nobody knows them.
+func (h *House) take(call *Call, order *rpc.Order) (any, error) {
+	standing, err := h.Taker.Take(call.At, order)
+	if err != nil {
+		return nil, err
+	}
+	answer := bundleTaken{BundleHash: standing.Hash()}
+	if order.Kind == rpc.KindBundle && len(order.Builders) > 0 {
+		answer.Smart = "true"
+	}
+	return answer, nil
+}

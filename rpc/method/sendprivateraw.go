@@ -1,0 +1,38 @@
+package method
+
+import (
+	"context"
+
+	"github.com/gavel-relay/gavel/rpc/bundle"
+)
+
+// sendPrivateRaw is eth_sendPrivateRawTransaction.
+func (h *House) sendPrivateRaw() Method {
+	return Method{
+		Name:     "eth_sendPrivateRawTransaction",
+		Summary:  "The same as eth_sendPrivateTransaction, with the transaction and its preferences as parameters of their own.",
+		Params:   []Param{need("tx", hexBytes.says("signed transaction")), perhaps("preferences", preferences)},
+		Result:   hash.says("the transaction's hash"),
+		Refusals: privateRefusals,
+		Do:       h.doSendPrivateRaw,
+	}
+}
+
+// sendRaw is eth_sendRawTransaction, for wallets that know no other way.
+func (h *House) sendRaw() Method {
+	return Method{
+		Name:     "eth_sendRawTransaction",
+		Summary:  "Send a private transaction with the preferences that hold by default.",
+		About:    "Wallets send so. The transaction does not go to the public pool.",
+		Params:   []Param{need("tx", hexBytes.says("signed transaction"))},
+		Result:   hash.says("the transaction's hash"),
+		Refusals: privateRefusals,
+		Beyond:   true,
+		Do:       h.doSendPrivateRaw,
+	}
+}
+
+func (h *House) doSendPrivateRaw(_ context.Context, call *Call) (any, error) {
+	order, err := bundle.ReadSendPrivateRaw(call.Params, h.intake(call))
+	return h.takePrivate(call, order, err)
+}

@@ -1,0 +1,52 @@
+package method
+
+import (
+	"context"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// Receivers keep where refunds go.
+type Receivers interface {
+	// SetRecipient has refunds of blocks to come for one address go to another.
+	SetRecipient(at time.Time, from, to common.Address)
+}
+
+// setRecipient is flashbots_setFeeRefundRecipient.
+func (h *House) setRecipient() Method {
+	return Method{
+		Name:    "flashbots_setFeeRefundRecipient",
+		Summary: "Have the refunds for one's own address go to another one.",
+		About: "The request must be signed with the key of `from`. It holds for refunds that are credited later; those that are there stay. Who sees a " +
+			"signed request can send it again: to undo a change, sign a new one.",
+		Params: []Param{need("from", address.says("address of the signing key")), need("to", address.says("who gets its refunds"))},
+		Result: object(
+			needs("from", address, "as it is in force, in lower case"),
+			needs("to", address, "as it is in force, in lower case"),
+		),
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.NotYourAddress},
+		Do: func(_ context.Context, call *Call) (any, error) {
+			var from, to *param.Address
+			if err := param.Positional(call.Params, &from, &to); err != nil {
+				return nil, err
+			}
+			switch {
+			case from == nil:
+				return nil, param.Missing("params[0]")
+			case to == nil:
+				return nil, param.Missing("params[1]")
+			case common.Address(*from) != call.Signer:
+				return nil, rpc.NotYourAddress.With("signed by %s, not by %s", call.Signer, common.Address(*from))
+			}
+			h.Receivers.SetRecipient(call.At, common.Address(*from), common.Address(*to))
+			return struct {
+				From string `json:"from"`
+				To   string `json:"to"`
+			}{lower(common.Address(*from)), lower(common.Address(*to))}, nil
+		},
+	}
+}

@@ -1,0 +1,78 @@
+package method
+
+import (
+	"fmt"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// why says the state of an order in words, for whoever wonders why it did not land.
+func why(s *rpc.OrderStatus, head uint64) string {
+	w := s.Order.Bundle.Window
+	switch s.State {
+	case rpc.Landed:
+		return fmt.Sprintf("it is in block %d", s.Block)
+	case rpc.Cancelled:
+		if s.Reason == "replaced" {
+			return "its signer replaced it by a newer version"
+		}
+		return "its signer cancelled it"
+	case rpc.Failed:
+		return "it can never be included: " + s.Reason
+	case rpc.Expired:
+		return "its last block is over: " + notLanded(s)
+	case rpc.Sent:
+		return fmt.Sprintf("builders have it for block %d", lastDelivery(s))
+	case rpc.Simulated:
+		return "its simulation succeeded; it is on its way to builders"
+	}
+	if w.FirstBlock > head+1 {
+		return fmt.Sprintf("it waits for block %d", w.FirstBlock)
+	}
+	if failed := lastError(s); failed != "" {
+		return "its newest simulation failed: " + failed
+	}
+	if w.MinTimestamp > 0 {
+		return "it waits for its simulation, or for its minTimestamp"
+	}
+	return "it waits for its simulation"
+}
+
+// notLanded is why an order whose time is over is in no block.
+func notLanded(s *rpc.OrderStatus) string {
+	if len(s.Simulations) == 0 {
+		return "it was never simulated, since no block within its window and timestamps came in time"
+	}
+	if failed := lastError(s); failed != "" {
+		return "its newest simulation failed: " + failed
+	}
+	taken := 0
+	for _, d := range s.Deliveries {
+		if d.Error == "" {
+			taken++
+		}
+	}
+	switch {
+	case len(s.Deliveries) == 0:
+		return "it came too late to be sent to a builder"
+	case taken == 0:
+		return "no builder took it: " + s.Deliveries[len(s.Deliveries)-1].Error
+	}
+	return "builders had it, but were outbid, preferred other orders, or did not win the slot"
+}
+
+func lastError(s *rpc.OrderStatus) string {
+	if n := len(s.Simulations); n > 0 && !s.Simulations[n-1].Success {
+		return s.Simulations[n-1].Error
+	}
+	return ""
+}
+
+func lastDelivery(s *rpc.OrderStatus) uint64 {
+	for i := len(s.Deliveries) - 1; i >= 0; i-- {
+		if s.Deliveries[i].Error == "" {
+			return s.Deliveries[i].Block
+		}
+	}
+	return 0
+}

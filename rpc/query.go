@@ -1,0 +1,85 @@
+package rpc
+
+import (
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+)
+
+// RefundQuery asks for refunds, oldest block first. Nil and zero fields do not restrict.
+type RefundQuery struct {
+	Recipient *common.Address
+	// Hash is the order's, or the bundle's that brought the refund.
+	Hash *common.Hash
+	// Block is one block; From and To are a range, inclusive.
+	Block, From, To *uint64
+	// Delayed asks for refunds that are paid outside of the block; else for all.
+	Delayed bool
+	// Cursor is what the page before ended with; empty for the first page.
+	Cursor string
+}
+
+// RefundPage is a part of the refunds that were asked for.
+type RefundPage struct {
+	Refunds []RefundRow
+	// Cursor gets the next page; empty if there is nothing more to get.
+	Cursor string
+	// IndexedUpTo is the newest block whose refunds are all counted.
+	IndexedUpTo uint64
+}
+
+// RefundRow is a refund and what became of it.
+type RefundRow struct {
+	Refund
+	Received bool
+}
+
+// RefundTotals are sums over refunds.
+type RefundTotals struct {
+	PendingWei, ReceivedWei *uint256.Int
+	// UpTo is the newest block that is counted.
+	UpTo uint64
+}
+
+// OrderStatus is all that is known of an order.
+type OrderStatus struct {
+	Order *Order
+	State State
+	// Reason is why it ended, Block where it landed.
+	Reason    string
+	Block     uint64
+	BlockHash common.Hash
+	ValueWei  *uint256.Int
+	EndedAt   time.Time
+	// Simulations and Deliveries are the newest ones, oldest first.
+	Simulations []DatedSimulation
+	Deliveries  []DatedDelivery
+}
+
+// DatedSimulation is a simulation and when it ended.
+type DatedSimulation struct {
+	At time.Time
+	Simulation
+}
+
+// DatedDelivery is a delivery and when it ended.
+type DatedDelivery struct {
+	At time.Time
+	Delivery
+}
+
+// UserStats is what is known of a signer.
+type UserStats struct {
+	// High: its simulations come first.
+	High                 bool
+	AllTime, Week, Day   UserSums
+	Orders, FailedOrders uint64
+}
+
+// UserSums are sums over a time.
+type UserSums struct {
+	// ValueWei is what its landed orders paid fee recipients, GasSimulated what simulating them used.
+	ValueWei     *uint256.Int
+	GasSimulated uint64
+}
