@@ -1,0 +1,147 @@
+package param
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+type example struct {
+	Block   Number   `json:"block"`
+	Hashes  []Hash   `json:"hashes"`
+	To      *Address `json:"to"`
+	Names   []string `json:"names"`
+	Fast    bool     `json:"fast"`
+	Body    LaterList
+	Privacy struct {
+		Hints []string `json:"hints"`
+	} `json:"privacy"`
+	Later LaterList `json:"later"`
+}
+
+// What is wrong is said with the way to it.
+func TestErrorsHaveThePath(t *testing.T) {
+	for _, c := range []struct{ params, want string }{
+		{`[{"block":-1}]`, "invalid params: params[0].block: " + errNumber.Error()},
+		{`[{"hashes":["0x12"]}]`, "invalid params: params[0].hashes[0]: want 0x and 64 hexadecimal digits"},
+		{`[{"hashes":{}}]`, "invalid params: params[0].hashes: want a list"},
+		{`[{"hashes":[null]}]`, "invalid params: params[0].hashes[0]: want 0x and 64 hexadecimal digits"},
+		{`[{"to":"0x"}]`, "invalid params: params[0].to: want 0x and 40 hexadecimal digits"},
+		{`[{"names":["a",1]}]`, "invalid params: params[0].names[1]: want a string"},
+		{`[{"fast":"yes"}]`, "invalid params: params[0].fast: want true or false"},
+		{`[{"privacy":{"hints":"all"}}]`, "invalid params: params[0].privacy.hints: want a list"},
+		{`[{"later":"all"}]`, "invalid params: params[0].later: want a list"},
+		{`["0x"]`, "invalid params: params[0]: want an object"},
+		{`[{},1.5]`, "invalid params: params[1]: " + errNumber.Error()},
+		{`[{},1,"more"]`, "invalid params: too many params: want at most 2"},
+		{`{}`, "invalid params: params: want a list"},
+		{`"0x"`, "invalid params: params: want a list"},
+		{`[{"names":[` + strings.Repeat(`"",`, MaxList) + `""]}]`, "invalid params: params[0].names: want at most 1000 elements"},
+	} {
+		var first example
+		var second Number
+		err := Positional(json.RawMessage(c.params), &first, &second)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%.60s: %v; want %s", c.params, err, c.want)
+		}
+		var refused *rpc.Refused
+		if !errors.As(err, &refused) || refused.ID != rpc.InvalidParams.ID {
+			t.Errorf("%.60s: %T is no refusal of params", c.params, err)
+		}
+	}
+}
+
+// Missing params at the end are zero; what clients append out of habit does not count.
+func TestPositional(t *testing.T) {
+	for _, params := range []string{``, `null`, `[]`, ` [ ] `, `[null]`, `[{}]`, `[{},null]`, `[{},null,null,{}]`, `[{"unknown":{"deep":[1,"]"]}}, "0x", { }]`} {
+		first, second := example{}, Number{}
+		if err := Positional(json.RawMessage(params), &first, &second); err != nil || first.Block.Set || second.Set {
+			t.Errorf("%s: %+v %+v %v", params, first, second, err)
+		}
+	}
+	var first example
+	var second Number
+	params := ` [ { "block" : "0x10" , "names" : [ "a\u0062" , "\\" ] , "hashes" : [ ] , "to" : null , "fast" : true } , 5 ] `
+	if err := Positional(json.RawMessage(params), &first, &second); err != nil {
+		t.Fatal(err)
+	}
+	if first.Block.Value != 16 || len(first.Names) != 2 || first.Names[0] != "ab" || first.Names[1] != `\` || !first.Fast || first.To != nil || second.Value != 5 {
+		t.Errorf("%+v %+v", first, second)
+	}
+	if first.Hashes == nil || first.Privacy.Hints != nil {
+		t.Error("an empty list and none must not be the same")
+	}
+}
+
+// A list of a million elements is counted before anybody makes room for one.
+func TestLaterListIsCountedFirst(t *testing.T) {
+	const n = 1_000_000
+	params := json.RawMessage(`[{"later":[` + strings.Repeat(`{},`, n) + `{}]}]`)
+	var p struct {
+		Later LaterList `json:"later"`
+	}
+	allocated := testing.AllocsPerRun(1, func() {
+		if err := Positional(params, &p); err != nil || p.Later.Count() != n+1 {
+			t.Fatal(err, p.Later.Count())
+		}
+	})
+	if allocated > 100 {
+		t.Errorf("%v allocations to count", allocated)
+	}
+}
+
+func TestElements(t *testing.T) {
+	var list LaterList
+	if err := list.Read([]byte(`[1, "0x2", "x"]`)); err != nil || list.Count() != 3 {
+		t.Fatal(err, list.Count())
+	}
+	if _, err := Elements[Number]("params[0].list", list); err == nil || err.Error() != "invalid params: params[0].list[2]: "+errNumber.Error() {
+		t.Error(err)
+	}
+	if err := list.Read([]byte(`[1, "0x2"]`)); err != nil {
+		t.Fatal(err)
+	}
+	numbers, err := Elements[Number]("params[0].list", list)
+	if err != nil || len(numbers) != 2 || numbers[1].Value != 2 {
+		t.Error(numbers, err)
+	}
+	if none, err := Elements[Number]("", LaterList{}); err != nil || none != nil {
+		t.Error(none, err)
+	}
+}
+
+func TestLater(t *testing.T) {
+	var p struct {
+		Given, Null, Missing Later
+	}
+	type form struct {
+		Given   Later `json:"given"`
+		Null    Later `json:"null"`
+		Missing Later `json:"missing"`
+	}
+	f := form(p)
+	if err := Value("it", json.RawMessage(` {"given":{"a":[1]},"null":null} `), &f); err != nil {
+		t.Fatal(err)
+	}
+	if !f.Given.Set() || string(f.Given.JSON()) != `{"a":[1]}` || f.Null.Set() || f.Missing.Set() || f.Missing.JSON() != nil {
+		t.Errorf("%+v", f)
+	}
+	if err := Missing("params[0].tx"); err.Error() != "invalid params: params[0].tx: missing" {
+		t.Error(err)
+	}
+}
+
+// A schema of ours that cannot be read is a mistake that the first request must show.
+func TestUnreadableSchema(t *testing.T) {
+	defer func() {
+		if r := recover(); fmt.Sprint(r) != "param: no way to read a float64" {
+			t.Error(r)
+		}
+	}()
+	var f float64
+	_ = Value("", json.RawMessage(`1`), &f)
+}
