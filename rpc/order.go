@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"iter"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -173,4 +174,25 @@ type Head struct {
 	Number    uint64      `json:"number"`
 	Hash      common.Hash `json:"hash"`
 	Timestamp uint64      `json:"timestamp"`
+}
+
+// Transactions are all transactions of a bundle, depth first. A hash that was not matched has none.
+func (b *Bundle) Transactions() iter.Seq[*Transaction] {
+	return func(yield func(*Transaction) bool) { b.each(yield) }
+}
+
+func (b *Bundle) each(yield func(*Transaction) bool) bool {
+	for i := range b.Elements {
+		switch e := &b.Elements[i]; {
+		case e.Tx != nil:
+			if !yield(e.Tx) {
+				return false
+			}
+		case e.Bundle != nil:
+			if !e.Bundle.each(yield) {
+				return false
+			}
+		}
+	}
+	return true
 }
