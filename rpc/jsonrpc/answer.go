@@ -72,8 +72,8 @@ type rpcError struct {
 	Data    any    `json:"data,omitempty"`
 }
 
-// put writes the answer to one request. A value that cannot be written is our own fault.
-func (x *exchange) put(a *answer, id []byte, result any, refused *rpc.Refused) {
+// write writes the answer to one request, or nothing and why not.
+func (a *answer) write(id []byte, result any, refused *rpc.Refused) error {
 	begin := a.Len()
 	a.begin(id)
 	var err error
@@ -86,17 +86,27 @@ func (x *exchange) put(a *answer, id []byte, result any, refused *rpc.Refused) {
 	}
 	if err != nil {
 		a.Truncate(begin)
-		x.put(a, id, nil, x.refusal(fmt.Errorf("write the answer: %w", err)))
-		return
+		return fmt.Errorf("write the answer: %w", err)
 	}
 	a.WriteByte('}')
+	return nil
+}
+
+// put is write; what cannot be written is our own fault, which can.
+func (x *exchange) put(a *answer, id []byte, result any, refused *rpc.Refused) {
+	if err := a.write(id, result, refused); err != nil {
+		x.put(a, id, nil, x.refusal(err))
+	}
 }
 
 // succeed answers a single request with its result.
 func (x *exchange) succeed(id []byte, result any) {
 	a := newAnswer()
 	defer a.free()
-	x.put(a, id, result, nil)
+	if err := a.write(id, result, nil); err != nil {
+		x.refuse(id, x.refusal(err))
+		return
+	}
 	x.send(http.StatusOK, a.Bytes())
 }
 

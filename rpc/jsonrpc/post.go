@@ -126,9 +126,9 @@ func (x *exchange) origin() string {
 // single answers a body of one request.
 func (x *exchange) single(e *entry) {
 	result, refused := x.handle(e)
+	x.legacy = x.legacy && !bytes.HasSuffix(e.method, []byte("V2"))
 	switch {
 	case refused != nil && (refused.Status != http.StatusOK || !e.isNotification()):
-		x.legacy = x.legacy && !bytes.HasSuffix(e.method, []byte("V2"))
 		x.refuse(e.id, refused)
 	case e.isNotification():
 		x.nothing()
