@@ -32,7 +32,7 @@ type exchange struct {
 	// signer and unverified are the verifier's answer, once it was asked.
 	asked      bool
 	signer     common.Address
-	unverified error
+	unverified *rpc.Refused
 }
 
 func (s *Server) arrive(w http.ResponseWriter, r *http.Request) *exchange {
@@ -211,16 +211,15 @@ func (x *exchange) nextToken() *rpc.Refused {
 func (x *exchange) identify(known *method) *rpc.Refused {
 	if !x.asked {
 		x.asked = true
-		x.signer, x.unverified = x.Verify(x.r.Header, x.body)
-		if x.unverified != nil {
-			x.signer = common.Address{}
+		signer, err := x.Verify(x.r.Header, x.body)
+		if x.unverified = x.refusal(err); x.unverified == nil {
+			x.signer = signer
 		}
 	}
-	refused := x.refusal(x.unverified)
-	if refused != nil && refused.ID == rpc.SignatureMissing.ID && known.unsigned {
+	if x.unverified != nil && x.unverified.ID == rpc.SignatureMissing.ID && known.unsigned {
 		return nil
 	}
-	return refused
+	return x.unverified
 }
 
 // run calls a method. A crash is its error, so that the others of a batch get their answers.

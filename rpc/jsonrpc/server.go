@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"errors"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -31,7 +32,8 @@ type Config struct {
 	Aliases map[string][]string
 	// Unsigned are the methods of the table that need no signature. A wrong one is refused there too.
 	Unsigned []string
-	Verify   Verifier
+	// Verify must be there.
+	Verify Verifier
 	// Clock tells when a request was received. Rate limits run by the wall clock.
 	Clock clock.Clock
 	// Observe is nil for nobody.
@@ -61,8 +63,11 @@ type Server struct {
 	signers *serve.Limiter
 }
 
-// New makes a server. It refuses a config that names unknown methods or gives two methods the same name.
+// New makes a server. It refuses a config without a verifier, and one that names unknown methods or gives two methods the same name.
 func New(config Config) (*Server, error) {
+	if config.Verify == nil {
+		return nil, errors.New("nobody verifies signatures")
+	}
 	s := &Server{Config: config}
 	s.Path, s.MaxBatch, s.MaxBody = orElse(s.Path, "/"), orElse(s.MaxBatch, 100), orElse(s.MaxBody, 30<<20)
 	s.AuthStatus, s.Limits.Client = orElse(s.AuthStatus, http.StatusForbidden), orElse(s.Limits.Client, usualRate)

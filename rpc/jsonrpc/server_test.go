@@ -256,6 +256,7 @@ func TestNewRefuses(t *testing.T) {
 		set  func(*Config)
 		want string
 	}{
+		"no verifier":                 {func(c *Config) { c.Verify = nil }, "nobody verifies signatures"},
 		"no method without signature": {func(c *Config) { c.Unsigned = []string{"eth_x"} }, `unknown method "eth_x" needs no signature`},
 		"no method with a limit": {
 			func(c *Config) { c.Limits.Methods = map[string]Rate{"eth_x": {PerSecond: 1}} }, `unknown method "eth_x" has a rate limit`,

@@ -161,16 +161,20 @@ func answerTo(t *testing.T, server http.Handler, request []string, rates bool) s
 	method, path, _ := strings.Cut(request[0], " ")
 	header, lines := http.Header{"X-Flashbots-Signature": {"alice"}}, request[1:]
 	packed := false
-	for ; len(lines) > 0; lines = lines[1:] {
-		if match := headerLine.FindStringSubmatch(lines[0]); match != nil {
+	for len(lines) > 0 {
+		match := headerLine.FindStringSubmatch(lines[0])
+		switch {
+		case match != nil:
 			header.Set(match[1], match[2])
-		} else if lines[0] == "(gzip)" {
+		case lines[0] == "(gzip)":
 			packed = true
-		} else if lines[0] == "(unsigned)" {
+		case lines[0] == "(unsigned)":
 			header.Del("X-Flashbots-Signature")
-		} else {
+		}
+		if match == nil && !strings.HasPrefix(lines[0], "(") {
 			break
 		}
+		lines = lines[1:]
 	}
 	body := []byte(strings.Join(lines, "\n"))
 	if packed {
