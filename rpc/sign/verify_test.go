@@ -21,6 +21,8 @@ func TestVerify(t *testing.T) {
 	bare, digits := strings.TrimPrefix(address, "0x"), strings.TrimPrefix(sig, "0x")
 	rs := digits[:128]
 	ok, malformed, mismatch := "", "signature-malformed", "signature-mismatch"
+	const noAddress, noPoint = "address is not hex of 20 bytes", "no address can be recovered"
+	zero, greatest := strings.Repeat("0", 64), strings.Repeat("f", 64)
 	lenient := sign.Scheme{Lenient0x: true}
 	for name, row := range map[string]struct {
 		scheme        sign.Scheme
@@ -41,11 +43,11 @@ func TestVerify(t *testing.T) {
 		"address with a large X":       {header: "0X" + bare + ":" + sig, refusal: ok},
 		"address, checksum wrong":      {header: "0x" + strings.ToLower(bare[:20]) + bare[20:] + ":" + sig, refusal: ok},
 		"address without 0x":           {header: bare + ":" + sig, refusal: ok},
-		"address too long":             {header: address + "00:" + sig, refusal: malformed, says: "address is not hex of 20 bytes"},
-		"address too short":            {header: address[:40] + ":" + sig, refusal: malformed, says: "address is not hex of 20 bytes"},
-		"address is no hex":            {header: "0x" + strings.Repeat("zz", 20) + ":" + sig, refusal: malformed, says: "address is not hex of 20 bytes"},
-		"address of 2 digits":          {header: "0xzz:" + sig, refusal: malformed, says: "address is not hex of 20 bytes"},
-		"no address":                   {header: ":" + sig, refusal: malformed, says: "address is not hex of 20 bytes"},
+		"address too long":             {header: address + "00:" + sig, refusal: malformed, says: noAddress},
+		"address too short":            {header: address[:40] + ":" + sig, refusal: malformed, says: noAddress},
+		"address is no hex":            {header: "0x" + strings.Repeat("zz", 20) + ":" + sig, refusal: malformed, says: noAddress},
+		"address of 2 digits":          {header: "0xzz:" + sig, refusal: malformed, says: noAddress},
+		"no address":                   {header: ":" + sig, refusal: malformed, says: noAddress},
 		"another's address":            {header: "0x" + strings.Repeat("00", 20) + ":" + sig, refusal: mismatch, says: "recovered " + address + ", header says 0x0000"},
 		"signature in upper case":      {header: address + ":0x" + strings.ToUpper(digits), refusal: ok},
 		"signature without 0x":         {header: address + ":" + digits, refusal: malformed, says: "signature does not begin with 0x"},
@@ -58,13 +60,13 @@ func TestVerify(t *testing.T) {
 		"signature of nothing":         {header: address + ":0x", refusal: malformed, says: "signature has 0 bytes"},
 		"no signature":                 {header: address + ":", refusal: malformed, says: "does not begin with 0x"},
 		"no signature, leniently":      {scheme: lenient, header: address + ":", refusal: malformed, says: "signature has 0 bytes"},
-		"r 0":                          {header: address + ":0x" + strings.Repeat("0", 64) + rs[64:] + "00", refusal: malformed, says: "no address can be recovered"},
-		"s 0":                          {header: address + ":0x" + rs[:64] + strings.Repeat("0", 64) + "00", refusal: malformed, says: "no address can be recovered"},
-		"r beyond the order":           {header: address + ":0x" + strings.Repeat("f", 64) + rs[64:] + "00", refusal: malformed, says: "no address can be recovered"},
+		"r 0":                          {header: address + ":0x" + zero + rs[64:] + "00", refusal: malformed, says: noPoint},
+		"s 0":                          {header: address + ":0x" + rs[:64] + zero + "00", refusal: malformed, says: noPoint},
+		"r beyond the order":           {header: address + ":0x" + greatest + rs[64:] + "00", refusal: malformed, says: noPoint},
 		"no separator":                 {header: address + sig, refusal: malformed, says: "missing separator"},
 		"two separators":               {header: address + ":" + sig + ":", refusal: malformed, says: "more than one separator"},
 		"separators side by side":      {header: address + "::" + sig, refusal: malformed, says: "more than one separator"},
-		"blank before the separator":   {header: address + " :" + sig, refusal: malformed, says: "address is not hex of 20 bytes"},
+		"blank before the separator":   {header: address + " :" + sig, refusal: malformed, says: noAddress},
 		"blank after the separator":    {header: address + ": " + sig, refusal: malformed, says: "does not begin with 0x"},
 		"blank at the end":             {header: address + ":" + sig + " ", refusal: malformed, says: "odd number"},
 		"two signatures in one header": {header: address + ":" + sig + ", " + address + ":" + sig, refusal: malformed, says: "more than one separator"},

@@ -1,0 +1,164 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// answer is a body that is being written. It is reused.
+type answer struct {
+	bytes.Buffer
+	encoder *json.Encoder // into the buffer
+}
+
+var answers = sync.Pool{New: func() any {
+	a := &answer{}
+	a.encoder = json.NewEncoder(&a.Buffer)
+	a.encoder.SetEscapeHTML(false) // nobody shows it in a page, and people read messages
+	return a
+}}
+
+// keep is the greatest buffer that is reused, in bytes.
+const keep = 1 << 20
+
+func newAnswer() *answer { return answers.Get().(*answer) }
+
+func (a *answer) free() {
+	if a.Cap() <= keep {
+		a.Reset()
+		answers.Put(a)
+	}
+}
+
+// begin writes what comes before the result or the error.
+func (a *answer) begin(id []byte) {
+	a.WriteString(`{"jsonrpc":"2.0","id":`)
+	if id == nil {
+		id = []byte("null")
+	}
+	a.Write(id)
+}
+
+// encode writes a value without the encoder's line end.
+func (a *answer) encode(value any) error {
+	if err := a.encoder.Encode(value); err != nil {
+		return err
+	}
+	a.Truncate(a.Len() - 1)
+	return nil
+}
+
+// separate and close put the answers of a batch into a list.
+func (a *answer) separate() {
+	if a.Len() == 0 {
+		a.WriteByte('[')
+	} else {
+		a.WriteByte(',')
+	}
+}
+
+func (a *answer) close() { a.WriteByte(']') }
+
+// rpcError is an error's object (JSON-RPC 2.0, 5.1).
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+// write writes the answer to one request, or nothing and why not.
+func (a *answer) write(id []byte, result any, refused *rpc.Refused) error {
+	begin := a.Len()
+	a.begin(id)
+	var err error
+	if refused == nil {
+		a.WriteString(`,"result":`)
+		err = a.encode(result)
+	} else {
+		a.WriteString(`,"error":`)
+		err = a.encode(rpcError{refused.Code, refused.Error(), refused.Data})
+	}
+	if err != nil {
+		a.Truncate(begin)
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	a.WriteByte('}')
+	return nil
+}
+
+// put is write; what cannot be written is our own fault, which can.
+func (x *exchange) put(a *answer, id []byte, result any, refused *rpc.Refused) {
+	if err := a.write(id, result, refused); err != nil {
+		x.put(a, id, nil, x.refusal(err))
+	}
+}
+
+// succeed answers a single request with its result.
+func (x *exchange) succeed(id []byte, result any) {
+	a := newAnswer()
+	defer a.free()
+	if err := a.write(id, result, nil); err != nil {
+		x.refuse(id, x.refusal(err))
+		return
+	}
+	x.send(http.StatusOK, a.Bytes())
+}
+
+// refuseAll answers a body of which no request was found.
+func (x *exchange) refuseAll(refused *rpc.Refused) {
+	x.observe(nil, refused, 0)
+	x.refuse(nil, refused)
+}
+
+// refuse answers a single request, or a body as a whole, with an error.
+func (x *exchange) refuse(id []byte, refused *rpc.Refused) {
+	a := newAnswer()
+	defer a.free()
+	if x.legacy {
+		if err := a.encode(legacyError{refused.Error()}); err == nil { // text always can be written
+			x.send(legacyStatus(refused), a.Bytes())
+			return
+		}
+	}
+	x.put(a, id, nil, refused)
+	status := refused.Status
+	if status == http.StatusForbidden {
+		status = x.AuthStatus
+	}
+	x.send(status, a.Bytes())
+}
+
+// legacyError is how errors looked before they were JSON-RPC's.
+type legacyError struct {
+	Error string `json:"error"`
+}
+
+// legacyStatus is the status where the body has no code: whose fault it is must be seen from it.
+func legacyStatus(refused *rpc.Refused) int {
+	switch {
+	case refused.Status != http.StatusOK:
+		return refused.Status
+	case refused.Code == rpc.RateLimited.Code:
+		return http.StatusTooManyRequests
+	case refused.ID == rpc.Internal.ID || refused.ID == rpc.NodeUnavailable.ID:
+		return http.StatusInternalServerError
+	}
+	return http.StatusBadRequest
+}
+
+// nothing is the answer to notifications.
+func (x *exchange) nothing() {
+	x.tell(x.w.Header())
+	x.w.WriteHeader(http.StatusNoContent)
+}
+
+func (x *exchange) send(status int, body []byte) {
+	x.tell(x.w.Header())
+	serve.Bytes(x.w, status, "application/json", body)
+}

@@ -1,0 +1,209 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// entry is one request of a body. All slices are parts of the body.
+type entry struct {
+	// id as it came: a number, a string or null; nil for a notification, and where the request is so wrong that none could be found.
+	id []byte
+	// method as it was called, without quotes; nil if none could be found.
+	method []byte
+	params []json.RawMessage
+	// refused says what is wrong with the entry itself.
+	refused *rpc.Refused
+}
+
+// isNotification says that nobody waits for an answer. A request that is wrong is answered with id null (JSON-RPC 2.0, 5).
+func (e *entry) isNotification() bool {
+	return e.id == nil && (e.refused == nil || e.refused.ID == rpc.InvalidParams.ID)
+}
+
+// errBatchTooLarge ends the reading of a batch.
+var errBatchTooLarge = errors.New("batch is too large")
+
+// parse reads a body: one entry, or a batch of at most so many. It refuses what is not JSON and what is neither.
+func parse(body []byte, maxBatch int) (entries []entry, batch bool, refused *rpc.Refused) {
+	s := &scanner{text: body}
+	var err error
+	switch s.peek() {
+	case 0:
+		if s.at == len(body) {
+			return nil, false, rpc.ParseError.With("the body is empty")
+		}
+		return nil, false, rpc.ParseError.With("%v", s.bad("value expected"))
+	case '[':
+		batch = true
+		err = s.list(func() error {
+			if len(entries) == maxBatch {
+				return errBatchTooLarge
+			}
+			entries = append(entries, entry{})
+			return entries[len(entries)-1].read(s)
+		})
+	default:
+		entries = make([]entry, 1)
+		err = entries[0].read(s)
+	}
+	switch {
+	case errors.Is(err, errBatchTooLarge):
+		return nil, batch, rpc.InvalidRequest.With("more than %d requests in a batch", maxBatch)
+	case err != nil:
+		return nil, batch, rpc.ParseError.With("%v", err)
+	case s.peek() != 0 || s.at < len(body):
+		return nil, batch, rpc.ParseError.With("%v", s.bad("something after the request"))
+	case len(entries) == 0:
+		return nil, batch, rpc.InvalidRequest.With("the batch is empty")
+	}
+	return entries, batch, nil
+}
+
+// read reads one request. Its error is that of the text; what is wrong with the request stands in refused.
+func (e *entry) read(s *scanner) error {
+	if s.peek() != '{' {
+		_, err := s.value()
+		e.refused = rpc.InvalidRequest.With("a request is an object")
+		return err
+	}
+	var id, version, method, params []byte
+	err := s.object(func(key []byte) (err error) {
+		target := (*[]byte)(nil)
+		switch name := plain(key); string(name) {
+		case "id":
+			target = &id
+		case "jsonrpc":
+			target = &version
+		case "method":
+			target = &method
+		case "params":
+			target = &params
+		default:
+			_, err = s.value()
+			return err
+		}
+		if *target != nil {
+			e.refused = rpc.InvalidRequest.With("%q comes twice", plain(key))
+		}
+		if target == &params && s.peek() == '[' {
+			from := s.at
+			err = e.readParams(s)
+			params = s.text[from:s.at]
+			return err
+		}
+		*target, err = s.value()
+		return err
+	})
+	if err == nil && e.refused == nil {
+		e.judge(id, version, method, params)
+	}
+	return err
+}
+
+// readParams reads a list. If there are several, the last is kept, but that is refused anyway.
+func (e *entry) readParams(s *scanner) error {
+	e.params = nil
+	return s.list(func() error {
+		value, err := s.value()
+		if e.params == nil {
+			e.params = make([]json.RawMessage, 0, 2) // most methods have one or two
+		}
+		e.params = append(e.params, value)
+		return err
+	})
+}
+
+// judge checks the members of a request, each as it came or nil, and keeps them.
+func (e *entry) judge(id, version, method, params []byte) {
+	switch kind := kindOf(id); kind {
+	case aNumber, aString, null:
+		e.id = id
+	case nothing:
+	default:
+		e.refused = rpc.ParseError.With("invalid id type: %s, want a number, a string or null", kind)
+		return
+	}
+	if kindOf(method) == aString {
+		e.method = plain(method[1 : len(method)-1])
+	}
+	switch {
+	case version == nil:
+		e.refused = rpc.ParseError.With(`jsonrpc is missing, want "2.0"`)
+	case !bytes.Equal(version, []byte(`"2.0"`)):
+		e.refused = rpc.ParseError.With(`jsonrpc is %s, want "2.0"`, short(version))
+	case method != nil && e.method == nil:
+		e.refused = rpc.InvalidRequest.With("method is %s, want a string", kindOf(method))
+	case len(e.method) == 0:
+		e.refused = rpc.InvalidRequest.With("missing method")
+	default:
+		e.refused = judgeParams(kindOf(params))
+	}
+}
+
+func judgeParams(kind kind) *rpc.Refused {
+	switch kind {
+	case aList, null, nothing:
+		return nil
+	case anObject:
+		return rpc.InvalidParams.With("params is an object, want a list: parameters go by position")
+	}
+	return rpc.InvalidParams.With("params is %s, want a list", kind)
+}
+
+// kind is what a JSON value is, as messages say it.
+type kind string
+
+const (
+	nothing  kind = ""
+	null     kind = "null"
+	aBoolean kind = "a boolean"
+	aNumber  kind = "a number"
+	aString  kind = "a string"
+	aList    kind = "a list"
+	anObject kind = "an object"
+)
+
+// kindOf tells the kind of a valid value by its first byte.
+func kindOf(value []byte) kind {
+	if len(value) == 0 {
+		return nothing
+	}
+	switch value[0] {
+	case '"':
+		return aString
+	case '{':
+		return anObject
+	case '[':
+		return aList
+	case 't', 'f':
+		return aBoolean
+	case 'n':
+		return null
+	}
+	return aNumber
+}
+
+// plain is a string's content, of which the text between the quotes is given.
+func plain(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted
+	}
+	var text string
+	if err := json.Unmarshal(fmt.Appendf(nil, `"%s"`, quoted), &text); err != nil {
+		return quoted // the scanner has let it through, so that this does not happen
+	}
+	return []byte(text)
+}
+
+// short is a client's text for an answer: not more than is needed to recognise it.
+func short(text []byte) string {
+	if len(text) > 40 {
+		return fmt.Sprintf("%.40s…", text)
+	}
+	return string(text)
+}

@@ -1,0 +1,122 @@
+package jsonrpc
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Verifier tells who signed a body, decompressed and otherwise as it came. It refuses with SignatureMissing where no header has a signature, and with
+// other refusals where one is wrong. It is called concurrently and at most once for a request.
+type Verifier func(header http.Header, body []byte) (signer common.Address, err error)
+
+// Observe is told of each request, also of those in a batch: its method as in the table, or empty if there is none; the refusal's id, or empty if
+// there is none; and how long the method took, 0 if it was not reached. It is called concurrently and must not block.
+type Observe func(method, refusalID string, took time.Duration)
+
+// Config are the server's ports and rules. Zero values take the defaults that are named.
+type Config struct {
+	// Path is where requests are answered: "/".
+	Path string
+	// Methods is the table.
+	Methods map[string]Method
+	// Aliases are other prefixes of names, by the prefix in the table: with "flashbots_": {"vendor_"}, vendor_x is flashbots_x.
+	Aliases map[string][]string
+	// Unsigned are the methods of the table that need no signature. A wrong one is refused there too.
+	Unsigned []string
+	// Verify must be there.
+	Verify Verifier
+	// Clock tells when a request was received. Rate limits run by the wall clock.
+	Clock clock.Clock
+	// Observe is nil for nobody.
+	Observe Observe
+	Limits  Limits
+	// MaxBatch bounds the entries of a batch: 100. MaxBody bounds the body in bytes, decompressed: 30 MiB.
+	MaxBatch int
+	MaxBody  int64
+	// TrustedProxies are believed about a client's address.
+	TrustedProxies []netip.Prefix
+	// OriginHeaders are the names of the header that tells a request's origin: X-Flashbots-Origin. The first that is there counts.
+	OriginHeaders []string
+	// Legacy answers errors of methods not ending in V2 with {"error":"text"} and a 4xx or 5xx, unless the header X-Error-Dialect says jsonrpc. It
+	// is how relays answered before 2024. With the header at legacy it is also had without this.
+	Legacy bool
+	// AuthStatus is the HTTP status of an answer to who may not ask: 403. Some clients read JSON-RPC errors only with 200.
+	AuthStatus int
+}
+
+// Server answers requests. It is safe for concurrent use.
+type Server struct {
+	Config
+	mux     serve.Mux
+	methods map[string]*method
+	keyOf   func(*http.Request) string
+	clients *serve.Limiter
+	signers *serve.Limiter
+}
+
+// New makes a server. It refuses a config without a verifier, and one that names unknown methods or gives two methods the same name.
+func New(config Config) (*Server, error) {
+	if config.Verify == nil {
+		return nil, errors.New("nobody verifies signatures")
+	}
+	s := &Server{Config: config}
+	s.Path, s.MaxBatch, s.MaxBody = orElse(s.Path, "/"), orElse(s.MaxBatch, 100), orElse(s.MaxBody, 30<<20)
+	s.AuthStatus, s.Limits.Client = orElse(s.AuthStatus, http.StatusForbidden), orElse(s.Limits.Client, usualRate)
+	if s.Clock == nil {
+		s.Clock = clock.Real{}
+	}
+	if s.OriginHeaders == nil {
+		s.OriginHeaders = []string{"X-Flashbots-Origin"}
+	}
+	if s.Observe == nil {
+		s.Observe = func(string, string, time.Duration) {}
+	}
+	methods, err := s.table()
+	if err != nil {
+		return nil, err
+	}
+	s.methods, s.keyOf = methods, serve.ByClient(s.TrustedProxies)
+	s.clients, s.signers = s.Limits.Client.limiter(s.Limits.Keys), s.Limits.Signer.limiter(s.Limits.Keys)
+	s.mux = serve.Mux{NotFound: rpc.NotFound.Plain(), NotAllowed: rpc.MethodNotAllowed.Plain(), Answer: s.elsewhere}
+	if s.Path == "/" {
+		s.Path = "/{$}" // this path, not what lies below
+	}
+	s.mux.Handle(http.MethodPost, s.Path, s.post)
+	return s, nil
+}
+
+// Handle adds an operation beside the requests, as a document or a health check. It must be called before requests come. The operation is not
+// limited.
+func (s *Server) Handle(method, pattern string, operation http.HandlerFunc) {
+	s.mux.Handle(method, pattern, operation)
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Names are all names under which methods can be called, in order.
+func (s *Server) Names() []string {
+	names := make([]string, 0, len(s.methods))
+	for name := range s.methods {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func orElse[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}
