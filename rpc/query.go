@@ -20,28 +20,6 @@ type RefundQuery struct {
 	Cursor string
 }
 
-// RefundPage is a part of the refunds that were asked for.
-type RefundPage struct {
-	Refunds []RefundRow
-	// Cursor gets the next page; empty if there is nothing more to get.
-	Cursor string
-	// IndexedUpTo is the newest block whose refunds are all counted.
-	IndexedUpTo uint64
-}
-
-// RefundRow is a refund and what became of it.
-type RefundRow struct {
-	Refund
-	Received bool
-}
-
-// RefundTotals are sums over refunds.
-type RefundTotals struct {
-	PendingWei, ReceivedWei *uint256.Int
-	// UpTo is the newest block that is counted.
-	UpTo uint64
-}
-
 // OrderStatus is all that is known of an order.
 type OrderStatus struct {
 	Order *Order

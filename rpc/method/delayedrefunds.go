@@ -80,7 +80,7 @@ func (h *House) delayedRefunds() Method {
 				Refunds     []refundRecord `json:"refunds"`
 				NextCursor  string         `json:"nextCursor,omitempty"`
 				IndexedUpTo hexutil.Uint64 `json:"indexedUpTo"`
-			}{recordsOf(page), page.Cursor, hexutil.Uint64(page.IndexedUpTo)}, nil
+			}{recordsOf(page), page.Cursor, hexutil.Uint64(page.UpTo)}, nil
 		},
 	}
 }

@@ -1,0 +1,170 @@
+package refund
+
+import (
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Pending is a refund that was not paid yet.
+type Pending struct {
+	rpc.Refund
+	// After is the place in the refund's own block of the last transaction of its order; a payout in that block comes later.
+	After int
+}
+
+// Transfer is a transaction of a block that moved ether and did nothing else: it succeeded and had no calldata.
+type Transfer struct {
+	Hash     common.Hash
+	From, To common.Address
+	ValueWei *uint256.Int
+	// Index is its place in the block.
+	Index int
+}
+
+// Block is where payouts are looked for.
+type Block struct {
+	rpc.Head
+	// Transfers are in their order.
+	Transfers []Transfer
+	// Payers are the addresses that pay refunds: the block's fee recipient, and the operator's own.
+	Payers []common.Address
+	// CostWei is what a payer may keep of a refund for the payout's gas; nil is nothing.
+	CostWei *uint256.Int
+}
+
+// Payouts finds the refunds that a block pays, at a time, in the order of the pending ones. A payout is a transfer from a payer to the recipient,
+// in the refund's block after its order, or in any later block. It pays
+//
+//   - one refund of exactly its value; else
+//   - several refunds of one recipient, neighbours among the pending ones, which are exactly its value together; else
+//   - the greatest refund that is, less the cost, not above its value.
+//
+// Which transfer pays which refund does not depend on the order of transfers where values are exact. Each pays once, and each refund is paid once.
+func Payouts(at time.Time, pending []Pending, block Block) []rpc.RefundPaid {
+	m := matcher{pending: pending, block: block, paidBy: make([]*Transfer, len(pending)), used: make([]bool, len(block.Transfers))}
+	for _, rule := range []func(*Transfer, []int) []int{m.exact, m.together, m.enough} {
+		m.apply(rule)
+	}
+	var found []rpc.RefundPaid
+	for i, payout := range m.paidBy {
+		if payout == nil {
+			continue
+		}
+		r := pending[i].Refund
+		found = append(found, rpc.RefundPaid{
+			At: at, Hash: r.Hash, Block: r.Block, BlockHash: r.BlockHash, Recipient: r.Recipient, PayoutTx: payout.Hash, PayoutBlock: block.Number,
+		})
+	}
+	return found
+}
+
+// matcher pairs transfers with refunds.
+type matcher struct {
+	pending []Pending
+	block   Block
+	paidBy  []*Transfer // for each pending refund, nil for none
+	used    []bool      // for each transfer
+}
+
+// apply lets every transfer that is free pay what the rule picks of the refunds that it may pay.
+func (m *matcher) apply(rule func(*Transfer, []int) []int) {
+	owed := m.unpaid()
+	for t := range m.block.Transfers {
+		transfer := &m.block.Transfers[t]
+		if m.used[t] || !m.pays(transfer) {
+			continue
+		}
+		var payable []int
+		for _, i := range owed[transfer.To] {
+			if m.paidBy[i] == nil && m.mayPay(transfer, i) {
+				payable = append(payable, i)
+			}
+		}
+		for _, i := range rule(transfer, payable) {
+			m.paidBy[i], m.used[t] = transfer, true
+		}
+	}
+}
+
+// unpaid are the refunds that nothing pays yet, by recipient.
+func (m *matcher) unpaid() map[common.Address][]int {
+	owed := map[common.Address][]int{}
+	for i := range m.pending {
+		if m.paidBy[i] == nil {
+			owed[m.pending[i].Recipient] = append(owed[m.pending[i].Recipient], i)
+		}
+	}
+	return owed
+}
+
+func (m *matcher) pays(t *Transfer) bool {
+	for _, payer := range m.block.Payers {
+		if t.From == payer && t.To != payer && !t.ValueWei.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// mayPay says whether a transfer comes after a refund's order. In a block of the same number that is not the refund's it does not.
+func (m *matcher) mayPay(t *Transfer, i int) bool {
+	p := &m.pending[i]
+	return p.Block < m.block.Number || p.BlockHash == m.block.Hash && p.After < t.Index
+}
+
+// exact picks the first refund of a transfer's value.
+func (m *matcher) exact(t *Transfer, payable []int) []int {
+	for n, i := range payable {
+		if m.pending[i].AmountWei.Eq(t.ValueWei) {
+			return payable[n : n+1]
+		}
+	}
+	return nil
+}
+
+// together picks the first neighbours that are a transfer's value. Amounts are above zero: a sum that is too great loses its first ones.
+func (m *matcher) together(t *Transfer, payable []int) []int {
+	sum, first := new(uint256.Int), 0
+	for n, i := range payable {
+		if _, overflow := sum.AddOverflow(sum, m.pending[i].AmountWei); overflow {
+			return nil
+		}
+		for sum.Gt(t.ValueWei) {
+			sum.Sub(sum, m.pending[payable[first]].AmountWei)
+			first++
+		}
+		if sum.Eq(t.ValueWei) && first < n {
+			return payable[first : n+1]
+		}
+	}
+	return nil
+}
+
+// enough picks the greatest refund that a transfer pays, the first of equal ones.
+func (m *matcher) enough(t *Transfer, payable []int) []int {
+	best := -1
+	for n, i := range payable {
+		if m.atLeast(m.pending[i].AmountWei).Gt(t.ValueWei) {
+			continue
+		}
+		if best < 0 || m.pending[i].AmountWei.Gt(m.pending[payable[best]].AmountWei) {
+			best = n
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	return payable[best : best+1]
+}
+
+// atLeast is what has to come for a refund. One that the cost would eat up has to come whole.
+func (m *matcher) atLeast(amount *uint256.Int) *uint256.Int {
+	if m.block.CostWei == nil || !amount.Gt(m.block.CostWei) {
+		return amount
+	}
+	return new(uint256.Int).Sub(amount, m.block.CostWei)
+}

@@ -1,0 +1,248 @@
+package refund
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Landed is an order in a block.
+type Landed struct {
+	Order *rpc.Order
+	Block rpc.Head
+	// PaidWei is what each of its transactions paid to the block's fee recipient, depth first; 0 or nil for one that was left out.
+	PaidWei []*uint256.Int
+	// CostWei is what a payout in the block costs for each recipient, see PayoutCost. 0 or nil deducts nothing.
+	CostWei *uint256.Int
+	// Redirect says where the refunds of an address go (vendor_setFeeRefundRecipient); nil leaves all as they are. It is asked once for each
+	// address: where the refunds of the other one go does not count.
+	Redirect func(common.Address) common.Address
+}
+
+// PayoutCost is gas units at a block's base fee: what a payout transaction burns. It saturates.
+func PayoutCost(gas uint64, baseFeeWei *uint256.Int) *uint256.Int {
+	cost, overflow := new(uint256.Int).MulOverflow(uint256.NewInt(gas), baseFeeWei)
+	if overflow {
+		return cost.SetAllOne()
+	}
+	return cost
+}
+
+// Division is what an order paid, and who gets what of it: ValueWei is RestWei and all refunds.
+type Division struct {
+	// Refunds are not zero, and there is one for each hash and recipient.
+	Refunds []rpc.Refund
+	// ValueWei is what the order's transactions paid.
+	ValueWei *uint256.Int
+	// RestWei stays with the builder, who pays for the payouts from it.
+	RestWei *uint256.Int
+}
+
+// Errors of Split. An order that came through the parser and payments of its transactions have none.
+var (
+	ErrTerms    = errors.New("the terms of the refund cannot be kept")
+	ErrPayments = errors.New("the payments do not belong to the order")
+)
+
+// Split divides what an order paid. In every bundle, from the inside out:
+//
+//   - what an element brought is what its transactions paid, less what its own refunds gave away;
+//   - refundable is what the elements brought that the bundle's Refunds do not name;
+//   - each entry gives its percent of that, rounded down, to the owners of its element, who share it by their percents, rounded down.
+//
+// The owners of a transaction are its sender, those of a bundle its Shares, or without any the owner of its first element. Of eth_sendBundle the
+// bundle's own Shares are the owners of every element (refundRecipient), and without any the sender of its first transaction.
+//
+// The cost of payouts is taken off what an entry gives before it is shared. What does not exceed it is not worth a payout in the block: then
+// nothing is taken off, and the refunds are delayed.
+func Split(l Landed) (Division, error) {
+	s := splitter{landed: l, paid: l.PaidWei, value: new(uint256.Int)}
+	rest, err := s.bundle(&l.Order.Bundle, l.Order.Hash(), l.Order.Kind == rpc.KindBundle)
+	switch {
+	case err != nil:
+		return Division{}, fmt.Errorf("split what order %s paid: %w", l.Order.Hash(), err)
+	case len(s.paid) > 0:
+		return Division{}, fmt.Errorf("split what order %s paid: %w: %d too many", l.Order.Hash(), ErrPayments, len(s.paid))
+	}
+	return Division{Refunds: s.refunds, ValueWei: s.value, RestWei: rest}, nil
+}
+
+// splitter walks through an order once, depth first.
+type splitter struct {
+	landed Landed
+	// paid are the payments of the transactions ahead.
+	paid    []*uint256.Int
+	value   *uint256.Int
+	refunds []rpc.Refund
+}
+
+// bundle divides what a bundle's elements paid and answers what is left. hash names refunds for elements that have no name of their own; flat is
+// the manner of eth_sendBundle.
+func (s *splitter) bundle(b *rpc.Bundle, hash common.Hash, flat bool) (rest *uint256.Int, err error) {
+	rest, refundable := new(uint256.Int), new(uint256.Int)
+	for i := range b.Elements {
+		brought, err := s.element(&b.Elements[i], hash)
+		if err != nil {
+			return nil, err
+		}
+		rest.Add(rest, brought) // cannot overflow: the value did not
+		if shared(b, i) {
+			refundable.Add(refundable, brought)
+		}
+	}
+	if err := checkPercents(b); err != nil {
+		return nil, err
+	}
+	for _, entry := range b.Refunds {
+		owners, err := ownersOf(b, entry.Element, flat)
+		if err != nil {
+			return nil, err
+		}
+		given := s.give(part(refundable, entry.Percent), owners, nameOf(&b.Elements[entry.Element], hash))
+		rest.Sub(rest, given) // the percents sum to 100 at most
+	}
+	return rest, nil
+}
+
+// shared says whether refunds are counted from what an element brought.
+func shared(b *rpc.Bundle, element int) bool {
+	return !slices.ContainsFunc(b.Refunds, func(entry rpc.ElementRefund) bool { return entry.Element == element })
+}
+
+// element answers what an element brought.
+func (s *splitter) element(e *rpc.Element, hash common.Hash) (*uint256.Int, error) {
+	switch {
+	case e.Bundle != nil:
+		return s.bundle(e.Bundle, nameOf(e, hash), false)
+	case e.Tx == nil:
+		return nil, fmt.Errorf("%w: an element is not known", ErrTerms)
+	case len(s.paid) == 0:
+		return nil, fmt.Errorf("%w: there is none for transaction %s", ErrPayments, e.Tx.Hash)
+	}
+	paid := s.paid[0]
+	s.paid = s.paid[1:]
+	if paid == nil {
+		return new(uint256.Int), nil
+	}
+	if _, overflow := s.value.AddOverflow(s.value, paid); overflow {
+		return nil, fmt.Errorf("%w: more than 2^256 wei", ErrPayments)
+	}
+	return paid, nil
+}
+
+// nameOf is the hash that a refund for an element goes by: that of the order that was followed, if there is one.
+func nameOf(e *rpc.Element, hash common.Hash) common.Hash {
+	if e.Bundle != nil && e.Bundle.Hash != (common.Hash{}) {
+		return e.Bundle.Hash
+	}
+	return hash
+}
+
+// checkPercents says whether a bundle's terms can be kept.
+func checkPercents(b *rpc.Bundle) error {
+	sum := 0
+	for _, entry := range b.Refunds {
+		if entry.Element < 0 || entry.Element >= len(b.Elements) || entry.Percent < 0 || entry.Percent > 100 {
+			return fmt.Errorf("%w: %d %% for element %d of %d", ErrTerms, entry.Percent, entry.Element, len(b.Elements))
+		}
+		sum += entry.Percent
+	}
+	if sum > 100 {
+		return fmt.Errorf("%w: refunds of %d %%", ErrTerms, sum)
+	}
+	return checkShares(b.Shares)
+}
+
+func checkShares(shares []rpc.Share) error {
+	sum := 0
+	for _, share := range shares {
+		if share.Percent < 0 || share.Percent > 100 {
+			return fmt.Errorf("%w: a share of %d %%", ErrTerms, share.Percent)
+		}
+		sum += share.Percent
+	}
+	if sum > 100 {
+		return fmt.Errorf("%w: shares of %d %%", ErrTerms, sum)
+	}
+	return nil
+}
+
+// ownersOf are those who share a refund for an element.
+func ownersOf(b *rpc.Bundle, element int, flat bool) ([]rpc.Share, error) {
+	if flat {
+		return owners(&rpc.Element{Bundle: b})
+	}
+	return owners(&b.Elements[element])
+}
+
+func owners(e *rpc.Element) ([]rpc.Share, error) {
+	switch {
+	case e.Tx != nil:
+		return []rpc.Share{{Address: e.Tx.From, Percent: 100}}, nil
+	case e.Bundle != nil && len(e.Bundle.Shares) > 0:
+		return e.Bundle.Shares, nil
+	case e.Bundle != nil && len(e.Bundle.Elements) > 0:
+		return owners(&e.Bundle.Elements[0])
+	default:
+		return nil, fmt.Errorf("%w: an element has no owner", ErrTerms)
+	}
+}
+
+// give shares an amount and answers how much of it was given.
+func (s *splitter) give(amount *uint256.Int, owners []rpc.Share, hash common.Hash) (given *uint256.Int) {
+	amount, delayed := s.afterCost(amount, len(owners))
+	given = new(uint256.Int)
+	for _, owner := range owners {
+		share := part(amount, owner.Percent)
+		s.credit(hash, owner.Address, share, delayed)
+		given.Add(given, share)
+	}
+	return given
+}
+
+// afterCost takes the payouts' cost off an amount, if something remains.
+func (s *splitter) afterCost(amount *uint256.Int, recipients int) (left *uint256.Int, delayed bool) {
+	if s.landed.CostWei == nil || s.landed.CostWei.IsZero() || amount.IsZero() {
+		return amount, false
+	}
+	cost, overflow := new(uint256.Int).MulOverflow(s.landed.CostWei, uint256.NewInt(uint64(recipients)))
+	if overflow || !amount.Gt(cost) {
+		return amount, true
+	}
+	return cost.Sub(amount, cost), false
+}
+
+// credit adds a refund, or adds to the one that the recipient has for this hash: it is paid once, delayed if a part of it is.
+func (s *splitter) credit(hash common.Hash, recipient common.Address, amount *uint256.Int, delayed bool) {
+	if amount.IsZero() {
+		return
+	}
+	if s.landed.Redirect != nil {
+		recipient = s.landed.Redirect(recipient)
+	}
+	for i := range s.refunds {
+		if r := &s.refunds[i]; r.Hash == hash && r.Recipient == recipient {
+			r.AmountWei = new(uint256.Int).Add(r.AmountWei, amount)
+			r.Delayed = r.Delayed || delayed
+			return
+		}
+	}
+	refund := rpc.Refund{
+		Hash: hash, Block: s.landed.Block.Number, BlockHash: s.landed.Block.Hash, Recipient: recipient, AmountWei: amount, Delayed: delayed,
+	}
+	if own := s.landed.Order.Hash(); own != hash {
+		refund.Bundle = own
+	}
+	s.refunds = append(s.refunds, refund)
+}
+
+// part is a percentage of an amount, rounded down.
+func part(amount *uint256.Int, percent int) *uint256.Int {
+	result, _ := new(uint256.Int).MulDivOverflow(amount, uint256.NewInt(uint64(percent)), uint256.NewInt(100)) // at most the amount
+	return result
+}
