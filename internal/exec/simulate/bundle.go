@@ -1,0 +1,168 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+)
+
+// payoutGas is what a payout of a refund is counted with, for each recipient.
+const payoutGas = 30_000
+
+// maxDepth is how many bundles may lie in one another.
+const maxDepth = 5
+
+// Simulate implements exec.Simulator (mev_simBundle, orderflow.md §3.4). Payouts of refunds are counted, not executed.
+func (s *Simulator) Simulate(ctx context.Context, bundle *exec.Bundle, env exec.Environment) (*exec.BundleResult, error) {
+	result := &exec.BundleResult{ProfitWei: new(wei), RefundableWei: new(wei), MevGasPriceWei: new(wei)}
+	err := s.within(ctx, s.timeoutOf(env), env, pretended(env), func(b *block) error {
+		result.Parent = b.Parent
+		earned := &earnings{profitWei: new(big.Int), refundableWei: new(big.Int)}
+		logs, err := (&bundleRun{block: b, result: result}).bundle(bundle, earned, 1)
+		if errors.Is(err, errStopped) {
+			return err
+		}
+		if err == nil && earned.profitWei.Sign() < 0 {
+			err = errNegativeProfit
+		}
+		conclude(result, earned, logs, err)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// conclude writes down how a bundle ended. Money that was lost is none that was earned.
+func conclude(result *exec.BundleResult, earned *earnings, logs []exec.ElementLogs, err error) {
+	result.ProfitWei, result.RefundableWei = orNone(earned.profitWei), orNone(earned.refundableWei)
+	if err != nil {
+		result.Error = err.Error()
+		because := (*failure)(nil)
+		result.Lasting = errors.As(err, &because) && because.lasting
+		return
+	}
+	result.Success, result.Logs = true, logs
+	result.MevGasPriceWei.Div(result.ProfitWei, uint256.NewInt(result.GasUsed)) // by zero it is zero
+}
+
+func orNone(amount *big.Int) *wei {
+	if amount.Sign() < 0 {
+		return new(wei)
+	}
+	return uint256.MustFromBig(amount)
+}
+
+// failure is why a bundle cannot be included.
+type failure struct {
+	reason  string
+	lasting bool
+}
+
+// Error is the reason.
+func (f *failure) Error() string { return f.reason }
+
+// Failures that are no transaction's own.
+var (
+	errTxFailed       = &failure{reason: "tx failed"}
+	errNegativeProfit = &failure{reason: "negative profit"}
+	errInvalidBundle  = &failure{reason: "invalid bundle", lasting: true}
+	errTooDeep        = &failure{reason: "max depth reached", lasting: true}
+)
+
+// earnings are what one level of a bundle brought. They are signed: a transaction may take from the coinbase.
+type earnings struct{ profitWei, refundableWei *big.Int }
+
+// bundleRun collects what all levels of a bundle do.
+type bundleRun struct {
+	*block
+	result *exec.BundleResult
+}
+
+// bundle runs the elements of a bundle at a depth, and then counts its payouts.
+func (r *bundleRun) bundle(bundle *exec.Bundle, earned *earnings, depth int) ([]exec.ElementLogs, error) {
+	if depth > maxDepth {
+		return nil, errTooDeep
+	}
+	refunded := make([]bool, len(bundle.Elements))
+	for _, refund := range bundle.Refunds {
+		if refund.Element < 0 || refund.Element >= len(refunded) || refund.Percent < 0 || refund.Percent > 100 {
+			return nil, errInvalidBundle
+		}
+		refunded[refund.Element] = true
+	}
+	logs := make([]exec.ElementLogs, len(bundle.Elements))
+	for i, element := range bundle.Elements {
+		before := r.DB.GetBalance(r.header.Coinbase).ToBig()
+		var err error
+		if logs[i], err = r.element(element, depth); err != nil {
+			return nil, err
+		}
+		delta := r.DB.GetBalance(r.header.Coinbase).ToBig()
+		delta.Sub(delta, before)
+		earned.profitWei.Add(earned.profitWei, delta)
+		if !refunded[i] {
+			earned.refundableWei.Add(earned.refundableWei, delta)
+		}
+	}
+	return logs, r.payOut(bundle, earned)
+}
+
+// element runs a transaction or an inner bundle. What an inner one keeps after its payouts is its own affair: the outer one sees the coinbase.
+func (r *bundleRun) element(element exec.Element, depth int) (logs exec.ElementLogs, err error) {
+	switch {
+	case element.Tx != nil:
+		logs.Tx, err = r.tx(element.Tx)
+	case element.Bundle != nil:
+		logs.Bundle, err = r.bundle(element.Bundle, &earnings{profitWei: new(big.Int), refundableWei: new(big.Int)}, depth+1)
+	default:
+		err = errInvalidBundle
+	}
+	return logs, err
+}
+
+// payOut subtracts a bundle's refunds from its profit. Each has to be worth its own gas.
+func (r *bundleRun) payOut(bundle *exec.Bundle, earned *earnings) error {
+	for _, refund := range bundle.Refunds {
+		recipients := 1
+		if inner := bundle.Elements[refund.Element].Bundle; inner != nil {
+			recipients = max(1, inner.Recipients)
+		}
+		gas := payoutGas * uint64(recipients)
+		r.result.GasUsed += gas
+		payout := new(big.Int).Mul(earned.refundableWei, big.NewInt(int64(refund.Percent)))
+		payout.Quo(payout, big.NewInt(100))
+		cost := new(big.Int).Mul(r.header.BaseFee, new(big.Int).SetUint64(gas))
+		if cost.Cmp(payout) > 0 {
+			return errNegativeProfit
+		}
+		earned.profitWei.Sub(earned.profitWei, payout)
+	}
+	return nil
+}
+
+// tx runs a transaction of the bundle.
+func (r *bundleRun) tx(tx *exec.Tx) ([]*types.Log, error) {
+	did, err := r.apply(tx)
+	switch {
+	case errors.Is(err, errStopped):
+		return nil, err
+	case err != nil:
+		return nil, &failure{reason: err.Error(), lasting: r.lasting(tx, err)}
+	}
+	r.result.Txs = append(r.result.Txs, *did)
+	if did.Err != nil {
+		r.result.ExecErr, r.result.Revert = did.Err, did.Return
+		if !tx.CanRevert {
+			return nil, errTxFailed
+		}
+	}
+	r.result.GasUsed += did.GasUsed
+	return did.Logs, nil
+}

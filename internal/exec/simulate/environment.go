@@ -1,0 +1,154 @@
+package simulate
+
+import (
+	"context"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/consensus/misc/eip1559"
+	"github.com/ethereum/go-ethereum/consensus/misc/eip4844"
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+)
+
+// slotSeconds is how long after its parent a block comes.
+const slotSeconds = 12
+
+// maxExcessBlobGas is the most that an environment's excess counts for. The fee grows exponentially with it and is beyond all ether long before; its
+// computation would not end in a lifetime.
+const maxExcessBlobGas = 1 << 32
+
+// pretend is the header of the block that an environment describes on a parent.
+func pretend(config *params.ChainConfig, parent *types.Header, env exec.Environment) *types.Header {
+	header := &types.Header{
+		ParentHash: parent.Hash(), Number: new(big.Int).Add(parent.Number, common.Big1), Time: parent.Time + slotSeconds, Coinbase: parent.Coinbase,
+		GasLimit: parent.GasLimit, Difficulty: new(big.Int), MixDigest: parent.MixDigest, BaseFee: nextBaseFee(config, parent),
+	}
+	if parent.Difficulty != nil {
+		header.Difficulty.Set(parent.Difficulty)
+	}
+	if env.Number != 0 {
+		header.Number.SetUint64(env.Number)
+	}
+	if env.Timestamp != 0 {
+		header.Time = env.Timestamp
+	}
+	if env.Coinbase != nil {
+		header.Coinbase = *env.Coinbase
+	}
+	if env.GasLimit != 0 {
+		header.GasLimit = env.GasLimit
+	}
+	if env.BaseFeeWei != nil {
+		header.BaseFee = env.BaseFeeWei.ToBig()
+	}
+	if env.Difficulty != nil {
+		setDifficulty(header, env.Difficulty)
+	}
+	if config.IsCancun(header.Number, header.Time) {
+		header.ExcessBlobGas = new(excessBlobGas(config, parent, header.Time, env.ExcessBlobGas))
+	}
+	return header
+}
+
+// nextBaseFee is what follows from the parent (EIP-1559).
+func nextBaseFee(config *params.ChainConfig, parent *types.Header) *big.Int {
+	switch {
+	case parent.BaseFee == nil:
+		return big.NewInt(params.InitialBaseFee)
+	case parent.GasLimit < config.ElasticityMultiplier(): // no chain has such a block, but a node may say so
+		return new(big.Int).Set(parent.BaseFee)
+	default:
+		return eip1559.CalcBaseFee(config, parent)
+	}
+}
+
+// setDifficulty sets what the opcode 0x44 answers: PREVRANDAO after the merge, DIFFICULTY before it.
+func setDifficulty(header *types.Header, difficulty *wei) {
+	if header.Difficulty.Sign() == 0 {
+		header.MixDigest = difficulty.Bytes32()
+		return
+	}
+	header.Difficulty = difficulty.ToBig()
+}
+
+// excessBlobGas is what was asked for, else what follows from the parent (EIP-4844, EIP-7918).
+func excessBlobGas(config *params.ChainConfig, parent *types.Header, time uint64, asked *uint64) uint64 {
+	switch {
+	case asked != nil:
+		return min(*asked, maxExcessBlobGas)
+	case eip4844.MaxBlobsPerBlock(config, time) == 0, parent.ExcessBlobGas != nil && (parent.BlobGasUsed == nil || parent.BaseFee == nil):
+		return 0 // a schedule without blobs, or a header that no chain has
+	default:
+		return min(eip4844.CalcExcessBlobGas(config, parent, time), maxExcessBlobGas)
+	}
+}
+
+// block is a block in which transactions are executed: a pretended one, or one of the chain again.
+type block struct {
+	*State
+	header  *types.Header
+	evm     *vm.EVM
+	gas     *core.GasPool
+	blobGas uint64 // what may still be used
+	// maxTxGas bounds a transaction.
+	maxTxGas uint64
+	// applied counts transactions that are in the block.
+	applied int
+}
+
+// begin opens a block on a state and runs what comes before the first transaction. The beacon root is known of a block of the chain only; for a
+// pretended one its contract (EIP-4788) has the roots of the blocks before, as it would for everybody who does not build the block.
+func (s *Simulator) begin(ctx context.Context, st *State, header *types.Header) *block {
+	b := &block{
+		State: st, header: header, evm: vm.NewEVM(blockContext(st, header), st.DB, st.Config, vm.Config{}), gas: core.NewGasPool(header.GasLimit),
+		blobGas: eip4844.MaxBlobGasPerBlock(st.Config, header.Time), maxTxGas: s.maxTxGas,
+	}
+	b.evm.SetJumpDestCache(s.jumps)
+	if header.Number.Uint64() == st.Parent.Number.Uint64()+1 { // else nobody knows the hash that EIP-2935 wants to keep
+		core.PreExecution(ctx, header.ParentBeaconRoot, st.Parent, st.Config, b.evm, header.Number, header.Time)
+	}
+	return b
+}
+
+// blockContext is what contracts see of a block.
+func blockContext(st *State, header *types.Header) vm.BlockContext {
+	c := vm.BlockContext{
+		CanTransfer: core.CanTransfer, Transfer: core.Transfer, GetHash: hashes(st), Coinbase: header.Coinbase,
+		BlockNumber: new(big.Int).Set(header.Number), Time: header.Time, Difficulty: new(big.Int).Set(header.Difficulty),
+		BaseFee: new(big.Int).Set(header.BaseFee), GasLimit: header.GasLimit, CostPerStateByte: params.CostPerStateByte,
+	}
+	if header.Difficulty.Sign() == 0 {
+		c.Random = &header.MixDigest
+	}
+	switch {
+	case header.ExcessBlobGas == nil:
+	case eip4844.MaxBlobsPerBlock(st.Config, header.Time) == 0:
+		c.BlobBaseFee = big.NewInt(params.BlobTxMinBlobGasprice)
+	default:
+		c.BlobBaseFee = eip4844.CalcBlobFee(st.Config, header)
+	}
+	if header.SlotNumber != nil {
+		c.SlotNum = *header.SlotNumber
+	}
+	return c
+}
+
+// hashes answers BLOCKHASH: of blocks between the parent and a pretended number nobody knows a hash.
+func hashes(st *State) func(uint64) common.Hash {
+	parent := st.Parent.Number.Uint64()
+	return func(number uint64) common.Hash {
+		switch {
+		case number > parent:
+			return common.Hash{}
+		case number == parent:
+			return st.Parent.Hash()
+		default:
+			return st.Hash(number)
+		}
+	}
+}

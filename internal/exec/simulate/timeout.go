@@ -1,0 +1,68 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+)
+
+// errStopped ends a run that means nothing any more; within says why.
+var errStopped = errors.New("stopped")
+
+// within opens a block and runs something in it, for as long as the context and the timeout allow (no timeout: 0). The time holds for loops inside
+// a transaction and for reads of a remote state too. What run returns counts only if it had time and a state that could be read.
+func (s *Simulator) within(
+	ctx context.Context, timeout time.Duration, env exec.Environment, header func(*State) *types.Header, run func(*block) error,
+) error {
+	timed, cancel := context.WithCancel(ctx)
+	if timeout > 0 {
+		timed, cancel = context.WithTimeoutCause(ctx, timeout, exec.ErrTimeout)
+	}
+	defer cancel()
+	st, err := s.states.At(timed, env)
+	if late := over(ctx, timed); late != nil {
+		return late
+	}
+	if err != nil {
+		return fmt.Errorf("open state: %w", err)
+	}
+	b := s.begin(timed, st, header(st))
+	defer b.evm.Release()
+	defer context.AfterFunc(timed, b.evm.Cancel)()
+	err = run(b)
+	if late := over(ctx, timed); late != nil {
+		return late
+	}
+	if unread := readError(st.DB); unread != nil {
+		return unread
+	}
+	return err
+}
+
+// over says whose time is over: the caller's, the simulation's, or nil for nobody's.
+func over(ctx, timed context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case timed.Err() != nil:
+		return context.Cause(timed)
+	default:
+		return nil
+	}
+}
+
+// stopped says that nothing more needs to be executed: the time is over or the state cannot be read.
+func (b *block) stopped() bool { return b.evm.Cancelled() || b.DB.Error() != nil }
+
+// timeoutOf is the time that an environment asks for.
+func (s *Simulator) timeoutOf(env exec.Environment) time.Duration {
+	if env.Timeout > 0 {
+		return env.Timeout
+	}
+	return s.timeout
+}
