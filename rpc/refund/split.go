@@ -52,7 +52,7 @@ var (
 // Split divides what an order paid. In every bundle, from the inside out:
 //
 //   - what an element brought is what its transactions paid, less what its own refunds gave away;
-//   - refundable is what the elements brought that the bundle's Refunds do not name;
+//   - refundable is what the elements in PaidBy brought, or without any, those that the bundle's Refunds do not name;
 //   - each entry gives its percent of that, rounded down, to the owners of its element, who share it by their percents, rounded down.
 //
 // The owners of a transaction are its sender, those of a bundle its Shares, or without any the owner of its first element. Of eth_sendBundle the
@@ -111,6 +111,9 @@ func (s *splitter) bundle(b *rpc.Bundle, hash common.Hash, flat bool) (rest *uin
 
 // shared says whether refunds are counted from what an element brought.
 func shared(b *rpc.Bundle, element int) bool {
+	if b.PaidBy != nil {
+		return slices.Contains(b.PaidBy, element)
+	}
 	return !slices.ContainsFunc(b.Refunds, func(entry rpc.ElementRefund) bool { return entry.Element == element })
 }
 

@@ -97,6 +97,13 @@ func TestTerms(t *testing.T) {
 		"what the named element pays is not refundable": {
 			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(10, 1000), want: "2 aa 900", rest: 110,
 		},
+		"who pays may be named": {
+			kind: rpc.KindBundle,
+			bundle: rpc.Bundle{
+				Elements: []rpc.Element{tx(alice), tx(bob), tx(carol)}, Refunds: ninety, PaidBy: []int{0, 2}, Shares: []rpc.Share{{Address: bob, Percent: 100}},
+			},
+			paid: amounts(10, 500, 1000), want: "2 bb 909", rest: 601,
+		},
 		"percents are rounded down": {
 			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 11), want: "2 aa 9", rest: 2,
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/big"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
@@ -107,11 +108,19 @@ func (r *bundleRun) bundle(bundle *exec.Bundle, earned *earnings, depth int) ([]
 		delta := r.DB.GetBalance(r.header.Coinbase).ToBig()
 		delta.Sub(delta, before)
 		earned.profitWei.Add(earned.profitWei, delta)
-		if !refunded[i] {
+		if counts(bundle, refunded, i) {
 			earned.refundableWei.Add(earned.refundableWei, delta)
 		}
 	}
 	return logs, r.payOut(bundle, earned)
+}
+
+// counts says whether refunds are counted from what an element earned.
+func counts(bundle *exec.Bundle, refunded []bool, i int) bool {
+	if bundle.PaidBy != nil {
+		return slices.Contains(bundle.PaidBy, i)
+	}
+	return !refunded[i]
 }
 
 // element runs a transaction or an inner bundle. What an inner one keeps after its payouts is its own affair: the outer one sees the coinbase.
@@ -127,7 +136,8 @@ func (r *bundleRun) element(element exec.Element, depth int) (logs exec.ElementL
 	return logs, err
 }
 
-// payOut subtracts a bundle's refunds from its profit. Each has to be worth its own gas.
+// payOut subtracts a bundle's refunds from its profit. Each has to be worth its own gas; one that is counted from what single transactions paid
+// (PaidBy) is paid later if it is not, outside of the block.
 func (r *bundleRun) payOut(bundle *exec.Bundle, earned *earnings) error {
 	for _, refund := range bundle.Refunds {
 		recipients := 1
@@ -135,11 +145,14 @@ func (r *bundleRun) payOut(bundle *exec.Bundle, earned *earnings) error {
 			recipients = max(1, inner.Recipients)
 		}
 		gas := payoutGas * uint64(recipients)
-		r.result.GasUsed += gas
 		payout := new(big.Int).Mul(earned.refundableWei, big.NewInt(int64(refund.Percent)))
 		payout.Quo(payout, big.NewInt(100))
 		cost := new(big.Int).Mul(r.header.BaseFee, new(big.Int).SetUint64(gas))
-		if cost.Cmp(payout) > 0 {
+		switch {
+		case cost.Cmp(payout) <= 0:
+			r.result.GasUsed += gas
+		case bundle.PaidBy == nil:
+			r.result.GasUsed += gas
 			return errNegativeProfit
 		}
 		earned.profitWei.Sub(earned.profitWei, payout)

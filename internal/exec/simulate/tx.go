@@ -64,12 +64,17 @@ func (b *block) execute(tx *exec.Tx) (*core.ExecutionResult, *wei, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if tx.Unsigned {
+		msg.SkipNonceCheck().SkipEOACheck()
+		b.evm.Config.NoBaseFee = true // for a message without fees only
+		defer func() { b.evm.Config.NoBaseFee = false }()
+	}
 	did, err := core.ApplyMessage(b.evm, msg, b.gas)
 	if err != nil {
 		return nil, nil, err
 	}
 	tip := msg.GasPrice
-	if b.evm.GetRules().IsLondon {
+	if b.evm.GetRules().IsLondon && !tip.IsZero() {
 		tip = new(wei).Sub(msg.GasPrice, uint256.MustFromBig(b.header.BaseFee))
 	}
 	return did, tip, nil
