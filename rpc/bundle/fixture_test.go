@@ -118,3 +118,7 @@ func refusal(tb testing.TB, err error) string {
 	}
 	return err.Error()
 }
+
+func join(values []string) string { return strings.Join(values, ",") }
+
+func addressOf(sender int) common.Address { return crypto.PubkeyToAddress(key(sender).PublicKey) }
