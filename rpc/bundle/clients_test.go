@@ -71,8 +71,8 @@ var clients = []bodies{
 			`"preferences":{"fast":false}}]}`},
 		{"alloy", `{"method":"eth_sendPrivateTransaction","params":[{"tx":"$A","maxBlockNumber":"0x7d"}],"id":0,"jsonrpc":"2.0"}`},
 		{"web3-flashbots", `{"jsonrpc": "2.0", "method": "eth_sendPrivateTransaction", "params": [{"tx": "$A", "maxBlockNumber": 125}], "id": 7}`},
-		{"rpc-endpoint", `{"jsonrpc":"2.0","id":1,"method":"eth_sendPrivateTransaction","params":[{"tx":"$A","maxBlockNumber":0,"preferences":{"fast":false,` +
-			`"privacy":{"hints":null,"builders":null,"useMempool":false},"validity":{}}}]}`},
+		{"rpc-endpoint", `{"jsonrpc":"2.0","id":1,"method":"eth_sendPrivateTransaction","params":[{"tx":"$A","maxBlockNumber":0,` +
+			`"preferences":{"fast":false,"privacy":{"hints":null,"builders":null,"useMempool":false},"validity":{}}}]}`},
 	}},
 	{"a fast private transaction for two builders", ReadSendPrivate, []clientBody{
 		{"mev-share-client-ts", `{"params":[{"tx":"$A","maxBlockNumber":"0x6e","preferences":{"fast":true,"privacy":{"hints":["logs","hash"],` +

@@ -58,7 +58,8 @@ func checkOrder(t *testing.T, order *rpc.Order) {
 		t.Fatal(err)
 	}
 	for _, write := range []func(*rpc.Order, uint64, uuid.UUID) (json.RawMessage, error){Outgoing, OutgoingShare} {
-		if _, err := write(order, b.Window.LastBlock, order.Replacement); err != nil && !errors.Is(err, ErrUnmatched) && !errors.Is(err, ErrNotConvertible) {
+		_, err := write(order, b.Window.LastBlock, order.Replacement)
+		if err != nil && !errors.Is(err, ErrUnmatched) && !errors.Is(err, ErrNotConvertible) {
 			t.Fatal(err)
 		}
 	}
@@ -117,7 +118,8 @@ func FuzzReadCallBundle(f *testing.F) {
 
 func FuzzReadSimBundle(f *testing.F) {
 	seed(f, "mev_simBundle")
-	f.Add([]byte(fill(share + `"body":[` + inner(splitTo) + `,{"tx":"$C"}],` + refund90 + `,"simOptions":{"timeout":5}},{"parentBlock":"#A","baseFee":1}]`)))
+	f.Add([]byte(fill(share + `"body":[` + inner(splitTo) + `,{"tx":"$C"}],` + refund90 + `,"simOptions":{"timeout":5}},` +
+		`{"parentBlock":"#A","baseFee":1}]`)))
 	f.Fuzz(func(t *testing.T, params []byte) {
 		simulation, err := ReadSimBundle(params, intake())
 		if err != nil {

@@ -38,11 +38,14 @@ var outgoing = []struct{ name, method, params string }{
 	{"a backrun whose refund is nothing", "mev", share + `"body":[` + inner(nothingTo) + `,{"tx":"$C"}],` + refund90 + `}]`},
 	{"a refund to two addresses", "mev", share + `"body":[` + inner(splitTo) + `,{"tx":"$C"}],` + refund90 + `}]`},
 	{"a refund of no whole percentage", "mev", share + `"body":[` + inner(thirdTo) + `,{"tx":"$C"}],` + refund90 + `}]`},
-	{"two refunds", "mev", share + `"body":[{"tx":"$A"},{"tx":"$B"},{"tx":"$C"}],"validity":{"refund":[{"bodyIdx":0,"percent":9},{"bodyIdx":1,"percent":9}]}}]`},
+	{"two refunds", "mev", share + `"body":[{"tx":"$A"},{"tx":"$B"},{"tx":"$C"}],` +
+		`"validity":{"refund":[{"bodyIdx":0,"percent":9},{"bodyIdx":1,"percent":9}]}}]`},
 	{"a refund for the second", "mev", share + `"body":[{"tx":"$A"},{"tx":"$B"}],"validity":{"refund":[{"bodyIdx":1,"percent":90}]}}]`},
 	{"a refund of all", "mev", share + `"body":[{"tx":"$A"},{"tx":"$B"}],"validity":{"refund":[{"bodyIdx":0,"percent":100}]}}]`},
 	{"a refund paid by two", "mev", share + `"body":[{"tx":"$A"},{"tx":"$B"},{"tx":"$C"}],` + refund90 + `}]`},
 	{"a refund within", "mev", share + `"body":[` + inner(`,`+refund90) + `,{"tx":"$C"}]}]`},
+	{"a refund within, and nothing else", "mev", share + `"body":[{"bundle":{"version":"v0.1","body":[{"tx":"$A"},{"tx":"$B"}],` +
+		`"validity":{"refund":[{"bodyIdx":1,"percent":50}]}}}]}]`},
 	{"a hash without its order", "mev", share + `"body":[{"hash":"#A"},{"tx":"$C"}]}]`},
 }
 
@@ -87,6 +90,44 @@ func readOrder(t *testing.T, method, params string) *rpc.Order {
 
 func short(out json.RawMessage) string {
 	return strings.NewReplacer(rawA, "A", rawB, "B", rawC, "C", hashA.Hex(), "#A", hashB.Hex(), "#B", hashC.Hex(), "#C").Replace(string(out))
+}
+
+// A backrun whose order was found goes out as one bundle: the order's, whoever shares its refund, then the backrun that pays for it.
+func TestOutgoingMatched(t *testing.T) {
+	backrun := func(target *rpc.Order) *rpc.Order {
+		order := *sendShare(t, share+`"body":[{"hash":"#A"},{"tx":"$C"}]}]`)
+		order.Bundle.Elements = []rpc.Element{{Bundle: &target.Bundle}, order.Bundle.Elements[1]}
+		order.Bundle.Refunds = []rpc.ElementRefund{{Element: 0, Percent: target.Bundle.WantRefundPercent}}
+		return &order
+	}
+	private, err := ReadSendPrivate(fill(`[{"tx":"$A","preferences":{"fast":true,"validity":{"refund":[{"address":"@","percent":80}]}}}]`), intake())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := Outgoing(backrun(private), 101, uuid.Nil)
+	const want = `{"txs":["A","C"],"blockNumber":"0x65","refundPercent":40,"refundRecipient":"0x1111111111111111111111111111111111111111",` +
+		`"refundTxHashes":["#C"]}`
+	if err != nil || short(out) != want {
+		t.Errorf("%s, %v; want %s", short(out), err, want)
+	}
+	// Nested refunds stay out, however deep; without them it is the first transaction's sender who gets it, however deep.
+	for params, want := range map[string]string{
+		share + `"body":[` + inner(`,`+refund90) + `]}]`: "order cannot be converted: an inner bundle has a refund",
+		share + `"body":[` + inner("") + `]}]`:           "<nil>",
+	} {
+		order := backrun(sendShare(t, params))
+		out, err := Outgoing(order, 101, uuid.Nil)
+		if fmt.Sprint(err) != want || err == nil && !strings.Contains(string(out), strings.ToLower(senderA.Hex())) {
+			t.Errorf("%s: %s, %v; want %s", params, out, err, want)
+		}
+		if _, err := OutgoingShare(order, 101, uuid.Nil); err != nil {
+			t.Error(err)
+		}
+	}
+	unmatched := sendShare(t, share+`"body":[{"hash":"#A"},{"tx":"$B"}]}]`)
+	if _, err := Outgoing(backrun(unmatched), 101, uuid.Nil); !errors.Is(err, ErrUnmatched) {
+		t.Error(err)
+	}
 }
 
 func TestOutgoingOutsideOfItsBlocks(t *testing.T) {

@@ -41,7 +41,8 @@ var sendBundleNos = []no{
 	{`[{"txs":["$A"],"refundPercent":100}]`, "invalid refund: params[0].refundPercent: 100 is not between 1 and 99"},
 	{`[{"txs":["$A"],"refundPercent":-1}]`, "invalid refund: params[0].refundPercent: -1 is not between 1 and 99"},
 	{`[{"txs":["$A","$B"],"refundPercent":90,"refundTxHashes":["#A","#B"]}]`, "invalid refund: params[0].refundTxHashes: 2 hashes, want at most 1"},
-	{`[{"txs":["$A"],"refundPercent":90,"refundTxHashes":["#B"]}]`, "invalid refund: params[0].refundTxHashes[0]: " + hashB.Hex() + " is not in the bundle"},
+	{`[{"txs":["$A"],"refundPercent":90,"refundTxHashes":["#B"]}]`,
+		"invalid refund: params[0].refundTxHashes[0]: " + hashB.Hex() + " is not in the bundle"},
 	{`[{"txs":["$A","0xzz"]}]`, "unable to decode bundle: params[0].txs[1]: want hexadecimal bytes"},
 	{`[{"txs":["$A",""]}]`, "unable to decode bundle: params[0].txs[1]: typed transaction too short"},
 	{`[{"txs":["0x05aa"]}]`, "unable to decode bundle: params[0].txs[0]: transaction type not supported"},
@@ -51,6 +52,12 @@ var sendBundleNos = []no{
 
 var sendShareNos = []no{
 	{`[]`, "invalid params: params[0]: want an object"},
+	{`[{},{"a":1},7]`, "invalid params: too many params: want at most 1"},
+	{share + `"body":["$A"]}]`, "invalid params: params[0].body[0]: want an object"},
+	{share + `"body":[{"tx":"$A"}],"privacy":{"builders":["` + strings.Repeat("x", 101) + `"]}}]`,
+		"invalid params: params[0].privacy.builders[0]: want at most 100 names of at most 100 bytes"},
+	{share + `"body":[{"tx":"$A","revertMode":"` + strings.Repeat("ä", 50) + `"}]}]`,
+		`invalid revert mode: params[0].body[0].revertMode: "` + strings.Repeat("ä", 20) + `…", want allow, drop or fail`},
 	{share + `"body":[{"bundle":{"version":"v0.1","body":[` + inner("") + `]}}]}]`, "bundle too deep: params[0].body[0].bundle.body[0].bundle"},
 	{`[{"inclusion":{"block":"0x65"},"body":[{"tx":"$A"}]}]`,
 		`unsupported bundle version: params[0].version: "", want v0.1, beta-1 or version-1`},
@@ -107,8 +114,10 @@ var sendShareNos = []no{
 		"invalid bundle constraints: params[0].body[0].bundle.validity.refund[0].percent: -1 is not between 0 and 100"},
 	{share + `"body":[{"hash":"#A"},{"tx":"$B"}],"privacy":{"hints":["hash"]}}]`,
 		"invalid bundle privacy: params[0].privacy.hints: who follows a hash cannot share hints"},
-	{share + `"body":[{"tx":"$A"}],"privacy":{"hints":["hash","everything"]}}]`, `invalid bundle privacy: params[0].privacy.hints[1]: unknown hint "everything"`},
-	{share + `"body":[{"tx":"$A"}],"privacy":{"wantRefund":101}}]`, "invalid bundle privacy: params[0].privacy.wantRefund: 101 is not between 0 and 100"},
+	{share + `"body":[{"tx":"$A"}],"privacy":{"hints":["hash","everything"]}}]`,
+		`invalid bundle privacy: params[0].privacy.hints[1]: unknown hint "everything"`},
+	{share + `"body":[{"tx":"$A"}],"privacy":{"wantRefund":101}}]`,
+		"invalid bundle privacy: params[0].privacy.wantRefund: 101 is not between 0 and 100"},
 }
 
 var callBundleNos = []no{
@@ -136,6 +145,8 @@ var sendPrivateNos = []no{
 	{`[]`, "invalid params: params[0].tx: missing"},
 	{`[{"tx":"$A","maxBlockNumber":"0x64"}]`, "invalid inclusion: params[0].maxBlockNumber: 100 is not above the newest block 100"},
 	{`[{"tx":"` + strings.Repeat("00", 300_001) + `"}]`, "bundle too large: 300001 bytes of raw transactions, want at most 300000"},
+	{`[{"tx":"$A","preferences":{"builders":["` + strings.Repeat("x", 101) + `"]}}]`,
+		"invalid params: params[0].preferences.builders[0]: want at most 100 names of at most 100 bytes"},
 	{`[{"tx":"0x02"}]`, "unable to decode bundle: params[0].tx: typed transaction too short"},
 	{`[{"tx":"$A","preferences":{"privacy":{"hints":["x"]}}}]`, `invalid bundle privacy: params[0].preferences.privacy.hints[0]: unknown hint "x"`},
 	{`[{"tx":"$A","preferences":{"validity":{"refund":[{"address":"@","percent":60},{"address":"@","percent":60}]}}}]`,

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -24,7 +25,8 @@ func TestSendPrivate(t *testing.T) {
 		t.Errorf("%+v", order)
 	}
 	b := order.Bundle
-	if b.Window != (rpc.Window{FirstBlock: 101, LastBlock: 125}) || b.Hints != rpc.HintHash|rpc.HintDefaultLogs || b.WantRefundPercent != 90 || b.Shares != nil {
+	if b.Window != (rpc.Window{FirstBlock: 101, LastBlock: 125}) || b.Hints != rpc.HintHash|rpc.HintDefaultLogs || b.WantRefundPercent != 90 ||
+		b.Shares != nil {
 		t.Errorf("%+v", b)
 	}
 	if tx := b.Elements[0].Tx; len(b.Elements) != 1 || tx.From != senderA || tx.CanRevert {
@@ -66,8 +68,9 @@ func TestPrivateHints(t *testing.T) {
 // fast sends to everybody and gives half back, unless the operator does not honour it.
 func TestPrivateFast(t *testing.T) {
 	const fast = `,"preferences":{"fast":true,"privacy":{"builders":["Titan"]}}`
-	if order := sendPrivate(t, fast); !order.AllBuilders || order.Bundle.WantRefundPercent != 50 || !reflect.DeepEqual(order.Builders, []string{"titan"}) {
-		t.Errorf("%+v", order)
+	given := sendPrivate(t, fast)
+	if !given.AllBuilders || given.Bundle.WantRefundPercent != 50 || !reflect.DeepEqual(given.Builders, []string{"titan"}) {
+		t.Errorf("%+v", given)
 	}
 	in := intake()
 	in.Limits.FastEnabled = false
@@ -90,9 +93,10 @@ func TestPrivateShares(t *testing.T) {
 		`{"refund":[{"bodyIdx":0,"percent":50}]}`:                                                  nil,
 		`{"refund":[{"bodyIdx":0,"percent":50}],"refundConfig":[{"address":"@","percent":100}]}`:   at(100),
 		`{"refund":[{"address":"@","percent":40}],"refundConfig":[{"address":"@","percent":100}]}`: at(40),
-		`{"refund":[{"address":"@","percent":40},{"address":"` + other.Hex() + `","percent":60}]}`: {{Address: recipient, Percent: 40}, {Address: other, Percent: 60}},
+		`{"refund":[{"address":"@","percent":40},{"address":"$O","percent":60}]}`:                  append(at(40), rpc.Share{Address: other, Percent: 60}),
 		`{"refund":[{"address":"@","percent":40},{"bodyIdx":0,"percent":100}]}`:                    at(40),
 	} {
+		validity = strings.ReplaceAll(validity, "$O", other.Hex())
 		order, err := ReadSendPrivate(fill(`[{"tx":"$A","preferences":{"validity":`+validity+`}}]`), intake())
 		if err != nil || !reflect.DeepEqual(order.Bundle.Shares, want) {
 			t.Errorf("%s: %+v, %v; want %+v", validity, order, err, want)

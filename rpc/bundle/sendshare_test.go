@@ -33,14 +33,16 @@ func TestSendShare(t *testing.T) {
 	if want := (rpc.Window{FirstBlock: 101, LastBlock: 131}); b.Window != want {
 		t.Errorf("window %+v, want %+v", b.Window, want)
 	}
-	if b.Hints != rpc.HintHash|rpc.HintCalldata|rpc.HintLogs || b.WantRefundPercent != 90 || !reflect.DeepEqual(b.Refunds, []rpc.ElementRefund{{Element: 1, Percent: 80}}) {
+	if b.Hints != rpc.HintHash|rpc.HintCalldata|rpc.HintLogs || b.WantRefundPercent != 90 ||
+		!reflect.DeepEqual(b.Refunds, []rpc.ElementRefund{{Element: 1, Percent: 80}}) {
 		t.Errorf("%+v", b)
 	}
 	if a := b.Elements[0].Tx; a.Hash != hashA || a.From != senderA || !a.CanRevert || a.CanDrop {
 		t.Errorf("A is %+v", a)
 	}
 	inner := b.Elements[1].Bundle
-	if inner.Hints != rpc.HintHash|rpc.HintTxHash || inner.WantRefundPercent != 70 || !reflect.DeepEqual(inner.Shares, []rpc.Share{{Address: recipient, Percent: 100}}) {
+	if inner.Hints != rpc.HintHash|rpc.HintTxHash || inner.WantRefundPercent != 70 ||
+		!reflect.DeepEqual(inner.Shares, []rpc.Share{{Address: recipient, Percent: 100}}) {
 		t.Errorf("inner %+v", inner)
 	}
 	if tx := inner.Elements[0].Tx; tx.Hash != hashB || tx.CanRevert || !tx.CanDrop {
@@ -55,7 +57,8 @@ func TestSendShareDefaults(t *testing.T) {
 		`,"privacy":{"hints":[],"builders":null,"wantRefund":null},"metadata":{}`, `,"replacementUuid":""`,
 	} {
 		order := sendShare(t, share+`"body":[{"tx":"$A","canRevert":null}]`+fields+`}]`)
-		if order.Bundle.Hints != 0 || order.Bundle.WantRefundPercent != 90 || order.Builders != nil || order.Bundle.Refunds != nil || order.Replacement != uuid.Nil {
+		if order.Bundle.Hints != 0 || order.Bundle.WantRefundPercent != 90 || order.Builders != nil || order.Bundle.Refunds != nil ||
+			order.Replacement != uuid.Nil {
 			t.Errorf("%s: %+v", fields, order)
 		}
 	}
