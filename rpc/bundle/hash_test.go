@@ -60,7 +60,7 @@ func TestShareHashOfInnerBundle(t *testing.T) {
 
 // A blob transaction comes with its blobs, but its hash does not count them.
 func TestBlobTransaction(t *testing.T) {
-	tx := blobTransfer(t)
+	tx := blobTransfer()
 	order, err := ReadSendPrivateRaw([]byte(`["`+rawOf(t, tx).String()+`"]`), intake())
 	if err != nil {
 		t.Fatal(err)
