@@ -121,7 +121,8 @@ func sendWindow(in Intake) func(path string, first, last uint64) (rpc.Window, er
 		case last < first:
 			return rpc.Window{}, rpc.InvalidInclusion.With("%s: maxBlock %d is below block %d", path, last, first)
 		case last-first > in.Limits.MaxBlocksWide:
-			return rpc.Window{}, rpc.InvalidInclusion.With("%s: maxBlock %d is more than %d above block %d", path, last, in.Limits.MaxBlocksWide, first)
+			return rpc.Window{}, rpc.InvalidInclusion.With("%s: maxBlock %d is more than %d above block %d", path, last,
+				in.Limits.MaxBlocksWide, first)
 		case last <= head:
 			return rpc.Window{}, rpc.InvalidInclusion.With("%s: the last block %d is not above the newest block %d", path, last, head)
 		case first > head && first-head > in.Limits.MaxBlocksToFirst:
@@ -205,7 +206,8 @@ func (r *shareReader) checkBackruns(f *shareForm, depth int) error {
 		return nil
 	}
 	if len(f.elements)-1 > r.maxBackruns {
-		return rpc.InvalidBody.With("%s.body: %d elements follow the first one, want at most %d (one backrun)", f.path, len(f.elements)-1, r.maxBackruns)
+		return rpc.InvalidBody.With("%s.body: %d elements follow the first one, want at most %d (one backrun)", f.path, len(f.elements)-1,
+			r.maxBackruns)
 	}
 	for i, e := range f.elements[1:] {
 		if e.tx == nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,7 +58,9 @@ func TestErrorsHaveThePath(t *testing.T) {
 
 // Missing params at the end are zero; what clients append out of habit does not count.
 func TestPositional(t *testing.T) {
-	for _, params := range []string{``, `null`, `[]`, ` [ ] `, `[null]`, `[{}]`, `[{},null]`, `[{},null,null,{}]`, `[{"unknown":{"deep":[1,"]"]}}, "0x", { }]`} {
+	for _, params := range []string{
+		``, `null`, `[]`, ` [ ] `, `[null]`, `[{}]`, `[{},null]`, `[{},null,null,{}]`, `[{"unknown":{"deep":[1,"]"]},"fast":false}, "0x", { }]`,
+	} {
 		first, second := example{}, Number{}
 		if err := Positional(json.RawMessage(params), &first, &second); err != nil || first.Block.Set || second.Set {
 			t.Errorf("%s: %+v %+v %v", params, first, second, err)
@@ -69,11 +72,24 @@ func TestPositional(t *testing.T) {
 	if err := Positional(json.RawMessage(params), &first, &second); err != nil {
 		t.Fatal(err)
 	}
-	if first.Block.Value != 16 || len(first.Names) != 2 || first.Names[0] != "ab" || first.Names[1] != `\` || !first.Fast || first.To != nil || second.Value != 5 {
+	if first.Block.Value != 16 || !slices.Equal(first.Names, []string{"ab", `\`}) || !first.Fast || first.To != nil || second.Value != 5 {
 		t.Errorf("%+v %+v", first, second)
 	}
 	if first.Hashes == nil || first.Privacy.Hints != nil {
 		t.Error("an empty list and none must not be the same")
+	}
+}
+
+// Bytes that are no JSON are refused, or read as if they were; here are those that a scanner could run past.
+func TestNotJSON(t *testing.T) {
+	for _, params := range []string{
+		`[`, `[1`, `[1,`, `[{`, `[{"a`, `[{"a"`, `[{"a":`, `[{"a":1`, `[{"a":1,`, `[{"block":"`, `[{"block":"\`, `[{"later":[[`, `[{"later":["`, `[{1:2}]`, `[:]`,
+		`[{"\x":1}]`, `[{"names":["\x"]}]`, `[{"block":"\x"}]`, `[{"a":[{"`,
+	} {
+		var first example
+		if err := Positional(json.RawMessage(params), &first); err == nil {
+			t.Errorf("%s was taken", params)
+		}
 	}
 }
 

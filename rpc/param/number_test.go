@@ -59,7 +59,9 @@ func TestBigNumber(t *testing.T) {
 			t.Errorf("%s is %v, %v; want %v", text, got.Value, err, want)
 		}
 	}
-	for _, text := range []string{`-1`, `1.5`, `1e3`, `"+1"`, `""`, `"1` + top.Dec() + `"`, `"0x1` + top.Hex()[2:] + `"`, `"0xg"`, `true`, `[]`, `"0x+1"`} {
+	for _, text := range []string{
+		`-1`, `1.5`, `1e3`, `"+1"`, `""`, `"1` + top.Dec() + `"`, `"0x1` + top.Hex()[2:] + `"`, `"0xg"`, `true`, `[]`, `"0x+1"`,
+	} {
 		var got BigNumber
 		if err := got.Read([]byte(text)); err == nil || err.Error() != errBigNumber.Error() {
 			t.Errorf("%s: %v, %v; want %q", text, got.Value, err, errBigNumber)
@@ -70,7 +72,7 @@ func TestBigNumber(t *testing.T) {
 // A percentage may be out of range, whichever way: its list's rule says so with its own message.
 func TestPercent(t *testing.T) {
 	for text, want := range map[string]Percent{
-		`90`: 90, `"0x5a"`: 90, `"90"`: 90, `0`: 0, `null`: 0, `101`: 101, `-1`: -1, `"-1"`: -1, `99999999999`: math.MaxInt32,
+		`90`: 90, `"0x5a"`: 90, `"90"`: 90, `0`: 0, `null`: 0, `"0x"`: 0, `101`: 101, `-1`: -1, `"-1"`: -1, `99999999999`: math.MaxInt32,
 		`-99999999999999999999`: -math.MaxInt32,
 	} {
 		var got Percent

@@ -1,0 +1,81 @@
+package bundle
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+)
+
+// BenchmarkReadSendBundle compares reading a bundle with recovering its senders alone, one after another, in turn in one run. That is the limit
+// on one core; below parallelFrom transactions x-of-recovery cannot be less than 1, above it can.
+func BenchmarkReadSendBundle(b *testing.B) {
+	for _, n := range []int{1, 3, 100} {
+		b.Run(fmt.Sprintf("txs=%d", n), func(b *testing.B) {
+			var txs []string
+			var raws []hexutil.Bytes
+			for i := range n {
+				raws = append(raws, rawOf(b, transfer(i, uint64(i), 200)))
+				txs = append(txs, `"`+raws[i].String()+`"`)
+			}
+			params := fill(`[{"txs":[` + join(txs) + `],"blockNumber":"0x65","revertingTxHashes":["#A"]}]`)
+			in := intake()
+			decoded := make([]*types.Transaction, n)
+			var ours, recovery time.Duration
+			for b.Loop() {
+				for i, raw := range raws { // anew, since a transaction remembers its sender
+					decoded[i] = new(types.Transaction)
+					if err := decoded[i].UnmarshalBinary(raw); err != nil {
+						b.Fatal(err)
+					}
+				}
+				start := time.Now()
+				for _, tx := range decoded {
+					if _, err := types.Sender(chain, tx); err != nil {
+						b.Fatal(err)
+					}
+				}
+				recovery += time.Since(start)
+				start = time.Now()
+				if _, _, err := ReadSendBundle(params, in); err != nil {
+					b.Fatal(err)
+				}
+				ours += time.Since(start)
+			}
+			b.ReportMetric(float64(ours)/float64(recovery), "x-of-recovery")
+			b.ReportMetric(float64(ours.Nanoseconds())/float64(b.N)/1e3, "µs/bundle")
+		})
+	}
+}
+
+// BenchmarkRefuse compares what a refusal costs, as a part of what taking the same bundle would: too many transactions, and a block that is over.
+func BenchmarkRefuse(b *testing.B) {
+	var txs []string
+	for i := range 100 {
+		txs = append(txs, `"`+rawOf(b, transfer(i, uint64(i), 200)).String()+`"`)
+	}
+	good := fill(`[{"txs":[` + join(txs) + `]}]`)
+	for name, bad := range map[string][]byte{
+		"too-many":  fill(`[{"txs":[` + join(append(txs, txs[0])) + `]}]`),
+		"old-block": fill(`[{"txs":[` + join(txs) + `],"blockNumber":1}]`),
+	} {
+		b.Run(name, func(b *testing.B) {
+			var taken, refused time.Duration
+			for b.Loop() {
+				start := time.Now()
+				if _, _, err := ReadSendBundle(good, intake()); err != nil {
+					b.Fatal(err)
+				}
+				taken += time.Since(start)
+				start = time.Now()
+				if _, _, err := ReadSendBundle(bad, intake()); err == nil {
+					b.Fatal("taken")
+				}
+				refused += time.Since(start)
+			}
+			b.ReportMetric(float64(refused)/float64(taken), "x-of-taken")
+		})
+	}
+}

@@ -1,0 +1,76 @@
+package bundle
+
+import (
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// The vectors of orderflow.md §2.5, through the whole parser: clients compute the same hashes and ask by them.
+func TestHashVectors(t *testing.T) {
+	for _, c := range []struct{ name, txs, want string }{
+		{"[A]", `["$A"]`, "0xbd23068a4aada3bc666eeedac89c74d206f3f0633c095c29db8f90870d0b4f6d"},
+		{"[A,B]", `["$A","$B"]`, hashAB.Hex()},
+	} {
+		order, _, err := ReadSendBundle(fill(`[{"txs":`+c.txs+`,"blockNumber":"0x65"}]`), intake())
+		if err != nil || order.Hash().Hex() != c.want {
+			t.Errorf("eth_sendBundle %s: %v, want %s", c.name, err, c.want)
+		}
+	}
+	const ab = `{"bundle":{"version":"v0.1","inclusion":{"block":"0x65"},"body":[{"tx":"$A"},{"tx":"$B"}]}}`
+	const a = `{"bundle":{"version":"v0.1","inclusion":{"block":"0x65"},"body":[{"tx":"$A"}]}}`
+	match := MatchingHash(hashA).Hex()
+	for _, c := range []struct{ name, body, want string }{
+		{"[A]", `[{"tx":"$A"}]`, hashA.Hex()},
+		{"[A,B]", `[{"tx":"$A"},{"tx":"$B"}]`, hashAB.Hex()},
+		{"[{[A,B]}, C]", `[` + ab + `,{"tx":"$C"}]`, "0x3b1994ad123d089f978074cfa197811b644e43b2b44b4c4710614f3a30ee0744"},
+		{"[{[A]}, C]", `[` + a + `,{"tx":"$C"}]`, "0xa50c1d76dc8d571aea190c18849a1bcaa1a502704f4f2e3a0c80ee4094f9b26e"},
+		{"[{hash}, C]", `[{"hash":"` + match + `"},{"tx":"$C"}]`, "0x4432706c91b49fcb71d01f671a5df38e369a2fe1e91e4a4f7503d701b218366c"},
+	} {
+		order, err := ReadSendShare(fill(`[{"version":"v0.1","inclusion":{"block":"0x65"},"body":`+c.body+`}]`), intake())
+		if err != nil {
+			t.Errorf("mev_sendBundle %s: %v", c.name, err)
+		} else if order.Hash().Hex() != c.want {
+			t.Errorf("mev_sendBundle %s: %s, want %s", c.name, order.Hash(), c.want)
+		}
+	}
+}
+
+// The vectors of orderflow.md §1.7: what strangers see.
+func TestMatchingHashVectors(t *testing.T) {
+	for hash, want := range map[common.Hash]string{
+		hashA:  "0xbd23068a4aada3bc666eeedac89c74d206f3f0633c095c29db8f90870d0b4f6d",
+		hashAB: "0x070b0edc316ed5289235e7141c7220e65a6043399f86191b7d4fa951c812157c",
+	} {
+		if got := MatchingHash(hash); got.Hex() != want {
+			t.Errorf("%s: %s, want %s", hash, got, want)
+		}
+	}
+}
+
+// A bundle in a bundle counts with its own hash, whichever that is.
+func TestShareHashOfInnerBundle(t *testing.T) {
+	inner := &rpc.Bundle{Hash: hashB}
+	if got, want := ShareHash([]rpc.Element{{Bundle: inner}, {Tx: &rpc.Transaction{Hash: hashC}}}), Hash([]common.Hash{hashB, hashC}); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A blob transaction comes with its blobs, but its hash does not count them.
+func TestBlobTransaction(t *testing.T) {
+	tx := blobTransfer()
+	order, err := ReadSendPrivateRaw([]byte(`["`+rawOf(t, tx).String()+`"]`), intake())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := tx.WithoutBlobTxSidecar()
+	if order.Hash() != bare.Hash() || len(order.Bundle.Elements[0].Tx.Raw) < 131_072 {
+		t.Errorf("hash %s, want %s; %d bytes", order.Hash(), bare.Hash(), len(order.Bundle.Elements[0].Tx.Raw))
+	}
+	converted, err := ToExec(&order.Bundle)
+	if err != nil || converted.Elements[0].Tx.BlobTxSidecar() != nil || converted.Elements[0].Tx.Hash() != bare.Hash() {
+		t.Errorf("to the simulator: %v", err)
+	}
+}

@@ -1,0 +1,105 @@
+package bundle
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+func sendPrivate(t *testing.T, fields string) *rpc.Order {
+	t.Helper()
+	order, err := ReadSendPrivate(fill(`[{"tx":"$A"`+fields+`}]`), intake())
+	if err != nil {
+		t.Fatalf("%s: %v", fields, err)
+	}
+	return order
+}
+
+func TestSendPrivate(t *testing.T) {
+	order := sendPrivate(t, ``)
+	if order.Kind != rpc.KindPrivate || order.Hash() != hashA || order.Signer != intake().Signer || order.AllBuilders || order.Builders != nil {
+		t.Errorf("%+v", order)
+	}
+	b := order.Bundle
+	if b.Window != (rpc.Window{FirstBlock: 101, LastBlock: 125}) || b.Hints != rpc.HintHash|rpc.HintDefaultLogs || b.WantRefundPercent != 90 ||
+		b.Shares != nil {
+		t.Errorf("%+v", b)
+	}
+	if tx := b.Elements[0].Tx; len(b.Elements) != 1 || tx.From != senderA || tx.CanRevert {
+		t.Errorf("%+v", tx)
+	}
+	if !sendPrivate(t, `,"preferences":{"canRevert":true}`).Bundle.Elements[0].Tx.CanRevert {
+		t.Error("it may not revert")
+	}
+}
+
+// A private transaction is tried for 25 blocks, or fewer if its sender says so.
+func TestPrivateWindow(t *testing.T) {
+	for max, last := range map[string]uint64{
+		`null`: 125, `0`: 125, `"0x0"`: 125, `101`: 101, `"0x7d"`: 125, `126`: 125, `"0xffffffffffffffff"`: 125, `"110"`: 110,
+	} {
+		if got := sendPrivate(t, `,"maxBlockNumber":`+max).Bundle.Window; got != (rpc.Window{FirstBlock: 101, LastBlock: last}) {
+			t.Errorf("maxBlockNumber %s: %+v, want the last to be %d", max, got, last)
+		}
+	}
+}
+
+// Who says nothing about hints shares what is usual; who says none shares none.
+func TestPrivateHints(t *testing.T) {
+	for preferences, want := range map[string]rpc.Hints{
+		`null`:                       defaultHints,
+		`{}`:                         defaultHints,
+		`{"privacy":null}`:           defaultHints,
+		`{"privacy":{}}`:             defaultHints,
+		`{"privacy":{"hints":null}}`: defaultHints,
+		`{"privacy":{"hints":[]}}`:   0,
+		`{"privacy":{"hints":["full","special_logs"]}}`: rpc.HintHash | rpc.HintFull | rpc.HintDefaultLogs,
+	} {
+		if got := sendPrivate(t, `,"preferences":`+preferences).Bundle.Hints; got != want {
+			t.Errorf("%s: hints %b, want %b", preferences, got, want)
+		}
+	}
+}
+
+// fast sends to everybody and gives half back, unless the operator does not honour it.
+func TestPrivateFast(t *testing.T) {
+	const fast = `,"preferences":{"fast":true,"privacy":{"builders":["Titan"]}}`
+	given := sendPrivate(t, fast)
+	if !given.AllBuilders || given.Bundle.WantRefundPercent != 50 || !reflect.DeepEqual(given.Builders, []string{"titan"}) {
+		t.Errorf("%+v", given)
+	}
+	in := intake()
+	in.Limits.FastEnabled = false
+	order, err := ReadSendPrivate(fill(`[{"tx":"$A"`+fast+`}]`), in)
+	if err != nil || order.AllBuilders || order.Bundle.WantRefundPercent != 90 {
+		t.Errorf("%+v, %v", order, err)
+	}
+}
+
+// Refunds are split by address; entries for elements, which other methods know, do not count here.
+func TestPrivateShares(t *testing.T) {
+	other := common.HexToAddress("0x2222222222222222222222222222222222222222")
+	at := func(percent int) []rpc.Share { return []rpc.Share{{Address: recipient, Percent: percent}} }
+	for validity, want := range map[string][]rpc.Share{
+		`null`:                            nil,
+		`{}`:                              nil,
+		`{"refund":[],"refundConfig":[]}`: nil,
+		`{"refund":[{"address":"@","percent":"0x5a"}]}`:                                            at(90),
+		`{"refund":[{"address":"@","percent":0}]}`:                                                 at(0),
+		`{"refund":[{"bodyIdx":0,"percent":50}]}`:                                                  nil,
+		`{"refund":[{"bodyIdx":0,"percent":50}],"refundConfig":[{"address":"@","percent":100}]}`:   at(100),
+		`{"refund":[{"address":"@","percent":40}],"refundConfig":[{"address":"@","percent":100}]}`: at(40),
+		`{"refund":[{"address":"@","percent":40},{"address":"$O","percent":60}]}`:                  append(at(40), rpc.Share{Address: other, Percent: 60}),
+		`{"refund":[{"address":"@","percent":40},{"bodyIdx":0,"percent":100}]}`:                    at(40),
+	} {
+		validity = strings.ReplaceAll(validity, "$O", other.Hex())
+		order, err := ReadSendPrivate(fill(`[{"tx":"$A","preferences":{"validity":`+validity+`}}]`), intake())
+		if err != nil || !reflect.DeepEqual(order.Bundle.Shares, want) {
+			t.Errorf("%s: %+v, %v; want %+v", validity, order, err, want)
+		}
+	}
+}
