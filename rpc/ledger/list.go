@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,23 +17,21 @@ import (
 // ByRecipient lists refunds for an address, of blocks from Config.EarliestBlock on that are at least Config.DetailsDelay old.
 // A wrong cursor is rpc.InvalidCursor.
 func (l *Ledger) ByRecipient(ctx context.Context, at time.Time, recipient common.Address, cursor string, limit int) (rpc.RefundPage, error) {
-	q := listing{name: fmt.Sprintf("recipient %x", recipient)}
+	q := listing{name: fmt.Sprintf("recipient %x", recipient), from: l.cfg.EarliestBlock, to: math.MaxUint64}
 	q.where("recipient = ?", recipient[:])
-	q.where("block >= ?", column(l.cfg.EarliestBlock))
 	return l.details(ctx, at, q, cursor, limit)
 }
 
 // ByBundle lists refunds that an order has brought, or that an order got from those that followed it. Otherwise it is like ByRecipient.
 func (l *Ledger) ByBundle(ctx context.Context, at time.Time, hash common.Hash, cursor string, limit int) (rpc.RefundPage, error) {
-	q := listing{name: fmt.Sprintf("bundle %x", hash)}
+	q := listing{name: fmt.Sprintf("bundle %x", hash), to: math.MaxUint64}
 	q.where("(hash = ? OR bundle = ?)", hash[:], hash[:])
 	return l.details(ctx, at, q, cursor, limit)
 }
 
 // ByBlock lists refunds of a block. Otherwise it is like ByRecipient.
 func (l *Ledger) ByBlock(ctx context.Context, at time.Time, block uint64, cursor string, limit int) (rpc.RefundPage, error) {
-	q := listing{name: fmt.Sprintf("block %d", block)}
-	q.where("block = ?", column(block))
+	q := listing{name: fmt.Sprintf("block %d", block), from: block, to: block}
 	return l.details(ctx, at, q, cursor, limit)
 }
 
@@ -52,7 +52,7 @@ func (l *Ledger) Delayed(ctx context.Context, query rpc.DelayedQuery, cursor str
 	if q.upTo, err = l.IndexedUpTo(ctx); err != nil {
 		return rpc.RefundPage{}, err
 	}
-	q.unfinished = query.ToBlock != nil && *query.ToBlock > q.upTo
+	q.unfinished = query.ToBlock != nil && q.to > q.upTo
 	return l.page(ctx, q, cursor, limit)
 }
 
@@ -70,16 +70,16 @@ func checkRange(query rpc.DelayedQuery) error {
 
 // delayed is the listing of a query.
 func delayed(query rpc.DelayedQuery) (q listing) {
-	q.name = fmt.Sprintf("delayed %x", query.Recipient)
+	q.name, q.to = fmt.Sprintf("delayed %x", query.Recipient), math.MaxUint64
 	q.where("recipient = ?", query.Recipient[:])
 	q.where("delayed = 1")
 	if query.FromBlock != nil {
 		q.name += fmt.Sprintf(" from %d", *query.FromBlock)
-		q.where("block >= ?", column(*query.FromBlock))
+		q.from = *query.FromBlock
 	}
 	if query.ToBlock != nil {
 		q.name += fmt.Sprintf(" to %d", *query.ToBlock)
-		q.where("block <= ?", column(*query.ToBlock))
+		q.to = *query.ToBlock
 	}
 	if query.Hash != nil {
 		q.name += fmt.Sprintf(" hash %x", *query.Hash)
@@ -91,10 +91,12 @@ func delayed(query rpc.DelayedQuery) (q listing) {
 // listing is a list of refunds that is told in pages.
 type listing struct {
 	// name tells the query from all others, for its cursors.
-	name       string
+	name string
+	// conditions and their arguments; from and to bound the blocks besides, inclusive.
 	conditions []string
 	args       []any
-	// upTo is the last block of the list for now.
+	from, to   uint64
+	// upTo is the last block that is told now.
 	upTo uint64
 	// unfinished: more may come after the last row.
 	unfinished bool
@@ -105,10 +107,22 @@ func (q *listing) where(condition string, args ...any) {
 	q.conditions, q.args = append(q.conditions, condition), append(q.args, args...)
 }
 
+// last is the last block of the list for now.
+func (q *listing) last() int64 { return column(min(q.to, q.upTo)) }
+
+// start is before the first row after a position. It stands for the first block too: with one bound below, a database walks the index from there
+// on and from nowhere else.
+func (q *listing) start(after position) position {
+	if after.block < q.from {
+		return position{block: q.from}
+	}
+	return after
+}
+
 // statement asks for rows after a position.
 func (q *listing) statement(after position, limit int) (query string, args []any) {
-	conditions := append(q.conditions[:len(q.conditions):len(q.conditions)], "block <= ?", "(block, seq) > (?, ?)")
-	args = append(q.args[:len(q.args):len(q.args)], column(q.upTo), column(after.block), column(after.seq), limit)
+	conditions := append(slices.Clone(q.conditions), "(block, seq) > (?, ?)", "block <= ?")
+	args = append(slices.Clone(q.args), column(after.block), column(after.seq), q.last(), limit)
 	return `SELECT seq, hash, bundle, block, block_hash, recipient, amount_0, amount_1, amount_2, amount_3, delayed, payout_tx, payout_block
 		FROM refunds WHERE ` + strings.Join(conditions, " AND ") + ` ORDER BY block, seq LIMIT ?`, args
 }
@@ -119,7 +133,7 @@ func (l *Ledger) page(ctx context.Context, q listing, cursor string, limit int) 
 	if err != nil {
 		return rpc.RefundPage{}, err
 	}
-	limit = max(limit, 1)
+	last, limit = q.start(last), max(limit, 1)
 	page := rpc.RefundPage{Refunds: []rpc.RefundRecord{}, UpTo: q.upTo}
 	more := q.unfinished
 	query, args := q.statement(last, limit+1) // one more tells whether there are more

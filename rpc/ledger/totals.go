@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"math"
 	"strings"
 	"time"
 
@@ -18,9 +19,8 @@ func (l *Ledger) Totals(ctx context.Context, at time.Time, recipient common.Addr
 	if err != nil {
 		return rpc.RefundTotals{}, err
 	}
-	var q listing
+	q := listing{to: math.MaxUint64, upTo: upTo}
 	q.where("recipient = ?", recipient[:])
-	q.upTo = upTo
 	return l.totals(ctx, q)
 }
 
@@ -42,7 +42,7 @@ func (l *Ledger) DelayedTotals(ctx context.Context, recipient common.Address, fr
 
 // totals sums up a listing as it was when its last block was the newest: payouts in later blocks were not known then.
 func (l *Ledger) totals(ctx context.Context, q listing) (rpc.RefundTotals, error) {
-	q.where("block <= ?", column(q.upTo))
+	q.where("block >= ? AND block <= ?", column(q.from), q.last())
 	totals := rpc.RefundTotals{PendingWei: new(uint256.Int), ReceivedWei: new(uint256.Int), UpTo: q.upTo}
 	err := l.view.Each(ctx, func(rows *sql.Rows) error {
 		var received int
