@@ -77,20 +77,27 @@ func refundCredited(seq int64, fact rpc.RefundCredited) (view.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	var bundle []byte
-	if fact.Bundle != (common.Hash{}) {
-		bundle = fact.Bundle[:]
-	}
+	bundle := bringer(fact.Bundle, fact.Hash)
 	return exec(`INSERT INTO refunds (seq, hash, bundle, block, block_hash, recipient, amount_0, amount_1, amount_2, amount_3, delayed)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
-		seq, fact.Hash[:], bundle, int64(fact.Block), fact.BlockHash[:], fact.Recipient[:],
+		seq, fact.Hash[:], bundle[:], int64(fact.Block), fact.BlockHash[:], fact.Recipient[:],
 		parts[0], parts[1], parts[2], parts[3], bit(fact.Delayed)), nil
 }
 
 // refundPaid notes a refund's payout. The first one stands.
 func refundPaid(_ int64, fact rpc.RefundPaid) (view.Change, error) {
-	return exec(`UPDATE refunds SET payout_tx = ?, payout_block = ? WHERE hash = ? AND block_hash = ? AND recipient = ? AND payout_tx IS NULL`,
-		fact.PayoutTx[:], int64(fact.PayoutBlock), fact.Hash[:], fact.BlockHash[:], fact.Recipient[:]), nil
+	bundle := bringer(fact.Bundle, fact.Hash)
+	return exec(`UPDATE refunds SET payout_tx = ?, payout_block = ?
+		WHERE hash = ? AND block_hash = ? AND recipient = ? AND bundle = ? AND payout_tx IS NULL`,
+		fact.PayoutTx[:], int64(fact.PayoutBlock), fact.Hash[:], fact.BlockHash[:], fact.Recipient[:], bundle[:]), nil
+}
+
+// bringer is the order that has brought a refund: the bundle, or the order itself.
+func bringer(bundle, hash common.Hash) common.Hash {
+	if bundle == (common.Hash{}) {
+		return hash
+	}
+	return bundle
 }
 
 // recipientSet adds to the history of an address.

@@ -52,7 +52,8 @@ func TestRefundsComeBackWhole(t *testing.T) {
 			AmountWei: uint256.MustFromDecimal("340282366920938463463374607431768211455"), Delayed: true,
 		}, Received: true, PayoutTx: common.Hash{3, 31: 3}, PayoutBlock: 6}
 		record(t, l, rpc.RefundCredited{At: noon, Refund: want.Refund}, indexed(5, 0), rpc.RefundPaid{
-			At: noon, Hash: want.Hash, Block: 5, BlockHash: want.BlockHash, Recipient: alice, PayoutTx: want.PayoutTx, PayoutBlock: 6,
+			At: noon, Hash: want.Hash, Bundle: want.Bundle, Block: 5, BlockHash: want.BlockHash, Recipient: alice,
+			PayoutTx: want.PayoutTx, PayoutBlock: 6,
 		})
 		page, err := l.ByRecipient(t.Context(), noon, alice, "", 10)
 		if err != nil || len(page.Refunds) != 1 || page.UpTo != 5 {
@@ -76,6 +77,40 @@ func TestARefundIsCreditedOnce(t *testing.T) {
 		}
 		if got := refundsOf(t, l, noon, alice); got != "1:100+" {
 			t.Errorf("refunds %q, want one", got)
+		}
+	})
+}
+
+// Two bundles that have followed one order in a block are two refunds, and each has its own payout.
+func TestTwoBundlesFollowAnOrder(t *testing.T) {
+	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
+		first, second := credited(1, 5, 0, alice, wei(10)), credited(1, 5, 0, alice, wei(20))
+		first.Bundle, second.Bundle = common.Hash{2}, common.Hash{3}
+		payout := paid(1, 5, 0, alice, 5).(rpc.RefundPaid)
+		payout.Bundle = second.Bundle
+		record(t, l, first, second, payout, indexed(5, 0))
+		if got := refundsOf(t, l, noon, alice); got != "1:10 1:20+" {
+			t.Errorf("refunds %q, want two, the second paid", got)
+		}
+	})
+}
+
+// A service that starts again asks which refunds wait for their payouts.
+func TestPending(t *testing.T) {
+	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
+		for n := range uint64(4) {
+			record(t, l, credited(byte(n+1), n+1, 0, alice, wei(n+1)), indexed(n+1, 0))
+		}
+		record(t, l, paid(3, 3, 0, alice, 4), credited(5, 5, 0, alice, wei(5)))
+		for from, want := range map[uint64]string{0: "1 2 4", 2: "2 4", 3: "4", 5: "", 1<<64 - 1: ""} {
+			var got []string
+			list, err := l.Pending(t.Context(), from)
+			for _, r := range list {
+				got = append(got, r.AmountWei.Dec())
+			}
+			if err != nil || strings.Join(got, " ") != want {
+				t.Errorf("pending from block %d: %v, %v, want %s", from, got, err, want)
+			}
 		}
 	})
 }
@@ -321,6 +356,7 @@ func TestBeforeTheServerAnswers(t *testing.T) {
 		"last":      func() error { _, err := l.Last(t.Context()); return err },
 		"indexed":   func() error { _, err := l.IndexedUpTo(t.Context()); return err },
 		"recipient": func() error { _, err := l.Recipient(t.Context(), alice); return err },
+		"pending":   func() error { _, err := l.Pending(t.Context(), 0); return err },
 		"list":      func() error { _, err := l.ByRecipient(t.Context(), noon, alice, "", 1); return err },
 		"delayed":   func() error { _, err := l.Delayed(t.Context(), rpc.DelayedQuery{}, "", 1); return err },
 		"totals":    func() error { _, err := l.Totals(t.Context(), noon, alice); return err },

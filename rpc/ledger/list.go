@@ -14,8 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// ByRecipient lists refunds for an address, of blocks from Config.EarliestBlock on that are at least Config.DetailsDelay old.
-// A wrong cursor is rpc.InvalidCursor.
+// ByRecipient lists refunds for an address, of blocks from Config.EarliestBlock on that are at least Config.DetailsDelay old, the oldest block first.
+// What is indexed while pages are turned comes on a later page. A cursor does not go back: refunds that come in the place of those of a
+// reverted block, below the cursor, are told to whoever begins anew. A wrong cursor is rpc.InvalidCursor.
 func (l *Ledger) ByRecipient(ctx context.Context, at time.Time, recipient common.Address, cursor string, limit int) (rpc.RefundPage, error) {
 	q := listing{name: fmt.Sprintf("recipient %x", recipient), from: l.cfg.EarliestBlock, to: math.MaxUint64}
 	q.where("recipient = ?", recipient[:])
@@ -165,7 +166,9 @@ func scanRefund(rows *sql.Rows) (r rpc.RefundRecord, seq uint64, err error) {
 		return r, 0, err
 	}
 	r.Hash, r.Block, r.BlockHash = common.Hash(hash), uint64(block), common.Hash(blockHash)
-	copy(r.Bundle[:], bundle)
+	if by := common.Hash(bundle); by != r.Hash {
+		r.Bundle = by
+	}
 	r.Recipient, r.AmountWei = common.Address(recipient), amountOf(parts)
 	if payoutTx != nil {
 		r.Received, r.PayoutTx, r.PayoutBlock = true, common.Hash(payoutTx), uint64(payoutBlock.Int64)

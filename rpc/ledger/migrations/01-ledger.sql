@@ -8,7 +8,7 @@ INSERT INTO progress VALUES (0);
 CREATE TABLE refunds (
     seq          INTEGER PRIMARY KEY,
     hash         BLOB NOT NULL,
-    bundle       BLOB, -- unless it is the order itself
+    bundle       BLOB NOT NULL, -- the order's own hash, if no other one has brought the refund
     block        INTEGER NOT NULL,
     block_hash   BLOB NOT NULL,
     recipient    BLOB NOT NULL,
@@ -22,12 +22,13 @@ CREATE TABLE refunds (
     payout_block INTEGER
 );
 -- A refund is credited once, however often it is told.
-CREATE UNIQUE INDEX refunds_once ON refunds (hash, block_hash, recipient);
+CREATE UNIQUE INDEX refunds_once ON refunds (hash, block_hash, recipient, bundle);
 CREATE INDEX refunds_recipient ON refunds (recipient, block, seq);
 CREATE INDEX refunds_delayed ON refunds (recipient, block, seq) WHERE delayed = 1;
 CREATE INDEX refunds_bundle ON refunds (bundle);
 CREATE INDEX refunds_block ON refunds (block, seq);
 CREATE INDEX refunds_payout ON refunds (payout_block);
+CREATE INDEX refunds_pending ON refunds (block, seq) WHERE payout_tx IS NULL;
 
 -- Blocks of the chain whose refunds are counted. The timestamp is in seconds.
 CREATE TABLE blocks (
@@ -63,6 +64,8 @@ CREATE TABLE orders (
     value            BLOB,
     PRIMARY KEY (hash, signer)
 );
+-- For Prune.
+CREATE INDEX orders_ended ON orders (ended_us);
 
 -- Which builders took an order, and when they did so first.
 CREATE TABLE sendings (
