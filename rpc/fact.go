@@ -102,10 +102,12 @@ type Refund struct {
 	Delayed bool `json:"delayed,omitempty"`
 }
 
-// RefundPaid says that the payout of a refund was seen on the chain: the refund is received. Order, block and recipient name the refund.
+// RefundPaid says that the payout of a refund was seen on the chain: the refund is received. Order, bundle, block and recipient name the refund:
+// several bundles may have followed one order.
 type RefundPaid struct {
 	At        time.Time      `json:"at"`
 	Hash      common.Hash    `json:"hash"`
+	Bundle    common.Hash    `json:"bundle,omitzero"`
 	Block     uint64         `json:"block"`
 	BlockHash common.Hash    `json:"block_hash"`
 	Recipient common.Address `json:"recipient"`

@@ -56,7 +56,8 @@ func Payouts(at time.Time, pending []Pending, block Block) []rpc.RefundPaid {
 		}
 		r := pending[i].Refund
 		found = append(found, rpc.RefundPaid{
-			At: at, Hash: r.Hash, Block: r.Block, BlockHash: r.BlockHash, Recipient: r.Recipient, PayoutTx: payout.Hash, PayoutBlock: block.Number,
+			At: at, Hash: r.Hash, Bundle: r.Bundle, Block: r.Block, BlockHash: r.BlockHash, Recipient: r.Recipient,
+			PayoutTx: payout.Hash, PayoutBlock: block.Number,
 		})
 	}
 	return found

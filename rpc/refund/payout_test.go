@@ -77,7 +77,7 @@ func TestPayouts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i := range test.pending {
-				test.pending[i].Hash = common.Hash{byte(i + 1)}
+				test.pending[i].Hash, test.pending[i].Bundle = common.Hash{byte(i + 1)}, backrun
 			}
 			got := Payouts(noon, test.pending, Block{
 				Head: test.head, Transfers: test.transfers, Payers: []common.Address{builder}, CostWei: uint256.NewInt(test.cost),
@@ -86,7 +86,7 @@ func TestPayouts(t *testing.T) {
 				t.Errorf("got %q, want %q", paid(got), test.want)
 			}
 			for _, p := range got {
-				if !p.At.Equal(noon) || p.PayoutBlock != test.head.Number || p.Block != 100 || p.BlockHash != block.Hash {
+				if !p.At.Equal(noon) || p.PayoutBlock != test.head.Number || p.Block != 100 || p.BlockHash != block.Hash || p.Bundle != backrun {
 					t.Errorf("%+v", p)
 				}
 			}

@@ -1,0 +1,157 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/store"
+	"github.com/gavel-relay/gavel/internal/view"
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// prefix is what the journal puts before the subjects of this service.
+const prefix = "rpc."
+
+// readers read the facts that have a view, by their subjects in the journal.
+var readers = map[string]func(view.Entry) (view.Change, error){
+	prefix + rpc.RefundCredited{}.Subject(): reader(refundCredited),
+	prefix + rpc.RefundPaid{}.Subject():     reader(refundPaid),
+	prefix + rpc.RecipientSet{}.Subject():   reader(recipientSet),
+	prefix + rpc.BlockIndexed{}.Subject():   reader(blockIndexed),
+	prefix + rpc.BlockReverted{}.Subject():  reader(blockReverted),
+	prefix + rpc.OrderAccepted{}.Subject():  reader(orderAccepted),
+	prefix + rpc.OrderSimulated{}.Subject(): reader(orderSimulated),
+	prefix + rpc.OrderSent{}.Subject():      reader(orderSent),
+	prefix + rpc.OrderEnded{}.Subject():     reader(orderEnded),
+	prefix + rpc.OrderReturned{}.Subject():  reader(orderReturned),
+}
+
+// decode reads a fact and tells its change, nil for a fact that has no view.
+func decode(entry view.Entry) (view.Change, error) {
+	read := readers[entry.Subject]
+	if read == nil {
+		return nil, nil
+	}
+	return read(entry)
+}
+
+// reader reads one kind of fact. What is wrong with a fact itself is found here and in change, not when the change is made.
+func reader[F rpc.Fact](change func(seq int64, fact F) (view.Change, error)) func(view.Entry) (view.Change, error) {
+	return func(entry view.Entry) (view.Change, error) {
+		var fact F
+		if err := json.Unmarshal(entry.Data, &fact); err != nil {
+			return nil, err
+		}
+		return change(int64(entry.Seq), fact)
+	}
+}
+
+// exec is a change of one statement.
+func exec(statement string, args ...any) view.Change {
+	return func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, statement, args...)
+		return err
+	}
+}
+
+// inTurn makes several changes.
+func inTurn(changes ...view.Change) view.Change {
+	return func(ctx context.Context, tx store.Tx) error {
+		for _, change := range changes {
+			if err := change(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// refundCredited adds a refund, once.
+func refundCredited(seq int64, fact rpc.RefundCredited) (view.Change, error) {
+	parts, err := partsOf(fact.AmountWei)
+	if err != nil {
+		return nil, err
+	}
+	bundle := bringer(fact.Bundle, fact.Hash)
+	return exec(`INSERT INTO refunds (seq, hash, bundle, block, block_hash, recipient, amount_0, amount_1, amount_2, amount_3, delayed)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+		seq, fact.Hash[:], bundle[:], int64(fact.Block), fact.BlockHash[:], fact.Recipient[:],
+		parts[0], parts[1], parts[2], parts[3], bit(fact.Delayed)), nil
+}
+
+// refundPaid notes a refund's payout. The first one stands.
+func refundPaid(_ int64, fact rpc.RefundPaid) (view.Change, error) {
+	bundle := bringer(fact.Bundle, fact.Hash)
+	return exec(`UPDATE refunds SET payout_tx = ?, payout_block = ?
+		WHERE hash = ? AND block_hash = ? AND recipient = ? AND bundle = ? AND payout_tx IS NULL`,
+		fact.PayoutTx[:], int64(fact.PayoutBlock), fact.Hash[:], fact.BlockHash[:], fact.Recipient[:], bundle[:]), nil
+}
+
+// bringer is the order that has brought a refund: the bundle, or the order itself.
+func bringer(bundle, hash common.Hash) common.Hash {
+	if bundle == (common.Hash{}) {
+		return hash
+	}
+	return bundle
+}
+
+// recipientSet adds to the history of an address.
+func recipientSet(seq int64, fact rpc.RecipientSet) (view.Change, error) {
+	return exec(`INSERT INTO recipients (seq, from_address, to_address, at_us) VALUES (?,?,?,?) ON CONFLICT DO NOTHING`,
+		seq, fact.From[:], fact.To[:], fact.At.UnixMicro()), nil
+}
+
+// blockIndexed lets the refunds of a block be seen.
+func blockIndexed(_ int64, fact rpc.BlockIndexed) (view.Change, error) {
+	return exec(`INSERT INTO blocks (number, hash, timestamp) VALUES (?,?,?)
+		ON CONFLICT (number) DO UPDATE SET hash = excluded.hash, timestamp = excluded.timestamp`,
+		int64(fact.Number), fact.Hash[:], int64(fact.Timestamp)), nil
+}
+
+// blockReverted takes a block back, with its refunds and the payouts that were seen in it. Blocks above it stand no longer either; their own facts
+// take their refunds back, which nobody sees until then. A block that was taken back before changes nothing.
+func blockReverted(_ int64, fact rpc.BlockReverted) (view.Change, error) {
+	number, hash := int64(fact.Number), fact.Hash[:]
+	return inTurn(
+		exec(`DELETE FROM refunds WHERE block = ? AND block_hash = ?`, number, hash),
+		exec(`UPDATE refunds SET payout_tx = NULL, payout_block = NULL WHERE payout_block = ?
+			AND NOT EXISTS (SELECT 1 FROM blocks WHERE number = ? AND hash <> ?)`, number, number, hash),
+		exec(`DELETE FROM blocks WHERE number >= ? AND EXISTS (SELECT 1 FROM blocks AS b WHERE b.number = ? AND b.hash = ?)`, number, number, hash),
+	), nil
+}
+
+// partsOf cuts an amount into four parts of 32 bits, the lowest first. All ether there is has fewer than 128 bits.
+func partsOf(amount *uint256.Int) (parts [4]int64, err error) {
+	switch {
+	case amount == nil:
+		return parts, errors.New("a refund without an amount")
+	case amount.BitLen() > 128:
+		return parts, fmt.Errorf("a refund of %s wei", amount.Dec())
+	}
+	for i := range parts {
+		parts[i] = int64(uint32(amount[i/2] >> (32 * (i % 2))))
+	}
+	return parts, nil
+}
+
+// amountOf puts parts together, or sums of parts, which may be greater.
+func amountOf(parts [4]int64) *uint256.Int {
+	amount := new(uint256.Int)
+	for i := 3; i >= 0; i-- {
+		amount.Lsh(amount, 32)
+		amount.AddUint64(amount, uint64(parts[i]))
+	}
+	return amount
+}
+
+func bit(set bool) int {
+	if set {
+		return 1
+	}
+	return 0
+}

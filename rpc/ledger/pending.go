@@ -1,0 +1,29 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"math"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Pending are all refunds of indexed blocks, from one on, whose payouts were not seen: the oldest block first. Whoever looks for payouts asks once,
+// when it starts.
+func (l *Ledger) Pending(ctx context.Context, from uint64) (list []rpc.Refund, err error) {
+	q := listing{from: from, to: math.MaxUint64}
+	if q.upTo, err = l.IndexedUpTo(ctx); err != nil {
+		return nil, err
+	}
+	q.where("payout_tx IS NULL")
+	query, args := q.statement(q.start(position{}), math.MaxInt64)
+	err = l.view.Each(ctx, func(rows *sql.Rows) error {
+		record, _, err := scanRefund(rows)
+		list = append(list, record.Refund)
+		return err
+	}, query, args...)
+	if err != nil {
+		return nil, failure("list pending refunds", err)
+	}
+	return list, nil
+}

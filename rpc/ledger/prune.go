@@ -1,0 +1,38 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/store"
+)
+
+// pruneBatch is how many orders one transaction forgets, so that facts that come meanwhile wait for milliseconds only.
+const pruneBatch = 1000
+
+// Prune forgets the orders that ended before a time, and tells how many they were. Refunds stay. What was forgotten before an error stays forgotten.
+func (l *Ledger) Prune(ctx context.Context, before time.Time) (forgotten int64, err error) {
+	for {
+		var batch int64
+		err := l.view.InTx(ctx, func(tx store.Tx) (err error) {
+			batch, err = pruneOnce(ctx, tx, before)
+			return err
+		})
+		if err != nil {
+			return forgotten, failure("forget old orders", err)
+		}
+		forgotten += batch
+		if batch < pruneBatch {
+			return forgotten, nil
+		}
+	}
+}
+
+// pruneOnce forgets a batch: first to whom its orders were sent, then the orders.
+func pruneOnce(ctx context.Context, tx store.Tx, before time.Time) (forgotten int64, err error) {
+	const old = `(SELECT hash, signer FROM orders WHERE ended_us < ? ORDER BY ended_us, hash, signer LIMIT ?)`
+	if _, err := tx.Exec(ctx, `DELETE FROM sendings WHERE (hash, signer) IN `+old, before.UnixMicro(), pruneBatch); err != nil {
+		return 0, err
+	}
+	return tx.Exec(ctx, `DELETE FROM orders WHERE (hash, signer) IN `+old, before.UnixMicro(), pruneBatch)
+}

@@ -1,0 +1,56 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/gavel-relay/gavel/internal/view/viewtest"
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Only orders that ended go, only old ones, in more batches than one, and to whom they were sent with them.
+func TestPrune(t *testing.T) {
+	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
+		const old = pruneBatch + 1
+		var facts []rpc.Fact
+		for n := range uint64(old) {
+			begin, end := accepted(1, n).(rpc.OrderAccepted), ended(2, n, rpc.Expired, "").(rpc.OrderEnded)
+			binary.BigEndian.PutUint64(begin.Order.Bundle.Hash[16:], n+1)
+			end.Hash = begin.Order.Bundle.Hash
+			facts = append(facts, begin, rpc.OrderSent{At: at(1), OrderRef: end.OrderRef, Delivery: rpc.Delivery{Builder: "east"}}, end)
+		}
+		record(t, l, append(facts, accepted(3, old), offered(3, old, "east", ""))...)
+		forgotten := prune(t, l, 3)
+		// A batch whose answer was lost is forgotten, and not counted.
+		if _, broken := l.view.Database.(*viewtest.Faulty); !broken && forgotten != old {
+			t.Errorf("%d forgotten, want %d", forgotten, old)
+		}
+		var orders, sendings int
+		if err := l.view.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM sendings)`).Scan(&orders, &sendings); err != nil {
+			t.Fatal(err)
+		}
+		if orders != 1 || sendings != 1 {
+			t.Errorf("%d orders and %d sendings are left, want the one that lives", orders, sendings)
+		}
+		record(t, l, ended(4, old, rpc.Expired, ""))
+		if prune(t, l, 4); remembered(t, l) == "unknown" {
+			t.Error("an order was forgotten that ended just then")
+		}
+	})
+}
+
+// prune forgets what ended before a second. It tries again after an injected fault.
+func prune(t *testing.T, l *Ledger, second int) (forgotten int64) {
+	t.Helper()
+	for {
+		batch, err := l.Prune(t.Context(), at(second))
+		forgotten += batch
+		if err == nil {
+			return forgotten
+		}
+		if !errors.Is(err, viewtest.ErrFault) {
+			t.Fatal(err)
+		}
+	}
+}
