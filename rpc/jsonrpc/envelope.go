@@ -15,7 +15,7 @@ type entry struct {
 	id []byte
 	// method as it was called, without quotes; nil if none could be found.
 	method []byte
-	params []json.RawMessage
+	params json.RawMessage // a list, or nothing
 	// refused says what is wrong with the entry itself.
 	refused *rpc.Refused
 }
@@ -90,12 +90,6 @@ func (e *entry) read(s *scanner) error {
 		if *target != nil {
 			e.refused = rpc.InvalidRequest.With("%q comes twice", plain(key))
 		}
-		if target == &params && s.peek() == '[' {
-			from := s.at
-			err = e.readParams(s)
-			params = s.text[from:s.at]
-			return err
-		}
 		*target, err = s.value()
 		return err
 	})
@@ -103,19 +97,6 @@ func (e *entry) read(s *scanner) error {
 		e.judge(id, version, method, params)
 	}
 	return err
-}
-
-// readParams reads a list. If there are several, the last is kept, but that is refused anyway.
-func (e *entry) readParams(s *scanner) error {
-	e.params = nil
-	return s.list(func() error {
-		value, err := s.value()
-		if e.params == nil {
-			e.params = make([]json.RawMessage, 0, 2) // most methods have one or two
-		}
-		e.params = append(e.params, value)
-		return err
-	})
 }
 
 // judge checks the members of a request, each as it came or nil, and keeps them.
@@ -142,6 +123,9 @@ func (e *entry) judge(id, version, method, params []byte) {
 		e.refused = rpc.InvalidRequest.With("missing method")
 	default:
 		e.refused = judgeParams(kindOf(params))
+	}
+	if kindOf(params) == aList {
+		e.params = params
 	}
 }
 

@@ -74,23 +74,18 @@ func wantEntries(t *testing.T, body []byte, entries []entry, batch bool) {
 			continue // nothing of it is used
 		}
 		var method string
-		var params []json.RawMessage
 		if err == nil {
 			err = json.Unmarshal(members["method"], &method)
 		}
-		if raw, given := members["params"]; given && err == nil {
-			err = json.Unmarshal(raw, &params)
+		params := members["params"]
+		if string(params) == "null" {
+			params = nil
 		}
-		if err != nil || !bytes.Equal(e.id, members["id"]) || len(params) != len(e.params) {
+		if err != nil || !bytes.Equal(e.id, members["id"]) || !bytes.Equal(params, e.params) {
 			t.Fatalf("%q is taken: %+v, %v", list[i], e, err)
 		}
 		if utf8.Valid(list[i]) && string(e.method) != method { // what is no text stays as it is, and is no method
 			t.Fatalf("%q has the method %q, want %q", list[i], e.method, method)
-		}
-		for j := range params {
-			if !bytes.Equal(params[j], e.params[j]) {
-				t.Fatalf("%q has the parameter %q, want %q", list[i], e.params[j], params[j])
-			}
 		}
 	}
 }

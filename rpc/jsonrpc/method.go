@@ -23,8 +23,8 @@ type Method func(ctx context.Context, call *Call) (result any, err error)
 type Call struct {
 	// Method is the name in the table, whatever prefix the caller used.
 	Method string
-	// Params are the parameters, each valid JSON. They are parts of the body, which they keep in memory.
-	Params []json.RawMessage
+	// Params is the list of the parameters, valid JSON, or nothing. It is a part of the body, which it keeps in memory.
+	Params json.RawMessage
 	// Signer is who signed the body; the zero address if the method needs no signature and there was none.
 	Signer     common.Address
 	ReceivedAt time.Time

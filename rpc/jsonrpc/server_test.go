@@ -54,7 +54,7 @@ func TestCall(t *testing.T) {
 	if got.Method != "eth_keep" || got.Signer != alice || !got.ReceivedAt.Equal(noon) || got.Client.String() != "198.51.100.7" || got.Origin != "ours" {
 		t.Errorf("%+v", got)
 	}
-	if len(got.Params) != 2 || string(got.Params[0]) != `{"a": 1}` || string(got.Params[1]) != `"b"` {
+	if string(got.Params) != `[ {"a": 1} ,"b"]` {
 		t.Errorf("params %s", got.Params)
 	}
 }
