@@ -7,19 +7,6 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// RefundQuery asks for refunds, oldest block first. Nil and zero fields do not restrict.
-type RefundQuery struct {
-	Recipient *common.Address
-	// Hash is the order's, or the bundle's that brought the refund.
-	Hash *common.Hash
-	// Block is one block; From and To are a range, inclusive.
-	Block, From, To *uint64
-	// Delayed asks for refunds that are paid outside of the block; else for all.
-	Delayed bool
-	// Cursor is what the page before ended with; empty for the first page.
-	Cursor string
-}
-
 // OrderStatus is all that is known of an order.
 type OrderStatus struct {
 	Order *Order

@@ -20,22 +20,23 @@ type delayedParams struct {
 }
 
 // query checks what belongs together.
-func (p *delayedParams) query() (rpc.RefundQuery, error) {
-	q := rpc.RefundQuery{Recipient: (*common.Address)(p.Recipient), Hash: (*common.Hash)(p.Hash), Delayed: true, Cursor: p.Cursor}
+func (p *delayedParams) query() (rpc.DelayedQuery, error) {
+	q := rpc.DelayedQuery{Hash: (*common.Hash)(p.Hash)}
 	if p.From.Set {
-		q.From = &p.From.Value
+		q.FromBlock = &p.From.Value
 	}
 	if p.To.Set {
-		q.To = &p.To.Value
+		q.ToBlock = &p.To.Value
 	}
 	switch {
-	case q.Recipient == nil:
+	case p.Recipient == nil:
 		return q, param.Missing("params[0].recipient")
-	case q.Hash != nil && (q.From == nil || q.To == nil):
+	case q.Hash != nil && (q.FromBlock == nil || q.ToBlock == nil):
 		return q, rpc.InvalidRange.With("params[0].hash needs both blockRangeFrom and blockRangeTo")
-	case q.From != nil && q.To != nil && *q.From > *q.To:
-		return q, rpc.InvalidRange.With("params[0].blockRangeFrom: %d is above blockRangeTo %d", *q.From, *q.To)
+	case q.FromBlock != nil && q.ToBlock != nil && *q.FromBlock > *q.ToBlock:
+		return q, rpc.InvalidRange.With("params[0].blockRangeFrom: %d is above blockRangeTo %d", *q.FromBlock, *q.ToBlock)
 	}
+	q.Recipient = common.Address(*p.Recipient)
 	return q, nil
 }
 
@@ -67,12 +68,11 @@ func (h *House) delayedRefunds() Method {
 			if err := param.Positional(call.Params, &p, &second); err != nil {
 				return nil, err
 			}
-			p.Cursor = either(p.Cursor, second)
 			q, err := p.query()
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.Refunds.Page(ctx, call.At, q)
+			page, err := h.Delayed.Delayed(ctx, q, either(p.Cursor, second), pageSize)
 			if err != nil {
 				return nil, err
 			}

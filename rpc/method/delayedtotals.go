@@ -27,12 +27,12 @@ func (h *House) delayedTotals() Method {
 			if err := param.Positional(call.Params, &p); err != nil {
 				return nil, err
 			}
-			p.Hash, p.Cursor = nil, ""
+			p.Hash = nil
 			q, err := p.query()
 			if err != nil {
 				return nil, err
 			}
-			totals, err := h.Refunds.Totals(ctx, call.At, q)
+			totals, err := h.Delayed.DelayedTotals(ctx, q.Recipient, q.FromBlock, q.ToBlock)
 			if err != nil {
 				return nil, err
 			}

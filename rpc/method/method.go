@@ -44,6 +44,7 @@ type House struct {
 	Simulator exec.Simulator
 	Turns     Turns
 	Refunds   Refunds
+	Delayed   DelayedRefunds
 	Receivers Receivers
 	Users     Users
 	Facts     rpc.Facts

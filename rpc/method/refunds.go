@@ -11,12 +11,25 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Refunds are what the ledger knows. A cursor that does not fit its query is a *rpc.Refused.
+// Refunds lists what the ledger knows, as of a time, oldest block first. A cursor that does not fit its query is a *rpc.Refused; the empty one is
+// the beginning.
 type Refunds interface {
-	Page(ctx context.Context, at time.Time, q rpc.RefundQuery) (rpc.RefundPage, error)
-	// Totals sums up a recipient's refunds; delayed ones only if Delayed.
-	Totals(ctx context.Context, at time.Time, q rpc.RefundQuery) (rpc.RefundTotals, error)
+	ByRecipient(ctx context.Context, at time.Time, recipient common.Address, cursor string, limit int) (rpc.RefundPage, error)
+	ByBundle(ctx context.Context, at time.Time, hash common.Hash, cursor string, limit int) (rpc.RefundPage, error)
+	ByBlock(ctx context.Context, at time.Time, block uint64, cursor string, limit int) (rpc.RefundPage, error)
+	// Totals sums up a recipient's refunds.
+	Totals(ctx context.Context, at time.Time, recipient common.Address) (rpc.RefundTotals, error)
 }
+
+// DelayedRefunds are those that are paid outside of the block.
+type DelayedRefunds interface {
+	Delayed(ctx context.Context, query rpc.DelayedQuery, cursor string, limit int) (rpc.RefundPage, error)
+	// DelayedTotals sums up those of a recipient in blocks from and to, inclusive; nil does not bound.
+	DelayedTotals(ctx context.Context, recipient common.Address, from, to *uint64) (rpc.RefundTotals, error)
+}
+
+// pageSize is how many refunds a page has.
+const pageSize = 500
 
 // refundRecord is one refund.
 type refundRecord struct {
@@ -47,8 +60,8 @@ var refundListSchema = object(
 	may("cursor", text, "for the next page; only if there is one"),
 )
 
-func (h *House) refundPage(ctx context.Context, call *Call, q rpc.RefundQuery) (any, error) {
-	page, err := h.Refunds.Page(ctx, call.At, q)
+// listed answers with a page.
+func listed(page rpc.RefundPage, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}

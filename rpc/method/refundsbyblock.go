@@ -35,7 +35,7 @@ func (h *House) refundsByBlock() Method {
 			if !p.Number.Set {
 				return nil, param.Missing("params[0].block_number")
 			}
-			return h.refundPage(ctx, call, rpc.RefundQuery{Block: &p.Number.Value, Cursor: either(p.Cursor, second)})
+			return listed(h.Refunds.ByBlock(ctx, call.At, p.Number.Value, either(p.Cursor, second), pageSize))
 		},
 	}
 }

@@ -38,7 +38,7 @@ func (h *House) refundsByBundle() Method {
 			if p.Hash == nil {
 				return nil, param.Missing("params[0].bundle_hash")
 			}
-			return h.refundPage(ctx, call, rpc.RefundQuery{Hash: (*common.Hash)(p.Hash), Cursor: either(p.Cursor, second)})
+			return listed(h.Refunds.ByBundle(ctx, call.At, common.Hash(*p.Hash), either(p.Cursor, second), pageSize))
 		},
 	}
 }

@@ -34,7 +34,7 @@ func (h *House) refundsByRecipient() Method {
 			if p.Recipient == nil {
 				return nil, param.Missing("params[0].recipient")
 			}
-			return h.refundPage(ctx, call, rpc.RefundQuery{Recipient: (*common.Address)(p.Recipient), Cursor: either(p.Cursor, second)})
+			return listed(h.Refunds.ByRecipient(ctx, call.At, common.Address(*p.Recipient), either(p.Cursor, second), pageSize))
 		},
 	}
 }

@@ -31,7 +31,7 @@ func (h *House) refundTotals() Method {
 			if recipient == nil {
 				return nil, param.Missing("params[0]")
 			}
-			totals, err := h.Refunds.Totals(ctx, call.At, rpc.RefundQuery{Recipient: (*common.Address)(recipient)})
+			totals, err := h.Refunds.Totals(ctx, call.At, common.Address(*recipient))
 			if err != nil {
 				return nil, err
 			}

@@ -1,0 +1,384 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/send"
+	"github.com/gavel-relay/gavel/rpc/sign"
+)
+
+const houseChainID = 0x67766c
+
+// house is a whole service on a real chain, with a builder that puts what it is sent into blocks.
+type house struct {
+	*testing.T
+	node    *chain.Node
+	spec    *eth.Spec
+	slot    phase0.Slot
+	app     *App
+	url     string
+	builder *builder
+	facts   *factsSeen
+}
+
+// keys are accounts with money: 0 to 4 are for transactions, 9 is the builder's.
+func houseKey(i int) *ecdsa.PrivateKey {
+	key, err := crypto.ToECDSA(crypto.Keccak256(fmt.Append(nil, "rpc house key ", i)))
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+func addressOf(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
+
+// openChain is a chain of fulu in memory with one block.
+func openChain(t *testing.T) *house {
+	t.Helper()
+	h := &house{T: t, facts: newFactsSeen()}
+	h.spec = &eth.Spec{
+		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32, Forks: []eth.ForkPoint{{Fork: eth.Fulu}},
+	}
+	funded := []common.Address{docsAccount}
+	for i := range 10 {
+		funded = append(funded, addressOf(houseKey(i)))
+	}
+	var err error
+	h.node, err = chain.Open(chain.Config{Spec: h.spec, ChainID: houseChainID, Funded: funded, RPCAddr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.node.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	h.builder = newBuilder(t)
+	h.mine()
+	return h
+}
+
+// docsAccount has money for the examples of the documents. Everybody knows its key.
+var docsAccount = common.HexToAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
+
+// openHouse is a service that works with the execution node by URL; change may ask for something else.
+func openHouse(t *testing.T, change func(*Config)) *house {
+	t.Helper()
+	h := openChain(t)
+	h.serve(h.config(change))
+	return h
+}
+
+// serve starts the service and ends it with the test.
+func (h *house) serve(cfg Config) (stop func()) {
+	h.Helper()
+	app, err := New(h.Context(), cfg)
+	if err != nil {
+		h.Fatal(err)
+	}
+	server := httptest.NewServer(app.Handler())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
+	done := make(chan error, 1)
+	go func() { done <- app.Run(ctx) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			server.Close()
+			cancel()
+			if err := <-done; err != nil {
+				h.Error(err)
+			}
+			if err := app.Close(); err != nil {
+				h.Error(err)
+			}
+		})
+	}
+	h.Cleanup(stop)
+	h.app, h.url = app, server.URL
+	h.facts.wait(h.T, "the head", func(f rpc.Fact) bool { _, ok := f.(rpc.BlockIndexed); return ok })
+	return stop
+}
+
+func (h *house) config(change func(*Config)) Config {
+	h.Helper()
+	cfg := Config{
+		Key: houseKey(8), Builders: []send.Builder{{Name: "default", URL: h.builder.url, APIs: []string{"eth_sendBundle", "cancel"}}},
+		Observe: h.facts.record, Log: slog.New(slog.NewTextHandler(h.Output(), nil)),
+	}
+	h.connect(&cfg)
+	if change != nil {
+		change(&cfg)
+	}
+	return cfg
+}
+
+// mine makes a block of what the builder was sent for it and of further transactions, and makes it the head.
+func (h *house) mine(txs ...*types.Transaction) *types.Block {
+	h.Helper()
+	h.slot++
+	head := h.node.Chain().CurrentBlock()
+	bundles := h.builder.take(head.Number.Uint64() + 1)
+	return h.mineOn(phase0.Hash32(head.Hash()), append(bundles, txs...)...)
+}
+
+// mineOn is mine on any parent, without what the builder was sent.
+func (h *house) mineOn(parent phase0.Hash32, txs ...*types.Transaction) *types.Block {
+	h.Helper()
+	args := chain.BuildArgs{
+		Parent: parent, Slot: h.slot, PrevRandao: [32]byte{byte(h.slot)}, ParentBeaconRoot: phase0.Root{byte(h.slot)},
+		Coinbase: addressOf(houseKey(9)), GasLimitTarget: 60_000_000, Transactions: txs,
+	}
+	built, err := h.node.Build(h.Context(), args)
+	if err != nil {
+		h.Fatal(err)
+	}
+	var commitments []deneb.KZGCommitment
+	if built.Blobs != nil {
+		commitments = built.Blobs.Commitments
+	}
+	if err := h.node.Import(h.Context(), built.Fork, built.Payload, commitments, args.ParentBeaconRoot, built.Requests); err != nil {
+		h.Fatal(err)
+	}
+	if err := h.node.SetHead(h.Context(), built.Hash()); err != nil {
+		h.Fatal(err)
+	}
+	return built.Block
+}
+
+// next is the number of the next block.
+func (h *house) next() uint64 { return h.node.Chain().CurrentBlock().Number.Uint64() + 1 }
+
+// tx is a signed transfer that pays a tip of one gwei for each gas.
+func (h *house) tx(key *ecdsa.PrivateKey, nonce uint64, to common.Address, valueWei int64) *types.Transaction {
+	h.Helper()
+	return h.signed(key, &types.DynamicFeeTx{
+		ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas: 21_000, To: &to, Value: big.NewInt(valueWei),
+	})
+}
+
+func (h *house) signed(key *ecdsa.PrivateKey, data types.TxData) *types.Transaction {
+	h.Helper()
+	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(big.NewInt(houseChainID)), data)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return tx
+}
+
+func rawOf(tx *types.Transaction) string {
+	raw, err := tx.MarshalBinary()
+	if err != nil {
+		panic(err)
+	}
+	return hexutil.Encode(raw)
+}
+
+// answer is a JSON-RPC answer.
+type answer struct {
+	Status int
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// call sends a signed request.
+func (h *house) call(key *ecdsa.PrivateKey, method string, params ...any) answer {
+	h.Helper()
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		h.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(h.Context(), http.MethodPost, h.url, bytes.NewReader(body))
+	if err != nil {
+		h.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Flashbots-Signature", sign.Header(key, body))
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	if err != nil {
+		h.Fatal(err)
+	}
+	got := answer{Status: response.StatusCode}
+	if err := json.Unmarshal(raw, &got); err != nil {
+		h.Fatalf("%s: %v: %s", method, err, raw)
+	}
+	return got
+}
+
+// want calls and reads the result, which must be one.
+func (h *house) want(into any, key *ecdsa.PrivateKey, method string, params ...any) {
+	h.Helper()
+	got := h.call(key, method, params...)
+	if got.Error != nil {
+		h.Fatalf("%s: %d %s", method, got.Error.Code, got.Error.Message)
+	}
+	if err := json.Unmarshal(got.Result, into); err != nil {
+		h.Fatalf("%s: %v: %s", method, err, got.Result)
+	}
+}
+
+// refused calls and wants an error that begins so.
+func (h *house) refused(refusal rpc.Refusal, key *ecdsa.PrivateKey, method string, params ...any) {
+	h.Helper()
+	got := h.call(key, method, params...)
+	if got.Error == nil || got.Error.Code != refusal.Code || !strings.HasPrefix(got.Error.Message, refusal.Short) {
+		h.Errorf("%s: %+v %s, want %d %s", method, got.Error, got.Result, refusal.Code, refusal.Short)
+	}
+}
+
+// builder takes bundles over JSON-RPC.
+type builder struct {
+	url string
+
+	mu      sync.Mutex
+	bundles map[uint64][]sent // by block
+	got     chan sent
+}
+
+// sent is a bundle as it came.
+type sent struct {
+	Txs               []hexutil.Bytes  `json:"txs"`
+	BlockNumber       string           `json:"blockNumber"`
+	ReplacementUUID   string           `json:"replacementUuid"`
+	RevertingTxHashes []common.Hash    `json:"revertingTxHashes"`
+	RefundPercent     int              `json:"refundPercent"`
+	RefundRecipient   *common.Address  `json:"refundRecipient"`
+	RefundTxHashes    []common.Hash    `json:"refundTxHashes"`
+	method, signature string
+	body              []byte
+}
+
+func newBuilder(t *testing.T) *builder {
+	b := &builder{bundles: map[uint64][]sent{}, got: make(chan sent, 1000)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		var request struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params []sent          `json:"params"`
+		}
+		if err := json.Unmarshal(body, &request); err != nil || len(request.Params) != 1 {
+			t.Errorf("the builder got %s: %v", body, err)
+			return
+		}
+		s := request.Params[0]
+		s.method, s.signature, s.body = request.Method, r.Header.Get("X-Flashbots-Signature"), body
+		b.keep(s)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":null}`, request.ID)
+	}))
+	t.Cleanup(server.Close)
+	b.url = server.URL
+	return b
+}
+
+func (b *builder) keep(s sent) {
+	b.mu.Lock()
+	if number, err := strconv.ParseUint(strings.TrimPrefix(s.BlockNumber, "0x"), 16, 64); err == nil && s.method == "eth_sendBundle" {
+		b.bundles[number] = append(b.bundles[number], s)
+	}
+	b.mu.Unlock()
+	b.got <- s
+}
+
+// take are the transactions of all bundles for a block.
+func (b *builder) take(number uint64) []*types.Transaction {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var txs []*types.Transaction
+	for _, s := range b.bundles[number] {
+		for _, raw := range s.Txs {
+			tx := new(types.Transaction)
+			if err := tx.UnmarshalBinary(raw); err != nil {
+				panic(err)
+			}
+			txs = append(txs, tx)
+		}
+	}
+	return txs
+}
+
+// factsSeen keeps all facts, for tests that wait for one.
+type factsSeen struct {
+	mu   sync.Mutex
+	all  []rpc.Fact
+	more chan struct{}
+}
+
+func newFactsSeen() *factsSeen { return &factsSeen{more: make(chan struct{})} }
+
+func (f *factsSeen) record(fact rpc.Fact) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, fact)
+	close(f.more)
+	f.more = make(chan struct{})
+}
+
+// wait returns the first fact, from the beginning on, that is the one.
+func (f *factsSeen) wait(t *testing.T, what string, is func(rpc.Fact) bool) rpc.Fact {
+	t.Helper()
+	for seen := 0; ; {
+		f.mu.Lock()
+		all, more := f.all, f.more
+		f.mu.Unlock()
+		for ; seen < len(all); seen++ {
+			if is(all[seen]) {
+				return all[seen]
+			}
+		}
+		select {
+		case <-more:
+		case <-time.After(20 * time.Second): // only when the test fails
+			t.Fatalf("no %s; %d facts", what, seen)
+		}
+	}
+}
+
+// waitFor is wait for a fact of a type that fulfils a condition.
+func waitFor[F rpc.Fact](h *house, what string, is func(F) bool) F {
+	h.Helper()
+	return h.facts.wait(h.T, what, func(fact rpc.Fact) bool {
+		f, ok := fact.(F)
+		return ok && is(f)
+	}).(F)
+}
+
+func wei(n uint64) *uint256.Int { return uint256.NewInt(n) }

@@ -1,0 +1,92 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gavel-relay/gavel/internal/observe"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/metrics"
+)
+
+// observed is what is measured, and traced if somebody wants it.
+type observed struct {
+	registry *prometheus.Registry
+	http     *observe.HTTP
+	metrics  *metrics.Metrics
+	shutdown func(context.Context) error // sends the last traces
+}
+
+// observe measures requests and facts.
+func (a *App) observe() error {
+	tracer, shutdown, err := observe.Tracing(context.Background(), a.cfg.TraceEndpoint, "gavel-rpc")
+	if err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	registry := observe.NewRegistry()
+	set := observe.NewSet(registry)
+	a.watched = observed{registry: registry, shutdown: shutdown, http: observe.NewHTTP(set, tracer), metrics: metrics.New(set, metrics.Gauges{
+		Orders:          func() float64 { return float64(a.desk.Orders()) },
+		Head:            func() float64 { return float64(a.desk.Head().Number) },
+		UnknownBuilders: func() float64 { return float64(a.sender.Unknown()) },
+		FactsLost:       func() float64 { return float64(a.facts.Lost()) },
+		LedgerLag:       a.ledgerLag,
+	})}
+	return nil
+}
+
+// observeFact tells a fact that is in the journal to its views in this process.
+func (a *App) observeFact(fact rpc.Fact) {
+	a.users.Apply(fact)
+	a.watched.metrics.Record(fact)
+	if a.cfg.Observe != nil {
+		a.cfg.Observe(fact)
+	}
+}
+
+// lagTimeout bounds the two questions behind the ledger's lag.
+const lagTimeout = time.Second
+
+// ledgerLag is how many facts the ledger has not taken up; -1 when it does not answer.
+func (a *App) ledgerLag() float64 {
+	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
+	defer cancel()
+	newest, err := a.journal.Last(ctx)
+	if err != nil {
+		return -1
+	}
+	last, err := a.ledger.Last(ctx)
+	if err != nil {
+		return -1
+	}
+	return float64(newest) - float64(last)
+}
+
+// Admin is health and metrics, for the operator.
+func (a *App) Admin() http.Handler {
+	mux := &serve.Mux{NotFound: rpc.NotFound.Plain(), NotAllowed: rpc.MethodNotAllowed.Plain()}
+	mux.Handle(http.MethodGet, "/livez", serve.Livez)
+	mux.Handle(http.MethodGet, "/readyz", serve.Readyz(a.readiness))
+	mux.Handle(http.MethodGet, "/metrics", observe.Handler(a.watched.registry, a.cfg.Log).ServeHTTP)
+	return mux
+}
+
+// readiness says why the service is not ready, if it is not: when no block came for long, the execution node is out of reach or behind.
+func (a *App) readiness() error {
+	head := a.desk.Head()
+	if behind := a.cfg.Clock.Now().Sub(time.Unix(int64(head.Timestamp), 0)); behind > a.cfg.StaleAfter {
+		return fmt.Errorf("the newest block, %d, is %s old", head.Number, behind.Round(time.Second))
+	}
+	return nil
+}
+
+// ServeAdmin answers the operator until the context ends.
+func (a *App) ServeAdmin(ctx context.Context, listener net.Listener) error {
+	return serve.Serve(ctx, listener, a.Admin(), serve.Options{Log: a.cfg.Log})
+}

@@ -1,0 +1,184 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/bundle"
+	"github.com/gavel-relay/gavel/rpc/desk"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
+	"github.com/gavel-relay/gavel/rpc/ledger"
+	"github.com/gavel-relay/gavel/rpc/method"
+	"github.com/gavel-relay/gavel/rpc/pool"
+	"github.com/gavel-relay/gavel/rpc/reputation"
+	"github.com/gavel-relay/gavel/rpc/send"
+	"github.com/gavel-relay/gavel/rpc/settle"
+	"github.com/gavel-relay/gavel/rpc/sign"
+)
+
+// App is an opened service. New opens it, Run keeps it going, Close closes it.
+type App struct {
+	cfg     Config
+	journal *journal.Journal
+	ledger  *ledger.Ledger
+	facts   *facts
+	users   *reputation.Book
+	settler *settle.Settler
+	sender  *send.Sender
+	desk    *desk.Desk
+	handler http.Handler
+	watched observed
+}
+
+// New opens the stores, remembers what an earlier life knew, and catches up with the chain.
+func New(ctx context.Context, cfg Config) (*App, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	a := &App{cfg: cfg}
+	if err := a.open(ctx); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+func (a *App) open(ctx context.Context) (err error) {
+	a.cfg.Journal.Log = a.cfg.Log
+	if a.cfg.DataDir != "" {
+		a.cfg.Journal.Dir = filepath.Join(a.cfg.DataDir, "journal")
+	}
+	if a.journal, err = journal.Open(ctx, a.cfg.Journal); err != nil {
+		return err
+	}
+	if a.ledger, err = ledger.Open(ctx, a.database(), ledger.Config{
+		EarliestBlock: a.cfg.EarliestBlock, DetailsDelay: a.cfg.DetailsDelay, TotalsEvery: a.cfg.TotalsEvery, Log: a.cfg.Log,
+	}); err != nil {
+		return err
+	}
+	if err := a.wire(); err != nil {
+		return err
+	}
+	last, err := a.restore(ctx)
+	if err != nil {
+		return err
+	}
+	return a.desk.Begin(ctx, last)
+}
+
+func (a *App) database() string {
+	switch {
+	case a.cfg.Database != "":
+		return a.cfg.Database
+	case a.cfg.DataDir != "":
+		return "sqlite:" + filepath.Join(a.cfg.DataDir, "ledger.db")
+	}
+	return "sqlite::memory:"
+}
+
+// wire draws every arrow between the rooms.
+func (a *App) wire() error {
+	if err := a.observe(); err != nil {
+		return err
+	}
+	a.users = reputation.New(reputation.Config{})
+	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
+	simulator := simulate.New(a.cfg.States, simulate.Options{})
+	turns := simulate.NewTurns(simulate.TurnOptions{Running: a.cfg.Simulations})
+	a.settler = settle.New(settle.Config{Replayer: simulator, Facts: a.facts, Payers: a.cfg.Payers, PayoutGas: a.cfg.PayoutGas})
+	a.sender = send.New(send.Config{
+		Builders: a.cfg.Builders, Header: a.cfg.SignatureHeaders[0], Log: a.cfg.Log,
+		Sign: func(body []byte) string { return sign.Header(a.cfg.Key, body) },
+	})
+	signer := types.LatestSigner(a.cfg.ChainConfig)
+	a.desk = desk.New(desk.Config{
+		Pool:  pool.New(pool.Config{MaxOrders: a.cfg.Limits.Orders, MaxPerSigner: a.cfg.Limits.OrdersPerSigner}),
+		Chain: a.cfg.Chain, Simulator: simulator, Turns: turns, Sender: a.sender, Settler: a.settler, Ranking: a.users,
+		Facts: a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Signer: signer, BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations,
+	})
+	house := &method.House{
+		Taker: a.desk, Canceller: a.desk, Tracker: a.desk, Simulator: simulator, Turns: turnsOf{turns, a.users},
+		Refunds: a.ledger, Delayed: a.ledger, Receivers: a.settler, Users: a.users, Facts: a.facts, Chain: signer, Limits: a.limits(),
+	}
+	return a.serveMethods(house.Methods())
+}
+
+// limits are the numbers of the rules.
+func (a *App) limits() bundle.Config {
+	limits := bundle.Defaults()
+	limits.MaxBackruns, limits.PrivateBlocks = a.cfg.MaxBackruns, uint64(a.cfg.PrivateBlocks)
+	limits.WantRefundPercent, limits.FastSharePercent = a.cfg.RefundPercent, a.cfg.FastPercent
+	return limits
+}
+
+// serveMethods puts the methods behind their envelope.
+func (a *App) serveMethods(methods []method.Method) error {
+	scheme := sign.Scheme{Headers: a.cfg.SignatureHeaders, Lenient0x: a.cfg.LenientSignatures}
+	cfg := jsonrpc.Config{
+		Methods: map[string]jsonrpc.Method{}, Clock: a.cfg.Clock, MaxBatch: a.cfg.Limits.Batch, TrustedProxies: a.cfg.Limits.TrustedProxies,
+		Legacy: a.cfg.LegacyErrors, Limits: a.rates(), Observe: a.watched.metrics.Call,
+		Aliases: map[string][]string{
+			"flashbots_":  {a.cfg.VendorPrefix, "buildernet_", a.cfg.PoolPrefix},
+			"buildernet_": {a.cfg.PoolPrefix, "flashbots_", a.cfg.VendorPrefix},
+		},
+		Verify: func(header http.Header, body []byte) (common.Address, error) {
+			signer, refused := scheme.Signer(header.Values, body)
+			if refused != nil {
+				return signer, refused
+			}
+			return signer, nil
+		},
+	}
+	for _, m := range methods {
+		cfg.Methods[m.Name] = func(ctx context.Context, call *jsonrpc.Call) (any, error) {
+			return m.Do(ctx, &method.Call{Params: call.Params, Signer: call.Signer, At: call.ReceivedAt})
+		}
+	}
+	server, err := jsonrpc.New(cfg)
+	if err != nil {
+		return err
+	}
+	document, err := json.Marshal(method.Describe(methods))
+	if err != nil {
+		return fmt.Errorf("write the OpenRPC document: %w", err)
+	}
+	server.Handle(http.MethodGet, "/openrpc.json", func(w http.ResponseWriter, _ *http.Request) {
+		serve.Bytes(w, http.StatusOK, "application/json", document)
+	})
+	a.handler = server
+	return nil
+}
+
+func (a *App) rates() jsonrpc.Limits {
+	limits := jsonrpc.Limits{Methods: map[string]jsonrpc.Rate{}}
+	limits.Client.PerSecond, limits.Signer.PerSecond = float64(a.cfg.Limits.PerSecond), float64(a.cfg.Limits.SignerPerSecond)
+	for name, perSecond := range a.cfg.Limits.MethodPerSecond {
+		limits.Methods[name] = jsonrpc.Rate{PerSecond: float64(perSecond)}
+	}
+	return limits
+}
+
+// turnsOf lets the signers' reputation count when simulations wait.
+type turnsOf struct {
+	turns *simulate.Turns
+	users *reputation.Book
+}
+
+// Do implements method.Turns.
+func (t turnsOf) Do(ctx context.Context, signer common.Address, run func(context.Context)) error {
+	err := t.turns.Do(ctx, signer, t.users.High(signer), run)
+	if errors.Is(err, simulate.ErrBusy) {
+		return rpc.SimulationBusy.Plain()
+	}
+	return err
+}

@@ -1,0 +1,167 @@
+// Package desk keeps orders alive: it takes and cancels them, and at each block of the chain it finds out which ended, simulates those that could
+// be in the next one, and hands them to builders. What becomes of an order is decided in pool; here is when.
+//
+//	Take, Cancel ─▶ pool ─▶ facts
+//	                 │ new, or ready for the next block
+//	                 ▼
+//	               line ─▶ workers: simulate on the head ─▶ pool ─▶ send to builders ─▶ pool
+//	                 ▲
+//	chain ─▶ Block: landed, expired, what is ready now; then Settle: what was paid
+package desk
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/pool"
+)
+
+// Turns bounds what is simulated at a time, and by whom.
+type Turns interface {
+	// Do runs a simulation for a signer when it is its turn; its error says that too many wait, or is the context's.
+	Do(ctx context.Context, signer common.Address, high bool, run func(context.Context)) error
+}
+
+// Sender hands orders to builders. It does not wait for them.
+type Sender interface {
+	// Send offers an order for a block; told is called with each delivery that ended, perhaps at once, from another goroutine.
+	Send(order *rpc.Order, block uint64, told func(rpc.Delivery))
+	// Cancel asks those builders to forget an order.
+	Cancel(order *rpc.Order, builders []string)
+}
+
+// Settler finds out what a block paid for orders.
+type Settler interface {
+	// Settle records what follows from a block, and tells by order what it paid.
+	Settle(ctx context.Context, at time.Time, block *types.Block, landed []*rpc.Order) (valueWei map[uint64]*uint256.Int, err error)
+	// Revert takes back what followed from a block that is not part of the chain any more.
+	Revert(at time.Time, block rpc.Head)
+}
+
+// Ranking says whose orders come first.
+type Ranking interface {
+	High(signer common.Address) bool
+}
+
+// Config has the desk's rooms.
+type Config struct {
+	Pool      *pool.Pool // the desk's alone from now on
+	Chain     exec.Chain
+	Simulator exec.Simulator
+	Turns     Turns
+	Sender    Sender
+	Settler   Settler
+	Ranking   Ranking
+	Facts     rpc.Facts
+	Clock     clock.Clock
+	Log       *slog.Logger
+	// Signer recovers senders of transactions, as the chain does.
+	Signer types.Signer
+	// BlockTime is how long after a block the next one is expected.
+	BlockTime time.Duration
+	// Workers is how many orders are simulated at a time; one for each processor.
+	Workers int
+}
+
+// Desk is safe for concurrent use.
+type Desk struct {
+	Config
+	line *line
+
+	mu    sync.Mutex // guards the pool and what follows; facts are recorded under it, so that they have the pool's order
+	head  rpc.Head
+	heads []rpc.Head // the newest ones, for reorganisations; the last one is head
+}
+
+const (
+	// headsKept is how deep a reorganisation can be taken back.
+	headsKept = 64
+	// maxMissed is how many blocks are read that came while nobody followed the chain.
+	maxMissed = 1024
+)
+
+// New takes over a pool.
+func New(cfg Config) *Desk {
+	if cfg.Workers <= 0 {
+		cfg.Workers = runtime.GOMAXPROCS(0)
+	}
+	return &Desk{Config: cfg, line: newLine()}
+}
+
+// Head is the newest block, zero before the first one was seen.
+func (d *Desk) Head() rpc.Head {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.head
+}
+
+// record records facts. The caller holds mu.
+func (d *Desk) record(facts []rpc.Fact) {
+	for _, fact := range facts {
+		d.Facts.Record(fact)
+	}
+}
+
+// Begin brings the desk up to the chain before anything else happens: orders that come are for the blocks after the newest one. last is the head
+// that an earlier life ended with, zero if there was none.
+func (d *Desk) Begin(ctx context.Context, last rpc.Head) error {
+	header, err := d.Chain.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for the newest block: %w", err)
+	}
+	if last.Hash == (common.Hash{}) || last.Hash == header.Hash() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.setHead(headOf(header))
+		d.line.replace(d.Pool.Ready(d.head.Number+1, d.nextTimestamp(), d.Ranking.High))
+		return nil
+	}
+	d.mu.Lock()
+	d.setHead(last)
+	d.mu.Unlock()
+	block, err := d.Chain.Block(ctx, header.Hash())
+	if err != nil {
+		return fmt.Errorf("read the newest block: %w", err)
+	}
+	missed, err := d.missed(ctx, block)
+	if err != nil {
+		return fmt.Errorf("read the blocks since the last life: %w", err)
+	}
+	for _, block := range append(missed, block) {
+		d.Block(ctx, block)
+	}
+	return nil
+}
+
+func headOf(h *types.Header) rpc.Head {
+	return rpc.Head{Number: h.Number.Uint64(), Hash: h.Hash(), Timestamp: h.Time}
+}
+
+// setHead adds a head. The caller holds mu.
+func (d *Desk) setHead(head rpc.Head) {
+	d.head = head
+	if d.heads = append(d.heads, head); len(d.heads) > headsKept {
+		d.heads = d.heads[len(d.heads)-headsKept:]
+	}
+}
+
+// nextTimestamp is when the block after the head is expected. The caller holds mu.
+func (d *Desk) nextTimestamp() uint64 { return d.head.Timestamp + uint64(d.BlockTime/time.Second) }
+
+// Apply takes a fact of an earlier life.
+func (d *Desk) Apply(fact rpc.Fact) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.Pool.Apply(fact)
+}

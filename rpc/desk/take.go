@@ -1,0 +1,26 @@
+package desk
+
+import (
+	"time"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Take adds an order, which the desk owns from now on, and returns the one that stands: an earlier one, if this is its repetition. If it could
+// be in the next block it is simulated and sent at once.
+func (d *Desk) Take(at time.Time, order *rpc.Order) (*rpc.Order, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.head.Number == 0 && d.head.Timestamp == 0 {
+		return nil, rpc.NotReady.Plain()
+	}
+	outcome := d.Pool.Add(at, d.head, order)
+	d.record(outcome.Facts)
+	if outcome.Refused != nil {
+		return nil, outcome.Refused
+	}
+	if outcome.Fresh && outcome.Order.Bundle.Window.Holds(d.head.Number+1, d.nextTimestamp()) {
+		d.line.add(outcome.Order)
+	}
+	return outcome.Order, nil
+}

@@ -1,0 +1,103 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/bundle"
+)
+
+// work simulates what stands in the line until the context ends.
+func (d *Desk) work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.line.ready:
+		}
+		for order := d.line.next(); order != nil && ctx.Err() == nil; order = d.line.next() {
+			d.try(ctx, order)
+		}
+	}
+}
+
+// try simulates an order on the head, when it is its signer's turn, and sends it if that succeeds. What cannot be found out now is tried again
+// at the next block.
+func (d *Desk) try(ctx context.Context, order *rpc.Order) {
+	var head rpc.Head
+	var result rpc.Simulation
+	var simulated error
+	err := d.Turns.Do(ctx, order.Signer, d.Ranking.High(order.Signer), func(ctx context.Context) {
+		if head = d.wanted(order); head.Hash != (common.Hash{}) {
+			result, simulated = d.simulate(ctx, order, head)
+		}
+	})
+	switch {
+	case ctx.Err() != nil || head.Hash == common.Hash{} && err == nil:
+		return
+	case errors.Join(err, simulated) != nil:
+		d.Log.Warn("an order could not be simulated", "order", order.Hash(), "signer", order.Signer, "error", errors.Join(err, simulated))
+		return
+	}
+	if d.judge(order, head, result) {
+		d.Sender.Send(order, head.Number+1, func(delivery rpc.Delivery) { d.told(order, delivery) })
+	}
+}
+
+// wanted is the head if the order may be in the block after it, else zero.
+func (d *Desk) wanted(order *rpc.Order) rpc.Head {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.Pool.Live(order.ID) || !order.Bundle.Window.Holds(d.head.Number+1, d.nextTimestamp()) {
+		return rpc.Head{}
+	}
+	return d.head
+}
+
+// simulate runs an order on the state of a head, as if it were alone in the next block.
+func (d *Desk) simulate(ctx context.Context, order *rpc.Order, head rpc.Head) (rpc.Simulation, error) {
+	whole, err := bundle.ToExec(&order.Bundle)
+	if err != nil {
+		return rpc.Simulation{}, fmt.Errorf("decode order: %w", err)
+	}
+	env := exec.Environment{ParentHash: head.Hash, Timestamp: head.Timestamp + uint64(d.BlockTime/time.Second)}
+	got, err := d.Simulator.Simulate(ctx, whole, env)
+	if errors.Is(err, exec.ErrTimeout) { // whatever it does, it takes too long
+		return rpc.Simulation{Block: head.Number + 1, Error: err.Error()}, nil
+	}
+	if err != nil {
+		return rpc.Simulation{}, err
+	}
+	return rpc.Simulation{
+		Block: head.Number + 1, Success: got.Success, Error: got.Error, Lasting: got.Lasting, GasUsed: got.GasUsed,
+		ProfitWei: got.ProfitWei, RefundableWei: got.RefundableWei,
+	}, nil
+}
+
+// judge tells the pool what a simulation found, and says whether the order is to be sent. A version that fails must not leave an older one with
+// the builders.
+func (d *Desk) judge(order *rpc.Order, head rpc.Head, result rpc.Simulation) (send bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.record(d.Pool.Simulated(d.Clock.Now(), d.head, order.ID, result))
+	if !result.Success {
+		if have := d.Pool.SentTo(order.ID); len(have) > 0 {
+			d.Sender.Cancel(order, have)
+		}
+		return false
+	}
+	return d.head == head && d.Pool.Live(order.ID)
+}
+
+// told keeps what a builder said.
+func (d *Desk) told(order *rpc.Order, delivery rpc.Delivery) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.record(d.Pool.Sent(d.Clock.Now(), order.ID, delivery))
+}

@@ -1,0 +1,95 @@
+// Package metrics is the view of the bundle RPC's calls and facts that Prometheus reads.
+//
+//	jsonrpc ──calls──▶ Call ──┐
+//	desk, settler ──facts──▶ Record ─▶ counters, histograms ─▶ registry ─▶ /metrics
+//	pool, journal, ledger ◀── asked when somebody looks ── gauges
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gavel-relay/gavel/internal/observe"
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Gauges tell how things are at this moment. One that is nil is not shown. They are safe for concurrent use and do not wait.
+type Gauges struct {
+	// Orders are live ones.
+	Orders func() float64
+	// Head is the number of the newest block.
+	Head func() float64
+	// UnknownBuilders is how often an order named a builder that nobody knows.
+	UnknownBuilders func() float64
+	// FactsLost is how many facts found no place in the journal so far, LedgerLag how many the ledger has not taken up; -1 when it does not answer.
+	FactsLost, LedgerLag func() float64
+}
+
+// Metrics are safe for concurrent use.
+type Metrics struct {
+	calls                                                          *prometheus.CounterVec
+	took                                                           *prometheus.HistogramVec
+	orders, simulations, deliveries, ends, refunds, paid, reverted *prometheus.CounterVec
+}
+
+// tookBuckets go from 0.05 ms to about 6 s, each twice the one before.
+var tookBuckets = prometheus.ExponentialBuckets(0.00005, 2, 18)
+
+// New defines the metrics in a set.
+func New(set *observe.Set, gauges Gauges) *Metrics {
+	m := &Metrics{
+		calls: set.Counter("gavel_rpc_calls_total", "Calls by method and by the refusal they ended with, empty if they were answered.", "method", "refusal"),
+		took: set.Histogram("gavel_rpc_call_seconds", "Time that a method took, without envelope and signature, in seconds.",
+			tookBuckets, "method"),
+		orders:      set.Counter("gavel_rpc_orders_total", "Orders that were accepted, by kind.", "kind"),
+		simulations: set.Counter("gavel_rpc_simulations_total", "Simulations of orders, by result: success or failure.", "result"),
+		deliveries:  set.Counter("gavel_rpc_deliveries_total", "Deliveries to builders, by result: taken or failed.", "builder", "result"),
+		ends:        set.Counter("gavel_rpc_orders_ended_total", "Orders that came to an end, by which.", "state"),
+		refunds:     set.Counter("gavel_rpc_refunds_total", "Refunds by status: pending when credited, received when paid.", "status"),
+		paid:        set.Counter("gavel_rpc_refunds_credited_gwei_total", "Amount of refunds that were credited, in gwei."),
+		reverted:    set.Counter("gavel_rpc_blocks_reverted_total", "Blocks that the chain has left."),
+	}
+	set.GaugeFunc("gavel_rpc_orders", "Orders that live.", gauges.Orders)
+	set.GaugeFunc("gavel_rpc_head", "Number of the newest block.", gauges.Head)
+	set.GaugeFunc("gavel_rpc_unknown_builders", "How often an order named a builder that is not registered, since the start.", gauges.UnknownBuilders)
+	set.GaugeFunc("gavel_rpc_facts_lost", "Facts that found no place in the journal since the start.", gauges.FactsLost)
+	set.GaugeFunc("gavel_rpc_ledger_lag", "Facts that the ledger has not taken up yet; -1 when it does not answer.", gauges.LedgerLag)
+	return m
+}
+
+// Call counts a call. The method is one of the table, empty for a name that nobody knows.
+func (m *Metrics) Call(method, refusal string, took time.Duration) {
+	m.calls.WithLabelValues(method, refusal).Inc()
+	if method != "" {
+		m.took.WithLabelValues(method).Observe(took.Seconds())
+	}
+}
+
+// Record counts a fact.
+func (m *Metrics) Record(fact rpc.Fact) {
+	switch f := fact.(type) {
+	case rpc.OrderAccepted:
+		m.orders.WithLabelValues(string(f.Order.Kind)).Inc()
+	case rpc.OrderSimulated:
+		m.simulations.WithLabelValues(choose(f.Success, "success", "failure")).Inc()
+	case rpc.OrderSent:
+		m.deliveries.WithLabelValues(f.Builder, choose(f.Error == "", "taken", "failed")).Inc()
+	case rpc.OrderEnded:
+		m.ends.WithLabelValues(string(f.State)).Inc()
+	case rpc.RefundCredited:
+		m.refunds.WithLabelValues("pending").Inc()
+		m.paid.WithLabelValues().Add(f.AmountWei.Float64() / 1e9)
+	case rpc.RefundPaid:
+		m.refunds.WithLabelValues("received").Inc()
+	case rpc.BlockReverted:
+		m.reverted.WithLabelValues().Inc()
+	}
+}
+
+func choose(first bool, one, other string) string {
+	if first {
+		return one
+	}
+	return other
+}
