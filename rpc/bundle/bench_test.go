@@ -10,18 +10,28 @@ import (
 )
 
 // BenchmarkReadSendBundle compares reading a bundle with recovering its senders alone, one after another, in turn in one run. That is the limit
-// on one core; below parallelFrom transactions x-of-recovery cannot be less than 1, above it can.
+// on one core; below parallelFrom transactions x-of-recovery cannot be less than 1, above it can, and where all senders are known it must be.
 func BenchmarkReadSendBundle(b *testing.B) {
-	for _, n := range []int{1, 3, 100} {
-		b.Run(fmt.Sprintf("txs=%d", n), func(b *testing.B) {
+	for _, c := range []struct {
+		n     int
+		known bool
+	}{{1, false}, {3, false}, {100, false}, {3, true}} {
+		b.Run(fmt.Sprintf("txs=%d/known=%t", c.n, c.known), func(b *testing.B) {
+			n := c.n
+			senders := known{}
 			var txs []string
 			var raws []hexutil.Bytes
 			for i := range n {
-				raws = append(raws, rawOf(b, transfer(i, uint64(i), 200)))
+				tx := transfer(i, uint64(i), 200)
+				raws = append(raws, rawOf(b, tx))
+				senders[tx.Hash()] = addressOf(i)
 				txs = append(txs, `"`+raws[i].String()+`"`)
 			}
 			params := fill(`[{"txs":[` + join(txs) + `],"blockNumber":"0x65","revertingTxHashes":["#A"]}]`)
 			in := intake()
+			if c.known {
+				in.Senders = senders
+			}
 			decoded := make([]*types.Transaction, n)
 			var ours, recovery time.Duration
 			for b.Loop() {

@@ -53,7 +53,7 @@ func ReadCallBundle(params json.RawMessage, in Intake) (*Call, error) {
 	if err := decode(txs); err != nil {
 		return nil, err
 	}
-	if err := recoverSenders(txs, in.Chain); err != nil {
+	if err := findSenders(txs, in); err != nil {
 		return nil, err
 	}
 	call := &Call{Hash: Hash(hashes(txs)), Environment: p.environment(in.Limits)}

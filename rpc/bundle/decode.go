@@ -54,7 +54,22 @@ func decode(txs []*signed) error {
 // parallelFrom is the number of transactions from which on it is worth to wake other cores.
 const parallelFrom = 9
 
-// recoverSenders finds the senders. It is the dearest step by far: 50 µs for each.
+// findSenders finds the senders: those that are known, and then the others by their signatures.
+func findSenders(txs []*signed, in Intake) error {
+	if in.Senders == nil {
+		return recoverSenders(txs, in.Chain)
+	}
+	var strangers []*signed
+	for _, s := range txs {
+		var known bool
+		if s.from, known = in.Senders.Sender(s.tx.Hash()); !known {
+			strangers = append(strangers, s)
+		}
+	}
+	return recoverSenders(strangers, in.Chain)
+}
+
+// recoverSenders is the dearest step by far: 50 µs for each.
 func recoverSenders(txs []*signed, chain types.Signer) error {
 	workers := 1
 	if len(txs) >= parallelFrom {

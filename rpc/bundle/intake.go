@@ -18,8 +18,17 @@ type Intake struct {
 	// Head is the newest block.
 	Head rpc.Head
 	// Chain knows the senders of this chain's transactions.
-	Chain  types.Signer
-	Limits Config
+	Chain types.Signer
+	// Senders may know senders from before; nil knows none.
+	Senders Senders
+	Limits  Config
+}
+
+// Senders remembers who sent transactions that were read before, since the same ones come again for every block and finding a sender is dear. A
+// transaction's hash covers its signature, so the answer never changes. It must know senders on the Intake's chain only, and be safe for concurrent
+// use.
+type Senders interface {
+	Sender(tx common.Hash) (sender common.Address, known bool)
 }
 
 // Config are the numbers of the rules. Defaults has the interface description's.

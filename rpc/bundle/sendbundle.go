@@ -85,7 +85,7 @@ func (p *sendParams) order(in Intake) (*rpc.Order, error) {
 	if err := p.refund(&bundle, names); err != nil {
 		return nil, err
 	}
-	if err := recoverSenders(txs, in.Chain); err != nil {
+	if err := findSenders(txs, in); err != nil {
 		return nil, err
 	}
 	for i, s := range txs {

@@ -136,6 +136,28 @@ func TestManyTransactions(t *testing.T) {
 	}
 }
 
+// known are senders by their transactions' hashes.
+type known map[common.Hash]common.Address
+
+func (k known) Sender(tx common.Hash) (common.Address, bool) {
+	sender, found := k[tx]
+	return sender, found
+}
+
+// Who is known is not looked for again, and who is not is found.
+func TestKnownSenders(t *testing.T) {
+	in := intake()
+	in.Senders = known{hashA: recipient}
+	order, _, err := ReadSendBundle(fill(`[{"txs":["$A","$B"],"refundPercent":50}]`), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := sendBundle(t, `[{"txs":["$A","$B"]}]`).Bundle.Elements[1].Tx.From
+	if a, b := order.Bundle.Elements[0].Tx.From, order.Bundle.Elements[1].Tx.From; a != recipient || b != want || order.Bundle.Shares[0].Address != a {
+		t.Errorf("%s and %s", a, b)
+	}
+}
+
 // An order keeps nothing of the request's memory: it lives for long, and the request is large.
 func TestOrderOwnsItsBytes(t *testing.T) {
 	params := fill(`[{"txs":["$A"],"builders":["titan"]}]`)

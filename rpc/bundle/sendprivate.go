@@ -72,7 +72,7 @@ func (p *privateParams) order(txPath, path string, in Intake) (*rpc.Order, error
 	if err := decode(txs); err != nil {
 		return nil, err
 	}
-	if err := recoverSenders(txs, in.Chain); err != nil {
+	if err := findSenders(txs, in); err != nil {
 		return nil, err
 	}
 	order.Bundle.Elements = []rpc.Element{{Tx: txs[0].order()}}

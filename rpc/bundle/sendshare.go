@@ -51,7 +51,7 @@ func (r *shareReader) finish(form *shareForm, in Intake) (*rpc.Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := recoverSenders(r.txs, in.Chain); err != nil {
+	if err := findSenders(r.txs, in); err != nil {
 		return nil, err
 	}
 	form.fill(bundle)
