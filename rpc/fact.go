@@ -31,6 +31,13 @@ type OrderAccepted struct {
 	Order *Order    `json:"order"`
 }
 
+// OrderExtended says that a live order was sent again with a window that goes on where its own ends: Window is both together.
+type OrderExtended struct {
+	At time.Time `json:"at"`
+	OrderRef
+	Window Window `json:"window"`
+}
+
 // OrderSimulated says what an order did on a state.
 type OrderSimulated struct {
 	At time.Time `json:"at"`
@@ -59,7 +66,8 @@ type OrderEnded struct {
 	ValueWei *uint256.Int `json:"value,omitempty"`
 }
 
-// OrderReturned says that an order which had landed is alive again: its block is not part of the chain any more.
+// OrderReturned says that an order is alive again: the block that it landed in, or that took one of its transactions, is not part of the chain any
+// more.
 type OrderReturned struct {
 	At time.Time `json:"at"`
 	OrderRef
@@ -137,6 +145,9 @@ type BlockReverted struct {
 
 // Subject implements Fact.
 func (OrderAccepted) Subject() string { return "order_accepted" }
+
+// Subject implements Fact.
+func (OrderExtended) Subject() string { return "order_extended" }
 
 // Subject implements Fact.
 func (OrderSimulated) Subject() string { return "order_simulated" }

@@ -38,6 +38,8 @@ type Order struct {
 	Builders []string `json:"builders,omitempty"`
 	// AllBuilders sends the order to every registered builder (preferences.fast).
 	AllBuilders bool `json:"all_builders,omitempty"`
+	// Follows is the ID of the order that a Match was replaced with, zero for none. When that one is cancelled this one has to go too.
+	Follows uint64 `json:"follows,omitempty"`
 }
 
 // Hash is what the order is called on the wire: the bundle's hash, and of a private transaction the transaction's.

@@ -176,6 +176,9 @@ var (
 		"The service is starting or stopping, or the database does not answer.")
 	StatsTooOld = define("stats-block-range", codeServer, 200, "block is too far from the newest one",
 		"Statistics are asked for with a block within 20 of the newest one.")
+	OrderCancelled = define("order-cancelled", codeServer, 200, "order was cancelled",
+		"Its signer cancelled it: this replacementUuid less than a minute ago, before anything came with it, or for just this block; or this "+
+			"private transaction at most 30 blocks ago.")
 	OrderUnknown = define("order-unknown", codeServer, 200, "order not found",
 		"None of this signer's orders has this hash or replacementUuid.")
 )

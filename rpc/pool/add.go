@@ -1,0 +1,172 @@
+package pool
+
+import (
+	"bytes"
+	"reflect"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Result says what an order that came did to the pool.
+type Result uint8
+
+// The results.
+const (
+	Accepted  Result = iota + 1 // it is in the pool
+	Known                       // the same order of the same signer is there already; nothing changed
+	Extended                    // it is there already, and now has the longer window
+	Successor                   // it is in the pool in place of an older version
+)
+
+// Outcome is what became of an order that came.
+type Outcome struct {
+	Result Result
+	// Order is the pool's: the one that came with its ID, or the one that was there.
+	Order *rpc.Order
+	// Replaced is the older version, which has ended. Builders that had it want to know.
+	Replaced *rpc.Order
+	Facts    []rpc.Fact
+}
+
+// Replaced is the reason in the end of an order that a newer version took the place of.
+const Replaced = "replaced"
+
+// Add takes an order, which is the pool's from then on, and gives it its ID. head is the newest block. It refuses with rpc.InvalidInclusion when no
+// block of the window lies ahead or it reaches further than anybody may ask, rpc.OrderCancelled when its signer cancelled it before it came, and
+// with rpc.Overloaded or rpc.RateLimited when there is no room, in all or for one signer.
+func (p *Pool) Add(at time.Time, head rpc.Head, order *rpc.Order) (Outcome, error) {
+	if same := p.sameOrder(order); same != nil {
+		return p.again(at, same, order.Bundle.Window), nil
+	}
+	if err := p.refuse(at, head, order); err != nil {
+		return Outcome{}, err
+	}
+	older := p.inForce(order)
+	if err := p.room(order, older != nil); err != nil {
+		return Outcome{}, err
+	}
+	outcome := Outcome{Result: Accepted, Order: order}
+	if older != nil {
+		outcome.Result, outcome.Replaced = Successor, older.order
+		outcome.Facts = p.end(at, older, rpc.Cancelled, Replaced)
+	}
+	order.ID = p.lastID + 1
+	outcome.Facts = append(outcome.Facts, p.happened(rpc.OrderAccepted{At: at, Order: order})...)
+	return outcome, nil
+}
+
+// inForce is the version that an order replaces, nil for none.
+func (p *Pool) inForce(order *rpc.Order) *entry {
+	if g := p.keys[keyOf(order)]; g != nil && order.Replacement != uuid.Nil {
+		return g.live
+	}
+	return nil
+}
+
+func (p *Pool) refuse(at time.Time, head rpc.Head, order *rpc.Order) error {
+	window := order.Bundle.Window
+	if window.LastBlock <= head.Number || window.LastBlock < window.FirstBlock {
+		return rpc.InvalidInclusion.With("block %d is over, the newest one is %d", window.LastBlock, head.Number)
+	}
+	if window.LastBlock > head.Number+horizon {
+		return rpc.InvalidInclusion.With("block %d is too far from the newest one, %d", window.LastBlock, head.Number)
+	}
+	if order.Kind == rpc.KindPrivate && head.Number < p.withdrawn[ofOrder(order)] && !p.config.ReviveAfterCancel {
+		return rpc.OrderCancelled.With("private transaction %s", order.Hash())
+	}
+	if order.Replacement == uuid.Nil {
+		return nil
+	}
+	if g := p.keys[keyOf(order)]; g != nil && at.Before(g.closed) {
+		return rpc.OrderCancelled.With("replacementUuid %s", order.Replacement)
+	}
+	if first := p.firstBlock(order); first > window.LastBlock {
+		return rpc.OrderCancelled.With("replacementUuid %s counts from block %d on", order.Replacement, first)
+	}
+	return nil
+}
+
+func (p *Pool) room(order *rpc.Order, replaces bool) error {
+	if replaces {
+		return nil
+	}
+	if p.live >= p.config.MaxOrders {
+		return rpc.Overloaded.Plain()
+	}
+	if account := p.accounts[order.Signer]; account != nil && account.live >= p.config.MaxPerSigner {
+		return rpc.RateLimited.With("%d orders of this signer wait for their blocks", account.live)
+	}
+	return nil
+}
+
+// lookBack is among how many orders of the same hash a repeated one is looked for.
+const lookBack = 64
+
+// sameOrder finds the order that this one repeats: alive, or landed.
+func (p *Pool) sameOrder(order *rpc.Order) *entry {
+	kept := p.byHash[ofOrder(order)]
+	for i := len(kept) - 1; i >= max(0, len(kept)-lookBack); i-- {
+		e := kept[i]
+		if (e.alive() || e.state == rpc.Landed) && joins(e.order, order) && sameTerms(e.order, order) {
+			return e
+		}
+	}
+	return nil
+}
+
+// again answers a repeated order. A window that goes on where the old one ends makes one window of both; a landed order needs none.
+func (p *Pool) again(at time.Time, e *entry, window rpc.Window) Outcome {
+	old := e.order.Bundle.Window
+	joined := old
+	joined.FirstBlock, joined.LastBlock = min(old.FirstBlock, window.FirstBlock), max(old.LastBlock, window.LastBlock)
+	if joined == old || !e.alive() {
+		return Outcome{Result: Known, Order: e.order}
+	}
+	facts := p.happened(rpc.OrderExtended{At: at, OrderRef: e.order.Ref(), Window: joined})
+	return Outcome{Result: Extended, Order: e.order, Facts: facts}
+}
+
+// joins says whether two windows make one without a gap. With a replacementUuid a moved window is a new version, so only the same one joins.
+func joins(a, b *rpc.Order) bool {
+	v, w := a.Bundle.Window, b.Bundle.Window
+	if a.Replacement != uuid.Nil {
+		return v == w
+	}
+	return v.MinTimestamp == w.MinTimestamp && v.MaxTimestamp == w.MaxTimestamp && w.FirstBlock <= v.LastBlock+1 && v.FirstBlock <= w.LastBlock+1
+}
+
+// sameTerms says whether two orders ask for the same, whatever their windows. Equal hashes do not say so: they leave out terms and flags.
+func sameTerms(a, b *rpc.Order) bool {
+	x, y := *a, *b
+	x.ID, x.ReceivedAt, x.Bundle = 0, time.Time{}, rpc.Bundle{}
+	y.ID, y.ReceivedAt, y.Bundle = 0, time.Time{}, rpc.Bundle{}
+	return a.Signer == b.Signer && reflect.DeepEqual(x, y) && sameBundle(a.Bundle, b.Bundle, false)
+}
+
+func sameBundle(a, b rpc.Bundle, windows bool) bool {
+	if windows && a.Window != b.Window || len(a.Elements) != len(b.Elements) {
+		return false
+	}
+	for i := range a.Elements {
+		if !sameElement(a.Elements[i], b.Elements[i]) {
+			return false
+		}
+	}
+	a.Elements, a.Window, b.Elements, b.Window = nil, rpc.Window{}, nil, rpc.Window{}
+	return reflect.DeepEqual(a, b)
+}
+
+func sameElement(a, b rpc.Element) bool {
+	switch {
+	case a.Tx != nil && b.Tx != nil:
+		return a.Tx.Hash == b.Tx.Hash && a.Tx.CanRevert == b.Tx.CanRevert && a.Tx.CanDrop == b.Tx.CanDrop && bytes.Equal(a.Tx.Raw, b.Tx.Raw)
+	case a.Match != nil && b.Match != nil:
+		return *a.Match == *b.Match
+	case a.Bundle != nil && b.Bundle != nil:
+		return sameBundle(*a.Bundle, *b.Bundle, true)
+	}
+	return false
+}

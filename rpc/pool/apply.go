@@ -1,0 +1,119 @@
+package pool
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Apply makes the pool as it was after a fact; nothing else ever changes what it holds. Facts that are no affair of the pool, that speak of
+// orders it does not know, or that it knows already, change nothing: a journal may begin in the middle of a life and repeat itself.
+func (p *Pool) Apply(fact rpc.Fact) {
+	switch fact := fact.(type) {
+	case rpc.OrderAccepted:
+		p.accept(fact.Order)
+	case rpc.OrderExtended:
+		if e := p.entries[fact.ID]; e != nil && e.alive() {
+			p.extend(e, fact.Window)
+		}
+	case rpc.OrderSimulated:
+		if e := p.entries[fact.ID]; e != nil && e.alive() {
+			e.simulated(fact.Simulation)
+		}
+	case rpc.OrderSent:
+		if e := p.entries[fact.ID]; e != nil {
+			e.sent(fact.Delivery)
+		}
+	case rpc.OrderEnded:
+		if e := p.entries[fact.ID]; e != nil && e.alive() {
+			p.close(e, fact)
+		}
+	case rpc.OrderReturned:
+		if e := p.entries[fact.ID]; e != nil && !e.alive() {
+			p.reopen(e)
+		}
+	case rpc.CancelNoted:
+		p.note(fact)
+	}
+}
+
+func (p *Pool) accept(order *rpc.Order) {
+	if order == nil || p.entries[order.ID] != nil {
+		return
+	}
+	e := &entry{order: order, account: p.accounts[order.Signer], from: p.firstBlock(order), state: rpc.Submitted}
+	if e.account == nil {
+		e.account = new(account)
+		p.accounts[order.Signer] = e.account
+	}
+	e.account.kept++
+	p.lastID = max(p.lastID, order.ID)
+	p.entries[order.ID] = e
+	p.byHash[ofOrder(order)] = append(p.byHash[ofOrder(order)], e)
+	if order.Replacement != uuid.Nil {
+		p.generation(keyOf(order)).replaceWith(e)
+	}
+	p.enliven(e)
+}
+
+// enliven enters an order into the indexes of those alive.
+func (p *Pool) enliven(e *entry) {
+	p.live++
+	e.account.live++
+	p.index(e, e.from, e.order.Bundle.Window.LastBlock)
+	for tx := range transactions(&e.order.Bundle) {
+		p.byTx[tx.Hash] = append(p.byTx[tx.Hash], e)
+	}
+	if e.order.Follows != 0 {
+		p.followers[e.order.Follows] = append(p.followers[e.order.Follows], e)
+	}
+}
+
+// extend gives an order a longer window: in a copy, since others may read the one that was.
+func (p *Pool) extend(e *entry, window rpc.Window) {
+	old := e.order.Bundle.Window
+	order := *e.order
+	order.Bundle.Window = window
+	e.order = &order
+	p.index(e, old.LastBlock+1, window.LastBlock)
+	if window.FirstBlock < e.from {
+		p.index(e, window.FirstBlock, e.from-1)
+		e.from = window.FirstBlock
+	}
+}
+
+func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
+	e.state = fact.State
+	e.end = &ending{at: fact.At, reason: fact.Reason, block: fact.Block, blockHash: fact.BlockHash}
+	p.live--
+	e.account.live--
+	p.unindex(e)
+	for tx := range transactions(&e.order.Bundle) {
+		remove(p.byTx, tx.Hash, e)
+	}
+	remove(p.followers, e.order.Follows, e)
+	p.ended = append(p.ended, endedOrder{e.order.ID, fact.Block})
+	if g := p.keys[keyOf(e.order)]; g != nil && e.order.Replacement != uuid.Nil {
+		g.ended(e)
+	}
+	if e.order.Kind == rpc.KindPrivate && fact.State == rpc.Cancelled {
+		p.withdraw(ofOrder(e.order), fact.Block+p.config.PrivateCancelBlocks)
+	}
+	p.forgetSurplus()
+}
+
+// reopen brings an order back as a new entry: the old one is still in indexes, as dead.
+func (p *Pool) reopen(old *entry) {
+	e := *old
+	e.end = nil
+	e.state = e.waiting()
+	p.entries[e.order.ID] = &e
+	replace(p.byHash[ofOrder(e.order)], old, &e)
+	if g := p.keys[keyOf(e.order)]; g != nil && e.order.Replacement != uuid.Nil {
+		replace(g.versions, old, &e)
+		if g.live == nil {
+			g.live = &e
+		}
+	}
+	p.enliven(&e)
+}

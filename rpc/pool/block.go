@@ -1,0 +1,150 @@
+package pool
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// alreadyOnChain is the reason in the end of an order one of whose transactions landed by another way.
+const alreadyOnChain = "transaction already on the chain"
+
+// Block takes the newest block of the chain with its transactions, in their order, and tells what it is the end of. It wants every block; after a
+// restart it takes the first one from where the chain is then. ValueWei of landed orders is for those to fill in who executed the block.
+//
+// An order that was cancelled stays so even if a builder put it into the block all the same.
+func (p *Pool) Block(at time.Time, head rpc.Head, txs []common.Hash) []rpc.Fact {
+	p.head = head
+	var facts []rpc.Fact
+	place := make(map[common.Hash]int, len(txs))
+	for i, tx := range txs {
+		place[tx] = i
+	}
+	for _, e := range p.touched(txs) {
+		if e.alive() { // the one it followed did not end it
+			facts = append(facts, p.settle(at, e, place)...)
+		}
+	}
+	for _, e := range p.over() {
+		facts = append(facts, p.expire(at, e)...)
+	}
+	p.forget(at)
+	return facts
+}
+
+// touched are the orders alive that have a transaction in a block, in the order in which they came.
+func (p *Pool) touched(txs []common.Hash) []*entry {
+	found := make(map[uint64]*entry)
+	for _, tx := range txs {
+		for _, e := range p.byTx[tx] {
+			found[e.order.ID] = e
+		}
+	}
+	return byID(found)
+}
+
+// settle ends an order that has a transaction in the newest block: it landed if all that may not be dropped are there, in their order, and the
+// block is one it asked for; else one that may not be dropped is used up.
+func (p *Pool) settle(at time.Time, e *entry, place map[common.Hash]int) []rpc.Fact {
+	needed, there, last, inOrder := 0, 0, -1, true
+	for tx := range transactions(&e.order.Bundle) {
+		i, in := place[tx.Hash]
+		if !tx.CanDrop {
+			needed++
+		}
+		if !in {
+			continue
+		}
+		if !tx.CanDrop {
+			there++
+		}
+		inOrder = inOrder && i > last
+		last = i
+	}
+	switch {
+	case there == needed && inOrder && e.order.Bundle.Window.Holds(p.head.Number, p.head.Timestamp):
+		return p.end(at, e, rpc.Landed, "")
+	case there > 0:
+		return p.end(at, e, rpc.Failed, alreadyOnChain)
+	}
+	return nil
+}
+
+// over are the orders alive whose window has no block after the newest one, in the order in which they came.
+func (p *Pool) over() []*entry {
+	found := make(map[uint64]*entry)
+	for block, at := range p.blocks {
+		if block <= p.swept || block > p.head.Number {
+			continue
+		}
+		for _, e := range at.entries {
+			if window := e.order.Bundle.Window; e.alive() && (window.LastBlock <= p.head.Number || isOver(window, p.head.Timestamp)) {
+				found[e.order.ID] = e
+			}
+		}
+	}
+	p.swept = p.head.Number
+	return byID(found)
+}
+
+// isOver says whether all blocks after one with this time come too late.
+func isOver(w rpc.Window, timestamp uint64) bool { return w.MaxTimestamp != 0 && w.MaxTimestamp <= timestamp }
+
+// expire ends an order whose window is over. If it was simulated and never worked, that is why it did not land.
+func (p *Pool) expire(at time.Time, e *entry) []rpc.Fact {
+	if n := len(e.simulations); n > 0 && !e.succeeded {
+		return p.end(at, e, rpc.Failed, e.simulations[n-1].Error)
+	}
+	return p.end(at, e, rpc.Expired, "")
+}
+
+// Reverted takes back the block, which is not part of the chain any more: orders that ended by being in it are alive again, unless their window
+// is over or their signer wants something else by now. Blocks are taken back newest first.
+func (p *Pool) Reverted(at time.Time, block rpc.Head) []rpc.Fact {
+	p.head = rpc.Head{Number: block.Number - min(block.Number, 1)}
+	p.swept = min(p.swept, p.head.Number)
+	var facts []rpc.Fact
+	for _, e := range p.endedBy(block) {
+		facts = append(facts, p.happened(rpc.OrderReturned{At: at, OrderRef: e.order.Ref()})...)
+		facts = append(facts, p.reconsider(at, p.entries[e.order.ID])...)
+	}
+	return facts
+}
+
+// endedBy are the orders that a block's transactions ended, in the order in which they came.
+func (p *Pool) endedBy(block rpc.Head) []*entry {
+	found := make(map[uint64]*entry)
+	for i := len(p.ended) - 1; i >= 0 && p.ended[i].block+reorgDepth >= block.Number; i-- {
+		e := p.entries[p.ended[i].id]
+		if e == nil || e.alive() || e.end.blockHash != block.Hash {
+			continue
+		}
+		if e.state == rpc.Landed || e.state == rpc.Failed && e.end.reason == alreadyOnChain {
+			found[e.order.ID] = e
+		}
+	}
+	return byID(found)
+}
+
+// reconsider ends a returned order again for what happened while it was thought to have landed.
+func (p *Pool) reconsider(at time.Time, e *entry) []rpc.Fact {
+	g := p.keys[keyOf(e.order)]
+	switch {
+	case e.order.Bundle.Window.LastBlock <= p.head.Number:
+		return p.expire(at, e)
+	case g != nil && g.live != e && g.live != nil:
+		return p.end(at, e, rpc.Cancelled, Replaced)
+	case g != nil && e.order.ID <= g.cancelled:
+		return p.end(at, e, rpc.Cancelled, byItsSigner)
+	}
+	return nil
+}
+
+func byID(entries map[uint64]*entry) []*entry {
+	return slices.SortedFunc(maps.Values(entries), func(a, b *entry) int { return cmp.Compare(a.order.ID, b.order.ID) })
+}

@@ -1,0 +1,41 @@
+package pool
+
+import "slices"
+
+// blockIndex holds the orders that one block may have, in the order in which they came. Those that ended stay in it until they are half of it, so
+// that an end costs nothing where it happens.
+type blockIndex struct {
+	entries []*entry
+	dead    int
+}
+
+// index enters an order into the blocks from first to last.
+func (p *Pool) index(e *entry, first, last uint64) {
+	for block := first; block <= last; block++ {
+		at := p.blocks[block]
+		if at == nil {
+			at = new(blockIndex)
+			p.blocks[block] = at
+		}
+		at.entries = append(at.entries, e)
+	}
+}
+
+// unindex counts an order that has just ended as dead in all its blocks.
+func (p *Pool) unindex(e *entry) {
+	for block := e.from; block <= e.order.Bundle.Window.LastBlock; block++ {
+		at := p.blocks[block]
+		if at == nil {
+			continue // that block is long over
+		}
+		at.dead++
+		if at.dead*2 <= len(at.entries) {
+			continue
+		}
+		at.entries = slices.DeleteFunc(at.entries, func(e *entry) bool { return !e.alive() })
+		at.dead = 0
+		if len(at.entries) == 0 {
+			delete(p.blocks, block)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package pool
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/google/uuid"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// The reasons in the ends of cancelled orders and of those that followed them.
+const (
+	byItsSigner     = "cancelled by its signer"
+	leaderCancelled = "the order that it followed was cancelled"
+)
+
+// Cancel ends the version of a replacementUuid that is in force, and returns it: builders that had it want to know. When there is none the cancel
+// is remembered all the same, which is no error.
+func (p *Pool) Cancel(at time.Time, signer common.Address, replacement uuid.UUID) (*rpc.Order, []rpc.Fact) {
+	if replacement == uuid.Nil {
+		return nil, nil // unset, it names nothing
+	}
+	facts := p.happened(rpc.CancelNoted{At: at, Signer: signer, Replacement: replacement, Block: p.head.Number + 1})
+	live := p.keys[key{signer, replacement}].live
+	if live == nil {
+		return nil, facts
+	}
+	return live.order, append(facts, p.end(at, live, rpc.Cancelled, byItsSigner)...)
+}
+
+// CancelPrivate ends a private transaction. It returns nil when this signer has none with this hash alive, whoever else may have one.
+func (p *Pool) CancelPrivate(at time.Time, signer common.Address, hash common.Hash) (*rpc.Order, []rpc.Fact) {
+	var cancelled *rpc.Order
+	var facts []rpc.Fact
+	for _, e := range slices.Clone(p.byHash[signed{signer, hash}]) {
+		if e.alive() && e.order.Kind == rpc.KindPrivate {
+			cancelled = e.order
+			facts = append(facts, p.end(at, e, rpc.Cancelled, byItsSigner)...)
+		}
+	}
+	return cancelled, facts
+}
+
+// end ends an order at the newest block; with a cancelled one all that follow it, since they contain its transactions.
+func (p *Pool) end(at time.Time, e *entry, state rpc.State, reason string) []rpc.Fact {
+	facts := p.happened(rpc.OrderEnded{
+		At: at, OrderRef: e.order.Ref(), State: state, Reason: reason, Block: p.head.Number, BlockHash: p.head.Hash,
+	})
+	if state != rpc.Cancelled {
+		return facts
+	}
+	for _, follower := range p.followersOf(e.order.ID) {
+		facts = append(facts, p.end(at, follower, rpc.Cancelled, leaderCancelled)...)
+	}
+	return facts
+}

@@ -1,0 +1,114 @@
+package pool
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// How much of an order's past is kept.
+const (
+	keepSimulations = 3
+	keepDeliveries  = 2 // of each builder
+)
+
+// entry is an order in the pool.
+type entry struct {
+	order   *rpc.Order
+	account *account
+	// from is the first block that the order counts for: its window's, or a later one after a cancel.
+	from uint64
+	// rank sorts by the value of the newest simulation, roughly; value is that value.
+	rank uint64
+	// state is where the order is. An entry leaves the indexes of the living when it ends, and never comes back: a returned order gets a new one.
+	state rpc.State
+	// succeeded: a simulation succeeded once. delivered: a builder took it.
+	succeeded, delivered bool
+
+	simulations []rpc.Simulation
+	deliveries  []rpc.Delivery
+	end         *ending
+}
+
+// ending says how an order ended.
+type ending struct {
+	at         time.Time
+	reason     string
+	block      uint64
+	blockHash  common.Hash
+	replacedBy uint64
+}
+
+func (e *entry) alive() bool { return !e.state.Final() }
+
+// waiting is the state of an order alive, by its simulations and deliveries.
+func (e *entry) waiting() rpc.State {
+	switch {
+	case e.delivered:
+		return rpc.Sent
+	case len(e.simulations) > 0 && e.simulations[len(e.simulations)-1].Success:
+		return rpc.Simulated
+	}
+	return rpc.Submitted
+}
+
+func (e *entry) simulated(s rpc.Simulation) {
+	e.simulations = append(lastOf(e.simulations, keepSimulations-1), s)
+	e.succeeded = e.succeeded || s.Success
+	e.rank = 0
+	if s.Success {
+		e.rank = rankOf(s.ProfitWei)
+	}
+	if e.alive() {
+		e.state = e.waiting()
+	}
+}
+
+// sent keeps the newest deliveries of each builder, in the order in which they ended.
+func (e *entry) sent(d rpc.Delivery) {
+	oldest, count := 0, 0
+	for i := len(e.deliveries) - 1; i >= 0; i-- {
+		if e.deliveries[i].Builder == d.Builder {
+			oldest = i
+			count++
+		}
+	}
+	if count >= keepDeliveries {
+		e.deliveries = slices.Delete(e.deliveries, oldest, oldest+1)
+	}
+	e.deliveries = append(e.deliveries, d)
+	e.delivered = e.delivered || d.Error == ""
+	if e.alive() {
+		e.state = e.waiting()
+	}
+}
+
+// lastOf moves the newest n to the front, so that the slice never grows beyond what is kept.
+func lastOf[T any](all []T, n int) []T {
+	if len(all) <= n {
+		return all
+	}
+	return append(all[:0], all[len(all)-n:]...)
+}
+
+// transactions are the order's, depth first. A Match that was not resolved has none.
+func transactions(b *rpc.Bundle) iter.Seq[*rpc.Transaction] {
+	return func(yield func(*rpc.Transaction) bool) { walk(b, yield) }
+}
+
+func walk(b *rpc.Bundle, yield func(*rpc.Transaction) bool) bool {
+	for i := range b.Elements {
+		element := &b.Elements[i]
+		if element.Tx != nil && !yield(element.Tx) {
+			return false
+		}
+		if element.Bundle != nil && !walk(element.Bundle, yield) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,119 @@
+package pool
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// endedOrder is a final order to be forgotten.
+type endedOrder struct {
+	id, block uint64
+}
+
+// forget lets go of what nobody will ask for any more: orders that ended long ago, cancels, and the indexes of old blocks.
+func (p *Pool) forget(at time.Time) {
+	newest := p.head.Number
+	for len(p.ended) > 0 && p.ended[0].block+p.config.KeepFinal+reorgDepth < newest {
+		p.forgetOldest()
+	}
+	for len(p.noted) > 0 && (!at.Before(p.noted[0].until) || len(p.noted) > p.config.MaxOrders) {
+		p.forgetKey(p.noted[0].key, at)
+		p.noted = p.noted[1:]
+	}
+	for len(p.withdrawals) > 0 && p.withdrawn[p.withdrawals[0]]+reorgDepth < newest {
+		delete(p.withdrawn, p.withdrawals[0])
+		p.withdrawals = p.withdrawals[1:]
+	}
+	for block := range p.blocks {
+		if block+reorgDepth < newest {
+			delete(p.blocks, block)
+		}
+	}
+}
+
+// forgetSurplus keeps the memory bounded when orders end faster than blocks come.
+func (p *Pool) forgetSurplus() {
+	for len(p.ended) > p.config.MaxOrders {
+		p.forgetOldest()
+	}
+}
+
+func (p *Pool) forgetOldest() {
+	oldest := p.ended[0]
+	p.ended = p.ended[1:]
+	e := p.entries[oldest.id]
+	if e == nil || e.alive() || e.end.block != oldest.block {
+		return // it came back meanwhile
+	}
+	delete(p.entries, oldest.id)
+	remove(p.byHash, ofOrder(e.order), e)
+	if e.account.kept--; e.account.kept == 0 {
+		delete(p.accounts, e.order.Signer)
+	}
+	if e.order.Replacement == uuid.Nil {
+		return
+	}
+	k := keyOf(e.order)
+	g := p.keys[k]
+	g.versions = without(g.versions, e)
+	if len(g.versions) == 0 && g.remembered.IsZero() {
+		delete(p.keys, k)
+	}
+}
+
+// forgetKey forgets a cancel, unless the key was cancelled again or has orders.
+func (p *Pool) forgetKey(k key, at time.Time) {
+	g := p.keys[k]
+	if g == nil || at.Before(g.remembered) && len(p.noted) <= p.config.MaxOrders {
+		return
+	}
+	g.remembered = time.Time{}
+	if len(g.versions) == 0 {
+		delete(p.keys, k)
+	}
+}
+
+// withdraw remembers a cancelled private transaction until a block.
+func (p *Pool) withdraw(tx signed, until uint64) {
+	if _, again := p.withdrawn[tx]; !again {
+		p.withdrawals = append(p.withdrawals, tx)
+	}
+	p.withdrawn[tx] = until
+	if len(p.withdrawals) > p.config.MaxOrders {
+		delete(p.withdrawn, p.withdrawals[0])
+		p.withdrawals = p.withdrawals[1:]
+	}
+}
+
+func (p *Pool) followersOf(id uint64) []*entry { return slices.Clone(p.followers[id]) }
+
+// remove takes an entry out of an index, and its name when nothing is left there.
+func remove[K comparable](index map[K][]*entry, name K, e *entry) {
+	if left := without(index[name], e); len(left) > 0 {
+		index[name] = left
+	} else {
+		delete(index, name)
+	}
+}
+
+// without takes an entry out of a slice that is nobody else's. The oldest goes without moving the others: it is the usual case, and one hash may
+// have very many.
+func without(all []*entry, e *entry) []*entry {
+	switch i := slices.Index(all, e); i {
+	case -1:
+		return all
+	case 0:
+		all[0] = nil
+		return all[1:]
+	default:
+		return slices.Delete(all, i, i+1)
+	}
+}
+
+func replace(all []*entry, old, by *entry) {
+	if i := slices.Index(all, old); i >= 0 {
+		all[i] = by
+	}
+}

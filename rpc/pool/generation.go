@@ -1,0 +1,101 @@
+package pool
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// generation is what the pool remembers of one key.
+type generation struct {
+	// live is the version in force, nil when there is none; versions are all kept ones, oldest first.
+	live     *entry
+	versions []*entry
+	// lastEnd is the newest block at which a version ended, zero before any did. displaced is the version whose successor is about to come.
+	lastEnd   uint64
+	displaced *entry
+	// barred is the last block that an order which comes after the cancel does not count for. cancelled is the greatest order ID at the cancel:
+	// versions up to it are not to come back.
+	barred, cancelled uint64
+	// closed refuses everything that comes before: the cancel was first. remembered keeps the key.
+	closed, remembered time.Time
+}
+
+// notedCancel is a cancel to be forgotten at a time.
+type notedCancel struct {
+	key   key
+	until time.Time
+}
+
+func keyOf(o *rpc.Order) key      { return key{o.Signer, o.Replacement} }
+func ofOrder(o *rpc.Order) signed { return signed{o.Signer, o.Hash()} }
+
+func (p *Pool) generation(k key) *generation {
+	g := p.keys[k]
+	if g == nil {
+		g = new(generation)
+		p.keys[k] = g
+	}
+	return g
+}
+
+// seen says whether a version is alive or ended within memory of the block. It looks at blocks and not at what is kept by chance, so that a
+// replay decides the same.
+func (g *generation) seen(block, keepFinal uint64) bool {
+	return g.live != nil || g.lastEnd > 0 && g.lastEnd+keepFinal >= block
+}
+
+// firstBlock is the first block that a new order counts for.
+func (p *Pool) firstBlock(o *rpc.Order) uint64 {
+	first := o.Bundle.Window.FirstBlock
+	if o.Replacement == uuid.Nil || p.config.ReviveAfterCancel {
+		return first
+	}
+	if g := p.keys[keyOf(o)]; g != nil {
+		return max(first, g.barred+1)
+	}
+	return first
+}
+
+// replaceWith puts a new version in force.
+func (g *generation) replaceWith(e *entry) {
+	if g.displaced != nil {
+		g.displaced.end.replacedBy = e.order.ID
+		g.displaced = nil
+	}
+	g.versions = append(g.versions, e)
+	g.live = e
+}
+
+// ended takes a version that has just ended out of force.
+func (g *generation) ended(e *entry) {
+	g.lastEnd = max(g.lastEnd, e.end.block)
+	switch {
+	case g.live == e:
+		g.live = nil
+		if e.end.reason == Replaced {
+			g.displaced = e
+		}
+	case g.live != nil && e.end.reason == Replaced:
+		e.end.replacedBy = g.live.order.ID
+	}
+}
+
+// note remembers a cancel. block is the one that was next then.
+func (p *Pool) note(fact rpc.CancelNoted) {
+	k := key{fact.Signer, fact.Replacement}
+	g := p.generation(k)
+	until := fact.At.Add(p.config.CancelMemory)
+	if g.seen(fact.Block, p.config.KeepFinal) {
+		g.barred = max(g.barred, fact.Block)
+		if g.live != nil {
+			g.barred = max(g.barred, g.live.from)
+		}
+	} else {
+		g.closed = until
+	}
+	g.cancelled, g.remembered = p.lastID, until
+	p.noted = append(p.noted, notedCancel{k, until})
+}

@@ -1,0 +1,98 @@
+package pool
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/google/uuid"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Status is all that is known of an order, for its signer.
+type Status struct {
+	Order *rpc.Order
+	State rpc.State
+	// FirstBlock is the first block that the order counts for: its window's, or a later one when a cancel came before it.
+	FirstBlock uint64
+	// Simulations are the newest ones, oldest first; Deliveries the newest ones of each builder, in the order in which they ended.
+	Simulations []rpc.Simulation
+	Deliveries  []rpc.Delivery
+	// End says how it ended, nil while it is alive.
+	End *End
+}
+
+// End says how an order ended.
+type End struct {
+	At     time.Time
+	Reason string
+	// Block and BlockHash are where it landed; else the newest block then.
+	Block     uint64
+	BlockHash common.Hash
+	// ReplacedBy is the ID of the version that took its place, zero for none.
+	ReplacedBy uint64
+}
+
+// Order is a kept order by its ID, nil when it is not known.
+func (p *Pool) Order(id uint64) *rpc.Order {
+	if e := p.entries[id]; e != nil {
+		return e.order
+	}
+	return nil
+}
+
+// OrdersOf are a signer's kept orders with a hash, newest first.
+func (p *Pool) OrdersOf(signer common.Address, hash common.Hash) []*rpc.Order {
+	var orders []*rpc.Order
+	for _, e := range slices.Backward(p.byHash[signed{signer, hash}]) {
+		orders = append(orders, e.order)
+	}
+	return orders
+}
+
+// Status tells what became of a signer's kept orders with a hash, newest first. An order is nobody else's affair.
+func (p *Pool) Status(signer common.Address, hash common.Hash) []Status {
+	return statuses(p.byHash[signed{signer, hash}])
+}
+
+// Versions tells what became of the kept versions of a signer's replacementUuid, newest first.
+func (p *Pool) Versions(signer common.Address, replacement uuid.UUID) []Status {
+	if g := p.keys[key{signer, replacement}]; g != nil {
+		return statuses(g.versions)
+	}
+	return nil
+}
+
+// Builders are the names of those that took an order, in the order in which they did: who has to learn of its cancel.
+func (p *Pool) Builders(id uint64) []string {
+	e := p.entries[id]
+	if e == nil {
+		return nil
+	}
+	var names []string
+	for _, d := range e.deliveries {
+		if d.Error == "" && !slices.Contains(names, d.Builder) {
+			names = append(names, d.Builder)
+		}
+	}
+	return names
+}
+
+func statuses(entries []*entry) []Status {
+	var all []Status
+	for _, e := range slices.Backward(entries) {
+		all = append(all, e.status())
+	}
+	return all
+}
+
+func (e *entry) status() Status {
+	s := Status{
+		Order: e.order, State: e.state, FirstBlock: e.from, Simulations: slices.Clone(e.simulations), Deliveries: slices.Clone(e.deliveries),
+	}
+	if e.end != nil {
+		s.End = &End{At: e.end.at, Reason: e.end.reason, Block: e.end.block, BlockHash: e.end.blockHash, ReplacedBy: e.end.replacedBy}
+	}
+	return s
+}
