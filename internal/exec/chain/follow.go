@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/types"
 
@@ -21,6 +22,17 @@ func (s *States) Head(ctx context.Context) (*types.Header, error) {
 		return nil, err
 	}
 	return s.chain.CurrentBlock(), nil
+}
+
+// Block implements exec.Chain.
+func (s *States) Block(ctx context.Context, hash common.Hash) (*types.Block, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if block := s.chain.GetBlockByHash(hash); block != nil {
+		return block, nil
+	}
+	return nil, fmt.Errorf("block %s: %w", hash, exec.ErrUnknownBlock)
 }
 
 // Follow implements exec.Chain. A slow handler does not hold up the chain: it gets the blocks that it missed later.
