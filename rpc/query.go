@@ -11,6 +11,8 @@ import (
 type OrderStatus struct {
 	Order *Order
 	State State
+	// FirstBlock is the first block that it counts for: its window's, or a later one when a cancel came before it.
+	FirstBlock uint64
 	// Reason is why it ended, Block where it landed.
 	Reason    string
 	Block     uint64

@@ -11,18 +11,17 @@ import (
 )
 
 // effectiveConfig is a configuration file that says what is in force, wherever it came from. Secrets are left out: of URLs the passwords, of
-// webhooks all but the host, of the key all but its public half.
-func effectiveConfig(cmd *cli.Command, cfg relayConfig) string {
+// webhooks all but the host; of keys what may be known stands in about, which comes first.
+func effectiveConfig(cmd *cli.Command, about string) string {
 	var b strings.Builder
-	key := cfg.relay.Key.PublicKey()
-	fmt.Fprintf(&b, "# public key: %#x\n# admin API: %s\n# builders: %d\n", key[:], onOff(cfg.relay.AdminToken != ""), len(cfg.relay.Builders))
+	b.WriteString(about)
 	for _, flag := range command.Flags(cmd) {
 		if flag.Name == "config" || flag.Name == "print-config" {
 			continue
 		}
 		value := fmt.Sprint(cmd.Value(flag.Name))
 		switch flag.Name {
-		case "db", "journal", "beacon", "validation-node", "trace-endpoint":
+		case "db", "journal", "beacon", "validation-node", "execution-rpc", "trace-endpoint":
 			value = each(value, redacted)
 		case "webhook":
 			value = each(value, hostOnly)
@@ -30,6 +29,12 @@ func effectiveConfig(cmd *cli.Command, cfg relayConfig) string {
 		fmt.Fprintf(&b, "%s: %s\n", flag.Name, quoted(value))
 	}
 	return b.String()
+}
+
+// aboutRelay says what no flag does.
+func aboutRelay(cfg relayConfig) string {
+	key := cfg.relay.Key.PublicKey()
+	return fmt.Sprintf("# public key: %#x\n# admin API: %s\n# builders: %d\n", key[:], onOff(cfg.relay.AdminToken != ""), len(cfg.relay.Builders))
 }
 
 func onOff(on bool) string {

@@ -40,7 +40,7 @@ func relayCommand(start runRelay) *cli.Command {
 				return run.Usage(err)
 			}
 			if cmd.Bool("print-config") {
-				_, err := fmt.Fprint(cmd.Root().Writer, effectiveConfig(cmd, cfg))
+				_, err := fmt.Fprint(cmd.Root().Writer, effectiveConfig(cmd, aboutRelay(cfg)))
 				return err
 			}
 			return start(ctx, cfg)

@@ -69,16 +69,16 @@ func (d *Desk) advance(at time.Time, block *types.Block) (landed []*rpc.Order, l
 	for i, tx := range block.Transactions() {
 		hashes[i] = tx.Hash()
 	}
-	landed, facts := d.Pool.Block(at, head, hashes)
+	facts := d.Pool.Block(at, head, hashes)
 	for _, fact := range facts {
 		if end, ok := fact.(rpc.OrderEnded); ok && end.State == rpc.Landed {
-			landings = append(landings, end)
-		} else {
-			d.Facts.Record(fact)
+			landed, landings = append(landed, d.Pool.Order(end.ID)), append(landings, end)
+			continue
 		}
+		d.record([]rpc.Fact{fact})
 	}
 	d.setHead(head)
-	d.line.replace(d.Pool.Ready(head.Number+1, d.nextTimestamp(), d.Ranking.High))
+	d.line.replace(d.Pool.Ready(head.Number+1, d.nextTimestamp()))
 	return landed, landings
 }
 
@@ -100,7 +100,7 @@ func (d *Desk) paid(landings []rpc.OrderEnded, valueWei map[uint64]*uint256.Int)
 	for _, end := range landings {
 		end.ValueWei = valueWei[end.ID]
 		d.Pool.Paid(end.ID, end.ValueWei)
-		d.Facts.Record(end)
+		d.record([]rpc.Fact{end})
 	}
 }
 

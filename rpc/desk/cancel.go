@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -13,29 +14,37 @@ import (
 // that have it are told; bids that they have placed stay.
 func (d *Desk) Cancel(at time.Time, signer common.Address, replacement uuid.UUID) {
 	d.mu.Lock()
-	ended, facts := d.Pool.Cancel(at, d.head, signer, replacement)
+	ended, facts := d.Pool.Cancel(at, signer, replacement)
+	have := d.holders(ended)
 	d.record(facts)
 	d.mu.Unlock()
-	d.tellBuilders(ended)
+	d.withdraw(ended, have)
 }
 
 // CancelPrivate ends a private transaction, and says whether there was one of this signer that could be ended.
 func (d *Desk) CancelPrivate(at time.Time, signer common.Address, txHash common.Hash) bool {
 	d.mu.Lock()
-	ended, facts := d.Pool.CancelPrivate(at, d.head, signer, txHash)
+	ended, facts := d.Pool.CancelPrivate(at, signer, txHash)
+	have := d.holders(ended)
 	d.record(facts)
 	d.mu.Unlock()
-	d.tellBuilders(ended)
-	return len(ended) > 0
+	d.withdraw(ended, have)
+	return ended != nil
 }
 
-func (d *Desk) tellBuilders(ended []*rpc.Order) {
-	for _, order := range ended {
-		d.mu.Lock()
-		have := d.Pool.SentTo(order.ID)
-		d.mu.Unlock()
-		if len(have) > 0 {
-			d.Sender.Cancel(order, have)
-		}
+// holders are the builders that have an order, or a version of it before. The caller holds mu.
+func (d *Desk) holders(order *rpc.Order) []string {
+	if order == nil {
+		return nil
+	}
+	have := append(d.Pool.Builders(order.ID), d.superseded[order.ID]...)
+	slices.Sort(have)
+	return slices.Compact(have)
+}
+
+// withdraw asks those builders to forget an order.
+func (d *Desk) withdraw(order *rpc.Order, have []string) {
+	if len(have) > 0 {
+		d.Sender.Cancel(order, have)
 	}
 }

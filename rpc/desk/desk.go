@@ -82,6 +82,8 @@ type Desk struct {
 	mu    sync.Mutex // guards the pool and what follows; facts are recorded under it, so that they have the pool's order
 	head  rpc.Head
 	heads []rpc.Head // the newest ones, for reorganisations; the last one is head
+	// superseded are builders that have an older version of an order, by its id, for as long as it lives.
+	superseded map[uint64][]string
 }
 
 const (
@@ -96,7 +98,7 @@ func New(cfg Config) *Desk {
 	if cfg.Workers <= 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Desk{Config: cfg, line: newLine()}
+	return &Desk{Config: cfg, line: newLine(), superseded: map[uint64][]string{}}
 }
 
 // Head is the newest block, zero before the first one was seen.
@@ -109,6 +111,9 @@ func (d *Desk) Head() rpc.Head {
 // record records facts. The caller holds mu.
 func (d *Desk) record(facts []rpc.Fact) {
 	for _, fact := range facts {
+		if end, ok := fact.(rpc.OrderEnded); ok {
+			delete(d.superseded, end.ID)
+		}
 		d.Facts.Record(fact)
 	}
 }
@@ -124,7 +129,8 @@ func (d *Desk) Begin(ctx context.Context, last rpc.Head) error {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.setHead(headOf(header))
-		d.line.replace(d.Pool.Ready(d.head.Number+1, d.nextTimestamp(), d.Ranking.High))
+		d.record(d.Pool.Block(d.Clock.Now(), d.head, nil))
+		d.line.replace(d.Pool.Ready(d.head.Number+1, d.nextTimestamp()))
 		return nil
 	}
 	d.mu.Lock()

@@ -10,12 +10,24 @@ import (
 func (d *Desk) Status(signer common.Address, hash common.Hash) *rpc.OrderStatus {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.Pool.Status(signer, hash)
+	all := d.Pool.Status(signer, hash)
+	if len(all) == 0 {
+		return nil
+	}
+	newest := all[0]
+	status := &rpc.OrderStatus{
+		Order: newest.Order, State: newest.State, FirstBlock: newest.FirstBlock, Simulations: newest.Simulations, Deliveries: newest.Deliveries,
+	}
+	if end := newest.End; end != nil {
+		status.Reason, status.Block, status.BlockHash, status.EndedAt = end.Reason, end.Block, end.BlockHash, end.At
+		status.ValueWei = end.ValueWei
+	}
+	return status
 }
 
 // Orders is the number of live orders.
 func (d *Desk) Orders() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.Pool.Len()
+	return d.Pool.Live()
 }

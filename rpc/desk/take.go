@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/pool"
 )
 
 // Take adds an order, which the desk owns from now on, and returns the one that stands: an earlier one, if this is its repetition. If it could
@@ -14,12 +15,15 @@ func (d *Desk) Take(at time.Time, order *rpc.Order) (*rpc.Order, error) {
 	if d.head.Number == 0 && d.head.Timestamp == 0 {
 		return nil, rpc.NotReady.Plain()
 	}
-	outcome := d.Pool.Add(at, d.head, order)
-	d.record(outcome.Facts)
-	if outcome.Refused != nil {
-		return nil, outcome.Refused
+	outcome, err := d.Pool.Add(at, d.head, order)
+	if err != nil {
+		return nil, err
 	}
-	if outcome.Fresh && outcome.Order.Bundle.Window.Holds(d.head.Number+1, d.nextTimestamp()) {
+	if outcome.Replaced != nil {
+		d.superseded[outcome.Order.ID] = d.holders(outcome.Replaced)
+	}
+	d.record(outcome.Facts)
+	if outcome.Result != pool.Known && outcome.Order.Bundle.Window.Holds(d.head.Number+1, d.nextTimestamp()) {
 		d.line.add(outcome.Order)
 	}
 	return outcome.Order, nil

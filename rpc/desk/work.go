@@ -54,7 +54,7 @@ func (d *Desk) try(ctx context.Context, order *rpc.Order) {
 func (d *Desk) wanted(order *rpc.Order) rpc.Head {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.Pool.Live(order.ID) || !order.Bundle.Window.Holds(d.head.Number+1, d.nextTimestamp()) {
+	if !d.lives(order) || !order.Bundle.Window.Holds(d.head.Number+1, d.nextTimestamp()) {
 		return rpc.Head{}
 	}
 	return d.head
@@ -85,14 +85,12 @@ func (d *Desk) simulate(ctx context.Context, order *rpc.Order, head rpc.Head) (r
 func (d *Desk) judge(order *rpc.Order, head rpc.Head, result rpc.Simulation) (send bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.record(d.Pool.Simulated(d.Clock.Now(), d.head, order.ID, result))
+	d.record(d.Pool.Simulated(d.Clock.Now(), order.ID, result))
 	if !result.Success {
-		if have := d.Pool.SentTo(order.ID); len(have) > 0 {
-			d.Sender.Cancel(order, have)
-		}
+		d.withdraw(order, d.holders(order))
 		return false
 	}
-	return d.head == head && d.Pool.Live(order.ID)
+	return d.head == head && d.lives(order)
 }
 
 // told keeps what a builder said.
@@ -100,4 +98,10 @@ func (d *Desk) told(order *rpc.Order, delivery rpc.Delivery) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.record(d.Pool.Sent(d.Clock.Now(), order.ID, delivery))
+}
+
+// lives says whether an order has not come to its end. The caller holds mu.
+func (d *Desk) lives(order *rpc.Order) bool {
+	state, known := d.Pool.State(order.ID)
+	return known && !state.Final()
 }

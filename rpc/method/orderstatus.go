@@ -110,7 +110,7 @@ func statusOf(s *rpc.OrderStatus, head uint64) orderStatusResult {
 	w := s.Order.Bundle.Window
 	result := orderStatusResult{
 		Hash: s.Order.Hash(), Kind: s.Order.Kind, State: s.State, Why: why(s, head), ReceivedAt: s.Order.ReceivedAt,
-		FirstBlock: hexutil.Uint64(w.FirstBlock), LastBlock: hexutil.Uint64(w.LastBlock), Head: hexutil.Uint64(head),
+		FirstBlock: hexutil.Uint64(s.FirstBlock), LastBlock: hexutil.Uint64(w.LastBlock), Head: hexutil.Uint64(head),
 		Simulations: []simulationStatus{}, Deliveries: []deliveryStatus{},
 	}
 	if s.State == rpc.Landed {

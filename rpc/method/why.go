@@ -8,7 +8,6 @@ import (
 
 // why says the state of an order in words, for whoever wonders why it did not land.
 func why(s *rpc.OrderStatus, head uint64) string {
-	w := s.Order.Bundle.Window
 	switch s.State {
 	case rpc.Landed:
 		return fmt.Sprintf("it is in block %d", s.Block)
@@ -26,13 +25,13 @@ func why(s *rpc.OrderStatus, head uint64) string {
 	case rpc.Simulated:
 		return "its simulation succeeded; it is on its way to builders"
 	}
-	if w.FirstBlock > head+1 {
-		return fmt.Sprintf("it waits for block %d", w.FirstBlock)
+	if s.FirstBlock > head+1 {
+		return fmt.Sprintf("it waits for block %d", s.FirstBlock)
 	}
 	if failed := lastError(s); failed != "" {
 		return "its newest simulation failed: " + failed
 	}
-	if w.MinTimestamp > 0 {
+	if s.Order.Bundle.Window.MinTimestamp > 0 {
 		return "it waits for its simulation, or for its minTimestamp"
 	}
 	return "it waits for its simulation"

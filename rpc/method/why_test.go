@@ -16,7 +16,7 @@ func TestWhy(t *testing.T) {
 	}{
 		{rpc.OrderStatus{State: rpc.Submitted}, "it waits for its simulation"},
 		{rpc.OrderStatus{State: rpc.Submitted, Simulations: []rpc.DatedSimulation{good, bad}}, "its newest simulation failed: tx failed"},
-		{rpc.OrderStatus{State: rpc.Submitted, Order: &rpc.Order{Bundle: rpc.Bundle{Window: rpc.Window{FirstBlock: 9, LastBlock: 9}}}}, "it waits for block 9"},
+		{rpc.OrderStatus{State: rpc.Submitted, FirstBlock: 9}, "it waits for block 9"},
 		{rpc.OrderStatus{State: rpc.Submitted, Order: &rpc.Order{Bundle: rpc.Bundle{Window: rpc.Window{FirstBlock: 6, MinTimestamp: 1}}}},
 			"it waits for its simulation, or for its minTimestamp"},
 		{rpc.OrderStatus{State: rpc.Simulated}, "its simulation succeeded; it is on its way to builders"},

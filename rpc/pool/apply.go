@@ -18,11 +18,11 @@ func (p *Pool) Apply(fact rpc.Fact) {
 		}
 	case rpc.OrderSimulated:
 		if e := p.entries[fact.ID]; e != nil && e.alive() {
-			e.simulated(fact.Simulation)
+			e.simulated(fact.At, fact.Simulation)
 		}
 	case rpc.OrderSent:
 		if e := p.entries[fact.ID]; e != nil {
-			e.sent(fact.Delivery)
+			e.sent(fact.At, fact.Delivery)
 		}
 	case rpc.OrderEnded:
 		if e := p.entries[fact.ID]; e != nil && e.alive() {
@@ -84,7 +84,7 @@ func (p *Pool) extend(e *entry, window rpc.Window) {
 
 func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 	e.state = fact.State
-	e.end = &ending{at: fact.At, reason: fact.Reason, block: fact.Block, blockHash: fact.BlockHash}
+	e.end = &ending{at: fact.At, reason: fact.Reason, block: fact.Block, blockHash: fact.BlockHash, valueWei: fact.ValueWei}
 	p.live--
 	e.account.live--
 	p.unindex(e)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/rpc"
 )
@@ -29,8 +30,8 @@ type entry struct {
 	// succeeded: a simulation succeeded once. delivered: a builder took it.
 	succeeded, delivered bool
 
-	simulations []rpc.Simulation
-	deliveries  []rpc.Delivery
+	simulations []rpc.DatedSimulation
+	deliveries  []rpc.DatedDelivery
 	end         *ending
 }
 
@@ -41,6 +42,7 @@ type ending struct {
 	block      uint64
 	blockHash  common.Hash
 	replacedBy uint64
+	valueWei   *uint256.Int
 }
 
 func (e *entry) alive() bool { return !e.state.Final() }
@@ -56,8 +58,8 @@ func (e *entry) waiting() rpc.State {
 	return rpc.Submitted
 }
 
-func (e *entry) simulated(s rpc.Simulation) {
-	e.simulations = append(lastOf(e.simulations, keepSimulations-1), s)
+func (e *entry) simulated(at time.Time, s rpc.Simulation) {
+	e.simulations = append(lastOf(e.simulations, keepSimulations-1), rpc.DatedSimulation{At: at, Simulation: s})
 	e.succeeded = e.succeeded || s.Success
 	e.rank = 0
 	if s.Success {
@@ -69,7 +71,7 @@ func (e *entry) simulated(s rpc.Simulation) {
 }
 
 // sent keeps the newest deliveries of each builder, in the order in which they ended.
-func (e *entry) sent(d rpc.Delivery) {
+func (e *entry) sent(at time.Time, d rpc.Delivery) {
 	oldest, count := 0, 0
 	for i := len(e.deliveries) - 1; i >= 0; i-- {
 		if e.deliveries[i].Builder == d.Builder {
@@ -80,7 +82,7 @@ func (e *entry) sent(d rpc.Delivery) {
 	if count >= keepDeliveries {
 		e.deliveries = slices.Delete(e.deliveries, oldest, oldest+1)
 	}
-	e.deliveries = append(e.deliveries, d)
+	e.deliveries = append(e.deliveries, rpc.DatedDelivery{At: at, Delivery: d})
 	e.delivered = e.delivered || d.Error == ""
 	if e.alive() {
 		e.state = e.waiting()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/uuid"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/rpc"
 )
@@ -17,8 +18,8 @@ type Status struct {
 	// FirstBlock is the first block that the order counts for: its window's, or a later one when a cancel came before it.
 	FirstBlock uint64
 	// Simulations are the newest ones, oldest first; Deliveries the newest ones of each builder, in the order in which they ended.
-	Simulations []rpc.Simulation
-	Deliveries  []rpc.Delivery
+	Simulations []rpc.DatedSimulation
+	Deliveries  []rpc.DatedDelivery
 	// End says how it ended, nil while it is alive.
 	End *End
 }
@@ -32,6 +33,8 @@ type End struct {
 	BlockHash common.Hash
 	// ReplacedBy is the ID of the version that took its place, zero for none.
 	ReplacedBy uint64
+	// ValueWei is what a landed order paid the block's fee recipient, nil if that is not known.
+	ValueWei *uint256.Int
 }
 
 // Order is a kept order by its ID, nil when it is not known.
@@ -92,7 +95,7 @@ func (e *entry) status() Status {
 		Order: e.order, State: e.state, FirstBlock: e.from, Simulations: slices.Clone(e.simulations), Deliveries: slices.Clone(e.deliveries),
 	}
 	if e.end != nil {
-		s.End = &End{At: e.end.at, Reason: e.end.reason, Block: e.end.block, BlockHash: e.end.blockHash, ReplacedBy: e.end.replacedBy}
+		s.End = &End{At: e.end.at, Reason: e.end.reason, Block: e.end.block, BlockHash: e.end.blockHash, ReplacedBy: e.end.replacedBy, ValueWei: e.end.valueWei}
 	}
 	return s
 }

@@ -1,0 +1,22 @@
+package pool
+
+import (
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// State is where an order is in its life; false when it is not known, or not any more.
+func (p *Pool) State(id uint64) (state rpc.State, known bool) {
+	if e := p.entries[id]; e != nil {
+		return e.state, true
+	}
+	return "", false
+}
+
+// Paid notes what a landed order paid, for those who ask. The fact of its end says it too.
+func (p *Pool) Paid(id uint64, valueWei *uint256.Int) {
+	if e := p.entries[id]; e != nil && e.end != nil {
+		e.end.valueWei = valueWei
+	}
+}
