@@ -39,9 +39,10 @@ type DatedDelivery struct {
 // UserStats is what is known of a signer.
 type UserStats struct {
 	// High: its simulations come first.
-	High                 bool
-	AllTime, Week, Day   UserSums
-	Orders, FailedOrders uint64
+	High               bool
+	AllTime, Week, Day UserSums
+	// Orders were accepted; FailedSimulations are of orders.
+	Orders, FailedSimulations uint64
 }
 
 // UserSums are sums over a time.

@@ -65,12 +65,15 @@ func Outgoing(o *rpc.Order, block uint64, replacement uuid.UUID) (json.RawMessag
 }
 
 // OutgoingReplacement is what a builder knows a signer's replacementUuid by: we sign for all signers, so two of them with the same one must not
-// meet there. It is zero for zero.
+// meet there. A private transaction has one by its hash, so that it can be cancelled there. Without any it is zero.
 func OutgoingReplacement(o *rpc.Order) uuid.UUID {
-	if o.Replacement == uuid.Nil {
-		return uuid.Nil
+	switch hash := o.Hash(); {
+	case o.Replacement != uuid.Nil:
+		return uuid.NewSHA1(o.Replacement, o.Signer[:])
+	case o.Kind == rpc.KindPrivate:
+		return uuid.NewSHA1(uuid.NewSHA1(uuid.Nil, hash[:]), o.Signer[:])
 	}
-	return uuid.NewSHA1(o.Replacement, o.Signer[:])
+	return uuid.Nil
 }
 
 // flat are a bundle's transactions, depth first.

@@ -153,6 +153,11 @@ func TestOutgoingReplacement(t *testing.T) {
 		OutgoingReplacement(&none) != uuid.Nil {
 		t.Error(OutgoingReplacement(order), OutgoingReplacement(&other), OutgoingReplacement(&none))
 	}
+	private := rpc.Order{Kind: rpc.KindPrivate, Signer: order.Signer, Bundle: rpc.Bundle{Hash: common.Hash{1}}}
+	second := rpc.Order{Kind: rpc.KindPrivate, Signer: order.Signer, Bundle: rpc.Bundle{Hash: common.Hash{2}}}
+	if got := OutgoingReplacement(&private); got == uuid.Nil || got == OutgoingReplacement(&second) {
+		t.Errorf("private transactions are both %s", got)
+	}
 }
 
 // generator draws requests over a few transactions that are signed once.
