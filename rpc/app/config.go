@@ -123,7 +123,7 @@ func (c *Config) Validate() error {
 		orElse(rate, 10_000)
 	}
 	for field, value := range map[*int]int{
-		&c.PrivateBlocks: 25, &c.MaxBackruns: 1, &c.RefundPercent: 90, &c.FastPercent: 50, 
+		&c.PrivateBlocks: 25, &c.MaxBackruns: 1, &c.RefundPercent: 90, &c.FastPercent: 50,
 		&c.Limits.Batch: 100, &c.Limits.Connections: 8192, &c.Limits.Orders: 200_000,
 		&c.Limits.OrdersPerSigner: 20_000,
 	} {

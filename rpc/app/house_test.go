@@ -24,10 +24,10 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
-	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
+	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/send"
 	"github.com/gavel-relay/gavel/rpc/sign"
@@ -121,14 +121,13 @@ func (h *house) serve(cfg Config) (stop func()) {
 	}
 	h.Cleanup(stop)
 	h.app, h.url = app, server.URL
-	h.facts.wait(h.T, "the head", func(f rpc.Fact) bool { _, ok := f.(rpc.BlockIndexed); return ok })
 	return stop
 }
 
 func (h *house) config(change func(*Config)) Config {
 	h.Helper()
 	cfg := Config{
-		Key: houseKey(8), Builders: []send.Builder{{Name: "default", URL: h.builder.url, APIs: []string{"eth_sendBundle", "cancel"}}},
+		Key: houseKey(8), Builders: []send.Builder{{Name: "default", URL: h.builder.url}},
 		Observe: h.facts.record, Log: slog.New(slog.NewTextHandler(h.Output(), nil)),
 	}
 	h.connect(&cfg)
@@ -136,6 +135,12 @@ func (h *house) config(change func(*Config)) Config {
 		change(&cfg)
 	}
 	return cfg
+}
+
+// connect gives the service the chain in this process.
+func (h *house) connect(cfg *Config) {
+	states := execchain.NewStates(h.node.Chain())
+	cfg.Chain, cfg.States, cfg.ChainConfig = states, states, h.node.Chain().Config()
 }
 
 // mine makes a block of what the builder was sent for it and of further transactions, and makes it the head.
@@ -271,13 +276,13 @@ type builder struct {
 
 // sent is a bundle as it came.
 type sent struct {
-	Txs               []hexutil.Bytes  `json:"txs"`
-	BlockNumber       string           `json:"blockNumber"`
-	ReplacementUUID   string           `json:"replacementUuid"`
-	RevertingTxHashes []common.Hash    `json:"revertingTxHashes"`
-	RefundPercent     int              `json:"refundPercent"`
-	RefundRecipient   *common.Address  `json:"refundRecipient"`
-	RefundTxHashes    []common.Hash    `json:"refundTxHashes"`
+	Txs               []hexutil.Bytes `json:"txs"`
+	BlockNumber       string          `json:"blockNumber"`
+	ReplacementUUID   string          `json:"replacementUuid"`
+	RevertingTxHashes []common.Hash   `json:"revertingTxHashes"`
+	RefundPercent     int             `json:"refundPercent"`
+	RefundRecipient   *common.Address `json:"refundRecipient"`
+	RefundTxHashes    []common.Hash   `json:"refundTxHashes"`
 	method, signature string
 	body              []byte
 }
@@ -318,6 +323,13 @@ func (b *builder) keep(s sent) {
 	b.got <- s
 }
 
+// forget has the builder lose what it has.
+func (b *builder) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.bundles)
+}
+
 // take are the transactions of all bundles for a block.
 func (b *builder) take(number uint64) []*types.Transaction {
 	b.mu.Lock()
@@ -352,6 +364,13 @@ func (f *factsSeen) record(fact rpc.Fact) {
 	f.more = make(chan struct{})
 }
 
+// reset forgets all facts.
+func (f *factsSeen) reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = nil
+}
+
 // wait returns the first fact, from the beginning on, that is the one.
 func (f *factsSeen) wait(t *testing.T, what string, is func(rpc.Fact) bool) rpc.Fact {
 	t.Helper()
@@ -381,4 +400,11 @@ func waitFor[F rpc.Fact](h *house, what string, is func(F) bool) F {
 	}).(F)
 }
 
-func wei(n uint64) *uint256.Int { return uint256.NewInt(n) }
+// settled waits until the service has counted the newest block.
+func (h *house) settled() {
+	h.Helper()
+	head := h.node.Chain().CurrentBlock().Hash()
+	waitFor(h, "count of the newest block", func(f rpc.BlockIndexed) bool { return f.Hash == head })
+}
+
+func hexNumber(n uint64) string { return hexutil.EncodeUint64(n) }

@@ -91,7 +91,7 @@ func (a *App) wire() error {
 	if err := a.observe(); err != nil {
 		return err
 	}
-	a.users = reputation.New(reputation.Config{})
+	a.users = reputation.New()
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
 	simulator := simulate.New(a.cfg.States, simulate.Options{})
 	turns := simulate.NewTurns(simulate.TurnOptions{Running: a.cfg.Simulations})
@@ -102,7 +102,7 @@ func (a *App) wire() error {
 	})
 	signer := types.LatestSigner(a.cfg.ChainConfig)
 	a.desk = desk.New(desk.Config{
-		Pool:  pool.New(pool.Config{MaxOrders: a.cfg.Limits.Orders, MaxPerSigner: a.cfg.Limits.OrdersPerSigner}),
+		Pool:  pool.New(pool.Config{MaxOrders: a.cfg.Limits.Orders, MaxPerSigner: a.cfg.Limits.OrdersPerSigner, Class: a.classOf}),
 		Chain: a.cfg.Chain, Simulator: simulator, Turns: turns, Sender: a.sender, Settler: a.settler, Ranking: a.users,
 		Facts: a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Signer: signer, BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations,
 	})
@@ -181,4 +181,12 @@ func (t turnsOf) Do(ctx context.Context, signer common.Address, run func(context
 		return rpc.SimulationBusy.Plain()
 	}
 	return err
+}
+
+// classOf ranks a signer's orders.
+func (a *App) classOf(signer common.Address) int {
+	if a.users.High(signer) {
+		return 1
+	}
+	return 0
 }

@@ -93,7 +93,9 @@ func (p *Pool) over() []*entry {
 }
 
 // isOver says whether all blocks after one with this time come too late.
-func isOver(w rpc.Window, timestamp uint64) bool { return w.MaxTimestamp != 0 && w.MaxTimestamp <= timestamp }
+func isOver(w rpc.Window, timestamp uint64) bool {
+	return w.MaxTimestamp != 0 && w.MaxTimestamp <= timestamp
+}
 
 // expire ends an order whose window is over. If it was simulated and never worked, that is why it did not land.
 func (p *Pool) expire(at time.Time, e *entry) []rpc.Fact {
