@@ -65,8 +65,11 @@ func TestPagesAreStable(t *testing.T) {
 					for _, one := range page.Refunds {
 						got = append(got, one.AmountWei.Uint64())
 					}
-					if cursor = page.Cursor; cursor == "" {
+					if cursor = page.Cursor; cursor == "" || len(got) > len(want) {
 						break
+					}
+					if len(page.Refunds) == 0 {
+						r.Fatalf("an empty page with a cursor after %v", got)
 					}
 					if len(want) < 40 && rapid.Bool().Draw(r, "grow") {
 						grow()

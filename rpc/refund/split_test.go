@@ -162,6 +162,12 @@ func TestTerms(t *testing.T) {
 		"a payout that eats up the refund is delayed": {
 			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 1000), cost: 900, want: "2 aa 900 delayed", rest: 100,
 		},
+		"what is delayed in part is delayed whole": {
+			bundle: rpc.Bundle{
+				Elements: []rpc.Element{tx(alice), tx(alice), tx(carol)}, Refunds: []rpc.ElementRefund{{Element: 0, Percent: 20}, {Element: 1, Percent: 50}},
+			},
+			paid: amounts(0, 0, 1000), cost: 300, want: "2 aa 400 delayed", rest: 600,
+		},
 		"a payout that leaves one wei": {
 			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 1000), cost: 899, want: "2 aa 1", rest: 999,
 		},
