@@ -50,6 +50,11 @@ type Bundle struct {
 	Window   Window      `json:"window"`
 	// Refunds split what the rest of the bundle earns (validity.refund of mev_sendBundle, refundPercent of eth_sendBundle).
 	Refunds []ElementRefund `json:"refunds,omitempty"`
+	// PaidBy are the elements whose payment Refunds are a part of, if it is not what the elements without a refund earn (refundTxHashes of
+	// eth_sendBundle). Then Refunds has one entry, of element 0, and Shares say to whom it goes, whoever signed that element.
+	PaidBy []int `json:"paid_by,omitempty"`
+	// DelayedRefund: refunds are paid outside of the block.
+	DelayedRefund bool `json:"delayed_refund,omitempty"`
 	// Shares say to whom a refund for this bundle goes (validity.refundConfig); empty means the signer of its first transaction.
 	Shares []Share `json:"shares,omitempty"`
 	// Hints are what searchers may see of it; zero means that nobody learns of it.
