@@ -109,13 +109,15 @@ func TestTerms(t *testing.T) {
 		},
 		"two elements are named": {
 			bundle: rpc.Bundle{
-				Elements: []rpc.Element{tx(alice), tx(bob), tx(carol)}, Refunds: []rpc.ElementRefund{{Element: 0, Percent: 50}, {Element: 1, Percent: 30}},
+				Elements: []rpc.Element{tx(alice), tx(bob), tx(carol)},
+				Refunds:  []rpc.ElementRefund{{Element: 0, Percent: 50}, {Element: 1, Percent: 30}},
 			},
 			paid: amounts(5, 5, 1000), want: "2 aa 500, 2 bb 300", rest: 210,
 		},
 		"two elements of one sender are one refund": {
 			bundle: rpc.Bundle{
-				Elements: []rpc.Element{tx(alice), tx(alice), tx(carol)}, Refunds: []rpc.ElementRefund{{Element: 0, Percent: 50}, {Element: 1, Percent: 30}},
+				Elements: []rpc.Element{tx(alice), tx(alice), tx(carol)},
+				Refunds:  []rpc.ElementRefund{{Element: 0, Percent: 50}, {Element: 1, Percent: 30}},
 			},
 			paid: amounts(0, 0, 1000), want: "2 aa 800", rest: 200,
 		},
@@ -167,11 +169,13 @@ func TestTerms(t *testing.T) {
 			paid:   amounts(5, 1000), want: "2 aa 900", rest: 105,
 		},
 		"a payout that eats up the refund is delayed": {
-			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 1000), cost: 900, want: "2 aa 900 delayed", rest: 100,
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 1000),
+			cost: 900, want: "2 aa 900 delayed", rest: 100,
 		},
 		"what is delayed in part is delayed whole": {
 			bundle: rpc.Bundle{
-				Elements: []rpc.Element{tx(alice), tx(alice), tx(carol)}, Refunds: []rpc.ElementRefund{{Element: 0, Percent: 20}, {Element: 1, Percent: 50}},
+				Elements: []rpc.Element{tx(alice), tx(alice), tx(carol)},
+				Refunds:  []rpc.ElementRefund{{Element: 0, Percent: 20}, {Element: 1, Percent: 50}},
 			},
 			paid: amounts(0, 0, 1000), cost: 300, want: "2 aa 400 delayed", rest: 600,
 		},
