@@ -163,7 +163,7 @@ func environmentOf(block *types.Block) exec.Environment {
 // compare wants a result to say what a receipt says.
 func compare(t *testing.T, i int, got *exec.TxResult, want *types.Receipt) {
 	t.Helper()
-	if got.GasUsed != want.GasUsed || (got.Err == nil) != (want.Status == types.ReceiptStatusSuccessful) || len(got.Logs) != len(want.Logs) {
+	if got.GasUsed != want.GasUsed || got.BlobGasUsed != want.BlobGasUsed || (got.Err == nil) != (want.Status == types.ReceiptStatusSuccessful) || len(got.Logs) != len(want.Logs) {
 		t.Errorf("transaction %d: %+v; its receipt: %+v", i, got, want)
 		return
 	}

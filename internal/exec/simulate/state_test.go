@@ -11,7 +11,6 @@ import (
 	"github.com/holiman/uint256"
 	"pgregory.net/rapid"
 
-	devchain "github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
@@ -145,17 +144,8 @@ func TestConcurrentSimulations(t *testing.T) {
 func TestBlobs(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	var txs []exec.Tx
-	for nonce := range uint64(3) { // of six blobs each: more than any schedule's default of 9
-		sidecar := devchain.Sidecar(eth.Fulu, 0)
-		hashes := make([]common.Hash, 6)
-		for i := range hashes {
-			hashes[i] = sidecar.BlobHashes()[0]
-		}
-		tx := types.MustSignNewTx(user, types.LatestSigner(r.chain.Config()), &types.BlobTx{
-			ChainID: uint256.NewInt(1), Nonce: nonce, GasTipCap: uint256.NewInt(gwei), GasFeeCap: uint256.NewInt(1000 * gwei), Gas: 21_000,
-			BlobFeeCap: uint256.NewInt(gwei), BlobHashes: hashes,
-		})
-		txs = append(txs, exec.Tx{Transaction: tx, From: addressOf(user)})
+	for range 3 { // of six blobs each: more than the usual limit of 9
+		txs = append(txs, r.blobs(user, 6))
 	}
 	if got := r.mustCall(t, latest, txs...); got.Results[2].BlobGasUsed != 6*131_072 {
 		t.Errorf("%+v", got.Results[2])
