@@ -22,11 +22,11 @@ const slotSeconds = 12
 // computation would not end in a lifetime.
 const maxExcessBlobGas = 1 << 32
 
-// pretend is the header of the block that an environment describes on a parent.
+// pretend is the header of the block that an environment describes on a parent. It is no more than what is executed with needs.
 func pretend(config *params.ChainConfig, parent *types.Header, env exec.Environment) *types.Header {
 	header := &types.Header{
-		ParentHash: parent.Hash(), Number: new(big.Int).Add(parent.Number, common.Big1), Time: parent.Time + slotSeconds, Coinbase: parent.Coinbase,
-		GasLimit: parent.GasLimit, Difficulty: new(big.Int), MixDigest: parent.MixDigest, BaseFee: nextBaseFee(config, parent),
+		Number: new(big.Int).Add(parent.Number, common.Big1), Time: parent.Time + slotSeconds, Coinbase: parent.Coinbase, GasLimit: parent.GasLimit,
+		Difficulty: new(big.Int), MixDigest: parent.MixDigest, BaseFee: nextBaseFee(config, parent),
 	}
 	if parent.Difficulty != nil {
 		header.Difficulty.Set(parent.Difficulty)
