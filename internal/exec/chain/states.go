@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// States opens the states of a chain in this process, and follows the chain. It implements simulate.States and exec.Chain, and is safe for concurrent
-// use.
+// States opens the states of a chain in this process, and follows the chain. It implements simulate.States and exec.Chain, and is safe for
+// concurrent use.
 type States struct{ chain *core.BlockChain }
 
 var (

@@ -18,8 +18,8 @@ import (
 // slotSeconds is how long after its parent a block comes.
 const slotSeconds = 12
 
-// maxExcessBlobGas is the most that an environment's excess counts for. The fee grows exponentially with it and is beyond all ether long before; its
-// computation would not end in a lifetime.
+// maxExcessBlobGas is the most that an environment's excess counts for. The fee grows exponentially with it and is beyond all ether long before;
+// its computation would not end in a lifetime.
 const maxExcessBlobGas = 1 << 32
 
 // pretend is the header of the block that an environment describes on a parent. It is no more than what is executed with needs.

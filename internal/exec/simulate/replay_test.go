@@ -10,6 +10,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
 	devchain "github.com/gavel-relay/gavel/devnet/chain"
@@ -79,9 +80,14 @@ func TestReplayOfDevnetBlocks(t *testing.T) {
 					ChainID: big.NewInt(1), Nonce: nonce, GasTipCap: big.NewInt(gwei), GasFeeCap: big.NewInt(100 * gwei), Gas: 21_000, To: &common.Address{1},
 				}))
 			}
+			slotTime := spec.Timestamp(1)
+			txs = append(txs, types.MustSignNewTx(user, signer, &types.DynamicFeeTx{
+				ChainID: big.NewInt(1), Nonce: 3, GasTipCap: big.NewInt(gwei), GasFeeCap: big.NewInt(100 * gwei), Gas: 60_000, To: &params.BeaconRootsAddress,
+				Data: common.BigToHash(new(big.Int).SetUint64(slotTime)).Bytes(),
+			}))
 			built, err := n.Build(t.Context(), devchain.BuildArgs{
-				Parent: phase0.Hash32(n.Genesis().Hash()), Slot: 1, ParentBeaconRoot: phase0.Root{7}, Coinbase: addressOf(searcher), GasLimitTarget: 60_000_000,
-				Transactions: txs, Payment: &devchain.Payment{From: searcher, To: common.Address{0xfe}},
+				Parent: phase0.Hash32(n.Genesis().Hash()), Slot: 1, ParentBeaconRoot: phase0.Root{7}, Coinbase: addressOf(searcher),
+				GasLimitTarget: 60_000_000, Transactions: txs, Payment: &devchain.Payment{From: searcher, To: common.Address{0xfe}},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -94,8 +100,11 @@ func TestReplayOfDevnetBlocks(t *testing.T) {
 			for _, tx := range landing.Txs {
 				sum.Add(sum, tx.CoinbaseDiffWei)
 			}
-			if len(landing.Txs) != 4 || !sum.Eq(built.CoinbaseGainWei) {
+			if len(landing.Txs) != 5 || !sum.Eq(built.CoinbaseGainWei) {
 				t.Errorf("%d transactions paid %s wei, the builder counted %s", len(landing.Txs), sum.Dec(), built.CoinbaseGainWei.Dec())
+			}
+			if asked := landing.Txs[3]; common.BytesToHash(asked.Return) != (common.Hash{7}) {
+				t.Errorf("the beacon root is %x, %v", asked.Return, asked.Err)
 			}
 		})
 	}

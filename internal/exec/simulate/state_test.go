@@ -2,7 +2,6 @@ package simulate_test
 
 import (
 	"math/big"
-	"reflect"
 	"sync"
 	"testing"
 
@@ -30,7 +29,8 @@ func anyBundle(t *rapid.T, r *room, depth int) *exec.Bundle {
 		if from == addressOf(searcher) {
 			key = searcher
 		}
-		tx := r.callWith(key, to, rapid.Uint64Range(0, ether).Draw(t, "value"), rapid.Uint64Range(20_000, 120_000).Draw(t, "gas"), func(d *types.DynamicFeeTx) {
+		value, gas := rapid.Uint64Range(0, ether).Draw(t, "value"), rapid.Uint64Range(20_000, 120_000).Draw(t, "gas")
+		tx := r.callWith(key, to, value, gas, func(d *types.DynamicFeeTx) {
 			if rapid.IntRange(0, 9).Draw(t, "skip") == 0 {
 				d.Nonce++
 			}
@@ -60,7 +60,7 @@ func TestSimulationsLeaveNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if !reflect.DeepEqual(runs[0], runs[1]) {
+		if !same(runs[0], runs[1]) {
 			t.Fatalf("%+v, then %+v", runs[0], runs[1])
 		}
 		checkBundle(t, bundle, runs[0])
@@ -123,11 +123,11 @@ func TestConcurrentSimulations(t *testing.T) {
 		group.Go(func() {
 			for range 20 {
 				result, err := r.Call(t.Context(), txs, env)
-				if err != nil || !reflect.DeepEqual(result, want) {
+				if err != nil || !same(result, want) {
 					t.Errorf("%+v, %v", result, err)
 				}
 				again, err := r.Simulate(t.Context(), bundleOf(txs[0], txs[1]), env)
-				if err != nil || !reflect.DeepEqual(again, bundle) {
+				if err != nil || !same(again, bundle) {
 					t.Errorf("%+v, %v", again, err)
 				}
 			}
