@@ -284,3 +284,30 @@ func TestEmptyBundle(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// What is dropped takes no room in the block either.
+func TestDroppedTakesNoRoom(t *testing.T) {
+	r := opened(t, eth.Fulu, simulate.Options{})
+	env := latest
+	env.GasLimit = 60_000
+	got := r.mustSimulate(t, env, bundleOf(droppable(r.call(user, reverter, 0, 60_000)), r.call(searcher, counter, 0, 60_000)))
+	if !got.Success || !got.Txs[0].Dropped {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A payout that is worth exactly its gas is made; with a wei less it is not.
+func TestSmallestPayout(t *testing.T) {
+	r := opened(t, eth.Fulu, simulate.Options{})
+	env := latest
+	env.BaseFeeWei = uint256.NewInt(gwei)
+	free := func(d *types.DynamicFeeTx) { d.Nonce, d.GasTipCap = 0, new(big.Int) }
+	for value, success := range map[uint64]bool{30_000 * gwei: true, 30_000*gwei - 1: false} {
+		first, backrun := r.callWith(user, common.Address{1}, 0, 21_000, free), r.callWith(searcher, payer, value, 60_000, free)
+		bundle := bundleOf(first, backrun)
+		bundle.Refunds = []exec.Refund{{Element: 0, Percent: 100}}
+		if got := r.mustSimulate(t, env, bundle); got.Success != success || got.RefundableWei.Uint64() != value {
+			t.Errorf("%d wei: %+v", value, got)
+		}
+	}
+}

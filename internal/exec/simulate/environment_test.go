@@ -105,3 +105,46 @@ func TestAnyEnvironment(t *testing.T) {
 		})
 	}
 }
+
+// told are states whose node says something odd.
+type told struct {
+	simulate.States
+	change func(*simulate.State)
+}
+
+func (o told) At(ctx context.Context, env exec.Environment) (*simulate.State, error) {
+	st, err := o.States.At(ctx, env)
+	if err == nil {
+		st.Parent = types.CopyHeader(st.Parent)
+		o.change(st)
+	}
+	return st, err
+}
+
+// What a node tells beyond the parent is not believed, and headers that no chain has break nothing.
+func TestOddStates(t *testing.T) {
+	r := opened(t, eth.Fulu, simulate.Options{})
+	tx := r.call(user, witness, 0, 100_000)
+	later := latest
+	later.Number, later.GasLimit = 3, 30_000_000
+	for name, change := range map[string]func(*simulate.State){
+		"hashes of later blocks":  func(st *simulate.State) { st.Hash = func(uint64) common.Hash { return common.Hash{1} } },
+		"a gas limit of 1":        func(st *simulate.State) { st.Parent.GasLimit = 1 },
+		"no base fee":             func(st *simulate.State) { st.Parent.BaseFee = nil },
+		"no difficulty":           func(st *simulate.State) { st.Parent.Difficulty = nil },
+		"excess blobs, none used": func(st *simulate.State) { st.Parent.BlobGasUsed, st.Parent.ExcessBlobGas = nil, new(^uint64(0)) },
+		"all the blobs in the past": func(st *simulate.State) {
+			st.Parent.BlobGasUsed, st.Parent.ExcessBlobGas = new(uint64), new(^uint64(0))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := simulate.New(told{r.states, change}, simulate.Options{}).Call(t.Context(), []exec.Tx{tx}, later)
+			if err != nil || result.Results[0].Err != nil {
+				t.Fatalf("%+v, %v", result, err)
+			}
+			if seen := words(result)[0]; seen.Sign() != 0 {
+				t.Errorf("the hash of block 2, which is not there, is %#x", seen)
+			}
+		})
+	}
+}

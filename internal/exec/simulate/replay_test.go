@@ -129,6 +129,7 @@ func TestReplayThatDisagrees(t *testing.T) {
 		"gas":            {t.Context(), changed(func(h *types.Header) { h.GasUsed++ }), nil},
 		"unknown parent": {t.Context(), changed(func(h *types.Header) { h.ParentHash[0] ^= 1 }), exec.ErrUnknownBlock},
 		"another state":  {t.Context(), changed(func(h *types.Header) { h.ParentHash = block.Hash() }), nil},
+		"excess blobs":   {t.Context(), changed(func(h *types.Header) { h.GasUsed, h.ExcessBlobGas = 0, new(^uint64(0)) }), nil},
 		"no base fee":    {t.Context(), changed(func(h *types.Header) { h.BaseFee = nil }), nil},
 		"no time":        {cancelled, block, context.Canceled},
 	} {

@@ -239,3 +239,24 @@ func TestTurnsStayBounded(t *testing.T) {
 		}
 	})
 }
+
+// Signers are forgotten though the service is never idle.
+func TestSignersAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &line{Turns: NewTurns(TurnOptions{Running: 2})}
+		ctx, stop := context.WithCancel(t.Context())
+		busy := func(ctx context.Context) { <-ctx.Done() }
+		go func() { _ = l.Do(ctx, common.Address{1}, false, busy) }()
+		synctest.Wait()
+		for i := range 1000 {
+			if err := l.Do(t.Context(), common.Address{2, byte(i >> 8), byte(i)}, false, func(context.Context) {}); err != nil {
+				t.Fatal(err)
+			}
+			if signers, _, _ := l.state(); signers > 3 {
+				t.Fatalf("after %d, %d signers are kept", i, signers)
+			}
+		}
+		stop()
+		synctest.Wait()
+	})
+}
