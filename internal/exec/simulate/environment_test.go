@@ -37,6 +37,8 @@ func TestHistoryContract(t *testing.T) {
 			}
 			later := latest
 			later.Number = 5
+			r.nonces[addressOf(user)] = 0
+			tx = r.callWith(user, params.HistoryStorageAddress, 0, 60_000, asking(4))
 			if got := r.mustCall(t, later, tx).Results[0]; got.Err != nil || common.BytesToHash(got.Return) != (common.Hash{}) {
 				t.Errorf("in block 5: %x, %v", got.Return, got.Err)
 			}
@@ -129,7 +131,7 @@ func TestOddStates(t *testing.T) {
 	later.Number, later.GasLimit = 3, 30_000_000
 	for name, change := range map[string]func(*simulate.State){
 		"hashes of later blocks":  func(st *simulate.State) { st.Hash = func(uint64) common.Hash { return common.Hash{1} } },
-		"a gas limit of 1":        func(st *simulate.State) { st.Parent.GasLimit = 1 },
+		"a gas limit of 1":        func(st *simulate.State) { st.Parent.GasLimit, st.Parent.GasUsed = 1, 1 },
 		"no base fee":             func(st *simulate.State) { st.Parent.BaseFee = nil },
 		"no difficulty":           func(st *simulate.State) { st.Parent.Difficulty = nil },
 		"excess blobs, none used": func(st *simulate.State) { st.Parent.BlobGasUsed, st.Parent.ExcessBlobGas = nil, new(^uint64(0)) },
