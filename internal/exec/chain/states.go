@@ -8,13 +8,14 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// States opens the states of a chain in this process, and follows the chain. It implements simulate.States and exec.Chain, and is safe for concurrent
-// use.
+// States opens the states of a chain in this process, and follows the chain. It implements simulate.States and exec.Chain, and is safe for
+// concurrent use.
 type States struct{ chain *core.BlockChain }
 
 var (
@@ -38,8 +39,18 @@ func (s *States) At(ctx context.Context, env exec.Environment) (*simulate.State,
 	if err != nil {
 		return nil, fmt.Errorf("the state of block %d (%s): %w: %w", parent.Number, parent.Hash(), exec.ErrUnknownBlock, err)
 	}
-	hash := core.GetHashFn(&types.Header{ParentHash: parent.Hash(), Number: new(big.Int).Add(parent.Number, common.Big1)}, s.chain)
-	return &simulate.State{Parent: parent, DB: db, Config: s.chain.Config(), Hash: hash}, nil
+	return &simulate.State{Parent: parent, DB: db, Config: s.chain.Config(), Hash: s.hashes(parent)}, nil
+}
+
+// hashes knows a block and its ancestors. It belongs to one simulation; most never ask.
+func (s *States) hashes(parent *types.Header) func(uint64) common.Hash {
+	var known vm.GetHashFunc
+	return func(number uint64) common.Hash {
+		if known == nil {
+			known = core.GetHashFn(&types.Header{ParentHash: parent.Hash(), Number: new(big.Int).Add(parent.Number, common.Big1)}, s.chain)
+		}
+		return known(number)
+	}
 }
 
 // parent finds the block that an environment names.

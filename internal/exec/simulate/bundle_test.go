@@ -3,7 +3,6 @@ package simulate_test
 import (
 	"fmt"
 	"math/big"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -129,6 +128,7 @@ func TestNegativeProfit(t *testing.T) {
 	r, env, a, b, _ := scenario(t)
 	free := func(d *types.DynamicFeeTx) { d.GasTipCap = new(big.Int) }
 	takes := r.callWith(user, splitter, 0, 60_000, free)
+	small := &exec.Bundle{Elements: []exec.Element{element(a), element(b)}, Refunds: []exec.Refund{{Element: 0, Percent: 5}}}
 	robbed := env
 	robbed.Coinbase = &splitter // a coinbase whose code gives a wei to whoever calls it
 	for name, row := range map[string]struct {
@@ -136,13 +136,13 @@ func TestNegativeProfit(t *testing.T) {
 		bundle *exec.Bundle
 	}{
 		// 5 % of V are 5 finney, the gas of a payout 6.
-		"payout below its gas": {env, &exec.Bundle{Elements: []exec.Element{element(a), element(b)}, Refunds: []exec.Refund{{Element: 0, Percent: 5}}}},
-		"inside": {env, &exec.Bundle{Elements: []exec.Element{inner(
-			&exec.Bundle{Elements: []exec.Element{element(a), element(b)}, Refunds: []exec.Refund{{Element: 0, Percent: 5}}},
-		)}}},
-		"nothing to refund":          {env, &exec.Bundle{Elements: []exec.Element{element(a)}, Refunds: []exec.Refund{{Element: 0, Percent: 90}}}},
-		"the coinbase gets poorer":   {robbed, bundleOf(takes)},
-		"refunds of more than there": {robbed, &exec.Bundle{Elements: []exec.Element{element(takes), element(a)}, Refunds: []exec.Refund{{Element: 1, Percent: 90}}}},
+		"payout below its gas":     {env, small},
+		"payout below it, inside":  {env, &exec.Bundle{Elements: []exec.Element{inner(small)}}},
+		"nothing to refund":        {env, &exec.Bundle{Elements: []exec.Element{element(a)}, Refunds: []exec.Refund{{Element: 0, Percent: 90}}}},
+		"the coinbase gets poorer": {robbed, bundleOf(takes)},
+		"refunds of what is not there": {robbed, &exec.Bundle{
+			Elements: []exec.Element{element(takes), element(a)}, Refunds: []exec.Refund{{Element: 1, Percent: 90}},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := r.mustSimulate(t, row.env, row.bundle)
@@ -158,17 +158,17 @@ func TestDrop(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	reverting, next := r.call(user, reverter, 0, 60_000), r.call(searcher, counter, 0, 60_000)
 	wrong := r.callWith(testKey("poor"), counter, 0, 60_000, nil)
+	succeeding := r.callWith(user, counter, 0, 60_000, func(d *types.DynamicFeeTx) { d.Nonce = 0 })
 	for name, row := range map[string]struct {
 		tx      exec.Tx
 		dropped bool
 		error   string
 	}{
-		"reverts, may be dropped":                  {droppable(reverting), true, ""},
-		"reverts, may be dropped or stay":          {allowed(droppable(reverting)), false, ""},
-		"cannot be included, may be dropped":       {droppable(wrong), true, ""},
-		"cannot be included, may not":              {allowed(wrong), false, "insufficient funds"},
-		"succeeds, may be dropped":                 {droppable(r.callWith(user, counter, 0, 60_000, func(d *types.DynamicFeeTx) { d.Nonce = 0 })), false, ""},
-		"reverts after it used the nonce, dropped": {droppable(reverting), true, ""},
+		"reverts, may be dropped":            {droppable(reverting), true, ""},
+		"reverts, may be dropped or stay":    {allowed(droppable(reverting)), false, ""},
+		"cannot be included, may be dropped": {droppable(wrong), true, ""},
+		"cannot be included, may not":        {allowed(wrong), false, "insufficient funds"},
+		"succeeds, may be dropped":           {droppable(succeeding), false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := r.mustSimulate(t, latest, bundleOf(row.tx, next))
@@ -188,9 +188,9 @@ func TestDrop(t *testing.T) {
 			place := uint(1)
 			if row.dropped {
 				place = 0
-				same := r.mustSimulate(t, latest, bundleOf(next))
-				if !reflect.DeepEqual(same.Txs[0], second) {
-					t.Errorf("without it: %+v, with it: %+v", same.Txs[0], second)
+				alone := r.mustSimulate(t, latest, bundleOf(next))
+				if !same(alone.Txs[0], second) {
+					t.Errorf("without it: %+v, with it: %+v", alone.Txs[0], second)
 				}
 			}
 			if second.Logs[0].TxIndex != place {
@@ -210,11 +210,12 @@ func TestLogsAndRevert(t *testing.T) {
 	if !got.Success || got.ExecErr == nil || got.ExecErr.Error() != "execution reverted" || new(big.Int).SetBytes(got.Revert).Int64() != 42 {
 		t.Fatalf("%+v", got)
 	}
-	shape := fmt.Sprint(len(got.Logs), len(got.Logs[0].Tx), len(got.Logs[1].Bundle), len(got.Logs[1].Bundle[0].Tx), len(got.Logs[1].Bundle[1].Tx), len(got.Logs[2].Bundle))
+	inside := got.Logs[1].Bundle
+	shape := fmt.Sprint(len(got.Logs), len(got.Logs[0].Tx), len(inside), len(inside[0].Tx), len(inside[1].Tx), len(got.Logs[2].Bundle))
 	if shape != "3 1 2 0 1 0" {
 		t.Errorf("shape of logs: %s", shape)
 	}
-	if count := new(big.Int).SetBytes(got.Logs[1].Bundle[1].Tx[0].Data); count.Int64() != 2 || len(got.Txs) != 3 {
+	if count := new(big.Int).SetBytes(inside[1].Tx[0].Data); count.Int64() != 2 || len(got.Txs) != 3 {
 		t.Errorf("the counter says %s after two calls; %d results", count, len(got.Txs))
 	}
 }
@@ -231,6 +232,14 @@ func TestLasting(t *testing.T) {
 			}
 		})
 	}
+	feeCap := func(wei int64) func(*types.DynamicFeeTx) {
+		return func(d *types.DynamicFeeTx) { d.GasFeeCap = big.NewInt(wei) }
+	}
+	tip := func(wei int64) func(*types.DynamicFeeTx) {
+		return func(d *types.DynamicFeeTx) { d.GasTipCap = big.NewInt(wei) }
+	}
+	gas := func(gas uint64) func(*types.DynamicFeeTx) { return func(d *types.DynamicFeeTx) { d.Gas = gas } }
+	fortune := func(d *types.DynamicFeeTx) { d.Value = new(big.Int).Lsh(big.NewInt(1), 255) }
 	deep := &exec.Bundle{}
 	for range 5 {
 		deep = &exec.Bundle{Elements: []exec.Element{inner(deep)}}
@@ -242,17 +251,19 @@ func TestLasting(t *testing.T) {
 	}{
 		"nonce too low":                    {bundleOf(at(0)), "nonce too low", true},
 		"nonce too low, inside":            {&exec.Bundle{Elements: []exec.Element{inner(bundleOf(at(0)))}}, "nonce too low", true},
-		"nonce used by the bundle itself":  {bundleOf(at(1), at(1, func(d *types.DynamicFeeTx) { d.Gas++ })), "nonce too low", false},
+		"nonce used by the bundle itself":  {bundleOf(at(1), at(1, gas(70_000))), "nonce too low", false},
 		"nonce too high":                   {bundleOf(at(2)), "nonce too high", false},
-		"tip above fee cap":                {bundleOf(at(1, func(d *types.DynamicFeeTx) { d.GasTipCap = big.NewInt(2000 * gwei) })), "max priority fee", true},
-		"fee cap below base fee":           {bundleOf(at(1, func(d *types.DynamicFeeTx) { d.GasTipCap, d.GasFeeCap = new(big.Int), new(big.Int) })), "max fee", false},
-		"too little gas to be anything":    {bundleOf(at(1, func(d *types.DynamicFeeTx) { d.Gas = 20_000 })), "intrinsic gas too low", true},
-		"a value that nobody has":          {bundleOf(at(1, func(d *types.DynamicFeeTx) { d.Value = new(big.Int).Lsh(big.NewInt(1), 255) })), "insufficient funds", false},
+		"tip above fee cap":                {bundleOf(at(1, tip(2000*gwei))), "max priority fee", true},
+		"fee cap below base fee":           {bundleOf(at(1, tip(0), feeCap(0))), "max fee", false},
+		"too little gas to be anything":    {bundleOf(at(1, gas(20_000))), "intrinsic gas too low", true},
+		"a value that nobody has":          {bundleOf(at(1, fortune)), "insufficient funds", false},
 		"too deep":                         {deep, "max depth reached", true},
 		"an element that is nothing":       {&exec.Bundle{Elements: []exec.Element{{}}}, "invalid bundle", true},
 		"a refund for nobody":              {&exec.Bundle{Refunds: []exec.Refund{{Element: 0, Percent: 1}}}, "invalid bundle", true},
 		"a refund for a negative position": {&exec.Bundle{Refunds: []exec.Refund{{Element: -1, Percent: 1}}}, "invalid bundle", true},
-		"a refund of 101 percent":          {&exec.Bundle{Elements: []exec.Element{element(at(1))}, Refunds: []exec.Refund{{Percent: 101}}}, "invalid bundle", true},
+		"a refund of 101 percent": {
+			&exec.Bundle{Elements: []exec.Element{element(at(1))}, Refunds: []exec.Refund{{Percent: 101}}}, "invalid bundle", true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := r.mustSimulate(t, latest, row.bundle)
@@ -271,5 +282,32 @@ func TestEmptyBundle(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	if got := r.mustSimulate(t, latest, &exec.Bundle{}); !got.Success || !got.ProfitWei.IsZero() || !got.MevGasPriceWei.IsZero() || got.GasUsed != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What is dropped takes no room in the block either.
+func TestDroppedTakesNoRoom(t *testing.T) {
+	r := opened(t, eth.Fulu, simulate.Options{})
+	env := latest
+	env.GasLimit = 60_000
+	got := r.mustSimulate(t, env, bundleOf(droppable(r.call(user, reverter, 0, 60_000)), r.call(searcher, counter, 0, 60_000)))
+	if !got.Success || !got.Txs[0].Dropped {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A payout that is worth exactly its gas is made; with a wei less it is not.
+func TestSmallestPayout(t *testing.T) {
+	r := opened(t, eth.Fulu, simulate.Options{})
+	env := latest
+	env.BaseFeeWei = uint256.NewInt(gwei)
+	free := func(d *types.DynamicFeeTx) { d.Nonce, d.GasTipCap = 0, new(big.Int) }
+	for value, success := range map[uint64]bool{30_000 * gwei: true, 30_000*gwei - 1: false} {
+		first, backrun := r.callWith(user, common.Address{1}, 0, 21_000, free), r.callWith(searcher, payer, value, 60_000, free)
+		bundle := bundleOf(first, backrun)
+		bundle.Refunds = []exec.Refund{{Element: 0, Percent: 100}}
+		if got := r.mustSimulate(t, env, bundle); got.Success != success || got.RefundableWei.Uint64() != value {
+			t.Errorf("%d wei: %+v", value, got)
+		}
 	}
 }

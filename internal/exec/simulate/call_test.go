@@ -23,7 +23,8 @@ func TestCallCountsWhatTheCoinbaseGets(t *testing.T) {
 	for _, fork := range eth.Forks {
 		t.Run(fork.String(), func(t *testing.T) {
 			r := opened(t, fork, simulate.Options{})
-			result := r.mustCall(t, latest, r.call(searcher, payer, ether/10, 60_000), r.call(user, common.Address{1}, 5, 21_000), r.call(user, reverter, 0, 60_000))
+			result := r.mustCall(t, latest,
+				r.call(searcher, payer, ether/10, 60_000), r.call(user, common.Address{1}, 5, 21_000), r.call(user, reverter, 0, 60_000))
 			paid, moved, failed := result.Results[0], result.Results[1], result.Results[2]
 
 			if got := paid.ToCoinbaseWei.Dec(); got != "100000000000000000" {
@@ -32,7 +33,8 @@ func TestCallCountsWhatTheCoinbaseGets(t *testing.T) {
 			if want := paid.GasUsed * gwei; !paid.GasFeesWei.Eq(uint256.NewInt(want)) {
 				t.Errorf("fees are %s wei, want %d gas × 1 gwei = %d", paid.GasFeesWei.Dec(), paid.GasUsed, want)
 			}
-			if moved.GasUsed != 21_000 || moved.CoinbaseDiffWei.Uint64() != 21_000*gwei || !moved.ToCoinbaseWei.IsZero() || moved.GasPriceWei.Uint64() != gwei {
+			if moved.GasUsed != 21_000 || moved.CoinbaseDiffWei.Uint64() != 21_000*gwei || !moved.ToCoinbaseWei.IsZero() ||
+				moved.GasPriceWei.Uint64() != gwei {
 				t.Errorf("a transfer: %+v", moved)
 			}
 			if !errors.Is(failed.Err, vm.ErrExecutionReverted) || !bytes.Equal(failed.Return, common.LeftPadBytes([]byte{42}, 32)) ||
@@ -45,8 +47,7 @@ func TestCallCountsWhatTheCoinbaseGets(t *testing.T) {
 }
 
 // checkSums holds for every answer: each difference is fees and the rest, and each sum is one.
-func checkSums(t testing.TB, result *exec.CallResult) {
-	t.Helper()
+func checkSums(t interface{ Errorf(string, ...any) }, result *exec.CallResult) {
 	fees, rest, gas := new(uint256.Int), new(uint256.Int), uint64(0)
 	for _, tx := range result.Results {
 		if !new(uint256.Int).Add(tx.GasFeesWei, tx.ToCoinbaseWei).Eq(tx.CoinbaseDiffWei) {
@@ -80,6 +81,7 @@ func TestCoinbaseThatPaysItself(t *testing.T) {
 // A transaction that no block could have is an error with its hash and the execution's own words; clients look for their beginning.
 func TestNotIncludable(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
+	cheap := func(d *types.DynamicFeeTx) { d.Nonce, d.GasTipCap, d.GasFeeCap = 1, big.NewInt(1), big.NewInt(1) }
 	nonce := func(n uint64) func(*types.DynamicFeeTx) { return func(d *types.DynamicFeeTx) { d.Nonce = n } }
 	r.grow(t, r.call(user, common.Address{1}, 1, 21_000))
 	for name, row := range map[string]struct {
@@ -91,7 +93,7 @@ func TestNotIncludable(t *testing.T) {
 		"no money":        {r.callWith(testKey("poor"), common.Address{1}, 1, 21_000, nonce(0)), core.ErrInsufficientFunds},
 		"too little gas":  {r.callWith(user, common.Address{1}, 1, 20_999, nonce(1)), core.ErrIntrinsicGas},
 		"too much gas":    {r.callWith(user, common.Address{1}, 1, 1<<60, nonce(1)), core.ErrGasLimitReached},
-		"fee cap too low": {r.callWith(user, common.Address{1}, 1, 21_000, func(d *types.DynamicFeeTx) { d.Nonce, d.GasTipCap, d.GasFeeCap = 1, big.NewInt(1), big.NewInt(1) }), core.ErrFeeCapTooLow},
+		"fee cap too low": {r.callWith(user, common.Address{1}, 1, 21_000, cheap), core.ErrFeeCapTooLow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			good := r.callWith(searcher, common.Address{1}, 1, 21_000, nonce(0))
@@ -130,8 +132,9 @@ func TestCallAgreesWithBlocks(t *testing.T) {
 			r.grow(t, r.call(user, counter, 0, 60_000))
 			parent := r.chain.CurrentBlock()
 			txs := []exec.Tx{
-				r.call(user, counter, 0, 60_000), r.call(searcher, payer, 7, 60_000), r.call(user, reverter, 0, 50_000), r.call(searcher, witness, 0, 80_000),
-				r.call(user, counter, 0, 60_000), r.call(searcher, looper, 0, 40_000), r.callWith(user, common.Address{}, 0, 90_000, create),
+				r.call(user, counter, 0, 60_000), r.call(searcher, payer, 7, 60_000), r.call(user, reverter, 0, 50_000),
+				r.call(searcher, witness, 0, 80_000), r.call(user, counter, 0, 60_000), r.call(searcher, looper, 0, 40_000),
+				r.callWith(user, common.Address{}, 0, 90_000, create),
 			}
 			block := r.grow(t, txs...)
 			result := r.mustCall(t, environmentOf(block), txs...)
@@ -156,14 +159,16 @@ func create(d *types.DynamicFeeTx) { d.To, d.Data = nil, common.FromHex("6001600
 func environmentOf(block *types.Block) exec.Environment {
 	return exec.Environment{
 		ParentHash: block.ParentHash(), Number: block.NumberU64(), Timestamp: block.Time(), Coinbase: new(block.Coinbase()), GasLimit: block.GasLimit(),
-		BaseFeeWei: uint256.MustFromBig(block.BaseFee()), ExcessBlobGas: block.ExcessBlobGas(), Difficulty: new(uint256.Int).SetBytes(block.MixDigest().Bytes()),
+		BaseFeeWei: uint256.MustFromBig(block.BaseFee()), ExcessBlobGas: block.ExcessBlobGas(),
+		Difficulty: new(uint256.Int).SetBytes(block.MixDigest().Bytes()),
 	}
 }
 
 // compare wants a result to say what a receipt says.
 func compare(t *testing.T, i int, got *exec.TxResult, want *types.Receipt) {
 	t.Helper()
-	if got.GasUsed != want.GasUsed || (got.Err == nil) != (want.Status == types.ReceiptStatusSuccessful) || len(got.Logs) != len(want.Logs) {
+	succeeded := want.Status == types.ReceiptStatusSuccessful
+	if got.GasUsed != want.GasUsed || got.BlobGasUsed != want.BlobGasUsed || (got.Err == nil) != succeeded || len(got.Logs) != len(want.Logs) {
 		t.Errorf("transaction %d: %+v; its receipt: %+v", i, got, want)
 		return
 	}

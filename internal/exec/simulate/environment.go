@@ -18,15 +18,15 @@ import (
 // slotSeconds is how long after its parent a block comes.
 const slotSeconds = 12
 
-// maxExcessBlobGas is the most that an environment's excess counts for. The fee grows exponentially with it and is beyond all ether long before; its
-// computation would not end in a lifetime.
+// maxExcessBlobGas is the most that an excess counts for, whoever says it. The fee grows exponentially with it and is beyond all ether long before;
+// its computation would not end in a lifetime.
 const maxExcessBlobGas = 1 << 32
 
-// pretend is the header of the block that an environment describes on a parent.
+// pretend is the header of the block that an environment describes on a parent. It is no more than what is executed with needs.
 func pretend(config *params.ChainConfig, parent *types.Header, env exec.Environment) *types.Header {
 	header := &types.Header{
-		ParentHash: parent.Hash(), Number: new(big.Int).Add(parent.Number, common.Big1), Time: parent.Time + slotSeconds, Coinbase: parent.Coinbase,
-		GasLimit: parent.GasLimit, Difficulty: new(big.Int), MixDigest: parent.MixDigest, BaseFee: nextBaseFee(config, parent),
+		Number: new(big.Int).Add(parent.Number, common.Big1), Time: parent.Time + slotSeconds, Coinbase: parent.Coinbase, GasLimit: parent.GasLimit,
+		Difficulty: new(big.Int), MixDigest: parent.MixDigest, BaseFee: nextBaseFee(config, parent),
 	}
 	if parent.Difficulty != nil {
 		header.Difficulty.Set(parent.Difficulty)
@@ -80,11 +80,13 @@ func setDifficulty(header *types.Header, difficulty *wei) {
 func excessBlobGas(config *params.ChainConfig, parent *types.Header, time uint64, asked *uint64) uint64 {
 	switch {
 	case asked != nil:
-		return min(*asked, maxExcessBlobGas)
+		return *asked
+	case parent.ExcessBlobGas != nil && *parent.ExcessBlobGas > maxExcessBlobGas: // what follows needs the parent's fee
+		return *parent.ExcessBlobGas
 	case eip4844.MaxBlobsPerBlock(config, time) == 0, parent.ExcessBlobGas != nil && (parent.BlobGasUsed == nil || parent.BaseFee == nil):
 		return 0 // a schedule without blobs, or a header that no chain has
 	default:
-		return min(eip4844.CalcExcessBlobGas(config, parent, time), maxExcessBlobGas)
+		return eip4844.CalcExcessBlobGas(config, parent, time)
 	}
 }
 
@@ -125,17 +127,21 @@ func blockContext(st *State, header *types.Header) vm.BlockContext {
 	if header.Difficulty.Sign() == 0 {
 		c.Random = &header.MixDigest
 	}
-	switch {
-	case header.ExcessBlobGas == nil:
-	case eip4844.MaxBlobsPerBlock(st.Config, header.Time) == 0:
-		c.BlobBaseFee = big.NewInt(params.BlobTxMinBlobGasprice)
-	default:
-		c.BlobBaseFee = eip4844.CalcBlobFee(st.Config, header)
+	if header.ExcessBlobGas != nil {
+		c.BlobBaseFee = blobBaseFee(st.Config, header)
 	}
 	if header.SlotNumber != nil {
 		c.SlotNum = *header.SlotNumber
 	}
 	return c
+}
+
+// blobBaseFee is the price of blob gas in a block, in wei (EIP-4844).
+func blobBaseFee(config *params.ChainConfig, header *types.Header) *big.Int {
+	if eip4844.MaxBlobsPerBlock(config, header.Time) == 0 { // a schedule without blobs
+		return big.NewInt(params.BlobTxMinBlobGasprice)
+	}
+	return eip4844.CalcBlobFee(config, &types.Header{Time: header.Time, ExcessBlobGas: new(min(*header.ExcessBlobGas, maxExcessBlobGas))})
 }
 
 // hashes answers BLOCKHASH: of blocks between the parent and a pretended number nobody knows a hash.

@@ -10,6 +10,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
 	devchain "github.com/gavel-relay/gavel/devnet/chain"
@@ -25,8 +26,14 @@ func TestReplayTellsWhatTheCoinbaseGot(t *testing.T) {
 		t.Run(fork.String(), func(t *testing.T) {
 			r := opened(t, fork, simulate.Options{})
 			r.grow(t, r.call(user, counter, 0, 60_000))
-			block := r.grow(t, r.call(searcher, payer, 12345, 60_000), r.call(user, reverter, 0, 50_000), r.call(searcher, counter, 0, 60_000),
-				r.callWith(user, common.Address{}, 0, 90_000, create))
+			txs := []exec.Tx{
+				r.call(searcher, payer, 12345, 60_000), r.call(user, reverter, 0, 50_000), r.call(searcher, counter, 0, 60_000),
+				r.callWith(user, common.Address{}, 0, 90_000, create),
+			}
+			if fork >= eth.Deneb {
+				txs = append(txs, r.blobs(searcher, 2))
+			}
+			block := r.grow(t, txs...)
 			r.grow(t, r.call(user, counter, 0, 60_000)) // the chain has gone on
 			landing, err := r.Replay(t.Context(), block)
 			if err != nil {
@@ -54,7 +61,7 @@ func TestReplayTellsWhatTheCoinbaseGot(t *testing.T) {
 	}
 }
 
-// The same for blocks of the devnet, with blobs, a beacon root, withdrawals and a payment at the end that the coinbase itself makes.
+// The same for blocks of the devnet, with a beacon root and a payment at the end that the coinbase itself makes.
 func TestReplayOfDevnetBlocks(t *testing.T) {
 	for _, fork := range []eth.Fork{eth.Deneb, eth.Fulu} {
 		t.Run(fork.String(), func(t *testing.T) {
@@ -73,14 +80,14 @@ func TestReplayOfDevnetBlocks(t *testing.T) {
 					ChainID: big.NewInt(1), Nonce: nonce, GasTipCap: big.NewInt(gwei), GasFeeCap: big.NewInt(100 * gwei), Gas: 21_000, To: &common.Address{1},
 				}))
 			}
-			sidecar := devchain.Sidecar(fork, 0)
-			txs = append(txs, types.MustSignNewTx(user, signer, &types.BlobTx{
-				ChainID: uint256.NewInt(1), Nonce: 3, GasTipCap: uint256.NewInt(gwei), GasFeeCap: uint256.NewInt(100 * gwei), Gas: 21_000,
-				BlobFeeCap: uint256.NewInt(gwei), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
+			slotTime := spec.Timestamp(1)
+			txs = append(txs, types.MustSignNewTx(user, signer, &types.DynamicFeeTx{
+				ChainID: big.NewInt(1), Nonce: 3, GasTipCap: big.NewInt(gwei), GasFeeCap: big.NewInt(100 * gwei), Gas: 60_000, To: &params.BeaconRootsAddress,
+				Data: common.BigToHash(new(big.Int).SetUint64(slotTime)).Bytes(),
 			}))
 			built, err := n.Build(t.Context(), devchain.BuildArgs{
-				Parent: phase0.Hash32(n.Genesis().Hash()), Slot: 1, ParentBeaconRoot: phase0.Root{7}, Coinbase: addressOf(searcher), GasLimitTarget: 60_000_000,
-				Transactions: txs, Payment: &devchain.Payment{From: searcher, To: common.Address{0xfe}},
+				Parent: phase0.Hash32(n.Genesis().Hash()), Slot: 1, ParentBeaconRoot: phase0.Root{7}, Coinbase: addressOf(searcher),
+				GasLimitTarget: 60_000_000, Transactions: txs, Payment: &devchain.Payment{From: searcher, To: common.Address{0xfe}},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -93,8 +100,11 @@ func TestReplayOfDevnetBlocks(t *testing.T) {
 			for _, tx := range landing.Txs {
 				sum.Add(sum, tx.CoinbaseDiffWei)
 			}
-			if len(landing.Txs) != 5 || !sum.Eq(built.CoinbaseGainWei) || landing.Txs[3].BlobGasUsed == 0 {
+			if len(landing.Txs) != 5 || !sum.Eq(built.CoinbaseGainWei) {
 				t.Errorf("%d transactions paid %s wei, the builder counted %s", len(landing.Txs), sum.Dec(), built.CoinbaseGainWei.Dec())
+			}
+			if asked := landing.Txs[3]; common.BytesToHash(asked.Return) != (common.Hash{7}) {
+				t.Errorf("the beacon root is %x, %v", asked.Return, asked.Err)
 			}
 		})
 	}
@@ -119,6 +129,7 @@ func TestReplayThatDisagrees(t *testing.T) {
 		"gas":            {t.Context(), changed(func(h *types.Header) { h.GasUsed++ }), nil},
 		"unknown parent": {t.Context(), changed(func(h *types.Header) { h.ParentHash[0] ^= 1 }), exec.ErrUnknownBlock},
 		"another state":  {t.Context(), changed(func(h *types.Header) { h.ParentHash = block.Hash() }), nil},
+		"excess blobs":   {t.Context(), changed(func(h *types.Header) { h.GasUsed, h.ExcessBlobGas = 0, new(^uint64(0)) }), nil},
 		"no base fee":    {t.Context(), changed(func(h *types.Header) { h.BaseFee = nil }), nil},
 		"no time":        {cancelled, block, context.Canceled},
 	} {

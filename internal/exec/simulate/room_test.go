@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"crypto/ecdsa"
 	"math/big"
+	"reflect"
 	"testing"
 	"time"
 
@@ -129,6 +130,21 @@ func (r *room) callWith(from *ecdsa.PrivateKey, to common.Address, value, gas ui
 	return exec.Tx{Transaction: tx, From: sender}
 }
 
+// blobs is a transaction that carries blobs. As in a block of the chain, the blobs themselves are elsewhere.
+func (r *room) blobs(from *ecdsa.PrivateKey, count int) exec.Tx {
+	sender := addressOf(from)
+	hashes := make([]common.Hash, count)
+	for i := range hashes {
+		hashes[i] = common.Hash{1, byte(i)}
+	}
+	tx := types.MustSignNewTx(from, types.LatestSigner(r.chain.Config()), &types.BlobTx{
+		ChainID: uint256.NewInt(1), Nonce: r.nonces[sender], GasTipCap: uint256.NewInt(gwei), GasFeeCap: uint256.NewInt(1000 * gwei), Gas: 21_000,
+		BlobFeeCap: uint256.NewInt(gwei), BlobHashes: hashes,
+	})
+	r.nonces[sender]++
+	return exec.Tx{Transaction: tx, From: sender}
+}
+
 // grow adds a block with transactions to the chain, as go-ethereum builds it.
 func (r *room) grow(t testing.TB, txs ...exec.Tx) *types.Block {
 	t.Helper()
@@ -194,3 +210,6 @@ func bundleOf(txs ...exec.Tx) *exec.Bundle {
 	}
 	return b
 }
+
+// same compares results to the last pointer. Their errors are the execution's own variables, so that equal ones are the same.
+func same(a, b any) bool { return reflect.DeepEqual(a, b) }

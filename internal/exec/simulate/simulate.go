@@ -52,8 +52,8 @@ type States interface {
 type Options struct {
 	// Timeout is what a simulation may take if its environment does not say; 0 is 5 s.
 	Timeout time.Duration
-	// MaxTxGas is the most that one transaction may ask for; 0 is 60,000,000. Long loops can be interrupted, but not a precompile or a tree of calls, so
-	// this, too, bounds what a simulation may take, whatever rules and prices its environment pretends.
+	// MaxTxGas is the most that one transaction may ask for; 0 is 60,000,000. Long loops can be interrupted, but not a precompile or a tree of
+	// calls, so this, too, bounds what a simulation may take, whatever rules and prices its environment pretends.
 	MaxTxGas uint64
 }
 

@@ -2,7 +2,6 @@ package simulate_test
 
 import (
 	"math/big"
-	"reflect"
 	"sync"
 	"testing"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/holiman/uint256"
 	"pgregory.net/rapid"
 
-	devchain "github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
@@ -31,7 +29,8 @@ func anyBundle(t *rapid.T, r *room, depth int) *exec.Bundle {
 		if from == addressOf(searcher) {
 			key = searcher
 		}
-		tx := r.callWith(key, to, rapid.Uint64Range(0, ether).Draw(t, "value"), rapid.Uint64Range(20_000, 120_000).Draw(t, "gas"), func(d *types.DynamicFeeTx) {
+		value, gas := rapid.Uint64Range(0, ether).Draw(t, "value"), rapid.Uint64Range(20_000, 120_000).Draw(t, "gas")
+		tx := r.callWith(key, to, value, gas, func(d *types.DynamicFeeTx) {
 			if rapid.IntRange(0, 9).Draw(t, "skip") == 0 {
 				d.Nonce++
 			}
@@ -61,7 +60,7 @@ func TestSimulationsLeaveNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if !reflect.DeepEqual(runs[0], runs[1]) {
+		if !same(runs[0], runs[1]) {
 			t.Fatalf("%+v, then %+v", runs[0], runs[1])
 		}
 		checkBundle(t, bundle, runs[0])
@@ -124,11 +123,11 @@ func TestConcurrentSimulations(t *testing.T) {
 		group.Go(func() {
 			for range 20 {
 				result, err := r.Call(t.Context(), txs, env)
-				if err != nil || !reflect.DeepEqual(result, want) {
+				if err != nil || !same(result, want) {
 					t.Errorf("%+v, %v", result, err)
 				}
 				again, err := r.Simulate(t.Context(), bundleOf(txs[0], txs[1]), env)
-				if err != nil || !reflect.DeepEqual(again, bundle) {
+				if err != nil || !same(again, bundle) {
 					t.Errorf("%+v, %v", again, err)
 				}
 			}
@@ -145,17 +144,8 @@ func TestConcurrentSimulations(t *testing.T) {
 func TestBlobs(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	var txs []exec.Tx
-	for nonce := range uint64(3) { // of six blobs each: more than any schedule's default of 9
-		sidecar := devchain.Sidecar(eth.Fulu, 0)
-		hashes := make([]common.Hash, 6)
-		for i := range hashes {
-			hashes[i] = sidecar.BlobHashes()[0]
-		}
-		tx := types.MustSignNewTx(user, types.LatestSigner(r.chain.Config()), &types.BlobTx{
-			ChainID: uint256.NewInt(1), Nonce: nonce, GasTipCap: uint256.NewInt(gwei), GasFeeCap: uint256.NewInt(1000 * gwei), Gas: 21_000,
-			BlobFeeCap: uint256.NewInt(gwei), BlobHashes: hashes,
-		})
-		txs = append(txs, exec.Tx{Transaction: tx, From: addressOf(user)})
+	for range 3 { // of six blobs each: more than the usual limit of 9
+		txs = append(txs, r.blobs(user, 6))
 	}
 	if got := r.mustCall(t, latest, txs...); got.Results[2].BlobGasUsed != 6*131_072 {
 		t.Errorf("%+v", got.Results[2])

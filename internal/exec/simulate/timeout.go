@@ -19,11 +19,12 @@ var errStopped = errors.New("stopped")
 func (s *Simulator) within(
 	ctx context.Context, timeout time.Duration, env exec.Environment, header func(*State) *types.Header, run func(*block) error,
 ) error {
-	timed, cancel := context.WithCancel(ctx)
+	timed := ctx
 	if timeout > 0 {
+		var cancel context.CancelFunc
 		timed, cancel = context.WithTimeoutCause(ctx, timeout, exec.ErrTimeout)
+		defer cancel()
 	}
-	defer cancel()
 	st, err := s.states.At(timed, env)
 	if late := over(ctx, timed); late != nil {
 		return late

@@ -23,8 +23,8 @@ type TurnOptions struct {
 	WaitingEach, Waiting int
 }
 
-// Turns says who may simulate when. Signers that wait take turns, one simulation each, however many one of them has waiting; in a turn those of high
-// reputation go first. A signer that comes while others wait joins the turn that is on, unless it had its part of it already. It is safe for
+// Turns says who may simulate when. Signers that wait take turns, one simulation each, however many one of them has waiting; in a turn those of
+// high reputation go first. A signer that comes while others wait joins the turn that is on, unless it had its part of it already. It is safe for
 // concurrent use.
 //
 //	turn 7: [high b] [c] ─▶ running (n at most)

@@ -42,6 +42,22 @@ func (l *line) send(ctx context.Context, names string) {
 	}
 }
 
+// ran is who began so far, once everybody who can has done what he can.
+func (l *line) ran() string {
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.began, "")
+}
+
+// state is what the turns keep: signers, simulations that wait, places that are free.
+func (l *line) state() (signers, waiting, free int) {
+	synctest.Wait()
+	l.Turns.mu.Lock()
+	defer l.Turns.mu.Unlock()
+	return len(l.signers), l.waiting, l.free
+}
+
 // Signers take turns; each row says who sends, in order, and in which order they run when one may at a time.
 func TestTurns(t *testing.T) {
 	for _, row := range []struct{ name, sent, ran string }{
@@ -58,11 +74,11 @@ func TestTurns(t *testing.T) {
 				l := &line{Turns: NewTurns(TurnOptions{Running: 1})}
 				l.send(t.Context(), row.sent)
 				time.Sleep(time.Minute)
-				if got := strings.Join(l.began, ""); got != row.ran {
+				if got := l.ran(); got != row.ran {
 					t.Errorf("sent %s, ran %s, want %s", row.sent, got, row.ran)
 				}
-				if len(l.signers) != 0 || l.waiting != 0 || l.free != 1 {
-					t.Errorf("something is left: %d signers, %d wait, %d free", len(l.signers), l.waiting, l.free)
+				if signers, waiting, free := l.state(); signers != 0 || waiting != 0 || free != 1 {
+					t.Errorf("something is left: %d signers, %d wait, %d free", signers, waiting, free)
 				}
 			})
 		})
@@ -77,18 +93,16 @@ func TestAFloodDelaysNobody(t *testing.T) {
 				l := &line{Turns: NewTurns(TurnOptions{Running: running, WaitingEach: 1000})}
 				l.send(t.Context(), strings.Repeat("f", 1000))
 				time.Sleep(after)
-				synctest.Wait()
-				before := len(l.began)
+				before := len(l.ran())
 				l.send(t.Context(), "b")
 				time.Sleep(time.Second)
-				synctest.Wait()
-				// The simulations that ran are done; the next that began is b's.
-				if place := slices.Index(l.began, "b"); place != before {
+				// The simulations that ran are done; b's is among those that took their places.
+				if place := strings.Index(l.ran(), "b"); place < before || place >= before+running {
 					t.Errorf("%d at once, after %s: b was number %d to begin, %d had begun when it came", running, after, place, before)
 				}
 				time.Sleep(time.Hour)
-				if len(l.began) != 1001 || len(l.signers) != 0 {
-					t.Errorf("%d ran, %d signers are left", len(l.began), len(l.signers))
+				if signers, _, _ := l.state(); signers != 0 || len(l.ran()) != 1001 {
+					t.Errorf("%d ran, %d signers are left", len(l.ran()), signers)
 				}
 			})
 		}
@@ -109,10 +123,9 @@ func TestAFloodOfSignersKeepsNobodyOut(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(time.Second)
 		}
-		if got := strings.Join(l.began, ""); got != "aaa" {
+		if got := l.ran(); got != "aaa" {
 			t.Errorf("in 200 seconds %q ran, want all three", got)
 		}
-		synctest.Wait()
 		time.Sleep(time.Hour)
 	})
 }
@@ -128,7 +141,7 @@ func TestBusy(t *testing.T) {
 			{"c", "a!!"}, // enough wait in all
 		} {
 			l.send(t.Context(), row.send)
-			if got := strings.Join(l.began, ""); got != row.began {
+			if got := l.ran(); got != row.began {
 				t.Fatalf("after %s: %s, want %s", row.send, got, row.began)
 			}
 		}
@@ -137,7 +150,7 @@ func TestBusy(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		time.Sleep(time.Minute)
-		if got := strings.Join(l.began, ""); got != "a!!baa" {
+		if got := l.ran(); got != "a!!baa" {
 			t.Errorf("ran %s", got)
 		}
 	})
@@ -152,12 +165,11 @@ func TestGoingAway(t *testing.T) {
 		l.send(gone, "bc")
 		l.send(t.Context(), "bc")
 		leave()
-		synctest.Wait()
-		if l.waiting != 3 {
-			t.Errorf("%d wait", l.waiting)
+		if _, waiting, _ := l.state(); waiting != 3 {
+			t.Errorf("%d wait", waiting)
 		}
 		time.Sleep(time.Minute)
-		if got := strings.Join(l.began, ""); got != "a!!bcb" {
+		if got := l.ran(); got != "a!!bcb" {
 			t.Errorf("ran %s", got)
 		}
 		if err := l.Do(gone, common.Address{1}, true, func(context.Context) { t.Error("it ran") }); !errors.Is(err, context.Canceled) {
@@ -225,5 +237,26 @@ func TestTurnsStayBounded(t *testing.T) {
 				rt.Fatalf("nobody is here, but %d signers are kept", len(turns.signers))
 			}
 		}
+	})
+}
+
+// Signers are forgotten though the service is never idle.
+func TestSignersAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &line{Turns: NewTurns(TurnOptions{Running: 2})}
+		ctx, stop := context.WithCancel(t.Context())
+		busy := func(ctx context.Context) { <-ctx.Done() }
+		go func() { _ = l.Do(ctx, common.Address{1}, false, busy) }()
+		synctest.Wait()
+		for i := range 1000 {
+			if err := l.Do(t.Context(), common.Address{2, byte(i >> 8), byte(i)}, false, func(context.Context) {}); err != nil {
+				t.Fatal(err)
+			}
+			if signers, _, _ := l.state(); signers > 3 {
+				t.Fatalf("after %d, %d signers are kept", i, signers)
+			}
+		}
+		stop()
+		synctest.Wait()
 	})
 }

@@ -109,8 +109,8 @@ func message(tx *exec.Tx, baseFeeWei *big.Int) (*core.Message, error) {
 	}, nil
 }
 
-// paid counts what the coinbase got. Amounts are never negative: a transaction that leaves the coinbase poorer, because the coinbase sent it or was made
-// to pay, has paid nothing; and what is taken from its fees counts as less fees.
+// paid counts what the coinbase got. Amounts are never negative: a transaction that leaves the coinbase poorer, because the coinbase sent it or
+// was made to pay, has paid nothing; and what is taken from its fees counts as less fees.
 func paid(result *exec.TxResult, tip, before, after *wei) {
 	diff := new(wei)
 	if after.Gt(before) {
