@@ -37,6 +37,7 @@ type App struct {
 	settler *settle.Settler
 	sender  *send.Sender
 	desk    *desk.Desk
+	methods []method.Method
 	handler http.Handler
 	watched observed
 }
@@ -110,7 +111,8 @@ func (a *App) wire() error {
 		Taker: a.desk, Canceller: a.desk, Tracker: a.desk, Simulator: simulator, Turns: turnsOf{turns, a.users},
 		Refunds: a.ledger, Delayed: a.ledger, Receivers: a.settler, Users: a.users, Facts: a.facts, Chain: signer, Limits: a.limits(),
 	}
-	return a.serveMethods(house.Methods())
+	a.methods = house.Methods()
+	return a.serveMethods(a.methods)
 }
 
 // limits are the numbers of the rules.
