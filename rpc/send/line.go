@@ -1,0 +1,121 @@
+package send
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+)
+
+// job is a message that waits for its turn.
+type job struct {
+	// order is the id of the order that it is about, key its outgoing replacementUuid, if it has one.
+	order  uint64
+	key    uuid.UUID
+	cancel bool
+	write  writer
+	// ended is told once how it went: the error is nil when the builder took the message.
+	ended func(err error, tookMs int64)
+}
+
+// line is what waits for a builder, oldest first. It is safe for concurrent use.
+type line struct {
+	builder Builder
+	limit   int
+
+	mu      sync.Mutex // guards all below
+	changed sync.Cond  // broadcast when a job may have become free, or the line closed
+	waiting []job
+	running map[uuid.UUID]int // keys of the jobs that were taken and are not done
+	dropped uint64
+	closed  bool
+}
+
+func newLine(b Builder, limit int) *line {
+	l := &line{builder: b, limit: limit, running: map[uuid.UUID]int{}}
+	l.changed.L = &l.mu
+	return l
+}
+
+// add lets a job wait. It returns the job that had to leave for it, if one had; if the line is closed, ok is false and the job was not added.
+func (l *line) add(j job) (gone *job, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.push(j)
+}
+
+// push is add; the caller holds mu. The oldest order leaves a full line, and a cancellation only if nothing else waits: an order that is given up is
+// lost income, a cancellation a broken promise.
+func (l *line) push(j job) (gone *job, ok bool) {
+	if l.closed {
+		return nil, false
+	}
+	if len(l.waiting) == l.limit {
+		oldest := max(0, slices.IndexFunc(l.waiting, func(w job) bool { return !w.cancel }))
+		left := l.waiting[oldest]
+		l.waiting, gone = slices.Delete(l.waiting, oldest, oldest+1), &left
+		l.dropped++
+	}
+	l.waiting = append(l.waiting, j)
+	l.changed.Signal()
+	return gone, true
+}
+
+// cancel takes out the waiting orders with a cancellation's key that are not newer than its own order, and lets the cancellation wait if the
+// builder has, or is just getting, one of them. has says what is known elsewhere of the first.
+func (l *line) cancel(j job, has bool) (gone []job, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = slices.DeleteFunc(l.waiting, func(w job) bool {
+		moot := !w.cancel && w.key == j.key && w.order <= j.order
+		if moot {
+			gone = append(gone, w)
+		}
+		return moot
+	})
+	if !has && l.running[j.key] == 0 {
+		return gone, true
+	}
+	left, ok := l.push(j)
+	if left != nil {
+		gone = append(gone, *left)
+	}
+	return gone, ok
+}
+
+// take waits for the oldest job whose key no running job has. It says false when the line is closed and empty.
+func (l *line) take() (job, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		for i, j := range l.waiting {
+			if j.key == uuid.Nil || l.running[j.key] == 0 {
+				l.waiting = slices.Delete(l.waiting, i, i+1)
+				l.running[j.key]++
+				return j, true
+			}
+		}
+		if l.closed && len(l.waiting) == 0 {
+			return job{}, false
+		}
+		l.changed.Wait()
+	}
+}
+
+// done lets others with the job's key run.
+func (l *line) done(j job) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running[j.key]--; l.running[j.key] == 0 {
+		delete(l.running, j.key)
+	}
+	l.changed.Broadcast()
+}
+
+// close lets nothing more wait.
+func (l *line) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.changed.Broadcast()
+}
