@@ -10,21 +10,31 @@ import (
 // Registry are all builders.
 type Registry []Builder
 
-// Choose says who gets an order, in the registry's order: the operator's own builders always, all with AllBuilders, and those that it names. It
-// says also how many names nobody is registered under; they are no mistake of the signer's, since registries change.
-func (r Registry) Choose(order *rpc.Order) (chosen []Builder, unknown int) {
+// Choose says who gets an order, in the registry's order: the operator's own builders always, all with AllBuilders, and those that it names.
+func (r Registry) Choose(order *rpc.Order) []Builder {
+	var chosen []Builder
 	for _, b := range r {
-		if order.AllBuilders || b.isOwn() || named(order.Builders, b.Name) {
+		if b.gets(order) {
 			chosen = append(chosen, b)
 		}
 	}
+	return chosen
+}
+
+func (b Builder) gets(order *rpc.Order) bool {
+	return order.AllBuilders || b.isOwn() || named(order.Builders, b.Name)
+}
+
+// unknown says how many of an order's names nobody is registered under. They are no mistake of the signer's, since registries change.
+func (r Registry) unknown(order *rpc.Order) int {
+	count := 0
 	for _, name := range order.Builders {
-		known := func(b Builder) bool { return strings.EqualFold(b.Name, name) }
-		if !slices.Contains(ownNames, strings.ToLower(name)) && !slices.ContainsFunc(r, known) {
-			unknown++
+		called := func(b Builder) bool { return strings.EqualFold(b.Name, name) }
+		if !named(ownNames, name) && !slices.ContainsFunc(r, called) {
+			count++
 		}
 	}
-	return chosen, unknown
+	return count
 }
 
 // named says whether a name is among names, in any case.

@@ -61,26 +61,23 @@ func (l *line) push(j job) (gone *job, ok bool) {
 	return gone, true
 }
 
-// cancel takes out the waiting orders with a cancellation's key that are not newer than its own order, and lets the cancellation wait if the
-// builder has, or is just getting, one of them. has says what is known elsewhere of the first.
-func (l *line) cancel(j job, has bool) (gone []job, ok bool) {
+// cancel takes out the waiting orders with a cancellation's key that are not newer than its own order, and then adds the cancellation if the
+// builder has one of them, which the caller says, or is just getting one. It returns what it took out, and then what add does.
+func (l *line) cancel(j job, has bool) (moot []job, gone *job, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting = slices.DeleteFunc(l.waiting, func(w job) bool {
-		moot := !w.cancel && w.key == j.key && w.order <= j.order
-		if moot {
-			gone = append(gone, w)
+		if w.cancel || w.key != j.key || w.order > j.order {
+			return false
 		}
-		return moot
+		moot = append(moot, w)
+		return true
 	})
 	if !has && l.running[j.key] == 0 {
-		return gone, true
+		return moot, nil, true
 	}
-	left, ok := l.push(j)
-	if left != nil {
-		gone = append(gone, *left)
-	}
-	return gone, ok
+	gone, ok = l.push(j)
+	return moot, gone, ok
 }
 
 // take waits for the oldest job whose key no running job has. It says false when the line is closed and empty.

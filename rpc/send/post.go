@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -20,11 +22,11 @@ type retryable struct{ error }
 func (r retryable) Unwrap() error { return r.error }
 
 // deliver posts a message until a builder answers, or all attempts are used, or the context ends. It waits between attempts, each time twice as long.
-func (s *Sender) deliver(ctx context.Context, url string, m message) error {
+func (s *Sender) deliver(ctx context.Context, to string, m message) error {
 	var again retryable
 	wait := s.cfg.Backoff
 	for attempt := 0; ; attempt++ {
-		err := s.post(ctx, url, m)
+		err := s.post(ctx, to, m)
 		if err == nil || !errors.As(err, &again) || attempt == s.cfg.Retries || !pause(ctx, wait) {
 			return err
 		}
@@ -45,12 +47,12 @@ func pause(ctx context.Context, wait time.Duration) bool {
 }
 
 // post is one attempt.
-func (s *Sender) post(ctx context.Context, url string, m message) error {
+func (s *Sender) post(ctx context.Context, to string, m message) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, fmt.Errorf("no answer in %s", s.cfg.Timeout))
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(m.body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(m.body))
 	if err != nil {
-		return fmt.Errorf("make request: %w", err)
+		return fmt.Errorf("make request: %w", causeOf(ctx, err))
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if m.signature != "" {
@@ -68,10 +70,24 @@ func (s *Sender) post(ctx context.Context, url string, m message) error {
 	return judge(response.StatusCode, answer)
 }
 
-// causeOf says in plain words that a time was over, instead of what the transport calls it.
+// causeOf says what went wrong in plain words, and without the builder's address, since signers read it: the end of a time instead of what the
+// transport calls it, and else the error inside of those that name addresses.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
+	}
+	var (
+		at   *url.Error
+		name *net.DNSError
+		op   *net.OpError
+	)
+	switch {
+	case errors.As(err, &name):
+		return errors.New("the builder's host name is not known")
+	case errors.As(err, &op):
+		return fmt.Errorf("%s: %w", op.Op, op.Err)
+	case errors.As(err, &at):
+		return at.Err
 	}
 	return err
 }

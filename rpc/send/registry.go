@@ -46,7 +46,7 @@ func (b Builder) Has(api string) bool {
 	return slices.Contains(b.APIs, api)
 }
 
-func (b Builder) isOwn() bool { return b.Own || slices.Contains(ownNames, strings.ToLower(b.Name)) }
+func (b Builder) isOwn() bool { return b.Own || named(ownNames, b.Name) }
 
 // Parse reads the registry: a YAML list of builders. Unknown keys are mistakes. The error names the builder and the key, or the line.
 //
