@@ -49,7 +49,7 @@ func BenchmarkParallel(b *testing.B) {
 	}
 }
 
-// BenchmarkSend is what a caller waits for with 20 builders that all get the order.
+// BenchmarkSend is what a caller waits for with 20 builders that all get the order, and whose lines are all full: the worst case.
 func BenchmarkSend(b *testing.B) {
 	var registry Registry
 	for i := range 20 {

@@ -52,8 +52,8 @@ func (l *line) push(j job) (gone *job, ok bool) {
 	}
 	if len(l.waiting) == l.limit {
 		oldest := max(0, slices.IndexFunc(l.waiting, func(w job) bool { return !w.cancel }))
-		left := l.waiting[oldest]
-		l.waiting, gone = slices.Delete(l.waiting, oldest, oldest+1), &left
+		left := l.remove(oldest)
+		gone = &left
 		l.dropped++
 	}
 	l.waiting = append(l.waiting, j)
@@ -87,7 +87,7 @@ func (l *line) take() (job, bool) {
 	for {
 		for i, j := range l.waiting {
 			if j.key == uuid.Nil || l.running[j.key] == 0 {
-				l.waiting = slices.Delete(l.waiting, i, i+1)
+				l.remove(i)
 				l.running[j.key]++
 				return j, true
 			}
@@ -97,6 +97,18 @@ func (l *line) take() (job, bool) {
 		}
 		l.changed.Wait()
 	}
+}
+
+// remove takes out a waiting job; the caller holds mu. The first one, which it mostly is, costs nothing: append moves the others at times.
+func (l *line) remove(i int) job {
+	j := l.waiting[i]
+	if i == 0 {
+		l.waiting[0] = job{} // what it holds is large
+		l.waiting = l.waiting[1:]
+		return j
+	}
+	l.waiting = slices.Delete(l.waiting, i, i+1)
+	return j
 }
 
 // done lets others with the job's key run.
