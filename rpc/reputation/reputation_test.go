@@ -117,7 +117,7 @@ func TestStats(t *testing.T) {
 }
 
 func TestHigh(t *testing.T) {
-	pays := ended(start, 1, alice, rpc.Landed, 1000)
+	pays, fails := ended(start, 1, alice, rpc.Landed, 1000), simulated(start, alice, 0, false)
 	for name, c := range map[string]struct {
 		facts []rpc.Fact
 		want  bool
@@ -127,8 +127,8 @@ func TestHigh(t *testing.T) {
 		"pays":                           {[]rpc.Fact{pays}, true},
 		"pays exactly enough":            {[]rpc.Fact{pays, simulated(start, alice, 90, true), called(start, alice, 10)}, true},
 		"pays too little for its gas":    {[]rpc.Fact{pays, simulated(start, alice, 90, true), called(start, alice, 11)}, false},
-		"half of its simulations fail":   {[]rpc.Fact{pays, simulated(start, alice, 0, true), simulated(start, alice, 0, false)}, true},
-		"two of three simulations fail":  {[]rpc.Fact{pays, simulated(start, alice, 0, true), simulated(start, alice, 0, false), simulated(start, alice, 0, false)}, false},
+		"half of its simulations fail":   {[]rpc.Fact{pays, fails, simulated(start, alice, 0, true)}, true},
+		"two of three simulations fail":  {[]rpc.Fact{pays, fails, fails, simulated(start, alice, 0, true)}, false},
 		"its payment was taken back":     {[]rpc.Fact{pays, returned(start, 1, alice)}, false},
 		"its payment is 7 days ago":      {[]rpc.Fact{pays, accepted(start.Add(7*24*time.Hour), bob)}, false},
 		"its payment is nearly so":       {[]rpc.Fact{pays, accepted(start.Add(7*24*time.Hour-time.Hour), bob)}, true},

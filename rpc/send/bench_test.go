@@ -17,7 +17,9 @@ import (
 func BenchmarkParallel(b *testing.B) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(5 * time.Millisecond)
-		io.WriteString(w, taken)
+		if _, err := io.WriteString(w, taken); err != nil {
+			b.Error(err)
+		}
 	}))
 	defer server.Close()
 	var alone time.Duration
@@ -26,7 +28,11 @@ func BenchmarkParallel(b *testing.B) {
 			s := New(Config{Builders: Registry{{Name: "default", URL: server.URL}}, Queue: b.N, Parallel: parallel})
 			ctx, cancel := context.WithCancel(b.Context())
 			defer cancel()
-			go s.Run(ctx)
+			go func() {
+				if err := s.Run(ctx); err != nil {
+					b.Error(err)
+				}
+			}()
 			var all sync.WaitGroup
 			all.Add(b.N)
 			o := order(1, 0)

@@ -54,7 +54,9 @@ func exchange(t *testing.T, apis []string, o *rpc.Order, cancel bool) string {
 			t.Error(err)
 		}
 		fmt.Fprintf(&got, "%s\nContent-Type: %s\nX-Signature: %s\n\n%s\n", r.Method, r.Header.Get("Content-Type"), r.Header.Get("X-Signature"), body)
-		io.WriteString(w, taken)
+		if _, err := io.WriteString(w, taken); err != nil {
+			t.Error(err)
+		}
 	}))
 	defer server.Close()
 	s, end := start(t, Config{

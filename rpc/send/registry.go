@@ -55,9 +55,9 @@ func (b Builder) isOwn() bool { return b.Own || named(ownNames, b.Name) }
 //     apis: [eth_sendBundle, mev_sendBundle, cancel]   # [eth_sendBundle] if it is left out
 //     own: true                                        # gets every order
 func Parse(text []byte) ([]Builder, error) {
-	var list []Builder
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&list); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read registry of builders: %s", yaml.FormatError(err, false, false))
+	list, err := decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("read registry of builders: %w", err)
 	}
 	names := map[string]bool{}
 	for i, b := range list {
@@ -69,6 +69,23 @@ func Parse(text []byte) ([]Builder, error) {
 			return nil, fmt.Errorf("builder %d (%q): name: there is another one of this name", i+1, b.Name)
 		}
 		names[name] = true
+	}
+	return list, nil
+}
+
+// decode reads YAML. The library panics at some tags on a list; that is a mistake in the file like any other.
+func decode(text []byte) (list []Builder, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			list, err = nil, fmt.Errorf("not YAML that can be read: %v", r)
+		}
+	}()
+	err = yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&list)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, errors.New(yaml.FormatError(err, false, false))
 	}
 	return list, nil
 }

@@ -31,6 +31,7 @@ func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"unknown key":   {"- name: a\n  url: http://a\n  colour: red", "[3:3] unknown field"},
 		"not a list":    {"name: a", "[1:5]"},
+		"a strange tag": {"!0 000", "not YAML that can be read"},
 		"no name":       {"- url: http://a", `builder 1 (""): name: is missing`},
 		"no url":        {"- name: a", `builder 1 ("a"): url: ""`},
 		"other scheme":  {"- name: a\n  url: ftp://a", `builder 1 ("a"): url: "ftp://a"`},
