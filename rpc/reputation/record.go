@@ -1,0 +1,100 @@
+package reputation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/holiman/uint256"
+)
+
+// Hours of the two windows. A window is the current hour, as far as it has come, and the whole ones before it.
+const (
+	hoursOfDay  = 24
+	hoursOfWeek = 7 * hoursOfDay
+)
+
+// Sums are what happened to a signer's orders in some time.
+type Sums struct {
+	// Orders were accepted, FailedOrders ended as failed.
+	Orders, FailedOrders uint64
+	// Simulations are those of orders, at one head each; FailedSimulations are the ones of them that did not succeed.
+	Simulations, FailedSimulations uint64
+	// GasSimulated is what they used, and what the signer's own calls of eth_callBundle and mev_simBundle did.
+	GasSimulated uint64
+	// ValueWei is what landed orders paid fee recipients.
+	ValueWei uint256.Int
+}
+
+func (s *Sums) add(o *Sums) {
+	s.Orders += o.Orders
+	s.FailedOrders += o.FailedOrders
+	s.Simulations += o.Simulations
+	s.FailedSimulations += o.FailedSimulations
+	s.GasSimulated += o.GasSimulated
+	s.ValueWei.Add(&s.ValueWei, &o.ValueWei)
+}
+
+// hour has the sums of one hour, number since 1970.
+type hour struct {
+	number int64
+	Sums
+}
+
+func hourOf(at time.Time) int64 { return at.Unix() / int64(time.Hour/time.Second) }
+
+// record is what is known of one signer.
+type record struct {
+	allTime Sums
+	// hours are those of the 7 days before the newest one in which something was, oldest first.
+	hours []hour
+}
+
+// add counts what was at a time, and returns by how many the hours have grown. What is older than 7 days counts for all time only.
+func (r *record) add(at time.Time, s *Sums) int {
+	r.allTime.add(s)
+	before, number := len(r.hours), hourOf(at)
+	i, known := r.find(number)
+	switch {
+	case known:
+		r.hours[i].add(s)
+	case i < before && number <= r.hours[before-1].number-hoursOfWeek:
+	default:
+		r.hours = slices.Insert(r.hours, i, hour{number, *s})
+	}
+	newest := len(r.hours) - 1
+	first, _ := r.find(r.hours[newest].number - hoursOfWeek + 1)
+	r.hours = slices.Delete(r.hours, 0, first)
+	return len(r.hours) - before
+}
+
+// takeBack takes away what landed at a time: its block is not part of the chain any more.
+func (r *record) takeBack(at time.Time, valueWei *uint256.Int) {
+	r.allTime.ValueWei.Sub(&r.allTime.ValueWei, valueWei)
+	if i, known := r.find(hourOf(at)); known {
+		r.hours[i].ValueWei.Sub(&r.hours[i].ValueWei, valueWei)
+	}
+}
+
+// find is the place of an hour, or the place where it would be.
+func (r *record) find(number int64) (int, bool) {
+	return slices.BinarySearchFunc(r.hours, number, func(h hour, n int64) int {
+		switch {
+		case h.number < n:
+			return -1
+		case h.number > n:
+			return 1
+		}
+		return 0
+	})
+}
+
+// last are the sums of a window that ends at a time.
+func (r *record) last(hours int64, at time.Time) Sums {
+	var sum Sums
+	now := hourOf(at)
+	first, _ := r.find(now - hours + 1)
+	for i := first; i < len(r.hours) && r.hours[i].number <= now; i++ {
+		sum.add(&r.hours[i].Sums)
+	}
+	return sum
+}

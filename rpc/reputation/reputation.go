@@ -1,0 +1,165 @@
+package reputation
+
+import (
+	"sync"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/lru"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Defaults of Config.
+const (
+	DefaultSigners           = 100_000
+	DefaultHours             = 1_000_000
+	DefaultHighWeiPerGas     = 100_000_000 // an order that is simulated at ten heads and pays 1 gwei a gas
+	DefaultHighFailedPercent = 90
+)
+
+// maxLanded is how many landed orders are remembered, for the case that their block leaves the chain. Those of finalised blocks are not needed any
+// more; these are some hundred a block until then.
+const maxLanded = 1 << 14
+
+// Config bounds what is remembered, and says who is High. Zero fields are the defaults.
+type Config struct {
+	// Signers is how many are remembered of those that have paid something, and as many again of those that have not. The one whose newest fact
+	// is oldest is forgotten first.
+	Signers int
+	// Hours is how many hours are remembered, of all signers together: about 100 bytes each.
+	Hours int
+	// HighWeiPerGas is what a signer's orders must have paid in 7 days, per gas that was simulated for it, to be High.
+	HighWeiPerGas uint64
+	// HighFailedPercent is how many of its simulations may have failed in that time.
+	HighFailedPercent uint64
+}
+
+func (c *Config) setDefaults() {
+	if c.Signers <= 0 {
+		c.Signers = DefaultSigners
+	}
+	if c.Hours <= 0 {
+		c.Hours = DefaultHours
+	}
+	if c.HighWeiPerGas == 0 {
+		c.HighWeiPerGas = DefaultHighWeiPerGas
+	}
+	if c.HighFailedPercent == 0 {
+		c.HighFailedPercent = DefaultHighFailedPercent
+	}
+}
+
+// View has the signers. It is safe for concurrent use; facts must come in their order.
+type View struct {
+	cfg Config
+
+	mu sync.RWMutex // guards all below; those who only ask do not move a signer in its LRU
+	// payers have paid something, newcomers have not.
+	payers, newcomers lru.BasicLRU[common.Address, *record]
+	hours             int // of all records
+	landed            lru.BasicLRU[uint64, landing]
+	now               time.Time // of the newest fact
+}
+
+// landing is what an order paid, for the record that it was counted in.
+type landing struct {
+	at       time.Time
+	valueWei uint256.Int
+	record   *record
+}
+
+// New begins with nobody; Apply fills it.
+func New(cfg Config) *View {
+	cfg.setDefaults()
+	return &View{
+		cfg:       cfg,
+		payers:    lru.NewBasicLRU[common.Address, *record](cfg.Signers),
+		newcomers: lru.NewBasicLRU[common.Address, *record](cfg.Signers),
+		landed:    lru.NewBasicLRU[uint64, landing](maxLanded),
+	}
+}
+
+// Apply takes a fact. Those that say nothing of a signer's orders change nothing.
+func (v *View) Apply(fact rpc.Fact) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch f := fact.(type) {
+	case rpc.OrderAccepted:
+		v.count(f.At, f.Order.Signer, &Sums{Orders: 1})
+	case rpc.OrderSimulated:
+		s := Sums{Simulations: 1, GasSimulated: f.GasUsed}
+		if !f.Success {
+			s.FailedSimulations = 1
+		}
+		v.count(f.At, f.Signer, &s)
+	case rpc.CallSimulated:
+		v.count(f.At, f.Signer, &Sums{GasSimulated: f.GasUsed})
+	case rpc.OrderEnded:
+		v.end(f)
+	case rpc.OrderReturned:
+		v.takeBack(f.ID)
+	}
+}
+
+func (v *View) end(f rpc.OrderEnded) {
+	switch {
+	case f.State == rpc.Failed:
+		v.count(f.At, f.Signer, &Sums{FailedOrders: 1})
+	case f.State == rpc.Landed && f.ValueWei != nil:
+		v.takeBack(f.ID) // an order lands once, even if its return was not told
+		r := v.count(f.At, f.Signer, &Sums{ValueWei: *f.ValueWei})
+		v.landed.Add(f.ID, landing{f.At, *f.ValueWei, r})
+	}
+}
+
+// takeBack takes away what a landed order paid. A record that was forgotten since is changed too, and nobody sees it.
+func (v *View) takeBack(order uint64) {
+	if l, ok := v.landed.Peek(order); ok {
+		l.record.takeBack(l.at, &l.valueWei)
+		v.landed.Remove(order)
+	}
+}
+
+// count adds to a signer's record, and forgets the oldest if there are too many. The caller holds mu.
+func (v *View) count(at time.Time, signer common.Address, s *Sums) *record {
+	if at.After(v.now) {
+		v.now = at
+	}
+	r := v.of(signer)
+	if r == nil {
+		r = new(record)
+	}
+	v.hours += r.add(at, s)
+	in := &v.newcomers
+	if !s.ValueWei.IsZero() || v.payers.Contains(signer) {
+		in = &v.payers
+		v.newcomers.Remove(signer)
+	}
+	if _, gone, evicted := in.Add3(signer, r); evicted {
+		v.hours -= len(gone.hours)
+	}
+	for v.hours > v.cfg.Hours && v.newcomers.Len()+v.payers.Len() > 1 {
+		v.forget()
+	}
+	return r
+}
+
+// forget forgets a newcomer, or if there is none, a payer.
+func (v *View) forget() {
+	_, r, ok := v.newcomers.RemoveOldest()
+	if !ok {
+		_, r, _ = v.payers.RemoveOldest()
+	}
+	v.hours -= len(r.hours)
+}
+
+// of is a signer's record, or nil. The caller holds mu.
+func (v *View) of(signer common.Address) *record {
+	if r, ok := v.payers.Peek(signer); ok {
+		return r
+	}
+	r, _ := v.newcomers.Peek(signer)
+	return r
+}

@@ -1,0 +1,121 @@
+package send
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// maxAnswer is how much of an answer is read, in bytes. Builders answer with a hash.
+const maxAnswer = 64 << 10
+
+// retryable is an error after which the same request may succeed: nobody has said no to it.
+type retryable struct{ error }
+
+func (r retryable) Unwrap() error { return r.error }
+
+// deliver posts a message until a builder answers, or all attempts are used, or the context ends. It waits between attempts, each time twice as long.
+func (s *Sender) deliver(ctx context.Context, to string, m message) error {
+	var again retryable
+	wait := s.cfg.Backoff
+	for attempt := 0; ; attempt++ {
+		err := s.post(ctx, to, m)
+		if err == nil || !errors.As(err, &again) || attempt == s.cfg.Retries || !pause(ctx, wait) {
+			return err
+		}
+		wait *= 2
+	}
+}
+
+// pause waits; it says false if the context ended first.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// post is one attempt.
+func (s *Sender) post(ctx context.Context, to string, m message) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, fmt.Errorf("no answer in %s", s.cfg.Timeout))
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(m.body))
+	if err != nil {
+		return fmt.Errorf("make request: %w", causeOf(ctx, err))
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if m.signature != "" {
+		request.Header.Set(s.cfg.Header, m.signature)
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return retryable{fmt.Errorf("post: %w", causeOf(ctx, err))}
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err != nil {
+		return retryable{fmt.Errorf("read answer: %w", causeOf(ctx, err))}
+	}
+	return judge(response.StatusCode, answer)
+}
+
+// causeOf says what went wrong in plain words, and without the builder's address, since signers read it: the end of a time instead of what the
+// transport calls it, and else the error inside of those that name addresses.
+func causeOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	var (
+		at   *url.Error
+		name *net.DNSError
+		op   *net.OpError
+	)
+	switch {
+	case errors.As(err, &name):
+		return errors.New("the builder's host name is not known")
+	case errors.As(err, &op):
+		return fmt.Errorf("%s: %w", op.Op, op.Err)
+	case errors.As(err, &at):
+		return at.Err
+	}
+	return err
+}
+
+// judge says what an answer means: nil if the builder took the message. An error in JSON-RPC's words is the builder's decision, whatever the
+// status; without one, a 5xx is a builder that could not decide.
+func judge(status int, answer []byte) error {
+	var reply struct {
+		Result json.RawMessage `json:"result"`
+		Error  *struct {
+			Code    int64  `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	err := json.Unmarshal(answer, &reply)
+	switch {
+	case len(answer) > maxAnswer:
+		return fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
+	case err == nil && reply.Error != nil:
+		return fmt.Errorf("refused: %d %.300q", reply.Error.Code, reply.Error.Message)
+	case status >= 500:
+		return retryable{fmt.Errorf("status %d", status)}
+	case status != http.StatusOK:
+		return fmt.Errorf("status %d", status)
+	case err != nil:
+		return fmt.Errorf("read answer: %w", err)
+	case reply.Result == nil:
+		return errors.New("the answer has neither result nor error")
+	}
+	return nil
+}
