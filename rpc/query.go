@@ -41,8 +41,8 @@ type UserStats struct {
 	// High: its simulations come first.
 	High               bool
 	AllTime, Week, Day UserSums
-	// Orders were accepted; FailedSimulations are of orders.
-	Orders, FailedSimulations uint64
+	// Orders were accepted; FailedOrders can never be included.
+	Orders, FailedOrders uint64
 }
 
 // UserSums are sums over a time.

@@ -127,7 +127,7 @@ func (h *house) serve(cfg Config) (stop func()) {
 func (h *house) config(change func(*Config)) Config {
 	h.Helper()
 	cfg := Config{
-		Key: houseKey(8), Builders: []send.Builder{{Name: "default", URL: h.builder.url}},
+		Key: houseKey(8), Builders: []send.Builder{{Name: "default", URL: h.builder.url, APIs: []string{"eth_sendBundle", "cancel"}}},
 		Observe: h.facts.record, Log: slog.New(slog.NewTextHandler(h.Output(), nil)),
 	}
 	h.connect(&cfg)

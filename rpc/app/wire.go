@@ -33,7 +33,7 @@ type App struct {
 	journal *journal.Journal
 	ledger  *ledger.Ledger
 	facts   *facts
-	users   *reputation.Book
+	users   *reputation.View
 	settler *settle.Settler
 	sender  *send.Sender
 	desk    *desk.Desk
@@ -92,14 +92,14 @@ func (a *App) wire() error {
 	if err := a.observe(); err != nil {
 		return err
 	}
-	a.users = reputation.New()
+	a.users = reputation.New(reputation.Config{})
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
 	simulator := simulate.New(a.cfg.States, simulate.Options{})
 	turns := simulate.NewTurns(simulate.TurnOptions{Running: a.cfg.Simulations})
 	a.settler = settle.New(settle.Config{Replayer: simulator, Facts: a.facts, Payers: a.cfg.Payers, PayoutGas: a.cfg.PayoutGas})
 	a.sender = send.New(send.Config{
 		Builders: a.cfg.Builders, Header: a.cfg.SignatureHeaders[0], Log: a.cfg.Log,
-		Sign: func(body []byte) string { return sign.Header(a.cfg.Key, body) },
+		Sign: func(body []byte) string { return sign.Header(a.cfg.Key, body) }, Parallel: sendParallel,
 	})
 	signer := types.LatestSigner(a.cfg.ChainConfig)
 	a.desk = desk.New(desk.Config{
@@ -114,6 +114,9 @@ func (a *App) wire() error {
 	a.methods = house.Methods()
 	return a.serveMethods(a.methods)
 }
+
+// sendParallel is how many orders a builder is sent at a time. Versions of one order keep their order all the same.
+const sendParallel = 16
 
 // limits are the numbers of the rules.
 func (a *App) limits() bundle.Config {
@@ -173,7 +176,7 @@ func (a *App) rates() jsonrpc.Limits {
 // turnsOf lets the signers' reputation count when simulations wait.
 type turnsOf struct {
 	turns *simulate.Turns
-	users *reputation.Book
+	users *reputation.View
 }
 
 // Do implements method.Turns.
