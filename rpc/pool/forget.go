@@ -111,9 +111,3 @@ func without(all []*entry, e *entry) []*entry {
 		return slices.Delete(all, i, i+1)
 	}
 }
-
-func replace(all []*entry, old, by *entry) {
-	if i := slices.Index(all, old); i >= 0 {
-		all[i] = by
-	}
-}
