@@ -116,8 +116,11 @@ func (p *Pool) Reverted(at time.Time, block rpc.Head) []rpc.Fact {
 	p.swept = min(p.swept, p.head.Number)
 	var facts []rpc.Fact
 	for _, e := range p.endedBy(block) {
+		if p.entries[e.order.ID] == nil {
+			continue // ended orders are too many, and it was the oldest
+		}
 		facts = append(facts, p.happened(rpc.OrderReturned{At: at, OrderRef: e.order.Ref()})...)
-		facts = append(facts, p.reconsider(at, p.entries[e.order.ID])...)
+		facts = append(facts, p.reconsider(at, e)...)
 	}
 	return facts
 }

@@ -159,7 +159,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			w.block(txs)
 		},
 		"reverted": func(*rapid.T) {
-			if len(w.chain) > 2 {
+			if len(w.chain) > 2 && w.highest-w.head().Number < reorgDepth {
 				last := w.head()
 				w.chain = w.chain[:len(w.chain)-1]
 				w.note(w.pool.Reverted(w.at, last))
