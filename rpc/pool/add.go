@@ -35,8 +35,9 @@ type Outcome struct {
 const Replaced = "replaced"
 
 // Add takes an order, which is the pool's from then on, and gives it its ID. head is the newest block. It refuses with rpc.InvalidInclusion when no
-// block of the window lies ahead or it reaches further than anybody may ask, rpc.OrderCancelled when its signer cancelled it before it came, and
-// with rpc.Overloaded or rpc.RateLimited when there is no room, in all or for one signer.
+// block of the window lies ahead or it reaches further than anybody may ask, rpc.BackrunNotFound when the order that it follows is not alive,
+// rpc.OrderCancelled when its signer cancelled it before it came, and with rpc.Overloaded or rpc.RateLimited when there is no room, in all or for
+// one signer.
 func (p *Pool) Add(at time.Time, head rpc.Head, order *rpc.Order) (Outcome, error) {
 	if same := p.sameOrder(order); same != nil {
 		return p.again(at, same, order.Bundle.Window), nil
@@ -68,11 +69,17 @@ func (p *Pool) inForce(order *rpc.Order) *entry {
 
 func (p *Pool) refuse(at time.Time, head rpc.Head, order *rpc.Order) error {
 	window := order.Bundle.Window
-	if window.LastBlock <= head.Number || window.LastBlock < window.FirstBlock {
+	if window.LastBlock < window.FirstBlock {
+		return rpc.InvalidInclusion.With("the last block, %d, is before the first, %d", window.LastBlock, window.FirstBlock)
+	}
+	if window.LastBlock <= head.Number {
 		return rpc.InvalidInclusion.With("block %d is over, the newest one is %d", window.LastBlock, head.Number)
 	}
 	if window.LastBlock > head.Number+horizon {
 		return rpc.InvalidInclusion.With("block %d is too far from the newest one, %d", window.LastBlock, head.Number)
+	}
+	if leader := p.entries[order.Follows]; order.Follows != 0 && (leader == nil || !leader.alive()) {
+		return rpc.BackrunNotFound.Plain() // it ended between the match and now
 	}
 	if order.Kind == rpc.KindPrivate && head.Number < p.withdrawn[ofOrder(order)] && !p.config.ReviveAfterCancel {
 		return rpc.OrderCancelled.With("private transaction %s", order.Hash())

@@ -19,6 +19,7 @@ func (p *Pool) Apply(fact rpc.Fact) {
 	case rpc.OrderSimulated:
 		if e := p.entries[fact.ID]; e != nil && e.alive() {
 			e.simulated(fact.At, fact.Simulation)
+			p.seats.all[e.seat].rank = rankOf(e.valueWei())
 		}
 	case rpc.OrderSent:
 		if e := p.entries[fact.ID]; e != nil {
@@ -60,6 +61,7 @@ func (p *Pool) accept(order *rpc.Order) {
 func (p *Pool) enliven(e *entry) {
 	p.live++
 	e.account.live++
+	e.seat = p.seats.take(e)
 	p.index(e, e.from, e.order.Bundle.Window.LastBlock)
 	for tx := range transactions(&e.order.Bundle) {
 		p.byTx[tx.Hash] = append(p.byTx[tx.Hash], e)
@@ -75,6 +77,7 @@ func (p *Pool) extend(e *entry, window rpc.Window) {
 	order := *e.order
 	order.Bundle.Window = window
 	e.order = &order
+	p.seats.all[e.seat].order = &order
 	p.index(e, old.LastBlock+1, window.LastBlock)
 	if window.FirstBlock < e.from {
 		p.index(e, window.FirstBlock, e.from-1)
@@ -87,6 +90,7 @@ func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 	e.end = &ending{at: fact.At, reason: fact.Reason, block: fact.Block, blockHash: fact.BlockHash, valueWei: fact.ValueWei}
 	p.live--
 	e.account.live--
+	p.seats.leave(e.seat)
 	p.unindex(e)
 	for tx := range transactions(&e.order.Bundle) {
 		remove(p.byTx, tx.Hash, e)
@@ -102,18 +106,11 @@ func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 	p.forgetSurplus()
 }
 
-// reopen brings an order back as a new entry: the old one is still in indexes, as dead.
-func (p *Pool) reopen(old *entry) {
-	e := *old
-	e.end = nil
-	e.state = e.waiting()
-	p.entries[e.order.ID] = &e
-	replace(p.byHash[ofOrder(e.order)], old, &e)
-	if g := p.keys[keyOf(e.order)]; g != nil && e.order.Replacement != uuid.Nil {
-		replace(g.versions, old, &e)
-		if g.live == nil {
-			g.live = &e
-		}
+// reopen brings an order back. It gets a new seat: indexes that still have the old one know it for dead.
+func (p *Pool) reopen(e *entry) {
+	e.end, e.state = nil, e.waiting()
+	if g := p.keys[keyOf(e.order)]; g != nil && e.order.Replacement != uuid.Nil && g.live == nil {
+		g.live = e
 	}
-	p.enliven(&e)
+	p.enliven(e)
 }

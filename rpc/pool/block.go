@@ -82,9 +82,13 @@ func (p *Pool) over() []*entry {
 		if block <= p.swept || block > p.head.Number {
 			continue
 		}
-		for _, e := range at.entries {
-			if window := e.order.Bundle.Window; e.alive() && (window.LastBlock <= p.head.Number || isOver(window, p.head.Timestamp)) {
-				found[e.order.ID] = e
+		for _, ticket := range at.tickets {
+			seat := p.seats.of(ticket)
+			if seat == nil {
+				continue
+			}
+			if window := seat.order.Bundle.Window; window.LastBlock <= p.head.Number || isOver(window, p.head.Timestamp) {
+				found[seat.order.ID] = p.entries[seat.order.ID]
 			}
 		}
 	}
@@ -105,15 +109,18 @@ func (p *Pool) expire(at time.Time, e *entry) []rpc.Fact {
 	return p.end(at, e, rpc.Expired, "")
 }
 
-// Reverted takes back the block, which is not part of the chain any more: orders that ended by being in it are alive again, unless their window
-// is over or their signer wants something else by now. Blocks are taken back newest first.
+// Reverted takes back the block, which is not part of the chain any more: orders that ended by being in it are alive again, unless their signer
+// wants something else by now. Their windows are not over: they reach to this block at least. Blocks are taken back newest first.
 func (p *Pool) Reverted(at time.Time, block rpc.Head) []rpc.Fact {
 	p.head = rpc.Head{Number: block.Number - min(block.Number, 1)}
 	p.swept = min(p.swept, p.head.Number)
 	var facts []rpc.Fact
 	for _, e := range p.endedBy(block) {
+		if p.entries[e.order.ID] == nil {
+			continue // ended orders are too many, and it was the oldest
+		}
 		facts = append(facts, p.happened(rpc.OrderReturned{At: at, OrderRef: e.order.Ref()})...)
-		facts = append(facts, p.reconsider(at, p.entries[e.order.ID])...)
+		facts = append(facts, p.reconsider(at, e)...)
 	}
 	return facts
 }
@@ -137,8 +144,6 @@ func (p *Pool) endedBy(block rpc.Head) []*entry {
 func (p *Pool) reconsider(at time.Time, e *entry) []rpc.Fact {
 	g := p.keys[keyOf(e.order)]
 	switch {
-	case e.order.Bundle.Window.LastBlock <= p.head.Number:
-		return p.expire(at, e)
 	case g != nil && g.live != e && g.live != nil:
 		return p.end(at, e, rpc.Cancelled, Replaced)
 	case g != nil && e.order.ID <= g.cancelled:

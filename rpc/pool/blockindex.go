@@ -5,19 +5,20 @@ import "slices"
 // blockIndex holds the orders that one block may have, in the order in which they came. Those that ended stay in it until they are half of it, so
 // that an end costs nothing where it happens.
 type blockIndex struct {
-	entries []*entry
+	tickets []ticket
 	dead    int
 }
 
 // index enters an order into the blocks from first to last.
 func (p *Pool) index(e *entry, first, last uint64) {
+	ticket := p.seats.ticket(e.seat)
 	for block := first; block <= last; block++ {
 		at := p.blocks[block]
 		if at == nil {
 			at = new(blockIndex)
 			p.blocks[block] = at
 		}
-		at.entries = append(at.entries, e)
+		at.tickets = append(at.tickets, ticket)
 	}
 }
 
@@ -29,12 +30,12 @@ func (p *Pool) unindex(e *entry) {
 			continue // that block is long over
 		}
 		at.dead++
-		if at.dead*2 <= len(at.entries) {
+		if at.dead*2 <= len(at.tickets) {
 			continue
 		}
-		at.entries = slices.DeleteFunc(at.entries, func(e *entry) bool { return !e.alive() })
+		at.tickets = slices.DeleteFunc(at.tickets, func(t ticket) bool { return p.seats.of(t) == nil })
 		at.dead = 0
-		if len(at.entries) == 0 {
+		if len(at.tickets) == 0 {
 			delete(p.blocks, block)
 		}
 	}

@@ -3,8 +3,8 @@
 // tells the facts of an old one, in their order, goes on where the old one stopped.
 //
 //	Add ──▶ submitted ⇄ simulated ──▶ sent ──┬─ Block: all its transactions are there ────────────▶ landed ──┐
-//	            │            │           │   ├─ Block: one of them is there without the others ────▶ failed ──┤ Reverted: alive again,
-//	            └────────────┴───────────┘   ├─ Block: its last one is over ──▶ expired, or failed            │ if its window is not over
+//	            │            │           │   ├─ Block: one of them is there without the others ────▶ failed ──┤ Reverted:
+//	            └────────────┴───────────┘   ├─ Block: its last one is over ──▶ expired, or failed            │ alive again
 //	                                         ├─ Simulated: it can never be included ───────────────▶ failed    ▼
 //	                                         └─ Cancel, or a newer version: Add ───────────────────▶ cancelled
 //

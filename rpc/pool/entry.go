@@ -23,9 +23,8 @@ type entry struct {
 	account *account
 	// from is the first block that the order counts for: its window's, or a later one after a cancel.
 	from uint64
-	// rank sorts by the value of the newest simulation, roughly; value is that value.
-	rank uint64
-	// state is where the order is. An entry leaves the indexes of the living when it ends, and never comes back: a returned order gets a new one.
+	// seat is its place among the living.
+	seat  int
 	state rpc.State
 	// succeeded: a simulation succeeded once. delivered: a builder took it.
 	succeeded, delivered bool
@@ -61,13 +60,17 @@ func (e *entry) waiting() rpc.State {
 func (e *entry) simulated(at time.Time, s rpc.Simulation) {
 	e.simulations = append(lastOf(e.simulations, keepSimulations-1), rpc.DatedSimulation{At: at, Simulation: s})
 	e.succeeded = e.succeeded || s.Success
-	e.rank = 0
-	if s.Success {
-		e.rank = rankOf(s.ProfitWei)
-	}
 	if e.alive() {
 		e.state = e.waiting()
 	}
+}
+
+// valueWei is the value of the newest simulation, nil when there is none or it failed.
+func (e *entry) valueWei() *uint256.Int {
+	if n := len(e.simulations); n > 0 && e.simulations[n-1].Success {
+		return e.simulations[n-1].ProfitWei
+	}
+	return nil
 }
 
 // sent keeps the newest deliveries of each builder, in the order in which they ended.

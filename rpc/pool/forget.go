@@ -18,9 +18,8 @@ func (p *Pool) forget(at time.Time) {
 	for len(p.ended) > 0 && p.ended[0].block+p.config.KeepFinal+reorgDepth < newest {
 		p.forgetOldest()
 	}
-	for len(p.noted) > 0 && (!at.Before(p.noted[0].until) || len(p.noted) > p.config.MaxOrders) {
-		p.forgetKey(p.noted[0].key, at)
-		p.noted = p.noted[1:]
+	for len(p.noted) > 0 && !at.Before(p.noted[0].until) && p.keys[p.noted[0].key].barred+reorgDepth < newest {
+		p.forgetCancel()
 	}
 	for len(p.withdrawals) > 0 && p.withdrawn[p.withdrawals[0]]+reorgDepth < newest {
 		delete(p.withdrawn, p.withdrawals[0])
@@ -58,19 +57,23 @@ func (p *Pool) forgetOldest() {
 	k := keyOf(e.order)
 	g := p.keys[k]
 	g.versions = without(g.versions, e)
-	if len(g.versions) == 0 && g.remembered.IsZero() {
-		delete(p.keys, k)
+	if len(g.versions) == 0 {
+		g.lastEnd = 0 // as if it was never seen, whether or not a cancel keeps the key
 	}
+	p.forgetEmpty(k, g)
 }
 
-// forgetKey forgets a cancel, unless the key was cancelled again or has orders.
-func (p *Pool) forgetKey(k key, at time.Time) {
+// forgetCancel forgets the oldest cancel.
+func (p *Pool) forgetCancel() {
+	k := p.noted[0].key
+	p.noted = p.noted[1:]
 	g := p.keys[k]
-	if g == nil || at.Before(g.remembered) && len(p.noted) <= p.config.MaxOrders {
-		return
-	}
-	g.remembered = time.Time{}
-	if len(g.versions) == 0 {
+	g.noted--
+	p.forgetEmpty(k, g)
+}
+
+func (p *Pool) forgetEmpty(k key, g *generation) {
+	if len(g.versions) == 0 && g.noted == 0 {
 		delete(p.keys, k)
 	}
 }
@@ -109,11 +112,5 @@ func without(all []*entry, e *entry) []*entry {
 		return all[1:]
 	default:
 		return slices.Delete(all, i, i+1)
-	}
-}
-
-func replace(all []*entry, old, by *entry) {
-	if i := slices.Index(all, old); i >= 0 {
-		all[i] = by
 	}
 }

@@ -19,8 +19,9 @@ type generation struct {
 	// barred is the last block that an order which comes after the cancel does not count for. cancelled is the greatest order ID at the cancel:
 	// versions up to it are not to come back.
 	barred, cancelled uint64
-	// closed refuses everything that comes before: the cancel was first. remembered keeps the key.
-	closed, remembered time.Time
+	// closed refuses everything that comes before: the cancel was first. noted counts the cancels that are remembered; they keep the key.
+	closed time.Time
+	noted  int
 }
 
 // notedCancel is a cancel to be forgotten at a time.
@@ -96,6 +97,10 @@ func (p *Pool) note(fact rpc.CancelNoted) {
 	} else {
 		g.closed = until
 	}
-	g.cancelled, g.remembered = p.lastID, until
+	g.cancelled = p.lastID
+	g.noted++
 	p.noted = append(p.noted, notedCancel{k, until})
+	if len(p.noted) > p.config.MaxOrders {
+		p.forgetCancel()
+	}
 }

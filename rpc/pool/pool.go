@@ -24,7 +24,8 @@ type Config struct {
 	// ReviveAfterCancel lets an order that is accepted after a cancel count at once, also for the block that the cancelled version could have
 	// been in.
 	ReviveAfterCancel bool
-	// Class ranks signers: orders of a higher class are ready first. Nil ranks all the same. It is asked once per signer and Ready.
+	// Class ranks signers: orders of a higher class are ready first. There are few classes, small numbers. Nil ranks all
+	// the same. It is asked once per signer and Ready.
 	Class func(signer common.Address) int
 }
 
@@ -61,12 +62,15 @@ type Pool struct {
 	live   int
 	// asked counts Ready calls.
 	asked uint64
+	// chosen and sorted are the memory of Ready.
+	chosen, sorted []choice
 
 	entries map[uint64]*entry
 	// byHash holds all kept orders, oldest first; byTx those alive, by each of their transactions.
 	byHash map[signed][]*entry
 	byTx   map[common.Hash][]*entry
-	// blocks are the orders alive by each block that may have them. swept is the last block whose expiry was looked at.
+	// seats are the orders alive, close together; blocks their seats by each block that may have them. swept is the last block whose expiry was looked at.
+	seats  seats
 	blocks map[uint64]*blockIndex
 	swept  uint64
 
@@ -97,7 +101,7 @@ type signed struct {
 // account is a signer with kept orders. class is what Config.Class said in the Ready call with the number asked.
 type account struct {
 	kept, live int
-	class      int
+	class      int32
 	asked      uint64
 }
 

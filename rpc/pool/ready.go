@@ -16,73 +16,127 @@ func (p *Pool) Ready(block, timestamp uint64) []*rpc.Order {
 	if at == nil {
 		return nil
 	}
-	chosen := p.choose(at, timestamp)
-	slices.SortFunc(chosen, compare)
-	orders := make([]*rpc.Order, len(chosen))
-	for i, c := range chosen {
-		orders[i] = c.order
+	p.choose(at, timestamp)
+	p.chosen, p.sorted = sortByRank(p.chosen, p.sorted)
+	p.sortTies(p.chosen)
+	orders := make([]*rpc.Order, 0, len(p.chosen))
+	for _, class := range classesOf(p.chosen) {
+		for _, c := range p.chosen {
+			if c.class == class {
+				orders = append(orders, p.seats.all[c.seat].order)
+			}
+		}
 	}
 	return orders
 }
 
-// choice is a ready order with what it is sorted by, close together: sorting very many is a matter of memory.
+// choice is a ready order, as it is sorted.
 type choice struct {
 	rank  uint64
-	order *rpc.Order
-	entry *entry
-	class int
+	seat  uint32
+	class int32
 }
 
-func (p *Pool) choose(at *blockIndex, timestamp uint64) []choice {
+func (p *Pool) choose(at *blockIndex, timestamp uint64) {
 	p.asked++
-	chosen := make([]choice, 0, len(at.entries)-at.dead)
-	for _, e := range at.entries {
-		window := &e.order.Bundle.Window
-		if !e.alive() || timestamp < window.MinTimestamp || window.MaxTimestamp != 0 && timestamp > window.MaxTimestamp {
+	p.chosen = p.chosen[:0]
+	for _, ticket := range at.tickets {
+		s := p.seats.of(ticket)
+		if s == nil || timestamp < s.minTimestamp || s.maxTimestamp != 0 && timestamp > s.maxTimestamp {
 			continue
 		}
-		chosen = append(chosen, choice{rank: e.rank, order: e.order, entry: e, class: p.class(e)})
+		p.chosen = append(p.chosen, choice{rank: s.rank, seat: ticket.seat, class: p.class(s)})
 	}
-	return chosen
 }
 
 // class is what the configured rule says of an order's signer, asked once per selection.
-func (p *Pool) class(e *entry) int {
-	if p.config.Class != nil && e.account.asked != p.asked {
-		e.account.class, e.account.asked = p.config.Class(e.order.Signer), p.asked
+func (p *Pool) class(s *seat) int32 {
+	if p.config.Class != nil && s.account.asked != p.asked {
+		s.account.class, s.account.asked = int32(p.config.Class(s.order.Signer)), p.asked
 	}
-	return e.account.class
+	return s.account.class
 }
 
-func compare(a, b choice) int {
-	switch {
-	case a.class != b.class:
-		return cmp.Compare(b.class, a.class)
-	case a.rank != b.rank:
-		return cmp.Compare(b.rank, a.rank)
-	case a.rank != 0:
-		if exact := b.entry.valueWei().Cmp(a.entry.valueWei()); exact != 0 {
+// classesOf are the classes that occur, the highest first. There are few.
+func classesOf(chosen []choice) []int32 {
+	var classes []int32
+	for _, c := range chosen {
+		if !slices.Contains(classes, c.class) {
+			classes = append(classes, c.class)
+		}
+	}
+	slices.SortFunc(classes, func(a, b int32) int { return cmp.Compare(b, a) })
+	return classes
+}
+
+// sortTies puts those of equal rank in order: by their exact value, then as they came.
+func (p *Pool) sortTies(chosen []choice) {
+	for first := 0; first < len(chosen); {
+		next := first + 1
+		for next < len(chosen) && chosen[next].rank == chosen[first].rank {
+			next++
+		}
+		if tied := chosen[first:next]; !slices.IsSortedFunc(tied, p.compareTied) {
+			slices.SortFunc(tied, p.compareTied)
+		}
+		first = next
+	}
+}
+
+func (p *Pool) compareTied(a, b choice) int {
+	s, t := &p.seats.all[a.seat], &p.seats.all[b.seat]
+	if a.rank != 0 {
+		if exact := p.entries[t.id].valueWei().Cmp(p.entries[s.id].valueWei()); exact != 0 {
 			return exact
 		}
 	}
-	return cmp.Compare(a.order.ID, b.order.ID)
+	return cmp.Compare(s.id, t.id)
 }
 
-// valueWei is the value of the newest simulation of an order with a rank.
-func (e *entry) valueWei() *uint256.Int { return e.simulations[len(e.simulations)-1].ProfitWei }
+// sortByRank sorts the greatest rank first, those of equal rank as they were: digit by digit, from the last to the first, which for very many is
+// several times as fast as comparing. It returns the sorted slice, and the other one as memory for the next time.
+func sortByRank(from, to []choice) (sorted, spare []choice) {
+	const bits, digits = 11, 4
+	var counts [digits][1 << bits]uint32
+	for i := range from {
+		for d := range digits {
+			counts[d][digit(from[i].rank, d*bits, bits)]++
+		}
+	}
+	to = slices.Grow(to[:0], len(from))[:len(from)]
+	for d := range digits {
+		if len(from) == 0 || int(counts[d][digit(from[0].rank, d*bits, bits)]) == len(from) {
+			continue // they all have the same digit here
+		}
+		place := uint32(0)
+		for value := range counts[d] {
+			counts[d][value], place = place, place+counts[d][value]
+		}
+		for _, c := range from {
+			value := digit(c.rank, d*bits, bits)
+			to[counts[d][value]] = c
+			counts[d][value]++
+		}
+		from, to = to, from
+	}
+	return from, to
+}
 
-// rankOf is a number that is greater for a greater value and tells most values apart: the value's length in bits, then its first 56 bits.
+// digit is a part of a rank, turned over so that the greatest comes first.
+func digit(rank uint64, shift, bits int) uint64 { return ^rank >> shift & (1<<bits - 1) }
+
+// rankOf is a number of 44 bits that is greater for a greater value and tells most values apart: the value's length in bits, then the 35 bits after
+// its first one. Where it does not, the values themselves are compared.
 func rankOf(valueWei *uint256.Int) uint64 {
 	if valueWei == nil || valueWei.IsZero() {
 		return 0
 	}
 	length := valueWei.BitLen()
 	var leading uint256.Int
-	if length > 56 {
-		leading.Rsh(valueWei, uint(length-56))
+	if length > 36 {
+		leading.Rsh(valueWei, uint(length-36))
 	} else {
-		leading.Lsh(valueWei, uint(56-length))
+		leading.Lsh(valueWei, uint(36-length))
 	}
-	// The first bit is always one: without it a length of up to 256, in nine bits, has its place beside the other 55.
-	return uint64(length)<<55 | leading.Uint64()&(1<<55-1)
+	return uint64(length)<<35 | leading.Uint64()&(1<<35-1)
 }

@@ -67,7 +67,8 @@ func (p *Pool) Versions(signer common.Address, replacement uuid.UUID) []Status {
 	return nil
 }
 
-// Builders are the names of those that took an order, in the order in which they did: who has to learn of its cancel.
+// Builders are the names of those that an order was offered to, in the order in which that ended: who has to learn of its cancel. One that gave no
+// answer may have it all the same.
 func (p *Pool) Builders(id uint64) []string {
 	e := p.entries[id]
 	if e == nil {
@@ -75,7 +76,7 @@ func (p *Pool) Builders(id uint64) []string {
 	}
 	var names []string
 	for _, d := range e.deliveries {
-		if d.Error == "" && !slices.Contains(names, d.Builder) {
+		if !slices.Contains(names, d.Builder) {
 			names = append(names, d.Builder)
 		}
 	}
