@@ -40,9 +40,10 @@ func (d *Desk) holders(order *rpc.Order) []string {
 	return slices.Compact(have)
 }
 
-// withdraw asks those builders to forget an order. The caller holds mu, so that no delivery ends between the look at who has it and this.
+// withdraw keeps an order that its signer does not want any more from builders, and asks those who may have it to forget it; nil is none. The
+// caller holds mu, so that nothing is sent, and no delivery ends, between the look at who has it and this.
 func (d *Desk) withdraw(order *rpc.Order, have []string) {
-	if len(have) > 0 {
+	if order != nil {
 		d.Sender.Cancel(order, have)
 	}
 }

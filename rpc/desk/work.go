@@ -45,9 +45,7 @@ func (d *Desk) try(ctx context.Context, order *rpc.Order) {
 		d.Log.Warn("an order could not be simulated", "order", order.Hash(), "signer", order.Signer, "error", errors.Join(err, simulated))
 		return
 	}
-	if d.judge(order, head, result) {
-		d.Sender.Send(order, head.Number+1, func(delivery rpc.Delivery) { d.told(order, delivery) })
-	}
+	d.judge(order, head, result)
 }
 
 // wanted is the head if the order may be in the block after it, else zero.
@@ -80,17 +78,21 @@ func (d *Desk) simulate(ctx context.Context, order *rpc.Order, head rpc.Head) (r
 	}, nil
 }
 
-// judge tells the pool what a simulation found, and says whether the order is to be sent. A version that fails must not leave an older one with
-// the builders.
-func (d *Desk) judge(order *rpc.Order, head rpc.Head, result rpc.Simulation) (send bool) {
+// judge tells the pool what a simulation found, and sends the order if it may be in the next block: under the lock, so that nothing is sent whose
+// cancel was acknowledged. A version that fails must not leave an older one with the builders.
+func (d *Desk) judge(order *rpc.Order, head rpc.Head, result rpc.Simulation) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.record(d.Pool.Simulated(d.Clock.Now(), order.ID, result))
 	if !result.Success {
-		d.withdraw(order, d.holders(order))
-		return false
+		if have := d.holders(order); len(have) > 0 {
+			d.Sender.Cancel(order, have)
+		}
+		return
 	}
-	return d.head == head && d.lives(order)
+	if d.head == head && d.lives(order) {
+		d.Sender.Send(order, head.Number+1, func(delivery rpc.Delivery) { d.told(order, delivery) })
+	}
 }
 
 // told keeps what a builder said.
