@@ -48,7 +48,7 @@ func (h *House) sendBundle() Method {
 		),
 		Refusals: []rpc.Refusal{
 			rpc.InvalidParams, rpc.BundleVersion, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge, rpc.InvalidInclusion, rpc.InvalidTimestamps,
-			rpc.InvalidRefund, rpc.BundleUndecodable, rpc.NotReady, rpc.Overloaded,
+			rpc.InvalidRefund, rpc.BundleUndecodable, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited,
 		},
 		Do: func(_ context.Context, call *Call) (any, error) {
 			order, cancel, err := bundle.ReadSendBundle(call.Params, h.intake(call))

@@ -25,7 +25,7 @@ var preferences = object(
 )
 
 var privateRefusals = []rpc.Refusal{
-	rpc.InvalidParams, rpc.BundleTooLarge, rpc.BundleUndecodable, rpc.InvalidInclusion, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.NotReady, rpc.Overloaded,
+	rpc.InvalidParams, rpc.BundleTooLarge, rpc.BundleUndecodable, rpc.InvalidInclusion, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited,
 }
 
 // sendPrivate is eth_sendPrivateTransaction.
