@@ -42,6 +42,7 @@ func (h *House) sendBundle() Method {
 			may("refundTxHashes", listOf(hash), "the transaction whose payment is shared, at most one"),
 			may("delayedRefund", boolean, "the refund is paid outside of the block"),
 		))},
+		Example: `[{"txs":["'$TX1'","'$TX2'"],"blockNumber":"'$NEXT'","replacementUuid":"e9ced844-16d5-4884-8507-db9338950c5c"}]`,
 		Result: object(
 			needs("bundleHash", hash, "Keccak-256 of the transactions' hashes, one after the other"),
 			may("smart", oneOfWords("true"), "when builders were named"),
