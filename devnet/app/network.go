@@ -71,9 +71,12 @@ func newNetwork(cfg devnet.Config, realTime bool) *network {
 // realTimeLead leaves time to open all parts before a genesis on the wall clock.
 const realTimeLead = 3 * time.Second
 
+// wellKnown is the account of examples: its key, 0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80, is known to everybody.
+var wellKnown = common.HexToAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
+
 // funded are the accounts that have money at genesis.
 func (n *network) funded() []common.Address {
-	var list []common.Address
+	list := []common.Address{wellKnown}
 	for _, key := range append(append([]*ecdsa.PrivateKey{}, n.users...), n.builders...) {
 		list = append(list, address(key))
 	}

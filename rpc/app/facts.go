@@ -42,6 +42,7 @@ func decodeFact(subject string, data []byte) (rpc.Fact, error) {
 var decoders = func() map[string]func([]byte) (rpc.Fact, error) {
 	all := map[string]func([]byte) (rpc.Fact, error){}
 	decoder[rpc.OrderAccepted](all)
+	decoder[rpc.OrderExtended](all)
 	decoder[rpc.OrderSimulated](all)
 	decoder[rpc.OrderSent](all)
 	decoder[rpc.OrderEnded](all)

@@ -45,6 +45,9 @@ type house struct {
 	url     string
 	builder *builder
 	facts   *factsSeen
+	// marks counts the markers that idle has put among the facts, passed says that it has seen its own.
+	marks  int
+	passed bool
 }
 
 // keys are accounts with money: 0 to 4 are for transactions, 9 is the builder's.

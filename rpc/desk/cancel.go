@@ -35,7 +35,7 @@ func (d *Desk) holders(order *rpc.Order) []string {
 	if order == nil {
 		return nil
 	}
-	have := append(d.Pool.Offered(order.ID), d.superseded[order.ID]...)
+	have := append(d.Pool.Builders(order.ID), d.superseded[order.ID]...)
 	slices.Sort(have)
 	return slices.Compact(have)
 }

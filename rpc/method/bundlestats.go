@@ -43,6 +43,7 @@ func (h *House) bundleStats() Method {
 			needs("bundleHash", hash, "as it was answered when the bundle was sent"),
 			needs("blockNumber", anyNumber, "block that it was for, within 20 of the newest one"),
 		))},
+		Example: `[{"bundleHash":"'$HASH1'","blockNumber":"'$NEXT'"}]`,
 		Result: object(
 			needs("isSimulated", boolean, "a simulation has ended"),
 			may("isHighPriority", boolean, "its signer's simulations come first"),

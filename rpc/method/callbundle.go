@@ -65,6 +65,7 @@ func (h *House) callBundle() Method {
 			may("stateBlockNumber", block, "block whose state it begins with; latest by default"),
 			may("timestamp", anyNumber, "time of the block, in seconds since 1970"),
 		}, callOverrides...)...))},
+		Example: `[{"txs":["'$TX1'","'$TX2'"],"blockNumber":"'$NEXT'","stateBlockNumber":"latest"}]`,
 		Result: object(
 			needs("bundleGasPrice", decimal, "coinbaseDiff for each gas used"),
 			needs("bundleHash", hash, "as eth_sendBundle answers it"),

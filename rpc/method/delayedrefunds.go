@@ -56,6 +56,7 @@ func (h *House) delayedRefunds() Method {
 			may("cursor", text, "of the page before"),
 			may("hash", hash, "one bundle only; needs both bounds"),
 		)...)), perhaps("cursor", text)},
+		Example: `[{"recipient":"'$ADDRESS'","blockRangeFrom":"0x1","blockRangeTo":"0x1"}]`,
 		Result: object(
 			needs("refunds", refundRecords, "oldest block first"),
 			may("nextCursor", text, "for the next page; only if there is one"),

@@ -16,6 +16,7 @@ func (h *House) delayedTotals() Method {
 		Summary: "Sum up the refunds of a recipient that are paid outside of the block.",
 		About:   "Bounds are inclusive.",
 		Params:  []Param{need("query", object(delayedRange...))},
+		Example: `[{"recipient":"'$ADDRESS'"}]`,
 		Result: object(
 			needs("pending", quantity, "earned and not received yet, in wei"),
 			needs("received", quantity, "in wei"),

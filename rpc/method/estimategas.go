@@ -49,6 +49,7 @@ func (h *House) estimateGas() Method {
 			may("stateBlockNumber", block, "block whose state it begins with; latest by default"),
 			may("timestamp", anyNumber, "time of the block"),
 		))},
+		Example:  `[{"txs":[{"from":"'$ADDRESS'","to":"0x000000000000000000000000000000000000dEaD","value":"0x1"}],"blockNumber":"'$NEXT'","stateBlockNumber":"latest"}]`,
 		Result:   object(needs("results", listOf(object(needs("gasUsed", integer, "by this call"), may("error", text, "why it failed"))), "one for each call")),
 		Refusals: append([]rpc.Refusal{rpc.InvalidParams, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge}, simulationRefusals...),
 		Beyond:   true,

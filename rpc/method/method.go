@@ -85,8 +85,10 @@ type Method struct {
 	Name    string
 	Summary string
 	// About is what a caller should know beyond the summary, as Markdown.
-	About    string
-	Params   []Param
+	About  string
+	Params []Param
+	// Example are parameters that work, as an argument of a shell between single quotes; docs/rpc.md says what its variables are.
+	Example  string
 	Result   *Schema
 	Refusals []rpc.Refusal
 	// Beyond: it is not part of the interface description; clients ship it, or we offer it.

@@ -58,7 +58,8 @@ func (h *House) orderStatus() Method {
 		Summary: "Say what became of an order, and why.",
 		About: "For the signer that sent it, and while it lives and for 64 blocks after. `why` says it in words; `simulations` and `deliveries` are the newest ones. " +
 			"An order that succeeded in simulation and was taken by builders but is in no block was outbid, or its builders did not win the slot.",
-		Params: []Param{need("hash", hash.says("as it was answered when the order was sent"))},
+		Params:  []Param{need("hash", hash.says("as it was answered when the order was sent"))},
+		Example: `["'$HASH1'"]`,
 		Result: object(
 			needs("hash", hash, "of the order"),
 			needs("kind", oneOfWords("bundle", "mev_bundle", "private_transaction"), "how it came"),

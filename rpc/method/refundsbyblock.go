@@ -17,6 +17,7 @@ func (h *House) refundsByBlock() Method {
 			needs("block_number", anyNumber, "the block"),
 			may("cursor", text, "of the page before"),
 		), anyNumber}}), perhaps("cursor", text)},
+		Example:  `[{"block_number":"0x1"}]`,
 		Result:   refundListSchema,
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidCursor, rpc.NotReady},
 		Do: func(ctx context.Context, call *Call) (any, error) {

@@ -20,6 +20,7 @@ func (h *House) refundsByBundle() Method {
 			needs("bundle_hash", hash, "as it was answered when the order was sent"),
 			may("cursor", text, "of the page before"),
 		), hash}}), perhaps("cursor", text)},
+		Example:  `[{"bundle_hash":"'$HASH1'"}]`,
 		Result:   refundListSchema,
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidCursor, rpc.NotReady},
 		Do: func(ctx context.Context, call *Call) (any, error) {

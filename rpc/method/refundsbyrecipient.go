@@ -20,6 +20,7 @@ func (h *House) refundsByRecipient() Method {
 			needs("recipient", address, "who gets the refunds"),
 			may("cursor", text, "of the page before"),
 		)), perhaps("cursor", text)},
+		Example:  `[{"recipient":"'$ADDRESS'"}]`,
 		Result:   refundListSchema,
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidCursor, rpc.NotReady},
 		Do: func(ctx context.Context, call *Call) (any, error) {

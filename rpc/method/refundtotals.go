@@ -17,6 +17,7 @@ func (h *House) refundTotals() Method {
 		Summary: "Sum up all refunds of a recipient.",
 		About:   "How often the totals are computed is the operator's affair; `maxBlockNumber` tells how far they go.",
 		Params:  []Param{need("recipient", address)},
+		Example: `["'$ADDRESS'"]`,
 		Result: object(
 			needs("pending", quantity, "earned and not received yet, in wei"),
 			needs("received", quantity, "in wei"),

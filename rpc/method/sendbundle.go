@@ -42,13 +42,14 @@ func (h *House) sendBundle() Method {
 			may("refundTxHashes", listOf(hash), "the transaction whose payment is shared, at most one"),
 			may("delayedRefund", boolean, "the refund is paid outside of the block"),
 		))},
+		Example: `[{"txs":["'$TX1'","'$TX2'"],"blockNumber":"'$NEXT'","replacementUuid":"e9ced844-16d5-4884-8507-db9338950c5c"}]`,
 		Result: object(
 			needs("bundleHash", hash, "Keccak-256 of the transactions' hashes, one after the other"),
 			may("smart", oneOfWords("true"), "when builders were named"),
 		),
 		Refusals: []rpc.Refusal{
 			rpc.InvalidParams, rpc.BundleVersion, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge, rpc.InvalidInclusion, rpc.InvalidTimestamps,
-			rpc.InvalidRefund, rpc.BundleUndecodable, rpc.NotReady, rpc.Overloaded,
+			rpc.InvalidRefund, rpc.BundleUndecodable, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited,
 		},
 		Do: func(_ context.Context, call *Call) (any, error) {
 			order, cancel, err := bundle.ReadSendBundle(call.Params, h.intake(call))

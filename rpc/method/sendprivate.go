@@ -25,7 +25,7 @@ var preferences = object(
 )
 
 var privateRefusals = []rpc.Refusal{
-	rpc.InvalidParams, rpc.BundleTooLarge, rpc.BundleUndecodable, rpc.InvalidInclusion, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.NotReady, rpc.Overloaded,
+	rpc.InvalidParams, rpc.BundleTooLarge, rpc.BundleUndecodable, rpc.InvalidInclusion, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited,
 }
 
 // sendPrivate is eth_sendPrivateTransaction.
@@ -39,6 +39,7 @@ func (h *House) sendPrivate() Method {
 			may("maxBlockNumber", anyNumber, "last block to try"),
 			may("preferences", preferences, "who may see it, and who earns by it"),
 		))},
+		Example:  `[{"tx":"'$TX1'","preferences":{"fast":true,"privacy":{"hints":["calldata","logs"]}}}]`,
 		Result:   hash.says("the transaction's hash"),
 		Refusals: privateRefusals,
 		Do: func(_ context.Context, call *Call) (any, error) {

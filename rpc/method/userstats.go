@@ -36,6 +36,7 @@ func (h *House) userStats() Method {
 		Summary: "Say how much the signer's orders paid and how much gas simulating them used.",
 		About:   "The two together are the reputation that decides whose simulations come first. Any key may be used at any time; a new one has none.",
 		Params:  []Param{perhaps("query", object(may("blockNumber", anyNumber, "within 20 of the newest one")))},
+		Example: `[{"blockNumber":"'$NEXT'"}]`,
 		Result: object(
 			needs("isHighPriority", boolean, "the signer's simulations come first"),
 			needs("allTimeValidatorPayments", decimal, "what landed orders paid, in wei"),

@@ -66,6 +66,10 @@ func (p *Pool) enliven(e *entry) {
 	for tx := range transactions(&e.order.Bundle) {
 		p.byTx[tx.Hash] = append(p.byTx[tx.Hash], e)
 	}
+	if isShared(e.order) {
+		double := doubleHash(e.order)
+		p.shared[double] = append(p.shared[double], e)
+	}
 	if e.order.Follows != 0 {
 		p.followers[e.order.Follows] = append(p.followers[e.order.Follows], e)
 	}
@@ -94,6 +98,9 @@ func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 	p.unindex(e)
 	for tx := range transactions(&e.order.Bundle) {
 		remove(p.byTx, tx.Hash, e)
+	}
+	if isShared(e.order) {
+		remove(p.shared, doubleHash(e.order), e)
 	}
 	remove(p.followers, e.order.Follows, e)
 	p.ended = append(p.ended, endedOrder{e.order.ID, fact.Block})

@@ -78,6 +78,8 @@ type Pool struct {
 	keys     map[key]*generation
 	// followers are the orders alive that follow another one, by its ID.
 	followers map[uint64][]*entry
+	// shared are the orders alive that may be followed, by their double hashes.
+	shared map[common.Hash][]*entry
 
 	// ended are final orders, in the order of their ends; noted are cancels, and withdrawals cancelled private transactions, in theirs.
 	ended       []endedOrder
@@ -116,11 +118,12 @@ func New(config Config) *Pool {
 		accounts:  make(map[common.Address]*account),
 		keys:      make(map[key]*generation),
 		followers: make(map[uint64][]*entry),
+		shared:    make(map[common.Hash][]*entry),
 		withdrawn: make(map[signed]uint64),
 	}
 }
 
-// Live is how many orders are alive, Kept how many the pool knows in all.
+// Live is how many orders are alive.
 func (p *Pool) Live() int { return p.live }
 
 // Kept is how many orders the pool knows, those included that came to their end.

@@ -74,6 +74,7 @@ func (w *world) randomOrder(t *rapid.T) *rpc.Order {
 		order.Bundle.Hash = order.Bundle.Elements[0].Tx.Hash
 	}
 	order.Follows = w.anyLeader(t)
+	order.Bundle.Hints = rapid.SampledFrom([]rpc.Hints{0, rpc.HintHash}).Draw(t, "hints")
 	return order
 }
 
@@ -200,6 +201,9 @@ func (w *world) check(t *rapid.T) {
 			t.Fatalf("orders %d and %d of one key are alive", other, id)
 		}
 		versions[keyOf(e.order)] = id
+	}
+	if p := w.pool; live == 0 && len(p.byTx)+len(p.followers)+len(p.shared)+len(p.seats.all)-len(p.seats.free) > 0 {
+		t.Fatalf("nobody is alive, but indexes hold %v, %v, %v", p.byTx, p.followers, p.shared)
 	}
 	if live != w.pool.Live() || kept > 2*w.config.MaxOrders+live {
 		t.Fatalf("%d alive, counted as %d; %d kept", live, w.pool.Live(), kept)

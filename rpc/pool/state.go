@@ -1,8 +1,6 @@
 package pool
 
 import (
-	"slices"
-
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/rpc"
@@ -21,19 +19,4 @@ func (p *Pool) Paid(id uint64, valueWei *uint256.Int) {
 	if e := p.entries[id]; e != nil && e.end != nil {
 		e.end.valueWei = valueWei
 	}
-}
-
-// Offered are the names of all builders that were offered an order: one that did not answer may have it all the same.
-func (p *Pool) Offered(id uint64) []string {
-	e := p.entries[id]
-	if e == nil {
-		return nil
-	}
-	var names []string
-	for _, d := range e.deliveries {
-		if !slices.Contains(names, d.Builder) {
-			names = append(names, d.Builder)
-		}
-	}
-	return names
 }

@@ -1,0 +1,50 @@
+package pool
+
+import (
+	"time"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Reverted takes back the block, which is not part of the chain any more: orders that ended by being in it are alive again, unless their signer
+// wants something else by now. Their windows are not over: they reach to this block at least. Blocks are taken back newest first.
+func (p *Pool) Reverted(at time.Time, block rpc.Head) []rpc.Fact {
+	p.head = rpc.Head{Number: block.Number - min(block.Number, 1)}
+	p.swept = min(p.swept, p.head.Number)
+	var facts []rpc.Fact
+	for _, e := range p.endedBy(block) {
+		if p.entries[e.order.ID] == nil {
+			continue // ended orders are too many, and it was the oldest
+		}
+		facts = append(facts, p.happened(rpc.OrderReturned{At: at, OrderRef: e.order.Ref()})...)
+		facts = append(facts, p.reconsider(at, e)...)
+	}
+	return facts
+}
+
+// endedBy are the orders that a block's transactions ended, in the order in which they came.
+func (p *Pool) endedBy(block rpc.Head) []*entry {
+	found := make(map[uint64]*entry)
+	for i := len(p.ended) - 1; i >= 0 && p.ended[i].block+reorgDepth >= block.Number; i-- {
+		e := p.entries[p.ended[i].id]
+		if e == nil || e.alive() || e.end.blockHash != block.Hash {
+			continue
+		}
+		if e.state == rpc.Landed || e.state == rpc.Failed && e.end.reason == alreadyOnChain {
+			found[e.order.ID] = e
+		}
+	}
+	return byID(found)
+}
+
+// reconsider ends a returned order again for what happened while it was thought to have landed.
+func (p *Pool) reconsider(at time.Time, e *entry) []rpc.Fact {
+	g := p.keys[keyOf(e.order)]
+	switch {
+	case g != nil && g.live != e && g.live != nil:
+		return p.end(at, e, rpc.Cancelled, Replaced)
+	case g != nil && e.order.ID <= g.cancelled:
+		return p.end(at, e, rpc.Cancelled, byItsSigner)
+	}
+	return nil
+}
