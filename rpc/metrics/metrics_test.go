@@ -56,7 +56,9 @@ func page(t *testing.T, registry *prometheus.Registry) string {
 // day is one fact of each kind and outcome; those that nothing counts are among them.
 func day() []rpc.Fact {
 	gwei := uint256.NewInt(1e9)
-	refund := func(amountGwei uint64) rpc.Refund { return rpc.Refund{AmountWei: new(uint256.Int).Mul(uint256.NewInt(amountGwei), gwei)} }
+	refund := func(amountGwei uint64) rpc.Refund {
+		return rpc.Refund{AmountWei: new(uint256.Int).Mul(uint256.NewInt(amountGwei), gwei)}
+	}
 	return []rpc.Fact{
 		rpc.OrderAccepted{Order: &rpc.Order{Kind: rpc.KindBundle}},
 		rpc.OrderAccepted{Order: &rpc.Order{Kind: rpc.KindBundle}},
