@@ -9,8 +9,12 @@ import (
 
 // OrderStatus is all that is known of an order.
 type OrderStatus struct {
-	Order *Order
-	State State
+	// Order is nil when the pool has forgotten it; then Kind and ReceivedAt are all that is known of it, and of its history the first times.
+	Order      *Order
+	Hash       common.Hash
+	Kind       Kind
+	ReceivedAt time.Time
+	State      State
 	// FirstBlock is the first block that it counts for: its window's, or a later one when a cancel came before it.
 	FirstBlock uint64
 	// Reason is why it ended, Block where it landed.

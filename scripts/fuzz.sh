@@ -11,5 +11,5 @@ while IFS=: read -r file target; do
 	echo "== $package $target for $fuzztime"
 	go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "$fuzztime" -fuzzminimizetime 200x
 	targets=$((targets + 1))
-done < <(grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' cmd devnet internal relay | sed 's/func //' | sort)
+done < <(grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' cmd devnet internal relay rpc | sed 's/func //' | sort)
 echo "$targets fuzz targets ran for $fuzztime each"

@@ -33,6 +33,7 @@ func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error
 		chainFile: cmd.String("chain-file"), log: run.LogOptions{Level: cmd.String("log-level"), Format: cmd.String("log-format")},
 		rpc: app.Config{
 			DataDir: cmd.String("data-dir"), Database: cmd.String("db"), BlockTime: cmd.Duration("block-time"), PrivateBlocks: cmd.Int("private-blocks"),
+			OrdersFor:   cmd.Duration("orders-for"),
 			MaxBackruns: unbounded(cmd.Int("max-backruns")), RefundPercent: cmd.Int("refund-percent"), FastPercent: cmd.Int("fast-percent"),
 			PayoutGas: uint64(max(0, cmd.Int("payout-gas"))), DetailsDelay: cmd.Duration("refund-details-delay"),
 			TotalsEvery: cmd.Duration("refund-totals-every"), VendorPrefix: cmd.String("vendor-prefix"), PoolPrefix: cmd.String("pool-prefix"),

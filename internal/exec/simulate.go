@@ -162,9 +162,10 @@ type Chain interface {
 	Head(ctx context.Context) (*types.Header, error)
 	// Block is a block by its hash, of the chain or not; ErrUnknownBlock if there is none.
 	Block(ctx context.Context, hash common.Hash) (*types.Block, error)
-	// Follow hands over every new block of the chain from now on, parents first, until the context ends (nil) or handle fails (its error). When
-	// the chain is reorganised it hands over the blocks of the new branch, which begin at a number that was handed over before.
-	Follow(ctx context.Context, handle func(*types.Block) error) error
+	// Follow hands over every block of the chain after the one with a hash, parents first, until the context ends (nil) or handle fails (its error).
+	// The zero hash is the newest block. When the chain is reorganised it hands over the blocks of the new branch,
+	// which begin at a number that was handed over before.
+	Follow(ctx context.Context, after common.Hash, handle func(*types.Block) error) error
 }
 
 // Replayer executes blocks of the chain again, to tell what each transaction paid.

@@ -34,6 +34,8 @@ type Config struct {
 	DataDir string
 	// Database is the URL of the ledger (see store.Open); empty is a SQLite file in DataDir.
 	Database string
+	// OrdersFor is how long the ledger remembers orders that have ended (chain time); 0 is for ever. Refunds it always remembers.
+	OrdersFor time.Duration
 	// Journal is where facts are; its Dir follows from DataDir.
 	Journal journal.Config
 	// BlockTime is how long after a block the next one is expected, in chain time: 12 s.

@@ -1,11 +1,13 @@
 package app
 
 import (
+	"math/big"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/gavel-relay/gavel/rpc"
 )
@@ -200,5 +202,48 @@ func TestRestart(t *testing.T) {
 	h.want(&status, houseKey(7), "gavel_getOrderStatus", hashes[0])
 	if status.State != "landed" || status.Paid != hexNumber(21_000*1e9) {
 		t.Errorf("the first one after the restart: %+v", status)
+	}
+}
+
+// What the pool has forgotten the ledger still knows.
+func TestStatusOfLongAgo(t *testing.T) {
+	h := openHouse(t, nil)
+	tx := h.tx(houseKey(0), 0, common.Address{1}, 5)
+	var hash common.Hash
+	h.want(&hash, houseKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(tx)})
+	<-h.builder.got
+	waitFor(h, "delivery", func(f rpc.OrderSent) bool { return f.Hash == hash })
+	block := h.mine()
+	for range 75 {
+		h.mine()
+	}
+	h.settled()
+	h.eventually("the order", func() bool {
+		var status orderStatus
+		h.want(&status, houseKey(7), "gavel_getOrderStatus", hash)
+		forgotten := h.app.desk.Status(addressOf(houseKey(7)), hash) == nil
+		return forgotten && status.State == "landed" && status.Block == hexNumber(block.NumberU64()) && status.Paid == hexNumber(21_000*1e9)
+	})
+	h.refused(rpc.OrderUnknown, houseKey(6), "gavel_getOrderStatus", hash)
+}
+
+// A private transaction that pays nothing is of no use to a builder alone; its signer can see why it waits.
+func TestUnpaidPrivateTransactionWaits(t *testing.T) {
+	h := openHouse(t, nil)
+	free := h.signed(houseKey(0), &types.DynamicFeeTx{
+		ChainID: big.NewInt(houseChainID), GasTipCap: new(big.Int), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 21_000, To: &common.Address{1}, Value: new(big.Int),
+	})
+	var hash common.Hash
+	h.want(&hash, houseKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(free)})
+	waitFor(h, "simulation", func(f rpc.OrderSimulated) bool { return f.Hash == hash && f.Success })
+	var status orderStatus
+	h.want(&status, houseKey(7), "gavel_getOrderStatus", hash)
+	if status.Why != "its simulation succeeded, but it pays nothing: it waits for somebody who follows it" {
+		t.Errorf("%+v", status)
+	}
+	select {
+	case sent := <-h.builder.got:
+		t.Errorf("the builder got %s", sent.body)
+	default:
 	}
 }

@@ -32,7 +32,7 @@ func (a *App) Head() rpc.Head { return a.desk.Head() }
 func (a *App) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, part := range []func(context.Context) error{
-		a.desk.Run, a.sender.Run, func(ctx context.Context) error { return a.ledger.Follow(ctx, a.journal) },
+		a.desk.Run, a.sender.Run, func(ctx context.Context) error { return a.ledger.Follow(ctx, a.journal) }, a.keepLedger,
 	} {
 		group.Go(func() error {
 			if err := part(ctx); ctx.Err() == nil {
@@ -82,4 +82,30 @@ func (a *App) Close() error {
 		errs = append(errs, a.ledger.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// pruneEvery is how often the ledger forgets what the operator does not want to keep (wall time).
+const pruneEvery = time.Hour
+
+// keepLedger has the ledger forget orders that ended long ago.
+func (a *App) keepLedger(ctx context.Context) error {
+	if a.cfg.OrdersFor <= 0 {
+		return nil
+	}
+	for {
+		forgotten, err := a.ledger.Prune(ctx, a.cfg.Clock.Now().Add(-a.cfg.OrdersFor))
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			a.cfg.Log.Warn("the ledger could not forget old orders", "error", err)
+		case forgotten > 0:
+			a.cfg.Log.Info("the ledger forgot old orders", "orders", forgotten)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pruneEvery):
+		}
+	}
 }

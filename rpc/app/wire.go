@@ -108,7 +108,7 @@ func (a *App) wire() error {
 		Facts: a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Signer: signer, BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations,
 	})
 	house := &method.House{
-		Taker: a.desk, Canceller: a.desk, Tracker: a.desk, Simulator: simulator, Turns: turnsOf{turns, a.users},
+		Taker: a.desk, Canceller: a.desk, Tracker: tracker{a.desk, a.ledger}, Simulator: simulator, Turns: turnsOf{turns, a.users},
 		Refunds: a.ledger, Delayed: a.ledger, Receivers: a.settler, Users: a.users, Facts: a.facts, Chain: signer, Limits: a.limits(),
 	}
 	a.methods = house.Methods()

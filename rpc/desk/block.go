@@ -15,7 +15,7 @@ import (
 
 // follow hands the chain's blocks to the desk until the context ends.
 func (d *Desk) follow(ctx context.Context) error {
-	return d.Chain.Follow(ctx, func(block *types.Block) error {
+	return d.Chain.Follow(ctx, d.Head().Hash, func(block *types.Block) error {
 		missed, err := d.missed(ctx, block)
 		if err != nil { // the next block will show it again
 			d.Log.Error("blocks before this one could not be read", "block", block.NumberU64(), "error", err)

@@ -16,7 +16,7 @@ func (d *Desk) Status(signer common.Address, hash common.Hash) *rpc.OrderStatus 
 	}
 	newest := all[0]
 	status := &rpc.OrderStatus{
-		Order: newest.Order, State: newest.State, FirstBlock: newest.FirstBlock, Simulations: newest.Simulations, Deliveries: newest.Deliveries,
+		Order: newest.Order, Hash: newest.Order.Hash(), Kind: newest.Order.Kind, ReceivedAt: newest.Order.ReceivedAt, State: newest.State, FirstBlock: newest.FirstBlock, Simulations: newest.Simulations, Deliveries: newest.Deliveries,
 	}
 	if end := newest.End; end != nil {
 		status.Reason, status.Block, status.BlockHash, status.EndedAt = end.Reason, end.Block, end.BlockHash, end.At

@@ -90,7 +90,7 @@ func (d *Desk) judge(order *rpc.Order, head rpc.Head, result rpc.Simulation) {
 		}
 		return
 	}
-	if d.head == head && d.lives(order) {
+	if d.head == head && d.lives(order) && !unpaid(order, result) {
 		d.Sender.Send(order, head.Number+1, func(delivery rpc.Delivery) { d.told(order, delivery) })
 	}
 }
@@ -106,4 +106,10 @@ func (d *Desk) told(order *rpc.Order, delivery rpc.Delivery) {
 func (d *Desk) lives(order *rpc.Order) bool {
 	state, known := d.Pool.State(order.ID)
 	return known && !state.Final()
+}
+
+// unpaid says whether a private transaction pays the block's fee recipient nothing: alone it is of no use to a builder (orderflow.md §2.10), and waits
+// for somebody who follows it.
+func unpaid(order *rpc.Order, result rpc.Simulation) bool {
+	return order.Kind == rpc.KindPrivate && result.ProfitWei.IsZero()
 }

@@ -52,9 +52,9 @@ func (h *House) bundleStats() Method {
 			may("consideredByBuildersAt", stamps, "builders that took it"),
 			may("sealedByBuildersAt", stamps, "builders whose block has it; the operator's own is not told apart from others"),
 		),
-		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld},
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld, rpc.NotReady},
 		Beyond:   true,
-		Do: func(_ context.Context, call *Call) (any, error) {
+		Do: func(ctx context.Context, call *Call) (any, error) {
 			var p struct {
 				Hash   *param.Hash  `json:"bundleHash"`
 				Number param.Number `json:"blockNumber"`
@@ -68,7 +68,7 @@ func (h *House) bundleStats() Method {
 			if err := h.nearHead(p.Number); err != nil {
 				return nil, err
 			}
-			return h.statsOf(call.Signer, common.Hash(*p.Hash)), nil
+			return h.statsOf(ctx, call.Signer, common.Hash(*p.Hash))
 		},
 	}
 }
@@ -82,13 +82,13 @@ func (h *House) nearHead(number param.Number) error {
 	return nil
 }
 
-func (h *House) statsOf(signer common.Address, hash common.Hash) bundleStatsResult {
-	status := h.Tracker.Status(signer, hash)
-	if status == nil {
-		return bundleStatsResult{}
+func (h *House) statsOf(ctx context.Context, signer common.Address, hash common.Hash) (bundleStatsResult, error) {
+	status, err := h.Tracker.Status(ctx, signer, hash)
+	if err != nil || status == nil {
+		return bundleStatsResult{}, err
 	}
 	high := h.Users.High(signer)
-	result := bundleStatsResult{IsHighPriority: &high, ReceivedAt: stamp(status.Order.ReceivedAt)}
+	result := bundleStatsResult{IsHighPriority: &high, ReceivedAt: stamp(status.ReceivedAt)}
 	if len(status.Simulations) > 0 {
 		result.IsSimulated, result.SimulatedAt = true, stamp(status.Simulations[0].At)
 	}
@@ -102,5 +102,5 @@ func (h *House) statsOf(signer common.Address, hash common.Hash) bundleStatsResu
 	if status.State == rpc.Landed {
 		result.SealedByBuildersAt = []builderStamp{{"", stamp(status.EndedAt)}}
 	}
-	return result
+	return result, nil
 }

@@ -13,8 +13,8 @@ import (
 
 // Tracker knows what became of orders.
 type Tracker interface {
-	// Status is what is known of a signer's newest order with this hash; nil if there is none, or none any more.
-	Status(signer common.Address, hash common.Hash) *rpc.OrderStatus
+	// Status is what is known of a signer's newest order with this hash; nil if there is none.
+	Status(ctx context.Context, signer common.Address, hash common.Hash) (*rpc.OrderStatus, error)
 }
 
 // orderStatusResult answers gavel_getOrderStatus.
@@ -24,8 +24,8 @@ type orderStatusResult struct {
 	State       rpc.State          `json:"state"`
 	Why         string             `json:"why"`
 	ReceivedAt  time.Time          `json:"receivedAt"`
-	FirstBlock  hexutil.Uint64     `json:"firstBlock"`
-	LastBlock   hexutil.Uint64     `json:"lastBlock"`
+	FirstBlock  *hexutil.Uint64    `json:"firstBlock,omitempty"`
+	LastBlock   *hexutil.Uint64    `json:"lastBlock,omitempty"`
 	Head        hexutil.Uint64     `json:"head"`
 	Block       *hexutil.Uint64    `json:"block,omitempty"`
 	BlockHash   *common.Hash       `json:"blockHash,omitempty"`
@@ -56,7 +56,7 @@ func (h *House) orderStatus() Method {
 	return Method{
 		Name:    "gavel_getOrderStatus",
 		Summary: "Say what became of an order, and why.",
-		About: "For the signer that sent it, and while it lives and for 64 blocks after. `why` says it in words; `simulations` and `deliveries` are the newest ones. " +
+		About: "For the signer that sent it. For 64 blocks after its end all is told, later only what the ledger keeps. `why` says it in words; `simulations` and `deliveries` are the newest ones. " +
 			"An order that succeeded in simulation and was taken by builders but is in no block was outbid, or its builders did not win the slot.",
 		Params:  []Param{need("hash", hash.says("as it was answered when the order was sent"))},
 		Example: `["'$HASH1'"]`,
@@ -66,8 +66,8 @@ func (h *House) orderStatus() Method {
 			needs("state", oneOfWords("submitted", "simulated", "sent", "landed", "expired", "cancelled", "failed"), "where it is in its life"),
 			needs("why", text, "the state in words"),
 			needs("receivedAt", timestamp, "when the request was complete"),
-			needs("firstBlock", quantity, "first block it may be in"),
-			needs("lastBlock", quantity, "last one"),
+			may("firstBlock", quantity, "first block it may be in"),
+			may("lastBlock", quantity, "last one"),
 			needs("head", quantity, "newest block"),
 			may("block", quantity, "block it landed in"),
 			may("blockHash", hash, "of that block"),
@@ -88,9 +88,9 @@ func (h *House) orderStatus() Method {
 				may("error", text, "why not"),
 			)), "oldest first"),
 		),
-		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.OrderUnknown},
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.OrderUnknown, rpc.NotReady},
 		Beyond:   true,
-		Do: func(_ context.Context, call *Call) (any, error) {
+		Do: func(ctx context.Context, call *Call) (any, error) {
 			var first *param.Hash
 			if err := param.Positional(call.Params, &first); err != nil {
 				return nil, err
@@ -98,8 +98,11 @@ func (h *House) orderStatus() Method {
 			if first == nil {
 				return nil, param.Missing("params[0]")
 			}
-			status := h.Tracker.Status(call.Signer, common.Hash(*first))
-			if status == nil {
+			status, err := h.Tracker.Status(ctx, call.Signer, common.Hash(*first))
+			switch {
+			case err != nil:
+				return nil, err
+			case status == nil:
 				return nil, rpc.OrderUnknown.Plain()
 			}
 			return statusOf(status, h.Taker.Head().Number), nil
@@ -108,11 +111,13 @@ func (h *House) orderStatus() Method {
 }
 
 func statusOf(s *rpc.OrderStatus, head uint64) orderStatusResult {
-	w := s.Order.Bundle.Window
 	result := orderStatusResult{
-		Hash: s.Order.Hash(), Kind: s.Order.Kind, State: s.State, Why: why(s, head), ReceivedAt: s.Order.ReceivedAt,
-		FirstBlock: hexutil.Uint64(s.FirstBlock), LastBlock: hexutil.Uint64(w.LastBlock), Head: hexutil.Uint64(head),
+		Hash: s.Hash, Kind: s.Kind, State: s.State, Why: why(s, head), ReceivedAt: s.ReceivedAt, Head: hexutil.Uint64(head),
 		Simulations: []simulationStatus{}, Deliveries: []deliveryStatus{},
+	}
+	if s.Order != nil {
+		first, last := hexutil.Uint64(s.FirstBlock), hexutil.Uint64(s.Order.Bundle.Window.LastBlock)
+		result.FirstBlock, result.LastBlock = &first, &last
 	}
 	if s.State == rpc.Landed {
 		block, blockHash := hexutil.Uint64(s.Block), s.BlockHash

@@ -23,7 +23,10 @@ func why(s *rpc.OrderStatus, head uint64) string {
 	case rpc.Sent:
 		return fmt.Sprintf("builders have it for block %d", lastDelivery(s))
 	case rpc.Simulated:
-		return "its simulation succeeded; it is on its way to builders"
+		if unpaid(s) {
+			return "its simulation succeeded, but it pays nothing: it waits for somebody who follows it"
+		}
+		return "its simulation succeeded; no builder has taken it yet"
 	}
 	if s.FirstBlock > head+1 {
 		return fmt.Sprintf("it waits for block %d", s.FirstBlock)
@@ -31,7 +34,7 @@ func why(s *rpc.OrderStatus, head uint64) string {
 	if failed := lastError(s); failed != "" {
 		return "its newest simulation failed: " + failed
 	}
-	if s.Order.Bundle.Window.MinTimestamp > 0 {
+	if s.Order != nil && s.Order.Bundle.Window.MinTimestamp > 0 {
 		return "it waits for its simulation, or for its minTimestamp"
 	}
 	return "it waits for its simulation"
@@ -58,6 +61,15 @@ func notLanded(s *rpc.OrderStatus) string {
 		return "no builder took it: " + s.Deliveries[len(s.Deliveries)-1].Error
 	}
 	return "builders had it, but were outbid, preferred other orders, or did not win the slot"
+}
+
+// unpaid says whether a private transaction pays the block's fee recipient nothing by itself.
+func unpaid(s *rpc.OrderStatus) bool {
+	if s.Kind != rpc.KindPrivate || len(s.Simulations) == 0 {
+		return false
+	}
+	newest := s.Simulations[len(s.Simulations)-1]
+	return newest.Success && newest.ProfitWei != nil && newest.ProfitWei.IsZero()
 }
 
 func lastError(s *rpc.OrderStatus) string {

@@ -3,12 +3,15 @@ package method
 import (
 	"testing"
 
+	"github.com/holiman/uint256"
+
 	"github.com/gavel-relay/gavel/rpc"
 )
 
 // Whoever wonders why an order did not land is told.
 func TestWhy(t *testing.T) {
 	good, bad := rpc.DatedSimulation{Simulation: rpc.Simulation{Success: true}}, rpc.DatedSimulation{Simulation: rpc.Simulation{Error: "tx failed"}}
+	unpaid := rpc.DatedSimulation{Simulation: rpc.Simulation{Success: true, ProfitWei: new(uint256.Int)}}
 	taken, refused := rpc.DatedDelivery{Delivery: rpc.Delivery{Block: 7}}, rpc.DatedDelivery{Delivery: rpc.Delivery{Block: 7, Error: "busy"}}
 	for _, row := range []struct {
 		status rpc.OrderStatus
@@ -19,7 +22,9 @@ func TestWhy(t *testing.T) {
 		{rpc.OrderStatus{State: rpc.Submitted, FirstBlock: 9}, "it waits for block 9"},
 		{rpc.OrderStatus{State: rpc.Submitted, Order: &rpc.Order{Bundle: rpc.Bundle{Window: rpc.Window{FirstBlock: 6, MinTimestamp: 1}}}},
 			"it waits for its simulation, or for its minTimestamp"},
-		{rpc.OrderStatus{State: rpc.Simulated}, "its simulation succeeded; it is on its way to builders"},
+		{rpc.OrderStatus{State: rpc.Simulated}, "its simulation succeeded; no builder has taken it yet"},
+		{rpc.OrderStatus{State: rpc.Simulated, Kind: rpc.KindPrivate, Simulations: []rpc.DatedSimulation{unpaid}},
+			"its simulation succeeded, but it pays nothing: it waits for somebody who follows it"},
 		{rpc.OrderStatus{State: rpc.Sent, Deliveries: []rpc.DatedDelivery{taken, refused}}, "builders have it for block 7"},
 		{rpc.OrderStatus{State: rpc.Landed, Block: 7}, "it is in block 7"},
 		{rpc.OrderStatus{State: rpc.Cancelled}, "its signer cancelled it"},

@@ -36,7 +36,7 @@ func (s *States) Block(ctx context.Context, hash common.Hash) (*types.Block, err
 }
 
 // Follow implements exec.Chain. A slow handler does not hold up the chain: it gets the blocks that it missed later.
-func (s *States) Follow(ctx context.Context, handle func(*types.Block) error) error {
+func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*types.Block) error) error {
 	events := make(chan core.ChainHeadEvent, 16)
 	feed := s.chain.SubscribeChainHeadEvent(events)
 	defer feed.Unsubscribe()
@@ -45,6 +45,12 @@ func (s *States) Follow(ctx context.Context, handle func(*types.Block) error) er
 	go func() { closed <- drain(events, feed.Err(), news) }()
 
 	handed := s.chain.CurrentBlock()
+	if after != (common.Hash{}) {
+		if handed = s.chain.GetHeaderByHash(after); handed == nil {
+			return fmt.Errorf("follow chain: block %s: %w", after, exec.ErrUnknownBlock)
+		}
+		news <- struct{}{} // there may be blocks already
+	}
 	for {
 		select {
 		case <-ctx.Done():

@@ -36,7 +36,7 @@ func follow(t *testing.T, n *branch) *following {
 	f := &following{make(chan *types.Block), make(chan error, 1), cancel}
 	w := &watched{Context: ctx, listens: make(chan struct{})}
 	go func() {
-		f.ended <- NewStates(n.Chain()).Follow(w, func(block *types.Block) error {
+		f.ended <- NewStates(n.Chain()).Follow(w, common.Hash{}, func(block *types.Block) error {
 			select {
 			case f.blocks <- block:
 			case <-ctx.Done():
@@ -117,7 +117,9 @@ func TestFollowerThatFails(t *testing.T) {
 	broken := errors.New("disk full")
 	w := &watched{Context: t.Context(), listens: make(chan struct{})}
 	ended := make(chan error, 1)
-	go func() { ended <- NewStates(n.Chain()).Follow(w, func(*types.Block) error { return broken }) }()
+	go func() {
+		ended <- NewStates(n.Chain()).Follow(w, common.Hash{}, func(*types.Block) error { return broken })
+	}()
 	<-w.listens
 	n.on(t, n.Genesis().Hash(), "one", true)
 	if err := <-ended; !errors.Is(err, broken) {

@@ -43,10 +43,13 @@ const maxBehind = 1024
 const handedKept = 64
 
 // Follow implements exec.Chain. While no node answers it asks again.
-func (n *Node) Follow(ctx context.Context, handle func(*types.Block) error) error {
+func (n *Node) Follow(ctx context.Context, after common.Hash, handle func(*types.Block) error) error {
 	tick := time.NewTicker(n.cfg.PollEvery)
 	defer tick.Stop()
 	var handed []common.Hash // the newest blocks that were handed over, oldest first
+	if after != (common.Hash{}) {
+		handed = append(handed, after)
+	}
 	for {
 		head, err := n.Head(ctx)
 		switch {

@@ -420,7 +420,9 @@ func TestFollow(t *testing.T) {
 	node := open(t, remote.Config{URLs: []string{p.URL}, Chain: c.node.Chain().Config(), PollEvery: time.Millisecond})
 	ctx, stop := context.WithCancel(t.Context())
 	blocks, done := make(chan *types.Block, 10), make(chan error, 1)
-	go func() { done <- node.Follow(ctx, func(b *types.Block) error { blocks <- b; return nil }) }()
+	go func() {
+		done <- node.Follow(ctx, common.Hash{}, func(b *types.Block) error { blocks <- b; return nil })
+	}()
 	<-polled
 	<-polled // the first answer was taken: from now on
 	fork := c.node.Chain().CurrentBlock().Hash()
@@ -436,6 +438,14 @@ func TestFollow(t *testing.T) {
 	other := c.mineOn(phase0.Hash32(fork))
 	next := c.mine()
 	expect(other)
+	expect(next)
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	// Who names a block gets all after it, however long ago it was.
+	ctx, stop = context.WithCancel(t.Context())
+	go func() { done <- node.Follow(ctx, other.Hash(), func(b *types.Block) error { blocks <- b; return nil }) }()
 	expect(next)
 	stop()
 	if err := <-done; err != nil {

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"context"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/desk"
+	"github.com/gavel-relay/gavel/rpc/ledger"
+)
+
+// tracker asks the desk what became of an order, and the ledger when the desk has forgotten it.
+type tracker struct {
+	desk   *desk.Desk
+	ledger *ledger.Ledger
+}
+
+// Status implements method.Tracker.
+func (t tracker) Status(ctx context.Context, signer common.Address, hash common.Hash) (*rpc.OrderStatus, error) {
+	if status := t.desk.Status(signer, hash); status != nil {
+		return status, nil
+	}
+	r, err := t.ledger.Order(ctx, hash, signer)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	status := &rpc.OrderStatus{
+		Hash: r.Hash, Kind: r.Kind, ReceivedAt: r.ReceivedAt, State: r.State, Reason: r.Reason, Block: r.Block, BlockHash: r.BlockHash,
+		ValueWei: r.ValueWei, EndedAt: r.EndedAt,
+	}
+	if !r.SimulatedAt.IsZero() {
+		status.Simulations = append(status.Simulations, rpc.DatedSimulation{At: r.SimulatedAt, Simulation: rpc.Simulation{Success: true}})
+	}
+	if r.SimulationError != "" {
+		status.Simulations = append(status.Simulations, rpc.DatedSimulation{At: r.EndedAt, Simulation: rpc.Simulation{Error: r.SimulationError}})
+	}
+	for _, s := range r.Sent {
+		status.Deliveries = append(status.Deliveries, rpc.DatedDelivery{At: s.At, Delivery: rpc.Delivery{Builder: s.Builder, Block: r.Block}})
+	}
+	return status, nil
+}
