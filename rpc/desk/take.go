@@ -3,9 +3,21 @@ package desk
 import (
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/pool"
 )
+
+// unmatched is the hash that a bundle follows, nil if it follows none. Nobody matches orders yet, so that there is none to follow.
+func unmatched(b *rpc.Bundle) *common.Hash {
+	for i := range b.Elements {
+		if match := b.Elements[i].Match; match != nil {
+			return match
+		}
+	}
+	return nil
+}
 
 // Take adds an order, which the desk owns from now on, and returns the one that stands: an earlier one, if this is its repetition. If it could
 // be in the next block it is simulated and sent at once.
@@ -14,6 +26,9 @@ func (d *Desk) Take(at time.Time, order *rpc.Order) (*rpc.Order, error) {
 	defer d.mu.Unlock()
 	if d.head.Number == 0 && d.head.Timestamp == 0 {
 		return nil, rpc.NotReady.Plain()
+	}
+	if hash := unmatched(&order.Bundle); hash != nil {
+		return nil, rpc.BackrunNotFound.With("%s", hash)
 	}
 	outcome, err := d.Pool.Add(at, d.head, order)
 	if err != nil {

@@ -50,7 +50,7 @@ func (h *House) bundleStats() Method {
 			may("receivedAt", timestamp, "when the request was complete"),
 			may("simulatedAt", timestamp, "when the first simulation ended"),
 			may("consideredByBuildersAt", stamps, "builders that took it"),
-			may("sealedByBuildersAt", stamps, "builders whose block has it; the operator's own is not told apart from others"),
+			may("sealedByBuildersAt", stamps, "when its block was seen; the builder is named if only one had it"),
 		),
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld, rpc.NotReady},
 		Beyond:   true,
@@ -100,7 +100,11 @@ func (h *House) statsOf(ctx context.Context, signer common.Address, hash common.
 		}
 	}
 	if status.State == rpc.Landed {
-		result.SealedByBuildersAt = []builderStamp{{"", stamp(status.EndedAt)}}
+		sealed := builderStamp{Timestamp: stamp(status.EndedAt)}
+		if len(seen) == 1 { // else nobody can say whose block it is
+			sealed.Pubkey = result.ConsideredByBuildersAt[0].Pubkey
+		}
+		result.SealedByBuildersAt = []builderStamp{sealed}
 	}
 	return result, nil
 }
