@@ -27,7 +27,8 @@ func TestUnknownCommand(t *testing.T) {
 
 func TestDocs(t *testing.T) {
 	golden.Section(t, "../../docs/relay.md", "relay flags", command.Markdown(relayCommand(nil)))
+	golden.Section(t, "../../docs/rpc.md", "flags", command.Markdown(rpcCommand(nil)))
 	program := root()
-	program.Commands = program.Commands[1:] // the relay has a page of its own
+	program.Commands = program.Commands[2:] // the services have pages of their own
 	golden.Section(t, "../../docs/flags.md", "gavel", command.Markdown(program))
 }

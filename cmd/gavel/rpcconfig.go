@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/urfave/cli/v3"
@@ -35,7 +37,7 @@ func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error
 			DataDir: cmd.String("data-dir"), Database: cmd.String("db"), BlockTime: cmd.Duration("block-time"), PrivateBlocks: cmd.Int("private-blocks"),
 			OrdersFor:   cmd.Duration("orders-for"),
 			MaxBackruns: unbounded(cmd.Int("max-backruns")), RefundPercent: cmd.Int("refund-percent"), FastPercent: cmd.Int("fast-percent"),
-			PayoutGas: uint64(max(0, cmd.Int("payout-gas"))), DetailsDelay: cmd.Duration("refund-details-delay"),
+			PayoutGas: uint64(cmd.Int("payout-gas")), DetailsDelay: cmd.Duration("refund-details-delay"),
 			TotalsEvery: cmd.Duration("refund-totals-every"), VendorPrefix: cmd.String("vendor-prefix"), PoolPrefix: cmd.String("pool-prefix"),
 			SignatureHeaders: listOf(cmd.String("signature-headers")), LenientSignatures: cmd.Bool("lenient-signatures"),
 			LegacyErrors: cmd.Bool("legacy-errors"), TraceEndpoint: cmd.String("trace-endpoint"), StaleAfter: cmd.Duration("stale-after"),
@@ -49,7 +51,7 @@ func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error
 	cfg.rpc.Journal.URL, cfg.rpc.Journal.Replicas = cmd.String("journal"), cmd.Int("journal-replicas")
 	cfg.rpc.Journal.FactsFor = cmd.Duration("facts-for")
 	for _, read := range []func(*cli.Command, func(string) string) error{
-		cfg.readKey, cfg.readBuilders, cfg.readPayers, cfg.readNumbers, cfg.readProxies,
+		checkBounds, cfg.readKey, cfg.readBuilders, cfg.readPayers, cfg.readNumbers, cfg.readProxies,
 	} {
 		if err := read(cmd, getenv); err != nil {
 			return cfg, err
@@ -58,8 +60,44 @@ func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error
 	return cfg, cfg.check()
 }
 
+// bounds are what numbers must lie between; what is not here has none, or is a percentage.
+var bounds = []struct {
+	flag        string
+	least, most int
+}{
+	{"journal-replicas", 1, 5}, {"private-blocks", 1, 64}, {"max-backruns", 0, math.MaxInt}, {"refund-percent", 1, 100}, {"fast-percent", 1, 100},
+	{"payout-gas", 0, 30_000_000}, {"requests-per-second", 0, math.MaxInt}, {"signer-requests-per-second", 0, math.MaxInt}, {"batch", 1, math.MaxInt},
+	{"max-orders", 1, math.MaxInt}, {"max-orders-per-signer", 1, math.MaxInt}, {"max-connections", 1, math.MaxInt}, {"body-megabytes", 64, 1 << 20},
+}
+
+// shortest are the least values of durations.
+var shortest = []struct {
+	flag  string
+	least time.Duration
+}{
+	{"block-time", time.Second}, {"stale-after", time.Second}, {"facts-for", 0}, {"refund-details-delay", 0}, {"refund-totals-every", 0}, {"linger", 0},
+}
+
+// checkBounds says which number makes no sense.
+func checkBounds(cmd *cli.Command, _ func(string) string) error {
+	for _, bound := range bounds {
+		switch value := cmd.Int(bound.flag); {
+		case value < bound.least && bound.most == math.MaxInt:
+			return fmt.Errorf("%s is %d: give %d or more", bound.flag, value, bound.least)
+		case value < bound.least || value > bound.most:
+			return fmt.Errorf("%s is %d: give %d to %d", bound.flag, value, bound.least, bound.most)
+		}
+	}
+	for _, bound := range shortest {
+		if value := cmd.Duration(bound.flag); value < bound.least {
+			return fmt.Errorf("%s is %s: give %s or more", bound.flag, value, bound.least)
+		}
+	}
+	return nil
+}
+
 func (c *rpcConfig) readKey(cmd *cli.Command, getenv func(string) string) (err error) {
-	c.rpc.Key, err = requestKey(cmd.String("secret-key-file"), rpcKeyEnv, getenv)
+	c.rpc.Key, err = requestKey("secret-key-file", cmd.String("secret-key-file"), rpcKeyEnv, getenv)
 	return err
 }
 
@@ -123,14 +161,8 @@ func (c *rpcConfig) readProxies(cmd *cli.Command, _ func(string) string) (err er
 	return err
 }
 
-// check says what is missing or makes no sense, in the words of the flags.
+// check says what is missing, in the words of the flags.
 func (c *rpcConfig) check() error {
-	percent := func(name string, value int) error {
-		if value < 1 || value > 100 {
-			return fmt.Errorf("%s is %d: give 1 to 100", name, value)
-		}
-		return nil
-	}
 	switch {
 	case c.listen == "":
 		return errors.New("listen is empty: give host:port")
@@ -140,5 +172,5 @@ func (c *rpcConfig) check() error {
 		return errors.New("signature-headers is empty: give at least one name")
 	}
 	_, err := run.NewLogger(nil, c.log)
-	return errors.Join(percent("refund-percent", c.rpc.RefundPercent), percent("fast-percent", c.rpc.FastPercent), err)
+	return err
 }

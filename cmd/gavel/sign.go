@@ -33,7 +33,7 @@ func signCommand() *cli.Command {
 			},
 		},
 		Action: func(_ context.Context, cmd *cli.Command) error {
-			key, err := requestKey(cmd.String("key-file"), signKeyEnv, os.Getenv)
+			key, err := requestKey("key-file", cmd.String("key-file"), signKeyEnv, os.Getenv)
 			if err != nil {
 				return run.Usage(err)
 			}
@@ -47,14 +47,14 @@ func signCommand() *cli.Command {
 	}
 }
 
-// requestKey is a key that signs requests.
-func requestKey(path, variable string, getenv func(string) string) (*ecdsa.PrivateKey, error) {
+// requestKey is a key that signs requests: from the file that a flag names, or from an environment variable.
+func requestKey(flag, path, variable string, getenv func(string) string) (*ecdsa.PrivateKey, error) {
 	text, err := secret(path, variable, getenv)
 	if err != nil {
-		return nil, fmt.Errorf("key-file: %w", err)
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	if text == "" {
-		return nil, fmt.Errorf("there is no key: give --key-file, or set %s", variable)
+		return nil, fmt.Errorf("there is no key: give --%s, or set %s", flag, variable)
 	}
 	key, err := crypto.HexToECDSA(strings.TrimPrefix(text, "0x"))
 	if err != nil {
