@@ -16,10 +16,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// BlockByHash fetches a block with its transactions and withdrawals, and makes sure that they are what the hash says. The error wraps
+// Block implements exec.Chain: it fetches a block with its transactions and withdrawals, and makes sure that they are what the hash says. The error wraps
 // exec.ErrUnknownBlock or exec.ErrNode.
-func (s *States) BlockByHash(ctx context.Context, hash common.Hash) (*types.Block, error) {
-	return s.block(ctx, func(ctx context.Context, client *ethclient.Client) (*types.Block, error) {
+func (s *States) Block(ctx context.Context, hash common.Hash) (*types.Block, error) {
+	return s.fetchBlock(ctx, func(ctx context.Context, client *ethclient.Client) (*types.Block, error) {
 		block, err := client.BlockByHash(ctx, hash)
 		if err == nil && block.Hash() != hash {
 			return nil, nonsense("block %s in place of %s", block.Hash(), hash)
@@ -28,9 +28,9 @@ func (s *States) BlockByHash(ctx context.Context, hash common.Hash) (*types.Bloc
 	})
 }
 
-// BlockByNumber fetches the block that the chain has at a number. Errors are those of BlockByHash.
+// BlockByNumber fetches the block that the chain has at a number. Errors are those of Block.
 func (s *States) BlockByNumber(ctx context.Context, number uint64) (*types.Block, error) {
-	return s.block(ctx, func(ctx context.Context, client *ethclient.Client) (*types.Block, error) {
+	return s.fetchBlock(ctx, func(ctx context.Context, client *ethclient.Client) (*types.Block, error) {
 		block, err := client.BlockByNumber(ctx, new(big.Int).SetUint64(number))
 		if err == nil && !sameNumber(block.Header(), number) {
 			return nil, nonsense("block %s in place of %d", block.Number(), number)
@@ -39,7 +39,7 @@ func (s *States) BlockByNumber(ctx context.Context, number uint64) (*types.Block
 	})
 }
 
-func (s *States) block(ctx context.Context, fetch func(context.Context, *ethclient.Client) (*types.Block, error)) (*types.Block, error) {
+func (s *States) fetchBlock(ctx context.Context, fetch func(context.Context, *ethclient.Client) (*types.Block, error)) (*types.Block, error) {
 	var block *types.Block
 	err := s.nodes.ask(ctx, "get block", func(ctx context.Context, _ *node, client *rpc.Client) (err error) {
 		if block, err = fetch(ctx, ethclient.NewClient(client)); err != nil {
@@ -111,7 +111,9 @@ func (s *States) header(
 	return header, nil
 }
 
-func sameNumber(header *types.Header, number uint64) bool { return header.Number.IsUint64() && header.Number.Uint64() == number }
+func sameNumber(header *types.Header, number uint64) bool {
+	return header.Number.IsUint64() && header.Number.Uint64() == number
+}
 
 // checkBody says whether a block's transactions and withdrawals are those that its header commits to.
 func checkBody(block *types.Block) error {

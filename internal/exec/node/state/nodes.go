@@ -231,4 +231,3 @@ func (b boundedTransport) CloseIdleConnections() {
 		closer.CloseIdleConnections()
 	}
 }
-

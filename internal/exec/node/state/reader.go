@@ -64,10 +64,14 @@ func (r *reader) Code(_ common.Address, hash common.Hash) []byte {
 }
 
 // CodeSize implements state.Reader.
-func (r *reader) CodeSize(address common.Address, hash common.Hash) int { return len(r.Code(address, hash)) }
+func (r *reader) CodeSize(address common.Address, hash common.Hash) int {
+	return len(r.Code(address, hash))
+}
 
 // Has implements state.Reader.
-func (r *reader) Has(address common.Address, hash common.Hash) bool { return r.CodeSize(address, hash) != 0 }
+func (r *reader) Has(address common.Address, hash common.Hash) bool {
+	return r.CodeSize(address, hash) != 0
+}
 
 func (r *reader) failure() error {
 	r.mu.Lock()

@@ -36,7 +36,7 @@ import (
 type Options struct {
 	// URLs of the nodes: http, https, ws or wss, at least one. The first that answers is asked. They should be of one chain.
 	URLs []string
-	// Config is the chain's fork schedule. If nil it is known for mainnet, sepolia, holesky and hoodi by their chain id, else told by the node
+	// Config is the chain's fork schedule. If nil it is known for mainnet, sepolia and hoodi by their chain id, else told by the node
 	// (eth_config, EIP-7910); and a network whose nodes cannot tell counts as one that has begun with all forks up to osaka.
 	Config *params.ChainConfig
 	// Blocks is of how many blocks the state is remembered, the last used; 0 is 8.
