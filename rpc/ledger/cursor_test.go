@@ -39,8 +39,9 @@ func TestWrongCursors(t *testing.T) {
 	}
 	newer := append([]byte{cursorVersion + 1}, raw[1:]...)
 	for name, cursor := range map[string]string{
-		"no text of ours": "?", "too short": good[:8], "too long": good + "AAAA", "padded": good + "==", "another version": base64.RawURLEncoding.EncodeToString(newer),
-		"upper case": strings.ToUpper(good), "a number": "0x5", "spaces": " " + good, "a second line": good[:4] + "\n" + good[4:],
+		"no text of ours": "?", "too short": good[:8], "too long": good + "AAAA", "padded": good + "==",
+		"another version": base64.RawURLEncoding.EncodeToString(newer),
+		"upper case":      strings.ToUpper(good), "a number": "0x5", "spaces": " " + good, "a second line": good[:4] + "\n" + good[4:],
 	} {
 		if _, err := l.ByRecipient(t.Context(), noon, alice, cursor, 1); !isRefused(err, rpc.InvalidCursor) {
 			t.Errorf("%s: %v, want %s", name, err, rpc.InvalidCursor.ID)

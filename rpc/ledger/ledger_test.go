@@ -69,6 +69,17 @@ func TestRefundsComeBackWhole(t *testing.T) {
 	})
 }
 
+// The first payout that was seen stands: another one later is not of this refund.
+func TestTheFirstPayoutStands(t *testing.T) {
+	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
+		record(t, l, credited(1, 5, 0, alice, wei(100)), indexed(5, 0), paid(1, 5, 0, alice, 5), paid(1, 5, 0, alice, 6))
+		page, err := l.ByRecipient(t.Context(), noon, alice, "", 1)
+		if got := told(t, page, err); got != "1:100+" || page.Refunds[0].PayoutBlock != 5 {
+			t.Errorf("%+v, want it paid in block 5", page.Refunds)
+		}
+	})
+}
+
 // What is told twice is entered once: after a restart the service may tell of a block again.
 func TestARefundIsCreditedOnce(t *testing.T) {
 	onEach(t, Config{}, func(t *testing.T, l *Ledger) {

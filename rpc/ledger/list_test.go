@@ -65,8 +65,11 @@ func TestPagesAreStable(t *testing.T) {
 					for _, one := range page.Refunds {
 						got = append(got, one.AmountWei.Uint64())
 					}
-					if cursor = page.Cursor; cursor == "" {
+					if cursor = page.Cursor; cursor == "" || len(got) > len(want) {
 						break
+					}
+					if len(page.Refunds) == 0 {
+						r.Fatalf("an empty page with a cursor after %v", got)
 					}
 					if len(want) < 40 && rapid.Bool().Draw(r, "grow") {
 						grow()
@@ -124,10 +127,13 @@ func TestListsUseAnIndex(t *testing.T) {
 		"block":     {block, "SEARCH refunds USING INDEX refunds_block (block>? AND block<?)"},
 		"bundle":    {bundle, "MULTI-INDEX OR"},
 		"delayed":   {delayed(rpc.DelayedQuery{Recipient: alice}), "SEARCH refunds USING INDEX refunds_delayed (recipient=? AND block>? AND block<?)"},
-		"range":     {delayed(rpc.DelayedQuery{Recipient: alice, FromBlock: &five, ToBlock: &five}), "SEARCH refunds USING INDEX refunds_delayed (recipient=? AND block>? AND block<?)"},
+		"range": {
+			delayed(rpc.DelayedQuery{Recipient: alice, FromBlock: &five, ToBlock: &five}),
+			"SEARCH refunds USING INDEX refunds_delayed (recipient=? AND block>? AND block<?)",
+		},
 	} {
 		query, args := test.list.statement(position{5, 7}, 10)
-		if steps := plan(t, l, query, args); !strings.HasPrefix(steps[0], test.want) || test.want != "MULTI-INDEX OR" && len(steps) > 1 {
+		if steps := plan(t, l, query, args); !strings.HasPrefix(steps[0], test.want) || name != "bundle" && len(steps) > 1 {
 			t.Errorf("%s:\n%s\nwant %s", name, strings.Join(steps, "\n"), test.want)
 		}
 	}

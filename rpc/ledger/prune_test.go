@@ -27,7 +27,8 @@ func TestPrune(t *testing.T) {
 			t.Errorf("%d forgotten, want %d", forgotten, old)
 		}
 		var orders, sendings int
-		if err := l.view.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM sendings)`).Scan(&orders, &sendings); err != nil {
+		err := l.view.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM sendings)`).Scan(&orders, &sendings)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if orders != 1 || sendings != 1 {

@@ -138,7 +138,7 @@ func (m *matcher) together(t *Transfer, payable []int) []int {
 			sum.Sub(sum, m.pending[payable[first]].AmountWei)
 			first++
 		}
-		if sum.Eq(t.ValueWei) && first < n {
+		if sum.Eq(t.ValueWei) {
 			return payable[first : n+1]
 		}
 	}

@@ -52,17 +52,17 @@ var (
 // Split divides what an order paid. In every bundle, from the inside out:
 //
 //   - what an element brought is what its transactions paid, less what its own refunds gave away;
-//   - refundable is what the elements in PaidBy brought, or without any, those that the bundle's Refunds do not name;
+//   - refundable is what the elements of PaidBy brought, or without any the elements that the bundle's Refunds do not name;
 //   - each entry gives its percent of that, rounded down, to the owners of its element, who share it by their percents, rounded down.
 //
-// The owners of a transaction are its sender, those of a bundle its Shares, or without any the owner of its first element. Of eth_sendBundle the
-// bundle's own Shares are the owners of every element (refundRecipient), and without any the sender of its first transaction.
+// The owners of a transaction are its sender, those of a bundle its Shares, or without any the owner of its first element. Where PaidBy is set, the
+// bundle's own owners are those of every element (refundRecipient of eth_sendBundle).
 //
 // The cost of payouts is taken off what an entry gives before it is shared. What does not exceed it is not worth a payout in the block: then
-// nothing is taken off, and the refunds are delayed.
+// nothing is taken off, and the refunds are delayed. So they are if the bundle wants that.
 func Split(l Landed) (Division, error) {
 	s := splitter{landed: l, paid: l.PaidWei, value: new(uint256.Int)}
-	rest, err := s.bundle(&l.Order.Bundle, l.Order.Hash(), l.Order.Kind == rpc.KindBundle)
+	rest, err := s.bundle(&l.Order.Bundle, l.Order.Hash())
 	switch {
 	case err != nil:
 		return Division{}, fmt.Errorf("split what order %s paid: %w", l.Order.Hash(), err)
@@ -81,9 +81,8 @@ type splitter struct {
 	refunds []rpc.Refund
 }
 
-// bundle divides what a bundle's elements paid and answers what is left. hash names refunds for elements that have no name of their own; flat is
-// the manner of eth_sendBundle.
-func (s *splitter) bundle(b *rpc.Bundle, hash common.Hash, flat bool) (rest *uint256.Int, err error) {
+// bundle divides what a bundle's elements paid and answers what is left. hash names refunds for elements that have no name of their own.
+func (s *splitter) bundle(b *rpc.Bundle, hash common.Hash) (rest *uint256.Int, err error) {
 	rest, refundable := new(uint256.Int), new(uint256.Int)
 	for i := range b.Elements {
 		brought, err := s.element(&b.Elements[i], hash)
@@ -99,11 +98,11 @@ func (s *splitter) bundle(b *rpc.Bundle, hash common.Hash, flat bool) (rest *uin
 		return nil, err
 	}
 	for _, entry := range b.Refunds {
-		owners, err := ownersOf(b, entry.Element, flat)
+		owners, err := ownersOf(b, entry.Element)
 		if err != nil {
 			return nil, err
 		}
-		given := s.give(part(refundable, entry.Percent), owners, nameOf(&b.Elements[entry.Element], hash))
+		given := s.give(part(refundable, entry.Percent), owners, nameOf(&b.Elements[entry.Element], hash), b.DelayedRefund)
 		rest.Sub(rest, given) // the percents sum to 100 at most
 	}
 	return rest, nil
@@ -111,7 +110,7 @@ func (s *splitter) bundle(b *rpc.Bundle, hash common.Hash, flat bool) (rest *uin
 
 // shared says whether refunds are counted from what an element brought.
 func shared(b *rpc.Bundle, element int) bool {
-	if b.PaidBy != nil {
+	if len(b.PaidBy) > 0 {
 		return slices.Contains(b.PaidBy, element)
 	}
 	return !slices.ContainsFunc(b.Refunds, func(entry rpc.ElementRefund) bool { return entry.Element == element })
@@ -121,7 +120,7 @@ func shared(b *rpc.Bundle, element int) bool {
 func (s *splitter) element(e *rpc.Element, hash common.Hash) (*uint256.Int, error) {
 	switch {
 	case e.Bundle != nil:
-		return s.bundle(e.Bundle, nameOf(e, hash), false)
+		return s.bundle(e.Bundle, nameOf(e, hash))
 	case e.Tx == nil:
 		return nil, fmt.Errorf("%w: an element is not known", ErrTerms)
 	case len(s.paid) == 0:
@@ -158,6 +157,11 @@ func checkPercents(b *rpc.Bundle) error {
 	if sum > 100 {
 		return fmt.Errorf("%w: refunds of %d %%", ErrTerms, sum)
 	}
+	for _, element := range b.PaidBy {
+		if element < 0 || element >= len(b.Elements) {
+			return fmt.Errorf("%w: paid by element %d of %d", ErrTerms, element, len(b.Elements))
+		}
+	}
 	return checkShares(b.Shares)
 }
 
@@ -176,8 +180,8 @@ func checkShares(shares []rpc.Share) error {
 }
 
 // ownersOf are those who share a refund for an element.
-func ownersOf(b *rpc.Bundle, element int, flat bool) ([]rpc.Share, error) {
-	if flat {
+func ownersOf(b *rpc.Bundle, element int) ([]rpc.Share, error) {
+	if len(b.PaidBy) > 0 {
 		return owners(&rpc.Element{Bundle: b})
 	}
 	return owners(&b.Elements[element])
@@ -196,9 +200,11 @@ func owners(e *rpc.Element) ([]rpc.Share, error) {
 	}
 }
 
-// give shares an amount and answers how much of it was given.
-func (s *splitter) give(amount *uint256.Int, owners []rpc.Share, hash common.Hash) (given *uint256.Int) {
-	amount, delayed := s.afterCost(amount, len(owners))
+// give shares an amount, in the block if that is worth it and nobody wants it delayed, and answers how much of it was given.
+func (s *splitter) give(amount *uint256.Int, owners []rpc.Share, hash common.Hash, delayed bool) (given *uint256.Int) {
+	if !delayed {
+		amount, delayed = s.afterCost(amount, len(owners))
+	}
 	given = new(uint256.Int)
 	for _, owner := range owners {
 		share := part(amount, owner.Percent)

@@ -68,7 +68,7 @@ func TestWorkedPayouts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			division, err := Split(Landed{
 				Block: block, CostWei: PayoutCost(test.costGas, baseFee), PaidWei: []*uint256.Int{nil, test.paid},
-				Order: &rpc.Order{Kind: rpc.KindShare, Bundle: rpc.Bundle{
+				Order: &rpc.Order{Bundle: rpc.Bundle{
 					Hash: backrun, Refunds: []rpc.ElementRefund{{Element: 0, Percent: 90}},
 					Elements: []rpc.Element{inner(rpc.Bundle{Hash: target, Elements: []rpc.Element{tx(alice)}, Shares: test.shares}), tx(carol)},
 				}},
@@ -84,7 +84,6 @@ func TestWorkedPayouts(t *testing.T) {
 func TestTerms(t *testing.T) {
 	ninety := []rpc.ElementRefund{{Element: 0, Percent: 90}}
 	for name, test := range map[string]struct {
-		kind   rpc.Kind
 		bundle rpc.Bundle
 		paid   []*uint256.Int
 		cost   uint64
@@ -96,13 +95,6 @@ func TestTerms(t *testing.T) {
 		},
 		"what the named element pays is not refundable": {
 			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(10, 1000), want: "2 aa 900", rest: 110,
-		},
-		"who pays may be named": {
-			kind: rpc.KindBundle,
-			bundle: rpc.Bundle{
-				Elements: []rpc.Element{tx(alice), tx(bob), tx(carol)}, Refunds: ninety, PaidBy: []int{0, 2}, Shares: []rpc.Share{{Address: bob, Percent: 100}},
-			},
-			paid: amounts(10, 500, 1000), want: "2 bb 909", rest: 601,
 		},
 		"percents are rounded down": {
 			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 11), want: "2 aa 9", rest: 2,
@@ -117,13 +109,15 @@ func TestTerms(t *testing.T) {
 		},
 		"two elements are named": {
 			bundle: rpc.Bundle{
-				Elements: []rpc.Element{tx(alice), tx(bob), tx(carol)}, Refunds: []rpc.ElementRefund{{Element: 0, Percent: 50}, {Element: 1, Percent: 30}},
+				Elements: []rpc.Element{tx(alice), tx(bob), tx(carol)},
+				Refunds:  []rpc.ElementRefund{{Element: 0, Percent: 50}, {Element: 1, Percent: 30}},
 			},
 			paid: amounts(5, 5, 1000), want: "2 aa 500, 2 bb 300", rest: 210,
 		},
 		"two elements of one sender are one refund": {
 			bundle: rpc.Bundle{
-				Elements: []rpc.Element{tx(alice), tx(alice), tx(carol)}, Refunds: []rpc.ElementRefund{{Element: 0, Percent: 50}, {Element: 1, Percent: 30}},
+				Elements: []rpc.Element{tx(alice), tx(alice), tx(carol)},
+				Refunds:  []rpc.ElementRefund{{Element: 0, Percent: 50}, {Element: 1, Percent: 30}},
 			},
 			paid: amounts(0, 0, 1000), want: "2 aa 800", rest: 200,
 		},
@@ -152,22 +146,38 @@ func TestTerms(t *testing.T) {
 			}},
 			paid: amounts(0, 1000, 7), want: "1 aa 900 by 2, 2 bb 80", rest: 27,
 		},
-		"eth_sendBundle goes to the sender of the first transaction": {
-			kind:   rpc.KindBundle,
-			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob), tx(carol)}, Refunds: []rpc.ElementRefund{{Element: 1, Percent: 90}}},
-			paid:   amounts(0, 5, 1000), want: "2 aa 900", rest: 105,
+		"eth_sendBundle shares what one transaction paid": {
+			bundle: rpc.Bundle{
+				Elements: []rpc.Element{tx(alice), tx(bob), tx(carol)}, Refunds: ninety, PaidBy: []int{1}, Shares: []rpc.Share{{Address: carol, Percent: 100}},
+			},
+			paid: amounts(10, 1000, 7), want: "2 cc 900", rest: 117,
 		},
-		"eth_sendBundle's refundRecipient": {
-			kind:   rpc.KindBundle,
-			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety, Shares: []rpc.Share{{Address: carol, Percent: 100}}},
-			paid:   amounts(5, 1000), want: "2 cc 900", rest: 105,
+		"it may be the refunded one": {
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Refunds: ninety, PaidBy: []int{0}, Shares: []rpc.Share{{Address: carol, Percent: 100}}},
+			paid:   amounts(1000), want: "2 cc 900", rest: 100,
+		},
+		"without a recipient it is the first sender's": {
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: []rpc.ElementRefund{{Element: 1, Percent: 90}}, PaidBy: []int{1}},
+			paid:   amounts(10, 1000), want: "2 aa 900", rest: 110,
+		},
+		"a delayed refund is whole": {
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety, DelayedRefund: true}, paid: amounts(0, 1000), cost: 100,
+			want: "2 aa 900 delayed", rest: 100,
 		},
 		"a bundle's own shares are for those who follow it": {
 			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety, Shares: []rpc.Share{{Address: carol, Percent: 100}}},
 			paid:   amounts(5, 1000), want: "2 aa 900", rest: 105,
 		},
 		"a payout that eats up the refund is delayed": {
-			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 1000), cost: 900, want: "2 aa 900 delayed", rest: 100,
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 1000),
+			cost: 900, want: "2 aa 900 delayed", rest: 100,
+		},
+		"what is delayed in part is delayed whole": {
+			bundle: rpc.Bundle{
+				Elements: []rpc.Element{tx(alice), tx(alice), tx(carol)},
+				Refunds:  []rpc.ElementRefund{{Element: 0, Percent: 20}, {Element: 1, Percent: 50}},
+			},
+			paid: amounts(0, 0, 1000), cost: 300, want: "2 aa 400 delayed", rest: 600,
 		},
 		"a payout that leaves one wei": {
 			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 1000), cost: 899, want: "2 aa 1", rest: 999,
@@ -176,7 +186,7 @@ func TestTerms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.bundle.Hash = backrun
 			division, err := Split(Landed{
-				Order: &rpc.Order{Kind: test.kind, Bundle: test.bundle}, Block: block, PaidWei: test.paid, CostWei: uint256.NewInt(test.cost),
+				Order: &rpc.Order{Bundle: test.bundle}, Block: block, PaidWei: test.paid, CostWei: uint256.NewInt(test.cost),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -225,6 +235,8 @@ func TestWhatCannotBeSplit(t *testing.T) {
 		"a negative element":    {rpc.Bundle{Elements: two, Refunds: []rpc.ElementRefund{{Element: -1, Percent: 1}}}, amounts(1, 2), ErrTerms},
 		"a negative percent":    {rpc.Bundle{Elements: two, Refunds: []rpc.ElementRefund{{Percent: -1}}}, amounts(1, 2), ErrTerms},
 		"101 percent":           {rpc.Bundle{Elements: two, Refunds: []rpc.ElementRefund{{Percent: 100}, {Element: 1, Percent: 1}}}, amounts(1, 2), ErrTerms},
+		"paid by nobody":        {rpc.Bundle{Elements: two, PaidBy: []int{2}}, amounts(1, 2), ErrTerms},
+		"paid by less":          {rpc.Bundle{Elements: two, PaidBy: []int{-1}}, amounts(1, 2), ErrTerms},
 		"shares of 101 percent": {rpc.Bundle{Elements: two, Shares: []rpc.Share{{Percent: 100}, {Percent: 1}}}, amounts(1, 2), ErrTerms},
 		"a negative share":      {rpc.Bundle{Elements: two, Shares: []rpc.Share{{Percent: -1}}}, amounts(1, 2), ErrTerms},
 		"a hash of somebody":    {rpc.Bundle{Elements: []rpc.Element{{Match: &target}, tx(bob)}}, amounts(1, 2), ErrTerms},
@@ -259,6 +271,10 @@ func anyBundle(t *rapid.T, depth int) (b rpc.Bundle, txs int) {
 			b.Refunds, left = append(b.Refunds, rpc.ElementRefund{Element: i, Percent: percent}), left-percent
 		}
 	}
+	if rapid.IntRange(0, 3).Draw(t, "how") == 0 {
+		b.PaidBy = []int{rapid.IntRange(0, elements-1).Draw(t, "paid by")}
+	}
+	b.DelayedRefund = rapid.Bool().Draw(t, "delayed")
 	left = 100
 	for range rapid.IntRange(0, 3).Draw(t, "shares") {
 		percent := rapid.IntRange(0, left).Draw(t, "share")
@@ -273,7 +289,7 @@ func anyone(t *rapid.T) common.Address {
 
 func anyLanded(t *rapid.T) Landed {
 	b, txs := anyBundle(t, 2)
-	l := Landed{Block: block, Order: &rpc.Order{Kind: rapid.SampledFrom([]rpc.Kind{rpc.KindBundle, rpc.KindShare}).Draw(t, "kind"), Bundle: b}}
+	l := Landed{Block: block, Order: &rpc.Order{Bundle: b}}
 	for range txs {
 		l.PaidWei = append(l.PaidWei, new(uint256.Int).Lsh(
 			uint256.NewInt(rapid.Uint64().Draw(t, "paid")), uint(rapid.SampledFrom([]int{0, 0, 32, 128, 184}).Draw(t, "shift"))))

@@ -53,7 +53,7 @@ func (b *book) credit(r rpc.Refund, after int) {
 
 func (b *book) pay(f rpc.RefundPaid) {
 	i := slices.IndexFunc(b.pending, func(p refund.Pending) bool {
-		return p.Hash == f.Hash && p.BlockHash == f.BlockHash && p.Recipient == f.Recipient
+		return p.Hash == f.Hash && p.Bundle == f.Bundle && p.BlockHash == f.BlockHash && p.Recipient == f.Recipient
 	})
 	if i < 0 {
 		return

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/urfave/cli/v3"
+
+	"github.com/gavel-relay/gavel/internal/run"
+	"github.com/gavel-relay/gavel/rpc/app"
+	"github.com/gavel-relay/gavel/rpc/send"
+)
+
+// rpcConfig is all that the command was told. RPC lacks what is opened only when it runs: the chain and the log.
+type rpcConfig struct {
+	rpc                 app.Config
+	listen, adminListen string
+	executionURLs       []string
+	chainFile           string
+	// earliestBlock is nil if the network decides.
+	earliestBlock *uint64
+	log           run.LogOptions
+}
+
+// rpcConfigOf reads the flags, and secrets from files or the environment. Errors are the caller's mistakes.
+func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error) {
+	cfg := rpcConfig{
+		listen: cmd.String("listen"), adminListen: cmd.String("admin-listen"), executionURLs: listOf(cmd.String("execution-rpc")),
+		chainFile: cmd.String("chain-file"), log: run.LogOptions{Level: cmd.String("log-level"), Format: cmd.String("log-format")},
+		rpc: app.Config{
+			DataDir: cmd.String("data-dir"), Database: cmd.String("db"), BlockTime: cmd.Duration("block-time"), PrivateBlocks: cmd.Int("private-blocks"),
+			MaxBackruns: unbounded(cmd.Int("max-backruns")), RefundPercent: cmd.Int("refund-percent"), FastPercent: cmd.Int("fast-percent"),
+			PayoutGas: uint64(max(0, cmd.Int("payout-gas"))), DetailsDelay: cmd.Duration("refund-details-delay"),
+			TotalsEvery: cmd.Duration("refund-totals-every"), VendorPrefix: cmd.String("vendor-prefix"), PoolPrefix: cmd.String("pool-prefix"),
+			SignatureHeaders: listOf(cmd.String("signature-headers")), LenientSignatures: cmd.Bool("lenient-signatures"),
+			LegacyErrors: cmd.Bool("legacy-errors"), TraceEndpoint: cmd.String("trace-endpoint"), StaleAfter: cmd.Duration("stale-after"),
+			Limits: app.Limits{
+				PerSecond: unbounded(cmd.Int("requests-per-second")), SignerPerSecond: unbounded(cmd.Int("signer-requests-per-second")),
+				Batch: cmd.Int("batch"), Orders: cmd.Int("max-orders"), OrdersPerSigner: cmd.Int("max-orders-per-signer"),
+				BodyBytes: int64(cmd.Int("body-megabytes")) << 20, Connections: cmd.Int("max-connections"), Linger: cmd.Duration("linger"),
+			},
+		},
+	}
+	cfg.rpc.Journal.URL, cfg.rpc.Journal.Replicas = cmd.String("journal"), cmd.Int("journal-replicas")
+	cfg.rpc.Journal.FactsFor = cmd.Duration("facts-for")
+	for _, read := range []func(*cli.Command, func(string) string) error{
+		cfg.readKey, cfg.readBuilders, cfg.readPayers, cfg.readNumbers, cfg.readProxies,
+	} {
+		if err := read(cmd, getenv); err != nil {
+			return cfg, err
+		}
+	}
+	return cfg, cfg.check()
+}
+
+func (c *rpcConfig) readKey(cmd *cli.Command, getenv func(string) string) (err error) {
+	c.rpc.Key, err = requestKey(cmd.String("secret-key-file"), rpcKeyEnv, getenv)
+	return err
+}
+
+func (c *rpcConfig) readBuilders(cmd *cli.Command, _ func(string) string) error {
+	path := cmd.String("builders-file")
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("builders-file: %w", err)
+	}
+	if c.rpc.Builders, err = send.Parse(text); err != nil {
+		return fmt.Errorf("builders-file %s: %w", path, err)
+	}
+	return nil
+}
+
+func (c *rpcConfig) readPayers(cmd *cli.Command, _ func(string) string) error {
+	for _, item := range listOf(cmd.String("payers")) {
+		if !common.IsHexAddress(item) {
+			return fmt.Errorf("payers has %q: give addresses of 20 bytes in hex", item)
+		}
+		c.rpc.Payers = append(c.rpc.Payers, common.HexToAddress(item))
+	}
+	return nil
+}
+
+// readNumbers reads flags whose default is not a number, and pairs of a name and a number.
+func (c *rpcConfig) readNumbers(cmd *cli.Command, _ func(string) string) error {
+	if text := cmd.String("earliest-refund-block"); text != "" {
+		block, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("earliest-refund-block is %q: give a block's number", text)
+		}
+		c.earliestBlock = &block
+	}
+	if text := cmd.String("simulations"); text != "" {
+		count, err := strconv.Atoi(text)
+		if err != nil || count < 1 {
+			return fmt.Errorf("simulations is %q: give a number above 0", text)
+		}
+		c.rpc.Simulations = count
+	}
+	for _, item := range listOf(cmd.String("method-limits")) {
+		name, text, _ := strings.Cut(item, "=")
+		perSecond, err := strconv.Atoi(text)
+		if err != nil || perSecond < 1 {
+			return fmt.Errorf("method-limits has %q: give METHOD=NUMBER", item)
+		}
+		if c.rpc.Limits.MethodPerSecond == nil {
+			c.rpc.Limits.MethodPerSecond = map[string]int{}
+		}
+		c.rpc.Limits.MethodPerSecond[name] = perSecond
+	}
+	return nil
+}
+
+func (c *rpcConfig) readProxies(cmd *cli.Command, _ func(string) string) (err error) {
+	c.rpc.Limits.TrustedProxies, err = prefixes(cmd.String("trusted-proxies"))
+	return err
+}
+
+// check says what is missing or makes no sense, in the words of the flags.
+func (c *rpcConfig) check() error {
+	percent := func(name string, value int) error {
+		if value < 1 || value > 100 {
+			return fmt.Errorf("%s is %d: give 1 to 100", name, value)
+		}
+		return nil
+	}
+	switch {
+	case c.listen == "":
+		return errors.New("listen is empty: give host:port")
+	case len(c.executionURLs) == 0:
+		return errors.New("execution-rpc is empty: give the URL of an execution node, or of several with commas")
+	case len(c.rpc.SignatureHeaders) == 0:
+		return errors.New("signature-headers is empty: give at least one name")
+	}
+	_, err := run.NewLogger(nil, c.log)
+	return errors.Join(percent("refund-percent", c.rpc.RefundPercent), percent("fast-percent", c.rpc.FastPercent), err)
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-relay/gavel/internal/exec/remote"
+	"github.com/gavel-relay/gavel/internal/run"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/rpc/app"
+)
+
+// earliestOnMainnet is the first block with detailed fee refunds there (interface description, Limits).
+const earliestOnMainnet = 20802497
+
+// serveRPC opens the listeners first, so that a port that is taken is said at once, then the service, and runs both until the context ends.
+func serveRPC(ctx context.Context, cfg rpcConfig) error {
+	log, err := run.NewLogger(os.Stderr, cfg.log)
+	if err != nil {
+		return run.Usage(err)
+	}
+	public, err := serve.Listen(cfg.listen)
+	if err != nil {
+		return err
+	}
+	defer public.Close() //nolint:errcheck // closed by its server already, unless the service could not be opened
+	var admin net.Listener
+	if cfg.adminListen != "" {
+		if admin, err = serve.Listen(cfg.adminListen); err != nil {
+			return err
+		}
+		defer admin.Close() //nolint:errcheck // as above
+	}
+	chain, err := chainIn(cfg.chainFile)
+	if err != nil {
+		return run.Usage(err)
+	}
+	node, err := remote.Open(ctx, remote.Config{URLs: cfg.executionURLs, Chain: chain, Log: log})
+	if err != nil {
+		return err
+	}
+	defer node.Close()
+	cfg.rpc.Chain, cfg.rpc.States, cfg.rpc.ChainConfig, cfg.rpc.Log = node, node, node.Chain(), log
+	cfg.rpc.EarliestBlock = cfg.firstDetails(node.Chain())
+	service, err := app.New(ctx, cfg.rpc)
+	if err != nil {
+		return err
+	}
+	log.Info("rpc serves", "address", public.Addr().String(), "admin", cfg.adminListen, "chain", node.Chain().ChainID,
+		"head", service.Head().Number, "signs_as", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), "builders", len(cfg.rpc.Builders))
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return service.Serve(ctx, public) })
+	if admin != nil {
+		group.Go(func() error { return service.ServeAdmin(ctx, admin) })
+	}
+	return errors.Join(group.Wait(), service.Close())
+}
+
+// firstDetails is what was asked for, or what the network has.
+func (c *rpcConfig) firstDetails(chain *params.ChainConfig) uint64 {
+	switch {
+	case c.earliestBlock != nil:
+		return *c.earliestBlock
+	case chain.ChainID.Cmp(params.MainnetChainConfig.ChainID) == 0:
+		return earliestOnMainnet
+	}
+	return 0
+}
+
+// chainIn reads the fork schedule of a genesis file; nil without one.
+func chainIn(path string) (*params.ChainConfig, error) {
+	if path == "" {
+		return nil, nil //nolint:nilnil // the nodes are asked then
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("chain-file: %w", err)
+	}
+	var genesis core.Genesis
+	if err := json.Unmarshal(text, &genesis); err != nil {
+		return nil, fmt.Errorf("chain-file %s: %w", path, err)
+	}
+	if genesis.Config == nil || genesis.Config.ChainID == nil {
+		return nil, fmt.Errorf("chain-file %s has no config with a chainId: give a genesis file", path)
+	}
+	return genesis.Config, nil
+}

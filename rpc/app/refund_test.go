@@ -1,0 +1,190 @@
+package app
+
+import (
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+type refundRecord struct {
+	Hash        common.Hash    `json:"hash"`
+	Amount      string         `json:"amount"`
+	BlockNumber string         `json:"blockNumber"`
+	Status      string         `json:"status"`
+	Recipient   common.Address `json:"recipient"`
+}
+
+type refundList struct {
+	Refunds     []refundRecord `json:"refunds"`
+	Cursor      string         `json:"cursor"`
+	IndexedUpTo string         `json:"indexedUpTo"`
+}
+
+// eventually asks until the ledger, which trails the journal by a moment, says so.
+func (h *house) eventually(what string, ask func() bool) {
+	h.Helper()
+	if err := h.app.journal.Flush(h.Context()); err != nil {
+		h.Fatal(err)
+	}
+	last, err := h.app.journal.Last(h.Context())
+	if err != nil {
+		h.Fatal(err)
+	}
+	for {
+		at, err := h.app.ledger.Last(h.Context())
+		if err != nil {
+			h.Fatal(err)
+		}
+		if at >= last {
+			break
+		}
+	}
+	if !ask() {
+		h.Errorf("the ledger does not say: %s", what)
+	}
+}
+
+// The refund of a bundle is pending when its block is there, exact to the wei, and received when its payout is.
+func TestRefund(t *testing.T) {
+	h := openHouse(t, nil)
+	signer, recipient := houseKey(7), common.Address{0xaa}
+	first, payer := h.tx(houseKey(0), 0, common.Address{1}, 5), h.tx(houseKey(1), 0, common.Address{2}, 6)
+	var got taken
+	h.want(&got, signer, "eth_sendBundle", map[string]any{
+		"txs": []string{rawOf(first), rawOf(payer)}, "refundPercent": 40, "refundRecipient": recipient,
+	})
+	<-h.builder.got
+	block := h.mine()
+	const paid = 21_000 * 1_000_000_000 // gas, and a tip of 1 gwei
+	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Hash == got.BundleHash })
+	if credit.AmountWei.Uint64() != paid/100*40 || credit.Recipient != recipient || credit.BlockHash != block.Hash() || credit.Delayed {
+		t.Errorf("%+v", credit)
+	}
+	h.settled()
+	want := refundRecord{got.BundleHash, hexNumber(paid / 100 * 40), hexNumber(block.NumberU64()), "pending", recipient}
+	for _, query := range []struct {
+		method string
+		params []any
+	}{
+		{"flashbots_getFeeRefundsByRecipient", []any{map[string]any{"recipient": recipient}}},
+		{"vendor_getFeeRefundsByRecipient", []any{map[string]any{"recipient": recipient}}},
+		{"flashbots_getFeeRefundsByBundle", []any{map[string]any{"bundle_hash": got.BundleHash}}},
+		{"buildernet_getFeeRefundsByBundle", []any{got.BundleHash}},
+		{"flashbots_getFeeRefundsByBlock", []any{map[string]any{"block_number": hexNumber(block.NumberU64())}}},
+	} {
+		h.eventually(query.method, func() bool {
+			var list refundList
+			h.want(&list, signer, query.method, query.params...)
+			return len(list.Refunds) == 1 && list.Refunds[0] == want && list.Cursor == ""
+		})
+	}
+	payout := h.tx(houseKey(9), 0, recipient, paid/100*40)
+	h.mine(payout)
+	seen := waitFor(h, "payout", func(f rpc.RefundPaid) bool { return f.Hash == got.BundleHash })
+	if seen.PayoutTx != payout.Hash() || seen.Recipient != recipient {
+		t.Errorf("%+v", seen)
+	}
+	h.settled()
+	h.eventually("received", func() bool {
+		var totals struct{ Pending, Received, MaxBlockNumber string }
+		h.want(&totals, signer, "flashbots_getFeeRefundTotalsByRecipient", recipient)
+		return totals.Pending == "0x0" && totals.Received == hexNumber(paid/100*40) && totals.MaxBlockNumber == hexNumber(block.NumberU64()+1)
+	})
+}
+
+// Whoever signs with the key of an address says where its later refunds go, and nobody else does.
+func TestSetRefundRecipient(t *testing.T) {
+	h := openHouse(t, nil)
+	owner, other := houseKey(0), common.Address{0xbb}
+	send := func(nonce uint64) rpc.RefundCredited {
+		var got taken
+		h.want(&got, houseKey(7), "eth_sendBundle", map[string]any{"txs": []string{rawOf(h.tx(owner, nonce, common.Address{1}, 5))}, "refundPercent": 10})
+		<-h.builder.got
+		h.mine()
+		defer h.settled()
+		return waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Hash == got.BundleHash })
+	}
+	if credit := send(0); credit.Recipient != addressOf(owner) {
+		t.Errorf("without a wish: %s", credit.Recipient)
+	}
+	h.refused(rpc.NotYourAddress, houseKey(7), "flashbots_setFeeRefundRecipient", addressOf(owner), other)
+	var set struct{ From, To string }
+	h.want(&set, owner, "vendor_setFeeRefundRecipient", addressOf(owner), other)
+	if set.From != lower(addressOf(owner)) || set.To != lower(other) {
+		t.Errorf("%+v", set)
+	}
+	if credit := send(1); credit.Recipient != other {
+		t.Errorf("after the wish: %s", credit.Recipient)
+	}
+	h.eventually("the earlier one stays", func() bool {
+		var list refundList
+		h.want(&list, owner, "flashbots_getFeeRefundsByRecipient", map[string]any{"recipient": addressOf(owner)})
+		return len(list.Refunds) == 1
+	})
+}
+
+// What is paid outside of the block is delayed: it has a list and totals of its own.
+func TestDelayedRefund(t *testing.T) {
+	h := openHouse(t, nil)
+	signer, recipient := houseKey(7), common.Address{0xcc}
+	var got taken
+	h.want(&got, signer, "eth_sendBundle", map[string]any{
+		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50, "refundRecipient": recipient, "delayedRefund": true,
+	})
+	<-h.builder.got
+	block := h.mine()
+	waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Delayed })
+	h.settled()
+	at := hexNumber(block.NumberU64())
+	h.eventually("delayed", func() bool {
+		var list refundList
+		h.want(&list, signer, "buildernet_getDelayedRefunds", map[string]any{"recipient": recipient, "blockRangeFrom": at, "blockRangeTo": at, "hash": got.BundleHash})
+		var totals struct{ Pending, Received, IndexedUpTo string }
+		h.want(&totals, signer, "pool_getDelayedRefundTotalsByRecipient", map[string]any{"recipient": recipient})
+		return len(list.Refunds) == 1 && list.IndexedUpTo == at && totals.Pending == list.Refunds[0].Amount && totals.Received == "0x0"
+	})
+	h.refused(rpc.InvalidRange, signer, "pool_getDelayedRefunds", map[string]any{"recipient": recipient, "hash": got.BundleHash})
+	h.refused(rpc.InvalidRange, signer, "pool_getDelayedRefunds", map[string]any{"recipient": recipient, "blockRangeFrom": 9, "blockRangeTo": 8})
+	h.refused(rpc.InvalidCursor, signer, "pool_getDelayedRefunds", map[string]any{"recipient": recipient, "cursor": "x"})
+}
+
+// A refund of a block that the chain has left never was; one whose payout is gone is pending again.
+func TestRefundOfAReorganisedBlock(t *testing.T) {
+	h := openHouse(t, nil)
+	signer, recipient := houseKey(7), common.Address{0xdd}
+	var got taken
+	h.want(&got, signer, "eth_sendBundle", map[string]any{
+		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50, "refundRecipient": recipient,
+	})
+	<-h.builder.got
+	h.mine()
+	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return true })
+	h.settled()
+	parent := h.node.Chain().CurrentBlock().Hash()
+	payout := h.tx(houseKey(9), 0, recipient, int64(credit.AmountWei.Uint64()))
+	h.mine(payout)
+	h.settled()
+	status := func() (status string) {
+		var list refundList
+		h.want(&list, signer, "flashbots_getFeeRefundsByRecipient", map[string]any{"recipient": recipient})
+		if len(list.Refunds) == 1 {
+			status = list.Refunds[0].Status
+		}
+		return status
+	}
+	h.eventually("received", func() bool { return status() == "received" })
+	h.slot++
+	h.mineOn([32]byte(parent)) // without the payout
+	h.settled()
+	h.eventually("pending again", func() bool { return status() == "pending" })
+	h.mine(payout)
+	h.settled()
+	h.eventually("received again", func() bool { return status() == "received" })
+}
+
+func lower(a common.Address) string {
+	text, _ := a.MarshalText()
+	return string(text)
+}
