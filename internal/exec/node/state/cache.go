@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 	"github.com/ethereum/go-ethereum/common/lru"
 	"github.com/ethereum/go-ethereum/core/types"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/gavel-relay/gavel/internal/exec"
 )
 
 // What an entry of the caches takes, in bytes, with its keys and links: measured on 64-bit machines and rounded up.
@@ -72,7 +75,7 @@ func shared[T any](
 	ctx context.Context, group *singleflight.Group, patience time.Duration, key string, ask func(context.Context) (T, error),
 ) (T, error) {
 	answer := group.DoChan(key, func() (any, error) {
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		within, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), patience, fmt.Errorf("%w: %w", exec.ErrNode, errSlow))
 		defer cancel()
 		return ask(within)
 	})

@@ -107,41 +107,47 @@ func (r *rules) fork() int {
 	}
 }
 
-// config makes a fork schedule. Forks before the current rules count as active from the beginning: no simulation goes back that far. Rules that
-// bring no fork bring another blob schedule.
+// config makes a fork schedule. Forks before the current rules count as active from the beginning: no simulation goes back that far. What later rules
+// change of the blobs without a fork before osaka is a blob-parameter-only fork.
 func (s schedule) config(id *big.Int) (*params.ChainConfig, error) {
-	config := merged(id)
+	config, now := merged(id), s.Current.fork()
 	config.CancunTime, config.PragueTime, config.OsakaTime = nil, nil, nil
-	config.BlobScheduleConfig = &params.BlobScheduleConfig{}
-	forks := []**uint64{&config.ShanghaiTime, &config.CancunTime, &config.PragueTime, &config.OsakaTime, &config.AmsterdamTime}
-	changes := []**uint64{&config.BPO1Time, &config.BPO2Time}
-	blobs := []**params.BlobConfig{&config.BlobScheduleConfig.BPO1, &config.BlobScheduleConfig.BPO2}
-	known := -1
-	for _, r := range []*rules{s.Current, s.Next, s.Last} {
-		if r == nil || r != s.Current && r.ActivationTime <= s.Current.ActivationTime {
-			continue
-		}
-		at := new(uint64)
-		if r != s.Current {
-			*at = r.ActivationTime
-		}
-		fork := r.fork()
-		for _, field := range forks[min(known+1, len(forks)):max(fork+1, known+1)] {
-			*field = at
-		}
-		if fork >= prague && len(changes) > 0 && (r != s.Last || s.Next == nil || s.Last.ActivationTime != s.Next.ActivationTime) {
-			*changes[0], *blobs[0] = at, r.BlobSchedule
-			changes, blobs = changes[1:], blobs[1:]
-		}
-		if fork >= cancun && config.BlobScheduleConfig.Cancun == nil {
-			config.BlobScheduleConfig.Cancun = r.BlobSchedule
-		}
-		known = max(known, fork)
-	}
-	if config.CancunTime != nil && config.BlobScheduleConfig.Cancun == nil {
+	blobs := &params.BlobScheduleConfig{Cancun: s.Current.BlobSchedule, Prague: s.Current.BlobSchedule}
+	config.BlobScheduleConfig = blobs
+	if now >= cancun && s.Current.BlobSchedule == nil {
 		return nil, nonsense("its config has no blob schedule")
 	}
-	config.BlobScheduleConfig.Prague = config.BlobScheduleConfig.Cancun
+	times := []**uint64{&config.ShanghaiTime, &config.CancunTime, &config.PragueTime, &config.OsakaTime, &config.AmsterdamTime}
+	for _, time := range times[:now+1] {
+		*time = new(uint64)
+	}
+	changes := []struct {
+		time **uint64
+		to   **params.BlobConfig
+	}{{&config.BPO1Time, &blobs.BPO1}, {&config.BPO2Time, &blobs.BPO2}}
+	since, holding := s.Current.ActivationTime, s.Current.BlobSchedule
+	for _, later := range []*rules{s.Next, s.Last} {
+		if later == nil || later.ActivationTime <= since {
+			continue // the last ones known may be the next
+		}
+		since = later.ActivationTime
+		fork := max(later.fork(), now)
+		for _, time := range times[now+1 : fork+1] {
+			*time = &later.ActivationTime
+		}
+		now = fork
+		switch told := later.BlobSchedule; {
+		case told == nil:
+		case fork == cancun:
+			blobs.Cancun, blobs.Prague = told, told
+		case fork == prague:
+			blobs.Prague = told
+		case holding == nil || *told != *holding:
+			*changes[0].time, *changes[0].to = &later.ActivationTime, told
+			changes = changes[1:]
+		}
+		holding = later.BlobSchedule
+	}
 	return config, nil
 }
 

@@ -112,7 +112,10 @@ func newGeth(t testing.TB) *world {
 		}
 		return backend.BlockChain().GetBlockByHash(hash)
 	}
-	w.mine = func() *types.Block { return block(beacon.Commit()) }
+	w.mine = func() *types.Block {
+		must(t, backend.TxPool().Sync()) // what was sent is there when the block is made
+		return block(beacon.Commit())
+	}
 	w.fork = func(parent common.Hash) *types.Block {
 		must(t, beacon.Fork(parent))
 		return block(beacon.Commit())

@@ -140,8 +140,8 @@ func (s *States) At(ctx context.Context, env exec.Environment) (*simulate.State,
 	return &simulate.State{Parent: types.CopyHeader(parent), DB: db, Config: config, Hash: ancestors.hash}, nil
 }
 
-// patience is what a question that is asked for several may take: a try on each node.
-func (s *States) patience() time.Duration { return time.Duration(len(s.nodes.list)) * s.options.Try }
+// patience is what a question that is asked for several may take: a try on each node, and some more.
+func (s *States) patience() time.Duration { return time.Duration(len(s.nodes.list)+1) * s.options.Try }
 
 // account reads an account from memory, or asks for it.
 func (s *States) account(ctx context.Context, block *types.Header, m *memory, address common.Address) (account, error) {
