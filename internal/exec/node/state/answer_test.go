@@ -15,7 +15,7 @@ import (
 )
 
 // result answers every call, alone or in a batch, with a result; but a question for a block with the head.
-func result(text string) func(*http.Request) (*http.Response, error) {
+func result(text string) script {
 	return func(r *http.Request) (*http.Response, error) {
 		var raw json.RawMessage
 		if err := json.NewDecoder(r.Body).Decode(&raw); err != nil {
@@ -58,7 +58,7 @@ func proof(change map[string]any) string {
 }
 
 // reading opens a state at a node that gives one result to every question, and reads an account and a slot of it.
-func reading(t testing.TB, node func(*http.Request) (*http.Response, error), read func(*state.States)) error {
+func reading(t testing.TB, node script, read func(*state.States)) error {
 	states := open(t, state.Options{
 		URLs: []string{"http://node"}, HTTP: &http.Client{Transport: played{"node": node}}, Config: params.MergedTestChainConfig,
 	})

@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// Block implements exec.Chain: it fetches a block with its transactions and withdrawals, and makes sure that they are what the hash says. The error wraps
-// exec.ErrUnknownBlock or exec.ErrNode.
+// Block implements exec.Chain: it fetches a block with its transactions and withdrawals, and makes sure that they are what the hash says. The error
+// wraps exec.ErrUnknownBlock or exec.ErrNode.
 func (s *States) Block(ctx context.Context, hash common.Hash) (*types.Block, error) {
 	return s.fetchBlock(ctx, func(ctx context.Context, client *ethclient.Client) (*types.Block, error) {
 		block, err := client.BlockByHash(ctx, hash)

@@ -169,7 +169,8 @@ func (b *bell) wait(ctx context.Context) bool {
 			return false
 		case <-b.heads:
 			return true
-		case <-broken: // whatever the reason is, asking goes on where listening ended
+		case err := <-broken: // asking goes on where listening ended
+			b.states.options.Log.Warn("execution node tells no more of new blocks", "error", err)
 			b.sub = nil
 			return true
 		case <-b.ticker.C:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ var dialects = map[string]func(call) int{
 func TestStateIsTheNodes(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
 		contracts := w.deploy(counter, witness)
-		addresses := append(contracts, addressOf(alice), addressOf(bob), nobody, common.Address{}, common.Address{1}, params.BeaconRootsAddress)
+		addresses := append(slices.Clone(contracts), addressOf(alice), addressOf(bob), nobody, common.Address{}, common.Address{1}, params.BeaconRootsAddress)
 		var slots []common.Hash
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 5 {

@@ -79,7 +79,8 @@ func TestWarmAsksInBatches(t *testing.T) {
 	}
 	st, err := states.At(t.Context(), exec.Environment{ParentHash: head.Hash()})
 	must(t, err)
-	if st.DB.GetBalance(addressOf(bob)).IsZero() || st.DB.GetCodeSize(contracts[0]) == 0 || st.DB.GetState(contracts[0], common.Hash{}) != (common.Hash{}) {
+	count := st.DB.GetState(contracts[0], common.Hash{})
+	if st.DB.GetBalance(addressOf(bob)).IsZero() || st.DB.GetCodeSize(contracts[0]) == 0 || count != (common.Hash{}) {
 		t.Error("something else was fetched than what is there")
 	}
 	if requests, calls := tap.seen(); requests != 0 {
@@ -136,7 +137,8 @@ func TestWarmedSimulatorAsksLess(t *testing.T) {
 		must(t, err)
 		counts, results, bundles = append(counts, requests), append(results, result), append(bundles, simulated)
 	}
-	if results[0].GasUsed != results[1].GasUsed || results[1].Parent.Hash() != head.Hash() || !results[0].CoinbaseDiffWei.Eq(results[1].CoinbaseDiffWei) {
+	paid := results[1].CoinbaseDiffWei
+	if results[0].GasUsed != results[1].GasUsed || results[1].Parent.Hash() != head.Hash() || !results[0].CoinbaseDiffWei.Eq(paid) {
 		t.Errorf("warmed: %+v, not: %+v", results[1], results[0])
 	}
 	if !bundles[0].Success || bundles[0].GasUsed != bundles[1].GasUsed || !bundles[0].ProfitWei.Eq(bundles[1].ProfitWei) {

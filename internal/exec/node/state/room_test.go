@@ -63,6 +63,8 @@ type world struct {
 	fork func(parent common.Hash) *types.Block
 	// nonces are those of the next transactions that the world signs.
 	nonces map[*ecdsa.PrivateKey]uint64
+	// chain is the chain itself, beside its JSON-RPC.
+	chain *core.BlockChain
 }
 
 // worlds are the nodes that every test runs against.
@@ -106,11 +108,12 @@ func newGeth(t testing.TB) *world {
 	t.Cleanup(func() { must(t, beacon.Stop()) })
 
 	w := newWorld(t, stack.HTTPEndpoint(), stack.WSEndpoint())
+	w.chain = backend.BlockChain()
 	block := func(hash common.Hash) *types.Block {
 		if hash == (common.Hash{}) {
 			t.Fatal("no block was made")
 		}
-		return backend.BlockChain().GetBlockByHash(hash)
+		return w.chain.GetBlockByHash(hash)
 	}
 	w.mine = func() *types.Block {
 		must(t, backend.TxPool().Sync()) // what was sent is there when the block is made
@@ -120,7 +123,7 @@ func newGeth(t testing.TB) *world {
 		must(t, beacon.Fork(parent))
 		return block(beacon.Commit())
 	}
-	must(t, beacon.Fork(backend.BlockChain().Genesis().Hash()))
+	must(t, beacon.Fork(w.chain.Genesis().Hash()))
 	return w
 }
 
@@ -142,6 +145,7 @@ func newDevnet(t testing.TB, fork eth.Fork) *world {
 	t.Cleanup(server.Close)
 
 	w := newWorld(t, server.URL, "ws"+strings.TrimPrefix(server.URL, "http"))
+	w.chain = n.Chain()
 	slot := phase0.Slot(0)
 	w.fork = func(parent common.Hash) *types.Block {
 		slot++
