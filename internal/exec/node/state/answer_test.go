@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
 )
 
-// result answers every call, alone or in a batch, with a result; but a question for a block with the head.
+// result answers every call, alone or in a batch, with a result; but a question for a block with the head, and one for the code of an account that the
+// result describes with a byte.
 func result(text string) script {
 	return func(r *http.Request) (*http.Response, error) {
 		var raw json.RawMessage
@@ -32,8 +33,11 @@ func result(text string) script {
 		var answers []string
 		for _, c := range calls {
 			what := text
-			if strings.HasPrefix(c.Method, "eth_getBlock") {
+			switch {
+			case strings.HasPrefix(c.Method, "eth_getBlock"):
 				what = changed("hash", head.Hash())
+			case c.Method == "eth_getCode" && strings.HasPrefix(text, "{"):
+				what = `"0x00"`
 			}
 			answers = append(answers, `{"jsonrpc":"2.0","id":`+string(c.ID)+`,"result":`+what+`}`)
 		}
@@ -77,19 +81,19 @@ func reading(t testing.TB, node script, read func(*state.States)) error {
 // A well-formed answer that cannot be true makes the state's reads fail with ErrNode.
 func TestFalseAccounts(t *testing.T) {
 	for name, text := range map[string]string{
-		"null":                     `null`,
-		"a list":                   `[]`,
-		"an empty object":          `{}`,
-		"no balance":               proof(map[string]any{"balance": nil}),
-		"no nonce":                 proof(map[string]any{"nonce": nil}),
-		"no code hash":             proof(map[string]any{"codeHash": nil}),
-		"no storage hash":          proof(map[string]any{"storageHash": nil}),
-		"a short hash":             proof(map[string]any{"codeHash": "0x12"}),
-		"a balance of 2^256":       proof(map[string]any{"balance": "0x1" + strings.Repeat("0", 64)}),
-		"a negative balance":       proof(map[string]any{"balance": "-0x1"}),
-		"a nonce of 2^64":          proof(map[string]any{"nonce": "0x10000000000000000"}),
-		"a code that is not there": proof(map[string]any{"codeHash": common.Hash{2}}),
-		"storage that is no word":  proof(nil),
+		"null":                      `null`,
+		"a list":                    `[]`,
+		"an empty object":           `{}`,
+		"no balance":                proof(map[string]any{"balance": nil}),
+		"no nonce":                  proof(map[string]any{"nonce": nil}),
+		"no code hash":              proof(map[string]any{"codeHash": nil}),
+		"no storage hash":           proof(map[string]any{"storageHash": nil}),
+		"a short hash":              proof(map[string]any{"codeHash": "0x12"}),
+		"a balance of 2^256":        proof(map[string]any{"balance": "0x1" + strings.Repeat("0", 64)}),
+		"a negative balance":        proof(map[string]any{"balance": "-0x1"}),
+		"a nonce of 2^64":           proof(map[string]any{"nonce": "0x10000000000000000"}),
+		"another code than it says": proof(map[string]any{"codeHash": common.Hash{2}}),
+		"storage that is no word":   proof(nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := reading(t, result(text), nil); !errors.Is(err, exec.ErrNode) {
