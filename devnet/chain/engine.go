@@ -68,9 +68,11 @@ func (n *Node) Import(
 }
 
 // SetHead makes a block the head by the Engine API's forkchoiceUpdated, and lets the transaction pool catch up. The method's versions differ in
-// the payload attributes only, and we send none: blocks are made by Build.
+// the payload attributes only, and we send none: blocks are made by Build. Safe and final is the genesis block: whatever the beacon chain calls final,
+// nothing here depends on it, but wallets ask.
 func (n *Node) SetHead(ctx context.Context, hash phase0.Hash32) error {
-	state := engine.ForkchoiceStateV1{HeadBlockHash: common.Hash(hash)}
+	genesis := n.genesis.Hash()
+	state := engine.ForkchoiceStateV1{HeadBlockHash: common.Hash(hash), SafeBlockHash: genesis, FinalizedBlockHash: genesis}
 	answer, err := n.engine.ForkchoiceUpdatedV1(ctx, state, nil)
 	switch {
 	case err != nil:

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/eth"
 	"github.com/ethereum/go-ethereum/eth/catalyst"
 	"github.com/ethereum/go-ethereum/eth/ethconfig"
+	"github.com/ethereum/go-ethereum/eth/filters"
 	"github.com/ethereum/go-ethereum/node"
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/rpc"
@@ -23,6 +24,7 @@ type Node struct {
 	stack   *node.Node
 	backend *eth.Ethereum
 	engine  *catalyst.ConsensusAPI
+	logs    *filters.FilterAPI
 	genesis *types.Block
 }
 
@@ -58,12 +60,14 @@ func Open(cfg Config) (n *Node, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("make node: %w", err)
 	}
+	logs := filters.NewFilterAPI(filters.NewFilterSystem(backend.APIBackend, filters.Config{}))
+	stack.RegisterAPIs([]rpc.API{{Namespace: "eth", Service: logs}})
 	if err := stack.Start(); err != nil {
 		return nil, fmt.Errorf("start node: %w", err)
 	}
 	backend.SetSynced() // there is nobody to sync from; the pool takes transactions at once
 	n = &Node{
-		cfg: cfg, stack: stack, backend: backend, engine: catalyst.NewConsensusAPI(backend), genesis: backend.BlockChain().Genesis(),
+		cfg: cfg, stack: stack, backend: backend, engine: catalyst.NewConsensusAPI(backend), logs: logs, genesis: backend.BlockChain().Genesis(),
 	}
 	return n, n.SetHead(context.Background(), headOf(backend))
 }
@@ -95,6 +99,12 @@ func (n *Node) Genesis() *types.Block { return n.genesis }
 
 // Attach is a JSON-RPC client in this process.
 func (n *Node) Attach() *rpc.Client { return n.stack.Attach() }
+
+// APIs are the node's JSON-RPC services in all their namespaces, for a server of one's own, which has to choose from them: some give the node's
+// owner's rights.
+func (n *Node) APIs() []rpc.API {
+	return append(n.backend.APIs(), rpc.API{Namespace: "eth", Service: n.logs})
+}
 
 // RPCURL is the JSON-RPC's address, empty if none was asked for.
 func (n *Node) RPCURL() string {

@@ -1,0 +1,119 @@
+package state
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	corestate "github.com/ethereum/go-ethereum/core/state"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/ethclient"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+)
+
+// reach is how far BLOCKHASH sees.
+const reach = 256
+
+// ancestors answers BLOCKHASH for one simulation.
+type ancestors struct {
+	reader *reader
+	db     *corestate.StateDB
+	config *params.ChainConfig
+}
+
+// hash is that of an ancestor, or of the parent itself; zero for what BLOCKHASH cannot see. An error has no way out of here: it makes the state's
+// reads fail, so that nothing computed on the wrong hash counts.
+func (a *ancestors) hash(number uint64) common.Hash {
+	hash, err := a.find(number)
+	if err != nil {
+		a.reader.fail(fmt.Errorf("hash of block %d: %w", number, err))
+		a.db.Exist(common.BytesToAddress([]byte("a read that must fail"))) // leaves the error in the state even if this was the last read
+		return common.Hash{}
+	}
+	return hash
+}
+
+func (a *ancestors) find(number uint64) (common.Hash, error) {
+	parent := a.reader.block
+	last := parent.Number.Uint64()
+	switch {
+	case number > last || last-number > reach:
+		return common.Hash{}, nil
+	case number == last:
+		return parent.Hash(), nil
+	case number+1 == last:
+		return parent.ParentHash, nil
+	}
+	if a.config.IsPrague(parent.Number, parent.Time) {
+		if kept, err := a.kept(number); err != nil || kept != (common.Hash{}) {
+			return kept, err
+		}
+	}
+	return a.reader.states.ancestor(a.reader.ctx, parent, number)
+}
+
+// kept is what the state itself holds of the last 8,191 blocks' hashes since prague (EIP-2935).
+func (a *ancestors) kept(number uint64) (common.Hash, error) {
+	var slot common.Hash
+	binary.BigEndian.PutUint64(slot[24:], number%params.HistoryServeWindow)
+	return a.reader.Storage(params.HistoryStorageAddress, slot)
+}
+
+// ancestor finds a block's ancestor by the headers between them: all in one batch by number, which are then held together by their parent hashes.
+func (s *States) ancestor(ctx context.Context, block *types.Header, number uint64) (common.Hash, error) {
+	want := block.ParentHash
+	at := block.Number.Uint64() - 1
+	for known, ok := s.headers.Get(want); ok && at > number; known, ok = s.headers.Get(want) {
+		want, at = known.ParentHash, at-1
+	}
+	if at == number {
+		return want, nil
+	}
+	between := make([]*types.Header, at-number)
+	err := s.nodes.ask(ctx, "get headers", func(ctx context.Context, _ *node, client *rpc.Client) error {
+		return headersFrom(ctx, client, at, between)
+	})
+	if err != nil {
+		return common.Hash{}, err
+	}
+	for _, header := range between {
+		if header.Hash() != want { // the chain at these numbers is another one by now: step by step along the hashes
+			if header, err = s.headerByHash(ctx, want); err != nil {
+				return common.Hash{}, err
+			}
+		}
+		s.headers.Add(want, header)
+		want = header.ParentHash
+	}
+	return want, nil
+}
+
+// headersFrom fetches headers from a number downwards.
+func headersFrom(ctx context.Context, client *rpc.Client, from uint64, to []*types.Header) error {
+	if len(to) == 1 {
+		header, err := ethclient.NewClient(client).HeaderByNumber(ctx, new(big.Int).SetUint64(from))
+		to[0] = header
+		return err
+	}
+	calls := make([]rpc.BatchElem, len(to))
+	for i := range calls {
+		calls[i] = rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{rpc.BlockNumber(from - uint64(i)), false}, Result: &to[i]}
+	}
+	if err := client.BatchCallContext(ctx, calls); err != nil {
+		return err
+	}
+	for i, call := range calls {
+		switch {
+		case call.Error != nil:
+			return call.Error
+		case to[i] == nil:
+			return fmt.Errorf("%w: block %d", exec.ErrUnknownBlock, from-uint64(i))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/ethclient"
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// remembered is how many blocks of the chain Follow knows by hash. A reorganisation that goes deeper is told from the oldest of them on.
+const remembered = 256
+
+// Head implements exec.Chain.
+func (s *States) Head(ctx context.Context) (*types.Header, error) { return s.headerByNumber(ctx, nil) }
+
+// Follow implements exec.Chain. A node with subscriptions (ws, wss) tells of new blocks; without one, or while it is gone, it asks for the newest
+// block every Options.PollEvery. Trouble with nodes does not end it: it tries again, and what it missed it gets parent by parent. A newest block
+// that was handed over before is that of a node which lags behind, and is nothing new.
+func (s *States) Follow(ctx context.Context, handle func(*types.Block) error) error {
+	bell := s.listen(ctx)
+	defer bell.stop()
+	var line line
+	var refusal error // the owner's; all other errors pass
+	for {
+		err := s.advance(ctx, &line, func(block *types.Block) error {
+			refusal = handle(block)
+			return refusal
+		})
+		switch {
+		case refusal != nil:
+			return refusal
+		case err != nil && ctx.Err() == nil:
+			s.options.Log.Warn("the chain cannot be followed now", "error", err)
+		}
+		if !bell.wait(ctx) {
+			return nil
+		}
+	}
+}
+
+// advance hands over what is new since the last time. The first time that is nothing.
+func (s *States) advance(ctx context.Context, line *line, handle func(*types.Block) error) error {
+	head, err := s.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if len(line.hashes) == 0 {
+		*line = newLine(head)
+		return nil
+	}
+	var fresh []*types.Header // the newest first
+	for header := head; line.find(header) < 0; {
+		fresh = append(fresh, header)
+		if line.beginsWith(header) {
+			break
+		}
+		parent, err := s.headerByHash(ctx, header.ParentHash)
+		if err == nil && parent.Number.Uint64()+1 != header.Number.Uint64() {
+			err = nonsense("block %d follows block %d", header.Number, parent.Number)
+		}
+		if err != nil {
+			return fmt.Errorf("fill the gap below block %d: %w", header.Number, err)
+		}
+		header = parent
+	}
+	for _, header := range slices.Backward(fresh) {
+		block, err := s.Block(ctx, header.Hash())
+		if err != nil {
+			return err
+		}
+		if err := handle(block); err != nil {
+			return err
+		}
+		line.add(header)
+	}
+	return nil
+}
+
+// line is the chain as it was handed over: hashes of consecutive numbers.
+type line struct {
+	first  uint64
+	hashes []common.Hash
+}
+
+// newLine begins with a block and its parent, so that the block itself can be reorganised away.
+func newLine(head *types.Header) line {
+	if number := head.Number.Uint64(); number > 0 {
+		return line{first: number - 1, hashes: []common.Hash{head.ParentHash, head.Hash()}}
+	}
+	return line{hashes: []common.Hash{head.Hash()}}
+}
+
+// find is where a block is in the line; -1 if it is not.
+func (l *line) find(header *types.Header) int {
+	number := header.Number.Uint64()
+	if number < l.first || number-l.first >= uint64(len(l.hashes)) || l.hashes[number-l.first] != header.Hash() {
+		return -1
+	}
+	return int(number - l.first)
+}
+
+// beginsWith says whether a block is as old as the oldest that is known, or older.
+func (l *line) beginsWith(header *types.Header) bool { return header.Number.Uint64() <= l.first }
+
+// add puts a block in its place; what was there and after it is of another branch.
+func (l *line) add(header *types.Header) {
+	number := header.Number.Uint64()
+	if number < l.first || number-l.first > uint64(len(l.hashes)) {
+		*l = newLine(header)
+		return
+	}
+	l.hashes = append(l.hashes[:number-l.first], header.Hash())
+	if over := len(l.hashes) - remembered; over > 0 {
+		l.first, l.hashes = l.first+uint64(over), slices.Delete(l.hashes, 0, over)
+	}
+}
+
+// bell rings when it is time to look for a new block.
+type bell struct {
+	states *States
+	ticker *time.Ticker
+	heads  chan *types.Header
+	sub    interface {
+		Err() <-chan error
+		Unsubscribe()
+	}
+}
+
+func (s *States) listen(ctx context.Context) *bell {
+	b := &bell{states: s, ticker: time.NewTicker(s.options.PollEvery), heads: make(chan *types.Header, 16)}
+	b.subscribe(ctx)
+	return b
+}
+
+// subscribe tries to have new blocks told, by the first node that can do that and is not paused.
+func (b *bell) subscribe(ctx context.Context) {
+	for _, n := range b.states.nodes.order(time.Now()) {
+		if !n.live {
+			continue
+		}
+		err := b.states.nodes.attempt(ctx, n, func(ctx context.Context, _ *node, client *rpc.Client) error {
+			sub, err := ethclient.NewClient(client).SubscribeNewHead(ctx, b.heads)
+			if err == nil {
+				b.sub = sub
+			}
+			return err
+		})
+		if err == nil {
+			return
+		}
+		b.states.options.Log.Warn("execution node does not tell of new blocks", "node", n.name, "error", err)
+	}
+}
+
+// wait returns when there may be a new block; false when the context ended.
+func (b *bell) wait(ctx context.Context) bool {
+	for {
+		var broken <-chan error
+		if b.sub != nil {
+			broken = b.sub.Err()
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-b.heads:
+			return true
+		case err := <-broken: // asking goes on where listening ended
+			b.states.options.Log.Warn("execution node tells no more of new blocks", "error", err)
+			b.sub = nil
+			return true
+		case <-b.ticker.C:
+			if b.sub == nil {
+				b.subscribe(ctx)
+				return true
+			}
+		}
+	}
+}
+
+func (b *bell) stop() {
+	b.ticker.Stop()
+	if b.sub != nil {
+		b.sub.Unsubscribe()
+	}
+}

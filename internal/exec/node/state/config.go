@@ -1,0 +1,168 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// chainConfig is the fork schedule: given, or found out the first time. What is found out lasts until the process ends, so a fork that a node learns
+// of later is learned by starting again.
+func (s *States) chainConfig(ctx context.Context) (*params.ChainConfig, error) {
+	s.mu.Lock()
+	known := s.config
+	s.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	return shared(ctx, &s.asking, s.patience(), "config", func(ctx context.Context) (*params.ChainConfig, error) {
+		var found *params.ChainConfig
+		err := s.nodes.ask(ctx, "get chain config", func(ctx context.Context, _ *node, client *rpc.Client) (err error) {
+			found, err = askConfig(ctx, client)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.config = found
+		return found, nil
+	})
+}
+
+// askConfig asks a node what chain it is on and, if we do not know that chain, when its forks begin.
+func askConfig(ctx context.Context, client *rpc.Client) (*params.ChainConfig, error) {
+	var id *hexutil.Big
+	if err := client.CallContext(ctx, &id, "eth_chainId"); err != nil {
+		return nil, err
+	}
+	if id == nil || id.ToInt().Sign() < 0 {
+		return nil, nonsense("no chain id")
+	}
+	for _, known := range []*params.ChainConfig{params.MainnetChainConfig, params.SepoliaChainConfig, params.HoodiChainConfig} {
+		if known.ChainID.Cmp(id.ToInt()) == 0 {
+			return known, nil
+		}
+	}
+	var told schedule
+	switch err := client.CallContext(ctx, &told, "eth_config"); {
+	case err == nil && told.Current != nil:
+		return told.config(id.ToInt())
+	case err == nil || refused(err, codeNoMethod, codeUnsupported):
+		return merged(id.ToInt()), nil
+	default:
+		return nil, err
+	}
+}
+
+// merged is a chain that began with all forks up to osaka.
+func merged(id *big.Int) *params.ChainConfig {
+	config := *params.MergedTestChainConfig
+	config.ChainID = id
+	return &config
+}
+
+// schedule is an answer to eth_config (EIP-7910): the rules that hold, those that come next, and the last that are known.
+type schedule struct {
+	Current, Next, Last *rules
+}
+
+// rules are what holds from a time on, in seconds.
+type rules struct {
+	ActivationTime  uint64             `json:"activationTime"`
+	BlobSchedule    *params.BlobConfig `json:"blobSchedule"`
+	Precompiles     map[string]any     `json:"precompiles"`
+	SystemContracts map[string]any     `json:"systemContracts"`
+}
+
+// The forks that can be told from one another by what they bring.
+const (
+	shanghai = iota
+	cancun
+	prague
+	osaka
+	amsterdam
+)
+
+// fork is the newest one whose precompile or system contract is there.
+func (r *rules) fork() int {
+	has := func(in map[string]any, name string) bool { _, ok := in[name]; return ok }
+	switch {
+	case has(r.SystemContracts, "BUILDER_DEPOSIT_CONTRACT_ADDRESS"):
+		return amsterdam
+	case has(r.Precompiles, "P256VERIFY"):
+		return osaka
+	case has(r.Precompiles, "BLS12_G1ADD"), has(r.SystemContracts, "HISTORY_STORAGE_ADDRESS"):
+		return prague
+	case has(r.Precompiles, "KZG_POINT_EVALUATION"), has(r.SystemContracts, "BEACON_ROOTS_ADDRESS"):
+		return cancun
+	default:
+		return shanghai
+	}
+}
+
+// config makes a fork schedule. Forks before the current rules count as active from the beginning: no simulation goes back that far. What later rules
+// change of the blobs without a fork before osaka is a blob-parameter-only fork.
+func (s schedule) config(id *big.Int) (*params.ChainConfig, error) {
+	config, now := merged(id), s.Current.fork()
+	config.CancunTime, config.PragueTime, config.OsakaTime = nil, nil, nil
+	blobs := &params.BlobScheduleConfig{Cancun: s.Current.BlobSchedule, Prague: s.Current.BlobSchedule}
+	config.BlobScheduleConfig = blobs
+	if now >= cancun && s.Current.BlobSchedule == nil {
+		return nil, nonsense("its config has no blob schedule")
+	}
+	times := []**uint64{&config.ShanghaiTime, &config.CancunTime, &config.PragueTime, &config.OsakaTime, &config.AmsterdamTime}
+	for _, time := range times[:now+1] {
+		*time = new(uint64)
+	}
+	changes := []struct {
+		time **uint64
+		to   **params.BlobConfig
+	}{{&config.BPO1Time, &blobs.BPO1}, {&config.BPO2Time, &blobs.BPO2}}
+	since, holding := s.Current.ActivationTime, s.Current.BlobSchedule
+	for _, later := range []*rules{s.Next, s.Last} {
+		if later == nil || later.ActivationTime <= since {
+			continue // the last ones known may be the next
+		}
+		since = later.ActivationTime
+		fork := max(later.fork(), now)
+		for _, time := range times[now+1 : fork+1] {
+			*time = &later.ActivationTime
+		}
+		now = fork
+		switch told := later.BlobSchedule; {
+		case told == nil:
+		case fork == cancun:
+			blobs.Cancun, blobs.Prague = told, told
+		case fork == prague:
+			blobs.Prague = told
+		case holding == nil || *told != *holding:
+			*changes[0].time, *changes[0].to = &later.ActivationTime, told
+			changes = changes[1:]
+		}
+		holding = later.BlobSchedule
+	}
+	return config, nil
+}
+
+// checkForks says whether a header has the fields that the EVM will look for.
+func checkForks(config *params.ChainConfig, header *types.Header) error {
+	lacks := func(what string) error {
+		return nonsense("block %d (%s) has no %s, which the chain's forks want", header.Number, header.Hash(), what)
+	}
+	switch cancun := config.IsCancun(header.Number, header.Time); {
+	case config.IsLondon(header.Number) && header.BaseFee == nil:
+		return lacks("base fee")
+	case cancun && header.ExcessBlobGas == nil, cancun && header.BlobGasUsed == nil:
+		return lacks("blob gas")
+	case header.BaseFee != nil && header.BaseFee.BitLen() > 256, header.Difficulty.BitLen() > 256:
+		return fmt.Errorf("block %d: %w", header.Number, nonsense("a number of more than 256 bits"))
+	}
+	return nil
+}

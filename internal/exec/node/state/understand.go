@@ -1,0 +1,88 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/ethereum/go-ethereum"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+)
+
+// Codes of JSON-RPC 2.0, EIP-1474 and EIP-4444.
+const (
+	codeNoMethod    = -32601
+	codeParams      = -32602
+	codeNoResource  = -32001
+	codeUnsupported = -32004
+	codePruned      = 4444
+)
+
+// absences are the words by which nodes say that they have no such block or no longer its state; no two use the same. All in lower case.
+var absences = []string{
+	"header not found", "header for hash not found", "block not found", "unknown block", "could not find block", "missing trie node", "pruned",
+	"state not available", "state is not available", "no state available", "historical state", "state histories haven't been fully indexed",
+	"not currently canonical", "required historical state unavailable", "world state unavailable", "resource not found", "old data not available",
+}
+
+// understand sorts what a node answered: nil, an error that is ErrUnknownBlock, one that is not understood, or one that is already sorted.
+func understand(err error) error {
+	var said rpc.Error
+	switch {
+	case err == nil || errors.Is(err, exec.ErrUnknownBlock) || errors.Is(err, exec.ErrNode):
+		return err
+	case errors.Is(err, ethereum.NotFound):
+		return exec.ErrUnknownBlock
+	case errors.As(err, &said) && absent(said):
+		return fmt.Errorf("%w: %s", exec.ErrUnknownBlock, said.Error())
+	case errors.As(err, &said):
+		return fmt.Errorf("%w: answer %d: %s", exec.ErrNode, said.ErrorCode(), said.Error())
+	}
+	return bare("call", err)
+}
+
+func absent(said rpc.Error) bool {
+	if code := said.ErrorCode(); code == codeNoResource || code == codePruned {
+		return true
+	}
+	text := strings.ToLower(said.Error())
+	for _, words := range absences {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// refused says that a node does not serve a method, or not with such parameters.
+func refused(err error, codes ...int) bool {
+	var said rpc.Error
+	if !errors.As(err, &said) {
+		return false
+	}
+	for _, code := range codes {
+		if said.ErrorCode() == code {
+			return true
+		}
+	}
+	return false
+}
+
+// bare wraps an error without the URL, whose path and query may hold secrets, and without the body of an answer that is not JSON-RPC.
+func bare(action string, err error) error {
+	if status := (rpc.HTTPError{}); errors.As(err, &status) {
+		return fmt.Errorf("%s: status %d", action, status.StatusCode)
+	}
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return fmt.Errorf("%s: %w", action, err)
+}
+
+// nonsense is an answer that is well-formed and cannot be true.
+func nonsense(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", exec.ErrNode, fmt.Errorf(format, args...))
+}

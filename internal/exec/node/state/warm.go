@@ -1,0 +1,139 @@
+package state
+
+import (
+	"context"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+)
+
+// Touched are the accounts and slots that transactions surely read: senders, receivers, coinbase and access lists.
+func Touched(txs []exec.Tx, coinbase common.Address) types.AccessList {
+	list := types.AccessList{{Address: coinbase}}
+	for _, tx := range txs {
+		list = append(list, types.AccessTuple{Address: tx.From})
+		if to := tx.To(); to != nil {
+			list = append(list, types.AccessTuple{Address: *to})
+		}
+		list = append(list, tx.AccessList()...)
+	}
+	return list
+}
+
+// Warm fetches accounts with their codes, and slots, of the state after a block, as far as they are not known: in one request, and another one
+// for codes that are new. Simulations after it read them from memory. It may be left out.
+func (s *States) Warm(ctx context.Context, block *types.Header, list types.AccessList) error {
+	m := s.memories.of(block.Hash())
+	w := missing(m, list)
+	for !w.empty() {
+		part := w.split()
+		got, err := s.fetch(ctx, block, part)
+		if err != nil {
+			return err
+		}
+		s.keepCodes(got.extra)
+		for i, key := range part.slots {
+			m.slots.Add(key, got.slots[i])
+		}
+		for i, address := range part.accounts {
+			m.accounts.Add(address, got.accounts[i])
+		}
+	}
+	return s.warmCodes(ctx, block, m, list)
+}
+
+// missing is what a memory does not hold of a list, each once.
+func missing(m *memory, list types.AccessList) (w wanted) {
+	accounts, slots := map[common.Address]bool{}, map[slotKey]bool{}
+	for _, item := range list {
+		if !accounts[item.Address] && !m.accounts.Contains(item.Address) {
+			w.accounts = append(w.accounts, item.Address)
+		}
+		accounts[item.Address] = true
+		for _, slot := range item.StorageKeys {
+			key := slotKey{item.Address, slot}
+			if !slots[key] && !m.slots.Contains(key) {
+				w.slots = append(w.slots, key)
+			}
+			slots[key] = true
+		}
+	}
+	return w
+}
+
+// warmCodes fetches the codes of accounts that are known, each once.
+func (s *States) warmCodes(ctx context.Context, block *types.Header, m *memory, list types.AccessList) error {
+	var w wanted
+	hashes := map[common.Hash]bool{types.EmptyCodeHash: true}
+	for _, item := range list {
+		known, ok := m.accounts.Get(item.Address)
+		if !ok || known.state == nil {
+			continue
+		}
+		hash := common.BytesToHash(known.state.CodeHash)
+		if _, cached := s.codes.Get(hash); !hashes[hash] && !cached {
+			w.codes = append(w.codes, item.Address)
+		}
+		hashes[hash] = true
+	}
+	for !w.empty() {
+		got, err := s.fetch(ctx, block, w.split())
+		if err != nil {
+			return err
+		}
+		for _, code := range got.codes {
+			s.codes.Add(crypto.Keccak256Hash(code), code) // by its own hash: a wrong code is nobody's
+		}
+	}
+	return nil
+}
+
+// Warmed is a simulator that has what its transactions touch fetched before it runs them.
+type Warmed struct {
+	exec.Simulator
+	States *States
+}
+
+// Call implements exec.Simulator.
+func (w Warmed) Call(ctx context.Context, txs []exec.Tx, env exec.Environment) (*exec.CallResult, error) {
+	return w.Simulator.Call(ctx, txs, w.warm(ctx, txs, env))
+}
+
+// Simulate implements exec.Simulator.
+func (w Warmed) Simulate(ctx context.Context, bundle *exec.Bundle, env exec.Environment) (*exec.BundleResult, error) {
+	return w.Simulator.Simulate(ctx, bundle, w.warm(ctx, flat(bundle, nil), env))
+}
+
+// warm fetches, and pins the environment to the block that it fetched from. What fails here fails again in the simulation, which says so.
+func (w Warmed) warm(ctx context.Context, txs []exec.Tx, env exec.Environment) exec.Environment {
+	parent, err := w.States.parent(ctx, env)
+	if err != nil {
+		return env
+	}
+	env.ParentHash, env.ParentNumber, env.Latest = parent.Hash(), 0, false
+	coinbase := parent.Coinbase
+	if env.Coinbase != nil {
+		coinbase = *env.Coinbase
+	}
+	if err := w.States.Warm(ctx, parent, Touched(txs, coinbase)); err != nil {
+		w.States.options.Log.Debug("state is not fetched ahead", "block", parent.Number, "error", err)
+	}
+	return env
+}
+
+// flat lists a bundle's transactions, depth first.
+func flat(bundle *exec.Bundle, txs []exec.Tx) []exec.Tx {
+	if bundle == nil {
+		return txs
+	}
+	for _, element := range bundle.Elements {
+		if element.Tx != nil {
+			txs = append(txs, *element.Tx)
+		}
+		txs = flat(element.Bundle, txs)
+	}
+	return txs
+}
