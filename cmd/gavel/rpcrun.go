@@ -13,7 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/internal/exec/remote"
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/exec/node/state"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc/app"
@@ -44,18 +45,22 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 	if err != nil {
 		return run.Usage(err)
 	}
-	node, err := remote.Open(ctx, remote.Config{URLs: cfg.executionURLs, Chain: chain, Log: log})
+	nodes, err := state.New(state.Options{URLs: cfg.executionURLs, Config: chain, Log: log})
 	if err != nil {
+		return run.Usage(err)
+	}
+	defer nodes.Close() //nolint:errcheck // connections that were read from
+	if chain, err = nodes.Config(ctx); err != nil {
 		return err
 	}
-	defer node.Close()
-	cfg.rpc.Chain, cfg.rpc.States, cfg.rpc.ChainConfig, cfg.rpc.Log = node, node, node.Chain(), log
-	cfg.rpc.EarliestBlock = cfg.firstDetails(node.Chain())
+	cfg.rpc.Chain, cfg.rpc.States, cfg.rpc.ChainConfig, cfg.rpc.Log = nodes, nodes, chain, log
+	cfg.rpc.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: nodes} }
+	cfg.rpc.EarliestBlock = cfg.firstDetails(chain)
 	service, err := app.New(ctx, cfg.rpc)
 	if err != nil {
 		return err
 	}
-	log.Info("rpc serves", "address", public.Addr().String(), "admin", cfg.adminListen, "chain", node.Chain().ChainID,
+	log.Info("rpc serves", "address", public.Addr().String(), "admin", cfg.adminListen, "chain", chain.ChainID,
 		"head", service.Head().Number, "signs_as", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), "builders", len(cfg.rpc.Builders))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return service.Serve(ctx, public) })

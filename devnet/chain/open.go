@@ -24,7 +24,6 @@ type Node struct {
 	stack   *node.Node
 	backend *eth.Ethereum
 	engine  *catalyst.ConsensusAPI
-	logs    *filters.FilterAPI
 	genesis *types.Block
 }
 
@@ -42,10 +41,12 @@ func Open(cfg Config) (n *Node, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("execution RPC address: %w", err)
 		}
-		stackConfig.HTTPHost, stackConfig.HTTPModules = host, []string{"eth", "net", "web3", "txpool"}
 		if stackConfig.HTTPPort, err = strconv.Atoi(port); err != nil {
 			return nil, fmt.Errorf("execution RPC address: %w", err)
 		}
+		modules, everybody := []string{"eth", "net", "web3", "txpool"}, []string{"*"} // also pages in browsers
+		stackConfig.HTTPHost, stackConfig.HTTPModules, stackConfig.HTTPCors, stackConfig.HTTPVirtualHosts = host, modules, everybody, everybody
+		stackConfig.WSHost, stackConfig.WSPort, stackConfig.WSModules, stackConfig.WSOrigins = host, stackConfig.HTTPPort, modules, everybody
 	}
 	stack, err := node.New(stackConfig)
 	if err != nil {
@@ -60,14 +61,14 @@ func Open(cfg Config) (n *Node, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("make node: %w", err)
 	}
-	logs := filters.NewFilterAPI(filters.NewFilterSystem(backend.APIBackend, filters.Config{}))
-	stack.RegisterAPIs([]rpc.API{{Namespace: "eth", Service: logs}})
+	logs := filters.NewFilterSystem(backend.APIBackend, filters.Config{}) // and subscriptions, which the backend has not by itself
+	stack.RegisterAPIs([]rpc.API{{Namespace: "eth", Service: filters.NewFilterAPI(logs)}})
 	if err := stack.Start(); err != nil {
 		return nil, fmt.Errorf("start node: %w", err)
 	}
 	backend.SetSynced() // there is nobody to sync from; the pool takes transactions at once
 	n = &Node{
-		cfg: cfg, stack: stack, backend: backend, engine: catalyst.NewConsensusAPI(backend), logs: logs, genesis: backend.BlockChain().Genesis(),
+		cfg: cfg, stack: stack, backend: backend, engine: catalyst.NewConsensusAPI(backend), genesis: backend.BlockChain().Genesis(),
 	}
 	return n, n.SetHead(context.Background(), headOf(backend))
 }
@@ -99,12 +100,6 @@ func (n *Node) Genesis() *types.Block { return n.genesis }
 
 // Attach is a JSON-RPC client in this process.
 func (n *Node) Attach() *rpc.Client { return n.stack.Attach() }
-
-// APIs are the node's JSON-RPC services in all their namespaces, for a server of one's own, which has to choose from them: some give the node's
-// owner's rights.
-func (n *Node) APIs() []rpc.API {
-	return append(n.backend.APIs(), rpc.API{Namespace: "eth", Service: n.logs})
-}
 
 // RPCURL is the JSON-RPC's address, empty if none was asked for.
 func (n *Node) RPCURL() string {

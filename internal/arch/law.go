@@ -88,7 +88,7 @@ var Law = []Rule{
 		Because: "agents are outsiders, or what happens in the laboratory proves nothing",
 	},
 	{
-		Rooms:   []string{"devnet", "devnet/chain", "devnet/execution", "devnet/beacon", "devnet/view"},
+		Rooms:   []string{"devnet", "devnet/chain", "devnet/beacon", "devnet/view"},
 		Banned:  []string{"relay/...", "stream/...", "rpc/..."},
 		Because: "the world around the services is there without them",
 	},

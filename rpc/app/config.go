@@ -24,6 +24,8 @@ type Config struct {
 	// Chain is followed, and States are what bundles are simulated on: a chain in this process, or nodes by URL.
 	Chain  exec.Chain
 	States simulate.States
+	// FetchAhead, if set, wraps the simulator by one that has the state fetched before it is read one by one.
+	FetchAhead func(exec.Simulator) exec.Simulator
 	// ChainConfig has the chain's id and its forks.
 	ChainConfig *params.ChainConfig
 	// Key signs what is sent to builders.

@@ -6,19 +6,31 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/internal/exec/remote"
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/exec/node/state"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
 // With an execution node by URL everything works as with a chain in this process: simulation, landing, refund, and a call.
 func TestExecutionNodeByURL(t *testing.T) {
 	h := openChain(t)
-	node, err := remote.Open(t.Context(), remote.Config{URLs: []string{h.node.RPCURL()}, PollEvery: 5 * time.Millisecond})
+	nodes, err := state.New(state.Options{URLs: []string{h.node.RPCURL()}, PollEvery: 5 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(node.Close)
-	h.serve(h.config(func(cfg *Config) { cfg.Chain, cfg.States, cfg.ChainConfig = node, node, node.Chain() }))
+	t.Cleanup(func() {
+		if err := nodes.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	chain, err := nodes.Config(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.serve(h.config(func(cfg *Config) {
+		cfg.Chain, cfg.States, cfg.ChainConfig = nodes, nodes, chain
+		cfg.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: nodes} }
+	}))
 	signer, recipient := houseKey(7), common.Address{0xaa}
 	tx := h.tx(houseKey(0), 0, common.Address{1}, 5)
 	var called struct {

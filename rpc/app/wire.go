@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/serve"
@@ -94,9 +95,13 @@ func (a *App) wire() error {
 	}
 	a.users = reputation.New(reputation.Config{})
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
-	simulator := simulate.New(a.cfg.States, simulate.Options{})
+	execution := simulate.New(a.cfg.States, simulate.Options{})
+	simulator := exec.Simulator(execution)
+	if a.cfg.FetchAhead != nil {
+		simulator = a.cfg.FetchAhead(execution)
+	}
 	turns := simulate.NewTurns(simulate.TurnOptions{Running: a.cfg.Simulations})
-	a.settler = settle.New(settle.Config{Replayer: simulator, Facts: a.facts, Payers: a.cfg.Payers, PayoutGas: a.cfg.PayoutGas})
+	a.settler = settle.New(settle.Config{Replayer: execution, Facts: a.facts, Payers: a.cfg.Payers, PayoutGas: a.cfg.PayoutGas})
 	a.sender = send.New(send.Config{
 		Builders: a.cfg.Builders, Header: a.cfg.SignatureHeaders[0], Log: a.cfg.Log,
 		Sign: func(body []byte) string { return sign.Header(a.cfg.Key, body) }, Parallel: sendParallel,

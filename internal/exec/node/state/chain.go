@@ -21,10 +21,13 @@ func (s *States) Head(ctx context.Context) (*types.Header, error) { return s.hea
 // Follow implements exec.Chain. A node with subscriptions (ws, wss) tells of new blocks; without one, or while it is gone, it asks for the newest
 // block every Options.PollEvery. Trouble with nodes does not end it: it tries again, and what it missed it gets parent by parent. A newest block
 // that was handed over before is that of a node which lags behind, and is nothing new.
-func (s *States) Follow(ctx context.Context, handle func(*types.Block) error) error {
+func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*types.Block) error) error {
 	bell := s.listen(ctx)
 	defer bell.stop()
-	var line line
+	line, err := s.lineFrom(ctx, after)
+	if err != nil {
+		return fmt.Errorf("follow chain: %w", err)
+	}
 	var refusal error // the owner's; all other errors pass
 	for {
 		err := s.advance(ctx, &line, func(block *types.Block) error {
@@ -85,6 +88,18 @@ func (s *States) advance(ctx context.Context, line *line, handle func(*types.Blo
 type line struct {
 	first  uint64
 	hashes []common.Hash
+}
+
+// lineFrom begins with a block; with the zero hash it begins later, with the newest one then.
+func (s *States) lineFrom(ctx context.Context, after common.Hash) (line, error) {
+	if after == (common.Hash{}) {
+		return line{}, nil
+	}
+	header, err := s.headerByHash(ctx, after)
+	if err != nil {
+		return line{}, err
+	}
+	return newLine(header), nil
 }
 
 // newLine begins with a block and its parent, so that the block itself can be reorganised away.

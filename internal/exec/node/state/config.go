@@ -11,16 +11,19 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
+// Config is the chain's fork schedule.
+func (s *States) Config(ctx context.Context) (*params.ChainConfig, error) { return s.chainConfig(ctx) }
+
 // chainConfig is the fork schedule: given, or found out the first time. What is found out lasts until the process ends, so a fork that a node learns
 // of later is learned by starting again.
 func (s *States) chainConfig(ctx context.Context) (*params.ChainConfig, error) {
-	s.mu.Lock()
-	known := s.config
-	s.mu.Unlock()
-	if known != nil {
+	if known := s.knownConfig(); known != nil {
 		return known, nil
 	}
 	return shared(ctx, &s.asking, s.patience(), "config", func(ctx context.Context) (*params.ChainConfig, error) {
+		if known := s.knownConfig(); known != nil { // found out since the look above
+			return known, nil
+		}
 		var found *params.ChainConfig
 		err := s.nodes.ask(ctx, "get chain config", func(ctx context.Context, _ *node, client *rpc.Client) (err error) {
 			found, err = askConfig(ctx, client)
@@ -34,6 +37,12 @@ func (s *States) chainConfig(ctx context.Context) (*params.ChainConfig, error) {
 		s.config = found
 		return found, nil
 	})
+}
+
+func (s *States) knownConfig() *params.ChainConfig {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.config
 }
 
 // askConfig asks a node what chain it is on and, if we do not know that chain, when its forks begin.

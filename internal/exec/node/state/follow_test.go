@@ -56,7 +56,7 @@ func follow(t testing.TB, w *world) *follower {
 func begin(t testing.TB, states *state.States) *follower {
 	ctx, end := context.WithCancel(t.Context())
 	f := &follower{TB: t, blocks: make(chan *types.Block, 16), done: make(chan error, 1), end: end}
-	go func() { f.done <- states.Follow(ctx, f.handle) }()
+	go func() { f.done <- states.Follow(ctx, common.Hash{}, f.handle) }()
 	return f
 }
 
@@ -172,7 +172,7 @@ func TestFollowEnds(t *testing.T) {
 	states := w.states(bell, func(o *state.Options) { o.PollEvery = time.Millisecond })
 	enough := errors.New("enough")
 	done := make(chan error, 1)
-	go func() { done <- states.Follow(t.Context(), func(*types.Block) error { return enough }) }()
+	go func() { done <- states.Follow(t.Context(), common.Hash{}, func(*types.Block) error { return enough }) }()
 	<-bell.rung
 	w.mine()
 	if err := <-done; !errors.Is(err, enough) {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/big"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -31,7 +30,6 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	devchain "github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/devnet/execution"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
 )
@@ -127,24 +125,18 @@ func newGeth(t testing.TB) *world {
 	return w
 }
 
-// newDevnet is the devnet's chain behind devnet/execution.
+// newDevnet is the devnet's chain with its JSON-RPC.
 func newDevnet(t testing.TB, fork eth.Fork) *world {
 	t.Helper()
 	n, err := devchain.Open(devchain.Config{
 		Spec: &eth.Spec{
 			GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 2, Forks: []eth.ForkPoint{{Fork: fork}},
 		},
-		ChainID: chainID, Funded: []common.Address{addressOf(alice), addressOf(bob)},
+		ChainID: chainID, Funded: []common.Address{addressOf(alice), addressOf(bob)}, RPCAddr: "127.0.0.1:0",
 	})
 	must(t, err)
 	t.Cleanup(func() { must(t, n.Close()) })
-	handler, err := execution.New(n)
-	must(t, err)
-	t.Cleanup(handler.Close)
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-
-	w := newWorld(t, server.URL, "ws"+strings.TrimPrefix(server.URL, "http"))
+	w := newWorld(t, n.RPCURL(), "ws"+strings.TrimPrefix(n.RPCURL(), "http"))
 	w.chain = n.Chain()
 	slot := phase0.Slot(0)
 	w.fork = func(parent common.Hash) *types.Block {
