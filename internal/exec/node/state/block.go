@@ -60,6 +60,9 @@ func (s *States) headerByHash(ctx context.Context, hash common.Hash) (*types.Hea
 		return header, nil
 	}
 	return s.header(ctx, hash.Hex(), func(ctx context.Context, client *ethclient.Client) (*types.Header, error) {
+		if header, ok := s.headers.Get(hash); ok { // who asked before us has just been answered
+			return header, nil
+		}
 		header, err := client.HeaderByHash(ctx, hash)
 		if err == nil && header.Hash() != hash {
 			return nil, nonsense("header %s in place of %s", header.Hash(), hash)
@@ -100,15 +103,12 @@ func (s *States) header(
 			if !header.Number.IsUint64() {
 				return nonsense("block number %s", header.Number)
 			}
+			s.headers.Add(header.Hash(), header)
 			return nil
 		})
 		return header, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.headers.Add(header.Hash(), header)
-	return header, nil
+	return header, err
 }
 
 func sameNumber(header *types.Header, number uint64) bool {
