@@ -141,6 +141,7 @@ func newDevnet(t testing.TB, fork eth.Fork) *world {
 	slot := phase0.Slot(0)
 	w.fork = func(parent common.Hash) *types.Block {
 		slot++
+		must(t, n.SetHead(t.Context(), phase0.Hash32(n.Chain().CurrentBlock().Hash()))) // brings the pool up to date: what was sent is there
 		built, err := n.Build(t.Context(), devchain.BuildArgs{
 			Parent: phase0.Hash32(parent), Slot: slot, ParentBeaconRoot: phase0.Root{byte(slot)}, Coinbase: nobody, GasLimitTarget: 60_000_000,
 			Withdrawals: []*capella.Withdrawal{{Index: capella.WithdrawalIndex(slot), Amount: 7}}, Transactions: n.Pending(),
