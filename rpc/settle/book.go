@@ -45,10 +45,23 @@ func (b *book) apply(fact rpc.Fact) {
 	}
 }
 
-// credit adds a refund. after is the place in its block of its order's last transaction; of an earlier life's refunds it does not matter, since
-// their blocks are over.
-func (b *book) credit(r rpc.Refund, after int) {
+// credit adds a refund, unless it is there already: a block whose end an earlier life did not see is counted again. after is the place in its block
+// of its order's last transaction; of an earlier life's refunds it does not matter, since their blocks are over.
+func (b *book) credit(r rpc.Refund, after int) (added bool) {
+	same := func(p refund.Pending) bool {
+		return p.Hash == r.Hash && p.Bundle == r.Bundle && p.BlockHash == r.BlockHash && p.Recipient == r.Recipient
+	}
+	for _, paid := range b.paid {
+		if slices.ContainsFunc(paid, same) {
+			return false
+		}
+	}
+	if i := slices.IndexFunc(b.pending, same); i >= 0 {
+		b.pending[i].After = after
+		return false
+	}
 	b.pending = append(b.pending, refund.Pending{Refund: r, After: after})
+	return true
 }
 
 func (b *book) pay(f rpc.RefundPaid) {

@@ -10,6 +10,7 @@ package settle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -38,9 +39,19 @@ type Config struct {
 type Settler struct {
 	Config
 
-	mu   sync.Mutex // guards the book; facts are recorded under it, so that they have the book's order
-	book *book
+	mu      sync.Mutex // guards what follows; facts are recorded under it, so that they have the book's order
+	book    *book
+	waiting []landing // blocks that are not counted yet, oldest first
 }
+
+// landing is a block of the chain with the orders in it.
+type landing struct {
+	block  *types.Block
+	landed []*rpc.Order
+}
+
+// maxWaiting is how many blocks wait for an execution node that can execute them again. Nodes do not keep the state before older ones for long.
+const maxWaiting = 64
 
 // New begins with an empty book; Apply fills it.
 func New(cfg Config) *Settler { return &Settler{Config: cfg, book: newBook()} }
@@ -69,34 +80,85 @@ func (s *Settler) record(fact rpc.Fact) {
 func (s *Settler) Revert(at time.Time, block rpc.Head) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.waiting = slices.DeleteFunc(s.waiting, func(l landing) bool { return l.block.Hash() == block.Hash })
 	s.record(rpc.BlockReverted{At: at, Head: block})
 }
 
 // Settle counts a block of the chain, and tells by order's id what it paid. landed are the orders in it. A transaction that several orders have is
-// counted for the first of them only: it was paid once.
+// counted for the first of them only: it was paid once. Blocks come one after another.
+//
+// A block that cannot be executed now waits, with all that come after it: BlockIndexed must not be said of a block while one before it is not
+// counted. They are counted, and their values told, with the first block after which that can be done. After maxWaiting blocks the oldest is given
+// up, which the error says.
 func (s *Settler) Settle(ctx context.Context, at time.Time, block *types.Block, landed []*rpc.Order) (map[uint64]*uint256.Int, error) {
-	head := rpc.Head{Number: block.NumberU64(), Hash: block.Hash(), Timestamp: block.Time()}
-	var paid []exec.TxResult
-	if len(landed) > 0 || s.mayPayOut(block) {
-		landing, err := s.Replayer.Replay(ctx, block)
+	values, errs := map[uint64]*uint256.Int{}, []error(nil)
+	s.wait(landing{block, landed})
+	for next, ok := s.oldest(); ok; next, ok = s.oldest() {
+		paid, err := s.replay(ctx, next)
 		if err != nil {
-			return nil, fmt.Errorf("execute block %d again: %w", head.Number, err)
+			errs = append(errs, err, s.giveUp())
+			break
 		}
-		paid = landing.Txs
+		errs = append(errs, s.count(at, next, paid, values))
 	}
+	return values, errors.Join(errs...)
+}
+
+func (s *Settler) wait(l landing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	values, err := s.credit(at, block, head, landed, paid)
-	cost := refund.PayoutCost(s.PayoutGas, baseFee(block))
+	s.waiting = append(s.waiting, l)
+}
+
+// giveUp lets go of the oldest block that waits, if there are too many. The error says so.
+func (s *Settler) giveUp() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) <= maxWaiting {
+		return nil
+	}
+	oldest := s.waiting[0].block
+	s.waiting = slices.Delete(s.waiting, 0, 1)
+	return fmt.Errorf("block %d is given up after %d later ones: its refunds are not counted", oldest.NumberU64(), maxWaiting)
+}
+
+func (s *Settler) oldest() (landing, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 {
+		return landing{}, false
+	}
+	return s.waiting[0], true
+}
+
+// replay tells what a block's transactions paid, if anybody wants to know.
+func (s *Settler) replay(ctx context.Context, l landing) ([]exec.TxResult, error) {
+	if len(l.landed) == 0 && !s.mayPayOut(l.block) {
+		return nil, nil
+	}
+	done, err := s.Replayer.Replay(ctx, l.block)
+	if err != nil {
+		return nil, fmt.Errorf("execute block %d again: %w", l.block.NumberU64(), err)
+	}
+	return done.Txs, nil
+}
+
+// count records what follows from the oldest block that waits, and adds what its orders paid to values. The error is about orders whose terms cannot
+// be kept, ever: the block is counted all the same.
+func (s *Settler) count(at time.Time, l landing, paid []exec.TxResult, values map[uint64]*uint256.Int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = slices.Delete(s.waiting, 0, 1)
+	head := rpc.Head{Number: l.block.NumberU64(), Hash: l.block.Hash(), Timestamp: l.block.Time()}
+	err := s.credit(at, l, head, paid, values)
+	payers := append([]common.Address{l.block.Coinbase()}, s.Payers...)
 	for _, payout := range refund.Payouts(at, s.book.pending, refund.Block{
-		Head: head, Transfers: transfers(block, paid), Payers: append([]common.Address{block.Coinbase()}, s.Payers...), CostWei: cost,
+		Head: head, Transfers: transfers(l.block, paid), Payers: payers, CostWei: refund.PayoutCost(s.PayoutGas, baseFee(l.block)),
 	}) {
 		s.record(payout)
 	}
-	if err == nil {
-		s.record(rpc.BlockIndexed{At: at, Head: head})
-	}
-	return values, err
+	s.record(rpc.BlockIndexed{At: at, Head: head})
+	return err
 }
 
 func baseFee(block *types.Block) *uint256.Int {
@@ -116,31 +178,29 @@ func (s *Settler) mayPayOut(block *types.Block) bool {
 }
 
 // credit splits what each order paid. The caller holds mu.
-func (s *Settler) credit(
-	at time.Time, block *types.Block, head rpc.Head, landed []*rpc.Order, paid []exec.TxResult,
-) (values map[uint64]*uint256.Int, err error) {
-	values = map[uint64]*uint256.Int{}
+func (s *Settler) credit(at time.Time, l landing, head rpc.Head, paid []exec.TxResult, values map[uint64]*uint256.Int) error {
 	left := map[common.Hash]int{} // transactions that no order has been counted for, by their place
 	for i := range paid {
 		left[paid[i].Hash] = i
 	}
-	for _, order := range landed {
+	cost := refund.PayoutCost(s.PayoutGas, baseFee(l.block))
+	var errs []error
+	for _, order := range l.landed {
 		payments, after := payments(order, paid, left)
-		division, wrong := refund.Split(refund.Landed{
-			Order: order, Block: head, PaidWei: payments, CostWei: refund.PayoutCost(s.PayoutGas, baseFee(block)), Redirect: s.book.redirect,
-		})
-		if wrong != nil { // the order's own fault: the others go on
-			err = wrong
+		division, err := refund.Split(refund.Landed{Order: order, Block: head, PaidWei: payments, CostWei: cost, Redirect: s.book.redirect})
+		if err != nil { // the order's own fault: the others go on
+			errs = append(errs, err)
 			continue
 		}
 		values[order.ID] = division.ValueWei
 		for _, r := range division.Refunds {
 			r.Delayed = r.Delayed || order.Bundle.DelayedRefund
-			s.book.credit(r, after)
-			s.Facts.Record(rpc.RefundCredited{At: at, Refund: r})
+			if s.book.credit(r, after) {
+				s.Facts.Record(rpc.RefundCredited{At: at, Refund: r})
+			}
 		}
 	}
-	return values, err
+	return errors.Join(errs...)
 }
 
 // payments are what an order's transactions paid, depth first, and the place in the block of the last one.
