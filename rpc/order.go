@@ -76,9 +76,10 @@ type Element struct {
 
 // Transaction is a signed transaction as it came, and what was read from it once.
 type Transaction struct {
-	Raw   hexutil.Bytes  `json:"raw"`
-	Hash  common.Hash    `json:"hash"`
-	From  common.Address `json:"from"`
+	Raw  hexutil.Bytes `json:"raw"`
+	Hash common.Hash   `json:"hash"`
+	// From is the sender; zero while nobody needed it. Whoever a refund goes to, if no Shares say it, is known from the beginning.
+	From  common.Address `json:"from,omitzero"`
 	Nonce uint64         `json:"nonce"`
 	// CanRevert: it may fail, and stays in the block then. CanDrop: it may be left out.
 	CanRevert bool `json:"can_revert,omitempty"`

@@ -59,7 +59,7 @@ func rpcFlags() []cli.Flag {
 		f.described("journal", "in this process", "URL of a NATS cluster with JetStream that keeps the journal"),
 		f.number("journal-replicas", 1, "replicas of the journal in the cluster"),
 		f.span("facts-for", 0, "how long facts stay in the journal; 0 is for ever. The ledger must have read them by then"),
-		f.span("orders-for", 30*24*time.Hour, "how long the ledger remembers orders that have ended; 0 is for ever"),
+		f.span("orders-for", 0, "how long the ledger remembers orders that have ended; 0 is for ever"),
 		f.span("block-time", 12*time.Second, "how long after a block the next one is expected"),
 		f.number("private-blocks", 25, "for how many blocks a private transaction is tried"),
 		f.number("max-backruns", 1, "how many transactions may follow a hash; 0 is no bound"),

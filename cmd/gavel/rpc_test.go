@@ -40,7 +40,7 @@ func TestEveryRPCFieldHasAFlag(t *testing.T) {
 	t.Setenv(rpcKeyEnv, testKey)
 	cfg, status, _, stderr := callRPC(t, "--listen", ":1", "--admin-listen", ":2", "--execution-rpc", "http://a, http://b",
 		"--chain-file", "genesis.json", "--builders-file", written(t, "b.yaml", "- name: x\n  url: http://x\n"), "--data-dir", "d", "--db", "postgres://h/g",
-		"--journal", "nats://h", "--journal-replicas", "3", "--facts-for", "4s", "--block-time", "5s", "--private-blocks", "6", "--max-backruns", "7",
+		"--journal", "nats://h", "--journal-replicas", "3", "--facts-for", "4s", "--orders-for", "11m", "--block-time", "5s", "--private-blocks", "6", "--max-backruns", "7",
 		"--refund-percent", "8", "--fast-percent", "9", "--payout-gas", "10", "--payers", "0x0000000000000000000000000000000000000001",
 		"--earliest-refund-block", "11", "--refund-details-delay", "12s", "--refund-totals-every", "13s", "--vendor-prefix", "v_", "--pool-prefix", "p_",
 		"--signature-headers", "X-A,X-B", "--lenient-signatures", "--legacy-errors", "--simulations", "14", "--requests-per-second", "15",
@@ -51,7 +51,7 @@ func TestEveryRPCFieldHasAFlag(t *testing.T) {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	cfg.rpc.EarliestBlock = cfg.firstDetails(params.MainnetChainConfig)                                                        // when the chain is known
-	opened := map[string]bool{"Chain": true, "States": true, "ChainConfig": true, "Clock": true, "Observe": true, "Log": true} // by the run
+	opened := map[string]bool{"FetchAhead": true, "Chain": true, "States": true, "ChainConfig": true, "Clock": true, "Observe": true, "Log": true} // by the run
 	for _, part := range []any{*cfg, cfg.rpc, cfg.rpc.Limits} {
 		value := reflect.ValueOf(part)
 		for i, field := range reflect.VisibleFields(value.Type()) {

@@ -75,7 +75,8 @@ var shortest = []struct {
 	flag  string
 	least time.Duration
 }{
-	{"block-time", time.Second}, {"stale-after", time.Second}, {"facts-for", 0}, {"refund-details-delay", 0}, {"refund-totals-every", 0}, {"linger", 0},
+	{"block-time", time.Second}, {"stale-after", time.Second}, {"facts-for", 0}, {"orders-for", 0}, {"refund-details-delay", 0},
+	{"refund-totals-every", 0}, {"linger", 0},
 }
 
 // checkBounds says which number makes no sense.

@@ -51,7 +51,7 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 	}
 	defer nodes.Close() //nolint:errcheck // connections that were read from
 	if chain, err = nodes.Config(ctx); err != nil {
-		return err
+		return fmt.Errorf("learn the chain's forks: %w", err)
 	}
 	cfg.rpc.Chain, cfg.rpc.States, cfg.rpc.ChainConfig, cfg.rpc.Log = nodes, nodes, chain, log
 	cfg.rpc.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: nodes} }

@@ -40,8 +40,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, encodings ...
 	if !plainEncoding(encoding) && !slices.Contains(encodings, encoding) {
 		return nil, fmt.Errorf("%w %q", ErrEncoding, encoding)
 	}
-	sent := bufio.NewReader(http.MaxBytesReader(w, r.Body, limit))
-	window := windowOf(encoding, sent)
+	sent, window := windowOf(encoding, http.MaxBytesReader(w, r.Body, limit))
 	spent := expenseOf(r)
 	if err := spent.begin(r.Context(), firstCost(r.ContentLength, encoding)+window); err != nil {
 		w.Header().Set("Retry-After", "1")
@@ -125,18 +124,20 @@ func decompress(from io.Reader, encoding string, window int64) (io.ReadCloser, e
 	return io.NopCloser(from), nil
 }
 
-// windowOf is how many bytes a compressed stream makes us remember, as its beginning says: 0 unless it is zstd.
-func windowOf(encoding string, from *bufio.Reader) int64 {
+// windowOf is how many bytes a compressed stream makes us remember, as its beginning says: 0 unless it is zstd. What it read of the beginning is in
+// the reader that it returns.
+func windowOf(encoding string, from io.Reader) (whole io.Reader, window int64) {
 	if encoding != "zstd" {
-		return 0
+		return from, 0
 	}
-	begin, _ := from.Peek(zstd.HeaderMaxSize) // what is wrong with the stream shows when it is read
+	buffered := bufio.NewReader(from)
+	begin, _ := buffered.Peek(zstd.HeaderMaxSize) // what is wrong with the stream shows when it is read
 	var header zstd.Header
 	if header.Decode(begin) != nil || header.Skippable {
-		return zstdWindow
+		return buffered, zstdWindow
 	}
 	if header.SingleSegment {
-		return int64(min(max(header.FrameContentSize, zstd.MinWindowSize), zstdWindow))
+		return buffered, int64(min(max(header.FrameContentSize, zstd.MinWindowSize), zstdWindow))
 	}
-	return int64(min(max(header.WindowSize, zstd.MinWindowSize), zstdWindow))
+	return buffered, int64(min(max(header.WindowSize, zstd.MinWindowSize), zstdWindow))
 }

@@ -119,15 +119,41 @@ func (db *DB) Close() error {
 type Tx struct {
 	tx      *sql.Tx
 	dialect *dialect
+	// prepared are the statements that ran before, for SQLite: to read one takes it longer than to run it. PostgreSQL's driver does this by itself.
+	// The transaction's end closes them.
+	prepared map[string]*sql.Stmt
 }
 
 // Exec runs a statement and tells how many rows it changed.
 func (tx Tx) Exec(ctx context.Context, statement string, args ...any) (changed int64, err error) {
-	result, err := tx.tx.ExecContext(ctx, tx.dialect.bind(statement), args...)
+	var result sql.Result
+	if tx.dialect == sqlite {
+		result, err = tx.execPrepared(ctx, statement, args)
+	} else {
+		result, err = tx.tx.ExecContext(ctx, tx.dialect.bind(statement), args...)
+	}
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// execPrepared runs a statement, without reading it again if it ran before. The driver would watch the context with a goroutine for each
+// statement; they are short, so it is enough to look at it before.
+func (tx Tx) execPrepared(ctx context.Context, statement string, args []any) (sql.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	known := tx.prepared[statement]
+	if known == nil {
+		var err error
+		if known, err = tx.tx.PrepareContext(ctx, statement); err != nil {
+			return nil, err
+		}
+		tx.prepared[statement] = known
+	}
+	return known.ExecContext(ctx, args...)
 }
 
 // QueryRow asks for one row; its error comes with Scan.
@@ -149,7 +175,7 @@ func (db *DB) inTx(ctx context.Context, do func(Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	if err := do(Tx{tx, db.dialect}); err != nil {
+	if err := do(Tx{tx, db.dialect, map[string]*sql.Stmt{}}); err != nil {
 		if undone := tx.Rollback(); undone != nil && !errors.Is(undone, sql.ErrTxDone) { // done: the context's end has undone it
 			err = errors.Join(err, fmt.Errorf("roll back: %w", undone))
 		}

@@ -54,7 +54,7 @@ func (h *house) idle() {
 	h.app.facts.Record(marker)
 	waitFor(h, "marker", func(f rpc.CallSimulated) bool { return f == marker }) // facts are in order: all before it are seen
 	waiting := map[uint64]bool{}
-	h.facts.wait(h.T, "end of all work", func(fact rpc.Fact) bool {
+	h.facts.wait(h, "end of all work", func(fact rpc.Fact) bool {
 		switch f := fact.(type) {
 		case rpc.OrderAccepted:
 			waiting[f.Order.ID] = true

@@ -37,7 +37,7 @@ const houseChainID = 0x67766c
 
 // house is a whole service on a real chain, with a builder that puts what it is sent into blocks.
 type house struct {
-	*testing.T
+	testing.TB
 	node    *chain.Node
 	spec    *eth.Spec
 	slot    phase0.Slot
@@ -62,9 +62,9 @@ func houseKey(i int) *ecdsa.PrivateKey {
 func addressOf(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
 
 // openChain is a chain of fulu in memory with one block.
-func openChain(t *testing.T) *house {
+func openChain(t testing.TB) *house {
 	t.Helper()
-	h := &house{T: t, facts: newFactsSeen()}
+	h := &house{TB: t, facts: newFactsSeen()}
 	h.spec = &eth.Spec{
 		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32, Forks: []eth.ForkPoint{{Fork: eth.Fulu}},
 	}
@@ -91,7 +91,7 @@ func openChain(t *testing.T) *house {
 var docsAccount = common.HexToAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 
 // openHouse is a service that works with the execution node by URL; change may ask for something else.
-func openHouse(t *testing.T, change func(*Config)) *house {
+func openHouse(t testing.TB, change func(*Config)) *house {
 	t.Helper()
 	h := openChain(t)
 	h.serve(h.config(change))
@@ -290,7 +290,7 @@ type sent struct {
 	body              []byte
 }
 
-func newBuilder(t *testing.T) *builder {
+func newBuilder(t testing.TB) *builder {
 	b := &builder{bundles: map[uint64][]sent{}, got: make(chan sent, 1000)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -375,7 +375,7 @@ func (f *factsSeen) reset() {
 }
 
 // wait returns the first fact, from the beginning on, that is the one.
-func (f *factsSeen) wait(t *testing.T, what string, is func(rpc.Fact) bool) rpc.Fact {
+func (f *factsSeen) wait(t testing.TB, what string, is func(rpc.Fact) bool) rpc.Fact {
 	t.Helper()
 	for seen := 0; ; {
 		f.mu.Lock()
@@ -397,7 +397,7 @@ func (f *factsSeen) wait(t *testing.T, what string, is func(rpc.Fact) bool) rpc.
 // waitFor is wait for a fact of a type that fulfils a condition.
 func waitFor[F rpc.Fact](h *house, what string, is func(F) bool) F {
 	h.Helper()
-	return h.facts.wait(h.T, what, func(fact rpc.Fact) bool {
+	return h.facts.wait(h.TB, what, func(fact rpc.Fact) bool {
 		f, ok := fact.(F)
 		return ok && is(f)
 	}).(F)

@@ -106,15 +106,17 @@ func (a *App) wire() error {
 		Builders: a.cfg.Builders, Header: a.cfg.SignatureHeaders[0], Log: a.cfg.Log,
 		Sign: func(body []byte) string { return sign.Header(a.cfg.Key, body) }, Parallel: sendParallel,
 	})
-	signer := types.LatestSigner(a.cfg.ChainConfig)
+	signer, senders := types.LatestSigner(a.cfg.ChainConfig), bundle.NewRecent(sendersKept)
 	a.desk = desk.New(desk.Config{
 		Pool:  pool.New(pool.Config{MaxOrders: a.cfg.Limits.Orders, MaxPerSigner: a.cfg.Limits.OrdersPerSigner, Class: a.classOf}),
 		Chain: a.cfg.Chain, Simulator: simulator, Turns: turns, Sender: a.sender, Settler: a.settler, Ranking: a.users,
-		Facts: a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Signer: signer, BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations,
+		Facts: a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Signer: signer, Senders: senders,
+		BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations,
 	})
 	house := &method.House{
 		Taker: a.desk, Canceller: a.desk, Tracker: tracker{a.desk, a.ledger}, Simulator: simulator, Turns: turnsOf{turns, a.users},
-		Refunds: a.ledger, Delayed: a.ledger, Receivers: a.settler, Users: a.users, Facts: a.facts, Chain: signer, Limits: a.limits(),
+		Refunds: a.ledger, Delayed: a.ledger, Receivers: a.settler, Users: a.users, Facts: a.facts, Chain: signer, Senders: senders,
+		Limits: a.limits(),
 	}
 	a.methods = house.Methods()
 	return a.serveMethods(a.methods)
@@ -122,6 +124,9 @@ func (a *App) wire() error {
 
 // sendParallel is how many orders a builder is sent at a time. Versions of one order keep their order all the same.
 const sendParallel = 16
+
+// sendersKept is of how many transactions the sender is remembered: 20 MB at most.
+const sendersKept = 100_000
 
 // limits are the numbers of the rules.
 func (a *App) limits() bundle.Config {

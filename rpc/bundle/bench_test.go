@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -9,14 +10,15 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// BenchmarkReadSendBundle compares reading a bundle with recovering its senders alone, one after another, in turn in one run. That is the limit
-// on one core; below parallelFrom transactions x-of-recovery cannot be less than 1, above it can, and where all senders are known it must be.
-func BenchmarkReadSendBundle(b *testing.B) {
+// BenchmarkReadBundle compares reading a bundle, for the pool and for a simulation, with recovering its senders alone, one after another, in turn in
+// one run. That is the limit of a simulation on one core: below parallelFrom transactions x-of-recovery cannot be less than 1, above it can, and
+// where all senders are known it must be. For the pool nobody needs them yet.
+func BenchmarkReadBundle(b *testing.B) {
 	for _, c := range []struct {
-		n     int
-		known bool
-	}{{1, false}, {3, false}, {100, false}, {3, true}} {
-		b.Run(fmt.Sprintf("txs=%d/known=%t", c.n, c.known), func(b *testing.B) {
+		n           int
+		known, pool bool
+	}{{1, false, false}, {3, false, false}, {100, false, false}, {3, true, false}, {1, false, true}, {3, false, true}, {100, false, true}} {
+		b.Run(fmt.Sprintf("txs=%d/known=%t/pool=%t", c.n, c.known, c.pool), func(b *testing.B) {
 			n := c.n
 			senders := known{}
 			var txs []string
@@ -28,6 +30,10 @@ func BenchmarkReadSendBundle(b *testing.B) {
 				txs = append(txs, `"`+raws[i].String()+`"`)
 			}
 			params := fill(`[{"txs":[` + join(txs) + `],"blockNumber":"0x65","revertingTxHashes":["#A"]}]`)
+			read := func(params json.RawMessage, in Intake) error { _, err := ReadCallBundle(params, in); return err }
+			if c.pool {
+				read = func(params json.RawMessage, in Intake) error { _, _, err := ReadSendBundle(params, in); return err }
+			}
 			in := intake()
 			if c.known {
 				in.Senders = senders
@@ -49,7 +55,7 @@ func BenchmarkReadSendBundle(b *testing.B) {
 				}
 				recovery += time.Since(start)
 				start = time.Now()
-				if _, _, err := ReadSendBundle(params, in); err != nil {
+				if err := read(params, in); err != nil {
 					b.Fatal(err)
 				}
 				ours += time.Since(start)

@@ -58,7 +58,7 @@ func ReadCallBundle(params json.RawMessage, in Intake) (*Call, error) {
 	}
 	call := &Call{Hash: Hash(hashes(txs)), Environment: p.environment(in.Limits)}
 	for _, s := range txs {
-		call.Txs = append(call.Txs, s.exec())
+		call.Txs = append(call.Txs, *s.exec())
 	}
 	return call, nil
 }

@@ -2,9 +2,6 @@ package bundle
 
 import (
 	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -14,14 +11,12 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// signed is a transaction on its way in: first text, then decoded, then with its sender.
+// signed is a transaction on its way in: first text, then decoded, then with its sender if somebody needs it now.
 type signed struct {
-	hex                param.HexBytes
-	path               func() string // where it stands in the request; only a refusal asks
-	raw                []byte
-	tx                 *types.Transaction
-	from               common.Address
-	canRevert, canDrop bool
+	hex  param.HexBytes
+	path func() string // where it stands in the request; only a refusal asks
+	raw  []byte
+	exec.Tx
 }
 
 // fits refuses more bytes of raw transactions than there may be, before any of them is decoded.
@@ -43,72 +38,30 @@ func decode(txs []*signed) error {
 		if err != nil {
 			return rpc.BundleUndecodable.With("%s: %s", s.path(), err)
 		}
-		s.raw, s.tx = raw, new(types.Transaction)
-		if err := s.tx.UnmarshalBinary(raw); err != nil {
+		s.raw, s.Transaction = raw, new(types.Transaction)
+		if err := s.UnmarshalBinary(raw); err != nil {
 			return rpc.BundleUndecodable.With("%s: %s", s.path(), err)
 		}
 	}
 	return nil
 }
 
-// parallelFrom is the number of transactions from which on it is worth to wake other cores.
-const parallelFrom = 9
-
-// findSenders finds the senders: those that are known, and then the others by their signatures.
-func findSenders(txs []*signed, in Intake) error {
-	if in.Senders == nil {
-		return recoverSenders(txs, in.Chain)
-	}
-	var strangers []*signed
-	for _, s := range txs {
-		var known bool
-		if s.from, known = in.Senders.Sender(s.tx.Hash()); !known {
-			strangers = append(strangers, s)
-		}
-	}
-	return recoverSenders(strangers, in.Chain)
-}
-
-// recoverSenders is the dearest step by far: 50 µs for each.
-func recoverSenders(txs []*signed, chain types.Signer) error {
-	workers := 1
-	if len(txs) >= parallelFrom {
-		workers = min(runtime.GOMAXPROCS(0), len(txs))
-	}
-	errs := make([]error, len(txs))
-	var next atomic.Int64
-	work := func() {
-		for i := next.Add(1) - 1; i < int64(len(txs)); i = next.Add(1) - 1 {
-			txs[i].from, errs[i] = types.Sender(chain, txs[i].tx)
-		}
-	}
-	var group sync.WaitGroup
-	for range workers - 1 {
-		group.Go(work)
-	}
-	work()
-	group.Wait()
-	for i, err := range errs {
-		if err != nil {
-			return rpc.BundleUndecodable.With("%s: %s", txs[i].path(), err)
-		}
-	}
-	return nil
-}
-
 func (s *signed) order() *rpc.Transaction {
-	return &rpc.Transaction{Raw: s.raw, Hash: s.tx.Hash(), From: s.from, Nonce: s.tx.Nonce(), CanRevert: s.canRevert, CanDrop: s.canDrop}
+	return &rpc.Transaction{Raw: s.raw, Hash: s.Hash(), From: s.From, Nonce: s.Nonce(), CanRevert: s.CanRevert, CanDrop: s.CanDrop}
 }
 
-func (s *signed) exec() exec.Tx {
-	return exec.Tx{Transaction: s.tx.WithoutBlobTxSidecar(), From: s.from, CanRevert: s.canRevert, CanDrop: s.canDrop}
+// exec is the transaction as the simulator takes it.
+func (s *signed) exec() *exec.Tx {
+	tx := s.Tx
+	tx.Transaction = tx.WithoutBlobTxSidecar()
+	return &tx
 }
 
 // hashes are the transactions' in order.
 func hashes(txs []*signed) []common.Hash {
 	list := make([]common.Hash, len(txs))
 	for i, s := range txs {
-		list[i] = s.tx.Hash()
+		list[i] = s.Hash()
 	}
 	return list
 }

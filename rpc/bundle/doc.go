@@ -1,11 +1,11 @@
 // Package bundle turns the parameters of the methods that carry transactions into orders and simulations, and orders into what builders
 // understand. It is pure: a request is judged by its text and an Intake, the same text by the same Intake always alike.
 //
-//	params ─▶ form ─▶ count, bytes ─▶ blocks, terms ─▶ decode ─▶ refunds' names ─▶ senders ─▶ *rpc.Order, Call, Simulation
-//	          types   nothing is      comparisons     2 µs per tx                  50 µs per tx
-//	                  decoded yet                                                  on all cores
+//	params ─▶ form ─▶ count, bytes ─▶ blocks, terms ─▶ decode ─▶ refunds' names, ─▶ senders ─▶ *rpc.Order, Call, Simulation
+//	          types   nothing is      comparisons     2 µs      signatures' form   50 µs per tx, on all cores;
+//	                  decoded yet                     per tx                       of orders only who gets a refund
 //
-//	*rpc.Order ─┬─▶ ToExec         what the pool simulates
+//	*rpc.Order ─┬─▶ ToExec         what the pool simulates, with the other senders
 //	            ├─▶ Outgoing       eth_sendBundle
 //	            └─▶ OutgoingShare  mev_sendBundle v0.1
 //

@@ -37,6 +37,7 @@ var (
 	hashAB = common.HexToHash("0xaea81b2ade05a68bc49abc821be36061fff982a311e1648a84df591a7c43740d")
 
 	senderA   = common.HexToAddress("0xC87037874aed04e51c29f582394217a0a2b89D80")
+	senderB   = must(types.Sender(chain, decoded(rawB)))
 	recipient = common.HexToAddress("0x1111111111111111111111111111111111111111")
 	chain     = types.LatestSignerForChainID(big.NewInt(1))
 	// otherChain knows no sender of any transaction here.
@@ -84,6 +85,21 @@ func blobTransfer() *types.Transaction {
 		ChainID: uint256.NewInt(1), Gas: 21_000, GasFeeCap: uint256.NewInt(1e9), BlobFeeCap: uint256.NewInt(1), BlobHashes: sidecar.BlobHashes(),
 		Sidecar: sidecar, To: recipient,
 	})
+}
+
+func decoded(raw string) *types.Transaction {
+	tx := new(types.Transaction)
+	if err := tx.UnmarshalBinary(common.FromHex(raw)); err != nil {
+		panic(err)
+	}
+	return tx
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
 
 func rawOf(tb testing.TB, tx *types.Transaction) hexutil.Bytes {

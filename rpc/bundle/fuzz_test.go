@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/uuid"
 
 	"github.com/gavel-relay/gavel/rpc"
@@ -54,9 +55,10 @@ func checkOrder(t *testing.T, order *rpc.Order) {
 	if txs, err := flat(nil, b); len(txs) > in.Limits.MaxTxs || err != nil && !errors.Is(err, ErrUnmatched) {
 		t.Fatalf("%d transactions, %v", len(txs), err)
 	}
-	if _, err := ToExec(b); err != nil && !errors.Is(err, ErrUnmatched) {
+	if _, err := ToExec(b, chain, nil); err != nil && !errors.Is(err, ErrUnmatched) && !errors.Is(err, ErrSignature) {
 		t.Fatal(err)
 	}
+	checkPayees(t, b)
 	for _, write := range []func(*rpc.Order, uint64, uuid.UUID) (json.RawMessage, error){Outgoing, OutgoingShare} {
 		_, err := write(order, b.Window.LastBlock, order.Replacement)
 		if err != nil && !errors.Is(err, ErrUnmatched) && !errors.Is(err, ErrNotConvertible) {
@@ -69,6 +71,34 @@ func checkOrder(t *testing.T, order *rpc.Order) {
 	}
 	if err := json.Unmarshal(text, new(rpc.Order)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// checkPayees fails the test if nobody knows who gets a refund: a sender that was not found yet must not be an owner.
+func checkPayees(t *testing.T, b *rpc.Bundle) {
+	t.Helper()
+	owned := b.Elements[:0:0]
+	for _, refund := range b.Refunds {
+		owned = append(owned, b.Elements[refund.Element])
+	}
+	if len(b.PaidBy) > 0 {
+		owned = nil // Shares name the owners
+	}
+	if b.Hints != 0 {
+		owned = append(owned, rpc.Element{Bundle: b})
+	}
+	for _, e := range owned {
+		for e.Bundle != nil && len(e.Bundle.Shares) == 0 {
+			e = e.Bundle.Elements[0]
+		}
+		if e.Tx != nil && e.Tx.From == (common.Address{}) {
+			t.Fatalf("the sender of %s is not known", e.Tx.Hash)
+		}
+	}
+	for _, e := range b.Elements {
+		if e.Bundle != nil {
+			checkPayees(t, e.Bundle)
+		}
 	}
 }
 

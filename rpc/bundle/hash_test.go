@@ -69,7 +69,7 @@ func TestBlobTransaction(t *testing.T) {
 	if order.Hash() != bare.Hash() || len(order.Bundle.Elements[0].Tx.Raw) < 131_072 {
 		t.Errorf("hash %s, want %s; %d bytes", order.Hash(), bare.Hash(), len(order.Bundle.Elements[0].Tx.Raw))
 	}
-	converted, err := ToExec(&order.Bundle)
+	converted, err := ToExec(&order.Bundle, chain, nil)
 	if err != nil || converted.Elements[0].Tx.BlobTxSidecar() != nil || converted.Elements[0].Tx.Hash() != bare.Hash() {
 		t.Errorf("to the simulator: %v", err)
 	}

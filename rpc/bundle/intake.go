@@ -24,13 +24,6 @@ type Intake struct {
 	Limits  Config
 }
 
-// Senders remembers who sent transactions that were read before, since the same ones come again for every block and finding a sender is dear. A
-// transaction's hash covers its signature, so the answer never changes. It must know senders on the Intake's chain only, and be safe for concurrent
-// use.
-type Senders interface {
-	Sender(tx common.Hash) (sender common.Address, known bool)
-}
-
 // Config are the numbers of the rules. Defaults has the interface description's.
 type Config struct {
 	// MaxTxs bounds eth_sendBundle and eth_callBundle, MaxShareTxs mev_sendBundle and mev_simBundle, MaxBytes the raw transactions of all.

@@ -43,6 +43,8 @@ func (p *sendParams) replacement() uuid.UUID {
 //
 // A refundPercent becomes one entry in the bundle's Refunds, of element 0: that percentage of what PaidBy, the transaction in refundTxHashes, or
 // else the last one, pays the block's fee recipient. Shares name who gets it: refundRecipient, or else the first transaction's sender.
+//
+// Other senders are not found yet (see ToExec): a signature with valid values that is nobody's is taken, and the order fails when it is simulated.
 func ReadSendBundle(params json.RawMessage, in Intake) (order *rpc.Order, cancel uuid.UUID, err error) {
 	var p sendParams
 	if err := param.Positional(params, &p); err != nil {
@@ -85,16 +87,20 @@ func (p *sendParams) order(in Intake) (*rpc.Order, error) {
 	if err := p.refund(&bundle, names); err != nil {
 		return nil, err
 	}
-	if err := findSenders(txs, in); err != nil {
+	if err := checkSignatures(txs, in.Chain); err != nil {
 		return nil, err
 	}
-	for i, s := range txs {
-		s.canRevert = slices.Contains(p.RevertingHashes, param.Hash(names[i]))
-		s.canDrop = slices.Contains(p.DroppingHashes, param.Hash(names[i]))
-		bundle.Elements = append(bundle.Elements, rpc.Element{Tx: s.order()})
-	}
 	if bundle.Refunds != nil && p.RefundRecipient == nil {
-		bundle.Shares[0].Address = txs[0].from
+		if err := findSenders(txs[:1], in); err != nil {
+			return nil, err
+		}
+		bundle.Shares[0].Address = txs[0].From
+	}
+	bundle.Elements = make([]rpc.Element, len(txs))
+	for i, s := range txs {
+		s.CanRevert = slices.Contains(p.RevertingHashes, param.Hash(names[i]))
+		s.CanDrop = slices.Contains(p.DroppingHashes, param.Hash(names[i]))
+		bundle.Elements[i].Tx = s.order()
 	}
 	return &rpc.Order{
 		Kind: rpc.KindBundle, Signer: in.Signer, ReceivedAt: in.At, Bundle: bundle, Replacement: p.replacement(), Builders: builders,

@@ -31,10 +31,10 @@ func TestSendBundle(t *testing.T) {
 		t.Errorf("window %+v, want %+v", order.Bundle.Window, want)
 	}
 	a, b := order.Bundle.Elements[0].Tx, order.Bundle.Elements[1].Tx
-	if a.From != senderA || a.Hash != hashA || a.Raw.String() != rawA || a.Nonce != 0 || a.CanRevert || !a.CanDrop {
+	if a.Hash != hashA || a.Raw.String() != rawA || a.Nonce != 0 || a.CanRevert || !a.CanDrop {
 		t.Errorf("A is %+v", a)
 	}
-	if b.Hash != hashB || b.From == senderA || !b.CanRevert || b.CanDrop {
+	if b.Hash != hashB || !b.CanRevert || b.CanDrop {
 		t.Errorf("B is %+v", b)
 	}
 	if order.Replacement != uuid.MustParse(replacement) || !reflect.DeepEqual(order.Builders, []string{"titan", "default"}) {
@@ -102,7 +102,7 @@ func TestSendBundleRefund(t *testing.T) {
 		if !reflect.DeepEqual(b.Shares, []rpc.Share{{Address: c.to, Percent: 100}}) || b.DelayedRefund {
 			t.Errorf("%s: %+v", c.fields, b.Shares)
 		}
-		converted, err := ToExec(&b)
+		converted, err := ToExec(&b, chain, nil)
 		if err != nil || converted.Recipients != 1 || !reflect.DeepEqual(converted.PaidBy, []int{c.payer}) || converted.Refunds[0].Percent != 90 {
 			t.Errorf("%s: to the simulator %+v, %v", c.fields, converted, err)
 		}
@@ -119,9 +119,13 @@ func TestManyTransactions(t *testing.T) {
 	for i := range txs {
 		txs[i] = `"` + rawOf(t, transfer(i, uint64(i), 0)).String() + `"`
 	}
-	elements := sendBundle(t, `[{"txs":[`+join(txs)+`]}]`).Bundle.Elements
+	whole, err := ToExec(&sendBundle(t, `[{"txs":[`+join(txs)+`]}]`).Bundle, chain, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elements := whole.Elements
 	for i, e := range elements {
-		if want := addressOf(i); e.Tx.From != want || e.Tx.Nonce != uint64(i) {
+		if want := addressOf(i); e.Tx.From != want || e.Tx.Nonce() != uint64(i) {
 			t.Errorf("transaction %d is of %s, want %s", i, e.Tx.From, want)
 		}
 	}
@@ -130,7 +134,7 @@ func TestManyTransactions(t *testing.T) {
 	}
 	in := intake()
 	in.Chain = otherChain
-	_, _, err := ReadSendBundle(fill(`[{"txs":[`+join(txs)+`]}]`), in)
+	_, _, err = ReadSendBundle(fill(`[{"txs":[`+join(txs)+`]}]`), in)
 	if got := refusal(t, err); got[:51] != "unable to decode bundle: params[0].txs[0]: invalid " {
 		t.Errorf("%q: the first mistake counts, whoever finds it first", got)
 	}
@@ -144,17 +148,29 @@ func (k known) Sender(tx common.Hash) (common.Address, bool) {
 	return sender, found
 }
 
-// Who is known is not looked for again, and who is not is found.
+func (k known) Remember(tx common.Hash, sender common.Address) { k[tx] = sender }
+
+// Who is known is not looked for again, and who is not is found when somebody needs it, and known from then on. The order stays as it is.
 func TestKnownSenders(t *testing.T) {
-	in := intake()
-	in.Senders = known{hashA: recipient}
+	in, senders := intake(), known{hashA: recipient}
+	in.Senders = senders
 	order, _, err := ReadSendBundle(fill(`[{"txs":["$A","$B"],"refundPercent":50}]`), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := sendBundle(t, `[{"txs":["$A","$B"]}]`).Bundle.Elements[1].Tx.From
-	if a, b := order.Bundle.Elements[0].Tx.From, order.Bundle.Elements[1].Tx.From; a != recipient || b != want || order.Bundle.Shares[0].Address != a {
-		t.Errorf("%s and %s", a, b)
+	a, b := order.Bundle.Elements[0].Tx, order.Bundle.Elements[1].Tx
+	if order.Bundle.Shares[0].Address != recipient || a.From != recipient || b.From != (common.Address{}) {
+		t.Errorf("%s gets the refund; %s and %s", order.Bundle.Shares[0].Address, a.From, b.From)
+	}
+	whole, err := ToExec(&order.Bundle, chain, senders)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := whole.Elements; got[0].Tx.From != recipient || got[1].Tx.From != senderB || b.From != (common.Address{}) || senders[hashB] != senderB {
+		t.Errorf("simulated as %s and %s, the order has %s, remembered is %s", got[0].Tx.From, got[1].Tx.From, b.From, senders[hashB])
+	}
+	if whole, err = ToExec(&order.Bundle, otherChain, senders); err != nil || whole.Elements[1].Tx.From != senderB {
+		t.Errorf("who was remembered is not known: %v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package bundle
 import (
 	"encoding/json"
 
+	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/param"
 )
@@ -56,7 +57,7 @@ func (p *privateParams) order(txPath, path string, in Intake) (*rpc.Order, error
 	if p.Tx == nil {
 		return nil, param.Missing(txPath)
 	}
-	txs := []*signed{{hex: *p.Tx, path: func() string { return txPath }, canRevert: p.Preferences.CanRevert}}
+	txs := []*signed{{hex: *p.Tx, path: func() string { return txPath }, Tx: exec.Tx{CanRevert: p.Preferences.CanRevert}}}
 	if err := fits(txs, in.Limits); err != nil {
 		return nil, err
 	}

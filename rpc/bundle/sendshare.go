@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -11,7 +12,8 @@ import (
 
 // ReadSendShare reads the params of mev_sendBundle. Errors are *rpc.Refused, from the first of these rules that does not hold: depth, version,
 // blocks, body and revert modes, for each bundle from the outside in; number and size of the transactions; their decoding; refunds, hints and
-// wantRefund; their senders.
+// wantRefund; their signatures. Of these only the senders who get refunds, or whose orders others may follow, are found now; see ToExec for the
+// others.
 func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	var raw param.Later
 	if err := param.Positional(params, &raw); err != nil {
@@ -29,7 +31,7 @@ func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	bundle, err := r.finish(form, in)
+	bundle, err := r.finish(form, in, form.owners)
 	if err != nil {
 		return nil, err
 	}
@@ -39,8 +41,8 @@ func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	}, nil
 }
 
-// finish decodes the transactions of a bundle whose form is checked, checks its terms and finds the senders.
-func (r *shareReader) finish(form *shareForm, in Intake) (*rpc.Bundle, error) {
+// finish decodes the transactions of a bundle whose form is checked, checks its terms and finds the senders of those that are wanted.
+func (r *shareReader) finish(form *shareForm, in Intake, wanted func(terms *rpc.Bundle) []*signed) (*rpc.Bundle, error) {
 	if err := fits(r.txs, r.limits); err != nil {
 		return nil, err
 	}
@@ -51,9 +53,48 @@ func (r *shareReader) finish(form *shareForm, in Intake) (*rpc.Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := findSenders(r.txs, in); err != nil {
+	if err := checkSignatures(r.txs, in.Chain); err != nil {
+		return nil, err
+	}
+	if err := findSenders(wanted(bundle), in); err != nil {
 		return nil, err
 	}
 	form.fill(bundle)
 	return bundle, nil
+}
+
+// owners are the transactions whose senders must be known from the beginning: the owners of elements that get refunds (see rpc.Bundle.Shares),
+// and of bundles that others can learn of, since they may follow them.
+func (f *shareForm) owners(terms *rpc.Bundle) (list []*signed) {
+	add := func(e shareElement) {
+		if tx := e.owner(); tx != nil && !slices.Contains(list, tx) {
+			list = append(list, tx)
+		}
+	}
+	for _, refund := range terms.Refunds {
+		add(f.elements[refund.Element])
+	}
+	if terms.Hints != 0 {
+		add(shareElement{bundle: f})
+	}
+	for i, e := range f.elements {
+		if e.bundle == nil {
+			continue
+		}
+		for _, tx := range e.bundle.owners(terms.Elements[i].Bundle) {
+			add(shareElement{tx: tx})
+		}
+	}
+	return list
+}
+
+// owner is the transaction whose sender owns the element; nil if others were named, or nobody is known yet.
+func (e shareElement) owner() *signed {
+	for e.bundle != nil {
+		if len(e.bundle.params.Validity.RefundConfig) > 0 {
+			return nil
+		}
+		e = e.bundle.elements[0]
+	}
+	return e.tx
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/param"
 )
@@ -164,7 +165,7 @@ func (r *shareReader) readElement(f *shareForm, path string, i int, e *elementPa
 		hash := common.Hash(*e.Hash)
 		return shareElement{hash: &hash}, r.count(path)
 	case e.Tx != nil:
-		tx := &signed{hex: *e.Tx, path: func() string { return path + ".tx" }, canRevert: e.CanRevert}
+		tx := &signed{hex: *e.Tx, path: func() string { return path + ".tx" }, Tx: exec.Tx{CanRevert: e.CanRevert}}
 		if err := setRevertMode(tx, path, e.RevertMode); err != nil {
 			return shareElement{}, err
 		}
@@ -189,11 +190,11 @@ func setRevertMode(tx *signed, path, mode string) error {
 	switch mode {
 	case "":
 	case "allow":
-		tx.canRevert = true
+		tx.CanRevert = true
 	case "drop":
-		tx.canRevert, tx.canDrop = false, true
+		tx.CanRevert, tx.CanDrop = false, true
 	case "fail":
-		tx.canRevert = false
+		tx.CanRevert = false
 	default:
 		return rpc.InvalidRevertMode.With("%s.revertMode: %q, want allow, drop or fail", path, clip(mode))
 	}

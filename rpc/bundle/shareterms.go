@@ -42,7 +42,7 @@ func (f *shareForm) terms(limits Config) (*rpc.Bundle, error) {
 	return b, nil
 }
 
-// fill puts the transactions, whose senders are known now, in their places, and names the bundles.
+// fill puts the transactions in their places, and names the bundles.
 func (f *shareForm) fill(b *rpc.Bundle) {
 	b.Window = f.window
 	for i, e := range f.elements {

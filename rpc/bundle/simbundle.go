@@ -49,7 +49,7 @@ func ReadSimBundle(params json.RawMessage, in Intake) (*Simulation, error) {
 	if form.follows() {
 		return nil, rpc.UnmatchedBundle.Plain()
 	}
-	bundle, err := r.finish(form, in)
+	bundle, err := r.finish(form, in, func(*rpc.Bundle) []*signed { return r.txs })
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +87,7 @@ func (f *shareForm) exec(terms *rpc.Bundle) *exec.Bundle {
 			b.Elements = append(b.Elements, exec.Element{Bundle: e.bundle.exec(terms.Elements[i].Bundle)})
 			continue
 		}
-		tx := e.tx.exec()
-		b.Elements = append(b.Elements, exec.Element{Tx: &tx})
+		b.Elements = append(b.Elements, exec.Element{Tx: e.tx.exec()})
 	}
 	return b
 }

@@ -116,7 +116,7 @@ func TestSimBundleTree(t *testing.T) {
 // The pool's orders become for the simulator what the same text becomes by mev_simBundle.
 func TestToExec(t *testing.T) {
 	params := share + `"body":[` + inner("") + `,{"tx":"$C","canRevert":true}],"validity":{"refund":[{"bodyIdx":0,"percent":80}]}}]`
-	got, err := ToExec(&sendShare(t, params).Bundle)
+	got, err := ToExec(&sendShare(t, params).Bundle, chain, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,10 +125,10 @@ func TestToExec(t *testing.T) {
 		!reflect.DeepEqual(got.Refunds, want.Refunds) || got.Elements[0].Bundle.Elements[0].Tx.From != senderA {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if _, err := ToExec(&sendShare(t, share+`"body":[{"hash":"#A"},{"tx":"$B"}]}]`).Bundle); !errors.Is(err, ErrUnmatched) {
+	if _, err := ToExec(&sendShare(t, share+`"body":[{"hash":"#A"},{"tx":"$B"}]}]`).Bundle, chain, nil); !errors.Is(err, ErrUnmatched) {
 		t.Error(err)
 	}
-	if _, err := ToExec(&rpc.Bundle{Elements: []rpc.Element{{Tx: &rpc.Transaction{Raw: []byte{2}}}}}); err == nil {
+	if _, err := ToExec(&rpc.Bundle{Elements: []rpc.Element{{Tx: &rpc.Transaction{Raw: []byte{2}}}}}, chain, nil); err == nil {
 		t.Error("a broken order was converted")
 	}
 }

@@ -4,21 +4,41 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// ErrUnmatched says that a bundle follows an order which was not put in its place yet: nobody can simulate or include it.
-var ErrUnmatched = errors.New("unmatched bundle")
+// Errors of ToExec.
+var (
+	// ErrUnmatched says that a bundle follows an order which was not put in its place yet: nobody can simulate or include it.
+	ErrUnmatched = errors.New("unmatched bundle")
+	// ErrSignature says that a signature is nobody's: nobody can ever include the transaction.
+	ErrSignature = errors.New("invalid signature")
+)
 
-// ToExec is an order's bundle for the simulator. The transactions are decoded again, since orders keep them as bytes; their senders are known.
-// Where the bundle follows a hash the error is ErrUnmatched; any other one means that the order is not one of this package's.
-func ToExec(b *rpc.Bundle) (*exec.Bundle, error) {
+// ToExec is an order's bundle for the simulator. The transactions are decoded again, since orders keep them as bytes. Senders that the order does
+// not know are found now, and remembered in senders, which may be nil; the order stays as it is. The error is ErrUnmatched where the bundle follows a
+// hash, and ErrSignature where a transaction has no sender; any other one means that the order is not one of this package's.
+func ToExec(b *rpc.Bundle, chain types.Signer, senders Senders) (*exec.Bundle, error) {
+	var strangers []*exec.Tx
+	converted, err := execBundle(b, &strangers)
+	if err != nil {
+		return nil, err
+	}
+	if i, err := recoverSenders(strangers, chain, senders); err != nil {
+		return nil, fmt.Errorf("%w: transaction %s: %w", ErrSignature, strangers[i].Hash(), err)
+	}
+	return converted, nil
+}
+
+// execBundle converts a bundle, and collects the transactions whose senders the order does not know.
+func execBundle(b *rpc.Bundle, strangers *[]*exec.Tx) (*exec.Bundle, error) {
 	converted := execTerms(b)
 	for _, e := range b.Elements {
-		element, err := execElement(e)
+		element, err := execElement(e, strangers)
 		if err != nil {
 			return nil, err
 		}
@@ -27,18 +47,20 @@ func ToExec(b *rpc.Bundle) (*exec.Bundle, error) {
 	return converted, nil
 }
 
-func execElement(e rpc.Element) (exec.Element, error) {
+func execElement(e rpc.Element, strangers *[]*exec.Tx) (exec.Element, error) {
 	switch {
 	case e.Tx != nil:
-		tx := new(types.Transaction)
-		if err := tx.UnmarshalBinary(e.Tx.Raw); err != nil {
+		decoded := new(types.Transaction)
+		if err := decoded.UnmarshalBinary(e.Tx.Raw); err != nil {
 			return exec.Element{}, fmt.Errorf("decode transaction %s of an order: %w", e.Tx.Hash, err)
 		}
-		return exec.Element{Tx: &exec.Tx{
-			Transaction: tx.WithoutBlobTxSidecar(), From: e.Tx.From, CanRevert: e.Tx.CanRevert, CanDrop: e.Tx.CanDrop,
-		}}, nil
+		tx := &exec.Tx{Transaction: decoded.WithoutBlobTxSidecar(), From: e.Tx.From, CanRevert: e.Tx.CanRevert, CanDrop: e.Tx.CanDrop}
+		if tx.From == (common.Address{}) {
+			*strangers = append(*strangers, tx)
+		}
+		return exec.Element{Tx: tx}, nil
 	case e.Bundle != nil:
-		inner, err := ToExec(e.Bundle)
+		inner, err := execBundle(e.Bundle, strangers)
 		return exec.Element{Bundle: inner}, err
 	}
 	return exec.Element{}, ErrUnmatched

@@ -24,6 +24,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 	"github.com/gavel-relay/gavel/rpc/pool"
 )
 
@@ -66,8 +67,9 @@ type Config struct {
 	Facts     rpc.Facts
 	Clock     clock.Clock
 	Log       *slog.Logger
-	// Signer recovers senders of transactions, as the chain does.
-	Signer types.Signer
+	// Signer recovers senders of transactions, as the chain does; Senders remembers them, nil does not.
+	Signer  types.Signer
+	Senders bundle.Senders
 	// BlockTime is how long after a block the next one is expected.
 	BlockTime time.Duration
 	// Workers is how many orders are simulated at a time; one for each processor.

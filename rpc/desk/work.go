@@ -60,7 +60,10 @@ func (d *Desk) wanted(order *rpc.Order) rpc.Head {
 
 // simulate runs an order on the state of a head, as if it were alone in the next block.
 func (d *Desk) simulate(ctx context.Context, order *rpc.Order, head rpc.Head) (rpc.Simulation, error) {
-	whole, err := bundle.ToExec(&order.Bundle)
+	whole, err := bundle.ToExec(&order.Bundle, d.Signer, d.Senders)
+	if errors.Is(err, bundle.ErrSignature) {
+		return rpc.Simulation{Block: head.Number + 1, Error: err.Error(), Lasting: true}, nil
+	}
 	if err != nil {
 		return rpc.Simulation{}, fmt.Errorf("decode order: %w", err)
 	}

@@ -20,16 +20,32 @@ const ofOrder = ` WHERE hash = ? AND signer = ? AND id = ?`
 // named are the arguments of ofOrder.
 func named(ref rpc.OrderRef) []any { return []any{ref.Hash[:], ref.Signer[:], int64(ref.ID)} }
 
+// newOrder is what the ledger reads of an rpc.OrderAccepted. The rest is long: transactions, which nobody asks the ledger for.
+type newOrder struct {
+	Order *struct {
+		ID         uint64         `json:"id"`
+		Kind       rpc.Kind       `json:"kind"`
+		Signer     common.Address `json:"signer"`
+		ReceivedAt time.Time      `json:"received_at"`
+		Bundle     struct {
+			Hash common.Hash `json:"hash"`
+		} `json:"bundle"`
+	} `json:"order"`
+}
+
+// Subject implements rpc.Fact.
+func (newOrder) Subject() string { return rpc.OrderAccepted{}.Subject() }
+
 // orderAccepted adds an order, or begins it again.
-func orderAccepted(_ int64, fact rpc.OrderAccepted) (view.Change, error) {
+func orderAccepted(_ int64, fact newOrder) (view.Change, error) {
 	if fact.Order == nil {
 		return nil, errors.New("no order")
 	}
-	hash, o := fact.Order.Hash(), fact.Order
+	o := fact.Order
 	return exec(`INSERT INTO orders (hash, signer, id, kind, state, received_us) VALUES (?,?,?,?,?,?)
 		ON CONFLICT (hash, signer) DO UPDATE SET id = excluded.id, kind = excluded.kind, state = excluded.state, reason = '', ended_us = NULL,
 		block = 0, block_hash = NULL, value = NULL WHERE excluded.id > orders.id`,
-		hash[:], o.Signer[:], int64(o.ID), string(o.Kind), string(rpc.Submitted), o.ReceivedAt.UnixMicro()), nil
+		o.Bundle.Hash[:], o.Signer[:], int64(o.ID), string(o.Kind), string(rpc.Submitted), o.ReceivedAt.UnixMicro()), nil
 }
 
 // orderSimulated notes the first success, and the newest failure.

@@ -48,14 +48,15 @@ type House struct {
 	Receivers Receivers
 	Users     Users
 	Facts     rpc.Facts
-	// Chain knows the senders of this chain's transactions, Limits are the numbers of the rules.
-	Chain  types.Signer
-	Limits bundle.Config
+	// Chain knows the senders of this chain's transactions, Senders remembers them, and Limits are the numbers of the rules.
+	Chain   types.Signer
+	Senders bundle.Senders
+	Limits  bundle.Config
 }
 
 // intake is what a call is judged by.
 func (h *House) intake(call *Call) bundle.Intake {
-	return bundle.Intake{Signer: call.Signer, At: call.At, Head: h.Taker.Head(), Chain: h.Chain, Limits: h.Limits}
+	return bundle.Intake{Signer: call.Signer, At: call.At, Head: h.Taker.Head(), Chain: h.Chain, Senders: h.Senders, Limits: h.Limits}
 }
 
 // Methods are all methods.

@@ -1,0 +1,225 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/sign"
+)
+
+// benchClients keep their connections. There are as many signers, so that none is alone in its line.
+const benchClients = 4
+
+// BenchmarkSendBundle compares the whole service (server, envelope, signature, parser, pool, facts) with a bare handler that reads the body and
+// recovers its signature, which is the dearest single step: clients that keep their connections send to each in turn, so that the load on the
+// machine is the same for both. Each bundle has one transfer that nobody has seen before, for the block after the next, so that nothing is
+// simulated meanwhile. With "journal" each round waits until its facts are written, with "queue" that happens after the clock has stopped.
+func BenchmarkSendBundle(b *testing.B) {
+	for _, written := range []bool{false, true} {
+		b.Run(map[bool]string{false: "queue", true: "journal"}[written], func(b *testing.B) { benchmarkSendBundle(b, written) })
+	}
+}
+
+func benchmarkSendBundle(b *testing.B, written bool) {
+	const rounds = 20
+	per := b.N/rounds + 1
+	var writing sync.WaitGroup
+	h := openChain(b)
+	ours := h.listen(h.config(func(cfg *Config) {
+		cfg.Log = slog.New(slog.DiscardHandler)
+		cfg.Observe = func(fact rpc.Fact) {
+			if _, accepted := fact.(rpc.OrderAccepted); accepted {
+				writing.Done()
+			}
+		}
+		cfg.Limits = Limits{PerSecond: -1, SignerPerSecond: -1, Orders: 1 << 30, OrdersPerSigner: 1 << 30}
+	}))
+	theirs := servingBare(b)
+	requests := h.bundleRequests(rounds * per)
+	var took [2]time.Duration
+	b.ResetTimer()
+	for round := range rounds {
+		mine := requests[round*per : (round+1)*per]
+		writing.Add(per)
+		began := time.Now()
+		sent := sendAll(b, ours, mine)
+		if b.Failed() {
+			b.FailNow() // nobody would ever count what was refused
+		}
+		writing.Wait() // nothing of it may burden the other's round
+		if written {
+			sent = time.Since(began)
+		}
+		took[0] += sent
+		took[1] += sendAll(b, theirs, mine)
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(rounds*per)/took[0].Seconds(), "requests/s")
+	b.ReportMetric(float64(took[1])/float64(took[0]), "of-bare")
+	b.ReportMetric(0, "ns/op") // of both together, which means nothing
+}
+
+// listen is serve with the service's own server on a port of its own.
+func (h *house) listen(cfg Config) (address string) {
+	h.Helper()
+	app, err := New(h.Context(), cfg)
+	if err != nil {
+		h.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		h.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
+	done := make(chan error, 1)
+	go func() { done <- app.Serve(ctx, listener) }()
+	h.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			h.Error(err)
+		}
+		if err := app.Close(); err != nil {
+			h.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+// servingBare is the address of a server that reads bodies and recovers their signatures.
+func servingBare(b *testing.B) (address string) {
+	b.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	scheme := sign.Scheme{}
+	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		signer, refused := scheme.Signer(r.Header.Values, body)
+		if refused != nil {
+			http.Error(w, refused.Error(), http.StatusForbidden)
+			return
+		}
+		answer := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"bundleHash":"%#x"}}`, signer)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(answer)
+	})}
+	go func() { _ = server.Serve(listener) }()
+	b.Cleanup(func() { _ = server.Close() })
+	return listener.Addr().String()
+}
+
+// bundleRequests are signed requests as they go over the wire, for the block after the next: one transfer each, and no two the same.
+func (h *house) bundleRequests(n int) [][]byte {
+	h.Helper()
+	signer, payee := types.LatestSignerForChainID(big.NewInt(houseChainID)), addressOf(houseKey(1))
+	all := make([][]byte, n)
+	each(n, func(i int) {
+		tx := types.MustSignNewTx(houseKey(0), signer, &types.DynamicFeeTx{
+			ChainID: big.NewInt(houseChainID), Nonce: uint64(i), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+			Gas: 21_000, To: &payee, Value: big.NewInt(params.Ether),
+		})
+		body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[{"txs":["%s"],"blockNumber":"0x%x"}]}`,
+			rawOf(tx), h.next()+1)
+		all[i] = append(fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: rpc\r\nContent-Type: application/json\r\nUser-Agent: searcher/1.0\r\n"+
+			"X-Flashbots-Signature: %s\r\nContent-Length: %d\r\n\r\n", sign.Header(houseKey(2+i%benchClients), body), len(body)), body...)
+	})
+	return all
+}
+
+// each calls a function for 0 to n-1, on several goroutines.
+func each(n int, do func(i int)) {
+	var next atomic.Int64
+	var working sync.WaitGroup
+	for range benchClients {
+		working.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	working.Wait()
+}
+
+// sendAll has the clients send requests until all are answered. They are as cheap as can be, so that the servers are measured.
+func sendAll(b *testing.B, address string, requests [][]byte) time.Duration {
+	b.Helper()
+	var next atomic.Int64
+	var sending sync.WaitGroup
+	began := time.Now()
+	for range benchClients {
+		sending.Go(func() {
+			conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", address)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			defer conn.Close()
+			answers := bufio.NewReader(conn)
+			for i := next.Add(1) - 1; i < int64(len(requests)); i = next.Add(1) - 1 {
+				if _, err := conn.Write(requests[i]); err != nil {
+					b.Error(err)
+					return
+				}
+				if err := skipTaken(answers); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	sending.Wait()
+	return time.Since(began)
+}
+
+// skipTaken reads an answer that has a bundle's hash and forgets it.
+func skipTaken(r *bufio.Reader) error {
+	length, status := 0, ""
+	for {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		line = bytes.TrimSpace(line)
+		if status == "" {
+			status = string(line)
+		}
+		if value, found := bytes.CutPrefix(line, []byte("Content-Length: ")); found {
+			if length, err = strconv.Atoi(string(value)); err != nil {
+				return err
+			}
+		}
+		if len(line) == 0 {
+			break
+		}
+	}
+	answer, err := r.Peek(length)
+	if err != nil {
+		return err
+	}
+	if !bytes.Contains(answer, []byte(`"bundleHash"`)) {
+		return fmt.Errorf("%s: %s", status, answer)
+	}
+	_, err = r.Discard(length)
+	return err
+}
