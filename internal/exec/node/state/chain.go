@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,9 +11,11 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// remembered is how many blocks of the chain Follow knows by hash. A reorganisation that goes deeper is told from the oldest of them on.
+// remembered is how many blocks of the chain Follow knows by hash. For a reorganisation that goes deeper it asks for older ones.
 const remembered = 256
 
 // Head implements exec.Chain.
@@ -20,23 +23,23 @@ func (s *States) Head(ctx context.Context) (*types.Header, error) { return s.hea
 
 // Follow implements exec.Chain. A node with subscriptions (ws, wss) tells of new blocks; without one, or while it is gone, it asks for the newest
 // block every Options.PollEvery. Trouble with nodes does not end it: it tries again, and what it missed it gets parent by parent. A newest block
-// that was handed over before is that of a node which lags behind, and is nothing new.
+// that was handed over before is that of a node which lags behind, and is nothing new. The error is ErrUnknownBlock if no node knows the block after
+// which to begin.
 func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*types.Block) error) error {
 	bell := s.listen(ctx)
 	defer bell.stop()
-	line, err := s.lineFrom(ctx, after)
-	if err != nil {
-		return fmt.Errorf("follow chain: %w", err)
-	}
+	var line line
 	var refusal error // the owner's; all other errors pass
 	for {
-		err := s.advance(ctx, &line, func(block *types.Block) error {
+		err := s.advance(ctx, after, &line, func(block *types.Block) error {
 			refusal = handle(block)
 			return refusal
 		})
 		switch {
 		case refusal != nil:
 			return refusal
+		case len(line.hashes) == 0 && errors.Is(err, exec.ErrUnknownBlock):
+			return fmt.Errorf("follow chain: %w", err)
 		case err != nil && ctx.Err() == nil:
 			s.options.Log.Warn("the chain cannot be followed now", "error", err)
 		}
@@ -46,30 +49,18 @@ func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*typ
 	}
 }
 
-// advance hands over what is new since the last time. The first time that is nothing.
-func (s *States) advance(ctx context.Context, line *line, handle func(*types.Block) error) error {
+// advance hands over what is new since the last time, the first time since the block after which to begin.
+func (s *States) advance(ctx context.Context, after common.Hash, line *line, handle func(*types.Block) error) error {
+	if err := s.begin(ctx, after, line); err != nil {
+		return err
+	}
 	head, err := s.Head(ctx)
 	if err != nil {
 		return err
 	}
-	if len(line.hashes) == 0 {
-		*line = newLine(head)
-		return nil
-	}
-	var fresh []*types.Header // the newest first
-	for header := head; line.find(header) < 0; {
-		fresh = append(fresh, header)
-		if line.beginsWith(header) {
-			break
-		}
-		parent, err := s.headerByHash(ctx, header.ParentHash)
-		if err == nil && parent.Number.Uint64()+1 != header.Number.Uint64() {
-			err = nonsense("block %d follows block %d", header.Number, parent.Number)
-		}
-		if err != nil {
-			return fmt.Errorf("fill the gap below block %d: %w", header.Number, err)
-		}
-		header = parent
+	fresh, err := s.above(ctx, line, head)
+	if err != nil {
+		return err
 	}
 	for _, header := range slices.Backward(fresh) {
 		block, err := s.Block(ctx, header.Hash())
@@ -84,22 +75,53 @@ func (s *States) advance(ctx context.Context, line *line, handle func(*types.Blo
 	return nil
 }
 
+// begin makes the line, unless it is there: from a block on, or from the newest.
+func (s *States) begin(ctx context.Context, after common.Hash, line *line) error {
+	if len(line.hashes) > 0 {
+		return nil
+	}
+	first, err := s.parent(ctx, exec.Environment{ParentHash: after, Latest: true})
+	if err == nil {
+		*line = newLine(first)
+	}
+	return err
+}
+
+// above is what leads from the line to a block: the headers of its branch, the block's first. The line is made longer downwards if the branches part
+// below its beginning, as far as the nodes still know the old branch.
+func (s *States) above(ctx context.Context, line *line, header *types.Header) (fresh []*types.Header, err error) {
+	for line.find(header) < 0 {
+		fresh = append(fresh, header)
+		number := header.Number.Uint64()
+		if number == 0 {
+			return nil, nonsense("block 0 is %s: this is another chain", header.Hash())
+		}
+		for line.first >= number {
+			oldest, err := s.headerByHash(ctx, line.hashes[0])
+			switch {
+			case errors.Is(err, exec.ErrUnknownBlock):
+				return fresh, nil
+			case err != nil:
+				return nil, err
+			}
+			line.first, line.hashes = line.first-1, slices.Insert(line.hashes, 0, oldest.ParentHash)
+		}
+		parent, err := s.headerByHash(ctx, header.ParentHash)
+		if err == nil && parent.Number.Uint64()+1 != number {
+			err = nonsense("block %d follows block %d", number, parent.Number)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("fill the gap below block %d: %w", number, err)
+		}
+		header = parent
+	}
+	return fresh, nil
+}
+
 // line is the chain as it was handed over: hashes of consecutive numbers.
 type line struct {
 	first  uint64
 	hashes []common.Hash
-}
-
-// lineFrom begins with a block; with the zero hash it begins later, with the newest one then.
-func (s *States) lineFrom(ctx context.Context, after common.Hash) (line, error) {
-	if after == (common.Hash{}) {
-		return line{}, nil
-	}
-	header, err := s.headerByHash(ctx, after)
-	if err != nil {
-		return line{}, err
-	}
-	return newLine(header), nil
 }
 
 // newLine begins with a block and its parent, so that the block itself can be reorganised away.
@@ -118,9 +140,6 @@ func (l *line) find(header *types.Header) int {
 	}
 	return int(number - l.first)
 }
-
-// beginsWith says whether a block is as old as the oldest that is known, or older.
-func (l *line) beginsWith(header *types.Header) bool { return header.Number.Uint64() <= l.first }
 
 // add puts a block in its place; what was there and after it is of another branch.
 func (l *line) add(header *types.Header) {

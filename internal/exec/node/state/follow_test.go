@@ -48,15 +48,16 @@ func follow(t testing.TB, w *world) *follower {
 	t.Helper()
 	bell := &doorbell{http.DefaultTransport, make(chan struct{}, 1)}
 	states := w.states(bell, func(o *state.Options) { o.PollEvery = time.Millisecond })
-	f := begin(t, states)
+	f := begin(t, states, common.Hash{})
 	<-bell.rung
 	return f
 }
 
-func begin(t testing.TB, states *state.States) *follower {
+func begin(t testing.TB, states *state.States, after common.Hash) *follower {
+	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
 	f := &follower{TB: t, blocks: make(chan *types.Block, 16), done: make(chan error, 1), end: end}
-	go func() { f.done <- states.Follow(ctx, common.Hash{}, f.handle) }()
+	go func() { f.done <- states.Follow(ctx, after, f.handle) }()
 	return f
 }
 
@@ -143,11 +144,36 @@ func TestFollowBeyondItsBeginning(t *testing.T) {
 	f.stop()
 }
 
+// Who was away goes on after the last block that he had: with what came since, or, if that block was reorganised away meanwhile, however deep, with the
+// new branch from where it parts.
+func TestFollowAfter(t *testing.T) {
+	inEveryWorld(t, func(t *testing.T, w *world) {
+		root := w.mine()
+		old := []*types.Block{w.mine(), w.mine(), w.mine()}
+		states := w.states(nil, func(o *state.Options) { o.PollEvery = time.Millisecond })
+		f := begin(t, states, old[0].Hash())
+		f.expect(old[1:]...)
+		f.stop()
+
+		branch := []*types.Block{w.fork(root.Hash())}
+		for range 3 {
+			branch = append(branch, w.mine())
+		}
+		f = begin(t, states, old[2].Hash())
+		f.expect(branch...)
+		f.stop()
+
+		if err := states.Follow(t.Context(), common.Hash{1}, f.handle); !errors.Is(err, exec.ErrUnknownBlock) {
+			t.Errorf("after a block that nobody knows: %v", err)
+		}
+	})
+}
+
 // Over a socket new blocks are told.
 func TestFollowSubscribed(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
 		states := w.states(nil, func(o *state.Options) { o.URLs, o.PollEvery = []string{w.ws}, time.Hour })
-		f := begin(t, states)
+		f := begin(t, states, common.Hash{})
 		// Only a subscription can tell it within the hour. Blocks are made until it has begun to listen.
 		for {
 			made := w.mine()
@@ -180,7 +206,7 @@ func TestFollowEnds(t *testing.T) {
 	}
 
 	bell = &doorbell{broken{}, make(chan struct{}, 1)}
-	f := begin(t, open(t, state.Options{URLs: []string{"http://node"}, HTTP: &http.Client{Transport: bell}, PollEvery: time.Millisecond}))
+	f := begin(t, open(t, state.Options{URLs: []string{"http://node"}, HTTP: &http.Client{Transport: bell}, PollEvery: time.Millisecond}), common.Hash{})
 	for range 3 { // it goes on asking
 		<-bell.rung
 	}
