@@ -21,8 +21,16 @@ func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *fa
 	return f
 }
 
-// Record implements rpc.Facts.
-func (f *facts) Record(fact rpc.Fact) { f.Put(fact) }
+// Record implements rpc.Facts. What happens to each of thousands of orders is written with others a few milliseconds later; whatever follows it is
+// never written before it.
+func (f *facts) Record(fact rpc.Fact) {
+	switch fact.(type) {
+	case rpc.OrderAccepted, rpc.OrderExtended, rpc.OrderSimulated, rpc.OrderSent, rpc.CallSimulated:
+		f.PutLater(fact)
+	default:
+		f.Put(fact)
+	}
+}
 
 func encodeFact(fact rpc.Fact) (subject string, data []byte, err error) {
 	data, err = json.Marshal(fact)
