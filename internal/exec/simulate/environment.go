@@ -106,21 +106,26 @@ type block struct {
 // begin opens a block on a state and runs what comes before the first transaction. The beacon root is known of a block of the chain only; for a
 // pretended one its contract (EIP-4788) has the roots of the blocks before, as it would for everybody who does not build the block.
 func (s *Simulator) begin(ctx context.Context, st *State, header *types.Header) *block {
+	parentHash := func() common.Hash { return s.parent.of(st.Parent) }
 	b := &block{
-		State: st, header: header, evm: vm.NewEVM(blockContext(st, header), st.DB, st.Config, vm.Config{}), gas: core.NewGasPool(header.GasLimit),
-		blobGas: eip4844.MaxBlobGasPerBlock(st.Config, header.Time), maxTxGas: s.maxTxGas,
+		State: st, header: header, evm: vm.NewEVM(blockContext(st, header, parentHash), st.DB, st.Config, vm.Config{}),
+		gas: core.NewGasPool(header.GasLimit), blobGas: eip4844.MaxBlobGasPerBlock(st.Config, header.Time), maxTxGas: s.maxTxGas,
 	}
 	b.evm.SetJumpDestCache(s.jumps)
-	if header.Number.Uint64() == st.Parent.Number.Uint64()+1 { // else nobody knows the hash that EIP-2935 wants to keep
+	switch follows := header.Number.Uint64() == st.Parent.Number.Uint64()+1; {
+	case !follows: // nobody knows the hash that EIP-2935 wants to keep
+	case header.ParentBeaconRoot != nil || st.Config.IsAmsterdam(header.Number, header.Time):
 		core.PreExecution(ctx, header.ParentBeaconRoot, st.Parent, st.Config, b.evm, header.Number, header.Time)
+	case st.Config.IsPrague(header.Number, header.Time) || st.Config.IsUBT(header.Number, header.Time): // the same, without hashing again
+		core.ProcessParentBlockHash(parentHash(), b.evm, nil)
 	}
 	return b
 }
 
 // blockContext is what contracts see of a block.
-func blockContext(st *State, header *types.Header) vm.BlockContext {
+func blockContext(st *State, header *types.Header, parentHash func() common.Hash) vm.BlockContext {
 	c := vm.BlockContext{
-		CanTransfer: core.CanTransfer, Transfer: core.Transfer, GetHash: hashes(st), Coinbase: header.Coinbase,
+		CanTransfer: core.CanTransfer, Transfer: core.Transfer, GetHash: hashes(st, parentHash), Coinbase: header.Coinbase,
 		BlockNumber: new(big.Int).Set(header.Number), Time: header.Time, Difficulty: new(big.Int).Set(header.Difficulty),
 		BaseFee: new(big.Int).Set(header.BaseFee), GasLimit: header.GasLimit, CostPerStateByte: params.CostPerStateByte,
 	}
@@ -145,14 +150,14 @@ func blobBaseFee(config *params.ChainConfig, header *types.Header) *big.Int {
 }
 
 // hashes answers BLOCKHASH: of blocks between the parent and a pretended number nobody knows a hash.
-func hashes(st *State) func(uint64) common.Hash {
+func hashes(st *State, parentHash func() common.Hash) func(uint64) common.Hash {
 	parent := st.Parent.Number.Uint64()
 	return func(number uint64) common.Hash {
 		switch {
 		case number > parent:
 			return common.Hash{}
 		case number == parent:
-			return st.Parent.Hash()
+			return parentHash()
 		default:
 			return st.Hash(number)
 		}

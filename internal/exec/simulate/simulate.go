@@ -31,7 +31,7 @@ type wei = uint256.Int
 
 // State is the state after a block, for one simulation.
 type State struct {
-	// Parent is the block.
+	// Parent is the block. Nobody changes it.
 	Parent *types.Header
 	// DB is a state of its own for this simulation; it is changed and thrown away, never committed. Reads that fail leave its Error.
 	DB *state.StateDB
@@ -64,6 +64,8 @@ type Simulator struct {
 	maxTxGas uint64
 	// jumps remembers where contracts may jump to. It is right for ever, since it goes by the hash of the code.
 	jumps vm.JumpDestCache
+	// parent is what most simulations begin with.
+	parent parentHash
 }
 
 var (
