@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs benchmarks (all, or those that match the first argument) and at the end sets the figures that the relay promises beside what was measured.
+# Runs benchmarks (all, or those that match the first argument) and at the end sets the figures that relay and bundle RPC promise beside what was measured.
 # docs/speed.md says how to read them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,7 +20,7 @@ awk -v cores="$(nproc)" '
 		next
 	}
 	FNR == 1 {
-		printf "\nWhat the relay promises, on %d cores\n", cores
+		printf "\nWhat is promised, on %d cores\n", cores
 		printf "  %-62s %12s %12s   %s\n", "", "goal", "measured", ""
 	}
 	{
@@ -46,4 +46,8 @@ BenchmarkPayloadToPublish/memory|p99-ms|10|signed block to publication, escrow i
 BenchmarkPayloadToPublish/file|p99-ms|10|signed block to publication, escrow in files, 99 of 100
 BenchmarkRestart|ready-ms|2000|restart to ready with 100,000 registrations
 BenchmarkMemory|peak-MiB|1024|peak memory of a slot with 1,000 blocks
+BenchmarkSendBundle/journal|of-bare|>0.7|eth_sendBundle over loopback, times the rate of verifying alone
+BenchmarkCallBundle|of-bare|>0.9|eth_callBundle of three swaps, times the speed of the machine
+BenchmarkReady100000/mixed|ms|5|selection for the next block out of 100,000 orders
+BenchmarkMemory|bytes/order|2048|an order alive beyond its transactions, bytes
 GOALS

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/ecdsa"
 	"fmt"
 	"io"
 	"log/slog"
@@ -133,16 +134,20 @@ func servingBare(b *testing.B) (address string) {
 func (h *house) bundleRequests(n int) [][]byte {
 	h.Helper()
 	signer, payee := types.LatestSignerForChainID(big.NewInt(houseChainID)), addressOf(houseKey(1))
+	sender, searchers, block := houseKey(0), make([]*ecdsa.PrivateKey, benchClients), h.next()+1
+	for i := range searchers {
+		searchers[i] = houseKey(2 + i)
+	}
 	all := make([][]byte, n)
 	each(n, func(i int) {
-		tx := types.MustSignNewTx(houseKey(0), signer, &types.DynamicFeeTx{
+		tx := types.MustSignNewTx(sender, signer, &types.DynamicFeeTx{
 			ChainID: big.NewInt(houseChainID), Nonce: uint64(i), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
 			Gas: 21_000, To: &payee, Value: big.NewInt(params.Ether),
 		})
 		body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[{"txs":["%s"],"blockNumber":"0x%x"}]}`,
-			rawOf(tx), h.next()+1)
+			rawOf(tx), block)
 		all[i] = append(fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: rpc\r\nContent-Type: application/json\r\nUser-Agent: searcher/1.0\r\n"+
-			"X-Flashbots-Signature: %s\r\nContent-Length: %d\r\n\r\n", sign.Header(houseKey(2+i%benchClients), body), len(body)), body...)
+			"X-Flashbots-Signature: %s\r\nContent-Length: %d\r\n\r\n", sign.Header(searchers[i%benchClients], body), len(body)), body...)
 	})
 	return all
 }

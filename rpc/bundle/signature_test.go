@@ -44,7 +44,7 @@ func TestCheckSignatureIsTheCheapPartOfRecovery(t *testing.T) {
 			t.Fatalf("%v, but the recovery says %v", early, late)
 		case known != nil && !errors.Is(early, known):
 			t.Fatalf("%v, but the recovery says %v", early, late)
-		case early != nil && known == types.ErrInvalidChainId && early.Error() != late.Error():
+		case early != nil && errors.Is(known, types.ErrInvalidChainId) && early.Error() != late.Error():
 			t.Fatalf("%v in other words: %v", late, early)
 		}
 	})
