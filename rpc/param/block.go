@@ -31,6 +31,8 @@ func (b *Block) Read(raw []byte) error {
 		return either(err, errBlock)
 	}
 	switch digits {
+	case "": // what Go clients make of none
+		return nil
 	case "latest", "pending":
 		*b = Block{Set: true, Latest: true}
 		return nil

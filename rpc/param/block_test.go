@@ -15,6 +15,7 @@ func TestBlock(t *testing.T) {
 		want     Block
 	}{
 		{"nothing", `null`, Block{}},
+		{"flashbotsrpc: no text", `""`, Block{}},
 		{"a tag", `"latest"`, Block{Set: true, Latest: true}},
 		{"another", `"pending"`, Block{Set: true, Latest: true}},
 		{"the first", `"earliest"`, Block{Set: true}},
@@ -33,7 +34,7 @@ func TestBlock(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		`"safe"`, `"Latest"`, `-1`, `1.5`, `""`, `{}`, `[]`, `true`, `"0x` + strings.Repeat("1", 65) + `"`, `"0x` + strings.Repeat("g", 64) + `"`,
+		`"safe"`, `"Latest"`, `-1`, `1.5`, `{}`, `[]`, `true`, `"0x` + strings.Repeat("1", 65) + `"`, `"0x` + strings.Repeat("g", 64) + `"`,
 		`{"blockNumber":"x"}`, `{"blockHash":"0x12"}`,
 	} {
 		var got Block
