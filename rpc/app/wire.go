@@ -71,11 +71,10 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.wire(); err != nil {
 		return err
 	}
-	last, err := a.restore(ctx)
-	if err != nil {
+	if err := a.restore(ctx); err != nil {
 		return err
 	}
-	return a.desk.Begin(ctx, last)
+	return a.desk.Begin(ctx)
 }
 
 func (a *App) database() string {

@@ -120,35 +120,27 @@ func (d *Desk) record(facts []rpc.Fact) {
 	}
 }
 
-// Begin brings the desk up to the chain before anything else happens: orders that come are for the blocks after the newest one. last is the head
-// that an earlier life ended with, zero if there was none.
-func (d *Desk) Begin(ctx context.Context, last rpc.Head) error {
+// Begin brings the desk up to the chain before anything else happens: orders that come are for the blocks after the newest one. Blocks that came since
+// an earlier life, of which Apply has told, are made up for.
+func (d *Desk) Begin(ctx context.Context) error {
 	header, err := d.Chain.Head(ctx)
 	if err != nil {
 		return fmt.Errorf("ask for the newest block: %w", err)
 	}
-	if last.Hash == (common.Hash{}) || last.Hash == header.Hash() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.setHead(headOf(header))
-		d.record(d.Pool.Block(d.Clock.Now(), d.head, nil))
-		d.line.replace(d.Pool.Ready(d.head.Number+1, d.nextTimestamp()))
-		return nil
+	if head := d.Head(); head != (rpc.Head{}) && head.Hash != header.Hash() {
+		block, err := d.Chain.Block(ctx, header.Hash())
+		if err != nil {
+			return fmt.Errorf("read the newest block: %w", err)
+		}
+		return d.catchUp(ctx, block)
 	}
 	d.mu.Lock()
-	d.setHead(last)
-	d.mu.Unlock()
-	block, err := d.Chain.Block(ctx, header.Hash())
-	if err != nil {
-		return fmt.Errorf("read the newest block: %w", err)
+	defer d.mu.Unlock()
+	if d.head == (rpc.Head{}) {
+		d.setHead(headOf(header))
 	}
-	missed, err := d.missed(ctx, block)
-	if err != nil {
-		return fmt.Errorf("read the blocks since the last life: %w", err)
-	}
-	for _, block := range append(missed, block) {
-		d.Block(ctx, block)
-	}
+	d.record(d.Pool.Block(d.Clock.Now(), d.head, nil))
+	d.line.replace(d.Pool.Ready(d.head.Number+1, d.nextTimestamp()))
 	return nil
 }
 
@@ -167,9 +159,27 @@ func (d *Desk) setHead(head rpc.Head) {
 // nextTimestamp is when the block after the head is expected. The caller holds mu.
 func (d *Desk) nextTimestamp() uint64 { return d.head.Timestamp + uint64(d.BlockTime/time.Second) }
 
-// Apply takes a fact of an earlier life.
+// Apply takes a fact of an earlier life. Its heads are the blocks that were settled: one that was not is taken again.
 func (d *Desk) Apply(fact rpc.Fact) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.Pool.Apply(fact)
+	switch f := fact.(type) {
+	case rpc.BlockIndexed:
+		d.setHead(f.Head)
+	case rpc.BlockReverted:
+		d.leaveHead(f.Head)
+	}
+}
+
+// leaveHead takes back the newest head, if it is this one. The caller holds mu.
+func (d *Desk) leaveHead(head rpc.Head) {
+	last := len(d.heads) - 1
+	if last < 0 || d.heads[last].Hash != head.Hash {
+		return
+	}
+	d.heads, d.head = d.heads[:last], rpc.Head{}
+	if last > 0 {
+		d.head = d.heads[last-1]
+	}
 }

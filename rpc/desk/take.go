@@ -34,8 +34,9 @@ func (d *Desk) Take(at time.Time, order *rpc.Order) (*rpc.Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	if outcome.Replaced != nil {
+	if outcome.Replaced != nil { // builders learn of it from the new version, when that is sent or fails
 		d.superseded[outcome.Order.ID] = d.holders(outcome.Replaced)
+		d.withdraw(outcome.Facts, outcome.Replaced)
 	}
 	d.record(outcome.Facts)
 	if outcome.Result != pool.Known && outcome.Order.Bundle.Window.Holds(d.head.Number+1, d.nextTimestamp()) {

@@ -86,14 +86,14 @@ func (d *Desk) simulate(ctx context.Context, order *rpc.Order, head rpc.Head) (r
 func (d *Desk) judge(order *rpc.Order, head rpc.Head, result rpc.Simulation) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	alive, have := d.lives(order), d.holders(order) // before a failure that lasts ends it
 	d.record(d.Pool.Simulated(d.Clock.Now(), order.ID, result))
-	if !result.Success {
-		if have := d.holders(order); len(have) > 0 {
-			d.Sender.Cancel(order, have)
-		}
+	switch {
+	case !alive:
 		return
-	}
-	if d.head == head && d.lives(order) && !unpaid(order, result) {
+	case !result.Success:
+		d.Sender.Cancel(order, have)
+	case d.head == head && !unpaid(order, result):
 		d.Sender.Send(order, head.Number+1, func(delivery rpc.Delivery) { d.told(order, delivery) })
 	}
 }

@@ -37,6 +37,17 @@ func (p *Pool) Block(at time.Time, head rpc.Head, txs []common.Hash) []rpc.Fact 
 	return facts
 }
 
+// LandedIn are the orders that landed in a block, in the order in which they came: also if an earlier life was told of the block.
+func (p *Pool) LandedIn(block rpc.Head) []*rpc.Order {
+	var orders []*rpc.Order
+	for _, e := range p.endedBy(block) {
+		if e.state == rpc.Landed {
+			orders = append(orders, e.order)
+		}
+	}
+	return orders
+}
+
 // touched are the orders alive that have a transaction in a block, in the order in which they came.
 func (p *Pool) touched(txs []common.Hash) []*entry {
 	found := make(map[uint64]*entry)

@@ -1,0 +1,361 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/google/uuid"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/pool"
+)
+
+var alice, bob, carol = common.Address{0xa}, common.Address{0xb}, common.Address{0xc}
+
+// stage is a desk among rooms that do what the test says. It writes down what they are told, in one order:
+//
+//	accepted 1, simulated 1 for 101, sent 1 to b, ended 1 landed …   facts
+//	send 1 for 101, forget 1 at b                                    what the sender is asked for
+//	settle 101, revert 101                                           what the settler is asked for
+type stage struct {
+	t     *testing.T
+	desk  *Desk
+	chain *chain
+	past  []rpc.Fact // all facts, for a later life
+
+	mu    sync.Mutex // guards what follows
+	lines []string
+	// results are what simulations find, by transaction; success without one. hold, if set, is received from before each result.
+	results map[common.Hash]exec.BundleResult
+	broken  error // of every simulation
+	hold    chan struct{}
+	busy    bool // there is no turn for anybody
+	silent  bool // builders answer when the test says: told
+	told    []func(rpc.Delivery)
+	// paid is what the settler says, unsettled its error.
+	paid      map[uint64]*uint256.Int
+	unsettled error
+}
+
+// newStage is a desk without orders on a chain whose newest block is 100. It runs with run.
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{t: t, chain: newChain(), results: map[common.Hash]exec.BundleResult{}}
+	s.chain.add(100)
+	s.desk = s.newDesk()
+	return s
+}
+
+func (s *stage) newDesk() *Desk {
+	return New(Config{
+		Pool: pool.New(pool.Config{}), Chain: s.chain, Simulator: s, Turns: s, Sender: s, Settler: settler{s}, Ranking: s, Facts: s, Clock: clock.Real{},
+		Log: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Signer: types.LatestSignerForChainID(big.NewInt(1)), BlockTime: 12 * time.Second, Workers: 2,
+	})
+}
+
+// run begins the desk, and ends it with the test.
+func (s *stage) run() {
+	s.t.Helper()
+	if err := s.desk.Begin(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(s.t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- s.desk.Run(ctx) }()
+	s.t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			s.t.Error(err)
+		}
+	})
+}
+
+// script runs a test in a bubble with a running desk.
+func script(t *testing.T, play func(s *stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		t.Helper()
+		s := newStage(t)
+		s.run()
+		play(s)
+	})
+}
+
+func (s *stage) write(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, fmt.Sprintf(format, args...))
+}
+
+// want waits until nothing happens any more, and compares what did.
+func (s *stage) want(lines ...string) {
+	s.t.Helper()
+	if got := s.happened(); got != strings.Join(lines, ", ") {
+		s.t.Errorf("\ngot  %s\nwant %s", got, strings.Join(lines, ", "))
+	}
+}
+
+func (s *stage) happened() string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	got := strings.Join(s.lines, ", ")
+	s.lines = nil
+	return got
+}
+
+// Record implements rpc.Facts.
+func (s *stage) Record(fact rpc.Fact) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.past = append(s.past, fact)
+	switch f := fact.(type) {
+	case rpc.OrderAccepted:
+		s.lines = append(s.lines, fmt.Sprintf("accepted %d", f.Order.ID))
+	case rpc.OrderExtended:
+		s.lines = append(s.lines, fmt.Sprintf("extended %d", f.ID))
+	case rpc.OrderSimulated:
+		line := fmt.Sprintf("simulated %d for %d", f.ID, f.Block)
+		if f.Error != "" {
+			line += ": " + f.Error
+		}
+		s.lines = append(s.lines, line)
+	case rpc.OrderSent:
+		s.lines = append(s.lines, fmt.Sprintf("sent %d to %s", f.ID, f.Builder))
+	case rpc.OrderEnded:
+		line := fmt.Sprintf("ended %d %s", f.ID, f.State)
+		if f.ValueWei != nil {
+			line += " for " + f.ValueWei.Dec()
+		}
+		s.lines = append(s.lines, line)
+	case rpc.OrderReturned:
+		s.lines = append(s.lines, fmt.Sprintf("returned %d", f.ID))
+	}
+}
+
+// Do implements Turns.
+func (s *stage) Do(ctx context.Context, _ common.Address, _ bool, run func(context.Context)) error {
+	s.mu.Lock()
+	busy := s.busy
+	s.mu.Unlock()
+	if busy {
+		return errors.New("too many simulations wait")
+	}
+	run(ctx)
+	return nil
+}
+
+// High implements Ranking.
+func (s *stage) High(common.Address) bool { return false }
+
+// Call implements exec.Simulator.
+func (s *stage) Call(context.Context, []exec.Tx, exec.Environment) (*exec.CallResult, error) {
+	return nil, errors.New("the desk calls nothing")
+}
+
+// Simulate implements exec.Simulator.
+func (s *stage) Simulate(ctx context.Context, b *exec.Bundle, _ exec.Environment) (*exec.BundleResult, error) {
+	s.mu.Lock()
+	result, known := s.results[b.Elements[0].Tx.Hash()]
+	broken, hold := s.broken, s.hold
+	s.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if !known {
+		result = exec.BundleResult{Success: true, ProfitWei: uint256.NewInt(1), RefundableWei: uint256.NewInt(1)}
+	}
+	return &result, broken
+}
+
+// Send implements Sender: builder b gets everything.
+func (s *stage) Send(order *rpc.Order, block uint64, told func(rpc.Delivery)) {
+	s.write("send %d for %d", order.ID, block)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if answer := func() { told(rpc.Delivery{Builder: "b", Block: block}) }; s.silent {
+		s.told = append(s.told, told)
+	} else {
+		go answer()
+	}
+}
+
+// Cancel implements Sender.
+func (s *stage) Cancel(order *rpc.Order, builders []string) {
+	s.write("%s", strings.TrimSpace(fmt.Sprintf("forget %d at %s", order.ID, strings.Join(builders, " "))))
+}
+
+// settler is the stage's Settler: its methods' names are taken.
+type settler struct{ *stage }
+
+// Settle implements Settler.
+func (s settler) Settle(_ context.Context, at time.Time, block *types.Block, landed []*rpc.Order) (map[uint64]*uint256.Int, error) {
+	line := fmt.Sprint("settle ", block.NumberU64())
+	for _, order := range landed {
+		line += fmt.Sprint(" with ", order.ID)
+	}
+	s.write("%s", line)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unsettled == nil {
+		s.past = append(s.past, rpc.BlockIndexed{At: at, Head: headOf(block.Header())})
+	}
+	return s.paid, s.unsettled
+}
+
+// Revert implements Settler.
+func (s settler) Revert(at time.Time, block rpc.Head) {
+	s.write("revert %d", block.Number)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.past = append(s.past, rpc.BlockReverted{At: at, Head: block})
+}
+
+// set changes what the rooms do.
+func (s *stage) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+// orderOf is an order of one transaction for some blocks. The same number is the same transaction.
+func orderOf(signer common.Address, number, first, last uint64) *rpc.Order {
+	tx := types.NewTx(&types.LegacyTx{Nonce: number})
+	raw, err := tx.MarshalBinary()
+	if err != nil {
+		panic(err)
+	}
+	return &rpc.Order{Kind: rpc.KindBundle, Signer: signer, Bundle: rpc.Bundle{
+		Hash: tx.Hash(), Window: rpc.Window{FirstBlock: first, LastBlock: last},
+		Elements: []rpc.Element{{Tx: &rpc.Transaction{Raw: raw, Hash: tx.Hash(), From: signer, Nonce: number}}},
+	}}
+}
+
+// version is a bundle with a replacementUuid.
+func version(signer common.Address, number, first, last uint64, replacement byte) *rpc.Order {
+	order := orderOf(signer, number, first, last)
+	order.Replacement = uuid.UUID{replacement}
+	return order
+}
+
+func (s *stage) take(order *rpc.Order) *rpc.Order {
+	s.t.Helper()
+	taken, err := s.desk.Take(time.Now(), order)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return taken
+}
+
+// chain is a scripted exec.Chain.
+type chain struct {
+	mu     sync.Mutex // guards what follows
+	blocks map[common.Hash]*types.Block
+	head   *types.Block
+	unread map[uint64]error // blocks that cannot be read
+	ended  error            // of Follow, once new is closed
+	salt   int
+	asked  int
+
+	news chan *types.Block
+}
+
+func newChain() *chain {
+	return &chain{blocks: map[common.Hash]*types.Block{}, unread: map[uint64]error{}, news: make(chan *types.Block)}
+}
+
+// add makes the newest block, on the one of the number before, with the transactions of orders.
+func (c *chain) add(number uint64, orders ...*rpc.Order) *types.Block {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.salt++
+	header := &types.Header{Number: new(big.Int).SetUint64(number), Time: number * 12, Extra: fmt.Append(nil, c.salt)}
+	for parent := c.head; parent != nil; parent = c.blocks[parent.ParentHash()] {
+		if parent.NumberU64() == number-1 {
+			header.ParentHash = parent.Hash()
+			break
+		}
+	}
+	var txs []*types.Transaction
+	for _, order := range orders {
+		for tx := range order.Bundle.Transactions() {
+			txs = append(txs, types.NewTx(&types.LegacyTx{Nonce: tx.Nonce}))
+		}
+	}
+	c.head = types.NewBlockWithHeader(header).WithBody(types.Body{Transactions: txs})
+	c.blocks[c.head.Hash()] = c.head
+	return c.head
+}
+
+// mine adds a block, and those who follow the chain see it.
+func (s *stage) mine(number uint64, orders ...*rpc.Order) *types.Block {
+	block := s.chain.add(number, orders...)
+	s.chain.news <- block
+	return block
+}
+
+// Head implements exec.Chain.
+func (c *chain) Head(context.Context) (*types.Header, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.head == nil {
+		return nil, exec.ErrNode
+	}
+	return c.head.Header(), nil
+}
+
+// Block implements exec.Chain.
+func (c *chain) Block(_ context.Context, hash common.Hash) (*types.Block, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked++
+	block := c.blocks[hash]
+	if block == nil {
+		return nil, exec.ErrUnknownBlock
+	}
+	return block, c.unread[block.NumberU64()]
+}
+
+// Follow implements exec.Chain.
+func (c *chain) Follow(ctx context.Context, _ common.Hash, handle func(*types.Block) error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case block, open := <-c.news:
+			if !open {
+				return c.ended
+			}
+			if err := handle(block); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// restart is the next life: a desk that has read the facts of this one, which must not run any more.
+func (s *stage) restart() {
+	s.desk = s.newDesk()
+	for _, fact := range slices.Clone(s.past) {
+		s.desk.Apply(fact)
+	}
+	s.lines = nil
+}
