@@ -50,7 +50,7 @@ func TestEveryRPCFieldHasAFlag(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	cfg.rpc.EarliestBlock = cfg.firstDetails(params.MainnetChainConfig)                                                        // when the chain is known
+	cfg.rpc.EarliestBlock = cfg.firstDetails(params.MainnetChainConfig)                                                                            // when the chain is known
 	opened := map[string]bool{"FetchAhead": true, "Chain": true, "States": true, "ChainConfig": true, "Clock": true, "Observe": true, "Log": true} // by the run
 	for _, part := range []any{*cfg, cfg.rpc, cfg.rpc.Limits} {
 		value := reflect.ValueOf(part)

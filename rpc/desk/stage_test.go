@@ -350,12 +350,3 @@ func (c *chain) Follow(ctx context.Context, _ common.Hash, handle func(*types.Bl
 		}
 	}
 }
-
-// restart is the next life: a desk that has read the facts of this one, which must not run any more.
-func (s *stage) restart() {
-	s.desk = s.newDesk()
-	for _, fact := range slices.Clone(s.past) {
-		s.desk.Apply(fact)
-	}
-	s.lines = nil
-}
