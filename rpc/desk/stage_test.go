@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
