@@ -115,7 +115,7 @@ func TestSimulationsThatBreakDown(t *testing.T) {
 		s.want("accepted 2")
 		s.set(func() { s.broken = nil })
 		s.mine(101)
-		s.want("ended 1 failed", "settle 101", "simulated 2 for 102", "send 2 for 102", "sent 2 to b")
+		s.want("settle 101", "ended 1 failed", "simulated 2 for 102", "send 2 for 102", "sent 2 to b")
 	})
 }
 
@@ -196,24 +196,26 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-// Signers take turns: with 1,000 orders of alice in the line, bob's is the second that is simulated, or the third.
+// Signers take turns: with 1,000 orders of alice in the line before it, bob's is the third that is simulated.
 func TestSignersTakeTurns(t *testing.T) {
-	script(t, func(s *stage) {
-		s.hold = make(chan struct{})
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.desk.Workers, s.hold = 1, make(chan struct{})
+		s.run()
 		for number := range uint64(1000) {
 			s.take(orderOf(alice, number, 101, 101))
 		}
 		s.take(orderOf(bob, 1000, 101, 101))
 		s.happened()
-		for range 4 { // both workers hold one of alice's; the next two are one of each
+		for range 3 {
 			s.hold <- struct{}{}
 		}
-		if got := s.happened(); !strings.Contains(got, "simulated 1001 for 101") {
+		if got := s.happened(); strings.Count(got, "send ") != 3 || !strings.Contains(got, "send 1001 for 101") {
 			t.Errorf("bob waits behind alice: %s", got)
 		}
 		close(s.hold)
-		if got := strings.Count(s.happened(), "send "); got != 997 {
-			t.Errorf("%d are sent after the first four", got)
+		if got := strings.Count(s.happened(), "send "); got != 998 {
+			t.Errorf("%d are sent after the first three", got)
 		}
 	})
 }

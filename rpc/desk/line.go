@@ -18,6 +18,8 @@ type line struct {
 	mu      sync.Mutex // guards what follows
 	signers []common.Address
 	waiting map[common.Address][]*rpc.Order
+	// round counts the blocks: who was taken out of the line in an earlier one stands in it again, if it should.
+	round uint64
 	// ready has a token when somebody waits; who takes one looks until the line is empty.
 	ready chan struct{}
 }
@@ -47,6 +49,7 @@ func (l *line) replace(orders []*rpc.Order) {
 	defer l.mu.Unlock()
 	clear(l.waiting)
 	l.signers = nil
+	l.round++
 	for _, order := range orders {
 		l.addLocked(order)
 	}
@@ -64,12 +67,12 @@ func (l *line) tell() {
 	}
 }
 
-// next is the first order of the signer whose turn it is; nil when nobody waits.
-func (l *line) next() *rpc.Order {
+// next is the first order of the signer whose turn it is, with the round; nil when nobody waits.
+func (l *line) next() (order *rpc.Order, round uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.signers) == 0 {
-		return nil
+		return nil, l.round
 	}
 	signer := l.signers[0]
 	l.signers = l.signers[1:]
@@ -81,5 +84,12 @@ func (l *line) next() *rpc.Order {
 		delete(l.waiting, signer)
 	}
 	l.tell() // another worker may take what is left
-	return orders[0]
+	return orders[0], l.round
+}
+
+// isOver says whether a round is over.
+func (l *line) isOver(round uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return round != l.round
 }

@@ -15,7 +15,7 @@ func TestLine(t *testing.T) {
 	order := func(signer byte, id uint64) *rpc.Order { return &rpc.Order{ID: id, Signer: common.Address{signer}} }
 	drain := func(l *line) string {
 		var ids []string
-		for o := l.next(); o != nil; o = l.next() {
+		for o, _ := l.next(); o != nil; o, _ = l.next() {
 			ids = append(ids, fmt.Sprint(o.ID))
 		}
 		return strings.Join(ids, " ")
@@ -32,11 +32,19 @@ func TestLine(t *testing.T) {
 	default:
 	}
 	l.add(order('a', 1))
+	_, round := l.next()
+	l.add(order('a', 6))
+	if l.isOver(round) {
+		t.Error("a round ends without a block")
+	}
 	l.replace([]*rpc.Order{order('b', 2), order('b', 3), order('d', 4)})
 	select {
 	case <-l.ready:
 	default:
 		t.Error("nobody is told of the orders of a new block")
+	}
+	if !l.isOver(round) {
+		t.Error("a block does not end the round")
 	}
 	if got := drain(l); got != "2 4 3" {
 		t.Errorf("after a new block %s", got)

@@ -1,11 +1,14 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -100,7 +103,7 @@ func (s *stage) write(format string, args ...any) {
 	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 }
 
-// want waits until nothing happens any more, and compares what did.
+// want waits until nothing happens any more, and compares what did: first what a block is the end of, then the rest.
 func (s *stage) want(lines ...string) {
 	s.t.Helper()
 	if got := s.happened(); got != strings.Join(lines, ", ") {
@@ -108,14 +111,42 @@ func (s *stage) want(lines ...string) {
 	}
 }
 
+// wantBlocks is want for several blocks at once, between which workers may get something done or not. It leaves out what they do, and returns that.
+func (s *stage) wantBlocks(lines ...string) (work string) {
+	s.t.Helper()
+	var got, rest []string
+	for line := range strings.SplitSeq(s.happened(), ", ") {
+		if kind, _, _ := strings.Cut(line, " "); slices.Contains([]string{"simulated", "send", "sent"}, kind) {
+			rest = append(rest, line)
+		} else {
+			got = append(got, line)
+		}
+	}
+	if !slices.Equal(got, lines) {
+		s.t.Errorf("\ngot  %s\nwant %s", strings.Join(got, ", "), strings.Join(lines, ", "))
+	}
+	return strings.Join(rest, ", ")
+}
+
 func (s *stage) happened() string {
 	synctest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// Blocks are settled beside the work for the next one.
+	slices.SortStableFunc(s.lines, func(a, b string) int { return cmp.Compare(orderOfLine(a), orderOfLine(b)) })
 	got := strings.Join(s.lines, ", ")
 	s.lines = nil
 	return got
 }
+
+func orderOfLine(line string) int {
+	if chainLine.MatchString(line) {
+		return 0
+	}
+	return 1
+}
+
+var chainLine = regexp.MustCompile(`^(settle|revert|returned|ended \d+ (landed|expired))\b`)
 
 // Record implements rpc.Facts.
 func (s *stage) Record(fact rpc.Fact) {
@@ -348,4 +379,13 @@ func (c *chain) Follow(ctx context.Context, _ common.Hash, handle func(*types.Bl
 			}
 		}
 	}
+}
+
+// restart is the next life: a desk that has read the facts of this one, which must not run any more.
+func (s *stage) restart() {
+	s.desk = s.newDesk()
+	for _, fact := range slices.Clone(s.past) {
+		s.desk.Apply(fact)
+	}
+	s.lines = nil
 }

@@ -21,20 +21,20 @@ func (d *Desk) work(ctx context.Context) {
 			return
 		case <-d.line.ready:
 		}
-		for order := d.line.next(); order != nil && ctx.Err() == nil; order = d.line.next() {
-			d.try(ctx, order)
+		for order, round := d.line.next(); order != nil && ctx.Err() == nil; order, round = d.line.next() {
+			d.try(ctx, order, round)
 		}
 	}
 }
 
 // try simulates an order on the head, when it is its signer's turn, and sends it if that succeeds. What cannot be found out now is tried again
 // at the next block.
-func (d *Desk) try(ctx context.Context, order *rpc.Order) {
+func (d *Desk) try(ctx context.Context, order *rpc.Order, round uint64) {
 	var head rpc.Head
 	var result rpc.Simulation
 	var simulated error
 	err := d.Turns.Do(ctx, order.Signer, d.Ranking.High(order.Signer), func(ctx context.Context) {
-		if head = d.wanted(order); head.Hash != (common.Hash{}) {
+		if head = d.wanted(order, round); head.Hash != (common.Hash{}) {
 			result, simulated = d.simulate(ctx, order, head)
 		}
 	})
@@ -48,11 +48,12 @@ func (d *Desk) try(ctx context.Context, order *rpc.Order) {
 	d.judge(order, head, result)
 }
 
-// wanted is the head if the order may be in the block after it, else zero.
-func (d *Desk) wanted(order *rpc.Order) rpc.Head {
+// wanted is the head if the order may be in the block after it, else zero; so it is when a block came while it waited for its turn, since then it
+// stands in the line again.
+func (d *Desk) wanted(order *rpc.Order, round uint64) rpc.Head {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.lives(order) || !order.Bundle.Window.Holds(d.head.Number+1, d.nextTimestamp()) {
+	if d.line.isOver(round) || !d.lives(order) || !order.Bundle.Window.Holds(d.head.Number+1, d.nextTimestamp()) {
 		return rpc.Head{}
 	}
 	return d.head
@@ -82,20 +83,24 @@ func (d *Desk) simulate(ctx context.Context, order *rpc.Order, head rpc.Head) (r
 }
 
 // judge tells the pool what a simulation found, and sends the order if it may be in the next block: under the lock, so that nothing is sent whose
-// cancel was acknowledged. A version that fails must not leave an older one with the builders.
+// cancel was acknowledged. A version that fails must not leave an older one with the builders. What was found on a head that is not the newest any
+// more says nothing of the next block: the order stands in the line again.
 func (d *Desk) judge(order *rpc.Order, head rpc.Head, result rpc.Simulation) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	alive, have := d.lives(order), d.holders(order) // before a failure that lasts ends it
-	d.record(d.Pool.Simulated(d.Clock.Now(), order.ID, result))
-	switch {
-	case !alive:
+	if d.head != head || !d.lives(order) {
 		return
-	case !result.Success:
-		d.Sender.Cancel(order, have)
-	case d.head == head && !unpaid(order, result):
-		d.Sender.Send(order, head.Number+1, func(delivery rpc.Delivery) { d.told(order, delivery) })
 	}
+	have := d.holders(order) // a failure that lasts ends it
+	d.record(d.Pool.Simulated(d.Clock.Now(), order.ID, result))
+	if !result.Success {
+		d.Sender.Cancel(order, have)
+		return
+	}
+	if unpaid(order, result) {
+		return
+	}
+	d.Sender.Send(order, head.Number+1, func(delivery rpc.Delivery) { d.told(order, delivery) })
 }
 
 // told keeps what a builder said.
