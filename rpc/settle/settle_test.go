@@ -2,6 +2,7 @@ package settle
 
 import (
 	"math"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -107,15 +108,21 @@ func TestBlocksAreNotExecutedForNothing(t *testing.T) {
 	}
 }
 
-// A creation has no recipient; a value may be more than 256 bits when nobody has executed it.
+// Nothing that a chain can hold is in the way of a payout: a creation, which has no recipient, a value of more than 256 bits that nobody could
+// have, a block without a base fee, and one of which fewer results came than it has transactions.
 func TestOddTransactions(t *testing.T) {
 	w := newWorld(nil)
 	b := w.block(100, pays(1000))
 	w.settle(t, b, order(1, 50, alice, b, 0))
-	creation := types.NewTx(&types.LegacyTx{})
-	odd := types.NewBlockWithHeader(&types.Header{Number: b.Number(), Coinbase: builder}).WithBody(types.Body{Transactions: []*types.Transaction{creation}})
-	w.settle(t, odd) // has no base fee either
-	w.want(t, "alice gets 500 of order 1; 100 is counted; 100 is counted")
+	payout := w.block(101, sends(bob, alice, 1), sends(bob, alice, 2), sends(builder, alice, 500))
+	results := w.did[payout.Hash()]
+	huge := types.NewTx(&types.LegacyTx{To: &alice, Value: new(big.Int).Lsh(big.NewInt(1), 256)})
+	odd := types.NewBlockWithHeader(&types.Header{Number: payout.Number(), Coinbase: builder}).WithBody(types.Body{
+		Transactions: []*types.Transaction{types.NewTx(&types.LegacyTx{}), huge, payout.Transactions()[2], huge},
+	})
+	w.did[odd.Hash()] = results
+	w.settle(t, odd)
+	w.want(t, "alice gets 500 of order 1; 100 is counted; alice got it for order 1 in 101; 101 is counted")
 }
 
 // The block of an order is taken back: its refunds never were. They come back with the block that the order lands in next.
