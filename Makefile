@@ -17,7 +17,7 @@ LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p'
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 .DEFAULT_GOAL := help
-.PHONY: help build mev-boost devnet test lint fmt bench fuzz docs install-needs clean
+.PHONY: help build mev-boost devnet test test-clients lint fmt bench fuzz docs install-needs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ devnet: ## run a network in this process: SLOTS, SLOT, SPEED, FORK; ARGS for any
 
 test: ## run all tests with the race detector
 	go test -race ./...
+
+test-clients: ## run searchers' JavaScript clients against the bundle RPC; needs Node.js, and npm for their packages
+	scripts/clients.sh
 
 lint: bin/golangci-lint-$(LINT_VERSION) ## run the linters
 	$< run ./...

@@ -1,21 +1,14 @@
-// Drives a bundle RPC with @flashbots/mev-share-client. What to do comes as JSON in GAVEL_TEST, what came back goes out as JSON.
-import client from "@flashbots/mev-share-client"
+// @flashbots/mev-share-client, step by step.
+import share from "@flashbots/mev-share-client"
 import { Wallet } from "ethers"
+import { connection, follow } from "../steps.mjs"
 
-const { url, key, chainId, privateTx, bundleTxs, badTx, block } = JSON.parse(process.env.GAVEL_TEST)
-const MevShareClient = client.default ?? client
-const share = new MevShareClient(new Wallet(key), { name: "test", chainId, streamUrl: url, apiUrl: url })
-const body = bundleTxs.map((tx) => ({ tx, canRevert: false }))
-const text = (value) => JSON.parse(JSON.stringify(value, (_, v) => (typeof v === "bigint" ? v.toString() : v)))
+const { url, key, chainId } = connection
+const MevShareClient = share.default ?? share
+const client = new MevShareClient(new Wallet(key), { name: "test", chainId, streamUrl: url, apiUrl: url })
 
-const out = {}
-out.transaction = await share.sendTransaction(privateTx, {
-    hints: { calldata: true, logs: true, contractAddress: true }, maxBlockNumber: block + 10, builders: ["flashbots"],
+await follow({
+    sendTransaction: async ({ tx, options }) => client.sendTransaction(tx, options),
+    sendBundle: async ({ bundle }) => client.sendBundle(bundle),
+    simulateBundle: async ({ bundle, options }) => client.simulateBundle(bundle, options),
 })
-out.bundle = await share.sendBundle({ inclusion: { block, maxBlock: block + 3 }, body })
-out.simulation = text(await share.simulateBundle({ inclusion: { block }, body }, { parentBlock: block - 1 }))
-out.failure = await share.simulateBundle({ inclusion: { block }, body: [{ tx: badTx, canRevert: false }] }).then(
-    (result) => text(result), (error) => ({ thrown: error.message }))
-out.refusal = await share.sendBundle({ inclusion: { block }, body: [{ hash: "0x" + "11".repeat(32) }, ...body] }).then(
-    () => "taken", (error) => `${error.name}: ${error.message}`)
-console.log(JSON.stringify(out))
