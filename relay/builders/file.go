@@ -38,9 +38,9 @@ type record struct {
 //     header_first: false
 //     blocked: false
 func Parse(text []byte) ([]relay.Builder, error) {
-	var records []record
-	if err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&records); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read list of builders: %s", yaml.FormatError(err, false, false))
+	records, err := decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("read list of builders: %w", err)
 	}
 	list := make([]relay.Builder, len(records))
 	for i, r := range records {
@@ -51,6 +51,23 @@ func Parse(text []byte) ([]relay.Builder, error) {
 		list[i] = b
 	}
 	return list, nil
+}
+
+// decode reads YAML. The library panics at some tags on a list; that is a mistake in the file like any other.
+func decode(text []byte) (records []record, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			records, err = nil, fmt.Errorf("not YAML that can be read: %v", r)
+		}
+	}()
+	err = yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&records)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, errors.New(yaml.FormatError(err, false, false))
+	}
+	return records, nil
 }
 
 func (r record) builder() (relay.Builder, error) {
