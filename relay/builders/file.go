@@ -38,7 +38,7 @@ type record struct {
 //     header_first: false
 //     blocked: false
 func Parse(text []byte) ([]relay.Builder, error) {
-	records, err := decode(text)
+	records, err := readRecords(text)
 	if err != nil {
 		return nil, fmt.Errorf("read list of builders: %w", err)
 	}
@@ -53,8 +53,8 @@ func Parse(text []byte) ([]relay.Builder, error) {
 	return list, nil
 }
 
-// decode reads YAML. The library panics at some tags on a list; that is a mistake in the file like any other.
-func decode(text []byte) (records []record, err error) {
+// readRecords reads YAML. The library panics at some tags on a list; that is a mistake in the file like any other.
+func readRecords(text []byte) (records []record, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			records, err = nil, fmt.Errorf("not YAML that can be read: %v", r)
