@@ -403,11 +403,36 @@ func waitFor[F rpc.Fact](h *house, what string, is func(F) bool) F {
 	}).(F)
 }
 
-// settled waits until the service has counted the newest block.
+// settled waits until the service has counted the newest block, and ended all orders that it has.
 func (h *house) settled() {
 	h.Helper()
 	head := h.node.Chain().CurrentBlock().Hash()
-	waitFor(h, "count of the newest block", func(f rpc.BlockIndexed) bool { return f.Hash == head })
+	there := map[common.Hash]bool{}
+	for _, tx := range h.node.Chain().GetBlockByHash(head).Transactions() {
+		there[tx.Hash()] = true
+	}
+	counted, in, open := false, map[uint64]bool{}, map[uint64]bool{}
+	h.facts.wait(h, "count of the newest block", func(fact rpc.Fact) bool {
+		switch f := fact.(type) {
+		case rpc.OrderAccepted:
+			for tx := range f.Order.Bundle.Transactions() {
+				in[f.Order.ID] = in[f.Order.ID] || there[tx.Hash]
+			}
+			open[f.Order.ID] = in[f.Order.ID]
+		case rpc.OrderReturned:
+			open[f.ID] = in[f.ID]
+		case rpc.OrderEnded:
+			delete(open, f.ID)
+		case rpc.BlockIndexed:
+			counted = counted || f.Hash == head
+		}
+		for _, waits := range open {
+			if waits {
+				return false
+			}
+		}
+		return counted
+	})
 }
 
 func hexNumber(n uint64) string { return hexutil.EncodeUint64(n) }
