@@ -63,7 +63,7 @@ func (p *Pool) enliven(e *entry) {
 	e.account.live++
 	e.seat = p.seats.take(e)
 	p.index(e, e.from, e.order.Bundle.Window.LastBlock)
-	for tx := range transactions(&e.order.Bundle) {
+	for tx := range e.order.Bundle.Transactions() {
 		p.byTx[tx.Hash] = append(p.byTx[tx.Hash], e)
 	}
 	if isShared(e.order) {
@@ -96,7 +96,7 @@ func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 	e.account.live--
 	p.seats.leave(e.seat)
 	p.unindex(e)
-	for tx := range transactions(&e.order.Bundle) {
+	for tx := range e.order.Bundle.Transactions() {
 		remove(p.byTx, tx.Hash, e)
 	}
 	if isShared(e.order) {

@@ -63,7 +63,7 @@ func (p *Pool) touched(txs []common.Hash) []*entry {
 // block is one it asked for; else one that may not be dropped is used up.
 func (p *Pool) settle(at time.Time, e *entry, place map[common.Hash]int) []rpc.Fact {
 	needed, there, last, inOrder := 0, 0, -1, true
-	for tx := range transactions(&e.order.Bundle) {
+	for tx := range e.order.Bundle.Transactions() {
 		i, in := place[tx.Hash]
 		if !tx.CanDrop {
 			needed++

@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"iter"
 	"slices"
 	"time"
 
@@ -98,22 +97,4 @@ func lastOf[T any](all []T, n int) []T {
 		return all
 	}
 	return append(all[:0], all[len(all)-n:]...)
-}
-
-// transactions are the order's, depth first. A Match that was not resolved has none.
-func transactions(b *rpc.Bundle) iter.Seq[*rpc.Transaction] {
-	return func(yield func(*rpc.Transaction) bool) { walk(b, yield) }
-}
-
-func walk(b *rpc.Bundle, yield func(*rpc.Transaction) bool) bool {
-	for i := range b.Elements {
-		element := &b.Elements[i]
-		if element.Tx != nil && !yield(element.Tx) {
-			return false
-		}
-		if element.Bundle != nil && !walk(element.Bundle, yield) {
-			return false
-		}
-	}
-	return true
 }
