@@ -6,6 +6,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/uuid"
 	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
 // Fact is something that happened. Facts are appended to the journal in the order in which they happened; the ledger, statistics, metrics and the
@@ -44,6 +46,10 @@ type OrderSimulated struct {
 	OrderRef
 	Simulation
 }
+
+// OrderShared says what an order whose signer shares something of it is and did, when it first succeeded in a simulation. The event stream makes its
+// hint of it.
+type OrderShared struct{ orderflow.Shared }
 
 // OrderSent says that an order was offered to a builder, and how that went.
 type OrderSent struct {
@@ -151,6 +157,9 @@ func (OrderExtended) Subject() string { return "order_extended" }
 
 // Subject implements Fact.
 func (OrderSimulated) Subject() string { return "order_simulated" }
+
+// Subject implements Fact.
+func (OrderShared) Subject() string { return "order_shared" }
 
 // Subject implements Fact.
 func (OrderSent) Subject() string { return "order_sent" }

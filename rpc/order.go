@@ -8,6 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/google/uuid"
 	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
 // Kind says by which method an order came.
@@ -61,7 +63,7 @@ type Bundle struct {
 	// Shares say to whom a refund for this bundle goes (validity.refundConfig); empty means the signer of its first transaction.
 	Shares []Share `json:"shares,omitempty"`
 	// Hints are what searchers may see of it; zero means that nobody learns of it.
-	Hints Hints `json:"hints,omitempty"`
+	Hints orderflow.Hints `json:"hints,omitempty"`
 	// WantRefundPercent is the part of a backrun's value that is to come back: 90 by default, 50 with preferences.fast.
 	WantRefundPercent int `json:"want_refund_percent,omitempty"`
 }
@@ -111,21 +113,6 @@ type Share struct {
 	Address common.Address `json:"address"`
 	Percent int            `json:"percent"`
 }
-
-// Hints are a set of what searchers may see.
-type Hints uint16
-
-// The hints (interface description, "Hints"). Any other one brings HintHash with it.
-const (
-	HintHash Hints = 1 << iota
-	HintContractAddress
-	HintFunctionSelector
-	HintCalldata
-	HintLogs
-	HintDefaultLogs
-	HintTxHash
-	HintFull
-)
 
 // State is where an order is in its life.
 //

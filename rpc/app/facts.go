@@ -52,6 +52,7 @@ var decoders = func() map[string]func([]byte) (rpc.Fact, error) {
 	decoder[rpc.OrderAccepted](all)
 	decoder[rpc.OrderExtended](all)
 	decoder[rpc.OrderSimulated](all)
+	decoder[rpc.OrderShared](all)
 	decoder[rpc.OrderSent](all)
 	decoder[rpc.OrderEnded](all)
 	decoder[rpc.OrderReturned](all)

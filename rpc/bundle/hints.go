@@ -3,32 +3,33 @@ package bundle
 import (
 	"strings"
 
+	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-var hintNames = map[string]rpc.Hints{
-	"hash":              rpc.HintHash,
-	"contract_address":  rpc.HintContractAddress,
-	"function_selector": rpc.HintFunctionSelector,
-	"calldata":          rpc.HintCalldata,
-	"logs":              rpc.HintLogs,
-	"default_logs":      rpc.HintDefaultLogs,
-	"special_logs":      rpc.HintDefaultLogs,
-	"tx_hash":           rpc.HintTxHash,
-	"transaction_hash":  rpc.HintTxHash,
-	"full":              rpc.HintFull,
-	"tx_full":           rpc.HintFull,
+var hintNames = map[string]orderflow.Hints{
+	"hash":              orderflow.Hash,
+	"contract_address":  orderflow.ContractAddress,
+	"function_selector": orderflow.FunctionSelector,
+	"calldata":          orderflow.Calldata,
+	"logs":              orderflow.Logs,
+	"default_logs":      orderflow.DefaultLogs,
+	"special_logs":      orderflow.DefaultLogs,
+	"tx_hash":           orderflow.TxHash,
+	"transaction_hash":  orderflow.TxHash,
+	"full":              orderflow.Full,
+	"tx_full":           orderflow.Full,
 }
 
 // readHints is the set of the hints that names ask for; any hint brings the hash. What else a hint implies is the stream's to know.
-func readHints(path string, names []string) (rpc.Hints, error) {
-	var hints rpc.Hints
+func readHints(path string, names []string) (orderflow.Hints, error) {
+	var hints orderflow.Hints
 	for i, name := range names {
 		hint, known := hintNames[name]
 		if !known {
 			return 0, rpc.InvalidPrivacy.With("%s[%d]: unknown hint %q", path, i, clip(name))
 		}
-		hints |= hint | rpc.HintHash
+		hints |= hint | orderflow.Hash
 	}
 	return hints, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/param"
 )
@@ -33,7 +34,7 @@ type preferences struct {
 }
 
 // defaultHints are what a private transaction shows of itself unless it says something else.
-const defaultHints = rpc.HintHash | rpc.HintDefaultLogs
+const defaultHints = orderflow.Hash | orderflow.DefaultLogs
 
 // ReadSendPrivate reads the params of eth_sendPrivateTransaction: [{tx, maxBlockNumber, preferences}]. Errors are *rpc.Refused.
 func ReadSendPrivate(params json.RawMessage, in Intake) (*rpc.Order, error) {

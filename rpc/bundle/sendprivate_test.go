@@ -7,6 +7,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -25,7 +26,7 @@ func TestSendPrivate(t *testing.T) {
 		t.Errorf("%+v", order)
 	}
 	b := order.Bundle
-	if b.Window != (rpc.Window{FirstBlock: 101, LastBlock: 125}) || b.Hints != rpc.HintHash|rpc.HintDefaultLogs || b.WantRefundPercent != 90 ||
+	if b.Window != (rpc.Window{FirstBlock: 101, LastBlock: 125}) || b.Hints != orderflow.Hash|orderflow.DefaultLogs || b.WantRefundPercent != 90 ||
 		b.Shares != nil {
 		t.Errorf("%+v", b)
 	}
@@ -50,14 +51,14 @@ func TestPrivateWindow(t *testing.T) {
 
 // Who says nothing about hints shares what is usual; who says none shares none.
 func TestPrivateHints(t *testing.T) {
-	for preferences, want := range map[string]rpc.Hints{
+	for preferences, want := range map[string]orderflow.Hints{
 		`null`:                       defaultHints,
 		`{}`:                         defaultHints,
 		`{"privacy":null}`:           defaultHints,
 		`{"privacy":{}}`:             defaultHints,
 		`{"privacy":{"hints":null}}`: defaultHints,
 		`{"privacy":{"hints":[]}}`:   0,
-		`{"privacy":{"hints":["full","special_logs"]}}`: rpc.HintHash | rpc.HintFull | rpc.HintDefaultLogs,
+		`{"privacy":{"hints":["full","special_logs"]}}`: orderflow.Hash | orderflow.Full | orderflow.DefaultLogs,
 	} {
 		if got := sendPrivate(t, `,"preferences":`+preferences).Bundle.Hints; got != want {
 			t.Errorf("%s: hints %b, want %b", preferences, got, want)

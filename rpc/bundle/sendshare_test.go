@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -33,7 +34,7 @@ func TestSendShare(t *testing.T) {
 	if want := (rpc.Window{FirstBlock: 101, LastBlock: 131}); b.Window != want {
 		t.Errorf("window %+v, want %+v", b.Window, want)
 	}
-	if b.Hints != rpc.HintHash|rpc.HintCalldata|rpc.HintLogs || b.WantRefundPercent != 90 ||
+	if b.Hints != orderflow.Hash|orderflow.Calldata|orderflow.Logs || b.WantRefundPercent != 90 ||
 		!reflect.DeepEqual(b.Refunds, []rpc.ElementRefund{{Element: 1, Percent: 80}}) {
 		t.Errorf("%+v", b)
 	}
@@ -41,7 +42,7 @@ func TestSendShare(t *testing.T) {
 		t.Errorf("A is %+v", a)
 	}
 	inner := b.Elements[1].Bundle
-	if inner.Hints != rpc.HintHash|rpc.HintTxHash || inner.WantRefundPercent != 70 ||
+	if inner.Hints != orderflow.Hash|orderflow.TxHash || inner.WantRefundPercent != 70 ||
 		!reflect.DeepEqual(inner.Shares, []rpc.Share{{Address: recipient, Percent: 100}}) {
 		t.Errorf("inner %+v", inner)
 	}
@@ -121,14 +122,14 @@ func TestMaxBackruns(t *testing.T) {
 }
 
 func TestHintNames(t *testing.T) {
-	for name, want := range map[string]rpc.Hints{
-		"hash": rpc.HintHash, "contract_address": rpc.HintContractAddress, "function_selector": rpc.HintFunctionSelector, "calldata": rpc.HintCalldata,
-		"logs": rpc.HintLogs, "default_logs": rpc.HintDefaultLogs, "special_logs": rpc.HintDefaultLogs, "tx_hash": rpc.HintTxHash,
-		"transaction_hash": rpc.HintTxHash, "full": rpc.HintFull, "tx_full": rpc.HintFull,
+	for name, want := range map[string]orderflow.Hints{
+		"hash": orderflow.Hash, "contract_address": orderflow.ContractAddress, "function_selector": orderflow.FunctionSelector, "calldata": orderflow.Calldata,
+		"logs": orderflow.Logs, "default_logs": orderflow.DefaultLogs, "special_logs": orderflow.DefaultLogs, "tx_hash": orderflow.TxHash,
+		"transaction_hash": orderflow.TxHash, "full": orderflow.Full, "tx_full": orderflow.Full,
 	} {
 		order := sendShare(t, share+`"body":[{"tx":"$A"}],"privacy":{"hints":["`+name+`"]}}]`)
-		if order.Bundle.Hints != want|rpc.HintHash {
-			t.Errorf("%s is %b, want %b", name, order.Bundle.Hints, want|rpc.HintHash)
+		if order.Bundle.Hints != want|orderflow.Hash {
+			t.Errorf("%s is %b, want %b", name, order.Bundle.Hints, want|orderflow.Hash)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/holiman/uint256"
 	"pgregory.net/rapid"
 
+	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -74,7 +75,7 @@ func (w *world) randomOrder(t *rapid.T) *rpc.Order {
 		order.Bundle.Hash = order.Bundle.Elements[0].Tx.Hash
 	}
 	order.Follows = w.anyLeader(t)
-	order.Bundle.Hints = rapid.SampledFrom([]rpc.Hints{0, rpc.HintHash}).Draw(t, "hints")
+	order.Bundle.Hints = rapid.SampledFrom([]orderflow.Hints{0, orderflow.Hash}).Draw(t, "hints")
 	return order
 }
 

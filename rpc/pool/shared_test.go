@@ -6,6 +6,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -14,7 +15,7 @@ func TestShared(t *testing.T) {
 	at, alice := time.Unix(1000, 0), common.Address{1}
 	hash := common.HexToHash("0xaea81b2ade05a68bc49abc821be36061fff982a311e1648a84df591a7c43740d")
 	double := common.HexToHash("0x070b0edc316ed5289235e7141c7220e65a6043399f86191b7d4fa951c812157c")
-	order := func(hints rpc.Hints) *rpc.Order {
+	order := func(hints orderflow.Hints) *rpc.Order {
 		window := rpc.Window{FirstBlock: 1, LastBlock: 2}
 		tx := &rpc.Transaction{Hash: hash}
 		return &rpc.Order{
@@ -32,7 +33,7 @@ func TestShared(t *testing.T) {
 	if p.Shared(double) != nil {
 		t.Error("found what nobody may learn of")
 	}
-	shared := order(rpc.HintHash)
+	shared := order(orderflow.Hash)
 	add(shared)
 	if p.Shared(double) != shared || p.Shared(hash) != nil {
 		t.Error("not found by its double hash, or by another one")
