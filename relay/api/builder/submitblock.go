@@ -55,12 +55,16 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request, from calle
 	if refused != nil {
 		return nil, refused
 	}
-	limit := int64(maxJSON)
+	limit, ahead := int64(maxJSON), wire.Ahead{ForkAt: a.Spec.ForkAt}
+	arrived := func([]byte) {}
 	if media == wire.SSZ {
 		limit = MaxSSZ
+		if from.identified && isWhole(r) {
+			arrived = ahead.Arrived
+		}
 	}
 	received := observe.Stage(r.Context(), observe.Receive)
-	body, refused := request.Body(w, r, limit)
+	body, refused := request.BodyAsItComes(w, r, limit, arrived)
 	received()
 	if refused != nil {
 		return nil, refused
@@ -71,7 +75,7 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request, from calle
 	if refused != nil {
 		return nil, refused
 	}
-	submission, err := wire.DecodeSubmission(fork, media, body)
+	submission, err := ahead.DecodeSubmission(fork, media, body)
 	if err != nil {
 		return nil, relay.Malformed.With("%v", err)
 	}
