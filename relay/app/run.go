@@ -11,8 +11,11 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// stopGrace is how long running requests go on undisturbed after the stop: a payload that is published should still be revealed.
-const stopGrace = 3 * time.Second
+// stopGrace is how long running requests go on undisturbed after the stop at least. answerTime is what their answers are given on top.
+const (
+	stopGrace  = 3 * time.Second
+	answerTime = 2 * time.Second
+)
 
 // closeTimeout bounds the orderly closing of the stores.
 const closeTimeout = 5 * time.Second
@@ -31,12 +34,19 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		a.sayGoodbye(context.WithoutCancel(ctx))
 	})()
 	return run.Behind(ctx, func(ctx context.Context) error {
-		return serve.Serve(ctx, listener, a.handler, serve.Options{
-			Log: a.log, Grace: stopGrace, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
-			Watcher: a.watched.http, Bodies: serve.NewBodyBudget(a.cfg.Limits.BodyBytes, bodyPatience), TrustedProxies: a.cfg.Limits.TrustedProxies,
-		})
+		return serve.Serve(ctx, listener, a.handler, a.serving())
 	}, a.followChain, a.receive.Run, a.alerts.Run,
 		func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) }, a.keepArchive)
+}
+
+// serving is how the public API is served. A payload whose block is being published when the stop comes is still revealed, however long the
+// beacon nodes may take.
+func (a *App) serving() serve.Options {
+	grace := max(stopGrace, a.cfg.PublishTimeout+a.cfg.RevealDelay)
+	return serve.Options{
+		Log: a.log, Grace: grace, Drain: grace + answerTime, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
+		Watcher: a.watched.http, Bodies: serve.NewBodyBudget(a.cfg.Limits.BodyBytes, bodyPatience), TrustedProxies: a.cfg.Limits.TrustedProxies,
+	}
 }
 
 // sayGoodbye ends the WebSockets, which the server does not know any more.
