@@ -1,8 +1,6 @@
 package app
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"fmt"
@@ -11,7 +9,6 @@ import (
 	"math/big"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +17,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
 
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
@@ -59,7 +57,7 @@ func benchmarkSendBundle(b *testing.B, written bool) {
 		mine := requests[round*per : (round+1)*per]
 		writing.Add(per)
 		began := time.Now()
-		sent := sendAll(b, ours, mine)
+		sent := servetest.Send(b, ours, benchClients, `"bundleHash"`, servetest.Each(mine))
 		if b.Failed() {
 			b.FailNow() // nobody would ever count what was refused
 		}
@@ -68,7 +66,7 @@ func benchmarkSendBundle(b *testing.B, written bool) {
 			sent = time.Since(began)
 		}
 		took[0] += sent
-		took[1] += sendAll(b, theirs, mine)
+		took[1] += servetest.Send(b, theirs, benchClients, `"bundleHash"`, servetest.Each(mine))
 	}
 	b.StopTimer()
 	b.ReportMetric(float64(rounds*per)/took[0].Seconds(), "requests/s")
@@ -164,67 +162,4 @@ func each(n int, do func(i int)) {
 		})
 	}
 	working.Wait()
-}
-
-// sendAll has the clients send requests until all are answered. They are as cheap as can be, so that the servers are measured.
-func sendAll(b *testing.B, address string, requests [][]byte) time.Duration {
-	b.Helper()
-	var next atomic.Int64
-	var sending sync.WaitGroup
-	began := time.Now()
-	for range benchClients {
-		sending.Go(func() {
-			conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", address)
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			defer conn.Close()
-			answers := bufio.NewReader(conn)
-			for i := next.Add(1) - 1; i < int64(len(requests)); i = next.Add(1) - 1 {
-				if _, err := conn.Write(requests[i]); err != nil {
-					b.Error(err)
-					return
-				}
-				if err := skipTaken(answers); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	sending.Wait()
-	return time.Since(began)
-}
-
-// skipTaken reads an answer that has a bundle's hash and forgets it.
-func skipTaken(r *bufio.Reader) error {
-	length, status := 0, ""
-	for {
-		line, err := r.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		line = bytes.TrimSpace(line)
-		if status == "" {
-			status = string(line)
-		}
-		if value, found := bytes.CutPrefix(line, []byte("Content-Length: ")); found {
-			if length, err = strconv.Atoi(string(value)); err != nil {
-				return err
-			}
-		}
-		if len(line) == 0 {
-			break
-		}
-	}
-	answer, err := r.Peek(length)
-	if err != nil {
-		return err
-	}
-	if !bytes.Contains(answer, []byte(`"bundleHash"`)) {
-		return fmt.Errorf("%s: %s", status, answer)
-	}
-	_, err = r.Discard(length)
-	return err
 }
