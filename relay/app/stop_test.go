@@ -52,8 +52,14 @@ func TestStopDrainsGetPayload(t *testing.T) {
 
 			close(accept)
 			if path == v1Path {
-				h.clock.waiters(h.clock.Now().Add(time.Second), 1)
-				h.into(time.Second)
+				waiting := make(chan struct{})
+				go func() { h.clock.waiters(h.spec.SlotStart(h.slot).Add(time.Second), 1); close(waiting) }()
+				select {
+				case <-waiting:
+					h.into(time.Second)
+				case got := <-asked:
+					t.Fatalf("answered before its delay was over: %s", got)
+				}
 			}
 			h.wantRevealed(t, path, <-asked, s)
 			if err := <-stopped; err != nil {
