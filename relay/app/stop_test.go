@@ -18,8 +18,9 @@ import (
 func TestStopDrainsGetPayload(t *testing.T) {
 	for _, path := range []string{v1Path, v2Path} {
 		t.Run(strings.TrimPrefix(path, "/eth/"), func(t *testing.T) {
+			folder := t.TempDir() // before the house, which is closed before it is removed
 			h := open(t, eth.Fulu, houseOptions{configure: func(cfg *app.Config) {
-				cfg.DataDir, cfg.RevealDelay, cfg.Limits.Linger = t.TempDir(), time.Second, 300*time.Millisecond
+				cfg.DataDir, cfg.RevealDelay, cfg.Limits.Linger = folder, time.Second, 300*time.Millisecond
 			}})
 			s := h.good(t)
 			b := h.offered(t, s)
