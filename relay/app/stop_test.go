@@ -3,6 +3,7 @@ package app_test
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ func TestStopDrainsGetPayload(t *testing.T) {
 				w.WriteHeader(http.StatusOK)
 			})
 			defer h.passOn()
+			release := sync.OnceFunc(func() { close(accept) })
+			defer release()
 			asked := h.goReveal(t, path, b)
 			<-arrived
 
@@ -45,13 +48,13 @@ func TestStopDrainsGetPayload(t *testing.T) {
 			})
 			select {
 			case got := <-asked:
-				t.Errorf("answered before a node has taken the block: %s", got)
+				t.Fatalf("answered before a node has taken the block: %s", got)
 			case err := <-stopped:
-				t.Errorf("stopped before the payload was handed out: %v", err)
+				t.Fatalf("stopped before the payload was handed out: %v", err)
 			default:
 			}
 
-			close(accept)
+			release()
 			if path == v1Path {
 				waiting := make(chan struct{})
 				go func() { h.clock.waiters(h.spec.SlotStart(h.slot).Add(time.Second), 1); close(waiting) }()
