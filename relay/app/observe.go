@@ -34,6 +34,7 @@ func (a *App) observe(record *facts) error {
 			Validators:    func() float64 { return float64(a.registry.Validators()) },
 			Registrations: func() float64 { return float64(a.registry.Registrations()) },
 			HeadSlot:      func() float64 { return float64(a.registry.Head().Slot) },
+			BeaconNodes:   func() float64 { return float64(a.nodes.Following()) },
 			FactsLost:     func() float64 { return float64(record.Lost()) },
 			ListenersCut:  func() float64 { return float64(a.feed.Cut()) },
 			Listeners:     func() float64 { return float64(a.feed.Listeners()) },

@@ -3,6 +3,7 @@ package app_test
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,8 +19,9 @@ import (
 func TestStopDrainsGetPayload(t *testing.T) {
 	for _, path := range []string{v1Path, v2Path} {
 		t.Run(strings.TrimPrefix(path, "/eth/"), func(t *testing.T) {
+			folder := t.TempDir() // before the house, which is closed before it is removed
 			h := open(t, eth.Fulu, houseOptions{configure: func(cfg *app.Config) {
-				cfg.DataDir, cfg.RevealDelay, cfg.Limits.Linger = t.TempDir(), time.Second, 300*time.Millisecond
+				cfg.DataDir, cfg.RevealDelay, cfg.Limits.Linger = folder, time.Second, 300*time.Millisecond
 			}})
 			s := h.good(t)
 			b := h.offered(t, s)
@@ -30,6 +32,8 @@ func TestStopDrainsGetPayload(t *testing.T) {
 				w.WriteHeader(http.StatusOK)
 			})
 			defer h.passOn()
+			release := sync.OnceFunc(func() { close(accept) })
+			defer release()
 			asked := h.goReveal(t, path, b)
 			<-arrived
 
@@ -44,16 +48,22 @@ func TestStopDrainsGetPayload(t *testing.T) {
 			})
 			select {
 			case got := <-asked:
-				t.Errorf("answered before a node has taken the block: %s", got)
+				t.Fatalf("answered before a node has taken the block: %s", got)
 			case err := <-stopped:
-				t.Errorf("stopped before the payload was handed out: %v", err)
+				t.Fatalf("stopped before the payload was handed out: %v", err)
 			default:
 			}
 
-			close(accept)
+			release()
 			if path == v1Path {
-				h.clock.waiters(h.clock.Now().Add(time.Second), 1)
-				h.into(time.Second)
+				waiting := make(chan struct{})
+				go func() { h.clock.waiters(h.spec.SlotStart(h.slot).Add(time.Second), 1); close(waiting) }()
+				select {
+				case <-waiting:
+					h.into(time.Second)
+				case got := <-asked:
+					t.Fatalf("answered before its delay was over: %s", got)
+				}
 			}
 			h.wantRevealed(t, path, <-asked, s)
 			if err := <-stopped; err != nil {
