@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/internal/journal/list"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -17,7 +18,7 @@ type facts struct{ *journal.Queue[rpc.Fact] }
 // newFacts starts the writing; Close ends it.
 func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *facts {
 	f := &facts{journal.NewQueue(to, log, encodeFact)}
-	f.Observe = observe
+	f.Observe, f.Lists = observe, true
 	return f
 }
 
@@ -37,13 +38,19 @@ func encodeFact(fact rpc.Fact) (subject string, data []byte, err error) {
 	return subjectPrefix + fact.Subject(), data, err
 }
 
-// decodeFact is the other way; nil for a subject that nobody here knows.
-func decodeFact(subject string, data []byte) (rpc.Fact, error) {
+// decodeFacts is the other way, for a message of the journal: it hands over its facts in order. Of a subject that nobody here knows there are none.
+func decodeFacts(subject string, message []byte, handle func(rpc.Fact)) error {
 	read, known := decoders[subject]
 	if !known {
-		return nil, nil
+		return nil
 	}
-	return read(data)
+	return list.Each(message, func(data []byte) error {
+		fact, err := read(data)
+		if err == nil {
+			handle(fact)
+		}
+		return err
+	})
 }
 
 // decoders are by subject.

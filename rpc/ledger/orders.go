@@ -125,7 +125,7 @@ func (l *Ledger) sendings(ctx context.Context, hash common.Hash, signer common.A
 		one.At = time.UnixMicro(at).UTC()
 		list = append(list, one)
 		return err
-	}, `SELECT builder, at_us FROM sendings WHERE hash = ? AND signer = ? ORDER BY seq`, hash[:], signer[:])
+	}, `SELECT builder, at_us FROM sendings WHERE hash = ? AND signer = ? ORDER BY seq, at_us`, hash[:], signer[:])
 	if err != nil {
 		return nil, failure("look up an order's builders", err)
 	}

@@ -1,0 +1,66 @@
+// Package list puts several facts into one message of the journal, because a message costs far more than its bytes.
+//
+//	{"id":1}   {"id":2}   {"id":3}  ──Add──▶  [{"id":1},{"id":2},{"id":3}]  ──Each──▶  {"id":1}   {"id":2}   {"id":3}
+//	{"id":4}                        ──Add──▶  {"id":4}                      ──Each──▶  {"id":4}
+//
+// A fact is a JSON object. One alone is a message as it is, so that readers see no difference until several came together.
+package list
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Full is from which length in bytes on a message takes no more facts: with that many the journal's own work for a message no longer counts.
+const Full = 64 << 10
+
+// Message is a message in the making. The zero value has no facts.
+type Message struct {
+	data  []byte
+	facts int
+}
+
+// Facts is how many there are.
+func (m *Message) Facts() int { return m.facts }
+
+// Fits says whether a fact may come to others; the first always does.
+func (m *Message) Fits(fact []byte) bool { return m.facts == 0 || len(m.data)+len(fact) < Full }
+
+// Add takes a fact, which is the message's from now on.
+func (m *Message) Add(fact []byte) {
+	switch m.facts {
+	case 0:
+		m.data = fact
+	case 1:
+		m.data = append(append(make([]byte, 0, Full/4), '['), m.data...)
+		fallthrough
+	default:
+		m.data = append(append(m.data, ','), fact...)
+	}
+	m.facts++
+}
+
+// Bytes end the message.
+func (m *Message) Bytes() []byte {
+	if m.facts > 1 {
+		return append(m.data, ']')
+	}
+	return m.data
+}
+
+// Each hands over the facts of a message in their order. The error is handle's, or says that a list is none.
+func Each(message []byte, handle func(fact []byte) error) error {
+	if len(message) == 0 || message[0] != '[' {
+		return handle(message)
+	}
+	var facts []json.RawMessage
+	if err := json.Unmarshal(message, &facts); err != nil {
+		return fmt.Errorf("read a list of facts: %w", err)
+	}
+	for _, fact := range facts {
+		if err := handle(fact); err != nil {
+			return err
+		}
+	}
+	return nil
+}
