@@ -25,8 +25,6 @@ var readers = map[string]func(view.Entry) (view.Change, error){
 	prefix + rpc.RecipientSet{}.Subject():   reader(recipientSet),
 	prefix + rpc.BlockIndexed{}.Subject():   reader(blockIndexed),
 	prefix + rpc.BlockReverted{}.Subject():  reader(blockReverted),
-	prefix + rpc.OrderAccepted{}.Subject():  reader(orderAccepted),
-	prefix + rpc.OrderSimulated{}.Subject(): reader(orderSimulated),
 	prefix + rpc.OrderSent{}.Subject():      reader(orderSent),
 	prefix + rpc.OrderEnded{}.Subject():     reader(orderEnded),
 	prefix + rpc.OrderReturned{}.Subject():  reader(orderReturned),
