@@ -27,24 +27,35 @@ func checkSignature(tx *types.Transaction, chain types.Signer) error {
 	if _, _, _, err := chain.SignatureValues(tx, noSignature[:]); errors.Is(err, types.ErrTxTypeNotSupported) {
 		return err
 	}
-	// Typed transactions have the parity of y in v, protected ones (EIP-155) their chain with it, and the oldest ones 27 more than the parity.
 	v, r, s := tx.RawSignatureValues()
-	legacy, id := tx.Type() == types.LegacyTxType, tx.ChainId()
-	parity := new(big.Int).Set(v)
-	switch {
-	case legacy && !tx.Protected():
-		parity.Sub(v, big27)
-	case id.BitLen() > 256:
-		return fmt.Errorf("%w: have %d-bit value want %d", types.ErrInvalidChainId, id.BitLen(), chain.ChainID())
-	case id.Cmp(chain.ChainID()) != 0:
-		return fmt.Errorf("%w: have %d want %d", types.ErrInvalidChainId, id, chain.ChainID())
-	case legacy:
-		parity.Sub(v, big35).Sub(parity, id).Sub(parity, id)
+	parity, err := parityOf(tx, v, chain)
+	if err != nil {
+		return err
 	}
 	if !parity.IsUint64() || parity.Uint64() > 1 || !crypto.ValidateSignatureValues(byte(parity.Uint64()), r, s, true) {
 		return types.ErrInvalidSig
 	}
 	return nil
+}
+
+// parityOf is y's parity, if a signature is for the chain: typed transactions have it in v, protected ones (EIP-155) their chain with it, and the
+// oldest ones 27 more.
+func parityOf(tx *types.Transaction, v *big.Int, chain types.Signer) (*big.Int, error) {
+	legacy := tx.Type() == types.LegacyTxType
+	if legacy && !tx.Protected() {
+		return new(big.Int).Sub(v, big27), nil
+	}
+	id := tx.ChainId()
+	switch {
+	case id.BitLen() > 256:
+		return nil, fmt.Errorf("%w: have %d-bit value want %d", types.ErrInvalidChainId, id.BitLen(), chain.ChainID())
+	case id.Cmp(chain.ChainID()) != 0:
+		return nil, fmt.Errorf("%w: have %d want %d", types.ErrInvalidChainId, id, chain.ChainID())
+	case !legacy:
+		return v, nil
+	}
+	parity := new(big.Int).Sub(v, big35)
+	return parity.Sub(parity, id).Sub(parity, id), nil
 }
 
 var (
