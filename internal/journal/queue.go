@@ -181,7 +181,7 @@ func (q *Queue[F]) writeAll(batch []queued[F]) (failed error) {
 		if err := q.send(&next); err != nil {
 			failed = err
 		}
-		next = letter{}
+		next.Reset()
 		q.observe(batch[told:upTo])
 		told = upTo
 	}
@@ -194,7 +194,7 @@ func (q *Queue[F]) writeAll(batch []queued[F]) (failed error) {
 		}
 		if next.closed || !f.listed || next.subject != subject || !next.Fits(data) {
 			send(i)
-			next = letter{subject: subject, closed: !f.listed}
+			next.subject, next.closed = subject, !f.listed
 		}
 		next.Add(data)
 	}

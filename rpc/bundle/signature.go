@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/rpc"
 )
@@ -24,8 +26,8 @@ func checkSignatures(txs []*signed, chain types.Signer) error {
 
 // checkSignature is what types.Sender checks before it recovers, with its errors.
 func checkSignature(tx *types.Transaction, chain types.Signer) error {
-	if _, _, _, err := chain.SignatureValues(tx, noSignature[:]); errors.Is(err, types.ErrTxTypeNotSupported) {
-		return err
+	if !typesOf(chain).types[tx.Type()] {
+		return types.ErrTxTypeNotSupported
 	}
 	v, r, s := tx.RawSignatureValues()
 	parity, err := parityOf(tx, v, chain)
@@ -56,6 +58,33 @@ func parityOf(tx *types.Transaction, v *big.Int, chain types.Signer) (*big.Int, 
 	}
 	parity := new(big.Int).Sub(v, big35)
 	return parity.Sub(parity, id).Sub(parity, id), nil
+}
+
+// chainTypes are the types of transactions that a chain's signer takes.
+type chainTypes struct {
+	chain types.Signer
+	types [256]bool
+}
+
+// lastChain is the chain that was asked about last; a process has one.
+var lastChain atomic.Pointer[chainTypes]
+
+// typesOf asks a signer for its types, which costs numbers that nobody needs, once.
+func typesOf(chain types.Signer) *chainTypes {
+	if last := lastChain.Load(); last != nil && last.chain == chain {
+		return last
+	}
+	all := &chainTypes{chain: chain}
+	for _, data := range []types.TxData{
+		&types.LegacyTx{}, &types.AccessListTx{ChainID: new(big.Int)}, &types.DynamicFeeTx{ChainID: new(big.Int)}, &types.BlobTx{ChainID: new(uint256.Int)},
+		&types.SetCodeTx{ChainID: new(uint256.Int)},
+	} {
+		tx := types.NewTx(data)
+		_, _, _, err := chain.SignatureValues(tx, noSignature[:])
+		all.types[tx.Type()] = !errors.Is(err, types.ErrTxTypeNotSupported)
+	}
+	lastChain.Store(all)
+	return all
 }
 
 var (

@@ -16,36 +16,41 @@ const Full = 64 << 10
 
 // Message is a message in the making. The zero value has no facts.
 type Message struct {
-	data  []byte
-	facts int
+	facts [][]byte
+	bytes int // of the facts and what goes between them
 }
 
 // Facts is how many there are.
-func (m *Message) Facts() int { return m.facts }
+func (m *Message) Facts() int { return len(m.facts) }
 
 // Fits says whether a fact may come to others; the first always does.
-func (m *Message) Fits(fact []byte) bool { return m.facts == 0 || len(m.data)+len(fact) < Full }
+func (m *Message) Fits(fact []byte) bool { return len(m.facts) == 0 || m.bytes+len(fact) < Full }
 
 // Add takes a fact, which is the message's from now on.
 func (m *Message) Add(fact []byte) {
-	switch m.facts {
-	case 0:
-		m.data = fact
-	case 1:
-		m.data = append(append(make([]byte, 0, Full/4), '['), m.data...)
-		fallthrough
-	default:
-		m.data = append(append(m.data, ','), fact...)
-	}
-	m.facts++
+	m.facts = append(m.facts, fact)
+	m.bytes += len(fact) + 1
 }
 
-// Bytes end the message.
+// Bytes are the whole message.
 func (m *Message) Bytes() []byte {
-	if m.facts > 1 {
-		return append(m.data, ']')
+	if len(m.facts) == 1 {
+		return m.facts[0]
 	}
-	return m.data
+	whole := append(make([]byte, 0, m.bytes+1), '[')
+	for i, fact := range m.facts {
+		if i > 0 {
+			whole = append(whole, ',')
+		}
+		whole = append(whole, fact...)
+	}
+	return append(whole, ']')
+}
+
+// Reset takes the facts out.
+func (m *Message) Reset() {
+	clear(m.facts)
+	m.facts, m.bytes = m.facts[:0], 0
 }
 
 // Each hands over the facts of a message in their order. The error is handle's, or says that a list is none.

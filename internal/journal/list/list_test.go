@@ -15,6 +15,8 @@ func TestMessage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		facts := rapid.SliceOfN(rapid.SampledFrom([]string{`{}`, `{"a":[1,2]}`, `{"text":"],["}`, `{"b":{"c":null}}`}), 1, 9).Draw(t, "facts")
 		var m Message
+		m.Add([]byte("what was before"))
+		m.Reset()
 		for _, fact := range facts {
 			m.Add([]byte(fact))
 		}
