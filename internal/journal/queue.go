@@ -44,6 +44,7 @@ type Queue[F any] struct {
 	journal Appender
 	log     *slog.Logger
 	encode  func(F) (subject string, data []byte, err error)
+	next    letter // the writing goroutine's
 
 	mu      sync.Mutex // guards what follows
 	waiting []queued[F]
@@ -61,7 +62,8 @@ type queued[F any] struct {
 	listed bool
 }
 
-// NewQueue starts the writing; Close ends it. encode gives a fact its subject and its bytes.
+// NewQueue starts the writing; Close ends it. encode gives a fact its subject and its bytes; those of PutLater, with Lists, are used before it is
+// called again, and may be overwritten then.
 func NewQueue[F any](journal Appender, log *slog.Logger, encode func(F) (subject string, data []byte, err error)) *Queue[F] {
 	q := &Queue[F]{
 		Limit: queueLimit, journal: journal, log: log, encode: encode,
@@ -166,22 +168,42 @@ func (q *Queue[F]) take(written []queued[F]) (batch []queued[F], closed bool) {
 	return batch, q.closed
 }
 
-// letter is a message on its way to the journal. A closed one takes no second fact.
+// letter is a message on its way to the journal: a list, or one fact alone.
 type letter struct {
-	list.Message
 	subject string
-	closed  bool
+	list    list.Message
+	alone   []byte
+	closed  bool // it is the one fact
+}
+
+// takes says whether a fact may come to those that are there.
+func (l *letter) takes(subject string, data []byte) bool {
+	return !l.closed && l.subject == subject && l.list.Fits(data)
+}
+
+// content is what the journal gets, and of how many facts.
+func (l *letter) content() (data []byte, facts int) {
+	switch {
+	case l.closed:
+		return l.alone, 1
+	case l.list.Facts() > 0:
+		return l.list.Bytes(), l.list.Facts()
+	}
+	return nil, 0
+}
+
+func (l *letter) clear() {
+	l.alone, l.closed = nil, false
+	l.list.Reset()
 }
 
 // writeAll writes facts in as few messages as may be. Its error is the last of those that lost facts.
 func (q *Queue[F]) writeAll(batch []queued[F]) (failed error) {
-	var next letter
 	told := 0
 	send := func(upTo int) {
-		if err := q.send(&next); err != nil {
+		if err := q.send(); err != nil {
 			failed = err
 		}
-		next.Reset()
 		q.observe(batch[told:upTo])
 		told = upTo
 	}
@@ -192,11 +214,15 @@ func (q *Queue[F]) writeAll(batch []queued[F]) (failed error) {
 			q.lose(1)
 			continue
 		}
-		if next.closed || !f.listed || next.subject != subject || !next.Fits(data) {
+		if !f.listed || !q.next.takes(subject, data) {
 			send(i)
-			next.subject, next.closed = subject, !f.listed
+			q.next.subject = subject
 		}
-		next.Add(data)
+		if f.listed {
+			q.next.list.Add(data)
+		} else {
+			q.next.alone, q.next.closed = data, true
+		}
 	}
 	send(len(batch))
 	return failed
@@ -218,20 +244,21 @@ func (q *Queue[F]) lose(facts int) {
 	q.lost += facts
 }
 
-// send hands a message to the journal, if there is one. While that is busy the others wait in the queue, and nobody who puts them waits.
-func (q *Queue[F]) send(l *letter) error {
-	if l.Facts() == 0 {
+// send hands the next message to the journal, if there is one. While that is busy the others wait in the queue, and nobody who puts them waits.
+func (q *Queue[F]) send() error {
+	data, facts := q.next.content()
+	defer q.next.clear()
+	if facts == 0 {
 		return nil
 	}
-	data := l.Bytes()
 	for waited := time.Duration(0); ; waited += factRetry {
-		err := q.journal.AppendAsync(l.subject, data)
+		err := q.journal.AppendAsync(q.next.subject, data)
 		if err == nil {
 			return nil
 		}
 		if waited >= factPatience {
-			q.lose(l.Facts())
-			return fmt.Errorf("record %s: %w", l.subject, err)
+			q.lose(facts)
+			return fmt.Errorf("record %s: %w", q.next.subject, err)
 		}
 		time.Sleep(factRetry)
 	}

@@ -17,7 +17,7 @@ type facts struct{ *journal.Queue[rpc.Fact] }
 
 // newFacts starts the writing; Close ends it.
 func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *facts {
-	f := &facts{journal.NewQueue(to, log, encodeFact)}
+	f := &facts{journal.NewQueue(to, log, new(encoder).encode)}
 	f.Observe, f.Lists = observe, true
 	return f
 }
@@ -33,18 +33,22 @@ func (f *facts) Record(fact rpc.Fact) {
 	}
 }
 
-// encodeFact is a fact's JSON: of an order that came, which comes in thousands, without reflection.
-func encodeFact(fact rpc.Fact) (subject string, data []byte, err error) {
-	if accepted, ok := fact.(rpc.OrderAccepted); ok {
-		data, err = accepted.AppendJSON(make([]byte, 0, acceptedBytes))
-	} else {
-		data, err = json.Marshal(fact)
-	}
-	return subjectPrefix + fact.Subject(), data, err
-}
+// encoder writes one fact after another. It is the queue's goroutine's.
+type encoder struct{ room []byte }
 
-// acceptedBytes hold the fact of an order with one small transaction.
-const acceptedBytes = 1024
+// encode is a fact's JSON. Of an order that came, which comes in thousands, it is written without reflection, in the room of the one before.
+func (e *encoder) encode(fact rpc.Fact) (subject string, data []byte, err error) {
+	subject = subjectPrefix + fact.Subject()
+	accepted, ok := fact.(rpc.OrderAccepted)
+	if !ok {
+		data, err = json.Marshal(fact)
+		return subject, data, err
+	}
+	if data, err = accepted.AppendJSON(e.room[:0]); err == nil {
+		e.room = data
+	}
+	return subject, data, err
+}
 
 // decodeFacts is the other way, for a message of the journal: it hands over its facts in order. Of a subject that nobody here knows there are none.
 func decodeFacts(subject string, message []byte, handle func(rpc.Fact)) error {

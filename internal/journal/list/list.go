@@ -7,6 +7,7 @@
 package list
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -16,41 +17,40 @@ const Full = 64 << 10
 
 // Message is a message in the making. The zero value has no facts.
 type Message struct {
-	facts [][]byte
-	bytes int // of the facts and what goes between them
+	facts int
+	text  []byte // the list without its end, in memory that is used again
 }
 
 // Facts is how many there are.
-func (m *Message) Facts() int { return len(m.facts) }
+func (m *Message) Facts() int { return m.facts }
 
 // Fits says whether a fact may come to others; the first always does.
-func (m *Message) Fits(fact []byte) bool { return len(m.facts) == 0 || m.bytes+len(fact) < Full }
+func (m *Message) Fits(fact []byte) bool { return m.facts == 0 || len(m.text)+len(fact) < Full }
 
-// Add takes a fact, which is the message's from now on.
+// Add copies a fact into the message.
 func (m *Message) Add(fact []byte) {
-	m.facts = append(m.facts, fact)
-	m.bytes += len(fact) + 1
+	mark := byte(',')
+	if m.facts == 0 {
+		mark = '['
+	}
+	m.text = append(append(m.text, mark), fact...)
+	m.facts++
 }
 
-// Bytes are the whole message.
+// Bytes are the whole message, in memory of its own.
 func (m *Message) Bytes() []byte {
-	if len(m.facts) == 1 {
-		return m.facts[0]
+	if m.facts == 1 {
+		return bytes.Clone(m.text[1:])
 	}
-	whole := append(make([]byte, 0, m.bytes+1), '[')
-	for i, fact := range m.facts {
-		if i > 0 {
-			whole = append(whole, ',')
-		}
-		whole = append(whole, fact...)
-	}
-	return append(whole, ']')
+	return append(append(make([]byte, 0, len(m.text)+1), m.text...), ']')
 }
 
 // Reset takes the facts out.
 func (m *Message) Reset() {
-	clear(m.facts)
-	m.facts, m.bytes = m.facts[:0], 0
+	m.facts, m.text = 0, m.text[:0]
+	if cap(m.text) > 4*Full { // after a fact that was very long
+		m.text = nil
+	}
 }
 
 // Each hands over the facts of a message in their order. The error is handle's, or says that a list is none.
