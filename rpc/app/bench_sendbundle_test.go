@@ -43,7 +43,7 @@ func BenchmarkSendBundle(b *testing.B) {
 }
 
 func benchmarkSendBundle(b *testing.B, written bool) {
-	const rounds = 6
+	rounds := max(2, b.N/1000)
 	per := b.N/rounds + 1
 	var writing sync.WaitGroup
 	h := openChain(b)
