@@ -46,7 +46,7 @@ func (p *Pool) CancelPrivate(at time.Time, signer common.Address, hash common.Ha
 // end ends an order at the newest block; with a cancelled one all that follow it, since they contain its transactions.
 func (p *Pool) end(at time.Time, e *entry, state rpc.State, reason string) []rpc.Fact {
 	facts := p.happened(rpc.OrderEnded{
-		At: at, OrderRef: e.order.Ref(), State: state, Reason: reason, Block: p.head.Number, BlockHash: p.head.Hash,
+		At: at, OrderRef: e.order.Ref(), State: state, Reason: reason, Block: p.head.Number, BlockHash: p.head.Hash, Life: e.life(),
 	})
 	if state != rpc.Cancelled {
 		return facts
