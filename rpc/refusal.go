@@ -148,6 +148,10 @@ var (
 		"mev_simBundle cannot simulate a bundle that begins with a hash: only the other's sender knows the transaction.")
 	BackrunNotFound = define("backrun-not-found", codeServer, 200, "backrun not found",
 		"No order with this double hash can be followed: never seen, not shared, cancelled or landed.")
+	BackrunInvalidBundle = define("backrun-invalid-bundle", codeServer, 200, "backrun invalid bundle",
+		"The order with this double hash may not be followed: its signer does not share its hash, or bundles would be too deep in bundles.")
+	BackrunInvalidInclusion = define("backrun-invalid-inclusion", codeServer, 200, "backrun invalid inclusion",
+		"The order with this double hash is for other blocks than the bundle that follows it.")
 )
 
 // Simulation, and what the node knows.
