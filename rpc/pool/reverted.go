@@ -43,6 +43,8 @@ func (p *Pool) reconsider(at time.Time, e *entry) []rpc.Fact {
 	switch {
 	case leader != nil && !leader.alive():
 		return p.endWith(at, leader, e)
+	case leader == nil && e.order.Follows != 0: // it is forgotten: nothing brings it back
+		return p.end(at, e, rpc.Failed, leaderFailed)
 	case g != nil && g.live != e && g.live != nil:
 		return p.end(at, e, rpc.Cancelled, Replaced)
 	case g != nil && e.order.ID <= g.cancelled:
