@@ -104,16 +104,7 @@ func TestSharedBundles(t *testing.T) {
 
 // Blobs stay here: the stream gets the transaction as it is in a block.
 func TestSharedWithoutBlobs(t *testing.T) {
-	blob := new(kzg4844.Blob)
-	commitment, err := kzg4844.BlobToCommitment(blob)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proof, err := kzg4844.ComputeBlobProof(blob, commitment)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sidecar := types.NewBlobTxSidecar(types.BlobSidecarVersion0, []kzg4844.Blob{*blob}, []kzg4844.Commitment{commitment}, []kzg4844.Proof{proof})
+	sidecar := types.NewBlobTxSidecar(types.BlobSidecarVersion0, make([]kzg4844.Blob, 1), make([]kzg4844.Commitment, 1), make([]kzg4844.Proof, 1))
 	tx := types.NewTx(&types.BlobTx{ChainID: uint256.NewInt(1), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar})
 	raw, err := tx.MarshalBinary()
 	if err != nil {
