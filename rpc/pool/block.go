@@ -108,8 +108,9 @@ func (p *Pool) over() []*entry {
 			if seat == nil {
 				continue
 			}
-			if window := seat.order.Bundle.Window; window.LastBlock <= p.head.Number || isOver(window, p.head.Timestamp) {
-				found[seat.order.ID] = p.entries[seat.order.ID]
+			window := p.seats.orders[ticket.seat].Bundle.Window
+			if window.LastBlock <= p.head.Number || isOver(window, p.head.Timestamp) {
+				found[seat.id] = p.entries[seat.id]
 			}
 		}
 	}
