@@ -86,7 +86,7 @@ func (p *Pool) settle(at time.Time, e *entry, place map[common.Hash]int) []rpc.F
 		last = i
 	}
 	switch {
-	case there == needed && inOrder && e.order.Bundle.Window.Holds(p.head.Number, p.head.Timestamp):
+	case there == needed && inOrder && hasOwn(e.order, place) && e.order.Bundle.Window.Holds(p.head.Number, p.head.Timestamp):
 		return p.end(at, e, rpc.Landed, "")
 	case there > 0 && p.leads(e, rpc.Landed):
 		return p.end(at, e, rpc.Failed, leaderLanded)
