@@ -294,7 +294,9 @@ func (f *factsSeen) shared() (all []rpc.OrderShared) {
 }
 
 // checkRefunds compares the ledger's rows of a matched bundle with the chain.
-func (h *house) checkRefunds(bundle common.Hash, block *types.Block, payouts []*types.Transaction, shares []matchedShare, percent int64, backrun *types.Transaction) {
+func (h *house) checkRefunds(
+	bundle common.Hash, block *types.Block, payouts []*types.Transaction, shares []matchedShare, percent int64, backrun *types.Transaction,
+) {
 	h.Helper()
 	whole := new(big.Int).Mul(value(backrun), big.NewInt(percent))
 	whole.Div(whole, big.NewInt(100))
