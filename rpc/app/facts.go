@@ -23,7 +23,7 @@ func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *fa
 }
 
 // Record implements rpc.Facts. What happens to each of thousands of orders is written with others a few milliseconds later; whatever follows it is
-// never written before it.
+// never written before it. What the event stream is told of an order has a message of its own: the stream is another product, and reads nothing else.
 func (f *facts) Record(fact rpc.Fact) {
 	switch fact.(type) {
 	case rpc.OrderAccepted, rpc.OrderExtended, rpc.OrderSimulated, rpc.OrderSent, rpc.CallSimulated:

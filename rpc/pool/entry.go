@@ -25,9 +25,9 @@ type entry struct {
 	// seat is its place among the living.
 	seat  int
 	state rpc.State
-	// succeededAt is when a simulation succeeded first. delivered: a builder took it.
-	succeededAt time.Time
-	delivered   bool
+	// succeededAt is when a simulation succeeded first. delivered: a builder took it. shared: strangers were told of it.
+	succeededAt       time.Time
+	delivered, shared bool
 
 	simulations []rpc.DatedSimulation
 	deliveries  []rpc.DatedDelivery
