@@ -69,7 +69,7 @@ func ids(frames string) (all []uint64) {
 
 // The bytes are the interface: clients read lines, and some know no more than these.
 func TestFrames(t *testing.T) {
-	var chunks = newChunk()
+	chunks := newChunk()
 	for _, e := range []stream.Event{
 		{ID: 1, JSON: []byte(`{"hash":"0x01","logs":null,"txs":null}`)},
 		{ID: 18_446_744_073_709_551_615, JSON: []byte(`{"hash":"0x02","logs":null,"txs":[{"to":"0x03"}],"mevGasPrice":"0x0","gasUsed":"0x5300"}`)},
