@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,9 @@ type Past interface {
 
 // ErrBehind is why a listener is cut that has not taken what it should have.
 var ErrBehind = errors.New("listener is behind")
+
+// ErrPast is why a listener cannot resume: the history does not answer.
+var ErrPast = errors.New("read the history")
 
 // Config says how an audience behaves. Zero values take the defaults that are named.
 type Config struct {
@@ -44,6 +48,8 @@ const (
 	// pageEvents is how much of the past is read, and held, at a time for a listener, and reads how many read at once.
 	pageEvents = 100
 	reads      = 4
+	// recentEvents is how many events are remembered for who wants to see something at once.
+	recentEvents = 25
 )
 
 // Audience are those who listen now. It is safe for concurrent use.
@@ -60,6 +66,7 @@ type Audience struct {
 	gathering bool   // a timer will release what is pending
 	newest    uint64 // id of the last event that was taken for publishing
 	released  uint64 // id of the last event in the list
+	recent    []stream.Event
 	closed    bool
 	left      chan struct{} // closed when the audience is closed and nobody listens any more; nil before
 }
@@ -89,6 +96,7 @@ func (a *Audience) Publish(events []stream.Event) {
 		if !a.fit(event) {
 			continue
 		}
+		a.remember(event)
 		if a.pending == nil {
 			a.pending = newChunk()
 		}
@@ -112,6 +120,21 @@ func (a *Audience) fit(event stream.Event) bool {
 		return false
 	}
 	return true
+}
+
+// remember keeps an event for Recent. The caller holds the mutex.
+func (a *Audience) remember(event stream.Event) {
+	if len(a.recent) == recentEvents {
+		a.recent = slices.Delete(a.recent, 0, 1)
+	}
+	a.recent = append(a.recent, event)
+}
+
+// Recent are the last 25 events since the start, or fewer, oldest first.
+func (a *Audience) Recent() []stream.Event {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.recent)
 }
 
 // release puts what is pending at the end of the list, wakes those who wait, and lets the next events gather. The caller holds the mutex.

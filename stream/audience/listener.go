@@ -32,7 +32,7 @@ type Listener struct {
 }
 
 // Listen joins. The caller must Leave, also after it was cut. It refuses with stream.TooManyListeners, or stream.NotReady when the audience is
-// closed or the past cannot be read; the error then has the cause.
+// closed or, with ErrPast and its cause, the past cannot be read.
 func (a *Audience) Listen(ctx context.Context, wish Wish) (*Listener, error) {
 	l := &Listener{audience: a, numbered: wish.IDs}
 	l.ctx, l.end = context.WithCancelCause(ctx)
@@ -99,7 +99,7 @@ func (l *Listener) Ready() <-chan struct{} {
 }
 
 // Take is what comes next, in the bytes of the wire; nobody may change them. There may be none, although it was ready. Errors: io.EOF after the
-// last event of an audience that was closed, ErrBehind, the context's, and stream.NotReady with its cause when the past cannot be read.
+// last event of an audience that was closed, ErrBehind, the context's, and stream.NotReady with ErrPast.
 func (l *Listener) Take() ([]byte, error) {
 	if l.past != nil {
 		return l.past.take(l)

@@ -47,7 +47,7 @@ func (r *reader) take(l *Listener) ([]byte, error) {
 func (r *reader) turn(l *Listener) error {
 	events, err := r.page(l.ctx, l.audience)
 	if err != nil {
-		return fmt.Errorf("%w: read the history: %w", stream.NotReady.Plain(), err)
+		return fmt.Errorf("%w: %w: %w", stream.NotReady.Plain(), ErrPast, err)
 	}
 	for _, event := range events {
 		r.from, l.sent = event.ID, event.ID
