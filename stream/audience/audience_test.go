@@ -200,7 +200,9 @@ func TestEventsThatDoNotFit(t *testing.T) {
 	var log bytes.Buffer
 	a := New(Config{MaxEventBytes: LongLineBytes + 1, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	l := listen(t, a, Wish{IDs: true})
-	of := func(id uint64, bytes int) stream.Event { return stream.Event{ID: id, JSON: []byte(strings.Repeat("x", bytes))} }
+	of := func(id uint64, bytes int) stream.Event {
+		return stream.Event{ID: id, JSON: []byte(strings.Repeat("x", bytes))}
+	}
 	a.Publish([]stream.Event{of(1, 10), of(2, LongLineBytes), of(3, LongLineBytes+1), of(4, LongLineBytes+2), {ID: 5, JSON: []byte("{\n}")}, of(6, 1)})
 	if got := fmt.Sprint(ids(heard(t, l))); got != "[1 2 3 6]" {
 		t.Errorf("heard %s", got)

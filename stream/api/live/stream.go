@@ -39,9 +39,24 @@ func (s *skin) stream(w http.ResponseWriter, r *http.Request) {
 	defer listener.Leave()
 	announce(w.Header(), r, compressed)
 	out := newOutput(w, compressed)
-	defer context.AfterFunc(listener.Context(), out.abandon)()
+	defer whenOver(listener.Context(), out.abandon)()
 	if err := s.follow(listener, out); unexpected(err) {
 		serve.Blame(w, err)
+	}
+}
+
+// whenOver calls end when the context is over. What it returns prevents that, or waits until it was called: then no goroutine but the request's own
+// has its answer in its hands, which no other may have when the request is done.
+func whenOver(ctx context.Context, end func()) (prevent func()) {
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		end()
+		close(ended)
+	})
+	return func() {
+		if !stop() {
+			<-ended
+		}
 	}
 }
 
