@@ -28,7 +28,7 @@ var (
 	pageJS string
 
 	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
-	pagePolicy   = "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src " +
+	pagePolicy   = "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src " +
 		sourceHash(pageCSS) + "; script-src " + sourceHash(pageJS)
 )
 

@@ -168,7 +168,7 @@ func TestPageShowsEvents(t *testing.T) {
 	h := newHouse(nil)
 	h.publish(hint(1), hint(2))
 	server := httptest.NewServer(serve.Options{}.Wrap(h.withHistory()))
-	defer server.Close()
+	t.Cleanup(server.Close) // after the browser has gone
 	ctx := browser(t, 360, 740)
 	var title string
 	var rows int
@@ -202,12 +202,12 @@ func TestPageFits(t *testing.T) {
 		h.publish(hint(i + 1))
 	}
 	url := h.open(t)
+	ctx := browser(t, 360, 740)
 	for _, widthPixels := range []int{320, 360, 768, 1440} {
-		ctx := browser(t, widthPixels, 740)
 		var contentPixels int
 		var light, dark string
 		background := chromedp.Evaluate(`getComputedStyle(document.body).backgroundColor`, &light)
-		run(ctx, t, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}),
+		run(ctx, t, chromedp.EmulateViewport(int64(widthPixels), 740), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}),
 			chromedp.Navigate(url), until(stateIs, "live"), chromedp.Evaluate(`document.documentElement.scrollWidth`, &contentPixels), background,
 			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}),
 			chromedp.Evaluate(`getComputedStyle(document.body).backgroundColor`, &dark))
@@ -232,7 +232,7 @@ func TestPageShowsOnlyText(t *testing.T) {
 	h.publish(`null`, `7`, `{"txs":{}}`, `{`, `{"hash":"0x01"}`, evil)
 	var title string
 	var images, scripts int
-	run(ctx, t, until(figure, "count", "4"), until(firstRow, "to", shown+" +1"), chromedp.Title(&title),
+	run(ctx, t, until(figure, "count", "3"), until(firstRow, "to", shown+" +1"), chromedp.Title(&title),
 		chromedp.Evaluate(`document.images.length`, &images), chromedp.Evaluate(`document.scripts.length`, &scripts))
 	if title != "devnet · order flow, live" || images != 0 || scripts != 1 {
 		t.Errorf("title %q, %d images, %d scripts", title, images, scripts)
@@ -255,7 +255,7 @@ func TestPageComesBackAfterARefusal(t *testing.T) {
 		}
 		handler.ServeHTTP(w, r)
 	}))
-	defer server.Close()
+	t.Cleanup(server.Close) // after the browser has gone
 	ctx := browser(t, 360, 740)
 	run(ctx, t, chromedp.Navigate(server.URL), until(stateIs, "refused, trying again"))
 	mu.Lock()

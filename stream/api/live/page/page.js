@@ -37,7 +37,7 @@
       cell("to", first.to, { code: true, more: txs.length > 1 ? `+${txs.length - 1}` : "" }),
       cell("selector", first.functionSelector, { code: true }),
       cell("logs", hint.logs?.length ? String(hint.logs.length) : "", { number: true }),
-      cell("gas", hint.gasUsed ? String(Number(hint.gasUsed)) : "", { number: true }),
+      cell("gas", /^0x[0-9a-f]+$/.test(hint.gasUsed) ? String(BigInt(hint.gasUsed)) : "", { number: true }),
       cell("block", "", { number: true }),
     );
     return tr;
