@@ -88,13 +88,12 @@ func TestClientsMEVShareStream(t *testing.T) {
 			transcript.Write(append(lines.Bytes(), '\n'))
 		}
 	}
-	hear(1 + 2) // what there is, and two pages
-	listening := func(places int) {
-		for h.Stats().Listeners < places { // ends, or the minute does
-			time.Sleep(time.Millisecond)
-		}
+	hear(1 + 2)           // what there is, and two pages
+	listening := func() { // one connection for transactions, one for bundles
+		<-h.joined
+		<-h.joined
 	}
-	listening(2) // one connection for transactions, one for bundles
+	listening()
 	h.publish(hint(4))
 	hear(1)
 	h.publish(bundle)
@@ -103,10 +102,7 @@ func TestClientsMEVShareStream(t *testing.T) {
 	hear(1)
 
 	server.CloseClientConnections()
-	for h.Stats().Listeners > 0 {
-		time.Sleep(time.Millisecond)
-	}
-	listening(2)
+	listening()
 	h.publish(bundle)
 	hear(1)
 	golden.File(t, "testdata/mevshare.txt", transcript.String())
