@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -68,6 +70,9 @@ func TestFactsShareMessages(t *testing.T) {
 		if i%100 == 99 {
 			wrote = append(wrote, rpc.OrderReturned{At: at, OrderRef: order.Ref()})
 		}
+		if i%100 < 2 { // two in a row
+			wrote = append(wrote, rpc.OrderShared{ID: i, Shared: orderflow.Shared{At: at, Block: i}})
+		}
 	}
 	for _, fact := range wrote {
 		written.Record(fact)
@@ -79,13 +84,24 @@ func TestFactsShareMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var read []rpc.Fact
+	strangers := 0
 	err = kept.Past(t.Context(), 1, slices.Sorted(maps.Keys(decoders)), func(_ time.Time, subject string, data []byte) error {
+		if subject == orderflow.SharedSubject { // the stream knows no lists
+			var shared orderflow.Shared
+			if err := json.Unmarshal(data, &shared); err != nil {
+				return err
+			}
+			strangers++
+		}
 		return decodeFacts(subject, data, func(fact rpc.Fact) { read = append(read, fact) })
 	})
 	if err != nil || !reflect.DeepEqual(read, wrote) || !reflect.DeepEqual(told, wrote) {
 		t.Errorf("%v; %d facts were written, %d told, %d read", err, len(wrote), len(told), len(read))
 	}
-	if messages, err := kept.Last(t.Context()); err != nil || messages > 30 {
+	if strangers != 6 {
+		t.Errorf("the stream reads %d facts, want 6", strangers)
+	}
+	if messages, err := kept.Last(t.Context()); err != nil || messages > 40 {
 		t.Errorf("%d messages, %v", messages, err)
 	}
 }
