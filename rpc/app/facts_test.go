@@ -70,8 +70,9 @@ func TestFactsShareMessages(t *testing.T) {
 		if i%100 == 99 {
 			wrote = append(wrote, rpc.OrderReturned{At: at, OrderRef: order.Ref()})
 		}
-		if i%100 < 2 { // two in a row
-			wrote = append(wrote, rpc.OrderShared{ID: i, Shared: orderflow.Shared{At: at, Block: i}})
+		if i%100 == 0 { // two in a row
+			shared := rpc.OrderShared{ID: i, Shared: orderflow.Shared{At: at, Block: i}}
+			wrote = append(wrote, shared, shared)
 		}
 	}
 	for _, fact := range wrote {
