@@ -17,6 +17,7 @@ package history
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -66,6 +67,9 @@ func Open(ctx context.Context, address string, cfg Config) (*History, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the history: %w", err)
+	}
+	if err := h.learn(ctx); err != nil && !store.Unavailable(err) {
+		return nil, errors.Join(fmt.Errorf("open the history: %w", err), h.Close())
 	}
 	return h, nil
 }
