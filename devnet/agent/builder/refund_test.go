@@ -1,7 +1,6 @@
 package builder
 
 import (
-	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,12 +9,12 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/contract"
 )
 
 func someTx(from common.Address) Element {
-	var nonce [8]byte
-	_, _ = rand.Read(nonce[:]) // never fails
-	return Element{Tx: &Tx{Transaction: types.NewTx(&types.LegacyTx{Data: nonce[:]}), From: from}}
+	return Element{Tx: &Tx{Transaction: types.NewTx(&types.LegacyTx{To: &from}), From: from}}
 }
 
 // What is given back, to the wei. 100030342000000000 wei and a base fee of 200 gwei are the figures of the worked examples of mev-share's tests.
@@ -97,4 +96,56 @@ func TestPayouts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A backrun on the chain: what the market's arithmetic says that it earns, what the searcher pays of it, what the user gets of that, and what the
+// builder keeps, to the wei.
+func TestARefundOnTheChain(t *testing.T) {
+	s := newStage(t)
+	s.send("eth_sendBundle", s.bundle("A B50", object{"refundPercent": 90}))
+	draft, placed := s.draft()
+	baseFee, tip := draft.BaseFeeWei(), uint256.NewInt(params.GWei)
+	built, err := draft.Finish(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, moved := contract.Opening().Buy(uint256.MustFromBig(s.txs["A"].Value()))
+	_, profit := contract.Gap(moved, contract.Opening())
+	payment := percentOf(profit, 50)
+	cost := new(uint256.Int).Mul(baseFee, uint256.NewInt(30_000))
+	refund := new(uint256.Int).Sub(percentOf(payment, 90), cost)
+
+	payout := built.Block.Transactions()[2]
+	if *payout.To() != addressOf(testWallet("user", 0)) || payout.Value().Cmp(refund.ToBig()) != 0 || len(payout.Data()) != 0 {
+		t.Errorf("%s wei go to %s, want %s", payout.Value(), payout.To(), refund)
+	}
+	if payout.GasPrice().Cmp(baseFee.ToBig()) != 0 || !placed[0].refundWei.Eq(refund) {
+		t.Errorf("a gas price of %s, a refund of %s", payout.GasPrice(), placed[0].refundWei)
+	}
+	// The builder keeps the user's tip and the rest of the payment, and pays for the payout's gas.
+	swapGas := new(uint256.Int).Sub(uint256.NewInt(built.Block.GasUsed()), new(uint256.Int).Add(uint256.NewInt(params.TxGas), s.gasOf("B50")))
+	kept := new(uint256.Int).Mul(tip, swapGas)
+	kept.Add(kept, payment)
+	kept.Sub(kept, refund)
+	kept.Sub(kept, new(uint256.Int).Mul(baseFee, uint256.NewInt(params.TxGas)))
+	if !placed[0].valueWei.Eq(kept) || !built.CoinbaseGainWei.Eq(kept) {
+		t.Errorf("the order is worth %s, the block %s, want %s", placed[0].valueWei, built.CoinbaseGainWei, kept)
+	}
+}
+
+// gasOf is what a transaction after A uses.
+func (s *stage) gasOf(name string) *uint256.Int {
+	s.t.Helper()
+	draft, err := s.node.Draft(s.t.Context(), s.args())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := draft.Apply(s.t.Context(), s.txs["A"]); err != nil {
+		s.t.Fatal(err)
+	}
+	out, err := draft.Apply(s.t.Context(), s.txs[name])
+	if err != nil || !out.Succeeded {
+		s.t.Fatalf("%+v, %v", out, err)
+	}
+	return uint256.NewInt(out.GasUsed)
 }
