@@ -150,7 +150,9 @@ func (a *after) reserves(pool common.Address) contract.Reserves {
 	}
 }
 
-func ether(n uint64) *uint256.Int { return new(uint256.Int).Mul(uint256.NewInt(n), uint256.NewInt(params.Ether)) }
+func ether(n uint64) *uint256.Int {
+	return new(uint256.Int).Mul(uint256.NewInt(n), uint256.NewInt(params.Ether))
+}
 
 func same(a, b contract.Reserves) bool { return a.EtherWei.Eq(b.EtherWei) && a.Tokens.Eq(b.Tokens) }
 

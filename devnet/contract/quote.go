@@ -10,7 +10,9 @@ type Reserves struct {
 }
 
 // Opening are a pool's reserves at genesis.
-func Opening() Reserves { return Reserves{EtherWei: OpeningEtherWei.Clone(), Tokens: OpeningTokens.Clone()} }
+func Opening() Reserves {
+	return Reserves{EtherWei: OpeningEtherWei.Clone(), Tokens: OpeningTokens.Clone()}
+}
 
 // Buy is what a pool gives for ether, and what it has afterwards. Amounts above 2^112 are not traded.
 func (r Reserves) Buy(etherWei *uint256.Int) (tokens *uint256.Int, after Reserves) {

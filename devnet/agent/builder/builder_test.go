@@ -119,7 +119,7 @@ func newBuilder(spec *eth.Spec, node *pool, relays ...*client.Client) *Builder {
 	return New(Config{
 		Name: "a builder whose name is longer than extra data", Key: bls.Derive("builder", 1), Wallet: testWallet("builder", 0), Node: node,
 		Signer: types.LatestSignerForChainID(big.NewInt(testChainID)),
-		Spec: spec, Clock: &leapClock{now: spec.SlotStart(2).Add(time.Second), end: spec.SlotStart(100)}, Relays: relays, Seed: 5,
+		Spec:   spec, Clock: &leapClock{now: spec.SlotStart(2).Add(time.Second), end: spec.SlotStart(100)}, Relays: relays, Seed: 5,
 	})
 }
 
