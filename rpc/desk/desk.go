@@ -50,6 +50,12 @@ type Settler interface {
 	Revert(at time.Time, block rpc.Head)
 }
 
+// Recipients says where refunds go.
+type Recipients interface {
+	// Recipient is the address that gets the refunds of an owner: its own, unless it wants another one. It must not call the desk.
+	Recipient(owner common.Address) common.Address
+}
+
 // Ranking says whose orders come first.
 type Ranking interface {
 	High(signer common.Address) bool
@@ -64,9 +70,11 @@ type Config struct {
 	Sender    Sender
 	Settler   Settler
 	Ranking   Ranking
-	Facts     rpc.Facts
-	Clock     clock.Clock
-	Log       *slog.Logger
+	// Recipients may be nil: refunds go to their owners.
+	Recipients Recipients
+	Facts      rpc.Facts
+	Clock      clock.Clock
+	Log        *slog.Logger
 	// Signer recovers senders of transactions, as the chain does; Senders remembers them, nil does not.
 	Signer  types.Signer
 	Senders bundle.Senders

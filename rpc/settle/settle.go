@@ -70,6 +70,13 @@ func (s *Settler) SetRecipient(at time.Time, from, to common.Address) {
 	s.record(rpc.RecipientSet{At: at, From: from, To: to})
 }
 
+// Recipient is where the refunds of an address go now: to itself, unless SetRecipient said another one.
+func (s *Settler) Recipient(owner common.Address) common.Address {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.book.redirect(owner)
+}
+
 // record records a fact that the book follows. The caller holds mu.
 func (s *Settler) record(fact rpc.Fact) {
 	s.book.apply(fact)
