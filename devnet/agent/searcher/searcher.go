@@ -1,0 +1,129 @@
+// Package searcher is a searcher as the bundle RPC and the event stream meet it: an outsider that hears hints, and follows a swap in one pool with a
+// transaction that closes the gap to the other.
+//
+//	stream ──hint──▶ opportunity.go: a pool has moved, as far as the hint says ──▶ backrun.go: sign ──mev_sendBundle [{hash}, {tx}]──▶ bundle RPC
+//	bundle RPC ◀──gavel_getOrderStatus, refunds by bundle── outcome.go: what became of it
+package searcher
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rpc"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// Hint is what the stream says of somebody's order.
+type Hint struct {
+	// Hash is the order's double hash, by which it can be followed.
+	Hash common.Hash
+	// Logs are those that it writes; data and topics may be blanked.
+	Logs []Log
+	// Txs are its transactions, as far as they are shared.
+	Txs []Tx
+}
+
+// Log is what a contract wrote.
+type Log struct {
+	Address common.Address
+	Topics  []common.Hash
+	Data    []byte
+}
+
+// Tx is what is shared of a transaction; nil is not shared.
+type Tx struct {
+	To *common.Address
+}
+
+// Hints is the event stream.
+type Hints interface {
+	// Listen calls hear for each event, one at a time, until the context ends, and returns nil then. It connects anew when the stream breaks off.
+	Listen(ctx context.Context, hear func(Hint)) error
+}
+
+// Config says who the searcher is.
+type Config struct {
+	Name string
+	// Wallets pay for backruns. A wallet has one nonce for each block, so of the backruns of one wallet only one lands in a block.
+	Wallets []*ecdsa.PrivateKey
+	ChainID uint64
+	// Percent of its profits the searcher pays to the block's fee recipient, from what it gives the user a part.
+	Percent uint64
+	// Node is the execution node's JSON-RPC, OrderFlow the bundle RPC, which wants signed requests.
+	Node, OrderFlow *rpc.Client
+	Hints           Hints
+	Spec            *eth.Spec
+	Clock           clock.Clock
+	Log             *slog.Logger
+}
+
+// Searcher is a running searcher.
+type Searcher struct {
+	Config
+
+	signer types.Signer
+	hints  chan Hint
+	turn   int // the wallet whose turn it is; for the goroutine that follows hints
+	sent   outcomes
+}
+
+// waitingHints is how many hints wait while others are looked at. Older ones are not worth much: what does not fit is left out.
+const waitingHints = 64
+
+// New returns a searcher that does nothing until Run.
+func New(cfg Config) *Searcher {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Searcher{
+		Config: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)), hints: make(chan Hint, waitingHints),
+	}
+}
+
+// Run listens and follows until the context ends, and returns nil then.
+func (s *Searcher) Run(ctx context.Context) error {
+	if len(s.Wallets) == 0 {
+		return errors.New("a searcher needs a wallet")
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := s.Hints.Listen(ctx, s.hear); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("searcher %s: listen to hints: %w", s.Name, err)
+		}
+		return nil
+	})
+	group.Go(func() error { return s.followHints(ctx) })
+	group.Go(func() error { return s.followOutcomes(ctx) })
+	return group.Wait()
+}
+
+// hear never holds up the stream.
+func (s *Searcher) hear(hint Hint) {
+	select {
+	case s.hints <- hint:
+	default:
+		s.Log.Warn("a hint is left out", "searcher", s.Name, "hash", hint.Hash)
+	}
+}
+
+func (s *Searcher) followHints(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case hint := <-s.hints:
+			if err := s.follow(ctx, hint); err != nil && ctx.Err() == nil {
+				s.Log.Warn("follow a hint", "searcher", s.Name, "hash", hint.Hash, "error", err)
+			}
+		}
+	}
+}
