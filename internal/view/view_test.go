@@ -210,3 +210,31 @@ func TestABatchIsKeptWholeOrNotAtAll(t *testing.T) {
 		t.Errorf("progress %d, %d rows, want none", got, count(t, v))
 	}
 }
+
+// A room is told before the first batch and after each that is committed; what it could not do it is told again.
+func TestAppliedIsTold(t *testing.T) {
+	var told []uint64
+	fail := false
+	var v *View
+	cfg := config()
+	cfg.Applied = func(ctx context.Context) error {
+		if fail {
+			fail = false
+			return errors.New("away")
+		}
+		last, err := v.Last(ctx)
+		told = append(told, last)
+		return err
+	}
+	v = openWith(t, "sqlite::memory:", cfg)
+	for seq := range uint64(3) {
+		fail = seq == 1
+		err := v.Apply(t.Context(), []Entry{entry(seq + 1)})
+		if (err != nil) != (seq == 1) {
+			t.Errorf("fact %d: %v", seq+1, err)
+		}
+	}
+	if want := []uint64{1, 3}; !slices.Equal(told, want) {
+		t.Errorf("told when the view was at %d, want %d", told, want)
+	}
+}
