@@ -13,6 +13,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/stream/client"
 )
 
 // stake is how much ether a backrun may use: what it does not use comes back.
@@ -22,7 +23,7 @@ var stake = new(uint256.Int).Mul(uint256.NewInt(300), uint256.NewInt(params.Ethe
 const blocksAhead = 3
 
 // follow sends a backrun, if a hint is worth one.
-func (s *Searcher) follow(ctx context.Context, hint Hint) error {
+func (s *Searcher) follow(ctx context.Context, hint client.Event) error {
 	found, worth, err := s.opportunity(ctx, hint)
 	if err != nil || !worth {
 		return err
@@ -52,7 +53,7 @@ func (s *Searcher) follow(ctx context.Context, hint Hint) error {
 	}); err != nil {
 		return fmt.Errorf("mev_sendBundle: %w", err)
 	}
-	s.sent.add(taken.BundleHash, head+blocksAhead)
+	s.sent.add(taken.BundleHash)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/stream/client"
 )
 
 // opportunity is a gap that somebody's order opens.
@@ -23,7 +24,7 @@ type opportunity struct {
 
 // opportunity looks for a swap in a hint. Whoever shows the logs whole shows the pool's new reserves; whoever shows only that a pool writes a Swap, or
 // that the router is called, leaves the searcher to try its luck.
-func (s *Searcher) opportunity(ctx context.Context, hint Hint) (opportunity, bool, error) {
+func (s *Searcher) opportunity(ctx context.Context, hint client.Event) (opportunity, bool, error) {
 	after, moved := map[common.Address]contract.Reserves{}, false
 	for _, log := range hint.Logs {
 		if _, ours := contract.Other(log.Address); !ours || len(log.Topics) == 0 {
@@ -34,7 +35,7 @@ func (s *Searcher) opportunity(ctx context.Context, hint Hint) (opportunity, boo
 		}
 		moved = moved || log.Topics[0] == contract.SwapTopic
 	}
-	moved = moved || slices.ContainsFunc(hint.Txs, func(tx Tx) bool { return tx.To != nil && *tx.To == contract.RouterAt })
+	moved = moved || slices.ContainsFunc(hint.Txs, func(tx client.Tx) bool { return tx.To != nil && *tx.To == contract.RouterAt })
 	if !moved || len(after) == 0 {
 		return opportunity{}, moved, nil
 	}

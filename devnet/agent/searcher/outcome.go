@@ -13,17 +13,20 @@ import (
 // outcomes are the backruns whose end is not known yet. It is safe for concurrent use; the zero value is empty.
 type outcomes struct {
 	mu      sync.Mutex // guards waiting
-	waiting map[common.Hash]uint64
+	waiting map[common.Hash]int // how often each was asked for
 }
 
-// add remembers a bundle until some blocks after its last one.
-func (o *outcomes) add(bundle common.Hash, lastBlock uint64) {
+// askedFor is how often a searcher asks for one backrun: what is not received by then, it does not wait for.
+const askedFor = 20
+
+// add remembers a bundle.
+func (o *outcomes) add(bundle common.Hash) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.waiting == nil {
-		o.waiting = map[common.Hash]uint64{}
+		o.waiting = map[common.Hash]int{}
 	}
-	o.waiting[bundle] = lastBlock
+	o.waiting[bundle] = 0
 }
 
 func (o *outcomes) done(bundle common.Hash) {
@@ -32,11 +35,17 @@ func (o *outcomes) done(bundle common.Hash) {
 	delete(o.waiting, bundle)
 }
 
+// list are the bundles to ask for now. Those that were asked for too often are forgotten.
 func (o *outcomes) list() []common.Hash {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	list := make([]common.Hash, 0, len(o.waiting))
-	for bundle := range o.waiting {
+	for bundle, asked := range o.waiting {
+		if asked == askedFor {
+			delete(o.waiting, bundle)
+			continue
+		}
+		o.waiting[bundle]++
 		list = append(list, bundle)
 	}
 	return list

@@ -10,44 +10,24 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"math/big"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rpc"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/stream/client"
 )
 
-// Hint is what the stream says of somebody's order.
-type Hint struct {
-	// Hash is the order's double hash, by which it can be followed.
-	Hash common.Hash
-	// Logs are those that it writes; data and topics may be blanked.
-	Logs []Log
-	// Txs are its transactions, as far as they are shared.
-	Txs []Tx
-}
-
-// Log is what a contract wrote.
-type Log struct {
-	Address common.Address
-	Topics  []common.Hash
-	Data    []byte
-}
-
-// Tx is what is shared of a transaction; nil is not shared.
-type Tx struct {
-	To *common.Address
-}
-
-// Hints is the event stream.
+// Hints is the event stream; *client.Client is one.
 type Hints interface {
-	// Listen calls hear for each event, one at a time, until the context ends, and returns nil then. It connects anew when the stream breaks off.
-	Listen(ctx context.Context, hear func(Hint)) error
+	// Events listens until the context ends or the caller breaks off. An event that cannot be read comes with an error, and the next ones follow; when
+	// there is no use in going on, the last pair has no event but the error.
+	Events(ctx context.Context) iter.Seq2[client.Event, error]
 }
 
 // Config says who the searcher is.
@@ -71,7 +51,7 @@ type Searcher struct {
 	Config
 
 	signer types.Signer
-	hints  chan Hint
+	hints  chan client.Event
 	turn   int // the wallet whose turn it is; for the goroutine that follows hints
 	sent   outcomes
 }
@@ -85,7 +65,7 @@ func New(cfg Config) *Searcher {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Searcher{
-		Config: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)), hints: make(chan Hint, waitingHints),
+		Config: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)), hints: make(chan client.Event, waitingHints),
 	}
 }
 
@@ -95,19 +75,31 @@ func (s *Searcher) Run(ctx context.Context) error {
 		return errors.New("a searcher needs a wallet")
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		if err := s.Hints.Listen(ctx, s.hear); err != nil && ctx.Err() == nil {
-			return fmt.Errorf("searcher %s: listen to hints: %w", s.Name, err)
-		}
-		return nil
-	})
+	group.Go(func() error { return s.listen(ctx) })
 	group.Go(func() error { return s.followHints(ctx) })
 	group.Go(func() error { return s.followOutcomes(ctx) })
 	return group.Wait()
 }
 
+// listen hears hints until the context ends. A stream that has nothing more to say is an error.
+func (s *Searcher) listen(ctx context.Context) error {
+	for event, err := range s.Hints.Events(ctx) {
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && event.Raw == nil:
+			return fmt.Errorf("searcher %s: listen to hints: %w", s.Name, err)
+		case err != nil:
+			s.Log.Warn("a hint cannot be read", "searcher", s.Name, "error", err)
+		default:
+			s.hear(event)
+		}
+	}
+	return nil
+}
+
 // hear never holds up the stream.
-func (s *Searcher) hear(hint Hint) {
+func (s *Searcher) hear(hint client.Event) {
 	select {
 	case s.hints <- hint:
 	default:
