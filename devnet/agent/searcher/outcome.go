@@ -12,7 +12,7 @@ import (
 
 // outcomes are the backruns whose end is not known yet. It is safe for concurrent use; the zero value is empty.
 type outcomes struct {
-	mu      sync.Mutex // guards waiting
+	mu      sync.Mutex          // guards waiting
 	waiting map[common.Hash]int // how often each was asked for
 }
 
