@@ -88,7 +88,7 @@ func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
 		Slots: cmd.Int("slots"), SlotDuration: cmd.Duration("slot"), Speed: cmd.Float("speed"),
 		Validators: cmd.Int("validators"), Builders: cmd.Int("builders"), TxsPerSlot: cmd.Int("txs"), BlobEvery: cmd.Int("blob-every"),
 		OrdersPerSlot: cmd.Int("orders"), Searchers: cmd.Int("searchers"), SlotsPerEpoch: cmd.Int("slots-per-epoch"),
-		RelayPort:     cmd.Int("relay-port"), BeaconPort: cmd.Int("beacon-port"), RPCPort: cmd.Int("rpc-port"),
+		RelayPort: cmd.Int("relay-port"), BeaconPort: cmd.Int("beacon-port"), RPCPort: cmd.Int("rpc-port"),
 		BundlePort: cmd.Int("bundle-port"), StreamPort: cmd.Int("stream-port"),
 		DataDir: cmd.String("data-dir"), MevBoost: cmd.String("mev-boost"), Seed: cmd.Uint64("seed"),
 		Plain: cmd.Bool("plain"), Verbose: cmd.Bool("verbose"),

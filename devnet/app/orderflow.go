@@ -123,7 +123,7 @@ func (l *lab) orderFlowAgents(ctx context.Context) ([]agent, error) {
 			return nil, err
 		}
 		list = append(list, searcher.New(searcher.Config{
-			Name: searcherName(i), Wallets: wallets, ChainID: chainID, Percent: 60 + uint64(i*10)%40, Node: l.chain.Attach(),
+			Name: searcherName(i), Wallets: wallets, ChainID: chainID, Node: l.chain.Attach(),
 			OrderFlow: orderFlow, Hints: hints, Spec: n.spec, Clock: n.clock, Log: l.log.With("part", "searcher"),
 		}).Run)
 	}

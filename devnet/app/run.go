@@ -51,7 +51,7 @@ type lab struct {
 	orders  chan rpc.Fact
 	// URLs of the parts.
 	beaconURL, relayURL, bundleURL, streamURL string
-	sidecar *client.Client // a real mev-boost, nil without
+	sidecar                                   *client.Client // a real mev-boost, nil without
 	// listeners are those of the beacon node, the relay, the bundle RPC, the stream, and then the builders'.
 	listeners []net.Listener
 }

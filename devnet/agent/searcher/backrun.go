@@ -33,10 +33,10 @@ func (s *Searcher) follow(ctx context.Context, hint client.Event) error {
 		return err
 	}
 	costWei := new(uint256.Int).Mul(baseFee, uint256.NewInt(contract.BackrunGas))
-	if found.known && !percentOf(found.profitWei, 100-s.Percent).Gt(costWei) {
+	if found.known && !percentOf(found.profitWei, 100-s.percent(hint.Hash)).Gt(costWei) {
 		return nil // what remains does not pay for the gas
 	}
-	tx, err := s.backrun(ctx, baseFee)
+	tx, err := s.backrun(ctx, baseFee, s.percent(hint.Hash))
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Searcher) follow(ctx context.Context, hint client.Event) error {
 }
 
 // backrun signs the transaction that closes the gap, whichever way it goes, by the next wallet. It has no tip: it pays by its profit.
-func (s *Searcher) backrun(ctx context.Context, baseFeeWei *uint256.Int) (*types.Transaction, error) {
+func (s *Searcher) backrun(ctx context.Context, baseFeeWei *uint256.Int, percent uint64) (*types.Transaction, error) {
 	wallet := s.Wallets[s.turn%len(s.Wallets)]
 	s.turn++
 	var nonce hexutil.Uint64
@@ -68,12 +68,18 @@ func (s *Searcher) backrun(ctx context.Context, baseFeeWei *uint256.Int) (*types
 	tx, err := types.SignNewTx(wallet, s.signer, &types.DynamicFeeTx{
 		ChainID: s.signer.ChainID(), Nonce: uint64(nonce), GasTipCap: new(big.Int), GasFeeCap: new(big.Int).Lsh(baseFeeWei.ToBig(), 1),
 		Gas: contract.BackrunGas, To: &contract.BackrunAt, Value: stake.ToBig(),
-		Data: contract.RunCall(contract.PoolA, contract.PoolB, s.Percent),
+		Data: contract.RunCall(contract.PoolA, contract.PoolB, percent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sign a backrun: %w", err)
 	}
 	return tx, nil
+}
+
+// percent of its profit is what a searcher pays the block's fee recipient, who gives the user a part of it: from 50 to 94, another one for each hint and
+// searcher, so that the searchers take turns in winning.
+func (s *Searcher) percent(hint common.Hash) uint64 {
+	return 50 + uint64(crypto.Keccak256([]byte(s.Name), hint[:])[0])%45
 }
 
 // head is the newest block's number and base fee.

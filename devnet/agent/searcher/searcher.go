@@ -36,8 +36,6 @@ type Config struct {
 	// Wallets pay for backruns. A wallet has one nonce for each block, so of the backruns of one wallet only one lands in a block.
 	Wallets []*ecdsa.PrivateKey
 	ChainID uint64
-	// Percent of its profits the searcher pays to the block's fee recipient, from what it gives the user a part.
-	Percent uint64
 	// Node is the execution node's JSON-RPC, OrderFlow the bundle RPC, which wants signed requests.
 	Node, OrderFlow *rpc.Client
 	Hints           Hints
