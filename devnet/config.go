@@ -35,9 +35,9 @@ type Config struct {
 	Fork eth.Fork
 	// Forks is the schedule, oldest first. After Validate it is complete: it begins with Fork at epoch 0 and names each version.
 	Forks []eth.ForkPoint
-	// OrdersPerSlot is how many private transactions users send to the bundle RPC in each slot. 6.
+	// OrdersPerSlot is how many private transactions users send to the bundle RPC in each slot; 0 sends none.
 	OrdersPerSlot int
-	// Searchers is the number of searchers that follow hints. 2.
+	// Searchers is the number of searchers that follow hints; there may be none.
 	Searchers int
 	// RelayPort, BeaconPort, RPCPort, BundlePort and StreamPort are the ports on 127.0.0.1 of the relay, the beacon node, the execution JSON-RPC, the
 	// bundle JSON-RPC and the event stream; 0 takes any free one.
@@ -73,8 +73,6 @@ func (c *Config) Validate() error {
 	setIfZero(&c.Validators, d.Validators)
 	setIfZero(&c.Builders, d.Builders)
 	setIfZero(&c.TxsPerSlot, d.TxsPerSlot)
-	setIfZero(&c.OrdersPerSlot, d.OrdersPerSlot)
-	setIfZero(&c.Searchers, d.Searchers)
 	setIfZero(&c.SlotsPerEpoch, d.SlotsPerEpoch)
 	setIfZero(&c.Seed, d.Seed)
 	return c.Check()

@@ -111,7 +111,13 @@ func (s *Searcher) followHints(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case hint := <-s.hints:
-			if err := s.follow(ctx, hint); err != nil && ctx.Err() == nil {
+			err := s.follow(ctx, hint)
+			var refused rpc.Error
+			switch {
+			case err == nil || ctx.Err() != nil:
+			case errors.As(err, &refused): // the order may have landed meanwhile, or was taken back
+				s.Log.Debug("a backrun is refused", "searcher", s.Name, "hash", hint.Hash, "error", err)
+			default:
 				s.Log.Warn("follow a hint", "searcher", s.Name, "hash", hint.Hash, "error", err)
 			}
 		}

@@ -179,8 +179,8 @@ var openingPrice = new(uint256.Int).Div(contract.OpeningTokens, contract.Opening
 
 // wishes are preferences as users have them: what searchers may see, who gets the refund, which builders. Nil leaves it to the service.
 func (p *Private) wishes(self common.Address) map[string]any {
-	sharing := func(hints ...string) map[string]any { return map[string]any{"hints": hints} }
-	switch p.random.IntN(8) {
+	sharing := func(hints ...string) map[string]any { return map[string]any{"hints": append([]string{}, hints...)} }
+	switch p.random.IntN(9) {
 	case 0:
 		return map[string]any{"privacy": sharing("hash", "logs")}
 	case 1:
@@ -200,6 +200,8 @@ func (p *Private) wishes(self common.Address) map[string]any {
 		return map[string]any{"privacy": sharing("logs"), "validity": map[string]any{"refund": []map[string]any{
 			{"address": self, "percent": 60}, {"address": friend, "percent": 40},
 		}}}
+	case 7:
+		return map[string]any{"privacy": sharing()} // nobody is to know
 	}
 	return nil
 }
