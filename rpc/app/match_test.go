@@ -294,7 +294,9 @@ func (f *factsSeen) shared() (all []rpc.OrderShared) {
 }
 
 // checkRefunds compares the ledger's rows of a matched bundle with the chain.
-func (h *house) checkRefunds(bundle common.Hash, block *types.Block, payouts []*types.Transaction, shares []matchedShare, percent int64, backrun *types.Transaction) {
+func (h *house) checkRefunds(
+	bundle common.Hash, block *types.Block, payouts []*types.Transaction, shares []matchedShare, percent int64, backrun *types.Transaction,
+) {
 	h.Helper()
 	whole := new(big.Int).Mul(value(backrun), big.NewInt(percent))
 	whole.Div(whole, big.NewInt(100))
@@ -374,5 +376,71 @@ func TestCancelOfATarget(t *testing.T) {
 	case again := <-h.builder.got:
 		t.Errorf("sent again: %s", again.body)
 	default:
+	}
+}
+
+// A private transaction that pays nothing alone is worth something with a backrun, and its sender gets a part of that.
+func TestUnpaidTransactionIsFollowed(t *testing.T) {
+	h := openHouse(t, nil)
+	var target common.Hash
+	h.want(&target, houseKey(0), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tipping(0, 0, 0))})
+	waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == target })
+	backrun := h.tipping(1, 0, 60)
+	hash := h.follow(6, target, backrun)
+	block := h.mine()
+	if len(block.Transactions()) != 2 || block.Transactions()[1].Hash() != backrun.Hash() {
+		t.Fatalf("%d transactions in the block", len(block.Transactions()))
+	}
+	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Bundle == hash })
+	if credit.AmountWei.Uint64() != 21_000*60*params.GWei/100*90 || credit.Recipient != addressOf(houseKey(0)) || credit.Hash != target {
+		t.Errorf("%+v", credit)
+	}
+	h.settled()
+}
+
+// A backrun that is spelled out and shared can be followed itself: each gives back a part of what comes after it, to the wei.
+func TestBackrunOfABackrun(t *testing.T) {
+	h := openHouse(t, func(cfg *Config) { cfg.Builders[0].APIs = []string{"mev_sendBundle", "cancel"} })
+	a, b, c := h.tipping(0, 0, 2), h.tipping(1, 0, 50), h.tipping(2, 0, 80)
+	next, owner := hexNumber(h.next()), common.Address{0xaa, 7}
+	var inner taken
+	h.want(&inner, houseKey(6), "mev_sendBundle", map[string]any{
+		"version": "v0.1", "inclusion": map[string]any{"block": next},
+		"body": []any{
+			map[string]any{"bundle": map[string]any{
+				"version": "v0.1", "inclusion": map[string]any{"block": next}, "body": []any{map[string]any{"tx": rawOf(a)}},
+			}},
+			map[string]any{"tx": rawOf(b)},
+		},
+		"validity": map[string]any{
+			"refund": []any{map[string]any{"bodyIdx": 0, "percent": 70}}, "refundConfig": []any{map[string]any{"address": owner, "percent": 100}},
+		},
+		"privacy": map[string]any{"hints": []string{"hash", "tx_hash"}, "wantRefund": 80},
+	})
+	waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == inner.BundleHash && len(f.Bundle.Elements) == 2 })
+	outer := h.follow(7, inner.BundleHash, c)
+	h.mineAlone(a, b, c)
+	for _, want := range []struct {
+		bundle, hash common.Hash
+		recipient    common.Address
+		wei          uint64
+	}{
+		{inner.BundleHash, a.Hash(), addressOf(houseKey(0)), 21_000 * 50 * params.GWei / 100 * 70},
+		{outer, inner.BundleHash, owner, 21_000 * 80 * params.GWei / 100 * 80},
+	} {
+		credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Bundle == want.bundle })
+		if credit.Hash != want.hash || credit.Recipient != want.recipient || credit.AmountWei.Uint64() != want.wei {
+			t.Errorf("%+v, want %+v", credit, want)
+		}
+	}
+	h.settled()
+}
+
+// mineAlone makes the next block of just these transactions.
+func (h *house) mineAlone(txs ...*types.Transaction) {
+	h.Helper()
+	h.builder.forget()
+	if block := h.mine(txs...); len(block.Transactions()) != len(txs) {
+		h.Fatalf("%d transactions in the block", len(block.Transactions()))
 	}
 }

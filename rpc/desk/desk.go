@@ -1,11 +1,11 @@
 // Package desk keeps orders alive: it takes and cancels them, and at each block of the chain it finds out which ended, simulates those that could
 // be in the next one, and hands them to builders. What becomes of an order is decided in pool; here is when.
 //
-//	Take, Cancel ─▶ pool ─▶ facts
-//	                 │ new, or ready for the next block
-//	                 ▼
-//	               line ─▶ workers: simulate on the head ─▶ pool ─▶ send to builders ─▶ pool
-//	                 ▲
+//	Take ─▶ match ─▶ pool ─▶ facts
+//	Cancel ──────────▶│ new, or ready for the next block
+//	                  ▼
+//	                line ─▶ workers: simulate on the head ─▶ pool ─▶ shared, once ─▶ send to builders ─▶ pool
+//	                  ▲
 //	chain ─▶ Block: landed, expired, what is ready now; then Settle: what was paid
 package desk
 

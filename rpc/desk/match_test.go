@@ -188,10 +188,11 @@ func TestOwnPart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := rpc.Simulation{
-				Block: 9, Success: c.seen.Success, Error: c.seen.Error, GasUsed: 99_000, ProfitWei: uint256.NewInt(5000), RefundableWei: uint256.NewInt(101),
+				Block: 9, Success: c.seen.Success, Error: c.seen.Error, Lasting: true, GasUsed: 99_000, ProfitWei: uint256.NewInt(5000), RefundableWei: uint256.NewInt(101),
 			}
 			got := ownPart(order, found, &c.seen)
-			if got.Error != c.error || got.GasUsed != c.gas || got.ProfitWei.Uint64() != c.profit || got.Block != 9 || got.Success != c.seen.Success {
+			if got.Error != c.error || got.GasUsed != c.gas || got.ProfitWei.Uint64() != c.profit || got.Block != 9 ||
+				got.Success != c.seen.Success || got.Lasting == (c.error == leaderUnfit) {
 				t.Errorf("%+v", got)
 			}
 			if leads := ownPart(&rpc.Order{}, found, &c.seen); leads != found {

@@ -32,8 +32,8 @@ func ownPart(order *rpc.Order, found rpc.Simulation, seen *exec.BundleResult) rp
 	}
 	found.ProfitWei, found.RefundableWei = new(uint256.Int), new(uint256.Int)
 	ran := slices.ContainsFunc(seen.Txs, func(tx exec.TxResult) bool { return slices.Contains(own, tx.Hash) })
-	if !ran && !slices.Contains(own, seen.FailedTx) {
-		found.Error = leaderUnfit
+	if !ran && !slices.Contains(own, seen.FailedTx) { // if that lasts the other one ends, and this one with it
+		found.Error, found.Lasting = leaderUnfit, false
 	}
 	return found
 }

@@ -87,7 +87,7 @@ func (p *Pool) extend(e *entry, window rpc.Window) {
 	order := *e.order
 	order.Bundle.Window = window
 	e.order = &order
-	p.seats.all[e.seat].order = &order
+	p.seats.orders[e.seat] = &order
 	p.index(e, old.LastBlock+1, window.LastBlock)
 	if window.FirstBlock < e.from {
 		p.index(e, window.FirstBlock, e.from-1)

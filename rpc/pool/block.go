@@ -86,7 +86,7 @@ func (p *Pool) settle(at time.Time, e *entry, place map[common.Hash]int) []rpc.F
 		last = i
 	}
 	switch {
-	case there == needed && inOrder && e.order.Bundle.Window.Holds(p.head.Number, p.head.Timestamp):
+	case there == needed && inOrder && hasOwn(e.order, place) && e.order.Bundle.Window.Holds(p.head.Number, p.head.Timestamp):
 		return p.end(at, e, rpc.Landed, "")
 	case there > 0 && p.leads(e, rpc.Landed):
 		return p.end(at, e, rpc.Failed, leaderLanded)
@@ -108,8 +108,9 @@ func (p *Pool) over() []*entry {
 			if seat == nil {
 				continue
 			}
-			if window := seat.order.Bundle.Window; window.LastBlock <= p.head.Number || isOver(window, p.head.Timestamp) {
-				found[seat.order.ID] = p.entries[seat.order.ID]
+			window := p.seats.orders[ticket.seat].Bundle.Window
+			if window.LastBlock <= p.head.Number || isOver(window, p.head.Timestamp) {
+				found[seat.id] = p.entries[seat.id]
 			}
 		}
 	}

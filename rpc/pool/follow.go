@@ -3,6 +3,8 @@ package pool
 import (
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -63,6 +65,20 @@ func (p *Pool) endWith(at time.Time, leader, follower *entry) []rpc.Fact {
 		return p.end(at, follower, rpc.Failed, alreadyOnChain)
 	}
 	return p.end(at, follower, rpc.Failed, leaderFailed)
+}
+
+// hasOwn says whether a block has anything of an order but the one that it follows: else that one landed alone, whatever the order can do without.
+func hasOwn(order *rpc.Order, place map[common.Hash]int) bool {
+	if order.Follows == 0 {
+		return true
+	}
+	own := rpc.Bundle{Elements: order.Bundle.Elements[1:]}
+	for tx := range own.Transactions() {
+		if _, in := place[tx.Hash]; in {
+			return true
+		}
+	}
+	return false
 }
 
 // leads says whether an order follows one that is in a state.

@@ -263,7 +263,8 @@ func (w *world) checkReady(t *rapid.T) {
 }
 
 // TestProperties: at most one order of a key is alive; no order is ready after its cancel was acknowledged; nobody ends another signer's order
-// (but who follows one goes with it, and is never alive without it); strangers are told of an order once, and not after its cancel; the index chooses what looking at all would; and the facts, through JSON, make the same pool again.
+// (but who follows one goes with it, and is never alive without it); strangers are told of an order once, and not after its
+// cancel; the index chooses what looking at all would; and the facts, through JSON, make the same pool again.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)

@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Redirected is an order as a builder has to pay its refunds: where somebody who gets one wants it elsewhere, the order's Shares say so, and the builder
-// pays what Split credits. redirect is that of Landed. The order is not changed; if nobody wants anything it is itself.
+// Redirected is an order as a builder has to pay its refunds: where somebody who gets one wants it elsewhere, or gets it in two parts, the order's Shares
+// say so, and the builder pays what Split credits, to the wei. redirect is that of Landed. The order is not changed; if nobody wants anything it is itself.
 func Redirected(order *rpc.Order, redirect func(common.Address) common.Address) *rpc.Order {
 	changed := redirectBundle(&order.Bundle, redirect)
 	if changed == nil {
@@ -64,14 +64,14 @@ func ownedBy(e rpc.Element, shares []rpc.Share) *rpc.Bundle {
 	return &other
 }
 
-// redirectShares are shares of those who get them, each address once, and whether they are others.
+// redirectShares are shares of those who get them, each address once, and whether they are other shares.
 func redirectShares(owners []rpc.Share, redirect func(common.Address) common.Address) (shares []rpc.Share, moved bool) {
 	for _, owner := range owners {
 		to := redirect(owner.Address)
 		moved = moved || to != owner.Address
 		shares = addShare(shares, rpc.Share{Address: to, Percent: owner.Percent})
 	}
-	return shares, moved
+	return shares, moved || len(shares) < len(owners)
 }
 
 func addShare(shares []rpc.Share, more rpc.Share) []rpc.Share {
