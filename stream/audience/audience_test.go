@@ -163,6 +163,9 @@ func TestWhoIsBehindIsCut(t *testing.T) {
 	if got := heard(t, slow); got != ErrBehind.Error() {
 		t.Errorf("the slow one hears %q", got)
 	}
+	if got := a.Stats(); got.Cut != 1 || got.Listeners != 1 {
+		t.Errorf("%+v: its place is free at once", got)
+	}
 	publish(5, 500)
 	if len(all) != 500 || all[499] != 500 {
 		t.Errorf("the fast one heard %d events", len(all))

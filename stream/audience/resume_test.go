@@ -22,6 +22,8 @@ type shelf struct {
 	asked  int
 	// before, if there is one, is called before each answer, so that a test can let things happen at that moment.
 	before func(asked int)
+	// after is the same after what is answered was read.
+	after func(asked int)
 }
 
 func (s *shelf) store(events []stream.Event) {
@@ -40,9 +42,13 @@ func (s *shelf) After(_ context.Context, id uint64, limit int) ([]stream.Event, 
 		before(asked)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	begin, _ := slices.BinarySearchFunc(s.events, id+1, func(e stream.Event, id uint64) int { return int(e.ID) - int(id) })
-	return slices.Clone(s.events[begin:min(begin+limit, len(s.events))]), s.fails
+	answer, after := slices.Clone(s.events[begin:min(begin+limit, len(s.events))]), s.after
+	s.mu.Unlock()
+	if after != nil {
+		after(asked)
+	}
+	return answer, s.fails
 }
 
 // A listener that comes back hears first what it missed, then what comes, whatever it says that it had.
@@ -113,6 +119,45 @@ func TestResumeOverManyPages(t *testing.T) {
 		if s := a.Stats(); s.Resumed != 1 || s.Delivered != uint64(len(got)) {
 			t.Errorf("%+v", s)
 		}
+	}
+}
+
+// Between the last page that was read and the moment in which it joins much may be published.
+func TestResumeWhileMuchIsPublished(t *testing.T) {
+	past := &shelf{}
+	a := New(Config{Past: past, PerListener: 1})
+	past.store(events(1, 5))
+	past.after = func(asked int) {
+		if asked == 1 {
+			past.store(events(6, 3*pageEvents))
+			a.Publish(events(1, 3*pageEvents))
+		}
+	}
+	l := listen(t, a, Wish{IDs: true, Resume: true})
+	if got := ids(heard(t, l)); len(got) != 3*pageEvents || !consecutive(got) {
+		t.Errorf("heard %d events", len(got))
+	}
+}
+
+// However quickly the past grows, a listener that has joined reads it only up to there.
+func TestResumeEnds(t *testing.T) {
+	past := &shelf{}
+	a := New(Config{Past: past, PerListener: 1})
+	last := uint64(0)
+	grow := func(int) {
+		if last < 50*pageEvents {
+			past.store(events(last+1, last+pageEvents))
+			a.Publish(events(last+1, last+pageEvents))
+			last += pageEvents
+		}
+	}
+	past.after = grow
+	l := listen(t, a, Wish{IDs: true, Resume: true})
+	got := ids(heard(t, l))
+	a.gathered()
+	got = append(got, ids(heard(t, l))...)
+	if past.asked > 3 || uint64(len(got)) != last || !consecutive(got) {
+		t.Errorf("heard %d events of %d, the history was asked %d times", len(got), last, past.asked)
 	}
 }
 

@@ -3,6 +3,7 @@ package live
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -53,7 +54,9 @@ func TestGoSSE(t *testing.T) {
 	h.publish(hint(3))
 	want(3)
 	cancel()
-	<-ended
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("it ends with %v", err)
+	}
 	if connections.Load() < 2 {
 		t.Errorf("%d connections", connections.Load())
 	}
@@ -61,42 +64,32 @@ func TestGoSSE(t *testing.T) {
 
 // curl -N prints every event at once, as it came.
 func TestCurl(t *testing.T) {
-	h := newHouse(nil)
-	url := h.open(t)
-	for _, row := range []struct {
-		args []string
-		want []string
-	}{
-		{nil, []string{"data: " + hint(1), ""}},
-		{[]string{"--http2-prior-knowledge"}, []string{"data: " + hint(1), ""}},
-		{[]string{"--compressed", "-G", "-d", "gzip=1"}, []string{"data: " + hint(1), ""}},
-	} {
+	for _, args := range [][]string{nil, {"--http2-prior-knowledge"}, {"--compressed", "-G", "-d", "gzip=1"}, {"-H", "Last-Event-ID: 0", "-G", "-d", "ids=1"}} {
+		h := newHouse(nil)
 		ctx, cancel := context.WithCancel(t.Context())
-		curl := exec.CommandContext(ctx, "curl", append([]string{"-sSN", url + "/"}, row.args...)...)
+		curl := exec.CommandContext(ctx, "curl", append([]string{"-sSN", h.open(t) + "/"}, args...)...)
 		out, err := curl.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := h.Stats().Delivered
 		if err := curl.Start(); err != nil {
 			t.Fatalf("%v; curl is needed (make install-needs)", err)
 		}
-		for h.Stats().Delivered == before { // it listens as soon as somebody has heard something
-			if h.Stats().Listeners > 0 {
-				h.publish(hint(1))
-				break
-			}
-		}
+		<-h.joined
 		lines := bufio.NewReader(out)
-		for _, want := range row.want {
-			if got, err := lines.ReadString('\n'); err != nil || got != want+"\n" {
-				t.Fatalf("%v: %q, %v, want %q", row.args, got, err, want)
+		for number := range 3 {
+			h.publish(hint(number))
+			want := []string{"data: " + hint(number), ""}
+			if len(args) > 2 && args[0] == "-H" {
+				want = append([]string{fmt.Sprint("id: ", number+1)}, want...)
+			}
+			for _, want := range want {
+				if got, err := lines.ReadString('\n'); err != nil || got != want+"\n" {
+					t.Fatalf("%v: %q, %v, want %q", args, got, err, want)
+				}
 			}
 		}
 		cancel()
 		_ = curl.Wait() // it was ended
-		for h.Stats().Listeners > 0 {
-			h.publish(hint(2)) // that it has gone shows when something is written to it
-		}
 	}
 }

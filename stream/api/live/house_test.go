@@ -24,6 +24,20 @@ type house struct {
 	past *past
 	// published is the id of the last event.
 	published uint64
+	// joined has one for each that came to listen.
+	joined chan struct{}
+}
+
+// Listen implements Audience.
+func (h *house) Listen(ctx context.Context, wish audience.Wish) (*audience.Listener, error) {
+	listener, err := h.Audience.Listen(ctx, wish)
+	if err == nil {
+		select {
+		case h.joined <- struct{}{}:
+		default: // the test does not look
+		}
+	}
+	return listener, err
 }
 
 // past is a history in memory.
@@ -50,7 +64,7 @@ func newHouse(change func(*audience.Config)) *house {
 	if change != nil {
 		change(&config)
 	}
-	return &house{Audience: audience.New(config), past: kept}
+	return &house{Audience: audience.New(config), past: kept, joined: make(chan struct{}, 4)}
 }
 
 // publish stores and sends events of these JSONs.
@@ -75,7 +89,7 @@ func (h *house) handler() http.Handler { return h.handlerWith(Config{Network: "d
 
 func (h *house) handlerWith(c Config) http.Handler {
 	mux := &serve.Mux{NotFound: refusal(http.StatusNotFound), NotAllowed: refusal(http.StatusMethodNotAllowed)}
-	c.Audience = h.Audience
+	c.Audience = h
 	Mount(mux, c)
 	return mux
 }
@@ -152,13 +166,14 @@ func (p *pipes) dial(t testing.TB, request string) net.Conn {
 
 // ear reads the lines of a stream.
 type ear struct {
-	t     testing.TB
-	body  io.ReadCloser
-	lines *bufio.Reader
+	t      testing.TB
+	header http.Header
+	body   io.ReadCloser
+	lines  *bufio.Reader
 }
 
 // listen asks for the stream and reads its header.
-func listen(t testing.TB, url string, header http.Header) (*ear, *http.Response) {
+func listen(t testing.TB, url string, header http.Header) *ear {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
@@ -174,7 +189,7 @@ func listen(t testing.TB, url string, header http.Header) (*ear, *http.Response)
 		raw, err := io.ReadAll(response.Body)
 		t.Fatalf("%s: %s %v", response.Status, raw, err)
 	}
-	return &ear{t, response.Body, bufio.NewReader(response.Body)}, response
+	return &ear{t, response.Header, response.Body, bufio.NewReader(response.Body)}
 }
 
 // next is the next line that is not empty, without its end.

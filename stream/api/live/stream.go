@@ -146,11 +146,10 @@ type output struct {
 func newOutput(w http.ResponseWriter, compressed bool) *output {
 	o := &output{connection: http.NewResponseController(w), plain: w}
 	if compressed {
-		// Without memory from write to write: a window for each listener would cost more than all the rest of it.
+		// Without memory from write to write: a window for each listener would cost more than all the rest of it. What is written then is complete,
+		// and there is nothing to flush.
 		o.compressed, _ = gzip.NewWriterLevel(w, gzip.StatelessCompression) // the level is known
 	}
-	// The time in which a request must be read is over one day, and the connection would end with it. There is none in tests.
-	_ = o.connection.SetReadDeadline(time.Time{})
 	return o
 }
 
@@ -169,11 +168,6 @@ func (o *output) write(frames []byte) error {
 }
 
 func (o *output) flush() error {
-	if o.compressed != nil {
-		if err := o.compressed.Flush(); err != nil {
-			return fmt.Errorf("write to listener: %w", err)
-		}
-	}
 	if err := o.connection.Flush(); err != nil {
 		return fmt.Errorf("write to listener: %w", err)
 	}

@@ -153,6 +153,10 @@ func TestSlowListeners(t *testing.T) {
 					synctest.Wait()
 					if cutAfter == 0 && h.Stats().Listeners == 1 {
 						cutAfter = time.Duration(second) * time.Second
+						_ = slow.SetReadDeadline(time.Unix(1, 0)) // what is sent still would be read otherwise
+						if _, err := slow.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+							t.Errorf("its connection is not closed: %v", err)
+						}
 					}
 					time.Sleep(time.Second)
 				}
@@ -170,8 +174,8 @@ func TestSlowListeners(t *testing.T) {
 func TestStop(t *testing.T) {
 	h := newHouse(func(c *audience.Config) { c.PerListener = time.Hour })
 	url := h.open(t)
-	one, _ := listen(t, url, nil)
-	two, _ := listen(t, url, nil)
+	one := listen(t, url, nil)
+	two := listen(t, url, nil)
 	h.publish(hint(1))
 	h.publish(hint(2)) // gathers
 	if err := h.Close(t.Context()); err != nil {
@@ -199,7 +203,7 @@ func TestResume(t *testing.T) {
 		{"", last("1"), nil},
 		{"?lastEventId=1", last("x"), nil},
 	} {
-		e, _ := listen(t, url+"/"+row.query, row.header)
+		e := listen(t, url+"/"+row.query, row.header)
 		e.want(row.want...)
 		h.publish(hint(int(h.published) + 1))
 		if strings.Contains(row.query, "ids") {
@@ -266,8 +270,8 @@ func TestGzip(t *testing.T) {
 		{"?gzip=1", "br, GZIP;q=0.5", true},
 		{"?gzip=1&ids=1", "gzip", true},
 	} {
-		e, response := listen(t, url+"/"+row.query, http.Header{"Accept-Encoding": {row.accept}})
-		if got := response.Header.Get("Content-Encoding") == "gzip"; got != row.want {
+		e := listen(t, url+"/"+row.query, http.Header{"Accept-Encoding": {row.accept}})
+		if got := e.header.Get("Content-Encoding") == "gzip"; got != row.want {
 			t.Errorf("%s, %s: gzip %v", row.query, row.accept, got)
 		}
 		h.publish(hint(7))
@@ -309,7 +313,7 @@ func TestHTTP2(t *testing.T) {
 		if response.ProtoMajor != 2 || response.Header.Get("Connection") != "" || response.Header.Get("Content-Type") != "text/event-stream" {
 			t.Fatalf("%s %v", response.Proto, response.Header)
 		}
-		ears = append(ears, &ear{t, response.Body, bufio.NewReader(response.Body)})
+		ears = append(ears, &ear{t, response.Header, response.Body, bufio.NewReader(response.Body)})
 	}
 	h.publish(hint(1), hint(2))
 	for _, e := range ears {
