@@ -27,7 +27,9 @@ type customer struct {
 	key     *ecdsa.PrivateKey
 	chain   *ethclient.Client
 	bundles *rpc.Client
-	sent    *types.Transaction
+	// bundleURL is where the bundle RPC is.
+	bundleURL string
+	sent      *types.Transaction
 }
 
 func newCustomer(t *testing.T, run view.Run) *customer {
@@ -41,7 +43,7 @@ func newCustomer(t *testing.T, run view.Run) *customer {
 	for _, endpoint := range run.Endpoints {
 		urls[endpoint.Name] = endpoint.URL
 	}
-	c := &customer{t: t, key: key}
+	c := &customer{t: t, key: key, bundleURL: urls["bundle RPC"]}
 	if c.chain, err = ethclient.Dial(urls["execution RPC"]); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +217,8 @@ func part(amount *uint256.Int, percent uint64) *uint256.Int {
 }
 
 // With everybody at work, what the ledger says of each block is what the chain has: each refund that was received is a transfer of the fee recipient, of
-// that amount, after the transactions that it is for, and there is no other payout.
+// that amount, after a backrun, and there is no other payout. What a user cancels when a builder has bid with it already may be in a block all the same, with
+// its refund; for the service it stays cancelled.
 func TestTheLedgerSaysWhatTheChainSays(t *testing.T) {
 	cfg := testConfig(10)
 	cfg.Searchers, cfg.OrdersPerSlot = 2, 4
@@ -249,7 +252,7 @@ func (c *customer) wantSame(number uint64) int {
 	c.t.Helper()
 	block, _ := c.block(number)
 	txs := block.Transactions()
-	onChain := map[payout]int{}
+	onChain := map[payout][]common.Hash{} // what the payouts are for
 	count := 0
 	for i, tx := range txs[:len(txs)-1] { // the last one pays the proposer
 		from, err := types.Sender(types.LatestSignerForChainID(big.NewInt(chainID)), tx)
@@ -265,21 +268,38 @@ func (c *customer) wantSame(number uint64) int {
 				c.t.Errorf("block %d: payout %d follows no backrun", number, i)
 			}
 		}
-		onChain[payout{*tx.To(), tx.Value().String()}]++
+		p := payout{*tx.To(), tx.Value().String()}
+		onChain[p] = append(onChain[p], txs[before-1].Hash())
 		count++
 	}
 	for _, r := range c.ledger("flashbots_getFeeRefundsByBlock", map[string]any{"block_number": hexutil.Uint64(number)}) {
 		p := payout{r.Recipient, (*uint256.Int)(r.Amount).Dec()}
-		if r.Status != "received" || onChain[p] == 0 {
+		if r.Status != "received" || len(onChain[p]) == 0 {
 			c.t.Errorf("block %d: the ledger has %s wei %s for %s, the chain does not", number, p.amount, r.Status, p.to)
 			continue
 		}
-		onChain[p]--
+		onChain[p] = onChain[p][1:]
 	}
-	for p, n := range onChain {
-		if n != 0 {
-			c.t.Errorf("block %d: the chain has %s wei for %s, the ledger does not", number, p.amount, p.to)
+	for p, targets := range onChain {
+		for _, target := range targets {
+			if state := c.stateOf(target); state != "cancelled" {
+				c.t.Errorf("block %d: the chain has %s wei for %s, the ledger does not: %s is %s", number, p.amount, p.to, target, state)
+			}
 		}
 	}
 	return count
+}
+
+// stateOf is what the service says to the devnet's users of one of their orders.
+func (c *customer) stateOf(order common.Hash) string {
+	c.t.Helper()
+	users, err := signed.Dial(context.Background(), c.bundleURL, wallet(testConfig(0).Seed, "user signer", 0))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var status struct{ State string }
+	if err := users.Call(&status, "gavel_getOrderStatus", order); err != nil {
+		c.t.Errorf("ask for %s: %v", order, err)
+	}
+	return status.State
 }

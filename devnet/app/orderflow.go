@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net/http"
 
 	"golang.org/x/sync/errgroup"
 
@@ -12,23 +10,18 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/signed"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc"
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	"github.com/gavel-relay/gavel/rpc/send"
-	"github.com/gavel-relay/gavel/stream"
-	"github.com/gavel-relay/gavel/stream/api/live"
-	"github.com/gavel-relay/gavel/stream/audience"
+	streamapp "github.com/gavel-relay/gavel/stream/app"
 	streamclient "github.com/gavel-relay/gavel/stream/client"
-	"github.com/gavel-relay/gavel/stream/hint"
 )
 
 // payoutGas is what builders take off a refund for its payout, in gas at the base fee, and the service is told that they do.
 const payoutGas = 30_000
 
-// startOrderFlow starts the bundle RPC on the chain in this process, and the stream that tells of its orders.
+// startOrderFlow starts the bundle RPC on the chain in this process, and the stream that tells of its orders: it reads the same journal.
 func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group) (err error) {
-	l.hints = newHintStream(l.log)
 	states := execchain.NewStates(l.chain.Chain())
 	l.bundles, err = rpcapp.New(ctx, rpcapp.Config{
 		Chain: states, States: states, ChainConfig: l.chain.Chain().Config(), Key: wallet(l.cfg.Seed, "service", 0), Builders: l.registry(),
@@ -39,7 +32,14 @@ func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group) (err er
 		return fmt.Errorf("open bundle RPC: %w", err)
 	}
 	group.Go(func() error { return l.bundles.Serve(ctx, l.listeners[2]) })
-	group.Go(func() error { return serve.Serve(ctx, l.listeners[3], l.hints.handler(), serve.Options{Log: l.log}) })
+	l.stream, err = streamapp.New(ctx, streamapp.Config{
+		Source: l.bundles.Journal(), DataDir: within(l.cfg.DataDir, "stream"), Network: "devnet", Clock: l.network.clock,
+		Log: l.log.With("part", "stream"),
+	})
+	if err != nil {
+		return fmt.Errorf("open event stream: %w", err)
+	}
+	group.Go(func() error { return l.stream.Serve(ctx, l.listeners[3]) })
 	return nil
 }
 
@@ -56,43 +56,12 @@ func (l *lab) registry() []send.Builder {
 	return list
 }
 
-// observeOrder passes a fact to the stream, and to the viewer without ever holding up the service.
+// observeOrder passes a fact to the viewer without ever holding up the service.
 func (l *lab) observeOrder(fact rpc.Fact) {
-	if shared, ok := fact.(rpc.OrderShared); ok {
-		l.hints.tell(shared)
-	}
 	select {
 	case l.orders <- fact:
 	default:
 	}
-}
-
-// hintStream is an event stream without a history: what the bundle RPC shares, as everybody may know it. It is told one fact at a time.
-type hintStream struct {
-	audience *audience.Audience
-	log      *slog.Logger
-	last     uint64
-}
-
-func newHintStream(log *slog.Logger) *hintStream {
-	return &hintStream{audience: audience.New(audience.Config{Log: log}), log: log}
-}
-
-func (h *hintStream) tell(shared rpc.OrderShared) {
-	line, err := hint.Project(&shared.Shared, hint.DefaultConfig())
-	switch {
-	case err != nil:
-		h.log.Error("an order cannot be told of", "order", shared.Hash, "error", err)
-	case line != nil:
-		h.last++
-		h.audience.Publish([]stream.Event{{ID: h.last, Block: shared.Block, At: shared.At, JSON: line}})
-	}
-}
-
-func (h *hintStream) handler() http.Handler {
-	mux := new(serve.Mux)
-	live.Mount(mux, live.Config{Audience: h.audience, Network: "devnet"})
-	return mux
 }
 
 // orderFlowAgents are users who send privately, and searchers. Each has a key of its own that signs its requests.

@@ -33,6 +33,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 	"github.com/gavel-relay/gavel/rpc"
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
+	streamapp "github.com/gavel-relay/gavel/stream/app"
 )
 
 // lab is everything that runs.
@@ -47,7 +48,7 @@ type lab struct {
 	relay   *relayapp.App
 	facts   chan relay.Fact
 	bundles *rpcapp.App
-	hints   *hintStream
+	stream  *streamapp.App
 	orders  chan rpc.Fact
 	// URLs of the parts.
 	beaconURL, relayURL, bundleURL, streamURL string
@@ -224,6 +225,11 @@ func (l *lab) close() {
 	if l.relay != nil {
 		if err := l.relay.Close(); err != nil {
 			l.log.Error("close relay", "error", err)
+		}
+	}
+	if l.stream != nil {
+		if err := l.stream.Close(); err != nil {
+			l.log.Error("close event stream", "error", err)
 		}
 	}
 	if l.bundles != nil {
