@@ -17,7 +17,7 @@ LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p'
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 .DEFAULT_GOAL := help
-.PHONY: help build mev-boost devnet test test-clients lint fmt bench fuzz docs install-needs clean
+.PHONY: help build mev-boost devnet contracts test test-clients lint fmt bench fuzz docs install-needs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ bin/mev-boost-$(MEVBOOST_VERSION): tools/mevboost/go.mod tools/mevboost/go.sum
 devnet: ## run a network in this process: SLOTS, SLOT, SPEED, FORK; ARGS for any other flag
 	@go build -o bin/ ./cmd/gavel-lab
 	@bin/gavel-lab devnet --slots $(SLOTS) $(if $(SLOT),--slot $(SLOT)) $(if $(SPEED),--speed $(SPEED)) $(if $(FORK),--fork $(FORK)) $(ARGS)
+
+contracts: ## compile the devnet's contracts; needs Node.js, and npm for the compiler; ARGS=--check only compares
+	scripts/contracts.sh $(ARGS)
 
 test: ## run all tests with the race detector
 	go test -race ./...

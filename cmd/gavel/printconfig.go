@@ -43,6 +43,11 @@ func aboutRPC(cfg rpcConfig) string {
 	return fmt.Sprintf("# address: %s\n# builders: %d\n", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), len(cfg.rpc.Builders))
 }
 
+// aboutStream is the same for the event stream.
+func aboutStream(cfg streamConfig) string {
+	return fmt.Sprintf("# swaps that default_logs lets through: %d\n", len(cfg.stream.Hints.Swaps))
+}
+
 func onOff(on bool) string {
 	if on {
 		return "on"
@@ -52,7 +57,7 @@ func onOff(on bool) string {
 
 // quoted writes a value as YAML would read it back as text, where it is not plain.
 func quoted(value string) string {
-	if value == "" || strings.ContainsAny(value, ": #,[]{}\"'") {
+	if value == "" || strings.ContainsAny(value, ": #,[]{}*&!|>%@`\"'") {
 		return fmt.Sprintf("%q", value)
 	}
 	return value

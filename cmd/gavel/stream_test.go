@@ -1,28 +1,16 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/golden"
-	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
 // callStream runs the command with a service that only says what it was asked for.
 func callStream(t *testing.T, args ...string) (cfg *streamConfig, status int, stdout, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	program := root()
-	program.Commands[2] = streamCommand(func(_ context.Context, got streamConfig) error {
-		cfg = &got
-		return nil
-	})
-	program.Writer = &out
-	status = command.Main(program, append([]string{"gavel", "stream"}, args...), &errs)
-	return cfg, status, out.String(), errs.String()
+	return call(t, streamCommand, args...)
 }
 
 // Every field of the service's configuration is reached by a flag: none is at its zero value here.
@@ -36,15 +24,7 @@ func TestEveryStreamFieldHasAFlag(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	opened := map[string]bool{"Source": true, "Clock": true, "Log": true} // by the run
-	for _, part := range []any{*cfg, cfg.stream, cfg.stream.Limits, cfg.stream.Retention, *cfg.stream.Hints} {
-		value := reflect.ValueOf(part)
-		for i, field := range reflect.VisibleFields(value.Type()) {
-			if value.Field(i).IsZero() && !opened[field.Name] {
-				t.Errorf("%T.%s has no flag", part, field.Name)
-			}
-		}
-	}
+	reached(t, "Source Clock Log", *cfg, cfg.stream, cfg.stream.Limits, cfg.stream.Retention, *cfg.stream.Hints)
 	if len(cfg.stream.Hints.Swaps) != 6 || cfg.stream.Limits.QueueBytes != 64<<10 {
 		t.Errorf("%+v", cfg.stream)
 	}
