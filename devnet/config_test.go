@@ -18,6 +18,7 @@ func TestValidateFillsDefaults(t *testing.T) {
 	}
 	want := Default()
 	want.Slots, want.Fork = 3, eth.Fulu
+	want.OrdersPerSlot, want.Searchers = 0, 0 // of these none may be wanted
 	want.Forks = []eth.ForkPoint{{Fork: eth.Fulu, Version: phase0.Version{6, 'g', 'v', 'l'}}}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)

@@ -20,4 +20,4 @@ fi
 for lock in rpc/app/testdata/clients/*/package-lock.json stream/api/live/testdata/client/package-lock.json; do
 	(cd "$(dirname "$lock")" && npm ci --no-audit --no-fund --loglevel=error)
 done
-go test -tags clients -count=1 -timeout 5m -run Clients ./rpc/app ./stream/api/live
+go test -tags clients -count=1 -timeout 5m -run Clients ./rpc/app ./stream/api/live ./stream/app

@@ -57,7 +57,7 @@ func onOff(on bool) string {
 
 // quoted writes a value as YAML would read it back as text, where it is not plain.
 func quoted(value string) string {
-	if value == "" || strings.ContainsAny(value, ": #,[]{}*&!|>%@`\"'") {
+	if value == "" || strings.ContainsAny(value, ": #,[]{}\"'*&!|>%@`") {
 		return fmt.Sprintf("%q", value)
 	}
 	return value

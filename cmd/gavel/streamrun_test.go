@@ -62,7 +62,7 @@ func TestStreamRunsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer writer.Close(context.Background()) //nolint:errcheck // it has nothing on its way
+	defer writer.Close(context.Background()) // it has nothing on its way
 	if _, err := writer.Append(t.Context(), orderflow.SharedSubject, order); err != nil {
 		t.Fatal(err)
 	}

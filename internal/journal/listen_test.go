@@ -16,7 +16,7 @@ func freePort(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() //nolint:errcheck // it was never used
+	defer listener.Close() // it was never used
 	return listener.Addr().String()
 }
 

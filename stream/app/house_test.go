@@ -145,7 +145,7 @@ func read(t testing.TB, status int, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // it was read
+	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != status {
 		t.Errorf("%s: %d %s, %v", url, answer.StatusCode, body, err)
@@ -164,14 +164,14 @@ func (h *house) listen(path, lastID string) <-chan string {
 	if lastID != "" {
 		request.Header.Set("Last-Event-ID", lastID)
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := http.DefaultClient.Do(request) //nolint:bodyclose // the goroutine below does
 	if err != nil || answer.StatusCode != http.StatusOK {
 		h.Fatal(answer, err)
 	}
 	lines := make(chan string, 1000)
 	go func() {
 		defer close(lines)
-		defer answer.Body.Close() //nolint:errcheck // it was read
+		defer answer.Body.Close()
 		for scan := bufio.NewScanner(answer.Body); scan.Scan(); {
 			if text := scan.Text(); text != "" && text != ":ping" {
 				lines <- text

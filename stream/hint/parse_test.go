@@ -11,7 +11,7 @@ func TestParseSwaps(t *testing.T) {
 	topicText := transfer.Hex()
 	for text, want := range map[string]hint.SwapTable{
 		"":                        {},
-		" , ":                     {},
+		",":                       {},
 		"Pancake v3=" + topicText: {transfer: {Name: "Pancake v3"}},
 		"a=" + topicText + "+pool, b=" + swapV2.Hex(): {transfer: {Name: "a", PoolTopic: true}, swapV2: {Name: "b"}},
 	} {

@@ -71,7 +71,7 @@ func TestStoredThenPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close() //nolint:errcheck // the file goes with the test
+	defer h.Close() // the file goes with the test
 	if err := h.learn(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestUnavailable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close() //nolint:errcheck // it was never connected
+	defer h.Close() // it was never connected
 	_, infoErr := h.Info()
 	_, pageErr := h.Page(t.Context(), everything(1))
 	_, afterErr := h.After(t.Context(), 0, 1)

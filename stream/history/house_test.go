@@ -138,7 +138,7 @@ func page(t testing.TB, h *house, q stream.Query) string {
 func shown(events []stream.Event) string {
 	var list []string
 	for _, event := range events {
-		list = append(list, fmt.Sprintf("%d:%s", event.ID, strings.Trim(string(event.JSON), `{}"order:`)))
+		list = append(list, fmt.Sprintf("%d:%s", event.ID, strings.TrimSuffix(strings.TrimPrefix(string(event.JSON), `{"order":`), "}")))
 	}
 	return strings.Join(list, " ")
 }

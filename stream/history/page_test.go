@@ -23,7 +23,7 @@ func TestAnyPage(t *testing.T) {
 			address = server.Database(t)
 		}
 		h := openAt(t, address)
-		defer h.Close() //nolint:errcheck // the test's end closes it again
+		defer h.Close() // the test's end closes it again
 		facts := drawFacts(rt)
 		record(t, h, facts...)
 		keep := Retention{Blocks: rapid.Int64Range(0, 2000).Draw(rt, "blocks kept")}
