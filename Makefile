@@ -62,7 +62,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
 docs: ## write the generated documents anew
-	go test -count=1 ./relay ./relay/metrics ./rpc ./rpc/metrics ./rpc/app ./internal/observe ./internal/arch ./cmd/... -run 'Docs$$' -update
+	go test -count=1 ./relay ./relay/metrics ./rpc ./rpc/metrics ./rpc/app ./stream ./stream/metrics ./stream/app ./internal/observe ./internal/arch ./cmd/... -run 'Docs$$' -update
 
 install-needs: ## install what is missing on Debian, or say what is
 	scripts/needs.sh

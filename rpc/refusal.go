@@ -128,7 +128,8 @@ var (
 	BundleTooDeep = define("bundle-too-deep", codeServer, 200, "bundle too deep",
 		"A bundle may have bundles as elements; those may not.")
 	InvalidInclusion = define("invalid-inclusion", codeServer, 200, "invalid inclusion",
-		"The blocks must lie ahead: at most 5 to the first one, at most 30 from there to the last; an inner bundle's must overlap the outer's.")
+		"The blocks must lie ahead: eth_sendBundle's by at most 1000; mev_sendBundle's by at most 5 to the first and 30 from there to the last, and "+
+			"an inner bundle's must overlap the outer's. A private transaction's may end where it likes: it is tried for --private-blocks, 64 at most.")
 	InvalidBody = define("invalid-bundle-body", codeServer, 200, "invalid bundle body",
 		"A hash may only be the first element of the outermost bundle, with exactly one transaction after it (one backrun).")
 	InvalidBodySize = define("invalid-bundle-body-size", codeServer, 200, "invalid bundle body size",

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/internal/run/command"
@@ -37,6 +38,16 @@ func aboutRelay(cfg relayConfig) string {
 	return fmt.Sprintf("# public key: %#x\n# admin API: %s\n# builders: %d\n", key[:], onOff(cfg.relay.AdminToken != ""), len(cfg.relay.Builders))
 }
 
+// aboutRPC is the same for the bundle RPC.
+func aboutRPC(cfg rpcConfig) string {
+	return fmt.Sprintf("# address: %s\n# builders: %d\n", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), len(cfg.rpc.Builders))
+}
+
+// aboutStream is the same for the event stream.
+func aboutStream(cfg streamConfig) string {
+	return fmt.Sprintf("# swaps that default_logs lets through: %d\n", len(cfg.stream.Hints.Swaps))
+}
+
 func onOff(on bool) string {
 	if on {
 		return "on"
@@ -46,7 +57,7 @@ func onOff(on bool) string {
 
 // quoted writes a value as YAML would read it back as text, where it is not plain.
 func quoted(value string) string {
-	if value == "" || strings.ContainsAny(value, ": #,[]{}\"'") {
+	if value == "" || strings.ContainsAny(value, ": #,[]{}*&!|>%@`\"'") {
 		return fmt.Sprintf("%q", value)
 	}
 	return value

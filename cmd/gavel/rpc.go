@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"time"
 
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/urfave/cli/v3"
 
-	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
@@ -19,29 +15,13 @@ const rpcEnv = "GAVEL_RPC_"
 // rpcKeyEnv holds the key that signs requests to builders, if there is no file.
 const rpcKeyEnv = rpcEnv + "SECRET_KEY"
 
-// runRPC runs a bundle RPC until the context ends.
-type runRPC func(ctx context.Context, cfg rpcConfig) error
-
-func rpcCommand(start runRPC) *cli.Command {
+// rpcCommand runs a bundle RPC until its context ends: that is what start does.
+func rpcCommand(start func(context.Context, rpcConfig) error) *cli.Command {
 	return &cli.Command{
-		Name:  "rpc",
-		Usage: "take signed bundles and private transactions, simulate them, and hand them to block builders",
-		Flags: rpcFlags(),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if err := command.ApplyConfigFile(cmd); err != nil {
-				return err
-			}
-			cfg, err := rpcConfigOf(cmd, os.Getenv)
-			if err != nil {
-				return run.Usage(err)
-			}
-			if cmd.Bool("print-config") {
-				about := fmt.Sprintf("# address: %s\n# builders: %d\n", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), len(cfg.rpc.Builders))
-				_, err := fmt.Fprint(cmd.Root().Writer, effectiveConfig(cmd, about))
-				return err
-			}
-			return start(ctx, cfg)
-		},
+		Name:   "rpc",
+		Usage:  "take signed bundles and private transactions, simulate them, and hand them to block builders",
+		Flags:  rpcFlags(),
+		Action: serviceAction(rpcConfigOf, aboutRPC, start),
 	}
 }
 

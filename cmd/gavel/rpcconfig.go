@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -103,19 +102,9 @@ func (c *rpcConfig) readKey(cmd *cli.Command, getenv func(string) string) (err e
 	return err
 }
 
-func (c *rpcConfig) readBuilders(cmd *cli.Command, _ func(string) string) error {
-	path := cmd.String("builders-file")
-	if path == "" {
-		return nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("builders-file: %w", err)
-	}
-	if c.rpc.Builders, err = send.Parse(text); err != nil {
-		return fmt.Errorf("builders-file %s: %w", path, err)
-	}
-	return nil
+func (c *rpcConfig) readBuilders(cmd *cli.Command, _ func(string) string) (err error) {
+	c.rpc.Builders, err = listIn("builders-file", cmd.String("builders-file"), send.Parse)
+	return err
 }
 
 func (c *rpcConfig) readPayers(cmd *cli.Command, _ func(string) string) error {

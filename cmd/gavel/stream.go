@@ -2,41 +2,23 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
 // streamEnv is the beginning of the environment variables that stand for flags: --data-dir is GAVEL_STREAM_DATA_DIR.
 const streamEnv = "GAVEL_STREAM_"
 
-// runStream runs an event stream until the context ends.
-type runStream func(ctx context.Context, cfg streamConfig) error
-
-func streamCommand(start runStream) *cli.Command {
+// streamCommand runs an event stream until its context ends: that is what start does.
+func streamCommand(start func(context.Context, streamConfig) error) *cli.Command {
 	return &cli.Command{
-		Name:  "stream",
-		Usage: "tell searchers what senders share of their pending orders, as events and as history",
-		Flags: streamFlags(),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if err := command.ApplyConfigFile(cmd); err != nil {
-				return err
-			}
-			cfg, err := streamConfigOf(cmd)
-			if err != nil {
-				return run.Usage(err)
-			}
-			if cmd.Bool("print-config") {
-				about := fmt.Sprintf("# swaps that default_logs lets through: %d\n", len(cfg.stream.Hints.Swaps))
-				_, err := fmt.Fprint(cmd.Root().Writer, effectiveConfig(cmd, about))
-				return err
-			}
-			return start(ctx, cfg)
-		},
+		Name:   "stream",
+		Usage:  "tell searchers what senders share of their pending orders, as events and as history",
+		Flags:  streamFlags(),
+		Action: serviceAction(streamConfigOf, aboutStream, start),
 	}
 }
 

@@ -23,8 +23,8 @@ type streamConfig struct {
 	log                 run.LogOptions
 }
 
-// streamConfigOf reads the flags. Errors are the caller's mistakes.
-func streamConfigOf(cmd *cli.Command) (streamConfig, error) {
+// streamConfigOf reads the flags; no secret of the stream's is in the environment alone. Errors are the caller's mistakes.
+func streamConfigOf(cmd *cli.Command, _ func(string) string) (streamConfig, error) {
 	hints := hint.DefaultConfig()
 	hints.MevGasPrice, hints.GasUsed, hints.GasLimit = !cmd.Bool("hide-mev-gas-price"), cmd.Bool("share-gas-used"), cmd.Bool("gas-limit")
 	cfg := streamConfig{

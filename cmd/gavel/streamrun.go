@@ -3,13 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/gavel-relay/gavel/internal/run"
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/stream/app"
 )
 
@@ -19,28 +15,16 @@ func serveStream(ctx context.Context, cfg streamConfig) error {
 	if err != nil {
 		return run.Usage(err)
 	}
-	public, err := serve.Listen(cfg.listen)
+	doors, err := openDoors(cfg.listen, cfg.adminListen)
 	if err != nil {
 		return err
 	}
-	defer public.Close() //nolint:errcheck // closed by its server already, unless the service could not be opened
-	var admin net.Listener
-	if cfg.adminListen != "" {
-		if admin, err = serve.Listen(cfg.adminListen); err != nil {
-			return err
-		}
-		defer admin.Close() //nolint:errcheck // as above
-	}
+	defer doors.close()
 	cfg.stream.Log = log
 	service, err := app.New(ctx, cfg.stream)
 	if err != nil {
 		return err
 	}
-	log.Info("stream serves", "address", public.Addr().String(), "admin", cfg.adminListen, "network", cfg.stream.Network)
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return service.Serve(ctx, public) })
-	if admin != nil {
-		group.Go(func() error { return service.ServeAdmin(ctx, admin) })
-	}
-	return errors.Join(group.Wait(), service.Close())
+	log.Info("stream serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen, "network", cfg.stream.Network)
+	return errors.Join(doors.serve(ctx, service), service.Close())
 }

@@ -24,7 +24,7 @@ type Config struct {
 	URL string
 	// Dir keeps the embedded engine's files; empty keeps everything in memory and forgets it on Close.
 	Dir string
-	// ReadOnly reaches a journal by URL whose streams another process makes and keeps: it reads facts, and can neither append nor keep anything.
+	// ReadOnly reaches a journal by URL whose streams another process makes and configures. There are facts, and nothing else must be used.
 	ReadOnly bool
 	// Listen is the host:port at which the embedded engine lets other processes of this machine read and write. It knows no passwords, so that it
 	// must be a loopback address. Empty for none.

@@ -33,6 +33,12 @@ const trusted = 2 << 20
 // decompression bomb ends at the limit. Under a BodyBudget the bytes of all bodies together are bounded too. Encodings are identity and
 // those that are named (gzip, zstd). It answers ErrTooLarge, ErrEncoding, ErrUnreadable or ErrBusy.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, encodings ...string) ([]byte, error) {
+	return ReadBodyAsItComes(w, r, limit, func([]byte) {}, encodings...)
+}
+
+// ReadBodyAsItComes is ReadBody for who can begin before the body is whole: arrived is told all that is here, decompressed, each time when there is
+// more. These bytes stay as they are, also when the body turns out to be too large or never ends.
+func ReadBodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arrived func(soFar []byte), encodings ...string) ([]byte, error) {
 	if r.ContentLength > limit { // nothing of ours is larger compressed than plain
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, r.ContentLength, limit)
 	}
@@ -52,8 +58,11 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, encodings ...
 	}
 	defer plain.Close()
 
-	room := min(max(r.ContentLength, 0), trusted) + bytes.MinRead // MinRead: else the last read, which finds the end, makes it grow
-	body, err := readAll(io.LimitReader(plain, limit+1), make([]byte, 0, room), limit+bytes.MinRead, spent)
+	room := min(max(r.ContentLength, 0), trusted) + 1 // 1: else the last read, which finds the end, makes it grow
+	if r.ContentLength < 0 || !plainEncoding(encoding) {
+		room += bytes.MinRead
+	}
+	body, err := readAll(io.LimitReader(plain, limit+1), make([]byte, 0, room), limit+bytes.MinRead, spent, arrived)
 	switch {
 	case errors.Is(err, ErrBusy):
 		w.Header().Set("Retry-After", "1")
@@ -76,7 +85,7 @@ func firstCost(announced int64, encoding string) int64 {
 
 // readAll reads to the end, into a buffer that doubles up to a capacity which is never needed in full. What is beyond the first cost is
 // paid before it is had, the old and the new buffer both, and the old one is given back.
-func readAll(from io.Reader, buffer []byte, most int64, spent *expense) ([]byte, error) {
+func readAll(from io.Reader, buffer []byte, most int64, spent *expense, arrived func([]byte)) ([]byte, error) {
 	for {
 		if len(buffer) == cap(buffer) {
 			room := min(2*int64(cap(buffer))+bytes.MinRead, most)
@@ -90,6 +99,9 @@ func readAll(from io.Reader, buffer []byte, most int64, spent *expense) ([]byte,
 		}
 		n, err := from.Read(buffer[len(buffer):cap(buffer)])
 		buffer = buffer[:len(buffer)+n]
+		if n > 0 {
+			arrived(buffer)
+		}
 		if errors.Is(err, io.EOF) {
 			return buffer, nil
 		}

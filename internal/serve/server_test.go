@@ -255,7 +255,8 @@ func TestServeHTTP2(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			ended <- Serve(ctx, listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) }), Options{HTTP2: row.serves})
+			proto := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) })
+			ended <- Serve(ctx, listener, proto, Options{HTTP2: row.serves})
 		}()
 		protocols := new(http.Protocols)
 		protocols.SetHTTP1(!row.asks)

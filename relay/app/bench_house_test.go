@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -221,10 +222,13 @@ func offer(b *testing.B, h *benchHouse, s *relay.Submission, key *bls.SecretKey,
 // lastRead is a body that notes when it was read to its end.
 type lastRead struct {
 	from io.Reader
+	size int
 	at   time.Time
 }
 
-func newLastRead(body []byte) *lastRead { return &lastRead{from: bytes.NewReader(body)} }
+func newLastRead(body []byte) *lastRead {
+	return &lastRead{from: bytes.NewReader(body), size: len(body)}
+}
 
 // Read implements io.Reader.
 func (l *lastRead) Read(p []byte) (int, error) {
@@ -235,12 +239,52 @@ func (l *lastRead) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// submit sends a body and returns how long it took from the body's last byte to the bid on the board, and to the end of the answer.
+// network is a body that comes at 10 Gbit/s, in pieces as a socket hands them out. Whoever reads faster waits, without sleeping: a sleep would last
+// longer than a piece.
+type network struct {
+	body []byte
+	from time.Time
+	at   int
+}
+
+func overNetwork(body []byte) *lastRead {
+	return &lastRead{from: &network{body: body}, size: len(body)}
+}
+
+const (
+	networkPiece  = 64 << 10
+	networkByteNs = 0.8
+)
+
+// Read implements io.Reader.
+func (n *network) Read(p []byte) (int, error) {
+	if n.at == len(n.body) {
+		return 0, io.EOF
+	}
+	if n.at == 0 {
+		n.from = time.Now()
+	}
+	end := min(n.at+min(networkPiece, len(p)), len(n.body))
+	for here := n.from.Add(time.Duration(float64(end) * networkByteNs)); time.Now().Before(here); {
+		runtime.Gosched()
+	}
+	copy(p, n.body[n.at:end])
+	read := end - n.at
+	n.at = end
+	return read, nil
+}
+
+// submit sends a body that is all here, and returns how long it took from the body's last byte to the bid on the board, and to the end of the answer.
 func (h *benchHouse) submit(b *testing.B, from int, identified bool, media wire.Media, body []byte) (visible, answered time.Duration) {
 	b.Helper()
-	reader := newLastRead(body)
+	return h.receive(b, from, identified, media, newLastRead(body))
+}
+
+// receive is submit of a body that comes as it comes.
+func (h *benchHouse) receive(b *testing.B, from int, identified bool, media wire.Media, reader *lastRead) (visible, answered time.Duration) {
+	b.Helper()
 	r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/relay/v1/builder/blocks"+h.query, reader)
-	r.ContentLength = int64(len(body))
+	r.ContentLength = int64(reader.size)
 	r.Header.Set("Content-Type", media.ContentType())
 	if identified {
 		r.Header.Set("X-Api-Key", fmt.Sprintf("%s %d", benchAPIKey, from))

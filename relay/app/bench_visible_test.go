@@ -8,8 +8,9 @@ import (
 )
 
 // BenchmarkReceiveToVisible is the time from the last byte of a trusted builder's 1.2 MB submission in SSZ until getHeader sees the bid: with an
-// API key, so that the signature is verified later, and without, so that it is verified first. Visible means escrowed all the same; whole, that
-// the relay's own signature is there too, for which a header that is asked for at once waits.
+// API key, so that the signature is verified later, and without, so that it is verified first. The body comes as fast as a network of 10 Gbit/s
+// carries it, so that what can be done while it comes is. Visible means escrowed all the same; whole, that the relay's own signature is there too, for
+// which a header that is asked for at once waits.
 func BenchmarkReceiveToVisible(b *testing.B) {
 	for _, row := range []struct {
 		name       string
@@ -35,7 +36,7 @@ func BenchmarkReceiveToVisible(b *testing.B) {
 				wei++
 				body := offer(b, h, block, benchBuilders[0], wire.SSZ, wei)
 				b.StartTimer()
-				took, _ := h.submit(b, 0, row.identified, wire.SSZ, body)
+				took, _ := h.receive(b, 0, row.identified, wire.SSZ, overNetwork(body))
 				visible = append(visible, took)
 				whole = append(whole, took+(<-h.board.whole).Sub(h.board.shown))
 			}

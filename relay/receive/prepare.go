@@ -1,6 +1,7 @@
 package receive
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/attestantio/go-eth2-client/spec/deneb"
@@ -28,7 +29,7 @@ type preparedBid struct {
 
 // prepare hashes the payload into its header.
 func prepare(s *relay.Submission) (*preparedBid, error) {
-	header, err := payload.HeaderOf(s.Fork, s.Payload)
+	header, err := headerOf(s)
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +38,18 @@ func prepare(s *relay.Submission) (*preparedBid, error) {
 		bid.commitments = s.Blobs.Commitments
 	}
 	return bid, nil
+}
+
+// headerOf takes the transactions' root that was begun ahead, if there is one.
+func headerOf(s *relay.Submission) (*payload.Header, error) {
+	if s.TransactionsRoot == nil {
+		return payload.HeaderOf(s.Fork, s.Payload)
+	}
+	transactions, err := s.TransactionsRoot()
+	if err != nil {
+		return nil, fmt.Errorf("hash transactions: %w", err)
+	}
+	return payload.HeaderWith(s.Fork, s.Payload, transactions)
 }
 
 // prepareHeader is prepare for a bid whose payload follows.

@@ -34,7 +34,12 @@ func Media(r *http.Request) (wire.Media, *relay.Refused) {
 
 // Body reads a body up to a limit in bytes after decompression.
 func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *relay.Refused) {
-	body, err := serve.ReadBody(w, r, limit, Encodings...)
+	return BodyAsItComes(w, r, limit, func([]byte) {})
+}
+
+// BodyAsItComes is Body that tells what has arrived so far, see serve.ReadBodyAsItComes.
+func BodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arrived func(soFar []byte)) ([]byte, *relay.Refused) {
+	body, err := serve.ReadBodyAsItComes(w, r, limit, arrived, Encodings...)
 	switch {
 	case err == nil:
 		return body, nil

@@ -20,20 +20,7 @@ import (
 // DecodeSubmission reads a SubmitBlockRequest of a fork (relay-specs, submitBlock). When and how it came is left for the caller to fill in. Of a
 // body in SSZ the submission keeps parts: nobody may change it any more.
 func DecodeSubmission(fork eth.Fork, media Media, body []byte) (*relay.Submission, error) {
-	request, err := newRequest(fork)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case media == JSON:
-		return decodeSubmissionJSON(fork, body)
-	case fork >= eth.Electra:
-		return decodeSubmissionSSZ(fork, body)
-	}
-	if err := decode(media, body, request); err != nil {
-		return nil, err
-	}
-	return fromRequest(fork, request)
+	return (*Ahead)(nil).DecodeSubmission(fork, media, body)
 }
 
 // EncodeSubmission is the inverse of DecodeSubmission, for builders.

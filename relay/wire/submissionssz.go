@@ -18,10 +18,10 @@ import (
 const submissionHead = traceBytes + 3*offsetBytes + signatureBytes
 
 // decodeSubmissionSSZ reads a SubmitBlockRequest from electra on without copying its blobs, which are nine tenths of it: they stay where they
-// are in the body. The libraries read the rest.
+// are in the body. The libraries read the rest. The payload may have been begun ahead; nil if not.
 //
 //	message │ offsets │ signature │ payload … │ 3 offsets, commitments, proofs, blobs │ requests …
-func decodeSubmissionSSZ(fork eth.Fork, body []byte) (s *relay.Submission, err error) {
+func decodeSubmissionSSZ(fork eth.Fork, body []byte, ahead *Ahead) (s *relay.Submission, err error) {
 	defer malformed(&err)
 	if len(body) < submissionHead {
 		return nil, fmt.Errorf("%d bytes are too few", len(body))
@@ -31,14 +31,14 @@ func decodeSubmissionSSZ(fork eth.Fork, body []byte) (s *relay.Submission, err e
 		return nil, err
 	}
 	s = &relay.Submission{
-		Fork: fork, Trace: new(relay.BidTrace), Payload: new(payload.Payload), Requests: new(electra.ExecutionRequests), Raw: body,
+		Fork: fork, Trace: new(relay.BidTrace), Requests: new(electra.ExecutionRequests), Raw: body,
 	}
 	copy(s.Signature[:], body[submissionHead-signatureBytes:])
 	if err := readSSZ(s.Trace, body[:traceBytes]); err != nil {
 		return nil, fmt.Errorf("message: %w", err)
 	}
-	if err := readSSZ(s.Payload, parts[0]); err != nil {
-		return nil, fmt.Errorf("execution_payload: %w", err)
+	if s.Payload, s.TransactionsRoot, err = ahead.payload(parts[0]); err != nil {
+		return nil, err
 	}
 	mostProofs := maxCommitments
 	if fork >= eth.Fulu {

@@ -125,7 +125,7 @@ func isOver(w rpc.Window, timestamp uint64) bool {
 
 // expire ends an order whose window is over. If it was simulated and never worked, that is why it did not land.
 func (p *Pool) expire(at time.Time, e *entry) []rpc.Fact {
-	if n := len(e.simulations); n > 0 && !e.succeeded {
+	if n := len(e.simulations); n > 0 && e.succeededAt.IsZero() {
 		return p.end(at, e, rpc.Failed, e.simulations[n-1].Error)
 	}
 	return p.end(at, e, rpc.Expired, "")

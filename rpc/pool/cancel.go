@@ -43,7 +43,7 @@ func (p *Pool) CancelPrivate(at time.Time, signer common.Address, hash common.Ha
 // end ends an order at the newest block, and with it all that follow it; but who followed one that landed may have landed too, which is seen later.
 func (p *Pool) end(at time.Time, e *entry, state rpc.State, reason string) []rpc.Fact {
 	facts := p.happened(rpc.OrderEnded{
-		At: at, OrderRef: e.order.Ref(), State: state, Reason: reason, Block: p.head.Number, BlockHash: p.head.Hash,
+		At: at, OrderRef: e.order.Ref(), State: state, Reason: reason, Block: p.head.Number, BlockHash: p.head.Hash, Life: e.life(),
 	})
 	if state == rpc.Landed {
 		return facts

@@ -20,7 +20,6 @@ import (
 type observed struct {
 	registry *prometheus.Registry
 	http     *observe.HTTP
-	shutdown func(context.Context) error // sends the last traces
 }
 
 // observe measures requests, listeners and the history.
@@ -29,9 +28,10 @@ func (a *App) observe() error {
 	if err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
+	a.opened.Add(shutdown)
 	registry := observe.NewRegistry()
 	set := observe.NewSet(registry)
-	a.watched = observed{registry: registry, shutdown: shutdown, http: observe.NewHTTP(set, tracer)}
+	a.watched = observed{registry: registry, http: observe.NewHTTP(set, tracer)}
 	of := func(figure func(audience.Stats) uint64) func() float64 {
 		return func() float64 { return float64(figure(a.audience.Stats())) }
 	}

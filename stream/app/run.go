@@ -2,13 +2,11 @@ package app
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
@@ -23,39 +21,26 @@ const (
 func (a *App) Handler() http.Handler { return a.handler }
 
 // Run reads the journal, keeps the history and tells the listeners, until the context ends. It returns nil after an orderly stop.
-func (a *App) Run(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		if err := a.history.Follow(ctx, a.journal); ctx.Err() == nil {
-			return err
-		}
-		return nil
-	})
-	group.Go(func() error {
-		a.history.Keep(ctx, a.cfg.Clock.Now, a.cfg.Retention)
-		return nil
-	})
-	return group.Wait()
+func (a *App) Run(ctx context.Context) error { return run.Together(ctx, a.parts()...) }
+
+func (a *App) parts() []func(context.Context) error {
+	return []func(context.Context) error{
+		func(ctx context.Context) error { return a.history.Follow(ctx, a.journal) },
+		func(ctx context.Context) error {
+			a.history.Keep(ctx, a.cfg.Clock.Now, a.cfg.Retention)
+			return nil
+		},
+	}
 }
 
 // Serve answers requests on the listener and works until the context ends; then listeners get what was published and are let go.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
-	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	group, behind := errgroup.WithContext(behind)
-	group.Go(func() error {
-		defer stop()
-		serving, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(behind, cancel)() // a part that broke down ends the service
+	return run.Behind(ctx, func(serving context.Context) error {
 		return serve.Serve(serving, listener, a.handler, serve.Options{
 			Log: a.cfg.Log, Grace: goodbye, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections, Watcher: a.watched.http,
 			TrustedProxies: a.cfg.Limits.TrustedProxies, HTTP2: true,
 		})
-	})
-	group.Go(func() error { return a.Run(behind) })
-	group.Go(func() error { return a.dismiss(ctx, behind) })
-	return group.Wait()
+	}, append(a.parts(), func(behind context.Context) error { return a.dismiss(ctx, behind) })...)
 }
 
 // dismiss waits for the stop and ends the streams, which would not end by themselves; those who are slow are cut a moment later.
@@ -78,18 +63,4 @@ func (a *App) dismiss(ctx, behind context.Context) error {
 }
 
 // Close closes the stores. It may be called on an App that New could not finish.
-func (a *App) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	var errs []error
-	if a.watched.shutdown != nil {
-		errs = append(errs, a.watched.shutdown(ctx))
-	}
-	if a.journal != nil && a.cfg.Source == nil {
-		errs = append(errs, a.journal.Close(ctx))
-	}
-	if a.history != nil {
-		errs = append(errs, a.history.Close())
-	}
-	return errors.Join(errs...)
-}
+func (a *App) Close() error { return a.opened.Close(closeTimeout) }

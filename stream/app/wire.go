@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/orderflow"
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/stream"
 	apihistory "github.com/gavel-relay/gavel/stream/api/history"
@@ -26,6 +27,7 @@ type App struct {
 	audience *audience.Audience
 	handler  http.Handler
 	watched  observed
+	opened   run.Opened
 }
 
 // New opens the stores.
@@ -50,10 +52,12 @@ func (a *App) open(ctx context.Context) (err error) {
 		if a.journal, err = journal.Open(ctx, from); err != nil {
 			return err
 		}
+		a.opened.Add(a.journal.Close)
 	}
 	if a.history, err = history.Open(ctx, a.database(), history.Config{Project: a.project, Publish: a.publish, Log: a.cfg.Log}); err != nil {
 		return err
 	}
+	a.opened.AddCloser(a.history.Close)
 	return a.wire()
 }
 

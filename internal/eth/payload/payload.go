@@ -80,8 +80,14 @@ func HeaderOf(fork eth.Fork, p *Payload) (*Header, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hash transactions: %w", err)
 	}
+	return HeaderWith(fork, p, transactions)
+}
+
+// HeaderWith is HeaderOf a payload whose transactions have been hashed already.
+func HeaderWith(fork eth.Fork, p *Payload, transactions phase0.Root) (*Header, error) {
 	var withdrawals phase0.Root
 	if fork >= eth.Capella {
+		var err error
 		if withdrawals, err = WithdrawalsRoot(p.Withdrawals); err != nil {
 			return nil, err
 		}

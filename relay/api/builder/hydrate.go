@@ -18,13 +18,18 @@ type Hydrator interface {
 // SubmissionTypeHeader says in what form a submission is: dehydrated, or whole without it.
 const SubmissionTypeHeader = "X-Submission-Type"
 
+// isWhole says that a request leaves nothing out.
+func isWhole(r *http.Request) bool {
+	form := r.Header.Get(SubmissionTypeHeader)
+	return form == "" || form == "full"
+}
+
 // hydrate returns a submission whole. Only an API key says whose cache a dehydrated one is filled from.
 func (a *skin) hydrate(r *http.Request, from caller, s *relay.Submission) (*relay.Submission, error) {
-	switch form := r.Header.Get(SubmissionTypeHeader); form {
-	case "", "full":
+	if isWhole(r) {
 		return s, nil
-	case "dehydrated":
-	default:
+	}
+	if form := r.Header.Get(SubmissionTypeHeader); form != "dehydrated" {
 		return nil, relay.InvalidArgument.With("%s is %.90q: want full or dehydrated", SubmissionTypeHeader, form)
 	}
 	if !from.identified {

@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// listenAll opens connections, asks for the stream on each, and counts what begins an event. It says "ready" when all have an answer, and for each line of
-// its input how many events there were.
+// listenAll opens connections, asks for the stream on each, and counts what begins an event. It says "ready" when all have an answer, and for each
+// line of its input how many events there were.
 func listenAll(address, size string) error {
 	listeners, err := strconv.Atoi(size)
 	if err != nil {
@@ -174,7 +174,8 @@ func paced(b *testing.B, c *crowd, listeners, before, events int, every time.Dur
 
 // benchHint is an event of 330 bytes with one brace.
 func benchHint(number int) []byte {
-	return fmt.Appendf(nil, `{"hash":"0x%064x","logs":null,"txs":null,"mevGasPrice":"0x3b9aca00","gasUsed":"0x30d40","calldata":"0x%0176x"}`, number, number)
+	const hint = `{"hash":"0x%064x","logs":null,"txs":null,"mevGasPrice":"0x3b9aca00","gasUsed":"0x30d40","calldata":"0x%0176x"}`
+	return fmt.Appendf(nil, hint, number, number)
 }
 
 // bareCrowd is a crowd at whose connections the publisher writes as one does who knows nothing of HTTP: all in turn, one write for each event.
@@ -217,8 +218,8 @@ func bareCrowd(b *testing.B, listeners int) (c *crowd, publish func(stream.Event
 	}
 }
 
-// Events to 1,000 listeners over loopback, behind the whole server: one at a time, so that nothing gathers, and 1,000 a second. The processor's time for each
-// event and listener is set beside that of a bare write of the same bytes to as many sockets.
+// Events to 1,000 listeners over loopback, behind the whole server: one at a time, so that nothing gathers, and 1,000 a second. The processor's time for
+// each event and listener is set beside that of a bare write of the same bytes to as many sockets.
 func BenchmarkDelivery1000(b *testing.B) {
 	const listeners, alone, loaded = 1000, 100, 5000
 	for range b.N {
@@ -246,7 +247,8 @@ func BenchmarkDelivery1000(b *testing.B) {
 	}
 }
 
-// What a listener costs when there are 10,000, all that the process has for it: connection, goroutines, buffers and its position, after they have heard something.
+// What a listener costs when there are 10,000, all that the process has for it: connection, goroutines, buffers and its position, after they have heard
+// something.
 func BenchmarkListener10000(b *testing.B) {
 	const listeners = 10_000
 	for range b.N {

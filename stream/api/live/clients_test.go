@@ -64,7 +64,9 @@ func TestGoSSE(t *testing.T) {
 
 // curl -N prints every event at once, as it came.
 func TestCurl(t *testing.T) {
-	for _, args := range [][]string{nil, {"--http2-prior-knowledge"}, {"--compressed", "-G", "-d", "gzip=1"}, {"-H", "Last-Event-ID: 0", "-G", "-d", "ids=1"}} {
+	for _, args := range [][]string{
+		nil, {"--http2-prior-knowledge"}, {"--compressed", "-G", "-d", "gzip=1"}, {"-H", "Last-Event-ID: 0", "-G", "-d", "ids=1"},
+	} {
 		h := newHouse(nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		curl := exec.CommandContext(ctx, "curl", append([]string{"-sSN", h.open(t) + "/"}, args...)...)

@@ -47,7 +47,8 @@ func TestClientsMEVShareStream(t *testing.T) {
 	server := httptest.NewServer(serve.Options{}.Wrap(h.pages()))
 	t.Cleanup(server.Close)
 	const onlyHash = `{"hash":"0x09","logs":null,"txs":null,"mevGasPrice":"0x2faf080","gasUsed":"0x11170"}`
-	bundle := fmt.Sprintf(`{"hash":"0x%064x","logs":[{"address":"0x%040x","topics":["0x%064x"],"data":"0x"}],"txs":[{"to":"0x%040x"},{"callData":"0x"}]}`, 8, 1, 2, 3)
+	bundle := fmt.Sprintf(`{"hash":"0x%064x","logs":[{"address":"0x%040x","topics":["0x%064x"],"data":"0x"}],"txs":[{"to":"0x%040x"},{"callData":"0x"}]}`,
+		8, 1, 2, 3)
 	h.publish(hint(1), bundle, onlyHash)
 
 	node := exec.CommandContext(context.WithoutCancel(t.Context()), "node", "client.mjs") // ends with its input

@@ -90,12 +90,17 @@ func browser(t *testing.T, widthPixels, heightPixels int) context.Context {
 	if path == "" {
 		t.Fatal("Chromium is needed (make install-needs)")
 	}
-	allocator, stop := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.NoSandbox,
+	ends := context.WithoutCancel(t.Context()) // the browser ends in order, below
+	allocator, stop := chromedp.NewExecAllocator(ends, chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.Flag("headless", "new"), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", true),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()))
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true))
 	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(cancel)
+	ctx, _ := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("the browser's files may be left: %v", err)
+		}
+	})
 	var complaints sync.Map
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch e := event.(type) {
@@ -162,8 +167,8 @@ func (h *house) withHistory() http.Handler {
 	return mux
 }
 
-// In a browser as wide as a phone: what was last is there before any script runs, what comes appears, and when the connection breaks the page says so, comes
-// back, and has missed nothing.
+// In a browser as wide as a phone: what was last is there before any script runs, what comes appears, and when the connection breaks the page says so,
+// comes back, and has missed nothing.
 func TestPageShowsEvents(t *testing.T) {
 	h := newHouse(nil)
 	h.publish(hint(1), hint(2))
@@ -195,6 +200,11 @@ func TestPageShowsEvents(t *testing.T) {
 	}
 }
 
+// scheme is what somebody likes: light or dark.
+func scheme(name string) chromedp.Action {
+	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}})
+}
+
 // The page has room on a phone, with nothing to scroll to the side, and is dark where people like that.
 func TestPageFits(t *testing.T) {
 	h := newHouse(nil)
@@ -207,9 +217,8 @@ func TestPageFits(t *testing.T) {
 		var contentPixels int
 		var light, dark string
 		background := chromedp.Evaluate(`getComputedStyle(document.body).backgroundColor`, &light)
-		run(ctx, t, chromedp.EmulateViewport(int64(widthPixels), 740), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}),
-			chromedp.Navigate(url), until(stateIs, "live"), chromedp.Evaluate(`document.documentElement.scrollWidth`, &contentPixels), background,
-			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}),
+		run(ctx, t, chromedp.EmulateViewport(int64(widthPixels), 740), scheme("light"), chromedp.Navigate(url), until(stateIs, "live"), chromedp.Evaluate(`document.documentElement.scrollWidth`, &contentPixels), background,
+			scheme("dark"),
 			chromedp.Evaluate(`getComputedStyle(document.body).backgroundColor`, &dark))
 		if contentPixels > widthPixels {
 			t.Errorf("the page is %d pixels wide on %d", contentPixels, widthPixels)

@@ -111,8 +111,8 @@ func TestPings(t *testing.T) {
 	})
 }
 
-// Who does not read is cut: at once when it is behind by more than the queue, else when a write has waited for 10 seconds. The others hear every event in
-// the moment in which it is published.
+// Who does not read is cut: at once when it is behind by more than the queue, else when a write has waited for 10 seconds. The others hear every event
+// in the moment in which it is published.
 func TestSlowListeners(t *testing.T) {
 	for _, row := range []struct {
 		name       string
