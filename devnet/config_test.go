@@ -18,7 +18,7 @@ func TestValidateFillsDefaults(t *testing.T) {
 	}
 	want := Default()
 	want.Slots, want.Fork = 3, eth.Fulu
-	want.OrdersPerSlot, want.Searchers = 0, 0 // of these none may be wanted
+	want.OrdersPerSlot, want.Searchers = 0, 0 // there are none unless somebody asks for them
 	want.Forks = []eth.ForkPoint{{Fork: eth.Fulu, Version: phase0.Version{6, 'g', 'v', 'l'}}}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -38,6 +38,9 @@ func TestCheck(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.Slots = -1 }, "slots is -1: give a number from 0 to 1073741824"},
+		{func(c *Config) { c.OrdersPerSlot = 201 }, "orders is 201: give a number from 0 to 200"},
+		{func(c *Config) { c.Searchers = -1 }, "searchers is -1: give a number from 0 to 16"},
+		{func(c *Config) { c.BundlePort, c.StreamPort = 7, 7 }, "bundle-port and stream-port are both 7: give each its own, or 0 for any free one"},
 		{func(c *Config) { c.Validators = 0 }, "validators is 0: give a number from 1 to 65536"},
 		{func(c *Config) { c.Builders = 65 }, "builders is 65: give a number from 1 to 64"},
 		{func(c *Config) { c.TxsPerSlot = 0 }, "txs is 0: give a number from 1 to 2000"},
