@@ -46,7 +46,7 @@ func TestStreamRunsAlone(t *testing.T) {
 	rpcAdmin, kept, public, admin := freePort(t), freePort(t), freePort(t), freePort(t)
 	process("rpc", "--execution-rpc", node.RPCURL(), "--listen", freePort(t), "--admin-listen", rpcAdmin, "--data-dir", t.TempDir(), "--journal-listen", kept)
 	until(t, "http://"+rpcAdmin+"/readyz", 200, nil)
-	process("stream", "--journal", "nats://"+kept, "--listen", public, "--admin-listen", admin, "--data-dir", t.TempDir())
+	process("stream", "--journal", "nats://"+kept, "--listen", public, "--admin-listen", admin, "--data-dir", filepath.Join(t.TempDir(), "history"))
 	until(t, "http://"+admin+"/readyz", 200, nil)
 
 	raw, hash := rawTransaction(t)

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"golang.org/x/sync/errgroup"
 
@@ -33,14 +32,8 @@ func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group) (err er
 		return fmt.Errorf("open bundle RPC: %w", err)
 	}
 	group.Go(func() error { return l.bundles.Serve(ctx, l.listeners[2]) })
-	history := within(l.cfg.DataDir, "stream")
-	if history != "" {
-		if err := os.MkdirAll(history, 0o700); err != nil {
-			return fmt.Errorf("make the stream's folder: %w", err)
-		}
-	}
 	l.stream, err = streamapp.New(ctx, streamapp.Config{
-		Source: l.bundles.Journal(), DataDir: history, Network: "devnet", Clock: l.network.clock,
+		Source: l.bundles.Journal(), DataDir: within(l.cfg.DataDir, "stream"), Network: "devnet", Clock: l.network.clock,
 		Log: l.log.With("part", "stream"),
 	})
 	if err != nil {

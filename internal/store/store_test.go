@@ -71,7 +71,7 @@ func TestBrokenMigrationLeavesNothing(t *testing.T) {
 }
 
 func TestUnknownDatabase(t *testing.T) {
-	for _, url := range []string{"", "sqlite", "sqlite:", "mysql:x", "sqlite:/no/such/folder/x.db"} {
+	for _, url := range []string{"", "sqlite", "sqlite:", "mysql:x", "sqlite:/dev/null/x.db"} {
 		if _, err := openNow(t, url, fstest.MapFS{}); err == nil {
 			t.Errorf("%q opens", url)
 		}
@@ -79,6 +79,19 @@ func TestUnknownDatabase(t *testing.T) {
 }
 
 // What ends a path in a URL is part of a file's name here.
+// The folder of a file is made, for its owner alone: a service whose journal is elsewhere has nothing else in it.
+func TestTheFolderIsMade(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "of", "its own")
+	db, err := openNow(t, "sqlite:"+filepath.Join(folder, "x.db"), fstest.MapFS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
 func TestAnyPath(t *testing.T) {
 	for _, name := range []string{"plain.db", "with space.db", "50%.db", "a?b.db", "a#b.db"} {
 		path := filepath.Join(t.TempDir(), name)
