@@ -69,6 +69,7 @@ var happenings = []happening{
 			return r.ID != "" && (r.Subject == SubmissionJudged || r.Subject == PayloadRefused || r.Subject == RequestRefused)
 		}},
 	{"no answer", "an agent was given no answer", map[string]string{"for": "ACTOR", "at": "RELAY"}, subject(RequestFailed)},
+	{"listener left", "an agent's stream of leading bids ended against its will", map[string]string{"for": "ACTOR"}, subject(ListenerLeft)},
 	{"registered", "a relay has stored a new registration", map[string]string{"at": "RELAY"}, subject(RegistrationStored)},
 	{"demoted", "a builder's bids no longer count before they are validated", map[string]string{"": "BUILDER", "at": "RELAY"},
 		subject(BuilderDemoted)},

@@ -37,7 +37,9 @@ const (
 	empty
 )
 
-func (k kind) String() string { return [...]string{"one value", "a list", "keys with values", "nothing"}[k] }
+func (k kind) String() string {
+	return [...]string{"one value", "a list", "keys with values", "nothing"}[k]
+}
 
 // readYAML reads one document. Anchors, aliases, tags and merge keys are refused: a plan says what it says where it says it.
 func readYAML(file string, text []byte) (*node, error) {

@@ -1,0 +1,141 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-relay/gavel/devnet/beacon"
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/internal/serve"
+)
+
+// lab is everything that runs for one plan.
+type lab struct {
+	plan      *plan.Plan
+	log       *slog.Logger
+	network   *network
+	links     *links
+	book      *book
+	chain     *chain.Node
+	beacon    *beacon.Beacon
+	relays    []*relayService
+	clocks    map[string]*skewed // by name
+	beaconURL string
+	listener  net.Listener // the beacon node's
+}
+
+// open makes all parts but starts none that needs the clock. dir is the run folder.
+func (l *lab) open(dir string) error {
+	var err error
+	if l.listener, err = serve.Listen("127.0.0.1:0"); err != nil {
+		return err
+	}
+	l.beaconURL = "http://" + l.listener.Addr().String()
+	l.chain, err = chain.Open(chain.Config{
+		Spec: l.network.spec, ChainID: chainID, GasLimit: gasLimit, Funded: l.network.funded(), RPCAddr: "127.0.0.1:0",
+	})
+	if err != nil {
+		return fmt.Errorf("open chain: %w", err)
+	}
+	l.beacon, err = beacon.New(beacon.Config{
+		Spec: l.network.spec, Clock: l.network.clock, Validators: l.plan.Validators, Seed: l.plan.Seed, Execution: l.chain,
+		GenesisHash: phase0.Hash32(l.chain.Genesis().Hash()), ChainID: chainID, AttestationDeadline: l.patience(l.plan.Slot / 3),
+		LocalTxLimit: max(l.plan.TxsPerSlot, 1), Log: l.log.With("part", "beacon"),
+	})
+	if err != nil {
+		return fmt.Errorf("open beacon node: %w", err)
+	}
+	for i, one := range l.plan.Relays {
+		address, err := freePort()
+		if err != nil {
+			return err
+		}
+		l.relays = append(l.relays, &relayService{
+			lab: l, index: i, plan: one, dir: filepath.Join(dir, one.Name), address: address, clock: l.clockOf(one.Name), validator: newValidator(l),
+		})
+	}
+	return nil
+}
+
+// clockOf is the clock of an actor, which faults can make wrong.
+func (l *lab) clockOf(name string) *skewed {
+	if l.clocks[name] == nil {
+		l.clocks[name] = &skewed{right: l.network.clock}
+	}
+	return l.clocks[name]
+}
+
+// patience is a span of chain time that is at least shortestWait long on the wall: what is generous at 12-second slots would be the blink of
+// an eye on a chain that runs sixty times as fast. It never takes more than three quarters of a slot.
+func (l *lab) patience(chainTime time.Duration) time.Duration {
+	const shortestWait = time.Second
+	return min(max(chainTime, time.Duration(float64(shortestWait)*l.plan.Speed)), max(chainTime, l.plan.Slot*3/4))
+}
+
+// wallTime is how long a span of chain time takes.
+func wallTime(chainTime time.Duration, speed float64) time.Duration {
+	return time.Duration(float64(chainTime) / speed)
+}
+
+// run lets the plan's slots pass, and returns when the last one is finished.
+func (l *lab) run(ctx context.Context) error {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	group, running := errgroup.WithContext(running)
+	group.Go(func() error { return serve.Serve(running, l.listener, l.beacon.Handler(), serve.Options{Log: l.log}) })
+	for _, one := range l.relays {
+		if err := one.start(running); err != nil {
+			stop()
+			return errors.Join(err, l.stopped(group))
+		}
+	}
+	agents, err := l.agents()
+	if err != nil {
+		stop()
+		return errors.Join(err, l.stopped(group))
+	}
+	l.network.clock.Start()
+	group.Go(func() error { return l.beacon.Run(running) })
+	for _, one := range agents {
+		group.Go(func() error { return one(running) })
+	}
+	group.Go(func() error { return l.breakThings(running) })
+	group.Go(func() error { return l.offline(running) })
+	group.Go(func() error {
+		defer stop()
+		return l.finishSlots(running)
+	})
+	return l.stopped(group)
+}
+
+// stopped waits for all parts and returns the first failure among them; that they were told to end is none.
+func (l *lab) stopped(group *errgroup.Group) error {
+	err := group.Wait()
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	for _, one := range l.relays {
+		err = errors.Join(err, one.kill())
+	}
+	return err
+}
+
+func (l *lab) close() error {
+	err := l.links.close()
+	if l.listener != nil {
+		_ = l.listener.Close() // its server has closed it, if it ran
+	}
+	if l.chain != nil {
+		err = errors.Join(err, l.chain.Close())
+	}
+	return err
+}
