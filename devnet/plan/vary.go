@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -101,7 +102,7 @@ func (c Choice) String() string {
 // were honest are offline; what stands under without replaces the keys that it names. Its expectations must not all be met.
 func (p *Plan) Without() (*Plan, error) {
 	from := p.source
-	from.apply = p.without
+	from.apply = append(slices.Clone(from.apply), p.without...)
 	q, err := read(from, p.Chosen)
 	if err != nil {
 		return nil, err
@@ -125,6 +126,13 @@ func (p *Plan) Without() (*Plan, error) {
 		}
 	}
 	return q, nil
+}
+
+// Seeded is the plan with another seed, in all of its variants.
+func (p *Plan) Seeded(seed uint64) (*Plan, error) {
+	from := p.source
+	from.apply = append(slices.Clone(from.apply), pair{key: "seed", value: &node{line: 1, text: strconv.FormatUint(seed, 10)}})
+	return read(from, p.Chosen)
 }
 
 // opposite is the strategy that a key actor has in Without.

@@ -131,7 +131,9 @@ func (s *skewed) skew() time.Duration {
 func (s *skewed) Now() time.Time { return s.right.Now().Add(s.skew()) }
 
 // Until implements clock.Clock. A wait that has begun is not changed by a skew that comes later.
-func (s *skewed) Until(ctx context.Context, t time.Time) error { return s.right.Until(ctx, t.Add(-s.skew())) }
+func (s *skewed) Until(ctx context.Context, t time.Time) error {
+	return s.right.Until(ctx, t.Add(-s.skew()))
+}
 
 // relayName and builderName are everybody's names in a plan.
 func relayName(i int) string   { return fmt.Sprintf("relay-%d", i+1) }

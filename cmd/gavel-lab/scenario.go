@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/internal/run"
+	"github.com/gavel-relay/gavel/scenarios"
+	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
+)
+
+// runScenario runs a plan and says what came of it.
+type runScenario func(ctx context.Context, p *plan.Plan, o scenarioapp.Options) (scenarioapp.Result, error)
+
+func scenarioCommand(start runScenario) *cli.Command {
+	return &cli.Command{
+		Name:  "scenario",
+		Usage: "run stories of auctions, faults and agents, and judge how they end",
+		Commands: []*cli.Command{
+			{
+				Name: "list", Usage: "list the library, each story with the first sentence of why it is told",
+				Action: func(_ context.Context, cmd *cli.Command) error { return listScenarios(cmd.Root().Writer) },
+			},
+			{
+				Name: "explain", Usage: "say in words what a scenario does", ArgsUsage: "NAME|FILE",
+				Action: func(_ context.Context, cmd *cli.Command) error {
+					return eachPlan(cmd, func(p *plan.Plan) error {
+						_, err := io.WriteString(cmd.Root().Writer, p.Explain())
+						return err
+					})
+				},
+			},
+			{
+				Name: "language", Usage: "print everything that a scenario may say, in Markdown",
+				Action: func(_ context.Context, cmd *cli.Command) error {
+					_, err := io.WriteString(cmd.Root().Writer, plan.Catalogue())
+					return err
+				},
+			},
+			{
+				Name: "run", Usage: "run scenarios of the library or of files, and judge how they end", ArgsUsage: "NAME|FILE …",
+				Flags: []cli.Flag{
+					&cli.BoolFlag{Name: "all", Usage: "run the whole library"},
+					&cli.BoolFlag{Name: "watch", Usage: "draw each slot live in the terminal"},
+					&cli.BoolFlag{Name: "variants", Usage: "run all variants, and not only the first"},
+					&cli.BoolFlag{Name: "prove", Usage: "run once more without the key fault: then an expectation must break"},
+					&cli.Uint64Flag{Name: "seed", DefaultText: "the plan's", Usage: "the same seed gives the same keys and choices"},
+					&cli.StringFlag{Name: "dir", Value: "runs", TakesFile: true, Usage: "directory for run folders"},
+					&cli.BoolFlag{Name: "verbose", Usage: "print the log of all parts to stderr"},
+				},
+				Action: func(ctx context.Context, cmd *cli.Command) error { return runScenarios(ctx, cmd, start) },
+			},
+		},
+	}
+}
+
+func listScenarios(out io.Writer) error {
+	for _, name := range scenarios.Names() {
+		p, err := scenarios.Open(name)
+		if err != nil {
+			return err
+		}
+		sentence, _, _ := strings.Cut(strings.Join(strings.Fields(p.Why), " "), ". ")
+		if _, err := fmt.Fprintf(out, "%-28s %s.\n", name, strings.TrimSuffix(sentence, ".")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachPlan opens what the arguments name: a file if it looks like one, else a scenario of the library.
+func eachPlan(cmd *cli.Command, do func(*plan.Plan) error) error {
+	names := cmd.Args().Slice()
+	if cmd.Bool("all") {
+		names = scenarios.Names()
+	}
+	if len(names) == 0 {
+		return run.Usage(errors.New("name a scenario or a file: gavel-lab scenario list shows the library"))
+	}
+	for _, name := range names {
+		p, err := openPlan(name)
+		if err != nil {
+			return run.Usage(err)
+		}
+		if err := do(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func openPlan(name string) (*plan.Plan, error) {
+	if !strings.ContainsAny(name, "./") {
+		return scenarios.Open(name)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read scenario: %w", err)
+	}
+	return plan.Parse(name, text)
+}
+
+func runScenarios(ctx context.Context, cmd *cli.Command, start runScenario) error {
+	log := slog.New(slog.DiscardHandler)
+	if cmd.Bool("verbose") {
+		var err error
+		if log, err = run.NewLogger(os.Stderr, run.LogOptions{Level: "debug"}); err != nil {
+			return err
+		}
+	}
+	slog.SetDefault(log)
+	ran, bad := 0, 0
+	err := eachPlan(cmd, func(p *plan.Plan) error {
+		if cmd.IsSet("seed") {
+			var err error
+			if p, err = p.Seeded(cmd.Uint64("seed")); err != nil {
+				return err
+			}
+		}
+		show := newProgress(cmd.Root().Writer, cmd.Bool("watch"))
+		result, err := start(ctx, p, scenarioapp.Options{
+			Dir: cmd.String("dir"), Variants: cmd.Bool("variants"), Prove: cmd.Bool("prove"), Tell: show.fact, Began: show.began, Log: log,
+		})
+		show.ended()
+		if err != nil {
+			return err
+		}
+		show.verdicts(result)
+		ran++
+		if !result.OK() {
+			bad++
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case bad > 0:
+		return fmt.Errorf("%d of %d scenarios did not end as they must", bad, ran)
+	}
+	return nil
+}
