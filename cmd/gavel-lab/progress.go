@@ -82,9 +82,10 @@ func (s *progress) fact(r plan.Record) {
 	slot := s.slot(r)
 	switch r.Subject {
 	case plan.SubmissionJudged:
-		if r.ID != "" {
+		switch {
+		case r.ID != "":
 			slot.Note = "refused: " + r.ID
-		} else {
+		case r.Counts:
 			slot.Bids++
 			slot.Values = append(slot.Values, wei(r.ValueWei))
 		}

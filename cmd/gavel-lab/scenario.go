@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,10 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v3"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/run"
@@ -53,6 +56,7 @@ func scenarioCommand(start runScenario) *cli.Command {
 					&cli.BoolFlag{Name: "variants", Usage: "run all variants, and not only the first"},
 					&cli.BoolFlag{Name: "prove", Usage: "run once more without the key fault: then an expectation must break"},
 					&cli.Uint64Flag{Name: "seed", DefaultText: "the plan's", Usage: "the same seed gives the same keys and choices"},
+					&cli.IntFlag{Name: "at-once", Value: 1, Usage: "scenarios that run at a time"},
 					&cli.StringFlag{Name: "dir", Value: "runs", TakesFile: true, Usage: "directory for run folders"},
 					&cli.BoolFlag{Name: "verbose", Usage: "print the log of all parts to stderr"},
 				},
@@ -117,7 +121,13 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start runScenario) erro
 		}
 	}
 	slog.SetDefault(log)
-	ran, bad := 0, 0
+	atOnce := cmd.Int("at-once")
+	if atOnce < 1 || atOnce > 16 || atOnce > 1 && cmd.Bool("watch") {
+		return run.Usage(fmt.Errorf("at-once is %d: give a number from 1 to 16; only 1 can be watched", atOnce))
+	}
+	var tally tally
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
 	err := eachPlan(cmd, func(p *plan.Plan) error {
 		if cmd.IsSet("seed") {
 			var err error
@@ -125,26 +135,53 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start runScenario) erro
 				return err
 			}
 		}
-		show := newProgress(cmd.Root().Writer, cmd.Bool("watch"))
-		result, err := start(ctx, p, scenarioapp.Options{
-			Dir: cmd.String("dir"), Variants: cmd.Bool("variants"), Prove: cmd.Bool("prove"), Tell: show.fact, Began: show.began, Log: log,
-		})
-		show.ended()
-		if err != nil {
-			return err
-		}
-		show.verdicts(result)
-		ran++
-		if !result.OK() {
-			bad++
-		}
-		return nil
+		group.Go(func() error { return tally.run(ctx, cmd, p, start, log) })
+		return ctx.Err()
 	})
-	switch {
-	case err != nil:
+	if err = errors.Join(group.Wait(), err); err != nil {
 		return err
-	case bad > 0:
-		return fmt.Errorf("%d of %d scenarios did not end as they must", bad, ran)
 	}
-	return nil
+	return tally.verdict(cmd.Root().Writer)
+}
+
+// tally counts how scenarios end. It is safe for concurrent use; the zero value has seen none.
+type tally struct {
+	mu  sync.Mutex // guards what follows, and the output
+	ran int
+	bad []string
+}
+
+// run runs one scenario. Of several at a time each is shown when it has ended.
+func (t *tally) run(ctx context.Context, cmd *cli.Command, p *plan.Plan, start runScenario, log *slog.Logger) error {
+	var kept bytes.Buffer
+	out := cmd.Root().Writer
+	if cmd.Int("at-once") > 1 {
+		out = &kept
+	}
+	show := newProgress(out, cmd.Bool("watch"))
+	result, err := start(ctx, p, scenarioapp.Options{
+		Dir: cmd.String("dir"), Variants: cmd.Bool("variants"), Prove: cmd.Bool("prove"), Tell: show.fact, Began: show.began, Log: log,
+	})
+	show.ended()
+	if err != nil {
+		return err
+	}
+	show.verdicts(result)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ran++; !result.OK() {
+		t.bad = append(t.bad, p.Name)
+	}
+	if kept.Len() > 0 {
+		_, err = kept.WriteTo(cmd.Root().Writer)
+	}
+	return err
+}
+
+func (t *tally) verdict(out io.Writer) error {
+	if len(t.bad) > 0 {
+		return fmt.Errorf("%d of %d scenarios did not end as they must: %s", len(t.bad), t.ran, strings.Join(t.bad, ", "))
+	}
+	_, err := fmt.Fprintf(out, "%d of %d scenarios ended as they must\n", t.ran, t.ran)
+	return err
 }

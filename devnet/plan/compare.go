@@ -48,7 +48,7 @@ var measures = []measure{
 	{"delivered", "payloads that relays have published", count(subject(PayloadDelivered))},
 	{"headers", "headers that relays have served", count(subject(HeaderServed))},
 	{"submissions", "submissions that relays have judged", count(subject(SubmissionJudged))},
-	{"bids", "submissions that count", count(func(r Record) bool { return r.Subject == SubmissionJudged && r.ID == "" })},
+	{"bids", "submissions that count", count(func(r Record) bool { return r.Subject == SubmissionJudged && r.Counts })},
 	{"refusals", "requests that were refused", count(func(r Record) bool {
 		return r.ID != "" && (r.Subject == SubmissionJudged || r.Subject == PayloadRefused || r.Subject == RequestRefused)
 	})},

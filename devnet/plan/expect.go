@@ -61,7 +61,7 @@ var happenings = []happening{
 	{"orphaned", "a block was delivered, but the chain has gone another way", ofASlot, outcome(Orphaned)},
 	{"header served", "a relay has given a header to a proposer", byBuilderAtRelay, subject(HeaderServed)},
 	{"header received", "a proposer has been given a header", map[string]string{"at": "RELAY"}, subject(HeaderReceived)},
-	{"bid", "a bid counts", byBuilderAtRelay, func(r Record) bool { return r.Subject == SubmissionJudged && r.ID == "" }},
+	{"bid", "a bid counts", byBuilderAtRelay, func(r Record) bool { return r.Subject == SubmissionJudged && r.Counts }},
 	{"cancelled", "a builder has lowered its bid", map[string]string{"by": "BUILDER", "at": "RELAY"}, subject(BidCancelled)},
 	{"refused", "a service has refused a request, with the id of its catalogue",
 		map[string]string{"with": "REFUSAL", "for": "ACTOR", "at": "RELAY"},

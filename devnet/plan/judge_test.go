@@ -8,12 +8,12 @@ import (
 // aRun is a run of four slots: builder-1 wins slot 1 at 0.02 ether, builder-2 slot 2 at 0.03; slot 3 is the proposer's own block after a
 // payload that was refused, slot 4 is missed.
 var aRun = []Record{
-	{Slot: 1, SlotMs: -4000, Actor: "relay-1", Subject: SubmissionJudged, About: "builder-1", ValueWei: "20000000000000000"},
+	{Slot: 1, SlotMs: -4000, Actor: "relay-1", Subject: SubmissionJudged, Counts: true, About: "builder-1", ValueWei: "20000000000000000"},
 	{Slot: 1, SlotMs: -900, Actor: "relay-1", Subject: SubmissionJudged, About: "builder-2", ID: "submission-signature"},
 	{Slot: 1, SlotMs: 10, Actor: "relay-1", Subject: HeaderServed, About: "builder-1", ValueWei: "20000000000000000"},
 	{Slot: 1, SlotMs: 60, Actor: "relay-1", Subject: PayloadDelivered, About: "builder-1", ValueWei: "20000000000000000"},
 	{Slot: 1, Actor: "chain", Subject: SlotFinished, ID: Landed, About: "builder-1", ValueWei: "20000000000000000", Fork: "electra"},
-	{Slot: 2, SlotMs: -100, Actor: "relay-1", Subject: SubmissionJudged, About: "builder-2", ValueWei: "30000000000000000"},
+	{Slot: 2, SlotMs: -100, Actor: "relay-1", Subject: SubmissionJudged, Counts: true, About: "builder-2", ValueWei: "30000000000000000"},
 	{Slot: 2, SlotMs: 30, Actor: "relay-1", Subject: HeaderServed, About: "builder-2", ValueWei: "30000000000000000"},
 	{Slot: 2, SlotMs: 90, Actor: "relay-2", Subject: PayloadDelivered, About: "builder-2", ValueWei: "30000000000000000"},
 	{Slot: 2, SlotMs: 90, Actor: "relay-2", Subject: BuilderDemoted, About: "builder-2"},

@@ -88,7 +88,7 @@ func read(from source, choice Choice) (*Plan, error) {
 
 func defaults() *Plan {
 	return &Plan{
-		Slots: 4, Slot: 12 * time.Second, Speed: 12, Seed: 1, SlotsPerEpoch: 8, Validators: 16, TxsPerSlot: 20,
+		Slots: 4, Slot: 12 * time.Second, Speed: 8, Seed: 1, SlotsPerEpoch: 8, Validators: 16, TxsPerSlot: 20,
 		Forks: []eth.ForkPoint{{Fork: eth.Fulu}},
 	}
 }

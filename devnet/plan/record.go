@@ -24,6 +24,8 @@ type Record struct {
 	At string `json:"at,omitempty"`
 	// ID is a refusal's id, a slot's outcome, or a class of faults.
 	ID string `json:"id,omitempty"`
+	// Counts: a submission is a bid from now on. One that was refused, or is kept but below what could lead, is none.
+	Counts bool `json:"counts,omitempty"`
 	// ValueWei is a decimal number.
 	ValueWei string          `json:"value_wei,omitempty"`
 	Percent  float64         `json:"percent,omitempty"`

@@ -82,7 +82,7 @@ func (b *book) observe(relayName string) func(relay.Fact) {
 		var at time.Time
 		switch f := fact.(type) {
 		case relay.SubmissionJudged:
-			at, r.ID = f.ReceivedAt, f.Refusal
+			at, r.ID, r.Counts = f.ReceivedAt, f.Refusal, !f.EligibleAt.IsZero()
 			b.trace(&r, f.Trace)
 		case relay.TopChanged:
 			at = f.At

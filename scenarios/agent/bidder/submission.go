@@ -59,6 +59,12 @@ func (b *Bidder) sign(a attributes, duty client.Duty, built *chain.Built, valueW
 	for _, check := range b.strategy.cheats {
 		key = cheat(check, trace, &block, key)
 	}
+	if slices.Contains(b.strategy.cheats, "state-root") {
+		if err := b.rehash(a, built, &block); err != nil {
+			return submission{}, err
+		}
+		trace.BlockHash = block.BlockHash
+	}
 	root, err := trace.HashTreeRoot()
 	if err != nil {
 		return submission{}, fmt.Errorf("hash bid trace: %w", err)
