@@ -160,13 +160,13 @@ func (s *progress) verdicts(result scenarioapp.Result) {
 		}
 		s.list(one.Verdicts)
 	}
-	if result.Proof != nil {
-		s.print("  without what it is about:")
-		s.list(result.Proof.Verdicts)
+	for _, one := range result.Proof {
+		s.print("  without what it is about: %s", one.Variant)
+		s.list(one.Verdicts)
 	}
 	word := "ended as it must"
 	switch {
-	case !result.OK() && result.Proof != nil && plan.AllMet(result.Proof.Verdicts):
+	case result.Proof != nil && !result.Breaks():
 		word = "PROVES NOTHING: it ends the same without what it is about"
 	case !result.OK():
 		word = "DID NOT END AS IT MUST"

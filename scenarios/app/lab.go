@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
@@ -103,11 +104,12 @@ func (l *lab) run(ctx context.Context) error {
 		stop()
 		return errors.Join(err, l.stopped(group))
 	}
-	l.network.clock.Start()
-	group.Go(func() error { return l.beacon.Run(running) })
 	for _, one := range agents {
 		group.Go(func() error { return one(running) })
 	}
+	l.untilRegistered(running)
+	l.network.clock.Start()
+	group.Go(func() error { return l.beacon.Run(running) })
 	group.Go(func() error { return l.breakThings(running) })
 	group.Go(func() error { return l.offline(running) })
 	group.Go(func() error {
@@ -115,6 +117,34 @@ func (l *lab) run(ctx context.Context) error {
 		return l.finishSlots(running)
 	})
 	return l.stopped(group)
+}
+
+// registeredWithin bounds the wait for registrations, in wall time.
+const registeredWithin = 5 * time.Second
+
+// untilRegistered waits until every relay has been told of every validator, so that no time of the first slot goes to that. Blobs are made
+// before, too.
+func (l *lab) untilRegistered(ctx context.Context) {
+	if fork := l.network.spec.ForkAt(0); l.plan.BlobEvery > 0 && fork >= eth.Deneb {
+		chain.Sidecar(fork, 0)
+	}
+	deadline := time.Now().Add(registeredWithin)
+	for time.Now().Before(deadline) && ctx.Err() == nil {
+		facts, err := l.book.all()
+		if err != nil {
+			return // the run ends with it
+		}
+		stored := 0
+		for _, fact := range facts {
+			if fact.Subject == plan.RegistrationStored {
+				stored++
+			}
+		}
+		if stored >= len(l.relays)*l.plan.Validators {
+			return
+		}
+		time.Sleep(registeredWithin / 200)
+	}
 }
 
 // stopped waits for all parts and returns the first failure among them; that they were told to end is none.

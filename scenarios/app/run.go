@@ -38,8 +38,8 @@ type Result struct {
 	Name string `json:"name"`
 	// Variants are the runs, in the plan's order; a plan that does not vary has one.
 	Variants []VariantResult `json:"variants"`
-	// Proof is the run without the key fault; nil if none was asked for.
-	Proof *VariantResult `json:"proof,omitempty"`
+	// Proof are the runs without the key fault; nil if none were asked for.
+	Proof []VariantResult `json:"proof,omitempty"`
 	// Wall is how long all of it took.
 	Wall time.Duration `json:"wall_ns"`
 }
@@ -59,7 +59,17 @@ func (r Result) OK() bool {
 			return false
 		}
 	}
-	return len(r.Variants) > 0 && (r.Proof == nil || !plan.AllMet(r.Proof.Verdicts))
+	return len(r.Variants) > 0 && (r.Proof == nil || r.Breaks())
+}
+
+// Breaks says whether an expectation was not met without the key fault.
+func (r Result) Breaks() bool {
+	for _, one := range r.Proof {
+		if !plan.AllMet(one.Verdicts) {
+			return true
+		}
+	}
+	return false
 }
 
 // Run runs a scenario. Its error is about what could not be started or broke down; an expectation that was not met is in the result.
@@ -72,20 +82,8 @@ func Run(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
 	if err != nil {
 		return result, err
 	}
-	for _, one := range plans {
-		ran, err := runOne(ctx, one, o, "")
-		if err != nil {
-			return result, err
-		}
-		result.Variants = append(result.Variants, ran)
-	}
-	runs := runsOf(result.Variants)
-	for i, one := range plans {
-		v := &result.Variants[i]
-		v.Verdicts = one.Judge(v.facts, runs)
-		if err := writeJSON(v.Dir, "verdicts.json", v.Verdicts); err != nil {
-			return result, err
-		}
+	if result.Variants, err = runAll(ctx, plans, o, ""); err != nil {
+		return result, err
 	}
 	if o.Prove {
 		if err := prove(ctx, plans, o, &result); err != nil {
@@ -120,23 +118,42 @@ func runsOf(variants []VariantResult) plan.Runs {
 	return runs
 }
 
-// prove runs the last variant without what the scenario is about: of several, it is the one that goes farthest.
+// runAll runs plans, the variants of one, and judges them against each other.
+func runAll(ctx context.Context, plans []*plan.Plan, o Options, suffix string) ([]VariantResult, error) {
+	var all []VariantResult
+	for _, one := range plans {
+		ran, err := runOne(ctx, one, o, suffix)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, ran)
+	}
+	runs := runsOf(all)
+	for i, one := range plans {
+		all[i].Verdicts = one.Judge(all[i].facts, runs)
+		if err := writeJSON(all[i].Dir, "verdicts.json", all[i].Verdicts); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// prove runs all variants without what the scenario is about.
 func prove(ctx context.Context, plans []*plan.Plan, o Options, result *Result) error {
-	last := plans[len(plans)-1]
-	if !last.HasKey() {
-		return fmt.Errorf("%s: nothing is marked key, so there is nothing to prove: give key: true to a fault or a strategy, or write without", last.Name)
+	var without []*plan.Plan
+	for _, one := range plans {
+		if !one.HasKey() {
+			return fmt.Errorf("%s: nothing is marked key, so there is nothing to prove: give key: true to a fault or a strategy, or write without", one.Name)
+		}
+		bare, err := one.Without()
+		if err != nil {
+			return err
+		}
+		without = append(without, bare)
 	}
-	without, err := last.Without()
-	if err != nil {
-		return err
-	}
-	ran, err := runOne(ctx, without, o, ".without")
-	if err != nil {
-		return err
-	}
-	ran.Verdicts = without.Judge(ran.facts, runsOf(result.Variants))
-	result.Proof = &ran
-	return writeJSON(ran.Dir, "verdicts.json", ran.Verdicts)
+	var err error
+	result.Proof, err = runAll(ctx, without, o, ".without")
+	return err
 }
 
 // runOne runs one variant in a folder of its own.

@@ -26,7 +26,7 @@ expect:
 	for _, v := range result.Variants[0].Verdicts {
 		t.Logf("%v %s: %s", v.Met, v.Text, v.Reason)
 	}
-	for _, v := range result.Proof.Verdicts {
+	for _, v := range result.Proof[0].Verdicts {
 		t.Logf("without: %v %s: %s", v.Met, v.Text, v.Reason)
 	}
 	if !result.OK() {

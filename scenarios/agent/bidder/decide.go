@@ -96,7 +96,7 @@ func (s strategy) decide(at situation) decision {
 	}
 	again := at.now + at.slot/look
 	switch {
-	case at.now > lastCall || at.cancelled && s.base.Form != "bluff VALUE until TIME":
+	case at.now > max(lastCall, s.base.Time+lastCall) || at.cancelled && s.base.Form != "bluff VALUE until TIME":
 		return decision{do: stop}
 	case s.base.Is("adaptive"):
 		return s.adapt(at, again)
