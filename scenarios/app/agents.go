@@ -64,7 +64,7 @@ func (l *lab) builder(i int) (agent, error) {
 		Strategy: p.Strategy, TxLimit: max(1, l.plan.TxsPerSlot*3/2), Tell: l.told, Log: l.log.With("part", p.Name),
 	}
 	for _, one := range l.relays {
-		url, err := l.links.to(p.Name, one.name(), one.publicURL())
+		url, err := l.links.to(p.Name, one.name(), one.met)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (l *lab) proposers() (agent, error) {
 	// Who wants to learn a payload asks by the endpoint that answers with it.
 	honest := &proposer.Aggregator{Spec: n.spec, V1: l.anyMove("unbundle", "equivocate", "replay"), Log: l.log.With("part", "sidecar")}
 	for _, one := range l.relays {
-		url, err := l.links.to(plan.ProposersName, one.name(), one.publicURL())
+		url, err := l.links.to(plan.ProposersName, one.name(), one.met)
 		if err != nil {
 			return nil, err
 		}

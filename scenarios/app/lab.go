@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -17,6 +18,8 @@ import (
 	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/monitor"
+	monitorapp "github.com/gavel-relay/gavel/monitor/app"
 )
 
 // lab is everything that runs for one plan.
@@ -99,7 +102,7 @@ func (l *lab) run(ctx context.Context) error {
 			return errors.Join(err, l.stopped(group))
 		}
 	}
-	agents, err := l.agents()
+	agents, err := l.everybody(running)
 	if err != nil {
 		stop()
 		return errors.Join(err, l.stopped(group))
@@ -117,6 +120,62 @@ func (l *lab) run(ctx context.Context) error {
 		return l.finishSlots(running)
 	})
 	return l.stopped(group)
+}
+
+// everybody is who is no service of ours: dishonest relays, which stand before good ones, the agents, and the monitor.
+func (l *lab) everybody(ctx context.Context) ([]agent, error) {
+	var list []agent
+	for _, one := range l.relays {
+		url, run, err := one.front(ctx)
+		if err != nil {
+			return nil, err
+		}
+		one.met = url
+		if run != nil {
+			list = append(list, func(context.Context) error { return run() })
+		}
+	}
+	agents, err := l.agents()
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, agents...)
+	if !l.plan.Monitor {
+		return list, nil
+	}
+	watching, err := l.monitor()
+	return append(list, watching), err
+}
+
+// monitor watches all relays, as somebody who knows their addresses and keys.
+func (l *lab) monitor() (agent, error) {
+	cfg := monitorapp.Config{
+		Clock: l.clockOf(plan.MonitorName), Patience: stall / 2, Timeout: 2 * stall, Log: l.log.With("part", plan.MonitorName),
+		Found: func(one monitor.Finding) {
+			l.book.add(plan.Record{
+				Actor: plan.MonitorName, Subject: plan.MonitorFinding, At: one.Relay, ID: string(one.Class), Slot: int(one.Slot), //nolint:gosec // few slots
+			}, time.Time{}, one)
+		},
+	}
+	url, err := l.links.to(plan.MonitorName, plan.BeaconNode, l.beaconURL)
+	if err != nil {
+		return nil, err
+	}
+	cfg.BeaconURLs = []string{url}
+	for _, one := range l.relays {
+		address, err := l.links.to(plan.MonitorName, one.name(), one.met)
+		if err != nil {
+			return nil, err
+		}
+		key := l.network.relayKey(one.index).PublicKey()
+		cfg.Relays = append(cfg.Relays, fmt.Sprintf("http://%#x@%s", key[:], strings.TrimPrefix(address, "http://")))
+		cfg.Names = append(cfg.Names, one.name())
+	}
+	watching, err := monitorapp.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("start monitor: %w", err)
+	}
+	return watching.Run, nil
 }
 
 // registeredWithin bounds the wait for registrations, in wall time.

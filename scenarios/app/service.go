@@ -27,6 +27,7 @@ type relayService struct {
 	plan    plan.RelayPlan
 	dir     string
 	address string
+	met     string // the URL by which agents meet it
 	clock   *skewed
 	// validator is the relay's way to its execution node, which faults slow down or cut.
 	validator *validator
