@@ -71,6 +71,7 @@ var happenings = []happening{
 	{"no answer", "an agent was given no answer", map[string]string{"for": "ACTOR", "at": "RELAY"}, subject(RequestFailed)},
 	{"listener left", "an agent's stream of leading bids ended against its will", map[string]string{"for": "ACTOR"}, subject(ListenerLeft)},
 	{"registered", "a relay has stored a new registration", map[string]string{"at": "RELAY"}, subject(RegistrationStored)},
+	{"registration sent", "a relay has taken a batch of registrations", map[string]string{"at": "RELAY"}, subject(RegistrationSent)},
 	{"demoted", "a builder's bids no longer count before they are validated", map[string]string{"": "BUILDER", "at": "RELAY"},
 		subject(BuilderDemoted)},
 	{"circuit breaker opened", "proposers ask no relay any more", nil, subject(BreakerOpened)},

@@ -41,6 +41,8 @@ const (
 	PayloadRefused     = "payload_refused"
 	BuilderDemoted     = "builder_demoted"
 	RegistrationStored = "registration_stored"
+	// RegistrationSent is a proposer's: a relay has taken a batch of registrations.
+	RegistrationSent = "registration_sent"
 	// SlotFinished is what the chain has for a slot; its ID is an outcome.
 	SlotFinished = "slot_finished"
 	// RequestRefused is an agent's: a service answered with an error, its ID is the refusal's or "http-STATUS".

@@ -47,6 +47,9 @@ func (w *Witness) RoundTrip(request *http.Request) (*http.Response, error) {
 	case strings.Contains(path, "/header/") && response.StatusCode == http.StatusOK:
 		r.Subject = plan.HeaderReceived
 		w.Tell(r, "")
+	case strings.HasSuffix(path, "/v1/builder/validators"):
+		r.Subject = plan.RegistrationSent
+		w.Tell(r, "")
 	case strings.HasSuffix(path, "/v1/builder/blinded_blocks") && response.StatusCode == http.StatusOK:
 		r.Subject = plan.PayloadReceived
 		w.Tell(r, "")
