@@ -13,7 +13,7 @@ func (r *reader) events(p *Plan, values map[string]*node) {
 
 func (r *reader) fault(p *Plan, item *node) {
 	values := r.pairs(item, "a fault", []string{"fault", "on", "from", "until", "key"})
-	f := Fault{From: Moment{Slot: 1}, Key: r.flag(values, "key")}
+	f := Fault{Key: r.flag(values, "key")}
 	text, _ := r.text(values["fault"], "fault")
 	var err error
 	if f.What, err = faultMoves.read(text, r.actors); err != nil {
@@ -28,7 +28,7 @@ func (r *reader) fault(p *Plan, item *node) {
 	r.moment(p, values["from"], "from", &f.From)
 	r.moment(p, values["until"], "until", &f.Until)
 	if f.Until != (Moment{}) && f.Until.In(p.Slot) <= f.From.In(p.Slot) {
-		r.fail(values["until"].line, "until", "%s is not after %s", f.Until, f.From)
+		r.fail(item.line, "until", "%s is not after %s", f.Until, f.From)
 	}
 	switch {
 	case f.What.Is(linkFaults...):

@@ -29,6 +29,8 @@ func parseMoment(text string, slots int) (Moment, error) {
 
 func (m Moment) String() string {
 	switch {
+	case m == Moment{}:
+		return "the beginning"
 	case m.Offset > 0:
 		return fmt.Sprintf("slot %d +%s", m.Slot, formatDuration(m.Offset))
 	case m.Offset < 0:

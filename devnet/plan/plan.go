@@ -117,7 +117,7 @@ func (l Link) String() string {
 	return l.From + " -> " + l.To
 }
 
-// Fault is something that breaks at From and is mended at Until; the zero Until is never.
+// Fault is something that breaks at From and is mended at Until. The zero From is before anything happens, the zero Until is never.
 type Fault struct {
 	What        Move
 	On          Link

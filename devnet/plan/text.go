@@ -165,7 +165,9 @@ func (w *writer) faults(all []Fault) {
 	for _, f := range all {
 		w.line("  - fault: %s", f.What)
 		w.line("    on: %s", f.On)
-		w.line("    from: %s", f.From)
+		if f.From != (Moment{}) {
+			w.line("    from: %s", f.From)
+		}
 		if f.Until != (Moment{}) {
 			w.line("    until: %s", f.Until)
 		}

@@ -16,11 +16,26 @@ import (
 
 // breakThings lets every fault of the plan begin and end at its time.
 func (l *lab) breakThings(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
+	var group errgroup.Group // without a context of its own: a relay that was started again outlives the faults
 	for id, one := range l.plan.Faults {
 		group.Go(func() error { return l.breakThing(ctx, id, one) })
 	}
 	return group.Wait()
+}
+
+// breakFirst begins the faults that are there before anybody does anything.
+func (l *lab) breakFirst(ctx context.Context) error {
+	for id, f := range l.plan.Faults {
+		if f.From != (plan.Moment{}) {
+			continue
+		}
+		mend, err := l.begin(ctx, id, f)
+		if err != nil {
+			return fmt.Errorf("fault %s on %s: %w", f.What, f.On, err)
+		}
+		l.mends[id] = mend
+	}
+	return nil
 }
 
 func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
@@ -28,9 +43,12 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 	if l.network.clock.Until(ctx, genesis.Add(f.From.In(l.plan.Slot))) != nil {
 		return nil
 	}
-	mend, err := l.begin(ctx, id, f)
-	if err != nil {
-		return fmt.Errorf("fault %s on %s: %w", f.What, f.On, err)
+	mend, began := l.mends[id]
+	if !began {
+		var err error
+		if mend, err = l.begin(ctx, id, f); err != nil {
+			return fmt.Errorf("fault %s on %s: %w", f.What, f.On, err)
+		}
 	}
 	l.book.add(plan.Record{Actor: "lab", Subject: plan.FaultBegan, About: f.On.String(), ID: f.What.String()}, time.Time{}, nil)
 	if f.Until == (plan.Moment{}) {

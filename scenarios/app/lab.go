@@ -32,7 +32,8 @@ type lab struct {
 	chain     *chain.Node
 	beacon    *beacon.Beacon
 	relays    []*relayService
-	clocks    map[string]*skewed // by name
+	clocks    map[string]*skewed   // by name
+	mends     map[int]func() error // how to mend the faults that begin before the clock runs, by their number in the plan
 	beaconURL string
 	listener  net.Listener // the beacon node's
 }
@@ -101,6 +102,10 @@ func (l *lab) run(ctx context.Context) error {
 			stop()
 			return errors.Join(err, l.stopped(group))
 		}
+	}
+	if err := l.breakFirst(running); err != nil {
+		stop()
+		return errors.Join(err, l.stopped(group))
 	}
 	agents, err := l.everybody(running)
 	if err != nil {

@@ -181,7 +181,7 @@ func runOne(ctx context.Context, p *plan.Plan, o Options, suffix string) (ran Va
 		names[network.builderKey(i).PublicKey()] = builderName(i)
 	}
 	l := &lab{
-		plan: p, log: o.Log, network: network, links: newLinks(p), clocks: map[string]*skewed{},
+		plan: p, log: o.Log, network: network, links: newLinks(p), clocks: map[string]*skewed{}, mends: map[int]func() error{},
 		book: &book{spec: network.spec, now: network.clock.Now, began: time.Now(), names: names, tell: o.Tell, out: file},
 	}
 	err = l.open(ran.Dir)

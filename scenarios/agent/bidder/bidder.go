@@ -11,6 +11,7 @@ import (
 	"crypto/ecdsa"
 	"errors"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -240,7 +241,7 @@ func (b *Bidder) tell(slot phase0.Slot, relay Relay, err error) {
 	case err == nil, errors.Is(err, context.Canceled):
 		return
 	case errors.As(err, &refused):
-		r.Subject = plan.RequestRefused
+		r.Subject, r.ID = plan.RequestRefused, "http-"+strconv.Itoa(refused.Status)
 		b.Tell(r, refused.Message)
 	default:
 		b.Tell(r, "")

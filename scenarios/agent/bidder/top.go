@@ -59,13 +59,15 @@ const (
 // followTop listens to a relay's leading bids until the context ends.
 func (b *Bidder) followTop(ctx context.Context, relay Relay) {
 	for ctx.Err() == nil {
+		heard := false
 		for one, err := range relay.Client.TopBids(ctx, client.TopBidOptions{}) {
 			if err != nil {
-				if ctx.Err() == nil {
+				if ctx.Err() == nil && heard {
 					b.Tell(plan.Record{Actor: b.Name, At: relay.Name, Subject: plan.ListenerLeft}, "")
 				}
 				break
 			}
+			heard = true
 			b.top.set(relay.Name, one)
 			if b.strategy.slowly {
 				pause(ctx, slowly)
