@@ -21,7 +21,7 @@ const (
 	GasLimit Class = "gas-limit"
 	// Value: a header is worth nothing, or is listed as delivered for less than it was served for.
 	Value Class = "value"
-	// Withheld: a header was served and the slot has no block.
+	// Withheld: the best header of all was served, and the slot has no block.
 	Withheld Class = "withheld"
 	// Unlisted: the slot's block is one whose header the relay served, and no relay lists it as delivered.
 	Unlisted Class = "unlisted-delivery"

@@ -18,6 +18,8 @@ type Over struct {
 	Landed phase0.Hash32
 	// Served are the headers that the relay served, by block hash with their value.
 	Served map[phase0.Hash32]*uint256.Int
+	// Best: no other relay served a header that is worth more, so that it most likely is what the proposer signed.
+	Best bool
 	// Listed is what the relay lists as delivered in the slot. ListErr says that it does not answer, and is not a refusal.
 	Listed  []Delivered
 	ListErr error
@@ -48,6 +50,9 @@ func JudgeSlot(over Over) []Finding {
 	switch {
 	case len(over.Served) == 0:
 	case over.Landed == (phase0.Hash32{}):
+		if !over.Best {
+			break
+		}
 		found.add(Withheld, "%d headers were served, and the slot has no block", len(over.Served))
 	case over.ListErr == nil && over.Served[over.Landed] != nil && !over.ListedByAny:
 		found.add(Unlisted, "%#x was served and is on the chain, and nobody lists it as delivered", over.Landed[:])

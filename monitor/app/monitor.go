@@ -141,14 +141,22 @@ func (m *Monitor) settle(ctx context.Context, slot phase0.Slot) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	listed := false
+	listed, best := false, new(uint256.Int)
 	for _, over := range overs {
+		for _, value := range over.Served {
+			if value.Gt(best) {
+				best = value
+			}
+		}
 		for _, one := range over.Listed {
 			listed = listed || one.BlockHash == landed.hash
 		}
 	}
 	for i, r := range m.relays {
 		overs[i].ListedByAny = listed
+		for _, value := range overs[i].Served {
+			overs[i].Best = overs[i].Best || value.Eq(best)
+		}
 		m.report.settled(r.name, overs[i])
 		m.found(r, append(monitor.JudgeSlot(overs[i]), monitor.JudgeRegistration(m.spec, shown[i])...))
 	}
