@@ -21,7 +21,7 @@ LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p'
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 .DEFAULT_GOAL := help
-.PHONY: help build mev-boost devnet scenarios test test-clients lint fmt bench fuzz docs install-needs clean
+.PHONY: help build mev-boost devnet scenarios contracts test test-clients lint fmt bench fuzz docs install-needs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,10 +43,13 @@ scenarios: ## run every story of the library, each once more without what it is 
 	@go build -o bin/ ./cmd/gavel-lab
 	@bin/gavel-lab scenario run --all --variants --prove --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
 
+contracts: ## compile the devnet's contracts; needs Node.js, and npm for the compiler; ARGS=--check only compares
+	scripts/contracts.sh $(ARGS)
+
 test: ## run all tests with the race detector
 	go test -race ./...
 
-test-clients: ## run searchers' JavaScript clients against the bundle RPC; needs Node.js, and npm for their packages
+test-clients: ## run searchers' JavaScript clients against the bundle RPC and the stream; needs Node.js, and npm for their packages
 	scripts/clients.sh
 
 lint: bin/golangci-lint-$(LINT_VERSION) ## run the linters

@@ -35,11 +35,17 @@ type Config struct {
 	Fork eth.Fork
 	// Forks is the schedule, oldest first. After Validate it is complete: it begins with Fork at epoch 0 and names each version.
 	Forks []eth.ForkPoint
-	// RelayPort, BeaconPort and RPCPort are the ports on 127.0.0.1 of the relay, the beacon node and the execution JSON-RPC; 0 takes
-	// any free one.
+	// OrdersPerSlot is how many private transactions users send to the bundle RPC in each slot; 0 sends none.
+	OrdersPerSlot int
+	// Searchers is the number of searchers that follow hints; there may be none.
+	Searchers int
+	// RelayPort, BeaconPort, RPCPort, BundlePort and StreamPort are the ports on 127.0.0.1 of the relay, the beacon node, the execution JSON-RPC, the
+	// bundle JSON-RPC and the event stream; 0 takes any free one.
 	RelayPort  int
 	BeaconPort int
 	RPCPort    int
+	BundlePort int
+	StreamPort int
 	// DataDir keeps chain, journal and archive on disk; empty keeps them in memory.
 	DataDir string
 	// MevBoost is the path of a real mev-boost to put between proposers and the relay; empty uses the lab's own aggregator.
@@ -55,7 +61,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Slots: 16, SlotDuration: 12 * time.Second, Speed: 12, Validators: 64, Builders: 2, TxsPerSlot: 50,
-		SlotsPerEpoch: 8, Seed: 1,
+		OrdersPerSlot: 6, Searchers: 2, SlotsPerEpoch: 8, Seed: 1,
 	}
 }
 
@@ -93,10 +99,14 @@ func (c *Config) Check() error {
 		{"builders", c.Builders, 1, 64},
 		{"txs", c.TxsPerSlot, 1, 2_000},
 		{"blob-every", c.BlobEvery, 0, 1 << 30},
+		{"orders", c.OrdersPerSlot, 0, 200},
+		{"searchers", c.Searchers, 0, 16},
 		{"slots-per-epoch", c.SlotsPerEpoch, 2, 256},
 		{"relay-port", c.RelayPort, 0, 65_535},
 		{"beacon-port", c.BeaconPort, 0, 65_535},
 		{"rpc-port", c.RPCPort, 0, 65_535},
+		{"bundle-port", c.BundlePort, 0, 65_535},
+		{"stream-port", c.StreamPort, 0, 65_535},
 	} {
 		if r.value < r.min || r.value > r.max {
 			return fmt.Errorf("%s is %d: give a number from %d to %d", r.key, r.value, r.min, r.max)
@@ -123,7 +133,7 @@ func (c *Config) checkPorts() error {
 	ports := []struct {
 		key  string
 		port int
-	}{{"relay-port", c.RelayPort}, {"beacon-port", c.BeaconPort}, {"rpc-port", c.RPCPort}}
+	}{{"relay-port", c.RelayPort}, {"beacon-port", c.BeaconPort}, {"rpc-port", c.RPCPort}, {"bundle-port", c.BundlePort}, {"stream-port", c.StreamPort}}
 	for i, a := range ports {
 		for _, b := range ports[i+1:] {
 			if a.port != 0 && a.port == b.port {

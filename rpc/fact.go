@@ -47,9 +47,13 @@ type OrderSimulated struct {
 	Simulation
 }
 
-// OrderShared says what an order whose signer shares something of it is and did, when it first succeeded in a simulation. The event stream makes its
-// hint of it.
-type OrderShared struct{ orderflow.Shared }
+// OrderShared says what an order whose signer shares something of it is and did, when it first succeeded in a simulation: once for each order. The
+// event stream makes its hint of it; from now on the order may be followed.
+type OrderShared struct {
+	// ID is the order's; its signer is nobody's affair outside.
+	ID uint64 `json:"id"`
+	orderflow.Shared
+}
 
 // OrderSent says that an order was offered to a builder, and how that went.
 type OrderSent struct {

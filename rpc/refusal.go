@@ -145,9 +145,13 @@ var (
 	InvalidRefund = define("invalid-refund", codeServer, 200, "invalid refund",
 		"refundPercent lies between 1 and 99; refundTxHashes names at most one transaction, of this bundle.")
 	UnmatchedBundle = define("unmatched-bundle", codeServer, 200, "unmatched bundle",
-		"mev_simBundle cannot simulate a bundle that begins with a hash: only the other's sender knows the transaction.")
+		"mev_simBundle does not simulate a bundle that begins with a hash: it would tell of the other's transaction what its sender does not share.")
 	BackrunNotFound = define("backrun-not-found", codeServer, 200, "backrun not found",
 		"No order with this double hash can be followed: never seen, not shared, cancelled or landed.")
+	BackrunInvalidBundle = define("backrun-invalid-bundle", codeServer, 200, "backrun invalid bundle",
+		"The order with this double hash may not be followed: its signer does not share its hash, or bundles would be too deep in bundles.")
+	BackrunInvalidInclusion = define("backrun-invalid-inclusion", codeServer, 200, "backrun invalid inclusion",
+		"The order with this double hash is for other blocks than the bundle that follows it.")
 )
 
 // Simulation, and what the node knows.

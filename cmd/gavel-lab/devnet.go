@@ -29,7 +29,7 @@ func root(start runDevnet) *cli.Command {
 func devnetCommand(start runDevnet) *cli.Command {
 	return &cli.Command{
 		Name:  "devnet",
-		Usage: "run a chain, builders, proposers and users around a relay, and show each slot",
+		Usage: "run a chain, builders, proposers, users and searchers around a relay, a bundle RPC and an event stream, and show each slot",
 		Flags: devnetFlags(devnet.Default()),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := command.ApplyConfigFile(cmd); err != nil {
@@ -63,6 +63,8 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 		&cli.IntFlag{Name: "validators", Value: d.Validators, Usage: "validators that propose"},
 		&cli.IntFlag{Name: "builders", Value: d.Builders, Usage: "builders that bid"},
 		&cli.IntFlag{Name: "txs", Value: d.TxsPerSlot, Usage: "transactions that users send in each slot"},
+		&cli.IntFlag{Name: "orders", Value: d.OrdersPerSlot, Usage: "private transactions that users send to the bundle RPC in each slot; 0 sends none"},
+		&cli.IntFlag{Name: "searchers", Value: d.Searchers, Usage: "searchers that follow what the event stream tells"},
 		&cli.IntFlag{Name: "blob-every", Value: d.BlobEvery, Usage: "send a blob transaction in every n-th slot; 0 sends none"},
 		&cli.IntFlag{Name: "slots-per-epoch", Value: d.SlotsPerEpoch, Usage: "slots of an epoch"},
 		&cli.StringFlag{Name: "fork", DefaultText: "fulu", Usage: "fork at genesis: bellatrix, capella, deneb, electra or fulu"},
@@ -70,6 +72,8 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 		&cli.IntFlag{Name: "relay-port", Value: d.RelayPort, Usage: "port of the relay on 127.0.0.1; 0 takes any free one"},
 		&cli.IntFlag{Name: "beacon-port", Value: d.BeaconPort, Usage: "port of the beacon node; 0 takes any free one"},
 		&cli.IntFlag{Name: "rpc-port", Value: d.RPCPort, Usage: "port of the execution JSON-RPC; 0 takes any free one"},
+		&cli.IntFlag{Name: "bundle-port", Value: d.BundlePort, Usage: "port of the bundle JSON-RPC; 0 takes any free one"},
+		&cli.IntFlag{Name: "stream-port", Value: d.StreamPort, Usage: "port of the event stream; 0 takes any free one"},
 		&cli.StringFlag{Name: "data-dir", DefaultText: "in memory", TakesFile: true, Usage: "directory that keeps chain, journal and archive"},
 		&cli.StringFlag{Name: "mev-boost", DefaultText: "the lab's own", TakesFile: true, Usage: "path of a mev-boost to run between proposers and the relay"},
 		&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "the same seed gives the same keys and choices"},
@@ -84,8 +88,9 @@ func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
 	cfg := devnet.Config{
 		Slots: cmd.Int("slots"), SlotDuration: cmd.Duration("slot"), Speed: cmd.Float("speed"),
 		Validators: cmd.Int("validators"), Builders: cmd.Int("builders"), TxsPerSlot: cmd.Int("txs"), BlobEvery: cmd.Int("blob-every"),
-		SlotsPerEpoch: cmd.Int("slots-per-epoch"),
-		RelayPort:     cmd.Int("relay-port"), BeaconPort: cmd.Int("beacon-port"), RPCPort: cmd.Int("rpc-port"),
+		OrdersPerSlot: cmd.Int("orders"), Searchers: cmd.Int("searchers"), SlotsPerEpoch: cmd.Int("slots-per-epoch"),
+		RelayPort: cmd.Int("relay-port"), BeaconPort: cmd.Int("beacon-port"), RPCPort: cmd.Int("rpc-port"),
+		BundlePort: cmd.Int("bundle-port"), StreamPort: cmd.Int("stream-port"),
 		DataDir: cmd.String("data-dir"), MevBoost: cmd.String("mev-boost"), Seed: cmd.Uint64("seed"),
 		Plain: cmd.Bool("plain"), Verbose: cmd.Bool("verbose"),
 	}

@@ -58,6 +58,7 @@ func rpcFlags() []cli.Flag {
 		f.described("db", "SQLite in the data directory", "URL of the ledger, such as postgres://user@host/gavel; better in the environment if it holds a password"),
 		f.described("journal", "in this process", "URL of a NATS cluster with JetStream that keeps the journal"),
 		f.number("journal-replicas", 1, "replicas of the journal in the cluster"),
+		f.described("journal-listen", "none", "loopback host:port at which gavel stream, on this machine, may read a journal in this process"),
 		f.span("facts-for", 0, "how long facts stay in the journal; 0 is for ever. The ledger must have read them by then"),
 		f.span("orders-for", 0, "how long the ledger remembers orders that have ended; 0 is for ever"),
 		f.span("block-time", 12*time.Second, "how long after a block the next one is expected"),

@@ -49,6 +49,7 @@ func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error
 		},
 	}
 	cfg.rpc.Journal.URL, cfg.rpc.Journal.Replicas = cmd.String("journal"), cmd.Int("journal-replicas")
+	cfg.rpc.Journal.Listen = cmd.String("journal-listen")
 	cfg.rpc.Journal.FactsFor = cmd.Duration("facts-for")
 	for _, read := range []func(*cli.Command, func(string) string) error{
 		checkBounds, cfg.readKey, cfg.readBuilders, cfg.readPayers, cfg.readNumbers, cfg.readProxies,
@@ -169,6 +170,8 @@ func (c *rpcConfig) check() error {
 		return errors.New("listen is empty: give host:port")
 	case len(c.executionURLs) == 0:
 		return errors.New("execution-rpc is empty: give the URL of an execution node, or of several with commas")
+	case c.rpc.Journal.URL != "" && c.rpc.Journal.Listen != "":
+		return errors.New("journal-listen is for a journal in this process: leave out journal, or journal-listen")
 	case len(c.rpc.SignatureHeaders) == 0:
 		return errors.New("signature-headers is empty: give at least one name")
 	}

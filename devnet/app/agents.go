@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
@@ -18,7 +19,7 @@ import (
 type agent func(context.Context) error
 
 // agents are all outsiders of the run. They are given addresses and keys, nothing of the relay.
-func (l *lab) agents() ([]agent, error) {
+func (l *lab) agents(ctx context.Context) ([]agent, error) {
 	relay, err := client.New(l.relayURL, client.Options{})
 	if err != nil {
 		return nil, err
@@ -29,9 +30,15 @@ func (l *lab) agents() ([]agent, error) {
 		RPC: l.chain.Attach(), Seed: l.cfg.Seed, Log: l.log.With("part", "user"),
 	})
 	list := []agent{crowd.Run, l.proposers(relay).Run}
+	orderFlow, err := l.orderFlowAgents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, orderFlow...)
 	for i, wallet := range n.builders {
 		b := builder.New(builder.Config{
-			Name: builderName(i), Key: builderKey(l.cfg.Seed, i), Wallet: wallet, Node: l.chain, Spec: n.spec, Clock: n.clock,
+			Name: builderName(i), Key: builderKey(l.cfg.Seed, i), Wallet: wallet, Node: l.chain,
+			Signer: types.LatestSigner(l.chain.Chain().Config()), Orders: l.builderListener(i), Spec: n.spec, Clock: n.clock,
 			BeaconURL: l.beaconURL, Relays: []*client.Client{relay}, TxLimit: l.cfg.TxsPerSlot * 3 / 2, Seed: l.cfg.Seed + uint64(i)*1000 + 1,
 			Log: l.log.With("part", "builder"),
 		})

@@ -27,6 +27,13 @@ const gasLimit = 60_000_000
 // userWallets is how many accounts send transactions: enough that one sender's nonces seldom hold up a block.
 const userWallets = 32
 
+// privateWallets is how many accounts send private ones for each that is sent in a slot: an account waits until its transaction has landed.
+// searcherWallets is how many backruns of a searcher can land in a block.
+const (
+	privateWallets  = 8
+	searcherWallets = 8
+)
+
 // genesisForkVersion is signed into registrations and bids; no public network has it.
 var genesisForkVersion = phase0.Version{0x01, 'g', 'v', 'l'}
 
@@ -36,8 +43,11 @@ type network struct {
 	clock    clock.Clock
 	start    func() // lets the clock run
 	users    []*ecdsa.PrivateKey
+	traders  []*ecdsa.PrivateKey // users who send privately
 	builders []*ecdsa.PrivateKey
-	payees   []common.Address // fee recipients by validator index
+	// searchers have some wallets each.
+	searchers [][]*ecdsa.PrivateKey
+	payees    []common.Address // fee recipients by validator index
 }
 
 // newNetwork makes the network. Genesis is now, in whole seconds; the clock stands still until start is called, so that no slot passes while
@@ -59,6 +69,15 @@ func newNetwork(cfg devnet.Config, realTime bool) *network {
 	for i := range userWallets {
 		n.users = append(n.users, wallet(cfg.Seed, "user", i))
 	}
+	for i := range cfg.OrdersPerSlot * privateWallets {
+		n.traders = append(n.traders, wallet(cfg.Seed, "trader", i))
+	}
+	for i := range cfg.Searchers {
+		n.searchers = append(n.searchers, nil)
+		for j := range searcherWallets {
+			n.searchers[i] = append(n.searchers[i], wallet(cfg.Seed, "searcher", i*searcherWallets+j))
+		}
+	}
 	for i := range cfg.Builders {
 		n.builders = append(n.builders, wallet(cfg.Seed, "builder", i))
 	}
@@ -77,8 +96,16 @@ var wellKnown = common.HexToAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 // funded are the accounts that have money at genesis.
 func (n *network) funded() []common.Address {
 	list := []common.Address{wellKnown}
-	for _, key := range append(append([]*ecdsa.PrivateKey{}, n.users...), n.builders...) {
-		list = append(list, address(key))
+	for _, keys := range append([][]*ecdsa.PrivateKey{n.users, n.traders, n.builders}, n.searchers...) {
+		list = append(list, addresses(keys)...)
+	}
+	return list
+}
+
+func addresses(keys []*ecdsa.PrivateKey) []common.Address {
+	list := make([]common.Address, len(keys))
+	for i, key := range keys {
+		list[i] = address(key)
 	}
 	return list
 }
@@ -103,5 +130,7 @@ func wallet(seed uint64, family string, i int) *ecdsa.PrivateKey {
 }
 
 func address(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
+
+func searcherName(i int) string { return fmt.Sprintf("searcher-%d", i+1) }
 
 func builderName(i int) string { return fmt.Sprintf("builder-%d", i+1) }

@@ -1,7 +1,7 @@
-// Package app wires the devnet: one execution node, one beacon node, a relay as anybody would run it, and agents that meet them over HTTP.
-// It is the only room of the lab that knows the relay's inside, because it starts it.
+// Package app wires the devnet: one execution node, one beacon node, a relay, a bundle RPC and an event stream as anybody would run them, and agents
+// that meet them over HTTP. It is the only room of the lab that knows the services' inside, because it starts them.
 //
-//	open chain ─▶ beacon node ─▶ relay ─▶ (mev-boost) ─▶ agents ─▶ let the clock run ─▶ slots … ─▶ stop agents ─▶ summary from the chain
+//	open chain ─▶ beacon node ─▶ relay ─▶ bundle RPC ─▶ stream ─▶ (mev-boost) ─▶ agents ─▶ let the clock run ─▶ slots … ─▶ stop agents ─▶ summary from the chain
 package app
 
 import (
@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/devnet/view"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
@@ -30,6 +31,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 	relayapp "github.com/gavel-relay/gavel/relay/app"
 	"github.com/gavel-relay/gavel/relay/client"
+	"github.com/gavel-relay/gavel/rpc"
+	rpcapp "github.com/gavel-relay/gavel/rpc/app"
+	streamapp "github.com/gavel-relay/gavel/stream/app"
 )
 
 // lab is everything that runs.
@@ -43,10 +47,14 @@ type lab struct {
 	beacon  *beacon.Beacon
 	relay   *relayapp.App
 	facts   chan relay.Fact
+	bundles *rpcapp.App
+	stream  *streamapp.App
+	orders  chan rpc.Fact
 	// URLs of the parts.
-	beaconURL, relayURL string
-	sidecar             *client.Client // a real mev-boost, nil without
-	listeners           []net.Listener
+	beaconURL, relayURL, bundleURL, streamURL string
+	sidecar                                   *client.Client // a real mev-boost, nil without
+	// listeners are those of the beacon node, the relay, the bundle RPC, the stream, and then the builders'.
+	listeners []net.Listener
 }
 
 // Run runs a devnet until its slots are over or the context ends, and returns what became of it. The error is about what could not be
@@ -58,7 +66,7 @@ func Run(ctx context.Context, cfg devnet.Config, out view.Output) (view.Summary,
 	if err := checkPlaces(cfg); err != nil {
 		return view.Summary{}, run.Usage(err)
 	}
-	l := &lab{cfg: cfg, out: out, began: time.Now(), log: slog.Default(), facts: make(chan relay.Fact, factQueue)}
+	l := &lab{cfg: cfg, out: out, began: time.Now(), log: slog.Default(), facts: make(chan relay.Fact, factQueue), orders: make(chan rpc.Fact, factQueue)}
 	defer l.close()
 	if err := l.open(ctx); err != nil {
 		return view.Summary{}, err
@@ -98,18 +106,12 @@ const factQueue = 4096
 // open makes all parts but starts none that needs the clock.
 func (l *lab) open(ctx context.Context) (err error) {
 	l.network = newNetwork(l.cfg, l.cfg.MevBoost != "")
-	beaconListener, err := l.listen(l.cfg.BeaconPort, "beacon-port")
-	if err != nil {
+	if err := l.listenAll(); err != nil {
 		return err
 	}
-	relayListener, err := l.listen(l.cfg.RelayPort, "relay-port")
-	if err != nil {
-		return err
-	}
-	l.beaconURL, l.relayURL = "http://"+beaconListener.Addr().String(), "http://"+relayListener.Addr().String()
 	l.chain, err = chain.Open(chain.Config{
 		Spec: l.network.spec, ChainID: chainID, DataDir: within(l.cfg.DataDir, "chain"), GasLimit: gasLimit, Funded: l.network.funded(),
-		RPCAddr: net.JoinHostPort(host, strconv.Itoa(l.cfg.RPCPort)),
+		Accounts: contract.Genesis(addresses(l.network.traders)), RPCAddr: net.JoinHostPort(host, strconv.Itoa(l.cfg.RPCPort)),
 	})
 	if err != nil {
 		return fmt.Errorf("open chain: %w", err)
@@ -125,14 +127,44 @@ func (l *lab) open(ctx context.Context) (err error) {
 // host is where everything listens.
 const host = "127.0.0.1"
 
-func (l *lab) listen(port int, flag string) (net.Listener, error) {
+// listenAll takes all ports.
+func (l *lab) listenAll() error {
+	for _, part := range []struct {
+		port int
+		flag string
+		url  *string
+	}{
+		{l.cfg.BeaconPort, "beacon-port", &l.beaconURL},
+		{l.cfg.RelayPort, "relay-port", &l.relayURL},
+		{l.cfg.BundlePort, "bundle-port", &l.bundleURL},
+		{l.cfg.StreamPort, "stream-port", &l.streamURL},
+	} {
+		url, err := l.listen(part.port, part.flag)
+		if err != nil {
+			return err
+		}
+		*part.url = url
+	}
+	for i := range l.cfg.Builders {
+		if _, err := l.listen(0, builderName(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listen takes a port and answers its URL.
+func (l *lab) listen(port int, flag string) (string, error) {
 	listener, err := serve.Listen(net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
+		return "", fmt.Errorf("%s: %w", flag, err)
 	}
 	l.listeners = append(l.listeners, listener)
-	return listener, nil
+	return "http://" + listener.Addr().String(), nil
 }
+
+// builderListener is where a builder takes orders.
+func (l *lab) builderListener(i int) net.Listener { return l.listeners[4+i] }
 
 // patience is a span of chain time that is at least shortestWait long on the wall: what is generous at 12-second slots would be the blink of
 // an eye on a chain that runs sixty times as fast. It never takes more than three quarters of a slot.
@@ -154,13 +186,16 @@ func (l *lab) run(ctx context.Context) (view.Summary, error) {
 		return view.Summary{}, errors.Join(err, l.stopped(stop, group))
 	}
 	group.Go(func() error { return l.relay.Serve(running, l.listeners[1]) })
+	if err := l.startOrderFlow(running, group); err != nil {
+		return view.Summary{}, errors.Join(err, l.stopped(stop, group))
+	}
 	if err := l.startSidecar(running, group); err != nil {
 		return view.Summary{}, errors.Join(err, l.stopped(stop, group))
 	}
 	l.out.Start(l.describe())
 	l.network.start()
 	group.Go(func() error { return l.beacon.Run(running) })
-	agents, err := l.agents()
+	agents, err := l.agents(running)
 	if err != nil {
 		return view.Summary{}, errors.Join(err, l.stopped(stop, group))
 	}
@@ -190,6 +225,16 @@ func (l *lab) close() {
 	if l.relay != nil {
 		if err := l.relay.Close(); err != nil {
 			l.log.Error("close relay", "error", err)
+		}
+	}
+	if l.stream != nil {
+		if err := l.stream.Close(); err != nil {
+			l.log.Error("close event stream", "error", err)
+		}
+	}
+	if l.bundles != nil {
+		if err := l.bundles.Close(); err != nil {
+			l.log.Error("close bundle RPC", "error", err)
 		}
 	}
 	if l.chain != nil {
@@ -234,6 +279,7 @@ func (l *lab) describe() view.Run {
 		Slots: l.cfg.Slots, SlotDuration: l.cfg.SlotDuration, Speed: l.cfg.Speed, Validators: l.cfg.Validators, Builders: l.cfg.Builders,
 		Endpoints: []view.Endpoint{
 			{Name: "relay", URL: l.relayURL}, {Name: "beacon node", URL: l.beaconURL}, {Name: "execution RPC", URL: l.chain.RPCURL()},
+			{Name: "bundle RPC", URL: l.bundleURL}, {Name: "event stream", URL: l.streamURL},
 		},
 	}
 }

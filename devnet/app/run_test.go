@@ -38,6 +38,8 @@ func (w *watched) Note(note string) {
 	defer w.mu.Unlock()
 	w.notes = append(w.notes, note)
 }
+func (w *watched) Flow(view.Flow) {}
+
 func (w *watched) Done(s view.Summary) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -22,11 +22,13 @@ func (l *lab) watch(ctx context.Context) view.Summary {
 	}
 	s := newStory(l.network.spec, l.cfg.Speed, names)
 	var sum tally
+	orders := newFlow()
 	for slot := phase0.Slot(1); l.cfg.Slots == 0 || slot <= phase0.Slot(l.cfg.Slots); slot++ {
-		if !l.untilFinished(ctx, s, slot, &sum) {
+		if !l.untilFinished(ctx, s, orders, slot, &sum) {
 			break
 		}
 		shown, delivered := s.finish(slot, l.proposerOf(slot), l.blockOf(slot))
+		shown.Flow = orders.finish()
 		paid, err := l.paid(ctx, shown, delivered)
 		if err != nil {
 			sum.Problems = append(sum.Problems, fmt.Sprintf("slot %d: %v", slot, err))
@@ -34,11 +36,12 @@ func (l *lab) watch(ctx context.Context) view.Summary {
 		sum.add(shown, paid)
 		l.out.Slot(shown)
 	}
+	sum.Flow = orders.count
 	return sum.done()
 }
 
 // untilFinished shows facts until a slot is finished; false means that the context ended first.
-func (l *lab) untilFinished(ctx context.Context, s *story, slot phase0.Slot, sum *tally) bool {
+func (l *lab) untilFinished(ctx context.Context, s *story, orders *flow, slot phase0.Slot, sum *tally) bool {
 	over := make(chan error, 1)
 	go func() {
 		over <- l.network.clock.Until(ctx, l.network.spec.SlotStart(slot+1).Add(l.cfg.SlotDuration/2))
@@ -53,6 +56,10 @@ func (l *lab) untilFinished(ctx context.Context, s *story, slot phase0.Slot, sum
 			}
 			if shown := s.observe(fact); shown != nil {
 				l.out.Slot(*shown)
+			}
+		case fact := <-l.orders:
+			if orders.observe(fact) {
+				l.out.Flow(orders.count)
 			}
 		}
 	}

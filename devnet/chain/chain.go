@@ -26,6 +26,8 @@ type Config struct {
 	GasLimit uint64
 	// Funded accounts get 1,000,000 ether each at genesis.
 	Funded []common.Address
+	// Accounts are further ones at genesis, such as contracts.
+	Accounts types.GenesisAlloc
 	// RPCAddr is the host:port of the execution JSON-RPC (eth, net, web3, txpool over HTTP and, at the same address, WebSocket); empty opens none.
 	RPCAddr string
 }

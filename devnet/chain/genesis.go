@@ -2,6 +2,7 @@ package chain
 
 import (
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 
@@ -31,6 +32,7 @@ func GenesisOf(cfg Config) (*core.Genesis, error) {
 	}
 	alloc := core.SystemContractAllocs() // without their code no block can be built from prague on
 	alloc[DepositContract] = types.Account{Nonce: 1, Code: depositCode, Balance: new(big.Int)}
+	maps.Copy(alloc, cfg.Accounts)
 	for _, account := range cfg.Funded {
 		alloc[account] = types.Account{Balance: new(big.Int).Set(fundedWei)}
 	}

@@ -96,8 +96,18 @@ func (l layout) extra(s Slot) string {
 	if l.note > 0 || s.Note == "" {
 		return ""
 	}
-	return l.cut(strings.Repeat(" ", columns[0].width) + "  └ " + s.Note)
+	return l.below(s.Note)
 }
+
+// below is a line that belongs to the row above it.
+func (l layout) below(text string) string {
+	return l.cut(strings.Repeat(" ", columns[0].width) + hook + text)
+}
+
+const hook = "  └ "
+
+// room is the width of the text of a line below; 0 is without limit.
+func (l layout) room() int { return max(0, l.width-columns[0].width-ansi.StringWidth(hook)) }
 
 func (l layout) used() int {
 	used := -gap

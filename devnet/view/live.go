@@ -15,7 +15,7 @@ const (
 	liveNotes = 3  // notes shown at most
 )
 
-// live repaints one screen in place: title, endpoints, the last slots, totals, the last notes. It never clears what stood above it.
+// live repaints one screen in place: title, endpoints, the last slots, totals, what became of orders, the last notes. It never clears what stood above it.
 type live struct {
 	mu    sync.Mutex // guards all below
 	out   io.Writer
@@ -25,7 +25,7 @@ type live struct {
 	run     Run
 	slots   []Slot // by number, the last liveRows of them
 	notes   []string
-	total   Summary // what the finished slots have brought so far
+	total   Summary // what the finished slots have brought so far, and orders to this moment
 	painted int     // lines that the last repaint left on the screen
 }
 
@@ -84,6 +84,14 @@ func (l *live) count(s Slot) {
 	}
 }
 
+// Flow implements Output.
+func (l *live) Flow(f Flow) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total.Flow = f
+	l.repaint()
+}
+
 // Note implements Output.
 func (l *live) Note(text string) {
 	l.mu.Lock()
@@ -127,6 +135,11 @@ func (l *live) picture(to layout, height int) []string {
 	}
 	head = append(head, "", l.paint.faint.Render(to.header()))
 	tail := []string{"", to.cut(l.totals())}
+	if !l.total.Flow.none() {
+		for _, line := range l.total.Flow.lines(to.width) {
+			tail = append(tail, to.cut(line))
+		}
+	}
 	for _, note := range l.notes {
 		tail = append(tail, l.paint.faint.Render(to.cut("note: "+note)))
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// plain prints a line for each finished slot: for pipes, logs and CI.
+// plain prints a line for each finished slot, and one below it for what became of orders meanwhile: for pipes, logs and CI.
 type plain struct {
 	mu     sync.Mutex // guards out
 	out    io.Writer
@@ -32,11 +32,22 @@ func (p *plain) Slot(s Slot) {
 		return
 	}
 	lines := []string{p.paint.slot(s).Render(p.layout.row(s))}
+	if !s.Flow.none() {
+		for i, line := range s.Flow.lines(p.layout.room()) {
+			if line = p.layout.below(line); i > 0 {
+				line = strings.Replace(line, "└", " ", 1)
+			}
+			lines = append(lines, p.paint.faint.Render(line))
+		}
+	}
 	if extra := p.layout.extra(s); extra != "" {
 		lines = append(lines, extra)
 	}
 	p.print(lines...)
 }
+
+// Flow implements Output: each slot's line has its part.
+func (p *plain) Flow(Flow) {}
 
 // Note implements Output.
 func (p *plain) Note(text string) { p.print("note: " + oneLine(text)) }
@@ -65,7 +76,7 @@ func (r Run) title() string {
 func (r Run) endpoints() []string {
 	lines := make([]string, len(r.Endpoints))
 	for i, e := range r.Endpoints {
-		lines[i] = fmt.Sprintf("  %-9s %s", e.Name, e.URL)
+		lines[i] = fmt.Sprintf("  %-13s %s", e.Name, e.URL)
 	}
 	return lines
 }

@@ -42,7 +42,7 @@ func plural(n int, one, many string) string {
 // lines is the summary as a small table, with its problems and, last, the verdict.
 func (s Summary) lines(p paint) []string {
 	lines := []string{""}
-	for _, row := range [][2]string{
+	rows := [][2]string{
 		{"slots", strconv.Itoa(s.Slots)},
 		{"delivered", strconv.Itoa(s.Delivered)},
 		{"landed", strconv.Itoa(s.Landed)},
@@ -52,7 +52,11 @@ func (s Summary) lines(p paint) []string {
 		{"first delivery", orDash(s.FirstDelivery > 0, short(s.FirstDelivery)+" after start")},
 		{"header to delivery", orDash(s.RoundTripMedian > 0, short(s.RoundTripMedian)+" (median)")},
 		{"wall time", orDash(s.Wall > 0, short(s.Wall))},
-	} {
+	}
+	if !s.Flow.none() {
+		rows = append(rows, s.Flow.rows()...)
+	}
+	for _, row := range rows {
 		lines = append(lines, p.faint.Render(padRight(row[0], 20))+row[1])
 	}
 	lines = append(lines, "")
@@ -63,6 +67,16 @@ func (s Summary) lines(p paint) []string {
 		return append(lines, p.good.Render(s.Verdict()))
 	}
 	return append(lines, p.bad.Render(s.Verdict()))
+}
+
+// rows are what became of orders, for the summary.
+func (f Flow) rows() [][2]string {
+	return [][2]string{
+		{"private orders", fmt.Sprintf("%d, %d cancelled", f.Orders, f.Cancelled)},
+		{"hints", strconv.Itoa(f.Hints)},
+		{"backruns", fmt.Sprintf("%d matched, %d landed", f.Backruns, f.Landed)},
+		{"refunds", fmt.Sprintf("%s in %s", Ether(f.RefundedWei), plural(f.Refunds, "payout", "payouts"))},
+	}
 }
 
 func orDash(known bool, text string) string {

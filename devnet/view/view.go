@@ -3,7 +3,7 @@
 // for a terminal.
 //
 //	Start ─▶ Slot (open, may come again as bids rise) ─▶ Slot (finished, once) ─▶ … ─▶ Done
-//	           Note may come at any time
+//	           Note and Flow may come at any time
 package view
 
 import (
@@ -21,6 +21,8 @@ type Output interface {
 	Start(Run)
 	// Slot tells of a slot: any number of times while it is open, once when it is finished, never after that.
 	Slot(Slot)
+	// Flow tells what became of orders since the start.
+	Flow(Flow)
 	// Note says something that belongs to no slot, in one line.
 	Note(string)
 	// Done comes last. It ends with the verdict.
@@ -64,6 +66,8 @@ type Slot struct {
 	// Delivered: the relay published the payload. Landed: the block is on the canonical chain.
 	Delivered, Landed bool
 	Txs, Blobs        int
+	// Flow is what became of orders since the slot before; it is told when the slot is finished.
+	Flow Flow
 	// Note is what was unusual, in a few words.
 	Note string
 	// Took are the wall times of the slot's stages in their order.
@@ -92,6 +96,8 @@ type Summary struct {
 	RoundTripMedian time.Duration
 	// Wall is how long the whole run took.
 	Wall time.Duration
+	// Flow is what became of orders.
+	Flow Flow
 	// Problems say what went wrong, one line each. Empty in a good run.
 	Problems []string
 }

@@ -21,7 +21,10 @@ import (
 func story(out Output) {
 	out.Start(Run{
 		Slots: 6, SlotDuration: 12 * time.Second, Speed: 12, Validators: 64, Builders: 2,
-		Endpoints: []Endpoint{{"relay", "http://127.0.0.1:18550"}, {"beacon", "http://127.0.0.1:5052"}, {"rpc", "http://127.0.0.1:8545"}},
+		Endpoints: []Endpoint{
+			{"relay", "http://127.0.0.1:18550"}, {"beacon node", "http://127.0.0.1:5052"}, {"execution RPC", "http://127.0.0.1:8545"},
+			{"bundle RPC", "http://127.0.0.1:9545"}, {"event stream", "http://127.0.0.1:9546"},
+		},
 	})
 	out.Slot(Slot{Number: 1, Fork: eth.Electra, Proposer: 7, Open: true, Bids: 2, Values: gwei(100, 200), TopWei: gwei(200)[0], Winner: "builder-2"})
 	out.Slot(Slot{
@@ -31,7 +34,10 @@ func story(out Output) {
 	out.Slot(Slot{
 		Number: 2, Fork: eth.Electra, Proposer: 41, Bids: 3, Values: gwei(7, 7, 7), TopWei: gwei(7)[0],
 		Winner: "builder-1", Delivered: true, Landed: true, Txs: 48, Blobs: 2, Took: []Stage{{"header", 800 * time.Microsecond}},
+		Flow: Flow{Orders: 11, Cancelled: 1, Hints: 8, Backruns: 5, Landed: 3, Refunds: 2, RefundedWei: gwei(61_000_000)[0]},
 	})
+	out.Flow(Flow{Orders: 9, Hints: 7, Backruns: 4})
+	out.Flow(Flow{Orders: 11, Cancelled: 1, Hints: 8, Backruns: 5, Landed: 3, Refunds: 2, RefundedWei: gwei(61_000_000)[0]})
 	out.Slot(Slot{Number: 3, Fork: eth.Fulu, Proposer: 3, Winner: Local, Landed: true, Txs: 50, Note: "the relay had no bid in time"})
 	out.Note("the relay's journal was\nslow: 1.2s")
 	out.Slot(Slot{Number: 4, Fork: eth.Fulu, Proposer: 12, Bids: 1, Values: gwei(5), TopWei: gwei(5)[0], Note: "nobody proposed"})
@@ -46,6 +52,7 @@ func ending() Summary {
 	return Summary{
 		Slots: 6, Delivered: 3, Landed: 2, Local: 1, Missed: 1, PaidWei: gwei(12_345_685)[0], FirstDelivery: 2140 * time.Millisecond,
 		RoundTripMedian: 88 * time.Millisecond, Wall: 7200 * time.Millisecond,
+		Flow:     Flow{Orders: 11, Cancelled: 1, Hints: 8, Backruns: 5, Landed: 3, Refunds: 2, RefundedWei: gwei(61_000_000)[0]},
 		Problems: []string{"slot 6: the delivered block is not on the chain", "slot 5: refused"},
 	}
 }
@@ -108,6 +115,21 @@ func TestLiveLowTerminal(t *testing.T) {
 	golden.File(t, "testdata/live-low.txt", screen.String())
 	if got := len(screen.lines); got > 12 {
 		t.Errorf("%d lines on a terminal of 12", got)
+	}
+}
+
+// What was counted between two moments.
+func TestFlowLess(t *testing.T) {
+	earlier := Flow{Orders: 1, Cancelled: 1, Hints: 1, Backruns: 1, Landed: 1, Refunds: 1, RefundedWei: gwei(5)[0]}
+	later := Flow{Orders: 3, Cancelled: 2, Hints: 4, Backruns: 5, Landed: 6, Refunds: 7, RefundedWei: gwei(12)[0]}
+	if got, want := strings.Join(later.Less(earlier).lines(0), "\n"), "2 orders ▸ 3 hints ▸ 4 backruns ▸ 5 landed ▸ 7.000 gwei back"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if d := later.Less(later); !d.none() || d.lines(0)[0] != "0 orders ▸ 0 hints ▸ 0 backruns ▸ 0 landed ▸ 0 ETH back" {
+		t.Errorf("nothing is %s", d.lines(0))
+	}
+	if got := later.Less(Flow{}); got != later {
+		t.Errorf("from the start: %+v", got)
 	}
 }
 

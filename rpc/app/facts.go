@@ -25,7 +25,7 @@ func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *fa
 // never written before it.
 func (f *facts) Record(fact rpc.Fact) {
 	switch fact.(type) {
-	case rpc.OrderAccepted, rpc.OrderExtended, rpc.OrderSimulated, rpc.OrderSent, rpc.CallSimulated:
+	case rpc.OrderAccepted, rpc.OrderExtended, rpc.OrderSimulated, rpc.OrderShared, rpc.OrderSent, rpc.CallSimulated:
 		f.PutLater(fact)
 	default:
 		f.Put(fact)

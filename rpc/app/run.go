@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc"
 )
@@ -24,6 +25,9 @@ const (
 
 // Handler is the public API.
 func (a *App) Handler() http.Handler { return a.handler }
+
+// Journal is where the service's facts are: an event stream in the same process reads it as its Source. It is open until Close.
+func (a *App) Journal() *journal.Journal { return a.journal }
 
 // Head is the newest block that the service knows.
 func (a *App) Head() rpc.Head { return a.desk.Head() }

@@ -108,7 +108,7 @@ func (a *App) wire() error {
 	signer, senders := types.LatestSigner(a.cfg.ChainConfig), bundle.NewRecent(sendersKept)
 	a.desk = desk.New(desk.Config{
 		Pool:  pool.New(pool.Config{MaxOrders: a.cfg.Limits.Orders, MaxPerSigner: a.cfg.Limits.OrdersPerSigner, Class: a.classOf}),
-		Chain: a.cfg.Chain, Simulator: simulator, Turns: turns, Sender: a.sender, Settler: a.settler, Ranking: a.users,
+		Chain: a.cfg.Chain, Simulator: simulator, Turns: turns, Sender: a.sender, Settler: a.settler, Recipients: a.settler, Ranking: a.users,
 		Facts: a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Signer: signer, Senders: senders,
 		BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations,
 	})

@@ -25,8 +25,8 @@ type entry struct {
 	// seat is its place among the living.
 	seat  int
 	state rpc.State
-	// succeeded: a simulation succeeded once. delivered: a builder took it.
-	succeeded, delivered bool
+	// succeeded: a simulation succeeded once. delivered: a builder took it. shared: strangers were told of it.
+	succeeded, delivered, shared bool
 
 	simulations []rpc.DatedSimulation
 	deliveries  []rpc.DatedDelivery

@@ -10,9 +10,8 @@ import (
 // leastWei is what a bid is worth at least, so that an empty slot has an auction too: 0.001 ether.
 var leastWei = uint256.NewInt(1_000_000_000_000_000)
 
-// share is the value of a bid: it rises from about half of what the block earns to nearly all of it, differently for each builder and slot,
-// and is never as low as the bid before.
-func share(gainWei, lastWei *uint256.Int, seed, slot uint64, i, bids int) *uint256.Int {
+// share is the value of a bid: it rises from about half of what the block earns to nearly all of it, differently for each builder and slot.
+func share(gainWei *uint256.Int, seed, slot uint64, i, bids int) *uint256.Int {
 	random := rand.New(rand.NewPCG(seed, slot))
 	from, to := 40+random.Uint64N(20), 80+random.Uint64N(18)
 	percent := to
@@ -24,9 +23,6 @@ func share(gainWei, lastWei *uint256.Int, seed, slot uint64, i, bids int) *uint2
 	least := new(uint256.Int).Mul(leastWei, uint256.NewInt(percent))
 	if least.Div(least, uint256.NewInt(40)); value.Lt(least) {
 		value = least
-	}
-	if !value.Gt(lastWei) {
-		value = new(uint256.Int).AddUint64(lastWei, 1)
 	}
 	return value
 }

@@ -14,7 +14,7 @@ func TestShareRises(t *testing.T) {
 			for _, bids := range []int{1, 2, 3, 10} {
 				last := new(uint256.Int)
 				for i := range bids {
-					value := share(gain, last, seed, 77, i, bids)
+					value := share(gain, seed, 77, i, bids)
 					if !value.Gt(last) {
 						t.Errorf("gain %s, seed %d: bid %d of %d is %s after %s", gain, seed, i, bids, value, last)
 					}
@@ -28,7 +28,7 @@ func TestShareRises(t *testing.T) {
 func TestShareIsAPartOfTheGain(t *testing.T) {
 	gain := uint256.NewInt(1e18)
 	for seed := range uint64(50) {
-		first, final := share(gain, new(uint256.Int), seed, 5, 0, 3), share(gain, new(uint256.Int), seed, 5, 2, 3)
+		first, final := share(gain, seed, 5, 0, 3), share(gain, seed, 5, 2, 3)
 		if first.Lt(uint256.NewInt(4e17)) || first.Gt(uint256.NewInt(6e17)) {
 			t.Errorf("seed %d: the first bid is %s of %s", seed, first, gain)
 		}
@@ -40,22 +40,17 @@ func TestShareIsAPartOfTheGain(t *testing.T) {
 
 func TestShareOfLittle(t *testing.T) {
 	for _, gain := range []uint64{0, 1, 1e15} {
-		if got := share(uint256.NewInt(gain), new(uint256.Int), 1, 5, 0, 3); got.Lt(leastWei) {
+		if got := share(uint256.NewInt(gain), 1, 5, 0, 3); got.Lt(leastWei) {
 			t.Errorf("a block that earns %d bids %s, less than %s", gain, got, leastWei)
 		}
-	}
-	// A pool that has become poorer does not lower a bid.
-	last := uint256.NewInt(5e18)
-	if got := share(uint256.NewInt(1e18), last, 1, 5, 1, 3); !got.Eq(uint256.NewInt(5e18 + 1)) {
-		t.Errorf("after %s a poorer block bids %s", last, got)
 	}
 }
 
 func TestBuildersBidDifferently(t *testing.T) {
 	gain, seen := uint256.NewInt(1e18), map[string]bool{}
 	for seed := range uint64(10) {
-		value := share(gain, new(uint256.Int), seed, 5, 0, 3)
-		if again := share(gain, new(uint256.Int), seed, 5, 0, 3); !again.Eq(value) {
+		value := share(gain, seed, 5, 0, 3)
+		if again := share(gain, seed, 5, 0, 3); !again.Eq(value) {
 			t.Errorf("seed %d bids %s, then %s", seed, value, again)
 		}
 		seen[value.Dec()] = true

@@ -1,22 +1,25 @@
 // Package builder is a block builder as the devnet's relay meets it: an outsider that learns of slots from a beacon node's events and of
 // proposers from the relay, builds real blocks on its own execution node, and bids over HTTP.
 //
-//	beacon node ─payload_attributes─▶ work on (slot, parent) ─┬─ choose transactions (choose.go)
-//	relay ─duties───────────────────▶ (duties.go)             ├─ build, pay the proposer a rising share (bids.go)
-//	relay ◀──────────signed submissions───────────────────────┴─ sign, submit (submit.go), again until the slot is near
+//	orders, by JSON-RPC ────────────▶ intake.go ──────────────┐
+//	beacon node ─payload_attributes─▶ work on (slot, parent) ─┼─ simulate orders, pay their refunds, merge the best (merge.go)
+//	relay ─duties───────────────────▶ (duties.go)             ├─ fill up with pending transactions (choose.go)
+//	relay ◀──────────signed submissions───────────────────────┴─ pay the proposer a rising share (bids.go), submit, until the slot is near
+//
+// A bid that was placed is never lowered, and is replaced only by a better one. An order that was cancelled is in no later bid.
 package builder
 
 import (
 	"context"
 	"crypto/ecdsa"
+	"errors"
 	"log/slog"
+	"net"
 	"sync"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/clock"
@@ -27,8 +30,8 @@ import (
 
 // Node is the builder's own execution node; *chain.Node is one.
 type Node interface {
-	// Build executes the given transactions on a parent and returns the block.
-	Build(ctx context.Context, args chain.BuildArgs) (*chain.Built, error)
+	// Draft begins a block on a parent; its transactions are applied one by one.
+	Draft(ctx context.Context, args chain.BuildArgs) (*chain.Draft, error)
 	// Pending are the pool's transactions, best first.
 	Pending() []*types.Transaction
 }
@@ -41,6 +44,10 @@ type Config struct {
 	Key    *bls.SecretKey
 	Wallet *ecdsa.PrivateKey
 	Node   Node
+	// Signer tells who sent a transaction.
+	Signer types.Signer
+	// Orders is where orders come in, by JSON-RPC; nil for a builder that takes none. Run closes it.
+	Orders net.Listener
 	Spec   *eth.Spec
 	Clock  clock.Clock
 	// BeaconURL is where payload attributes come from; Relays are bid to, all alike. It is enough if one of them takes a bid.
@@ -60,6 +67,7 @@ type Builder struct {
 	Config
 
 	duties duties
+	intake intake
 }
 
 // New returns a builder that does nothing until Run.
@@ -76,9 +84,19 @@ func New(cfg Config) *Builder {
 	return &Builder{Config: cfg}
 }
 
-// Run builds until the context ends, and returns nil then. New attributes end the work on older ones; the same ones again, as after a
-// stream that was opened anew, do not.
+// Run takes orders and builds until the context ends, and returns nil then.
 func (b *Builder) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	if b.Orders != nil {
+		group.Go(func() error { return b.serve(ctx, b.Orders) })
+	}
+	group.Go(func() error { return b.build(ctx) })
+	return group.Wait()
+}
+
+// build bids in one auction after another. New attributes end the work on older ones; the same ones again, as after a
+// stream that was opened anew, do not.
+func (b *Builder) build(ctx context.Context) error {
 	var working sync.WaitGroup
 	defer working.Wait()
 	stop := func() {}
@@ -108,6 +126,8 @@ func (b *Builder) work(ctx context.Context, a attributes) {
 		value, err := b.tryBid(ctx, a, i, last)
 		if err == nil {
 			last = value
+		}
+		if err == nil || errors.Is(err, errNotBetter) {
 			i++
 			continue
 		}
@@ -134,27 +154,4 @@ func (b *Builder) tryBid(ctx context.Context, a attributes, i int, last *uint256
 		return nil, err
 	}
 	return b.bid(ctx, a, duty, i, last)
-}
-
-// bid builds one block, pays its proposer and submits it everywhere.
-func (b *Builder) bid(ctx context.Context, a attributes, duty client.Duty, i int, last *uint256.Int) (*uint256.Int, error) {
-	message := duty.Registration.Message
-	built, err := b.Node.Build(ctx, chain.BuildArgs{
-		Parent: a.ParentHash, Slot: a.Slot, PrevRandao: a.PrevRandao, Withdrawals: a.Withdrawals, ParentBeaconRoot: a.ParentRoot,
-		Coinbase: crypto.PubkeyToAddress(b.Wallet.PublicKey), GasLimitTarget: message.GasLimit,
-		ExtraData:    []byte(b.Name[:min(len(b.Name), int(params.MaximumExtraDataSize))]),
-		Transactions: choose(b.Node.Pending(), b.Seed, uint64(a.Slot), b.TxLimit),
-		Payment: &chain.Payment{
-			From: b.Wallet, To: common.Address(message.FeeRecipient),
-			Share: func(gain *uint256.Int) *uint256.Int { return share(gain, last, b.Seed, uint64(a.Slot), i, b.Bids) },
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	request, err := b.sign(a, duty, built)
-	if err != nil {
-		return nil, err
-	}
-	return built.PaidWei, b.submit(ctx, request)
 }

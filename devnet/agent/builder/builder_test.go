@@ -22,6 +22,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -77,7 +78,7 @@ func opened(t *testing.T, spec *eth.Spec) *pool {
 	for i := range 10 {
 		funded = append(funded, addressOf(testWallet("user", i)))
 	}
-	node, err := chain.Open(chain.Config{Spec: spec, ChainID: testChainID, Funded: funded})
+	node, err := chain.Open(chain.Config{Spec: spec, ChainID: testChainID, Funded: funded, Accounts: contract.Genesis(funded)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,8 @@ func registered(slots ...phase0.Slot) map[phase0.Slot]*builderv1.SignedValidator
 func newBuilder(spec *eth.Spec, node *pool, relays ...*client.Client) *Builder {
 	return New(Config{
 		Name: "a builder whose name is longer than extra data", Key: bls.Derive("builder", 1), Wallet: testWallet("builder", 0), Node: node,
-		Spec: spec, Clock: &leapClock{now: spec.SlotStart(2).Add(time.Second), end: spec.SlotStart(100)}, Relays: relays, Seed: 5,
+		Signer: types.LatestSignerForChainID(big.NewInt(testChainID)),
+		Spec:   spec, Clock: &leapClock{now: spec.SlotStart(2).Add(time.Second), end: spec.SlotStart(100)}, Relays: relays, Seed: 5,
 	})
 }
 

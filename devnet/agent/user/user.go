@@ -1,4 +1,5 @@
-// Package user keeps the devnet's transaction pool busy: transfers with different tips, now and then a blob, over JSON-RPC like any wallet.
+// Package user is the people of the devnet: some keep the transaction pool busy with transfers of different tips, and now and then a blob, over
+// JSON-RPC like any wallet (user.go); others send what they want to the bundle RPC only (private.go).
 package user
 
 import (

@@ -1,0 +1,151 @@
+package builder
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/google/uuid"
+)
+
+// maxBody bounds a request.
+const maxBody = 30 << 20
+
+// Handler is the builder's own JSON-RPC, where orders come in. Requests are signed in X-Flashbots-Signature; only who has signed an order can cancel or
+// replace it.
+func (b *Builder) Handler() (http.Handler, error) {
+	server := rpc.NewServer()
+	server.SetHTTPBodyLimit(maxBody)
+	methods := &methods{intake: &b.intake, signer: b.Signer}
+	for namespace, receiver := range map[string]any{"eth": (*ethMethods)(methods), "mev": (*mevMethods)(methods)} {
+		if err := server.RegisterName(namespace, receiver); err != nil {
+			return nil, fmt.Errorf("make the builder's methods: %w", err)
+		}
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		signer, err := signerOf(r.Header.Get("X-Flashbots-Signature"), body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		server.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), signerKey{}, signer)))
+	}), nil
+}
+
+// serve answers requests until the context ends.
+func (b *Builder) serve(ctx context.Context, listener net.Listener) error {
+	handler, err := b.Handler()
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // that nobody is answered any more is meant
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve builder %s: %w", b.Name, err)
+	}
+	return nil
+}
+
+// signerKey is the context's key of a request's signer.
+type signerKey struct{}
+
+// methods are what the JSON-RPC can do.
+type methods struct {
+	intake *intake
+	signer types.Signer
+}
+
+type (
+	ethMethods methods
+	mevMethods methods
+)
+
+// taken is the answer to an order: the Keccak-256 of its transactions' hashes.
+type taken struct {
+	BundleHash common.Hash `json:"bundleHash"`
+}
+
+var errFull = errors.New("too many orders")
+
+func (m *methods) take(ctx context.Context, order *Order) (taken, error) {
+	order.Signer, _ = ctx.Value(signerKey{}).(common.Address)
+	if !m.intake.add(order) {
+		return taken{}, errFull
+	}
+	var hashes []byte
+	for _, tx := range order.Bundle.transactions() {
+		hashes = append(hashes, tx.Hash().Bytes()...)
+	}
+	return taken{crypto.Keccak256Hash(hashes)}, nil
+}
+
+// SendBundle is eth_sendBundle.
+func (m *ethMethods) SendBundle(ctx context.Context, form bundleForm) (taken, error) {
+	if len(form.Txs) == 0 && form.ReplacementUUID != uuid.Nil { // nothing in its place
+		_, err := m.CancelBundle(ctx, cancelForm{form.ReplacementUUID})
+		return taken{}, err
+	}
+	if len(form.Txs) > maxTxs {
+		return taken{}, fmt.Errorf("%d transactions, at most %d", len(form.Txs), maxTxs)
+	}
+	order, err := form.order(m.signer)
+	if err != nil {
+		return taken{}, err
+	}
+	return (*methods)(m).take(ctx, order)
+}
+
+// SendBundle is mev_sendBundle.
+func (m *mevMethods) SendBundle(ctx context.Context, form shareForm) (taken, error) {
+	order, err := form.order(m.signer)
+	if err != nil {
+		return taken{}, err
+	}
+	return (*methods)(m).take(ctx, order)
+}
+
+type cancelForm struct {
+	ReplacementUUID uuid.UUID `json:"replacementUuid"`
+}
+
+// CancelBundle is eth_cancelBundle. That there is nothing to cancel is no error: it may be over, or never have come.
+func (m *ethMethods) CancelBundle(ctx context.Context, form cancelForm) (bool, error) {
+	if form.ReplacementUUID == uuid.Nil {
+		return false, errors.New("no replacementUuid")
+	}
+	signer, _ := ctx.Value(signerKey{}).(common.Address)
+	return m.intake.cancel(signer, form.ReplacementUUID), nil
+}
+
+// SendPrivateTransaction is eth_sendPrivateTransaction.
+func (m *ethMethods) SendPrivateTransaction(ctx context.Context, form privateForm) (common.Hash, error) {
+	order, err := form.order(m.signer)
+	if err != nil {
+		return common.Hash{}, err
+	}
+	if _, err := (*methods)(m).take(ctx, order); err != nil {
+		return common.Hash{}, err
+	}
+	return order.Bundle.Elements[0].Tx.Hash(), nil
+}
+
+// SendPrivateRawTransaction is eth_sendPrivateRawTransaction.
+func (m *ethMethods) SendPrivateRawTransaction(ctx context.Context, raw hexutil.Bytes) (common.Hash, error) {
+	return m.SendPrivateTransaction(ctx, privateForm{Tx: raw})
+}

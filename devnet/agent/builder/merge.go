@@ -1,0 +1,72 @@
+package builder
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/chain"
+)
+
+// merge puts as many orders into a draft as go together, the most valuable first, and answers the draft with them. Orders that begin with the same
+// transaction compete for it: the one that gives back most wins. An order that needs another one before it is tried again when that is there.
+func (b *Builder) merge(ctx context.Context, draft *chain.Draft, orders []*Order) (*chain.Draft, []*result) {
+	var placed []*result
+	for len(orders) > 0 && ctx.Err() == nil {
+		groups, failed := b.contests(ctx, draft, orders)
+		before := len(placed)
+		for _, group := range groups {
+			for _, candidate := range group {
+				next, r, err := b.place(ctx, draft, candidate.order)
+				if err != nil {
+					failed = append(failed, candidate.order)
+					continue
+				}
+				draft, placed = next, append(placed, r)
+			}
+		}
+		if len(placed) == before {
+			break
+		}
+		orders = failed
+	}
+	return draft, placed
+}
+
+// contests are the orders that can be in a draft, in groups that compete for a transaction, best first in each, and the group with the most valuable
+// order first. What cannot be there as things are is failed.
+func (b *Builder) contests(ctx context.Context, draft *chain.Draft, orders []*Order) (groups [][]*result, failed []*Order) {
+	byFirst := map[common.Hash][]*result{}
+	for _, order := range orders {
+		r, err := b.simulate(ctx, draft, order)
+		if err != nil {
+			failed = append(failed, order)
+			continue
+		}
+		first := order.Bundle.transactions()[0].Hash()
+		byFirst[first] = append(byFirst[first], r)
+	}
+	for _, group := range byFirst {
+		slices.SortFunc(group, func(x, y *result) int {
+			return cmp.Or(y.refundWei.Cmp(x.refundWei), y.valueWei.Cmp(x.valueWei), cmp.Compare(x.order.arrival, y.order.arrival))
+		})
+		groups = append(groups, group)
+	}
+	slices.SortFunc(groups, func(x, y []*result) int {
+		return cmp.Or(most(y).Cmp(most(x)), cmp.Compare(x[0].order.arrival, y[0].order.arrival))
+	})
+	return groups, failed
+}
+
+func most(group []*result) *uint256.Int {
+	best := group[0].valueWei
+	for _, r := range group {
+		if r.valueWei.Gt(best) {
+			best = r.valueWei
+		}
+	}
+	return best
+}

@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-relay/gavel/devnet/agent/searcher"
+	"github.com/gavel-relay/gavel/devnet/agent/signed"
+	"github.com/gavel-relay/gavel/devnet/agent/user"
+	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
+	"github.com/gavel-relay/gavel/rpc"
+	rpcapp "github.com/gavel-relay/gavel/rpc/app"
+	"github.com/gavel-relay/gavel/rpc/send"
+	streamapp "github.com/gavel-relay/gavel/stream/app"
+	streamclient "github.com/gavel-relay/gavel/stream/client"
+)
+
+// payoutGas is what builders take off a refund for its payout, in gas at the base fee, and the service is told that they do.
+const payoutGas = 30_000
+
+// startOrderFlow starts the bundle RPC on the chain in this process, and the stream that tells of its orders: it reads the same journal.
+func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group) (err error) {
+	states := execchain.NewStates(l.chain.Chain())
+	l.bundles, err = rpcapp.New(ctx, rpcapp.Config{
+		Chain: states, States: states, ChainConfig: l.chain.Chain().Config(), Key: wallet(l.cfg.Seed, "service", 0), Builders: l.registry(),
+		DataDir: within(l.cfg.DataDir, "rpc"), BlockTime: l.cfg.SlotDuration, PayoutGas: payoutGas, Clock: l.network.clock,
+		Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Observe: l.observeOrder, Log: l.log.With("part", "rpc"),
+	})
+	if err != nil {
+		return fmt.Errorf("open bundle RPC: %w", err)
+	}
+	group.Go(func() error { return l.bundles.Serve(ctx, l.listeners[2]) })
+	history := within(l.cfg.DataDir, "stream")
+	if history != "" {
+		if err := os.MkdirAll(history, 0o700); err != nil {
+			return fmt.Errorf("make the stream's folder: %w", err)
+		}
+	}
+	l.stream, err = streamapp.New(ctx, streamapp.Config{
+		Source: l.bundles.Journal(), DataDir: history, Network: "devnet", Clock: l.network.clock,
+		Log: l.log.With("part", "stream"),
+	})
+	if err != nil {
+		return fmt.Errorf("open event stream: %w", err)
+	}
+	group.Go(func() error { return l.stream.Serve(ctx, l.listeners[3]) })
+	return nil
+}
+
+// registry are the builders as the operator of the bundle RPC knows them. The first one is the operator's own: it gets every order, the others those whose
+// signers say so.
+func (l *lab) registry() []send.Builder {
+	list := make([]send.Builder, l.cfg.Builders)
+	for i := range list {
+		list[i] = send.Builder{
+			Name: builderName(i), URL: "http://" + l.builderListener(i).Addr().String(),
+			APIs: []string{send.APIBundle, send.APIShare, send.APICancel}, Own: i == 0,
+		}
+	}
+	return list
+}
+
+// observeOrder passes a fact to the viewer without ever holding up the service.
+func (l *lab) observeOrder(fact rpc.Fact) {
+	select {
+	case l.orders <- fact:
+	default:
+	}
+}
+
+// orderFlowAgents are users who send privately, and searchers. Each has a key of its own that signs its requests.
+func (l *lab) orderFlowAgents(ctx context.Context) ([]agent, error) {
+	n := l.network
+	names := make([]string, l.cfg.Builders)
+	for i := range names {
+		names[i] = builderName(i)
+	}
+	var list []agent
+	if l.cfg.OrdersPerSlot > 0 {
+		orderFlow, err := signed.Dial(ctx, l.bundleURL, wallet(l.cfg.Seed, "user signer", 0))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, user.NewPrivate(user.PrivateConfig{
+			Wallets: n.traders, ChainID: chainID, PerSlot: l.cfg.OrdersPerSlot, CancelEvery: cancelEvery, Builders: names, Spec: n.spec,
+			Clock: n.clock, Node: l.chain.Attach(), OrderFlow: orderFlow, Seed: l.cfg.Seed, Log: l.log.With("part", "user"),
+		}).Run)
+	}
+	for i, wallets := range n.searchers {
+		orderFlow, err := signed.Dial(ctx, l.bundleURL, wallet(l.cfg.Seed, "searcher signer", i))
+		if err != nil {
+			return nil, err
+		}
+		hints, err := streamclient.New(l.streamURL, streamclient.Options{})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, searcher.New(searcher.Config{
+			Name: searcherName(i), Wallets: wallets, ChainID: chainID, Node: l.chain.Attach(),
+			OrderFlow: orderFlow, Hints: hints, Spec: n.spec, Clock: n.clock, Log: l.log.With("part", "searcher"),
+		}).Run)
+	}
+	return list, nil
+}
+
+// cancelEvery is how often a user takes a private transaction back.
+const cancelEvery = 7

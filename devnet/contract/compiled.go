@@ -1,0 +1,40 @@
+package contract
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+)
+
+//go:embed *.json
+var files embed.FS
+
+// compiled is a contract as scripts/contracts.sh leaves it.
+type compiled struct {
+	ABI  abi.ABI       `json:"abi"`
+	Code hexutil.Bytes `json:"code"`
+}
+
+var (
+	token   = load("Token")
+	wrapped = load("WrappedEther")
+	pool    = load("Pool")
+	router  = load("Router")
+	backrun = load("Backrun")
+)
+
+// load reads a contract that is part of this program; a broken one is a mistake of its makers.
+func load(name string) compiled {
+	text, err := files.ReadFile(name + ".json")
+	if err != nil {
+		panic(err)
+	}
+	var c compiled
+	if err := json.Unmarshal(text, &c); err != nil {
+		panic(fmt.Sprintf("%s.json: %v", name, err))
+	}
+	return c
+}

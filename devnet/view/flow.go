@@ -1,0 +1,58 @@
+package view
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/holiman/uint256"
+)
+
+// Flow counts what happened to orders, from users to refunds.
+type Flow struct {
+	// Orders came in, Cancelled of them were taken back. Hints went out to searchers. Backruns were joined with an order that a hint told of, and Landed of
+	// them are in a block.
+	Orders, Cancelled, Hints, Backruns, Landed int
+	// Refunds were seen paid on the chain, RefundedWei in all; nil is nothing.
+	Refunds     int
+	RefundedWei *uint256.Int
+}
+
+// Less is what was added to an earlier count.
+func (f Flow) Less(earlier Flow) Flow {
+	f.Orders -= earlier.Orders
+	f.Cancelled -= earlier.Cancelled
+	f.Hints -= earlier.Hints
+	f.Backruns -= earlier.Backruns
+	f.Landed -= earlier.Landed
+	f.Refunds -= earlier.Refunds
+	if f.RefundedWei != nil && earlier.RefundedWei != nil {
+		f.RefundedWei = new(uint256.Int).Sub(f.RefundedWei, earlier.RefundedWei)
+	}
+	return f
+}
+
+// none says that nothing happened.
+func (f Flow) none() bool {
+	return f.Orders == 0 && f.Cancelled == 0 && f.Hints == 0 && f.Backruns == 0 && f.Landed == 0 && f.Refunds == 0
+}
+
+// way is the way of an order in one line, and back what came back by it.
+func (f Flow) way() string {
+	return strings.Join([]string{
+		plural(f.Orders, "order", "orders"), plural(f.Hints, "hint", "hints"), plural(f.Backruns, "backrun", "backruns"),
+		plural(f.Landed, "landed", "landed"),
+	}, arrow)
+}
+
+func (f Flow) back() string { return Ether(f.RefundedWei) + " back" }
+
+const arrow = " ▸ "
+
+// lines are the counts in one line, or in two where one is too long for a width; 0 is without limit.
+func (f Flow) lines(width int) []string {
+	line := f.way() + arrow + f.back()
+	if width <= 0 || ansi.StringWidth(line) <= width {
+		return []string{line}
+	}
+	return []string{f.way(), f.back()}
+}
