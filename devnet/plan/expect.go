@@ -78,10 +78,14 @@ var happenings = []happening{
 	{"monitor finds", "the relay monitor reports a fault", map[string]string{"": "CLASS", "at": "RELAY"}, subject(MonitorFinding)},
 	{"stopped", "a service was killed", map[string]string{"": "ACTOR"}, subject(ServiceStopped)},
 	{"started", "a service was started again", map[string]string{"": "ACTOR"}, subject(ServiceStarted)},
-	{"refund", "a user was paid a share of what the backrun earned", map[string]string{"of": "PERCENT", "to": "USER"}, subject(RefundPaid)},
-	{"hint", "a searcher has seen a hint", map[string]string{"by": "SEARCHER"}, subject(HintSeen)},
-	{"backrun landed", "a searcher's bundle is on the chain", map[string]string{"by": "SEARCHER"}, subject(BackrunLanded)},
-	{"private transaction landed", "a user's private transaction is on the chain", map[string]string{"for": "USER", "by": "BUILDER"},
+	{"refund promised", "somebody is owed a part of what a bundle paid: ID says whether in its block or delayed", map[string]string{"to": "PAYEE", "with": "REFUSAL"},
+		subject(RefundCredited)},
+	{"refund", "somebody was paid a part of what the backrun paid, less the payout's cost", map[string]string{"of": "PERCENT", "to": "PAYEE"},
+		subject(RefundPaid)},
+	{"hint", "searchers are told of an order", map[string]string{"for": "USER"}, subject(HintSeen)},
+	{"backrun landed", "a searcher's backrun is on the chain", map[string]string{"by": "SEARCHER", "at": "BUILDER"}, subject(BackrunLanded)},
+	{"bundle landed", "a searcher's own bundle is on the chain", map[string]string{"by": "SEARCHER", "at": "BUILDER"}, subject(BundleLanded)},
+	{"private transaction landed", "a user's private transaction is in a builder's block", map[string]string{"for": "USER", "at": "BUILDER"},
 		subject(PrivateLanded)},
 	{"order cancelled", "a user has taken a private transaction back", map[string]string{"by": "USER"}, subject(OrderCancelled)},
 }
@@ -272,6 +276,8 @@ func (r *reader) takeClause(e *EventExpectation, clause, operand, word string) e
 		if !isRefusal(word) {
 			return fmt.Errorf("%q is no refusal: give the id of one, such as submission-signature", word)
 		}
+	case "PAYEE":
+		allowed = append(slices.Clone(r.actors.of("USER")), "friend")
 	case "FORK":
 		allowed = strings.Split(forkNames(), ", ")
 	case "ACTOR":

@@ -61,6 +61,8 @@ const (
 	ServiceStarted = "service_started"
 	FaultBegan     = "fault_began"
 	FaultEnded     = "fault_ended"
+	RefundCredited = "refund_credited"
+	BundleLanded   = "bundle_landed"
 	RefundPaid     = "refund_paid"
 	HintSeen       = "hint_seen"
 	BackrunLanded  = "backrun_landed"

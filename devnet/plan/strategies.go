@@ -48,20 +48,20 @@ var proposerMoves = catalogue{"a proposer's strategy", []entry{
 }}
 
 var userMoves = catalogue{"a user's strategy", []entry{
-	{"public", "sends its transactions to everybody", nil},
-	{"private", "sends its transactions to the bundle RPC only", nil},
-	{"refund PERCENT", "is promised PERCENT of what its transactions are backrun for", nil},
-	{"cancel after DURATION", "takes each private transaction back after DURATION", nil},
-	{"exclusive BUILDER", "lets only that builder have its transactions", nil},
+	{"private", "sends a swap in each slot to the bundle RPC only", nil},
+	{"public", "sends its swaps to everybody", nil},
+	{"fast", "wants its transactions sent to all builders, for a smaller refund", nil},
+	{"hide", "lets no searcher see anything", nil},
+	{"split PERCENT", "has PERCENT of its refunds paid to a friend", nil},
+	{"cancel after DURATION", "takes each transaction back after DURATION", nil},
+	{"exclusive BUILDER", "lets only that builder and the operator's own have its transactions, and searchers see nothing", nil},
 	{"offline", "does nothing", nil},
 }}
 
 var searcherMoves = catalogue{"a searcher's strategy", []entry{
-	{"backrun", "answers each hint with a backrun", nil},
-	{"pay PERCENT", "pays PERCENT of what a backrun earns", nil},
-	{"conflict", "sends two bundles of which only one can land", nil},
-	{"split COUNT", "splits the refund among COUNT addresses", nil},
-	{"delay refund", "asks for the refund to be paid later", nil},
+	{"backrun", "answers each hint of a swap with a backrun", nil},
+	{"conflict", "sends two bundles a slot of which only one can land", nil},
+	{"delay refund", "sends a bundle a slot whose refund is to be paid outside of the block", nil},
 	{"offline", "does nothing", nil},
 }}
 

@@ -35,7 +35,7 @@ func (r *reader) topology(p *Plan, values map[string]*node) {
 	for _, one := range r.crowd("builders", "BUILDER", values["builders"], builderMoves, "naive") {
 		p.Builders = append(p.Builders, BuilderPlan(one))
 	}
-	for _, one := range r.crowd("users", "USER", values["users"], userMoves, "public") {
+	for _, one := range r.crowd("users", "USER", values["users"], userMoves, "private") {
 		p.Users = append(p.Users, UserPlan(one))
 	}
 	for _, one := range r.crowd("searchers", "SEARCHER", values["searchers"], searcherMoves, "backrun") {

@@ -115,7 +115,7 @@ func (p *Plan) Without() (*Plan, error) {
 		q.Proposers[i].Strategy = opposite(b.Key, b.Strategy, "honest")
 	}
 	for i, b := range q.Users {
-		q.Users[i].Strategy = opposite(b.Key, b.Strategy, "public")
+		q.Users[i].Strategy = opposite(b.Key, b.Strategy, "private")
 	}
 	for i, b := range q.Searchers {
 		q.Searchers[i].Strategy = opposite(b.Key, b.Strategy, "backrun")

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,7 +9,9 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
 	"github.com/gavel-relay/gavel/devnet/fault"
@@ -26,11 +27,11 @@ import (
 type agent func(context.Context) error
 
 // agents are all outsiders of the run. They are given addresses and keys, nothing of what runs behind the addresses.
-func (l *lab) agents() ([]agent, error) {
-	if len(l.plan.Users)+len(l.plan.Searchers) > 0 {
-		return nil, errors.New("users and searchers of the bundle RPC cannot take part yet: leave them out")
+func (l *lab) agents(ctx context.Context) ([]agent, error) {
+	list, err := l.traders(ctx)
+	if err != nil {
+		return nil, err
 	}
-	var list []agent
 	if l.plan.TxsPerSlot > 0 {
 		n := l.network
 		list = append(list, user.New(user.Config{
@@ -54,6 +55,9 @@ func (l *lab) agents() ([]agent, error) {
 }
 
 func (l *lab) builder(i int) (agent, error) {
+	if l.hasOrderFlow() && l.plan.Builders[i].Strategy[0].Is("naive") {
+		return l.mergingBuilder(i)
+	}
 	p, n := l.plan.Builders[i], l.network
 	beaconURL, err := l.links.to(p.Name, plan.BeaconNode, l.beaconURL)
 	if err != nil {
@@ -75,6 +79,32 @@ func (l *lab) builder(i int) (agent, error) {
 		cfg.Relays = append(cfg.Relays, bidder.Relay{Name: one.name(), Client: relay})
 	}
 	return bidder.New(cfg).Run, nil
+}
+
+// mergingBuilder is the devnet's builder, which takes orders, merges them and pays refunds. It bids naively.
+func (l *lab) mergingBuilder(i int) (agent, error) {
+	p, n := l.plan.Builders[i], l.network
+	beaconURL, err := l.links.to(p.Name, plan.BeaconNode, l.beaconURL)
+	if err != nil {
+		return nil, err
+	}
+	cfg := builder.Config{
+		Name: p.Name, Key: n.builderKey(i), Wallet: n.builders[i], Node: l.chain, Signer: types.LatestSigner(l.chain.Chain().Config()),
+		Orders: l.flow.builders[i], Spec: n.spec, Clock: l.clockOf(p.Name), BeaconURL: beaconURL, TxLimit: max(1, l.plan.TxsPerSlot*3/2),
+		Seed: l.plan.Seed + uint64(i)*1000 + 1, Log: l.log.With("part", p.Name), //nolint:gosec // never negative
+	}
+	for _, one := range l.relays {
+		url, err := l.links.to(p.Name, one.name(), one.met)
+		if err != nil {
+			return nil, err
+		}
+		relay, err := client.New(url, client.Options{})
+		if err != nil {
+			return nil, fmt.Errorf("connect %s with %s: %w", p.Name, one.name(), err)
+		}
+		cfg.Relays = append(cfg.Relays, relay)
+	}
+	return builder.New(cfg).Run, nil
 }
 
 // proposers are all validators behind one sidecar.

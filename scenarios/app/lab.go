@@ -11,10 +11,13 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
@@ -32,7 +35,9 @@ type lab struct {
 	chain     *chain.Node
 	beacon    *beacon.Beacon
 	relays    []*relayService
-	clocks    map[string]*skewed   // by name
+	clocks    map[string]*skewed // by name
+	flow      orderFlow
+	dir       string               // the run folder
 	mends     map[int]func() error // how to mend the faults that begin before the clock runs, by their number in the plan
 	beaconURL string
 	listener  net.Listener // the beacon node's
@@ -40,6 +45,7 @@ type lab struct {
 
 // open makes all parts but starts none that needs the clock. dir is the run folder.
 func (l *lab) open(dir string) error {
+	l.dir = dir
 	var err error
 	if l.listener, err = serve.Listen("127.0.0.1:0"); err != nil {
 		return err
@@ -47,6 +53,7 @@ func (l *lab) open(dir string) error {
 	l.beaconURL = "http://" + l.listener.Addr().String()
 	l.chain, err = chain.Open(chain.Config{
 		Spec: l.network.spec, ChainID: chainID, GasLimit: gasLimit, Funded: l.network.funded(), RPCAddr: "127.0.0.1:0",
+		Accounts: l.contracts(),
 	})
 	if err != nil {
 		return fmt.Errorf("open chain: %w", err)
@@ -69,6 +76,18 @@ func (l *lab) open(dir string) error {
 		})
 	}
 	return nil
+}
+
+// contracts are the pools that users trade in, if any do.
+func (l *lab) contracts() types.GenesisAlloc {
+	if !l.hasOrderFlow() {
+		return nil
+	}
+	var list []common.Address
+	for _, key := range l.network.traders {
+		list = append(list, address(key))
+	}
+	return contract.Genesis(list)
 }
 
 // clockOf is the clock of an actor, which faults can make wrong.
@@ -99,6 +118,12 @@ func (l *lab) run(ctx context.Context) error {
 	group.Go(func() error { return serve.Serve(running, l.listener, l.beacon.Handler(), serve.Options{Log: l.log}) })
 	for _, one := range l.relays {
 		if err := one.start(running); err != nil {
+			stop()
+			return errors.Join(err, l.stopped(group))
+		}
+	}
+	if l.hasOrderFlow() {
+		if err := l.startOrderFlow(running, group, l.dir); err != nil {
 			stop()
 			return errors.Join(err, l.stopped(group))
 		}
@@ -140,7 +165,7 @@ func (l *lab) everybody(ctx context.Context) ([]agent, error) {
 			list = append(list, func(context.Context) error { return run() })
 		}
 	}
-	agents, err := l.agents()
+	agents, err := l.agents(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +249,7 @@ func (l *lab) stopped(group *errgroup.Group) error {
 }
 
 func (l *lab) close() error {
-	err := l.links.close()
+	err := errors.Join(l.links.close(), l.flow.close())
 	if l.listener != nil {
 		_ = l.listener.Close() // its server has closed it, if it ran
 	}

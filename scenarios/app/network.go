@@ -29,6 +29,8 @@ const (
 	gasLimit = 60_000_000
 	// userWallets is how many accounts send transactions: enough that one sender's nonces seldom hold up a block.
 	userWallets = 16
+	// searcherWallets is how many backruns of a searcher can land in a block.
+	searcherWallets = 4
 )
 
 // network is what exists before anything runs: the spec, the clock, and everybody's keys.
@@ -38,7 +40,10 @@ type network struct {
 	clock    *clock.Fast
 	users    []*ecdsa.PrivateKey
 	builders []*ecdsa.PrivateKey
-	payees   []common.Address // fee recipients by validator index
+	traders  []*ecdsa.PrivateKey // the plan's users
+	// searchers have some wallets each; the first one signs requests too.
+	searchers [][]*ecdsa.PrivateKey
+	payees    []common.Address // fee recipients by validator index
 }
 
 // newNetwork makes the network of a plan. The clock stands still until it is started, so that no slot passes while parts are opened.
@@ -58,6 +63,16 @@ func newNetwork(p *plan.Plan) *network {
 	for i := range userWallets {
 		n.users = append(n.users, wallet(p.Seed, "user", i))
 	}
+	for i := range p.Users {
+		n.traders = append(n.traders, wallet(p.Seed, "trader", i))
+	}
+	for i := range p.Searchers {
+		var wallets []*ecdsa.PrivateKey
+		for j := range searcherWallets {
+			wallets = append(wallets, wallet(p.Seed, "searcher", i*searcherWallets+j))
+		}
+		n.searchers = append(n.searchers, wallets)
+	}
 	for i := range p.Builders {
 		n.builders = append(n.builders, wallet(p.Seed, "builder", i))
 	}
@@ -70,8 +85,10 @@ func newNetwork(p *plan.Plan) *network {
 // funded are the accounts that have money at genesis.
 func (n *network) funded() []common.Address {
 	var list []common.Address
-	for _, key := range append(append([]*ecdsa.PrivateKey{}, n.users...), n.builders...) {
-		list = append(list, address(key))
+	for _, keys := range append([][]*ecdsa.PrivateKey{n.users, n.builders, n.traders}, n.searchers...) {
+		for _, key := range keys {
+			list = append(list, address(key))
+		}
 	}
 	return list
 }
