@@ -100,7 +100,7 @@ func (t *Trader) slot(ctx context.Context, slot phase0.Slot) error {
 	case delays:
 		return t.bundle(ctx, 0, map[string]any{"refundPercent": 50, "refundRecipient": t.Friend, "delayedRefund": true})
 	}
-	hash, err := t.swap(ctx)
+	hash, err := t.swap(ctx, slot)
 	if err != nil {
 		return err
 	}
@@ -114,11 +114,11 @@ func (t *Trader) slot(ctx context.Context, slot phase0.Slot) error {
 // swapEther is how much a user swaps: enough that the gap to the other pool is worth a backrun.
 const swapEther = 30
 
-// swap buys tokens in the first pool.
-func (t *Trader) swap(ctx context.Context) (common.Hash, error) {
+// swap buys tokens in the first pool, for a little more in each slot: what was taken back is not sent again.
+func (t *Trader) swap(ctx context.Context, slot phase0.Slot) (common.Hash, error) {
 	tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
 		ChainID: t.signer.ChainID(), Nonce: t.nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(200 * params.GWei), Gas: contract.SwapGas,
-		To: &contract.RouterAt, Value: new(big.Int).Mul(big.NewInt(swapEther), big.NewInt(params.Ether)),
+		To: &contract.RouterAt, Value: new(big.Int).Add(new(big.Int).Mul(big.NewInt(swapEther), big.NewInt(params.Ether)), new(big.Int).SetUint64(uint64(slot))),
 		Data: contract.BuyCall(contract.PoolA, new(uint256.Int)),
 	})
 	if err != nil {
