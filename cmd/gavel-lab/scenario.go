@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/scenarios"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
+	"github.com/gavel-relay/gavel/scenarios/replay"
 )
 
 // runScenario runs a plan and says what came of it.
@@ -49,6 +52,10 @@ func scenarioCommand(start runScenario) *cli.Command {
 				},
 			},
 			{
+				Name: "replay", Usage: "run the auctions of a run folder again from its facts, and print who led after each as NDJSON", ArgsUsage: "FOLDER",
+				Action: func(_ context.Context, cmd *cli.Command) error { return replayRun(cmd.Root().Writer, cmd.Args().First()) },
+			},
+			{
 				Name: "run", Usage: "run scenarios of the library or of files, and judge how they end", ArgsUsage: "NAME|FILE …",
 				Flags: []cli.Flag{
 					&cli.BoolFlag{Name: "all", Usage: "run the whole library"},
@@ -74,6 +81,30 @@ func listScenarios(out io.Writer) error {
 		}
 		sentence, _, _ := strings.Cut(strings.Join(strings.Fields(p.Why), " "), ". ")
 		if _, err := fmt.Fprintf(out, "%-28s %s.\n", name, strings.TrimSuffix(sentence, ".")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replayRun prints every change of a leading bid in a recorded run.
+func replayRun(out io.Writer, folder string) error {
+	file, err := os.Open(filepath.Join(folder, "facts.ndjson"))
+	if err != nil {
+		return run.Usage(fmt.Errorf("read the run: %w: give the folder of a run", err))
+	}
+	defer file.Close() //nolint:errcheck // it was read from
+	facts, err := plan.ReadRecords(file)
+	if err != nil {
+		return err
+	}
+	tops, err := replay.Replay(facts)
+	if err != nil {
+		return err
+	}
+	encoder := json.NewEncoder(out)
+	for _, top := range tops {
+		if err := encoder.Encode(top); err != nil {
 			return err
 		}
 	}
