@@ -53,7 +53,9 @@ func scenarioCommand(start runScenario) *cli.Command {
 			},
 			{
 				Name: "replay", Usage: "run the auctions of a run folder again from its facts, and print who led after each as NDJSON", ArgsUsage: "FOLDER",
-				Action: func(_ context.Context, cmd *cli.Command) error { return replayRun(cmd.Root().Writer, cmd.Args().First()) },
+				Action: func(_ context.Context, cmd *cli.Command) error {
+					return replayRun(cmd.Root().Writer, cmd.Args().First())
+				},
 			},
 			{
 				Name: "run", Usage: "run scenarios of the library or of files, and judge how they end", ArgsUsage: "NAME|FILE …",
