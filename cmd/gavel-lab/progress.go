@@ -119,6 +119,8 @@ func (s *progress) slot(r plan.Record) *view.Slot {
 func (s *progress) finish(slot *view.Slot, r plan.Record) {
 	slot.Open, slot.Landed = false, r.ID == plan.Landed
 	switch r.ID {
+	case plan.Landed:
+		slot.Winner, slot.TopWei = r.About, wei(r.ValueWei)
 	case plan.Local:
 		slot.Winner, slot.TopWei = view.Local, nil
 	case plan.Missed, plan.Orphaned:

@@ -14,7 +14,7 @@ builders:
   - {strategy: naive, key: true}
 expect:
   - landed by builder-1 in every slot
-  - no refused
+  - no payload refused
 `))
 	if err != nil {
 		t.Fatal(err)
