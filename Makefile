@@ -8,7 +8,7 @@ FORK  ?=
 ARGS  ?=
 
 # How many scenarios run at a time, and where their run folders go.
-AT_ONCE ?= 3
+AT_ONCE ?= 4
 RUNS    ?= runs
 
 # How long each fuzz target runs.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -161,6 +163,25 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start runScenario) erro
 	var tally tally
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
+	plans, err := chosenPlans(cmd)
+	if err != nil {
+		return err
+	}
+	for _, p := range plans {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error { return tally.run(ctx, cmd, p, start, log) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return tally.verdict(cmd.Root().Writer)
+}
+
+// chosenPlans are the plans to run. Of several at a time the longest begin first, so that none of them runs alone at the end.
+func chosenPlans(cmd *cli.Command) ([]*plan.Plan, error) {
+	var plans []*plan.Plan
 	err := eachPlan(cmd, func(p *plan.Plan) error {
 		if cmd.IsSet("seed") {
 			var err error
@@ -168,13 +189,18 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start runScenario) erro
 				return err
 			}
 		}
-		group.Go(func() error { return tally.run(ctx, cmd, p, start, log) })
-		return ctx.Err()
+		plans = append(plans, p)
+		return nil
 	})
-	if err = errors.Join(group.Wait(), err); err != nil {
-		return err
+	if cmd.Int("at-once") > 1 {
+		slices.SortStableFunc(plans, func(a, b *plan.Plan) int { return cmp.Compare(length(b), length(a)) })
 	}
-	return tally.verdict(cmd.Root().Writer)
+	return plans, err
+}
+
+// length is about how long a plan runs on the wall, in seconds.
+func length(p *plan.Plan) float64 {
+	return float64(p.Slots) * p.Slot.Seconds() / p.Speed * float64(max(1, len(p.Variants())))
 }
 
 // tally counts how scenarios end. It is safe for concurrent use; the zero value has seen none.
