@@ -41,7 +41,7 @@ devnet: ## run a network in this process: SLOTS, SLOT, SPEED, FORK; ARGS for any
 
 scenarios: ## run every story of the library, each once more without what it is about: it must end otherwise
 	@go build -o bin/ ./cmd/gavel-lab
-	@bin/gavel-lab scenario run --all --variants --prove --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
+	@bin/gavel-lab scenario run --all --variants --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
 
 contracts: ## compile the devnet's contracts; needs Node.js, and npm for the compiler; ARGS=--check only compares
 	scripts/contracts.sh $(ARGS)

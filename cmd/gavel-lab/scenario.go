@@ -67,6 +67,7 @@ func scenarioCommand(start runScenario) *cli.Command {
 					&cli.BoolFlag{Name: "variants", Usage: "run all variants, and not only the first"},
 					&cli.BoolFlag{Name: "prove", Usage: "run once more without the key fault: then an expectation must break"},
 					&cli.Uint64Flag{Name: "seed", DefaultText: "the plan's", Usage: "the same seed gives the same keys and choices"},
+					&cli.BoolFlag{Name: "again", Usage: "run what does not end as it must once more at a third of its speed, where a busy machine counts less"},
 					&cli.IntFlag{Name: "at-once", Value: 1, Usage: "scenarios that run at a time"},
 					&cli.StringFlag{Name: "dir", Value: "runs", TakesFile: true, Usage: "directory for run folders"},
 					&cli.BoolFlag{Name: "verbose", Usage: "print the log of all parts to stderr"},
@@ -218,14 +219,19 @@ func (t *tally) run(ctx context.Context, cmd *cli.Command, p *plan.Plan, start r
 		out = &kept
 	}
 	show := newProgress(out, cmd.Bool("watch"))
-	result, err := start(ctx, p, scenarioapp.Options{
+	options := scenarioapp.Options{
 		Dir: cmd.String("dir"), Variants: cmd.Bool("variants"), Prove: cmd.Bool("prove"), Tell: show.fact, Began: show.began, Log: log,
-	})
-	show.ended()
+	}
+	result, err := show.run(ctx, p, start, options)
+	if err == nil && !result.OK() && cmd.Bool("again") {
+		if p, err = p.Slower(slower); err == nil {
+			show.print("again, at a third of the speed")
+			result, err = show.run(ctx, p, start, options)
+		}
+	}
 	if err != nil {
 		return err
 	}
-	show.verdicts(result)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ran++; !result.OK() {
@@ -235,6 +241,19 @@ func (t *tally) run(ctx context.Context, cmd *cli.Command, p *plan.Plan, start r
 		_, err = kept.WriteTo(cmd.Root().Writer)
 	}
 	return err
+}
+
+// slower is how much slower a scenario is run again.
+const slower = 3
+
+// run runs a scenario and shows how it goes and ends.
+func (s *progress) run(ctx context.Context, p *plan.Plan, start runScenario, o scenarioapp.Options) (scenarioapp.Result, error) {
+	result, err := start(ctx, p, o)
+	s.ended()
+	if err == nil {
+		s.verdicts(result)
+	}
+	return result, err
 }
 
 func (t *tally) verdict(out io.Writer) error {

@@ -60,6 +60,17 @@ func TestScenarioRun(t *testing.T) {
 	}
 }
 
+// What does not end as it must is run again, more slowly; only how that ends counts.
+func TestScenarioAgain(t *testing.T) {
+	ran, _, status, stdout, _ := scenario(t, false, "run", "--again", "honest-fulu")
+	if len(ran) != 2 || ran[1].Speed*3 != ran[0].Speed || status != 1 || !strings.Contains(stdout, "again, at a third of the speed") {
+		t.Errorf("status %d after %d runs: %s", status, len(ran), stdout)
+	}
+	if ran, _, status, _, _ := scenario(t, true, "run", "--again", "honest-fulu"); len(ran) != 1 || status != 0 {
+		t.Errorf("a good one ran %d times, status %d", len(ran), status)
+	}
+}
+
 func TestScenarioMistakes(t *testing.T) {
 	for _, c := range []struct {
 		args []string

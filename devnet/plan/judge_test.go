@@ -158,6 +158,36 @@ without:
 	}
 }
 
+// Another seed or speed is that of all variants, and of the plan without its key; nothing else changes.
+func TestSeededAndSlower(t *testing.T) {
+	p, err := Parse("p.yaml", []byte("seed: 3\nspeed: 6\nvary: {delay: [0ms, 900ms]}\nproposers: {strategy: request at $delay, key: true}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := p.Seeded(9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q, err = q.Slower(3); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.NewReplacer("seed: 3", "seed: 9", "speed: 6", "speed: 2").Replace
+	if got := q.Text(); got != want(p.Text()) {
+		t.Errorf("got\n%s", got)
+	}
+	for _, of := range []func(*Plan) (*Plan, error){
+		(*Plan).Without, func(p *Plan) (*Plan, error) { return p.With(p.Variants()[1]) },
+	} {
+		before, err := of(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after, err := of(q); err != nil || after.Text() != want(before.Text()) {
+			t.Errorf("%v, got\n%s", err, after.Text())
+		}
+	}
+}
+
 func TestReadRecords(t *testing.T) {
 	got, err := ReadRecords(strings.NewReader(`{"seq":1,"slot":2,"slot_ms":-5,"wall_ns":7,"actor":"relay-1","subject":"header_served","fact":{"a":1}}` + "\n"))
 	if err != nil || len(got) != 1 || got[0].Slot != 2 || got[0].SlotMs != -5 || string(got[0].Fact) != `{"a":1}` {

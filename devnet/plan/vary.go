@@ -129,9 +129,16 @@ func (p *Plan) Without() (*Plan, error) {
 }
 
 // Seeded is the plan with another seed, in all of its variants.
-func (p *Plan) Seeded(seed uint64) (*Plan, error) {
+func (p *Plan) Seeded(seed uint64) (*Plan, error) { return p.replaced("seed", strconv.FormatUint(seed, 10)) }
+
+// Slower is the plan at a part of its speed, in all of its variants: nothing in it changes but that there is more time on the wall.
+func (p *Plan) Slower(factor float64) (*Plan, error) {
+	return p.replaced("speed", strconv.FormatFloat(p.Speed/factor, 'g', -1, 64))
+}
+
+func (p *Plan) replaced(key, value string) (*Plan, error) {
 	from := p.source
-	from.apply = append(slices.Clone(from.apply), pair{key: "seed", value: &node{line: 1, text: strconv.FormatUint(seed, 10)}})
+	from.apply = append(slices.Clone(from.apply), pair{key: key, value: &node{line: 1, text: value}})
 	return read(from, p.Chosen)
 }
 

@@ -3,6 +3,7 @@ package sidecar
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -35,6 +36,7 @@ func (w *Witness) RoundTrip(request *http.Request) (*http.Response, error) {
 	switch path := request.URL.Path; {
 	case response.StatusCode >= 400:
 		raw, err := io.ReadAll(response.Body)
+		err = errors.Join(err, response.Body.Close())
 		response.Body = io.NopCloser(bytes.NewReader(raw))
 		var document struct {
 			Message string `json:"message"`
