@@ -129,7 +129,9 @@ func (p *Plan) Without() (*Plan, error) {
 }
 
 // Seeded is the plan with another seed, in all of its variants.
-func (p *Plan) Seeded(seed uint64) (*Plan, error) { return p.replaced("seed", strconv.FormatUint(seed, 10)) }
+func (p *Plan) Seeded(seed uint64) (*Plan, error) {
+	return p.replaced("seed", strconv.FormatUint(seed, 10))
+}
 
 // Slower is the plan at a part of its speed, in all of its variants: nothing in it changes but that there is more time on the wall.
 func (p *Plan) Slower(factor float64) (*Plan, error) {
