@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,7 @@ type progress struct {
 	watch bool
 	live  view.Output
 	slots map[int]*view.Slot
+	last  int // the plan's last slot: what comes after it is not shown
 	start time.Time
 }
 
@@ -41,7 +43,7 @@ func (s *progress) began(p *plan.Plan, variant string, without bool) {
 		title += ", without what it is about"
 	}
 	s.print("▶ %s", title)
-	s.slots, s.start = map[int]*view.Slot{}, time.Now()
+	s.slots, s.last, s.start = map[int]*view.Slot{}, p.Slots, time.Now()
 	if s.watch {
 		s.live = view.New(os.Stdout, view.OptionsFor(os.Stdout, false, os.Getenv))
 		s.live.Start(view.Run{
@@ -62,6 +64,7 @@ func (s *progress) ended() {
 			switch {
 			case slot.Landed:
 				sum.Delivered, sum.Landed = sum.Delivered+1, sum.Landed+1
+				sum.PaidWei = add(sum.PaidWei, slot.TopWei)
 			case slot.Winner == view.Local:
 				sum.Local++
 			default:
@@ -73,11 +76,24 @@ func (s *progress) ended() {
 	}
 }
 
+func add(sum, value *uint256.Int) *uint256.Int {
+	if sum == nil {
+		sum = new(uint256.Int)
+	}
+	if value == nil {
+		return sum
+	}
+	return new(uint256.Int).Add(sum, value)
+}
+
 // fact shows what a fact changes.
 func (s *progress) fact(r plan.Record) {
 	switch r.Subject {
 	case plan.FaultBegan, plan.FaultEnded, plan.ServiceStopped, plan.ServiceStarted, plan.BreakerOpened, plan.MonitorFinding, plan.BuilderDemoted:
 		s.note(fmt.Sprintf("%s: %s", moment(r), strings.Join(strings.Fields(strings.ReplaceAll(r.Subject, "_", " ")+" "+r.About+" "+r.At+" "+r.ID), " ")))
+	}
+	if r.Slot < 1 || r.Slot > s.last {
+		return
 	}
 	slot := s.slot(r)
 	switch r.Subject {
@@ -118,6 +134,10 @@ func (s *progress) slot(r plan.Record) *view.Slot {
 
 func (s *progress) finish(slot *view.Slot, r plan.Record) {
 	slot.Open, slot.Landed = false, r.ID == plan.Landed
+	var found scenarioapp.ChainSlot
+	if json.Unmarshal(r.Fact, &found) == nil {
+		slot.Proposer, slot.Txs, slot.Blobs = uint64(found.Proposer), found.Txs, found.Blobs
+	}
 	switch r.ID {
 	case plan.Landed:
 		slot.Winner, slot.TopWei = r.About, wei(r.ValueWei)

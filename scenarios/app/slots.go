@@ -28,13 +28,14 @@ func (l *lab) finishSlots(ctx context.Context) error {
 	return nil
 }
 
-// chainSlot is the fact of a finished slot.
-type chainSlot struct {
+// ChainSlot is the fact of a finished slot: what the chain has for it.
+type ChainSlot struct {
 	BlockHash phase0.Hash32         `json:"block_hash"`
 	Proposer  phase0.ValidatorIndex `json:"proposer_index"`
 	Txs       int                   `json:"txs"`
 	Blobs     int                   `json:"blobs"`
-	Delivered []phase0.Hash32       `json:"delivered,omitempty"`
+	// Delivered are the blocks that relays have had published.
+	Delivered []phase0.Hash32 `json:"delivered,omitempty"`
 }
 
 func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
@@ -44,7 +45,7 @@ func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
 	}
 	r := plan.Record{Slot: int(slot), Actor: "chain", Subject: plan.SlotFinished, Fork: l.network.spec.ForkAt(slot).String()} //nolint:gosec // few slots
 	proposer, _ := l.beacon.Duty(slot)
-	found := chainSlot{Proposer: proposer}
+	found := ChainSlot{Proposer: proposer}
 	canonical, onChain := l.beacon.Canonical(slot)
 	if onChain {
 		found.BlockHash = canonical.BlockHash
@@ -71,7 +72,7 @@ func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
 	return nil
 }
 
-func (l *lab) contents(found *chainSlot, canonical *beacon.Block) {
+func (l *lab) contents(found *ChainSlot, canonical *beacon.Block) {
 	b := l.chain.Chain().GetBlockByHash(common.Hash(canonical.BlockHash))
 	if b == nil {
 		return
