@@ -7,6 +7,10 @@ SPEED ?=
 FORK  ?=
 ARGS  ?=
 
+# How many scenarios run at a time, and where their run folders go.
+AT_ONCE ?= 4
+RUNS    ?= runs
+
 # How long each fuzz target runs.
 FUZZTIME ?= 60s
 
@@ -17,7 +21,7 @@ LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p'
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 .DEFAULT_GOAL := help
-.PHONY: help build mev-boost devnet contracts test test-clients lint fmt bench fuzz docs install-needs clean
+.PHONY: help build mev-boost devnet scenarios contracts test test-clients lint fmt bench fuzz docs install-needs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +38,10 @@ bin/mev-boost-$(MEVBOOST_VERSION): tools/mevboost/go.mod tools/mevboost/go.sum
 devnet: ## run a network in this process: SLOTS, SLOT, SPEED, FORK; ARGS for any other flag
 	@go build -o bin/ ./cmd/gavel-lab
 	@bin/gavel-lab devnet --slots $(SLOTS) $(if $(SLOT),--slot $(SLOT)) $(if $(SPEED),--speed $(SPEED)) $(if $(FORK),--fork $(FORK)) $(ARGS)
+
+scenarios: ## run every story of the library, each once more without what it is about: it must end otherwise
+	@go build -o bin/ ./cmd/gavel-lab
+	@bin/gavel-lab scenario run --all --variants --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
 
 contracts: ## compile the devnet's contracts; needs Node.js, and npm for the compiler; ARGS=--check only compares
 	scripts/contracts.sh $(ARGS)
@@ -62,7 +70,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
 docs: ## write the generated documents anew
-	go test -count=1 ./relay ./relay/metrics ./rpc ./rpc/metrics ./rpc/app ./stream ./stream/metrics ./stream/app ./internal/observe ./internal/arch ./cmd/... -run 'Docs$$' -update
+	go test -count=1 ./relay ./relay/metrics ./rpc ./rpc/metrics ./rpc/app ./stream ./stream/metrics ./stream/app ./internal/observe ./internal/arch ./scenarios ./cmd/... -run 'Docs$$' -update
 
 install-needs: ## install what is missing on Debian, or say what is
 	scripts/needs.sh

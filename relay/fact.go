@@ -57,7 +57,10 @@ type SubmissionJudged struct {
 	Verified   bool `json:"verified"`
 	Optimistic bool `json:"optimistic"`
 	// HeaderFirst: only the header has come so far.
-	HeaderFirst bool   `json:"header_first,omitempty"`
+	HeaderFirst bool `json:"header_first,omitempty"`
+	// Cancellable and Sequence say what the bid replaces, as in Submission: with them an auction can be replayed from its facts.
+	Cancellable bool   `json:"cancellable,omitempty"`
+	Sequence    uint64 `json:"sequence,omitempty"`
 	Refusal     string `json:"refusal,omitempty"`
 	Detail      string `json:"detail,omitempty"`
 }

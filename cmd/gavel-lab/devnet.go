@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/view"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/run/command"
+	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
 )
 
 // runDevnet runs a network until it is through or the context ends.
@@ -21,7 +22,7 @@ func root(start runDevnet) *cli.Command {
 	return &cli.Command{
 		Name:     "gavel-lab",
 		Usage:    "the laboratory around gavel",
-		Commands: []*cli.Command{devnetCommand(start)},
+		Commands: []*cli.Command{devnetCommand(start), scenarioCommand(scenarioapp.Run)},
 	}
 }
 

@@ -11,8 +11,10 @@ func main() { command.OS(root()) }
 
 func root() *cli.Command {
 	return &cli.Command{
-		Name:     "gavel",
-		Usage:    "an auction house for Ethereum block building",
-		Commands: []*cli.Command{relayCommand(serveRelay), rpcCommand(serveRPC), streamCommand(serveStream), signCommand(), versionCommand()},
+		Name:  "gavel",
+		Usage: "an auction house for Ethereum block building",
+		Commands: []*cli.Command{
+			relayCommand(serveRelay), rpcCommand(serveRPC), streamCommand(serveStream), monitorCommand(serveMonitor), signCommand(), versionCommand(),
+		},
 	}
 }

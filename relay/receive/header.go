@@ -37,6 +37,7 @@ func (d *Desk) ReceiveHeader(ctx context.Context, h *relay.HeaderSubmission) (re
 	outcome, judged, err := d.receiveHeader(ctx, h)
 	trace := bareTrace(h.Trace)
 	trace.NumBlobs, trace.BlockNumber = len(h.Commitments), h.Header.BlockNumber
+	judged.Cancellable, judged.Sequence = h.Cancellable, h.Sequence
 	d.record(judged, trace, h.ReceivedAt, err)
 	return outcome, err
 }

@@ -130,6 +130,7 @@ var (
 // the floor, and a *relay.Refused otherwise.
 func (d *Desk) Receive(ctx context.Context, s *relay.Submission) (relay.Outcome, error) {
 	outcome, judged, err := d.receive(ctx, s)
+	judged.Cancellable, judged.Sequence = s.Cancellable, s.Sequence
 	d.record(judged, s.FlatTrace(), s.ReceivedAt, err)
 	return outcome, err
 }

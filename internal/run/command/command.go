@@ -39,7 +39,8 @@ func Prepare(cmd *cli.Command) {
 	}
 	action := cmd.Action
 	cmd.Action = func(ctx context.Context, cmd *cli.Command) error {
-		if first := cmd.Args().First(); first != "" {
+		// A command that takes arguments says so in its usage.
+		if first := cmd.Args().First(); first != "" && cmd.ArgsUsage == "" {
 			return run.Usage(unexpected(cmd, first))
 		}
 		if action == nil {

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/internal/eth"
+	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
+)
+
+// progress shows how a scenario goes: a line for each slot and each fault, or the slots live. The run calls it from one goroutine at a time.
+type progress struct {
+	out   io.Writer
+	watch bool
+	live  view.Output
+	slots map[int]*view.Slot
+	last  int // the plan's last slot: what comes after it is not shown
+	start time.Time
+}
+
+func newProgress(out io.Writer, watch bool) *progress { return &progress{out: out, watch: watch} }
+
+func (s *progress) print(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.out, format+"\n", args...) // a terminal that is gone ends the program by its signal
+}
+
+// began is called before each run.
+func (s *progress) began(p *plan.Plan, variant string, without bool) {
+	s.ended()
+	title := p.Name
+	if variant != "" {
+		title += " " + variant
+	}
+	if without {
+		title += ", without what it is about"
+	}
+	s.print("▶ %s", title)
+	s.slots, s.last, s.start = map[int]*view.Slot{}, p.Slots, time.Now()
+	if s.watch {
+		s.live = view.New(os.Stdout, view.OptionsFor(os.Stdout, false, os.Getenv))
+		s.live.Start(view.Run{
+			Slots: p.Slots, SlotDuration: p.Slot, Speed: p.Speed, Validators: p.Validators, Builders: len(p.Builders),
+		})
+	}
+}
+
+// ended ends the picture of a run.
+func (s *progress) ended() {
+	if s.live != nil {
+		sum := view.Summary{Wall: time.Since(s.start)}
+		for _, slot := range s.slots {
+			if slot.Open {
+				continue
+			}
+			sum.Slots++
+			switch {
+			case slot.Landed:
+				sum.Delivered, sum.Landed = sum.Delivered+1, sum.Landed+1
+				sum.PaidWei = add(sum.PaidWei, slot.TopWei)
+			case slot.Winner == view.Local:
+				sum.Local++
+			default:
+				sum.Missed++
+			}
+		}
+		s.live.Done(sum)
+		s.live = nil
+	}
+}
+
+func add(sum, value *uint256.Int) *uint256.Int {
+	if sum == nil {
+		sum = new(uint256.Int)
+	}
+	if value == nil {
+		return sum
+	}
+	return new(uint256.Int).Add(sum, value)
+}
+
+// fact shows what a fact changes.
+func (s *progress) fact(r plan.Record) {
+	switch r.Subject {
+	case plan.FaultBegan, plan.FaultEnded, plan.ServiceStopped, plan.ServiceStarted, plan.BreakerOpened, plan.MonitorFinding, plan.BuilderDemoted:
+		s.note(fmt.Sprintf("%s: %s", moment(r), strings.Join(strings.Fields(strings.ReplaceAll(r.Subject, "_", " ")+" "+r.About+" "+r.At+" "+r.ID), " ")))
+	}
+	if r.Slot < 1 || r.Slot > s.last {
+		return
+	}
+	slot := s.slot(r)
+	switch r.Subject {
+	case plan.SubmissionJudged:
+		switch {
+		case r.ID != "":
+			slot.Note = "refused: " + r.ID
+		case r.Counts:
+			slot.Bids++
+			slot.Values = append(slot.Values, wei(r.ValueWei))
+		}
+	case "top_changed", plan.HeaderServed:
+		slot.TopWei, slot.Winner = wei(r.ValueWei), r.About
+	case plan.PayloadDelivered:
+		slot.Delivered, slot.TopWei, slot.Winner = true, wei(r.ValueWei), r.About
+	case plan.PayloadRefused:
+		slot.Note = "payload refused: " + r.ID
+	case plan.SlotFinished:
+		s.finish(slot, r)
+	default:
+		return
+	}
+	if s.live != nil {
+		s.live.Slot(*slot)
+	}
+}
+
+func (s *progress) slot(r plan.Record) *view.Slot {
+	if s.slots[r.Slot] == nil {
+		s.slots[r.Slot] = &view.Slot{Number: uint64(max(r.Slot, 0)), Open: true} //nolint:gosec // never negative
+	}
+	slot := s.slots[r.Slot]
+	if fork, err := eth.ParseFork(r.Fork); err == nil {
+		slot.Fork = fork
+	}
+	return slot
+}
+
+func (s *progress) finish(slot *view.Slot, r plan.Record) {
+	slot.Open, slot.Landed = false, r.ID == plan.Landed
+	var found scenarioapp.ChainSlot
+	if json.Unmarshal(r.Fact, &found) == nil {
+		slot.Proposer, slot.Txs, slot.Blobs = uint64(found.Proposer), found.Txs, found.Blobs
+	}
+	switch r.ID {
+	case plan.Landed:
+		slot.Winner, slot.TopWei = r.About, wei(r.ValueWei)
+	case plan.Local:
+		slot.Winner, slot.TopWei = view.Local, nil
+	case plan.Missed, plan.Orphaned:
+		slot.Winner, slot.TopWei = "", nil
+		slot.Note = strings.TrimPrefix(slot.Note+", "+r.ID, ", ")
+	}
+	if s.live == nil {
+		value := ""
+		if slot.TopWei != nil {
+			value = view.Ether(slot.TopWei)
+		}
+		s.print("  slot %d  %-8s %s  %s  %d bids  %s", r.Slot, r.ID, slot.Winner, value, slot.Bids, slot.Note)
+	}
+}
+
+func (s *progress) note(text string) {
+	if s.live != nil {
+		s.live.Note(text)
+		return
+	}
+	s.print("  %s", text)
+}
+
+func moment(r plan.Record) string { return fmt.Sprintf("slot %d %+dms", r.Slot, r.SlotMs) }
+
+func wei(text string) *uint256.Int {
+	value, err := uint256.FromDecimal(text)
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+// verdicts says how the scenario ended.
+func (s *progress) verdicts(result scenarioapp.Result) {
+	for _, one := range result.Variants {
+		if one.Variant != "" {
+			s.print("  %s", one.Variant)
+		}
+		s.list(one.Verdicts)
+	}
+	for _, one := range result.Proof {
+		s.print("  without what it is about: %s", one.Variant)
+		s.list(one.Verdicts)
+	}
+	word := "ended as it must"
+	switch {
+	case result.Proof != nil && !result.Breaks():
+		word = "PROVES NOTHING: it ends the same without what it is about"
+	case !result.OK():
+		word = "DID NOT END AS IT MUST"
+	}
+	s.print("%s %s, %.1fs; %s\n", result.Name, word, result.Wall.Seconds(), result.Variants[0].Dir)
+}
+
+func (s *progress) list(verdicts []plan.Verdict) {
+	for _, v := range verdicts {
+		mark := "✗"
+		switch {
+		case v.Met:
+			mark = "✓"
+		case v.Skipped:
+			mark = "–"
+		}
+		s.print("    %s %s — %s", mark, v.Text, v.Reason)
+	}
+}

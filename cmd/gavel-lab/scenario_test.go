@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/internal/run/command"
+	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
+)
+
+// scenario runs the command with a runner that has every expectation met, or none.
+func scenario(t *testing.T, met bool, args ...string) (ran []*plan.Plan, options scenarioapp.Options, status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	program := &cli.Command{Name: "gavel-lab", Writer: &out, Commands: []*cli.Command{scenarioCommand(
+		func(_ context.Context, p *plan.Plan, o scenarioapp.Options) (scenarioapp.Result, error) {
+			ran, options = append(ran, p), o
+			o.Began(p, "", false)
+			o.Tell(plan.Record{Slot: 1, Actor: "chain", Subject: plan.SlotFinished, ID: plan.Landed, About: "builder-1", ValueWei: "1", Fork: "fulu"})
+			verdict := plan.Verdict{Text: "landed", Met: met, Reason: "never"}
+			return scenarioapp.Result{Name: p.Name, Variants: []scenarioapp.VariantResult{{Dir: "runs/x.1", Verdicts: []plan.Verdict{verdict}}}}, nil
+		},
+	)}}
+	status = command.Main(program, append([]string{"gavel-lab", "scenario"}, args...), &errs)
+	return ran, options, status, out.String(), errs.String()
+}
+
+func story(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "story.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestScenarioRun(t *testing.T) {
+	ran, options, status, stdout, stderr := scenario(t, true, "run", "--seed", "7", "--prove", "--variants", "--dir", "there", "honest-fulu", story(t, "slots: 1"))
+	if status != 0 || len(ran) != 2 || ran[0].Name != "honest-fulu" || ran[1].Name != "story" || ran[0].Seed != 7 || ran[1].Seed != 7 {
+		t.Fatalf("status %d, %s", status, stderr)
+	}
+	if !options.Prove || !options.Variants || options.Dir != "there" {
+		t.Errorf("%+v", options)
+	}
+	for _, want := range []string{"▶ honest-fulu\n", "  slot 1  landed   builder-1", "✓ landed — never", "honest-fulu ended as it must", "2 of 2 scenarios"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in\n%s", want, stdout)
+		}
+	}
+	_, _, status, stdout, stderr = scenario(t, false, "run", "honest-fulu")
+	if status != 1 || !strings.Contains(stdout, "✗ landed") || stderr != "gavel-lab: 1 of 1 scenarios did not end as they must: honest-fulu\n" {
+		t.Errorf("not met: status %d, %s%s", status, stdout, stderr)
+	}
+}
+
+// What does not end as it must is run again, more slowly; only how that ends counts.
+func TestScenarioAgain(t *testing.T) {
+	ran, _, status, stdout, _ := scenario(t, false, "run", "--again", "honest-fulu")
+	if len(ran) != 2 || ran[1].Speed*3 != ran[0].Speed || status != 1 || !strings.Contains(stdout, "again, at a third of the speed") {
+		t.Errorf("status %d after %d runs: %s", status, len(ran), stdout)
+	}
+	if ran, _, status, _, _ := scenario(t, true, "run", "--again", "honest-fulu"); len(ran) != 1 || status != 0 {
+		t.Errorf("a good one ran %d times, status %d", len(ran), status)
+	}
+}
+
+func TestScenarioMistakes(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"run"}, "name a scenario or a file: gavel-lab scenario list shows the library"},
+		{[]string{"run", "no-such-story"}, `there is no scenario "no-such-story": give a file, or one of `},
+		{[]string{"run", "./none.yaml"}, "read scenario: open ./none.yaml: no such file or directory"},
+		{[]string{"explain", story(t, "slotz: 1")}, "story.yaml:1: slotz: unknown key of the plan: give any of why, slots"},
+		{[]string{"run", "--at-once", "0", "honest-fulu"}, "at-once is 0: give a number from 1 to 16; only 1 can be watched"},
+		{[]string{"run", "--at-once", "2", "--watch", "honest-fulu"}, "at-once is 2: give a number from 1 to 16; only 1 can be watched"},
+		{[]string{"replay", "nowhere"}, "read the run: open nowhere/facts.ndjson"},
+	} {
+		ran, _, status, _, stderr := scenario(t, true, c.args...)
+		if status != 2 || len(ran) > 0 || !strings.HasPrefix(stderr, "gavel-lab: "+c.want) {
+			t.Errorf("%q: status %d, %s", c.args, status, stderr)
+		}
+	}
+}
+
+func TestScenarioShows(t *testing.T) {
+	if _, _, status, stdout, _ := scenario(t, true, "list"); status != 0 || !strings.Contains(stdout, "equivocating-proposer        A proposer signs two blocks") {
+		t.Errorf("list: %d %s", status, stdout)
+	}
+	if _, _, status, stdout, _ := scenario(t, true, "explain", "honest-fulu"); status != 0 || !strings.HasPrefix(stdout, "honest-fulu\n") {
+		t.Errorf("explain: %d %s", status, stdout)
+	}
+	if _, _, status, stdout, _ := scenario(t, true, "language"); status != 0 || stdout != plan.Catalogue() {
+		t.Errorf("language: %d", status)
+	}
+}

@@ -1,0 +1,155 @@
+package fault
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// resetting is a listener that breaks connections while the proxy's condition says so, and remembers those that are open.
+type resetting struct {
+	net.Listener
+	proxy *Proxy
+}
+
+// Accept implements net.Listener.
+func (l resetting) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.proxy.remember(conn)
+	return &remembered{Conn: conn, proxy: l.proxy}, nil
+}
+
+// remember keeps a connection until it is closed, and breaks it if that is the condition.
+func (p *Proxy) remember(conn net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open[conn] = true
+	if p.condition.Reset {
+		reset(conn)
+	}
+}
+
+func (p *Proxy) forget(conn net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.open, conn)
+}
+
+// reset closes a connection so that the other side is told of a reset, and not of an end.
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // fails only if the connection is closed, which is what is wanted
+	}
+	_ = conn.Close()
+}
+
+// remembered is a client's connection.
+type remembered struct {
+	net.Conn
+	proxy *Proxy
+}
+
+func (c *remembered) Close() error {
+	c.proxy.forget(c.Conn)
+	return c.Conn.Close()
+}
+
+// dial opens a connection to the service, behind the gate.
+func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	p.remember(conn)
+	g := &gated{Conn: conn, proxy: p, arrived: make(chan chunk, chunksInFlight), done: make(chan struct{})}
+	go g.receive()
+	return g, nil
+}
+
+// chunksInFlight is how much a connection with latency holds; a sender that is faster waits.
+const chunksInFlight = 256
+
+// gated is a connection to the service on which what arrives is late, and nothing passes during a partition. Read and Write are each
+// called by one goroutine at a time, as the transport does.
+type gated struct {
+	net.Conn
+	proxy   *Proxy
+	arrived chan chunk // receive closes it
+	rest    chunk      // of what Read has begun with
+	once    sync.Once
+	done    chan struct{} // closed by Close
+}
+
+// chunk is what arrived together, and when it may be read.
+type chunk struct {
+	bytes []byte
+	err   error
+	at    time.Time
+}
+
+func (g *gated) receive() {
+	defer close(g.arrived)
+	for {
+		buffer := make([]byte, 32<<10)
+		n, err := g.Conn.Read(buffer)
+		select {
+		case g.arrived <- chunk{buffer[:n], err, time.Now().Add(g.proxy.Condition().Latency)}:
+		case <-g.done:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (g *gated) Read(into []byte) (int, error) {
+	if len(g.rest.bytes) == 0 && g.rest.err == nil {
+		next, open := <-g.arrived
+		if !open {
+			return 0, net.ErrClosed
+		}
+		g.rest = next
+		if !g.delay(next.at) {
+			return 0, net.ErrClosed
+		}
+	}
+	if !g.proxy.pass(g.done) {
+		return 0, net.ErrClosed
+	}
+	n := copy(into, g.rest.bytes)
+	g.rest.bytes = g.rest.bytes[n:]
+	if len(g.rest.bytes) > 0 || n > 0 {
+		return n, nil
+	}
+	return 0, g.rest.err
+}
+
+func (g *gated) delay(until time.Time) bool {
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-g.done:
+		return false
+	}
+}
+
+func (g *gated) Write(bytes []byte) (int, error) {
+	if !g.proxy.pass(g.done) {
+		return 0, net.ErrClosed
+	}
+	return g.Conn.Write(bytes)
+}
+
+func (g *gated) Close() error {
+	g.once.Do(func() { close(g.done) })
+	g.proxy.forget(g.Conn)
+	return g.Conn.Close()
+}

@@ -1,0 +1,185 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// Proxy stands in front of one service. It is safe for concurrent use.
+type Proxy struct {
+	listener net.Listener
+	server   *http.Server
+	forward  *httputil.ReverseProxy
+	closed   chan struct{}
+
+	mu        sync.Mutex // guards what follows
+	condition Condition
+	changed   chan struct{} // closed by Set, and made anew
+	random    *rand.Rand
+	open      map[net.Conn]bool // both sides' connections
+}
+
+// Listen opens a proxy on a free port of 127.0.0.1 in front of the service at a URL. The same seed loses and spoils the same requests, as
+// far as they come in the same order.
+func Listen(target string, seed uint64) (*Proxy, error) {
+	to, err := url.Parse(target)
+	if err != nil {
+		return nil, fmt.Errorf("read target: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	p := &Proxy{
+		closed: make(chan struct{}), changed: make(chan struct{}), random: rand.New(rand.NewPCG(seed, 0)), open: map[net.Conn]bool{},
+	}
+	p.listener = resetting{listener, p}
+	p.forward = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(to)
+			r.Out.Host = r.In.Host
+		},
+		Transport: &http.Transport{DialContext: p.dial, DisableCompression: true, MaxIdleConnsPerHost: idleConns},
+		// Events are passed on as they come.
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		// A service that does not answer looks to the client like one: the connection ends without an answer.
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: headerTimeout, ErrorLog: log.New(io.Discard, "", 0)}
+	go func() { _ = p.server.Serve(p.listener) }() // ends with Close
+	return p, nil
+}
+
+const (
+	idleConns     = 64
+	headerTimeout = time.Minute
+)
+
+// URL is where the proxy listens.
+func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
+
+// Set puts the connection into a condition, from now on.
+func (p *Proxy) Set(condition Condition) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.condition = condition
+	close(p.changed)
+	p.changed = make(chan struct{})
+	if condition.Reset {
+		for conn := range p.open {
+			reset(conn)
+		}
+	}
+}
+
+// Condition is the one that was set last.
+func (p *Proxy) Condition() Condition {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.condition
+}
+
+// Close ends the proxy and all connections through it.
+func (p *Proxy) Close() error {
+	close(p.closed)
+	err := p.server.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for conn := range p.open {
+		_ = conn.Close() // many are closed already
+	}
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// now is the condition, and what closes when it changes.
+func (p *Proxy) now() (Condition, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.condition, p.changed
+}
+
+// happens draws for one request.
+func (p *Proxy) happens(share float64) bool {
+	if share <= 0 {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.random.Float64() < share
+}
+
+// pass waits while the connection is partitioned. It returns false when the wait ends otherwise.
+func (p *Proxy) pass(done <-chan struct{}) bool {
+	for {
+		condition, changed := p.now()
+		if !condition.Partition {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-done:
+			return false
+		case <-p.closed:
+			return false
+		}
+	}
+}
+
+// serve decides what becomes of one request.
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	condition := p.Condition()
+	if !p.wait(r.Context(), condition.Latency) || !p.pass(r.Context().Done()) {
+		panic(http.ErrAbortHandler)
+	}
+	switch {
+	case p.happens(condition.Drop):
+		select {
+		case <-r.Context().Done():
+		case <-p.closed:
+		}
+		panic(http.ErrAbortHandler)
+	case condition.Answer != 0:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(condition.Answer)
+		fmt.Fprintf(w, `{"code":%d,"message":"%s"}`, condition.Answer, http.StatusText(condition.Answer))
+		return
+	case p.happens(condition.Corrupt):
+		if r.ContentLength == 0 {
+			w = &spoiledAnswer{ResponseWriter: w}
+		} else {
+			r.Body = &spoiledBody{ReadCloser: r.Body}
+		}
+	}
+	p.forward.ServeHTTP(w, r)
+}
+
+// wait lets wall time pass; false means that the request or the proxy ended.
+func (p *Proxy) wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	case <-p.closed:
+		return false
+	}
+}

@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Record is one fact of a run: a line of facts.ndjson. What expectations ask for stands in fields of its own, with everybody's names instead
+// of keys; Fact is what the actor itself wrote, its journal's line if it keeps one.
+type Record struct {
+	Seq int `json:"seq"`
+	// Slot and SlotMs are chain time: the slot that it is about, and the milliseconds since that slot began, negative before it.
+	Slot   int   `json:"slot"`
+	SlotMs int64 `json:"slot_ms"`
+	// WallNs is wall time since the run began.
+	WallNs  int64  `json:"wall_ns"`
+	Actor   string `json:"actor"`
+	Subject string `json:"subject"`
+	// About is whom it is about, where that is another than the actor: a bid's builder, a refund's user.
+	About string `json:"about,omitempty"`
+	// At is the relay or service that an agent met.
+	At string `json:"at,omitempty"`
+	// ID is a refusal's id, a slot's outcome, or a class of faults.
+	ID string `json:"id,omitempty"`
+	// Counts: a submission is a bid from now on. One that was refused, or is kept but below what could lead, is none.
+	Counts bool `json:"counts,omitempty"`
+	// ValueWei is a decimal number.
+	ValueWei string          `json:"value_wei,omitempty"`
+	Percent  float64         `json:"percent,omitempty"`
+	Fork     string          `json:"fork,omitempty"`
+	Fact     json.RawMessage `json:"fact,omitempty"`
+}
+
+// Subjects of records that expectations look at. The relay's are the subjects of its journal.
+const (
+	SubmissionJudged   = "submission_judged"
+	HeaderServed       = "header_served"
+	PayloadDelivered   = "payload_delivered"
+	PayloadRefused     = "payload_refused"
+	BuilderDemoted     = "builder_demoted"
+	RegistrationStored = "registration_stored"
+	// RegistrationSent is a proposer's: a relay has taken a batch of registrations.
+	RegistrationSent = "registration_sent"
+	// SlotFinished is what the chain has for a slot; its ID is an outcome.
+	SlotFinished = "slot_finished"
+	// RequestRefused is an agent's: a service answered with an error, its ID is the refusal's or "http-STATUS".
+	RequestRefused = "request_refused"
+	// RequestFailed is an agent's: there was no answer.
+	RequestFailed = "request_failed"
+	// PayloadReceived is a proposer's: the relay's answer contained the payload.
+	PayloadReceived = "payload_received"
+	HeaderReceived  = "header_received"
+	BidCancelled    = "bid_cancelled"
+	// ListenerLeft is an agent's: its stream of leading bids ended, which it did not want.
+	ListenerLeft   = "listener_left"
+	BreakerOpened  = "breaker_opened"
+	MonitorFinding = "monitor_finding"
+	ServiceStopped = "service_stopped"
+	ServiceStarted = "service_started"
+	FaultBegan     = "fault_began"
+	FaultEnded     = "fault_ended"
+	RefundCredited = "refund_credited"
+	BundleLanded   = "bundle_landed"
+	RefundPaid     = "refund_paid"
+	HintSeen       = "hint_seen"
+	BackrunLanded  = "backrun_landed"
+	PrivateLanded  = "private_transaction_landed"
+	OrderCancelled = "order_cancelled"
+)
+
+// Outcomes of a slot.
+const (
+	Landed   = "landed"   // a relay's block is on the chain
+	Local    = "local"    // the proposer's own is
+	Missed   = "missed"   // there is none
+	Orphaned = "orphaned" // a block was delivered, but the chain has gone another way
+)
+
+// maxRecord bounds a line of facts in bytes.
+const maxRecord = 16 << 20
+
+// ReadRecords reads facts.ndjson.
+func ReadRecords(from io.Reader) ([]Record, error) {
+	scanner := bufio.NewScanner(from)
+	scanner.Buffer(nil, maxRecord)
+	var all []Record
+	for scanner.Scan() {
+		var one Record
+		if err := json.Unmarshal(scanner.Bytes(), &one); err != nil {
+			return nil, fmt.Errorf("read fact %d: %w", len(all)+1, err)
+		}
+		all = append(all, one)
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("read facts: %w", err)
+	}
+	return all, nil
+}

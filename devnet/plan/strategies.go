@@ -1,0 +1,83 @@
+package plan
+
+// Checks are what a cheating builder can get wrong, each named after the field or rule that it breaks.
+var Checks = []string{
+	"value", "payment", "block-hash", "parent-hash", "gas-limit", "gas-used", "timestamp", "prev-randao", "withdrawals", "fee-recipient", "proposer",
+	"slot", "signature", "state-root", "empty-payload",
+}
+
+// Conditions are when a bid is taken back.
+var Conditions = []string{"leading", "outbid"}
+
+// FaultClasses are what a relay monitor tells apart; a relay of the lab can be made to misbehave in each of these ways.
+var FaultClasses = []string{
+	"signature", "parent-hash", "timestamp", "gas-limit", "value", "withheld", "unlisted-delivery", "registrations", "unavailable", "slow", "listed-unlanded",
+}
+
+var builderMoves = catalogue{"a builder's strategy", []entry{
+	{"naive", "bids a rising share of what its block earns, three times a slot", nil},
+	{"adaptive +VALUE", "overbids the leading bid by VALUE whenever it is another's, up to what its block earns", nil},
+	{"last-minute at TIME", "bids once, all that its block earns, at TIME against the slot's start", nil},
+	{"bluff VALUE until TIME", "bids VALUE, whatever its block earns, and takes that back for an honest bid at TIME", nil},
+	{"stealth until TIME", "shows a token bid, and all that its block earns only at TIME", nil},
+	{"shade PERCENT", "keeps PERCENT of what its block earns", nil},
+	{"fixed VALUE", "bids VALUE in each slot, whatever its block earns", nil},
+	{"cancel when CONDITION", "lowers its bid to a tenth once it is in that position", Conditions},
+	{"cancel at TIME", "lowers its bid to a tenth at TIME", nil},
+	{"cheat CHECK", "breaks that rule in every submission", Checks},
+	{"bids COUNT", "makes COUNT bids a slot", nil},
+	{"burst COUNT", "sends COUNT more submissions a slot, all at once", nil},
+	{"replay", "sends each of its submissions again in the next slot, signature and all", nil},
+	{"only RELAY", "bids to that relay only", nil},
+	{"listen slowly", "listens to the leading bids and reads them one a second", nil},
+	{"offline", "does nothing", nil},
+}}
+
+var proposerMoves = catalogue{"a proposer's strategy", []entry{
+	{"honest", "asks for a header when the slot begins, signs it and has it published", nil},
+	{"request at TIME", "asks for the header at TIME into the slot", nil},
+	{"repeat COUNT", "asks for the header COUNT times, 100ms apart, and takes the last", nil},
+	{"equivocate", "signs a second block of the slot and asks for that payload too", nil},
+	{"submit at TIME", "hands its signed block over at TIME into the slot", nil},
+	{"unbundle", "signs the header in a block that cannot be published, to learn the payload", nil},
+	{"replay", "hands the same signed block over three times", nil},
+	{"local", "asks no relay and proposes its own node's block", nil},
+	{"silent", "asks for a header and never signs it", nil},
+	{"offline", "proposes nothing", nil},
+	{"register COUNT", "sends its registrations COUNT more times in the slot", nil},
+}}
+
+var userMoves = catalogue{"a user's strategy", []entry{
+	{"private", "sends a swap in each slot to the bundle RPC only", nil},
+	{"public", "sends its swaps to everybody", nil},
+	{"fast", "wants its transactions sent to all builders, for a smaller refund", nil},
+	{"hide", "lets no searcher see anything", nil},
+	{"split PERCENT", "has PERCENT of its refunds paid to a friend", nil},
+	{"cancel after DURATION", "takes each transaction back after DURATION", nil},
+	{"exclusive BUILDER", "lets only that builder and the operator's own have its transactions, and searchers see nothing", nil},
+	{"offline", "does nothing", nil},
+}}
+
+var searcherMoves = catalogue{"a searcher's strategy", []entry{
+	{"backrun", "answers each hint of a swap with a backrun", nil},
+	{"conflict", "sends two bundles a slot of which only one can land", nil},
+	{"delay refund", "sends a bundle a slot whose refund is to be paid outside of the block", nil},
+	{"offline", "does nothing", nil},
+}}
+
+var faultMoves = catalogue{"a fault", []entry{
+	{"latency DURATION", "what is sent arrives DURATION later", nil},
+	{"drop PERCENT", "that share of connections is never answered", nil},
+	{"reset", "connections are reset", nil},
+	{"partition", "nothing gets through, and nobody is told", nil},
+	{"answer STATUS", "each request is answered with that status", nil},
+	{"corrupt PERCENT", "that share of requests reaches the other side with wrong bytes", nil},
+	{"kill", "the service is stopped; at the end of the fault it is started again", nil},
+	{"slow validation DURATION", "each validation of a block takes DURATION longer", nil},
+	{"validation down", "no block can be validated", nil},
+	{"database down", "the database takes no statements", nil},
+	{"skew TIME", "the clock is wrong by TIME", nil},
+}}
+
+// linkFaults break a connection; the others a service.
+var linkFaults = []string{"latency", "drop", "reset", "partition", "answer", "corrupt"}

@@ -1,0 +1,153 @@
+package app
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gavel-relay/gavel/internal/observe"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/monitor"
+)
+
+// Relay is what was seen of one relay since the monitor began.
+type Relay struct {
+	Name string `json:"relay"`
+	// Asked headers, those of them that were Answered in order, and Bids that came.
+	Asked    int `json:"asked"`
+	Answered int `json:"answered"`
+	Bids     int `json:"bids"`
+	// Slots that are over, Delivered payloads that the relay lists in them, and those that Landed.
+	Slots     int `json:"slots"`
+	Delivered int `json:"delivered"`
+	Landed    int `json:"landed"`
+	// Faults are counts by class.
+	Faults map[monitor.Class]int `json:"faults"`
+}
+
+// kept is how many findings a report keeps.
+const kept = 1000
+
+// report is safe for concurrent use.
+type report struct {
+	mu       sync.Mutex // guards what follows
+	relays   []*Relay
+	findings []monitor.Finding
+
+	faults, headers, payloads *prometheus.CounterVec
+}
+
+func newReport(names []string) *report {
+	r := &report{
+		faults: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gavel_monitor_faults_total", Help: "Faults that were found, by relay and class.",
+		}, []string{"relay", "class"}),
+		headers: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gavel_monitor_headers_total", Help: "Headers that were asked for, by relay and result: bid, none, refused or failed.",
+		}, []string{"relay", "result"}),
+		payloads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "gavel_monitor_delivered_total", Help: "Payloads that relays list as delivered, by whether they are on the chain.",
+		}, []string{"relay", "landed"}),
+	}
+	for _, name := range names {
+		r.relays = append(r.relays, &Relay{Name: name, Faults: map[monitor.Class]int{}})
+		for _, class := range monitor.Classes {
+			r.faults.WithLabelValues(name, string(class)) // a class that was never seen is a zero, and not a gap
+		}
+	}
+	return r
+}
+
+func (r *report) of(name string) *Relay {
+	for _, one := range r.relays {
+		if one.Name == name {
+			return one
+		}
+	}
+	return &Relay{Faults: map[monitor.Class]int{}}
+}
+
+func (r *report) asked(name string, answer monitor.Answer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one, result := r.of(name), "none"
+	one.Asked++
+	switch {
+	case answer.Refused:
+		result = "refused"
+	case answer.Err != nil:
+		result = "failed"
+	case answer.Bid != nil:
+		result = "bid"
+		one.Bids++
+	}
+	if answer.Err == nil || answer.Refused {
+		one.Answered++
+	}
+	r.headers.WithLabelValues(name, result).Inc()
+}
+
+func (r *report) settled(name string, over monitor.Over) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one := r.of(name)
+	one.Slots++
+	for _, listed := range over.Listed {
+		one.Delivered++
+		landed := "no"
+		if listed.BlockHash == over.Landed {
+			landed = "yes"
+			one.Landed++
+		}
+		r.payloads.WithLabelValues(name, landed).Inc()
+	}
+}
+
+func (r *report) found(one monitor.Finding) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of(one.Relay).Faults[one.Class]++
+	r.faults.WithLabelValues(one.Relay, string(one.Class)).Inc()
+	if r.findings = append(r.findings, one); len(r.findings) > kept {
+		r.findings = r.findings[len(r.findings)-kept:]
+	}
+}
+
+// Relays is the report so far.
+func (m *Monitor) Relays() []Relay {
+	m.report.mu.Lock()
+	defer m.report.mu.Unlock()
+	list := make([]Relay, len(m.report.relays))
+	for i, one := range m.report.relays {
+		list[i] = *one
+		list[i].Faults = map[monitor.Class]int{}
+		for class, count := range one.Faults {
+			list[i].Faults[class] = count
+		}
+	}
+	return list
+}
+
+// Findings are the newest findings, oldest first.
+func (m *Monitor) Findings() []monitor.Finding {
+	m.report.mu.Lock()
+	defer m.report.mu.Unlock()
+	return append([]monitor.Finding{}, m.report.findings...)
+}
+
+// Handler answers GET /v1/relays and /v1/findings with JSON, /metrics with Prometheus' text, and /livez.
+func (m *Monitor) Handler() http.Handler {
+	registry := observe.NewRegistry()
+	registry.MustRegister(m.report.faults, m.report.headers, m.report.payloads)
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", observe.Handler(registry, m.cfg.Log))
+	mux.HandleFunc("GET /v1/relays", func(w http.ResponseWriter, r *http.Request) {
+		serve.JSON(w, r, http.StatusOK, map[string]any{"relays": m.Relays()})
+	})
+	mux.HandleFunc("GET /v1/findings", func(w http.ResponseWriter, r *http.Request) {
+		serve.JSON(w, r, http.StatusOK, map[string]any{"findings": m.Findings()})
+	})
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	return mux
+}

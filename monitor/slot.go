@@ -1,0 +1,101 @@
+package monitor
+
+import (
+	"fmt"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+)
+
+// Over is a slot that is over, as seen with one relay.
+type Over struct {
+	Slot phase0.Slot
+	// Landed is the hash of the slot's block on the chain; zero when there is none.
+	Landed phase0.Hash32
+	// Served are the headers that the relay served, by block hash with their value.
+	Served map[phase0.Hash32]*uint256.Int
+	// Best: no other relay served a header that is worth more, so that it most likely is what the proposer signed.
+	Best bool
+	// Listed is what the relay lists as delivered in the slot. ListErr says that it does not answer, and is not a refusal.
+	Listed  []Delivered
+	ListErr error
+	// ListedByAny: some relay lists the slot's block as delivered.
+	ListedByAny bool
+}
+
+// Delivered is an item of a relay's list.
+type Delivered struct {
+	BlockHash phase0.Hash32
+	ValueWei  *uint256.Int
+}
+
+// JudgeSlot says what does not fit together in a slot that is over.
+func JudgeSlot(over Over) []Finding {
+	var found findings
+	if over.ListErr != nil {
+		found.add(Unavailable, "list of delivered payloads: %v", over.ListErr)
+	}
+	for _, one := range over.Listed {
+		if one.BlockHash != over.Landed {
+			found.add(ListedUnlanded, "%#x is listed as delivered, the chain has %s", one.BlockHash[:], word(over.Landed))
+		}
+		if served := over.Served[one.BlockHash]; served != nil && one.ValueWei.Lt(served) {
+			found.add(Value, "%#x was served for %s wei and is listed for %s", one.BlockHash[:], served.Dec(), one.ValueWei.Dec())
+		}
+	}
+	switch {
+	case len(over.Served) == 0:
+	case over.Landed == (phase0.Hash32{}):
+		if !over.Best {
+			break
+		}
+		found.add(Withheld, "%d headers were served, and the slot has no block", len(over.Served))
+	case over.ListErr == nil && over.Served[over.Landed] != nil && !over.ListedByAny:
+		found.add(Unlisted, "%#x was served and is on the chain, and nobody lists it as delivered", over.Landed[:])
+	}
+	return found.in(over.Slot)
+}
+
+func word(hash phase0.Hash32) string {
+	if hash == (phase0.Hash32{}) {
+		return "no block"
+	}
+	return fmt.Sprintf("%#x", hash[:])
+}
+
+// Shown is what a relay shows of a proposer's registration.
+type Shown struct {
+	Slot     phase0.Slot
+	Proposer phase0.BLSPubKey
+	// Registration is nil when the relay says that it has none.
+	Registration *builderv1.SignedValidatorRegistration
+	Err          error // there was no answer
+	// Serves: the relay has served a header for the proposer.
+	Serves bool
+}
+
+// JudgeRegistration says what is wrong with a registration that a relay shows, or does not show although it serves headers for it.
+func JudgeRegistration(network *eth.Spec, shown Shown) []Finding {
+	var found findings
+	registration := shown.Registration
+	switch {
+	case shown.Err != nil:
+		found.add(Unavailable, "registration: %v", shown.Err)
+	case registration == nil || registration.Message == nil:
+		if shown.Serves {
+			found.add(Registrations, "headers are served for %#x, whose registration is not shown", shown.Proposer[:])
+		}
+	case registration.Message.Pubkey != shown.Proposer:
+		found.add(Registrations, "asked for %#x, shown %#x", shown.Proposer[:], registration.Message.Pubkey[:])
+	default:
+		root, err := registration.Message.HashTreeRoot()
+		if err != nil || bls.Verify(shown.Proposer, eth.SigningRoot(root, network.BuilderDomain()), registration.Signature) != nil {
+			found.add(Registrations, "the registration of %#x has a wrong signature", shown.Proposer[:])
+		}
+	}
+	return found.in(shown.Slot)
+}

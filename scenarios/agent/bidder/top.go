@@ -1,0 +1,78 @@
+package bidder
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/relay/client"
+)
+
+// top knows the leading bids, as relays tell everybody. It is safe for concurrent use; the zero value knows none.
+type top struct {
+	mu    sync.Mutex // guards byKey
+	byKey map[topKey]client.TopBid
+}
+
+type topKey struct {
+	relay  string
+	slot   phase0.Slot
+	parent phase0.Hash32
+}
+
+// of is the leading bid over all relays, and whether it is ours.
+func (t *top) of(a attributes, ours phase0.BLSPubKey) (valueWei *uint256.Int, leading bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, one := range t.byKey {
+		if key.slot == a.Slot && key.parent == a.ParentHash && one.BlockHash != (phase0.Hash32{}) && (valueWei == nil || one.ValueWei.Gt(valueWei)) {
+			valueWei, leading = one.ValueWei, one.Builder == ours
+		}
+	}
+	return valueWei, leading
+}
+
+func (t *top) set(relay string, one client.TopBid) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byKey == nil {
+		t.byKey = map[topKey]client.TopBid{}
+	}
+	t.byKey[topKey{relay, one.Slot, one.ParentHash}] = one
+	for key := range t.byKey {
+		if key.slot+4 < one.Slot {
+			delete(t.byKey, key)
+		}
+	}
+}
+
+// reopen is the wait before a stream that ended is opened again, and slowly the time that a slow listener takes for a bid; wall time.
+const (
+	reopen = 50 * time.Millisecond
+	slowly = time.Second
+)
+
+// followTop listens to a relay's leading bids until the context ends.
+func (b *Bidder) followTop(ctx context.Context, relay Relay) {
+	for ctx.Err() == nil {
+		heard := false
+		for one, err := range relay.Client.TopBids(ctx, client.TopBidOptions{}) {
+			if err != nil {
+				if ctx.Err() == nil && heard {
+					b.Tell(plan.Record{Actor: b.Name, At: relay.Name, Subject: plan.ListenerLeft}, "")
+				}
+				break
+			}
+			heard = true
+			b.top.set(relay.Name, one)
+			if b.strategy.slowly {
+				pause(ctx, slowly)
+			}
+		}
+		pause(ctx, reopen)
+	}
+}

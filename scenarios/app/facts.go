@@ -1,0 +1,135 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// book writes down what happens, in the order in which it is told. It is safe for concurrent use.
+type book struct {
+	spec  *eth.Spec
+	now   func() time.Time // chain time
+	began time.Time
+	names map[phase0.BLSPubKey]string // builders by key
+	tell  func(plan.Record)           // shows progress
+
+	mu    sync.Mutex // guards what follows
+	out   io.Writer
+	facts []plan.Record
+	err   error
+}
+
+// add writes a fact down. Its slot and time are those of at, unless it says which slot it is about.
+func (b *book) add(r plan.Record, at time.Time, fact any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if at.IsZero() {
+		at = b.now()
+	}
+	if r.Slot == 0 {
+		r.Slot = int(b.spec.SlotAt(at)) //nolint:gosec // slots of a lab are few
+	}
+	r.SlotMs = at.Sub(b.spec.SlotStart(phase0.Slot(r.Slot))).Milliseconds() //nolint:gosec // never negative
+	r.WallNs = time.Since(b.began).Nanoseconds()
+	r.Seq = len(b.facts) + 1
+	if fact != nil {
+		raw, err := json.Marshal(fact)
+		if err != nil {
+			b.fail(fmt.Errorf("encode %s: %w", r.Subject, err))
+		}
+		r.Fact = raw
+	}
+	b.facts = append(b.facts, r)
+	line, err := json.Marshal(r)
+	if err == nil {
+		_, err = b.out.Write(append(line, '\n'))
+	}
+	if err != nil {
+		b.fail(fmt.Errorf("write facts: %w", err))
+	}
+	if b.tell != nil {
+		b.tell(r)
+	}
+}
+
+func (b *book) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// all are the facts so far.
+func (b *book) all() ([]plan.Record, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]plan.Record{}, b.facts...), b.err
+}
+
+// observe writes down a fact of a relay's journal.
+func (b *book) observe(relayName string) func(relay.Fact) {
+	return func(fact relay.Fact) {
+		r := plan.Record{Actor: relayName, Subject: fact.Subject()}
+		var at time.Time
+		switch f := fact.(type) {
+		case relay.SubmissionJudged:
+			at, r.ID, r.Counts = f.ReceivedAt, f.Refusal, !f.EligibleAt.IsZero()
+			b.trace(&r, f.Trace)
+		case relay.TopChanged:
+			at = f.At
+			b.trace(&r, f.Trace)
+		case relay.HeaderServed:
+			at = f.At
+			r.Slot, r.ValueWei, r.About = int(f.Slot), decimal(f.ValueWei), b.bidder(relayName, f.Slot, f.BlockHash) //nolint:gosec // few slots
+		case relay.PayloadDelivered:
+			at = f.At
+			b.trace(&r, f.Trace)
+		case relay.PayloadRefused:
+			at, r.ID, r.Slot = f.At, f.Refusal, int(f.Slot) //nolint:gosec // few slots
+		case relay.RegistrationStored:
+			at = f.At
+		case relay.BuilderDemoted:
+			at = f.At
+			b.trace(&r, f.Trace)
+			r.ID = f.Rule
+		}
+		b.add(r, at, fact)
+	}
+}
+
+func (b *book) trace(r *plan.Record, t relay.Trace) {
+	r.Slot, r.About, r.ValueWei, r.Fork = int(t.Slot), b.names[t.Builder], decimal(t.ValueWei), b.spec.ForkAt(t.Slot).String() //nolint:gosec // few slots
+}
+
+// bidder finds whose block it is among the facts of the same relay: a served header does not say.
+func (b *book) bidder(relayName string, slot phase0.Slot, hash phase0.Hash32) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := len(b.facts) - 1; i >= 0; i-- {
+		one := b.facts[i]
+		if one.Actor != relayName || one.Subject != plan.SubmissionJudged || one.Slot != int(slot) { //nolint:gosec // few slots
+			continue
+		}
+		var judged relay.SubmissionJudged
+		if json.Unmarshal(one.Fact, &judged) == nil && judged.BlockHash == hash {
+			return one.About
+		}
+	}
+	return ""
+}
+
+func decimal(value *uint256.Int) string {
+	if value == nil {
+		return ""
+	}
+	return value.Dec()
+}

@@ -1,0 +1,175 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3" // the archive's database, which a fault locks
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-relay/gavel/devnet/fault"
+	"github.com/gavel-relay/gavel/devnet/plan"
+)
+
+// breakThings lets every fault of the plan begin and end at its time.
+func (l *lab) breakThings(ctx context.Context) error {
+	var group errgroup.Group // without a context of its own: a relay that was started again outlives the faults
+	for id, one := range l.plan.Faults {
+		group.Go(func() error { return l.breakThing(ctx, id, one) })
+	}
+	return group.Wait()
+}
+
+// breakFirst begins the faults that are there before anybody does anything.
+func (l *lab) breakFirst(ctx context.Context) error {
+	for id, f := range l.plan.Faults {
+		if f.From != (plan.Moment{}) {
+			continue
+		}
+		mend, err := l.begin(ctx, id, f)
+		if err != nil {
+			return fmt.Errorf("fault %s on %s: %w", f.What, f.On, err)
+		}
+		l.mends[id] = mend
+	}
+	return nil
+}
+
+func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
+	genesis := l.network.spec.GenesisTime
+	if l.network.clock.Until(ctx, genesis.Add(f.From.In(l.plan.Slot))) != nil {
+		return nil
+	}
+	mend, began := l.mends[id]
+	if !began {
+		var err error
+		if mend, err = l.begin(ctx, id, f); err != nil {
+			return fmt.Errorf("fault %s on %s: %w", f.What, f.On, err)
+		}
+	}
+	l.book.add(plan.Record{Actor: "lab", Subject: plan.FaultBegan, About: f.On.String(), ID: f.What.String()}, time.Time{}, nil)
+	if f.Until == (plan.Moment{}) {
+		<-ctx.Done()
+		return mendAtEnd(f, mend)
+	}
+	if l.network.clock.Until(ctx, genesis.Add(f.Until.In(l.plan.Slot))) != nil {
+		return mendAtEnd(f, mend)
+	}
+	if err := mend(); err != nil {
+		return fmt.Errorf("end of fault %s on %s: %w", f.What, f.On, err)
+	}
+	l.book.add(plan.Record{Actor: "lab", Subject: plan.FaultEnded, About: f.On.String(), ID: f.What.String()}, time.Time{}, nil)
+	return nil
+}
+
+// mendAtEnd mends what would keep the run from ending in order; a relay that was killed stays dead.
+func mendAtEnd(f plan.Fault, mend func() error) error {
+	if f.What.Is("kill") {
+		return nil
+	}
+	return mend()
+}
+
+// begin breaks something and returns how to mend it.
+func (l *lab) begin(ctx context.Context, id int, f plan.Fault) (mend func() error, err error) {
+	switch {
+	case f.What.Is("kill") && f.On.To == plan.BeaconNode:
+		l.links.begin(id, f.On, fault.Condition{Reset: true})
+		return l.endLink(id), nil
+	case f.What.Is("kill"):
+		return l.kill(ctx, f.On.To)
+	case f.What.Is("slow", "validation"):
+		v := l.relayNamed(f.On.To).validator
+		v.set(func(v *validator) {
+			v.slow, v.down = wallTime(f.What.Time, l.plan.Speed), f.What.Is("validation")
+		})
+		return func() error { v.set(func(v *validator) { v.slow, v.down = 0, false }); return nil }, nil
+	case f.What.Is("database"):
+		return lockDatabase(ctx, l.relayNamed(f.On.To).database())
+	case f.What.Is("skew"):
+		c := l.clockOf(f.On.To)
+		c.set(f.What.Time)
+		return func() error { c.set(0); return nil }, nil
+	default:
+		l.links.begin(id, f.On, linkCondition(f.What, l.plan.Speed))
+		return l.endLink(id), nil
+	}
+}
+
+func (l *lab) endLink(id int) func() error {
+	return func() error {
+		l.links.end(id)
+		return nil
+	}
+}
+
+func linkCondition(what plan.Move, speed float64) fault.Condition {
+	switch {
+	case what.Is("latency"):
+		return fault.Condition{Latency: wallTime(what.Time, speed)}
+	case what.Is("drop"):
+		return fault.Condition{Drop: what.Percent / 100}
+	case what.Is("reset"):
+		return fault.Condition{Reset: true}
+	case what.Is("partition"):
+		return fault.Condition{Partition: true}
+	case what.Is("answer"):
+		return fault.Condition{Answer: what.Count}
+	default:
+		return fault.Condition{Corrupt: what.Percent / 100}
+	}
+}
+
+func (l *lab) relayNamed(name string) *relayService {
+	for _, one := range l.relays {
+		if one.name() == name {
+			return one
+		}
+	}
+	return nil // the plan was checked
+}
+
+// kill stops a relay; mending starts it again.
+func (l *lab) kill(ctx context.Context, name string) (func() error, error) {
+	one := l.relayNamed(name)
+	if one == nil {
+		return nil, errors.New("this lab cannot kill it yet")
+	}
+	// What is under way is cut off at once, as by a crash; the process itself ends as it ends.
+	id := -2 - one.index
+	l.links.begin(id, plan.Link{To: name}, fault.Condition{Reset: true})
+	if err := one.kill(); err != nil {
+		return nil, err
+	}
+	l.book.add(plan.Record{Actor: name, Subject: plan.ServiceStopped, About: name}, time.Time{}, nil)
+	return func() error {
+		if err := one.start(ctx); err != nil {
+			return err
+		}
+		l.links.end(id)
+		l.book.add(plan.Record{Actor: name, Subject: plan.ServiceStarted, About: name}, time.Time{}, nil)
+		return nil
+	}, nil
+}
+
+// lockDatabase keeps everybody else from writing to a database until it is mended.
+func lockDatabase(ctx context.Context, path string) (mend func() error, err error) {
+	db, err := sql.Open("sqlite3", "file:"+path+"?_busy_timeout=10000")
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
+	}
+	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock database: %w", err), conn.Close(), db.Close())
+	}
+	return func() error {
+		_, err := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		return errors.Join(err, conn.Close(), db.Close())
+	}, nil
+}

@@ -1,0 +1,260 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-relay/gavel/devnet/beacon"
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/monitor"
+	monitorapp "github.com/gavel-relay/gavel/monitor/app"
+)
+
+// lab is everything that runs for one plan.
+type lab struct {
+	plan      *plan.Plan
+	log       *slog.Logger
+	network   *network
+	links     *links
+	book      *book
+	chain     *chain.Node
+	beacon    *beacon.Beacon
+	relays    []*relayService
+	clocks    map[string]*skewed // by name
+	flow      orderFlow
+	dir       string               // the run folder
+	mends     map[int]func() error // how to mend the faults that begin before the clock runs, by their number in the plan
+	beaconURL string
+	listener  net.Listener // the beacon node's
+}
+
+// open makes all parts but starts none that needs the clock. dir is the run folder.
+func (l *lab) open(dir string) error {
+	l.dir = dir
+	var err error
+	if l.listener, err = serve.Listen("127.0.0.1:0"); err != nil {
+		return err
+	}
+	l.beaconURL = "http://" + l.listener.Addr().String()
+	l.chain, err = chain.Open(chain.Config{
+		Spec: l.network.spec, ChainID: chainID, GasLimit: gasLimit, Funded: l.network.funded(), RPCAddr: "127.0.0.1:0",
+		Accounts: l.contracts(),
+	})
+	if err != nil {
+		return fmt.Errorf("open chain: %w", err)
+	}
+	l.beacon, err = beacon.New(beacon.Config{
+		Spec: l.network.spec, Clock: l.network.clock, Validators: l.plan.Validators, Seed: l.plan.Seed, Execution: l.chain,
+		GenesisHash: phase0.Hash32(l.chain.Genesis().Hash()), ChainID: chainID, AttestationDeadline: l.patience(l.plan.Slot / 3),
+		LocalTxLimit: max(l.plan.TxsPerSlot, 1), Log: l.log.With("part", "beacon"),
+	})
+	if err != nil {
+		return fmt.Errorf("open beacon node: %w", err)
+	}
+	for i, one := range l.plan.Relays {
+		address, err := freePort()
+		if err != nil {
+			return err
+		}
+		l.relays = append(l.relays, &relayService{
+			lab: l, index: i, plan: one, dir: filepath.Join(dir, one.Name), address: address, clock: l.clockOf(one.Name), validator: newValidator(l),
+		})
+	}
+	return nil
+}
+
+// contracts are the pools that users trade in, if any do.
+func (l *lab) contracts() types.GenesisAlloc {
+	if !l.hasOrderFlow() {
+		return nil
+	}
+	var list []common.Address
+	for _, key := range l.network.traders {
+		list = append(list, address(key))
+	}
+	return contract.Genesis(list)
+}
+
+// clockOf is the clock of an actor, which faults can make wrong.
+func (l *lab) clockOf(name string) *skewed {
+	if l.clocks[name] == nil {
+		l.clocks[name] = &skewed{right: l.network.clock}
+	}
+	return l.clocks[name]
+}
+
+// patience is a span of chain time that is at least shortestWait long on the wall: what is generous at 12-second slots would be the blink of
+// an eye on a chain that runs sixty times as fast. It never takes more than three quarters of a slot.
+func (l *lab) patience(chainTime time.Duration) time.Duration {
+	const shortestWait = time.Second
+	return min(max(chainTime, time.Duration(float64(shortestWait)*l.plan.Speed)), max(chainTime, l.plan.Slot*3/4))
+}
+
+// wallTime is how long a span of chain time takes.
+func wallTime(chainTime time.Duration, speed float64) time.Duration {
+	return time.Duration(float64(chainTime) / speed)
+}
+
+// run lets the plan's slots pass, and returns when the last one is finished.
+func (l *lab) run(ctx context.Context) error {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	group, running := errgroup.WithContext(running)
+	group.Go(func() error { return serve.Serve(running, l.listener, l.beacon.Handler(), serve.Options{Log: l.log}) })
+	for _, one := range l.relays {
+		if err := one.start(running); err != nil {
+			stop()
+			return errors.Join(err, l.stopped(group))
+		}
+	}
+	if l.hasOrderFlow() {
+		if err := l.startOrderFlow(running, group, l.dir); err != nil {
+			stop()
+			return errors.Join(err, l.stopped(group))
+		}
+	}
+	if err := l.breakFirst(running); err != nil {
+		stop()
+		return errors.Join(err, l.stopped(group))
+	}
+	agents, err := l.everybody(running)
+	if err != nil {
+		stop()
+		return errors.Join(err, l.stopped(group))
+	}
+	for _, one := range agents {
+		group.Go(func() error { return one(running) })
+	}
+	l.untilRegistered(running)
+	l.network.clock.Start()
+	group.Go(func() error { return l.beacon.Run(running) })
+	group.Go(func() error { return l.breakThings(running) })
+	group.Go(func() error { return l.offline(running) })
+	group.Go(func() error {
+		defer stop()
+		return l.finishSlots(running)
+	})
+	return l.stopped(group)
+}
+
+// everybody is who is no service of ours: dishonest relays, which stand before good ones, the agents, and the monitor.
+func (l *lab) everybody(ctx context.Context) ([]agent, error) {
+	var list []agent
+	for _, one := range l.relays {
+		url, run, err := one.front(ctx)
+		if err != nil {
+			return nil, err
+		}
+		one.met = url
+		if run != nil {
+			list = append(list, func(context.Context) error { return run() })
+		}
+	}
+	agents, err := l.agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, agents...)
+	if !l.plan.Monitor {
+		return list, nil
+	}
+	watching, err := l.monitor()
+	return append(list, watching), err
+}
+
+// monitor watches all relays, as somebody who knows their addresses and keys.
+func (l *lab) monitor() (agent, error) {
+	cfg := monitorapp.Config{
+		Clock: l.clockOf(plan.MonitorName), Patience: stall / 2, Timeout: 2 * stall, Log: l.log.With("part", plan.MonitorName),
+		Found: func(one monitor.Finding) {
+			l.book.add(plan.Record{
+				Actor: plan.MonitorName, Subject: plan.MonitorFinding, At: one.Relay, ID: string(one.Class), Slot: int(one.Slot), //nolint:gosec // few slots
+			}, time.Time{}, one)
+		},
+	}
+	url, err := l.links.to(plan.MonitorName, plan.BeaconNode, l.beaconURL)
+	if err != nil {
+		return nil, err
+	}
+	cfg.BeaconURLs = []string{url}
+	for _, one := range l.relays {
+		address, err := l.links.to(plan.MonitorName, one.name(), one.met)
+		if err != nil {
+			return nil, err
+		}
+		key := l.network.relayKey(one.index).PublicKey()
+		cfg.Relays = append(cfg.Relays, fmt.Sprintf("http://%#x@%s", key[:], strings.TrimPrefix(address, "http://")))
+		cfg.Names = append(cfg.Names, one.name())
+	}
+	watching, err := monitorapp.New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("start monitor: %w", err)
+	}
+	return watching.Run, nil
+}
+
+// registeredWithin bounds the wait for registrations, in wall time.
+const registeredWithin = 5 * time.Second
+
+// untilRegistered waits until every relay has been told of every validator, so that no time of the first slot goes to that. Blobs are made
+// before, too.
+func (l *lab) untilRegistered(ctx context.Context) {
+	if fork := l.network.spec.ForkAt(0); l.plan.BlobEvery > 0 && fork >= eth.Deneb {
+		chain.Sidecar(fork, 0)
+	}
+	deadline := time.Now().Add(registeredWithin)
+	for time.Now().Before(deadline) && ctx.Err() == nil {
+		facts, err := l.book.all()
+		if err != nil {
+			return // the run ends with it
+		}
+		stored := 0
+		for _, fact := range facts {
+			if fact.Subject == plan.RegistrationStored {
+				stored++
+			}
+		}
+		if stored >= len(l.relays)*l.plan.Validators {
+			return
+		}
+		time.Sleep(registeredWithin / 200)
+	}
+}
+
+// stopped waits for all parts and returns the first failure among them; that they were told to end is none.
+func (l *lab) stopped(group *errgroup.Group) error {
+	err := group.Wait()
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	for _, one := range l.relays {
+		err = errors.Join(err, one.kill())
+	}
+	return err
+}
+
+func (l *lab) close() error {
+	err := errors.Join(l.links.close(), l.flow.close())
+	if l.listener != nil {
+		_ = l.listener.Close() // its server has closed it, if it ran
+	}
+	if l.chain != nil {
+		err = errors.Join(err, l.chain.Close())
+	}
+	return err
+}

@@ -1,0 +1,112 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/gavel-relay/gavel/devnet/fault"
+	"github.com/gavel-relay/gavel/devnet/plan"
+)
+
+// links are the proxies on all connections, by who asks whom. It is safe for concurrent use.
+type links struct {
+	seed  uint64
+	speed float64
+
+	mu      sync.Mutex // guards what follows
+	proxies map[plan.Link]*fault.Proxy
+	// broken are the faults that are on, and latencies, which always are.
+	broken []condition
+}
+
+type condition struct {
+	on plan.Link
+	is fault.Condition
+	id int // of the fault; -1 is a latency
+}
+
+// newLinks knows the latencies of a plan, which are chain time and pass faster on a fast clock.
+func newLinks(p *plan.Plan) *links {
+	l := &links{seed: p.Seed, speed: p.Speed, proxies: map[plan.Link]*fault.Proxy{}}
+	for _, one := range p.Latencies {
+		l.broken = append(l.broken, condition{one.On, fault.Condition{Latency: wallTime(one.Time, p.Speed)}, -1})
+	}
+	return l
+}
+
+// to is the URL by which one asks another, whose own URL is given.
+func (l *links) to(from, to, url string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	link := plan.Link{From: from, To: to}
+	if proxy := l.proxies[link]; proxy != nil {
+		return proxy.URL(), nil
+	}
+	proxy, err := fault.Listen(url, l.seed+uint64(len(l.proxies)))
+	if err != nil {
+		return "", fmt.Errorf("open the connection %s: %w", link, err)
+	}
+	l.proxies[link] = proxy
+	proxy.Set(l.conditionOf(link))
+	return proxy.URL(), nil
+}
+
+// conditionOf adds up what is broken on a connection. The caller holds mu.
+func (l *links) conditionOf(link plan.Link) fault.Condition {
+	var sum fault.Condition
+	for _, b := range l.broken {
+		if within(b.on.To, link.To) && (b.on.From == "" || within(b.on.From, link.From)) {
+			sum = sum.And(b.is)
+		} else if b.on.From == "" && !strings.HasPrefix(b.on.To, "relay") && b.on.To != plan.BeaconNode && within(b.on.To, link.From) {
+			sum = sum.And(b.is) // an agent has no connections but its own
+		}
+	}
+	return sum
+}
+
+// within says whether a name of a plan means somebody: itself, or all of a kind.
+func within(name, one string) bool {
+	return name == one || name == "relays" && strings.HasPrefix(one, "relay-") || name == "builders" && strings.HasPrefix(one, "builder-")
+}
+
+// begin and end switch a fault, on all connections that it is about.
+func (l *links) begin(id int, on plan.Link, is fault.Condition) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken = append(l.broken, condition{on, is, id})
+	l.apply()
+}
+
+func (l *links) end(id int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	kept := l.broken[:0]
+	for _, b := range l.broken {
+		if b.id != id {
+			kept = append(kept, b)
+		}
+	}
+	l.broken = kept
+	l.apply()
+}
+
+// apply puts every connection into its condition. The caller holds mu.
+func (l *links) apply() {
+	for link, proxy := range l.proxies {
+		if is := l.conditionOf(link); is != proxy.Condition() {
+			proxy.Set(is)
+		}
+	}
+}
+
+func (l *links) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var errs []error
+	for _, proxy := range l.proxies {
+		errs = append(errs, proxy.Close())
+	}
+	return errors.Join(errs...)
+}

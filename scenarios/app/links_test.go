@@ -1,0 +1,56 @@
+package app
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gavel-relay/gavel/devnet/fault"
+	"github.com/gavel-relay/gavel/devnet/plan"
+)
+
+// A fault is on the connections that its name means, and on no others; several add up, and end one by one.
+func TestWhichConnectionsAFaultIsOn(t *testing.T) {
+	const yes, no = true, false
+	connections := []plan.Link{
+		{From: "builder-1", To: "relay-1"}, {From: "builder-1", To: "relay-2"}, {From: "builder-2", To: "relay-1"},
+		{From: "proposers", To: "relay-1"}, {From: "proposers", To: "beacon"}, {From: "relay-1", To: "beacon"},
+	}
+	for _, c := range []struct {
+		on   plan.Link
+		want [6]bool
+	}{
+		{plan.Link{From: "builder-1", To: "relay-1"}, [6]bool{yes, no, no, no, no, no}},
+		{plan.Link{To: "relay-1"}, [6]bool{yes, no, yes, yes, no, no}},
+		{plan.Link{From: "builders", To: "relays"}, [6]bool{yes, yes, yes, no, no, no}},
+		{plan.Link{To: "builder-1"}, [6]bool{yes, yes, no, no, no, no}},
+		{plan.Link{To: "proposers"}, [6]bool{no, no, no, yes, yes, no}},
+		{plan.Link{To: "beacon"}, [6]bool{no, no, no, no, yes, yes}},
+		{plan.Link{From: "relay-1", To: "beacon"}, [6]bool{no, no, no, no, no, yes}},
+	} {
+		l := newLinks(&plan.Plan{Speed: 8})
+		l.begin(1, c.on, fault.Condition{Reset: true})
+		for i, connection := range connections {
+			if got := l.conditionOf(connection).Reset; got != c.want[i] {
+				t.Errorf("a fault on %q is on %q: %v", c.on, connection, got)
+			}
+		}
+		l.end(1)
+		if got := l.conditionOf(connections[0]); got != (fault.Condition{}) {
+			t.Errorf("after its end: %+v", got)
+		}
+	}
+}
+
+// Latency is chain time, which passes faster on the wall; it is there with a fault and after it.
+func TestLatencyAndFaultAddUp(t *testing.T) {
+	link := plan.Link{From: "builder-1", To: "relay-1"}
+	l := newLinks(&plan.Plan{Speed: 8, Latencies: []plan.Latency{{On: link, Time: 80 * time.Millisecond}}})
+	l.begin(1, plan.Link{To: "relay-1"}, fault.Condition{Latency: time.Millisecond, Partition: true})
+	if got, want := l.conditionOf(link), (fault.Condition{Latency: 11 * time.Millisecond, Partition: true}); got != want {
+		t.Errorf("%+v", got)
+	}
+	l.end(1)
+	if got, want := l.conditionOf(link), (fault.Condition{Latency: 10 * time.Millisecond}); got != want {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,270 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/devnet/plan"
+)
+
+// Options say how scenarios are run.
+type Options struct {
+	// Dir is the folder in which run folders are made.
+	Dir string
+	// Variants runs all variants of a plan, and not only the first.
+	Variants bool
+	// Prove runs the plan once more without its key fault; the scenario is good only if an expectation breaks then.
+	Prove bool
+	// Tell is told each fact as it is written down, Began that a plan begins to run (variant is empty where nothing varies); nil tells nobody.
+	Tell  func(plan.Record)
+	Began func(p *plan.Plan, variant string, without bool)
+	Log   *slog.Logger
+}
+
+// Result is what came of a scenario.
+type Result struct {
+	Name string `json:"name"`
+	// Variants are the runs, in the plan's order; a plan that does not vary has one.
+	Variants []VariantResult `json:"variants"`
+	// Proof are the runs without the key fault; nil if none were asked for.
+	Proof []VariantResult `json:"proof,omitempty"`
+	// Wall is how long all of it took.
+	Wall time.Duration `json:"wall_ns"`
+}
+
+// VariantResult is one run and its verdicts.
+type VariantResult struct {
+	Variant  string         `json:"variant,omitempty"`
+	Dir      string         `json:"dir"`
+	Verdicts []plan.Verdict `json:"verdicts"`
+	facts    []plan.Record
+}
+
+// OK says whether every run ended as it must, and the proof, if there is one, did not.
+func (r Result) OK() bool {
+	for _, one := range r.Variants {
+		if !plan.AllMet(one.Verdicts) {
+			return false
+		}
+	}
+	return len(r.Variants) > 0 && (r.Proof == nil || r.Breaks())
+}
+
+// Breaks says whether an expectation was not met without the key fault.
+func (r Result) Breaks() bool {
+	for _, one := range r.Proof {
+		if !plan.AllMet(one.Verdicts) {
+			return true
+		}
+	}
+	return false
+}
+
+// Run runs a scenario. Its error is about what could not be started or broke down; an expectation that was not met is in the result.
+func Run(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
+	began, result := time.Now(), Result{Name: p.Name}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	plans, err := chosen(p, o.Variants)
+	if err != nil {
+		return result, err
+	}
+	if result.Variants, err = runAll(ctx, plans, o, ""); err != nil {
+		return result, err
+	}
+	if o.Prove {
+		if err := prove(ctx, plans, o, &result); err != nil {
+			return result, err
+		}
+	}
+	result.Wall = time.Since(began)
+	return result, nil
+}
+
+// chosen are the plans to run.
+func chosen(p *plan.Plan, all bool) ([]*plan.Plan, error) {
+	if !all || len(p.Variants()) == 0 {
+		return []*plan.Plan{p}, nil
+	}
+	var plans []*plan.Plan
+	for _, choice := range p.Variants() {
+		one, err := p.With(choice)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, one)
+	}
+	return plans, nil
+}
+
+func runsOf(variants []VariantResult) plan.Runs {
+	runs := plan.Runs{}
+	for _, one := range variants {
+		runs[one.Variant] = one.facts
+	}
+	return runs
+}
+
+// runAll runs plans, the variants of one, and judges them against each other.
+func runAll(ctx context.Context, plans []*plan.Plan, o Options, suffix string) ([]VariantResult, error) {
+	var all []VariantResult
+	for _, one := range plans {
+		ran, err := runOne(ctx, one, o, suffix)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, ran)
+	}
+	runs := runsOf(all)
+	for i, one := range plans {
+		all[i].Verdicts = one.Judge(all[i].facts, runs)
+		if err := writeJSON(all[i].Dir, "verdicts.json", all[i].Verdicts); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// prove runs all variants without what the scenario is about.
+func prove(ctx context.Context, plans []*plan.Plan, o Options, result *Result) error {
+	var without []*plan.Plan
+	for _, one := range plans {
+		if !one.HasKey() {
+			return fmt.Errorf("%s: nothing is marked key, so there is nothing to prove: give key: true to a fault or a strategy, or write without", one.Name)
+		}
+		bare, err := one.Without()
+		if err != nil {
+			return err
+		}
+		without = append(without, bare)
+	}
+	var err error
+	result.Proof, err = runAll(ctx, without, o, ".without")
+	return err
+}
+
+// runOne runs one variant in a folder of its own.
+func runOne(ctx context.Context, p *plan.Plan, o Options, suffix string) (ran VariantResult, err error) {
+	if o.Began != nil {
+		o.Began(p, p.Chosen.String(), suffix != "")
+	}
+	ran.Variant = p.Chosen.String()
+	if ran.Dir, err = newFolder(o.Dir, p, suffix); err != nil {
+		return ran, err
+	}
+	if err := writeJSON(ran.Dir, "run.json", describe(p)); err != nil {
+		return ran, err
+	}
+	if err := os.WriteFile(filepath.Join(ran.Dir, "plan.yaml"), []byte(p.Text()), 0o600); err != nil {
+		return ran, fmt.Errorf("write run folder: %w", err)
+	}
+	file, err := os.Create(filepath.Join(ran.Dir, "facts.ndjson"))
+	if err != nil {
+		return ran, fmt.Errorf("write run folder: %w", err)
+	}
+	network := newNetwork(p)
+	names := map[phase0.BLSPubKey]string{}
+	for i := range p.Builders {
+		names[network.builderKey(i).PublicKey()] = builderName(i)
+	}
+	l := &lab{
+		plan: p, log: o.Log, network: network, links: newLinks(p), clocks: map[string]*skewed{}, mends: map[int]func() error{},
+		book: &book{spec: network.spec, now: network.clock.Now, began: time.Now(), names: names, tell: o.Tell, out: file},
+	}
+	err = l.open(ran.Dir)
+	if err == nil {
+		err = l.run(ctx)
+	}
+	err = errors.Join(err, l.close(), file.Close())
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return ran, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	ran.facts, err = l.book.all()
+	return ran, err
+}
+
+// newFolder makes a folder that no other run has.
+func newFolder(dir string, p *plan.Plan, suffix string) (string, error) {
+	name := p.Name
+	if choice := p.Chosen.String(); choice != "" {
+		name += "." + choice
+	}
+	for i := 1; ; i++ {
+		path := filepath.Join(dir, name+suffix+"."+strconv.Itoa(i))
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return "", fmt.Errorf("make run folder: %w", err)
+		}
+		err := os.Mkdir(path, 0o750)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("make run folder: %w", err)
+		}
+		return path, nil
+	}
+}
+
+// description is run.json: what one needs besides the plan to run it again.
+type description struct {
+	Name     string            `json:"name"`
+	Variant  string            `json:"variant,omitempty"`
+	Seed     uint64            `json:"seed"`
+	Began    time.Time         `json:"began"`
+	Go       string            `json:"go"`
+	System   string            `json:"system"`
+	Cores    int               `json:"cores"`
+	Versions map[string]string `json:"versions"`
+}
+
+func describe(p *plan.Plan) description {
+	d := description{
+		Name: p.Name, Variant: p.Chosen.String(), Seed: p.Seed, Began: time.Now(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
+		Cores: runtime.NumCPU(), Versions: map[string]string{},
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return d
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" || setting.Key == "vcs.modified" {
+			d.Versions[setting.Key] = setting.Value
+		}
+	}
+	for _, module := range info.Deps {
+		if module.Path == "github.com/ethereum/go-ethereum" || module.Path == "github.com/attestantio/go-eth2-client" {
+			d.Versions[module.Path] = module.Version
+		}
+	}
+	return d
+}
+
+func writeJSON(dir, name string, value any) error {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("encode %s: %w", name, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), out.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("write run folder: %w", err)
+	}
+	return nil
+}

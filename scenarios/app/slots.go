@@ -1,0 +1,84 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/devnet/beacon"
+	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// finishSlots writes down what became of each slot, when half of the next one has passed: by then a late block has been orphaned or not. A
+// block that is orphaned later is written down again with the slot after it.
+func (l *lab) finishSlots(ctx context.Context) error {
+	for slot := 1; slot <= l.plan.Slots; slot++ {
+		at := l.network.spec.SlotStart(phase0.Slot(slot + 1)).Add(l.plan.Slot / 2)
+		if err := l.network.clock.Until(ctx, at); err != nil {
+			return nil
+		}
+		if err := l.finishSlot(phase0.Slot(slot), at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ChainSlot is the fact of a finished slot: what the chain has for it.
+type ChainSlot struct {
+	BlockHash phase0.Hash32         `json:"block_hash"`
+	Proposer  phase0.ValidatorIndex `json:"proposer_index"`
+	Txs       int                   `json:"txs"`
+	Blobs     int                   `json:"blobs"`
+	// Delivered are the blocks that relays have had published.
+	Delivered []phase0.Hash32 `json:"delivered,omitempty"`
+}
+
+func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
+	facts, err := l.book.all()
+	if err != nil {
+		return err
+	}
+	r := plan.Record{Slot: int(slot), Actor: "chain", Subject: plan.SlotFinished, Fork: l.network.spec.ForkAt(slot).String()} //nolint:gosec // few slots
+	proposer, _ := l.beacon.Duty(slot)
+	found := ChainSlot{Proposer: proposer}
+	canonical, onChain := l.beacon.Canonical(slot)
+	if onChain {
+		found.BlockHash = canonical.BlockHash
+		l.contents(&found, canonical)
+	}
+	r.ID = plan.Local
+	if !onChain {
+		r.ID = plan.Missed
+	}
+	for _, fact := range facts {
+		var delivered relay.PayloadDelivered
+		if fact.Slot != r.Slot || fact.Subject != plan.PayloadDelivered || json.Unmarshal(fact.Fact, &delivered) != nil {
+			continue
+		}
+		found.Delivered = append(found.Delivered, delivered.BlockHash)
+		switch {
+		case onChain && delivered.BlockHash == canonical.BlockHash:
+			r.ID, r.About, r.ValueWei = plan.Landed, fact.About, fact.ValueWei
+		case r.ID != plan.Landed:
+			r.ID = plan.Orphaned
+		}
+	}
+	l.book.add(r, at, found)
+	return nil
+}
+
+func (l *lab) contents(found *ChainSlot, canonical *beacon.Block) {
+	b := l.chain.Chain().GetBlockByHash(common.Hash(canonical.BlockHash))
+	if b == nil {
+		return
+	}
+	found.Txs = len(b.Transactions())
+	for _, tx := range b.Transactions() {
+		found.Blobs += len(tx.BlobHashes())
+	}
+}
