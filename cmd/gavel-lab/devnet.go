@@ -21,7 +21,7 @@ func root(start runDevnet) *cli.Command {
 	return &cli.Command{
 		Name:     "gavel-lab",
 		Usage:    "the laboratory around gavel",
-		Commands: []*cli.Command{devnetCommand(start)},
+		Commands: []*cli.Command{devnetCommand(start), conformanceCommand()},
 	}
 }
 

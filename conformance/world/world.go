@@ -26,6 +26,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/validation"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/exec"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
@@ -181,6 +182,11 @@ func (w *World) Spec() *eth.Spec { return w.spec }
 // Chain is the execution node, for a service that is started in this process.
 func (w *World) Chain() *chain.Node { return w.chain }
 
+// Validator executes blocks on the world's chain, for a relay in this process.
+func (w *World) Validator() exec.Validator {
+	return execchain.New(w.chain.Chain(), execchain.Options{})
+}
+
 // Run lets the world go until the context ends, and returns nil then.
 func (w *World) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
@@ -188,7 +194,7 @@ func (w *World) Run(ctx context.Context) error {
 	group.Go(func() error { return serve.Serve(ctx, w.listeners[0], w.Handler(), options) })
 	group.Go(func() error { return serve.Serve(ctx, w.listeners[1], w.beacon.Handler(), options) })
 	group.Go(func() error {
-		return serve.Serve(ctx, w.listeners[2], validation.Handler(execchain.New(w.chain.Chain(), execchain.Options{})), options)
+		return serve.Serve(ctx, w.listeners[2], validation.Handler(w.Validator()), options)
 	})
 	group.Go(func() error { return w.beacon.Run(ctx) })
 	group.Go(func() error { return w.keep(ctx) })
