@@ -74,8 +74,13 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.Send(request, r.Body)
+}
+
+// Send sends a request that was made elsewhere; body is what the report shows of it.
+func (c *Client) Send(request *http.Request, body []byte) (*Answer, error) {
 	sent := time.Now()
-	entry := Exchange{Asked: Message{Method: r.Method, URL: request.URL.String(), Header: request.Header, Body: shown(r.Body), Bytes: len(r.Body)}}
+	entry := Exchange{Asked: Message{Method: request.Method, URL: request.URL.String(), Header: request.Header, Body: shown(body), Bytes: len(body)}}
 	if c.recorder != nil {
 		entry.AtMs = sent.Sub(c.recorder.began).Milliseconds()
 		defer func() {
@@ -89,14 +94,14 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 		return nil, fmt.Errorf("no answer: %w", err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, limitBytes))
+	raw, err := io.ReadAll(io.LimitReader(response.Body, limitBytes))
 	if err != nil {
 		entry.Failure = err.Error()
 		return nil, fmt.Errorf("the answer ended early: %w", err)
 	}
-	entry.Said = &Message{Status: response.StatusCode, Header: response.Header, Body: shown(body), Bytes: len(body)}
+	entry.Said = &Message{Status: response.StatusCode, Header: response.Header, Body: shown(raw), Bytes: len(raw)}
 	done := time.Now()
-	return &Answer{Status: response.StatusCode, Header: response.Header, Body: body, Took: done.Sub(sent), SentAt: sent, DoneAt: done}, nil
+	return &Answer{Status: response.StatusCode, Header: response.Header, Body: raw, Took: done.Sub(sent), SentAt: sent, DoneAt: done}, nil
 }
 
 func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {

@@ -104,9 +104,14 @@ func (c *Client) Post(ctx context.Context, header map[string]string, body []byte
 	if err != nil {
 		return nil, err
 	}
+	return ReadRPC(answer), nil
+}
+
+// ReadRPC reads an answer as JSON-RPC.
+func ReadRPC(answer *Answer) *RPCAnswer {
 	result := &RPCAnswer{Answer: answer}
 	if json.Unmarshal(answer.Body, &result.Members) != nil {
 		result.Members = nil
 	}
-	return result, nil
+	return result
 }

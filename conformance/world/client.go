@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ type Client struct {
 	Facts Facts
 
 	http *probe.Client
+	who  string
 }
 
 // slotPatience is how long a spec waits for its slot: a validator of each kind comes up in a few epochs.
@@ -25,7 +28,7 @@ const slotPatience = 30 * time.Second
 
 // Dial asks a world who it is.
 func Dial(ctx context.Context, address string) (*Client, error) {
-	c := &Client{http: probe.NewClient(address, nil, slotPatience)}
+	c := &Client{http: probe.NewClient(address, nil, slotPatience), who: strconv.Itoa(os.Getpid())}
 	return c, c.ask(ctx, http.MethodGet, "/conformance/v1/world", nil, &c.Facts)
 }
 
@@ -47,6 +50,7 @@ func (c *Client) ask(ctx context.Context, method, path string, question, into an
 // Slot waits for a slot that nobody else has.
 func (c *Client) Slot(ctx context.Context, wanted Wanted) (*Slot, error) {
 	slot := new(Slot)
+	wanted.Who = c.who
 	return slot, c.ask(ctx, http.MethodPost, "/conformance/v1/slot", wanted, slot)
 }
 

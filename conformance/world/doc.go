@@ -5,7 +5,8 @@
 //	target ──Beacon API, JSON-RPC──▶ chain and beacon node ◀── keeper: a local block in each slot that nobody has asked for
 //	suite  ──/conformance/v1/…─────▶ Server: slots, blocks, accounts
 //
-// A slot is given to one spec only, so that specs may run in any order, and in several processes.
+// A slot is given to one spec, or to one process whose specs bid in it one after the other, each above the one before: so specs may run in any order,
+// and in several processes.
 package world
 
 import (
@@ -43,6 +44,8 @@ type Slot struct {
 	Withdrawals    []*capella.Withdrawal `json:"withdrawals"`
 	ValidatorIndex phase0.ValidatorIndex `json:"validatorIndex"`
 	Timestamp      uint64                `json:"timestamp"` // seconds since 1970, the slot's start
+	// BaseGwei is above all values that were bid in the slot before, and a spec's own bids are on top of it.
+	BaseGwei uint64 `json:"baseGwei"`
 }
 
 // Wanted says which slot to wait for.
@@ -51,6 +54,10 @@ type Wanted struct {
 	Kind Kind `json:"kind"`
 	// Propose keeps the world from making a block in the slot, since the spec will.
 	Propose bool `json:"propose"`
+	// Alone gives a slot in which nobody bids beside the spec. Else specs of one process may get the same slot, one after the other.
+	Alone bool `json:"alone"`
+	// Who is the process that asks; processes never share a slot.
+	Who string `json:"who"`
 }
 
 // Kind is what specs do with a validator's registration.

@@ -69,19 +69,14 @@ func answer(rw http.ResponseWriter, value any, err error) {
 }
 
 // leastLeft is the part of a slot's lead that a spec needs to do its work in.
-const leastLeft = 0.45
+const leastLeft = 0.4
 
 // give waits for the next slot of the wanted kind that nobody has, and that a block can be built for.
 func (w *World) give(ctx context.Context, wanted Wanted) (*Slot, error) {
 	for {
 		w.mu.Lock()
-		slot, news := w.newest, w.news
-		if slot != nil && slot.Slot > w.given && KindOf(slot.ValidatorIndex, Validators) == wanted.Kind &&
-			time.Until(w.spec.SlotStart(slot.Slot)) > time.Duration(leastLeft*float64(w.cfg.Slot)) {
-			w.given = slot.Slot
-			if wanted.Propose {
-				w.reserved[slot.Slot] = true
-			}
+		news := w.news
+		if slot := w.take(wanted); slot != nil {
 			w.mu.Unlock()
 			return slot, nil
 		}
@@ -92,6 +87,33 @@ func (w *World) give(ctx context.Context, wanted Wanted) (*Slot, error) {
 			return nil, fmt.Errorf("no slot of a %s validator came: %w", wanted.Kind, ctx.Err())
 		}
 	}
+}
+
+// stepGwei is how far the bids of one spec are above those of the one before.
+const stepGwei = 100_000
+
+// take gives the newest slot away if it fits; the caller holds mu.
+func (w *World) take(wanted Wanted) *Slot {
+	slot := w.newest
+	if slot == nil || KindOf(slot.ValidatorIndex, Validators) != wanted.Kind ||
+		time.Until(w.spec.SlotStart(slot.Slot)) < time.Duration(leastLeft*float64(w.cfg.Slot)) {
+		return nil
+	}
+	alone := wanted.Alone || wanted.Propose
+	switch {
+	case slot.Slot > w.given:
+		w.given, w.sharer, w.bids = slot.Slot, "", 0
+		if !alone {
+			w.sharer = wanted.Who
+		}
+		w.reserved[slot.Slot] = wanted.Propose
+	case alone || w.sharer == "" || w.sharer != wanted.Who:
+		return nil
+	}
+	given := *slot
+	given.BaseGwei = w.bids * stepGwei
+	w.bids++
+	return &given
 }
 
 // lend gives an account that nobody has.

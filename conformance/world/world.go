@@ -43,7 +43,7 @@ type Config struct {
 }
 
 // Validators there are: two slots of an epoch are the restless one's and the stranger's, as chance has it.
-const Validators = 12
+const Validators = 8
 
 const (
 	slotsPerEpoch = 8
@@ -77,6 +77,8 @@ type World struct {
 	newest   *Slot // that a block can be built for
 	news     chan struct{}
 	given    phase0.Slot // the newest that a spec has
+	sharer   string      // whose specs share it; empty if it is one spec's alone
+	bids     uint64      // how often it was given
 	reserved map[phase0.Slot]bool
 	account  int
 }
@@ -117,6 +119,7 @@ func New(cfg Config) (w *World, err error) {
 
 // open makes genesis, which lies a moment ahead, and what lives on it.
 func (w *World) open() (err error) {
+	chain.Sidecar(w.cfg.Fork, 0) // takes seconds the first time, which no spec should wait for
 	w.spec = &eth.Spec{
 		GenesisTime: time.Now().Add(genesisLead).Truncate(time.Second), GenesisForkVersion: genesisVersion,
 		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(Validators), SlotDuration: w.cfg.Slot, SlotsPerEpoch: slotsPerEpoch,

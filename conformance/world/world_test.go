@@ -38,7 +38,7 @@ func TestWorld(t *testing.T) {
 	}
 	var slots []*world.Slot
 	for range 3 {
-		slot, err := client.Slot(ctx, world.Wanted{Kind: world.Registered})
+		slot, err := client.Slot(ctx, world.Wanted{Kind: world.Registered, Alone: true})
 		if err != nil {
 			t.Fatal(err)
 		}

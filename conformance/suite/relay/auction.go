@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// auction is a slot of one spec: nobody else bids in it.
+// auction is a slot in which a spec bids above all that was bid in it before.
 type auction struct {
 	t            *suite.T
 	slot         *world.Slot
@@ -31,7 +31,12 @@ type auction struct {
 // open waits for a slot of a registered validator.
 func (r *room) open(t *suite.T) *auction { return r.openFor(t, world.Wanted{Kind: world.Registered}) }
 
-// openToPropose is open, and the world leaves the slot to the spec.
+// openAlone is open, in a slot in which nobody has bid and nobody else will.
+func (r *room) openAlone(t *suite.T) *auction {
+	return r.openFor(t, world.Wanted{Kind: world.Registered, Alone: true})
+}
+
+// openToPropose is openAlone, and the world leaves the slot to the spec.
 func (r *room) openToPropose(t *suite.T) *auction {
 	return r.openFor(t, world.Wanted{Kind: world.Registered, Propose: true})
 }
@@ -60,19 +65,20 @@ type submission struct {
 
 // builderKey is a builder of this spec.
 func (a *auction) builderKey(name string) *probe.BLSKey {
-	return probe.DeriveBLSKey(fmt.Sprintf("builder %s of %s, %d", name, a.t.Clause.ID, a.slot.Slot))
+	return probe.DeriveBLSKey(fmt.Sprintf("builder %s of %s, %d, %d", name, a.t.Clause.ID, a.slot.Slot, a.slot.BaseGwei))
 }
 
 // gwei is what values are given in: enough to tell bids apart.
 func gwei(n uint64) *uint256.Int { return new(uint256.Int).Mul(uint256.NewInt(n), uint256.NewInt(1e9)) }
 
-// block is a valid block that pays a value, of a builder; it is signed.
+// block is a valid block of a builder that pays a value above the slot's base; it is signed.
 func (a *auction) block(builder string, valueWei *uint256.Int) *submission {
 	return a.blockWith(builder, valueWei, 0, gasLimit)
 }
 
-func (a *auction) blockWith(builder string, valueWei *uint256.Int, blobs int, limit uint64) *submission {
+func (a *auction) blockWith(builder string, aboveWei *uint256.Int, blobs int, limit uint64) *submission {
 	a.blocks++
+	valueWei := new(uint256.Int).Add(aboveWei, gwei(a.slot.BaseGwei))
 	raw, err := a.t.World.Block(a.t, world.Order{
 		Slot: *a.slot, FeeRecipient: fmt.Sprintf("%#x", a.feeRecipient[:]), PaysWei: valueWei.ToBig(), GasLimit: limit, Blobs: blobs,
 		Extra: fmt.Sprintf("%s/%s/%d", a.t.Clause.ID, builder, a.blocks),
@@ -113,9 +119,25 @@ func (a *auction) submit(s *submission) *probe.Answer {
 
 // submitted submits what must be taken before the spec proper begins.
 func (a *auction) submitted(s *submission) *submission {
-	a.t.Prepared(a.submit(s), "submit a valid block", http.StatusOK, http.StatusAccepted)
+	var answer *probe.Answer
+	// A relay may hear of a slot a moment after the world does.
+	_ = a.t.Eventually(news, func() error {
+		if answer = a.submit(s); answer.Status == http.StatusOK || answer.Status == http.StatusAccepted {
+			return nil
+		}
+		return errNotTaken
+	})
+	a.t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
 	return s
 }
+
+// news is how long a relay may take to hear of a slot.
+const news = 300 * time.Millisecond
+
+const errNotTaken = plainError("the block was not taken")
+
+// ready submits a valid block of little value, so that what is refused afterwards is refused for what is wrong with it.
+func (a *auction) ready() { a.submitted(a.block("first", gwei(1))) }
 
 func zipped(t *suite.T, body []byte) []byte {
 	var b bytes.Buffer
@@ -176,6 +198,11 @@ func (a *auction) served(s *submission) *builderelectra.SignedBuilderBid {
 		a.t.Inconclusive("another block than the submitted one is served: %s", bid.Message.Header.BlockHash)
 	}
 	return bid
+}
+
+// taken submits what must be answered with 200.
+func (a *auction) taken(s *submission) {
+	a.t.Status(a.submit(s), http.StatusOK)
 }
 
 // refused submits what must be refused with 400 and not be served.

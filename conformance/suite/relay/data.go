@@ -221,6 +221,7 @@ func received(r *room) {
 	})
 	r.It("REL-DAT-15", "says when a block came", func(t *suite.T) {
 		a := r.open(t)
+		a.ready()
 		s := a.block("a", gwei(1000))
 		answer := a.submit(s)
 		t.Prepared(answer, "submit a valid block", http.StatusOK)

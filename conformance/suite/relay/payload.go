@@ -180,13 +180,13 @@ func payload(r *room) {
 		t.Check(err == nil, "the block on the chain", err)
 	})
 	r.It("REL-PAY-08", "reveals the blobs", func(t *suite.T) {
-		a, s, block := r.won(t, 2)
+		a, s, block := r.won(t, 1)
 		both := readPayload(t, a.ask(payloadPath, block))
 		isOf(t, both, s)
 		want, err := s.BlobsBundle.HashTreeRoot()
 		t.Ready(err, "hash blobs")
 		got, err := both.BlobsBundle.HashTreeRoot()
-		t.Check(err == nil && got == want, "the two blobs with commitments and 128 proofs each", fmt.Sprintf("%d blobs, %d commitments, %d proofs",
+		t.Check(err == nil && got == want, "the blob with its commitment and 128 proofs", fmt.Sprintf("%d blobs, %d commitments, %d proofs",
 			len(both.BlobsBundle.Blobs), len(both.BlobsBundle.Commitments), len(both.BlobsBundle.Proofs)))
 	})
 	r.It("REL-PAY-09", "answers 415 to text/html", func(t *suite.T) {

@@ -23,6 +23,7 @@ func refuse(r *room) {
 	spoiled := func(id, title string, spoil func(t *suite.T, a *auction, s *submission)) {
 		r.It(id, title, func(t *suite.T) {
 			a := r.open(t)
+			a.ready()
 			s := a.block("a", gwei(1000))
 			spoil(t, a, s)
 			a.refused(s.sign())
@@ -30,14 +31,16 @@ func refuse(r *room) {
 	}
 	r.It("REL-SUB-04", "refuses the signature of another key", func(t *suite.T) {
 		a := r.open(t)
+		a.ready()
 		s := a.block("a", gwei(1000))
 		s.key = probe.DeriveBLSKey("somebody else")
 		a.refused(s.sign())
 	})
 	r.It("REL-SUB-04", "refuses a value that was raised after signing", func(t *suite.T) {
 		a := r.open(t)
+		a.ready()
 		s := a.block("a", gwei(1000))
-		s.Message.Value = gwei(2000)
+		s.Message.Value.AddUint64(s.Message.Value, 1)
 		a.refused(s)
 	})
 	spoiled("REL-SUB-05", "refuses another block_hash in the message", func(_ *suite.T, _ *auction, s *submission) { s.Message.BlockHash[3] ^= 1 })
@@ -103,6 +106,7 @@ func refuse(r *room) {
 	})
 	r.It("REL-SUB-29", "refuses the version of another fork", func(t *suite.T) {
 		a := r.open(t)
+		a.ready()
 		s := a.block("a", gwei(1000))
 		request := post(submitPath, sszType, s.ssz())
 		request.Header["Eth-Consensus-Version"] = "deneb"
@@ -114,6 +118,7 @@ func refuse(r *room) {
 	for _, value := range []string{"-1", "0x10", "", "1e3", "115792089237316195423570985008687907853269984665640564039457584007913129639936"} {
 		r.It("REL-SUB-34", "refuses a value of "+strconvQuote(value), func(t *suite.T) {
 			a := r.open(t)
+			a.ready()
 			var document map[string]any
 			t.Ready(json.Unmarshal(a.block("a", gwei(1000)).json(), &document), "read a submission")
 			message, _ := document["message"].(map[string]any)

@@ -29,12 +29,14 @@ func optional(t *suite.T, answer *probe.Answer, what string) {
 func submit(r *room) {
 	r.It("REL-SUB-01", "serves a block that came as JSON", func(t *suite.T) {
 		a := r.open(t)
+		a.ready()
 		s := a.block("a", gwei(1000))
-		t.Status(a.submit(s), http.StatusOK)
+		a.taken(s)
 		a.serves(s)
 	})
 	r.It("REL-SUB-02", "serves a block that came as SSZ", func(t *suite.T) {
 		a := r.open(t)
+		a.ready()
 		s := a.block("a", gwei(1000))
 		answer := send(t, sszType, "", s.ssz())
 		optional(t, answer, "SSZ")
@@ -44,6 +46,7 @@ func submit(r *room) {
 	for _, form := range []struct{ name, media string }{{"JSON", jsonType}, {"SSZ", sszType}} {
 		r.It("REL-SUB-03", "reads packed "+form.name, func(t *suite.T) {
 			a := r.open(t)
+			a.ready()
 			s := a.block("a", gwei(1000))
 			body := s.json()
 			if form.media == sszType {
@@ -56,13 +59,14 @@ func submit(r *room) {
 		})
 	}
 	r.It("REL-SUB-20", "never serves a bid of zero", func(t *suite.T) {
-		a := r.open(t)
+		a := r.openAlone(t)
 		s := a.block("a", gwei(0))
 		t.Status(a.submit(s), http.StatusOK, http.StatusAccepted, http.StatusBadRequest)
 		t.Check(a.bid() == nil, "no bid", "the bid of zero")
 	})
 	r.It("REL-SUB-21", "lowers a bid with cancellations", func(t *suite.T) {
 		a := r.open(t)
+		a.ready()
 		high, low := a.block("a", gwei(3000)), a.block("a", gwei(2000))
 		cancel := func(s *submission) *probe.Answer {
 			return t.Do(builderAPI(t), post(submitPath+"?cancellations=1", jsonType, s.json()))
