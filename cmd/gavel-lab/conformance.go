@@ -155,6 +155,7 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	if options.Seed == 0 {
 		options.Seed = time.Now().UnixMilli() % 1_000_000
 	}
+	options.Killers = app.Killers()
 	options.Progress = progress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
 	options.Reproduce = fmt.Sprintf("%s --seed %d", strings.Join(os.Args, " "), options.Seed)
 	if cmd.Bool("devnet") {

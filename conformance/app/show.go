@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -114,8 +113,3 @@ func Capabilities(out io.Writer, f suite.Features) error {
 	_, err := fmt.Fprintf(out, "features: %s\n", strings.Join(f.Has, ","))
 	return err
 }
-
-func killersOf(string) []string { return nil }
-
-// Mutate puts a wrong behaviour between the suite and the target.
-func Mutate(context.Context, *Options, string) (stop func(), err error) { return func() {}, nil }
