@@ -271,7 +271,7 @@ func rpcMutants() []Mutant {
 			return v
 		})},
 		{"R50", "rpc", "timestamp is ignored", []string{"RPC-CAL-15"}, dropped("eth_callBundle", "timestamp")},
-		{"R51", "rpc", "blockNumber is ignored", []string{"RPC-CAL-16", "RPC-CAL-13"}, params("eth_callBundle", func(list []any) []any {
+		{"R51", "rpc", "blockNumber is ignored", []string{"RPC-CAL-16"}, params("eth_callBundle", func(list []any) []any {
 			if len(list) > 0 && object(list[0]) != nil {
 				object(list[0])["blockNumber"] = "0x1"
 			}

@@ -80,9 +80,13 @@ func refunds(s *suite.Set) {
 		listing(t, asked(t, "flashbots_getFeeRefundsByBundle", object{"bundle_hash": common.Hash{3}.Hex()}))
 	})
 	s.It("RPC-RFB-03", "takes the bare hash", func(t *suite.T) {
-		if answer := call(t, key(t), "flashbots_getFeeRefundsByBundle", common.Hash{3}.Hex()); answer.Refused() {
+		answer := call(t, key(t), "flashbots_getFeeRefundsByBundle", common.Hash{3}.Hex())
+		if answer.Refused() {
 			t.Unsupported("a bare hash is refused")
 		}
+		var members map[string]json.RawMessage
+		result(t, answer, &members)
+		listing(t, members)
 	})
 	s.It("RPC-RFK-01", "answers a list", func(t *suite.T) {
 		listing(t, asked(t, "flashbots_getFeeRefundsByBlock", object{"block_number": "0x1"}))
