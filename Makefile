@@ -38,7 +38,7 @@ devnet: ## run a network in this process: SLOTS, SLOT, SPEED, FORK; ARGS for any
 test: ## run all tests with the race detector
 	go test -race ./...
 
-test-clients: ## run searchers' JavaScript clients against the bundle RPC; needs Node.js, and npm for their packages
+test-clients: ## run searchers' JavaScript clients against the bundle RPC and the stream; needs Node.js, and npm for their packages
 	scripts/clients.sh
 
 lint: bin/golangci-lint-$(LINT_VERSION) ## run the linters

@@ -1,7 +1,7 @@
 // Package rpc is the vocabulary of the bundle JSON-RPC: orders, what becomes of them, and every way of saying no. The rooms below it know these
 // words and not each other; app/ puts them together.
 //
-//	wallet, searcher ─POST─▶ jsonrpc ─▶ sign ─▶ method ─┬─▶ bundle (parse, hash) ─▶ pool ─▶ facts ─▶ ledger ─▶ refund methods
+//	wallet, searcher ─POST─▶ jsonrpc ─▶ sign ─▶ method ─┬─▶ bundle (parse, hash) ─▶ match ─▶ pool ─▶ facts ─▶ ledger
 //	                        envelope   who?             └─▶ exec (eth_callBundle, mev_simBundle)
 //
 //	head of the chain ─▶ app ─▶ pool: landed, expired, what is ready ─▶ exec (does it still work?) ─▶ send ─▶ builders

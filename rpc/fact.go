@@ -11,7 +11,8 @@ import (
 )
 
 // Fact is something that happened. Facts are appended to the journal in the order in which they happened; the ledger, statistics, metrics and the
-// pool of the next start are views of them. Facts are JSON on disk: a field may be added, never renamed.
+// pool of the next start are views of them. Facts are JSON on disk: a field may be added, never renamed. Those that come in thousands share messages of
+// the journal (internal/journal/list).
 type Fact interface {
 	// Subject is the journal subject below "rpc.", also the name of the fact in metrics and exports.
 	Subject() string
@@ -47,9 +48,13 @@ type OrderSimulated struct {
 	Simulation
 }
 
-// OrderShared says what an order whose signer shares something of it is and did, when it first succeeded in a simulation. The event stream makes its
-// hint of it.
-type OrderShared struct{ orderflow.Shared }
+// OrderShared says what an order whose signer shares something of it is and did, when it first succeeded in a simulation: once for each order. The
+// event stream makes its hint of it; from now on the order may be followed.
+type OrderShared struct {
+	// ID is the order's; its signer is nobody's affair outside.
+	ID uint64 `json:"id"`
+	orderflow.Shared
+}
 
 // OrderSent says that an order was offered to a builder, and how that went.
 type OrderSent struct {
@@ -70,6 +75,17 @@ type OrderEnded struct {
 	BlockHash common.Hash `json:"block_hash,omitzero"`
 	// ValueWei is what the block's fee recipient earned by a landed order.
 	ValueWei *uint256.Int `json:"value,omitempty"`
+	// Life sums up what was before.
+	Life Life `json:"life,omitzero"`
+}
+
+// Life is of an order what is remembered when the pool has forgotten it, so that whoever keeps it need not follow each order all along.
+type Life struct {
+	Kind       Kind      `json:"kind"`
+	ReceivedAt time.Time `json:"received_at"`
+	// SimulatedAt is when a simulation succeeded first, zero if none has. SimulationError is the newest one's, empty if that succeeded or there was none.
+	SimulatedAt     time.Time `json:"simulated_at,omitzero"`
+	SimulationError string    `json:"simulation_error,omitempty"`
 }
 
 // OrderReturned says that an order is alive again: the block that it landed in, or that took one of its transactions, is not part of the chain any

@@ -40,7 +40,7 @@ type Order struct {
 	Builders []string `json:"builders,omitempty"`
 	// AllBuilders sends the order to every registered builder (preferences.fast).
 	AllBuilders bool `json:"all_builders,omitempty"`
-	// Follows is the ID of the order that a Match was replaced with, zero for none. When that one is cancelled this one has to go too.
+	// Follows is the ID of the order that a Match was replaced with, zero for none: that is the first element now. This one is never alive without it.
 	Follows uint64 `json:"follows,omitempty"`
 }
 
@@ -134,7 +134,8 @@ const (
 // Final says that no state follows, unless the chain is reorganised.
 func (s State) Final() bool { return s == Landed || s == Expired || s == Cancelled || s == Failed }
 
-// Simulation is what an order did on the state of a block.
+// Simulation is what an order did on the state of a block. Of one that follows another order it is what its signer may know: what its own
+// transactions did, as GasUsed, ProfitWei less the refund, and Error.
 type Simulation struct {
 	// Block is the block it was simulated for: the one after the state's.
 	Block   uint64 `json:"block"`

@@ -45,7 +45,7 @@ type DelayedQuery struct {
 type OrderRecord struct {
 	OrderRef
 	Kind Kind
-	// State is the newest one, Reason that of OrderEnded.
+	// State and Reason are those of OrderEnded.
 	State  State
 	Reason string
 	// ReceivedAt is when the order came first; SimulatedAt when a simulation succeeded first, zero if none has.
@@ -54,7 +54,7 @@ type OrderRecord struct {
 	SimulationError string
 	// Sent are the builders that took it, in the order in which they did so first.
 	Sent []OrderSending
-	// EndedAt is when it came to its end, zero if it has not; Block, BlockHash and ValueWei are those of OrderEnded.
+	// EndedAt is when it came to its end, zero if it was taken back; Block, BlockHash and ValueWei are those of OrderEnded.
 	EndedAt   time.Time
 	Block     uint64
 	BlockHash common.Hash

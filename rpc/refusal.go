@@ -128,7 +128,8 @@ var (
 	BundleTooDeep = define("bundle-too-deep", codeServer, 200, "bundle too deep",
 		"A bundle may have bundles as elements; those may not.")
 	InvalidInclusion = define("invalid-inclusion", codeServer, 200, "invalid inclusion",
-		"The blocks must lie ahead: at most 5 to the first one, at most 30 from there to the last; an inner bundle's must overlap the outer's.")
+		"The blocks must lie ahead: eth_sendBundle's by at most 1000; mev_sendBundle's by at most 5 to the first and 30 from there to the last, and "+
+			"an inner bundle's must overlap the outer's. A private transaction's may end where it likes: it is tried for --private-blocks, 64 at most.")
 	InvalidBody = define("invalid-bundle-body", codeServer, 200, "invalid bundle body",
 		"A hash may only be the first element of the outermost bundle, with exactly one transaction after it (one backrun).")
 	InvalidBodySize = define("invalid-bundle-body-size", codeServer, 200, "invalid bundle body size",
@@ -145,9 +146,13 @@ var (
 	InvalidRefund = define("invalid-refund", codeServer, 200, "invalid refund",
 		"refundPercent lies between 1 and 99; refundTxHashes names at most one transaction, of this bundle.")
 	UnmatchedBundle = define("unmatched-bundle", codeServer, 200, "unmatched bundle",
-		"mev_simBundle cannot simulate a bundle that begins with a hash: only the other's sender knows the transaction.")
+		"mev_simBundle does not simulate a bundle that begins with a hash: it would tell of the other's transaction what its sender does not share.")
 	BackrunNotFound = define("backrun-not-found", codeServer, 200, "backrun not found",
 		"No order with this double hash can be followed: never seen, not shared, cancelled or landed.")
+	BackrunInvalidBundle = define("backrun-invalid-bundle", codeServer, 200, "backrun invalid bundle",
+		"The order with this double hash may not be followed: its signer does not share its hash, or bundles would be too deep in bundles.")
+	BackrunInvalidInclusion = define("backrun-invalid-inclusion", codeServer, 200, "backrun invalid inclusion",
+		"The order with this double hash is for other blocks than the bundle that follows it.")
 )
 
 // Simulation, and what the node knows.

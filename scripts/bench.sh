@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs benchmarks (all, or those that match the first argument) and at the end sets the figures that relay and bundle RPC promise beside what was measured.
+# Runs benchmarks (all, or those that match the first argument) and at the end sets the figures that relay, stream and bundle RPC promise beside what
+# was measured.
 # docs/speed.md says how to read them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -51,5 +52,16 @@ BenchmarkMemory|peak-MiB|1024|peak memory of a slot with 1,000 blocks
 BenchmarkSendBundle/journal|of-bare|>0.7|eth_sendBundle over loopback, times the rate of verifying alone
 BenchmarkCallBundle|of-bare|>0.9|eth_callBundle of three swaps, times the speed of the machine
 BenchmarkReady100000/mixed|ms|5|selection for the next block out of 100,000 orders
+BenchmarkDelivery1000|cut|0|1,000 events/s to 1,000 listeners, listeners that were cut
+BenchmarkDelivery1000|events/s|>950|the same, events that were published in a second
+BenchmarkDelivery1000|lag-ms|250|the same, after the last event until all have all
+BenchmarkDelivery1000|loaded/bare|2|the same, times the processor's time of a bare write
+BenchmarkDelivery1000|alone/bare|2|an event alone to 1,000 listeners, times that of a bare write
+BenchmarkListener10000|listeners|>10000|listeners at a time on one process
+BenchmarkListener10000|KiB/listener|64|memory of each of them, connection and all, KiB
 BenchmarkMemory|bytes/order|2048|an order alive beyond its transactions, bytes
+BenchmarkPage10M/offset|p99-ms|50|page of 500 of 10,000,000 events, any offset, 99 of 100
+BenchmarkPage10M/blocks|p99-ms|50|the same between any two blocks
+BenchmarkPage10M/times|p99-ms|50|the same between any two times
+BenchmarkPage10M/both|p99-ms|50|the same between blocks and times
 GOALS

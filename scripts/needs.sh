@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the Makefile needs and is missing: git, make, a C compiler (BLS and SQLite are built with cgo), and PostgreSQL, which only the
-# tests need: they start a server of their own. Go itself is the operator's choice; it is only checked.
+# Installs what the Makefile needs and is missing: git, make, a C compiler (BLS and SQLite are built with cgo), and what only the tests need:
+# PostgreSQL, of which they start a server of their own, curl, and Chromium, which looks at the stream's page. Go itself is the operator's choice; it is only checked.
 set -euo pipefail
 
 # Oldest Go that works, as in go.mod; a newer patch release is fetched by the go command itself when go.mod asks for one.
@@ -14,6 +14,8 @@ command -v cc >/dev/null || command -v gcc >/dev/null || missing+=(gcc libc6-dev
 if ! { command -v initdb && command -v postgres; } >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
 	missing+=(postgresql)
 fi
+command -v curl >/dev/null || missing+=(curl)
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 
 if ((${#missing[@]})); then
 	if command -v apt-get >/dev/null && [[ $(id -u) -eq 0 ]]; then

@@ -13,6 +13,6 @@ func root() *cli.Command {
 	return &cli.Command{
 		Name:     "gavel",
 		Usage:    "an auction house for Ethereum block building",
-		Commands: []*cli.Command{relayCommand(serveRelay), rpcCommand(serveRPC), signCommand(), versionCommand()},
+		Commands: []*cli.Command{relayCommand(serveRelay), rpcCommand(serveRPC), streamCommand(serveStream), signCommand(), versionCommand()},
 	}
 }

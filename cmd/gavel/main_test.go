@@ -28,7 +28,8 @@ func TestUnknownCommand(t *testing.T) {
 func TestDocs(t *testing.T) {
 	golden.Section(t, "../../docs/relay.md", "relay flags", command.Markdown(relayCommand(nil)))
 	golden.Section(t, "../../docs/rpc.md", "flags", command.Markdown(rpcCommand(nil)))
+	golden.Section(t, "../../docs/stream.md", "flags", command.Markdown(streamCommand(nil)))
 	program := root()
-	program.Commands = program.Commands[2:] // the services have pages of their own
+	program.Commands = program.Commands[3:] // the services have pages of their own
 	golden.Section(t, "../../docs/flags.md", "gavel", command.Markdown(program))
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/internal/run/command"
@@ -35,6 +36,11 @@ func effectiveConfig(cmd *cli.Command, about string) string {
 func aboutRelay(cfg relayConfig) string {
 	key := cfg.relay.Key.PublicKey()
 	return fmt.Sprintf("# public key: %#x\n# admin API: %s\n# builders: %d\n", key[:], onOff(cfg.relay.AdminToken != ""), len(cfg.relay.Builders))
+}
+
+// aboutRPC is the same for the bundle RPC.
+func aboutRPC(cfg rpcConfig) string {
+	return fmt.Sprintf("# address: %s\n# builders: %d\n", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), len(cfg.rpc.Builders))
 }
 
 func onOff(on bool) string {

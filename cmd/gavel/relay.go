@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
@@ -23,28 +20,13 @@ const (
 	adminTokenEnv = relayEnv + "ADMIN_TOKEN"
 )
 
-// runRelay runs a relay until the context ends.
-type runRelay func(ctx context.Context, cfg relayConfig) error
-
-func relayCommand(start runRelay) *cli.Command {
+// relayCommand runs a relay until its context ends: that is what start does.
+func relayCommand(start func(context.Context, relayConfig) error) *cli.Command {
 	return &cli.Command{
-		Name:  "relay",
-		Usage: "stand between block builders and proposers",
-		Flags: relayFlags(),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if err := command.ApplyConfigFile(cmd); err != nil {
-				return err
-			}
-			cfg, err := relayConfigOf(cmd, os.Getenv)
-			if err != nil {
-				return run.Usage(err)
-			}
-			if cmd.Bool("print-config") {
-				_, err := fmt.Fprint(cmd.Root().Writer, effectiveConfig(cmd, aboutRelay(cfg)))
-				return err
-			}
-			return start(ctx, cfg)
-		},
+		Name:   "relay",
+		Usage:  "stand between block builders and proposers",
+		Flags:  relayFlags(),
+		Action: serviceAction(relayConfigOf, aboutRelay, start),
 	}
 }
 

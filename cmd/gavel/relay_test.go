@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/golden"
-	"github.com/gavel-relay/gavel/internal/run/command"
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
@@ -21,15 +18,7 @@ const testKey = "0x0000000000000000000000000000000000000000000000000000000000000
 // callRelay runs the command with a relay that only says what it was asked for.
 func callRelay(t *testing.T, args ...string) (cfg *relayConfig, status int, stdout, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	program := root()
-	program.Commands[0] = relayCommand(func(_ context.Context, got relayConfig) error {
-		cfg = &got
-		return nil
-	})
-	program.Writer = &out
-	status = command.Main(program, append([]string{"gavel", "relay"}, args...), &errs)
-	return cfg, status, out.String(), errs.String()
+	return call(t, relayCommand, args...)
 }
 
 func written(t *testing.T, name, text string) string {
@@ -58,15 +47,7 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	opened := map[string]bool{"Validator": true, "ValidatorLive": true, "Clock": true, "Observe": true, "Log": true} // by the run
-	for _, part := range []any{*cfg, cfg.relay, cfg.relay.Limits} {
-		value := reflect.ValueOf(part)
-		for i, field := range reflect.VisibleFields(value.Type()) {
-			if value.Field(i).IsZero() && !opened[field.Name] {
-				t.Errorf("%T.%s has no flag", part, field.Name)
-			}
-		}
-	}
+	reached(t, "Validator ValidatorLive Clock Observe Log", *cfg, cfg.relay, cfg.relay.Limits)
 	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}; !reflect.DeepEqual(cfg.relay.Limits.TrustedProxies, want) {
 		t.Errorf("proxies %v", cfg.relay.Limits.TrustedProxies)
 	}

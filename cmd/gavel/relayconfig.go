@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/run"
-	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/app"
 	"github.com/gavel-relay/gavel/relay/builders"
 )
@@ -60,7 +59,7 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 	if cfg.relay.AdminToken, err = adminToken(cmd.String("admin-token-file"), getenv); err != nil {
 		return cfg, err
 	}
-	if cfg.relay.Builders, err = buildersIn(cmd.String("builders-file")); err != nil {
+	if cfg.relay.Builders, err = listIn("builders-file", cmd.String("builders-file"), builders.Parse); err != nil {
 		return cfg, err
 	}
 	if cfg.relay.Limits.TrustedProxies, err = prefixes(cmd.String("trusted-proxies")); err != nil {
@@ -152,21 +151,6 @@ func secret(path, variable string, getenv func(string) string) (string, error) {
 		return "", err
 	}
 	return strings.TrimSpace(string(text)), nil
-}
-
-func buildersIn(path string) ([]relay.Builder, error) {
-	if path == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("builders-file: %w", err)
-	}
-	list, err := builders.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("builders-file %s: %w", path, err)
-	}
-	return list, nil
 }
 
 func prefixes(text string) ([]netip.Prefix, error) {

@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/internal/exec/node"
 	"github.com/gavel-relay/gavel/internal/run"
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
@@ -21,18 +17,11 @@ func serveRelay(ctx context.Context, cfg relayConfig) error {
 	if err != nil {
 		return run.Usage(err)
 	}
-	public, err := serve.Listen(cfg.listen)
+	doors, err := openDoors(cfg.listen, cfg.adminListen)
 	if err != nil {
 		return err
 	}
-	defer public.Close() //nolint:errcheck // closed by its server already, unless the relay could not be opened
-	var admin net.Listener
-	if cfg.adminListen != "" {
-		if admin, err = serve.Listen(cfg.adminListen); err != nil {
-			return err
-		}
-		defer admin.Close() //nolint:errcheck // as above
-	}
+	defer doors.close()
 	pool, err := node.New(node.Config{
 		URLs: cfg.validationNodes, PerNode: cfg.validationConcurrency, Timeout: cfg.relay.ValidationTimeout * 2 / 3, Log: log,
 	})
@@ -46,11 +35,6 @@ func serveRelay(ctx context.Context, cfg relayConfig) error {
 	if err != nil {
 		return err
 	}
-	log.Info("relay serves", "address", public.Addr().String(), "admin", cfg.adminListen)
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return relay.Serve(ctx, public) })
-	if admin != nil {
-		group.Go(func() error { return relay.ServeAdmin(ctx, admin) })
-	}
-	return errors.Join(group.Wait(), relay.Close())
+	log.Info("relay serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen)
+	return errors.Join(doors.serve(ctx, relay), relay.Close())
 }

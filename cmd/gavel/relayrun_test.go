@@ -84,8 +84,8 @@ func TestRelayRuns(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- serveRelay(ctx, *cfg) }()
 
-	until(t, "http://"+public+"/readyz", 200)
-	until(t, "http://"+public+"/eth/v1/builder/status", 200)
+	until(t, "http://"+public+"/readyz", 200, ended)
+	until(t, "http://"+public+"/eth/v1/builder/status", 200, ended)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+"/admin/v1/status", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
@@ -109,10 +109,15 @@ func TestRelayRuns(t *testing.T) {
 	}
 }
 
-// until asks until the answer has the status; the test's own deadline ends it otherwise.
-func until(t *testing.T, url string, status int) {
+// until asks until the answer has the status, or whoever should give it has ended; the test's own deadline ends it otherwise.
+func until(t *testing.T, url string, status int, ended <-chan error) {
 	t.Helper()
 	for t.Context().Err() == nil {
+		select {
+		case err := <-ended:
+			t.Fatalf("ended before %s answered %d: %v", url, status, err)
+		default:
+		}
 		response, err := http.Get(url) //nolint:noctx // bounded by the test
 		if err == nil {
 			_, _ = io.Copy(io.Discard, response.Body)

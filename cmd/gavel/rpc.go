@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"time"
 
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/urfave/cli/v3"
 
-	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
@@ -19,29 +15,13 @@ const rpcEnv = "GAVEL_RPC_"
 // rpcKeyEnv holds the key that signs requests to builders, if there is no file.
 const rpcKeyEnv = rpcEnv + "SECRET_KEY"
 
-// runRPC runs a bundle RPC until the context ends.
-type runRPC func(ctx context.Context, cfg rpcConfig) error
-
-func rpcCommand(start runRPC) *cli.Command {
+// rpcCommand runs a bundle RPC until its context ends: that is what start does.
+func rpcCommand(start func(context.Context, rpcConfig) error) *cli.Command {
 	return &cli.Command{
-		Name:  "rpc",
-		Usage: "take signed bundles and private transactions, simulate them, and hand them to block builders",
-		Flags: rpcFlags(),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if err := command.ApplyConfigFile(cmd); err != nil {
-				return err
-			}
-			cfg, err := rpcConfigOf(cmd, os.Getenv)
-			if err != nil {
-				return run.Usage(err)
-			}
-			if cmd.Bool("print-config") {
-				about := fmt.Sprintf("# address: %s\n# builders: %d\n", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), len(cfg.rpc.Builders))
-				_, err := fmt.Fprint(cmd.Root().Writer, effectiveConfig(cmd, about))
-				return err
-			}
-			return start(ctx, cfg)
-		},
+		Name:   "rpc",
+		Usage:  "take signed bundles and private transactions, simulate them, and hand them to block builders",
+		Flags:  rpcFlags(),
+		Action: serviceAction(rpcConfigOf, aboutRPC, start),
 	}
 }
 
@@ -58,6 +38,7 @@ func rpcFlags() []cli.Flag {
 		f.described("db", "SQLite in the data directory", "URL of the ledger, such as postgres://user@host/gavel; better in the environment if it holds a password"),
 		f.described("journal", "in this process", "URL of a NATS cluster with JetStream that keeps the journal"),
 		f.number("journal-replicas", 1, "replicas of the journal in the cluster"),
+		f.described("journal-listen", "none", "loopback host:port at which gavel stream, on this machine, may read a journal in this process"),
 		f.span("facts-for", 0, "how long facts stay in the journal; 0 is for ever. The ledger must have read them by then"),
 		f.span("orders-for", 0, "how long the ledger remembers orders that have ended; 0 is for ever"),
 		f.span("block-time", 12*time.Second, "how long after a block the next one is expected"),

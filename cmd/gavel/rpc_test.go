@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -15,22 +13,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/internal/golden"
-	"github.com/gavel-relay/gavel/internal/run/command"
 	"github.com/gavel-relay/gavel/rpc/app"
 )
 
 // callRPC runs the command with a service that only says what it was asked for.
 func callRPC(t *testing.T, args ...string) (cfg *rpcConfig, status int, stdout, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	program := root()
-	program.Commands[1] = rpcCommand(func(_ context.Context, got rpcConfig) error {
-		cfg = &got
-		return nil
-	})
-	program.Writer = &out
-	status = command.Main(program, append([]string{"gavel", "rpc"}, args...), &errs)
-	return cfg, status, out.String(), errs.String()
+	return call(t, rpcCommand, args...)
 }
 
 var rpcNeeds = []string{"--execution-rpc", "http://e"}
@@ -50,16 +39,8 @@ func TestEveryRPCFieldHasAFlag(t *testing.T) {
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	cfg.rpc.EarliestBlock = cfg.firstDetails(params.MainnetChainConfig)                                                                            // when the chain is known
-	opened := map[string]bool{"FetchAhead": true, "Chain": true, "States": true, "ChainConfig": true, "Clock": true, "Observe": true, "Log": true} // by the run
-	for _, part := range []any{*cfg, cfg.rpc, cfg.rpc.Limits} {
-		value := reflect.ValueOf(part)
-		for i, field := range reflect.VisibleFields(value.Type()) {
-			if value.Field(i).IsZero() && !opened[field.Name] {
-				t.Errorf("%T.%s has no flag", part, field.Name)
-			}
-		}
-	}
+	cfg.rpc.EarliestBlock = cfg.firstDetails(params.MainnetChainConfig) // when the chain is known
+	reached(t, "FetchAhead Chain States ChainConfig Clock Observe Log", *cfg, cfg.rpc, cfg.rpc.Limits)
 	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}; !reflect.DeepEqual(cfg.rpc.Limits.TrustedProxies, want) {
 		t.Errorf("proxies %v", cfg.rpc.Limits.TrustedProxies)
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +48,7 @@ func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error
 		},
 	}
 	cfg.rpc.Journal.URL, cfg.rpc.Journal.Replicas = cmd.String("journal"), cmd.Int("journal-replicas")
+	cfg.rpc.Journal.Listen = cmd.String("journal-listen")
 	cfg.rpc.Journal.FactsFor = cmd.Duration("facts-for")
 	for _, read := range []func(*cli.Command, func(string) string) error{
 		checkBounds, cfg.readKey, cfg.readBuilders, cfg.readPayers, cfg.readNumbers, cfg.readProxies,
@@ -102,19 +102,9 @@ func (c *rpcConfig) readKey(cmd *cli.Command, getenv func(string) string) (err e
 	return err
 }
 
-func (c *rpcConfig) readBuilders(cmd *cli.Command, _ func(string) string) error {
-	path := cmd.String("builders-file")
-	if path == "" {
-		return nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("builders-file: %w", err)
-	}
-	if c.rpc.Builders, err = send.Parse(text); err != nil {
-		return fmt.Errorf("builders-file %s: %w", path, err)
-	}
-	return nil
+func (c *rpcConfig) readBuilders(cmd *cli.Command, _ func(string) string) (err error) {
+	c.rpc.Builders, err = listIn("builders-file", cmd.String("builders-file"), send.Parse)
+	return err
 }
 
 func (c *rpcConfig) readPayers(cmd *cli.Command, _ func(string) string) error {
@@ -169,6 +159,8 @@ func (c *rpcConfig) check() error {
 		return errors.New("listen is empty: give host:port")
 	case len(c.executionURLs) == 0:
 		return errors.New("execution-rpc is empty: give the URL of an execution node, or of several with commas")
+	case c.rpc.Journal.URL != "" && c.rpc.Journal.Listen != "":
+		return errors.New("journal-listen is for a journal in this process: leave out journal, or journal-listen")
 	case len(c.rpc.SignatureHeaders) == 0:
 		return errors.New("signature-headers is empty: give at least one name")
 	}

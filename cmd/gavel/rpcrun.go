@@ -5,18 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
 	"github.com/gavel-relay/gavel/internal/run"
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc/app"
 )
 
@@ -29,18 +26,11 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 	if err != nil {
 		return run.Usage(err)
 	}
-	public, err := serve.Listen(cfg.listen)
+	doors, err := openDoors(cfg.listen, cfg.adminListen)
 	if err != nil {
 		return err
 	}
-	defer public.Close() //nolint:errcheck // closed by its server already, unless the service could not be opened
-	var admin net.Listener
-	if cfg.adminListen != "" {
-		if admin, err = serve.Listen(cfg.adminListen); err != nil {
-			return err
-		}
-		defer admin.Close() //nolint:errcheck // as above
-	}
+	defer doors.close()
 	chain, err := chainIn(cfg.chainFile)
 	if err != nil {
 		return run.Usage(err)
@@ -60,14 +50,9 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 	if err != nil {
 		return err
 	}
-	log.Info("rpc serves", "address", public.Addr().String(), "admin", cfg.adminListen, "chain", chain.ChainID,
+	log.Info("rpc serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen, "chain", chain.ChainID,
 		"head", service.Head().Number, "signs_as", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), "builders", len(cfg.rpc.Builders))
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return service.Serve(ctx, public) })
-	if admin != nil {
-		group.Go(func() error { return service.ServeAdmin(ctx, admin) })
-	}
-	return errors.Join(group.Wait(), service.Close())
+	return errors.Join(doors.serve(ctx, service), service.Close())
 }
 
 // firstDetails is what was asked for, or what the network has.

@@ -124,7 +124,7 @@ func TestRPCRuns(t *testing.T) {
 		defer stop()
 		ended := make(chan error, 1)
 		go func() { ended <- serveRPC(ctx, *cfg) }()
-		until(t, "http://"+admin+"/readyz", 200)
+		until(t, "http://"+admin+"/readyz", 200, ended)
 		look("http://"+public, "http://"+admin)
 		stop()
 		if err := <-ended; err != nil {

@@ -103,6 +103,8 @@ type BundleResult struct {
 	// later block changes that.
 	Error   string
 	Lasting bool
+	// FailedTx is the transaction that could not be included, or failed without being allowed to; zero when the reason is none of them.
+	FailedTx common.Hash
 	// ExecErr and Revert are of the last transaction that failed in execution; it may have been allowed to.
 	ExecErr error
 	Revert  []byte

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -22,6 +24,11 @@ type Config struct {
 	URL string
 	// Dir keeps the embedded engine's files; empty keeps everything in memory and forgets it on Close.
 	Dir string
+	// ReadOnly reaches a journal by URL whose streams another process makes and keeps: it reads facts, and can neither append nor keep anything.
+	ReadOnly bool
+	// Listen is the host:port at which the embedded engine lets other processes of this machine read and write. It knows no passwords, so that it
+	// must be a loopback address. Empty for none.
+	Listen string
 	// Replicas of each stream in a cluster: 1.
 	Replicas int
 	// EscrowFor is how long the escrow keeps a value, in wall time: 10 min. EscrowBytes is how much it keeps, the newest: 16 GiB on disk,
@@ -85,7 +92,7 @@ func Open(ctx context.Context, cfg Config) (*Journal, error) {
 
 func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 	if cfg.URL == "" {
-		err = j.startServer(cfg.Dir)
+		err = j.startServer(cfg.Dir, cfg.Listen)
 	} else {
 		err = j.connect(cfg.URL)
 	}
@@ -95,6 +102,9 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 	j.js, err = jetstream.New(j.conn, jetstream.WithPublishAsyncMaxPending(maxPending), jetstream.WithPublishAsyncErrHandler(j.asyncFailed))
 	if err != nil {
 		return fmt.Errorf("reach JetStream: %w", err)
+	}
+	if cfg.ReadOnly {
+		return j.findFacts(ctx)
 	}
 	if err := j.makeStreams(ctx, cfg); err != nil {
 		return err
@@ -134,8 +144,43 @@ func (j *Journal) holdFolder(dir string) error {
 	return nil
 }
 
-// startServer runs the engine in this process, without any port.
-func (j *Journal) startServer(dir string) (err error) {
+// findFacts finds the stream that another process has made, with whatever it is configured.
+func (j *Journal) findFacts(ctx context.Context) (err error) {
+	j.facts, err = j.js.Stream(ctx, factsName)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return errors.New("the journal has no facts yet: start the service that writes them first")
+	}
+	if err != nil {
+		return fmt.Errorf("find stream %s: %w", factsName, err)
+	}
+	return nil
+}
+
+// place is where an engine listens. Without an address it has no port at all.
+func place(listen string) (options server.Options, err error) {
+	if listen == "" {
+		return server.Options{DontListen: true}, nil
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return options, fmt.Errorf("the journal's address: %w", err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return options, fmt.Errorf("the journal would listen on %s, where others could write: give a loopback address, or use a cluster", listen)
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || number == 0 {
+		return options, fmt.Errorf("the journal's address %s needs a port", listen)
+	}
+	return server.Options{Host: host, Port: int(number)}, nil
+}
+
+// startServer runs the engine in this process.
+func (j *Journal) startServer(dir, listen string) (err error) {
+	options, err := place(listen)
+	if err != nil {
+		return err
+	}
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "gavel-journal-"); err != nil {
 			return fmt.Errorf("make the journal's folder: %w", err)
@@ -145,10 +190,9 @@ func (j *Journal) startServer(dir string) (err error) {
 	if err := j.holdFolder(dir); err != nil {
 		return err
 	}
-	j.server, err = server.NewServer(&server.Options{
-		ServerName: "gavel", DontListen: true, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true,
-		MaxPayload: maxValue, MaxPending: 4 * maxValue,
-	})
+	options.ServerName, options.JetStream, options.StoreDir, options.NoSigs, options.NoLog = "gavel", true, dir, true, true
+	options.MaxPayload, options.MaxPending = maxValue, 4*maxValue
+	j.server, err = server.NewServer(&options)
 	if err != nil {
 		return fmt.Errorf("make engine: %w", err)
 	}

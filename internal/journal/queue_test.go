@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gavel-relay/gavel/internal/journal/list"
 )
 
 // lines is a journal in memory, which takes nothing while busy says so.
@@ -84,6 +86,65 @@ func TestQueueKeepsRoomForWhatMatters(t *testing.T) {
 		}
 		if q.Lost() != 8 || len(journal.written) != 9 || journal.written[4] != "test.number 2" || journal.written[5] != "test.number 4" {
 			t.Errorf("%d lost, written %q", q.Lost(), journal.written)
+		}
+	})
+}
+
+// With Lists, facts that may wait share a message with their neighbours of the same subject; nothing changes its place, and nobody is told of a fact
+// before its message is written.
+func TestQueueWritesLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		journal := &lines{}
+		q := NewQueue(journal, slog.New(slog.DiscardHandler), func(text string) (subject string, data []byte, err error) {
+			if text == "bad" {
+				return "test", nil, errors.New("bad")
+			}
+			subject, _, _ = strings.Cut(text, " ")
+			return subject, fmt.Appendf(nil, `{"text":%q}`, text), nil
+		})
+		q.Lists = true
+		seen := 0
+		q.Observe = func(string) {
+			if seen++; len(journal.written) == 0 {
+				t.Error("told before anything was written")
+			}
+		}
+		for _, text := range []string{"a 1", "a 2", "bad", "a 3", "b 1"} {
+			q.PutLater(text)
+		}
+		q.Put("b 2")
+		q.PutLater("b 3")
+		q.PutLater("b 4")
+		long := strings.Repeat("-", list.Full)
+		q.PutLater("b " + long)
+		if err := q.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{
+			`a [{"text":"a 1"},{"text":"a 2"},{"text":"a 3"}]`, `b {"text":"b 1"}`, `b {"text":"b 2"}`, `b [{"text":"b 3"},{"text":"b 4"}]`,
+			`b {"text":"b ` + long + `"}`,
+		}
+		if !slices.Equal(journal.written, want) {
+			t.Errorf("written\n%.400q\nwant\n%.400q", journal.written, want)
+		}
+		if seen != 9 || q.Lost() != 1 {
+			t.Errorf("%d observed, %d lost", seen, q.Lost())
+		}
+	})
+}
+
+// The facts of a message that finds no room are all counted.
+func TestQueueLosesAList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue(&lines{busy: func() bool { return true }}, slog.New(slog.DiscardHandler), number)
+		q.Lists = true
+		q.PutLater(2)
+		q.PutLater(4)
+		if err := q.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if q.Lost() != 2 {
+			t.Errorf("%d lost", q.Lost())
 		}
 	})
 }

@@ -58,7 +58,10 @@ func ReadBodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arri
 	}
 	defer plain.Close()
 
-	room := min(max(r.ContentLength, 0), trusted) + bytes.MinRead // MinRead: else the last read, which finds the end, makes it grow
+	room := min(max(r.ContentLength, 0), trusted) + 1 // 1: else the last read, which finds the end, makes it grow
+	if r.ContentLength < 0 || !plainEncoding(encoding) {
+		room += bytes.MinRead
+	}
 	body, err := readAll(io.LimitReader(plain, limit+1), make([]byte, 0, room), limit+bytes.MinRead, spent, arrived)
 	switch {
 	case errors.Is(err, ErrBusy):

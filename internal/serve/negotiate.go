@@ -12,7 +12,7 @@ import (
 // header cannot be read.
 func ContentType(r *http.Request) (string, bool) {
 	header := r.Header.Get("Content-Type")
-	if header == "" {
+	if header == "" || header == "application/json" { // which is what nearly all say
 		return "application/json", true
 	}
 	media, _, err := mime.ParseMediaType(header)

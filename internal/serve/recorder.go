@@ -14,6 +14,7 @@ import (
 type recorder struct {
 	http.ResponseWriter
 	stall time.Duration // for each piece; 0 for never
+	armed time.Time     // when the deadline was set last
 
 	status         int
 	received, sent int64  // bytes of the bodies
@@ -71,11 +72,15 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // Unwrap lets http.ResponseController reach the connection (deadlines).
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// deadline gives the client time for the next piece. Answers that have no connection, as in tests, need none.
+// deadline gives the client time for the next piece, a tenth less at most: a deadline that was set just now is as good as a new one, which costs
+// more than writing a short answer. Answers that have no connection, as in tests, need none.
 func (r *recorder) deadline() {
-	if r.stall > 0 && !r.hijacked {
-		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.stall))
+	now := time.Now()
+	if r.stall == 0 || r.hijacked || now.Sub(r.armed) < r.stall/10 {
+		return
 	}
+	r.armed = now
+	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(now.Add(r.stall))
 }
 
 // tellPattern tells the recorder behind a writer which operation was found.

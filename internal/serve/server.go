@@ -29,6 +29,8 @@ type Options struct {
 	MaxHeader int
 	// MaxConns bounds the open connections: 8192. Further ones wait in the system's queue until others close.
 	MaxConns int
+	// HTTP2 also speaks HTTP/2 without TLS to clients that begin with it (RFC 9113, 3.3), as proxies do: many streams on one connection.
+	HTTP2 bool
 	// Bodies bounds the bytes of bodies in memory; servers of one process may share it. By default a server has its own of 256 MiB, for
 	// which a body waits a quarter of a second.
 	Bodies *BodyBudget
@@ -116,7 +118,11 @@ func newServer(handler http.Handler, options Options) *http.Server {
 	if options.Bodies == nil {
 		options.Bodies = NewBodyBudget(256<<20, 250*time.Millisecond)
 	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(options.HTTP2)
 	return &http.Server{
+		Protocols:         protocols,
 		Handler:           options.Wrap(options.Bodies.Wrap(handler)),
 		ReadHeaderTimeout: orElse(options.ReadHeader, time.Second),
 		ReadTimeout:       orElse(options.Read, 10*time.Second),

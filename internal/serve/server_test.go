@@ -241,3 +241,40 @@ func TestServeTellsWhyItCannot(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// HTTP/2 without TLS is there for who asks for it, beside HTTP/1.1.
+func TestServeHTTP2(t *testing.T) {
+	for _, row := range []struct {
+		serves, asks bool
+		want         string
+	}{{true, true, "HTTP/2.0"}, {true, false, "HTTP/1.1"}, {false, false, "HTTP/1.1"}, {false, true, ""}} {
+		listener, err := Listen("127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			proto := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) })
+			ended <- Serve(ctx, listener, proto, Options{HTTP2: row.serves})
+		}()
+		protocols := new(http.Protocols)
+		protocols.SetHTTP1(!row.asks)
+		protocols.SetUnencryptedHTTP2(row.asks)
+		transport := &http.Transport{Protocols: protocols}
+		got := ""
+		if response, err := (&http.Client{Transport: transport}).Get("http://" + listener.Addr().String()); err == nil {
+			raw, _ := io.ReadAll(response.Body)
+			got = string(raw)
+			response.Body.Close()
+		}
+		transport.CloseIdleConnections()
+		if got != row.want {
+			t.Errorf("serves HTTP/2 %v, asked by it %v: %q, want %q", row.serves, row.asks, got, row.want)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}

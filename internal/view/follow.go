@@ -56,7 +56,10 @@ func (v *View) progress(ctx context.Context) (last uint64, err error) {
 	if err := v.Migrate(ctx); err != nil {
 		return 0, err
 	}
-	return v.Last(ctx)
+	if last, err = v.Last(ctx); err != nil {
+		return 0, err
+	}
+	return last, v.tell(ctx)
 }
 
 // followOnce reads the source once, from the database's progress on. It ends with the context (nil), with the source (its error, nil if it has

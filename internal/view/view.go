@@ -34,7 +34,10 @@ type Config struct {
 	// Decode reads a fact and tells its change, nil for a fact that changes nothing. All that can be wrong with a fact itself must be found
 	// here, so that what fails later is the database's fault. It is pure.
 	Decode func(Entry) (Change, error)
-	Log    *slog.Logger
+	// Applied, if set, is told that the tables may have changed, so that the room can read what is new in them: before the first batch of a
+	// Follow, and after every batch that is committed, one call at a time. Its error counts as the database's: it is told again.
+	Applied func(ctx context.Context) error
+	Log     *slog.Logger
 }
 
 // Entry is one fact as the journal keeps it.
@@ -115,6 +118,17 @@ func (v *View) applyAfter(ctx context.Context, done uint64, entries []Entry) err
 	for _, err := range unreadable { // only now: a batch that failed comes again
 		v.skipped.Add(1)
 		v.cfg.Log.ErrorContext(ctx, "a fact cannot be read and is missing in a view", "view", v.cfg.Name, "err", err)
+	}
+	return v.tell(ctx)
+}
+
+// tell tells the room that the tables may have changed.
+func (v *View) tell(ctx context.Context) error {
+	if v.cfg.Applied == nil {
+		return nil
+	}
+	if err := v.cfg.Applied(ctx); err != nil {
+		return fmt.Errorf("read what was applied: %w", err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -53,7 +54,13 @@ func words(log *slog.Logger) view.Config {
 // wordsAt opens the view at an address, connected, until the test's end.
 func wordsAt(t testing.TB, address string, log *slog.Logger) *view.View {
 	t.Helper()
-	v, err := view.Open(t.Context(), address, words(log))
+	return opened(t, address, words(log))
+}
+
+// opened opens a view, connected, until the test's end.
+func opened(t testing.TB, address string, cfg view.Config) *view.View {
+	t.Helper()
+	v, err := view.Open(t.Context(), address, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,5 +215,34 @@ func TestABatchIsKeptWholeOrNotAtAll(t *testing.T) {
 	}
 	if got := last(t, v); got != 0 || count(t, v) != 0 {
 		t.Errorf("progress %d, %d rows, want none", got, count(t, v))
+	}
+}
+
+// A room is told after each batch that is committed, and before the first one of Follow; what it could not do it is told again.
+func TestAppliedIsTold(t *testing.T) {
+	var told []uint64
+	var v *view.View
+	fail := false
+	cfg := words(quiet)
+	cfg.Applied = func(ctx context.Context) error {
+		if fail {
+			return errors.New("away")
+		}
+		last, err := v.Last(ctx)
+		told = append(told, last)
+		return err
+	}
+	v = opened(t, "sqlite::memory:", cfg)
+	for seq := uint64(1); seq <= 3; seq++ {
+		fail = seq == 2
+		if err := v.Apply(t.Context(), []view.Entry{word(seq, "a")}); (err != nil) != fail {
+			t.Errorf("fact %d: %v", seq, err)
+		}
+	}
+	if err := v.Follow(t.Context(), &script{ends: errors.New("over")}); err == nil {
+		t.Error("Follow ended well")
+	}
+	if want := []uint64{1, 3, 3}; !slices.Equal(told, want) {
+		t.Errorf("told when the view was at %d, want %d", told, want)
 	}
 }

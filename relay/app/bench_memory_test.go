@@ -11,8 +11,8 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
@@ -44,9 +44,10 @@ func busySlot(b *testing.B, a *App) {
 	a.registry.SetAttributes(relay.Attributes{Slot: benchSlot, ParentHash: phase0.Hash32{1}, Withdrawals: []*capella.Withdrawal{}})
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
-	behind, ctx := errgroup.WithContext(ctx)
-	behind.Go(func() error { return untilDone(ctx, a.receive.Run(ctx)) })
-	behind.Go(func() error { return untilDone(ctx, a.archive.Follow(ctx, a.journal)) })
+	behind := make(chan error, 1)
+	go func() {
+		behind <- run.Together(ctx, a.receive.Run, func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) })
+	}()
 
 	// Cancellable: whatever the order in which they come, none is below the floor, and all are taken.
 	h := &benchHouse{spec: a.spec, handler: a.handler, board: new(noticeBoard), query: "?cancellations=1"}
@@ -62,7 +63,7 @@ func busySlot(b *testing.B, a *App) {
 	}
 	group.Wait()
 	stop()
-	if err := behind.Wait(); err != nil {
+	if err := <-behind; err != nil {
 		b.Fatal(err)
 	}
 }

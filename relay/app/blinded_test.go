@@ -85,7 +85,7 @@ func (h *house) blind(t testing.TB, b *bid) *blinded {
 	epoch := h.spec.EpochOf(h.slot)
 	reveal := proposer.Sign(eth.SigningRoot(epochRoot(epoch), h.spec.RandaoDomain(epoch)))
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
-		fmt.Sprintf("%s/eth/v3/validator/blocks/%d?randao_reveal=%#x", h.fronts[0].url, h.slot, reveal[:]), http.NoBody)
+		fmt.Sprintf("%s/eth/v3/validator/blocks/%d?randao_reveal=%#x", h.nodeURL(), h.slot, reveal[:]), http.NoBody)
 	must(t, err)
 	response, err := http.DefaultClient.Do(request)
 	must(t, err)

@@ -76,6 +76,13 @@ func (a *App) loadDuties(ctx context.Context, epoch phase0.Epoch) error {
 	return nil
 }
 
+// A beacon node that announces no head for silentSlots is taken for stuck: so many slots are hardly ever missed in a row. Slots of a test network may
+// be much shorter than waits are, therefore shortestSilence (wall time).
+const (
+	silentSlots     = 8
+	shortestSilence = time.Minute
+)
+
 // followChain keeps the registry at the chain's head until the context ends. Events only fill the queue, so that a slow fetch of duties
 // never holds up the next event; a head that comes while one is being handled replaces the one that waits.
 func (a *App) followChain(ctx context.Context) error {
@@ -91,6 +98,8 @@ func (a *App) followChain(ctx context.Context) error {
 			heads <- head
 		},
 		Attributes: a.registry.SetAttributes,
+		Silence:    max(silentSlots*a.spec.SlotDuration, shortestSilence),
+		Stuck:      func(node string, err error) { a.trouble("follow the beacon node "+node, err) },
 	})
 }
 

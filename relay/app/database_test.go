@@ -20,8 +20,9 @@ func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 func TestDatabaseDown(t *testing.T) {
 	server := postgrestest.Start(t)
 	address := server.Database(t)
+	folder := t.TempDir() // before the house, which is closed before it is removed
 	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) {
-		c.DataDir, c.Database, c.AdminToken = t.TempDir(), address, houseToken
+		c.DataDir, c.Database, c.AdminToken = folder, address, houseToken
 	}})
 	first := h.worth(t, 0, 1000)
 	h.deliver(t, first)

@@ -1,16 +1,12 @@
 package app
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api/proposer"
 	"github.com/gavel-relay/gavel/relay/request"
@@ -112,60 +109,9 @@ func serving(b *testing.B, handler http.Handler) string {
 	return listener.Addr().String()
 }
 
-// askMany has four clients ask for a header until so many are answered. The clients are as cheap as can be, so that the servers are measured.
+// askMany has four clients ask for a header until so many are answered.
 func askMany(b *testing.B, address, path string, requests int) time.Duration {
 	b.Helper()
-	ask := []byte("GET " + path + " HTTP/1.1\r\nHost: relay\r\nAccept: application/octet-stream\r\nUser-Agent: mev-boost/v1.9\r\n" +
-		"X-Timeout-Ms: 950\r\nDate-Milliseconds: 1700000000123\r\n\r\n")
-	var left atomic.Int64
-	left.Store(int64(requests))
-	var asking sync.WaitGroup
-	began := time.Now()
-	for range 4 {
-		asking.Go(func() {
-			conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", address)
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			defer conn.Close()
-			answers := bufio.NewReader(conn)
-			for left.Add(-1) >= 0 {
-				if _, err := conn.Write(ask); err != nil {
-					b.Error(err)
-					return
-				}
-				if err := skipAnswer(answers); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	asking.Wait()
-	return time.Since(began)
-}
-
-// skipAnswer reads an answer of 200 with a length and forgets it.
-func skipAnswer(r *bufio.Reader) error {
-	length := -1
-	for first := true; ; first = false {
-		line, err := r.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		line = bytes.TrimSpace(line)
-		switch {
-		case first && !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")):
-			return fmt.Errorf("answer %q", line)
-		case len(line) == 0:
-			_, err := r.Discard(length)
-			return err
-		}
-		if value, found := bytes.CutPrefix(line, []byte("Content-Length: ")); found {
-			if length, err = strconv.Atoi(string(value)); err != nil {
-				return err
-			}
-		}
-	}
+	return servetest.Send(b, address, 4, "", servetest.Times(requests, []byte("GET "+path+" HTTP/1.1\r\nHost: relay\r\n"+
+		"Accept: application/octet-stream\r\nUser-Agent: mev-boost/v1.9\r\nX-Timeout-Ms: 950\r\nDate-Milliseconds: 1700000000123\r\n\r\n")))
 }

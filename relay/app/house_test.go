@@ -102,6 +102,8 @@ func payee(index phase0.ValidatorIndex) bellatrix.ExecutionAddress {
 type houseOptions struct {
 	gasLimit  uint64 // of genesis; 0 is houseGasLimit
 	configure func(*app.Config)
+	// slotsPerEpoch are 32 unless it says otherwise.
+	slotsPerEpoch uint64
 	// identities are not served: the relay must read the long JSON list, from which this validator is missing, since it has exited.
 	exited *phase0.ValidatorIndex
 }
@@ -114,6 +116,9 @@ func open(t *testing.T, fork eth.Fork, options houseOptions) *house {
 		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(houseValidators), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
 		Forks: []eth.ForkPoint{{Fork: fork, Version: phase0.Version{byte(fork) + 1, 'h', 's', 'e'}}},
 	}}
+	if options.slotsPerEpoch > 0 {
+		h.spec.SlotsPerEpoch = options.slotsPerEpoch
+	}
 	h.clock = newStoppedClock(h.spec.GenesisTime.Add(6 * time.Second))
 	ctx, stop := context.WithCancel(context.Background())
 	group, ctx := errgroup.WithContext(ctx)
@@ -218,6 +223,14 @@ func (h *house) duty(slot phase0.Slot) (phase0.ValidatorIndex, *bls.SecretKey) {
 	return index, h.beacon.ValidatorKey(index)
 }
 
+// nodeURL is a beacon node that is there.
+func (h *house) nodeURL() string {
+	if h.fronts[0].isDown() {
+		return h.fronts[1].url
+	}
+	return h.fronts[0].url
+}
+
 // into sets the clock to a moment relative to the auction's slot.
 func (h *house) into(offset time.Duration) { h.clock.Set(h.spec.SlotStart(h.slot).Add(offset)) }
 
@@ -274,7 +287,7 @@ type attributes struct {
 // announced reads the beacon node's events until the attributes of a slot come.
 func (h *house) announced(t *testing.T, slot phase0.Slot) attributes {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.fronts[0].url+"/eth/v1/events?topics=payload_attributes", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.nodeURL()+"/eth/v1/events?topics=payload_attributes", http.NoBody)
 	must(t, err)
 	response, err := http.DefaultClient.Do(request)
 	must(t, err)
@@ -483,9 +496,70 @@ type front struct {
 	beacon http.Handler
 	exited *phase0.ValidatorIndex
 
-	mu        sync.Mutex // guards both
+	mu        sync.Mutex // guards all below
 	published int
 	publish   http.HandlerFunc // nil passes on
+	down      bool
+	running   map[int]context.CancelFunc // requests that are not answered yet, events among them
+	admitted  int                        // requests so far
+	asked     []string                   // their paths
+}
+
+// take takes the node off the network, in the midst of its events; bring brings it back.
+func (f *front) take() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down = true
+	for _, end := range f.running {
+		end()
+	}
+}
+
+func (f *front) isDown() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.down
+}
+
+func (f *front) bring() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down = false
+}
+
+// questions is how many requests have been answered whose path has a part.
+func (f *front) questions(part string) (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, path := range f.asked {
+		if strings.Contains(path, part) {
+			n++
+		}
+	}
+	return n
+}
+
+// admit lets a request in unless the node is off the network. The request it returns ends when the node goes; leave says that it has been answered.
+func (f *front) admit(r *http.Request) (admitted *http.Request, leave func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.down {
+		return nil, nil
+	}
+	f.asked = append(f.asked, r.URL.Path)
+	ctx, end := context.WithCancel(r.Context())
+	f.admitted++
+	id := f.admitted
+	if f.running == nil {
+		f.running = map[int]context.CancelFunc{}
+	}
+	f.running[id] = end
+	return r.WithContext(ctx), func() {
+		end()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.running, id)
+	}
 }
 
 // answers makes the front answer publications itself; nil passes them on again.
@@ -504,6 +578,12 @@ func (f *front) count() int {
 
 // ServeHTTP implements http.Handler.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r, leave := f.admit(r)
+	if r == nil {
+		http.Error(w, "down", http.StatusServiceUnavailable)
+		return
+	}
+	defer leave()
 	switch {
 	case r.Method == http.MethodPost && r.URL.Path == "/eth/v2/beacon/blocks":
 		f.mu.Lock()

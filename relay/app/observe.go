@@ -17,7 +17,6 @@ type observed struct {
 	registry *prometheus.Registry
 	http     *observe.HTTP
 	metrics  *metrics.Metrics
-	shutdown func(context.Context) error // sends the last traces
 }
 
 // observe measures requests, and the facts as they are told.
@@ -26,14 +25,16 @@ func (a *App) observe(record *facts) error {
 	if err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
+	a.opened.Add(shutdown) // sends the last traces
 	registry := observe.NewRegistry()
 	set := observe.NewSet(registry)
-	a.watched = observed{registry: registry, shutdown: shutdown, http: observe.NewHTTP(set, tracer), metrics: metrics.New(set, metrics.Config{
+	a.watched = observed{registry: registry, http: observe.NewHTTP(set, tracer), metrics: metrics.New(set, metrics.Config{
 		Builder: func(key phase0.BLSPubKey) string { return a.builders.Of(key).Name },
 		Gauges: metrics.Gauges{
 			Validators:    func() float64 { return float64(a.registry.Validators()) },
 			Registrations: func() float64 { return float64(a.registry.Registrations()) },
 			HeadSlot:      func() float64 { return float64(a.registry.Head().Slot) },
+			BeaconNodes:   func() float64 { return float64(a.nodes.Following()) },
 			FactsLost:     func() float64 { return float64(record.Lost()) },
 			ListenersCut:  func() float64 { return float64(a.feed.Cut()) },
 			Listeners:     func() float64 { return float64(a.feed.Listeners()) },

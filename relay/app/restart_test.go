@@ -14,9 +14,10 @@ import (
 // What the relay knew it knows again: who has registered, whom the operator trusts no more, that no headers are to be served, which slots are
 // over, and the payload of a header that was served before.
 func TestRestart(t *testing.T) {
+	folder := t.TempDir() // before the house, which is closed before it is removed
 	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
 		trusting(c)
-		c.DataDir = t.TempDir()
+		c.DataDir = folder
 	}})
 	h.deliver(t, h.worth(t, 1, 1000))
 	h.next(t)

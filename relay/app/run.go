@@ -2,19 +2,20 @@ package app
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// stopGrace is how long running requests go on undisturbed after the stop: a payload that is published should still be revealed.
-const stopGrace = 3 * time.Second
+// stopGrace is how long running requests go on undisturbed after the stop at least. answerTime is what their answers are given on top.
+const (
+	stopGrace  = 3 * time.Second
+	answerTime = 2 * time.Second
+)
 
 // closeTimeout bounds the orderly closing of the stores.
 const closeTimeout = 5 * time.Second
@@ -32,26 +33,20 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		a.stopping.Store(true)
 		a.sayGoodbye(context.WithoutCancel(ctx))
 	})()
-	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	group, behind := errgroup.WithContext(behind)
-	group.Go(func() error {
-		defer stop()
-		serving, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(behind, cancel)() // a part that broke down ends the service
-		return serve.Serve(serving, listener, a.handler, serve.Options{
-			Log: a.log, Grace: stopGrace, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
-			Watcher: a.watched.http, Bodies: serve.NewBodyBudget(a.cfg.Limits.BodyBytes, bodyPatience), TrustedProxies: a.cfg.Limits.TrustedProxies,
-		})
-	})
-	for _, part := range []func(context.Context) error{
-		a.followChain, a.receive.Run, a.alerts.Run,
-		func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) }, a.keepArchive,
-	} {
-		group.Go(func() error { return untilDone(behind, part(behind)) })
+	return run.Behind(ctx, func(ctx context.Context) error {
+		return serve.Serve(ctx, listener, a.handler, a.serving())
+	}, a.followChain, a.receive.Run, a.alerts.Run,
+		func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) }, a.keepArchive)
+}
+
+// serving is how the public API is served. A payload whose block is being published when the stop comes is still revealed, however long the
+// beacon nodes may take.
+func (a *App) serving() serve.Options {
+	grace := max(stopGrace, a.cfg.PublishTimeout+a.cfg.RevealDelay)
+	return serve.Options{
+		Log: a.log, Grace: grace, Drain: grace + answerTime, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
+		Watcher: a.watched.http, Bodies: serve.NewBodyBudget(a.cfg.Limits.BodyBytes, bodyPatience), TrustedProxies: a.cfg.Limits.TrustedProxies,
 	}
-	return group.Wait()
 }
 
 // sayGoodbye ends the WebSockets, which the server does not know any more.
@@ -71,30 +66,5 @@ func (a *App) keepArchive(ctx context.Context) error {
 	return nil
 }
 
-// untilDone forgets the error of a loop that ended because it was told to.
-func untilDone(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
-
 // Close closes the stores. It may be called on an App that New could not finish.
-func (a *App) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	var errs []error
-	if a.watched.shutdown != nil {
-		errs = append(errs, a.watched.shutdown(ctx))
-	}
-	if a.facts != nil {
-		errs = append(errs, a.facts.Close(ctx))
-	}
-	if a.journal != nil {
-		errs = append(errs, a.journal.Close(ctx))
-	}
-	if a.archive != nil {
-		errs = append(errs, a.archive.Close())
-	}
-	return errors.Join(errs...)
-}
+func (a *App) Close() error { return a.opened.Close(closeTimeout) }

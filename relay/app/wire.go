@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/alert"
@@ -33,6 +34,7 @@ import (
 // App is a relay. New opens its stores and asks a beacon node for the network; Run serves.
 type App struct {
 	cfg      Config
+	opened   run.Opened
 	log      *slog.Logger
 	spec     *eth.Spec
 	journal  *journal.Journal
@@ -69,9 +71,11 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 	if a.journal, err = journal.Open(ctx, cfg.Journal); err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
+	a.opened.Add(a.journal.Close)
 	if a.archive, err = archive.Open(ctx, databaseOf(cfg), cfg.Log); err != nil {
 		return nil, fmt.Errorf("open archive: %w", err)
 	}
+	a.opened.AddCloser(a.archive.Close)
 	if a.nodes, err = beacon.New(beacon.Config{URLs: cfg.BeaconURLs}, cfg.Log); err != nil {
 		return nil, err
 	}
@@ -117,6 +121,7 @@ func within(dir, name string) string {
 func (a *App) wire() (err error) {
 	record := newFacts(a.journal, a.log, a.cfg.Observe)
 	a.facts = record
+	a.opened.Add(record.Close)
 	if a.builders, err = builders.New(a.cfg.Builders, record); err != nil {
 		return err
 	}

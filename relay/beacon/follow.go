@@ -17,6 +17,10 @@ import (
 type Events struct {
 	Head       func(relay.Head)
 	Attributes func(relay.Attributes)
+	// Silence is how long a node may announce no head before it is taken for stuck, whatever else it sends (wall time): 2 min.
+	Silence time.Duration
+	// Stuck, if not nil, is told of a node that was silent for so long, by its URL without a password, each time anew.
+	Stuck func(node string, err error)
 }
 
 // Waits between attempts to reach a node's stream.
@@ -28,7 +32,10 @@ const (
 // Follow takes events from all nodes until the context ends, and returns its error. A node that cannot be reached, or whose stream ends, is
 // tried again, after longer and longer waits.
 func (n *Nodes) Follow(ctx context.Context, events Events) error {
-	merged := &merger{events: events}
+	if events.Silence == 0 {
+		events.Silence = longestSilence * 2
+	}
+	merged := &merger{events: events, heard: n.heads.heard}
 	var group sync.WaitGroup
 	for _, base := range n.urls {
 		group.Go(func() { n.followNode(ctx, base, merged) })
@@ -41,13 +48,17 @@ func (n *Nodes) followNode(ctx context.Context, base string, merged *merger) {
 	wait := firstWait
 	for ctx.Err() == nil {
 		got, err := n.stream(ctx, base, merged)
+		n.heads.lost(base)
 		if got {
 			wait = firstWait
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		n.log.Warn("a beacon node's events ended; trying again", "node", base, "wait", wait, "error", err)
+		n.log.Warn("a beacon node's events ended; trying again", "node", shown(base), "wait", wait, "error", err)
+		if stuck := merged.events.Stuck; stuck != nil && errors.Is(err, errStuck) {
+			stuck(shown(base), errStuck)
+		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -65,8 +76,11 @@ const maxEvent = 1 << 20
 // need not end by itself. Nodes send a head every slot and comments in between.
 const longestSilence = time.Minute
 
-// errSilence is why a dead stream is left.
-var errSilence = errors.New("no event and no comment for a minute")
+// Why a stream is left that has not ended: it is dead, or its node follows the chain no more.
+var (
+	errSilence = errors.New("no event and no comment for a minute")
+	errStuck   = errors.New("the node announces no heads")
+)
 
 // stream reads one node's events until they end; got says whether there was any.
 func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bool, err error) {
@@ -74,6 +88,8 @@ func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bo
 	defer leave(nil)
 	watchdog := time.AfterFunc(longestSilence, func() { leave(errSilence) })
 	defer watchdog.Stop()
+	patience := time.AfterFunc(merged.events.Silence, func() { leave(errStuck) })
+	defer patience.Stop()
 
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/eth/v1/events?topics=head,payload_attributes", http.NoBody)
 	if err != nil {
@@ -100,7 +116,9 @@ func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bo
 			if data != nil {
 				got = true
 				if err := merged.take(base, topic, data); err != nil {
-					n.log.Warn("an event cannot be read", "node", base, "topic", topic, "error", err)
+					n.log.Warn("an event cannot be read", "node", shown(base), "topic", topic, "error", err)
+				} else if topic == headTopic {
+					patience.Reset(merged.events.Silence)
 				}
 			}
 			topic, data = "", nil

@@ -3,7 +3,12 @@ package beacon
 import (
 	"encoding/json"
 	"sync"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
+
+// headTopic is the event of a new head.
+const headTopic = "head"
 
 // remembered is how many different announcements are kept in mind: a node that is more than these behind the others is heard twice.
 const remembered = 256
@@ -12,6 +17,7 @@ const remembered = 256
 // not its bytes. A node that lags behind the others tells nothing new; a node that announces the same again (its chain went back) does.
 type merger struct {
 	events Events
+	heard  func(node string, slot phase0.Slot) // a head of a node, whether it is told or not
 
 	mu    sync.Mutex // held while an event is told, so that they are told one at a time
 	known map[string]*announcement
@@ -28,11 +34,12 @@ type announcement struct {
 // take hears an event from a node.
 func (m *merger) take(node, topic string, data []byte) error {
 	switch topic {
-	case "head":
+	case headTopic:
 		head, err := parseHead(data)
 		if err != nil {
 			return err
 		}
+		m.heard(node, head.Slot)
 		return m.merge(node, topic, head, func() { m.events.Head(head) })
 	case "payload_attributes":
 		attributes, err := parseAttributes(data)

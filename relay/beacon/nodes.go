@@ -38,6 +38,7 @@ type Nodes struct {
 	http    *http.Client
 	log     *slog.Logger
 	good    atomic.Int64 // the node that answered last: the first to be asked, so that one that hangs costs its timeout once
+	heads   heads        // of each node, so that one that has lost the chain is asked last
 }
 
 // New checks the URLs; it does not reach for the nodes.
@@ -99,12 +100,10 @@ func (n *Nodes) request(ctx context.Context, method, address string, header http
 	return &answer{status: response.StatusCode, contentType: response.Header.Get("Content-Type"), body: raw}, nil
 }
 
-// ask asks one node after another until one answers 200, beginning with the one that did so last.
+// ask asks one node after another until one answers 200: those at the chain's head before the others, beginning with the one that answered last.
 func (n *Nodes) ask(ctx context.Context, method, path, accept string, body []byte) (*answer, error) {
 	var errs []error
-	first := int(n.good.Load())
-	for i := range n.urls {
-		at := (first + i) % len(n.urls)
+	for _, at := range n.turns() {
 		base := n.urls[at]
 		header := http.Header{"Accept": {accept}}
 		if body != nil {
@@ -113,9 +112,9 @@ func (n *Nodes) ask(ctx context.Context, method, path, accept string, body []byt
 		got, err := n.request(ctx, method, base+path, header, body)
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("%s: %w", base, err))
+			errs = append(errs, fmt.Errorf("%s: %w", shown(base), err))
 		case got.status != http.StatusOK:
-			errs = append(errs, fmt.Errorf("%s answers %d to %s: %.200s", base, got.status, path, got.body))
+			errs = append(errs, fmt.Errorf("%s answers %d to %s: %.200s", shown(base), got.status, path, got.body))
 		default:
 			n.good.Store(int64(at))
 			return got, nil

@@ -67,13 +67,13 @@ func (n *Nodes) publishTo(ctx context.Context, base string, fork eth.Fork, ssz [
 	got, err := n.request(ctx, http.MethodPost, base+publishPath, header, ssz)
 	switch {
 	case err != nil:
-		return refused, fmt.Errorf("%s: %w", base, err)
+		return refused, fmt.Errorf("%s: %w", shown(base), err)
 	case got.status == http.StatusOK, got.status >= 400 && bytes.Contains(bytes.ToLower(got.body), []byte("already known")):
 		return imported, nil
 	case got.status == http.StatusAccepted:
-		n.log.Warn("a beacon node spread the block but did not import it", "node", base)
+		n.log.Warn("a beacon node spread the block but did not import it", "node", shown(base))
 		return broadcast, nil
 	default:
-		return refused, fmt.Errorf("%s answers %d: %.300s", base, got.status, got.body)
+		return refused, fmt.Errorf("%s answers %d: %.300s", shown(base), got.status, got.body)
 	}
 }

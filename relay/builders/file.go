@@ -1,17 +1,15 @@
 package builders
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/goccy/go-yaml"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/yamllist"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -38,7 +36,7 @@ type record struct {
 //     header_first: false
 //     blocked: false
 func Parse(text []byte) ([]relay.Builder, error) {
-	records, err := readRecords(text)
+	records, err := yamllist.Decode[record](text)
 	if err != nil {
 		return nil, fmt.Errorf("read list of builders: %w", err)
 	}
@@ -51,23 +49,6 @@ func Parse(text []byte) ([]relay.Builder, error) {
 		list[i] = b
 	}
 	return list, nil
-}
-
-// readRecords reads YAML. The library panics at some tags on a list; that is a mistake in the file like any other.
-func readRecords(text []byte) (records []record, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			records, err = nil, fmt.Errorf("not YAML that can be read: %v", r)
-		}
-	}()
-	err = yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&records)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, nil
-	case err != nil:
-		return nil, errors.New(yaml.FormatError(err, false, false))
-	}
-	return records, nil
 }
 
 func (r record) builder() (relay.Builder, error) {

@@ -28,6 +28,8 @@ type Gauges struct {
 	Validators, Registrations func() float64
 	// HeadSlot is the slot of the beacon chain's head.
 	HeadSlot func() float64
+	// BeaconNodes is how many announce the chain's head, and are not behind the others.
+	BeaconNodes func() float64
 	// FactsLost is how many facts found no place in the journal so far.
 	FactsLost func() float64
 	// ArchiveLag is how many facts the archive has not taken up yet, -1 when it does not answer.
@@ -90,6 +92,7 @@ func defineGauges(set *observe.Set, gauges Gauges) {
 	set.GaugeFunc("gavel_relay_validators", "Validators of the beacon chain that the relay knows.", gauges.Validators)
 	set.GaugeFunc("gavel_relay_registrations", "Validators that have registered.", gauges.Registrations)
 	set.GaugeFunc("gavel_relay_head_slot", "Slot of the beacon chain's head.", gauges.HeadSlot)
+	set.GaugeFunc("gavel_relay_beacon_nodes_following", "Beacon nodes that announce heads, and are not behind the others.", gauges.BeaconNodes)
 	set.GaugeFunc("gavel_relay_facts_lost", "Facts that found no place in the journal since the start.", gauges.FactsLost)
 	set.GaugeFunc("gavel_relay_archive_lag", "Facts that the archive has not taken up yet; -1 when it does not answer.", gauges.ArchiveLag)
 	set.GaugeFunc("gavel_relay_top_bid_listeners", "Listeners to the leading bids.", gauges.Listeners)

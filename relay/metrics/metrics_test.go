@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 	"strings"
@@ -12,10 +11,10 @@ import (
 	"github.com/holiman/uint256"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/prometheus/common/expfmt"
 
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/internal/observe"
+	"github.com/gavel-relay/gavel/internal/observe/observetest"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -39,27 +38,6 @@ func nameOf(key phase0.BLSPubKey) string {
 func newMetrics(gauges Gauges) (*Metrics, *prometheus.Registry) {
 	registry := prometheus.NewRegistry()
 	return New(observe.NewSet(registry), Config{Builder: nameOf, Gauges: gauges}), registry
-}
-
-// page is what Prometheus reads, without comments, buckets and sums.
-func page(t *testing.T, registry *prometheus.Registry) string {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text, short bytes.Buffer
-	for _, family := range families {
-		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for line := range strings.Lines(text.String()) {
-		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "_bucket{") {
-			short.WriteString(line)
-		}
-	}
-	return short.String()
 }
 
 var received = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -97,7 +75,7 @@ func TestMetricsAreAViewOfTheFacts(t *testing.T) {
 	for _, fact := range day() {
 		metrics.Record(fact)
 	}
-	golden.File(t, "testdata/day.txt", page(t, registry))
+	golden.File(t, "testdata/day.txt", observetest.Page(t, registry))
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
@@ -119,7 +97,7 @@ func TestStrangersMakeNoSeries(t *testing.T) {
 			t.Errorf("%d series", got)
 		}
 	}
-	if text := page(t, registry); strings.Contains(text, "invented") {
+	if text := observetest.Page(t, registry); strings.Contains(text, "invented") {
 		t.Error(text)
 	}
 }

@@ -32,10 +32,11 @@ type madePayload struct {
 	root  func() (phase0.Root, error)
 }
 
-// Arrived is told what of the body is here. Nobody may change these bytes any more.
-func (a *Ahead) Arrived(body []byte) {
+// Arrived is told what of the body is here; nobody may change these bytes any more. Once, when the payload is whole, it returns the work that can be
+// done, for a goroutine of the caller's; else nil. Whoever needs the payload or the root first does that work, or waits for it.
+func (a *Ahead) Arrived(body []byte) (work func()) {
 	if a.over || len(body) < submissionHead {
-		return
+		return nil
 	}
 	slot, err := slotAt(body, 0)
 	end := binary.LittleEndian.Uint32(body[traceBytes+offsetBytes:])
@@ -44,10 +45,12 @@ func (a *Ahead) Arrived(body []byte) {
 		a.over = true
 	case uint64(len(body)) >= uint64(end):
 		a.over, a.made = true, begin(body[submissionHead:end:end])
+		return func() { _, _ = a.made.root() } // who asks is told what is wrong
 	}
+	return nil
 }
 
-// begin reads and hashes a payload on a goroutine of its own.
+// begin is a payload that is read and hashed when somebody asks.
 func begin(raw []byte) *madePayload {
 	m := &madePayload{bytes: len(raw), read: sync.OnceValues(func() (*payload.Payload, error) { return readPayload(raw) })}
 	m.root = sync.OnceValues(func() (phase0.Root, error) {
@@ -57,7 +60,6 @@ func begin(raw []byte) *madePayload {
 		}
 		return payload.TransactionsRoot(read.Transactions)
 	})
-	go func() { _, _ = m.root() }() // who asks is told what is wrong
 	return m
 }
 

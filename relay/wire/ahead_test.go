@@ -29,7 +29,9 @@ func TestAheadReadsWhatIsReadAtTheEnd(t *testing.T) {
 			ahead := Ahead{ForkAt: func(phase0.Slot) eth.Fork { return fork }}
 			for at := 0; at < len(bad); {
 				at = min(at+1+s.IntN(len(bad)), len(bad))
-				ahead.Arrived(bad[:at:at])
+				if work := ahead.Arrived(bad[:at:at]); work != nil {
+					go work()
+				}
 			}
 			got, gotErr := ahead.DecodeSubmission(fork, SSZ, bad)
 			want, wantErr := DecodeSubmission(fork, SSZ, bad)

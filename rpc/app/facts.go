@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/internal/journal/list"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -16,13 +17,13 @@ type facts struct{ *journal.Queue[rpc.Fact] }
 
 // newFacts starts the writing; Close ends it.
 func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *facts {
-	f := &facts{journal.NewQueue(to, log, encodeFact)}
-	f.Observe = observe
+	f := &facts{journal.NewQueue(to, log, new(encoder).encode)}
+	f.Observe, f.Lists = observe, true
 	return f
 }
 
 // Record implements rpc.Facts. What happens to each of thousands of orders is written with others a few milliseconds later; whatever follows it is
-// never written before it.
+// never written before it. What the event stream is told of an order has a message of its own: the stream is another product, and reads nothing else.
 func (f *facts) Record(fact rpc.Fact) {
 	switch fact.(type) {
 	case rpc.OrderAccepted, rpc.OrderExtended, rpc.OrderSimulated, rpc.OrderSent, rpc.CallSimulated:
@@ -32,18 +33,36 @@ func (f *facts) Record(fact rpc.Fact) {
 	}
 }
 
-func encodeFact(fact rpc.Fact) (subject string, data []byte, err error) {
-	data, err = json.Marshal(fact)
-	return subjectPrefix + fact.Subject(), data, err
+// encoder writes one fact after another. It is the queue's goroutine's.
+type encoder struct{ room []byte }
+
+// encode is a fact's JSON. Of an order that came, which comes in thousands, it is written without reflection, in the room of the one before.
+func (e *encoder) encode(fact rpc.Fact) (subject string, data []byte, err error) {
+	subject = subjectPrefix + fact.Subject()
+	accepted, ok := fact.(rpc.OrderAccepted)
+	if !ok {
+		data, err = json.Marshal(fact)
+		return subject, data, err
+	}
+	if data, err = accepted.AppendJSON(e.room[:0]); err == nil {
+		e.room = data
+	}
+	return subject, data, err
 }
 
-// decodeFact is the other way; nil for a subject that nobody here knows.
-func decodeFact(subject string, data []byte) (rpc.Fact, error) {
+// decodeFacts is the other way, for a message of the journal: it hands over its facts in order. Of a subject that nobody here knows there are none.
+func decodeFacts(subject string, message []byte, handle func(rpc.Fact)) error {
 	read, known := decoders[subject]
 	if !known {
-		return nil, nil
+		return nil
 	}
-	return read(data)
+	return list.Each(message, func(data []byte) error {
+		fact, err := read(data)
+		if err == nil {
+			handle(fact)
+		}
+		return err
+	})
 }
 
 // decoders are by subject.

@@ -1,12 +1,20 @@
 package app
 
 import (
+	"context"
+	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"log/slog"
+	"maps"
 	"reflect"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -31,10 +39,70 @@ func TestEveryFactCanBeReadAgain(t *testing.T) {
 			t.Errorf("%s is read as %T, %v", subject, fact, err)
 		}
 	}
-	if fact, err := decodeFact("rpc.unknown", nil); fact != nil || err != nil {
-		t.Errorf("an unknown one is %v, %v", fact, err)
+	ignored := func(rpc.Fact) { t.Error("a fact was read") }
+	if err := decodeFacts("rpc.unknown", nil, ignored); err != nil {
+		t.Errorf("an unknown one: %v", err)
 	}
-	if _, err := decodeFact(subjectPrefix+rpc.OrderEnded{}.Subject(), []byte("[")); err == nil {
-		t.Error("nonsense is read")
+	for _, nonsense := range []string{"", "[", "{", `"`} {
+		if err := decodeFacts(subjectPrefix+rpc.OrderEnded{}.Subject(), []byte(nonsense), ignored); err == nil {
+			t.Errorf("%q is read", nonsense)
+		}
+	}
+}
+
+// Orders that come together share messages of the journal, and come out of it as they were, each in its place among the others.
+func TestFactsShareMessages(t *testing.T) {
+	kept, err := journal.Open(t.Context(), journal.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := kept.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	var told, wrote []rpc.Fact
+	written := newFacts(kept, slog.New(slog.DiscardHandler), func(fact rpc.Fact) { told = append(told, fact) })
+	at := time.Unix(1_800_000_000, 123).UTC()
+	for i := range uint64(300) {
+		order := &rpc.Order{ID: i, Kind: rpc.KindBundle, ReceivedAt: at, Bundle: rpc.Bundle{Elements: []rpc.Element{{Tx: &rpc.Transaction{Raw: make([]byte, i)}}}}}
+		wrote = append(wrote, rpc.OrderAccepted{At: at, Order: order})
+		if i%100 == 99 {
+			wrote = append(wrote, rpc.OrderReturned{At: at, OrderRef: order.Ref()})
+		}
+		if i%100 == 0 { // two in a row
+			shared := rpc.OrderShared{ID: i, Shared: orderflow.Shared{At: at, Block: i}}
+			wrote = append(wrote, shared, shared)
+		}
+	}
+	for _, fact := range wrote {
+		written.Record(fact)
+	}
+	if err := written.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var read []rpc.Fact
+	strangers := 0
+	err = kept.Past(t.Context(), 1, slices.Sorted(maps.Keys(decoders)), func(_ time.Time, subject string, data []byte) error {
+		if subject == orderflow.SharedSubject { // the stream knows no lists
+			var shared orderflow.Shared
+			if err := json.Unmarshal(data, &shared); err != nil {
+				return err
+			}
+			strangers++
+		}
+		return decodeFacts(subject, data, func(fact rpc.Fact) { read = append(read, fact) })
+	})
+	if err != nil || !reflect.DeepEqual(read, wrote) || !reflect.DeepEqual(told, wrote) {
+		t.Errorf("%v; %d facts were written, %d told, %d read", err, len(wrote), len(told), len(read))
+	}
+	if strangers != 6 {
+		t.Errorf("the stream reads %d facts, want 6", strangers)
+	}
+	if messages, err := kept.Last(t.Context()); err != nil || messages > 40 {
+		t.Errorf("%d messages, %v", messages, err)
 	}
 }

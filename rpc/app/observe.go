@@ -20,7 +20,6 @@ type observed struct {
 	registry *prometheus.Registry
 	http     *observe.HTTP
 	metrics  *metrics.Metrics
-	shutdown func(context.Context) error // sends the last traces
 }
 
 // observe measures requests and facts.
@@ -29,9 +28,10 @@ func (a *App) observe() error {
 	if err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
+	a.opened.Add(shutdown) // sends the last traces
 	registry := observe.NewRegistry()
 	set := observe.NewSet(registry)
-	a.watched = observed{registry: registry, shutdown: shutdown, http: observe.NewHTTP(set, tracer), metrics: metrics.New(set, metrics.Gauges{
+	a.watched = observed{registry: registry, http: observe.NewHTTP(set, tracer), metrics: metrics.New(set, metrics.Gauges{
 		Orders:          func() float64 { return float64(a.desk.Orders()) },
 		Head:            func() float64 { return float64(a.desk.Head().Number) },
 		UnknownBuilders: func() float64 { return float64(a.sender.Unknown()) },

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/gavel-relay/gavel/internal/clock"
@@ -29,10 +30,12 @@ import (
 //	# what is shown
 //	--> {"method":…,"params":[…]}     a signed request of key 7; "--> as 6 {…}" is one of another key, "--> raw …" a body as it stands
 //	<-- {…}                           the answer, without jsonrpc and id; with its status if that is not 200
-//	== mine                           a block with what the builder has; "== sent", "== simulated" and "== ended" wait for that of the newest order
+//	== mine                           a block with what the builder has; "== mine a0 b0" one with just these transactions; "== sent",
+//	                                  "== simulated", "== shared" and "== ended" wait for that of the newest order
 //
 // In requests {a0} is key 0's transaction with nonce 0 (b0 key 1's, and so on): a transfer of 1 wei that tips 1 gwei; {revert:a0} one that reverts,
-// {hash:a0} its hash, {big:a0} one of 128 KB, {next} and {head} numbers of blocks, {now} the head's time, {last} the newest hash that was answered, {me} the signer's
+// {hash:a0} its hash, {double:a0} the hash of that, {tip:a0} one that tips
+// 50 gwei, {big:a0} one of 128 KB, {next} and {head} numbers of blocks, {now} the head's time, {last} the newest hash that was answered, {me} the signer's
 // address.
 func TestMethods(t *testing.T) {
 	files, err := filepath.Glob("testdata/methods/*.txt")
@@ -86,10 +89,20 @@ func (s *script) run(text string) string {
 func (s *script) do(what string) {
 	s.Helper()
 	is := func(ref rpc.OrderRef) bool { return s.last == ref.Hash.Hex() }
+	what, names, _ := strings.Cut(what, " ")
 	switch what {
 	case "mine":
-		s.mine()
+		if names != "" {
+			s.builder.forget()
+		}
+		var txs []*types.Transaction
+		for _, name := range strings.Fields(names) {
+			txs = append(txs, s.named("", int(name[0]-'a'), uint64(name[1]-'0')))
+		}
+		s.mine(txs...)
 		s.settled()
+	case "shared":
+		waitFor(s.house, "hint", func(f rpc.OrderShared) bool { return s.last == f.Hash.Hex() })
 	case "sent":
 		waitFor(s.house, "delivery", func(f rpc.OrderSent) bool { return is(f.OrderRef) })
 	case "simulated":
@@ -104,7 +117,7 @@ func (s *script) do(what string) {
 }
 
 var (
-	place  = regexp.MustCompile(`\{(?:(hash|revert|big):)?([a-h])(\d)\}|\{(next|head|now|last)\}`)
+	place  = regexp.MustCompile(`\{(?:(hash|double|revert|tip|big):)?([a-h])(\d)\}|\{(next|head|now|last)\}`)
 	hashed = regexp.MustCompile(`0x[0-9a-f]{64}`)
 )
 
@@ -124,8 +137,11 @@ func (s *script) fill(text string) string {
 			return s.last
 		}
 		tx := s.named(parts[1], int(parts[2][0]-'a'), uint64(parts[3][0]-'0'))
-		if parts[1] == "hash" {
+		switch parts[1] {
+		case "hash":
 			return tx.Hash().Hex()
+		case "double":
+			return crypto.Keccak256Hash(tx.Hash().Bytes()).Hex()
 		}
 		return rawOf(tx)
 	})
@@ -137,6 +153,11 @@ func (s *script) named(kind string, key int, nonce uint64) *types.Transaction {
 		return s.signed(houseKey(key), &types.DynamicFeeTx{ // creates with code that reverts with two bytes
 			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 100_000,
 			Value: new(big.Int), Data: common.FromHex("61beef6000526002601efd"),
+		})
+	case "tip":
+		return s.signed(houseKey(key), &types.DynamicFeeTx{
+			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(50 * params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 21_000,
+			To: &common.Address{1}, Value: big.NewInt(1),
 		})
 	case "big":
 		return s.signed(houseKey(key), &types.DynamicFeeTx{
@@ -175,7 +196,7 @@ func (s *script) ask(line string) string {
 		s.Fatal(err)
 	}
 	raw = bytes.TrimSpace(raw)
-	if found := hashed.Find(raw); found != nil && bytes.Contains(raw, []byte(`"result"`)) && strings.Contains(body, `"eth_send`) || strings.Contains(body, `"mev_send`) {
+	if found := hashed.Find(raw); found != nil && bytes.Contains(raw, []byte(`"result"`)) && strings.Contains(body, `_send`) {
 		s.last = string(found)
 	}
 	var answer struct{ Result, Error json.RawMessage }

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/bundle"
@@ -31,6 +32,7 @@ import (
 // App is an opened service. New opens it, Run keeps it going, Close closes it.
 type App struct {
 	cfg     Config
+	opened  run.Opened
 	journal *journal.Journal
 	ledger  *ledger.Ledger
 	facts   *facts
@@ -63,11 +65,13 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.journal, err = journal.Open(ctx, a.cfg.Journal); err != nil {
 		return err
 	}
+	a.opened.Add(a.journal.Close)
 	if a.ledger, err = ledger.Open(ctx, a.database(), ledger.Config{
 		EarliestBlock: a.cfg.EarliestBlock, DetailsDelay: a.cfg.DetailsDelay, TotalsEvery: a.cfg.TotalsEvery, Log: a.cfg.Log,
 	}); err != nil {
 		return err
 	}
+	a.opened.AddCloser(a.ledger.Close)
 	if err := a.wire(); err != nil {
 		return err
 	}
@@ -94,6 +98,7 @@ func (a *App) wire() error {
 	}
 	a.users = reputation.New(reputation.Config{})
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
+	a.opened.Add(a.facts.Close)
 	execution := simulate.New(a.cfg.States, simulate.Options{})
 	simulator := exec.Simulator(execution)
 	if a.cfg.FetchAhead != nil {
@@ -108,7 +113,7 @@ func (a *App) wire() error {
 	signer, senders := types.LatestSigner(a.cfg.ChainConfig), bundle.NewRecent(sendersKept)
 	a.desk = desk.New(desk.Config{
 		Pool:  pool.New(pool.Config{MaxOrders: a.cfg.Limits.Orders, MaxPerSigner: a.cfg.Limits.OrdersPerSigner, Class: a.classOf}),
-		Chain: a.cfg.Chain, Simulator: simulator, Turns: turns, Sender: a.sender, Settler: a.settler, Ranking: a.users,
+		Chain: a.cfg.Chain, Simulator: simulator, Turns: turns, Sender: a.sender, Settler: a.settler, Recipients: a.settler, Ranking: a.users,
 		Facts: a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Signer: signer, Senders: senders,
 		BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations,
 	})

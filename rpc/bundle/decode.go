@@ -5,6 +5,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
@@ -16,8 +17,12 @@ type signed struct {
 	hex  param.HexBytes
 	path func() string // where it stands in the request; only a refusal asks
 	raw  []byte
+	hash common.Hash
 	exec.Tx
 }
+
+// Hash is the transaction's.
+func (s *signed) Hash() common.Hash { return s.hash }
 
 // fits refuses more bytes of raw transactions than there may be, before any of them is decoded.
 func fits(txs []*signed, limits Config) error {
@@ -42,8 +47,18 @@ func decode(txs []*signed) error {
 		if err := s.UnmarshalBinary(raw); err != nil {
 			return rpc.BundleUndecodable.With("%s: %s", s.path(), err)
 		}
+		s.hash = hashOf(raw, s.Transaction)
 	}
 	return nil
+}
+
+// hashOf is the hash of a transaction that was decoded from its only encoding (a node takes no other), so that it need not be encoded again: blobs
+// alone are not part of what is hashed.
+func hashOf(raw []byte, tx *types.Transaction) common.Hash {
+	if tx.BlobTxSidecar() != nil {
+		return tx.Hash()
+	}
+	return crypto.Keccak256Hash(raw)
 }
 
 func (s *signed) order() *rpc.Transaction {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/google/uuid"
 
 	"github.com/gavel-relay/gavel/rpc"
@@ -71,6 +72,11 @@ func checkOrder(t *testing.T, order *rpc.Order) {
 	}
 	if err := json.Unmarshal(text, new(rpc.Order)); err != nil {
 		t.Fatal(err)
+	}
+	for tx := range b.Transactions() {
+		if again := new(types.Transaction); again.UnmarshalBinary(tx.Raw) != nil || again.Hash() != tx.Hash {
+			t.Fatalf("%s is not the hash of %s", tx.Hash, tx.Raw)
+		}
 	}
 }
 

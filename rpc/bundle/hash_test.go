@@ -1,9 +1,12 @@
 package bundle
 
 import (
+	"math/big"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/rpc"
 )
@@ -72,5 +75,28 @@ func TestBlobTransaction(t *testing.T) {
 	converted, err := ToExec(&order.Bundle, chain, nil)
 	if err != nil || converted.Elements[0].Tx.BlobTxSidecar() != nil || converted.Elements[0].Tx.Hash() != bare.Hash() {
 		t.Errorf("to the simulator: %v", err)
+	}
+}
+
+// The hash of what came is the hash of the transaction, whatever its type.
+func TestHashOfWhatCame(t *testing.T) {
+	one, auth := big.NewInt(1), types.SetCodeAuthorization{ChainID: *uint256.NewInt(1), Address: recipient}
+	access := types.AccessList{{Address: recipient, StorageKeys: []common.Hash{hashA}}}
+	signed := []*types.Transaction{
+		blobTransfer(), blobTransfer().WithoutBlobTxSidecar(), transfer(1, 0, 0), transfer(2, 1<<40, 300),
+		types.MustSignNewTx(key(1), types.HomesteadSigner{}, &types.LegacyTx{GasPrice: one, Gas: 21_000}),
+		types.MustSignNewTx(key(1), chain, &types.LegacyTx{GasPrice: one, Gas: 21_000, To: &recipient}),
+		types.MustSignNewTx(key(1), chain, &types.AccessListTx{ChainID: one, GasPrice: one, AccessList: access}),
+		types.MustSignNewTx(key(1), chain, &types.SetCodeTx{ChainID: uint256.NewInt(1), AccessList: access, AuthList: []types.SetCodeAuthorization{auth}}),
+	}
+	for i, tx := range signed {
+		raw := rawOf(t, tx)
+		again := new(types.Transaction)
+		if err := again.UnmarshalBinary(raw); err != nil {
+			t.Fatal(err)
+		}
+		if got := hashOf(raw, again); got != tx.Hash() {
+			t.Errorf("transaction %d of type %d: %s, want %s", i, tx.Type(), got, tx.Hash())
+		}
 	}
 }

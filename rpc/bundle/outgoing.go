@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,11 +66,14 @@ func Outgoing(o *rpc.Order, block uint64, replacement uuid.UUID) (json.RawMessag
 }
 
 // OutgoingReplacement is what a builder knows a signer's replacementUuid by: we sign for all signers, so two of them with the same one must not
-// meet there. A private transaction has one by its hash, so that it can be cancelled there. Without any it is zero.
+// meet there. A private transaction has one by its hash, so that it can be cancelled there, and what follows an order one by its ID, so that it can
+// be taken back with that. Without any it is zero.
 func OutgoingReplacement(o *rpc.Order) uuid.UUID {
 	switch hash := o.Hash(); {
 	case o.Replacement != uuid.Nil:
 		return uuid.NewSHA1(o.Replacement, o.Signer[:])
+	case o.Follows != 0:
+		return uuid.NewSHA1(uuid.NewSHA1(uuid.Nil, hash[:]), binary.BigEndian.AppendUint64(o.Signer[:], o.ID))
 	case o.Kind == rpc.KindPrivate:
 		return uuid.NewSHA1(uuid.NewSHA1(uuid.Nil, hash[:]), o.Signer[:])
 	}

@@ -160,6 +160,12 @@ func TestOutgoingReplacement(t *testing.T) {
 	if got := OutgoingReplacement(&private); got == uuid.Nil || got == OutgoingReplacement(&second) {
 		t.Errorf("private transactions are both %s", got)
 	}
+	follower := rpc.Order{ID: 8, Kind: rpc.KindShare, Signer: order.Signer, Bundle: rpc.Bundle{Hash: common.Hash{1}}, Follows: 7}
+	same, rival := follower, follower
+	rival.ID = 9
+	if got := OutgoingReplacement(&follower); got == uuid.Nil || got != OutgoingReplacement(&same) || got == OutgoingReplacement(&rival) {
+		t.Errorf("two that follow an order are both %s", got)
+	}
 }
 
 // generator draws requests over a few transactions that are signed once.

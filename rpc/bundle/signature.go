@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/rpc"
 )
@@ -24,27 +26,65 @@ func checkSignatures(txs []*signed, chain types.Signer) error {
 
 // checkSignature is what types.Sender checks before it recovers, with its errors.
 func checkSignature(tx *types.Transaction, chain types.Signer) error {
-	if _, _, _, err := chain.SignatureValues(tx, noSignature[:]); errors.Is(err, types.ErrTxTypeNotSupported) {
-		return err
+	if !typesOf(chain).types[tx.Type()] {
+		return types.ErrTxTypeNotSupported
 	}
-	// Typed transactions have the parity of y in v, protected ones (EIP-155) their chain with it, and the oldest ones 27 more than the parity.
 	v, r, s := tx.RawSignatureValues()
-	legacy, id := tx.Type() == types.LegacyTxType, tx.ChainId()
-	parity := new(big.Int).Set(v)
-	switch {
-	case legacy && !tx.Protected():
-		parity.Sub(v, big27)
-	case id.BitLen() > 256:
-		return fmt.Errorf("%w: have %d-bit value want %d", types.ErrInvalidChainId, id.BitLen(), chain.ChainID())
-	case id.Cmp(chain.ChainID()) != 0:
-		return fmt.Errorf("%w: have %d want %d", types.ErrInvalidChainId, id, chain.ChainID())
-	case legacy:
-		parity.Sub(v, big35).Sub(parity, id).Sub(parity, id)
+	parity, err := parityOf(tx, v, chain)
+	if err != nil {
+		return err
 	}
 	if !parity.IsUint64() || parity.Uint64() > 1 || !crypto.ValidateSignatureValues(byte(parity.Uint64()), r, s, true) {
 		return types.ErrInvalidSig
 	}
 	return nil
+}
+
+// parityOf is y's parity, if a signature is for the chain: typed transactions have it in v, protected ones (EIP-155) their chain with it, and the
+// oldest ones 27 more.
+func parityOf(tx *types.Transaction, v *big.Int, chain types.Signer) (*big.Int, error) {
+	legacy := tx.Type() == types.LegacyTxType
+	if legacy && !tx.Protected() {
+		return new(big.Int).Sub(v, big27), nil
+	}
+	id := tx.ChainId()
+	switch {
+	case id.BitLen() > 256:
+		return nil, fmt.Errorf("%w: have %d-bit value want %d", types.ErrInvalidChainId, id.BitLen(), chain.ChainID())
+	case id.Cmp(chain.ChainID()) != 0:
+		return nil, fmt.Errorf("%w: have %d want %d", types.ErrInvalidChainId, id, chain.ChainID())
+	case !legacy:
+		return v, nil
+	}
+	parity := new(big.Int).Sub(v, big35)
+	return parity.Sub(parity, id).Sub(parity, id), nil
+}
+
+// chainTypes are the types of transactions that a chain's signer takes.
+type chainTypes struct {
+	chain types.Signer
+	types [256]bool
+}
+
+// lastChain is the chain that was asked about last; a process has one.
+var lastChain atomic.Pointer[chainTypes]
+
+// typesOf asks a signer for its types, which costs numbers that nobody needs, once.
+func typesOf(chain types.Signer) *chainTypes {
+	if last := lastChain.Load(); last != nil && last.chain == chain {
+		return last
+	}
+	all := &chainTypes{chain: chain}
+	for _, data := range []types.TxData{
+		&types.LegacyTx{}, &types.AccessListTx{ChainID: new(big.Int)}, &types.DynamicFeeTx{ChainID: new(big.Int)}, &types.BlobTx{ChainID: new(uint256.Int)},
+		&types.SetCodeTx{ChainID: new(uint256.Int)},
+	} {
+		tx := types.NewTx(data)
+		_, _, _, err := chain.SignatureValues(tx, noSignature[:])
+		all.types[tx.Type()] = !errors.Is(err, types.ErrTxTypeNotSupported)
+	}
+	lastChain.Store(all)
+	return all
 }
 
 var (

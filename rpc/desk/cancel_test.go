@@ -141,6 +141,7 @@ func TestCancelPrivate(t *testing.T) {
 var (
 	sendLine   = regexp.MustCompile(`^send (\d+) for`)
 	forgetLine = regexp.MustCompile(`^forget (\d+) at`)
+	sharedLine = regexp.MustCompile(`^shared (\d+)$`)
 	ackedLine  = regexp.MustCompile(`^acknowledged (\d+)$`)
 )
 

@@ -1,11 +1,11 @@
 // Package desk keeps orders alive: it takes and cancels them, and at each block of the chain it finds out which ended, simulates those that could
 // be in the next one, and hands them to builders. What becomes of an order is decided in pool; here is when.
 //
-//	Take, Cancel ─▶ pool ─▶ facts
-//	                 │ new, or ready for the next block
-//	                 ▼
-//	               line ─▶ workers: simulate on the head ─▶ pool ─▶ send to builders ─▶ pool
-//	                 ▲
+//	Take ─▶ match ─▶ pool ─▶ facts
+//	Cancel ──────────▶│ new, or ready for the next block
+//	                  ▼
+//	                line ─▶ workers: simulate on the head ─▶ pool ─▶ shared, once ─▶ send to builders ─▶ pool
+//	                  ▲
 //	chain ─▶ Block: landed, expired, what is ready now; then Settle: what was paid
 package desk
 
@@ -50,6 +50,12 @@ type Settler interface {
 	Revert(at time.Time, block rpc.Head)
 }
 
+// Recipients says where refunds go.
+type Recipients interface {
+	// Recipient is the address that gets the refunds of an owner: its own, unless it wants another one. It must not call the desk.
+	Recipient(owner common.Address) common.Address
+}
+
 // Ranking says whose orders come first.
 type Ranking interface {
 	High(signer common.Address) bool
@@ -64,9 +70,11 @@ type Config struct {
 	Sender    Sender
 	Settler   Settler
 	Ranking   Ranking
-	Facts     rpc.Facts
-	Clock     clock.Clock
-	Log       *slog.Logger
+	// Recipients may be nil: refunds go to their owners.
+	Recipients Recipients
+	Facts      rpc.Facts
+	Clock      clock.Clock
+	Log        *slog.Logger
 	// Signer recovers senders of transactions, as the chain does; Senders remembers them, nil does not.
 	Signer  types.Signer
 	Senders bundle.Senders

@@ -31,6 +31,7 @@ var alice, bob, carol = common.Address{0xa}, common.Address{0xb}, common.Address
 // stage is a desk among rooms that do what the test says. It writes down what they are told, in one order:
 //
 //	accepted 1, simulated 1 for 101, sent 1 to b, ended 1 landed …   facts
+//	shared 1                                                         fact of an order that strangers are told of
 //	send 1 for 101, forget 1 at b                                    what the sender is asked for
 //	settle 101, revert 101                                           what the settler is asked for
 type stage struct {
@@ -164,6 +165,8 @@ func (s *stage) Record(fact rpc.Fact) {
 			line += ": " + f.Error
 		}
 		s.lines = append(s.lines, line)
+	case rpc.OrderShared:
+		s.lines = append(s.lines, fmt.Sprintf("shared %d", f.ID))
 	case rpc.OrderSent:
 		s.lines = append(s.lines, fmt.Sprintf("sent %d to %s", f.ID, f.Builder))
 	case rpc.OrderEnded:
@@ -200,7 +203,7 @@ func (s *stage) Call(context.Context, []exec.Tx, exec.Environment) (*exec.CallRe
 // Simulate implements exec.Simulator.
 func (s *stage) Simulate(ctx context.Context, b *exec.Bundle, _ exec.Environment) (*exec.BundleResult, error) {
 	s.mu.Lock()
-	result, known := s.results[b.Elements[0].Tx.Hash()]
+	result, known := s.results[b.Elements[len(b.Elements)-1].Tx.Hash()]
 	broken, hold := s.broken, s.hold
 	s.mu.Unlock()
 	if hold != nil {
@@ -211,9 +214,25 @@ func (s *stage) Simulate(ctx context.Context, b *exec.Bundle, _ exec.Environment
 		}
 	}
 	if !known {
-		result = exec.BundleResult{Success: true, ProfitWei: uint256.NewInt(1), RefundableWei: uint256.NewInt(1)}
+		result = exec.BundleResult{Success: true, ProfitWei: uint256.NewInt(1), RefundableWei: uint256.NewInt(1), MevGasPriceWei: uint256.NewInt(2)}
+	}
+	if result.Success {
+		result.Txs = ran(b)
 	}
 	return &result, broken
+}
+
+// ran are results of all transactions of a bundle. Each used as much gas as its nonce says, and wrote a log with that.
+func ran(b *exec.Bundle) (results []exec.TxResult) {
+	for _, e := range b.Elements {
+		if e.Bundle != nil {
+			results = append(results, ran(e.Bundle)...)
+			continue
+		}
+		wrote := &types.Log{Address: common.Address{0x10}, Data: []byte{byte(e.Tx.Nonce())}}
+		results = append(results, exec.TxResult{Hash: e.Tx.Hash(), From: e.Tx.From, GasUsed: e.Tx.Nonce(), Logs: []*types.Log{wrote}})
+	}
+	return results
 }
 
 // Send implements Sender: builder b gets everything.

@@ -31,11 +31,11 @@ func (d *Desk) work(ctx context.Context) {
 // at the next block.
 func (d *Desk) try(ctx context.Context, order *rpc.Order, round uint64) {
 	var head rpc.Head
-	var result rpc.Simulation
+	var found finding
 	var simulated error
 	err := d.Turns.Do(ctx, order.Signer, d.Ranking.High(order.Signer), func(ctx context.Context) {
 		if head = d.wanted(order, round); head.Hash != (common.Hash{}) {
-			result, simulated = d.simulate(ctx, order, head)
+			found, simulated = d.simulate(ctx, order, head)
 		}
 	})
 	switch {
@@ -45,7 +45,13 @@ func (d *Desk) try(ctx context.Context, order *rpc.Order, round uint64) {
 		d.Log.Warn("an order could not be simulated", "order", order.Hash(), "signer", order.Signer, "error", errors.Join(err, simulated))
 		return
 	}
-	d.judge(order, head, result)
+	d.judge(order, head, found)
+}
+
+// finding is what a simulation found, as the order's signer may know it, and what was seen; that is nil if nothing was.
+type finding struct {
+	rpc.Simulation
+	seen *exec.BundleResult
 }
 
 // wanted is the head if the order may be in the block after it, else zero; so it is when a block came while it waited for its turn, since then it
@@ -53,54 +59,58 @@ func (d *Desk) try(ctx context.Context, order *rpc.Order, round uint64) {
 func (d *Desk) wanted(order *rpc.Order, round uint64) rpc.Head {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.line.isOver(round) || !d.lives(order) || !order.Bundle.Window.Holds(d.head.Number+1, d.nextTimestamp()) {
+	if d.line.isOver(round) || !d.isNext(order) {
 		return rpc.Head{}
 	}
 	return d.head
 }
 
 // simulate runs an order on the state of a head, as if it were alone in the next block.
-func (d *Desk) simulate(ctx context.Context, order *rpc.Order, head rpc.Head) (rpc.Simulation, error) {
+func (d *Desk) simulate(ctx context.Context, order *rpc.Order, head rpc.Head) (finding, error) {
 	whole, err := bundle.ToExec(&order.Bundle, d.Signer, d.Senders)
 	if errors.Is(err, bundle.ErrSignature) {
-		return rpc.Simulation{Block: head.Number + 1, Error: err.Error(), Lasting: true}, nil
+		return finding{Simulation: rpc.Simulation{Block: head.Number + 1, Error: err.Error(), Lasting: true}}, nil
 	}
 	if err != nil {
-		return rpc.Simulation{}, fmt.Errorf("decode order: %w", err)
+		return finding{}, fmt.Errorf("decode order: %w", err)
 	}
 	env := exec.Environment{ParentHash: head.Hash, Timestamp: head.Timestamp + uint64(d.BlockTime/time.Second)}
 	got, err := d.Simulator.Simulate(ctx, whole, env)
 	if errors.Is(err, exec.ErrTimeout) { // whatever it does, it takes too long
-		return rpc.Simulation{Block: head.Number + 1, Error: err.Error()}, nil
+		return finding{Simulation: rpc.Simulation{Block: head.Number + 1, Error: err.Error()}}, nil
 	}
 	if err != nil {
-		return rpc.Simulation{}, err
+		return finding{}, err
 	}
-	return rpc.Simulation{
+	result := rpc.Simulation{
 		Block: head.Number + 1, Success: got.Success, Error: got.Error, Lasting: got.Lasting, GasUsed: got.GasUsed,
 		ProfitWei: got.ProfitWei, RefundableWei: got.RefundableWei,
-	}, nil
+	}
+	return finding{ownPart(order, result, got), got}, nil
 }
 
 // judge tells the pool what a simulation found, and sends the order if it may be in the next block: under the lock, so that nothing is sent whose
-// cancel was acknowledged. A version that fails must not leave an older one with the builders. What was found on a head that is not the newest any
-// more says nothing of the next block: the order stands in the line again.
-func (d *Desk) judge(order *rpc.Order, head rpc.Head, result rpc.Simulation) {
+// cancel was acknowledged. A version that fails must not leave an older one with the builders, and who followed an order that can never be included is
+// taken back from them. What was found on a head that is not the newest any more says nothing of the next block: the order stands in the line again.
+func (d *Desk) judge(order *rpc.Order, head rpc.Head, found finding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.head != head || !d.lives(order) {
 		return
 	}
 	have := d.holders(order) // a failure that lasts ends it
-	d.record(d.Pool.Simulated(d.Clock.Now(), order.ID, result))
-	if !result.Success {
+	facts := d.Pool.Simulated(d.Clock.Now(), order.ID, found.Simulation)
+	d.withdraw(facts, order)
+	d.record(facts)
+	if !found.Success {
 		d.Sender.Cancel(order, have)
 		return
 	}
-	if unpaid(order, result) {
+	d.share(order, head, found.seen)
+	if unpaid(order, found.Simulation) {
 		return
 	}
-	d.Sender.Send(order, head.Number+1, func(delivery rpc.Delivery) { d.told(order, delivery) })
+	d.Sender.Send(d.payable(order), head.Number+1, func(delivery rpc.Delivery) { d.told(order, delivery) })
 }
 
 // told keeps what a builder said.

@@ -45,8 +45,17 @@ func (a *answer) begin(id []byte) {
 	a.Write(id)
 }
 
+// Appender is a result that writes itself, as encoding/json would: one that is asked for in thousands.
+type Appender interface {
+	AppendJSON(to []byte) []byte
+}
+
 // encode writes a value without the encoder's line end.
 func (a *answer) encode(value any) error {
+	if own, ok := value.(Appender); ok {
+		a.Write(own.AppendJSON(a.AvailableBuffer()))
+		return nil
+	}
 	if err := a.encoder.Encode(value); err != nil {
 		return err
 	}

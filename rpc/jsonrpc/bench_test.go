@@ -1,20 +1,14 @@
 package jsonrpc
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
@@ -155,60 +150,10 @@ func reading(scheme *sign.Scheme) http.Handler {
 	})
 }
 
-// askMany has four clients ask until so many are answered. The clients are as cheap as can be, so that the servers are measured.
+// askMany has four clients ask until so many are answered.
 func askMany(b *testing.B, url, header, body string, times int) time.Duration {
 	b.Helper()
-	ask := fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: rpc\r\nContent-Type: application/json\r\nX-Flashbots-Signature: %s\r\nContent-Length: %d\r\n\r\n%s",
-		header, len(body), body)
-	var left atomic.Int64
-	left.Store(int64(times))
-	var asking sync.WaitGroup
-	began := time.Now()
-	for range 4 {
-		asking.Go(func() {
-			conn, err := new(net.Dialer).DialContext(b.Context(), "tcp", strings.TrimPrefix(url, "http://"))
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			defer conn.Close()
-			answers := bufio.NewReader(conn)
-			for left.Add(-1) >= 0 {
-				if _, err := conn.Write(ask); err != nil {
-					b.Error(err)
-					return
-				}
-				if err := skipAnswer(answers); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	asking.Wait()
-	return time.Since(began)
-}
-
-// skipAnswer reads an answer of 200 with a length and forgets it.
-func skipAnswer(r *bufio.Reader) error {
-	length := 0
-	for first := true; ; first = false {
-		line, err := r.ReadSlice('\n')
-		if err != nil {
-			return fmt.Errorf("read the answer: %w", err)
-		}
-		line = bytes.TrimSpace(line)
-		if first && !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")) {
-			return fmt.Errorf("answered %s", line)
-		}
-		if text, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
-			if length, err = strconv.Atoi(string(text)); err != nil {
-				return fmt.Errorf("length of the answer: %w", err)
-			}
-		}
-		if len(line) == 0 {
-			_, err := r.Discard(length)
-			return err
-		}
-	}
+	return servetest.Send(b, strings.TrimPrefix(url, "http://"), 4, "", servetest.Times(times, fmt.Appendf(nil,
+		"POST / HTTP/1.1\r\nHost: rpc\r\nContent-Type: application/json\r\nX-Flashbots-Signature: %s\r\nContent-Length: %d\r\n\r\n%s",
+		header, len(body), body)))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// Method answers one call. The result is anything that encoding/json can write; nil is null. An error that is a *rpc.Refused is the caller's
+// Method answers one call. The result is an Appender, or anything that encoding/json can write; nil is null. An error that is a *rpc.Refused is the caller's
 // answer; any other is our own fault: the caller hears "internal error", the log the rest. It is called concurrently.
 type Method func(ctx context.Context, call *Call) (result any, err error)
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/journal/list"
 	"github.com/gavel-relay/gavel/internal/store"
 	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/rpc"
@@ -24,8 +25,6 @@ var readers = map[string]func(view.Entry) (view.Change, error){
 	prefix + rpc.RecipientSet{}.Subject():   reader(recipientSet),
 	prefix + rpc.BlockIndexed{}.Subject():   reader(blockIndexed),
 	prefix + rpc.BlockReverted{}.Subject():  reader(blockReverted),
-	prefix + rpc.OrderAccepted{}.Subject():  reader(orderAccepted),
-	prefix + rpc.OrderSimulated{}.Subject(): reader(orderSimulated),
 	prefix + rpc.OrderSent{}.Subject():      reader(orderSent),
 	prefix + rpc.OrderEnded{}.Subject():     reader(orderEnded),
 	prefix + rpc.OrderReturned{}.Subject():  reader(orderReturned),
@@ -40,14 +39,29 @@ func decode(entry view.Entry) (view.Change, error) {
 	return read(entry)
 }
 
-// reader reads one kind of fact. What is wrong with a fact itself is found here and in change, not when the change is made.
+// reader reads one kind of fact. What is wrong with a fact itself is found here and in change, not when the change is made; the others of its list
+// count all the same.
 func reader[F rpc.Fact](change func(seq int64, fact F) (view.Change, error)) func(view.Entry) (view.Change, error) {
 	return func(entry view.Entry) (view.Change, error) {
-		var fact F
-		if err := json.Unmarshal(entry.Data, &fact); err != nil {
-			return nil, err
-		}
-		return change(int64(entry.Seq), fact)
+		var changes []view.Change
+		var wrong []error
+		err := list.Each(entry.Data, func(data []byte) error {
+			var fact F
+			err := json.Unmarshal(data, &fact)
+			if err != nil {
+				wrong = append(wrong, err)
+				return nil
+			}
+			one, err := change(int64(entry.Seq), fact)
+			switch {
+			case err != nil:
+				wrong = append(wrong, err)
+			case one != nil:
+				changes = append(changes, one)
+			}
+			return nil
+		})
+		return inTurn(changes...), errors.Join(append(wrong, err)...)
 	}
 }
 
@@ -59,8 +73,11 @@ func exec(statement string, args ...any) view.Change {
 	}
 }
 
-// inTurn makes several changes.
+// inTurn makes several changes; nil for none.
 func inTurn(changes ...view.Change) view.Change {
+	if len(changes) == 0 {
+		return nil
+	}
 	return func(ctx context.Context, tx store.Tx) error {
 		for _, change := range changes {
 			if err := change(ctx, tx); err != nil {

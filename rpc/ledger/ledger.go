@@ -4,7 +4,7 @@
 //	journal ─▶ view.Follow ─▶ decode ─┬─ refund_credited, refund_paid ──▶ refunds ─┬─▶ ByRecipient, ByBundle, ByBlock, Delayed (pages)
 //	                                  ├─ block_indexed, block_reverted ▶ blocks ───┴─▶ Totals, DelayedTotals, IndexedUpTo
 //	                                  ├─ recipient_set ────────────────▶ recipients ─▶ Recipient, RecipientAt
-//	                                  └─ order_… ──────────────────────▶ orders ─────▶ Order
+//	                                  └─ order_ended, order_sent, … ───▶ orders ─────▶ Order
 //
 // A refund is pending from the moment that its block is indexed, and received when its payout was seen; a block that is reverted takes its
 // refunds with it, and the payouts that were seen in it. What is not indexed is not told: answers hold for the blocks up to their UpTo.

@@ -326,7 +326,7 @@ func TestUnreadableFactsAreSkipped(t *testing.T) {
 		{Seq: 1, Subject: "rpc.refund_credited", Data: []byte(`{`)},
 		{Seq: 2, Subject: "rpc.refund_credited", Data: []byte(`{}`)},
 		{Seq: 3, Subject: "rpc.refund_credited", Data: []byte(`{"amount":"0x1` + strings.Repeat("0", 32) + `"}`)},
-		{Seq: 4, Subject: "rpc.order_accepted", Data: []byte(`{}`)},
+		{Seq: 4, Subject: "rpc.order_ended", Data: []byte(`{}`)},
 		{Seq: 5, Subject: "rpc.call_simulated", Data: []byte(`{`)}, // has no view
 	})
 	if last, failed := l.Last(t.Context()); err != nil || failed != nil || last != 5 || l.Skipped() != 4 {

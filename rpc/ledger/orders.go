@@ -13,82 +13,43 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// An order that its signer sends again is the same row: times are of the first one, the state is the newest one's, and late facts of an older one
-// change nothing.
-const ofOrder = ` WHERE hash = ? AND signer = ? AND id = ?`
-
-// named are the arguments of ofOrder.
-func named(ref rpc.OrderRef) []any { return []any{ref.Hash[:], ref.Signer[:], int64(ref.ID)} }
-
-// newOrder is what the ledger reads of an rpc.OrderAccepted. The rest is long: transactions, which nobody asks the ledger for.
-type newOrder struct {
-	Order *struct {
-		ID         uint64         `json:"id"`
-		Kind       rpc.Kind       `json:"kind"`
-		Signer     common.Address `json:"signer"`
-		ReceivedAt time.Time      `json:"received_at"`
-		Bundle     struct {
-			Hash common.Hash `json:"hash"`
-		} `json:"bundle"`
-	} `json:"order"`
-}
-
-// Subject implements rpc.Fact.
-func (newOrder) Subject() string { return rpc.OrderAccepted{}.Subject() }
-
-// orderAccepted adds an order, or begins it again.
-func orderAccepted(_ int64, fact newOrder) (view.Change, error) {
-	if fact.Order == nil {
-		return nil, errors.New("no order")
-	}
-	o := fact.Order
-	return exec(`INSERT INTO orders (hash, signer, id, kind, state, received_us) VALUES (?,?,?,?,?,?)
-		ON CONFLICT (hash, signer) DO UPDATE SET id = excluded.id, kind = excluded.kind, state = excluded.state, reason = '', ended_us = NULL,
-		block = 0, block_hash = NULL, value = NULL WHERE excluded.id > orders.id`,
-		o.Bundle.Hash[:], o.Signer[:], int64(o.ID), string(o.Kind), string(rpc.Submitted), o.ReceivedAt.UnixMicro()), nil
-}
-
-// orderSimulated notes the first success, and the newest failure.
-func orderSimulated(_ int64, fact rpc.OrderSimulated) (view.Change, error) {
-	if !fact.Success {
-		return exec(`UPDATE orders SET simulation_error = ?, state = CASE WHEN state = 'simulated' THEN 'submitted' ELSE state END`+ofOrder,
-			append([]any{fact.Error}, named(fact.OrderRef)...)...), nil
-	}
-	return exec(`UPDATE orders SET simulation_error = '', simulated_us = COALESCE(simulated_us, ?),
-		state = CASE WHEN state = 'submitted' THEN 'simulated' ELSE state END`+ofOrder,
-		append([]any{fact.At.UnixMicro()}, named(fact.OrderRef)...)...), nil
-}
-
 // orderSent notes the first time that a builder took an order. An attempt that failed changes nothing.
 func orderSent(seq int64, fact rpc.OrderSent) (view.Change, error) {
 	if fact.Error != "" {
 		return nil, nil
 	}
-	return inTurn(
-		exec(`INSERT INTO sendings (hash, signer, builder, seq, at_us) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING`,
-			fact.Hash[:], fact.Signer[:], fact.Builder, seq, fact.At.UnixMicro()),
-		exec(`UPDATE orders SET state = CASE WHEN state IN ('submitted', 'simulated') THEN 'sent' ELSE state END`+ofOrder, named(fact.OrderRef)...),
-	), nil
+	return exec(`INSERT INTO sendings (hash, signer, builder, seq, at_us) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING`,
+		fact.Hash[:], fact.Signer[:], fact.Builder, seq, fact.At.UnixMicro()), nil
 }
 
-// orderEnded notes how an order has ended.
+// orderEnded adds an order: while it lives the pool knows more of it, and orders that come are many. One that its signer sent again is the same
+// row: times are of the first one, the rest is the newest one's, and what an older one's end says late changes nothing.
 func orderEnded(_ int64, fact rpc.OrderEnded) (view.Change, error) {
+	if fact.Life.Kind == "" {
+		return nil, errors.New("an end without a life")
+	}
 	var value []byte
 	if fact.ValueWei != nil {
 		bytes := fact.ValueWei.Bytes32()
 		value = bytes[:]
 	}
-	return exec(`UPDATE orders SET state = ?, reason = ?, ended_us = ?, block = ?, block_hash = ?, value = ?`+ofOrder,
-		append([]any{string(fact.State), fact.Reason, fact.At.UnixMicro(), int64(fact.Block), fact.BlockHash[:], value},
-			named(fact.OrderRef)...)...), nil
+	return exec(`INSERT INTO orders (hash, signer, id, kind, state, reason, received_us, simulated_us, simulation_error, ended_us, block, block_hash, value)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (hash, signer) DO UPDATE SET id = excluded.id, kind = excluded.kind, state = excluded.state,
+		reason = excluded.reason, simulated_us = COALESCE(orders.simulated_us, excluded.simulated_us), simulation_error = excluded.simulation_error,
+		ended_us = excluded.ended_us, block = excluded.block, block_hash = excluded.block_hash, value = excluded.value WHERE excluded.id >= orders.id`,
+		fact.Hash[:], fact.Signer[:], int64(fact.ID), string(fact.Life.Kind), string(fact.State), fact.Reason,
+		fact.Life.ReceivedAt.UnixMicro(), microOf(fact.Life.SimulatedAt), fact.Life.SimulationError,
+		fact.At.UnixMicro(), int64(fact.Block), fact.BlockHash[:], value), nil
 }
 
-// orderReturned lets an order that had landed live again, with what had happened to it before.
+// orderReturned lets an order that had landed live again, with what had happened to it before. The pool keeps it; should that not come to its end,
+// nobody says of it that it landed.
 func orderReturned(_ int64, fact rpc.OrderReturned) (view.Change, error) {
 	return exec(`UPDATE orders SET state = CASE
 		WHEN EXISTS (SELECT 1 FROM sendings AS s WHERE s.hash = orders.hash AND s.signer = orders.signer) THEN 'sent'
 		WHEN simulated_us IS NOT NULL THEN 'simulated' ELSE 'submitted' END,
-		reason = '', ended_us = NULL, block = 0, block_hash = NULL, value = NULL`+ofOrder, named(fact.OrderRef)...), nil
+		reason = '', ended_us = NULL, block = 0, block_hash = NULL, value = NULL WHERE hash = ? AND signer = ? AND id = ?`,
+		fact.Hash[:], fact.Signer[:], int64(fact.ID)), nil
 }
 
 // Order is what is remembered of a signer's order, nil if there was none.
@@ -125,11 +86,16 @@ func (l *Ledger) sendings(ctx context.Context, hash common.Hash, signer common.A
 		one.At = time.UnixMicro(at).UTC()
 		list = append(list, one)
 		return err
-	}, `SELECT builder, at_us FROM sendings WHERE hash = ? AND signer = ? ORDER BY seq`, hash[:], signer[:])
+	}, `SELECT builder, at_us FROM sendings WHERE hash = ? AND signer = ? ORDER BY seq, at_us`, hash[:], signer[:])
 	if err != nil {
 		return nil, failure("look up an order's builders", err)
 	}
 	return list, nil
+}
+
+// microOf is null for the zero time.
+func microOf(at time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: at.UnixMicro(), Valid: !at.IsZero()}
 }
 
 // timeOf is zero for none.

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -18,26 +20,26 @@ func ref(id uint64) rpc.OrderRef { return rpc.OrderRef{ID: id, Hash: bundle, Sig
 
 func at(second int) time.Time { return noon.Add(time.Duration(second) * time.Second) }
 
-func accepted(second int, id uint64) rpc.Fact {
-	return rpc.OrderAccepted{At: at(second), Order: &rpc.Order{
-		ID: id, Kind: rpc.KindBundle, Signer: alice, ReceivedAt: at(second), Bundle: rpc.Bundle{Hash: bundle},
-	}}
-}
-
-func simulated(second int, id uint64, failure string) rpc.Fact {
-	return rpc.OrderSimulated{At: at(second), OrderRef: ref(id), Simulation: rpc.Simulation{
-		Success: failure == "", Error: failure, ProfitWei: wei(1), RefundableWei: wei(1),
-	}}
-}
-
 func offered(second int, id uint64, builder, failure string) rpc.Fact {
 	return rpc.OrderSent{At: at(second), OrderRef: ref(id), Delivery: rpc.Delivery{Builder: builder, Block: 5, Error: failure}}
 }
 
-func ended(second int, id uint64, state rpc.State, reason string) rpc.Fact {
-	fact := rpc.OrderEnded{At: at(second), OrderRef: ref(id), State: state, Reason: reason, Block: 5, BlockHash: head(5, 0).Hash}
+// ended is the end of alice's bundle that had come at a second.
+func ended(second int, id uint64, state rpc.State, reason string, received int) rpc.OrderEnded {
+	fact := rpc.OrderEnded{
+		At: at(second), OrderRef: ref(id), State: state, Reason: reason, Block: 5, BlockHash: head(5, 0).Hash,
+		Life: rpc.Life{Kind: rpc.KindBundle, ReceivedAt: at(received)},
+	}
 	if state == rpc.Landed {
 		fact.ValueWei = wei(77)
+	}
+	return fact
+}
+
+// simulated is the end of an order for which a simulation had succeeded at a second, if that is not 0, and the newest had failed, if there is a text.
+func simulated(fact rpc.OrderEnded, second int, failure string) rpc.OrderEnded {
+	if fact.Life.SimulationError = failure; second > 0 {
+		fact.Life.SimulatedAt = at(second)
 	}
 	return fact
 }
@@ -76,30 +78,27 @@ func remembered(t *testing.T, l *Ledger) string {
 	return strings.Join(words, " ")
 }
 
-// An order's record grows with its life: that is what getBundleStatsV2 tells in its four states.
+// An order's record is written at its end, with what was before; to whom it was sent is noted as it happens.
 func TestAnOrdersLife(t *testing.T) {
 	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
 		for _, step := range []struct {
 			fact rpc.Fact
 			want string
 		}{
-			{simulated(0, 1, ""), "unknown"}, // of an order from before the journal began
-			{accepted(1, 1), "1 bundle submitted received 1 simulated never"},
-			{simulated(2, 1, "tx failed"), "1 bundle submitted received 1 simulated never error tx failed"},
-			{simulated(3, 1, ""), "1 bundle simulated received 1 simulated 3"},
-			{simulated(4, 1, "nonce too low"), "1 bundle submitted received 1 simulated 3 error nonce too low"},
-			{simulated(5, 1, ""), "1 bundle simulated received 1 simulated 3"},
-			{offered(6, 1, "east", "timeout"), "1 bundle simulated received 1 simulated 3"},
-			{offered(7, 1, "west", ""), "1 bundle sent received 1 simulated 3 west 7"},
-			{offered(8, 1, "east", ""), "1 bundle sent received 1 simulated 3 west 7 east 8"},
-			{offered(9, 1, "west", ""), "1 bundle sent received 1 simulated 3 west 7 east 8"},
-			{ended(10, 1, rpc.Landed, ""), "1 bundle landed received 1 simulated 3 west 7 east 8 ended 10  5 value 77"},
-			{rpc.OrderReturned{At: at(11), OrderRef: ref(1)}, "1 bundle sent received 1 simulated 3 west 7 east 8"},
-			{ended(12, 1, rpc.Expired, ""), "1 bundle expired received 1 simulated 3 west 7 east 8 ended 12  5"},
-			{accepted(13, 2), "2 bundle submitted received 1 simulated 3 west 7 east 8"},
-			{ended(14, 1, rpc.Cancelled, "replaced"), "2 bundle submitted received 1 simulated 3 west 7 east 8"}, // the older one
-			{accepted(1, 1), "2 bundle submitted received 1 simulated 3 west 7 east 8"},
-			{ended(15, 2, rpc.Failed, "nonce too low"), "2 bundle failed received 1 simulated 3 west 7 east 8 ended 15 nonce too low 5"},
+			{rpc.OrderAccepted{At: at(1), Order: &rpc.Order{ID: 1, Signer: alice, Bundle: rpc.Bundle{Hash: bundle}}}, "unknown"},
+			{offered(6, 1, "east", "timeout"), "unknown"},
+			{offered(7, 1, "west", ""), "unknown"},
+			{offered(8, 1, "east", ""), "unknown"},
+			{offered(9, 1, "west", ""), "unknown"},
+			{
+				simulated(ended(10, 1, rpc.Landed, "", 1), 3, "nonce too low"),
+				"1 bundle landed received 1 simulated 3 west 7 east 8 error nonce too low ended 10  5 value 77",
+			},
+			{rpc.OrderReturned{At: at(11), OrderRef: ref(1)}, "1 bundle sent received 1 simulated 3 west 7 east 8 error nonce too low"},
+			{simulated(ended(12, 1, rpc.Expired, "", 1), 3, ""), "1 bundle expired received 1 simulated 3 west 7 east 8 ended 12  5"},
+			{ended(14, 2, rpc.Failed, "nonce too low", 13), "2 bundle failed received 1 simulated 3 west 7 east 8 ended 14 nonce too low 5"}, // sent again
+			{ended(15, 1, rpc.Cancelled, "replaced", 1), "2 bundle failed received 1 simulated 3 west 7 east 8 ended 14 nonce too low 5"},    // the older one
+			{rpc.OrderReturned{At: at(16), OrderRef: ref(1)}, "2 bundle failed received 1 simulated 3 west 7 east 8 ended 14 nonce too low 5"},
 		} {
 			record(t, l, step.fact)
 			if got := remembered(t, l); got != step.want {
@@ -116,13 +115,35 @@ func TestAnOrdersLife(t *testing.T) {
 func TestAnOrderReturns(t *testing.T) {
 	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
 		returned := rpc.OrderReturned{At: at(9), OrderRef: ref(1)}
-		record(t, l, accepted(1, 1), ended(2, 1, rpc.Landed, ""), returned)
+		record(t, l, ended(2, 1, rpc.Landed, "", 1), returned)
 		if got, want := remembered(t, l), "1 bundle submitted received 1 simulated never"; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-		record(t, l, simulated(3, 1, ""), ended(4, 1, rpc.Landed, ""), returned)
+		record(t, l, simulated(ended(4, 1, rpc.Landed, "", 1), 3, ""), returned)
 		if got, want := remembered(t, l), "1 bundle simulated received 1 simulated 3"; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	})
+}
+
+// Facts that share a message count each, whatever is wrong with one of them.
+func TestAListOfFacts(t *testing.T) {
+	l := openAt(t, "sqlite::memory:", Config{})
+	written := func(fact rpc.Fact) []byte {
+		data, err := json.Marshal(fact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	sent := fmt.Appendf(nil, `[%s,{"hash":1},%s]`, written(offered(1, 1, "east", "")), written(offered(2, 1, "west", "")))
+	if err := l.Apply(t.Context(), []view.Entry{
+		{Seq: 1, Subject: "rpc.order_sent", Data: sent},
+		{Seq: 2, Subject: "rpc.order_ended", Data: written(ended(3, 1, rpc.Expired, "", 0))},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := remembered(t, l), "1 bundle expired received 0 simulated never east 1 west 2 ended 3  5"; got != want || l.Skipped() != 1 {
+		t.Errorf("%d skipped\ngot  %s\nwant %s", l.Skipped(), got, want)
+	}
 }

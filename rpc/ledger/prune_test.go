@@ -15,12 +15,12 @@ func TestPrune(t *testing.T) {
 		const old = pruneBatch + 1
 		var facts []rpc.Fact
 		for n := range uint64(old) {
-			begin, end := accepted(1, n).(rpc.OrderAccepted), ended(2, n, rpc.Expired, "").(rpc.OrderEnded)
-			binary.BigEndian.PutUint64(begin.Order.Bundle.Hash[16:], n+1)
-			end.Hash = begin.Order.Bundle.Hash
-			facts = append(facts, begin, rpc.OrderSent{At: at(1), OrderRef: end.OrderRef, Delivery: rpc.Delivery{Builder: "east"}}, end)
+			end := ended(2, n, rpc.Expired, "", 1)
+			binary.BigEndian.PutUint64(end.Hash[16:], n+1)
+			facts = append(facts, rpc.OrderSent{At: at(1), OrderRef: end.OrderRef, Delivery: rpc.Delivery{Builder: "east"}}, end)
 		}
-		record(t, l, append(facts, accepted(3, old), offered(3, old, "east", ""))...)
+		returned := rpc.OrderReturned{At: at(2), OrderRef: ref(old)}
+		record(t, l, append(facts, offered(1, old, "east", ""), ended(2, old, rpc.Landed, "", 1), returned)...)
 		forgotten := prune(t, l, 3)
 		// A batch whose answer was lost is forgotten, and not counted.
 		if _, broken := l.view.Database.(*viewtest.Faulty); !broken && forgotten != old {
@@ -34,7 +34,7 @@ func TestPrune(t *testing.T) {
 		if orders != 1 || sendings != 1 {
 			t.Errorf("%d orders and %d sendings are left, want the one that lives", orders, sendings)
 		}
-		record(t, l, ended(4, old, rpc.Expired, ""))
+		record(t, l, ended(4, old, rpc.Expired, "", 1))
 		if prune(t, l, 4); remembered(t, l) == "unknown" {
 			t.Error("an order was forgotten that ended just then")
 		}

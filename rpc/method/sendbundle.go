@@ -2,6 +2,7 @@ package method
 
 import (
 	"context"
+	"encoding/hex"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/uuid"
@@ -15,6 +16,15 @@ type bundleTaken struct {
 	BundleHash common.Hash `json:"bundleHash"`
 	// Smart is "true", a text, when builders were named.
 	Smart string `json:"smart,omitempty"`
+}
+
+// AppendJSON implements jsonrpc.Appender.
+func (t bundleTaken) AppendJSON(to []byte) []byte {
+	to = append(hex.AppendEncode(append(to, `{"bundleHash":"0x`...), t.BundleHash[:]), '"')
+	if t.Smart != "" { // it needs no escapes
+		to = append(append(append(to, `,"smart":"`...), t.Smart...), '"')
+	}
+	return append(to, '}')
 }
 
 // sendBundle is eth_sendBundle.

@@ -50,13 +50,16 @@ func (h *House) sendShare() Method {
 		Name:    "mev_sendBundle",
 		Summary: "Send a bundle with terms: who may see what of it, and who gets which part of what it earns.",
 		About: "Beside transactions a body may hold whole bundles, or begin with the double hash of somebody else's pending order; then exactly one " +
-			"transaction follows, the backrun. Any hint but none shares the bundle's double hash.",
+			"transaction follows, the backrun: it is included right after that order or not at all, and that order's signer gets its part of what the " +
+			"backrun earns. Such a bundle is for those blocks and builders only that both are for, ends with the order that it follows, and is known by " +
+			"the hash of its body as it came. Any hint but none shares the bundle's double hash.",
 		Params:  []Param{need("bundle", shareBundle(may("replacementUuid", uuid36, "name of the bundle, for its signer to replace or cancel it")))},
 		Example: `[{"version":"v0.1","inclusion":{"block":"'$NEXT'","maxBlock":"'$NEXT'"},"body":[{"tx":"'$TX1'","canRevert":false}],"privacy":{"hints":["hash","logs"]}}]`,
 		Result:  object(needs("bundleHash", hash, "of a body with one element that element's hash, else Keccak-256 of all, one after the other")),
 		Refusals: []rpc.Refusal{
 			rpc.InvalidParams, rpc.BundleTooDeep, rpc.BundleVersion, rpc.InvalidInclusion, rpc.InvalidBodySize, rpc.InvalidBody, rpc.BundleUndecodable,
-			rpc.InvalidRevertMode, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.BackrunNotFound, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited,
+			rpc.InvalidRevertMode, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.BackrunNotFound, rpc.BackrunInvalidBundle, rpc.BackrunInvalidInclusion,
+			rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited,
 		},
 		Do: func(_ context.Context, call *Call) (any, error) {
 			order, err := bundle.ReadSendShare(call.Params, h.intake(call))

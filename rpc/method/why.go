@@ -12,10 +12,7 @@ func why(s *rpc.OrderStatus, head uint64) string {
 	case rpc.Landed:
 		return fmt.Sprintf("it is in block %d", s.Block)
 	case rpc.Cancelled:
-		if s.Reason == "replaced" {
-			return "its signer replaced it by a newer version"
-		}
-		return "its signer cancelled it"
+		return whyCancelled(s.Reason)
 	case rpc.Failed:
 		return "it can never be included: " + s.Reason
 	case rpc.Expired:
@@ -38,6 +35,17 @@ func why(s *rpc.OrderStatus, head uint64) string {
 		return "it waits for its simulation, or for its minTimestamp"
 	}
 	return "it waits for its simulation"
+}
+
+// whyCancelled says who wanted it: its signer, or that of the order that it followed.
+func whyCancelled(reason string) string {
+	switch reason {
+	case "replaced":
+		return "its signer replaced it by a newer version"
+	case "", "cancelled by its signer":
+		return "its signer cancelled it"
+	}
+	return reason
 }
 
 // notLanded is why an order whose time is over is in no block.

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,10 +12,10 @@ import (
 	"github.com/holiman/uint256"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/prometheus/common/expfmt"
 
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/internal/observe"
+	"github.com/gavel-relay/gavel/internal/observe/observetest"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/send"
 )
@@ -30,27 +29,6 @@ func TestDocs(t *testing.T) {
 func newMetrics(gauges Gauges) (*Metrics, *prometheus.Registry) {
 	registry := prometheus.NewRegistry()
 	return New(observe.NewSet(registry), gauges), registry
-}
-
-// page is what Prometheus reads, without comments, buckets and sums.
-func page(t *testing.T, registry *prometheus.Registry) string {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text, short bytes.Buffer
-	for _, family := range families {
-		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for line := range strings.Lines(text.String()) {
-		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "_bucket{") {
-			short.WriteString(line)
-		}
-	}
-	return short.String()
 }
 
 // day is one fact of each kind and outcome; those that nothing counts are among them.
@@ -98,7 +76,7 @@ func TestMetricsAreAViewOfFactsAndCalls(t *testing.T) {
 	metrics.Call("eth_sendBundle", "", 250*time.Millisecond)
 	metrics.Call("eth_sendBundle", rpc.BundleEmpty.ID, 250*time.Millisecond)
 	metrics.Call("", rpc.MethodNotFound.ID, time.Hour) // a name that nobody knows has no time of its own
-	golden.File(t, "testdata/day.txt", page(t, registry))
+	golden.File(t, "testdata/day.txt", observetest.Page(t, registry))
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
@@ -107,7 +85,7 @@ func TestMetricsAreAViewOfFactsAndCalls(t *testing.T) {
 // A gauge that nobody answers is in the docs, and not on the page.
 func TestGaugesMayBeMissing(t *testing.T) {
 	_, registry := newMetrics(Gauges{})
-	if got := page(t, registry); got != "" {
+	if got := observetest.Page(t, registry); got != "" {
 		t.Errorf("there is\n%s", got)
 	}
 }
@@ -144,7 +122,7 @@ func TestStrangersMakeNoSeries(t *testing.T) {
 		if got := testutil.CollectAndCount(metrics.deliveries); got != 2 {
 			t.Errorf("%d series", got)
 		}
-		if text := page(t, registry); strings.Contains(text, "invented") || !strings.Contains(text, `builder="Alpha",result="failed"} 1000`) {
+		if text := observetest.Page(t, registry); strings.Contains(text, "invented") || !strings.Contains(text, `builder="Alpha",result="failed"} 1000`) {
 			t.Error(text)
 		}
 	})

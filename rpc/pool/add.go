@@ -36,8 +36,8 @@ const Replaced = "replaced"
 
 // Add takes an order, which is the pool's from then on, and gives it its ID. head is the newest block. It refuses with rpc.InvalidInclusion when no
 // block of the window lies ahead or it reaches further than anybody may ask, rpc.BackrunNotFound when the order that it follows is not alive,
-// rpc.OrderCancelled when its signer cancelled it before it came, and with rpc.Overloaded or rpc.RateLimited when there is no room, in all or for
-// one signer.
+// rpc.BackrunInvalidInclusion when that one counts for later blocks only, rpc.OrderCancelled when its signer cancelled it before it came, and with
+// rpc.Overloaded or rpc.RateLimited when there is no room, in all or for one signer.
 func (p *Pool) Add(at time.Time, head rpc.Head, order *rpc.Order) (Outcome, error) {
 	if same := p.sameOrder(order); same != nil {
 		return p.again(at, same, order.Bundle.Window), nil
@@ -78,8 +78,8 @@ func (p *Pool) refuse(at time.Time, head rpc.Head, order *rpc.Order) error {
 	if window.LastBlock > head.Number+horizon {
 		return rpc.InvalidInclusion.With("block %d is too far from the newest one, %d", window.LastBlock, head.Number)
 	}
-	if leader := p.entries[order.Follows]; order.Follows != 0 && (leader == nil || !leader.alive()) {
-		return rpc.BackrunNotFound.Plain() // it ended between the match and now
+	if err := p.refuseFollower(order); err != nil {
+		return err
 	}
 	if order.Kind == rpc.KindPrivate && head.Number < p.withdrawn[ofOrder(order)] && !p.config.ReviveAfterCancel {
 		return rpc.OrderCancelled.With("private transaction %s", order.Hash())

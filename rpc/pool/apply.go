@@ -21,6 +21,10 @@ func (p *Pool) Apply(fact rpc.Fact) {
 			e.simulated(fact.At, fact.Simulation)
 			p.seats.all[e.seat].rank = rankOf(e.valueWei())
 		}
+	case rpc.OrderShared:
+		if e := p.entries[fact.ID]; e != nil && !e.shared {
+			p.publish(e)
+		}
 	case rpc.OrderSent:
 		if e := p.entries[fact.ID]; e != nil {
 			e.sent(fact.At, fact.Delivery)
@@ -43,6 +47,9 @@ func (p *Pool) accept(order *rpc.Order) {
 		return
 	}
 	e := &entry{order: order, account: p.accounts[order.Signer], from: p.firstBlock(order), state: rpc.Submitted}
+	if leader := p.entries[order.Follows]; leader != nil {
+		e.from = max(e.from, leader.from)
+	}
 	if e.account == nil {
 		e.account = new(account)
 		p.accounts[order.Signer] = e.account
@@ -66,9 +73,8 @@ func (p *Pool) enliven(e *entry) {
 	for tx := range e.order.Bundle.Transactions() {
 		p.byTx[tx.Hash] = append(p.byTx[tx.Hash], e)
 	}
-	if isShared(e.order) {
-		double := doubleHash(e.order)
-		p.shared[double] = append(p.shared[double], e)
+	if e.shared {
+		p.enterShared(e)
 	}
 	if e.order.Follows != 0 {
 		p.followers[e.order.Follows] = append(p.followers[e.order.Follows], e)
@@ -81,7 +87,7 @@ func (p *Pool) extend(e *entry, window rpc.Window) {
 	order := *e.order
 	order.Bundle.Window = window
 	e.order = &order
-	p.seats.all[e.seat].order = &order
+	p.seats.orders[e.seat] = &order
 	p.index(e, old.LastBlock+1, window.LastBlock)
 	if window.FirstBlock < e.from {
 		p.index(e, window.FirstBlock, e.from-1)
@@ -99,7 +105,7 @@ func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 	for tx := range e.order.Bundle.Transactions() {
 		remove(p.byTx, tx.Hash, e)
 	}
-	if isShared(e.order) {
+	if e.shared {
 		remove(p.shared, doubleHash(e.order), e)
 	}
 	remove(p.followers, e.order.Follows, e)

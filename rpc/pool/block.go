@@ -25,13 +25,21 @@ func (p *Pool) Block(at time.Time, head rpc.Head, txs []common.Hash) []rpc.Fact 
 	for i, tx := range txs {
 		place[tx] = i
 	}
-	for _, e := range p.touched(txs) {
+	touched := p.touched(txs)
+	for _, e := range touched {
 		if e.alive() { // the one it followed did not end it
 			facts = append(facts, p.settle(at, e, place)...)
 		}
 	}
+	for _, e := range touched {
+		if e.state == rpc.Landed {
+			facts = append(facts, p.abandon(at, e)...)
+		}
+	}
 	for _, e := range p.over() {
-		facts = append(facts, p.expire(at, e)...)
+		if e.alive() {
+			facts = append(facts, p.expire(at, e)...)
+		}
 	}
 	p.forget(at)
 	return facts
@@ -78,8 +86,10 @@ func (p *Pool) settle(at time.Time, e *entry, place map[common.Hash]int) []rpc.F
 		last = i
 	}
 	switch {
-	case there == needed && inOrder && e.order.Bundle.Window.Holds(p.head.Number, p.head.Timestamp):
+	case there == needed && inOrder && hasOwn(e.order, place) && e.order.Bundle.Window.Holds(p.head.Number, p.head.Timestamp):
 		return p.end(at, e, rpc.Landed, "")
+	case there > 0 && p.leads(e, rpc.Landed):
+		return p.end(at, e, rpc.Failed, leaderLanded)
 	case there > 0:
 		return p.end(at, e, rpc.Failed, alreadyOnChain)
 	}
@@ -98,8 +108,9 @@ func (p *Pool) over() []*entry {
 			if seat == nil {
 				continue
 			}
-			if window := seat.order.Bundle.Window; window.LastBlock <= p.head.Number || isOver(window, p.head.Timestamp) {
-				found[seat.order.ID] = p.entries[seat.order.ID]
+			window := p.seats.orders[ticket.seat].Bundle.Window
+			if window.LastBlock <= p.head.Number || isOver(window, p.head.Timestamp) {
+				found[seat.id] = p.entries[seat.id]
 			}
 		}
 	}
@@ -114,7 +125,7 @@ func isOver(w rpc.Window, timestamp uint64) bool {
 
 // expire ends an order whose window is over. If it was simulated and never worked, that is why it did not land.
 func (p *Pool) expire(at time.Time, e *entry) []rpc.Fact {
-	if n := len(e.simulations); n > 0 && !e.succeeded {
+	if n := len(e.simulations); n > 0 && e.succeededAt.IsZero() {
 		return p.end(at, e, rpc.Failed, e.simulations[n-1].Error)
 	}
 	return p.end(at, e, rpc.Expired, "")

@@ -10,11 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// The reasons in the ends of cancelled orders and of those that followed them.
-const (
-	byItsSigner     = "cancelled by its signer"
-	leaderCancelled = "the order that it followed was cancelled"
-)
+// byItsSigner is the reason in the end of a cancelled order.
+const byItsSigner = "cancelled by its signer"
 
 // Cancel ends the version of a replacementUuid that is in force, and returns it: builders that had it want to know. When there is none the cancel
 // is remembered all the same, which is no error.
@@ -43,16 +40,13 @@ func (p *Pool) CancelPrivate(at time.Time, signer common.Address, hash common.Ha
 	return cancelled, facts
 }
 
-// end ends an order at the newest block; with a cancelled one all that follow it, since they contain its transactions.
+// end ends an order at the newest block, and with it all that follow it; but who followed one that landed may have landed too, which is seen later.
 func (p *Pool) end(at time.Time, e *entry, state rpc.State, reason string) []rpc.Fact {
 	facts := p.happened(rpc.OrderEnded{
-		At: at, OrderRef: e.order.Ref(), State: state, Reason: reason, Block: p.head.Number, BlockHash: p.head.Hash,
+		At: at, OrderRef: e.order.Ref(), State: state, Reason: reason, Block: p.head.Number, BlockHash: p.head.Hash, Life: e.life(),
 	})
-	if state != rpc.Cancelled {
+	if state == rpc.Landed {
 		return facts
 	}
-	for _, follower := range p.followersOf(e.order.ID) {
-		facts = append(facts, p.end(at, follower, rpc.Cancelled, leaderCancelled)...)
-	}
-	return facts
+	return append(facts, p.abandon(at, e)...)
 }

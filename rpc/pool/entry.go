@@ -25,8 +25,9 @@ type entry struct {
 	// seat is its place among the living.
 	seat  int
 	state rpc.State
-	// succeeded: a simulation succeeded once. delivered: a builder took it.
-	succeeded, delivered bool
+	// succeededAt is when a simulation succeeded first. delivered: a builder took it. shared: strangers were told of it.
+	succeededAt       time.Time
+	delivered, shared bool
 
 	simulations []rpc.DatedSimulation
 	deliveries  []rpc.DatedDelivery
@@ -58,10 +59,21 @@ func (e *entry) waiting() rpc.State {
 
 func (e *entry) simulated(at time.Time, s rpc.Simulation) {
 	e.simulations = append(lastOf(e.simulations, keepSimulations-1), rpc.DatedSimulation{At: at, Simulation: s})
-	e.succeeded = e.succeeded || s.Success
+	if s.Success && e.succeededAt.IsZero() {
+		e.succeededAt = at
+	}
 	if e.alive() {
 		e.state = e.waiting()
 	}
+}
+
+// life sums up what happened so far.
+func (e *entry) life() rpc.Life {
+	life := rpc.Life{Kind: e.order.Kind, ReceivedAt: e.order.ReceivedAt, SimulatedAt: e.succeededAt}
+	if n := len(e.simulations); n > 0 {
+		life.SimulationError = e.simulations[n-1].Error
+	}
+	return life
 }
 
 // valueWei is the value of the newest simulation, nil when there is none or it failed.

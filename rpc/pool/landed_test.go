@@ -40,3 +40,28 @@ func TestLandedIn(t *testing.T) {
 		}
 	}
 }
+
+// The end of an order tells what was before, in the next life too: when it came, when a simulation succeeded first, and what the newest one said.
+func TestTheEndTellsTheLife(t *testing.T) {
+	at := func(second int64) time.Time { return time.Unix(1000+second, 0).UTC() }
+	p, replayed := New(Config{}), New(Config{})
+	head, order := rpc.Head{Number: 100}, &rpc.Order{Kind: rpc.KindShare, ReceivedAt: at(0), Bundle: rpc.Bundle{Window: rpc.Window{FirstBlock: 101, LastBlock: 101}}}
+	outcome, err := p.Add(at(0), head, order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := outcome.Facts
+	for second, failure := range []string{"too early", "", "", "nonce too low"} {
+		facts = append(facts, p.Simulated(at(int64(second)), outcome.Order.ID, rpc.Simulation{Success: failure == "", Error: failure})...)
+	}
+	for _, fact := range facts {
+		replayed.Apply(fact)
+	}
+	want := rpc.Life{Kind: rpc.KindShare, ReceivedAt: at(0), SimulatedAt: at(1), SimulationError: "nonce too low"}
+	for name, pool := range map[string]*Pool{"pool": p, "next life's": replayed} {
+		ends := pool.Block(at(12), rpc.Head{Number: 101}, nil)
+		if len(ends) != 1 || ends[0].(rpc.OrderEnded).Life != want {
+			t.Errorf("%s: %+v, want a life %+v", name, ends, want)
+		}
+	}
+}

@@ -149,6 +149,10 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			}).Draw(t, "simulation")
 			w.note(w.pool.Simulated(w.at, w.anyID(t), s))
 		},
+		"share": func(t *rapid.T) {
+			id := w.anyID(t)
+			w.note(w.pool.Share(id, orderflow.Shared{}))
+		},
 		"sent": func(t *rapid.T) {
 			d := rapid.SampledFrom([]rpc.Delivery{{Builder: "titan"}, {Builder: "titan", Error: "no"}, {Builder: "loki"}}).Draw(t, "delivery")
 			w.note(w.pool.Sent(w.at, w.anyID(t), d))
@@ -195,6 +199,12 @@ func (w *world) check(t *rapid.T) {
 		if w.acknowledged[id] {
 			t.Fatalf("order %d is alive after its cancel", id)
 		}
+		if leader := w.pool.entries[e.order.Follows]; e.order.Follows != 0 && (leader == nil || !leader.alive()) {
+			t.Fatalf("order %d is alive without %d, which it follows", id, e.order.Follows)
+		}
+		if found := w.pool.Shared(doubleHash(e.order)); e.shared && (found == nil || found.Hash() != e.order.Hash()) {
+			t.Fatalf("order %d is not found although it is shared", id)
+		}
 		if e.order.Replacement == uuid.Nil {
 			continue
 		}
@@ -206,10 +216,29 @@ func (w *world) check(t *rapid.T) {
 	if p := w.pool; live == 0 && len(p.byTx)+len(p.followers)+len(p.shared)+len(p.seats.all)-len(p.seats.free) > 0 {
 		t.Fatalf("nobody is alive, but indexes hold %v, %v, %v", p.byTx, p.followers, p.shared)
 	}
+	w.checkShared(t)
 	if live != w.pool.Live() || kept > 2*w.config.MaxOrders+live {
 		t.Fatalf("%d alive, counted as %d; %d kept", live, w.pool.Live(), kept)
 	}
 	w.checkReady(t)
+}
+
+// checkShared says that strangers were told at most once of each order, of none after its cancel, and of none whose signer shares nothing.
+func (w *world) checkShared(t *rapid.T) {
+	told, cancelled, silent := map[uint64]bool{}, map[uint64]bool{}, map[uint64]bool{}
+	for _, fact := range w.facts {
+		switch f := fact.(type) {
+		case rpc.OrderAccepted:
+			silent[f.Order.ID] = f.Order.Bundle.Hints == 0
+		case rpc.OrderEnded:
+			cancelled[f.ID] = cancelled[f.ID] || f.State == rpc.Cancelled
+		case rpc.OrderShared:
+			if told[f.ID] || cancelled[f.ID] || silent[f.ID] {
+				t.Fatalf("strangers are told of order %d: again %t, cancelled %t, silent %t", f.ID, told[f.ID], cancelled[f.ID], silent[f.ID])
+			}
+			told[f.ID] = true
+		}
+	}
 }
 
 // checkReady compares what the index chooses with what a look at every order does.
@@ -234,7 +263,8 @@ func (w *world) checkReady(t *rapid.T) {
 }
 
 // TestProperties: at most one order of a key is alive; no order is ready after its cancel was acknowledged; nobody ends another signer's order
-// (but who follows one goes with it); the index chooses what looking at all would; and the facts, through JSON, make the same pool again.
+// (but who follows one goes with it, and is never alive without it); strangers are told of an order once, and not after its
+// cancel; the index chooses what looking at all would; and the facts, through JSON, make the same pool again.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -266,6 +296,7 @@ type remembered struct {
 	cancelled map[uint64]bool
 	closed    map[key]time.Time
 	withdrawn map[signed]uint64
+	shared    map[uint64]bool
 	ready     map[uint64][]uint64
 	accounts  map[common.Address][2]int
 }
@@ -274,14 +305,14 @@ func stateOf(t *rapid.T, p *Pool, at time.Time) remembered {
 	state := remembered{
 		head: p.head, lastID: p.lastID, live: p.live, orders: make(map[uint64]string), keys: make(map[key][]uint64), barred: make(map[key]uint64),
 		cancelled: make(map[uint64]bool), closed: make(map[key]time.Time), withdrawn: make(map[signed]uint64), ready: make(map[uint64][]uint64),
-		accounts: make(map[common.Address][2]int),
+		shared: make(map[uint64]bool), accounts: make(map[common.Address][2]int),
 	}
 	for id, e := range p.entries {
 		text, err := json.Marshal(e.status())
 		if err != nil {
 			t.Fatal(err)
 		}
-		state.orders[id] = string(text)
+		state.orders[id], state.shared[id] = string(text), e.shared
 	}
 	for k, g := range p.keys {
 		for _, e := range g.versions {
@@ -324,6 +355,8 @@ func throughJSON(t *rapid.T, fact rpc.Fact) rpc.Fact {
 		return decoded[rpc.OrderExtended](t, text)
 	case rpc.OrderSimulated:
 		return decoded[rpc.OrderSimulated](t, text)
+	case rpc.OrderShared:
+		return decoded[rpc.OrderShared](t, text)
 	case rpc.OrderSent:
 		return decoded[rpc.OrderSent](t, text)
 	case rpc.OrderEnded:

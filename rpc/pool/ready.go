@@ -23,7 +23,7 @@ func (p *Pool) Ready(block, timestamp uint64) []*rpc.Order {
 	for _, class := range classesOf(p.chosen) {
 		for _, c := range p.chosen {
 			if c.class == class {
-				orders = append(orders, p.seats.all[c.seat].order)
+				orders = append(orders, p.seats.orders[c.seat])
 			}
 		}
 	}
@@ -45,14 +45,14 @@ func (p *Pool) choose(at *blockIndex, timestamp uint64) {
 		if s == nil || timestamp < s.minTimestamp || s.maxTimestamp != 0 && timestamp > s.maxTimestamp {
 			continue
 		}
-		p.chosen = append(p.chosen, choice{rank: s.rank, seat: ticket.seat, class: p.class(s)})
+		p.chosen = append(p.chosen, choice{rank: s.rank, seat: ticket.seat, class: p.class(s, ticket.seat)})
 	}
 }
 
 // class is what the configured rule says of an order's signer, asked once per selection.
-func (p *Pool) class(s *seat) int32 {
+func (p *Pool) class(s *seat, place uint32) int32 {
 	if p.config.Class != nil && s.account.asked != p.asked {
-		s.account.class, s.account.asked = int32(p.config.Class(s.order.Signer)), p.asked
+		s.account.class, s.account.asked = int32(p.config.Class(p.seats.orders[place].Signer)), p.asked
 	}
 	return s.account.class
 }
@@ -76,7 +76,7 @@ func (p *Pool) sortTies(chosen []choice) {
 		for next < len(chosen) && chosen[next].rank == chosen[first].rank {
 			next++
 		}
-		if tied := chosen[first:next]; !slices.IsSortedFunc(tied, p.compareTied) {
+		if tied := chosen[first:next]; len(tied) > 1 && !slices.IsSortedFunc(tied, p.compareTied) {
 			slices.SortFunc(tied, p.compareTied)
 		}
 		first = next

@@ -30,7 +30,7 @@ func (p *Pool) endedBy(block rpc.Head) []*entry {
 		if e == nil || e.alive() || e.end.blockHash != block.Hash {
 			continue
 		}
-		if e.state == rpc.Landed || e.state == rpc.Failed && e.end.reason == alreadyOnChain {
+		if e.state == rpc.Landed || e.state == rpc.Failed && (e.end.reason == alreadyOnChain || e.end.reason == leaderLanded) {
 			found[e.order.ID] = e
 		}
 	}
@@ -39,8 +39,12 @@ func (p *Pool) endedBy(block rpc.Head) []*entry {
 
 // reconsider ends a returned order again for what happened while it was thought to have landed.
 func (p *Pool) reconsider(at time.Time, e *entry) []rpc.Fact {
-	g := p.keys[keyOf(e.order)]
+	g, leader := p.keys[keyOf(e.order)], p.entries[e.order.Follows]
 	switch {
+	case leader != nil && !leader.alive():
+		return p.endWith(at, leader, e)
+	case leader == nil && e.order.Follows != 0: // it is forgotten: nothing brings it back
+		return p.end(at, e, rpc.Failed, leaderFailed)
 	case g != nil && g.live != e && g.live != nil:
 		return p.end(at, e, rpc.Cancelled, Replaced)
 	case g != nil && e.order.ID <= g.cancelled:

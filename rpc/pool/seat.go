@@ -11,7 +11,6 @@ type seat struct {
 	rank                       uint64
 	minTimestamp, maxTimestamp uint64
 	id                         uint64
-	order                      *rpc.Order
 	account                    *account
 }
 
@@ -22,15 +21,17 @@ type ticket struct {
 
 // seats are those of a pool; free ones are given out again.
 type seats struct {
-	all    []seat
-	free   []int
+	all  []seat
+	free []int
+	// orders are who sits there, apart from all: a selection takes them in the order of their ranks, from all over, and these are few bytes.
+	orders []*rpc.Order
 	stamps uint32
 }
 
 // take seats an order.
 func (s *seats) take(e *entry) int {
 	if len(s.free) == 0 {
-		s.all = append(s.all, seat{})
+		s.all, s.orders = append(s.all, seat{}), append(s.orders, nil)
 		s.free = append(s.free, len(s.all)-1)
 	}
 	place := s.free[len(s.free)-1]
@@ -40,15 +41,15 @@ func (s *seats) take(e *entry) int {
 	}
 	window := e.order.Bundle.Window
 	s.all[place] = seat{
-		stamp: s.stamps, rank: rankOf(e.valueWei()), id: e.order.ID, order: e.order, account: e.account,
-		minTimestamp: window.MinTimestamp, maxTimestamp: window.MaxTimestamp,
+		stamp: s.stamps, rank: rankOf(e.valueWei()), id: e.order.ID, account: e.account, minTimestamp: window.MinTimestamp, maxTimestamp: window.MaxTimestamp,
 	}
+	s.orders[place] = e.order
 	return place
 }
 
 // leave frees a seat.
 func (s *seats) leave(place int) {
-	s.all[place] = seat{}
+	s.all[place], s.orders[place] = seat{}, nil
 	s.free = append(s.free, place)
 }
 

@@ -4,11 +4,13 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
 // Shared is the order alive that somebody may follow who knows it by its double hash, nil when there is none: it was never seen, its signer shares
-// nothing of it, or it has ended. Of several with one hash it is the first. Who follows it notes its ID in Order.Follows.
+// nothing of it, nobody was told of it yet, or it has ended. Of several with one hash it is the first that was told. Who follows it notes its ID
+// in Order.Follows.
 func (p *Pool) Shared(double common.Hash) *rpc.Order {
 	if entries := p.shared[double]; len(entries) > 0 {
 		return entries[0].order
@@ -16,7 +18,32 @@ func (p *Pool) Shared(double common.Hash) *rpc.Order {
 	return nil
 }
 
+// Unshared says whether strangers may be told of an order, and were not: it is alive, and its signer shares something of it.
+func (p *Pool) Unshared(id uint64) bool {
+	e := p.entries[id]
+	return e != nil && e.alive() && e.order.Bundle.Hints != 0 && !e.shared
+}
+
+// Share tells strangers of an order, once: after that nothing happens any more. The order can be followed from now on.
+func (p *Pool) Share(id uint64, shared orderflow.Shared) []rpc.Fact {
+	if !p.Unshared(id) {
+		return nil
+	}
+	return p.happened(rpc.OrderShared{ID: id, Shared: shared})
+}
+
+// publish keeps that strangers were told of an order.
+func (p *Pool) publish(e *entry) {
+	e.shared = true
+	if e.alive() {
+		p.enterShared(e)
+	}
+}
+
+func (p *Pool) enterShared(e *entry) {
+	double := doubleHash(e.order)
+	p.shared[double] = append(p.shared[double], e)
+}
+
 // doubleHash is what searchers know an order by: the Keccak-256 of its hash's bytes (orderflow.md §1.7).
 func doubleHash(order *rpc.Order) common.Hash { return crypto.Keccak256Hash(order.Bundle.Hash[:]) }
-
-func isShared(order *rpc.Order) bool { return order.Bundle.Hints != 0 }

@@ -53,7 +53,8 @@ var (
 //
 //   - what an element brought is what its transactions paid, less what its own refunds gave away;
 //   - refundable is what the elements of PaidBy brought, or without any the elements that the bundle's Refunds do not name;
-//   - each entry gives its percent of that, rounded down, to the owners of its element, who share it by their percents, rounded down.
+//   - each entry gives its percent of that, rounded down, to the owners of its element, who share it by their percents, rounded down. Where one
+//     address gets the shares of several of them, they are one share.
 //
 // The owners of a transaction are its sender, those of a bundle its Shares, or without any the owner of its first element. Where PaidBy is set, the
 // bundle's own owners are those of every element (refundRecipient of eth_sendBundle).
@@ -102,6 +103,7 @@ func (s *splitter) bundle(b *rpc.Bundle, hash common.Hash) (rest *uint256.Int, e
 		if err != nil {
 			return nil, err
 		}
+		owners, _ = redirectShares(owners, s.redirect)
 		given := s.give(part(refundable, entry.Percent), owners, nameOf(&b.Elements[entry.Element], hash), b.DelayedRefund)
 		rest.Sub(rest, given) // the percents sum to 100 at most
 	}
@@ -231,9 +233,6 @@ func (s *splitter) credit(hash common.Hash, recipient common.Address, amount *ui
 	if amount.IsZero() {
 		return
 	}
-	if s.landed.Redirect != nil {
-		recipient = s.landed.Redirect(recipient)
-	}
 	for i := range s.refunds {
 		if r := &s.refunds[i]; r.Hash == hash && r.Recipient == recipient {
 			r.AmountWei = new(uint256.Int).Add(r.AmountWei, amount)
@@ -248,6 +247,14 @@ func (s *splitter) credit(hash common.Hash, recipient common.Address, amount *ui
 		refund.Bundle = own
 	}
 	s.refunds = append(s.refunds, refund)
+}
+
+// redirect is where the refunds of an address go.
+func (s *splitter) redirect(owner common.Address) common.Address {
+	if s.landed.Redirect == nil {
+		return owner
+	}
+	return s.landed.Redirect(owner)
 }
 
 // part is a percentage of an amount, rounded down.

@@ -1,6 +1,9 @@
 package send
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
@@ -17,7 +20,7 @@ func (s *Sender) Send(order *rpc.Order, block uint64, told func(rpc.Delivery)) {
 		j := job{order: order.ID, key: key, write: writers.forBuilder(l.builder), ended: func(err error, tookMs int64) {
 			d := rpc.Delivery{Builder: l.builder.Name, Block: block, TookMs: tookMs}
 			if err != nil {
-				d.Error = err.Error()
+				d.Error = words(order, err)
 			}
 			told(d)
 		}}
@@ -29,4 +32,17 @@ func (s *Sender) Send(order *rpc.Order, block uint64, told func(rpc.Delivery)) {
 			s.tell(*gone, ErrDropped)
 		}
 	}
+}
+
+// words are what an order's signer may read of an error. If the order follows another one they say nothing that is in the other one, or in its terms.
+func words(order *rpc.Order, err error) string {
+	var no *refusal
+	switch {
+	case order.Follows == 0:
+	case errors.As(err, &no):
+		return fmt.Sprintf("refused: %d", no.code)
+	case errors.Is(err, bundle.ErrNotConvertible):
+		return bundle.ErrNotConvertible.Error()
+	}
+	return err.Error()
 }

@@ -21,6 +21,15 @@ type retryable struct{ error }
 
 func (r retryable) Unwrap() error { return r.error }
 
+// refusal is a builder's no, in its own words.
+type refusal struct {
+	code    int64
+	message string
+}
+
+// Error is the code, and the words as far as they are short.
+func (r *refusal) Error() string { return fmt.Sprintf("refused: %d %.300q", r.code, r.message) }
+
 // deliver posts a message until a builder answers, or all attempts are used, or the context ends. It waits between attempts, each time twice as long.
 func (s *Sender) deliver(ctx context.Context, to string, m message) error {
 	var again retryable
@@ -107,7 +116,7 @@ func judge(status int, answer []byte) error {
 	case len(answer) > maxAnswer:
 		return fmt.Errorf("the answer is longer than %d bytes", maxAnswer)
 	case err == nil && reply.Error != nil:
-		return fmt.Errorf("refused: %d %.300q", reply.Error.Code, reply.Error.Message)
+		return &refusal{code: reply.Error.Code, message: reply.Error.Message}
 	case status >= 500:
 		return retryable{fmt.Errorf("status %d", status)}
 	case status != http.StatusOK:

@@ -1,15 +1,13 @@
 package send
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"github.com/gavel-relay/gavel/internal/yamllist"
 )
 
 // What a builder's APIs can name.
@@ -55,7 +53,7 @@ func (b Builder) isOwn() bool { return b.Own || named(ownNames, b.Name) }
 //     apis: [eth_sendBundle, mev_sendBundle, cancel]   # [eth_sendBundle] if it is left out
 //     own: true                                        # gets every order
 func Parse(text []byte) ([]Builder, error) {
-	list, err := decode(text)
+	list, err := yamllist.Decode[Builder](text)
 	if err != nil {
 		return nil, fmt.Errorf("read registry of builders: %w", err)
 	}
@@ -69,23 +67,6 @@ func Parse(text []byte) ([]Builder, error) {
 			return nil, fmt.Errorf("builder %d (%q): name: there is another one of this name", i+1, b.Name)
 		}
 		names[name] = true
-	}
-	return list, nil
-}
-
-// decode reads YAML. The library panics at some tags on a list; that is a mistake in the file like any other.
-func decode(text []byte) (list []Builder, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			list, err = nil, fmt.Errorf("not YAML that can be read: %v", r)
-		}
-	}()
-	err = yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&list)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, nil
-	case err != nil:
-		return nil, errors.New(yaml.FormatError(err, false, false))
 	}
 	return list, nil
 }

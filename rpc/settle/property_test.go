@@ -35,7 +35,13 @@ func (h *history) extend(t *rapid.T) {
 	var landed []*rpc.Order
 	for place := range orders {
 		h.orders++
-		landed = append(landed, order(h.orders, rapid.SampledFrom([]int{0, 50, 100}).Draw(t, "percent"), rapid.SampledFrom(people).Draw(t, "owner"), block, place))
+		one := order(h.orders, rapid.SampledFrom([]int{0, 50, 100}).Draw(t, "percent"), rapid.SampledFrom(people).Draw(t, "owner"), block, place)
+		if place > 0 && rapid.IntRange(0, 2).Draw(t, "follows") == 0 {
+			target := landed[rapid.IntRange(0, place-1).Draw(t, "target")]
+			one.Follows, one.Bundle.PaidBy = target.ID, nil
+			one.Bundle.Elements = []rpc.Element{{Bundle: &target.Bundle}, one.Bundle.Elements[0]}
+		}
+		landed = append(landed, one)
 	}
 	h.blocks = append(h.blocks, block)
 	h.down = rapid.IntRange(0, 3).Draw(t, "down") == 0
@@ -106,6 +112,7 @@ func TestFactsMakeSense(t *testing.T) {
 // owed is a refund by all that names it.
 type owed struct {
 	order     common.Hash
+	bundle    common.Hash
 	block     common.Hash
 	recipient common.Address
 }
@@ -129,7 +136,7 @@ func checkFacts(t *rapid.T, h *history) {
 				}
 			}
 		case rpc.RefundCredited:
-			key := owed{f.Hash, f.BlockHash, f.Recipient}
+			key := owed{f.Hash, f.Bundle, f.BlockHash, f.Recipient}
 			if _, twice := paidIn[key]; twice {
 				t.Fatalf("credited twice: %+v", f)
 			}
@@ -141,7 +148,7 @@ func checkFacts(t *rapid.T, h *history) {
 			}
 			sum.Add(sum, f.AmountWei)
 		case rpc.RefundPaid:
-			key := owed{f.Hash, f.BlockHash, f.Recipient}
+			key := owed{f.Hash, f.Bundle, f.BlockHash, f.Recipient}
 			if before, known := paidIn[key]; !known || before != 0 || f.PayoutBlock != counted+1 {
 				t.Fatalf("paid in %d and %d, after %d: %+v", before, f.PayoutBlock, counted, f)
 			}

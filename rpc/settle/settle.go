@@ -70,6 +70,13 @@ func (s *Settler) SetRecipient(at time.Time, from, to common.Address) {
 	s.record(rpc.RecipientSet{At: at, From: from, To: to})
 }
 
+// Recipient is where the refunds of an address go now: to itself, unless SetRecipient said another one.
+func (s *Settler) Recipient(owner common.Address) common.Address {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.book.redirect(owner)
+}
+
 // record records a fact that the book follows. The caller holds mu.
 func (s *Settler) record(fact rpc.Fact) {
 	s.book.apply(fact)
@@ -85,7 +92,7 @@ func (s *Settler) Revert(at time.Time, block rpc.Head) {
 }
 
 // Settle counts a block of the chain, and tells by order's id what it paid. landed are the orders in it. A transaction that several orders have is
-// counted for the first of them only: it was paid once. Blocks come one after another.
+// counted for one of them only, since it was paid once: for the one that follows another order by it, else for the first. Blocks come one after another.
 //
 // A block that cannot be executed now waits, with all that come after it: BlockIndexed must not be said of a block while one before it is not
 // counted. They are counted, and their values told, with the first block after which that can be done. After maxWaiting blocks the oldest is given
@@ -179,14 +186,15 @@ func (s *Settler) mayPayOut(block *types.Block) bool {
 
 // credit splits what each order paid. The caller holds mu.
 func (s *Settler) credit(at time.Time, l landing, head rpc.Head, paid []exec.TxResult, values map[uint64]*uint256.Int) error {
-	left := map[common.Hash]int{} // transactions that no order has been counted for, by their place
+	claims := claimsOf(l.landed)
+	places := map[common.Hash]int{}
 	for i := range paid {
-		left[paid[i].Hash] = i
+		places[paid[i].Hash] = i
 	}
 	cost := refund.PayoutCost(s.PayoutGas, baseFee(l.block))
 	var errs []error
 	for _, order := range l.landed {
-		payments, after := payments(order, paid, left)
+		payments, after := payments(order, paid, places, claims)
 		division, err := refund.Split(refund.Landed{Order: order, Block: head, PaidWei: payments, CostWei: cost, Redirect: s.book.redirect})
 		if err != nil { // the order's own fault: the others go on
 			errs = append(errs, err)
@@ -203,13 +211,17 @@ func (s *Settler) credit(at time.Time, l landing, head rpc.Head, paid []exec.TxR
 	return errors.Join(errs...)
 }
 
-// payments are what an order's transactions paid, depth first, and the place in the block of the last one.
-func payments(order *rpc.Order, paid []exec.TxResult, left map[common.Hash]int) (wei []*uint256.Int, after int) {
+// payments are what an order's transactions paid, depth first, as far as they are counted for it, and the place in the block of the last one. One
+// that an order has twice is counted once.
+func payments(order *rpc.Order, paid []exec.TxResult, places map[common.Hash]int, claims map[common.Hash]uint64) (wei []*uint256.Int, after int) {
 	for tx := range order.Bundle.Transactions() {
 		var payment *uint256.Int
-		if i, ok := left[tx.Hash]; ok {
-			payment, after = paid[i].CoinbaseDiffWei, max(after, i)
-			delete(left, tx.Hash)
+		if i, ok := places[tx.Hash]; ok {
+			after = max(after, i)
+			if claims[tx.Hash] == order.ID {
+				payment = paid[i].CoinbaseDiffWei
+				delete(claims, tx.Hash)
+			}
 		}
 		wei = append(wei, payment)
 	}

@@ -33,6 +33,34 @@ func TestSharedTransaction(t *testing.T) {
 	w.want(t, "alice gets 500 of order 1; bob gets 25 of order 2; 100 is counted")
 }
 
+// The user of a private transaction that was followed gets 90 % of what the backrun paid, less the payout's gas, and nothing of what the transaction
+// paid itself. It makes no difference that the searcher has sent the backrun as a bundle of its own too, before.
+func TestMatchedOrder(t *testing.T) {
+	for name, beside := range map[string]bool{"alone": false, "beside a bundle of its own": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(func(cfg *Config) { cfg.PayoutGas = 100 })
+			b := w.block(100, pays(7), pays(1001), sends(builder, alice, 800))
+			plain, target, match := order(1, 0, bob, b, 1), order(2, 0, alice, b, 0), order(3, 90, bob, b, 1)
+			target.Bundle.Shares, target.Bundle.Elements[0].Tx.From = nil, alice
+			match.Follows, match.Bundle.PaidBy, match.Bundle.Shares = 2, nil, nil
+			match.Bundle.Elements = []rpc.Element{{Bundle: &target.Bundle}, match.Bundle.Elements[0]}
+			landed := []*rpc.Order{plain, target, match}
+			if !beside {
+				landed = landed[1:]
+			}
+			values := w.settle(t, b, landed...)
+			if values[2].Uint64() != 7 || values[3].Uint64() != 1001 || beside && !values[1].IsZero() {
+				t.Errorf("values %v", values)
+			}
+			credit := w.facts[0].(rpc.RefundCredited)
+			if credit.Hash != target.Hash() || credit.Bundle != match.Hash() {
+				t.Errorf("%+v", credit)
+			}
+			w.want(t, "alice gets 800 of order 2; alice got it for order 2 in 100; 100 is counted") // 1001 × 90 % - 100
+		})
+	}
+}
+
 // A transaction that was left out paid nothing.
 func TestDroppedTransaction(t *testing.T) {
 	w := newWorld(nil)

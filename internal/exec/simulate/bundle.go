@@ -167,12 +167,14 @@ func (r *bundleRun) tx(tx *exec.Tx) ([]*types.Log, error) {
 	case errors.Is(err, errStopped):
 		return nil, err
 	case err != nil:
+		r.result.FailedTx = tx.Hash()
 		return nil, &failure{reason: err.Error(), lasting: r.lasting(tx, err)}
 	}
 	r.result.Txs = append(r.result.Txs, *did)
 	if did.Err != nil {
 		r.result.ExecErr, r.result.Revert = did.Err, did.Return
 		if !tx.CanRevert {
+			r.result.FailedTx = tx.Hash()
 			return nil, errTxFailed
 		}
 	}

@@ -97,6 +97,9 @@ func TestVectors(t *testing.T) {
 			if got.Success != (row.error == "") || !strings.HasPrefix(got.Error, row.error) {
 				t.Errorf("success %t, error %q, want %q", got.Success, got.Error, row.error)
 			}
+			if (got.FailedTx == common.Hash{}) != (row.error == "" || row.error == "negative profit") {
+				t.Errorf("transaction %s failed: %q", got.FailedTx, got.Error)
+			}
 			if got.ProfitWei.Uint64() != row.profit || got.RefundableWei.Uint64() != row.refundable || got.GasUsed != row.gas {
 				t.Errorf("profit %s, refundable %s, gas %d; want %d, %d, %d",
 					got.ProfitWei.Dec(), got.RefundableWei.Dec(), got.GasUsed, row.profit, row.refundable, row.gas)

@@ -55,17 +55,8 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request, from calle
 	if refused != nil {
 		return nil, refused
 	}
-	limit, ahead := int64(maxJSON), wire.Ahead{ForkAt: a.Spec.ForkAt}
-	arrived := func([]byte) {}
-	if media == wire.SSZ {
-		limit = MaxSSZ
-		if from.identified && isWhole(r) {
-			arrived = ahead.Arrived
-		}
-	}
-	received := observe.Stage(r.Context(), observe.Receive)
-	body, refused := request.BodyAsItComes(w, r, limit, arrived)
-	received()
+	ahead := &wire.Ahead{ForkAt: a.Spec.ForkAt}
+	body, refused := receiveBody(w, r, from, media, ahead)
 	if refused != nil {
 		return nil, refused
 	}
@@ -88,6 +79,22 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request, from calle
 	submission.ReceivedAt, submission.Cancellable, submission.Sequence = receivedAt, cancellable, sequence
 	submission.Identified = from.identified
 	return submission, nil
+}
+
+// receiveBody reads a body. What can be done ahead is begun while it comes, for builders that we know: others have to pass the checks first.
+func receiveBody(w http.ResponseWriter, r *http.Request, from caller, media wire.Media, ahead *wire.Ahead) ([]byte, *relay.Refused) {
+	defer observe.Stage(r.Context(), observe.Receive)()
+	switch {
+	case media == wire.JSON:
+		return request.Body(w, r, maxJSON)
+	case !from.identified || !isWhole(r):
+		return request.Body(w, r, MaxSSZ)
+	}
+	return request.BodyAsItComes(w, r, MaxSSZ, func(soFar []byte) {
+		if work := ahead.Arrived(soFar); work != nil {
+			go work()
+		}
+	})
 }
 
 // fork is the fork of a submission. It follows from the slot, so the header is not needed even for SSZ: deployed builders leave it out.

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/urfave/cli/v3"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-relay/gavel/internal/run"
+	"github.com/gavel-relay/gavel/internal/run/command"
+	"github.com/gavel-relay/gavel/internal/serve"
+)
+
+// serviceAction is what the command of a service does: it reads the configuration file and the flags, and starts the service, or prints what is in
+// force. About says in comments what no flag does.
+func serviceAction[C any](
+	read func(*cli.Command, func(string) string) (C, error), about func(C) string, start func(context.Context, C) error,
+) cli.ActionFunc {
+	return func(ctx context.Context, cmd *cli.Command) error {
+		if err := command.ApplyConfigFile(cmd); err != nil {
+			return err
+		}
+		cfg, err := read(cmd, os.Getenv)
+		if err != nil {
+			return run.Usage(err)
+		}
+		if cmd.Bool("print-config") {
+			_, err := fmt.Fprint(cmd.Root().Writer, effectiveConfig(cmd, about(cfg)))
+			return err
+		}
+		return start(ctx, cfg)
+	}
+}
+
+// doors are the listeners of a service: the public one, and the operator's unless there is none. They are opened before all else, so that a port that
+// is taken is said at once.
+type doors struct{ public, admin net.Listener }
+
+func openDoors(public, admin string) (d doors, err error) {
+	if d.public, err = serve.Listen(public); err != nil || admin == "" {
+		return d, err
+	}
+	if d.admin, err = serve.Listen(admin); err != nil {
+		d.close()
+	}
+	return d, err
+}
+
+// close is for a service that could not be opened; others close the listeners that they were given.
+func (d doors) close() {
+	for _, listener := range []net.Listener{d.public, d.admin} {
+		if listener != nil {
+			_ = listener.Close() // closed by its server already, or nobody was ever served
+		}
+	}
+}
+
+// service is what stands behind the doors. Both methods return nil after an orderly stop.
+type service interface {
+	// Serve answers requests, and ends in good order with the context.
+	Serve(ctx context.Context, listener net.Listener) error
+	// ServeAdmin answers the operator until the context ends.
+	ServeAdmin(ctx context.Context, listener net.Listener) error
+}
+
+// serve runs a service until the context ends. If one door fails, so does the other.
+func (d doors) serve(ctx context.Context, s service) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.Serve(ctx, d.public) })
+	if d.admin != nil {
+		group.Go(func() error { return s.ServeAdmin(ctx, d.admin) })
+	}
+	return group.Wait()
+}
+
+// listIn reads the list in a file that a flag names, and nothing if it names none.
+func listIn[T any](flag, path string, parse func([]byte) ([]T, error)) ([]T, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	list, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", flag, path, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,29 @@
+// Package yamllist reads the lists that operators write in YAML: builders, and whoever else a service treats by name.
+package yamllist
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Decode reads a list; an empty file is an empty one. Unknown keys are mistakes. The error names the line and the key. The library panics
+// at some tags on a list; that is a mistake in the file like any other.
+func Decode[T any](text []byte) (list []T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			list, err = nil, fmt.Errorf("not YAML that can be read: %v", r)
+		}
+	}()
+	err = yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&list)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, errors.New(yaml.FormatError(err, false, false))
+	}
+	return list, nil
+}

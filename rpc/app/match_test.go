@@ -1,0 +1,446 @@
+package app
+
+import (
+	"encoding/json"
+	"math/big"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/consensus/misc/eip1559"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/gavel-relay/gavel/internal/orderflow"
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// payoutGas is what the test's builder takes from a refund for its payout, and the service is told that it does.
+const payoutGas = 21_000
+
+// tipping is a transfer that pays so many gwei for each of its 21,000 gas.
+func (h *house) tipping(key, nonce int, gwei int64) *types.Transaction {
+	h.Helper()
+	return h.signed(houseKey(key), &types.DynamicFeeTx{
+		ChainID: big.NewInt(houseChainID), Nonce: uint64(nonce), GasTipCap: big.NewInt(gwei * params.GWei), GasFeeCap: big.NewInt(1000 * params.GWei),
+		Gas: 21_000, To: &common.Address{1}, Value: big.NewInt(1),
+	})
+}
+
+func doubleOf(hash common.Hash) common.Hash { return crypto.Keccak256Hash(hash[:]) }
+
+// follow sends a backrun, and returns the bundle's hash when a builder has it for the next block.
+func (h *house) follow(searcher int, target common.Hash, backrun *types.Transaction) common.Hash {
+	h.Helper()
+	var got taken
+	next := h.next()
+	h.want(&got, houseKey(searcher), "mev_sendBundle", map[string]any{
+		"version": "v0.1", "inclusion": map[string]any{"block": hexNumber(next), "maxBlock": hexNumber(next + 3)},
+		"body": []any{map[string]any{"hash": doubleOf(target)}, map[string]any{"tx": rawOf(backrun), "canRevert": false}},
+	})
+	if want := crypto.Keccak256Hash(doubleOf(target).Bytes(), backrun.Hash().Bytes()); got.BundleHash != want {
+		h.Errorf("the bundle is called %s, want %s", got.BundleHash, want)
+	}
+	h.delivered(got.BundleHash, next)
+	return got.BundleHash
+}
+
+// delivered waits until the builder has an order for a block.
+func (h *house) delivered(hash common.Hash, block uint64) {
+	h.Helper()
+	waitFor(h, "delivery", func(f rpc.OrderSent) bool { return f.Hash == hash && f.Block == block && f.Error == "" })
+}
+
+// matched is what a builder has of a bundle that it can pay a refund for, whichever method it came by.
+type matched struct {
+	number  uint64
+	txs     []*types.Transaction
+	percent int64 // of what the last one pays
+	shares  []matchedShare
+}
+
+type matchedShare struct {
+	Address common.Address `json:"address"`
+	Percent int64          `json:"percent"`
+}
+
+// shareMessage is a mev_sendBundle as a builder gets it.
+type shareMessage struct {
+	Inclusion struct {
+		Block string `json:"block"`
+	} `json:"inclusion"`
+	Body []struct {
+		Tx     hexutil.Bytes `json:"tx"`
+		Bundle *shareMessage `json:"bundle"`
+	} `json:"body"`
+	Validity struct {
+		Refund       []struct{ BodyIdx, Percent int64 } `json:"refund"`
+		RefundConfig []matchedShare                     `json:"refundConfig"`
+	} `json:"validity"`
+	Privacy json.RawMessage `json:"privacy"`
+}
+
+// heard reads everything that the builder got since the last time, as far as it has a refund.
+func (h *house) heard() (bundles []matched) {
+	h.Helper()
+	for {
+		select {
+		case s := <-h.builder.got:
+			if m, ok := h.readMatched(s); ok {
+				bundles = append(bundles, m)
+			}
+		default:
+			return bundles
+		}
+	}
+}
+
+func (h *house) readMatched(s sent) (m matched, ok bool) {
+	h.Helper()
+	switch {
+	case s.method == "eth_sendBundle" && s.RefundPercent > 0:
+		m = matched{number: h.parsed(s.BlockNumber), percent: int64(s.RefundPercent), shares: []matchedShare{{*s.RefundRecipient, 100}}}
+		for _, raw := range s.Txs {
+			m.txs = append(m.txs, h.decoded(raw))
+		}
+		if len(s.RefundTxHashes) != 1 || s.RefundTxHashes[0] != m.txs[len(m.txs)-1].Hash() {
+			h.Errorf("the refund is paid by %s", s.RefundTxHashes)
+		}
+		return m, true
+	case s.method == "mev_sendBundle":
+		var request struct{ Params []shareMessage }
+		if err := json.Unmarshal(s.body, &request); err != nil {
+			h.Fatal(err)
+		}
+		top := request.Params[0]
+		if len(top.Validity.Refund) != 1 {
+			return matched{}, false
+		}
+		inner := top.Body[0].Bundle
+		if top.Privacy != nil || inner.Privacy != nil {
+			h.Errorf("the builder is told what strangers may know: %s", s.body)
+		}
+		m = matched{number: h.parsed(top.Inclusion.Block), percent: top.Validity.Refund[0].Percent, shares: inner.Validity.RefundConfig}
+		m.txs = []*types.Transaction{h.decoded(inner.Body[0].Tx), h.decoded(top.Body[1].Tx)}
+		return m, true
+	}
+	return matched{}, false
+}
+
+func (h *house) parsed(number string) uint64 {
+	h.Helper()
+	n, err := strconv.ParseUint(strings.TrimPrefix(number, "0x"), 16, 64)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return n
+}
+
+func (h *house) decoded(raw []byte) *types.Transaction {
+	h.Helper()
+	tx := new(types.Transaction)
+	if err := tx.UnmarshalBinary(raw); err != nil {
+		h.Fatal(err)
+	}
+	return tx
+}
+
+// value is what a plain transfer pays the fee recipient.
+func value(tx *types.Transaction) *big.Int {
+	return new(big.Int).Mul(tx.GasTipCap(), new(big.Int).SetUint64(tx.Gas()))
+}
+
+// mineBest makes the next block as an honest builder does: of all bundles with a refund the one that pays most, and right after it the refund's payouts,
+// less their cost at the base fee. It returns the payouts.
+func (h *house) mineBest(bundles []matched) (block *types.Block, payouts []*types.Transaction) {
+	h.Helper()
+	parent := h.node.Chain().CurrentBlock()
+	var best *matched
+	for i, m := range bundles {
+		if m.number == parent.Number.Uint64()+1 && (best == nil || value(m.txs[len(m.txs)-1]).Cmp(value(best.txs[len(best.txs)-1])) > 0) {
+			best = &bundles[i]
+		}
+	}
+	if best == nil {
+		h.Fatal("the builder has nothing with a refund")
+	}
+	h.slot++
+	h.builder.forget()
+	hash := phase0.Hash32(parent.Hash())
+	baseFee := eip1559.CalcBaseFee(h.node.Chain().Config(), h.node.Chain().GetHeaderByHash(parent.Hash()))
+	coinbase := addressOf(houseKey(9))
+	state, err := h.node.Chain().StateAt(parent.Root, parent.Number, parent.Time)
+	if err != nil {
+		h.Fatal(err)
+	}
+	nonce := state.GetNonce(coinbase)
+	refund := new(big.Int).Mul(value(best.txs[len(best.txs)-1]), big.NewInt(best.percent))
+	refund.Div(refund, big.NewInt(100))
+	refund.Sub(refund, new(big.Int).Mul(baseFee, big.NewInt(payoutGas*int64(len(best.shares)))))
+	for _, share := range best.shares {
+		amount := new(big.Int).Mul(refund, big.NewInt(share.Percent))
+		payouts = append(payouts, h.signed(houseKey(9), &types.DynamicFeeTx{
+			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: new(big.Int), GasFeeCap: baseFee, Gas: payoutGas, To: &share.Address,
+			Value: amount.Div(amount, big.NewInt(100)),
+		}))
+		nonce++
+	}
+	block = h.mineOn(hash, append(best.txs, payouts...)...)
+	if len(block.Transactions()) != len(best.txs)+len(payouts) {
+		h.Fatalf("%d transactions in the block", len(block.Transactions()))
+	}
+	return block, payouts
+}
+
+// balance is what an address has after a block.
+func (h *house) balance(block common.Hash, of common.Address) *big.Int {
+	h.Helper()
+	header := h.node.Chain().GetHeaderByHash(block)
+	state, err := h.node.Chain().StateAt(header.Root, header.Number, header.Time)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return state.GetBalance(of).ToBig()
+}
+
+// The whole way: a private transaction, its hint, two who follow it, a restart, a block with the better one and the refund's payout, and the ledger that says
+// of it what the chain says, wei by wei.
+func TestMatchedRefund(t *testing.T) {
+	user, other, third := addressOf(houseKey(0)), common.Address{0xaa, 1}, common.Address{0xaa, 2}
+	for name, c := range map[string]struct {
+		preferences map[string]any
+		apis        []string
+		redirect    bool
+		percent     int64
+		shares      []matchedShare
+	}{
+		"to its signer": {nil, []string{"eth_sendBundle", "cancel"}, false, 90, []matchedShare{{user, 100}}},
+		"by a nested bundle": {
+			map[string]any{"validity": map[string]any{"refund": []any{map[string]any{"address": other, "percent": 100}}}},
+			[]string{"eth_sendBundle", "mev_sendBundle", "cancel"}, false, 90, []matchedShare{{other, 100}},
+		},
+		"to two others, and a part to none": {
+			map[string]any{"validity": map[string]any{"refund": []any{
+				map[string]any{"address": other, "percent": 60}, map[string]any{"address": third, "percent": 30},
+			}}}, []string{"eth_sendBundle", "mev_sendBundle", "cancel"}, false, 90, []matchedShare{{other, 60}, {third, 30}},
+		},
+		"to where its signer wants it": {nil, []string{"eth_sendBundle", "cancel"}, true, 90, []matchedShare{{third, 100}}},
+		"fast, half of it":             {map[string]any{"fast": true}, []string{"eth_sendBundle", "cancel"}, false, 50, []matchedShare{{user, 100}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := openChain(t)
+			dir := t.TempDir()
+			change := func(cfg *Config) { cfg.DataDir, cfg.PayoutGas, cfg.Builders[0].APIs = dir, payoutGas, c.apis }
+			stop := h.serve(h.config(change))
+			if c.redirect {
+				var set struct{ From, To string }
+				h.want(&set, houseKey(0), "flashbots_setFeeRefundRecipient", user, third)
+			}
+			request := map[string]any{"tx": rawOf(h.tipping(0, 0, 2))}
+			if c.preferences != nil {
+				request["preferences"] = c.preferences
+			}
+			var target common.Hash
+			h.want(&target, houseKey(0), "eth_sendPrivateTransaction", request)
+			shared := waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == target })
+			if b := shared.Bundle; b.Hints&orderflow.Hash == 0 || len(b.Elements) != 1 || b.Elements[0].Tx.From != user || shared.Block != h.next()-1 ||
+				shared.GasUsed != 21_000 || shared.MevGasPriceWei.Uint64() != 2*params.GWei {
+				t.Errorf("%+v", shared)
+			}
+			worse := h.follow(6, target, h.tipping(1, 0, 50))
+			stop()
+
+			h.facts.reset()
+			stop = h.serve(h.config(change))
+			better := h.tipping(2, 0, 80)
+			won := h.follow(7, target, better)
+			h.delivered(worse, h.next())
+			h.delivered(target, h.next())
+			bundles := h.heard()
+			block, payouts := h.mineBest(bundles)
+			h.settled()
+			h.checkRefunds(won, block, payouts, c.shares, c.percent, better)
+			var status orderStatus
+			h.want(&status, houseKey(6), "gavel_getOrderStatus", worse)
+			if status.State != "failed" || status.Why != "it can never be included: the order that it followed landed without it" {
+				t.Errorf("the worse one: %+v", status)
+			}
+			h.want(&status, houseKey(7), "gavel_getOrderStatus", won)
+			if status.State != "landed" || status.Paid != hexutil.EncodeBig(value(better)) {
+				t.Errorf("the better one: %+v", status)
+			}
+			if n := len(h.facts.shared()); n != 0 {
+				t.Errorf("strangers are told %d times more after the restart", n)
+			}
+			stop()
+		})
+	}
+}
+
+// shared are all hints.
+func (f *factsSeen) shared() (all []rpc.OrderShared) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, fact := range f.all {
+		if s, ok := fact.(rpc.OrderShared); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// checkRefunds compares the ledger's rows of a matched bundle with the chain.
+func (h *house) checkRefunds(
+	bundle common.Hash, block *types.Block, payouts []*types.Transaction, shares []matchedShare, percent int64, backrun *types.Transaction,
+) {
+	h.Helper()
+	whole := new(big.Int).Mul(value(backrun), big.NewInt(percent))
+	whole.Div(whole, big.NewInt(100))
+	whole.Sub(whole, new(big.Int).Mul(block.BaseFee(), big.NewInt(payoutGas*int64(len(shares)))))
+	h.eventually("the refunds that are on the chain", func() bool {
+		var list refundList
+		h.want(&list, houseKey(7), "flashbots_getFeeRefundsByBundle", map[string]any{"bundle_hash": bundle})
+		if len(list.Refunds) != len(shares) || len(payouts) != len(shares) {
+			h.Errorf("%d rows, %d payouts, want %d", len(list.Refunds), len(payouts), len(shares))
+			return false
+		}
+		for i, share := range shares {
+			amount := new(big.Int).Mul(whole, big.NewInt(share.Percent))
+			amount.Div(amount, big.NewInt(100))
+			want := hexutil.EncodeBig(amount)
+			row := list.Refunds[i]
+			if row.Amount != want || row.Status != "received" || row.Recipient != share.Address || row.BlockNumber != hexNumber(block.NumberU64()) {
+				h.Errorf("row %+v, want %s for %s", row, want, share.Address)
+			}
+			if got := h.received(block, share.Address); got.Cmp(amount) != 0 {
+				h.Errorf("%s received %s on the chain, want %s", share.Address, got, amount)
+			}
+		}
+		return true
+	})
+}
+
+// received is what an address has more after a block than before, without what its own transactions cost it.
+func (h *house) received(block *types.Block, of common.Address) *big.Int {
+	h.Helper()
+	got := new(big.Int).Sub(h.balance(block.Hash(), of), h.balance(block.ParentHash(), of))
+	for _, tx := range block.Transactions() {
+		if from, err := types.Sender(types.LatestSigner(h.node.Chain().Config()), tx); err == nil && from == of {
+			price := new(big.Int).Add(block.BaseFee(), tx.GasTipCap())
+			got.Add(got, tx.Value()).Add(got, price.Mul(price, big.NewInt(21_000)))
+		}
+	}
+	return got
+}
+
+// The cancel of a private transaction takes everything back that contains it: builders are told, and nothing of it is sent for the next block.
+func TestCancelOfATarget(t *testing.T) {
+	h := openHouse(t, nil)
+	tx := h.tipping(0, 0, 2)
+	var target common.Hash
+	h.want(&target, houseKey(0), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(tx)})
+	waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == target })
+	h.delivered(target, h.next())
+	first, second := h.follow(6, target, h.tipping(1, 0, 50)), h.follow(7, target, h.tipping(2, 0, 80))
+	var cancelled bool
+	h.want(&cancelled, houseKey(0), "eth_cancelPrivateTransaction", map[string]any{"txHash": target})
+	if !cancelled {
+		t.Fatal("not cancelled")
+	}
+	names := map[string]int{} // what the builder knows orders by: sent, and then taken back
+	for taken := 0; taken < 3; {
+		got := <-h.builder.got
+		if names[got.ReplacementUUID]++; got.method == "eth_cancelBundle" {
+			taken++
+		}
+	}
+	for name, times := range names {
+		if times != 2 || name == "" {
+			t.Errorf("%q is heard %d times", name, times)
+		}
+	}
+	h.builder.forget()
+	h.mine()
+	h.settled()
+	for _, hash := range []common.Hash{first, second} {
+		end := waitFor(h, "end", func(f rpc.OrderEnded) bool { return f.Hash == hash })
+		if end.State != rpc.Cancelled || end.Reason != "the order that it followed was cancelled" {
+			t.Errorf("%+v", end)
+		}
+	}
+	select {
+	case again := <-h.builder.got:
+		t.Errorf("sent again: %s", again.body)
+	default:
+	}
+}
+
+// A private transaction that pays nothing alone is worth something with a backrun, and its sender gets a part of that.
+func TestUnpaidTransactionIsFollowed(t *testing.T) {
+	h := openHouse(t, nil)
+	var target common.Hash
+	h.want(&target, houseKey(0), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tipping(0, 0, 0))})
+	waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == target })
+	backrun := h.tipping(1, 0, 60)
+	hash := h.follow(6, target, backrun)
+	block := h.mine()
+	if len(block.Transactions()) != 2 || block.Transactions()[1].Hash() != backrun.Hash() {
+		t.Fatalf("%d transactions in the block", len(block.Transactions()))
+	}
+	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Bundle == hash })
+	if credit.AmountWei.Uint64() != 21_000*60*params.GWei/100*90 || credit.Recipient != addressOf(houseKey(0)) || credit.Hash != target {
+		t.Errorf("%+v", credit)
+	}
+	h.settled()
+}
+
+// A backrun that is spelled out and shared can be followed itself: each gives back a part of what comes after it, to the wei.
+func TestBackrunOfABackrun(t *testing.T) {
+	h := openHouse(t, func(cfg *Config) { cfg.Builders[0].APIs = []string{"mev_sendBundle", "cancel"} })
+	a, b, c := h.tipping(0, 0, 2), h.tipping(1, 0, 50), h.tipping(2, 0, 80)
+	next, owner := hexNumber(h.next()), common.Address{0xaa, 7}
+	var inner taken
+	h.want(&inner, houseKey(6), "mev_sendBundle", map[string]any{
+		"version": "v0.1", "inclusion": map[string]any{"block": next},
+		"body": []any{
+			map[string]any{"bundle": map[string]any{
+				"version": "v0.1", "inclusion": map[string]any{"block": next}, "body": []any{map[string]any{"tx": rawOf(a)}},
+			}},
+			map[string]any{"tx": rawOf(b)},
+		},
+		"validity": map[string]any{
+			"refund": []any{map[string]any{"bodyIdx": 0, "percent": 70}}, "refundConfig": []any{map[string]any{"address": owner, "percent": 100}},
+		},
+		"privacy": map[string]any{"hints": []string{"hash", "tx_hash"}, "wantRefund": 80},
+	})
+	waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == inner.BundleHash && len(f.Bundle.Elements) == 2 })
+	outer := h.follow(7, inner.BundleHash, c)
+	h.mineAlone(a, b, c)
+	for _, want := range []struct {
+		bundle, hash common.Hash
+		recipient    common.Address
+		wei          uint64
+	}{
+		{inner.BundleHash, a.Hash(), addressOf(houseKey(0)), 21_000 * 50 * params.GWei / 100 * 70},
+		{outer, inner.BundleHash, owner, 21_000 * 80 * params.GWei / 100 * 80},
+	} {
+		credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Bundle == want.bundle })
+		if credit.Hash != want.hash || credit.Recipient != want.recipient || credit.AmountWei.Uint64() != want.wei {
+			t.Errorf("%+v, want %+v", credit, want)
+		}
+	}
+	h.settled()
+}
+
+// mineAlone makes the next block of just these transactions.
+func (h *house) mineAlone(txs ...*types.Transaction) {
+	h.Helper()
+	h.builder.forget()
+	if block := h.mine(txs...); len(block.Transactions()) != len(txs) {
+		h.Fatalf("%d transactions in the block", len(block.Transactions()))
+	}
+}

@@ -1,0 +1,105 @@
+package match
+
+import (
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/internal/orderflow"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/refund"
+)
+
+// maxDepth is how many bundles may lie in one another after a match: simulators go no deeper (orderflow.md §3.2).
+const maxDepth = 5
+
+// Wanted is the double hash that an order wants to follow, nil if it follows none: only the first element may be a hash.
+func Wanted(order *rpc.Order) *common.Hash {
+	if len(order.Bundle.Elements) == 0 {
+		return nil
+	}
+	return order.Bundle.Elements[0].Match
+}
+
+// Join is the order with target in the place of its hash. Neither of the two is changed. It keeps its own name, signer and elements; refunds are the
+// target's right, and it is for those blocks and builders only that both are for. Strangers learn nothing of it.
+//
+// Whoever calls it has found the target by its double hash: it is alive and was shared. It refuses with rpc.BackrunInvalidBundle if the target does
+// not share its hash or bundles would be too deep in bundles, and with rpc.BackrunInvalidInclusion if no block is for both.
+func Join(order, target *rpc.Order) (*rpc.Order, error) {
+	if target.Bundle.Hints&orderflow.Hash == 0 || 1+depth(&target.Bundle) > maxDepth {
+		return nil, rpc.BackrunInvalidBundle.Plain()
+	}
+	window, ok := overlap(order.Bundle.Window, target.Bundle.Window)
+	if !ok {
+		return nil, rpc.BackrunInvalidInclusion.Plain() // which blocks the other one is for is not said
+	}
+	joined := *order
+	joined.Follows = target.ID
+	joined.Builders, joined.AllBuilders = builders(order, target)
+	joined.Bundle.Window, joined.Bundle.Hints = window, 0
+	joined.Bundle.Refunds = []rpc.ElementRefund{{Element: 0, Percent: refund.WantPercent(target)}}
+	joined.Bundle.Elements = slices.Clone(order.Bundle.Elements)
+	joined.Bundle.Elements[0] = rpc.Element{Bundle: inner(&target.Bundle)}
+	return &joined, nil
+}
+
+// inner is a target as an element: when it may be included and what is shared of it is the outer bundle's affair now.
+func inner(target *rpc.Bundle) *rpc.Bundle {
+	b := *target
+	b.Window, b.Hints = rpc.Window{}, 0
+	return &b
+}
+
+// depth is how many bundles lie in one another, with the bundle itself.
+func depth(b *rpc.Bundle) int {
+	deepest := 0
+	for i := range b.Elements {
+		if inside := b.Elements[i].Bundle; inside != nil {
+			deepest = max(deepest, depth(inside))
+		}
+	}
+	return 1 + deepest
+}
+
+// overlap are the blocks and times that both windows have, false if there are none.
+func overlap(a, b rpc.Window) (rpc.Window, bool) {
+	both := rpc.Window{
+		FirstBlock: max(a.FirstBlock, b.FirstBlock), LastBlock: min(a.LastBlock, b.LastBlock),
+		MinTimestamp: max(a.MinTimestamp, b.MinTimestamp), MaxTimestamp: max(a.MaxTimestamp, b.MaxTimestamp),
+	}
+	if a.MaxTimestamp != 0 && b.MaxTimestamp != 0 {
+		both.MaxTimestamp = min(a.MaxTimestamp, b.MaxTimestamp)
+	}
+	inTime := both.MaxTimestamp == 0 || both.MinTimestamp <= both.MaxTimestamp
+	return both, both.FirstBlock <= both.LastBlock && inTime
+}
+
+// builders are those that both orders are for. The operator's own builder gets every order.
+func builders(a, b *rpc.Order) (names []string, all bool) {
+	switch {
+	case a.AllBuilders && b.AllBuilders:
+		return union(a.Builders, b.Builders), true
+	case a.AllBuilders:
+		return b.Builders, false
+	case b.AllBuilders:
+		return a.Builders, false
+	}
+	for _, name := range a.Builders {
+		if slices.Contains(b.Builders, name) {
+			names = append(names, name)
+		}
+	}
+	return names, false
+}
+
+// union are the names of both lists, each once.
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, name := range b {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}

@@ -1,0 +1,219 @@
+package live
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/stream"
+	"github.com/gavel-relay/gavel/stream/audience"
+)
+
+// The tests of this package have a house: the whole server with an audience whose events they make up, and a history in memory.
+type house struct {
+	*audience.Audience
+	past *past
+	// published is the id of the last event.
+	published uint64
+	// joined has one for each that came to listen.
+	joined chan struct{}
+}
+
+// Listen implements Audience.
+func (h *house) Listen(ctx context.Context, wish audience.Wish) (*audience.Listener, error) {
+	listener, err := h.Audience.Listen(ctx, wish)
+	if err == nil {
+		select {
+		case h.joined <- struct{}{}:
+		default: // the test does not look
+		}
+	}
+	return listener, err
+}
+
+// past is a history in memory.
+type past struct {
+	mu     sync.Mutex
+	events []stream.Event
+	fails  error
+}
+
+// After implements audience.Past.
+func (p *past) After(_ context.Context, id uint64, limit int) ([]stream.Event, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	begin := slices.IndexFunc(p.events, func(e stream.Event) bool { return e.ID > id })
+	if begin < 0 {
+		return nil, p.fails
+	}
+	return slices.Clone(p.events[begin:min(begin+limit, len(p.events))]), p.fails
+}
+
+func newHouse(change func(*audience.Config)) *house {
+	kept := &past{}
+	config := audience.Config{Past: kept}
+	if change != nil {
+		change(&config)
+	}
+	return &house{Audience: audience.New(config), past: kept, joined: make(chan struct{}, 4)}
+}
+
+// publish stores and sends events of these JSONs.
+func (h *house) publish(hints ...string) {
+	var events []stream.Event
+	for _, hint := range hints {
+		h.published++
+		events = append(events, stream.Event{ID: h.published, Block: 100 + h.published, At: time.Unix(1_700_000_000, 0), JSON: []byte(hint)})
+	}
+	h.past.mu.Lock()
+	h.past.events = append(h.past.events, events...)
+	h.past.mu.Unlock()
+	h.Publish(events)
+}
+
+// hint is the JSON of an event with this number for a hash.
+func hint(number int) string {
+	return fmt.Sprintf(`{"hash":"0x%064x","logs":null,"txs":[{"to":"0x%040x","functionSelector":"0xa9059cbb"}],"gasUsed":"0x5208"}`, number, number)
+}
+
+func (h *house) handler() http.Handler { return h.handlerWith(Config{Network: "devnet"}) }
+
+func (h *house) handlerWith(c Config) http.Handler {
+	mux := &serve.Mux{NotFound: refusal(http.StatusNotFound), NotAllowed: refusal(http.StatusMethodNotAllowed)}
+	c.Audience = h
+	Mount(mux, c)
+	return mux
+}
+
+// refusal is a status that refuses.
+type refusal int
+
+func (r refusal) Error() string   { return http.StatusText(int(r)) }
+func (r refusal) HTTPStatus() int { return int(r) }
+
+// open serves the house on loopback until the test ends.
+func (h *house) open(t testing.TB) (url string) {
+	t.Helper()
+	listener, err := serve.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.serve(t, listener)
+	return "http://" + listener.Addr().String()
+}
+
+func (h *house) serve(t testing.TB, listener net.Listener) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- serve.Serve(ctx, listener, h.handler(), serve.Options{HTTP2: true, MaxConns: 1 << 16})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := h.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// pipes is a listener whose connections are in memory, so that a bubble's clock rules them.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.conns:
+		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+
+// dial is a connection that has sent a request: a line and its headers.
+func (p *pipes) dial(t testing.TB, request string) net.Conn {
+	t.Helper()
+	mine, theirs := net.Pipe()
+	p.conns <- theirs
+	if _, err := io.WriteString(mine, request+"\r\nHost: stream\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	return mine
+}
+
+// ear reads the lines of a stream.
+type ear struct {
+	t      testing.TB
+	header http.Header
+	body   io.ReadCloser
+	lines  *bufio.Reader
+}
+
+// listen asks for the stream and reads its header.
+func listen(t testing.TB, url string, header http.Header) *ear {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = header
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	if response.StatusCode != http.StatusOK {
+		raw, err := io.ReadAll(response.Body)
+		t.Fatalf("%s: %s %v", response.Status, raw, err)
+	}
+	return &ear{t, response.Header, response.Body, bufio.NewReader(response.Body)}
+}
+
+// next is the next line that is not empty, without its end.
+func (e *ear) next() string {
+	e.t.Helper()
+	for {
+		line, err := e.lines.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			return "end"
+		}
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		if line != "\n" {
+			return line[:len(line)-1]
+		}
+	}
+}
+
+func (e *ear) want(lines ...string) {
+	e.t.Helper()
+	for _, line := range lines {
+		if got := e.next(); got != line {
+			e.t.Fatalf("heard %q, want %q", got, line)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Events listens until the context ends or the caller breaks off; when the connection breaks it comes back and goes on after the last event. What is
+// published between two connections before the first event is missed, since there is no event to go on after. An event that cannot be decoded comes
+// with an error and its Raw bytes, and the next ones follow. When there is no use in coming back (the service refuses the request as wrong, or the
+// context ends) the last pair has no event but the error.
+func (c *Client) Events(ctx context.Context) iter.Seq2[Event, error] { return c.EventsAfter(ctx, 0) }
+
+// EventsAfter is Events from the first event after the one with this id; with 0 from now on.
+func (c *Client) EventsAfter(ctx context.Context, id uint64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		follower := &follower{client: c, wait: c.options.MinWait}
+		if id > 0 {
+			follower.last = strconv.FormatUint(id, 10)
+		}
+		for {
+			err := follower.connect(ctx, yield)
+			switch {
+			case errors.Is(err, errEnough):
+				return
+			case ctx.Err() != nil:
+				yield(Event{}, context.Cause(ctx))
+				return
+			case permanent(err):
+				yield(Event{}, err)
+				return
+			}
+			if !follower.pause(ctx, err) {
+				yield(Event{}, context.Cause(ctx))
+				return
+			}
+		}
+	}
+}
+
+// errEnough means that the caller wants no more.
+var errEnough = errors.New("caller has enough")
+
+// errSilent is why a connection ends on which not even a ping came.
+var errSilent = errors.New("nothing came for too long")
+
+// follower is one who listens, over all its connections.
+type follower struct {
+	client *Client
+	last   string // id of the last event
+	wait   time.Duration
+}
+
+// connect listens on one connection; the error says why it ended.
+func (f *follower) connect(ctx context.Context, yield func(Event, error) bool) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	header := http.Header{"Accept": {"text/event-stream"}, "Cache-Control": {"no-cache"}}
+	if f.last != "" {
+		header.Set("Last-Event-ID", f.last)
+	}
+	response, err := f.client.get(ctx, "/?ids=1", header)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	silence := time.AfterFunc(f.client.options.Silence, func() { cancel(errSilent) })
+	defer silence.Stop()
+	messages := newMessages(heard{response.Body, silence, f.client.options.Silence}, f.client.options.MaxLineBytes)
+	for {
+		message, err := messages.next()
+		if err != nil {
+			if cause := context.Cause(ctx); errors.Is(cause, errSilent) {
+				return cause
+			}
+			return err
+		}
+		f.wait = f.client.options.MinWait
+		event, err := decodeEvent(message.data)
+		f.last = message.id
+		event.ID, _ = strconv.ParseUint(message.id, 10, 64) // none, or one of another service: 0
+		if !yield(event, err) {
+			return errEnough
+		}
+	}
+}
+
+// heard notes that something came.
+type heard struct {
+	io.Reader
+	silence *time.Timer
+	allowed time.Duration
+}
+
+// Read implements io.Reader.
+func (h heard) Read(p []byte) (int, error) {
+	n, err := h.Reader.Read(p)
+	h.silence.Reset(h.allowed)
+	return n, err
+}
+
+// pause waits before the next connection; false if the context ended.
+func (f *follower) pause(ctx context.Context, why error) bool {
+	wait := f.wait
+	var status *StatusError
+	if errors.As(why, &status) {
+		wait = min(max(wait, status.RetryAfter), f.client.options.MaxWait)
+	}
+	f.wait = min(2*f.wait, f.client.options.MaxWait)
+	if f.client.options.Broken != nil {
+		f.client.options.Broken(fmt.Errorf("stream ended: %w", why), wait)
+	}
+	select {
+	case <-time.After(wait):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

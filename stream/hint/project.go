@@ -1,0 +1,93 @@
+package hint
+
+import (
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/orderflow"
+)
+
+// Config is what the operator decides. Nobody may change it while it is in use.
+type Config struct {
+	// Swaps are the logs that default_logs lets through. DefaultSwaps are those that the description's services know.
+	Swaps SwapTable
+	// MevGasPrice and GasUsed tell what the simulation found, rounded.
+	MevGasPrice, GasUsed bool
+	// GasLimit repeats a transaction's gas under the name gasLimit: the description has both, clients read gas.
+	GasLimit bool
+}
+
+// DefaultConfig is what clients expect: with mevGasPrice, without gasUsed.
+func DefaultConfig() Config { return Config{Swaps: DefaultSwaps(), MevGasPrice: true} }
+
+// Digits that are left of what the simulation found (orderflow.md §1.8).
+const (
+	gasPriceDigits = 3
+	gasUsedDigits  = 2
+)
+
+// Project is what everybody may know of an order, in one line; nil when its sender shares nothing. An error means that a transaction of which
+// something is shown cannot be read. The order is not changed, and the line keeps nothing of it.
+func Project(shared *orderflow.Shared, cfg Config) (json []byte, err error) {
+	if shown(shared.Bundle.Hints) == 0 {
+		return nil, nil
+	}
+	p := projection{cfg: cfg}
+	if err := p.bundle(&shared.Bundle); err != nil {
+		return nil, err
+	}
+	line := make([]byte, 0, 192+len(p.logs)+len(p.txs))
+	line = append(line, `{"hash":`...)
+	line = appendBytes(line, crypto.Keccak256(shared.Hash[:]))
+	line = appendList(append(line, `,"logs":`...), p.logs)
+	line = appendList(append(line, `,"txs":`...), p.txs)
+	if cfg.MevGasPrice && shared.MevGasPriceWei != nil {
+		line = appendQuantity(append(line, `,"mevGasPrice":`...), roundUp(shared.MevGasPriceWei, gasPriceDigits))
+	}
+	if cfg.GasUsed {
+		line = appendQuantity(append(line, `,"gasUsed":`...), roundUp(uint256.NewInt(shared.GasUsed), gasUsedDigits))
+	}
+	return append(line, '}'), nil
+}
+
+// DoubleHash is what searchers know an order by: the Keccak-256 of the 32 bytes of its hash.
+func DoubleHash(order common.Hash) common.Hash { return crypto.Keccak256Hash(order[:]) }
+
+// projection gathers the elements of the two lists, each followed by a comma.
+type projection struct {
+	cfg       Config
+	logs, txs []byte
+}
+
+// bundle adds a bundle's elements, depth first. An inner bundle that shares nothing adds nothing; what is around it does not count.
+func (p *projection) bundle(b *orderflow.Bundle) error {
+	show := shown(b.Hints)
+	if show == 0 {
+		return nil
+	}
+	for i := range b.Elements {
+		switch element := &b.Elements[i]; {
+		case element.Tx != nil:
+			if err := p.tx(element.Tx, show); err != nil {
+				return fmt.Errorf("transaction %s: %w", element.Tx.Hash, err)
+			}
+		case element.Bundle != nil:
+			if err := p.bundle(element.Bundle); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *projection) tx(tx *orderflow.Tx, show orderflow.Hints) (err error) {
+	p.addLogs(tx.Logs, show)
+	if show&ofTx != 0 {
+		p.txs, err = appendTx(p.txs, tx, show, p.cfg.GasLimit)
+		p.txs = append(p.txs, ',')
+	}
+	return err
+}

@@ -1,0 +1,23 @@
+package hint
+
+import "github.com/holiman/uint256"
+
+// most is 2²⁵⁶-1.
+var most = new(uint256.Int).SetAllOne()
+
+// roundUp is the least number with so many significant digits that is not below n. One that would need more than 256 bits is 2²⁵⁶-1.
+func roundUp(n *uint256.Int, digits int) *uint256.Int {
+	unit := uint256.NewInt(1)
+	for range len(n.Dec()) - digits {
+		unit.Mul(unit, uint256.NewInt(10))
+	}
+	rest := new(uint256.Int).Mod(n, unit)
+	if rest.IsZero() {
+		return new(uint256.Int).Set(n)
+	}
+	up, overflow := new(uint256.Int).AddOverflow(n, rest.Sub(unit, rest))
+	if overflow {
+		return new(uint256.Int).Set(most)
+	}
+	return up
+}

@@ -1,0 +1,98 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"math"
+
+	"github.com/gavel-relay/gavel/stream"
+)
+
+// readAtOnce is how many new events are read, held and published at a time.
+const readAtOnce = 512
+
+// learn reads what is new in the database and publishes it. The first time, it only sums up what there is.
+func (h *History) learn(ctx context.Context) error {
+	h.knowing.Lock()
+	defer h.knowing.Unlock()
+	if h.known.Load() != nil {
+		return h.readNew(ctx, math.MaxInt64)
+	}
+	sum, err := h.sumUp(ctx)
+	if err != nil {
+		return err
+	}
+	h.published = sum.last
+	h.known.Store(&sum)
+	return nil
+}
+
+// relearn sums up what there is again, since events were deleted, here or by another process.
+func (h *History) relearn(ctx context.Context) error {
+	h.knowing.Lock()
+	defer h.knowing.Unlock()
+	sum, err := h.sumUp(ctx)
+	if err != nil {
+		return err
+	}
+	if h.known.Load() == nil {
+		h.published = sum.last
+	} else if err := h.readNew(ctx, sum.last); err != nil { // those that it has already must be published too
+		return err
+	}
+	h.known.Store(&sum)
+	return nil
+}
+
+// readNew adds the events up to an id to what is known, and publishes them. The caller holds knowing.
+func (h *History) readNew(ctx context.Context, upTo int64) error {
+	for {
+		now := *h.known.Load()
+		events, err := h.list(ctx, `id > ? AND id <= ? ORDER BY id LIMIT ?`, now.last, upTo, readAtOnce)
+		if err != nil {
+			return err
+		}
+		for _, event := range events {
+			now = now.with(int64(event.ID), int64(event.Block), event.At.Unix())
+		}
+		h.known.Store(&now) // first, so that who hears of an event finds it
+		h.publish(events)
+		if len(events) < readAtOnce {
+			return nil
+		}
+	}
+}
+
+// publish passes over what was published: a database that has lost events gets them again, as they were. The caller holds knowing.
+func (h *History) publish(events []stream.Event) {
+	for len(events) > 0 && int64(events[0].ID) <= h.published {
+		events = events[1:]
+	}
+	if len(events) == 0 {
+		return
+	}
+	h.published = int64(events[len(events)-1].ID)
+	if h.cfg.Publish != nil {
+		h.cfg.Publish(events)
+	}
+}
+
+// sumUp reads the chunks, all as they were at one moment.
+func (h *History) sumUp(ctx context.Context) (summary, error) {
+	var last int64
+	var chunks []chunk
+	err := h.view.Each(ctx, func(rows *sql.Rows) error {
+		var number, events, minBlock, maxBlock, minSec, maxSec sql.NullInt64
+		if err := rows.Scan(&last, &number, &events, &minBlock, &maxBlock, &minSec, &maxSec); err != nil {
+			return err
+		}
+		if number.Valid {
+			chunks = append(chunks, chunk{
+				number: number.Int64, events: events.Int64,
+				blocks: stream.Range{From: minBlock.Int64, To: maxBlock.Int64}, times: stream.Range{From: minSec.Int64, To: maxSec.Int64},
+			})
+		}
+		return nil
+	}, `SELECT last, chunk, events, min_block, max_block, min_at_s, max_at_s FROM counter LEFT JOIN chunks ON 1 = 1 ORDER BY chunk`)
+	return summarize(last, chunks), err
+}
