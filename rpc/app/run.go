@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc"
@@ -22,6 +23,9 @@ const (
 
 // Handler is the public API.
 func (a *App) Handler() http.Handler { return a.handler }
+
+// Journal is where the service's facts are: an event stream in the same process reads it as its Source. It is open until Close.
+func (a *App) Journal() *journal.Journal { return a.journal }
 
 // Head is the newest block that the service knows.
 func (a *App) Head() rpc.Head { return a.desk.Head() }
