@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 	relayapp "github.com/gavel-relay/gavel/relay/app"
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
+	streamapp "github.com/gavel-relay/gavel/stream/app"
 )
 
 // lab is a world with gavel's own services in it, which know no more of it than its addresses.
@@ -31,9 +32,11 @@ type lab struct {
 	world *world.World
 	relay *relayapp.App
 	rpc   *rpcapp.App
-	nodes *state.States
-	stop  context.CancelFunc
-	group *errgroup.Group
+	// stream tells of the orders of rpc.
+	stream *streamapp.App
+	nodes  *state.States
+	stop   context.CancelFunc
+	group  *errgroup.Group
 }
 
 // startLab starts all of it; Stop ends it.
@@ -66,10 +69,14 @@ func startLab(ctx context.Context, slot time.Duration) (l *lab, err error) {
 	if err != nil {
 		return nil, err
 	}
+	streamAt, err := l.openStream(ctx, quiet)
+	if err != nil {
+		return nil, err
+	}
 	public := key.PublicKey()
 	l.Target = &target.Target{
 		Implementation: target.Implementation{Organization: "gavel", Project: "gavel", Version: "devnet"},
-		Relay:          &target.Relay{ProposerURL: relayAt, PublicKey: fmt.Sprintf("%#x", public[:])}, RPC: &target.RPC{URL: rpcAt},
+		Relay:          &target.Relay{ProposerURL: relayAt, PublicKey: fmt.Sprintf("%#x", public[:])}, RPC: &target.RPC{URL: rpcAt}, Stream: &target.Stream{URL: streamAt},
 		Chain: target.Chain{WorldURL: l.world.URL},
 	}
 	return l, l.Target.Complete()
@@ -95,6 +102,15 @@ func (l *lab) openRPC(ctx context.Context, slot time.Duration, log *slog.Logger)
 	return l.serve(ctx, l.rpc.Serve)
 }
 
+// openStream starts the event stream on the journal of the bundle RPC.
+func (l *lab) openStream(ctx context.Context, log *slog.Logger) (string, error) {
+	var err error
+	if l.stream, err = streamapp.New(ctx, streamapp.Config{Source: l.rpc.Journal(), Network: "conformance", Log: log}); err != nil {
+		return "", fmt.Errorf("open the event stream: %w", err)
+	}
+	return l.serve(ctx, l.stream.Serve)
+}
+
 // serve serves a service at a free port and returns its URL.
 func (l *lab) serve(ctx context.Context, service func(context.Context, net.Listener) error) (string, error) {
 	listener, err := serve.Listen("127.0.0.1:0")
@@ -114,6 +130,9 @@ func (l *lab) Stop() {
 	}
 	if l.relay != nil {
 		failures = append(failures, l.relay.Close())
+	}
+	if l.stream != nil {
+		failures = append(failures, l.stream.Close())
 	}
 	if l.rpc != nil {
 		failures = append(failures, l.rpc.Close())
@@ -154,7 +173,7 @@ func runWorld(ctx context.Context, cmd *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("relay  %s\nrpc    %s\nworld  %s\n", l.Target.Relay.ProposerURL, l.Target.RPC.URL, l.Target.Chain.WorldURL)
+		fmt.Printf("relay   %s\nstream  %s\nrpc     %s\nworld   %s\n", l.Target.Relay.ProposerURL, l.Target.Stream.URL, l.Target.RPC.URL, l.Target.Chain.WorldURL)
 		<-ctx.Done()
 		l.Stop()
 		return nil

@@ -173,10 +173,9 @@ func relayMutants() []Mutant {
 		})},
 		{"L31", "relay", "bids say less than was signed", []string{"REL-HDR-14"}, bid(func(m map[string]any) { m["value"] = "1" })},
 		{"L32", "relay", "headers have another state root", []string{"REL-HDR-15"}, bid(func(m map[string]any) { at(m, "header")["state_root"] = flip(at(m, "header")["state_root"]) })},
-		{"L33", "relay", "the first bid of a slot is served for ever", []string{"REL-HDR-16", "REL-SUB-23", "REL-SUB-31"}, func() Fault {
-			return sticky()
-		}},
-		{"L34", "relay", "the last block wins, whatever its value", []string{"REL-HDR-16", "REL-HDR-17", "REL-SUB-31"}, func() Fault { return lastWins() }},
+		{"L33", "relay", "the first bid of a slot is served for ever", []string{"REL-HDR-16", "REL-SUB-31"}, sticky},
+		{"L40", "relay", "a builder's first bid is its only one", []string{"REL-SUB-23"}, firstOfEach},
+		{"L34", "relay", "the last block wins, whatever its value", []string{"REL-HDR-16", "REL-HDR-17", "REL-SUB-31"}, lastWins},
 		{"L35", "relay", "hexadecimal in capitals finds nothing", []string{"REL-HDR-19"}, asks(headerPath, func(e *Exchange) bool {
 			return strings.ToLower(e.Request.URL.Path) != e.Request.URL.Path && e.say(204, "", "")
 		})},
@@ -244,9 +243,7 @@ func relayMutants() []Mutant {
 				}
 			}}
 		}},
-		{"L57", "relay", "blocks are served that were never executed", []string{"REL-SUB-16", "REL-SUB-17", "REL-SUB-19", "REL-SUB-35"}, func() Fault {
-			return unexecuted()
-		}},
+		{"L57", "relay", "blocks are served that were never executed", []string{"REL-SUB-16", "REL-SUB-17", "REL-SUB-19", "REL-SUB-35"}, unexecuted},
 
 		{"L61", "relay", "payloads are never revealed", []string{"REL-PAY-01", "REL-PAY-08", "REL-PAY-11", "REL-PAY-17", "REL-PAY-18"}, status(payloadPath, 200, 200, 400)},
 		{"L62", "relay", "v2 answers with the payload", []string{"REL-PAY-02"}, answers(payloadV2, func(e *Exchange) {
@@ -310,31 +307,65 @@ func relayMutants() []Mutant {
 	}
 }
 
-// sticky serves the first answer that a header request got, for ever.
+// submitted are a slot and a builder of a submission in JSON.
+func submitted(body []byte) (slot, builder, hash string) {
+	var s any
+	_ = json.Unmarshal(body, &s) // SSZ has none of them, and all of it is one then
+	message := at(s, "message")
+	slot, _ = message["slot"].(string)
+	builder, _ = message["builder_pubkey"].(string)
+	hash, _ = message["block_hash"].(string)
+	return slot, builder, hash
+}
+
+// sticky serves the first block of each slot that was taken, for ever.
 func sticky() Fault {
-	first := map[string]*Exchange{}
+	first := map[string][]byte{}
 	return Fault{Answer: func(e *Exchange) {
-		if !e.on(headerPath) || e.Status != 200 || strings.Contains(e.Request.Header.Get("Accept"), "octet") {
-			return
+		switch {
+		case e.on(submitPath) && e.Status < 300:
+			if slot, _, _ := submitted(e.Asked); first[slot] == nil {
+				first[slot] = e.Asked
+			}
+		case e.on(headerPath) && e.Status == http.StatusOK:
+			slot, _, _ := strings.Cut(strings.TrimPrefix(e.Request.URL.Path, headerPath), "/")
+			if known := first[slot]; known != nil {
+				e.edit(func(d any) any { return replaced(d, known) })
+			}
 		}
-		key := e.Request.URL.Path
-		if known := first[key]; known != nil {
-			e.Status, e.Body = known.Status, known.Body
-			return
-		}
-		copied := *e
-		first[key] = &copied
 	}}
 }
 
-// lastWins cancels on each submission, so that builders' bids replace each other, and forgets others' by lying about their value.
+// firstOfEach serves the first block of the builder that leads.
+func firstOfEach() Fault {
+	first, byHash := map[string][]byte{}, map[string]string{}
+	return Fault{Answer: func(e *Exchange) {
+		switch {
+		case e.on(submitPath) && e.Status < 300:
+			_, builder, hash := submitted(e.Asked)
+			if byHash[hash] = builder; first[builder] == nil {
+				first[builder] = e.Asked
+			}
+		case e.on(headerPath) && e.Status == http.StatusOK:
+			e.edit(func(d any) any {
+				hash, _ := at(d, "data", "message", "header")["block_hash"].(string)
+				if known := first[byHash[hash]]; known != nil {
+					return replaced(d, known)
+				}
+				return d
+			})
+		}
+	}}
+}
+
+// lastWins serves the last block that was taken, whatever it pays.
 func lastWins() Fault {
 	var last []byte
 	return Fault{Answer: func(e *Exchange) {
 		switch {
-		case e.on(submitPath) && e.Status == 200:
+		case e.on(submitPath) && e.Status < 300:
 			last = e.Asked
-		case e.on(headerPath) && e.Status == 200 && last != nil:
+		case e.on(headerPath) && e.Status == http.StatusOK && last != nil:
 			e.edit(func(d any) any { return replaced(d, last) })
 		}
 	}}

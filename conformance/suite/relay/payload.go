@@ -75,8 +75,13 @@ func (a *auction) ask(path string, block *apielectra.SignedBlindedBeaconBlock) *
 
 // won is an auction in which the proposer has a bid: the submission, and the block that asks for its payload.
 func (r *room) won(t *suite.T, blobs int) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
+	return r.wonFor(t, blobs, 1000)
+}
+
+// wonFor is won for a bid of some gwei.
+func (r *room) wonFor(t *suite.T, blobs int, value uint64) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
 	a := r.openToPropose(t)
-	s := a.submitted(a.blockWith("a", gwei(1000), blobs, gasLimit))
+	s := a.submitted(a.blockWith("a", gwei(value), blobs, gasLimit))
 	return a, s, a.signBlind(a.blind(a.served(s)), a.proposer)
 }
 
