@@ -50,7 +50,7 @@ const (
 	// chainID is no public network's.
 	chainID = 0x67766c
 	// accounts that are given to specs.
-	accounts = 512
+	accounts = 8192
 	// genesisLead leaves time to open everything before the first slot.
 	genesisLead = 3 * time.Second
 	host        = "127.0.0.1"

@@ -62,11 +62,10 @@ func page(t *suite.T, query string, args ...any) []record {
 func past(t *suite.T, n int) (event, record) {
 	s := listening(t)
 	defer s.Close()
-	w := rpc.Money(t)
 	var last event
 	var order common.Hash
 	for range n {
-		order = rpc.Share(t, []string{"contract_address"}, w.Transfer(1))
+		order = rpc.Share(t, []string{"contract_address"}, rpc.Money(t).Transfer(1))
 		e, found := heard(t, s, order)
 		if !found {
 			t.Inconclusive("the event did not come")

@@ -114,9 +114,8 @@ func live(s *suite.Set) {
 		one, other := listening(t), listening(t)
 		defer one.Close()
 		defer other.Close()
-		w := rpc.Money(t)
 		for range 5 {
-			order := rpc.Share(t, []string{"hash"}, w.Transfer(1))
+			order := rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1))
 			for _, stream := range []*probe.Stream{one, other} {
 				_, found := heard(t, stream, order)
 				t.Check(found, "an event at both listeners", "none at one")
@@ -135,9 +134,8 @@ func live(s *suite.Set) {
 			t.Ready(err, "open a stream and not read it")
 			defer deaf.Close()
 		}
-		w := rpc.Money(t)
 		for range 10 {
-			_, found := heard(t, stream, rpc.Share(t, []string{"hash"}, w.Transfer(1)))
+			_, found := heard(t, stream, rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1)))
 			t.Check(found, "an event in time", "none")
 		}
 	})
