@@ -3,9 +3,12 @@ package mutant
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/gavel-relay/gavel/conformance/world"
 )
 
 const (
@@ -180,7 +183,7 @@ func relayMutants() []Mutant {
 			return strings.ToLower(e.Request.URL.Path) != e.Request.URL.Path && e.say(204, "", "")
 		})},
 		{"L36", "relay", "headers come half a second late", []string{"REL-HDR-21"}, answers(headerPath, func(*Exchange) { time.Sleep(500 * time.Millisecond) })},
-		{"L37", "relay", "past slots get a bid", []string{"REL-HDR-20"}, status(headerPath, 204, 400, 200)},
+		{"L37", "relay", "past slots and strangers get a bid", []string{"REL-HDR-20", "REL-HDR-24"}, status(headerPath, 204, 400, 200)},
 		{"L38", "relay", "values are numbers", []string{"REL-HDR-25"}, answers(headerPath, func(e *Exchange) {
 			e.Body = bytes.Replace(e.Body, []byte(`"gas_limit":"60000000"`), []byte(`"gas_limit":60000000`), 1)
 		})},
@@ -214,8 +217,19 @@ func relayMutants() []Mutant {
 			return append(list, far)
 		})},
 
+		{"L46", "relay", "duties name who never registered", []string{"REL-DUT-03"}, document(dutiesPath, func(d any) any {
+			list, _ := d.([]any)
+			if len(list) == 0 {
+				return d
+			}
+			key := world.StrangerKey()
+			message := map[string]any{"fee_recipient": "0x" + strings.Repeat("00", 20), "gas_limit": "1", "timestamp": "1", "pubkey": fmt.Sprintf("%#x", key[:])}
+			entry := map[string]any{"message": message, "signature": "0x" + strings.Repeat("00", 96)}
+			return append(list, map[string]any{"slot": "1", "validator_index": "7", "entry": entry})
+		})},
+
 		{"L51", "relay", "submissions are never refused", []string{
-			"REL-SUB-04", "REL-SUB-05", "REL-SUB-06", "REL-SUB-07", "REL-SUB-08", "REL-SUB-09", "REL-SUB-10", "REL-SUB-11", "REL-SUB-13", "REL-SUB-14", "REL-SUB-15",
+			"REL-SUB-04", "REL-SUB-05", "REL-SUB-06", "REL-SUB-07", "REL-SUB-08", "REL-SUB-09", "REL-SUB-10", "REL-SUB-11", "REL-SUB-12", "REL-SUB-13", "REL-SUB-14", "REL-SUB-15",
 			"REL-SUB-18", "REL-SUB-25", "REL-SUB-26", "REL-SUB-28", "REL-SUB-29", "REL-SUB-30", "REL-SUB-34", "REL-SUB-36", "REL-SUB-27", "REL-SUB-24",
 		}, status(submitPath, 400, 499, 200)},
 		{"L52", "relay", "submissions in SSZ are refused with 400", []string{"REL-SUB-02"}, asks(submitPath, func(e *Exchange) bool {

@@ -254,6 +254,7 @@ func streamMutants() []Mutant {
 				delete(hint, "logs")
 			}
 		})},
+		{"S78", "stream", "maxLimit is less than a page has", []string{"STR-HIS-06"}, fact("maxLimit", 1)},
 		{"S77", "stream", "a page has one record too many", []string{"STR-HIS-05"}, document(historyPath, func(d any) any {
 			list, _ := d.([]any)
 			if len(list) == 0 {

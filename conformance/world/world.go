@@ -169,6 +169,15 @@ func validatorSecret(i uint64) []byte {
 	return blst.KeyGen(material[:]).Serialize()
 }
 
+// StrangerKey is the public key of the validator that never registers.
+func StrangerKey() phase0.BLSPubKey {
+	key, err := probe.ParseBLSKey(validatorSecret(Validators - 1))
+	if err != nil {
+		panic(fmt.Sprintf("a key that was made is none: %v", err))
+	}
+	return key.Public
+}
+
 // wallet is the key number i of the accounts; for tests only, since everybody can make it.
 func wallet(i int) *ecdsa.PrivateKey {
 	material := sha256.Sum256(fmt.Appendf(nil, "gavel conformance account %d", i))

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -44,6 +45,8 @@ func noted(t *suite.T, answer *probe.RPCAnswer) {
 	got, _ := members["bundleHash"].(string)
 	t.Check(len(got) == 66 && strings.HasPrefix(got, "0x"), "an object with bundleHash", members)
 }
+
+var errRefused = errors.New("refused")
 
 // sendShare: mev_sendBundle.
 func sendShare(s *suite.Set) {
@@ -146,6 +149,21 @@ func sendShare(s *suite.Set) {
 		w := money(t)
 		one, two := w.send(1), w.send(2)
 		hashed(t, call(t, key(t), method, share(t, one, two)), bundleHash(one, two))
+	})
+	s.It("RPC-SHR-26", "takes a backrun of a hint", func(t *suite.T) {
+		owner, searcher := money(t), money(t)
+		target := owner.send(1)
+		hashed(t, call(t, key(t), method, with(share(t, target), object{"privacy": object{"hints": []string{"hash"}}})), target.Hash())
+		double := crypto.Keccak256Hash(target.Hash().Bytes()).Hex()
+		backrun := with(share(t), object{"body": append([]object{{"hash": double}}, body(t, searcher.send(1))...)})
+		var answer *probe.RPCAnswer
+		_ = t.Eventually(t.Target.Budgets.Hint(), func() error { // the order is known once it was simulated
+			if answer = call(t, key(t), method, backrun); answer.Refused() {
+				return errRefused
+			}
+			return nil
+		})
+		noted(t, answer)
 	})
 	s.It("RPC-SHR-25", "refuses 51 transactions", func(t *suite.T) {
 		w := money(t)
