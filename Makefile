@@ -17,7 +17,7 @@ LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p'
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 .DEFAULT_GOAL := help
-.PHONY: help build mev-boost devnet test test-clients lint fmt bench fuzz docs install-needs clean
+.PHONY: help build mev-boost devnet test test-clients lint fmt bench fuzz docs install-needs clean conformance prove
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,14 @@ devnet: ## run a network in this process: SLOTS, SLOT, SPEED, FORK; ARGS for any
 
 test: ## run all tests with the race detector
 	go test -race ./...
+
+conformance: ## judge our own relay, stream and RPC by the conformance suite: FLAGS in ARGS, report in bin/conformance
+	@go build -o bin/ ./cmd/gavel-lab
+	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
+
+prove: ## run the conformance suite against wrong targets, and show that it notices each
+	@go build -o bin/ ./cmd/gavel-lab
+	@bin/gavel-lab conformance prove $(ARGS)
 
 test-clients: ## run searchers' JavaScript clients against the bundle RPC and the stream; needs Node.js, and npm for their packages
 	scripts/clients.sh
@@ -59,7 +67,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
 docs: ## write the generated documents anew
-	go test -count=1 ./relay ./relay/metrics ./rpc ./rpc/metrics ./rpc/app ./internal/observe ./internal/arch ./cmd/... -run 'Docs$$' -update
+	go test -count=1 ./relay ./relay/metrics ./rpc ./rpc/metrics ./rpc/app ./internal/observe ./internal/arch ./conformance/clauses ./cmd/... -run 'Docs$$' -update
 
 install-needs: ## install what is missing on Debian, or say what is
 	scripts/needs.sh

@@ -28,12 +28,17 @@ func (q *silence) wait(t *suite.T) []probe.Line {
 		s := open(t)
 		defer s.Close()
 		q.opened = time.Now()
-		for deadline := q.opened.Add(pingWithin); time.Now().Before(deadline) && len(s.Lines()) < 2; {
+		for deadline := q.opened.Add(pingWithin); time.Now().Before(deadline) && len(s.Lines()) < 4 && !ended(s.Lines()); {
 			t.Until(time.Now().Add(20 * time.Millisecond))
 		}
 		q.lines = s.Lines()
 	})
 	return q.lines
+}
+
+// ended says whether a blank line has ended something.
+func ended(lines []probe.Line) bool {
+	return slices.ContainsFunc(lines, func(l probe.Line) bool { return l.Text == "" })
 }
 
 // live: GET of the stream's address.
