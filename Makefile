@@ -21,7 +21,7 @@ LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p'
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 .DEFAULT_GOAL := help
-.PHONY: help build mev-boost devnet scenarios contracts test test-clients lint fmt bench fuzz docs install-needs clean
+.PHONY: help build mev-boost devnet scenarios contracts conformance prove test test-clients lint fmt bench fuzz docs install-needs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,14 @@ contracts: ## compile the devnet's contracts; needs Node.js, and npm for the com
 test: ## run all tests with the race detector
 	go test -race ./...
 
+conformance: ## judge our own relay, stream and RPC by the conformance suite: FLAGS in ARGS, report in bin/conformance
+	@go build -o bin/ ./cmd/gavel-lab
+	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
+
+prove: ## run the conformance suite against wrong targets, and show that it notices each
+	@go build -o bin/ ./cmd/gavel-lab
+	@bin/gavel-lab conformance prove $(ARGS)
+
 test-clients: ## run searchers' JavaScript clients against the bundle RPC and the stream; needs Node.js, and npm for their packages
 	scripts/clients.sh
 
@@ -70,7 +78,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
 docs: ## write the generated documents anew
-	go test -count=1 ./relay ./relay/metrics ./rpc ./rpc/metrics ./rpc/app ./stream ./stream/metrics ./stream/app ./internal/observe ./internal/arch ./scenarios ./cmd/... -run 'Docs$$' -update
+	go test -count=1 ./relay ./relay/metrics ./rpc ./rpc/metrics ./rpc/app ./stream ./stream/metrics ./stream/app ./internal/observe ./internal/arch ./scenarios ./conformance/clauses ./cmd/... -run 'Docs$$' -update
 
 install-needs: ## install what is missing on Debian, or say what is
 	scripts/needs.sh

@@ -22,7 +22,7 @@ func root(start runDevnet) *cli.Command {
 	return &cli.Command{
 		Name:     "gavel-lab",
 		Usage:    "the laboratory around gavel",
-		Commands: []*cli.Command{devnetCommand(start), scenarioCommand(scenarioapp.Run)},
+		Commands: []*cli.Command{devnetCommand(start), scenarioCommand(scenarioapp.Run), conformanceCommand()},
 	}
 }
 

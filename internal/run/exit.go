@@ -21,12 +21,17 @@ func Usage(err error) error {
 	return usage{err}
 }
 
-// Exit writes an error in one line and returns the process's exit status: 0 without an error, 2 for Usage, else 1.
+// Exit writes an error in one line and returns the process's exit status: 0 without an error, what an
+// error with a method ExitStatus() int says, 2 for Usage, else 1.
 func Exit(stderr io.Writer, program string, err error) int {
 	if err == nil {
 		return 0
 	}
 	fmt.Fprintf(stderr, "%s: %s\n", program, strings.Join(strings.Fields(err.Error()), " "))
+	var own interface{ ExitStatus() int }
+	if errors.As(err, &own) {
+		return own.ExitStatus()
+	}
 	var u usage
 	if errors.As(err, &u) {
 		return 2

@@ -1,0 +1,294 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
+
+	"github.com/gavel-relay/gavel/conformance/app"
+	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/report"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/target"
+	"github.com/gavel-relay/gavel/conformance/verdict"
+)
+
+// status is how a run ended, for the process's exit status.
+type status struct {
+	code int
+	text string
+}
+
+// Error implements error.
+func (s status) Error() string { return s.text }
+
+// ExitStatus is the status that the process ends with.
+func (s status) ExitStatus() int { return s.code }
+
+// judged turns errors of the suite into its exit statuses: 64 for the caller's mistake, 4 for the suite's fault.
+func judged(err error) error {
+	var usage app.UsageError
+	var known status
+	switch {
+	case err == nil || errors.As(err, &known):
+		return err
+	case errors.As(err, &usage):
+		return status{verdict.WrongUsage, err.Error()}
+	default:
+		return status{verdict.SuiteFault, err.Error()}
+	}
+}
+
+func conformanceCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "conformance",
+		Usage: "judge any relay, stream or bundle RPC by its URL",
+		Commands: []*cli.Command{
+			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), diffCommand(), reportCommand(), worldCommand(),
+		},
+	}
+}
+
+// selection are the flags that choose clauses.
+func selection() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "clause", Usage: "ids of clauses, such as REL-HDR-03 or 'REL-HDR-*'"},
+		&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc"},
+		&cli.StringSliceFlag{Name: "profile", Usage: "groups of clauses, such as relay-proposer"},
+		&cli.StringSliceFlag{Name: "level", Usage: "must, should, may, def"},
+		&cli.StringFlag{Name: "mode", Value: "white", Usage: "judge clauses that need at most this: black, grey or white"},
+	}
+}
+
+func listCommand() *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list clauses: what a server is judged by",
+		Flags: append(selection(), &cli.StringFlag{Name: "format", Value: "table", Usage: "table, json or md"}),
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			return judged(list(os.Stdout, cmd))
+		},
+	}
+}
+
+// list writes the selected clauses.
+func list(out io.Writer, cmd *cli.Command) error {
+	catalogue, set, err := app.Specs()
+	if err != nil {
+		return err
+	}
+	options, err := chosen(cmd)
+	if err != nil {
+		return err
+	}
+	var found []clauses.Clause
+	for _, c := range catalogue.Clauses {
+		if options.Fits(c) {
+			found = append(found, c)
+		}
+	}
+	if len(found) == 0 {
+		return app.Mistake("no clause fits the selection")
+	}
+	return app.List(out, cmd.String("format"), found, set)
+}
+
+// chosen reads the flags of selection.
+func chosen(cmd *cli.Command) (app.Options, error) {
+	most, err := clauses.ParseMode(cmd.String("mode"))
+	if err != nil {
+		return app.Options{}, app.Mistake("%v", err)
+	}
+	return app.Options{
+		Patterns: cmd.StringSlice("clause"), Levels: cmd.StringSlice("level"), Profiles: cmd.StringSlice("profile"), Interfaces: cmd.StringSlice("iface"), Most: most,
+	}, nil
+}
+
+func explainCommand() *cli.Command {
+	return &cli.Command{
+		Name: "explain", Usage: "say what a clause asks, where it comes from, and how it is tested",
+		Flags: []cli.Flag{&cli.StringSliceFlag{Name: "clause", Required: true, Usage: "ids of clauses, such as REL-HDR-03 or 'REL-HDR-*'"}},
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			return judged(app.Explain(os.Stdout, cmd.StringSlice("clause")))
+		},
+	}
+}
+
+func runCommand() *cli.Command {
+	return &cli.Command{
+		Name: "run", Usage: "judge a target, and write a report",
+		Flags: append(selection(),
+			&cli.StringFlag{Name: "target", TakesFile: true, Usage: "file that says where the target is; see docs/conformance.md"},
+			&cli.BoolFlag{Name: "devnet", Usage: "start gavel's own services in a world of their own, and judge them"},
+			&cli.StringFlag{Name: "relay", Usage: "URL of a relay, in place of a file"},
+			&cli.StringFlag{Name: "stream", Usage: "URL of a stream"},
+			&cli.StringFlag{Name: "rpc", Usage: "URL of a bundle RPC"},
+			&cli.StringFlag{Name: "world", Usage: "URL of the world that the target follows (gavel-lab conformance world)"},
+			&cli.StringFlag{Name: "expect", TakesFile: true, Usage: "file of expected failures"},
+			&cli.StringFlag{Name: "out", TakesFile: true, Usage: "folder for report.json, report.html, junit.xml, badge.svg, report.md"},
+			&cli.Int64Flag{Name: "seed", Usage: "order of the specs; 0 takes a new one"},
+			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "bound of one spec"},
+			&cli.StringFlag{Name: "mutant", Usage: "put a wrong behaviour between the suite and the target; see prove"},
+			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "slots of the world of --devnet"},
+		),
+		Action: func(ctx context.Context, cmd *cli.Command) error { return judged(runConformance(ctx, cmd)) },
+	}
+}
+
+// runConformance runs and reports; a status other than 0 is an error.
+func runConformance(ctx context.Context, cmd *cli.Command) error {
+	options, err := chosen(cmd)
+	if err != nil {
+		return err
+	}
+	if options.Expected, err = app.LoadExpected(cmd.String("expect")); err != nil {
+		return err
+	}
+	options.Seed, options.Timeout = cmd.Int64("seed"), cmd.Duration("timeout")
+	if options.Seed == 0 {
+		options.Seed = time.Now().UnixMilli() % 1_000_000
+	}
+	options.Killers = app.Killers()
+	options.Progress = specProgress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
+	options.Reproduce = fmt.Sprintf("%s --seed %d", strings.Join(os.Args, " "), options.Seed)
+	if cmd.Bool("devnet") {
+		lab, err := startLab(ctx, cmd.Duration("slot"))
+		if err != nil {
+			return fmt.Errorf("start the devnet: %w", err)
+		}
+		defer lab.Stop()
+		options.Target = lab.Target
+	} else if options.Target, err = targetOf(cmd); err != nil {
+		return app.Mistake("%v", err)
+	}
+	stop, err := app.Mutate(ctx, &options, cmd.String("mutant"))
+	if err != nil {
+		return err
+	}
+	defer stop()
+	r, err := app.Run(ctx, options)
+	if err != nil {
+		return err
+	}
+	if out := cmd.String("out"); out != "" {
+		if err := r.WriteAll(out); err != nil {
+			return err
+		}
+	}
+	if err := r.Table(os.Stdout); err != nil {
+		return err
+	}
+	if r.Exit != verdict.Conformant {
+		return status{r.Exit, r.Outcome()}
+	}
+	return nil
+}
+
+// targetOf reads the file, or makes a target of URLs.
+func targetOf(cmd *cli.Command) (*target.Target, error) {
+	if name := cmd.String("target"); name != "" {
+		return target.Load(name)
+	}
+	t := &target.Target{Implementation: target.Implementation{Project: "target"}, Chain: target.Chain{WorldURL: cmd.String("world")}}
+	if address := cmd.String("relay"); address != "" {
+		t.Relay = &target.Relay{ProposerURL: address}
+	}
+	if address := cmd.String("stream"); address != "" {
+		t.Stream = &target.Stream{URL: address}
+	}
+	if address := cmd.String("rpc"); address != "" {
+		t.RPC = &target.RPC{URL: address}
+	}
+	return t, t.Complete()
+}
+
+// specProgress shows where the run is: one line that is written over on a terminal, failures only elsewhere.
+func specProgress(out io.Writer, terminal bool) func(done, all int, r suite.Result) {
+	return func(done, all int, r suite.Result) {
+		shown := slices.Contains([]verdict.Outcome{verdict.Failed, verdict.Broken}, r.Outcome)
+		switch {
+		case terminal:
+			fmt.Fprintf(out, "\r\x1b[K%d/%d %s %s", done, all, r.Clause, r.Title)
+			if done == all {
+				fmt.Fprintln(out)
+			}
+		case shown || done%50 == 0 || done == all:
+			fmt.Fprintf(out, "%d/%d %s %s %s\n", done, all, r.Clause, r.Title, r.Outcome)
+		}
+	}
+}
+
+func probeCommand() *cli.Command {
+	return &cli.Command{
+		Name: "probe", Usage: "find out which optional features a target has",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "target", TakesFile: true, Usage: "file that says where the target is"},
+			&cli.StringFlag{Name: "relay", Usage: "URL of a relay, in place of a file"},
+			&cli.StringFlag{Name: "stream", Usage: "URL of a stream"},
+			&cli.StringFlag{Name: "rpc", Usage: "URL of a bundle RPC"},
+			&cli.StringFlag{Name: "world", Usage: "not used"},
+		},
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			t, err := targetOf(cmd)
+			if err != nil {
+				return judged(app.Mistake("%v", err))
+			}
+			return judged(app.Capabilities(os.Stdout, suite.Probe(ctx, t)))
+		},
+	}
+}
+
+func diffCommand() *cli.Command {
+	return &cli.Command{
+		Name: "diff", Usage: "say what changed between two reports",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "old", Required: true, TakesFile: true, Usage: "report.json of the earlier run"},
+			&cli.StringFlag{Name: "new", Required: true, TakesFile: true, Usage: "report.json of the later run"},
+		},
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			older, err := report.ReadFile(cmd.String("old"))
+			if err != nil {
+				return judged(app.Mistake("%v", err))
+			}
+			newer, err := report.ReadFile(cmd.String("new"))
+			if err != nil {
+				return judged(app.Mistake("%v", err))
+			}
+			changes := report.Diff(older, newer)
+			report.WriteDiff(os.Stdout, changes)
+			if slices.ContainsFunc(changes, func(c report.Change) bool { return c.Kind == "broken" }) {
+				return status{verdict.Nonconformant, "something broke"}
+			}
+			return nil
+		},
+	}
+}
+
+func reportCommand() *cli.Command {
+	return &cli.Command{
+		Name: "report", Usage: "write a report in another form",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "from", Required: true, TakesFile: true, Usage: "report.json"},
+			&cli.StringFlag{Name: "format", Value: "table", Usage: "html, junit, md, badge, json or table"},
+		},
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			r, err := report.ReadFile(cmd.String("from"))
+			if err != nil {
+				return judged(app.Mistake("%v", err))
+			}
+			for _, format := range report.Formats {
+				if format.Name == cmd.String("format") {
+					return judged(format.Write(r, os.Stdout))
+				}
+			}
+			return judged(app.Mistake("format is %q: give html, junit, md, badge, json or table", cmd.String("format")))
+		},
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/gavel-relay/gavel/conformance/app"
+	"github.com/gavel-relay/gavel/conformance/mutant"
+	"github.com/gavel-relay/gavel/conformance/verdict"
+)
+
+func proveCommand() *cli.Command {
+	return &cli.Command{
+		Name: "prove", Usage: "run the suite against wrong targets, and show that it notices each",
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "mutant", Usage: "ids of mutants; all without"},
+			&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc"},
+			&cli.IntFlag{Name: "parallel", Value: 2, Usage: "how many run at a time"},
+			&cli.DurationFlag{Name: "slot", Value: time.Second, Usage: "slots of the world"},
+			&cli.BoolFlag{Name: "list", Usage: "list the mutants and end"},
+		},
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if cmd.Bool("list") {
+				for _, m := range mutant.All() {
+					fmt.Printf("%-4s %-6s %s: %s\n", m.ID, m.Iface, m.What, strings.Join(m.MustKill, " "))
+				}
+				return nil
+			}
+			return judged(prove(ctx, cmd))
+		},
+	}
+}
+
+// allowed are the clauses that pass on targets that answer everything alike: they only ask for a status that these happen to give.
+var allowed = map[string][]string{
+	"200": {
+		"REL-STA-01", "REL-STA-02", "REL-GEN-04", "REL-GEN-05", "REL-REG-08", "REL-DAT-25", "RPC-ENV-12", "RPC-ENV-15", "RPC-ENV-16", "RPC-LIM-01", "STR-LIV-07",
+		"STR-LIV-08", "STR-LIV-12",
+	},
+	"404": {"REL-GEN-03", "REL-GEN-04", "REL-HDR-04", "REL-HDR-05", "REL-HDR-06", "RPC-ENV-15", "RPC-ENV-16", "RPC-LIM-01", "STR-HIS-23"},
+}
+
+// prove starts the world and its services, and runs everything against wrong ones.
+func prove(ctx context.Context, cmd *cli.Command) error {
+	lab, err := startLab(ctx, cmd.Duration("slot"))
+	if err != nil {
+		return fmt.Errorf("start the devnet: %w", err)
+	}
+	defer lab.Stop()
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	p := app.Proof{
+		Program: program, Target: lab.Target, Only: cmd.StringSlice("mutant"), Interfaces: cmd.StringSlice("iface"), Parallel: cmd.Int("parallel"), Out: os.Stdout,
+	}
+	began := time.Now()
+	wrong, err := p.Baseline(ctx)
+	if err != nil {
+		return err
+	}
+	if len(wrong) > 0 {
+		return status{verdict.SuiteFault, "the right target does not pass, so nothing can be proven: " + strings.Join(wrong, "; ")}
+	}
+	result, err := p.Prove(ctx)
+	if err != nil {
+		return err
+	}
+	survived := result.Survived
+	if len(p.Only) == 0 {
+		for id, list := range allowed {
+			passed, err := p.Dumb(ctx, id)
+			if err != nil {
+				return err
+			}
+			for _, clause := range passed {
+				if !slices.Contains(list, clause) {
+					survived = append(survived, fmt.Sprintf("%s passes on a target that answers everything with %s", clause, id))
+				}
+			}
+		}
+	}
+	fmt.Printf("\n%d mutants killed, %d survived, in %s\n", len(result.Killed), len(result.Survived), time.Since(began).Round(time.Second))
+	if len(survived) > 0 {
+		return status{verdict.Nonconformant, "the suite did not notice: " + strings.Join(survived, "; ")}
+	}
+	return nil
+}

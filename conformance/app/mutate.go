@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gavel-relay/gavel/conformance/mutant"
+)
+
+// dumb are the ids of two targets that are no servers at all: they answer everything alike.
+var dumb = map[string]int{"200": http.StatusOK, "404": http.StatusNotFound}
+
+// Mutate puts a mutant, by its id, between the suite and the target; without an id nothing happens. The id 200 or 404 puts a target in place that
+// answers everything with that status.
+func Mutate(ctx context.Context, o *Options, id string) (stop func(), err error) {
+	if id == "" {
+		return func() {}, nil
+	}
+	var handler func(base string) http.Handler
+	iface := ""
+	if status, is := dumb[id]; is {
+		handler = func(string) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		}
+	} else {
+		m, found := mutant.Find(id)
+		if !found {
+			return nil, Mistake("there is no mutant %s: see gavel-lab conformance prove --list", id)
+		}
+		handler, iface = m.Handler, m.Iface
+	}
+	var servers []*http.Server
+	proxies := map[string]string{} // one before each address, so that a mutant sees all that goes to it
+	before := func(address *string) error {
+		if proxies[*address] == "" {
+			listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+			if err != nil {
+				return fmt.Errorf("put a mutant before %s: %w", *address, err)
+			}
+			server := &http.Server{Handler: handler(*address), ReadHeaderTimeout: 10 * time.Second}
+			servers = append(servers, server)
+			go func() { _ = server.Serve(listener) }() // ends with Close
+			proxies[*address] = "http://" + listener.Addr().String()
+		}
+		*address = proxies[*address]
+		return nil
+	}
+	var addresses []*string
+	t := *o.Target
+	if t.Relay != nil && (iface == "" || iface == "relay") {
+		relay := *t.Relay
+		t.Relay = &relay
+		addresses = append(addresses, &relay.ProposerURL, &relay.BuilderURL, &relay.DataURL)
+	}
+	if t.RPC != nil && (iface == "" || iface == "rpc") {
+		rpc := *t.RPC
+		t.RPC = &rpc
+		addresses = append(addresses, &rpc.URL)
+	}
+	if t.Stream != nil && (iface == "" || iface == "stream") {
+		stream := *t.Stream
+		t.Stream = &stream
+		addresses = append(addresses, &stream.URL)
+	}
+	o.Target = &t
+	for _, address := range addresses {
+		if err := before(address); err != nil {
+			return nil, err
+		}
+	}
+	return func() {
+		for _, server := range servers {
+			_ = server.Close()
+		}
+	}, nil
+}
+
+// killersOf are the mutants that must fail a clause.
+func killersOf(id string) (killers []string) {
+	for _, m := range mutant.All() {
+		if slices.Contains(m.MustKill, id) {
+			killers = append(killers, m.ID+": "+m.What)
+		}
+	}
+	return killers
+}
+
+// Killers are the ids of the mutants that clauses are proven by.
+func Killers() map[string][]string {
+	all := map[string][]string{}
+	for _, m := range mutant.All() {
+		for _, id := range m.MustKill {
+			all[id] = append(all[id], m.ID)
+		}
+	}
+	return all
+}

@@ -1,0 +1,57 @@
+package app_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gavel-relay/gavel/conformance/app"
+	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/mutant"
+)
+
+// Every MUST has a mutant that its specs must notice, or a written reason why there is none; and no mutant speaks of what nobody tests.
+func TestEveryMustIsProvenOrSaysWhyNot(t *testing.T) {
+	catalogue, set, err := app.Specs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	killers := app.Killers()
+	for _, c := range catalogue.Clauses {
+		proven, tested := len(killers[c.ID]) > 0, set.Tests(c.ID)
+		switch {
+		case c.Level != clauses.Must || c.Retired != "":
+		case !tested && c.Unproven == "":
+			t.Errorf("%s has no spec: write one, or the reason in unproven", c.ID)
+		case tested && !proven && c.Unproven == "":
+			t.Errorf("%s has no mutant: write one, or the reason in unproven", c.ID)
+		case proven && c.Unproven != "":
+			t.Errorf("%s has a mutant, and a reason why it has none", c.ID)
+		}
+	}
+}
+
+func TestMutants(t *testing.T) {
+	catalogue, set, err := app.Specs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := mutant.All()
+	if len(all) < 60 {
+		t.Errorf("%d mutants, want at least 60", len(all))
+	}
+	seen := map[string]bool{}
+	for _, m := range all {
+		if seen[m.ID] {
+			t.Errorf("%s stands twice", m.ID)
+		}
+		seen[m.ID] = true
+		if len(m.MustKill) == 0 || m.What == "" || !slices.Contains(clauses.Interfaces, m.Iface) {
+			t.Errorf("%s is incomplete", m.ID)
+		}
+		for _, id := range m.MustKill {
+			if c, found := catalogue.Clause(id); !found || !set.Tests(id) || c.Interface() != m.Iface {
+				t.Errorf("%s must be noticed by %s, which has no spec of that interface", m.ID, id)
+			}
+		}
+	}
+}

@@ -1,0 +1,217 @@
+// Package app puts a run together: the target, its world, the specs of all interfaces, verdicts and the report.
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/report"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/suite/relay"
+	"github.com/gavel-relay/gavel/conformance/suite/rpc"
+	"github.com/gavel-relay/gavel/conformance/suite/stream"
+	"github.com/gavel-relay/gavel/conformance/target"
+	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/world"
+)
+
+// Options say what to run.
+type Options struct {
+	Target *target.Target
+	// Patterns of clause ids, such as REL-HDR-*; none is all.
+	Patterns []string
+	// Levels, Profiles and Interfaces that are judged; empty is all.
+	Levels     []string
+	Profiles   []string
+	Interfaces []string
+	// Most is the mode that is judged at most: with black, clauses that need a world are deselected and not inconclusive.
+	Most     clauses.Mode
+	Expected []verdict.Expectation
+	Seed     int64
+	// Timeout bounds one spec: a minute.
+	Timeout time.Duration
+	// Progress is told each result as it comes.
+	Progress func(done, all int, r suite.Result)
+	// Reproduce is the command line for the report.
+	Reproduce string
+	// Killers are the mutants that clauses are proven by.
+	Killers map[string][]string
+}
+
+// UsageError is the caller's mistake.
+type UsageError struct{ text string }
+
+// Error implements error.
+func (e UsageError) Error() string { return e.text }
+
+// Specs is the whole suite.
+func Specs() (*clauses.Catalogue, *suite.Set, error) {
+	catalogue, err := clauses.Load()
+	if err != nil {
+		return nil, nil, fmt.Errorf("the catalogue is wrong: %w", err)
+	}
+	set := suite.NewSet(catalogue)
+	relay.Specs(set)
+	rpc.Specs(set)
+	stream.Specs(set)
+	return catalogue, set, nil
+}
+
+// Run runs the suite and judges. The error is the caller's mistake or the suite's fault; what is wrong with the target is in the report.
+func Run(ctx context.Context, o Options) (*report.Report, error) {
+	began := time.Now()
+	catalogue, set, err := Specs()
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := o.choose(catalogue)
+	if err != nil {
+		return nil, err
+	}
+	if o.Timeout == 0 {
+		o.Timeout = time.Minute
+	}
+	var around *world.Client
+	if o.Target.Chain.WorldURL != "" && o.Most > clauses.Black {
+		if around, err = world.Dial(ctx, o.Target.Chain.WorldURL); err != nil {
+			return nil, UsageError{fmt.Sprintf("chain.worldUrl: %v", err)}
+		}
+	}
+	features := suite.Probe(ctx, o.Target)
+	results, err := set.Run(ctx, suite.Config{
+		Target: o.Target, World: around, Selected: func(c clauses.Clause) bool { return chosen[c.ID] }, Lacks: features.Lacks, Seed: o.Seed,
+		Timeout: o.Timeout, Progress: o.Progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &report.Report{
+		Schema: report.Schema, Suite: report.Suite{Version: version(), Clauses: len(catalogue.Clauses)}, Started: began.UTC().Format(time.RFC3339),
+		Seed: o.Seed, Mode: min(o.Most, o.Target.Mode()).String(), Target: o.Target.Redacted(), Features: report.Features(features), Reproduce: o.Reproduce,
+	}
+	o.judge(r, catalogue, chosen, results, began)
+	r.TookMs = time.Since(began).Milliseconds()
+	return r, nil
+}
+
+// judge makes verdicts of results.
+func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen map[string]bool, results []suite.Result, at time.Time) {
+	var judged []verdict.Clause
+	var verdicts []verdict.Result
+	for _, c := range catalogue.Clauses {
+		entry := report.Clause{Clause: c, Mode: c.Mode.String(), Specs: []report.Spec{}, Mutants: o.Killers[c.ID]}
+		var specs []verdict.Spec
+		for _, result := range results {
+			if result.Clause == c.ID {
+				specs = append(specs, verdict.Spec{Clause: c.ID, Title: result.Title, Runs: []verdict.Run{{Outcome: result.Outcome, Message: result.Message}}})
+				entry.Specs = append(entry.Specs, report.Spec{
+					Title: result.Title, Outcome: result.Outcome, Message: result.Message, Expected: result.Expected, Actual: result.Actual,
+					TookMs: result.TookMs, Exchanges: kept(result),
+				})
+			}
+		}
+		about := verdict.Clause{ID: c.ID, Must: c.Level == clauses.Must, Disp: c.Disputed != "", Chose: chosen[c.ID]}
+		v := verdict.Of(about, specs, o.Expected, at)
+		entry.Verdict, entry.Why = v.Verdict, v.Why
+		judged, verdicts = append(judged, about), append(verdicts, v)
+		r.Clauses = append(r.Clauses, entry)
+	}
+	known := func(id string) bool { _, found := catalogue.Clause(id); return found }
+	r.Stale = verdict.Stale(o.Expected, verdicts, known, at)
+	r.Exit = verdict.Exit(judged, verdicts, r.Stale)
+	r.Summarize()
+}
+
+// kept are the exchanges that a report shows: all of a spec that did not pass, and the last one of one that did.
+func kept(r suite.Result) (list []probe.Exchange) {
+	if r.Outcome == verdict.OK && len(r.Exchanges) > 1 {
+		return r.Exchanges[len(r.Exchanges)-1:]
+	}
+	return r.Exchanges
+}
+
+// choose are the ids that are to be judged.
+func (o Options) choose(catalogue *clauses.Catalogue) (map[string]bool, error) {
+	chosen := map[string]bool{}
+	patterns := o.Patterns
+	if len(patterns) == 0 {
+		patterns = []string{"*"}
+	}
+	for _, pattern := range patterns {
+		matching := catalogue.Match(pattern)
+		if len(matching) == 0 {
+			return nil, UsageError{fmt.Sprintf("no clause is named %s: see gavel-lab conformance list", pattern)}
+		}
+		for _, c := range matching {
+			chosen[c.ID] = o.wants(c)
+		}
+	}
+	for _, wanted := range chosen {
+		if wanted {
+			return chosen, nil
+		}
+	}
+	return nil, UsageError{"nothing is selected: no clause fits all of the selection and the target's interfaces"}
+}
+
+func (o Options) wants(c clauses.Clause) bool { return o.Target.Has(c.Interface()) && o.fits(c) }
+
+func match(pattern, id string) bool {
+	ok, err := path.Match(pattern, id)
+	return ok && err == nil
+}
+
+// fits says whether level, profile, interface and mode of a clause are selected.
+func (o Options) fits(c clauses.Clause) bool {
+	fits := func(list []string, value string) bool {
+		return len(list) == 0 || slices.ContainsFunc(list, func(word string) bool { return strings.EqualFold(word, value) })
+	}
+	return c.Retired == "" && c.Mode <= o.Most && fits(o.Levels, string(c.Level)) && fits(o.Profiles, c.Profile) &&
+		fits(o.Interfaces, c.Interface())
+}
+
+// LoadExpected reads expected.yaml; without a name there are no expectations.
+func LoadExpected(name string) ([]verdict.Expectation, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name) //nolint:gosec // the caller's file
+	if err != nil {
+		return nil, UsageError{fmt.Sprintf("read expectations: %v", err)}
+	}
+	var list []verdict.Expectation
+	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&list); err != nil {
+		return nil, UsageError{fmt.Sprintf("read %s: %v", name, err)}
+	}
+	for _, e := range list {
+		if err := e.Check(); err != nil {
+			return nil, UsageError{fmt.Sprintf("%s: %v", name, err)}
+		}
+	}
+	return list, nil
+}
+
+// version is what this program was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value[:min(12, len(setting.Value))]
+		}
+	}
+	return info.Main.Version
+}

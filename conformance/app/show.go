@@ -1,0 +1,115 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/suite"
+)
+
+// Mistake is an error of the caller.
+func Mistake(format string, args ...any) error { return UsageError{fmt.Sprintf(format, args...)} }
+
+// Fits says whether a clause is in the selection, whatever the target.
+func (o Options) Fits(c clauses.Clause) bool {
+	named := len(o.Patterns) == 0
+	for _, pattern := range o.Patterns {
+		named = named || match(pattern, c.ID)
+	}
+	return named && o.fits(c)
+}
+
+// List writes clauses as a table, JSON or Markdown.
+func List(out io.Writer, format string, list []clauses.Clause, set *suite.Set) error {
+	switch format {
+	case "json":
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", " ")
+		return encoder.Encode(list)
+	case "md":
+		fmt.Fprintln(out, "| clause | level | mode | tested | rule |\n|---|---|---|---|---|")
+		for _, c := range list {
+			fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", c.ID, c.Level, c.Mode, yes(set.Tests(c.ID)), c.Rule)
+		}
+		return nil
+	case "table":
+		w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+		tested := 0
+		for _, c := range list {
+			if set.Tests(c.ID) {
+				tested++
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", c.ID, c.Level, c.Mode, yes(set.Tests(c.ID)), c.Rule)
+		}
+		if err := w.Flush(); err != nil {
+			return fmt.Errorf("write the list: %w", err)
+		}
+		_, err := fmt.Fprintf(out, "%d clauses, %d with a spec; %d specs in all\n", len(list), tested, len(set.Specs))
+		return err
+	default:
+		return Mistake("format is %q: give table, json or md", format)
+	}
+}
+
+func yes(tested bool) string {
+	if tested {
+		return "tested"
+	}
+	return "-"
+}
+
+// Explain writes what the clauses ask, where they come from, and how they are tested.
+func Explain(out io.Writer, patterns []string) error {
+	catalogue, set, err := Specs()
+	if err != nil {
+		return err
+	}
+	for _, pattern := range patterns {
+		found := catalogue.Match(pattern)
+		if len(found) == 0 {
+			return Mistake("no clause is named %s: see gavel-lab conformance list", pattern)
+		}
+		for _, c := range found {
+			fmt.Fprintf(out, "%s  %s, %s, %s mode\n  %s\n  source        %s\n  follows from  %s\n", c.ID, c.Level, c.Profile, c.Mode, c.Rule, c.Source,
+				strings.Join(c.Says, "; "))
+			if c.Feature != "" {
+				fmt.Fprintf(out, "  feature       %s: %s\n", c.Feature, clauses.Features[c.Feature])
+			}
+			if c.Disputed != "" {
+				fmt.Fprintf(out, "  disputed      %s\n", c.Disputed)
+			}
+			for _, spec := range set.Specs {
+				if spec.Clause.ID == c.ID {
+					fmt.Fprintf(out, "  tested by     %s\n", spec.Title)
+				}
+			}
+			for _, m := range killersOf(c.ID) {
+				fmt.Fprintf(out, "  proven by     %s\n", m)
+			}
+			if c.Unproven != "" {
+				fmt.Fprintf(out, "  not proven    %s\n", c.Unproven)
+			}
+			fmt.Fprintf(out, "  try it        gavel-lab conformance run --target target.yaml --clause %s --out results\n\n", c.ID)
+		}
+	}
+	return nil
+}
+
+// Capabilities writes what a target has, as YAML that target.yaml can take over.
+func Capabilities(out io.Writer, f suite.Features) error {
+	names := make([]string, 0, len(f.Lacks))
+	for name := range f.Lacks {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		fmt.Fprintf(out, "# lacks %s: %s\n", name, f.Lacks[name])
+	}
+	_, err := fmt.Fprintf(out, "features: %s\n", strings.Join(f.Has, ","))
+	return err
+}

@@ -1,0 +1,77 @@
+package clauses
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var idForm = regexp.MustCompile(`^(REL|STR|RPC)-[A-Z]{3}-[0-9]{2}[a-z]?$`)
+
+// check finds everything that is wrong with the catalogue: each clause by itself, ids that stand twice, and statements without a clause.
+func (c *Catalogue) check() (wrong []error) {
+	statements := c.Statements()
+	said := map[string]bool{}
+	seen := map[string]bool{}
+	for _, clause := range c.Clauses {
+		if seen[clause.ID] {
+			wrong = append(wrong, fmt.Errorf("%s: the id stands twice", clause.ID))
+		}
+		seen[clause.ID] = true
+		for _, text := range clause.check() {
+			wrong = append(wrong, fmt.Errorf("%s: %s", clause.ID, text))
+		}
+		if len(clause.Says) == 0 {
+			wrong = append(wrong, fmt.Errorf("%s: no statement of the description leads to it: name one in says", clause.ID))
+		}
+		for _, statement := range clause.Says {
+			if !slices.Contains(statements, statement) {
+				wrong = append(wrong, fmt.Errorf("%s: says %q, which is no statement in sections.yaml", clause.ID, statement))
+			}
+			said[statement] = said[statement] || clause.Retired == ""
+		}
+	}
+	for _, statement := range statements {
+		if !said[statement] {
+			wrong = append(wrong, fmt.Errorf("sections.yaml: %q has no clause", statement))
+		}
+	}
+	return wrong
+}
+
+// check finds what is wrong with the clause by itself.
+func (c Clause) check() (wrong []string) {
+	if !idForm.MatchString(c.ID) {
+		wrong = append(wrong, "an id is REL, STR or RPC, three capitals and two digits, such as REL-HDR-04")
+	}
+	if !slices.Contains(Levels, c.Level) {
+		wrong = append(wrong, fmt.Sprintf("level %q is unknown: give one of %v", c.Level, Levels))
+	}
+	if !slices.Contains(Profiles, c.Profile) {
+		wrong = append(wrong, fmt.Sprintf("profile %q is unknown: give one of %v", c.Profile, Profiles))
+	} else if len(c.ID) > 3 && !strings.HasPrefix(c.Profile, interfaces[c.ID[:3]]) {
+		wrong = append(wrong, fmt.Sprintf("profile %s is of another interface", c.Profile))
+	}
+	if _, ok := Features[c.Feature]; !ok && c.Feature != "" {
+		wrong = append(wrong, fmt.Sprintf("feature %q is unknown", c.Feature))
+	}
+	if c.Source == "" {
+		wrong = append(wrong, "no source")
+	}
+	if !strings.HasSuffix(c.Rule, ".") {
+		wrong = append(wrong, "the rule is not a sentence that ends with a full stop")
+	}
+	return wrong
+}
+
+// Statements are all statements of the description as clauses name them: the section, a blank, and the number or row.
+func (c *Catalogue) Statements() []string {
+	var all []string
+	for _, section := range c.Sections {
+		for _, statement := range section.Statements {
+			all = append(all, section.Name+" "+statement)
+		}
+	}
+	return all
+}

@@ -1,0 +1,111 @@
+// Package clauses is the catalogue of what the interface description asks of a relay, a stream and an RPC: one clause for each thing that a
+// server can get wrong. Specs, reports, expectations and mutants name clauses by id and add nothing to them, so that no rule is written twice.
+//
+//	description ─▶ sections.yaml ◀─(says)─ catalogue/*.yaml ─▶ Catalogue ─▶ specs, report, mutants, docs/clauses.md
+//
+// An id is <interface>-<operation>-<number>, such as REL-HDR-04. It is never renumbered and never used again: a clause that is given up stays, as
+// retired, so that old reports can still be read.
+package clauses
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Level says how binding a clause is.
+type Level string
+
+// The levels. MUST, SHOULD and MAY are as in RFC 2119; DEF is what deployed servers do where the description is silent.
+const (
+	Must   Level = "MUST"
+	Should Level = "SHOULD"
+	May    Level = "MAY"
+	Def    Level = "DEF"
+)
+
+// Levels are all levels, the most binding first.
+var Levels = []Level{Must, Should, May, Def}
+
+// Mode is how much of the world around a target the suite must control.
+type Mode int
+
+// The modes. A clause of a mode can be judged in that mode and in all later ones.
+const (
+	// Black needs URLs only: reads, malformed input, authentication.
+	Black Mode = iota
+	// Grey needs a world that the target follows: validators to register, blocks to submit, accounts with money.
+	Grey
+	// White needs a fault in the target's world, or its clock.
+	White
+)
+
+var modeNames = []string{"black", "grey", "white"}
+
+func (m Mode) String() string { return modeNames[m] }
+
+// ParseMode reads the name of a mode.
+func ParseMode(text string) (Mode, error) {
+	for i, name := range modeNames {
+		if text == name {
+			return Mode(i), nil
+		}
+	}
+	return 0, fmt.Errorf("mode %q is unknown: give one of %s", text, strings.Join(modeNames, ", "))
+}
+
+// Clause is one rule that a server keeps or breaks.
+type Clause struct {
+	ID    string `json:"id"`
+	Level Level  `json:"level"`
+	// Rule is the rule in our own words, as one sentence.
+	Rule string `json:"rule"`
+	// Says are the statements of the description that it follows from, as "Events 2" or "Event logs"; see sections.yaml.
+	Says []string `json:"says"`
+	// Source is what decides: the description itself, or where it is silent a public specification or what is deployed.
+	Source string `json:"source"`
+	// Profile is the group that a server is conformant to as a whole, such as relay-proposer.
+	Profile string `json:"profile"`
+	// Feature is what a server may lack altogether, such as ssz; empty for what every server of the profile has.
+	Feature string `json:"feature,omitempty"`
+	// Mode is the least mode in which the clause can be judged.
+	Mode Mode `json:"-"`
+	// Disputed is why sources contradict each other; such a clause is recorded and never scored.
+	Disputed string `json:"disputed,omitempty"`
+	// Unproven is why no wrong target shows that the suite notices a breach; a MUST without a mutant needs it.
+	Unproven string `json:"unproven,omitempty"`
+	// Retired is why the clause is not judged any more.
+	Retired string `json:"retired,omitempty"`
+}
+
+// Interface is the first part of the id in words: relay, stream or rpc.
+func (c Clause) Interface() string { return interfaces[c.ID[:3]] }
+
+// Operation is the first two parts of the id, such as REL-HDR.
+func (c Clause) Operation() string { return c.ID[:7] }
+
+// interfaces by the first part of an id.
+var interfaces = map[string]string{"REL": "relay", "STR": "stream", "RPC": "rpc"}
+
+// Interfaces are the names of the interfaces, in the order of the description.
+var Interfaces = []string{"relay", "stream", "rpc"}
+
+// Profiles are the groups, in the order of reports.
+var Profiles = []string{
+	"relay-proposer", "relay-builder", "relay-data", "stream-live", "stream-history", "rpc-auth", "rpc-bundle", "rpc-share", "rpc-private", "rpc-refund",
+}
+
+// Features are what a server may lack.
+var Features = map[string]string{
+	"ssz":           "bodies and answers as application/octet-stream",
+	"gzip":          "request bodies packed with gzip",
+	"cancellations": "a builder may lower its bid with ?cancellations=1",
+	"payload-v2":    "POST /eth/v2/builder/blinded_blocks",
+	"gas-used":      "events carry gasUsed",
+	"mev-gas-price": "events carry mevGasPrice",
+	"history-post":  "POST /api/v1/history",
+	"batch":         "lists of JSON-RPC requests",
+	"refunds":       "methods about fee refunds",
+	"delayed":       "methods about delayed refunds",
+	"neutral-names": "methods and header with the neutral prefixes vendor and pool",
+	"csv":           "the Data API answers in CSV",
+}

@@ -1,0 +1,62 @@
+package clauses_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/internal/golden"
+)
+
+// docs/clauses.md is made of the catalogue: the description's sections with the clauses that follow from them, and all clauses in words.
+func TestDocs(t *testing.T) {
+	c, err := clauses.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("# Clauses\nWhat the interface description asks of a server, clause by clause. This page is generated from `conformance/clauses`; " +
+		"[conformance.md](conformance.md)\ntells how to test a server against them.\n\n")
+	for _, level := range clauses.Levels {
+		n := 0
+		for _, clause := range c.Clauses {
+			if clause.Level == level {
+				n++
+			}
+		}
+		fmt.Fprintf(&b, "- %s: %d\n", level, n)
+	}
+	fmt.Fprintf(&b, "\n%d in all. DEF is what deployed servers do where the description shows nothing; the source of each says who decides.\n\n", len(c.Clauses))
+	b.WriteString("## From the description to clauses\n| section | statement | clauses |\n|---|---|---|\n")
+	for _, section := range c.Sections {
+		for _, statement := range section.Statements {
+			var ids []string
+			for _, clause := range c.Clauses {
+				if slices.Contains(clause.Says, section.Name+" "+statement) {
+					ids = append(ids, clause.ID)
+				}
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", section.Name, statement, strings.Join(ids, ", "))
+		}
+	}
+	for _, profile := range clauses.Profiles {
+		fmt.Fprintf(&b, "\n## %s\n| clause | level | rule | source | needs |\n|---|---|---|---|---|\n", profile)
+		for _, clause := range c.Clauses {
+			if clause.Profile != profile {
+				continue
+			}
+			needs := clause.Mode.String()
+			if clause.Feature != "" {
+				needs += ", " + clause.Feature
+			}
+			rule := clause.Rule
+			if clause.Disputed != "" {
+				rule += " *Disputed: " + clause.Disputed + ".*"
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", clause.ID, clause.Level, rule, clause.Source, needs)
+		}
+	}
+	golden.File(t, "../../docs/clauses.md", b.String())
+}

@@ -1,0 +1,167 @@
+package clauses
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"sort"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+//go:embed catalogue/*.yaml sections.yaml
+var files embed.FS
+
+// Section is a part of the description, and what it states.
+type Section struct {
+	Name string `yaml:"name"`
+	// Statements are its numbered sentences, or the rows of its tables.
+	Statements []string `yaml:"statements"`
+}
+
+// Catalogue is all clauses in the order of their ids, and the sections of the description.
+type Catalogue struct {
+	Clauses  []Clause
+	Sections []Section
+
+	byID map[string]int
+}
+
+// group is how clauses are written down: what they have in common stands once.
+type group struct {
+	Says    list    `yaml:"says"`
+	Source  string  `yaml:"source"`
+	Profile string  `yaml:"profile"`
+	Feature string  `yaml:"feature"`
+	Mode    string  `yaml:"mode"`
+	Clauses []entry `yaml:"clauses"`
+}
+
+type entry struct {
+	ID       string `yaml:"id"`
+	Level    Level  `yaml:"level"`
+	Rule     string `yaml:"rule"`
+	Says     list   `yaml:"says"`
+	Source   string `yaml:"source"`
+	Feature  string `yaml:"feature"`
+	Mode     string `yaml:"mode"`
+	Disputed string `yaml:"disputed"`
+	Unproven string `yaml:"unproven"`
+	Retired  string `yaml:"retired"`
+}
+
+// list is one text or several.
+type list []string
+
+// UnmarshalYAML reads either form.
+func (l *list) UnmarshalYAML(raw []byte) error {
+	var one string
+	if err := yaml.Unmarshal(raw, &one); err == nil {
+		*l = list{one}
+		return nil
+	}
+	var many []string
+	if err := yaml.Unmarshal(raw, &many); err != nil {
+		return fmt.Errorf("says is neither a text nor a list: %w", err)
+	}
+	*l = many
+	return nil
+}
+
+// Load reads the catalogue that is part of this program. An error means that the program was built from a wrong catalogue.
+func Load() (*Catalogue, error) { return Read(files) }
+
+// Read reads sections.yaml and catalogue/*.yaml and checks them. The error names all that is wrong, each with its file or clause.
+func Read(from fs.FS) (*Catalogue, error) {
+	c := &Catalogue{byID: map[string]int{}}
+	if err := decode(from, "sections.yaml", &c.Sections); err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(from, "catalogue/*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("list the catalogue: %w", err)
+	}
+	for _, name := range names {
+		var groups []group
+		if err := decode(from, name, &groups); err != nil {
+			return nil, err
+		}
+		for _, g := range groups {
+			for _, e := range g.Clauses {
+				clause, err := e.within(g)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %s: %w", path.Base(name), e.ID, err)
+				}
+				c.Clauses = append(c.Clauses, clause)
+			}
+		}
+	}
+	sort.SliceStable(c.Clauses, func(i, j int) bool { return c.Clauses[i].order() < c.Clauses[j].order() })
+	for i, clause := range c.Clauses {
+		c.byID[clause.ID] = i
+	}
+	return c, errors.Join(c.check()...)
+}
+
+// order sorts interfaces as the description has them, then operations and numbers.
+func (c Clause) order() string {
+	return strings.NewReplacer("REL", "1", "STR", "2", "RPC", "3").Replace(c.ID[:min(3, len(c.ID))]) + c.ID
+}
+
+func decode(from fs.FS, name string, into any) error {
+	data, err := fs.ReadFile(from, name)
+	if err != nil {
+		return fmt.Errorf("read the catalogue: %w", err)
+	}
+	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(into); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	return nil
+}
+
+// within fills what the entry leaves to its group.
+func (e entry) within(g group) (Clause, error) {
+	c := Clause{
+		ID: e.ID, Level: e.Level, Rule: e.Rule, Says: e.Says, Source: or(e.Source, g.Source), Profile: g.Profile, Feature: or(e.Feature, g.Feature),
+		Disputed: e.Disputed, Unproven: e.Unproven, Retired: e.Retired,
+	}
+	if len(c.Says) == 0 {
+		c.Says = g.Says
+	}
+	var err error
+	c.Mode, err = ParseMode(or(e.Mode, g.Mode, "black"))
+	return c, err
+}
+
+func or(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// Clause is the clause with this id.
+func (c *Catalogue) Clause(id string) (Clause, bool) {
+	i, ok := c.byID[id]
+	if !ok {
+		return Clause{}, false
+	}
+	return c.Clauses[i], true
+}
+
+// Match are the clauses whose id fits the pattern, in which * stands for any text: REL-HDR-*.
+func (c *Catalogue) Match(pattern string) []Clause {
+	var found []Clause
+	for _, clause := range c.Clauses {
+		if ok, err := path.Match(pattern, clause.ID); ok && err == nil {
+			found = append(found, clause)
+		}
+	}
+	return found
+}

@@ -1,0 +1,196 @@
+// Package mutant makes right targets wrong, one way at a time, so that it can be shown that the suite notices: a proxy between suite and target rewrites
+// what goes by. A mutant names the clauses whose specs must fail on it; one that they pass has survived, and is a hole in the suite.
+//
+//	suite ──request──▶ proxy (ask) ──▶ target
+//	suite ◀──answer── proxy (answer) ◀─┘
+package mutant
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Mutant is one wrong behaviour.
+type Mutant struct {
+	ID string
+	// Iface is the interface that it is put before.
+	Iface string
+	// What it does wrong, in words.
+	What string
+	// MustKill are the clauses that must fail on it.
+	MustKill []string
+
+	// fault makes the fault, with a memory of its own.
+	fault func() Fault
+}
+
+// Exchange is what a fault sees and may change.
+type Exchange struct {
+	Request *http.Request
+	Asked   []byte
+	// Method is that of a JSON-RPC request, empty elsewhere.
+	Method string
+
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Fault is how a mutant goes wrong. Either may be nil.
+type Fault struct {
+	// Ask may change the request; if it answers true the answer is in the exchange already and the target is not asked.
+	Ask func(e *Exchange) bool
+	// Answer may change the answer.
+	Answer func(e *Exchange)
+	// Line changes a line of a stream; false leaves it out.
+	Line func(line string) (string, bool)
+}
+
+// Find is a mutant by its id.
+func Find(id string) (Mutant, bool) {
+	for _, m := range All() {
+		if m.ID == id {
+			return m, true
+		}
+	}
+	return Mutant{}, false
+}
+
+// All are all mutants, in the order of their ids.
+func All() []Mutant {
+	return append(append(append(append([]Mutant{}, relayMutants()...), dataMutants()...), rpcMutants()...), streamMutants()...)
+}
+
+// client asks the target as it was asked.
+var client = &http.Client{
+	Timeout: 30 * time.Second, Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// Handler is the proxy before a target.
+func (m Mutant) Handler(base string) http.Handler {
+	fault := m.fault()
+	var mu sync.Mutex // faults remember things
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		e := &Exchange{Request: r, Asked: body, Header: http.Header{}}
+		var call struct {
+			Method string `json:"method"`
+		}
+		if json.Unmarshal(body, &call) == nil {
+			e.Method = call.Method
+		}
+		done := false
+		if fault.Ask != nil {
+			mu.Lock()
+			done = fault.Ask(e)
+			mu.Unlock()
+		}
+		if !done {
+			if fault.Line != nil && r.Method == http.MethodGet && r.URL.Path == "/" {
+				pass(w, r, base, fault.Line)
+				return
+			}
+			if err := e.forward(base); err != nil {
+				http.Error(w, err.Error(), http.StatusBadGateway)
+				return
+			}
+		}
+		if fault.Answer != nil {
+			mu.Lock()
+			fault.Answer(e)
+			mu.Unlock()
+		}
+		for name, values := range e.Header {
+			w.Header()[name] = values
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(e.Body)))
+		w.WriteHeader(e.Status)
+		_, _ = w.Write(e.Body) // whoever asked may be gone
+	})
+}
+
+// forward asks the target.
+func (e *Exchange) forward(base string) error {
+	request, err := http.NewRequestWithContext(e.Request.Context(), e.Request.Method, strings.TrimRight(base, "/")+e.Request.URL.RequestURI(), bytes.NewReader(e.Asked))
+	if err != nil {
+		return fmt.Errorf("forward: %w", err)
+	}
+	request.Header = e.Request.Header.Clone()
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("forward: %w", err)
+	}
+	defer response.Body.Close()
+	if e.Body, err = io.ReadAll(response.Body); err != nil {
+		return fmt.Errorf("forward: %w", err)
+	}
+	e.Status, e.Header = response.StatusCode, response.Header
+	return nil
+}
+
+// say puts an answer in place of the target's.
+func (e *Exchange) say(status int, media, body string) bool {
+	e.Status, e.Body = status, []byte(body)
+	e.Header = http.Header{}
+	if media != "" {
+		e.Header.Set("Content-Type", media)
+	}
+	return true
+}
+
+// edit changes the body as JSON. What is no JSON stays.
+func (e *Exchange) edit(change func(document any) any) {
+	decoder := json.NewDecoder(bytes.NewReader(e.Body))
+	decoder.UseNumber()
+	var document any
+	if decoder.Decode(&document) != nil {
+		return
+	}
+	if raw, err := json.Marshal(change(document)); err == nil {
+		e.Body = raw
+	}
+}
+
+// object is one JSON object; nil if the value is none.
+func object(value any) map[string]any {
+	o, _ := value.(map[string]any)
+	return o
+}
+
+// at is the object below some members.
+func at(value any, members ...string) map[string]any {
+	for _, member := range members {
+		value = object(value)[member]
+	}
+	return object(value)
+}
+
+// flip changes the last digit of a text of hex.
+func flip(value any) any {
+	text, _ := value.(string)
+	if len(text) < 3 {
+		return value
+	}
+	last := "0"
+	if strings.HasSuffix(text, "0") {
+		last = "1"
+	}
+	return text[:len(text)-1] + last
+}
+
+// on is whether the exchange is at a path.
+func (e *Exchange) on(prefix string) bool { return strings.HasPrefix(e.Request.URL.Path, prefix) }
+
+const jsonType = "application/json"

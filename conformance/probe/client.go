@@ -1,0 +1,123 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Client sends raw requests to one base address. It never follows redirects, never unpacks, and adds no header but the host's, since all of that is
+// what a spec wants to see.
+type Client struct {
+	base     string
+	http     *http.Client
+	recorder *Recorder
+}
+
+// limitBytes bounds what is read of an answer.
+const limitBytes = 64 << 20
+
+var transport = &http.Transport{
+	DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, DisableCompression: true, MaxIdleConnsPerHost: 16,
+	IdleConnTimeout: 2 * time.Second,
+}
+
+// NewClient makes a client whose exchanges go to the recorder; nil keeps none.
+func NewClient(base string, recorder *Recorder, timeout time.Duration) *Client {
+	return &Client{base: strings.TrimRight(base, "/"), recorder: recorder, http: &http.Client{
+		Transport: transport, Timeout: timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Request is what to send. Header values that are empty are not sent.
+type Request struct {
+	Method string
+	Path   string
+	Header map[string]string
+	Body   []byte
+}
+
+// Answer is what came back.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	// Took is from the first byte sent to the last byte read.
+	Took time.Duration
+	// SentAt and DoneAt bound the time in which the target worked.
+	SentAt, DoneAt time.Time
+}
+
+// String is what a failed check shows of the answer.
+func (a *Answer) String() string {
+	return strings.TrimSpace(fmt.Sprintf("status %d %s %.300s", a.Status, a.Header.Get("Content-Type"), shown(a.Body)))
+}
+
+// JSON decodes the body, which must be one JSON document.
+func (a *Answer) JSON(into any) error {
+	if err := json.Unmarshal(a.Body, into); err != nil {
+		return fmt.Errorf("the body is not the JSON that it should be (%w): %.200s", err, shown(a.Body))
+	}
+	return nil
+}
+
+// Do sends a request and reads the whole answer. The error says that none came.
+func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
+	request, err := c.request(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return c.Send(request, r.Body)
+}
+
+// Send sends a request that was made elsewhere; body is what the report shows of it.
+func (c *Client) Send(request *http.Request, body []byte) (*Answer, error) {
+	sent := time.Now()
+	entry := Exchange{Asked: Message{Method: request.Method, URL: request.URL.String(), Header: request.Header, Body: shown(body), Bytes: len(body)}}
+	if c.recorder != nil {
+		entry.AtMs = sent.Sub(c.recorder.began).Milliseconds()
+		defer func() {
+			entry.TookMs = time.Since(sent).Milliseconds()
+			c.recorder.add(entry)
+		}()
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		entry.Failure = err.Error()
+		return nil, fmt.Errorf("no answer: %w", err)
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(response.Body, limitBytes))
+	if err != nil {
+		entry.Failure = err.Error()
+		return nil, fmt.Errorf("the answer ended early: %w", err)
+	}
+	entry.Said = &Message{Status: response.StatusCode, Header: response.Header, Body: shown(raw), Bytes: len(raw)}
+	done := time.Now()
+	return &Answer{Status: response.StatusCode, Header: response.Header, Body: raw, Took: done.Sub(sent), SentAt: sent, DoneAt: done}, nil
+}
+
+func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
+	var body io.Reader
+	if r.Body != nil {
+		body = bytes.NewReader(r.Body)
+	}
+	request, err := http.NewRequestWithContext(ctx, r.Method, c.base+r.Path, body)
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	request.Header.Set("User-Agent", "gavel-conformance")
+	for name, value := range r.Header {
+		if value != "" {
+			request.Header.Add(name, value)
+		}
+	}
+	return request, nil
+}

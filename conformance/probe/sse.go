@@ -1,0 +1,142 @@
+package probe
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Line is one line of a stream as it came, without its end.
+type Line struct {
+	Text string
+	At   time.Time
+}
+
+// Stream is an open stream of server-sent events. It reads by itself until it is closed.
+type Stream struct {
+	Status int
+	Header http.Header
+	// OpenedAfter is how long the head of the answer took.
+	OpenedAfter time.Duration
+
+	stop  context.CancelFunc
+	done  chan struct{}
+	mu    sync.Mutex
+	lines []Line
+	moved chan struct{} // closed and made anew with each line
+}
+
+// Open opens a stream.
+func (c *Client) Open(ctx context.Context, path string, header map[string]string) (*Stream, error) {
+	ctx, stop := context.WithCancel(ctx)
+	request, err := c.request(ctx, Request{Method: http.MethodGet, Path: path, Header: header})
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	began := time.Now()
+	endless := *c.http
+	endless.Timeout = 0
+	opening := time.AfterFunc(c.http.Timeout, stop)
+	response, err := endless.Do(request)
+	if !opening.Stop() && err == nil {
+		_ = response.Body.Close() // it came too late to be read
+		err = context.DeadlineExceeded
+	}
+	entry := Exchange{Asked: Message{Method: http.MethodGet, URL: request.URL.String(), Header: request.Header}}
+	if c.recorder != nil {
+		entry.AtMs, entry.TookMs = began.Sub(c.recorder.began).Milliseconds(), time.Since(began).Milliseconds()
+	}
+	if err != nil {
+		stop()
+		entry.Failure = err.Error()
+		c.note(entry)
+		return nil, fmt.Errorf("no stream: %w", err)
+	}
+	entry.Said = &Message{Status: response.StatusCode, Header: response.Header}
+	c.note(entry)
+	s := &Stream{
+		Status: response.StatusCode, Header: response.Header, OpenedAfter: time.Since(began), stop: stop, done: make(chan struct{}), moved: make(chan struct{}),
+	}
+	go func() {
+		defer close(s.done)
+		defer response.Body.Close()
+		s.read(bufio.NewReaderSize(response.Body, 1<<20))
+	}()
+	return s, nil
+}
+
+func (c *Client) note(e Exchange) {
+	if c.recorder != nil {
+		c.recorder.add(e)
+	}
+}
+
+func (s *Stream) read(from *bufio.Reader) {
+	for {
+		text, err := from.ReadBytes('\n')
+		if len(text) > 0 {
+			s.mu.Lock()
+			s.lines = append(s.lines, Line{string(bytes.TrimSuffix(text, []byte("\n"))), time.Now()})
+			close(s.moved)
+			s.moved = make(chan struct{})
+			s.mu.Unlock()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Lines are all lines so far.
+func (s *Stream) Lines() []Line {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Line(nil), s.lines...)
+}
+
+// Events are the data of all events so far, one for each line that begins with "data:".
+func (s *Stream) Events() (events []string) {
+	for _, line := range s.Lines() {
+		if data, found := strings.CutPrefix(line.Text, "data:"); found {
+			events = append(events, strings.TrimPrefix(data, " "))
+		}
+	}
+	return events
+}
+
+// Wait returns the first event that the function wants, of those so far and those that come until the time is over; false if there is none.
+func (s *Stream) Wait(within time.Duration, wanted func(event string) bool) (string, bool) {
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
+	for seen := 0; ; {
+		s.mu.Lock()
+		moved := s.moved
+		s.mu.Unlock()
+		events := s.Events()
+		for _, event := range events[seen:] {
+			if wanted(event) {
+				return event, true
+			}
+		}
+		seen = len(events)
+		select {
+		case <-moved:
+		case <-s.done:
+			return "", false
+		case <-deadline.C:
+			return "", false
+		}
+	}
+}
+
+// Close ends the stream and waits for its reader.
+func (s *Stream) Close() {
+	s.stop()
+	<-s.done
+}

@@ -1,0 +1,38 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gavel-relay/gavel/conformance/verdict"
+)
+
+// badgeText is the right side of the badge: the MUSTs of what ran.
+func (r *Report) badgeText() string {
+	passed, all := 0, 0
+	for _, p := range r.Profiles {
+		if p.Ran() {
+			ok, n := p.Musts()
+			passed, all = passed+ok, all+n
+		}
+	}
+	return fmt.Sprintf("%d/%d MUST", passed, all)
+}
+
+// Badge writes a small SVG that says how many MUSTs pass.
+func (r *Report) Badge(out io.Writer) error {
+	colour := "#1a7f37"
+	if r.Exit != verdict.Conformant {
+		colour = "#cf222e"
+	}
+	const digit, left = 7, 92
+	text := r.badgeText()
+	width := left + len(text)*digit + 16
+	_, err := fmt.Fprintf(out, strings.TrimSpace(`
+<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="20" role="img" aria-label="conformance: %s">
+<rect width="%d" height="20" rx="3" fill="#555"/><rect x="%d" width="%d" height="20" rx="3" fill="%s"/>
+<g fill="#fff" font-family="Verdana,sans-serif" font-size="11"><text x="8" y="14">conformance</text><text x="%d" y="14">%s</text></g></svg>`)+"\n",
+		width, text, width, left, width-left, colour, left+8, text)
+	return err
+}

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/gavel-relay/gavel/conformance/verdict"
+)
+
+// Change is a clause whose verdict, or whose reason, is another one in a later run.
+type Change struct {
+	ID       string
+	From, To verdict.Verdict
+	// Kind is fixed, broken, changed or reason.
+	Kind string
+	Why  string
+}
+
+func bad(v verdict.Verdict) bool {
+	return v == verdict.Fail || v == verdict.Warn || v == verdict.SuiteError
+}
+
+func good(v verdict.Verdict) bool { return v == verdict.Pass || v == verdict.PassLenient }
+
+// Diff lists what changed between two runs, in the order of the later one's clauses.
+func Diff(older, newer *Report) (changes []Change) {
+	before := map[string]Clause{}
+	for _, c := range older.Clauses {
+		before[c.ID] = c
+	}
+	for _, now := range newer.Clauses {
+		was, known := before[now.ID]
+		if !known {
+			was.Verdict = verdict.NotRun
+		}
+		change := Change{ID: now.ID, From: was.Verdict, To: now.Verdict, Why: now.Why}
+		switch {
+		case was.Verdict == now.Verdict && (!bad(now.Verdict) || was.Why == now.Why):
+			continue
+		case was.Verdict == now.Verdict:
+			change.Kind = "reason"
+		case bad(was.Verdict) && good(now.Verdict):
+			change.Kind = "fixed"
+		case bad(now.Verdict):
+			change.Kind = "broken"
+		default:
+			change.Kind = "changed"
+		}
+		changes = append(changes, change)
+	}
+	return changes
+}
+
+// WriteDiff writes changes for a person.
+func WriteDiff(out io.Writer, changes []Change) {
+	if len(changes) == 0 {
+		fmt.Fprintln(out, "nothing changed")
+	}
+	for _, c := range changes {
+		fmt.Fprintf(out, "%-8s %s: %s → %s  %s\n", c.Kind, c.ID, c.From, c.To, oneLine(c.Why))
+	}
+}

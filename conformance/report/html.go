@@ -1,0 +1,41 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/gavel-relay/gavel/conformance/verdict"
+)
+
+//go:embed page.html
+var pageText string
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"musts": func(p Profile) string {
+		passed, all := p.Musts()
+		return fmt.Sprintf("%d of %d", passed, all)
+	},
+	"counts": func(p Profile) string {
+		var words []string
+		for _, v := range verdict.Verdicts {
+			if n := p.Must[v] + p.Other[v]; n > 0 {
+				words = append(words, fmt.Sprintf("%d %s", n, v))
+			}
+		}
+		return strings.Join(words, ", ")
+	},
+}).Parse(pageText))
+
+// Outcome is the end of the run in words.
+func (r *Report) Outcome() string { return exitWords[r.Exit] }
+
+// HTML writes one page that needs nothing else: no script, no style and no picture from elsewhere.
+func (r *Report) HTML(out io.Writer) error {
+	if err := page.Execute(out, r); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	return nil
+}

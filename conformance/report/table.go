@@ -1,0 +1,75 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/gavel-relay/gavel/conformance/verdict"
+)
+
+// Table writes what a person wants to see at the end of a run: the profiles, then what failed and how to do it again.
+func (r *Report) Table(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(w, "profile\tMUST\tfail\topen\tother\tverdict\n")
+	for _, p := range r.Profiles {
+		if !p.Ran() {
+			continue
+		}
+		passed, all := p.Musts()
+		other := 0
+		for v, n := range p.Other {
+			if v == verdict.Warn || v == verdict.Fail {
+				other += n
+			}
+		}
+		fmt.Fprintf(w, "%s\t%d/%d\t%d\t%d\t%d warn\t%s\n", p.Name, passed, all, p.Must[verdict.Fail]+p.Must[verdict.XFail],
+			p.Must[verdict.NotSure]+p.Must[verdict.NotRun], other, p.Verdict)
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("write the table: %w", err)
+	}
+	for _, c := range r.Failures() {
+		fmt.Fprintf(out, "\n%s %s %s\n  rule    %s\n  why     %s\n", c.Verdict, c.ID, c.Level, c.Rule, oneLine(c.Why))
+		if curl := c.curl(); curl != "" {
+			fmt.Fprintf(out, "  repeat  %s\n", curl)
+		}
+	}
+	for _, stale := range r.Stale {
+		fmt.Fprintf(out, "\nstale expectation: %s\n", stale)
+	}
+	var counts []string
+	for _, v := range verdict.Verdicts {
+		if n := r.Count(v); n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	_, err := fmt.Fprintf(out, "\n%s; %d of %d clauses have a spec; seed %d; %s\n", strings.Join(counts, ", "), r.Coverage.Tested, r.Coverage.Clauses, r.Seed,
+		exitWords[r.Exit])
+	return err
+}
+
+var exitWords = map[int]string{
+	verdict.Conformant: "conformant", verdict.Nonconformant: "not conformant", verdict.StaleExpected: "expectations are stale",
+	verdict.Unusable: "nothing could be judged", verdict.SuiteFault: "the suite broke down",
+}
+
+// curl repeats the last request of the first spec that did not pass.
+func (c Clause) curl() string {
+	for _, s := range c.Specs {
+		if s.Outcome == verdict.Failed && len(s.Exchanges) > 0 {
+			return s.Exchanges[len(s.Exchanges)-1].Curl()
+		}
+	}
+	return ""
+}
+
+func oneLine(text string) string {
+	const longest = 400
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > longest {
+		return text[:longest] + "…"
+	}
+	return text
+}

@@ -1,0 +1,83 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sort"
+
+	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/target"
+)
+
+// Features are what a target has.
+type Features struct {
+	// How is declared or inferred.
+	How   string
+	Has   []string
+	Lacks map[string]string
+}
+
+// question finds out about one feature: the statuses are how a server says that it lacks it.
+type question struct {
+	feature string
+	iface   string
+	request probe.Request
+	no      []int
+}
+
+func questions() []question {
+	post := func(path, media, encoding string, body string) probe.Request {
+		return probe.Request{
+			Method: http.MethodPost, Path: path, Header: map[string]string{"Content-Type": media, "Content-Encoding": encoding}, Body: []byte(body),
+		}
+	}
+	return []question{
+		{"ssz", "relay", post("/eth/v1/builder/validators", "application/octet-stream", "", "x"), []int{415}},
+		{"gzip", "relay", post("/relay/v1/builder/blocks", "application/json", "gzip", "x"), []int{415}},
+		{"payload-v2", "relay", post("/eth/v2/builder/blinded_blocks", "application/json", "", "{}"), []int{404, 405}},
+		{"history-post", "stream", post("/api/v1/history", "application/json", "", "{}"), []int{404, 405, 415}},
+	}
+}
+
+// Probe finds out what a target has: as it declares, or by asking, where an answer tells. What cannot be asked so is taken to be there, and a spec ends
+// as unsupported when the target says otherwise.
+func Probe(ctx context.Context, t *target.Target) Features {
+	f := Features{How: "inferred", Lacks: map[string]string{}}
+	if declared := t.Declared(); declared != nil {
+		f.How = "declared"
+		for name := range clauses.Features {
+			if !slices.Contains(declared, name) {
+				f.Lacks[name] = "not declared in the target's features"
+			}
+		}
+	} else {
+		for _, q := range questions() {
+			if !t.Has(q.iface) {
+				continue
+			}
+			base := ""
+			switch q.iface {
+			case "relay":
+				base = t.Relay.ProposerURL
+			case "stream":
+				base = t.Stream.URL
+			default:
+				base = t.RPC.URL
+			}
+			answer, err := probe.NewClient(base, nil, t.Budgets.Answer()).Do(ctx, q.request)
+			if err == nil && slices.Contains(q.no, answer.Status) {
+				f.Lacks[q.feature] = fmt.Sprintf("status %d to %s %s", answer.Status, q.request.Method, q.request.Path)
+			}
+		}
+	}
+	for name := range clauses.Features {
+		if _, lacks := f.Lacks[name]; !lacks {
+			f.Has = append(f.Has, name)
+		}
+	}
+	sort.Strings(f.Has)
+	return f
+}

@@ -1,0 +1,252 @@
+package relay
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/conformance/suite"
+)
+
+const (
+	deliveredPath = "/relay/v1/data/bidtraces/proposer_payload_delivered"
+	receivedPath  = "/relay/v1/data/bidtraces/builder_blocks_received"
+)
+
+// traces asks for a list of bid traces.
+func traces(t *suite.T, path, query string) []map[string]any {
+	answer := t.Get(dataAPI(t), path+"?"+query)
+	t.Status(answer, http.StatusOK)
+	var list []map[string]any
+	err := answer.JSON(&list)
+	t.Check(err == nil && list != nil, "a JSON array of objects", answer)
+	return list
+}
+
+// text is a member of a trace, which must be text.
+func text(t *suite.T, trace map[string]any, name string) string {
+	value, is := trace[name].(string)
+	t.Check(is, name+" as text", fmt.Sprint(trace[name]))
+	return value
+}
+
+// delivered is an auction whose payload was revealed and shows in the data API.
+func (r *room) delivered(t *suite.T) (*auction, *submission) { return r.deliveredFor(t, 1000) }
+
+// deliveredFor is delivered for a bid of some gwei.
+func (r *room) deliveredFor(t *suite.T, value uint64) (*auction, *submission) {
+	a, s, block := r.wonFor(t, 0, value)
+	t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
+	t.Ready(listed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String()), "see the delivery in the data API")
+	return a, s
+}
+
+// listed waits until a query finds something.
+func listed(t *suite.T, path, query string) error {
+	return t.Eventually(t.Target.Budgets.Settle(), func() error {
+		if len(traces(t, path, query)) == 0 {
+			return fmt.Errorf("nothing is listed for %s", query)
+		}
+		return nil
+	})
+}
+
+// all fails the spec unless every trace of a query has the value in a member, and there is one at least.
+func all(t *suite.T, path, query, member, want string) {
+	list := traces(t, path, query)
+	t.Check(len(list) > 0, "an entry for "+query, "none")
+	for _, trace := range list {
+		t.Check(strings.EqualFold(text(t, trace, member), want), member+" "+want, trace[member])
+	}
+}
+
+// data: GET /relay/v1/data/….
+func data(r *room) {
+	r.It("REL-DAT-01", "lists what was revealed", func(t *suite.T) {
+		_, s, block := r.won(t, 0)
+		a := s.a
+		t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
+		err := listed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())
+		t.Check(err == nil, "the delivered payload", err)
+	})
+	r.It("REL-DAT-02", "does not list what nobody asked for", func(t *suite.T) {
+		a := r.open(t)
+		s := a.submitted(a.block("a", gwei(1000)))
+		a.served(s)
+		t.Until(a.start().Add(300 * time.Millisecond))
+		list := traces(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())
+		t.Check(len(list) == 0, "no delivery", list)
+	})
+	filters(r)
+	refusedQueries(r)
+	received(r)
+	registrations(r)
+	r.It("REL-DAT-24", "says the number of transactions and of the block", func(t *suite.T) {
+		_, s := r.delivered(t)
+		trace := traces(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())[0]
+		t.Check(text(t, trace, "num_tx") == strconv.Itoa(len(s.ExecutionPayload.Transactions)), fmt.Sprint(len(s.ExecutionPayload.Transactions)), trace["num_tx"])
+		number := strconv.FormatUint(s.ExecutionPayload.BlockNumber, 10)
+		t.Check(text(t, trace, "block_number") == number, number, trace["block_number"])
+	})
+	r.It("REL-DAT-20", "writes numbers as text", func(t *suite.T) {
+		_, s := r.delivered(t)
+		trace := traces(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())[0]
+		for _, member := range []string{"slot", "gas_limit", "gas_used", "value"} {
+			_, err := uint256.FromDecimal(text(t, trace, member))
+			t.Check(err == nil, member+" in decimal digits", trace[member])
+		}
+	})
+	r.It("REL-DAT-26", "says what the builder signed", func(t *suite.T) {
+		_, s := r.delivered(t)
+		m := s.Message
+		trace := traces(t, deliveredPath, "block_hash="+m.BlockHash.String())[0]
+		for member, want := range map[string]string{
+			"slot": strconv.FormatUint(m.Slot, 10), "parent_hash": m.ParentHash.String(), "block_hash": m.BlockHash.String(),
+			"builder_pubkey": m.BuilderPubkey.String(), "proposer_pubkey": m.ProposerPubkey.String(), "proposer_fee_recipient": m.ProposerFeeRecipient.String(),
+			"gas_limit": strconv.FormatUint(m.GasLimit, 10), "gas_used": strconv.FormatUint(m.GasUsed, 10), "value": m.Value.Dec(),
+		} {
+			t.Check(strings.EqualFold(text(t, trace, member), want), member+" "+want, trace[member])
+		}
+	})
+	r.It("REL-DAT-25", "asks for no authentication", func(t *suite.T) {
+		t.Status(t.Get(dataAPI(t), deliveredPath+"?limit=1"), http.StatusOK)
+	})
+	r.It("REL-DAT-23", "answers [] when there is nothing", func(t *suite.T) {
+		list := traces(t, deliveredPath, "slot=18446744073709551")
+		t.Check(len(list) == 0, "an empty array", list)
+	})
+}
+
+// filters are the parameters of delivered payloads.
+func filters(r *room) {
+	for _, row := range []struct {
+		id, parameter, member string
+		value                 func(s *submission) string
+	}{
+		{"REL-DAT-03", "slot", "slot", func(s *submission) string { return strconv.FormatUint(s.Message.Slot, 10) }},
+		{"REL-DAT-04", "block_hash", "block_hash", func(s *submission) string { return s.Message.BlockHash.String() }},
+		{"REL-DAT-05", "block_number", "block_number", func(s *submission) string { return strconv.FormatUint(s.ExecutionPayload.BlockNumber, 10) }},
+		{"REL-DAT-06", "proposer_pubkey", "proposer_pubkey", func(s *submission) string { return s.Message.ProposerPubkey.String() }},
+		{"REL-DAT-06", "builder_pubkey", "builder_pubkey", func(s *submission) string { return s.Message.BuilderPubkey.String() }},
+	} {
+		r.It(row.id, "filters by "+row.parameter, func(t *suite.T) {
+			_, other := r.delivered(t) // what must not be listed is there
+			_, s := r.delivered(t)
+			_ = other
+			all(t, deliveredPath, row.parameter+"="+row.value(s), row.member, row.value(s))
+		})
+	}
+	r.It("REL-DAT-07", "lists no more than limit", func(t *suite.T) {
+		r.delivered(t)
+		r.delivered(t)
+		list := traces(t, deliveredPath, "limit=1")
+		t.Check(len(list) == 1, "one entry", len(list))
+	})
+	r.It("REL-DAT-08", "lists slots up to cursor, the newest first", func(t *suite.T) {
+		_, first := r.delivered(t)
+		_, second := r.delivered(t)
+		_ = second
+		list := traces(t, deliveredPath, "cursor="+strconv.FormatUint(first.Message.Slot, 10))
+		last := first.Message.Slot
+		t.Check(len(list) > 0, "the delivery of the cursor's slot", "none")
+		for _, trace := range list {
+			slot, err := strconv.ParseUint(text(t, trace, "slot"), 10, 64)
+			t.Check(err == nil && slot <= last, fmt.Sprintf("slots that go down from %d", first.Message.Slot), trace["slot"])
+			last = slot
+		}
+	})
+	r.It("REL-DAT-21", "orders by value", func(t *suite.T) {
+		for _, value := range []uint64{2000, 4000, 3000} {
+			r.deliveredFor(t, value)
+		}
+		for order, rising := range map[string]bool{"value": true, "-value": false} {
+			var last *uint256.Int
+			for _, trace := range traces(t, deliveredPath, "order_by="+order) {
+				value, err := uint256.FromDecimal(text(t, trace, "value"))
+				t.Check(err == nil, "a value", trace["value"])
+				if last != nil {
+					t.Check(rising && !value.Lt(last) || !rising && !value.Gt(last), "values in the order of "+order, last.Dec()+" before "+value.Dec())
+				}
+				last = value
+			}
+		}
+	})
+}
+
+// refusedQueries are mistakes of the caller.
+func refusedQueries(r *room) {
+	for _, row := range []struct{ id, title, path string }{
+		{"REL-DAT-09", "refuses slot and cursor together", deliveredPath + "?slot=1&cursor=1"},
+		{"REL-DAT-10", "refuses a slot of letters", deliveredPath + "?slot=abc"},
+		{"REL-DAT-10", "refuses a slot of letters for received blocks", receivedPath + "?slot=abc"},
+		{"REL-DAT-11", "refuses a hash of two bytes", deliveredPath + "?block_hash=0x1234"},
+		{"REL-DAT-12", "refuses a limit of a billion", deliveredPath + "?limit=1000000000"},
+		{"REL-DAT-12", "refuses a limit of a billion for received blocks", receivedPath + "?slot=1&limit=1000000000"},
+		{"REL-DAT-16", "refuses received blocks without a filter", receivedPath},
+		{"REL-DAT-22", "refuses an unknown order", deliveredPath + "?order_by=colour"},
+		{"REL-DAT-19", "refuses a registration without pubkey", "/relay/v1/data/validator_registration"},
+	} {
+		r.It(row.id, row.title, func(t *suite.T) {
+			answer := t.Get(dataAPI(t), row.path)
+			t.Status(answer, http.StatusBadRequest)
+			checkRefusal(t, answer)
+		})
+	}
+}
+
+// received are the submissions.
+func received(r *room) {
+	r.It("REL-DAT-13", "lists a verified block", func(t *suite.T) {
+		a := r.open(t)
+		s := a.submitted(a.block("a", gwei(1000)))
+		err := listed(t, receivedPath, "block_hash="+s.Message.BlockHash.String())
+		t.Check(err == nil, "the block that was submitted", err)
+		all(t, receivedPath, "slot="+strconv.FormatUint(s.Message.Slot, 10), "slot", strconv.FormatUint(s.Message.Slot, 10))
+		all(t, receivedPath, "builder_pubkey="+s.Message.BuilderPubkey.String(), "builder_pubkey", s.Message.BuilderPubkey.String())
+	})
+	r.It("REL-DAT-14", "does not list a refused block", func(t *suite.T) {
+		a := r.open(t)
+		good, bad := a.block("a", gwei(1000)), a.block("b", gwei(2000))
+		bad.Message.GasUsed++
+		t.Prepared(a.submit(bad.sign()), "submit a wrong block", http.StatusBadRequest)
+		a.submitted(good)
+		t.Ready(listed(t, receivedPath, "block_hash="+good.Message.BlockHash.String()), "see the good block")
+		list := traces(t, receivedPath, "slot="+strconv.FormatUint(good.Message.Slot, 10))
+		for _, trace := range list {
+			t.Check(text(t, trace, "block_hash") != bad.Message.BlockHash.String(), "no entry of the refused block", "one")
+		}
+	})
+	r.It("REL-DAT-15", "says when a block came", func(t *suite.T) {
+		a := r.open(t)
+		a.ready()
+		s := a.block("a", gwei(1000))
+		answer := a.submit(s)
+		t.Prepared(answer, "submit a valid block", http.StatusOK)
+		query := "block_hash=" + s.Message.BlockHash.String()
+		t.Ready(listed(t, receivedPath, query), "see the block")
+		trace := traces(t, receivedPath, query)[0]
+		ms, err := strconv.ParseInt(text(t, trace, "timestamp_ms"), 10, 64)
+		from, to := answer.SentAt.UnixMilli()-1, answer.DoneAt.UnixMilli()+1
+		t.Check(err == nil && ms >= from && ms <= to, fmt.Sprintf("timestamp_ms from %d to %d", from, to), trace["timestamp_ms"])
+		t.Check(text(t, trace, "timestamp") == strconv.FormatInt(ms/1000, 10), "timestamp as the same in seconds", trace["timestamp"])
+	})
+}
+
+// registrations: GET /relay/v1/data/validator_registration.
+func registrations(r *room) {
+	r.It("REL-DAT-17", "answers the registration as it was signed", func(t *suite.T) {
+		one := r.fresh(t)
+		t.Prepared(sendRegistrations(t, one), "register", http.StatusOK)
+		err := holds(t, one)
+		t.Check(err == nil, "message and signature of the validator", err)
+	})
+	r.It("REL-DAT-18", "has no registration of a stranger", func(t *suite.T) {
+		answer := t.Get(dataAPI(t), "/relay/v1/data/validator_registration?pubkey="+someKey)
+		t.Status(answer, http.StatusBadRequest, http.StatusNotFound)
+		checkRefusal(t, answer)
+	})
+}

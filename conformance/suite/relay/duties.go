@@ -1,0 +1,116 @@
+package relay
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/world"
+)
+
+const dutiesPath = "/relay/v1/builder/validators"
+
+// list is the target's list of proposers, which must be one.
+func list(t *suite.T) []duty {
+	answer := t.Get(builderAPI(t), dutiesPath)
+	t.Status(answer, http.StatusOK)
+	var entries []duty
+	err := answer.JSON(&entries)
+	t.Check(err == nil && entries != nil, "a JSON array", answer)
+	return entries
+}
+
+// epoch is the one that is running.
+func epoch(t *suite.T) uint64 {
+	f := t.World.Facts
+	elapsed := time.Since(time.Unix(f.GenesisTime, 0)).Milliseconds()
+	return uint64(max(elapsed, 0)/f.SlotMs) / f.SlotsPerEpoch //nolint:gosec // not negative
+}
+
+// duties: GET /relay/v1/builder/validators.
+func duties(r *room) {
+	r.It("REL-DUT-01", "lists each slot once", func(t *suite.T) {
+		r.ready(t)
+		seen := map[string]bool{}
+		for _, d := range list(t) {
+			t.Check(!seen[d.Slot], "each slot once", "slot "+d.Slot+" twice")
+			seen[d.Slot] = true
+		}
+		t.Check(len(seen) > 0, "the registered proposers", "an empty list")
+	})
+	r.It("REL-DUT-01", "lists the slot that is being bid for", func(t *suite.T) {
+		a := r.open(t)
+		for _, d := range list(t) {
+			if d.Slot == strconv.FormatUint(uint64(a.slot.Slot), 10) {
+				t.Check(d.Entry.Message.Pubkey == a.proposer.Public, "the proposer of the slot", d.Entry.Message.Pubkey)
+				return
+			}
+		}
+		t.Check(false, fmt.Sprintf("an entry for slot %d", a.slot.Slot), "none")
+	})
+	r.It("REL-DUT-02", "carries registrations with their signatures", func(t *suite.T) {
+		r.ready(t)
+		for _, d := range list(t) {
+			t.Check(d.Entry != nil && d.Entry.Message != nil, "an entry with a registration", d)
+			root, err := d.Entry.Message.HashTreeRoot()
+			t.Ready(err, "hash a registration")
+			err = probe.VerifyBLS(d.Entry.Message.Pubkey, probe.SigningRoot(root, builderDomain(t.World.Facts)), d.Entry.Signature)
+			t.Check(err == nil, "a registration that its validator signed", err)
+		}
+	})
+	r.It("REL-DUT-03", "leaves out who never registered", func(t *suite.T) {
+		r.ready(t)
+		stranger := r.validators(t)[world.Validators-1].Public
+		for _, d := range list(t) {
+			t.Check(d.Entry.Message.Pubkey != stranger, "no duty of a validator that never registered", "slot "+d.Slot)
+		}
+	})
+	r.It("REL-DUT-04", "answers an array", func(t *suite.T) {
+		answer := t.Get(builderAPI(t), dutiesPath)
+		t.Status(answer, http.StatusOK)
+		var entries []any
+		err := answer.JSON(&entries)
+		t.Check(err == nil && entries != nil, "a JSON array", answer)
+	})
+	r.It("REL-DUT-05", "agrees with the chain's duties", func(t *suite.T) {
+		r.ready(t)
+		chain := map[string]string{}
+		for _, number := range []uint64{epoch(t), epoch(t) + 1} {
+			answer, err := probe.NewClient(t.World.Facts.BeaconURL, nil, 5*time.Second).Do(t, probe.Request{
+				Method: http.MethodGet, Path: fmt.Sprintf("/eth/v1/validator/duties/proposer/%d", number),
+			})
+			t.Ready(err, "ask the beacon node")
+			var known struct {
+				Data []struct {
+					Slot  string `json:"slot"`
+					Index string `json:"validator_index"`
+				} `json:"data"`
+			}
+			t.Ready(answer.JSON(&known), "ask the beacon node")
+			for _, d := range known.Data {
+				chain[d.Slot] = d.Index
+			}
+		}
+		for _, d := range list(t) {
+			if want, known := chain[d.Slot]; known {
+				t.Check(d.Index == want, "validator "+want+" in slot "+d.Slot, "validator "+d.Index)
+			}
+		}
+	})
+	r.It("REL-DUT-06", "lists the current and the next epoch only", func(t *suite.T) {
+		r.ready(t)
+		before := epoch(t)
+		entries := list(t)
+		after := epoch(t)
+		for _, d := range entries {
+			slot, err := strconv.ParseUint(d.Slot, 10, 64)
+			t.Check(err == nil, "a slot in decimal digits", d.Slot)
+			of := slot / t.World.Facts.SlotsPerEpoch
+			// The list may lag a moment behind an epoch that has just begun.
+			t.Check(of+1 >= before && of <= after+1, fmt.Sprintf("slots of epochs %d and %d", after, after+1), "slot "+d.Slot)
+		}
+	})
+}

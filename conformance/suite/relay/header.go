@@ -1,0 +1,251 @@
+package relay
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	builderelectra "github.com/attestantio/go-builder-client/api/electra"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/world"
+)
+
+// bareNumber finds members that are numbers and not text.
+var bareNumber = regexp.MustCompile(`":\s*-?[0-9]`)
+
+// header: GET /eth/v1/builder/header/{slot}/{parent_hash}/{pubkey}.
+func header(r *room) {
+	// leading is an auction with one bid, which is served.
+	leading := func(t *suite.T) (*auction, *submission) {
+		a := r.open(t)
+		return a, a.submitted(a.block("a", gwei(1000)))
+	}
+	r.It("REL-HDR-01", "signs the bid with its key", func(t *suite.T) {
+		a, s := leading(t)
+		bid := a.serves(s)
+		root, err := bid.Message.HashTreeRoot()
+		t.Ready(err, "hash a bid")
+		err = probe.VerifyBLS(bid.Message.Pubkey, probe.SigningRoot(root, builderDomain(t.World.Facts)), bid.Signature)
+		t.Check(err == nil, "a bid that is signed by the key in it, over the builder domain", err)
+		if key := t.Target.Relay.PublicKey; key != "" {
+			t.Check(strings.EqualFold(fmt.Sprintf("%#x", bid.Message.Pubkey[:]), key), "the relay's key "+key, bid.Message.Pubkey)
+		}
+		t.Check(bid.Message.Pubkey != s.Message.BuilderPubkey, "the relay's key", "the builder's")
+	})
+	r.It("REL-HDR-02", "names the fork", func(t *suite.T) {
+		a, _ := leading(t)
+		answer := a.header(jsonType)
+		t.Prepared(answer, "get a header", http.StatusOK)
+		var envelope struct {
+			Version string `json:"version"`
+		}
+		err := answer.JSON(&envelope)
+		t.Check(err == nil && envelope.Version == t.World.Facts.Fork, "version "+t.World.Facts.Fork, answer)
+		named := answer.Header.Get("Eth-Consensus-Version")
+		t.Check(named == t.World.Facts.Fork, "Eth-Consensus-Version "+t.World.Facts.Fork, strconv.Quote(named))
+	})
+	r.It("REL-HDR-03", "answers 204 without a bid", func(t *suite.T) {
+		answer := r.openAlone(t).header(jsonType)
+		t.Status(answer, http.StatusNoContent)
+		t.Check(len(answer.Body) == 0, "no body", answer)
+	})
+	for _, row := range []struct{ id, title, path string }{
+		{"REL-HDR-04", "refuses a slot of letters", "abc/" + zeroHash + "/" + someKey},
+		{"REL-HDR-04", "refuses a slot beyond 64 bits", "18446744073709551616/" + zeroHash + "/" + someKey},
+		{"REL-HDR-05", "refuses a hash of 31 bytes", "1/" + zeroHash[:64] + "/" + someKey},
+		{"REL-HDR-05", "refuses a hash of other letters", "1/0x" + strings.Repeat("zz", 32) + "/" + someKey},
+		{"REL-HDR-06", "refuses a key of 47 bytes", "1/" + zeroHash + "/" + someKey[:96]},
+		{"REL-HDR-06", "refuses a key of 49 bytes", "1/" + zeroHash + "/" + someKey + "00"},
+	} {
+		r.It(row.id, row.title, func(t *suite.T) {
+			answer := t.Get(proposerAPI(t), "/eth/v1/builder/header/"+row.path)
+			t.Status(answer, http.StatusBadRequest, http.StatusNotFound)
+			if answer.Status == http.StatusNotFound {
+				t.Lenient("404 in place of 400")
+			} else {
+				checkRefusal(t, answer)
+			}
+		})
+	}
+	// elsewhere asks for a bid under another path than its own.
+	elsewhere := func(t *suite.T, change func(a *auction)) {
+		a, s := leading(t)
+		a.served(s)
+		other := *a
+		change(&other)
+		t.Status(other.header(jsonType), http.StatusNoContent, http.StatusBadRequest)
+	}
+	r.It("REL-HDR-07", "has no bid for another proposer", func(t *suite.T) {
+		elsewhere(t, func(a *auction) {
+			for _, key := range r.validators(t) {
+				if key.Public != a.proposer.Public {
+					a.proposer = key
+				}
+			}
+		})
+	})
+	r.It("REL-HDR-08", "has no bid for another parent", func(t *suite.T) {
+		elsewhere(t, func(a *auction) {
+			slot := *a.slot
+			slot.ParentHash[5] ^= 1
+			a.slot = &slot
+		})
+	})
+	r.It("REL-HDR-08", "has no bid for another slot", func(t *suite.T) {
+		elsewhere(t, func(a *auction) {
+			slot := *a.slot
+			slot.Slot += 2
+			a.slot = &slot
+		})
+	})
+	r.It("REL-HDR-09", "answers SSZ", func(t *suite.T) {
+		a, s := leading(t)
+		bid := readSSZ(t, a.header(sszType))
+		t.Check(bid.Message.Header.BlockHash == s.Message.BlockHash, "the bid of the submitted block", bid.Message.Header.BlockHash)
+	})
+	r.It("REL-HDR-10", "answers 406 when nothing fits", func(t *suite.T) {
+		t.Status(t.Do(proposerAPI(t), probe.Request{
+			Method: http.MethodGet, Path: "/eth/v1/builder/header/1/" + zeroHash + "/" + someKey, Header: map[string]string{"Accept": "text/html"},
+		}), http.StatusNotAcceptable)
+	})
+	r.It("REL-HDR-11", "sends what is preferred", func(t *suite.T) {
+		a, _ := leading(t)
+		for accept, want := range map[string]string{
+			"application/octet-stream;q=1.0,application/json;q=0.9": sszType, "application/json;q=1,application/octet-stream;q=0.5": jsonType,
+			"application/json;q=0.2, application/octet-stream;q=0.8": sszType,
+		} {
+			answer := a.header(accept)
+			t.Prepared(answer, "get a header", http.StatusOK)
+			got, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
+			t.Check(got == want, want+" for Accept: "+accept, got)
+		}
+	})
+	r.It("REL-HDR-12", "carries the commitments of the blobs", func(t *suite.T) {
+		a := r.open(t)
+		s := a.submitted(a.blockWith("a", gwei(1000), 1, gasLimit))
+		bid := a.serves(s)
+		t.Check(fmt.Sprint(bid.Message.BlobKZGCommitments) == fmt.Sprint(s.BlobsBundle.Commitments), "the commitment of the block's blob",
+			len(bid.Message.BlobKZGCommitments))
+	})
+	r.It("REL-HDR-13", "carries the execution requests", func(t *suite.T) {
+		a, s := leading(t)
+		bid := a.serves(s)
+		t.Check(bid.Message.ExecutionRequests != nil, "execution requests", "none")
+		want, err := s.ExecutionRequests.HashTreeRoot()
+		t.Ready(err, "hash requests")
+		got, err := bid.Message.ExecutionRequests.HashTreeRoot()
+		t.Check(err == nil && got == want, "the requests of the block", "others")
+	})
+	r.It("REL-HDR-14", "says the value that was signed", func(t *suite.T) {
+		a, s := leading(t)
+		bid := a.serves(s)
+		t.Check(bid.Message.Value.Eq(s.Message.Value), s.Message.Value.Dec(), bid.Message.Value.Dec())
+	})
+	r.It("REL-HDR-15", "serves the header of the submitted payload", func(t *suite.T) {
+		a, s := leading(t)
+		bid := a.serves(s)
+		want, err := s.ExecutionPayload.HashTreeRoot()
+		t.Ready(err, "hash a payload")
+		got, err := bid.Message.Header.HashTreeRoot()
+		t.Check(err == nil && got == want, fmt.Sprintf("a header with the root %#x of the payload", want), fmt.Sprintf("%#x", got))
+	})
+	r.It("REL-HDR-16", "serves the highest of three bids", func(t *suite.T) {
+		a := r.open(t)
+		var all []*submission
+		for i, value := range []uint64{2000, 4000, 3000} {
+			all = append(all, a.block(string(rune('a'+i)), gwei(value)))
+		}
+		for _, s := range all {
+			a.submitted(s)
+		}
+		a.serves(all[1])
+	})
+	r.It("REL-HDR-17", "never serves less than before", func(t *suite.T) {
+		a := r.open(t)
+		best := gwei(0)
+		for i, value := range []uint64{1000, 3000, 2000, 4000} {
+			a.submitted(a.block(string(rune('a'+i)), gwei(value)))
+			bid := a.bid()
+			t.Check(bid != nil, "a bid", "204")
+			t.Check(!bid.Message.Value.Lt(best), "at least "+best.Dec(), bid.Message.Value.Dec())
+			best = bid.Message.Value
+		}
+	})
+	r.It("REL-HDR-18", "says the same in JSON and in SSZ", func(t *suite.T) {
+		a, s := leading(t)
+		text := a.serves(s)
+		binary := readSSZ(t, a.header(sszType))
+		one, errOne := text.MarshalSSZ()
+		other, errOther := binary.MarshalSSZ()
+		t.Check(errOne == nil && errOther == nil && bytes.Equal(one, other), "the same bid", fmt.Sprintf("%s in JSON and %s in SSZ", text, binary))
+	})
+	r.It("REL-HDR-19", "finds the bid by capital letters", func(t *suite.T) {
+		a, s := leading(t)
+		a.served(s)
+		path := fmt.Sprintf("/eth/v1/builder/header/%d/0x%X/0x%X", a.slot.Slot, a.slot.ParentHash[:], a.proposer.Public[:])
+		t.Status(t.Get(proposerAPI(t), path), http.StatusOK)
+	})
+	r.It("REL-HDR-20", "has no bid for a slot that is over", func(t *suite.T) {
+		a := r.open(t)
+		slot := *a.slot
+		slot.Slot = max(slot.Slot, 3) - 3
+		a.slot = &slot
+		t.Status(a.header(jsonType), http.StatusBadRequest, http.StatusNoContent)
+	})
+	r.It("REL-HDR-21", "answers before the client stops waiting", func(t *suite.T) {
+		a, _ := leading(t)
+		const patience = 400 * time.Millisecond
+		answer := t.Do(proposerAPI(t), probe.Request{Method: http.MethodGet, Path: a.headerPath(), Header: map[string]string{
+			"Date-Milliseconds": strconv.FormatInt(time.Now().UnixMilli(), 10), "X-Timeout-Ms": strconv.FormatInt(patience.Milliseconds(), 10),
+		}})
+		t.Check(answer.Took <= patience, "an answer within "+patience.String(), answer.Took)
+	})
+	r.It("REL-HDR-23", "answers JSON unless asked otherwise", func(t *suite.T) {
+		a, _ := leading(t)
+		for _, accept := range []string{"", "*/*", "application/*", jsonType} {
+			answer := a.header(accept)
+			t.Prepared(answer, "get a header", http.StatusOK)
+			got := answer.Header.Get("Content-Type")
+			t.Check(strings.HasPrefix(got, jsonType), "JSON for Accept: "+strconv.Quote(accept), got)
+			readBid(t, answer)
+		}
+	})
+	r.It("REL-HDR-24", "has no bid for a proposer that never registered", func(t *suite.T) {
+		a := r.openFor(t, world.Wanted{Kind: world.Stranger})
+		a.submit(a.block("a", gwei(1000)))
+		t.Status(a.header(jsonType), http.StatusNoContent, http.StatusBadRequest)
+	})
+	r.It("REL-HDR-25", "writes numbers as text and hex in lower case", func(t *suite.T) {
+		a, _ := leading(t)
+		answer := a.header(jsonType)
+		t.Prepared(answer, "get a header", http.StatusOK)
+		t.Check(!bareNumber.Match(answer.Body), "no number that is not text", answer)
+		for _, word := range regexp.MustCompile(`"0x[0-9a-fA-F]*"`).FindAllString(string(answer.Body), -1) {
+			if len(word) == 44 && word != strings.ToLower(word) {
+				t.Lenient("an address with a checksum: %s", word)
+				continue
+			}
+			t.Check(word == strings.ToLower(word), "lower-case hex", word)
+		}
+	})
+}
+
+// readSSZ decodes a bid in SSZ.
+func readSSZ(t *suite.T, answer *probe.Answer) *builderelectra.SignedBuilderBid {
+	if answer.Status == http.StatusNotAcceptable {
+		t.Unsupported("406 to SSZ")
+	}
+	t.Status(answer, http.StatusOK)
+	t.Check(answer.Header.Get("Content-Type") == sszType, sszType, answer.Header.Get("Content-Type"))
+	t.Check(answer.Header.Get("Eth-Consensus-Version") == t.World.Facts.Fork, "Eth-Consensus-Version "+t.World.Facts.Fork, answer.Header)
+	bid := new(builderelectra.SignedBuilderBid)
+	err := bid.UnmarshalSSZ(answer.Body)
+	t.Check(err == nil, "a signed builder bid in SSZ", err)
+	return bid
+}

@@ -1,0 +1,266 @@
+package relay
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	builderelectra "github.com/attestantio/go-builder-client/api/electra"
+	builderfulu "github.com/attestantio/go-builder-client/api/fulu"
+	apielectra "github.com/attestantio/go-eth2-client/api/v1/electra"
+	apifulu "github.com/attestantio/go-eth2-client/api/v1/fulu"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+)
+
+const (
+	payloadPath   = "/eth/v1/builder/blinded_blocks"
+	payloadPathV2 = "/eth/v2/builder/blinded_blocks"
+)
+
+func (a *auction) domain(purpose phase0.DomainType) phase0.Domain {
+	var version phase0.Version
+	copy(version[:], unhex(a.t.World.Facts.ForkVersion))
+	var validators phase0.Root
+	copy(validators[:], unhex(a.t.World.Facts.GenesisValidatorsRoot))
+	return probe.Domain(purpose, version, validators)
+}
+
+// blind makes the blinded block of a bid: the beacon node's local block with the bid's header in place of its payload. It is unsigned.
+func (a *auction) blind(bid *builderelectra.SignedBuilderBid) *apielectra.SignedBlindedBeaconBlock {
+	t := a.t
+	var epoch phase0.Root
+	binary.LittleEndian.PutUint64(epoch[:], uint64(a.slot.Slot)/t.World.Facts.SlotsPerEpoch)
+	reveal := a.proposer.Sign(probe.SigningRoot(epoch, a.domain(probe.DomainRandao)))
+	answer, err := probe.NewClient(t.World.Facts.BeaconURL, nil, 10*time.Second).Do(t, probe.Request{
+		Method: http.MethodGet, Path: fmt.Sprintf("/eth/v3/validator/blocks/%d?randao_reveal=%#x", a.slot.Slot, reveal[:]),
+		Header: map[string]string{"Accept": sszType},
+	})
+	t.Ready(err, "ask for a local block")
+	contents := new(apifulu.BlockContents)
+	t.Ready(contents.UnmarshalSSZ(answer.Body), "read the local block "+answer.String())
+	block := contents.Block
+	return &apielectra.SignedBlindedBeaconBlock{Message: &apielectra.BlindedBeaconBlock{
+		Slot: block.Slot, ProposerIndex: block.ProposerIndex, ParentRoot: block.ParentRoot, StateRoot: block.StateRoot,
+		Body: &apielectra.BlindedBeaconBlockBody{
+			RANDAOReveal: block.Body.RANDAOReveal, ETH1Data: block.Body.ETH1Data, Graffiti: block.Body.Graffiti,
+			ProposerSlashings: block.Body.ProposerSlashings, AttesterSlashings: block.Body.AttesterSlashings, Attestations: block.Body.Attestations,
+			Deposits: block.Body.Deposits, VoluntaryExits: block.Body.VoluntaryExits, SyncAggregate: block.Body.SyncAggregate,
+			BLSToExecutionChanges: block.Body.BLSToExecutionChanges, ExecutionPayloadHeader: bid.Message.Header,
+			BlobKZGCommitments: bid.Message.BlobKZGCommitments, ExecutionRequests: bid.Message.ExecutionRequests,
+		},
+	}}
+}
+
+// signBlind signs a blinded block with a key.
+func (a *auction) signBlind(block *apielectra.SignedBlindedBeaconBlock, key *probe.BLSKey) *apielectra.SignedBlindedBeaconBlock {
+	root, err := block.Message.HashTreeRoot()
+	a.t.Ready(err, "hash a blinded block")
+	block.Signature = key.Sign(probe.SigningRoot(root, a.domain(probe.DomainProposer)))
+	return block
+}
+
+// ask sends a blinded block as JSON.
+func (a *auction) ask(path string, block *apielectra.SignedBlindedBeaconBlock) *probe.Answer {
+	request := post(path, jsonType, encode(a.t, block))
+	request.Header["Eth-Consensus-Version"] = a.t.World.Facts.Fork
+	return a.t.Do(proposerAPI(a.t), request)
+}
+
+// won is an auction in which the proposer has a bid: the submission, and the block that asks for its payload.
+func (r *room) won(t *suite.T, blobs int) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
+	return r.wonFor(t, blobs, 1000)
+}
+
+// wonFor is won for a bid of some gwei.
+func (r *room) wonFor(t *suite.T, blobs int, value uint64) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
+	a := r.openToPropose(t)
+	s := a.submitted(a.blockWith("a", gwei(value), blobs, gasLimit))
+	return a, s, a.signBlind(a.blind(a.served(s)), a.proposer)
+}
+
+// readPayload decodes payload and blobs.
+func readPayload(t *suite.T, answer *probe.Answer) *builderfulu.ExecutionPayloadAndBlobsBundle {
+	t.Status(answer, http.StatusOK)
+	var envelope struct {
+		Data json.RawMessage `json:"data"`
+	}
+	err := answer.JSON(&envelope)
+	t.Check(err == nil && envelope.Data != nil, "an object with data", answer)
+	both := new(builderfulu.ExecutionPayloadAndBlobsBundle)
+	err = both.UnmarshalJSON(envelope.Data)
+	t.Check(err == nil, "a payload and its blobs", err)
+	return both
+}
+
+// isOf fails the spec unless the payload is that of the submission.
+func isOf(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *submission) {
+	want, err := s.ExecutionPayload.HashTreeRoot()
+	t.Ready(err, "hash a payload")
+	got, err := both.ExecutionPayload.HashTreeRoot()
+	t.Check(err == nil && got == want, fmt.Sprintf("the payload with the root %#x of the header", want), fmt.Sprintf("%#x", got))
+}
+
+// published waits until the world's chain has the block.
+func (a *auction) published(s *submission) error {
+	client := probe.NewClient(a.t.World.Facts.BeaconURL, nil, 5*time.Second)
+	return a.t.Eventually(a.t.Target.Budgets.Settle(), func() error {
+		answer, err := client.Do(a.t, probe.Request{Method: http.MethodGet, Path: fmt.Sprintf("/eth/v2/beacon/blocks/%d", a.slot.Slot)})
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(string(answer.Body), s.Message.BlockHash.String()) {
+			return fmt.Errorf("the chain's block of slot %d is another, or none", a.slot.Slot)
+		}
+		return nil
+	})
+}
+
+// hidden fails the spec unless the answer is a refusal that reveals nothing.
+func hidden(t *suite.T, answer *probe.Answer, s *submission) {
+	t.Status(answer, http.StatusBadRequest)
+	for _, tx := range s.ExecutionPayload.Transactions {
+		t.Check(!strings.Contains(string(answer.Body), fmt.Sprintf("%x", []byte(tx))), "no transaction of the payload", "one is in the answer")
+	}
+}
+
+// payload: POST /eth/v1/builder/blinded_blocks and /eth/v2/builder/blinded_blocks.
+func payload(r *room) {
+	r.It("REL-PAY-01", "reveals the payload of the header", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+	})
+	r.It("REL-PAY-02", "publishes without a body on v2", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		answer := a.ask(payloadPathV2, block)
+		if answer.Status == http.StatusNotFound {
+			t.Unsupported("404 to v2")
+		}
+		t.Status(answer, http.StatusAccepted)
+		t.Check(len(answer.Body) == 0, "no body", answer)
+		err := a.published(s)
+		t.Check(err == nil, "the block on the chain", err)
+	})
+	r.It("REL-PAY-03", "reveals nothing to another key", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		hidden(t, a.ask(payloadPath, a.signBlind(block, probe.DeriveBLSKey("somebody else"))), s)
+	})
+	r.It("REL-PAY-03", "reveals nothing for a signature under the builder domain", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		root, err := block.Message.HashTreeRoot()
+		t.Ready(err, "hash a blinded block")
+		block.Signature = a.proposer.Sign(probe.SigningRoot(root, builderDomain(t.World.Facts)))
+		hidden(t, a.ask(payloadPath, block), s)
+	})
+	r.It("REL-PAY-04", "refuses a header that it never served", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		block.Message.Body.ExecutionPayloadHeader.BlockHash[3] ^= 1
+		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
+	})
+	r.It("REL-PAY-05", "reveals one block of a slot", func(t *suite.T) {
+		a := r.openToPropose(t)
+		low, high := a.block("a", gwei(1000)), a.block("b", gwei(2000))
+		a.submitted(low)
+		first := a.signBlind(a.blind(a.served(low)), a.proposer)
+		a.submitted(high)
+		second := a.signBlind(a.blind(a.served(high)), a.proposer)
+		t.Prepared(a.ask(payloadPath, first), "get the first payload", http.StatusOK)
+		hidden(t, a.ask(payloadPath, second), high)
+	})
+	r.It("REL-PAY-06", "reveals the same block again", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
+		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+	})
+	r.It("REL-PAY-07", "publishes what it reveals", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
+		err := a.published(s)
+		t.Check(err == nil, "the block on the chain", err)
+	})
+	r.It("REL-PAY-08", "reveals the blobs", func(t *suite.T) {
+		a, s, block := r.won(t, 1)
+		both := readPayload(t, a.ask(payloadPath, block))
+		isOf(t, both, s)
+		want, err := s.BlobsBundle.HashTreeRoot()
+		t.Ready(err, "hash blobs")
+		got, err := both.BlobsBundle.HashTreeRoot()
+		t.Check(err == nil && got == want, "the blob with its commitment and 128 proofs", fmt.Sprintf("%d blobs, %d commitments, %d proofs",
+			len(both.BlobsBundle.Blobs), len(both.BlobsBundle.Commitments), len(both.BlobsBundle.Proofs)))
+	})
+	r.It("REL-PAY-09", "answers 415 to text/html", func(t *suite.T) {
+		t.Status(t.Do(proposerAPI(t), post(payloadPath, "text/html", []byte("{}"))), http.StatusUnsupportedMediaType)
+	})
+	r.It("REL-PAY-10", "refuses what is no blinded block", func(t *suite.T) {
+		for _, body := range []string{"{}", "[]", `{"message":{},"signature":"0x00"}`, "x"} {
+			t.Status(t.Do(proposerAPI(t), post(payloadPath, jsonType, []byte(body))), http.StatusBadRequest)
+		}
+	})
+	r.It("REL-PAY-11", "reads SSZ", func(t *suite.T) {
+		_, s, block := r.won(t, 0)
+		raw, err := block.MarshalSSZ()
+		t.Ready(err, "encode a blinded block")
+		request := post(payloadPath, sszType, raw)
+		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = t.World.Facts.Fork, jsonType
+		answer := t.Do(proposerAPI(t), request)
+		optional(t, answer, "SSZ")
+		isOf(t, readPayload(t, answer), s)
+	})
+	r.It("REL-PAY-12", "names the fork", func(t *suite.T) {
+		a, _, block := r.won(t, 0)
+		answer := a.ask(payloadPath, block)
+		t.Prepared(answer, "get the payload", http.StatusOK)
+		var envelope struct {
+			Version string `json:"version"`
+		}
+		err := answer.JSON(&envelope)
+		t.Check(err == nil && envelope.Version == t.World.Facts.Fork, "version "+t.World.Facts.Fork, envelope.Version)
+	})
+	r.It("REL-PAY-13", "refuses another proposer's index", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		block.Message.ProposerIndex++
+		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
+	})
+	r.It("REL-PAY-14", "refuses a header with another state root", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		block.Message.Body.ExecutionPayloadHeader.StateRoot[3] ^= 1
+		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
+	})
+	r.It("REL-PAY-15", "refuses other commitments", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		block.Message.Body.BlobKZGCommitments = []deneb.KZGCommitment{{0xc0}}
+		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
+	})
+	r.It("REL-PAY-16", "takes no more submissions after the reveal", func(t *suite.T) {
+		a, _, block := r.won(t, 0)
+		late := a.block("b", gwei(2000))
+		t.Prepared(a.ask(payloadPath, block), "get the payload", http.StatusOK)
+		t.Status(a.submit(late), http.StatusBadRequest)
+	})
+	r.It("REL-PAY-17", "answers SSZ", func(t *suite.T) {
+		_, s, block := r.won(t, 0)
+		request := post(payloadPath, jsonType, encode(t, block))
+		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = t.World.Facts.Fork, sszType
+		answer := t.Do(proposerAPI(t), request)
+		if answer.Status == http.StatusNotAcceptable {
+			t.Unsupported("406 to SSZ")
+		}
+		t.Status(answer, http.StatusOK)
+		both := new(builderfulu.ExecutionPayloadAndBlobsBundle)
+		err := both.UnmarshalSSZ(answer.Body)
+		t.Check(err == nil, "a payload and its blobs in SSZ", err)
+		isOf(t, both, s)
+	})
+	r.It("REL-PAY-18", "leaves the slot open after a refusal", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		wrong := *block
+		t.Prepared(a.ask(payloadPath, a.signBlind(&wrong, probe.DeriveBLSKey("somebody else"))), "ask with a wrong signature", http.StatusBadRequest)
+		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+	})
+}

@@ -1,0 +1,214 @@
+package relay
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/beacon/engine"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/world"
+)
+
+// refuse: POST /relay/v1/builder/blocks, what must be refused or at least not be served. Each spec spoils one thing and signs what it has spoiled, so
+// that nothing else is wrong.
+func refuse(r *room) {
+	// spoiled is a spec that spoils a valid block; it is then signed, sent, refused with 400 and not served.
+	spoiled := func(id, title string, spoil func(t *suite.T, a *auction, s *submission)) {
+		r.It(id, title, func(t *suite.T) {
+			a := r.open(t)
+			a.ready()
+			s := a.block("a", gwei(1000))
+			spoil(t, a, s)
+			a.refused(s.sign())
+		})
+	}
+	r.It("REL-SUB-04", "refuses the signature of another key", func(t *suite.T) {
+		a := r.open(t)
+		a.ready()
+		s := a.block("a", gwei(1000))
+		s.key = probe.DeriveBLSKey("somebody else")
+		a.refused(s.sign())
+	})
+	r.It("REL-SUB-04", "refuses a value that was raised after signing", func(t *suite.T) {
+		a := r.open(t)
+		a.ready()
+		s := a.block("a", gwei(1000))
+		s.Message.Value.AddUint64(s.Message.Value, 1)
+		a.refused(s)
+	})
+	spoiled("REL-SUB-05", "refuses another block_hash in the message", func(_ *suite.T, _ *auction, s *submission) { s.Message.BlockHash[3] ^= 1 })
+	spoiled("REL-SUB-06", "refuses another parent_hash in the message", func(_ *suite.T, _ *auction, s *submission) { s.Message.ParentHash[3] ^= 1 })
+	spoiled("REL-SUB-07", "refuses another gas_limit in the message", func(_ *suite.T, _ *auction, s *submission) { s.Message.GasLimit++ })
+	spoiled("REL-SUB-08", "refuses another gas_used in the message", func(_ *suite.T, _ *auction, s *submission) { s.Message.GasUsed++ })
+	spoiled("REL-SUB-09", "refuses another fee recipient", func(_ *suite.T, _ *auction, s *submission) { s.Message.ProposerFeeRecipient[3] ^= 1 })
+	spoiled("REL-SUB-10", "refuses another proposer", func(t *suite.T, a *auction, s *submission) {
+		for _, key := range r.validators(t) {
+			if key.Public != a.proposer.Public {
+				s.Message.ProposerPubkey = key.Public
+				return
+			}
+		}
+	})
+	spoiled("REL-SUB-11", "refuses a slot that is over", func(_ *suite.T, a *auction, s *submission) {
+		s.Message.Slot--
+		s.ExecutionPayload.Timestamp -= uint64(a.t.World.Facts.SlotMs / 1000) //nolint:gosec // a few
+		s.rehash()
+	})
+	r.It("REL-SUB-12", "refuses a slot of a proposer that never registered", func(t *suite.T) {
+		a := r.openFor(t, world.Wanted{Kind: world.Stranger})
+		t.Status(a.submit(a.block("a", gwei(1000))), http.StatusBadRequest)
+	})
+	spoiled("REL-SUB-13", "refuses another timestamp", func(_ *suite.T, _ *auction, s *submission) {
+		s.ExecutionPayload.Timestamp++
+		s.rehash()
+	})
+	spoiled("REL-SUB-14", "refuses another prev_randao", func(_ *suite.T, _ *auction, s *submission) {
+		s.ExecutionPayload.PrevRandao[3] ^= 1
+		s.rehash()
+	})
+	spoiled("REL-SUB-15", "refuses withdrawals that lack one", func(t *suite.T, _ *auction, s *submission) {
+		if len(s.ExecutionPayload.Withdrawals) == 0 {
+			t.Inconclusive("the slot has no withdrawals")
+		}
+		s.ExecutionPayload.Withdrawals = s.ExecutionPayload.Withdrawals[1:]
+		s.rehash()
+	})
+	spoiled("REL-SUB-15", "refuses a withdrawal of another amount", func(t *suite.T, _ *auction, s *submission) {
+		if len(s.ExecutionPayload.Withdrawals) == 0 {
+			t.Inconclusive("the slot has no withdrawals")
+		}
+		one := *s.ExecutionPayload.Withdrawals[0]
+		one.Amount++
+		s.ExecutionPayload.Withdrawals[0] = &one
+		s.rehash()
+	})
+	spoiled("REL-SUB-30", "refuses a parent that the chain does not have", func(_ *suite.T, _ *auction, s *submission) {
+		s.ExecutionPayload.ParentHash[3] ^= 1
+		s.Message.ParentHash = s.ExecutionPayload.ParentHash
+		s.rehash()
+	})
+	spoiled("REL-SUB-18", "refuses a block hash that is not the payload's", func(_ *suite.T, _ *auction, s *submission) {
+		s.ExecutionPayload.BlockHash[3] ^= 1
+		s.Message.BlockHash = s.ExecutionPayload.BlockHash
+	})
+	spoiled("REL-SUB-28", "refuses a commitment without a blob", func(_ *suite.T, _ *auction, s *submission) {
+		s.BlobsBundle.Commitments = append(s.BlobsBundle.Commitments, deneb.KZGCommitment{0xc0})
+	})
+	spoiled("REL-SUB-28", "refuses proofs without a blob", func(_ *suite.T, _ *auction, s *submission) {
+		s.BlobsBundle.Proofs = append(s.BlobsBundle.Proofs, make([]deneb.KZGProof, 128)...)
+	})
+	r.It("REL-SUB-29", "refuses the version of another fork", func(t *suite.T) {
+		a := r.open(t)
+		a.ready()
+		s := a.block("a", gwei(1000))
+		request := post(submitPath, sszType, s.ssz())
+		request.Header["Eth-Consensus-Version"] = "deneb"
+		answer := t.Do(builderAPI(t), request)
+		optional(t, answer, "SSZ")
+		t.Status(answer, http.StatusBadRequest)
+		a.notServed(s)
+	})
+	for _, value := range []string{"-1", "0x10", "", "1e3", "115792089237316195423570985008687907853269984665640564039457584007913129639936"} {
+		r.It("REL-SUB-34", "refuses a value of "+strconvQuote(value), func(t *suite.T) {
+			a := r.open(t)
+			a.ready()
+			var document map[string]any
+			t.Ready(json.Unmarshal(a.block("a", gwei(1000)).json(), &document), "read a submission")
+			message, _ := document["message"].(map[string]any)
+			message["value"] = value
+			t.Status(t.Do(builderAPI(t), post(submitPath, jsonType, encode(t, document))), http.StatusBadRequest)
+		})
+	}
+	executed(r)
+}
+
+func strconvQuote(text string) string { return `"` + text + `"` }
+
+// executed are what only the execution of the block can find.
+func executed(r *room) {
+	// wrong is a block that must never be served, whatever the answer to its submission; a good one stands beside it.
+	wrong := func(id, title string, spoil func(s *submission)) {
+		r.It(id, title, func(t *suite.T) {
+			a := r.open(t)
+			good, bad := a.block("a", gwei(1000)), a.block("b", gwei(2000))
+			spoil(bad)
+			bad.sign()
+			a.submitted(good)
+			answer := a.submit(bad)
+			t.Check(answer.Status < 500, "a status below 500", answer)
+			if answer.Status == http.StatusOK {
+				t.Lenient("the block was taken before it was executed")
+			}
+			err := t.Eventually(t.Target.Budgets.Settle(), func() error {
+				if bid := a.bid(); bid == nil || bid.Message.Header.BlockHash != good.Message.BlockHash {
+					return errNotGood
+				}
+				return nil
+			})
+			t.Check(err == nil, "the bid of the good block", "another one, or none")
+		})
+	}
+	wrong("REL-SUB-16", "never serves a block that pays less than it says", func(s *submission) {
+		s.Message.Value = new(uint256.Int).AddUint64(s.Message.Value, 1)
+	})
+	wrong("REL-SUB-17", "never serves a block with a wrong state root", func(s *submission) {
+		s.ExecutionPayload.StateRoot[3] ^= 1
+		s.rehash()
+	})
+	wrong("REL-SUB-17", "never serves a block with a wrong receipts root", func(s *submission) {
+		s.ExecutionPayload.ReceiptsRoot[3] ^= 1
+		s.rehash()
+	})
+	wrong("REL-SUB-17", "never serves a block that used other gas than it says", func(s *submission) {
+		s.ExecutionPayload.GasUsed++
+		s.Message.GasUsed++
+		s.rehash()
+	})
+	wrong("REL-SUB-35", "never serves a block whose requests are not those of its hash", func(s *submission) {
+		s.ExecutionRequests.Withdrawals = append(s.ExecutionRequests.Withdrawals, &electra.WithdrawalRequest{Amount: 1})
+	})
+	r.It("REL-SUB-19", "never serves a block whose gas limit goes elsewhere than registered", func(t *suite.T) {
+		a := r.open(t)
+		good, bad := a.block("a", gwei(1000)), a.blockWith("b", gwei(2000), 0, gasLimit/2)
+		if good.ExecutionPayload.GasLimit == bad.ExecutionPayload.GasLimit {
+			t.Inconclusive("the world builds both blocks with the same limit")
+		}
+		a.submitted(good)
+		a.submit(bad)
+		a.serves(good)
+	})
+}
+
+type plainError string
+
+// Error implements error.
+func (e plainError) Error() string { return string(e) }
+
+const errNotGood = plainError("another bid than the good block's, or none")
+
+// rehash gives payload and message the hash that follows from the payload, as go-ethereum computes it.
+func (s *submission) rehash() {
+	p := s.ExecutionPayload
+	data := engine.ExecutableData{
+		ParentHash: common.Hash(p.ParentHash), FeeRecipient: common.Address(p.FeeRecipient), StateRoot: common.Hash(p.StateRoot),
+		ReceiptsRoot: common.Hash(p.ReceiptsRoot), LogsBloom: p.LogsBloom[:], Random: p.PrevRandao, Number: p.BlockNumber, GasLimit: p.GasLimit,
+		GasUsed: p.GasUsed, Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: p.BaseFeePerGas.ToBig(), BlobGasUsed: &p.BlobGasUsed,
+		ExcessBlobGas: &p.ExcessBlobGas,
+	}
+	for _, tx := range p.Transactions {
+		data.Transactions = append(data.Transactions, tx)
+	}
+	data.Withdrawals = executionWithdrawals(p.Withdrawals)
+	root := common.Hash(s.a.slot.ParentRoot)
+	block, err := engine.ExecutableDataToBlockNoHash(data, nil, &root, [][]byte{})
+	s.a.t.Ready(err, "hash a block")
+	p.BlockHash = phase0.Hash32(block.Hash())
+	s.Message.BlockHash = p.BlockHash
+}

@@ -1,0 +1,182 @@
+package relay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/world"
+)
+
+const registerPath = "/eth/v1/builder/validators"
+
+// fresh is a registration of the restless validator that no spec has sent before: each has a newer timestamp, as long as the clock allows.
+func (r *room) fresh(t *suite.T) *builderv1.SignedValidatorRegistration {
+	r.ready(t)
+	keys := r.validators(t)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := uint64(time.Now().Unix()); r.stamp < now { //nolint:gosec // after 1970
+		r.stamp = now
+	} else {
+		r.stamp++
+	}
+	for uint64(time.Now().Unix())+8 < r.stamp { //nolint:gosec // after 1970
+		t.Until(time.Now().Add(time.Second))
+	}
+	to := bellatrix.ExecutionAddress{0xaa, byte(t.Random.Uint32()), byte(t.Random.Uint32()), byte(t.Random.Uint32())} //nolint:gosec // any bytes
+	return registration(t, keys[world.Validators-2], to, time.Unix(int64(r.stamp), 0))                                //nolint:gosec // a time
+}
+
+// holds waits until the data API answers the registration.
+func holds(t *suite.T, want *builderv1.SignedValidatorRegistration) error {
+	return t.Eventually(t.Target.Budgets.Settle(), func() error {
+		answer, err := dataAPI(t).Do(t, probe.Request{
+			Method: http.MethodGet, Path: fmt.Sprintf("/relay/v1/data/validator_registration?pubkey=%#x", want.Message.Pubkey[:]),
+		})
+		if err != nil {
+			return err
+		}
+		got := new(builderv1.SignedValidatorRegistration)
+		if err := json.Unmarshal(answer.Body, got); err != nil {
+			return fmt.Errorf("no registration: %s", answer)
+		}
+		if *got.Message != *want.Message || got.Signature != want.Signature {
+			return fmt.Errorf("another registration, of %s for %s", got.Message.Timestamp.UTC().Format(time.TimeOnly), got.Message.FeeRecipient)
+		}
+		return nil
+	})
+}
+
+// takes fails the spec unless the registration is taken and held.
+func takes(t *suite.T, answer *probe.Answer, want *builderv1.SignedValidatorRegistration) {
+	t.Status(answer, http.StatusOK)
+	err := holds(t, want)
+	t.Check(err == nil, "the registration in the data API", err)
+}
+
+// register: POST /eth/v1/builder/validators.
+func register(r *room) {
+	r.It("REL-REG-01", "takes a valid registration", func(t *suite.T) {
+		one := r.fresh(t)
+		takes(t, sendRegistrations(t, one), one)
+	})
+	r.It("REL-REG-02", "refuses a signature of another key", func(t *suite.T) {
+		one := r.fresh(t)
+		sign(t, one, probe.DeriveBLSKey("somebody else"))
+		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
+		t.Check(holdsNot(t, one), "the registration not to be held", "it is in the data API")
+	})
+	r.It("REL-REG-02", "refuses a signature under another domain", func(t *suite.T) {
+		one := r.fresh(t)
+		root, err := one.Message.HashTreeRoot()
+		t.Ready(err, "hash a registration")
+		one.Signature = r.validators(t)[world.Validators-2].Sign(probe.SigningRoot(root, probe.Domain(probe.DomainBuilder, [4]byte{9}, [32]byte{})))
+		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
+	})
+	r.It("REL-REG-03", "keeps the newer of two registrations", func(t *suite.T) {
+		older, newer := r.fresh(t), r.fresh(t)
+		takes(t, sendRegistrations(t, newer), newer)
+		answer := sendRegistrations(t, older)
+		t.Status(answer, http.StatusOK, http.StatusBadRequest)
+		err := holds(t, newer)
+		t.Check(err == nil && holdsNot(t, older), "the newer registration in the data API", fmt.Sprint(err))
+	})
+	r.It("REL-REG-04", "refuses a timestamp that lies a minute ahead", func(t *suite.T) {
+		one := r.fresh(t)
+		one.Message.Timestamp = time.Now().Add(time.Minute).Truncate(time.Second)
+		sign(t, one, r.validators(t)[world.Validators-2])
+		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
+		t.Check(holdsNot(t, one), "the registration not to be held", "it is in the data API")
+	})
+	r.It("REL-REG-05", "refuses a key that is no validator", func(t *suite.T) {
+		r.ready(t)
+		nobody := registration(t, probe.DeriveBLSKey("nobody"), payee(1), time.Now())
+		t.Status(sendRegistrations(t, nobody), http.StatusBadRequest)
+	})
+	r.It("REL-REG-06", "takes SSZ", func(t *suite.T) {
+		one := r.fresh(t)
+		raw, err := one.MarshalSSZ()
+		t.Ready(err, "encode a registration")
+		answer := t.Do(proposerAPI(t), post(registerPath, sszType, raw))
+		if answer.Status == http.StatusUnsupportedMediaType {
+			t.Unsupported("415 to SSZ")
+		}
+		takes(t, answer, one)
+	})
+	r.It("REL-REG-07", "stores the good one beside a bad one", func(t *suite.T) {
+		good, bad := r.fresh(t), registration(t, probe.DeriveBLSKey("nobody"), payee(1), time.Now())
+		sendRegistrations(t, bad, good)
+		err := holds(t, good)
+		t.Check(err == nil, "the good registration in the data API", err)
+	})
+	r.It("REL-REG-08", "takes an empty list", func(t *suite.T) {
+		t.Status(t.Do(proposerAPI(t), post(registerPath, jsonType, []byte("[]"))), http.StatusOK)
+	})
+	r.It("REL-REG-09", "refuses what is not JSON", func(t *suite.T) {
+		t.Status(t.Do(proposerAPI(t), post(registerPath, jsonType, []byte("not json"))), http.StatusBadRequest)
+	})
+	r.It("REL-REG-10", "refuses a registration without a field", func(t *suite.T) {
+		for _, field := range []string{"fee_recipient", "gas_limit", "timestamp", "pubkey"} {
+			message := map[string]string{"fee_recipient": "0x" + zeroHash[26:], "gas_limit": "1", "timestamp": "1", "pubkey": someKey}
+			delete(message, field)
+			body := encode(t, []any{map[string]any{"message": message, "signature": "0x" + fmt.Sprintf("%0192x", 0)}})
+			t.Status(t.Do(proposerAPI(t), post(registerPath, jsonType, body)), http.StatusBadRequest)
+		}
+	})
+	r.It("REL-REG-11", "answers 415 to text/html", func(t *suite.T) {
+		t.Status(t.Do(proposerAPI(t), post(registerPath, "text/html", []byte("[]"))), http.StatusUnsupportedMediaType)
+	})
+	r.It("REL-REG-12", "refuses SSZ of 181 bytes", func(t *suite.T) {
+		answer := t.Do(proposerAPI(t), post(registerPath, sszType, bytes.Repeat([]byte{1}, 181)))
+		if answer.Status == http.StatusUnsupportedMediaType {
+			t.Unsupported("415 to SSZ")
+		}
+		t.Status(answer, http.StatusBadRequest)
+	})
+	r.It("REL-REG-13", "tells builders of a newer registration", func(t *suite.T) {
+		one := r.fresh(t)
+		takes(t, sendRegistrations(t, one), one)
+		err := t.Eventually(20*time.Second, func() error {
+			list, err := listDuties(t)
+			if err != nil {
+				return err
+			}
+			for _, d := range list {
+				if d.Entry != nil && d.Entry.Message.Pubkey == one.Message.Pubkey && d.Entry.Message.FeeRecipient == one.Message.FeeRecipient {
+					return nil
+				}
+			}
+			return fmt.Errorf("no duty carries it yet")
+		})
+		t.Check(err == nil, "the newer registration among the duties", err)
+	})
+	r.It("REL-REG-14", "takes the same registration again", func(t *suite.T) {
+		one := r.fresh(t)
+		takes(t, sendRegistrations(t, one), one)
+		takes(t, sendRegistrations(t, one), one)
+	})
+	r.It("REL-REG-15", "takes many in one request", func(t *suite.T) {
+		r.ready(t)
+		var list []*builderv1.SignedValidatorRegistration
+		for i, key := range r.validators(t)[:world.Validators-2] {
+			list = append(list, registration(t, key, payee(i), time.Now()))
+		}
+		list = append(list, r.fresh(t))
+		takes(t, sendRegistrations(t, list...), list[len(list)-1])
+	})
+}
+
+// holdsNot says that a registration is not the held one, now.
+func holdsNot(t *suite.T, one *builderv1.SignedValidatorRegistration) bool {
+	answer := t.Get(dataAPI(t), fmt.Sprintf("/relay/v1/data/validator_registration?pubkey=%#x", one.Message.Pubkey[:]))
+	got := new(builderv1.SignedValidatorRegistration)
+	return json.Unmarshal(answer.Body, got) != nil || *got.Message != *one.Message
+}

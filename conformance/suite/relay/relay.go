@@ -1,0 +1,176 @@
+// Package relay is the specs of a block relay: the proposer, builder and data interfaces, one file for each operation.
+//
+//	validators ─register─▶ ┌────────┐ ◀─submit─ builders of the suite, with blocks of the world
+//	proposer ─getHeader──▶ │ target │
+//	proposer ─getPayload─▶ └────────┘ ─publish─▶ beacon node of the world
+package relay
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/world"
+)
+
+// Specs adds all specs of relays to a set.
+func Specs(s *suite.Set) {
+	shared := &room{Set: s}
+	for _, add := range []func(*room){status, general, register, duties, submit, refuse, header, payload, data} {
+		add(shared)
+	}
+}
+
+// room is the specs with what they share: the registrations of the world's validators, which are made once.
+type room struct {
+	*suite.Set
+
+	mu         sync.Mutex
+	registered bool
+	failure    error
+	keys       []*probe.BLSKey
+	// stamp is the newest timestamp that a registration was made with, in seconds.
+	stamp uint64
+}
+
+const (
+	jsonType = "application/json"
+	sszType  = "application/octet-stream"
+)
+
+// gasLimit is what validators register, and the limit of the world's genesis.
+const gasLimit = 60_000_000
+
+func proposerAPI(t *suite.T) *probe.Client { return t.Client(t.Target.Relay.ProposerURL) }
+func builderAPI(t *suite.T) *probe.Client  { return t.Client(t.Target.Relay.BuilderURL) }
+func dataAPI(t *suite.T) *probe.Client     { return t.Client(t.Target.Relay.DataURL) }
+
+// builderDomain is what registrations, submissions and bids are signed under.
+func builderDomain(facts world.Facts) phase0.Domain {
+	var version phase0.Version
+	copy(version[:], unhex(facts.GenesisForkVersion))
+	return probe.Domain(probe.DomainBuilder, version, phase0.Root{})
+}
+
+// unhex reads hex that the suite or the world has made.
+func unhex(text string) []byte {
+	raw, err := hex.DecodeString(strings.TrimPrefix(text, "0x"))
+	if err != nil {
+		panic("not hex: " + text)
+	}
+	return raw
+}
+
+// validators are the keys of the world's validators.
+func (r *room) validators(t *suite.T) []*probe.BLSKey {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := len(r.keys); i < len(t.World.Facts.ValidatorKeys); i++ {
+		key, err := probe.ParseBLSKey(unhex(t.World.Facts.ValidatorKeys[i]))
+		t.Ready(err, "read the world's keys")
+		r.keys = append(r.keys, key)
+	}
+	return r.keys
+}
+
+// payee is the fee recipient that a validator registers.
+func payee(index int) (address bellatrix.ExecutionAddress) {
+	sum := sha256.Sum256(fmt.Appendf(nil, "fee recipient %d", index))
+	copy(address[:], sum[:])
+	return address
+}
+
+// registration is a signed registration of a validator.
+func registration(t *suite.T, key *probe.BLSKey, to bellatrix.ExecutionAddress, at time.Time) *builderv1.SignedValidatorRegistration {
+	message := &builderv1.ValidatorRegistration{FeeRecipient: to, GasLimit: gasLimit, Timestamp: at.Truncate(time.Second), Pubkey: key.Public}
+	signed := &builderv1.SignedValidatorRegistration{Message: message}
+	sign(t, signed, key)
+	return signed
+}
+
+func sign(t *suite.T, r *builderv1.SignedValidatorRegistration, key *probe.BLSKey) {
+	root, err := r.Message.HashTreeRoot()
+	t.Ready(err, "hash a registration")
+	r.Signature = key.Sign(probe.SigningRoot(root, builderDomain(t.World.Facts)))
+}
+
+func post(path, media string, body []byte) probe.Request {
+	return probe.Request{Method: http.MethodPost, Path: path, Header: map[string]string{"Content-Type": media}, Body: body}
+}
+
+func encode(t *suite.T, value any) []byte {
+	raw, err := json.Marshal(value)
+	t.Ready(err, "encode")
+	return raw
+}
+
+func sendRegistrations(t *suite.T, list ...*builderv1.SignedValidatorRegistration) *probe.Answer {
+	return t.Do(proposerAPI(t), post("/eth/v1/builder/validators", jsonType, encode(t, list)))
+}
+
+// ready registers all validators but the stranger, once, and waits until the target has their duties.
+func (r *room) ready(t *suite.T) {
+	keys := r.validators(t)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.registered {
+		r.registered = true
+		r.failure = r.register(t, keys)
+	}
+	t.Ready(r.failure, "register the world's validators")
+}
+
+func (r *room) register(t *suite.T, keys []*probe.BLSKey) error {
+	genesis := time.Unix(t.World.Facts.GenesisTime, 0)
+	t.Until(genesis.Add(time.Second))
+	var list []*builderv1.SignedValidatorRegistration
+	for i, key := range keys {
+		if world.KindOf(phase0.ValidatorIndex(i), len(keys)) != world.Stranger { //nolint:gosec // a handful
+			list = append(list, registration(t, key, payee(i), time.Now()))
+		}
+	}
+	return t.Eventually(20*time.Second, func() error {
+		answer, err := proposerAPI(t).Do(t, post("/eth/v1/builder/validators", jsonType, encode(t, list)))
+		switch {
+		case err != nil:
+			return err
+		case answer.Status != http.StatusOK:
+			return fmt.Errorf("%s", answer)
+		}
+		known, err := listDuties(t)
+		if err == nil && len(known) == 0 {
+			err = fmt.Errorf("the relay lists no registered proposer")
+		}
+		return err
+	})
+}
+
+// duty is an entry of the builders' list of proposers.
+type duty struct {
+	Slot  string                                 `json:"slot"`
+	Index string                                 `json:"validator_index"`
+	Entry *builderv1.SignedValidatorRegistration `json:"entry"`
+}
+
+func listDuties(t *suite.T) ([]duty, error) {
+	answer, err := builderAPI(t).Do(t, probe.Request{Method: http.MethodGet, Path: "/relay/v1/builder/validators"})
+	if err != nil {
+		return nil, err
+	}
+	if answer.Status != http.StatusOK {
+		return nil, fmt.Errorf("%s", answer)
+	}
+	var list []duty
+	return list, answer.JSON(&list)
+}

@@ -1,0 +1,173 @@
+package relay
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+)
+
+// send posts a body to the submission endpoint.
+func send(t *suite.T, media, encoding string, body []byte) *probe.Answer {
+	request := post(submitPath, media, body)
+	request.Header["Eth-Consensus-Version"] = "fulu"
+	request.Header["Content-Encoding"] = encoding
+	return t.Do(builderAPI(t), request)
+}
+
+// optional ends the spec as unsupported on 415, which is how a relay says that it does not read a form.
+func optional(t *suite.T, answer *probe.Answer, what string) {
+	if answer.Status == http.StatusUnsupportedMediaType {
+		t.Unsupported("415 to %s", what)
+	}
+}
+
+// submit: POST /relay/v1/builder/blocks, what is taken and what it does to the auction.
+func submit(r *room) {
+	r.It("REL-SUB-01", "serves a block that came as JSON", func(t *suite.T) {
+		a := r.open(t)
+		a.ready()
+		s := a.block("a", gwei(1000))
+		a.taken(s)
+		a.serves(s)
+	})
+	r.It("REL-SUB-02", "serves a block that came as SSZ", func(t *suite.T) {
+		a := r.open(t)
+		a.ready()
+		s := a.block("a", gwei(1000))
+		answer := send(t, sszType, "", s.ssz())
+		optional(t, answer, "SSZ")
+		t.Status(answer, http.StatusOK)
+		a.serves(s)
+	})
+	for _, form := range []struct{ name, media string }{{"JSON", jsonType}, {"SSZ", sszType}} {
+		r.It("REL-SUB-03", "reads packed "+form.name, func(t *suite.T) {
+			a := r.open(t)
+			a.ready()
+			s := a.block("a", gwei(1000))
+			body := s.json()
+			if form.media == sszType {
+				body = s.ssz()
+			}
+			answer := send(t, form.media, "gzip", zipped(t, body))
+			optional(t, answer, "gzip")
+			t.Status(answer, http.StatusOK)
+			a.serves(s)
+		})
+	}
+	r.It("REL-SUB-20", "never serves a bid of zero", func(t *suite.T) {
+		a := r.openAlone(t)
+		s := a.block("a", gwei(0))
+		t.Status(a.submit(s), http.StatusOK, http.StatusAccepted, http.StatusBadRequest)
+		t.Check(a.bid() == nil, "no bid", "the bid of zero")
+	})
+	r.It("REL-SUB-21", "lowers a bid with cancellations", func(t *suite.T) {
+		a := r.open(t)
+		a.ready()
+		high, low := a.block("a", gwei(3000)), a.block("a", gwei(2000))
+		cancel := func(s *submission) *probe.Answer {
+			return t.Do(builderAPI(t), post(submitPath+"?cancellations=1", jsonType, s.json()))
+		}
+		first := cancel(high)
+		if first.Status == http.StatusBadRequest && bytes.Contains(first.Body, []byte("cancellation")) {
+			t.Unsupported("cancellations are off: %s", first)
+		}
+		t.Prepared(first, "submit a valid block", http.StatusOK)
+		a.served(high)
+		t.Status(cancel(low), http.StatusOK, http.StatusAccepted)
+		a.serves(low)
+	})
+	r.It("REL-SUB-22", "keeps the higher bid without cancellations", func(t *suite.T) {
+		a := r.open(t)
+		high, low := a.block("a", gwei(3000)), a.block("a", gwei(2000))
+		a.submitted(high)
+		a.submitted(low)
+		a.serves(high)
+	})
+	r.It("REL-SUB-23", "raises a bid", func(t *suite.T) {
+		a := r.open(t)
+		low, high := a.block("a", gwei(2000)), a.block("a", gwei(3000))
+		a.submitted(low)
+		a.served(low)
+		t.Status(a.submit(high), http.StatusOK)
+		a.serves(high)
+	})
+	r.It("REL-SUB-31", "serves the higher of two builders' bids, first high", func(t *suite.T) {
+		a := r.open(t)
+		high, low := a.block("a", gwei(3000)), a.block("b", gwei(2000))
+		a.submitted(high)
+		a.submitted(low)
+		a.serves(high)
+	})
+	r.It("REL-SUB-31", "serves the higher of two builders' bids, first low", func(t *suite.T) {
+		a := r.open(t)
+		low, high := a.block("a", gwei(2000)), a.block("b", gwei(3000))
+		a.submitted(low)
+		a.submitted(high)
+		a.serves(high)
+	})
+	r.It("REL-SUB-32", "leaves the leading bid where it is when another is refused", func(t *suite.T) {
+		a := r.open(t)
+		good, bad := a.block("a", gwei(2000)), a.block("b", gwei(3000))
+		a.submitted(good)
+		bad.Signature[0] ^= 0x04
+		t.Prepared(a.submit(bad), "submit a block with a wrong signature", http.StatusBadRequest)
+		a.serves(good)
+	})
+	r.It("REL-SUB-33", "leads with the next best after a cancellation", func(t *suite.T) {
+		a := r.open(t)
+		high, other, low := a.block("a", gwei(3000)), a.block("b", gwei(2500)), a.block("a", gwei(2000))
+		a.submitted(other)
+		for _, s := range []*submission{high, low} {
+			answer := t.Do(builderAPI(t), post(submitPath+"?cancellations=1", jsonType, s.json()))
+			if answer.Status == http.StatusBadRequest {
+				t.Unsupported("cancellations are off: %s", answer)
+			}
+			t.Prepared(answer, "submit a valid block", http.StatusOK, http.StatusAccepted)
+		}
+		a.serves(other)
+	})
+	r.It("REL-SUB-24", "refuses text/html", func(t *suite.T) {
+		t.Status(send(t, "text/html", "", []byte("<p>")), http.StatusUnsupportedMediaType, http.StatusBadRequest)
+	})
+	r.It("REL-SUB-25", "refuses JSON that is no submission", func(t *suite.T) {
+		for _, body := range []string{"{}", "[]", `{"message":{},"execution_payload":{},"signature":"0x"}`} {
+			t.Status(send(t, jsonType, "", []byte(body)), http.StatusBadRequest)
+		}
+	})
+	r.It("REL-SUB-26", "refuses an empty body", func(t *suite.T) {
+		t.Status(send(t, jsonType, "", nil), http.StatusBadRequest)
+	})
+	r.It("REL-SUB-27", "refuses a body that unpacks to 512 MB", func(t *suite.T) {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, err := io.CopyN(w, blanks{}, 512<<20)
+		t.Ready(err, "pack blanks")
+		t.Ready(w.Close(), "pack blanks")
+		t.Status(send(t, jsonType, "gzip", b.Bytes()), http.StatusBadRequest, http.StatusRequestEntityTooLarge)
+	})
+	r.It("REL-SUB-36", "refuses SSZ of a length that nothing has", func(t *suite.T) {
+		answer := send(t, sszType, "", bytes.Repeat([]byte{0}, 343))
+		optional(t, answer, "SSZ")
+		t.Status(answer, http.StatusBadRequest)
+	})
+	r.It("REL-SUB-37", "asks builders for no key", func(t *suite.T) {
+		answer := send(t, jsonType, "", []byte("{}"))
+		t.Check(answer.Status != http.StatusUnauthorized && answer.Status != http.StatusForbidden, "neither 401 nor 403", answer)
+		t.Status(answer, http.StatusBadRequest)
+	})
+}
+
+// blanks are endless blanks.
+type blanks struct{}
+
+// Read implements io.Reader.
+func (blanks) Read(into []byte) (int, error) {
+	for i := range into {
+		into[i] = ' '
+	}
+	return len(into), nil
+}

@@ -1,0 +1,205 @@
+// Package rpc is the specs of the bundle RPC, one file for each method.
+//
+//	spec ─signed request─▶ target ◀─follows─ world ◀─nonce, head─ spec
+package rpc
+
+import (
+	"crypto/ecdsa"
+	"encoding/json"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+)
+
+// Specs adds all specs of the bundle RPC to a set.
+func Specs(s *suite.Set) {
+	for _, add := range []func(*suite.Set){
+		envelope, failures, authentication, versions, sendBundle, callBundle, cancelBundle, sendShare, simBundle, sendPrivate, sendPrivateRaw, cancelPrivate,
+		refunds, setRecipient, delayedRefunds,
+	} {
+		add(s)
+	}
+}
+
+// key is a signer of the spec's own.
+func key(t *suite.T) *ecdsa.PrivateKey {
+	for {
+		seed := make([]byte, 32)
+		for i := range seed {
+			seed[i] = byte(t.Random.Uint32()) //nolint:gosec // any bytes
+		}
+		if k, err := crypto.ToECDSA(seed); err == nil {
+			return k
+		}
+	}
+}
+
+func client(t *suite.T) *probe.Client { return t.Client(t.Target.RPC.URL) }
+
+// call sends a signed request; params are the list.
+func call(t *suite.T, signer *ecdsa.PrivateKey, method string, params ...any) *probe.RPCAnswer {
+	if params == nil {
+		params = []any{}
+	}
+	answer, err := client(t).Call(t, signer, probe.Call{Method: method, Params: params, ID: 1})
+	t.Check(err == nil, "an answer", err)
+	return answer
+}
+
+// result decodes the result of a call that must succeed.
+func result(t *suite.T, answer *probe.RPCAnswer, into any) {
+	t.Check(answer.Status == 200 && !answer.Refused(), "status 200 and a result", answer)
+	err := answer.Result(into)
+	t.Check(err == nil, "a result of the documented form", err)
+}
+
+// refused fails the spec unless the answer is a refusal, and the client's fault. A status alone is accepted if it can mean nothing else: 404 might as well
+// say that there is no such server.
+func refused(t *suite.T, answer *probe.RPCAnswer) {
+	t.Check(answer.Refused() && answer.Status < 500, "a refusal with a status below 500", answer)
+	if answer.Members["error"] == nil {
+		t.Check(slices.Contains([]int{400, 401, 403, 413, 415}, answer.Status), "an error member", answer)
+		t.Lenient("a status in place of an error member")
+	}
+	if _, both := answer.Members["result"]; both && string(answer.Members["result"]) != "null" {
+		t.Check(false, "no result beside the error", answer)
+	}
+}
+
+// wallet is an account with money.
+type wallet struct {
+	*ecdsa.PrivateKey
+
+	t     *suite.T
+	next  uint64
+	chain *big.Int
+}
+
+func money(t *suite.T) *wallet {
+	account, err := t.World.Account(t)
+	t.Ready(err, "get an account")
+	k, err := crypto.ToECDSA(hexutil.MustDecode(account.SecretKey))
+	t.Ready(err, "read the account's key")
+	begun(t)
+	return &wallet{PrivateKey: k, t: t, chain: new(big.Int).SetUint64(t.World.Facts.ChainID)}
+}
+
+// begun waits until the world's chain has a block, and the target may have seen it.
+func begun(t *suite.T) {
+	facts := t.World.Facts
+	t.Until(time.Unix(facts.GenesisTime, 0).Add(time.Duration(3*facts.SlotMs) * time.Millisecond))
+}
+
+func (w *wallet) address() common.Address { return crypto.PubkeyToAddress(w.PublicKey) }
+
+// tipWei is the priority fee of all transactions; feeCapWei is above any base fee of the world.
+const (
+	tipWei    = 1_000_000_000
+	feeCapWei = 100_000_000_000
+)
+
+// sink is an account that nobody has.
+var sink = common.HexToAddress("0x00000000000000000000000000000000c0ffee00")
+
+// send makes a transfer with the wallet's next nonce.
+func (w *wallet) send(valueWei int64, data ...byte) *types.Transaction {
+	return w.tx(&sink, valueWei, 100_000, data)
+}
+
+// create makes a transaction that runs code, as the making of a contract.
+func (w *wallet) create(valueWei int64, code string) *types.Transaction {
+	return w.tx(nil, valueWei, 200_000, common.FromHex(code))
+}
+
+func (w *wallet) tx(to *common.Address, valueWei int64, gas uint64, data []byte) *types.Transaction {
+	tx, err := types.SignNewTx(w.PrivateKey, types.LatestSignerForChainID(w.chain), &types.DynamicFeeTx{
+		ChainID: w.chain, Nonce: w.next, GasTipCap: big.NewInt(tipWei), GasFeeCap: big.NewInt(feeCapWei), Gas: gas, To: to, Value: big.NewInt(valueWei),
+		Data: data,
+	})
+	w.t.Ready(err, "sign a transaction")
+	w.next++
+	return tx
+}
+
+func raw(t *suite.T, tx *types.Transaction) string {
+	data, err := tx.MarshalBinary()
+	t.Ready(err, "encode a transaction")
+	return hexutil.Encode(data)
+}
+
+func raws(t *suite.T, txs ...*types.Transaction) []string {
+	list := make([]string, len(txs))
+	for i, tx := range txs {
+		list[i] = raw(t, tx)
+	}
+	return list
+}
+
+// bundleHash is the Keccak-256 of the hashes, one after the other.
+func bundleHash(txs ...*types.Transaction) common.Hash {
+	var all []byte
+	for _, tx := range txs {
+		all = append(all, tx.Hash().Bytes()...)
+	}
+	return crypto.Keccak256Hash(all)
+}
+
+// head is the number of the world's newest block.
+func head(t *suite.T) uint64 {
+	var number hexutil.Uint64
+	ask(t, &number, "eth_blockNumber")
+	return uint64(number)
+}
+
+// ask asks the world's execution node.
+func ask(t *suite.T, into any, method string, params ...any) {
+	if params == nil {
+		params = []any{}
+	}
+	answer, err := probe.NewClient(t.World.Facts.ExecutionURL, nil, 10*time.Second).Call(t, nil, probe.Call{Method: method, Params: params, ID: 1})
+	t.Ready(err, "ask the execution node")
+	t.Ready(answer.Result(into), "ask the execution node")
+}
+
+func hexNumber(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
+
+// object is one JSON object.
+type object = map[string]any
+
+// bundle is a valid eth_sendBundle of transactions, for a block that is far enough ahead.
+func bundle(t *suite.T, txs ...*types.Transaction) object {
+	return object{"txs": raws(t, txs...), "blockNumber": hexNumber(head(t) + 3)}
+}
+
+// with is the object with other members; nil takes one out.
+func with(o object, changes object) object {
+	copied := object{}
+	for name, value := range o {
+		copied[name] = value
+	}
+	for name, value := range changes {
+		if copied[name] = value; value == nil {
+			delete(copied, name)
+		}
+	}
+	return copied
+}
+
+// isHex fails the spec unless the member is a quantity in hex.
+func isHex(t *suite.T, members map[string]json.RawMessage, name string) *big.Int {
+	var text string
+	err := json.Unmarshal(members[name], &text)
+	number, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)
+	t.Check(err == nil && ok && strings.HasPrefix(text, "0x"), name+" as a hexadecimal number", string(members[name]))
+	return number
+}

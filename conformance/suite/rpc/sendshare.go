@@ -1,0 +1,176 @@
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+)
+
+// hints are all names that the description has.
+var hints = []string{"calldata", "contract_address", "logs", "default_logs", "function_selector", "hash", "tx_hash", "full"}
+
+// body are elements of transactions that may not revert.
+func body(t *suite.T, txs ...*types.Transaction) []object {
+	list := make([]object, len(txs))
+	for i, tx := range txs {
+		list[i] = object{"tx": raw(t, tx), "canRevert": false}
+	}
+	return list
+}
+
+// share is a valid bundle with terms.
+func share(t *suite.T, txs ...*types.Transaction) object {
+	return object{"version": "v0.1", "inclusion": object{"block": hexNumber(head(t) + 2)}, "body": body(t, txs...)}
+}
+
+// hashed fails the spec unless the answer has the bundle's hash.
+func hashed(t *suite.T, answer *probe.RPCAnswer, want common.Hash) {
+	var members object
+	result(t, answer, &members)
+	got, _ := members["bundleHash"].(string)
+	t.Check(strings.EqualFold(got, want.Hex()), "bundleHash "+want.Hex(), members)
+}
+
+// noted fails the spec unless the answer has some hash.
+func noted(t *suite.T, answer *probe.RPCAnswer) {
+	var members object
+	result(t, answer, &members)
+	got, _ := members["bundleHash"].(string)
+	t.Check(len(got) == 66 && strings.HasPrefix(got, "0x"), "an object with bundleHash", members)
+}
+
+var errRefused = errors.New("refused")
+
+// sendShare: mev_sendBundle.
+func sendShare(s *suite.Set) {
+	const method = "mev_sendBundle"
+	plain := func(clause, title string, changes func(t *suite.T, w *wallet) object) {
+		s.It(clause, title, func(t *suite.T) {
+			w := money(t)
+			noted(t, call(t, key(t), method, with(share(t, w.send(1)), changes(t, w))))
+		})
+	}
+	never := func(clause, title string, changes func(t *suite.T, w *wallet) object) {
+		s.It(clause, title, func(t *suite.T) {
+			w := money(t)
+			tx := w.send(1)
+			refused(t, call(t, key(t), method, with(share(t, tx), changes(t, w))))
+			if answer := call(t, key(t), method, share(t, tx)); answer.Refused() {
+				t.Inconclusive("the same bundle without the mistake is refused too: %s", answer)
+			}
+		})
+	}
+	fixed := func(o object) func(*suite.T, *wallet) object { return func(*suite.T, *wallet) object { return o } }
+
+	plain("RPC-SHR-01", "answers an object with the hash", fixed(nil))
+	plain("RPC-SHR-02", "takes v0.1", fixed(object{"version": "v0.1"}))
+	for _, version := range []any{"v9", "", 1, nil} {
+		s.It("RPC-SHR-03", fmt.Sprintf("refuses version %v", version), func(t *suite.T) {
+			refused(t, call(t, key(t), method, with(object{"inclusion": object{"block": "0xffffff"}, "body": []object{{"tx": "0x02"}}}, object{"version": version})))
+		})
+	}
+	s.It("RPC-SHR-04", "refuses a bundle without a block", func(t *suite.T) {
+		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{}, "body": []object{{"tx": "0x02", "canRevert": false}}}))
+		refused(t, call(t, key(t), method, object{"version": "v0.1", "body": []object{{"tx": "0x02", "canRevert": false}}}))
+	})
+	window := func(from, to int64) func(t *suite.T, _ *wallet) object {
+		return func(t *suite.T, _ *wallet) object {
+			at := int64(head(t))                                                                                                          //nolint:gosec // a small number
+			return object{"inclusion": object{"block": hexNumber(uint64(max(at+from, 1))), "maxBlock": hexNumber(uint64(max(at+to, 1)))}} //nolint:gosec // positive
+		}
+	}
+	never("RPC-SHR-05", "refuses a window that ends before it begins", window(4, 3))
+	plain("RPC-SHR-06", "takes a bundle without maxBlock", fixed(nil))
+	plain("RPC-SHR-06", "takes a window of some blocks", window(2, 5))
+	never("RPC-SHR-07", "refuses a window of 40 blocks", window(2, 42))
+	never("RPC-SHR-08", "refuses a window that is over", window(-3, -2))
+	s.It("RPC-SHR-09", "refuses an empty body", func(t *suite.T) {
+		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"}, "body": []object{}}))
+		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"}}))
+	})
+	s.It("RPC-SHR-10", "takes transactions that may revert", func(t *suite.T) {
+		w := money(t)
+		params := share(t, w.send(1), w.create(0, codeRevert))
+		params["body"].([]object)[1]["canRevert"] = true
+		noted(t, call(t, key(t), method, params))
+	})
+	s.It("RPC-SHR-11", "takes a bundle within the bundle", func(t *suite.T) {
+		w := money(t)
+		inner := with(share(t, w.send(1)), nil)
+		inner["inclusion"] = object{"block": hexNumber(head(t) + 2), "maxBlock": hexNumber(head(t) + 4)}
+		outer := with(inner, object{"body": append([]object{{"bundle": inner}}, body(t, w.send(2))...)})
+		noted(t, call(t, key(t), method, outer))
+	})
+	s.It("RPC-SHR-12", "refuses a hash that no hint has", func(t *suite.T) {
+		w := money(t)
+		refused(t, call(t, key(t), method, with(share(t), object{"body": append([]object{{"hash": common.Hash{9}.Hex()}}, body(t, w.send(1))...)})))
+	})
+	s.It("RPC-SHR-13", "refuses a hash after the first place", func(t *suite.T) {
+		elements := []object{{"tx": "0x02", "canRevert": false}, {"hash": common.Hash{9}.Hex()}}
+		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"}, "body": elements}))
+	})
+	s.It("RPC-SHR-14", "refuses two backruns", func(t *suite.T) {
+		owner, searcher := money(t), money(t)
+		target := owner.send(1)
+		hashed(t, call(t, key(t), method, with(share(t, target), object{"privacy": object{"hints": []string{"hash"}}})), target.Hash())
+		double := crypto.Keccak256Hash(target.Hash().Bytes()).Hex()
+		elements := append([]object{{"hash": double}}, body(t, searcher.send(1), searcher.send(2))...)
+		refused(t, call(t, key(t), method, with(share(t), object{"body": elements})))
+	})
+	never("RPC-SHR-15", "refuses refunds of 101 %", fixed(object{"validity": object{"refund": []object{{"bodyIdx": 0, "percent": 101}}}}))
+	never("RPC-SHR-16", "refuses a refund of an element that is not there", fixed(object{"validity": object{"refund": []object{{"bodyIdx": 5, "percent": 10}}}}))
+	never("RPC-SHR-17", "refuses a split of 101 %", fixed(object{"validity": object{"refundConfig": []object{
+		{"address": sink.Hex(), "percent": 60}, {"address": common.Address{1}.Hex(), "percent": 41},
+	}}}))
+	for _, hint := range hints {
+		plain("RPC-SHR-18", "takes the hint "+hint, fixed(object{"privacy": object{"hints": []string{hint}}}))
+	}
+	s.It("RPC-SHR-19", "refuses an unknown hint", func(t *suite.T) {
+		refused(t, call(t, key(t), method, object{
+			"version": "v0.1", "inclusion": object{"block": "0xffffff"}, "body": []object{{"tx": "0x02", "canRevert": false}},
+			"privacy": object{"hints": []string{"everything"}},
+		}))
+	})
+	plain("RPC-SHR-20", "takes builders", fixed(object{"privacy": object{"builders": []string{"default"}}}))
+	plain("RPC-SHR-21", "takes an origin", fixed(object{"metadata": object{"originId": "conformance"}}))
+	plain("RPC-SHR-22", "takes empty validity and privacy", fixed(object{"validity": object{}, "privacy": object{}}))
+	s.It("RPC-SHR-23", "answers the hash of the only transaction", func(t *suite.T) {
+		tx := money(t).send(1)
+		hashed(t, call(t, key(t), method, share(t, tx)), tx.Hash())
+	})
+	s.It("RPC-SHR-24", "answers the hash of all hashes", func(t *suite.T) {
+		w := money(t)
+		one, two := w.send(1), w.send(2)
+		hashed(t, call(t, key(t), method, share(t, one, two)), bundleHash(one, two))
+	})
+	s.It("RPC-SHR-26", "takes a backrun of a hint", func(t *suite.T) {
+		owner, searcher := money(t), money(t)
+		target := owner.send(1)
+		hashed(t, call(t, key(t), method, with(share(t, target), object{"privacy": object{"hints": []string{"hash"}}})), target.Hash())
+		double := crypto.Keccak256Hash(target.Hash().Bytes()).Hex()
+		backrun := with(share(t), object{"body": append([]object{{"hash": double}}, body(t, searcher.send(1))...)})
+		var answer *probe.RPCAnswer
+		_ = t.Eventually(t.Target.Budgets.Hint(), func() error { // the order is known once it was simulated
+			if answer = call(t, key(t), method, backrun); answer.Refused() {
+				return errRefused
+			}
+			return nil
+		})
+		noted(t, answer)
+	})
+	s.It("RPC-SHR-25", "refuses 51 transactions", func(t *suite.T) {
+		w := money(t)
+		var txs []*types.Transaction
+		for range 51 {
+			txs = append(txs, w.send(1))
+		}
+		refused(t, call(t, key(t), method, share(t, txs...)))
+	})
+}

@@ -1,0 +1,214 @@
+package rpc
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/gavel-relay/gavel/conformance/suite"
+)
+
+// emit is code that logs what an instruction answers, as the making of a contract.
+func emit(instruction string) string { return "0x" + instruction + "5f5fa100" }
+
+// Instructions.
+const (
+	opCoinbase = "41"
+	opTime     = "42"
+	opNumber   = "43"
+	opGasLimit = "45"
+	opBaseFee  = "48"
+)
+
+// simulated is the result of mev_simBundle, member by member.
+type simulated map[string]json.RawMessage
+
+func (m simulated) success(t *suite.T) bool {
+	var success bool
+	err := json.Unmarshal(m["success"], &success)
+	t.Check(err == nil, "success as a boolean", string(m["success"]))
+	return success
+}
+
+// logged is the first topic of the first log of an element.
+func (m simulated) logged(t *suite.T, element int) *big.Int {
+	var logs []struct {
+		Logs []struct {
+			Topics []common.Hash `json:"topics"`
+		} `json:"txLogs"`
+	}
+	err := json.Unmarshal(m["logs"], &logs)
+	t.Check(err == nil && len(logs) > element && len(logs[element].Logs) > 0 && len(logs[element].Logs[0].Topics) > 0, "a log of the element", string(m["logs"]))
+	return logs[element].Logs[0].Topics[0].Big()
+}
+
+// now is a bundle that may be in the next blocks, so that it can be simulated on the newest state.
+func now(t *suite.T, txs ...*types.Transaction) object {
+	at := head(t)
+	return with(share(t, txs...), object{"inclusion": object{"block": hexNumber(at), "maxBlock": hexNumber(at + 20)}})
+}
+
+// sim calls mev_simBundle.
+func sim(t *suite.T, params object, more ...any) simulated {
+	var m simulated
+	result(t, call(t, key(t), "mev_simBundle", append([]any{params}, more...)...), &m)
+	return m
+}
+
+// works is sim for a bundle that must succeed.
+func works(t *suite.T, params object, more ...any) simulated {
+	m := sim(t, params, more...)
+	t.Check(m.success(t), "success", string(m["error"])+string(m["execError"]))
+	return m
+}
+
+// simBundle: mev_simBundle.
+func simBundle(s *suite.Set) {
+	s.It("RPC-SIM-01", "succeeds", func(t *suite.T) { works(t, now(t, money(t).send(1))) })
+	s.It("RPC-SIM-02", "answers a failure as a result", func(t *suite.T) {
+		m := sim(t, now(t, money(t).create(0, codeRevert)))
+		t.Check(!m.success(t), "success false", "success true")
+	})
+	// parent pins the simulation to a block, so that a new head does not matter.
+	parent := func(t *suite.T) (uint64, object) {
+		number := head(t)
+		return number, object{"parentBlock": hexNumber(number)}
+	}
+	s.It("RPC-SIM-03", "says which state it used", func(t *suite.T) {
+		w := money(t)
+		number, options := parent(t)
+		m := works(t, with(now(t, w.send(1)), object{"simOptions": options}))
+		got := isHex(t, m, "stateBlock")
+		t.Check(got.Uint64() == number, hexNumber(number), got)
+	})
+	s.It("RPC-SIM-04", "counts gas", func(t *suite.T) {
+		w := money(t)
+		got := isHex(t, works(t, now(t, w.send(1), w.send(2))), "gasUsed")
+		t.Check(got.Uint64() == 42000, "0xa410", got)
+	})
+	s.It("RPC-SIM-05", "counts the profit", func(t *suite.T) {
+		w := money(t)
+		got := isHex(t, works(t, now(t, w.send(1), w.create(0, codeTime))), "profit")
+		m := works(t, now(t, money(t).send(1)))
+		want := big.NewInt(21000 * tipWei)
+		t.Check(isHex(t, m, "profit").Cmp(want) == 0 && got.Cmp(want) > 0, "21000 times the tip for a transfer", isHex(t, m, "profit"))
+	})
+	s.It("RPC-SIM-06", "divides the profit by the gas", func(t *suite.T) {
+		m := works(t, now(t, money(t).create(77_777_777_777, codePayment)))
+		want := new(big.Int).Div(isHex(t, m, "profit"), isHex(t, m, "gasUsed"))
+		t.Check(isHex(t, m, "mevGasPrice").Cmp(want) == 0, want.String(), isHex(t, m, "mevGasPrice"))
+	})
+	s.It("RPC-SIM-07", "counts what can be refunded", func(t *suite.T) {
+		w := money(t)
+		m := works(t, now(t, w.send(1), w.send(2)))
+		t.Check(isHex(t, m, "refundableValue").Cmp(isHex(t, m, "profit")) == 0, "all of the profit without refunds", isHex(t, m, "refundableValue"))
+	})
+	s.It("RPC-SIM-08", "lists logs by element", func(t *suite.T) {
+		w := money(t)
+		m := works(t, now(t, w.send(1), w.create(0, emit(opNumber))))
+		var logs []json.RawMessage
+		err := json.Unmarshal(m["logs"], &logs)
+		t.Check(err == nil && len(logs) == 2, "two entries", string(m["logs"]))
+		m.logged(t, 1)
+	})
+	for _, version := range []string{"v0.1", "beta-1"} {
+		s.It("RPC-SIM-09", "takes version "+version, func(t *suite.T) { works(t, with(now(t, money(t).send(1)), object{"version": version})) })
+	}
+	s.It("RPC-SIM-10", "reads options in the object", func(t *suite.T) {
+		w := money(t)
+		_, options := parent(t)
+		m := works(t, with(now(t, w.create(0, emit(opTime))), object{"simOptions": with(options, object{"timestamp": 4_000_000_000})}))
+		t.Check(m.logged(t, 0).Uint64() == 4_000_000_000, "the time of simOptions", m.logged(t, 0))
+	})
+	s.It("RPC-SIM-11", "reads options after the object", func(t *suite.T) {
+		w := money(t)
+		_, options := parent(t)
+		m := works(t, now(t, w.create(0, emit(opTime))), with(options, object{"timestamp": 4_000_000_000}))
+		t.Check(m.logged(t, 0).Uint64() == 4_000_000_000, "the time of the second parameter", m.logged(t, 0))
+	})
+	s.It("RPC-SIM-12", "begins with the latest state unless told", func(t *suite.T) {
+		w := money(t)
+		before := head(t)
+		got := isHex(t, works(t, now(t, w.send(1))), "stateBlock").Uint64()
+		t.Check(got >= before && got <= head(t), fmt.Sprintf("a block from %d on", before), got)
+	})
+	// header is what the transaction sees of a header field that it logs.
+	type field struct {
+		clause, title, name, instruction string
+		given                            uint64
+		usual                            func(parent *types.Header) uint64
+	}
+	for _, f := range []field{
+		{"RPC-SIM-13", "block number", "blockNumber", opNumber, 4242, func(h *types.Header) uint64 { return h.Number.Uint64() + 1 }},
+		{"RPC-SIM-14", "time", "timestamp", opTime, 4_000_000_000, func(h *types.Header) uint64 { return h.Time + 12 }},
+		{"RPC-SIM-16", "gas limit", "gasLimit", opGasLimit, 12_345_678, func(h *types.Header) uint64 { return h.GasLimit }},
+	} {
+		s.It(f.clause, "takes another "+f.title, func(t *suite.T) {
+			w := money(t)
+			_, options := parent(t)
+			params := now(t, w.create(0, emit(f.instruction)))
+			if f.name == "blockNumber" {
+				params["inclusion"] = object{"block": hexNumber(f.given)}
+			}
+			m := works(t, params, with(options, object{f.name: f.given}))
+			t.Check(m.logged(t, 0).Uint64() == f.given, fmt.Sprint(f.given), m.logged(t, 0))
+		})
+		s.It(f.clause, "has a usual "+f.title, func(t *suite.T) {
+			w := money(t)
+			number, options := parent(t)
+			var header *types.Header
+			ask(t, &header, "eth_getBlockByNumber", hexNumber(number), false)
+			m := works(t, now(t, w.create(0, emit(f.instruction))), options)
+			t.Check(m.logged(t, 0).Uint64() == f.usual(header), fmt.Sprint(f.usual(header)), m.logged(t, 0))
+		})
+	}
+	s.It("RPC-SIM-15", "takes another fee recipient", func(t *suite.T) {
+		w := money(t)
+		m := works(t, now(t, w.create(0, emit(opCoinbase))), object{"coinbase": sink.Hex()})
+		t.Check(common.BigToAddress(m.logged(t, 0)) == sink, sink.Hex(), common.BigToAddress(m.logged(t, 0)))
+	})
+	s.It("RPC-SIM-15", "has the parent's fee recipient", func(t *suite.T) {
+		w := money(t)
+		number, options := parent(t)
+		var header *types.Header
+		ask(t, &header, "eth_getBlockByNumber", hexNumber(number), false)
+		m := works(t, now(t, w.create(0, emit(opCoinbase))), options)
+		t.Check(common.BigToAddress(m.logged(t, 0)) == header.Coinbase, header.Coinbase.Hex(), common.BigToAddress(m.logged(t, 0)))
+	})
+	s.It("RPC-SIM-17", "takes another base fee", func(t *suite.T) {
+		w := money(t)
+		m := works(t, now(t, w.create(0, emit(opBaseFee))), object{"baseFee": 5_000_000_007})
+		t.Check(m.logged(t, 0).Uint64() == 5_000_000_007, "5000000007", m.logged(t, 0))
+	})
+	s.It("RPC-SIM-18", "takes a timeout", func(t *suite.T) { works(t, now(t, money(t).send(1)), object{"timeout": 3}) })
+	s.It("RPC-SIM-19", "refuses a bundle that begins with a hash", func(t *suite.T) {
+		w := money(t)
+		params := with(now(t), object{"body": append([]object{{"hash": common.Hash{9}.Hex()}}, body(t, w.send(1))...)})
+		refused(t, call(t, key(t), "mev_simBundle", params))
+	})
+	s.It("RPC-SIM-20", "takes refunds off the profit", func(t *suite.T) {
+		owner, searcher := money(t), money(t)
+		params := now(t, owner.send(1), searcher.create(1e17, codePayment))
+		full := works(t, params)
+		shared := works(t, with(params, object{"validity": object{"refund": []object{{"bodyIdx": 0, "percent": 90}}}}))
+		refundable := isHex(t, shared, "refundableValue")
+		most := new(big.Int).Div(new(big.Int).Mul(refundable, big.NewInt(90)), big.NewInt(100))
+		lost := new(big.Int).Sub(isHex(t, full, "profit"), isHex(t, shared, "profit"))
+		t.Check(lost.Cmp(most) == 0, "a profit that is lower by 90 % of refundableValue, "+most.String(), lost)
+	})
+	s.It("RPC-SIM-21", "needs no refunds", func(t *suite.T) { works(t, with(now(t, money(t).send(1)), object{"validity": object{}})) })
+	s.It("RPC-SIM-22", "succeeds with a revert that is allowed", func(t *suite.T) {
+		w := money(t)
+		params := now(t, w.create(0, codeRevert), w.send(1))
+		params["body"].([]object)[0]["canRevert"] = true
+		works(t, params)
+	})
+	s.It("RPC-SIM-23", "simulates what was just sent", func(t *suite.T) {
+		params := now(t, money(t).send(1))
+		noted(t, call(t, key(t), "mev_sendBundle", params))
+		works(t, params)
+	})
+}

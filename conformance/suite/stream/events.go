@@ -1,0 +1,133 @@
+package stream
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/suite/rpc"
+)
+
+var hashForm = regexp.MustCompile(`^0x[0-9a-f]{64}$`)
+
+// some are hints that share something of a transaction.
+var some = []string{"contract_address"}
+
+// rounded says whether a number has at most so many decimal digits that are not zero, from the left.
+func rounded(number *big.Int, digits int) bool {
+	return len(strings.TrimRight(number.String(), "0")) <= digits
+}
+
+// events: the shape of events.
+func events(s *suite.Set) {
+	s.It("STR-EVT-01", "knows a transaction by its double hash", func(t *suite.T) {
+		tx := rpc.Money(t).Transfer(1)
+		e := told(t, some, tx)
+		var hash string
+		err := json.Unmarshal(e.all["hash"], &hash)
+		t.Check(err == nil && hash == double(tx.Hash()), double(tx.Hash()), string(e.all["hash"]))
+	})
+	s.It("STR-EVT-01", "knows a bundle by its double hash", func(t *suite.T) {
+		w := rpc.Money(t)
+		one, two := w.Transfer(1), w.Transfer(2)
+		e := told(t, some, one, two)
+		t.Check(string(e.all["hash"]) == `"`+double(rpc.Hash(one, two))+`"`, double(rpc.Hash(one, two)), string(e.all["hash"]))
+	})
+	s.It("STR-EVT-02", "writes the hash in lower case", func(t *suite.T) {
+		var hash string
+		e := told(t, some, rpc.Money(t).Transfer(1))
+		err := json.Unmarshal(e.all["hash"], &hash)
+		t.Check(err == nil && hashForm.MatchString(hash), "0x and 64 lower-case digits", string(e.all["hash"]))
+	})
+	s.It("STR-EVT-03", "has logs of null without logs", func(t *suite.T) {
+		e := told(t, some, rpc.Money(t).Transfer(1))
+		t.Check(string(e.all["logs"]) == "null", "logs null", e.raw)
+	})
+	s.It("STR-EVT-04", "has txs of null when nothing of them is shared", func(t *suite.T) {
+		e := told(t, []string{"hash"}, rpc.Money(t).Transfer(1))
+		t.Check(string(e.all["txs"]) == "null", "txs null", e.raw)
+	})
+	s.It("STR-EVT-05", "has one element for a transaction", func(t *suite.T) { told(t, some, rpc.Money(t).Transfer(1)).tx(t) })
+	s.It("STR-EVT-06", "lists a bundle's transactions in order", func(t *suite.T) {
+		w := rpc.Money(t)
+		one, two := w.Transfer(1), w.Transfer(2)
+		e := told(t, []string{"tx_hash"}, one, two)
+		t.Check(len(e.txs) == 2, "two elements", e.raw)
+		has(t, e.txs[0], "hash", one.Hash().Hex())
+		has(t, e.txs[1], "hash", two.Hash().Hex())
+	})
+	s.It("STR-EVT-07", "leaves out what is not shared", func(t *suite.T) {
+		hasOnly(t, told(t, some, rpc.Money(t).Transfer(1, 1, 2, 3, 4)).tx(t), "to")
+	})
+	s.It("STR-EVT-08", "has address, topics and data in a log", func(t *suite.T) {
+		list := told(t, []string{"logs"}, rpc.Money(t).Create(oneLog)).logs(t)
+		t.Check(len(list) == 1 && list[0]["address"] != nil && list[0]["topics"] != nil && list[0]["data"] != nil, "a log with address, topics and data", list)
+	})
+	s.It("STR-EVT-09", "has nothing else in a log", func(t *suite.T) {
+		list := told(t, []string{"logs"}, rpc.Money(t).Create(oneLog)).logs(t)
+		t.Check(len(list) == 1 && len(list[0]) == 3, "three members", fmt.Sprint(list))
+	})
+	for _, row := range []struct {
+		clause, member string
+		digits         int
+	}{{"STR-EVT-10", "gasUsed", 2}, {"STR-EVT-11", "mevGasPrice", 3}} {
+		s.It(row.clause, "rounds "+row.member, func(t *suite.T) {
+			e := told(t, some, rpc.Money(t).Create(oneLog))
+			if e.all[row.member] == nil {
+				t.Unsupported("%s is not shared", row.member)
+			}
+			var text string
+			err := json.Unmarshal(e.all[row.member], &text)
+			number, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)
+			t.Check(err == nil && ok && rounded(number, row.digits), fmt.Sprintf("hex of a number of %d digits and zeros", row.digits), string(e.all[row.member]))
+		})
+	}
+	s.It("STR-EVT-12", "tells of an order once", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		tx := rpc.Money(t).Transfer(1)
+		order := rpc.Share(t, some, tx)
+		if _, found := heard(t, stream, order); !found {
+			t.Inconclusive("the event did not come")
+		}
+		rpc.Share(t, some, tx)
+		rpc.Share(t, []string{"tx_hash"}, tx)
+		_, found := heard(t, stream, rpc.Share(t, some, rpc.Money(t).Transfer(1)))
+		t.Check(found, "the event of a later order", "none")
+		t.Until(time.Now().Add(200 * time.Millisecond))
+		n := 0
+		for _, text := range stream.Events() {
+			if strings.Contains(text, double(order)) {
+				n++
+			}
+		}
+		t.Check(n == 1, "one event", n)
+	})
+	s.It("STR-EVT-13", "does not tell of what fails", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		untold(t, stream, rpc.Share(t, some, rpc.Money(t).Create("0x5f5ffd")))
+	})
+	s.It("STR-EVT-15", "tells the same of orders that share the same", func(t *suite.T) {
+		one := told(t, some, rpc.Money(t).Transfer(1, 0xaa, 0xbb, 0xcc, 0xdd))
+		other := told(t, some, rpc.Money(t).Transfer(2, 0x11, 0x22, 0x33, 0x44))
+		for _, e := range []event{one, other} {
+			delete(e.all, "hash")
+		}
+		a, errA := json.Marshal(one.all)
+		b, errB := json.Marshal(other.all)
+		t.Check(errA == nil && errB == nil && string(a) == string(b), string(a), string(b))
+	})
+	s.It("STR-EVT-16", "does not tell of simulations", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		tx := rpc.Money(t).Transfer(1)
+		rpc.Simulate(t, tx)
+		untold(t, stream, tx.Hash())
+		untold(t, stream, rpc.Hash(tx))
+	})
+}

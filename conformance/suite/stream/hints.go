@@ -1,0 +1,207 @@
+package stream
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/suite/rpc"
+)
+
+// Topics of swaps (orderflow.md 1.6).
+const (
+	swapV2       = "d78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822"
+	swapBalancer = "2170c741c41531aec20e7c107c24eecfdd15e69c9bb0a8dd37b1840b9e0b207b"
+)
+
+// oneLog is code that logs the block's number as its only topic; it is no swap.
+const oneLog = "0x435f5fa100"
+
+// emits is code that logs 32 bytes of data under topics, given as hex without 0x; it runs as the making of a contract.
+func emits(topics ...string) string {
+	code := "60ff5f52" // memory begins with 32 bytes that are not all zero
+	for _, topic := range slices.Backward(topics) {
+		code += "7f" + topic
+	}
+	return "0x" + code + "60205f" + fmt.Sprintf("a%d", len(topics)) + "00"
+}
+
+const (
+	topicA = "00000000000000000000000000000000000000000000000000000000000000aa"
+	topicB = "00000000000000000000000000000000000000000000000000000000000000bb"
+)
+
+type log struct {
+	topics []string
+	data   string
+}
+
+// shared are the logs of an event.
+func shared(t *suite.T, e event) (list []log) {
+	for _, members := range e.logs(t) {
+		var l log
+		err := json.Unmarshal(members["topics"], &l.topics)
+		if err == nil {
+			err = json.Unmarshal(members["data"], &l.data)
+		}
+		t.Check(err == nil, "a log with topics and data", fmt.Sprint(members))
+		list = append(list, l)
+	}
+	return list
+}
+
+// hints: what each hint shares.
+func hints(s *suite.Set) {
+	data := []byte{0xde, 0xad, 0xbe, 0xef, 0x01}
+	// one is a spec of the only transaction of an order with hints.
+	one := func(clause, title string, names []string, check func(t *suite.T, tx map[string]any)) {
+		s.It(clause, title, func(t *suite.T) { check(t, told(t, names, rpc.Money(t).Transfer(1, data...)).tx(t)) })
+	}
+	one("STR-HNT-01", "shares the data", []string{"calldata"}, func(t *suite.T, tx map[string]any) { has(t, tx, "callData", "0xdeadbeef01") })
+	one("STR-HNT-02", "shares selector and recipient with the data", []string{"calldata"}, func(t *suite.T, tx map[string]any) {
+		hasOnly(t, tx, "callData", "functionSelector", "to")
+	})
+	one("STR-HNT-03", "shares the selector", []string{"function_selector"}, func(t *suite.T, tx map[string]any) { has(t, tx, "functionSelector", "0xdeadbeef") })
+	one("STR-HNT-04", "shares the recipient with the selector", []string{"function_selector"}, func(t *suite.T, tx map[string]any) {
+		hasOnly(t, tx, "functionSelector", "to")
+	})
+	one("STR-HNT-05", "shares the recipient", []string{"contract_address"}, func(t *suite.T, tx map[string]any) { has(t, tx, "to", rpc.Sink().Hex()) })
+	s.It("STR-HNT-06", "shares logs as they are", func(t *suite.T) {
+		list := shared(t, told(t, []string{"logs"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB))))
+		want := []string{"0x" + swapV2, "0x" + topicA, "0x" + topicB}
+		t.Check(len(list) == 1 && slices.Equal(list[0].topics, want) && len(list[0].data) == 66, "the log with three topics and 32 bytes", fmt.Sprint(list))
+	})
+	s.It("STR-HNT-07", "shares of a swap no amounts", func(t *suite.T) {
+		e := told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB)))
+		list := shared(t, e)
+		t.Check(len(list) == 1 && list[0].topics[0] == "0x"+swapV2, "the swap's log", e.raw)
+		t.Check(list[0].data == "0x" && !strings.Contains(e.raw, topicA), "neither data nor other topics", e.raw)
+	})
+	s.It("STR-HNT-08", "keeps the number of topics", func(t *suite.T) {
+		list := shared(t, told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB))))
+		zero := common.Hash{}.Hex()
+		t.Check(len(list) == 1 && slices.Equal(list[0].topics, []string{"0x" + swapV2, zero, zero}) && list[0].data == "0x", "zeros in place of two topics", fmt.Sprint(list))
+	})
+	s.It("STR-HNT-09", "keeps the pool's id", func(t *suite.T) {
+		list := shared(t, told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(swapBalancer, topicA, topicB))))
+		t.Check(len(list) == 1 && len(list[0].topics) == 3 && list[0].topics[1] == "0x"+topicA, "the pool id in the second topic", fmt.Sprint(list))
+	})
+	s.It("STR-HNT-10", "leaves out other logs", func(t *suite.T) {
+		e := told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(topicB, topicA)))
+		t.Check(len(e.logs(t)) == 0, "no logs", e.raw)
+	})
+	s.It("STR-HNT-11", "shares nothing with hash alone", func(t *suite.T) {
+		e := told(t, []string{"hash"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB)))
+		t.Check(len(e.txs) == 0 && len(e.logs(t)) == 0, "neither txs nor logs", e.raw)
+	})
+	s.It("STR-HNT-12", "shares the hash with any other hint", func(t *suite.T) {
+		for _, hint := range []string{"calldata", "logs", "tx_hash"} {
+			e := told(t, []string{hint}, rpc.Money(t).Transfer(1, data...))
+			t.Check(e.all["hash"] != nil, "hash", e.raw)
+		}
+	})
+	s.It("STR-HNT-13", "shares the transaction's hash", func(t *suite.T) {
+		tx := rpc.Money(t).Transfer(1, data...)
+		has(t, told(t, []string{"tx_hash"}, tx).tx(t), "hash", tx.Hash().Hex())
+	})
+	full := func(clause, title string, check func(t *suite.T, w rpc.Wallet, tx map[string]any)) {
+		s.It(clause, title, func(t *suite.T) {
+			w := rpc.Money(t)
+			check(t, w, told(t, []string{"full"}, w.Transfer(1, data...)).tx(t))
+		})
+	}
+	tip, feeCap, gas := rpc.Fees()
+	full("STR-HNT-14", "shares all of a transaction", func(t *suite.T, w rpc.Wallet, tx map[string]any) {
+		for member, want := range map[string]string{
+			"to": rpc.Sink().Hex(), "from": w.Address().Hex(), "value": "0x1", "callData": "0xdeadbeef01", "nonce": "0x0",
+			"chainId": hexutil.EncodeUint64(t.World.Facts.ChainID),
+		} {
+			has(t, tx, member, want)
+		}
+	})
+	full("STR-HNT-15", "shares the gas limit and the fees", func(t *suite.T, _ rpc.Wallet, tx map[string]any) {
+		limit := tx["gas"]
+		if limit == nil {
+			limit = tx["gasLimit"]
+		}
+		t.Check(limit == hexutil.EncodeUint64(gas), hexutil.EncodeUint64(gas), fmt.Sprint(tx))
+		has(t, tx, "maxFeePerGas", hexutil.EncodeUint64(feeCap))
+		has(t, tx, "maxPriorityFeePerGas", hexutil.EncodeUint64(tip))
+	})
+	full("STR-HNT-16", "has the gas limit as gas", func(t *suite.T, _ rpc.Wallet, tx map[string]any) { has(t, tx, "gas", hexutil.EncodeUint64(gas)) })
+	full("STR-HNT-17", "shares the type", func(t *suite.T, _ rpc.Wallet, tx map[string]any) { has(t, tx, "type", "0x2") })
+	s.It("STR-HNT-18", "never shares the signature", func(t *suite.T) {
+		tx := rpc.Money(t).Transfer(1, data...)
+		e := told(t, []string{"full", "logs", "calldata", "tx_hash", "function_selector", "contract_address", "hash", "default_logs"}, tx)
+		_, r, v := tx.RawSignatureValues()
+		for _, secret := range []string{r.Text(16), v.Text(16)} {
+			t.Check(!strings.Contains(strings.ToLower(e.raw), secret), "no part of the signature", e.raw)
+		}
+		for _, member := range []string{"r", "s", "v", "yParity", "signature", "raw"} {
+			_, there := e.tx(t)[member]
+			t.Check(!there, "no member "+member, e.raw)
+		}
+	})
+	full("STR-HNT-19", "writes numbers without leading zeros", func(t *suite.T, _ rpc.Wallet, tx map[string]any) {
+		for _, member := range []string{"value", "nonce", "type", "chainId", "gas"} {
+			text, _ := tx[member].(string)
+			t.Check(text == "0x0" || strings.HasPrefix(text, "0x") && !strings.HasPrefix(text, "0x0"), member+" without leading zeros", text)
+		}
+	})
+	s.It("STR-HNT-20", "does not tell of an order without hints", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		untold(t, stream, rpc.Share(t, nil, rpc.Money(t).Transfer(1)))
+	})
+	s.It("STR-HNT-21", "shares hash and default_logs of a private transaction", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		e, found := heard(t, stream, rpc.Private(t, rpc.Money(t).Create(emits(swapV2, topicA, topicB)), nil))
+		t.Check(found, "an event", "none")
+		list := shared(t, e)
+		t.Check(len(e.txs) == 0 && len(list) == 1 && list[0].data == "0x", "the hash and one log without data", e.raw)
+	})
+	s.It("STR-HNT-22", "has no recipient of a contract's making", func(t *suite.T) {
+		e := told(t, []string{"function_selector"}, rpc.Money(t).Create(oneLog))
+		_, there := e.tx(t)["to"]
+		t.Check(!there, "no to", e.raw)
+	})
+	s.It("STR-HNT-23", "fills a short selector", func(t *suite.T) {
+		has(t, told(t, []string{"function_selector"}, rpc.Money(t).Transfer(1, 0xab)).tx(t), "functionSelector", "0xab000000")
+	})
+	s.It("STR-HNT-24", "shares all of the logs with logs and default_logs", func(t *suite.T) {
+		list := shared(t, told(t, []string{"default_logs", "logs"}, rpc.Money(t).Create(emits(swapV2, topicA))))
+		t.Check(len(list) == 1 && len(list[0].data) == 66, "the log with its data", fmt.Sprint(list))
+	})
+	// Each set of hints, given by bits, shares exactly what its members share.
+	names := []string{"contract_address", "function_selector", "calldata", "tx_hash"}
+	for set := 1; set < 1<<len(names); set++ {
+		s.It("STR-HNT-25", fmt.Sprintf("shares what set %d shares", set), func(t *suite.T) {
+			var chosen []string
+			members := map[string]bool{}
+			for i, name := range names {
+				if set&(1<<i) == 0 {
+					continue
+				}
+				chosen = append(chosen, name)
+				for _, member := range [][]string{{"to"}, {"to", "functionSelector"}, {"to", "functionSelector", "callData"}, {"hash"}}[i] {
+					members[member] = true
+				}
+			}
+			var want []string
+			for member := range members {
+				want = append(want, member)
+			}
+			slices.Sort(want)
+			hasOnly(t, told(t, chosen, rpc.Money(t).Transfer(1, data...)).tx(t), want...)
+		})
+	}
+	s.It("STR-NET-01", "shares the network's chain id", func(t *suite.T) {
+		has(t, told(t, []string{"full"}, rpc.Money(t).Transfer(1)).tx(t), "chainId", hexutil.EncodeUint64(t.World.Facts.ChainID))
+	})
+}

@@ -1,0 +1,284 @@
+package stream
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/suite/rpc"
+)
+
+const (
+	infoPath    = "/api/v1/history/info"
+	historyPath = "/api/v1/history"
+)
+
+// facts are the members of info, all numbers.
+type facts struct {
+	Count        *uint64 `json:"count"`
+	MinBlock     *uint64 `json:"minBlock"`
+	MaxBlock     *uint64 `json:"maxBlock"`
+	MinTimestamp *uint64 `json:"minTimestamp"`
+	MaxTimestamp *uint64 `json:"maxTimestamp"`
+	MaxLimit     *uint64 `json:"maxLimit"`
+}
+
+func about(t *suite.T) facts {
+	answer := t.Get(client(t), infoPath)
+	t.Status(answer, http.StatusOK)
+	var f facts
+	err := answer.JSON(&f)
+	t.Check(err == nil, "an object of numbers", answer)
+	return f
+}
+
+// record is an entry of the history.
+type record struct {
+	Block     *uint64         `json:"block"`
+	Timestamp *uint64         `json:"timestamp"`
+	Hint      json.RawMessage `json:"hint"`
+}
+
+// page is a page of the history.
+func page(t *suite.T, query string, args ...any) []record {
+	answer := t.Get(client(t), historyPath+"?"+fmt.Sprintf(query, args...))
+	t.Status(answer, http.StatusOK)
+	var list []record
+	err := answer.JSON(&list)
+	t.Check(err == nil && list != nil, "an array of records", answer)
+	for _, r := range list {
+		t.Check(r.Block != nil && r.Timestamp != nil && r.Hint != nil, "records with block, timestamp and hint", answer)
+	}
+	return list
+}
+
+// past makes some events and returns the last, and its record.
+func past(t *suite.T, n int) (event, record) {
+	s := listening(t)
+	defer s.Close()
+	var last event
+	var order common.Hash
+	for range n {
+		order = rpc.Share(t, []string{"contract_address"}, rpc.Money(t).Transfer(1))
+		e, found := heard(t, s, order)
+		if !found {
+			t.Inconclusive("the event did not come")
+		}
+		last = e
+	}
+	var mine record
+	err := t.Eventually(t.Target.Budgets.Settle(), func() error {
+		count := *about(t).Count
+		for _, r := range page(t, "offset=%d", max(count, 20)-20) {
+			if strings.Contains(string(r.Hint), double(order)) {
+				mine = r
+				return nil
+			}
+		}
+		return fmt.Errorf("the event is not in the history")
+	})
+	t.Check(err == nil, "the event in the history", err)
+	return last, mine
+}
+
+// info: GET /api/v1/history/info.
+func info(s *suite.Set) {
+	s.It("STR-INF-01", "answers one object", func(t *suite.T) { about(t) })
+	s.It("STR-INF-02", "counts hints", func(t *suite.T) { t.Check(about(t).Count != nil, "count as a number", "none") })
+	s.It("STR-INF-07", "has a limit above 0", func(t *suite.T) {
+		f := about(t)
+		t.Check(f.MaxLimit != nil && *f.MaxLimit > 0, "maxLimit above 0", fmt.Sprint(f.MaxLimit))
+	})
+	s.It("STR-INF-08", "has all six numbers", func(t *suite.T) {
+		f := about(t)
+		all := f.Count != nil && f.MinBlock != nil && f.MaxBlock != nil && f.MinTimestamp != nil && f.MaxTimestamp != nil && f.MaxLimit != nil
+		t.Check(all, "six numbers", fmt.Sprintf("%+v", f))
+	})
+	s.It("STR-INF-03", "has the lowest block", func(t *suite.T) {
+		past(t, 1)
+		t.Check(*page(t, "limit=1")[0].Block >= *about(t).MinBlock, "the first record at minBlock or later", *about(t).MinBlock)
+		t.Check(len(page(t, "blockEnd=%d", *about(t).MinBlock)) > 0, "a record at minBlock", "none")
+	})
+	s.It("STR-INF-04", "has the highest block", func(t *suite.T) {
+		_, mine := past(t, 1)
+		f := about(t)
+		t.Check(*f.MaxBlock >= *mine.Block, fmt.Sprintf("maxBlock of at least %d", *mine.Block), *f.MaxBlock)
+		t.Check(len(page(t, "blockStart=%d", *f.MaxBlock)) > 0, "a record at maxBlock", "none")
+	})
+	s.It("STR-INF-05", "has the earliest time", func(t *suite.T) {
+		past(t, 1)
+		t.Check(len(page(t, "timestampEnd=%d", *about(t).MinTimestamp)) > 0, "a record at minTimestamp", "none")
+	})
+	s.It("STR-INF-06", "has the latest time", func(t *suite.T) {
+		_, mine := past(t, 1)
+		f := about(t)
+		t.Check(*f.MaxTimestamp >= *mine.Timestamp, fmt.Sprintf("maxTimestamp of at least %d", *mine.Timestamp), *f.MaxTimestamp)
+		t.Check(len(page(t, "timestampStart=%d", *f.MaxTimestamp)) > 0, "a record at maxTimestamp", "none")
+	})
+	s.It("STR-INF-09", "counts each event", func(t *suite.T) {
+		before := *about(t).Count
+		past(t, 2)
+		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
+			if after := *about(t).Count; after < before+2 {
+				return fmt.Errorf("count went from %d to %d", before, after)
+			}
+			return nil
+		})
+		t.Check(err == nil, "a count that is higher by two", err)
+	})
+}
+
+// history: GET /api/v1/history.
+func history(s *suite.Set) {
+	s.It("STR-HIS-01", "answers an array", func(t *suite.T) { page(t, "limit=1") })
+	s.It("STR-HIS-02", "says the block", func(t *suite.T) {
+		before := rpc.Head(t)
+		_, mine := past(t, 1)
+		after := rpc.Head(t)
+		t.Check(*mine.Block+1 >= before && *mine.Block <= after, fmt.Sprintf("a block from %d to %d", before, after), *mine.Block)
+	})
+	s.It("STR-HIS-03", "says the time", func(t *suite.T) {
+		before := time.Now().Unix()
+		_, mine := past(t, 1)
+		at := int64(*mine.Timestamp) //nolint:gosec // a time
+		t.Check(at >= before-1 && at <= time.Now().Unix()+1, "the time of the event in seconds", at)
+	})
+	s.It("STR-HIS-04", "holds the event as it was sent", func(t *suite.T) {
+		e, mine := past(t, 1)
+		if string(mine.Hint) == strings.TrimSpace(e.raw) {
+			return
+		}
+		var a, b any
+		errA, errB := json.Unmarshal(mine.Hint, &a), json.Unmarshal([]byte(e.raw), &b)
+		t.Check(errA == nil && errB == nil && fmt.Sprint(a) == fmt.Sprint(b), e.raw, string(mine.Hint))
+		t.Lenient("the same members in another form")
+	})
+	s.It("STR-HIS-05", "has no more than limit", func(t *suite.T) {
+		past(t, 3)
+		got := len(page(t, "limit=2"))
+		t.Check(got == 2, "two records", got)
+	})
+	s.It("STR-HIS-06", "has no more than maxLimit", func(t *suite.T) {
+		if t.World != nil && t.Target.RPC != nil {
+			past(t, 2)
+		}
+		got, most := len(page(t, "")), *about(t).MaxLimit
+		t.Check(uint64(got) <= most, fmt.Sprintf("at most %d", most), got)
+	})
+	s.It("STR-HIS-07", "refuses or bounds a limit above maxLimit", func(t *suite.T) {
+		most := *about(t).MaxLimit
+		answer := t.Get(client(t), fmt.Sprintf("%s?limit=%d", historyPath, most+1))
+		t.Status(answer, http.StatusOK, http.StatusBadRequest)
+		if answer.Status == http.StatusOK {
+			t.Check(uint64(len(page(t, "limit=%d", most+1))) <= most, fmt.Sprintf("at most %d", most), "more")
+			t.Lenient("a longer page is cut in place of a refusal")
+		}
+	})
+	s.It("STR-HIS-08", "shows each record once on its pages", func(t *suite.T) {
+		past(t, 4)
+		count := *about(t).Count
+		seen := map[string]bool{}
+		const step = 3
+		from := max(count, 9) - 9
+		for offset := from; offset < count; offset += step {
+			for _, r := range page(t, "limit=%d&offset=%d", step, offset) {
+				t.Check(!seen[string(r.Hint)], "each record once", string(r.Hint))
+				seen[string(r.Hint)] = true
+			}
+		}
+		t.Check(uint64(len(seen)) >= count-from, fmt.Sprintf("%d records", count-from), len(seen))
+	})
+	s.It("STR-HIS-09", "begins with the oldest", func(t *suite.T) {
+		past(t, 2)
+		list := page(t, "limit=50")
+		for i := 1; i < len(list); i++ {
+			t.Check(*list[i].Timestamp >= *list[i-1].Timestamp, "times that rise", *list[i].Timestamp)
+		}
+		t.Check(*list[0].Timestamp == *about(t).MinTimestamp, fmt.Sprint(*about(t).MinTimestamp), *list[0].Timestamp)
+	})
+	for _, row := range []struct {
+		clause, parameter string
+		of                func(r record) uint64
+		start             bool
+	}{
+		{"STR-HIS-10", "blockStart", func(r record) uint64 { return *r.Block }, true},
+		{"STR-HIS-11", "blockEnd", func(r record) uint64 { return *r.Block }, false},
+		{"STR-HIS-12", "timestampStart", func(r record) uint64 { return *r.Timestamp }, true},
+		{"STR-HIS-13", "timestampEnd", func(r record) uint64 { return *r.Timestamp }, false},
+	} {
+		s.It(row.clause, "bounds by "+row.parameter, func(t *suite.T) {
+			_, mine := past(t, 2)
+			bound := row.of(mine)
+			at := 0
+			for _, r := range page(t, "%s=%d", row.parameter, bound) {
+				value := row.of(r)
+				t.Check(row.start && value >= bound || !row.start && value <= bound, fmt.Sprintf("values bounded by %d", bound), value)
+				if value == bound {
+					at++
+				}
+			}
+			t.Check(at > 0, fmt.Sprintf("a record of %d itself", bound), "none")
+			beyond := page(t, "%s=%d", row.parameter, bound+1)
+			for _, r := range beyond {
+				t.Check(!row.start || row.of(r) > bound, fmt.Sprintf("nothing of %d", bound), row.of(r))
+			}
+		})
+	}
+	s.It("STR-HIS-14", "answers [] for a range without records", func(t *suite.T) {
+		got := page(t, "blockStart=9000000000000")
+		t.Check(len(got) == 0, "no records", len(got))
+	})
+	for _, query := range []string{"blockStart=abc", "limit=1.5", "offset=x", "timestampEnd=0x10", "blockEnd="} {
+		s.It("STR-HIS-15", "refuses "+query, func(t *suite.T) { t.Status(t.Get(client(t), historyPath+"?"+query), http.StatusBadRequest) })
+	}
+	for _, query := range []string{"blockStart=-1", "limit=-5", "offset=-1"} {
+		s.It("STR-HIS-16", "refuses "+query, func(t *suite.T) { t.Status(t.Get(client(t), historyPath+"?"+query), http.StatusBadRequest) })
+	}
+	s.It("STR-HIS-17", "ignores unknown parameters", func(t *suite.T) { page(t, "conformance=suite") })
+	s.It("STR-HIS-18", "asks for no authentication", func(t *suite.T) { page(t, "limit=1") })
+	s.It("STR-HIS-19", "has what was streamed within a second", func(t *suite.T) { past(t, 1) })
+	s.It("STR-HIS-20", "answers POST", func(t *suite.T) {
+		answer := t.Do(client(t), probe.Request{
+			Method: http.MethodPost, Path: historyPath, Header: map[string]string{"Content-Type": "application/json"}, Body: []byte(`{"limit":1}`),
+		})
+		if answer.Status == http.StatusMethodNotAllowed || answer.Status == http.StatusNotFound {
+			t.Unsupported("%d to POST", answer.Status)
+		}
+		t.Status(answer, http.StatusOK)
+		var list []record
+		err := answer.JSON(&list)
+		t.Check(err == nil && list != nil && len(list) <= 1, "an array of one record at most", answer)
+	})
+	s.It("STR-HIS-21", "has null for what is not shared", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		order := rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1))
+		if _, found := heard(t, stream, order); !found {
+			t.Inconclusive("the event did not come")
+		}
+		var e event
+		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
+			for _, r := range page(t, "offset=%d", max(*about(t).Count, 20)-20) {
+				if strings.Contains(string(r.Hint), double(order)) {
+					e = read(t, string(r.Hint))
+					return nil
+				}
+			}
+			return fmt.Errorf("the event is not in the history")
+		})
+		t.Check(err == nil, "the event in the history", err)
+		t.Check(string(e.all["txs"]) == "null" && string(e.all["logs"]) == "null", "txs null and logs null", e.raw)
+	})
+	s.It("STR-HIS-22", "answers 405 to DELETE", func(t *suite.T) {
+		t.Status(t.Do(client(t), probe.Request{Method: http.MethodDelete, Path: historyPath}), http.StatusMethodNotAllowed)
+	})
+	s.It("STR-HIS-23", "answers 404 to a path that it does not have", func(t *suite.T) {
+		t.Status(t.Get(client(t), "/api/v1/conformance"), http.StatusNotFound)
+	})
+}

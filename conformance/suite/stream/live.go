@@ -1,0 +1,162 @@
+package stream
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/suite/rpc"
+)
+
+// pingWithin is how long a stream may be silent, with room for a network.
+const pingWithin = 15*time.Second + 750*time.Millisecond
+
+// silence is a stream on which somebody waited for a ping; all specs that need one look at the same.
+type silence struct {
+	once   sync.Once
+	lines  []probe.Line
+	opened time.Time
+}
+
+// wait waits until the stream has said something, once.
+func (q *silence) wait(t *suite.T) []probe.Line {
+	q.once.Do(func() {
+		s := open(t)
+		defer s.Close()
+		q.opened = time.Now()
+		for deadline := q.opened.Add(pingWithin); time.Now().Before(deadline) && len(s.Lines()) < 4 && !ended(s.Lines()); {
+			t.Until(time.Now().Add(20 * time.Millisecond))
+		}
+		q.lines = s.Lines()
+	})
+	return q.lines
+}
+
+// ended says whether a blank line has ended something.
+func ended(lines []probe.Line) bool {
+	return slices.ContainsFunc(lines, func(l probe.Line) bool { return l.Text == "" })
+}
+
+// live: GET of the stream's address.
+func live(s *suite.Set) {
+	quiet := new(silence)
+	s.It("STR-LIV-01", "answers text/event-stream", func(t *suite.T) {
+		stream := open(t)
+		defer stream.Close()
+		media, _, _ := strings.Cut(stream.Header.Get("Content-Type"), ";")
+		t.Check(media == "text/event-stream", "text/event-stream", stream.Header.Get("Content-Type"))
+	})
+	s.It("STR-LIV-02", "says something within 15 seconds", func(t *suite.T) {
+		lines := quiet.wait(t)
+		t.Check(len(lines) > 0, "a line within "+pingWithin.String(), "silence")
+		t.Check(lines[0].At.Sub(quiet.opened) <= pingWithin, "the first line within "+pingWithin.String(), lines[0].At.Sub(quiet.opened))
+	})
+	s.It("STR-LIV-03", "pings by a comment and a blank line", func(t *suite.T) {
+		lines := quiet.wait(t)
+		at := slices.IndexFunc(lines, func(l probe.Line) bool { return strings.Contains(l.Text, "ping") })
+		if at < 0 {
+			t.Inconclusive("other lines came in place of a ping")
+		}
+		t.Check(lines[at].Text == ":ping", ":ping", lines[at].Text)
+		t.Check(len(lines) > at+1 && lines[at+1].Text == "", "a blank line after it", fmt.Sprint(lines))
+	})
+	s.It("STR-LIV-06", "has no id and no retry lines", func(t *suite.T) {
+		for _, line := range quiet.wait(t) {
+			t.Check(!strings.HasPrefix(line.Text, "id") && !strings.HasPrefix(line.Text, "retry"), "neither id nor retry", line.Text)
+		}
+		t.Check(len(quiet.lines) > 0, "some line", "silence")
+	})
+	s.It("STR-LIV-07", "asks for no authentication", func(t *suite.T) { open(t).Close() })
+	s.It("STR-LIV-08", "sends its head at once", func(t *suite.T) {
+		stream := open(t)
+		defer stream.Close()
+		t.Check(stream.OpenedAfter < 2*time.Second, "the head of the answer within two seconds", stream.OpenedAfter)
+	})
+	s.It("STR-LIV-12", "is not packed unasked", func(t *suite.T) {
+		stream := open(t)
+		defer stream.Close()
+		t.Check(stream.Header.Get("Content-Encoding") == "", "no Content-Encoding", stream.Header.Get("Content-Encoding"))
+	})
+	s.It("STR-LIV-13", "lets other origins read", func(t *suite.T) {
+		stream := open(t)
+		defer stream.Close()
+		t.Check(stream.Header.Get("Access-Control-Allow-Origin") != "", "Access-Control-Allow-Origin", stream.Header)
+	})
+	s.It("STR-LIV-14", "keeps caches away", func(t *suite.T) {
+		stream := open(t)
+		defer stream.Close()
+		control := stream.Header.Get("Cache-Control")
+		t.Check(strings.Contains(control, "no-cache") || strings.Contains(control, "no-store"), "Cache-Control: no-cache", control)
+	})
+	s.It("STR-LIV-04", "sends an event as one line of data", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		order := rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1))
+		_, found := heard(t, stream, order)
+		t.Check(found, "an event", "none")
+		for i, line := range stream.Lines() {
+			if strings.Contains(line.Text, double(order)) {
+				t.Check(strings.HasPrefix(line.Text, "data: {"), "data: and one object", line.Text)
+				t.Check(i == 0 || !strings.HasPrefix(stream.Lines()[i-1].Text, "data:"), "one line of data", stream.Lines()[max(i-1, 0)].Text)
+			}
+		}
+	})
+	s.It("STR-LIV-05", "names no events", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		_, found := heard(t, stream, rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1)))
+		t.Check(found, "an event", "none")
+		for _, line := range stream.Lines() {
+			named := strings.HasPrefix(line.Text, "event:") && strings.TrimSpace(strings.TrimPrefix(line.Text, "event:")) != "message"
+			t.Check(!named, "no event line", line.Text)
+		}
+	})
+	s.It("STR-LIV-09", "tells all listeners the same", func(t *suite.T) {
+		one, other := listening(t), listening(t)
+		defer one.Close()
+		defer other.Close()
+		for range 5 {
+			order := rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1))
+			for _, stream := range []*probe.Stream{one, other} {
+				_, found := heard(t, stream, order)
+				t.Check(found, "an event at both listeners", "none at one")
+			}
+		}
+		a, b := one.Events(), other.Events()
+		n := min(len(a), len(b))
+		// The one that connected later may lack what came before.
+		t.Check(slices.Equal(a[len(a)-n:], b[len(b)-n:]), "the same events in the same order", fmt.Sprint(a, b))
+	})
+	s.It("STR-LIV-10", "is not held up by one who does not read", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		for range 8 {
+			deaf, err := probe.Deaf(t, t.Target.Stream.URL)
+			t.Ready(err, "open a stream and not read it")
+			defer deaf.Close()
+		}
+		for range 10 {
+			_, found := heard(t, stream, rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1)))
+			t.Check(found, "an event in time", "none")
+		}
+	})
+	s.It("STR-LIV-11", "tells nothing from before", func(t *suite.T) {
+		first := listening(t)
+		defer first.Close()
+		order := rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1))
+		if _, found := heard(t, first, order); !found {
+			t.Inconclusive("the event did not come")
+		}
+		later := listening(t)
+		defer later.Close()
+		_, found := heard(t, later, rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1)))
+		t.Check(found, "the event of a later order", "none")
+		for _, text := range later.Events() {
+			t.Check(!strings.Contains(text, double(order)), "no event from before", text)
+		}
+	})
+}

@@ -1,0 +1,129 @@
+// Package stream is the specs of the event stream and its history, one file for each operation.
+//
+//	spec ─order with hints─▶ bundle RPC ─▶ stream ─event─▶ spec
+//
+// Without the RPC that feeds it a stream can only be asked what it is; specs that need events are inconclusive then.
+package stream
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/suite/rpc"
+)
+
+// Specs adds all specs of the stream to a set.
+func Specs(s *suite.Set) {
+	for _, add := range []func(*suite.Set){live, events, hints, info, history} {
+		add(s)
+	}
+}
+
+func client(t *suite.T) *probe.Client { return t.Client(t.Target.Stream.URL) }
+
+// open opens the stream as a client does.
+func open(t *suite.T) *probe.Stream {
+	s, err := client(t).Open(t, "/", map[string]string{"Accept": "text/event-stream"})
+	t.Check(err == nil, "a stream", err)
+	t.Check(s.Status == 200, "status 200", s.Status)
+	return s
+}
+
+// listening is an open stream for a spec that sends orders.
+func listening(t *suite.T) *probe.Stream {
+	if t.Target.RPC == nil {
+		t.Inconclusive("needs the bundle RPC that the stream tells of (rpc.url)")
+	}
+	return open(t)
+}
+
+// event is a decoded event.
+type event struct {
+	raw string
+	all map[string]json.RawMessage
+	txs []map[string]any
+}
+
+// double is the hash that an order is known by.
+func double(hash common.Hash) string { return crypto.Keccak256Hash(hash.Bytes()).Hex() }
+
+// heard waits for the event of an order.
+func heard(t *suite.T, s *probe.Stream, order common.Hash) (event, bool) {
+	text, found := s.Wait(t.Target.Budgets.Hint(), func(e string) bool { return strings.Contains(strings.ToLower(e), double(order)) })
+	if !found {
+		return event{}, false
+	}
+	return read(t, text), true
+}
+
+func read(t *suite.T, text string) event {
+	e := event{raw: text}
+	err := json.Unmarshal([]byte(text), &e.all)
+	t.Check(err == nil, "one JSON object", text)
+	if e.all["txs"] != nil {
+		err = json.Unmarshal(e.all["txs"], &e.txs)
+		t.Check(err == nil, "txs as a list of objects, or null", string(e.all["txs"]))
+	}
+	return e
+}
+
+// told sends a bundle with hints and returns its event.
+func told(t *suite.T, hints []string, txs ...*types.Transaction) event {
+	s := listening(t)
+	defer s.Close()
+	e, found := heard(t, s, rpc.Share(t, hints, txs...))
+	t.Check(found, fmt.Sprintf("an event within %s", t.Target.Budgets.Hint()), "none of this order")
+	return e
+}
+
+// untold fails the spec if an event of the order comes; it waits for a later order's event, so that it waits no longer than it must.
+func untold(t *suite.T, s *probe.Stream, order common.Hash) {
+	w := rpc.Money(t)
+	if _, found := heard(t, s, rpc.Share(t, []string{"hash"}, w.Transfer(1))); !found {
+		t.Inconclusive("no event of a later order came")
+	}
+	time.Sleep(100 * time.Millisecond) // simulations end in any order
+	for _, text := range s.Events() {
+		t.Check(!strings.Contains(strings.ToLower(text), double(order)), "no event of the order", text)
+	}
+}
+
+// logs are the event's logs; nil if there are none.
+func (e event) logs(t *suite.T) (list []map[string]json.RawMessage) {
+	err := json.Unmarshal(e.all["logs"], &list)
+	t.Check(err == nil, "logs as a list of objects, or null", string(e.all["logs"]))
+	return list
+}
+
+// tx is the only transaction of the event.
+func (e event) tx(t *suite.T) map[string]any {
+	t.Check(len(e.txs) == 1, "one element in txs", string(e.all["txs"]))
+	return e.txs[0]
+}
+
+// has fails the spec unless the transaction has the member with the value.
+func has(t *suite.T, tx map[string]any, member, want string) {
+	got, _ := tx[member].(string)
+	t.Check(strings.EqualFold(got, want), member+" "+want, fmt.Sprintf("%v", tx))
+}
+
+// hasOnly fails the spec unless the transaction has exactly these members.
+func hasOnly(t *suite.T, tx map[string]any, members ...string) {
+	allowed := map[string]bool{}
+	for _, member := range members {
+		_, there := tx[member]
+		t.Check(there, "the member "+member, fmt.Sprintf("%v", tx))
+		allowed[member] = true
+	}
+	for member := range tx {
+		t.Check(allowed[member], "only the members "+strings.Join(members, ", "), fmt.Sprintf("%v", tx))
+	}
+}

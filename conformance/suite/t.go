@@ -1,0 +1,186 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/onsi/gomega"
+
+	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/target"
+	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/world"
+)
+
+// T is what a spec works with. Everything that it sends through the clients is kept for the report.
+type T struct {
+	gomega.Gomega
+	context.Context //nolint:containedctx // a spec is one call, and T its only argument
+
+	Clause clauses.Clause
+	Target *target.Target
+	// World is nil in black mode; a clause of another mode is inconclusive then, before its spec begins.
+	World *world.Client
+	// Random is the spec's own, from the seed of the run and its name.
+	Random *rand.Rand
+
+	recorder *probe.Recorder
+	lenient  string
+	expected string
+	actual   string
+}
+
+// ended is how a spec ends before its last line.
+type ended struct {
+	outcome verdict.Outcome
+	message string
+}
+
+// runOne runs one spec and judges how it ended.
+func runOne(ctx context.Context, cfg Config, spec Spec) (result Result) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
+	defer cancel()
+	t := &T{
+		Context: ctx, Clause: spec.Clause, Target: cfg.Target, World: cfg.World, recorder: probe.NewRecorder(began),
+		Random: rand.New(rand.NewPCG(uint64(cfg.Seed), hash(spec.Clause.ID+spec.Title))), //nolint:gosec // choices, no secrets
+	}
+	t.Gomega = gomega.NewGomega(func(message string, _ ...int) { panic(ended{verdict.Failed, message}) })
+	result = Result{Clause: spec.Clause.ID, Title: spec.Title, Outcome: verdict.OK}
+	defer func() {
+		result.TookMs, result.Exchanges = time.Since(began).Milliseconds(), t.recorder.Exchanges()
+		if reason := recover(); reason != nil {
+			end, ours := reason.(ended)
+			if !ours {
+				end = ended{verdict.Broken, fmt.Sprintf("%v\n%s", reason, debug.Stack())}
+			}
+			result.Outcome, result.Message = end.outcome, strings.TrimSpace(end.message)
+		} else if t.lenient != "" {
+			result.Outcome, result.Message = verdict.Lenient, t.lenient
+		}
+		if result.Outcome == verdict.Failed {
+			result.Expected, result.Actual = t.expected, t.actual
+		}
+	}()
+	switch reason, lacks := cfg.Lacks[spec.Clause.Feature]; {
+	case lacks && spec.Clause.Feature != "":
+		t.Unsupported("%s", reason)
+	case spec.Clause.Mode > clauses.Black && cfg.World == nil:
+		t.Inconclusive("needs %s mode: a world that the target follows (chain.worldUrl)", spec.Clause.Mode)
+	}
+	spec.Body(t)
+	return result
+}
+
+func hash(text string) (sum uint64) {
+	for _, b := range []byte(text) {
+		sum = sum*1099511628211 + uint64(b)
+	}
+	return sum
+}
+
+// Check fails the spec unless ok; expected and actual are what the report shows, in words.
+func (t *T) Check(ok bool, expected string, actual any) {
+	t.expected, t.actual = expected, fmt.Sprint(actual)
+	if !ok {
+		panic(ended{verdict.Failed, fmt.Sprintf("expected %s; got %v", expected, actual)})
+	}
+}
+
+// Inconclusive ends the spec: nothing can be said about the clause.
+func (t *T) Inconclusive(format string, args ...any) {
+	panic(ended{verdict.Inconclusive, fmt.Sprintf(format, args...)})
+}
+
+// Ready ends the spec as inconclusive if something that it only prepares has failed.
+func (t *T) Ready(err error, what string) {
+	if err != nil {
+		t.Inconclusive("%s: %v", what, err)
+	}
+}
+
+// Prepared is an answer to a request that only prepares the spec; any other status than the wanted ones makes the spec inconclusive.
+func (t *T) Prepared(a *probe.Answer, what string, statuses ...int) {
+	if !slices.Contains(statuses, a.Status) {
+		t.Inconclusive("%s: %s", what, a)
+	}
+}
+
+// Unsupported ends the spec: the target lacks what the clause is about, and may.
+func (t *T) Unsupported(format string, args ...any) {
+	panic(ended{verdict.Unsupported, fmt.Sprintf(format, args...)})
+}
+
+// Lenient marks the outcome as allowed, but not as what is preferred.
+func (t *T) Lenient(format string, args ...any) { t.lenient = fmt.Sprintf(format, args...) }
+
+// Client is a client for an address of the target.
+func (t *T) Client(base string) *probe.Client {
+	return probe.NewClient(base, t.recorder, t.Target.Budgets.Answer())
+}
+
+// Do sends a request; no answer is a failure of the target.
+func (t *T) Do(c *probe.Client, r probe.Request) *probe.Answer {
+	answer, err := c.Do(t, r)
+	if err != nil {
+		t.noAnswer(err)
+	}
+	return answer
+}
+
+func (t *T) noAnswer(err error) {
+	if errors.Is(t.Err(), context.DeadlineExceeded) {
+		t.Inconclusive("the time of the spec is over")
+	}
+	t.Check(false, "an answer", err)
+}
+
+// Get is the answer to a GET.
+func (t *T) Get(c *probe.Client, path string) *probe.Answer {
+	return t.Do(c, probe.Request{Method: "GET", Path: path})
+}
+
+// Status fails the spec unless the answer has one of the statuses.
+func (t *T) Status(a *probe.Answer, statuses ...int) {
+	words := make([]string, len(statuses))
+	for i, status := range statuses {
+		words[i] = fmt.Sprint(status)
+	}
+	t.Check(slices.Contains(statuses, a.Status), "status "+strings.Join(words, " or "), a)
+}
+
+// Eventually repeats a look until it is satisfied, at most for the time; it returns the last reason why it was not.
+func (t *T) Eventually(within time.Duration, look func() error) error {
+	deadline := time.Now().Add(within)
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		err := look()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-t.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// Until waits for a moment.
+func (t *T) Until(at time.Time) {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.Done():
+		t.Inconclusive("the time of the spec is over")
+	}
+}

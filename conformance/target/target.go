@@ -1,0 +1,209 @@
+// Package target says what is tested: the file that a person writes about their servers, or a network that is started for the run.
+package target
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/gavel-relay/gavel/conformance/clauses"
+)
+
+// Target is target.yaml. Interfaces that are left out are not tested.
+type Target struct {
+	Implementation Implementation `yaml:"implementation" json:"implementation"`
+	Relay          *Relay         `yaml:"relay,omitempty" json:"relay,omitempty"`
+	Stream         *Stream        `yaml:"stream,omitempty" json:"stream,omitempty"`
+	RPC            *RPC           `yaml:"rpc,omitempty" json:"rpc,omitempty"`
+	Chain          Chain          `yaml:"chain,omitempty" json:"chain"`
+	// Features are what the target has of clauses.Features: "auto" asks it, a list with commas declares it.
+	Features string  `yaml:"features,omitempty" json:"features"`
+	Budgets  Budgets `yaml:"budgets,omitempty" json:"budgets"`
+}
+
+// Implementation is who made it; it stands at the head of reports.
+type Implementation struct {
+	Organization string   `yaml:"organization" json:"organization"`
+	Project      string   `yaml:"project" json:"project"`
+	Version      string   `yaml:"version" json:"version"`
+	URL          string   `yaml:"url,omitempty" json:"url,omitempty"`
+	Contact      []string `yaml:"contact,omitempty" json:"contact,omitempty"`
+}
+
+// Relay has the three addresses of a relay, which are often one: those left out are the proposers'.
+type Relay struct {
+	ProposerURL string `yaml:"proposerUrl" json:"proposerUrl"`
+	BuilderURL  string `yaml:"builderUrl,omitempty" json:"builderUrl"`
+	DataURL     string `yaml:"dataUrl,omitempty" json:"dataUrl"`
+	// PublicKey signs the relay's bids, as 0x and 96 digits; empty takes any key, as long as it is always the same.
+	PublicKey string `yaml:"publicKey,omitempty" json:"publicKey,omitempty"`
+}
+
+// Stream is the address that is streamed from; the history is below it.
+type Stream struct {
+	URL string `yaml:"url" json:"url"`
+}
+
+// RPC is the address that is posted to.
+type RPC struct {
+	URL string `yaml:"url" json:"url"`
+}
+
+// Chain is what the suite may know and do of the target's world.
+type Chain struct {
+	// WorldURL is a world that `gavel-lab conformance world` serves and that the target follows. Without it the mode is black.
+	WorldURL string `yaml:"worldUrl,omitempty" json:"worldUrl,omitempty"`
+}
+
+// Budgets bound how long the suite waits for what a target does by itself, in milliseconds.
+type Budgets struct {
+	// AnswerMs is until any answer: 5,000.
+	AnswerMs int `yaml:"answerMs,omitempty" json:"answerMs"`
+	// HintMs is until the event of an order: 3,000.
+	HintMs int `yaml:"hintMs,omitempty" json:"hintMs"`
+	// SettleMs is until what happened shows in lists: 3,000.
+	SettleMs int `yaml:"settleMs,omitempty" json:"settleMs"`
+}
+
+// Answer is how long any answer may take.
+func (b Budgets) Answer() time.Duration { return time.Duration(b.AnswerMs) * time.Millisecond }
+
+// Hint is how long the event of an order may take.
+func (b Budgets) Hint() time.Duration { return time.Duration(b.HintMs) * time.Millisecond }
+
+// Settle is how long a list may lag behind.
+func (b Budgets) Settle() time.Duration { return time.Duration(b.SettleMs) * time.Millisecond }
+
+// Load reads and checks target.yaml.
+func Load(name string) (*Target, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the target: %w", err)
+	}
+	return Parse(data)
+}
+
+// Parse reads and checks a target.
+func Parse(data []byte) (*Target, error) {
+	t := new(Target)
+	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(t); err != nil {
+		return nil, fmt.Errorf("read the target: %w", err)
+	}
+	return t, t.Complete()
+}
+
+// Complete fills in defaults and says what is wrong.
+func (t *Target) Complete() error {
+	if t.Relay == nil && t.Stream == nil && t.RPC == nil {
+		return errors.New("the target has no relay, no stream and no rpc: give the address of one")
+	}
+	if r := t.Relay; r != nil {
+		orElse(&r.BuilderURL, r.ProposerURL)
+		orElse(&r.DataURL, r.ProposerURL)
+		if digits, found := strings.CutPrefix(r.PublicKey, "0x"); r.PublicKey != "" && (!found || len(digits) != 96) {
+			return errors.New("relay.publicKey is 0x and 96 hexadecimal digits")
+		}
+	}
+	orElse(&t.Features, "auto")
+	if t.Features != "auto" {
+		for _, name := range t.Declared() {
+			if _, found := clauses.Features[name]; !found {
+				return fmt.Errorf("features has %q, which is none: see gavel-lab conformance list --features", name)
+			}
+		}
+	}
+	orElse(&t.Budgets.AnswerMs, 5000)
+	orElse(&t.Budgets.HintMs, 3000)
+	orElse(&t.Budgets.SettleMs, 3000)
+	for name, address := range t.Addresses() {
+		if parsed, err := url.Parse(address); err != nil || parsed.Host == "" || !slices.Contains([]string{"http", "https"}, parsed.Scheme) {
+			return fmt.Errorf("%s is %q: give an address such as http://127.0.0.1:9062", name, address)
+		}
+	}
+	return nil
+}
+
+// Declared are the features of a list; nil for auto.
+func (t *Target) Declared() []string {
+	if t.Features == "auto" {
+		return nil
+	}
+	return strings.FieldsFunc(t.Features, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// Addresses are all that the file names, by their key.
+func (t *Target) Addresses() map[string]string {
+	all := map[string]string{}
+	if r := t.Relay; r != nil {
+		all["relay.proposerUrl"], all["relay.builderUrl"], all["relay.dataUrl"] = r.ProposerURL, r.BuilderURL, r.DataURL
+	}
+	if t.Stream != nil {
+		all["stream.url"] = t.Stream.URL
+	}
+	if t.RPC != nil {
+		all["rpc.url"] = t.RPC.URL
+	}
+	if t.Chain.WorldURL != "" {
+		all["chain.worldUrl"] = t.Chain.WorldURL
+	}
+	return all
+}
+
+// Has says whether an interface is tested.
+func (t *Target) Has(iface string) bool {
+	switch iface {
+	case "relay":
+		return t.Relay != nil
+	case "stream":
+		return t.Stream != nil
+	default:
+		return t.RPC != nil
+	}
+}
+
+// Mode is how much of the world the suite controls with this target.
+func (t *Target) Mode() clauses.Mode {
+	if t.Chain.WorldURL != "" {
+		return clauses.Grey
+	}
+	return clauses.Black
+}
+
+// Redacted is the target for a report: users and passwords in addresses are left out.
+func (t *Target) Redacted() Target {
+	r := *t
+	hide := func(address string) string {
+		parsed, err := url.Parse(address)
+		if err != nil || parsed.User == nil {
+			return address
+		}
+		parsed.User = url.User("redacted")
+		return parsed.String()
+	}
+	if t.Relay != nil {
+		relay := *t.Relay
+		relay.ProposerURL, relay.BuilderURL, relay.DataURL = hide(relay.ProposerURL), hide(relay.BuilderURL), hide(relay.DataURL)
+		r.Relay = &relay
+	}
+	if t.Stream != nil {
+		r.Stream = &Stream{URL: hide(t.Stream.URL)}
+	}
+	if t.RPC != nil {
+		r.RPC = &RPC{URL: hide(t.RPC.URL)}
+	}
+	return r
+}
+
+func orElse[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,43 @@
+package target_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/target"
+)
+
+func TestParse(t *testing.T) {
+	got, err := target.Parse([]byte("implementation: {project: ours}\nrelay: {proposerUrl: http://user:secret@127.0.0.1:1}\nchain: {worldUrl: http://127.0.0.1:2}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Relay.BuilderURL != got.Relay.ProposerURL || got.Relay.DataURL != got.Relay.ProposerURL {
+		t.Error("one address is not all three")
+	}
+	if got.Features != "auto" || got.Budgets.Answer() == 0 || got.Budgets.Hint() == 0 || got.Budgets.Settle() == 0 {
+		t.Errorf("no defaults: %+v", got)
+	}
+	if got.Mode() != clauses.Grey || got.Has("stream") || !got.Has("relay") {
+		t.Error("mode or interfaces are wrong")
+	}
+	if shown := got.Redacted(); strings.Contains(shown.Relay.ProposerURL, "secret") || got.Relay.ProposerURL == shown.Relay.ProposerURL {
+		t.Errorf("%s is not redacted", shown.Relay.ProposerURL)
+	}
+}
+
+func TestMistakesAreNamed(t *testing.T) {
+	for _, row := range []struct{ text, want string }{
+		{"implementation: {project: x}", "no relay, no stream and no rpc"},
+		{"relay: {proposerUrl: 127.0.0.1}", "give an address such as"},
+		{"stream: {url: 'ftp://x'}", "stream.url"},
+		{"rpc: {url: 'http://x'}\nfeatures: magic", `"magic", which is none`},
+		{"relay: {proposerUrl: 'http://x', publicKey: '0x12'}", "96 hexadecimal digits"},
+		{"relay: {proposerURL: 'http://x'}", "unknown field"},
+	} {
+		if _, err := target.Parse([]byte(row.text)); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%q: %v, want %q", row.text, err, row.want)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package world
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+)
+
+// Client steers a world. Its errors are about the world, never about the target.
+type Client struct {
+	// Facts never change while the world lives.
+	Facts Facts
+
+	http *probe.Client
+	who  string
+}
+
+// slotPatience is how long a spec waits for its slot: a validator of each kind comes up in a few epochs.
+const slotPatience = 30 * time.Second
+
+// Dial asks a world who it is.
+func Dial(ctx context.Context, address string) (*Client, error) {
+	c := &Client{http: probe.NewClient(address, nil, slotPatience), who: strconv.Itoa(os.Getpid())}
+	return c, c.ask(ctx, http.MethodGet, "/conformance/v1/world", nil, &c.Facts)
+}
+
+func (c *Client) ask(ctx context.Context, method, path string, question, into any) error {
+	body, err := json.Marshal(question)
+	if err != nil {
+		return fmt.Errorf("ask the world: %w", err)
+	}
+	answer, err := c.http.Do(ctx, probe.Request{Method: method, Path: path, Body: body})
+	if err != nil {
+		return fmt.Errorf("ask the world for %s: %w", path, err)
+	}
+	if answer.Status != http.StatusOK {
+		return fmt.Errorf("ask the world for %s: %s", path, answer)
+	}
+	return answer.JSON(into)
+}
+
+// Slot waits for a slot that nobody else has.
+func (c *Client) Slot(ctx context.Context, wanted Wanted) (*Slot, error) {
+	slot := new(Slot)
+	wanted.Who = c.who
+	return slot, c.ask(ctx, http.MethodPost, "/conformance/v1/slot", wanted, slot)
+}
+
+// Block has a block built, and returns its submission as SSZ.
+func (c *Client) Block(ctx context.Context, order Order) ([]byte, error) {
+	var block Block
+	if err := c.ask(ctx, http.MethodPost, "/conformance/v1/block", order, &block); err != nil {
+		return nil, err
+	}
+	raw, err := hex.DecodeString(strings.TrimPrefix(block.Submission, "0x"))
+	if err != nil {
+		return nil, fmt.Errorf("read the world's block: %w", err)
+	}
+	return raw, nil
+}
+
+// Account is an account with money that nobody else has.
+func (c *Client) Account(ctx context.Context) (*Account, error) {
+	account := new(Account)
+	return account, c.ask(ctx, http.MethodPost, "/conformance/v1/account", struct{}{}, account)
+}
+
+// Start is when a slot begins.
+func (f Facts) Start(slot *Slot) time.Time {
+	return time.Unix(f.GenesisTime, 0).Add(time.Duration(slot.Slot) * time.Duration(f.SlotMs) * time.Millisecond) //nolint:gosec // far below the limit
+}

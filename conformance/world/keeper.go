@@ -1,0 +1,108 @@
+package world
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"time"
+
+	apielectra "github.com/attestantio/go-eth2-client/api/v1/electra"
+	apifulu "github.com/attestantio/go-eth2-client/api/v1/fulu"
+	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// keep proposes a local block in each slot that no spec has reserved, so that the chain goes on.
+func (w *World) keep(ctx context.Context) error {
+	for slot := phase0.Slot(1); ; slot++ {
+		wait := time.NewTimer(time.Until(w.spec.SlotStart(slot)))
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return nil
+		case <-wait.C:
+		}
+		w.mu.Lock()
+		reserved := w.reserved[slot]
+		delete(w.reserved, slot)
+		w.mu.Unlock()
+		if reserved || time.Since(w.spec.SlotStart(slot)) > w.cfg.Slot/2 {
+			continue
+		}
+		if err := w.propose(ctx, slot); err != nil && ctx.Err() == nil {
+			w.cfg.Log.Warn("the world missed a slot", "slot", slot, "error", err)
+		}
+	}
+}
+
+// propose makes, signs and publishes the local block of a slot, over the Beacon API as a validator does.
+func (w *World) propose(ctx context.Context, slot phase0.Slot) error {
+	index, _ := w.beacon.Duty(slot)
+	key := w.keys[index]
+	made, err := w.client.Do(ctx, probe.Request{
+		Method: http.MethodGet, Path: fmt.Sprintf("/eth/v3/validator/blocks/%d?randao_reveal=%#x", slot, w.reveal(key, slot)),
+		Header: map[string]string{"Accept": "application/octet-stream"},
+	})
+	if err != nil || made.Status != http.StatusOK {
+		return fmt.Errorf("make a local block: %w %v", err, made)
+	}
+	raw, err := w.sign(key, slot, made.Body)
+	if err != nil {
+		return err
+	}
+	published, err := w.client.Do(ctx, probe.Request{
+		Method: http.MethodPost, Path: "/eth/v2/beacon/blocks", Body: raw,
+		Header: map[string]string{"Content-Type": "application/octet-stream", "Eth-Consensus-Version": w.cfg.Fork.String()},
+	})
+	if err != nil || published.Status != http.StatusOK {
+		return fmt.Errorf("publish a local block: %w %v", err, published)
+	}
+	return nil
+}
+
+// sign puts the proposer's signature to block contents.
+func (w *World) sign(key *probe.BLSKey, slot phase0.Slot, contents []byte) ([]byte, error) {
+	signed := func(block *electra.BeaconBlock) (*electra.SignedBeaconBlock, error) {
+		root, err := block.HashTreeRoot()
+		if err != nil {
+			return nil, fmt.Errorf("hash the local block: %w", err)
+		}
+		return &electra.SignedBeaconBlock{Message: block, Signature: key.Sign(probe.SigningRoot(root, w.domain(probe.DomainProposer, slot)))}, nil
+	}
+	if w.cfg.Fork == eth.Electra {
+		c := new(apielectra.BlockContents)
+		if err := c.UnmarshalSSZ(contents); err != nil {
+			return nil, fmt.Errorf("read the local block: %w", err)
+		}
+		block, err := signed(c.Block)
+		if err != nil {
+			return nil, err
+		}
+		return (&apielectra.SignedBlockContents{SignedBlock: block, KZGProofs: c.KZGProofs, Blobs: c.Blobs}).MarshalSSZ()
+	}
+	c := new(apifulu.BlockContents)
+	if err := c.UnmarshalSSZ(contents); err != nil {
+		return nil, fmt.Errorf("read the local block: %w", err)
+	}
+	block, err := signed(c.Block)
+	if err != nil {
+		return nil, err
+	}
+	return (&apifulu.SignedBlockContents{SignedBlock: block, KZGProofs: c.KZGProofs, Blobs: c.Blobs}).MarshalSSZ()
+}
+
+func (w *World) domain(purpose phase0.DomainType, slot phase0.Slot) phase0.Domain {
+	return probe.Domain(purpose, w.spec.ForkPointAt(w.spec.EpochOf(slot)).Version, w.spec.GenesisValidatorsRoot)
+}
+
+// reveal is the proposer's contribution to the randomness of its slot's epoch.
+func (w *World) reveal(key *probe.BLSKey, slot phase0.Slot) []byte {
+	var epoch phase0.Root
+	binary.LittleEndian.PutUint64(epoch[:], uint64(w.spec.EpochOf(slot)))
+	signature := key.Sign(probe.SigningRoot(epoch, w.domain(probe.DomainRandao, slot)))
+	return signature[:]
+}

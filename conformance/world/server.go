@@ -1,0 +1,182 @@
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"time"
+
+	builderdeneb "github.com/attestantio/go-builder-client/api/deneb"
+	builderelectra "github.com/attestantio/go-builder-client/api/electra"
+	builderfulu "github.com/attestantio/go-builder-client/api/fulu"
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// Handler is how the suite steers the world. Everything is JSON; a refusal is text with a status.
+func (w *World) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /conformance/v1/world", func(rw http.ResponseWriter, _ *http.Request) { answer(rw, w.Facts, nil) })
+	mux.HandleFunc("POST /conformance/v1/slot", func(rw http.ResponseWriter, r *http.Request) {
+		var wanted Wanted
+		if !read(rw, r, &wanted) {
+			return
+		}
+		slot, err := w.give(r.Context(), wanted)
+		answer(rw, slot, err)
+	})
+	mux.HandleFunc("POST /conformance/v1/block", func(rw http.ResponseWriter, r *http.Request) {
+		var order Order
+		if !read(rw, r, &order) {
+			return
+		}
+		block, err := w.build(r.Context(), order)
+		answer(rw, block, err)
+	})
+	mux.HandleFunc("POST /conformance/v1/account", func(rw http.ResponseWriter, _ *http.Request) {
+		account, err := w.lend()
+		answer(rw, account, err)
+	})
+	return mux
+}
+
+func read(rw http.ResponseWriter, r *http.Request, into any) bool {
+	if err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 1<<20)).Decode(into); err != nil {
+		http.Error(rw, err.Error(), http.StatusBadRequest)
+		return false
+	}
+	return true
+}
+
+func answer(rw http.ResponseWriter, value any, err error) {
+	if err != nil {
+		http.Error(rw, err.Error(), http.StatusConflict)
+		return
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	if err := json.NewEncoder(rw).Encode(value); err != nil {
+		return // the suite went away; it knows
+	}
+}
+
+// leastLeft is the part of a slot's lead that a spec needs to do its work in.
+const leastLeft = 0.4
+
+// give waits for the next slot of the wanted kind that nobody has, and that a block can be built for.
+func (w *World) give(ctx context.Context, wanted Wanted) (*Slot, error) {
+	for {
+		w.mu.Lock()
+		news := w.news
+		if slot := w.take(wanted); slot != nil {
+			w.mu.Unlock()
+			return slot, nil
+		}
+		w.mu.Unlock()
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("no slot of a %s validator came: %w", wanted.Kind, ctx.Err())
+		}
+	}
+}
+
+// stepGwei is how far the bids of one spec are above those of the one before.
+const stepGwei = 100_000
+
+// take gives the newest slot away if it fits; the caller holds mu.
+func (w *World) take(wanted Wanted) *Slot {
+	slot := w.newest
+	if slot == nil || KindOf(slot.ValidatorIndex, Validators) != wanted.Kind ||
+		time.Until(w.spec.SlotStart(slot.Slot)) < time.Duration(leastLeft*float64(w.cfg.Slot)) {
+		return nil
+	}
+	alone := wanted.Alone || wanted.Propose
+	switch {
+	case slot.Slot > w.given:
+		w.given, w.sharer, w.bids = slot.Slot, "", 0
+		if !alone {
+			w.sharer = wanted.Who
+		}
+		w.reserved[slot.Slot] = wanted.Propose
+	case alone || w.sharer == "" || w.sharer != wanted.Who:
+		return nil
+	}
+	given := *slot
+	given.BaseGwei = w.bids * stepGwei
+	w.bids++
+	return &given
+}
+
+// lend gives an account that nobody has.
+func (w *World) lend() (*Account, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.account == accounts {
+		return nil, errors.New("all accounts are given away: start the world anew")
+	}
+	w.account++
+	return &Account{SecretKey: fmt.Sprintf("%#x", crypto.FromECDSA(wallet(w.account-1)))}, nil
+}
+
+// build builds a block as it was ordered. The builder's wallet pays the proposer, in the last transaction.
+func (w *World) build(ctx context.Context, order Order) (*Block, error) {
+	pays, overflow := uint256.FromBig(orZero(order.PaysWei))
+	if overflow {
+		return nil, errors.New("paysWei has more than 256 bits")
+	}
+	args := chain.BuildArgs{
+		Parent: order.Slot.ParentHash, Slot: order.Slot.Slot, PrevRandao: order.Slot.PrevRandao, Withdrawals: order.Slot.Withdrawals,
+		ParentBeaconRoot: order.Slot.ParentRoot, Coinbase: crypto.PubkeyToAddress(w.builder.PublicKey), GasLimitTarget: order.GasLimit,
+		ExtraData: []byte(order.Extra), Payment: &chain.Payment{From: w.builder, To: common.HexToAddress(order.FeeRecipient), ValueWei: pays},
+	}
+	if order.Blobs > 0 {
+		tx, err := w.blobTx(ctx, order)
+		if err != nil {
+			return nil, err
+		}
+		args.Transactions = []*types.Transaction{tx}
+	}
+	built, err := w.chain.Build(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	if built.Left > 0 {
+		return nil, errors.New("the blob transaction did not fit")
+	}
+	raw, err := submission(built)
+	if err != nil {
+		return nil, fmt.Errorf("encode the block: %w", err)
+	}
+	return &Block{Submission: fmt.Sprintf("%#x", raw)}, nil
+}
+
+func orZero(n *big.Int) *big.Int {
+	if n == nil {
+		return new(big.Int)
+	}
+	return n
+}
+
+// submission is the block in its wire form with an empty message.
+func submission(built *chain.Built) ([]byte, error) {
+	empty := &builderv1.BidTrace{Value: new(uint256.Int)}
+	if built.Fork == eth.Electra {
+		return (&builderelectra.SubmitBlockRequest{
+			Message: empty, ExecutionPayload: built.Payload, ExecutionRequests: built.Requests,
+			BlobsBundle: &builderdeneb.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs},
+		}).MarshalSSZ()
+	}
+	return (&builderfulu.SubmitBlockRequest{
+		Message: empty, ExecutionPayload: built.Payload, ExecutionRequests: built.Requests,
+		BlobsBundle: &builderfulu.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs},
+	}).MarshalSSZ()
+}

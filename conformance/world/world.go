@@ -1,0 +1,282 @@
+package world
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+	blst "github.com/supranational/blst/bindings/go"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/devnet/beacon"
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/validation"
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/exec"
+	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
+	"github.com/gavel-relay/gavel/internal/serve"
+)
+
+// Config says what world to make.
+type Config struct {
+	// Slot is the length of a slot, in whole seconds: 2 s.
+	Slot time.Duration
+	// Fork of all slots: electra or fulu, which is the default.
+	Fork eth.Fork
+	// Addresses to listen at; empty takes any free port of this machine.
+	Listen, BeaconListen, ValidationListen string
+	Log                                    *slog.Logger
+}
+
+// Validators there are: two slots of an epoch are the restless one's and the stranger's, as chance has it.
+const Validators = 8
+
+const (
+	slotsPerEpoch = 8
+	// chainID is no public network's.
+	chainID = 0x67766c
+	// accounts that are given to specs.
+	accounts = 8192
+	// genesisLead leaves time to open everything before the first slot.
+	genesisLead = 3 * time.Second
+	host        = "127.0.0.1"
+)
+
+var genesisVersion = phase0.Version{0x01, 'g', 'v', 'c'}
+
+// World is a running world. It is safe for concurrent use.
+type World struct {
+	Facts Facts
+	// URL is where the suite steers it.
+	URL string
+
+	cfg       Config
+	spec      *eth.Spec
+	chain     *chain.Node
+	beacon    *beacon.Beacon
+	keys      []*probe.BLSKey
+	builder   *ecdsa.PrivateKey
+	listeners [3]net.Listener
+	client    *probe.Client
+
+	mu       sync.Mutex
+	newest   *Slot // that a block can be built for
+	news     chan struct{}
+	given    phase0.Slot // the newest that a spec has
+	sharer   string      // whose specs share it; empty if it is one spec's alone
+	bids     uint64      // how often it was given
+	reserved map[phase0.Slot]bool
+	account  int
+}
+
+// New opens a world; nothing moves before Run.
+func New(cfg Config) (w *World, err error) {
+	if cfg.Slot == 0 {
+		cfg.Slot = 2 * time.Second
+	}
+	if cfg.Fork == 0 {
+		cfg.Fork = eth.Fulu
+	}
+	if cfg.Fork != eth.Fulu && cfg.Fork != eth.Electra {
+		return nil, fmt.Errorf("fork %s: the suite builds blocks of electra and fulu only", cfg.Fork)
+	}
+	if cfg.Slot < time.Second || cfg.Slot%time.Second != 0 {
+		return nil, fmt.Errorf("slots of %v: give whole seconds", cfg.Slot)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	w = &World{cfg: cfg, news: make(chan struct{}), reserved: map[phase0.Slot]bool{}, builder: wallet(accounts)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	for i, address := range []string{cfg.Listen, cfg.BeaconListen, cfg.ValidationListen} {
+		if address == "" {
+			address = net.JoinHostPort(host, "0")
+		}
+		if w.listeners[i], err = serve.Listen(address); err != nil {
+			return nil, err
+		}
+	}
+	return w, w.open()
+}
+
+// open makes genesis, which lies a moment ahead, and what lives on it.
+func (w *World) open() (err error) {
+	chain.Sidecar(w.cfg.Fork, 0) // takes seconds the first time, which no spec should wait for
+	w.spec = &eth.Spec{
+		GenesisTime: time.Now().Add(genesisLead).Truncate(time.Second), GenesisForkVersion: genesisVersion,
+		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(Validators), SlotDuration: w.cfg.Slot, SlotsPerEpoch: slotsPerEpoch,
+		Forks: []eth.ForkPoint{{Fork: w.cfg.Fork, Version: phase0.Version{byte(w.cfg.Fork) + 1, 'g', 'v', 'c'}}},
+	}
+	funded := []common.Address{crypto.PubkeyToAddress(w.builder.PublicKey), crypto.PubkeyToAddress(wallet(accounts + 1).PublicKey)}
+	for i := range accounts {
+		funded = append(funded, crypto.PubkeyToAddress(wallet(i).PublicKey))
+	}
+	w.chain, err = chain.Open(chain.Config{
+		Spec: w.spec, ChainID: chainID, Funded: funded, RPCAddr: net.JoinHostPort(host, "0"),
+	})
+	if err != nil {
+		return fmt.Errorf("open chain: %w", err)
+	}
+	w.beacon, err = beacon.New(beacon.Config{
+		Spec: w.spec, Clock: clock.Real{}, Validators: Validators, Seed: 1, Execution: w.chain, GenesisHash: phase0.Hash32(w.chain.Genesis().Hash()),
+		ChainID: chainID, AttestationDeadline: w.cfg.Slot * 3 / 4, LocalTxLimit: 1000, Log: w.cfg.Log,
+	})
+	if err != nil {
+		return fmt.Errorf("open beacon node: %w", err)
+	}
+	var secrets []string
+	for i := range uint64(Validators) {
+		secret := validatorSecret(i)
+		key, err := probe.ParseBLSKey(secret)
+		if err != nil {
+			return fmt.Errorf("key of validator %d: %w", i, err)
+		}
+		w.keys, secrets = append(w.keys, key), append(secrets, fmt.Sprintf("%#x", secret))
+	}
+	address := func(i int) string { return "http://" + w.listeners[i].Addr().String() }
+	w.URL = address(0)
+	w.Facts = Facts{
+		GenesisTime: w.spec.GenesisTime.Unix(), GenesisForkVersion: fmt.Sprintf("%#x", genesisVersion[:]),
+		GenesisValidatorsRoot: fmt.Sprintf("%#x", w.spec.GenesisValidatorsRoot[:]), SlotMs: w.cfg.Slot.Milliseconds(), SlotsPerEpoch: slotsPerEpoch,
+		Fork: w.cfg.Fork.String(), ForkVersion: fmt.Sprintf("%#x", w.spec.Forks[0].Version[:]), ChainID: chainID, BeaconURL: address(1),
+		ExecutionURL: w.chain.RPCURL(), ValidationURL: address(2), ValidatorKeys: secrets,
+	}
+	w.client = probe.NewClient(w.Facts.BeaconURL, nil, 10*time.Second)
+	return nil
+}
+
+// validatorSecret is the secret key of the beacon node's validator; it is made as the node makes it.
+func validatorSecret(i uint64) []byte {
+	material := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("gavel devnet key: validator "), i))
+	return blst.KeyGen(material[:]).Serialize()
+}
+
+// StrangerKey is the public key of the validator that never registers.
+func StrangerKey() phase0.BLSPubKey {
+	key, err := probe.ParseBLSKey(validatorSecret(Validators - 1))
+	if err != nil {
+		panic(fmt.Sprintf("a key that was made is none: %v", err))
+	}
+	return key.Public
+}
+
+// wallet is the key number i of the accounts; for tests only, since everybody can make it.
+func wallet(i int) *ecdsa.PrivateKey {
+	material := sha256.Sum256(fmt.Appendf(nil, "gavel conformance account %d", i))
+	key, err := crypto.ToECDSA(material[:])
+	if err != nil {
+		panic(fmt.Sprintf("account %d has no key: %v", i, err)) // a hash beyond the curve's order: not among these
+	}
+	return key
+}
+
+// Spec is what places the world's slots in time.
+func (w *World) Spec() *eth.Spec { return w.spec }
+
+// Chain is the execution node, for a service that is started in this process.
+func (w *World) Chain() *chain.Node { return w.chain }
+
+// Validator executes blocks on the world's chain, for a relay in this process.
+func (w *World) Validator() exec.Validator {
+	return execchain.New(w.chain.Chain(), execchain.Options{})
+}
+
+// Run lets the world go until the context ends, and returns nil then.
+func (w *World) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	options := serve.Options{Log: w.cfg.Log}
+	group.Go(func() error { return serve.Serve(ctx, w.listeners[0], w.Handler(), options) })
+	group.Go(func() error { return serve.Serve(ctx, w.listeners[1], w.beacon.Handler(), options) })
+	group.Go(func() error {
+		return serve.Serve(ctx, w.listeners[2], validation.Handler(w.Validator()), options)
+	})
+	group.Go(func() error { return w.beacon.Run(ctx) })
+	group.Go(func() error { return w.keep(ctx) })
+	group.Go(func() error { return w.follow(ctx) })
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// Close ends what Run has not.
+func (w *World) Close() (err error) {
+	for _, listener := range w.listeners {
+		if listener != nil {
+			_ = listener.Close() // most are closed by their server already
+		}
+	}
+	if w.chain != nil {
+		err = w.chain.Close()
+	}
+	return err
+}
+
+// follow learns from the beacon node's events what can be built, as any builder does.
+func (w *World) follow(ctx context.Context) error {
+	stream, err := w.client.Open(ctx, "/eth/v1/events?topics=payload_attributes", nil)
+	if err != nil {
+		return fmt.Errorf("follow the beacon node: %w", err)
+	}
+	defer stream.Close()
+	for ctx.Err() == nil {
+		seen := 0
+		stream.Wait(w.cfg.Slot*1000, func(event string) bool {
+			if seen++; ctx.Err() == nil {
+				w.learn(event)
+			}
+			return ctx.Err() != nil
+		})
+	}
+	return nil
+}
+
+// learn takes attributes.
+func (w *World) learn(event string) {
+	var a struct {
+		Data struct {
+			Slot       phase0.Slot           `json:"proposal_slot"`
+			Proposer   phase0.ValidatorIndex `json:"proposer_index"`
+			ParentHash phase0.Hash32         `json:"parent_block_hash"`
+			ParentRoot phase0.Root           `json:"parent_block_root"`
+			Attributes struct {
+				Timestamp   uint64                `json:"timestamp,string"`
+				PrevRandao  phase0.Hash32         `json:"prev_randao"`
+				Withdrawals []*capella.Withdrawal `json:"withdrawals"`
+			} `json:"payload_attributes"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal([]byte(event), &a); err != nil {
+		w.cfg.Log.Error("read payload attributes", "error", err)
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.newest != nil && w.newest.Slot > a.Data.Slot {
+		return
+	}
+	w.newest = &Slot{
+		Slot: a.Data.Slot, ParentHash: a.Data.ParentHash, ParentRoot: a.Data.ParentRoot, PrevRandao: a.Data.Attributes.PrevRandao,
+		Withdrawals: a.Data.Attributes.Withdrawals, ValidatorIndex: a.Data.Proposer, Timestamp: a.Data.Attributes.Timestamp,
+	}
+	close(w.news)
+	w.news = make(chan struct{})
+}
