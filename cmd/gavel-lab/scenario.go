@@ -98,7 +98,7 @@ func replayRun(out io.Writer, folder string) error {
 	if err != nil {
 		return run.Usage(fmt.Errorf("read the run: %w: give the folder of a run", err))
 	}
-	defer file.Close() //nolint:errcheck // it was read from
+	defer file.Close()
 	facts, err := plan.ReadRecords(file)
 	if err != nil {
 		return err

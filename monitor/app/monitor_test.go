@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +36,12 @@ var (
 )
 
 const gasLimit = 30_000_000
+
+// number reads what the monitor itself has written; anything else is 0.
+func number(text string) uint64 {
+	n, _ := strconv.ParseUint(text, 10, 64) // as above
+	return n
+}
 
 func hashOf(slot phase0.Slot) phase0.Hash32 { return phase0.Hash32{byte(slot), 0xb1} }
 
@@ -85,8 +92,7 @@ func beaconNode(t *testing.T, clock *leapClock, missed phase0.Slot) string {
 		fmt.Fprint(w, `{"data":{"SECONDS_PER_SLOT":"12","SLOTS_PER_EPOCH":"4","DENEB_FORK_EPOCH":"0","DENEB_FORK_VERSION":"0x04000000"}}`)
 	})
 	mux.HandleFunc("GET /eth/v1/validator/duties/proposer/{epoch}", func(w http.ResponseWriter, r *http.Request) {
-		var epoch uint64
-		fmt.Sscan(r.PathValue("epoch"), &epoch)
+		epoch := number(r.PathValue("epoch"))
 		key, duties := validator.PublicKey(), []string{}
 		for slot := epoch * 4; slot < epoch*4+4; slot++ {
 			duties = append(duties, fmt.Sprintf(`{"pubkey":"%#x","validator_index":"1","slot":"%d"}`, key[:], slot))
@@ -94,9 +100,8 @@ func beaconNode(t *testing.T, clock *leapClock, missed phase0.Slot) string {
 		fmt.Fprintf(w, `{"dependent_root":"%#x","data":[%s]}`, make([]byte, 32), strings.Join(duties, ","))
 	})
 	mux.HandleFunc("GET /eth/v2/beacon/blocks/{id}", func(w http.ResponseWriter, r *http.Request) {
-		var slot uint64
-		if _, err := fmt.Sscan(r.PathValue("id"), &slot); err == nil {
-			block(w, phase0.Slot(slot))
+		if r.PathValue("id") != "head" {
+			block(w, phase0.Slot(number(r.PathValue("id"))))
 			return
 		}
 		head := network.SlotAt(clock.Now())
@@ -121,11 +126,10 @@ type relay struct {
 }
 
 func (s *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var slot phase0.Slot
 	switch path := r.URL.Path; {
 	case strings.HasPrefix(path, "/eth/v1/builder/header/"):
 		parts := strings.Split(path, "/")
-		fmt.Sscan(parts[5], (*uint64)(&slot))
+		slot := phase0.Slot(number(parts[5]))
 		if s.status != 0 {
 			w.WriteHeader(s.status)
 			return
@@ -137,7 +141,7 @@ func (s *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.bid(w, slot, parent)
 	case strings.HasSuffix(path, "/proposer_payload_delivered"):
-		fmt.Sscan(r.URL.Query().Get("slot"), (*uint64)(&slot))
+		slot := phase0.Slot(number(r.URL.Query().Get("slot")))
 		fmt.Fprint(w, s.delivered(slot))
 	case strings.HasSuffix(path, "/validator_registration"):
 		status, answer := s.registration()
