@@ -29,6 +29,10 @@ const zstdWindow = 8 << 20
 // trusted is how much of an announced length gets its memory before a byte has come: who announces much and sends nothing costs no more.
 const trusted = 2 << 20
 
+// spare is the room behind a body of an announced length: the last read, which finds the end, must not make it grow, and a caller may append a few
+// bytes (a trailer) without copying it all.
+const spare = 16
+
 // ReadBody reads a request's body, decompressed, up to a limit in bytes. Memory is bounded by the limit whatever the client sends: a
 // decompression bomb ends at the limit. Under a BodyBudget the bytes of all bodies together are bounded too. Encodings are identity and
 // those that are named (gzip, zstd). It answers ErrTooLarge, ErrEncoding, ErrUnreadable or ErrBusy.
@@ -58,7 +62,7 @@ func ReadBodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arri
 	}
 	defer plain.Close()
 
-	room := min(max(r.ContentLength, 0), trusted) + 1 // 1: else the last read, which finds the end, makes it grow
+	room := min(max(r.ContentLength, 0), trusted) + spare
 	if r.ContentLength < 0 || !plainEncoding(encoding) {
 		room += bytes.MinRead
 	}
