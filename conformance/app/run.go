@@ -90,7 +90,8 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	}
 	features := suite.Probe(ctx, o.Target)
 	results, err := set.Run(ctx, suite.Config{
-		Target: o.Target, World: around, Selected: func(c clauses.Clause) bool { return chosen[c.ID] }, Lacks: features.Lacks, Seed: o.Seed,
+		Target: o.Target, World: around, Selected: func(c clauses.Clause) bool { return chosen[c.ID] }, Lacks: features.Lacks, Gone: suite.Gone(ctx, o.Target),
+		Seed:    o.Seed,
 		Timeout: o.Timeout, Progress: o.Progress,
 	})
 	if err != nil {

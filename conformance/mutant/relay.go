@@ -131,7 +131,7 @@ func relayMutants() []Mutant {
 			}}
 		}},
 
-		{"L21", "relay", "bids have the signature of another message", []string{"REL-HDR-01"}, bid(func(m map[string]any) { m["pubkey"] = m["pubkey"]; m["value"] = "7" })},
+		{"L21", "relay", "bids have the signature of another message", []string{"REL-HDR-01"}, bid(func(m map[string]any) { m["value"] = "7" })},
 		{"L22", "relay", "bids name another fork", []string{"REL-HDR-02"}, document(headerPath, func(d any) any { object(d)["version"] = "deneb"; return d })},
 		{"L23", "relay", "bids lack Eth-Consensus-Version", []string{"REL-HDR-02", "REL-HDR-09"}, answers(headerPath, func(e *Exchange) { e.Header.Del("Eth-Consensus-Version") })},
 		{"L24", "relay", "no bid is 200 with null", []string{"REL-HDR-03"}, answers(headerPath, func(e *Exchange) {

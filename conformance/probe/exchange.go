@@ -42,11 +42,14 @@ const shownBytes = 4096
 
 func shown(body []byte) string {
 	cut := ""
-	all := len(body)
-	if all > shownBytes {
-		body, cut = body[:shownBytes], fmt.Sprintf("… (%d bytes)", all)
+	if len(body) > shownBytes {
+		cut = fmt.Sprintf("… (%d bytes)", len(body))
+		for body = body[:shownBytes]; len(body) > shownBytes-utf8.UTFMax && !utf8.RuneStart(body[len(body)-1]); { // never half a character
+			body = body[:len(body)-1]
+		}
+		body = body[:len(body)-1]
 	}
-	if all > 0 && !utf8.Valid(body[:max(0, len(body)-utf8.UTFMax)]) {
+	if !utf8.Valid(body) {
 		return fmt.Sprintf("%#x", body) + cut
 	}
 	return string(body) + cut

@@ -22,7 +22,7 @@ func TestBodySignature(t *testing.T) {
 	}
 	want := "0x96216849c49358B10257cb55b28eA603c874b05E:" +
 		"0x1446053488f02d460c012c84c4091cd5054d98c6cfca01b65f6c1a72773e80e60b8a4931aeee7ed18ce3adb45b2107e8c59e25556c1f871a8334e30e5bddbed2"
-	got := probe.SignatureOf(key, []byte("Hello"))
+	got := probe.BodySignature(key, []byte("Hello"))
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("got %s, want %s", got, want)
 	}

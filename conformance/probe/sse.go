@@ -43,7 +43,7 @@ func (c *Client) Open(ctx context.Context, path string, header map[string]string
 	endless := *c.http
 	endless.Timeout = 0
 	opening := time.AfterFunc(c.http.Timeout, stop)
-	response, err := endless.Do(request)
+	response, err := endless.Do(request) //nolint:bodyclose // the reader below closes it
 	if !opening.Stop() && err == nil {
 		_ = response.Body.Close() // it came too late to be read
 		err = context.DeadlineExceeded

@@ -42,6 +42,32 @@ func questions() []question {
 	}
 }
 
+// Gone finds out which interfaces of a target do not answer at all.
+func Gone(ctx context.Context, t *target.Target) map[string]string {
+	gone := map[string]string{}
+	for _, iface := range clauses.Interfaces {
+		if !t.Has(iface) {
+			continue
+		}
+		path := map[string]string{"relay": "/eth/v1/builder/status", "stream": "/api/v1/history/info", "rpc": "/"}[iface]
+		if _, err := probe.NewClient(addressOf(t, iface), nil, t.Budgets.Answer()).Do(ctx, probe.Request{Method: http.MethodGet, Path: path}); err != nil {
+			gone[iface] = "the " + iface + " does not answer: " + err.Error()
+		}
+	}
+	return gone
+}
+
+func addressOf(t *target.Target, iface string) string {
+	switch iface {
+	case "relay":
+		return t.Relay.ProposerURL
+	case "stream":
+		return t.Stream.URL
+	default:
+		return t.RPC.URL
+	}
+}
+
 // Probe finds out what a target has: as it declares, or by asking, where an answer tells. What cannot be asked so is taken to be there, and a spec ends
 // as unsupported when the target says otherwise.
 func Probe(ctx context.Context, t *target.Target) Features {
@@ -58,16 +84,7 @@ func Probe(ctx context.Context, t *target.Target) Features {
 			if !t.Has(q.iface) {
 				continue
 			}
-			base := ""
-			switch q.iface {
-			case "relay":
-				base = t.Relay.ProposerURL
-			case "stream":
-				base = t.Stream.URL
-			default:
-				base = t.RPC.URL
-			}
-			answer, err := probe.NewClient(base, nil, t.Budgets.Answer()).Do(ctx, q.request)
+			answer, err := probe.NewClient(addressOf(t, q.iface), nil, t.Budgets.Answer()).Do(ctx, q.request)
 			if err == nil && slices.Contains(q.no, answer.Status) {
 				f.Lacks[q.feature] = fmt.Sprintf("status %d to %s %s", answer.Status, q.request.Method, q.request.Path)
 			}

@@ -71,7 +71,9 @@ type Config struct {
 	Selected func(clauses.Clause) bool
 	// Lacks are features that the target does not have, with the reason.
 	Lacks map[string]string
-	Seed  int64
+	// Gone are interfaces that do not answer at all, with the reason: their clauses are inconclusive.
+	Gone map[string]string
+	Seed int64
 	// Timeout bounds one spec.
 	Timeout time.Duration
 	// Progress is told each result as it comes; nil is nobody.

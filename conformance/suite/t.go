@@ -69,6 +69,9 @@ func runOne(ctx context.Context, cfg Config, spec Spec) (result Result) {
 			result.Expected, result.Actual = t.expected, t.actual
 		}
 	}()
+	if reason, gone := cfg.Gone[spec.Clause.Interface()]; gone {
+		t.Inconclusive("%s", reason)
+	}
 	switch reason, lacks := cfg.Lacks[spec.Clause.Feature]; {
 	case lacks && spec.Clause.Feature != "":
 		t.Unsupported("%s", reason)

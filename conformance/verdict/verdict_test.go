@@ -22,7 +22,7 @@ func rows(t *testing.T, name string, columns int) (list [][]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close()
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "#") {

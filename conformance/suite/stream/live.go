@@ -137,7 +137,7 @@ func live(s *suite.Set) {
 		for range 8 {
 			deaf, err := probe.Deaf(t, t.Target.Stream.URL)
 			t.Ready(err, "open a stream and not read it")
-			defer deaf.Close()
+			defer deaf.Close() //nolint:errcheck // nothing was read, and nothing is owed
 		}
 		for range 10 {
 			_, found := heard(t, stream, rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1)))

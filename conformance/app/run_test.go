@@ -1,0 +1,53 @@
+package app_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/gavel-relay/gavel/conformance/app"
+	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/target"
+	"github.com/gavel-relay/gavel/conformance/verdict"
+)
+
+// A relay that is not there, beside a stream that answers everything with 200: nothing of the former is judged, and of the latter nothing passes but
+// what asks for no more. (Ginkgo runs once in a process, so one test asks both.)
+func TestTargetsThatAreNoServers(t *testing.T) {
+	everything := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	defer everything.Close()
+	nobody := httptest.NewServer(nil)
+	nobody.Close()
+	where := &target.Target{Relay: &target.Relay{ProposerURL: nobody.URL}, Stream: &target.Stream{URL: everything.URL}}
+	if err := where.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := app.Run(t.Context(), app.Options{Target: where, Most: clauses.Black, Patterns: []string{"REL-*", "STR-HIS-*", "STR-INF-*"}, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Clauses {
+		switch {
+		case c.Interface() == "relay" && c.Verdict != verdict.NotRun && c.Verdict != verdict.NotSure:
+			t.Errorf("%s is %s of a relay that is not there", c.ID, c.Verdict)
+		case c.Interface() == "stream" && (c.Verdict == verdict.Pass || c.Verdict == verdict.PassLenient):
+			t.Errorf("%s passes on a server that answers everything with 200", c.ID)
+		}
+	}
+	if r.Exit != verdict.Nonconformant {
+		t.Errorf("status %d", r.Exit)
+	}
+}
+
+func TestMistakesOfTheCaller(t *testing.T) {
+	where := &target.Target{Relay: &target.Relay{ProposerURL: "http://127.0.0.1:1"}}
+	for _, o := range []app.Options{
+		{Target: where, Patterns: []string{"REL-NOT-01"}},
+		{Target: where, Patterns: []string{"STR-*"}},
+		{Target: where, Levels: []string{"sometimes"}},
+	} {
+		if _, err := app.Run(t.Context(), o); err == nil {
+			t.Errorf("%+v ran", o)
+		}
+	}
+}
