@@ -6,13 +6,14 @@ import (
 	"image/png"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/gavel-relay/gavel/internal/browsertest"
 )
 
 // The page needs nothing from elsewhere, shows what a newcomer looks for, and runs nothing of what a target has said.
@@ -36,16 +37,6 @@ func TestPage(t *testing.T) {
 
 // The page is looked at in a browser: it fills the window, and nothing sticks out of it.
 func TestPageInABrowser(t *testing.T) {
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
-	if path == "" {
-		t.Skip("Chromium is needed (make install-needs)")
-	}
 	file := filepath.Join(t.TempDir(), "report.html")
 	var b bytes.Buffer
 	if err := sample().HTML(&b); err != nil {
@@ -54,23 +45,13 @@ func TestPageInABrowser(t *testing.T) {
 	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ends := context.WithoutCancel(t.Context()) // the browser ends in order, below
-	allocator, stop := chromedp.NewExecAllocator(ends, chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.Flag("headless", "new"), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", true))
-	defer stop()
-	ctx, _ := chromedp.NewContext(allocator)
-	ctx, cancel := context.WithTimeout(ctx, time.Minute) // a browser that hangs must not hang the tests
+	ctx, cancel := context.WithTimeout(browsertest.Open(t, 800, 900), time.Minute) // a browser that hangs must not hang the tests
 	defer cancel()
-	defer func() {
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Logf("the browser's files may be left: %v", err)
-		}
-	}()
 	var heading, outcome string
 	var rows, open int
 	var sticksOut bool
 	var picture []byte
-	err := chromedp.Run(ctx, chromedp.EmulateViewport(800, 900), chromedp.Navigate((&url.URL{Scheme: "file", Path: file}).String()),
+	err := chromedp.Run(ctx, chromedp.Navigate((&url.URL{Scheme: "file", Path: file}).String()),
 		chromedp.Evaluate(`document.querySelector("h1").innerText`, &heading), chromedp.Evaluate(`document.querySelector("#outcome").innerText`, &outcome), chromedp.Evaluate(`document.querySelectorAll("#profiles tr").length`, &rows),
 		chromedp.Evaluate(`document.querySelector("summary").click()`, nil), chromedp.Evaluate(`document.querySelectorAll("details[open]").length`, &open),
 		chromedp.Evaluate(`document.documentElement.scrollWidth > innerWidth`, &sticksOut), chromedp.CaptureScreenshot(&picture))

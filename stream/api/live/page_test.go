@@ -5,17 +5,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/gavel-relay/gavel/internal/browsertest"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/stream"
 )
@@ -77,54 +75,6 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// browser starts Chromium. It complains to the test of whatever a page complains of.
-func browser(t *testing.T, widthPixels, heightPixels int) context.Context {
-	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
-	if path == "" {
-		t.Fatal("Chromium is needed (make install-needs)")
-	}
-	ends := context.WithoutCancel(t.Context()) // the browser ends in order, below
-	allocator, stop := chromedp.NewExecAllocator(ends, chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.Flag("headless", "new"), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", true),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true))
-	t.Cleanup(stop)
-	ctx, _ := chromedp.NewContext(allocator)
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil {
-			t.Logf("the browser's files may be left: %v", err)
-		}
-	})
-	var complaints sync.Map
-	chromedp.ListenTarget(ctx, func(event any) {
-		switch e := event.(type) {
-		case *runtime.EventExceptionThrown:
-			complaints.Store(e.ExceptionDetails.Error(), nil)
-		case *log.EventEntryAdded:
-			// A connection that the test breaks is no fault of the page's.
-			if e.Entry.Level == log.LevelError && e.Entry.Source != log.SourceNetwork {
-				complaints.Store(e.Entry.Text, nil)
-			}
-		}
-	})
-	t.Cleanup(func() {
-		complaints.Range(func(complaint, _ any) bool {
-			t.Errorf("the page complains: %v", complaint)
-			return true
-		})
-	})
-	if err := chromedp.Run(ctx, log.Enable(), runtime.Enable(), chromedp.EmulateViewport(int64(widthPixels), int64(heightPixels))); err != nil {
-		t.Fatal(err)
-	}
-	return ctx
-}
-
 // wait runs actions, the last of which may wait for the page.
 func run(ctx context.Context, t *testing.T, actions ...chromedp.Action) {
 	t.Helper()
@@ -174,7 +124,7 @@ func TestPageShowsEvents(t *testing.T) {
 	h.publish(hint(1), hint(2))
 	server := httptest.NewServer(serve.Options{}.Wrap(h.withHistory()))
 	t.Cleanup(server.Close) // after the browser has gone
-	ctx := browser(t, 360, 740)
+	ctx := browsertest.Open(t, 360, 740)
 	var title string
 	var rows int
 	run(ctx, t, chromedp.Navigate(server.URL), chromedp.Title(&title), chromedp.Evaluate(`document.querySelectorAll("#events tr").length`, &rows),
@@ -212,7 +162,7 @@ func TestPageFits(t *testing.T) {
 		h.publish(hint(i + 1))
 	}
 	url := h.open(t)
-	ctx := browser(t, 360, 740)
+	ctx := browsertest.Open(t, 360, 740)
 	for _, widthPixels := range []int{320, 360, 768, 1440} {
 		var contentPixels int
 		var light, dark string
@@ -235,7 +185,7 @@ func TestPageShowsOnlyText(t *testing.T) {
 	evil := `{"hash":"` + attack + `","logs":null,"txs":[{"to":"` + attack + `","functionSelector":"` + attack + `"},{}],"gasUsed":"` + attack + `"}`
 	h := newHouse(nil)
 	h.publish(evil)
-	ctx := browser(t, 360, 740)
+	ctx := browsertest.Open(t, 360, 740)
 	shown := strings.ReplaceAll(attack, `\"`, `"`)
 	run(ctx, t, chromedp.Navigate(h.open(t)), until(stateIs, "live"), until(firstRow, "hash", shown))
 	h.publish(`null`, `7`, `{"txs":{}}`, `{`, `{"hash":"0x01"}`, evil)
@@ -265,7 +215,7 @@ func TestPageComesBackAfterARefusal(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close) // after the browser has gone
-	ctx := browser(t, 360, 740)
+	ctx := browsertest.Open(t, 360, 740)
 	run(ctx, t, chromedp.Navigate(server.URL), until(stateIs, "refused, trying again"))
 	mu.Lock()
 	full = false
