@@ -35,9 +35,11 @@ func Sink() common.Address { return sink }
 // Fees are the fee caps and the gas limit of transfers.
 func Fees() (tipCapWei, feeCap, gas uint64) { return tipWei, feeCapWei, 100_000 }
 
-// Share sends a bundle with hints to the target's RPC and returns the answered hash.
+// Share sends a bundle with hints to the target's RPC and returns the answered hash. The bundle is for the next block, so that its simulation need not
+// wait for one, and for some more, since a block may come in between or be missed.
 func Share(t *suite.T, hints []string, txs ...*types.Transaction) common.Hash {
-	params := share(t, txs...)
+	next := head(t) + 1
+	params := with(share(t, txs...), object{"inclusion": object{"block": hexNumber(next), "maxBlock": hexNumber(next + 3)}})
 	if hints != nil {
 		params["privacy"] = object{"hints": hints}
 	}
