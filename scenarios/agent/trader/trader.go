@@ -72,34 +72,49 @@ func (t *Trader) Run(ctx context.Context) error {
 		return nil
 	}
 	for slot := t.Spec.SlotAt(t.Clock.Now()); ; slot = max(slot+1, t.Spec.SlotAt(t.Clock.Now())) {
-		if t.Clock.Until(ctx, t.Spec.SlotStart(slot).Add(t.Spec.SlotDuration/8)) != nil {
-			return nil
-		}
-		if err := t.slot(ctx, slot); err != nil && ctx.Err() == nil {
-			t.Log.Warn("trade", "trader", t.Name, "slot", slot, "error", err)
+		for _, eighth := range eighths {
+			if t.Clock.Until(ctx, t.Spec.SlotStart(slot).Add(eighth*t.Spec.SlotDuration/8)) != nil {
+				return nil
+			}
+			waits, err := t.slot(ctx, slot)
+			if err != nil && ctx.Err() == nil {
+				t.Log.Warn("trade", "trader", t.Name, "slot", slot, "error", err)
+			}
+			if !waits {
+				break
+			}
 		}
 	}
 }
 
-// slot sends one thing, if nothing is under way.
-func (t *Trader) slot(ctx context.Context, slot phase0.Slot) error {
+// eighths of a slot at which a trader looks whether what it sent has landed: the block of a slot may be late.
+var eighths = []time.Duration{1, 2, 3, 4}
+
+// slot sends one thing, and says that it waits if something is under way still.
+func (t *Trader) slot(ctx context.Context, slot phase0.Slot) (waits bool, err error) {
 	var nonce hexutil.Uint64
 	address := crypto.PubkeyToAddress(t.Wallet.PublicKey)
 	if err := t.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", address, "latest"); err != nil {
-		return fmt.Errorf("read the nonce: %w", err)
+		return false, fmt.Errorf("read the nonce: %w", err)
 	}
 	_, conflicts := t.move("conflict")
 	_, delays := t.move("delay")
 	if t.sent && uint64(nonce) <= t.nonce && !conflicts && !delays {
-		return nil
+		return true, nil
 	}
 	t.sent, t.nonce = true, uint64(nonce)
 	switch {
 	case conflicts:
-		return t.conflict(ctx)
+		return false, t.conflict(ctx)
 	case delays:
-		return t.bundle(ctx, 0, map[string]any{"refundPercent": 50, "refundRecipient": t.Friend, "delayedRefund": true})
+		return false, t.bundle(ctx, 0, map[string]any{"refundPercent": 50, "refundRecipient": t.Friend, "delayedRefund": true})
+	default:
+		return false, t.trade(ctx, slot)
 	}
+}
+
+// trade swaps, and takes it back if the strategy says so.
+func (t *Trader) trade(ctx context.Context, slot phase0.Slot) error {
 	hash, err := t.swap(ctx, slot)
 	if err != nil {
 		return err
