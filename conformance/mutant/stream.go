@@ -129,7 +129,10 @@ func streamMutants() []Mutant {
 		{"S02", "stream", "there are no pings", []string{"STR-LIV-02"}, lines(func(l string) (string, bool) { return l, l != ":ping" && l != "" })},
 		{"S03", "stream", "pings are messages", []string{"STR-LIV-03"}, lines(func(l string) (string, bool) { return strings.Replace(l, ":ping", "data: :ping", 1), true })},
 		{"S04", "stream", "there are ids", []string{"STR-LIV-06"}, lines(func(l string) (string, bool) {
-			return strings.Replace(l, ":ping", "id: 7\nretry: 1000\n:ping", 1), true
+			if l == ":ping" || strings.HasPrefix(l, "data:") {
+				return "id: 7\nretry: 1000\n" + l, true
+			}
+			return l, true
 		})},
 		{"S05", "stream", "the stream asks for a key", []string{"STR-LIV-07", "STR-HIS-18"}, asks("/", func(e *Exchange) bool { return e.say(http.StatusUnauthorized, jsonType, "{}") })},
 		{"S06", "stream", "events are named", []string{"STR-LIV-05"}, lines(func(l string) (string, bool) {
