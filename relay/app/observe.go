@@ -3,12 +3,12 @@ package app
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gavel-relay/gavel/internal/observe"
+	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/relay/metrics"
 )
 
@@ -45,20 +45,5 @@ func (a *App) observe(record *facts) error {
 	return nil
 }
 
-// lagTimeout bounds the two questions behind the archive's lag.
-const lagTimeout = time.Second
-
-// archiveLag is how many facts the archive has not taken up; -1 when it does not answer.
-func (a *App) archiveLag() float64 {
-	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
-	defer cancel()
-	newest, err := a.journal.Last(ctx)
-	if err != nil {
-		return -1
-	}
-	last, err := a.archive.Last(ctx)
-	if err != nil {
-		return -1
-	}
-	return float64(newest) - float64(last)
-}
+// archiveLag is how many facts the archive has not taken up; -1 when it or the journal does not answer.
+func (a *App) archiveLag() float64 { return view.Lag(a.journal, a.archive) }

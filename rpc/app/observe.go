@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/metrics"
 )
@@ -50,23 +51,8 @@ func (a *App) observeFact(fact rpc.Fact) {
 	}
 }
 
-// lagTimeout bounds the two questions behind the ledger's lag.
-const lagTimeout = time.Second
-
-// ledgerLag is how many facts the ledger has not taken up; -1 when it does not answer.
-func (a *App) ledgerLag() float64 {
-	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
-	defer cancel()
-	newest, err := a.journal.Last(ctx)
-	if err != nil {
-		return -1
-	}
-	last, err := a.ledger.Last(ctx)
-	if err != nil {
-		return -1
-	}
-	return float64(newest) - float64(last)
-}
+// ledgerLag is how many facts the ledger has not taken up; -1 when it or the journal does not answer.
+func (a *App) ledgerLag() float64 { return view.Lag(a.journal, a.ledger) }
 
 // Admin is health and metrics, for the operator.
 func (a *App) Admin() http.Handler {

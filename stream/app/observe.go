@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/stream"
 	"github.com/gavel-relay/gavel/stream/audience"
 	"github.com/gavel-relay/gavel/stream/metrics"
@@ -59,23 +59,8 @@ func (a *App) stored() float64 {
 	return float64(info.Count)
 }
 
-// lagTimeout bounds the two questions behind the history's lag.
-const lagTimeout = time.Second
-
 // lag is how many facts the history has not taken up; -1 when it or the journal does not answer.
-func (a *App) lag() float64 {
-	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
-	defer cancel()
-	newest, err := a.journal.Last(ctx)
-	if err != nil {
-		return -1
-	}
-	last, err := a.history.Last(ctx)
-	if err != nil {
-		return -1
-	}
-	return float64(newest) - float64(last)
-}
+func (a *App) lag() float64 { return view.Lag(a.journal, a.history) }
 
 // Admin is health and metrics, for the operator.
 func (a *App) Admin() http.Handler {

@@ -21,6 +21,7 @@ import (
 	"github.com/holiman/uint256"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/devnet/agent/attributes"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -101,9 +102,9 @@ func (b *Builder) build(ctx context.Context) error {
 	defer working.Wait()
 	stop := func() {}
 	defer func() { stop() }()
-	var current attributes
-	return b.follow(ctx, func(a attributes) {
-		if a.same(current) {
+	var current attributes.Attributes
+	return attributes.Follow(ctx, b.BeaconURL, b.Log.With("builder", b.Name), func(a attributes.Attributes) {
+		if a.Same(current) {
 			return
 		}
 		stop()
@@ -116,7 +117,7 @@ func (b *Builder) build(ctx context.Context) error {
 
 // work bids in one auction until the slot begins or newer attributes have come. A proposer that has not registered yet may still do so, and
 // a relay may hear of the attributes a moment later than we do: until the slot begins it is worth trying again.
-func (b *Builder) work(ctx context.Context, a attributes) {
+func (b *Builder) work(ctx context.Context, a attributes.Attributes) {
 	started, start := b.Clock.Now(), b.Spec.SlotStart(a.Slot)
 	last := new(uint256.Int)
 	for i := 0; i < b.Bids; {
@@ -148,7 +149,7 @@ func (b *Builder) work(ctx context.Context, a attributes) {
 // retries is how often a slot a bid that failed could be tried again.
 const retries = 50
 
-func (b *Builder) tryBid(ctx context.Context, a attributes, i int, last *uint256.Int) (*uint256.Int, error) {
+func (b *Builder) tryBid(ctx context.Context, a attributes.Attributes, i int, last *uint256.Int) (*uint256.Int, error) {
 	duty, err := b.duty(ctx, a.Slot)
 	if err != nil {
 		return nil, err

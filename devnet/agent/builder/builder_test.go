@@ -21,6 +21,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet/agent/attributes"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -123,8 +124,8 @@ func newBuilder(spec *eth.Spec, node *pool, relays ...*client.Client) *Builder {
 	})
 }
 
-func attributesFor(node *pool, slot phase0.Slot) attributes {
-	return attributes{
+func attributesFor(node *pool, slot phase0.Slot) attributes.Attributes {
+	return attributes.Attributes{
 		Slot: slot, ParentHash: phase0.Hash32(node.Genesis().Hash()), ParentRoot: phase0.Root{0xee}, PrevRandao: [32]byte{0xdd},
 		Withdrawals: []*capella.Withdrawal{{Index: 1, ValidatorIndex: 2, Address: bellatrix.ExecutionAddress{0x77}, Amount: 3}},
 	}
@@ -161,7 +162,7 @@ func TestBids(t *testing.T) {
 
 // wantBid checks one submission and returns its value.
 func wantBid(
-	t *testing.T, node *pool, fork eth.Fork, a attributes, v *builderspec.VersionedSubmitBlockRequest, domain phase0.Domain,
+	t *testing.T, node *pool, fork eth.Fork, a attributes.Attributes, v *builderspec.VersionedSubmitBlockRequest, domain phase0.Domain,
 ) *uint256.Int {
 	t.Helper()
 	b, key := blockOf(v), bls.Derive("builder", 1).PublicKey()
@@ -327,7 +328,8 @@ func TestRun(t *testing.T) {
 	}
 	beacon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		send := func(slot string) {
-			fmt.Fprintf(w, "data: %s\n\n", announcement(slot, parent, ""))
+			fmt.Fprintf(w, `data: {"data":{"proposal_slot":"%s","parent_block_hash":"%#x","parent_block_root":"%#x","payload_attributes":{"prev_randao":"%#x"}}}`+
+				"\n\n", slot, parent[:], parent[:], parent[:])
 			if err := http.NewResponseController(w).Flush(); err != nil {
 				t.Error(err)
 			}

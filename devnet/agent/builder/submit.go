@@ -6,22 +6,17 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/attestantio/go-builder-client/api/bellatrix"
-	"github.com/attestantio/go-builder-client/api/capella"
-	"github.com/attestantio/go-builder-client/api/deneb"
-	"github.com/attestantio/go-builder-client/api/electra"
-	"github.com/attestantio/go-builder-client/api/fulu"
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	builderspec "github.com/attestantio/go-builder-client/spec"
 
+	"github.com/gavel-relay/gavel/devnet/agent/attributes"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
 // sign makes the submission of a block: the trace says what is bid, and the builder's key signs it under the builder domain.
-func (b *Builder) sign(a attributes, duty client.Duty, built *chain.Built) (*builderspec.VersionedSubmitBlockRequest, error) {
+func (b *Builder) sign(a attributes.Attributes, duty client.Duty, built *chain.Built) (*builderspec.VersionedSubmitBlockRequest, error) {
 	message := duty.Registration.Message
 	trace := &builderv1.BidTrace{
 		Slot: uint64(a.Slot), ParentHash: a.ParentHash, BlockHash: built.Hash(), BuilderPubkey: b.Key.PublicKey(),
@@ -34,36 +29,7 @@ func (b *Builder) sign(a attributes, duty client.Duty, built *chain.Built) (*bui
 	}
 	signature := b.Key.Sign(eth.SigningRoot(root, b.Spec.BuilderDomain()))
 
-	request := &builderspec.VersionedSubmitBlockRequest{Version: built.Fork.DataVersion()}
-	switch built.Fork {
-	case eth.Bellatrix:
-		request.Bellatrix = &bellatrix.SubmitBlockRequest{
-			Message: trace, ExecutionPayload: payload.ToBellatrix(built.Payload), Signature: signature,
-		}
-	case eth.Capella:
-		request.Capella = &capella.SubmitBlockRequest{Message: trace, ExecutionPayload: payload.ToCapella(built.Payload), Signature: signature}
-	case eth.Deneb:
-		request.Deneb = &deneb.SubmitBlockRequest{
-			Message: trace, ExecutionPayload: built.Payload, BlobsBundle: onePerBlob(built.Blobs), Signature: signature,
-		}
-	case eth.Electra:
-		request.Electra = &electra.SubmitBlockRequest{
-			Message: trace, ExecutionPayload: built.Payload, BlobsBundle: onePerBlob(built.Blobs), ExecutionRequests: built.Requests,
-			Signature: signature,
-		}
-	case eth.Fulu:
-		request.Fulu = &fulu.SubmitBlockRequest{
-			Message: trace, ExecutionPayload: built.Payload, ExecutionRequests: built.Requests, Signature: signature,
-			BlobsBundle: &fulu.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs},
-		}
-	default:
-		return nil, fmt.Errorf("no submissions in %s", built.Fork)
-	}
-	return request, nil
-}
-
-func onePerBlob(b *payload.Blobs) *deneb.BlobsBundle {
-	return &deneb.BlobsBundle{Commitments: b.Commitments, Proofs: b.Proofs, Blobs: b.Blobs}
+	return built.Submission(trace, signature)
 }
 
 // submit sends a bid to all relays at once. It is enough if one takes it; what the others say is logged.

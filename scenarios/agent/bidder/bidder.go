@@ -19,6 +19,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet/agent/attributes"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/clock"
@@ -95,11 +96,11 @@ func (b *Bidder) Run(ctx context.Context) error {
 	}
 	stop := func() {}
 	defer func() { stop() }()
-	var current attributes
+	var current attributes.Attributes
 	done := make(chan struct{})
 	close(done)
-	return b.follow(ctx, func(a attributes) {
-		if a.same(current) {
+	return attributes.Follow(ctx, b.BeaconURL, b.Log.With("builder", b.Name), func(a attributes.Attributes) {
+		if a.Same(current) {
 			return
 		}
 		stop()
@@ -119,7 +120,7 @@ func (b *Bidder) Run(ctx context.Context) error {
 const look = 120
 
 // auction bids in one auction, until the strategy is done, newer attributes have come, or the slot is well under way.
-func (b *Bidder) auction(ctx context.Context, a attributes) {
+func (b *Bidder) auction(ctx context.Context, a attributes.Attributes) {
 	duty, err := b.duty(ctx, a.Slot)
 	if err != nil {
 		return
@@ -163,7 +164,7 @@ func (b *Bidder) auction(ctx context.Context, a attributes) {
 const retries = 20
 
 // bid builds one block, pays its proposer and submits it everywhere.
-func (b *Bidder) bid(ctx context.Context, a attributes, duty client.Duty, next decision) (*uint256.Int, error) {
+func (b *Bidder) bid(ctx context.Context, a attributes.Attributes, duty client.Duty, next decision) (*uint256.Int, error) {
 	built, err := b.build(ctx, a, duty, next.valueWei)
 	if err != nil {
 		return nil, err
@@ -185,7 +186,7 @@ func (b *Bidder) bid(ctx context.Context, a attributes, duty client.Duty, next d
 }
 
 // burst submits the same block many times at once, each with a bid of its own, a wei lower than the one before.
-func (b *Bidder) burst(ctx context.Context, a attributes, duty client.Duty, built *chain.Built) {
+func (b *Bidder) burst(ctx context.Context, a attributes.Attributes, duty client.Duty, built *chain.Built) {
 	var sending sync.WaitGroup
 	places := make(chan struct{}, burstAtOnce)
 	for i := range b.strategy.burst {

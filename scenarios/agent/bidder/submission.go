@@ -5,11 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/attestantio/go-builder-client/api/bellatrix"
-	"github.com/attestantio/go-builder-client/api/capella"
-	"github.com/attestantio/go-builder-client/api/deneb"
-	"github.com/attestantio/go-builder-client/api/electra"
-	"github.com/attestantio/go-builder-client/api/fulu"
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	builderspec "github.com/attestantio/go-builder-client/spec"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -17,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet/agent/attributes"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -32,7 +28,7 @@ type submission struct {
 }
 
 // build makes a block of what is in the pool, which pays its proposer what the value asks for.
-func (b *Bidder) build(ctx context.Context, a attributes, duty client.Duty, value func(*uint256.Int) *uint256.Int) (*chain.Built, error) {
+func (b *Bidder) build(ctx context.Context, a attributes.Attributes, duty client.Duty, value func(*uint256.Int) *uint256.Int) (*chain.Built, error) {
 	message := duty.Registration.Message
 	to := common.Address(message.FeeRecipient)
 	if slices.Contains(b.strategy.cheats, "payment") {
@@ -48,7 +44,7 @@ func (b *Bidder) build(ctx context.Context, a attributes, duty client.Duty, valu
 }
 
 // sign makes the submission of a block for a value: the trace says what is bid, and the builder's key signs it under the builder domain.
-func (b *Bidder) sign(a attributes, duty client.Duty, built *chain.Built, valueWei *uint256.Int) (submission, error) {
+func (b *Bidder) sign(a attributes.Attributes, duty client.Duty, built *chain.Built, valueWei *uint256.Int) (submission, error) {
 	message := duty.Registration.Message
 	trace := &builderv1.BidTrace{
 		Slot: uint64(a.Slot), ParentHash: a.ParentHash, BlockHash: built.Hash(), BuilderPubkey: b.Key.PublicKey(),
@@ -69,7 +65,9 @@ func (b *Bidder) sign(a attributes, duty client.Duty, built *chain.Built, valueW
 	if err != nil {
 		return submission{}, fmt.Errorf("hash bid trace: %w", err)
 	}
-	request, err := requestOf(built, &block, trace, key.Sign(eth.SigningRoot(root, b.Spec.BuilderDomain())))
+	changed := *built
+	changed.Payload = &block
+	request, err := changed.Submission(trace, key.Sign(eth.SigningRoot(root, b.Spec.BuilderDomain())))
 	return submission{slot: a.Slot, request: request}, err
 }
 
@@ -106,36 +104,4 @@ func cheat(check string, trace *builderv1.BidTrace, block *payload.Payload, key 
 		block.Transactions = nil
 	}
 	return key
-}
-
-func requestOf(
-	built *chain.Built, block *payload.Payload, trace *builderv1.BidTrace, signature phase0.BLSSignature,
-) (*builderspec.VersionedSubmitBlockRequest, error) {
-	request := &builderspec.VersionedSubmitBlockRequest{Version: built.Fork.DataVersion()}
-	switch built.Fork {
-	case eth.Bellatrix:
-		request.Bellatrix = &bellatrix.SubmitBlockRequest{Message: trace, ExecutionPayload: payload.ToBellatrix(block), Signature: signature}
-	case eth.Capella:
-		request.Capella = &capella.SubmitBlockRequest{Message: trace, ExecutionPayload: payload.ToCapella(block), Signature: signature}
-	case eth.Deneb:
-		request.Deneb = &deneb.SubmitBlockRequest{
-			Message: trace, ExecutionPayload: block, BlobsBundle: onePerBlob(built.Blobs), Signature: signature,
-		}
-	case eth.Electra:
-		request.Electra = &electra.SubmitBlockRequest{
-			Message: trace, ExecutionPayload: block, BlobsBundle: onePerBlob(built.Blobs), ExecutionRequests: built.Requests, Signature: signature,
-		}
-	case eth.Fulu:
-		request.Fulu = &fulu.SubmitBlockRequest{
-			Message: trace, ExecutionPayload: block, ExecutionRequests: built.Requests, Signature: signature,
-			BlobsBundle: &fulu.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs},
-		}
-	default:
-		return nil, fmt.Errorf("no submissions in %s", built.Fork)
-	}
-	return request, nil
-}
-
-func onePerBlob(b *payload.Blobs) *deneb.BlobsBundle {
-	return &deneb.BlobsBundle{Commitments: b.Commitments, Proofs: b.Proofs, Blobs: b.Blobs}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet/agent/attributes"
 	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/relay/client"
 )
@@ -25,7 +26,7 @@ type topKey struct {
 }
 
 // of is the leading bid over all relays, and whether it is ours.
-func (t *top) of(a attributes, ours phase0.BLSPubKey) (valueWei *uint256.Int, leading bool) {
+func (t *top) of(a attributes.Attributes, ours phase0.BLSPubKey) (valueWei *uint256.Int, leading bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key, one := range t.byKey {

@@ -1,8 +1,9 @@
-package builder
+package attributes
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,7 +20,7 @@ func announcement(slot string, parent phase0.Hash32, more string) string {
 		`"suggested_fee_recipient":"0x0000000000000000000000000000000000000000"%s}}}`, slot, root[:], parent[:], randao[:], more)
 }
 
-func TestParseAttributes(t *testing.T) {
+func TestParse(t *testing.T) {
 	parent := phase0.Hash32{0xaa}
 	withdrawals := `,"withdrawals":[{"index":"5","validator_index":"10","address":"0x000000000000000000000000000000000000000b","amount":"15640"}]`
 	for name, c := range map[string]struct {
@@ -31,9 +32,9 @@ func TestParseAttributes(t *testing.T) {
 		"deneb on":  {announcement("7", parent, withdrawals+`,"parent_beacon_block_root":"0x00"`), 1},
 		"empty":     {announcement("7", parent, `,"withdrawals":[]`), 0},
 	} {
-		a, err := parseAttributes([]byte(c.event))
-		want := attributes{Slot: 7, ParentHash: parent, ParentRoot: phase0.Root{0xee}, PrevRandao: [32]byte{0xdd}}
-		if err != nil || !a.same(want) || len(a.Withdrawals) != c.withdrawals {
+		a, err := parse([]byte(c.event))
+		want := Attributes{Slot: 7, ParentHash: parent, ParentRoot: phase0.Root{0xee}, PrevRandao: [32]byte{0xdd}}
+		if err != nil || !a.Same(want) || len(a.Withdrawals) != c.withdrawals {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
 		if c.withdrawals > 0 && (a.Withdrawals[0].Index != 5 || a.Withdrawals[0].Amount != 15640) {
@@ -46,20 +47,20 @@ func TestParseAttributes(t *testing.T) {
 		strings.Replace(good, "0xaa", "0x", 1), strings.Replace(good, "0xee", "ee", 1), strings.Replace(good, "0xdd", "0xzz", 1),
 		announcement("7", parent, `,"withdrawals":{}`),
 	} {
-		if a, err := parseAttributes([]byte(bad)); err == nil {
+		if a, err := parse([]byte(bad)); err == nil {
 			t.Errorf("%s is read as %+v", bad, a)
 		}
 	}
 }
 
 func TestSame(t *testing.T) {
-	base := attributes{Slot: 7, ParentHash: phase0.Hash32{1}, ParentRoot: phase0.Root{2}, PrevRandao: [32]byte{3}}
-	for name, change := range map[string]func(*attributes){
-		"slot": func(a *attributes) { a.Slot++ }, "parent hash": func(a *attributes) { a.ParentHash[31]++ },
-		"parent root": func(a *attributes) { a.ParentRoot[31]++ }, "randao": func(a *attributes) { a.PrevRandao[31]++ },
+	base := Attributes{Slot: 7, ParentHash: phase0.Hash32{1}, ParentRoot: phase0.Root{2}, PrevRandao: [32]byte{3}}
+	for name, change := range map[string]func(*Attributes){
+		"slot": func(a *Attributes) { a.Slot++ }, "parent hash": func(a *Attributes) { a.ParentHash[31]++ },
+		"parent root": func(a *Attributes) { a.ParentRoot[31]++ }, "randao": func(a *Attributes) { a.PrevRandao[31]++ },
 	} {
 		other := base
-		if change(&other); other.same(base) || !base.same(base) {
+		if change(&other); other.Same(base) || !base.Same(base) {
 			t.Errorf("another %s counts as the same", name)
 		}
 	}
@@ -87,7 +88,7 @@ func TestFollow(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var slots []phase0.Slot
-	err := New(Config{BeaconURL: server.URL}).follow(ctx, func(a attributes) {
+	err := Follow(ctx, server.URL, slog.New(slog.DiscardHandler), func(a Attributes) {
 		if slots = append(slots, a.Slot); a.Slot == 9 {
 			cancel()
 		}

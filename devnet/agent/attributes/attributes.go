@@ -1,4 +1,5 @@
-package bidder
+// Package attributes is how agents that build blocks learn what to build: the payload_attributes events of a beacon node.
+package attributes
 
 import (
 	"bufio"
@@ -6,8 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -15,8 +18,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// attributes are what a block for a slot on a parent must carry.
-type attributes struct {
+// Attributes are what a block for a slot on a parent must carry.
+type Attributes struct {
 	Slot        phase0.Slot
 	ParentHash  phase0.Hash32
 	ParentRoot  phase0.Root
@@ -24,24 +27,33 @@ type attributes struct {
 	Withdrawals []*capella.Withdrawal
 }
 
-// same says whether two announcements are about the same block to build.
-func (a attributes) same(other attributes) bool {
+// Same says whether two announcements are about the same block to build.
+func (a Attributes) Same(other Attributes) bool {
 	return a.Slot == other.Slot && a.ParentHash == other.ParentHash && a.ParentRoot == other.ParentRoot && a.PrevRandao == other.PrevRandao
 }
 
-// follow hands over attributes as they are announced, until the context ends; then it returns nil. A stream that ends is opened again.
-func (b *Bidder) follow(ctx context.Context, handle func(attributes)) error {
+// retryAfter is the wait before a stream that ended is opened again.
+const retryAfter = 100 * time.Millisecond
+
+// Follow hands over attributes as a beacon node announces them, until the context ends; then it returns nil. A stream that ends is opened again, and that
+// is logged, as is what cannot be read.
+func Follow(ctx context.Context, beaconURL string, log *slog.Logger, handle func(Attributes)) error {
 	for ctx.Err() == nil {
-		if err := b.stream(ctx, handle); err != nil && ctx.Err() == nil {
-			b.Log.Warn("beacon node's events ended", "builder", b.Name, "error", err)
+		if err := stream(ctx, beaconURL, log, handle); err != nil && ctx.Err() == nil {
+			log.Warn("beacon node's events ended", "error", err)
 		}
-		pause(ctx, reopen)
+		timer := time.NewTimer(retryAfter)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
 	}
 	return nil
 }
 
-func (b *Bidder) stream(ctx context.Context, handle func(attributes)) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.BeaconURL+"/eth/v1/events?topics=payload_attributes", http.NoBody)
+func stream(ctx context.Context, beaconURL string, log *slog.Logger, handle func(Attributes)) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, beaconURL+"/eth/v1/events?topics=payload_attributes", http.NoBody)
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}
@@ -60,9 +72,9 @@ func (b *Bidder) stream(ctx context.Context, handle func(attributes)) error {
 		if !found {
 			continue // the topic is the only one that was asked for
 		}
-		a, err := parseAttributes(raw)
+		a, err := parse(raw)
 		if err != nil {
-			b.Log.Warn("payload attributes are passed over", "builder", b.Name, "error", err)
+			log.Warn("payload attributes are passed over", "error", err)
 			continue
 		}
 		handle(a)
@@ -70,7 +82,7 @@ func (b *Bidder) stream(ctx context.Context, handle func(attributes)) error {
 	return lines.Err()
 }
 
-func parseAttributes(raw []byte) (a attributes, err error) {
+func parse(raw []byte) (a Attributes, err error) {
 	var event struct {
 		Data struct {
 			Slot       string `json:"proposal_slot"`
