@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"github.com/gavel-relay/gavel/conformance/probe"
 )
 
@@ -71,6 +73,17 @@ func (c *Client) Block(ctx context.Context, order Order) ([]byte, error) {
 func (c *Client) Account(ctx context.Context) (*Account, error) {
 	account := new(Account)
 	return account, c.ask(ctx, http.MethodPost, "/conformance/v1/account", struct{}{}, account)
+}
+
+// Include has the world's builder put orders with these transactions into blocks from now on, if it has any.
+func (c *Client) Include(ctx context.Context, txs ...common.Hash) error {
+	return c.ask(ctx, http.MethodPost, "/conformance/v1/include", txs, new(struct{}))
+}
+
+// Sent is what builders were sent about a transaction, oldest first.
+func (c *Client) Sent(ctx context.Context, tx common.Hash) (list []Sent, err error) {
+	err = c.ask(ctx, http.MethodPost, "/conformance/v1/sent", tx, &list)
+	return list, err
 }
 
 // Start is when a slot begins.
