@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/conformance/probe"
@@ -87,6 +88,9 @@ func (c *Client) Sent(ctx context.Context, tx common.Hash) (list []Sent, err err
 }
 
 // Start is when a slot begins.
-func (f Facts) Start(slot *Slot) time.Time {
-	return time.Unix(f.GenesisTime, 0).Add(time.Duration(slot.Slot) * time.Duration(f.SlotMs) * time.Millisecond) //nolint:gosec // far below the limit
+func (f Facts) Start(slot *Slot) time.Time { return f.At(slot.Slot) }
+
+// At is when a slot begins, by its number.
+func (f Facts) At(slot phase0.Slot) time.Time {
+	return time.Unix(f.GenesisTime, 0).Add(time.Duration(slot) * time.Duration(f.SlotMs) * time.Millisecond) //nolint:gosec // far below the limit
 }

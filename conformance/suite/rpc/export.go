@@ -77,11 +77,35 @@ func Follow(t *suite.T, double common.Hash, tx *types.Transaction) common.Hash {
 	return sentAs(t, "mev_sendBundle", params)
 }
 
+// SendAndCancel sends a private transaction that shares its hash, and cancels it at once.
+func SendAndCancel(t *suite.T, tx *types.Transaction) {
+	signer := key(t)
+	param := object{"tx": raw(t, tx), "preferences": object{"fast": false, "privacy": object{"hints": []string{"hash"}}}}
+	if answer := call(t, signer, "eth_sendPrivateTransaction", param); answer.Refused() {
+		t.Inconclusive("the private transaction is refused: %s", answer)
+	}
+	if answer := call(t, signer, "eth_cancelPrivateTransaction", object{"txHash": tx.Hash().Hex()}); string(answer.Members["result"]) != "true" {
+		t.Inconclusive("the private transaction is not cancelled: %s", answer)
+	}
+}
+
+// Publish sends a transaction to the world's public pool, and waits until it is in a block.
+func Publish(t *suite.T, tx *types.Transaction) {
+	var hash string
+	ask(t, &hash, "eth_sendRawTransaction", raw(t, tx))
+	if lands(t, tx, slots(t, 12)) == nil {
+		t.Inconclusive("a public transaction did not land")
+	}
+}
+
 // Simulate asks for a simulation that nobody should hear of.
 func Simulate(t *suite.T, tx *types.Transaction) { simulate(t, nil, tx) }
 
 // Head is the number of the world's newest block.
 func Head(t *suite.T) uint64 { return head(t) }
+
+// Reached waits until the world's chain has a block.
+func Reached(t *suite.T, number uint64) { reached(t, number) }
 
 // Hash is the bundle's hash of transactions.
 func Hash(txs ...*types.Transaction) common.Hash { return bundleHash(txs...) }
