@@ -55,17 +55,18 @@ func (b *backrun) recorded(t *suite.T) record {
 
 const errNoRecord = errText("no record")
 
+// begins waits for the blocks of which refunds may be listed.
+func begins(t *suite.T) {
+	for head(t) < world.EarliestRefundBlock {
+		reached(t, head(t)+1)
+	}
+}
+
 // listed is a backrun in a block whose refunds may be listed.
 func listed(t *suite.T) *backrun {
 	watched(t)
-	if head(t) < world.EarliestRefundBlock {
-		t.Until(t.World.Facts.At(world.EarliestRefundBlock + 2)) // blocks are no more than slots
-	}
-	b := followed(t, shared(func(*suite.T) object { return nil }))
-	if b.at.Block < world.EarliestRefundBlock {
-		t.Inconclusive("the world's block %d is too early", b.at.Block)
-	}
-	return b
+	begins(t)
+	return followed(t, shared(func(*suite.T) object { return nil }))
 }
 
 // refundsPaid: the reports about refunds that blocks have paid.
@@ -81,6 +82,30 @@ func refundsPaid(s *suite.Set) {
 		t.Check(number(t, "blockNumber", r.Block).Uint64() == uint64(b.at.Block), "blockNumber "+hexNumber(uint64(b.at.Block)), r.Block)
 		t.Check(r.Status == "pending" || r.Status == "received", "status pending or received", r.Status)
 		t.Check(strings.EqualFold(r.Recipient, b.owner.address().Hex()), "recipient "+b.owner.address().Hex(), r.Recipient)
+	})
+	s.Slow("RPC-RFR-06", "lists nothing of the first blocks", func(t *suite.T) {
+		watched(t)
+		recipient := fresh(t) // of two backruns: one before the earliest block, if the world is young enough, and one after it
+		to := shared(func(*suite.T) object {
+			return object{"validity": object{"refundConfig": []object{{"address": recipient.Hex(), "percent": 100}}}}
+		})
+		if head(t)+4 < world.EarliestRefundBlock {
+			followed(t, to)
+		}
+		begins(t)
+		later := followed(t, to)
+		var list []record
+		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
+			if list = records(t, recipient); len(list) == 0 {
+				return errNoRecord
+			}
+			return nil
+		})
+		t.Ready(err, "wait for the record of a refund")
+		for _, r := range list {
+			block := number(t, "blockNumber", r.Block).Uint64()
+			t.Check(block >= world.EarliestRefundBlock && block == uint64(later.at.Block), fmt.Sprintf("no record of a block below %d", world.EarliestRefundBlock), r)
+		}
 	})
 	s.It("RPC-RFR-08", "stays received", func(t *suite.T) {
 		b := listed(t)

@@ -45,12 +45,11 @@ func tried(s *suite.Set) {
 		before := head(t)
 		sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx)}), tx)
 		after := head(t)
-		builderHas(t, tx)
 		least, most := before+blocksTried-1, after+blocksTried+1 // the target may be a block behind, or ahead
 		var count int
 		var first, last uint64
 		for at := head(t); ; at = head(t) { // all has been said when the last block is there; too little when nothing more came for some blocks
-			if count, first, last = offered(t, tx); at > most || last < least && at > last+blocksLost || last > most {
+			if count, first, last = offered(t, tx); at > most || last < least && at > max(last, after)+blocksLost || last > most {
 				break
 			}
 			reached(t, at+1)
