@@ -54,7 +54,7 @@ func orderMutants() []Mutant {
 				put(p, "privacy", "builders", []string{"second", "third"})
 			}
 		})},
-		{"O09", "rpc", "fast gives back half, and goes to one builder", []string{"RPC-PRI-16"}, asks("/", func(e *Exchange) bool { return halved(e) })},
+		{"O09", "rpc", "fast gives back half, and goes to one builder", []string{"RPC-PRI-16"}, asks("/", halved)},
 		{"O10", "rpc", "backruns give back 50 %", []string{"RPC-SHR-27"}, first("mev_sendBundle", func(o map[string]any) { put(o, "privacy", "wantRefund", 50) })},
 		{"O11", "rpc", "of private transactions the operator keeps the refunds", []string{"RPC-SHR-27"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
 			preferences := object(o["preferences"])

@@ -19,12 +19,12 @@ const paysWei = 10_000_000_000_000_777
 
 // backrun is one on the chain, with what it follows.
 type backrun struct {
-	owner            *wallet
-	target, tx       *types.Transaction
-	targetAt, at     *receipt
-	baseFee          *big.Int
-	valueWei         *big.Int // what it paid the fee recipient
-	targetHash, hash common.Hash
+	owner        *wallet
+	target, tx   *types.Transaction
+	targetAt, at *receipt
+	baseFee      *big.Int
+	valueWei     *big.Int // what it paid the fee recipient
+	targetHash   common.Hash
 }
 
 // followed sends an order of one transaction, has a searcher follow it by the hash that hints have, and waits until the world's builder has put both into a
