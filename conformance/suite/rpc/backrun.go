@@ -63,10 +63,10 @@ func (b *backrun) follow(t *suite.T) {
 	}
 }
 
-// soon is a bundle for the next blocks, without a body.
+// soon is a bundle with terms for the next blocks, without a body.
 func soon(t *suite.T) object {
 	at := head(t)
-	return with(share(t), object{"inclusion": object{"block": hexNumber(at + 1), "maxBlock": hexNumber(at + 20)}})
+	return with(share(t), object{"inclusion": object{"block": hexNumber(at + 1), "maxBlock": hexNumber(at + 12)}})
 }
 
 // land has the backrun's order put into a block when a builder has it, with the transactions that it needs.
