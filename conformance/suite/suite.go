@@ -60,7 +60,8 @@ func (s *Set) It(id, title string, body func(*T)) {
 	s.Specs = append(s.Specs, Spec{Clause: clause, Title: title, Body: body})
 }
 
-// Slow adds a spec that mostly waits for the chain, for longer than the others may: it runs beside them from the beginning.
+// Slow adds a spec that mostly waits for the chain, for longer than the others may: it runs beside them from the beginning. It
+// must not be heard by them: its orders share nothing.
 func (s *Set) Slow(id, title string, body func(*T)) {
 	s.It(id, title, body)
 	s.Specs[len(s.Specs)-1].Slow = true

@@ -40,11 +40,18 @@ func followed(t *suite.T, order func(t *suite.T, tx string) (method string, para
 	b.targetHash = b.target.Hash()
 	b.tx = money(t).create(paysWei, codePayment)
 	b.follow(t)
-	b.land(t, b.target)
-	b.targetAt = receiptOf(t, b.target)
-	if b.targetAt == nil || b.targetAt.Block != b.at.Block {
-		t.Inconclusive("the order that was followed is not in the backrun's block")
+	b.land(t)
+	return b
+}
+
+// bundled sends transactions, the first one its owner's, with a backrun behind them as one bundle that nobody is told of, and waits until it is in a block.
+func bundled(t *suite.T, owner *wallet, refund []object, txs ...*types.Transaction) *backrun {
+	b := &backrun{owner: owner, target: txs[0], tx: money(t).create(paysWei, codePayment)}
+	params := with(soon(t), object{"body": body(t, append(txs, b.tx)...), "validity": object{"refund": refund}})
+	if answer := call(t, key(t), "mev_sendBundle", params); answer.Refused() {
+		t.Inconclusive("the bundle is refused: %s", answer)
 	}
+	b.land(t)
 	return b
 }
 
@@ -69,11 +76,11 @@ func soon(t *suite.T) object {
 	return with(share(t), object{"inclusion": object{"block": hexNumber(at + 1), "maxBlock": hexNumber(at + 12)}})
 }
 
-// land has the backrun's order put into a block when a builder has it, with the transactions that it needs.
-func (b *backrun) land(t *suite.T, before ...*types.Transaction) {
+// land has the order with both transactions put into a block when a builder has it.
+func (b *backrun) land(t *suite.T) {
 	err := t.Eventually(slots(t, 6), func() error {
 		for _, s := range sentTo(t, b.tx) {
-			if slices.ContainsFunc(before, func(tx *types.Transaction) bool { return slices.Contains(s.Txs, tx.Hash()) }) {
+			if slices.Contains(s.Txs, b.target.Hash()) {
 				return nil
 			}
 		}
@@ -83,6 +90,9 @@ func (b *backrun) land(t *suite.T, before ...*types.Transaction) {
 	include(t, b.tx)
 	if b.at = lands(t, b.tx, slots(t, 12)); b.at == nil {
 		t.Inconclusive("the backrun is in no block")
+	}
+	if b.targetAt = receiptOf(t, b.target); b.targetAt == nil || b.targetAt.Block != b.at.Block {
+		t.Inconclusive("the order that was followed is not in the backrun's block")
 	}
 	b.baseFee = baseFee(t, b.at.Block)
 	tip := new(big.Int).Sub((*big.Int)(b.at.Price), b.baseFee)
@@ -147,19 +157,10 @@ func backruns(s *suite.Set) {
 	s.It("RPC-SHR-28", "splits the value between the bundle's transactions", func(t *suite.T) {
 		watched(t)
 		one, other := money(t), money(t)
-		b := &backrun{owner: one, target: one.send(0), tx: money(t).create(paysWei, codePayment)}
-		second := other.send(0)
-		params := with(soon(t), object{"body": body(t, b.target, second, b.tx), "validity": object{"refund": []object{{"bodyIdx": 0, "percent": 37}, {"bodyIdx": 1, "percent": 41}}}})
-		if answer := call(t, key(t), "mev_sendBundle", params); answer.Refused() {
-			t.Inconclusive("the bundle is refused: %s", answer)
-		}
-		b.land(t, b.target)
-		if b.targetAt = receiptOf(t, b.target); b.targetAt == nil {
-			t.Inconclusive("the bundle is not whole")
-		}
+		first, second := one.send(0), other.send(0)
+		b := bundled(t, one, []object{{"bodyIdx": 0, "percent": 37}, {"bodyIdx": 1, "percent": 41}}, first, second)
 		b.gets(t, one.address(), b.refund(37, 1))
-		b.owner, b.target, b.targetAt = other, second, receiptOf(t, second)
-		if b.targetAt == nil {
+		if b.owner, b.target, b.targetAt = other, second, receiptOf(t, second); b.targetAt == nil {
 			t.Inconclusive("the bundle is not whole")
 		}
 		b.gets(t, other.address(), b.refund(41, 1))

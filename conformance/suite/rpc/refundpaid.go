@@ -85,18 +85,16 @@ func refundsPaid(s *suite.Set) {
 	})
 	s.Slow("RPC-RFR-06", "lists nothing of the first blocks", func(t *suite.T) {
 		watched(t)
-		recipient := fresh(t) // of two backruns: one before the earliest block, if the world is young enough, and one after it
-		to := shared(func(*suite.T) object {
-			return object{"validity": object{"refundConfig": []object{{"address": recipient.Hex(), "percent": 100}}}}
-		})
+		owner := money(t) // of two bundles: one before the earliest block, if the world is young enough, and one after it
+		refund := []object{{"bodyIdx": 0, "percent": 90}}
 		if head(t)+4 < world.EarliestRefundBlock {
-			followed(t, to)
+			bundled(t, owner, refund, owner.send(1))
 		}
 		begins(t)
-		later := followed(t, to)
+		later := bundled(t, owner, refund, owner.send(2))
 		var list []record
 		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
-			if list = records(t, recipient); len(list) == 0 {
+			if list = records(t, owner.address()); len(list) == 0 {
 				return errNoRecord
 			}
 			return nil

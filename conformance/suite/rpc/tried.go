@@ -15,6 +15,9 @@ const (
 	blocksLost = 3
 )
 
+// quiet are preferences of which nobody hears: slow specs run beside those that listen to the stream.
+var quiet = object{"fast": false, "privacy": object{"hints": []string{}}}
+
 // offered are the blocks that builders were to include a transaction in: the number of them, the first and the last.
 func offered(t *suite.T, tx *types.Transaction) (count int, first, last uint64) {
 	blocks := map[uint64]bool{}
@@ -43,7 +46,7 @@ func tried(s *suite.Set) {
 		watched(t)
 		tx := money(t).send(1)
 		before := head(t)
-		sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx)}), tx)
+		sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": quiet}), tx)
 		after := head(t)
 		least, most := before+blocksTried-1, after+blocksTried+1 // the target may be a block behind, or ahead
 		var count int
