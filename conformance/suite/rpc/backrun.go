@@ -17,6 +17,9 @@ import (
 // paysWei is what backruns pay the fee recipient, beside their tip: a number that no percentage divides.
 const paysWei = 10_000_000_000_000_777
 
+// patience is for how many blocks orders are that are to land: more than other specs may take for themselves in a row.
+const patience = 12
+
 // backrun is one on the chain, with what it follows.
 type backrun struct {
 	owner        *wallet
@@ -47,7 +50,7 @@ func followed(t *suite.T, order func(t *suite.T, tx string) (method string, para
 // bundled sends transactions, the first one its owner's, with a backrun behind them as one bundle that nobody is told of, and waits until it is in a block.
 func bundled(t *suite.T, owner *wallet, refund []object, txs ...*types.Transaction) *backrun {
 	b := &backrun{owner: owner, target: txs[0], tx: money(t).create(paysWei, codePayment)}
-	params := with(soon(t), object{"body": body(t, append(txs, b.tx)...), "validity": object{"refund": refund}})
+	params := with(soon(t, patience), object{"body": body(t, append(txs, b.tx)...), "validity": object{"refund": refund}})
 	if answer := call(t, key(t), "mev_sendBundle", params); answer.Refused() {
 		t.Inconclusive("the bundle is refused: %s", answer)
 	}
@@ -57,7 +60,7 @@ func bundled(t *suite.T, owner *wallet, refund []object, txs ...*types.Transacti
 
 // follow sends the backrun, as soon as the hash is known.
 func (b *backrun) follow(t *suite.T) {
-	params := with(soon(t), object{"body": append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, b.tx)...)})
+	params := with(soon(t, patience), object{"body": append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, b.tx)...)})
 	var answer *probe.RPCAnswer
 	_ = t.Eventually(t.Target.Budgets.Hint(), func() error {
 		if answer = call(t, key(t), "mev_sendBundle", params); answer.Refused() {
@@ -70,10 +73,10 @@ func (b *backrun) follow(t *suite.T) {
 	}
 }
 
-// soon is a bundle with terms for the next blocks, without a body.
-func soon(t *suite.T) object {
+// soon is a bundle with terms for so many of the next blocks, without a body.
+func soon(t *suite.T, blocks uint64) object {
 	at := head(t)
-	return with(share(t), object{"inclusion": object{"block": hexNumber(at + 1), "maxBlock": hexNumber(at + 12)}})
+	return with(share(t), object{"inclusion": object{"block": hexNumber(at + 1), "maxBlock": hexNumber(at + blocks)}})
 }
 
 // land has the order with both transactions put into a block when a builder has it.
@@ -127,7 +130,7 @@ func fresh(t *suite.T) common.Address { return crypto.PubkeyToAddress(key(t).Pub
 // shared is a bundle of one transaction with hints and other members.
 func shared(changes func(t *suite.T) object) func(t *suite.T, tx string) (string, object) {
 	return func(t *suite.T, tx string) (string, object) {
-		param := with(soon(t), object{"body": []object{{"tx": tx, "canRevert": false}}, "privacy": object{"hints": []string{"hash"}}})
+		param := with(soon(t, patience), object{"body": []object{{"tx": tx, "canRevert": false}}, "privacy": object{"hints": []string{"hash"}}})
 		return "mev_sendBundle", with(param, changes(t))
 	}
 }
@@ -168,10 +171,10 @@ func backruns(s *suite.Set) {
 	s.It("RPC-SHR-29", "refuses a backrun with hints of its own", func(t *suite.T) {
 		owner, searcher := money(t), money(t)
 		target := owner.send(1)
-		hashed(t, call(t, key(t), "mev_sendBundle", with(soon(t), object{"body": body(t, target), "privacy": object{"hints": []string{"hash"}}})), target.Hash())
+		hashed(t, call(t, key(t), "mev_sendBundle", with(soon(t, patience), object{"body": body(t, target), "privacy": object{"hints": []string{"hash"}}})), target.Hash())
 		b := &backrun{targetHash: target.Hash(), tx: searcher.send(1)}
 		b.follow(t) // without hints it is taken
 		follows := append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, searcher.send(2))...)
-		refused(t, call(t, key(t), "mev_sendBundle", with(soon(t), object{"body": follows, "privacy": object{"hints": []string{"hash"}}})))
+		refused(t, call(t, key(t), "mev_sendBundle", with(soon(t, patience), object{"body": follows, "privacy": object{"hints": []string{"hash"}}})))
 	})
 }

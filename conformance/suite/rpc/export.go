@@ -37,7 +37,7 @@ func Fees() (tipCapWei, feeCap, gas uint64) { return tipWei, feeCapWei, 100_000 
 
 // Share sends a bundle with hints to the target's RPC and returns the answered hash. It may be in the next block, so that its event does not wait for one.
 func Share(t *suite.T, hints []string, txs ...*types.Transaction) common.Hash {
-	params := with(soon(t), object{"body": body(t, txs...)})
+	params := with(soon(t, 3), object{"body": body(t, txs...)})
 	if hints != nil {
 		params["privacy"] = object{"hints": hints}
 	}
@@ -72,7 +72,7 @@ func Private(t *suite.T, tx *types.Transaction, preferences map[string]any) comm
 
 // Follow sends a bundle that follows a double hash; it returns the answered hash.
 func Follow(t *suite.T, double common.Hash, tx *types.Transaction) common.Hash {
-	params := soon(t)
+	params := soon(t, 3)
 	params["body"] = append([]object{{"hash": double.Hex()}}, body(t, tx)...)
 	return sentAs(t, "mev_sendBundle", params)
 }
