@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 	relayapp "github.com/gavel-relay/gavel/relay/app"
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
+	"github.com/gavel-relay/gavel/rpc/send"
 	streamapp "github.com/gavel-relay/gavel/stream/app"
 )
 
@@ -76,8 +77,9 @@ func startLab(ctx context.Context, slot time.Duration) (l *lab, err error) {
 	public := key.PublicKey()
 	l.Target = &target.Target{
 		Implementation: target.Implementation{Organization: "gavel", Project: "gavel", Version: "devnet"},
-		Relay:          &target.Relay{ProposerURL: relayAt, PublicKey: fmt.Sprintf("%#x", public[:])}, RPC: &target.RPC{URL: rpcAt}, Stream: &target.Stream{URL: streamAt},
-		Chain: target.Chain{WorldURL: l.world.URL},
+		Relay:          &target.Relay{ProposerURL: relayAt, PublicKey: fmt.Sprintf("%#x", public[:])}, RPC: &target.RPC{URL: rpcAt, SendsToWorld: true},
+		Stream: &target.Stream{URL: streamAt},
+		Chain:  target.Chain{WorldURL: l.world.URL},
 	}
 	return l, l.Target.Complete()
 }
@@ -92,7 +94,12 @@ func (l *lab) openRPC(ctx context.Context, slot time.Duration, log *slog.Logger)
 	if err != nil {
 		return "", fmt.Errorf("open the bundle RPC: %w", err)
 	}
+	var builders []send.Builder
+	for _, b := range l.world.Facts.Builders {
+		builders = append(builders, send.Builder{Name: b.Name, URL: b.URL, APIs: []string{send.APIBundle, send.APIShare, send.APICancel}})
+	}
 	l.rpc, err = rpcapp.New(ctx, rpcapp.Config{
+		Builders: builders, PayoutGas: world.PayoutGas, EarliestBlock: world.EarliestRefundBlock,
 		Chain: l.nodes, States: l.nodes, ChainConfig: l.world.Chain().Chain().Config(), Key: key, BlockTime: slot, Log: log,
 		FetchAhead: func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: l.nodes} },
 	})
@@ -156,6 +163,7 @@ func worldCommand() *cli.Command {
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:9190", Usage: "host:port that the suite steers the world at"},
 			&cli.StringFlag{Name: "beacon-listen", Value: "127.0.0.1:9191", Usage: "host:port of the Beacon API"},
 			&cli.StringFlag{Name: "validation-listen", Value: "127.0.0.1:9192", Usage: "host:port of flashbots_validateBuilderSubmission"},
+			&cli.StringFlag{Name: "builder-listen", Value: "127.0.0.1:9193", Usage: "host:port where builders take orders, each at /NAME"},
 			&cli.BoolFlag{Name: "with-services", Usage: "start gavel's own services in it as well, and print their addresses"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -180,11 +188,15 @@ func runWorld(ctx context.Context, cmd *cli.Command) error {
 	}
 	w, err := world.New(world.Config{
 		Slot: cmd.Duration("slot"), Listen: cmd.String("listen"), BeaconListen: cmd.String("beacon-listen"), ValidationListen: cmd.String("validation-listen"),
+		BuilderListen: cmd.String("builder-listen"),
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Printf("beacon node      %s\nexecution node   %s\nvalidation node  %s\n\nin target.yaml:\nchain: {worldUrl: %s}\n", w.Facts.BeaconURL,
-		w.Facts.ExecutionURL, w.Facts.ValidationURL, w.URL)
+	fmt.Printf("beacon node      %s\nexecution node   %s\nvalidation node  %s\n", w.Facts.BeaconURL, w.Facts.ExecutionURL, w.Facts.ValidationURL)
+	for _, b := range w.Facts.Builders {
+		fmt.Printf("builder %-8s %s\n", b.Name, b.URL)
+	}
+	fmt.Printf("\nin target.yaml:\nchain: {worldUrl: %s}\nrpc: {url: …, sendsToWorld: true}   # for a bundle RPC that sends to these builders\n", w.URL)
 	return errors.Join(w.Run(ctx), w.Close())
 }

@@ -35,7 +35,7 @@ const (
 	Black Mode = iota
 	// Grey needs a world that the target follows: validators to register, blocks to submit, accounts with money.
 	Grey
-	// White needs a fault in the target's world, or its clock.
+	// White needs a world that the target acts on too: an RPC that sends to its builders. Or a fault in it, or its clock.
 	White
 )
 

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,6 +38,8 @@ type Exchange struct {
 	Asked   []byte
 	// Method is that of a JSON-RPC request, empty elsewhere.
 	Method string
+	// base is the target's address.
+	base string
 
 	Status int
 	Header http.Header
@@ -65,7 +68,7 @@ func Find(id string) (Mutant, bool) {
 
 // All are all mutants, in the order of their ids.
 func All() []Mutant {
-	return append(append(append(append([]Mutant{}, relayMutants()...), dataMutants()...), rpcMutants()...), streamMutants()...)
+	return slices.Concat(relayMutants(), dataMutants(), rpcMutants(), orderMutants(), streamMutants())
 }
 
 // client asks the target as it was asked.
@@ -84,7 +87,7 @@ func (m Mutant) Handler(base string) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
-		e := &Exchange{Request: r, Asked: body, Header: http.Header{}}
+		e := &Exchange{Request: r, base: base, Asked: body, Header: http.Header{}}
 		var call struct {
 			Method string `json:"method"`
 		}

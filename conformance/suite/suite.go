@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -29,6 +30,8 @@ type Spec struct {
 	Clause clauses.Clause
 	Title  string
 	Body   func(*T)
+	// Slow is begun with the run, beside all others, and judged when its turn comes.
+	Slow bool
 }
 
 // Set is all specs.
@@ -55,6 +58,24 @@ func (s *Set) It(id, title string, body func(*T)) {
 	}
 	s.titles[id+title] = true
 	s.Specs = append(s.Specs, Spec{Clause: clause, Title: title, Body: body})
+}
+
+// Slow adds a spec that mostly waits for the chain, for longer than the others may: it runs beside them from the beginning. It
+// must not be heard by them: its orders share nothing.
+func (s *Set) Slow(id, title string, body func(*T)) {
+	s.It(id, title, body)
+	s.Specs[len(s.Specs)-1].Slow = true
+}
+
+// slowTimeout bounds a slow spec, if specs have less.
+const slowTimeout = 3 * time.Minute
+
+// begin begins a slow spec; what it returns waits for its result.
+func begin(ctx context.Context, cfg Config, spec Spec) func() Result {
+	cfg.Timeout = max(cfg.Timeout, slowTimeout)
+	ended := make(chan Result, 1)
+	go func() { ended <- runOne(ctx, cfg, spec) }()
+	return sync.OnceValue(func() Result { return <-ended })
 }
 
 // Tests says whether any spec tests the clause.
@@ -113,13 +134,23 @@ func (s *Set) Run(ctx context.Context, cfg Config) ([]Result, error) {
 		}
 		byOperation[operation] = append(byOperation[operation], spec)
 	}
+	begun := map[string]func() Result{}
+	for _, spec := range chosen {
+		if spec.Slow {
+			begun[spec.Clause.ID+spec.Title] = begin(ctx, cfg, spec)
+		}
+	}
 	for _, operation := range operations {
 		ginkgo.Describe(operation, func() {
 			for _, spec := range byOperation[operation] {
 				c := spec.Clause
 				labels := ginkgo.Label("clause:"+c.ID, "level:"+string(c.Level), "profile:"+c.Profile, "mode:"+c.Mode.String())
 				ginkgo.It(c.ID+" "+spec.Title, labels, func() {
-					result := runOne(ctx, cfg, spec)
+					run := begun[c.ID+spec.Title]
+					if run == nil {
+						run = func() Result { return runOne(ctx, cfg, spec) }
+					}
+					result := run()
 					results = append(results, result)
 					if cfg.Progress != nil {
 						cfg.Progress(len(results), len(chosen), result)

@@ -54,6 +54,8 @@ type Stream struct {
 // RPC is the address that is posted to.
 type RPC struct {
 	URL string `yaml:"url" json:"url"`
+	// SendsToWorld says that it sends orders to the world's builders, by the names that they have there. Without it what becomes of orders is inconclusive.
+	SendsToWorld bool `yaml:"sendsToWorld,omitempty" json:"sendsToWorld,omitempty"`
 }
 
 // Chain is what the suite may know and do of the target's world.
@@ -170,10 +172,13 @@ func (t *Target) Has(iface string) bool {
 
 // Mode is how much of the world the suite controls with this target.
 func (t *Target) Mode() clauses.Mode {
-	if t.Chain.WorldURL != "" {
-		return clauses.Grey
+	switch {
+	case t.Chain.WorldURL == "":
+		return clauses.Black
+	case t.RPC != nil && t.RPC.SendsToWorld:
+		return clauses.White
 	}
-	return clauses.Black
+	return clauses.Grey
 }
 
 // Redacted is the target for a report: users and passwords in addresses are left out.
@@ -196,7 +201,9 @@ func (t *Target) Redacted() Target {
 		r.Stream = &Stream{URL: hide(t.Stream.URL)}
 	}
 	if t.RPC != nil {
-		r.RPC = &RPC{URL: hide(t.RPC.URL)}
+		rpc := *t.RPC
+		rpc.URL = hide(rpc.URL)
+		r.RPC = &rpc
 	}
 	return r
 }

@@ -27,6 +27,24 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// The mode is what the target says that the suite may steer: nothing, a world that it follows, a world that it acts on too.
+func TestMode(t *testing.T) {
+	for _, row := range []struct {
+		text string
+		want clauses.Mode
+	}{
+		{"rpc: {url: 'http://x'}", clauses.Black},
+		{"rpc: {url: 'http://x', sendsToWorld: true}", clauses.Black},
+		{"rpc: {url: 'http://x'}\nchain: {worldUrl: 'http://y'}", clauses.Grey},
+		{"rpc: {url: 'http://x', sendsToWorld: true}\nchain: {worldUrl: 'http://y'}", clauses.White},
+	} {
+		got, err := target.Parse([]byte(row.text))
+		if err != nil || got.Mode() != row.want {
+			t.Errorf("%q is %v, %v; want %s", row.text, got, err, row.want)
+		}
+	}
+}
+
 func TestMistakesAreNamed(t *testing.T) {
 	for _, row := range []struct{ text, want string }{
 		{"implementation: {project: x}", "no relay, no stream and no rpc"},

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+
 	"github.com/gavel-relay/gavel/conformance/probe"
 )
 
@@ -73,7 +76,21 @@ func (c *Client) Account(ctx context.Context) (*Account, error) {
 	return account, c.ask(ctx, http.MethodPost, "/conformance/v1/account", struct{}{}, account)
 }
 
+// Include has the world's builder put orders with these transactions into blocks from now on, if it has any.
+func (c *Client) Include(ctx context.Context, txs ...common.Hash) error {
+	return c.ask(ctx, http.MethodPost, "/conformance/v1/include", txs, new(struct{}))
+}
+
+// Sent is what builders were sent about a transaction, oldest first.
+func (c *Client) Sent(ctx context.Context, tx common.Hash) (list []Sent, err error) {
+	err = c.ask(ctx, http.MethodPost, "/conformance/v1/sent", tx, &list)
+	return list, err
+}
+
 // Start is when a slot begins.
-func (f Facts) Start(slot *Slot) time.Time {
-	return time.Unix(f.GenesisTime, 0).Add(time.Duration(slot.Slot) * time.Duration(f.SlotMs) * time.Millisecond) //nolint:gosec // far below the limit
+func (f Facts) Start(slot *Slot) time.Time { return f.At(slot.Slot) }
+
+// At is when a slot begins, by its number.
+func (f Facts) At(slot phase0.Slot) time.Time {
+	return time.Unix(f.GenesisTime, 0).Add(time.Duration(slot) * time.Duration(f.SlotMs) * time.Millisecond) //nolint:gosec // far below the limit
 }

@@ -3,7 +3,8 @@
 // this process or from others.
 //
 //	target ──Beacon API, JSON-RPC──▶ chain and beacon node ◀── keeper: a local block in each slot that nobody has asked for
-//	suite  ──/conformance/v1/…─────▶ Server: slots, blocks, accounts
+//	bundle RPC ──orders──▶ builders ─────────────▲ with the orders that the suite wants there
+//	suite  ──/conformance/v1/…─────▶ Server: slots, blocks, accounts, orders
 //
 // A slot is given to one spec, or to one process whose specs bid in it one after the other, each above the one before: so specs may run in any order,
 // and in several processes.
@@ -31,8 +32,16 @@ type Facts struct {
 	ExecutionURL string `json:"executionUrl"`
 	// ValidationURL serves flashbots_validateBuilderSubmission, for relays that ask a node.
 	ValidationURL string `json:"validationUrl"`
+	// Builders take orders from a bundle RPC; the first is to be the operator's own.
+	Builders []Builder `json:"builders"`
 	// ValidatorKeys are the secret keys of all validators, in the order of their indices.
 	ValidatorKeys []string `json:"validatorKeys"`
+}
+
+// Builder is where orders for a builder are posted to, as JSON-RPC.
+type Builder struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
 }
 
 // Slot is a slot that was given to one spec.

@@ -46,6 +46,21 @@ func (w *World) Handler() http.Handler {
 		account, err := w.lend()
 		answer(rw, account, err)
 	})
+	mux.HandleFunc("POST /conformance/v1/include", func(rw http.ResponseWriter, r *http.Request) {
+		var txs []common.Hash
+		if !read(rw, r, &txs) {
+			return
+		}
+		w.builders.want(txs)
+		answer(rw, struct{}{}, nil)
+	})
+	mux.HandleFunc("POST /conformance/v1/sent", func(rw http.ResponseWriter, r *http.Request) {
+		var tx common.Hash
+		if !read(rw, r, &tx) {
+			return
+		}
+		answer(rw, w.builders.about(tx), nil)
+	})
 	return mux
 }
 

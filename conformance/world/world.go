@@ -38,8 +38,8 @@ type Config struct {
 	// Fork of all slots: electra or fulu, which is the default.
 	Fork eth.Fork
 	// Addresses to listen at; empty takes any free port of this machine.
-	Listen, BeaconListen, ValidationListen string
-	Log                                    *slog.Logger
+	Listen, BeaconListen, ValidationListen, BuilderListen string
+	Log                                                   *slog.Logger
 }
 
 // Validators there are: two slots of an epoch are the restless one's and the stranger's, as chance has it.
@@ -70,7 +70,8 @@ type World struct {
 	beacon    *beacon.Beacon
 	keys      []*probe.BLSKey
 	builder   *ecdsa.PrivateKey
-	listeners [3]net.Listener
+	builders  *builders
+	listeners [4]net.Listener
 	client    *probe.Client
 
 	mu       sync.Mutex
@@ -106,7 +107,7 @@ func New(cfg Config) (w *World, err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	for i, address := range []string{cfg.Listen, cfg.BeaconListen, cfg.ValidationListen} {
+	for i, address := range []string{cfg.Listen, cfg.BeaconListen, cfg.ValidationListen, cfg.BuilderListen} {
 		if address == "" {
 			address = net.JoinHostPort(host, "0")
 		}
@@ -135,8 +136,11 @@ func (w *World) open() (err error) {
 	if err != nil {
 		return fmt.Errorf("open chain: %w", err)
 	}
+	if w.builders, err = w.newBuilders(); err != nil {
+		return fmt.Errorf("open builders: %w", err)
+	}
 	w.beacon, err = beacon.New(beacon.Config{
-		Spec: w.spec, Clock: clock.Real{}, Validators: Validators, Seed: 1, Execution: w.chain, GenesisHash: phase0.Hash32(w.chain.Genesis().Hash()),
+		Spec: w.spec, Clock: clock.Real{}, Validators: Validators, Seed: 1, Execution: w.builders, GenesisHash: phase0.Hash32(w.chain.Genesis().Hash()),
 		ChainID: chainID, AttestationDeadline: w.cfg.Slot * 3 / 4, LocalTxLimit: 1000, Log: w.cfg.Log,
 	})
 	if err != nil {
@@ -158,6 +162,9 @@ func (w *World) open() (err error) {
 		GenesisValidatorsRoot: fmt.Sprintf("%#x", w.spec.GenesisValidatorsRoot[:]), SlotMs: w.cfg.Slot.Milliseconds(), SlotsPerEpoch: slotsPerEpoch,
 		Fork: w.cfg.Fork.String(), ForkVersion: fmt.Sprintf("%#x", w.spec.Forks[0].Version[:]), ChainID: chainID, BeaconURL: address(1),
 		ExecutionURL: w.chain.RPCURL(), ValidationURL: address(2), ValidatorKeys: secrets,
+	}
+	for _, name := range BuilderNames {
+		w.Facts.Builders = append(w.Facts.Builders, Builder{Name: name, URL: address(3) + "/" + name})
 	}
 	w.client = probe.NewClient(w.Facts.BeaconURL, nil, 10*time.Second)
 	return nil
@@ -208,6 +215,7 @@ func (w *World) Run(ctx context.Context) error {
 	group.Go(func() error {
 		return serve.Serve(ctx, w.listeners[2], validation.Handler(w.Validator()), options)
 	})
+	group.Go(func() error { return serve.Serve(ctx, w.listeners[3], w.builders.Handler(), options) })
 	group.Go(func() error { return w.beacon.Run(ctx) })
 	group.Go(func() error { return w.keep(ctx) })
 	group.Go(func() error { return w.follow(ctx) })

@@ -35,11 +35,9 @@ func Sink() common.Address { return sink }
 // Fees are the fee caps and the gas limit of transfers.
 func Fees() (tipCapWei, feeCap, gas uint64) { return tipWei, feeCapWei, 100_000 }
 
-// Share sends a bundle with hints to the target's RPC and returns the answered hash. The bundle is for the next block, so that its simulation need not
-// wait for one, and for some more, since a block may come in between or be missed.
+// Share sends a bundle with hints to the target's RPC and returns the answered hash. It may be in the next block, so that its event does not wait for one.
 func Share(t *suite.T, hints []string, txs ...*types.Transaction) common.Hash {
-	next := head(t) + 1
-	params := with(share(t, txs...), object{"inclusion": object{"block": hexNumber(next), "maxBlock": hexNumber(next + 3)}})
+	params := with(soon(t, 3), object{"body": body(t, txs...)})
 	if hints != nil {
 		params["privacy"] = object{"hints": hints}
 	}
@@ -74,9 +72,30 @@ func Private(t *suite.T, tx *types.Transaction, preferences map[string]any) comm
 
 // Follow sends a bundle that follows a double hash; it returns the answered hash.
 func Follow(t *suite.T, double common.Hash, tx *types.Transaction) common.Hash {
-	params := share(t)
+	params := soon(t, 3)
 	params["body"] = append([]object{{"hash": double.Hex()}}, body(t, tx)...)
 	return sentAs(t, "mev_sendBundle", params)
+}
+
+// SendAndCancel sends a private transaction that shares its hash, and cancels it at once.
+func SendAndCancel(t *suite.T, tx *types.Transaction) {
+	signer := key(t)
+	param := object{"tx": raw(t, tx), "preferences": object{"fast": false, "privacy": object{"hints": []string{"hash"}}}}
+	if answer := call(t, signer, "eth_sendPrivateTransaction", param); answer.Refused() {
+		t.Inconclusive("the private transaction is refused: %s", answer)
+	}
+	if answer := call(t, signer, "eth_cancelPrivateTransaction", object{"txHash": tx.Hash().Hex()}); string(answer.Members["result"]) != "true" {
+		t.Inconclusive("the private transaction is not cancelled: %s", answer)
+	}
+}
+
+// Publish sends a transaction to the world's public pool, and waits until it is in a block.
+func Publish(t *suite.T, tx *types.Transaction) {
+	var hash string
+	ask(t, &hash, "eth_sendRawTransaction", raw(t, tx))
+	if lands(t, tx, slots(t, 12)) == nil {
+		t.Inconclusive("a public transaction did not land")
+	}
 }
 
 // Simulate asks for a simulation that nobody should hear of.
@@ -84,6 +103,9 @@ func Simulate(t *suite.T, tx *types.Transaction) { simulate(t, nil, tx) }
 
 // Head is the number of the world's newest block.
 func Head(t *suite.T) uint64 { return head(t) }
+
+// Reached waits until the world's chain has a block.
+func Reached(t *suite.T, number uint64) { reached(t, number) }
 
 // Hash is the bundle's hash of transactions.
 func Hash(txs ...*types.Transaction) common.Hash { return bundleHash(txs...) }

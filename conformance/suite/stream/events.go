@@ -112,6 +112,16 @@ func events(s *suite.Set) {
 		defer stream.Close()
 		untold(t, stream, rpc.Share(t, some, rpc.Money(t).Create("0x5f5ffd")))
 	})
+	s.It("STR-EVT-14", "does not tell of what was cancelled before it could be simulated", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		w := rpc.Money(t)
+		first, second := w.Transfer(1), w.Transfer(2) // the second one cannot be simulated with success while the first one is not on the chain
+		rpc.SendAndCancel(t, second)
+		rpc.Publish(t, first)
+		rpc.Reached(t, rpc.Head(t)+2) // so that whoever tries it again has done so
+		untold(t, stream, second.Hash())
+	})
 	s.It("STR-EVT-15", "tells the same of orders that share the same", func(t *suite.T) {
 		one := told(t, some, rpc.Money(t).Transfer(1, 0xaa, 0xbb, 0xcc, 0xdd))
 		other := told(t, some, rpc.Money(t).Transfer(2, 0x11, 0x22, 0x33, 0x44))
@@ -129,5 +139,19 @@ func events(s *suite.Set) {
 		rpc.Simulate(t, tx)
 		untold(t, stream, tx.Hash())
 		untold(t, stream, rpc.Hash(tx))
+	})
+	s.It("STR-EVT-17", "may tell of other things as well", func(t *suite.T) {
+		stream := listening(t)
+		defer stream.Close()
+		for range 3 {
+			_, found := heard(t, stream, rpc.Share(t, some, rpc.Money(t).Transfer(1)))
+			t.Check(found, "the event of an order", "none")
+		}
+		for _, text := range stream.Events() {
+			e := read(t, text) // one JSON object, whatever it is about
+			if e.all["hash"] == nil || e.all["txs"] == nil || e.all["logs"] == nil {
+				t.Lenient("an event of another kind: %s", text)
+			}
+		}
 	})
 }

@@ -1,0 +1,180 @@
+package rpc
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/world"
+)
+
+// paysWei is what backruns pay the fee recipient, beside their tip: a number that no percentage divides.
+const paysWei = 10_000_000_000_000_777
+
+// patience is for how many blocks orders are that are to land: more than other specs may take for themselves in a row.
+const patience = 12
+
+// backrun is one on the chain, with what it follows.
+type backrun struct {
+	owner        *wallet
+	target, tx   *types.Transaction
+	targetAt, at *receipt
+	baseFee      *big.Int
+	valueWei     *big.Int // what it paid the fee recipient
+	targetHash   common.Hash
+}
+
+// followed sends an order of one transaction, has a searcher follow it by the hash that hints have, and waits until the world's builder has put both into a
+// block. The function makes the order's method and its parameter of the raw transaction.
+func followed(t *suite.T, order func(t *suite.T, tx string) (method string, param object)) *backrun {
+	watched(t)
+	b := &backrun{owner: money(t)}
+	b.target = b.owner.send(1)
+	method, param := order(t, raw(t, b.target))
+	if answer := call(t, key(t), method, param); answer.Refused() {
+		t.Inconclusive("%s refuses the order: %s", method, answer)
+	}
+	b.targetHash = b.target.Hash()
+	b.tx = money(t).create(paysWei, codePayment)
+	b.follow(t)
+	b.land(t)
+	return b
+}
+
+// bundled sends transactions, the first one its owner's, with a backrun behind them as one bundle that nobody is told of, and waits until it is in a block.
+func bundled(t *suite.T, owner *wallet, refund []object, txs ...*types.Transaction) *backrun {
+	b := &backrun{owner: owner, target: txs[0], tx: money(t).create(paysWei, codePayment)}
+	params := with(soon(t, patience), object{"body": body(t, append(txs, b.tx)...), "validity": object{"refund": refund}})
+	if answer := call(t, key(t), "mev_sendBundle", params); answer.Refused() {
+		t.Inconclusive("the bundle is refused: %s", answer)
+	}
+	b.land(t)
+	return b
+}
+
+// follow sends the backrun, as soon as the hash is known.
+func (b *backrun) follow(t *suite.T) {
+	params := with(soon(t, patience), object{"body": append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, b.tx)...)})
+	var answer *probe.RPCAnswer
+	_ = t.Eventually(t.Target.Budgets.Hint(), func() error {
+		if answer = call(t, key(t), "mev_sendBundle", params); answer.Refused() {
+			return errRefused
+		}
+		return nil
+	})
+	if answer.Refused() {
+		t.Inconclusive("the backrun is refused: %s", answer)
+	}
+}
+
+// soon is a bundle with terms for so many of the next blocks, without a body.
+func soon(t *suite.T, blocks uint64) object {
+	at := head(t)
+	return with(share(t), object{"inclusion": object{"block": hexNumber(at + 1), "maxBlock": hexNumber(at + blocks)}})
+}
+
+// land has the order with both transactions put into a block when a builder has it.
+func (b *backrun) land(t *suite.T) {
+	err := t.Eventually(slots(t, 6), func() error {
+		for _, s := range sentTo(t, b.tx) {
+			if slices.Contains(s.Txs, b.target.Hash()) {
+				return nil
+			}
+		}
+		return errNotSent
+	})
+	t.Ready(err, "wait for an order with both transactions at the world's builder "+world.BuilderNames[0])
+	include(t, b.tx)
+	if b.at = lands(t, b.tx, slots(t, 12)); b.at == nil {
+		t.Inconclusive("the backrun is in no block")
+	}
+	if b.targetAt = receiptOf(t, b.target); b.targetAt == nil || b.targetAt.Block != b.at.Block {
+		t.Inconclusive("the order that was followed is not in the backrun's block")
+	}
+	b.baseFee = baseFee(t, b.at.Block)
+	tip := new(big.Int).Sub((*big.Int)(b.at.Price), b.baseFee)
+	b.valueWei = new(big.Int).Add(big.NewInt(paysWei), tip.Mul(tip, new(big.Int).SetUint64(uint64(b.at.Gas))))
+}
+
+// refund is a percentage of the backrun's value, less the payouts to those who share it. The world's builder pays it so, and divides with the rest left out.
+func (b *backrun) refund(percent, sharers int64) *big.Int {
+	cost := new(big.Int).Mul(b.baseFee, big.NewInt(world.PayoutGas*sharers))
+	return cost.Sub(percentOf(b.valueWei, percent), cost)
+}
+
+func percentOf(wei *big.Int, percent int64) *big.Int {
+	part := new(big.Int).Mul(wei, big.NewInt(percent))
+	return part.Quo(part, big.NewInt(100))
+}
+
+// gets fails the spec unless an account has got so much in the backrun's block, to the wei, beside what it spent on the order that was followed.
+func (b *backrun) gets(t *suite.T, who common.Address, wei *big.Int) {
+	got := balance(t, who, b.at.Block)
+	got.Sub(got, balance(t, who, b.at.Block-1))
+	if who == b.owner.address() {
+		spent := new(big.Int).Mul((*big.Int)(b.targetAt.Price), new(big.Int).SetUint64(uint64(b.targetAt.Gas)))
+		got.Add(got, spent.Add(spent, b.target.Value()))
+	}
+	t.Check(got.Cmp(wei) == 0, fmt.Sprintf("%s wei for %s of a backrun that paid %s", wei, who, b.valueWei), got)
+}
+
+// fresh is an account of the spec's own that has nothing.
+func fresh(t *suite.T) common.Address { return crypto.PubkeyToAddress(key(t).PublicKey) }
+
+// shared is a bundle of one transaction with hints and other members.
+func shared(changes func(t *suite.T) object) func(t *suite.T, tx string) (string, object) {
+	return func(t *suite.T, tx string) (string, object) {
+		param := with(soon(t, patience), object{"body": []object{{"tx": tx, "canRevert": false}}, "privacy": object{"hints": []string{"hash"}}})
+		return "mev_sendBundle", with(param, changes(t))
+	}
+}
+
+// backruns: what backruns give back, on the chain.
+func backruns(s *suite.Set) {
+	s.It("RPC-SHR-27", "gives 90 % back to whom a bundle's transaction is of", func(t *suite.T) {
+		b := followed(t, shared(func(*suite.T) object { return nil }))
+		b.gets(t, b.owner.address(), b.refund(90, 1))
+	})
+	s.It("RPC-SHR-27", "gives 90 % back to whom a private transaction is of", func(t *suite.T) {
+		b := followed(t, func(_ *suite.T, tx string) (string, object) {
+			return "eth_sendPrivateTransaction", object{"tx": tx, "preferences": object{"fast": false, "privacy": object{"hints": []string{"hash"}}}}
+		})
+		b.gets(t, b.owner.address(), b.refund(90, 1))
+	})
+	s.It("RPC-SHR-28", "splits a refund between addresses", func(t *suite.T) {
+		var one, other common.Address
+		b := followed(t, shared(func(t *suite.T) object {
+			one, other = fresh(t), fresh(t)
+			return object{"validity": object{"refundConfig": []object{{"address": one.Hex(), "percent": 61}, {"address": other.Hex(), "percent": 33}}}}
+		}))
+		b.gets(t, one, percentOf(b.refund(90, 2), 61))
+		b.gets(t, other, percentOf(b.refund(90, 2), 33))
+		b.gets(t, b.owner.address(), new(big.Int))
+	})
+	s.It("RPC-SHR-28", "splits the value between the bundle's transactions", func(t *suite.T) {
+		watched(t)
+		one, other := money(t), money(t)
+		first, second := one.send(0), other.send(0)
+		b := bundled(t, one, []object{{"bodyIdx": 0, "percent": 37}, {"bodyIdx": 1, "percent": 41}}, first, second)
+		b.gets(t, one.address(), b.refund(37, 1))
+		if b.owner, b.target, b.targetAt = other, second, receiptOf(t, second); b.targetAt == nil {
+			t.Inconclusive("the bundle is not whole")
+		}
+		b.gets(t, other.address(), b.refund(41, 1))
+	})
+	s.It("RPC-SHR-29", "refuses a backrun with hints of its own", func(t *suite.T) {
+		owner, searcher := money(t), money(t)
+		target := owner.send(1)
+		hashed(t, call(t, key(t), "mev_sendBundle", with(soon(t, patience), object{"body": body(t, target), "privacy": object{"hints": []string{"hash"}}})), target.Hash())
+		b := &backrun{targetHash: target.Hash(), tx: searcher.send(1)}
+		b.follow(t) // without hints it is taken
+		follows := append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, searcher.send(2))...)
+		refused(t, call(t, key(t), "mev_sendBundle", with(soon(t, patience), object{"body": follows, "privacy": object{"hints": []string{"hash"}}})))
+	})
+}

@@ -1,0 +1,136 @@
+package rpc
+
+import (
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/world"
+)
+
+// The world's builder puts an order into a block only when a spec asks for one of its transactions, so it is known who made a block and why:
+//
+//	spec ─order─▶ RPC under test ─▶ world's builder ─(include)─▶ block ─▶ receipts, balances ─▶ spec
+
+// watched ends the spec as inconclusive unless the target's RPC sends its orders to the world's builders.
+func watched(t *suite.T) {
+	if t.Target.RPC == nil || !t.Target.RPC.SendsToWorld {
+		t.Inconclusive("needs an RPC that sends its orders to the world's builders (rpc.sendsToWorld)")
+	}
+}
+
+// slots is how long so many slots of the world take.
+func slots(t *suite.T, n int64) time.Duration {
+	return time.Duration(n*t.World.Facts.SlotMs) * time.Millisecond
+}
+
+// sentTo is what builders were sent about a transaction.
+func sentTo(t *suite.T, tx *types.Transaction) []world.Sent {
+	list, err := t.World.Sent(t, tx.Hash())
+	t.Ready(err, "ask the world's builders")
+	return list
+}
+
+// builderHas waits until a builder is sent an order with the transaction; without that nothing can be said of what becomes of it.
+func builderHas(t *suite.T, tx *types.Transaction) {
+	err := t.Eventually(slots(t, 6), func() error {
+		if len(sentTo(t, tx)) == 0 {
+			return errNotSent
+		}
+		return nil
+	})
+	t.Ready(err, "wait for the order at the world's builder "+world.BuilderNames[0])
+}
+
+// Reasons to look again.
+const (
+	errNotSent   = errText("no builder was sent it")
+	errNoBlock   = errText("the block did not come")
+	errNotLanded = errText("it is in no block")
+)
+
+// errText is a reason to look again.
+type errText string
+
+// Error implements error.
+func (e errText) Error() string { return string(e) }
+
+// include has the world's builder put what it has with these transactions into the next blocks.
+func include(t *suite.T, txs ...*types.Transaction) {
+	hashes := make([]common.Hash, len(txs))
+	for i, tx := range txs {
+		hashes[i] = tx.Hash()
+	}
+	t.Ready(t.World.Include(t, hashes...), "ask the world's builder for a block")
+}
+
+// receipt is where a transaction is on the chain, and what it did there.
+type receipt struct {
+	Block  hexutil.Uint64 `json:"blockNumber"`
+	Place  hexutil.Uint64 `json:"transactionIndex"`
+	Gas    hexutil.Uint64 `json:"gasUsed"`
+	Price  *hexutil.Big   `json:"effectiveGasPrice"`
+	Status hexutil.Uint64 `json:"status"`
+}
+
+// receiptOf is a transaction's receipt; nil while it is in no block.
+func receiptOf(t *suite.T, tx *types.Transaction) (r *receipt) {
+	ask(t, &r, "eth_getTransactionReceipt", tx.Hash())
+	return r
+}
+
+// lands waits until a transaction is in a block; nil if it does not come there.
+func lands(t *suite.T, tx *types.Transaction, within time.Duration) (r *receipt) {
+	_ = t.Eventually(within, func() error {
+		if r = receiptOf(t, tx); r == nil {
+			return errNotLanded
+		}
+		return nil
+	})
+	return r
+}
+
+// reached waits until the chain has a block.
+func reached(t *suite.T, number uint64) {
+	err := t.Eventually(slots(t, 12), func() error {
+		if head(t) < number {
+			return errNoBlock
+		}
+		return nil
+	})
+	t.Ready(err, fmt.Sprintf("wait for block %d", number))
+}
+
+// baseFee of a block, in wei.
+func baseFee(t *suite.T, number hexutil.Uint64) *big.Int {
+	var block struct {
+		BaseFee *hexutil.Big `json:"baseFeePerGas"`
+	}
+	ask(t, &block, "eth_getBlockByNumber", number, false)
+	return (*big.Int)(block.BaseFee)
+}
+
+// balance of an account after a block, in wei.
+func balance(t *suite.T, of common.Address, number hexutil.Uint64) *big.Int {
+	var wei hexutil.Big
+	ask(t, &wei, "eth_getBalance", of, number)
+	return (*big.Int)(&wei)
+}
+
+// tries is how often a spec that needs one certain block begins anew: other specs propose blocks of their own, in which the builder has no part.
+const tries = 4
+
+// until runs a spec that needs one certain block until it says that it had it.
+func until(t *suite.T, had func() bool) {
+	for range tries {
+		if had() {
+			return
+		}
+	}
+	t.Inconclusive("none of %d blocks was made by the world's builder", tries)
+}

@@ -1,0 +1,119 @@
+package rpc
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/world"
+)
+
+// record is a refund as it is listed.
+type record struct {
+	Hash      string `json:"hash"`
+	Amount    string `json:"amount"`
+	Block     string `json:"blockNumber"`
+	Status    string `json:"status"`
+	Recipient string `json:"recipient"`
+}
+
+// records are what an RPC lists for a recipient.
+func records(t *suite.T, recipient common.Address) (list []record) {
+	answer := call(t, key(t), "flashbots_getFeeRefundsByRecipient", object{"recipient": recipient.Hex()})
+	if answer.Code() == -32601 {
+		t.Unsupported("the reports about refunds are not known")
+	}
+	var page struct {
+		Refunds []record `json:"refunds"`
+	}
+	result(t, answer, &page)
+	return page.Refunds
+}
+
+// number is a quantity in hex; it fails the spec unless it is one.
+func number(t *suite.T, name, text string) *big.Int {
+	n, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)
+	t.Check(ok && strings.HasPrefix(text, "0x"), name+" as a hexadecimal number", text)
+	return n
+}
+
+// recorded waits for the record of the refund that a backrun brought the owner of the order that it followed.
+func (b *backrun) recorded(t *suite.T) record {
+	var list []record
+	err := t.Eventually(t.Target.Budgets.Settle(), func() error {
+		if list = records(t, b.owner.address()); len(list) == 0 {
+			return errNoRecord
+		}
+		return nil
+	})
+	t.Check(err == nil && len(list) == 1, "one record of the refund that the block paid", list)
+	return list[0]
+}
+
+const errNoRecord = errText("no record")
+
+// begins waits for the blocks of which refunds may be listed.
+func begins(t *suite.T) {
+	for head(t) < world.EarliestRefundBlock {
+		reached(t, head(t)+1)
+	}
+}
+
+// listed is a backrun in a block whose refunds may be listed.
+func listed(t *suite.T) *backrun {
+	watched(t)
+	begins(t)
+	return followed(t, shared(func(*suite.T) object { return nil }))
+}
+
+// refundsPaid: the reports about refunds that blocks have paid.
+func refundsPaid(s *suite.Set) {
+	s.It("RPC-RFR-05", "has what was paid, to the wei", func(t *suite.T) {
+		b := listed(t)
+		r := b.recorded(t)
+		known := []string{strings.ToLower(b.targetHash.Hex()), strings.ToLower(bundleHash(b.target).Hex())}
+		t.Check(strings.ToLower(r.Hash) == known[0] || strings.ToLower(r.Hash) == known[1], "hash "+known[0], r.Hash)
+		// A service may name what it counts before the payout's cost is taken off.
+		amount, paid, counted := number(t, "amount", r.Amount), b.refund(90, 1), percentOf(b.valueWei, 90)
+		t.Check(amount.Cmp(paid) == 0 || amount.Cmp(counted) == 0, fmt.Sprintf("amount %s, or %s before the payout's cost", paid, counted), amount)
+		t.Check(number(t, "blockNumber", r.Block).Uint64() == uint64(b.at.Block), "blockNumber "+hexNumber(uint64(b.at.Block)), r.Block)
+		t.Check(r.Status == "pending" || r.Status == "received", "status pending or received", r.Status)
+		t.Check(strings.EqualFold(r.Recipient, b.owner.address().Hex()), "recipient "+b.owner.address().Hex(), r.Recipient)
+	})
+	s.Slow("RPC-RFR-06", "lists nothing of the first blocks", func(t *suite.T) {
+		watched(t)
+		owner := money(t) // of two bundles: one before the earliest block, if the world is young enough, and one after it
+		refund := []object{{"bodyIdx": 0, "percent": 90}}
+		if head(t)+4 < world.EarliestRefundBlock {
+			bundled(t, owner, refund, owner.send(1))
+		}
+		begins(t)
+		later := bundled(t, owner, refund, owner.send(2))
+		var list []record
+		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
+			if list = records(t, owner.address()); len(list) == 0 {
+				return errNoRecord
+			}
+			return nil
+		})
+		t.Ready(err, "wait for the record of a refund")
+		for _, r := range list {
+			block := number(t, "blockNumber", r.Block).Uint64()
+			t.Check(block >= world.EarliestRefundBlock && block == uint64(later.at.Block), fmt.Sprintf("no record of a block below %d", world.EarliestRefundBlock), r)
+		}
+	})
+	s.It("RPC-RFR-08", "stays received", func(t *suite.T) {
+		b := listed(t)
+		if r := b.recorded(t); r.Status != "received" {
+			t.Inconclusive("the refund is %s", r.Status)
+		}
+		for range 3 {
+			reached(t, head(t)+1)
+			r := b.recorded(t)
+			t.Check(r.Status == "received", "status received", r.Status)
+		}
+	})
+}
