@@ -1,0 +1,16 @@
+//go:build !mutants
+
+package defect
+
+import "errors"
+
+// Built says whether this program has defects that can be switched on.
+const Built = false
+
+// On is false: what stands behind it is not in this program.
+func On(ID) bool { return false }
+
+// Switch fails: there is nothing to switch on.
+func Switch(...ID) error {
+	return errors.New("this program has no defects to switch on: build it with -tags mutants")
+}
