@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/defect"
 )
 
@@ -166,7 +167,7 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	if cmd.Bool("devnet") {
-		lab, err := startLab(ctx, cmd.Duration("slot"))
+		lab, err := startLab(ctx, world.Config{Slot: cmd.Duration("slot"), BlobsLater: len(cmd.StringSlice("defect")) > 0})
 		if err != nil {
 			return fmt.Errorf("start the devnet: %w", err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/mutant"
 	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/defect"
 )
 
@@ -71,7 +72,7 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	lab, err := startLab(ctx, cmd.Duration("slot"))
+	lab, err := startLab(ctx, world.Config{Slot: cmd.Duration("slot")})
 	if err != nil {
 		return fmt.Errorf("start the devnet: %w", err)
 	}

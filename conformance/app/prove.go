@@ -67,21 +67,21 @@ func (p Proof) Prove(ctx context.Context) (*Proven, error) {
 		return nil, Mistake("no mutant fits the selection")
 	}
 	result := &Proven{}
-	if err := p.each(ctx, f, slices.DeleteFunc(slices.Clone(chosen), mutant.Mutant.Inside), result); err != nil {
+	if err := p.each(ctx, f, p.Parallel, slices.DeleteFunc(slices.Clone(chosen), mutant.Mutant.Inside), result); err != nil {
 		return nil, err
 	}
-	// Afterwards, since worlds of their own take the processors that the others are timed on.
+	// Afterwards, since worlds of their own take the processors that the others are timed on; and more at a time, since each first waits for its world.
 	began := time.Now()
-	err = p.each(ctx, f, slices.DeleteFunc(chosen, func(m mutant.Mutant) bool { return !m.Inside() }), result)
+	err = p.each(ctx, f, 2*p.Parallel, slices.DeleteFunc(chosen, func(m mutant.Mutant) bool { return !m.Inside() }), result)
 	result.InsideTook = time.Since(began)
 	return result, err
 }
 
 // each runs some mutants, a few at a time, and adds what came of them.
-func (p Proof) each(ctx context.Context, f folder, list []mutant.Mutant, result *Proven) error {
+func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.Mutant, result *Proven) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(p.Parallel, 1))
+	group.SetLimit(max(parallel, 1))
 	for _, m := range list {
 		group.Go(func() error {
 			why, err := p.run(ctx, f, m)
