@@ -2,9 +2,6 @@
 
 package defect
 
-// Built says whether this program has defects that can be switched on.
-const Built = true
-
 // on are the defects that are switched on; nobody writes it once services run.
 var on = map[ID]bool{}
 
