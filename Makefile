@@ -55,7 +55,8 @@ conformance: ## judge our own relay, stream and RPC by the conformance suite: FL
 
 prove: ## run the conformance suite against wrong targets, and show that it notices each
 	@go build -o bin/ ./cmd/gavel-lab
-	@bin/gavel-lab conformance prove $(ARGS)
+	@go build -tags mutants -o bin/gavel-lab-mutants ./cmd/gavel-lab
+	@bin/gavel-lab conformance prove --mutants-program bin/gavel-lab-mutants $(ARGS)
 
 test-clients: ## run searchers' JavaScript clients against the bundle RPC and the stream; needs Node.js, and npm for their packages
 	scripts/clients.sh

@@ -19,6 +19,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/defect"
 )
 
 // status is how a run ended, for the process's exit status.
@@ -136,6 +138,9 @@ func runCommand() *cli.Command {
 			&cli.Int64Flag{Name: "seed", Usage: "order of the specs; 0 takes a new one"},
 			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "bound of one spec"},
 			&cli.StringFlag{Name: "mutant", Usage: "put a wrong behaviour between the suite and the target; see prove"},
+			&cli.StringSliceFlag{
+				Name: "defect", Sources: cli.EnvVars("GAVEL_DEFECT"), Usage: "with --devnet, in a program built with -tags mutants: make a service wrong; see prove",
+			},
 			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "slots of the world of --devnet"},
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error { return judged(runConformance(ctx, cmd)) },
@@ -158,8 +163,11 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	options.Killers = app.Killers()
 	options.Progress = specProgress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
 	options.Reproduce = fmt.Sprintf("%s --seed %d", strings.Join(os.Args, " "), options.Seed)
+	if err := switchDefects(cmd.StringSlice("defect"), cmd.Bool("devnet")); err != nil {
+		return err
+	}
 	if cmd.Bool("devnet") {
-		lab, err := startLab(ctx, cmd.Duration("slot"))
+		lab, err := startLab(ctx, world.Config{Slot: cmd.Duration("slot"), BlobsLater: len(cmd.StringSlice("defect")) > 0})
 		if err != nil {
 			return fmt.Errorf("start the devnet: %w", err)
 		}
@@ -187,6 +195,24 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	}
 	if r.Exit != verdict.Conformant {
 		return status{r.Exit, r.Outcome()}
+	}
+	return nil
+}
+
+// switchDefects makes the services that are started afterwards wrong.
+func switchDefects(names []string, devnet bool) error {
+	if len(names) == 0 {
+		return nil
+	}
+	if !devnet {
+		return app.Mistake("a defect is in our own services: give --devnet, or --mutant for one before a target")
+	}
+	ids := make([]defect.ID, len(names))
+	for i, name := range names {
+		ids[i] = defect.ID(name)
+	}
+	if err := defect.Switch(ids...); err != nil {
+		return app.Mistake("%v", err)
 	}
 	return nil
 }

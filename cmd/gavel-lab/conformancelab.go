@@ -41,15 +41,16 @@ type lab struct {
 }
 
 // startLab starts all of it; Stop ends it.
-func startLab(ctx context.Context, slot time.Duration) (l *lab, err error) {
+func startLab(ctx context.Context, cfg world.Config) (l *lab, err error) {
 	ctx, stop := context.WithCancel(ctx)
+	slot := cfg.Slot
 	l = &lab{stop: stop, group: new(errgroup.Group)}
 	defer func() {
 		if err != nil {
 			l.Stop()
 		}
 	}()
-	if l.world, err = world.New(world.Config{Slot: slot}); err != nil {
+	if l.world, err = world.New(cfg); err != nil {
 		return nil, err
 	}
 	l.group.Go(func() error { return l.world.Run(ctx) })
@@ -177,7 +178,7 @@ func worldCommand() *cli.Command {
 // runWorld prints what a target and a target.yaml need to know, and goes on until the context ends.
 func runWorld(ctx context.Context, cmd *cli.Command) error {
 	if cmd.Bool("with-services") {
-		l, err := startLab(ctx, cmd.Duration("slot"))
+		l, err := startLab(ctx, world.Config{Slot: cmd.Duration("slot")})
 		if err != nil {
 			return err
 		}

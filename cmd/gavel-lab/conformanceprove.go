@@ -13,6 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/mutant"
 	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/defect"
 )
 
 func proveCommand() *cli.Command {
@@ -23,11 +25,14 @@ func proveCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc"},
 			&cli.IntFlag{Name: "parallel", Value: 2, Usage: "how many run at a time"},
 			&cli.DurationFlag{Name: "slot", Value: time.Second, Usage: "slots of the world"},
+			&cli.StringFlag{
+				Name: "mutants-program", TakesFile: true, Usage: "this program built with -tags mutants (make prove does), for the mutants inside our services",
+			},
 			&cli.BoolFlag{Name: "list", Usage: "list the mutants and end"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Bool("list") {
-				for _, m := range mutant.All() {
+				for _, m := range slices.Concat(mutant.All(), mutant.Defects()) {
 					fmt.Printf("%-4s %-6s %s: %s\n", m.ID, m.Iface, m.What, strings.Join(m.MustKill, " "))
 				}
 				return nil
@@ -46,9 +51,28 @@ var allowed = map[string][]string{
 	"404": {"REL-GEN-03", "REL-GEN-04", "REL-HDR-04", "REL-HDR-05", "REL-HDR-06", "RPC-ENV-15", "RPC-ENV-16", "RPC-LIM-01", "STR-HIS-23"},
 }
 
+// defective is the program with defects. Without one the mutants inside our services are left out, which is said.
+func defective(cmd *cli.Command) (string, error) {
+	program := cmd.String("mutants-program")
+	for _, id := range cmd.StringSlice("mutant") {
+		if _, err := defect.Find(defect.ID(id)); err == nil && program == "" {
+			return "", app.Mistake("%s is inside our services: give --mutants-program", id)
+		}
+	}
+	if program == "" {
+		fmt.Printf("%d mutants inside our services are left out. make prove runs them too, by a program that is built for it:\n"+
+			"  go build -tags mutants -o bin/gavel-lab-mutants ./cmd/gavel-lab\n  bin/gavel-lab conformance prove --mutants-program bin/gavel-lab-mutants\n", len(defect.All))
+	}
+	return program, nil
+}
+
 // prove starts the world and its services, and runs everything against wrong ones.
 func prove(ctx context.Context, cmd *cli.Command) error {
-	lab, err := startLab(ctx, cmd.Duration("slot"))
+	wrong, err := defective(cmd)
+	if err != nil {
+		return err
+	}
+	lab, err := startLab(ctx, world.Config{Slot: cmd.Duration("slot")})
 	if err != nil {
 		return fmt.Errorf("start the devnet: %w", err)
 	}
@@ -58,15 +82,16 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	p := app.Proof{
-		Program: program, Target: lab.Target, Only: cmd.StringSlice("mutant"), Interfaces: cmd.StringSlice("iface"), Parallel: cmd.Int("parallel"), Out: os.Stdout,
+		Program: program, Defective: wrong, Target: lab.Target, Slot: cmd.Duration("slot"),
+		Only: cmd.StringSlice("mutant"), Interfaces: cmd.StringSlice("iface"), Parallel: cmd.Int("parallel"), Out: os.Stdout,
 	}
 	began := time.Now()
-	wrong, err := p.Baseline(ctx)
+	failing, err := p.Baseline(ctx)
 	if err != nil {
 		return err
 	}
-	if len(wrong) > 0 {
-		return status{verdict.SuiteFault, "the right target does not pass, so nothing can be proven: " + strings.Join(wrong, "; ")}
+	if len(failing) > 0 {
+		return status{verdict.SuiteFault, "the right target does not pass, so nothing can be proven: " + strings.Join(failing, "; ")}
 	}
 	result, err := p.Prove(ctx)
 	if err != nil {
@@ -86,7 +111,8 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 			}
 		}
 	}
-	fmt.Printf("\n%d mutants killed, %d survived, in %s\n", len(result.Killed), len(result.Survived), time.Since(began).Round(time.Second))
+	fmt.Printf("\n%d mutants killed, %d survived, in %s, of which %s for those inside our services\n", len(result.Killed), len(result.Survived),
+		time.Since(began).Round(time.Second), result.InsideTook.Round(time.Second))
 	if len(survived) > 0 {
 		return status{verdict.Nonconformant, "the suite did not notice: " + strings.Join(survived, "; ")}
 	}

@@ -79,9 +79,12 @@ func Mutate(ctx context.Context, o *Options, id string) (stop func(), err error)
 	}, nil
 }
 
+// wrongs are all mutants: those before a target, and those inside our services.
+func wrongs() []mutant.Mutant { return slices.Concat(mutant.All(), mutant.Defects()) }
+
 // killersOf are the mutants that must fail a clause.
 func killersOf(id string) (killers []string) {
-	for _, m := range mutant.All() {
+	for _, m := range wrongs() {
 		if slices.Contains(m.MustKill, id) {
 			killers = append(killers, m.ID+": "+m.What)
 		}
@@ -92,7 +95,7 @@ func killersOf(id string) (killers []string) {
 // Killers are the ids of the mutants that clauses are proven by.
 func Killers() map[string][]string {
 	all := map[string][]string{}
-	for _, m := range mutant.All() {
+	for _, m := range wrongs() {
 		for _, id := range m.MustKill {
 			all[id] = append(all[id], m.ID)
 		}

@@ -35,12 +35,15 @@ func TestMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := mutant.All()
-	if len(all) < 60 {
-		t.Errorf("%d mutants, want at least 60", len(all))
+	before, inside := mutant.All(), mutant.Defects()
+	if len(before)+len(inside) < 60 || len(inside) < 12 {
+		t.Errorf("%d mutants before targets and %d inside services, want at least 60 in all and 12 inside", len(before), len(inside))
 	}
 	seen := map[string]bool{}
-	for _, m := range all {
+	for i, m := range slices.Concat(before, inside) {
+		if m.Inside() != (i >= len(before)) {
+			t.Errorf("%s: inside a service is %v", m.ID, m.Inside())
+		}
 		if seen[m.ID] {
 			t.Errorf("%s stands twice", m.ID)
 		}

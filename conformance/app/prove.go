@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"golang.org/x/sync/errgroup"
@@ -23,11 +24,18 @@ import (
 )
 
 // Proof is how mutants are run: each in a process of its own, since one process can run the suite once.
+//
+//	before a target  ── Program run --target FILE --mutant ID ──▶ proxy ──▶ Target
+//	inside a service ── Defective run --devnet --defect ID    ──▶ its own services, one of them wrong, in a world of their own
 type Proof struct {
 	// Program is this program.
 	Program string
+	// Defective is this program, built with defects (-tags mutants); without it mutants inside the services are left out.
+	Defective string
 	// Target is right, and is made wrong.
 	Target *target.Target
+	// Slot is how long the slots of a defective program's world are.
+	Slot time.Duration
 	// Only are ids of mutants; none is all. Interfaces bounds them as well.
 	Only       []string
 	Interfaces []string
@@ -40,6 +48,8 @@ type Proof struct {
 type Proven struct {
 	Killed   []string
 	Survived []string // with the reason
+	// InsideTook is what mutants inside the services took of the time.
+	InsideTook time.Duration
 }
 
 // sanity are clauses that a mutant's target must still keep, so that it is wrong and not merely gone.
@@ -47,32 +57,36 @@ var sanity = map[string]string{"relay": "REL-GEN-01", "rpc": "RPC-ENV-18", "stre
 
 // Prove runs all mutants. An error is the suite's own; survivors are in the result.
 func (p Proof) Prove(ctx context.Context) (*Proven, error) {
-	dir, err := os.MkdirTemp("", "gavel-prove")
+	f, err := lay(p.Target)
 	if err != nil {
-		return nil, fmt.Errorf("prove: %w", err)
+		return nil, err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
-	file := filepath.Join(dir, "target.yaml")
-	raw, err := yaml.Marshal(p.Target)
-	if err == nil {
-		err = os.WriteFile(file, raw, 0o600)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("prove: %w", err)
-	}
+	defer f.remove()
 	chosen := p.chosen()
 	if len(chosen) == 0 {
 		return nil, Mistake("no mutant fits the selection")
 	}
 	result := &Proven{}
+	if err := p.each(ctx, f, p.Parallel, slices.DeleteFunc(slices.Clone(chosen), mutant.Mutant.Inside), result); err != nil {
+		return nil, err
+	}
+	// Afterwards, since worlds of their own take the processors that the others are timed on; and more at a time, since each first waits for its world.
+	began := time.Now()
+	err = p.each(ctx, f, 2*p.Parallel, slices.DeleteFunc(chosen, func(m mutant.Mutant) bool { return !m.Inside() }), result)
+	result.InsideTook = time.Since(began)
+	return result, err
+}
+
+// each runs some mutants, a few at a time, and adds what came of them.
+func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.Mutant, result *Proven) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(p.Parallel, 1))
-	for _, m := range chosen {
+	group.SetLimit(max(parallel, 1))
+	for _, m := range list {
 		group.Go(func() error {
-			why, err := p.run(ctx, m, file, filepath.Join(dir, m.ID))
+			why, err := p.run(ctx, f, m)
 			if why != "" && err == nil { // a world has its moments: a survivor must survive twice
-				why, err = p.run(ctx, m, file, filepath.Join(dir, m.ID))
+				why, err = p.run(ctx, f, m)
 			}
 			if err != nil {
 				return fmt.Errorf("mutant %s: %w", m.ID, err)
@@ -90,16 +104,15 @@ func (p Proof) Prove(ctx context.Context) (*Proven, error) {
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	return result, nil
+	return group.Wait()
 }
 
+// chosen are the mutants to run.
 func (p Proof) chosen() (list []mutant.Mutant) {
-	for _, m := range mutant.All() {
+	for _, m := range wrongs() {
 		named := len(p.Only) == 0 || slices.Contains(p.Only, m.ID)
-		if named && (len(p.Interfaces) == 0 || slices.Contains(p.Interfaces, m.Iface)) && p.Target.Has(m.Iface) {
+		able := !m.Inside() || p.Defective != ""
+		if named && able && (len(p.Interfaces) == 0 || slices.Contains(p.Interfaces, m.Iface)) && p.Target.Has(m.Iface) {
 			list = append(list, m)
 		}
 	}
@@ -107,8 +120,12 @@ func (p Proof) chosen() (list []mutant.Mutant) {
 }
 
 // run runs the suite on one mutant and says why it survived; empty if it was killed.
-func (p Proof) run(ctx context.Context, m mutant.Mutant, file, out string) (string, error) {
-	r, err := p.child(ctx, file, out, m.ID, m.MustKill)
+func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (string, error) {
+	program, how := p.Program, []string{"--target", f.target(), "--mutant", m.ID}
+	if m.Inside() {
+		program, how = p.Defective, []string{"--devnet", "--slot", p.Slot.String(), "--defect", m.ID}
+	}
+	r, err := child(ctx, f, program, how, m.MustKill)
 	if err != nil {
 		return "", err
 	}
@@ -126,19 +143,20 @@ func failed(c report.Clause) bool {
 	return slices.ContainsFunc(c.Specs, func(s report.Spec) bool { return s.Outcome == verdict.Failed })
 }
 
-// child runs this program on a mutant and reads its report.
-func (p Proof) child(ctx context.Context, file, out, id string, clauses []string) (*report.Report, error) {
-	args := []string{"conformance", "run", "--target", file, "--out", out, "--seed", "1", "--timeout", "45s"}
+// child runs the suite in a process of its own, on some clauses or all, and reads its report. How says what it is run on.
+func child(ctx context.Context, f folder, program string, how, clauses []string) (*report.Report, error) {
+	out, err := os.MkdirTemp(string(f), "report")
+	if err != nil {
+		return nil, fmt.Errorf("prove: %w", err)
+	}
+	args := append([]string{"conformance", "run", "--out", out, "--seed", "1", "--timeout", "45s"}, how...)
 	for _, clause := range clauses {
 		args = append(args, "--clause", clause)
 	}
-	if id != "" {
-		args = append(args, "--mutant", id)
-	}
-	command := exec.CommandContext(ctx, p.Program, args...) //nolint:gosec // this program
+	command := exec.CommandContext(ctx, program, args...) //nolint:gosec // this program, or what its caller built of it
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said
-	err := command.Run()
+	err = command.Run()
 	var ended *exec.ExitError
 	if err != nil && !errors.As(err, &ended) {
 		return nil, fmt.Errorf("run the suite: %w", err)
@@ -152,26 +170,18 @@ func (p Proof) child(ctx context.Context, file, out, id string, clauses []string
 
 // Baseline runs, on the right target, all clauses that mutants must fail, and returns those that do not pass: a mutant could be killed by accident there.
 func (p Proof) Baseline(ctx context.Context) ([]string, error) {
-	dir, err := os.MkdirTemp("", "gavel-prove")
+	f, err := lay(p.Target)
 	if err != nil {
-		return nil, fmt.Errorf("prove: %w", err)
+		return nil, err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
-	file := filepath.Join(dir, "target.yaml")
-	raw, err := yaml.Marshal(p.Target)
-	if err == nil {
-		err = os.WriteFile(file, raw, 0o600)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("prove: %w", err)
-	}
+	defer f.remove()
 	var needed []string
 	for _, m := range p.chosen() {
 		needed = append(needed, m.MustKill...)
 		needed = append(needed, sanity[m.Iface])
 	}
 	slices.Sort(needed)
-	r, err := p.child(ctx, file, filepath.Join(dir, "out"), "", slices.Compact(needed))
+	r, err := child(ctx, f, p.Program, []string{"--target", f.target()}, slices.Compact(needed))
 	if err != nil {
 		return nil, err
 	}
@@ -186,22 +196,14 @@ func (p Proof) Baseline(ctx context.Context) ([]string, error) {
 
 // Dumb runs the suite on a target that answers everything with one status, and returns what passes there.
 func (p Proof) Dumb(ctx context.Context, id string) ([]string, error) {
-	dir, err := os.MkdirTemp("", "gavel-prove")
-	if err != nil {
-		return nil, fmt.Errorf("prove: %w", err)
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
-	file := filepath.Join(dir, "target.yaml")
 	t := *p.Target
 	t.Chain.WorldURL = "" // in grey mode nothing could be prepared, and everything would be inconclusive
-	raw, err := yaml.Marshal(&t)
-	if err == nil {
-		err = os.WriteFile(file, raw, 0o600)
-	}
+	f, err := lay(&t)
 	if err != nil {
-		return nil, fmt.Errorf("prove: %w", err)
+		return nil, err
 	}
-	r, err := p.child(ctx, file, filepath.Join(dir, "out"), id, nil)
+	defer f.remove()
+	r, err := child(ctx, f, p.Program, []string{"--target", f.target(), "--mutant", id}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -213,3 +215,28 @@ func (p Proof) Dumb(ctx context.Context, id string) ([]string, error) {
 	}
 	return passed, nil
 }
+
+// folder is where processes find their target and leave their reports.
+type folder string
+
+// lay makes a temporary folder with a target's file; its caller removes it.
+func lay(t *target.Target) (folder, error) {
+	dir, err := os.MkdirTemp("", "gavel-prove")
+	if err != nil {
+		return "", fmt.Errorf("prove: %w", err)
+	}
+	f := folder(dir)
+	raw, err := yaml.Marshal(t)
+	if err == nil {
+		err = os.WriteFile(f.target(), raw, 0o600)
+	}
+	if err != nil {
+		f.remove()
+		return "", fmt.Errorf("prove: %w", err)
+	}
+	return f, nil
+}
+
+func (f folder) target() string { return filepath.Join(string(f), "target.yaml") }
+
+func (f folder) remove() { _ = os.RemoveAll(string(f)) } // a temporary folder

@@ -28,9 +28,12 @@ type Mutant struct {
 	// MustKill are the clauses that must fail on it.
 	MustKill []string
 
-	// fault makes the fault, with a memory of its own.
+	// fault makes the fault, with a memory of its own; nil if it is inside the service.
 	fault func() Fault
 }
+
+// Inside says whether it is in the service itself (see Defects), and not before it.
+func (m Mutant) Inside() bool { return m.fault == nil }
 
 // Exchange is what a fault sees and may change.
 type Exchange struct {
@@ -56,7 +59,7 @@ type Fault struct {
 	Line func(line string) (string, bool)
 }
 
-// Find is a mutant by its id.
+// Find is a mutant of All by its id.
 func Find(id string) (Mutant, bool) {
 	for _, m := range All() {
 		if m.ID == id {
@@ -66,7 +69,7 @@ func Find(id string) (Mutant, bool) {
 	return Mutant{}, false
 }
 
-// All are all mutants, in the order of their ids.
+// All are all mutants that are put before a target, in the order of their ids.
 func All() []Mutant {
 	return slices.Concat(relayMutants(), dataMutants(), rpcMutants(), orderMutants(), streamMutants())
 }

@@ -39,7 +39,9 @@ type Config struct {
 	Fork eth.Fork
 	// Addresses to listen at; empty takes any free port of this machine.
 	Listen, BeaconListen, ValidationListen, BuilderListen string
-	Log                                                   *slog.Logger
+	// BlobsLater leaves what blobs need, which takes processors seconds, until a block with blobs is ordered: for runs that will hardly order one.
+	BlobsLater bool
+	Log        *slog.Logger
 }
 
 // Validators there are: two slots of an epoch are the restless one's and the stranger's, as chance has it.
@@ -120,7 +122,9 @@ func New(cfg Config) (w *World, err error) {
 
 // open makes genesis, which lies a moment ahead, and what lives on it.
 func (w *World) open() (err error) {
-	chain.Sidecar(w.cfg.Fork, 0) // takes seconds the first time, which no spec should wait for
+	if !w.cfg.BlobsLater {
+		chain.Sidecar(w.cfg.Fork, 0) // takes seconds the first time, which no spec should wait for
+	}
 	w.spec = &eth.Spec{
 		GenesisTime: time.Now().Add(genesisLead).Truncate(time.Second), GenesisForkVersion: genesisVersion,
 		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(Validators), SlotDuration: w.cfg.Slot, SlotsPerEpoch: slotsPerEpoch,

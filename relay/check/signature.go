@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
@@ -21,7 +22,7 @@ func Signature(c *Case) *relay.Refused {
 	}
 	err = bls.Verify(c.Submission.Trace.BuilderPubkey, eth.SigningRoot(root, c.Spec.BuilderDomain()), c.Submission.Signature)
 	switch {
-	case err == nil:
+	case err == nil, defect.On(defect.UnsignedBid):
 		return nil
 	case errors.Is(err, bls.ErrPublicKey), errors.Is(err, bls.ErrSignature):
 		return relay.SubmissionBuilderKey.With("%s", fmt.Sprint(err))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/wire"
@@ -54,6 +55,9 @@ func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBl
 		d.Log.Error("claim slot", "slot", block.Slot, "error", err)
 		return relay.PayloadGuardDown.Plain()
 	}
+	if !won && defect.On(defect.SecondBlock) {
+		return nil
+	}
 	if !won {
 		return relay.PayloadOther.With("slot %d", block.Slot)
 	}
@@ -68,6 +72,9 @@ func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBl
 	if err := d.Publisher.Publish(ctx, block.Fork, ssz); err != nil {
 		d.Log.Error("publish block", "slot", block.Slot, "error", err)
 		return relay.PayloadNotPublished.Plain()
+	}
+	if defect.On(defect.DeliveryNotListed) {
+		return nil
 	}
 	d.Facts.Record(relay.PayloadDelivered{
 		At: d.Clock.Now(), Trace: contents.FlatTrace(), BlockRoot: block.Root,

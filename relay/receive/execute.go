@@ -5,7 +5,9 @@ import (
 	"errors"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
@@ -54,6 +56,12 @@ func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *caseFact
 	ctx, cancel := context.WithTimeout(ctx, d.ValidationTimeout)
 	defer cancel()
 	block := blockOf(s.Contents(), facts.Attributes.ParentRoot, facts.Duty.Registration.Message.GasLimit)
+	if defect.On(defect.AnyGasLimit) {
+		block.RegisteredGasLimit = s.Payload.GasLimit
+	}
+	if defect.On(defect.AnyValue) {
+		block.ValueWei = new(uint256.Int)
+	}
 	block.Trace, block.Signature = s.Trace, s.Signature
 	if facts.Builder.HighPriority || d.leads(s) {
 		block.Priority = exec.High
@@ -63,7 +71,7 @@ func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *caseFact
 		return refused
 	}
 	switch {
-	case verdict.Class == exec.Valid:
+	case verdict.Class == exec.Valid, defect.On(defect.NotExecuted):
 		return nil
 	case verdict.Class == exec.Invalid:
 		return relay.SubmissionInvalid.With("%s: %s", verdict.Rule, verdict.Detail)

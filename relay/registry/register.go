@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
@@ -82,7 +83,7 @@ func (r *Registry) verify(entries []*relay.SignedRegistration, indices []int, re
 		})
 	}
 	for i, err := range r.verifyBatch(triples) {
-		if err != nil {
+		if err != nil && !defect.On(defect.UnsignedRegistration) {
 			refused[places[i]] = relay.RegistrationSignature.With("%v", err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -101,7 +102,7 @@ func (t *table) forget(place uint32) {
 // supersedes says whether an entry would replace the stored one.
 func (r *row) supersedes(message *builderv1.ValidatorRegistration) bool {
 	same := r.feeRecipient == message.FeeRecipient && r.gasLimit == message.GasLimit
-	return !r.registered || !same && message.Timestamp.Unix() >= r.timestamp
+	return !r.registered || !same && (message.Timestamp.Unix() >= r.timestamp || defect.On(defect.OlderRegistration))
 }
 
 // put writes an entry over the stored one.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -34,9 +35,9 @@ func (b *Board) Show(key relay.Key, bid *relay.SignedBid) {
 	}
 	b.replace(func(tops map[relay.Key]*relay.SignedBid) {
 		if bid == nil {
-			delete(tops, key)
+			delete(tops, place(key))
 		} else {
-			tops[key] = bid
+			tops[place(key)] = bid
 		}
 	})
 	if b.Feed != nil {
@@ -50,7 +51,15 @@ func (b *Board) Top(key relay.Key) *relay.SignedBid {
 	if tops == nil {
 		return nil
 	}
-	return (*tops)[key]
+	return (*tops)[place(key)]
+}
+
+// place is where the board has an auction's bid.
+func place(key relay.Key) relay.Key {
+	if defect.On(defect.AnyParent) {
+		key.ParentHash = phase0.Hash32{}
+	}
+	return key
 }
 
 // Clear forgets all auctions of slots before the given one.

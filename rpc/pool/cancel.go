@@ -7,6 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/uuid"
 
+	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -31,7 +32,11 @@ func (p *Pool) Cancel(at time.Time, signer common.Address, replacement uuid.UUID
 func (p *Pool) CancelPrivate(at time.Time, signer common.Address, hash common.Hash) (*rpc.Order, []rpc.Fact) {
 	var cancelled *rpc.Order
 	var facts []rpc.Fact
-	for _, e := range slices.Clone(p.byHash[signed{signer, hash}]) {
+	own := p.byHash[signed{signer, hash}]
+	if defect.On(defect.AnyoneCancels) {
+		own = p.byTx[hash]
+	}
+	for _, e := range slices.Clone(own) {
 		if e.alive() && e.order.Kind == rpc.KindPrivate {
 			cancelled = e.order
 			facts = append(facts, p.end(at, e, rpc.Cancelled, byItsSigner)...)

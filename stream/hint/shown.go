@@ -1,6 +1,9 @@
 package hint
 
-import "github.com/gavel-relay/gavel/internal/orderflow"
+import (
+	"github.com/gavel-relay/gavel/internal/defect"
+	"github.com/gavel-relay/gavel/internal/orderflow"
+)
 
 // ofTx are the hints that say something of each transaction: with any of them it has an object in txs.
 const ofTx = orderflow.ContractAddress | orderflow.FunctionSelector | orderflow.Calldata | orderflow.TxHash | orderflow.Full
@@ -14,6 +17,9 @@ const known = orderflow.Hash | ofTx | orderflow.Logs | orderflow.DefaultLogs
 func shown(hints orderflow.Hints) orderflow.Hints {
 	hints &= known
 	if hints&orderflow.Full != 0 {
+		hints |= orderflow.Calldata
+	}
+	if defect.On(defect.MoreIsShown) && hints&orderflow.ContractAddress != 0 {
 		hints |= orderflow.Calldata
 	}
 	if hints&orderflow.Calldata != 0 {
