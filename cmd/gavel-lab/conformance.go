@@ -137,6 +137,7 @@ func runCommand() *cli.Command {
 			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "bound of one spec"},
 			&cli.StringFlag{Name: "mutant", Usage: "put a wrong behaviour between the suite and the target; see prove"},
 			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "slots of the world of --devnet"},
+			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of the world of --devnet: " + forkNames()},
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error { return judged(runConformance(ctx, cmd)) },
 	}
@@ -159,7 +160,11 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	options.Progress = specProgress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
 	options.Reproduce = fmt.Sprintf("%s --seed %d", strings.Join(os.Args, " "), options.Seed)
 	if cmd.Bool("devnet") {
-		lab, err := startLab(ctx, cmd.Duration("slot"))
+		of, err := worldOf(cmd)
+		if err != nil {
+			return err
+		}
+		lab, err := startLab(ctx, of)
 		if err != nil {
 			return fmt.Errorf("start the devnet: %w", err)
 		}

@@ -23,6 +23,7 @@ func proveCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "iface", Usage: "relay, stream, rpc"},
 			&cli.IntFlag{Name: "parallel", Value: 2, Usage: "how many run at a time"},
 			&cli.DurationFlag{Name: "slot", Value: time.Second, Usage: "slots of the world"},
+			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of the world: " + forkNames()},
 			&cli.BoolFlag{Name: "list", Usage: "list the mutants and end"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -48,7 +49,11 @@ var allowed = map[string][]string{
 
 // prove starts the world and its services, and runs everything against wrong ones.
 func prove(ctx context.Context, cmd *cli.Command) error {
-	lab, err := startLab(ctx, cmd.Duration("slot"))
+	of, err := worldOf(cmd)
+	if err != nil {
+		return err
+	}
+	lab, err := startLab(ctx, of)
 	if err != nil {
 		return fmt.Errorf("start the devnet: %w", err)
 	}

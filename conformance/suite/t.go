@@ -72,6 +72,9 @@ func runOne(ctx context.Context, cfg Config, spec Spec) (result Result) {
 	if reason, gone := cfg.Gone[spec.Clause.Interface()]; gone {
 		t.Inconclusive("%s", reason)
 	}
+	if setting := spec.Clause.Setting; setting != "" && !cfg.Target.Declares(setting) {
+		panic(ended{verdict.Undeclared, fmt.Sprintf("the target does not declare %s: %s", setting, clauses.Settings[setting])})
+	}
 	switch reason, lacks := cfg.Lacks[spec.Clause.Feature]; {
 	case lacks && spec.Clause.Feature != "":
 		t.Unsupported("%s", reason)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
 	"github.com/gavel-relay/gavel/conformance/probe"
 )
 
@@ -65,6 +67,13 @@ func (c *Client) Block(ctx context.Context, order Order) ([]byte, error) {
 		return nil, fmt.Errorf("read the world's block: %w", err)
 	}
 	return raw, nil
+}
+
+// Refuse has the beacon node refuse blocks of a slot from now on, and returns how often it has refused one.
+func (c *Client) Refuse(ctx context.Context, slot phase0.Slot) (times int, err error) {
+	var r Refused
+	err = c.ask(ctx, http.MethodPost, "/conformance/v1/refuse", Refused{Slot: slot}, &r)
+	return r.Times, err
 }
 
 // Account is an account with money that nobody else has.

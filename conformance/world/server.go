@@ -42,6 +42,12 @@ func (w *World) Handler() http.Handler {
 		block, err := w.build(r.Context(), order)
 		answer(rw, block, err)
 	})
+	mux.HandleFunc("POST /conformance/v1/refuse", func(rw http.ResponseWriter, r *http.Request) {
+		var wanted Refused
+		if read(rw, r, &wanted) {
+			answer(rw, w.refuse(wanted.Slot), nil)
+		}
+	})
 	mux.HandleFunc("POST /conformance/v1/account", func(rw http.ResponseWriter, _ *http.Request) {
 		account, err := w.lend()
 		answer(rw, account, err)

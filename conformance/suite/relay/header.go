@@ -19,6 +19,9 @@ import (
 // bareNumber finds members that are numbers and not text.
 var bareNumber = regexp.MustCompile(`":\s*-?[0-9]`)
 
+// clockMargin is how far apart the clocks of suite and target may be.
+const clockMargin = 100 * time.Millisecond
+
 // header: GET /eth/v1/builder/header/{slot}/{parent_hash}/{pubkey}.
 func header(r *room) {
 	// leading is an auction with one bid, which is served.
@@ -205,6 +208,16 @@ func header(r *room) {
 			"Date-Milliseconds": strconv.FormatInt(time.Now().UnixMilli(), 10), "X-Timeout-Ms": strconv.FormatInt(patience.Milliseconds(), 10),
 		}})
 		t.Check(answer.Took <= patience, "an answer within "+patience.String(), answer.Took)
+	})
+	r.It("REL-HDR-22", "serves no bid after its cut-off", func(t *suite.T) {
+		cutOff, slot := t.Target.Limits.HeaderCutOff(), time.Duration(t.World.Facts.SlotMs)*time.Millisecond
+		if cutOff+clockMargin >= slot {
+			t.Inconclusive("the cut-off of %s needs longer slots than the world's of %s", cutOff, slot)
+		}
+		a := r.openToPropose(t) // no block of the slot ends the auction
+		a.served(a.submitted(a.block("a", gwei(1000))))
+		t.Until(a.start().Add(cutOff + clockMargin))
+		t.Status(a.header(jsonType), http.StatusNoContent, http.StatusBadRequest)
 	})
 	r.It("REL-HDR-23", "answers JSON unless asked otherwise", func(t *suite.T) {
 		a, _ := leading(t)

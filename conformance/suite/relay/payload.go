@@ -125,6 +125,11 @@ func (a *auction) published(s *submission) error {
 // hidden fails the spec unless the answer is a refusal that reveals nothing.
 func hidden(t *suite.T, answer *probe.Answer, s *submission) {
 	t.Status(answer, http.StatusBadRequest)
+	revealsNothing(t, answer, s)
+}
+
+// revealsNothing fails the spec if the answer holds something of the payload.
+func revealsNothing(t *suite.T, answer *probe.Answer, s *submission) {
 	for _, tx := range s.ExecutionPayload.Transactions {
 		t.Check(!strings.Contains(string(answer.Body), fmt.Sprintf("%x", []byte(tx))), "no transaction of the payload", "one is in the answer")
 	}
@@ -262,5 +267,18 @@ func payload(r *room) {
 		wrong := *block
 		t.Prepared(a.ask(payloadPath, a.signBlind(&wrong, probe.DeriveBLSKey("somebody else"))), "ask with a wrong signature", http.StatusBadRequest)
 		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+	})
+	r.It("REL-PAY-19", "reveals nothing that no beacon node takes", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		_, err := t.World.Refuse(t, a.slot.Slot)
+		t.Ready(err, "have the beacon node refuse the block")
+		answer := a.ask(payloadPath, block)
+		t.Check(answer.Status >= 400, "a refusal", answer)
+		revealsNothing(t, answer, s)
+		times, err := t.World.Refuse(t, a.slot.Slot)
+		t.Ready(err, "ask the world how often the block was refused")
+		if times == 0 {
+			t.Inconclusive("the relay refused before it asked a beacon node to publish: %s", answer)
+		}
 	})
 }
