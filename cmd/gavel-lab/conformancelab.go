@@ -41,8 +41,8 @@ type lab struct {
 	// limited can take less than the others, and is judged by that alone.
 	limited limited
 	nodes   *state.States
-	stop   context.CancelFunc
-	group  *errgroup.Group
+	stop    context.CancelFunc
+	group   *errgroup.Group
 }
 
 // startLab starts all of it; Stop ends it.

@@ -31,7 +31,9 @@ type Audience struct {
 }
 
 // HeaderCutOff is HeaderCutOffMs as a duration.
-func (l Limits) HeaderCutOff() time.Duration { return time.Duration(l.HeaderCutOffMs) * time.Millisecond }
+func (l Limits) HeaderCutOff() time.Duration {
+	return time.Duration(l.HeaderCutOffMs) * time.Millisecond
+}
 
 // Declares says whether the target tells what a clause needs to know, by a name of clauses.Settings.
 func (t *Target) Declares(setting string) bool {

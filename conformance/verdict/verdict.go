@@ -22,7 +22,7 @@ const (
 	Failed       Outcome = "failed"       // the clause is broken
 	Unsupported  Outcome = "unsupported"  // the target lacks an optional feature, and says so in a form that is allowed
 	Inconclusive Outcome = "inconclusive" // the world is too small, or preparing the spec failed
-	Undeclared   Outcome = "undeclared"   // the target does not tell what the clause depends on, so that nothing was asked
+	NotAsked     Outcome = "not-asked"    // nothing was asked: the clause is about what target or world do not have, and need not
 	Broken       Outcome = "error"        // the suite itself is at fault
 )
 
@@ -188,7 +188,7 @@ func ofSpec(c Clause, spec Spec, expected []Expectation, at time.Time) (Verdict,
 		return Flaky, "passed this time; " + entry.Reason
 	case worst == Inconclusive:
 		return NotSure, message
-	case worst == Undeclared:
+	case worst == NotAsked:
 		return NotRun, message
 	case worst == Unsupported:
 		return NotFeature, message

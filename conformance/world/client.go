@@ -14,6 +14,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // Client steers a world. Its errors are about the world, never about the target.
@@ -31,7 +32,13 @@ const slotPatience = 30 * time.Second
 // Dial asks a world who it is.
 func Dial(ctx context.Context, address string) (*Client, error) {
 	c := &Client{http: probe.NewClient(address, nil, slotPatience), who: strconv.Itoa(os.Getpid())}
-	return c, c.ask(ctx, http.MethodGet, "/conformance/v1/world", nil, &c.Facts)
+	if err := c.ask(ctx, http.MethodGet, "/conformance/v1/world", nil, &c.Facts); err != nil {
+		return nil, err
+	}
+	if _, err := eth.ParseFork(c.Facts.Fork); err != nil {
+		return nil, fmt.Errorf("read the world's facts: %w", err)
+	}
+	return c, nil
 }
 
 func (c *Client) ask(ctx context.Context, method, path string, question, into any) error {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // Facts are what the suite must know of the world. Numbers are JSON numbers, bytes 0x and hex.
@@ -33,6 +35,15 @@ type Facts struct {
 	ValidationURL string `json:"validationUrl"`
 	// ValidatorKeys are the secret keys of all validators, in the order of their indices.
 	ValidatorKeys []string `json:"validatorKeys"`
+}
+
+// ForkOf is the fork by its name.
+func (f Facts) ForkOf() eth.Fork {
+	fork, err := eth.ParseFork(f.Fork)
+	if err != nil {
+		panic("a world without a fork: " + err.Error()) // Dial has read it
+	}
+	return fork
 }
 
 // Slot is a slot that was given to one spec.

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	builderdeneb "github.com/attestantio/go-builder-client/api/deneb"
-	builderelectra "github.com/attestantio/go-builder-client/api/electra"
 	builderfulu "github.com/attestantio/go-builder-client/api/fulu"
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/ethereum/go-ethereum/common"
@@ -18,8 +16,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // Handler is how the suite steers the world. Everything is JSON; a refusal is text with a status.
@@ -174,15 +172,8 @@ func orZero(n *big.Int) *big.Int {
 
 // submission is the block in its wire form with an empty message.
 func submission(built *chain.Built) ([]byte, error) {
-	empty := &builderv1.BidTrace{Value: new(uint256.Int)}
-	if built.Fork == eth.Electra {
-		return (&builderelectra.SubmitBlockRequest{
-			Message: empty, ExecutionPayload: built.Payload, ExecutionRequests: built.Requests,
-			BlobsBundle: &builderdeneb.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs},
-		}).MarshalSSZ()
-	}
-	return (&builderfulu.SubmitBlockRequest{
-		Message: empty, ExecutionPayload: built.Payload, ExecutionRequests: built.Requests,
+	return form.Submission(built.Fork, &builderfulu.SubmitBlockRequest{
+		Message: &builderv1.BidTrace{Value: new(uint256.Int)}, ExecutionPayload: built.Payload, ExecutionRequests: built.Requests,
 		BlobsBundle: &builderfulu.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs},
 	}).MarshalSSZ()
 }

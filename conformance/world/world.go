@@ -44,7 +44,7 @@ type Config struct {
 }
 
 // Forks are those that the suite can build blocks of.
-var Forks = []eth.Fork{eth.Electra, eth.Fulu}
+var Forks = eth.Forks
 
 // Check fills in defaults and says what makes no sense.
 func (c *Config) Check() error {
@@ -132,7 +132,9 @@ func New(cfg Config) (w *World, err error) {
 
 // open makes genesis, which lies a moment ahead, and what lives on it.
 func (w *World) open() (err error) {
-	chain.Sidecar(w.cfg.Fork, 0) // takes seconds the first time, which no spec should wait for
+	if w.cfg.Fork >= eth.Deneb {
+		chain.Sidecar(w.cfg.Fork, 0) // takes seconds the first time, which no spec should wait for
+	}
 	w.spec = &eth.Spec{
 		GenesisTime: time.Now().Add(genesisLead).Truncate(time.Second), GenesisForkVersion: genesisVersion,
 		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(Validators), SlotDuration: w.cfg.Slot, SlotsPerEpoch: slotsPerEpoch,

@@ -11,9 +11,11 @@ import (
 
 	builderelectra "github.com/attestantio/go-builder-client/api/electra"
 
+	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // bareNumber finds members that are numbers and not text.
@@ -32,7 +34,7 @@ func header(r *room) {
 	r.It("REL-HDR-01", "signs the bid with its key", func(t *suite.T) {
 		a, s := leading(t)
 		bid := a.serves(s)
-		root, err := bid.Message.HashTreeRoot()
+		root, err := form.BidRoot(a.fork(), bid.Message)
 		t.Ready(err, "hash a bid")
 		err = probe.VerifyBLS(bid.Message.Pubkey, probe.SigningRoot(root, builderDomain(t.World.Facts)), bid.Signature)
 		t.Check(err == nil, "a bid that is signed by the key in it, over the builder domain", err)
@@ -131,6 +133,7 @@ func header(r *room) {
 	})
 	r.It("REL-HDR-12", "carries the commitments of the blobs", func(t *suite.T) {
 		a := r.open(t)
+		since(t, eth.Deneb, "blobs")
 		s := a.submitted(a.blockWith("a", gwei(1000), 1, gasLimit))
 		bid := a.serves(s)
 		t.Check(fmt.Sprint(bid.Message.BlobKZGCommitments) == fmt.Sprint(s.BlobsBundle.Commitments), "the commitment of the block's blob",
@@ -138,6 +141,7 @@ func header(r *room) {
 	})
 	r.It("REL-HDR-13", "carries the execution requests", func(t *suite.T) {
 		a, s := leading(t)
+		since(t, eth.Electra, "execution requests")
 		bid := a.serves(s)
 		t.Check(bid.Message.ExecutionRequests != nil, "execution requests", "none")
 		want, err := s.ExecutionRequests.HashTreeRoot()
@@ -153,9 +157,9 @@ func header(r *room) {
 	r.It("REL-HDR-15", "serves the header of the submitted payload", func(t *suite.T) {
 		a, s := leading(t)
 		bid := a.serves(s)
-		want, err := s.ExecutionPayload.HashTreeRoot()
+		want, err := form.PayloadRoot(a.fork(), s.ExecutionPayload)
 		t.Ready(err, "hash a payload")
-		got, err := bid.Message.Header.HashTreeRoot()
+		got, err := form.HeaderRoot(a.fork(), bid.Message.Header)
 		t.Check(err == nil && got == want, fmt.Sprintf("a header with the root %#x of the payload", want), fmt.Sprintf("%#x", got))
 	})
 	r.It("REL-HDR-16", "serves the highest of three bids", func(t *suite.T) {
@@ -184,8 +188,8 @@ func header(r *room) {
 		a, s := leading(t)
 		text := a.serves(s)
 		binary := readSSZ(t, a.header(sszType))
-		one, errOne := text.MarshalSSZ()
-		other, errOther := binary.MarshalSSZ()
+		one, errOne := form.Bid(a.fork(), text).MarshalSSZ()
+		other, errOther := form.Bid(a.fork(), binary).MarshalSSZ()
 		t.Check(errOne == nil && errOther == nil && bytes.Equal(one, other), "the same bid", fmt.Sprintf("%s in JSON and %s in SSZ", text, binary))
 	})
 	r.It("REL-HDR-19", "finds the bid by capital letters", func(t *suite.T) {
@@ -257,8 +261,7 @@ func readSSZ(t *suite.T, answer *probe.Answer) *builderelectra.SignedBuilderBid 
 	t.Status(answer, http.StatusOK)
 	t.Check(answer.Header.Get("Content-Type") == sszType, sszType, answer.Header.Get("Content-Type"))
 	t.Check(answer.Header.Get("Eth-Consensus-Version") == t.World.Facts.Fork, "Eth-Consensus-Version "+t.World.Facts.Fork, answer.Header)
-	bid := new(builderelectra.SignedBuilderBid)
-	err := bid.UnmarshalSSZ(answer.Body)
+	bid, err := form.ReadBid(t.World.Facts.ForkOf(), sszType, answer.Body)
 	t.Check(err == nil, "a signed builder bid in SSZ", err)
 	return bid
 }
