@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
 // status is how a run ended, for the process's exit status.
@@ -51,6 +52,8 @@ func conformanceCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "conformance",
 		Usage: "judge any relay, stream or bundle RPC by its URL",
+		// 2 is the status of expectations that are stale.
+		Metadata: map[string]any{command.MistakeStatus: verdict.WrongUsage},
 		Commands: []*cli.Command{
 			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), diffCommand(), reportCommand(), worldCommand(),
 		},
@@ -245,9 +248,27 @@ func probeCommand() *cli.Command {
 			if err != nil {
 				return judged(app.Mistake("%v", err))
 			}
-			return judged(app.Capabilities(os.Stdout, suite.Probe(ctx, t)))
+			return judged(probe(ctx, os.Stdout, t))
 		},
 	}
+}
+
+// probe asks the interfaces that answer; a target of which none does is unusable.
+func probe(ctx context.Context, out io.Writer, t *target.Target) error {
+	gone := suite.Gone(ctx, t)
+	var reasons []string
+	for _, iface := range clauses.Interfaces {
+		if reason, is := gone[iface]; is {
+			reasons = append(reasons, reason)
+		}
+	}
+	if !slices.ContainsFunc(clauses.Interfaces, func(iface string) bool { return t.Has(iface) && gone[iface] == "" }) {
+		return status{verdict.Unusable, strings.Join(reasons, "; ")}
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(out, "# %s\n", reason)
+	}
+	return app.Capabilities(out, suite.Probe(ctx, t))
 }
 
 func diffCommand() *cli.Command {

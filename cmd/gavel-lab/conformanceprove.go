@@ -49,6 +49,11 @@ var allowed = map[string][]string{
 
 // prove starts the world and its services, and runs everything against wrong ones.
 func prove(ctx context.Context, cmd *cli.Command) error {
+	for _, id := range cmd.StringSlice("mutant") {
+		if _, found := mutant.Find(id); !found {
+			return app.Mistake("there is no mutant %s: see gavel-lab conformance prove --list", id)
+		}
+	}
 	of, err := worldOf(cmd)
 	if err != nil {
 		return err

@@ -152,6 +152,9 @@ func (p Proof) child(ctx context.Context, file, out, id string, clauses []string
 
 // Baseline runs, on the right target, all clauses that mutants must fail, and returns those that do not pass: a mutant could be killed by accident there.
 func (p Proof) Baseline(ctx context.Context) ([]string, error) {
+	if len(p.chosen()) == 0 {
+		return nil, Mistake("no mutant fits the selection")
+	}
 	dir, err := os.MkdirTemp("", "gavel-prove")
 	if err != nil {
 		return nil, fmt.Errorf("prove: %w", err)

@@ -172,8 +172,11 @@ func orZero(n *big.Int) *big.Int {
 
 // submission is the block in its wire form with an empty message.
 func submission(built *chain.Built) ([]byte, error) {
-	return form.Submission(built.Fork, &builderfulu.SubmitBlockRequest{
+	s := &builderfulu.SubmitBlockRequest{
 		Message: &builderv1.BidTrace{Value: new(uint256.Int)}, ExecutionPayload: built.Payload, ExecutionRequests: built.Requests,
-		BlobsBundle: &builderfulu.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs},
-	}).MarshalSSZ()
+	}
+	if built.Blobs != nil {
+		s.BlobsBundle = &builderfulu.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs}
+	}
+	return form.Submission(built.Fork, s).MarshalSSZ()
 }

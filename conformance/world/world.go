@@ -114,9 +114,10 @@ func New(cfg Config) (w *World, err error) {
 		return nil, err
 	}
 	w = &World{cfg: cfg, news: make(chan struct{}), reserved: map[phase0.Slot]bool{}, refused: map[phase0.Slot]int{}, builder: wallet(accounts)}
+	opened := w
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, w.Close())
+			w, err = nil, errors.Join(err, opened.Close())
 		}
 	}()
 	for i, address := range []string{cfg.Listen, cfg.BeaconListen, cfg.ValidationListen} {

@@ -75,6 +75,7 @@ func refuse(r *room) {
 		s.rehash()
 	})
 	spoiled("REL-SUB-15", "refuses withdrawals that lack one", func(t *suite.T, _ *auction, s *submission) {
+		since(t, eth.Capella, "withdrawals")
 		if len(s.ExecutionPayload.Withdrawals) == 0 {
 			t.Inconclusive("the slot has no withdrawals")
 		}
@@ -82,6 +83,7 @@ func refuse(r *room) {
 		s.rehash()
 	})
 	spoiled("REL-SUB-15", "refuses a withdrawal of another amount", func(t *suite.T, _ *auction, s *submission) {
+		since(t, eth.Capella, "withdrawals")
 		if len(s.ExecutionPayload.Withdrawals) == 0 {
 			t.Inconclusive("the slot has no withdrawals")
 		}
