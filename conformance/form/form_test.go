@@ -141,10 +141,10 @@ func TestReadPayload(t *testing.T) {
 	for _, fork := range eth.Forks {
 		s := sample(fork)
 		var wire form.Document
-		switch {
-		case fork == eth.Bellatrix:
+		switch fork {
+		case eth.Bellatrix:
 			wire = payload.ToBellatrix(s.ExecutionPayload)
-		case fork == eth.Capella:
+		case eth.Capella:
 			wire = payload.ToCapella(s.ExecutionPayload)
 		default:
 			wire = &builderfulu.ExecutionPayloadAndBlobsBundle{ExecutionPayload: s.ExecutionPayload, BlobsBundle: s.BlobsBundle}

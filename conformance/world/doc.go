@@ -3,7 +3,7 @@
 // this process or from others.
 //
 //	target ──Beacon API, JSON-RPC──▶ chain and beacon node ◀── keeper: a local block in each slot that nobody has asked for
-//	suite  ──/conformance/v1/…─────▶ Server: slots, blocks, accounts
+//	suite  ──/conformance/v1/…─────▶ Server: slots, blocks, accounts, refusals of the beacon node
 //
 // A slot is given to one spec, or to one process whose specs bid in it one after the other, each above the one before: so specs may run in any order,
 // and in several processes.
