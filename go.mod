@@ -19,6 +19,7 @@ require (
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
 	github.com/pk910/hashtree-bindings v0.2.2
+	github.com/rogpeppe/go-internal v1.14.1
 	github.com/supranational/blst v0.3.17
 	github.com/urfave/cli/v3 v3.14.0
 	go.opentelemetry.io/proto/otlp v1.11.0
@@ -151,7 +152,6 @@ require (
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/r3labs/sse/v2 v2.10.0 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
-	github.com/rogpeppe/go-internal v1.14.1 // indirect
 	github.com/rs/cors v1.7.0 // indirect
 	github.com/rs/zerolog v1.33.0 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect

@@ -19,8 +19,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
-	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/defect"
+	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
 // status is how a run ended, for the process's exit status.
@@ -53,6 +53,8 @@ func conformanceCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "conformance",
 		Usage: "judge any relay, stream or bundle RPC by its URL",
+		// 2 is the status of expectations that are stale.
+		Metadata: map[string]any{command.MistakeStatus: verdict.WrongUsage},
 		Commands: []*cli.Command{
 			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), diffCommand(), reportCommand(), worldCommand(),
 		},
@@ -142,6 +144,7 @@ func runCommand() *cli.Command {
 				Name: "defect", Sources: cli.EnvVars("GAVEL_DEFECT"), Usage: "with --devnet, in a program built with -tags mutants: make a service wrong; see prove",
 			},
 			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "slots of the world of --devnet"},
+			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of the world of --devnet: " + forkNames()},
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error { return judged(runConformance(ctx, cmd)) },
 	}
@@ -167,7 +170,12 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	if cmd.Bool("devnet") {
-		lab, err := startLab(ctx, world.Config{Slot: cmd.Duration("slot"), BlobsLater: len(cmd.StringSlice("defect")) > 0})
+		of, err := worldOf(cmd)
+		if err != nil {
+			return err
+		}
+		of.BlobsLater = len(cmd.StringSlice("defect")) > 0
+		lab, err := startLab(ctx, of)
 		if err != nil {
 			return fmt.Errorf("start the devnet: %w", err)
 		}
@@ -266,9 +274,27 @@ func probeCommand() *cli.Command {
 			if err != nil {
 				return judged(app.Mistake("%v", err))
 			}
-			return judged(app.Capabilities(os.Stdout, suite.Probe(ctx, t)))
+			return judged(probe(ctx, os.Stdout, t))
 		},
 	}
+}
+
+// probe asks the interfaces that answer; a target of which none does is unusable.
+func probe(ctx context.Context, out io.Writer, t *target.Target) error {
+	gone := suite.Gone(ctx, t)
+	var reasons []string
+	for _, iface := range clauses.Interfaces {
+		if reason, is := gone[iface]; is {
+			reasons = append(reasons, reason)
+		}
+	}
+	if !slices.ContainsFunc(clauses.Interfaces, func(iface string) bool { return t.Has(iface) && gone[iface] == "" }) {
+		return status{verdict.Unusable, strings.Join(reasons, "; ")}
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(out, "# %s\n", reason)
+	}
+	return app.Capabilities(out, suite.Probe(ctx, t))
 }
 
 func diffCommand() *cli.Command {

@@ -8,14 +8,17 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/urfave/cli/v3"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
@@ -24,6 +27,7 @@ import (
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	"github.com/gavel-relay/gavel/rpc/send"
 	streamapp "github.com/gavel-relay/gavel/stream/app"
+	"github.com/gavel-relay/gavel/stream/hint"
 )
 
 // lab is a world with gavel's own services in it, which know no more of it than its addresses.
@@ -35,88 +39,112 @@ type lab struct {
 	rpc   *rpcapp.App
 	// stream tells of the orders of rpc.
 	stream *streamapp.App
-	nodes  *state.States
-	stop   context.CancelFunc
-	group  *errgroup.Group
+	// limited can take less than the others, and is judged by that alone.
+	limited limited
+	nodes   *state.States
+	stop    context.CancelFunc
+	group   *errgroup.Group
 }
 
 // startLab starts all of it; Stop ends it.
-func startLab(ctx context.Context, cfg world.Config) (l *lab, err error) {
+func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
 	ctx, stop := context.WithCancel(ctx)
-	slot := cfg.Slot
 	l = &lab{stop: stop, group: new(errgroup.Group)}
 	defer func() {
 		if err != nil {
 			l.Stop()
 		}
 	}()
-	if l.world, err = world.New(cfg); err != nil {
+	if l.world, err = world.New(of); err != nil {
 		return nil, err
 	}
+	slot := l.world.Spec().SlotDuration
 	l.group.Go(func() error { return l.world.Run(ctx) })
 	quiet := slog.New(slog.DiscardHandler)
 	key := bls.Derive("conformance relay", 1)
-	l.relay, err = relayapp.New(ctx, relayapp.Config{
-		BeaconURLs: []string{l.world.Facts.BeaconURL}, Key: key, Validator: l.world.Validator(), HeaderCutOff: slot, PayloadCutOff: 2 * slot,
-		RevealDelay: time.Millisecond, Limits: relayapp.Limits{PerSecond: -1}, Log: quiet,
+	cutOff := slot - 150*time.Millisecond // as late as the suite can still see it, so that no other spec is late
+	relayAt, err := l.openRelay(ctx, &l.relay, relayapp.Config{
+		Key: key, HeaderCutOff: cutOff, PayloadCutOff: 2 * slot, RevealDelay: time.Millisecond, Limits: relayapp.Limits{PerSecond: -1}, Log: quiet,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("open the relay: %w", err)
+		return nil, err
 	}
-	relayAt, err := l.serve(ctx, l.relay.Serve)
+	if err := l.openNodes(quiet); err != nil {
+		return nil, err
+	}
+	rpcAt, err := l.openRPC(ctx, &l.rpc, rpcapp.Config{
+		Builders: l.builders(), PayoutGas: world.PayoutGas, EarliestBlock: world.EarliestRefundBlock, BlockTime: slot, Log: quiet,
+	})
 	if err != nil {
 		return nil, err
 	}
-	rpcAt, err := l.openRPC(ctx, slot, quiet)
+	streamAt, err := l.openStream(ctx, &l.stream, streamapp.Config{Log: quiet})
 	if err != nil {
 		return nil, err
 	}
-	streamAt, err := l.openStream(ctx, quiet)
+	limits, err := l.openLimited(ctx, slot, quiet)
 	if err != nil {
 		return nil, err
 	}
+	limits.HeaderCutOffMs = int(cutOff.Milliseconds())
 	public := key.PublicKey()
 	l.Target = &target.Target{
 		Implementation: target.Implementation{Organization: "gavel", Project: "gavel", Version: "devnet"},
 		Relay:          &target.Relay{ProposerURL: relayAt, PublicKey: fmt.Sprintf("%#x", public[:])}, RPC: &target.RPC{URL: rpcAt, SendsToWorld: true},
 		Stream: &target.Stream{URL: streamAt},
-		Chain:  target.Chain{WorldURL: l.world.URL},
+		Chain:  target.Chain{WorldURL: l.world.URL}, Limits: limits,
 	}
 	return l, l.Target.Complete()
 }
 
-// openRPC starts the bundle RPC as an operator would, with the address of an execution node.
-func (l *lab) openRPC(ctx context.Context, slot time.Duration, log *slog.Logger) (string, error) {
-	var err error
-	if l.nodes, err = state.New(state.Options{URLs: []string{l.world.Facts.ExecutionURL}, Config: l.world.Chain().Chain().Config(), Log: log}); err != nil {
-		return "", fmt.Errorf("open the bundle RPC: %w", err)
+// openRelay starts a relay on the world.
+func (l *lab) openRelay(ctx context.Context, into **relayapp.App, cfg relayapp.Config) (address string, err error) {
+	cfg.BeaconURLs, cfg.Validator = []string{l.world.Facts.BeaconURL}, l.world.Validator()
+	if *into, err = relayapp.New(ctx, cfg); err != nil {
+		return "", fmt.Errorf("open the relay: %w", err)
 	}
-	key, err := crypto.GenerateKey()
-	if err != nil {
-		return "", fmt.Errorf("open the bundle RPC: %w", err)
-	}
-	var builders []send.Builder
-	for _, b := range l.world.Facts.Builders {
-		builders = append(builders, send.Builder{Name: b.Name, URL: b.URL, APIs: []string{send.APIBundle, send.APIShare, send.APICancel}})
-	}
-	l.rpc, err = rpcapp.New(ctx, rpcapp.Config{
-		Builders: builders, PayoutGas: world.PayoutGas, EarliestBlock: world.EarliestRefundBlock,
-		Chain: l.nodes, States: l.nodes, ChainConfig: l.world.Chain().Chain().Config(), Key: key, BlockTime: slot, Log: log,
-		FetchAhead: func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: l.nodes} },
-	})
-	if err != nil {
-		return "", fmt.Errorf("open the bundle RPC: %w", err)
-	}
-	return l.serve(ctx, l.rpc.Serve)
+	return l.serve(ctx, (*into).Serve)
 }
 
-// openStream starts the event stream on the journal of the bundle RPC.
-func (l *lab) openStream(ctx context.Context, log *slog.Logger) (string, error) {
-	var err error
-	if l.stream, err = streamapp.New(ctx, streamapp.Config{Source: l.rpc.Journal(), Network: "conformance", Log: log}); err != nil {
+// openNodes connects to the world's execution node, as an operator would with its address.
+func (l *lab) openNodes(log *slog.Logger) (err error) {
+	l.nodes, err = state.New(state.Options{URLs: []string{l.world.Facts.ExecutionURL}, Config: l.world.Chain().Chain().Config(), Log: log})
+	if err != nil {
+		return fmt.Errorf("open the bundle RPC: %w", err)
+	}
+	return nil
+}
+
+// builders are the world's, who take whatever a bundle RPC sends.
+func (l *lab) builders() (list []send.Builder) {
+	for _, b := range l.world.Facts.Builders {
+		list = append(list, send.Builder{Name: b.Name, URL: b.URL, APIs: []string{send.APIBundle, send.APIShare, send.APICancel}})
+	}
+	return list
+}
+
+// openRPC starts a bundle RPC on the world's execution node.
+func (l *lab) openRPC(ctx context.Context, into **rpcapp.App, cfg rpcapp.Config) (address string, err error) {
+	cfg.Chain, cfg.States, cfg.ChainConfig = l.nodes, l.nodes, l.world.Chain().Chain().Config()
+	cfg.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: l.nodes} }
+	if cfg.Key, err = crypto.GenerateKey(); err != nil {
+		return "", fmt.Errorf("open the bundle RPC: %w", err)
+	}
+	if *into, err = rpcapp.New(ctx, cfg); err != nil {
+		return "", fmt.Errorf("open the bundle RPC: %w", err)
+	}
+	return l.serve(ctx, (*into).Serve)
+}
+
+// openStream starts an event stream on the journal of the bundle RPC. It shares all that a stream may, so that all of it is judged.
+func (l *lab) openStream(ctx context.Context, into **streamapp.App, cfg streamapp.Config) (address string, err error) {
+	hints := hint.DefaultConfig()
+	hints.GasUsed = true
+	cfg.Source, cfg.Network, cfg.Hints = l.rpc.Journal(), "conformance", &hints
+	if *into, err = streamapp.New(ctx, cfg); err != nil {
 		return "", fmt.Errorf("open the event stream: %w", err)
 	}
-	return l.serve(ctx, l.stream.Serve)
+	return l.serve(ctx, (*into).Serve)
 }
 
 // serve serves a service at a free port and returns its URL.
@@ -136,6 +164,7 @@ func (l *lab) Stop() {
 	if err := l.group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		failures = append(failures, err)
 	}
+	failures = append(failures, l.limited.close())
 	if l.relay != nil {
 		failures = append(failures, l.relay.Close())
 	}
@@ -165,6 +194,7 @@ func worldCommand() *cli.Command {
 			&cli.StringFlag{Name: "beacon-listen", Value: "127.0.0.1:9191", Usage: "host:port of the Beacon API"},
 			&cli.StringFlag{Name: "validation-listen", Value: "127.0.0.1:9192", Usage: "host:port of flashbots_validateBuilderSubmission"},
 			&cli.StringFlag{Name: "builder-listen", Value: "127.0.0.1:9193", Usage: "host:port where builders take orders, each at /NAME"},
+			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of all slots: " + forkNames()},
 			&cli.BoolFlag{Name: "with-services", Usage: "start gavel's own services in it as well, and print their addresses"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -175,10 +205,35 @@ func worldCommand() *cli.Command {
 	}
 }
 
+// forkNames are all forks that a world can be of, for usages.
+func forkNames() string {
+	var names []string
+	for _, fork := range world.Forks {
+		names = append(names, fork.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// worldOf reads the flags --slot and --fork.
+func worldOf(cmd *cli.Command) (of world.Config, err error) {
+	of.Slot = cmd.Duration("slot")
+	if of.Fork, err = eth.ParseFork(cmd.String("fork")); err != nil {
+		return of, app.Mistake("fork: %v", err)
+	}
+	if err := of.Check(); err != nil {
+		return of, app.Mistake("%v", err)
+	}
+	return of, nil
+}
+
 // runWorld prints what a target and a target.yaml need to know, and goes on until the context ends.
 func runWorld(ctx context.Context, cmd *cli.Command) error {
+	of, err := worldOf(cmd)
+	if err != nil {
+		return err
+	}
 	if cmd.Bool("with-services") {
-		l, err := startLab(ctx, world.Config{Slot: cmd.Duration("slot")})
+		l, err := startLab(ctx, of)
 		if err != nil {
 			return err
 		}
@@ -187,10 +242,9 @@ func runWorld(ctx context.Context, cmd *cli.Command) error {
 		l.Stop()
 		return nil
 	}
-	w, err := world.New(world.Config{
-		Slot: cmd.Duration("slot"), Listen: cmd.String("listen"), BeaconListen: cmd.String("beacon-listen"), ValidationListen: cmd.String("validation-listen"),
-		BuilderListen: cmd.String("builder-listen"),
-	})
+	of.Listen, of.BeaconListen, of.ValidationListen = cmd.String("listen"), cmd.String("beacon-listen"), cmd.String("validation-listen")
+	of.BuilderListen = cmd.String("builder-listen")
+	w, err := world.New(of)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/mutant"
 	"github.com/gavel-relay/gavel/conformance/verdict"
-	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/internal/defect"
 )
 
@@ -28,6 +27,7 @@ func proveCommand() *cli.Command {
 			&cli.StringFlag{
 				Name: "mutants-program", TakesFile: true, Usage: "this program built with -tags mutants (make prove does), for the mutants inside our services",
 			},
+			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of the world: " + forkNames()},
 			&cli.BoolFlag{Name: "list", Usage: "list the mutants and end"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -72,7 +72,17 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	lab, err := startLab(ctx, world.Config{Slot: cmd.Duration("slot")})
+	for _, id := range cmd.StringSlice("mutant") {
+		_, notInside := defect.Find(defect.ID(id))
+		if _, found := mutant.Find(id); !found && notInside != nil {
+			return app.Mistake("there is no mutant %s: see gavel-lab conformance prove --list", id)
+		}
+	}
+	of, err := worldOf(cmd)
+	if err != nil {
+		return err
+	}
+	lab, err := startLab(ctx, of)
 	if err != nil {
 		return fmt.Errorf("start the devnet: %w", err)
 	}

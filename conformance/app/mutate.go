@@ -66,6 +66,12 @@ func Mutate(ctx context.Context, o *Options, id string) (stop func(), err error)
 		t.Stream = &stream
 		addresses = append(addresses, &stream.URL)
 	}
+	t.Limits = t.Limits.Clone()
+	for of, address := range t.Limits.Addresses() {
+		if iface == "" || iface == of {
+			addresses = append(addresses, address)
+		}
+	}
 	o.Target = &t
 	for _, address := range addresses {
 		if err := before(address); err != nil {

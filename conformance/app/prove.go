@@ -170,6 +170,9 @@ func child(ctx context.Context, f folder, program string, how, clauses []string)
 
 // Baseline runs, on the right target, all clauses that mutants must fail, and returns those that do not pass: a mutant could be killed by accident there.
 func (p Proof) Baseline(ctx context.Context) ([]string, error) {
+	if len(p.chosen()) == 0 {
+		return nil, Mistake("no mutant fits the selection")
+	}
 	f, err := lay(p.Target)
 	if err != nil {
 		return nil, err

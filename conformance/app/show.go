@@ -80,6 +80,9 @@ func Explain(out io.Writer, patterns []string) error {
 			if c.Feature != "" {
 				fmt.Fprintf(out, "  feature       %s: %s\n", c.Feature, clauses.Features[c.Feature])
 			}
+			if c.Setting != "" {
+				fmt.Fprintf(out, "  declare       %s: %s\n", c.Setting, clauses.Settings[c.Setting])
+			}
 			if c.Disputed != "" {
 				fmt.Fprintf(out, "  disputed      %s\n", c.Disputed)
 			}

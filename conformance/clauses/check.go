@@ -56,6 +56,9 @@ func (c Clause) check() (wrong []string) {
 	if _, ok := Features[c.Feature]; !ok && c.Feature != "" {
 		wrong = append(wrong, fmt.Sprintf("feature %q is unknown", c.Feature))
 	}
+	if _, ok := Settings[c.Setting]; !ok && c.Setting != "" {
+		wrong = append(wrong, fmt.Sprintf("setting %q is unknown", c.Setting))
+	}
 	if c.Source == "" {
 		wrong = append(wrong, "no source")
 	}

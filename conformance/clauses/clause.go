@@ -67,6 +67,8 @@ type Clause struct {
 	Profile string `json:"profile"`
 	// Feature is what a server may lack altogether, such as ssz; empty for what every server of the profile has.
 	Feature string `json:"feature,omitempty"`
+	// Setting is what the target must have declared of itself, of Settings; empty for what can be judged without.
+	Setting string `json:"setting,omitempty"`
 	// Mode is the least mode in which the clause can be judged.
 	Mode Mode `json:"-"`
 	// Disputed is why sources contradict each other; such a clause is recorded and never scored.
@@ -92,6 +94,14 @@ var Interfaces = []string{"relay", "stream", "rpc"}
 // Profiles are the groups, in the order of reports.
 var Profiles = []string{
 	"relay-proposer", "relay-builder", "relay-data", "stream-live", "stream-history", "rpc-auth", "rpc-bundle", "rpc-share", "rpc-private", "rpc-refund",
+}
+
+// Settings are what nobody can find out by asking, and a target may declare: its clauses are not run where it does not.
+var Settings = map[string]string{
+	"limits.headerCutOffMs": "how far into the slot bids are served",
+	"limits.relay":          "how many requests the relay takes of one address",
+	"limits.rpc":            "how many requests the bundle RPC takes of one address",
+	"limits.stream":         "how many listeners the stream has room for",
 }
 
 // Features are what a server may lack.

@@ -46,6 +46,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"no sentence", strings.Replace(good, "R.", "R", 1), sections, "full stop"},
 		{"mode", strings.Replace(good, `"R."`, `"R.", mode: blue`, 1), sections, `mode "blue" is unknown`},
 		{"feature", strings.Replace(good, `"R."`, `"R.", feature: magic`, 1), sections, `feature "magic" is unknown`},
+		{"setting", strings.Replace(good, `"R."`, `"R.", setting: limits.magic`, 1), sections, `setting "limits.magic" is unknown`},
 		{"key", strings.Replace(good, "rule", "role", 1), sections, "unknown field"},
 		{"statement without clause", good, `[{name: Events, statements: ["1", "2"]}]`, `"Events 2" has no clause`},
 		{"only retired", strings.Replace(good, `"R."`, `"R.", retired: old`, 1), sections, `"Events 1" has no clause`},

@@ -51,6 +51,9 @@ func TestDocs(t *testing.T) {
 			if clause.Feature != "" {
 				needs += ", " + clause.Feature
 			}
+			if clause.Setting != "" {
+				needs += ", `" + clause.Setting + "`"
+			}
 			rule := clause.Rule
 			if clause.Disputed != "" {
 				rule += " *Disputed: " + clause.Disputed + ".*"

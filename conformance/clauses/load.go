@@ -48,6 +48,7 @@ type entry struct {
 	Says     list   `yaml:"says"`
 	Source   string `yaml:"source"`
 	Feature  string `yaml:"feature"`
+	Setting  string `yaml:"setting"`
 	Mode     string `yaml:"mode"`
 	Disputed string `yaml:"disputed"`
 	Unproven string `yaml:"unproven"`
@@ -127,7 +128,7 @@ func decode(from fs.FS, name string, into any) error {
 func (e entry) within(g group) (Clause, error) {
 	c := Clause{
 		ID: e.ID, Level: e.Level, Rule: e.Rule, Says: e.Says, Source: or(e.Source, g.Source), Profile: g.Profile, Feature: or(e.Feature, g.Feature),
-		Disputed: e.Disputed, Unproven: e.Unproven, Retired: e.Retired,
+		Setting: e.Setting, Disputed: e.Disputed, Unproven: e.Unproven, Retired: e.Retired,
 	}
 	if len(c.Says) == 0 {
 		c.Says = g.Says

@@ -104,11 +104,16 @@ func (m Mutant) Handler(base string) http.Handler {
 			mu.Unlock()
 		}
 		if !done {
-			if fault.Line != nil && r.Method == http.MethodGet && r.URL.Path == "/" {
-				pass(w, r, base, fault.Line)
-				return
+			streamed := false
+			if m.Iface == "stream" && r.Method == http.MethodGet && r.URL.Path == "/" {
+				streamed, err = pass(w, e, base, fault.Line)
+			} else {
+				err = e.forward(base)
 			}
-			if err := e.forward(base); err != nil {
+			switch {
+			case streamed:
+				return
+			case err != nil:
 				http.Error(w, err.Error(), http.StatusBadGateway)
 				return
 			}
@@ -139,6 +144,11 @@ func (e *Exchange) forward(base string) error {
 		return fmt.Errorf("forward: %w", err)
 	}
 	defer response.Body.Close()
+	return e.take(response)
+}
+
+// take puts the target's answer into the exchange.
+func (e *Exchange) take(response *http.Response) (err error) {
 	if e.Body, err = io.ReadAll(response.Body); err != nil {
 		return fmt.Errorf("forward: %w", err)
 	}

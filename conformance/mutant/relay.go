@@ -318,7 +318,45 @@ func relayMutants() []Mutant {
 				},
 			}
 		}},
+		{"L73", "relay", "what no beacon node takes is revealed all the same", []string{"REL-PAY-19", "REL-PAY-03"}, revealed},
+		{"L74", "relay", "a bid is served for ever", []string{"REL-HDR-22"}, func() Fault {
+			known := map[string][]byte{}
+			return Fault{Answer: func(e *Exchange) {
+				switch path := e.Request.URL.Path; {
+				case !e.on(headerPath):
+				case e.Status == http.StatusOK:
+					known[path] = e.Body
+				case known[path] != nil:
+					e.say(200, jsonType, string(known[path]))
+				}
+			}}
+		}},
+		{"L75", "relay", "what is too much is refused without Retry-After", []string{"REL-GEN-06"}, answers("/", func(e *Exchange) { e.Header.Del("Retry-After") })},
+		{"L76", "relay", "what is too much is answered with 503", []string{"REL-GEN-06"}, status("/", 429, 429, 503)},
 	}
+}
+
+// revealed answers every request for a payload by what the slot's last submission has.
+func revealed() Fault {
+	payloads := map[string]any{}
+	slotOf := func(body []byte) (string, map[string]any) {
+		var d any
+		_ = json.Unmarshal(body, &d) // SSZ has no slot here, and all of it is one slot then
+		slot, _ := at(d, "message")["slot"].(string)
+		return slot, object(d)
+	}
+	return Fault{Answer: func(e *Exchange) {
+		slot, document := slotOf(e.Asked)
+		switch {
+		case e.on(submitPath) && e.Status < 300:
+			payloads[slot] = document["execution_payload"]
+		case e.on(payloadPath) && e.Status >= 400 && payloads[slot] != nil:
+			e.edit(func(any) any {
+				return map[string]any{"version": "fulu", "data": map[string]any{"execution_payload": payloads[slot]}}
+			})
+			e.Status = http.StatusOK
+		}
+	}}
 }
 
 // submitted are a slot and a builder of a submission in JSON.

@@ -356,6 +356,9 @@ func rpcMutants() []Mutant {
 			return r
 		})},
 		{"R95", "rpc", "indexedUpTo is a number", []string{"RPC-DLY-01", "RPC-DLT-01"}, member("", "indexedUpTo", constant(7))},
+		{"R97", "rpc", "statistics are empty", []string{"RPC-AUT-17"}, result("flashbots_getUserStatsV2", func(any) any { return map[string]any{} })},
+		{"R98", "rpc", "what is too much is refused without Retry-After", []string{"RPC-LIM-02"}, answers("/", func(e *Exchange) { e.Header.Del("Retry-After") })},
+		{"R99", "rpc", "what is too much is answered with 200", []string{"RPC-LIM-02"}, status("/", 429, 429, 200)},
 		{"R96", "rpc", "a stranger has refunds", []string{"RPC-RFT-02"}, member("flashbots_getFeeRefundTotalsByRecipient", "pending", constant("0x1"))},
 	}
 	for _, m := range []struct {

@@ -3,6 +3,7 @@ package mutant
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -11,22 +12,24 @@ import (
 	"time"
 )
 
-// pass passes a stream on, line by line.
-func pass(w http.ResponseWriter, r *http.Request, base string, line func(string) (string, bool)) {
+// pass passes a stream on, line by line; nil lines stay as they are. It answers false, with the answer in the exchange, if the target did not open one.
+func pass(w http.ResponseWriter, e *Exchange, base string, line func(string) (string, bool)) (streamed bool, err error) {
+	r := e.Request
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, strings.TrimRight(base, "/")+r.URL.RequestURI(), http.NoBody)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
+		return false, fmt.Errorf("forward: %w", err)
 	}
 	request.Header = r.Header.Clone()
 	endless := *client
 	endless.Timeout = 0
 	response, err := endless.Do(request)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
+		return false, fmt.Errorf("forward: %w", err)
 	}
 	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return false, e.take(response)
+	}
 	for name, values := range response.Header {
 		w.Header()[name] = values
 	}
@@ -36,11 +39,15 @@ func pass(w http.ResponseWriter, r *http.Request, base string, line func(string)
 	for source := bufio.NewReaderSize(response.Body, 1<<20); ; {
 		text, err := source.ReadString('\n')
 		if err != nil {
-			return
+			return true, nil //nolint:nilerr // the stream is over
 		}
-		if changed, keep := line(strings.TrimSuffix(text, "\n")); keep {
+		changed, keep := strings.TrimSuffix(text, "\n"), true
+		if line != nil {
+			changed, keep = line(changed)
+		}
+		if keep {
 			if _, err := io.WriteString(w, changed+"\n"); err != nil {
-				return
+				return true, nil //nolint:nilerr // whoever listened is gone
 			}
 			flusher.Flush()
 		}
@@ -151,6 +158,7 @@ func streamMutants() []Mutant {
 				return l, !strings.HasPrefix(l, "data:") || n%2 == 1
 			}}
 		}},
+		{"S09", "stream", "a full stream answers 429", []string{"STR-LIV-15"}, status("/", 503, 503, 429)},
 		{"S11", "stream", "hash is another", []string{"STR-EVT-01"}, events(func(e map[string]any) { e["hash"] = flip(e["hash"]) })},
 		{"S12", "stream", "hash is in capitals", []string{"STR-EVT-02"}, events(func(e map[string]any) {
 			text, _ := e["hash"].(string)
@@ -175,6 +183,7 @@ func streamMutants() []Mutant {
 			e["txs"] = append(list, list...)
 		})},
 		{"S17", "stream", "the sender is always shared", []string{"STR-EVT-07", "STR-HNT-25", "STR-HNT-02", "STR-HNT-04"}, txs(func(tx map[string]any) { tx["from"] = "0x01" })},
+		{"S22", "stream", "gasUsed is exact", []string{"STR-EVT-10"}, events(func(e map[string]any) { e["gasUsed"] = "0x1234567" })},
 		{"S18", "stream", "logs lack their data", []string{"STR-EVT-08"}, logs(func(l map[string]any) { delete(l, "data") })},
 		{"S19", "stream", "logs have an index", []string{"STR-EVT-09"}, logs(func(l map[string]any) { l["logIndex"] = "0x0" })},
 		{"S20", "stream", "every event comes twice", []string{"STR-EVT-12"}, lines(func(l string) (string, bool) {

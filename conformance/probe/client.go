@@ -80,7 +80,7 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 // Send sends a request that was made elsewhere; body is what the report shows of it.
 func (c *Client) Send(request *http.Request, body []byte) (*Answer, error) {
 	sent := time.Now()
-	entry := Exchange{Asked: Message{Method: request.Method, URL: request.URL.String(), Header: request.Header, Body: shown(body), Bytes: len(body)}}
+	entry := Exchange{Asked: Message{Method: request.Method, URL: shownURL(request.URL), Header: request.Header, Body: shown(body), Bytes: len(body)}}
 	if c.recorder != nil {
 		entry.AtMs = sent.Sub(c.recorder.began).Milliseconds()
 		defer func() {

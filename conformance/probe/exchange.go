@@ -8,6 +8,7 @@ package probe
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"sort"
 	"strings"
 	"sync"
@@ -53,6 +54,16 @@ func shown(body []byte) string {
 		return fmt.Sprintf("%#x", body) + cut
 	}
 	return string(body) + cut
+}
+
+// shownURL is an address without its user and password.
+func shownURL(address *url.URL) string {
+	if address.User == nil {
+		return address.String()
+	}
+	shown := *address
+	shown.User = url.User("redacted")
+	return shown.String()
 }
 
 // Recorder keeps the exchanges of one spec. It is safe for concurrent use.

@@ -48,7 +48,7 @@ func (c *Client) Open(ctx context.Context, path string, header map[string]string
 		_ = response.Body.Close() // it came too late to be read
 		err = context.DeadlineExceeded
 	}
-	entry := Exchange{Asked: Message{Method: http.MethodGet, URL: request.URL.String(), Header: request.Header}}
+	entry := Exchange{Asked: Message{Method: http.MethodGet, URL: shownURL(request.URL), Header: request.Header}}
 	if c.recorder != nil {
 		entry.AtMs, entry.TookMs = began.Sub(c.recorder.began).Milliseconds(), time.Since(began).Milliseconds()
 	}

@@ -177,7 +177,7 @@ func tellGinkgo(r Result) {
 	switch r.Outcome {
 	case verdict.Failed, verdict.Broken:
 		ginkgo.Fail(r.Message)
-	case verdict.Unsupported, verdict.Inconclusive:
+	case verdict.Unsupported, verdict.Inconclusive, verdict.NotAsked:
 		ginkgo.Skip(r.Message)
 	case verdict.OK, verdict.Lenient:
 	}

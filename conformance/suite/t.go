@@ -72,6 +72,9 @@ func runOne(ctx context.Context, cfg Config, spec Spec) (result Result) {
 	if reason, gone := cfg.Gone[spec.Clause.Interface()]; gone {
 		t.Inconclusive("%s", reason)
 	}
+	if setting := spec.Clause.Setting; setting != "" && !cfg.Target.Declares(setting) {
+		t.NotRun("the target does not declare %s: %s", setting, clauses.Settings[setting])
+	}
 	switch reason, lacks := cfg.Lacks[spec.Clause.Feature]; {
 	case lacks && spec.Clause.Feature != "":
 		t.Unsupported("%s", reason)
@@ -114,6 +117,11 @@ func (t *T) Prepared(a *probe.Answer, what string, statuses ...int) {
 	if !slices.Contains(statuses, a.Status) {
 		t.Inconclusive("%s: %s", what, a)
 	}
+}
+
+// NotRun ends the spec: nothing was asked, since the clause is about what target or world do not have, and need not.
+func (t *T) NotRun(format string, args ...any) {
+	panic(ended{verdict.NotAsked, fmt.Sprintf(format, args...)})
 }
 
 // Unsupported ends the spec: the target lacks what the clause is about, and may.

@@ -25,6 +25,7 @@ type Target struct {
 	Chain          Chain          `yaml:"chain,omitempty" json:"chain"`
 	// Features are what the target has of clauses.Features: "auto" asks it, a list with commas declares it.
 	Features string  `yaml:"features,omitempty" json:"features"`
+	Limits   Limits  `yaml:"limits,omitempty" json:"limits"`
 	Budgets  Budgets `yaml:"budgets,omitempty" json:"budgets"`
 }
 
@@ -124,6 +125,9 @@ func (t *Target) Complete() error {
 	orElse(&t.Budgets.AnswerMs, 5000)
 	orElse(&t.Budgets.HintMs, 3000)
 	orElse(&t.Budgets.SettleMs, 3000)
+	if err := t.Limits.complete(t); err != nil {
+		return err
+	}
 	for name, address := range t.Addresses() {
 		if parsed, err := url.Parse(address); err != nil || parsed.Host == "" || !slices.Contains([]string{"http", "https"}, parsed.Scheme) {
 			return fmt.Errorf("%s is %q: give an address such as http://127.0.0.1:9062", name, address)
@@ -155,6 +159,9 @@ func (t *Target) Addresses() map[string]string {
 	if t.Chain.WorldURL != "" {
 		all["chain.worldUrl"] = t.Chain.WorldURL
 	}
+	for iface, address := range t.Limits.Addresses() {
+		all["limits."+iface+".url"] = *address
+	}
 	return all
 }
 
@@ -170,15 +177,12 @@ func (t *Target) Has(iface string) bool {
 	}
 }
 
-// Mode is how much of the world the suite controls with this target.
+// Mode is how much of the world the suite controls with this target: a world that it may steer it may break as well.
 func (t *Target) Mode() clauses.Mode {
-	switch {
-	case t.Chain.WorldURL == "":
-		return clauses.Black
-	case t.RPC != nil && t.RPC.SendsToWorld:
+	if t.Chain.WorldURL != "" {
 		return clauses.White
 	}
-	return clauses.Grey
+	return clauses.Black
 }
 
 // Redacted is the target for a report: users and passwords in addresses are left out.
@@ -204,6 +208,10 @@ func (t *Target) Redacted() Target {
 		rpc := *t.RPC
 		rpc.URL = hide(rpc.URL)
 		r.RPC = &rpc
+	}
+	r.Limits = t.Limits.Clone()
+	for _, address := range r.Limits.Addresses() {
+		*address = hide(*address)
 	}
 	return r
 }

@@ -22,6 +22,7 @@ const (
 	Failed       Outcome = "failed"       // the clause is broken
 	Unsupported  Outcome = "unsupported"  // the target lacks an optional feature, and says so in a form that is allowed
 	Inconclusive Outcome = "inconclusive" // the world is too small, or preparing the spec failed
+	NotAsked     Outcome = "not-asked"    // nothing was asked: the clause is about what target or world do not have, and need not
 	Broken       Outcome = "error"        // the suite itself is at fault
 )
 
@@ -125,7 +126,7 @@ type Result struct {
 
 // badness orders verdicts of single specs: a clause gets the worst of its specs'.
 var badness = map[Verdict]int{
-	Pass: 0, NotFeature: 1, PassLenient: 2, NotSure: 3, XFail: 4, Flaky: 5, XPass: 6, Warn: 7, Fail: 8, SuiteError: 9,
+	Pass: 0, NotRun: 1, NotFeature: 2, PassLenient: 3, NotSure: 4, XFail: 5, Flaky: 6, XPass: 7, Warn: 8, Fail: 9, SuiteError: 10,
 }
 
 // Of judges a clause by its specs.
@@ -137,8 +138,9 @@ func Of(c Clause, specs []Spec, expected []Expectation, at time.Time) Result {
 	result.Why = "no spec tests it"
 	for i, spec := range specs {
 		v, why := ofSpec(c, spec, expected, at)
-		// Unsupported yields to a pass: what could be tested of the clause was.
-		if i == 0 || badness[v] > badness[result.Verdict] && (v != NotFeature || result.Verdict != Pass) || v == Pass && result.Verdict == NotFeature {
+		// What was not tested yields to a pass: what could be tested of the clause was.
+		yields := func(v Verdict) bool { return v == NotFeature || v == NotRun }
+		if i == 0 || badness[v] > badness[result.Verdict] && (!yields(v) || result.Verdict != Pass) || v == Pass && yields(result.Verdict) {
 			result.Verdict, result.Why = v, why
 		}
 	}
@@ -186,6 +188,8 @@ func ofSpec(c Clause, spec Spec, expected []Expectation, at time.Time) (Verdict,
 		return Flaky, "passed this time; " + entry.Reason
 	case worst == Inconclusive:
 		return NotSure, message
+	case worst == NotAsked:
+		return NotRun, message
 	case worst == Unsupported:
 		return NotFeature, message
 	case worst == Lenient:

@@ -12,10 +12,14 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // blobTx is a transaction with blobs that is valid on the ordered block's parent.
 func (w *World) blobTx(ctx context.Context, order Order) (*types.Transaction, error) {
+	if w.cfg.Fork < eth.Deneb {
+		return nil, fmt.Errorf("%s has no blobs", w.cfg.Fork)
+	}
 	if order.Blobs > chain.FixedBlobs {
 		return nil, fmt.Errorf("%d blobs: there are %d", order.Blobs, chain.FixedBlobs)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // Client steers a world. Its errors are about the world, never about the target.
@@ -32,7 +33,13 @@ const slotPatience = 30 * time.Second
 // Dial asks a world who it is.
 func Dial(ctx context.Context, address string) (*Client, error) {
 	c := &Client{http: probe.NewClient(address, nil, slotPatience), who: strconv.Itoa(os.Getpid())}
-	return c, c.ask(ctx, http.MethodGet, "/conformance/v1/world", nil, &c.Facts)
+	if err := c.ask(ctx, http.MethodGet, "/conformance/v1/world", nil, &c.Facts); err != nil {
+		return nil, err
+	}
+	if _, err := eth.ParseFork(c.Facts.Fork); err != nil {
+		return nil, fmt.Errorf("read the world's facts: %w", err)
+	}
+	return c, nil
 }
 
 func (c *Client) ask(ctx context.Context, method, path string, question, into any) error {
@@ -68,6 +75,13 @@ func (c *Client) Block(ctx context.Context, order Order) ([]byte, error) {
 		return nil, fmt.Errorf("read the world's block: %w", err)
 	}
 	return raw, nil
+}
+
+// Refuse has the beacon node refuse blocks of a slot from now on, and returns how often it has refused one.
+func (c *Client) Refuse(ctx context.Context, slot phase0.Slot) (times int, err error) {
+	var r Refused
+	err = c.ask(ctx, http.MethodPost, "/conformance/v1/refuse", Refused{Slot: slot}, &r)
+	return r.Times, err
 }
 
 // Account is an account with money that nobody else has.

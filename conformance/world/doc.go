@@ -4,7 +4,7 @@
 //
 //	target ──Beacon API, JSON-RPC──▶ chain and beacon node ◀── keeper: a local block in each slot that nobody has asked for
 //	bundle RPC ──orders──▶ builders ─────────────▲ with the orders that the suite wants there
-//	suite  ──/conformance/v1/…─────▶ Server: slots, blocks, accounts, orders
+//	suite  ──/conformance/v1/…─────▶ Server: slots, blocks, accounts, orders, refusals of the beacon node
 //
 // A slot is given to one spec, or to one process whose specs bid in it one after the other, each above the one before: so specs may run in any order,
 // and in several processes.
@@ -15,6 +15,8 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // Facts are what the suite must know of the world. Numbers are JSON numbers, bytes 0x and hex.
@@ -42,6 +44,15 @@ type Facts struct {
 type Builder struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
+}
+
+// ForkOf is the fork by its name.
+func (f Facts) ForkOf() eth.Fork {
+	fork, err := eth.ParseFork(f.Fork)
+	if err != nil {
+		panic("a world without a fork: " + err.Error()) // Dial has read it
+	}
+	return fork
 }
 
 // Slot is a slot that was given to one spec.

@@ -7,13 +7,10 @@ import (
 	"net/http"
 	"time"
 
-	apielectra "github.com/attestantio/go-eth2-client/api/v1/electra"
-	apifulu "github.com/attestantio/go-eth2-client/api/v1/fulu"
-	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/conformance/probe"
-	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // keep proposes a local block in each slot that no spec has reserved, so that the chain goes on.
@@ -66,33 +63,15 @@ func (w *World) propose(ctx context.Context, slot phase0.Slot) error {
 
 // sign puts the proposer's signature to block contents.
 func (w *World) sign(key *probe.BLSKey, slot phase0.Slot, contents []byte) ([]byte, error) {
-	signed := func(block *electra.BeaconBlock) (*electra.SignedBeaconBlock, error) {
-		root, err := block.HashTreeRoot()
-		if err != nil {
-			return nil, fmt.Errorf("hash the local block: %w", err)
-		}
-		return &electra.SignedBeaconBlock{Message: block, Signature: key.Sign(probe.SigningRoot(root, w.domain(probe.DomainProposer, slot)))}, nil
-	}
-	if w.cfg.Fork == eth.Electra {
-		c := new(apielectra.BlockContents)
-		if err := c.UnmarshalSSZ(contents); err != nil {
-			return nil, fmt.Errorf("read the local block: %w", err)
-		}
-		block, err := signed(c.Block)
-		if err != nil {
-			return nil, err
-		}
-		return (&apielectra.SignedBlockContents{SignedBlock: block, KZGProofs: c.KZGProofs, Blobs: c.Blobs}).MarshalSSZ()
-	}
-	c := new(apifulu.BlockContents)
-	if err := c.UnmarshalSSZ(contents); err != nil {
-		return nil, fmt.Errorf("read the local block: %w", err)
-	}
-	block, err := signed(c.Block)
+	local, err := form.ReadLocal(w.cfg.Fork, contents)
 	if err != nil {
 		return nil, err
 	}
-	return (&apifulu.SignedBlockContents{SignedBlock: block, KZGProofs: c.KZGProofs, Blobs: c.Blobs}).MarshalSSZ()
+	root, err := local.Root()
+	if err != nil {
+		return nil, err
+	}
+	return local.Signed(key.Sign(probe.SigningRoot(root, w.domain(probe.DomainProposer, slot))))
 }
 
 func (w *World) domain(purpose phase0.DomainType, slot phase0.Slot) phase0.Domain {

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"time"
 
-	builderdeneb "github.com/attestantio/go-builder-client/api/deneb"
-	builderelectra "github.com/attestantio/go-builder-client/api/electra"
 	builderfulu "github.com/attestantio/go-builder-client/api/fulu"
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/ethereum/go-ethereum/common"
@@ -18,8 +16,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // Handler is how the suite steers the world. Everything is JSON; a refusal is text with a status.
@@ -41,6 +39,12 @@ func (w *World) Handler() http.Handler {
 		}
 		block, err := w.build(r.Context(), order)
 		answer(rw, block, err)
+	})
+	mux.HandleFunc("POST /conformance/v1/refuse", func(rw http.ResponseWriter, r *http.Request) {
+		var wanted Refused
+		if read(rw, r, &wanted) {
+			answer(rw, w.refuse(wanted.Slot), nil)
+		}
 	})
 	mux.HandleFunc("POST /conformance/v1/account", func(rw http.ResponseWriter, _ *http.Request) {
 		account, err := w.lend()
@@ -183,15 +187,11 @@ func orZero(n *big.Int) *big.Int {
 
 // submission is the block in its wire form with an empty message.
 func submission(built *chain.Built) ([]byte, error) {
-	empty := &builderv1.BidTrace{Value: new(uint256.Int)}
-	if built.Fork == eth.Electra {
-		return (&builderelectra.SubmitBlockRequest{
-			Message: empty, ExecutionPayload: built.Payload, ExecutionRequests: built.Requests,
-			BlobsBundle: &builderdeneb.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs},
-		}).MarshalSSZ()
+	s := &builderfulu.SubmitBlockRequest{
+		Message: &builderv1.BidTrace{Value: new(uint256.Int)}, ExecutionPayload: built.Payload, ExecutionRequests: built.Requests,
 	}
-	return (&builderfulu.SubmitBlockRequest{
-		Message: empty, ExecutionPayload: built.Payload, ExecutionRequests: built.Requests,
-		BlobsBundle: &builderfulu.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs},
-	}).MarshalSSZ()
+	if built.Blobs != nil {
+		s.BlobsBundle = &builderfulu.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs}
+	}
+	return form.Submission(built.Fork, s).MarshalSSZ()
 }

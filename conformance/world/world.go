@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,13 +36,36 @@ import (
 type Config struct {
 	// Slot is the length of a slot, in whole seconds: 2 s.
 	Slot time.Duration
-	// Fork of all slots: electra or fulu, which is the default.
+	// Fork of all slots, one of Forks: fulu.
 	Fork eth.Fork
 	// Addresses to listen at; empty takes any free port of this machine.
 	Listen, BeaconListen, ValidationListen, BuilderListen string
 	// BlobsLater leaves what blobs need, which takes processors seconds, until a block with blobs is ordered: for runs that will hardly order one.
 	BlobsLater bool
 	Log        *slog.Logger
+}
+
+// Forks are those that the suite can build blocks of.
+var Forks = eth.Forks
+
+// Check fills in defaults and says what makes no sense.
+func (c *Config) Check() error {
+	if c.Slot == 0 {
+		c.Slot = 2 * time.Second
+	}
+	if c.Fork == 0 {
+		c.Fork = eth.Fulu
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if !slices.Contains(Forks, c.Fork) {
+		return fmt.Errorf("fork %s: the suite builds blocks of %v", c.Fork, Forks)
+	}
+	if c.Slot < time.Second || c.Slot%time.Second != 0 {
+		return fmt.Errorf("slots of %v: give whole seconds", c.Slot)
+	}
+	return nil
 }
 
 // Validators there are: two slots of an epoch are the restless one's and the stranger's, as chance has it.
@@ -83,30 +107,20 @@ type World struct {
 	sharer   string      // whose specs share it; empty if it is one spec's alone
 	bids     uint64      // how often it was given
 	reserved map[phase0.Slot]bool
+	refused  map[phase0.Slot]int // blocks that the beacon node must not take, and how often it refused one
 	account  int
 }
 
 // New opens a world; nothing moves before Run.
 func New(cfg Config) (w *World, err error) {
-	if cfg.Slot == 0 {
-		cfg.Slot = 2 * time.Second
+	if err := cfg.Check(); err != nil {
+		return nil, err
 	}
-	if cfg.Fork == 0 {
-		cfg.Fork = eth.Fulu
-	}
-	if cfg.Fork != eth.Fulu && cfg.Fork != eth.Electra {
-		return nil, fmt.Errorf("fork %s: the suite builds blocks of electra and fulu only", cfg.Fork)
-	}
-	if cfg.Slot < time.Second || cfg.Slot%time.Second != 0 {
-		return nil, fmt.Errorf("slots of %v: give whole seconds", cfg.Slot)
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	w = &World{cfg: cfg, news: make(chan struct{}), reserved: map[phase0.Slot]bool{}, builder: wallet(accounts)}
+	w = &World{cfg: cfg, news: make(chan struct{}), reserved: map[phase0.Slot]bool{}, refused: map[phase0.Slot]int{}, builder: wallet(accounts)}
+	opened := w
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, w.Close())
+			w, err = nil, errors.Join(err, opened.Close())
 		}
 	}()
 	for i, address := range []string{cfg.Listen, cfg.BeaconListen, cfg.ValidationListen, cfg.BuilderListen} {
@@ -122,7 +136,7 @@ func New(cfg Config) (w *World, err error) {
 
 // open makes genesis, which lies a moment ahead, and what lives on it.
 func (w *World) open() (err error) {
-	if !w.cfg.BlobsLater {
+	if w.cfg.Fork >= eth.Deneb && !w.cfg.BlobsLater {
 		chain.Sidecar(w.cfg.Fork, 0) // takes seconds the first time, which no spec should wait for
 	}
 	w.spec = &eth.Spec{
@@ -215,7 +229,7 @@ func (w *World) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	options := serve.Options{Log: w.cfg.Log}
 	group.Go(func() error { return serve.Serve(ctx, w.listeners[0], w.Handler(), options) })
-	group.Go(func() error { return serve.Serve(ctx, w.listeners[1], w.beacon.Handler(), options) })
+	group.Go(func() error { return serve.Serve(ctx, w.listeners[1], w.guarded(w.beacon.Handler()), options) })
 	group.Go(func() error {
 		return serve.Serve(ctx, w.listeners[2], validation.Handler(w.Validator()), options)
 	})

@@ -7,8 +7,11 @@ import (
 	"strings"
 )
 
-// usage is an error of whoever called the command: it is answered with status 2 and a line that says what to do.
-type usage struct{ err error }
+// usage is an error of whoever called the command: it is answered with its status and a line that says what to do.
+type usage struct {
+	err    error
+	status int
+}
 
 func (u usage) Error() string { return u.err.Error() }
 func (u usage) Unwrap() error { return u.err }
@@ -18,11 +21,19 @@ func Usage(err error) error {
 	if err == nil {
 		return nil
 	}
-	return usage{err}
+	return usage{err, 2}
+}
+
+// UsageStatus is Usage for commands whose callers know another status than 2.
+func UsageStatus(err error, status int) error {
+	if err == nil {
+		return nil
+	}
+	return usage{err, status}
 }
 
 // Exit writes an error in one line and returns the process's exit status: 0 without an error, what an
-// error with a method ExitStatus() int says, 2 for Usage, else 1.
+// error with a method ExitStatus() int says, 2 for Usage or what UsageStatus says, else 1.
 func Exit(stderr io.Writer, program string, err error) int {
 	if err == nil {
 		return 0
@@ -34,7 +45,7 @@ func Exit(stderr io.Writer, program string, err error) int {
 	}
 	var u usage
 	if errors.As(err, &u) {
-		return 2
+		return u.status
 	}
 	return 1
 }

@@ -14,9 +14,11 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // auction is a slot in which a spec bids above all that was bid in it before.
@@ -43,13 +45,20 @@ func (r *room) openToPropose(t *suite.T) *auction {
 
 func (r *room) openFor(t *suite.T, wanted world.Wanted) *auction {
 	r.ready(t)
-	if fork := t.World.Facts.Fork; fork != "fulu" {
-		t.Inconclusive("the suite builds blocks of fulu, and the world is of %s", fork)
-	}
 	slot, err := t.World.Slot(t, wanted)
 	t.Ready(err, "wait for a slot")
 	index := int(slot.ValidatorIndex) //nolint:gosec // a handful
 	return &auction{t: t, slot: slot, proposer: r.validators(t)[index], feeRecipient: payee(index)}
+}
+
+// fork is the world's.
+func (a *auction) fork() eth.Fork { return a.t.World.Facts.ForkOf() }
+
+// since ends the spec if the world is of a fork that does not have yet what the spec is about.
+func since(t *suite.T, fork eth.Fork, what string) {
+	if t.World.Facts.ForkOf() < fork {
+		t.NotRun("blocks have %s from %s on, and the world is of %s", what, fork, t.World.Facts.Fork)
+	}
 }
 
 // start is when the slot begins.
@@ -84,8 +93,9 @@ func (a *auction) blockWith(builder string, aboveWei *uint256.Int, blobs int, li
 		Extra: fmt.Sprintf("%s/%s/%d", a.t.Clause.ID, builder, a.blocks),
 	})
 	a.t.Ready(err, "build a block")
-	s := &submission{SubmitBlockRequest: new(builderfulu.SubmitBlockRequest), a: a, key: a.builderKey(builder)}
-	a.t.Ready(s.UnmarshalSSZ(raw), "read the world's block")
+	block, err := form.ReadSubmission(a.fork(), raw)
+	a.t.Ready(err, "read the world's block")
+	s := &submission{SubmitBlockRequest: block, a: a, key: a.builderKey(builder)}
 	p := s.ExecutionPayload
 	s.Message = &builderv1.BidTrace{
 		Slot: uint64(a.slot.Slot), ParentHash: a.slot.ParentHash, BlockHash: p.BlockHash, BuilderPubkey: s.key.Public, ProposerPubkey: a.proposer.Public,
@@ -102,10 +112,12 @@ func (s *submission) sign() *submission {
 	return s
 }
 
-func (s *submission) json() []byte { return encode(s.a.t, s.SubmitBlockRequest) }
+func (s *submission) json() []byte {
+	return encode(s.a.t, form.Submission(s.a.fork(), s.SubmitBlockRequest))
+}
 
 func (s *submission) ssz() []byte {
-	raw, err := s.MarshalSSZ()
+	raw, err := form.Submission(s.a.fork(), s.SubmitBlockRequest).MarshalSSZ()
 	s.a.t.Ready(err, "encode a submission")
 	return raw
 }
@@ -175,8 +187,7 @@ func readBid(t *suite.T, answer *probe.Answer) *builderelectra.SignedBuilderBid 
 	}
 	err := answer.JSON(&envelope)
 	t.Check(err == nil && envelope.Data != nil, "an object with version and data", answer)
-	bid := new(builderelectra.SignedBuilderBid)
-	err = bid.UnmarshalJSON(envelope.Data)
+	bid, err := form.ReadBid(t.World.Facts.ForkOf(), jsonType, envelope.Data)
 	t.Check(err == nil, "a signed builder bid", err)
 	return bid
 }

@@ -59,6 +59,9 @@ func general(r *room) {
 		t.Check(answer.Status != http.StatusUnauthorized && answer.Status != http.StatusForbidden, "neither 401 nor 403", answer)
 		t.Status(t.Get(proposerAPI(t), statusPath), http.StatusOK)
 	})
+	r.It("REL-GEN-06", "answers 429 with Retry-After beyond its rate", func(t *suite.T) {
+		t.RetryAfter(t.Limited(*t.Target.Limits.Relay, probe.Request{Method: http.MethodGet, Path: statusPath}))
+	})
 	r.It("REL-GEN-07", "keeps v1 of blinded_blocks beside v2", func(t *suite.T) {
 		answer := t.Do(proposerAPI(t), post("/eth/v1/builder/blinded_blocks", jsonType, []byte("{}")))
 		t.Status(answer, http.StatusBadRequest)

@@ -11,13 +11,18 @@ import (
 
 	builderelectra "github.com/attestantio/go-builder-client/api/electra"
 
+	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // bareNumber finds members that are numbers and not text.
 var bareNumber = regexp.MustCompile(`":\s*-?[0-9]`)
+
+// clockMargin is how far apart the clocks of suite and target may be.
+const clockMargin = 100 * time.Millisecond
 
 // header: GET /eth/v1/builder/header/{slot}/{parent_hash}/{pubkey}.
 func header(r *room) {
@@ -29,7 +34,7 @@ func header(r *room) {
 	r.It("REL-HDR-01", "signs the bid with its key", func(t *suite.T) {
 		a, s := leading(t)
 		bid := a.serves(s)
-		root, err := bid.Message.HashTreeRoot()
+		root, err := form.BidRoot(a.fork(), bid.Message)
 		t.Ready(err, "hash a bid")
 		err = probe.VerifyBLS(bid.Message.Pubkey, probe.SigningRoot(root, builderDomain(t.World.Facts)), bid.Signature)
 		t.Check(err == nil, "a bid that is signed by the key in it, over the builder domain", err)
@@ -128,6 +133,7 @@ func header(r *room) {
 	})
 	r.It("REL-HDR-12", "carries the commitments of the blobs", func(t *suite.T) {
 		a := r.open(t)
+		since(t, eth.Deneb, "blobs")
 		s := a.submitted(a.blockWith("a", gwei(1000), 1, gasLimit))
 		bid := a.serves(s)
 		t.Check(fmt.Sprint(bid.Message.BlobKZGCommitments) == fmt.Sprint(s.BlobsBundle.Commitments), "the commitment of the block's blob",
@@ -135,6 +141,7 @@ func header(r *room) {
 	})
 	r.It("REL-HDR-13", "carries the execution requests", func(t *suite.T) {
 		a, s := leading(t)
+		since(t, eth.Electra, "execution requests")
 		bid := a.serves(s)
 		t.Check(bid.Message.ExecutionRequests != nil, "execution requests", "none")
 		want, err := s.ExecutionRequests.HashTreeRoot()
@@ -150,9 +157,9 @@ func header(r *room) {
 	r.It("REL-HDR-15", "serves the header of the submitted payload", func(t *suite.T) {
 		a, s := leading(t)
 		bid := a.serves(s)
-		want, err := s.ExecutionPayload.HashTreeRoot()
+		want, err := form.PayloadRoot(a.fork(), s.ExecutionPayload)
 		t.Ready(err, "hash a payload")
-		got, err := bid.Message.Header.HashTreeRoot()
+		got, err := form.HeaderRoot(a.fork(), bid.Message.Header)
 		t.Check(err == nil && got == want, fmt.Sprintf("a header with the root %#x of the payload", want), fmt.Sprintf("%#x", got))
 	})
 	r.It("REL-HDR-16", "serves the highest of three bids", func(t *suite.T) {
@@ -181,8 +188,8 @@ func header(r *room) {
 		a, s := leading(t)
 		text := a.serves(s)
 		binary := readSSZ(t, a.header(sszType))
-		one, errOne := text.MarshalSSZ()
-		other, errOther := binary.MarshalSSZ()
+		one, errOne := form.Bid(a.fork(), text).MarshalSSZ()
+		other, errOther := form.Bid(a.fork(), binary).MarshalSSZ()
 		t.Check(errOne == nil && errOther == nil && bytes.Equal(one, other), "the same bid", fmt.Sprintf("%s in JSON and %s in SSZ", text, binary))
 	})
 	r.It("REL-HDR-19", "finds the bid by capital letters", func(t *suite.T) {
@@ -205,6 +212,16 @@ func header(r *room) {
 			"Date-Milliseconds": strconv.FormatInt(time.Now().UnixMilli(), 10), "X-Timeout-Ms": strconv.FormatInt(patience.Milliseconds(), 10),
 		}})
 		t.Check(answer.Took <= patience, "an answer within "+patience.String(), answer.Took)
+	})
+	r.It("REL-HDR-22", "serves no bid after its cut-off", func(t *suite.T) {
+		cutOff, slot := t.Target.Limits.HeaderCutOff(), time.Duration(t.World.Facts.SlotMs)*time.Millisecond
+		if cutOff+clockMargin >= slot {
+			t.Inconclusive("the cut-off of %s needs longer slots than the world's of %s", cutOff, slot)
+		}
+		a := r.openToPropose(t) // no block of the slot ends the auction
+		a.served(a.submitted(a.block("a", gwei(1000))))
+		t.Until(a.start().Add(cutOff + clockMargin))
+		t.Status(a.header(jsonType), http.StatusNoContent, http.StatusBadRequest)
 	})
 	r.It("REL-HDR-23", "answers JSON unless asked otherwise", func(t *suite.T) {
 		a, _ := leading(t)
@@ -244,8 +261,7 @@ func readSSZ(t *suite.T, answer *probe.Answer) *builderelectra.SignedBuilderBid 
 	t.Status(answer, http.StatusOK)
 	t.Check(answer.Header.Get("Content-Type") == sszType, sszType, answer.Header.Get("Content-Type"))
 	t.Check(answer.Header.Get("Eth-Consensus-Version") == t.World.Facts.Fork, "Eth-Consensus-Version "+t.World.Facts.Fork, answer.Header)
-	bid := new(builderelectra.SignedBuilderBid)
-	err := bid.UnmarshalSSZ(answer.Body)
+	bid, err := form.ReadBid(t.World.Facts.ForkOf(), sszType, answer.Body)
 	t.Check(err == nil, "a signed builder bid in SSZ", err)
 	return bid
 }

@@ -11,12 +11,13 @@ import (
 	builderelectra "github.com/attestantio/go-builder-client/api/electra"
 	builderfulu "github.com/attestantio/go-builder-client/api/fulu"
 	apielectra "github.com/attestantio/go-eth2-client/api/v1/electra"
-	apifulu "github.com/attestantio/go-eth2-client/api/v1/fulu"
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 const (
@@ -43,24 +44,17 @@ func (a *auction) blind(bid *builderelectra.SignedBuilderBid) *apielectra.Signed
 		Header: map[string]string{"Accept": sszType},
 	})
 	t.Ready(err, "ask for a local block")
-	contents := new(apifulu.BlockContents)
-	t.Ready(contents.UnmarshalSSZ(answer.Body), "read the local block "+answer.String())
-	block := contents.Block
-	return &apielectra.SignedBlindedBeaconBlock{Message: &apielectra.BlindedBeaconBlock{
-		Slot: block.Slot, ProposerIndex: block.ProposerIndex, ParentRoot: block.ParentRoot, StateRoot: block.StateRoot,
-		Body: &apielectra.BlindedBeaconBlockBody{
-			RANDAOReveal: block.Body.RANDAOReveal, ETH1Data: block.Body.ETH1Data, Graffiti: block.Body.Graffiti,
-			ProposerSlashings: block.Body.ProposerSlashings, AttesterSlashings: block.Body.AttesterSlashings, Attestations: block.Body.Attestations,
-			Deposits: block.Body.Deposits, VoluntaryExits: block.Body.VoluntaryExits, SyncAggregate: block.Body.SyncAggregate,
-			BLSToExecutionChanges: block.Body.BLSToExecutionChanges, ExecutionPayloadHeader: bid.Message.Header,
-			BlobKZGCommitments: bid.Message.BlobKZGCommitments, ExecutionRequests: bid.Message.ExecutionRequests,
-		},
-	}}
+	local, err := form.ReadLocal(a.fork(), answer.Body)
+	t.Ready(err, "read the local block "+answer.String())
+	block := &apielectra.SignedBlindedBeaconBlock{Message: local.Blinded()}
+	block.Message.Body.ExecutionPayloadHeader = bid.Message.Header
+	block.Message.Body.BlobKZGCommitments, block.Message.Body.ExecutionRequests = bid.Message.BlobKZGCommitments, bid.Message.ExecutionRequests
+	return block
 }
 
 // signBlind signs a blinded block with a key.
 func (a *auction) signBlind(block *apielectra.SignedBlindedBeaconBlock, key *probe.BLSKey) *apielectra.SignedBlindedBeaconBlock {
-	root, err := block.Message.HashTreeRoot()
+	root, err := form.BlindedRoot(a.fork(), block.Message)
 	a.t.Ready(err, "hash a blinded block")
 	block.Signature = key.Sign(probe.SigningRoot(root, a.domain(probe.DomainProposer)))
 	return block
@@ -68,7 +62,7 @@ func (a *auction) signBlind(block *apielectra.SignedBlindedBeaconBlock, key *pro
 
 // ask sends a blinded block as JSON.
 func (a *auction) ask(path string, block *apielectra.SignedBlindedBeaconBlock) *probe.Answer {
-	request := post(path, jsonType, encode(a.t, block))
+	request := post(path, jsonType, encode(a.t, form.Blinded(a.fork(), block)))
 	request.Header["Eth-Consensus-Version"] = a.t.World.Facts.Fork
 	return a.t.Do(proposerAPI(a.t), request)
 }
@@ -93,17 +87,16 @@ func readPayload(t *suite.T, answer *probe.Answer) *builderfulu.ExecutionPayload
 	}
 	err := answer.JSON(&envelope)
 	t.Check(err == nil && envelope.Data != nil, "an object with data", answer)
-	both := new(builderfulu.ExecutionPayloadAndBlobsBundle)
-	err = both.UnmarshalJSON(envelope.Data)
+	both, err := form.ReadPayload(t.World.Facts.ForkOf(), jsonType, envelope.Data)
 	t.Check(err == nil, "a payload and its blobs", err)
 	return both
 }
 
 // isOf fails the spec unless the payload is that of the submission.
 func isOf(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *submission) {
-	want, err := s.ExecutionPayload.HashTreeRoot()
+	want, err := form.PayloadRoot(s.a.fork(), s.ExecutionPayload)
 	t.Ready(err, "hash a payload")
-	got, err := both.ExecutionPayload.HashTreeRoot()
+	got, err := form.PayloadRoot(s.a.fork(), both.ExecutionPayload)
 	t.Check(err == nil && got == want, fmt.Sprintf("the payload with the root %#x of the header", want), fmt.Sprintf("%#x", got))
 }
 
@@ -125,6 +118,11 @@ func (a *auction) published(s *submission) error {
 // hidden fails the spec unless the answer is a refusal that reveals nothing.
 func hidden(t *suite.T, answer *probe.Answer, s *submission) {
 	t.Status(answer, http.StatusBadRequest)
+	revealsNothing(t, answer, s)
+}
+
+// revealsNothing fails the spec if the answer holds something of the payload.
+func revealsNothing(t *suite.T, answer *probe.Answer, s *submission) {
 	for _, tx := range s.ExecutionPayload.Transactions {
 		t.Check(!strings.Contains(string(answer.Body), fmt.Sprintf("%x", []byte(tx))), "no transaction of the payload", "one is in the answer")
 	}
@@ -153,7 +151,7 @@ func payload(r *room) {
 	})
 	r.It("REL-PAY-03", "reveals nothing for a signature under the builder domain", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
-		root, err := block.Message.HashTreeRoot()
+		root, err := form.BlindedRoot(a.fork(), block.Message)
 		t.Ready(err, "hash a blinded block")
 		block.Signature = a.proposer.Sign(probe.SigningRoot(root, builderDomain(t.World.Facts)))
 		hidden(t, a.ask(payloadPath, block), s)
@@ -185,13 +183,14 @@ func payload(r *room) {
 		t.Check(err == nil, "the block on the chain", err)
 	})
 	r.It("REL-PAY-08", "reveals the blobs", func(t *suite.T) {
+		since(t, eth.Deneb, "blobs")
 		a, s, block := r.won(t, 1)
 		both := readPayload(t, a.ask(payloadPath, block))
 		isOf(t, both, s)
 		want, err := s.BlobsBundle.HashTreeRoot()
 		t.Ready(err, "hash blobs")
 		got, err := both.BlobsBundle.HashTreeRoot()
-		t.Check(err == nil && got == want, "the blob with its commitment and 128 proofs", fmt.Sprintf("%d blobs, %d commitments, %d proofs",
+		t.Check(err == nil && got == want, "the blob with its commitment and its proofs", fmt.Sprintf("%d blobs, %d commitments, %d proofs",
 			len(both.BlobsBundle.Blobs), len(both.BlobsBundle.Commitments), len(both.BlobsBundle.Proofs)))
 	})
 	r.It("REL-PAY-09", "answers 415 to text/html", func(t *suite.T) {
@@ -203,8 +202,8 @@ func payload(r *room) {
 		}
 	})
 	r.It("REL-PAY-11", "reads SSZ", func(t *suite.T) {
-		_, s, block := r.won(t, 0)
-		raw, err := block.MarshalSSZ()
+		a, s, block := r.won(t, 0)
+		raw, err := form.Blinded(a.fork(), block).MarshalSSZ()
 		t.Ready(err, "encode a blinded block")
 		request := post(payloadPath, sszType, raw)
 		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = t.World.Facts.Fork, jsonType
@@ -233,6 +232,7 @@ func payload(r *room) {
 		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
 	})
 	r.It("REL-PAY-15", "refuses other commitments", func(t *suite.T) {
+		since(t, eth.Deneb, "blobs")
 		a, s, block := r.won(t, 0)
 		block.Message.Body.BlobKZGCommitments = []deneb.KZGCommitment{{0xc0}}
 		hidden(t, a.ask(payloadPath, a.signBlind(block, a.proposer)), s)
@@ -244,16 +244,15 @@ func payload(r *room) {
 		t.Status(a.submit(late), http.StatusBadRequest)
 	})
 	r.It("REL-PAY-17", "answers SSZ", func(t *suite.T) {
-		_, s, block := r.won(t, 0)
-		request := post(payloadPath, jsonType, encode(t, block))
+		a, s, block := r.won(t, 0)
+		request := post(payloadPath, jsonType, encode(t, form.Blinded(a.fork(), block)))
 		request.Header["Eth-Consensus-Version"], request.Header["Accept"] = t.World.Facts.Fork, sszType
 		answer := t.Do(proposerAPI(t), request)
 		if answer.Status == http.StatusNotAcceptable {
 			t.Unsupported("406 to SSZ")
 		}
 		t.Status(answer, http.StatusOK)
-		both := new(builderfulu.ExecutionPayloadAndBlobsBundle)
-		err := both.UnmarshalSSZ(answer.Body)
+		both, err := form.ReadPayload(a.fork(), sszType, answer.Body)
 		t.Check(err == nil, "a payload and its blobs in SSZ", err)
 		isOf(t, both, s)
 	})
@@ -262,5 +261,18 @@ func payload(r *room) {
 		wrong := *block
 		t.Prepared(a.ask(payloadPath, a.signBlind(&wrong, probe.DeriveBLSKey("somebody else"))), "ask with a wrong signature", http.StatusBadRequest)
 		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+	})
+	r.It("REL-PAY-19", "reveals nothing that no beacon node takes", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		_, err := t.World.Refuse(t, a.slot.Slot)
+		t.Ready(err, "have the beacon node refuse the block")
+		answer := a.ask(payloadPath, block)
+		t.Check(answer.Status >= 400, "a refusal", answer)
+		revealsNothing(t, answer, s)
+		times, err := t.World.Refuse(t, a.slot.Slot)
+		t.Ready(err, "ask the world how often the block was refused")
+		if times == 0 {
+			t.Inconclusive("the relay refused before it asked a beacon node to publish: %s", answer)
+		}
 	})
 }

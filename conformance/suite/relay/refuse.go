@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/world"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // refuse: POST /relay/v1/builder/blocks, what must be refused or at least not be served. Each spec spoils one thing and signs what it has spoiled, so
@@ -74,6 +75,7 @@ func refuse(r *room) {
 		s.rehash()
 	})
 	spoiled("REL-SUB-15", "refuses withdrawals that lack one", func(t *suite.T, _ *auction, s *submission) {
+		since(t, eth.Capella, "withdrawals")
 		if len(s.ExecutionPayload.Withdrawals) == 0 {
 			t.Inconclusive("the slot has no withdrawals")
 		}
@@ -81,6 +83,7 @@ func refuse(r *room) {
 		s.rehash()
 	})
 	spoiled("REL-SUB-15", "refuses a withdrawal of another amount", func(t *suite.T, _ *auction, s *submission) {
+		since(t, eth.Capella, "withdrawals")
 		if len(s.ExecutionPayload.Withdrawals) == 0 {
 			t.Inconclusive("the slot has no withdrawals")
 		}
@@ -98,10 +101,12 @@ func refuse(r *room) {
 		s.ExecutionPayload.BlockHash[3] ^= 1
 		s.Message.BlockHash = s.ExecutionPayload.BlockHash
 	})
-	spoiled("REL-SUB-28", "refuses a commitment without a blob", func(_ *suite.T, _ *auction, s *submission) {
+	spoiled("REL-SUB-28", "refuses a commitment without a blob", func(t *suite.T, _ *auction, s *submission) {
+		since(t, eth.Deneb, "blobs")
 		s.BlobsBundle.Commitments = append(s.BlobsBundle.Commitments, deneb.KZGCommitment{0xc0})
 	})
-	spoiled("REL-SUB-28", "refuses proofs without a blob", func(_ *suite.T, _ *auction, s *submission) {
+	spoiled("REL-SUB-28", "refuses proofs without a blob", func(t *suite.T, _ *auction, s *submission) {
+		since(t, eth.Deneb, "blobs")
 		s.BlobsBundle.Proofs = append(s.BlobsBundle.Proofs, make([]deneb.KZGProof, 128)...)
 	})
 	r.It("REL-SUB-29", "refuses the version of another fork", func(t *suite.T) {
@@ -109,7 +114,9 @@ func refuse(r *room) {
 		a.ready()
 		s := a.block("a", gwei(1000))
 		request := post(submitPath, sszType, s.ssz())
-		request.Header["Eth-Consensus-Version"] = "deneb"
+		if request.Header["Eth-Consensus-Version"] = "deneb"; a.fork() == eth.Deneb {
+			request.Header["Eth-Consensus-Version"] = "electra"
+		}
 		answer := t.Do(builderAPI(t), request)
 		optional(t, answer, "SSZ")
 		t.Status(answer, http.StatusBadRequest)
@@ -137,6 +144,9 @@ func executed(r *room) {
 	wrong := func(id, title string, spoil func(s *submission)) {
 		r.It(id, title, func(t *suite.T) {
 			a := r.open(t)
+			if id == "REL-SUB-35" {
+				since(t, eth.Electra, "execution requests")
+			}
 			good, bad := a.block("a", gwei(1000)), a.block("b", gwei(2000))
 			spoil(bad)
 			bad.sign()
@@ -199,15 +209,24 @@ func (s *submission) rehash() {
 	data := engine.ExecutableData{
 		ParentHash: common.Hash(p.ParentHash), FeeRecipient: common.Address(p.FeeRecipient), StateRoot: common.Hash(p.StateRoot),
 		ReceiptsRoot: common.Hash(p.ReceiptsRoot), LogsBloom: p.LogsBloom[:], Random: p.PrevRandao, Number: p.BlockNumber, GasLimit: p.GasLimit,
-		GasUsed: p.GasUsed, Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: p.BaseFeePerGas.ToBig(), BlobGasUsed: &p.BlobGasUsed,
-		ExcessBlobGas: &p.ExcessBlobGas,
+		GasUsed: p.GasUsed, Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: p.BaseFeePerGas.ToBig(),
 	}
 	for _, tx := range p.Transactions {
 		data.Transactions = append(data.Transactions, tx)
 	}
-	data.Withdrawals = executionWithdrawals(p.Withdrawals)
-	root := common.Hash(s.a.slot.ParentRoot)
-	block, err := engine.ExecutableDataToBlockNoHash(data, nil, &root, [][]byte{})
+	fork := s.a.fork()
+	var root *common.Hash
+	var requests [][]byte
+	if fork >= eth.Capella {
+		data.Withdrawals = executionWithdrawals(p.Withdrawals)
+	}
+	if fork >= eth.Deneb {
+		root, data.BlobGasUsed, data.ExcessBlobGas = (*common.Hash)(&s.a.slot.ParentRoot), &p.BlobGasUsed, &p.ExcessBlobGas
+	}
+	if fork >= eth.Electra {
+		requests = [][]byte{}
+	}
+	block, err := engine.ExecutableDataToBlockNoHash(data, nil, root, requests)
 	s.a.t.Ready(err, "hash a block")
 	p.BlockHash = phase0.Hash32(block.Hash())
 	s.Message.BlockHash = p.BlockHash

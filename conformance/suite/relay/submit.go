@@ -13,7 +13,9 @@ import (
 // send posts a body to the submission endpoint.
 func send(t *suite.T, media, encoding string, body []byte) *probe.Answer {
 	request := post(submitPath, media, body)
-	request.Header["Eth-Consensus-Version"] = "fulu"
+	if request.Header["Eth-Consensus-Version"] = "fulu"; t.World != nil {
+		request.Header["Eth-Consensus-Version"] = t.World.Facts.Fork
+	}
 	request.Header["Content-Encoding"] = encoding
 	return t.Do(builderAPI(t), request)
 }

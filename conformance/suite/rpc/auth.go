@@ -132,8 +132,12 @@ func authentication(s *suite.Set) {
 		t.Check(answer.Members["error"] != nil, "an error member", answer)
 	})
 	s.It("RPC-AUT-17", "answers a signer's statistics", func(t *suite.T) {
-		answer := call(t, key(t), "flashbots_getUserStatsV2", object{"blockNumber": "latest"})
-		if answer.Refused() {
+		var params []any
+		if t.World != nil { // some services want to know the block, near the newest one
+			params = append(params, object{"blockNumber": hexNumber(head(t))})
+		}
+		answer := call(t, key(t), "flashbots_getUserStatsV2", params...)
+		if answer.Refused() && (answer.Code() == -32601 || t.World == nil) {
 			t.Unsupported("no statistics: %s", answer)
 		}
 		var members object

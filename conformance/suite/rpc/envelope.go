@@ -163,6 +163,13 @@ func envelope(s *suite.Set) {
 			t.Check(err == nil && answer.Status != http.StatusTooManyRequests, "no refusal for the rate", answer)
 		}
 	})
+	s.It("RPC-LIM-02", "answers 429 with Retry-After beyond its rate", func(t *suite.T) {
+		body := harmlessBody()
+		t.RetryAfter(t.Limited(*t.Target.Limits.RPC, probe.Request{
+			Method: http.MethodPost, Path: "/", Body: body,
+			Header: map[string]string{"Content-Type": "application/json", probe.SignatureHeader: probe.BodySignature(key(t), body)},
+		}))
+	})
 	s.It("RPC-LIM-03", "refuses a body of 40 MB", func(t *suite.T) {
 		body := []byte(`{"jsonrpc":"2.0","id":1,"method":"` + harmless + `","params":["` + strings.Repeat("0", 40<<20) + `"]}`)
 		answer, err := client(t).Post(t, map[string]string{"Content-Type": "application/json", probe.SignatureHeader: probe.BodySignature(key(t), body)}, body)

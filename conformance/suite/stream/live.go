@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,9 @@ func (q *silence) wait(t *suite.T) []probe.Line {
 func ended(lines []probe.Line) bool {
 	return slices.ContainsFunc(lines, func(l probe.Line) bool { return l.Text == "" })
 }
+
+// mostListeners bounds how many streams the suite opens to fill one up.
+const mostListeners = 4096
 
 // live: GET of the stream's address.
 func live(s *suite.Set) {
@@ -91,6 +95,21 @@ func live(s *suite.Set) {
 		defer stream.Close()
 		control := stream.Header.Get("Cache-Control")
 		t.Check(strings.Contains(control, "no-cache") || strings.Contains(control, "no-store"), "Cache-Control: no-cache", control)
+	})
+	s.It("STR-LIV-15", "answers 503 when it is full", func(t *suite.T) {
+		room := *t.Target.Limits.Stream
+		if room.Listeners > mostListeners {
+			t.Inconclusive("there is room for %d listeners, and the suite opens at most %d", room.Listeners, mostListeners)
+		}
+		for range room.Listeners {
+			stream, err := t.Quiet(room.URL).Open(t, "/", acceptEvents)
+			t.Check(err == nil, "an answer", err)
+			defer stream.Close()
+		}
+		late, err := t.Client(room.URL).Open(t, "/", acceptEvents)
+		t.Check(err == nil, "an answer", err)
+		defer late.Close()
+		t.Check(late.Status == http.StatusServiceUnavailable, fmt.Sprintf("status 503 to listener %d", room.Listeners+1), late.Status)
 	})
 	s.It("STR-LIV-04", "sends an event as one line of data", func(t *suite.T) {
 		stream := listening(t)

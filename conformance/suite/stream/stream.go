@@ -29,9 +29,12 @@ func Specs(s *suite.Set) {
 
 func client(t *suite.T) *probe.Client { return t.Client(t.Target.Stream.URL) }
 
+// acceptEvents is what a listener sends.
+var acceptEvents = map[string]string{"Accept": "text/event-stream"}
+
 // open opens the stream as a client does.
 func open(t *suite.T) *probe.Stream {
-	s, err := client(t).Open(t, "/", map[string]string{"Accept": "text/event-stream"})
+	s, err := client(t).Open(t, "/", acceptEvents)
 	t.Check(err == nil, "a stream", err)
 	t.Check(s.Status == 200, "status 200", s.Status)
 	return s

@@ -24,6 +24,19 @@ func Main(root *cli.Command, args []string, stderr io.Writer) int {
 	return run.Exit(stderr, root.Name, root.Run(ctx, args))
 }
 
+// MistakeStatus is the key, in a command's metadata, of the exit status (int) of mistakes of its callers and of those below it. Without it that is 2.
+const MistakeStatus = "mistake status"
+
+// mistake marks an error as the caller's.
+func mistake(cmd *cli.Command, err error) error {
+	for _, c := range cmd.Lineage() {
+		if status, found := c.Metadata[MistakeStatus].(int); found {
+			return run.UsageStatus(err, status)
+		}
+	}
+	return run.Usage(err)
+}
+
 // OS runs a program with this process's arguments and ends the process.
 func OS(root *cli.Command) {
 	os.Exit(Main(root, os.Args, os.Stderr))
@@ -35,13 +48,13 @@ func Prepare(cmd *cli.Command) {
 	cmd.HideHelpCommand = true
 	cmd.ExitErrHandler = func(context.Context, *cli.Command, error) {} // run.Exit does it, in one place
 	cmd.OnUsageError = func(_ context.Context, cmd *cli.Command, err error, _ bool) error {
-		return run.Usage(fmt.Errorf("%w: see %s --help", rephrase(cmd, err), cmd.FullName()))
+		return mistake(cmd, fmt.Errorf("%w: see %s --help", rephrase(cmd, err), cmd.FullName()))
 	}
 	action := cmd.Action
 	cmd.Action = func(ctx context.Context, cmd *cli.Command) error {
 		// A command that takes arguments says so in its usage.
 		if first := cmd.Args().First(); first != "" && cmd.ArgsUsage == "" {
-			return run.Usage(unexpected(cmd, first))
+			return mistake(cmd, unexpected(cmd, first))
 		}
 		if action == nil {
 			return cli.ShowSubcommandHelp(cmd)

@@ -92,3 +92,17 @@ func TestMarkdown(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// Mistakes of the caller have the status 2, or the one that a command above has for them.
+func TestMistakeStatus(t *testing.T) {
+	for _, args := range [][]string{{"toy", "play", "--times", "x"}, {"toy", "play", "--no-such-flag"}, {"toy", "play", "too", "much"}, {"toy", "work"}} {
+		for want, metadata := range map[int]map[string]any{2: nil, 64: {MistakeStatus: 64}} {
+			program := toy(func(context.Context, *cli.Command) error { return nil })
+			program.Metadata = metadata
+			var stderr bytes.Buffer
+			if status := Main(program, args, &stderr); status != want || stderr.Len() == 0 {
+				t.Errorf("%q: status %d, want %d; %s", args, status, want, stderr.String())
+			}
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/gavel-relay/gavel/conformance/target"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	relayapp "github.com/gavel-relay/gavel/relay/app"
+	rpcapp "github.com/gavel-relay/gavel/rpc/app"
+	streamapp "github.com/gavel-relay/gavel/stream/app"
+)
+
+// limited are second instances of the services that can take little, so that the suite may go beyond it and hurts no other spec.
+type limited struct {
+	relay  *relayapp.App
+	rpc    *rpcapp.App
+	stream *streamapp.App
+}
+
+// What they can take: so little that it is soon too much.
+const (
+	limitedPerSecond = 5
+	limitedBurst     = 20
+	limitedListeners = 3
+)
+
+// openLimited starts them and returns what a target.yaml tells of them.
+func (l *lab) openLimited(ctx context.Context, slot time.Duration, log *slog.Logger) (limits target.Limits, err error) {
+	relayAt, err := l.openRelay(ctx, &l.limited.relay, relayapp.Config{
+		Key: bls.Derive("conformance relay", 2), Limits: relayapp.Limits{PerSecond: limitedPerSecond, Burst: limitedBurst}, Log: log,
+	})
+	if err != nil {
+		return limits, err
+	}
+	rpcAt, err := l.openRPC(ctx, &l.limited.rpc, rpcapp.Config{BlockTime: slot, Limits: rpcapp.Limits{PerSecond: limitedPerSecond}, Log: log})
+	if err != nil {
+		return limits, err
+	}
+	streamAt, err := l.openStream(ctx, &l.limited.stream, streamapp.Config{Limits: streamapp.Limits{Listeners: limitedListeners}, Log: log})
+	if err != nil {
+		return limits, err
+	}
+	return target.Limits{
+		Relay:  &target.Rate{PerSecond: limitedPerSecond, Burst: limitedBurst, URL: relayAt},
+		RPC:    &target.Rate{PerSecond: limitedPerSecond, URL: rpcAt},
+		Stream: &target.Audience{Listeners: limitedListeners, URL: streamAt},
+	}, nil
+}
+
+// close closes what was opened.
+func (l limited) close() error {
+	var failures []error
+	if l.relay != nil {
+		failures = append(failures, l.relay.Close())
+	}
+	if l.stream != nil {
+		failures = append(failures, l.stream.Close())
+	}
+	if l.rpc != nil {
+		failures = append(failures, l.rpc.Close())
+	}
+	return errors.Join(failures...)
+}

@@ -1,0 +1,79 @@
+package form
+
+import (
+	apibellatrix "github.com/attestantio/go-eth2-client/api/v1/bellatrix"
+	apicapella "github.com/attestantio/go-eth2-client/api/v1/capella"
+	apideneb "github.com/attestantio/go-eth2-client/api/v1/deneb"
+	apielectra "github.com/attestantio/go-eth2-client/api/v1/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+)
+
+// Blinded is a proposer's blinded block in the form of a fork. The world's blocks have neither attestations nor attesters' slashings, whose form has
+// changed.
+func Blinded(fork eth.Fork, s *apielectra.SignedBlindedBeaconBlock) Document {
+	switch fork {
+	case eth.Bellatrix:
+		return &apibellatrix.SignedBlindedBeaconBlock{Message: bellatrixBlinded(s.Message), Signature: s.Signature}
+	case eth.Capella:
+		return &apicapella.SignedBlindedBeaconBlock{Message: capellaBlinded(s.Message), Signature: s.Signature}
+	case eth.Deneb:
+		return &apideneb.SignedBlindedBeaconBlock{Message: denebBlinded(s.Message), Signature: s.Signature}
+	default:
+		return s
+	}
+}
+
+// BlindedRoot is the root that a proposer signs.
+func BlindedRoot(fork eth.Fork, m *apielectra.BlindedBeaconBlock) (phase0.Root, error) {
+	switch fork {
+	case eth.Bellatrix:
+		return root(bellatrixBlinded(m))
+	case eth.Capella:
+		return root(capellaBlinded(m))
+	case eth.Deneb:
+		return root(denebBlinded(m))
+	default:
+		return root(m)
+	}
+}
+
+func bellatrixBlinded(m *apielectra.BlindedBeaconBlock) *apibellatrix.BlindedBeaconBlock {
+	b := m.Body
+	return &apibellatrix.BlindedBeaconBlock{
+		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
+		Body: &apibellatrix.BlindedBeaconBlockBody{
+			RANDAOReveal: b.RANDAOReveal, ETH1Data: b.ETH1Data, Graffiti: b.Graffiti, ProposerSlashings: b.ProposerSlashings,
+			AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: b.Deposits, VoluntaryExits: b.VoluntaryExits,
+			SyncAggregate: b.SyncAggregate, ExecutionPayloadHeader: payload.HeaderToBellatrix(b.ExecutionPayloadHeader),
+		},
+	}
+}
+
+func capellaBlinded(m *apielectra.BlindedBeaconBlock) *apicapella.BlindedBeaconBlock {
+	b := m.Body
+	return &apicapella.BlindedBeaconBlock{
+		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
+		Body: &apicapella.BlindedBeaconBlockBody{
+			RANDAOReveal: b.RANDAOReveal, ETH1Data: b.ETH1Data, Graffiti: b.Graffiti, ProposerSlashings: b.ProposerSlashings,
+			AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: b.Deposits, VoluntaryExits: b.VoluntaryExits,
+			SyncAggregate: b.SyncAggregate, ExecutionPayloadHeader: payload.HeaderToCapella(b.ExecutionPayloadHeader),
+			BLSToExecutionChanges: b.BLSToExecutionChanges,
+		},
+	}
+}
+
+func denebBlinded(m *apielectra.BlindedBeaconBlock) *apideneb.BlindedBeaconBlock {
+	b := m.Body
+	return &apideneb.BlindedBeaconBlock{
+		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
+		Body: &apideneb.BlindedBeaconBlockBody{
+			RANDAOReveal: b.RANDAOReveal, ETH1Data: b.ETH1Data, Graffiti: b.Graffiti, ProposerSlashings: b.ProposerSlashings,
+			AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: b.Deposits, VoluntaryExits: b.VoluntaryExits,
+			SyncAggregate: b.SyncAggregate, ExecutionPayloadHeader: b.ExecutionPayloadHeader, BLSToExecutionChanges: b.BLSToExecutionChanges,
+			BlobKZGCommitments: b.BlobKZGCommitments,
+		},
+	}
+}

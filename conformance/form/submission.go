@@ -1,0 +1,75 @@
+package form
+
+import (
+	"fmt"
+
+	builderbellatrix "github.com/attestantio/go-builder-client/api/bellatrix"
+	buildercapella "github.com/attestantio/go-builder-client/api/capella"
+	builderdeneb "github.com/attestantio/go-builder-client/api/deneb"
+	builderelectra "github.com/attestantio/go-builder-client/api/electra"
+	builderfulu "github.com/attestantio/go-builder-client/api/fulu"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+)
+
+// Submission is a builder's block in the form of a fork.
+func Submission(fork eth.Fork, s *builderfulu.SubmitBlockRequest) Document {
+	switch fork {
+	case eth.Bellatrix:
+		return &builderbellatrix.SubmitBlockRequest{Message: s.Message, ExecutionPayload: payload.ToBellatrix(s.ExecutionPayload), Signature: s.Signature}
+	case eth.Capella:
+		return &buildercapella.SubmitBlockRequest{Message: s.Message, ExecutionPayload: payload.ToCapella(s.ExecutionPayload), Signature: s.Signature}
+	case eth.Deneb:
+		return &builderdeneb.SubmitBlockRequest{
+			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: olderBlobs(s.BlobsBundle), Signature: s.Signature,
+		}
+	case eth.Electra:
+		return &builderelectra.SubmitBlockRequest{
+			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: olderBlobs(s.BlobsBundle), ExecutionRequests: s.ExecutionRequests,
+			Signature: s.Signature,
+		}
+	default:
+		return s
+	}
+}
+
+// ReadSubmission reads a builder's block of a fork in SSZ.
+func ReadSubmission(fork eth.Fork, ssz []byte) (*builderfulu.SubmitBlockRequest, error) {
+	d := Submission(fork, &builderfulu.SubmitBlockRequest{ExecutionPayload: new(payload.Payload)})
+	if err := d.UnmarshalSSZ(ssz); err != nil {
+		return nil, fmt.Errorf("read a submission of %s: %w", fork, err)
+	}
+	switch s := d.(type) {
+	case *builderbellatrix.SubmitBlockRequest:
+		return &builderfulu.SubmitBlockRequest{Message: s.Message, ExecutionPayload: payload.FromBellatrix(s.ExecutionPayload), Signature: s.Signature}, nil
+	case *buildercapella.SubmitBlockRequest:
+		return &builderfulu.SubmitBlockRequest{Message: s.Message, ExecutionPayload: payload.FromCapella(s.ExecutionPayload), Signature: s.Signature}, nil
+	case *builderdeneb.SubmitBlockRequest:
+		return &builderfulu.SubmitBlockRequest{
+			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: newerBlobs(s.BlobsBundle), Signature: s.Signature,
+		}, nil
+	case *builderelectra.SubmitBlockRequest:
+		return &builderfulu.SubmitBlockRequest{
+			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: newerBlobs(s.BlobsBundle), ExecutionRequests: s.ExecutionRequests,
+			Signature: s.Signature,
+		}, nil
+	default:
+		return d.(*builderfulu.SubmitBlockRequest), nil //nolint:forcetypeassert // the only one left
+	}
+}
+
+// olderBlobs are blobs as they were before fulu: with one proof each. The members are the same.
+func olderBlobs(b *builderfulu.BlobsBundle) *builderdeneb.BlobsBundle {
+	if b == nil {
+		return nil
+	}
+	return &builderdeneb.BlobsBundle{Commitments: b.Commitments, Proofs: b.Proofs, Blobs: b.Blobs}
+}
+
+func newerBlobs(b *builderdeneb.BlobsBundle) *builderfulu.BlobsBundle {
+	if b == nil {
+		return nil
+	}
+	return &builderfulu.BlobsBundle{Commitments: b.Commitments, Proofs: b.Proofs, Blobs: b.Blobs}
+}

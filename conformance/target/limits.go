@@ -1,0 +1,116 @@
+package target
+
+import (
+	"errors"
+	"time"
+)
+
+// Limits are what the operator has configured and nobody can ask for: the suite goes beyond them, once. What is left out is not judged.
+type Limits struct {
+	// HeaderCutOffMs is how far into its slot a bid is served, in milliseconds.
+	HeaderCutOffMs int       `yaml:"headerCutOffMs,omitempty" json:"headerCutOffMs,omitempty"`
+	Relay          *Rate     `yaml:"relay,omitempty" json:"relay,omitempty"`
+	RPC            *Rate     `yaml:"rpc,omitempty" json:"rpc,omitempty"`
+	Stream         *Audience `yaml:"stream,omitempty" json:"stream,omitempty"`
+}
+
+// Rate is what one address may ask of an interface.
+type Rate struct {
+	PerSecond int `yaml:"perSecond" json:"perSecond"`
+	// Burst is how many requests are taken at once: those of one second.
+	Burst int `yaml:"burst,omitempty" json:"burst"`
+	// URL is another instance of the same service, which may be overloaded while the first one is judged by everything else; empty is that one.
+	URL string `yaml:"url,omitempty" json:"url"`
+}
+
+// Audience is how many listeners a stream has room for.
+type Audience struct {
+	Listeners int `yaml:"listeners" json:"listeners"`
+	// URL is another instance, as in Rate.
+	URL string `yaml:"url,omitempty" json:"url"`
+}
+
+// HeaderCutOff is HeaderCutOffMs as a duration.
+func (l Limits) HeaderCutOff() time.Duration {
+	return time.Duration(l.HeaderCutOffMs) * time.Millisecond
+}
+
+// Declares says whether the target tells what a clause needs to know, by a name of clauses.Settings.
+func (t *Target) Declares(setting string) bool {
+	switch setting {
+	case "limits.headerCutOffMs":
+		return t.Limits.HeaderCutOffMs > 0
+	case "limits.relay":
+		return t.Limits.Relay != nil
+	case "limits.rpc":
+		return t.Limits.RPC != nil
+	case "limits.stream":
+		return t.Limits.Stream != nil
+	default:
+		return false
+	}
+}
+
+// complete fills in defaults and says what is wrong.
+func (l *Limits) complete(t *Target) error {
+	if l.HeaderCutOffMs < 0 {
+		return errors.New("limits.headerCutOffMs is negative: give milliseconds into the slot, or leave it out")
+	}
+	for name, rate := range map[string]*Rate{"relay": l.Relay, "rpc": l.RPC} {
+		if rate == nil {
+			continue
+		}
+		if !t.Has(name) {
+			return errors.New("limits." + name + " is of an interface that the target does not have")
+		}
+		orElse(&rate.Burst, rate.PerSecond)
+		if rate.PerSecond <= 0 || rate.Burst <= 0 {
+			return errors.New("limits." + name + ": give perSecond, the requests of one address in a second")
+		}
+		if name == "relay" {
+			orElse(&rate.URL, t.Relay.ProposerURL)
+		} else {
+			orElse(&rate.URL, t.RPC.URL)
+		}
+	}
+	if l.Stream == nil {
+		return nil
+	}
+	if !t.Has("stream") {
+		return errors.New("limits.stream is of an interface that the target does not have")
+	}
+	if l.Stream.Listeners <= 0 {
+		return errors.New("limits.stream: give listeners, how many there is room for")
+	}
+	orElse(&l.Stream.URL, t.Stream.URL)
+	return nil
+}
+
+// Addresses are where the limits can be met, by interface; they may be changed.
+func (l *Limits) Addresses() map[string]*string {
+	all := map[string]*string{}
+	if l.Relay != nil {
+		all["relay"] = &l.Relay.URL
+	}
+	if l.RPC != nil {
+		all["rpc"] = &l.RPC.URL
+	}
+	if l.Stream != nil {
+		all["stream"] = &l.Stream.URL
+	}
+	return all
+}
+
+// Clone is a copy that shares nothing.
+func (l Limits) Clone() Limits {
+	l.Relay, l.RPC, l.Stream = copied(l.Relay), copied(l.RPC), copied(l.Stream)
+	return l
+}
+
+func copied[T any](value *T) *T {
+	if value == nil {
+		return nil
+	}
+	one := *value
+	return &one
+}

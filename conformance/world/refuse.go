@@ -1,0 +1,117 @@
+package world
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/serve"
+)
+
+// Refused says how often the beacon node has refused to publish a block of a slot.
+type Refused struct {
+	Slot  phase0.Slot `json:"slot"`
+	Times int         `json:"times"`
+}
+
+// refuse has the beacon node refuse blocks of a slot from now on, as it refuses what breaks a rule, and says how often it did.
+func (w *World) refuse(slot phase0.Slot) Refused {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, known := w.refused[slot]; !known {
+		w.refused[slot] = 0
+	}
+	return Refused{Slot: slot, Times: w.refused[slot]}
+}
+
+// refuses says whether a block of the slot is to be refused, and counts it.
+func (w *World) refuses(slot phase0.Slot) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, known := w.refused[slot]; !known {
+		return false
+	}
+	w.refused[slot]++
+	return true
+}
+
+// refusesAny spares the bodies of blocks where nothing is refused.
+func (w *World) refusesAny() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.refused) > 0
+}
+
+// maxBlockBytes is what a block with all its blobs may take.
+const maxBlockBytes = 64 << 20
+
+// guarded is the beacon node with the refusals that specs have asked for. Everything else it answers itself.
+func (w *World) guarded(node http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/beacon/blocks") || !w.refusesAny() {
+			node.ServeHTTP(rw, r)
+			return
+		}
+		body, err := serve.ReadBody(rw, r, maxBlockBytes, "gzip")
+		if err != nil {
+			http.Error(rw, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if slot, found := slotOf(w.cfg.Fork, r.Header.Get("Content-Type"), body); found && w.refuses(slot) {
+			rw.Header().Set("Content-Type", "application/json")
+			rw.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(rw, `{"code":400,"message":"a spec of the conformance suite has this slot's block refused"}`)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.ContentLength = int64(len(body))
+		r.Header.Del("Content-Encoding")
+		node.ServeHTTP(rw, r)
+	})
+}
+
+// slotOf is the slot of a signed block, with its blobs from deneb on.
+func slotOf(fork eth.Fork, media string, body []byte) (phase0.Slot, bool) {
+	if strings.HasPrefix(media, "application/octet-stream") {
+		return slotOfSSZ(fork, body)
+	}
+	type message struct {
+		Message struct {
+			Slot phase0.Slot `json:"slot"`
+		} `json:"message"`
+	}
+	var block struct {
+		message
+		Signed *message `json:"signed_block"`
+	}
+	if json.Unmarshal(body, &block) != nil {
+		return 0, false
+	}
+	if block.Signed != nil {
+		return block.Signed.Message.Slot, true
+	}
+	return block.Message.Slot, true
+}
+
+// slotOfSSZ reads the slot where SSZ has it: it is the first field of the message, which an offset and the signature stand before; from deneb on three
+// offsets stand before them, since the signed block comes first of three lists.
+func slotOfSSZ(fork eth.Fork, body []byte) (phase0.Slot, bool) {
+	const offset, signature = 4, 96
+	at := offset + signature
+	if fork >= eth.Deneb {
+		at += 3 * offset
+	}
+	if len(body) < at+8 {
+		return 0, false
+	}
+	var slot uint64
+	for i := range 8 {
+		slot |= uint64(body[at+i]) << (8 * i)
+	}
+	return phase0.Slot(slot), true
+}
