@@ -50,11 +50,11 @@ type lab struct {
 func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	l = &lab{stop: stop, group: new(errgroup.Group)}
-	defer func() {
+	defer func(opened *lab) { // what is returned is nil then
 		if err != nil {
-			l.Stop()
+			opened.Stop()
 		}
-	}()
+	}(l)
 	if l.world, err = world.New(of); err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (l *lab) Stop() {
 
 func worldCommand() *cli.Command {
 	return &cli.Command{
-		Name: "world", Usage: "start a beacon node and an execution node for a relay or RPC under test to follow, until Ctrl-C",
+		Name: "world", Usage: "start a beacon node, an execution node and builders for a relay or RPC under test, until Ctrl-C",
 		Flags: []cli.Flag{
 			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "length of a slot, in whole seconds"},
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:9190", Usage: "host:port that the suite steers the world at"},
