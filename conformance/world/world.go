@@ -37,7 +37,9 @@ type Config struct {
 	Slot time.Duration
 	// Fork of all slots: electra or fulu, which is the default.
 	Fork eth.Fork
-	// Addresses to listen at; empty takes any free port of this machine.
+	// Host is the address of this machine at which all listens that has no address below: 127.0.0.1.
+	Host string
+	// Addresses to listen at; empty takes any free port of Host.
 	Listen, BeaconListen, ValidationListen string
 	Log                                    *slog.Logger
 }
@@ -53,7 +55,6 @@ const (
 	accounts = 8192
 	// genesisLead leaves time to open everything before the first slot.
 	genesisLead = 3 * time.Second
-	host        = "127.0.0.1"
 )
 
 var genesisVersion = phase0.Version{0x01, 'g', 'v', 'c'}
@@ -97,6 +98,9 @@ func New(cfg Config) (w *World, err error) {
 	if cfg.Slot < time.Second || cfg.Slot%time.Second != 0 {
 		return nil, fmt.Errorf("slots of %v: give whole seconds", cfg.Slot)
 	}
+	if cfg.Host == "" {
+		cfg.Host = "127.0.0.1"
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -108,7 +112,7 @@ func New(cfg Config) (w *World, err error) {
 	}()
 	for i, address := range []string{cfg.Listen, cfg.BeaconListen, cfg.ValidationListen} {
 		if address == "" {
-			address = net.JoinHostPort(host, "0")
+			address = net.JoinHostPort(cfg.Host, "0")
 		}
 		if w.listeners[i], err = serve.Listen(address); err != nil {
 			return nil, err
@@ -130,7 +134,7 @@ func (w *World) open() (err error) {
 		funded = append(funded, crypto.PubkeyToAddress(wallet(i).PublicKey))
 	}
 	w.chain, err = chain.Open(chain.Config{
-		Spec: w.spec, ChainID: chainID, Funded: funded, RPCAddr: net.JoinHostPort(host, "0"),
+		Spec: w.spec, ChainID: chainID, Funded: funded, RPCAddr: net.JoinHostPort(w.cfg.Host, "0"),
 	})
 	if err != nil {
 		return fmt.Errorf("open chain: %w", err)
