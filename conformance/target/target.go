@@ -26,6 +26,8 @@ type Target struct {
 	// Features are what the target has of clauses.Features: "auto" asks it, a list with commas declares it.
 	Features string  `yaml:"features,omitempty" json:"features"`
 	Budgets  Budgets `yaml:"budgets,omitempty" json:"budgets"`
+	// Containers are started for the run, in this order.
+	Containers []Container `yaml:"containers,omitempty" json:"-"`
 }
 
 // Implementation is who made it; it stands at the head of reports.
@@ -122,7 +124,13 @@ func (t *Target) Complete() error {
 	orElse(&t.Budgets.AnswerMs, 5000)
 	orElse(&t.Budgets.HintMs, 3000)
 	orElse(&t.Budgets.SettleMs, 3000)
+	if err := t.checkContainers(); err != nil {
+		return err
+	}
 	for name, address := range t.Addresses() {
+		if len(t.Containers) > 0 {
+			address = Placeholder.ReplaceAllString(address, "localhost:$2") // the engine will say where it is
+		}
 		if parsed, err := url.Parse(address); err != nil || parsed.Host == "" || !slices.Contains([]string{"http", "https"}, parsed.Scheme) {
 			return fmt.Errorf("%s is %q: give an address such as http://127.0.0.1:9062", name, address)
 		}
