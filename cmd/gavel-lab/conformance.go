@@ -127,6 +127,9 @@ func runCommand() *cli.Command {
 		Flags: append(selection(),
 			&cli.StringFlag{Name: "target", TakesFile: true, Usage: "file that says where the target is; see docs/conformance.md"},
 			&cli.BoolFlag{Name: "devnet", Usage: "start gavel's own services in a world of their own, and judge them"},
+			&cli.StringFlag{
+				Name: "image", Usage: "container image of gavel that is started in a world of its own, and judged; with --target, what ${IMAGE} is in its containers",
+			},
 			&cli.StringFlag{Name: "relay", Usage: "URL of a relay, in place of a file"},
 			&cli.StringFlag{Name: "stream", Usage: "URL of a stream"},
 			&cli.StringFlag{Name: "rpc", Usage: "URL of a bundle RPC"},
@@ -136,7 +139,7 @@ func runCommand() *cli.Command {
 			&cli.Int64Flag{Name: "seed", Usage: "order of the specs; 0 takes a new one"},
 			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "bound of one spec"},
 			&cli.StringFlag{Name: "mutant", Usage: "put a wrong behaviour between the suite and the target; see prove"},
-			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "slots of the world of --devnet"},
+			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "slots of the world of --devnet, and of containers"},
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error { return judged(runConformance(ctx, cmd)) },
 	}
@@ -158,16 +161,11 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	options.Killers = app.Killers()
 	options.Progress = specProgress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
 	options.Reproduce = fmt.Sprintf("%s --seed %d", strings.Join(os.Args, " "), options.Seed)
-	if cmd.Bool("devnet") {
-		lab, err := startLab(ctx, cmd.Duration("slot"))
-		if err != nil {
-			return fmt.Errorf("start the devnet: %w", err)
-		}
-		defer lab.Stop()
-		options.Target = lab.Target
-	} else if options.Target, err = targetOf(cmd); err != nil {
-		return app.Mistake("%v", err)
+	var end func()
+	if options.Target, end, err = openTarget(ctx, cmd); err != nil {
+		return err
 	}
+	defer end()
 	stop, err := app.Mutate(ctx, &options, cmd.String("mutant"))
 	if err != nil {
 		return err
@@ -239,6 +237,9 @@ func probeCommand() *cli.Command {
 			t, err := targetOf(cmd)
 			if err != nil {
 				return judged(app.Mistake("%v", err))
+			}
+			if len(t.Containers) > 0 {
+				return judged(app.Mistake("the target is in containers, which run starts: its report has the features"))
 			}
 			return judged(app.Capabilities(os.Stdout, suite.Probe(ctx, t)))
 		},
