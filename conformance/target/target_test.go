@@ -37,7 +37,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"rpc: {url: 'http://x'}\nfeatures: magic", `"magic", which is none`},
 		{"relay: {proposerUrl: 'http://x', publicKey: '0x12'}", "96 hexadecimal digits"},
 		{"relay: {proposerURL: 'http://x'}", "unknown field"},
-		{"relay: {proposerUrl: 'http://${a:1}'}", "relay.proposerUrl"},
+		{"relay: {proposerUrl: 'http://${a:1}'}", "${a:1}: no container"},
 		{inContainer("", ""), ""},
 		{inContainer("", "proposerUrl: 'http://${a:2}'"), "${a:2}: no container"},
 		{inContainer("", "proposerUrl: 'http://${b:1}'"), "${b:1}: no container"},
