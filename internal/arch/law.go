@@ -105,7 +105,7 @@ var Law = []Rule{
 	},
 	{
 		Rooms:   []string{"..."},
-		Except:  []string{"conformance/target/container"},
+		Except:  []string{"conformance/target/container", "cmd/..."},
 		Banned:  []string{"mod:github.com/testcontainers/...", "mod:github.com/moby/..."},
 		Because: "one room speaks to the container engine; the others get addresses",
 	},
