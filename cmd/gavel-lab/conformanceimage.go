@@ -67,44 +67,45 @@ func inProcess(ctx context.Context, slot time.Duration) (*target.Target, func(),
 type contained struct {
 	*container.Running
 
-	world *world.World
-	ended chan error
-	stops context.CancelFunc
+	network *container.Network
+	world   *world.World
+	ended   chan error
+	stops   context.CancelFunc
 }
 
 // startContainers starts a world where containers reach it, and the target's containers in it.
 func startContainers(ctx context.Context, engine *container.Docker, t *target.Target, image string, slot time.Duration, log io.Writer) (_ *contained, err error) {
 	began := time.Now()
-	place, err := engine.Place(ctx)
+	network, err := engine.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// What steers the world is for the suite, and not for the target.
-	around, err := world.New(world.Config{Slot: slot, Host: place.Listen, Listen: "127.0.0.1:0"})
-	if err != nil {
-		return nil, fmt.Errorf("open the world: %w", err)
-	}
-	worldCtx, stop := context.WithCancel(ctx)
-	c := &contained{world: around, ended: make(chan error, 1), stops: stop, Running: &container.Running{}}
-	go func() { c.ended <- around.Run(worldCtx) }()
+	c := &contained{network: network, ended: make(chan error, 1), stops: func() {}, Running: new(container.Running)}
 	defer func() {
 		if err != nil {
 			c.stop("", log)
 		}
 	}()
-	words, err := container.Words(around.Facts, place.Reach)
+	// What steers the world is for the suite, and not for the target.
+	if c.world, err = world.New(world.Config{Slot: slot, Host: network.Listen, Listen: "127.0.0.1:0"}); err != nil {
+		return nil, fmt.Errorf("open the world: %w", err)
+	}
+	worldCtx, stop := context.WithCancel(context.WithoutCancel(ctx)) // it ends after the containers
+	c.stops = stop
+	go func() { c.ended <- c.world.Run(worldCtx) }()
+	words, err := container.Words(c.world.Facts, network.Reach)
 	if err != nil {
 		return nil, err
 	}
 	if image != "" {
 		words["IMAGE"] = image
 	}
-	running, err := container.Start(ctx, engine, t, words)
+	running, err := container.Start(ctx, network, t, words)
 	if err != nil {
 		return nil, err
 	}
 	c.Running = running
-	c.Target.Chain.WorldURL = around.URL
+	c.Target.Chain.WorldURL = c.world.URL
 	fmt.Fprintf(log, "%d containers started in %s\n", len(t.Containers), time.Since(began).Round(100*time.Millisecond))
 	return c, nil
 }
@@ -119,8 +120,10 @@ func (c *contained) stop(out string, log io.Writer) {
 		failures = append(failures, c.WriteLogs(ctx, filepath.Join(out, "logs")))
 	}
 	failures = append(failures, c.Stop(ctx))
-	c.stops()
-	failures = append(failures, <-c.ended, c.world.Close())
+	if c.stops(); c.world != nil {
+		failures = append(failures, <-c.ended, c.world.Close())
+	}
+	failures = append(failures, c.network.Remove(ctx))
 	if err := errors.Join(failures...); err != nil {
 		fmt.Fprintf(log, "end the containers: %v\n", err)
 	}

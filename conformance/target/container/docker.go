@@ -26,7 +26,9 @@ var ErrNoEngine = errors.New("no container engine answers")
 const startupTimeout = time.Minute
 
 // Docker is the engine that the environment names: DOCKER_HOST, the user's Docker context, or the usual socket.
-type Docker struct{ provider *testcontainers.DockerProvider }
+type Docker struct {
+	provider *testcontainers.DockerProvider
+}
 
 // Open finds the engine. ErrNoEngine is wrapped if there is none.
 func Open(ctx context.Context) (*Docker, error) {
@@ -56,33 +58,11 @@ func (d *Docker) Has(ctx context.Context, image string) (bool, error) {
 	return false, nil
 }
 
-// hostName is what containers call the machine that their engine runs on.
-const hostName = "host.docker.internal"
-
-// Place is where a world must be for containers to find it.
-type Place struct {
-	// Listen is the address of this machine that the world listens at, and Reach the host that containers ask for it.
-	Listen, Reach string
-}
-
-// Place finds out where containers reach this machine. With an engine on this machine it is the gateway of its network, which nobody outside reaches; an
-// engine in a virtual machine of this user's forwards its name for the host to loopback.
-func (d *Docker) Place(ctx context.Context) (Place, error) {
-	gateway, err := d.provider.GetGatewayIP(ctx)
-	if err != nil {
-		return Place{}, fmt.Errorf("find the gateway of the engine's network: %w", err)
-	}
-	var config net.ListenConfig
-	if listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(gateway, "0")); err == nil {
-		return Place{Listen: gateway, Reach: gateway}, listener.Close()
-	}
-	return Place{Listen: "127.0.0.1", Reach: hostName}, nil
-}
-
 // Run implements Engine.
-func (d *Docker) Run(ctx context.Context, c target.Container, joined Server, ports []int) (Server, error) {
+func (n *Network) Run(ctx context.Context, c target.Container, joined Server, ports []int) (Server, error) {
 	request := testcontainers.ContainerRequest{
 		Image: c.Image, Cmd: c.Command, Env: c.Environment, Labels: map[string]string{"gavel.conformance.container": c.Name}, WaitingFor: readiness(c),
+		Networks: []string{n.network.Name}, NetworkAliases: map[string][]string{n.network.Name: {c.Name}},
 		HostConfigModifier: func(host *dockerapi.HostConfig) { host.ExtraHosts = []string{hostName + ":host-gateway"} },
 	}
 	for _, port := range ports {
@@ -91,11 +71,12 @@ func (d *Docker) Run(ctx context.Context, c target.Container, joined Server, por
 	var publisher *server
 	if joined != nil {
 		publisher = joined.(*server) //nolint:forcetypeassert // engines are given back what they made
+		request.Networks, request.NetworkAliases = nil, nil
 		mode := dockerapi.NetworkMode("container:" + publisher.container.GetContainerID())
 		request.WaitingFor = published{request.WaitingFor, publisher.container}
 		request.HostConfigModifier = func(host *dockerapi.HostConfig) { host.NetworkMode = mode }
 	}
-	container, err := d.provider.RunContainer(ctx, request)
+	container, err := n.provider.RunContainer(ctx, request)
 	made := &server{container, publisher}
 	if err != nil {
 		return nil, errors.Join(err, made.discard(context.WithoutCancel(ctx)))
