@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/goccy/go-yaml"
+
 	"github.com/gavel-relay/gavel/conformance/target"
 )
 
@@ -87,40 +89,43 @@ func portsOf(all []target.Container, c target.Container) []int {
 	return slices.Compact(ports)
 }
 
-// resolve is the target at the addresses that the engine gave.
+// resolve is the target at the addresses that the engine gave. They are put into its text, so that no field is forgotten, whatever fields there are.
 func (r *Running) resolve(ctx context.Context, t *target.Target, words map[string]string) (*target.Target, error) {
-	found := *t
-	found.Containers = nil
+	bare := *t
+	bare.Containers = nil
+	text, err := yaml.Marshal(bare)
+	if err != nil {
+		return nil, fmt.Errorf("write the target: %w", err)
+	}
 	var failed error
-	at := func(address string) string {
-		return target.Placeholder.ReplaceAllStringFunc(address, func(placeholder string) string {
-			parts := target.Placeholder.FindStringSubmatch(placeholder)
-			port, err := strconv.Atoi(parts[2])
-			if err != nil {
-				failed = errors.Join(failed, err)
-				return ""
-			}
-			where, err := r.server(parts[1]).Address(ctx, port)
-			if err != nil {
-				failed = errors.Join(failed, fmt.Errorf("find %s: %w", placeholder, err))
-			}
-			return where
-		})
-	}
-	if t.Relay != nil {
-		found.Relay = &target.Relay{
-			ProposerURL: at(t.Relay.ProposerURL), BuilderURL: at(t.Relay.BuilderURL), DataURL: at(t.Relay.DataURL), PublicKey: t.Relay.PublicKey,
+	found := target.Placeholder.ReplaceAllStringFunc(string(text), func(placeholder string) string {
+		parts := target.Placeholder.FindStringSubmatch(placeholder)
+		where, err := r.address(ctx, parts[1], parts[2])
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("find %s: %w", placeholder, err))
 		}
+		return where
+	})
+	if failed != nil {
+		return nil, failed
 	}
-	if t.Stream != nil {
-		found.Stream = &target.Stream{URL: at(t.Stream.URL)}
+	if found, err = expand(found, words); err != nil {
+		return nil, err
 	}
-	if t.RPC != nil {
-		found.RPC = &target.RPC{URL: at(t.RPC.URL)}
+	return target.Parse([]byte(found))
+}
+
+// address is where the engine published a container's port.
+func (r *Running) address(ctx context.Context, name, port string) (string, error) {
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return "", err
 	}
-	version, err := expand(t.Implementation.Version, words)
-	found.Implementation.Version = version
-	return &found, errors.Join(failed, err)
+	server := r.server(name)
+	if server == nil {
+		return "", errors.New("there is no container of that name")
+	}
+	return server.Address(ctx, number)
 }
 
 // WriteLogs writes what each container has logged to folder/NAME.log.
