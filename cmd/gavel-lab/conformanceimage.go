@@ -25,7 +25,7 @@ func openTarget(ctx context.Context, cmd *cli.Command) (t *target.Target, end fu
 		return inProcess(ctx, cmd.Duration("slot"))
 	}
 	image := cmd.String("image")
-	ours := image != "" && cmd.String("target") == ""
+	ours := image != "" && cmd.String("target")+cmd.String("relay")+cmd.String("stream")+cmd.String("rpc") == ""
 	if ours {
 		t, err = container.Gavel()
 	} else {

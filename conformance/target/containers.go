@@ -9,12 +9,14 @@ import (
 )
 
 // Container is a server that a run starts from an image and ends again. Addresses of the target name it as ${name:port}, since the engine chooses where a
-// port is reached; its command and environment name the world by the words that docs/conformance.md lists, such as ${BEACON_URL}.
+// port is reached; its command, environment and files name the world by the words that docs/conformance.md lists, such as ${BEACON_URL}.
 type Container struct {
 	Name        string            `yaml:"name"`
 	Image       string            `yaml:"image"`
 	Command     []string          `yaml:"command,omitempty"`
 	Environment map[string]string `yaml:"environment,omitempty"`
+	// Files are written into the container before it starts, by their path: what a server reads and takes from no flag. They may use the same words.
+	Files map[string]string `yaml:"files,omitempty"`
 	// Ports are those that something outside asks: the suite, or Ready.
 	Ports []int `yaml:"ports"`
 	// Ready is what answers 200 once the server can work; without it the server is ready when its first port takes connections.
@@ -70,6 +72,11 @@ func (c Container) check(earlier []Container) error {
 		return errors.New("there are no ports, so nobody could ask it")
 	case c.Ready != nil && (!slices.Contains(c.Ports, c.Ready.Port) || c.Ready.Path == "" || c.Ready.Path[0] != '/'):
 		return errors.New("ready is a port out of ports, and a path such as /readyz")
+	}
+	for path := range c.Files {
+		if path[:min(1, len(path))] != "/" {
+			return fmt.Errorf("file %q: give its whole path in the container", path)
+		}
 	}
 	for _, port := range c.Ports {
 		if port < 1 || port > 65535 {

@@ -47,6 +47,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		{inContainer("ports: [1, 70000]", ""), "port 70000"},
 		{inContainer("ready: {port: 2, path: /readyz}", ""), "a port out of ports"},
 		{inContainer("ready: {port: 1, path: readyz}", ""), "a path such as"},
+		{inContainer("files: {a: b}", ""), `file "a": give its whole path`},
 		{inContainer("with: a", ""), "an earlier container"},
 		{inContainer("with: b", ""), "an earlier container"},
 		{inContainer("", "") + "- {name: a, image: x, ports: [1]}\n", "two of that name"},

@@ -36,12 +36,17 @@ func Open(ctx context.Context) (*Docker, error) {
 	log.SetDefault(quiet) // whoever asked is told by errors
 	provider, err := testcontainers.NewDockerProvider(testcontainers.WithLogger(quiet), testcontainers.WithDefaultBridgeNetwork(testcontainers.Bridge))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoEngine, err)
+		return nil, noEngine(err)
 	}
 	if err := provider.Health(ctx); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoEngine, err)
+		return nil, noEngine(err)
 	}
 	return &Docker{provider}, nil
+}
+
+// noEngine says in one line where none was found.
+func noEngine(err error) error {
+	return fmt.Errorf("%w: %s", ErrNoEngine, strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // Has says whether the engine has an image of that name.
@@ -67,6 +72,9 @@ func (n *Network) Run(ctx context.Context, c target.Container, joined Server, po
 	}
 	for _, port := range ports {
 		request.ExposedPorts = append(request.ExposedPorts, tcp(port))
+	}
+	for path, text := range c.Files {
+		request.Files = append(request.Files, testcontainers.ContainerFile{Reader: strings.NewReader(text), ContainerFilePath: path, FileMode: 0o444})
 	}
 	var publisher *server
 	if joined != nil {

@@ -23,7 +23,7 @@ func (e *fakeEngine) Run(_ context.Context, c target.Container, network containe
 	if c.Name == "broken" {
 		return nil, errors.New("it wrote last: no beacon node")
 	}
-	line := fmt.Sprintf("run %s from %s %v %v, publishes %v", c.Name, c.Image, c.Command, c.Environment, ports)
+	line := fmt.Sprintf("run %s from %s %v %v %v, publishes %v", c.Name, c.Image, c.Command, c.Environment, c.Files, ports)
 	if network != nil {
 		line += " in the network of " + network.(*fakeServer).name
 	}
@@ -54,7 +54,7 @@ implementation: {project: acme, version: "${IMAGE}"}
 rpc: {url: "http://${rpc:1}/below"}
 stream: {url: "http://${stream:3}"}
 containers:
-- {name: rpc, image: "${IMAGE}", command: [--node, "${EXECUTION_URL}"], environment: {CHAIN: "${CHAIN_ID}"}, ports: [1, 2]}
+- {name: rpc, image: "${IMAGE}", command: [--node, "${EXECUTION_URL}"], environment: {CHAIN: "${CHAIN_ID}"}, files: {/chain: "id=${CHAIN_ID}"}, ports: [1, 2]}
 - {name: stream, image: acme/stream:v1, ports: [3], with: rpc}
 `
 
@@ -93,8 +93,8 @@ func TestStart(t *testing.T) {
 		t.Error(err)
 	}
 	want := []string{
-		"run rpc from acme/rpc:v2 [--node http://10.0.0.1:8545] map[CHAIN:7], publishes [1 2 3]",
-		"run stream from acme/stream:v1 [] map[], publishes [] in the network of rpc",
+		"run rpc from acme/rpc:v2 [--node http://10.0.0.1:8545] map[CHAIN:7] map[/chain:id=7], publishes [1 2 3]",
+		"run stream from acme/stream:v1 [] map[] map[], publishes [] in the network of rpc",
 		"end stream", "end rpc",
 	}
 	if !slices.Equal(engine.told, want) {

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// Words are what ${…} stands for in the command and the environment of a container: what one must know of a world to follow it. The host is where
+// Words are what ${…} stands for in the command, the environment and the files of a container: what one must know of a world to follow it. The host is where
 // containers find the world.
 func Words(facts world.Facts, host string) (map[string]string, error) {
 	words := map[string]string{
@@ -62,12 +62,17 @@ func expandAll(c target.Container, words map[string]string) (target.Container, e
 		}
 		return value
 	}
-	expanded.Image, expanded.Command, expanded.Environment = into(c.Image), make([]string, len(c.Command)), map[string]string{}
+	expanded.Image, expanded.Command = into(c.Image), make([]string, len(c.Command))
 	for i, argument := range c.Command {
 		expanded.Command[i] = into(argument)
 	}
-	for name, value := range c.Environment {
-		expanded.Environment[name] = into(value)
+	intoAll := func(texts map[string]string) map[string]string {
+		values := map[string]string{}
+		for name, text := range texts {
+			values[name] = into(text)
+		}
+		return values
 	}
+	expanded.Environment, expanded.Files = intoAll(c.Environment), intoAll(c.Files)
 	return expanded, err
 }
