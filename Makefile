@@ -14,6 +14,9 @@ RUNS    ?= runs
 # What the image of gavel is called.
 IMAGE ?= gavel:dev
 
+# What conformance-image judges it by: clauses of all three interfaces, in slots of a second, so that it takes a minute.
+IMAGE_CLAUSES ?= REL-STA-* REL-REG-* REL-DUT-* REL-HDR-* REL-PAY-0* RPC-* STR-EVT-* STR-INF-*
+
 # How long each fuzz target runs.
 FUZZTIME ?= 60s
 
@@ -59,7 +62,7 @@ conformance: ## judge our own relay, stream and RPC by the conformance suite: FL
 conformance-image: ## judge the image's relay, stream and RPC in containers; without an engine the same services in one process
 	@if docker version >/dev/null 2>&1; then scripts/image.sh $(IMAGE); fi
 	@go build -o bin/ ./cmd/gavel-lab
-	@bin/gavel-lab conformance run --image $(IMAGE) --out bin/conformance-image $(ARGS)
+	@bin/gavel-lab conformance run --image $(IMAGE) --slot 1s $(foreach c,$(IMAGE_CLAUSES),--clause '$(c)') --out bin/conformance-image $(ARGS)
 
 image: ## build the container image IMAGE, from scratch; needs a Docker engine
 	@scripts/image.sh $(IMAGE)

@@ -12,7 +12,7 @@ fi
 # The BLS code chooses by the processor that it runs on, and not by the one that it was built on.
 export CGO_ENABLED=1 CGO_CFLAGS="${CGO_CFLAGS:--O2 -g} -D__BLST_PORTABLE__"
 mkdir -p bin/image/empty
-go build -trimpath -tags image,netgo,osusergo,sqlite_omit_load_extension -ldflags '-s -w -linkmode external -extldflags "-static"' -o bin/image/gavel ./cmd/gavel
+go build -tags image,netgo,osusergo,sqlite_omit_load_extension -ldflags '-s -w -linkmode external -extldflags "-static"' -o bin/image/gavel ./cmd/gavel
 
 docker build --quiet --tag "$name" . >/dev/null
 echo "$name $(docker image inspect --format '{{.Size}}' "$name" | awk '{printf "%.0f MB", $1 / 1e6}')"

@@ -145,7 +145,7 @@ func writeLog(ctx context.Context, server Server, path string) error {
 	if err != nil {
 		return fmt.Errorf("read the log for %s: %w", path, err)
 	}
-	defer log.Close() //nolint:errcheck // it was read
+	defer log.Close()
 	file, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("write a log: %w", err)
