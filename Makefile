@@ -11,6 +11,12 @@ ARGS  ?=
 AT_ONCE ?= 4
 RUNS    ?= runs
 
+# What the image of gavel is called.
+IMAGE ?= gavel:dev
+
+# What conformance-image judges it by: clauses of all three interfaces, in slots of a second, so that it takes a minute.
+IMAGE_CLAUSES ?= REL-STA-* REL-REG-* REL-DUT-* REL-HDR-* REL-PAY-0* RPC-* STR-EVT-* STR-INF-*
+
 # How long each fuzz target runs.
 FUZZTIME ?= 60s
 
@@ -21,10 +27,10 @@ LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p'
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 .DEFAULT_GOAL := help
-.PHONY: help build mev-boost devnet scenarios contracts conformance prove test test-clients lint fmt bench fuzz docs install-needs clean
+.PHONY: help build mev-boost devnet scenarios contracts conformance conformance-image image prove test test-clients lint fmt bench fuzz docs install-needs clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/gavel and bin/gavel-lab
 	go build -o bin/ ./cmd/...
@@ -52,6 +58,14 @@ test: ## run all tests with the race detector
 conformance: ## judge our own relay, stream and RPC by the conformance suite: FLAGS in ARGS, report in bin/conformance
 	@go build -o bin/ ./cmd/gavel-lab
 	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
+
+conformance-image: ## judge the image's relay, stream and RPC in containers; without an engine the same services in one process
+	@if docker version >/dev/null 2>&1; then scripts/image.sh $(IMAGE); fi
+	@go build -o bin/ ./cmd/gavel-lab
+	@bin/gavel-lab conformance run --image $(IMAGE) --slot 1s $(foreach c,$(IMAGE_CLAUSES),--clause '$(c)') --out bin/conformance-image $(ARGS)
+
+image: ## build the container image IMAGE, from scratch; needs a Docker engine
+	@scripts/image.sh $(IMAGE)
 
 prove: ## run the conformance suite against wrong targets, and show that it notices each
 	@go build -o bin/ ./cmd/gavel-lab

@@ -131,6 +131,9 @@ func runCommand() *cli.Command {
 		Flags: append(selection(),
 			&cli.StringFlag{Name: "target", TakesFile: true, Usage: "file that says where the target is; see docs/conformance.md"},
 			&cli.BoolFlag{Name: "devnet", Usage: "start gavel's own services in a world of their own, and judge them"},
+			&cli.StringFlag{
+				Name: "image", Usage: "container image of gavel that is started in a world of its own, and judged; with --target, what ${IMAGE} is in its containers",
+			},
 			&cli.StringFlag{Name: "relay", Usage: "URL of a relay, in place of a file"},
 			&cli.StringFlag{Name: "stream", Usage: "URL of a stream"},
 			&cli.StringFlag{Name: "rpc", Usage: "URL of a bundle RPC"},
@@ -143,8 +146,8 @@ func runCommand() *cli.Command {
 			&cli.StringSliceFlag{
 				Name: "defect", Sources: cli.EnvVars("GAVEL_DEFECT"), Usage: "with --devnet, in a program built with -tags mutants: make a service wrong; see prove",
 			},
-			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "slots of the world of --devnet"},
-			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of the world of --devnet: " + forkNames()},
+			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "slots of the world of --devnet, and of containers"},
+			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of that world: " + forkNames()},
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error { return judged(runConformance(ctx, cmd)) },
 	}
@@ -169,21 +172,11 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	if err := switchDefects(cmd.StringSlice("defect"), cmd.Bool("devnet")); err != nil {
 		return err
 	}
-	if cmd.Bool("devnet") {
-		of, err := worldOf(cmd)
-		if err != nil {
-			return err
-		}
-		of.BlobsLater = len(cmd.StringSlice("defect")) > 0
-		lab, err := startLab(ctx, of)
-		if err != nil {
-			return fmt.Errorf("start the devnet: %w", err)
-		}
-		defer lab.Stop()
-		options.Target = lab.Target
-	} else if options.Target, err = targetOf(cmd); err != nil {
-		return app.Mistake("%v", err)
+	var end func()
+	if options.Target, end, err = openTarget(ctx, cmd); err != nil {
+		return err
 	}
+	defer end()
 	stop, err := app.Mutate(ctx, &options, cmd.String("mutant"))
 	if err != nil {
 		return err
@@ -273,6 +266,9 @@ func probeCommand() *cli.Command {
 			t, err := targetOf(cmd)
 			if err != nil {
 				return judged(app.Mistake("%v", err))
+			}
+			if len(t.Containers) > 0 {
+				return judged(app.Mistake("the target is in containers, which run starts: its report has the features"))
 			}
 			return judged(probe(ctx, os.Stdout, t))
 		},

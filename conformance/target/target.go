@@ -27,6 +27,8 @@ type Target struct {
 	Features string  `yaml:"features,omitempty" json:"features"`
 	Limits   Limits  `yaml:"limits,omitempty" json:"limits"`
 	Budgets  Budgets `yaml:"budgets,omitempty" json:"budgets"`
+	// Containers are started for the run, in this order.
+	Containers []Container `yaml:"containers,omitempty" json:"-"`
 }
 
 // Implementation is who made it; it stands at the head of reports.
@@ -125,10 +127,13 @@ func (t *Target) Complete() error {
 	orElse(&t.Budgets.AnswerMs, 5000)
 	orElse(&t.Budgets.HintMs, 3000)
 	orElse(&t.Budgets.SettleMs, 3000)
-	if err := t.Limits.complete(t); err != nil {
+	if err := errors.Join(t.Limits.complete(t), t.checkContainers()); err != nil {
 		return err
 	}
 	for name, address := range t.Addresses() {
+		if len(t.Containers) > 0 {
+			address = Placeholder.ReplaceAllString(address, "localhost:$2") // the engine will say where it is
+		}
 		if parsed, err := url.Parse(address); err != nil || parsed.Host == "" || !slices.Contains([]string{"http", "https"}, parsed.Scheme) {
 			return fmt.Errorf("%s is %q: give an address such as http://127.0.0.1:9062", name, address)
 		}

@@ -1,6 +1,8 @@
 package target_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,8 +61,25 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"rpc: {url: 'http://x'}\nlimits: {stream: {listeners: 1}}", "limits.stream is of an interface"},
 		{"rpc: {url: 'http://x'}\nlimits: {headerCutOffMs: -1}", "limits.headerCutOffMs is negative"},
 		{"relay: {proposerURL: 'http://x'}", "unknown field"},
+		{"relay: {proposerUrl: 'http://${a:1}'}", "${a:1}: no container"},
+		{inContainer("", ""), ""},
+		{inContainer("", "proposerUrl: 'http://${a:2}'"), "${a:2}: no container"},
+		{inContainer("", "proposerUrl: 'http://${b:1}'"), "${b:1}: no container"},
+		{inContainer("name: A", ""), "small letters"},
+		{inContainer("image: ''", ""), "no image"},
+		{inContainer("ports: []", ""), "no ports"},
+		{inContainer("ports: [1, 70000]", ""), "port 70000"},
+		{inContainer("ready: {port: 2, path: /readyz}", ""), "a port out of ports"},
+		{inContainer("ready: {port: 1, path: readyz}", ""), "a path such as"},
+		{inContainer("files: {a: b}", ""), `file "a": give its whole path`},
+		{inContainer("with: a", ""), "an earlier container"},
+		{inContainer("with: b", ""), "an earlier container"},
+		{inContainer("", "") + "- {name: a, image: x, ports: [1]}\n", "two of that name"},
+		{inContainer("", "") + "- {name: b, image: x, ports: [1], with: a}\n- {name: c, image: x, ports: [1], with: b}\n", "network of its own"},
+		{"chain: {worldUrl: 'http://x'}\n" + inContainer("", ""), "leave out chain.worldUrl"},
 	} {
-		if _, err := target.Parse([]byte(row.text)); err == nil || !strings.Contains(err.Error(), row.want) {
+		_, err := target.Parse([]byte(row.text))
+		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
 			t.Errorf("%q: %v, want %q", row.text, err, row.want)
 		}
 	}
@@ -85,4 +104,16 @@ func TestLimits(t *testing.T) {
 	if got.Limits.RPC.URL == other.RPC.URL {
 		t.Error("a clone shares its addresses")
 	}
+}
+
+// inContainer is a relay in a container, with one line of the container and one of the relay changed.
+func inContainer(container, relay string) string {
+	lines := map[string]string{"name": "name: a", "image": "image: acme", "ports": "ports: [1]"}
+	if key, _, found := strings.Cut(container, ":"); found {
+		lines[key] = container
+	}
+	if relay == "" {
+		relay = "proposerUrl: 'http://${a:1}/below'"
+	}
+	return "relay: {" + relay + "}\ncontainers:\n- {" + strings.Join(slices.Sorted(maps.Values(lines)), ", ") + "}\n"
 }

@@ -38,7 +38,9 @@ type Config struct {
 	Slot time.Duration
 	// Fork of all slots, one of Forks: fulu.
 	Fork eth.Fork
-	// Addresses to listen at; empty takes any free port of this machine.
+	// Host is the address of this machine at which all listens that has no address below: 127.0.0.1.
+	Host string
+	// Addresses to listen at; empty takes any free port of Host.
 	Listen, BeaconListen, ValidationListen, BuilderListen string
 	// BlobsLater leaves what blobs need, which takes processors seconds, until a block with blobs is ordered: for runs that will hardly order one.
 	BlobsLater bool
@@ -55,6 +57,9 @@ func (c *Config) Check() error {
 	}
 	if c.Fork == 0 {
 		c.Fork = eth.Fulu
+	}
+	if c.Host == "" {
+		c.Host = "127.0.0.1"
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -79,7 +84,6 @@ const (
 	accounts = 8192
 	// genesisLead leaves time to open everything before the first slot.
 	genesisLead = 3 * time.Second
-	host        = "127.0.0.1"
 )
 
 var genesisVersion = phase0.Version{0x01, 'g', 'v', 'c'}
@@ -125,7 +129,7 @@ func New(cfg Config) (w *World, err error) {
 	}()
 	for i, address := range []string{cfg.Listen, cfg.BeaconListen, cfg.ValidationListen, cfg.BuilderListen} {
 		if address == "" {
-			address = net.JoinHostPort(host, "0")
+			address = net.JoinHostPort(cfg.Host, "0")
 		}
 		if w.listeners[i], err = serve.Listen(address); err != nil {
 			return nil, err
@@ -149,7 +153,7 @@ func (w *World) open() (err error) {
 		funded = append(funded, crypto.PubkeyToAddress(wallet(i).PublicKey))
 	}
 	w.chain, err = chain.Open(chain.Config{
-		Spec: w.spec, ChainID: chainID, Funded: funded, RPCAddr: net.JoinHostPort(host, "0"),
+		Spec: w.spec, ChainID: chainID, Funded: funded, RPCAddr: net.JoinHostPort(w.cfg.Host, "0"),
 	})
 	if err != nil {
 		return fmt.Errorf("open chain: %w", err)

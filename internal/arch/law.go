@@ -113,6 +113,12 @@ var Law = []Rule{
 	},
 	{
 		Rooms:   []string{"..."},
+		Except:  []string{"conformance/target/container", "cmd/..."},
+		Banned:  []string{"mod:github.com/testcontainers/...", "mod:github.com/moby/..."},
+		Because: "one room speaks to the container engine; the others get addresses",
+	},
+	{
+		Rooms:   []string{"..."},
 		Except:  []string{"internal/journal", "*/app", "cmd/..."},
 		Banned:  []string{"mod:github.com/nats-io/..."},
 		Because: "one room speaks to the journal's server; the others see ports",
