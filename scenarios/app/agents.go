@@ -76,7 +76,13 @@ func (l *lab) builder(i int) (agent, error) {
 		if err != nil {
 			return nil, fmt.Errorf("connect %s with %s: %w", p.Name, one.name, err)
 		}
-		cfg.Relays = append(cfg.Relays, bidder.Relay{Name: one.name, Client: relay})
+		to := bidder.Relay{Name: one.name, Client: relay}
+		if stalls(p.Strategy) { // a proxy would read for it
+			if to.TopBids, err = client.New(one.met, client.Options{HTTP: narrowClient()}); err != nil {
+				return nil, fmt.Errorf("connect %s with %s: %w", p.Name, one.name, err)
+			}
+		}
+		cfg.Relays = append(cfg.Relays, to)
 	}
 	return bidder.New(cfg).Run, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	"github.com/gavel-relay/gavel/rpc/send"
+	"github.com/gavel-relay/gavel/scenarios/agent/listener"
 	"github.com/gavel-relay/gavel/scenarios/agent/trader"
 	streamapp "github.com/gavel-relay/gavel/stream/app"
 	streamclient "github.com/gavel-relay/gavel/stream/client"
@@ -57,8 +58,13 @@ func (l *lab) openOrderFlow() (err error) {
 	if o.rpc, err = newProcess(plan.RPCName, l.openRPC); err != nil {
 		return err
 	}
-	o.stream, err = newProcess(plan.StreamName, l.openStream)
-	return err
+	if o.stream, err = newProcess(plan.StreamName, l.openStream); err != nil {
+		return err
+	}
+	if l.searchersStall() {
+		o.stream.wrap = newNarrow
+	}
+	return nil
 }
 
 // openBuilder listens for a builder's orders, and registers it behind its proxy.
@@ -88,10 +94,14 @@ func (l *lab) openRPC(ctx context.Context) (service, error) {
 
 // openStream makes a stream that reads the bundle RPC's journal from outside, with what it has on disk.
 func (l *lab) openStream(ctx context.Context) (service, error) {
-	return streamapp.New(ctx, streamapp.Config{
+	cfg := streamapp.Config{
 		DataDir: filepath.Join(l.dir, plan.StreamName), Journal: journal.Config{URL: "nats://" + l.flow.journal}, Network: "devnet",
 		Clock: l.clockOf(plan.StreamName), Log: l.log.With("part", plan.StreamName),
-	})
+	}
+	if l.searchersStall() {
+		cfg.Limits.QueueBytes = narrowStream
+	}
+	return streamapp.New(ctx, cfg)
 }
 
 func (o *orderFlow) close() {
@@ -137,7 +147,10 @@ func (l *lab) trader(ctx context.Context, name string, key *ecdsa.PrivateKey, st
 
 func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (agent, error) {
 	wallets := l.network.searchers[i]
-	if !one.Strategy[0].Is("backrun") {
+	switch {
+	case one.Strategy[0].Is("listen", "stall"):
+		return l.listener(one)
+	case !one.Strategy[0].Is("backrun"):
 		return l.trader(ctx, one.Name, wallets[0], one.Strategy)
 	}
 	url, err := l.links.to(one.Name, plan.RPCName, l.flow.rpc.url())
@@ -160,6 +173,28 @@ func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (agent
 		Name: one.Name, Wallets: wallets, ChainID: chainID, Node: l.chain.Attach(), OrderFlow: client, Hints: hints, Spec: l.network.spec,
 		Clock: l.clockOf(one.Name), Log: l.log.With("part", one.Name),
 	}).Run, nil
+}
+
+// listener is a searcher who only listens. One that stalls has a connection of its own, since a proxy would read for it.
+func (l *lab) listener(one plan.SearcherPlan) (agent, error) {
+	cfg := listener.Config{
+		Name: one.Name, URL: l.flow.stream.url(), Clock: l.clockOf(one.Name), Tell: func(r plan.Record) { l.told(r, "") },
+		Log: l.log.With("part", one.Name),
+	}
+	if stalls(one.Strategy) {
+		cfg.HTTP, cfg.Stall = narrowClient(), one.Strategy[0].Time
+	} else {
+		url, err := l.links.to(one.Name, plan.StreamName, cfg.URL)
+		if err != nil {
+			return nil, err
+		}
+		cfg.URL = url
+	}
+	listens, err := listener.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return listens.Run, nil
 }
 
 // orders turns the facts of the bundle RPC's journal into those of the run. It is safe for concurrent use.

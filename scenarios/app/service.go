@@ -33,7 +33,9 @@ func (l *lab) newRelay(index int, one plan.RelayPlan) (s *relayService, err erro
 	s = &relayService{
 		lab: l, index: index, plan: one, dir: filepath.Join(l.dir, one.Name), clock: l.clockOf(one.Name), validator: newValidator(l),
 	}
-	s.process, err = newProcess(one.Name, s.open)
+	if s.process, err = newProcess(one.Name, s.open); err == nil && l.buildersStall() {
+		s.wrap = newNarrow
+	}
 	return s, err
 }
 
@@ -52,6 +54,9 @@ func (s *relayService) config(beaconURL string) relayapp.Config {
 		BeaconURLs: []string{beaconURL}, Key: l.network.relayKey(s.index), DataDir: s.dir, Clock: s.clock, Validator: s.validator,
 		ValidatorLive: s.validator.live, HeaderCutOff: l.patience(3 * time.Second), PayloadCutOff: l.patience(4 * time.Second),
 		RevealDelay: time.Second, Limits: relayapp.Limits{PerSecond: -1}, Observe: l.book.observe(s.name), Log: l.log.With("part", s.name),
+	}
+	if l.buildersStall() {
+		cfg.TopBidQueue = narrowTops
 	}
 	if s.plan.HeaderCutOff > 0 {
 		cfg.HeaderCutOff = s.plan.HeaderCutOff

@@ -6,6 +6,7 @@
 package trader
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"fmt"
@@ -81,19 +82,30 @@ func (t *Trader) Run(ctx context.Context) error {
 	}
 }
 
-// slot sends one thing, if nothing is under way.
+// slot sends one thing, if nothing is under way, and chatters.
 func (t *Trader) slot(ctx context.Context, slot phase0.Slot) error {
 	var nonce hexutil.Uint64
 	address := crypto.PubkeyToAddress(t.Wallet.PublicKey)
 	if err := t.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", address, "latest"); err != nil {
 		return fmt.Errorf("read the nonce: %w", err)
 	}
+	if err := t.trade(ctx, slot, uint64(nonce)); err != nil {
+		return err
+	}
+	if m, chatters := t.move("chatter"); chatters {
+		return t.chatter(ctx, slot, uint64(nonce), m.Count)
+	}
+	return nil
+}
+
+// trade sends one thing, if nothing is under way.
+func (t *Trader) trade(ctx context.Context, slot phase0.Slot, nonce uint64) error {
 	_, conflicts := t.move("conflict")
 	_, delays := t.move("delay")
-	if t.sent && uint64(nonce) <= t.nonce && !conflicts && !delays {
+	if t.sent && nonce <= t.nonce && !conflicts && !delays {
 		return nil
 	}
-	t.sent, t.nonce = true, uint64(nonce)
+	t.sent, t.nonce = true, nonce
 	switch {
 	case conflicts:
 		return t.conflict(ctx)
@@ -209,3 +221,32 @@ func (t *Trader) bundle(ctx context.Context, number int64, more map[string]any) 
 	}
 	return nil
 }
+
+// chatterBytes is how much data each transaction has that is sent for searchers only.
+const chatterBytes = 2 << 10
+
+// chatter sends many transactions that searchers see whole, each another one. They pay builders nothing, so that these are not sent them, and share
+// a nonce: they are over when the next trade of the wallet lands.
+func (t *Trader) chatter(ctx context.Context, slot phase0.Slot, nonce uint64, count int) error {
+	for i := range count {
+		tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
+			ChainID: t.signer.ChainID(), Nonce: nonce, GasTipCap: new(big.Int), GasFeeCap: big.NewInt(200 * params.GWei), Gas: chatterGas,
+			To: &common.Address{0x70}, Value: new(big.Int), Data: bytes.Repeat(fmt.Appendf(nil, "%8d%8d", slot, i), chatterBytes/16),
+		})
+		if err != nil {
+			return fmt.Errorf("sign: %w", err)
+		}
+		raw, err := tx.MarshalBinary()
+		if err != nil {
+			return fmt.Errorf("encode: %w", err)
+		}
+		request := map[string]any{"tx": hexutil.Bytes(raw), "preferences": map[string]any{"privacy": map[string]any{"hints": []string{"calldata"}}}}
+		if err := t.OrderFlow.CallContext(ctx, nil, "eth_sendPrivateTransaction", request); err != nil {
+			return fmt.Errorf("eth_sendPrivateTransaction: %w", err)
+		}
+	}
+	return nil
+}
+
+// chatterGas is enough for the data at the highest price of a byte, and a call of nobody.
+const chatterGas = params.TxGas + 40*chatterBytes
