@@ -14,10 +14,10 @@ import (
 // swallow more than a story has to say, and nobody would be behind.
 const (
 	// narrowBytes is what each end keeps; the system makes some more of it.
-	narrowBytes = 8 << 10
+	narrowBytes = 2 << 10
 	// narrowStream is the stream's queue in bytes, narrowTops a relay's in records.
 	narrowStream = 256 << 10
-	narrowTops   = 16
+	narrowTops   = 8
 )
 
 // stalls says whether somebody with such a strategy listens without reading.
