@@ -21,6 +21,7 @@ import (
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	"github.com/gavel-relay/gavel/rpc/send"
 	"github.com/gavel-relay/gavel/scenarios/agent/listener"
+	"github.com/gavel-relay/gavel/scenarios/agent/payer"
 	"github.com/gavel-relay/gavel/scenarios/agent/trader"
 	streamapp "github.com/gavel-relay/gavel/stream/app"
 	streamclient "github.com/gavel-relay/gavel/stream/client"
@@ -87,7 +88,7 @@ func (l *lab) openRPC(ctx context.Context) (service, error) {
 	return rpcapp.New(ctx, rpcapp.Config{
 		Chain: states, States: states, ChainConfig: l.chain.Chain().Config(), Key: wallet(l.plan.Seed, "service", 0), Builders: l.flow.registry,
 		DataDir: filepath.Join(l.dir, plan.RPCName), Journal: journal.Config{Listen: l.flow.journal}, BlockTime: l.plan.Slot, PayoutGas: payoutGas,
-		Clock: l.clockOf(plan.RPCName), Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Observe: l.flow.observed.observe,
+		Payers: []common.Address{address(l.network.payer)}, Clock: l.clockOf(plan.RPCName), Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Observe: l.flow.observed.observe,
 		Log: l.log.With("part", plan.RPCName),
 	})
 }
@@ -110,7 +111,7 @@ func (o *orderFlow) close() {
 	}
 }
 
-// traders are the users and searchers of a plan.
+// traders are the users and searchers of a plan, and the payer.
 func (l *lab) traders(ctx context.Context) ([]agent, error) {
 	var list []agent
 	for i, one := range l.plan.Users {
@@ -127,7 +128,30 @@ func (l *lab) traders(ctx context.Context) ([]agent, error) {
 		}
 		list = append(list, run)
 	}
+	if l.plan.Payer {
+		run, err := l.payer(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, run)
+	}
 	return list, nil
+}
+
+// payer pays delayed refunds to the users' friend.
+func (l *lab) payer(ctx context.Context) (agent, error) {
+	url, err := l.links.to(plan.PayerName, plan.RPCName, l.flow.rpc.url())
+	if err != nil {
+		return nil, err
+	}
+	client, err := signed.Dial(ctx, url, l.network.payer)
+	if err != nil {
+		return nil, err
+	}
+	return payer.New(payer.Config{
+		Name: plan.PayerName, Wallet: l.network.payer, ChainID: chainID, Spec: l.network.spec, Clock: l.clockOf(plan.PayerName), Node: l.chain.Attach(),
+		OrderFlow: client, Recipient: l.network.friend, Tell: func(r plan.Record) { l.told(r, "") }, Log: l.log.With("part", plan.PayerName),
+	}).Run, nil
 }
 
 func (l *lab) trader(ctx context.Context, name string, key *ecdsa.PrivateKey, strategy []plan.Move) (agent, error) {
@@ -141,7 +165,7 @@ func (l *lab) trader(ctx context.Context, name string, key *ecdsa.PrivateKey, st
 	}
 	return trader.New(trader.Config{
 		Name: name, Wallet: key, ChainID: chainID, Spec: l.network.spec, Clock: l.clockOf(name), Node: l.chain.Attach(), OrderFlow: client,
-		Friend: address(wallet(l.plan.Seed, "friend", 0)), Strategy: strategy, Log: l.log.With("part", name),
+		Friend: l.network.friend, Strategy: strategy, Log: l.log.With("part", name),
 	}).Run, nil
 }
 
