@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
-	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/common"
@@ -108,12 +107,13 @@ func (t *Trader) trade(ctx context.Context, slot phase0.Slot, nonce uint64) erro
 	t.sent, t.nonce = true, nonce
 	switch {
 	case conflicts:
-		return t.conflict(ctx)
+		return t.conflict(ctx, slot)
 	case delays:
-		return t.bundle(ctx, 0, map[string]any{"refundPercent": 50, "refundRecipient": t.Friend, "delayedRefund": true})
+		return t.bundle(ctx, slot, 0, map[string]any{"refundPercent": 50, "refundRecipient": t.Friend, "delayedRefund": true})
 	}
 	hash, err := t.swap(ctx, slot)
 	if err != nil {
+		t.sent = false // nobody has it: the next slot tries again
 		return err
 	}
 	if m, ok := t.move("cancel"); ok && t.Clock.Until(ctx, t.Clock.Now().Add(m.Time)) == nil {
@@ -189,21 +189,21 @@ func (t *Trader) cancel(ctx context.Context, hash common.Hash) error {
 }
 
 // conflict sends two bundles of which only one can land, since both use the same nonce.
-func (t *Trader) conflict(ctx context.Context) error {
+func (t *Trader) conflict(ctx context.Context, slot phase0.Slot) error {
 	for i := range int64(2) {
-		if err := t.bundle(ctx, i, nil); err != nil {
+		if err := t.bundle(ctx, slot, i, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// bundle sends a bundle of one transfer, which pays its block by its tip; more are further fields of the request.
-func (t *Trader) bundle(ctx context.Context, number int64, more map[string]any) error {
+// bundle sends a bundle of one transfer, of another amount in each slot, which pays its block by its tip; more are further fields of the request.
+func (t *Trader) bundle(ctx context.Context, slot phase0.Slot, number int64, more map[string]any) error {
 	to := common.Address{0x70, byte(number)}
 	tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
 		ChainID: t.signer.ChainID(), Nonce: t.nonce, GasTipCap: big.NewInt((2 + number) * 100 * params.GWei), GasFeeCap: big.NewInt(1000 * params.GWei),
-		Gas: params.TxGas, To: &to, Value: big.NewInt(1 + time.Now().UnixNano()%params.GWei),
+		Gas: params.TxGas, To: &to, Value: new(big.Int).SetUint64(uint64(slot) + 1),
 	})
 	if err != nil {
 		return fmt.Errorf("sign: %w", err)
