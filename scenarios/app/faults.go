@@ -126,7 +126,7 @@ func (l *lab) relayNamed(name string) *relayService {
 func (l *lab) kill(ctx context.Context, id int, on plan.Link) (func() error, error) {
 	i := slices.IndexFunc(l.processes(), func(p *process) bool { return p.name == on.To })
 	if i < 0 {
-		return nil, errors.New("it does not run in this plan: the bundle RPC and the stream are there with users or searchers")
+		return nil, errors.New("it does not run") // the plan was checked
 	}
 	one := l.processes()[i]
 	// What is under way is cut off at once, as by a crash, and who comes is refused; the process itself ends as it ends.
