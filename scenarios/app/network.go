@@ -157,6 +157,5 @@ func (s *skewed) Until(ctx context.Context, t time.Time) error {
 	return s.right.Until(ctx, t.Add(-s.skew()))
 }
 
-// relayName and builderName are everybody's names in a plan.
-func relayName(i int) string   { return fmt.Sprintf("relay-%d", i+1) }
+// builderName is a builder's name in a plan.
 func builderName(i int) string { return fmt.Sprintf("builder-%d", i+1) }
