@@ -54,7 +54,7 @@ var userMoves = catalogue{"a user's strategy", []entry{
 	{"hide", "lets no searcher see anything", nil},
 	{"split PERCENT", "has PERCENT of its refunds paid to a friend", nil},
 	{"cancel after DURATION", "takes each transaction back after DURATION", nil},
-	{"chatter COUNT", "sends COUNT more transactions a slot, which searchers see with two kilobytes of data each; builders get nothing by them", nil},
+	{"chatter COUNT", "sends COUNT more transactions a slot, which searchers see with eight kilobytes of data each; builders get nothing by them", nil},
 	{"exclusive BUILDER", "lets only that builder and the operator's own have its transactions, and searchers see nothing", nil},
 	{"offline", "does nothing", nil},
 }}

@@ -17,7 +17,7 @@ const (
 	narrowBytes = 2 << 10
 	// narrowStream is the stream's queue in bytes, narrowTops a relay's in records.
 	narrowStream = 256 << 10
-	narrowTops   = 8
+	narrowTops   = 4
 )
 
 // stalls says whether somebody with such a strategy listens without reading.

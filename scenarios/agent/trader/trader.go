@@ -223,7 +223,7 @@ func (t *Trader) bundle(ctx context.Context, slot phase0.Slot, number int64, mor
 }
 
 // chatterBytes is how much data each transaction has that is sent for searchers only.
-const chatterBytes = 2 << 10
+const chatterBytes = 8 << 10
 
 // chatter sends many transactions that searchers see whole, each another one. They pay builders nothing, so that these are not sent them, and share
 // a nonce: they are over when the next trade of the wallet lands.

@@ -214,14 +214,14 @@ func TestStrategies(t *testing.T) {
 14.5s cancel`},
 		{"chatter is whole, pays nothing and has the swap's nonce", []plan.Move{move("private"), chatter}, true, 1, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei
-1.5s private #0 2048 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}
-1.5s private #0 2048 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}`},
+1.5s private #0 8192 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}
+1.5s private #0 8192 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}`},
 		{"chatter goes on while the swap is under way", []plan.Move{move("private"), chatter}, false, 2, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei
-1.5s private #0 2048 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}
-1.5s private #0 2048 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}
-13.5s private #0 2048 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}
-13.5s private #0 2048 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}`},
+1.5s private #0 8192 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}
+1.5s private #0 8192 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}
+13.5s private #0 8192 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}
+13.5s private #0 8192 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}`},
 		{"two bundles with one nonce, the second one pays more", []plan.Move{move("conflict")}, false, 2, `
 1.5s bundle #0 1 wei, tip 200 gwei {}
 1.5s bundle #0 1 wei, tip 300 gwei {}
