@@ -42,7 +42,8 @@ func Listen(target string, seed uint64) (*Proxy, error) {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	p := &Proxy{
-		address: listener.Addr().String(), closed: make(chan struct{}), changed: make(chan struct{}), random: rand.New(rand.NewPCG(seed, 0)), open: map[net.Conn]bool{},
+		address: listener.Addr().String(), closed: make(chan struct{}), changed: make(chan struct{}),
+		random: rand.New(rand.NewPCG(seed, 0)), open: map[net.Conn]bool{},
 	}
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {

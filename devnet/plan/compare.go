@@ -56,13 +56,11 @@ var measures = []measure{
 	{"tops-heard", "changes of leading bids that builders were told of; who comes hears those that lead already", count(subject(TopHeard))},
 	{"hints", "orders that searchers are told of", count(subject(HintSeen))},
 	{"hints-heard", "hints that searchers who only listen were told, each counted once", count(subject(HintHeard))},
-	{"promised", "refunds that somebody is owed by the blocks, in ether", func(facts []Record) float64 { return sumEther(facts, subject(RefundCredited)) }},
-	{"paid", "refunds that the blocks have paid, in ether", func(facts []Record) float64 { return sumEther(facts, subject(RefundPaid)) }},
-	{"listed", "delayed refunds that the payer was told of, in ether", func(facts []Record) float64 { return sumEther(facts, subject(RefundListed)) }},
-	{"received", "delayed refunds that the payer was told were received, in ether", func(facts []Record) float64 {
-		return sumEther(facts, subject(RefundReceived))
-	}},
-	{"revenue", "what landed blocks have paid to proposers, in ether", func(facts []Record) float64 { return sumEther(facts, outcome(Landed)) }},
+	{"promised", "refunds that somebody is owed by the blocks, in ether", ether(subject(RefundCredited))},
+	{"paid", "refunds that the blocks have paid, in ether", ether(subject(RefundPaid))},
+	{"listed", "delayed refunds that the payer was told of, in ether", ether(subject(RefundListed))},
+	{"received", "delayed refunds that the payer was told were received, in ether", ether(subject(RefundReceived))},
+	{"revenue", "what landed blocks have paid to proposers, in ether", ether(outcome(Landed))},
 	{"served-value", "the mean value of the headers that were served, in ether", func(facts []Record) float64 {
 		return sumEther(facts, subject(HeaderServed)) / count(subject(HeaderServed))(facts)
 	}},
@@ -92,6 +90,10 @@ func count(matches func(Record) bool) func([]Record) float64 {
 		}
 		return float64(n)
 	}
+}
+
+func ether(matches func(Record) bool) func([]Record) float64 {
+	return func(facts []Record) float64 { return sumEther(facts, matches) }
 }
 
 // sumEther adds up exactly, and rounds once.

@@ -84,7 +84,7 @@ var happenings = []happening{
 		subject(RefundPaid)},
 	{"refund listed", "the bundle RPC has told the payer of another delayed refund", nil, subject(RefundListed)},
 	{"refund received", "the bundle RPC has told the payer that a delayed refund was received", nil, subject(RefundReceived)},
-	{"books right", "the payer has added up what the bundle RPC tells of delayed refunds, and the recipient has to the wei what it is said to have received",
+	{"books right", "the bundle RPC's totals of delayed refunds are its list's sums, and the recipient has to the wei what it is said to have received",
 		nil, subject(BooksRight)},
 	{"hint", "searchers are told of an order", map[string]string{"for": "USER"}, subject(HintSeen)},
 	{"hint heard", "a searcher that only listens was told of an order", map[string]string{"by": "SEARCHER"}, subject(HintHeard)},

@@ -68,13 +68,13 @@ const (
 	BundleLanded   = "bundle_landed"
 	RefundPaid     = "refund_paid"
 	HintSeen       = "hint_seen"
-	// HintHeard is a listener's who is told of an order, HintRepeated of one that it was told of before. HistoryKept is its: it came back to the stream,
-	// and the history has all that it was ever told.
+	// HintHeard is a listener's who is told of an order, HintRepeated of one that it was told of before. HistoryKept is its, too: it came back to the
+	// stream, and the history has all that it was ever told.
 	HintHeard    = "hint_heard"
 	HintRepeated = "hint_repeated"
 	HistoryKept  = "history_kept"
-	// RefundListed is the payer's: the bundle RPC told it for the first time of a delayed refund, RefundReceived that it was received. BooksRight is its,
-	// too: what the bundle RPC tells fits together, and fits the chain.
+	// RefundListed is the payer's: the bundle RPC told it for the first time of a delayed refund; RefundReceived: that it was received. BooksRight is
+	// its, too: what the bundle RPC tells fits together, and fits the chain.
 	RefundListed   = "refund_listed"
 	RefundReceived = "refund_received"
 	BooksRight     = "books_right"

@@ -88,8 +88,8 @@ func (l *lab) openRPC(ctx context.Context) (service, error) {
 	return rpcapp.New(ctx, rpcapp.Config{
 		Chain: states, States: states, ChainConfig: l.chain.Chain().Config(), Key: wallet(l.plan.Seed, "service", 0), Builders: l.flow.registry,
 		DataDir: filepath.Join(l.dir, plan.RPCName), Journal: journal.Config{Listen: l.flow.journal}, BlockTime: l.plan.Slot, PayoutGas: payoutGas,
-		Payers: []common.Address{address(l.network.payer)}, Clock: l.clockOf(plan.RPCName), Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Observe: l.flow.observed.observe,
-		Log: l.log.With("part", plan.RPCName),
+		Payers: []common.Address{address(l.network.payer)}, Clock: l.clockOf(plan.RPCName), Observe: l.flow.observed.observe,
+		Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Log: l.log.With("part", plan.RPCName),
 	})
 }
 
