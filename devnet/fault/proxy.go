@@ -37,9 +37,9 @@ func Listen(target string, seed uint64) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read target: %w", err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := listenAnew()
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+		return nil, err
 	}
 	p := &Proxy{
 		address: listener.Addr().String(), closed: make(chan struct{}), changed: make(chan struct{}),

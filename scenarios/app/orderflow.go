@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/agent/searcher"
 	"github.com/gavel-relay/gavel/devnet/agent/signed"
+	"github.com/gavel-relay/gavel/devnet/fault"
 	"github.com/gavel-relay/gavel/devnet/plan"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/internal/journal"
@@ -53,7 +54,7 @@ func (l *lab) openOrderFlow() (err error) {
 			return err
 		}
 	}
-	if o.journal, err = freePort(); err != nil {
+	if o.journal, err = fault.Address(); err != nil {
 		return err
 	}
 	if o.rpc, err = newProcess(plan.RPCName, l.openRPC); err != nil {

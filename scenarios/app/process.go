@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/gavel-relay/gavel/devnet/fault"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
@@ -36,7 +37,7 @@ type service interface {
 
 // newProcess has an address of its own, but does not run.
 func newProcess(name string, open func(context.Context) (service, error)) (*process, error) {
-	address, err := freePort()
+	address, err := fault.Address()
 	return &process{name: name, address: address, open: open}, err
 }
 
@@ -83,13 +84,4 @@ func (p *process) kill() error {
 		return fmt.Errorf("stop %s: %w", p.name, err)
 	}
 	return nil
-}
-
-// freePort is an address that a service keeps when it is started again.
-func freePort() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return listener.Addr().String(), listener.Close()
 }
