@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
@@ -27,6 +28,9 @@ import (
 	streamapp "github.com/gavel-relay/gavel/stream/app"
 	streamclient "github.com/gavel-relay/gavel/stream/client"
 )
+
+// comeBack bounds the wait of a searcher before a stream that ended is opened again; wall time.
+const comeBack = 250 * time.Millisecond
 
 // payoutGas is what builders take off a refund for its payout, in gas at the base fee, and the service is told that they do.
 const payoutGas = 30_000
@@ -190,7 +194,7 @@ func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (agent
 	if err != nil {
 		return nil, err
 	}
-	hints, err := streamclient.New(hintsURL, streamclient.Options{})
+	hints, err := streamclient.New(hintsURL, streamclient.Options{MaxWait: comeBack})
 	if err != nil {
 		return nil, err
 	}
