@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/report"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/target/container"
-	"github.com/gavel-relay/gavel/conformance/world"
 	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/conformance/world"
 )
 
 // essential are clauses of all three interfaces that only servers keep which follow the world, hear each other, and write what they must remember.

@@ -10,6 +10,8 @@ type Condition struct {
 	Drop float64
 	// Reset breaks open connections, and each new one as soon as it is there.
 	Reset bool
+	// Refuse breaks open connections, and nobody listens any more: new ones are refused.
+	Refuse bool
 	// Partition holds everything back.
 	Partition bool
 	// Answer is a status with which each request is answered in place of the service; 0 is none.
@@ -21,7 +23,7 @@ type Condition struct {
 // And is both conditions at once: the worse of each.
 func (c Condition) And(other Condition) Condition {
 	return Condition{
-		Latency: c.Latency + other.Latency, Drop: max(c.Drop, other.Drop), Reset: c.Reset || other.Reset, Partition: c.Partition || other.Partition,
-		Answer: max(c.Answer, other.Answer), Corrupt: max(c.Corrupt, other.Corrupt),
+		Latency: c.Latency + other.Latency, Drop: max(c.Drop, other.Drop), Reset: c.Reset || other.Reset, Refuse: c.Refuse || other.Refuse,
+		Partition: c.Partition || other.Partition, Answer: max(c.Answer, other.Answer), Corrupt: max(c.Corrupt, other.Corrupt),
 	}
 }

@@ -28,7 +28,7 @@ func (p *Proxy) remember(conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open[conn] = true
-	if p.condition.Reset {
+	if p.condition.Reset || p.condition.Refuse {
 		reset(conn)
 	}
 }

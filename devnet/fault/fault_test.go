@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -63,6 +66,13 @@ func newProxy(t *testing.T, target string, seed uint64) *Proxy {
 		}
 	})
 	return p
+}
+
+func set(t *testing.T, p *Proxy, condition Condition) {
+	t.Helper()
+	if err := p.Set(condition); err != nil {
+		t.Error(err)
+	}
 }
 
 // answered is what a test looks at of an answer, besides its body.
@@ -139,7 +149,7 @@ func TestStreams(t *testing.T) {
 	if got := <-lines; got != "one" {
 		t.Fatalf("got %q", got)
 	}
-	p.Set(Condition{Partition: true})
+	set(t, p, Condition{Partition: true})
 	s.events <- "two"
 	s.events <- "three" // the service itself notices nothing
 	select {
@@ -147,7 +157,7 @@ func TestStreams(t *testing.T) {
 		t.Errorf("%q (open %v) came through a partition", got, open)
 	default:
 	}
-	p.Set(Condition{})
+	set(t, p, Condition{})
 	if got := <-lines + " " + <-lines; got != "two three" {
 		t.Errorf("after the partition came %q", got)
 	}
@@ -160,7 +170,7 @@ func TestReset(t *testing.T) {
 	lines := stream(t, p.URL())
 	s.events <- "one"
 	<-lines
-	p.Set(Condition{Reset: true})
+	set(t, p, Condition{Reset: true})
 	if got, open := <-lines; open {
 		t.Errorf("the stream goes on with %q", got)
 	}
@@ -168,9 +178,78 @@ func TestReset(t *testing.T) {
 	if _, _, err := ask(t.Context(), p.URL(), []byte("x")); err == nil || s.requests.Load() != before {
 		t.Errorf("a reset connection is answered: %v", err)
 	}
-	p.Set(Condition{})
+	set(t, p, Condition{})
 	if _, _, err := ask(t.Context(), p.URL(), []byte("x")); err != nil {
 		t.Errorf("after the reset: %v", err)
+	}
+}
+
+// Where nobody listens, what is open breaks and new connections are refused; at the end the proxy is where it was.
+func TestRefuse(t *testing.T) {
+	s := newService(t)
+	p := newProxy(t, s.URL, 1)
+	lines, before := stream(t, p.URL()), p.URL()
+	s.events <- "one"
+	<-lines
+	set(t, p, Condition{Refuse: true})
+	if got, open := <-lines; open {
+		t.Errorf("the stream goes on with %q", got)
+	}
+	if _, _, err := ask(t.Context(), p.URL(), []byte("x")); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("got %v, want a refused connection", err)
+	}
+	set(t, p, Condition{Refuse: true, Latency: time.Nanosecond}) // closed already
+	set(t, p, Condition{})
+	if _, _, err := ask(t.Context(), before, []byte("x")); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+}
+
+// An address is free, is not given twice, and is none that a system gives to who asks for any.
+func TestAddress(t *testing.T) {
+	seen := map[string]bool{}
+	for range 100 {
+		address, err := Address()
+		if err != nil || seen[address] {
+			t.Fatalf("%s, %v", address, err)
+		}
+		seen[address] = true
+		_, port, _ := strings.Cut(address, ":")
+		if n, err := strconv.Atoi(port); err != nil || n < firstPort || n >= firstPort+ports {
+			t.Errorf("port %s", port)
+		}
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+	}
+}
+
+// A port that somebody has is passed over.
+func TestAddressInUse(t *testing.T) {
+	held, err := listenAnew()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	lastPort.Add(^uint32(0)) // the same one again
+	if address, err := Address(); err != nil || address == held.Addr().String() {
+		t.Errorf("%s, %v", address, err)
+	}
+}
+
+// Who has taken the address meanwhile is named.
+func TestRefuseAddressTaken(t *testing.T) {
+	p := newProxy(t, newService(t).URL, 1)
+	set(t, p, Condition{Refuse: true})
+	other, err := net.Listen("tcp", strings.TrimPrefix(p.URL(), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := p.Set(Condition{}); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -180,7 +259,7 @@ func TestNoAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t)
 			p := newProxy(t, s.URL, 1)
-			p.Set(condition)
+			set(t, p, condition)
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			if _, _, err := ask(ctx, p.URL(), []byte("x")); !errors.Is(err, context.DeadlineExceeded) || s.requests.Load() != 0 {
@@ -194,13 +273,13 @@ func TestNoAnswer(t *testing.T) {
 func TestPartitionEnds(t *testing.T) {
 	s := newService(t)
 	p := newProxy(t, s.URL, 1)
-	p.Set(Condition{Partition: true})
+	set(t, p, Condition{Partition: true})
 	done := make(chan error)
 	go func() {
 		_, _, err := ask(t.Context(), p.URL(), []byte("x"))
 		done <- err
 	}()
-	p.Set(Condition{})
+	set(t, p, Condition{})
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -209,7 +288,7 @@ func TestPartitionEnds(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	s := newService(t)
 	p := newProxy(t, s.URL, 1)
-	p.Set(Condition{Answer: 503})
+	set(t, p, Condition{Answer: 503})
 	response, body, err := ask(t.Context(), p.URL(), []byte("x"))
 	if err != nil || response.status != 503 || string(body) != `{"code":503,"message":"Service Unavailable"}` || s.requests.Load() != 0 {
 		t.Errorf("%v, %s, %v", response, body, err)
@@ -221,7 +300,7 @@ func TestLatency(t *testing.T) {
 	s := newService(t)
 	p := newProxy(t, s.URL, 1)
 	const latency = 20 * time.Millisecond
-	p.Set(Condition{Latency: latency})
+	set(t, p, Condition{Latency: latency})
 	began := time.Now()
 	if _, _, err := ask(t.Context(), p.URL(), []byte("x")); err != nil || time.Since(began) < 2*latency {
 		t.Errorf("answered after %v, %v", time.Since(began), err)
@@ -231,7 +310,7 @@ func TestLatency(t *testing.T) {
 func TestCorrupt(t *testing.T) {
 	s := newService(t)
 	p := newProxy(t, s.URL, 1)
-	p.Set(Condition{Corrupt: 1})
+	set(t, p, Condition{Corrupt: 1})
 	body := bytes.Repeat([]byte{7}, 1000)
 	if _, _, err := ask(t.Context(), p.URL(), body); err != nil {
 		t.Fatal(err)
@@ -263,7 +342,7 @@ func TestShareFollowsTheSeed(t *testing.T) {
 	pattern := func(seed uint64) string {
 		s := newService(t)
 		p := newProxy(t, s.URL, seed)
-		p.Set(Condition{Corrupt: 0.5})
+		set(t, p, Condition{Corrupt: 0.5})
 		var out strings.Builder
 		for range 32 {
 			if _, _, err := ask(t.Context(), p.URL(), bytes.Repeat([]byte{7}, 50)); err != nil {
@@ -291,8 +370,8 @@ func TestServiceGone(t *testing.T) {
 
 func TestAnd(t *testing.T) {
 	a := Condition{Latency: 1, Drop: 0.5, Partition: true, Answer: 500}
-	b := Condition{Latency: 2, Drop: 0.1, Reset: true, Answer: 503, Corrupt: 0.2}
-	if got, want := a.And(b), (Condition{3, 0.5, true, true, 503, 0.2}); got != want {
+	b := Condition{Latency: 2, Drop: 0.1, Reset: true, Refuse: true, Answer: 503, Corrupt: 0.2}
+	if got, want := a.And(b), (Condition{3, 0.5, true, true, true, 503, 0.2}); got != want {
 		t.Errorf("%+v", got)
 	}
 	if a.And(Condition{}) != a {

@@ -17,12 +17,13 @@ import (
 
 // Proxy stands in front of one service. It is safe for concurrent use.
 type Proxy struct {
-	listener net.Listener
-	server   *http.Server
-	forward  *httputil.ReverseProxy
-	closed   chan struct{}
+	address string
+	server  *http.Server
+	forward *httputil.ReverseProxy
+	closed  chan struct{}
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex   // guards what follows
+	listener  net.Listener // nil while connections are refused
 	condition Condition
 	changed   chan struct{} // closed by Set, and made anew
 	random    *rand.Rand
@@ -36,14 +37,14 @@ func Listen(target string, seed uint64) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read target: %w", err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := listenAnew()
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+		return nil, err
 	}
 	p := &Proxy{
-		closed: make(chan struct{}), changed: make(chan struct{}), random: rand.New(rand.NewPCG(seed, 0)), open: map[net.Conn]bool{},
+		address: listener.Addr().String(), closed: make(chan struct{}), changed: make(chan struct{}),
+		random: rand.New(rand.NewPCG(seed, 0)), open: map[net.Conn]bool{},
 	}
-	p.listener = resetting{listener, p}
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
@@ -57,8 +58,14 @@ func Listen(target string, seed uint64) (*Proxy, error) {
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: headerTimeout, ErrorLog: log.New(io.Discard, "", 0)}
-	go func() { _ = p.server.Serve(p.listener) }() // ends with Close
+	p.accept(listener)
 	return p, nil
+}
+
+// accept lets the server take connections, until the listener is closed.
+func (p *Proxy) accept(listener net.Listener) {
+	p.listener = listener
+	go func() { _ = p.server.Serve(resetting{listener, p}) }()
 }
 
 const (
@@ -67,20 +74,43 @@ const (
 )
 
 // URL is where the proxy listens.
-func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
+func (p *Proxy) URL() string { return "http://" + p.address }
 
-// Set puts the connection into a condition, from now on.
-func (p *Proxy) Set(condition Condition) {
+// Set puts the connection into a condition, from now on. The error says that its address could not be listened at again; it stays closed then.
+func (p *Proxy) Set(condition Condition) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.condition = condition
 	close(p.changed)
 	p.changed = make(chan struct{})
-	if condition.Reset {
+	err := p.listen(!condition.Refuse)
+	if condition.Reset || condition.Refuse {
 		for conn := range p.open {
 			reset(conn)
 		}
 	}
+	return err
+}
+
+// listen closes the proxy's address, or opens it again. The caller holds mu.
+func (p *Proxy) listen(wanted bool) error {
+	switch {
+	case wanted == (p.listener != nil):
+		return nil
+	case !wanted:
+		err := p.listener.Close()
+		p.listener = nil
+		if err != nil {
+			return fmt.Errorf("close %s: %w", p.address, err)
+		}
+		return nil
+	}
+	listener, err := net.Listen("tcp", p.address)
+	if err != nil {
+		return fmt.Errorf("listen again: %w", err)
+	}
+	p.accept(listener)
+	return nil
 }
 
 // Condition is the one that was set last.

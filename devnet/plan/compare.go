@@ -28,7 +28,7 @@ type Quantity struct {
 // Term is something that can be counted or added up in a run.
 type Term struct {
 	Name string
-	// Of narrows it to a builder or a relay; Slots to some slots; Variant to another variant's run.
+	// Of narrows it to a builder, a relay or a searcher; Slots to some slots; Variant to another variant's run.
 	Of      string
 	Slots   Range
 	Variant Choice
@@ -52,7 +52,15 @@ var measures = []measure{
 	{"refusals", "requests that were refused", count(func(r Record) bool {
 		return r.ID != "" && (r.Subject == SubmissionJudged || r.Subject == PayloadRefused || r.Subject == RequestRefused)
 	})},
-	{"revenue", "what landed blocks have paid to proposers, in ether", func(facts []Record) float64 { return sumEther(facts, outcome(Landed)) }},
+	{"tops", "changes of leading bids, as relays count them", count(subject(TopChanged))},
+	{"tops-heard", "changes of leading bids that builders were told of; who comes hears those that lead already", count(subject(TopHeard))},
+	{"hints", "orders that searchers are told of", count(subject(HintSeen))},
+	{"hints-heard", "hints that searchers who only listen were told, each counted once", count(subject(HintHeard))},
+	{"promised", "refunds that somebody is owed by the blocks, in ether", ether(subject(RefundCredited))},
+	{"paid", "refunds that the blocks have paid, in ether", ether(subject(RefundPaid))},
+	{"listed", "delayed refunds that the payer was told of, in ether", ether(subject(RefundListed))},
+	{"received", "delayed refunds that the payer was told were received, in ether", ether(subject(RefundReceived))},
+	{"revenue", "what landed blocks have paid to proposers, in ether", ether(outcome(Landed))},
 	{"served-value", "the mean value of the headers that were served, in ether", func(facts []Record) float64 {
 		return sumEther(facts, subject(HeaderServed)) / count(subject(HeaderServed))(facts)
 	}},
@@ -82,6 +90,10 @@ func count(matches func(Record) bool) func([]Record) float64 {
 		}
 		return float64(n)
 	}
+}
+
+func ether(matches func(Record) bool) func([]Record) float64 {
+	return func(facts []Record) float64 { return sumEther(facts, matches) }
 }
 
 // sumEther adds up exactly, and rounds once.
@@ -206,7 +218,7 @@ func (r *reader) argument(p *Plan, t *Term, argument string) (err error) {
 	key, value, setting := strings.Cut(argument, "=")
 	switch {
 	case !setting:
-		if names := append(slices.Clone(r.actors["BUILDER"]), r.actors["RELAY"]...); !slices.Contains(names, argument) {
+		if names := slices.Concat(r.actors["BUILDER"], r.actors["RELAY"], r.actors["SEARCHER"]); !slices.Contains(names, argument) {
 			return fmt.Errorf("%q is unknown: give one of %s, slots=A..B, or a value of what varies", argument, strings.Join(names, ", "))
 		}
 		t.Of = argument

@@ -33,6 +33,9 @@ func (p *Plan) Explain() string {
 	if p.Monitor {
 		w.line("\nA relay monitor watches all relays from public data.")
 	}
+	if p.Payer {
+		w.line("\nA payer pays delayed refunds to users' friend, and adds up what the bundle RPC tells of them.")
+	}
 	if variants := p.Variants(); len(variants) > 0 {
 		w.line("\nVariants")
 		for _, choice := range variants {

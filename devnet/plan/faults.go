@@ -38,6 +38,8 @@ func (r *reader) fault(p *Plan, item *node) {
 		r.fail(item.line, "on", "%s needs a relay: give one of %s", f.What, strings.Join(r.actors["RELAY"], ", "))
 	case f.What.Is("kill") && !strings.HasPrefix(f.On.To, "relay-") && f.On.To != BeaconNode && f.On.To != RPCName && f.On.To != StreamName:
 		r.fail(item.line, "on", "%s needs a service: give a relay, %s, %s or %s", f.What, BeaconNode, RPCName, StreamName)
+	case f.What.Is("kill") && (f.On.To == RPCName || f.On.To == StreamName) && len(p.Users)+len(p.Searchers) == 0:
+		r.fail(item.line, "on", "%s does not run: give users or searchers", f.On.To)
 	}
 	p.Faults = append(p.Faults, f)
 }

@@ -23,6 +23,16 @@ var aRun = []Record{
 	{Slot: 3, Actor: "chain", Subject: SlotFinished, ID: Local, Fork: "fulu"},
 	{Slot: 3, SlotMs: 7000, Actor: "monitor", Subject: MonitorFinding, At: "relay-1", ID: "withheld"},
 	{Slot: 3, SlotMs: 7000, Actor: "user-1", Subject: RefundPaid, About: "user-1", Percent: 90.02},
+	{Slot: 3, SlotMs: 1500, Actor: "rpc", Subject: HintSeen, About: "user-1"},
+	{Slot: 3, SlotMs: 1600, Actor: "rpc", Subject: HintSeen, About: "user-1"},
+	{Slot: 3, SlotMs: 1700, Actor: "searcher-1", Subject: HintHeard, At: "stream"},
+	{Slot: 3, SlotMs: 1800, Actor: "searcher-1", Subject: HintRepeated, At: "stream"},
+	{Slot: 3, SlotMs: 1900, Actor: "searcher-1", Subject: ListenerLeft, At: "stream"},
+	{Slot: 4, SlotMs: 100, Actor: "searcher-1", Subject: HistoryKept, At: "stream"},
+	{Slot: 3, SlotMs: 300, Actor: "rpc", Subject: RefundCredited, About: "friend", ID: "delayed", ValueWei: "2000000000000001"},
+	{Slot: 3, SlotMs: 3000, Actor: "payer", Subject: RefundListed, At: "rpc", ValueWei: "2000000000000001"},
+	{Slot: 4, SlotMs: 3000, Actor: "payer", Subject: BooksRight, At: "rpc", ValueWei: "2000000000000000"},
+	{Slot: 4, SlotMs: 3000, Actor: "payer", Subject: RefundReceived, At: "rpc", ValueWei: "2000000000000000"},
 	{Slot: 4, Actor: "chain", Subject: SlotFinished, ID: Missed},
 }
 
@@ -66,14 +76,23 @@ func TestJudge(t *testing.T) {
 		{"served-ms(slots=4..4) < 20", false, "NaN < 20: there is nothing to measure"},
 		{"bids(builder-2) < 2", true, "1 is < 2"},
 		{"refusals = 3", true, "3 is = 3"},
+		{"hint heard by searcher-1", true, "once: slot 3 +1700ms (searcher-1)"},
+		{"no hint heard twice", false, "once: slot 3 +1800ms (searcher-1)"},
+		{"listener left for searcher-1", true, "once: slot 3 +1900ms (searcher-1)"},
+		{"history kept by searcher-1 in slot 3", false, "never"},
+		{"hints-heard(searcher-1) / hints = 0.5", true, "0.5 is = 0.5"},
+		{"refund listed in slot 3", true, "once: slot 3 +3000ms (payer)"},
+		{"books right", true, "once: slot 4 +3000ms (payer)"},
+		{"listed / promised = 1", true, "1 is = 1"},
+		{"received / listed = 1", false, "1 is not = 1"}, // a wei is missing
 	} {
-		p, err := Parse("p.yaml", []byte("relays: 2\nusers: 1\nexpect:\n  - \""+c.expect+"\"\n"))
+		p, err := Parse("p.yaml", []byte("relays: 2\nusers: 1\nsearchers: 1\nexpect:\n  - \""+c.expect+"\"\n"))
 		if err != nil {
 			t.Error(err)
 			continue
 		}
 		v := p.Judge(aRun, nil)[0]
-		if v.Met != c.met || v.Reason != c.reason || v.Skipped || v.Line != 4 {
+		if v.Met != c.met || v.Reason != c.reason || v.Skipped || v.Line != 5 {
 			t.Errorf("%s: %+v\nwant %v, %s", c.expect, v, c.met, c.reason)
 		}
 	}

@@ -62,7 +62,7 @@ func (r *reader) fail(line int, key, format string, args ...any) {
 // keysOfPlan are the keys of a plan, in the order in which Text writes them.
 var keysOfPlan = []string{
 	"why", "slots", "slot", "speed", "seed", "slots-per-epoch", "forks", "validators", "txs", "blob-every", "relays", "builders", "proposers",
-	"users", "searchers", "circuit-breaker", "latency", "faults", "monitor", "vary", "expect", "without",
+	"users", "searchers", "circuit-breaker", "latency", "faults", "monitor", "payer", "vary", "expect", "without",
 }
 
 func read(from source, choice Choice) (*Plan, error) {
@@ -78,6 +78,9 @@ func read(from source, choice Choice) (*Plan, error) {
 	r.parameters(p, values["vary"])
 	r.scale(p, values)
 	r.topology(p, values)
+	if p.Payer && len(p.Users)+len(p.Searchers) == 0 {
+		r.fail(values["payer"].line, "payer", "there are no refunds to pay: give users or searchers")
+	}
 	r.events(p, values)
 	r.unused(p, values["vary"])
 	if len(r.errs) > 0 {
@@ -214,7 +217,7 @@ func (r *reader) scale(p *Plan, values map[string]*node) {
 		}
 		p.Speed = speed
 	}
-	p.Monitor = r.flag(values, "monitor")
+	p.Monitor, p.Payer = r.flag(values, "monitor"), r.flag(values, "payer")
 	r.forks(p, values["forks"])
 }
 

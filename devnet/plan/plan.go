@@ -33,7 +33,9 @@ type Plan struct {
 	Faults    []Fault
 	// Monitor starts a relay monitor, which watches all relays from public data.
 	Monitor bool
-	Expect  []Expectation
+	// Payer starts somebody who pays the delayed refunds of users' friend, which builders do not.
+	Payer  bool
+	Expect []Expectation
 	// Vary are the values that variants differ in; Chosen are the ones of this plan, nil where nothing varies.
 	Vary   []Parameter
 	Chosen Choice

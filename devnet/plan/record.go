@@ -53,7 +53,10 @@ const (
 	PayloadReceived = "payload_received"
 	HeaderReceived  = "header_received"
 	BidCancelled    = "bid_cancelled"
-	// ListenerLeft is an agent's: its stream of leading bids ended, which it did not want.
+	// TopChanged is a relay's: another bid leads. TopHeard is the agent's who is told.
+	TopChanged = "top_changed"
+	TopHeard   = "top_heard"
+	// ListenerLeft is an agent's: its stream of leading bids, or of hints, ended, which it did not want.
 	ListenerLeft   = "listener_left"
 	BreakerOpened  = "breaker_opened"
 	MonitorFinding = "monitor_finding"
@@ -65,6 +68,16 @@ const (
 	BundleLanded   = "bundle_landed"
 	RefundPaid     = "refund_paid"
 	HintSeen       = "hint_seen"
+	// HintHeard is a listener's who is told of an order, HintRepeated of one that it was told of before. HistoryKept is its, too: it came back to the
+	// stream, and the history has all that it was ever told.
+	HintHeard    = "hint_heard"
+	HintRepeated = "hint_repeated"
+	HistoryKept  = "history_kept"
+	// RefundListed is the payer's: the bundle RPC told it for the first time of a delayed refund; RefundReceived: that it was received. BooksRight is
+	// its, too: what the bundle RPC tells fits together, and fits the chain.
+	RefundListed   = "refund_listed"
+	RefundReceived = "refund_received"
+	BooksRight     = "books_right"
 	BackrunLanded  = "backrun_landed"
 	PrivateLanded  = "private_transaction_landed"
 	OrderCancelled = "order_cancelled"

@@ -29,7 +29,7 @@ var builderMoves = catalogue{"a builder's strategy", []entry{
 	{"burst COUNT", "sends COUNT more submissions a slot, all at once", nil},
 	{"replay", "sends each of its submissions again in the next slot, signature and all", nil},
 	{"only RELAY", "bids to that relay only", nil},
-	{"listen slowly", "listens to the leading bids and reads them one a second", nil},
+	{"stall DURATION", "reads no leading bid for DURATION after the first one; no fault is on the connection that tells them", nil},
 	{"offline", "does nothing", nil},
 }}
 
@@ -54,6 +54,7 @@ var userMoves = catalogue{"a user's strategy", []entry{
 	{"hide", "lets no searcher see anything", nil},
 	{"split PERCENT", "has PERCENT of its refunds paid to a friend", nil},
 	{"cancel after DURATION", "takes each transaction back after DURATION", nil},
+	{"chatter COUNT", "sends COUNT more transactions a slot, of which searchers see eight kilobytes each; they pay builders nothing", nil},
 	{"exclusive BUILDER", "lets only that builder and the operator's own have its transactions, and searchers see nothing", nil},
 	{"offline", "does nothing", nil},
 }}
@@ -62,6 +63,8 @@ var searcherMoves = catalogue{"a searcher's strategy", []entry{
 	{"backrun", "answers each hint of a swap with a backrun", nil},
 	{"conflict", "sends two bundles a slot of which only one can land", nil},
 	{"delay refund", "sends a bundle a slot whose refund is to be paid outside of the block", nil},
+	{"listen", "hears all hints and sends nothing", nil},
+	{"stall DURATION", "listens, but reads nothing for DURATION after the first hint; no fault is on its connection", nil},
 	{"offline", "does nothing", nil},
 }}
 

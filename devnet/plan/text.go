@@ -37,6 +37,9 @@ func (p *Plan) Text() string {
 	w.latencies(p.Latencies)
 	w.faults(p.Faults)
 	w.line("monitor: %t", p.Monitor)
+	if p.Payer {
+		w.line("payer: true")
+	}
 	w.expectations(p.Expect)
 	return w.String()
 }

@@ -19,6 +19,8 @@ const (
 	ProposersName = "proposers"
 	// MonitorName is the relay monitor.
 	MonitorName = "monitor"
+	// PayerName is who pays delayed refunds.
+	PayerName = "payer"
 	// RPCName and StreamName are the bundle RPC and the hint stream.
 	RPCName    = "rpc"
 	StreamName = "stream"
@@ -237,7 +239,7 @@ func (r *reader) breaker(p *Plan, n *node) {
 
 // parties are all names that a link or fault may have.
 func (r *reader) parties() []string {
-	all := []string{BeaconNode, ProposersName, MonitorName, RPCName, StreamName, "relays", "builders"}
+	all := []string{BeaconNode, ProposersName, MonitorName, PayerName, RPCName, StreamName, "relays", "builders"}
 	for _, operand := range []string{"RELAY", "BUILDER", "USER", "SEARCHER"} {
 		all = append(all, r.actors[operand]...)
 	}

@@ -64,7 +64,9 @@ type Config struct {
 	HeaderDelay time.Duration
 	// TopBidListeners may follow the leading bids at a time: 1,000. TopBidsNeedKey lets only builders with an API key do so.
 	TopBidListeners int
-	TopBidsNeedKey  bool
+	// TopBidQueue is how many records such a listener may be behind before it is cut: 256.
+	TopBidQueue    int
+	TopBidsNeedKey bool
 	// TraceEndpoint is the URL of an OpenTelemetry collector (OTLP over HTTP); empty for none.
 	TraceEndpoint string
 	// Limits bound what clients can take.

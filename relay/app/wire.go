@@ -132,7 +132,7 @@ func (a *App) wire() (err error) {
 	a.alerts = alert.New(alert.Config{URLs: a.cfg.Webhooks, Log: a.log})
 	record.listeners = append(record.listeners, a.alerts)
 	a.registry = registry.New(a.spec, record)
-	a.feed = &top.Feed{Clock: a.cfg.Clock, MaxListeners: a.cfg.TopBidListeners}
+	a.feed = &top.Feed{Clock: a.cfg.Clock, MaxListeners: a.cfg.TopBidListeners, Queue: a.cfg.TopBidQueue}
 	a.board = &top.Board{Feed: a.feed}
 	a.deliver = deliver.New(deliver.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Escrow: escrow{a.journal}, Awaited: awaited{a}, Guard: guard{a.journal},

@@ -68,15 +68,21 @@ func (l *lab) builder(i int) (agent, error) {
 		Strategy: p.Strategy, TxLimit: max(1, l.plan.TxsPerSlot*3/2), Tell: l.told, Log: l.log.With("part", p.Name),
 	}
 	for _, one := range l.relays {
-		url, err := l.links.to(p.Name, one.name(), one.met)
+		url, err := l.links.to(p.Name, one.name, one.met)
 		if err != nil {
 			return nil, err
 		}
 		relay, err := client.New(url, client.Options{})
 		if err != nil {
-			return nil, fmt.Errorf("connect %s with %s: %w", p.Name, one.name(), err)
+			return nil, fmt.Errorf("connect %s with %s: %w", p.Name, one.name, err)
 		}
-		cfg.Relays = append(cfg.Relays, bidder.Relay{Name: one.name(), Client: relay})
+		to := bidder.Relay{Name: one.name, Client: relay}
+		if stalls(p.Strategy) { // a proxy would read for it
+			if to.TopBids, err = client.New(one.met, client.Options{HTTP: narrowClient()}); err != nil {
+				return nil, fmt.Errorf("connect %s with %s: %w", p.Name, one.name, err)
+			}
+		}
+		cfg.Relays = append(cfg.Relays, to)
 	}
 	return bidder.New(cfg).Run, nil
 }
@@ -94,13 +100,13 @@ func (l *lab) mergingBuilder(i int) (agent, error) {
 		Seed: l.plan.Seed + uint64(i)*1000 + 1, Log: l.log.With("part", p.Name), //nolint:gosec // never negative
 	}
 	for _, one := range l.relays {
-		url, err := l.links.to(p.Name, one.name(), one.met)
+		url, err := l.links.to(p.Name, one.name, one.met)
 		if err != nil {
 			return nil, err
 		}
 		relay, err := client.New(url, client.Options{})
 		if err != nil {
-			return nil, fmt.Errorf("connect %s with %s: %w", p.Name, one.name(), err)
+			return nil, fmt.Errorf("connect %s with %s: %w", p.Name, one.name, err)
 		}
 		cfg.Relays = append(cfg.Relays, relay)
 	}
@@ -121,14 +127,14 @@ func (l *lab) proposers() (agent, error) {
 	// Who wants to learn a payload asks by the endpoint that answers with it.
 	honest := &proposer.Aggregator{Spec: n.spec, V1: l.anyMove("unbundle", "equivocate", "replay"), Log: l.log.With("part", "sidecar")}
 	for _, one := range l.relays {
-		url, err := l.links.to(plan.ProposersName, one.name(), one.met)
+		url, err := l.links.to(plan.ProposersName, one.name, one.met)
 		if err != nil {
 			return nil, err
 		}
-		witness := &sidecar.Witness{RoundTripper: &http.Transport{MaxIdleConnsPerHost: 16}, Relay: one.name(), Tell: l.told}
+		witness := &sidecar.Witness{RoundTripper: &http.Transport{MaxIdleConnsPerHost: 16}, Relay: one.name, Tell: l.told}
 		relay, err := client.New(url, client.Options{HTTP: &http.Client{Transport: witness}})
 		if err != nil {
-			return nil, fmt.Errorf("connect proposers with %s: %w", one.name(), err)
+			return nil, fmt.Errorf("connect proposers with %s: %w", one.name, err)
 		}
 		honest.Relays = append(honest.Relays, proposer.Relay{Client: relay, Pubkey: n.relayKey(one.index).PublicKey()})
 	}
@@ -187,10 +193,14 @@ func (l *lab) offline(ctx context.Context) error {
 		if l.network.clock.Until(ctx, l.network.spec.SlotStart(phase0.Slot(slot)).Add(-l.plan.Slot/8)) != nil { //nolint:gosec // never negative
 			return nil
 		}
-		l.links.end(id)
+		if err := l.links.end(id); err != nil {
+			return err
+		}
 		for _, one := range l.plan.Proposers {
 			if one.Slots.Has(slot) && slices.ContainsFunc(one.Strategy, func(m plan.Move) bool { return m.Is("offline") }) {
-				l.links.begin(id, link, fault.Condition{Answer: http.StatusServiceUnavailable})
+				if err := l.links.begin(id, link, fault.Condition{Answer: http.StatusServiceUnavailable}); err != nil {
+					return err
+				}
 			}
 		}
 	}

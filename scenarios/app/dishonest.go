@@ -40,13 +40,13 @@ const stall = 1200 * time.Millisecond
 // front is a dishonest relay before a good one; its address is the one that agents are given.
 func (s *relayService) front(ctx context.Context) (url string, run func() error, err error) {
 	if s.plan.Behaviour == "honest" {
-		return s.publicURL(), nil, nil
+		return s.url(), nil, nil
 	}
 	listener, err := serve.Listen("127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
 	}
-	d, err := newDishonest(s.plan.Behaviour, s.lab.network.spec, s.lab.network.relayKey(s.index), s.publicURL())
+	d, err := newDishonest(s.plan.Behaviour, s.lab.network.spec, s.lab.network.relayKey(s.index), s.url())
 	if err != nil {
 		return "", nil, errors.Join(err, listener.Close())
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // the archive's database, which a fault locks
@@ -16,7 +17,7 @@ import (
 
 // breakThings lets every fault of the plan begin and end at its time.
 func (l *lab) breakThings(ctx context.Context) error {
-	var group errgroup.Group // without a context of its own: a relay that was started again outlives the faults
+	var group errgroup.Group // without a context of its own: a service that was started again outlives the faults
 	for id, one := range l.plan.Faults {
 		group.Go(func() error { return l.breakThing(ctx, id, one) })
 	}
@@ -65,7 +66,7 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 	return nil
 }
 
-// mendAtEnd mends what would keep the run from ending in order; a relay that was killed stays dead.
+// mendAtEnd mends what would keep the run from ending in order; a service that was killed stays dead.
 func mendAtEnd(f plan.Fault, mend func() error) error {
 	if f.What.Is("kill") {
 		return nil
@@ -76,11 +77,8 @@ func mendAtEnd(f plan.Fault, mend func() error) error {
 // begin breaks something and returns how to mend it.
 func (l *lab) begin(ctx context.Context, id int, f plan.Fault) (mend func() error, err error) {
 	switch {
-	case f.What.Is("kill") && f.On.To == plan.BeaconNode:
-		l.links.begin(id, f.On, fault.Condition{Reset: true})
-		return l.endLink(id), nil
 	case f.What.Is("kill"):
-		return l.kill(ctx, f.On.To)
+		return l.kill(ctx, id, f.On)
 	case f.What.Is("slow", "validation"):
 		v := l.relayNamed(f.On.To).validator
 		v.set(func(v *validator) {
@@ -94,15 +92,7 @@ func (l *lab) begin(ctx context.Context, id int, f plan.Fault) (mend func() erro
 		c.set(f.What.Time)
 		return func() error { c.set(0); return nil }, nil
 	default:
-		l.links.begin(id, f.On, linkCondition(f.What, l.plan.Speed))
-		return l.endLink(id), nil
-	}
-}
-
-func (l *lab) endLink(id int) func() error {
-	return func() error {
-		l.links.end(id)
-		return nil
+		return func() error { return l.links.end(id) }, l.links.begin(id, f.On, linkCondition(f.What, l.plan.Speed))
 	}
 }
 
@@ -125,32 +115,36 @@ func linkCondition(what plan.Move, speed float64) fault.Condition {
 
 func (l *lab) relayNamed(name string) *relayService {
 	for _, one := range l.relays {
-		if one.name() == name {
+		if one.name == name {
 			return one
 		}
 	}
 	return nil // the plan was checked
 }
 
-// kill stops a relay; mending starts it again.
-func (l *lab) kill(ctx context.Context, name string) (func() error, error) {
-	one := l.relayNamed(name)
-	if one == nil {
-		return nil, errors.New("this lab cannot kill it yet")
+// kill stops a service; mending starts it again.
+func (l *lab) kill(ctx context.Context, id int, on plan.Link) (func() error, error) {
+	i := slices.IndexFunc(l.processes(), func(p *process) bool { return p.name == on.To })
+	if i < 0 {
+		return nil, errors.New("it does not run") // the plan was checked
 	}
-	// What is under way is cut off at once, as by a crash; the process itself ends as it ends.
-	id := -2 - one.index
-	l.links.begin(id, plan.Link{To: name}, fault.Condition{Reset: true})
+	one := l.processes()[i]
+	// What is under way is cut off at once, as by a crash, and who comes is refused; the process itself ends as it ends.
+	if err := l.links.begin(id, on, fault.Condition{Refuse: true}); err != nil {
+		return nil, err
+	}
 	if err := one.kill(); err != nil {
 		return nil, err
 	}
-	l.book.add(plan.Record{Actor: name, Subject: plan.ServiceStopped, About: name}, time.Time{}, nil)
+	l.book.add(plan.Record{Actor: one.name, Subject: plan.ServiceStopped, About: one.name}, time.Time{}, nil)
 	return func() error {
 		if err := one.start(ctx); err != nil {
 			return err
 		}
-		l.links.end(id)
-		l.book.add(plan.Record{Actor: name, Subject: plan.ServiceStarted, About: name}, time.Time{}, nil)
+		if err := l.links.end(id); err != nil {
+			return err
+		}
+		l.book.add(plan.Record{Actor: one.name, Subject: plan.ServiceStarted, About: one.name}, time.Time{}, nil)
 		return nil
 	}, nil
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,30 +27,27 @@ import (
 
 // lab is everything that runs for one plan.
 type lab struct {
-	plan      *plan.Plan
-	log       *slog.Logger
-	network   *network
-	links     *links
-	book      *book
-	chain     *chain.Node
-	beacon    *beacon.Beacon
-	relays    []*relayService
-	clocks    map[string]*skewed // by name
-	flow      orderFlow
-	dir       string               // the run folder
-	mends     map[int]func() error // how to mend the faults that begin before the clock runs, by their number in the plan
+	plan    *plan.Plan
+	log     *slog.Logger
+	network *network
+	links   *links
+	book    *book
+	chain   *chain.Node
+	beacon  *beacon.Beacon
+	relays  []*relayService
+	clocks  map[string]*skewed // by name
+	flow    orderFlow
+	dir     string               // the run folder
+	mends   map[int]func() error // how to mend the faults that begin before the clock runs, by their number in the plan
+	// beaconAPI is how others reach the beacon node; the node itself goes on while its API is down, as the rest of its network would.
+	beaconAPI *process
 	beaconURL string
-	listener  net.Listener // the beacon node's
 }
 
 // open makes all parts but starts none that needs the clock. dir is the run folder.
 func (l *lab) open(dir string) error {
 	l.dir = dir
 	var err error
-	if l.listener, err = serve.Listen("127.0.0.1:0"); err != nil {
-		return err
-	}
-	l.beaconURL = "http://" + l.listener.Addr().String()
 	l.chain, err = chain.Open(chain.Config{
 		Spec: l.network.spec, ChainID: chainID, GasLimit: gasLimit, Funded: l.network.funded(), RPCAddr: "127.0.0.1:0",
 		Accounts: l.contracts(),
@@ -66,17 +63,30 @@ func (l *lab) open(dir string) error {
 	if err != nil {
 		return fmt.Errorf("open beacon node: %w", err)
 	}
+	if l.beaconAPI, err = newProcess(plan.BeaconNode, func(context.Context) (service, error) { return beaconAPI{l}, nil }); err != nil {
+		return err
+	}
+	l.beaconURL = l.beaconAPI.url()
 	for i, one := range l.plan.Relays {
-		address, err := freePort()
+		relay, err := l.newRelay(i, one)
 		if err != nil {
 			return err
 		}
-		l.relays = append(l.relays, &relayService{
-			lab: l, index: i, plan: one, dir: filepath.Join(dir, one.Name), address: address, clock: l.clockOf(one.Name), validator: newValidator(l),
-		})
+		l.relays = append(l.relays, relay)
 	}
 	return nil
 }
+
+// beaconAPI is one life of the beacon node's API.
+type beaconAPI struct{ *lab }
+
+// Serve implements service.
+func (b beaconAPI) Serve(ctx context.Context, listener net.Listener) error {
+	return serve.Serve(ctx, listener, b.beacon.Handler(), serve.Options{Log: b.log})
+}
+
+// Close implements service.
+func (beaconAPI) Close() error { return nil }
 
 // contracts are the pools that users trade in, if any do.
 func (l *lab) contracts() types.GenesisAlloc {
@@ -115,18 +125,9 @@ func (l *lab) run(ctx context.Context) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	group, running := errgroup.WithContext(running)
-	group.Go(func() error { return serve.Serve(running, l.listener, l.beacon.Handler(), serve.Options{Log: l.log}) })
-	for _, one := range l.relays {
-		if err := one.start(running); err != nil {
-			stop()
-			return errors.Join(err, l.stopped(group))
-		}
-	}
-	if l.hasOrderFlow() {
-		if err := l.startOrderFlow(running, group, l.dir); err != nil {
-			stop()
-			return errors.Join(err, l.stopped(group))
-		}
+	if err := l.startServices(running); err != nil {
+		stop()
+		return errors.Join(err, l.stopped(group))
 	}
 	if err := l.breakFirst(running); err != nil {
 		stop()
@@ -150,6 +151,36 @@ func (l *lab) run(ctx context.Context) error {
 		return l.finishSlots(running)
 	})
 	return l.stopped(group)
+}
+
+// startServices starts everything that can be killed, each after what it needs.
+func (l *lab) startServices(ctx context.Context) error {
+	if l.hasOrderFlow() {
+		if err := l.openOrderFlow(); err != nil {
+			return err
+		}
+	}
+	for _, one := range l.processes() {
+		if err := one.start(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// processes are all services that can be killed, each after what it needs.
+func (l *lab) processes() []*process {
+	var list []*process
+	if l.beaconAPI != nil {
+		list = append(list, l.beaconAPI)
+	}
+	for _, one := range l.relays {
+		list = append(list, one.process)
+	}
+	if l.flow.stream != nil {
+		list = append(list, l.flow.rpc, l.flow.stream)
+	}
+	return list
 }
 
 // everybody is who is no service of ours: dishonest relays, which stand before good ones, the agents, and the monitor.
@@ -193,13 +224,13 @@ func (l *lab) monitor() (agent, error) {
 	}
 	cfg.BeaconURLs = []string{url}
 	for _, one := range l.relays {
-		address, err := l.links.to(plan.MonitorName, one.name(), one.met)
+		address, err := l.links.to(plan.MonitorName, one.name, one.met)
 		if err != nil {
 			return nil, err
 		}
 		key := l.network.relayKey(one.index).PublicKey()
 		cfg.Relays = append(cfg.Relays, fmt.Sprintf("http://%#x@%s", key[:], strings.TrimPrefix(address, "http://")))
-		cfg.Names = append(cfg.Names, one.name())
+		cfg.Names = append(cfg.Names, one.name)
 	}
 	watching, err := monitorapp.New(cfg)
 	if err != nil {
@@ -242,17 +273,15 @@ func (l *lab) stopped(group *errgroup.Group) error {
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	for _, one := range l.relays {
+	for _, one := range slices.Backward(l.processes()) {
 		err = errors.Join(err, one.kill())
 	}
 	return err
 }
 
 func (l *lab) close() error {
-	err := errors.Join(l.links.close(), l.flow.close())
-	if l.listener != nil {
-		_ = l.listener.Close() // its server has closed it, if it ran
-	}
+	err := l.links.close()
+	l.flow.close()
 	if l.chain != nil {
 		err = errors.Join(err, l.chain.Close())
 	}

@@ -49,8 +49,7 @@ func (l *links) to(from, to, url string) (string, error) {
 		return "", fmt.Errorf("open the connection %s: %w", link, err)
 	}
 	l.proxies[link] = proxy
-	proxy.Set(l.conditionOf(link))
-	return proxy.URL(), nil
+	return proxy.URL(), proxy.Set(l.conditionOf(link))
 }
 
 // conditionOf adds up what is broken on a connection. The caller holds mu.
@@ -72,14 +71,14 @@ func within(name, one string) bool {
 }
 
 // begin and end switch a fault, on all connections that it is about.
-func (l *links) begin(id int, on plan.Link, is fault.Condition) {
+func (l *links) begin(id int, on plan.Link, is fault.Condition) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.broken = append(l.broken, condition{on, is, id})
-	l.apply()
+	return l.apply()
 }
 
-func (l *links) end(id int) {
+func (l *links) end(id int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	kept := l.broken[:0]
@@ -89,16 +88,20 @@ func (l *links) end(id int) {
 		}
 	}
 	l.broken = kept
-	l.apply()
+	return l.apply()
 }
 
 // apply puts every connection into its condition. The caller holds mu.
-func (l *links) apply() {
+func (l *links) apply() error {
+	var errs []error
 	for link, proxy := range l.proxies {
 		if is := l.conditionOf(link); is != proxy.Condition() {
-			proxy.Set(is)
+			if err := proxy.Set(is); err != nil {
+				errs = append(errs, fmt.Errorf("connection %s: %w", link, err))
+			}
 		}
 	}
+	return errors.Join(errs...)
 }
 
 func (l *links) close() error {

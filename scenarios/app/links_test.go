@@ -13,28 +13,29 @@ func TestWhichConnectionsAFaultIsOn(t *testing.T) {
 	const yes, no = true, false
 	connections := []plan.Link{
 		{From: "builder-1", To: "relay-1"}, {From: "builder-1", To: "relay-2"}, {From: "builder-2", To: "relay-1"},
-		{From: "proposers", To: "relay-1"}, {From: "proposers", To: "beacon"}, {From: "relay-1", To: "beacon"},
+		{From: "proposers", To: "relay-1"}, {From: "proposers", To: "beacon"}, {From: "relay-1", To: "beacon"}, {From: "rpc", To: "builder-1"},
 	}
 	for _, c := range []struct {
 		on   plan.Link
-		want [6]bool
+		want [7]bool
 	}{
-		{plan.Link{From: "builder-1", To: "relay-1"}, [6]bool{yes, no, no, no, no, no}},
-		{plan.Link{To: "relay-1"}, [6]bool{yes, no, yes, yes, no, no}},
-		{plan.Link{From: "builders", To: "relays"}, [6]bool{yes, yes, yes, no, no, no}},
-		{plan.Link{To: "builder-1"}, [6]bool{yes, yes, no, no, no, no}},
-		{plan.Link{To: "proposers"}, [6]bool{no, no, no, yes, yes, no}},
-		{plan.Link{To: "beacon"}, [6]bool{no, no, no, no, yes, yes}},
-		{plan.Link{From: "relay-1", To: "beacon"}, [6]bool{no, no, no, no, no, yes}},
+		{plan.Link{From: "builder-1", To: "relay-1"}, [7]bool{yes, no, no, no, no, no, no}},
+		{plan.Link{To: "relay-1"}, [7]bool{yes, no, yes, yes, no, no, no}},
+		{plan.Link{From: "builders", To: "relays"}, [7]bool{yes, yes, yes, no, no, no, no}},
+		{plan.Link{To: "builder-1"}, [7]bool{yes, yes, no, no, no, no, yes}},
+		{plan.Link{From: "rpc", To: "builders"}, [7]bool{no, no, no, no, no, no, yes}},
+		{plan.Link{To: "proposers"}, [7]bool{no, no, no, yes, yes, no, no}},
+		{plan.Link{To: "beacon"}, [7]bool{no, no, no, no, yes, yes, no}},
+		{plan.Link{From: "relay-1", To: "beacon"}, [7]bool{no, no, no, no, no, yes, no}},
 	} {
 		l := newLinks(&plan.Plan{Speed: 8})
-		l.begin(1, c.on, fault.Condition{Reset: true})
+		begin(t, l, c.on, fault.Condition{Reset: true})
 		for i, connection := range connections {
 			if got := l.conditionOf(connection).Reset; got != c.want[i] {
 				t.Errorf("a fault on %q is on %q: %v", c.on, connection, got)
 			}
 		}
-		l.end(1)
+		end(t, l)
 		if got := l.conditionOf(connections[0]); got != (fault.Condition{}) {
 			t.Errorf("after its end: %+v", got)
 		}
@@ -45,12 +46,27 @@ func TestWhichConnectionsAFaultIsOn(t *testing.T) {
 func TestLatencyAndFaultAddUp(t *testing.T) {
 	link := plan.Link{From: "builder-1", To: "relay-1"}
 	l := newLinks(&plan.Plan{Speed: 8, Latencies: []plan.Latency{{On: link, Time: 80 * time.Millisecond}}})
-	l.begin(1, plan.Link{To: "relay-1"}, fault.Condition{Latency: time.Millisecond, Partition: true})
+	begin(t, l, plan.Link{To: "relay-1"}, fault.Condition{Latency: time.Millisecond, Partition: true})
 	if got, want := l.conditionOf(link), (fault.Condition{Latency: 11 * time.Millisecond, Partition: true}); got != want {
 		t.Errorf("%+v", got)
 	}
-	l.end(1)
+	end(t, l)
 	if got, want := l.conditionOf(link), (fault.Condition{Latency: 10 * time.Millisecond}); got != want {
 		t.Errorf("%+v", got)
+	}
+}
+
+// begin and end are of a fault with the number 1.
+func begin(t *testing.T, l *links, on plan.Link, is fault.Condition) {
+	t.Helper()
+	if err := l.begin(1, on, is); err != nil {
+		t.Error(err)
+	}
+}
+
+func end(t *testing.T, l *links) {
+	t.Helper()
+	if err := l.end(1); err != nil {
+		t.Error(err)
 	}
 }

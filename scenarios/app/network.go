@@ -44,12 +44,17 @@ type network struct {
 	// searchers have some wallets each; the first one signs requests too.
 	searchers [][]*ecdsa.PrivateKey
 	payees    []common.Address // fee recipients by validator index
+	payer     *ecdsa.PrivateKey
+	// friend is who users split refunds with; it has nothing else.
+	friend common.Address
 }
 
 // newNetwork makes the network of a plan. The clock stands still until it is started, so that no slot passes while parts are opened.
 func newNetwork(p *plan.Plan) *network {
 	genesis := time.Now().Truncate(time.Second)
-	n := &network{seed: p.Seed, clock: clock.NewHeld(genesis, p.Speed)}
+	n := &network{
+		seed: p.Seed, payer: wallet(p.Seed, "payer", 0), friend: address(wallet(p.Seed, "friend", 0)), clock: clock.NewHeld(genesis, p.Speed),
+	}
 	forks := make([]eth.ForkPoint, len(p.Forks))
 	for i, point := range p.Forks {
 		point.Version = phase0.Version{byte(point.Fork) + 1, 'g', 'v', 'l'} // no public network has these
@@ -90,7 +95,7 @@ func (n *network) funded() []common.Address {
 			list = append(list, address(key))
 		}
 	}
-	return list
+	return append(list, address(n.payer))
 }
 
 // payee is the fee recipient of a validator.
@@ -152,6 +157,5 @@ func (s *skewed) Until(ctx context.Context, t time.Time) error {
 	return s.right.Until(ctx, t.Add(-s.skew()))
 }
 
-// relayName and builderName are everybody's names in a plan.
-func relayName(i int) string   { return fmt.Sprintf("relay-%d", i+1) }
+// builderName is a builder's name in a plan.
 func builderName(i int) string { return fmt.Sprintf("builder-%d", i+1) }

@@ -3,29 +3,34 @@ package app
 import (
 	"context"
 	"crypto/ecdsa"
-	"errors"
-	"fmt"
 	"net"
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/devnet/agent/searcher"
 	"github.com/gavel-relay/gavel/devnet/agent/signed"
+	"github.com/gavel-relay/gavel/devnet/fault"
 	"github.com/gavel-relay/gavel/devnet/plan"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
+	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc"
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	"github.com/gavel-relay/gavel/rpc/send"
+	"github.com/gavel-relay/gavel/scenarios/agent/listener"
+	"github.com/gavel-relay/gavel/scenarios/agent/payer"
 	"github.com/gavel-relay/gavel/scenarios/agent/trader"
 	streamapp "github.com/gavel-relay/gavel/stream/app"
 	streamclient "github.com/gavel-relay/gavel/stream/client"
 )
+
+// comeBack bounds the wait of a searcher before a stream that ended is opened again; wall time.
+const comeBack = 250 * time.Millisecond
 
 // payoutGas is what builders take off a refund for its payout, in gas at the base fee, and the service is told that they do.
 const payoutGas = 30_000
@@ -33,76 +38,85 @@ const payoutGas = 30_000
 // orderFlow are the bundle RPC and the stream, which reads its journal, and the builders' listeners for orders. They run only if a plan has users
 // or searchers.
 type orderFlow struct {
-	rpc           *rpcapp.App
-	stream        *streamapp.App
-	rpcURL, hints string
-	builders      []net.Listener
-	observed      *orders
+	rpc, stream *process
+	journal     string // host:port of the bundle RPC's journal, which the stream reads
+	builders    []net.Listener
+	registry    []send.Builder // how the bundle RPC reaches the builders
+	observed    *orders
 }
 
 // hasOrderFlow says whether a plan needs it.
 func (l *lab) hasOrderFlow() bool { return len(l.plan.Users)+len(l.plan.Searchers) > 0 }
 
-// startOrderFlow starts the bundle RPC on the chain in this process, and the stream.
-func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group, dir string) error {
-	listeners := make([]net.Listener, 2)
-	for i := range listeners {
-		listener, err := serve.Listen("127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		listeners[i] = listener
-	}
+// openOrderFlow gives the bundle RPC, its journal and the stream their addresses, which they keep for all their lives, and makes the builders'
+// listeners.
+func (l *lab) openOrderFlow() (err error) {
 	o := &l.flow
-	o.rpcURL, o.hints = "http://"+listeners[0].Addr().String(), "http://"+listeners[1].Addr().String()
-	var registry []send.Builder
+	o.observed = newOrders(l)
 	for i := range l.plan.Builders {
-		listener, err := serve.Listen("127.0.0.1:0")
-		if err != nil {
+		if err := l.openBuilder(i); err != nil {
 			return err
 		}
-		o.builders = append(o.builders, listener)
-		registry = append(registry, send.Builder{
-			Name: builderName(i), URL: "http://" + listener.Addr().String(), APIs: []string{send.APIBundle, send.APIShare, send.APICancel}, Own: i == 0,
-		})
 	}
-	o.observed = newOrders(l)
-	states := execchain.NewStates(l.chain.Chain())
-	var err error
-	o.rpc, err = rpcapp.New(ctx, rpcapp.Config{
-		Chain: states, States: states, ChainConfig: l.chain.Chain().Config(), Key: wallet(l.plan.Seed, "service", 0), Builders: registry,
-		DataDir: filepath.Join(dir, plan.RPCName), BlockTime: l.plan.Slot, PayoutGas: payoutGas, Clock: l.clockOf(plan.RPCName),
-		Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Observe: o.observed.observe, Log: l.log.With("part", plan.RPCName),
-	})
-	if err != nil {
-		return fmt.Errorf("open bundle RPC: %w", err)
+	if o.journal, err = fault.Address(); err != nil {
+		return err
 	}
-	group.Go(func() error { return o.rpc.Serve(ctx, listeners[0]) })
-	o.stream, err = streamapp.New(ctx, streamapp.Config{
-		Source: o.rpc.Journal(), Network: "devnet", Clock: l.clockOf(plan.StreamName), Log: l.log.With("part", plan.StreamName),
-	})
-	if err != nil {
-		return fmt.Errorf("open event stream: %w", err)
+	if o.rpc, err = newProcess(plan.RPCName, l.openRPC); err != nil {
+		return err
 	}
-	group.Go(func() error { return o.stream.Serve(ctx, listeners[1]) })
+	if o.stream, err = newProcess(plan.StreamName, l.openStream); err != nil {
+		return err
+	}
+	if l.searchersStall() {
+		o.stream.wrap = newNarrow
+	}
 	return nil
 }
 
-func (o *orderFlow) close() error {
-	var err error
-	if o.stream != nil {
-		err = o.stream.Close()
+// openBuilder listens for a builder's orders, and registers it behind its proxy.
+func (l *lab) openBuilder(i int) error {
+	listener, err := serve.Listen("127.0.0.1:0")
+	if err != nil {
+		return err
 	}
-	if o.rpc != nil {
-		err = errors.Join(err, o.rpc.Close())
-	}
-	for _, listener := range o.builders {
-		_ = listener.Close() // its builder has closed it, if it ran
-	}
+	l.flow.builders = append(l.flow.builders, listener)
+	url, err := l.links.to(plan.RPCName, builderName(i), "http://"+listener.Addr().String())
+	l.flow.registry = append(l.flow.registry, send.Builder{
+		Name: builderName(i), URL: url, APIs: []string{send.APIBundle, send.APIShare, send.APICancel}, Own: i == 0,
+	})
 	return err
 }
 
-// traders are the users and searchers of a plan.
+// openRPC makes a bundle RPC on the chain in this process, with what it has on disk.
+func (l *lab) openRPC(ctx context.Context) (service, error) {
+	states := execchain.NewStates(l.chain.Chain())
+	return rpcapp.New(ctx, rpcapp.Config{
+		Chain: states, States: states, ChainConfig: l.chain.Chain().Config(), Key: wallet(l.plan.Seed, "service", 0), Builders: l.flow.registry,
+		DataDir: filepath.Join(l.dir, plan.RPCName), Journal: journal.Config{Listen: l.flow.journal}, BlockTime: l.plan.Slot, PayoutGas: payoutGas,
+		Payers: []common.Address{address(l.network.payer)}, Clock: l.clockOf(plan.RPCName), Observe: l.flow.observed.observe,
+		Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Log: l.log.With("part", plan.RPCName),
+	})
+}
+
+// openStream makes a stream that reads the bundle RPC's journal from outside, with what it has on disk.
+func (l *lab) openStream(ctx context.Context) (service, error) {
+	cfg := streamapp.Config{
+		DataDir: filepath.Join(l.dir, plan.StreamName), Journal: journal.Config{URL: "nats://" + l.flow.journal}, Network: "devnet",
+		Clock: l.clockOf(plan.StreamName), Log: l.log.With("part", plan.StreamName),
+	}
+	if l.searchersStall() {
+		cfg.Limits.QueueBytes = narrowStream
+	}
+	return streamapp.New(ctx, cfg)
+}
+
+func (o *orderFlow) close() {
+	for _, listener := range o.builders {
+		_ = listener.Close() // its builder has closed it, if it ran
+	}
+}
+
+// traders are the users and searchers of a plan, and the payer.
 func (l *lab) traders(ctx context.Context) ([]agent, error) {
 	var list []agent
 	for i, one := range l.plan.Users {
@@ -119,11 +133,34 @@ func (l *lab) traders(ctx context.Context) ([]agent, error) {
 		}
 		list = append(list, run)
 	}
+	if l.plan.Payer {
+		run, err := l.payer(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, run)
+	}
 	return list, nil
 }
 
+// payer pays delayed refunds to the users' friend.
+func (l *lab) payer(ctx context.Context) (agent, error) {
+	url, err := l.links.to(plan.PayerName, plan.RPCName, l.flow.rpc.url())
+	if err != nil {
+		return nil, err
+	}
+	client, err := signed.Dial(ctx, url, l.network.payer)
+	if err != nil {
+		return nil, err
+	}
+	return payer.New(payer.Config{
+		Name: plan.PayerName, Wallet: l.network.payer, ChainID: chainID, Spec: l.network.spec, Clock: l.clockOf(plan.PayerName), Node: l.chain.Attach(),
+		OrderFlow: client, Recipient: l.network.friend, Tell: func(r plan.Record) { l.told(r, "") }, Log: l.log.With("part", plan.PayerName),
+	}).Run, nil
+}
+
 func (l *lab) trader(ctx context.Context, name string, key *ecdsa.PrivateKey, strategy []plan.Move) (agent, error) {
-	url, err := l.links.to(name, plan.RPCName, l.flow.rpcURL)
+	url, err := l.links.to(name, plan.RPCName, l.flow.rpc.url())
 	if err != nil {
 		return nil, err
 	}
@@ -133,20 +170,23 @@ func (l *lab) trader(ctx context.Context, name string, key *ecdsa.PrivateKey, st
 	}
 	return trader.New(trader.Config{
 		Name: name, Wallet: key, ChainID: chainID, Spec: l.network.spec, Clock: l.clockOf(name), Node: l.chain.Attach(), OrderFlow: client,
-		Friend: address(wallet(l.plan.Seed, "friend", 0)), Strategy: strategy, Log: l.log.With("part", name),
+		Friend: l.network.friend, Strategy: strategy, Log: l.log.With("part", name),
 	}).Run, nil
 }
 
 func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (agent, error) {
 	wallets := l.network.searchers[i]
-	if !one.Strategy[0].Is("backrun") {
+	switch {
+	case one.Strategy[0].Is("listen", "stall"):
+		return l.listener(one)
+	case !one.Strategy[0].Is("backrun"):
 		return l.trader(ctx, one.Name, wallets[0], one.Strategy)
 	}
-	url, err := l.links.to(one.Name, plan.RPCName, l.flow.rpcURL)
+	url, err := l.links.to(one.Name, plan.RPCName, l.flow.rpc.url())
 	if err != nil {
 		return nil, err
 	}
-	hintsURL, err := l.links.to(one.Name, plan.StreamName, l.flow.hints)
+	hintsURL, err := l.links.to(one.Name, plan.StreamName, l.flow.stream.url())
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +194,7 @@ func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (agent
 	if err != nil {
 		return nil, err
 	}
-	hints, err := streamclient.New(hintsURL, streamclient.Options{})
+	hints, err := streamclient.New(hintsURL, streamclient.Options{MaxWait: comeBack})
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +202,28 @@ func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (agent
 		Name: one.Name, Wallets: wallets, ChainID: chainID, Node: l.chain.Attach(), OrderFlow: client, Hints: hints, Spec: l.network.spec,
 		Clock: l.clockOf(one.Name), Log: l.log.With("part", one.Name),
 	}).Run, nil
+}
+
+// listener is a searcher who only listens. One that stalls has a connection of its own, since a proxy would read for it.
+func (l *lab) listener(one plan.SearcherPlan) (agent, error) {
+	cfg := listener.Config{
+		Name: one.Name, URL: l.flow.stream.url(), Clock: l.clockOf(one.Name), Tell: func(r plan.Record) { l.told(r, "") },
+		Log: l.log.With("part", one.Name),
+	}
+	if stalls(one.Strategy) {
+		cfg.HTTP, cfg.Stall = narrowClient(), one.Strategy[0].Time
+	} else {
+		url, err := l.links.to(one.Name, plan.StreamName, cfg.URL)
+		if err != nil {
+			return nil, err
+		}
+		cfg.URL = url
+	}
+	listens, err := listener.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return listens.Run, nil
 }
 
 // orders turns the facts of the bundle RPC's journal into those of the run. It is safe for concurrent use.

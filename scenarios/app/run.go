@@ -78,9 +78,6 @@ func Run(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if err := supported(p); err != nil {
-		return result, err
-	}
 	plans, err := chosen(p, o.Variants)
 	if err != nil {
 		return result, err
@@ -95,16 +92,6 @@ func Run(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
 	}
 	result.Wall = time.Since(began)
 	return result, nil
-}
-
-// supported refuses what the language can say and this lab cannot do yet.
-func supported(p *plan.Plan) error {
-	for _, f := range p.Faults {
-		if f.What.Is("kill") && (f.On.To == plan.RPCName || f.On.To == plan.StreamName) {
-			return fmt.Errorf("%s: %s on %s: this lab can kill relays and the beacon node only; a partition looks the same to others", p.Name, f.What, f.On)
-		}
-	}
-	return nil
 }
 
 // chosen are the plans to run.

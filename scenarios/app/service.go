@@ -2,9 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
 	"path/filepath"
 	"sync"
 	"time"
@@ -15,59 +12,40 @@ import (
 	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/exec"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	relayapp "github.com/gavel-relay/gavel/relay/app"
 )
 
-// relayService is one relay as its operator sees it: it can be killed, and started again at its address with what it has on disk.
+// relayService is one relay with what its operator has given it.
 type relayService struct {
-	lab     *lab
-	index   int
-	plan    plan.RelayPlan
-	dir     string
-	address string
-	met     string // the URL by which agents meet it
-	clock   *skewed
+	*process
+	lab   *lab
+	index int
+	plan  plan.RelayPlan
+	dir   string
+	met   string // the URL by which agents meet it
+	clock *skewed
 	// validator is the relay's way to its execution node, which faults slow down or cut.
 	validator *validator
-
-	mu      sync.Mutex // guards what follows
-	running bool
-	stop    context.CancelFunc
-	ended   chan error
 }
 
-func (s *relayService) name() string { return relayName(s.index) }
+func (l *lab) newRelay(index int, one plan.RelayPlan) (s *relayService, err error) {
+	s = &relayService{
+		lab: l, index: index, plan: one, dir: filepath.Join(l.dir, one.Name), clock: l.clockOf(one.Name), validator: newValidator(l),
+	}
+	if s.process, err = newProcess(one.Name, s.open); err == nil && l.buildersStall() {
+		s.wrap = newNarrow
+	}
+	return s, err
+}
 
-// publicURL is where the relay is met by agents: its own address.
-func (s *relayService) publicURL() string { return "http://" + s.address }
-
-// start opens the relay and lets it serve. It learns of the network from its beacon node, behind its own proxy.
-func (s *relayService) start(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running {
-		return nil
-	}
-	listener, err := serve.Listen(s.address)
+// open makes a relay that learns of the network from its beacon node, behind its own proxy.
+func (s *relayService) open(ctx context.Context) (service, error) {
+	beaconURL, err := s.lab.links.to(s.name, plan.BeaconNode, s.lab.beaconURL)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	beaconURL, err := s.lab.links.to(s.name(), plan.BeaconNode, s.lab.beaconURL)
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	app, err := relayapp.New(ctx, s.config(beaconURL))
-	if err != nil {
-		return errors.Join(fmt.Errorf("start %s: %w", s.name(), err), app.Close(), listener.Close())
-	}
-	s.address = listener.Addr().String()
-	running, stop := context.WithCancel(ctx)
-	s.stop, s.ended, s.running = stop, make(chan error, 1), true
-	ended := s.ended
-	go func() { ended <- errors.Join(app.Serve(running, listener), app.Close()) }()
-	return nil
+	return relayapp.New(ctx, s.config(beaconURL))
 }
 
 func (s *relayService) config(beaconURL string) relayapp.Config {
@@ -75,7 +53,10 @@ func (s *relayService) config(beaconURL string) relayapp.Config {
 	cfg := relayapp.Config{
 		BeaconURLs: []string{beaconURL}, Key: l.network.relayKey(s.index), DataDir: s.dir, Clock: s.clock, Validator: s.validator,
 		ValidatorLive: s.validator.live, HeaderCutOff: l.patience(3 * time.Second), PayloadCutOff: l.patience(4 * time.Second),
-		RevealDelay: time.Second, Limits: relayapp.Limits{PerSecond: -1}, Observe: l.book.observe(s.name()), Log: l.log.With("part", s.name()),
+		RevealDelay: time.Second, Limits: relayapp.Limits{PerSecond: -1}, Observe: l.book.observe(s.name), Log: l.log.With("part", s.name),
+	}
+	if l.buildersStall() {
+		cfg.TopBidQueue = narrowTops
 	}
 	if s.plan.HeaderCutOff > 0 {
 		cfg.HeaderCutOff = s.plan.HeaderCutOff
@@ -94,30 +75,6 @@ func (s *relayService) config(beaconURL string) relayapp.Config {
 		}
 	}
 	return cfg
-}
-
-// kill stops the relay and waits until it is gone. Requests that are running are given no time.
-func (s *relayService) kill() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.running {
-		return nil
-	}
-	s.running = false
-	s.stop()
-	if err := <-s.ended; err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("stop %s: %w", s.name(), err)
-	}
-	return nil
-}
-
-// freePort is an address that a service keeps when it is started again.
-func freePort() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return listener.Addr().String(), listener.Close()
 }
 
 // database is where the relay keeps its archive.

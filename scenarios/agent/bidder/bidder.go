@@ -7,6 +7,7 @@
 package bidder
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"errors"
@@ -40,7 +41,11 @@ type Node interface {
 type Relay struct {
 	Name   string
 	Client *client.Client
+	// TopBids is the way to its leading bids; nil is Client.
+	TopBids *client.Client
 }
+
+func (r Relay) topBids() *client.Client { return cmp.Or(r.TopBids, r.Client) }
 
 // Config says who the builder is and what it does.
 type Config struct {

@@ -17,7 +17,7 @@ type strategy struct {
 	burst   int
 	only    string // the one relay that it bids to
 	replay  bool
-	slowly  bool // it reads the leading bids slowly
+	stall   time.Duration // for how long it reads no leading bids after the first; chain time
 	offline bool
 }
 
@@ -40,8 +40,8 @@ func strategyOf(moves []plan.Move) strategy {
 			s.only = m.Name
 		case m.Is("replay"):
 			s.replay = true
-		case m.Is("listen"):
-			s.slowly = true
+		case m.Is("stall"):
+			s.stall = m.Time
 		case m.Is("offline"):
 			s.offline = true
 		default:

@@ -51,17 +51,15 @@ func (t *top) set(relay string, one client.TopBid) {
 	}
 }
 
-// reopen is the wait before a stream that ended is opened again, and slowly the time that a slow listener takes for a bid; wall time.
-const (
-	reopen = 50 * time.Millisecond
-	slowly = time.Second
-)
+// reopen is the wait before a stream that ended is opened again; wall time.
+const reopen = 50 * time.Millisecond
 
-// followTop listens to a relay's leading bids until the context ends.
+// followTop listens to a relay's leading bids until the context ends. The first one of all may be the last one for a while.
 func (b *Bidder) followTop(ctx context.Context, relay Relay) {
+	stall := b.strategy.stall
 	for ctx.Err() == nil {
 		heard := false
-		for one, err := range relay.Client.TopBids(ctx, client.TopBidOptions{}) {
+		for one, err := range relay.topBids().TopBids(ctx, client.TopBidOptions{}) {
 			if err != nil {
 				if ctx.Err() == nil && heard {
 					b.Tell(plan.Record{Actor: b.Name, At: relay.Name, Subject: plan.ListenerLeft}, "")
@@ -70,8 +68,10 @@ func (b *Bidder) followTop(ctx context.Context, relay Relay) {
 			}
 			heard = true
 			b.top.set(relay.Name, one)
-			if b.strategy.slowly {
-				pause(ctx, slowly)
+			b.Tell(plan.Record{Actor: b.Name, At: relay.Name, Subject: plan.TopHeard, Slot: int(one.Slot)}, "") //nolint:gosec // few slots
+			if stall > 0 {
+				_ = b.Clock.Until(ctx, b.Clock.Now().Add(stall)) // the context's end ends the stream too
+				stall = 0
 			}
 		}
 		pause(ctx, reopen)

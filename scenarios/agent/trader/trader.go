@@ -6,6 +6,7 @@
 package trader
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"fmt"
@@ -72,11 +73,11 @@ func (t *Trader) Run(ctx context.Context) error {
 		return nil
 	}
 	for slot := t.Spec.SlotAt(t.Clock.Now()); ; slot = max(slot+1, t.Spec.SlotAt(t.Clock.Now())) {
-		for _, eighth := range eighths {
+		for look, eighth := range eighths {
 			if t.Clock.Until(ctx, t.Spec.SlotStart(slot).Add(eighth*t.Spec.SlotDuration/8)) != nil {
 				return nil
 			}
-			waits, err := t.slot(ctx, slot)
+			waits, err := t.slot(ctx, slot, look == 0)
 			if err != nil && ctx.Err() == nil {
 				t.Log.Warn("trade", "trader", t.Name, "slot", slot, "error", err)
 			}
@@ -90,33 +91,43 @@ func (t *Trader) Run(ctx context.Context) error {
 // eighths of a slot at which a trader looks whether what it sent has landed: the block of a slot may be late.
 var eighths = []time.Duration{1, 2, 3, 4}
 
-// slot sends one thing, and says that it waits if something is under way still.
-func (t *Trader) slot(ctx context.Context, slot phase0.Slot) (waits bool, err error) {
+// slot sends one thing, or says that it waits since something is under way still. It chatters at the first look at a slot.
+func (t *Trader) slot(ctx context.Context, slot phase0.Slot, first bool) (waits bool, err error) {
 	var nonce hexutil.Uint64
 	address := crypto.PubkeyToAddress(t.Wallet.PublicKey)
 	if err := t.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", address, "latest"); err != nil {
 		return false, fmt.Errorf("read the nonce: %w", err)
 	}
-	_, conflicts := t.move("conflict")
-	_, delays := t.move("delay")
-	if t.sent && uint64(nonce) <= t.nonce && !conflicts && !delays {
-		return true, nil
+	if waits = t.waits(uint64(nonce)); !waits {
+		err = t.trade(ctx, slot, uint64(nonce))
 	}
-	t.sent, t.nonce = true, uint64(nonce)
-	switch {
-	case conflicts:
-		return false, t.conflict(ctx)
-	case delays:
-		return false, t.bundle(ctx, 0, map[string]any{"refundPercent": 50, "refundRecipient": t.Friend, "delayedRefund": true})
-	default:
-		return false, t.trade(ctx, slot)
+	if m, chatters := t.move("chatter"); chatters && first && err == nil {
+		err = t.chatter(ctx, slot, uint64(nonce), m.Count)
 	}
+	return waits, err
 }
 
-// trade swaps, and takes it back if the strategy says so.
-func (t *Trader) trade(ctx context.Context, slot phase0.Slot) error {
+// waits says whether something is under way, for those who send one thing after the other. The nonce is that of the newest block.
+func (t *Trader) waits(nonce uint64) bool {
+	_, conflicts := t.move("conflict")
+	_, delays := t.move("delay")
+	return t.sent && nonce <= t.nonce && !conflicts && !delays
+}
+
+// trade sends one thing.
+func (t *Trader) trade(ctx context.Context, slot phase0.Slot, nonce uint64) error {
+	_, conflicts := t.move("conflict")
+	_, delays := t.move("delay")
+	t.sent, t.nonce = true, nonce
+	switch {
+	case conflicts:
+		return t.conflict(ctx, slot)
+	case delays:
+		return t.bundle(ctx, slot, 0, map[string]any{"refundPercent": 50, "refundRecipient": t.Friend, "delayedRefund": true})
+	}
 	hash, err := t.swap(ctx, slot)
 	if err != nil {
+		t.sent = false // nobody has it: the next slot tries again
 		return err
 	}
 	if m, ok := t.move("cancel"); ok && t.Clock.Until(ctx, t.Clock.Now().Add(m.Time)) == nil {
@@ -192,21 +203,21 @@ func (t *Trader) cancel(ctx context.Context, hash common.Hash) error {
 }
 
 // conflict sends two bundles of which only one can land, since both use the same nonce.
-func (t *Trader) conflict(ctx context.Context) error {
+func (t *Trader) conflict(ctx context.Context, slot phase0.Slot) error {
 	for i := range int64(2) {
-		if err := t.bundle(ctx, i, nil); err != nil {
+		if err := t.bundle(ctx, slot, i, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// bundle sends a bundle of one transfer, which pays its block by its tip; more are further fields of the request.
-func (t *Trader) bundle(ctx context.Context, number int64, more map[string]any) error {
+// bundle sends a bundle of one transfer, of another amount in each slot, which pays its block by its tip; more are further fields of the request.
+func (t *Trader) bundle(ctx context.Context, slot phase0.Slot, number int64, more map[string]any) error {
 	to := common.Address{0x70, byte(number)}
 	tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
 		ChainID: t.signer.ChainID(), Nonce: t.nonce, GasTipCap: big.NewInt((2 + number) * 100 * params.GWei), GasFeeCap: big.NewInt(1000 * params.GWei),
-		Gas: params.TxGas, To: &to, Value: big.NewInt(1 + time.Now().UnixNano()%params.GWei),
+		Gas: params.TxGas, To: &to, Value: new(big.Int).SetUint64(uint64(slot) + 1),
 	})
 	if err != nil {
 		return fmt.Errorf("sign: %w", err)
@@ -224,3 +235,32 @@ func (t *Trader) bundle(ctx context.Context, number int64, more map[string]any) 
 	}
 	return nil
 }
+
+// chatterBytes is how much data each transaction has that is sent for searchers only.
+const chatterBytes = 8 << 10
+
+// chatter sends many transactions that searchers see whole, each another one. They pay builders nothing, so that these are not sent them, and share
+// a nonce: they are over when the next trade of the wallet lands.
+func (t *Trader) chatter(ctx context.Context, slot phase0.Slot, nonce uint64, count int) error {
+	for i := range count {
+		tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
+			ChainID: t.signer.ChainID(), Nonce: nonce, GasTipCap: new(big.Int), GasFeeCap: big.NewInt(200 * params.GWei), Gas: chatterGas,
+			To: &common.Address{0x70}, Value: new(big.Int), Data: bytes.Repeat(fmt.Appendf(nil, "%8d%8d", slot, i), chatterBytes/16),
+		})
+		if err != nil {
+			return fmt.Errorf("sign: %w", err)
+		}
+		raw, err := tx.MarshalBinary()
+		if err != nil {
+			return fmt.Errorf("encode: %w", err)
+		}
+		request := map[string]any{"tx": hexutil.Bytes(raw), "preferences": map[string]any{"privacy": map[string]any{"hints": []string{"calldata"}}}}
+		if err := t.OrderFlow.CallContext(ctx, nil, "eth_sendPrivateTransaction", request); err != nil {
+			return fmt.Errorf("eth_sendPrivateTransaction: %w", err)
+		}
+	}
+	return nil
+}
+
+// chatterGas is enough for the data at the highest price of a byte, and a call of nobody.
+const chatterGas = params.TxGas + 40*chatterBytes

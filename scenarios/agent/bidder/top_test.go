@@ -1,0 +1,86 @@
+package bidder
+
+import (
+	"context"
+	"encoding/binary"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/relay/client"
+)
+
+// waits writes down until when somebody waits, and returns at once.
+type waits struct {
+	now  time.Time
+	list []time.Duration
+}
+
+func (w *waits) Now() time.Time { return w.now }
+
+func (w *waits) Until(ctx context.Context, t time.Time) error {
+	w.list = append(w.list, t.Sub(w.now))
+	return ctx.Err()
+}
+
+// topBid is a record of a relay's stream of leading bids, for a slot.
+func topBid(slot uint64) []byte {
+	record := make([]byte, 188)
+	binary.LittleEndian.PutUint64(record[8:], slot)
+	return record
+}
+
+// Whoever follows leading bids tells of each, and when it is cut off; a stall comes once, after the first one. They come by a way of their own, if
+// there is one.
+func TestFollowTop(t *testing.T) {
+	connections := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		connections++
+		for slot := range uint64(2) {
+			if err := conn.Write(r.Context(), websocket.MessageBinary, topBid(slot+1)); err != nil {
+				t.Error(err)
+			}
+		}
+		_ = conn.CloseNow() // as a relay does with who is behind
+	}))
+	defer server.Close()
+	near, err := client.New(server.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nowhere, err := client.New("http://127.0.0.1:1", client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var told []string
+	clock := &waits{now: time.Unix(1_700_000_000, 0)}
+	stall := plan.Move{Form: "stall DURATION", Time: 20 * time.Second}
+	b := New(Config{Name: "builder-1", Clock: clock, Strategy: []plan.Move{stall}, Tell: func(r plan.Record, _ string) {
+		if r.Actor != "builder-1" || r.At != "relay-1" {
+			t.Errorf("told of %+v", r)
+		}
+		if told = append(told, r.Subject); len(told) == 6 {
+			cancel()
+		}
+	}})
+	b.followTop(ctx, Relay{Name: "relay-1", Client: nowhere, TopBids: near})
+	want := []string{plan.TopHeard, plan.TopHeard, plan.ListenerLeft, plan.TopHeard, plan.TopHeard, plan.ListenerLeft}
+	if !slices.Equal(told, want) || connections != 2 {
+		t.Errorf("on %d connections told %v, want %v", connections, told, want)
+	}
+	if want := []time.Duration{20 * time.Second}; !slices.Equal(clock.list, want) {
+		t.Errorf("waited %v, want %v", clock.list, want)
+	}
+}

@@ -1,0 +1,109 @@
+package payer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/plan"
+)
+
+// refund is an entry of the list of delayed refunds.
+type refund struct {
+	Hash        common.Hash    `json:"hash"`
+	Amount      *hexutil.U256  `json:"amount"`
+	BlockNumber hexutil.Uint64 `json:"blockNumber"`
+	Status      string         `json:"status"`
+}
+
+// refundList is what buildernet_getDelayedRefunds answers.
+type refundList struct {
+	Refunds     []refund       `json:"refunds"`
+	NextCursor  string         `json:"nextCursor"`
+	IndexedUpTo hexutil.Uint64 `json:"indexedUpTo"`
+}
+
+// errBehind is why there is nothing to look at: the newest block is not counted yet.
+var errBehind = errors.New("the newest block is not indexed")
+
+// askAgain is the wait between two questions, in chain time.
+const askAgain = 200 * time.Millisecond
+
+// indexed asks for the list until the newest block is counted in it, and tells which block that is. It gives up at a time.
+func (p *Payer) indexed(ctx context.Context, until time.Time) (refundList, hexutil.Uint64, error) {
+	for {
+		var head hexutil.Uint64
+		if err := p.Node.CallContext(ctx, &head, "eth_blockNumber"); err != nil {
+			return refundList{}, 0, fmt.Errorf("read the newest block: %w", err)
+		}
+		list, err := p.list(ctx)
+		if err != nil || list.IndexedUpTo == head {
+			return list, head, err
+		}
+		next := p.Clock.Now().Add(askAgain)
+		if next.After(until) {
+			return list, head, fmt.Errorf("block %d of %d: %w", list.IndexedUpTo, head, errBehind)
+		}
+		if err := p.Clock.Until(ctx, next); err != nil {
+			return list, head, err
+		}
+	}
+}
+
+// list is all of the recipient's delayed refunds.
+func (p *Payer) list(ctx context.Context) (all refundList, err error) {
+	for cursor := ""; ; cursor = all.NextCursor {
+		var page refundList
+		query := map[string]any{"recipient": p.Recipient}
+		if cursor != "" {
+			query["cursor"] = cursor
+		}
+		if err := p.OrderFlow.CallContext(ctx, &page, "buildernet_getDelayedRefunds", query); err != nil {
+			return all, fmt.Errorf("buildernet_getDelayedRefunds: %w", err)
+		}
+		all.Refunds = append(all.Refunds, page.Refunds...)
+		all.NextCursor, all.IndexedUpTo = page.NextCursor, page.IndexedUpTo
+		if page.NextCursor == "" || len(page.Refunds) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// balance holds the totals against the list, and what was received against what the recipient has in that block, to the wei. It tells if all is as
+// it should be; that the chain went on meanwhile is no mistake, and tells nothing.
+func (p *Payer) balance(ctx context.Context, list refundList, head hexutil.Uint64) error {
+	var totals struct {
+		Pending     *hexutil.U256  `json:"pending"`
+		Received    *hexutil.U256  `json:"received"`
+		IndexedUpTo hexutil.Uint64 `json:"indexedUpTo"`
+	}
+	query := map[string]any{"recipient": p.Recipient}
+	if err := p.OrderFlow.CallContext(ctx, &totals, "buildernet_getDelayedRefundTotalsByRecipient", query); err != nil {
+		return fmt.Errorf("buildernet_getDelayedRefundTotalsByRecipient: %w", err)
+	}
+	if totals.IndexedUpTo != head {
+		return nil
+	}
+	var has hexutil.U256
+	if err := p.Node.CallContext(ctx, &has, "eth_getBalance", p.Recipient, head); err != nil {
+		return fmt.Errorf("read the recipient's balance: %w", err)
+	}
+	sums := map[string]*uint256.Int{"pending": new(uint256.Int), "received": new(uint256.Int)}
+	for _, one := range list.Refunds {
+		if sum := sums[one.Status]; sum != nil {
+			sum.Add(sum, (*uint256.Int)(one.Amount))
+		}
+	}
+	pending, received := (*uint256.Int)(totals.Pending), (*uint256.Int)(totals.Received)
+	if !sums["pending"].Eq(pending) || !sums["received"].Eq(received) || !received.Eq((*uint256.Int)(&has)) {
+		return fmt.Errorf("block %d: the books are wrong: %s pending and %s received in all, %s and %s in the list, the recipient has %s wei",
+			head, pending, received, sums["pending"], sums["received"], (*uint256.Int)(&has))
+	}
+	p.Tell(plan.Record{Actor: p.Name, Subject: plan.BooksRight, At: plan.RPCName, ValueWei: received.Dec()})
+	return nil
+}

@@ -1,0 +1,148 @@
+// Package payer pays the refunds that a block's builder does not, from a wallet of its own, and keeps an eye on the books. It knows what the bundle
+// RPC tells everybody, and what is on the chain.
+//
+//	bundle RPC ◀─buildernet_getDelayedRefunds─ list: what is owed? ──▶ a plain transfer of exactly that, once ──▶ everybody's pool
+//	           ◀─…RefundTotalsByRecipient───── books: the totals are the list's sums, and what was received is what the recipient has
+//	chain      ◀─eth_getBalance────────────────┘
+package payer
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"fmt"
+	"log/slog"
+	"math/big"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// Config says who pays whom.
+type Config struct {
+	Name    string
+	Wallet  *ecdsa.PrivateKey
+	ChainID uint64
+	Spec    *eth.Spec
+	Clock   clock.Clock
+	// Node is an execution node's JSON-RPC, OrderFlow the bundle RPC, which wants signed requests.
+	Node, OrderFlow *rpc.Client
+	// Recipient is the one whose refunds are paid. It has nothing but these, so that its balance can be held against the books.
+	Recipient common.Address
+	// Tell is told what is owed, what was received and whether the books are right, from one goroutine.
+	Tell func(plan.Record)
+	Log  *slog.Logger
+}
+
+// Payer pays once a slot.
+type Payer struct {
+	Config
+	signer types.Signer
+	nonce  uint64
+	// known are the refunds that were seen as owed, with what became of them.
+	known map[refundName]stage
+}
+
+// refundName tells refunds apart.
+type refundName struct {
+	bundle common.Hash
+	block  hexutil.Uint64
+}
+
+// stage is how far a refund is. A refund is told of at its first two, and paid between them.
+type stage int
+
+const (
+	owed stage = iota + 1
+	paid
+	received
+)
+
+// New returns a payer that does nothing until Run.
+func New(cfg Config) *Payer {
+	return &Payer{Config: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)), known: map[refundName]stage{}}
+}
+
+// Run pays in each slot what is owed then, until the context ends, and returns nil then. A service that refuses is no reason to end.
+func (p *Payer) Run(ctx context.Context) error {
+	for slot := p.Spec.SlotAt(p.Clock.Now()); ; slot = max(slot+1, p.Spec.SlotAt(p.Clock.Now())) {
+		if p.Clock.Until(ctx, p.Spec.SlotStart(slot).Add(p.Spec.SlotDuration/4)) != nil {
+			return nil
+		}
+		if err := p.slot(ctx, slot); err != nil && ctx.Err() == nil {
+			p.Log.Warn("pay refunds", "payer", p.Name, "slot", slot, "error", err)
+		}
+	}
+}
+
+// slot looks at the books as of the newest block, and pays what is owed.
+func (p *Payer) slot(ctx context.Context, slot phase0.Slot) error {
+	list, head, err := p.indexed(ctx, p.Spec.SlotStart(slot+1))
+	if err != nil {
+		return err
+	}
+	if err := p.balance(ctx, list, head); err != nil {
+		return err
+	}
+	for _, one := range list.Refunds {
+		if err := p.pay(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pay tells of a refund, and pays it if nobody has. What was sent is not sent again, whatever became of it.
+func (p *Payer) pay(ctx context.Context, one refund) error {
+	name := refundName{one.Hash, one.BlockNumber}
+	tell := func(subject string) {
+		p.Tell(plan.Record{Actor: p.Name, Subject: subject, At: plan.RPCName, ValueWei: (*uint256.Int)(one.Amount).Dec()})
+	}
+	if p.known[name] == 0 {
+		p.known[name] = owed
+		tell(plan.RefundListed)
+	}
+	switch {
+	case one.Status == "received" && p.known[name] != received:
+		p.known[name] = received
+		tell(plan.RefundReceived)
+	case one.Status == "pending" && p.known[name] == owed:
+		p.known[name] = paid
+		return p.transfer(ctx, (*uint256.Int)(one.Amount))
+	}
+	return nil
+}
+
+// transfer sends a plain transfer with a tip that gets it into the next block.
+func (p *Payer) transfer(ctx context.Context, amountWei *uint256.Int) error {
+	var nonce hexutil.Uint64
+	if err := p.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", crypto.PubkeyToAddress(p.Wallet.PublicKey), "latest"); err != nil {
+		return fmt.Errorf("read the nonce: %w", err)
+	}
+	p.nonce = max(p.nonce, uint64(nonce))
+	tx, err := types.SignNewTx(p.Wallet, p.signer, &types.DynamicFeeTx{
+		ChainID: p.signer.ChainID(), Nonce: p.nonce, GasTipCap: big.NewInt(50 * params.GWei), GasFeeCap: big.NewInt(1000 * params.GWei),
+		Gas: params.TxGas, To: &p.Recipient, Value: amountWei.ToBig(),
+	})
+	if err != nil {
+		return fmt.Errorf("sign: %w", err)
+	}
+	raw, err := tx.MarshalBinary()
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	if err := p.Node.CallContext(ctx, nil, "eth_sendRawTransaction", hexutil.Bytes(raw)); err != nil {
+		return fmt.Errorf("eth_sendRawTransaction: %w", err)
+	}
+	p.nonce++
+	return nil
+}

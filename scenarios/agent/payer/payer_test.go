@@ -1,0 +1,262 @@
+package payer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+const testChainID = 1337
+
+var (
+	testFriend = common.Address{0xf1}
+	testKey, _ = crypto.ToECDSA(crypto.Keccak256([]byte("payer test")))
+	testSpec   = &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 4,
+		Forks: []eth.ForkPoint{{Fork: eth.Fulu}}}
+)
+
+// owing is a refund in the house's books.
+type owing struct {
+	block  uint64
+	wei    uint64
+	status string
+}
+
+// house answers like an execution node and a bundle RPC in one, and writes down what is paid and told. It is called by one payer.
+type house struct {
+	t       *testing.T
+	clock   *steps
+	head    uint64
+	behind  int // so many answers are of the block before
+	books   []owing
+	page    int    // refunds to a page; 0 is all
+	miscast uint64 // wei that the totals say too much
+	extra   uint64 // wei that the friend has of somebody else
+	refuse  bool
+	nonce   uint64
+	lines   []string
+	each    func(h *house, slot int) // what happens before each slot
+}
+
+// eth and buildernet are its namespaces.
+type (
+	node  struct{ *house }
+	relay struct{ *house }
+)
+
+// BlockNumber is eth_blockNumber.
+func (h node) BlockNumber() hexutil.Uint64 { return hexutil.Uint64(h.head) }
+
+// GetTransactionCount is eth_getTransactionCount.
+func (h node) GetTransactionCount(common.Address, string) hexutil.Uint64 {
+	return hexutil.Uint64(h.nonce)
+}
+
+// GetBalance is eth_getBalance: the friend's, which is what it was paid.
+func (h node) GetBalance(address common.Address, block hexutil.Uint64) (*hexutil.U256, error) {
+	if address != testFriend || uint64(block) != h.head {
+		return nil, fmt.Errorf("asked for %s at %d", address, block)
+	}
+	_, received := h.sums()
+	return number(received + h.extra), nil
+}
+
+// SendRawTransaction is eth_sendRawTransaction.
+func (h node) SendRawTransaction(raw hexutil.Bytes) (common.Hash, error) {
+	tx := new(types.Transaction)
+	if err := tx.UnmarshalBinary(raw); err != nil {
+		return common.Hash{}, err
+	}
+	from, err := types.Sender(types.LatestSignerForChainID(big.NewInt(testChainID)), tx)
+	if err != nil || from != crypto.PubkeyToAddress(testKey.PublicKey) || *tx.To() != testFriend || len(tx.Data()) > 0 {
+		h.t.Errorf("%s pays %s by %x: %v", from, tx.To(), tx.Data(), err)
+	}
+	h.note("pays %d wei, #%d", tx.Value(), tx.Nonce())
+	return tx.Hash(), nil
+}
+
+// GetDelayedRefunds is buildernet_getDelayedRefunds.
+func (h relay) GetDelayedRefunds(query struct {
+	Recipient common.Address
+	Cursor    string
+}) (map[string]any, error) {
+	if h.refuse {
+		h.refuse = false
+		return nil, errors.New("no")
+	}
+	first := 0
+	if query.Cursor != "" {
+		if _, err := fmt.Sscan(query.Cursor, &first); err != nil {
+			return nil, err
+		}
+	}
+	last := len(h.books)
+	if h.page > 0 {
+		last = min(last, first+h.page)
+	}
+	list := []map[string]any{}
+	for i, one := range h.books[first:last] {
+		list = append(list, map[string]any{
+			"hash": common.Hash{byte(first + i + 1)}, "amount": number(one.wei), "blockNumber": hexutil.Uint64(one.block), "status": one.status,
+			"recipient": query.Recipient,
+		})
+	}
+	answer := map[string]any{"refunds": list, "indexedUpTo": h.indexed()}
+	if last < len(h.books) {
+		answer["nextCursor"] = fmt.Sprint(last)
+	}
+	return answer, nil
+}
+
+// GetDelayedRefundTotalsByRecipient is buildernet_getDelayedRefundTotalsByRecipient.
+func (h relay) GetDelayedRefundTotalsByRecipient(struct{ Recipient common.Address }) map[string]any {
+	pending, received := h.sums()
+	return map[string]any{"pending": number(pending + h.miscast), "received": number(received), "indexedUpTo": h.indexed()}
+}
+
+func (h *house) indexed() hexutil.Uint64 {
+	if h.behind > 0 {
+		h.behind--
+		return hexutil.Uint64(h.head - 1)
+	}
+	return hexutil.Uint64(h.head)
+}
+
+func (h *house) sums() (pending, received uint64) {
+	for _, one := range h.books {
+		if one.status == "received" {
+			received += one.wei
+		} else {
+			pending += one.wei
+		}
+	}
+	return pending, received
+}
+
+func (h *house) note(format string, args ...any) {
+	at := h.clock.now.Sub(testSpec.GenesisTime)
+	h.lines = append(h.lines, fmt.Sprintf("%v "+format, append([]any{at}, args...)...))
+}
+
+func number(wei uint64) *hexutil.U256 { return (*hexutil.U256)(uint256.NewInt(wei)) }
+
+// steps is a clock that is never waited for: each wait makes it the time that was wanted. A slot begins with each wait for its first quarter, and
+// after the given number of slots the context ends.
+type steps struct {
+	now   time.Time
+	slots int
+	slot  func(number int)
+	end   context.CancelFunc
+}
+
+func (s *steps) Now() time.Time { return s.now }
+
+func (s *steps) Until(ctx context.Context, t time.Time) error {
+	if since := t.Sub(testSpec.GenesisTime); since%(12*time.Second) == 3*time.Second {
+		if int(since/(12*time.Second)) == s.slots {
+			s.end()
+			return context.Canceled
+		}
+		s.slot(int(since / (12 * time.Second)))
+	}
+	s.now = t
+	return ctx.Err()
+}
+
+// pay lets a payer run for some slots at a house, and returns what the house wrote down.
+func pay(t *testing.T, h *house, slots int) string {
+	t.Helper()
+	server := rpc.NewServer()
+	for name, receiver := range map[string]any{"eth": node{h}, "buildernet": relay{h}} {
+		if err := server.RegisterName(name, receiver); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(server.Stop)
+	client := rpc.DialInProc(server)
+	t.Cleanup(client.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	h.t, h.clock = t, &steps{now: testSpec.GenesisTime, slots: slots, end: cancel, slot: func(number int) {
+		if h.each != nil {
+			h.each(h, number)
+		}
+	}}
+	payer := New(Config{
+		Name: "payer", Wallet: testKey, ChainID: testChainID, Spec: testSpec, Clock: h.clock, Node: client, OrderFlow: client, Recipient: testFriend,
+		Tell: func(r plan.Record) { h.note("%s %s", r.Subject, r.ValueWei) }, Log: slog.New(slog.DiscardHandler),
+	})
+	if err := payer.Run(ctx); err != nil {
+		t.Errorf("run ended with %v", err)
+	}
+	return strings.Join(h.lines, "\n")
+}
+
+// Each row is a house, and what the payer does and tells there, at chain time since genesis.
+func TestPayer(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		house house
+		slots int
+		want  string
+	}{
+		{"what is owed is paid once, to the wei, and told when it was received", house{head: 1, books: []owing{{1, 2_100_000_000_000_001, "pending"}},
+			each: func(h *house, slot int) {
+				if slot == 2 { // the transfer took two slots to land
+					h.head, h.nonce, h.books[0].status = 3, 1, "received"
+				}
+			}}, 4, `
+3s books_right 0
+3s refund_listed 2100000000000001
+3s pays 2100000000000001 wei, #0
+15s books_right 0
+27s books_right 2100000000000001
+27s refund_received 2100000000000001
+39s books_right 2100000000000001`},
+		{"several are paid with a nonce each", house{head: 1, nonce: 7, books: []owing{{1, 5, "pending"}, {1, 6, "pending"}}}, 1, `
+3s books_right 0
+3s refund_listed 5
+3s pays 5 wei, #7
+3s refund_listed 6
+3s pays 6 wei, #8`},
+		{"page by page", house{head: 1, page: 1, books: []owing{{1, 5, "received"}, {1, 6, "pending"}}}, 1, `
+3s books_right 5
+3s refund_listed 5
+3s refund_received 5
+3s refund_listed 6
+3s pays 6 wei, #0`},
+		{"the newest block is waited for", house{head: 2, behind: 2, books: []owing{{2, 5, "pending"}}}, 1, `
+3.4s books_right 0
+3.4s refund_listed 5
+3.4s pays 5 wei, #0`},
+		{"but not into the next slot", house{head: 2, behind: 46, books: []owing{{2, 5, "pending"}}}, 2, `
+15s books_right 0
+15s refund_listed 5
+15s pays 5 wei, #0`},
+		{"totals that are not the sums are not right, and nothing is paid", house{head: 1, miscast: 1, books: []owing{{1, 5, "pending"}}}, 1, ``},
+		{"nor is a balance of something else", house{head: 1, extra: 1, books: []owing{{1, 5, "pending"}}}, 1, ``},
+		{"a service that refuses is asked again in the next slot", house{head: 1, refuse: true}, 2, `
+15s books_right 0`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got, want := pay(t, &c.house, c.slots), strings.TrimPrefix(c.want, "\n"); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
