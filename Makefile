@@ -27,7 +27,7 @@ LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p'
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 .DEFAULT_GOAL := help
-.PHONY: help build mev-boost devnet scenarios contracts conformance conformance-image image prove test test-clients lint fmt bench fuzz docs install-needs clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-image image prove test test-clients lint fmt bench fuzz docs install-needs clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,18 +35,20 @@ help: ## list these targets
 build: ## build bin/gavel and bin/gavel-lab
 	go build -o bin/ ./cmd/...
 
+# Made before whatever runs it, once also when several of these are made at a time.
+lab:
+	@go build -o bin/ ./cmd/gavel-lab
+
 mev-boost: bin/mev-boost-$(MEVBOOST_VERSION) ## build the real mev-boost: bin/mev-boost-VERSION, for ARGS="--mev-boost PATH --speed 1"
 
 bin/mev-boost-$(MEVBOOST_VERSION): tools/mevboost/go.mod tools/mevboost/go.sum
 	go build -C tools/mevboost -o ../../$@ github.com/flashbots/mev-boost
 	@touch $@
 
-devnet: ## run a network in this process: SLOTS, SLOT, SPEED, FORK; ARGS for any other flag
-	@go build -o bin/ ./cmd/gavel-lab
+devnet: lab ## run a network in this process: SLOTS, SLOT, SPEED, FORK; ARGS for any other flag
 	@bin/gavel-lab devnet --slots $(SLOTS) $(if $(SLOT),--slot $(SLOT)) $(if $(SPEED),--speed $(SPEED)) $(if $(FORK),--fork $(FORK)) $(ARGS)
 
-scenarios: ## run every story of the library, each once more without what it is about: it must end otherwise
-	@go build -o bin/ ./cmd/gavel-lab
+scenarios: lab ## run every story of the library, each once more without what it is about: it must end otherwise
 	@bin/gavel-lab scenario run --all --variants --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
 
 contracts: ## compile the devnet's contracts; needs Node.js, and npm for the compiler; ARGS=--check only compares
@@ -55,20 +57,17 @@ contracts: ## compile the devnet's contracts; needs Node.js, and npm for the com
 test: ## run all tests with the race detector
 	go test -race ./...
 
-conformance: ## judge our own relay, stream and RPC by the conformance suite: FLAGS in ARGS, report in bin/conformance
-	@go build -o bin/ ./cmd/gavel-lab
+conformance: lab ## judge our own relay, stream and RPC by the conformance suite: FLAGS in ARGS, report in bin/conformance
 	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
 
-conformance-image: ## judge the image's relay, stream and RPC in containers; without an engine the same services in one process
+conformance-image: lab ## judge the image's relay, stream and RPC in containers; without an engine the same services in one process
 	@if docker version >/dev/null 2>&1; then scripts/image.sh $(IMAGE); fi
-	@go build -o bin/ ./cmd/gavel-lab
 	@bin/gavel-lab conformance run --image $(IMAGE) --slot 1s $(foreach c,$(IMAGE_CLAUSES),--clause '$(c)') --out bin/conformance-image $(ARGS)
 
 image: ## build the container image IMAGE, from scratch; needs a Docker engine
 	@scripts/image.sh $(IMAGE)
 
-prove: ## run the conformance suite against wrong targets, and show that it notices each
-	@go build -o bin/ ./cmd/gavel-lab
+prove: lab ## run the conformance suite against wrong targets, and show that it notices each
 	@go build -tags mutants -o bin/gavel-lab-mutants ./cmd/gavel-lab
 	@bin/gavel-lab conformance prove --mutants-program bin/gavel-lab-mutants $(ARGS)
 
