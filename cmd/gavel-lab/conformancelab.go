@@ -49,11 +49,11 @@ type lab struct {
 func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	l = &lab{stop: stop, group: new(errgroup.Group)}
-	defer func() {
+	defer func(opened *lab) { // what is returned is nil then
 		if err != nil {
-			l.Stop()
+			opened.Stop()
 		}
-	}()
+	}(l)
 	if l.world, err = world.New(of); err != nil {
 		return nil, err
 	}
