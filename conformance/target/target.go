@@ -25,7 +25,7 @@ type Target struct {
 	Chain          Chain          `yaml:"chain,omitempty" json:"chain"`
 	// Features are what the target has of clauses.Features: "auto" asks it, a list with commas declares it.
 	Features string  `yaml:"features,omitempty" json:"features"`
-	Limits   Limits  `yaml:"limits,omitempty" json:"limits"`
+	Limits   Limits  `yaml:"limits,omitempty" json:"limits,omitzero"`
 	Budgets  Budgets `yaml:"budgets,omitempty" json:"budgets"`
 	// Containers are started for the run, in this order.
 	Containers []Container `yaml:"containers,omitempty" json:"-"`

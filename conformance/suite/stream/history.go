@@ -38,6 +38,17 @@ func about(t *suite.T) facts {
 	return f
 }
 
+// number is a member of info, which must be there.
+func number(t *suite.T, name string) uint64 {
+	f := about(t)
+	value := map[string]*uint64{
+		"count": f.Count, "minBlock": f.MinBlock, "maxBlock": f.MaxBlock, "minTimestamp": f.MinTimestamp, "maxTimestamp": f.MaxTimestamp,
+		"maxLimit": f.MaxLimit,
+	}[name]
+	t.Check(value != nil, name+" in "+infoPath, "none")
+	return *value
+}
+
 // record is an entry of the history.
 type record struct {
 	Block     *uint64         `json:"block"`
@@ -74,7 +85,7 @@ func past(t *suite.T, n int) (event, record) {
 	}
 	var mine record
 	err := t.Eventually(t.Target.Budgets.Settle(), func() error {
-		count := *about(t).Count
+		count := number(t, "count")
 		for _, r := range page(t, "offset=%d", max(count, 20)-20) {
 			if strings.Contains(string(r.Hint), double(order)) {
 				mine = r
@@ -102,30 +113,31 @@ func info(s *suite.Set) {
 	})
 	s.It("STR-INF-03", "has the lowest block", func(t *suite.T) {
 		past(t, 1)
-		t.Check(*page(t, "limit=1")[0].Block >= *about(t).MinBlock, "the first record at minBlock or later", *about(t).MinBlock)
-		t.Check(len(page(t, "blockEnd=%d", *about(t).MinBlock)) > 0, "a record at minBlock", "none")
+		first, lowest := page(t, "limit=1"), number(t, "minBlock")
+		t.Check(len(first) == 1 && *first[0].Block >= lowest, fmt.Sprintf("a first record at block %d or later", lowest), fmt.Sprint(first))
+		t.Check(len(page(t, "blockEnd=%d", lowest)) > 0, "a record at minBlock", "none")
 	})
 	s.It("STR-INF-04", "has the highest block", func(t *suite.T) {
 		_, mine := past(t, 1)
-		f := about(t)
-		t.Check(*f.MaxBlock >= *mine.Block, fmt.Sprintf("maxBlock of at least %d", *mine.Block), *f.MaxBlock)
-		t.Check(len(page(t, "blockStart=%d", *f.MaxBlock)) > 0, "a record at maxBlock", "none")
+		highest := number(t, "maxBlock")
+		t.Check(highest >= *mine.Block, fmt.Sprintf("maxBlock of at least %d", *mine.Block), highest)
+		t.Check(len(page(t, "blockStart=%d", highest)) > 0, "a record at maxBlock", "none")
 	})
 	s.It("STR-INF-05", "has the earliest time", func(t *suite.T) {
 		past(t, 1)
-		t.Check(len(page(t, "timestampEnd=%d", *about(t).MinTimestamp)) > 0, "a record at minTimestamp", "none")
+		t.Check(len(page(t, "timestampEnd=%d", number(t, "minTimestamp"))) > 0, "a record at minTimestamp", "none")
 	})
 	s.It("STR-INF-06", "has the latest time", func(t *suite.T) {
 		_, mine := past(t, 1)
-		f := about(t)
-		t.Check(*f.MaxTimestamp >= *mine.Timestamp, fmt.Sprintf("maxTimestamp of at least %d", *mine.Timestamp), *f.MaxTimestamp)
-		t.Check(len(page(t, "timestampStart=%d", *f.MaxTimestamp)) > 0, "a record at maxTimestamp", "none")
+		latest := number(t, "maxTimestamp")
+		t.Check(latest >= *mine.Timestamp, fmt.Sprintf("maxTimestamp of at least %d", *mine.Timestamp), latest)
+		t.Check(len(page(t, "timestampStart=%d", latest)) > 0, "a record at maxTimestamp", "none")
 	})
 	s.It("STR-INF-09", "counts each event", func(t *suite.T) {
-		before := *about(t).Count
+		before := number(t, "count")
 		past(t, 2)
 		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
-			if after := *about(t).Count; after < before+2 {
+			if after := number(t, "count"); after < before+2 {
 				return fmt.Errorf("count went from %d to %d", before, after)
 			}
 			return nil
@@ -168,11 +180,11 @@ func history(s *suite.Set) {
 		if t.World != nil && t.Target.RPC != nil {
 			past(t, 2)
 		}
-		got, most := len(page(t, "")), *about(t).MaxLimit
+		got, most := len(page(t, "")), number(t, "maxLimit")
 		t.Check(uint64(got) <= most, fmt.Sprintf("at most %d", most), got)
 	})
 	s.It("STR-HIS-07", "refuses or bounds a limit above maxLimit", func(t *suite.T) {
-		most := *about(t).MaxLimit
+		most := number(t, "maxLimit")
 		answer := t.Get(client(t), fmt.Sprintf("%s?limit=%d", historyPath, most+1))
 		t.Status(answer, http.StatusOK, http.StatusBadRequest)
 		if answer.Status == http.StatusOK {
@@ -182,7 +194,7 @@ func history(s *suite.Set) {
 	})
 	s.It("STR-HIS-08", "shows each record once on its pages", func(t *suite.T) {
 		past(t, 4)
-		count := *about(t).Count
+		count := number(t, "count")
 		seen := map[string]bool{}
 		const step = 3
 		from := max(count, 9) - 9
@@ -200,7 +212,8 @@ func history(s *suite.Set) {
 		for i := 1; i < len(list); i++ {
 			t.Check(*list[i].Timestamp >= *list[i-1].Timestamp, "times that rise", *list[i].Timestamp)
 		}
-		t.Check(*list[0].Timestamp == *about(t).MinTimestamp, fmt.Sprint(*about(t).MinTimestamp), *list[0].Timestamp)
+		earliest := number(t, "minTimestamp")
+		t.Check(len(list) > 0 && *list[0].Timestamp == earliest, fmt.Sprintf("a first record of %d", earliest), fmt.Sprint(list))
 	})
 	for _, row := range []struct {
 		clause, parameter string
@@ -264,7 +277,7 @@ func history(s *suite.Set) {
 		}
 		var e event
 		err := t.Eventually(t.Target.Budgets.Settle(), func() error {
-			for _, r := range page(t, "offset=%d", max(*about(t).Count, 20)-20) {
+			for _, r := range page(t, "offset=%d", max(number(t, "count"), 20)-20) {
 				if strings.Contains(string(r.Hint), double(order)) {
 					e = read(t, string(r.Hint))
 					return nil
