@@ -35,9 +35,14 @@ func Sink() common.Address { return sink }
 // Fees are the fee caps and the gas limit of transfers.
 func Fees() (tipCapWei, feeCap, gas uint64) { return tipWei, feeCapWei, 100_000 }
 
+// patience is for how many blocks an order is meant that only prepares a spec: on a busy machine two blocks may come while a server looks at one.
+const patience = 8
+
 // Share sends a bundle with hints to the target's RPC and returns the answered hash.
 func Share(t *suite.T, hints []string, txs ...*types.Transaction) common.Hash {
 	params := share(t, txs...)
+	from := head(t) + 2
+	params["inclusion"] = object{"block": hexNumber(from), "maxBlock": hexNumber(from + patience)}
 	if hints != nil {
 		params["privacy"] = object{"hints": hints}
 	}
