@@ -23,7 +23,7 @@ import (
 var ErrNoEngine = errors.New("no container engine answers")
 
 // startupTimeout bounds how long a container may take to be ready; a relay waits for its beacon node meanwhile, and that for genesis.
-const startupTimeout = time.Minute
+const startupTimeout = 2 * time.Minute
 
 // Docker is the engine that the environment names: DOCKER_HOST, the user's Docker context, or the usual socket.
 type Docker struct {
@@ -86,10 +86,14 @@ func (n *Network) Run(ctx context.Context, c target.Container, joined Server, po
 	}
 	container, err := n.provider.RunContainer(ctx, request)
 	made := &server{container, publisher}
-	if err != nil {
-		return nil, errors.Join(err, made.discard(context.WithoutCancel(ctx)))
+	switch {
+	case err == nil:
+		return made, nil
+	case container == nil:
+		return nil, err
 	}
-	return made, nil
+	ctx = context.WithoutCancel(ctx) // what was made is removed even if the run was broken off
+	return nil, errors.Join(fmt.Errorf("%w; %s", err, made.lastWords(ctx)), made.End(ctx))
 }
 
 func tcp(port int) string { return strconv.Itoa(port) + "/tcp" }
@@ -155,20 +159,20 @@ func (s *server) End(ctx context.Context) error {
 	return testcontainers.TerminateContainer(s.container, testcontainers.StopContext(ctx), testcontainers.StopTimeout(20*time.Second))
 }
 
-// lastWords is how many lines of a container that did not get ready are shown.
-const lastWords = 10
+// lastLines is how many lines of a container that did not get ready are shown.
+const lastLines = 10
 
-// discard removes a container that did not get ready, if it was made at all. The error is what it wrote last, and what went wrong with the removal.
-func (s *server) discard(ctx context.Context) error {
-	if s.container == nil {
-		return nil
+// lastWords are what a container has written last, for an error.
+func (s *server) lastWords(ctx context.Context) string {
+	log, err := s.Log(ctx)
+	if err != nil {
+		return fmt.Sprintf("its log cannot be read: %v", err)
 	}
-	var said error
-	if log, err := s.Log(ctx); err == nil {
-		text, _ := io.ReadAll(io.LimitReader(log, 1<<20)) // what can be read of it is shown
-		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-		said = fmt.Errorf("it wrote last:\n%s", strings.Join(lines[max(0, len(lines)-lastWords):], "\n"))
-		_ = log.Close()
+	defer log.Close()
+	text, err := io.ReadAll(io.LimitReader(log, 1<<20))
+	if err != nil {
+		return fmt.Sprintf("its log cannot be read: %v", err)
 	}
-	return errors.Join(said, s.End(ctx))
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return "it wrote last: " + strings.Join(lines[max(0, len(lines)-lastLines):], "\n")
 }
