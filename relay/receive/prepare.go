@@ -68,12 +68,12 @@ func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0
 		Key: key, Fork: p.fork, BlockHash: p.trace.BlockHash, Builder: p.trace.Builder, ValueWei: p.trace.ValueWei,
 		BlockNumber: p.header.BlockNumber, FeeRecipient: p.header.FeeRecipient,
 	}
-	header, commitments, requests := p.header, p.commitments, p.requests
+	message := wire.Bid{Fork: p.fork, Header: p.header, Commitments: p.commitments, Requests: p.requests, ValueWei: p.trace.ValueWei}
 	leading := bid
 	leading.Signing = sync.OnceValues(func() (*relay.SignedBid, error) {
 		whole := bid
 		var err error
-		if whole.SSZ, whole.JSON, err = wire.SignedBid(whole.Fork, header, commitments, requests, whole.ValueWei, relayKey, domain); err != nil {
+		if whole.SSZ, whole.JSON, err = wire.SignedBid(message, relayKey, domain); err != nil {
 			failed(err)
 			return nil, err
 		}
