@@ -76,6 +76,10 @@ func (b *noticeBoard) Show(key relay.Key, bid *relay.SignedBid) {
 	b.Board.Show(key, bid)
 	b.shown = time.Now()
 	b.whole = make(chan time.Time, 1)
+	if bid.Signing == nil {
+		b.whole <- b.shown
+		return
+	}
 	go func(whole chan<- time.Time) {
 		if _, err := bid.Signing(); err == nil {
 			whole <- time.Now()
@@ -140,7 +144,8 @@ func openBench(b *testing.B, dir string) *benchHouse {
 	})
 	mux := request.NewMux()
 	builder.Mount(mux, builder.Config{
-		Spec: h.spec, Clock: held, Receiver: h.desk, Headers: h.desk, Duties: chainOfBench{}, Identity: h.builders, Hydrator: new(hydrate.Cache),
+		Spec: h.spec, Clock: held, Receiver: h.desk, Foresight: h.desk, Headers: h.desk, Duties: chainOfBench{}, Identity: h.builders,
+		Hydrator: new(hydrate.Cache),
 	})
 	h.handler = mux
 	return h

@@ -92,7 +92,8 @@ func stages(b *testing.B) {
 		lap("encode", err)
 		lap("put-memory", h.journal.Put(context.Background(), fmt.Sprintf("1.%d", rounds), raw))
 		lap("put-file", files.journal.Put(context.Background(), fmt.Sprintf("1.%d", rounds), raw))
-		_, _, err = wire.SignedBid(eth.Fulu, header, s.Blobs.Commitments, s.Requests, s.Trace.Value, bls.Derive("relay", 0), h.spec.BuilderDomain())
+		bid := wire.Bid{Fork: eth.Fulu, Header: header, Commitments: s.Blobs.Commitments, Requests: s.Requests, ValueWei: s.Trace.Value}
+		_, _, err = wire.SignedBid(bid, bls.Derive("relay", 0), h.spec.BuilderDomain())
 		lap("sign+encode-bid", err)
 		rounds++
 	}

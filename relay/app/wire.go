@@ -156,8 +156,8 @@ func (a *App) wire() (err error) {
 		Spec: a.spec, Clock: a.cfg.Clock, Registrar: a.registry, Headers: headers, Deliverer: a.deliver, Ready: a.Ready,
 	})
 	builder.Mount(mux, builder.Config{
-		Spec: a.spec, Clock: a.cfg.Clock, Receiver: a.receive, Headers: a.receive, Duties: a.registry, Identity: a.builders,
-		Hydrator: &hydrate.Cache{BlockBytes: builder.MaxSSZ}, TopBids: a.feed, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
+		Spec: a.spec, Clock: a.cfg.Clock, Receiver: a.receive, Foresight: a.receive, Headers: a.receive, Duties: a.registry,
+		Identity: a.builders, Hydrator: &hydrate.Cache{BlockBytes: builder.MaxSSZ}, TopBids: a.feed, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
 	})
 	data.Mount(mux, data.Config{Archive: a.archive})
 	mux.Handle(http.MethodGet, "/livez", serve.Livez)

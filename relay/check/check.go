@@ -77,12 +77,33 @@ var Headers = []Check{
 	{"signature", Signature},
 }
 
-// Run applies the rules in order and returns the first refusal, nil if there is none.
+// OfMessage are the rules that the message alone can break: what is worth knowing of a submission of which nothing else is here.
+var OfMessage = []Check{
+	{"slot", Slot},
+	{"builder", Builder},
+	{"delivered", Delivered},
+	{"duty", Duty},
+	{"proposer", Proposer},
+	{"feerecipient", FeeRecipient},
+	{"attributes", Attributes},
+}
+
+// OfBlock are the rules that a submission can break before its proofs and blobs are here: all but the last two.
+var OfBlock = All[:len(All)-2]
+
+// BeforeSignature are the rules of All that cost next to nothing: all but the last.
+var BeforeSignature = All[:len(All)-1]
+
+// Run applies all rules in order and returns the first refusal, nil if there is none.
 func Run(c *Case) *relay.Refused {
-	rules := All
 	if c.Header != nil {
-		rules = Headers
+		return First(Headers, c)
 	}
+	return First(All, c)
+}
+
+// First applies some rules in order and returns the first refusal, nil if there is none.
+func First(rules []Check, c *Case) *relay.Refused {
 	for _, check := range rules {
 		if refused := check.Do(c); refused != nil {
 			return refused

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -178,5 +179,63 @@ func wantRefusal(t *testing.T, c *Case, want relay.Refusal) {
 	}
 	if refused.ID != want.ID {
 		t.Errorf("%s (%v), want %s", refused.ID, refused, want.ID)
+	}
+}
+
+// What is checked before a submission is whole leaves out what is not known then, and nothing that costs little.
+func TestRulesOfPartsOfASubmission(t *testing.T) {
+	names := func(rules []Check) (list []string) {
+		for _, rule := range rules {
+			list = append(list, rule.Name)
+		}
+		return list
+	}
+	all := names(All)
+	if left := all[len(OfBlock):]; !slices.Equal(left, []string{"blobs", "signature"}) {
+		t.Errorf("without proofs and blobs, %v is not checked", left)
+	}
+	if left := all[len(BeforeSignature):]; !slices.Equal(left, []string{"signature"}) {
+		t.Errorf("before the signature, %v is not checked", left)
+	}
+	message := goodCase(t)
+	message.Submission.Payload, message.Submission.Blobs = nil, nil
+	if refused := First(OfMessage, message); refused != nil {
+		t.Error(refused)
+	}
+	block := goodCase(t)
+	block.Submission.Blobs = &payload.Blobs{Commitments: block.Submission.Blobs.Commitments}
+	if refused := First(OfBlock, block); refused != nil {
+		t.Error(refused)
+	}
+}
+
+// What was found of a signature ahead counts for that very signature alone.
+func TestSignatureThatWasVerifiedAhead(t *testing.T) {
+	good := goodCase(t)
+	root, err := good.Submission.Trace.HashTreeRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := relay.VerifiedAhead{
+		Builder: good.Submission.Trace.BuilderPubkey, Root: eth.SigningRoot(root, good.Spec.BuilderDomain()), Signature: good.Submission.Signature,
+	}
+	for name, row := range map[string]struct {
+		spoil   func(ahead *relay.VerifiedAhead, s *relay.Submission)
+		refused bool
+	}{
+		"found right":                              {func(*relay.VerifiedAhead, *relay.Submission) {}, false},
+		"found wrong":                              {func(a *relay.VerifiedAhead, _ *relay.Submission) { a.Err = bls.ErrMismatch }, true},
+		"another's was found wrong":                {func(a *relay.VerifiedAhead, _ *relay.Submission) { a.Err, a.Builder[0] = bls.ErrMismatch, 1 }, false},
+		"another message's was found wrong":        {func(a *relay.VerifiedAhead, _ *relay.Submission) { a.Err, a.Root[0] = bls.ErrMismatch, 1 }, false},
+		"another signature was found wrong":        {func(a *relay.VerifiedAhead, _ *relay.Submission) { a.Err, a.Signature[0] = bls.ErrMismatch, 1 }, false},
+		"another was found right, and this is not": {func(_ *relay.VerifiedAhead, s *relay.Submission) { s.Signature[5] ^= 1 }, true},
+	} {
+		c := goodCase(t)
+		ahead := same
+		row.spoil(&ahead, c.Submission)
+		c.Submission.Ahead.Verified = relay.NewWork(func() relay.VerifiedAhead { return ahead })
+		if refused := Signature(c); (refused != nil) != row.refused {
+			t.Errorf("%s: %v", name, refused)
+		}
 	}
 }

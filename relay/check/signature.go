@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
 	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -20,7 +22,7 @@ func Signature(c *Case) *relay.Refused {
 	if err != nil {
 		return relay.Malformed.With("hash message: %v", err)
 	}
-	err = bls.Verify(c.Submission.Trace.BuilderPubkey, eth.SigningRoot(root, c.Spec.BuilderDomain()), c.Submission.Signature)
+	err = verify(c.Submission, eth.SigningRoot(root, c.Spec.BuilderDomain()))
 	switch {
 	case err == nil, defect.On(defect.UnsignedBid):
 		return nil
@@ -29,4 +31,15 @@ func Signature(c *Case) *relay.Refused {
 	default:
 		return relay.SubmissionSignature.Plain()
 	}
+}
+
+// verify takes what was found while the body was on its way, if it is of this very signature.
+func verify(s *relay.Submission, root phase0.Root) error {
+	if s.Ahead.Verified != nil {
+		ahead := s.Ahead.Verified.Do()
+		if ahead.Builder == s.Trace.BuilderPubkey && ahead.Root == root && ahead.Signature == s.Signature {
+			return ahead.Err
+		}
+	}
+	return bls.Verify(s.Trace.BuilderPubkey, root, s.Signature)
 }

@@ -27,12 +27,16 @@ func (d *Desk) belowFloor(s *relay.Submission) (bool, *relay.Refused) {
 	return true, nil
 }
 
-// leads says whether a bid would be the top if it counted.
+// leads says whether a bid is the top, or would be if it counted.
 func (d *Desk) leads(s *relay.Submission) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	top := d.books.Of(s.Key()).Top()
-	return top == nil || s.Trace.Value.Gt(top.ValueWei)
+	if top == nil || s.Trace.Value.Gt(top.ValueWei) {
+		return true
+	}
+	offered := s.Bid()
+	return idOf(top) == idOf(&offered)
 }
 
 // enter puts a bid into the book and shows the new top, if there is one. What it needs to be served is there: its payload is in the escrow,

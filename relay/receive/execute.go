@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
@@ -28,11 +29,30 @@ func (d *Desk) caseOf(s *relay.Submission) *caseFacts {
 }
 
 // check applies the rules. The signature of a bid that an API key vouches for is verified later: beside the execution, or after the bid
-// counts.
+// counts. While another one's is verified, the transactions are hashed.
 func (d *Desk) check(ctx context.Context, facts *caseFacts) *relay.Refused {
 	defer observe.Stage(ctx, observe.Check)()
 	facts.SignatureLater = facts.Submission.Identified
-	return check.Run(facts)
+	if facts.Header != nil || facts.SignatureLater {
+		return check.Run(facts)
+	}
+	if refused := check.First(check.BeforeSignature, facts); refused != nil {
+		return refused
+	}
+	if hash := facts.Submission.Ahead.TransactionsRoot; hash != nil && bytesOf(facts.Submission.Payload.Transactions) <= hashedUnverified {
+		go func() { _, _ = hash() }() // who needs the root is told what is wrong
+	}
+	return check.Signature(facts)
+}
+
+// hashedUnverified is how many bytes of transactions are hashed before the signature has shown whose they are: that costs less than the signature.
+const hashedUnverified = 512 << 10
+
+func bytesOf(transactions []bellatrix.Transaction) (bytes int) {
+	for _, tx := range transactions {
+		bytes += len(tx)
+	}
+	return bytes
 }
 
 // verifySignature is the rule that check left out.

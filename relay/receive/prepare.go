@@ -23,8 +23,9 @@ type preparedBid struct {
 	commitments []deneb.KZGCommitment
 	requests    *electra.ExecutionRequests
 	trace       relay.Trace
-	verified    bool             // the block was executed and found valid; guarded by the desk's mutex
-	signed      *relay.SignedBid // nil until it leads; guarded by the desk's mutex once the bid is in the book
+	ahead       *relay.Work[*relay.SignedAhead] // nil unless it was begun while the body was on its way; owned by sign
+	verified    bool                            // the block was executed and found valid; guarded by the desk's mutex
+	signed      *relay.SignedBid                // nil until it leads; guarded by the desk's mutex once the bid is in the book
 }
 
 // prepare hashes the payload into its header.
@@ -33,7 +34,7 @@ func prepare(s *relay.Submission) (*preparedBid, error) {
 	if err != nil {
 		return nil, err
 	}
-	bid := &preparedBid{fork: s.Fork, header: header, requests: s.Requests, trace: s.FlatTrace()}
+	bid := &preparedBid{fork: s.Fork, header: header, requests: s.Requests, trace: s.FlatTrace(), ahead: s.Ahead.Signed}
 	if s.Blobs != nil {
 		bid.commitments = s.Blobs.Commitments
 	}
@@ -42,10 +43,10 @@ func prepare(s *relay.Submission) (*preparedBid, error) {
 
 // headerOf takes the transactions' root that was begun ahead, if there is one.
 func headerOf(s *relay.Submission) (*payload.Header, error) {
-	if s.TransactionsRoot == nil {
+	if s.Ahead.TransactionsRoot == nil {
 		return payload.HeaderOf(s.Fork, s.Payload)
 	}
-	transactions, err := s.TransactionsRoot()
+	transactions, err := s.Ahead.TransactionsRoot()
 	if err != nil {
 		return nil, fmt.Errorf("hash transactions: %w", err)
 	}
@@ -59,7 +60,15 @@ func prepareHeader(h *relay.HeaderSubmission) *preparedBid {
 	return &preparedBid{fork: h.Fork, header: h.Header, commitments: h.Commitments, requests: h.Requests, trace: trace}
 }
 
-// sign begins to sign the bid that proposers see, once. It leads meanwhile; who asks for it waits.
+// message is what is signed of the bid.
+func (p *preparedBid) message(relayKey *bls.SecretKey) wire.Bid {
+	return wire.Bid{
+		Fork: p.fork, Header: p.header, Commitments: p.commitments, Requests: p.requests, ValueWei: p.trace.ValueWei, Relay: relayKey.PublicKey(),
+	}
+}
+
+// sign begins to sign the bid that proposers see, once, unless the relay has signed it while its body was on the way. It leads meanwhile; who asks
+// for it waits.
 func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0.Domain, failed func(error)) *relay.SignedBid {
 	if p.signed != nil {
 		return p.signed
@@ -68,12 +77,23 @@ func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0
 		Key: key, Fork: p.fork, BlockHash: p.trace.BlockHash, Builder: p.trace.Builder, ValueWei: p.trace.ValueWei,
 		BlockNumber: p.header.BlockNumber, FeeRecipient: p.header.FeeRecipient,
 	}
-	header, commitments, requests := p.header, p.commitments, p.requests
+	message, ahead := p.message(relayKey), p.ahead
+	p.ahead = nil
+	if ahead != nil && ahead.Done() {
+		if bid.SSZ, bid.JSON = signedAhead(&message, ahead); bid.SSZ != nil {
+			p.signed = &bid
+			return p.signed
+		}
+		ahead = nil
+	}
 	leading := bid
 	leading.Signing = sync.OnceValues(func() (*relay.SignedBid, error) {
 		whole := bid
+		if whole.SSZ, whole.JSON = signedAhead(&message, ahead); whole.SSZ != nil {
+			return &whole, nil
+		}
 		var err error
-		if whole.SSZ, whole.JSON, err = wire.SignedBid(whole.Fork, header, commitments, requests, whole.ValueWei, relayKey, domain); err != nil {
+		if whole.SSZ, whole.JSON, err = wire.SignedBid(message, relayKey, domain); err != nil {
 			failed(err)
 			return nil, err
 		}
@@ -82,4 +102,19 @@ func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0
 	p.signed = &leading
 	go func() { _, _ = leading.Signing() }() // what fails is told by failed
 	return p.signed
+}
+
+// signedAhead is the bid that was signed while its body was on the way, if it is this very one; nil if not, or if there is none.
+func signedAhead(message *wire.Bid, ahead *relay.Work[*relay.SignedAhead]) (ssz, json []byte) {
+	if ahead == nil {
+		return nil, nil
+	}
+	signed := ahead.Do()
+	if signed == nil || signed.Fork != message.Fork {
+		return nil, nil
+	}
+	if root, err := message.Root(); err != nil || root != signed.Root { // an error comes again when it is signed anew
+		return nil, nil
+	}
+	return signed.SSZ, signed.JSON
 }

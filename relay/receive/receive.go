@@ -7,6 +7,9 @@
 //	                        trusted? ───┴─▶ escrow ─▶ book ─▶ sign ─▶ board ─ ─ later: execute ─▶ invalid: demote, take back
 //	header ─▶ checks ─▶ trusted? ─────────────────▶ book ─▶ sign ─▶ board ─ ─ later: payload ─▶ escrow ─▶ execute
 //
+// VerifyAhead and SignAhead do the dear parts of this for a submission whose blobs are still on the way. What they make is no more than a result that
+// is at hand: the way of the submission, and all that it must pass, are the same.
+//
 // One mutex guards the books and what is prepared beside them, and is held until the new top is shown, so that the board shows tops in the order
 // in which the books elected them. Checks, execution, escrow, hashing and most signing run without it: only a bid that did not lead when it was
 // made ready, and does now, is signed under the mutex (half a millisecond).
@@ -94,7 +97,8 @@ type Config struct {
 // Desk receives submissions. It is safe for concurrent use. Run executes what it took on trust.
 type Desk struct {
 	Config
-	later later
+	later     later
+	foresight foresight
 
 	mu       sync.Mutex // guards books, prepared and awaited
 	books    auction.Books
@@ -215,20 +219,36 @@ func (d *Desk) takeOnTrust(ctx context.Context, s *relay.Submission, facts *case
 	return nil
 }
 
-// ready does all that a bid needs before it may be served. While the payload is being kept its header is made, and is begun to be signed if the
-// bid would lead now.
+// ready does all that a bid needs before it may be served: its header is made, is begun to be signed if the bid would lead now, and the payload is
+// kept. A processor takes a tenth of a millisecond and more to wake, so what is nearly done is done here, and only what is not begun yet beside.
 func (d *Desk) ready(ctx context.Context, s *relay.Submission) (*preparedBid, *relay.Refused) {
-	kept := make(chan *relay.Refused, 1)
-	go func() { kept <- d.keep(ctx, s) }()
-	bid, err := prepare(s)
-	if err == nil && d.leads(s) {
-		bid.sign(s.Key(), d.Key, d.Spec.BuilderDomain(), d.notSigned)
+	prepared := sync.OnceValues(func() (*preparedBid, error) { return d.prepareAndSign(s) })
+	switch ahead := s.Ahead.Signed; {
+	case ahead == nil:
+		go func() { _, _ = prepared() }()
+	case ahead.Done():
+		_, _ = prepared()
+	default: // is being done beside
 	}
-	if refused := <-kept; refused != nil {
+	refused := d.keep(ctx, s)
+	bid, err := prepared()
+	switch {
+	case refused != nil:
 		return nil, refused
-	}
-	if err != nil {
+	case err != nil:
 		return nil, relay.Malformed.With("%v", err)
+	}
+	return bid, nil
+}
+
+// prepareAndSign makes a bid, and begins to sign it if it would lead now.
+func (d *Desk) prepareAndSign(s *relay.Submission) (*preparedBid, error) {
+	bid, err := prepare(s)
+	if err != nil {
+		return nil, err
+	}
+	if d.leads(s) {
+		bid.sign(s.Key(), d.Key, d.Spec.BuilderDomain(), d.notSigned)
 	}
 	return bid, nil
 }

@@ -230,7 +230,7 @@ func (h *house) refuse(s *relay.Submission, want relay.Refusal) {
 func (h *house) top(s *relay.Submission) {
 	h.t.Helper()
 	shown := h.board.Top(s.Key())
-	if shown != nil {
+	if shown != nil && shown.Signing != nil {
 		var err error
 		if shown, err = shown.Signing(); err != nil {
 			h.t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/relay"
 )
 
 // A submission that was begun while it came is the one that is read at its end, however it was cut; and what is wrong with it is found all the same.
@@ -21,18 +22,14 @@ func TestAheadReadsWhatIsReadAtTheEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for try := range 50 {
+		for try := range 100 {
 			bad := bytes.Clone(body)
 			if try > 20 { // mostly among the offsets
-				bad[min(traceBytes+s.IntN(submissionHead), len(bad)-1)] ^= byte(1 + s.IntN(255))
+				places := []int{traceBytes + s.IntN(submissionHead), submissionHead + transactionsAt + s.IntN(2*offsetBytes), s.IntN(len(bad))}
+				bad[min(places[s.IntN(len(places))], len(bad)-1)] ^= byte(1 + s.IntN(255))
 			}
-			ahead := Ahead{ForkAt: func(phase0.Slot) eth.Fork { return fork }}
-			for at := 0; at < len(bad); {
-				at = min(at+1+s.IntN(len(bad)), len(bad))
-				if work := ahead.Arrived(bad[:at:at]); work != nil {
-					go work()
-				}
-			}
+			ahead := Ahead{ForkAt: func(phase0.Slot) eth.Fork { return fork }, Bytes: int64(len(bad)), hashed: hashedAhead{batchBytes: 1 + s.IntN(300)}}
+			arrive(&ahead, bad, func(at int) int { return at + 1 + s.IntN(len(bad)) }, try%2 == 0)
 			got, gotErr := ahead.DecodeSubmission(fork, SSZ, bad)
 			want, wantErr := DecodeSubmission(fork, SSZ, bad)
 			if (gotErr == nil) != (wantErr == nil) {
@@ -45,7 +42,7 @@ func TestAheadReadsWhatIsReadAtTheEnd(t *testing.T) {
 			if fork < eth.Electra {
 				continue
 			}
-			root, err := got.TransactionsRoot()
+			root, err := got.Ahead.TransactionsRoot()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,10 +53,33 @@ func TestAheadReadsWhatIsReadAtTheEnd(t *testing.T) {
 	})
 }
 
-// Nothing is begun before the payload is whole, nor for a fork whose bodies are shaped differently.
-func TestAheadWaitsForThePayload(t *testing.T) {
+// arrive shows a body to Ahead as it comes, in pieces that end where next says, and begins all that can be begun; hash says whether that goes for the
+// transactions too. It returns how to read the block, nil if that was never to be had.
+func arrive(a *Ahead, body []byte, next func(at int) int, hash bool) (block func() *relay.Submission) {
+	for at := 0; at < len(body); {
+		at = min(next(at), len(body))
+		a.Message(body[:at:at])
+		if work := a.Transactions(body[:at:at]); work != nil && hash {
+			go work()
+		}
+		if read := a.Block(body[:at:at]); read != nil {
+			block = read
+			go read()
+		}
+	}
+	return block
+}
+
+// Of a block in the middle of its body there is the message first, then payload and commitments, and the requests if they must be empty. Bodies before
+// electra are shaped differently: there is nothing ahead.
+func TestAheadOfTheBlobs(t *testing.T) {
 	forEach(t, func(t *testing.T, fork eth.Fork, s source) {
-		request, err := toRequest(s.contents(fork))
+		contents := s.contents(fork)
+		none := s.IntN(2) == 0 && fork >= eth.Electra
+		if none {
+			contents.Requests = payload.EmptyRequests()
+		}
+		request, err := toRequest(contents)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,15 +87,71 @@ func TestAheadWaitsForThePayload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ahead := Ahead{ForkAt: func(phase0.Slot) eth.Fork { return fork }}
-		for at := range body {
-			ahead.Arrived(body[:at])
-			if ahead.made != nil && (fork < eth.Electra || at < submissionHead+ahead.made.bytes) {
-				t.Fatalf("%s: begun after %d of %d bytes", fork, at, len(body))
+		whole, err := DecodeSubmission(fork, SSZ, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := fork >= eth.Electra
+		empty := known && len(whole.Requests.Deposits)+len(whole.Requests.Withdrawals)+len(whole.Requests.Consolidations) == 0
+		for _, announced := range []int{len(body), 0} {
+			ahead := Ahead{ForkAt: func(phase0.Slot) eth.Fork { return fork }, Bytes: int64(announced)}
+			messages, blocks := 0, 0
+			for at := range len(body) + 1 {
+				if message := ahead.Message(body[:at]); message != nil {
+					messages++
+					if *message.Trace.Value != *whole.Trace.Value || message.Signature != whole.Signature || message.Fork != fork || message.Payload != nil {
+						t.Fatalf("%s: message %+v", fork, message)
+					}
+				}
+				read := ahead.Block(body[:at])
+				if read == nil {
+					continue
+				}
+				blocks++
+				block := read()
+				if (block != nil) != (empty && announced > 0) {
+					t.Fatalf("%s: block %v of a body of %d announced bytes, whose requests are empty: %v", fork, block, announced, empty)
+				}
+				if block == nil {
+					continue
+				}
+				block.Blobs.Proofs, block.Blobs.Blobs = whole.Blobs.Proofs, whole.Blobs.Blobs
+				wantSame(t, block.Contents(), whole.Contents())
+			}
+			if (messages == 1) != known || (blocks == 1) != known || messages > 1 || blocks > 1 {
+				t.Errorf("%s: %d messages, %d blocks", fork, messages, blocks)
 			}
 		}
-		if fork >= eth.Electra && ahead.made == nil {
-			t.Errorf("%s: not begun before the end", fork)
-		}
 	})
+}
+
+// The transactions of a large block are hashed in parts as they come, and their root is right whoever hashes what.
+func TestTransactionsAreHashedAsTheyCome(t *testing.T) {
+	contents := large(t)
+	request, err := toRequest(contents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := request.MarshalSSZ()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := payload.TransactionsRoot(contents.Payload.Transactions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, hash := range map[string]bool{"as they come": true, "at the end": false} {
+		ahead := Ahead{ForkAt: func(phase0.Slot) eth.Fork { return eth.Fulu }}
+		arrive(&ahead, body, func(at int) int { return at + 48<<10 }, hash)
+		got, err := ahead.DecodeSubmission(eth.Fulu, SSZ, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if root, err := got.Ahead.TransactionsRoot(); err != nil || root != want {
+			t.Errorf("%s: root %#x, want %#x, %v", name, root, want, err)
+		}
+		if parts := len(ahead.hashed.batches); parts < 4 {
+			t.Errorf("%s: %d parts", name, parts)
+		}
+	}
 }

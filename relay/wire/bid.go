@@ -17,60 +17,76 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
+// Bid is what the relay signs and proposers see (builder-specs, BuilderBid of each fork). Nobody may change what it points to.
+type Bid struct {
+	Fork        eth.Fork
+	Header      *payload.Header
+	Commitments []specdeneb.KZGCommitment      // from deneb on
+	Requests    *specelectra.ExecutionRequests // from electra on; nil is none
+	ValueWei    *uint256.Int
+	// Relay is the public key that the bid is signed with.
+	Relay phase0.BLSPubKey
+}
+
 // SignedBid signs a bid with the relay's key under the builder domain and encodes it both ways: the bare SignedBuilderBid in SSZ, and the
-// whole {"version","data"} document in JSON (builder-specs, getHeader).
-func SignedBid(
-	fork eth.Fork, header *payload.Header, commitments []specdeneb.KZGCommitment, requests *specelectra.ExecutionRequests,
-	valueWei *uint256.Int, key *bls.SecretKey, domain phase0.Domain,
-) (ssz, json []byte, err error) {
-	sign := func(message interface{ HashTreeRoot() ([32]byte, error) }) (phase0.BLSSignature, error) {
-		root, err := message.HashTreeRoot()
-		if err != nil {
-			return phase0.BLSSignature{}, fmt.Errorf("hash bid: %w", err)
-		}
-		return key.Sign(eth.SigningRoot(root, domain)), nil
-	}
-	if commitments == nil {
-		commitments = []specdeneb.KZGCommitment{}
-	}
-	var bid codec
-	switch fork {
-	case eth.Bellatrix:
-		message := &bellatrix.BuilderBid{Header: payload.HeaderToBellatrix(header), Value: valueWei, Pubkey: key.PublicKey()}
-		signed := &bellatrix.SignedBuilderBid{Message: message}
-		signed.Signature, err = sign(message)
-		bid = signed
-	case eth.Capella:
-		message := &capella.BuilderBid{Header: payload.HeaderToCapella(header), Value: valueWei, Pubkey: key.PublicKey()}
-		signed := &capella.SignedBuilderBid{Message: message}
-		signed.Signature, err = sign(message)
-		bid = signed
-	case eth.Deneb:
-		message := &deneb.BuilderBid{Header: header, BlobKZGCommitments: commitments, Value: valueWei, Pubkey: key.PublicKey()}
-		signed := &deneb.SignedBuilderBid{Message: message}
-		signed.Signature, err = sign(message)
-		bid = signed
-	case eth.Electra, eth.Fulu:
-		message := &electra.BuilderBid{
-			Header: header, BlobKZGCommitments: commitments, ExecutionRequests: requestsOf(requests), Value: valueWei, Pubkey: key.PublicKey(),
-		}
-		signed := &electra.SignedBuilderBid{Message: message}
-		signed.Signature, err = sign(message)
-		bid = signed
-	default:
-		err = fmt.Errorf("no bids in %s", fork)
-	}
+// whole {"version","data"} document in JSON (builder-specs, getHeader). The bid's Relay is set.
+func SignedBid(bid Bid, key *bls.SecretKey, domain phase0.Domain) (ssz, json []byte, err error) {
+	bid.Relay = key.PublicKey()
+	root, err := bid.Root()
 	if err != nil {
 		return nil, nil, err
 	}
-	if ssz, err = bid.MarshalSSZ(); err != nil {
-		return nil, nil, err
-	}
-	data, err := bid.MarshalJSON()
-	return ssz, versioned(fork, data), err
+	return bid.Encode(key.Sign(eth.SigningRoot(root, domain)))
 }
 
-// versioned is the envelope of JSON answers.
-func versioned(fork eth.Fork, data []byte) []byte {
-	return fmt.Appendf(nil, `{"version":%q,"data":%s}`, fork.String(), data)
+// Root is the hash tree root of the message that is signed. Bids of one fork and root are the same.
+func (b *Bid) Root() (phase0.Root, error) {
+	var message interface{ HashTreeRoot() ([32]byte, error) }
+	switch b.Fork {
+	case eth.Bellatrix:
+		message = &bellatrix.BuilderBid{Header: payload.HeaderToBellatrix(b.Header), Value: b.ValueWei, Pubkey: b.Relay}
+	case eth.Capella:
+		message = &capella.BuilderBid{Header: payload.HeaderToCapella(b.Header), Value: b.ValueWei, Pubkey: b.Relay}
+	case eth.Deneb:
+		message = &deneb.BuilderBid{Header: b.Header, BlobKZGCommitments: b.Commitments, Value: b.ValueWei, Pubkey: b.Relay}
+	case eth.Electra, eth.Fulu:
+		message = &electra.BuilderBid{
+			Header: b.Header, BlobKZGCommitments: b.Commitments, ExecutionRequests: requestsOf(b.Requests), Value: b.ValueWei, Pubkey: b.Relay,
+		}
+	default:
+		return phase0.Root{}, fmt.Errorf("no bids in %s", b.Fork)
+	}
+	root, err := message.HashTreeRoot()
+	if err != nil {
+		return phase0.Root{}, fmt.Errorf("hash bid: %w", err)
+	}
+	return root, nil
+}
+
+// Encode is the bid with its signature, in both encodings (see SignedBid). They are written by hand: the libraries, which use reflection for JSON,
+// take ten times as long, and proposers wait meanwhile. In the tests the libraries are the oracle.
+func (b *Bid) Encode(signature phase0.BLSSignature) (ssz, json []byte, err error) {
+	if err := b.validate(); err != nil {
+		return nil, nil, err
+	}
+	if ssz, err = b.ssz(signature); err != nil {
+		return nil, nil, fmt.Errorf("encode bid: %w", err)
+	}
+	if json, err = b.json(signature); err != nil {
+		return nil, nil, fmt.Errorf("encode bid: %w", err)
+	}
+	return ssz, json, nil
+}
+
+// validate wants what the libraries want of a bid that they encode.
+func (b *Bid) validate() error {
+	switch {
+	case b.Fork < eth.Bellatrix || b.Fork > eth.Fulu:
+		return fmt.Errorf("no bids in %s", b.Fork)
+	case len(b.Header.ExtraData) > maxExtraData:
+		return fmt.Errorf("encode bid: %d bytes of extra data, at most %d", len(b.Header.ExtraData), maxExtraData)
+	case len(b.Commitments) > maxCommitments:
+		return fmt.Errorf("encode bid: %d commitments, at most %d", len(b.Commitments), maxCommitments)
+	}
+	return nil
 }

@@ -32,3 +32,8 @@ func EncodePayload(media Media, c *relay.Contents) ([]byte, error) {
 	}
 	return versioned(c.Fork, raw), nil
 }
+
+// versioned is the envelope of JSON answers.
+func versioned(fork eth.Fork, data []byte) []byte {
+	return fmt.Appendf(nil, `{"version":%q,"data":%s}`, fork.String(), data)
+}

@@ -37,7 +37,7 @@ func decodeSubmissionSSZ(fork eth.Fork, body []byte, ahead *Ahead) (s *relay.Sub
 	if err := readSSZ(s.Trace, body[:traceBytes]); err != nil {
 		return nil, fmt.Errorf("message: %w", err)
 	}
-	if s.Payload, s.TransactionsRoot, err = ahead.payload(parts[0]); err != nil {
+	if s.Payload, s.Ahead.TransactionsRoot, err = ahead.payload(parts[0]); err != nil {
 		return nil, err
 	}
 	mostProofs := maxCommitments

@@ -24,11 +24,10 @@ func TestReaderInPlaceAgreesWithTheLibraries(t *testing.T) {
 		agreeInSSZ(t, fork, append(bytes.Clone(good), 0))
 		for range 200 {
 			bad := bytes.Clone(good)
-			at := s.IntN(len(bad))
-			if s.IntN(2) == 0 {
-				at = min(traceBytes+s.IntN(120), len(bad)-1) // where most offsets are
+			places := []int{ // anywhere, and where the offsets are: of the body, of the payload, of its transactions
+				s.IntN(len(bad)), traceBytes + s.IntN(120), submissionHead + transactionsAt + s.IntN(2*offsetBytes), submissionHead + payloadHead + s.IntN(60),
 			}
-			bad[at] ^= byte(1 + s.IntN(255))
+			bad[min(places[s.IntN(len(places))], len(bad)-1)] ^= byte(1 + s.IntN(255))
 			agreeInSSZ(t, fork, bad)
 		}
 	})

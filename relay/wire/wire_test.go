@@ -222,7 +222,9 @@ type preparedParts struct {
 func (p *preparedParts) sign(key *bls.SecretKey, domain phase0.Domain) (ssz, document []byte, err error) {
 	c := p.contents
 	blobs := bundleOf(c.Blobs)
-	return SignedBid(c.Fork, p.header, blobs.Commitments, c.Requests, c.Trace.Value, key, domain)
+	return SignedBid(Bid{
+		Fork: c.Fork, Header: p.header, Commitments: blobs.Commitments, Requests: c.Requests, ValueWei: c.Trace.Value,
+	}, key, domain)
 }
 
 func TestRevealedPayloadIsCompleteInBothEncodings(t *testing.T) {

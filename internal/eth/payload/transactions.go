@@ -2,9 +2,11 @@ package payload
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -19,11 +21,13 @@ const (
 	chunkBytes        = 32
 )
 
+// chunk is a leaf or a node of a tree.
+type chunk = [chunkBytes]byte
+
 // zeroRoots are the roots of trees of zeros, by their depth.
-var zeroRoots = func() (roots [transactionDepth + 1][chunkBytes]byte) {
+var zeroRoots = func() (roots [transactionDepth + 1]chunk) {
 	for depth := range transactionDepth {
-		pair := append(roots[depth][:], roots[depth][:]...)
-		if err := hashtree.HashByteSlice(roots[depth+1][:], pair); err != nil {
+		if err := hashtree.Hash(roots[depth+1:depth+2], []chunk{roots[depth], roots[depth]}); err != nil {
 			panic(err) // one pair can be hashed
 		}
 	}
@@ -36,24 +40,37 @@ func TransactionsRoot(transactions []bellatrix.Transaction) (phase0.Root, error)
 	if len(transactions) > 1<<transactionsDepth {
 		return phase0.Root{}, fmt.Errorf("%d transactions are more than SSZ has room for", len(transactions))
 	}
-	roots := make([]byte, max(1, len(transactions))*chunkBytes)
+	roots := make([]chunk, len(transactions))
 	var group errgroup.Group
-	for _, share := range shares(transactions, runtime.GOMAXPROCS(0)) {
-		group.Go(func() error {
-			return transactionRoots(roots[share.from*chunkBytes:], transactions[share.from:share.to])
-		})
+	parts := shares(transactions, runtime.GOMAXPROCS(0))
+	for _, share := range parts[:max(0, len(parts)-1)] {
+		group.Go(func() error { return TransactionRoots(roots[share.from:share.to], transactions[share.from:share.to]) })
 	}
-	if err := group.Wait(); err != nil {
+	var err error
+	if len(parts) > 0 { // the last of them here: another processor would have to wake
+		last := parts[len(parts)-1]
+		err = TransactionRoots(roots[last.from:last.to], transactions[last.from:last.to])
+	}
+	if err = errors.Join(err, group.Wait()); err != nil {
 		return phase0.Root{}, err
 	}
-	t := tree{nodes: roots, counts: []int{max(1, len(transactions))}}
+	return RootOfTransactions(roots)
+}
+
+// RootOfTransactions is TransactionsRoot of transactions whose own roots are known. It changes these.
+func RootOfTransactions(roots [][chunkBytes]byte) (phase0.Root, error) {
+	count := len(roots)
+	if count == 0 {
+		roots = make([]chunk, 1)
+	}
+	t := tree{nodes: roots, counts: []int{len(roots)}}
 	if err := t.climb(transactionsDepth); err != nil {
 		return phase0.Root{}, err
 	}
-	if err := mixIn(t.nodes, func(int) int { return len(transactions) }); err != nil {
+	if err := t.mixIn(func(int) int { return count }); err != nil {
 		return phase0.Root{}, err
 	}
-	return phase0.Root(t.nodes), nil
+	return t.nodes[0], nil
 }
 
 // share is a run of a list.
@@ -79,27 +96,17 @@ func shares(transactions []bellatrix.Transaction, count int) (list []share) {
 	return list
 }
 
-// transactionRoots writes the roots of transactions, each the root of its bytes mixed with their number.
-func transactionRoots(roots []byte, transactions []bellatrix.Transaction) error {
-	t := tree{counts: make([]int, len(transactions))}
-	size := 0
-	for i, tx := range transactions {
-		if len(tx) > chunkBytes<<transactionDepth {
-			return fmt.Errorf("a transaction of %d bytes is more than SSZ has room for", len(tx))
-		}
-		t.counts[i] = max(1, (len(tx)+chunkBytes-1)/chunkBytes)
-		size += t.counts[i] * chunkBytes
-	}
-	t.nodes = make([]byte, size)
-	at := 0
-	for i, tx := range transactions {
-		copy(t.nodes[at:], tx)
-		at += t.counts[i] * chunkBytes
+// TransactionRoots writes the roots of transactions, each the root of its bytes mixed with their number, into as many.
+func TransactionRoots(roots [][chunkBytes]byte, transactions []bellatrix.Transaction) error {
+	t := trees.Get().(*tree)
+	defer trees.Put(t)
+	if err := t.plant(transactions); err != nil {
+		return err
 	}
 	if err := t.climb(transactionDepth); err != nil {
 		return err
 	}
-	if err := mixIn(t.nodes, func(i int) int { return len(transactions[i]) }); err != nil {
+	if err := t.mixIn(func(i int) int { return len(transactions[i]) }); err != nil {
 		return err
 	}
 	copy(roots, t.nodes)
@@ -108,40 +115,73 @@ func transactionRoots(roots []byte, transactions []bellatrix.Transaction) error 
 
 // tree is a level of some trees, one behind the other, each with its count of nodes.
 type tree struct {
-	nodes  []byte
+	nodes  []chunk
 	counts []int
-	padded []byte
+	padded []chunk
+}
+
+// trees are used again: their memory is twice that of the transactions, and costs a fifth of the time if it is new.
+var trees = sync.Pool{New: func() any { return new(tree) }}
+
+// plant begins with the leaves of some lists of bytes; a list without bytes is one leaf of zeros.
+func (t *tree) plant(lists []bellatrix.Transaction) error {
+	t.nodes, t.counts = t.nodes[:0], t.counts[:0]
+	for _, list := range lists {
+		if len(list) > chunkBytes<<transactionDepth {
+			return fmt.Errorf("a transaction of %d bytes is more than SSZ has room for", len(list))
+		}
+		before := len(t.nodes)
+		for ; len(list) >= chunkBytes; list = list[chunkBytes:] {
+			t.nodes = append(t.nodes, chunk(list))
+		}
+		if len(list) > 0 || len(t.nodes) == before {
+			var last chunk
+			copy(last[:], list)
+			t.nodes = append(t.nodes, last)
+		}
+		t.counts = append(t.counts, len(t.nodes)-before)
+	}
+	return nil
 }
 
 // climb hashes all trees up by some levels, together: a processor hashes several nodes in the time of one.
 func (t *tree) climb(depth int) error {
 	for height := range depth {
-		t.padded = slices.Grow(t.padded[:0], len(t.nodes)+len(t.counts)*chunkBytes)
-		nodes := t.nodes
+		t.padded = slices.Grow(t.padded[:0], len(t.nodes)+len(t.counts))
+		padded, nodes := t.padded[:len(t.nodes)+len(t.counts)], t.nodes
+		size := 0
 		for i, count := range t.counts {
-			t.padded = append(t.padded, nodes[:count*chunkBytes]...)
-			if nodes = nodes[count*chunkBytes:]; count%2 == 1 {
-				t.padded = append(t.padded, zeroRoots[height][:]...)
+			if count == 1 { // most levels are of this
+				padded[size], padded[size+1] = nodes[0], zeroRoots[height]
+				nodes = nodes[1:]
+				size += 2
+				continue
+			}
+			size += copy(padded[size:], nodes[:count])
+			nodes = nodes[count:]
+			if count%2 == 1 {
+				padded[size] = zeroRoots[height]
+				size++
 			}
 			t.counts[i] = (count + 1) / 2
 		}
-		t.nodes = t.nodes[:len(t.padded)/2] // never more than there were
-		if err := hashtree.HashByteSlice(t.nodes, t.padded); err != nil {
+		t.nodes = t.nodes[:size/2] // never more than there were
+		if err := hashtree.Hash(t.nodes, padded[:size]); err != nil {
 			return fmt.Errorf("hash: %w", err)
 		}
 	}
 	return nil
 }
 
-// mixIn hashes the roots of lists with the lengths of the lists, in place.
-func mixIn(roots []byte, length func(i int) int) error {
-	pairs := make([]byte, 2*len(roots))
-	for i := range len(roots) / chunkBytes {
-		pair := pairs[2*i*chunkBytes:]
-		copy(pair, roots[i*chunkBytes:(i+1)*chunkBytes])
-		binary.LittleEndian.PutUint64(pair[chunkBytes:], uint64(length(i)))
+// mixIn hashes the roots of lists with the lengths of the lists.
+func (t *tree) mixIn(length func(i int) int) error {
+	t.padded = t.padded[:0]
+	for i, root := range t.nodes {
+		var size chunk
+		binary.LittleEndian.PutUint64(size[:], uint64(length(i)))
+		t.padded = append(t.padded, root, size)
 	}
-	if err := hashtree.HashByteSlice(roots, pairs); err != nil {
+	if err := hashtree.Hash(t.nodes, t.padded); err != nil {
 		return fmt.Errorf("hash: %w", err)
 	}
 	return nil

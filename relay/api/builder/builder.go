@@ -34,13 +34,14 @@ type Duties interface {
 
 // Config are the skin's ports and rules.
 type Config struct {
-	Spec     *eth.Spec
-	Clock    clock.Clock
-	Receiver Receiver
-	Headers  HeaderReceiver
-	Duties   Duties
-	Identity Identity
-	Hydrator Hydrator
+	Spec      *eth.Spec
+	Clock     clock.Clock
+	Receiver  Receiver
+	Foresight Foresight
+	Headers   HeaderReceiver
+	Duties    Duties
+	Identity  Identity
+	Hydrator  Hydrator
 	// TopBids is nil where leading bids are not pushed: the endpoint is not there then.
 	TopBids TopBids
 	// TopBidsNeedKey lets only builders with an API key listen.

@@ -38,6 +38,7 @@ type desk struct {
 	err      error
 	duties   []relay.RegisteredDuty
 	version  uint64
+	ahead    foreseen
 }
 
 func (d *desk) Receive(_ context.Context, s *relay.Submission) (relay.Outcome, error) {
@@ -65,7 +66,7 @@ func (d *desk) ByKey(apiKey string) (relay.Builder, bool) {
 
 func (d *desk) handler() http.Handler {
 	mux := request.NewMux()
-	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Receiver: d, Headers: d, Duties: d, Identity: d, Hydrator: &d.cache})
+	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Receiver: d, Foresight: d, Headers: d, Duties: d, Identity: d, Hydrator: &d.cache})
 	return mux
 }
 

@@ -26,32 +26,6 @@ func TestAPIKey(t *testing.T) {
 	}
 }
 
-// The payload of a builder with a key is hashed while its blobs are on the way. For others nothing is done before the whole body is here, and of a
-// dehydrated one the transactions that count come later.
-func TestOnlyWholeSubmissionsOfKnownBuildersAreBegunAhead(t *testing.T) {
-	text, ssz := submission(t)
-	for _, row := range []struct {
-		what, headers string
-		body          []byte
-		ahead         bool
-	}{
-		{"with a key", isSSZ + "X-Api-Key: alpha's", ssz, true},
-		{"compressed", isSSZ + "X-Api-Key: alpha's\nContent-Encoding: gzip", packed(t, "gzip", ssz), true},
-		{"without a key", isSSZ, ssz, false},
-		{"in JSON", "X-Api-Key: alpha's", text, false},
-		{"dehydrated", isSSZ + "X-Api-Key: alpha's\nX-Submission-Type: dehydrated", ssz, false},
-	} {
-		d := &desk{outcome: relay.Outcome{Status: 200}}
-		answer := ask(t, d.handler(), submitPath, row.headers, row.body)
-		if answer.Code != 200 || len(d.received) != 1 {
-			t.Fatalf("%s: %d %s", row.what, answer.Code, answer.Body)
-		}
-		if got := d.received[0].TransactionsRoot != nil; got != row.ahead {
-			t.Errorf("%s: begun ahead %v, want %v", row.what, got, row.ahead)
-		}
-	}
-}
-
 // A builder leaves out what it has sent before, and only what itself has sent.
 func TestDehydratedSubmission(t *testing.T) {
 	_, ssz := submission(t)

@@ -55,8 +55,8 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request, from calle
 	if refused != nil {
 		return nil, refused
 	}
-	ahead := &wire.Ahead{ForkAt: a.Spec.ForkAt}
-	body, refused := receiveBody(w, r, from, media, ahead)
+	ahead := a.aheadOf(r, from, cancellable)
+	body, refused := receiveBody(w, r, media, ahead)
 	if refused != nil {
 		return nil, refused
 	}
@@ -78,23 +78,20 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request, from calle
 	}
 	submission.ReceivedAt, submission.Cancellable, submission.Sequence = receivedAt, cancellable, sequence
 	submission.Identified = from.identified
+	submission.Ahead.Verified, submission.Ahead.Signed = ahead.verified, ahead.signed
 	return submission, nil
 }
 
-// receiveBody reads a body. What can be done ahead is begun while it comes, for builders that we know: others have to pass the checks first.
-func receiveBody(w http.ResponseWriter, r *http.Request, from caller, media wire.Media, ahead *wire.Ahead) ([]byte, *relay.Refused) {
+// receiveBody reads a body. What can be done ahead is begun while it comes; of a dehydrated submission the block that counts is not in the body.
+func receiveBody(w http.ResponseWriter, r *http.Request, media wire.Media, ahead *ahead) ([]byte, *relay.Refused) {
 	defer observe.Stage(r.Context(), observe.Receive)()
 	switch {
 	case media == wire.JSON:
 		return request.Body(w, r, maxJSON)
-	case !from.identified || !isWhole(r):
+	case !isWhole(r):
 		return request.Body(w, r, MaxSSZ)
 	}
-	return request.BodyAsItComes(w, r, MaxSSZ, func(soFar []byte) {
-		if work := ahead.Arrived(soFar); work != nil {
-			go work()
-		}
-	})
+	return request.BodyAsItComes(w, r, MaxSSZ, ahead.arrived)
 }
 
 // fork is the fork of a submission. It follows from the slot, so the header is not needed even for SSZ: deployed builders leave it out.

@@ -1,0 +1,129 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+)
+
+// Where in a payload in SSZ, from deneb on, it says where its transactions are (consensus-specs, ExecutionPayload); and the length of its fixed part.
+const (
+	transactionsAt = 504
+	withdrawalsAt  = transactionsAt + offsetBytes
+	payloadHead    = 528
+)
+
+// readPayload reads a payload without copying its transactions, which are nearly all of it: they stay where they are. The library reads the rest.
+//
+//	fixed part │ extra data │ offsets of transactions │ transactions … │ withdrawals
+//	└──────── the library ─┘ └──────────── ours ───────────────────────┘ └ the library
+func readPayload(raw []byte) (p *payload.Payload, err error) {
+	defer malformed(&err)
+	from, to, err := transactionsOf(raw)
+	if err != nil {
+		return nil, fmt.Errorf("execution_payload: %w", err)
+	}
+	if to > len(raw) {
+		return nil, fmt.Errorf("execution_payload: transactions end at %d of %d bytes", to, len(raw))
+	}
+	rest := append(append(make([]byte, 0, from+len(raw)-to), raw[:from]...), raw[to:]...)
+	binary.LittleEndian.PutUint32(rest[withdrawalsAt:], uint32(from))
+	p = new(payload.Payload)
+	if err := readSSZ(p, rest); err != nil {
+		return nil, fmt.Errorf("execution_payload: %w", err)
+	}
+	list := transactionList{raw: raw[from:to], bytes: to - from}
+	if p.Transactions, err = list.next(); err != nil || !list.ended() {
+		return nil, fmt.Errorf("execution_payload: transactions: %w", errOffsets)
+	}
+	return p, nil
+}
+
+// transactionsOf says where in a payload, of which at least the fixed part must be here, its transactions begin and end.
+func transactionsOf(raw []byte) (from, to int, err error) {
+	if len(raw) < payloadHead {
+		return 0, 0, fmt.Errorf("%d bytes are too few", len(raw))
+	}
+	from, to = int(binary.LittleEndian.Uint32(raw[transactionsAt:])), int(binary.LittleEndian.Uint32(raw[withdrawalsAt:]))
+	if from < payloadHead || to < from {
+		return 0, 0, fmt.Errorf("transactions from %d to %d", from, to)
+	}
+	return from, to, nil
+}
+
+// errOffsets says that a list's offsets cannot be.
+var errOffsets = errors.New("an offset is wrong")
+
+// transactionList reads a list of transactions in SSZ, as far as it is here.
+type transactionList struct {
+	raw   []byte // what is here; it may grow
+	bytes int    // the length of all of it
+	read  int    // transactions that were returned
+}
+
+// count is how many there are; here is false while that cannot be known.
+func (l *transactionList) count() (count int, here bool, err error) {
+	if l.bytes == 0 {
+		return 0, true, nil
+	}
+	if len(l.raw) < offsetBytes {
+		if l.bytes < offsetBytes {
+			return 0, true, errOffsets
+		}
+		return 0, false, nil
+	}
+	first := l.offset(0)
+	if first == 0 || first%offsetBytes != 0 || first > l.bytes || first/offsetBytes > maxTransactions {
+		return 0, true, errOffsets
+	}
+	return first / offsetBytes, len(l.raw) >= first, nil
+}
+
+// ended says that all have been returned.
+func (l *transactionList) ended() bool {
+	count, here, err := l.count()
+	return err == nil && here && l.read == count
+}
+
+// readTo is where the first that was not returned begins.
+func (l *transactionList) readTo() int {
+	if l.ended() {
+		return l.bytes
+	}
+	return l.offset(l.read)
+}
+
+// next are the transactions that have come since the last call, where they are in raw.
+func (l *transactionList) next() ([]bellatrix.Transaction, error) {
+	count, here, err := l.count()
+	if err != nil || !here {
+		return nil, err
+	}
+	end := func(i int) int {
+		if i+1 == count {
+			return l.bytes
+		}
+		return l.offset(i + 1)
+	}
+	whole := l.read
+	for whole < count && end(whole) <= len(l.raw) {
+		whole++
+	}
+	list := make([]bellatrix.Transaction, 0, whole-l.read)
+	for ; l.read < whole; l.read++ {
+		from, to := l.offset(l.read), end(l.read)
+		if to < from || to > l.bytes {
+			return nil, errOffsets
+		}
+		list = append(list, l.raw[from:to:to])
+	}
+	return list, nil
+}
+
+func (l *transactionList) offset(i int) int {
+	return int(binary.LittleEndian.Uint32(l.raw[i*offsetBytes:]))
+}
