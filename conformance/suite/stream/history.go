@@ -1,9 +1,11 @@
 package stream
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -205,6 +207,16 @@ func history(s *suite.Set) {
 			}
 		}
 		t.Check(uint64(len(seen)) >= count-from, fmt.Sprintf("%d records", count-from), len(seen))
+	})
+	s.It("STR-HIS-09", "puts the older of two events first", func(t *suite.T) {
+		_, older := past(t, 1)
+		t.Until(time.Unix(int64(*older.Timestamp)+1, 0)) //nolint:gosec // a time; within a second there is no order that all must keep
+		_, newer := past(t, 1)
+		list := page(t, "timestampStart=%d&timestampEnd=%d", *older.Timestamp, *newer.Timestamp)
+		place := func(of record) int {
+			return slices.IndexFunc(list, func(r record) bool { return bytes.Equal(r.Hint, of.Hint) })
+		}
+		t.Check(place(older) >= 0 && place(older) < place(newer), "the older event, and then the newer one", fmt.Sprintf("places %d and %d", place(older), place(newer)))
 	})
 	s.It("STR-HIS-09", "begins with the oldest", func(t *suite.T) {
 		past(t, 2)

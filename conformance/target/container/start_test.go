@@ -128,6 +128,7 @@ func TestGavel(t *testing.T) {
 	}
 	words, err := container.Words(world.Facts{
 		ChainID: 7, SlotMs: 2000, BeaconURL: "http://127.0.0.1:1", ExecutionURL: "http://127.0.0.1:2", ValidationURL: "http://127.0.0.1:3",
+		Builders: []world.Builder{{Name: "default", URL: "http://127.0.0.1:4/default"}, {Name: "second"}, {Name: "third"}},
 	}, "172.17.0.1")
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +138,8 @@ func TestGavel(t *testing.T) {
 	if _, err := container.Start(t.Context(), engine, ours, words); err != nil {
 		t.Fatal(err)
 	}
-	if told := strings.Join(engine.told, "\n"); !strings.Contains(told, "--beacon=http://172.17.0.1:1") || !strings.Contains(told, "--block-time=2s") {
+	if told := strings.Join(engine.told, "\n"); !strings.Contains(told, "--beacon=http://172.17.0.1:1") || !strings.Contains(told, "--block-time=2s") ||
+		!strings.Contains(told, "http://172.17.0.1:4/default") {
 		t.Errorf("the engine was told\n%s", told)
 	}
 }

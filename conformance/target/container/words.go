@@ -22,7 +22,11 @@ func Words(facts world.Facts, host string) (map[string]string, error) {
 		"GENESIS_FORK_VERSION": facts.GenesisForkVersion, "GENESIS_VALIDATORS_ROOT": facts.GenesisValidatorsRoot, "FORK_VERSION": facts.ForkVersion,
 		"SLOT_SECONDS": strconv.FormatInt(facts.SlotMs/1000, 10), "SLOTS_PER_EPOCH": strconv.FormatUint(facts.SlotsPerEpoch, 10),
 	}
-	for word, address := range map[string]string{"BEACON_URL": facts.BeaconURL, "EXECUTION_URL": facts.ExecutionURL, "VALIDATION_URL": facts.ValidationURL} {
+	addresses := map[string]string{"BEACON_URL": facts.BeaconURL, "EXECUTION_URL": facts.ExecutionURL, "VALIDATION_URL": facts.ValidationURL}
+	for _, b := range facts.Builders {
+		addresses["BUILDER_"+strings.ToUpper(b.Name)+"_URL"] = b.URL
+	}
+	for word, address := range addresses {
 		parsed, err := url.Parse(address)
 		if err != nil {
 			return nil, fmt.Errorf("read the world's %s: %w", word, err)
