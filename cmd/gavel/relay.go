@@ -66,6 +66,7 @@ func relayFlags() []cli.Flag {
 		f.number("max-connections", 8192, "connections that may be open"),
 		f.number("body-megabytes", 256, "memory for request bodies that are being read and worked on, at least 64"),
 		f.number("top-bid-listeners", 1000, "WebSocket listeners to the leading bids"),
+		f.number("top-bid-queue", 256, "leading bids that such a listener may be behind before it is cut"),
 		f.toggle("top-bid-needs-key", "let only builders with an API key listen to the leading bids"),
 		f.span("linger", 0, "how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
 		f.span("received-for", 0, "how long received blocks stay in the archive; 0 is for ever"),

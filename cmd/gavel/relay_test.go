@@ -42,7 +42,7 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 		"--header-payload-timeout", "5s", "--validation-timeout", "6s", "--validation-concurrency", "7", "--executors", "8",
 		"--publish-timeout", "9s", "--start-timeout", "10s", "--no-cancellations", "--requests-per-second", "11", "--burst", "12",
 		"--builder-requests-per-second", "13", "--builder-burst", "14", "--trusted-proxies", "10.0.0.0/8,fd00::/8", "--max-connections", "15",
-		"--body-megabytes", "16", "--top-bid-listeners", "17", "--top-bid-needs-key", "--linger", "18s", "--received-for", "19s",
+		"--body-megabytes", "16", "--top-bid-listeners", "17", "--top-bid-queue", "21", "--top-bid-needs-key", "--linger", "18s", "--received-for", "19s",
 		"--facts-for", "20s", "--trace-endpoint", "http://t", "--log-level", "debug", "--log-format", "json")
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)
@@ -133,6 +133,7 @@ func TestRelayMistakes(t *testing.T) {
 		{testKey, nil, "gavel: beacon is empty: give the URL of a beacon node, or of several with commas"},
 		{testKey, needed[:2], "gavel: validation-node is empty: give the URL of a node that serves flashbots_validateBuilderSubmission"},
 		{testKey, append(needed, "--network", "ropsten"), `gavel: network is "ropsten": give one of mainnet, sepolia, hoodi, custom`},
+		{testKey, append(needed, "--top-bid-queue", "-1"), "gavel: top-bid-queue is -1: give a number of bids"},
 		{testKey, append(needed, "--listen", ""), "gavel: listen is empty: give host:port"},
 		{testKey, append(needed, "--trusted-proxies", "10.0.0.1"), `gavel: trusted-proxies has "10.0.0.1": give ranges such as 10.0.0.0/8`},
 		{testKey, append(needed, "--admin-token-file", written(t, "t", "short")), "gavel: the admin token is too short: give at least 16 characters"},

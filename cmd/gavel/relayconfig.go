@@ -40,7 +40,7 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 			PayloadCutOff: always(cmd.Duration("payload-cutoff")), RevealDelay: always(cmd.Duration("reveal-delay")),
 			HeaderPayloadTimeout: cmd.Duration("header-payload-timeout"), ValidationTimeout: cmd.Duration("validation-timeout"),
 			Executors: cmd.Int("executors"), PublishTimeout: cmd.Duration("publish-timeout"), StartTimeout: cmd.Duration("start-timeout"),
-			TopBidListeners: cmd.Int("top-bid-listeners"), TopBidsNeedKey: cmd.Bool("top-bid-needs-key"),
+			TopBidListeners: cmd.Int("top-bid-listeners"), TopBidQueue: cmd.Int("top-bid-queue"), TopBidsNeedKey: cmd.Bool("top-bid-needs-key"),
 			NoCancellations: cmd.Bool("no-cancellations"), TraceEndpoint: cmd.String("trace-endpoint"), ReceivedFor: cmd.Duration("received-for"),
 			Limits: app.Limits{
 				PerSecond: unbounded(cmd.Int("requests-per-second")), Burst: cmd.Int("burst"),
@@ -79,6 +79,8 @@ func (c *relayConfig) check() error {
 		return errors.New("validation-node is empty: give the URL of a node that serves flashbots_validateBuilderSubmission")
 	case !slices.Contains(eth.NetworkNames(), c.relay.Network):
 		return fmt.Errorf("network is %q: give one of %s", c.relay.Network, strings.Join(eth.NetworkNames(), ", "))
+	case c.relay.TopBidQueue < 0:
+		return fmt.Errorf("top-bid-queue is %d: give a number of bids", c.relay.TopBidQueue)
 	}
 	_, err := run.NewLogger(nil, c.log)
 	return err

@@ -64,9 +64,9 @@ type Config struct {
 	HeaderDelay time.Duration
 	// TopBidListeners may follow the leading bids at a time: 1,000. TopBidsNeedKey lets only builders with an API key do so.
 	TopBidListeners int
+	TopBidsNeedKey  bool
 	// TopBidQueue is how many records such a listener may be behind before it is cut: 256.
-	TopBidQueue    int
-	TopBidsNeedKey bool
+	TopBidQueue int
 	// TraceEndpoint is the URL of an OpenTelemetry collector (OTLP over HTTP); empty for none.
 	TraceEndpoint string
 	// Limits bound what clients can take.
@@ -128,7 +128,7 @@ func (c *Config) Validate() error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	for field, value := range map[*int]int{&c.Executors: 2, &c.TopBidListeners: 1000} {
+	for field, value := range map[*int]int{&c.Executors: 2, &c.TopBidListeners: 1000, &c.TopBidQueue: 256} {
 		if *field == 0 {
 			*field = value
 		}
