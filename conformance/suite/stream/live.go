@@ -23,23 +23,28 @@ type silence struct {
 	opened time.Time
 }
 
-// wait waits until the stream has said something, once.
+// wait waits until the stream has pinged, once. Whoever else sends orders may have it say other things, from which on it may be silent as long.
 func (q *silence) wait(t *suite.T) []probe.Line {
 	q.once.Do(func() {
 		s := open(t)
 		defer s.Close()
 		q.opened = time.Now()
-		for deadline := q.opened.Add(pingWithin); time.Now().Before(deadline) && len(s.Lines()) < 4 && !ended(s.Lines()); {
+		since := q.opened
+		for time.Since(since) < pingWithin && !pinged(s.Lines()) {
 			t.Until(time.Now().Add(20 * time.Millisecond))
+			if lines := s.Lines(); len(lines) > 0 && time.Since(q.opened) < 2*pingWithin {
+				since = lines[len(lines)-1].At
+			}
 		}
 		q.lines = s.Lines()
 	})
 	return q.lines
 }
 
-// ended says whether a blank line has ended something.
-func ended(lines []probe.Line) bool {
-	return slices.ContainsFunc(lines, func(l probe.Line) bool { return l.Text == "" })
+// pinged says whether there was a ping, in whatever form, and what follows it.
+func pinged(lines []probe.Line) bool {
+	at := slices.IndexFunc(lines, func(l probe.Line) bool { return strings.Contains(l.Text, "ping") })
+	return at >= 0 && at < len(lines)-1
 }
 
 // mostListeners bounds how many streams the suite opens to fill one up.
