@@ -1,7 +1,6 @@
 package world
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -31,26 +30,8 @@ func TestRefuse(t *testing.T) {
 	for _, fork := range []eth.Fork{eth.Bellatrix, eth.Electra} {
 		t.Run(fork.String(), func(t *testing.T) {
 			t.Parallel()
-			w, err := New(Config{Slot: time.Second, Fork: fork})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, stop := context.WithCancel(t.Context())
-			ended := make(chan error, 1)
-			go func() { ended <- w.Run(ctx) }()
-			defer func() {
-				stop()
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
-				if err := w.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			client, err := Dial(ctx, w.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w, client := Running(t, Config{Slot: time.Second, Fork: fork})
+			ctx := t.Context()
 			now, err := client.Slot(ctx, Wanted{Kind: Registered})
 			if err != nil {
 				t.Fatal(err)

@@ -1,7 +1,6 @@
 package world_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -13,26 +12,8 @@ import (
 
 // A world gives each slot once, builds blocks that pay what was ordered, and goes on by itself.
 func TestWorld(t *testing.T) {
-	w, err := world.New(world.Config{Slot: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	client, err := world.Dial(ctx, w.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, client := world.Running(t, world.Config{Slot: time.Second})
+	ctx := t.Context()
 	if len(client.Facts.ValidatorKeys) != world.Validators {
 		t.Errorf("%d keys, want %d", len(client.Facts.ValidatorKeys), world.Validators)
 	}
