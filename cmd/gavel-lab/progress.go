@@ -45,7 +45,7 @@ func (s *progress) began(p *plan.Plan, variant string, without bool) {
 	s.print("▶ %s", title)
 	s.slots, s.last, s.start = map[int]*view.Slot{}, p.Slots, time.Now()
 	if s.watch {
-		s.live = view.New(os.Stdout, view.OptionsFor(os.Stdout, false, os.Getenv))
+		s.live = view.New(s.out, view.OptionsFor(os.Stdout, false, os.Getenv))
 		s.live.Start(view.Run{
 			Slots: p.Slots, SlotDuration: p.Slot, Speed: p.Speed, Validators: p.Validators, Builders: len(p.Builders),
 		})

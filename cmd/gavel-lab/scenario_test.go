@@ -60,6 +60,19 @@ func TestScenarioRun(t *testing.T) {
 	}
 }
 
+// With --watch the slots are drawn as the devnet draws them, and summed up.
+func TestScenarioWatch(t *testing.T) {
+	_, _, status, stdout, stderr := scenario(t, true, "run", "--watch", story(t, "slots: 1"))
+	if status != 0 {
+		t.Fatalf("status %d, %s", status, stderr)
+	}
+	for _, want := range []string{"slot  fork", "1 wei  builder-1", "1 of 1 payloads delivered and landed"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in\n%s", want, stdout)
+		}
+	}
+}
+
 // What does not end as it must is run again, more slowly; only how that ends counts.
 func TestScenarioAgain(t *testing.T) {
 	ran, _, status, stdout, _ := scenario(t, false, "run", "--again", "honest-fulu")
