@@ -137,37 +137,3 @@ func TestImportSaysInvalid(t *testing.T) {
 		t.Error("an unknown block becomes the head")
 	}
 }
-
-// The pool hands out what users send: best tip first, one sender's nonces in order, blobs with their sidecars.
-func TestPending(t *testing.T) {
-	n := opened(t, specOf(eth.Fulu))
-	txs := []*types.Transaction{
-		transfer(t, testKey(0), 0, common.Address{1}), transfer(t, testKey(0), 1, common.Address{1}), blobTransaction(t, eth.Fulu, testKey(1), 0, 0),
-	}
-	for _, err := range n.backend.TxPool().Add(txs, true) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	pending := n.Pending()
-	if len(pending) != 3 {
-		t.Fatalf("%d pending transactions", len(pending))
-	}
-	nonce := uint64(0)
-	for _, tx := range pending {
-		if tx.Type() == types.BlobTxType {
-			if tx.BlobTxSidecar() == nil {
-				t.Error("a blob transaction without its blobs")
-			}
-			continue
-		}
-		if tx.Nonce() != nonce {
-			t.Errorf("nonce %d, want %d", tx.Nonce(), nonce)
-		}
-		nonce++
-	}
-	land(t, n, argsFor(n, 1, pending...))
-	if rest := n.Pending(); len(rest) != 0 {
-		t.Errorf("%d transactions are still pending after they were included", len(rest))
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/big"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/consensus/misc/eip1559"
 	"github.com/ethereum/go-ethereum/core/txpool"
 	"github.com/ethereum/go-ethereum/core/txpool/txorder"
@@ -12,15 +13,17 @@ import (
 )
 
 // Pending are the pool's transactions that can be executed on the head: the best tip first, but one sender's always in the order of their
-// nonces. Blob transactions carry their sidecars.
+// nonces. Blob transactions carry their sidecars. Every one that the pool took before the call is among them.
 func (n *Node) Pending() []*types.Transaction {
 	bc := n.Chain()
 	head := bc.CurrentBlock()
+	_, queued := n.backend.TxPool().Content() // before the pending ones: what moves from here to there meanwhile is found there
 	next := head.Time + uint64(n.cfg.Spec.SlotDuration.Seconds())
 	baseFee := eip1559.CalcBaseFee(bc.Config(), head)
 
 	filter := txpool.PendingFilter{BaseFee: uint256.MustFromBig(baseFee)}
 	pending, _ := n.backend.TxPool().Pending(filter)
+	addQueued(pending, queued, n.backend.TxPool().Nonce)
 	filter.BlobTxs = true
 	if bc.Config().IsOsaka(head.Number, next) {
 		filter.BlobVersion = types.BlobSidecarVersion1
@@ -43,5 +46,33 @@ func (n *Node) Pending() []*types.Transaction {
 		}
 		list = append(list, tx)
 		order.Shift()
+	}
+}
+
+// addQueued adds what the pool has taken but not yet found executable, although nothing is missing before it. go-ethereum's pool looks at new
+// transactions in the background, and if it is about to follow a new head just then, it compares them with the head's nonces instead of those
+// of their sender's pending ones: whatever has pending ones before it stays in the queue until the next head. nonce is a sender's next one
+// after all that the pool found executable; it is asked for senders without pending transactions only.
+func addQueued(pending map[common.Address][]*txpool.LazyTransaction, queued map[common.Address][]*types.Transaction, nonce func(common.Address) uint64) {
+	for sender, txs := range queued {
+		var next uint64
+		if before := pending[sender]; len(before) > 0 {
+			next = before[len(before)-1].Tx.Nonce() + 1
+		} else {
+			next = nonce(sender)
+		}
+		for _, tx := range txs {
+			if tx.Nonce() == next {
+				pending[sender] = append(pending[sender], lazy(tx))
+				next++
+			}
+		}
+	}
+}
+
+func lazy(tx *types.Transaction) *txpool.LazyTransaction {
+	return &txpool.LazyTransaction{
+		Hash: tx.Hash(), Tx: tx, Time: tx.Time(), Gas: tx.Gas(), BlobGas: tx.BlobGas(),
+		GasFeeCap: uint256.MustFromBig(tx.GasFeeCap()), GasTipCap: uint256.MustFromBig(tx.GasTipCap()),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ecdsa"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -56,6 +57,8 @@ type world struct {
 	testing.TB
 	http, ws string
 	client   *ethclient.Client
+	// give has a transaction in the pool when the next block is made.
+	give func(*types.Transaction) error
 	// mine makes a block on the newest one with all transactions of the pool; fork makes one on another parent the newest.
 	mine func() *types.Block
 	fork func(parent common.Hash) *types.Block
@@ -113,13 +116,21 @@ func newGeth(t testing.TB) *world {
 		}
 		return w.chain.GetBlockByHash(hash)
 	}
+	// The pool gets all transactions of a block at once. One by one, some would stay in its queue if it follows a new head while it looks at
+	// them: with pending ones of the same sender before them, it takes their nonces to be too high.
+	var given []*types.Transaction
+	w.give = func(tx *types.Transaction) error {
+		given = append(given, tx)
+		return nil
+	}
 	w.mine = func() *types.Block {
-		must(t, backend.TxPool().Sync()) // what was sent is there when the block is made
+		must(t, errors.Join(backend.TxPool().Add(given, true)...))
+		given = nil
 		return block(beacon.Commit())
 	}
 	w.fork = func(parent common.Hash) *types.Block {
 		must(t, beacon.Fork(parent))
-		return block(beacon.Commit())
+		return w.mine()
 	}
 	must(t, beacon.Fork(w.chain.Genesis().Hash()))
 	return w
@@ -138,10 +149,11 @@ func newDevnet(t testing.TB, fork eth.Fork) *world {
 	t.Cleanup(func() { must(t, n.Close()) })
 	w := newWorld(t, n.RPCURL(), "ws"+strings.TrimPrefix(n.RPCURL(), "http"))
 	w.chain = n.Chain()
+	w.give = func(tx *types.Transaction) error { return w.client.SendTransaction(t.Context(), tx) }
 	slot := phase0.Slot(0)
 	w.fork = func(parent common.Hash) *types.Block {
 		slot++
-		must(t, n.SetHead(t.Context(), phase0.Hash32(n.Chain().CurrentBlock().Hash()))) // brings the pool up to date: what was sent is there
+		must(t, n.SetHead(t.Context(), phase0.Hash32(n.Chain().CurrentBlock().Hash())))
 		built, err := n.Build(t.Context(), devchain.BuildArgs{
 			Parent: phase0.Hash32(parent), Slot: slot, ParentBeaconRoot: phase0.Root{byte(slot)}, Coinbase: nobody, GasLimitTarget: 60_000_000,
 			Withdrawals: []*capella.Withdrawal{{Index: capella.WithdrawalIndex(slot), Amount: 7}}, Transactions: n.Pending(),
@@ -179,7 +191,7 @@ func (w *world) sign(from *ecdsa.PrivateKey, to *common.Address, valueWei int64,
 func (w *world) send(from *ecdsa.PrivateKey, to *common.Address, valueWei int64, gas uint64, data []byte) *types.Transaction {
 	w.Helper()
 	tx := w.sign(from, to, valueWei, gas, data)
-	must(w, w.client.SendTransaction(w.Context(), tx))
+	must(w, w.give(tx))
 	return tx
 }
 
