@@ -58,7 +58,15 @@ func orderMutants() []Mutant {
 		{"O10", "rpc", "backruns give back 50 %", []string{"RPC-SHR-27"}, first("mev_sendBundle", func(o map[string]any) { put(o, "privacy", "wantRefund", 50) })},
 		{"O11", "rpc", "of private transactions the operator keeps the refunds", []string{"RPC-SHR-27"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
 			preferences := object(o["preferences"])
-			put(preferences, "validity", "refund", []any{map[string]any{"address": "0x00000000000000000000000000000000deadbeef", "percent": 100}})
+			put(preferences, "validity", "refund", []any{map[string]any{"address": "0x00000000000000000000000000000000deadbeef", "percent": 90}})
+		})},
+		{"O14", "rpc", "refunds by address are parts of the usual 90 %", []string{"RPC-PRI-18"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
+			if validity := object(object(o["preferences"])["validity"]); validity["refund"] != nil {
+				validity["refundConfig"], validity["refund"] = validity["refund"], nil
+			}
+		})},
+		{"O15", "rpc", "refunds by address are read and forgotten", []string{"RPC-PRI-18"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
+			delete(object(o["preferences"]), "validity")
 		})},
 		{"O12", "rpc", "of several refunds only the first is kept", []string{"RPC-SHR-28"}, first("mev_sendBundle", func(o map[string]any) {
 			validity := object(o["validity"])
