@@ -64,7 +64,8 @@ type Bundle struct {
 	Shares []Share `json:"shares,omitempty"`
 	// Hints are what searchers may see of it; zero means that nobody learns of it.
 	Hints orderflow.Hints `json:"hints,omitempty"`
-	// WantRefundPercent is the part of a backrun's value that is to come back: 90 by default, 50 with preferences.fast.
+	// WantRefundPercent is the part of a backrun's value that is to come back: 90 by default, 50 with preferences.fast; 100, of which Shares are
+	// parts, if a private transaction says who gets how much.
 	WantRefundPercent int `json:"want_refund_percent,omitempty"`
 }
 

@@ -220,13 +220,17 @@ func TestMatchedRefund(t *testing.T) {
 	}{
 		"to its signer": {nil, []string{"eth_sendBundle", "cancel"}, false, 90, []matchedShare{{user, 100}}},
 		"by a nested bundle": {
-			map[string]any{"validity": map[string]any{"refund": []any{map[string]any{"address": other, "percent": 100}}}},
+			map[string]any{"validity": map[string]any{"refundConfig": []any{map[string]any{"address": other, "percent": 100}}}},
 			[]string{"eth_sendBundle", "mev_sendBundle", "cancel"}, false, 90, []matchedShare{{other, 100}},
+		},
+		"to another, whatever is usual": {
+			map[string]any{"fast": true, "validity": map[string]any{"refund": []any{map[string]any{"address": other, "percent": 61}}}},
+			[]string{"eth_sendBundle", "cancel"}, false, 61, []matchedShare{{other, 100}},
 		},
 		"to two others, and a part to none": {
 			map[string]any{"validity": map[string]any{"refund": []any{
 				map[string]any{"address": other, "percent": 60}, map[string]any{"address": third, "percent": 30},
-			}}}, []string{"eth_sendBundle", "mev_sendBundle", "cancel"}, false, 90, []matchedShare{{other, 60}, {third, 30}},
+			}}}, []string{"eth_sendBundle", "mev_sendBundle", "cancel"}, false, 100, []matchedShare{{other, 60}, {third, 30}},
 		},
 		"to where its signer wants it": {nil, []string{"eth_sendBundle", "cancel"}, true, 90, []matchedShare{{third, 100}}},
 		"fast, half of it":             {map[string]any{"fast": true}, []string{"eth_sendBundle", "cancel"}, false, 50, []matchedShare{{user, 100}}},

@@ -78,11 +78,16 @@ var clients = []bodies{
 		{"mev-share-client-ts", `{"params":[{"tx":"$A","maxBlockNumber":"0x6e","preferences":{"fast":true,"privacy":{"hints":["logs","hash"],` +
 			`"builders":["default","titan"]},"validity":{"refund":[],"refundConfig":[{"address":"@","percent":10}]}}}],` +
 			`"method":"eth_sendPrivateTransaction","id":69,"jsonrpc":"2.0"}`},
-		{"mev-share-go", `{"id":1,"jsonrpc":"2.0","method":"eth_sendPrivateTransaction","params":[{"tx":"$A","maxBlockNumber":"0x6e","preferences":{` +
-			`"fast":true,"privacy":{"hints":["logs"]},"validity":{"refund":[{"address":"@","percent":10}]},"builders":["default","Titan"]}}]}`},
 		{"alloy", `{"method":"eth_sendPrivateTransaction","params":[{"tx":"$A","maxBlockNumber":"0x6e","preferences":{"fast":true,"privacy":{` +
 			`"hints":["logs"],"builders":["flashbots","titan"]},"validity":{"refund":[{"bodyIdx":"0x0","percent":"0x5a"}],` +
 			`"refundConfig":[{"address":"@","percent":"0xa"}]}}}],"id":0,"jsonrpc":"2.0"}`},
+	}},
+	{"a fast private transaction that gives an address a tenth of the whole", ReadSendPrivate, []clientBody{
+		{"mev-share-go", `{"id":1,"jsonrpc":"2.0","method":"eth_sendPrivateTransaction","params":[{"tx":"$A","maxBlockNumber":"0x6e","preferences":{` +
+			`"fast":true,"privacy":{"hints":["logs"]},"validity":{"refund":[{"address":"@","percent":10}]},"builders":["default","Titan"]}}]}`},
+		{"the interface description", `{"id":1,"jsonrpc":"2.0","method":"eth_sendPrivateTransaction","params":[{"tx":"$A","maxBlockNumber":"0x6e",` +
+			`"preferences":{"fast":true,"privacy":{"hints":["logs","hash"],"builders":["default","titan"]},"validity":{"refund":[{"address":"@",` +
+			`"percent":10}]}}}]}`},
 	}},
 }
 

@@ -100,15 +100,20 @@ func TestOutgoingMatched(t *testing.T) {
 		order.Bundle.Refunds = []rpc.ElementRefund{{Element: 0, Percent: target.Bundle.WantRefundPercent}}
 		return &order
 	}
-	private, err := ReadSendPrivate(fill(`[{"tx":"$A","preferences":{"fast":true,"validity":{"refund":[{"address":"@","percent":80}]}}}]`), intake())
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := Outgoing(backrun(private), 101, uuid.Nil)
-	const want = `{"txs":["A","C"],"blockNumber":"0x65","refundPercent":40,"refundRecipient":"0x1111111111111111111111111111111111111111",` +
-		`"refundTxHashes":["#C"]}`
-	if err != nil || short(out) != want {
-		t.Errorf("%s, %v; want %s", short(out), err, want)
+	for validity, percent := range map[string]string{
+		`"refund":[{"address":"@","percent":80}]`:       "80", // of the whole
+		`"refundConfig":[{"address":"@","percent":80}]`: "40", // of the half that comes back with fast
+	} {
+		private, err := ReadSendPrivate(fill(`[{"tx":"$A","preferences":{"fast":true,"validity":{`+validity+`}}}]`), intake())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := Outgoing(backrun(private), 101, uuid.Nil)
+		want := `{"txs":["A","C"],"blockNumber":"0x65","refundPercent":` + percent +
+			`,"refundRecipient":"0x1111111111111111111111111111111111111111","refundTxHashes":["#C"]}`
+		if err != nil || short(out) != want {
+			t.Errorf("%s: %s, %v; want %s", validity, short(out), err, want)
+		}
 	}
 	// Nested refunds stay out, however deep; without them it is the first transaction's sender who gets it, however deep.
 	// They have hints, or else nobody could have followed them.

@@ -16,9 +16,9 @@ type privateParams struct {
 	Preferences    preferences     `json:"preferences"`
 }
 
-// preferences say who may see a private transaction, who gets it and who earns by it. Builders stand in them or in their privacy; a refund is
-// split by refund, or by refundConfig if refund names no addresses. Preferences without hints, or with null, get the default ones; those with an
-// empty list get none.
+// preferences say who may see a private transaction, who gets it and who earns by it. Builders stand in them or in their privacy. The addresses in
+// refund get their percentages of all that a backrun pays (interface description, Refund rules 3), also with fast; if it names none, those in
+// refundConfig split what comes back. Preferences without hints, or with null, get the default ones; those with an empty list get none.
 type preferences struct {
 	Fast      bool     `json:"fast"`
 	CanRevert bool     `json:"canRevert"`
@@ -110,21 +110,21 @@ func (p *preferences) apply(order *rpc.Order, path string, limits Config) (err e
 	if p.Fast && limits.FastEnabled {
 		order.AllBuilders, b.WantRefundPercent = true, limits.FastSharePercent
 	}
-	b.Shares, err = p.shares(path + ".validity")
+	if refund := p.addressed(); refund != nil {
+		b.WantRefundPercent = 100 // of which the shares take what they say, and the rest stays with the builder
+		b.Shares, err = readShares(path+".validity.refund", refund)
+		return err
+	}
+	b.Shares, err = readShares(path+".validity.refundConfig", p.Validity.RefundConfig)
 	return err
 }
 
-// shares are the addresses that split a refund. Entries of refund without an address are of the other kind, for elements, of which a transaction
-// has only one.
-func (p *preferences) shares(path string) ([]rpc.Share, error) {
-	var addressed []shareParams
+// addressed are the entries of refund with an address. Those without are of the other kind, for elements, of which a transaction has only one.
+func (p *preferences) addressed() (refund []shareParams) {
 	for _, share := range p.Validity.Refund {
 		if share.Address != nil {
-			addressed = append(addressed, share)
+			refund = append(refund, share)
 		}
 	}
-	if addressed != nil {
-		return readShares(path+".refund", addressed)
-	}
-	return readShares(path+".refundConfig", p.Validity.RefundConfig)
+	return refund
 }

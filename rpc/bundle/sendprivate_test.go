@@ -81,26 +81,35 @@ func TestPrivateFast(t *testing.T) {
 	}
 }
 
-// Refunds are split by address; entries for elements, which other methods know, do not count here.
+// Refunds by address are percentages of the whole value, with fast or without; the split of a refund is of what is usual. Entries for elements, which
+// other methods know, do not count here.
 func TestPrivateShares(t *testing.T) {
 	other := common.HexToAddress("0x2222222222222222222222222222222222222222")
 	at := func(percent int) []rpc.Share { return []rpc.Share{{Address: recipient, Percent: percent}} }
-	for validity, want := range map[string][]rpc.Share{
-		`null`:                            nil,
-		`{}`:                              nil,
-		`{"refund":[],"refundConfig":[]}`: nil,
-		`{"refund":[{"address":"@","percent":"0x5a"}]}`:                                            at(90),
-		`{"refund":[{"address":"@","percent":0}]}`:                                                 at(0),
-		`{"refund":[{"bodyIdx":0,"percent":50}]}`:                                                  nil,
-		`{"refund":[{"bodyIdx":0,"percent":50}],"refundConfig":[{"address":"@","percent":100}]}`:   at(100),
-		`{"refund":[{"address":"@","percent":40}],"refundConfig":[{"address":"@","percent":100}]}`: at(40),
-		`{"refund":[{"address":"@","percent":40},{"address":"$O","percent":60}]}`:                  append(at(40), rpc.Share{Address: other, Percent: 60}),
-		`{"refund":[{"address":"@","percent":40},{"bodyIdx":0,"percent":100}]}`:                    at(40),
+	type terms struct {
+		percent, fast int
+		shares        []rpc.Share
+	}
+	usual := func(shares []rpc.Share) terms { return terms{90, 50, shares} }
+	whole := func(shares []rpc.Share) terms { return terms{100, 100, shares} }
+	for validity, want := range map[string]terms{
+		`null`:                            usual(nil),
+		`{}`:                              usual(nil),
+		`{"refund":[],"refundConfig":[]}`: usual(nil),
+		`{"refund":[{"address":"@","percent":"0x5a"}]}`:                                            whole(at(90)),
+		`{"refund":[{"address":"@","percent":0}]}`:                                                 whole(at(0)),
+		`{"refund":[{"bodyIdx":0,"percent":50}]}`:                                                  usual(nil),
+		`{"refund":[{"bodyIdx":0,"percent":50}],"refundConfig":[{"address":"@","percent":100}]}`:   usual(at(100)),
+		`{"refund":[{"address":"@","percent":40}],"refundConfig":[{"address":"@","percent":100}]}`: whole(at(40)),
+		`{"refund":[{"address":"@","percent":40},{"address":"$O","percent":60}]}`:                  whole(append(at(40), rpc.Share{Address: other, Percent: 60})),
+		`{"refund":[{"address":"@","percent":40},{"bodyIdx":0,"percent":100}]}`:                    whole(at(40)),
 	} {
 		validity = strings.ReplaceAll(validity, "$O", other.Hex())
-		order, err := ReadSendPrivate(fill(`[{"tx":"$A","preferences":{"validity":`+validity+`}}]`), intake())
-		if err != nil || !reflect.DeepEqual(order.Bundle.Shares, want) {
-			t.Errorf("%s: %+v, %v; want %+v", validity, order, err, want)
+		for fast, percent := range map[string]int{"false": want.percent, "true": want.fast} {
+			b := sendPrivate(t, `,"preferences":{"fast":`+fast+`,"validity":`+validity+`}`).Bundle
+			if b.WantRefundPercent != percent || !reflect.DeepEqual(b.Shares, want.shares) {
+				t.Errorf("%s, fast %s: %d %%, %+v; want %+v", validity, fast, b.WantRefundPercent, b.Shares, want)
+			}
 		}
 	}
 }

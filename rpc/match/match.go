@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/refund"
 )
 
 // maxDepth is how many bundles may lie in one another after a match: simulators go no deeper (orderflow.md §3.2).
@@ -38,7 +37,10 @@ func Join(order, target *rpc.Order) (*rpc.Order, error) {
 	joined.Follows = target.ID
 	joined.Builders, joined.AllBuilders = builders(order, target)
 	joined.Bundle.Window, joined.Bundle.Hints = window, 0
-	joined.Bundle.Refunds = []rpc.ElementRefund{{Element: 0, Percent: refund.WantPercent(target)}}
+	joined.Bundle.Refunds = nil
+	if percent := target.Bundle.WantRefundPercent; percent > 0 {
+		joined.Bundle.Refunds = []rpc.ElementRefund{{Element: 0, Percent: percent}}
+	}
 	joined.Bundle.Elements = slices.Clone(order.Bundle.Elements)
 	joined.Bundle.Elements[0] = rpc.Element{Bundle: inner(&target.Bundle)}
 	return &joined, nil

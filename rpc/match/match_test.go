@@ -3,6 +3,7 @@ package match
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -68,27 +69,25 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestPercent: what the target wants, or else the default of its kind.
+// TestPercent: what the target wants, whoever it is for.
 func TestPercent(t *testing.T) {
 	for name, c := range map[string]struct {
 		wants int
-		fast  bool
-		want  int
+		want  []rpc.ElementRefund
 	}{
-		"says so":               {wants: 42, want: 42},
-		"all of it":             {wants: 100, want: 100},
-		"says nothing":          {want: 90},
-		"fast and says nothing": {fast: true, want: 50},
+		"a part":    {42, []rpc.ElementRefund{{Element: 0, Percent: 42}}},
+		"all of it": {100, []rpc.ElementRefund{{Element: 0, Percent: 100}}},
+		"nothing":   {0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := target()
-			other.Bundle.WantRefundPercent, other.AllBuilders = c.wants, c.fast
+			other.Bundle.WantRefundPercent = c.wants
 			joined, err := Join(backrun(), other)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := joined.Bundle.Refunds; len(got) != 1 || got[0] != (rpc.ElementRefund{Element: 0, Percent: c.want}) {
-				t.Errorf("%+v, want %d %%", got, c.want)
+			if got := joined.Bundle.Refunds; !slices.Equal(got, c.want) {
+				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})
 	}

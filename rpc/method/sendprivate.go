@@ -18,9 +18,9 @@ var preferences = object(
 	), "who may know of it"),
 	may("validity", object(
 		may("refund", listOf(object(
-			needs("address", address, "who gets a part of the refund"),
-			needs("percent", between(0, 100), "of the refund"),
-		)), "how the refund is split; by default all goes to the sender"),
+			needs("address", address, "who gets a part of a backrun's value"),
+			needs("percent", between(0, 100), "of all that the backrun pays, also with fast"),
+		)), "who gets how much; the rest stays with the builder. By default the sender gets what is usual"),
 	), "terms of refunds"),
 )
 

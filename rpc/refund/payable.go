@@ -1,15 +1,18 @@
 package refund
 
 import (
+	"slices"
+
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Redirected is an order as a builder has to pay its refunds: where somebody who gets one wants it elsewhere, or gets it in two parts, the order's Shares
-// say so, and the builder pays what Split credits, to the wei. redirect is that of Landed. The order is not changed; if nobody wants anything it is itself.
-func Redirected(order *rpc.Order, redirect func(common.Address) common.Address) *rpc.Order {
-	changed := redirectBundle(&order.Bundle, redirect)
+// Payable is an order as a builder has to pay its refunds: where somebody who gets one wants it elsewhere, gets it in two parts, or is the only one and
+// gets a part of it, the order says so in the simplest terms, and the builder pays what Split credits, to the wei, by whichever method it hears of it.
+// redirect is that of Landed. The order is not changed; if there is nothing to say it is itself.
+func Payable(order *rpc.Order, redirect func(common.Address) common.Address) *rpc.Order {
+	changed := payableBundle(&order.Bundle, redirect)
 	if changed == nil {
 		return order
 	}
@@ -18,38 +21,42 @@ func Redirected(order *rpc.Order, redirect func(common.Address) common.Address) 
 	return &other
 }
 
-// redirectBundle is a bundle with other Shares, in it or in its elements; nil if none are others.
-func redirectBundle(b *rpc.Bundle, redirect func(common.Address) common.Address) *rpc.Bundle {
+// payableBundle is a bundle with other Refunds and Shares, in it or in its elements; nil if none are others.
+func payableBundle(b *rpc.Bundle, redirect func(common.Address) common.Address) *rpc.Bundle {
 	var changed *rpc.Bundle
 	change := func() *rpc.Bundle {
 		if changed == nil {
 			other := *b
-			other.Elements = append([]rpc.Element(nil), b.Elements...)
+			other.Elements, other.Refunds = slices.Clone(b.Elements), slices.Clone(b.Refunds)
 			changed = &other
 		}
 		return changed
 	}
 	for i := range b.Elements {
 		if inner := b.Elements[i].Bundle; inner != nil {
-			if other := redirectBundle(inner, redirect); other != nil {
+			if other := payableBundle(inner, redirect); other != nil {
 				change().Elements[i].Bundle = other
 			}
 		}
 	}
-	for _, entry := range b.Refunds {
+	for i, entry := range b.Refunds {
 		owners, err := ownersOf(b, entry.Element)
 		if err != nil {
 			continue // there is nobody to pay
 		}
-		shares, moved := redirectShares(owners, redirect)
-		switch {
-		case !moved:
-		case len(b.PaidBy) > 0:
-			change().Shares = shares
-		default:
-			change().Elements[entry.Element].Bundle = ownedBy(change().Elements[entry.Element], shares)
-			changed.Elements[entry.Element].Tx = nil
+		percent, shares := payees(b, entry, owners, redirect)
+		if changed != nil { // what is different inside may have other owners already
+			owners, _ = ownersOf(changed, entry.Element)
 		}
+		if percent == entry.Percent && slices.Equal(shares, owners) {
+			continue
+		}
+		change().Refunds[i].Percent = percent
+		if len(b.PaidBy) > 0 {
+			changed.Shares = shares
+			continue
+		}
+		changed.Elements[entry.Element] = rpc.Element{Bundle: ownedBy(changed.Elements[entry.Element], shares)}
 	}
 	return changed
 }
@@ -64,14 +71,23 @@ func ownedBy(e rpc.Element, shares []rpc.Share) *rpc.Bundle {
 	return &other
 }
 
-// redirectShares are shares of those who get them, each address once, and whether they are other shares.
-func redirectShares(owners []rpc.Share, redirect func(common.Address) common.Address) (shares []rpc.Share, moved bool) {
-	for _, owner := range owners {
-		to := redirect(owner.Address)
-		moved = moved || to != owner.Address
-		shares = addShare(shares, rpc.Share{Address: to, Percent: owner.Percent})
+// payees are those who share an entry's percentage in the end. One who is alone and gets a part of it gets all of that part: the two differ by what
+// rounding and the payout's cost take, and eth_sendBundle can say only the latter. Where a bundle's Shares are also of refunds inside it, they stay.
+func payees(b *rpc.Bundle, entry rpc.ElementRefund, owners []rpc.Share, redirect func(common.Address) common.Address) (int, []rpc.Share) {
+	shares := redirectShares(owners, redirect)
+	inside := b.Elements[entry.Element].Bundle
+	if len(shares) != 1 || shares[0].Percent == 0 || entry.Percent*shares[0].Percent%100 != 0 || len(b.PaidBy) > 0 || inside != nil && len(inside.PaidBy) > 0 {
+		return entry.Percent, shares
 	}
-	return shares, moved || len(shares) < len(owners)
+	return entry.Percent * shares[0].Percent / 100, []rpc.Share{{Address: shares[0].Address, Percent: 100}}
+}
+
+// redirectShares are shares of those who get them, each address once.
+func redirectShares(owners []rpc.Share, redirect func(common.Address) common.Address) (shares []rpc.Share) {
+	for _, owner := range owners {
+		shares = addShare(shares, rpc.Share{Address: redirect(owner.Address), Percent: owner.Percent})
+	}
+	return shares
 }
 
 func addShare(shares []rpc.Share, more rpc.Share) []rpc.Share {

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// TestRedirected: bob's refunds go to carol.
-func TestRedirected(t *testing.T) {
+// TestPayable: bob's refunds go to carol.
+func TestPayable(t *testing.T) {
 	ninety := []rpc.ElementRefund{{Element: 0, Percent: 90}}
 	all := func(to common.Address) []rpc.Share { return []rpc.Share{{Address: to, Percent: 100}} }
 	for name, test := range map[string]struct{ order, want rpc.Bundle }{
@@ -34,6 +34,17 @@ func TestRedirected(t *testing.T) {
 				Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: carol, Percent: 70}, {Address: alice, Percent: 20}},
 			}), tx(alice)}, Refunds: ninety},
 		},
+		"one who gets a part": {
+			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: alice, Percent: 60}}}), tx(alice)}, Refunds: ninety},
+			rpc.Bundle{
+				Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: all(alice)}), tx(alice)},
+				Refunds:  []rpc.ElementRefund{{Element: 0, Percent: 54}},
+			},
+		},
+		"one who gets a part that is no whole percentage": {
+			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: alice, Percent: 33}}}), tx(alice)}, Refunds: ninety},
+			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: alice, Percent: 33}}}), tx(alice)}, Refunds: ninety},
+		},
 		"a chosen recipient": {
 			rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Refunds: ninety, PaidBy: []int{0}, Shares: all(bob)},
 			rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Refunds: ninety, PaidBy: []int{0}, Shares: all(carol)},
@@ -44,7 +55,7 @@ func TestRedirected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			order := &rpc.Order{ID: 7, Bundle: test.order}
-			got := Redirected(order, toCarol)
+			got := Payable(order, toCarol)
 			if want := (&rpc.Order{ID: 7, Bundle: test.want}); !reflect.DeepEqual(got, want) {
 				t.Errorf("\ngot  %+v\nwant %+v", got, want)
 			}
@@ -84,7 +95,7 @@ func TestBuildersPayWhatIsCredited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Order = Redirected(l.Order, wish)
+		l.Order = Payable(l.Order, wish)
 		got, err := Split(l)
 		if err != nil {
 			t.Fatal(err)

@@ -54,7 +54,7 @@ var (
 //   - what an element brought is what its transactions paid, less what its own refunds gave away;
 //   - refundable is what the elements of PaidBy brought, or without any the elements that the bundle's Refunds do not name;
 //   - each entry gives its percent of that, rounded down, to the owners of its element, who share it by their percents, rounded down. Where one
-//     address gets the shares of several of them, they are one share.
+//     address gets the shares of several of them, they are one share; where one gets them all, it is that part of the entry's percent.
 //
 // The owners of a transaction are its sender, those of a bundle its Shares, or without any the owner of its first element. Where PaidBy is set, the
 // bundle's own owners are those of every element (refundRecipient of eth_sendBundle).
@@ -103,8 +103,8 @@ func (s *splitter) bundle(b *rpc.Bundle, hash common.Hash) (rest *uint256.Int, e
 		if err != nil {
 			return nil, err
 		}
-		owners, _ = redirectShares(owners, s.redirect)
-		given := s.give(part(refundable, entry.Percent), owners, nameOf(&b.Elements[entry.Element], hash), b.DelayedRefund)
+		percent, shares := payees(b, entry, owners, s.redirect)
+		given := s.give(part(refundable, percent), shares, nameOf(&b.Elements[entry.Element], hash), b.DelayedRefund)
 		rest.Sub(rest, given) // the percents sum to 100 at most
 	}
 	return rest, nil

@@ -327,8 +327,9 @@ func TestNoWeiIsMadeOrLost(t *testing.T) {
 	})
 }
 
-// Who pays more gives more: no recipient gets less when one payment grows. This holds without a cost; with one, what was delayed and whole may
-// become paid at once and less.
+// Who pays more gives more: no recipient gets less when one payment grows, but for the wei that rounding takes. Two shares inside a bundle may both grow
+// by one where only one more was paid; then what is left of it, and what others get of that, is less by one. This holds without a cost; with one, what was
+// delayed and whole may become paid at once and less.
 func TestMorePaidIsMoreRefunded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := anyLanded(t)
@@ -342,8 +343,9 @@ func TestMorePaidIsMoreRefunded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		rounding := uint256.NewInt(uint64(len(before.Refunds)))
 		for _, r := range before.Refunds {
-			if got := amountOf(after.Refunds, r); r.AmountWei.Gt(got) {
+			if got := amountOf(after.Refunds, r); r.AmountWei.Gt(new(uint256.Int).Add(got, rounding)) {
 				t.Fatalf("%x had %s for %x and has %s now", r.Recipient[:1], r.AmountWei.Dec(), r.Hash[:1], got.Dec())
 			}
 		}
@@ -357,21 +359,6 @@ func amountOf(refunds []rpc.Refund, like rpc.Refund) *uint256.Int {
 		}
 	}
 	return new(uint256.Int)
-}
-
-func TestWantPercent(t *testing.T) {
-	for name, test := range map[string]struct {
-		order rpc.Order
-		want  int
-	}{
-		"by default":   {rpc.Order{}, 90},
-		"fast":         {rpc.Order{AllBuilders: true}, 50},
-		"its own word": {rpc.Order{AllBuilders: true, Bundle: rpc.Bundle{WantRefundPercent: 70}}, 70},
-	} {
-		if got := WantPercent(&test.order); got != test.want {
-			t.Errorf("%s: %d %%, want %d %%", name, got, test.want)
-		}
-	}
 }
 
 // A base fee that no chain has is no reason to pay for nothing.

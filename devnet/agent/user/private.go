@@ -198,7 +198,7 @@ func (p *Private) wishes(self common.Address) map[string]any {
 	case 6:
 		friend := crypto.PubkeyToAddress(p.Wallets[0].PublicKey)
 		return map[string]any{"privacy": sharing("logs"), "validity": map[string]any{"refund": []map[string]any{
-			{"address": self, "percent": 60}, {"address": friend, "percent": 40},
+			{"address": self, "percent": 54}, {"address": friend, "percent": 36},
 		}}}
 	case 7:
 		return map[string]any{"privacy": sharing()} // nobody is to know

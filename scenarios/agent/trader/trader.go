@@ -170,7 +170,10 @@ func (t *Trader) swap(ctx context.Context, slot phase0.Slot) (common.Hash, error
 	return tx.Hash(), nil
 }
 
-// wishes are the preferences of a private transaction.
+// usualRefund is the percentage of a backrun's value that comes back to who does not say how much.
+const usualRefund = 90
+
+// wishes are the preferences of a private transaction. A split is of what comes back usually.
 func (t *Trader) wishes() map[string]any {
 	wishes, privacy := map[string]any{}, map[string]any{}
 	if _, ok := t.move("fast"); ok {
@@ -187,8 +190,9 @@ func (t *Trader) wishes() map[string]any {
 	}
 	if m, ok := t.move("split"); ok {
 		wishes["privacy"] = map[string]any{"hints": []string{"logs"}}
+		friends := usualRefund * int(m.Percent) / 100
 		wishes["validity"] = map[string]any{"refund": []map[string]any{
-			{"address": crypto.PubkeyToAddress(t.Wallet.PublicKey), "percent": 100 - int(m.Percent)}, {"address": t.Friend, "percent": int(m.Percent)},
+			{"address": crypto.PubkeyToAddress(t.Wallet.PublicKey), "percent": usualRefund - friends}, {"address": t.Friend, "percent": friends},
 		}}
 	}
 	return wishes

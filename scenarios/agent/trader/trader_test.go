@@ -211,7 +211,7 @@ func TestStrategies(t *testing.T) {
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei {"privacy":{"builders":["builder-2"],"hints":[]}}`},
 		{"a friend gets a part", []plan.Move{move("private"), split}, true, 1, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei {"privacy":{"hints":["logs"]},"validity":{"refund":[` +
-			`{"address":"` + self + `","percent":60},{"address":"0xf100000000000000000000000000000000000000","percent":40}]}}`},
+			`{"address":"` + self + `","percent":54},{"address":"0xf100000000000000000000000000000000000000","percent":36}]}}`},
 		{"what was taken back is not waited for, and the next one is another", []plan.Move{move("private"), cancels}, false, 4, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei
 2.5s cancel
