@@ -76,7 +76,7 @@ var (
 	Internal = define("internal", 500, "", "internal error",
 		"Something broke on our side; the request may be repeated. The log has the cause under the answer's X-Request-Id.")
 	NotReady = define("not-ready", 503, "", "not ready",
-		"The relay is starting or stopping: validators or duties are not known yet, or no more requests are taken.")
+		"The relay is starting or stopping: validators or duties are not known yet, or no more requests are taken. Or no beacon node has told of a head for long.")
 )
 
 // What registerValidator refuses.

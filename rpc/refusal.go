@@ -178,7 +178,7 @@ var (
 	NotYourAddress = define("not-your-address", codeServer, 403, "signer does not match the first address",
 		"Only the holder of an address may say where its refunds go: sign the request with that address' key.")
 	NotReady = define("not-ready", codeServer, 503, "not ready",
-		"The service is starting or stopping, or the database does not answer.")
+		"The service is starting or stopping, its newest block is too old, or the database does not answer.")
 	StatsTooOld = define("stats-block-range", codeServer, 200, "block is too far from the newest one",
 		"Statistics are asked for with a block within 20 of the newest one.")
 	OrderCancelled = define("order-cancelled", codeServer, 200, "order was cancelled",

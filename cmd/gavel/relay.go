@@ -57,6 +57,7 @@ func relayFlags() []cli.Flag {
 		f.number("executors", 2, "blocks taken on trust that are executed at a time"),
 		f.span("publish-timeout", 4*time.Second, "how long the publication of a block may take"),
 		f.span("start-timeout", 30*time.Second, "how long to wait for a beacon node at start"),
+		f.span("stale-after", 5*time.Minute, "how old the newest head may be before /readyz says so"),
 		f.toggle("no-cancellations", "refuse ?cancellations=1"),
 		f.number("requests-per-second", 200, "requests of one client address in a second; 0 is no bound"),
 		f.number("burst", 400, "requests of one client address at once"),

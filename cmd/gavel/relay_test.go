@@ -40,7 +40,7 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 		"--journal", "nats://h", "--journal-replicas", "3", "--escrow-in-memory", "--builders-file", written(t, "b.yaml", "- name: x\n"),
 		"--webhook", "http://w", "--header-cutoff", "1s", "--header-delay", "2s", "--payload-cutoff", "3s", "--reveal-delay", "4s",
 		"--header-payload-timeout", "5s", "--validation-timeout", "6s", "--validation-concurrency", "7", "--executors", "8",
-		"--publish-timeout", "9s", "--start-timeout", "10s", "--no-cancellations", "--requests-per-second", "11", "--burst", "12",
+		"--publish-timeout", "9s", "--start-timeout", "10s", "--stale-after", "22s", "--no-cancellations", "--requests-per-second", "11", "--burst", "12",
 		"--builder-requests-per-second", "13", "--builder-burst", "14", "--trusted-proxies", "10.0.0.0/8,fd00::/8", "--max-connections", "15",
 		"--body-megabytes", "16", "--top-bid-listeners", "17", "--top-bid-queue", "21", "--top-bid-needs-key", "--linger", "18s", "--received-for", "19s",
 		"--facts-for", "20s", "--trace-endpoint", "http://t", "--log-level", "debug", "--log-format", "json")
@@ -134,6 +134,7 @@ func TestRelayMistakes(t *testing.T) {
 		{testKey, needed[:2], "gavel: validation-node is empty: give the URL of a node that serves flashbots_validateBuilderSubmission"},
 		{testKey, append(needed, "--network", "ropsten"), `gavel: network is "ropsten": give one of mainnet, sepolia, hoodi, custom`},
 		{testKey, append(needed, "--top-bid-queue", "-1"), "gavel: top-bid-queue is -1: give a number of bids"},
+		{testKey, append(needed, "--stale-after", "0s"), "gavel: stale-after is 0s: give 1s or more"},
 		{testKey, append(needed, "--listen", ""), "gavel: listen is empty: give host:port"},
 		{testKey, append(needed, "--trusted-proxies", "10.0.0.1"), `gavel: trusted-proxies has "10.0.0.1": give ranges such as 10.0.0.0/8`},
 		{testKey, append(needed, "--admin-token-file", written(t, "t", "short")), "gavel: the admin token is too short: give at least 16 characters"},

@@ -40,6 +40,7 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 			PayloadCutOff: always(cmd.Duration("payload-cutoff")), RevealDelay: always(cmd.Duration("reveal-delay")),
 			HeaderPayloadTimeout: cmd.Duration("header-payload-timeout"), ValidationTimeout: cmd.Duration("validation-timeout"),
 			Executors: cmd.Int("executors"), PublishTimeout: cmd.Duration("publish-timeout"), StartTimeout: cmd.Duration("start-timeout"),
+			StaleAfter:      cmd.Duration("stale-after"),
 			TopBidListeners: cmd.Int("top-bid-listeners"), TopBidQueue: cmd.Int("top-bid-queue"), TopBidsNeedKey: cmd.Bool("top-bid-needs-key"),
 			NoCancellations: cmd.Bool("no-cancellations"), TraceEndpoint: cmd.String("trace-endpoint"), ReceivedFor: cmd.Duration("received-for"),
 			Limits: app.Limits{
@@ -79,6 +80,8 @@ func (c *relayConfig) check() error {
 		return errors.New("validation-node is empty: give the URL of a node that serves flashbots_validateBuilderSubmission")
 	case !slices.Contains(eth.NetworkNames(), c.relay.Network):
 		return fmt.Errorf("network is %q: give one of %s", c.relay.Network, strings.Join(eth.NetworkNames(), ", "))
+	case c.relay.StaleAfter < time.Second:
+		return fmt.Errorf("stale-after is %s: give 1s or more", c.relay.StaleAfter)
 	case c.relay.TopBidQueue < 0:
 		return fmt.Errorf("top-bid-queue is %d: give a number of bids", c.relay.TopBidQueue)
 	}

@@ -60,6 +60,8 @@ type Config struct {
 	PublishTimeout time.Duration
 	// StartTimeout is how long to wait for a beacon node at start (wall time): 30 s.
 	StartTimeout time.Duration
+	// StaleAfter is how old the newest head may be before the relay calls itself not ready (chain time): 5 min.
+	StaleAfter time.Duration
 	// HeaderDelay is how far into the slot a header may be held back for a client that says how long it waits (chain time): none.
 	HeaderDelay time.Duration
 	// TopBidListeners may follow the leading bids at a time: 1,000. TopBidsNeedKey lets only builders with an API key do so.
@@ -137,6 +139,7 @@ func (c *Config) Validate() error {
 		&c.HeaderCutOff: 3 * time.Second, &c.PayloadCutOff: 4 * time.Second, &c.RevealDelay: time.Second,
 		&c.HeaderPayloadTimeout: time.Second,
 		&c.ValidationTimeout:    3 * time.Second, &c.PublishTimeout: 4 * time.Second, &c.StartTimeout: 30 * time.Second,
+		&c.StaleAfter: 5 * time.Minute,
 	} {
 		if *field == 0 {
 			*field = value

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -185,9 +186,14 @@ func (a *App) Ready() bool {
 	return !a.stopping.Load() && a.registry.Validators() > 0 && a.registry.DutiesKnown(a.spec.EpochOf(a.registry.Head().Slot))
 }
 
+// readiness says why the relay is not ready, if it is not. When no head came for long, all beacon nodes are out of reach or behind.
 func (a *App) readiness() error {
 	if !a.Ready() {
 		return relay.NotReady.Plain()
+	}
+	head := a.registry.Head()
+	if behind := a.cfg.Clock.Now().Sub(a.spec.SlotStart(head.Slot)); behind > a.cfg.StaleAfter {
+		return relay.NotReady.With("the newest head, of slot %d, is %s old", head.Slot, behind.Round(time.Second))
 	}
 	return nil
 }

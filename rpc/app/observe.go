@@ -67,7 +67,7 @@ func (a *App) Admin() http.Handler {
 func (a *App) readiness() error {
 	head := a.desk.Head()
 	if behind := a.cfg.Clock.Now().Sub(time.Unix(int64(head.Timestamp), 0)); behind > a.cfg.StaleAfter {
-		return fmt.Errorf("the newest block, %d, is %s old", head.Number, behind.Round(time.Second))
+		return rpc.NotReady.With("the newest block, %d, is %s old", head.Number, behind.Round(time.Second))
 	}
 	return nil
 }

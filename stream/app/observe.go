@@ -73,11 +73,10 @@ func (a *App) Admin() http.Handler {
 
 // readiness says why the service is not ready, if it is not: the history or the journal does not answer.
 func (a *App) readiness() error {
-	if a.lag() < 0 {
+	if _, err := a.history.Info(); err != nil || a.lag() < 0 {
 		return stream.NotReady.Plain()
 	}
-	_, err := a.history.Info()
-	return err
+	return nil
 }
 
 // ServeAdmin answers the operator until the context ends.
