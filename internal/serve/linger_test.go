@@ -2,16 +2,20 @@ package serve
 
 import (
 	"bufio"
+	"errors"
+	"net"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 )
 
 // ask asks for a path on a connection of its own.
-func ask(t *testing.T, listener *pipes, path string) int {
+func ask(t *testing.T, listener *servetest.Pipes, path string) int {
 	t.Helper()
-	conn := listener.dial()
+	conn := listener.Dial()
 	defer conn.Close()
 	send(t, conn, "GET "+path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -51,10 +55,8 @@ func TestAGivenWaitIsHonoured(t *testing.T) {
 			if took := time.Since(began); took < linger || took > linger+100*time.Millisecond { // idle connections are looked for now and then
 				t.Errorf("linger %v: stopped after %v", linger, took)
 			}
-			select {
-			case listener.conns <- nil:
-				t.Error("a connection is accepted after the end")
-			default:
+			if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
+				t.Errorf("the listener is open after the end: %v", err)
 			}
 		})
 	}

@@ -8,48 +8,18 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 )
 
-// pipes is a listener whose connections are in memory, so that a bubble's clock rules them.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case conn := <-p.conns:
-		return conn, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
-
-func (p *pipes) dial() net.Conn {
-	mine, theirs := net.Pipe()
-	p.conns <- theirs
-	return mine
-}
-
 // running starts a server in a bubble and returns its stop and its end.
-func running(t *testing.T, handler http.HandlerFunc, options Options) (listener *pipes, stop func(), ended chan error) {
+func running(t *testing.T, handler http.HandlerFunc, options Options) (listener *servetest.Pipes, stop func(), ended chan error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	listener, ended = newPipes(), make(chan error, 1)
+	listener, ended = servetest.NewPipes(), make(chan error, 1)
 	go func() { ended <- Serve(ctx, listener, handler, options) }()
 	return listener, cancel, ended
 }
@@ -90,7 +60,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 						Refuse(w, r, no(400))
 					}
 				}, Options{})
-				conn := listener.dial()
+				conn := listener.Dial()
 				defer conn.Close()
 				began := time.Now()
 				send(t, conn, row.sent)
@@ -113,7 +83,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 func TestHeadersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener, stop, ended := running(t, func(http.ResponseWriter, *http.Request) {}, Options{})
-		conn := listener.dial()
+		conn := listener.Dial()
 		defer conn.Close()
 		go func() { // the server stops reading, so this may or may not end with an error
 			_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("x", 70_000)+"\r\n\r\n")
@@ -140,7 +110,7 @@ func stopWhileRunning(t *testing.T, takes time.Duration, options Options) (answe
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	}, options)
-	conn := listener.dial()
+	conn := listener.Dial()
 	defer conn.Close()
 	send(t, conn, get)
 	synctest.Wait()
@@ -176,7 +146,7 @@ func TestStopDoesNotWaitForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		listener, stop, ended := running(t, func(http.ResponseWriter, *http.Request) { <-release }, Options{Drain: 3 * time.Second})
-		conn := listener.dial()
+		conn := listener.Dial()
 		defer conn.Close()
 		send(t, conn, get)
 		synctest.Wait()
@@ -200,7 +170,7 @@ func TestCrashInTheMiddleEndsTheConnection(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			panic("in the middle")
 		}, Options{})
-		conn := listener.dial()
+		conn := listener.Dial()
 		defer conn.Close()
 		send(t, conn, get)
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -235,7 +205,7 @@ func TestListenSaysWhatToDo(t *testing.T) {
 }
 
 func TestServeTellsWhyItCannot(t *testing.T) {
-	listener := newPipes()
+	listener := servetest.NewPipes()
 	listener.Close()
 	if err := Serve(t.Context(), listener, http.NotFoundHandler(), Options{}); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("%v", err)

@@ -48,7 +48,7 @@ func TestTrickleIsCutOff(t *testing.T) {
 					}
 					Refuse(w, r, no(http.StatusBadRequest))
 				}, Options{})
-				conn := listener.dial()
+				conn := listener.Dial()
 				defer conn.Close()
 				began := time.Now()
 				send(t, conn, row.begin)
@@ -96,7 +96,7 @@ func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 						t.Errorf("%v", err)
 					}
 				}, Options{Drain: time.Hour})
-				conn := listener.dial()
+				conn := listener.Dial()
 				defer conn.Close()
 				began := time.Now()
 				send(t, conn, get)
@@ -155,7 +155,7 @@ func TestSlowReadersAreServed(t *testing.T) {
 			}
 			time.Sleep(time.Hour) // with the event still in a buffer
 		}, Options{})
-		conn := listener.dial()
+		conn := listener.Dial()
 		defer conn.Close()
 		send(t, conn, get)
 		response, err := http.ReadResponse(bufio.NewReaderSize(slowReader{conn}, 16<<10), nil)
@@ -190,7 +190,7 @@ func TestDeadlineEndsWithItsAnswer(t *testing.T) {
 				Refuse(w, r, no(http.StatusBadRequest))
 			}
 		}, Options{})
-		conn := listener.dial()
+		conn := listener.Dial()
 		defer conn.Close()
 		for range 2 {
 			send(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n")
@@ -214,7 +214,7 @@ func TestDeadlineEndsWithItsAnswer(t *testing.T) {
 func TestConnectionsAreCapped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener, stop, ended := running(t, func(http.ResponseWriter, *http.Request) {}, Options{MaxConns: 2})
-		first, second := listener.dial(), listener.dial()
+		first, second := listener.Dial(), listener.Dial()
 		defer second.Close()
 		for _, conn := range []net.Conn{first, second} {
 			send(t, conn, get)
@@ -223,7 +223,7 @@ func TestConnectionsAreCapped(t *testing.T) {
 			}
 		}
 		third := make(chan net.Conn, 1)
-		go func() { third <- listener.dial() }()
+		go func() { third <- listener.Dial() }()
 		synctest.Wait()
 		if len(third) > 0 {
 			t.Error("a third connection is accepted")
@@ -246,7 +246,7 @@ func TestConnectionsAreCapped(t *testing.T) {
 func TestSilentConnectionIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener, stop, ended := running(t, func(http.ResponseWriter, *http.Request) {}, Options{})
-		conn := listener.dial()
+		conn := listener.Dial()
 		defer conn.Close()
 		began := time.Now()
 		got, _ := io.ReadAll(conn)

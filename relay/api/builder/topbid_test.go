@@ -23,39 +23,11 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/top"
 )
-
-// pipes is a listener whose connections are in memory, so that a bubble's clock rules them.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case conn := <-p.conns:
-		return conn, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
-
-func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
-	mine, theirs := net.Pipe()
-	p.conns <- theirs
-	return mine, nil
-}
 
 // theatre is a relay whose leading bids tests make up.
 type theatre struct {
@@ -82,9 +54,9 @@ func (h *theatre) show(slot phase0.Slot, valueWei uint64) {
 }
 
 // open serves the theatre in memory, in a bubble.
-func (h *theatre) open(t *testing.T) (listener *pipes, stop func()) {
+func (h *theatre) open(t *testing.T) (listener *servetest.Pipes, stop func()) {
 	t.Helper()
-	listener = &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	listener = servetest.NewPipes()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- serve.Serve(ctx, listener, h.handler(false), serve.Options{}) }()
@@ -256,7 +228,7 @@ func TestTopBidHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTheatre()
 		listener, stop := h.open(t)
-		transport := &http.Transport{DialContext: listener.dial}
+		transport := &http.Transport{DialContext: listener.DialContext}
 		var pings atomic.Int64
 		conn := dial(t, "http://relay"+topBidPath, &websocket.DialOptions{
 			HTTPClient:     &http.Client{Transport: transport},
@@ -294,7 +266,7 @@ func TestTopBidPingsOnlyInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTheatre()
 		listener, stop := h.open(t)
-		transport := &http.Transport{DialContext: listener.dial}
+		transport := &http.Transport{DialContext: listener.DialContext}
 		var pings atomic.Int64
 		conn := dial(t, "http://relay"+topBidPath, &websocket.DialOptions{
 			HTTPClient:     &http.Client{Transport: transport},
@@ -319,7 +291,7 @@ func TestTopBidCutsWhoDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTheatre()
 		listener, stop := h.open(t)
-		conn, _ := listener.dial(t.Context(), "", "")
+		conn := listener.Dial()
 		defer conn.Close()
 		reader := upgrade(t, conn)
 		began := time.Now()
@@ -343,10 +315,10 @@ func TestTopBidCutsWhoIsBehind(t *testing.T) {
 		h := newTheatre()
 		h.feed.Queue = 8
 		listener, stop := h.open(t)
-		stuck, _ := listener.dial(t.Context(), "", "")
+		stuck := listener.Dial()
 		defer stuck.Close()
 		upgrade(t, stuck)
-		transport := &http.Transport{DialContext: listener.dial}
+		transport := &http.Transport{DialContext: listener.DialContext}
 		fast := dial(t, "http://relay"+topBidPath, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
 		synctest.Wait()
 		began := time.Now()
@@ -372,7 +344,7 @@ func TestTopBidCutsWhoTakesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTheatre()
 		listener, stop := h.open(t)
-		stuck, _ := listener.dial(t.Context(), "", "")
+		stuck := listener.Dial()
 		defer stuck.Close()
 		upgrade(t, stuck)
 		h.show(65, 1)
@@ -412,7 +384,7 @@ func TestTopBidPlaceIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTheatre()
 		listener, stop := h.open(t)
-		transport := &http.Transport{DialContext: listener.dial}
+		transport := &http.Transport{DialContext: listener.DialContext}
 		for _, leave := range []func(*websocket.Conn) error{
 			(*websocket.Conn).CloseNow, func(c *websocket.Conn) error { return c.Close(websocket.StatusNormalClosure, "") },
 		} {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/stream"
 	"github.com/gavel-relay/gavel/stream/audience"
 )
@@ -128,40 +129,14 @@ func (h *house) serve(t testing.TB, listener net.Listener) {
 	})
 }
 
-// pipes is a listener whose connections are in memory, so that a bubble's clock rules them.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case conn := <-p.conns:
-		return conn, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
-
-// dial is a connection that has sent a request: a line and its headers.
-func (p *pipes) dial(t testing.TB, request string) net.Conn {
+// dialled is a connection that has sent a request: a line and its headers.
+func dialled(t testing.TB, listener *servetest.Pipes, request string) net.Conn {
 	t.Helper()
-	mine, theirs := net.Pipe()
-	p.conns <- theirs
-	if _, err := io.WriteString(mine, request+"\r\nHost: stream\r\n\r\n"); err != nil {
+	conn := listener.Dial()
+	if _, err := io.WriteString(conn, request+"\r\nHost: stream\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	return mine
+	return conn
 }
 
 // ear reads the lines of a stream.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/stream/audience"
 )
 
@@ -32,9 +33,9 @@ func TestBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h, listener := newHouse(nil), newPipes()
+				h, listener := newHouse(nil), servetest.NewPipes()
 				h.serve(t, listener)
-				conn := listener.dial(t, request)
+				conn := dialled(t, listener, request)
 				var got bytes.Buffer
 				done := make(chan struct{})
 				go func() {
@@ -62,7 +63,7 @@ func TestBytes(t *testing.T) {
 // There is a ping 15 seconds after the last write, on each connection for itself, for as long as somebody listens: here an hour.
 func TestPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, listener := newHouse(nil), newPipes()
+		h, listener := newHouse(nil), servetest.NewPipes()
 		h.serve(t, listener)
 		began := time.Now()
 		type write struct {
@@ -70,7 +71,7 @@ func TestPings(t *testing.T) {
 			line string
 		}
 		var got []write
-		conn := listener.dial(t, "GET / HTTP/1.0") // without chunks
+		conn := dialled(t, listener, "GET / HTTP/1.0") // without chunks
 		lines := bufio.NewReader(conn)
 		if _, err := http.ReadResponse(lines, nil); err != nil { //nolint:bodyclose // it goes on as lines
 			t.Fatal(err)
@@ -125,9 +126,9 @@ func TestSlowListeners(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h, listener := newHouse(func(c *audience.Config) { c.QueueBytes, c.PerListener = row.queueBytes, 1 }), newPipes()
+				h, listener := newHouse(func(c *audience.Config) { c.QueueBytes, c.PerListener = row.queueBytes, 1 }), servetest.NewPipes()
 				h.serve(t, listener)
-				slow, fast := listener.dial(t, "GET / HTTP/1.0"), listener.dial(t, "GET / HTTP/1.0")
+				slow, fast := dialled(t, listener, "GET / HTTP/1.0"), dialled(t, listener, "GET / HTTP/1.0")
 				defer slow.Close()
 				if _, err := http.ReadResponse(bufio.NewReaderSize(slow, 16), nil); err != nil { //nolint:bodyclose // it reads its header, and no more
 					t.Fatal(err)
