@@ -31,6 +31,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -51,7 +52,7 @@ import (
 type house struct {
 	fork     eth.Fork
 	spec     *eth.Spec
-	clock    *stoppedClock
+	clock    *clocktest.Hand
 	node     *chain.Node
 	beacon   *beacon.Beacon
 	fronts   [2]*front
@@ -119,7 +120,7 @@ func open(t *testing.T, fork eth.Fork, options houseOptions) *house {
 	if options.slotsPerEpoch > 0 {
 		h.spec.SlotsPerEpoch = options.slotsPerEpoch
 	}
-	h.clock = newStoppedClock(h.spec.GenesisTime.Add(6 * time.Second))
+	h.clock = clocktest.NewHand(h.spec.GenesisTime.Add(6 * time.Second))
 	ctx, stop := context.WithCancel(context.Background())
 	group, ctx := errgroup.WithContext(ctx)
 	var closers []func() error
@@ -623,72 +624,6 @@ func allBut(without int) (ids []string) {
 // status answers publications with a status.
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
-}
-
-// stoppedClock tells the same time until a test moves it.
-type stoppedClock struct {
-	mu      sync.Mutex // guards all below
-	now     time.Time
-	moved   chan struct{} // closed and replaced when the clock moves, or somebody begins to wait
-	waiting map[time.Time]int
-}
-
-func newStoppedClock(now time.Time) *stoppedClock {
-	return &stoppedClock{now: now, moved: make(chan struct{}), waiting: map[time.Time]int{}}
-}
-
-// Set moves the clock.
-func (c *stoppedClock) Set(now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = now
-	c.wake()
-}
-
-func (c *stoppedClock) wake() {
-	close(c.moved)
-	c.moved = make(chan struct{})
-}
-
-// Now implements clock.Clock.
-func (c *stoppedClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-// Until implements clock.Clock.
-func (c *stoppedClock) Until(ctx context.Context, t time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.waiting[t]++
-	c.wake()
-	defer func() { c.waiting[t]-- }()
-	for c.now.Before(t) {
-		moved := c.moved
-		c.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			c.mu.Lock()
-			return ctx.Err()
-		case <-moved:
-		}
-		c.mu.Lock()
-	}
-	return ctx.Err()
-}
-
-// waiters waits until so many wait for a moment.
-func (c *stoppedClock) waiters(t time.Time, n int) {
-	for {
-		c.mu.Lock()
-		moved, enough := c.moved, c.waiting[t] >= n
-		c.mu.Unlock()
-		if enough {
-			return
-		}
-		<-moved
-	}
 }
 
 // answer is what came back, whole.

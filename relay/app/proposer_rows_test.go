@@ -488,7 +488,7 @@ func (h *house) testEarlyAndLate(t *testing.T) {
 		h.into(-300 * time.Millisecond)
 		before, start := h.fronts[0].count(), h.spec.SlotStart(h.slot)
 		early := []<-chan answer{h.goReveal(t, v1Path, b), h.goReveal(t, v2Path, b)}
-		h.clock.waiters(start, 2)
+		h.clock.Waiters(start, 2)
 		if n := h.fronts[0].count() - before; n != 0 {
 			t.Errorf("%d publications before the slot", n)
 		}

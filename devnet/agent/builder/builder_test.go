@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,38 +23,12 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/attributes"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay/client"
 )
-
-// leapClock leaps to whatever is waited for, but never beyond its end: who waits for more waits for its context.
-type leapClock struct {
-	mu       sync.Mutex // guards now
-	now, end time.Time
-}
-
-func (c *leapClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *leapClock) Until(ctx context.Context, t time.Time) error {
-	if t.After(c.end) {
-		<-ctx.Done()
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if t.After(c.now) {
-		c.now = t
-	}
-	return nil
-}
 
 // pool is a real execution node with a scripted pool.
 type pool struct {
@@ -120,7 +93,7 @@ func newBuilder(spec *eth.Spec, node *pool, relays ...*client.Client) *Builder {
 	return New(Config{
 		Name: "a builder whose name is longer than extra data", Key: bls.Derive("builder", 1), Wallet: testWallet("builder", 0), Node: node,
 		Signer: types.LatestSignerForChainID(big.NewInt(testChainID)),
-		Spec:   spec, Clock: &leapClock{now: spec.SlotStart(2).Add(time.Second), end: spec.SlotStart(100)}, Relays: relays, Seed: 5,
+		Spec:   spec, Clock: clocktest.NewLeap(spec.SlotStart(2).Add(time.Second), spec.SlotStart(100), nil), Relays: relays, Seed: 5,
 	})
 }
 
@@ -345,7 +318,7 @@ func TestRun(t *testing.T) {
 	b := newBuilder(spec, node, c)
 	b.BeaconURL = beacon.URL
 	// The clock stands when the first bids are made: second ones wait until their work is ended.
-	b.Clock = &leapClock{now: spec.SlotStart(2), end: spec.SlotStart(2)}
+	b.Clock = clocktest.NewLeap(spec.SlotStart(2), spec.SlotStart(2), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()

@@ -53,7 +53,7 @@ func TestBlindedAndFullBlocksHaveTheSameRoot(t *testing.T) {
 	for _, fork := range eth.Forks {
 		t.Run(fork.String(), func(t *testing.T) {
 			n := newNetwork(t, fork)
-			n.clock.move(n.spec.SlotStart(1))
+			n.clock.Set(n.spec.SlotStart(1))
 			local, err := (&beaconNode{base: n.url}).localBlock(t.Context(), 1, phase0.BLSSignature{0xc0})
 			if err != nil {
 				t.Fatal(err)
@@ -89,7 +89,7 @@ func TestBlindedAndFullBlocksHaveTheSameRoot(t *testing.T) {
 
 func TestBidsOfAnotherShape(t *testing.T) {
 	n := newNetwork(t, eth.Deneb)
-	n.clock.move(n.spec.SlotStart(1))
+	n.clock.Set(n.spec.SlotStart(1))
 	local, err := (&beaconNode{base: n.url}).localBlock(t.Context(), 1, phase0.BLSSignature{0xc0})
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package proposer
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"fmt"
 	"math/big"
@@ -26,6 +25,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -39,7 +39,7 @@ const (
 // network is a real execution node behind an emulated beacon node that is spoken to over HTTP.
 type network struct {
 	spec   *eth.Spec
-	clock  *handClock
+	clock  *clocktest.Hand
 	node   *chain.Node
 	beacon *beacon.Beacon
 	url    string
@@ -50,43 +50,6 @@ type network struct {
 	mu        sync.Mutex // guards all below
 	published int        // blocks that were handed to the beacon node
 	failing   bool       // the beacon node answers 503
-}
-
-// handClock is moved by hand. Who waits for a time that has not come waits for the clock to be moved, or for its context.
-type handClock struct {
-	mu    sync.Mutex // guards all below
-	now   time.Time
-	moved chan struct{} // closed and replaced at each move
-}
-
-func (c *handClock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *handClock) move(to time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = to
-	close(c.moved)
-	c.moved = make(chan struct{})
-}
-
-func (c *handClock) Until(ctx context.Context, t time.Time) error {
-	for {
-		c.mu.Lock()
-		now, moved := c.now, c.moved
-		c.mu.Unlock()
-		if !t.After(now) {
-			return ctx.Err()
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-moved:
-		}
-	}
 }
 
 func newNetwork(t *testing.T, fork eth.Fork) *network {
@@ -100,7 +63,7 @@ func newNetwork(t *testing.T, fork eth.Fork) *network {
 		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(validators),
 		Forks:                 []eth.ForkPoint{{Fork: fork, Version: phase0.Version{9, byte(fork)}}},
 	}}
-	n.clock = &handClock{now: n.spec.GenesisTime, moved: make(chan struct{})}
+	n.clock = clocktest.NewHand(n.spec.GenesisTime)
 	if n.node, err = chain.Open(chain.Config{
 		Spec: n.spec, ChainID: testChainID, Funded: []common.Address{crypto.PubkeyToAddress(wallet.PublicKey)},
 	}); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
@@ -88,7 +89,7 @@ func TestProposal(t *testing.T) {
 		} {
 			t.Run(fork.String()+"/"+c.name, func(t *testing.T) {
 				slot := phase0.Slot(i + 1)
-				n.clock.move(n.spec.SlotStart(slot))
+				n.clock.Set(n.spec.SlotStart(slot))
 				s := &sidecar{
 					header: func(phase0.Slot) (*Bid, error) { return c.bid, c.header },
 					submit: func(context.Context) error { return c.submit },
@@ -135,7 +136,7 @@ func wantSigned(t *testing.T, block *api.VersionedSignedBlindedBeaconBlock, pubk
 
 func TestNoLocalBlockNoSignature(t *testing.T) {
 	n, s := newNetwork(t, eth.Capella), new(sidecar)
-	n.clock.move(n.spec.SlotStart(1))
+	n.clock.Set(n.spec.SlotStart(1))
 	n.fail(true)
 	p := New(n.config(s))
 	if err := p.proposal(t.Context(), 1, 0); err == nil || !strings.Contains(err.Error(), "beacon node answers 503") {
@@ -193,24 +194,24 @@ func TestRun(t *testing.T) {
 	go func() { ended <- New(n.config(s)).Run(ctx) }()
 	wantRegistrations(t, n, <-s.registrations, n.spec.GenesisTime)
 
-	n.clock.move(n.spec.SlotStart(1))
+	n.clock.Set(n.spec.SlotStart(1))
 	n.wait(t, blocks)
-	n.clock.move(n.spec.SlotStart(2)) // a new epoch
+	n.clock.Set(n.spec.SlotStart(2)) // a new epoch
 	n.wait(t, blocks)
 	wantRegistrations(t, n, <-s.registrations, n.spec.SlotStart(2))
-	n.clock.move(n.spec.SlotStart(3)) // the relay takes the block and is not heard of again
+	n.clock.Set(n.spec.SlotStart(3)) // the relay takes the block and is not heard of again
 	<-hanging
-	n.clock.move(n.spec.SlotStart(4)) // nevertheless
+	n.clock.Set(n.spec.SlotStart(4)) // nevertheless
 	n.wait(t, blocks)
 	wantRegistrations(t, n, <-s.registrations, n.spec.SlotStart(4))
-	n.clock.move(n.spec.SlotStart(8)) // 5 to 7 are over before anybody could propose
+	n.clock.Set(n.spec.SlotStart(8)) // 5 to 7 are over before anybody could propose
 	n.wait(t, blocks)
 	wantRegistrations(t, n, <-s.registrations, n.spec.SlotStart(8))
 	n.fail(true)
-	n.clock.move(n.spec.SlotStart(9))
+	n.clock.Set(n.spec.SlotStart(9))
 	n.wait(t, "/eth/v3/validator/blocks/9")
 	n.fail(false)
-	n.clock.move(n.spec.SlotStart(10))
+	n.clock.Set(n.spec.SlotStart(10))
 	n.wait(t, blocks)
 
 	cancel()
@@ -267,7 +268,7 @@ func TestManyRegistrations(t *testing.T) {
 		keys[i] = bls.Derive("many", 1)
 	}
 	s := &sidecar{registrations: make(chan []*builderv1.SignedValidatorRegistration, 10), register: func() error { return errors.New("full") }}
-	clock := &handClock{now: spec.GenesisTime.Add(1500 * time.Millisecond)}
+	clock := clocktest.NewHand(spec.GenesisTime.Add(1500 * time.Millisecond))
 	p := New(Config{Keys: keys, FeeRecipient: payee, Spec: spec, Clock: clock, Sidecar: s})
 	if err := p.register(t.Context()); err == nil || err.Error() != "full\nfull" {
 		t.Errorf("registering with a full relay: %v", err)
@@ -295,7 +296,7 @@ func TestRunWithoutARelay(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- New(n.config(s)).Run(ctx) }()
 	for slot, registers := range []bool{true, true, true, false, true} { // 3 is of the epoch in which the relay has come, 4 of the next
-		n.clock.move(n.spec.SlotStart(phase0.Slot(slot)))
+		n.clock.Set(n.spec.SlotStart(phase0.Slot(slot)))
 		if slot > 0 {
 			n.wait(t, "/eth/v2/beacon/blocks")
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -31,7 +32,7 @@ type service struct {
 	wishes  []string
 	lines   []string // what was asked, in order
 	started time.Time
-	clock   *steps
+	clock   *clocktest.Steps
 }
 
 // BlockNumber is eth_blockNumber.
@@ -58,14 +59,14 @@ func (s *service) SendPrivateTransaction(request struct {
 		return common.Hash{}, err
 	}
 	s.got, s.wishes = append(s.got, tx), append(s.wishes, string(request.Preferences))
-	s.lines = append(s.lines, fmt.Sprintf("%v send %s/%d", s.clock.now.Sub(s.started), s.nameOf(tx), tx.Nonce()))
+	s.lines = append(s.lines, fmt.Sprintf("%v send %s/%d", s.clock.Time.Sub(s.started), s.nameOf(tx), tx.Nonce()))
 	return tx.Hash(), nil
 }
 
 // CancelPrivateTransaction is eth_cancelPrivateTransaction.
 func (s *service) CancelPrivateTransaction(request struct{ TxHash common.Hash }) bool {
 	i := slices.IndexFunc(s.got, func(tx *types.Transaction) bool { return tx.Hash() == request.TxHash })
-	s.lines = append(s.lines, fmt.Sprintf("%v cancel %s", s.clock.now.Sub(s.started), s.nameOf(s.got[i])))
+	s.lines = append(s.lines, fmt.Sprintf("%v cancel %s", s.clock.Time.Sub(s.started), s.nameOf(s.got[i])))
 	return true
 }
 
@@ -91,7 +92,7 @@ func private(t *testing.T, s *service, wallet, perSlot, cancelEvery, waits int) 
 	if s.landed == nil {
 		s.landed = map[common.Address]uint64{}
 	}
-	s.started, s.clock = spec.GenesisTime, &steps{now: spec.GenesisTime, left: waits}
+	s.started, s.clock = spec.GenesisTime, &clocktest.Steps{Time: spec.GenesisTime, Left: waits}
 	return NewPrivate(PrivateConfig{
 		Wallets: wallets(wallet), ChainID: testChainID, PerSlot: perSlot, CancelEvery: cancelEvery, Builders: []string{"builder-1"}, Spec: spec,
 		Clock: s.clock, Node: client, OrderFlow: client, Seed: 3,
@@ -135,7 +136,7 @@ func TestSomeAreTakenBack(t *testing.T) {
 	p := private(t, s, 8, 2, 3, 5)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s.clock.end = cancel
+	s.clock.End = cancel
 	if err := p.Run(ctx); err != nil {
 		t.Error(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -44,33 +45,12 @@ func specOf(fork eth.Fork) *eth.Spec {
 	}
 }
 
-// steps is a clock that is never waited for: each wait makes it the time that was wanted. After the given number of waits the context ends.
-type steps struct {
-	now  time.Time
-	left int
-	end  context.CancelFunc
-}
-
-func (s *steps) Now() time.Time { return s.now }
-
-func (s *steps) Until(ctx context.Context, t time.Time) error {
-	if s.left == 0 {
-		s.end()
-		return context.Canceled
-	}
-	s.left--
-	if t.After(s.now) {
-		s.now = t
-	}
-	return ctx.Err()
-}
-
 // run runs a user for a number of slots from genesis on.
 func run(t *testing.T, cfg Config, slots int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cfg.Clock = &steps{now: cfg.Spec.GenesisTime, left: slots, end: cancel}
+	cfg.Clock = &clocktest.Steps{Time: cfg.Spec.GenesisTime, Left: slots, End: cancel}
 	if err := New(cfg).Run(ctx); err != nil {
 		t.Errorf("ended with %v", err)
 	}
@@ -237,17 +217,17 @@ func TestMissedSlotsAreLeftOut(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	spec, n := specOf(eth.Fulu), new(node)
-	clock := &steps{now: spec.GenesisTime, left: 3, end: cancel}
+	clock := &clocktest.Steps{Time: spec.GenesisTime, Left: 3, End: cancel}
 	n.took = func() {
 		n.took = nil
-		clock.now = spec.SlotStart(10)
+		clock.Time = spec.SlotStart(10)
 	}
 	var log bytes.Buffer
 	err := New(Config{
 		Wallets: wallets(2), ChainID: testChainID, PerSlot: 1, Spec: spec, Clock: clock, RPC: n.dial(t), Log: slog.New(slog.NewTextHandler(&log, nil)),
 	}).Run(ctx)
-	if err != nil || len(n.got) != 3 || !clock.now.Equal(spec.SlotStart(11)) {
-		t.Errorf("%v: %d transactions until %v\n%s", err, len(n.got), clock.now.Sub(spec.GenesisTime), &log)
+	if err != nil || len(n.got) != 3 || !clock.Time.Equal(spec.SlotStart(11)) {
+		t.Errorf("%v: %d transactions until %v\n%s", err, len(n.got), clock.Time.Sub(spec.GenesisTime), &log)
 	}
 }
 

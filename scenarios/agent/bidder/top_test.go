@@ -12,21 +12,9 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/relay/client"
 )
-
-// waits writes down until when somebody waits, and returns at once.
-type waits struct {
-	now  time.Time
-	list []time.Duration
-}
-
-func (w *waits) Now() time.Time { return w.now }
-
-func (w *waits) Until(ctx context.Context, t time.Time) error {
-	w.list = append(w.list, t.Sub(w.now))
-	return ctx.Err()
-}
 
 // topBid is a record of a relay's stream of leading bids, for a slot.
 func topBid(slot uint64) []byte {
@@ -65,7 +53,7 @@ func TestFollowTop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var told []string
-	clock := &waits{now: time.Unix(1_700_000_000, 0)}
+	clock := &clocktest.Waits{Time: time.Unix(1_700_000_000, 0)}
 	stall := plan.Move{Form: "stall DURATION", Time: 20 * time.Second}
 	b := New(Config{Name: "builder-1", Clock: clock, Strategy: []plan.Move{stall}, Tell: func(r plan.Record, _ string) {
 		if r.Actor != "builder-1" || r.At != "relay-1" {
@@ -80,7 +68,7 @@ func TestFollowTop(t *testing.T) {
 	if !slices.Equal(told, want) || connections != 2 {
 		t.Errorf("on %d connections told %v, want %v", connections, told, want)
 	}
-	if want := []time.Duration{20 * time.Second}; !slices.Equal(clock.list, want) {
-		t.Errorf("waited %v, want %v", clock.list, want)
+	if want := []time.Duration{20 * time.Second}; !slices.Equal(clock.List, want) {
+		t.Errorf("waited %v, want %v", clock.List, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 )
 
 // connection is what a stream says on one connection: the id after which it is asked to begin, and the hints that it tells then, as id:hash.
@@ -62,21 +63,8 @@ func hint(hash string) string {
 	return fmt.Sprintf(`{"hash":"%s","logs":null,"txs":null}`, common.HexToHash(hash))
 }
 
-// waits writes down until when somebody waits, and returns at once.
-type waits struct {
-	now  time.Time
-	list []time.Duration
-}
-
-func (w *waits) Now() time.Time { return w.now }
-
-func (w *waits) Until(ctx context.Context, t time.Time) error {
-	w.list = append(w.list, t.Sub(w.now))
-	return ctx.Err()
-}
-
 // listen plays connections to a listener, and returns what it told; it ends when it was told of the last word.
-func listen(t *testing.T, history string, clock *waits, stall time.Duration, last int, plays ...connection) []string {
+func listen(t *testing.T, history string, clock *clocktest.Waits, stall time.Duration, last int, plays ...connection) []string {
 	t.Helper()
 	server := httptest.NewServer(&radio{t: t, plays: plays, history: history})
 	defer server.Close()
@@ -125,7 +113,7 @@ func TestListener(t *testing.T) {
 			[]connection{{"", "1:a"}, {"1", "2:b"}, {"2", "3:c"}}, []string{heard, left, heard, kept, left, heard, kept}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := listen(t, c.history, &waits{}, 0, len(c.want), c.plays...); !slices.Equal(got, c.want) {
+			if got := listen(t, c.history, &clocktest.Waits{}, 0, len(c.want), c.plays...); !slices.Equal(got, c.want) {
 				t.Errorf("told %v, want %v", got, c.want)
 			}
 		})
@@ -134,10 +122,10 @@ func TestListener(t *testing.T) {
 
 // Who stalls does so once, after the first hint.
 func TestStall(t *testing.T) {
-	clock := &waits{now: time.Unix(1_700_000_000, 0)}
+	clock := &clocktest.Waits{Time: time.Unix(1_700_000_000, 0)}
 	listen(t, "a b", clock, 24*time.Second, 4, connection{"", "1:a"}, connection{"1", "2:b"})
-	if want := []time.Duration{24 * time.Second}; !slices.Equal(clock.list, want) {
-		t.Errorf("waited %v, want %v", clock.list, want)
+	if want := []time.Duration{24 * time.Second}; !slices.Equal(clock.List, want) {
+		t.Errorf("waited %v, want %v", clock.List, want)
 	}
 }
 

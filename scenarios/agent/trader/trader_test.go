@@ -20,6 +20,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -35,7 +36,7 @@ var (
 // house answers like an execution node and a bundle RPC in one, and writes down what it is asked. It is called by one trader, one call at a time.
 type house struct {
 	t      *testing.T
-	clock  *steps
+	clock  *clocktest.Steps
 	lands  bool // whatever is sent lands before the next slot
 	late   int  // but not before so many more looks at the nonce
 	refuse int  // so many requests are refused
@@ -97,7 +98,7 @@ func (h *house) CancelPrivateTransaction(request struct{ TxHash common.Hash }) b
 }
 
 func (h *house) note(format string, args ...any) {
-	at := h.clock.now.Sub(testSpec.GenesisTime)
+	at := h.clock.Time.Sub(testSpec.GenesisTime)
 	h.lines = append(h.lines, strings.TrimSpace(fmt.Sprintf("%v "+format, append([]any{at}, args...)...)))
 }
 
@@ -135,27 +136,6 @@ func (h *house) say(tx *types.Transaction) string {
 	return fmt.Sprintf("#%d %s, tip %d gwei", tx.Nonce(), what, new(big.Int).Div(tx.GasTipCap(), big.NewInt(params.GWei)))
 }
 
-// steps is a clock that is never waited for: each wait makes it the time that was wanted. After the given number of waits the context ends.
-type steps struct {
-	now  time.Time
-	left int
-	end  context.CancelFunc
-}
-
-func (s *steps) Now() time.Time { return s.now }
-
-func (s *steps) Until(ctx context.Context, t time.Time) error {
-	if s.left == 0 {
-		s.end()
-		return context.Canceled
-	}
-	s.left--
-	if t.After(s.now) {
-		s.now = t
-	}
-	return ctx.Err()
-}
-
 // trade lets a trader with a strategy run for some waits at a house, and returns what the house wrote down.
 func trade(t *testing.T, h *house, waits int, strategy ...plan.Move) string {
 	t.Helper()
@@ -168,7 +148,7 @@ func trade(t *testing.T, h *house, waits int, strategy ...plan.Move) string {
 	t.Cleanup(client.Close)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	h.t, h.seen, h.clock = t, map[common.Hash]bool{}, &steps{now: testSpec.GenesisTime, left: waits, end: cancel}
+	h.t, h.seen, h.clock = t, map[common.Hash]bool{}, &clocktest.Steps{Time: testSpec.GenesisTime, Left: waits, End: cancel}
 	trader := New(Config{
 		Name: "user-1", Wallet: testKey, ChainID: testChainID, Spec: testSpec, Clock: h.clock, Node: client, OrderFlow: client, Friend: testFriend,
 		Strategy: strategy, Log: slog.New(slog.DiscardHandler),

@@ -1,0 +1,75 @@
+package clocktest
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Hand is a clock that is moved by hand. Who waits for a time that has not come waits for it to be moved, or for its context. It is safe for
+// concurrent use.
+type Hand struct {
+	mu      sync.Mutex // guards all below
+	now     time.Time
+	moved   chan struct{} // closed and replaced when the clock moves, or somebody begins to wait
+	waiting map[time.Time]int
+}
+
+// NewHand is a clock that stands at a time.
+func NewHand(now time.Time) *Hand {
+	return &Hand{now: now, moved: make(chan struct{}), waiting: map[time.Time]int{}}
+}
+
+// Set moves the clock.
+func (c *Hand) Set(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
+	c.wake()
+}
+
+func (c *Hand) wake() {
+	close(c.moved)
+	c.moved = make(chan struct{})
+}
+
+// Now implements clock.Clock.
+func (c *Hand) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Until implements clock.Clock.
+func (c *Hand) Until(ctx context.Context, t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting[t]++
+	c.wake()
+	defer func() { c.waiting[t]-- }()
+	for c.now.Before(t) {
+		moved := c.moved
+		c.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			c.mu.Lock()
+			return ctx.Err()
+		case <-moved:
+		}
+		c.mu.Lock()
+	}
+	return ctx.Err()
+}
+
+// Waiters waits until so many wait for a moment.
+func (c *Hand) Waiters(t time.Time, n int) {
+	for {
+		c.mu.Lock()
+		moved, enough := c.moved, c.waiting[t] >= n
+		c.mu.Unlock()
+		if enough {
+			return
+		}
+		<-moved
+	}
+}

@@ -1,0 +1,45 @@
+package clocktest
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Leap is a clock that leaps to whatever is waited for, but never beyond its end: who waits for more waits for its context. It is safe for concurrent
+// use.
+type Leap struct {
+	end  time.Time
+	over func()
+	mu   sync.Mutex // guards now
+	now  time.Time
+}
+
+// NewLeap is a clock from now to an end. over, if it is not nil, is called whenever somebody waits for more.
+func NewLeap(now, end time.Time, over func()) *Leap { return &Leap{now: now, end: end, over: over} }
+
+// Now implements clock.Clock.
+func (c *Leap) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Until implements clock.Clock.
+func (c *Leap) Until(ctx context.Context, t time.Time) error {
+	if t.After(c.end) {
+		if c.over != nil {
+			c.over()
+		}
+		<-ctx.Done()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.After(c.now) {
+		c.now = t
+	}
+	return nil
+}

@@ -1,0 +1,21 @@
+package clocktest
+
+import (
+	"context"
+	"time"
+)
+
+// Waits is a clock that stands, writes down how long one goroutine wanted to wait, and has it go on at once.
+type Waits struct {
+	Time time.Time
+	List []time.Duration
+}
+
+// Now implements clock.Clock.
+func (w *Waits) Now() time.Time { return w.Time }
+
+// Until implements clock.Clock.
+func (w *Waits) Until(ctx context.Context, t time.Time) error {
+	w.List = append(w.List, t.Sub(w.Time))
+	return ctx.Err()
+}
