@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"slices"
@@ -40,6 +41,38 @@ func TestAnotherProcessReads(t *testing.T) {
 				t.Errorf("%+v, %v", info, err)
 			}
 		})
+	}
+}
+
+// Who reads goes on when the process that writes is started again at its address.
+func TestReaderOutlivesTheWriter(t *testing.T) {
+	cfg := Config{Dir: t.TempDir(), Listen: freePort(t)}
+	writer, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := (*Journal)(nil)
+	for n := range 3 {
+		if _, err := writer.Append(t.Context(), "a", fmt.Append(nil, n)); err != nil {
+			t.Fatal(err)
+		}
+		if reader == nil {
+			reader = open(t, Config{URL: "nats://" + cfg.Listen, ReadOnly: true})
+		}
+		if err := writer.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if writer, err = Open(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if err := writer.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	if got, want := read(t, reader, 1, 3), []string{"1 a 0", "2 a 1", "3 a 2"}; !slices.Equal(got, want) {
+		t.Errorf("read %q, want %q", got, want)
 	}
 }
 

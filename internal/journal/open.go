@@ -112,13 +112,16 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 	return j.makeEscrow(ctx, cfg)
 }
 
+// reconnectEvery is how often a server that is away is tried again: what reads a journal is behind for no longer than that after a restart of who writes it.
+const reconnectEvery = 100 * time.Millisecond
+
 // connect reaches a cluster, and comes back to it for as long as the journal is open.
 func (j *Journal) connect(cluster string) (err error) {
 	shown := "the cluster"
 	if parsed, err := url.Parse(cluster); err == nil {
 		shown = parsed.Redacted() // a password in the URL is nobody's business
 	}
-	if j.conn, err = nats.Connect(cluster, nats.Name("gavel"), nats.MaxReconnects(-1)); err != nil {
+	if j.conn, err = nats.Connect(cluster, nats.Name("gavel"), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectEvery)); err != nil {
 		return fmt.Errorf("connect to %s: %w", shown, err)
 	}
 	if most := j.conn.MaxPayload(); most < needPayload {
