@@ -98,7 +98,7 @@ type Spec struct {
 	Exchanges []probe.Exchange `json:"exchanges,omitempty"`
 }
 
-// Coverage counts clauses: all of the selection, those with a spec, and those with a mutant.
+// Coverage counts clauses: all of the catalogue, those that specs of the run tested, and those with a mutant.
 type Coverage struct {
 	Clauses int `json:"clauses"`
 	Tested  int `json:"tested"`

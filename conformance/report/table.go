@@ -45,7 +45,7 @@ func (r *Report) Table(out io.Writer) error {
 			counts = append(counts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	_, err := fmt.Fprintf(out, "\n%s; %d of %d clauses have a spec; seed %d; %s\n", strings.Join(counts, ", "), r.Coverage.Tested, r.Coverage.Clauses, r.Seed,
+	_, err := fmt.Fprintf(out, "\n%s; %d of %d clauses tested; seed %d; %s\n", strings.Join(counts, ", "), r.Coverage.Tested, r.Coverage.Clauses, r.Seed,
 		exitWords[r.Exit])
 	return err
 }
