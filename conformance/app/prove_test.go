@@ -1,0 +1,83 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gavel-relay/gavel/conformance/app"
+	"github.com/gavel-relay/gavel/conformance/mutant"
+	"github.com/gavel-relay/gavel/conformance/target"
+)
+
+// The right target must pass before anything can be proven. What came to no verdict is asked once more, and nothing else is.
+func TestBaseline(t *testing.T) {
+	const id = "REL-STA-01"
+	reporting := func(verdict, outcome string) string {
+		return fmt.Sprintf(`{"schema":1,"clauses":[{"id":"%s","verdict":"%s","why":"so","specs":[{"name":"x","state":"%s"}]}]}`, id, verdict, outcome)
+	}
+	passes, fails, unsure := reporting("pass", "passed"), reporting("fail", "failed"), reporting("inconclusive", "inconclusive")
+	for _, row := range []struct {
+		name    string
+		reports []string
+		want    string
+		asked   int
+	}{
+		{"passes", []string{passes}, "[]", 1},
+		{"fails", []string{fails, passes}, "[" + id + " is fail so]", 1},
+		{"no verdict, then passes", []string{unsure, passes}, "[]", 2},
+		{"no verdict, then fails", []string{unsure, fails}, "[" + id + " is fail so]", 2},
+		{"no verdict twice", []string{unsure, unsure}, "[" + id + " is inconclusive so]", 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for i, report := range row.reports {
+				if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("report", i)), []byte(report), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			proof := app.Proof{
+				Program: suiteThatReports(t, dir), Target: &target.Target{Relay: &target.Relay{ProposerURL: "http://relay"}},
+				Only: []string{mutantOf(t, id)},
+			}
+			wrong, err := proof.Baseline(t.Context())
+			if err != nil || fmt.Sprint(wrong) != row.want {
+				t.Errorf("%v, %v; want %s", wrong, err, row.want)
+			}
+			asked, err := os.ReadFile(filepath.Join(dir, "asked"))
+			if err != nil || strings.Count(string(asked), "\n") != row.asked {
+				t.Errorf("asked %d times, want %d", strings.Count(string(asked), "\n"), row.asked)
+			}
+		})
+	}
+}
+
+// suiteThatReports is a program that hands out the folder's reports, one a run.
+func suiteThatReports(t *testing.T, dir string) string {
+	t.Helper()
+	program := filepath.Join(dir, "suite")
+	script := `#!/bin/sh
+run=$(cat "` + dir + `/asked" 2>/dev/null | wc -l)
+echo "$@" >>"` + dir + `/asked"
+while [ "$1" != --out ]; do shift; done
+cp "` + dir + `/report$run" "$2/report.json"
+`
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	return program
+}
+
+// mutantOf is a mutant that a clause must kill.
+func mutantOf(t *testing.T, clause string) string {
+	t.Helper()
+	for _, m := range mutant.All() {
+		if len(m.MustKill) == 1 && m.MustKill[0] == clause {
+			return m.ID
+		}
+	}
+	t.Fatalf("no mutant is only for %s", clause)
+	return ""
+}
