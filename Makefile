@@ -58,11 +58,11 @@ test: ## run all tests with the race detector
 	go test -race ./...
 
 conformance: lab ## judge our own relay, stream and RPC by the conformance suite: FLAGS in ARGS, report in bin/conformance
-	@bin/gavel-lab conformance run --devnet --out bin/conformance $(ARGS)
+	@bin/gavel-lab conformance run --devnet --again --out bin/conformance $(ARGS)
 
 conformance-image: lab ## judge the image's relay, stream and RPC in containers; without an engine the same services in one process
 	@if docker version >/dev/null 2>&1; then scripts/image.sh $(IMAGE); fi
-	@bin/gavel-lab conformance run --image $(IMAGE) --slot 1s $(foreach c,$(IMAGE_CLAUSES),--clause '$(c)') --out bin/conformance-image $(ARGS)
+	@bin/gavel-lab conformance run --image $(IMAGE) --again --slot 1s $(foreach c,$(IMAGE_CLAUSES),--clause '$(c)') --out bin/conformance-image $(ARGS)
 
 image: ## build the container image IMAGE, from scratch; needs a Docker engine
 	@scripts/image.sh $(IMAGE)

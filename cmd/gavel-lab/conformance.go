@@ -142,6 +142,7 @@ func runCommand() *cli.Command {
 			&cli.StringFlag{Name: "out", TakesFile: true, Usage: "folder for report.json, report.html, junit.xml, badge.svg, report.md"},
 			&cli.Int64Flag{Name: "seed", Usage: "order of the specs; 0 takes a new one"},
 			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "bound of one spec"},
+			&cli.BoolFlag{Name: "again", Usage: "try specs once more that come to no verdict, a dozen at most"},
 			&cli.StringFlag{Name: "mutant", Usage: "put a wrong behaviour between the suite and the target; see prove"},
 			&cli.StringSliceFlag{
 				Name: "defect", Sources: cli.EnvVars("GAVEL_DEFECT"), Usage: "with --devnet, in a program built with -tags mutants: make a service wrong; see prove",
@@ -162,7 +163,7 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	if options.Expected, err = app.LoadExpected(cmd.String("expect")); err != nil {
 		return err
 	}
-	options.Seed, options.Timeout = cmd.Int64("seed"), cmd.Duration("timeout")
+	options.Seed, options.Timeout, options.Again = cmd.Int64("seed"), cmd.Duration("timeout"), cmd.Bool("again")
 	if options.Seed == 0 {
 		options.Seed = time.Now().UnixMilli() % 1_000_000
 	}

@@ -41,6 +41,8 @@ type Options struct {
 	Seed     int64
 	// Timeout bounds one spec: a minute.
 	Timeout time.Duration
+	// Again tries specs once more that come to no verdict.
+	Again bool
 	// Progress is told each result as it comes.
 	Progress func(done, all int, r suite.Result)
 	// Reproduce is the command line for the report.
@@ -91,8 +93,7 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	features := suite.Probe(ctx, o.Target)
 	results, err := set.Run(ctx, suite.Config{
 		Target: o.Target, World: around, Selected: func(c clauses.Clause) bool { return chosen[c.ID] }, Lacks: features.Lacks, Gone: suite.Gone(ctx, o.Target),
-		Seed:    o.Seed,
-		Timeout: o.Timeout, Progress: o.Progress,
+		Seed: o.Seed, Timeout: o.Timeout, Again: o.Again, Progress: o.Progress,
 	})
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen ma
 				specs = append(specs, verdict.Spec{Clause: c.ID, Title: result.Title, Runs: []verdict.Run{{Outcome: result.Outcome, Message: result.Message}}})
 				entry.Specs = append(entry.Specs, report.Spec{
 					Title: result.Title, Outcome: result.Outcome, Message: result.Message, Expected: result.Expected, Actual: result.Actual,
-					TookMs: result.TookMs, Exchanges: kept(result),
+					FirstTry: result.FirstTry, TookMs: result.TookMs, Exchanges: kept(result),
 				})
 			}
 		}

@@ -89,11 +89,13 @@ type Clause struct {
 
 // Spec is one test.
 type Spec struct {
-	Title     string           `json:"name"`
-	Outcome   verdict.Outcome  `json:"state"`
-	Message   string           `json:"message,omitempty"`
-	Expected  string           `json:"expected,omitempty"`
-	Actual    string           `json:"actual,omitempty"`
+	Title    string          `json:"name"`
+	Outcome  verdict.Outcome `json:"state"`
+	Message  string          `json:"message,omitempty"`
+	Expected string          `json:"expected,omitempty"`
+	Actual   string          `json:"actual,omitempty"`
+	// FirstTry is why a first try came to no verdict; this is the second one.
+	FirstTry  string           `json:"first_try,omitempty"`
 	TookMs    int64            `json:"ms"`
 	Exchanges []probe.Exchange `json:"exchanges,omitempty"`
 }

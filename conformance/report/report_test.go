@@ -32,12 +32,14 @@ func sample() *report.Report {
 			Specs: []report.Spec{{Title: "does it", Outcome: outcome, Message: why, Expected: "status 400", Actual: "status 200", TookMs: 3, Exchanges: []probe.Exchange{exchange}}},
 		}
 	}
+	atSecond := one("REL-STA-01", clauses.Must, verdict.Pass, verdict.OK, "")
+	atSecond.Specs[0].FirstTry = "the slot was\nmissed"
 	r := &report.Report{
 		Schema: report.Schema, Suite: report.Suite{Version: "abc", Clauses: 5}, Started: "2026-11-21T12:00:00Z", TookMs: 1234, Seed: 7, Mode: "black",
 		Target:   target.Target{Implementation: target.Implementation{Project: "our<relay>", Version: "v1"}, Relay: &target.Relay{ProposerURL: "http://relay"}},
 		Features: report.Features{How: "inferred", Has: []string{"ssz"}, Lacks: map[string]string{"gzip": "status 415"}},
 		Clauses: []report.Clause{
-			one("REL-STA-01", clauses.Must, verdict.Pass, verdict.OK, ""),
+			atSecond,
 			one("REL-REG-02", clauses.Must, verdict.Fail, verdict.Failed, "expected status 400; got status 200"),
 			one("REL-STA-03", clauses.Should, verdict.Warn, verdict.Failed, "expected status 405; got | status 200"),
 			one("REL-REG-06", clauses.Must, verdict.NotFeature, verdict.Unsupported, "415 to SSZ"),

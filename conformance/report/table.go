@@ -36,6 +36,13 @@ func (r *Report) Table(out io.Writer) error {
 			fmt.Fprintf(out, "  repeat  %s\n", curl)
 		}
 	}
+	for _, c := range r.Clauses {
+		for _, s := range c.Specs {
+			if s.FirstTry != "" {
+				fmt.Fprintf(out, "\nsecond try of %s %s; the first one: %s\n", c.ID, s.Title, oneLine(s.FirstTry))
+			}
+		}
+	}
 	for _, stale := range r.Stale {
 		fmt.Fprintf(out, "\nstale expectation: %s\n", stale)
 	}

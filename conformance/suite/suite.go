@@ -74,7 +74,7 @@ const slowTimeout = 3 * time.Minute
 func begin(ctx context.Context, cfg Config, spec Spec) func() Result {
 	cfg.Timeout = max(cfg.Timeout, slowTimeout)
 	ended := make(chan Result, 1)
-	go func() { ended <- runOne(ctx, cfg, spec) }()
+	go func() { ended <- runOne(ctx, cfg, spec, 1) }()
 	return sync.OnceValue(func() Result { return <-ended })
 }
 
@@ -97,21 +97,31 @@ type Config struct {
 	Seed int64
 	// Timeout bounds one spec.
 	Timeout time.Duration
+	// Again tries specs once more that come to no verdict, but not more than mostAgain in a run.
+	Again bool
 	// Progress is told each result as it comes; nil is nobody.
 	Progress func(done, all int, r Result)
 }
 
 // Result is what came of one spec.
 type Result struct {
-	Clause    string
-	Title     string
-	Outcome   verdict.Outcome
-	Message   string
+	Clause  string
+	Title   string
+	Outcome verdict.Outcome
+	Message string
+	// FirstTry is why the first try came to no verdict, if this is of the second one.
+	FirstTry  string
 	Expected  string
 	Actual    string
 	TookMs    int64
 	Exchanges []probe.Exchange
+
+	// begun says whether the spec itself ran, and not only what is looked at before it.
+	begun bool
 }
+
+// mostAgain is how many specs are tried once more: a world has its moments, and who needs more of them than that is in no state to be judged.
+const mostAgain = 12
 
 // Run runs the selected specs in random order and returns their results. The error is the suite's own fault. It can be called once in a process.
 func (s *Set) Run(ctx context.Context, cfg Config) ([]Result, error) {
@@ -134,6 +144,7 @@ func (s *Set) Run(ctx context.Context, cfg Config) ([]Result, error) {
 		}
 		byOperation[operation] = append(byOperation[operation], spec)
 	}
+	again := 0
 	begun := map[string]func() Result{}
 	for _, spec := range chosen {
 		if spec.Slow {
@@ -148,9 +159,15 @@ func (s *Set) Run(ctx context.Context, cfg Config) ([]Result, error) {
 				ginkgo.It(c.ID+" "+spec.Title, labels, func() {
 					run := begun[c.ID+spec.Title]
 					if run == nil {
-						run = func() Result { return runOne(ctx, cfg, spec) }
+						run = func() Result { return runOne(ctx, cfg, spec, 1) }
 					}
 					result := run()
+					if cfg.Again && again < mostAgain && result.begun && result.Outcome == verdict.Inconclusive {
+						again++
+						why := result.Message
+						result = runOne(ctx, cfg, spec, 2)
+						result.FirstTry = why
+					}
 					results = append(results, result)
 					if cfg.Progress != nil {
 						cfg.Progress(len(results), len(chosen), result)

@@ -43,14 +43,14 @@ type ended struct {
 	message string
 }
 
-// runOne runs one spec and judges how it ended.
-func runOne(ctx context.Context, cfg Config, spec Spec) (result Result) {
+// runOne runs one spec and judges how it ended. Each try has choices of its own, keys among them.
+func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Result) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
 	t := &T{
 		Context: ctx, Clause: spec.Clause, Target: cfg.Target, World: cfg.World, recorder: probe.NewRecorder(began),
-		Random: rand.New(rand.NewPCG(uint64(cfg.Seed), hash(spec.Clause.ID+spec.Title))), //nolint:gosec // choices, no secrets
+		Random: rand.New(rand.NewPCG(uint64(cfg.Seed), try*hash(spec.Clause.ID+spec.Title))), //nolint:gosec // choices, no secrets
 	}
 	t.Gomega = gomega.NewGomega(func(message string, _ ...int) { panic(ended{verdict.Failed, message}) })
 	result = Result{Clause: spec.Clause.ID, Title: spec.Title, Outcome: verdict.OK}
@@ -81,6 +81,7 @@ func runOne(ctx context.Context, cfg Config, spec Spec) (result Result) {
 	case spec.Clause.Mode > clauses.Black && cfg.World == nil:
 		t.Inconclusive("needs %s mode: a world that the target follows (chain.worldUrl)", spec.Clause.Mode)
 	}
+	result.begun = true
 	spec.Body(t)
 	return result
 }
