@@ -223,3 +223,6 @@ var (
 
 // HTTPStatus is the status of the answer.
 func (r *Refused) HTTPStatus() int { return r.Status }
+
+// RefusalID names the refusal in metrics and logs.
+func (r *Refused) RefusalID() string { return r.ID }

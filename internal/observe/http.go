@@ -19,6 +19,7 @@ type HTTP struct {
 	seconds  *prometheus.HistogramVec
 	received *prometheus.CounterVec
 	sent     *prometheus.CounterVec
+	refusals *prometheus.CounterVec
 	inFlight prometheus.Gauge
 	stages   *prometheus.HistogramVec
 }
@@ -35,6 +36,7 @@ func NewHTTP(set *Set, tracer trace.Tracer) *HTTP {
 			buckets, "endpoint", "method", "status"),
 		received: set.Counter("gavel_http_received_bytes_total", "Bytes of request bodies that were read, as sent.", "endpoint"),
 		sent:     set.Counter("gavel_http_sent_bytes_total", "Bytes of answers' bodies.", "endpoint"),
+		refusals: set.Counter("gavel_http_refusals_total", "Requests that were answered with a refusal, by path pattern and refusal.", "endpoint", "refusal"),
 		inFlight: set.Gauge("gavel_http_in_flight", "Requests that are being answered."),
 		stages: set.Histogram("gavel_stage_seconds",
 			"Time that one stage of a request's way took, in seconds.", buckets, "stage"),
@@ -55,6 +57,9 @@ func (h *HTTP) Begin(r *http.Request) (context.Context, func(serve.Exchange)) {
 		h.seconds.WithLabelValues(endpoint, method, statusClass(e.Status)).Observe(e.Took.Seconds())
 		h.received.WithLabelValues(endpoint).Add(float64(e.Received))
 		h.sent.WithLabelValues(endpoint).Add(float64(e.Sent))
+		if e.Refusal != "" {
+			h.refusals.WithLabelValues(endpoint, e.Refusal).Inc()
+		}
 		if span != nil {
 			span.SetName(method + " " + endpoint)
 			span.SetAttributes(

@@ -28,6 +28,8 @@ type refusal int
 func (r refusal) Error() string   { return http.StatusText(int(r)) }
 func (r refusal) HTTPStatus() int { return int(r) }
 
+func (r refusal) RefusalID() string { return fmt.Sprint("status-", int(r)) }
+
 // watched is a server whose requests are measured.
 func watched(t *testing.T, watch *HTTP, operation http.HandlerFunc) *httptest.Server {
 	t.Helper()
@@ -87,6 +89,15 @@ gavel_http_received_bytes_total{endpoint="/item/{id}"} 10
 gavel_http_received_bytes_total{endpoint="none"} 0
 `
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "gavel_http_received_bytes_total"); err != nil {
+		t.Error(err)
+	}
+	want = `
+# HELP gavel_http_refusals_total Requests that were answered with a refusal, by path pattern and refusal.
+# TYPE gavel_http_refusals_total counter
+gavel_http_refusals_total{endpoint="/item/{id}",refusal="status-405"} 2
+gavel_http_refusals_total{endpoint="none",refusal="status-404"} 8
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "gavel_http_refusals_total"); err != nil {
 		t.Error(err)
 	}
 }

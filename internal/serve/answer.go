@@ -25,16 +25,21 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
-// Refuse answers with an error. One that does not tell its status is our own fault: 500, and its text stays inside.
+// Refuse answers with an error. One that does not tell its status is our own fault: 500, and its text stays inside. One with a RefusalID is known to
+// the watcher by that.
 func Refuse(w http.ResponseWriter, _ *http.Request, err error) { RefuseList(w, err, nil) }
 
 // RefuseList is Refuse with the refused entries of a list.
 func RefuseList(w http.ResponseWriter, err error, failures []Failure) {
 	answer := body{Code: http.StatusInternalServerError, Message: "internal error", Failures: failures}
-	if known := Refusal(nil); errors.As(err, &known) {
+	known := Refusal(nil)
+	if errors.As(err, &known) {
 		answer.Code, answer.Message = known.HTTPStatus(), known.Error()
-	} else if failed, ok := w.(*recorder); ok {
-		failed.cause = err // for the access log
+	}
+	if named, has := known.(interface{ RefusalID() string }); has {
+		Named(w, named.RefusalID())
+	} else if known == nil {
+		Blame(w, err)
 	}
 	raw, err := json.Marshal(answer)
 	if err != nil { // text and numbers always marshal

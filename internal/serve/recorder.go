@@ -20,7 +20,8 @@ type recorder struct {
 	received, sent int64  // bytes of the bodies
 	pattern        string // of the path, without the method; empty if no operation was found
 	cause          error
-	hijacked       bool // the connection is somebody else's now
+	refusal        string // id of the refusal that was the answer, if it was one with an id
+	hijacked       bool   // the connection is somebody else's now
 }
 
 // piece is how much of an answer a client has to take at a time.
@@ -95,6 +96,14 @@ func tellPattern(w http.ResponseWriter, pattern string) {
 func Blame(w http.ResponseWriter, err error) {
 	if recorded := recorderOf(w); recorded != nil {
 		recorded.cause = errors.Join(recorded.cause, err)
+	}
+}
+
+// Named tells the access log and the watcher by the id of which refusal a request is answered. It is for operations that answer in a form of their own;
+// Refuse does it by itself.
+func Named(w http.ResponseWriter, refusal string) {
+	if recorded := recorderOf(w); recorded != nil {
+		recorded.refusal = refusal
 	}
 }
 

@@ -26,6 +26,8 @@ type Exchange struct {
 	Took    time.Duration
 	// Received and Sent are bytes of the bodies, as they came and went.
 	Received, Sent int64
+	// Refusal is the id of the refusal that was the answer; empty if it was none, or has no id.
+	Refusal string
 }
 
 // Wrap gives every request an id (X-Request-Id, the client's own if it sent a short one), an access log at debug level, and a 500 in place
@@ -84,7 +86,7 @@ func (o Options) Wrap(next http.Handler) http.Handler {
 func (r *recorder) exchange(request *http.Request, took time.Duration) Exchange {
 	return Exchange{
 		Method: request.Method, Pattern: r.pattern, Status: orElse(r.status, http.StatusOK), Took: took,
-		Received: r.received, Sent: r.sent,
+		Received: r.received, Sent: r.sent, Refusal: r.refusal,
 	}
 }
 
@@ -103,6 +105,9 @@ func (o Options) access(r *http.Request, id string, answer *recorder, exchange E
 		slog.String("method", exchange.Method), slog.String("path", r.URL.Path), slog.String("pattern", exchange.Pattern),
 		slog.Int("status", exchange.Status), slog.Duration("took", exchange.Took),
 		slog.Int64("received", exchange.Received), slog.Int64("sent", exchange.Sent),
+	}
+	if exchange.Refusal != "" {
+		attributes = append(attributes, slog.String("refusal", exchange.Refusal))
 	}
 	if answer.cause != nil {
 		attributes = append(attributes, slog.Any("cause", answer.cause))

@@ -19,6 +19,11 @@ type no int
 func (n no) Error() string   { return "no " + http.StatusText(int(n)) }
 func (n no) HTTPStatus() int { return int(n) }
 
+// named is a refusal with an id.
+type named struct{ no }
+
+func (named) RefusalID() string { return "not-you" }
+
 func testMux() *Mux {
 	mux := &Mux{NotFound: no(404), NotAllowed: no(405)}
 	mux.Handle("GET", "/read", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
@@ -140,6 +145,7 @@ func TestExchanges(t *testing.T) {
 		}
 		Bytes(w, http.StatusAccepted, "text/plain", append(body, body...))
 	})
+	mux.Handle("GET", "/named", func(w http.ResponseWriter, r *http.Request) { Refuse(w, r, fmt.Errorf("wrapped: %w", named{no(403)})) })
 	watcher := &watched{}
 	options := Options{
 		Log:            slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -151,13 +157,14 @@ func TestExchanges(t *testing.T) {
 		request, body string
 		want          Exchange
 	}{
-		{"POST /echo/a", "12345", Exchange{"POST", "/echo/{word}", 202, 0, 5, 10}},
-		{"GET /read", "", Exchange{"GET", "/read", 200, 0, 0, 0}},
-		{"DELETE /item/7", "12345", Exchange{"DELETE", "/item/{id}", 405, 0, 0, 46}},
-		{"GET /nowhere", "", Exchange{"GET", "", 404, 0, 0, 37}},
-		{"GET //read", "", Exchange{"GET", "", 404, 0, 0, 37}},
-		{"GET /crash", "", Exchange{"GET", "/crash", 500, 0, 0, 39}},
-		{"GET /live", "", Exchange{"GET", "/live", 200, 0, 0, 0}},
+		{"POST /echo/a", "12345", Exchange{"POST", "/echo/{word}", 202, 0, 5, 10, ""}},
+		{"GET /read", "", Exchange{"GET", "/read", 200, 0, 0, 0, ""}},
+		{"DELETE /item/7", "12345", Exchange{"DELETE", "/item/{id}", 405, 0, 0, 46, ""}},
+		{"GET /nowhere", "", Exchange{"GET", "", 404, 0, 0, 37, ""}},
+		{"GET //read", "", Exchange{"GET", "", 404, 0, 0, 37, ""}},
+		{"GET /crash", "", Exchange{"GET", "/crash", 500, 0, 0, 39, ""}},
+		{"GET /live", "", Exchange{"GET", "/live", 200, 0, 0, 0, ""}},
+		{"GET /named", "", Exchange{"GET", "/named", 403, 0, 0, 37, "not-you"}},
 	} {
 		log.Reset()
 		method, path, _ := strings.Cut(row.request, " ")
@@ -174,6 +181,9 @@ func TestExchanges(t *testing.T) {
 			if !strings.Contains(log.String(), part) {
 				t.Errorf("%s: the log has no %s: %s", row.request, part, log.String())
 			}
+		}
+		if named := strings.Contains(log.String(), "refusal=not-you"); named != (row.want.Refusal != "") {
+			t.Errorf("%s: the log names the refusal: %v", row.request, named)
 		}
 	}
 	if watcher.begun != len(watcher.exchanges) {

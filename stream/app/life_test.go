@@ -183,9 +183,11 @@ func TestAdmin(t *testing.T) {
 	<-lines
 	read(t, 200, admin.URL+"/livez")
 	read(t, 200, admin.URL+"/readyz")
+	h.get(400, "/api/v1/history?blockStart=x")
 	page := read(t, 200, admin.URL+"/metrics")
 	for _, want := range []string{
 		"gavel_stream_listeners 1", "gavel_stream_published 1", "gavel_stream_history_events 1", "gavel_stream_history_lag 0", "gavel_stream_facts_skipped 0",
+		`gavel_http_refusals_total{endpoint="/api/v1/history",refusal="invalid-parameter"} 1`,
 	} {
 		if !strings.Contains(page, want+"\n") {
 			t.Errorf("no %s", want)

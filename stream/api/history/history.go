@@ -89,6 +89,7 @@ func Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 	if !errors.As(err, &refused) {
 		refused = stream.Internal.Plain()
 	}
+	serve.Named(w, refused.ID)
 	if refused.Status >= http.StatusInternalServerError {
 		serve.Blame(w, err)
 	}
