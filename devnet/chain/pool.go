@@ -2,10 +2,13 @@ package chain
 
 import (
 	"maps"
+	"math"
 	"math/big"
+	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/consensus/misc/eip1559"
+	"github.com/ethereum/go-ethereum/core/state"
 	"github.com/ethereum/go-ethereum/core/txpool"
 	"github.com/ethereum/go-ethereum/core/txpool/txorder"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -23,7 +26,7 @@ func (n *Node) Pending() []*types.Transaction {
 
 	filter := txpool.PendingFilter{BaseFee: uint256.MustFromBig(baseFee)}
 	pending, _ := n.backend.TxPool().Pending(filter)
-	addQueued(pending, queued, n.backend.TxPool().Nonce)
+	addQueued(pending, queued, n.nonces(head))
 	filter.BlobTxs = true
 	if bc.Config().IsOsaka(head.Number, next) {
 		filter.BlobVersion = types.BlobSidecarVersion1
@@ -49,10 +52,23 @@ func (n *Node) Pending() []*types.Transaction {
 	}
 }
 
+// nonces are those of accounts after a block, read from a state of our own: the pool's, which its Nonce reads, is not for two at a time. The head's state
+// is always there; were it not, nobody would have anything to say.
+func (n *Node) nonces(block *types.Header) func(common.Address) uint64 {
+	read := sync.OnceValues(func() (*state.StateDB, error) { return n.Chain().StateAt(block.Root, block.Number, block.Time) })
+	return func(account common.Address) uint64 {
+		db, err := read()
+		if err != nil {
+			return math.MaxUint64
+		}
+		return db.GetNonce(account)
+	}
+}
+
 // addQueued adds what the pool has taken but not yet found executable, although nothing is missing before it. go-ethereum's pool looks at new
 // transactions in the background, and if it is about to follow a new head just then, it compares them with the head's nonces instead of those
 // of their sender's pending ones: whatever has pending ones before it stays in the queue until the next head. nonce is a sender's next one
-// after all that the pool found executable; it is asked for senders without pending transactions only.
+// on the head; it is asked for senders without pending transactions only.
 func addQueued(pending map[common.Address][]*txpool.LazyTransaction, queued map[common.Address][]*types.Transaction, nonce func(common.Address) uint64) {
 	for sender, txs := range queued {
 		var next uint64

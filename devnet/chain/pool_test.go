@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -62,6 +63,26 @@ func TestWhatWasSentIsPending(t *testing.T) {
 		if got := len(n.Pending()); got != int(nonce)+1 {
 			t.Fatalf("%d transactions were sent, %d are pending", nonce+1, got)
 		}
+	}
+}
+
+// Builders ask at the same time, also for senders of whom nothing is pending yet: the race detector looks on.
+func TestPendingForSeveral(t *testing.T) {
+	n := opened(t, specOf(eth.Fulu))
+	var all sync.WaitGroup
+	for key := range 8 {
+		all.Go(func() {
+			if err := n.backend.TxPool().Add([]*types.Transaction{transfer(t, testKey(key), 0, common.Address{1})}, false)[0]; err != nil {
+				t.Error(err)
+			}
+			for range 20 {
+				n.Pending()
+			}
+		})
+	}
+	all.Wait()
+	if got := len(n.Pending()); got != 8 {
+		t.Errorf("%d transactions are pending, want 8", got)
 	}
 }
 
