@@ -87,7 +87,7 @@ func TestReaderOfALostStreamEnds(t *testing.T) {
 // With the cluster gone facts wait for its return, but not without end; Flush does not pretend that they are kept.
 func TestFactsOnTheirWayAreBounded(t *testing.T) {
 	cluster := startCluster(t, maxValue)
-	j, err := Open(t.Context(), Config{URL: cluster.ClientURL()})
+	j, err := Open(t.Context(), Config{URL: cluster.ClientURL(), EscrowBytes: testEscrow})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,14 @@ func manners(t *testing.T, test func(t *testing.T, cfg Config)) {
 	}
 }
 
+// testEscrow is the room that an escrow has in tests. A cluster sets aside all of it, and not every disk has the usual 16 GiB.
+const testEscrow = 256 << 20
+
 func open(t *testing.T, cfg Config) *Journal {
 	t.Helper()
+	if cfg.EscrowBytes == 0 {
+		cfg.EscrowBytes = testEscrow
+	}
 	j, err := Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
