@@ -60,14 +60,6 @@ func orderMutants() []Mutant {
 			preferences := object(o["preferences"])
 			put(preferences, "validity", "refund", []any{map[string]any{"address": "0x00000000000000000000000000000000deadbeef", "percent": 90}})
 		})},
-		{"O14", "rpc", "refunds by address are parts of the usual 90 %", []string{"RPC-PRI-18"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
-			if validity := object(object(o["preferences"])["validity"]); validity["refund"] != nil {
-				validity["refundConfig"], validity["refund"] = validity["refund"], nil
-			}
-		})},
-		{"O15", "rpc", "refunds by address are read and forgotten", []string{"RPC-PRI-18"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
-			delete(object(o["preferences"]), "validity")
-		})},
 		{"O12", "rpc", "of several refunds only the first is kept", []string{"RPC-SHR-28"}, first("mev_sendBundle", func(o map[string]any) {
 			validity := object(o["validity"])
 			for name, list := range validity {
@@ -85,6 +77,14 @@ func orderMutants() []Mutant {
 			}
 		})},
 
+		{"O14", "rpc", "refunds by address are parts of the usual 90 %", []string{"RPC-PRI-18"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
+			if validity := object(object(o["preferences"])["validity"]); validity["refund"] != nil {
+				validity["refundConfig"], validity["refund"] = validity["refund"], nil
+			}
+		})},
+		{"O15", "rpc", "refunds by address are read and forgotten", []string{"RPC-PRI-18"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
+			delete(object(o["preferences"]), "validity")
+		})},
 		{"O21", "rpc", "refunds are listed for another order", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) { r["hash"] = flip(r["hash"]) })},
 		{"O22", "rpc", "refunds are listed with a wei less", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) { r["amount"] = flip(r["amount"]) })},
 		{"O23", "rpc", "the block of a refund is decimal", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) { r["blockNumber"] = "17" })},

@@ -52,8 +52,8 @@ func (n *Node) Pending() []*types.Transaction {
 	}
 }
 
-// nonces are those of accounts after a block, read from a state of our own: the pool's, which its Nonce reads, is not for two at a time. The head's state
-// is always there; were it not, nobody would have anything to say.
+// nonces are those of accounts after a block, read from a state of our own: the pool's, which its Nonce reads, is not for two at a time. If it cannot be
+// read, nothing follows: whoever builds on that block, which takes the same state, says why.
 func (n *Node) nonces(block *types.Header) func(common.Address) uint64 {
 	read := sync.OnceValues(func() (*state.StateDB, error) { return n.Chain().StateAt(block.Root, block.Number, block.Time) })
 	return func(account common.Address) uint64 {

@@ -197,6 +197,7 @@ func (p *Private) wishes(self common.Address) map[string]any {
 		return map[string]any{"privacy": privacy}
 	case 6:
 		friend := crypto.PubkeyToAddress(p.Wallets[0].PublicKey)
+		// Sixty to forty of the usual 90 %: percentages by address are of the whole.
 		return map[string]any{"privacy": sharing("logs"), "validity": map[string]any{"refund": []map[string]any{
 			{"address": self, "percent": 54}, {"address": friend, "percent": 36},
 		}}}
