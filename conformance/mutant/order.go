@@ -76,7 +76,6 @@ func orderMutants() []Mutant {
 				}
 			}
 		})},
-
 		{"O14", "rpc", "refunds by address are parts of the usual 90 %", []string{"RPC-PRI-18"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
 			if validity := object(object(o["preferences"])["validity"]); validity["refund"] != nil {
 				validity["refundConfig"], validity["refund"] = validity["refund"], nil
@@ -85,6 +84,7 @@ func orderMutants() []Mutant {
 		{"O15", "rpc", "refunds by address are read and forgotten", []string{"RPC-PRI-18"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
 			delete(object(o["preferences"]), "validity")
 		})},
+
 		{"O21", "rpc", "refunds are listed for another order", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) { r["hash"] = flip(r["hash"]) })},
 		{"O22", "rpc", "refunds are listed with a wei less", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) { r["amount"] = flip(r["amount"]) })},
 		{"O23", "rpc", "the block of a refund is decimal", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) { r["blockNumber"] = "17" })},
