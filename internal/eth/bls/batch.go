@@ -3,7 +3,6 @@ package bls
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -25,24 +24,24 @@ const (
 	scalarBytes = 8
 )
 
-// VerifyBatch verifies many signatures on all cores. The answers are those of Verify, by the place of the triple; nil if all are good.
+// VerifyBatch verifies many signatures, on as many cores as cores says. The answers are those of Verify, by the place of the triple; nil if all are good.
 //
 // The good ones of a chunk are found together: with random scalars r the product of e(r·key, hash(root)) must equal e(Σ r·signature), of
 // which the final exponentiation and the sum are shared. Without the scalars two wrong signatures could cancel each other out; with them
 // the odds of that are 2⁻⁶⁴. A chunk that fails is bisected, and looked at one by one when that gets dearer than it is worth.
-func VerifyBatch(triples []Triple) []error {
+func VerifyBatch(triples []Triple, cores int) []error {
 	if len(triples) == 0 {
 		return nil
 	}
 	verdicts := make([]error, len(triples))
-	size := chunkSize(len(triples), runtime.GOMAXPROCS(0))
+	size := chunkSize(len(triples), cores)
 	chunks := make(chan int, (len(triples)+size-1)/size)
 	for start := 0; start < len(triples); start += size {
 		chunks <- start
 	}
 	close(chunks)
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(chunks)) {
+	for range min(cores, len(chunks)) {
 		workers.Go(func() {
 			for start := range chunks {
 				end := min(start+size, len(triples))

@@ -79,7 +79,7 @@ var spoil = map[string]func(a, b *Triple){
 // wantSameVerdicts compares with verification one by one.
 func wantSameVerdicts(t rapid.TB, triples []Triple) {
 	t.Helper()
-	verdicts, bad := VerifyBatch(triples), false
+	verdicts, bad := VerifyBatch(triples, runtime.NumCPU()), false
 	if verdicts == nil {
 		verdicts = make([]error, len(triples))
 	}
@@ -90,7 +90,7 @@ func wantSameVerdicts(t rapid.TB, triples []Triple) {
 			t.Errorf("entry %d of %d: %v, one by one %v", i, len(triples), got, want)
 		}
 	}
-	if !bad && VerifyBatch(triples) != nil {
+	if !bad && VerifyBatch(triples, runtime.NumCPU()) != nil {
 		t.Error("verdicts of a good batch, want nil")
 	}
 }
@@ -100,13 +100,13 @@ func TestBatchNamesEachWayToBeBad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			triples := signed(9)
 			bad(&triples[3], &triples[4])
-			if VerifyBatch(triples) == nil {
+			if VerifyBatch(triples, runtime.NumCPU()) == nil {
 				t.Fatal("the batch passes")
 			}
 			wantSameVerdicts(t, triples)
 		})
 	}
-	if VerifyBatch(nil) != nil || VerifyBatch(signed(1)) != nil || VerifyBatch(signed(2)) != nil {
+	if VerifyBatch(nil, runtime.NumCPU()) != nil || VerifyBatch(signed(1), runtime.NumCPU()) != nil || VerifyBatch(signed(2), runtime.NumCPU()) != nil {
 		t.Error("a good batch has verdicts")
 	}
 }
@@ -163,7 +163,6 @@ func BenchmarkRegistrations500(b *testing.B) {
 				for i := range bad {
 					triples[i*500/bad].Root[31] ^= 1
 				}
-				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 				var single, batch time.Duration
 				for b.Loop() {
 					start := time.Now()
@@ -172,7 +171,7 @@ func BenchmarkRegistrations500(b *testing.B) {
 					}
 					single += time.Since(start)
 					start = time.Now()
-					VerifyBatch(triples)
+					VerifyBatch(triples, cores)
 					batch += time.Since(start)
 				}
 				b.ReportMetric(float64(single)/float64(batch), "x-quicker")
