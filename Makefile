@@ -27,7 +27,7 @@ LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p'
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-image image prove test test-clients lint fmt bench fuzz docs install-needs clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-image image prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,7 +45,7 @@ bin/mev-boost-$(MEVBOOST_VERSION): tools/mevboost/go.mod tools/mevboost/go.sum
 	go build -C tools/mevboost -o ../../$@ github.com/flashbots/mev-boost
 	@touch $@
 
-devnet: lab ## run a network in this process: SLOTS, SLOT, SPEED, FORK; ARGS for any other flag
+devnet: needs lab ## run a network in this process: SLOTS, SLOT, SPEED, FORK; ARGS for any other flag
 	@bin/gavel-lab devnet --slots $(SLOTS) $(if $(SLOT),--slot $(SLOT)) $(if $(SPEED),--speed $(SPEED)) $(if $(FORK),--fork $(FORK)) $(ARGS)
 
 scenarios: lab ## run every story of the library, each once more without what it is about: it must end otherwise
@@ -54,8 +54,15 @@ scenarios: lab ## run every story of the library, each once more without what it
 contracts: ## compile the devnet's contracts; needs Node.js, and npm for the compiler; ARGS=--check only compares
 	scripts/contracts.sh $(ARGS)
 
-test: ## run all tests with the race detector
+test: needs-tests ## run all tests with the race detector
 	go test -race ./...
+
+# Tests that end processes as faults do, by what their names have in common; the stories are the library's that break a process, a disk or a clock.
+FAULT_TESTS = Kill|Crash|PowerCut|Power|DiskFull|FullDisk|SlowDisk|Orphan|TestProcess|TestPause|Restart
+
+faults: needs-tests lab ## show what holds when processes are killed, disks are full or slow, and power is cut: tests, then stories
+	go test -count=1 -run '$(FAULT_TESTS)' ./internal/journal/... ./devnet/fault/... ./relay/app ./rpc/app ./stream/app ./scenarios/app
+	@bin/gavel-lab scenario run --faults --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
 
 conformance: lab ## judge our own relay, stream and RPC by the conformance suite: FLAGS in ARGS, report in bin/conformance
 	@bin/gavel-lab conformance run --devnet --again --out bin/conformance $(ARGS)
@@ -88,14 +95,21 @@ bin/golangci-lint-$(LINT_VERSION): tools/go.mod tools/go.sum
 bench: ## run the benchmarks that match BENCH (all), and set promised figures beside measured ones
 	scripts/bench.sh '$(BENCH)'
 
-fuzz: ## run every fuzz target for FUZZTIME
+fuzz: needs ## run every fuzz target of the module for FUZZTIME
 	scripts/fuzz.sh $(FUZZTIME)
 
 docs: ## write the generated documents anew
 	go test -count=1 ./relay ./relay/metrics ./rpc ./rpc/metrics ./rpc/app ./stream ./stream/metrics ./stream/app ./internal/observe ./internal/arch ./scenarios ./conformance/clauses ./cmd/... -run 'Docs$$' -update
 
 install-needs: ## install what is missing on Debian, or say what is
-	scripts/needs.sh
+	scripts/needs.sh tests
+
+# What is there already is only looked for, which takes no time.
+needs:
+	@scripts/needs.sh build >/dev/null
+
+needs-tests:
+	@scripts/needs.sh tests >/dev/null
 
 clean: ## remove bin/
 	rm -rf bin

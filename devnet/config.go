@@ -9,6 +9,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/devnet/breaker"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -29,6 +30,9 @@ type Config struct {
 	TxsPerSlot int
 	// BlobEvery n sends a blob transaction in every n-th slot; 0 sends none. Forks before deneb have no blobs.
 	BlobEvery int
+	// CircuitBreaker is how many slots in a row without a block make proposers ask no relay any more;
+	// 0 is never.
+	CircuitBreaker int
 	// SlotsPerEpoch. 8.
 	SlotsPerEpoch int
 	// Fork is active from genesis on. It may be left out when Forks begins at epoch 0. fulu.
@@ -39,13 +43,18 @@ type Config struct {
 	OrdersPerSlot int
 	// Searchers is the number of searchers that follow hints; there may be none.
 	Searchers int
-	// RelayPort, BeaconPort, RPCPort, BundlePort and StreamPort are the ports on 127.0.0.1 of the relay, the beacon node, the execution JSON-RPC, the
-	// bundle JSON-RPC and the event stream; 0 takes any free one.
-	RelayPort  int
-	BeaconPort int
-	RPCPort    int
-	BundlePort int
-	StreamPort int
+	// RelayPort, BeaconPort, RPCPort, BundlePort, StreamPort and ValidationPort are the ports on
+	// 127.0.0.1 of the relay, the beacon node, the execution JSON-RPC, the bundle JSON-RPC, the event
+	// stream and the node that validates builders' blocks; 0 takes any free one.
+	RelayPort      int
+	BeaconPort     int
+	RPCPort        int
+	BundlePort     int
+	StreamPort     int
+	ValidationPort int
+	// Relays are the URLs of further relays, anybody's, with their key as user: builders bid to them
+	// and proposers ask them as well. They may come and go.
+	Relays []string
 	// DataDir keeps chain, journal and archive on disk; empty keeps them in memory.
 	DataDir string
 	// MevBoost is the path of a real mev-boost to put between proposers and the relay; empty uses the lab's own aggregator.
@@ -61,7 +70,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Slots: 16, SlotDuration: 12 * time.Second, Speed: 12, Validators: 64, Builders: 2, TxsPerSlot: 50,
-		OrdersPerSlot: 6, Searchers: 2, SlotsPerEpoch: 8, Seed: 1,
+		OrdersPerSlot: 6, Searchers: 2, CircuitBreaker: breaker.MaxAllowedMissingSlots, SlotsPerEpoch: 8, Seed: 1,
 	}
 }
 
@@ -101,12 +110,14 @@ func (c *Config) Check() error {
 		{"blob-every", c.BlobEvery, 0, 1 << 30},
 		{"orders", c.OrdersPerSlot, 0, 200},
 		{"searchers", c.Searchers, 0, 16},
+		{"circuit-breaker", c.CircuitBreaker, 0, 1_000},
 		{"slots-per-epoch", c.SlotsPerEpoch, 2, 256},
 		{"relay-port", c.RelayPort, 0, 65_535},
 		{"beacon-port", c.BeaconPort, 0, 65_535},
 		{"rpc-port", c.RPCPort, 0, 65_535},
 		{"bundle-port", c.BundlePort, 0, 65_535},
 		{"stream-port", c.StreamPort, 0, 65_535},
+		{"validation-port", c.ValidationPort, 0, 65_535},
 	} {
 		if r.value < r.min || r.value > r.max {
 			return fmt.Errorf("%s is %d: give a number from %d to %d", r.key, r.value, r.min, r.max)
@@ -114,6 +125,11 @@ func (c *Config) Check() error {
 	}
 	if err := c.checkPorts(); err != nil {
 		return err
+	}
+	for _, address := range c.Relays {
+		if _, _, err := ParseRelay(address); err != nil {
+			return err
+		}
 	}
 	if c.SlotDuration < time.Second || c.SlotDuration > time.Hour || c.SlotDuration%time.Second != 0 {
 		return fmt.Errorf("slot is %v: give whole seconds from 1s to 1h, since block timestamps count seconds", c.SlotDuration)
@@ -133,7 +149,10 @@ func (c *Config) checkPorts() error {
 	ports := []struct {
 		key  string
 		port int
-	}{{"relay-port", c.RelayPort}, {"beacon-port", c.BeaconPort}, {"rpc-port", c.RPCPort}, {"bundle-port", c.BundlePort}, {"stream-port", c.StreamPort}}
+	}{
+		{"relay-port", c.RelayPort}, {"beacon-port", c.BeaconPort}, {"rpc-port", c.RPCPort},
+		{"bundle-port", c.BundlePort}, {"stream-port", c.StreamPort}, {"validation-port", c.ValidationPort},
+	}
 	for i, a := range ports {
 		for _, b := range ports[i+1:] {
 			if a.port != 0 && a.port == b.port {
@@ -142,6 +161,20 @@ func (c *Config) checkPorts() error {
 		}
 	}
 	return nil
+}
+
+// ParseRelay takes the key out of a relay's address, as sidecars are configured:
+// http://0xpubkey@host:port.
+func ParseRelay(address string) (base string, key phase0.BLSPubKey, err error) {
+	scheme, rest, _ := strings.Cut(address, "://")
+	user, host, found := strings.Cut(rest, "@")
+	if !found || host == "" || scheme != "http" && scheme != "https" {
+		return "", key, fmt.Errorf("relays has %q: give http://0xpubkey@host:port", address)
+	}
+	if err := eth.ParseHex(user, key[:]); err != nil {
+		return "", key, fmt.Errorf("relays has %q, whose key is none: %w", address, err)
+	}
+	return scheme + "://" + host, key, nil
 }
 
 // WallSlot is how long a slot takes on the wall clock.

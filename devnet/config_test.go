@@ -18,7 +18,7 @@ func TestValidateFillsDefaults(t *testing.T) {
 	}
 	want := Default()
 	want.Slots, want.Fork = 3, eth.Fulu
-	want.OrdersPerSlot, want.Searchers = 0, 0 // there are none unless somebody asks for them
+	want.OrdersPerSlot, want.Searchers, want.CircuitBreaker = 0, 0, 0 // there are none unless somebody asks for them
 	want.Forks = []eth.ForkPoint{{Fork: eth.Fulu, Version: phase0.Version{6, 'g', 'v', 'l'}}}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -44,6 +44,7 @@ func TestCheck(t *testing.T) {
 		{func(c *Config) { c.Validators = 0 }, "validators is 0: give a number from 1 to 65536"},
 		{func(c *Config) { c.Builders = 65 }, "builders is 65: give a number from 1 to 64"},
 		{func(c *Config) { c.TxsPerSlot = 0 }, "txs is 0: give a number from 1 to 2000"},
+		{func(c *Config) { c.CircuitBreaker = -1 }, "circuit-breaker is -1: give a number from 0 to 1000"},
 		{func(c *Config) { c.SlotsPerEpoch = 1 }, "slots-per-epoch is 1: give a number from 2 to 256"},
 		{func(c *Config) { c.RPCPort = 70_000 }, "rpc-port is 70000: give a number from 0 to 65535"},
 		{

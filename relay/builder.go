@@ -75,12 +75,29 @@ type SubmissionExecuted struct {
 	Slot      phase0.Slot      `json:"slot"`
 	BlockHash phase0.Hash32    `json:"block_hash"`
 	Builder   phase0.BLSPubKey `json:"builder_pubkey"`
+	// ValueWei is what the bid promised; nil in facts of versions that executed a block at one value only.
+	ValueWei *uint256.Int `json:"value,omitempty"`
+	// PaidWei is what executions have found that the block pays, at least; nil if none has.
+	PaidWei *uint256.Int `json:"paid,omitempty"`
 	// Class is valid, invalid or infrastructure; the last is final: nobody will try again.
 	Class  string `json:"class"`
 	Rule   string `json:"rule,omitempty"`
 	Detail string `json:"detail,omitempty"`
 	// Delivered: a proposer had already signed for the block.
 	Delivered bool `json:"delivered"`
+}
+
+// DeliveryParts are what a delivery needs, as operators call them.
+var DeliveryParts = []string{"guard", "escrow", "journal"}
+
+// DeliveryPathChanged says that one of the parts that a delivery needs does not answer, or answers again. While one does not, no headers are served.
+type DeliveryPathChanged struct {
+	At time.Time `json:"at"`
+	// Part is the guard, the escrow or the journal.
+	Part  string `json:"part"`
+	Works bool   `json:"works"`
+	// Detail is why it does not work.
+	Detail string `json:"detail,omitempty"`
 }
 
 // KillSwitchChanged says whether headers are served. Payloads of headers that were served are honoured all the same.
@@ -98,6 +115,9 @@ func (BuilderDemoted) Subject() string { return "builder_demoted" }
 
 // Subject implements Fact.
 func (SubmissionExecuted) Subject() string { return "submission_executed" }
+
+// Subject implements Fact.
+func (DeliveryPathChanged) Subject() string { return "delivery_path_changed" }
 
 // Subject implements Fact.
 func (KillSwitchChanged) Subject() string { return "kill_switch_changed" }

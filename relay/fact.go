@@ -80,11 +80,14 @@ type HeaderServed struct {
 	ValueWei  *uint256.Int     `json:"value"`
 }
 
-// PayloadDelivered says that a block was published: at least one beacon node accepted it (decision 9).
+// PayloadDelivered says that a block was published: at least one beacon node accepted it (decision 9). Its trace is that of the bid which the
+// proposer was given: builder and value are what it signed for, whatever else the same block was offered at.
 type PayloadDelivered struct {
 	At time.Time `json:"at"`
 	Trace
-	BlockRoot phase0.Root `json:"block_root"`
+	// PaidWei is what executions had found by then that the block pays, at least; nil if none had. Later ones are in SubmissionExecuted.
+	PaidWei   *uint256.Int `json:"paid,omitempty"`
+	BlockRoot phase0.Root  `json:"block_root"`
 	// MsIntoSlot is when the proposer's request came.
 	MsIntoSlot int64 `json:"ms_into_slot"`
 }

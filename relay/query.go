@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
 )
 
 // Order is how a list of traces is sorted.
@@ -28,6 +29,19 @@ type TraceQuery struct {
 	Order       Order
 	// Limit is the greatest number of rows; 0 gives none.
 	Limit int
+}
+
+// DeliveredTrace is a payload that was published; its value is the one that the proposer signed for.
+type DeliveredTrace struct {
+	Trace
+	// PaidWei is what the block was found to pay, at least; nil if that is not known (yet).
+	PaidWei *uint256.Int
+}
+
+// Mark tells states of a slot's received submissions apart: rows come, and old ones are pruned, but none is changed.
+type Mark struct {
+	Rows   int64
+	Newest uint64 // the fact that the newest row is of
 }
 
 // ReceivedTrace is a submission that counted.

@@ -72,17 +72,20 @@ var (
 	RateLimited = define("rate-limited", 429, "", "too many requests",
 		"Come back after the seconds that Retry-After says. Builders with an API key have an allowance of their own.")
 	Overloaded = define("overloaded", 503, "S40", "too many requests at once",
-		"The relay holds as many bytes of request bodies as it may. Nothing is wrong with this request; repeat it after Retry-After.")
+		"The relay holds as many bytes of request bodies as it may, or as many of this client's as one may have at once. Nothing is wrong with this request; repeat it after Retry-After.")
 	Internal = define("internal", 500, "", "internal error",
 		"Something broke on our side; the request may be repeated. The log has the cause under the answer's X-Request-Id.")
 	NotReady = define("not-ready", 503, "", "not ready",
-		"The relay is starting or stopping: validators or duties are not known yet, or no more requests are taken. Or no beacon node has told of a head for long.")
+		"The relay is starting or stopping: validators or duties are not known yet, or no more requests are taken. Or no beacon node has told of a head for long, "+
+			"or a test of the relay's own way to deliver a payload has failed: then no headers are served until it succeeds.")
 )
 
 // What registerValidator refuses.
 var (
 	RegistrationsInvalid = define("registrations-invalid", 400, "R06", "some registrations were refused",
-		"The good entries were stored; failures in the answer lists the refused ones with their index and reason.")
+		"The good entries were stored; failures in the answer lists the first hundred refused ones with their index and reason.")
+	RegistrationsTooMany = define("registrations-too-many", 413, "", "too many registrations in one request",
+		"A request may have 100,000 entries. None was looked at: send them in several requests.")
 	RegistrationTooEarly = define("registration-too-early", 400, "", "timestamp is before genesis",
 		"A registration cannot be older than the chain.")
 	RegistrationTooLate = define("registration-in-future", 400, "R01", "timestamp is too far in the future",
@@ -121,8 +124,12 @@ var (
 		"message.gas_limit must equal execution_payload.gas_limit.")
 	SubmissionTraceGasUsed = define("submission-trace-gas-used", 400, "S12", "gas used of message and payload differ",
 		"message.gas_used must equal execution_payload.gas_used.")
+	SubmissionGasLimitChanged = define("submission-gas-limit-changed", 400, "S20", "the proposer asks for a lower gas limit now",
+		"The proposer registered a lower gas limit while the block was executed. Build another one for it.")
 	SubmissionNoAttributes = define("submission-no-attributes", 400, "S13", "payload attributes are not (yet) known",
 		"No beacon node has announced payload attributes for this parent and slot.")
+	SubmissionBlockNumber = define("submission-block-number", 400, "S22", "incorrect block number",
+		"The payload's block_number must be the one after the parent's of the payload attributes.")
 	SubmissionPrevRandao = define("submission-prev-randao", 400, "S14", "incorrect prev_randao",
 		"The payload's prev_randao must be the one of the payload attributes.")
 	SubmissionWithdrawals = define("submission-withdrawals", 400, "S15", "incorrect withdrawals",
@@ -143,6 +150,8 @@ var (
 		"The block was executed on its parent's state and broke the rule that the message names.")
 	SubmissionUnverifiable = define("submission-unverifiable", 503, "", "the block could not be validated",
 		"Validation is not available now or the parent's state is not here yet. This says nothing about the block; submit again.")
+	SubmissionCrowded = define("submission-crowded", 503, "", "too many blocks wait to be validated",
+		"Of this public key, this address, or of all strangers. Builders with an API key or a record of valid blocks have a share of their own.")
 	SubmissionTimeout = define("submission-timeout", 504, "", "validation took too long",
 		"The block was not validated in time. This says nothing about the block; submit again.")
 	SubmissionCancellations = define("submission-cancellations", 400, "", "cancellations are disabled",
@@ -188,6 +197,8 @@ var (
 		"The request came later into the slot than the cut-off allows.")
 	PayloadNotPublished = define("payload-not-published", 400, "P11", "failed to publish block",
 		"No beacon node accepted the block, so the payload stays secret and is not listed as delivered.")
+	PayloadEscrowDown = define("payload-escrow-unavailable", 503, "", "the payload cannot be read",
+		"The relay could not read the payload from where it is kept, so that nothing is known of it. Nothing was revealed; ask again.")
 	PayloadGuardDown = define("payload-guard-unavailable", 503, "", "the one-block-per-slot guard is not available",
 		"The relay could not make sure that only one block of the slot is revealed. Nothing was revealed; ask again.")
 )
@@ -197,7 +208,7 @@ var (
 	WebSocketNeeded = define("websocket-needed", 426, "", "this endpoint speaks WebSocket only",
 		"Send a GET with Connection: Upgrade, Upgrade: websocket, Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key (RFC 6455, 4.1).")
 	TooManyListeners = define("too-many-listeners", 503, "", "too many listeners",
-		"All places for listeners to the leading bids are taken. Retry-After says when to ask again.")
+		"All places for listeners to the leading bids are taken, or all that one address or builder may have. Retry-After says when to ask again.")
 )
 
 // What the Data API refuses.
@@ -219,6 +230,8 @@ var (
 	BuilderInvalid  = define("builder-invalid", 400, "", "the builder's record cannot be used", "The message says what is wrong with it.")
 	EvidenceUnknown = define("evidence-unknown", 404, "", "no evidence under that block hash",
 		"Only blocks that a builder was demoted for are kept, and the oldest make place for newer ones.")
+	AdminNotKept = define("admin-not-kept", 503, "", "the change is in force, but not kept yet",
+		"The journal does not answer: a restart now would undo the change. It is kept by itself as soon as the journal can; ask again to see it done.")
 )
 
 // HTTPStatus is the status of the answer.

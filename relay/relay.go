@@ -49,6 +49,8 @@ type Submission struct {
 	Sequence uint64
 	// Identified: an API key has shown whose submission it is, so that the signature may be verified later.
 	Identified bool
+	// From is the network that it came from, as allowances are counted; empty if that is not known.
+	From string
 }
 
 // HeaderSubmission is a bid whose payload follows: only builders that the operator trusts may send one. It is immutable once decoded.
@@ -76,6 +78,8 @@ type Bid struct {
 	BlockHash  phase0.Hash32
 	ValueWei   *uint256.Int
 	ReceivedAt time.Time
+	// FeeRecipient is whom the block pays: whom the proposer had registered when the bid came.
+	FeeRecipient FeeRecipient
 	// Cancellable and Sequence as in Submission.
 	Cancellable bool
 	Sequence    uint64
@@ -85,7 +89,7 @@ type Bid struct {
 func (s *Submission) Bid() Bid {
 	return Bid{
 		Builder: s.Trace.BuilderPubkey, BlockHash: s.Trace.BlockHash, ValueWei: s.Trace.Value, ReceivedAt: s.ReceivedAt,
-		Cancellable: s.Cancellable, Sequence: s.Sequence,
+		FeeRecipient: s.Trace.ProposerFeeRecipient, Cancellable: s.Cancellable, Sequence: s.Sequence,
 	}
 }
 
@@ -97,6 +101,8 @@ type SignedBid struct {
 	BlockHash phase0.Hash32
 	Builder   phase0.BLSPubKey
 	ValueWei  *uint256.Int
+	// Trace is the whole of the bid, as facts tell it. Of a header whose payload has not come it lacks the number of transactions.
+	Trace Trace
 	// BlockNumber and FeeRecipient are the payload's; builders often receive the fees themselves and pay the proposer by a transaction.
 	BlockNumber  uint64
 	FeeRecipient FeeRecipient

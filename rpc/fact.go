@@ -128,6 +128,8 @@ type Refund struct {
 	BlockHash common.Hash    `json:"block_hash"`
 	Recipient common.Address `json:"recipient"`
 	AmountWei *uint256.Int   `json:"amount"`
+	// Sender sent the first transaction of the order; zero in facts of versions that did not say it.
+	Sender common.Address `json:"sender,omitzero"`
 	// Delayed: it is paid outside of the block (BuilderNet's manner).
 	Delayed bool `json:"delayed,omitempty"`
 }

@@ -29,6 +29,8 @@ type Order struct {
 	ID     uint64         `json:"id"`
 	Kind   Kind           `json:"kind"`
 	Signer common.Address `json:"signer"`
+	// Source is the network that the request came from, for shares of what many want; empty when that is not known, as after a restart.
+	Source string `json:"-"`
 	// ReceivedAt is when the request was complete.
 	ReceivedAt time.Time `json:"received_at"`
 	// Bundle is what is to be included. Of a private transaction it has one element.
@@ -135,8 +137,8 @@ const (
 // Final says that no state follows, unless the chain is reorganised.
 func (s State) Final() bool { return s == Landed || s == Expired || s == Cancelled || s == Failed }
 
-// Simulation is what an order did on the state of a block. Of one that follows another order it is what its signer may know: what its own
-// transactions did, as GasUsed, ProfitWei less the refund, and Error.
+// Simulation is what an order did on the state of a block. Of one that follows another order it is what its own transactions did, as GasUsed, ProfitWei
+// less the refund, and Error; its signer is told less (desk.Status).
 type Simulation struct {
 	// Block is the block it was simulated for: the one after the state's.
 	Block   uint64 `json:"block"`
@@ -145,6 +147,9 @@ type Simulation struct {
 	Error   string `json:"error,omitempty"`
 	Lasting bool   `json:"lasting,omitempty"`
 	GasUsed uint64 `json:"gas_used"`
+	// GasCharged is what counts for the signer's reputation, if it is not GasUsed: of an order that follows another one the limits of its own
+	// transactions, whatever they did. What they used would tell of the other one.
+	GasCharged uint64 `json:"gas_charged,omitempty"`
 	// ProfitWei is what the builder keeps, RefundableWei what refunds are counted from.
 	ProfitWei     *uint256.Int `json:"profit"`
 	RefundableWei *uint256.Int `json:"refundable"`

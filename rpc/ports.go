@@ -5,3 +5,11 @@ package rpc
 type Facts interface {
 	Record(fact Fact)
 }
+
+// Keeper is Facts for what somebody is promised.
+type Keeper interface {
+	Facts
+	// Keep is Record for facts that belong together. kept waits until the journal has them all and returns nil, or, when it did not say so in time,
+	// JournalUnavailable: then nothing is known. It may be called from many goroutines, and by no one who holds a lock.
+	Keep(facts ...Fact) (kept func() error)
+}

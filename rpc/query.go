@@ -26,6 +26,9 @@ type OrderStatus struct {
 	// Simulations and Deliveries are the newest ones, oldest first.
 	Simulations []DatedSimulation
 	Deliveries  []DatedDelivery
+	// Withheld: it follows an order that is not on the chain, so that its signer is told only whether it could be included, and only of blocks that
+	// are over.
+	Withheld bool
 }
 
 // DatedSimulation is a simulation and when it ended.

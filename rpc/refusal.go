@@ -151,6 +151,8 @@ var (
 		"No order with this double hash can be followed: never seen, not shared, cancelled or landed.")
 	BackrunInvalidBundle = define("backrun-invalid-bundle", codeServer, 200, "backrun invalid bundle",
 		"The order with this double hash may not be followed: its signer does not share its hash, or bundles would be too deep in bundles.")
+	BackrunLimited = define("backrun-limited", codeLimitExceeded, 200, "too many backruns of this order",
+		"At most 20 orders of one signer, or with transactions of one sender, may follow the same order in one block. Repeat it at the next block.")
 	BackrunInvalidInclusion = define("backrun-invalid-inclusion", codeServer, 200, "backrun invalid inclusion",
 		"The order with this double hash is for other blocks than the bundle that follows it.")
 )
@@ -179,6 +181,9 @@ var (
 		"Only the holder of an address may say where its refunds go: sign the request with that address' key.")
 	NotReady = define("not-ready", codeServer, 503, "not ready",
 		"The service is starting or stopping, its newest block is too old, or the database does not answer.")
+	JournalUnavailable = define("journal-unavailable", codeServer, 503, "not kept by the journal",
+		"The journal did not say in time that it has this, so it is not promised: a new order is not sent to anybody, a cancel or a recipient counts until the "+
+			"service is restarted. Repeat the request.")
 	StatsTooOld = define("stats-block-range", codeServer, 200, "block is too far from the newest one",
 		"Statistics are asked for with a block within 20 of the newest one.")
 	OrderCancelled = define("order-cancelled", codeServer, 200, "order was cancelled",

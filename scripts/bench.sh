@@ -37,8 +37,10 @@ awk -v cores="$(nproc)" '
 BenchmarkHeaderOverLoopback/journal|of-bare|>0.6|getHeader over loopback, times the requests/s of a bare handler
 BenchmarkHeader/ssz|allocs/op|0|getHeader, allocations in our own read path
 BenchmarkRegistrations500/cores=all/bad=0|x-quicker|>1.8|500 new registrations, times as fast as one after another
+BenchmarkReceived500/again|requests/s|>1500|received bids of a slot with 500 rows, over loopback
 BenchmarkOwnWork/memory|ssz-ms|6|our own work for 1.5 MB in SSZ, escrow in memory
 BenchmarkOwnWork/file|ssz-ms|6|our own work for 1.5 MB in SSZ, escrow in files
+BenchmarkOwnWorkWithNode|cpu-ms|6|processor time for 1.5 MB in SSZ, with signature and a validation node
 BenchmarkOwnWork/memory|json/ssz|3|the same block in JSON, times as long
 BenchmarkReceiveToVisible/memory|p50-µs|1000|trusted bid of 1.2 MB visible, escrow in memory, median
 BenchmarkReceiveToVisible/memory|p99-µs|5000|the same, 99 of 100

@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
-# Installs what the Makefile needs and is missing: git, make, a C compiler (BLS and SQLite are built with cgo), and what only the tests need:
-# PostgreSQL, of which they start a server of their own, curl, and Chromium, which looks at the stream's page. Go itself is the operator's choice; it is only checked.
+# Looks for what the Makefile needs. What is missing it installs, where that is Debian and we are root, or says how to:
+#
+#   scripts/needs.sh build    # a C compiler (BLS and SQLite are built with cgo), git, make
+#   scripts/needs.sh tests    # also PostgreSQL, of which the tests start a server of their own, curl, and Chromium, which looks at the stream's page
+#
+# Go itself is the operator's choice; it is only checked.
 set -euo pipefail
+what=${1:-tests}
 
 # Oldest Go that works, as in go.mod; a newer patch release is fetched by the go command itself when go.mod asks for one.
 wanted=$(sed -n 's/^go \([0-9]*\.[0-9]*\).*/\1/p' "$(dirname "$0")/../go.mod")
@@ -10,17 +15,22 @@ missing=()
 command -v git >/dev/null || missing+=(git)
 command -v make >/dev/null || missing+=(make)
 command -v cc >/dev/null || command -v gcc >/dev/null || missing+=(gcc libc6-dev)
-# Debian keeps the server's programs out of PATH. The tests do not use the server that its package may start.
-if ! { command -v initdb && command -v postgres; } >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
-	missing+=(postgresql)
+if [[ $what == tests ]]; then
+	# Debian keeps the server's programs out of PATH. The tests do not use the server that its package may start.
+	if ! { command -v initdb && command -v postgres; } >/dev/null && ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
+		missing+=(postgresql)
+	fi
+	command -v curl >/dev/null || missing+=(curl)
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 fi
-command -v curl >/dev/null || missing+=(curl)
-command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 
 if ((${#missing[@]})); then
 	if command -v apt-get >/dev/null && [[ $(id -u) -eq 0 ]]; then
-		echo "installing ${missing[*]}"
-		apt-get update -qq && apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+		echo "installing ${missing[*]}" >&2
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null || {
+			echo "could not install ${missing[*]}: install them, and try again" >&2
+			exit 1
+		}
 	else
 		echo "missing: ${missing[*]}. Install them, for example: sudo apt-get install ${missing[*]}" >&2
 		exit 1

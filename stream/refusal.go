@@ -62,7 +62,7 @@ func define(id string, status int, short, long string) Refusal {
 // The stream.
 var (
 	TooManyListeners = define("too-many-listeners", 503, "too many listeners",
-		"All places of this stream are taken. Come back after the seconds that Retry-After says.")
+		"All places of this stream are taken, or all that one address may have. Come back after the seconds that Retry-After says.")
 	NotReady = define("not-ready", 503, "not ready",
 		"The service is starting or stopping, or the history does not answer.")
 	InvalidLastEventID = define("invalid-last-event-id", 400, "invalid last event id",
@@ -92,6 +92,9 @@ var (
 		"The service answers GET at / (the stream), /api/v1/history and /api/v1/history/info.")
 	MethodNotAllowed = define("method-not-allowed", 405, "wrong HTTP method",
 		"The Allow header of the answer names the methods that the path knows.")
+	// 503 and not 429, after which deployed clients never come back.
+	RateLimited = define("rate-limited", 503, "too many requests of this address",
+		"This address has used up its allowance. Retry-After says when to go on.")
 	Overloaded = define("overloaded", 503, "too many requests at once",
 		"Nothing is wrong with this request; repeat it after Retry-After.")
 	Internal = define("internal", 500, "internal error",

@@ -17,6 +17,7 @@ var refusalID = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 func TestRefusals(t *testing.T) {
 	ours := map[string]bool{
 		stream.TooManyListeners.ID: true, stream.NotReady.ID: true, stream.HistoryUnavailable.ID: true, stream.Overloaded.ID: true, stream.Internal.ID: true,
+		stream.RateLimited.ID: true,
 	}
 	seen := make(map[string]bool)
 	for _, r := range stream.Refusals {

@@ -78,7 +78,7 @@ func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
 	if err != nil {
 		return nil, err
 	}
-	streamAt, err := l.openStream(ctx, &l.stream, streamapp.Config{Log: quiet})
+	streamAt, err := l.openStream(ctx, &l.stream, streamapp.Config{Limits: streamapp.Limits{PerSecond: -1}, Log: quiet})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (l *lab) openLimited(ctx context.Context, slot time.Duration, log *slog.Log
 	if err != nil {
 		return limits, err
 	}
-	streamAt, err := l.openStream(ctx, &l.limited.stream, streamapp.Config{Limits: streamapp.Limits{Listeners: limitedListeners}, Log: log})
+	streamAt, err := l.openStream(ctx, &l.limited.stream, streamapp.Config{Limits: streamapp.Limits{Listeners: limitedListeners, PerSecond: -1}, Log: log})
 	if err != nil {
 		return limits, err
 	}

@@ -66,6 +66,10 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 		&cli.IntFlag{Name: "orders", Value: d.OrdersPerSlot, Usage: "private transactions that users send to the bundle RPC in each slot; 0 sends none"},
 		&cli.IntFlag{Name: "searchers", Value: d.Searchers, Usage: "searchers that follow what the event stream tells"},
 		&cli.IntFlag{Name: "blob-every", Value: d.BlobEvery, Usage: "send a blob transaction in every n-th slot; 0 sends none"},
+		&cli.IntFlag{
+			Name: "circuit-breaker", Value: d.CircuitBreaker,
+			Usage: "slots in a row without a block after which proposers ask no relay any more; 0 is never",
+		},
 		&cli.IntFlag{Name: "slots-per-epoch", Value: d.SlotsPerEpoch, Usage: "slots of an epoch"},
 		&cli.StringFlag{Name: "fork", DefaultText: "fulu", Usage: "fork at genesis: bellatrix, capella, deneb, electra or fulu"},
 		&cli.StringFlag{Name: "forks", Usage: "fork schedule as fork@epoch, such as electra@0,fulu@2"},
@@ -74,6 +78,8 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 		&cli.IntFlag{Name: "rpc-port", Value: d.RPCPort, Usage: "port of the execution JSON-RPC; 0 takes any free one"},
 		&cli.IntFlag{Name: "bundle-port", Value: d.BundlePort, Usage: "port of the bundle JSON-RPC; 0 takes any free one"},
 		&cli.IntFlag{Name: "stream-port", Value: d.StreamPort, Usage: "port of the event stream; 0 takes any free one"},
+		&cli.IntFlag{Name: "validation-port", Value: d.ValidationPort, Usage: "port of the node that validates builders' blocks; 0 takes any free one"},
+		&cli.StringSliceFlag{Name: "relays", Usage: "further relays, as http://0xpubkey@host:port: builders bid to them and proposers ask them; needs speed 1"},
 		&cli.StringFlag{Name: "data-dir", DefaultText: "in memory", TakesFile: true, Usage: "directory that keeps chain, journal and archive"},
 		&cli.StringFlag{Name: "mev-boost", DefaultText: "the lab's own", TakesFile: true, Usage: "path of a mev-boost to run between proposers and the relay"},
 		&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "the same seed gives the same keys and choices"},
@@ -88,11 +94,14 @@ func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
 	cfg := devnet.Config{
 		Slots: cmd.Int("slots"), SlotDuration: cmd.Duration("slot"), Speed: cmd.Float("speed"),
 		Validators: cmd.Int("validators"), Builders: cmd.Int("builders"), TxsPerSlot: cmd.Int("txs"), BlobEvery: cmd.Int("blob-every"),
-		OrdersPerSlot: cmd.Int("orders"), Searchers: cmd.Int("searchers"), SlotsPerEpoch: cmd.Int("slots-per-epoch"),
+		OrdersPerSlot: cmd.Int("orders"), Searchers: cmd.Int("searchers"), CircuitBreaker: cmd.Int("circuit-breaker"), SlotsPerEpoch: cmd.Int("slots-per-epoch"),
 		RelayPort: cmd.Int("relay-port"), BeaconPort: cmd.Int("beacon-port"), RPCPort: cmd.Int("rpc-port"),
-		BundlePort: cmd.Int("bundle-port"), StreamPort: cmd.Int("stream-port"),
+		BundlePort: cmd.Int("bundle-port"), StreamPort: cmd.Int("stream-port"), ValidationPort: cmd.Int("validation-port"),
 		DataDir: cmd.String("data-dir"), MevBoost: cmd.String("mev-boost"), Seed: cmd.Uint64("seed"),
 		Plain: cmd.Bool("plain"), Verbose: cmd.Bool("verbose"),
+	}
+	if cmd.IsSet("relays") {
+		cfg.Relays = cmd.StringSlice("relays")
 	}
 	var err error
 	if cmd.IsSet("fork") {

@@ -40,10 +40,13 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
+// joined is the address of another relay.
+var joined = "http://0x" + strings.Repeat("ab", 48) + "@127.0.0.1:9063"
+
 // everything has no field at its default, so that a flag that reaches no field is seen.
 var everything = devnet.Config{
 	Slots: 3, SlotDuration: 6 * time.Second, Speed: 2.5, Validators: 4, Builders: 5, TxsPerSlot: 6, BlobEvery: 7, SlotsPerEpoch: 4,
-	OrdersPerSlot: 8, Searchers: 3, BundlePort: 1004, StreamPort: 1005,
+	OrdersPerSlot: 8, Searchers: 3, CircuitBreaker: 7, BundlePort: 1004, StreamPort: 1005, ValidationPort: 1006, Relays: []string{joined},
 	Fork: eth.Electra, RelayPort: 1001, BeaconPort: 1002, RPCPort: 1003, DataDir: "/tmp/x", MevBoost: "/bin/mev-boost", Seed: 9,
 	Plain: true, Verbose: true,
 }
@@ -52,7 +55,8 @@ func TestEveryFieldHasAFlagAndAKey(t *testing.T) {
 	flags := []string{
 		"devnet", "--slots", "3", "--slot", "6s", "--speed", "2.5", "--validators", "4", "--builders", "5", "--txs", "6", "--blob-every", "7",
 		"--slots-per-epoch", "4", "--fork", "Electra", "--forks", "fulu@2", "--relay-port", "1001", "--beacon-port", "1002",
-		"--rpc-port", "1003", "--orders", "8", "--searchers", "3", "--bundle-port", "1004", "--stream-port", "1005",
+		"--rpc-port", "1003", "--orders", "8", "--searchers", "3", "--circuit-breaker", "7", "--bundle-port", "1004", "--stream-port", "1005",
+		"--validation-port", "1006", "--relays", joined,
 		"--data-dir", "/tmp/x", "--mev-boost", "/bin/mev-boost", "--seed", "9", "--plain", "--verbose",
 	}
 	yaml := file(t, `# all keys
@@ -71,8 +75,11 @@ beacon-port: 1002
 rpc-port: 1003
 orders: 8
 searchers: 3
+circuit-breaker: 7
 bundle-port: 1004
 stream-port: 1005
+validation-port: 1006
+relays: ["`+joined+`"]
 data-dir: /tmp/x
 mev-boost: /bin/mev-boost
 seed: 9
@@ -137,7 +144,7 @@ func TestMistakes(t *testing.T) {
 		{args: []string{"--forks", "electra"}, want: `gavel-lab: forks has "electra": give fork@epoch, as in electra@0,fulu@2`},
 		{args: []string{"--config", missing}, want: "gavel-lab: read config file: open " + missing + ": no such file or directory"},
 		{file: "slotz: 3\n", want: `gavel-lab: lab.yaml:1: unknown key "slotz": give any of slots, slot, speed, validators, builders, txs, ` +
-			"orders, searchers, blob-every, slots-per-epoch, fork, forks, relay-port, beacon-port, rpc-port, bundle-port, stream-port, " +
+			"orders, searchers, blob-every, circuit-breaker, slots-per-epoch, fork, forks, relay-port, beacon-port, rpc-port, bundle-port, stream-port, validation-port, relays, " +
 			"data-dir, mev-boost, seed, plain, verbose"},
 		{file: "slots: 3\nconfig: other.yaml\n", want: `gavel-lab: lab.yaml:2: unknown key "config": give any of …`},
 		{file: "slots: 3\n\nspeed: fast\n", want: `gavel-lab: lab.yaml:3: speed is "fast": give a number`},

@@ -176,6 +176,10 @@ func wei(text string) *uint256.Int {
 
 // verdicts says how the scenario ended.
 func (s *progress) verdicts(result scenarioapp.Result) {
+	if result.Skipped != "" {
+		s.print("%s SKIPPED: %s\n", result.Name, result.Skipped)
+		return
+	}
 	for _, one := range result.Variants {
 		if one.Variant != "" {
 			s.print("  %s", one.Variant)

@@ -60,9 +60,18 @@ func scenarioCommand(start runScenario) *cli.Command {
 				},
 			},
 			{
+				Name: serviceName, Usage: "be a service of a scenario: the laboratory starts it", Hidden: true,
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "disk", Usage: "start one whose data, in this folder, is on a disk that can break"},
+					&cli.BoolFlag{Name: "probe-disk", Usage: "say whether this machine can have such a disk"},
+				},
+				Action: beService,
+			},
+			{
 				Name: "run", Usage: "run scenarios of the library or of files, and judge how they end", ArgsUsage: "NAME|FILE …",
 				Flags: []cli.Flag{
 					&cli.BoolFlag{Name: "all", Usage: "run the whole library"},
+					&cli.BoolFlag{Name: "faults", Usage: "run the stories of the library in which a process, its disk, its journal or its clock breaks"},
 					&cli.BoolFlag{Name: "watch", Usage: "draw each slot live in the terminal"},
 					&cli.BoolFlag{Name: "variants", Usage: "run all variants, and not only the first"},
 					&cli.BoolFlag{Name: "prove", Usage: "run once more without the key fault: then an expectation must break"},
@@ -70,11 +79,39 @@ func scenarioCommand(start runScenario) *cli.Command {
 					&cli.BoolFlag{Name: "again", Usage: "run what does not end as it must once more at a third of its speed, where a busy machine counts less"},
 					&cli.IntFlag{Name: "at-once", Value: 1, Usage: "scenarios that run at a time"},
 					&cli.StringFlag{Name: "dir", Value: "runs", TakesFile: true, Usage: "directory for run folders"},
-					&cli.BoolFlag{Name: "verbose", Usage: "print the log of all parts to stderr"},
+					&cli.BoolFlag{Name: "verbose", Usage: "print the log of the laboratory's parts to stderr, and have services log more: each into a file of the run folder"},
 				},
 				Action: func(ctx context.Context, cmd *cli.Command) error { return runScenarios(ctx, cmd, start) },
 			},
 		},
+	}
+}
+
+// serviceName is the command by which this program becomes a service of a scenario.
+const serviceName = "service"
+
+// ourselves is how this program starts one.
+func ourselves() ([]string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	return []string{path, "scenario", serviceName}, nil
+}
+
+// beService is what the laboratory asks for: a service, or what one stands on.
+func beService(ctx context.Context, cmd *cli.Command) error {
+	switch dir := cmd.String("disk"); {
+	case cmd.Bool("probe-disk"):
+		return scenarioapp.ProbeMachine()
+	case dir != "":
+		program, err := ourselves()
+		if err != nil {
+			return err
+		}
+		return scenarioapp.Machine(dir, program, cmd.Root().Writer)
+	default:
+		return scenarioapp.Serve(ctx, os.Stdin, cmd.Root().Writer)
 	}
 }
 
@@ -119,8 +156,14 @@ func replayRun(out io.Writer, folder string) error {
 // eachPlan opens what the arguments name: a file if it looks like one, else a scenario of the library.
 func eachPlan(cmd *cli.Command, do func(*plan.Plan) error) error {
 	names := cmd.Args().Slice()
-	if cmd.Bool("all") {
+	switch {
+	case cmd.Bool("all"):
 		names = scenarios.Names()
+	case cmd.Bool("faults"):
+		var err error
+		if names, err = faultStories(); err != nil {
+			return err
+		}
 	}
 	if len(names) == 0 {
 		return run.Usage(errors.New("name a scenario or a file: gavel-lab scenario list shows the library"))
@@ -135,6 +178,21 @@ func eachPlan(cmd *cli.Command, do func(*plan.Plan) error) error {
 		}
 	}
 	return nil
+}
+
+// faultStories are the stories of the library in which something of a service breaks, and not only a connection or an outsider.
+func faultStories() ([]string, error) {
+	var names []string
+	for _, name := range scenarios.Names() {
+		p, err := scenarios.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(p.Faults, plan.Fault.BreaksProcess) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 func openPlan(name string) (*plan.Plan, error) {
@@ -209,6 +267,8 @@ type tally struct {
 	mu  sync.Mutex // guards what follows, and the output
 	ran int
 	bad []string
+	// skipped are those that this machine cannot run.
+	skipped []string
 }
 
 // run runs one scenario. Of several at a time each is shown when it has ended.
@@ -218,12 +278,17 @@ func (t *tally) run(ctx context.Context, cmd *cli.Command, p *plan.Plan, start r
 	if cmd.Int("at-once") > 1 {
 		out = &kept
 	}
+	program, err := ourselves()
+	if err != nil {
+		return err
+	}
 	show := newProgress(out, cmd.Bool("watch"))
 	options := scenarioapp.Options{
 		Dir: cmd.String("dir"), Variants: cmd.Bool("variants"), Prove: cmd.Bool("prove"), Tell: show.fact, Began: show.began, Log: log,
+		Program: program,
 	}
 	result, err := show.run(ctx, p, start, options)
-	if err == nil && !result.OK() && cmd.Bool("again") {
+	if err == nil && !result.OK() && result.Skipped == "" && cmd.Bool("again") {
 		if p, err = p.Slower(slower); err == nil {
 			show.print("again, at a third of the speed")
 			result, err = show.run(ctx, p, start, options)
@@ -234,7 +299,13 @@ func (t *tally) run(ctx context.Context, cmd *cli.Command, p *plan.Plan, start r
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ran++; !result.OK() {
+	switch {
+	case result.Skipped != "":
+		t.skipped = append(t.skipped, p.Name)
+	case result.OK():
+		t.ran++
+	default:
+		t.ran++
 		t.bad = append(t.bad, p.Name)
 	}
 	if kept.Len() > 0 {
@@ -257,6 +328,11 @@ func (s *progress) run(ctx context.Context, p *plan.Plan, start runScenario, o s
 }
 
 func (t *tally) verdict(out io.Writer) error {
+	if len(t.skipped) > 0 {
+		if _, err := fmt.Fprintf(out, "SKIPPED, since this machine cannot run them: %s\n", strings.Join(t.skipped, ", ")); err != nil {
+			return err
+		}
+	}
 	if len(t.bad) > 0 {
 		return fmt.Errorf("%d of %d scenarios did not end as they must: %s", len(t.bad), t.ran, strings.Join(t.bad, ", "))
 	}

@@ -37,10 +37,11 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 	t.Setenv(secretKeyEnv, testKey)
 	cfg, status, _, stderr := callRelay(t, "--network", "hoodi", "--listen", ":1", "--admin-listen", ":2", "--beacon", "http://a, http://b",
 		"--validation-node", "http://v", "--admin-token-file", written(t, "token", " 0123456789abcdef\n"), "--data-dir", "d", "--db", "postgres://h/g",
-		"--journal", "nats://h", "--journal-replicas", "3", "--escrow-in-memory", "--builders-file", written(t, "b.yaml", "- name: x\n"),
+		"--journal", "nats://h", "--journal-replicas", "3", "--journal-change-streams", "--facts-megabytes", "23", "--escrow-megabytes", "24",
+		"--evidence-megabytes", "25", "--escrow-in-memory", "--builders-file", written(t, "b.yaml", "- name: x\n"),
 		"--webhook", "http://w", "--header-cutoff", "1s", "--header-delay", "2s", "--payload-cutoff", "3s", "--reveal-delay", "4s",
 		"--header-payload-timeout", "5s", "--validation-timeout", "6s", "--validation-concurrency", "7", "--executors", "8",
-		"--publish-timeout", "9s", "--start-timeout", "10s", "--stale-after", "22s", "--no-cancellations", "--requests-per-second", "11", "--burst", "12",
+		"--publish-timeout", "9s", "--start-timeout", "10s", "--stale-after", "22s", "--literal", "--no-cancellations", "--record-refused", "--requests-per-second", "11", "--burst", "12",
 		"--builder-requests-per-second", "13", "--builder-burst", "14", "--trusted-proxies", "10.0.0.0/8,fd00::/8", "--max-connections", "15",
 		"--body-megabytes", "16", "--top-bid-listeners", "17", "--top-bid-queue", "21", "--top-bid-needs-key", "--linger", "18s", "--received-for", "19s",
 		"--facts-for", "20s", "--trace-endpoint", "http://t", "--log-level", "debug", "--log-format", "json")
@@ -48,6 +49,7 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	reached(t, "Validator ValidatorLive Clock Observe Log", *cfg, cfg.relay, cfg.relay.Limits)
+	reached(t, "StartTimeout Dir ReadOnly Listen EscrowFor Log", cfg.relay.Journal)
 	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}; !reflect.DeepEqual(cfg.relay.Limits.TrustedProxies, want) {
 		t.Errorf("proxies %v", cfg.relay.Limits.TrustedProxies)
 	}
@@ -135,6 +137,13 @@ func TestRelayMistakes(t *testing.T) {
 		{testKey, append(needed, "--network", "ropsten"), `gavel: network is "ropsten": give one of mainnet, sepolia, hoodi, custom`},
 		{testKey, append(needed, "--top-bid-queue", "-1"), "gavel: top-bid-queue is -1: give a number of bids"},
 		{testKey, append(needed, "--stale-after", "0s"), "gavel: stale-after is 0s: give 1s or more"},
+		{testKey, append(needed, "--facts-for", "-5s"), "gavel: facts-for is -5s: give a duration with its unit of 1s or more, such as 720h, or 0 for ever"},
+		{testKey, append(needed, "--facts-megabytes", "1"), "gavel: facts-megabytes is 1: give a number of megabytes, 8 or more"},
+		{testKey, append(needed, "--escrow-megabytes", "0"), "gavel: escrow-megabytes is 0: give a number of megabytes, 8 or more"},
+		{testKey, append(needed, "--journal-replicas", "0"), "gavel: journal-replicas is 0: give 1 to 5"},
+		{testKey, append(needed, "--journal-replicas", "3"), "gavel: journal-replicas is for a cluster: give its URL with journal, or leave it out"},
+		{testKey, append(needed, "--journal-change-streams"), "gavel: journal-change-streams is for a cluster: give its URL with journal, or leave it out"},
+		{testKey, append(needed, "--escrow-in-memory"), "gavel: escrow-in-memory would lose every payload that was sold …"},
 		{testKey, append(needed, "--listen", ""), "gavel: listen is empty: give host:port"},
 		{testKey, append(needed, "--trusted-proxies", "10.0.0.1"), `gavel: trusted-proxies has "10.0.0.1": give ranges such as 10.0.0.0/8`},
 		{testKey, append(needed, "--admin-token-file", written(t, "t", "short")), "gavel: the admin token is too short: give at least 16 characters"},

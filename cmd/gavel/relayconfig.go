@@ -41,19 +41,22 @@ func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, e
 			HeaderPayloadTimeout: cmd.Duration("header-payload-timeout"), ValidationTimeout: cmd.Duration("validation-timeout"),
 			Executors: cmd.Int("executors"), PublishTimeout: cmd.Duration("publish-timeout"), StartTimeout: cmd.Duration("start-timeout"),
 			StaleAfter:      cmd.Duration("stale-after"),
-			TopBidListeners: cmd.Int("top-bid-listeners"), TopBidQueue: cmd.Int("top-bid-queue"), TopBidsNeedKey: cmd.Bool("top-bid-needs-key"),
+			TopBidListeners: cmd.Int("top-bid-listeners"), TopBidListenersPerClient: cmd.Int("top-bid-listeners-per-client"), TopBidQueue: cmd.Int("top-bid-queue"), TopBidsNeedKey: cmd.Bool("top-bid-needs-key"),
+			RecordRefused: cmd.Bool("record-refused"), Literal: cmd.Bool("literal"),
 			NoCancellations: cmd.Bool("no-cancellations"), TraceEndpoint: cmd.String("trace-endpoint"), ReceivedFor: cmd.Duration("received-for"),
 			Limits: app.Limits{
 				PerSecond: unbounded(cmd.Int("requests-per-second")), Burst: cmd.Int("burst"),
 				BuilderPerSecond: unbounded(cmd.Int("builder-requests-per-second")), BuilderBurst: cmd.Int("builder-burst"),
-				BodyBytes: int64(cmd.Int("body-megabytes")) << 20, Connections: cmd.Int("max-connections"),
-				Linger: cmd.Duration("linger"),
+				BodyBytes: int64(cmd.Int("body-megabytes")) << 20, BodyBytesPerSecond: int64(unbounded(cmd.Int("body-kilobytes-per-second"))) * 1000,
+				Connections: cmd.Int("max-connections"), ConnectionsPerAddress: cmd.Int("max-connections-per-address"), Linger: cmd.Duration("linger"),
 			},
 		},
 	}
-	cfg.relay.Journal.URL, cfg.relay.Journal.Replicas = cmd.String("journal"), cmd.Int("journal-replicas")
-	cfg.relay.Journal.EscrowInMemory, cfg.relay.Journal.FactsFor = cmd.Bool("escrow-in-memory"), cmd.Duration("facts-for")
-	var err error
+	err := readJournal(cmd, &cfg.relay.Journal)
+	if err != nil {
+		return cfg, err
+	}
+	cfg.relay.Journal.EscrowInMemory = cmd.Bool("escrow-in-memory")
 	if cfg.relay.Key, err = secretKey(cmd.String("secret-key-file"), getenv); err != nil {
 		return cfg, err
 	}
@@ -80,8 +83,14 @@ func (c *relayConfig) check() error {
 		return errors.New("validation-node is empty: give the URL of a node that serves flashbots_validateBuilderSubmission")
 	case !slices.Contains(eth.NetworkNames(), c.relay.Network):
 		return fmt.Errorf("network is %q: give one of %s", c.relay.Network, strings.Join(eth.NetworkNames(), ", "))
+	case c.relay.Journal.EscrowInMemory && c.relay.Journal.URL == "":
+		return errors.New("escrow-in-memory would lose every payload that was sold when this process ends: leave it out, or keep the journal in a cluster (journal)")
 	case c.relay.StaleAfter < time.Second:
 		return fmt.Errorf("stale-after is %s: give 1s or more", c.relay.StaleAfter)
+	case c.relay.Limits.ConnectionsPerAddress < 1:
+		return fmt.Errorf("max-connections-per-address is %d: give 1 or more", c.relay.Limits.ConnectionsPerAddress)
+	case c.relay.TopBidListenersPerClient < 1:
+		return fmt.Errorf("top-bid-listeners-per-client is %d: give 1 or more", c.relay.TopBidListenersPerClient)
 	case c.relay.TopBidQueue < 0:
 		return fmt.Errorf("top-bid-queue is %d: give a number of bids", c.relay.TopBidQueue)
 	}

@@ -31,10 +31,15 @@ func serveRelay(ctx context.Context, cfg relayConfig) error {
 	cfg.relay.Validator, cfg.relay.ValidatorLive, cfg.relay.Log = pool, pool.Live, log
 	key := cfg.relay.Key.PublicKey()
 	log.Info("relay starts", "pubkey", fmt.Sprintf("%#x", key[:]), "network", cfg.relay.Network, "beacon_nodes", len(cfg.relay.BeaconURLs))
-	relay, err := app.New(ctx, cfg.relay)
+	var relay *app.App
+	err = doors.whileOpening("a beacon node (--beacon)", func() (err error) {
+		relay, err = app.New(ctx, cfg.relay)
+		return err
+	})
 	if err != nil {
 		return err
 	}
+	defer logStop(ctx, log, "relay")()
 	log.Info("relay serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen)
 	return errors.Join(doors.serve(ctx, relay), relay.Close())
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v3"
@@ -27,7 +28,7 @@ func rpcCommand(start func(context.Context, rpcConfig) error) *cli.Command {
 
 func rpcFlags() []cli.Flag {
 	f := flags(rpcEnv)
-	return []cli.Flag{
+	return slices.Concat([]cli.Flag{
 		f.text("listen", ":9072", "host:port of the JSON-RPC"),
 		f.text("admin-listen", "127.0.0.1:9073", "host:port of metrics and health; empty for none"),
 		f.described("execution-rpc", "needed", "URLs of execution nodes, with commas; any that serves eth_getProof or eth_getBalance will do"),
@@ -37,9 +38,8 @@ func rpcFlags() []cli.Flag {
 		f.text("data-dir", "gavel-rpc-data", "directory of journal and ledger; empty keeps all in memory, for tests only"),
 		f.described("db", "SQLite in the data directory", "URL of the ledger, such as postgres://user@host/gavel; better in the environment if it holds a password"),
 		f.described("journal", "in this process", "URL of a NATS cluster with JetStream that keeps the journal"),
-		f.number("journal-replicas", 1, "replicas of the journal in the cluster"),
+	}, f.journalFlags("ledger"), []cli.Flag{
 		f.described("journal-listen", "none", "loopback host:port at which gavel stream, on this machine, may read a journal in this process"),
-		f.span("facts-for", 0, "how long facts stay in the journal; 0 is for ever. The ledger must have read them by then"),
 		f.span("orders-for", 0, "how long the ledger remembers orders that have ended; 0 is for ever"),
 		f.span("block-time", 12*time.Second, "how long after a block the next one is expected"),
 		f.number("private-blocks", 25, "for how many blocks a private transaction is tried"),
@@ -55,6 +55,7 @@ func rpcFlags() []cli.Flag {
 		f.text("pool-prefix", "pool_", "neutral word for buildernet_ in names of methods"),
 		f.text("signature-headers", "X-Flashbots-Signature,X-Vendor-Signature,X-BuilderNet-Signature", "headers that may hold a request's signature, with commas; with the first one requests to builders are signed"),
 		f.toggle("lenient-signatures", "take signatures without 0x"),
+		f.toggle("literal", "do what the interface description says where deployed services do something else: see docs/differences.md"),
 		f.toggle("legacy-errors", "answer errors as {\"error\":\"text\"} with a status, as services did before 2024"),
 		f.described("simulations", "one for each processor", "bundles that are simulated at a time"),
 		f.number("requests-per-second", 10_000, "requests of one client address in a second; 0 is no bound"),
@@ -64,8 +65,10 @@ func rpcFlags() []cli.Flag {
 		f.number("max-orders", 200_000, "orders that may live at a time"),
 		f.number("max-orders-per-signer", 20_000, "orders of one signer that may live at a time"),
 		f.described("trusted-proxies", "none", "address ranges whose X-Forwarded-For is believed, with commas, such as 10.0.0.0/8"),
-		f.number("max-connections", 8192, "connections that may be open"),
-		f.number("body-megabytes", 256, "memory for request bodies that are being read and worked on, at least 64"),
+		f.number("max-connections", 8192, "connections that may be open; for a further one the longest idle one is closed"),
+		f.number("max-connections-per-address", 1024, "connections of one address, or IPv6 network of 64 bits, unless it is a trusted proxy"),
+		f.number("body-megabytes", 256, "memory for request bodies that are being read and worked on, at least 64; an address has a quarter of it"),
+		f.number("body-kilobytes-per-second", 64, "kilobytes of a request body that have to come in a second, after its first; 0 is no bound"),
 		f.span("stale-after", 5*time.Minute, "how old the newest block may be before /readyz says so"),
 		f.span("linger", 0, "how long requests are still taken after the stop, with /readyz at 503, so that balancers leave"),
 		f.described("trace-endpoint", "none", "URL of an OpenTelemetry collector (OTLP over HTTP) that traces are sent to"),
@@ -73,5 +76,5 @@ func rpcFlags() []cli.Flag {
 		f.text("log-format", "text", "text or json"),
 		f.toggle("print-config", "print the effective configuration, without secrets, and end"),
 		command.ConfigFlag(),
-	}
+	})
 }

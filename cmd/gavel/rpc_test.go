@@ -32,7 +32,7 @@ func TestEveryRPCFieldHasAFlag(t *testing.T) {
 		"--journal", "nats://h", "--journal-replicas", "3", "--facts-for", "4s", "--orders-for", "11m", "--block-time", "5s", "--private-blocks", "6", "--max-backruns", "7",
 		"--refund-percent", "8", "--fast-percent", "9", "--payout-gas", "10", "--payers", "0x0000000000000000000000000000000000000001",
 		"--earliest-refund-block", "11", "--refund-details-delay", "12s", "--refund-totals-every", "13s", "--vendor-prefix", "v_", "--pool-prefix", "p_",
-		"--signature-headers", "X-A,X-B", "--lenient-signatures", "--legacy-errors", "--simulations", "14", "--requests-per-second", "15",
+		"--signature-headers", "X-A,X-B", "--lenient-signatures", "--literal", "--legacy-errors", "--simulations", "14", "--requests-per-second", "15",
 		"--signer-requests-per-second", "16", "--method-limits", "eth_callBundle=17,eth_sendBundle=18", "--batch", "19", "--max-orders", "20",
 		"--max-orders-per-signer", "21", "--trusted-proxies", "10.0.0.0/8", "--max-connections", "22", "--body-megabytes", "64", "--stale-after", "23s",
 		"--linger", "24s", "--trace-endpoint", "http://t", "--log-level", "debug", "--log-format", "json")

@@ -39,17 +39,20 @@ func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error
 			PayoutGas: uint64(cmd.Int("payout-gas")), DetailsDelay: cmd.Duration("refund-details-delay"),
 			TotalsEvery: cmd.Duration("refund-totals-every"), VendorPrefix: cmd.String("vendor-prefix"), PoolPrefix: cmd.String("pool-prefix"),
 			SignatureHeaders: listOf(cmd.String("signature-headers")), LenientSignatures: cmd.Bool("lenient-signatures"),
-			LegacyErrors: cmd.Bool("legacy-errors"), TraceEndpoint: cmd.String("trace-endpoint"), StaleAfter: cmd.Duration("stale-after"),
+			Literal: cmd.Bool("literal"), LegacyErrors: cmd.Bool("legacy-errors"), TraceEndpoint: cmd.String("trace-endpoint"), StaleAfter: cmd.Duration("stale-after"),
 			Limits: app.Limits{
 				PerSecond: unbounded(cmd.Int("requests-per-second")), SignerPerSecond: unbounded(cmd.Int("signer-requests-per-second")),
 				Batch: cmd.Int("batch"), Orders: cmd.Int("max-orders"), OrdersPerSigner: cmd.Int("max-orders-per-signer"),
-				BodyBytes: int64(cmd.Int("body-megabytes")) << 20, Connections: cmd.Int("max-connections"), Linger: cmd.Duration("linger"),
+				BodyBytes: int64(cmd.Int("body-megabytes")) << 20, BodyBytesPerSecond: int64(unbounded(cmd.Int("body-kilobytes-per-second"))) * 1000,
+				Connections: cmd.Int("max-connections"), ConnectionsPerAddress: cmd.Int("max-connections-per-address"),
+				Linger: cmd.Duration("linger"),
 			},
 		},
 	}
-	cfg.rpc.Journal.URL, cfg.rpc.Journal.Replicas = cmd.String("journal"), cmd.Int("journal-replicas")
+	if err := readJournal(cmd, &cfg.rpc.Journal); err != nil {
+		return cfg, err
+	}
 	cfg.rpc.Journal.Listen = cmd.String("journal-listen")
-	cfg.rpc.Journal.FactsFor = cmd.Duration("facts-for")
 	for _, read := range []func(*cli.Command, func(string) string) error{
 		checkBounds, cfg.readKey, cfg.readBuilders, cfg.readPayers, cfg.readNumbers, cfg.readProxies,
 	} {
@@ -65,9 +68,10 @@ var bounds = []struct {
 	flag        string
 	least, most int
 }{
-	{"journal-replicas", 1, 5}, {"private-blocks", 1, 64}, {"max-backruns", 0, math.MaxInt}, {"refund-percent", 1, 100}, {"fast-percent", 1, 100},
+	{"private-blocks", 1, 64}, {"max-backruns", 0, math.MaxInt}, {"refund-percent", 1, 100}, {"fast-percent", 1, 100},
 	{"payout-gas", 0, 30_000_000}, {"requests-per-second", 0, math.MaxInt}, {"signer-requests-per-second", 0, math.MaxInt}, {"batch", 1, math.MaxInt},
-	{"max-orders", 1, math.MaxInt}, {"max-orders-per-signer", 1, math.MaxInt}, {"max-connections", 1, math.MaxInt}, {"body-megabytes", 64, 1 << 20},
+	{"max-orders", 1, math.MaxInt}, {"max-orders-per-signer", 1, math.MaxInt}, {"max-connections", 1, math.MaxInt}, {"body-megabytes", 64, 1 << 20}, {"body-kilobytes-per-second", 0, 1 << 20},
+	{"max-connections-per-address", 1, math.MaxInt},
 }
 
 // shortest are the least values of durations.
@@ -75,7 +79,7 @@ var shortest = []struct {
 	flag  string
 	least time.Duration
 }{
-	{"block-time", time.Second}, {"stale-after", time.Second}, {"facts-for", 0}, {"orders-for", 0}, {"refund-details-delay", 0},
+	{"block-time", time.Second}, {"stale-after", time.Second}, {"orders-for", 0}, {"refund-details-delay", 0},
 	{"refund-totals-every", 0}, {"linger", 0},
 }
 

@@ -43,6 +43,7 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 	if chain, err = nodes.Config(ctx); err != nil {
 		return fmt.Errorf("learn the chain's forks: %w", err)
 	}
+	defer logStop(ctx, log, "rpc")()
 	cfg.rpc.Chain, cfg.rpc.States, cfg.rpc.ChainConfig, cfg.rpc.Log = nodes, nodes, chain, log
 	cfg.rpc.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: nodes} }
 	cfg.rpc.EarliestBlock = cfg.firstDetails(chain)

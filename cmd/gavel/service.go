@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 
@@ -74,6 +75,15 @@ func (d doors) serve(ctx context.Context, s service) error {
 		group.Go(func() error { return s.ServeAdmin(ctx, d.admin) })
 	}
 	return group.Wait()
+}
+
+// logStop tells when a service is told to stop and why, and, by what it returns, when it has stopped.
+func logStop(ctx context.Context, log *slog.Logger, service string) (stopped func()) {
+	forget := context.AfterFunc(ctx, func() { log.Info(service+" stops", "because", context.Cause(ctx)) })
+	return func() {
+		forget()
+		log.Info(service + " has stopped")
+	}
 }
 
 // listIn reads the list in a file that a flag names, and nothing if it names none.

@@ -27,6 +27,9 @@ type streamConfig struct {
 func streamConfigOf(cmd *cli.Command, _ func(string) string) (streamConfig, error) {
 	hints := hint.DefaultConfig()
 	hints.MevGasPrice, hints.GasUsed, hints.GasLimit = !cmd.Bool("hide-mev-gas-price"), cmd.Bool("share-gas-used"), cmd.Bool("gas-limit")
+	if cmd.Bool("literal") {
+		hints = hint.LiteralConfig()
+	}
 	cfg := streamConfig{
 		listen: cmd.String("listen"), adminListen: cmd.String("admin-listen"),
 		log: run.LogOptions{Level: cmd.String("log-level"), Format: cmd.String("log-format")},
@@ -36,7 +39,8 @@ func streamConfigOf(cmd *cli.Command, _ func(string) string) (streamConfig, erro
 			Retention: history.Retention{Blocks: int64(cmd.Int("keep-blocks")), For: cmd.Duration("keep-for")},
 			Limits: app.Limits{
 				Listeners: cmd.Int("max-listeners"), QueueBytes: cmd.Int("queue-kilobytes") << 10, EventBytes: cmd.Int("max-event-bytes"),
-				Linger: cmd.Duration("linger"),
+				ListenersPerAddress: cmd.Int("max-listeners-per-address"), ConnectionsPerAddress: cmd.Int("max-connections-per-address"),
+				PerSecond: unbounded(cmd.Int("requests-per-second")), Burst: cmd.Int("burst"), Linger: cmd.Duration("linger"),
 			},
 		},
 	}
@@ -56,7 +60,8 @@ func checkStreamBounds(cmd *cli.Command) error {
 		least, most int
 	}{
 		{"keep-blocks", 0, math.MaxInt}, {"max-limit", 1, 10_000}, {"max-listeners", 1, math.MaxInt}, {"queue-kilobytes", 64, 1 << 20},
-		{"max-event-bytes", 0, math.MaxInt},
+		{"max-event-bytes", 0, math.MaxInt}, {"max-listeners-per-address", 1, math.MaxInt}, {"max-connections-per-address", 1, math.MaxInt},
+		{"requests-per-second", 0, math.MaxInt}, {"burst", 1, math.MaxInt},
 	} {
 		if value := cmd.Int(bound.flag); value < bound.least || value > bound.most {
 			return fmt.Errorf("%s is %d: give %d or more, up to %d", bound.flag, value, bound.least, bound.most)

@@ -25,6 +25,7 @@ func serveStream(ctx context.Context, cfg streamConfig) error {
 	if err != nil {
 		return err
 	}
+	defer logStop(ctx, log, "stream")()
 	log.Info("stream serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen, "network", cfg.stream.Network)
 	return errors.Join(doors.serve(ctx, service), service.Close())
 }

@@ -8,9 +8,11 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
+	"github.com/gavel-relay/gavel/devnet/breaker"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay/client"
 )
@@ -20,16 +22,20 @@ type agent func(context.Context) error
 
 // agents are all outsiders of the run. They are given addresses and keys, nothing of the relay.
 func (l *lab) agents(ctx context.Context) ([]agent, error) {
-	relay, err := client.New(l.relayURL, client.Options{})
+	relays, err := l.relays()
 	if err != nil {
 		return nil, err
+	}
+	clients := make([]*client.Client, len(relays))
+	for i, r := range relays {
+		clients[i] = r.Client
 	}
 	n := l.network
 	crowd := user.New(user.Config{
 		Wallets: n.users, ChainID: chainID, PerSlot: l.cfg.TxsPerSlot, BlobEvery: l.cfg.BlobEvery, Spec: n.spec, Clock: n.clock,
 		RPC: l.chain.Attach(), Seed: l.cfg.Seed, Log: l.log.With("part", "user"),
 	})
-	list := []agent{crowd.Run, l.proposers(relay).Run}
+	list := []agent{crowd.Run, l.proposers(relays).Run}
 	orderFlow, err := l.orderFlowAgents(ctx)
 	if err != nil {
 		return nil, err
@@ -39,7 +45,7 @@ func (l *lab) agents(ctx context.Context) ([]agent, error) {
 		b := builder.New(builder.Config{
 			Name: builderName(i), Key: builderKey(l.cfg.Seed, i), Wallet: wallet, Node: l.chain,
 			Signer: types.LatestSigner(l.chain.Chain().Config()), Orders: l.builderListener(i), Spec: n.spec, Clock: n.clock,
-			BeaconURL: l.beaconURL, Relays: []*client.Client{relay}, TxLimit: l.cfg.TxsPerSlot * 3 / 2, Seed: l.cfg.Seed + uint64(i)*1000 + 1,
+			BeaconURL: l.beaconURL, Relays: clients, TxLimit: l.cfg.TxsPerSlot * 3 / 2, Seed: l.cfg.Seed + uint64(i)*1000 + 1,
 			Log: l.log.With("part", "builder"),
 		})
 		list = append(list, b.Run)
@@ -48,15 +54,13 @@ func (l *lab) agents(ctx context.Context) ([]agent, error) {
 }
 
 // proposers are all validators behind one sidecar.
-func (l *lab) proposers(relay *client.Client) *proposer.Proposer {
+func (l *lab) proposers(relays []proposer.Relay) *proposer.Proposer {
 	n := l.network
 	keys := make(map[phase0.ValidatorIndex]*bls.SecretKey, l.cfg.Validators)
 	for i := range phase0.ValidatorIndex(l.cfg.Validators) {
 		keys[i] = l.beacon.ValidatorKey(i)
 	}
-	var sidecar proposer.Sidecar = &proposer.Aggregator{
-		Spec: n.spec, Relays: []proposer.Relay{{Client: relay, Pubkey: relayKey(l.cfg.Seed).PublicKey()}},
-	}
+	var sidecar proposer.Sidecar = &proposer.Aggregator{Spec: n.spec, Relays: relays, Log: l.log.With("part", "sidecar")}
 	if l.sidecar != nil {
 		sidecar = &proposer.Remote{Client: l.sidecar, Spec: n.spec}
 	}
@@ -64,8 +68,30 @@ func (l *lab) proposers(relay *client.Client) *proposer.Proposer {
 		Keys: keys, FeeRecipient: n.payee, GasLimit: gasLimit, Spec: n.spec, Clock: n.clock, BeaconURL: l.beaconURL, Sidecar: sidecar,
 		// The pool is everybody's, so a local block earns as much as a builder's; without a preference there would be nothing to auction.
 		BuilderBoostFactor: proposer.PreferBuilder,
+		Breaker:            breaker.Limits{MissedInRow: l.cfg.CircuitBreaker},
 		Log:                l.log.With("part", "proposer"),
 	})
+}
+
+// relays are the devnet's own, and those that joined it.
+func (l *lab) relays() ([]proposer.Relay, error) {
+	own, err := client.New(l.relayURL, client.Options{})
+	if err != nil {
+		return nil, err
+	}
+	list := []proposer.Relay{{Client: own, Pubkey: relayKey(l.cfg.Seed).PublicKey()}}
+	for _, address := range l.cfg.Relays {
+		base, key, err := devnet.ParseRelay(address)
+		if err != nil {
+			return nil, err
+		}
+		other, err := client.New(base, client.Options{})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, proposer.Relay{Client: other, Pubkey: key})
+	}
+	return list, nil
 }
 
 // builderKey signs a builder's bids.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,7 +28,7 @@ func (l *lab) startSidecar(ctx context.Context, group *errgroup.Group) error {
 	spec := l.network.spec
 	command := exec.CommandContext(ctx, l.cfg.MevBoost, "--addr", address,
 		"--genesis-fork-version", fmt.Sprintf("%#x", spec.GenesisForkVersion[:]), "--genesis-timestamp", strconv.FormatUint(spec.Timestamp(0), 10),
-		"--relay", l.relayAddress())
+		"--relays", strings.Join(append([]string{l.relayAddress()}, l.cfg.Relays...), ","))
 	command.Env = append(os.Environ(), "SLOT_SEC="+strconv.Itoa(int(spec.SlotDuration.Seconds())))
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = time.Second

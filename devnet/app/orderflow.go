@@ -34,7 +34,7 @@ func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group) (err er
 	group.Go(func() error { return l.bundles.Serve(ctx, l.listeners[2]) })
 	l.stream, err = streamapp.New(ctx, streamapp.Config{
 		Source: l.bundles.Journal(), DataDir: within(l.cfg.DataDir, "stream"), Network: "devnet", Clock: l.network.clock,
-		Log: l.log.With("part", "stream"),
+		Limits: streamapp.Limits{PerSecond: -1}, Log: l.log.With("part", "stream"),
 	})
 	if err != nil {
 		return fmt.Errorf("open event stream: %w", err)

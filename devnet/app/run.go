@@ -11,7 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
+	osexec "os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -23,8 +23,10 @@ import (
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/devnet/validation"
 	"github.com/gavel-relay/gavel/devnet/view"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/exec"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
@@ -51,9 +53,12 @@ type lab struct {
 	stream  *streamapp.App
 	orders  chan rpc.Fact
 	// URLs of the parts.
-	beaconURL, relayURL, bundleURL, streamURL string
-	sidecar                                   *client.Client // a real mev-boost, nil without
-	// listeners are those of the beacon node, the relay, the bundle RPC, the stream, and then the builders'.
+	beaconURL, relayURL, bundleURL, streamURL, validationURL string
+	// validator judges builders' blocks, for the relay in this process and for others by URL.
+	validator exec.Validator
+	sidecar   *client.Client // a real mev-boost, nil without
+	// listeners are those of the beacon node, the relay, the bundle RPC, the stream, the validation
+	// node, and then the builders'.
 	listeners []net.Listener
 }
 
@@ -77,12 +82,15 @@ func Run(ctx context.Context, cfg devnet.Config, out view.Output) (view.Summary,
 // checkPlaces looks at what the configuration names on disk. A run always begins at genesis, so its folder must be new.
 func checkPlaces(cfg devnet.Config) error {
 	if cfg.MevBoost != "" {
-		if _, err := exec.LookPath(cfg.MevBoost); err != nil {
+		if _, err := osexec.LookPath(cfg.MevBoost); err != nil {
 			return fmt.Errorf("mev-boost is %s, which cannot be run: give the path of a mev-boost program", cfg.MevBoost)
 		}
 		if cfg.Speed != 1 {
 			return fmt.Errorf("speed is %v, but mev-boost knows only the wall clock: give speed 1", cfg.Speed)
 		}
+	}
+	if len(cfg.Relays) > 0 && cfg.Speed != 1 {
+		return fmt.Errorf("speed is %v, but other relays know only the wall clock: give speed 1", cfg.Speed)
 	}
 	if cfg.DataDir == "" {
 		return nil
@@ -105,7 +113,7 @@ const factQueue = 4096
 
 // open makes all parts but starts none that needs the clock.
 func (l *lab) open(ctx context.Context) (err error) {
-	l.network = newNetwork(l.cfg, l.cfg.MevBoost != "")
+	l.network = newNetwork(l.cfg, l.cfg.MevBoost != "" || len(l.cfg.Relays) > 0)
 	if err := l.listenAll(); err != nil {
 		return err
 	}
@@ -116,6 +124,7 @@ func (l *lab) open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("open chain: %w", err)
 	}
+	l.validator = execchain.New(l.chain.Chain(), execchain.Options{})
 	l.beacon, err = beacon.New(beacon.Config{
 		Spec: l.network.spec, Clock: l.network.clock, Validators: l.cfg.Validators, Seed: l.cfg.Seed, Execution: l.chain,
 		GenesisHash: phase0.Hash32(l.chain.Genesis().Hash()), ChainID: chainID, AttestationDeadline: l.patience(l.cfg.SlotDuration / 3),
@@ -138,6 +147,7 @@ func (l *lab) listenAll() error {
 		{l.cfg.RelayPort, "relay-port", &l.relayURL},
 		{l.cfg.BundlePort, "bundle-port", &l.bundleURL},
 		{l.cfg.StreamPort, "stream-port", &l.streamURL},
+		{l.cfg.ValidationPort, "validation-port", &l.validationURL},
 	} {
 		url, err := l.listen(part.port, part.flag)
 		if err != nil {
@@ -164,7 +174,7 @@ func (l *lab) listen(port int, flag string) (string, error) {
 }
 
 // builderListener is where a builder takes orders.
-func (l *lab) builderListener(i int) net.Listener { return l.listeners[4+i] }
+func (l *lab) builderListener(i int) net.Listener { return l.listeners[5+i] }
 
 // patience is a span of chain time that is at least shortestWait long on the wall: what is generous at 12-second slots would be the blink of
 // an eye on a chain that runs sixty times as fast. It never takes more than three quarters of a slot.
@@ -181,6 +191,9 @@ func (l *lab) run(ctx context.Context) (view.Summary, error) {
 
 	group.Go(func() error {
 		return serve.Serve(running, l.listeners[0], l.beacon.Handler(), serve.Options{Log: l.log})
+	})
+	group.Go(func() error {
+		return serve.Serve(running, l.listeners[4], validation.Handler(l.validator), serve.Options{Log: l.log})
 	})
 	if err := l.openRelay(running); err != nil {
 		return view.Summary{}, errors.Join(err, l.stopped(stop, group))
@@ -248,9 +261,9 @@ func (l *lab) close() {
 func (l *lab) openRelay(ctx context.Context) (err error) {
 	l.relay, err = relayapp.New(ctx, relayapp.Config{
 		BeaconURLs: []string{l.beaconURL}, Key: relayKey(l.cfg.Seed),
-		DataDir: within(l.cfg.DataDir, "relay"), Clock: l.network.clock, Validator: execchain.New(l.chain.Chain(), execchain.Options{}),
+		DataDir: within(l.cfg.DataDir, "relay"), Clock: l.network.clock, Validator: l.validator,
 		HeaderCutOff: l.patience(3 * time.Second), PayloadCutOff: l.patience(4 * time.Second), RevealDelay: time.Second,
-		Limits: relayapp.Limits{PerSecond: -1}, Observe: l.observe, Log: l.log.With("part", "relay"),
+		Limits: relayapp.Limits{PerSecond: -1}, RecordRefused: true, Observe: l.observe, Log: l.log.With("part", "relay"),
 	})
 	return err
 }
@@ -280,6 +293,7 @@ func (l *lab) describe() view.Run {
 		Endpoints: []view.Endpoint{
 			{Name: "relay", URL: l.relayURL}, {Name: "beacon node", URL: l.beaconURL}, {Name: "execution RPC", URL: l.chain.RPCURL()},
 			{Name: "bundle RPC", URL: l.bundleURL}, {Name: "event stream", URL: l.streamURL},
+			{Name: "validation node", URL: l.validationURL},
 		},
 	}
 }

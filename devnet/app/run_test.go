@@ -184,7 +184,7 @@ var gets = map[string][]string{
 	},
 	"beacon node": {
 		"/eth/v1/beacon/headers/x", "/eth/v1/validator/duties/proposer/99999", "/eth/v3/validator/blocks/1?randao_reveal=x", "/eth/v1/events",
-		"/eth/v1/events?topics=x", "/eth/v2/beacon/blocks/genesis", "/no/such/path",
+		"/eth/v1/events?topics=x", "/eth/v2/beacon/blocks/none", "/no/such/path",
 	},
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -54,6 +54,9 @@ type Config struct {
 	AttestationDeadline time.Duration
 	// LocalTxLimit bounds the transactions of locally built blocks; 0 is 100.
 	LocalTxLimit int
+	// RefusesKnown has a block refused that the node has already, when equivocations are to be refused, in the words of Prysm: its own block
+	// is one to it. Otherwise such a block is answered 200, as other nodes do.
+	RefusesKnown bool
 	Log          *slog.Logger
 }
 
@@ -73,6 +76,9 @@ type Beacon struct {
 	head      *Block // that was announced last
 	recipient map[phase0.ValidatorIndex]bellatrix.ExecutionAddress
 	announced map[attributesKey]bool
+	blobs     map[phase0.Root]*payload.Blobs // of blocks that are not final yet
+	pools     map[string][]json.RawMessage   // what validators sent for later blocks, by pool
+	kept      map[phase0.Root]*produced      // local blocks that went out blinded
 }
 
 // New makes a beacon node at genesis.
@@ -99,28 +105,12 @@ func New(cfg Config) (*Beacon, error) {
 	b := &Beacon{
 		cfg: cfg, log: cfg.Log, schedule: schedule{validators: uint64(cfg.Validators), seed: cfg.Seed}, events: newHub(), proofs: newProofCache(),
 		choice: newForkChoice(genesis, cfg.Spec.SlotsPerEpoch), head: genesis, recipient: map[phase0.ValidatorIndex]bellatrix.ExecutionAddress{},
-		announced: map[attributesKey]bool{},
+		announced: map[attributesKey]bool{}, blobs: map[phase0.Root]*payload.Blobs{}, pools: map[string][]json.RawMessage{}, kept: map[phase0.Root]*produced{},
 	}
 	for i := range cfg.Validators {
 		b.keys = append(b.keys, bls.Derive("validator", uint64(i)))
 	}
 	return b, nil
-}
-
-// genesisBlock is a header without a body: a hash over the execution genesis and the validators stands for the body's root.
-func genesisBlock(cfg Config) (*Block, error) {
-	body := append([]byte("gavel devnet genesis block"), cfg.GenesisHash[:]...)
-	body = append(body, cfg.Spec.GenesisValidatorsRoot[:]...)
-	header := &phase0.BeaconBlockHeader{StateRoot: stateRoot(phase0.Root{}, 0), BodyRoot: sha256.Sum256(body)}
-	root, err := header.HashTreeRoot()
-	if err != nil {
-		return nil, fmt.Errorf("hash genesis block: %w", err)
-	}
-	return &Block{
-		Root: root, BlockHash: cfg.GenesisHash, Fork: cfg.Spec.ForkAt(0), ArrivedAt: cfg.Spec.GenesisTime,
-		randao: sha256.Sum256(binary.BigEndian.AppendUint64([]byte("gavel devnet randao"), cfg.Seed)),
-		header: &phase0.SignedBeaconBlockHeader{Message: header},
-	}, nil
 }
 
 // GenesisValidatorsRoot is the root that block signatures are bound to: a hash over the validators' keys.
@@ -163,9 +153,7 @@ func (b *Beacon) Run(ctx context.Context) error {
 		if b.cfg.Clock.Until(ctx, spec.SlotStart(slot)) != nil {
 			return nil
 		}
-		b.mu.Lock()
-		b.choice.beginSlot(slot)
-		b.mu.Unlock()
+		b.beginSlot(slot)
 		if b.Head().Slot == slot {
 			b.announce(slot + 1) // only genesis is there before its slot
 		}
@@ -180,6 +168,24 @@ func (b *Beacon) Run(ctx context.Context) error {
 		}
 		// With no block in time, builders of the next slot work on what there is.
 		b.announce(slot + 1)
+	}
+}
+
+// beginSlot moves the fork choice to a slot. What becomes final with it is told, and its blobs are
+// forgotten once a later block is final.
+func (b *Beacon) beginSlot(slot phase0.Slot) {
+	b.mu.Lock()
+	before := b.choice.final
+	b.choice.beginSlot(slot)
+	final := b.choice.final
+	for root := range b.blobs {
+		if block := b.choice.blocks[root]; block.Slot < final.Slot {
+			delete(b.blobs, root)
+		}
+	}
+	b.mu.Unlock()
+	if final != before {
+		b.events.send("finalized_checkpoint", b.finalEvent(final, b.cfg.Spec.EpochOf(slot)-finalAfter))
 	}
 }
 

@@ -48,9 +48,15 @@ type network struct {
 
 func newNetwork(t *testing.T) *network {
 	t.Helper()
+	return newNetworkIn(t, eth.Fulu)
+}
+
+// newNetworkIn is a network that is in a fork from genesis on.
+func newNetworkIn(t *testing.T, fork eth.Fork) *network {
+	t.Helper()
 	spec := &eth.Spec{
 		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 4, GenesisForkVersion: phase0.Version{1, 'g', 'v', 'l'},
-		GenesisValidatorsRoot: GenesisValidatorsRoot(8), Forks: []eth.ForkPoint{{Fork: eth.Fulu, Version: phase0.Version{6, 'g', 'v', 'l'}}},
+		GenesisValidatorsRoot: GenesisValidatorsRoot(8), Forks: []eth.ForkPoint{{Fork: fork, Version: phase0.Version{6, 'g', 'v', 'l'}}},
 	}
 	node, err := chain.Open(chain.Config{Spec: spec, ChainID: 77})
 	if err != nil {
@@ -77,9 +83,7 @@ func newNetwork(t *testing.T) *network {
 // begin starts a slot.
 func (n *network) begin(slot phase0.Slot) {
 	n.clock.now = n.spec.SlotStart(slot)
-	n.beacon.mu.Lock()
-	defer n.beacon.mu.Unlock()
-	n.beacon.choice.beginSlot(slot)
+	n.beacon.beginSlot(slot)
 }
 
 // local fetches a block as a validator does.
@@ -217,6 +221,28 @@ func TestEquivocationIsRefused(t *testing.T) {
 	}
 }
 
+// A node may refuse a block for the reason that it has it already; whoever asks for its root learns that.
+func TestKnownBlockMayBeRefused(t *testing.T) {
+	n := newNetwork(t)
+	n.beacon.cfg.RefusesKnown = true
+	n.begin(1)
+	contents := n.local(1)
+	if status, body := n.publish(contents, false); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	if status, body := n.publish(contents, false); status != http.StatusBadRequest || !strings.Contains(body, "block for slot 1 already exists in fork choice") {
+		t.Errorf("%d %s", status, body)
+	}
+	root := n.beacon.Head().Root
+	request, err := http.NewRequest(http.MethodGet, fmt.Sprintf("%s/eth/v1/beacon/headers/%#x", n.url, root[:]), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, body := n.do(request); status != http.StatusOK || !strings.Contains(string(body), fmt.Sprintf(`"root":"%#x"`, root[:])) {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
 // A block that comes after the deadline is orphaned by the next proposer: a re-organisation of one block, in the execution node too.
 func TestLateBlockIsOrphanedByTheNext(t *testing.T) {
 	n := newNetwork(t)
@@ -271,7 +297,7 @@ func TestRealClient(t *testing.T) {
 		t.Errorf("spec %v, %v", spec, err)
 	}
 	forks, err := service.(eth2client.ForkScheduleProvider).ForkSchedule(ctx, &api.ForkScheduleOpts{})
-	if err != nil || len(forks.Data) != 1 || forks.Data[0].CurrentVersion != n.spec.Forks[0].Version {
+	if err != nil || len(forks.Data) != 7 || forks.Data[6].CurrentVersion != n.spec.Forks[0].Version {
 		t.Errorf("fork schedule %v, %v", forks, err)
 	}
 	header, err := service.(eth2client.BeaconBlockHeadersProvider).BeaconBlockHeader(ctx, &api.BeaconBlockHeaderOpts{Block: "head"})

@@ -91,6 +91,22 @@ func decodeBlock(fork eth.Fork, json bool, body []byte) (s *signedBlock, err err
 	}
 }
 
+// viewSigned sees a block that comes without its blobs.
+func viewSigned(fork eth.Fork, block codec) (*signedBlock, error) {
+	switch block := block.(type) {
+	case *bellatrix.SignedBeaconBlock:
+		return viewBellatrix(block)
+	case *capella.SignedBeaconBlock:
+		return viewCapella(block)
+	case *deneb.SignedBeaconBlock:
+		return viewDeneb(&apideneb.SignedBlockContents{SignedBlock: block})
+	case *electra.SignedBeaconBlock:
+		return viewElectra(fork, block, nil, nil)
+	default:
+		return nil, fmt.Errorf("a %T is no signed block", block)
+	}
+}
+
 func viewBellatrix(b *bellatrix.SignedBeaconBlock) (*signedBlock, error) {
 	s := &signedBlock{fork: eth.Bellatrix, block: b, signature: b.Signature}
 	m := b.Message
@@ -127,7 +143,7 @@ func viewElectra(fork eth.Fork, b *electra.SignedBeaconBlock, proofs []deneb.KZG
 }
 
 // hash fills in the roots of the message and of its body.
-func (s *signedBlock) hash(message, body interface{ HashTreeRoot() ([32]byte, error) }) error {
+func (s *signedBlock) hash(message, body hasher) error {
 	root, err := message.HashTreeRoot()
 	if err != nil {
 		return fmt.Errorf("hash block: %w", err)

@@ -88,9 +88,6 @@ func (b *Beacon) block(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found, err := b.find(r.PathValue("block_id"))
-	if err == nil && found.signed == nil {
-		err = problem{http.StatusNotFound, "the genesis block has no body"}
-	}
 	if err != nil {
 		serve.Refuse(w, r, err)
 		return
@@ -116,40 +113,65 @@ const maxBlock = 64 << 20
 // publish imports a signed block (beacon-APIs, publishBlockV2): 200 when it is part of the chain now; 202 when the rules that the caller asked for
 // hold, but the execution node could not take it; 400 when they do not.
 func (b *Beacon) publish(w http.ResponseWriter, r *http.Request) {
-	level := r.URL.Query().Get("broadcast_validation")
-	switch level {
-	case "", "gossip", "consensus", "consensus_and_equivocation":
-	default:
-		serve.Refuse(w, r, bad("broadcast_validation is %.40q: want gossip, consensus or consensus_and_equivocation", level))
-		return
-	}
-	contentType, ok := serve.ContentType(r)
-	if !ok || (contentType != mediaJSON && contentType != mediaSSZ) {
-		serve.Refuse(w, r, problem{http.StatusUnsupportedMediaType, "send application/json or application/octet-stream"})
-		return
-	}
 	fork, err := forkOf(r)
 	if err != nil {
 		serve.Refuse(w, r, err)
 		return
 	}
-	body, err := serve.ReadBody(w, r, maxBlock, "gzip")
-	if err != nil {
-		status := http.StatusBadRequest
-		if errors.Is(err, serve.ErrTooLarge) {
-			status = http.StatusRequestEntityTooLarge
-		} else if errors.Is(err, serve.ErrEncoding) {
-			status = http.StatusUnsupportedMediaType
-		}
-		serve.Refuse(w, r, problem{status, err.Error()})
+	b.publishAs(w, r, fork)
+}
+
+// publishV1 takes a block without the header that names its fork (beacon-APIs, publishBlock): it is
+// of the fork that the network is in.
+func (b *Beacon) publishV1(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get(versionHeader) != "" {
+		b.publish(w, r)
 		return
 	}
-	signed, err := decodeBlock(fork, contentType == mediaJSON, body)
+	b.publishAs(w, r, b.cfg.Spec.ForkAt(b.cfg.Spec.SlotAt(b.cfg.Clock.Now())))
+}
+
+func (b *Beacon) publishAs(w http.ResponseWriter, r *http.Request, fork eth.Fork) {
+	body, json, level, err := readPublished(w, r)
+	if err != nil {
+		serve.Refuse(w, r, err)
+		return
+	}
+	signed, err := decodeBlock(fork, json, body)
 	if err != nil {
 		serve.Refuse(w, r, bad("decode block: %v", err))
 		return
 	}
-	// Who asked to publish may go away; the block is judged and imported all the same.
+	b.importAnswered(w, r, signed, level)
+}
+
+// readPublished reads a published block's body, its form, and what is to be checked of it first.
+func readPublished(w http.ResponseWriter, r *http.Request) (body []byte, json bool, level string, err error) {
+	level = r.URL.Query().Get("broadcast_validation")
+	switch level {
+	case "", "gossip", "consensus", "consensus_and_equivocation":
+	default:
+		return nil, false, "", bad("broadcast_validation is %.40q: want gossip, consensus or consensus_and_equivocation", level)
+	}
+	contentType, ok := serve.ContentType(r)
+	if !ok || (contentType != mediaJSON && contentType != mediaSSZ) {
+		return nil, false, "", problem{http.StatusUnsupportedMediaType, "send application/json or application/octet-stream"}
+	}
+	body, err = serve.ReadBody(w, r, maxBlock, "gzip")
+	switch {
+	case errors.Is(err, serve.ErrTooLarge):
+		err = problem{http.StatusRequestEntityTooLarge, err.Error()}
+	case errors.Is(err, serve.ErrEncoding):
+		err = problem{http.StatusUnsupportedMediaType, err.Error()}
+	case err != nil:
+		err = bad("%v", err)
+	}
+	return body, contentType == mediaJSON, level, err
+}
+
+// importAnswered imports a block and answers its publisher. Who asked to publish may go away; the
+// block is judged and imported all the same.
+func (b *Beacon) importAnswered(w http.ResponseWriter, r *http.Request, signed *signedBlock, level string) {
 	if err := b.importBlock(withoutCancel(r), signed, level == "consensus_and_equivocation"); err != nil {
 		b.log.Warn("block refused", "slot", signed.slot, "error", err)
 		if status := importStatus(err); status == http.StatusAccepted {

@@ -29,7 +29,7 @@ func (b *Beacon) spec(w http.ResponseWriter, r *http.Request) {
 	table := map[string]any{
 		"CONFIG_NAME": "gavel-devnet", "PRESET_BASE": "mainnet", "SECONDS_PER_SLOT": strconv.FormatInt(seconds, 10),
 		"SLOT_DURATION_MS": strconv.FormatInt(s.SlotDuration.Milliseconds(), 10), "SLOTS_PER_EPOCH": decimal(s.SlotsPerEpoch),
-		"GENESIS_FORK_VERSION": hexOf(s.GenesisForkVersion[:]), "ALTAIR_FORK_VERSION": hexOf(s.Forks[0].Version[:]), "ALTAIR_FORK_EPOCH": "0",
+		"GENESIS_FORK_VERSION": hexOf(s.GenesisForkVersion[:]), "ALTAIR_FORK_VERSION": hexOf(altairVersion[:]), "ALTAIR_FORK_EPOCH": "0",
 		"MIN_GENESIS_TIME": decimal(s.Timestamp(0)), "GENESIS_DELAY": "0", "DEPOSIT_CONTRACT_ADDRESS": hexOf(chain.DepositContract[:]),
 		"MAX_EFFECTIVE_BALANCE": "32000000000", "TARGET_AGGREGATORS_PER_COMMITTEE": "16", "SYNC_COMMITTEE_SIZE": "512",
 		"EPOCHS_PER_SYNC_COMMITTEE_PERIOD": "256", "MAX_WITHDRAWALS_PER_PAYLOAD": "16", "MAX_BLOB_COMMITMENTS_PER_BLOCK": "4096",
@@ -53,6 +53,9 @@ func (b *Beacon) spec(w http.ResponseWriter, r *http.Request) {
 	data(w, r, table, nil)
 }
 
+// altairVersion is that of the fork before bellatrix, which comes at genesis and is never signed with.
+var altairVersion = phase0.Version{0xff, 0, 'n', 'o'}
+
 // scheduled is when a fork comes. One that was skipped over comes with the next one that is scheduled; its version then is never signed with.
 func (b *Beacon) scheduled(fork eth.Fork) (phase0.Epoch, phase0.Version) {
 	for _, point := range b.cfg.Spec.Forks {
@@ -66,14 +69,23 @@ func (b *Beacon) scheduled(fork eth.Fork) (phase0.Epoch, phase0.Version) {
 	return farFuture, phase0.Version{0xff, byte(fork), 'n', 'o'}
 }
 
+// forkSchedule lists all forks, past, present and future, also those that genesis skips over
+// (beacon-APIs, getForkSchedule): clients find a fork by its version.
 func (b *Beacon) forkSchedule(w http.ResponseWriter, r *http.Request) {
 	previous := b.cfg.Spec.GenesisForkVersion
 	list := []map[string]string{}
-	for _, point := range b.cfg.Spec.Forks {
+	add := func(epoch phase0.Epoch, version phase0.Version) {
 		list = append(list, map[string]string{
-			"previous_version": hexOf(previous[:]), "current_version": hexOf(point.Version[:]), "epoch": decimal(point.Epoch),
+			"previous_version": hexOf(previous[:]), "current_version": hexOf(version[:]), "epoch": decimal(epoch),
 		})
-		previous = point.Version
+		previous = version
+	}
+	add(0, previous)
+	add(0, altairVersion)
+	for _, fork := range eth.Forks {
+		if epoch, version := b.scheduled(fork); epoch != farFuture {
+			add(epoch, version)
+		}
 	}
 	data(w, r, list, nil)
 }

@@ -29,7 +29,7 @@ type Block struct {
 	nextWithdrawal uint64
 	// What is shown of it.
 	header *phase0.SignedBeaconBlockHeader
-	signed codec // SignedBeaconBlock, nil for genesis
+	signed codec // SignedBeaconBlock
 }
 
 // forkChoice picks the head among known blocks: from the last final one on, at each block the child with the heavier subtree. A committee

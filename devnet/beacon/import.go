@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -17,8 +19,8 @@ import (
 // errEquivocation says that the proposer has already published another block for the slot.
 var errEquivocation = errors.New("the proposer has published another block for this slot")
 
-// importBlock checks a published block, executes it and makes it part of the chain. A known block is no error. With equivocations refused, a
-// second block of the slot's proposer is not even looked at.
+// importBlock checks a published block, executes it and makes it part of the chain. A known block is no error, unless the node is made to
+// refuse it. With equivocations refused, a second block of the slot's proposer is not even looked at.
 func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivocations bool) error {
 	b.importing.Lock()
 	defer b.importing.Unlock()
@@ -32,6 +34,8 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 	}
 	b.mu.RUnlock()
 	switch {
+	case known && b.cfg.RefusesKnown && refuseEquivocations:
+		return fmt.Errorf("equivocation validation failed: block for slot %d already exists in fork choice: block is equivocated", s.slot)
 	case known:
 		return nil
 	case equivocates && refuseEquivocations:
@@ -59,6 +63,9 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 	}
 	b.mu.Lock()
 	b.choice.add(block)
+	if s.blobs != nil && len(s.blobs.Blobs) > 0 {
+		b.blobs[block.Root] = s.blobs
+	}
 	b.mu.Unlock()
 	if equivocates {
 		b.log.Warn("equivocation imported", "slot", s.slot, "proposer", s.proposer, "root", block.Root)
@@ -172,6 +179,14 @@ func (b *Beacon) headEvent(head, before *Block) []byte {
 func (b *Beacon) blockEvent(block *Block) []byte {
 	return mustJSON(map[string]any{
 		"slot": strconv.FormatUint(uint64(block.Slot), 10), "block": fmt.Sprintf("%#x", block.Root[:]), "execution_optimistic": false,
+	})
+}
+
+// finalEvent is the finalized_checkpoint event (beacon-APIs, eventstream).
+func (b *Beacon) finalEvent(block *Block, epoch phase0.Epoch) []byte {
+	return mustJSON(map[string]any{
+		"block": hexOf(block.Root[:]), "state": hexOf(block.header.Message.StateRoot[:]), "epoch": decimal(epoch),
+		"execution_optimistic": false,
 	})
 }
 

@@ -16,3 +16,20 @@ func (b *Beacon) syncing(w http.ResponseWriter, r *http.Request) {
 func (b *Beacon) version(w http.ResponseWriter, r *http.Request) {
 	data(w, r, map[string]string{"version": "gavel-devnet/v1"}, nil)
 }
+
+// peers are none: everything is in this process.
+func (b *Beacon) peers(w http.ResponseWriter, r *http.Request) {
+	data(w, r, []any{}, map[string]any{"meta": map[string]any{"count": 0}})
+}
+
+func (b *Beacon) peerCount(w http.ResponseWriter, r *http.Request) {
+	data(w, r, map[string]string{"disconnected": "0", "connecting": "0", "connected": "0", "disconnecting": "0"}, nil)
+}
+
+// identity is of a node without a network: nothing can reach it but HTTP.
+func (b *Beacon) identity(w http.ResponseWriter, r *http.Request) {
+	data(w, r, map[string]any{
+		"peer_id": "", "enr": "", "p2p_addresses": []string{}, "discovery_addresses": []string{},
+		"metadata": map[string]string{"seq_number": "0", "attnets": "0x0000000000000000", "syncnets": "0x00"},
+	}, nil)
+}

@@ -26,9 +26,10 @@ const localGasLimit = 60_000_000
 
 // produced is an unsigned local block.
 type produced struct {
-	fork  eth.Fork
-	block codec // BeaconBlock before deneb, BlockContents from deneb on
-	built *chain.Built
+	fork     eth.Fork
+	block    codec // BeaconBlock before deneb, BlockContents from deneb on
+	built    *chain.Built
+	template template
 }
 
 // produce builds a block for a slot on the proposer's head from the pool's transactions: what a validator falls back to without a relay.
@@ -50,7 +51,7 @@ func (b *Beacon) produce(ctx context.Context, slot phase0.Slot, reveal phase0.BL
 		return nil, fmt.Errorf("produce block: %w", err)
 	}
 	t := template{slot, a.proposer, parent.Root, stateRoot(parent.Root, slot), reveal, graffiti}
-	return &produced{fork: built.Fork, block: t.block(built), built: built}, nil
+	return &produced{fork: built.Fork, block: t.block(built), built: built, template: t}, nil
 }
 
 // template is what all forks' blocks have besides the payload.
@@ -120,5 +121,19 @@ func (t template) electra(built *chain.Built) *electra.BeaconBlock {
 			BLSToExecutionChanges: []*capella.SignedBLSToExecutionChange{}, BlobKZGCommitments: built.Blobs.Commitments,
 			ExecutionRequests: built.Requests,
 		},
+	}
+}
+
+// sign is the template's block with a signature, as publishing wants it, without its blobs.
+func (t template) sign(built *chain.Built, signature phase0.BLSSignature) codec {
+	switch block := t.block(built).(type) {
+	case *bellatrix.BeaconBlock:
+		return &bellatrix.SignedBeaconBlock{Message: block, Signature: signature}
+	case *capella.BeaconBlock:
+		return &capella.SignedBeaconBlock{Message: block, Signature: signature}
+	case *apideneb.BlockContents:
+		return &deneb.SignedBeaconBlock{Message: block.Block, Signature: signature}
+	default:
+		return &electra.SignedBeaconBlock{Message: t.electra(built), Signature: signature}
 	}
 }

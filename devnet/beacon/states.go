@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -18,30 +17,32 @@ import (
 // maxIDs is how many ids a GET may name (beacon-APIs, getStateValidators).
 const maxIDs = 64
 
-const validatorBalance = "32000000000"
+// What every validator has, as a text and in Gwei.
+const (
+	validatorBalance = "32000000000"
+	validatorGwei    = 32_000_000_000
+)
+
+// credentialsOf are a validator's withdrawal credentials, of an account (0x01).
+func credentialsOf(index int) []byte {
+	address := withdrawalAddress(phase0.ValidatorIndex(index))
+	return append(append([]byte{1}, make([]byte, 11)...), address[:]...)
+}
 
 // validatorOf is a row of the validator table: all are active and stay so.
 func (b *Beacon) validatorOf(index int) map[string]any {
 	pubkey := b.keys[index].PublicKey()
-	address := withdrawalAddress(phase0.ValidatorIndex(index))
-	credentials := append(append([]byte{1}, make([]byte, 11)...), address[:]...)
 	return map[string]any{
 		"index": strconv.Itoa(index), "balance": validatorBalance, "status": "active_ongoing",
 		"validator": map[string]any{
-			"pubkey": hexOf(pubkey[:]), "withdrawal_credentials": hexOf(credentials), "effective_balance": validatorBalance, "slashed": false,
+			"pubkey": hexOf(pubkey[:]), "withdrawal_credentials": hexOf(credentialsOf(index)), "effective_balance": validatorBalance, "slashed": false,
 			"activation_eligibility_epoch": "0", "activation_epoch": "0", "exit_epoch": decimal(farFuture), "withdrawable_epoch": decimal(farFuture),
 		},
 	}
 }
 
 func (b *Beacon) validators(w http.ResponseWriter, r *http.Request) {
-	var ids, statuses []string
-	for _, value := range r.URL.Query()["id"] {
-		ids = append(ids, strings.Split(value, ",")...)
-	}
-	for _, value := range r.URL.Query()["status"] {
-		statuses = append(statuses, strings.Split(value, ",")...)
-	}
+	ids, statuses := queryList(r, "id"), queryList(r, "status")
 	if len(ids) > maxIDs {
 		serve.Refuse(w, r, problem{http.StatusRequestURITooLong, fmt.Sprintf("%d ids, at most %d: use POST", len(ids), maxIDs)})
 		return

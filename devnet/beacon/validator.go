@@ -71,32 +71,7 @@ func (b *Beacon) prepare(w http.ResponseWriter, r *http.Request) {
 
 // localBlock produces an unsigned block (beacon-APIs, produceBlockV3); it is never blinded, since the sidecar is the validator's own.
 func (b *Beacon) localBlock(w http.ResponseWriter, r *http.Request) {
-	media, ok := serve.Negotiate(r, mediaJSON, mediaSSZ)
-	if !ok {
-		serve.Refuse(w, r, problem{http.StatusNotAcceptable, "only JSON and SSZ are produced"})
-		return
-	}
-	slot, err := pathNumber(r, "slot")
-	if now := uint64(b.cfg.Spec.SlotAt(b.cfg.Clock.Now())); err == nil && slot > now+1 {
-		err = bad("slot %d is too far ahead: it is slot %d", slot, now)
-	}
-	var reveal phase0.BLSSignature
-	if err == nil {
-		if parseErr := eth.ParseHex(r.URL.Query().Get("randao_reveal"), reveal[:]); parseErr != nil {
-			err = bad("randao_reveal: %v", parseErr)
-		}
-	}
-	var graffiti [32]byte
-	if text := r.URL.Query().Get("graffiti"); err == nil && text != "" {
-		if parseErr := eth.ParseHex(text, graffiti[:]); parseErr != nil {
-			err = bad("graffiti: %v", parseErr)
-		}
-	}
-	if err != nil {
-		serve.Refuse(w, r, err)
-		return
-	}
-	made, err := b.produce(r.Context(), phase0.Slot(slot), reveal, graffiti)
+	media, made, err := b.produceAsked(r)
 	if err != nil {
 		serve.Refuse(w, r, err)
 		return
@@ -118,4 +93,31 @@ func (b *Beacon) localBlock(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	serve.Bytes(w, http.StatusOK, mediaSSZ, raw)
+}
+
+// produceAsked makes the block that a request asks for, and says in which form it wants it.
+func (b *Beacon) produceAsked(r *http.Request) (media string, made *produced, err error) {
+	media, ok := serve.Negotiate(r, mediaJSON, mediaSSZ)
+	if !ok {
+		return "", nil, problem{http.StatusNotAcceptable, "only JSON and SSZ are produced"}
+	}
+	slot, err := pathNumber(r, "slot")
+	if err != nil {
+		return "", nil, err
+	}
+	if now := uint64(b.cfg.Spec.SlotAt(b.cfg.Clock.Now())); slot > now+1 {
+		return "", nil, bad("slot %d is too far ahead: it is slot %d", slot, now)
+	}
+	var reveal phase0.BLSSignature
+	if err := eth.ParseHex(r.URL.Query().Get("randao_reveal"), reveal[:]); err != nil {
+		return "", nil, bad("randao_reveal: %v", err)
+	}
+	var graffiti [32]byte
+	if text := r.URL.Query().Get("graffiti"); text != "" {
+		if err := eth.ParseHex(text, graffiti[:]); err != nil {
+			return "", nil, bad("graffiti: %v", err)
+		}
+	}
+	made, err = b.produce(r.Context(), phase0.Slot(slot), reveal, graffiti)
+	return media, made, err
 }

@@ -78,6 +78,8 @@ var happenings = []happening{
 	{"monitor finds", "the relay monitor reports a fault", map[string]string{"": "CLASS", "at": "RELAY"}, subject(MonitorFinding)},
 	{"stopped", "a service was killed", map[string]string{"": "ACTOR"}, subject(ServiceStopped)},
 	{"started", "a service was started again", map[string]string{"": "ACTOR"}, subject(ServiceStarted)},
+	{"paused", "a service's process was made to stand still", map[string]string{"": "ACTOR"}, subject(ServicePaused)},
+	{"resumed", "it went on", map[string]string{"": "ACTOR"}, subject(ServiceResumed)},
 	{"refund promised", "somebody is owed a part of what a bundle paid: ID says whether in its block or delayed", map[string]string{"to": "PAYEE", "with": "REFUSAL"},
 		subject(RefundCredited)},
 	{"refund", "somebody was paid a part of what the backrun paid, less the payout's cost", map[string]string{"of": "PERCENT", "to": "PAYEE"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gavel-relay/gavel/devnet/breaker"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -26,9 +27,7 @@ func (p *Plan) Explain() string {
 	})
 	w.explainCrowd("Users", userMoves, len(p.Users), func(i int) member { return member(p.Users[i]) })
 	w.explainCrowd("Searchers", searcherMoves, len(p.Searchers), func(i int) member { return member(p.Searchers[i]) })
-	if b := p.Breaker; b != (Breaker{}) {
-		w.line("\nCircuit breaker\n  %s", breakerWords(b))
-	}
+	w.line("\nCircuit breaker\n  %s", breakerWords(p.Breaker))
 	w.explainFaults(p)
 	if p.Monitor {
 		w.line("\nA relay monitor watches all relays from public data.")
@@ -74,7 +73,10 @@ func blobWords(every int) string {
 	}
 }
 
-func breakerWords(b Breaker) string {
+func breakerWords(b breaker.Limits) string {
+	if b.Off() {
+		return "proposers have none: they ask relays whatever their chain is like"
+	}
 	var words []string
 	if b.MissedInRow > 0 {
 		words = append(words, fmt.Sprintf("after %d missed slots in a row", b.MissedInRow))
@@ -82,7 +84,7 @@ func breakerWords(b Breaker) string {
 	if b.MissedOf > 0 {
 		words = append(words, fmt.Sprintf("after %d missed of the last %d", b.MissedOf, b.Window))
 	}
-	return "proposers ask no relay any more " + strings.Join(words, ", or ") + "; only a restart resets it"
+	return "proposers ask no relay any more " + strings.Join(words, ", or ") + "; only a restart of the beacon node resets it"
 }
 
 func (w *writer) explainRelays(all []RelayPlan) {

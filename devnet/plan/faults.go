@@ -1,6 +1,10 @@
 package plan
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // events reads what happens at a time, and what is expected.
 func (r *reader) events(p *Plan, values map[string]*node) {
@@ -10,6 +14,9 @@ func (r *reader) events(p *Plan, values map[string]*node) {
 	}
 	r.expectations(p, values["expect"])
 }
+
+// BreaksProcess says whether the fault is in a service's process or what that stands on: its disk, journal or clock.
+func (f Fault) BreaksProcess() bool { return f.What.Is(processFaults...) }
 
 func (r *reader) fault(p *Plan, item *node) {
 	values := r.pairs(item, "a fault", []string{"fault", "on", "from", "until", "key"})
@@ -30,18 +37,54 @@ func (r *reader) fault(p *Plan, item *node) {
 	if f.Until != (Moment{}) && f.Until.In(p.Slot) <= f.From.In(p.Slot) {
 		r.fail(item.line, "until", "%s is not after %s", f.Until, f.From)
 	}
-	switch {
-	case f.What.Is(linkFaults...):
-	case f.On.From != "":
-		r.fail(item.line, "on", "%s breaks a service, not a connection: give one name", f.What)
-	case f.What.Is("slow", "validation", "database") && !strings.HasPrefix(f.On.To, "relay-"):
-		r.fail(item.line, "on", "%s needs a relay: give one of %s", f.What, strings.Join(r.actors["RELAY"], ", "))
-	case f.What.Is("kill") && !strings.HasPrefix(f.On.To, "relay-") && f.On.To != BeaconNode && f.On.To != RPCName && f.On.To != StreamName:
-		r.fail(item.line, "on", "%s needs a service: give a relay, %s, %s or %s", f.What, BeaconNode, RPCName, StreamName)
-	case f.What.Is("kill") && (f.On.To == RPCName || f.On.To == StreamName) && len(p.Users)+len(p.Searchers) == 0:
-		r.fail(item.line, "on", "%s does not run: give users or searchers", f.On.To)
+	if err := r.breakable(p, f); err != nil {
+		r.fail(item.line, "on", "%w", err)
 	}
 	p.Faults = append(p.Faults, f)
+}
+
+// breakable says why a fault cannot be on what it is on.
+func (r *reader) breakable(p *Plan, f Fault) error {
+	on, relay := f.On.To, slices.Contains(r.actors["RELAY"], f.On.To)
+	ours := relay || on == RPCName || on == StreamName
+	switch {
+	case f.What.Is(linkFaults...):
+		return nil
+	case f.On.From != "":
+		return fmt.Errorf("%s breaks a service, not a connection: give one name", f.What)
+	case f.What.Is("slow validation", "validation", "database") && !relay:
+		return fmt.Errorf("%s needs a relay: give one of %s", f.What, strings.Join(r.actors["RELAY"], ", "))
+	case f.What.Is("kill") && !ours && on != BeaconNode:
+		return fmt.Errorf("%s needs a service: give a relay, %s, %s or %s", f.What, BeaconNode, RPCName, StreamName)
+	case f.What.Is("journal away") && !relay && on != RPCName:
+		return fmt.Errorf("%s needs a service with a journal of its own: give a relay, or %s", f.What, RPCName)
+	case f.What.Is(processFaults...) && !f.What.Is("kill", "skew") && !ours:
+		return fmt.Errorf("%s needs a process of its own: give a relay, %s or %s", f.What, RPCName, StreamName)
+	case !f.What.Is("skew") && (on == RPCName || on == StreamName) && len(p.Users)+len(p.Searchers) == 0:
+		return fmt.Errorf("%s does not run: give users or searchers", on)
+	}
+	return together(p, f)
+}
+
+// together says why a fault cannot be in one plan with those before it: who locks a database would not find it on a disk of the laboratory's own.
+func together(p *Plan, f Fault) error {
+	const locks = "database down"
+	for _, other := range p.Faults {
+		if other.On == f.On && (f.What.Is(diskFaults...) && other.What.Is(locks) || f.What.Is(locks) && other.What.Is(diskFaults...)) {
+			return fmt.Errorf("%s and %s are on %s both: give a story to each", other.What, f.What, f.On)
+		}
+	}
+	return nil
+}
+
+// BreaksDisk says whether a service's disk breaks in the plan; an empty name is any service.
+func (p *Plan) BreaksDisk(service string) bool { return p.breaks(service, diskFaults) }
+
+// BreaksJournal says whether the server of a service's journal goes away, so that it must stand apart.
+func (p *Plan) BreaksJournal(service string) bool { return p.breaks(service, []string{"journal away"}) }
+
+func (p *Plan) breaks(service string, by []string) bool {
+	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.What.Is(by...) && (service == "" || f.On.To == service) })
 }
 
 func (r *reader) moment(p *Plan, n *node, key string, into *Moment) {

@@ -142,10 +142,9 @@ func (m Move) String() string {
 	return strings.Join(words, " ")
 }
 
-// Is says whether the move has one of these first words.
-func (m Move) Is(words ...string) bool {
-	first, _, _ := strings.Cut(m.Form, " ")
-	return slices.Contains(words, first)
+// Is says whether the move's form begins with one of these, each a word or several.
+func (m Move) Is(beginnings ...string) bool {
+	return slices.ContainsFunc(beginnings, func(words string) bool { return strings.HasPrefix(m.Form+" ", words+" ") })
 }
 
 // maxCount bounds what a plan may count.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-relay/gavel/devnet/breaker"
 	"github.com/gavel-relay/gavel/internal/golden"
 )
 
@@ -61,11 +62,20 @@ func TestMistakes(t *testing.T) {
 		{"builders: [only relay-2]", `p.yaml:1: builders: "only relay-2": relay "relay-2" is unknown: give one of relay-1`},
 		{"proposers: [{slots: 3..9}]", `p.yaml:1: slots: slot "9" is no number from 1 to 4`},
 		{"proposers:\n- local\n- offline", `p.yaml:3: proposers: all slots have two strategies: give each slot one`},
+		{"circuit-breaker: on", `p.yaml:1: circuit-breaker: "on" is no breaker: give off, or limits, as in {missed-in-row: 5}`},
 		{"circuit-breaker: {missed: 3}", "p.yaml:1: circuit-breaker: missed and window belong together: …"},
 		{"faults: [{fault: fire, on: relay-1}]", `p.yaml:1: fault: "fire" is not a fault: give one of latency DURATION, …`},
 		{"faults: [{fault: reset, on: relay-9}]", `p.yaml:1: on: "relay-9" is unknown: give one of beacon, proposers, …`},
 		{"faults: [{fault: kill, on: beacon -> relay-1}]", `p.yaml:1: on: kill breaks a service, not a connection: give one name`},
 		{"faults: [{fault: kill, on: builder-1}]", `p.yaml:1: on: kill needs a service: give a relay, beacon, rpc or stream`},
+		{"faults: [{fault: pause, on: beacon}]", `p.yaml:1: on: pause needs a process of its own: give a relay, rpc or stream`},
+		{"faults: [{fault: clock jump 1s, on: proposers}]", `p.yaml:1: on: clock jump 1s needs a process of its own: give a relay, rpc or stream`},
+		{"faults: [{fault: pause, on: rpc}]", `p.yaml:1: on: rpc does not run: give users or searchers`},
+		{"faults: [{fault: disk full, on: beacon}]", `p.yaml:1: on: disk full needs a process of its own: give a relay, rpc or stream`},
+		{"faults: [{fault: slow disk, on: relay-1}]", `p.yaml:1: fault: "slow disk": write it as slow disk DURATION`},
+		{"faults: [{fault: journal away, on: stream}]", `p.yaml:1: on: journal away needs a service with a journal of its own: give a relay, or rpc`},
+		{"faults:\n- {fault: power cut, on: relay-1, until: slot 2}\n- {fault: database down, on: relay-1}",
+			`p.yaml:3: on: power cut and database down are on relay-1 both: give a story to each`},
 		{"faults: [{fault: kill, on: stream}]", `p.yaml:1: on: stream does not run: give users or searchers`},
 		{"payer: true", `p.yaml:1: payer: there are no refunds to pay: give users or searchers`},
 		{"faults: [{fault: database down, on: beacon}]", `p.yaml:1: on: database down needs a relay: give one of relay-1`},
@@ -93,6 +103,27 @@ func TestMistakes(t *testing.T) {
 		start, open := strings.CutSuffix(c.want, "…")
 		if !strings.HasPrefix(err.Error(), start) || !open && err.Error() != c.want {
 			t.Errorf("%q:\ngot  %v\nwant %s", c.text, err, c.want)
+		}
+	}
+}
+
+// Proposers have the usual circuit breaker unless a plan gives them another one, or none.
+func TestCircuitBreaker(t *testing.T) {
+	for text, want := range map[string]breaker.Limits{
+		"slots: 1":                                {MissedInRow: 5},
+		"circuit-breaker:":                        {MissedInRow: 5},
+		"circuit-breaker: {}":                     {MissedInRow: 5},
+		"circuit-breaker: off":                    {},
+		"circuit-breaker: {missed-in-row: 3}":     {MissedInRow: 3},
+		"circuit-breaker: {missed: 2, window: 4}": {MissedOf: 2, Window: 4},
+	} {
+		p, err := Parse("p.yaml", []byte(text))
+		if err != nil || p.Breaker != want {
+			t.Errorf("%s: %+v, %v", text, p, err)
+			continue
+		}
+		if again, err := Parse("p.yaml", []byte(p.Text())); err != nil || again.Breaker != want {
+			t.Errorf("%s, written out: %+v, %v", text, again, err)
 		}
 	}
 }

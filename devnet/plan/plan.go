@@ -5,6 +5,7 @@ import (
 
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet/breaker"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -28,7 +29,8 @@ type Plan struct {
 	Proposers []ProposerPlan
 	Users     []UserPlan
 	Searchers []SearcherPlan
-	Breaker   Breaker
+	// Breaker is the circuit breaker of the proposers' client. Only a restart of the beacon node closes it.
+	Breaker   breaker.Limits
 	Latencies []Latency
 	Faults    []Fault
 	// Monitor starts a relay monitor, which watches all relays from public data.
@@ -95,12 +97,6 @@ type Move struct {
 	Time     time.Duration // TIME: against the slot's start, negative is before it. DURATION: a span
 	Count    int
 	Name     string // a check, a condition, a relay, a builder, a class of faults
-}
-
-// Breaker is the circuit breaker of the proposers' client: it opens when MissedInRow slots, or MissedOf of the last Window slots, had no
-// block. An open breaker lets proposers build locally; only a restart closes it. Zero counts are off.
-type Breaker struct {
-	MissedInRow, MissedOf, Window int
 }
 
 // Latency delays what flows on a link, one way.

@@ -62,6 +62,9 @@ const (
 	MonitorFinding = "monitor_finding"
 	ServiceStopped = "service_stopped"
 	ServiceStarted = "service_started"
+	// ServicePaused and ServiceResumed: a process stands still, and goes on.
+	ServicePaused  = "service_paused"
+	ServiceResumed = "service_resumed"
 	FaultBegan     = "fault_began"
 	FaultEnded     = "fault_ended"
 	RefundCredited = "refund_credited"

@@ -75,12 +75,24 @@ var faultMoves = catalogue{"a fault", []entry{
 	{"partition", "nothing gets through, and nobody is told", nil},
 	{"answer STATUS", "each request is answered with that status", nil},
 	{"corrupt PERCENT", "that share of requests reaches the other side with wrong bytes", nil},
-	{"kill", "the service is stopped; at the end of the fault it is started again", nil},
+	{"kill", "the service's process is killed (SIGKILL); at the end of the fault it is started again", nil},
+	{"pause", "the service's process stands still (SIGSTOP); at the end of the fault it goes on (SIGCONT)", nil},
+	{"disk full", "the disk with the service's data has no room; what is removed makes some", nil},
+	{"slow disk DURATION", "each write to that disk, and each sync, takes DURATION longer", nil},
+	{"power cut", "the service's machine has no power: nobody answers, and what was not synced is gone; at the end of the fault it is started again", nil},
+	{"journal away", "the server of its journal, which stands apart then, is killed; at the end of the fault it is started again", nil},
 	{"slow validation DURATION", "each validation of a block takes DURATION longer", nil},
 	{"validation down", "no block can be validated", nil},
 	{"database down", "the database takes no statements", nil},
-	{"skew TIME", "the clock is wrong by TIME", nil},
+	{"skew TIME", "the clock is wrong by TIME; what waits for a moment already wakes as if it were not", nil},
+	{"clock jump TIME", "the service's clock jumps by TIME, ahead or back, and at the end of the fault back again; what waits for a moment looks at it anew", nil},
 }}
 
 // linkFaults break a connection; the others a service.
 var linkFaults = []string{"latency", "drop", "reset", "partition", "answer", "corrupt"}
+
+// processFaults break a service's process, or what that stands on; diskFaults need a disk of the lab's own under its data.
+var (
+	processFaults = []string{"kill", "pause", "disk full", "slow disk", "power cut", "journal away", "clock jump", "skew"}
+	diskFaults    = []string{"disk full", "slow disk", "power cut"}
+)

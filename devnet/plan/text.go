@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/gavel-relay/gavel/devnet/breaker"
 )
 
 // Text is one variant of the plan with every default written out. It parses to the same plan; what varied has its chosen value, and
@@ -136,8 +138,9 @@ func (w *writer) proposers(all []ProposerPlan) {
 	}
 }
 
-func (w *writer) breaker(b Breaker) {
-	if b == (Breaker{}) {
+func (w *writer) breaker(b breaker.Limits) {
+	if b.Off() {
+		w.line("circuit-breaker: off")
 		return
 	}
 	w.line("circuit-breaker:")

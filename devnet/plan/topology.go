@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gavel-relay/gavel/devnet/breaker"
 )
 
 // honest is how a relay behaves unless the plan says otherwise.
@@ -223,8 +225,16 @@ func (r *reader) proposers(p *Plan, n *node) {
 	}
 }
 
+// breaker reads the proposers' circuit breaker: off, a client's own limits, or the usual ones.
 func (r *reader) breaker(p *Plan, n *node) {
-	if n == nil {
+	switch {
+	case n == nil:
+		p.Breaker = breaker.Default()
+		return
+	case n.kind == scalar && n.text == "off":
+		return
+	case n.kind == scalar:
+		r.fail(n.line, "circuit-breaker", "%q is no breaker: give off, or limits, as in {missed-in-row: %d}", n.text, breaker.MaxAllowedMissingSlots)
 		return
 	}
 	values := r.pairs(n, "circuit-breaker", []string{"missed-in-row", "missed", "window"})
@@ -234,6 +244,9 @@ func (r *reader) breaker(p *Plan, n *node) {
 	r.count(values, "window", 1, 1000, &b.Window)
 	if (b.MissedOf == 0) != (b.Window == 0) || b.MissedOf > b.Window {
 		r.fail(n.line, "circuit-breaker", "missed and window belong together: missed is how many of the last window slots, as in missed: 5, window: 8")
+	}
+	if b.Off() {
+		*b = breaker.Default()
 	}
 }
 

@@ -19,8 +19,8 @@ type Rule struct {
 // Pure are the rooms that are functions of their arguments: they get the time as an argument and start nothing.
 var Pure = []string{
 	"internal/defect", "internal/eth", "internal/eth/bls", "internal/eth/payload", "internal/orderflow", "relay", "relay/auction", "relay/check",
-	"relay/wire", "rpc", "rpc/bundle", "rpc/match", "rpc/param", "rpc/pool", "rpc/refund", "rpc/sign", "stream", "stream/hint", "devnet", "devnet/plan", "monitor",
-	"scenarios", "scenarios/replay",
+	"relay/wire", "rpc", "rpc/bundle", "rpc/match", "rpc/param", "rpc/pool", "rpc/refund", "rpc/sign", "stream", "stream/hint", "devnet", "devnet/breaker",
+	"devnet/plan", "monitor", "scenarios", "scenarios/replay",
 }
 
 // Future are rooms of the design that are not built yet. When one appears it must leave this list, and every pattern that names it

@@ -50,9 +50,12 @@ func NewHeld(origin time.Time, speed float64) *Fast {
 }
 
 // Start lets a held clock run. It has no effect on one that runs.
-func (f *Fast) Start() {
+func (f *Fast) Start() { f.StartAt(time.Now()) }
+
+// StartAt is Start at a moment of the wall that is past: so clocks of two processes agree.
+func (f *Fast) StartAt(start time.Time) {
 	f.once.Do(func() {
-		f.start = time.Now()
+		f.start = start
 		close(f.started)
 	})
 }

@@ -32,19 +32,37 @@ type Block struct {
 	// request.
 	Trace     *builderv1.BidTrace
 	Signature phase0.BLSSignature
-	// Priority says who waits when not all can be executed at once.
+	// Priority and Source say who waits when not all can be executed at once.
 	Priority Priority
+	Source   Source
 }
 
-// Priority orders blocks that wait to be executed. The zero value is Normal.
-type Priority uint8
+// Source is who has a block executed: those of one priority take turns.
+type Source struct {
+	// Address is where the block came from: who comes by many is another one each time, so it should be a network that costs something.
+	Address string
+	// Key is the builder's, which anybody can make as many of as it likes.
+	Key phase0.BLSPubKey
+}
+
+// Priority orders blocks that wait to be executed. The zero value is Normal. None of them is bought by a claim: neither by a bid's value
+// nor by a key.
+type Priority int8
 
 // The priorities, from last to first.
 const (
-	Normal Priority = iota
-	// High is for bids that would lead, and for builders that the operator trusts.
+	// Last is for strangers of whom a block of this slot was invalid.
+	Last Priority = iota - 1
+	// Normal is for strangers: builders that nobody has listed and that have no record of valid blocks.
+	Normal
+	// Known is for listed builders and those with a record.
+	Known
+	// High is for bids of theirs that would lead, and for builders that the operator prefers.
 	High
 )
+
+// Stranger says that nothing speaks for whoever sent the block.
+func (p Priority) Stranger() bool { return p <= Normal }
 
 // Class is what a verdict is about: the block, or us.
 type Class uint8
@@ -73,6 +91,7 @@ const (
 	RuleInterrupted  Rule = "interrupted"   // the context ended first (class Infrastructure)
 	RuleUnsupported  Rule = "unsupported"   // this manner cannot judge the fork (class Infrastructure)
 	RuleMissingState Rule = "missing_state" // the parent is known but its state is gone (class Infrastructure)
+	RuleCrowded      Rule = "crowded"       // too many blocks wait: of this sender, or of all (class Infrastructure)
 	RuleUnavailable  Rule = "unavailable"   // there is nobody who could execute it: no node answers (class Infrastructure)
 	RuleRejected     Rule = "rejected"      // refused by a node for a reason that none of the rules above says
 )
@@ -83,7 +102,7 @@ type Verdict struct {
 	// Rule is empty exactly when the class is Valid.
 	Rule   Rule
 	Detail string
-	// PaidWei is what the fee recipient really received; nil unless Valid.
+	// PaidWei is what the fee recipient received, at least; nil unless Valid, or Invalid by RulePayment from who can say.
 	PaidWei *uint256.Int
 }
 

@@ -37,6 +37,8 @@ type Environment struct {
 	GasLimit uint64
 	// BaseFeeWei: what follows from the parent (EIP-1559).
 	BaseFeeWei *uint256.Int
+	// ParentBaseFee: without BaseFeeWei the base fee is the parent's own.
+	ParentBaseFee bool
 	// ExcessBlobGas: what follows from the parent.
 	ExcessBlobGas *uint64
 	// Difficulty is what the opcode of that name answers in blocks before the merge, and PREVRANDAO after it: the parent's.

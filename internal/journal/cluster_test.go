@@ -2,7 +2,11 @@ package journal
 
 import (
 	"context"
+	"log/slog"
+	"net"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,3 +113,49 @@ func TestFactsOnTheirWayAreBounded(t *testing.T) {
 		t.Error("flushed into nowhere")
 	}
 }
+
+// A cluster that is away when the process starts, as after a reboot of all, is waited for.
+func TestClusterThatIsAwayAtStart(t *testing.T) {
+	address := freePort(t)
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := make(chan struct{})
+	var once sync.Once
+	log := slog.New(slog.NewTextHandler(writerFunc(func(line []byte) (int, error) {
+		once.Do(func() { close(tried) })
+		return len(line), nil
+	}), nil))
+	opened := make(chan error, 1)
+	go func() {
+		j, err := Open(t.Context(), withTestRoom(Config{URL: "nats://" + address, StartTimeout: time.Minute, Log: log}))
+		if err == nil {
+			err = j.Close(t.Context())
+		}
+		opened <- err
+	}()
+	<-tried
+	s, err := server.NewServer(&server.Options{
+		Host: host, Port: number, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true, MaxPayload: maxValue, MaxPending: 4 * maxValue,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(line []byte) (int, error) { return f(line) }

@@ -143,6 +143,9 @@ func TestFlushTellsOfLostFacts(t *testing.T) {
 	if err := j.Flush(t.Context()); err != nil {
 		t.Errorf("told twice: %v", err)
 	}
+	if j.Unacked() != 3 {
+		t.Errorf("%d messages are counted as never acked, want 3", j.Unacked())
+	}
 }
 
 func TestReaderIsToldOfTheEnd(t *testing.T) {

@@ -16,6 +16,7 @@ type escrowStore interface {
 	put(ctx context.Context, key string, value []byte) error
 	get(ctx context.Context, key string) ([]byte, error)
 	drop(ctx context.Context, prefix string) error
+	sync(ctx context.Context, key string) error
 }
 
 // Put keeps a value under a key (letters, digits, dashes and dots) in the escrow, in place of an earlier one. It returns when the value is kept.
@@ -37,6 +38,14 @@ func (j *Journal) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, fmt.Errorf("get %s from the escrow: %w", key, err)
 	}
 	return value, nil
+}
+
+// SyncEscrow has the value of a key outlive a power cut, if it is there. A cluster has done so, or not, when Put returns: that is for its servers.
+func (j *Journal) SyncEscrow(ctx context.Context, key string) error {
+	if err := j.escrow.sync(ctx, key); err != nil {
+		return fmt.Errorf("sync %s in the escrow: %w", key, err)
+	}
+	return nil
 }
 
 // Drop forgets the values of all keys in the escrow that begin with a prefix and a dot.
@@ -65,6 +74,8 @@ func (e *clusterEscrow) get(ctx context.Context, key string) ([]byte, error) {
 func (e *clusterEscrow) drop(ctx context.Context, prefix string) error {
 	return e.stream.Purge(ctx, jetstream.WithPurgeSubject("escrow."+prefix+".>"))
 }
+
+func (e *clusterEscrow) sync(context.Context, string) error { return nil }
 
 // Keep keeps a value as evidence, under a key like the escrow's: for good, within the room that evidence has.
 func (j *Journal) Keep(ctx context.Context, key string, value []byte) error {

@@ -15,20 +15,32 @@ import (
 // factPrefix keeps the journal's subjects apart from the escrow's and the guard's.
 const factPrefix = "fact."
 
+// guardPrefix is the claims'.
+const guardPrefix = "guard."
+
 // ErrClosed ends a reader whose journal is closed before its context ends.
 var ErrClosed = errors.New("the journal is closed")
 
 // failures remembers what became of asynchronous appends until somebody asks.
 type failures struct {
-	mu    sync.Mutex // guards both
+	mu    sync.Mutex // guards what follows
 	count int
 	first error
+	inAll int // never forgotten
+}
+
+// told forgets failures that were counted and logged; their sum stays.
+func (f *failures) told() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count, f.first = 0, nil
 }
 
 // Append adds a fact and returns its place in the log once it is kept.
 func (j *Journal) Append(ctx context.Context, subject string, data []byte) (seq uint64, err error) {
 	ack, err := j.js.Publish(ctx, factPrefix+subject, data)
 	if err != nil {
+		j.suspectEngine()
 		return 0, fmt.Errorf("append %s: %w", subject, err)
 	}
 	return ack.Sequence, nil
@@ -39,19 +51,56 @@ func (j *Journal) Append(ctx context.Context, subject string, data []byte) (seq 
 var noStall = jetstream.WithStallWait(time.Nanosecond)
 
 // AppendAsync adds a fact without waiting for the engine. Facts of one caller keep their order. An error means that the fact is lost: too many
-// are on their way already, or the connection is gone. What fails later is counted, logged, and returned by Flush.
+// are on their way already, the connection is gone, or the disk is nearly full (ErrDiskLow). What fails later is counted, logged, and returned by Flush.
 func (j *Journal) AppendAsync(subject string, data []byte) error {
+	if j.low() {
+		return fmt.Errorf("append %s: %w", subject, ErrDiskLow)
+	}
 	if _, err := j.js.PublishAsync(factPrefix+subject, data, noStall); err != nil {
 		return fmt.Errorf("append %s: %w", subject, err)
 	}
 	return nil
 }
 
+// AppendTold is AppendAsync that tells whether the message was kept: once, from another goroutine, nil when the engine has acked it. Whoever is told of
+// an error knows nothing: the ack may have been lost on its way back.
+func (j *Journal) AppendTold(subject string, data []byte, told func(error)) error {
+	if j.low() {
+		return fmt.Errorf("append %s: %w", subject, ErrDiskLow)
+	}
+	ack, err := j.js.PublishAsync(factPrefix+subject, data, noStall)
+	if err != nil {
+		return fmt.Errorf("append %s: %w", subject, err)
+	}
+	go func() {
+		select {
+		case <-ack.Ok():
+			told(nil)
+		case err := <-ack.Err():
+			told(fmt.Errorf("keep %s: %w", subject, err))
+		}
+	}()
+	return nil
+}
+
+// ackPatience is how long a message may go without an ack before it counts as not kept (wall time). A cluster that is away for less takes what waits for
+// it when it is back.
+const ackPatience = 30 * time.Second
+
+// Unacked is how many messages were handed over and never acked, since the journal was opened. Each may hold several facts.
+func (j *Journal) Unacked() int {
+	j.failed.mu.Lock()
+	defer j.failed.mu.Unlock()
+	return j.failed.inAll
+}
+
 func (j *Journal) asyncFailed(_ jetstream.JetStream, message *nats.Msg, err error) {
+	j.suspectEngine()
 	j.log.Error("a fact was not kept", "subject", message.Subject, "error", err)
 	j.failed.mu.Lock()
 	defer j.failed.mu.Unlock()
 	j.failed.count++
+	j.failed.inAll++
 	if j.failed.first == nil {
 		j.failed.first = err
 	}
@@ -113,34 +162,44 @@ func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64,
 
 // Past hands over the facts of some subjects that are in the log now, in order, from a place on. handle owns the data.
 func (j *Journal) Past(ctx context.Context, from uint64, subjects []string, handle func(at time.Time, subject string, data []byte) error) error {
+	if err := j.past(ctx, factsName, factPrefix, from, subjects, handle); err != nil {
+		return fmt.Errorf("read past facts: %w", err)
+	}
+	return nil
+}
+
+// past hands over what a stream has now under some subjects, whose common prefix nobody else sees.
+func (j *Journal) past(
+	ctx context.Context, stream, prefix string, from uint64, subjects []string, handle func(at time.Time, subject string, data []byte) error,
+) error {
 	filter := make([]string, len(subjects))
 	for i, subject := range subjects {
-		filter[i] = factPrefix + subject
+		filter[i] = prefix + subject
 	}
-	consumer, err := j.js.OrderedConsumer(ctx, factsName, jetstream.OrderedConsumerConfig{
+	consumer, err := j.js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1), FilterSubjects: filter,
 	})
 	if err != nil {
-		return fmt.Errorf("read past facts: %w", err)
+		return err
 	}
 	for {
 		batch, err := consumer.FetchNoWait(pastBatch)
 		if err != nil {
-			return fmt.Errorf("read past facts: %w", err)
+			return err
 		}
 		got := 0
 		for message := range batch.Messages() {
 			got++
 			meta, err := message.Metadata()
 			if err != nil {
-				return fmt.Errorf("read past facts: %w", err)
+				return err
 			}
-			if err := handle(meta.Timestamp, strings.TrimPrefix(message.Subject(), factPrefix), message.Data()); err != nil {
+			if err := handle(meta.Timestamp, strings.TrimPrefix(message.Subject(), prefix), message.Data()); err != nil {
 				return err
 			}
 		}
 		if err := batch.Error(); err != nil {
-			return fmt.Errorf("read past facts: %w", err)
+			return err
 		}
 		if got == 0 {
 			return nil
@@ -161,13 +220,4 @@ func (j *Journal) LastOf(ctx context.Context, subject string) ([]byte, error) {
 		return nil, fmt.Errorf("read the last fact of %s: %w", subject, err)
 	}
 	return message.Data, nil
-}
-
-// Last is the place of the newest fact, 0 when there is none.
-func (j *Journal) Last(ctx context.Context) (uint64, error) {
-	info, err := j.facts.Info(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("ask for the last fact: %w", err)
-	}
-	return info.State.LastSeq, nil
 }

@@ -26,12 +26,20 @@ func manners(t *testing.T, test func(t *testing.T, cfg Config)) {
 // testEscrow is the room that an escrow has in tests. A cluster sets aside all of it, and not every disk has the usual 16 GiB.
 const testEscrow = 256 << 20
 
-func open(t *testing.T, cfg Config) *Journal {
-	t.Helper()
+// withTestRoom has the escrow small, unless the test says how large it is.
+func withTestRoom(cfg Config) Config {
 	if cfg.EscrowBytes == 0 {
 		cfg.EscrowBytes = testEscrow
 	}
-	j, err := Open(t.Context(), cfg)
+	if cfg.FactsBytes == 0 && cfg.URL != "" {
+		cfg.FactsBytes = testEscrow
+	}
+	return cfg
+}
+
+func open(t *testing.T, cfg Config) *Journal {
+	t.Helper()
+	j, err := Open(t.Context(), withTestRoom(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,15 @@
 package journal
 
 import (
+	"bytes"
 	"container/list"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +23,8 @@ import (
 //
 //	put ─▶ key.tmp ─▶ written ─▶ renamed: acked        the oldest goes when it is too old, or when there is no room
 //
-// A file that is written is the kernel's: it survives a crash of the process, as what the engine acks does.
+// A file that is written is the kernel's: it survives a crash of the process, as what the engine acks does. One that is synced survives a power
+// cut; of others it may leave a part, which is noticed.
 type localEscrow struct {
 	dir     string // empty keeps the values in memory
 	keepFor time.Duration
@@ -37,12 +42,57 @@ type localValue struct {
 	size  int64
 	since time.Time
 	value []byte // nil in a file
+	plain bool   // in a file of an earlier version
 }
 
+// A file begins with the version of its form, and with what shows that all of the value is there.
+//
+//	| "gavel" 0 0 version 1 | length 8 | CRC-32C of length and value 4 | value |
 const (
-	localSuffix = ".value"
+	localSuffix = ".kept"
+	// plainSuffix is of files of an earlier version, which hold the value alone.
+	plainSuffix = ".value"
 	tempSuffix  = ".tmp"
+	localMagic  = "gavel\x00\x00"
+	// localVersion is written; those up to it are read.
+	localVersion = 1
+	localHeader  = len(localMagic) + 1 + 8 + 4
 )
+
+// ErrCorrupt is a kind of ErrNotFound: something was kept, and is not whole.
+var ErrCorrupt = fmt.Errorf("%w: what was kept is not whole", ErrNotFound)
+
+// headerOf is what stands before a value in its file.
+func headerOf(value []byte) []byte {
+	header := append([]byte(localMagic), localVersion)
+	header = binary.BigEndian.AppendUint64(header, uint64(len(value)))
+	sum := crc32.Update(crc32.Checksum(header[len(header)-8:], castagnoli), castagnoli, value)
+	return binary.BigEndian.AppendUint32(header, sum)
+}
+
+// valueIn is the value in a file, if all of it is there.
+func valueIn(raw []byte) ([]byte, error) {
+	if len(raw) < localHeader || string(raw[:len(localMagic)]) != localMagic {
+		return nil, ErrCorrupt
+	}
+	if version := raw[len(localMagic)]; version > localVersion {
+		return nil, fmt.Errorf("it is of format %d, which a newer version of gavel wrote; this one reads formats up to %d", version, localVersion)
+	}
+	value := raw[localHeader:]
+	if !bytes.Equal(raw[:localHeader], headerOf(value)) {
+		return nil, ErrCorrupt
+	}
+	return value, nil
+}
+
+// plainValue is the value in a file of an earlier version, which has nothing to tell whether it is whole: an empty one is not, and what reads the
+// value notices the rest.
+func plainValue(raw []byte) ([]byte, error) {
+	if len(raw) == 0 {
+		return nil, ErrCorrupt
+	}
+	return raw, nil
+}
 
 // openLocalEscrow finds what an earlier life of the process has left in the folder.
 func openLocalEscrow(dir string, keepFor time.Duration, room int64) (*localEscrow, error) {
@@ -60,7 +110,11 @@ func openLocalEscrow(dir string, keepFor time.Duration, room int64) (*localEscro
 	var found []*localValue
 	for _, entry := range entries {
 		key, isValue := strings.CutSuffix(entry.Name(), localSuffix)
-		if !isValue { // was not acked
+		plain := false
+		if !isValue {
+			key, plain = strings.CutSuffix(entry.Name(), plainSuffix)
+		}
+		if !isValue && !plain { // was not acked
 			if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil {
 				return nil, fmt.Errorf("tidy the escrow's folder: %w", err)
 			}
@@ -70,7 +124,7 @@ func openLocalEscrow(dir string, keepFor time.Duration, room int64) (*localEscro
 		if err != nil {
 			return nil, fmt.Errorf("read the escrow's folder: %w", err)
 		}
-		found = append(found, &localValue{key: key, size: info.Size(), since: info.ModTime()})
+		found = append(found, &localValue{key: key, size: info.Size(), since: info.ModTime(), plain: plain})
 	}
 	slices.SortFunc(found, func(a, b *localValue) int { return a.since.Compare(b.since) })
 	for _, v := range found {
@@ -92,18 +146,57 @@ func (e *localEscrow) put(_ context.Context, key string, value []byte) error {
 	e.temps++
 	temp := filepath.Join(e.dir, fmt.Sprint(e.temps)+tempSuffix)
 	e.mu.Unlock()
-	if err := os.WriteFile(temp, value, 0o600); err != nil {
-		return errors.Join(err, os.Remove(temp))
+	if err := writeValue(temp, value); err != nil {
+		return errors.Join(inWords(err), os.Remove(temp))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := os.Rename(temp, e.path(key)); err != nil {
+	if err := os.Rename(temp, e.path(v)); err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
 	return e.replace(v)
 }
 
-func (e *localEscrow) path(key string) string { return filepath.Join(e.dir, key+localSuffix) }
+func (e *localEscrow) path(v *localValue) string {
+	if v.plain {
+		return filepath.Join(e.dir, v.key+plainSuffix)
+	}
+	return filepath.Join(e.dir, v.key+localSuffix)
+}
+
+// writeValue writes a file with a value.
+func writeValue(path string, value []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	parts := net.Buffers{headerOf(value), value} // a copy of the value would cost more than a second call
+	if _, err := parts.WriteTo(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return f.Close()
+}
+
+// sync has a value outlive a power cut. One that is gone needs nothing.
+func (e *localEscrow) sync(_ context.Context, key string) error {
+	e.mu.Lock()
+	element := e.values[key]
+	e.mu.Unlock()
+	if e.dir == "" || element == nil {
+		return nil
+	}
+	f, err := os.Open(e.path(element.Value.(*localValue)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return syncFolder(e.dir)
+}
 
 // replace puts a value in place of an earlier one of its key and makes room. The caller holds mu.
 func (e *localEscrow) replace(v *localValue) error {
@@ -138,7 +231,7 @@ func (e *localEscrow) remove(element *list.Element) error {
 	if e.dir == "" {
 		return nil
 	}
-	if err := os.Remove(e.path(element.Value.(*localValue).key)); !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(e.path(element.Value.(*localValue))); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -159,11 +252,16 @@ func (e *localEscrow) get(_ context.Context, key string) ([]byte, error) {
 	if e.dir == "" {
 		return v.value, nil
 	}
-	value, err := os.ReadFile(e.path(key))
-	if errors.Is(err, fs.ErrNotExist) { // made room meanwhile
+	raw, err := os.ReadFile(e.path(v))
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // made room meanwhile
 		return nil, ErrNotFound
+	case err != nil:
+		return nil, err
+	case v.plain:
+		return plainValue(raw)
 	}
-	return value, err
+	return valueIn(raw)
 }
 
 // drop implements escrowStore.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -58,11 +59,11 @@ func TestLocalEscrowAfterACrash(t *testing.T) {
 	}
 	long := time.Now().Add(-time.Minute)
 	if err := errors.Join(
-		os.Chtimes(filepath.Join(dir, "1.old.value"), long, long), os.WriteFile(filepath.Join(dir, "7.tmp"), []byte("ha"), 0o600),
+		os.Chtimes(filepath.Join(dir, "1.old.kept"), long, long), os.WriteFile(filepath.Join(dir, "7.tmp"), []byte("ha"), 0o600),
 	); err != nil {
 		t.Fatal(err)
 	}
-	e = openLocal(t, dir, 12)
+	e = openLocal(t, dir, int64(12+2*localHeader))
 	if value, err := e.get(t.Context(), "1.old"); err != nil || string(value) != "1.old" {
 		t.Errorf("%q, %v", value, err)
 	}
@@ -100,5 +101,78 @@ func TestLocalEscrowIsNeverSeenHalfWritten(t *testing.T) {
 			})
 		}
 		group.Wait()
+	})
+}
+
+// What is left of a value is none: a file that was cut or changed, at whatever place, is not found, and never answered as bytes.
+func TestLocalEscrowNoticesWhatIsNotWhole(t *testing.T) {
+	dir := t.TempDir()
+	e := openLocal(t, dir, 1<<20)
+	if err := e.put(t.Context(), "1.a", []byte("the payload")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "1.a.kept")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := [][]byte{append(bytes.Clone(whole), 0), make([]byte, len(whole))}
+	for i := range whole {
+		changed := bytes.Clone(whole)
+		changed[i] ^= 1
+		broken = append(broken, whole[:i], changed)
+	}
+	for _, raw := range broken {
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		newer := len(raw) == len(whole) && raw[len(localMagic)] != 1 && raw[0] != 0
+		if value, err := openLocal(t, dir, 1<<20).get(t.Context(), "1.a"); value != nil || !newer && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotFound) {
+			t.Errorf("%q of %x, %v", value, raw, err)
+		}
+	}
+	whole[len(localMagic)] = localVersion + 1
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.get(t.Context(), "1.a"); err == nil || errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("a newer format: %v", err)
+	}
+}
+
+// Payloads that were sold before an upgrade are found after it.
+func TestLocalEscrowOfAnEarlierVersion(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"1.a.value": "payload", "1.cut.value": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := openLocal(t, dir, 1<<20)
+	if value, err := e.get(t.Context(), "1.a"); err != nil || string(value) != "payload" {
+		t.Errorf("%q, %v", value, err)
+	}
+	if _, err := e.get(t.Context(), "1.cut"); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("an empty file: %v", err)
+	}
+	if err := e.drop(t.Context(), "1"); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+		t.Errorf("%v, %v: want an empty folder", files, err)
+	}
+}
+
+func TestLocalEscrowSyncs(t *testing.T) {
+	locals(t, func(t *testing.T, dir string) {
+		e := openLocal(t, dir, 1<<20)
+		if err := e.put(t.Context(), "1.a", []byte("payload")); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"1.a", "1.gone"} {
+			if err := e.sync(t.Context(), key); err != nil {
+				t.Errorf("%s: %v", key, err)
+			}
+		}
 	})
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -10,9 +11,12 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal/list"
 )
 
-// Appender is where a queue's facts are kept, in order. AppendAsync does not wait for the disk; an error means that the fact was not taken.
+// Appender is where a queue's messages are kept, in the order of the calls. Neither call waits for the journal; an error means that the message was
+// not taken, and nobody is told of it any more.
 type Appender interface {
 	AppendAsync(subject string, data []byte) error
+	// AppendTold tells once, later and from another goroutine, whether the journal has the message: nil, or why nobody can say so.
+	AppendTold(subject string, data []byte, told func(error)) error
 }
 
 const (
@@ -23,23 +27,34 @@ const (
 	factRetry    = 5 * time.Millisecond
 	// gatherPause is how long a fact that may wait waits for others (wall time).
 	gatherPause = 5 * time.Millisecond
+	// commitPatience is how long facts of PutAcked wait for the ack of those before them, so that they share the next one (wall time). A message
+	// that is lost on its way must not hold up all that follow.
+	commitPatience = time.Second
+)
+
+// What a receipt says of facts that the journal was not asked to keep.
+var (
+	errFull        = errors.New("too many facts wait for the journal")
+	errQueueClosed = errors.New("the journal is being closed")
 )
 
 // Queue puts a service's facts into the journal behind its back.
 //
 //	Put ──────┐
-//	PutLater ─┴▶ queue ─▶ one goroutine: encode ─▶ journal ─▶ Observe (at once; what may wait after a short pause)
-//	                                        └─▶ [list] ─┘ (with Lists, those of PutLater that follow each other and have one subject)
+//	PutLater ─┼▶ queue ─▶ one goroutine: encode ─▶ journal ─▶ Observe (at once; what may wait after a short pause)
+//	PutAcked ─┘                              └─▶ [list] ─┘ │  (those that follow each other, have one subject and are Listed)
+//	   ▲                                                   │
+//	   └── Receipt of the batch ◀──────────────── acks ◀───┘  while a batch is on its way the next one gathers
 //
-// Nobody who puts waits for encoding or for the journal. The queue keeps the order; what finds no room in it, or in the journal, is lost,
-// counted and logged. It is safe for concurrent use.
+// Nobody who puts waits for encoding or for the journal, unless he waits for a Receipt. The queue keeps the order; what finds no room in it, or in
+// the journal, is lost, counted and logged. It is safe for concurrent use.
 type Queue[F any] struct {
-	// Limit bounds the facts that wait; those of PutLater may take half of it: whoever causes many must not make a service forget what matters.
-	// Observe, if set, is told every fact in the order of the journal. All three are set before the first fact.
+	// Limit bounds the facts that wait; those of PutLater, and Listed ones of PutAcked, may take half of it: whoever causes many must not make a
+	// service forget what matters. Observe, if set, is told every fact in the order of the journal. All three are set before the first fact.
 	Limit   int
 	Observe func(F)
-	// Lists has facts of PutLater share messages of the journal (list.Message); encode must make objects of them, and readers use list.Each.
-	Lists bool
+	// Listed, if set, says which facts share messages of the journal (list.Message); encode must make objects of them, and readers use list.Each.
+	Listed func(F) bool
 
 	journal Appender
 	log     *slog.Logger
@@ -47,19 +62,17 @@ type Queue[F any] struct {
 	next    letter // the writing goroutine's
 
 	mu      sync.Mutex // guards what follows
-	waiting []queued[F]
-	lost    int // facts in all
+	waiting []F
+	receipt *Receipt // of what waits; nil if nobody asked for it
+	lost    int      // facts in all
 	closed  bool
 
-	// wake has something written at once; gather, after gatherPause. One signal of each is kept.
-	wake, gather chan struct{}
-	done         chan struct{} // closed when all is written after Close
-}
-
-// queued is a fact and whether it may be part of a list.
-type queued[F any] struct {
-	fact   F
-	listed bool
+	// wake has something written at once; gather, after gatherPause; commit, when no other batch is on its way whose receipt somebody has. One signal
+	// of each is kept.
+	wake, gather, commit chan struct{}
+	// busy is the writing goroutine's: the newest batch whose receipt somebody has, nil when its acks are there.
+	busy *Receipt
+	done chan struct{} // closed when all is written after Close
 }
 
 // NewQueue starts the writing; Close ends it. encode gives a fact its subject and its bytes; those of PutLater, with Lists, are used before it is
@@ -67,7 +80,7 @@ type queued[F any] struct {
 func NewQueue[F any](journal Appender, log *slog.Logger, encode func(F) (subject string, data []byte, err error)) *Queue[F] {
 	q := &Queue[F]{
 		Limit: queueLimit, journal: journal, log: log, encode: encode,
-		wake: make(chan struct{}, 1), gather: make(chan struct{}, 1), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), gather: make(chan struct{}, 1), commit: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	go q.write()
 	return q
@@ -75,18 +88,49 @@ func NewQueue[F any](journal Appender, log *slog.Logger, encode func(F) (subject
 
 // Put queues a fact, to be written at once.
 func (q *Queue[F]) Put(fact F) {
-	q.put(queued[F]{fact: fact}, q.Limit)
+	q.put(fact, q.Limit)
 	signal(q.wake)
 }
 
 // PutLater queues a fact that comes in thousands when it comes: written together with others it costs far less.
 func (q *Queue[F]) PutLater(fact F) {
-	q.put(queued[F]{fact, q.Lists}, q.Limit/2)
+	q.put(fact, q.Limit/2)
 	signal(q.gather)
 }
 
+// PutAcked queues facts that belong together, all or none, and returns the receipt that tells when the journal has them. Many who wait at a time share
+// one ack: while a batch is on its way, the next one gathers.
+func (q *Queue[F]) PutAcked(facts ...F) *Receipt {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	limit := q.Limit / 2
+	if q.Listed == nil || !allOf(facts, q.Listed) {
+		limit = q.Limit
+	}
+	switch {
+	case q.closed:
+		return ended(errQueueClosed)
+	case len(q.waiting)+len(facts) > limit:
+		return ended(errFull)
+	case q.receipt == nil:
+		q.receipt = newReceipt()
+	}
+	q.waiting = append(q.waiting, facts...)
+	signal(q.commit)
+	return q.receipt
+}
+
+func allOf[F any](facts []F, is func(F) bool) bool {
+	for _, fact := range facts {
+		if !is(fact) {
+			return false
+		}
+	}
+	return true
+}
+
 // put queues a fact unless so many wait already.
-func (q *Queue[F]) put(fact queued[F], limit int) {
+func (q *Queue[F]) put(fact F, limit int) {
 	q.mu.Lock()
 	if q.closed || len(q.waiting) >= limit {
 		q.lost++
@@ -128,14 +172,19 @@ func (q *Queue[F]) Close(ctx context.Context) error {
 // write takes what waits, all at once, and writes one after the other, until the queue is closed and empty.
 func (q *Queue[F]) write() {
 	defer close(q.done)
-	var batch []queued[F]
+	var batch []F
 	told := 0
 	for {
 		q.rest()
+		var receipt *Receipt
 		var closed bool
-		batch, closed = q.take(batch)
-		failed := q.writeAll(batch)
+		batch, receipt, closed = q.take(batch)
+		failed := q.writeAll(batch, receipt)
 		clear(batch) // so that facts do not live longer than needed
+		if receipt != nil {
+			receipt.sent()
+			q.busy = receipt
+		}
 		if lost := q.Lost(); lost > told {
 			q.log.Error("facts were lost", "facts", lost-told, "in_all", lost, "error", failed)
 			told = lost
@@ -148,24 +197,45 @@ func (q *Queue[F]) write() {
 
 // rest returns when something is to be written.
 func (q *Queue[F]) rest() {
-	select {
-	case <-q.wake:
-	case <-q.gather:
-		pause := time.NewTimer(gatherPause)
-		defer pause.Stop()
+	commit := q.commit
+	var acked <-chan struct{}
+	var late <-chan time.Time
+	if q.busy != nil {
+		commit, acked = nil, q.busy.done
+		patience := time.NewTimer(commitPatience)
+		defer patience.Stop()
+		late = patience.C
+	}
+	var pause <-chan time.Time
+	for {
 		select {
 		case <-q.wake:
-		case <-pause.C:
+			return
+		case <-commit:
+			return
+		case <-pause:
+			return
+		case <-acked:
+			commit, acked, q.busy = q.commit, nil, nil
+		case <-late:
+			commit, late, q.busy = q.commit, nil, nil
+		case <-q.gather:
+			if pause == nil {
+				timer := time.NewTimer(gatherPause)
+				defer timer.Stop()
+				pause = timer.C
+			}
 		}
 	}
 }
 
-// take is all that waits, in exchange for the room of an earlier batch.
-func (q *Queue[F]) take(written []queued[F]) (batch []queued[F], closed bool) {
+// take is all that waits, in exchange for the room of an earlier batch, with the receipt that somebody has of it.
+func (q *Queue[F]) take(written []F) (batch []F, receipt *Receipt, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	batch, q.waiting = q.waiting, written[:0]
-	return batch, q.closed
+	receipt, q.receipt = q.receipt, nil
+	return batch, receipt, q.closed
 }
 
 // letter is a message on its way to the journal: a list, or one fact alone.
@@ -197,28 +267,30 @@ func (l *letter) clear() {
 	l.list.Reset()
 }
 
-// writeAll writes facts in as few messages as may be. Its error is the last of those that lost facts.
-func (q *Queue[F]) writeAll(batch []queued[F]) (failed error) {
+// writeAll writes facts in as few messages as may be; the receipt, if there is one, is told of each. Its error is the last of those that lost facts.
+func (q *Queue[F]) writeAll(batch []F, receipt *Receipt) (failed error) {
 	told := 0
 	send := func(upTo int) {
-		if err := q.send(); err != nil {
+		if err := q.send(receipt); err != nil {
 			failed = err
 		}
 		q.observe(batch[told:upTo])
 		told = upTo
 	}
-	for i, f := range batch {
-		subject, data, err := q.encode(f.fact)
+	for i, fact := range batch {
+		subject, data, err := q.encode(fact)
 		if err != nil {
 			failed = fmt.Errorf("encode %s: %w", subject, err)
 			q.lose(1)
+			receipt.fail(failed)
 			continue
 		}
-		if !f.listed || !q.next.takes(subject, data) {
+		listed := q.Listed != nil && q.Listed(fact)
+		if !listed || !q.next.takes(subject, data) {
 			send(i)
 			q.next.subject = subject
 		}
-		if f.listed {
+		if listed {
 			q.next.list.Add(data)
 		} else {
 			q.next.alone, q.next.closed = data, true
@@ -229,12 +301,12 @@ func (q *Queue[F]) writeAll(batch []queued[F]) (failed error) {
 }
 
 // observe tells facts that are written, or lost.
-func (q *Queue[F]) observe(facts []queued[F]) {
+func (q *Queue[F]) observe(facts []F) {
 	if q.Observe == nil {
 		return
 	}
-	for _, f := range facts {
-		q.Observe(f.fact)
+	for _, fact := range facts {
+		q.Observe(fact)
 	}
 }
 
@@ -245,21 +317,36 @@ func (q *Queue[F]) lose(facts int) {
 }
 
 // send hands the next message to the journal, if there is one. While that is busy the others wait in the queue, and nobody who puts them waits.
-func (q *Queue[F]) send() error {
+func (q *Queue[F]) send(receipt *Receipt) error {
 	data, facts := q.next.content()
 	defer q.next.clear()
 	if facts == 0 {
 		return nil
 	}
 	for waited := time.Duration(0); ; waited += factRetry {
-		err := q.journal.AppendAsync(q.next.subject, data)
+		err := q.hand(data, receipt)
 		if err == nil {
 			return nil
 		}
 		if waited >= factPatience {
 			q.lose(facts)
-			return fmt.Errorf("record %s: %w", q.next.subject, err)
+			err = fmt.Errorf("record %s: %w", q.next.subject, err)
+			receipt.fail(err)
+			return err
 		}
 		time.Sleep(factRetry)
 	}
+}
+
+// hand gives the journal a message once.
+func (q *Queue[F]) hand(data []byte, receipt *Receipt) error {
+	if receipt == nil {
+		return q.journal.AppendAsync(q.next.subject, data)
+	}
+	receipt.expect()
+	err := q.journal.AppendTold(q.next.subject, data, receipt.acked)
+	if err != nil {
+		receipt.acked(nil) // nobody else will
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,10 +15,25 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal/list"
 )
 
-// lines is a journal in memory, which takes nothing while busy says so.
+// lines is a journal in memory, which takes nothing while busy says so. It acks at once, or, with acks, what is received from there.
 type lines struct {
 	written []string
 	busy    func() bool
+	acks    chan error
+}
+
+func (l *lines) AppendTold(subject string, data []byte, told func(error)) error {
+	if err := l.AppendAsync(subject, data); err != nil {
+		return err
+	}
+	go func() {
+		if l.acks == nil {
+			told(nil)
+		} else {
+			told(<-l.acks)
+		}
+	}()
+	return nil
 }
 
 func (l *lines) AppendAsync(subject string, data []byte) error {
@@ -90,7 +106,7 @@ func TestQueueKeepsRoomForWhatMatters(t *testing.T) {
 	})
 }
 
-// With Lists, facts that may wait share a message with their neighbours of the same subject; nothing changes its place, and nobody is told of a fact
+// Listed facts share a message with their neighbours of the same subject; nothing changes its place, and nobody is told of a fact
 // before its message is written.
 func TestQueueWritesLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -102,7 +118,7 @@ func TestQueueWritesLists(t *testing.T) {
 			subject, _, _ = strings.Cut(text, " ")
 			return subject, fmt.Appendf(nil, `{"text":%q}`, text), nil
 		})
-		q.Lists = true
+		q.Listed = func(text string) bool { return text != "b 2" }
 		seen := 0
 		q.Observe = func(string) {
 			if seen++; len(journal.written) == 0 {
@@ -137,7 +153,7 @@ func TestQueueWritesLists(t *testing.T) {
 func TestQueueLosesAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue(&lines{busy: func() bool { return true }}, slog.New(slog.DiscardHandler), number)
-		q.Lists = true
+		q.Listed = func(int) bool { return true }
 		q.PutLater(2)
 		q.PutLater(4)
 		if err := q.Close(t.Context()); err != nil {
@@ -147,4 +163,106 @@ func TestQueueLosesAList(t *testing.T) {
 			t.Errorf("%d lost", q.Lost())
 		}
 	})
+}
+
+// Who waits is answered after the journal's ack, and not before. While one batch is on its way the next one gathers, and shares an ack.
+func TestQueueAnswersAfterTheAck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		journal := &lines{acks: make(chan error)}
+		q := NewQueue(journal, slog.New(slog.DiscardHandler), number)
+		q.Listed = func(int) bool { return true }
+		first := q.PutAcked(2)
+		synctest.Wait()
+		second, third := q.PutAcked(4, 6), q.PutAcked(8)
+		synctest.Wait()
+		if len(journal.written) != 1 {
+			t.Errorf("written %q before the first ack", journal.written)
+		}
+		if isDone(first) || isDone(second) {
+			t.Error("answered without an ack")
+		}
+		journal.acks <- nil
+		synctest.Wait()
+		if err := first.Wait(t.Context()); err != nil || isDone(second) {
+			t.Errorf("the first: %v; the second is answered: %v", err, isDone(second))
+		}
+		if second != third || len(journal.written) != 2 {
+			t.Errorf("written %q, want the second and the third in one message", journal.written)
+		}
+		refused := errors.New("the disk is full")
+		journal.acks <- refused
+		if err := third.Wait(t.Context()); !errors.Is(err, refused) {
+			t.Errorf("%v, want what the journal said", err)
+		}
+		if err := q.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := q.PutAcked(2).Wait(t.Context()); !errors.Is(err, errQueueClosed) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+}
+
+// A message whose ack never comes does not hold up what follows, and whoever waits for it stops when he wants.
+func TestQueueGoesOnWithoutAnAck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		journal := &lines{acks: make(chan error)}
+		q := NewQueue(journal, slog.New(slog.DiscardHandler), number)
+		lost := q.PutAcked(2)
+		synctest.Wait()
+		next := q.PutAcked(4)
+		impatient, stop := context.WithTimeout(t.Context(), 2*commitPatience)
+		defer stop()
+		if err := lost.Wait(impatient); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("without an ack: %v", err)
+		}
+		synctest.Wait()
+		if len(journal.written) != 2 {
+			t.Errorf("written %q, want the next one too", journal.written)
+		}
+		journal.acks <- nil
+		journal.acks <- nil
+		if err := errors.Join(lost.Wait(t.Context()), next.Wait(t.Context()), q.Close(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What belongs together is taken all or not at all, and what cannot be kept is told to who waits.
+func TestQueueRefusesWhatItCannotKeep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := make(chan struct{})
+		journal := &lines{busy: func() bool { <-held; return false }}
+		q := NewQueue(journal, slog.New(slog.DiscardHandler), number)
+		q.Listed = func(n int) bool { return n != 6 }
+		q.Limit = 8
+		q.Put(0)
+		synctest.Wait() // the writer stands still with it
+		for range 3 {
+			q.PutLater(2)
+		}
+		if err := q.PutAcked(4, 4).Wait(t.Context()); !errors.Is(err, errFull) {
+			t.Errorf("two where one has room: %v", err)
+		}
+		matters, odd := q.PutAcked(6, 4), q.PutAcked(6, 5) // a fact that matters may take the whole room
+		close(held)
+		if err := q.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if matters != odd || odd.Wait(t.Context()) == nil {
+			t.Error("nothing is said of a fact that cannot be encoded")
+		}
+		if q.Lost() != 1 || len(journal.written) != 5 {
+			t.Errorf("%d lost, written %q", q.Lost(), journal.written)
+		}
+	})
+}
+
+func isDone(r *Receipt) bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
 }

@@ -32,7 +32,7 @@ func NewHTTP(set *Set, tracer trace.Tracer) *HTTP {
 	return &HTTP{
 		tracer: tracer,
 		seconds: set.Histogram("gavel_http_request_seconds",
-			"Time from a request's header to the end of its answer, in seconds, by path pattern, method and class of status.",
+			"Time from a request's header to the end of its answer, in seconds, by path pattern, method and class of status; 499 is a client that went away before its answer.",
 			buckets, "endpoint", "method", "status"),
 		received: set.Counter("gavel_http_received_bytes_total", "Bytes of request bodies that were read, as sent.", "endpoint"),
 		sent:     set.Counter("gavel_http_sent_bytes_total", "Bytes of answers' bodies.", "endpoint"),
@@ -91,4 +91,11 @@ func methodOf(method string) string {
 	return "other"
 }
 
-func statusClass(status int) string { return fmt.Sprintf("%dxx", status/100) }
+// statusClass is the label of a status. Clients that went away have one of their own: sidecars leave the slower relays every slot, which is no error of
+// anybody.
+func statusClass(status int) string {
+	if status == serve.StatusLeft {
+		return "499"
+	}
+	return fmt.Sprintf("%dxx", status/100)
+}

@@ -46,6 +46,11 @@ func (s *Set) Gauge(name, help string) prometheus.Gauge {
 	return add(s, prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help}), "gauge", name, help, nil)
 }
 
+// GaugeVec is Gauge with labels, whose values must be bounded.
+func (s *Set) GaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
+	return add(s, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels), "gauge", name, help, labels)
+}
+
 // GaugeFunc defines a number that is read when somebody looks. With no function it is defined but shows nothing.
 func (s *Set) GaugeFunc(name, help string, read func() float64) {
 	if read == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Context returns a context that the first SIGINT or SIGTERM cancels. The second one ends the process at once with status 130, as a
-// shell does. Call stop to give the signals back.
+// shell does. The context's cause names the signal. Call stop to give the signals back.
 func Context(parent context.Context) (ctx context.Context, stop context.CancelFunc) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -25,12 +25,12 @@ func Context(parent context.Context) (ctx context.Context, stop context.CancelFu
 
 // until cancels at the first signal and quits at the second one. The cancel function ends the watch.
 func until(parent context.Context, signals <-chan os.Signal, quit func()) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(parent)
+	ctx, cancel := context.WithCancelCause(parent)
 	over := make(chan struct{})
 	go func() {
 		select {
-		case <-signals:
-			cancel()
+		case s := <-signals:
+			cancel(fmt.Errorf("%w: signal %s", context.Canceled, s))
 		case <-over:
 			return
 		}
@@ -41,7 +41,7 @@ func until(parent context.Context, signals <-chan os.Signal, quit func()) (conte
 		}
 	}()
 	return ctx, func() {
-		cancel()
+		cancel(nil)
 		select {
 		case <-over:
 		default:

@@ -26,16 +26,26 @@ var (
 // zstdWindow bounds what a zstd stream may ask us to remember: what its first frame needs, and never more than this.
 const zstdWindow = 8 << 20
 
-// trusted is how much of an announced length gets its memory before a byte has come: who announces much and sends nothing costs no more.
-const trusted = 2 << 20
+// firstBytes is how much memory a body gets before a byte has come, if it announces as much. growth is how many times as much it gets each time that is
+// full, or all that it announced if that is at most twice this: who announces much and sends little holds no more than eight times what came.
+const (
+	firstBytes = 64 << 10
+	growth     = 4
+)
+
+// gzipBytes and zstdBytes are what decoders need beside the body, zstd's beside its window.
+const (
+	gzipBytes = 48 << 10
+	zstdBytes = 512 << 10
+)
 
 // spare is the room behind a body of an announced length: the last read, which finds the end, must not make it grow, and a caller may append a few
 // bytes (a trailer) without copying it all.
 const spare = 16
 
 // ReadBody reads a request's body, decompressed, up to a limit in bytes. Memory is bounded by the limit whatever the client sends: a
-// decompression bomb ends at the limit. Under a BodyBudget the bytes of all bodies together are bounded too. Encodings are identity and
-// those that are named (gzip, zstd). It answers ErrTooLarge, ErrEncoding, ErrUnreadable or ErrBusy.
+// decompression bomb ends at the limit. Under a BodyBudget the bytes of all bodies together are bounded too, and so is their slowness. Encodings are
+// identity and those that are named (gzip, zstd). It answers ErrTooLarge, ErrEncoding, ErrUnreadable or ErrBusy.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, encodings ...string) ([]byte, error) {
 	return ReadBodyAsItComes(w, r, limit, func([]byte) {}, encodings...)
 }
@@ -50,23 +60,11 @@ func ReadBodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arri
 	if !plainEncoding(encoding) && !slices.Contains(encodings, encoding) {
 		return nil, fmt.Errorf("%w %q", ErrEncoding, encoding)
 	}
-	sent, window := windowOf(encoding, http.MaxBytesReader(w, r.Body, limit))
-	spent := expenseOf(r)
-	if err := spent.begin(r.Context(), firstCost(r.ContentLength, encoding)+window); err != nil {
-		w.Header().Set("Retry-After", "1")
-		return nil, err
+	taken := intakeOf(r)
+	body, err := readBody(w, r, limit, taken, encoding, arrived)
+	if !taken.whole(int64(cap(body))) {
+		err = fmt.Errorf("%w: its room was given to another", ErrBusy)
 	}
-	plain, err := decompress(sent, encoding, window)
-	if err != nil {
-		return nil, err
-	}
-	defer plain.Close()
-
-	room := min(max(r.ContentLength, 0), trusted) + spare
-	if r.ContentLength < 0 || !plainEncoding(encoding) {
-		room += bytes.MinRead
-	}
-	body, err := readAll(io.LimitReader(plain, limit+1), make([]byte, 0, room), limit+bytes.MinRead, spent, arrived)
 	switch {
 	case errors.Is(err, ErrBusy):
 		w.Header().Set("Retry-After", "1")
@@ -79,40 +77,89 @@ func ReadBodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arri
 	return body, nil
 }
 
-// firstCost is what a body costs at its beginning. How much a compressed one will be nobody knows.
-func firstCost(announced int64, encoding string) int64 {
-	if announced >= 0 && plainEncoding(encoding) {
-		return min(announced, trusted) + bytes.MinRead
+// readBody reads and decompresses. It may read a little more than the limit.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, taken *intake, encoding string, arrived func([]byte)) ([]byte, error) {
+	sent, window := windowOf(encoding, http.MaxBytesReader(w, taken.begin(w, r), limit))
+	b := buffer{taken: taken, announced: -1, most: limit + bytes.MinRead, arrived: arrived}
+	if plainEncoding(encoding) {
+		b.announced = r.ContentLength
 	}
-	return trusted + bytes.MinRead
+	if err := taken.take(decoderBytes(encoding, window)); err != nil {
+		return nil, err
+	}
+	if err := b.grow(); err != nil {
+		return nil, err
+	}
+	plain, err := decompress(sent, encoding, window)
+	if err != nil {
+		return nil, err
+	}
+	defer plain.Close()
+	err = b.readAll(io.LimitReader(plain, limit+1))
+	return b.bytes, err
 }
 
-// readAll reads to the end, into a buffer that doubles up to a capacity which is never needed in full. What is beyond the first cost is
-// paid before it is had, the old and the new buffer both, and the old one is given back.
-func readAll(from io.Reader, buffer []byte, most int64, spent *expense, arrived func([]byte)) ([]byte, error) {
+// decoderBytes is what decompression needs beside the body.
+func decoderBytes(encoding string, window int64) int64 {
+	switch encoding {
+	case "gzip":
+		return gzipBytes
+	case "zstd":
+		return zstdBytes + window
+	}
+	return 0
+}
+
+// buffer is where a body is read to. It grows with what comes.
+type buffer struct {
+	bytes     []byte
+	taken     *intake
+	announced int64 // -1 if nobody knows
+	most      int64
+	arrived   func([]byte)
+}
+
+// readAll reads to the end.
+func (b *buffer) readAll(from io.Reader) error {
 	for {
-		if len(buffer) == cap(buffer) {
-			room := min(2*int64(cap(buffer))+bytes.MinRead, most)
-			if room > trusted+bytes.MinRead {
-				if err := spent.grow(room); err != nil {
-					return nil, err
-				}
+		if len(b.bytes) == cap(b.bytes) {
+			if err := b.grow(); err != nil {
+				return err
 			}
-			buffer = append(make([]byte, 0, room), buffer...)
-			spent.settle()
 		}
-		n, err := from.Read(buffer[len(buffer):cap(buffer)])
-		buffer = buffer[:len(buffer)+n]
+		n, err := from.Read(b.bytes[len(b.bytes):cap(b.bytes)])
+		b.bytes = b.bytes[:len(b.bytes)+n]
 		if n > 0 {
-			arrived(buffer)
+			b.arrived(b.bytes)
 		}
 		if errors.Is(err, io.EOF) {
-			return buffer, nil
+			return nil
 		}
 		if err != nil {
-			return buffer, err
+			return err
 		}
 	}
+}
+
+// grow makes the buffer larger. The new memory is paid for before it is had, and what was paid for the old is given back.
+func (b *buffer) grow() error {
+	had := int64(cap(b.bytes))
+	room := int64(firstBytes)
+	switch {
+	case b.announced >= 0 && had < b.announced+spare:
+		if room = max(growth*had, firstBytes); 2*room >= b.announced+spare && had > 0 || room > b.announced+spare {
+			room = b.announced + spare
+		}
+	case had > 0:
+		room = 2*had + bytes.MinRead
+	}
+	room = max(min(room, b.most), had+bytes.MinRead) // an announced length may be a lie
+	if err := b.taken.take(room); err != nil {
+		return err
+	}
+	b.bytes = append(make([]byte, 0, room), b.bytes...)
+	b.taken.giveBack(had)
+	return nil
 }
 
 func isTooLarge(err error) bool {

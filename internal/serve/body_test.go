@@ -171,7 +171,7 @@ func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)
-	if used := after.TotalAlloc - before.TotalAlloc; used > 2*trusted {
+	if used := after.TotalAlloc - before.TotalAlloc; used > 8*firstBytes {
 		t.Errorf("%d bytes were allocated", used)
 	}
 }

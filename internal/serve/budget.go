@@ -1,45 +1,46 @@
 package serve
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"io"
 	"net/http"
-	"sync/atomic"
+	"net/netip"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 )
 
-// BodyBudget bounds the bytes of request bodies that a process holds at once, whoever sends them and in whatever encoding. Every body begins
-// in the first part, up to 2 MiB; for that it waits its turn. What goes beyond is in the second part, as it comes; for that nobody waits, so
-// that no two bodies can wait for each other. When the second part is full, one body at a time may go on in the last part, so that a crowd of
-// large bodies cannot starve itself: one of them always gets through.
-//
-//	body ─▶ first 2 MiB, waits ──▶ beyond, at once ──▶ last, one at a time ──▶ operation ──▶ all is given back
-//	              └─ too long: ErrBusy                        └─ taken: ErrBusy
-//
-// What an operation makes of a body is not counted. It is safe for concurrent use.
+// BodyBudget bounds the bytes of request bodies that a process holds at once, whoever sends them and in whatever encoding, and the time that they may
+// take. A body is charged for the memory that is taken for it as it comes: what is announced and not sent is free. What comes slower than the least
+// rate ends. What an operation makes of a body is not counted. It must not change once it is used; it is safe for concurrent use.
 type BodyBudget struct {
-	first, beyond *semaphore.Weighted
-	last          atomic.Bool // somebody is there
-	wait          time.Duration
-	held          atomic.Int64
+	// RoomOf says in which room a request's body is, and who pays for it: an address, or a builder. It is needed.
+	RoomOf func(*http.Request) (room *BodyRoom, payer string)
+	// Wait is how long a body waits for room: 250 ms.
+	Wait time.Duration
+	// LeastRate is how many bytes a second have to come, as sent, after the first second: 64,000. Negative for no bound.
+	LeastRate int64
 }
 
-// lastBytes are enough for a body of 21 MiB, while its buffer doubles.
-const lastBytes = 32 << 20
+// What a budget takes that does not say.
+const (
+	usualWait = 250 * time.Millisecond
+	leastRate = 64_000
+	// rateGrace is how long a body may take whatever its rate.
+	rateGrace = time.Second
+)
 
-// NewBodyBudget divides so many bytes, at least 64 MiB, and lets a body wait that long for its turn.
-func NewBodyBudget(bytes int64, wait time.Duration) *BodyBudget {
-	part := (max(bytes, 2*lastBytes) - lastBytes) / 2
-	return &BodyBudget{first: semaphore.NewWeighted(part), beyond: semaphore.NewWeighted(part), wait: wait}
+// NewBodyBudget is a budget of one room of so many bytes, at least 16 MiB, of which each client address has a quarter.
+func NewBodyBudget(bytes int64, wait time.Duration, trustedProxies ...netip.Prefix) *BodyBudget {
+	room := NewBodyRoom(max(bytes, 16<<20), max(bytes, 16<<20)/4)
+	byAddress := ByClient(trustedProxies)
+	return &BodyBudget{RoomOf: func(r *http.Request) (*BodyRoom, string) { return room, byAddress(r) }, Wait: wait}
 }
-
-// Held is how many bytes are spent at the moment.
-func (b *BodyBudget) Held() int64 { return b.held.Load() }
 
 // Wrap makes the budget known to ReadBody, and takes back when an operation is done what its body has cost. A nil budget bounds nothing.
-func (b *BodyBudget) Wrap(next http.Handler) http.Handler {
+func (b *BodyBudget) Wrap(next http.Handler) http.Handler { return b.within(next, usualRead) }
+
+// within is Wrap for bodies that may take a time in all, from their first read on.
+func (b *BodyBudget) within(next http.Handler, most time.Duration) http.Handler {
 	if b == nil {
 		return next
 	}
@@ -48,95 +49,67 @@ func (b *BodyBudget) Wrap(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		spent := &expense{budget: b}
-		defer spent.giveBack()
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), expenseKey{}, spent)))
+		i := &intake{budget: b, most: most}
+		defer i.leave()
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), intakeKey{}, i)))
 	})
 }
 
-type expenseKey struct{}
+type intakeKey struct{}
 
-// expense is what one request's body has cost so far. It is the request's own; a nil one is free.
-type expense struct {
+// intake is the reading of one request's body under a budget. It belongs to the goroutine of its request; a nil one is free and has all the time.
+type intake struct {
 	budget *BodyBudget
-	first  int64
-	// now and old are the bytes of the buffer beyond the first cost, and of the one that is being copied from.
-	now, old part
-	last     bool // it is its turn in the last part
+	most   time.Duration
+	ctx    context.Context
+	spent  *expense
+	pace   *pace
 }
 
-// part is a number of bytes in the second part of the budget, or in the last.
-type part struct {
-	bytes int64
-	last  bool
+func intakeOf(r *http.Request) *intake {
+	i, _ := r.Context().Value(intakeKey{}).(*intake)
+	return i
 }
 
-func expenseOf(r *http.Request) *expense {
-	spent, _ := r.Context().Value(expenseKey{}).(*expense)
-	return spent
+// begin enters the room, and returns the body to read from.
+func (i *intake) begin(w http.ResponseWriter, r *http.Request) io.ReadCloser {
+	if i == nil || i.spent != nil { // or is read a second time, which costs nothing more
+		return r.Body
+	}
+	connection := http.NewResponseController(w)
+	room, payer := i.budget.RoomOf(r)
+	i.ctx = r.Context()
+	i.spent = room.enter(payer, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })
+	now := time.Now()
+	i.pace = &pace{
+		ReadCloser: r.Body, spent: i.spent, rate: cmp.Or(i.budget.LeastRate, leastRate), begun: now, last: now.Add(i.most),
+		deadline: func(at time.Time) { _ = connection.SetReadDeadline(at) },
+	}
+	return i.pace
 }
 
-// begin waits for the first bytes of a body.
-func (e *expense) begin(ctx context.Context, bytes int64) error {
-	if e == nil {
+// take pays for bytes before they are had. What it waits is not the client's time.
+func (i *intake) take(bytes int64) error {
+	if i == nil {
 		return nil
 	}
-	if !e.budget.first.TryAcquire(bytes) {
-		ctx, cancel := context.WithTimeout(ctx, e.budget.wait)
-		defer cancel()
-		if err := e.budget.first.Acquire(ctx, bytes); err != nil {
-			return fmt.Errorf("%w: no turn within %v", ErrBusy, e.budget.wait)
-		}
-	}
-	e.first += bytes
-	e.budget.held.Add(bytes)
-	return nil
+	began := time.Now()
+	err := i.spent.take(i.ctx, bytes, cmp.Or(i.budget.Wait, usualWait))
+	i.pace.pause(time.Since(began))
+	return err
 }
 
-// grow takes at once the bytes of a larger buffer, or none. The old one's are kept until settle.
-func (e *expense) grow(bytes int64) error {
-	if e == nil {
-		return nil
-	}
-	switch {
-	case !e.last && e.budget.beyond.TryAcquire(bytes):
-	case e.last || e.budget.last.CompareAndSwap(false, true):
-		e.last = true
-		if e.now.last && e.now.bytes+bytes > lastBytes || bytes > lastBytes {
-			return fmt.Errorf("%w: %d bytes are more than one may have", ErrBusy, bytes)
-		}
-	default:
-		return fmt.Errorf("%w: no room for %d bytes", ErrBusy, bytes)
-	}
-	e.old, e.now = e.now, part{bytes, e.last}
-	e.budget.held.Add(bytes)
-	return nil
-}
-
-// settle gives back the old buffer.
-func (e *expense) settle() {
-	if e != nil {
-		e.release(&e.old)
+func (i *intake) giveBack(bytes int64) {
+	if i != nil {
+		i.spent.giveBack(bytes)
 	}
 }
 
-func (e *expense) release(p *part) {
-	e.budget.held.Add(-p.bytes)
-	if !p.last {
-		e.budget.beyond.Release(p.bytes)
-	}
-	*p = part{}
-}
+// whole ends the reading: so many bytes are held from now on. false if the body was cut off.
+func (i *intake) whole(bytes int64) bool { return i == nil || i.spent.whole(bytes) }
 
-// giveBack ends the expense.
-func (e *expense) giveBack() {
-	e.release(&e.old)
-	e.release(&e.now)
-	e.budget.held.Add(-e.first)
-	e.budget.first.Release(e.first)
-	e.first = 0
-	if e.last {
-		e.last = false
-		e.budget.last.Store(false)
+func (i *intake) leave() {
+	if i.spent != nil {
+		i.spent.leave()
 	}
 }

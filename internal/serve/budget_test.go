@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -35,6 +36,18 @@ func reading(limit int64, release <-chan struct{}, whole *atomic.Int64) http.Han
 	}
 }
 
+// inRoom is a budget of one room, whose payers are addresses.
+func inRoom(room *BodyRoom, wait time.Duration) *BodyBudget {
+	byAddress := ByClient(nil)
+	return &BodyBudget{RoomOf: func(r *http.Request) (*BodyRoom, string) { return room, byAddress(r) }, Wait: wait}
+}
+
+// from has a request come from an address of its own.
+func from(client int, r *http.Request) *http.Request {
+	r.RemoteAddr = fmt.Sprintf("10.%d.%d.%d:1000", client>>16, client>>8&255, client&255)
+	return r
+}
+
 // void is endless and leaves what it finds: such bodies cost memory, but no time.
 type void struct{}
 
@@ -65,7 +78,8 @@ func TestThousandBodiesStayWithinTheBudget(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				budget := NewBodyBudget(budgetBytes, 250*time.Millisecond)
+				room := NewBodyRoom(budgetBytes, budgetBytes/4)
+				budget := inRoom(room, 250*time.Millisecond)
 				release := make(chan struct{})
 				var whole atomic.Int64
 				handler := budget.Wrap(reading(limit, release, &whole))
@@ -78,7 +92,7 @@ func TestThousandBodiesStayWithinTheBudget(t *testing.T) {
 						if row.bytes >= 0 {
 							body = io.LimitReader(void{}, row.bytes)
 						}
-						r := httptest.NewRequest("POST", "/", body)
+						r := from(i, httptest.NewRequest("POST", "/", body))
 						r.ContentLength = row.bytes
 						r.Header.Set("Content-Encoding", row.encoding)
 						answer := httptest.NewRecorder()
@@ -91,7 +105,7 @@ func TestThousandBodiesStayWithinTheBudget(t *testing.T) {
 				}
 				time.Sleep(time.Second) // all are refused by now, or hold their bodies
 				synctest.Wait()
-				if held := budget.Held(); held > budgetBytes {
+				if held := room.Held(); held > budgetBytes {
 					t.Errorf("%d bytes are held", held)
 				}
 				if grown := heapBytes() - before; grown > budgetBytes+budgetBytes/4 {
@@ -99,7 +113,7 @@ func TestThousandBodiesStayWithinTheBudget(t *testing.T) {
 				}
 				close(release)
 				done.Wait()
-				if held := budget.Held(); held != 0 {
+				if held := room.Held(); held != 0 {
 					t.Errorf("%d bytes are never given back", held)
 				}
 				read := whole.Load()
@@ -119,22 +133,23 @@ func TestThousandBodiesStayWithinTheBudget(t *testing.T) {
 // A body waits its turn, and gets it when another is done.
 func TestBodyWaitsItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget := NewBodyBudget(64<<20, time.Second)
+		const size = 1 << 20
+		room := NewBodyRoom(8*size, 8*size)
 		release := make(chan struct{})
 		var whole atomic.Int64
-		handler := budget.Wrap(reading(trusted, release, &whole))
+		handler := inRoom(room, time.Second).Wrap(reading(size, release, &whole))
 		var done sync.WaitGroup
 		ask := func(want int) {
 			answer := httptest.NewRecorder()
-			handler.ServeHTTP(answer, httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, trusted))))
+			handler.ServeHTTP(answer, httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, size))))
 			if answer.Code != want {
 				t.Errorf("status %d, want %d", answer.Code, want)
 			}
 		}
 		for range 7 { // an eighth has no room, because of the spare bytes of each
 			done.Go(func() { ask(http.StatusOK) })
+			synctest.Wait()
 		}
-		synctest.Wait()
 		began := time.Now()
 		ask(http.StatusServiceUnavailable)
 		if waited := time.Since(began); waited != time.Second {
@@ -147,20 +162,20 @@ func TestBodyWaitsItsTurn(t *testing.T) {
 		}
 		close(release)
 		done.Wait()
-		if whole.Load() != 8 || budget.Held() != 0 {
-			t.Errorf("%d bodies were read, %d bytes are held", whole.Load(), budget.Held())
+		if whole.Load() != 8 || room.Held() != 0 {
+			t.Errorf("%d bodies were read, %d bytes are held", whole.Load(), room.Held())
 		}
 	})
 }
 
 // A request without a body costs nothing, however full the house is; neither does a nil budget.
 func TestNoBodyNoCost(t *testing.T) {
-	budget := NewBodyBudget(0, 0)
-	if err := (&expense{budget: budget}).begin(t.Context(), 16<<20); err != nil {
+	room := NewBodyRoom(16<<20, 16<<20)
+	if err := room.enter("x", func() {}).take(t.Context(), 16<<20, 0); err != nil {
 		t.Fatal(err)
 	}
 	answer := httptest.NewRecorder()
-	budget.Wrap(testMux()).ServeHTTP(answer, httptest.NewRequest("GET", "/read", nil))
+	inRoom(room, time.Second).Wrap(testMux()).ServeHTTP(answer, httptest.NewRequest("GET", "/read", nil))
 	if answer.Code != http.StatusOK {
 		t.Errorf("status %d", answer.Code)
 	}

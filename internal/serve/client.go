@@ -34,14 +34,19 @@ func ClientIP(r *http.Request, trustedProxies []netip.Prefix) netip.Addr {
 func ByClient(trustedProxies []netip.Prefix) func(*http.Request) string {
 	return func(r *http.Request) string {
 		client := ClientIP(r, trustedProxies)
-		switch {
-		case !client.IsValid():
+		if !client.IsValid() {
 			return "unknown"
-		case client.Is6():
-			return netip.PrefixFrom(client, 64).Masked().String()
 		}
-		return client.String()
+		return network(client)
 	}
+}
+
+// network is what stands for a client: its address, of an IPv6 address the first 64 bits.
+func network(client netip.Addr) string {
+	if client.Is6() {
+		return netip.PrefixFrom(client, 64).Masked().String()
+	}
+	return client.String()
 }
 
 // parseIP reads an address with or without a port. An IPv4 address in IPv6 is taken as itself, and a zone is left out.

@@ -10,8 +10,6 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 // Options bound what one client can cost. Zero values take the defaults that are named.
@@ -27,14 +25,16 @@ type Options struct {
 	Stall time.Duration
 	// MaxHeader bounds a request's header: 60,000 bytes.
 	MaxHeader int
-	// MaxConns bounds the open connections: 8192. Further ones wait in the system's queue until others close.
+	// MaxConns bounds the open connections: 8192. For a further one the longest idle one is closed; if none is idle, it waits in the system's queue.
 	MaxConns int
+	// ConnsPerAddress bounds those of one address, or IPv6 network of 64 bits: an eighth of MaxConns; negative for no bound. TrustedProxies have none.
+	ConnsPerAddress int
 	// HTTP2 also speaks HTTP/2 without TLS to clients that begin with it (RFC 9113, 3.3), as proxies do: many streams on one connection.
 	HTTP2 bool
-	// Bodies bounds the bytes of bodies in memory; servers of one process may share it. By default a server has its own of 256 MiB, for
-	// which a body waits a quarter of a second.
+	// Bodies bounds the bytes of bodies in memory and the time that they take; servers of one process may share it. By default a server has its own
+	// of 256 MiB, of which each address has a quarter.
 	Bodies *BodyBudget
-	// TrustedProxies are believed about a client's address in the log.
+	// TrustedProxies are believed about a client's address.
 	TrustedProxies []netip.Prefix
 	// Watcher sees every request; nil for none.
 	Watcher Watcher
@@ -72,17 +72,26 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opt
 	server.BaseContext = func(net.Listener) context.Context { return context.WithValue(requests, stopKey{}, ctx.Done()) }
 	server.RegisterOnShutdown(func() { time.AfterFunc(options.Grace, endRequests) })
 
+	most := orElse(options.MaxConns, 8192)
+	crowd := newCrowd(listener, most, max(orElse(options.ConnsPerAddress, max(most/8, 1)), 0), options.TrustedProxies)
+	server.ConnState = crowd.state
+
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(netutil.LimitListener(listener, orElse(options.MaxConns, 8192))) }()
+	go func() { failed <- server.Serve(crowd) }()
 	if err := untilStop(ctx, failed, options.Linger); err != nil {
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	}
 	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), max(orElse(options.Drain, 5*time.Second), options.Grace))
 	defer stop()
-	if err := server.Shutdown(drain); err != nil {
-		return errors.Join(fmt.Errorf("some requests did not finish: %w", err), server.Close())
+	err := server.Shutdown(drain)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("some requests did not finish: %w", err), server.Close())
 	}
-	return nil
+	// It closes the listener, also when the stop came before it had begun.
+	if failure := <-failed; !errors.Is(failure, http.ErrServerClosed) {
+		err = errors.Join(err, failure)
+	}
+	return err
 }
 
 // untilStop waits for the context's end and then lingers, unless the server fails.
@@ -113,19 +122,22 @@ func Stopping(request context.Context) bool {
 	}
 }
 
+// usualRead bounds the reading of a request.
+const usualRead = 10 * time.Second
+
 func newServer(handler http.Handler, options Options) *http.Server {
 	options.Log = orElse(options.Log, slog.New(slog.DiscardHandler))
 	if options.Bodies == nil {
-		options.Bodies = NewBodyBudget(256<<20, 250*time.Millisecond)
+		options.Bodies = NewBodyBudget(256<<20, usualWait, options.TrustedProxies...)
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(options.HTTP2)
 	return &http.Server{
 		Protocols:         protocols,
-		Handler:           options.Wrap(options.Bodies.Wrap(handler)),
+		Handler:           options.Wrap(options.Bodies.within(handler, orElse(options.Read, usualRead))),
 		ReadHeaderTimeout: orElse(options.ReadHeader, time.Second),
-		ReadTimeout:       orElse(options.Read, 10*time.Second),
+		ReadTimeout:       orElse(options.Read, usualRead),
 		WriteTimeout:      options.Write,
 		IdleTimeout:       orElse(options.Idle, time.Minute),
 		MaxHeaderBytes:    orElse(options.MaxHeader, 60_000),

@@ -37,8 +37,8 @@ func TestTrickleIsCutOff(t *testing.T) {
 		status int // of the answer, if it gets one
 	}{
 		"a header": {"GET / HTTP/1.1\r\nHost: x\r\nX: ", time.Second, 0},
-		"a body":   {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n", 10 * time.Second, http.StatusBadRequest},
-		"chunks":   {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n", 10 * time.Second, http.StatusBadRequest},
+		"a body":   {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n", time.Second, http.StatusBadRequest},
+		"chunks":   {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n", time.Second, http.StatusBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -210,31 +210,36 @@ func TestDeadlineEndsWithItsAnswer(t *testing.T) {
 	})
 }
 
-// Beyond the cap a connection is not refused; it waits until another closes.
+// Beyond the cap a connection is not refused; when all others are busy it waits until one closes.
 func TestConnectionsAreCapped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		listener, stop, ended := running(t, func(http.ResponseWriter, *http.Request) {}, Options{MaxConns: 2})
+		listener, stop, ended := running(t, func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/busy" {
+				<-r.Context().Done()
+			}
+		}, Options{MaxConns: 2})
 		first, second := listener.Dial(), listener.Dial()
 		defer second.Close()
 		for _, conn := range []net.Conn{first, second} {
-			send(t, conn, get)
-			if got := status(t, conn); got != http.StatusOK {
-				t.Errorf("status %d", got)
-			}
+			send(t, conn, "GET /busy HTTP/1.1\r\nHost: x\r\n\r\n")
 		}
-		third := make(chan net.Conn, 1)
-		go func() { third <- listener.Dial() }()
+		synctest.Wait()
+		third := make(chan int, 1)
+		go func() {
+			conn := listener.Dial()
+			defer conn.Close()
+			send(t, conn, get)
+			third <- status(t, conn)
+		}()
 		synctest.Wait()
 		if len(third) > 0 {
-			t.Error("a third connection is accepted")
+			t.Error("a third connection is served")
 		}
 		first.Close()
-		conn := <-third
-		defer conn.Close()
-		send(t, conn, get)
-		if got := status(t, conn); got != http.StatusOK {
+		if got := <-third; got != http.StatusOK {
 			t.Errorf("status %d", got)
 		}
+		second.Close()
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -38,10 +40,28 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := db.inTurn(ctx, func(tx Tx) error { return refuseNewer(ctx, tx, names) }); err != nil {
+		return err
+	}
 	for _, name := range names {
 		if err := db.inTurn(ctx, func(tx Tx) error { return db.apply(ctx, tx, name) }); err != nil {
 			return fmt.Errorf("migration %s: %w", path.Base(name), err)
 		}
+	}
+	return nil
+}
+
+// ErrNewer says that a newer version of the program has changed the tables: this one would misread them.
+var ErrNewer = errors.New("a newer version has changed the tables: start that version again, or give --db another database")
+
+// refuseNewer refuses a database with migrations that this version does not know.
+func refuseNewer(ctx context.Context, tx Tx, known []string) error {
+	var newest sql.NullString
+	if err := tx.QueryRow(ctx, `SELECT max(name) FROM migrations`).Scan(&newest); err != nil {
+		return err
+	}
+	if newest.Valid && (len(known) == 0 || newest.String > known[len(known)-1]) {
+		return fmt.Errorf("%w (it has migration %s)", ErrNewer, newest.String)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ const applyTimeout = 10 * time.Second
 // never longer. What Follow had not applied when it ended is read again by the next one.
 //
 // Follow survives the database: while it fails, Follow tries again after growing pauses, from the progress that the database then has.
-// An outage is logged twice, when it begins and when it is over.
+// An outage is logged twice, when it begins and when it is over. A source that is a Log is checked each time: ErrOtherJournal ends Follow.
 func (v *View) Follow(ctx context.Context, source Source) error {
 	out := outage{log: v.cfg.Log.With("view", v.cfg.Name)}
 	for ctx.Err() == nil {
@@ -65,6 +65,13 @@ func (v *View) progress(ctx context.Context) (last uint64, err error) {
 // followOnce reads the source once, from the database's progress on. It ends with the context (nil), with the source (its error, nil if it has
 // no more), or with a databaseError.
 func (v *View) followOnce(ctx context.Context, source Source, out *outage) error {
+	if journal, known := source.(Log); known {
+		if err := v.Check(ctx, journal); errors.Is(err, ErrOtherJournal) {
+			return err
+		} else if err != nil {
+			return &databaseError{error: err}
+		}
+	}
 	last, err := v.progress(ctx)
 	if err != nil {
 		return &databaseError{error: err}

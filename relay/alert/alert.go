@@ -1,5 +1,5 @@
 // Package alert tells the operator what should not wait until somebody looks: demotions, payloads that were refused to a proposer, the kill
-// switch, and trouble that no caller can be told. Each is a POST of JSON to every webhook; "text" is what chat services show.
+// switch, a part without which nothing can be delivered, and trouble that no caller can be told. Each is a POST of JSON to every webhook; "text" is what chat services show.
 //
 //	facts, trouble ──Record, Trouble──▶ queue (bounded) ──Run──▶ webhook, webhook …   tried three times, then logged
 package alert
@@ -104,6 +104,11 @@ func headline(fact relay.Fact) (at time.Time, text string) {
 			state = "ON: no headers are served"
 		}
 		return f.At, fmt.Sprintf("kill switch %s (%s)", state, f.Why)
+	case relay.DeliveryPathChanged:
+		if f.Works {
+			return f.At, fmt.Sprintf("the %s answers again: headers are served, unless another part is away", f.Part)
+		}
+		return f.At, fmt.Sprintf("NO HEADERS ARE SERVED: payloads could not be delivered, because of the %s: %s", f.Part, f.Detail)
 	case relay.PayloadRefused:
 		// A signed block that is refused is a missed slot, unless it was never ours: sidecars ask every relay.
 		if f.Refusal == relay.PayloadUnknown.ID {

@@ -41,6 +41,8 @@ func TestHeadlines(t *testing.T) {
 		{relay.BuilderChanged{At: now, Builder: relay.Builder{Name: "alpha"}, Why: "promoted: paid"}, "builder alpha changed: promoted: paid"},
 		{relay.KillSwitchChanged{At: now, On: true, Why: "bug"}, "kill switch ON: no headers are served (bug)"},
 		{relay.KillSwitchChanged{At: now, Why: "fixed"}, "kill switch off: headers are served (fixed)"},
+		{relay.DeliveryPathChanged{At: now, Part: "guard", Detail: "no answer"}, "NO HEADERS ARE SERVED: payloads could not be delivered, because of the guard: no answer"},
+		{relay.DeliveryPathChanged{At: now, Part: "guard", Works: true}, "the guard answers again"},
 		{relay.PayloadRefused{At: now, Slot: 7, Refusal: relay.PayloadNotPublished.ID}, "payload of slot 7 refused to its proposer"},
 		{relay.PayloadRefused{At: now, Slot: 7, Refusal: relay.PayloadUnknown.ID}, ""},
 		{relay.HeaderServed{At: now}, ""},

@@ -32,7 +32,7 @@ func (a *App) adminMux() *serve.Mux {
 	if a.cfg.AdminToken != "" {
 		admin.Mount(mux, admin.Config{
 			Clock: a.cfg.Clock, Token: a.cfg.AdminToken, Status: a.status, Records: a.builders, Changes: a.builders, Trust: a.builders,
-			Demotions: a.builders, Evidence: evidence{a.journal}, Switch: a.killed,
+			Demotions: a.builders, Evidence: evidence{a.journal}, Switch: a.killed, Kept: a.state.Kept,
 		})
 	}
 	return mux

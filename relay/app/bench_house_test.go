@@ -102,7 +102,7 @@ func (chainOfBench) Duty(slot phase0.Slot) *relay.RegisteredDuty {
 }
 
 func (chainOfBench) Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.Attributes {
-	return &relay.Attributes{Slot: slot, ParentHash: parent, Withdrawals: []*capella.Withdrawal{}}
+	return &relay.Attributes{Slot: slot, ParentHash: parent, ParentNumber: 6, Withdrawals: []*capella.Withdrawal{}}
 }
 
 func (chainOfBench) Delivered(phase0.Slot) bool { return false }

@@ -41,7 +41,7 @@ func BenchmarkMemory(b *testing.B) {
 func busySlot(b *testing.B, a *App) {
 	b.Helper()
 	a.registry.SetDuties(0, phase0.Root{}, []relay.Duty{{Slot: benchSlot, Index: emulatedValidators, Proposer: madeKey(0)}})
-	a.registry.SetAttributes(relay.Attributes{Slot: benchSlot, ParentHash: phase0.Hash32{1}, Withdrawals: []*capella.Withdrawal{}})
+	a.registry.SetAttributes(relay.Attributes{Slot: benchSlot, ParentHash: phase0.Hash32{1}, ParentNumber: 6, Withdrawals: []*capella.Withdrawal{}})
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
 	behind := make(chan error, 1)

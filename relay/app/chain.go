@@ -16,20 +16,30 @@ import (
 // retryEvery is how long to wait before a beacon node that did not answer is asked again.
 const retryEvery = 50 * time.Millisecond
 
+// tellEvery is how often the log says that a beacon node is waited for.
+const tellEvery = 5 * time.Second
+
 // waitForSpec asks the beacon nodes for the network until one answers.
 func (a *App) waitForSpec(ctx context.Context) (*eth.Spec, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.StartTimeout)
 	defer cancel()
+	began := time.Now()
+	var told time.Time
 	for {
 		spec, err := a.nodes.Spec(ctx)
 		if err == nil {
 			return spec, nil
 		}
+		if ctx.Err() == nil && time.Since(told) >= tellEvery {
+			told = time.Now()
+			a.log.Warn("the relay waits for a beacon node: none of --beacon tells its network", "waited", time.Since(began).Round(time.Second),
+				"start_timeout", a.cfg.StartTimeout, "error", err)
+		}
 		timer := time.NewTimer(retryEvery)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, fmt.Errorf("no beacon node tells its network: %w", err)
+			return nil, fmt.Errorf("no beacon node of --beacon told its network within %s (--start-timeout): %w", time.Since(began).Round(time.Millisecond), err)
 		case <-timer.C:
 		}
 	}
@@ -133,6 +143,7 @@ func (a *App) handleHead(ctx context.Context, head relay.Head) {
 		a.receive.Close(head.Slot - keepSlots)
 		a.board.Clear(head.Slot - keepSlots)
 		a.deliver.Close(head.Slot - keepSlots)
+		a.served.Close(head.Slot - keepSlots)
 		a.forget(ctx, head.Slot-keepSlots-1)
 	}
 	epoch := a.spec.EpochOf(head.Slot)

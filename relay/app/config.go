@@ -67,12 +67,18 @@ type Config struct {
 	// TopBidListeners may follow the leading bids at a time: 1,000. TopBidsNeedKey lets only builders with an API key do so.
 	TopBidListeners int
 	TopBidsNeedKey  bool
+	// TopBidListenersPerClient are those of one address, or of one builder with an API key: 20. A quarter of the places is for builders.
+	TopBidListenersPerClient int
 	// TopBidQueue is how many records such a listener may be behind before it is cut: 256.
 	TopBidQueue int
 	// TraceEndpoint is the URL of an OpenTelemetry collector (OTLP over HTTP); empty for none.
 	TraceEndpoint string
 	// Limits bound what clients can take.
 	Limits Limits
+	// Literal does what the interface description says (docs/differences.md): no bid is offered before its block was executed, whatever Builders say.
+	Literal bool
+	// RecordRefused makes facts also of submissions that were refused before anything showed whose they are: for laboratories, since anybody can send them.
+	RecordRefused bool
 	// NoCancellations refuses ?cancellations=1.
 	NoCancellations bool
 	// Observe, if set, is told every fact in the order of the journal, a moment after it happened. Facts wait for it.
@@ -90,15 +96,19 @@ type Limits struct {
 	TrustedProxies []netip.Prefix
 	// BodyBytes is the memory for bodies that are being read and worked on: 256 MiB, and never less than 64 MiB.
 	BodyBytes int64
+	// BodyBytesPerSecond have to come of each body after its first second: 64,000. Negative is no bound.
+	BodyBytesPerSecond int64
 	// Connections that may be open: 8,192.
 	Connections int
+	// ConnectionsPerAddress are those of one address: 1,024; trusted proxies have no bound.
+	ConnectionsPerAddress int
 	// Linger is how long requests are still taken after the stop, with /readyz at 503: none.
 	Linger time.Duration
 }
 
 func (l *Limits) validate() {
 	for field, value := range map[*int]int{
-		&l.PerSecond: 200, &l.Burst: 400, &l.BuilderPerSecond: 500, &l.BuilderBurst: 1000, &l.Connections: 8192,
+		&l.PerSecond: 200, &l.Burst: 400, &l.BuilderPerSecond: 500, &l.BuilderBurst: 1000, &l.Connections: 8192, &l.ConnectionsPerAddress: 1024,
 	} {
 		if *field == 0 {
 			*field = value
@@ -107,6 +117,9 @@ func (l *Limits) validate() {
 	}
 	if l.BodyBytes == 0 {
 		l.BodyBytes = 256 << 20
+	}
+	if l.BodyBytesPerSecond == 0 {
+		l.BodyBytesPerSecond = 64_000
 	}
 }
 
@@ -130,7 +143,7 @@ func (c *Config) Validate() error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	for field, value := range map[*int]int{&c.Executors: 2, &c.TopBidListeners: 1000, &c.TopBidQueue: 256} {
+	for field, value := range map[*int]int{&c.Executors: 2, &c.TopBidListeners: 1000, &c.TopBidListenersPerClient: 20, &c.TopBidQueue: 256} {
 		if *field == 0 {
 			*field = value
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/wire"
@@ -34,13 +35,18 @@ func escrowKey(slot phase0.Slot, blockHash phase0.Hash32) string {
 // Get implements relay.Escrow.
 func (e escrow) Get(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) (*relay.Contents, error) {
 	raw, err := e.journal.Get(ctx, escrowKey(slot, blockHash))
-	if errors.Is(err, journal.ErrNotFound) {
+	if errors.Is(err, journal.ErrNotFound) && !errors.Is(err, journal.ErrCorrupt) {
 		return nil, nil //nolint:nilnil // the port says so: not being there is no error
 	}
 	if err != nil {
 		return nil, err
 	}
 	return wire.DecodeContents(raw)
+}
+
+// sync has contents outlive a power cut.
+func (e escrow) sync(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) error {
+	return e.journal.SyncEscrow(ctx, escrowKey(slot, blockHash))
 }
 
 // evidence keeps contents in the journal for good.
@@ -55,11 +61,21 @@ func (e evidence) Keep(ctx context.Context, contents *relay.Contents) error {
 	return e.journal.Keep(ctx, hex.EncodeToString(contents.Payload.BlockHash[:]), raw)
 }
 
-// guard lets one block root of a slot pass.
-type guard struct{ journal *journal.Journal }
+// guard lets one block root of a slot pass. Its keys have the network in them: the slots of another network, or of a devnet that has begun anew, are
+// others.
+type guard struct {
+	journal *journal.Journal
+	network string
+}
 
-// Claim implements deliver.Guard.
+// newGuard is the guard of a network.
+func newGuard(j *journal.Journal, spec *eth.Spec) guard {
+	return guard{j, fmt.Sprintf("%x-%x-%d", spec.GenesisForkVersion[:], spec.GenesisValidatorsRoot[:8], spec.GenesisTime.Unix())}
+}
+
+// Claim implements deliver.Guard. A claim of a version whose keys had no network in them stands.
 func (g guard) Claim(ctx context.Context, slot phase0.Slot, root phase0.Root) (bool, error) {
-	_, won, err := g.journal.Claim(ctx, "slot-"+strconv.FormatUint(uint64(slot), 10), root[:])
+	former := "slot-" + strconv.FormatUint(uint64(slot), 10)
+	_, won, err := g.journal.Claim(ctx, former+"-"+g.network, root[:], former)
 	return won, err
 }

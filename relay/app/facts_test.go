@@ -42,6 +42,14 @@ func (l *testLog) AppendAsync(subject string, data []byte) error {
 	return nil
 }
 
+func (l *testLog) AppendTold(subject string, data []byte, told func(error)) error {
+	err := l.AppendAsync(subject, data)
+	if err == nil {
+		go told(nil)
+	}
+	return err
+}
+
 func servedIn(slot phase0.Slot) relay.HeaderServed {
 	return relay.HeaderServed{Slot: slot, ValueWei: uint256.NewInt(7)}
 }

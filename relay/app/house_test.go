@@ -105,6 +105,8 @@ type houseOptions struct {
 	configure func(*app.Config)
 	// slotsPerEpoch are 32 unless it says otherwise.
 	slotsPerEpoch uint64
+	// refusesKnown is as beacon.Config has it.
+	refusesKnown bool
 	// identities are not served: the relay must read the long JSON list, from which this validator is missing, since it has exited.
 	exited *phase0.ValidatorIndex
 }
@@ -152,7 +154,7 @@ func open(t *testing.T, fork eth.Fork, options houseOptions) *house {
 	closers = append(closers, h.node.Close)
 	h.beacon, err = beacon.New(beacon.Config{
 		Spec: h.spec, Clock: h.clock, Validators: houseValidators, Seed: 3, Execution: h.node,
-		GenesisHash: phase0.Hash32(h.node.Genesis().Hash()), ChainID: houseChainID,
+		GenesisHash: phase0.Hash32(h.node.Genesis().Hash()), ChainID: houseChainID, RefusesKnown: options.refusesKnown,
 	})
 	must(t, err)
 	group.Go(func() error { return h.beacon.Run(ctx) })

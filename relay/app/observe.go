@@ -36,6 +36,7 @@ func (a *App) observe(record *facts) error {
 			HeadSlot:      func() float64 { return float64(a.registry.Head().Slot) },
 			BeaconNodes:   func() float64 { return float64(a.nodes.Following()) },
 			FactsLost:     func() float64 { return float64(record.Lost()) },
+			Unacked:       func() float64 { return float64(a.journal.Unacked()) },
 			ListenersCut:  func() float64 { return float64(a.feed.Cut()) },
 			Listeners:     func() float64 { return float64(a.feed.Listeners()) },
 			ArchiveLag:    a.archiveLag,

@@ -1,12 +1,17 @@
 package app_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/app"
 )
@@ -54,4 +59,85 @@ func TestRestart(t *testing.T) {
 		})
 		h.submit(t, late).wantRefusal(t, relay.SubmissionDelivered, "")
 	})
+}
+
+// State outlives the facts that made it so: a kill switch and a suspended builder are as they were, however short facts are kept. The journal of a
+// version that kept facts alone has its state taken over before its facts are bounded.
+func TestStateOutlivesFacts(t *testing.T) {
+	for name, earlier := range map[string]bool{"this version": false, "an earlier version": true} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
+				trusting(c)
+				c.DataDir, c.Journal.FactsFor = folder, -1
+			}})
+			h.deliver(t, h.worth(t, 1, 1000))
+			h.admin(t, "POST /admin/v1/builders/alpha/suspend", `{"why":"maintenance"}`).wantStatus(t, http.StatusOK)
+			h.admin(t, "PUT /admin/v1/kill-switch", `{"on":true,"why":"a bug"}`).wantStatus(t, http.StatusOK)
+			must(t, h.stopRelay())
+			if earlier {
+				forgetState(t, folder)
+			}
+			h.cfg.Journal.FactsFor = 100 * time.Millisecond
+			h.startRelay(t)
+			for restart := range 2 {
+				if got := h.admin(t, "GET /admin/v1/status", ""); !strings.Contains(string(got.body), `"kill_switch":true`) {
+					t.Errorf("restart %d: %s", restart, got)
+				}
+				if got := h.admin(t, "GET /admin/v1/builders/alpha", ""); !strings.Contains(string(got.body), `"optimistic":false`) {
+					t.Errorf("restart %d: %s", restart, got)
+				}
+				must(t, h.stopRelay())
+				awaitNoFacts(t, folder)
+				h.startRelay(t)
+			}
+		})
+	}
+}
+
+// inJournal opens the journal of a relay that has ended.
+func inJournal(t *testing.T, folder string) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(t.Context(), journal.Config{Dir: filepath.Join(folder, "journal"), FactsFor: 100 * time.Millisecond})
+	must(t, err)
+	return j
+}
+
+// awaitNoFacts returns when all facts are too old.
+func awaitNoFacts(t *testing.T, folder string) {
+	t.Helper()
+	j := inJournal(t, folder)
+	poll(t, "all facts are gone", func() bool {
+		_, err := j.LastOf(t.Context(), "relay."+relay.KillSwitchChanged{}.Subject())
+		return errors.Is(err, journal.ErrNotFound)
+	})
+	must(t, j.Close(t.Context()))
+}
+
+// forgetState leaves a folder as a version without state would.
+func forgetState(t *testing.T, folder string) {
+	t.Helper()
+	must(t, os.RemoveAll(filepath.Join(folder, "journal", "jetstream", "$G", "streams", "STATE")))
+}
+
+// State that cannot be read stops nothing, and errs on the safe side: headers are not served, and the builder is not trusted.
+func TestStateThatCannotBeRead(t *testing.T) {
+	folder := t.TempDir()
+	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
+		trusting(c)
+		c.DataDir = folder
+	}})
+	must(t, h.stopRelay())
+	j := inJournal(t, folder)
+	for _, subject := range []string{"relay.kill_switch", "relay.builder.alpha", "relay.delivered", "relay.demotion.0", "relay.unheard-of"} {
+		must(t, j.PutState(t.Context(), subject, []byte(`{"at":5`)))
+	}
+	must(t, j.Close(t.Context()))
+	h.startRelay(t)
+	if got := h.admin(t, "GET /admin/v1/status", ""); !strings.Contains(string(got.body), `"kill_switch":true`) {
+		t.Errorf("%s", got)
+	}
+	if got := h.admin(t, "GET /admin/v1/builders/alpha", ""); !strings.Contains(string(got.body), `"optimistic":false`) {
+		t.Errorf("%s", got)
+	}
 }

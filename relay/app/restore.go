@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/journal"
@@ -15,37 +17,142 @@ import (
 // restore tells the rooms what happened in earlier lives of the process: how builders are treated, whether headers are served, and which slots
 // are over.
 func (a *App) restore(ctx context.Context) error {
-	subjects := []string{subjectPrefix + relay.BuilderChanged{}.Subject(), subjectPrefix + relay.BuilderDemoted{}.Subject()}
-	err := a.journal.Past(ctx, 1, subjects, func(_ time.Time, subject string, data []byte) error {
-		if subject == subjects[0] {
-			return restoreBuilder[relay.BuilderChanged](a, data)
-		}
-		return restoreBuilder[relay.BuilderDemoted](a, data)
-	})
-	if err != nil {
-		return fmt.Errorf("restore builders: %w", err)
+	if err := a.restoreState(ctx); err != nil {
+		return fmt.Errorf("restore state: %w", err)
 	}
 	if names := a.builders.Overridden(); len(names) > 0 {
 		a.log.Warn("builders are treated otherwise than configured, since a change at run time: DELETE them by the admin API to undo it", "builders", names)
 	}
-	if change, err := lastFact[relay.KillSwitchChanged](ctx, a.journal); err != nil {
-		return fmt.Errorf("restore kill switch: %w", err)
-	} else if change != nil && change.On {
+	if err := a.restoreRegistrations(ctx); err != nil {
+		return fmt.Errorf("restore registrations: %w", err)
+	}
+	return nil
+}
+
+// restoreState folds in what is so, in the order in which it became so. A journal of a version that kept facts alone has it taken over from them
+// once; its facts are bounded only then.
+func (a *App) restoreState(ctx context.Context) error {
+	_, err := a.journal.State(ctx, stateRestored)
+	if errors.Is(err, journal.ErrNotFound) {
+		return a.takeOver(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return a.journal.States(ctx, "relay", func(_ time.Time, subject string, data []byte) error {
+		a.restoreOne(subject, data)
+		return nil
+	})
+}
+
+// restoreOne folds in one piece of state. What cannot be read costs what it says, on the safe side, and not the start.
+func (a *App) restoreOne(subject string, data []byte) {
+	kind, name, _ := strings.Cut(strings.TrimPrefix(subject, subjectPrefix), ".")
+	switch subjectPrefix + kind {
+	case stateKillSwitch:
+		change, err := decodeFact[relay.KillSwitchChanged](data)
+		if err != nil {
+			a.log.Error("the kill switch cannot be read and is on: turn it off by the admin API to serve headers", "error", err)
+			change.On = true
+		}
+		a.restoreKillSwitch(change)
+	case stateDelivered:
+		delivered, err := decodeFact[relay.PayloadDelivered](data)
+		if err != nil {
+			a.log.Error("the last delivery cannot be read: until the next one, submissions for its slot are not refused for it", "error", err)
+			return
+		}
+		a.deliver.Restore(delivered)
+	case stateBuilder:
+		change, err := decodeFact[relay.BuilderChanged](data)
+		if err != nil {
+			a.distrust(name, err)
+			return
+		}
+		a.restoreBuilder(change)
+	case stateDemotion:
+		a.state.numbered(name)
+		demoted, err := decodeFact[relay.BuilderDemoted](data)
+		if err != nil {
+			a.log.Error("a demotion cannot be read and is not listed: nothing else depends on it", "error", err)
+			return
+		}
+		a.restoreBuilder(demoted)
+	}
+}
+
+// distrust has a builder bid after its blocks are executed, since nobody knows what was said of it.
+func (a *App) distrust(token string, err error) {
+	name, _ := url.QueryUnescape(token)
+	a.log.Error("how a builder is treated cannot be read: it is not trusted until its record is set, or deleted, by the admin API", "builder", name, "error", err)
+	if b, listed := a.builders.Named(name); listed && b.Optimistic {
+		b.Optimistic = false
+		a.restoreBuilder(relay.BuilderChanged{Builder: b})
+	}
+}
+
+// restoreBuilder folds in a fact on a builder. A record that no longer fits the configuration is left out: the relay starts all the same.
+func (a *App) restoreBuilder(fact relay.Fact) {
+	if err := a.builders.Restore(fact); err != nil {
+		a.log.Warn("a builder is treated as configured, since its record does not fit the configuration", "error", err)
+	}
+}
+
+func (a *App) restoreKillSwitch(change relay.KillSwitchChanged) {
+	if change.On {
 		a.killed.restore(true)
 		a.watched.metrics.KillSwitch(true)
 		a.log.Warn("the kill switch is on: no headers are served", "since", change.At, "why", change.Why)
 	}
-	if err := a.restoreRegistrations(ctx); err != nil {
-		return fmt.Errorf("restore registrations: %w", err)
+}
+
+// takeOver reads state from the facts of a version that kept no state, and keeps it.
+func (a *App) takeOver(ctx context.Context) error {
+	subjects := []string{
+		subjectPrefix + relay.BuilderChanged{}.Subject(), subjectPrefix + relay.BuilderDemoted{}.Subject(),
+		subjectPrefix + relay.KillSwitchChanged{}.Subject(),
 	}
-	delivered, err := lastFact[relay.PayloadDelivered](ctx, a.journal)
+	err := a.journal.Past(ctx, 1, subjects, func(_ time.Time, subject string, data []byte) error {
+		switch subject {
+		case subjects[0]:
+			takeOver(a, data, func(changed relay.BuilderChanged) { a.restoreBuilder(changed) })
+		case subjects[1]:
+			takeOver(a, data, func(demoted relay.BuilderDemoted) { a.restoreBuilder(demoted) })
+		default:
+			takeOver(a, data, func(change relay.KillSwitchChanged) {
+				a.killed.restore(change.On)
+				a.watched.metrics.KillSwitch(change.On)
+			})
+		}
+		return nil
+	})
 	if err != nil {
-		return fmt.Errorf("restore deliveries: %w", err)
+		return err
 	}
-	if delivered != nil {
-		a.deliver.Restore(*delivered)
+	delivered, err := a.journal.LastOf(ctx, subjectPrefix+relay.PayloadDelivered{}.Subject())
+	if err == nil {
+		takeOver(a, delivered, func(delivered relay.PayloadDelivered) { a.deliver.Restore(delivered) })
+	} else if !errors.Is(err, journal.ErrNotFound) {
+		return err
 	}
-	return nil
+	if err := a.state.Kept(ctx); err != nil {
+		return err
+	}
+	if err := a.journal.PutState(ctx, stateRestored, []byte("{}")); err != nil {
+		return err
+	}
+	return a.journal.Bound(ctx)
+}
+
+// takeOver folds in one old fact and keeps it as state.
+func takeOver[F relay.Fact](a *App, data []byte, fold func(F)) {
+	fact, err := decodeFact[F](data)
+	if err != nil {
+		a.log.Error("a fact of an earlier version cannot be read and is left out: look at builders and kill switch by the admin API", "error", err)
+		return
+	}
+	fold(fact)
+	a.state.Record(fact)
 }
 
 // restoreRegistrations reads what validators asked for: from the archive, then from the journal what the archive has not seen. Without the
@@ -57,9 +164,10 @@ func (a *App) restoreRegistrations(ctx context.Context) error {
 	}
 	subject := subjectPrefix + relay.RegistrationStored{}.Subject()
 	return a.journal.Past(ctx, from, []string{subject}, func(_ time.Time, _ string, data []byte) error {
-		var fact relay.RegistrationStored
-		if err := json.Unmarshal(data, &fact); err != nil {
-			return fmt.Errorf("decode %s: %w", subject, err)
+		fact, err := decodeFact[relay.RegistrationStored](data)
+		if err != nil {
+			a.log.Error("a registration cannot be read and is left out until its validator registers again", "error", err)
+			return nil
 		}
 		a.registry.Restore(slices.Values([]*relay.SignedRegistration{fact.Registration}))
 		return nil
@@ -85,30 +193,11 @@ func (a *App) restoreFromArchive(ctx context.Context) (from uint64, err error) {
 	return last + 1, nil
 }
 
-// restoreBuilder folds in one fact. A record that no longer fits the configuration is left out: the relay starts all the same.
-func restoreBuilder[F relay.Fact](a *App, data []byte) error {
-	var fact F
+// decodeFact reads a fact.
+func decodeFact[F relay.Fact](data []byte) (fact F, err error) {
 	if err := json.Unmarshal(data, &fact); err != nil {
-		return fmt.Errorf("decode %s: %w", fact.Subject(), err)
+		var none F
+		return none, fmt.Errorf("decode %s: %w", none.Subject(), err)
 	}
-	if err := a.builders.Restore(fact); err != nil {
-		a.log.Warn("a builder is treated as configured, since its record does not fit the configuration", "error", err)
-	}
-	return nil
-}
-
-// lastFact is the newest fact of a kind, nil when there is none.
-func lastFact[F relay.Fact](ctx context.Context, j *journal.Journal) (*F, error) {
-	var fact F
-	raw, err := j.LastOf(ctx, subjectPrefix+fact.Subject())
-	if errors.Is(err, journal.ErrNotFound) {
-		return nil, nil //nolint:nilnil // never happened
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(raw, &fact); err != nil {
-		return nil, fmt.Errorf("decode %s: %w", fact.Subject(), err)
-	}
-	return &fact, nil
+	return fact, nil
 }

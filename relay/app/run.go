@@ -35,7 +35,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	})()
 	return run.Behind(ctx, func(ctx context.Context) error {
 		return serve.Serve(ctx, listener, a.handler, a.serving())
-	}, a.followChain, a.receive.Run, a.alerts.Run,
+	}, a.followChain, a.receive.Run, a.alerts.Run, a.topSync.Run, a.keepRegistrations, a.probe.Run,
 		func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) }, a.keepArchive)
 }
 
@@ -44,8 +44,8 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 func (a *App) serving() serve.Options {
 	grace := max(stopGrace, a.cfg.PublishTimeout+a.cfg.RevealDelay)
 	return serve.Options{
-		Log: a.log, Grace: grace, Drain: grace + answerTime, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
-		Watcher: a.watched.http, Bodies: serve.NewBodyBudget(a.cfg.Limits.BodyBytes, bodyPatience), TrustedProxies: a.cfg.Limits.TrustedProxies,
+		Log: a.log, Grace: grace, Drain: grace + answerTime, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections, ConnsPerAddress: a.cfg.Limits.ConnectionsPerAddress,
+		Watcher: a.watched.http, Bodies: a.bodies(), TrustedProxies: a.cfg.Limits.TrustedProxies,
 	}
 }
 
@@ -56,6 +56,13 @@ func (a *App) sayGoodbye(ctx context.Context) {
 	if err := a.feed.Close(ctx); err != nil {
 		a.log.Warn("some listeners to the leading bids did not leave", "error", err)
 	}
+}
+
+// keepRegistrations verifies and records what registrations leave for later; what waits when the context ends is recorded then.
+func (a *App) keepRegistrations(ctx context.Context) error {
+	a.registry.Run(ctx, a.cfg.Clock)
+	a.registry.Flush(a.cfg.Clock.Now())
+	return nil
 }
 
 // keepArchive forgets what the operator does not want to keep.

@@ -102,6 +102,7 @@ var submissionRows = []submissionRow{
 		s.payload.ParentHash[0] ^= 1
 		s.trace.ParentHash = s.payload.ParentHash
 	}), want: relay.SubmissionNoAttributes},
+	{name: "S22 another block number", spoil: rehashed(func(s *submission) { s.payload.BlockNumber++ }), want: relay.SubmissionBlockNumber},
 	{name: "S14 another prev_randao", spoil: rehashed(func(s *submission) { s.payload.PrevRandao[31] ^= 1 }), want: relay.SubmissionPrevRandao},
 	{name: "S15 a withdrawal dropped", from: eth.Capella, spoil: rehashed(func(s *submission) {
 		s.payload.Withdrawals = s.payload.Withdrawals[1:]

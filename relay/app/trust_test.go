@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -111,6 +114,18 @@ func TestOptimisticMode(t *testing.T) {
 	})
 }
 
+// In literal mode nobody is trusted: a bid is offered when its block was executed, and an invalid one is refused.
+func TestLiteralTrustsNobody(t *testing.T) {
+	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) { trusting(c); c.Literal = true }})
+	bad := h.worth(t, 0, 1000)
+	bad.trace.Value = uint256.NewInt(2000)
+	bad.sign()
+	h.submit(t, bad).wantRefusal(t, relay.SubmissionInvalid, "payment")
+	good := h.worth(t, 0, 1000)
+	h.submitted(t, good)
+	h.wantTop(t, good)
+}
+
 // The header leads before its payload is here; a proposer that asks too early waits for it; one that never comes demotes.
 func TestHeaderFirst(t *testing.T) {
 	h := open(t, eth.Fulu, houseOptions{configure: trusting})
@@ -143,4 +158,71 @@ func TestHeaderFirst(t *testing.T) {
 	if d := h.demotions(t)[0]; d.Rule != relay.DemotedWithheld {
 		t.Errorf("%+v", d)
 	}
+}
+
+// What a proposer signed for is what is listed, and beside it what it got: a block that pays 1,000 is here already when a trusted builder offers its
+// header at 900,000. The proposer takes that; the builder is demoted for it.
+func TestDeliveryIsListedAtTheValueThatWasSignedFor(t *testing.T) {
+	h := open(t, eth.Fulu, houseOptions{configure: trusting})
+	h.into(0)
+	honest, block := h.worth(t, 1, 500_000), h.worth(t, 1, 1000)
+	h.submitted(t, block)
+	h.submitted(t, honest)
+	bluff := *block
+	trace := *block.trace
+	bluff.trace, bluff.key = &trace, builderKeys[0]
+	bluff.trace.Value = uint256.NewInt(900_000)
+	bluff.sign()
+	made, err := payload.HeaderOf(bluff.fork, bluff.payload)
+	must(t, err)
+	raw, err := wire.EncodeHeaderSubmission(wire.SSZ, &relay.HeaderSubmission{
+		Fork: bluff.fork, Trace: bluff.trace, Header: made, Commitments: bluff.blobs.Commitments, Requests: bluff.requests, Signature: bluff.signature,
+	})
+	must(t, err)
+	held := h.gate.hold(block.payload.BlockHash)
+	h.post(t, "/relay/v1/builder/headers", withKey(sszHeader(h.fork)), raw).wantStatus(t, http.StatusOK)
+	h.wantTop(t, &bluff)
+	if got := h.reveal(t, v2Path, h.blind(t, h.header(t))); got.status != http.StatusAccepted {
+		t.Fatalf("deliver: %s", got)
+	}
+	close(held.open)
+	poll(t, "the builder is demoted", func() bool { return len(h.demotions(t)) == 1 })
+	if d := h.demotions(t)[0]; d.Name != "alpha" || d.Rule != "payment" || !d.Delivered || !d.ValueWei.Eq(trace.Value) {
+		t.Errorf("%+v", d)
+	}
+	var list []struct {
+		Value         string `json:"value"`
+		ValuePaid     string `json:"value_paid"`
+		BuilderPubkey string `json:"builder_pubkey"`
+	}
+	poll(t, "the delivery is listed with what was paid", func() bool {
+		must(t, json.Unmarshal(h.get(t, deliveredPath, nil).body, &list))
+		return len(list) == 1 && list[0].ValuePaid != ""
+	})
+	if got := list[0]; got.Value != "900000" || got.ValuePaid != "1000" || got.BuilderPubkey != builderKeys[0].PublicKey().String() {
+		t.Errorf("listed as %+v, want alpha's 900000 with 1000 paid", got)
+	}
+}
+
+// A proposer that registers another fee recipient between a bid and its getHeader is not served that bid, and those for the new one are taken.
+func TestBidForAReplacedRecipientIsNotServed(t *testing.T) {
+	h := open(t, eth.Fulu, houseOptions{})
+	h.into(0)
+	s := h.worth(t, 0, 1000)
+	h.submitted(t, s)
+	h.wantTop(t, s)
+	now := bellatrix.ExecutionAddress{0xfd}
+	h.registerProposer(t, func(r *builderv1.ValidatorRegistration) {
+		r.FeeRecipient, r.Timestamp = now, r.Timestamp.Add(time.Second)
+	})
+	if b := h.header(t); b != nil {
+		t.Errorf("served: %s wei for the recipient that was replaced", b.Data.Message.Value)
+	}
+	args := h.args(t)
+	args.Payment.To, args.Payment.ValueWei = common.Address(now), uint256.NewInt(500)
+	next := h.build(t, args)
+	next.trace.ProposerFeeRecipient = now
+	next.sign()
+	h.submitted(t, next)
+	h.wantTop(t, next)
 }

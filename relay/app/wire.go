@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/journal"
@@ -40,6 +41,8 @@ type App struct {
 	spec     *eth.Spec
 	journal  *journal.Journal
 	facts    *facts // written to the journal
+	state    *state // kept in it
+	topSync  *topSync
 	archive  *archive.Archive
 	nodes    *beacon.Nodes
 	registry *registry.Registry
@@ -47,6 +50,8 @@ type App struct {
 	feed     *top.Feed
 	receive  *receive.Desk
 	deliver  *deliver.Desk
+	served   *deliver.Served
+	probe    *deliver.Probe
 	builders *builders.List
 	killed   *killSwitch
 	alerts   *alert.Alerts
@@ -68,7 +73,7 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	cfg.Journal.Dir, cfg.Journal.Log = within(cfg.DataDir, "journal"), cfg.Log
+	cfg.Journal.Dir, cfg.Journal.Log, cfg.Journal.StartTimeout = within(cfg.DataDir, "journal"), cfg.Log, cfg.StartTimeout
 	if a.journal, err = journal.Open(ctx, cfg.Journal); err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
@@ -77,6 +82,9 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 		return nil, fmt.Errorf("open archive: %w", err)
 	}
 	a.opened.AddCloser(a.archive.Close)
+	if err := a.archive.CheckAtStart(ctx, a.journal); err != nil {
+		return nil, fmt.Errorf("open archive: %w", err)
+	}
 	if a.nodes, err = beacon.New(beacon.Config{URLs: cfg.BeaconURLs}, cfg.Log); err != nil {
 		return nil, err
 	}
@@ -95,6 +103,7 @@ func New(ctx context.Context, cfg Config) (app *App, err error) {
 	if err := a.loadChain(ctx); err != nil {
 		return nil, err
 	}
+	a.probe.Test(ctx)
 	return a, nil
 }
 
@@ -123,6 +132,10 @@ func (a *App) wire() (err error) {
 	record := newFacts(a.journal, a.log, a.cfg.Observe)
 	a.facts = record
 	a.opened.Add(record.Close)
+	a.state = newState(a.journal, a.log)
+	a.opened.Add(a.state.Close)
+	a.topSync = newTopSync(escrow{a.journal}.sync, a.log)
+	record.listeners = append(record.listeners, a.state, a.topSync)
 	if a.builders, err = builders.New(a.cfg.Builders, record); err != nil {
 		return err
 	}
@@ -133,22 +146,30 @@ func (a *App) wire() (err error) {
 	a.alerts = alert.New(alert.Config{URLs: a.cfg.Webhooks, Log: a.log})
 	record.listeners = append(record.listeners, a.alerts)
 	a.registry = registry.New(a.spec, record)
-	a.feed = &top.Feed{Clock: a.cfg.Clock, MaxListeners: a.cfg.TopBidListeners, Queue: a.cfg.TopBidQueue}
+	a.feed = &top.Feed{
+		Clock: a.cfg.Clock, MaxListeners: a.cfg.TopBidListeners, MaxPerClient: a.cfg.TopBidListenersPerClient, Queue: a.cfg.TopBidQueue,
+		Over: func(slot phase0.Slot) bool {
+			return slot <= a.registry.Head().Slot || !a.cfg.Clock.Now().Before(a.spec.SlotStart(slot+1))
+		},
+	}
 	a.board = &top.Board{Feed: a.feed}
+	a.probe = a.newProbe()
+	a.served = &deliver.Served{Escrow: suspectedEscrow{escrow{a.journal}, a.probe}, Log: a.log}
 	a.deliver = deliver.New(deliver.Config{
-		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Escrow: escrow{a.journal}, Awaited: awaited{a}, Guard: guard{a.journal},
-		Publisher: a.nodes,
-		Facts:     record, Log: a.log, CutOff: a.cfg.PayloadCutOff, RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
+		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Escrow: a.served, Awaited: awaited{a},
+		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Promises: promises{a}, Publisher: a.nodes,
+		Facts: record, Log: a.log, CutOff: a.cfg.PayloadCutOff, RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
 	})
 	a.receive = receive.New(receive.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Deliveries: a.deliver, Builders: a.builders, Validator: a.cfg.Validator,
-		Live: a.cfg.ValidatorLive, Escrow: escrow{a.journal}, Evidence: evidence{a.journal}, Board: a.board, Facts: record, Trouble: a.trouble,
+		Live: a.mayTrust(), Escrow: a.served, Evidence: evidence{a.journal}, Board: shown{a.board, a.served}, Facts: record, Trouble: a.trouble, Refused: a.refused(),
 		Key: a.cfg.Key, ValidationTimeout: a.cfg.ValidationTimeout, PayloadTimeout: a.cfg.HeaderPayloadTimeout, Executors: a.cfg.Executors,
 		Cancellations: !a.cfg.NoCancellations,
 	})
 	record.listeners = append(record.listeners, a.receive)
+	a.registry.Changed = a.receive.Reregistered
 	headers := &top.Headers{
-		Board: a.board, Spec: a.spec, Head: a.registry, Facts: record, CutOff: a.cfg.HeaderCutOff, Stopped: a.killed.On,
+		Board: a.board, Spec: a.spec, Head: a.registry, Facts: handedOut{record, a.served}, CutOff: a.cfg.HeaderCutOff, Stopped: a.stopped,
 		Delay: a.cfg.HeaderDelay, Clock: a.cfg.Clock,
 	}
 
@@ -158,14 +179,26 @@ func (a *App) wire() (err error) {
 	})
 	builder.Mount(mux, builder.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Receiver: a.receive, Foresight: a.receive, Headers: a.receive, Duties: a.registry,
-		Identity: a.builders, Hydrator: &hydrate.Cache{BlockBytes: builder.MaxSSZ}, TopBids: a.feed, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
+		Network: serve.ByClient(a.cfg.Limits.TrustedProxies), Identity: a.builders, Hydrator: &hydrate.Cache{BlockBytes: builder.MaxSSZ},
+		TopBids: a.feed, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
 	})
-	data.Mount(mux, data.Config{Archive: a.archive})
+	data.Mount(mux, data.Config{Archive: newest{a.archive, a.registry}})
 	mux.Handle(http.MethodGet, "/livez", serve.Livez)
 	mux.Handle(http.MethodGet, "/readyz", serve.Readyz(a.readiness))
 	a.api, a.handler = mux, a.protect(mux)
 	return nil
 }
+
+// promises are what proposers were given, and what blocks were found to pay; the receiving desk is made after the desk that asks.
+type promises struct{ app *App }
+
+// Given implements deliver.Promises.
+func (p promises) Given(slot phase0.Slot, block phase0.Hash32) *relay.Trace {
+	return p.app.board.Given(slot, block)
+}
+
+// Paid implements deliver.Promises.
+func (p promises) Paid(block phase0.Hash32) *uint256.Int { return p.app.receive.Paid(block) }
 
 // awaited are the payloads that the receiving desk waits for; it is made after the desk that asks.
 type awaited struct{ app *App }
@@ -175,25 +208,57 @@ func (w awaited) Await(ctx context.Context, blockHash phase0.Hash32) bool {
 	return w.app.receive.Await(ctx, blockHash)
 }
 
+// refused counts the submissions that anybody could have sent; nil if they are to be facts like the others.
+func (a *App) refused() func(relay.SubmissionJudged) {
+	if a.cfg.RecordRefused {
+		return nil
+	}
+	return func(judged relay.SubmissionJudged) {
+		judged.Builder = phase0.BLSPubKey{} // a claim
+		a.watched.metrics.Record(judged)
+	}
+}
+
 // trouble tells the operator what no caller can be told.
 func (a *App) trouble(action string, err error) {
 	a.log.Error("could not "+action, "error", err)
 	a.alerts.Trouble(a.cfg.Clock.Now(), action, err)
 }
 
-// Ready says whether validators and duties are known, and the relay does not stop.
+// stopped says whether no headers are served: by the operator's wish, or because what they sell could not be delivered now.
+func (a *App) stopped() bool { return a.killed.On() || a.probe.Broken() }
+
+// Ready says whether validators and duties are known, payloads could be delivered now, and the relay does not stop.
 func (a *App) Ready() bool {
+	return a.informed() && !a.probe.Broken()
+}
+
+func (a *App) informed() bool {
 	return !a.stopping.Load() && a.registry.Validators() > 0 && a.registry.DutiesKnown(a.spec.EpochOf(a.registry.Head().Slot))
 }
 
 // readiness says why the relay is not ready, if it is not. When no head came for long, all beacon nodes are out of reach or behind.
 func (a *App) readiness() error {
-	if !a.Ready() {
+	if !a.informed() {
 		return relay.NotReady.Plain()
+	}
+	if fault := a.probe.Fault(); fault != nil {
+		return relay.NotReady.With("no headers are served, since payloads could not be delivered: %v", fault)
+	}
+	if lag := a.archiveLag(); lag < -1 { // -1 is no answer: the relay works without its archive
+		return relay.NotReady.With("the journal has lost %d facts that the archive has: deliveries will be missing there", int(-lag))
 	}
 	head := a.registry.Head()
 	if behind := a.cfg.Clock.Now().Sub(a.spec.SlotStart(head.Slot)); behind > a.cfg.StaleAfter {
 		return relay.NotReady.With("the newest head, of slot %d, is %s old", head.Slot, behind.Round(time.Second))
 	}
 	return nil
+}
+
+// mayTrust says whether a bid may count before its block is executed; in literal mode none does.
+func (a *App) mayTrust() func() bool {
+	if a.cfg.Literal {
+		return func() bool { return false }
+	}
+	return a.cfg.ValidatorLive
 }

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
 	"github.com/gavel-relay/gavel/internal/store"
 	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/relay"
@@ -15,6 +18,7 @@ import (
 // Subjects of the facts that have a view.
 var (
 	deliveredSubject  = "relay." + relay.PayloadDelivered{}.Subject()
+	executedSubject   = "relay." + relay.SubmissionExecuted{}.Subject()
 	judgedSubject     = "relay." + relay.SubmissionJudged{}.Subject()
 	registeredSubject = "relay." + relay.RegistrationStored{}.Subject()
 )
@@ -28,7 +32,23 @@ func decode(entry view.Entry) (view.Change, error) {
 			return nil, err
 		}
 		// A proposer may ask again after a restart of the relay, and the block is published again: that is still one delivery.
-		return addTrace("delivered", entry.Seq, fact.Trace, fact.At, false)
+		add, err := addTrace("delivered", entry.Seq, fact.Trace, fact.At, false)
+		if err != nil || fact.PaidWei == nil {
+			return add, err
+		}
+		pay := setPaid(fact.Slot, fact.BlockHash, fact.PaidWei)
+		return func(ctx context.Context, tx store.Tx) error {
+			if err := add(ctx, tx); err != nil {
+				return err
+			}
+			return pay(ctx, tx)
+		}, nil
+	case executedSubject:
+		var fact relay.SubmissionExecuted
+		if err := json.Unmarshal(entry.Data, &fact); err != nil || fact.PaidWei == nil {
+			return nil, err
+		}
+		return setPaid(fact.Slot, fact.BlockHash, fact.PaidWei), nil
 	case judgedSubject:
 		var fact relay.SubmissionJudged
 		if err := json.Unmarshal(entry.Data, &fact); err != nil {
@@ -69,7 +89,18 @@ func addTrace(table string, seq uint64, t relay.Trace, at time.Time, optimistic 
 	}, nil
 }
 
-// setRegistration puts a registration in the place of the validator's last.
+// setPaid notes what a block pays, if it was delivered: executions find lower bounds, so the greatest counts.
+func setPaid(slot phase0.Slot, block phase0.Hash32, paidWei *uint256.Int) view.Change {
+	paid := paidWei.Bytes32()
+	return func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE delivered SET paid = ? WHERE block_hash = ? AND slot = ? AND (paid IS NULL OR paid < ?)`,
+			paid[:], block[:], int64(slot), paid[:])
+		return err
+	}
+}
+
+// setRegistration puts a registration in the place of the validator's last, unless that one is newer: two that come at the same time may be
+// recorded in the other order.
 func setRegistration(r *relay.SignedRegistration) (view.Change, error) {
 	if r == nil || r.Message == nil {
 		return nil, errors.New("a registration without a message")
@@ -78,7 +109,8 @@ func setRegistration(r *relay.SignedRegistration) (view.Change, error) {
 	return func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO registrations (pubkey, fee_recipient, gas_limit, timestamp, signature) VALUES (?,?,?,?,?)
 			ON CONFLICT (pubkey) DO UPDATE SET fee_recipient = excluded.fee_recipient, gas_limit = excluded.gas_limit,
-			timestamp = excluded.timestamp, signature = excluded.signature`,
+			timestamp = excluded.timestamp, signature = excluded.signature
+			WHERE excluded.timestamp >= registrations.timestamp`,
 			m.Pubkey[:], m.FeeRecipient[:], int64(m.GasLimit), m.Timestamp.Unix(), r.Signature[:])
 		return err
 	}, nil

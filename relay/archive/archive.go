@@ -42,6 +42,11 @@ func Open(ctx context.Context, address string, log *slog.Logger) (*Archive, erro
 // Close closes the database.
 func (a *Archive) Close() error { return a.view.Close() }
 
+// CheckAtStart refuses a journal that the database was not made of, see view.View.
+func (a *Archive) CheckAtStart(ctx context.Context, journal view.Log) error {
+	return a.view.CheckAtStart(ctx, journal)
+}
+
 // Skipped is the number of facts that could not be read since Open, see view.View.
 func (a *Archive) Skipped() uint64 { return a.view.Skipped() }
 

@@ -85,7 +85,11 @@ func blocks(t testing.TB, list []relay.Trace, err error) string {
 func delivered(t testing.TB, a *Archive, q relay.TraceQuery) string {
 	t.Helper()
 	list, err := a.Delivered(t.Context(), q)
-	return blocks(t, list, err)
+	traces := make([]relay.Trace, len(list))
+	for i := range list {
+		traces[i] = list[i].Trace
+	}
+	return blocks(t, traces, err)
 }
 
 func received(t testing.TB, a *Archive, q relay.TraceQuery) string {
@@ -141,7 +145,7 @@ func TestRowsComeBackWhole(t *testing.T) {
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}
-		for _, got := range []relay.Trace{rows[0].Trace, list[0]} {
+		for _, got := range []relay.Trace{rows[0].Trace, list[0].Trace} {
 			if !got.ValueWei.Eq(want.ValueWei) {
 				t.Errorf("value %s, want %s", got.ValueWei, want.ValueWei)
 			}
@@ -327,4 +331,26 @@ func BenchmarkApply(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(seq), "µs/fact")
 		})
 	}
+}
+
+// What a delivered block pays may be known when it is delivered, or only later; the greatest amount that an execution has proven counts.
+func TestPaidValueOfADelivery(t *testing.T) {
+	onEach(t, func(t *testing.T, a *Archive) {
+		executed := func(block byte, paid *uint256.Int) relay.Fact {
+			return relay.SubmissionExecuted{At: noon, Slot: 5, BlockHash: fill(block), Class: "valid", PaidWei: paid}
+		}
+		record(t, a,
+			delivery(trace(5, 1, wei(9))),
+			relay.PayloadDelivered{At: noon, Trace: trace(5, 2, wei(9)), PaidWei: wei(3)},
+			relay.PayloadDelivered{At: noon, Trace: trace(5, 3, wei(9)), PaidWei: wei(3)},
+			executed(3, wei(8)), executed(3, wei(4)), executed(3, nil), executed(4, wei(7)),
+		)
+		list, err := a.Delivered(t.Context(), relay.TraceQuery{Limit: 10})
+		if err != nil || len(list) != 3 {
+			t.Fatalf("%v, %v", list, err)
+		}
+		if list[2].PaidWei != nil || !list[1].PaidWei.Eq(wei(3)) || !list[0].PaidWei.Eq(wei(8)) {
+			t.Errorf("paid %v, %v, %v: want nothing, 3 and 8", list[2].PaidWei, list[1].PaidWei, list[0].PaidWei)
+		}
+	})
 }

@@ -16,25 +16,36 @@ import (
 )
 
 // Delivered lists payloads that were published. The result is never nil.
-func (a *Archive) Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.Trace, error) {
-	rows, err := a.traces(ctx, "delivered", q)
+func (a *Archive) Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.DeliveredTrace, error) {
+	list := []relay.DeliveredTrace{}
+	err := a.traces(ctx, "delivered", q, func(row tracesRow) {
+		list = append(list, relay.DeliveredTrace{Trace: row.Trace, PaidWei: row.paidWei})
+	})
 	if err != nil {
 		return nil, failure("list delivered payloads", err)
-	}
-	list := make([]relay.Trace, len(rows))
-	for i := range rows {
-		list[i] = rows[i].Trace
 	}
 	return list, nil
 }
 
 // Received lists submissions that counted. The result is never nil.
 func (a *Archive) Received(ctx context.Context, q relay.TraceQuery) ([]relay.ReceivedTrace, error) {
-	rows, err := a.traces(ctx, "received", q)
+	list := []relay.ReceivedTrace{}
+	err := a.traces(ctx, "received", q, func(row tracesRow) { list = append(list, row.ReceivedTrace) })
 	if err != nil {
 		return nil, failure("list received blocks", err)
 	}
-	return rows, nil
+	return list, nil
+}
+
+// ReceivedMark is another one whenever the received submissions of a slot are.
+func (a *Archive) ReceivedMark(ctx context.Context, slot phase0.Slot) (mark relay.Mark, err error) {
+	err = a.view.Each(ctx, func(rows *sql.Rows) error {
+		return rows.Scan(&mark.Rows, &mark.Newest)
+	}, `SELECT count(*), coalesce(max(seq), 0) FROM received WHERE slot = ?`, int64(slot))
+	if err != nil {
+		return relay.Mark{}, failure("count received blocks", err)
+	}
+	return mark, nil
 }
 
 // Registration is a validator's newest registration, nil if it has none.
@@ -84,15 +95,21 @@ func scanRegistration(rows *sql.Rows) (*relay.SignedRegistration, error) {
 	return r, nil
 }
 
-func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery) ([]relay.ReceivedTrace, error) {
+// tracesRow is a row of either list.
+type tracesRow struct {
+	relay.ReceivedTrace
+	paidWei *uint256.Int // of delivered payloads; nil if it is not known
+}
+
+func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery, each func(tracesRow)) error {
 	query, args := tracesQuery(table, q)
-	list := []relay.ReceivedTrace{}
-	err := a.view.Each(ctx, func(rows *sql.Rows) error {
+	return a.view.Each(ctx, func(rows *sql.Rows) error {
 		row, err := scanTrace(rows)
-		list = append(list, row)
+		if err == nil {
+			each(row)
+		}
 		return err
 	}, query, args...)
-	return list, err
 }
 
 // tracesQuery is a query's statement and its arguments; table is one of ours, never input.
@@ -102,9 +119,10 @@ func tracesQuery(table string, q relay.TraceQuery) (query string, args []any) {
 		relay.Newest: "slot DESC, seq DESC", relay.ValueAscending: "value ASC, slot DESC, seq DESC",
 		relay.ValueDescending: "value DESC, slot DESC, seq DESC",
 	}[q.Order]
+	paid := map[string]string{"delivered": "paid", "received": "NULL"}[table]
 	// SQLite takes a negative limit for none at all, PostgreSQL for a mistake: max.
 	return `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
-		num_tx, num_blobs, block_number, at_us, optimistic FROM ` + table + where + ` ORDER BY ` + order + ` LIMIT ?`, append(args, max(q.Limit, 0))
+		num_tx, num_blobs, block_number, at_us, optimistic, ` + paid + ` FROM ` + table + where + ` ORDER BY ` + order + ` LIMIT ?`, append(args, max(q.Limit, 0))
 }
 
 // conditions are the WHERE clause of a query and its arguments.
@@ -142,11 +160,11 @@ func conditions(q relay.TraceQuery) (where string, args []any) {
 	return " WHERE " + strings.Join(parts, " AND "), args
 }
 
-func scanTrace(rows *sql.Rows) (row relay.ReceivedTrace, err error) {
+func scanTrace(rows *sql.Rows) (row tracesRow, err error) {
 	var slot, gasLimit, gasUsed, number, atMicro int64
-	var parent, hash, builder, proposer, feeRecipient, value []byte
+	var parent, hash, builder, proposer, feeRecipient, value, paid sql.RawBytes // copied below
 	if err := rows.Scan(&slot, &parent, &hash, &builder, &proposer, &feeRecipient, &gasLimit, &gasUsed, &value, &row.NumTx, &row.NumBlobs,
-		&number, &atMicro, &row.Optimistic); err != nil {
+		&number, &atMicro, &row.Optimistic, &paid); err != nil {
 		return row, err
 	}
 	row.Slot, row.GasLimit, row.GasUsed, row.BlockNumber = phase0.Slot(slot), uint64(gasLimit), uint64(gasUsed), uint64(number)
@@ -156,5 +174,8 @@ func scanTrace(rows *sql.Rows) (row relay.ReceivedTrace, err error) {
 	copy(row.Proposer[:], proposer)
 	copy(row.FeeRecipient[:], feeRecipient)
 	row.ValueWei, row.ReceivedAt = new(uint256.Int).SetBytes(value), time.UnixMicro(atMicro).UTC()
+	if paid != nil {
+		row.paidWei = new(uint256.Int).SetBytes(paid)
+	}
 	return row, nil
 }

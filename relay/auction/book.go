@@ -86,13 +86,26 @@ func (b *Book) Withdraw(builder phase0.BLSPubKey, match func(relay.Bid) bool) Ou
 	case match == nil:
 		delete(b.builders, builder)
 	default:
-		own.final = slices.DeleteFunc(own.final, func(e entry) bool { return match(e.bid) })
-		if own.current != nil && match(own.current.bid) {
-			own.current = nil
-		}
+		own.exclude(match)
 	}
 	changed := b.elect()
 	return Outcome{Result: Follows, Top: b.topBid(), Changed: changed}
+}
+
+// Exclude takes the bids of all builders away that match, as when the proposer asks for something else now.
+func (b *Book) Exclude(match func(relay.Bid) bool) Outcome {
+	for _, own := range b.builders {
+		own.exclude(match)
+	}
+	changed := b.elect()
+	return Outcome{Result: Follows, Top: b.topBid(), Changed: changed}
+}
+
+func (s *standing) exclude(match func(relay.Bid) bool) {
+	s.final = slices.DeleteFunc(s.final, func(e entry) bool { return match(e.bid) })
+	if s.current != nil && match(s.current.bid) {
+		s.current = nil
+	}
 }
 
 // Top is the leading bid, nil when there is none. It must not be changed.

@@ -1,6 +1,7 @@
 package auction
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -77,6 +78,19 @@ func (m *model) withdraw(builder phase0.BLSPubKey) {
 	m.bids = kept
 }
 
+// exclude takes bids in force away; what they have replaced does not come back.
+func (m *model) exclude(recipient relay.FeeRecipient) {
+	places := m.inForce()
+	slices.Sort(places)
+	var kept []relay.Bid
+	for _, i := range places {
+		if m.bids[i].FeeRecipient != recipient {
+			kept = append(kept, m.bids[i])
+		}
+	}
+	m.bids = kept
+}
+
 // TestBookAgainstModel plays random interleavings of submissions, replacements, cancellations and withdrawals and compares the top
 // after each of them.
 func TestBookAgainstModel(t *testing.T) {
@@ -85,7 +99,16 @@ func TestBookAgainstModel(t *testing.T) {
 		var naive model
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			builder := phase0.BLSPubKey{rapid.ByteRange('a', 'd').Draw(t, "builder")}
-			if rapid.IntRange(0, 19).Draw(t, "action") == 0 {
+			recipient := relay.FeeRecipient{rapid.ByteRange(1, 2).Draw(t, "recipient")}
+			action := rapid.IntRange(0, 19).Draw(t, "action")
+			if action == 1 {
+				before := describeTop(book.Top())
+				outcome := book.Exclude(func(bid relay.Bid) bool { return bid.FeeRecipient == recipient })
+				naive.exclude(recipient)
+				compare(t, &book, &naive, before, outcome)
+				continue
+			}
+			if action == 0 {
 				before := describeTop(book.Top())
 				outcome := book.Withdraw(builder, nil)
 				naive.withdraw(builder)
@@ -94,7 +117,7 @@ func TestBookAgainstModel(t *testing.T) {
 			}
 			bid := relay.Bid{
 				Builder: builder, ValueWei: uint256.NewInt(rapid.Uint64Range(0, 9).Draw(t, "value")),
-				ReceivedAt:  time.Unix(rapid.Int64Range(0, 9).Draw(t, "received"), 0),
+				FeeRecipient: recipient, ReceivedAt: time.Unix(rapid.Int64Range(0, 9).Draw(t, "received"), 0),
 				Cancellable: rapid.Bool().Draw(t, "cancellable"),
 				Sequence:    rapid.SampledFrom([]uint64{0, 0, 0, 1, 2, 3, 4}).Draw(t, "sequence"),
 				BlockHash:   phase0.Hash32(rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "hash")),

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,6 +58,52 @@ func TestURLs(t *testing.T) {
 	}
 }
 
+// ours is the root of the block that tests publish.
+var ours = phase0.Root{7}
+
+// refusing is a node that refuses each publication in its words, and answers at the nth question that it has a block of a root.
+func refusing(t *testing.T, status int, words string, has phase0.Root, nth int32) string {
+	t.Helper()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPost && status == 0:
+			panic(http.ErrAbortHandler) // the connection breaks
+		case r.Method == http.MethodPost:
+			w.WriteHeader(status)
+			fmt.Fprintf(w, `{"code":%d,"message":%q}`, status, words)
+		case r.URL.Path != fmt.Sprintf("/eth/v1/beacon/headers/%#x", ours[:]) || asked.Add(1) < nth:
+			http.NotFound(w, r)
+		default:
+			fmt.Fprintf(w, `{"data":{"root":"%#x"}}`, has[:])
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// A node that has the block already counts as one that took it, whatever it says; one that has another block in the slot does not.
+func TestPublishAsksForTheBlockThatIsRefused(t *testing.T) {
+	const prysm = "equivocation validation failed: block for slot 6 already exists in fork choice: block is equivocated"
+	for name, row := range map[string]struct {
+		url  string
+		good bool
+	}{
+		"Prysm has it":                     {refusing(t, 400, prysm, ours, 1), true},
+		"it is being imported":             {refusing(t, 400, prysm, ours, 3), true},
+		"an error of its own, but has it":  {refusing(t, 500, "timed out", ours, 1), true},
+		"the connection broke, but has it": {refusing(t, 0, "", ours, 1), true},
+		"another block":                    {refusing(t, 400, prysm, phase0.Root{8}, 1), false},
+		"it does not have it":              {refusing(t, 400, prysm, ours, 99), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := nodes(t, row.url).Publish(t.Context(), eth.Fulu, ours, []byte{1}); (err == nil) != row.good {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
 // The verdict follows from the set of answers, whatever their order.
 func TestPublishVerdicts(t *testing.T) {
 	ok, accepted := answering(t, 200, ""), answering(t, 202, "")
@@ -77,13 +124,13 @@ func TestPublishVerdicts(t *testing.T) {
 		"all down":              {[]string{down(t), down(t)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := nodes(t, row.urls...).Publish(t.Context(), eth.Fulu, []byte{1})
+			err := nodes(t, row.urls...).Publish(t.Context(), eth.Fulu, ours, []byte{1})
 			if (err == nil) != row.good {
 				t.Errorf("%v", err)
 			}
 		})
 	}
-	err := nodes(t, bad, down(t)).Publish(t.Context(), eth.Fulu, nil)
+	err := nodes(t, bad, down(t)).Publish(t.Context(), eth.Fulu, ours, nil)
 	if err == nil || !strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "400") {
 		t.Errorf("%v: want every node's answer", err)
 	}
@@ -95,12 +142,12 @@ func TestPublishDoesNotWaitForTheSlowest(t *testing.T) {
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hanging }))
 	defer slow.Close()
 	defer close(hanging)
-	if err := nodes(t, slow.URL, answering(t, 200, "")).Publish(t.Context(), eth.Fulu, nil); err != nil {
+	if err := nodes(t, slow.URL, answering(t, 200, "")).Publish(t.Context(), eth.Fulu, ours, nil); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := nodes(t, slow.URL).Publish(ctx, eth.Fulu, nil); !errors.Is(err, context.Canceled) {
+	if err := nodes(t, slow.URL).Publish(ctx, eth.Fulu, ours, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v: want the context's error", err)
 	}
 }
@@ -113,7 +160,7 @@ func TestPublishSaysWhatItSends(t *testing.T) {
 		body, _ = io.ReadAll(r.Body)
 	}))
 	defer server.Close()
-	if err := nodes(t, server.URL).Publish(t.Context(), eth.Electra, []byte("block")); err != nil {
+	if err := nodes(t, server.URL).Publish(t.Context(), eth.Electra, ours, []byte("block")); err != nil {
 		t.Fatal(err)
 	}
 	if got.URL.String() != publishPath || got.Header.Get("Eth-Consensus-Version") != "electra" ||

@@ -3,9 +3,13 @@ package beacon
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 )
@@ -17,14 +21,16 @@ const publishPath = "/eth/v2/beacon/blocks?broadcast_validation=consensus_and_eq
 type verdict uint8
 
 const (
-	imported  verdict = iota // 200, or it knew the block already
+	imported  verdict = iota // 200, or it has the block already
 	broadcast                // 202: spread, but not (yet) part of its chain
 	refused
 )
 
 // Publish hands a signed block to all nodes at once and returns nil as soon as one has accepted it: with the first 200 at once, with a 202
-// when all have answered and none was better. The verdict does not depend on who answers first. The error lists every node's answer.
-func (n *Nodes) Publish(ctx context.Context, fork eth.Fork, ssz []byte) error {
+// when all have answered and none was better. A node that has the block of this root already counts as one that answers 200, in whatever
+// words it refuses to take it again: builders send one block to several relays, and sidecars the signed one to all of them. The verdict
+// does not depend on who answers first. The error lists every node's answer.
+func (n *Nodes) Publish(ctx context.Context, fork eth.Fork, root phase0.Root, ssz []byte) error {
 	type result struct {
 		verdict verdict
 		err     error
@@ -34,7 +40,7 @@ func (n *Nodes) Publish(ctx context.Context, fork eth.Fork, ssz []byte) error {
 	publishing := context.WithoutCancel(ctx)
 	for _, base := range n.urls {
 		go func() {
-			v, err := n.publishTo(publishing, base, fork, ssz)
+			v, err := n.publishTo(publishing, base, fork, root, ssz)
 			results <- result{v, err}
 		}()
 	}
@@ -60,20 +66,71 @@ func (n *Nodes) Publish(ctx context.Context, fork eth.Fork, ssz []byte) error {
 	return errors.Join(errs...)
 }
 
-func (n *Nodes) publishTo(ctx context.Context, base string, fork eth.Fork, ssz []byte) (verdict, error) {
+func (n *Nodes) publishTo(ctx context.Context, base string, fork eth.Fork, root phase0.Root, ssz []byte) (verdict, error) {
 	header := http.Header{
 		"Content-Type": {"application/octet-stream"}, "Accept": {"application/json"}, "Eth-Consensus-Version": {fork.String()},
 	}
 	got, err := n.request(ctx, http.MethodPost, base+publishPath, header, ssz)
 	switch {
-	case err != nil:
-		return refused, fmt.Errorf("%s: %w", shown(base), err)
-	case got.status == http.StatusOK, got.status >= 400 && bytes.Contains(bytes.ToLower(got.body), []byte("already known")):
+	case err == nil && got.status == http.StatusOK:
 		return imported, nil
-	case got.status == http.StatusAccepted:
+	case err == nil && got.status == http.StatusAccepted:
 		n.log.Warn("a beacon node spread the block but did not import it", "node", shown(base))
 		return broadcast, nil
+	case n.hasSoon(ctx, base, root):
+		return imported, nil
+	case err != nil:
+		return refused, fmt.Errorf("%s: %w", shown(base), err)
+	case got.status >= 400 && bytes.Contains(bytes.ToLower(got.body), []byte("already known")):
+		return imported, nil // in these words it is this very block, also while the node has not imported it yet
 	default:
 		return refused, fmt.Errorf("%s answers %d: %.300s", shown(base), got.status, got.body)
 	}
+}
+
+// A block that came another way a moment ago is refused before it can be asked for: it is asked for so many times, after pauses that double.
+const (
+	hasTries = 4
+	hasPause = 50 * time.Millisecond
+)
+
+// hasSoon asks a node whether a block of this root is in its chain, or in a side branch of it.
+func (n *Nodes) hasSoon(ctx context.Context, base string, root phase0.Root) bool {
+	for try := range hasTries {
+		if try > 0 {
+			timer := time.NewTimer(hasPause << (try - 1))
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return false
+			case <-timer.C:
+			}
+		}
+		has, err := n.has(ctx, base, root)
+		if has || err != nil { // whoever cannot answer now is not asked again: the proposer waits
+			return has
+		}
+	}
+	return false
+}
+
+// has asks a node for the header of a block (beacon-APIs, getBlockHeader). A node that has another block in the slot does not have this one.
+func (n *Nodes) has(ctx context.Context, base string, root phase0.Root) (bool, error) {
+	got, err := n.request(ctx, http.MethodGet, fmt.Sprintf("%s/eth/v1/beacon/headers/%#x", base, root[:]), http.Header{"Accept": {"application/json"}}, nil)
+	if err != nil || got.status != http.StatusOK {
+		return false, err
+	}
+	var document struct {
+		Data struct {
+			Root string `json:"root"`
+		} `json:"data"`
+	}
+	var has phase0.Root
+	if err := json.Unmarshal(got.body, &document); err != nil {
+		return false, fmt.Errorf("decode header: %w", err)
+	}
+	if err := eth.ParseHex(document.Data.Root, has[:]); err != nil {
+		return false, fmt.Errorf("root of the header: %w", err)
+	}
+	return has == root, nil
 }

@@ -1,7 +1,7 @@
 // Package check holds the rules that a submission must keep before its block is worth executing, one file each, in one ordered list:
 // the cheap ones first, the signature last. All are pure: what they need to know is in the Case. The first refusal answers.
 //
-//	slot ─ builder ─ delivered ─ duty ─ proposer ─ fee recipient ─ timestamp ─ trace = payload ─ attributes ─ randao ─ withdrawals ─ blobs ─ signature
+//	slot ─ builder ─ delivered ─ duty ─ proposer ─ fee recipient ─ timestamp ─ trace = payload ─ attributes ─ number ─ randao ─ withdrawals ─ blobs ─ signature
 package check
 
 import (
@@ -51,6 +51,7 @@ var All = []Check{
 	{"gaslimit", GasLimit},
 	{"gasused", GasUsed},
 	{"attributes", Attributes},
+	{"blocknumber", BlockNumber},
 	{"randao", PrevRandao},
 	{"withdrawals", Withdrawals},
 	{"blobs", Blobs},
@@ -71,6 +72,7 @@ var Headers = []Check{
 	{"gaslimit", GasLimit},
 	{"gasused", GasUsed},
 	{"attributes", Attributes},
+	{"blocknumber", BlockNumber},
 	{"randao", PrevRandao},
 	{"headerwithdrawals", HeaderWithdrawals},
 	{"headerblobs", HeaderBlobs},

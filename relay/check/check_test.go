@@ -39,7 +39,7 @@ func goodCase(t *testing.T) *Case {
 			Duty:         relay.Duty{Slot: 10, Index: 3, Proposer: proposer},
 			Registration: &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{FeeRecipient: feeRecipient, GasLimit: 60_000_000}},
 		},
-		Attributes: &relay.Attributes{Slot: 10, ParentHash: phase0.Hash32{1}, PrevRandao: [32]byte{5}, Withdrawals: withdrawals()},
+		Attributes: &relay.Attributes{Slot: 10, ParentHash: phase0.Hash32{1}, ParentNumber: 41, PrevRandao: [32]byte{5}, Withdrawals: withdrawals()},
 		Submission: &relay.Submission{
 			Fork: eth.Fulu,
 			Trace: &relay.BidTrace{
@@ -47,7 +47,7 @@ func goodCase(t *testing.T) *Case {
 				ProposerPubkey: proposer, ProposerFeeRecipient: feeRecipient, GasLimit: 60_000_000, GasUsed: 21_000, Value: uint256.NewInt(9),
 			},
 			Payload: &payload.Payload{
-				ParentHash: phase0.Hash32{1}, BlockHash: phase0.Hash32{2}, PrevRandao: [32]byte{5}, GasLimit: 60_000_000, GasUsed: 21_000,
+				ParentHash: phase0.Hash32{1}, BlockHash: phase0.Hash32{2}, BlockNumber: 42, PrevRandao: [32]byte{5}, GasLimit: 60_000_000, GasUsed: 21_000,
 				Timestamp: 1_700_000_120, BaseFeePerGas: uint256.NewInt(7), Withdrawals: withdrawals(),
 			},
 			Blobs: &payload.Blobs{
@@ -97,6 +97,7 @@ func TestRows(t *testing.T) {
 		{"S11", "gas limits differ", func(c *Case) { c.Submission.Trace.GasLimit++ }, relay.SubmissionTraceGasLimit},
 		{"S12", "gas used differs", func(c *Case) { c.Submission.Trace.GasUsed++ }, relay.SubmissionTraceGasUsed},
 		{"S13", "attributes unknown", func(c *Case) { c.Attributes = nil }, relay.SubmissionNoAttributes},
+		{"S22", "other number", func(c *Case) { c.Submission.Payload.BlockNumber++ }, relay.SubmissionBlockNumber},
 		{"S14", "other randao", func(c *Case) { c.Submission.Payload.PrevRandao[0] ^= 1 }, relay.SubmissionPrevRandao},
 		{"S15", "a withdrawal is missing", func(c *Case) {
 			c.Submission.Payload.Withdrawals = c.Submission.Payload.Withdrawals[:1]

@@ -21,6 +21,8 @@ type Trace struct {
 	Value                string `json:"value"`
 	NumTx                string `json:"num_tx"`
 	BlockNumber          string `json:"block_number"`
+	// ValuePaid is there in delivered payloads whose block was executed.
+	ValuePaid string `json:"value_paid,omitempty"`
 	// Timestamps and the flag are there in received blocks only.
 	Timestamp   string `json:"timestamp,omitempty"`
 	TimestampMs string `json:"timestamp_ms,omitempty"`

@@ -2,7 +2,7 @@
 // hands the payload out.
 //
 //	blinded block ─▶ proposer? ─▶ signature ─▶ escrow ─▶ header equal? ─▶ not late? ─▶ wait for the slot ─▶ guard ─▶ publish ─▶ reveal
-//	                 400          400          400        400              400                              400/503   400
+//	                 400          400       400/503       400              400                              400/503   400
 //
 // The guard is won before anything is published: one block of a slot, ever, also after a crash. Repeats of the same block wait for the
 // first one's publication and get its answer; it is published once. A failed publication reveals nothing and may be tried again.
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -43,11 +44,19 @@ type Awaited interface {
 	Await(ctx context.Context, blockHash phase0.Hash32) bool
 }
 
+// Promises tells what a proposer was promised by the header that it signs, and what the block keeps of it. Calls never block.
+type Promises interface {
+	// Given is the bid that the slot's proposer was last given for a block; nil if that is not known, as after a restart.
+	Given(slot phase0.Slot, block phase0.Hash32) *relay.Trace
+	// Paid is what executions have found that the block pays, at least; nil if none has.
+	Paid(block phase0.Hash32) *uint256.Int
+}
+
 // Publisher hands a signed block to the beacon nodes.
 type Publisher interface {
-	// Publish returns nil as soon as one node has accepted the block, and an error when none did. The SSZ is a SignedBeaconBlock before
-	// deneb and SignedBlockContents from deneb on.
-	Publish(ctx context.Context, fork eth.Fork, ssz []byte) error
+	// Publish returns nil as soon as one node has accepted the block of this root, or has it already, and an error when none did. The SSZ is
+	// a SignedBeaconBlock before deneb and SignedBlockContents from deneb on.
+	Publish(ctx context.Context, fork eth.Fork, root phase0.Root, ssz []byte) error
 }
 
 // Config are the parts and rules of a Desk.
@@ -58,6 +67,7 @@ type Config struct {
 	Escrow    relay.Escrow
 	Awaited   Awaited // nil when payloads always come with their header
 	Guard     Guard
+	Promises  Promises // nil if nothing is known of bids but what the escrow has
 	Publisher Publisher
 	Facts     relay.Facts
 	Log       *slog.Logger
@@ -67,7 +77,13 @@ type Config struct {
 	RevealDelay time.Duration
 	// PublishTimeout bounds a publication, in wall time.
 	PublishTimeout time.Duration
+	// StoreTimeout bounds one question to the escrow or to the guard, in wall time: 2 s. Somebody who waits has to be told while there is still
+	// time to ask again, or to ask another relay.
+	StoreTimeout time.Duration
 }
+
+// defaultStoreTimeout is half of what a sidecar waits.
+const defaultStoreTimeout = 2 * time.Second
 
 // Desk delivers payloads. It is safe for concurrent use.
 type Desk struct {
@@ -89,6 +105,9 @@ type publication struct {
 
 // New returns a desk that has delivered nothing.
 func New(cfg Config) *Desk {
+	if cfg.StoreTimeout == 0 {
+		cfg.StoreTimeout = defaultStoreTimeout
+	}
 	return &Desk{Config: cfg, running: map[phase0.Root]*publication{}}
 }
 
@@ -156,17 +175,25 @@ func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 // contents are what was served under the block's header. A payload that has to follow its header is waited for.
 func (d *Desk) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.Contents, error) {
 	for waited := false; ; waited = true {
-		contents, err := d.Escrow.Get(ctx, block.Slot, block.Header.BlockHash)
+		contents, err := d.escrowed(ctx, block)
 		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err() // the proposer went away
 		case err != nil:
 			d.Log.Error("read escrow", "slot", block.Slot, "error", err)
-			return nil, relay.Internal.Plain()
+			return nil, relay.PayloadEscrowDown.Plain()
 		case contents != nil:
 			return contents, nil
 		case waited || d.Awaited == nil || !d.Awaited.Await(ctx, block.Header.BlockHash):
 			return nil, relay.PayloadUnknown.With("%#x", block.Header.BlockHash[:])
 		}
 	}
+}
+
+func (d *Desk) escrowed(ctx context.Context, block *relay.BlindedBlock) (*relay.Contents, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.StoreTimeout)
+	defer cancel()
+	return d.Escrow.Get(ctx, block.Slot, block.Header.BlockHash)
 }
 
 // Close forgets publications of slots before the given one. The guard remembers them.

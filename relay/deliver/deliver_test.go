@@ -42,9 +42,12 @@ type house struct {
 	claimed   map[phase0.Slot]phase0.Root
 	refuse    atomic.Bool // beacon nodes refuse
 	guardDown atomic.Bool
+	crash     atomic.Bool   // publishing panics
 	awaited   atomic.Bool   // the payload has not come yet
 	withheld  atomic.Bool   // and never will
 	hold      chan struct{} // publications wait for it, if set
+
+	guardHangs, escrowHangs atomic.Bool // they answer nothing
 }
 
 var proposerKey = bls.Derive("validator", 3)
@@ -91,7 +94,11 @@ func (h *house) Pubkey(i phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
 
 func (h *house) Put(context.Context, *relay.Contents) error { return nil }
 
-func (h *house) Get(_ context.Context, _ phase0.Slot, hash phase0.Hash32) (*relay.Contents, error) {
+func (h *house) Get(ctx context.Context, _ phase0.Slot, hash phase0.Hash32) (*relay.Contents, error) {
+	if h.escrowHangs.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if hash != h.contents.Payload.BlockHash || h.awaited.Load() {
 		return nil, nil
 	}
@@ -103,7 +110,11 @@ func (h *house) Await(_ context.Context, hash phase0.Hash32) bool {
 	return hash == h.contents.Payload.BlockHash && h.awaited.Swap(false) && !h.withheld.Load()
 }
 
-func (h *house) Claim(_ context.Context, s phase0.Slot, root phase0.Root) (bool, error) {
+func (h *house) Claim(ctx context.Context, s phase0.Slot, root phase0.Root) (bool, error) {
+	if h.guardHangs.Load() {
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
 	if h.guardDown.Load() {
 		return false, errors.New("the guard is down")
 	}
@@ -116,9 +127,12 @@ func (h *house) Claim(_ context.Context, s phase0.Slot, root phase0.Root) (bool,
 	return true, nil
 }
 
-func (h *house) Publish(_ context.Context, _ eth.Fork, ssz []byte) error {
+func (h *house) Publish(_ context.Context, _ eth.Fork, _ phase0.Root, ssz []byte) error {
 	if h.hold != nil {
 		<-h.hold
+	}
+	if h.crash.Load() {
+		panic("crash")
 	}
 	if h.refuse.Load() {
 		return errors.New("all nodes refused")
@@ -373,6 +387,62 @@ func TestGuardThatIsDown(t *testing.T) {
 		wantRefused(t, h.deliver(h.block(proposerKey, nil), 0), relay.PayloadGuardDown)
 		if len(h.published) != 0 {
 			t.Error("published without the guard")
+		}
+	})
+}
+
+// A store that does not answer is named while the proposer still waits, nothing is revealed, and the same request succeeds once it is back.
+func TestStoreThatHangs(t *testing.T) {
+	for name, row := range map[string]struct {
+		hangs func(*house) *atomic.Bool
+		want  relay.Refusal
+	}{
+		"guard":  {func(h *house) *atomic.Bool { return &h.guardHangs }, relay.PayloadGuardDown},
+		"escrow": {func(h *house) *atomic.Bool { return &h.escrowHangs }, relay.PayloadEscrowDown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t)
+				row.hangs(h).Store(true)
+				time.Sleep(time.Until(h.at(0))) // virtual
+				block := h.block(proposerKey, nil)
+				wantRefused(t, h.deliver(block, 0), row.want)
+				if into := time.Since(h.at(0)); into != defaultStoreTimeout {
+					t.Errorf("answered after %v", into)
+				}
+				if len(h.published) != 0 {
+					t.Error("published all the same")
+				}
+				row.hangs(h).Store(false)
+				if err := h.deliver(block, 3*time.Second); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// Whoever waits for a publication that crashes is told, and the proposer may try again.
+func TestPublicationThatCrashes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.hold = make(chan struct{})
+		h.crash.Store(true)
+		time.Sleep(time.Until(h.at(0))) // virtual
+		block := h.block(proposerKey, nil)
+		go func() {
+			defer func() { _ = recover() }() // the server's
+			_ = h.deliver(block, 0)
+		}()
+		synctest.Wait()
+		repeat := make(chan error, 1)
+		go func() { repeat <- h.deliver(block, 0) }()
+		synctest.Wait()
+		close(h.hold)
+		wantRefused(t, <-repeat, relay.Internal)
+		h.crash.Store(false)
+		if err := h.deliver(block, 0); err != nil {
+			t.Error(err)
 		}
 	})
 }

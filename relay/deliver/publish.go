@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/observe"
@@ -33,7 +34,14 @@ func (d *Desk) publishOnce(ctx context.Context, at time.Time, block *relay.Blind
 		return p.refused
 	}
 
+	p.refused = relay.Internal.Plain() // a crash below is told to those who wait, too
+	defer d.published(block, p)
 	p.refused = d.publish(ctx, at, block, contents)
+	return p.refused
+}
+
+// published tells those who wait what became of a publication.
+func (d *Desk) published(block *relay.BlindedBlock, p *publication) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if p.refused == nil {
@@ -43,13 +51,19 @@ func (d *Desk) publishOnce(ctx context.Context, at time.Time, block *relay.Blind
 		delete(d.running, block.Root) // so that the proposer may try again
 	}
 	close(p.done)
-	return p.refused
+}
+
+// claim asks the guard for the slot; an answer that takes too long is none.
+func (d *Desk) claim(ctx context.Context, block *relay.BlindedBlock) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.StoreTimeout)
+	defer cancel()
+	return d.Guard.Claim(ctx, block.Slot, block.Root)
 }
 
 // publish claims the slot, puts the payload in place of its header, and hands the block to the beacon nodes.
 func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents) *relay.Refused {
 	guard := observe.Stage(ctx, observe.Guard)
-	won, err := d.Guard.Claim(ctx, block.Slot, block.Root)
+	won, err := d.claim(ctx, block)
 	guard()
 	if err != nil {
 		d.Log.Error("claim slot", "slot", block.Slot, "error", err)
@@ -69,18 +83,32 @@ func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBl
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.PublishTimeout)
 	defer cancel()
-	if err := d.Publisher.Publish(ctx, block.Fork, ssz); err != nil {
+	if err := d.Publisher.Publish(ctx, block.Fork, block.Root, ssz); err != nil {
 		d.Log.Error("publish block", "slot", block.Slot, "error", err)
 		return relay.PayloadNotPublished.Plain()
 	}
 	if defect.On(defect.DeliveryNotListed) {
 		return nil
 	}
+	trace, paidWei := d.promised(block.Slot, contents)
 	d.Facts.Record(relay.PayloadDelivered{
-		At: d.Clock.Now(), Trace: contents.FlatTrace(), BlockRoot: block.Root,
+		At: d.Clock.Now(), Trace: trace, PaidWei: paidWei, BlockRoot: block.Root,
 		MsIntoSlot: at.Sub(d.Spec.SlotStart(block.Slot)).Milliseconds(),
 	})
 	return nil
+}
+
+// promised is the bid that the proposer signed for, and what its block is known to pay. The escrow has a block once, under the message that came
+// first; the same block may have been offered by others, and at other values.
+func (d *Desk) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace, *uint256.Int) {
+	trace := contents.FlatTrace()
+	if d.Promises == nil {
+		return trace, nil
+	}
+	if given := d.Promises.Given(slot, contents.Payload.BlockHash); given != nil {
+		trace.Builder, trace.ValueWei, trace.FeeRecipient = given.Builder, given.ValueWei, given.FeeRecipient
+	}
+	return trace, d.Promises.Paid(contents.Payload.BlockHash)
 }
 
 func (d *Desk) publishedAt(root phase0.Root) time.Time {

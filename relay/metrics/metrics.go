@@ -32,6 +32,8 @@ type Gauges struct {
 	BeaconNodes func() float64
 	// FactsLost is how many facts found no place in the journal so far.
 	FactsLost func() float64
+	// Unacked is how many messages the journal was given and never acked: it may lack them.
+	Unacked func() float64
 	// ArchiveLag is how many facts the archive has not taken up yet, -1 when it does not answer.
 	ArchiveLag func() float64
 	// Listeners follow the leading bids; ListenersCut were cut because they were behind, so far.
@@ -47,6 +49,7 @@ type Metrics struct {
 
 	eligible, intoSlot *prometheus.HistogramVec
 	killSwitch         prometheus.Gauge
+	deliveryPath       *prometheus.GaugeVec
 }
 
 // eligibleBuckets go from 0.1 ms to about 13 s, each twice the one before.
@@ -80,6 +83,11 @@ func New(set *observe.Set, cfg Config) *Metrics {
 		"builder", "class")
 	m.demotions = set.Counter("gavel_relay_demotions_total", "Demotions of builders, by the rule that was broken.", "builder", "rule")
 	m.killSwitch = set.Gauge("gavel_relay_kill_switch", "1 while no headers are served by the operator's wish.")
+	m.deliveryPath = set.GaugeVec("gavel_relay_delivery_path_works",
+		"1 for each part that a delivery needs (guard, escrow, journal) while it answers the relay's own tests; while one is 0 no headers are served.", "part")
+	for _, part := range relay.DeliveryParts {
+		m.deliveryPath.WithLabelValues(part).Set(1)
+	}
 	m.eligible = set.Histogram("gavel_relay_submission_eligible_seconds",
 		"Time from the last byte of a submission to the moment from which its bid counts, in seconds.", eligibleBuckets, "because")
 	m.intoSlot = set.Histogram("gavel_relay_delivery_into_slot_seconds",
@@ -94,6 +102,7 @@ func defineGauges(set *observe.Set, gauges Gauges) {
 	set.GaugeFunc("gavel_relay_head_slot", "Slot of the beacon chain's head.", gauges.HeadSlot)
 	set.GaugeFunc("gavel_relay_beacon_nodes_following", "Beacon nodes that announce heads, and are not behind the others.", gauges.BeaconNodes)
 	set.GaugeFunc("gavel_relay_facts_lost", "Facts that found no place in the journal since the start.", gauges.FactsLost)
+	set.GaugeFunc("gavel_relay_journal_unacked", "Messages of facts that the journal was given and never acked, since the start: it may lack them.", gauges.Unacked)
 	set.GaugeFunc("gavel_relay_archive_lag", "Facts that the archive has not taken up yet; -1 when it does not answer.", gauges.ArchiveLag)
 	set.GaugeFunc("gavel_relay_top_bid_listeners", "Listeners to the leading bids.", gauges.Listeners)
 	set.GaugeFunc("gavel_relay_top_bid_listeners_cut", "Listeners that were cut because they were behind, since the start.", gauges.ListenersCut)
@@ -123,16 +132,21 @@ func (m *Metrics) Record(fact relay.Fact) {
 		m.demotions.WithLabelValues(fact.Name, fact.Rule).Inc()
 	case relay.KillSwitchChanged:
 		m.KillSwitch(fact.On)
+	case relay.DeliveryPathChanged:
+		m.deliveryPath.WithLabelValues(fact.Part).Set(one(fact.Works))
 	}
+}
+
+func one(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // KillSwitch shows where the switch is, also when no fact says so: at start.
 func (m *Metrics) KillSwitch(on bool) {
-	if on {
-		m.killSwitch.Set(1)
-	} else {
-		m.killSwitch.Set(0)
-	}
+	m.killSwitch.Set(one(on))
 }
 
 func (m *Metrics) judged(fact relay.SubmissionJudged) {

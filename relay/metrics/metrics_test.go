@@ -66,12 +66,15 @@ func day() []relay.Fact {
 		relay.SubmissionExecuted{Builder: listed, Class: "invalid"},
 		relay.BuilderDemoted{Name: "alpha", Demotion: relay.Demotion{Rule: "state"}},
 		relay.KillSwitchChanged{On: true},
+		relay.DeliveryPathChanged{Part: "guard"},
+		relay.DeliveryPathChanged{Part: "escrow"},
+		relay.DeliveryPathChanged{Part: "escrow", Works: true},
 	}
 }
 
 func TestMetricsAreAViewOfTheFacts(t *testing.T) {
 	is := func(value float64) func() float64 { return func() float64 { return value } }
-	metrics, registry := newMetrics(Gauges{Validators: is(7), Registrations: is(5), HeadSlot: is(42), FactsLost: is(3)})
+	metrics, registry := newMetrics(Gauges{Validators: is(7), Registrations: is(5), HeadSlot: is(42), FactsLost: is(3), Unacked: is(4)})
 	for _, fact := range day() {
 		metrics.Record(fact)
 	}

@@ -87,5 +87,5 @@ func (d *Desk) worthSigning(s *relay.Submission) bool {
 		return false
 	}
 	facts := d.caseOf(s)
-	return check.First(check.OfBlock, facts) == nil && d.trusts(facts.Builder, s.Trace.Value) && d.awaitedOf(s) == nil && d.leads(s)
+	return check.First(check.OfBlock, facts) == nil && d.trusts(facts.Builder, s.Trace.Value) && len(d.awaitedOf(s)) == 0 && d.leads(s)
 }

@@ -41,9 +41,13 @@ func (d *Desk) leads(s *relay.Submission) bool {
 
 // enter puts a bid into the book and shows the new top, if there is one. What it needs to be served is there: its payload is in the escrow,
 // or awaited.
-func (d *Desk) enter(s *relay.Submission, bid *preparedBid) *relay.Refused {
+func (d *Desk) enter(s *relay.Submission, facts *caseFacts, bid *preparedBid) *relay.Refused {
+	bid.askedGas = facts.Duty.Registration.Message.GasLimit
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if refused := d.askedFor(s, bid); refused != nil { // the proposer has registered anew while this one was executed
+		return refused
+	}
 	if d.Deliveries.Delivered(phase0.Slot(s.Trace.Slot)) { // revealed while this one was executed
 		return relay.SubmissionDelivered.Plain()
 	}
@@ -106,13 +110,19 @@ func (d *Desk) Close(before phase0.Slot) {
 			delete(d.prepared, id)
 		}
 	}
+	for hash, found := range d.payments {
+		if found.slot < before {
+			delete(d.payments, hash)
+		}
+	}
 	for hash, slot := range d.escrowed {
 		if slot < before {
 			delete(d.escrowed, hash)
 		}
 	}
 	d.mu.Unlock()
+	d.standings.close(before)
 	for _, job := range d.later.close(before) {
-		d.executed(job, "infrastructure", "", "the slot was over before the block could be executed")
+		d.executed(job, "infrastructure", "", "the slot was over before the block could be executed", nil)
 	}
 }

@@ -83,19 +83,25 @@ func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *caseFact
 		block.ValueWei = new(uint256.Int)
 	}
 	block.Trace, block.Signature = s.Trace, s.Signature
-	if facts.Builder.HighPriority || d.leads(s) {
-		block.Priority = exec.High
-	}
+	block.Priority, block.Source = d.priority(s, facts.Builder), exec.Source{Address: s.From, Key: s.Trace.BuilderPubkey}
 	verdict := d.Validator.Validate(ctx, block)
+	d.standings.learn(s, verdict.Class)
 	if refused := <-signature; refused != nil {
 		return refused
 	}
 	switch {
-	case verdict.Class == exec.Valid, defect.On(defect.NotExecuted):
+	case verdict.Class == exec.Valid:
+		d.prove(s.Trace, verdict.PaidWei)
+		return nil
+	case defect.On(defect.NotExecuted):
 		return nil
 	case verdict.Class == exec.Invalid:
 		return relay.SubmissionInvalid.With("%s: %s", verdict.Rule, verdict.Detail)
+	case verdict.Rule == exec.RuleCrowded:
+		d.overrun(s, "validate blocks: more wait than there is room for")
+		return relay.SubmissionCrowded.Plain()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		d.overrun(s, "validate blocks in time")
 		return relay.SubmissionTimeout.With("more than %v", d.ValidationTimeout)
 	default:
 		return relay.SubmissionUnverifiable.With("%s: %s", verdict.Rule, verdict.Detail)

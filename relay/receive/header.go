@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/check"
 )
 
-// awaitedPayload is a header in the auction whose payload has not come. settled is closed when it has, or when it is too late.
+// awaitedPayload is a header in the auction whose payload has not come. settled is closed when it has, or when it is too late. Each value at
+// which a block is offered is a header of its own, with a payload to follow and a promise to be executed.
 type awaitedPayload struct {
 	job     *taken
 	bid     *preparedBid
@@ -38,7 +39,7 @@ func (d *Desk) ReceiveHeader(ctx context.Context, h *relay.HeaderSubmission) (re
 	trace := bareTrace(h.Trace)
 	trace.NumBlobs, trace.BlockNumber = len(h.Commitments), h.Header.BlockNumber
 	judged.Cancellable, judged.Sequence = h.Cancellable, h.Sequence
-	d.record(judged, trace, h.ReceivedAt, err)
+	d.record(judged, trace, h.ReceivedAt, err, true) // headers need an API key
 	return outcome, err
 }
 
@@ -66,39 +67,87 @@ func (d *Desk) receiveHeader(ctx context.Context, h *relay.HeaderSubmission) (re
 	}
 	bid := prepareHeader(h)
 	awaited := &awaitedPayload{job: jobOf(s, facts, d.Clock.Now()), bid: bid, settled: make(chan struct{})}
-	if !d.await(awaited) { // the payload is here, or on its way, already
-		return accepted, judged, asError(d.enter(s, bid))
+	switch d.await(awaited) {
+	case payloadIsHere:
+		if refused := d.takeWithPayload(ctx, s, facts, awaited); refused != nil {
+			return relay.Outcome{}, judged, refused
+		}
+	case payloadIsAwaited: // the same bid again
+		if refused := d.enter(s, facts, bid); refused != nil {
+			return relay.Outcome{}, judged, refused
+		}
+	default:
+		if refused := d.enter(s, facts, bid); refused != nil {
+			d.settle(awaited)
+			return relay.Outcome{}, judged, refused
+		}
+		go d.watch(context.WithoutCancel(ctx), awaited)
 	}
-	if refused := d.enter(s, bid); refused != nil {
-		d.settle(h.Trace.BlockHash)
-		return relay.Outcome{}, judged, refused
-	}
-	go d.watch(context.WithoutCancel(ctx), awaited)
 	judged.Optimistic, judged.EligibleAt = true, d.Clock.Now()
 	return accepted, judged, nil
 }
 
-// await notes that a payload has to follow, unless it is here already or another header asks for the same.
-func (d *Desk) await(a *awaitedPayload) bool {
+// takeWithPayload takes a header whose payload is in the escrow already. It is served only if it is that payload's: the hash in a header is
+// the builder's word. It is executed at its own value like any other.
+func (d *Desk) takeWithPayload(ctx context.Context, s *relay.Submission, facts *caseFacts, a *awaitedPayload) *relay.Refused {
+	contents, err := d.Escrow.Get(ctx, a.job.slot(), a.job.hash())
+	if err != nil || contents == nil {
+		d.trouble("read the payload of a header", err)
+		return relay.SubmissionEscrowDown.Plain()
+	}
+	kept, err := preparedOf(contents)
+	if err != nil {
+		return relay.Malformed.With("%v", err)
+	}
+	if difference := differs(a.bid, kept); difference != "" {
+		return relay.HeaderPayloadMismatch.With("%s", difference)
+	}
+	a.bid.trace.NumTx, a.bid.trace.NumBlobs = kept.trace.NumTx, kept.trace.NumBlobs
+	if refused := d.enter(s, facts, a.bid); refused != nil {
+		return refused
+	}
+	d.owe(a.job)
+	return nil
+}
+
+// preparedOf is the bid that the escrow's contents are of.
+func preparedOf(c *relay.Contents) (*preparedBid, error) {
+	return prepare(&relay.Submission{Fork: c.Fork, Trace: c.Trace, Payload: c.Payload, Blobs: c.Blobs, Requests: c.Requests})
+}
+
+// whereabouts is where the payload of a header is.
+type whereabouts uint8
+
+const (
+	payloadFollows   whereabouts = iota // and is awaited from now on
+	payloadIsAwaited                    // for the very same bid
+	payloadIsHere
+)
+
+// await notes that a payload has to follow, unless it is here already or awaited for the same bid.
+func (d *Desk) await(a *awaitedPayload) whereabouts {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	hash := a.job.hash()
-	if _, there := d.escrowed[hash]; there || d.awaited[hash] != nil {
-		return false
+	id := a.job.id()
+	if _, there := d.escrowed[id.block]; there {
+		return payloadIsHere
 	}
-	d.awaited[hash] = a
-	return true
+	if d.awaited[id] != nil {
+		return payloadIsAwaited
+	}
+	d.awaited[id] = a
+	return payloadFollows
 }
 
 // settle ends the wait for a payload; true for the one call that does.
-func (d *Desk) settle(hash phase0.Hash32) bool {
+func (d *Desk) settle(a *awaitedPayload) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	a := d.awaited[hash]
-	if a == nil {
+	id := a.job.id()
+	if d.awaited[id] != a {
 		return false
 	}
-	delete(d.awaited, hash)
+	delete(d.awaited, id)
 	close(a.settled)
 	return true
 }
@@ -112,41 +161,55 @@ func (d *Desk) watch(ctx context.Context, a *awaitedPayload) {
 		<-a.settled
 	}()
 	late := d.Clock.Until(ctx, a.job.since.Add(d.PayloadTimeout)) == nil
-	if late && d.settle(a.job.hash()) {
+	if late && d.settle(a) {
 		d.demote(context.WithoutCancel(ctx), a.job, relay.DemotedWithheld, "no payload within "+d.PayloadTimeout.String(), nil)
 	}
 }
 
-// awaitedOf is the header that a submission is the payload of, nil if none waits for it. Only its own builder can follow it.
-func (d *Desk) awaitedOf(s *relay.Submission) *awaitedPayload {
+// awaitedOf are the headers that a submission is the payload of, none if none waits for it. Only its own builder can follow a header.
+func (d *Desk) awaitedOf(s *relay.Submission) (headers []*awaitedPayload) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	a := d.awaited[s.Trace.BlockHash]
-	if a == nil || a.bid.trace.Builder != s.Trace.BuilderPubkey {
-		return nil
+	for id, a := range d.awaited {
+		if id.block == s.Trace.BlockHash && id.builder == s.Trace.BuilderPubkey {
+			headers = append(headers, a)
+		}
 	}
-	return a
+	return headers
 }
 
-// follow takes the payload of a header that is in the auction.
-func (d *Desk) follow(ctx context.Context, s *relay.Submission, facts *caseFacts, a *awaitedPayload) *relay.Refused {
+// follow takes the payload of headers that are in the auction. Each of them is executed at the value that it was shown with, whatever the
+// message that brings the payload says. A header of another payload demotes; if one of them is the payload's, that is kept all the same.
+func (d *Desk) follow(ctx context.Context, s *relay.Submission, headers []*awaitedPayload) *relay.Refused {
 	bid, err := prepare(s)
 	if err != nil {
 		return relay.Malformed.With("%v", err)
 	}
-	if difference := differs(a.bid, bid); difference != "" {
-		if d.settle(s.Trace.BlockHash) {
-			d.demote(ctx, a.job, relay.DemotedMismatch, difference, s.Contents())
+	var refused *relay.Refused
+	var right, wrong []*awaitedPayload
+	for _, a := range headers {
+		if difference := differs(a.bid, bid); difference != "" {
+			wrong, refused = append(wrong, a), relay.HeaderPayloadMismatch.With("%s", difference)
+		} else {
+			right = append(right, a)
 		}
-		return relay.HeaderPayloadMismatch.With("%s", difference)
 	}
-	if refused := d.keep(ctx, s); refused != nil {
-		return refused
+	if len(right) > 0 {
+		if down := d.keep(ctx, s); down != nil {
+			return down
+		}
 	}
-	d.completed(a, bid)
-	d.settle(s.Trace.BlockHash)
-	d.later.add(jobOf(s, facts, d.Clock.Now()))
-	return nil
+	for _, a := range right {
+		d.completed(a, bid)
+		d.owe(a.job) // before anybody hears that the payload is here: it may be delivered then
+		d.settle(a)
+	}
+	for _, a := range wrong {
+		if d.settle(a) {
+			d.demote(ctx, a.job, relay.DemotedMismatch, refused.Detail, s.Contents())
+		}
+	}
+	return refused
 }
 
 // completed lets the bid in the book know what only the payload tells.
@@ -181,20 +244,30 @@ func sameRequests(a, b *preparedBid) bool {
 // Await waits for a payload that has to follow its header: true once it is in the escrow, also if it has come already; false at once if none is
 // awaited, and false when it does not come or the context ends.
 func (d *Desk) Await(ctx context.Context, hash phase0.Hash32) bool {
-	d.mu.Lock()
-	a := d.awaited[hash]
-	_, there := d.escrowed[hash]
-	d.mu.Unlock()
-	if a == nil {
-		return there
+	for {
+		there, settled := d.whetherHere(hash)
+		if there || settled == nil {
+			return there
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-settled:
+		}
 	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-a.settled:
-	}
+}
+
+// whetherHere says whether a payload is in the escrow; settled, if not nil, is closed when one of its headers no longer waits for it.
+func (d *Desk) whetherHere(hash phase0.Hash32) (there bool, settled <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, there = d.escrowed[hash]
-	return there
+	if _, there = d.escrowed[hash]; there {
+		return true, nil
+	}
+	for id, a := range d.awaited {
+		if id.block == hash {
+			return false, a.settled
+		}
+	}
+	return false, nil
 }

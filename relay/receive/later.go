@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// taken is a bid that counts before its block is executed. It holds no payload: that waits in the escrow, however many bids there are.
+// taken is a bid that counts before its block is executed at its value. It holds no payload: that waits in the escrow, however many
+// bids there are.
 type taken struct {
 	facts     caseFacts // its Submission has no payload
 	since     time.Time
@@ -21,10 +23,16 @@ type taken struct {
 	notBefore time.Time // wall time
 	running   bool
 	delivered bool
+	dearer    bool // an execution has found its block to pay less
 }
 
 func (t *taken) slot() phase0.Slot   { return phase0.Slot(t.facts.Submission.Trace.Slot) }
 func (t *taken) hash() phase0.Hash32 { return t.facts.Submission.Trace.BlockHash }
+
+func (t *taken) id() bidID {
+	bid := t.facts.Submission.Bid()
+	return idOf(&bid)
+}
 
 // jobOf keeps of a submission what its execution will need besides the escrow.
 func jobOf(s *relay.Submission, facts *caseFacts, now time.Time) *taken {
@@ -35,18 +43,19 @@ func jobOf(s *relay.Submission, facts *caseFacts, now time.Time) *taken {
 	return job
 }
 
-// later is what is still to be executed. Delivered blocks come first, then the newest: what leads now is among them.
+// later is what is still to be executed: each bid by itself, because each value that a block was offered at is a promise of its own.
+// Delivered blocks come first, then bids above what their block is known to pay, then the newest: what leads now is among them.
 type later struct {
 	mu   sync.Mutex // guards jobs and what is in them
-	jobs map[phase0.Hash32]*taken
+	jobs map[bidID]*taken
 	wake chan struct{} // filled when there may be something to do
 }
 
 func (l *later) add(job *taken) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.jobs[job.hash()] == nil {
-		l.jobs[job.hash()] = job
+	if id := job.id(); l.jobs[id] == nil {
+		l.jobs[id] = job
 	}
 	l.stir()
 }
@@ -71,7 +80,7 @@ func (l *later) next(now time.Time) (*taken, time.Duration) {
 			if wait == 0 || pause < wait {
 				wait = pause
 			}
-		case best == nil, job.delivered && !best.delivered, job.delivered == best.delivered && job.since.After(best.since):
+		case best == nil, job.before(best):
 			best = job
 		}
 	}
@@ -80,6 +89,18 @@ func (l *later) next(now time.Time) (*taken, time.Duration) {
 		l.stir() // there may be more
 	}
 	return best, wait
+}
+
+// before says whether a job is more urgent than another.
+func (t *taken) before(other *taken) bool {
+	switch {
+	case t.delivered != other.delivered:
+		return t.delivered
+	case t.dearer != other.dearer:
+		return t.dearer
+	default:
+		return t.since.After(other.since)
+	}
 }
 
 // again puts a job back for another try.
@@ -95,7 +116,7 @@ func (l *later) again(job *taken, now time.Time) {
 func (l *later) done(job *taken) (delivered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.jobs, job.hash())
+	delete(l.jobs, job.id())
 	return job.delivered
 }
 
@@ -106,12 +127,14 @@ func (l *later) isDelivered(job *taken) bool {
 	return job.delivered
 }
 
-// markDelivered moves a block to the front.
+// markDelivered moves all bids for a block to the front.
 func (l *later) markDelivered(hash phase0.Hash32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if job := l.jobs[hash]; job != nil {
-		job.delivered = true
+	for id, job := range l.jobs {
+		if id.block == hash {
+			job.delivered = true
+		}
 	}
 }
 
@@ -119,9 +142,9 @@ func (l *later) markDelivered(hash phase0.Hash32) {
 func (l *later) close(before phase0.Slot) (dropped []*taken) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for hash, job := range l.jobs {
+	for id, job := range l.jobs {
 		if job.slot() < before && !job.delivered && !job.running {
-			delete(l.jobs, hash)
+			delete(l.jobs, id)
 			dropped = append(dropped, job)
 		}
 	}
@@ -188,19 +211,27 @@ func (d *Desk) finish(ctx context.Context, job *taken) {
 		}
 		job.facts.SignatureLater = false
 	}
+	if paid := d.proven(job.facts.Submission.Trace); paid != nil { // no execution can find more than that it keeps its promise
+		d.verified(job)
+		d.later.done(job)
+		d.executed(job, "valid", "", "", paid)
+		return
+	}
 	contents, verdict := d.verdict(ctx, job)
 	switch {
 	case verdict.Class == exec.Valid:
+		d.prove(job.facts.Submission.Trace, verdict.PaidWei)
 		d.verified(job)
 		d.later.done(job)
-		d.executed(job, "valid", "", "")
+		d.executed(job, "valid", "", "", verdict.PaidWei)
 	case verdict.Class == exec.Invalid:
+		d.found(job.facts.Submission.Trace, verdict.PaidWei)
 		d.demote(ctx, job, string(verdict.Rule), verdict.Detail, contents)
 	case ctx.Err() != nil: // the relay stops: nothing is known
 		d.later.again(job, time.Now())
 	case job.tries >= giveUpTries, !d.later.isDelivered(job) && d.over(job):
 		d.later.done(job)
-		d.executed(job, "infrastructure", string(verdict.Rule), verdict.Detail)
+		d.executed(job, "infrastructure", string(verdict.Rule), verdict.Detail, nil)
 		d.trouble("execute a block that was taken on trust", fmt.Errorf("%s: %s", verdict.Rule, verdict.Detail))
 	default:
 		d.later.again(job, time.Now())
@@ -223,7 +254,8 @@ func (d *Desk) verdict(ctx context.Context, job *taken) (*relay.Contents, exec.V
 	block := blockOf(contents, job.facts.Attributes.ParentRoot, job.facts.Duty.Registration.Message.GasLimit)
 	block.Trace, block.Signature = job.facts.Submission.Trace, job.facts.Submission.Signature
 	block.FeeRecipient, block.ValueWei = block.Trace.ProposerFeeRecipient, block.Trace.Value
-	if job.facts.Builder.HighPriority || d.later.isDelivered(job) {
+	block.Priority, block.Source.Key = exec.Known, block.Trace.BuilderPubkey
+	if job.facts.Builder.HighPriority || job.dearer || d.later.isDelivered(job) {
 		block.Priority = exec.High
 	}
 	return contents, d.Validator.Validate(ctx, block)
@@ -242,12 +274,15 @@ func (d *Desk) verified(job *taken) {
 // demote ends the trust in a builder: its record changes, its unverified bids are taken back, and what proves it is kept.
 func (d *Desk) demote(ctx context.Context, job *taken, rule, detail string, contents *relay.Contents) {
 	delivered := d.later.done(job)
-	d.executed(job, "invalid", rule, detail)
+	d.executed(job, "invalid", rule, detail, d.paid(job.hash()))
 	s := job.facts.Submission
 	reason := relay.Demotion{Signature: s.Signature, Rule: rule, Detail: detail, Delivered: delivered, Trace: bareTrace(s.Trace)}
 	if contents != nil {
-		reason.Trace = contents.FlatTrace()
-		if err := d.Evidence.Keep(ctx, contents); err != nil {
+		// The payload may have come under another message, at another value: what is held against the builder is what it signed here.
+		evidence := *contents
+		evidence.Trace, evidence.Raw = s.Trace, nil
+		reason.Trace = evidence.FlatTrace()
+		if err := d.Evidence.Keep(ctx, &evidence); err != nil {
 			d.trouble("keep evidence", err)
 		}
 	}
@@ -258,10 +293,10 @@ func (d *Desk) demote(ctx context.Context, job *taken, rule, detail string, cont
 	d.takeBack(builder.Pubkeys)
 }
 
-func (d *Desk) executed(job *taken, class, rule, detail string) {
+func (d *Desk) executed(job *taken, class, rule, detail string, paidWei *uint256.Int) {
 	d.Facts.Record(relay.SubmissionExecuted{
 		At: d.Clock.Now(), Slot: job.slot(), BlockHash: job.hash(), Builder: job.facts.Submission.Trace.BuilderPubkey,
-		Class: class, Rule: rule, Detail: detail, Delivered: job.delivered,
+		ValueWei: job.facts.Submission.Trace.Value, PaidWei: paidWei, Class: class, Rule: rule, Detail: detail, Delivered: job.delivered,
 	})
 }
 

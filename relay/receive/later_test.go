@@ -246,7 +246,7 @@ func TestSignatureIsVerifiedLater(t *testing.T) {
 	h.refuse(s, relay.SubmissionBuilderKey) // no longer on trust: verified beside the execution
 }
 
-// What leads and what trusted builders send is executed first.
+// What known builders send is executed first, and what leads of that before the rest; a stranger's claim to lead is worth nothing.
 func TestPriority(t *testing.T) {
 	h := newHouse(t)
 	var got []exec.Priority
@@ -264,7 +264,7 @@ func TestPriority(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.accept(h.submission(3, 60), 200)
-	if len(got) != 3 || got[0] != exec.High || got[1] != exec.Normal || got[2] != exec.High {
+	if len(got) != 3 || got[0] != exec.Normal || got[1] != exec.Normal || got[2] != exec.High {
 		t.Errorf("%v", got)
 	}
 }

@@ -24,6 +24,7 @@ type preparedBid struct {
 	requests    *electra.ExecutionRequests
 	trace       relay.Trace
 	ahead       *relay.Work[*relay.SignedAhead] // nil unless it was begun while the body was on its way; owned by sign
+	askedGas    uint64                          // the gas limit that the proposer had registered when the bid came
 	verified    bool                            // the block was executed and found valid; guarded by the desk's mutex
 	signed      *relay.SignedBid                // nil until it leads; guarded by the desk's mutex once the bid is in the book
 }
@@ -75,7 +76,7 @@ func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0
 	}
 	bid := relay.SignedBid{
 		Key: key, Fork: p.fork, BlockHash: p.trace.BlockHash, Builder: p.trace.Builder, ValueWei: p.trace.ValueWei,
-		BlockNumber: p.header.BlockNumber, FeeRecipient: p.header.FeeRecipient,
+		Trace: p.trace, BlockNumber: p.header.BlockNumber, FeeRecipient: p.header.FeeRecipient,
 	}
 	message, ahead := p.message(relayKey), p.ahead
 	p.ahead = nil

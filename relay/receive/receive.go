@@ -80,6 +80,9 @@ type Config struct {
 	Evidence Evidence
 	Board    Board
 	Facts    relay.Facts
+	// Refused is told of a submission that was refused before a signature or an API key has shown whose it is: it is counted, and no fact. nil makes a
+	// fact of it. It must not block.
+	Refused func(relay.SubmissionJudged)
 	// Trouble is told what an operator should know and no caller can be told: it must not block.
 	Trouble func(action string, err error)
 	// Key signs bids. Its public key is the relay's identity.
@@ -99,28 +102,35 @@ type Desk struct {
 	Config
 	later     later
 	foresight foresight
+	standings standings
 
-	mu       sync.Mutex // guards books, prepared and awaited
+	mu       sync.Mutex // guards all below
 	books    auction.Books
-	prepared map[bidID]*preparedBid            // of all bids in the books
-	escrowed map[phase0.Hash32]phase0.Slot     // blocks whose payload is in the escrow
-	awaited  map[phase0.Hash32]*awaitedPayload // headers whose payload has not come
+	prepared map[bidID]*preparedBid        // of all bids in the books
+	escrowed map[phase0.Hash32]phase0.Slot // blocks whose payload is in the escrow
+	awaited  map[bidID]*awaitedPayload     // headers whose payload has not come
+	payments map[phase0.Hash32]payment     // what executions found that blocks pay
 }
 
-// bidID tells bids apart: a builder may offer one block at several values, and two keys may offer the same block.
+// bidID tells bids apart: a builder may offer one block at several values, two keys may offer the same block, and a block may be said to pay one
+// recipient and then another.
 type bidID struct {
-	builder phase0.BLSPubKey
-	block   phase0.Hash32
-	value   [32]byte
+	builder   phase0.BLSPubKey
+	block     phase0.Hash32
+	value     [32]byte
+	recipient relay.FeeRecipient
 }
 
-func idOf(bid *relay.Bid) bidID { return bidID{bid.Builder, bid.BlockHash, bid.ValueWei.Bytes32()} }
+func idOf(bid *relay.Bid) bidID {
+	return bidID{bid.Builder, bid.BlockHash, bid.ValueWei.Bytes32(), bid.FeeRecipient}
+}
 
 // New returns a desk without auctions.
 func New(cfg Config) *Desk {
 	return &Desk{
 		Config: cfg, prepared: map[bidID]*preparedBid{}, escrowed: map[phase0.Hash32]phase0.Slot{},
-		awaited: map[phase0.Hash32]*awaitedPayload{}, later: later{jobs: map[phase0.Hash32]*taken{}, wake: make(chan struct{}, 1)},
+		awaited: map[bidID]*awaitedPayload{}, payments: map[phase0.Hash32]payment{},
+		later: later{jobs: map[bidID]*taken{}, wake: make(chan struct{}, 1)},
 	}
 }
 
@@ -135,15 +145,33 @@ var (
 func (d *Desk) Receive(ctx context.Context, s *relay.Submission) (relay.Outcome, error) {
 	outcome, judged, err := d.receive(ctx, s)
 	judged.Cancellable, judged.Sequence = s.Cancellable, s.Sequence
-	d.record(judged, s.FlatTrace(), s.ReceivedAt, err)
-	return outcome, err
+	d.record(judged, s.FlatTrace(), s.ReceivedAt, err, s.Identified)
+	return outcome, withoutDoubt(err)
 }
 
-// record tells what became of a submission.
-func (d *Desk) record(judged relay.SubmissionJudged, trace relay.Trace, receivedAt time.Time, err error) {
+// unproven is a refusal before a signature has shown whose a submission is.
+type unproven struct{ *relay.Refused }
+
+// Unwrap is for errors.As.
+func (u unproven) Unwrap() error { return u.Refused }
+
+// withoutDoubt is the refusal that a builder is told.
+func withoutDoubt(err error) error {
+	if doubted := (unproven{}); errors.As(err, &doubted) {
+		return doubted.Refused
+	}
+	return err
+}
+
+// record tells what became of a submission. What anybody could have sent, without a key and in any number, is no fact.
+func (d *Desk) record(judged relay.SubmissionJudged, trace relay.Trace, receivedAt time.Time, err error, identified bool) {
 	judged.Trace, judged.ReceivedAt = trace, receivedAt
 	if refused := (*relay.Refused)(nil); errors.As(err, &refused) {
 		judged.Refusal, judged.Detail = refused.ID, refused.Detail
+	}
+	if doubted := (unproven{}); d.Refused != nil && !identified && errors.As(err, &doubted) {
+		d.Refused(judged)
+		return
 	}
 	d.Facts.Record(judged)
 }
@@ -151,20 +179,20 @@ func (d *Desk) record(judged relay.SubmissionJudged, trace relay.Trace, received
 func (d *Desk) receive(ctx context.Context, s *relay.Submission) (relay.Outcome, relay.SubmissionJudged, error) {
 	var judged relay.SubmissionJudged
 	if s.Cancellable && !d.Cancellations {
-		return relay.Outcome{}, judged, relay.SubmissionCancellations.Plain()
+		return relay.Outcome{}, judged, unproven{relay.SubmissionCancellations.Plain()}
 	}
 	facts := d.caseOf(s)
 	if refused := d.check(ctx, facts); refused != nil {
-		return relay.Outcome{}, judged, refused
+		return relay.Outcome{}, judged, unproven{refused}
 	}
 	if s.Trace.Value.IsZero() || len(s.Payload.Transactions) == 0 {
 		judged.Detail = "no value or no transactions: no effect"
 		return accepted, judged, nil
 	}
-	if awaited := d.awaitedOf(s); awaited != nil {
+	if awaited := d.awaitedOf(s); len(awaited) > 0 {
 		judged.Optimistic = true
 		judged.Detail = "the payload of a header"
-		return accepted, judged, asError(d.follow(ctx, s, facts, awaited))
+		return accepted, judged, asError(d.follow(ctx, s, awaited))
 	}
 	if below, refused := d.belowFloor(s); below || refused != nil {
 		judged.Detail = "at or below the floor"
@@ -202,7 +230,7 @@ func (d *Desk) takeExecuted(ctx context.Context, s *relay.Submission, facts *cas
 		return refused
 	}
 	bid.verified = true
-	return d.enter(s, bid)
+	return d.enter(s, facts, bid)
 }
 
 // takeOnTrust takes a bid whose block is executed later.
@@ -212,10 +240,10 @@ func (d *Desk) takeOnTrust(ctx context.Context, s *relay.Submission, facts *case
 	if refused != nil {
 		return refused
 	}
-	if refused := d.enter(s, bid); refused != nil {
+	if refused := d.enter(s, facts, bid); refused != nil {
 		return refused
 	}
-	d.later.add(jobOf(s, facts, d.Clock.Now()))
+	d.owe(jobOf(s, facts, d.Clock.Now()))
 	return nil
 }
 

@@ -50,6 +50,7 @@ type house struct {
 	noEscrow  bool
 	delivered bool
 	head      relay.Head
+	asks      builderv1.ValidatorRegistration // of the proposer, with which Duty answers
 }
 
 var (
@@ -71,7 +72,7 @@ func accountKey(name string) *ecdsa.PrivateKey {
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	h := &house{t: t, escrowed: map[phase0.Hash32]*relay.Contents{}, board: new(top.Board), changed: make(chan struct{})}
+	h := &house{t: t}
 	h.spec = &eth.Spec{
 		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
 		Forks: []eth.ForkPoint{{Fork: eth.Fulu, Version: phase0.Version{6}}},
@@ -88,29 +89,59 @@ func newHouse(t *testing.T) *house {
 			t.Error(err)
 		}
 	})
+	h.validator = execchain.New(h.node.Chain(), execchain.Options{})
+	h.open()
+	return h
+}
+
+// newHouseOn is another house on the chain of a first one.
+func newHouseOn(t *testing.T, first *house) *house {
+	t.Helper()
+	h := &house{t: t, node: first.node, spec: first.spec, validator: first.validator}
+	h.open()
+	return h
+}
+
+// open makes a desk that has received nothing.
+func (h *house) open() {
+	h.t.Helper()
+	h.asks = builderv1.ValidatorRegistration{FeeRecipient: payee, GasLimit: 60_000_000, Pubkey: proposerKey}
+	h.escrowed, h.board, h.changed = map[phase0.Hash32]*relay.Contents{}, new(top.Board), make(chan struct{})
 	h.clock = clock.NewHeld(h.spec.GenesisTime, 1)
+	var err error
 	h.builders, err = builders.New(nil, h)
 	if err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
-	h.validator = execchain.New(h.node.Chain(), execchain.Options{})
 	h.desk = New(Config{
 		Spec: h.spec, Clock: h.clock, Chain: h, Deliveries: h, Builders: h.builders, Validator: h, Live: func() bool { return !h.dead },
 		Escrow: h, Evidence: h, Board: h.board, Facts: h, Key: bls.Derive("relay", 0), ValidationTimeout: time.Minute, Cancellations: true,
-		PayloadTimeout: time.Second, Trouble: func(action string, err error) { t.Logf("%s: %v", action, err) },
+		PayloadTimeout: time.Second, Trouble: func(action string, err error) { h.t.Logf("%s: %v", action, err) },
 	})
-	return h
 }
 
 func (h *house) Head() relay.Head { return h.head }
 
 func (h *house) Duty(slot phase0.Slot) *relay.RegisteredDuty {
 	return &relay.RegisteredDuty{
-		Duty: relay.Duty{Slot: slot, Index: 3, Proposer: proposerKey},
-		Registration: &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{
-			FeeRecipient: payee, GasLimit: 60_000_000, Pubkey: proposerKey,
-		}},
+		Duty:         relay.Duty{Slot: slot, Index: 3, Proposer: proposerKey},
+		Registration: h.registration(),
 	}
+}
+
+func (h *house) registration() *relay.SignedRegistration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	asks := h.asks
+	return &relay.SignedRegistration{Message: &asks}
+}
+
+// register has the proposer ask for another recipient, or another gas limit.
+func (h *house) register(recipient bellatrix.ExecutionAddress, gasLimit uint64) {
+	h.mu.Lock()
+	h.asks.FeeRecipient, h.asks.GasLimit = recipient, gasLimit
+	h.mu.Unlock()
+	h.desk.Reregistered(h.registration().Message)
 }
 
 func (h *house) Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.Attributes {

@@ -1,103 +1,177 @@
 package registry
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"sync"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/defect"
-	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
 )
 
 // maxAhead is how far a registration's timestamp may lie ahead of our clock (builder-specs, "Registration").
 const maxAhead = 10 * time.Second
 
+// judgedTogether is how many entries are judged, or verified, before others get a turn.
+const judgedTogether = 128
+
 // Register judges each registration by itself: good ones are stored, bad ones are returned with their index and reason.
 //
 //	unknown validator, timestamp before genesis or more than 10 s ahead   refused
-//	same fee recipient and gas limit as stored                            accepted without looking at the signature: nothing changes
-//	older than the stored one                                             ignored, no failure
-//	otherwise                                                             the signature decides
+//	what is held, byte for byte                                           accepted: nothing changes
+//	older than what is held                                               ignored, no failure
+//	what is held, signed later                                            the signature decides; of many in a request, see below
+//	new or changed, not older                                             the signature decides
 //
-// Signatures are verified together, on all cores. The context is not consulted: a batch that has been taken is finished.
-func (r *Registry) Register(_ context.Context, at time.Time, entries []*relay.SignedRegistration) []relay.RegistrationFailure {
-	refused := make([]*relay.Refused, len(entries))
-	var changed []int
-	for i, entry := range entries {
-		var verify bool
-		if refused[i], verify = r.judge(at, entry); verify {
-			changed = append(changed, i)
-		}
+// Of a validator that comes more than once the newest entry counts, of equally old ones the last; the others are ignored, or refused if
+// that one has a wrong signature. So a request costs at most one verification for each known validator in it.
+//
+// Signatures are verified on at most half of the processors, whatever number of requests wait for that. When the context ends, the rest of
+// the entries is left. If a request has more than promptRenewals entries that only renew what is held, these are accepted at once, and
+// verified by Run before anything is stored or shown. The entries are not kept.
+func (r *Registry) Register(ctx context.Context, at time.Time, entries []relay.SignedRegistration) relay.RegistrationFailures {
+	b := batch{registry: r, at: at, entries: entries, newest: map[uint32]int32{}}
+	for from := 0; from < len(entries); from += judgedTogether {
+		b.judge(from, min(from+judgedTogether, len(entries)))
 	}
-	r.verify(entries, changed, refused)
-
-	for _, i := range changed {
-		if refused[i] == nil && r.store(entries[i]) {
-			r.facts.Record(relay.RegistrationStored{At: at, Registration: entries[i]})
-		}
-	}
-	var failures []relay.RegistrationFailure
-	for i, reason := range refused {
-		if reason != nil {
-			failures = append(failures, relay.RegistrationFailure{Index: i, Refused: reason})
-		}
-	}
-	return failures
+	b.verify(ctx, b.prompt())
+	b.repeated()
+	return b.failures.RegistrationFailures
 }
 
-// judge applies all rules but the signature and says whether that one has to be looked at.
-func (r *Registry) judge(at time.Time, entry *relay.SignedRegistration) (refused *relay.Refused, verify bool) {
-	message := entry.Message
-	switch {
-	case message.Timestamp.Before(r.spec.GenesisTime.Truncate(time.Second)):
-		return relay.RegistrationTooEarly.With("%d", message.Timestamp.Unix()), false
-	case message.Timestamp.After(at.Add(maxAhead)):
-		return relay.RegistrationTooLate.With("%d, it is %d here", message.Timestamp.Unix(), at.Unix()), false
-	}
+// batch is a request's entries on their way.
+type batch struct {
+	registry *Registry
+	at       time.Time
+	entries  []relay.SignedRegistration
+	failures failures
+	newest   map[uint32]int32 // by the validator's place, the entry that counts, if its signature decides
+	others   []int32          // entries of the same validators
+}
+
+// judge applies all rules but the signature to some entries.
+func (b *batch) judge(from, to int) {
+	r := b.registry
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	row := r.table.find(message.Pubkey)
-	if row == nil || !row.known {
-		return relay.RegistrationUnknownValidator.With("%#x", message.Pubkey[:]), false
-	}
-	return nil, row.supersedes(message)
-}
-
-// verify looks at the signatures of some entries.
-func (r *Registry) verify(entries []*relay.SignedRegistration, indices []int, refused []*relay.Refused) {
-	if len(indices) == 0 {
-		return
-	}
-	domain := r.spec.BuilderDomain()
-	triples, places := make([]bls.Triple, 0, len(indices)), make([]int, 0, len(indices))
-	for _, i := range indices {
-		root, err := entries[i].Message.HashTreeRoot()
-		if err != nil {
-			refused[i] = relay.RegistrationSignature.With("%v", err)
+	genesis := r.spec.GenesisTime.Unix()
+	for i := from; i < to; i++ {
+		message := b.entries[i].Message
+		seconds := message.Timestamp.Unix()
+		switch {
+		case seconds < genesis:
+			b.failures.add(i, func() *relay.Refused { return relay.RegistrationTooEarly.With("%d", seconds) })
+			continue
+		case message.Timestamp.After(b.at.Add(maxAhead)):
+			b.failures.add(i, func() *relay.Refused {
+				return relay.RegistrationTooLate.With("%d, it is %d here", seconds, b.at.Unix())
+			})
 			continue
 		}
-		places = append(places, i)
-		triples = append(triples, bls.Triple{
-			Key: entries[i].Message.Pubkey, Root: eth.SigningRoot(root, domain), Signature: entries[i].Signature,
-		})
-	}
-	for i, err := range r.verifyBatch(triples) {
-		if err != nil && !defect.On(defect.UnsignedRegistration) {
-			refused[places[i]] = relay.RegistrationSignature.With("%v", err)
+		place, known := r.table.places[message.Pubkey]
+		if !known || !r.table.at(place).known {
+			b.failures.add(i, func() *relay.Refused { return relay.RegistrationUnknownValidator.With("%#x", message.Pubkey[:]) })
+			continue
+		}
+		switch r.table.at(place).compare(&b.entries[i]) {
+		case forged:
+			b.failures.add(i, func() *relay.Refused { return relay.RegistrationSignature.With("it is not the one that is held") })
+		case renewed, changed:
+			b.count(place, int32(i)) //nolint:gosec // a body has no room for more
 		}
 	}
 }
 
-// store keeps an entry unless one that came in meanwhile makes it old, or the validator has exited meanwhile.
-func (r *Registry) store(entry *relay.SignedRegistration) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	row := r.table.find(entry.Message.Pubkey)
-	if row == nil || !row.known || !row.supersedes(entry.Message) {
-		return false
+// count keeps the newest entry of a validator apart from the others.
+func (b *batch) count(place uint32, i int32) {
+	other, twice := b.newest[place]
+	switch {
+	case !twice:
+		b.newest[place] = i
+	case b.entries[i].Message.Timestamp.Before(b.entries[other].Message.Timestamp):
+		b.others = append(b.others, i)
+	default:
+		b.newest[place] = i
+		b.others = append(b.others, other)
 	}
-	r.table.put(row, entry)
-	r.touch(entry.Message.Pubkey)
-	return true
+}
+
+// prompt are the entries whose signatures are verified before the answer. The others wait for Run.
+func (b *batch) prompt() []int32 {
+	r := b.registry
+	prompt, renewals := make([]int32, 0, len(b.newest)), 0
+	r.mu.RLock()
+	for place, i := range b.newest {
+		prompt = append(prompt, i)
+		if r.table.at(place).compare(&b.entries[i]) == renewed {
+			renewals++
+		}
+	}
+	r.mu.RUnlock()
+	slices.Sort(prompt)
+	if renewals > promptRenewals {
+		prompt = slices.DeleteFunc(prompt, func(i int32) bool { return r.later(b.at, &b.entries[i]) })
+	}
+	return prompt
+}
+
+// verify looks at the signatures of some entries and stores those that are good.
+func (b *batch) verify(ctx context.Context, indices []int32) {
+	b.registry.verify(ctx, len(indices), func(i int) *relay.SignedRegistration { return &b.entries[indices[i]] }, func(i int, err error) {
+		at := int(indices[i])
+		if err != nil {
+			b.failures.add(at, func() *relay.Refused { return relay.RegistrationSignature.With("%v", err) })
+			return
+		}
+		b.registry.keep(b.at, &b.entries[at])
+	})
+}
+
+// repeated refuses what was left aside for a newer entry that turned out to be wrong: it may have been right, and is not just ignored.
+func (b *batch) repeated() {
+	if len(b.others) == 0 || b.failures.Count == 0 {
+		return
+	}
+	r := b.registry
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, i := range b.others {
+		entry := &b.entries[i]
+		newest := b.newest[r.table.places[entry.Message.Pubkey]]
+		if b.failures.has(int(newest)) {
+			b.failures.add(int(i), func() *relay.Refused {
+				return relay.RegistrationSignature.With("of entry %d, the newest of this validator: send this one alone", newest)
+			})
+		}
+	}
+}
+
+// failures are safe for concurrent use. Reasons are made for those only that are listed.
+type failures struct {
+	mu sync.Mutex
+	relay.RegistrationFailures
+	wrong []uint64 // a bit for each entry that was refused
+}
+
+func (f *failures) add(i int, why func() *relay.Refused) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.Count++
+	if missing := i/64 + 1 - len(f.wrong); missing > 0 {
+		f.wrong = append(f.wrong, make([]uint64, missing)...)
+	}
+	f.wrong[i/64] |= 1 << (i % 64)
+	at, _ := slices.BinarySearchFunc(f.First, i, func(x relay.RegistrationFailure, i int) int { return cmp.Compare(x.Index, i) })
+	if at == relay.MaxListedFailures {
+		return
+	}
+	f.First = slices.Insert(f.First, at, relay.RegistrationFailure{Index: i, Refused: why()})
+	f.First = f.First[:min(len(f.First), relay.MaxListedFailures)]
+}
+
+func (f *failures) has(i int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return i/64 < len(f.wrong) && f.wrong[i/64]&(1<<(i%64)) != 0
 }

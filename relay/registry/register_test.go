@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,24 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
 )
+
+// batchOf is a request with these entries.
+func batchOf(entries ...*relay.SignedRegistration) (batch []relay.SignedRegistration) {
+	for _, entry := range entries {
+		batch = append(batch, *entry)
+	}
+	return batch
+}
+
+// refusals are the failures of a request, of which none may be more than counted.
+func refusals(t rapid.TB, r *Registry, entries []relay.SignedRegistration) []relay.RegistrationFailure {
+	t.Helper()
+	failures := r.Register(context.Background(), now, entries)
+	if len(failures.First) != failures.Count {
+		t.Errorf("%d failures listed, %d counted", len(failures.First), failures.Count)
+	}
+	return failures.First
+}
 
 // stored is what the registry holds of a test validator, nil if nothing counts.
 func stored(r *Registry, validator int) *relay.SignedRegistration {
@@ -65,15 +84,15 @@ func TestRegisterRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, facts := withValidators(4)
 			r.SetValidators(validators(3))
-			r.Register(t.Context(), now, []*relay.SignedRegistration{registration(t, 0, 1, 30_000_000, now)})
+			r.Register(t.Context(), now, batchOf(registration(t, 0, 1, 30_000_000, now)))
 			*facts = nil
 			if row.entry == nil {
-				if failures := r.Register(t.Context(), now, nil); failures != nil || len(*facts) != 0 {
+				if failures := refusals(t, r, nil); failures != nil || len(*facts) != 0 {
 					t.Errorf("%v and %d facts, want nothing", failures, len(*facts))
 				}
 				return
 			}
-			failures := r.Register(t.Context(), now, []*relay.SignedRegistration{registration(t, 2, 1, limit, now), row.entry})
+			failures := refusals(t, r, batchOf(registration(t, 2, 1, limit, now), row.entry))
 			if row.want == nil && len(failures) != 0 {
 				t.Errorf("refused: %v", failures[0].Refused)
 			}
@@ -83,6 +102,7 @@ func TestRegisterRows(t *testing.T) {
 			if got := stored(r, row.validator); row.stored != (got != nil && *got.Message == *row.entry.Message) {
 				t.Errorf("stored is %+v", got)
 			}
+			r.Flush(now)
 			wantFacts := 1
 			if row.stored {
 				wantFacts = 2
@@ -109,27 +129,28 @@ func TestSignatureChecksAreCounted(t *testing.T) {
 	checked := 0
 	r.verifyBatch = func(triples []bls.Triple) []error {
 		checked += len(triples)
-		return bls.VerifyBatch(triples)
+		return bls.VerifyBatch(triples, 1)
 	}
-	batch := func(limit uint64, at time.Time) (list []*relay.SignedRegistration) {
+	batch := func(limit uint64, at time.Time) (list []relay.SignedRegistration) {
 		for i := range 4 {
-			list = append(list, registration(t, i, 1, limit, at))
+			list = append(list, *registration(t, i, 1, limit, at))
 		}
 		return list
 	}
 	mixed := batch(30_000_000, now.Add(time.Second))
-	mixed[2] = registration(t, 2, 1, 31_000_000, now.Add(time.Second))
+	mixed[2] = *registration(t, 2, 1, 31_000_000, now.Add(time.Second))
 	for _, row := range []struct {
 		what    string
-		entries []*relay.SignedRegistration
+		entries []relay.SignedRegistration
 		want    int
 	}{
 		{"new ones", batch(30_000_000, now), 4},
 		{"the same again", batch(30_000_000, now), 0},
-		{"the same, signed later", batch(30_000_000, now.Add(time.Second)), 0},
+		{"the same, signed later", batch(30_000_000, now.Add(time.Second)), 4},
+		{"the same, older", batch(30_000_000, now), 0},
 		{"one changed", mixed, 1},
 		{"older and changed", batch(32_000_000, now.Add(-time.Second)), 0},
-		{"unknown", []*relay.SignedRegistration{registration(t, 9, 1, 30_000_000, now)}, 0},
+		{"unknown", batchOf(registration(t, 9, 1, 30_000_000, now)), 0},
 	} {
 		checked = 0
 		if r.Register(t.Context(), now, row.entries); checked != row.want {
@@ -156,31 +177,33 @@ func TestNewestRegistrationWinsConcurrently(t *testing.T) {
 		var newest [proposers]int
 		var requests sync.WaitGroup
 		for _, batch := range batches {
-			var entries []*relay.SignedRegistration
+			var entries []relay.SignedRegistration
 			for _, n := range batch {
-				entries = append(entries, signed[n/versions][n%versions])
+				entries = append(entries, *signed[n/versions][n%versions])
 				newest[n/versions] = max(newest[n/versions], n%versions+1)
 			}
 			requests.Go(func() {
-				if failures := r.Register(t.Context(), now, entries); len(failures) != 0 {
+				if failures := refusals(rt, r, entries); len(failures) != 0 {
 					rt.Errorf("refused: %v", failures)
 				}
 			})
 		}
 		requests.Wait()
+		r.Flush(now)
 		for i, want := range newest {
 			got := stored(r, i)
 			if (got == nil) != (want == 0) || got != nil && *got.Message != *signed[i][want-1].Message {
 				rt.Errorf("validator %d: %+v, want version %d", i, got, want)
 			}
 		}
-		counted := map[*relay.SignedRegistration]bool{}
+		counted := map[[2]string]bool{}
 		for _, fact := range facts.list {
 			entry := fact.(relay.RegistrationStored).Registration
-			if counted[entry] {
-				rt.Errorf("one registration is stored twice")
+			content := [2]string{string(entry.Message.Pubkey[:]), string(entry.Message.FeeRecipient[:])}
+			if counted[content] {
+				rt.Errorf("one registration is recorded twice")
 			}
-			counted[entry] = true
+			counted[content] = true
 		}
 	})
 }
@@ -194,6 +217,12 @@ func (f *lockedFacts) Record(fact relay.Fact) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = append(f.list, fact)
+}
+
+func (f *lockedFacts) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.list)
 }
 
 // Builders may poll while validators register: a version names one list only.
@@ -218,7 +247,7 @@ func TestDutiesVersionNamesOneList(t *testing.T) {
 	}
 	register := func(validator int, limit uint64) func() {
 		return func() {
-			r.Register(t.Context(), now, []*relay.SignedRegistration{registration(t, validator, 1, limit, now)})
+			r.Register(t.Context(), now, batchOf(registration(t, validator, 1, limit, now)))
 		}
 	}
 	changes("the proposer registers", true, register(0, 30_000_000))
@@ -245,7 +274,7 @@ func TestDutiesVersionNamesOneList(t *testing.T) {
 func TestRegisterWhileValidatorsChange(t *testing.T) {
 	r, _ := withValidators(3)
 	r.facts = new(lockedFacts)
-	entries := []*relay.SignedRegistration{registration(t, 0, 1, 30_000_000, now), registration(t, 2, 1, 30_000_000, now)}
+	entries := batchOf(registration(t, 0, 1, 30_000_000, now), registration(t, 2, 1, 30_000_000, now))
 	var refused atomic.Int32
 	var both sync.WaitGroup
 	both.Go(func() {
@@ -255,7 +284,7 @@ func TestRegisterWhileValidatorsChange(t *testing.T) {
 	})
 	both.Go(func() {
 		for range 50 {
-			for _, failure := range r.Register(t.Context(), now, entries) {
+			for _, failure := range refusals(t, r, entries) {
 				if failure.Index == 0 {
 					refused.Add(1)
 				}

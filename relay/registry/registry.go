@@ -1,8 +1,8 @@
 // Package registry knows who proposes when and what proposers have asked for: the validator table, registrations, duties, and what the
 // beacon nodes have announced of the chain (head, payload attributes). All of it is memory; facts carry changes to the journal.
 //
-//	registrations ──> judge ──> verify (a batch, all cores) ──> store ──> fact
-//	                    │                                         │
+//	registrations ──> judge ──> verify (half of the cores) ──> store ──> fact, once a minute
+//	                    │ └─> renewals of great batches ─> Run ─┘ │
 //	                    └──────────────> table <──────────────────┘
 //	                                       │
 //	duties, head ───────────────────────> list of duties, with a version
@@ -11,8 +11,10 @@
 package registry
 
 import (
+	"runtime"
 	"sync"
 
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -22,9 +24,16 @@ import (
 
 // Registry is safe for concurrent use.
 type Registry struct {
+	// Changed is told of each registration that asks for something else than the one before it, once it
+	// is stored and before its request is answered: facts of it may come later. It is set before the
+	// first registration, and may be nil.
+	Changed func(*builderv1.ValidatorRegistration)
+
 	spec        *eth.Spec
 	facts       relay.Facts
-	verifyBatch func([]bls.Triple) []error // bls.VerifyBatch, or what a test counts with
+	verifyBatch func([]bls.Triple) []error // bls.VerifyBatch on one processor, or what a test counts with
+	processors  chan struct{}              // has a place for each processor that verifies registrations
+	wake        chan struct{}              // tells Run of renewals
 
 	replacing sync.Mutex // one SetValidators at a time; never taken while mu is held
 
@@ -36,12 +45,16 @@ type Registry struct {
 	listed     dutyList
 	attributes map[attributesKey]*relay.Attributes
 	head       relay.Head
+	renewals   map[phase0.BLSPubKey]renewals // accepted, and not verified yet
+	unrecorded map[uint32]struct{}           // by place, changes without a fact
 }
 
 // New returns a registry that knows nothing yet.
 func New(spec *eth.Spec, facts relay.Facts) *Registry {
 	return &Registry{
-		spec: spec, facts: facts, verifyBatch: bls.VerifyBatch, table: newTable(), duties: map[phase0.Epoch]dutyTable{},
-		proposers: map[phase0.BLSPubKey]bool{}, version: 1, attributes: map[attributesKey]*relay.Attributes{},
+		spec: spec, facts: facts, verifyBatch: func(triples []bls.Triple) []error { return bls.VerifyBatch(triples, 1) },
+		processors: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), wake: make(chan struct{}, 1),
+		table: newTable(), duties: map[phase0.Epoch]dutyTable{}, proposers: map[phase0.BLSPubKey]bool{}, version: 1,
+		attributes: map[attributesKey]*relay.Attributes{}, renewals: map[phase0.BLSPubKey]renewals{}, unrecorded: map[uint32]struct{}{},
 	}
 }

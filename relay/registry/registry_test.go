@@ -60,14 +60,13 @@ func TestGoodEntriesAreStoredEvenWhenOthersAreBad(t *testing.T) {
 	r, facts := withValidators(3)
 	forged := registration(t, 1, 1, 30_000_000, now)
 	forged.Message.GasLimit++
-	failures := r.Register(t.Context(), now, []*relay.SignedRegistration{
+	failures := refusals(t, r, batchOf(
 		registration(t, 0, 1, 30_000_000, now),
 		forged,
 		registration(t, 2, 1, 30_000_000, now.Add(11*time.Second)),
 		registration(t, 9, 1, 30_000_000, now),
 		registration(t, 2, 1, 30_000_000, testSpec.GenesisTime.Add(-time.Second)),
-		registration(t, 2, 1, 30_000_000, now.Add(10*time.Second)),
-	})
+		registration(t, 2, 1, 30_000_000, now.Add(10*time.Second))))
 	want := map[int]relay.Refusal{
 		1: relay.RegistrationSignature, 2: relay.RegistrationTooLate, 3: relay.RegistrationUnknownValidator, 4: relay.RegistrationTooEarly,
 	}
@@ -99,7 +98,7 @@ func TestWhichRegistrationCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, facts := withValidators(1)
 			for _, entry := range []*relay.SignedRegistration{registration(t, 0, 1, 30_000_000, now), row.second} {
-				if failures := r.Register(t.Context(), now, []*relay.SignedRegistration{entry}); len(failures) > 0 {
+				if failures := refusals(t, r, batchOf(entry)); len(failures) > 0 {
 					t.Fatal(failures)
 				}
 			}
@@ -107,6 +106,7 @@ func TestWhichRegistrationCounts(t *testing.T) {
 			if got := r.Duty(1).Registration.Message.GasLimit; got != row.limit {
 				t.Errorf("gas limit %d, want %d", got, row.limit)
 			}
+			r.Flush(now)
 			if len(*facts) != row.facts {
 				t.Errorf("%d facts, want %d", len(*facts), row.facts)
 			}
@@ -114,16 +114,23 @@ func TestWhichRegistrationCounts(t *testing.T) {
 	}
 }
 
-// An entry that changes nothing is accepted whatever its signature: looking at it would only cost time.
-func TestUnchangedRegistrationCostsNoSignatureCheck(t *testing.T) {
+// What is held, byte for byte, costs no look at its signature, and neither does the same message with another one: only one is right.
+func TestRepeatsCostNoSignatureCheck(t *testing.T) {
 	r, _ := withValidators(1)
 	first := registration(t, 0, 1, 30_000_000, now)
+	refusals(t, r, batchOf(first))
+	r.verifyBatch = func([]bls.Triple) []error {
+		t.Error("a signature is looked at")
+		return nil
+	}
+	if failures := refusals(t, r, batchOf(first)); len(failures) > 0 {
+		t.Error(failures)
+	}
 	again := *first
-	again.Signature = phase0.BLSSignature{}
-	for _, entry := range []*relay.SignedRegistration{first, &again} {
-		if failures := r.Register(t.Context(), now, []*relay.SignedRegistration{entry}); len(failures) > 0 {
-			t.Error(failures)
-		}
+	again.Signature[5] ^= 1
+	failures := refusals(t, r, batchOf(&again))
+	if len(failures) != 1 || failures[0].Refused.ID != relay.RegistrationSignature.ID {
+		t.Errorf("R13: another signature over what is held: %v", failures)
 	}
 }
 
@@ -138,7 +145,7 @@ func TestRestoredRegistrationsCount(t *testing.T) {
 
 func TestDutiesOfCurrentAndNextEpoch(t *testing.T) {
 	r, _ := withValidators(2)
-	r.Register(t.Context(), now, []*relay.SignedRegistration{registration(t, 0, 1, 30_000_000, now)})
+	r.Register(t.Context(), now, batchOf(registration(t, 0, 1, 30_000_000, now)))
 	zero, one := validatorKey(0).PublicKey(), validatorKey(1).PublicKey()
 	r.SetDuties(1, phase0.Root{}, []relay.Duty{{Slot: 5, Proposer: zero}, {Slot: 4, Proposer: zero}, {Slot: 6, Index: 1, Proposer: one}})
 	r.SetDuties(2, phase0.Root{}, []relay.Duty{{Slot: 8, Proposer: zero}})

@@ -20,6 +20,7 @@ type row struct {
 	index        phase0.ValidatorIndex
 	gasLimit     uint64
 	timestamp    int64 // Unix seconds
+	recorded     int64 // Unix seconds of its last fact, 0 if there is none
 }
 
 // pageRows is how many rows are allocated together. Pages never move, so that growth copies nothing and needs no room for two tables.
@@ -99,10 +100,34 @@ func (t *table) forget(place uint32) {
 	}
 }
 
-// supersedes says whether an entry would replace the stored one.
-func (r *row) supersedes(message *builderv1.ValidatorRegistration) bool {
-	same := r.feeRecipient == message.FeeRecipient && r.gasLimit == message.GasLimit
-	return !r.registered || !same && (message.Timestamp.Unix() >= r.timestamp || defect.On(defect.OlderRegistration))
+// difference is what an entry would change in a row.
+type difference uint8
+
+const (
+	nothing difference = iota // it is what is held, or older
+	forged                    // it says what is held, with another signature: of a key and a message only one is right
+	renewed                   // it says what is held, later
+	changed                   // the row has none, or another one, which is not newer
+)
+
+// compare says what an entry would change if its signature is right. An older one changes nothing.
+func (r *row) compare(entry *relay.SignedRegistration) difference {
+	message := entry.Message
+	same, seconds := r.feeRecipient == message.FeeRecipient && r.gasLimit == message.GasLimit, message.Timestamp.Unix()
+	switch {
+	case !r.registered:
+		return changed
+	case seconds < r.timestamp && (same || !defect.On(defect.OlderRegistration)):
+		return nothing
+	case !same:
+		return changed
+	case seconds > r.timestamp:
+		return renewed
+	case r.signature != entry.Signature && !defect.On(defect.UnsignedRegistration):
+		return forged
+	default:
+		return nothing
+	}
 }
 
 // put writes an entry over the stored one.
@@ -117,7 +142,15 @@ func (t *table) put(r *row, entry *relay.SignedRegistration) {
 
 // registration is the entry as the proposer signed it; nil if there is none or the validator is not known.
 func (r *row) registration() *relay.SignedRegistration {
-	if r == nil || !r.known || !r.registered {
+	if r == nil || !r.known {
+		return nil
+	}
+	return r.signed()
+}
+
+// signed is the entry as the proposer signed it, also of a validator that is not known; nil if there is none.
+func (r *row) signed() *relay.SignedRegistration {
+	if r == nil || !r.registered {
 		return nil
 	}
 	return &relay.SignedRegistration{

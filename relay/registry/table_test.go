@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -28,12 +29,18 @@ func madeValidators(n int) []relay.Validator {
 	return list
 }
 
+// madeEntry is an entry of such a key.
+func madeEntry(i int, limit uint64, at time.Time) *relay.SignedRegistration {
+	return &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{Pubkey: made(i), GasLimit: limit, Timestamp: at}}
+}
+
 // madeRegistrations yields n of them, each of which is garbage as soon as the next one comes.
 func madeRegistrations(n int) iter.Seq[*relay.SignedRegistration] {
 	return func(yield func(*relay.SignedRegistration) bool) {
 		for i := range n {
-			message := &builderv1.ValidatorRegistration{Pubkey: made(i), GasLimit: 36_000_000, Timestamp: now}
-			if !yield(&relay.SignedRegistration{Message: message, Signature: phase0.BLSSignature{byte(i)}}) {
+			entry := madeEntry(i, 36_000_000, now)
+			entry.Signature[0] = byte(i)
+			if !yield(entry) {
 				return
 			}
 		}
@@ -96,8 +103,7 @@ func TestValidatorTableIsTheLastOneGiven(t *testing.T) {
 func TestRegistrationsStayWhenTheTableChanges(t *testing.T) {
 	r, facts := withValidators(1)
 	r.Restore(slices.Values([]*relay.SignedRegistration{
-		registration(t, 0, 1, 31_000_000, now), registration(t, 0, 1, 30_000_000, now.Add(-1e9)), registration(t, 1, 1, 30_000_000, now),
-	}))
+		registration(t, 0, 1, 31_000_000, now), registration(t, 0, 1, 30_000_000, now.Add(-1e9)), registration(t, 1, 1, 30_000_000, now)}))
 	if got := stored(r, 0); got == nil || got.Message.GasLimit != 31_000_000 || stored(r, 1) != nil {
 		t.Error("the newest restored registration of a known validator counts, that of an unknown one does not")
 	}
@@ -105,7 +111,7 @@ func TestRegistrationsStayWhenTheTableChanges(t *testing.T) {
 	if stored(r, 0) != nil || stored(r, 1) == nil {
 		t.Error("registrations count for those in the table only")
 	}
-	failures := r.Register(t.Context(), now, []*relay.SignedRegistration{registration(t, 0, 2, 31_000_000, now)})
+	failures := refusals(t, r, batchOf(registration(t, 0, 2, 31_000_000, now)))
 	if len(failures) != 1 || failures[0].Refused.ID != relay.RegistrationUnknownValidator.ID {
 		t.Errorf("R05: %v, want an exited validator to be refused", failures)
 	}

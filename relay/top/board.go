@@ -7,6 +7,7 @@ package top
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,8 +23,17 @@ type Board struct {
 	Feed *Feed
 
 	// tops is replaced and never changed: a change of a top costs a signature anyway, and readers need no lock.
-	tops    atomic.Pointer[map[relay.Key]*relay.SignedBid]
+	tops    atomic.Pointer[map[relay.Key]*shown]
 	writing sync.Mutex // held by whoever replaces tops, until the feed has the change too
+
+	giving sync.Mutex // guards given
+	given  map[phase0.Slot][]relay.Trace
+}
+
+// shown is a bid on the board. given is set by the first answer with it, so that the others cost no lock.
+type shown struct {
+	bid   *relay.SignedBid
+	given atomic.Bool
 }
 
 // Show serves a bid from now on; nil serves none. To take down what is not shown changes nothing.
@@ -33,11 +43,11 @@ func (b *Board) Show(key relay.Key, bid *relay.SignedBid) {
 	if bid == nil && b.Top(key) == nil {
 		return
 	}
-	b.replace(func(tops map[relay.Key]*relay.SignedBid) {
+	b.replace(func(tops map[relay.Key]*shown) {
 		if bid == nil {
 			delete(tops, place(key))
 		} else {
-			tops[place(key)] = bid
+			tops[place(key)] = &shown{bid: bid}
 		}
 	})
 	if b.Feed != nil {
@@ -47,11 +57,45 @@ func (b *Board) Show(key relay.Key, bid *relay.SignedBid) {
 
 // Top is the bid that is served, nil when there is none.
 func (b *Board) Top(key relay.Key) *relay.SignedBid {
+	if top := b.top(key); top != nil {
+		return top.bid
+	}
+	return nil
+}
+
+func (b *Board) top(key relay.Key) *shown {
 	tops := b.tops.Load()
 	if tops == nil {
 		return nil
 	}
 	return (*tops)[place(key)]
+}
+
+// give notes that a proposer is answered with a bid.
+func (b *Board) give(top *shown) {
+	if top.given.Load() || top.given.Swap(true) {
+		return
+	}
+	b.giving.Lock()
+	defer b.giving.Unlock()
+	if b.given == nil {
+		b.given = map[phase0.Slot][]relay.Trace{}
+	}
+	slot := top.bid.Key.Slot
+	b.given[slot] = append(b.given[slot], top.bid.Trace)
+}
+
+// Given is the bid that a proposer was last answered with for a block of a slot: what it signed for, if it signs that block. nil if it was not
+// answered with any since the process started.
+func (b *Board) Given(slot phase0.Slot, block phase0.Hash32) *relay.Trace {
+	b.giving.Lock()
+	defer b.giving.Unlock()
+	for _, trace := range slices.Backward(b.given[slot]) {
+		if trace.BlockHash == block {
+			return &trace
+		}
+	}
+	return nil
 }
 
 // place is where the board has an auction's bid.
@@ -66,19 +110,22 @@ func place(key relay.Key) relay.Key {
 func (b *Board) Clear(before phase0.Slot) {
 	b.writing.Lock()
 	defer b.writing.Unlock()
-	b.replace(func(tops map[relay.Key]*relay.SignedBid) {
-		maps.DeleteFunc(tops, func(key relay.Key, _ *relay.SignedBid) bool { return key.Slot < before })
+	b.replace(func(tops map[relay.Key]*shown) {
+		maps.DeleteFunc(tops, func(key relay.Key, _ *shown) bool { return key.Slot < before })
 	})
+	b.giving.Lock()
+	maps.DeleteFunc(b.given, func(slot phase0.Slot, _ []relay.Trace) bool { return slot < before })
+	b.giving.Unlock()
 	if b.Feed != nil {
 		b.Feed.Clear(before)
 	}
 }
 
 // replace changes a copy of the tops and shows that. The caller holds writing.
-func (b *Board) replace(change func(tops map[relay.Key]*relay.SignedBid)) {
-	tops := map[relay.Key]*relay.SignedBid{}
-	if shown := b.tops.Load(); shown != nil {
-		tops = maps.Clone(*shown)
+func (b *Board) replace(change func(tops map[relay.Key]*shown)) {
+	tops := map[relay.Key]*shown{}
+	if before := b.tops.Load(); before != nil {
+		tops = maps.Clone(*before)
 	}
 	change(tops)
 	b.tops.Store(&tops)

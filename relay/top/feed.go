@@ -21,6 +21,7 @@ var ErrBehind = errors.New("listener is behind")
 // Limits of a Feed that are not said.
 const (
 	defaultListeners = 1000
+	defaultPerClient = 20
 	defaultQueue     = 256
 )
 
@@ -37,6 +38,10 @@ type Feed struct {
 	Clock clock.Clock
 	// MaxListeners bounds how many listen at a time: 1000.
 	MaxListeners int
+	// MaxPerClient bounds those of one client: 20.
+	MaxPerClient int
+	// Over says whether a slot is over: nobody who comes is told what led there. nil for never. It must not block.
+	Over func(slot phase0.Slot) bool
 	// Queue is how many records a listener may be behind before it is cut: 256. The tops that it is sent first do not count.
 	Queue int
 
@@ -44,6 +49,8 @@ type Feed struct {
 
 	mu        sync.Mutex // guards what follows
 	listeners map[*Listener]struct{}
+	strangers int            // of the listeners, those whose client is none of ours
+	clients   map[Client]int // and how many each client has
 	present   map[relay.Key]*present
 	shown     uint64 // how many changes there were
 	closed    bool
@@ -56,9 +63,16 @@ type present struct {
 	records *Records
 }
 
+// Client is who listens: a builder that an API key has identified, by name, or an address. Without a name nobody knows, and it has no share.
+type Client struct {
+	Name    string
+	Builder bool
+}
+
 // Listener is one who follows a Feed.
 type Listener struct {
 	feed    *Feed
+	client  Client
 	unit    time.Duration
 	records chan []byte
 	ctx     context.Context
@@ -81,33 +95,43 @@ func (l *Listener) Leave() {
 }
 
 // Listen joins, with time stamps in milliseconds or nanoseconds. The caller must Leave, also after it was cut. It refuses with
-// relay.TooManyListeners, or relay.NotReady once the feed is closed.
-func (f *Feed) Listen(ctx context.Context, unit time.Duration) (*Listener, error) {
+// relay.TooManyListeners, or relay.NotReady once the feed is closed. Only builders get the last quarter of the places.
+func (f *Feed) Listen(ctx context.Context, unit time.Duration, client Client) (*Listener, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	places, share := cmp.Or(f.MaxListeners, defaultListeners), cmp.Or(f.MaxPerClient, defaultPerClient)
 	switch {
 	case f.closed:
 		return nil, relay.NotReady.Plain()
-	case len(f.listeners) >= cmp.Or(f.MaxListeners, defaultListeners):
+	case len(f.listeners) >= places || !client.Builder && f.strangers >= places-places/4:
 		return nil, relay.TooManyListeners.Plain()
+	case client.Name != "" && f.clients[client] >= share:
+		return nil, relay.TooManyListeners.With("this client has %d, and may have no more", share)
 	}
-	l := &Listener{feed: f, unit: unit, records: make(chan []byte, len(f.present)+cmp.Or(f.Queue, defaultQueue))}
+	present := f.inOrder()
+	l := &Listener{feed: f, client: client, unit: unit, records: make(chan []byte, len(present)+cmp.Or(f.Queue, defaultQueue))}
 	l.ctx, l.end = context.WithCancelCause(ctx)
-	for _, p := range f.inOrder() {
+	for _, p := range present {
 		l.records <- p.records.In(unit)
 	}
 	if f.listeners == nil {
-		f.listeners = map[*Listener]struct{}{}
+		f.listeners, f.clients = map[*Listener]struct{}{}, map[Client]int{}
 	}
 	f.listeners[l] = struct{}{}
+	f.clients[client]++
+	if !client.Builder {
+		f.strangers++
+	}
 	return l, nil
 }
 
-// inOrder are the bids that lead, oldest first. The caller holds the mutex.
+// inOrder are the bids that lead in auctions that are open, oldest first. The caller holds the mutex.
 func (f *Feed) inOrder() []*present {
 	all := make([]*present, 0, len(f.present))
-	for _, p := range f.present {
-		all = append(all, p)
+	for key, p := range f.present {
+		if f.Over == nil || !f.Over(key.Slot) {
+			all = append(all, p)
+		}
 	}
 	slices.SortFunc(all, func(a, b *present) int { return cmp.Compare(a.number, b.number) })
 	return all
@@ -189,6 +213,12 @@ func (f *Feed) close() <-chan struct{} {
 func (f *Feed) remove(l *Listener) {
 	if _, here := f.listeners[l]; here {
 		delete(f.listeners, l)
+		if !l.client.Builder {
+			f.strangers--
+		}
+		if f.clients[l.client]--; f.clients[l.client] == 0 {
+			delete(f.clients, l.client)
+		}
 		f.noteEmpty()
 	}
 }

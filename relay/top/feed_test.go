@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,9 +21,14 @@ import (
 
 func testFeed() *Feed { return &Feed{Clock: clock.NewHeld(time.Unix(1_700_000_000, 0), 1)} }
 
+// somebody is a builder, each time another.
+func somebody() Client { return Client{fmt.Sprint(known.Add(1)), true} }
+
+var known atomic.Int64
+
 func listen(t testing.TB, feed *Feed) *Listener {
 	t.Helper()
-	l, err := feed.Listen(t.Context(), time.Millisecond)
+	l, err := feed.Listen(t.Context(), time.Millisecond, somebody())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +187,7 @@ func TestFeedHasSoManyPlaces(t *testing.T) {
 	feed.MaxListeners = 2
 	first, _ := listen(t, feed), listen(t, feed)
 	refused := (*relay.Refused)(nil)
-	if _, err := feed.Listen(t.Context(), time.Millisecond); !errors.As(err, &refused) || refused.ID != relay.TooManyListeners.ID {
+	if _, err := feed.Listen(t.Context(), time.Millisecond, somebody()); !errors.As(err, &refused) || refused.ID != relay.TooManyListeners.ID {
 		t.Errorf("the third gets %v", err)
 	}
 	first.Leave()
@@ -188,11 +195,54 @@ func TestFeedHasSoManyPlaces(t *testing.T) {
 	listen(t, feed)
 }
 
+// A client has its share, which nobody else can take, and strangers leave a quarter of the places to builders.
+func TestFeedPlacesAreShared(t *testing.T) {
+	feed := testFeed()
+	feed.MaxListeners, feed.MaxPerClient = 8, 2
+	stranger := func(name string) error {
+		_, err := feed.Listen(t.Context(), time.Millisecond, Client{Name: name})
+		return err
+	}
+	refused := (*relay.Refused)(nil)
+	for _, row := range []struct {
+		name string
+		in   bool
+	}{{"a", true}, {"a", true}, {"a", false}, {"b", true}, {"b", true}, {"c", true}, {"c", true}, {"d", false}} {
+		if err := stranger(row.name); row.in != (err == nil) || err != nil && (!errors.As(err, &refused) || refused.ID != relay.TooManyListeners.ID) {
+			t.Errorf("%s: %v", row.name, err)
+		}
+	}
+	alpha := Client{"alpha", true}
+	first, err := feed.Listen(t.Context(), time.Millisecond, alpha)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := feed.Listen(t.Context(), time.Millisecond, alpha); err != nil {
+		t.Error(err)
+	}
+	first.Leave()
+	first.Leave()
+	if len(feed.clients) != 4 || feed.clients[alpha] != 1 || feed.strangers != 6 {
+		t.Errorf("clients %v, %d strangers", feed.clients, feed.strangers)
+	}
+}
+
+// Who comes is told nothing of auctions that are over; whoever listened already heard it when it happened.
+func TestFeedBeginsWithWhatIsOpen(t *testing.T) {
+	feed := testFeed()
+	over := phase0.Slot(6)
+	feed.Over = func(slot phase0.Slot) bool { return slot <= over }
+	for slot := range phase0.Slot(9) {
+		feed.Show(inSlot(slot), bidOf(1))
+	}
+	wantTold(t, listen(t, feed), told{7, 1}, told{8, 1})
+}
+
 // What was said before the end is still heard, and the end waits until all have heard it.
 func TestFeedCloseWaitsForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		feed := testFeed()
-		l, err := feed.Listen(t.Context(), time.Millisecond)
+		l, err := feed.Listen(t.Context(), time.Millisecond, somebody())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +261,7 @@ func TestFeedCloseWaitsForAll(t *testing.T) {
 			t.Error("the records go on")
 		}
 		refused := (*relay.Refused)(nil)
-		if _, err := feed.Listen(t.Context(), time.Millisecond); !errors.As(err, &refused) || refused.ID != relay.NotReady.ID {
+		if _, err := feed.Listen(t.Context(), time.Millisecond, somebody()); !errors.As(err, &refused) || refused.ID != relay.NotReady.ID {
 			t.Errorf("a listener to a closed feed gets %v", err)
 		}
 		l.Leave()
@@ -238,7 +288,7 @@ func TestFeedCloseDoesNotWaitForever(t *testing.T) {
 func TestFeedEncodesOnce(t *testing.T) {
 	feed := testFeed()
 	a, b := listen(t, feed), listen(t, feed)
-	ns, err := feed.Listen(t.Context(), time.Nanosecond)
+	ns, err := feed.Listen(t.Context(), time.Nanosecond, somebody())
 	if err != nil {
 		t.Fatal(err)
 	}

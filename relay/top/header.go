@@ -60,10 +60,11 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key, clien
 	if h.Stopped != nil && h.Stopped() {
 		return nil, nil
 	}
-	bid := h.Board.Top(key)
-	if bid == nil {
+	top := h.Board.top(key)
+	if top == nil {
 		return nil, nil
 	}
+	bid := top.bid
 	if bid.Signing != nil {
 		whole, err := bid.Signing()
 		if err != nil {
@@ -71,6 +72,7 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key, clien
 		}
 		bid = whole
 	}
+	h.Board.give(top)
 	h.Facts.RecordHeader(relay.HeaderServed{At: at, Slot: key.Slot, Proposer: key.Proposer, BlockHash: bid.BlockHash, ValueWei: bid.ValueWei})
 	return bid, nil
 }

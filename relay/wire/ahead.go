@@ -194,7 +194,10 @@ func (a *Ahead) DecodeSubmission(fork eth.Fork, media Media, body []byte) (*rela
 	case fork >= eth.Electra:
 		return decodeSubmissionSSZ(fork, body, a)
 	}
-	if err := decode(media, body, request); err != nil {
+	if err := checkTransactionCount(fork, body); err != nil {
+		return nil, err
+	}
+	if err := decodeSSZ(body, request); err != nil {
 		return nil, err
 	}
 	return fromRequest(fork, request)

@@ -18,6 +18,14 @@ var errIncomplete = errors.New("message, body or header is missing")
 
 // DecodeBlinded reads a SignedBlindedBeaconBlock of a fork (builder-specs, submitBlindedBlock).
 func DecodeBlinded(fork eth.Fork, media Media, body []byte) (*relay.BlindedBlock, error) {
+	if media == JSON {
+		signed, err := decodeBlindedJSON(fork, body)
+		if err != nil {
+			return nil, err
+		}
+		block := &relay.BlindedBlock{Fork: fork, Contents: signed}
+		return block, view(block)
+	}
 	var signed codec
 	switch fork {
 	case eth.Bellatrix:
@@ -31,7 +39,7 @@ func DecodeBlinded(fork eth.Fork, media Media, body []byte) (*relay.BlindedBlock
 	default:
 		return nil, fmt.Errorf("no blinded blocks in %s", fork)
 	}
-	if err := decode(media, body, signed); err != nil {
+	if err := decodeSSZ(body, signed); err != nil {
 		return nil, err
 	}
 	block := &relay.BlindedBlock{Fork: fork, Contents: signed}

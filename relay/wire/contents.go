@@ -38,8 +38,13 @@ func EncodeContents(c *relay.Contents) ([]byte, error) {
 // of the transactions that it makes: what is in the escrow was checked when it was a submission, so only its form is looked at.
 func DecodeContents(raw []byte) (*relay.Contents, error) {
 	end := len(raw) - 2
-	if end < 0 || raw[end+1] != contentsVersion {
-		return nil, fmt.Errorf("decode contents: not in a form that this version writes")
+	if end < 0 {
+		return nil, fmt.Errorf("decode contents: %d bytes are none", len(raw))
+	}
+	if version := raw[end+1]; version > contentsVersion {
+		return nil, fmt.Errorf("decode contents: they are of format %d, which a newer version of gavel wrote; this one reads %d", version, contentsVersion)
+	} else if version != contentsVersion {
+		return nil, fmt.Errorf("decode contents: they are of format %d, this version of gavel reads %d", version, contentsVersion)
 	}
 	s, err := DecodeSubmission(eth.Fork(raw[end]), SSZ, raw[:end])
 	if err != nil {

@@ -120,12 +120,21 @@ func (c *cursor) oddText() ([]byte, error) {
 	if end < 0 {
 		return nil, c.broken()
 	}
-	var text string
+	var text unquoted
 	if err := json.Unmarshal(c.body[c.at:end], &text); err != nil {
 		return nil, c.broken()
 	}
 	c.at = end
-	return []byte(text), nil
+	return text, nil
+}
+
+// unquoted takes a text from encoding/json without another copy of it: either it is a part of the body or it was made for us.
+type unquoted []byte
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (u *unquoted) UnmarshalText(text []byte) error {
+	*u = text
+	return nil
 }
 
 // afterText is where the string that begins at the cursor has ended, -1 if it does not. What is in the string is not looked at.
@@ -198,6 +207,42 @@ func (c *cursor) leap() error {
 			return nil
 		}
 	}
+}
+
+// skip goes over a value of any kind, which must be JSON. Nothing is kept of it.
+func (c *cursor) skip() error {
+	if c.depth > maxDepth {
+		return errTooDeep
+	}
+	switch c.peek() {
+	case '{':
+		return c.members(func([]byte) error { return c.skip() })
+	case '[':
+		return c.items(c.skip)
+	case '"':
+		return c.skipText()
+	default:
+		return c.skipLiteral()
+	}
+}
+
+// skipText goes over a string, which must be one.
+func (c *cursor) skipText() error {
+	end := c.afterText()
+	if end < 0 || !json.Valid(c.body[c.at:end]) {
+		return c.broken()
+	}
+	c.at = end
+	return nil
+}
+
+// skipLiteral goes over a number or a word, which must be one of JSON's.
+func (c *cursor) skipLiteral() error {
+	if begin := c.at; !json.Valid(c.literal()) {
+		c.at = begin
+		return c.broken()
+	}
+	return nil
 }
 
 // literal is the number or word at the cursor, valid or not.

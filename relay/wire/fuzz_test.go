@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/relay"
 )
 
 // Each decoder may refuse anything, but must never panic, and what it accepts in SSZ must have been the only way to say it.
@@ -83,14 +84,22 @@ func FuzzDecodeRegistrations(f *testing.F) {
 	f.Add(byte(JSON), []byte("["+string(text)+"]"))
 	f.Add(byte(JSON), []byte(`[null,{"message":null}]`))
 	f.Fuzz(func(t *testing.T, media byte, body []byte) {
-		entries, places, bad, err := DecodeRegistrations(Media(media%2), body)
-		if err == nil && len(entries) != len(places) {
-			t.Fatalf("%d entries with %d places, %d bad", len(entries), len(places), len(bad))
+		batch, err := DecodeRegistrations(Media(media%2), body)
+		if err != nil {
+			return
 		}
-		for _, entry := range entries {
-			if entry.Message == nil {
+		if len(batch.Bad) > min(batch.BadCount, relay.MaxListedFailures) {
+			t.Fatalf("%d errors of %d are kept", len(batch.Bad), batch.BadCount)
+		}
+		last := -1
+		for i := range batch.Entries {
+			if batch.Entries[i].Message == nil {
 				t.Fatal("an entry without a message")
 			}
+			if place := batch.Place(i); place <= last || place >= len(batch.Entries)+batch.BadCount {
+				t.Fatalf("entry %d stands at %d, after %d", i, place, last)
+			}
+			last = batch.Place(i)
 		}
 	})
 }

@@ -32,19 +32,13 @@ type codec interface {
 	SizeSSZ() int
 }
 
-// decode reads a value strictly: JSON is walked by our rules first, SSZ must be the only encoding of what it says.
-func decode(media Media, body []byte, into codec) (err error) {
+// decodeSSZ reads a value strictly: the body must be the only encoding of what it says.
+func decodeSSZ(body []byte, into codec) (err error) {
 	defer malformed(&err)
-	if media == JSON {
-		if err := strict(body); err != nil {
-			return err
-		}
-		return into.UnmarshalJSON(body)
-	}
 	return readSSZ(into, body)
 }
 
-// malformed turns a panic into a refusal. The libraries index into what they read; strict and the fuzz tests keep hostile input away from
+// malformed turns a panic into a refusal. The libraries index into what they read; the fuzz tests keep hostile input away from
 // that. If one slips through all the same, the relay must not crash.
 func malformed(err *error) {
 	if r := recover(); r != nil {

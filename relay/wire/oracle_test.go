@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,11 +41,14 @@ func oracle(fork eth.Fork, body []byte) (s *relay.Submission, err error) {
 			s, err = nil, nil
 		}
 	}()
-	if err := request.UnmarshalJSON(plain); err != nil {
+	if err := request.UnmarshalJSON(nullLists.ReplaceAll(plain, []byte("$1[]"))); err != nil {
 		return nil, err
 	}
 	return fromRequest(fork, request)
 }
+
+// nullLists are the lists that may be null, and are empty then. The libraries take null for some of them, in some forks.
+var nullLists = regexp.MustCompile(`("(?:transactions|withdrawals|commitments|proofs|blobs|deposits|consolidations)"\s*:\s*)null`)
 
 // agree compares the decoder with the oracle, and the walk that other bodies get with the same over tokens.
 func agree(t rapid.TB, fork eth.Fork, body []byte) {
@@ -98,6 +102,15 @@ func unescaped(body []byte) []byte {
 	return out.Bytes()
 }
 
+// strict walks a document under the rules for names that are not ours in their place, which are the same as for ours but for spelling.
+func strict(body []byte) error {
+	c := cursor{body: body}
+	if err := c.walk("", object); err != nil {
+		return err
+	}
+	return c.end()
+}
+
 // tokenWalk are the rules of strict, said with encoding/json's own reader.
 func tokenWalk(body []byte) error {
 	w := tokenWalker{json.NewDecoder(bytes.NewReader(body))}
@@ -139,7 +152,7 @@ func (w *tokenWalker) value(name string, want kind, depth int) error {
 	case string:
 		return checkText(want, []byte(t))
 	default:
-		if want != unknown {
+		if want != unknown && (token != nil || want < decimals || !nullable[name]) {
 			return fmt.Errorf("%s is %v", name, token)
 		}
 		return nil

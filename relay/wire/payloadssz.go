@@ -37,8 +37,11 @@ func readPayload(raw []byte) (p *payload.Payload, err error) {
 		return nil, fmt.Errorf("execution_payload: %w", err)
 	}
 	list := transactionList{raw: raw[from:to], bytes: to - from}
-	if p.Transactions, err = list.next(); err != nil || !list.ended() {
-		return nil, fmt.Errorf("execution_payload: transactions: %w", errOffsets)
+	if p.Transactions, err = list.next(); err == nil && !list.ended() {
+		err = errOffsets
+	}
+	if err != nil {
+		return nil, fmt.Errorf("execution_payload: transactions: %w", err)
 	}
 	return p, nil
 }
@@ -79,6 +82,9 @@ func (l *transactionList) count() (count int, here bool, err error) {
 	first := l.offset(0)
 	if first == 0 || first%offsetBytes != 0 || first > l.bytes || first/offsetBytes > maxTransactions {
 		return 0, true, errOffsets
+	}
+	if count := first / offsetBytes; count > mostTransactions(l.bytes) {
+		return 0, true, tooShort(count)
 	}
 	return first / offsetBytes, len(l.raw) >= first, nil
 }

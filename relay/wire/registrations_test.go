@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"runtime"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func BenchmarkDecodeRegistrations1000(b *testing.B) {
 		b.Fatal(err)
 	}
 	start := time.Now()
-	if bls.VerifyBatch(triples) != nil {
+	if bls.VerifyBatch(triples, runtime.NumCPU()) != nil {
 		b.Fatal("the batch does not verify")
 	}
 	verifying := time.Since(start)
@@ -39,7 +40,7 @@ func BenchmarkDecodeRegistrations1000(b *testing.B) {
 		b.Run(media.ContentType(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if entries, _, _, err := DecodeRegistrations(media, body); err != nil || len(entries) != 1000 {
+				if batch, err := DecodeRegistrations(media, body); err != nil || len(batch.Entries) != 1000 {
 					b.Fatal(err)
 				}
 			}

@@ -90,20 +90,36 @@ func within[T, U any](name string, inner shape[U], at func(*T) *U) field[T] {
 	return field[T]{name, func(c *cursor, into *T) error { return inner.read(c, at(into)) }}
 }
 
+// made makes a field of an object that lies in another one, which points to it.
+func made[T, U any](name string, inner shape[U], at func(*T) **U) field[T] {
+	return field[T]{name, func(c *cursor, into *T) error {
+		*at(into) = new(U)
+		return inner.read(c, *at(into))
+	}}
+}
+
 // number makes a field of 64 bits.
 func number[T any, N ~uint64](name string, at func(*T) *N) field[T] {
 	return field[T]{name, func(c *cursor, into *T) error {
-		text, err := c.number()
+		value, err := c.uint64()
 		if err != nil {
 			return err
-		}
-		value, err := strconv.ParseUint(string(text), 10, 64)
-		if err != nil {
-			return fmt.Errorf("%s: want a decimal number below 2^64", text)
 		}
 		*at(into) = N(value)
 		return nil
 	}}
+}
+
+func (c *cursor) uint64() (uint64, error) {
+	text, err := c.number()
+	if err != nil {
+		return 0, err
+	}
+	value, err := strconv.ParseUint(string(text), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: want a decimal number below 2^64", text)
+	}
+	return value, nil
 }
 
 // wei makes a field of 256 bits.
@@ -149,6 +165,14 @@ func (c *cursor) fixed(into []byte) error {
 	return unhex(into, digits)
 }
 
+// bytesOf makes a field of as many bytes as size says.
+func bytesOf[T any](name string, size int, at func(*T) *[]byte) field[T] {
+	return field[T]{name, func(c *cursor, into *T) error {
+		*at(into) = make([]byte, size)
+		return c.fixed(*at(into))
+	}}
+}
+
 // bytes reads at most most bytes.
 func (c *cursor) bytes(most int) ([]byte, error) {
 	digits, err := c.digits()
@@ -160,6 +184,20 @@ func (c *cursor) bytes(most int) ([]byte, error) {
 	}
 	into := make([]byte, len(digits)/2)
 	return into, unhex(into, digits)
+}
+
+// orNull makes a list that may be null, which stands for the empty one: Go's libraries write that for a list that nobody has set.
+func orNull[T any](list field[T]) field[T] {
+	return field[T]{list.name, func(c *cursor, into *T) error {
+		if c.peek() != 'n' {
+			return list.read(c, into)
+		}
+		if begin := *c; string(c.literal()) != "null" {
+			*c = begin
+			return list.read(c, into)
+		}
+		return list.read(&cursor{body: []byte("[]")}, into)
+	}}
 }
 
 // fixedList makes a field that is a list of byte arrays, at most most.

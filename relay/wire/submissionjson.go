@@ -103,10 +103,11 @@ func payloadShape(fork eth.Fork) shape[payload.Payload] {
 		}},
 		wei("base_fee_per_gas", func(p *p) **uint256.Int { return &p.BaseFeePerGas }),
 		fixed("block_hash", func(p *p) []byte { return p.BlockHash[:] }),
-		{"transactions", readTransactions},
+		orNull(field[p]{"transactions", readTransactions}),
 	}
 	if fork >= eth.Capella {
-		s = append(s, objectList("withdrawals", maxWithdrawals, withdrawalShape, func(p *p) *[]*capella.Withdrawal { return &p.Withdrawals }))
+		s = append(s, orNull(objectList("withdrawals", maxWithdrawals, withdrawalShape,
+			func(p *p) *[]*capella.Withdrawal { return &p.Withdrawals })))
 	}
 	if fork >= eth.Deneb {
 		s = append(s,
@@ -118,6 +119,7 @@ func payloadShape(fork eth.Fork) shape[payload.Payload] {
 
 func readTransactions(c *cursor, p *payload.Payload) error {
 	p.Transactions = []bellatrix.Transaction{}
+	most := mostTransactions(len(c.body) / 2)
 	return c.list(hexList, maxTransactions, func() error {
 		tx, err := c.bytes(maxTransactionBytes)
 		if err != nil {
@@ -125,6 +127,9 @@ func readTransactions(c *cursor, p *payload.Payload) error {
 		}
 		if len(tx) == 0 {
 			return errEmptyTransaction
+		}
+		if len(p.Transactions) == most {
+			return tooShort(most + 1)
 		}
 		p.Transactions = append(p.Transactions, tx)
 		return nil
@@ -144,31 +149,29 @@ func bundleShape(fork eth.Fork) shape[payload.Blobs] {
 		proofs = maxCellProofs
 	}
 	return shape[payload.Blobs]{
-		fixedList("commitments", maxCommitments, commitmentBytes, func(b *payload.Blobs) *[]deneb.KZGCommitment { return &b.Commitments }),
-		fixedList("proofs", proofs, func(p *deneb.KZGProof) []byte { return p[:] },
-			func(b *payload.Blobs) *[]deneb.KZGProof { return &b.Proofs }),
-		fixedList("blobs", maxCommitments, func(b *deneb.Blob) []byte { return b[:] },
-			func(b *payload.Blobs) *[]deneb.Blob { return &b.Blobs }),
+		orNull(fixedList("commitments", maxCommitments, commitmentBytes,
+			func(b *payload.Blobs) *[]deneb.KZGCommitment { return &b.Commitments })),
+		orNull(fixedList("proofs", proofs, func(p *deneb.KZGProof) []byte { return p[:] },
+			func(b *payload.Blobs) *[]deneb.KZGProof { return &b.Proofs })),
+		orNull(fixedList("blobs", maxCommitments, func(b *deneb.Blob) []byte { return b[:] },
+			func(b *payload.Blobs) *[]deneb.Blob { return &b.Blobs })),
 	}
 }
 
 func commitmentBytes(k *deneb.KZGCommitment) []byte { return k[:] }
 
 var requestsShape = shape[electra.ExecutionRequests]{
-	objectList("deposits", maxDepositRequests, depositShape,
-		func(r *electra.ExecutionRequests) *[]*electra.DepositRequest { return &r.Deposits }),
-	objectList("withdrawals", maxWithdrawalRequests, withdrawalRequestShape,
-		func(r *electra.ExecutionRequests) *[]*electra.WithdrawalRequest { return &r.Withdrawals }),
-	objectList("consolidations", maxConsolidationRequests, consolidationShape,
-		func(r *electra.ExecutionRequests) *[]*electra.ConsolidationRequest { return &r.Consolidations }),
+	orNull(objectList("deposits", maxDepositRequests, depositShape,
+		func(r *electra.ExecutionRequests) *[]*electra.DepositRequest { return &r.Deposits })),
+	orNull(objectList("withdrawals", maxWithdrawalRequests, withdrawalRequestShape,
+		func(r *electra.ExecutionRequests) *[]*electra.WithdrawalRequest { return &r.Withdrawals })),
+	orNull(objectList("consolidations", maxConsolidationRequests, consolidationShape,
+		func(r *electra.ExecutionRequests) *[]*electra.ConsolidationRequest { return &r.Consolidations })),
 }
 
 var depositShape = shape[electra.DepositRequest]{
 	fixed("pubkey", func(d *electra.DepositRequest) []byte { return d.Pubkey[:] }),
-	{"withdrawal_credentials", func(c *cursor, d *electra.DepositRequest) error {
-		d.WithdrawalCredentials = make([]byte, phase0.HashLength)
-		return c.fixed(d.WithdrawalCredentials)
-	}},
+	bytesOf("withdrawal_credentials", phase0.HashLength, func(d *electra.DepositRequest) *[]byte { return &d.WithdrawalCredentials }),
 	number("amount", func(d *electra.DepositRequest) *phase0.Gwei { return &d.Amount }),
 	fixed("signature", func(d *electra.DepositRequest) []byte { return d.Signature[:] }),
 	number("index", func(d *electra.DepositRequest) *uint64 { return &d.Index }),

@@ -40,7 +40,7 @@ func agreeInSSZ(t *testing.T, fork eth.Fork, body []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantErr := decode(SSZ, body, request)
+	wantErr := decodeSSZ(body, request)
 	if (gotErr == nil) != (wantErr == nil) {
 		t.Fatalf("ours: %v, the libraries': %v", gotErr, wantErr)
 	}

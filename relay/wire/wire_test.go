@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -300,18 +299,19 @@ func TestRegistrationsGoodOnesSurviveBadOnes(t *testing.T) {
 	first, _ := a.MarshalJSON()
 	second, _ := b.MarshalJSON()
 	bare := strings.Replace(string(second), `"gas_limit":"`+fmt.Sprint(b.Message.GasLimit)+`"`, `"gas_limit":7`, 1)
-	entries, places, bad, err := DecodeRegistrations(JSON, []byte("["+string(first)+","+bare+",{},"+string(second)+"]"))
+	batch, err := DecodeRegistrations(JSON, []byte("["+string(first)+","+bare+",{},"+string(second)+"]"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(places, []int{0, 3}) || len(bad) != 2 || bad[0].Index != 1 || bad[1].Index != 2 {
-		t.Errorf("good %v, bad %v", places, bad)
+	entries, bad := batch.Entries, batch.Bad
+	if batch.Place(0) != 0 || batch.Place(1) != 3 || len(bad) != 2 || bad[0].Index != 1 || bad[1].Index != 2 {
+		t.Errorf("good %v, bad %v", entries, bad)
 	}
 	if len(entries) != 2 || entries[0].Message.Pubkey != a.Message.Pubkey || entries[1].Message.Pubkey != b.Message.Pubkey {
 		t.Error("the good entries are not the first and the last")
 	}
 	for name, body := range map[string]string{"object": `{}`, "null": `null`, "text": `"x"`, "two lists": `[] []`, "nothing": ``} {
-		if _, _, _, err := DecodeRegistrations(JSON, []byte(body)); err == nil {
+		if _, err := DecodeRegistrations(JSON, []byte(body)); err == nil {
 			t.Errorf("%s passes for a list", name)
 		}
 	}
@@ -327,11 +327,11 @@ func TestRegistrationsInSSZ(t *testing.T) {
 		}
 		body = append(body, raw...)
 	}
-	entries, _, bad, err := DecodeRegistrations(SSZ, body)
-	if err != nil || len(entries) != 3 || len(bad) != 0 {
-		t.Fatalf("%d entries, %v, %v", len(entries), bad, err)
+	batch, err := DecodeRegistrations(SSZ, body)
+	if err != nil || len(batch.Entries) != 3 || batch.BadCount != 0 {
+		t.Fatalf("%+v, %v", batch, err)
 	}
-	if _, _, _, err := DecodeRegistrations(SSZ, body[1:]); err == nil {
+	if _, err := DecodeRegistrations(SSZ, body[1:]); err == nil {
 		t.Error("R07: a body that is no multiple of 180 passes")
 	}
 }

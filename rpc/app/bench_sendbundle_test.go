@@ -23,8 +23,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
-// benchClients keep their connections. There are as many signers, so that none is alone in its line.
-const benchClients = 4
+// benchClients keep their connections. They are as many as a service has that is busy: who waits for the journal shares its ack with others who do.
+// There are as many signers, so that none is alone in its line.
+const benchClients = 64
 
 // BenchmarkSendBundle compares the whole service (server, envelope, signature, parser, pool, facts) with a bare handler that reads the body and
 // recovers its signature, which is the dearest single step: clients that keep their connections send to each in turn, so that the load on the

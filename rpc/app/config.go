@@ -64,6 +64,9 @@ type Config struct {
 	SignatureHeaders []string
 	// LenientSignatures takes signatures without 0x.
 	LenientSignatures bool
+	// Literal does what the interface description says where deployed services do something else (docs/differences.md). It sets LegacyErrors, and
+	// DetailsDelay to 4 hours and TotalsEvery to 7 days where these are 0.
+	Literal bool
 	// LegacyErrors answers single requests with {"error":"text"} and a status, as services did before 2024.
 	LegacyErrors bool
 	// TraceEndpoint is the URL of an OpenTelemetry collector (OTLP over HTTP); empty for none.
@@ -93,8 +96,12 @@ type Limits struct {
 	TrustedProxies []netip.Prefix
 	// BodyBytes is the memory for bodies that are being read and worked on: 256 MiB, and never less than 64 MiB.
 	BodyBytes int64
+	// BodyBytesPerSecond have to come of each body after its first second: 64,000. Negative is no bound.
+	BodyBytesPerSecond int64
 	// Connections that may be open: 8,192.
 	Connections int
+	// ConnectionsPerAddress are those of one address: 1,024; trusted proxies have no bound.
+	ConnectionsPerAddress int
 	// Linger is how long requests are still taken after the stop, with /readyz at 503: none.
 	Linger time.Duration
 	// Orders that may live at a time: 200,000, and of one signer: 20,000.
@@ -108,6 +115,11 @@ func (c *Config) Validate() error {
 		return errors.New("rpc: no chain")
 	case c.Key == nil:
 		return errors.New("rpc: no key to sign requests to builders with")
+	}
+	if c.Literal {
+		c.LegacyErrors = true
+		orElse(&c.DetailsDelay, 4*time.Hour)
+		orElse(&c.TotalsEvery, 7*24*time.Hour)
 	}
 	if c.Clock == nil {
 		c.Clock = clock.Real{}
@@ -123,12 +135,13 @@ func (c *Config) Validate() error {
 	orElse(&c.BlockTime, 12*time.Second)
 	orElse(&c.StaleAfter, 5*time.Minute)
 	orElse(&c.Limits.BodyBytes, 256<<20)
+	orElse(&c.Limits.BodyBytesPerSecond, 64_000)
 	for _, rate := range []*int{&c.Limits.PerSecond, &c.Limits.SignerPerSecond} { // 0 is the default here, and no bound in the envelope
 		orElse(rate, 10_000)
 	}
 	for field, value := range map[*int]int{
 		&c.PrivateBlocks: 25, &c.MaxBackruns: 1, &c.RefundPercent: 90, &c.FastPercent: 50,
-		&c.Limits.Batch: 100, &c.Limits.Connections: 8192, &c.Limits.Orders: 200_000,
+		&c.Limits.Batch: 100, &c.Limits.Connections: 8192, &c.Limits.ConnectionsPerAddress: 1024, &c.Limits.Orders: 200_000,
 		&c.Limits.OrdersPerSigner: 20_000,
 	} {
 		orElse(field, value)

@@ -37,13 +37,34 @@ func TestMethodsDocs(t *testing.T) {
 		prelude: address(prelude, "RPC", h.url, "NODE", h.node.RPCURL()),
 	}
 	var section strings.Builder
+	examples := map[string]method.Example{}
 	for _, m := range h.app.methods {
 		section.WriteString("\n" + describe(m))
 		command := fmt.Sprintf("call %s '%s'", m.Name, m.Example)
-		fmt.Fprintf(&section, "```sh\n%s\n```\n\n```json\n%s\n```\n", command, shell.run(command))
+		params, answer := shell.out("printf %s '"+m.Example+"'"), shell.run(command)
+		fmt.Fprintf(&section, "```sh\n%s\n```\n\n```json\n%s\n```\n", command, answer)
+		examples[m.Name] = exampleOf(t, params, answer)
 		h.idle()
 	}
 	golden.Section(t, docs, "methods", section.String())
+	text, err = json.MarshalIndent(examples, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.File(t, "../method/examples.json", string(text)+"\n")
+}
+
+// exampleOf is what an example sent, and what came.
+func exampleOf(t *testing.T, params, answer string) method.Example {
+	t.Helper()
+	var example method.Example
+	if err := json.Unmarshal([]byte(params), &example.Params); err != nil {
+		t.Fatalf("%s: %v", params, err)
+	}
+	if err := json.Unmarshal([]byte(answer), &example); err != nil { // the answer's result
+		t.Fatalf("%s: %v", answer, err)
+	}
+	return example
 }
 
 // idle waits until everything that was accepted has been sent, or has failed, or came to its end.
@@ -80,17 +101,25 @@ type shell struct {
 	path, rpc, node, prelude string
 }
 
+// run makes a call, which must have a result.
 func (s *shell) run(command string) string {
+	s.Helper()
+	out := s.out(command)
+	var answer map[string]any
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || answer["result"] == nil && !strings.Contains(out, `"result":null`) {
+		s.Errorf("%s: %s", command, out)
+	}
+	return out
+}
+
+// out is what a command writes.
+func (s *shell) out(command string) string {
 	s.Helper()
 	bash := exec.CommandContext(s.Context(), "bash", "-euc", s.prelude+"\n"+command)
 	bash.Env = append(os.Environ(), "PATH="+s.path+":"+os.Getenv("PATH"))
 	out, err := bash.Output()
 	if err != nil {
 		s.Fatalf("%s: %v", command, err)
-	}
-	var answer map[string]any
-	if err := json.Unmarshal(out, &answer); err != nil || answer["result"] == nil && !strings.Contains(string(out), `"result":null`) {
-		s.Errorf("%s: %s", command, out)
 	}
 	return strings.TrimSpace(string(out))
 }

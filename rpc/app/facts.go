@@ -1,8 +1,10 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
+	"time"
 
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/journal/list"
@@ -13,23 +15,52 @@ import (
 const subjectPrefix = "rpc."
 
 // facts puts what happened into the journal. Who wants to know is told by the queue, in the journal's order.
-type facts struct{ *journal.Queue[rpc.Fact] }
+type facts struct {
+	*journal.Queue[rpc.Fact]
+	log *slog.Logger
+}
 
 // newFacts starts the writing; Close ends it.
 func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *facts {
-	f := &facts{journal.NewQueue(to, log, new(encoder).encode)}
-	f.Observe, f.Lists = observe, true
+	f := &facts{journal.NewQueue(to, log, new(encoder).encode), log}
+	f.Observe, f.Listed = observe, comesInThousands
 	return f
 }
 
-// Record implements rpc.Facts. What happens to each of thousands of orders is written with others a few milliseconds later; whatever follows it is
-// never written before it. What the event stream is told of an order has a message of its own: the stream is another product, and reads nothing else.
-func (f *facts) Record(fact rpc.Fact) {
+// comesInThousands says what shares messages of the journal. What the event stream is told of an order has a message of its own: the stream is another
+// product, and reads nothing else.
+func comesInThousands(fact rpc.Fact) bool {
 	switch fact.(type) {
 	case rpc.OrderAccepted, rpc.OrderExtended, rpc.OrderSimulated, rpc.OrderSent, rpc.CallSimulated:
+		return true
+	}
+	return false
+}
+
+// Record implements rpc.Facts. What happens to each of thousands of orders is written with others a few milliseconds later; whatever follows it is
+// never written before it.
+func (f *facts) Record(fact rpc.Fact) {
+	if comesInThousands(fact) {
 		f.PutLater(fact)
-	default:
+	} else {
 		f.Put(fact)
+	}
+}
+
+// ackPatience is how long an answer waits for the journal (wall time).
+const ackPatience = 3 * time.Second
+
+// Keep implements rpc.Keeper. Who waits at the same time shares an ack.
+func (f *facts) Keep(list ...rpc.Fact) (kept func() error) {
+	receipt := f.PutAcked(list...)
+	return func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), ackPatience)
+		defer cancel()
+		if err := receipt.Wait(ctx); err != nil {
+			f.log.Error("the journal did not keep what is to be promised", "error", err)
+			return rpc.JournalUnavailable.Plain()
+		}
+		return nil
 	}
 }
 

@@ -60,6 +60,18 @@ func TestFlashbotsrpcBundle(t *testing.T) {
 		len(stats.ConsideredByBuildersAt) != 1 || stats.ConsideredByBuildersAt[0].Timestamp.IsZero() || len(stats.SealedByBuildersAt) != 1 {
 		t.Errorf("stats %+v", stats)
 	}
+	older, err := client.FlashbotsGetBundleStats(signer, flashbotsrpc.FlashbotsGetBundleStatsParam{BundleHash: hash, BlockNumber: block})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !older.IsSimulated || !older.IsSentToMiners || !older.IsHighPriority || !older.SubmittedAt.Equal(stats.ReceivedAt) ||
+		!older.SimulatedAt.Equal(stats.SimulatedAt) || !older.SentToMinersAt.Equal(stats.ConsideredByBuildersAt[0].Timestamp) {
+		t.Errorf("stats of the first version %+v, of the second %+v", older, stats)
+	}
+	olderUser, err := client.FlashbotsGetUserStats(signer, h.next()-1)
+	if err != nil || !olderUser.IsHighPriority || olderUser.AllTimeMinerPayments != "42000000000000" || olderUser.Last1dMinerPayments != "42000000000000" {
+		t.Errorf("user of the first version %+v, %v", olderUser, err)
+	}
 	raw, err := client.CallWithFlashbotsSignature("flashbots_getUserStatsV2", signer, map[string]string{"blockNumber": block})
 	if err != nil {
 		t.Fatal(err)

@@ -37,6 +37,7 @@ func (a *App) observe() error {
 		Head:            func() float64 { return float64(a.desk.Head().Number) },
 		UnknownBuilders: func() float64 { return float64(a.sender.Unknown()) },
 		FactsLost:       func() float64 { return float64(a.facts.Lost()) },
+		Unacked:         func() float64 { return float64(a.journal.Unacked()) },
 		LedgerLag:       a.ledgerLag,
 	})}
 	return nil
@@ -45,6 +46,7 @@ func (a *App) observe() error {
 // observeFact tells a fact that is in the journal to its views in this process.
 func (a *App) observeFact(fact rpc.Fact) {
 	a.users.Apply(fact)
+	a.state.observe(fact)
 	a.watched.metrics.Record(fact)
 	if a.cfg.Observe != nil {
 		a.cfg.Observe(fact)
@@ -65,6 +67,9 @@ func (a *App) Admin() http.Handler {
 
 // readiness says why the service is not ready, if it is not: when no block came for long, the execution node is out of reach or behind.
 func (a *App) readiness() error {
+	if lag := a.ledgerLag(); lag < -1 { // -1 is no answer: orders do not need the ledger
+		return rpc.NotReady.With("the journal has lost %d facts that the ledger has: refunds will be missing there", int(-lag))
+	}
 	head := a.desk.Head()
 	if behind := a.cfg.Clock.Now().Sub(time.Unix(int64(head.Timestamp), 0)); behind > a.cfg.StaleAfter {
 		return rpc.NotReady.With("the newest block, %d, is %s old", head.Number, behind.Round(time.Second))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 // document is the part of an OpenRPC document that is checked here.
 type document struct {
 	OpenRPC string
+	Servers []struct{ Name, URL string }
 	Methods []struct {
 		Name   string
 		Params []struct {
@@ -25,7 +27,14 @@ type document struct {
 			Required bool
 			Schema   json.RawMessage
 		}
-		Result struct{ Schema json.RawMessage }
+		Result   struct{ Schema json.RawMessage }
+		Examples []struct {
+			Params []struct {
+				Name  string
+				Value json.RawMessage
+			}
+			Result struct{ Value json.RawMessage }
+		}
 		Errors []struct {
 			Code    int
 			Message string
@@ -187,6 +196,67 @@ func TestOpenRPC(t *testing.T) {
 		if !answered[name] {
 			t.Errorf("%s has no transcript with a result", name)
 		}
+	}
+}
+
+// Each method has an example, as its schemas say, and the document says where to send it.
+func TestOpenRPCExamples(t *testing.T) {
+	doc := openHouse(t, nil).served()
+	if len(doc.Servers) != 1 || doc.Servers[0].Name == "" || doc.Servers[0].URL != "/" {
+		t.Errorf("servers %+v", doc.Servers)
+	}
+	for _, m := range doc.Methods {
+		if len(m.Examples) != 1 {
+			t.Errorf("%s has %d examples", m.Name, len(m.Examples))
+			continue
+		}
+		example := m.Examples[0]
+		conforms(t, m.Name+" result", m.Result.Schema, example.Result.Value)
+		for i, p := range m.Params {
+			switch {
+			case i < len(example.Params) && example.Params[i].Name == p.Name:
+				conforms(t, m.Name+" "+p.Name, p.Schema, example.Params[i].Value)
+			case i < len(example.Params) || p.Required:
+				t.Errorf("%s: the example's parameters are %+v", m.Name, example.Params)
+			}
+		}
+		if len(example.Params) > len(m.Params) {
+			t.Errorf("%s: the example has %d parameters", m.Name, len(example.Params))
+		}
+	}
+}
+
+func conforms(t *testing.T, name string, schema, value json.RawMessage) {
+	t.Helper()
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	if err != nil {
+		t.Errorf("%s: %s: %v", name, value, err)
+		return
+	}
+	if err := compile(t, strings.ReplaceAll(name, " ", "/"), schema).Validate(parsed); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+// rpc.discover answers with the same document, and needs no signature.
+func TestDiscover(t *testing.T) {
+	h := openHouse(t, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var discovered struct{ Result document }
+	if err := json.NewDecoder(answer.Body).Decode(&discovered); err != nil {
+		t.Fatal(err)
+	}
+	if want := h.served(); len(want.Methods) == 0 || !reflect.DeepEqual(discovered.Result, want) {
+		t.Errorf("%d methods, want %d", len(discovered.Result.Methods), len(want.Methods))
 	}
 }
 

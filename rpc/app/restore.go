@@ -12,6 +12,9 @@ import (
 
 // restore tells the rooms what happened in earlier lives of the process.
 func (a *App) restore(ctx context.Context) error {
+	if err := a.state.restore(ctx, a.settler.Apply); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
 	subjects := slices.Sorted(maps.Keys(decoders))
 	err := a.journal.Past(ctx, 1, subjects, func(_ time.Time, subject string, data []byte) error {
 		if err := decodeFacts(subject, data, a.remember); err != nil {

@@ -19,6 +19,8 @@ const (
 	closeTimeout = 5 * time.Second
 	// bodyPatience is how long a body waits for memory.
 	bodyPatience = 250 * time.Millisecond
+	// leastBodyBytes is how little memory for bodies makes sense.
+	leastBodyBytes = 64 << 20
 )
 
 // Handler is the public API.
@@ -37,7 +39,7 @@ func (a *App) Run(ctx context.Context) error {
 
 func (a *App) parts() []func(context.Context) error {
 	return []func(context.Context) error{
-		a.desk.Run, a.sender.Run, func(ctx context.Context) error { return a.ledger.Follow(ctx, a.journal) }, a.keepLedger,
+		a.desk.Run, a.sender.Run, func(ctx context.Context) error { return a.ledger.Follow(ctx, a.journal) }, a.keepLedger, a.keepState, a.tenure.keep,
 	}
 }
 
@@ -46,10 +48,17 @@ func (a *App) parts() []func(context.Context) error {
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return run.Behind(ctx, func(ctx context.Context) error {
 		return serve.Serve(ctx, listener, a.handler, serve.Options{
-			Log: a.cfg.Log, Grace: stopGrace, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections, Watcher: a.watched.http,
-			Bodies: serve.NewBodyBudget(a.cfg.Limits.BodyBytes, bodyPatience), TrustedProxies: a.cfg.Limits.TrustedProxies,
+			Log: a.cfg.Log, Grace: stopGrace, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections, ConnsPerAddress: a.cfg.Limits.ConnectionsPerAddress, Watcher: a.watched.http,
+			Bodies: a.bodies(), TrustedProxies: a.cfg.Limits.TrustedProxies,
 		})
 	}, a.parts()...)
+}
+
+// bodies bounds the memory for request bodies and the time that they take.
+func (a *App) bodies() *serve.BodyBudget {
+	bodies := serve.NewBodyBudget(max(a.cfg.Limits.BodyBytes, leastBodyBytes), bodyPatience, a.cfg.Limits.TrustedProxies...)
+	bodies.LeastRate = a.cfg.Limits.BodyBytesPerSecond
+	return bodies
 }
 
 // Close closes the stores. It may be called on an App that New could not finish.

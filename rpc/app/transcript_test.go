@@ -34,7 +34,7 @@ import (
 //	                                  "== simulated", "== shared" and "== ended" wait for that of the newest order
 //
 // In requests {a0} is key 0's transaction with nonce 0 (b0 key 1's, and so on): a transfer of 1 wei that tips 1 gwei; {revert:a0} one that reverts,
-// {hash:a0} its hash, {double:a0} the hash of that, {tip:a0} one that tips
+// {hash:a0} its hash, {from:a0} its sender, {double:a0} the hash of that, {tip:a0} one that tips
 // 50 gwei, {big:a0} one of 128 KB, {next} and {head} numbers of blocks, {now} the head's time, {last} the newest hash that was answered, {me} the signer's
 // address.
 func TestMethods(t *testing.T) {
@@ -117,7 +117,7 @@ func (s *script) do(what string) {
 }
 
 var (
-	place  = regexp.MustCompile(`\{(?:(hash|double|revert|tip|big):)?([a-h])(\d)\}|\{(next|head|now|last)\}`)
+	place  = regexp.MustCompile(`\{(?:(hash|double|from|revert|tip|big):)?([a-h])(\d)\}|\{(next|head|now|last)\}`)
 	hashed = regexp.MustCompile(`0x[0-9a-f]{64}`)
 )
 
@@ -140,6 +140,8 @@ func (s *script) fill(text string) string {
 		switch parts[1] {
 		case "hash":
 			return tx.Hash().Hex()
+		case "from":
+			return addressOf(houseKey(int(parts[2][0] - 'a'))).Hex()
 		case "double":
 			return crypto.Keccak256Hash(tx.Hash().Bytes()).Hex()
 		}

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"path/filepath"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/exec/lane"
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/run"
@@ -36,6 +39,8 @@ type App struct {
 	journal *journal.Journal
 	ledger  *ledger.Ledger
 	facts   *facts
+	state   *owedBook
+	tenure  *tenure
 	users   *reputation.View
 	settler *settle.Settler
 	sender  *send.Sender
@@ -66,18 +71,30 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.opened.Add(a.journal.Close)
+	watch := time.Duration(0) // the folder of a journal in this process has one owner
+	if a.cfg.Journal.URL != "" {
+		watch = lifeWatch
+	}
+	if a.tenure, err = begin(ctx, a.journal, watch); err != nil {
+		return err
+	}
+	a.opened.Add(a.tenure.end)
 	if a.ledger, err = ledger.Open(ctx, a.database(), ledger.Config{
 		EarliestBlock: a.cfg.EarliestBlock, DetailsDelay: a.cfg.DetailsDelay, TotalsEvery: a.cfg.TotalsEvery, Log: a.cfg.Log,
 	}); err != nil {
 		return err
 	}
 	a.opened.AddCloser(a.ledger.Close)
+	if err := a.ledger.CheckAtStart(ctx, a.journal); err != nil {
+		return fmt.Errorf("open the ledger: %w", err)
+	}
 	if err := a.wire(); err != nil {
 		return err
 	}
 	if err := a.restore(ctx); err != nil {
 		return err
 	}
+	a.desk.CountFrom(a.tenure.life.Number << lifeShift)
 	return a.desk.Begin(ctx)
 }
 
@@ -99,28 +116,36 @@ func (a *App) wire() error {
 	a.users = reputation.New(reputation.Config{})
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
 	a.opened.Add(a.facts.Close)
+	a.state = newOwedBook(a.journal)
 	execution := simulate.New(a.cfg.States, simulate.Options{})
 	simulator := exec.Simulator(execution)
 	if a.cfg.FetchAhead != nil {
 		simulator = a.cfg.FetchAhead(execution)
 	}
 	turns := simulate.NewTurns(simulate.TurnOptions{Running: a.cfg.Simulations})
-	a.settler = settle.New(settle.Config{Replayer: execution, Facts: a.facts, Payers: a.cfg.Payers, PayoutGas: a.cfg.PayoutGas})
+	a.settler = settle.New(settle.Config{Replayer: execution, Facts: recipientKeeper{a.facts, a.state}, Payers: a.cfg.Payers, PayoutGas: a.cfg.PayoutGas})
+	a.state.settler = a.settler
 	a.sender = send.New(send.Config{
 		Builders: a.cfg.Builders, Header: a.cfg.SignatureHeaders[0], Log: a.cfg.Log,
 		Sign: func(body []byte) string { return sign.Header(a.cfg.Key, body) }, Parallel: sendParallel,
 	})
 	signer, senders := types.LatestSigner(a.cfg.ChainConfig), bundle.NewRecent(sendersKept)
 	a.desk = desk.New(desk.Config{
-		Pool:  pool.New(pool.Config{MaxOrders: a.cfg.Limits.Orders, MaxPerSigner: a.cfg.Limits.OrdersPerSigner, Class: a.classOf}),
-		Chain: a.cfg.Chain, Simulator: simulator, Turns: turns, Sender: a.sender, Settler: a.settler, Recipients: a.settler, Ranking: a.users,
+		Pool: pool.New(pool.Config{
+			MaxOrders: a.cfg.Limits.Orders, MaxPerSigner: a.cfg.Limits.OrdersPerSigner, Class: a.classOf,
+			Strangers: max(a.cfg.Limits.Orders/2, 1), MaxPerSource: max(a.cfg.Limits.Orders/10, 1),
+		}),
+		Chain: a.cfg.Chain, Simulator: simulator, Sender: a.sender, Settler: a.settler, Recipients: a.settler, Ranking: a.users,
 		Facts: a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Signer: signer, Senders: senders,
-		BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations,
+		BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations, SendUnpaid: a.cfg.Literal,
 	})
 	house := &method.House{
 		Taker: a.desk, Canceller: a.desk, Tracker: tracker{a.desk, a.ledger}, Simulator: simulator, Turns: turnsOf{turns, a.users},
-		Refunds: a.ledger, Delayed: a.ledger, Receivers: a.settler, Users: a.users, Facts: a.facts, Chain: signer, Senders: senders,
+		Refunds: a.ledger, Delayed: a.ledger, Mev: a.ledger, Receivers: a.settler, Users: a.users, Facts: a.facts, Chain: signer, Senders: senders,
 		Limits: a.limits(),
+	}
+	if a.cfg.Literal {
+		house.Prober = a.desk
 	}
 	a.methods = house.Methods()
 	return a.serveMethods(a.methods)
@@ -136,9 +161,20 @@ const sendersKept = 100_000
 func (a *App) limits() bundle.Config {
 	limits := bundle.Defaults()
 	limits.MaxBackruns, limits.PrivateBlocks = a.cfg.MaxBackruns, uint64(a.cfg.PrivateBlocks)
+	limits.Literal = a.cfg.Literal
 	limits.WantRefundPercent, limits.FastSharePercent = a.cfg.RefundPercent, a.cfg.FastPercent
 	return limits
 }
+
+// discover answers with the OpenRPC document (OpenRPC 1.3, Service Discovery), in which it is not itself. It needs no signature, as
+// GET /openrpc.json needs none.
+const discover = "rpc.discover"
+
+// written is a result that was written once, for all who ask.
+type written []byte
+
+// AppendJSON implements jsonrpc.Appender.
+func (w written) AppendJSON(to []byte) []byte { return append(to, w...) }
 
 // serveMethods puts the methods behind their envelope.
 func (a *App) serveMethods(methods []method.Method) error {
@@ -146,6 +182,7 @@ func (a *App) serveMethods(methods []method.Method) error {
 	cfg := jsonrpc.Config{
 		Methods: map[string]jsonrpc.Method{}, Clock: a.cfg.Clock, MaxBatch: a.cfg.Limits.Batch, TrustedProxies: a.cfg.Limits.TrustedProxies,
 		Legacy: a.cfg.LegacyErrors, Limits: a.rates(), Observe: a.watched.metrics.Call,
+		SignatureHeaders: a.cfg.SignatureHeaders,
 		Aliases: map[string][]string{
 			"flashbots_":  {a.cfg.VendorPrefix, "buildernet_", a.cfg.PoolPrefix},
 			"buildernet_": {a.cfg.PoolPrefix, "flashbots_", a.cfg.VendorPrefix},
@@ -159,17 +196,26 @@ func (a *App) serveMethods(methods []method.Method) error {
 		},
 	}
 	for _, m := range methods {
+		if m.Unsigned {
+			cfg.Unsigned = append(cfg.Unsigned, m.Name)
+		}
 		cfg.Methods[m.Name] = func(ctx context.Context, call *jsonrpc.Call) (any, error) {
-			return m.Do(ctx, &method.Call{Params: call.Params, Signer: call.Signer, At: call.ReceivedAt})
+			return m.Do(ctx, &method.Call{Params: call.Params, Signer: call.Signer, Source: sourceOf(call.Client), At: call.ReceivedAt})
 		}
 	}
-	server, err := jsonrpc.New(cfg)
+	described, err := method.Describe(methods)
 	if err != nil {
 		return err
 	}
-	document, err := json.Marshal(method.Describe(methods))
+	document, err := json.Marshal(described)
 	if err != nil {
 		return fmt.Errorf("write the OpenRPC document: %w", err)
+	}
+	cfg.Methods[discover] = func(context.Context, *jsonrpc.Call) (any, error) { return written(document), nil }
+	cfg.Unsigned = append(cfg.Unsigned, discover)
+	server, err := jsonrpc.New(cfg)
+	if err != nil {
+		return err
 	}
 	server.Handle(http.MethodGet, "/openrpc.json", func(w http.ResponseWriter, _ *http.Request) {
 		serve.Bytes(w, http.StatusOK, "application/json", document)
@@ -194,12 +240,23 @@ type turnsOf struct {
 }
 
 // Do implements method.Turns.
-func (t turnsOf) Do(ctx context.Context, signer common.Address, run func(context.Context)) error {
-	err := t.turns.Do(ctx, signer, t.users.High(signer), run)
+func (t turnsOf) Do(ctx context.Context, signer common.Address, source string, run func(context.Context)) error {
+	err := t.turns.Do(ctx, lane.Who{Signer: signer, Source: source, Known: t.users.High(signer)}, run)
 	if errors.Is(err, simulate.ErrBusy) {
 		return rpc.SimulationBusy.Plain()
 	}
 	return err
+}
+
+// sourceOf is the network of a client: of an IPv6 address the first 64 bits, since everybody has a whole such network.
+func sourceOf(client netip.Addr) string {
+	switch client = client.Unmap(); {
+	case !client.IsValid():
+		return ""
+	case client.Is6():
+		return netip.PrefixFrom(client, 64).Masked().String()
+	}
+	return client.String()
 }
 
 // classOf ranks a signer's orders.

@@ -24,6 +24,8 @@ type callParams struct {
 	Difficulty    param.BigNumber `json:"difficulty"`
 	BaseFee       param.BigNumber `json:"baseFee"`
 	ExcessBlobGas param.Number    `json:"excessBlobGas"`
+	// TransactionIndex is where in its block a bundle is to be simulated; it is simulated at the top.
+	TransactionIndex param.Number `json:"transactionIndex"`
 }
 
 // Call is an eth_callBundle.
@@ -43,12 +45,18 @@ func ReadCallBundle(params json.RawMessage, in Intake) (*Call, error) {
 	if p.Txs.Count() == 0 {
 		return nil, rpc.BundleEmpty.Plain()
 	}
+	if p.TransactionIndex.Value != 0 {
+		return nil, rpc.InvalidParams.With("params[0].transactionIndex: a bundle is simulated at the top of a block: leave it out, or simulate the transactions before it, too")
+	}
 	txs, err := readTxs("params[0].txs", p.Txs, in.Limits)
 	if err != nil {
 		return nil, err
 	}
 	if p.BlockNumber.Value == 0 {
 		return nil, rpc.BundleMissingBlock.Plain()
+	}
+	if !p.StateBlock.Set && in.Limits.Literal {
+		return nil, param.Missing("params[0].stateBlockNumber")
 	}
 	if err := decode(txs); err != nil {
 		return nil, err

@@ -43,6 +43,8 @@ type Config struct {
 	// FastEnabled honours preferences.fast: all builders, and FastSharePercent goes back.
 	FastEnabled      bool
 	FastSharePercent int
+	// Literal reads requests as the interface description has them, where deployed services and their clients differ (docs/differences.md).
+	Literal bool
 	// MaxTimeout bounds what a request may want for its simulation.
 	MaxTimeout time.Duration
 }

@@ -90,7 +90,11 @@ func (p *sendParams) order(in Intake) (*rpc.Order, error) {
 	if err := checkSignatures(txs, in.Chain); err != nil {
 		return nil, err
 	}
-	if bundle.Refunds != nil && p.RefundRecipient == nil {
+	switch {
+	case bundle.Refunds == nil || p.RefundRecipient != nil:
+	case in.Limits.Literal:
+		bundle.Shares[0].Address = in.Signer
+	default:
 		if err := findSenders(txs[:1], in); err != nil {
 			return nil, err
 		}
@@ -110,6 +114,9 @@ func (p *sendParams) order(in Intake) (*rpc.Order, error) {
 // window is the bundle's only block, by default the next one, and its time.
 func (p *sendParams) window(in Intake) (rpc.Window, error) {
 	block, head := p.BlockNumber.Value, in.Head.Number
+	if block == 0 && in.Limits.Literal {
+		return rpc.Window{}, rpc.BundleMissingBlock.Plain()
+	}
 	if block == 0 {
 		block = head + 1
 	}

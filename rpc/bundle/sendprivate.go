@@ -13,14 +13,14 @@ import (
 type privateParams struct {
 	Tx             *param.HexBytes `json:"tx"`
 	MaxBlockNumber param.Number    `json:"maxBlockNumber"`
-	Preferences    preferences     `json:"preferences"`
+	Preferences    *preferences    `json:"preferences"`
 }
 
 // preferences say who may see a private transaction, who gets it and who earns by it. Builders stand in them or in their privacy. The addresses in
 // refund get their percentages of all that a backrun pays (interface description, Refund rules 3), also with fast; if it names none, those in
 // refundConfig split what comes back. Preferences without hints, or with null, get the default ones; those with an empty list get none.
 type preferences struct {
-	Fast      bool     `json:"fast"`
+	Fast      *bool    `json:"fast"`
 	CanRevert bool     `json:"canRevert"`
 	Builders  []string `json:"builders"`
 	Privacy   struct {
@@ -57,6 +57,12 @@ func ReadSendPrivateRaw(params json.RawMessage, in Intake) (*rpc.Order, error) {
 func (p *privateParams) order(txPath, path string, in Intake) (*rpc.Order, error) {
 	if p.Tx == nil {
 		return nil, param.Missing(txPath)
+	}
+	switch {
+	case p.Preferences == nil:
+		p.Preferences = new(preferences)
+	case p.Preferences.Fast == nil && in.Limits.Literal:
+		return nil, param.Missing(path + ".fast")
 	}
 	txs := []*signed{{hex: *p.Tx, path: func() string { return txPath }, Tx: exec.Tx{CanRevert: p.Preferences.CanRevert}}}
 	if err := fits(txs, in.Limits); err != nil {
@@ -107,7 +113,7 @@ func (p *preferences) apply(order *rpc.Order, path string, limits Config) (err e
 		}
 	}
 	b.WantRefundPercent = limits.WantRefundPercent
-	if p.Fast && limits.FastEnabled {
+	if p.Fast != nil && *p.Fast && limits.FastEnabled {
 		order.AllBuilders, b.WantRefundPercent = true, limits.FastSharePercent
 	}
 	if refund := p.addressed(); refund != nil {

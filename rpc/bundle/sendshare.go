@@ -35,6 +35,9 @@ func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	if err != nil {
 		return nil, err
 	}
+	if in.Limits.Literal && len(bundle.Shares) == 0 && !form.follows() {
+		bundle.Shares = []rpc.Share{{Address: in.Signer, Percent: 100}}
+	}
 	return &rpc.Order{
 		Kind: rpc.KindShare, Signer: in.Signer, ReceivedAt: in.At, Bundle: *bundle,
 		Replacement: uuid.UUID(form.params.ReplacementUUID), Builders: builders,
@@ -64,7 +67,7 @@ func (r *shareReader) finish(form *shareForm, in Intake, wanted func(terms *rpc.
 }
 
 // owners are the transactions whose senders must be known from the beginning: the owners of elements that get refunds (see rpc.Bundle.Shares),
-// and of bundles that others can learn of, since they may follow them.
+// of bundles that others can learn of, since they may follow them, and of what follows somebody else's order.
 func (f *shareForm) owners(terms *rpc.Bundle) (list []*signed) {
 	add := func(e shareElement) {
 		if tx := e.owner(); tx != nil && !slices.Contains(list, tx) {
@@ -76,6 +79,11 @@ func (f *shareForm) owners(terms *rpc.Bundle) (list []*signed) {
 	}
 	if terms.Hints != 0 {
 		add(shareElement{bundle: f})
+	}
+	if f.follows() { // what a follower is told is counted by sender too
+		for _, e := range f.elements[1:] {
+			add(e)
+		}
 	}
 	for i, e := range f.elements {
 		if e.bundle == nil {

@@ -68,14 +68,22 @@ func TestSendShareDefaults(t *testing.T) {
 	}
 }
 
-// Of several kinds in an element the first counts, and revertMode says more than canRevert.
-func TestElementPrecedence(t *testing.T) {
-	order := sendShare(t, share+`"body":[{"bundle":{},"tx":"$A","hash":"#C"},{"bundle":{},"tx":"$B","canRevert":true,"revertMode":"fail"}]}]`)
+// An element that says null for the other kinds is of one kind.
+func TestElementOfOneKind(t *testing.T) {
+	order := sendShare(t, share+`"body":[{"hash":"#C","tx":null,"bundle":null},{"hash":null,"tx":"$B"}]}]`)
 	if first := order.Bundle.Elements[0]; first.Match == nil || *first.Match != hashC || first.Tx != nil || first.Bundle != nil {
 		t.Errorf("%+v", first)
 	}
-	if second := order.Bundle.Elements[1]; second.Tx == nil || second.Tx.CanRevert || second.Bundle != nil {
-		t.Errorf("%+v", second)
+	if second := order.Bundle.Elements[1]; second.Tx == nil || second.Tx.From != senderB {
+		t.Errorf("who a backrun is from must be known from the beginning: %+v", second)
+	}
+}
+
+// revertMode says more than canRevert.
+func TestRevertModes(t *testing.T) {
+	order := sendShare(t, share+`"body":[{"tx":"$A","canRevert":true,"revertMode":"fail"}]}]`)
+	if order.Bundle.Elements[0].Tx.CanRevert {
+		t.Error("it may revert")
 	}
 	for mode, want := range map[string][2]bool{"": {false, false}, "allow": {true, false}, "drop": {false, true}, "fail": {false, false}} {
 		tx := sendShare(t, share+`"body":[{"tx":"$A","revertMode":"`+mode+`"}]}]`).Bundle.Elements[0].Tx

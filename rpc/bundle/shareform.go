@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -27,11 +28,11 @@ type bundleParams struct {
 		Builders   []string       `json:"builders"`
 		WantRefund *param.Percent `json:"wantRefund"`
 	} `json:"privacy"`
-	ReplacementUUID param.UUID       `json:"replacementUuid"`
-	Simulation      simulationParams `json:"simOptions"`
+	ReplacementUUID param.UUID  `json:"replacementUuid"`
+	Simulation      param.Later `json:"simOptions"`
 }
 
-// elementParams is a place of a body. Of several of hash, tx and bundle the first counts.
+// elementParams is a place of a body: exactly one of hash, tx and bundle.
 type elementParams struct {
 	Hash       *param.Hash     `json:"hash"`
 	Tx         *param.HexBytes `json:"tx"`
@@ -97,6 +98,9 @@ func (r *shareReader) form(path string, raw param.Later, depth int, within *rpc.
 func (r *shareReader) readWindow(f *shareForm, within *rpc.Window) (err error) {
 	first, last := f.params.Inclusion.Block.Value, f.params.Inclusion.MaxBlock.Value
 	if within == nil {
+		if first == 0 { // a bundle that begins anywhere is nothing that anybody meant
+			return rpc.InvalidInclusion.With("%s.inclusion.block: missing: want the first block that may have the bundle", f.path)
+		}
 		if last == 0 {
 			last = first
 		}
@@ -157,6 +161,9 @@ func (r *shareReader) readBody(f *shareForm, depth int) error {
 }
 
 func (r *shareReader) readElement(f *shareForm, path string, i int, e *elementParams, depth int) (shareElement, error) {
+	if kinds := e.kinds(); len(kinds) > 1 { // whichever counted, the others would vanish without a word
+		return shareElement{}, rpc.InvalidBody.With("%s: has %s, want exactly one of hash, tx and bundle", path, strings.Join(kinds, " and "))
+	}
 	switch {
 	case e.Hash != nil:
 		if i != 0 || depth != 0 || f.params.Body.Count() == 1 {
@@ -176,6 +183,19 @@ func (r *shareReader) readElement(f *shareForm, path string, i int, e *elementPa
 		return shareElement{bundle: inner}, err
 	}
 	return shareElement{}, rpc.InvalidBody.With("%s: want a hash, a tx or a bundle", path)
+}
+
+// kinds are the names of what an element says it is.
+func (e *elementParams) kinds() (names []string) {
+	for _, kind := range []struct {
+		name string
+		set  bool
+	}{{"hash", e.Hash != nil}, {"tx", e.Tx != nil}, {"bundle", e.Bundle.Set()}} {
+		if kind.set {
+			names = append(names, kind.name)
+		}
+	}
+	return names
 }
 
 // count counts the place of a transaction or a hash.

@@ -1,8 +1,8 @@
 package bundle
 
 import (
-	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -11,17 +11,6 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/param"
 )
-
-// simulationParams are the overrides of mev_simBundle.
-type simulationParams struct {
-	Parent      param.Block     `json:"parentBlock"`
-	BlockNumber param.Number    `json:"blockNumber"`
-	Coinbase    *param.Address  `json:"coinbase"`
-	Timestamp   param.Number    `json:"timestamp"`
-	GasLimit    param.Number    `json:"gasLimit"`
-	BaseFee     param.BigNumber `json:"baseFee"`
-	Timeout     param.Number    `json:"timeout"`
-}
 
 // Simulation is a mev_simBundle.
 type Simulation struct {
@@ -36,8 +25,7 @@ type Simulation struct {
 // ReadSimBundle reads the params of mev_simBundle: a bundle, whose blocks may lie anywhere and which may have more than one backrun, and
 // overrides, in its simOptions or after it; the latter ones win, field by field. Errors are *rpc.Refused.
 func ReadSimBundle(params json.RawMessage, in Intake) (*Simulation, error) {
-	var raw param.Later
-	var second simulationParams
+	var raw, second param.Later
 	if err := param.Positional(params, &raw, &second); err != nil {
 		return nil, err
 	}
@@ -49,34 +37,67 @@ func ReadSimBundle(params json.RawMessage, in Intake) (*Simulation, error) {
 	if form.follows() {
 		return nil, rpc.UnmatchedBundle.Plain()
 	}
+	if in.Limits.Literal {
+		if err := form.hasRefunds(); err != nil {
+			return nil, err
+		}
+	}
 	bundle, err := r.finish(form, in, func(*rpc.Bundle) []*signed { return r.txs })
 	if err != nil {
 		return nil, err
 	}
-	options := second.over(form.params.Simulation)
+	options, err := readOptions(form.params.Simulation, second)
+	if err != nil {
+		return nil, err
+	}
 	return &Simulation{
 		Hash: bundle.Hash, Bundle: form.exec(bundle), Environment: options.environment(in.Limits), Window: form.window,
 	}, nil
 }
 
+// hasRefunds is the description's rule that a simulation says all of its refunds.
+func (f *shareForm) hasRefunds() error {
+	switch {
+	case f.params.Validity.Refund == nil:
+		return param.Missing(f.path + ".validity.refund")
+	case f.params.Validity.RefundConfig == nil:
+		return param.Missing(f.path + ".validity.refundConfig")
+	}
+	return nil
+}
+
+// ReadSimMatched reads the params of a mev_simBundle whose body begins with a hash, in literal mode: as ReadSendShare does, since it is simulated for
+// the next block as if it had been sent. Overrides could be chosen so that they make the answer tell more, and are refused. Errors are *rpc.Refused.
+func ReadSimMatched(params json.RawMessage, in Intake) (*rpc.Order, error) {
+	var raw, second param.Later
+	if err := param.Positional(params, &raw, &second); err != nil {
+		return nil, err
+	}
+	var first struct {
+		Simulation param.Later `json:"simOptions"`
+	}
+	if err := param.Value("params[0]", raw.JSON(), &first); err != nil {
+		return nil, err
+	}
+	options, err := readOptions(first.Simulation, second)
+	if err != nil {
+		return nil, err
+	}
+	if !options.Parent.Set || options.Parent.Latest {
+		options.Parent = param.Block{}
+	}
+	if options != (simulationParams{}) {
+		return nil, rpc.InvalidParams.With("simOptions: a bundle that follows a hash is simulated for the next block as it is: leave them out, but for parentBlock latest")
+	}
+	return ReadSendShare(slices.Concat([]byte{'['}, raw.JSON(), []byte{']'}), in)
+}
+
 // simWindow is the rule for the blocks of a mev_simBundle, which may be over.
 func simWindow(path string, first, last uint64) (rpc.Window, error) {
-	if first == 0 {
-		return rpc.Window{}, rpc.InvalidInclusion.With("%s.block: missing", path)
-	}
 	if last < first {
 		return rpc.Window{}, rpc.InvalidInclusion.With("%s: maxBlock %d is below block %d", path, last, first)
 	}
 	return rpc.Window{FirstBlock: first, LastBlock: last}, nil
-}
-
-// over are these options, and below's where these say nothing.
-func (p simulationParams) over(below simulationParams) simulationParams {
-	return simulationParams{
-		Parent: cmp.Or(p.Parent, below.Parent), BlockNumber: cmp.Or(p.BlockNumber, below.BlockNumber), Coinbase: cmp.Or(p.Coinbase, below.Coinbase),
-		Timestamp: cmp.Or(p.Timestamp, below.Timestamp), GasLimit: cmp.Or(p.GasLimit, below.GasLimit), BaseFee: cmp.Or(p.BaseFee, below.BaseFee),
-		Timeout: cmp.Or(p.Timeout, below.Timeout),
-	}
 }
 
 // exec is the bundle for the simulator, with the transactions as they were decoded.
@@ -92,7 +113,8 @@ func (f *shareForm) exec(terms *rpc.Bundle) *exec.Bundle {
 	return b
 }
 
-// environment is the block to simulate. A timeout up to 30 is in seconds, above in milliseconds: descriptions and servers differ.
+// environment is the block to simulate. A timeout up to 30 is in seconds, above in milliseconds: descriptions and servers differ. In literal mode it is
+// in seconds, and the base fee is the parent's.
 func (p simulationParams) environment(limits Config) exec.Environment {
 	const secondsUpTo = 30
 	env := exec.Environment{
@@ -100,7 +122,9 @@ func (p simulationParams) environment(limits Config) exec.Environment {
 		BaseFeeWei: p.BaseFee.Value,
 	}
 	timeoutMs := p.Timeout.Value
-	if timeoutMs <= secondsUpTo {
+	env.ParentBaseFee = limits.Literal
+	if timeoutMs <= secondsUpTo || limits.Literal {
+		timeoutMs = min(timeoutMs, uint64(limits.MaxTimeout/time.Second)+1)
 		timeoutMs *= uint64(time.Second / time.Millisecond)
 	}
 	env.Timeout = milliseconds(timeoutMs, limits.MaxTimeout)

@@ -75,7 +75,8 @@ func (d *Desk) Block(ctx context.Context, block *types.Block) {
 	d.paid(landings, valueWei)
 }
 
-// advance moves the pool to a block. The facts of orders that landed are not recorded yet: what they paid is found out first.
+// advance moves the pool to a block, and tells which orders are in it, those last that were cancelled too late. The facts of orders that landed are not
+// recorded yet: what they paid is found out first.
 func (d *Desk) advance(at time.Time, block *types.Block) (landed []*rpc.Order, landings []rpc.OrderEnded) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,8 +94,10 @@ func (d *Desk) advance(at time.Time, block *types.Block) (landed []*rpc.Order, l
 		d.record([]rpc.Fact{fact})
 	}
 	d.setHead(head)
-	d.line.replace(d.Pool.Ready(head.Number+1, d.nextTimestamp()))
-	return d.Pool.LandedIn(head), landings // the orders that an earlier life saw landing were not settled, or the block would not come again
+	d.disclosure.forget(head.Number)
+	d.line.replace(d.ready())
+	there := append(d.Pool.LandedIn(head), d.Pool.CancelledIn(head, hashes)...)
+	return there, landings // the orders that an earlier life saw landing were not settled, or the block would not come again
 }
 
 // revert takes back the heads that a block is not built on. The caller holds mu.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/google/uuid"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -185,7 +184,7 @@ func TestRestart(t *testing.T) {
 		if first.Head().Number != 102 || s.desk.Head().Number != 104 {
 			t.Errorf("heads %d, %d", first.Head().Number, s.desk.Head().Number)
 		}
-		s.desk.Cancel(time.Now(), carol, uuid.UUID{7})
+		s.cancel(carol)
 		s.want("forget 3 at b", "ended 3 cancelled")
 	})
 }

@@ -11,24 +11,62 @@ import (
 )
 
 // Cancel ends what the signer has under a replacementUuid, and keeps out what comes under it for a while. There need not be anything. Builders
-// that have it are told; bids that they have placed stay.
-func (d *Desk) Cancel(at time.Time, signer common.Address, replacement uuid.UUID) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, facts := d.Pool.Cancel(at, signer, replacement)
-	d.withdraw(facts, nil)
-	d.record(facts)
+// that have it are told; bids that they have placed stay. It answers when the journal has the cancel; one that the journal does not ack in time counts
+// until a restart, and the signer's next one brings it again.
+func (d *Desk) Cancel(at time.Time, signer common.Address, replacement uuid.UUID) error {
+	_, kept := d.cancel(signer, func() []rpc.Fact {
+		_, facts := d.Pool.Cancel(at, signer, replacement)
+		return facts
+	})
+	return kept()
 }
 
-// CancelPrivate ends a private transaction, and says whether there was one of this signer that could be ended.
-func (d *Desk) CancelPrivate(at time.Time, signer common.Address, txHash common.Hash) bool {
+// CancelPrivate ends a private transaction, and says whether there was one of this signer that could be ended. It answers when the journal has that.
+func (d *Desk) CancelPrivate(at time.Time, signer common.Address, txHash common.Hash) (bool, error) {
+	ends, kept := d.cancel(signer, func() []rpc.Fact {
+		_, facts := d.Pool.CancelPrivate(at, signer, txHash)
+		return facts
+	})
+	if err := kept(); err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(ends, func(fact rpc.Fact) bool {
+		end, ok := fact.(rpc.OrderEnded)
+		return ok && end.Hash == txHash
+	}), nil
+}
+
+// maxUnsure is of how many signers cancels are brought again that the journal did not ack.
+const maxUnsure = 10_000
+
+// cancel does what a signer asks for, and has it kept together with what it asked for before without getting the journal's ack. facts are all of that.
+func (d *Desk) cancel(signer common.Address, ask func() []rpc.Fact) (facts []rpc.Fact, kept func() error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	ended, facts := d.Pool.CancelPrivate(at, signer, txHash)
-	d.withdraw(facts, nil)
-	d.record(facts)
-	return ended != nil
+	asked := ask()
+	d.withdraw(asked, nil)
+	facts = append(slices.Clone(d.unsure[signer]), asked...)
+	if len(facts) == 0 {
+		return nil, func() error { return nil }
+	}
+	wait := d.keep(facts)
+	return facts, func() error {
+		err := wait()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if err == nil {
+			delete(d.unsure, signer)
+		} else if _, there := d.unsure[signer]; there || len(d.unsure) < maxUnsure {
+			d.unsure[signer] = lastOf(facts, maxUnsureEach)
+		}
+		return err
+	}
 }
+
+// maxUnsureEach is how many facts of one signer are brought again: the newest.
+const maxUnsureEach = 256
+
+func lastOf(facts []rpc.Fact, n int) []rpc.Fact { return facts[max(0, len(facts)-n):] }
 
 // holders are the builders that may have an order, or a version of it before: also who did not answer. The caller holds mu.
 func (d *Desk) holders(order *rpc.Order) []string {

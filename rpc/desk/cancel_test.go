@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/google/uuid"
 
 	"github.com/gavel-relay/gavel/rpc"
 )
@@ -19,7 +18,7 @@ import (
 // A cancel that comes before its order keeps it out for a while.
 func TestCancelBeforeTheOrder(t *testing.T) {
 	script(t, func(s *stage) {
-		s.desk.Cancel(time.Now(), alice, uuid.UUID{7})
+		s.cancel(alice)
 		if _, err := s.desk.Take(time.Now(), version(alice, 1, 101, 110, 7)); !isRefusal(err, rpc.OrderCancelled) {
 			t.Errorf("%v", err)
 		}
@@ -32,7 +31,7 @@ func TestCancelBeforeTheOrder(t *testing.T) {
 func TestCancelBeforeTheBlock(t *testing.T) {
 	script(t, func(s *stage) {
 		s.take(version(alice, 1, 102, 110, 7))
-		s.desk.Cancel(time.Now(), alice, uuid.UUID{7})
+		s.cancel(alice)
 		s.want("accepted 1", "forget 1 at", "ended 1 cancelled")
 		s.mine(101)
 		s.want("settle 101")
@@ -51,7 +50,7 @@ func TestCancelDuringTheSimulation(t *testing.T) {
 				}
 				s.take(order)
 				s.want("accepted 1")
-				s.desk.Cancel(time.Now(), alice, uuid.UUID{7})
+				s.cancel(alice)
 				s.want("forget 1 at", "ended 1 cancelled")
 				close(s.hold)
 				s.want()
@@ -66,7 +65,7 @@ func TestCancelDuringTheDelivery(t *testing.T) {
 		s.silent = true
 		s.take(version(alice, 1, 101, 110, 7))
 		s.want("accepted 1", "simulated 1 for 101", "send 1 for 101")
-		s.desk.Cancel(time.Now(), alice, uuid.UUID{7})
+		s.cancel(alice)
 		s.want("forget 1 at", "ended 1 cancelled")
 		s.told[0](rpc.Delivery{Builder: "b", Block: 101, Error: "no answer"})
 		s.want("sent 1 to b")
@@ -81,9 +80,9 @@ func TestCancelAfterTheDelivery(t *testing.T) {
 		s.happened()
 		s.told[0](rpc.Delivery{Builder: "b", Block: 101, Error: "no answer"})
 		s.told[0](rpc.Delivery{Builder: "a", Block: 101})
-		s.desk.Cancel(time.Now(), alice, uuid.UUID{7})
+		s.cancel(alice)
 		s.want("sent 1 to b", "sent 1 to a", "forget 1 at a b", "ended 1 cancelled")
-		s.desk.Cancel(time.Now(), alice, uuid.UUID{7}) // again: there is nothing to tell
+		s.cancel(alice) // again: there is nothing to tell
 		s.want()
 	})
 }
@@ -97,7 +96,7 @@ func TestCancelEndsFollowers(t *testing.T) {
 		follower.Follows = 1
 		s.take(follower)
 		s.happened()
-		s.desk.Cancel(time.Now(), alice, uuid.UUID{7})
+		s.cancel(alice)
 		s.want("forget 1 at b", "forget 2 at b", "ended 1 cancelled", "ended 2 cancelled")
 	})
 }
@@ -122,15 +121,15 @@ func TestCancelPrivate(t *testing.T) {
 		order.Kind = rpc.KindPrivate
 		s.take(order)
 		s.happened()
-		if s.desk.CancelPrivate(time.Now(), bob, order.Hash()) {
+		if s.cancelPrivate(bob, order) {
 			t.Error("bob cancels what is alice's")
 		}
 		s.want()
-		if !s.desk.CancelPrivate(time.Now(), alice, order.Hash()) {
+		if !s.cancelPrivate(alice, order) {
 			t.Error("alice cannot cancel")
 		}
 		s.want("forget 1 at b", "ended 1 cancelled")
-		if s.desk.CancelPrivate(time.Now(), alice, order.Hash()) {
+		if s.cancelPrivate(alice, order) {
 			t.Error("it is cancelled twice")
 		}
 		s.mine(101)
@@ -182,7 +181,7 @@ func race(s *stage, random *rand.Rand) {
 				for range patience {
 					runtime.Gosched()
 				}
-				s.desk.Cancel(time.Now(), signer, uuid.UUID{7})
+				s.cancel(signer)
 				s.write("acknowledged %d", id)
 			}
 		})

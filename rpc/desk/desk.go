@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,12 +28,6 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 	"github.com/gavel-relay/gavel/rpc/pool"
 )
-
-// Turns bounds what is simulated at a time, and by whom.
-type Turns interface {
-	// Do runs a simulation for a signer when it is its turn; its error says that too many wait, or is the context's.
-	Do(ctx context.Context, signer common.Address, high bool, run func(context.Context)) error
-}
 
 // Sender hands orders to builders. It does not wait for them.
 type Sender interface {
@@ -66,13 +61,12 @@ type Config struct {
 	Pool      *pool.Pool // the desk's alone from now on
 	Chain     exec.Chain
 	Simulator exec.Simulator
-	Turns     Turns
 	Sender    Sender
 	Settler   Settler
 	Ranking   Ranking
 	// Recipients may be nil: refunds go to their owners.
 	Recipients Recipients
-	Facts      rpc.Facts
+	Facts      rpc.Keeper
 	Clock      clock.Clock
 	Log        *slog.Logger
 	// Signer recovers senders of transactions, as the chain does; Senders remembers them, nil does not.
@@ -80,6 +74,8 @@ type Config struct {
 	Senders bundle.Senders
 	// BlockTime is how long after a block the next one is expected.
 	BlockTime time.Duration
+	// SendUnpaid sends builders private transactions that pay the fee recipient nothing, too.
+	SendUnpaid bool
 	// Workers is how many orders are simulated at a time; one for each processor.
 	Workers int
 }
@@ -92,8 +88,13 @@ type Desk struct {
 	mu    sync.Mutex // guards the pool and what follows; facts are recorded under it, so that they have the pool's order
 	head  rpc.Head
 	heads []rpc.Head // the newest ones, for reorganisations; the last one is head
+	// unkept are orders that the journal has not acked yet, by their ids: nobody is sent them, and nobody simulates them.
+	unkept map[uint64]func() error
+	// unsure are ends of cancelled orders, by their signers, that the journal did not ack in time.
+	unsure map[common.Address][]rpc.Fact
 	// superseded are builders that have an older version of an order, by its id, for as long as it lives.
 	superseded map[uint64][]string
+	disclosure disclosure
 }
 
 const (
@@ -108,7 +109,10 @@ func New(cfg Config) *Desk {
 	if cfg.Workers <= 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
-	return &Desk{Config: cfg, line: newLine(), superseded: map[uint64][]string{}}
+	return &Desk{
+		Config: cfg, line: newLine(cfg.Workers, cfg.Ranking.High), superseded: map[uint64][]string{}, unkept: map[uint64]func() error{}, unsure: map[common.Address][]rpc.Fact{},
+		disclosure: newDisclosure(cfg.Ranking.High),
+	}
 }
 
 // Head is the newest block, zero before the first one was seen.
@@ -121,10 +125,24 @@ func (d *Desk) Head() rpc.Head {
 // record records facts. The caller holds mu.
 func (d *Desk) record(facts []rpc.Fact) {
 	for _, fact := range facts {
-		if end, ok := fact.(rpc.OrderEnded); ok {
-			delete(d.superseded, end.ID)
-		}
+		d.happened(fact)
 		d.Facts.Record(fact)
+	}
+}
+
+// keep records facts that somebody is promised. kept is called without mu. The caller holds mu.
+func (d *Desk) keep(facts []rpc.Fact) (kept func() error) {
+	for _, fact := range facts {
+		d.happened(fact)
+	}
+	return d.Facts.Keep(facts...)
+}
+
+// happened has the desk's own books follow a fact of this life. The caller holds mu.
+func (d *Desk) happened(fact rpc.Fact) {
+	d.disclosure.apply(fact, d.head.Number, d.Pool.Order)
+	if end, ok := fact.(rpc.OrderEnded); ok {
+		delete(d.superseded, end.ID)
 	}
 }
 
@@ -148,7 +166,7 @@ func (d *Desk) Begin(ctx context.Context) error {
 		d.setHead(headOf(header))
 	}
 	d.record(d.Pool.Block(d.Clock.Now(), d.head, nil))
-	d.line.replace(d.Pool.Ready(d.head.Number+1, d.nextTimestamp()))
+	d.line.replace(d.ready())
 	return nil
 }
 
@@ -164,14 +182,31 @@ func (d *Desk) setHead(head rpc.Head) {
 	}
 }
 
+// ready are the orders that the block after the head may have and that the journal has. The caller holds mu.
+func (d *Desk) ready() []*rpc.Order {
+	orders := d.Pool.Ready(d.head.Number+1, d.nextTimestamp())
+	if len(d.unkept) > 0 {
+		orders = slices.DeleteFunc(orders, func(order *rpc.Order) bool { return d.unkept[order.ID] != nil })
+	}
+	return orders
+}
+
 // nextTimestamp is when the block after the head is expected. The caller holds mu.
 func (d *Desk) nextTimestamp() uint64 { return d.head.Timestamp + uint64(d.BlockTime/time.Second) }
+
+// CountFrom has the orders that come next numbered above a number. It is called before the first comes.
+func (d *Desk) CountFrom(number uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.Pool.CountFrom(number)
+}
 
 // Apply takes a fact of an earlier life. Its heads are the blocks that were settled: one that was not is taken again.
 func (d *Desk) Apply(fact rpc.Fact) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.Pool.Apply(fact)
+	d.disclosure.apply(fact, d.head.Number, d.Pool.Order)
 	switch f := fact.(type) {
 	case rpc.BlockIndexed:
 		d.setHead(f.Head)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/google/uuid"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -78,6 +77,22 @@ func TestRefusedOrders(t *testing.T) {
 	})
 }
 
+// A chain whose newest block is its first one, of the time 0, is known all the same.
+func TestOrdersOnTheFirstBlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.chain = newChain()
+		s.chain.add(0)
+		s.desk = s.newDesk()
+		s.run()
+		if head := s.desk.Head(); head.Number != 0 || head.Timestamp != 0 {
+			t.Fatalf("the chain begins with %+v", head)
+		}
+		s.take(orderOf(alice, 1, 1, 1))
+		s.want("accepted 1", "simulated 1 for 1", "send 1 for 1", "sent 1 to b")
+	})
+}
+
 func isRefusal(err error, want rpc.Refusal) bool {
 	var refused *rpc.Refused
 	return errors.As(err, &refused) && refused.ID == want.ID
@@ -116,18 +131,6 @@ func TestSimulationsThatBreakDown(t *testing.T) {
 		s.set(func() { s.broken = nil })
 		s.mine(101)
 		s.want("settle 101", "ended 1 failed", "simulated 2 for 102", "send 2 for 102", "sent 2 to b")
-	})
-}
-
-// When too many simulations wait an order is left for the next block.
-func TestBusy(t *testing.T) {
-	script(t, func(s *stage) {
-		s.busy = true
-		s.take(orderOf(alice, 1, 101, 110))
-		s.want("accepted 1")
-		s.set(func() { s.busy = false })
-		s.mine(101)
-		s.want("settle 101", "simulated 1 for 102", "send 1 for 102", "sent 1 to b")
 	})
 }
 
@@ -170,7 +173,7 @@ func TestManyVersions(t *testing.T) {
 		s.take(version(alice, 2, 105, 110, 7))
 		s.take(version(alice, 3, 106, 110, 7))
 		s.want("ended 1 cancelled", "accepted 2", "ended 2 cancelled", "accepted 3")
-		s.desk.Cancel(time.Now(), alice, uuid.UUID{7})
+		s.cancel(alice)
 		s.want("forget 3 at b", "ended 3 cancelled")
 	})
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/google/uuid"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -57,7 +56,7 @@ func TestMatch(t *testing.T) {
 			t.Errorf("repeated it is order %d", again.ID)
 		}
 		s.want()
-		s.desk.Cancel(time.Now(), alice, uuid.UUID{7})
+		s.cancel(alice)
 		s.want("forget 1 at b", "forget 2 at b", "ended 1 cancelled", "ended 2 cancelled")
 		s.refused(backrunOf(target, bob, 3, 102, 120), rpc.BackrunNotFound)
 	})
@@ -117,7 +116,7 @@ func TestNothingBeforeItsFirstBlock(t *testing.T) {
 	script(t, func(s *stage) {
 		s.take(version(alice, 1, 101, 110, 7))
 		s.happened()
-		s.desk.Cancel(time.Now(), alice, uuid.UUID{7})
+		s.cancel(alice)
 		s.happened()
 		target := sharing(version(alice, 2, 101, 110, 7))
 		s.take(target)
@@ -151,13 +150,13 @@ func TestMatchAfterRestart(t *testing.T) {
 		if got := s.happened(); strings.Contains(got, "shared") || strings.Count(got, "send ") != 3 {
 			t.Error(got)
 		}
-		s.desk.Cancel(time.Now(), alice, uuid.UUID{7})
+		s.cancel(alice)
 		s.want("forget 1 at b", "forget 2 at b", "forget 3 at b", "ended 1 cancelled", "ended 2 cancelled", "ended 3 cancelled")
 		s.refused(backrunOf(target, carol, 4, 102, 110), rpc.BackrunNotFound)
 	})
 }
 
-// TestOwnPart: the signer of a backrun learns what its own transaction did, and nothing of the other one.
+// TestOwnPart: of a backrun that is kept what its own transaction did, and nothing of the other one. No failure of it lasts.
 func TestOwnPart(t *testing.T) {
 	theirs, own := common.Hash{1}, common.Hash{2}
 	order := &rpc.Order{Follows: 7, Bundle: rpc.Bundle{
@@ -192,7 +191,7 @@ func TestOwnPart(t *testing.T) {
 			}
 			got := ownPart(order, found, &c.seen)
 			if got.Error != c.error || got.GasUsed != c.gas || got.ProfitWei.Uint64() != c.profit || got.Block != 9 ||
-				got.Success != c.seen.Success || got.Lasting == (c.error == leaderUnfit) {
+				got.Success != c.seen.Success || got.Lasting {
 				t.Errorf("%+v", got)
 			}
 			if leads := ownPart(&rpc.Order{}, found, &c.seen); leads != found {
@@ -246,7 +245,7 @@ func raceMatches(s *stage, random *rand.Rand) map[uint64]bool {
 			for range patience {
 				runtime.Gosched()
 			}
-			s.desk.Cancel(time.Now(), signer, uuid.UUID{7})
+			s.cancel(signer)
 			s.write("acknowledged %d", taken.ID)
 		})
 	}

@@ -13,14 +13,14 @@ import (
 // leaderUnfit is all that the signer of an order learns of a failure of the one that it follows: the execution's words may have its sender in them.
 const leaderUnfit = "the order that it follows cannot be included now"
 
-// ownPart is what a simulation found, as the order's signer may know it. Of an order that follows another one it is that which its own transactions did: their
-// gas, what they earned less the refund, and their own failure. What the other one did is for those who sent it.
+// ownPart is what a simulation found of the order's own. Of an order that follows another one it is that which its own transactions did: their gas, what
+// they earned less the refund, and their own failure. No failure of it lasts: that it ends before its blocks do would tell its signer how it did.
 func ownPart(order *rpc.Order, found rpc.Simulation, seen *exec.BundleResult) rpc.Simulation {
 	if order.Follows == 0 {
 		return found
 	}
 	own := ownTransactions(order)
-	found.GasUsed = 0
+	found.GasUsed, found.Lasting = 0, false
 	for _, tx := range seen.Txs {
 		if slices.Contains(own, tx.Hash) {
 			found.GasUsed += tx.GasUsed
@@ -33,7 +33,7 @@ func ownPart(order *rpc.Order, found rpc.Simulation, seen *exec.BundleResult) rp
 	found.ProfitWei, found.RefundableWei = new(uint256.Int), new(uint256.Int)
 	ran := slices.ContainsFunc(seen.Txs, func(tx exec.TxResult) bool { return slices.Contains(own, tx.Hash) })
 	if !ran && !slices.Contains(own, seen.FailedTx) { // if that lasts the other one ends, and this one with it
-		found.Error, found.Lasting = leaderUnfit, false
+		found.Error = leaderUnfit
 	}
 	return found
 }
@@ -58,4 +58,17 @@ func afterRefunds(refundableWei *uint256.Int, refunds []rpc.ElementRefund) *uint
 		left.Sub(left, part)
 	}
 	return left
+}
+
+// gasLimits is what transactions may use together.
+func gasLimits(elements []exec.Element) (gas uint64) {
+	for _, e := range elements {
+		switch {
+		case e.Tx != nil:
+			gas += e.Tx.Gas()
+		case e.Bundle != nil:
+			gas += gasLimits(e.Bundle.Elements)
+		}
+	}
+	return gas
 }

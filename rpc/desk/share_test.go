@@ -4,12 +4,10 @@ import (
 	"math/big"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto/kzg4844"
-	"github.com/google/uuid"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -62,7 +60,7 @@ func TestNotSharedAfterTheCancel(t *testing.T) {
 		s.hold = make(chan struct{})
 		s.take(sharing(version(alice, 1, 101, 110, 7)))
 		s.want("accepted 1")
-		s.desk.Cancel(time.Now(), alice, uuid.UUID{7})
+		s.cancel(alice)
 		s.want("forget 1 at", "ended 1 cancelled")
 		close(s.hold)
 		s.want()

@@ -46,12 +46,14 @@ type stage struct {
 	results map[common.Hash]exec.BundleResult
 	broken  error // of every simulation
 	hold    chan struct{}
-	busy    bool // there is no turn for anybody
 	silent  bool // builders answer when the test says: told
 	told    []func(rpc.Delivery)
 	// paid is what the settler says, unsettled its error.
 	paid      map[uint64]*uint256.Int
 	unsettled error
+	// unkept, if set, is what the journal says of what is promised; journal, if set, is received from before each of its answers.
+	unkept  error
+	journal chan struct{}
 }
 
 // newStage is a desk without orders on a chain whose newest block is 100. It runs with run.
@@ -65,7 +67,7 @@ func newStage(t *testing.T) *stage {
 
 func (s *stage) newDesk() *Desk {
 	return New(Config{
-		Pool: pool.New(pool.Config{}), Chain: s.chain, Simulator: s, Turns: s, Sender: s, Settler: settler{s}, Ranking: s, Facts: s, Clock: clock.Real{},
+		Pool: pool.New(pool.Config{}), Chain: s.chain, Simulator: s, Sender: s, Settler: settler{s}, Ranking: s, Facts: s, Clock: clock.Real{},
 		Log: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Signer: types.LatestSignerForChainID(big.NewInt(1)), BlockTime: 12 * time.Second, Workers: 2,
 	})
 }
@@ -180,16 +182,23 @@ func (s *stage) Record(fact rpc.Fact) {
 	}
 }
 
-// Do implements Turns.
-func (s *stage) Do(ctx context.Context, _ common.Address, _ bool, run func(context.Context)) error {
-	s.mu.Lock()
-	busy := s.busy
-	s.mu.Unlock()
-	if busy {
-		return errors.New("too many simulations wait")
+// Keep implements rpc.Keeper.
+func (s *stage) Keep(facts ...rpc.Fact) (kept func() error) {
+	for _, fact := range facts {
+		s.Record(fact)
 	}
-	run(ctx)
-	return nil
+	return func() error {
+		s.mu.Lock()
+		held, err := s.journal, s.unkept
+		s.mu.Unlock()
+		if held != nil {
+			<-held
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.unkept
+		}
+		return err
+	}
 }
 
 // High implements Ranking.
@@ -285,9 +294,12 @@ func (s *stage) set(change func()) {
 	change()
 }
 
+// gasLimitOfOrders is what each of their transactions may use.
+const gasLimitOfOrders = 21_000
+
 // orderOf is an order of one transaction for some blocks. The same number is the same transaction.
 func orderOf(signer common.Address, number, first, last uint64) *rpc.Order {
-	tx := types.NewTx(&types.LegacyTx{Nonce: number})
+	tx := types.NewTx(&types.LegacyTx{Nonce: number, Gas: gasLimitOfOrders})
 	raw, err := tx.MarshalBinary()
 	if err != nil {
 		panic(err)
@@ -312,6 +324,23 @@ func (s *stage) take(order *rpc.Order) *rpc.Order {
 		s.t.Fatal(err)
 	}
 	return taken
+}
+
+// cancel cancels what a signer has under the replacementUuid of all tests.
+func (s *stage) cancel(signer common.Address) {
+	s.t.Helper()
+	if err := s.desk.Cancel(time.Now(), signer, uuid.UUID{7}); err != nil {
+		s.t.Error(err)
+	}
+}
+
+func (s *stage) cancelPrivate(signer common.Address, order *rpc.Order) bool {
+	s.t.Helper()
+	cancelled, err := s.desk.CancelPrivate(time.Now(), signer, order.Hash())
+	if err != nil {
+		s.t.Error(err)
+	}
+	return cancelled
 }
 
 // chain is a scripted exec.Chain.
@@ -346,7 +375,7 @@ func (c *chain) add(number uint64, orders ...*rpc.Order) *types.Block {
 	var txs []*types.Transaction
 	for _, order := range orders {
 		for tx := range order.Bundle.Transactions() {
-			txs = append(txs, types.NewTx(&types.LegacyTx{Nonce: tx.Nonce}))
+			txs = append(txs, types.NewTx(&types.LegacyTx{Nonce: tx.Nonce, Gas: gasLimitOfOrders}))
 		}
 	}
 	c.head = types.NewBlockWithHeader(header).WithBody(types.Body{Transactions: txs})

@@ -1,6 +1,9 @@
 package desk
 
 import (
+	"slices"
+	"time"
+
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/rpc"
@@ -22,7 +25,73 @@ func (d *Desk) Status(signer common.Address, hash common.Hash) *rpc.OrderStatus 
 		status.Reason, status.Block, status.BlockHash, status.EndedAt = end.Reason, end.Block, end.BlockHash, end.At
 		status.ValueWei = end.ValueWei
 	}
+	if d.isHidden(newest.Order, newest.State) {
+		d.hide(status)
+	}
 	return status
+}
+
+// followerUnfit is why an order that follows another one failed, while nobody may know more.
+const followerUnfit = "it could not be included behind the order that it follows"
+
+// isHidden says whether an order in a state follows one that is not on the chain: then what it did
+// tells of that one. The caller holds mu.
+func (d *Desk) isHidden(order *rpc.Order, state rpc.State) bool {
+	if order.Follows == 0 || state == rpc.Landed {
+		return false
+	}
+	leader, _ := d.Pool.State(order.Follows)
+	return leader != rpc.Landed
+}
+
+// hide leaves of a status what a follower may know: for one of its orders and each block whether it
+// could be included, once that block is over, so that the moment tells nothing either. No gas, no
+// profit, no error. The caller holds mu.
+func (d *Desk) hide(status *rpc.OrderStatus) {
+	told := func(block uint64) bool { return block <= d.head.Number && d.disclosure.tells(status.Order, block) }
+	var simulations []rpc.DatedSimulation
+	worked := false
+	for _, s := range status.Simulations {
+		if !told(s.Block) {
+			continue
+		}
+		hidden := rpc.Simulation{Block: s.Block, Success: s.Success}
+		if worked = s.Success; !s.Success {
+			hidden.Error = followerUnfit
+		}
+		simulations = append(simulations, rpc.DatedSimulation{At: d.seenAt(status, s.Block), Simulation: hidden})
+	}
+	var deliveries []rpc.DatedDelivery
+	for _, delivery := range status.Deliveries {
+		if told(delivery.Block) {
+			delivery.At, delivery.TookMs = d.seenAt(status, delivery.Block), 0
+			deliveries = append(deliveries, delivery)
+		}
+	}
+	status.Simulations, status.Deliveries, status.Withheld = simulations, deliveries, true
+	if status.State.Final() {
+		return
+	}
+	sent := slices.ContainsFunc(deliveries, func(delivery rpc.DatedDelivery) bool { return delivery.Error == "" })
+	switch {
+	case sent:
+		status.State = rpc.Sent
+	case worked:
+		status.State = rpc.Simulated
+	default:
+		status.State = rpc.Submitted
+	}
+}
+
+// seenAt is the time of a block that is over; of one that is not known any more it is when the order
+// came. The caller holds mu.
+func (d *Desk) seenAt(status *rpc.OrderStatus, block uint64) time.Time {
+	for _, head := range d.heads {
+		if head.Number == block {
+			return time.Unix(int64(head.Timestamp), 0).UTC()
+		}
+	}
+	return status.ReceivedAt
 }
 
 // Orders is the number of live orders.

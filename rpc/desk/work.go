@@ -21,28 +21,29 @@ func (d *Desk) work(ctx context.Context) {
 			return
 		case <-d.line.ready:
 		}
-		for order, round := d.line.next(); order != nil && ctx.Err() == nil; order, round = d.line.next() {
-			d.try(ctx, order, round)
+		for next, ok := d.line.next(); ok; next, ok = d.line.next() {
+			began := time.Now()
+			if ctx.Err() == nil {
+				d.try(ctx, next.order, next.round)
+			}
+			d.line.done(next, time.Since(began))
 		}
 	}
 }
 
-// try simulates an order on the head, when it is its signer's turn, and sends it if that succeeds. What cannot be found out now is tried again
+// try simulates an order on the head and sends it if that succeeds. What cannot be found out now is tried again
 // at the next block.
 func (d *Desk) try(ctx context.Context, order *rpc.Order, round uint64) {
-	var head rpc.Head
-	var found finding
-	var simulated error
-	err := d.Turns.Do(ctx, order.Signer, d.Ranking.High(order.Signer), func(ctx context.Context) {
-		if head = d.wanted(order, round); head.Hash != (common.Hash{}) {
-			found, simulated = d.simulate(ctx, order, head)
-		}
-	})
-	switch {
-	case ctx.Err() != nil || head.Hash == common.Hash{} && err == nil:
+	head := d.wanted(order, round)
+	if head.Hash == (common.Hash{}) {
 		return
-	case errors.Join(err, simulated) != nil:
-		d.Log.Warn("an order could not be simulated", "order", order.Hash(), "signer", order.Signer, "error", errors.Join(err, simulated))
+	}
+	found, err := d.simulate(ctx, order, head)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		d.Log.Warn("an order could not be simulated", "order", order.Hash(), "signer", order.Signer, "error", err)
 		return
 	}
 	d.judge(order, head, found)
@@ -86,6 +87,9 @@ func (d *Desk) simulate(ctx context.Context, order *rpc.Order, head rpc.Head) (f
 		Block: head.Number + 1, Success: got.Success, Error: got.Error, Lasting: got.Lasting, GasUsed: got.GasUsed,
 		ProfitWei: got.ProfitWei, RefundableWei: got.RefundableWei,
 	}
+	if order.Follows != 0 {
+		result.GasCharged = gasLimits(whole.Elements[1:])
+	}
 	return finding{ownPart(order, result, got), got}, nil
 }
 
@@ -107,7 +111,7 @@ func (d *Desk) judge(order *rpc.Order, head rpc.Head, found finding) {
 		return
 	}
 	d.share(order, head, found.seen)
-	if unpaid(order, found.Simulation) {
+	if !d.SendUnpaid && unpaid(order, found.Simulation) {
 		return
 	}
 	d.Sender.Send(d.payable(order), head.Number+1, func(delivery rpc.Delivery) { d.told(order, delivery) })

@@ -99,10 +99,17 @@ func (e *entry) read(s *scanner) error {
 	return err
 }
 
+// maxID bounds an id, which is a part of the answer, in bytes as it came.
+const maxID = 256
+
 // judge checks the members of a request, each as it came or nil, and keeps them.
 func (e *entry) judge(id, version, method, params []byte) {
 	switch kind := kindOf(id); kind {
 	case aNumber, aString, null:
+		if len(id) > maxID {
+			e.refused = rpc.InvalidRequest.With("id has %d bytes, at most %d", len(id), maxID)
+			return
+		}
 		e.id = id
 	case nothing:
 	default:

@@ -35,9 +35,12 @@ type exchange struct {
 	unverified *rpc.Refused
 }
 
+// dialectHeader chooses how errors look.
+const dialectHeader = "X-Error-Dialect"
+
 func (s *Server) arrive(w http.ResponseWriter, r *http.Request) *exchange {
 	x := &exchange{Server: s, w: w, r: r, at: s.Clock.Now(), client: s.keyOf(r), legacy: s.Legacy, first: true}
-	switch r.Header.Get("X-Error-Dialect") {
+	switch r.Header.Get(dialectHeader) {
 	case "legacy":
 		x.legacy = true
 	case "jsonrpc":

@@ -46,6 +46,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// OriginHeaders are the names of the header that tells a request's origin: X-Flashbots-Origin. The first that is there counts.
 	OriginHeaders []string
+	// SignatureHeaders are the names that Verify reads. Pages of other origins may send them, and those that the envelope reads.
+	SignatureHeaders []string
 	// Legacy answers errors of methods not ending in V2 with {"error":"text"} and a 4xx or 5xx, unless the header X-Error-Dialect says jsonrpc. It
 	// is how relays answered before 2024. With the header at legacy it is also had without this.
 	Legacy bool
@@ -91,6 +93,7 @@ func New(config Config) (*Server, error) {
 		s.Path = "/{$}" // this path, not what lies below
 	}
 	s.mux.Handle(http.MethodPost, s.Path, s.post)
+	s.mux.Handle(http.MethodOptions, s.Path, s.preflight)
 	return s, nil
 }
 
@@ -101,7 +104,10 @@ func (s *Server) Handle(method, pattern string, operation http.HandlerFunc) {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	share(w.Header())
+	s.mux.ServeHTTP(w, r)
+}
 
 // Names are all names under which methods can be called, in order.
 func (s *Server) Names() []string {

@@ -95,10 +95,18 @@ func refundCredited(seq int64, fact rpc.RefundCredited) (view.Change, error) {
 		return nil, err
 	}
 	bundle := bringer(fact.Bundle, fact.Hash)
-	return exec(`INSERT INTO refunds (seq, hash, bundle, block, block_hash, recipient, amount_0, amount_1, amount_2, amount_3, delayed)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
+	return exec(`INSERT INTO refunds (seq, hash, bundle, block, block_hash, recipient, amount_0, amount_1, amount_2, amount_3, delayed, sender)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
 		seq, fact.Hash[:], bundle[:], int64(fact.Block), fact.BlockHash[:], fact.Recipient[:],
-		parts[0], parts[1], parts[2], parts[3], bit(fact.Delayed)), nil
+		parts[0], parts[1], parts[2], parts[3], bit(fact.Delayed), senderOf(fact.Refund)), nil
+}
+
+// senderOf is null for a fact that does not tell the sender.
+func senderOf(refund rpc.Refund) []byte {
+	if refund.Sender == (common.Address{}) {
+		return nil
+	}
+	return refund.Sender[:]
 }
 
 // refundPaid notes a refund's payout. The first one stands.

@@ -62,6 +62,11 @@ func Open(ctx context.Context, address string, cfg Config) (*Ledger, error) {
 // Close closes the database.
 func (l *Ledger) Close() error { return l.view.Close() }
 
+// CheckAtStart refuses a journal that the database was not made of, see view.View.
+func (l *Ledger) CheckAtStart(ctx context.Context, journal view.Log) error {
+	return l.view.CheckAtStart(ctx, journal)
+}
+
 // Skipped is the number of facts that could not be read since Open, see view.View.
 func (l *Ledger) Skipped() uint64 { return l.view.Skipped() }
 

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -378,4 +379,37 @@ func TestBeforeTheServerAnswers(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, rpc.NotReady.ID)
 		}
 	}
+}
+
+// What followed orders brought is summed up for whoever has it and for whose orders they were; what a bundle gave back of its own payment is in no
+// such sum. Facts of earlier versions have no sender.
+func TestMevTotals(t *testing.T) {
+	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
+		followed := func(order byte, to, sender common.Address, amount uint64) rpc.RefundCredited {
+			fact := credited(order, 5, 0, to, wei(amount))
+			fact.Bundle, fact.Sender = common.Hash{0xb0, order}, sender
+			return fact
+		}
+		payout := paid(1, 5, 0, alice, 5).(rpc.RefundPaid)
+		payout.Bundle = common.Hash{0xb0, 1}
+		own := credited(4, 5, 0, alice, wei(1000))
+		own.Sender = bob
+		record(t, l, followed(1, alice, bob, 100), followed(2, alice, alice, 20), followed(3, alice, common.Address{}, 3), own, payout, indexed(5, 0))
+		for _, row := range []struct {
+			name   string
+			totals func(context.Context, time.Time, common.Address) (rpc.RefundTotals, error)
+			who    common.Address
+			want   string
+		}{
+			{"alice has", l.MevTotals, alice, "23 100 5"}, {"bob has", l.MevTotals, bob, "0 0 5"},
+			{"bob's orders", l.MevTotalsOfSender, bob, "0 100 5"}, {"alice's orders", l.MevTotalsOfSender, alice, "20 0 5"},
+			{"nobody's orders", l.MevTotalsOfSender, common.Address{}, "0 0 5"},
+			{"all that alice has", l.Totals, alice, "1023 100 5"},
+		} {
+			totals, err := row.totals(t.Context(), noon, row.who)
+			if got := totalsOf(t, totals, err); got != row.want {
+				t.Errorf("%s: %s, want %s", row.name, got, row.want)
+			}
+		}
+	})
 }

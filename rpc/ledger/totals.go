@@ -24,6 +24,28 @@ func (l *Ledger) Totals(ctx context.Context, at time.Time, recipient common.Addr
 	return l.totals(ctx, q)
 }
 
+// MevTotals sums up what an address has of bundles that followed orders. Otherwise it is like Totals.
+func (l *Ledger) MevTotals(ctx context.Context, at time.Time, recipient common.Address) (rpc.RefundTotals, error) {
+	return l.mevTotals(ctx, at, "recipient = ?", recipient)
+}
+
+// MevTotalsOfSender sums up what bundles gave that followed orders of a sender, to whomever. Otherwise it is like
+// Totals. Refunds of facts from before senders were recorded are nobody's.
+func (l *Ledger) MevTotalsOfSender(ctx context.Context, at time.Time, sender common.Address) (rpc.RefundTotals, error) {
+	return l.mevTotals(ctx, at, "sender = ?", sender)
+}
+
+func (l *Ledger) mevTotals(ctx context.Context, at time.Time, whose string, address common.Address) (rpc.RefundTotals, error) {
+	upTo, err := l.totalsUpTo(ctx, at)
+	if err != nil {
+		return rpc.RefundTotals{}, err
+	}
+	q := listing{to: math.MaxUint64, upTo: upTo}
+	q.where(whose, address[:])
+	q.where("bundle <> hash") // another bundle brought it
+	return l.totals(ctx, q)
+}
+
 // DelayedTotals sums up delayed refunds for an address in an inclusive range of blocks; nil does not bound. It is always current. A range that
 // cannot be is rpc.InvalidRange.
 func (l *Ledger) DelayedTotals(ctx context.Context, recipient common.Address, from, to *uint64) (rpc.RefundTotals, error) {

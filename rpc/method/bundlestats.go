@@ -39,10 +39,7 @@ func (h *House) bundleStats() Method {
 		Name:    "flashbots_getBundleStatsV2",
 		Summary: "Say how far a bundle of one's own came.",
 		About:   "`gavel_getOrderStatus` says more: also why.",
-		Params: []Param{need("query", object(
-			needs("bundleHash", hash, "as it was answered when the bundle was sent"),
-			needs("blockNumber", anyNumber, "block that it was for, within 20 of the newest one"),
-		))},
+		Params:  []Param{need("query", bundleStatsQuery())},
 		Example: `[{"bundleHash":"'$HASH1'","blockNumber":"'$NEXT'"}]`,
 		Result: object(
 			needs("isSimulated", boolean, "a simulation has ended"),
@@ -55,22 +52,35 @@ func (h *House) bundleStats() Method {
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld, rpc.NotReady},
 		Beyond:   true,
 		Do: func(ctx context.Context, call *Call) (any, error) {
-			var p struct {
-				Hash   *param.Hash  `json:"bundleHash"`
-				Number param.Number `json:"blockNumber"`
-			}
-			if err := param.Positional(call.Params, &p); err != nil {
+			hash, err := h.askedStats(call)
+			if err != nil {
 				return nil, err
 			}
-			if p.Hash == nil {
-				return nil, param.Missing("params[0].bundleHash")
-			}
-			if err := h.nearHead(p.Number); err != nil {
-				return nil, err
-			}
-			return h.statsOf(ctx, call.Signer, common.Hash(*p.Hash))
+			return h.statsOf(ctx, call.Signer, hash)
 		},
 	}
+}
+
+func bundleStatsQuery() *Schema {
+	return object(
+		needs("bundleHash", hash, "as it was answered when the bundle was sent"),
+		needs("blockNumber", anyNumber, "block that it was for, within 20 of the newest one"),
+	)
+}
+
+// askedStats is the bundle whose statistics are asked for.
+func (h *House) askedStats(call *Call) (common.Hash, error) {
+	var p struct {
+		Hash   *param.Hash  `json:"bundleHash"`
+		Number param.Number `json:"blockNumber"`
+	}
+	if err := param.Positional(call.Params, &p); err != nil {
+		return common.Hash{}, err
+	}
+	if p.Hash == nil {
+		return common.Hash{}, param.Missing("params[0].bundleHash")
+	}
+	return common.Hash(*p.Hash), h.nearHead(p.Number)
 }
 
 // nearHead refuses a block that nothing is known of any more, or yet.

@@ -51,6 +51,7 @@ var callOverrides = []field{
 	may("difficulty", anyNumber, "what PREVRANDAO answers"),
 	may("baseFee", anyNumber, "of the block, in wei"),
 	may("excessBlobGas", anyNumber, "of the block"),
+	may("transactionIndex", anyNumber, "only 0: bundles are simulated at the top of a block"),
 }
 
 // callBundle is eth_callBundle.

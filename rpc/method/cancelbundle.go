@@ -17,14 +17,13 @@ func (h *House) cancelBundle() Method {
 		Params:   []Param{need("cancel", object(needs("replacementUuid", uuid36, "the name that the bundle was sent with")))},
 		Example:  `[{"replacementUuid":"e9ced844-16d5-4884-8507-db9338950c5c"}]`,
 		Result:   null.says("always null, also if there was no such bundle"),
-		Refusals: []rpc.Refusal{rpc.InvalidParams},
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.JournalUnavailable},
 		Do: func(_ context.Context, call *Call) (any, error) {
 			replacement, err := bundle.ReadCancelBundle(call.Params)
 			if err != nil {
 				return nil, err
 			}
-			h.Canceller.Cancel(call.At, call.Signer, replacement)
-			return nil, nil
+			return nil, h.Canceller.Cancel(call.At, call.Signer, replacement)
 		},
 	}
 }

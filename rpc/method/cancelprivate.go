@@ -16,13 +16,17 @@ func (h *House) cancelPrivate() Method {
 		Params:   []Param{need("cancel", object(needs("txHash", hash, "the transaction")))},
 		Example:  `[{"txHash":"'$HASH1'"}]`,
 		Result:   boolean.says("true if it was cancelled; false if it is unknown, landed, expired or cancelled already, or was sent by another signer"),
-		Refusals: []rpc.Refusal{rpc.InvalidParams},
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.JournalUnavailable},
 		Do: func(_ context.Context, call *Call) (any, error) {
 			txHash, err := bundle.ReadCancelPrivate(call.Params)
 			if err != nil {
 				return nil, err
 			}
-			return h.Canceller.CancelPrivate(call.At, call.Signer, txHash), nil
+			cancelled, err := h.Canceller.CancelPrivate(call.At, call.Signer, txHash)
+			if err != nil {
+				return nil, err
+			}
+			return cancelled, nil
 		},
 	}
 }

@@ -23,28 +23,39 @@ type Taker interface {
 	Take(at time.Time, order *rpc.Order) (*rpc.Order, error)
 }
 
-// Canceller ends orders of their signers.
-type Canceller interface {
-	// Cancel ends what the signer has under a replacementUuid, and keeps out for a while what comes under it.
-	Cancel(at time.Time, signer common.Address, replacement uuid.UUID)
-	// CancelPrivate ends a private transaction and says whether there was one to end.
-	CancelPrivate(at time.Time, signer common.Address, txHash common.Hash) bool
+// Prober puts an order that may be followed in the place of its double hash.
+type Prober interface {
+	// Probe is the whole bundle, which may be simulated for the next block, once: its signer may learn from it whether it can be included, and nothing
+	// else. Its error is a *rpc.Refused.
+	Probe(order *rpc.Order) (*rpc.Order, error)
 }
 
-// Turns bounds what is simulated at a time, and by whom. Its error is a *rpc.Refused, or the context's.
+// Canceller ends orders of their signers.
+type Canceller interface {
+	// Cancel ends what the signer has under a replacementUuid, and keeps out for a while what comes under it. Its error is a *rpc.Refused.
+	Cancel(at time.Time, signer common.Address, replacement uuid.UUID) error
+	// CancelPrivate ends a private transaction and says whether there was one to end. Its error is a *rpc.Refused.
+	CancelPrivate(at time.Time, signer common.Address, txHash common.Hash) (bool, error)
+}
+
+// Turns bounds what is simulated at a time, and by whom: a signer, and the network that it comes from, empty if that is not known. Its error is a
+// *rpc.Refused, or the context's.
 type Turns interface {
-	Do(ctx context.Context, signer common.Address, run func(context.Context)) error
+	Do(ctx context.Context, signer common.Address, source string, run func(context.Context)) error
 }
 
 // House has what the methods ask.
 type House struct {
 	Taker     Taker
 	Canceller Canceller
+	// Prober is there in literal mode only: then mev_simBundle takes bundles that follow a hash.
+	Prober    Prober
 	Tracker   Tracker
 	Simulator exec.Simulator
 	Turns     Turns
 	Refunds   Refunds
 	Delayed   DelayedRefunds
+	Mev       MevRefunds
 	Receivers Receivers
 	Users     Users
 	Facts     rpc.Facts
@@ -65,8 +76,8 @@ func (h *House) Methods() []Method {
 		h.sendBundle(), h.sendShare(), h.callBundle(), h.simBundle(), h.cancelBundle(),
 		h.sendPrivate(), h.sendPrivateRaw(), h.sendRaw(), h.cancelPrivate(), h.estimateGas(),
 		h.refundTotals(), h.refundsByRecipient(), h.refundsByBundle(), h.refundsByBlock(), h.setRecipient(),
-		h.delayedRefunds(), h.delayedTotals(),
-		h.bundleStats(), h.userStats(), h.orderStatus(),
+		h.delayedRefunds(), h.delayedTotals(), h.mevTotalByRecipient(), h.mevTotalBySender(),
+		h.bundleStats(), h.userStats(), h.bundleStatsV1(), h.userStatsV1(), h.orderStatus(),
 	}
 }
 
@@ -76,6 +87,8 @@ type Call struct {
 	Params json.RawMessage
 	// Signer is whoever signed the request.
 	Signer common.Address
+	// Source is the network that the request came from; empty if that is not known.
+	Source string
 	// At is when the request was complete.
 	At time.Time
 }
@@ -94,7 +107,9 @@ type Method struct {
 	Refusals []rpc.Refusal
 	// Beyond: it is not part of the interface description; clients ship it, or we offer it.
 	Beyond bool
-	Do     func(ctx context.Context, call *Call) (any, error)
+	// Unsigned: it may be called without a signature. A wrong one is refused there too.
+	Unsigned bool
+	Do       func(ctx context.Context, call *Call) (any, error)
 }
 
 // Param is one positional parameter.

@@ -1,11 +1,28 @@
 package method
 
-import "slices"
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// examples are what docs/rpc.md shows, as it was sent and answered, by method. A test makes the file, which is part of the documents.
+//
+//go:embed examples.json
+var examples []byte
+
+// Example is a call that was made.
+type Example struct {
+	Params []json.RawMessage `json:"params"`
+	Result json.RawMessage   `json:"result"`
+}
 
 // OpenRPC is the description of all methods for programs (spec.open-rpc.org).
 type OpenRPC struct {
 	OpenRPC string          `json:"openrpc"`
 	Info    OpenRPCInfo     `json:"info"`
+	Servers []OpenRPCServer `json:"servers"`
 	Methods []OpenRPCMethod `json:"methods"`
 }
 
@@ -16,15 +33,36 @@ type OpenRPCInfo struct {
 	Description string `json:"description"`
 }
 
+// OpenRPCServer is where the methods are.
+type OpenRPCServer struct {
+	Name string `json:"name"`
+	// URL is relative to where the document is: the service does not know under which name it is reached.
+	URL string `json:"url"`
+}
+
+// OpenRPCExample is a call with its result.
+type OpenRPCExample struct {
+	Name   string         `json:"name"`
+	Params []OpenRPCValue `json:"params"`
+	Result OpenRPCValue   `json:"result"`
+}
+
+// OpenRPCValue is a parameter or a result of an example.
+type OpenRPCValue struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
+}
+
 // OpenRPCMethod is one method.
 type OpenRPCMethod struct {
-	Name           string         `json:"name"`
-	Summary        string         `json:"summary"`
-	Description    string         `json:"description,omitempty"`
-	ParamStructure string         `json:"paramStructure"`
-	Params         []Param        `json:"params"`
-	Result         OpenRPCResult  `json:"result"`
-	Errors         []OpenRPCError `json:"errors,omitempty"`
+	Name           string           `json:"name"`
+	Summary        string           `json:"summary"`
+	Description    string           `json:"description,omitempty"`
+	ParamStructure string           `json:"paramStructure"`
+	Params         []Param          `json:"params"`
+	Result         OpenRPCResult    `json:"result"`
+	Errors         []OpenRPCError   `json:"errors,omitempty"`
+	Examples       []OpenRPCExample `json:"examples,omitempty"`
 }
 
 // OpenRPCResult is what a method answers.
@@ -40,13 +78,18 @@ type OpenRPCError struct {
 }
 
 // Describe is the document for some methods, in the order of their names.
-func Describe(methods []Method) OpenRPC {
+func Describe(methods []Method) (OpenRPC, error) {
+	var shown map[string]Example
+	if err := json.Unmarshal(examples, &shown); err != nil {
+		return OpenRPC{}, fmt.Errorf("read the examples: %w", err)
+	}
 	doc := OpenRPC{
 		OpenRPC: "1.3.2",
 		Info: OpenRPCInfo{
 			Title: "gavel bundle RPC", Version: "1.0.0",
 			Description: "Bundles, private transactions, simulation and refunds. Requests are signed: see the header X-Flashbots-Signature in docs/rpc.md.",
 		},
+		Servers: []OpenRPCServer{{Name: "this service", URL: "/"}},
 	}
 	for _, m := range methods {
 		described := OpenRPCMethod{
@@ -59,6 +102,9 @@ func Describe(methods []Method) OpenRPC {
 		for _, r := range m.Refusals {
 			described.Errors = append(described.Errors, OpenRPCError{Code: r.Code, Message: r.Short})
 		}
+		if example, found := shown[m.Name]; found {
+			described.Examples = []OpenRPCExample{exampleOf(m, example)}
+		}
 		doc.Methods = append(doc.Methods, described)
 	}
 	slices.SortFunc(doc.Methods, func(a, b OpenRPCMethod) int {
@@ -67,5 +113,16 @@ func Describe(methods []Method) OpenRPC {
 		}
 		return 1
 	})
-	return doc
+	return doc, nil
+}
+
+// exampleOf names what an example sent as the method's parameters are named.
+func exampleOf(m Method, example Example) OpenRPCExample {
+	shown := OpenRPCExample{Name: m.Name, Params: []OpenRPCValue{}, Result: OpenRPCValue{Name: "result", Value: example.Result}}
+	for i, value := range example.Params {
+		if i < len(m.Params) {
+			shown.Params = append(shown.Params, OpenRPCValue{Name: m.Params[i].Name, Value: value})
+		}
+	}
+	return shown
 }

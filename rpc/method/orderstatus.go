@@ -57,7 +57,9 @@ func (h *House) orderStatus() Method {
 		Name:    "gavel_getOrderStatus",
 		Summary: "Say what became of an order, and why.",
 		About: "For the signer that sent it. For 64 blocks after its end all is told, later only what the ledger keeps. `why` says it in words; `simulations` and `deliveries` are the newest ones. " +
-			"An order that succeeded in simulation and was taken by builders but is in no block was outbid, or its builders did not win the slot.",
+			"An order that succeeded in simulation and was taken by builders but is in no block was outbid, or its builders did not win the slot. " +
+			"Of an order that follows another one which is not on the chain less is told: whether it could be included, when the block is over, and of the first " +
+			"such order only; no gas, profit or error.",
 		Params:  []Param{need("hash", hash.says("as it was answered when the order was sent"))},
 		Example: `["'$HASH1'"]`,
 		Result: object(

@@ -48,7 +48,7 @@ type refundList struct {
 
 // refundRecords is the form of a list of refunds.
 var refundRecords = listOf(object(
-	needs("hash", hash, "bundle or transaction that the refund is for"),
+	needs("hash", hash, "bundle or transaction that the refund is for; if it is paid outside of the block, the bundle that brought it"),
 	needs("amount", quantity, "in wei"),
 	needs("blockNumber", quantity, "block with the order"),
 	needs("status", oneOfWords("pending", "received"), "received once its payout is on the chain"),
@@ -75,8 +75,12 @@ func recordsOf(page rpc.RefundPage) []refundRecord {
 		if r.Received {
 			status = "received"
 		}
+		hash := r.Hash
+		if r.Delayed && r.Bundle != (common.Hash{}) { // the interface description: for delayed refunds the bundle's
+			hash = r.Bundle
+		}
 		records[i] = refundRecord{
-			Hash: r.Hash, Amount: hexOf(r.AmountWei), BlockNumber: hexutil.Uint64(r.Block), Status: status, Recipient: r.Recipient,
+			Hash: hash, Amount: hexOf(r.AmountWei), BlockNumber: hexutil.Uint64(r.Block), Status: status, Recipient: r.Recipient,
 		}
 	}
 	return records

@@ -59,7 +59,7 @@ func (h *House) sendBundle() Method {
 		),
 		Refusals: []rpc.Refusal{
 			rpc.InvalidParams, rpc.BundleVersion, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge, rpc.InvalidInclusion, rpc.InvalidTimestamps,
-			rpc.InvalidRefund, rpc.BundleUndecodable, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited,
+			rpc.InvalidRefund, rpc.BundleUndecodable, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited, rpc.JournalUnavailable,
 		},
 		Do: func(_ context.Context, call *Call) (any, error) {
 			order, cancel, err := bundle.ReadSendBundle(call.Params, h.intake(call))
@@ -67,7 +67,9 @@ func (h *House) sendBundle() Method {
 				return nil, err
 			}
 			if cancel != uuid.Nil {
-				h.Canceller.Cancel(call.At, call.Signer, cancel)
+				if err := h.Canceller.Cancel(call.At, call.Signer, cancel); err != nil {
+					return nil, err
+				}
 				return bundleTaken{BundleHash: bundle.Hash(nil)}, nil
 			}
 			return h.take(call, order)
@@ -77,6 +79,7 @@ func (h *House) sendBundle() Method {
 
 // take takes a bundle. Builders that were named are answered with "smart", also if nobody knows them.
 func (h *House) take(call *Call, order *rpc.Order) (any, error) {
+	order.Source = call.Source
 	standing, err := h.Taker.Take(call.At, order)
 	if err != nil {
 		return nil, err

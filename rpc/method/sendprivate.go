@@ -25,7 +25,7 @@ var preferences = object(
 )
 
 var privateRefusals = []rpc.Refusal{
-	rpc.InvalidParams, rpc.BundleTooLarge, rpc.BundleUndecodable, rpc.InvalidInclusion, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited,
+	rpc.InvalidParams, rpc.BundleTooLarge, rpc.BundleUndecodable, rpc.InvalidInclusion, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited, rpc.JournalUnavailable,
 }
 
 // sendPrivate is eth_sendPrivateTransaction.
@@ -53,6 +53,7 @@ func (h *House) takePrivate(call *Call, order *rpc.Order, err error) (any, error
 	if err != nil {
 		return nil, err
 	}
+	order.Source = call.Source
 	standing, err := h.Taker.Take(call.At, order)
 	if err != nil {
 		return nil, err

@@ -58,8 +58,8 @@ func (h *House) sendShare() Method {
 		Result:  object(needs("bundleHash", hash, "of a body with one element that element's hash, else Keccak-256 of all, one after the other")),
 		Refusals: []rpc.Refusal{
 			rpc.InvalidParams, rpc.BundleTooDeep, rpc.BundleVersion, rpc.InvalidInclusion, rpc.InvalidBodySize, rpc.InvalidBody, rpc.BundleUndecodable,
-			rpc.InvalidRevertMode, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.BackrunNotFound, rpc.BackrunInvalidBundle, rpc.BackrunInvalidInclusion,
-			rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited,
+			rpc.InvalidRevertMode, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.BackrunNotFound, rpc.BackrunInvalidBundle, rpc.BackrunInvalidInclusion, rpc.BackrunLimited,
+			rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited, rpc.JournalUnavailable,
 		},
 		Do: func(_ context.Context, call *Call) (any, error) {
 			order, err := bundle.ReadSendShare(call.Params, h.intake(call))

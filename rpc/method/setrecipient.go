@@ -12,8 +12,8 @@ import (
 
 // Receivers keep where refunds go.
 type Receivers interface {
-	// SetRecipient has refunds of blocks to come for one address go to another.
-	SetRecipient(at time.Time, from, to common.Address)
+	// SetRecipient has refunds of blocks to come for one address go to another. Its error is a *rpc.Refused.
+	SetRecipient(at time.Time, from, to common.Address) error
 }
 
 // setRecipient is flashbots_setFeeRefundRecipient.
@@ -29,7 +29,7 @@ func (h *House) setRecipient() Method {
 			needs("from", address, "as it is in force, in lower case"),
 			needs("to", address, "as it is in force, in lower case"),
 		),
-		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.NotYourAddress},
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.NotYourAddress, rpc.JournalUnavailable},
 		Do: func(_ context.Context, call *Call) (any, error) {
 			var from, to *param.Address
 			if err := param.Positional(call.Params, &from, &to); err != nil {
@@ -43,7 +43,9 @@ func (h *House) setRecipient() Method {
 			case common.Address(*from) != call.Signer:
 				return nil, rpc.NotYourAddress.With("signed by %s, not by %s", call.Signer, common.Address(*from))
 			}
-			h.Receivers.SetRecipient(call.At, common.Address(*from), common.Address(*to))
+			if err := h.Receivers.SetRecipient(call.At, common.Address(*from), common.Address(*to)); err != nil {
+				return nil, err
+			}
 			return struct {
 				From string `json:"from"`
 				To   string `json:"to"`

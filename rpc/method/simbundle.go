@@ -2,6 +2,7 @@ package method
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -37,8 +38,10 @@ func (h *House) simBundle() Method {
 	options := object(
 		may("parentBlock", block, "block whose state it begins with; latest by default"),
 		may("blockNumber", anyNumber, "number of the block; by default the parent's and one"),
+		may("number", anyNumber, "the same as blockNumber"),
 		may("coinbase", address, "fee recipient of the block; by default the parent's"),
 		may("timestamp", anyNumber, "time of the block; by default the parent's and 12 s"),
+		may("time", anyNumber, "the same as timestamp"),
 		may("gasLimit", anyNumber, "of the block; by default the parent's"),
 		may("baseFee", anyNumber, "of the block, in wei; by default what follows from the parent"),
 		may("timeout", anyNumber, "seconds up to 30, milliseconds above; 5 s by default"),
@@ -47,7 +50,7 @@ func (h *House) simBundle() Method {
 		Name:    "mev_simBundle",
 		Summary: "Say what a bundle would earn, after its refunds.",
 		About: "A bundle that cannot be included is a result with `success` false and the reason in `error`. Options may stand in `simOptions` or after " +
-			"the bundle; the latter win. A bundle that begins with a hash cannot be simulated: put the transaction in its place once it is known.",
+			"the bundle; the latter win; what is no option is refused. A bundle that begins with a hash cannot be simulated: put the transaction in its place once it is known.",
 		Params:  []Param{need("bundle", shareBundle(may("simOptions", options, "the block to pretend"))), perhaps("simOptions", options)},
 		Example: `[{"version":"v0.1","inclusion":{"block":"'$NEXT'"},"body":[{"tx":"'$TX1'","canRevert":false},{"tx":"'$TX2'","canRevert":false}]},{"parentBlock":"latest"}]`,
 		Result: object(
@@ -75,6 +78,9 @@ func (h *House) simBundle() Method {
 
 func (h *House) doSimBundle(ctx context.Context, call *Call) (any, error) {
 	request, err := bundle.ReadSimBundle(call.Params, h.intake(call))
+	if refused := (*rpc.Refused)(nil); h.Prober != nil && errors.As(err, &refused) && refused.ID == rpc.UnmatchedBundle.ID {
+		return h.simMatched(ctx, call)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ var simulationRefusals = []rpc.Refusal{rpc.HeaderNotFound, rpc.SimulationFailed,
 func (h *House) simulated(ctx context.Context, call *Call, method string, run func(context.Context) (gasUsed uint64, success bool, err error)) error {
 	fact := rpc.CallSimulated{At: call.At, Signer: call.Signer, Method: method}
 	var failed error
-	if err := h.Turns.Do(ctx, call.Signer, func(ctx context.Context) { fact.GasUsed, fact.Success, failed = run(ctx) }); err != nil {
+	if err := h.Turns.Do(ctx, call.Signer, call.Source, func(ctx context.Context) { fact.GasUsed, fact.Success, failed = run(ctx) }); err != nil {
 		return err
 	}
 	h.Facts.Record(fact)

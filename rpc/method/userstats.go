@@ -58,14 +58,18 @@ func (h *House) userStats() Method {
 			if err := h.nearHead(p.Number); err != nil {
 				return nil, err
 			}
-			s := h.Users.Stats(call.At, call.Signer)
-			return userStatsResult{
-				IsHighPriority:           s.High,
-				AllTimeValidatorPayments: dec(s.AllTime.ValueWei), AllTimeGasSimulated: dec(uint256.NewInt(s.AllTime.GasSimulated)),
-				Last7DValidatorPayments: dec(s.Week.ValueWei), Last7DGasSimulated: dec(uint256.NewInt(s.Week.GasSimulated)),
-				Last1DValidatorPayments: dec(s.Day.ValueWei), Last1DGasSimulated: dec(uint256.NewInt(s.Day.GasSimulated)),
-			}, nil
+			return h.statsOfUser(call), nil
 		},
+	}
+}
+
+func (h *House) statsOfUser(call *Call) userStatsResult {
+	s := h.Users.Stats(call.At, call.Signer)
+	return userStatsResult{
+		IsHighPriority:           s.High,
+		AllTimeValidatorPayments: dec(s.AllTime.ValueWei), AllTimeGasSimulated: dec(uint256.NewInt(s.AllTime.GasSimulated)),
+		Last7DValidatorPayments: dec(s.Week.ValueWei), Last7DGasSimulated: dec(uint256.NewInt(s.Week.GasSimulated)),
+		Last1DValidatorPayments: dec(s.Day.ValueWei), Last1DGasSimulated: dec(uint256.NewInt(s.Day.GasSimulated)),
 	}
 }
 

@@ -16,6 +16,9 @@ func why(s *rpc.OrderStatus, head uint64) string {
 	case rpc.Failed:
 		return "it can never be included: " + s.Reason
 	case rpc.Expired:
+		if s.Withheld {
+			return "its last block is over, and the order that it followed did not land"
+		}
 		return "its last block is over: " + notLanded(s)
 	case rpc.Sent:
 		return fmt.Sprintf("builders have it for block %d", lastDelivery(s))
@@ -30,6 +33,9 @@ func why(s *rpc.OrderStatus, head uint64) string {
 	}
 	if failed := lastError(s); failed != "" {
 		return "its newest simulation failed: " + failed
+	}
+	if s.Withheld {
+		return "how it does behind the order that it follows is told when the block is over, for the first of its signer's orders that follow it"
 	}
 	if s.Order != nil && s.Order.Bundle.Window.MinTimestamp > 0 {
 		return "it waits for its simulation, or for its minTimestamp"

@@ -23,7 +23,8 @@ type Gauges struct {
 	// UnknownBuilders is how often an order named a builder that nobody knows.
 	UnknownBuilders func() float64
 	// FactsLost is how many facts found no place in the journal so far, LedgerLag how many the ledger has not taken up; -1 when it does not answer.
-	FactsLost, LedgerLag func() float64
+	// Unacked is how many messages the journal was given and never acked: it may lack them.
+	FactsLost, Unacked, LedgerLag func() float64
 }
 
 // Metrics are safe for concurrent use.
@@ -54,6 +55,7 @@ func New(set *observe.Set, gauges Gauges) *Metrics {
 	set.GaugeFunc("gavel_rpc_head", "Number of the newest block.", gauges.Head)
 	set.GaugeFunc("gavel_rpc_unknown_builders", "How often an order named a builder that is not registered, since the start.", gauges.UnknownBuilders)
 	set.GaugeFunc("gavel_rpc_facts_lost", "Facts that found no place in the journal since the start.", gauges.FactsLost)
+	set.GaugeFunc("gavel_rpc_journal_unacked", "Messages of facts that the journal was given and never acked, since the start: it may lack them.", gauges.Unacked)
 	set.GaugeFunc("gavel_rpc_ledger_lag", "Facts that the ledger has not taken up yet; -1 when it does not answer.", gauges.LedgerLag)
 	return m
 }

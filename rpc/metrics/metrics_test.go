@@ -69,7 +69,7 @@ func day() []rpc.Fact {
 // Each fact and each call moves its counter, and no other.
 func TestMetricsAreAViewOfFactsAndCalls(t *testing.T) {
 	is := func(value float64) func() float64 { return func() float64 { return value } }
-	metrics, registry := newMetrics(Gauges{Orders: is(7), Head: is(5), UnknownBuilders: is(2), FactsLost: is(3), LedgerLag: is(-1)})
+	metrics, registry := newMetrics(Gauges{Orders: is(7), Head: is(5), UnknownBuilders: is(2), FactsLost: is(3), Unacked: is(4), LedgerLag: is(-1)})
 	for _, fact := range day() {
 		metrics.Record(fact)
 	}

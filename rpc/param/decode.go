@@ -132,13 +132,20 @@ func decode(raw []byte, v reflect.Value) error {
 	}
 }
 
+// decodeStruct reads the members that it knows, in any order. One that comes twice would mean the first to one reader and the last to
+// another, and who signed it may have meant either.
 func decodeStruct(raw []byte, v reflect.Value) error {
 	members := plan(v.Type())
+	var seen uint64
 	return eachMember(raw, func(key string, value []byte) error {
 		i, known := members[key]
 		if !known {
 			return nil
 		}
+		if seen&(1<<i) != 0 {
+			return withinMember(key, errors.New("comes twice"))
+		}
+		seen |= 1 << i
 		return withinMember(key, decode(value, v.Field(i)))
 	})
 }
@@ -148,6 +155,9 @@ func plan(t reflect.Type) map[string]int {
 		return known.(map[string]int)
 	}
 	members := map[string]int{}
+	if t.NumField() > 64 {
+		panic(fmt.Sprintf("param: %s has too many members to remember which have come", t)) // a schema of ours is wrong
+	}
 	for i := range t.NumField() {
 		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
 			members[name] = i

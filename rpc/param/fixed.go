@@ -3,6 +3,7 @@ package param
 import (
 	"encoding/hex"
 	"errors"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/uuid"
@@ -31,7 +32,13 @@ func readFixed(raw, into []byte) error {
 	return parseFixed(string(content), into)
 }
 
-func parseFixed(content string, into []byte) error { return eth.ParseHex(content, into) }
+// parseFixed takes 0X for 0x as well, as for all that an RPC is told.
+func parseFixed(content string, into []byte) error {
+	if digits, large := strings.CutPrefix(content, "0X"); large {
+		content = "0x" + digits
+	}
+	return eth.ParseHex(content, into)
+}
 
 // HexBytes are bytes in hex, with or without 0x, in any letter case. The text is neither checked nor copied before Bytes is called, so that its
 // size can be judged first; it holds the request's memory.

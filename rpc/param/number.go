@@ -41,10 +41,16 @@ func either(err, better error) error {
 	return better
 }
 
+// maxNumeral bounds the text of a number in bytes: more than 2^256 needs in any form, and no place to hide a megabyte of zeros.
+const maxNumeral = 128
+
 // numeral is the text of a number, whichever way it was written.
 func numeral(raw []byte) (digits string, absent bool, err error) {
 	if isNull(raw) {
 		return "", true, nil
+	}
+	if len(raw) > maxNumeral {
+		return "", false, errSyntax
 	}
 	if len(raw) > 0 && raw[0] == '"' {
 		if digits, err = text(raw); err != nil {

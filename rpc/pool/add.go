@@ -59,6 +59,9 @@ func (p *Pool) Add(at time.Time, head rpc.Head, order *rpc.Order) (Outcome, erro
 	return outcome, nil
 }
 
+// CountFrom has orders that are accepted later numbered above a number, and above all that are known.
+func (p *Pool) CountFrom(number uint64) { p.lastID = max(p.lastID, number) }
+
 // inForce is the version that an order replaces, nil for none.
 func (p *Pool) inForce(order *rpc.Order) *entry {
 	if g := p.keys[keyOf(order)]; g != nil && order.Replacement != uuid.Nil {
@@ -102,6 +105,9 @@ func (p *Pool) room(order *rpc.Order, replaces bool) error {
 	}
 	if p.live >= p.config.MaxOrders {
 		return rpc.Overloaded.Plain()
+	}
+	if err := p.strangersRoom(order); err != nil {
+		return err
 	}
 	if account := p.accounts[order.Signer]; account != nil && account.live >= p.config.MaxPerSigner {
 		return rpc.RateLimited.With("%d orders of this signer wait for their blocks", account.live)
@@ -148,8 +154,8 @@ func joins(a, b *rpc.Order) bool {
 // sameTerms says whether two orders ask for the same, whatever their windows. Equal hashes do not say so: they leave out terms and flags.
 func sameTerms(a, b *rpc.Order) bool {
 	x, y := *a, *b
-	x.ID, x.ReceivedAt, x.Bundle = 0, time.Time{}, rpc.Bundle{}
-	y.ID, y.ReceivedAt, y.Bundle = 0, time.Time{}, rpc.Bundle{}
+	x.ID, x.Source, x.ReceivedAt, x.Bundle = 0, "", time.Time{}, rpc.Bundle{}
+	y.ID, y.Source, y.ReceivedAt, y.Bundle = 0, "", time.Time{}, rpc.Bundle{}
 	return a.Signer == b.Signer && reflect.DeepEqual(x, y) && sameBundle(a.Bundle, b.Bundle, false)
 }
 

@@ -50,6 +50,7 @@ func (p *Pool) accept(order *rpc.Order) {
 	if leader := p.entries[order.Follows]; leader != nil {
 		e.from = max(e.from, leader.from)
 	}
+	e.stranger = p.isStranger(order.Signer)
 	if e.account == nil {
 		e.account = new(account)
 		p.accounts[order.Signer] = e.account
@@ -68,6 +69,7 @@ func (p *Pool) accept(order *rpc.Order) {
 func (p *Pool) enliven(e *entry) {
 	p.live++
 	e.account.live++
+	p.countStranger(e, 1)
 	e.seat = p.seats.take(e)
 	p.index(e, e.from, e.order.Bundle.Window.LastBlock)
 	for tx := range e.order.Bundle.Transactions() {
@@ -100,6 +102,7 @@ func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 	e.end = &ending{at: fact.At, reason: fact.Reason, block: fact.Block, blockHash: fact.BlockHash, valueWei: fact.ValueWei}
 	p.live--
 	e.account.live--
+	p.countStranger(e, -1)
 	p.seats.leave(e.seat)
 	p.unindex(e)
 	for tx := range e.order.Bundle.Transactions() {

@@ -21,10 +21,7 @@ const alreadyOnChain = "transaction already on the chain"
 func (p *Pool) Block(at time.Time, head rpc.Head, txs []common.Hash) []rpc.Fact {
 	p.head = head
 	var facts []rpc.Fact
-	place := make(map[common.Hash]int, len(txs))
-	for i, tx := range txs {
-		place[tx] = i
-	}
+	place := places(txs)
 	touched := p.touched(txs)
 	for _, e := range touched {
 		if e.alive() { // the one it followed did not end it
@@ -70,30 +67,44 @@ func (p *Pool) touched(txs []common.Hash) []*entry {
 // settle ends an order that has a transaction in the newest block: it landed if all that may not be dropped are there, in their order, and the
 // block is one it asked for; else one that may not be dropped is used up.
 func (p *Pool) settle(at time.Time, e *entry, place map[common.Hash]int) []rpc.Fact {
-	needed, there, last, inOrder := 0, 0, -1, true
+	used := false
 	for tx := range e.order.Bundle.Transactions() {
-		i, in := place[tx.Hash]
-		if !tx.CanDrop {
-			needed++
-		}
-		if !in {
-			continue
-		}
-		if !tx.CanDrop {
-			there++
-		}
-		inOrder = inOrder && i > last
-		last = i
+		_, in := place[tx.Hash]
+		used = used || in && !tx.CanDrop
 	}
 	switch {
-	case there == needed && inOrder && hasOwn(e.order, place) && e.order.Bundle.Window.Holds(p.head.Number, p.head.Timestamp):
+	case isWhole(e.order, place, p.head):
 		return p.end(at, e, rpc.Landed, "")
-	case there > 0 && p.leads(e, rpc.Landed):
+	case used && p.leads(e, rpc.Landed):
 		return p.end(at, e, rpc.Failed, leaderLanded)
-	case there > 0:
+	case used:
 		return p.end(at, e, rpc.Failed, alreadyOnChain)
 	}
 	return nil
+}
+
+// places are the places of a block's transactions.
+func places(txs []common.Hash) map[common.Hash]int {
+	place := make(map[common.Hash]int, len(txs))
+	for i, tx := range txs {
+		place[tx] = i
+	}
+	return place
+}
+
+// isWhole says whether all that may not be dropped of an order is in a block, in its order, and the block is one that the order asked for.
+func isWhole(order *rpc.Order, place map[common.Hash]int, block rpc.Head) bool {
+	last := -1
+	for tx := range order.Bundle.Transactions() {
+		i, in := place[tx.Hash]
+		if !in && !tx.CanDrop || in && i <= last {
+			return false
+		}
+		if in {
+			last = i
+		}
+	}
+	return last >= 0 && hasOwn(order, place) && order.Bundle.Window.Holds(block.Number, block.Timestamp)
 }
 
 // over are the orders alive whose window has no block after the newest one, in the order in which they came.
@@ -123,8 +134,12 @@ func isOver(w rpc.Window, timestamp uint64) bool {
 	return w.MaxTimestamp != 0 && w.MaxTimestamp <= timestamp
 }
 
-// expire ends an order whose window is over. If it was simulated and never worked, that is why it did not land.
+// expire ends an order whose window is over. If it was simulated and never worked, that is why it did not land. Of one that follows another order this
+// is not said: it would tell something of that one.
 func (p *Pool) expire(at time.Time, e *entry) []rpc.Fact {
+	if e.order.Follows != 0 {
+		return p.end(at, e, rpc.Expired, "")
+	}
 	if n := len(e.simulations); n > 0 && e.succeededAt.IsZero() {
 		return p.end(at, e, rpc.Failed, e.simulations[n-1].Error)
 	}

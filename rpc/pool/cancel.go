@@ -45,6 +45,18 @@ func (p *Pool) CancelPrivate(at time.Time, signer common.Address, hash common.Ha
 	return cancelled, facts
 }
 
+// NotKept is the reason in the end of an order that its signer was refused after the pool had it.
+const NotKept = "the journal did not keep it"
+
+// Refuse ends an order that was not kept, so that nothing can be promised of it. One that has ended stays as it is.
+func (p *Pool) Refuse(at time.Time, id uint64) []rpc.Fact {
+	e := p.entries[id]
+	if e == nil || !e.alive() {
+		return nil
+	}
+	return p.end(at, e, rpc.Failed, NotKept)
+}
+
 // end ends an order at the newest block, and with it all that follow it; but who followed one that landed may have landed too, which is seen later.
 func (p *Pool) end(at time.Time, e *entry, state rpc.State, reason string) []rpc.Fact {
 	facts := p.happened(rpc.OrderEnded{

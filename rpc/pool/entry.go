@@ -22,6 +22,8 @@ type entry struct {
 	account *account
 	// from is the first block that the order counts for: its window's, or a later one after a cancel.
 	from uint64
+	// stranger: its signer was of class 0 when it came.
+	stranger bool
 	// seat is its place among the living.
 	seat  int
 	state rpc.State
@@ -67,9 +69,13 @@ func (e *entry) simulated(at time.Time, s rpc.Simulation) {
 	}
 }
 
-// life sums up what happened so far.
+// life sums up what happened so far. How an order did that follows another one is told by the desk alone, as long as it knows both.
 func (e *entry) life() rpc.Life {
-	life := rpc.Life{Kind: e.order.Kind, ReceivedAt: e.order.ReceivedAt, SimulatedAt: e.succeededAt}
+	life := rpc.Life{Kind: e.order.Kind, ReceivedAt: e.order.ReceivedAt}
+	if e.order.Follows != 0 {
+		return life
+	}
+	life.SimulatedAt = e.succeededAt
 	if n := len(e.simulations); n > 0 {
 		life.SimulationError = e.simulations[n-1].Error
 	}

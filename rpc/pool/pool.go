@@ -13,6 +13,8 @@ import (
 type Config struct {
 	// MaxOrders is how many orders may be alive: 200,000. As many are kept after their end at most.
 	MaxOrders int
+	// Strangers is how many of them may be of strangers, MaxPerSource how many of those from one network: no bound. Strangers are signers of class 0.
+	Strangers, MaxPerSource int
 	// MaxPerSigner is how many of them may be one signer's: 10,000.
 	MaxPerSigner int
 	// CancelMemory is how long the cancel of a replacementUuid that nothing came with is remembered: 60 s.
@@ -60,6 +62,9 @@ type Pool struct {
 	// lastID is the greatest ID that was given.
 	lastID uint64
 	live   int
+	// strangers are those alive that were of class 0 when they came, sources their numbers by network.
+	strangers int
+	sources   map[string]int
 	// asked counts Ready calls.
 	asked uint64
 	// chosen and sorted are the memory of Ready.
@@ -120,6 +125,7 @@ func New(config Config) *Pool {
 		followers: make(map[uint64][]*entry),
 		shared:    make(map[common.Hash][]*entry),
 		withdrawn: make(map[signed]uint64),
+		sources:   make(map[string]int),
 	}
 }
 

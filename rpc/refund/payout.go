@@ -21,6 +21,8 @@ type Transfer struct {
 	Hash     common.Hash
 	From, To common.Address
 	ValueWei *uint256.Int
+	// CostWei is what it may cost at most: whoever pays may take that off a refund; nil is nothing.
+	CostWei *uint256.Int
 	// Index is its place in the block.
 	Index int
 }
@@ -32,7 +34,7 @@ type Block struct {
 	Transfers []Transfer
 	// Payers are the addresses that pay refunds: the block's fee recipient, and the operator's own.
 	Payers []common.Address
-	// CostWei is what a payer may keep of a refund for the payout's gas; nil is nothing.
+	// CostWei is what a payer may keep of a refund for the payout's gas, if that is more than the transfer's own cost; nil is nothing.
 	CostWei *uint256.Int
 }
 
@@ -41,12 +43,13 @@ type Block struct {
 //
 //   - one refund of exactly its value; else
 //   - several refunds of one recipient, neighbours among the pending ones, which are exactly its value together; else
+//   - one refund, or several neighbours, of which its value is not more than the cost short; else
 //   - the greatest refund that is, less the cost, not above its value.
 //
 // Which transfer pays which refund does not depend on the order of transfers where values are exact. Each pays once, and each refund is paid once.
 func Payouts(at time.Time, pending []Pending, block Block) []rpc.RefundPaid {
 	m := matcher{pending: pending, block: block, paidBy: make([]*Transfer, len(pending)), used: make([]bool, len(block.Transfers))}
-	for _, rule := range []func(*Transfer, []int) []int{m.exact, m.together, m.enough} {
+	for _, rule := range []func(*Transfer, []int) []int{m.exact, m.together, m.lessCost, m.togetherLessCost, m.enough} {
 		m.apply(rule)
 	}
 	var found []rpc.RefundPaid
@@ -127,18 +130,37 @@ func (m *matcher) exact(t *Transfer, payable []int) []int {
 	return nil
 }
 
-// together picks the first neighbours that are a transfer's value. Amounts are above zero: a sum that is too great loses its first ones.
-func (m *matcher) together(t *Transfer, payable []int) []int {
+// together picks the first neighbours that are a transfer's value.
+func (m *matcher) together(t *Transfer, payable []int) []int { return m.neighbours(t, payable, nil) }
+
+// lessCost picks the first refund of which a transfer's value is at most the cost short.
+func (m *matcher) lessCost(t *Transfer, payable []int) []int {
+	for n, i := range payable {
+		if amount := m.pending[i].AmountWei; !amount.Lt(t.ValueWei) && !less(amount, m.cost(t)).Gt(t.ValueWei) {
+			return payable[n : n+1]
+		}
+	}
+	return nil
+}
+
+// togetherLessCost picks the first neighbours of which a transfer's value is at most the cost short.
+func (m *matcher) togetherLessCost(t *Transfer, payable []int) []int {
+	return m.neighbours(t, payable, m.cost(t))
+}
+
+// neighbours picks the first ones that are a transfer's value, and what it may be short of. Amounts are above zero: a sum that is too great loses its
+// first ones.
+func (m *matcher) neighbours(t *Transfer, payable []int, short *uint256.Int) []int {
 	sum, first := new(uint256.Int), 0
 	for n, i := range payable {
 		if _, overflow := sum.AddOverflow(sum, m.pending[i].AmountWei); overflow {
 			return nil
 		}
-		for sum.Gt(t.ValueWei) {
+		for less(sum, short).Gt(t.ValueWei) {
 			sum.Sub(sum, m.pending[payable[first]].AmountWei)
 			first++
 		}
-		if sum.Eq(t.ValueWei) {
+		if !sum.Lt(t.ValueWei) {
 			return payable[first : n+1]
 		}
 	}
@@ -149,7 +171,7 @@ func (m *matcher) together(t *Transfer, payable []int) []int {
 func (m *matcher) enough(t *Transfer, payable []int) []int {
 	best := -1
 	for n, i := range payable {
-		if m.atLeast(m.pending[i].AmountWei).Gt(t.ValueWei) {
+		if less(m.pending[i].AmountWei, m.cost(t)).Gt(t.ValueWei) {
 			continue
 		}
 		if best < 0 || m.pending[i].AmountWei.Gt(m.pending[payable[best]].AmountWei) {
@@ -162,10 +184,18 @@ func (m *matcher) enough(t *Transfer, payable []int) []int {
 	return payable[best : best+1]
 }
 
-// atLeast is what has to come for a refund. One that the cost would eat up has to come whole.
-func (m *matcher) atLeast(amount *uint256.Int) *uint256.Int {
-	if m.block.CostWei == nil || !amount.Gt(m.block.CostWei) {
+// cost is what a transfer may be short of.
+func (m *matcher) cost(t *Transfer) *uint256.Int {
+	if t.CostWei == nil || m.block.CostWei != nil && m.block.CostWei.Gt(t.CostWei) {
+		return m.block.CostWei
+	}
+	return t.CostWei
+}
+
+// less is what has to come for an amount. One that the cost would eat up has to come whole.
+func less(amount, cost *uint256.Int) *uint256.Int {
+	if cost == nil || !amount.Gt(cost) {
 		return amount
 	}
-	return new(uint256.Int).Sub(amount, m.block.CostWei)
+	return new(uint256.Int).Sub(amount, cost)
 }

@@ -28,6 +28,12 @@ func sent(index int, to common.Address, value uint64) Transfer {
 	return Transfer{Hash: common.Hash{byte(index)}, From: builder, To: to, ValueWei: uint256.NewInt(value), Index: index}
 }
 
+// costing is a transfer that cost something.
+func costing(wei uint64, t Transfer) Transfer {
+	t.CostWei = uint256.NewInt(wei)
+	return t
+}
+
 // paid are payouts as "refund by transfer".
 func paid(list []rpc.RefundPaid) string {
 	var all []string
@@ -54,11 +60,21 @@ func TestPayouts(t *testing.T) {
 		"not from a stranger": {
 			later, []Pending{owed(alice, 100, 4)}, []Transfer{{From: bob, To: alice, ValueWei: uint256.NewInt(100)}}, 0, "",
 		},
-		"not to another":         {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, bob, 100)}, 0, ""},
-		"not too little":         {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 99)}, 0, ""},
-		"less the cost":          {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 79)}, 21, "1 by 0"},
-		"not less than that":     {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 78)}, 21, ""},
-		"small ones come whole":  {later, []Pending{owed(alice, 20, 4)}, []Transfer{sent(0, alice, 1)}, 21, ""},
+		"not to another":            {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, bob, 100)}, 0, ""},
+		"not too little":            {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 99)}, 0, ""},
+		"less the cost":             {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 79)}, 21, "1 by 0"},
+		"not less than that":        {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 78)}, 21, ""},
+		"small ones come whole":     {later, []Pending{owed(alice, 20, 4)}, []Transfer{sent(0, alice, 1)}, 21, ""},
+		"less its own cost":         {later, []Pending{owed(alice, 100, 4)}, []Transfer{costing(21, sent(0, alice, 79))}, 0, "1 by 0"},
+		"less its own, the greater": {later, []Pending{owed(alice, 100, 4)}, []Transfer{costing(21, sent(0, alice, 79))}, 9, "1 by 0"},
+		"not less than its own":     {later, []Pending{owed(alice, 100, 4)}, []Transfer{costing(21, sent(0, alice, 78))}, 0, ""},
+		"what its own cost eats up": {later, []Pending{owed(alice, 20, 4)}, []Transfer{costing(21, sent(0, alice, 1))}, 0, ""},
+		"a sum less its cost": {
+			later, []Pending{owed(alice, 50, 4), owed(alice, 100, 4), owed(alice, 30, 4)}, []Transfer{costing(21, sent(0, alice, 129))}, 0, "1 by 0, 2 by 0",
+		},
+		"one that is short before a sum": {
+			later, []Pending{owed(alice, 50, 4), owed(alice, 50, 4), owed(alice, 110, 4)}, []Transfer{costing(21, sent(0, alice, 95))}, 0, "3 by 0",
+		},
 		"more than was owed":     {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 150)}, 0, "1 by 0"},
 		"one transfer, one paid": {later, []Pending{owed(alice, 100, 4), owed(alice, 100, 4)}, []Transfer{sent(0, alice, 100)}, 0, "1 by 0"},
 		"exact ones first": {
@@ -94,7 +110,7 @@ func TestPayouts(t *testing.T) {
 	}
 }
 
-// Every transfer pays one refund that it covers, or several that are exactly its value; and every refund is paid once.
+// Every transfer pays one refund that it covers, or several that are its value or what it cost more; and every refund is paid once.
 func TestPayoutsPayOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		people := []common.Address{alice, bob}
@@ -105,8 +121,11 @@ func TestPayoutsPayOnce(t *testing.T) {
 			pending = append(pending, p)
 		}
 		var transfers []Transfer
+		own := rapid.Uint64Range(0, 3).Draw(t, "own cost")
 		for i := range rapid.IntRange(0, 8).Draw(t, "transfers") {
-			transfers = append(transfers, sent(i, rapid.SampledFrom(people).Draw(t, "to"), rapid.Uint64Range(0, 30).Draw(t, "value")))
+			transfer := sent(i, rapid.SampledFrom(people).Draw(t, "to"), rapid.Uint64Range(0, 30).Draw(t, "value"))
+			transfer.CostWei = uint256.NewInt(own)
+			transfers = append(transfers, transfer)
 		}
 		cost := uint256.NewInt(rapid.Uint64Range(0, 3).Draw(t, "cost"))
 		found := Payouts(noon, pending, Block{Head: block, Transfers: transfers, Payers: []common.Address{builder}, CostWei: cost})
@@ -122,7 +141,7 @@ func TestPayoutsPayOnce(t *testing.T) {
 		}
 		for by, sum := range sums {
 			value := transfers[by].ValueWei.Uint64()
-			if parts[by] > 1 && sum != value || value+cost.Uint64() < sum {
+			if parts[by] > 1 && sum < value || value+max(cost.Uint64(), own) < sum {
 				t.Fatalf("%d wei pay %d refunds of %d wei together", value, parts[by], sum)
 			}
 		}

@@ -1,6 +1,7 @@
 package reputation
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -89,7 +90,7 @@ func (v *View) Apply(fact rpc.Fact) {
 	case rpc.OrderAccepted:
 		v.count(f.At, f.Order.Signer, &Sums{Orders: 1})
 	case rpc.OrderSimulated:
-		s := Sums{Simulations: 1, GasSimulated: f.GasUsed}
+		s := Sums{Simulations: 1, GasSimulated: cmp.Or(f.GasCharged, f.GasUsed)}
 		if !f.Success {
 			s.FailedSimulations = 1
 		}

@@ -53,7 +53,10 @@ func (h *history) extend(t *rapid.T) {
 func (h *history) step(t *rapid.T) {
 	switch kind := rapid.IntRange(0, 9).Draw(t, "kind"); {
 	case kind == 0:
-		h.settler.SetRecipient(noon, rapid.SampledFrom(people).Draw(t, "owner"), rapid.SampledFrom(people).Draw(t, "recipient"))
+		err := h.settler.SetRecipient(noon, rapid.SampledFrom(people).Draw(t, "owner"), rapid.SampledFrom(people).Draw(t, "recipient"))
+		if err != nil {
+			t.Fatal(err)
+		}
 	case kind < 3 && len(h.blocks) > 0:
 		last := h.blocks[len(h.blocks)-1]
 		h.blocks = h.blocks[:len(h.blocks)-1]

@@ -28,10 +28,11 @@ import (
 // Config has what the settler asks.
 type Config struct {
 	Replayer exec.Replayer
-	Facts    rpc.Facts
+	Facts    rpc.Keeper
 	// Payers pay refunds beside the fee recipient of each block.
 	Payers []common.Address
-	// PayoutGas is what a payout costs, and is taken from the refund at the block's base fee; 0 takes nothing.
+	// PayoutGas is what a payout costs, and is taken from the refund at the block's base fee; 0 takes nothing. A payout that is less than the refund by at
+	// most its own gas limit at the base fee, up to 50,000 gas, is found either way.
 	PayoutGas uint64
 }
 
@@ -63,11 +64,17 @@ func (s *Settler) Apply(fact rpc.Fact) {
 	s.book.apply(fact)
 }
 
-// SetRecipient has the refunds of one address that are credited later go to another.
-func (s *Settler) SetRecipient(at time.Time, from, to common.Address) {
+// SetRecipient has the refunds of one address that are credited later go to another. It answers when the journal has that; one that the journal does
+// not ack in time counts until a restart.
+func (s *Settler) SetRecipient(at time.Time, from, to common.Address) error {
+	return s.setRecipient(rpc.RecipientSet{At: at, From: from, To: to})()
+}
+
+func (s *Settler) setRecipient(fact rpc.RecipientSet) (kept func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.record(rpc.RecipientSet{At: at, From: from, To: to})
+	s.book.apply(fact)
+	return s.Facts.Keep(fact)
 }
 
 // Recipient is where the refunds of an address go now: to itself, unless SetRecipient said another one.
@@ -203,12 +210,33 @@ func (s *Settler) credit(at time.Time, l landing, head rpc.Head, paid []exec.TxR
 		values[order.ID] = division.ValueWei
 		for _, r := range division.Refunds {
 			r.Delayed = r.Delayed || order.Bundle.DelayedRefund
+			r.Sender = senderOf(&order.Bundle, r.Hash, paid, places)
 			if s.book.credit(r, after) {
 				s.Facts.Record(rpc.RefundCredited{At: at, Refund: r})
 			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// senderOf is who sent the first transaction of what is called hash in a bundle that landed; zero if that is not there.
+func senderOf(b *rpc.Bundle, hash common.Hash, paid []exec.TxResult, places map[common.Hash]int) common.Address {
+	if b.Hash != hash {
+		for i := range b.Elements {
+			if inner := b.Elements[i].Bundle; inner != nil {
+				if sender := senderOf(inner, hash, paid, places); sender != (common.Address{}) {
+					return sender
+				}
+			}
+		}
+		return common.Address{}
+	}
+	for tx := range b.Transactions() {
+		if i, ok := places[tx.Hash]; ok {
+			return paid[i].From
+		}
+	}
+	return common.Address{}
 }
 
 // payments are what an order's transactions paid, depth first, as far as they are counted for it, and the place in the block of the last one. One
@@ -228,6 +256,10 @@ func payments(order *rpc.Order, paid []exec.TxResult, places map[common.Hash]int
 	return wei, after
 }
 
+// maxPayoutGas bounds the gas that a payer may take off a refund: a transfer to a wallet that is a contract needs more than one to an account, but none
+// needs as much as somebody might say who wants to keep the refund.
+const maxPayoutGas = 50_000
+
 // transfers are a block's transactions that moved ether and did nothing else.
 func transfers(block *types.Block, results []exec.TxResult) []refund.Transfer {
 	var list []refund.Transfer
@@ -239,7 +271,10 @@ func transfers(block *types.Block, results []exec.TxResult) []refund.Transfer {
 		if overflow {
 			continue
 		}
-		list = append(list, refund.Transfer{Hash: tx.Hash(), From: results[i].From, To: *tx.To(), ValueWei: value, Index: i})
+		list = append(list, refund.Transfer{
+			Hash: tx.Hash(), From: results[i].From, To: *tx.To(), ValueWei: value, Index: i,
+			CostWei: refund.PayoutCost(min(tx.Gas(), maxPayoutGas), baseFee(block)),
+		})
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"strings"
@@ -109,6 +110,10 @@ func TestPayouts(t *testing.T) {
 		"not too little":                   {none, none, []act{sends(builder, alice, 499)}, owed + "100 is counted; 101 is counted"},
 		"not by a call, whatever it moves": {none, none, []act{{from: builder, to: alice, valueWei: 500, data: "x"}}, owed + "100 is counted; 101 is counted"},
 		"not by a transfer that failed":    {none, none, []act{{from: builder, to: alice, valueWei: 500, fails: true}}, owed + "100 is counted; 101 is counted"},
+		"less its gas": {
+			none, []act{{from: builder, to: alice, valueWei: 479, gas: 21}}, none, owed + found + "100; 100 is counted; 101 is counted",
+		},
+		"not less than its gas": {none, []act{{from: builder, to: alice, valueWei: 478, gas: 21}}, none, owed + "100 is counted; 101 is counted"},
 		"once only": {
 			none, []act{sends(builder, alice, 500)}, []act{sends(builder, alice, 500)}, owed + found + "100; 100 is counted; 101 is counted",
 		},
@@ -121,6 +126,16 @@ func TestPayouts(t *testing.T) {
 			w.want(t, c.want)
 		})
 	}
+}
+
+// However much gas a payer reserves, a part of what is owed is not all of it.
+func TestPayoutsGasIsBounded(t *testing.T) {
+	w := newWorld(nil)
+	b := w.block(100, pays(200_000), act{from: builder, to: alice, valueWei: 49_999, gas: 1_000_000})
+	w.settle(t, b, order(1, 50, alice, b, 0))
+	w.want(t, "alice gets 100000 of order 1; 100 is counted")
+	w.settle(t, w.block(101, act{from: builder, to: alice, valueWei: 50_000, gas: 1_000_000}))
+	w.want(t, "alice got it for order 1 in 101; 101 is counted")
 }
 
 // Blocks without orders and without a transfer to somebody who waits are not executed: that is most of them.
@@ -186,9 +201,15 @@ func TestRecipients(t *testing.T) {
 	w := newWorld(nil)
 	first, second, third := w.block(100, pays(1000)), w.block(101, pays(1000)), w.block(102, pays(1000))
 	w.settle(t, first, order(1, 50, alice, first, 0))
-	w.settler.SetRecipient(noon, alice, bob)
+	w.unkept = errors.New("the disk is full")
+	if err := w.settler.SetRecipient(noon, alice, bob); !errors.Is(err, w.unkept) {
+		t.Errorf("a recipient that is not kept: %v", err)
+	}
+	w.unkept = nil
 	w.settle(t, second, order(2, 50, alice, second, 0))
-	w.settler.SetRecipient(noon, bob, carol) // does not go on to those who were sent to bob
+	if err := w.settler.SetRecipient(noon, bob, carol); err != nil { // does not go on to those who were sent to bob
+		t.Error(err)
+	}
 	w.settle(t, third, order(3, 50, alice, third, 0))
 	w.want(t, "alice gets 500 of order 1; 100 is counted; alice's go to bob; bob gets 500 of order 2; 101 is counted; bob's go to carol; "+
 		"bob gets 500 of order 3; 102 is counted")

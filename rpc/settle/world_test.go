@@ -31,6 +31,7 @@ type act struct {
 	valueWei uint64
 	data     string
 	paidWei  uint64 // to the fee recipient
+	gas      uint64 // limit
 	fails    bool
 }
 
@@ -48,6 +49,7 @@ type world struct {
 	facts   []rpc.Fact
 	nonce   uint64
 	asked   []uint64 // blocks that were executed again
+	unkept  error    // what the journal says of a recipient
 }
 
 func newWorld(change func(*Config)) *world {
@@ -61,6 +63,12 @@ func newWorld(change func(*Config)) *world {
 }
 
 func (w *world) Record(fact rpc.Fact) { w.facts = append(w.facts, fact) }
+
+// Keep implements rpc.Keeper.
+func (w *world) Keep(facts ...rpc.Fact) (kept func() error) {
+	w.facts = append(w.facts, facts...)
+	return func() error { return w.unkept }
+}
 
 var errDown = errors.New("nobody answers")
 
@@ -79,7 +87,7 @@ func (w *world) block(number uint64, acts ...act) *types.Block {
 	var results []exec.TxResult
 	for _, a := range acts {
 		w.nonce++
-		tx := types.NewTx(&types.DynamicFeeTx{Nonce: w.nonce, To: &a.to, Value: new(big.Int).SetUint64(a.valueWei), Data: []byte(a.data)})
+		tx := types.NewTx(&types.DynamicFeeTx{Nonce: w.nonce, Gas: a.gas, To: &a.to, Value: new(big.Int).SetUint64(a.valueWei), Data: []byte(a.data)})
 		result := exec.TxResult{Hash: tx.Hash(), From: a.from, To: &a.to, CoinbaseDiffWei: uint256.NewInt(a.paidWei)}
 		if a.fails {
 			result.Err = errors.New("execution reverted")

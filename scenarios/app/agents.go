@@ -140,15 +140,18 @@ func (l *lab) proposers() (agent, error) {
 	}
 	clock := l.clockOf(plan.ProposersName)
 	games := sidecar.New(sidecar.Config{
-		Honest: honest, Spec: n.spec, Clock: clock, Keys: keys, Plans: l.plan.Proposers, Breaker: l.plan.Breaker, BeaconURL: beaconURL,
-		Tell: func(r plan.Record) { l.told(r, "") }, Log: l.log.With("part", "sidecar"),
+		Honest: honest, Spec: n.spec, Clock: clock, Keys: keys, Plans: l.plan.Proposers, Log: l.log.With("part", "sidecar"),
 	})
-	return proposer.New(proposer.Config{
+	l.validators = proposer.New(proposer.Config{
 		Keys: keys, FeeRecipient: n.payee, GasLimit: gasLimit, Spec: n.spec, Clock: clock, BeaconURL: beaconURL, Sidecar: games,
 		// The pool is everybody's, so a local block earns as much as a builder's; without a preference there would be nothing to auction.
 		BuilderBoostFactor: proposer.PreferBuilder, HeaderTimeout: l.headerTimeout(), SubmitTimeout: wallTime(l.plan.Slot, l.plan.Speed),
+		Breaker: l.plan.Breaker, BreakerOpened: func(slot phase0.Slot) {
+			l.told(plan.Record{Actor: plan.ProposersName, Subject: plan.BreakerOpened, Slot: int(slot)}, "") //nolint:gosec // few slots
+		},
 		Log: l.log.With("part", "proposers"),
-	}).Run, nil
+	})
+	return l.validators.Run, nil
 }
 
 // headerTimeout is the usual one, or long enough for what a plan's proposers wait for.

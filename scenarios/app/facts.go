@@ -75,10 +75,22 @@ func (b *book) all() ([]plan.Record, error) {
 	return append([]plan.Record{}, b.facts...), b.err
 }
 
+// failed remembers a failure, which ends the run.
+func (b *book) failed(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fail(err)
+}
+
 // observe writes down a fact of a relay's journal.
-func (b *book) observe(relayName string) func(relay.Fact) {
-	return func(fact relay.Fact) {
-		r := plan.Record{Actor: relayName, Subject: fact.Subject()}
+func (b *book) observe(relayName string) func(subject string, raw json.RawMessage) {
+	return func(subject string, raw json.RawMessage) {
+		fact, err := decodeRelay(subject, raw)
+		if err != nil {
+			b.failed(err)
+			return
+		}
+		r := plan.Record{Actor: relayName, Subject: subject}
 		var at time.Time
 		switch f := fact.(type) {
 		case relay.SubmissionJudged:
@@ -102,7 +114,7 @@ func (b *book) observe(relayName string) func(relay.Fact) {
 			b.trace(&r, f.Trace)
 			r.ID = f.Rule
 		}
-		b.add(r, at, fact)
+		b.add(r, at, raw)
 	}
 }
 

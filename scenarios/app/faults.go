@@ -68,7 +68,7 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 
 // mendAtEnd mends what would keep the run from ending in order; a service that was killed stays dead.
 func mendAtEnd(f plan.Fault, mend func() error) error {
-	if f.What.Is("kill") {
+	if f.What.Is("kill", "power cut", "journal away") {
 		return nil
 	}
 	return mend()
@@ -79,7 +79,17 @@ func (l *lab) begin(ctx context.Context, id int, f plan.Fault) (mend func() erro
 	switch {
 	case f.What.Is("kill"):
 		return l.kill(ctx, id, f.On)
-	case f.What.Is("slow", "validation"):
+	case f.What.Is("power cut"):
+		return l.cutPower(ctx, id, f.On)
+	case f.What.Is("journal away"):
+		return l.killJournal(ctx, f.On)
+	case f.What.Is("disk full"):
+		one := l.serviceNamed(f.On.To)
+		return func() error { return one.setDisk(func(d *diskOrder) { d.Full = false }) }, one.setDisk(func(d *diskOrder) { d.Full = true })
+	case f.What.Is("slow disk"):
+		one, slow := l.serviceNamed(f.On.To), wallTime(f.What.Time, l.plan.Speed)
+		return func() error { return one.setDisk(func(d *diskOrder) { d.Slow = 0 }) }, one.setDisk(func(d *diskOrder) { d.Slow = slow })
+	case f.What.Is("slow validation", "validation"):
 		v := l.relayNamed(f.On.To).validator
 		v.set(func(v *validator) {
 			v.slow, v.down = wallTime(f.What.Time, l.plan.Speed), f.What.Is("validation")
@@ -87,10 +97,13 @@ func (l *lab) begin(ctx context.Context, id int, f plan.Fault) (mend func() erro
 		return func() error { v.set(func(v *validator) { v.slow, v.down = 0, false }); return nil }, nil
 	case f.What.Is("database"):
 		return lockDatabase(ctx, l.relayNamed(f.On.To).database())
+	case f.What.Is("pause"):
+		return l.pause(f.On)
 	case f.What.Is("skew"):
-		c := l.clockOf(f.On.To)
-		c.set(f.What.Time)
-		return func() error { c.set(0); return nil }, nil
+		return l.skew(f)
+	case f.What.Is("clock jump"):
+		one := l.serviceNamed(f.On.To)
+		return func() error { return one.setSkew(0, true) }, one.setSkew(f.What.Time, true)
 	default:
 		return func() error { return l.links.end(id) }, l.links.begin(id, f.On, linkCondition(f.What, l.plan.Speed))
 	}
@@ -122,21 +135,46 @@ func (l *lab) relayNamed(name string) *relayService {
 	return nil // the plan was checked
 }
 
-// kill stops a service; mending starts it again.
+// kill ends a service at once; mending starts it again.
 func (l *lab) kill(ctx context.Context, id int, on plan.Link) (func() error, error) {
-	i := slices.IndexFunc(l.processes(), func(p *process) bool { return p.name == on.To })
+	i := slices.IndexFunc(l.processes(), func(p killable) bool { return p.called() == on.To })
 	if i < 0 {
 		return nil, errors.New("it does not run") // the plan was checked
 	}
 	one := l.processes()[i]
-	// What is under way is cut off at once, as by a crash, and who comes is refused; the process itself ends as it ends.
-	if err := l.links.begin(id, on, fault.Condition{Refuse: true}); err != nil {
+	// What goes through proxies is cut off, and who comes is refused, as at the service itself: also the lab's beacon node ends at once then.
+	mend, err := l.gone(ctx, id, on, one, fault.Condition{Refuse: true}, one.kill)
+	if err != nil || on.To != plan.BeaconNode {
+		return mend, err
+	}
+	return func() error {
+		// It is the validators' own node, too. Whatever it had counted is gone before anybody can ask it again.
+		l.validators.BeaconRestarted(l.network.spec.SlotAt(l.network.clock.Now()))
+		return mend()
+	}, nil
+}
+
+// cutPower ends a service with its machine, which answers nothing then, not even that nobody listens; mending starts it with what its disk has kept.
+func (l *lab) cutPower(ctx context.Context, id int, on plan.Link) (func() error, error) {
+	one := l.serviceNamed(on.To)
+	return l.gone(ctx, id, on, one, fault.Condition{Partition: true}, one.cutPower)
+}
+
+// killJournal ends the server of a service's journal; mending starts it again.
+func (l *lab) killJournal(ctx context.Context, on plan.Link) (func() error, error) {
+	one := l.journalOf(on.To)
+	return func() error { return one.start(ctx) }, one.kill()
+}
+
+// gone ends a service in some way, and puts the connections to it into a condition; mending starts it again.
+func (l *lab) gone(ctx context.Context, id int, on plan.Link, one killable, condition fault.Condition, end func() error) (func() error, error) {
+	if err := l.links.begin(id, on, condition); err != nil {
 		return nil, err
 	}
-	if err := one.kill(); err != nil {
+	if err := end(); err != nil {
 		return nil, err
 	}
-	l.book.add(plan.Record{Actor: one.name, Subject: plan.ServiceStopped, About: one.name}, time.Time{}, nil)
+	l.book.add(plan.Record{Actor: on.To, Subject: plan.ServiceStopped, About: on.To}, time.Time{}, nil)
 	return func() error {
 		if err := one.start(ctx); err != nil {
 			return err
@@ -144,9 +182,35 @@ func (l *lab) kill(ctx context.Context, id int, on plan.Link) (func() error, err
 		if err := l.links.end(id); err != nil {
 			return err
 		}
-		l.book.add(plan.Record{Actor: one.name, Subject: plan.ServiceStarted, About: one.name}, time.Time{}, nil)
+		l.book.add(plan.Record{Actor: on.To, Subject: plan.ServiceStarted, About: on.To}, time.Time{}, nil)
 		return nil
 	}, nil
+}
+
+// pause lets a service's process stand still; mending lets it go on.
+func (l *lab) pause(on plan.Link) (func() error, error) {
+	one := l.serviceNamed(on.To)
+	if err := one.pause(); err != nil {
+		return nil, err
+	}
+	l.book.add(plan.Record{Actor: on.To, Subject: plan.ServicePaused, About: on.To}, time.Time{}, nil)
+	return func() error {
+		if err := one.resume(); err != nil {
+			return err
+		}
+		l.book.add(plan.Record{Actor: on.To, Subject: plan.ServiceResumed, About: on.To}, time.Time{}, nil)
+		return nil
+	}, nil
+}
+
+// skew makes a clock wrong; mending sets it right.
+func (l *lab) skew(f plan.Fault) (func() error, error) {
+	if one := l.serviceNamed(f.On.To); one != nil {
+		return func() error { return one.setSkew(0, false) }, one.setSkew(f.What.Time, false)
+	}
+	c := l.clockOf(f.On.To)
+	c.set(f.What.Time)
+	return func() error { c.set(0); return nil }, nil
 }
 
 // lockDatabase keeps everybody else from writing to a database until it is mended.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,12 +15,12 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/monitor"
 	monitorapp "github.com/gavel-relay/gavel/monitor/app"
 )
@@ -28,6 +28,7 @@ import (
 // lab is everything that runs for one plan.
 type lab struct {
 	plan    *plan.Plan
+	program program // starts a service of the lab
 	log     *slog.Logger
 	network *network
 	links   *links
@@ -40,8 +41,10 @@ type lab struct {
 	dir     string               // the run folder
 	mends   map[int]func() error // how to mend the faults that begin before the clock runs, by their number in the plan
 	// beaconAPI is how others reach the beacon node; the node itself goes on while its API is down, as the rest of its network would.
-	beaconAPI *process
+	beaconAPI *beaconAPI
 	beaconURL string
+	// validators are all proposers, whose beacon node that is; they are there before any fault ends.
+	validators *proposer.Proposer
 }
 
 // open makes all parts but starts none that needs the clock. dir is the run folder.
@@ -63,7 +66,7 @@ func (l *lab) open(dir string) error {
 	if err != nil {
 		return fmt.Errorf("open beacon node: %w", err)
 	}
-	if l.beaconAPI, err = newProcess(plan.BeaconNode, func(context.Context) (service, error) { return beaconAPI{l}, nil }); err != nil {
+	if l.beaconAPI, err = newBeaconAPI(l.beacon.Handler(), l.log); err != nil {
 		return err
 	}
 	l.beaconURL = l.beaconAPI.url()
@@ -77,17 +80,6 @@ func (l *lab) open(dir string) error {
 	return nil
 }
 
-// beaconAPI is one life of the beacon node's API.
-type beaconAPI struct{ *lab }
-
-// Serve implements service.
-func (b beaconAPI) Serve(ctx context.Context, listener net.Listener) error {
-	return serve.Serve(ctx, listener, b.beacon.Handler(), serve.Options{Log: b.log})
-}
-
-// Close implements service.
-func (beaconAPI) Close() error { return nil }
-
 // contracts are the pools that users trade in, if any do.
 func (l *lab) contracts() types.GenesisAlloc {
 	if !l.hasOrderFlow() {
@@ -100,7 +92,7 @@ func (l *lab) contracts() types.GenesisAlloc {
 	return contract.Genesis(list)
 }
 
-// clockOf is the clock of an actor, which faults can make wrong.
+// clockOf is the clock of an actor in this process, which faults can make wrong.
 func (l *lab) clockOf(name string) *skewed {
 	if l.clocks[name] == nil {
 		l.clocks[name] = &skewed{right: l.network.clock}
@@ -142,7 +134,10 @@ func (l *lab) run(ctx context.Context) error {
 		group.Go(func() error { return one(running) })
 	}
 	l.untilRegistered(running)
-	l.network.clock.Start()
+	if err := l.startClock(); err != nil {
+		stop()
+		return errors.Join(err, l.stopped(group))
+	}
 	group.Go(func() error { return l.beacon.Run(running) })
 	group.Go(func() error { return l.breakThings(running) })
 	group.Go(func() error { return l.offline(running) })
@@ -169,18 +164,64 @@ func (l *lab) startServices(ctx context.Context) error {
 }
 
 // processes are all services that can be killed, each after what it needs.
-func (l *lab) processes() []*process {
-	var list []*process
+func (l *lab) processes() []killable {
+	var list []killable
 	if l.beaconAPI != nil {
 		list = append(list, l.beaconAPI)
 	}
+	for _, one := range l.services() {
+		list = append(list, one)
+	}
+	return list
+}
+
+// services are those that run in processes of their own.
+func (l *lab) services() []*process {
+	var list []*process
 	for _, one := range l.relays {
+		if one.journal != nil {
+			list = append(list, one.journal)
+		}
 		list = append(list, one.process)
+	}
+	if l.flow.server != nil {
+		list = append(list, l.flow.server)
 	}
 	if l.flow.stream != nil {
 		list = append(list, l.flow.rpc, l.flow.stream)
 	}
 	return list
+}
+
+// journalOf is the server of a service's journal, nil if that does not stand apart.
+func (l *lab) journalOf(name string) *process {
+	if name == plan.RPCName {
+		return l.flow.server
+	}
+	return l.relayNamed(name).journal
+}
+
+// serviceNamed is a service by its name in the plan, nil for somebody else.
+func (l *lab) serviceNamed(name string) *process {
+	for _, one := range l.services() {
+		if one.name == name {
+			return one
+		}
+	}
+	return nil
+}
+
+// logFile is where a service in a process of its own logs: in the run folder.
+func (l *lab) logFile(name string) string { return filepath.Join(l.dir, name+".log") }
+
+// startClock lets chain time run, here and in all services.
+func (l *lab) startClock() error {
+	l.network.clock.Start()
+	var errs []error
+	for _, one := range l.services() {
+		errs = append(errs, one.clockStarted())
+	}
+	return errors.Join(errs...)
 }
 
 // everybody is who is no service of ours: dishonest relays, which stand before good ones, the agents, and the monitor.
@@ -274,7 +315,7 @@ func (l *lab) stopped(group *errgroup.Group) error {
 		err = nil
 	}
 	for _, one := range slices.Backward(l.processes()) {
-		err = errors.Join(err, one.kill())
+		err = errors.Join(err, one.stop())
 	}
 	return err
 }
@@ -282,6 +323,9 @@ func (l *lab) stopped(group *errgroup.Group) error {
 func (l *lab) close() error {
 	err := l.links.close()
 	l.flow.close()
+	for _, one := range l.relays {
+		err = errors.Join(err, one.validator.server.Close())
+	}
 	if l.chain != nil {
 		err = errors.Join(err, l.chain.Close())
 	}

@@ -1,13 +1,11 @@
 package app
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
@@ -17,7 +15,6 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/plan"
-	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
@@ -37,7 +34,7 @@ const (
 type network struct {
 	seed     uint64
 	spec     *eth.Spec
-	clock    *clock.Fast
+	clock    *labClock
 	users    []*ecdsa.PrivateKey
 	builders []*ecdsa.PrivateKey
 	traders  []*ecdsa.PrivateKey // the plan's users
@@ -53,7 +50,7 @@ type network struct {
 func newNetwork(p *plan.Plan) *network {
 	genesis := time.Now().Truncate(time.Second)
 	n := &network{
-		seed: p.Seed, payer: wallet(p.Seed, "payer", 0), friend: address(wallet(p.Seed, "friend", 0)), clock: clock.NewHeld(genesis, p.Speed),
+		seed: p.Seed, payer: wallet(p.Seed, "payer", 0), friend: address(wallet(p.Seed, "friend", 0)), clock: newLabClock(genesis, p.Speed),
 	}
 	forks := make([]eth.ForkPoint, len(p.Forks))
 	for i, point := range p.Forks {
@@ -107,9 +104,9 @@ func (n *network) builderKey(i int) *bls.SecretKey {
 	return bls.Derive("builder "+strconv.FormatUint(n.seed, 10), uint64(i)) //nolint:gosec // a small index
 }
 
-func (n *network) relayKey(i int) *bls.SecretKey {
-	return bls.Derive("relay "+strconv.Itoa(i), n.seed)
-}
+func (n *network) relayKey(i int) *bls.SecretKey { return relayKey(n.seed, i) }
+
+func relayKey(seed uint64, i int) *bls.SecretKey { return bls.Derive("relay "+strconv.Itoa(i), seed) }
 
 // wallet is the key number i of a family; the same seed gives the same keys. Keys of a lab only.
 func wallet(seed uint64, family string, i int) *ecdsa.PrivateKey {
@@ -126,36 +123,6 @@ func wallet(seed uint64, family string, i int) *ecdsa.PrivateKey {
 }
 
 func address(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
-
-// skewed is a clock that is wrong by an amount that faults change. It is safe for concurrent use.
-type skewed struct {
-	right clock.Clock
-
-	mu  sync.Mutex // guards off
-	off time.Duration
-}
-
-var _ clock.Clock = (*skewed)(nil)
-
-func (s *skewed) set(off time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.off = off
-}
-
-func (s *skewed) skew() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.off
-}
-
-// Now implements clock.Clock.
-func (s *skewed) Now() time.Time { return s.right.Now().Add(s.skew()) }
-
-// Until implements clock.Clock. A wait that has begun is not changed by a skew that comes later.
-func (s *skewed) Until(ctx context.Context, t time.Time) error {
-	return s.right.Until(ctx, t.Add(-s.skew()))
-}
 
 // builderName is a builder's name in a plan.
 func builderName(i int) string { return fmt.Sprintf("builder-%d", i+1) }

@@ -5,41 +5,32 @@ import (
 	"crypto/ecdsa"
 	"net"
 	"path/filepath"
-	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/agent/searcher"
 	"github.com/gavel-relay/gavel/devnet/agent/signed"
 	"github.com/gavel-relay/gavel/devnet/fault"
 	"github.com/gavel-relay/gavel/devnet/plan"
-	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
-	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/serve"
-	"github.com/gavel-relay/gavel/rpc"
-	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	"github.com/gavel-relay/gavel/rpc/send"
 	"github.com/gavel-relay/gavel/scenarios/agent/listener"
 	"github.com/gavel-relay/gavel/scenarios/agent/payer"
 	"github.com/gavel-relay/gavel/scenarios/agent/trader"
-	streamapp "github.com/gavel-relay/gavel/stream/app"
 	streamclient "github.com/gavel-relay/gavel/stream/client"
 )
 
 // comeBack bounds the wait of a searcher before a stream that ended is opened again; wall time.
 const comeBack = 250 * time.Millisecond
 
-// payoutGas is what builders take off a refund for its payout, in gas at the base fee, and the service is told that they do.
-const payoutGas = 30_000
-
 // orderFlow are the bundle RPC and the stream, which reads its journal, and the builders' listeners for orders. They run only if a plan has users
 // or searchers.
 type orderFlow struct {
 	rpc, stream *process
-	journal     string // host:port of the bundle RPC's journal, which the stream reads
+	journal     string   // host:port of the bundle RPC's journal, which the stream reads
+	server      *process // of that journal, if it stands apart
 	builders    []net.Listener
 	registry    []send.Builder // how the bundle RPC reaches the builders
 	observed    *orders
@@ -58,19 +49,19 @@ func (l *lab) openOrderFlow() (err error) {
 			return err
 		}
 	}
-	if o.journal, err = fault.Address(); err != nil {
+	if l.plan.BreaksJournal(plan.RPCName) {
+		if o.server, err = l.newJournal(plan.RPCName); err != nil {
+			return err
+		}
+		o.journal = o.server.address
+	} else if o.journal, err = fault.Address(); err != nil {
 		return err
 	}
-	if o.rpc, err = newProcess(plan.RPCName, l.openRPC); err != nil {
+	if o.rpc, err = l.newProcess(plan.RPCName, l.rpcConfig, o.observed.told); err != nil {
 		return err
 	}
-	if o.stream, err = newProcess(plan.StreamName, l.openStream); err != nil {
-		return err
-	}
-	if l.searchersStall() {
-		o.stream.wrap = newNarrow
-	}
-	return nil
+	o.stream, err = l.newProcess(plan.StreamName, l.streamConfig, nil)
+	return err
 }
 
 // openBuilder listens for a builder's orders, and registers it behind its proxy.
@@ -87,27 +78,30 @@ func (l *lab) openBuilder(i int) error {
 	return err
 }
 
-// openRPC makes a bundle RPC on the chain in this process, with what it has on disk.
-func (l *lab) openRPC(ctx context.Context) (service, error) {
-	states := execchain.NewStates(l.chain.Chain())
-	return rpcapp.New(ctx, rpcapp.Config{
-		Chain: states, States: states, ChainConfig: l.chain.Chain().Config(), Key: wallet(l.plan.Seed, "service", 0), Builders: l.flow.registry,
-		DataDir: filepath.Join(l.dir, plan.RPCName), Journal: journal.Config{Listen: l.flow.journal}, BlockTime: l.plan.Slot, PayoutGas: payoutGas,
-		Payers: []common.Address{address(l.network.payer)}, Clock: l.clockOf(plan.RPCName), Observe: l.flow.observed.observe,
-		Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Log: l.log.With("part", plan.RPCName),
-	})
+// rpcConfig is what a life of the bundle RPC is given: it asks the execution node by its URL.
+func (l *lab) rpcConfig() (*serviceConfig, error) {
+	cfg := &rpcPlan{
+		Seed: l.plan.Seed, DataDir: filepath.Join(l.dir, plan.RPCName),
+		ExecutionURL: "ws://" + strings.TrimPrefix(l.chain.RPCURL(), "http://"), Chain: l.chain.Chain().Config(), Builders: l.flow.registry,
+		BlockTime: l.plan.Slot, Payers: []common.Address{address(l.network.payer)},
+	}
+	if l.flow.server != nil {
+		cfg.JournalURL = "nats://" + l.flow.journal
+	} else {
+		cfg.JournalListen = l.flow.journal
+	}
+	return &serviceConfig{RPC: cfg}, nil
 }
 
-// openStream makes a stream that reads the bundle RPC's journal from outside, with what it has on disk.
-func (l *lab) openStream(ctx context.Context) (service, error) {
-	cfg := streamapp.Config{
-		DataDir: filepath.Join(l.dir, plan.StreamName), Journal: journal.Config{URL: "nats://" + l.flow.journal}, Network: "devnet",
-		Clock: l.clockOf(plan.StreamName), Log: l.log.With("part", plan.StreamName),
-	}
+// streamConfig is what a life of the stream is given: it reads the bundle RPC's journal from outside.
+func (l *lab) streamConfig() (*serviceConfig, error) {
+	cfg := &serviceConfig{Narrow: l.searchersStall(), Stream: &streamPlan{
+		DataDir: filepath.Join(l.dir, plan.StreamName), JournalURL: "nats://" + l.flow.journal,
+	}}
 	if l.searchersStall() {
-		cfg.Limits.QueueBytes = narrowStream
+		cfg.Stream.QueueBytes = narrowStream
 	}
-	return streamapp.New(ctx, cfg)
+	return cfg, nil
 }
 
 func (o *orderFlow) close() {
@@ -224,135 +218,4 @@ func (l *lab) listener(one plan.SearcherPlan) (agent, error) {
 		return nil, err
 	}
 	return listens.Run, nil
-}
-
-// orders turns the facts of the bundle RPC's journal into those of the run. It is safe for concurrent use.
-type orders struct {
-	lab   *lab
-	names map[common.Address]string // users and searchers by the key that signs their requests, which is their first wallet
-
-	mu       sync.Mutex // guards what follows
-	accepted map[uint64]*rpc.Order
-	owed     map[common.Hash]*uint256.Int // what the fee recipient earned by a landed bundle
-	credits  map[creditName]*uint256.Int
-	unvalued []rpc.RefundPaid // their bundle's end is told later in the journal
-}
-
-// creditName tells refunds apart.
-type creditName struct {
-	hash, bundle, block common.Hash
-	recipient           common.Address
-}
-
-func newOrders(l *lab) *orders {
-	o := &orders{
-		lab: l, names: map[common.Address]string{}, accepted: map[uint64]*rpc.Order{}, owed: map[common.Hash]*uint256.Int{},
-		credits: map[creditName]*uint256.Int{},
-	}
-	for i, one := range l.plan.Users {
-		o.names[address(l.network.traders[i])] = one.Name
-	}
-	for i, one := range l.plan.Searchers {
-		o.names[address(l.network.searchers[i][0])] = one.Name
-	}
-	return o
-}
-
-// observe is told every fact in the order of the journal.
-func (o *orders) observe(fact rpc.Fact) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	r := plan.Record{Actor: plan.RPCName, Subject: fact.Subject()}
-	at := o.lab.book.now()
-	switch f := fact.(type) {
-	case rpc.OrderAccepted:
-		o.accepted[f.Order.ID] = f.Order
-		at, r.About = f.At, o.names[f.Order.Signer]
-	case rpc.OrderShared:
-		r.Subject = plan.HintSeen
-		if order := o.accepted[f.ID]; order != nil {
-			r.About = o.names[order.Signer]
-		}
-	case rpc.OrderEnded:
-		at = f.At
-		o.ended(&r, f)
-	case rpc.RefundCredited:
-		at = f.At
-		o.credits[creditName{f.Hash, f.Bundle, f.BlockHash, f.Recipient}] = f.AmountWei
-		r.About, r.ValueWei, r.ID = o.nameOf(f.Recipient), decimal(f.AmountWei), "in-block"
-		if f.Delayed {
-			r.ID = "delayed"
-		}
-	case rpc.RefundPaid:
-		if o.owed[f.Bundle] == nil && f.Bundle != (common.Hash{}) {
-			o.unvalued = append(o.unvalued, f)
-			return
-		}
-		o.paid(f)
-		return
-	}
-	o.lab.book.add(r, at, fact)
-	for _, paid := range o.unvalued {
-		if o.owed[paid.Bundle] != nil {
-			o.paid(paid)
-		}
-	}
-	o.unvalued = slices.DeleteFunc(o.unvalued, func(paid rpc.RefundPaid) bool { return o.owed[paid.Bundle] != nil })
-}
-
-// paid writes down a refund, once it is known what it is a part of.
-func (o *orders) paid(f rpc.RefundPaid) {
-	amount := o.credits[creditName{f.Hash, f.Bundle, f.BlockHash, f.Recipient}]
-	o.lab.book.add(plan.Record{
-		Actor: plan.RPCName, Subject: plan.RefundPaid, About: o.nameOf(f.Recipient), ValueWei: decimal(amount), Percent: o.percent(f, amount),
-	}, f.At, f)
-}
-
-// nameOf is a user, or "friend".
-func (o *orders) nameOf(recipient common.Address) string {
-	if name := o.names[recipient]; name != "" {
-		return name
-	}
-	return "friend"
-}
-
-func (o *orders) ended(r *plan.Record, f rpc.OrderEnded) {
-	order := o.accepted[f.ID]
-	if order == nil {
-		return
-	}
-	r.About = o.names[order.Signer]
-	switch {
-	case f.State == rpc.Cancelled:
-		r.Subject = plan.OrderCancelled
-	case f.State != rpc.Landed:
-		return
-	case order.Follows != 0:
-		r.Subject = plan.BackrunLanded
-		o.owed[order.Hash()] = f.ValueWei
-	case len(r.About) > 4 && r.About[:4] == "user":
-		r.Subject = plan.PrivateLanded
-	default:
-		r.Subject = plan.BundleLanded
-	}
-	r.ValueWei, r.At = decimal(f.ValueWei), o.lab.builderOf(f.BlockHash)
-}
-
-// builderOf is whose name a block carries.
-func (l *lab) builderOf(hash common.Hash) string {
-	if b := l.chain.Chain().GetBlockByHash(hash); b != nil {
-		return string(b.Extra())
-	}
-	return ""
-}
-
-// percent is what part of a backrun's payment a refund was, before what its payout cost: the amount, and its share of the payout's gas.
-func (o *orders) percent(f rpc.RefundPaid, amount *uint256.Int) float64 {
-	b := o.lab.chain.Chain().GetBlockByHash(f.BlockHash)
-	paid := o.owed[f.Bundle]
-	if b == nil || amount == nil || paid == nil || paid.IsZero() {
-		return 0
-	}
-	gross := new(uint256.Int).Add(amount, new(uint256.Int).Mul(uint256.NewInt(payoutGas), uint256.MustFromBig(b.BaseFee())))
-	return 100 * gross.Float64() / paid.Float64()
 }

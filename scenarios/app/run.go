@@ -31,6 +31,8 @@ type Options struct {
 	Tell  func(plan.Record)
 	Began func(p *plan.Plan, variant string, without bool)
 	Log   *slog.Logger
+	// Program starts a service of the lab: a path with its arguments, which must come to Serve.
+	Program []string
 }
 
 // Result is what came of a scenario.
@@ -40,6 +42,8 @@ type Result struct {
 	Variants []VariantResult `json:"variants"`
 	// Proof are the runs without the key fault; nil if none were asked for.
 	Proof []VariantResult `json:"proof,omitempty"`
+	// Skipped is why this machine cannot do what the scenario needs; nothing ran then.
+	Skipped string `json:"skipped,omitempty"`
 	// Wall is how long all of it took.
 	Wall time.Duration `json:"wall_ns"`
 }
@@ -52,7 +56,7 @@ type VariantResult struct {
 	facts    []plan.Record
 }
 
-// OK says whether every run ended as it must, and the proof, if there is one, did not.
+// OK says whether every run ended as it must, and the proof, if there is one, did not. One that was skipped is not.
 func (r Result) OK() bool {
 	for _, one := range r.Variants {
 		if !plan.AllMet(one.Verdicts) {
@@ -77,6 +81,12 @@ func Run(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
 	began, result := time.Now(), Result{Name: p.Name}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if p.BreaksDisk("") {
+		if err := program(o.Program).canBreakDisks(); err != nil {
+			result.Skipped = err.Error()
+			return result, nil
+		}
 	}
 	plans, err := chosen(p, o.Variants)
 	if err != nil {
@@ -181,7 +191,7 @@ func runOne(ctx context.Context, p *plan.Plan, o Options, suffix string) (ran Va
 		names[network.builderKey(i).PublicKey()] = builderName(i)
 	}
 	l := &lab{
-		plan: p, log: o.Log, network: network, links: newLinks(p), clocks: map[string]*skewed{}, mends: map[int]func() error{},
+		plan: p, program: o.Program, log: o.Log, network: network, links: newLinks(p), clocks: map[string]*skewed{}, mends: map[int]func() error{},
 		book: &book{spec: network.spec, now: network.clock.Now, began: time.Now(), names: names, tell: o.Tell, out: file},
 	}
 	err = l.open(ran.Dir)

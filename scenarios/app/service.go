@@ -2,18 +2,19 @@ package app
 
 import (
 	"context"
+	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/devnet/validation"
 	"github.com/gavel-relay/gavel/internal/exec"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
-	"github.com/gavel-relay/gavel/relay"
-	relayapp "github.com/gavel-relay/gavel/relay/app"
+	"github.com/gavel-relay/gavel/internal/serve"
 )
 
 // relayService is one relay with what its operator has given it.
@@ -24,57 +25,55 @@ type relayService struct {
 	plan  plan.RelayPlan
 	dir   string
 	met   string // the URL by which agents meet it
-	clock *skewed
-	// validator is the relay's way to its execution node, which faults slow down or cut.
+	// validator is the relay's execution node, which faults slow down or take away.
 	validator *validator
+	// journal is the server of its journal, if that stands apart.
+	journal *process
 }
 
 func (l *lab) newRelay(index int, one plan.RelayPlan) (s *relayService, err error) {
-	s = &relayService{
-		lab: l, index: index, plan: one, dir: filepath.Join(l.dir, one.Name), clock: l.clockOf(one.Name), validator: newValidator(l),
+	s = &relayService{lab: l, index: index, plan: one, dir: filepath.Join(l.dir, one.Name), validator: newValidator(l)}
+	if err := s.validator.listen(); err != nil {
+		return nil, err
 	}
-	if s.process, err = newProcess(one.Name, s.open); err == nil && l.buildersStall() {
-		s.wrap = newNarrow
+	if l.plan.BreaksJournal(one.Name) {
+		if s.journal, err = l.newJournal(one.Name); err != nil {
+			return nil, err
+		}
 	}
+	s.process, err = l.newProcess(one.Name, s.config, l.book.observe(one.Name))
 	return s, err
 }
 
-// open makes a relay that learns of the network from its beacon node, behind its own proxy.
-func (s *relayService) open(ctx context.Context) (service, error) {
-	beaconURL, err := s.lab.links.to(s.name, plan.BeaconNode, s.lab.beaconURL)
+// config is what a life of the relay is given; it learns of the network from its beacon node, behind its own proxy.
+func (s *relayService) config() (*serviceConfig, error) {
+	l := s.lab
+	beaconURL, err := l.links.to(s.name, plan.BeaconNode, l.beaconURL)
 	if err != nil {
 		return nil, err
 	}
-	return relayapp.New(ctx, s.config(beaconURL))
-}
-
-func (s *relayService) config(beaconURL string) relayapp.Config {
-	l := s.lab
-	cfg := relayapp.Config{
-		BeaconURLs: []string{beaconURL}, Key: l.network.relayKey(s.index), DataDir: s.dir, Clock: s.clock, Validator: s.validator,
-		ValidatorLive: s.validator.live, HeaderCutOff: l.patience(3 * time.Second), PayloadCutOff: l.patience(4 * time.Second),
-		RevealDelay: time.Second, Limits: relayapp.Limits{PerSecond: -1}, Observe: l.book.observe(s.name), Log: l.log.With("part", s.name),
+	relay := &relayPlan{
+		Index: s.index, Seed: l.plan.Seed, DataDir: s.dir, BeaconURL: beaconURL, ValidationURL: s.validator.url,
+		HeaderCutOff: l.patience(3 * time.Second), PayloadCutOff: l.patience(4 * time.Second), Trusted: map[string]phase0.BLSPubKey{},
+	}
+	if s.journal != nil {
+		relay.JournalURL = "nats://" + s.journal.address
 	}
 	if l.buildersStall() {
-		cfg.TopBidQueue = narrowTops
+		relay.TopBidQueue = narrowTops
 	}
 	if s.plan.HeaderCutOff > 0 {
-		cfg.HeaderCutOff = s.plan.HeaderCutOff
+		relay.HeaderCutOff = s.plan.HeaderCutOff
 	}
 	if s.plan.PayloadCutOff > 0 {
-		cfg.PayloadCutOff = s.plan.PayloadCutOff
+		relay.PayloadCutOff = s.plan.PayloadCutOff
 	}
 	for i := range l.plan.Builders {
-		for _, trusted := range s.plan.Optimistic {
-			if trusted == builderName(i) {
-				cfg.Builders = append(cfg.Builders, relay.Builder{
-					Name: trusted, Pubkeys: []phase0.BLSPubKey{l.network.builderKey(i).PublicKey()},
-					Optimistic: true, CollateralWei: new(uint256.Int).Mul(uint256.NewInt(1000), uint256.NewInt(1e18)),
-				})
-			}
+		if slices.Contains(s.plan.Optimistic, builderName(i)) {
+			relay.Trusted[builderName(i)] = l.network.builderKey(i).PublicKey()
 		}
 	}
-	return cfg
+	return &serviceConfig{Narrow: l.buildersStall(), Relay: relay}, nil
 }
 
 // database is where the relay keeps its archive.
@@ -83,6 +82,9 @@ func (s *relayService) database() string { return filepath.Join(s.dir, "archive.
 // validator is an execution node that can be slow or away. It is safe for concurrent use.
 type validator struct {
 	exec.Validator
+
+	url    string
+	server *http.Server
 
 	mu   sync.Mutex // guards what follows
 	slow time.Duration
@@ -105,17 +107,28 @@ func (v *validator) state() (time.Duration, bool) {
 	return v.slow, v.down
 }
 
-func (v *validator) live() bool {
-	_, down := v.state()
-	return !down
+// listen lets the relay ask it, as it would ask any node. A node that is down answers nobody's question.
+func (v *validator) listen() error {
+	listener, err := serve.Listen("127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	judge := validation.Handler(v)
+	v.url = "http://" + listener.Addr().String()
+	v.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, down := v.state(); down {
+			http.Error(w, "the execution node is away", http.StatusServiceUnavailable)
+			return
+		}
+		judge.ServeHTTP(w, r)
+	})}
+	go func() { _ = v.server.Serve(listener) }() // until it is closed
+	return nil
 }
 
 // Validate implements exec.Validator.
 func (v *validator) Validate(ctx context.Context, block *exec.Block) exec.Verdict {
-	slow, down := v.state()
-	if down {
-		return exec.Verdict{Class: exec.Infrastructure, Rule: exec.RuleUnavailable, Detail: "the execution node is away"}
-	}
+	slow, _ := v.state()
 	timer := time.NewTimer(slow)
 	defer timer.Stop()
 	select {

@@ -53,8 +53,14 @@ type Limits struct {
 	QueueBytes int
 	// EventBytes bounds an event's JSON: a longer one is stored, but not streamed. 0 is no bound.
 	EventBytes int
+	// ListenersPerAddress are those of one address: 100.
+	ListenersPerAddress int
+	// PerSecond and Burst are the requests of one address: 200 a second, 400 at once. Negative is no bound.
+	PerSecond, Burst int
 	// Connections that may be open: those of all listeners and 1,024 more.
 	Connections int
+	// ConnectionsPerAddress are those of one address: 1,024; trusted proxies have no bound.
+	ConnectionsPerAddress int
 	// TrustedProxies may say in X-Forwarded-For whom they forward.
 	TrustedProxies []netip.Prefix
 	// Linger is how long requests are still taken after the stop, with /readyz at 503: none.
@@ -80,7 +86,11 @@ func (c *Config) Validate() error {
 	orElse(&c.Origin, "*")
 	orElse(&c.Ping, 15*time.Second)
 	orElse(&c.Limits.Listeners, 10_000)
+	orElse(&c.Limits.ListenersPerAddress, 100)
+	orElse(&c.Limits.PerSecond, 200)
+	orElse(&c.Limits.Burst, 400)
 	orElse(&c.Limits.QueueBytes, 4<<20)
+	orElse(&c.Limits.ConnectionsPerAddress, 1024)
 	orElse(&c.Limits.Connections, c.Limits.Listeners+1024)
 	return nil
 }

@@ -89,6 +89,46 @@ func TestAnotherLife(t *testing.T) {
 	}
 }
 
+// Who comes with an id that no event has yet, as after a history that began anew, hears what comes, and nothing of what was before: also when the
+// service has just started, and has told nobody anything.
+func TestAnIDThatIsNotThereYet(t *testing.T) {
+	for name, again := range map[string]bool{"the service that told them": false, "the next one": true} {
+		t.Run(name, func(t *testing.T) {
+			j, dir := journalOf(t), t.TempDir()
+			h := openHouse(t, Config{Source: j, DataDir: dir})
+			before := h.listen("/?ids=1", "")
+			for n := range 3 {
+				share(t, j, swap(n+1, stable))
+			}
+			for range 6 { // three events, each with its id
+				<-before
+			}
+			if again {
+				h.stop()
+				h = openHouse(t, Config{Source: j, DataDir: dir})
+			}
+			var ears []<-chan string
+			for _, last := range []string{"4", "999999", "18446744073709551615"} {
+				ears = append(ears, h.listen("/?ids=1", last), h.listen("/?ids=1&lastEventId="+last, ""))
+			}
+			share(t, j, swap(4, stable))
+			for i, ear := range ears {
+				for _, want := range []string{"id: 4", "data: " + eventOf(t, swap(4, stable))} {
+					if got := <-ear; got != want {
+						t.Errorf("listener %d heard %s, want %s", i, got, want)
+					}
+				}
+			}
+			h.stop()
+			for _, ear := range ears {
+				for line := range ear {
+					t.Errorf("heard %s", line)
+				}
+			}
+		})
+	}
+}
+
 // The journal is another's: this service reads it, over its port.
 func TestAJournalElsewhere(t *testing.T) {
 	port := httptest.NewServer(http.NotFoundHandler()) // a port that is free when it is closed

@@ -37,7 +37,7 @@ func (a *App) parts() []func(context.Context) error {
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return run.Behind(ctx, func(serving context.Context) error {
 		return serve.Serve(serving, listener, a.handler, serve.Options{
-			Log: a.cfg.Log, Grace: goodbye, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections, Watcher: a.watched.http,
+			Log: a.cfg.Log, Grace: goodbye, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections, ConnsPerAddress: a.cfg.Limits.ConnectionsPerAddress, Watcher: a.watched.http,
 			TrustedProxies: a.cfg.Limits.TrustedProxies, HTTP2: true,
 		})
 	}, append(a.parts(), func(behind context.Context) error { return a.dismiss(ctx, behind) })...)

@@ -58,6 +58,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.opened.AddCloser(a.history.Close)
+	if err := a.history.CheckAtStart(ctx, a.journal); err != nil {
+		return fmt.Errorf("open the history: %w", err)
+	}
 	return a.wire()
 }
 
@@ -81,17 +84,29 @@ func (a *App) publish(events []stream.Event) { a.audience.Publish(events) }
 // wire draws every arrow between the rooms.
 func (a *App) wire() error {
 	a.audience = audience.New(audience.Config{
-		Past: a.history, MaxListeners: a.cfg.Limits.Listeners, QueueBytes: a.cfg.Limits.QueueBytes, MaxEventBytes: a.cfg.Limits.EventBytes, Log: a.cfg.Log,
+		Past: a.history, MaxListeners: a.cfg.Limits.Listeners, MaxPerAddress: a.cfg.Limits.ListenersPerAddress,
+		QueueBytes: a.cfg.Limits.QueueBytes, MaxEventBytes: a.cfg.Limits.EventBytes, Log: a.cfg.Log,
 	})
 	if err := a.observe(); err != nil {
 		return fmt.Errorf("measure: %w", err)
 	}
 	mux := &serve.Mux{NotFound: stream.NotFound.Plain(), NotAllowed: stream.MethodNotAllowed.Plain(), Answer: a.refuse}
-	live.Mount(mux, live.Config{Audience: a.audience, Ping: a.cfg.Ping, Origin: a.cfg.Origin, Network: a.cfg.Network})
+	byAddress := serve.ByClient(a.cfg.Limits.TrustedProxies)
+	live.Mount(mux, live.Config{Audience: a.audience, Ping: a.cfg.Ping, Origin: a.cfg.Origin, Network: a.cfg.Network, AddressOf: byAddress})
 	apihistory.Mount(mux, apihistory.Config{Past: a.history, MaxLimit: a.cfg.MaxLimit, Origin: a.cfg.Origin})
 	a.handler = mux
+	if perSecond := a.cfg.Limits.PerSecond; perSecond > 0 {
+		limited := serve.Limit(mux, serve.NewLimiter(float64(perSecond), a.cfg.Limits.Burst, maxClients), byAddress, stream.RateLimited.Plain())
+		a.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Access-Control-Allow-Origin", a.cfg.Origin) // pages of other origins may read the refusal
+			limited.ServeHTTP(w, r)
+		})
+	}
 	return nil
 }
+
+// maxClients is how many addresses are remembered for their allowance.
+const maxClients = 100_000
 
 // refuse answers for paths and methods that nobody knows; pages of other origins may read that too.
 func (a *App) refuse(w http.ResponseWriter, r *http.Request, err error) {

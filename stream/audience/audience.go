@@ -32,6 +32,8 @@ type Config struct {
 	Past Past
 	// MaxListeners bounds how many listen at a time: 10,000.
 	MaxListeners int
+	// MaxPerAddress bounds those who come from one address, if it is known: 100.
+	MaxPerAddress int
 	// QueueBytes is how far a listener may be behind before it is cut: 4 MiB. All listeners together hold no more than that, since they share it.
 	QueueBytes int
 	// PerListener is how long events gather for each listener there is: 20 µs, 250 ms for all at most. It bounds what writing costs: listeners are
@@ -61,11 +63,12 @@ type Audience struct {
 
 	mu        sync.Mutex // guards what follows
 	listeners map[*Listener]struct{}
-	tail      *chunk // the last of the list, where those wait who have taken everything
-	pending   *chunk // gathers; nil when there is nothing
-	gathering bool   // a timer will release what is pending
-	newest    uint64 // id of the last event that was taken for publishing
-	released  uint64 // id of the last event in the list
+	addresses map[string]int // how many listen from each
+	tail      *chunk         // the last of the list, where those wait who have taken everything
+	pending   *chunk         // gathers; nil when there is nothing
+	gathering bool           // a timer will release what is pending
+	newest    uint64         // id of the last event that was taken for publishing
+	released  uint64         // id of the last event in the list
 	recent    []stream.Event
 	closed    bool
 	left      chan struct{} // closed when the audience is closed and nobody listens any more; nil before
@@ -74,10 +77,11 @@ type Audience struct {
 // New makes an empty audience.
 func New(config Config) *Audience {
 	config.MaxListeners = cmp.Or(config.MaxListeners, 10_000)
+	config.MaxPerAddress = cmp.Or(config.MaxPerAddress, 100)
 	config.QueueBytes = cmp.Or(config.QueueBytes, 4<<20)
 	config.PerListener = cmp.Or(config.PerListener, 20*time.Microsecond)
 	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
-	return &Audience{config: config, reading: make(chan struct{}, reads), listeners: map[*Listener]struct{}{}, tail: newChunk()}
+	return &Audience{config: config, reading: make(chan struct{}, reads), listeners: map[*Listener]struct{}{}, addresses: map[string]int{}, tail: newChunk()}
 }
 
 // Publish sends events to everybody who listens. Their ids ascend, also from call to call; an event that is not newer than those before was sent
@@ -184,6 +188,9 @@ func (a *Audience) cutBehind() {
 func (a *Audience) remove(l *Listener) {
 	if _, here := a.listeners[l]; here {
 		delete(a.listeners, l)
+		if a.addresses[l.address]--; a.addresses[l.address] == 0 {
+			delete(a.addresses, l.address)
+		}
 		a.noteEmpty()
 	}
 }

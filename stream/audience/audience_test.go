@@ -271,3 +271,36 @@ func TestCloseGivesUp(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// An address has its share of the places, which it gets back, and nobody else's.
+func TestAddressHasItsShare(t *testing.T) {
+	a := New(Config{MaxListeners: 10, MaxPerAddress: 2})
+	listen := func(address string) (*Listener, error) { return a.Listen(t.Context(), Wish{Address: address}) }
+	first, err := listen("greedy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := listen("greedy"); err != nil {
+		t.Error(err)
+	}
+	refused := (*stream.Refused)(nil)
+	if _, err := listen("greedy"); !errors.As(err, &refused) || refused.ID != stream.TooManyListeners.ID {
+		t.Errorf("the third gets %v", err)
+	}
+	for range 3 {
+		if _, err := listen(""); err != nil { // nobody knows where it comes from
+			t.Error(err)
+		}
+	}
+	if _, err := listen("honest"); err != nil {
+		t.Error(err)
+	}
+	first.Leave()
+	first.Leave()
+	if _, err := listen("greedy"); err != nil {
+		t.Errorf("after one has left: %v", err)
+	}
+	if len(a.addresses) != 3 {
+		t.Errorf("%d addresses are remembered", len(a.addresses))
+	}
+}

@@ -15,11 +15,14 @@ type Wish struct {
 	// Resume wants first what followed the event After; it needs IDs.
 	Resume bool
 	After  uint64
+	// Address is what stands for where the listener comes from; empty if nobody knows, and then it has no share.
+	Address string
 }
 
 // Listener is one who listens. Ready and Take are for one goroutine.
 type Listener struct {
 	audience *Audience
+	address  string
 	numbered bool
 	ctx      context.Context
 	end      context.CancelCauseFunc
@@ -34,7 +37,7 @@ type Listener struct {
 // Listen joins. The caller must Leave, also after it was cut. It refuses with stream.TooManyListeners, or stream.NotReady when the audience is
 // closed or, with ErrPast and its cause, the past cannot be read.
 func (a *Audience) Listen(ctx context.Context, wish Wish) (*Listener, error) {
-	l := &Listener{audience: a, numbered: wish.IDs}
+	l := &Listener{audience: a, address: wish.Address, numbered: wish.IDs}
 	l.ctx, l.end = context.WithCancelCause(ctx)
 	if err := a.admit(l); err != nil {
 		l.end(err)
@@ -63,8 +66,12 @@ func (a *Audience) admit(l *Listener) error {
 	case len(a.listeners) >= a.config.MaxListeners:
 		a.refused.Add(1)
 		return stream.TooManyListeners.Plain()
+	case l.address != "" && a.addresses[l.address] >= a.config.MaxPerAddress:
+		a.refused.Add(1)
+		return stream.TooManyListeners.With("this address has %d, and may have no more", a.config.MaxPerAddress)
 	}
 	a.listeners[l] = struct{}{}
+	a.addresses[l.address]++
 	return nil
 }
 

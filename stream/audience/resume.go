@@ -12,8 +12,8 @@ import (
 //
 //	page ─▶ page ─▶ a short page: join, remember the last event that was published before ─▶ page, up to that event ─▶ live
 //
-// It begins with the event that the listener had last, to see that it is one of ours: if it is not, the history has begun anew since, and the
-// listener hears what there is.
+// It begins with the event that the listener had last. If there is none with such an id yet, the history has begun anew
+// since, and nobody knows what the listener has of it: it hears what comes.
 type reader struct {
 	had   uint64 // the listener's last event
 	from  uint64 // what was read already

@@ -23,6 +23,11 @@ type Config struct {
 // DefaultConfig is what clients expect: with mevGasPrice, without gasUsed.
 func DefaultConfig() Config { return Config{Swaps: DefaultSwaps(), MevGasPrice: true} }
 
+// LiteralConfig is what the interface description has: with gasUsed, and with gasLimit beside gas.
+func LiteralConfig() Config {
+	return Config{Swaps: DefaultSwaps(), MevGasPrice: true, GasUsed: true, GasLimit: true}
+}
+
 // Digits that are left of what the simulation found (orderflow.md §1.8).
 const (
 	gasPriceDigits = 3

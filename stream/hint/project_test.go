@@ -126,6 +126,8 @@ func TestProjectConfig(t *testing.T) {
 		{"zero", hint.Config{}, head + `"logs":null,` + plain + `}`},
 		{"gasUsed", with(func(c *hint.Config) { c.GasUsed = true }), head + `"logs":null,` + plain + `,"mevGasPrice":"0x49e8e600","gasUsed":"0x1fbd0"}`},
 		{"gasLimit", hint.Config{GasLimit: true}, head + `"logs":null,` + strings.Replace(plain, `"gas":"0x5208"`, `"gas":"0x5208","gasLimit":"0x5208"`, 1) + `}`},
+		{"literal", hint.LiteralConfig(), head + `"logs":null,` + strings.Replace(plain, `"gas":"0x5208"`, `"gas":"0x5208","gasLimit":"0x5208"`, 1) +
+			`,"mevGasPrice":"0x49e8e600","gasUsed":"0x1fbd0"}`},
 		{"one more swap", hint.Config{Swaps: hint.SwapTable{swap.Topics[0]: {Name: "Pancake v3"}}}, head + kept("0") + plain + `}`},
 		{"with a pool", hint.Config{Swaps: hint.SwapTable{swap.Topics[0]: {PoolTopic: true}}}, head + kept("1") + plain + `}`},
 	}

@@ -77,6 +77,11 @@ func Open(ctx context.Context, address string, cfg Config) (*History, error) {
 // Close closes the database.
 func (h *History) Close() error { return h.view.Close() }
 
+// CheckAtStart refuses a journal that the database was not made of, see view.View.
+func (h *History) CheckAtStart(ctx context.Context, journal view.Log) error {
+	return h.view.CheckAtStart(ctx, journal)
+}
+
 // Skipped is the number of facts that could not be read since Open, see view.View.
 func (h *History) Skipped() uint64 { return h.view.Skipped() }
 

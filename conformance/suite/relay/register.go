@@ -68,6 +68,12 @@ func register(r *room) {
 		one := r.fresh(t)
 		takes(t, sendRegistrations(t, one), one)
 	})
+	r.It("REL-REG-01", "takes a later registration of the same validator", func(t *suite.T) {
+		for range 2 { // the first is seen before the second is sent
+			one := r.fresh(t)
+			takes(t, sendRegistrations(t, one), one)
+		}
+	})
 	r.It("REL-REG-02", "refuses a signature of another key", func(t *suite.T) {
 		one := r.fresh(t)
 		sign(t, one, probe.DeriveBLSKey("somebody else"))

@@ -27,6 +27,16 @@ const (
 	beaconTimeout = 10 * time.Second
 )
 
+// statusError is an answer other than 200.
+type statusError struct {
+	status int
+	body   []byte
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("beacon node answers %d: %.200s", e.status, e.body)
+}
+
 // do sends a request. An answer other than 200 is an error, so is the 202 of a block that was broadcast but not imported.
 func (n *beaconNode) do(ctx context.Context, method, path string, header http.Header, body []byte) (http.Header, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, beaconTimeout)
@@ -49,7 +59,7 @@ func (n *beaconNode) do(ctx context.Context, method, path string, header http.He
 		return nil, nil, fmt.Errorf("read answer: more than %d bytes", maxAnswer)
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, nil, fmt.Errorf("beacon node answers %d: %.200s", response.StatusCode, raw)
+		return nil, nil, &statusError{response.StatusCode, raw}
 	}
 	return response.Header, raw, nil
 }

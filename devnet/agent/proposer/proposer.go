@@ -1,7 +1,9 @@
 // Package proposer runs validators as the devnet's relay meets them: they register, ask for a header when their slot begins, sign blind and
 // hand the block to their sidecar for publication; without a better bid they publish what their own beacon node has built.
 //
-//	slot starts ─▶ local block ─▶ header? ──none, worse, wrong──▶ sign the local block ─▶ beacon node
+//	slot starts ─▶ local block ─▶ breaker open? ─yes─▶ sign the local block
+//	                                │no
+//	                              header? ──none, worse, wrong──▶ sign the local block ─▶ beacon node
 //	                                └──better──▶ blind (blind.go) ─▶ sign ─▶ sidecar ─▶ relays publish
 //
 // A validator signs one block a slot, ever (guard.go): once a blinded block is signed there is no way back to the local one.
@@ -21,6 +23,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet/breaker"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -50,7 +53,10 @@ type Config struct {
 	BuilderBoostFactor uint64
 	// HeaderTimeout bounds the wait for a header and SubmitTimeout that for a publication, in wall time: 950 ms and 4 s.
 	HeaderTimeout, SubmitTimeout time.Duration
-	Log                          *slog.Logger
+	// Breaker are the circuit breaker's limits; the zero value is none. BreakerOpened, if set, is told of the slot from which on relays are not asked.
+	Breaker       breaker.Limits
+	BreakerOpened func(phase0.Slot)
+	Log           *slog.Logger
 }
 
 // PreferBuilder is the boost factor that takes any bid, whatever the local block is worth.
@@ -59,8 +65,9 @@ const PreferBuilder = math.MaxUint64
 // Proposer runs its validators.
 type Proposer struct {
 	Config
-	beacon *beaconNode
-	guard  guard
+	beacon  *beaconNode
+	guard   guard
+	circuit circuit
 	// duties are Run's own: the proposers of an epoch by slot, once known is true.
 	duties map[phase0.Slot]phase0.ValidatorIndex
 	epoch  phase0.Epoch
@@ -81,7 +88,7 @@ func New(cfg Config) *Proposer {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Proposer{Config: cfg, beacon: &beaconNode{base: cfg.BeaconURL}}
+	return &Proposer{Config: cfg, beacon: &beaconNode{base: cfg.BeaconURL}, circuit: circuit{breaker: breaker.New(cfg.Breaker)}}
 }
 
 // Run proposes until the context ends, and returns nil then; it begins with the slot after the one that is running. A relay that takes its
@@ -160,6 +167,10 @@ func (p *Proposer) proposal(ctx context.Context, slot phase0.Slot, index phase0.
 func (p *Proposer) header(ctx context.Context, slot phase0.Slot, local *localBlock, pubkey phase0.BLSPubKey) *Bid {
 	ctx, cancel := context.WithTimeout(ctx, p.HeaderTimeout)
 	defer cancel()
+	if p.broken(ctx, slot) {
+		p.Log.Info("the circuit breaker is open; the local block is proposed", "slot", slot)
+		return nil
+	}
 	bid, err := p.Sidecar.Header(ctx, slot, local.parentHash, pubkey)
 	switch {
 	case err != nil:

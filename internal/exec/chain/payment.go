@@ -20,7 +20,8 @@ var gweiInWei = uint256.NewInt(1_000_000_000)
 func recipientOf(b *exec.Block) common.Address { return common.Address(b.FeeRecipient) }
 
 // payment says what the fee recipient was paid. It is enough if its balance rose by the promised value, withdrawals not counted (S25, S27); else,
-// for recipients that spent something in the block themselves, if the last transaction is a plain payment of exactly the value (S26).
+// for recipients that spent something in the block themselves, if the last transaction is a plain payment of exactly the value (S26). With an error
+// it is the gain.
 func payment(b *exec.Block, block *types.Block, receipts types.Receipts, before, after *wei) (*wei, error) {
 	expected := before.Clone()
 	for _, w := range block.Withdrawals() {
@@ -36,7 +37,7 @@ func payment(b *exec.Block, block *types.Block, receipts types.Receipts, before,
 		return gain, nil
 	}
 	if err := lastPayment(b, block, receipts); err != nil {
-		return nil, fmt.Errorf("the fee recipient gained %s wei of %s, and %w", gain.Dec(), b.ValueWei.Dec(), err)
+		return gain, fmt.Errorf("the fee recipient gained %s wei of %s, and %w", gain.Dec(), b.ValueWei.Dec(), err)
 	}
 	return b.ValueWei.Clone(), nil
 }

@@ -169,7 +169,9 @@ func (v *Validator) execute(ctx context.Context, b *exec.Block, block *types.Blo
 	}
 	paid, err := payment(b, block, result.Receipts, before, st.GetBalance(recipientOf(b)))
 	if err != nil {
-		return nil, invalid(exec.RulePayment, err)
+		short := invalid(exec.RulePayment, err)
+		short.PaidWei = paid
+		return nil, short
 	}
 	return paid, nil
 }

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +18,7 @@ const maxAnswer = 64 << 10
 var errSlow = errors.New("no answer in time")
 
 // ask tries a block on one node, for the time of one try.
-func (p *Pool) ask(ctx context.Context, n *node, b *exec.Block, body []byte) outcome {
+func (p *Pool) ask(ctx context.Context, n *node, b *exec.Block, body *body) outcome {
 	within, cancel := context.WithTimeoutCause(ctx, p.timeout, errSlow)
 	defer cancel()
 	answer, err := p.post(within, n, b.Priority, body)
@@ -42,11 +41,13 @@ func (p *Pool) ask(ctx context.Context, n *node, b *exec.Block, body []byte) out
 }
 
 // post sends a request and returns the body of an answer with status 200.
-func (p *Pool) post(ctx context.Context, n *node, priority exec.Priority, body []byte) (answer []byte, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url, bytes.NewReader(body))
+func (p *Pool) post(ctx context.Context, n *node, priority exec.Priority, body *body) (answer []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url, body.reader())
 	if err != nil {
 		return nil, bare("make request", err)
 	}
+	r.ContentLength = body.size()
+	r.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil } // for a repeat, see Idempotency-Key
 	r.Header.Set("Content-Type", "application/json")
 	r.Header["Idempotency-Key"] = nil // not sent; it lets the client repeat the request if the node closed an idle connection just then
 	if priority == exec.High {

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/exec"
 )
 
 // node is one node and what we know of it. Pool.mu guards what changes.
@@ -11,7 +13,8 @@ type node struct {
 	name string // host and port, for logs: the rest of an address may hold secrets
 	url  string
 
-	inFlight int
+	inFlight  int
+	strangers int // of those in flight
 	// answers counts judgements, so that a try which got none can see that others did.
 	answers uint64
 	// lacking counts the parents that it lacked since its last judgement; lacks is the last of them.
@@ -46,10 +49,11 @@ func (n *node) proven() bool { return n.failures == 0 }
 // ready says whether the node may be asked at all: it is proven, or its pause is over.
 func (n *node) ready(at time.Time) bool { return n.proven() || !at.Before(n.pausedUntil) }
 
-// room says whether a ready node can take one more block now.
-func (n *node) room(perNode int) bool {
+// room says whether a ready node can take one more block now. Strangers never have all places of a node that has several: a known builder's
+// block finds one at once.
+func (n *node) room(perNode int, priority exec.Priority) bool {
 	if n.proven() {
-		return n.inFlight < perNode
+		return n.inFlight < perNode && (!priority.Stranger() || n.strangers < max(perNode-1, 1))
 	}
 	return !n.trial
 }

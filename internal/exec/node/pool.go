@@ -1,9 +1,9 @@
 // Package node has blocks judged by execution nodes that one can ask: JSON-RPC, flashbots_validateBuilderSubmissionV1 (bellatrix) to V5
 // (fulu), as reth, the builder's geth and devnet/validation serve it.
 //
-//	          queue: high before normal,            nodes: each takes PerNode at once
-//	          by arrival within one
-//	block ──► [ H H │ N N N N ] ── least in flight ──► ● answers            ──► valid, or invalid by a rule
+//	          queue: known builders before         nodes: each takes PerNode at once
+//	          strangers, all in turns
+//	block ──► [ H K │ N N N N ] ── least in flight ──► ● answers            ──► valid, or invalid by a rule
 //	              ▲                                    ○ pause is over: one block tries it
 //	              └── failed, back in its old place ── ◌ left aside, 250 ms … 30 s
 //
@@ -52,8 +52,9 @@ type Pool struct {
 
 	mu      sync.Mutex // guards all below, and what changes in nodes and tickets
 	nodes   []*node
-	waiting []*ticket // ordered
+	waiting []*ticket // by arrival
 	arrived uint64
+	turns   turns
 }
 
 var _ exec.Validator = (*Pool)(nil)
@@ -115,18 +116,21 @@ const maxTries = 3
 
 // Validate implements exec.Validator. Beside what the block's own rules give, Infrastructure comes with RuleUnavailable if no node could be
 // asked or none gave an answer, with RuleParent or RuleMissingState if all that did lack them, with RuleInterrupted if ctx ended first, and
-// with RuleUnsupported if nodes cannot be asked about this block.
+// with RuleCrowded if too many blocks wait, and with RuleUnsupported if nodes cannot be asked about this block.
 func (p *Pool) Validate(ctx context.Context, b *exec.Block) exec.Verdict {
 	if err := askable(b); err != nil {
 		return unknown(exec.RuleUnsupported, err.Error())
 	}
 	t := p.newTicket(b)
 	verdict := unknown(exec.RuleUnavailable, "no validation node can be asked")
-	var body []byte
+	var body *body
 	for range maxTries {
 		n, err := p.acquire(ctx, t)
 		if err != nil {
 			return unknown(exec.RuleInterrupted, err.Error())
+		}
+		if t.shed {
+			return unknown(exec.RuleCrowded, "too many blocks wait to be validated")
 		}
 		if n == nil {
 			break
@@ -155,7 +159,9 @@ func (p *Pool) newTicket(b *exec.Block) *ticket {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.arrived++
-	return &ticket{priority: b.Priority, parent: b.Payload.ParentHash, number: p.arrived, granted: make(chan *node, 1)}
+	return &ticket{
+		priority: b.Priority, source: b.Source, valueWei: b.ValueWei, parent: b.Payload.ParentHash, number: p.arrived, granted: make(chan *node, 1),
+	}
 }
 
 func unknown(rule exec.Rule, detail string) exec.Verdict {

@@ -232,6 +232,7 @@ func TestTrialIsOneBlock(t *testing.T) {
 func TestFailuresTogetherCountOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := filled(eth.Fulu, 0, 0)
+		block.Priority = exec.Known // strangers never have all places of a node
 		p, world := poolOf(t, Config{PerNode: 4, Timeout: time.Second}, hanging)
 		var group sync.WaitGroup
 		for range 8 { // four are asked for, four wait in the queue
@@ -322,7 +323,7 @@ func TestQueue(t *testing.T) {
 			time.Sleep(time.Millisecond) // so that places come free one by one
 		}
 		for i := range 4 {
-			send(fmt.Sprint("first", i), exec.Normal)
+			send(fmt.Sprint("first", i), exec.Known)
 		}
 		if spread := world.take(false); !slices.Equal(spread, []string{"a", "b", "a", "b"}) {
 			t.Errorf("%v, want least in flight", spread)

@@ -1,41 +1,39 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// ticket is one block's place in the queue. Pool.mu guards it.
+// ticket is one block's place in the queue. Pool.mu guards it, but for shed, which is written before granted is filled.
 type ticket struct {
 	priority exec.Priority
+	source   exec.Source
+	valueWei *uint256.Int
 	parent   phase0.Hash32
 	number   uint64 // by arrival; a block that comes back after a failed try has its old one
 	tried    []*node
 	granted  chan *node // holds one: the node that may be asked, or nil if there is none for this block
 	started  state      // the granted node's state at that time
+	shed     bool       // too many wait
 }
 
-// order is the order of the queue: high before normal, and by arrival within one.
-func order(a, b *ticket) int {
-	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.number, b.number))
-}
-
-// acquire waits for a node that this block has not been tried on. It returns nil if no node is left to wait for, and an error, the context's
-// cause, if the context ends first. The caller must release the node.
+// acquire waits for a node that this block has not been tried on. It returns nil if no node is left to wait for or if too many blocks wait, and an
+// error, the context's cause, if the context ends first. The caller must release the node.
 func (p *Pool) acquire(ctx context.Context, t *ticket) (*node, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	p.mu.Lock()
-	at, _ := slices.BinarySearchFunc(p.waiting, t, order)
-	p.waiting = slices.Insert(p.waiting, at, t)
+	p.waiting = append(p.waiting, t)
 	p.dispatch(time.Now())
+	p.shedOne(t)
 	p.mu.Unlock()
 	select {
 	case n := <-t.granted:
@@ -50,8 +48,7 @@ func (p *Pool) acquire(ctx context.Context, t *ticket) (*node, error) {
 func (p *Pool) leave(t *ticket) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if at, waiting := slices.BinarySearchFunc(p.waiting, t, order); waiting {
-		p.waiting = slices.Delete(p.waiting, at, at+1)
+	if p.remove(t) {
 		return
 	}
 	if n := <-t.granted; n != nil {
@@ -70,6 +67,9 @@ func (p *Pool) giveBack(n *node, t *ticket, s standing) {
 	now := time.Now()
 	wasProven, failures := n.proven(), n.failures
 	n.inFlight--
+	if t.priority.Stranger() {
+		n.strangers--
+	}
 	if t.started.trial {
 		n.trial = false
 	}
@@ -83,23 +83,49 @@ func (p *Pool) giveBack(n *node, t *ticket, s standing) {
 	p.dispatch(now)
 }
 
-// dispatch grants nodes to waiting blocks, in the order of the queue, and sends those away for which there is none to wait for. Whatever
+// remove takes a ticket out of the queue and says whether it was there.
+func (p *Pool) remove(t *ticket) bool {
+	at := slices.Index(p.waiting, t)
+	if at < 0 {
+		return false
+	}
+	p.waiting = slices.Delete(p.waiting, at, at+1)
+	return true
+}
+
+// dispatch grants nodes to waiting blocks, in the order of their turns, and sends those away for which there is none to wait for. Whatever
 // changes a node or the queue calls it.
 func (p *Pool) dispatch(now time.Time) {
-	p.waiting = slices.DeleteFunc(p.waiting, func(t *ticket) bool {
-		n, hope := p.choose(t, now)
-		if n == nil && hope {
-			return false
+	for again := true; again; {
+		again = false
+		for _, t := range p.turns.order(p.waiting) {
+			n, hope := p.choose(t, now)
+			if n == nil && hope {
+				continue
+			}
+			p.remove(t)
+			if n != nil {
+				p.grant(t, n)
+			}
+			t.granted <- n
+			again = n != nil // the turns are others now
+			if again {
+				break
+			}
 		}
-		if n != nil {
-			t.started = state{n.answers, n.failures, !n.proven()}
-			t.tried = append(t.tried, n)
-			n.trial = t.started.trial
-			n.inFlight++
-		}
-		t.granted <- n
-		return true
-	})
+	}
+}
+
+// grant takes a place of a node for a block.
+func (p *Pool) grant(t *ticket, n *node) {
+	p.turns.took(t, p.waiting)
+	t.started = state{n.answers, n.failures, !n.proven()}
+	t.tried = append(t.tried, n)
+	n.trial = t.started.trial
+	n.inFlight++
+	if t.priority.Stranger() {
+		n.strangers++
+	}
 }
 
 // choose is the best node with room for a block, or nil; hope says whether waiting makes sense: some node that could take it is busy.
@@ -109,18 +135,18 @@ func (p *Pool) choose(t *ticket, now time.Time) (best *node, hope bool) {
 			continue
 		}
 		hope = true
-		if n.room(p.perNode) && (best == nil || better(n, best, t.priority)) {
+		if n.room(p.perNode, t.priority) && (best == nil || better(n, best, t.priority)) {
 			best = n
 		}
 	}
 	return best, hope
 }
 
-// better prefers the node with less in flight. A node that is to be tried again comes before the others for a normal block, or it would
-// never come back while the others have room, and after them for a high one, which should not pay for the trial.
+// better prefers the node with less in flight. A node that is to be tried again comes before the others for a stranger's block, or it would
+// never come back while the others have room, and after them for a known builder's, which should not pay for the trial.
 func better(a, b *node, priority exec.Priority) bool {
 	if a.proven() != b.proven() {
-		return a.proven() == (priority == exec.High)
+		return a.proven() == (priority >= exec.Known)
 	}
 	return a.inFlight < b.inFlight
 }

@@ -43,37 +43,21 @@ func askable(b *exec.Block) error {
 
 // request is the JSON-RPC request for a block. It is written by hand: nearly all of it is hexadecimal digits, and reflection over
 // megabytes of them costs many times what writing them does (BenchmarkRequest).
-func request(b *exec.Block) ([]byte, error) {
-	w := writer{make([]byte, 0, sizeOf(b))}
+func request(b *exec.Block) (*body, error) {
+	var w writer
 	w.text(`{"jsonrpc":"2.0","id":1,"method":"`).text(methods[b.Fork]).text(`","params":[`)
 	if err := w.submission(b); err != nil {
 		return nil, err
 	}
 	w.text(`]}`)
-	return w.out, nil
+	return &body{w.out, w.gaps}, nil
 }
 
-// sizeOf is at least the length of the request, so that it is written without growing.
-func sizeOf(b *exec.Block) int {
-	const fixed, quotes = 4096, 5 // "0x",
-	size := fixed + 2*len(b.Payload.ExtraData) + len(b.Payload.Withdrawals)*(quotes+200)
-	for _, tx := range b.Payload.Transactions {
-		size += quotes + 2*len(tx)
-	}
-	if b.Blobs != nil {
-		size += len(b.Blobs.Commitments)*(quotes+96) + len(b.Blobs.Proofs)*(quotes+96)
-		for i := range b.Blobs.Blobs {
-			size += quotes + 2*len(b.Blobs.Blobs[i])
-		}
-	}
-	if r := b.Requests; r != nil {
-		size += 600 * (len(r.Deposits) + len(r.Withdrawals) + len(r.Consolidations))
-	}
-	return size
+// writer appends JSON. Long values are left out, and written when the request is sent.
+type writer struct {
+	out  []byte
+	gaps []gap
 }
-
-// writer appends JSON.
-type writer struct{ out []byte }
 
 func (w *writer) text(s string) *writer {
 	w.out = append(w.out, s...)
@@ -91,8 +75,17 @@ func (w *writer) name(key string) *writer {
 
 func (w *writer) hex(key string, value []byte) { w.name(key).digits(value) }
 
+// longValue is from how many bytes on a value is not written before it is sent.
+const longValue = 256
+
 func (w *writer) digits(value []byte) {
-	w.out = append(hex.AppendEncode(append(w.out, `"0x`...), value), '"')
+	w.out = append(w.out, `"0x`...)
+	if len(value) < longValue {
+		w.out = hex.AppendEncode(w.out, value)
+	} else {
+		w.gaps = append(w.gaps, gap{len(w.out), value})
+	}
+	w.out = append(w.out, '"')
 }
 
 func (w *writer) number(key string, value uint64) {

@@ -3,9 +3,12 @@ package node
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"math/rand/v2"
 	"reflect"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	bellatrixapi "github.com/attestantio/go-builder-client/api/bellatrix"
@@ -20,6 +23,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
+	"pgregory.net/rapid"
 
 	"github.com/gavel-relay/gavel/devnet/validation"
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -89,7 +93,7 @@ func filled(fork eth.Fork, transactionBytes, blobs int) *exec.Block {
 func TestRequestOfEachFork(t *testing.T) {
 	for _, fork := range eth.Forks {
 		t.Run(fork.String(), func(t *testing.T) {
-			raw, err := request(filled(fork, 700, 0))
+			raw, err := written(filled(fork, 700, 0))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,12 +147,9 @@ func TestRequestIsTheLibrarys(t *testing.T) {
 	for _, fork := range eth.Forks {
 		t.Run(fork.String(), func(t *testing.T) {
 			block := filled(fork, 3000, 2)
-			raw, err := request(block)
+			raw, err := written(block)
 			if err != nil {
 				t.Fatal(err)
-			}
-			if len(raw) > sizeOf(block) {
-				t.Errorf("%d bytes, foreseen were %d", len(raw), sizeOf(block))
 			}
 			var envelope struct{ Params []json.RawMessage }
 			if err := json.Unmarshal(raw, &envelope); err != nil || len(envelope.Params) != 1 {
@@ -180,7 +181,7 @@ func TestRequestIsTheLibrarys(t *testing.T) {
 func TestRequestHasNoNull(t *testing.T) {
 	block := filled(eth.Fulu, 0, 0)
 	block.Blobs, block.Requests, block.Payload.Withdrawals, block.Payload.ExtraData = nil, nil, nil, nil
-	raw, err := request(block)
+	raw, err := written(block)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,19 +214,66 @@ func TestWhatCannotBeAsked(t *testing.T) {
 	}
 }
 
-// BenchmarkRequest compares our writing of a block of 1.5 MB (0.7 MB of transactions, 6 blobs) with the library's, in turn in one run.
+// written is a request as a node reads it.
+func written(b *exec.Block) ([]byte, error) {
+	body, err := request(b)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(body.reader())
+	if err == nil && int64(len(raw)) != body.size() {
+		err = fmt.Errorf("%d bytes, announced are %d", len(raw), body.size())
+	}
+	return raw, err
+}
+
+// However it is read, in pieces of any size, a request is the same.
+func TestRequestInPieces(t *testing.T) {
+	block := filled(eth.Fulu, 5000, 1)
+	whole, err := written(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := request(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := iotest.TestReader(body.reader(), whole); err != nil {
+		t.Error(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		reader, got := body.reader(), []byte{}
+		for {
+			piece := make([]byte, rapid.IntRange(1, 70_000).Draw(t, "size"))
+			n, err := reader.Read(piece)
+			got = append(got, piece[:n]...)
+			if err != nil {
+				break
+			}
+		}
+		if !bytes.Equal(got, whole) {
+			t.Fatal("another request")
+		}
+	})
+}
+
+// BenchmarkRequest compares our writing of a block of 1.5 MB (0.7 MB of transactions, 6 blobs), as it is sent, with the library's, in turn in one run.
 func BenchmarkRequest(b *testing.B) {
 	block := filled(eth.Fulu, 700_000, 6)
 	submission := library(block)
+	buffer := make([]byte, 32<<10)
 	var ours, theirs time.Duration
 	for b.Loop() {
 		start := time.Now()
-		raw, err := request(block)
+		body, err := request(block)
 		if err != nil {
 			b.Fatal(err)
 		}
+		for reader := body.reader(); err == nil; {
+			_, err = reader.Read(buffer)
+		}
 		ours += time.Since(start)
-		b.SetBytes(int64(len(raw)))
+		b.SetBytes(body.size())
 		start = time.Now()
 		if _, err := json.Marshal(submission); err != nil {
 			b.Fatal(err)

@@ -43,6 +43,9 @@ func pretend(config *params.ChainConfig, parent *types.Header, env exec.Environm
 	if env.GasLimit != 0 {
 		header.GasLimit = env.GasLimit
 	}
+	if env.ParentBaseFee && parent.BaseFee != nil {
+		header.BaseFee.Set(parent.BaseFee)
+	}
 	if env.BaseFeeWei != nil {
 		header.BaseFee = env.BaseFeeWei.ToBig()
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"pgregory.net/rapid"
+
+	"github.com/gavel-relay/gavel/internal/exec/lane"
 )
 
 // line is a room in which every simulation takes a second of the bubble's time, and writes down when it begins.
@@ -26,7 +28,7 @@ func (l *line) send(ctx context.Context, names string) {
 	for _, name := range strings.Split(names, "") {
 		go func() {
 			high := name == strings.ToUpper(name)
-			err := l.Do(ctx, common.BytesToAddress([]byte(strings.ToLower(name))), high, func(context.Context) {
+			err := l.Do(ctx, lane.Who{Signer: common.BytesToAddress([]byte(strings.ToLower(name))), Known: high}, func(context.Context) {
 				l.mu.Lock()
 				l.began = append(l.began, name)
 				l.mu.Unlock()
@@ -50,12 +52,18 @@ func (l *line) ran() string {
 	return strings.Join(l.began, "")
 }
 
-// state is what the turns keep: signers, simulations that wait, places that are free.
-func (l *line) state() (signers, waiting, free int) {
+// wait is how many simulations wait.
+func (l *line) wait() int {
 	synctest.Wait()
-	l.Turns.mu.Lock()
-	defer l.Turns.mu.Unlock()
-	return len(l.signers), l.waiting, l.free
+	return l.waiting()
+}
+
+func (t *Turns) waiting() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, strangers := t.lanes.Waiting(lane.Key{}, false)
+	_, known := t.lanes.Waiting(lane.Key{}, true)
+	return strangers + known
 }
 
 // Signers take turns; each row says who sends, in order, and in which order they run when one may at a time.
@@ -77,8 +85,8 @@ func TestTurns(t *testing.T) {
 				if got := l.ran(); got != row.ran {
 					t.Errorf("sent %s, ran %s, want %s", row.sent, got, row.ran)
 				}
-				if signers, waiting, free := l.state(); signers != 0 || waiting != 0 || free != 1 {
-					t.Errorf("something is left: %d signers, %d wait, %d free", signers, waiting, free)
+				if waiting := l.wait(); waiting != 0 {
+					t.Errorf("%d wait still", waiting)
 				}
 			})
 		})
@@ -90,7 +98,7 @@ func TestAFloodDelaysNobody(t *testing.T) {
 	for _, running := range []int{1, 2, 8} {
 		for _, after := range []time.Duration{0, time.Second / 2, 3*time.Second + time.Second/2, 50*time.Second + time.Second/2} {
 			synctest.Test(t, func(t *testing.T) {
-				l := &line{Turns: NewTurns(TurnOptions{Running: running, WaitingEach: 1000})}
+				l := &line{Turns: NewTurns(TurnOptions{Running: running, WaitingEach: 1000, Waiting: 4000})}
 				l.send(t.Context(), strings.Repeat("f", 1000))
 				time.Sleep(after)
 				before := len(l.ran())
@@ -101,8 +109,8 @@ func TestAFloodDelaysNobody(t *testing.T) {
 					t.Errorf("%d at once, after %s: b was number %d to begin, %d had begun when it came", running, after, place, before)
 				}
 				time.Sleep(time.Hour)
-				if signers, _, _ := l.state(); signers != 0 || len(l.ran()) != 1001 {
-					t.Errorf("%d ran, %d signers are left", len(l.ran()), signers)
+				if len(l.ran()) != 1001 {
+					t.Errorf("%d ran", len(l.ran()))
 				}
 			})
 		}
@@ -114,10 +122,10 @@ func TestAFloodOfSignersKeepsNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{Turns: NewTurns(TurnOptions{Running: 1})}
 		l.send(t.Context(), "aaa") // one runs, two wait
-		for i := range 200 {       // each second two that were never seen before, of high reputation
+		for i := range 200 {       // each second two that were never seen before, strangers as he is
 			for j := range 2 {
 				go func() {
-					_ = l.Do(t.Context(), common.BytesToAddress([]byte{1, byte(i), byte(j)}), true, func(context.Context) { time.Sleep(time.Second) })
+					_ = l.Do(t.Context(), lane.Who{Signer: common.BytesToAddress([]byte{1, byte(i), byte(j)})}, func(context.Context) { time.Sleep(time.Second) })
 				}()
 			}
 			synctest.Wait()
@@ -133,12 +141,13 @@ func TestAFloodOfSignersKeepsNobodyOut(t *testing.T) {
 // What waits is bounded, each signer's and all.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &line{Turns: NewTurns(TurnOptions{Running: 1, WaitingEach: 2, Waiting: 3})}
+		l := &line{Turns: NewTurns(TurnOptions{Running: 1, WaitingEach: 2, Waiting: 6})}
 		for _, row := range []struct{ send, began string }{
 			{"a", "a"}, {"aa", "a"}, // one runs, two wait
 			{"a", "a!"},  // a has enough waiting
 			{"b", "a!"},  // b waits
-			{"c", "a!!"}, // enough wait in all
+			{"c", "a!!"}, // enough strangers wait
+			{"D", "a!!"}, // there is room for who is known
 		} {
 			l.send(t.Context(), row.send)
 			if got := l.ran(); got != row.began {
@@ -146,11 +155,11 @@ func TestBusy(t *testing.T) {
 			}
 		}
 		none := func(context.Context) { t.Error("it ran") }
-		if err := l.Do(t.Context(), common.Address{9}, true, none); !errors.Is(err, ErrBusy) {
+		if err := l.Do(t.Context(), lane.Who{Signer: common.Address{9}}, none); !errors.Is(err, ErrBusy) {
 			t.Errorf("%v", err)
 		}
 		time.Sleep(time.Minute)
-		if got := l.ran(); got != "a!!baa" {
+		if got := l.ran(); got != "a!!Dbaa" {
 			t.Errorf("ran %s", got)
 		}
 	})
@@ -165,14 +174,14 @@ func TestGoingAway(t *testing.T) {
 		l.send(gone, "bc")
 		l.send(t.Context(), "bc")
 		leave()
-		if _, waiting, _ := l.state(); waiting != 3 {
+		if waiting := l.wait(); waiting != 3 {
 			t.Errorf("%d wait", waiting)
 		}
 		time.Sleep(time.Minute)
 		if got := l.ran(); got != "a!!bcb" {
 			t.Errorf("ran %s", got)
 		}
-		if err := l.Do(gone, common.Address{1}, true, func(context.Context) { t.Error("it ran") }); !errors.Is(err, context.Canceled) {
+		if err := l.Do(gone, lane.Who{Signer: common.Address{1}}, func(context.Context) { t.Error("it ran") }); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -183,80 +192,99 @@ func TestPanicGivesThePlaceBack(t *testing.T) {
 	turns := NewTurns(TurnOptions{Running: 1})
 	func() {
 		defer func() { _ = recover() }()
-		_ = turns.Do(t.Context(), common.Address{1}, false, func(context.Context) { panic("in a simulation") })
+		_ = turns.Do(t.Context(), lane.Who{Signer: common.Address{1}}, func(context.Context) { panic("in a simulation") })
 	}()
 	ran := false
-	if err := turns.Do(t.Context(), common.Address{1}, false, func(context.Context) { ran = true }); err != nil || !ran {
+	if err := turns.Do(t.Context(), lane.Who{Signer: common.Address{1}}, func(context.Context) { ran = true }); err != nil || !ran {
 		t.Errorf("%v, ran %t", err, ran)
 	}
 }
 
-// Whatever signers do, no more run than may, nothing waits beside a free place, and nothing is left at the end.
+// Whatever signers do, no more run than may, no more wait than may, and who is known does not wait beside a free place.
 func TestTurnsStayBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		running := rapid.IntRange(1, 3).Draw(rt, "running")
 		turns := NewTurns(TurnOptions{Running: running, WaitingEach: 3, Waiting: 6})
 		type waiting struct {
-			signer common.Address
-			mine   *turn
+			who  lane.Who
+			mine *turn
 		}
 		var in []waiting
-		granted := func(w waiting) bool {
-			select {
-			case <-w.mine.granted:
-				return true
-			default:
-				return false
-			}
-		}
 		for range rapid.IntRange(0, 60).Draw(rt, "steps") {
 			if rapid.Bool().Draw(rt, "come") || len(in) == 0 {
-				signer := common.Address{rapid.Byte().Draw(rt, "signer") % 4}
-				if mine, err := turns.join(signer, rapid.Bool().Draw(rt, "high")); err == nil {
-					in = append(in, waiting{signer, mine})
+				who := lane.Who{Signer: common.Address{rapid.Byte().Draw(rt, "signer") % 4}, Known: rapid.Bool().Draw(rt, "known")}
+				if !who.Known {
+					who.Source = rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "source")
+				}
+				if mine, err := turns.join(who); err == nil {
+					in = append(in, waiting{who, mine})
 				}
 			} else {
 				i := rapid.IntRange(0, len(in)-1).Draw(rt, "which")
-				if granted(in[i]) && rapid.Bool().Draw(rt, "finished") {
-					turns.finish()
+				if in[i].mine.runs() && rapid.Bool().Draw(rt, "finished") {
+					turns.finish(in[i].mine, time.Duration(rapid.IntRange(1, 5000).Draw(rt, "took"))*time.Millisecond)
 				} else {
-					turns.leave(in[i].signer, in[i].mine)
+					turns.leave(in[i].who, in[i].mine)
 				}
 				in = slices.Delete(in, i, i+1)
 			}
 			runs := 0
 			for _, w := range in {
-				if granted(w) {
+				if w.mine.runs() {
 					runs++
 				}
 			}
-			switch waits := len(in) - runs; {
-			case runs+turns.free != running, waits != turns.waiting, waits > 6, waits > 0 && turns.free > 0, len(turns.signers) > 4:
-				rt.Fatalf("%d run, %d free of %d; %d wait, counted %d; %d signers", runs, turns.free, running, waits, turns.waiting, len(turns.signers))
-			case len(in) == 0 && (len(turns.signers) != 0 || len(turns.order) != 0):
-				rt.Fatalf("nobody is here, but %d signers are kept", len(turns.signers))
+			// A lane that waits may become known: its strangers, three at most, are beside the six then.
+			if waits := len(in) - runs; runs > running || waits != turns.waiting() || waits > 12 || waits > 0 && runs == 0 {
+				rt.Fatalf("%d of %d run; %d wait, counted %d", runs, running, waits, turns.waiting())
 			}
 		}
 	})
 }
 
-// Signers are forgotten though the service is never idle.
-func TestSignersAreForgotten(t *testing.T) {
+func (t *turn) runs() bool {
+	select {
+	case <-t.granted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Eleven hundred keys of one network, each with an endless loop that takes five seconds, are one stranger: another one waits for the loop that runs, and who
+// is known waits for nothing.
+func TestThrowawayKeysAreOneStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &line{Turns: NewTurns(TurnOptions{Running: 2})}
-		ctx, stop := context.WithCancel(t.Context())
-		busy := func(ctx context.Context) { <-ctx.Done() }
-		go func() { _ = l.Do(ctx, common.Address{1}, false, busy) }()
-		synctest.Wait()
-		for i := range 1000 {
-			if err := l.Do(t.Context(), common.Address{2, byte(i >> 8), byte(i)}, false, func(context.Context) {}); err != nil {
+		turns := NewTurns(TurnOptions{Running: 2})
+		refused := 0
+		for i := range 1100 {
+			who := lane.Who{Signer: common.Address{1, byte(i >> 8), byte(i)}, Source: "203.0.113.7"}
+			go func() {
+				if errors.Is(turns.Do(t.Context(), who, func(context.Context) { time.Sleep(5 * time.Second) }), ErrBusy) {
+					refused++
+				}
+			}()
+			synctest.Wait()
+		}
+		if refused != 1100-64-1 {
+			t.Errorf("%d are refused, want all but the one that runs and 64 that wait", refused)
+		}
+		for _, row := range []struct {
+			who    lane.Who
+			within time.Duration
+		}{
+			{lane.Who{Signer: common.Address{2}, Known: true}, 0},
+			{lane.Who{Signer: common.Address{3}, Source: "198.51.100.1"}, 5 * time.Second},
+			{lane.Who{Signer: common.Address{4}, Source: "198.51.100.2"}, 5 * time.Second},
+		} {
+			came := time.Now()
+			if err := turns.Do(t.Context(), row.who, func(context.Context) { time.Sleep(10 * time.Millisecond) }); err != nil {
 				t.Fatal(err)
 			}
-			if signers, _, _ := l.state(); signers > 3 {
-				t.Fatalf("after %d, %d signers are kept", i, signers)
+			if waited := time.Since(came) - 10*time.Millisecond; waited > row.within {
+				t.Errorf("%v waited %s, want at most %s", row.who, waited, row.within)
 			}
 		}
-		stop()
-		synctest.Wait()
+		time.Sleep(time.Hour)
 	})
 }

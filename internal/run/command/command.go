@@ -70,9 +70,11 @@ func unexpected(cmd *cli.Command, argument string) error {
 	if len(cmd.Commands) == 0 {
 		return fmt.Errorf("%q is too much: %s takes flags only, see %s --help", argument, cmd.FullName(), cmd.FullName())
 	}
-	names := make([]string, len(cmd.Commands))
-	for i, sub := range cmd.Commands {
-		names[i] = sub.Name
+	var names []string
+	for _, sub := range cmd.Commands {
+		if !sub.Hidden {
+			names = append(names, sub.Name)
+		}
 	}
 	return fmt.Errorf("%q is no command: give one of %s", argument, strings.Join(names, ", "))
 }
@@ -184,7 +186,9 @@ func markdown(b *strings.Builder, cmd *cli.Command, path string) {
 		b.WriteString("\n")
 	}
 	for _, sub := range cmd.Commands {
-		markdown(b, sub, path+" "+sub.Name)
+		if !sub.Hidden { // for programs, not for people
+			markdown(b, sub, path+" "+sub.Name)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -88,6 +89,25 @@ type Config struct {
 	Demotions Demotions
 	Evidence  Evidence
 	Switch    KillSwitch
+	// Kept returns when all changes are kept where a restart finds them, or with an error when the context ends. nil when nothing is kept.
+	Kept func(context.Context) error
+}
+
+// keepTime is how long a change may take to be kept before its answer says that it is not (wall time).
+const keepTime = 2 * time.Second
+
+// keep says whether all changes are kept; if not, it refuses.
+func (a *skin) keep(w http.ResponseWriter, r *http.Request) bool {
+	if a.Kept == nil {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), keepTime)
+	defer cancel()
+	if err := a.Kept(ctx); err != nil {
+		serve.Refuse(w, r, relay.AdminNotKept.Plain())
+		return false
+	}
+	return true
 }
 
 // Mount adds the API to a mux.
@@ -137,13 +157,13 @@ func read(w http.ResponseWriter, r *http.Request, into any) *relay.Refused {
 	if refused != nil || len(body) == 0 {
 		return refused
 	}
-	decoder := json.NewDecoder(strings.NewReader(string(body)))
+	if err := exact(body); err != nil {
+		return relay.Malformed.With("%v", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
 		return relay.Malformed.With("%v", err)
-	}
-	if decoder.More() {
-		return relay.Malformed.With("something follows the document")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/internal/golden"
+	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/request"
@@ -33,8 +35,10 @@ type house struct {
 	list     *builders.List
 	on       bool
 	whys     []string
+	mux      *serve.Mux
 	handler  http.Handler
 	evidence map[phase0.Hash32]*relay.Contents
+	notKept  error
 }
 
 func (h *house) Record(fact relay.Fact) {
@@ -67,11 +71,11 @@ func newHouse(t *testing.T) *house {
 	mux := request.NewMux()
 	Mount(mux, Config{
 		Clock: clock.NewHeld(time.Unix(1_700_000_000, 0), 1), Token: token, Records: h.list, Changes: h.list, Trust: h.list, Demotions: h.list,
-		Evidence: h, Switch: h, Status: func() Status {
+		Evidence: h, Switch: h, Kept: func(context.Context) error { return h.notKept }, Status: func() Status {
 			return Status{Ready: true, HeadSlot: 7, Validators: 3, Registrations: 2, KillSwitch: h.on, ValidatorLive: true}
 		},
 	})
-	h.handler = mux
+	h.mux, h.handler = mux, mux
 	return h
 }
 
@@ -99,6 +103,29 @@ func TestToken(t *testing.T) {
 	}
 	if answer := h.ask("GET", "/admin/v1/status", "bearer "+token, ""); answer.Code != 200 {
 		t.Errorf("with the token: %d %s", answer.Code, answer.Body)
+	}
+}
+
+// A change that would not outlive a restart is no success.
+func TestChangesThatAreNotKept(t *testing.T) {
+	h := newHouse(t)
+	h.notKept = errors.New("no journal")
+	for request, body := range map[string]string{
+		"PUT /admin/v1/kill-switch": `{"on":true}`, "POST /admin/v1/builders/alpha/promote": "", "PUT /admin/v1/builders/beta": "{}",
+		"DELETE /admin/v1/builders/alpha": "",
+	} {
+		if body == "" && strings.HasPrefix(request, "DELETE") {
+			if err := h.list.Set(time.Unix(1, 0), relay.Builder{Name: "alpha"}, "to be removed"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		method, path, _ := strings.Cut(request, " ")
+		if answer := h.ask(method, path, "Bearer "+token, body); answer.Code != 503 || !strings.Contains(answer.Body.String(), relay.AdminNotKept.Short) {
+			t.Errorf("%s: %d %s", request, answer.Code, answer.Body)
+		}
+	}
+	if !h.on {
+		t.Error("the switch is not in force")
 	}
 }
 

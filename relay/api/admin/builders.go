@@ -49,7 +49,9 @@ func (a *skin) setBuilder(w http.ResponseWriter, r *http.Request) {
 		serve.Refuse(w, r, relay.BuilderInvalid.With("%v", err))
 		return
 	}
-	a.builder(w, r)
+	if a.keep(w, r) {
+		a.builder(w, r)
+	}
 }
 
 // removeBuilder forgets what was changed at run time: from now on the configuration counts. 204 without a body.
@@ -58,5 +60,7 @@ func (a *skin) removeBuilder(w http.ResponseWriter, r *http.Request) {
 		serve.Refuse(w, r, relay.BuilderUnknown.With("%.90q was not changed at run time", r.PathValue("name")))
 		return
 	}
-	w.WriteHeader(http.StatusNoContent)
+	if a.keep(w, r) {
+		w.WriteHeader(http.StatusNoContent)
+	}
 }

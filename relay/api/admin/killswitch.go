@@ -32,5 +32,7 @@ func (a *skin) setKillSwitch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.Switch.Set(a.Clock.Now(), *wanted.On, wanted.Why)
-	a.killSwitch(w, r)
+	if a.keep(w, r) {
+		a.killSwitch(w, r)
+	}
 }

@@ -34,5 +34,7 @@ func (a *skin) trust(w http.ResponseWriter, r *http.Request, do func(time.Time, 
 		serve.Refuse(w, r, relay.BuilderInvalid.With("%v", err))
 		return
 	}
-	a.builder(w, r)
+	if a.keep(w, r) {
+		a.builder(w, r)
+	}
 }

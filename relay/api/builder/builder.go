@@ -44,6 +44,8 @@ type Config struct {
 	Hydrator  Hydrator
 	// TopBids is nil where leading bids are not pushed: the endpoint is not there then.
 	TopBids TopBids
+	// Network says what network a request comes from, as allowances are counted; nil if nobody asks.
+	Network func(*http.Request) string
 	// TopBidsNeedKey lets only builders with an API key listen.
 	TopBidsNeedKey bool
 }

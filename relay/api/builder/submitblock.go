@@ -78,6 +78,9 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request, from calle
 	}
 	submission.ReceivedAt, submission.Cancellable, submission.Sequence = receivedAt, cancellable, sequence
 	submission.Identified = from.identified
+	if a.Network != nil {
+		submission.From = a.Network(r)
+	}
 	submission.Ahead.Verified, submission.Ahead.Signed = ahead.verified, ahead.signed
 	return submission, nil
 }
@@ -115,7 +118,7 @@ func options(r *http.Request) (cancellable bool, sequence uint64, refused *relay
 		}
 	}
 	if text := r.Header.Get("X-Sequence"); text != "" {
-		if sequence, err = strconv.ParseUint(text, 10, 64); err != nil || sequence == 0 {
+		if sequence, err = eth.ParseDecimal(text, 64); err != nil || sequence == 0 {
 			return false, 0, relay.SubmissionSequence.With("%.90q", text)
 		}
 	}

@@ -21,12 +21,11 @@ import (
 // TopBids is where the changes of leading bids are heard.
 type TopBids interface {
 	// Listen joins with time stamps in milliseconds or nanoseconds; whoever joins must leave. Errors are *relay.Refused.
-	Listen(ctx context.Context, unit time.Duration) (*top.Listener, error)
+	Listen(ctx context.Context, unit time.Duration, client top.Client) (*top.Listener, error)
 }
 
 const (
-	// heartbeat is how long a connection is silent before it is asked whether somebody is there, and how long an answer, or the room for
-	// a record, may take (wall time).
+	// heartbeat is how often a connection is asked whether somebody is there, and how long an answer, or the room for a record, may take (wall time).
 	heartbeat = 10 * time.Second
 	// maxIncoming bounds a message of a listener in bytes. Listeners have nothing to say.
 	maxIncoming = 1024
@@ -35,10 +34,10 @@ const (
 )
 
 // topBid pushes the leading bids over a WebSocket (RFC 6455), as helix and ultra sound relay do: one binary message of 188 bytes for each
-// change, in the layout of package top. First come the bids that lead already. The time stamp is in milliseconds, or with ?unit=ns in
+// change, in the layout of package top. First come the bids that lead already in auctions that are open. The time stamp is in milliseconds, or with ?unit=ns in
 // nanoseconds. It ends with the close code 1001 when the relay stops, and without one for who is behind or does not answer a ping.
 func (a *skin) topBid(w http.ResponseWriter, r *http.Request) {
-	unit, refused := a.mayListen(r)
+	unit, client, refused := a.mayListen(r)
 	if refused != nil {
 		if refused.ID == relay.WebSocketNeeded.ID {
 			w.Header().Set("Connection", "Upgrade")
@@ -48,7 +47,7 @@ func (a *skin) topBid(w http.ResponseWriter, r *http.Request) {
 		serve.Refuse(w, r, refused)
 		return
 	}
-	listener, err := a.TopBids.Listen(r.Context(), unit)
+	listener, err := a.TopBids.Listen(r.Context(), unit, client)
 	if err != nil {
 		w.Header().Set("Retry-After", strconv.Itoa(retryListen))
 		serve.Refuse(w, r, err)
@@ -65,14 +64,18 @@ func (a *skin) topBid(w http.ResponseWriter, r *http.Request) {
 	_ = conn.CloseNow()
 }
 
-// mayListen is the unit of time stamps that a request asks for, unless it is refused.
-func (a *skin) mayListen(r *http.Request) (unit time.Duration, refused *relay.Refused) {
+// mayListen is the unit of time stamps that a request asks for, and who asks, unless it is refused.
+func (a *skin) mayListen(r *http.Request) (unit time.Duration, client top.Client, refused *relay.Refused) {
 	from, refused := a.identify(r)
 	switch {
 	case refused != nil:
-		return 0, refused
+		return 0, client, refused
 	case a.TopBidsNeedKey && !from.identified:
-		return 0, relay.APIKeyNeeded.Plain()
+		return 0, client, relay.APIKeyNeeded.Plain()
+	case from.identified:
+		client = top.Client{Name: from.Name, Builder: true}
+	case a.Network != nil:
+		client.Name = a.Network(r)
 	}
 	switch text := r.URL.Query().Get("unit"); text {
 	case "", "ms":
@@ -80,9 +83,9 @@ func (a *skin) mayListen(r *http.Request) (unit time.Duration, refused *relay.Re
 	case "ns":
 		unit = time.Nanosecond
 	default:
-		return 0, relay.InvalidArgument.With("unit %.90q: want ms or ns", text)
+		return 0, client, relay.InvalidArgument.With("unit %.90q: want ms or ns", text)
 	}
-	return unit, wantsWebSocket(r)
+	return unit, client, wantsWebSocket(r)
 }
 
 // wantsWebSocket looks at the opening handshake (RFC 6455, 4.2.1), so that its refusals are like all others.
@@ -122,15 +125,15 @@ var errStopping = errors.New("relay stops")
 // push sends records until the listener is cut or gone, or the relay stops; the error says which. Requests end when the relay stops, and a
 // connection is closed as soon as the context of a call on it ends: so its calls have another context than the request.
 //
-//	records ─▶ push ─▶ conn      10 s nothing sent ─▶ ping ─▶ 10 s no pong ─▶ cut
+//	records ─▶ push ─▶ conn      every 10 s ─▶ ping ─▶ 10 s no pong ─▶ cut
 //	          conn ─▶ discard    gone ─▶ end
 func push(stop context.Context, conn *websocket.Conn, listener *top.Listener) error {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(stop))
 	defer end(nil)
 	go func() { end(discard(ctx, conn)) }()
 
-	silence := time.NewTimer(heartbeat)
-	defer silence.Stop()
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
 	pings, pinging := make(chan error, 1), false
 	for {
 		select {
@@ -141,8 +144,7 @@ func push(stop context.Context, conn *websocket.Conn, listener *top.Listener) er
 			if err := send(ctx, conn, listener, record); err != nil {
 				return err
 			}
-			silence.Reset(heartbeat)
-		case <-silence.C:
+		case <-beat.C:
 			if pinging {
 				break
 			}
@@ -153,7 +155,6 @@ func push(stop context.Context, conn *websocket.Conn, listener *top.Listener) er
 				return err
 			}
 			pinging = false
-			silence.Reset(heartbeat)
 		case <-listener.Context().Done():
 			if stop.Err() != nil {
 				return errors.Join(errStopping, conn.Close(websocket.StatusGoingAway, errStopping.Error()))

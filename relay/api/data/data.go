@@ -21,8 +21,10 @@ import (
 
 // Archive answers queries. Lists are never nil; errors are about the archive itself: relay.ArchiveUnavailable if it does not answer now.
 type Archive interface {
-	Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.Trace, error)
+	Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.DeliveredTrace, error)
 	Received(ctx context.Context, q relay.TraceQuery) ([]relay.ReceivedTrace, error)
+	// ReceivedMark is another one whenever the received submissions of a slot are. It costs far less than they do.
+	ReceivedMark(ctx context.Context, slot phase0.Slot) (relay.Mark, error)
 	// Registration is nil for a validator that has none.
 	Registration(ctx context.Context, pubkey phase0.BLSPubKey) (*relay.SignedRegistration, error)
 }
@@ -32,13 +34,16 @@ type Config struct{ Archive Archive }
 
 // Mount adds the API to a mux.
 func Mount(mux *serve.Mux, cfg Config) {
-	a := &skin{cfg}
+	a := &skin{Config: cfg}
 	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/proposer_payload_delivered", formatted(a.delivered))
 	mux.Handle(http.MethodGet, "/relay/v1/data/bidtraces/builder_blocks_received", formatted(a.received))
 	mux.Handle(http.MethodGet, "/relay/v1/data/validator_registration", formatted(a.registration))
 }
 
-type skin struct{ Config }
+type skin struct {
+	Config
+	receivedAnswers answers
+}
 
 // trace is an item of both lists (relay-specs, BidTraceV2): all numbers are decimal strings.
 type trace struct {

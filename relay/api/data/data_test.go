@@ -219,7 +219,11 @@ type brokenArchive struct{}
 
 var errDatabase = errors.New("SELECT value FROM received: disk I/O error")
 
-func (brokenArchive) Delivered(context.Context, relay.TraceQuery) ([]relay.Trace, error) {
+func (brokenArchive) ReceivedMark(context.Context, phase0.Slot) (relay.Mark, error) {
+	return relay.Mark{}, errDatabase
+}
+
+func (brokenArchive) Delivered(context.Context, relay.TraceQuery) ([]relay.DeliveredTrace, error) {
 	return nil, errDatabase
 }
 

@@ -10,6 +10,17 @@ import (
 // maxDelivered is the greatest and the default number of rows.
 const maxDelivered = 200
 
+// deliveredTrace is an item of the list. Its value is the one that the proposer signed for; value_paid, which is ours, is what executions have
+// found that the block pays, at least, and is left out until one has.
+type deliveredTrace struct {
+	trace
+	ValuePaid string `json:"value_paid,omitempty"`
+}
+
+func (deliveredTrace) columns() []string { return append(trace{}.columns(), "value_paid") }
+
+func (t deliveredTrace) cells() []string { return append(t.trace.cells(), t.ValuePaid) }
+
 // delivered lists payloads that were published, newest slot first (relay-specs, proposer_payload_delivered).
 func (a *skin) delivered(w http.ResponseWriter, r *http.Request, media string) {
 	q := newReader(r)
@@ -29,9 +40,12 @@ func (a *skin) delivered(w http.ResponseWriter, r *http.Request, media string) {
 		serve.Refuse(w, r, err)
 		return
 	}
-	list := make([]trace, len(rows))
+	list := make([]deliveredTrace, len(rows))
 	for i, row := range rows {
-		list[i] = traceOf(row)
+		list[i] = deliveredTrace{trace: traceOf(row.Trace)}
+		if row.PaidWei != nil {
+			list[i].ValuePaid = row.PaidWei.Dec()
+		}
 	}
 	answerList(w, r, media, list)
 }

@@ -15,7 +15,7 @@ import (
 // What deployed relays answer, and where this one decides otherwise.
 func TestDelivered(t *testing.T) {
 	block2 := hash(2)
-	const number, digits64, digits96 = "want a decimal number", "want 0x and 64 hexadecimal digits", "want 0x and 96 hexadecimal digits"
+	const number, digits64, digits96 = "want a decimal number below 2^63, without leading zeros", "want 0x and 64 hexadecimal digits", "want 0x and 96 hexadecimal digits"
 	const noKey = "no point of the group that public keys are in"
 	check(t, delivered, []row{
 		{"X1", "", "4 3 2 1"},

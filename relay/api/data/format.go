@@ -39,11 +39,12 @@ func formatted(operation func(w http.ResponseWriter, r *http.Request, media stri
 
 // answerList answers with a list, which is never null.
 func answerList[I item](w http.ResponseWriter, r *http.Request, media string, list []I) {
-	if media == mediaJSON {
-		serve.JSON(w, r, http.StatusOK, list)
+	raw, err := encodeList(media, list)
+	if err != nil {
+		serve.Refuse(w, r, err)
 		return
 	}
-	answerLines(w, r, media, list)
+	serve.Bytes(w, http.StatusOK, media, raw)
 }
 
 // answerOne answers with an item that is no list: a bare object in JSON, a table of one line otherwise.
@@ -52,20 +53,21 @@ func answerOne[I item](w http.ResponseWriter, r *http.Request, media string, one
 		serve.JSON(w, r, http.StatusOK, one)
 		return
 	}
-	answerLines(w, r, media, []I{one})
+	answerList(w, r, media, []I{one})
 }
 
-func answerLines[I item](w http.ResponseWriter, r *http.Request, media string, list []I) {
+// encodeList is a list in the form of a media type.
+func encodeList[I item](media string, list []I) ([]byte, error) {
 	write := writeNDJSON[I]
-	if media == mediaCSV {
+	switch media {
+	case mediaJSON:
+		return json.Marshal(list)
+	case mediaCSV:
 		write = writeCSV[I]
 	}
 	var body bytes.Buffer
-	if err := write(&body, list); err != nil {
-		serve.Refuse(w, r, err)
-		return
-	}
-	serve.Bytes(w, http.StatusOK, media, body.Bytes())
+	err := write(&body, list)
+	return body.Bytes(), err
 }
 
 func writeNDJSON[I item](body *bytes.Buffer, list []I) error {

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -42,9 +41,9 @@ func (q *reader) number(name string) *uint64 {
 	if text == "" {
 		return nil
 	}
-	n, err := strconv.ParseUint(text, 10, 63)
+	n, err := eth.ParseDecimal(text, 63)
 	if err != nil {
-		q.refuse(relay.InvalidArgument.With("%s is %.90q: want a decimal number", name, text))
+		q.refuse(relay.InvalidArgument.With("%s is %.90q: %v", name, text, err))
 		return nil
 	}
 	return &n

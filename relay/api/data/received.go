@@ -45,10 +45,38 @@ func (a *skin) received(w http.ResponseWriter, r *http.Request, media string) {
 		serve.Refuse(w, r, q.refused)
 		return
 	}
-	rows, err := a.Archive.Received(r.Context(), query)
+	raw, err := a.receivedList(r, query, media)
 	if err != nil {
 		serve.Refuse(w, r, err)
 		return
+	}
+	serve.Bytes(w, http.StatusOK, media, raw)
+}
+
+// receivedList is an encoded answer. That to a question about a slot is kept until the slot has other rows.
+func (a *skin) receivedList(r *http.Request, query relay.TraceQuery, media string) ([]byte, error) {
+	if query.Slot == nil {
+		return a.listReceived(r, query, media)
+	}
+	mark, err := a.Archive.ReceivedMark(r.Context(), *query.Slot) // before the rows: what comes in between is another mark
+	if err != nil {
+		return nil, err
+	}
+	asked := question{r.URL.RawQuery, media}
+	if raw := a.receivedAnswers.find(asked, mark); raw != nil {
+		return raw, nil
+	}
+	raw, err := a.listReceived(r, query, media)
+	if err == nil {
+		a.receivedAnswers.keep(asked, mark, raw)
+	}
+	return raw, err
+}
+
+func (a *skin) listReceived(r *http.Request, query relay.TraceQuery, media string) ([]byte, error) {
+	rows, err := a.Archive.Received(r.Context(), query)
+	if err != nil {
+		return nil, err
 	}
 	list := make([]receivedTrace, len(rows))
 	for i, row := range rows {
@@ -57,5 +85,5 @@ func (a *skin) received(w http.ResponseWriter, r *http.Request, media string) {
 			TimestampMs: strconv.FormatInt(row.ReceivedAt.UnixMilli(), 10), OptimisticSubmission: row.Optimistic,
 		}
 	}
-	answerList(w, r, media, list)
+	return encodeList(media, list)
 }

@@ -12,7 +12,7 @@ import (
 // Of slot 7, blocks 5 (refused) and 6 (below the floor) are never listed.
 func TestReceived(t *testing.T) {
 	block2, block5, block6 := hash(2), hash(5), hash(6)
-	const number, digits64, digits96 = "want a decimal number", "want 0x and 64 hexadecimal digits", "want 0x and 96 hexadecimal digits"
+	const number, digits64, digits96 = "want a decimal number below 2^63, without leading zeros", "want 0x and 64 hexadecimal digits", "want 0x and 96 hexadecimal digits"
 	const missing = "400 missing argument: need to query for specific slot or block_hash or block_number or builder_pubkey"
 	check(t, received, []row{
 		{"Y10 Y11 Y12", "slot=7", "4 3"},

@@ -55,7 +55,7 @@ func (a *skin) header(w http.ResponseWriter, r *http.Request) {
 
 // parseKey reads the auction from the path: slot, then public key, then hash, as deployed relays complain.
 func parseKey(r *http.Request) (key relay.Key, refused *relay.Refused) {
-	slot, err := strconv.ParseUint(r.PathValue("slot"), 10, 64)
+	slot, err := eth.ParseDecimal(r.PathValue("slot"), 64)
 	if err != nil {
 		return key, relay.InvalidSlot.With("%.90q", r.PathValue("slot"))
 	}

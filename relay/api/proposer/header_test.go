@@ -53,7 +53,7 @@ func TestHeader(t *testing.T) {
 // Hexadecimal digits mean the same in either case.
 func TestHeaderPathInCapitals(t *testing.T) {
 	d := &desk{bid: testBid}
-	path := headerPath("65", "0x"+strings.ToUpper(fmt.Sprintf("%x", testKey.ParentHash[:])), fmt.Sprintf("%#X", testKey.Proposer[:]))
+	path := headerPath("65", "0x"+strings.ToUpper(fmt.Sprintf("%x", testKey.ParentHash[:])), "0x"+strings.ToUpper(fmt.Sprintf("%x", testKey.Proposer[:])))
 	if answer := ask(t, d, path, "", nil); answer.Code != 200 || d.asked[0] != testKey {
 		t.Errorf("%d, asked %+v", answer.Code, d.asked)
 	}

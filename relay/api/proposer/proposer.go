@@ -21,8 +21,9 @@ import (
 
 // Registrar stores registrations.
 type Registrar interface {
-	// Register judges each entry by itself: good ones are stored, the others are returned.
-	Register(ctx context.Context, at time.Time, entries []*relay.SignedRegistration) []relay.RegistrationFailure
+	// Register judges each entry by itself: good ones are stored, the others are returned by their index in entries. It may end early
+	// when the context does, whose client reads no answer. The entries are not kept.
+	Register(ctx context.Context, at time.Time, entries []relay.SignedRegistration) relay.RegistrationFailures
 }
 
 // Headers serves the leading bid.
@@ -61,8 +62,17 @@ func Mount(mux *serve.Mux, cfg Config) {
 	mux.Handle(http.MethodGet, "/eth/v1/builder/status", a.status)
 	mux.Handle(http.MethodPost, "/eth/v1/builder/validators", a.register)
 	mux.Handle(http.MethodGet, "/eth/v1/builder/header/{slot}/{parent_hash}/{pubkey}", a.header)
-	mux.Handle(http.MethodPost, "/eth/v1/builder/blinded_blocks", a.blindedBlockV1)
-	mux.Handle(http.MethodPost, "/eth/v2/builder/blinded_blocks", a.blindedBlockV2)
+	mux.Handle(http.MethodPost, blindedBlocksV1, a.blindedBlockV1)
+	mux.Handle(http.MethodPost, blindedBlocksV2, a.blindedBlockV2)
 }
+
+// Where signed blocks are taken.
+const (
+	blindedBlocksV1 = "/eth/v1/builder/blinded_blocks"
+	blindedBlocksV2 = "/eth/v2/builder/blinded_blocks"
+)
+
+// TakesSignedBlocks says whether a path is one at which proposers send what they have signed: nothing else may be in its way.
+func TakesSignedBlocks(path string) bool { return path == blindedBlocksV1 || path == blindedBlocksV2 }
 
 type skin struct{ Config }

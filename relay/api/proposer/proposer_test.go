@@ -15,6 +15,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/request"
 )
@@ -33,7 +34,7 @@ func testSpec() *eth.Spec {
 type desk struct {
 	unready bool
 
-	registered []*relay.SignedRegistration
+	registered []relay.SignedRegistration
 	failures   []relay.RegistrationFailure
 
 	bid      *relay.SignedBid
@@ -48,9 +49,9 @@ type desk struct {
 	at  time.Time
 }
 
-func (d *desk) Register(_ context.Context, at time.Time, entries []*relay.SignedRegistration) []relay.RegistrationFailure {
+func (d *desk) Register(_ context.Context, at time.Time, entries []relay.SignedRegistration) relay.RegistrationFailures {
 	d.at, d.registered = at, append(d.registered, entries...)
-	return d.failures
+	return relay.RegistrationFailures{First: d.failures, Count: len(d.failures)}
 }
 
 func (d *desk) Header(_ context.Context, at time.Time, key relay.Key, clientDeadline time.Time) (*relay.SignedBid, error) {
@@ -66,7 +67,7 @@ func (d *desk) Deliver(_ context.Context, at time.Time, block *relay.BlindedBloc
 // untouched says whether no room was asked anything.
 func (d *desk) untouched() bool { return d.registered == nil && d.asked == nil && d.blocks == nil }
 
-func (d *desk) handler() http.Handler {
+func (d *desk) handler() *serve.Mux {
 	mux := request.NewMux()
 	Mount(mux, Config{
 		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Registrar: d, Headers: d, Deliverer: d, Ready: func() bool { return !d.unready },

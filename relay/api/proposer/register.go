@@ -1,6 +1,7 @@
 package proposer
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // register takes a list of signed registrations in JSON or SSZ (builder-specs, registerValidator). Good entries are stored even when others
-// are bad; then the answer is 400 and names the bad ones by their place in the list.
+// are bad; then the answer is 400 and names the first hundred bad ones by their place in the list.
 func (a *skin) register(w http.ResponseWriter, r *http.Request) {
 	media, refused := request.Media(r)
 	if refused != nil {
@@ -23,23 +24,38 @@ func (a *skin) register(w http.ResponseWriter, r *http.Request) {
 		serve.Refuse(w, r, refused)
 		return
 	}
-	entries, places, bad, err := wire.DecodeRegistrations(media, body)
-	if err != nil {
+	batch, err := wire.DecodeRegistrations(media, body)
+	switch {
+	case errors.Is(err, wire.ErrTooManyRegistrations):
+		serve.Refuse(w, r, relay.RegistrationsTooMany.With("at most %d", wire.MaxRegistrations))
+		return
+	case err != nil:
 		serve.Refuse(w, r, relay.Malformed.With("%v", err))
 		return
 	}
-	var failures []serve.Failure
-	for _, entry := range bad {
-		failures = append(failures, serve.Failure{Index: entry.Index, Message: relay.Malformed.With("%v", entry.Err).Error()})
-	}
-	for _, failure := range a.Registrar.Register(r.Context(), a.Clock.Now(), entries) {
-		failures = append(failures, serve.Failure{Index: places[failure.Index], Message: failure.Refused.Error()})
-	}
-	if len(failures) == 0 {
+	failed := a.Registrar.Register(r.Context(), a.Clock.Now(), batch.Entries)
+	if failed.Count+batch.BadCount == 0 {
 		w.WriteHeader(http.StatusOK)
 		return
 	}
-	slices.SortFunc(failures, func(x, y serve.Failure) int { return x.Index - y.Index })
-	refusal := relay.RegistrationsInvalid.With("%d of %d, first: %s", len(failures), len(entries)+len(bad), failures[0].Message)
+	failures := listed(batch, failed)
+	refusal := relay.RegistrationsInvalid.With("%d of %d, first: %s",
+		failed.Count+batch.BadCount, len(batch.Entries)+batch.BadCount, failures[0].Message)
+	if more := failed.Count + batch.BadCount - len(failures); more > 0 {
+		refusal = relay.RegistrationsInvalid.With("%d of %d, the first %d are listed and %d more are not, first: %s",
+			failed.Count+batch.BadCount, len(batch.Entries)+batch.BadCount, len(failures), more, failures[0].Message)
+	}
 	serve.RefuseList(w, refusal, failures)
+}
+
+// listed are the failures that the answer names: the first of those that could not be decoded and of those that were refused.
+func listed(batch *wire.Registrations, failed relay.RegistrationFailures) (failures []serve.Failure) {
+	for _, bad := range batch.Bad {
+		failures = append(failures, serve.Failure{Index: bad.Index, Message: relay.Malformed.With("%v", bad.Err).Error()})
+	}
+	for _, failure := range failed.First {
+		failures = append(failures, serve.Failure{Index: batch.Place(failure.Index), Message: failure.Refused.Error()})
+	}
+	slices.SortFunc(failures, func(x, y serve.Failure) int { return x.Index - y.Index })
+	return failures[:min(len(failures), relay.MaxListedFailures)]
 }

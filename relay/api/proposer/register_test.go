@@ -9,6 +9,7 @@ import (
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/wire"
 )
 
 const registerPath = "POST /eth/v1/builder/validators"
@@ -90,6 +91,39 @@ func TestRegisterNamesBadEntriesByTheirPlace(t *testing.T) {
 	if len(body.Failures) != 2 || body.Failures[0].Index != 0 || body.Failures[1].Index != 2 ||
 		!strings.Contains(body.Failures[0].Message, "gas_limit") || body.Failures[1].Message != "not a known validator" {
 		t.Errorf("failures %+v", body.Failures)
+	}
+}
+
+// A list of what is no registration costs its sender a hundred lines of answer, however many items it has.
+func TestRegisterListsAHundredFailuresAndCountsTheRest(t *testing.T) {
+	const items = 1000
+	answer := ask(t, &desk{}, registerPath, "", []byte("["+strings.Repeat("0,", items-1)+"0]"))
+	wantRefusal(t, answer, relay.RegistrationsInvalid)
+	var body struct {
+		Message  string
+		Failures []struct{ Index int }
+	}
+	if err := json.Unmarshal(answer.Body.Bytes(), &body); err != nil {
+		t.Fatal(err)
+	}
+	if len(body.Failures) != 100 || body.Failures[99].Index != 99 || !strings.Contains(body.Message, "1000 of 1000") ||
+		!strings.Contains(body.Message, "900 more") {
+		t.Errorf("%d failures, %q", len(body.Failures), body.Message)
+	}
+}
+
+// Who sends too many is told so; none counts.
+func TestRegisterRefusesTooMany(t *testing.T) {
+	_, ssz := registrations(t)
+	for headers, body := range map[string][]byte{
+		"":                                       []byte("[" + strings.Repeat("0,", wire.MaxRegistrations) + "0]"),
+		"Content-Type: application/octet-stream": bytes.Repeat(ssz[:180], wire.MaxRegistrations+1),
+	} {
+		d := &desk{}
+		wantRefusal(t, ask(t, d, registerPath, headers, body), relay.RegistrationsTooMany)
+		if !d.untouched() {
+			t.Error("the rooms were asked all the same")
+		}
 	}
 }
 

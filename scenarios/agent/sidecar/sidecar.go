@@ -1,10 +1,8 @@
 // Package sidecar stands between the lab's validators and their relays and plays the games that a plan tells it to: it asks late, asks
 // often, hands signed blocks over late, twice or changed. Where a plan says nothing it is honest.
 //
-//	proposer ─Header─▶ breaker open? ─▶ wait for the plan's time ─▶ relays (once, or again and again)
+//	proposer ─Header─▶ wait for the plan's time ─▶ relays (once, or again and again)
 //	         ─Submit─▶ wait ─▶ as it is, never, thrice, spoiled, or with a second block beside it ─▶ relays
-//
-// The circuit breaker is the one of a consensus client: it watches its own chain for missed slots and, once open, stays open.
 package sidecar
 
 import (
@@ -31,23 +29,13 @@ type Config struct {
 	Spec   *eth.Spec
 	Clock  clock.Clock
 	// Keys sign the second blocks of validators that equivocate, and the spoiled ones of those that unbundle.
-	Keys    map[phase0.ValidatorIndex]*bls.SecretKey
-	Plans   []plan.ProposerPlan
-	Breaker plan.Breaker
-	// BeaconURL is where the breaker sees which slots have blocks.
-	BeaconURL string
-	// Tell is told when the breaker opens.
-	Tell func(plan.Record)
-	Log  *slog.Logger
+	Keys  map[phase0.ValidatorIndex]*bls.SecretKey
+	Plans []plan.ProposerPlan
+	Log   *slog.Logger
 }
 
 // Sidecar is a proposer.Sidecar. It is safe for concurrent use.
-type Sidecar struct {
-	Config
-
-	mu   sync.Mutex // guards open
-	open bool       // the breaker
-}
+type Sidecar struct{ Config }
 
 var _ proposer.Sidecar = (*Sidecar)(nil)
 
@@ -110,7 +98,7 @@ const apart = 100 * time.Millisecond
 
 // Header implements proposer.Sidecar.
 func (s *Sidecar) Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash32, validator phase0.BLSPubKey) (*proposer.Bid, error) {
-	if _, local := s.move(slot, "local"); local || s.broken(ctx, slot) {
+	if _, local := s.move(slot, "local"); local {
 		return nil, nil
 	}
 	if m, ok := s.move(slot, "request"); ok {

@@ -59,13 +59,9 @@ func readObject(body []byte) (values, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return values{}, nil
 	}
-	var sent map[string]json.RawMessage
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	if err := decoder.Decode(&sent); err != nil || sent == nil {
-		return nil, stream.InvalidBody.With("want a JSON object")
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, stream.InvalidBody.With("there is something after the object")
+	sent, err := readMembers(body)
+	if err != nil {
+		return nil, err
 	}
 	v := values{}
 	for name, raw := range sent {
@@ -82,6 +78,38 @@ func readObject(body []byte) (values, error) {
 		}
 	}
 	return v, nil
+}
+
+// readMembers reads the members of an object. One that comes twice would mean the first to one reader and the last to
+// another.
+func readMembers(body []byte) (map[string]json.RawMessage, error) {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	if first, err := decoder.Token(); err != nil || first != json.Delim('{') {
+		return nil, stream.InvalidBody.With("want a JSON object")
+	}
+	sent := map[string]json.RawMessage{}
+	for decoder.More() {
+		var raw json.RawMessage
+		name, err := decoder.Token()
+		if err == nil {
+			err = decoder.Decode(&raw)
+		}
+		text, isText := name.(string)
+		if err != nil || !isText {
+			return nil, stream.InvalidBody.With("want a JSON object")
+		}
+		if _, twice := sent[text]; twice {
+			return nil, stream.InvalidBody.With("%.40q comes twice", text)
+		}
+		sent[text] = raw
+	}
+	if _, err := decoder.Token(); err != nil { // the closing brace
+		return nil, stream.InvalidBody.With("want a JSON object")
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, stream.InvalidBody.With("there is something after the object")
+	}
+	return sent, nil
 }
 
 func (v values) query(maxLimit int) (q stream.Query, err error) {

@@ -37,6 +37,8 @@ type Config struct {
 	Ping time.Duration
 	// Origin is what Access-Control-Allow-Origin says: *.
 	Origin string
+	// AddressOf is what stands for the address of a request's client, which has a share of the listeners; nil if nobody knows.
+	AddressOf func(*http.Request) string
 	// Network is named by the page, as in "mainnet"; it may be empty.
 	Network string
 }
@@ -60,6 +62,9 @@ func (s *skin) root(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Origin", s.Origin)
 	header.Set("Vary", "Accept")
+	if asksGzip(r) {
+		header.Set("Vary", "Accept, Accept-Encoding")
+	}
 	// What fits neither is answered with the stream: there are clients that a refusal would stop for good.
 	if media, _ := serve.Negotiate(r, "text/event-stream", "text/html"); media == "text/html" {
 		s.page(w, r)
@@ -95,9 +100,12 @@ func wishOf(r *http.Request) (wish audience.Wish, refused *stream.Refused) {
 	return wish, nil
 }
 
+// asksGzip says whether a request leaves it to Accept-Encoding whether the stream is compressed.
+func asksGzip(r *http.Request) bool { return r.URL.Query().Get("gzip") == "1" }
+
 // wantsGzip says whether a request asks for compression, twice.
 func wantsGzip(r *http.Request) bool {
-	if r.URL.Query().Get("gzip") != "1" {
+	if !asksGzip(r) {
 		return false
 	}
 	for item := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {

@@ -26,6 +26,9 @@ func (s *skin) stream(w http.ResponseWriter, r *http.Request) {
 		serve.Refuse(w, r, refused)
 		return
 	}
+	if s.AddressOf != nil {
+		wish.Address = s.AddressOf(r)
+	}
 	compressed := wantsGzip(r)
 	if r.Method == http.MethodHead {
 		announce(w.Header(), r, compressed)

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/gavel-relay/gavel/internal/journal"
+)
+
+// journalFlags are those of a service that writes a journal; view is what reads it.
+func (f flags) journalFlags(view string) []cli.Flag {
+	return []cli.Flag{
+		f.described("journal-replicas", "as the streams are; 3 for new ones if the cluster has three servers", "replicas of each stream in the cluster, 1 to 5"),
+		f.toggle("journal-change-streams", "change streams of the cluster that are not as these flags say, for all who use them; without it the start is refused"),
+		f.described("facts-for", "720h", "how long facts stay in the journal; 0 is for ever. The "+view+" must have read them by then; state is kept apart, for good"),
+		f.described("facts-megabytes", "16384, or half of a small disk", "how much of them; the oldest go first. 0 is no bound"),
+	}
+}
+
+// escrowFlags are those of a service that keeps payloads.
+func (f flags) escrowFlags() []cli.Flag {
+	return []cli.Flag{
+		f.described("escrow-megabytes", "16384, less on a small disk; 2048 in memory", "how much the escrow keeps, the newest; a slot or two are needed"),
+		f.described("evidence-megabytes", "1024, less on a small disk", "how much is kept of blocks that builders were demoted for, the newest"),
+	}
+}
+
+// readJournal reads what journalFlags and escrowFlags say. In a Config of the journal zero is the default, and negative is no bound.
+func readJournal(cmd *cli.Command, cfg *journal.Config) error {
+	cfg.URL, cfg.ChangeStreams = cmd.String("journal"), cmd.Bool("journal-change-streams")
+	if text := cmd.String("journal-replicas"); text != "" {
+		replicas, err := strconv.Atoi(text)
+		if err != nil || replicas < 1 || replicas > 5 {
+			return fmt.Errorf("journal-replicas is %s: give 1 to 5", text)
+		}
+		if replicas > 1 && cfg.URL == "" {
+			return errors.New("journal-replicas is for a cluster: give its URL with journal, or leave it out")
+		}
+		cfg.Replicas = replicas
+	}
+	if cfg.ChangeStreams && cfg.URL == "" {
+		return errors.New("journal-change-streams is for a cluster: give its URL with journal, or leave it out")
+	}
+	if text := cmd.String("facts-for"); text != "" {
+		span, err := time.ParseDuration(text)
+		if err != nil || span < 0 || span > 0 && span < leastFactsFor {
+			return fmt.Errorf("facts-for is %s: give a duration with its unit of %s or more, such as 720h, or 0 for ever", text, leastFactsFor)
+		}
+		cfg.FactsFor = always(span)
+	}
+	for _, room := range []struct {
+		flag  string
+		field *int64
+		zero  bool // no bound
+	}{{"facts-megabytes", &cfg.FactsBytes, true}, {"escrow-megabytes", &cfg.EscrowBytes, false}, {"evidence-megabytes", &cfg.EvidenceBytes, false}} {
+		text := cmd.String(room.flag)
+		if text == "" {
+			continue
+		}
+		megabytes, err := strconv.ParseInt(text, 10, 64)
+		switch {
+		case err == nil && megabytes == 0 && room.zero:
+			*room.field = -1
+		case err != nil || megabytes < leastMegabytes || megabytes > 1<<30:
+			return fmt.Errorf("%s is %s: give a number of megabytes, %d or more", room.flag, text, leastMegabytes)
+		default:
+			*room.field = megabytes << 20
+		}
+	}
+	return nil
+}
+
+const (
+	// leastFactsFor is the shortest life of facts: views must be able to read them.
+	leastFactsFor = time.Second
+	// leastMegabytes is the least room of a part of the journal: a block or two.
+	leastMegabytes = 8
+)

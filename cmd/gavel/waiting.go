@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+)
+
+// whileOpening answers at the doors while a service opens, which may wait for others: 503 with what it waits for, and 200 for /livez. It returns what
+// opening returns, when the doors are free for the service. Whoever asks must not hang: a beacon node that asks the relay before it answers the relay
+// would wait for itself.
+func (d doors) whileOpening(waitsFor string, open func() error) error {
+	var servers []*waitingServer
+	for _, listener := range []net.Listener{d.public, d.admin} {
+		if tcp, ok := listener.(*net.TCPListener); ok {
+			servers = append(servers, serveWaiting(tcp, waitsFor))
+		}
+	}
+	err := open()
+	for _, s := range servers {
+		err = errors.Join(err, s.stop())
+	}
+	return err
+}
+
+// opening is the refusal of a service that is not open yet.
+type opening string
+
+// Error implements serve.Refusal.
+func (o opening) Error() string { return "not ready: the service starts and waits for " + string(o) }
+
+// HTTPStatus implements serve.Refusal.
+func (opening) HTTPStatus() int { return http.StatusServiceUnavailable }
+
+// waitingServer serves at a listener that it does not close.
+type waitingServer struct {
+	listener *net.TCPListener
+	server   *http.Server
+	ended    chan error
+}
+
+func serveWaiting(listener *net.TCPListener, waitsFor string) *waitingServer {
+	handler := serve.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/livez" {
+			serve.Livez(w, r)
+			return
+		}
+		serve.Refuse(w, r, opening(waitsFor))
+	}), slog.New(slog.DiscardHandler))
+	s := &waitingServer{listener: listener, ended: make(chan error, 1), server: &http.Server{
+		Handler: handler, ReadTimeout: time.Second, WriteTimeout: time.Second, MaxHeaderBytes: 60_000,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
+	}}
+	s.server.SetKeepAlivesEnabled(false) // the next request is the service's
+	go func() { s.ended <- s.server.Serve(leftOpen{listener}) }()
+	return s
+}
+
+// stop lets running answers end and gives the listener back.
+func (s *waitingServer) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := s.server.Shutdown(ctx); err != nil {
+		_ = s.server.Close() // somebody did not read a 503
+	}
+	if err := <-s.ended; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve %s: %w", s.listener.Addr(), err)
+	}
+	if err := s.listener.SetDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("serve %s: %w", s.listener.Addr(), err)
+	}
+	return nil
+}
+
+// leftOpen is a listener that is not closed with its server: accepting ends, and can begin again.
+type leftOpen struct{ *net.TCPListener }
+
+// Close implements net.Listener.
+func (l leftOpen) Close() error { return l.SetDeadline(time.Unix(1, 0)) }

@@ -1,0 +1,59 @@
+package proposer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/devnet/breaker"
+)
+
+// circuit is the way to the builder network, with the client's breaker in it. It is safe for concurrent use.
+type circuit struct {
+	mu      sync.Mutex // guards breaker, also while the beacon node is asked
+	breaker *breaker.Breaker
+}
+
+// broken says whether the client asks no relay for a slot. The client's own beacon node tells which slots before it have blocks; one that it says nothing
+// of counts as one with a block.
+func (p *Proposer) broken(ctx context.Context, slot phase0.Slot) bool {
+	if p.Breaker.Off() {
+		return false
+	}
+	p.circuit.mu.Lock()
+	defer p.circuit.mu.Unlock()
+	opens := p.circuit.breaker.Judge(slot, func(before phase0.Slot) bool {
+		missed, err := p.beacon.missed(ctx, before)
+		if err != nil {
+			p.Log.Warn("circuit breaker does not know a slot", "slot", before, "error", err)
+		}
+		return missed
+	})
+	if opens {
+		p.Log.Warn("circuit breaker opened: blocks are local until the beacon node restarts", "slot", slot)
+		if p.BreakerOpened != nil {
+			p.BreakerOpened(slot)
+		}
+	}
+	return p.circuit.breaker.Open()
+}
+
+// BeaconRestarted tells the client that its beacon node was started again while a slot ran, which closes the circuit breaker and sets its tally to 0.
+func (p *Proposer) BeaconRestarted(during phase0.Slot) {
+	p.circuit.mu.Lock()
+	defer p.circuit.mu.Unlock()
+	p.circuit.breaker.Restart(during)
+}
+
+// missed says whether the chain has no block in a slot that is over.
+func (n *beaconNode) missed(ctx context.Context, slot phase0.Slot) (bool, error) {
+	_, _, err := n.do(ctx, http.MethodGet, fmt.Sprintf("/eth/v1/beacon/headers/%d", slot), http.Header{}, nil)
+	if refused := (*statusError)(nil); errors.As(err, &refused) && refused.status == http.StatusNotFound {
+		return true, nil
+	}
+	return false, err
+}

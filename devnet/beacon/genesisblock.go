@@ -1,0 +1,44 @@
+package beacon
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+)
+
+// genesisBlock is an empty block of slot 0, unsigned, as consensus-specs make it. Its state root
+// stands for the execution genesis and the validators, so that two networks never share a root.
+func genesisBlock(cfg Config) (*Block, error) {
+	text := append([]byte("gavel devnet genesis"), cfg.GenesisHash[:]...)
+	state := stateRoot(sha256.Sum256(append(text, cfg.Spec.GenesisValidatorsRoot[:]...)), 0)
+	signed := template{stateRoot: state}.sign(emptyBlock(cfg), phase0.BLSSignature{})
+	seen, err := viewSigned(cfg.Spec.ForkAt(0), signed)
+	if err != nil {
+		return nil, fmt.Errorf("hash genesis block: %w", err)
+	}
+	return &Block{
+		Root: seen.root, BlockHash: cfg.GenesisHash, Fork: cfg.Spec.ForkAt(0), ArrivedAt: cfg.Spec.GenesisTime,
+		randao: sha256.Sum256(binary.BigEndian.AppendUint64([]byte("gavel devnet randao"), cfg.Seed)),
+		header: seen.header(), signed: signed,
+	}, nil
+}
+
+// emptyBlock is what the block of slot 0 has inside: a payload of zeros. The execution chain's
+// genesis is its own, and no beacon block carries it.
+func emptyBlock(cfg Config) *chain.Built {
+	return &chain.Built{
+		Fork: cfg.Spec.ForkAt(0), Requests: payload.EmptyRequests(), Blobs: &payload.Blobs{},
+		Payload: &payload.Payload{
+			BaseFeePerGas: new(uint256.Int), ExtraData: []byte{}, Transactions: []bellatrix.Transaction{},
+			Withdrawals: []*capella.Withdrawal{},
+		},
+	}
+}

@@ -1,0 +1,97 @@
+package node
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+)
+
+// body is a request as text with gaps, each of which stands for the digits of a value. The digits are written while the body is sent, into the buffer
+// of whoever sends it: they are megabytes, which are nowhere as a whole. Nobody may change the values until it is sent for the last time.
+type body struct {
+	text []byte
+	gaps []gap
+}
+
+// gap is where in the text the digits of a value belong.
+type gap struct {
+	at    int
+	value []byte
+}
+
+// size is the length of the body in bytes.
+func (b *body) size() int64 {
+	size := len(b.text)
+	for _, g := range b.gaps {
+		size += 2 * len(g.value)
+	}
+	return int64(size)
+}
+
+// reader reads the body from its beginning.
+func (b *body) reader() io.ReadCloser { return &bodyReader{body: b} }
+
+type bodyReader struct {
+	*body
+	at    int    // in the text
+	gap   int    // the next one
+	value []byte // what is left of the value whose digits are being written
+	half  []byte // the second digit of a byte whose first one filled a buffer
+}
+
+// Read implements io.Reader.
+func (r *bodyReader) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		left := p[n:]
+		switch {
+		case len(r.half) > 0:
+			n += copy(left, r.half)
+			r.half = nil
+		case len(r.value) > 0 && len(left) == 1:
+			digits := hex.AppendEncode(nil, r.value[:1])
+			left[0], r.half, r.value = digits[0], digits[1:], r.value[1:]
+			n++
+		case len(r.value) > 0:
+			some := min(len(left)/2, len(r.value))
+			encode(left, r.value[:some])
+			r.value, n = r.value[some:], n+2*some
+		case r.gap < len(r.gaps) && r.at == r.gaps[r.gap].at:
+			r.value = r.gaps[r.gap].value
+			r.gap++
+		case r.at == len(r.text):
+			if n == 0 {
+				return 0, io.EOF
+			}
+			return n, nil
+		default:
+			end := len(r.text)
+			if r.gap < len(r.gaps) {
+				end = r.gaps[r.gap].at
+			}
+			copied := copy(left, r.text[r.at:end])
+			r.at, n = r.at+copied, n+copied
+		}
+	}
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (r *bodyReader) Close() error { return nil }
+
+// pairs are the two digits of each byte, the first one in the low byte.
+var pairs = func() (pairs [256]uint16) {
+	for i := range pairs {
+		pairs[i] = binary.LittleEndian.Uint16(hex.AppendEncode(nil, []byte{byte(i)}))
+	}
+	return pairs
+}()
+
+// encode writes the digits of four bytes at a time. into has room for them.
+func encode(into, value []byte) {
+	for len(value) >= 4 {
+		word := uint64(pairs[value[0]]) | uint64(pairs[value[1]])<<16 | uint64(pairs[value[2]])<<32 | uint64(pairs[value[3]])<<48
+		binary.LittleEndian.PutUint64(into, word)
+		into, value = into[8:], value[4:]
+	}
+	hex.Encode(into, value)
+}

@@ -1,0 +1,96 @@
+package node
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+)
+
+// strangersShare: while strangers wait, each fourth place goes to one of them, however many known builders wait.
+const strangersShare = 4
+
+// turns says whose block is next. Priorities come in their order, and within one everybody has its turn: strangers by address and then by key, known
+// builders by key. So whoever sends more waits longer, and keys without end gain nothing. Pool.mu guards it.
+type turns struct {
+	parties rota // by priority and party
+	keys    rota // by priority and key
+	// passedOver counts the places that went to known builders while strangers waited.
+	passedOver int
+}
+
+// member names somebody within a priority.
+type member struct {
+	priority exec.Priority
+	name     string
+}
+
+// party is who takes turns with others: an address for strangers, whose keys cost nothing, and a builder's key otherwise.
+func (t *ticket) party() member {
+	if t.priority.Stranger() {
+		return member{t.priority, t.source.Address}
+	}
+	return t.key()
+}
+
+func (t *ticket) key() member { return member{t.priority, string(t.source.Key[:])} }
+
+// order are the waiting blocks, the next one first.
+func (o *turns) order(waiting []*ticket) []*ticket {
+	first := map[member]uint64{} // of each party, the number of what came first: what parties with the same turn are told apart by
+	for _, t := range waiting {
+		if number, any := first[t.party()]; !any || t.number < number {
+			first[t.party()] = t.number
+		}
+	}
+	rank := func(t *ticket) exec.Priority {
+		if t.priority == exec.Normal && o.passedOver >= strangersShare-1 {
+			return exec.High + 1
+		}
+		return t.priority
+	}
+	return slices.SortedFunc(slices.Values(waiting), func(a, b *ticket) int {
+		return cmp.Or(
+			cmp.Compare(rank(b), rank(a)),
+			cmp.Compare(o.parties.turn(a.party()), o.parties.turn(b.party())),
+			cmp.Compare(first[a.party()], first[b.party()]),
+			cmp.Compare(o.keys.turn(a.key()), o.keys.turn(b.key())),
+			cmp.Compare(a.number, b.number),
+		)
+	})
+}
+
+// took notes that a block has had its turn.
+func (o *turns) took(t *ticket, waiting []*ticket) {
+	o.parties.took(t.party())
+	o.keys.took(t.key())
+	switch {
+	case t.priority == exec.Normal:
+		o.passedOver = 0
+	case slices.ContainsFunc(waiting, func(other *ticket) bool { return other.priority == exec.Normal }):
+		o.passedOver++
+	}
+}
+
+// rota counts turns. Whoever was not there for a while has the turn that is now: nothing is saved up. The zero value has had none.
+type rota struct {
+	next map[member]uint64
+	now  map[exec.Priority]uint64
+}
+
+// remembered is how many members a rota knows before it forgets those whose turn is now anyway.
+const remembered = 4096
+
+func (r *rota) turn(m member) uint64 { return max(r.next[m], r.now[m.priority]) }
+
+func (r *rota) took(m member) {
+	if r.next == nil {
+		r.next, r.now = map[member]uint64{}, map[exec.Priority]uint64{}
+	}
+	turn := r.turn(m)
+	r.now[m.priority], r.next[m] = turn, turn+1
+	if len(r.next) > remembered {
+		maps.DeleteFunc(r.next, func(m member, next uint64) bool { return next <= r.now[m.priority] })
+	}
+}

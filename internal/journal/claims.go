@@ -1,0 +1,190 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"log/slog"
+	"slices"
+)
+
+// claims keeps the embedded guard's claims in a file of their own: a ring of records whose room is taken once, when the file is made, so that a
+// full disk stops no claim, and facts can never take that room.
+//
+//	| number 8 | key's length 2 | value's length 2 | key | value | zeros | CRC-32C of all before 4 |   256 bytes, never across two sectors
+//
+// A claim is written over the oldest record and synced before it is answered. A record that was cut in its writing fails its checksum: it was not
+// answered. A write that failed is written over by the next claim.
+type claims struct {
+	file file // nil in memory
+	// turn holds a token while somebody writes; a writer whose caller has left keeps it until the disk has answered.
+	turn  chan struct{}
+	known map[string][]byte // by key, guarded by turn
+	ring  []string          // the key in each place, guarded by turn
+	next  uint64            // number of the next record, guarded by turn
+}
+
+// file is what claims are kept in: an os.File, or one in a test that forgets what was not synced. Sync returns when all that was written
+// before it survives a power cut.
+type file interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Sync() error
+}
+
+const (
+	claimSize    = 256
+	claimHeader  = 12
+	claimPlaces  = 1 << 16
+	claimsLength = claimSize * claimPlaces
+	// mostClaim is how long key and value may be together.
+	mostClaim = claimSize - claimHeader - 4
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// newClaims are a guard without a disk, which forgets everything with the process.
+func newClaims(places int) *claims {
+	return &claims{turn: make(chan struct{}, 1), known: map[string][]byte{}, ring: make([]string, places)}
+}
+
+// readClaims finds the claims in a file with room for some.
+func readClaims(f file, places int, log *slog.Logger) (*claims, error) {
+	c := newClaims(places)
+	c.file = f
+	all := make([]byte, places*claimSize)
+	if _, err := f.ReadAt(all, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read claims: %w", err)
+	}
+	type record struct {
+		number uint64
+		place  int
+		key    string
+		value  []byte
+	}
+	var records []record
+	for place := range places {
+		raw := all[place*claimSize:][:claimSize]
+		number, key, value, ok := decodeClaim(raw)
+		switch {
+		case ok && number%uint64(places) == uint64(place):
+			records = append(records, record{number, place, key, value})
+		case bytes.ContainsFunc(raw, func(r rune) bool { return r != 0 }):
+			log.Warn("a claim was cut in its writing, and not answered", "place", place)
+		}
+	}
+	slices.SortFunc(records, func(a, b record) int {
+		if a.number < b.number {
+			return -1
+		}
+		return 1
+	})
+	for _, r := range records { // the newest of a key counts: one before it was not answered
+		c.known[r.key], c.ring[r.place], c.next = bytes.Clone(r.value), r.key, r.number+1
+	}
+	return c, nil
+}
+
+func encodeClaim(number uint64, key string, value []byte) ([]byte, error) {
+	if key == "" || len(key)+len(value) > mostClaim {
+		return nil, fmt.Errorf("key and value have %d bytes: want a key, and %d bytes at most", len(key)+len(value), mostClaim)
+	}
+	raw := make([]byte, claimSize)
+	binary.BigEndian.PutUint64(raw, number)
+	binary.BigEndian.PutUint16(raw[8:], uint16(len(key)))
+	binary.BigEndian.PutUint16(raw[10:], uint16(len(value)))
+	copy(raw[claimHeader:], key)
+	copy(raw[claimHeader+len(key):], value)
+	binary.BigEndian.PutUint32(raw[claimSize-4:], crc32.Checksum(raw[:claimSize-4], castagnoli))
+	return raw, nil
+}
+
+// decodeClaim reads a record of claimSize bytes; ok is false for one that is empty or was cut.
+func decodeClaim(raw []byte) (number uint64, key string, value []byte, ok bool) {
+	keyLength, valueLength := int(binary.BigEndian.Uint16(raw[8:])), int(binary.BigEndian.Uint16(raw[10:]))
+	if keyLength == 0 || keyLength+valueLength > mostClaim ||
+		binary.BigEndian.Uint32(raw[claimSize-4:]) != crc32.Checksum(raw[:claimSize-4], castagnoli) {
+		return 0, "", nil, false
+	}
+	at := claimHeader + keyLength
+	return binary.BigEndian.Uint64(raw), string(raw[claimHeader:at]), raw[at:][:valueLength], true
+}
+
+// claim implements guardStore. It does not wait longer for the disk than its caller; what was written is then known to later callers only when the
+// disk has answered.
+func (c *claims) claim(ctx context.Context, key string, value []byte, former []string) ([]byte, error) {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the disk: %w", ctx.Err())
+	}
+	for _, name := range append([]string{key}, former...) {
+		if standing, taken := c.known[name]; taken {
+			<-c.turn
+			return standing, nil
+		}
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := c.write(key, value)
+		<-c.turn
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return value, err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the disk: %w", ctx.Err())
+	}
+}
+
+// write adds a claim, and syncs it before it is known. The caller has the turn.
+func (c *claims) write(key string, value []byte) error {
+	if err := c.put(key, value); err != nil {
+		return err
+	}
+	if c.file != nil {
+		if err := c.file.Sync(); err != nil {
+			return fmt.Errorf("sync: %w", err)
+		}
+	}
+	c.remember(key, value)
+	return nil
+}
+
+// put writes a claim over the oldest one.
+func (c *claims) put(key string, value []byte) error {
+	raw, err := encodeClaim(c.next, key, value)
+	if err != nil || c.file == nil {
+		return err
+	}
+	if _, err := c.file.WriteAt(raw, int64(c.next%uint64(len(c.ring)))*claimSize); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
+// remember knows a claim that was put in place of the oldest one.
+func (c *claims) remember(key string, value []byte) {
+	place := c.next % uint64(len(c.ring))
+	if old := c.ring[place]; old != key {
+		delete(c.known, old)
+	}
+	c.known[key], c.ring[place] = bytes.Clone(value), key
+	c.next++
+}
+
+// close implements guardStore. It waits for a claim that is being written.
+func (c *claims) close() error {
+	c.turn <- struct{}{}
+	defer func() { <-c.turn }()
+	if c.file == nil {
+		return nil
+	}
+	return c.file.Close()
+}

@@ -1,0 +1,176 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// ErrDiskLow says that facts are not taken since the disk is nearly full: what is left is for guard, state and escrow.
+var ErrDiskLow = errors.New("the journal's disk is nearly full: facts are not kept")
+
+const (
+	// watchEvery is how often the disk of an embedded journal is looked at (wall time).
+	watchEvery = time.Second
+	// aliveTime is how long the engine may take to keep a byte before it counts as stopped (wall time).
+	aliveTime = 2 * time.Second
+	// leastFree and mostFree bound what is left free of facts.
+	leastFree, mostFree = 32 << 20, 1 << 30
+	// leastWrite is what the engine may want to write at once: with less, some of its files may have met the end of the disk.
+	leastWrite = 16 << 20
+	// aliveSubject is what the engine is asked to keep.
+	aliveSubject = "gavel.alive"
+)
+
+// disk watches the disk of an embedded journal. Facts stop before it is full. An engine that has met a full disk writes nothing any more; it is
+// started again, inside this process, as soon as there is room.
+type disk struct {
+	journal *Journal
+	dir     string
+	// reserve is how many bytes facts leave free.
+	reserve int64
+	log     *slog.Logger
+
+	free    atomic.Int64
+	low     atomic.Bool // facts are not taken
+	suspect atomic.Bool // the engine may have stopped
+	stopped atomic.Bool // it has
+	full    bool        // it has met the end of the disk; only the watch uses it
+	end     context.CancelFunc
+	group   sync.WaitGroup
+}
+
+// watchDisk starts the watch; close ends it.
+func (j *Journal) watchDisk(dir string) error {
+	room, err := diskFor(dir)
+	if err != nil {
+		return err
+	}
+	ctx, end := context.WithCancel(context.Background())
+	j.disk = &disk{journal: j, dir: dir, reserve: min(max(room/20, leastFree), mostFree), log: j.log, end: end}
+	j.disk.free.Store(room)
+	j.disk.group.Go(func() { j.disk.run(ctx) })
+	return nil
+}
+
+func (d *disk) close() {
+	d.end()
+	d.group.Wait()
+}
+
+func (d *disk) run(ctx context.Context) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		d.look(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// look measures the disk once, and starts the engine again if it has stopped and there is room.
+func (d *disk) look(ctx context.Context) {
+	free, err := freeBytes(d.dir)
+	if err != nil {
+		d.log.Warn("the journal's disk is not watched", "error", err)
+		return
+	}
+	d.free.Store(free)
+	if low := free < d.reserve; low != d.low.Swap(low) {
+		if low {
+			d.log.Error("the journal's disk is nearly full: facts are not kept until there is room", "free_bytes", free, "needed_bytes", d.reserve)
+		} else {
+			d.log.Info("the journal's disk has room again: facts are kept", "free_bytes", free)
+		}
+	}
+	// Half of what facts leave free is enough to start with, and an engine is never asked on a disk that is full: the question might stop it.
+	if free < d.reserve/2 {
+		d.full = d.full || free < leastWrite
+		d.suspect.Store(true)
+		return
+	}
+	if d.full { // some stream may have met the end of the disk, and keeps nothing any more, whatever the others do
+		d.full = false
+		d.restart()
+		return
+	}
+	if !d.suspect.Load() && d.journal.server.JetStreamEnabled() {
+		return
+	}
+	if err := d.alive(ctx); err == nil {
+		d.suspect.Store(false)
+		if d.stopped.Swap(false) {
+			d.log.Info("the journal's engine keeps what it is given again")
+		}
+		return
+	}
+	if ctx.Err() == nil {
+		d.restart()
+	}
+}
+
+// alive asks the engine to keep a byte of state, and a fact that no view reads.
+func (d *disk) alive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, aliveTime)
+	defer cancel()
+	if err := d.journal.PutState(ctx, aliveSubject, []byte{1}); err != nil {
+		return err
+	}
+	_, err := d.journal.Append(ctx, aliveSubject, []byte("{}"))
+	return err
+}
+
+// restart stops the engine's storage and starts it again. The next look sees whether that helped.
+func (d *disk) restart() {
+	d.stopped.Store(true)
+	d.log.Error("the journal's engine keeps nothing, and is started again")
+	if err := d.journal.server.ShutdownJetStream(); err != nil {
+		d.log.Error("the journal's engine does not stop", "error", err)
+	}
+	// What was on its way to the old storage is never acked: it is counted as lost now, and keeps nobody waiting.
+	d.journal.js.CleanupPublisher()
+	cfg := server.JetStreamConfig{StoreDir: d.dir, MaxStore: engineRoom, MaxMemory: engineRoom, SyncInterval: syncEvery}
+	if err := d.journal.server.EnableJetStream(&cfg); err != nil {
+		d.log.Error("the journal's engine does not start: free room on its disk; it is tried again", "error", err)
+	}
+}
+
+// Health says what keeps an embedded journal from keeping what it is given, nil when nothing does. A cluster's health is for its servers to tell.
+func (j *Journal) Health() error {
+	switch {
+	case j.disk == nil:
+		return nil
+	case j.disk.stopped.Load():
+		return errors.New("the journal's engine has stopped and is being started again: look at its disk")
+	case j.disk.low.Load():
+		return fmt.Errorf("%w: %s are free, %s are needed", ErrDiskLow, size(j.disk.free.Load()), size(j.disk.reserve))
+	}
+	return nil
+}
+
+// FreeBytes is what the disk of an embedded journal has left, -1 for one in memory or in a cluster.
+func (j *Journal) FreeBytes() int64 {
+	if j.disk == nil {
+		return -1
+	}
+	return j.disk.free.Load()
+}
+
+// low says whether facts are not taken.
+func (j *Journal) low() bool { return j.disk != nil && j.disk.low.Load() }
+
+// suspectEngine has the engine looked at after it did not keep something.
+func (j *Journal) suspectEngine() {
+	if j.disk != nil {
+		j.disk.suspect.Store(true)
+	}
+}

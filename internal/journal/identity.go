@@ -1,0 +1,19 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+)
+
+// ID is the identity of the log of facts: random, made with the log, and the same for as long as that exists. A place in the log says nothing
+// about a log of another identity. Views keep it beside the place that they have reached.
+func (j *Journal) ID() string { return j.id }
+
+// Last is the place of the newest fact, 0 when there was none. Places are never given twice, also when the oldest facts are gone.
+func (j *Journal) Last(ctx context.Context) (uint64, error) {
+	info, err := j.facts.Info(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("ask for the last fact: %w", err)
+	}
+	return info.State.LastSeq, nil
+}

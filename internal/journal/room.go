@@ -1,0 +1,154 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// room is how many bytes each part of a journal may take. What an operator asked for stays; the rest is fitted to the disk.
+type room struct {
+	facts, escrow, evidence int64
+}
+
+// Rooms without any wish, on a disk that has them, and in memory.
+var (
+	roomOnDisk   = room{facts: 16 << 30, escrow: 16 << 30, evidence: 1 << 30}
+	roomInMemory = room{facts: 1 << 30, escrow: 2 << 30, evidence: 64 << 20}
+)
+
+const (
+	// leastDisk is what a journal on a disk needs to be worth starting.
+	leastDisk = 128 << 20
+	// leastRoom is the least that a part is fitted to.
+	leastRoom = 8 << 20
+	// engineRoom is what the engine is told that it may take. The bounds are ours, and the engine's own guess (three quarters of what is free when
+	// it starts) would stop claims on a disk that has room for them.
+	engineRoom = 1 << 50
+)
+
+// wished are the rooms that a Config asks for; what it leaves open is as on a large disk.
+func (c *Config) wished(inMemory bool) room {
+	r := roomOnDisk
+	if inMemory {
+		r = roomInMemory
+	}
+	for _, part := range []struct {
+		room *int64
+		wish int64
+	}{{&r.facts, c.FactsBytes}, {&r.escrow, c.EscrowBytes}, {&r.evidence, c.EvidenceBytes}} {
+		if part.wish != 0 {
+			*part.room = part.wish
+		}
+	}
+	return r
+}
+
+// fit makes rooms of an embedded journal small enough for its disk: those that nobody asked for shrink, three parts facts, two parts escrow, and a
+// tenth of that evidence; those that somebody asked for must fit. A tenth of the disk stays free for state, guard and the file system.
+func (c *Config) fit(r room, disk int64) (room, error) {
+	if disk < leastDisk {
+		return r, fmt.Errorf("the journal's disk has room for %s, a journal needs %s at least: give it another folder (--data-dir) or a larger disk",
+			size(disk), size(leastDisk))
+	}
+	usable := disk - disk/10
+	asked := max(c.FactsBytes, 0) + max(c.EvidenceBytes, 0)
+	if !c.EscrowInMemory {
+		asked += c.EscrowBytes
+	}
+	if asked > usable {
+		return r, fmt.Errorf("the journal's disk has room for %s, and %s of that are asked for: lower --facts-megabytes (%s), --escrow-megabytes (%s) or "+
+			"--evidence-megabytes (%s), or give it a larger disk", size(disk), size(asked), size(c.FactsBytes), size(c.EscrowBytes), size(c.EvidenceBytes))
+	}
+	free := usable - asked
+	share := func(room *int64, wish, part, parts int64) {
+		if wish == 0 {
+			*room = min(*room, max(free/parts*part, leastRoom))
+		}
+	}
+	share(&r.facts, c.FactsBytes, 5, 10)
+	if !c.EscrowInMemory {
+		share(&r.escrow, c.EscrowBytes, 4, 10)
+	}
+	share(&r.evidence, c.EvidenceBytes, 1, 10)
+	return r, nil
+}
+
+// diskFor is what a folder's disk has for a journal: what is free, and what the folder takes already.
+func diskFor(dir string) (int64, error) {
+	free, err := freeBytes(dir)
+	if err != nil {
+		return 0, err
+	}
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return ignoreGone(err)
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return ignoreGone(err)
+		}
+		free += info.Size()
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("measure the journal's folder: %w", err)
+	}
+	return free, nil
+}
+
+// ignoreGone lets files go while they are counted.
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// freeBytes is what a folder's disk still takes from this process.
+func freeBytes(dir string) (int64, error) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return 0, fmt.Errorf("measure the disk of %s: %w", dir, os.NewSyscallError("statfs", err))
+	}
+	return int64(disk.Bavail) * disk.Bsize, nil //nolint:unconvert // the types differ between systems
+}
+
+// size is a number of bytes for people.
+func size(bytes int64) string {
+	switch {
+	case bytes >= 10<<30:
+		return fmt.Sprintf("%d GiB", bytes>>30)
+	case bytes >= 1<<20:
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	case bytes < 0:
+		return "unbounded"
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}
+
+// noRoom says whether an engine refuses a stream since it has set too much room aside for others.
+func noRoom(err error) bool {
+	refused := (*jetstream.APIError)(nil)
+	return errors.As(err, &refused) && (refused.ErrorCode == storageExceeded || refused.ErrorCode == memoryExceeded || refused.ErrorCode == noPeers)
+}
+
+// Codes of an engine that lacks room, or servers that have it.
+const (
+	storageExceeded jetstream.ErrorCode = 10047
+	memoryExceeded  jetstream.ErrorCode = 10028
+	noPeers         jetstream.ErrorCode = 10005
+)
+
+// inWords says of a full disk what can be done.
+func inWords(err error) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("the journal's disk is full: free room, or lower --facts-megabytes, --escrow-megabytes or --evidence-megabytes: %w", err)
+	}
+	return err
+}

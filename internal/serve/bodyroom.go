@@ -1,0 +1,250 @@
+package serve
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// BodyRoom is memory for the bodies of some requests. Whoever sends them, a client address or a builder, has a share of it, so that nobody can keep
+// the others out.
+//
+//	bytes ─▶ fit into the room and the share ──────────────────────────────▶ taken
+//	     └─▶ wait ─┬─▶ others give theirs back ────────────────────────────▶ taken
+//	               └─▶ too long ─┬─▶ who holds more is cut off for them ───▶ taken
+//	                             └─▶ nobody does: ErrBusy
+//
+// One body may be beyond the share if its sender has no other: else a small share would shut out large bodies. Only bodies that are still coming are
+// cut off, the largest of whoever holds most; what an operation works on stays. It is safe for concurrent use.
+type BodyRoom struct {
+	bytes, share int64
+
+	mu      sync.Mutex // guards what follows, and the expenses and payers in it
+	held    int64
+	payers  map[string]*payer
+	waiting list.List // of *claim, oldest first
+}
+
+// payer is who has bodies in a room.
+type payer struct {
+	name    string
+	held    int64
+	bodies  int
+	waiting int
+	coming  map[*expense]struct{} // bodies that are being read
+}
+
+// claim is a body's wait for bytes. granted is closed when it has them.
+type claim struct {
+	of      *expense
+	bytes   int64
+	granted chan struct{}
+}
+
+// How many may wait in a room, and of them of one payer. Who finds no place has no time: it gets bytes at once, or none.
+const (
+	maxWaiting      = 1024
+	maxPayerWaiting = 64
+)
+
+// NewBodyRoom makes a room of so many bytes, of which each sender has a share.
+func NewBodyRoom(bytes, share int64) *BodyRoom {
+	return &BodyRoom{bytes: bytes, share: min(share, bytes), payers: map[string]*payer{}}
+}
+
+// Held is how many bytes are taken at the moment.
+func (r *BodyRoom) Held() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.held
+}
+
+// enter lets a body in, which holds nothing yet. interrupt ends a read of it that is under way.
+func (r *BodyRoom) enter(name string, interrupt func()) *expense {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.payers[name]
+	if p == nil {
+		p = &payer{name: name, coming: map[*expense]struct{}{}}
+		r.payers[name] = p
+	}
+	e := &expense{room: r, payer: p, interrupt: interrupt}
+	p.bodies++
+	p.coming[e] = struct{}{}
+	return e
+}
+
+// expense is what one body holds of a room. All but the waiting is guarded by the room's mutex.
+type expense struct {
+	room      *BodyRoom
+	payer     *payer
+	held      int64
+	cut       bool // its bytes are somebody else's
+	interrupt func()
+}
+
+// take takes bytes, for which it waits. It answers ErrBusy when there are none in time, or when the body was cut off.
+func (e *expense) take(ctx context.Context, bytes int64, patience time.Duration) error {
+	r := e.room
+	c, err := e.claim(bytes)
+	if c == nil {
+		return err
+	}
+	patient, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	select {
+	case <-c.granted:
+		return nil
+	case <-patient.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-c.granted: // just in time
+		return nil
+	default:
+	}
+	r.forget(c)
+	if ctx.Err() == nil && r.clear(e, bytes) {
+		e.hold(bytes)
+		return nil
+	}
+	return fmt.Errorf("%w: no room for %d bytes within %v", ErrBusy, bytes, patience)
+}
+
+// claim takes bytes at once and returns nil, or a claim to wait for.
+func (e *expense) claim(bytes int64) (*claim, error) {
+	r := e.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case e.cut:
+		return nil, fmt.Errorf("%w: its room was given to another", ErrBusy)
+	case r.fits(e, bytes):
+		e.hold(bytes)
+		return nil, nil
+	case r.waiting.Len() < maxWaiting && e.payer.waiting < maxPayerWaiting:
+		c := &claim{e, bytes, make(chan struct{})}
+		r.waiting.PushBack(c)
+		e.payer.waiting++
+		return c, nil
+	case r.clear(e, bytes):
+		e.hold(bytes)
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%w: too many wait", ErrBusy)
+}
+
+// fits says whether a body may have more. The caller holds the mutex.
+func (r *BodyRoom) fits(e *expense, bytes int64) bool {
+	alone := e.payer.held == e.held
+	return r.held+bytes <= r.bytes && (alone || e.payer.held+bytes <= r.share)
+}
+
+// clear makes room for a body at the cost of those who hold more than its sender then would. The caller holds the mutex.
+func (r *BodyRoom) clear(e *expense, bytes int64) bool {
+	if e.cut || bytes > r.bytes {
+		return false
+	}
+	for !r.fits(e, bytes) {
+		richest := r.richest()
+		if r.held+bytes <= r.bytes || richest == nil || richest.payer.held <= e.payer.held+bytes {
+			return false // it is its own share that is full, or nobody holds more
+		}
+		richest.hold(-richest.held)
+		richest.cut = true
+		delete(richest.payer.coming, richest)
+		richest.interrupt()
+	}
+	return true
+}
+
+// richest is the largest body that is still coming of whoever holds most. The caller holds the mutex.
+func (r *BodyRoom) richest() (found *expense) {
+	for _, p := range r.payers {
+		for e := range p.coming {
+			if e.held > 0 && (found == nil || p.held > found.payer.held || p == found.payer && e.held > found.held) {
+				found = e
+			}
+		}
+	}
+	return found
+}
+
+// hold counts bytes that a body takes, or gives back. The caller holds the mutex.
+func (e *expense) hold(bytes int64) {
+	e.held += bytes
+	e.payer.held += bytes
+	e.room.held += bytes
+}
+
+// giveBack returns some of a body's bytes to the room.
+func (e *expense) giveBack(bytes int64) {
+	e.room.mu.Lock()
+	defer e.room.mu.Unlock()
+	if !e.cut {
+		e.hold(-bytes)
+		e.room.grant()
+	}
+}
+
+// whole says that the body is read, and what is held of it now. Nobody cuts it off any more; false if somebody has.
+func (e *expense) whole(bytes int64) bool {
+	e.room.mu.Lock()
+	defer e.room.mu.Unlock()
+	delete(e.payer.coming, e)
+	if e.cut {
+		return false
+	}
+	e.hold(bytes - e.held)
+	e.room.grant()
+	return true
+}
+
+// leave gives back all.
+func (e *expense) leave() {
+	r := e.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.hold(-e.held)
+	delete(e.payer.coming, e)
+	if e.payer.bodies--; e.payer.bodies == 0 {
+		delete(r.payers, e.payer.name)
+	}
+	r.grant()
+}
+
+// whileComing does something with the connection unless the body was cut off, so that it cannot undo the interruption.
+func (e *expense) whileComing(do func()) {
+	e.room.mu.Lock()
+	defer e.room.mu.Unlock()
+	if !e.cut {
+		do()
+	}
+}
+
+// grant gives what is free to those who wait, oldest first; one that still does not fit keeps nobody behind it waiting. The caller holds the mutex.
+func (r *BodyRoom) grant() {
+	for element := r.waiting.Front(); element != nil && r.held < r.bytes; {
+		c := element.Value.(*claim)
+		element = element.Next()
+		if !c.of.cut && r.fits(c.of, c.bytes) {
+			c.of.hold(c.bytes)
+			r.forget(c)
+			close(c.granted)
+		}
+	}
+}
+
+// forget takes a claim out. The caller holds the mutex.
+func (r *BodyRoom) forget(c *claim) {
+	for element := r.waiting.Front(); element != nil; element = element.Next() {
+		if element.Value == any(c) {
+			r.waiting.Remove(element)
+			c.of.payer.waiting--
+			return
+		}
+	}
+}

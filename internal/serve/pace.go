@@ -1,0 +1,55 @@
+package serve
+
+import (
+	"io"
+	"time"
+)
+
+// pace is a body that has to come at a least rate, after a grace, and before a last moment. It sets the connection's deadline ahead of each read, but
+// only when the one that is set is near: for a body that comes at once that is never again.
+type pace struct {
+	io.ReadCloser
+	spent    *expense
+	deadline func(time.Time)
+	rate     int64 // bytes a second; negative for none
+	begun    time.Time
+	last     time.Time
+
+	got   int64
+	armed time.Time
+	ended bool // a deadline set now would be the next request's
+}
+
+// Read implements io.Reader.
+func (p *pace) Read(b []byte) (int, error) {
+	if now := time.Now(); !p.ended && p.armed.Sub(now) < rateGrace/2 {
+		if due := p.due(); !due.Equal(p.armed) {
+			p.armed = due
+			p.spent.whileComing(func() { p.deadline(due) })
+		}
+	}
+	n, err := p.ReadCloser.Read(b)
+	p.got += int64(n)
+	p.ended = p.ended || err != nil
+	return n, err
+}
+
+// due is when the next byte must be here.
+func (p *pace) due() time.Time {
+	if p.rate < 0 {
+		return p.last
+	}
+	due := p.begun.Add(rateGrace + time.Duration(float64(p.got)/float64(p.rate)*float64(time.Second)))
+	if due.After(p.last) {
+		return p.last
+	}
+	return due
+}
+
+// pause leaves out a time in which nobody read.
+func (p *pace) pause(took time.Duration) {
+	p.begun = p.begun.Add(took)
+	if took > 0 && !p.ended {
+		p.armed = time.Time{} // what is set may be over
+	}
+}

@@ -1,0 +1,128 @@
+package view
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/store"
+)
+
+// Log is a journal that knows which one it is.
+type Log interface {
+	// ID is the identity of the log: another one has another.
+	ID() string
+	Progress
+}
+
+// ErrOtherJournal says that a database was made of another journal, or of one that has lost facts since. What would be appended from now on would be
+// passed over, as if it were in the view already.
+var ErrOtherJournal = errors.New("the database is not one of this journal")
+
+// Skipper is a journal that can leave out numbers. One that is another's to keep answers an error.
+type Skipper interface {
+	// Skip gives no fact the numbers up to one.
+	Skip(ctx context.Context, upTo uint64) error
+}
+
+// mayBeLost bounds the facts that a power cut is taken to have cost: the engine syncs each second. A
+// journal that lacks more was restored from a copy, and its state with it: that is the operator's to judge.
+const mayBeLost = 1 << 14
+
+// lostFacts says that the database has facts that its journal has not.
+type lostFacts struct{ last, newest uint64 }
+
+// Error implements error.
+func (l *lostFacts) Error() string {
+	return fmt.Sprintf("facts up to %d are in the database, up to %d in the journal", l.last, l.newest)
+}
+
+// whatToDo ends the errors of Check.
+const whatToDo = "restore the journal that the database was made of, or give --db another database: it is filled from this journal"
+
+// Check refuses a journal that the database was not made of, and one that is behind the database. A database that knows no journal, since it is new or an
+// earlier version made it, takes this one for its own.
+func (v *View) Check(ctx context.Context, journal Log) error {
+	if err := v.Migrate(ctx); err != nil {
+		return err
+	}
+	newest, err := journal.Last(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the journal: %w", err)
+	}
+	err = v.checkIn(ctx, journal.ID(), newest)
+	lost := (*lostFacts)(nil)
+	if !errors.As(err, &lost) {
+		return err
+	}
+	skipper, ok := journal.(Skipper)
+	if ok && lost.last-lost.newest <= mayBeLost {
+		if err = skipper.Skip(ctx, lost.last); err == nil {
+			v.cfg.Log.ErrorContext(ctx, "the journal has lost its newest facts, as after a power cut: their numbers are left out", "view", v.cfg.Name,
+				"facts", lost.last-lost.newest, "after", lost.newest)
+			return nil
+		}
+	}
+	return errors.Join(fmt.Errorf("%w: the %s has facts up to %d, this journal up to %d: it was restored or has lost facts: %s",
+		ErrOtherJournal, v.cfg.Name, lost.last, lost.newest, whatToDo), unlessOurs(err))
+}
+
+// unlessOurs is what kept a journal from leaving out numbers, if that is news.
+func unlessOurs(err error) error {
+	if lost := (*lostFacts)(nil); errors.As(err, &lost) {
+		return nil
+	}
+	return err
+}
+
+// checkIn compares what the database knows of its journal with one that has facts up to newest.
+func (v *View) checkIn(ctx context.Context, id string, newest uint64) error {
+	return v.InTx(ctx, func(tx store.Tx) error {
+		if _, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL)`); err != nil {
+			return err
+		}
+		var last uint64
+		if err := tx.QueryRow(ctx, `UPDATE progress SET seq = seq RETURNING seq`).Scan(&last); err != nil {
+			return err
+		}
+		var known string
+		err := tx.QueryRow(ctx, `SELECT id FROM journal`).Scan(&known)
+		switch {
+		case err != nil && !errors.Is(err, sql.ErrNoRows):
+			return err
+		case err == nil && known != id:
+			return fmt.Errorf("%w: the %s is of journal %s, this is %s: %s", ErrOtherJournal, v.cfg.Name, known, id, whatToDo)
+		case newest < last && err == nil:
+			return &lostFacts{last, newest}
+		case newest < last: // of an earlier version: nobody can tell whether it is the same one
+			return fmt.Errorf("%w: the %s has facts up to %d, this journal up to %d: it was restored or has lost facts: %s",
+				ErrOtherJournal, v.cfg.Name, last, newest, whatToDo)
+		case err == nil:
+			return nil
+		}
+		v.cfg.Log.InfoContext(ctx, "a database belongs to this journal from now on", "view", v.cfg.Name, "journal", id, "facts", last)
+		_, err = tx.Exec(ctx, `INSERT INTO journal (id) VALUES (?)`, id)
+		return err
+	})
+}
+
+// startPatience is how long a start waits for a database, which it can do without.
+const startPatience = 5 * time.Second
+
+// CheckAtStart is Check for a service that starts: a database that does not answer yet is checked when it does, by Follow.
+func (v *View) CheckAtStart(ctx context.Context, journal Log) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if err := v.Check(ctx, journal); errors.Is(err, ErrOtherJournal) || errors.Is(err, store.ErrNewer) || v.Local() {
+		return err
+	}
+	return nil
+}
+
+// Local says whether the database is a file or memory of this process.
+func (v *View) Local() bool {
+	db, ok := v.Database.(interface{ Local() bool })
+	return ok && db.Local()
+}

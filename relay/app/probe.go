@@ -1,0 +1,146 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/deliver"
+)
+
+// probes test what a delivery needs by the way that it takes. Each call of a test is of one goroutine.
+type probes struct {
+	journal  *journal.Journal
+	now      func() time.Time
+	instance string // this process: others that share the journal have keys of their own
+	keyFor   time.Duration
+
+	claimed time.Time // when the guard was given a new key last; zero after a failure
+	keys    int
+}
+
+// probePayload is what the probe puts into the escrow, in bytes: more than a small file system has left by chance.
+const probePayload = 64 << 10
+
+// How long the guard is asked for one key before it is given a new one (wall time). The embedded guard forgets the oldest of its claims, so that it can
+// be given one with nearly every test; a cluster keeps all for ever: these are less than 1 MB in a year.
+const (
+	keyInEmbedded = 10 * time.Second
+	keyInCluster  = time.Hour
+)
+
+// newProbe tests guard, escrow and journal. Between new keys the guard is asked for the one that it has: that goes to the guard and back as a claim
+// does, and what it leaves out, the writing, the journal's test does in the same cluster.
+func (a *App) newProbe() *deliver.Probe {
+	p := &probes{journal: a.journal, now: a.cfg.Clock.Now, instance: rand.Text()[:12], keyFor: keyInEmbedded}
+	if a.cfg.Journal.URL != "" {
+		p.keyFor = keyInCluster
+	}
+	tests := map[string]func(context.Context) error{"guard": p.guard, "escrow": p.escrow, "journal": p.append}
+	var parts []deliver.Part
+	for _, name := range relay.DeliveryParts {
+		parts = append(parts, deliver.Part{Name: name, Test: tests[name]})
+	}
+	return deliver.NewProbe(a.cfg.Clock, a.spec, a.facts, a.log, parts...)
+}
+
+// guard claims this instance's key.
+func (p *probes) guard(ctx context.Context) error {
+	if p.claimed.IsZero() || time.Since(p.claimed) > p.keyFor {
+		p.keys++
+		p.claimed = time.Now()
+	}
+	value := []byte(p.instance)
+	standing, won, err := p.journal.Claim(ctx, "probe-"+p.instance+"-"+strconv.Itoa(p.keys), value)
+	if err == nil && (!won || !bytes.Equal(standing, value)) {
+		err = errors.New("it has forgotten what it was told")
+	}
+	if err != nil {
+		p.claimed = time.Time{} // has to show that it can write
+	}
+	return err
+}
+
+// escrow puts a value and reads it back.
+func (p *probes) escrow(ctx context.Context) error {
+	value := make([]byte, probePayload)
+	if _, err := rand.Read(value); err != nil {
+		return err
+	}
+	key := "probe." + p.instance
+	if err := p.journal.Put(ctx, key, value); err != nil {
+		return err
+	}
+	kept, err := p.journal.Get(ctx, key)
+	if err == nil && !bytes.Equal(kept, value) {
+		err = errors.New("it answers something else than was put into it")
+	}
+	return err
+}
+
+// append appends a fact and waits until it is kept.
+func (p *probes) append(ctx context.Context) error {
+	data, err := json.Marshal(probed{p.now(), p.instance})
+	if err != nil {
+		return err
+	}
+	_, err = p.journal.Append(ctx, testedSubject, data)
+	return err
+}
+
+// testedSubject is the subject of what the journal is tested with.
+const testedSubject = subjectPrefix + "delivery_path_tested"
+
+// probed is a fact that no view reads. It says when a relay ran and could deliver.
+type probed struct {
+	At       time.Time `json:"at"`
+	Instance string    `json:"instance"`
+}
+
+// suspectedGuard is the guard, whose errors have the parts of a delivery tested.
+type suspectedGuard struct {
+	deliver.Guard
+	probe *deliver.Probe
+}
+
+// Claim implements deliver.Guard.
+func (g suspectedGuard) Claim(ctx context.Context, slot phase0.Slot, root phase0.Root) (bool, error) {
+	won, err := g.Guard.Claim(ctx, slot, root)
+	suspect(ctx, g.probe, err)
+	return won, err
+}
+
+// suspectedEscrow is the escrow, whose errors have the parts of a delivery tested.
+type suspectedEscrow struct {
+	relay.Escrow
+	probe *deliver.Probe
+}
+
+// Put implements relay.Escrow.
+func (e suspectedEscrow) Put(ctx context.Context, contents *relay.Contents) error {
+	err := e.Escrow.Put(ctx, contents)
+	suspect(ctx, e.probe, err)
+	return err
+}
+
+// Get implements relay.Escrow.
+func (e suspectedEscrow) Get(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) (*relay.Contents, error) {
+	contents, err := e.Escrow.Get(ctx, slot, blockHash)
+	suspect(ctx, e.probe, err)
+	return contents, err
+}
+
+// suspect tells a probe of an error, unless it is that of a caller who went away.
+func suspect(ctx context.Context, probe *deliver.Probe, err error) {
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		probe.Suspect()
+	}
+}

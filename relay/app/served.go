@@ -1,0 +1,33 @@
+package app
+
+import (
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/deliver"
+	"github.com/gavel-relay/gavel/relay/top"
+)
+
+// shown is the board, with what keeps the payloads of leading bids in memory.
+type shown struct {
+	board  *top.Board
+	served *deliver.Served
+}
+
+// Show implements receive.Board. The payload is held before the bid can be read.
+func (s shown) Show(key relay.Key, bid *relay.SignedBid) {
+	if bid != nil {
+		s.served.Show(key, bid.BlockHash)
+	}
+	s.board.Show(key, bid)
+}
+
+// handedOut is told of served headers: it records them, and has their payloads kept in memory.
+type handedOut struct {
+	record *facts
+	served *deliver.Served
+}
+
+// RecordHeader implements top.Served.
+func (h handedOut) RecordHeader(served relay.HeaderServed) {
+	h.served.Header(served.Slot, served.BlockHash)
+	h.record.RecordHeader(served)
+}

@@ -1,0 +1,89 @@
+package app_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/relay/app"
+)
+
+// anySender lets tests say from what address a request comes.
+func anySender(c *app.Config) {
+	c.Limits.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+}
+
+// begin opens a connection, sends the beginning of a request from an address, and leaves it at that until the test ends.
+func (h *house) begin(t testing.TB, sender, path, headers, body string) {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(h.relayURL, "http://"))
+	must(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: relay\r\nX-Forwarded-For: %s\r\n%s\r\n%s", path, sender, headers, body)
+	must(t, err)
+}
+
+// zstdFrame is the beginning of a zstd stream that asks us to remember 8 MiB (RFC 8878, 3.1.1.1.2).
+const zstdFrame = "\x28\xb5\x2f\xfd\x00\x68" + "\x00\x00\x10" + "123456789"
+
+// One address that announces all the memory there is for bodies, and sends a byte of each, keeps nobody else out; signed blocks not even from its own
+// address, since no other request takes of their room, and other signed blocks only their sender's share of it.
+func TestSlowBodiesKeepNobodyOut(t *testing.T) {
+	const attacker, honest, keyed = "203.0.113.7", "198.51.100.1", "203.0.113.7"
+	const registrations, signed = "/eth/v1/builder/validators", "/eth/v1/builder/blinded_blocks"
+	announced := func(h *house, path string) {
+		for range 55 {
+			h.begin(t, attacker, path, "Content-Type: application/octet-stream\r\nContent-Length: 4000000\r\n", "x")
+		}
+		h.begin(t, attacker, path, "Content-Type: application/octet-stream\r\nContent-Length: 2068000\r\n", "x")
+	}
+	windows := func(h *house, path string) {
+		for range 12 {
+			h.begin(t, attacker, path, "Content-Type: application/octet-stream\r\nContent-Encoding: zstd\r\nContent-Length: 4000000\r\n", zstdFrame)
+		}
+	}
+	for _, row := range []struct {
+		name, path string
+		attack     func(h *house, path string)
+		reveal     string // where the proposer is
+	}{
+		{"announced submissions", submitPath, announced, attacker},
+		{"announced signed blocks", signed, announced, honest},
+		{"zstd submissions", submitPath, windows, attacker},
+		{"zstd signed blocks", signed, windows, honest},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := open(t, eth.Electra, houseOptions{configure: func(c *app.Config) {
+				trusting(c)
+				anySender(c)
+			}})
+			b := h.offered(t, h.worth(t, 1, 1000))
+			better := h.worth(t, 1, 2000)
+			keyedBid := h.worth(t, 0, 3000)
+			row.attack(h, row.path)
+			from := func(sender string, header http.Header) http.Header {
+				header.Set("X-Forwarded-For", sender)
+				return header
+			}
+			index, _ := h.duty(h.slot + 1)
+			registration := h.registration(index)
+			h.post(t, registrations, from(honest, sszHeader(h.fork)), ssz(t, registration)).wantStatus(t, http.StatusOK)
+			h.post(t, submitPath, from(honest, sszHeader(h.fork)), better.ssz(t)).wantStatus(t, http.StatusOK)
+			h.post(t, submitPath, from(keyed, withKey(sszHeader(h.fork))), keyedBid.ssz(t)).wantStatus(t, http.StatusOK)
+			h.post(t, signed, from(row.reveal, sszHeader(h.fork)), b.ssz(t)).wantStatus(t, http.StatusOK)
+		})
+	}
+}
+
+func ssz(t testing.TB, r *builderv1.SignedValidatorRegistration) []byte {
+	t.Helper()
+	raw, err := r.MarshalSSZ()
+	must(t, err)
+	return raw
+}

@@ -1,0 +1,217 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Subjects of the relay's state. What is kept under them are the facts that made it so.
+//
+//	relay.kill_switch          KillSwitchChanged, the last
+//	relay.delivered            PayloadDelivered, the last
+//	relay.builder.<name>       BuilderChanged, the last of the name
+//	relay.demotion.<number>    BuilderDemoted, the last thousand in turn
+//	relay.restored             that facts of versions without state have been taken over
+const (
+	stateKillSwitch = "relay.kill_switch"
+	stateDelivered  = "relay.delivered"
+	stateBuilder    = "relay.builder"
+	stateDemotion   = "relay.demotion"
+	stateRestored   = "relay.restored"
+)
+
+// keptDemotions is how many demotions are state: as many as are listed.
+const keptDemotions = 1000
+
+// putRetry is how long a journal that keeps nothing is left alone (wall time).
+const putRetry = 250 * time.Millisecond
+
+// states is where state is kept until another takes its place. PutState returns when it is kept.
+type states interface {
+	PutState(ctx context.Context, subject string, data []byte) error
+}
+
+// state keeps what the relay must know after a restart. It listens to facts; one goroutine writes, the newest of each subject, until it is kept.
+type state struct {
+	journal states
+	log     *slog.Logger
+
+	mu        sync.Mutex // guards what follows
+	order     []string   // subjects that wait, each once
+	waiting   map[string]relay.Fact
+	delivered phase0.Slot   // the newest slot
+	demotions int           // number of the next demotion
+	taken     uint64        // changes that came
+	kept      uint64        // changes that are kept, or replaced by one that is
+	changed   chan struct{} // closed and made anew when kept grows
+	closed    bool
+
+	wake chan struct{} // one signal is kept
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// newState starts the writing; Close ends it.
+func newState(to states, log *slog.Logger) *state {
+	ctx, stop := context.WithCancel(context.Background())
+	s := &state{
+		journal: to, log: log, waiting: map[string]relay.Fact{}, changed: make(chan struct{}), wake: make(chan struct{}, 1), stop: stop,
+		done: make(chan struct{}),
+	}
+	go s.write(ctx)
+	return s
+}
+
+// Record implements relay.Facts. Most facts change no state.
+func (s *state) Record(fact relay.Fact) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	subject := s.subject(fact)
+	if subject == "" || s.closed {
+		return
+	}
+	if s.waiting[subject] == nil {
+		s.order = append(s.order, subject)
+	}
+	s.waiting[subject] = fact
+	s.taken++
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// subject is where a fact is kept as state, empty for one that changes none. The caller holds mu.
+func (s *state) subject(fact relay.Fact) string {
+	switch f := fact.(type) {
+	case relay.KillSwitchChanged:
+		return stateKillSwitch
+	case relay.PayloadDelivered:
+		if f.Slot < s.delivered {
+			return ""
+		}
+		s.delivered = f.Slot
+		return stateDelivered
+	case relay.BuilderChanged:
+		return stateBuilder + "." + journal.Token(f.Builder.Name)
+	case relay.BuilderDemoted:
+		number := s.demotions % keptDemotions
+		s.demotions++
+		return stateDemotion + "." + strconv.Itoa(number)
+	}
+	return ""
+}
+
+// numbered tells of a demotion of an earlier life: the next one takes the place after it.
+func (s *state) numbered(number string) {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.demotions = n + 1
+}
+
+// Kept returns when all changes that came before the call are kept, or with the context's error.
+func (s *state) Kept(ctx context.Context) error {
+	s.mu.Lock()
+	want := s.taken
+	for s.kept < want {
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait until state is kept: %w", ctx.Err())
+		}
+		s.mu.Lock()
+	}
+	s.mu.Unlock()
+	return nil
+}
+
+// Close writes what waits, until the context ends.
+func (s *state) Close(ctx context.Context) error {
+	err := s.Kept(ctx)
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	<-s.done
+	return err
+}
+
+func (s *state) write(ctx context.Context) {
+	defer close(s.done)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		}
+		for s.writeAll(ctx) != nil {
+			retry := time.NewTimer(putRetry)
+			select {
+			case <-ctx.Done():
+				retry.Stop()
+				return
+			case <-retry.C:
+			}
+		}
+	}
+}
+
+// writeAll keeps what waits. What could not be kept waits on, unless something newer took its place.
+func (s *state) writeAll(ctx context.Context) error {
+	s.mu.Lock()
+	order, waiting, taken := s.order, s.waiting, s.taken
+	s.order, s.waiting = nil, map[string]relay.Fact{}
+	s.mu.Unlock()
+	for i, subject := range order {
+		if err := s.put(ctx, subject, waiting[subject]); err != nil {
+			s.log.Error("state is not kept yet, and would be lost by a restart now", "subject", subject, "error", err)
+			s.putBack(order[i:], waiting)
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = taken
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return nil
+}
+
+func (s *state) put(ctx context.Context, subject string, fact relay.Fact) error {
+	data, err := json.Marshal(fact)
+	if err != nil {
+		s.log.Error("state cannot be encoded", "subject", subject, "error", err)
+		return nil
+	}
+	return s.journal.PutState(ctx, subject, data)
+}
+
+// putBack has subjects wait again, before those that came meanwhile.
+func (s *state) putBack(order []string, waiting map[string]relay.Fact) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var back []string
+	for _, subject := range order {
+		if s.waiting[subject] == nil {
+			s.waiting[subject] = waiting[subject]
+			back = append(back, subject)
+		}
+	}
+	s.order = append(back, s.order...)
+}

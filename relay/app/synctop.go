@@ -1,0 +1,64 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// syncPause is how long after one sync the next begins at the earliest (wall time): leads change faster than disks turn, and the last one counts.
+const syncPause = 50 * time.Millisecond
+
+// topSync has the payload of a bid that leads outlive a power cut, behind its back: it is shown before. It listens to facts.
+type topSync struct {
+	// sync syncs a payload in the escrow.
+	sync func(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) error
+	log  *slog.Logger
+
+	newest atomic.Pointer[relay.TopChanged]
+	wake   chan struct{} // one signal is kept
+}
+
+func newTopSync(sync func(context.Context, phase0.Slot, phase0.Hash32) error, log *slog.Logger) *topSync {
+	return &topSync{sync: sync, log: log, wake: make(chan struct{}, 1)}
+}
+
+// Record implements relay.Facts.
+func (s *topSync) Record(fact relay.Fact) {
+	top, changed := fact.(relay.TopChanged)
+	if !changed {
+		return
+	}
+	s.newest.Store(&top)
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run syncs until the context ends.
+func (s *topSync) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.wake:
+		}
+		top := s.newest.Load()
+		if err := s.sync(ctx, top.Slot, top.BlockHash); err != nil && ctx.Err() == nil {
+			s.log.Warn("the leading payload would not survive a power cut", "slot", top.Slot, "error", err)
+		}
+		pause := time.NewTimer(syncPause)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return nil
+		case <-pause.C:
+		}
+	}
+}

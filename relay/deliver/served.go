@@ -1,0 +1,236 @@
+package deliver
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Served stands before the escrow and keeps the payloads of headers that were served in memory too, so that their delivery needs the guard alone. The
+// escrow is for what memory cannot survive.
+//
+//	receive ─Put──▶ recent: what came last         ─┐
+//	receive ─Show─▶ shown: the last few leaders     ├─ one copy of each ─▶ Get, or else the escrow
+//	top ─Header───▶ served: until the slot is over ─┘
+//
+// It is safe for concurrent use.
+type Served struct {
+	// Escrow is the one behind.
+	Escrow relay.Escrow
+	Log    *slog.Logger
+
+	// last is the header that was served last: proposers and sidecars ask for the same one many times.
+	last atomic.Pointer[blockID]
+
+	mu     sync.Mutex // guards what follows
+	held   map[blockID]*heldContents
+	recent []recentBlock // the oldest first
+	bytes  int           // of recent
+	shown  map[relay.Key][]blockID
+	served []blockID // the oldest first
+}
+
+// Bounds of what is in memory. A block with all its blobs has about 2.5 MB.
+const (
+	// recentBytes is enough for what is written to the escrow at a time: a bid is shown, or not, a moment later.
+	recentBytes = 32 << 20
+	// shownTops are remembered of each auction, since a header is told of after it was read.
+	shownTops = 4
+	// servedHeaders are remembered in all. One auction seldom serves more than two or three.
+	servedHeaders = 32
+)
+
+// blockID is the escrow's key.
+type blockID struct {
+	slot phase0.Slot
+	hash phase0.Hash32
+}
+
+// recentBlock is what came lately, and about how many bytes it has.
+type recentBlock struct {
+	blockID
+	bytes int
+}
+
+// heldContents is a payload, and in how many of the three places it is. Without contents it is waited for, or was not found.
+type heldContents struct {
+	contents *relay.Contents
+	places   int
+	asked    bool // the escrow, for what is not here
+}
+
+// Put implements relay.Escrow.
+func (s *Served) Put(ctx context.Context, contents *relay.Contents) error {
+	if err := s.Escrow.Put(ctx, contents); err != nil {
+		return err
+	}
+	held := *contents
+	held.Raw = slices.Clip(held.Raw) // whoever encodes them again copies
+	r := recentBlock{blockID{phase0.Slot(contents.Trace.Slot), contents.Payload.BlockHash}, sizeOf(contents)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold(r.blockID).contents = &held
+	s.recent = append(s.recent, r)
+	s.bytes += r.bytes
+	for s.bytes > recentBytes && len(s.recent) > 1 {
+		s.forgetRecent(0)
+	}
+	return nil
+}
+
+// Get implements relay.Escrow.
+func (s *Served) Get(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) (*relay.Contents, error) {
+	if contents := s.here(blockID{slot, blockHash}); contents != nil {
+		return contents, nil
+	}
+	return s.Escrow.Get(ctx, slot, blockHash)
+}
+
+// Show notes that a bid leads its auction. It never blocks.
+func (s *Served) Show(key relay.Key, blockHash phase0.Hash32) {
+	id := blockID{key.Slot, blockHash}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tops := s.shown[key]
+	if len(tops) > 0 && tops[len(tops)-1] == id {
+		return
+	}
+	if s.shown == nil {
+		s.shown = map[relay.Key][]blockID{}
+	}
+	s.fetch(id, s.hold(id))
+	tops = append(tops, id)
+	if len(tops) > shownTops {
+		s.release(tops[0])
+		tops = slices.Delete(tops, 0, 1)
+	}
+	s.shown[key] = tops
+}
+
+// Header notes that a header was handed out. It never blocks, and allocates nothing for one that is handed out again.
+func (s *Served) Header(slot phase0.Slot, blockHash phase0.Hash32) {
+	if last := s.last.Load(); last != nil && last.slot == slot && last.hash == blockHash {
+		return
+	}
+	id := blockID{slot, blockHash}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.served, id) {
+		return
+	}
+	s.last.Store(&id)
+	s.fetch(id, s.hold(id))
+	s.served = append(s.served, id)
+	if len(s.served) > servedHeaders {
+		s.release(s.served[0])
+		s.served = slices.Delete(s.served, 0, 1)
+	}
+}
+
+// Close forgets the payloads of slots before the given one.
+func (s *Served) Close(before phase0.Slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.recent) - 1; i >= 0; i-- {
+		if s.recent[i].slot < before {
+			s.forgetRecent(i)
+		}
+	}
+	for key, tops := range s.shown {
+		if key.Slot < before {
+			for _, id := range tops {
+				s.release(id)
+			}
+			delete(s.shown, key)
+		}
+	}
+	s.served = slices.DeleteFunc(s.served, func(id blockID) bool {
+		if id.slot < before {
+			s.release(id)
+			return true
+		}
+		return false
+	})
+}
+
+// here is a payload that is in memory, nil if it is not.
+func (s *Served) here(id blockID) *relay.Contents {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if held := s.held[id]; held != nil {
+		return held.contents
+	}
+	return nil
+}
+
+// fetch reads a payload from the escrow that is no longer in memory: of a bid that leads again because a better one was cancelled. That of a header
+// which came first is in neither; its Put will bring it. The caller holds mu.
+func (s *Served) fetch(id blockID, held *heldContents) {
+	if held.contents != nil || held.asked {
+		return
+	}
+	held.asked = true
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), defaultStoreTimeout)
+		defer cancel()
+		contents, err := s.Escrow.Get(ctx, id.slot, id.hash)
+		if err != nil {
+			s.Log.Warn("a payload that leads is in the escrow alone", "slot", id.slot, "error", err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		held.asked = false
+		if held.contents == nil {
+			held.contents = contents
+		}
+	}()
+}
+
+// hold notes one more place in which a payload is. The caller holds mu.
+func (s *Served) hold(id blockID) *heldContents {
+	if s.held == nil {
+		s.held = map[blockID]*heldContents{}
+	}
+	held := s.held[id]
+	if held == nil {
+		held = &heldContents{}
+		s.held[id] = held
+	}
+	held.places++
+	return held
+}
+
+// release notes one place less, and forgets what is in none. The caller holds mu.
+func (s *Served) release(id blockID) {
+	held := s.held[id]
+	if held.places--; held.places == 0 {
+		delete(s.held, id)
+	}
+}
+
+// forgetRecent forgets that a payload came lately. The caller holds mu.
+func (s *Served) forgetRecent(at int) {
+	r := s.recent[at]
+	s.bytes -= r.bytes
+	s.recent = slices.Delete(s.recent, at, at+1)
+	s.release(r.blockID)
+}
+
+// sizeOf is about how many bytes contents keep in memory. What was read from SSZ has its blobs in there.
+func sizeOf(contents *relay.Contents) int {
+	size := len(contents.Raw)
+	for _, tx := range contents.Payload.Transactions {
+		size += len(tx)
+	}
+	if contents.Raw == nil && contents.Blobs != nil {
+		size += len(contents.Blobs.Blobs) * len(deneb.Blob{})
+	}
+	return size
+}

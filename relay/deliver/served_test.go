@@ -1,0 +1,176 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// away is an escrow that can go away, as no real one does on command.
+type away struct {
+	mu   sync.Mutex // guards both
+	gone bool
+	kept map[phase0.Hash32]*relay.Contents
+}
+
+var errAway = errors.New("the escrow is gone")
+
+func (a *away) Put(_ context.Context, contents *relay.Contents) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.gone {
+		return errAway
+	}
+	if a.kept == nil {
+		a.kept = map[phase0.Hash32]*relay.Contents{}
+	}
+	a.kept[contents.Payload.BlockHash] = contents
+	return nil
+}
+
+func (a *away) Get(_ context.Context, _ phase0.Slot, hash phase0.Hash32) (*relay.Contents, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.gone {
+		return nil, errAway
+	}
+	return a.kept[hash], nil
+}
+
+// block is a payload of some bytes; its hash is its number.
+func block(number byte, bytes int) *relay.Contents {
+	return &relay.Contents{
+		Trace:   &relay.BidTrace{Slot: uint64(slot)},
+		Payload: &payload.Payload{BlockHash: phase0.Hash32{number}, Transactions: []bellatrix.Transaction{make([]byte, bytes)}},
+	}
+}
+
+func newServed() (*Served, *away) {
+	escrow := &away{}
+	return &Served{Escrow: escrow, Log: slog.New(slog.DiscardHandler)}, escrow
+}
+
+func put(t *testing.T, s *Served, contents *relay.Contents) {
+	t.Helper()
+	if err := s.Put(t.Context(), contents); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantHeld(t *testing.T, s *Served, number byte, want bool) {
+	t.Helper()
+	got, err := s.Get(t.Context(), slot, phase0.Hash32{number})
+	if (err == nil && got != nil) != want || want && got.Payload.BlockHash[0] != number {
+		t.Errorf("block %d: %v, %v, want it here: %v", number, got, err, want)
+	}
+}
+
+var auction1 = relay.Key{Slot: slot}
+
+// What was served is at hand without the escrow, however much came after it, until its slot is over.
+func TestServedOutlivesTheEscrow(t *testing.T) {
+	s, escrow := newServed()
+	put(t, s, block(1, 1000))
+	s.Show(auction1, phase0.Hash32{1})
+	s.Header(slot, phase0.Hash32{1})
+	for number := byte(2); number < 12; number++ {
+		put(t, s, block(number, recentBytes/4))
+		s.Show(auction1, phase0.Hash32{number})
+	}
+	escrow.gone = true
+	wantHeld(t, s, 1, true)  // served
+	wantHeld(t, s, 11, true) // leads
+	wantHeld(t, s, 3, false) // did once
+	if len(s.held) != 1+4 {
+		t.Errorf("%d payloads are in memory, want the served one and four others", len(s.held))
+	}
+	s.Close(slot + 1)
+	wantHeld(t, s, 1, false)
+	if len(s.held) != 0 || s.bytes != 0 || len(s.shown) != 0 {
+		t.Errorf("something is left: %d payloads, %d bytes", len(s.held), s.bytes)
+	}
+}
+
+// A bid that the escrow did not take is not in memory either: it does not count.
+func TestWhatIsNotEscrowedIsNotServed(t *testing.T) {
+	s, escrow := newServed()
+	escrow.gone = true
+	if err := s.Put(t.Context(), block(1, 1)); !errors.Is(err, errAway) {
+		t.Errorf("%v", err)
+	}
+	if len(s.held) != 0 {
+		t.Error("it is in memory")
+	}
+}
+
+// A bid that leads again after a long time is read back while the escrow is there; a header may be served before its payload has come.
+func TestServedThatIsNotInMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, escrow := newServed()
+		put(t, s, block(1, 1000))
+		put(t, s, block(2, recentBytes))
+		wantHeld(t, s, 1, true) // from the escrow
+		s.Show(auction1, phase0.Hash32{1})
+		s.Show(auction1, phase0.Hash32{3})
+		s.Header(slot, phase0.Hash32{3})
+		synctest.Wait()
+		put(t, s, block(3, 1000))
+		put(t, s, block(4, recentBytes))
+		escrow.mu.Lock()
+		escrow.gone = true
+		escrow.mu.Unlock()
+		wantHeld(t, s, 1, true)
+		wantHeld(t, s, 3, true)
+	})
+}
+
+// Whatever is put, shown, served and closed, memory stays within its bounds.
+func TestServedIsBounded(t *testing.T) {
+	s, _ := newServed()
+	for n := range 1000 {
+		contents := block(byte(n), 1<<20)
+		contents.Payload.BlockHash[1] = byte(n >> 8)
+		put(t, s, contents)
+		s.Show(auction1, contents.Payload.BlockHash)
+		s.Header(slot, contents.Payload.BlockHash)
+	}
+	if most := recentBytes>>20 + shownTops + servedHeaders; len(s.held) > most {
+		t.Errorf("%d payloads are in memory, want %d at most", len(s.held), most)
+	}
+}
+
+// Handing out a header again costs no memory.
+func TestHeaderServedAgainIsFree(t *testing.T) {
+	s, _ := newServed()
+	put(t, s, block(1, 1))
+	s.Header(slot, phase0.Hash32{1})
+	if allocations := testing.AllocsPerRun(100, func() { s.Header(slot, phase0.Hash32{1}) }); allocations != 0 {
+		t.Errorf("%v allocations", allocations)
+	}
+}
+
+// The escrow is gone after the header was served: the payload is delivered all the same, with the guard alone.
+func TestDeliveryNeedsTheGuardAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		s, escrow := newServed()
+		put(t, s, h.contents)
+		s.Show(auction1, h.contents.Payload.BlockHash)
+		s.Header(slot, h.contents.Payload.BlockHash)
+		escrow.gone = true
+		h.desk.Escrow = s
+		contents, err := h.desk.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
+		if err != nil || contents == nil || len(h.published) != 1 {
+			t.Errorf("%v, %d published", err, len(h.published))
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package registry
+
+import (
+	"time"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Facts stay for ever, so a validator must not be able to write as many as it can sign. Memory has the newest registration at once, and
+// the journal has a change at once; but a second change within a minute waits for its end, and a renewal is recorded once a day.
+const (
+	changeEvery = time.Minute
+	renewEvery  = 24 * time.Hour
+)
+
+// record answers the fact of a row that has just been written, nil if there is none now. The caller holds the lock.
+func (r *Registry) record(at time.Time, place uint32, difference difference) *relay.RegistrationStored {
+	row := r.table.at(place)
+	last := time.Unix(row.recorded, 0)
+	switch {
+	case row.recorded == 0, difference == changed && !at.Before(last.Add(changeEvery)), !at.Before(last.Add(renewEvery)):
+		return r.fact(at, place)
+	case difference == changed:
+		r.unrecorded[place] = struct{}{}
+	}
+	return nil
+}
+
+// fact says what is held of a validator now. The caller holds the lock.
+func (r *Registry) fact(at time.Time, place uint32) *relay.RegistrationStored {
+	row := r.table.at(place)
+	row.recorded = at.Unix()
+	delete(r.unrecorded, place)
+	return &relay.RegistrationStored{At: at, Registration: row.signed()}
+}
+
+// recordDue records the changes that have waited long enough.
+func (r *Registry) recordDue(at time.Time) {
+	for _, fact := range r.due(at) {
+		r.facts.Record(*fact)
+	}
+}
+
+func (r *Registry) due(at time.Time) (facts []*relay.RegistrationStored) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for place := range r.unrecorded {
+		if !at.Before(time.Unix(r.table.at(place).recorded, 0).Add(changeEvery)) {
+			facts = append(facts, r.fact(at, place))
+		}
+	}
+	return facts
+}
+
+// Flush records all changes that wait, at the end of the process.
+func (r *Registry) Flush(at time.Time) { r.recordDue(at.Add(changeEvery)) }

@@ -1,0 +1,100 @@
+package registry
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/defect"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// verify verifies the signatures of count entries, in chunks on as many processors as registrations may have, and tells each verdict,
+// several at a time. It stops between chunks when the context ends.
+func (r *Registry) verify(ctx context.Context, count int, entry func(int) *relay.SignedRegistration, verdict func(int, error)) {
+	chunks := make(chan int)
+	var workers sync.WaitGroup
+	for range min(cap(r.processors), (count+judgedTogether-1)/judgedTogether) {
+		workers.Go(func() {
+			for from := range chunks {
+				r.verifyChunk(from, min(from+judgedTogether, count), entry, verdict)
+				<-r.processors
+			}
+		})
+	}
+	for from := 0; from < count; from += judgedTogether {
+		if !r.takeProcessor(ctx) {
+			break
+		}
+		chunks <- from
+	}
+	close(chunks)
+	workers.Wait()
+}
+
+// takeProcessor waits for one of the processors that registrations may have, and says whether it has one.
+func (r *Registry) takeProcessor(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	select {
+	case r.processors <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (r *Registry) verifyChunk(from, to int, entry func(int) *relay.SignedRegistration, verdict func(int, error)) {
+	domain := r.spec.BuilderDomain()
+	triples, places := make([]bls.Triple, 0, to-from), make([]int, 0, to-from)
+	for i := from; i < to; i++ {
+		e := entry(i)
+		root, err := e.Message.HashTreeRoot()
+		if err != nil {
+			verdict(i, err)
+			continue
+		}
+		places = append(places, i)
+		triples = append(triples, bls.Triple{Key: e.Message.Pubkey, Root: eth.SigningRoot(root, domain), Signature: e.Signature})
+	}
+	verdicts := r.verifyBatch(triples)
+	for i, place := range places {
+		if verdicts == nil || defect.On(defect.UnsignedRegistration) {
+			verdict(place, nil)
+			continue
+		}
+		verdict(place, verdicts[i])
+	}
+}
+
+// keep stores an entry whose signature is right, unless one that came in meanwhile makes it old, or the validator has exited meanwhile.
+func (r *Registry) keep(at time.Time, entry *relay.SignedRegistration) {
+	fact, difference := r.store(at, entry)
+	if difference == changed && r.Changed != nil {
+		r.Changed(entry.Message)
+	}
+	if fact != nil {
+		r.facts.Record(*fact)
+	}
+}
+
+// store answers the fact that is to be recorded now, if any, and what the entry has changed.
+func (r *Registry) store(at time.Time, entry *relay.SignedRegistration) (*relay.RegistrationStored, difference) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	place, known := r.table.places[entry.Message.Pubkey]
+	if !known || !r.table.at(place).known {
+		return nil, nothing
+	}
+	row := r.table.at(place)
+	difference := row.compare(entry)
+	if difference != renewed && difference != changed {
+		return nil, nothing
+	}
+	r.table.put(row, entry)
+	r.touch(entry.Message.Pubkey)
+	return r.record(at, place, difference), difference
+}

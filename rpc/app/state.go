@@ -1,0 +1,178 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/settle"
+)
+
+// What the service needs to go on where it was, whatever facts the journal has forgotten: where refunds go, and which are owed.
+const (
+	recipientState = subjectPrefix + "recipient" // .<address>: RecipientSet
+	owedState      = subjectPrefix + "owed"      // facts that make the book anew
+)
+
+// owedBook keeps that beside the facts, in the journal's own stream for it.
+type owedBook struct {
+	journal *journal.Journal
+	settler *settle.Settler
+	// stale has a token when refunds have changed since they were kept.
+	stale chan struct{}
+
+	recipients sync.Mutex // held while one is kept, so that the newest is kept last
+
+	changed atomic.Uint64 // counts changes of what is owed
+	mu      sync.Mutex    // guards kept, and is held while it is kept
+	kept    uint64        // as changed was
+}
+
+func newOwedBook(j *journal.Journal) *owedBook {
+	return &owedBook{journal: j, stale: make(chan struct{}, 1)}
+}
+
+// recipientKeeper has recipients kept as state, too, before they are answered.
+type recipientKeeper struct {
+	*facts
+	book *owedBook
+}
+
+// Keep implements rpc.Keeper.
+func (k recipientKeeper) Keep(list ...rpc.Fact) (kept func() error) {
+	wait := k.facts.Keep(list...)
+	return func() error {
+		if err := wait(); err != nil {
+			return err
+		}
+		for _, fact := range list {
+			set, ok := fact.(rpc.RecipientSet)
+			if !ok {
+				continue
+			}
+			if err := k.book.keepRecipient(set); err != nil {
+				k.log.Error("a recipient of refunds was not kept as state", "error", err)
+				return rpc.JournalUnavailable.Plain()
+			}
+		}
+		return nil
+	}
+}
+
+// keepRecipient keeps what holds for an address now: a later wish, if there is one already.
+func (s *owedBook) keepRecipient(set rpc.RecipientSet) error {
+	s.recipients.Lock()
+	defer s.recipients.Unlock()
+	set.To = s.settler.Recipient(set.From)
+	data, err := json.Marshal(set)
+	if err != nil {
+		return fmt.Errorf("encode a recipient: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), ackPatience)
+	defer cancel()
+	return s.journal.PutState(ctx, recipientState+"."+set.From.Hex(), data)
+}
+
+// observe notes what has changed.
+func (s *owedBook) observe(fact rpc.Fact) {
+	switch fact.(type) {
+	case rpc.RefundCredited, rpc.RefundPaid, rpc.BlockReverted:
+		s.changed.Add(1)
+		select {
+		case s.stale <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// named is a fact with its name.
+type named struct {
+	Subject string          `json:"subject"`
+	Fact    json.RawMessage `json:"fact"`
+}
+
+// keepOwed keeps what is owed now, unless nothing has changed.
+func (s *owedBook) keepOwed(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed := s.changed.Load()
+	if changed == s.kept {
+		return nil
+	}
+	list := []named{}
+	for _, fact := range s.settler.Owed() {
+		data, err := json.Marshal(fact)
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", fact.Subject(), err)
+		}
+		list = append(list, named{subjectPrefix + fact.Subject(), data})
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("encode what is owed: %w", err)
+	}
+	if err := s.journal.PutState(ctx, owedState, data); err != nil {
+		return err
+	}
+	s.kept = changed
+	return nil
+}
+
+// keepState keeps what is owed whenever it has changed, until the context ends, and then once more.
+func (a *App) keepState(ctx context.Context) error {
+	for {
+		var ended bool
+		select {
+		case <-a.state.stale:
+		case <-ctx.Done():
+			ended = true
+		}
+		timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackPatience)
+		err := a.state.keepOwed(timed)
+		cancel()
+		if err != nil {
+			a.cfg.Log.Error("refunds that are owed were not kept as state; the facts have them", "error", err)
+		}
+		if ended {
+			return nil
+		}
+	}
+}
+
+// restore tells what was kept.
+func (s *owedBook) restore(ctx context.Context, remember func(rpc.Fact)) error {
+	err := s.journal.States(ctx, recipientState, func(_ time.Time, subject string, data []byte) error {
+		var set rpc.RecipientSet
+		if err := json.Unmarshal(data, &set); err != nil {
+			return fmt.Errorf("decode %s: %w", subject, err)
+		}
+		remember(set)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	data, err := s.journal.State(ctx, owedState)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var list []named
+	if err := json.Unmarshal(data, &list); err != nil {
+		return fmt.Errorf("decode what is owed: %w", err)
+	}
+	for _, n := range list {
+		if err := decodeFacts(n.Subject, n.Fact, remember); err != nil {
+			return fmt.Errorf("decode %s: %w", n.Subject, err)
+		}
+	}
+	return nil
+}

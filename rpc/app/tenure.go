@@ -1,0 +1,147 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/journal"
+)
+
+// A journal has one bundle RPC at a time: two would count orders by the same numbers, and know nothing of each other's. Each life of the service has a number
+// of its own, which only one process can claim; while it lives it says so.
+const (
+	lifeState = subjectPrefix + "life"
+	// beatEvery is how often the owner of a journal says that it lives; who comes watches it for lifeWatch (wall time).
+	beatEvery = time.Second
+	lifeWatch = 5 * time.Second
+	// lifeShift makes the numbers of a life's orders greater than those of all lives before, whatever facts are left of them.
+	lifeShift = 32
+)
+
+// life is who works with a journal.
+type life struct {
+	Number uint64 `json:"number"`
+	Owner  string `json:"owner"`
+	Beat   uint64 `json:"beat"`
+	// Over: it has ended in order.
+	Over bool `json:"over,omitempty"`
+}
+
+// errReplaced ends a service that was taken for dead.
+var errReplaced = errors.New("another gavel rpc has taken over the journal, since this one did not say for long that it lives: only one may work with it")
+
+// tenure is this process' life with its journal.
+type tenure struct {
+	journal *journal.Journal
+	life    life
+	over    atomic.Bool // somebody else has the journal
+}
+
+// begin claims the next life, after it has watched for some time whether the owner of the one before lives.
+func begin(ctx context.Context, j *journal.Journal, span time.Duration) (*tenure, error) {
+	last, err := lifeOf(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	if last.Number > 0 && !last.Over {
+		if err := watch(ctx, j, last, span); err != nil {
+			return nil, err
+		}
+	}
+	host, _ := os.Hostname() // for people; without one the process' number must do
+	t := &tenure{journal: j, life: life{Number: last.Number + 1, Owner: fmt.Sprintf("%s, process %d, since %s", host, os.Getpid(), time.Now().UTC().Format(time.RFC3339Nano))}}
+	_, won, err := j.Claim(ctx, fmt.Sprintf("rpc-life-%d", t.life.Number), []byte(t.life.Owner))
+	if err != nil {
+		return nil, fmt.Errorf("claim the journal: %w", err)
+	}
+	if !won {
+		return nil, inUse(last)
+	}
+	return t, t.say(ctx)
+}
+
+func lifeOf(ctx context.Context, j *journal.Journal) (last life, err error) {
+	data, err := j.State(ctx, lifeState)
+	if errors.Is(err, journal.ErrNotFound) {
+		return last, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &last)
+	}
+	if err != nil {
+		return last, fmt.Errorf("read who works with the journal: %w", err)
+	}
+	return last, nil
+}
+
+// watch refuses a journal whose owner lives. One that was killed says nothing for the span.
+func watch(ctx context.Context, j *journal.Journal, last life, span time.Duration) error {
+	for end := time.Now().Add(span); time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(beatEvery / 2):
+		}
+		now, err := lifeOf(ctx, j)
+		switch {
+		case err != nil:
+			return err
+		case now.Over:
+			return nil
+		case now != last:
+			return inUse(now)
+		}
+	}
+	return nil
+}
+
+func inUse(by life) error {
+	return fmt.Errorf("another gavel rpc works with this journal (%s): one journal has one at a time; stop that one, or give this one a journal of its own", by.Owner)
+}
+
+func (t *tenure) say(ctx context.Context) error {
+	data, err := json.Marshal(t.life)
+	if err != nil {
+		return fmt.Errorf("encode who works with the journal: %w", err)
+	}
+	return t.journal.PutState(ctx, lifeState, data)
+}
+
+// keep says that the service lives until the context ends; its error is that another one has taken over.
+func (t *tenure) keep(ctx context.Context) error {
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-beat.C:
+		}
+		timed, cancel := context.WithTimeout(ctx, beatEvery)
+		now, err := lifeOf(timed, t.journal)
+		if err == nil && now.Number > t.life.Number {
+			cancel()
+			t.over.Store(true)
+			return errReplaced
+		}
+		if err == nil {
+			t.life.Beat++
+			_ = t.say(timed) // a journal that is away is told by all who need it; the next beat says it again
+		}
+		cancel()
+	}
+}
+
+// end says that nobody needs to wait for this life.
+func (t *tenure) end(ctx context.Context) error {
+	if t.over.Load() {
+		return nil
+	}
+	t.life.Over = true
+	return t.say(ctx)
+}

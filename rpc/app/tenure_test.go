@@ -1,0 +1,131 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+func openJournal(t *testing.T, cfg journal.Config) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return j
+}
+
+// A second service on a journal is refused while the first one lives, and says what to do; one that was killed, or has ended, does not keep out the next.
+func TestJournalHasOneService(t *testing.T) {
+	j := openJournal(t, journal.Config{})
+	first, err := begin(t.Context(), j, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	living, kill := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- first.keep(living) }()
+	if _, err := begin(t.Context(), j, time.Minute); err == nil || err.Error() != inUse(first.life).Error() {
+		t.Errorf("a second one begins: %v", err)
+	}
+	kill()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	second, err := begin(t.Context(), j, time.Millisecond) // the watch ends, and nothing was heard
+	if err != nil || second.life.Number != 2 {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	if err := first.keep(t.Context()); !errors.Is(err, errReplaced) { // it was not dead, but stood still
+		t.Errorf("the first goes on: %v", err)
+	}
+	if err := errors.Join(first.end(t.Context()), second.end(t.Context())); err != nil {
+		t.Error(err)
+	}
+	third, err := begin(t.Context(), j, time.Minute)
+	if err != nil || third.life.Number != 3 {
+		t.Fatalf("after an orderly end: %+v, %v", third, err)
+	}
+}
+
+// Orders of a later life have greater numbers, also if nothing is left of those before.
+func TestOrderNumbersNeverRepeat(t *testing.T) {
+	h, dir := openChain(t), t.TempDir()
+	var last uint64
+	for nonce := range uint64(3) {
+		h.facts.reset()
+		stop := h.serve(h.config(func(cfg *Config) { cfg.DataDir = dir }))
+		var hash common.Hash
+		h.want(&hash, houseKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tx(houseKey(0), nonce, common.Address{1}, 5))})
+		id := waitFor(h, "order", func(f rpc.OrderAccepted) bool { return f.Order.Hash() == hash }).Order.ID
+		if id <= last || id>>lifeShift != nonce+1 {
+			t.Errorf("order %#x in life %d, after %#x", id, nonce+1, last)
+		}
+		last = id
+		stop()
+		forgetFacts(t, dir)
+	}
+}
+
+// Where refunds go, and what is owed, outlives the facts.
+func TestStateOutlivesTheFacts(t *testing.T) {
+	h, dir, owner, recipient := openChain(t), t.TempDir(), houseKey(6), common.Address{0xaa}
+	stop := h.serve(h.config(func(cfg *Config) { cfg.DataDir = dir }))
+	h.want(new(any), owner, "flashbots_setFeeRefundRecipient", addressOf(owner), common.Address{1})
+	h.want(new(any), owner, "flashbots_setFeeRefundRecipient", addressOf(owner), recipient)
+	h.want(new(any), houseKey(7), "eth_sendBundle", map[string]any{
+		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "refundPercent": 40, "refundRecipient": common.Address{0xbb},
+	})
+	<-h.builder.got
+	h.mine()
+	credit := waitFor(h, "refund", func(rpc.RefundCredited) bool { return true })
+	h.settled()
+	stop()
+	forgetFacts(t, dir)
+
+	h.serve(h.config(func(cfg *Config) { cfg.DataDir = dir }))
+	if got := h.app.settler.Recipient(addressOf(owner)); got != recipient {
+		t.Errorf("refunds go to %s", got)
+	}
+	owed := h.app.settler.Owed()
+	if len(owed) != 1 {
+		t.Fatalf("%d refunds are owed", len(owed))
+	}
+	if got := owed[0].(rpc.RefundCredited).Refund; got.Hash != credit.Hash || !got.AmountWei.Eq(credit.AmountWei) || got.AmountWei.Eq(new(uint256.Int)) {
+		t.Errorf("%+v is owed, want %+v", got, credit.Refund)
+	}
+}
+
+// forgetFacts returns when a journal has forgotten all its facts by age.
+func forgetFacts(t *testing.T, dir string) {
+	t.Helper()
+	j, err := journal.Open(t.Context(), journal.Config{Dir: dir + "/journal", FactsFor: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for left := 1; left > 0; { // however long it takes
+		left = 0
+		err := j.Past(t.Context(), 1, []string{subjectPrefix + ">"}, func(time.Time, string, []byte) error {
+			left++
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

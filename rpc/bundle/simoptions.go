@@ -1,0 +1,88 @@
+package bundle
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// simulationParams are the overrides of mev_simBundle. Clients spell two of them in two ways.
+type simulationParams struct {
+	Parent      param.Block     `json:"parentBlock"`
+	BlockNumber param.Number    `json:"blockNumber"`
+	Number      param.Number    `json:"number"`
+	Coinbase    *param.Address  `json:"coinbase"`
+	Timestamp   param.Number    `json:"timestamp"`
+	Time        param.Number    `json:"time"`
+	GasLimit    param.Number    `json:"gasLimit"`
+	BaseFee     param.BigNumber `json:"baseFee"`
+	Timeout     param.Number    `json:"timeout"`
+}
+
+// simulationNames are the names of simulationParams.
+var simulationNames = []string{
+	"parentBlock", "blockNumber", "number", "coinbase", "timestamp", "time", "gasLimit", "baseFee", "timeout",
+}
+
+// readSimulation reads overrides at path. What is none is refused: the answer would be about another block than was asked for. So are two spellings of
+// one that say different things.
+func readSimulation(path string, raw param.Later) (p simulationParams, err error) {
+	if !raw.Set() {
+		return p, nil
+	}
+	if err := param.Value(path, raw.JSON(), &p); err != nil {
+		return p, err
+	}
+	if err := onlyKnown(path, raw, simulationNames); err != nil {
+		return p, err
+	}
+	for _, spelling := range []struct {
+		names     string
+		one, same param.Number
+	}{{"blockNumber and number", p.BlockNumber, p.Number}, {"timestamp and time", p.Timestamp, p.Time}} {
+		if spelling.one.Set && spelling.same.Set && spelling.one != spelling.same {
+			return p, rpc.InvalidParams.With("%s: %s differ, and mean the same", path, spelling.names)
+		}
+	}
+	p.BlockNumber, p.Timestamp = cmp.Or(p.BlockNumber, p.Number), cmp.Or(p.Timestamp, p.Time)
+	p.Number, p.Time = param.Number{}, param.Number{}
+	return p, nil
+}
+
+// onlyKnown refuses members of an object that are none of known.
+func onlyKnown(path string, raw param.Later, known []string) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw.JSON(), &members); err != nil {
+		return rpc.InvalidParams.With("%s: want an object", path)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !slices.Contains(known, name) {
+			return rpc.InvalidParams.With("%s: %q is no option: known are %s", path, clip(name), strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// over are these options, and below's where these say nothing.
+func (p simulationParams) over(below simulationParams) simulationParams {
+	return simulationParams{
+		Parent: cmp.Or(p.Parent, below.Parent), BlockNumber: cmp.Or(p.BlockNumber, below.BlockNumber), Coinbase: cmp.Or(p.Coinbase, below.Coinbase),
+		Timestamp: cmp.Or(p.Timestamp, below.Timestamp), GasLimit: cmp.Or(p.GasLimit, below.GasLimit), BaseFee: cmp.Or(p.BaseFee, below.BaseFee),
+		Timeout: cmp.Or(p.Timeout, below.Timeout),
+	}
+}
+
+// readOptions are the overrides in a bundle and those after it, of which the latter win.
+func readOptions(inside, after param.Later) (simulationParams, error) {
+	below, err := readSimulation("params[0].simOptions", inside)
+	if err != nil {
+		return below, err
+	}
+	above, err := readSimulation("params[1]", after)
+	return above.over(below), err
+}

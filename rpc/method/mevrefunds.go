@@ -1,0 +1,67 @@
+package method
+
+import (
+	"context"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// MevRefunds sums up refunds that orders got from the bundles that followed them, as of a time.
+type MevRefunds interface {
+	MevTotals(ctx context.Context, at time.Time, recipient common.Address) (rpc.RefundTotals, error)
+	// MevTotalsOfSender sums up what the transactions of a sender brought, whoever received it.
+	MevTotalsOfSender(ctx context.Context, at time.Time, sender common.Address) (rpc.RefundTotals, error)
+}
+
+// mevTotalByRecipient is flashbots_getMevRefundTotalByRecipient.
+func (h *House) mevTotalByRecipient() Method {
+	return mevTotal("flashbots_getMevRefundTotalByRecipient", "recipient", "Sum up what an address received of bundles that followed orders.",
+		h.Mev.MevTotals)
+}
+
+// mevTotalBySender is flashbots_getMevRefundTotalBySender.
+func (h *House) mevTotalBySender() Method {
+	return mevTotal("flashbots_getMevRefundTotalBySender", "sender",
+		"Sum up what was paid back, to anybody, of bundles that followed orders of a sender: of the account that sent an order's first transaction.",
+		h.Mev.MevTotalsOfSender)
+}
+
+func mevTotal(
+	name, whose, summary string, totals func(context.Context, time.Time, common.Address) (rpc.RefundTotals, error),
+) Method {
+	return Method{
+		Name: name, Summary: summary,
+		About: "Such a refund is among the fee refunds too (`flashbots_getFeeRefundTotalsByRecipient`), which also have what bundles give back of what they " +
+			"paid themselves. It is counted as often as those are. Needs no signature.",
+		Params:  []Param{need(whose, address)},
+		Example: `["'$ADDRESS'"]`,
+		Result: object(
+			needs("total", quantity, "paid out, in wei"),
+			needs("pending", quantity, "earned and not paid out yet, in wei"),
+		),
+		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.NotReady},
+		Beyond:   true, Unsigned: true,
+		Do: func(ctx context.Context, call *Call) (any, error) {
+			var who *param.Address
+			if err := param.Positional(call.Params, &who); err != nil {
+				return nil, err
+			}
+			if who == nil {
+				return nil, param.Missing("params[0]")
+			}
+			sums, err := totals(ctx, call.At, common.Address(*who))
+			if err != nil {
+				return nil, err
+			}
+			return struct {
+				Total   *hexutil.U256 `json:"total"`
+				Pending *hexutil.U256 `json:"pending"`
+			}{hexOf(sums.ReceivedWei), hexOf(sums.PendingWei)}, nil
+		},
+	}
+}

@@ -1,0 +1,61 @@
+package method
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/rpc/bundle"
+)
+
+// matchedUnfit is all that is said of a matched bundle that cannot be included.
+const matchedUnfit = "it could not be included behind the order that it follows"
+
+// simMatched is mev_simBundle of a bundle that follows a hash, in literal mode. The answer says whether it could be included in the next block: gas,
+// profit, logs and errors would tell what the followed order's sender does not share, and stay zero. Whatever it used, its gas limits are what it costs.
+func (h *House) simMatched(ctx context.Context, call *Call) (any, error) {
+	order, err := bundle.ReadSimMatched(call.Params, h.intake(call))
+	if err != nil {
+		return nil, err
+	}
+	if order, err = h.Prober.Probe(order); err != nil {
+		return nil, err
+	}
+	whole, err := bundle.ToExec(&order.Bundle, h.Chain, h.Senders)
+	if err != nil {
+		return nil, err
+	}
+	result := simResult{StateBlock: hexutil.Uint64(h.Taker.Head().Number), MevGasPrice: hexOf(nil), Profit: hexOf(nil), RefundableValue: hexOf(nil)}
+	err = h.simulated(ctx, call, "mev_simBundle", func(ctx context.Context) (uint64, bool, error) {
+		got, err := h.Simulator.Simulate(ctx, whole, exec.Environment{Latest: true})
+		switch {
+		case errors.Is(err, exec.ErrTimeout): // it takes too long, which is as good as any failure
+		case err != nil:
+			return 0, false, err
+		default:
+			result.Success = got.Success
+		}
+		return gasLimits(whole.Elements[1:]), result.Success, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !result.Success {
+		result.Error = matchedUnfit
+	}
+	return result, nil
+}
+
+// gasLimits is what the transactions of elements may use together.
+func gasLimits(elements []exec.Element) (gas uint64) {
+	for _, e := range elements {
+		if e.Tx != nil {
+			gas += e.Tx.Gas()
+		} else if e.Bundle != nil {
+			gas += gasLimits(e.Bundle.Elements)
+		}
+	}
+	return gas
+}

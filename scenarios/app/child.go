@@ -1,0 +1,170 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/serve"
+)
+
+// service is what a child process serves.
+type service interface {
+	// Serve answers until the context ends, and closes the listener; nil after an orderly stop.
+	Serve(ctx context.Context, listener net.Listener) error
+	Close() error
+}
+
+// ErrLabGone ends a service whose lab is not there any more.
+var ErrLabGone = errors.New("the lab is gone")
+
+// Serve is a service of a scenario in this process: in is what the lab says, its configuration first, and out hears what happens. It ends when the lab
+// says so or the context ends; when the lab is dead, at once with ErrLabGone.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	lines := json.NewDecoder(in)
+	var cfg serviceConfig
+	if err := lines.Decode(&cfg); err != nil {
+		return fmt.Errorf("read what to serve: %w", err)
+	}
+	level := slog.LevelInfo
+	if cfg.Debug {
+		level = slog.LevelDebug
+	}
+	c := &child{
+		cfg: &cfg, right: clock.NewHeld(cfg.Clock.Origin, cfg.Clock.Speed), out: json.NewEncoder(out),
+		log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
+	}
+	c.clock = &skewed{right: c.right, off: cfg.Clock.Skew}
+	c.obey(order{StartedNs: cfg.Clock.StartedNs})
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	gone, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		if c.listen(lines) {
+			stop()
+		} else {
+			close(gone)
+		}
+	}()
+	go func() { ended <- c.serve(running) }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			c.report(report{Ended: err.Error()})
+		}
+		return err
+	case <-gone: // nobody waits for an orderly end
+		return ErrLabGone
+	}
+}
+
+// child is this process as a service of a lab.
+type child struct {
+	cfg   *serviceConfig
+	right *clock.Fast
+	clock *skewed
+	log   *slog.Logger
+
+	mu  sync.Mutex // one report at a time
+	out *json.Encoder
+}
+
+// listen obeys the lab until it says stop; false means that the lab is gone.
+func (c *child) listen(lines *json.Decoder) bool {
+	for {
+		var said order
+		if err := lines.Decode(&said); err != nil {
+			return false
+		}
+		if said.Stop {
+			return true
+		}
+		c.obey(said)
+	}
+}
+
+func (c *child) obey(said order) {
+	if said.StartedNs != 0 {
+		c.right.StartAt(past(said.StartedNs))
+	}
+	switch {
+	case said.Skew == nil:
+	case said.Jump:
+		c.clock.jump(*said.Skew)
+	default:
+		c.clock.set(*said.Skew)
+	}
+}
+
+// report tells the lab. That nobody listens is noticed where orders are read.
+func (c *child) report(what report) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.out.Encode(what)
+}
+
+// tell tells the lab of a fact.
+func (c *child) tell(subject string, fact any) {
+	raw, err := json.Marshal(fact)
+	if err != nil {
+		c.log.Error("a fact cannot be told", "subject", subject, "error", err)
+		return
+	}
+	c.report(report{Subject: subject, Fact: raw})
+}
+
+// serve listens first, so that an address that is taken is said at once, and opens the service.
+func (c *child) serve(ctx context.Context) error {
+	open, err := c.open()
+	if err != nil {
+		return err
+	}
+	listener, err := c.door()
+	if err != nil {
+		return err
+	}
+	life, err := open(ctx)
+	if err != nil {
+		if listener != nil {
+			err = errors.Join(err, listener.Close())
+		}
+		return err
+	}
+	c.report(report{Ready: true})
+	return errors.Join(life.Serve(ctx, listener), life.Close())
+}
+
+// door is where the service answers; nil for a journal's server, which opens its own.
+func (c *child) door() (net.Listener, error) {
+	if c.cfg.Journal != nil {
+		return nil, nil //nolint:nilnil // as said above
+	}
+	listener, err := serve.Listen(c.cfg.Address)
+	if err == nil && c.cfg.Narrow {
+		listener = newNarrow(listener)
+	}
+	return listener, err
+}
+
+// open is how the service is opened that the configuration asks for.
+func (c *child) open() (func(context.Context) (service, error), error) {
+	switch cfg := c.cfg; {
+	case cfg.Relay != nil:
+		return c.openRelay, nil
+	case cfg.RPC != nil:
+		return c.openRPC, nil
+	case cfg.Stream != nil:
+		return c.openStream, nil
+	case cfg.Journal != nil:
+		return c.openJournal, nil
+	default:
+		return nil, errors.New("the lab has not said what to serve")
+	}
+}

@@ -1,0 +1,243 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+
+	"github.com/gavel-relay/gavel/devnet/fault/disk"
+)
+
+// life is one operating system's process of a service. It is safe for concurrent use.
+type life struct {
+	process *os.Process   // the service's own
+	disk    *diskLink     // the machine's that the service stands on; nil without one
+	orders  *json.Encoder // to its stdin
+	stdin   io.WriteCloser
+	facts   func(subject string, fact json.RawMessage)
+
+	ready chan struct{} // closed once it serves
+	gone  chan struct{} // closed once it has ended and all that it said was heard
+	// ended is why it says that it ended; status how the system says that it did. Both are
+	// written before gone is closed.
+	ended  string
+	status error
+
+	mu sync.Mutex // one order at a time
+}
+
+// program is how the lab starts a service: a path with its arguments.
+type program []string
+
+// begin starts a process. What it logs is added to a file. It does not wait until it serves. With a folder, the data there is on a disk of the lab's own,
+// in the condition that is given.
+func (p program) begin(cfg *serviceConfig, logFile, diskDir string, condition diskOrder, facts func(string, json.RawMessage)) (*life, error) {
+	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	defer log.Close()
+	args := p[1:len(p):len(p)]
+	if diskDir != "" {
+		args = append(args, diskFlag, diskDir)
+	}
+	command := exec.Command(p[0], args...) //nolint:gosec,noctx // the lab's own program; it is ended by kill and stop
+	command.Stderr, command.SysProcAttr = log, dieWithParent()
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a pipe: %w", err), stdin.Close())
+	}
+	l := &life{
+		orders: json.NewEncoder(stdin), stdin: stdin, facts: facts, ready: make(chan struct{}), gone: make(chan struct{}),
+	}
+	if diskDir != "" {
+		if err := l.linkDisk(command); err != nil {
+			return nil, errors.Join(err, stdin.Close(), stdout.Close())
+		}
+	}
+	if err := l.run(command, stdout); err != nil {
+		return nil, errors.Join(fmt.Errorf("start a process: %w", err), stdin.Close(), l.closeDisk())
+	}
+	if l.disk != nil {
+		if err := l.findService(condition); err != nil {
+			// Why there is no machine it has said.
+			return nil, errors.Join(closed(stdin), l.gives(err), l.closeDisk())
+		}
+	}
+	return l, l.order(cfg)
+}
+
+// run starts the process, and listens to it until its end.
+func (l *life) run(command *exec.Cmd, stdout io.Reader) error {
+	started := make(chan error)
+	go func() {
+		// A child that dies with its parent dies with the thread that has started it: this one stays.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := command.Start()
+		for _, theirs := range command.ExtraFiles {
+			err = errors.Join(err, theirs.Close())
+		}
+		if err != nil {
+			started <- err
+			return
+		}
+		l.process = command.Process
+		started <- nil
+		l.listen(stdout)
+		l.status = command.Wait()
+		close(l.gone)
+	}()
+	return <-started
+}
+
+// linkDisk makes a machine of a process that is to be started, and pipes by which its disk is spoken to.
+func (l *life) linkDisk(command *exec.Cmd) error {
+	theirOrders, ourOrders, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("make a pipe: %w", err)
+	}
+	ourAnswers, theirAnswers, err := os.Pipe()
+	if err != nil {
+		return errors.Join(fmt.Errorf("make a pipe: %w", err), theirOrders.Close(), ourOrders.Close())
+	}
+	command.ExtraFiles, command.SysProcAttr = []*os.File{theirOrders, theirAnswers}, disk.Apart()
+	l.disk = &diskLink{orders: ourOrders, answers: ourAnswers, to: json.NewEncoder(ourOrders), from: json.NewDecoder(ourAnswers)}
+	return nil
+}
+
+// findService learns from the machine which process is the service, and puts its disk into a condition before it is told what to serve.
+func (l *life) findService(condition diskOrder) error {
+	said, err := l.disk.answer()
+	if err != nil {
+		return err
+	}
+	if l.process, err = os.FindProcess(said.PID); err != nil {
+		return fmt.Errorf("find process %d: %w", said.PID, err)
+	}
+	return l.disk.order(condition)
+}
+
+// gives waits for the end, and is the process's own reason for it rather than the one that is given.
+func (l *life) gives(reason error) error {
+	<-l.gone
+	if own := l.failure(); own != nil {
+		return own
+	}
+	return reason
+}
+
+func (l *life) closeDisk() error {
+	if l.disk == nil {
+		return nil
+	}
+	return l.disk.close()
+}
+
+// listen hears the process out.
+func (l *life) listen(from io.Reader) {
+	lines := json.NewDecoder(bufio.NewReader(from))
+	for {
+		var said report
+		if err := lines.Decode(&said); err != nil {
+			// What a killed process had begun to say is half a line.
+			return
+		}
+		switch {
+		case said.Ready:
+			close(l.ready)
+		case said.Subject != "":
+			l.facts(said.Subject, said.Fact)
+		case said.Ended != "":
+			l.ended = said.Ended
+		}
+	}
+}
+
+// order says something to the process.
+func (l *life) order(words any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.orders.Encode(words); err != nil {
+		return fmt.Errorf("speak to process %d: %w", l.process.Pid, err)
+	}
+	return nil
+}
+
+// serves waits until the process serves. If the context ends first, or the process does, it is gone afterwards.
+func (l *life) serves(ctx context.Context) error {
+	select {
+	case <-l.ready:
+		return nil
+	case <-l.gone:
+		return l.failure()
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), l.kill())
+	}
+}
+
+// kill ends the process at once (SIGKILL), and hears what it had said before. That it had ended already, by itself, is an error.
+func (l *life) kill() error {
+	select {
+	case <-l.gone:
+		return errors.Join(errors.New("it had ended before"), l.failure())
+	default:
+	}
+	if err := l.process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("kill process %d: %w", l.process.Pid, err)
+	}
+	<-l.gone
+	return errors.Join(closed(l.stdin), l.closeDisk())
+}
+
+// cutPower ends the process at once, and takes away what its disk has not kept.
+func (l *life) cutPower() error {
+	select {
+	case <-l.gone:
+		return errors.Join(errors.New("it had ended before"), l.failure())
+	default:
+	}
+	if err := l.disk.order(diskOrder{Cut: true}); err != nil {
+		return err
+	}
+	<-l.gone
+	return errors.Join(closed(l.stdin), l.closeDisk())
+}
+
+// stop tells the process to end in order, and waits for that. The error is what it ended with.
+func (l *life) stop() error {
+	// It fails if the process has ended already, which failure tells.
+	_ = l.order(order{Stop: true})
+	<-l.gone
+	return errors.Join(l.failure(), closed(l.stdin), l.closeDisk())
+}
+
+// failure is why the process has ended, if that was not in order.
+func (l *life) failure() error {
+	if l.ended != "" {
+		return errors.New(l.ended)
+	}
+	if l.status != nil {
+		return fmt.Errorf("process %d: %w", l.process.Pid, l.status)
+	}
+	return nil
+}
+
+// closed closes a pipe whose other end may be gone.
+func closed(pipe io.Closer) error {
+	if err := pipe.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("close a pipe: %w", err)
+	}
+	return nil
+}

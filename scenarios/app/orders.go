@@ -1,0 +1,158 @@
+package app
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// orders turns the facts of the bundle RPC's journal into those of the run. It is safe for concurrent use.
+type orders struct {
+	lab   *lab
+	names map[common.Address]string // users and searchers by the key that signs their requests, which is their first wallet
+
+	mu       sync.Mutex // guards what follows
+	accepted map[uint64]*rpc.Order
+	owed     map[common.Hash]*uint256.Int // what the fee recipient earned by a landed bundle
+	credits  map[creditName]*uint256.Int
+	unvalued []rpc.RefundPaid // their bundle's end is told later in the journal
+}
+
+// creditName tells refunds apart.
+type creditName struct {
+	hash, bundle, block common.Hash
+	recipient           common.Address
+}
+
+func newOrders(l *lab) *orders {
+	o := &orders{
+		lab: l, names: map[common.Address]string{}, accepted: map[uint64]*rpc.Order{}, owed: map[common.Hash]*uint256.Int{},
+		credits: map[creditName]*uint256.Int{},
+	}
+	for i, one := range l.plan.Users {
+		o.names[address(l.network.traders[i])] = one.Name
+	}
+	for i, one := range l.plan.Searchers {
+		o.names[address(l.network.searchers[i][0])] = one.Name
+	}
+	return o
+}
+
+// told is told every fact in the order of the journal.
+func (o *orders) told(subject string, raw json.RawMessage) {
+	fact, err := decodeRPC(subject, raw)
+	if err != nil {
+		o.lab.book.failed(err)
+		return
+	}
+	if fact == nil {
+		o.lab.book.add(plan.Record{Actor: plan.RPCName, Subject: subject}, o.lab.book.now(), raw)
+		return
+	}
+	o.observe(fact)
+}
+
+// observe writes down a fact that stories look at.
+func (o *orders) observe(fact rpc.Fact) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r := plan.Record{Actor: plan.RPCName, Subject: fact.Subject()}
+	at := o.lab.book.now()
+	switch f := fact.(type) {
+	case rpc.OrderAccepted:
+		o.accepted[f.Order.ID] = f.Order
+		at, r.About = f.At, o.names[f.Order.Signer]
+	case rpc.OrderShared:
+		r.Subject = plan.HintSeen
+		if order := o.accepted[f.ID]; order != nil {
+			r.About = o.names[order.Signer]
+		}
+	case rpc.OrderEnded:
+		at = f.At
+		o.ended(&r, f)
+	case rpc.RefundCredited:
+		at = f.At
+		o.credits[creditName{f.Hash, f.Bundle, f.BlockHash, f.Recipient}] = f.AmountWei
+		r.About, r.ValueWei, r.ID = o.nameOf(f.Recipient), decimal(f.AmountWei), "in-block"
+		if f.Delayed {
+			r.ID = "delayed"
+		}
+	case rpc.RefundPaid:
+		if o.owed[f.Bundle] == nil && f.Bundle != (common.Hash{}) {
+			o.unvalued = append(o.unvalued, f)
+			return
+		}
+		o.paid(f)
+		return
+	}
+	o.lab.book.add(r, at, fact)
+	for _, paid := range o.unvalued {
+		if o.owed[paid.Bundle] != nil {
+			o.paid(paid)
+		}
+	}
+	o.unvalued = slices.DeleteFunc(o.unvalued, func(paid rpc.RefundPaid) bool { return o.owed[paid.Bundle] != nil })
+}
+
+// paid writes down a refund, once it is known what it is a part of.
+func (o *orders) paid(f rpc.RefundPaid) {
+	amount := o.credits[creditName{f.Hash, f.Bundle, f.BlockHash, f.Recipient}]
+	o.lab.book.add(plan.Record{
+		Actor: plan.RPCName, Subject: plan.RefundPaid, About: o.nameOf(f.Recipient), ValueWei: decimal(amount), Percent: o.percent(f, amount),
+	}, f.At, f)
+}
+
+// nameOf is a user, or "friend".
+func (o *orders) nameOf(recipient common.Address) string {
+	if name := o.names[recipient]; name != "" {
+		return name
+	}
+	return "friend"
+}
+
+func (o *orders) ended(r *plan.Record, f rpc.OrderEnded) {
+	order := o.accepted[f.ID]
+	if order == nil {
+		return
+	}
+	r.About = o.names[order.Signer]
+	switch {
+	case f.State == rpc.Cancelled:
+		r.Subject = plan.OrderCancelled
+	case f.State != rpc.Landed:
+		return
+	case order.Follows != 0:
+		r.Subject = plan.BackrunLanded
+		o.owed[order.Hash()] = f.ValueWei
+	case len(r.About) > 4 && r.About[:4] == "user":
+		r.Subject = plan.PrivateLanded
+	default:
+		r.Subject = plan.BundleLanded
+	}
+	r.ValueWei, r.At = decimal(f.ValueWei), o.lab.builderOf(f.BlockHash)
+}
+
+// builderOf is whose name a block carries.
+func (l *lab) builderOf(hash common.Hash) string {
+	if b := l.chain.Chain().GetBlockByHash(hash); b != nil {
+		return string(b.Extra())
+	}
+	return ""
+}
+
+// percent is what part of a backrun's payment a refund was, before what its payout cost: the amount, and its share of the payout's gas.
+func (o *orders) percent(f rpc.RefundPaid, amount *uint256.Int) float64 {
+	b := o.lab.chain.Chain().GetBlockByHash(f.BlockHash)
+	paid := o.owed[f.Bundle]
+	if b == nil || amount == nil || paid == nil || paid.IsZero() {
+		return 0
+	}
+	gross := new(uint256.Int).Add(amount, new(uint256.Int).Mul(uint256.NewInt(payoutGas), uint256.MustFromBig(b.BaseFee())))
+	return 100 * gross.Float64() / paid.Float64()
+}
