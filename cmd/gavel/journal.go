@@ -16,9 +16,24 @@ func (f flags) journalFlags(view string) []cli.Flag {
 	return []cli.Flag{
 		f.described("journal-replicas", "as the streams are; 3 for new ones if the cluster has three servers", "replicas of each stream in the cluster, 1 to 5"),
 		f.toggle("journal-change-streams", "change streams of the cluster that are not as these flags say, for all who use them; without it the start is refused"),
+		f.moved(),
 		f.described("facts-for", "720h", "how long facts stay in the journal; 0 is for ever. The "+view+" must have read them by then; state is kept apart, for good"),
 		f.described("facts-megabytes", "16384, or half of a small disk", "how much of them; the oldest go first. 0 is no bound"),
 	}
+}
+
+// moved is the flag with which a folder is taken over.
+func (f flags) moved() cli.Flag {
+	return f.described("journal-moved", "none", "take over the journal's folder although it is a copy, was restored, or came from another disk: the word that the refusal of that "+
+		"folder names. The one that it was made of must never run again")
+}
+
+// readMoved reads it.
+func readMoved(cmd *cli.Command, cfg *journal.Config) error {
+	if cfg.Moved = cmd.String("journal-moved"); cfg.Moved != "" && cfg.URL != "" {
+		return errors.New("journal-moved is for the folder of a journal in this process: leave it out with journal")
+	}
+	return nil
 }
 
 // escrowFlags are those of a service that keeps payloads.
@@ -44,6 +59,9 @@ func readJournal(cmd *cli.Command, cfg *journal.Config) error {
 	}
 	if cfg.ChangeStreams && cfg.URL == "" {
 		return errors.New("journal-change-streams is for a cluster: give its URL with journal, or leave it out")
+	}
+	if err := readMoved(cmd, cfg); err != nil {
+		return err
 	}
 	if text := cmd.String("facts-for"); text != "" {
 		span, err := time.ParseDuration(text)

@@ -49,7 +49,11 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	reached(t, "Validator ValidatorLive Clock Observe Log", *cfg, cfg.relay, cfg.relay.Limits)
-	reached(t, "StartTimeout Dir ReadOnly Listen EscrowFor Log", cfg.relay.Journal)
+	reached(t, "StartTimeout Dir Moved ReadOnly Listen EscrowFor Log", cfg.relay.Journal)
+	own, status, _, stderr := callRelay(t, append(needed, "--journal-moved", "0badcafe")...)
+	if status != 0 || own.relay.Journal.Moved != "0badcafe" {
+		t.Errorf("status %d: %s", status, stderr)
+	}
 	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}; !reflect.DeepEqual(cfg.relay.Limits.TrustedProxies, want) {
 		t.Errorf("proxies %v", cfg.relay.Limits.TrustedProxies)
 	}
@@ -143,6 +147,7 @@ func TestRelayMistakes(t *testing.T) {
 		{testKey, append(needed, "--journal-replicas", "0"), "gavel: journal-replicas is 0: give 1 to 5"},
 		{testKey, append(needed, "--journal-replicas", "3"), "gavel: journal-replicas is for a cluster: give its URL with journal, or leave it out"},
 		{testKey, append(needed, "--journal-change-streams"), "gavel: journal-change-streams is for a cluster: give its URL with journal, or leave it out"},
+		{testKey, append(needed, "--journal", "nats://h", "--journal-moved", "0badcafe"), "gavel: journal-moved is for the folder of a journal in this process: leave it out with journal"},
 		{testKey, append(needed, "--escrow-in-memory"), "gavel: escrow-in-memory would lose every payload that was sold …"},
 		{testKey, append(needed, "--listen", ""), "gavel: listen is empty: give host:port"},
 		{testKey, append(needed, "--trusted-proxies", "10.0.0.1"), `gavel: trusted-proxies has "10.0.0.1": give ranges such as 10.0.0.0/8`},

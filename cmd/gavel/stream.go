@@ -29,6 +29,7 @@ func streamFlags() []cli.Flag {
 		f.text("admin-listen", "127.0.0.1:9075", "host:port of metrics and health; empty for none"),
 		f.described("journal", "in this process", "URL of the journal that the bundle RPC writes: a NATS cluster with JetStream, or a process with --journal-listen. It is only read"),
 		f.described("journal-listen", "none", "loopback host:port at which other processes of this machine may write to a journal in this process"),
+		f.moved(),
 		f.text("data-dir", "gavel-stream-data", "directory of the history, and of the journal if it is in this process; empty keeps all in memory, for tests only"),
 		f.described("db", "SQLite in the data directory", "URL of the history, such as postgres://user@host/gavel; better in the environment if it holds a password"),
 		f.number("keep-blocks", 0, "for how many blocks the history keeps events; 0 is for ever"),

@@ -28,7 +28,8 @@ func TestEveryStreamFieldHasAFlag(t *testing.T) {
 	if len(cfg.stream.Hints.Swaps) != 6 || cfg.stream.Limits.QueueBytes != 64<<10 {
 		t.Errorf("%+v", cfg.stream)
 	}
-	if cfg, _, _, stderr = callStream(t, "--journal-listen", "127.0.0.1:4222", "--hide-mev-gas-price"); cfg == nil || cfg.stream.Journal.Listen == "" ||
+	if cfg, _, _, stderr = callStream(t, "--journal-listen", "127.0.0.1:4222", "--journal-moved", "0badcafe", "--hide-mev-gas-price"); cfg == nil ||
+		cfg.stream.Journal.Listen == "" || cfg.stream.Journal.Moved != "0badcafe" ||
 		cfg.stream.Hints.MevGasPrice {
 		t.Errorf("%+v, %s", cfg, stderr)
 	}
@@ -55,6 +56,7 @@ func TestStreamMistakes(t *testing.T) {
 	}{
 		{[]string{"--listen", ""}, "listen is empty: give host:port"},
 		{[]string{"--journal", "nats://h", "--journal-listen", "127.0.0.1:1"}, "journal-listen is for a journal in this process"},
+		{[]string{"--journal", "nats://h", "--journal-moved", "0badcafe"}, "journal-moved is for the folder of a journal in this process"},
 		{[]string{"--cors-origin", ""}, "cors-origin is empty"},
 		{[]string{"--swaps", "x"}, `swaps: "x" is no kind of pool`},
 		{[]string{"--max-connections", "x"}, `max-connections is "x"`},

@@ -45,6 +45,9 @@ func streamConfigOf(cmd *cli.Command, _ func(string) string) (streamConfig, erro
 		},
 	}
 	cfg.stream.Journal.URL, cfg.stream.Journal.Listen = cmd.String("journal"), cmd.String("journal-listen")
+	if err := readMoved(cmd, &cfg.stream.Journal); err != nil {
+		return cfg, err
+	}
 	for _, read := range []func(*cli.Command) error{checkStreamBounds, cfg.readSwaps, cfg.readConnections, cfg.readProxies} {
 		if err := read(cmd); err != nil {
 			return cfg, err

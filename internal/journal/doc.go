@@ -20,4 +20,5 @@
 // the disk when it is answered, and survives a power cut; so does what the cluster acks, if its servers run with sync_interval: always.
 //
 // The embedded engine's folder has one owner: a lock keeps a second process out, since two engines would each let a claim win.
+// For the same reason it knows where it is (place.go): a copy of it is refused until an operator says that it is the only one.
 package journal

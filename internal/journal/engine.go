@@ -30,8 +30,8 @@ func (j *Journal) holdFolder(dir string) error {
 	return nil
 }
 
-// place is where an engine listens. Without an address it has no port at all.
-func place(listen string) (options server.Options, err error) {
+// listening is where an engine listens. Without an address it has no port at all.
+func listening(listen string) (options server.Options, err error) {
 	if listen == "" {
 		return server.Options{DontListen: true}, nil
 	}
@@ -55,7 +55,7 @@ const syncEvery = time.Second
 
 // startServer runs the engine in this process.
 func (j *Journal) startServer(cfg Config) (err error) {
-	options, err := place(cfg.Listen)
+	options, err := listening(cfg.Listen)
 	if err != nil {
 		return err
 	}
@@ -70,6 +70,9 @@ func (j *Journal) startServer(cfg Config) (err error) {
 		return err
 	}
 	if cfg.Dir != "" {
+		if err := j.checkPlace(dir, cfg.Moved); err != nil {
+			return err
+		}
 		if err := j.fitRoom(cfg); err != nil {
 			return err
 		}

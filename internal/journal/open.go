@@ -25,6 +25,9 @@ type Config struct {
 	StartTimeout time.Duration
 	// Dir keeps the embedded engine's files; empty keeps everything in memory and forgets it on Close.
 	Dir string
+	// Moved is the word with which Open takes over a folder that is a copy, was restored, or came from another disk; its refusal (ErrCopied) says it. It
+	// has no effect on other folders.
+	Moved string
 	// ReadOnly reaches a journal by URL whose streams another process makes and configures. There are facts, and nothing else must be used.
 	ReadOnly bool
 	// Listen is the host:port at which the embedded engine lets other processes of this machine read and write. It knows no passwords, so that it
@@ -128,10 +131,13 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 	if err := j.makeEscrow(ctx, cfg); err != nil {
 		return err
 	}
-	if cfg.URL == "" && cfg.Dir != "" {
-		return j.watchDisk(cfg.Dir)
+	if cfg.URL != "" || cfg.Dir == "" {
+		return nil
 	}
-	return nil
+	if err := markPlace(cfg.Dir); err != nil {
+		return err
+	}
+	return j.watchDisk(cfg.Dir)
 }
 
 // reconnectEvery is how often a server that is away is tried again: what reads a journal is behind for no longer than that after a restart of who writes it.

@@ -1,0 +1,203 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrCopied says that a journal's folder is not where it was written: it is a copy, was restored, or came from another disk or machine. Beside the
+// one that it was made of it would be a second guard.
+var ErrCopied = errors.New("the journal's folder is not where it was written")
+
+const (
+	// placeName is the file that says where a journal's folder is.
+	placeName = "place.json"
+	// placeFormat is the version of that file. This program reads versions up to it.
+	placeFormat = 1
+	// machineFile has the identity of the machine, where systemd or D-Bus has given it one.
+	machineFile = "/etc/machine-id"
+)
+
+// place is where a journal's folder is. A copy is somewhere else, whatever its path: containers see different folders under one path, and one folder under
+// several. What is empty is not known, and not compared.
+type place struct {
+	Format int `json:"format"`
+	// Folder and Guard are the folder and the guard's file, by what their file system calls them for good. A file system that numbers them anew each
+	// time that it is mounted has no Folder.
+	Folder fileNumber `json:"folder"`
+	Guard  fileNumber `json:"guard"`
+	// FileSystem is the identity of a file system of which a whole copy is made by one command.
+	FileSystem string `json:"file_system,omitempty"`
+	// Machine is made of the machine's identity, which is nobody's business.
+	Machine string `json:"machine,omitempty"`
+	// Path is compared only without numbers. It is also for people, as Host is.
+	Path string `json:"path"`
+	Host string `json:"host,omitempty"`
+}
+
+// fileNumber is what a file system calls a file for good. Numbers are given again when a file is gone; its birth is not.
+type fileNumber struct {
+	Inode uint64 `json:"inode,omitempty"`
+	Born  string `json:"born,omitempty"`
+}
+
+// differs is false if one of them is not known.
+func (n fileNumber) differs(from fileNumber) bool {
+	return n.Inode != 0 && from.Inode != 0 && n.Inode != from.Inode || n.Born != "" && from.Born != "" && n.Born != from.Born
+}
+
+// moved says, for people, how a place differs from the one that was written down; nothing if it is the same.
+func (p *place) moved(to *place) []string {
+	var how []string
+	numbers := p.Folder.Inode != 0
+	switch {
+	case numbers != (to.Folder.Inode != 0):
+		how = append(how, "it is on another kind of file system")
+	case !numbers && p.Path != to.Path:
+		how = append(how, "it is at another path")
+	case p.Folder.differs(to.Folder):
+		how = append(how, "it is another folder")
+	case p.Guard.differs(to.Guard):
+		how = append(how, "the guard's file in it is another one")
+	}
+	if p.FileSystem != "" && to.FileSystem != "" && p.FileSystem != to.FileSystem {
+		how = append(how, "it is on another file system, or a snapshot of the same")
+	}
+	if p.Machine != "" && to.Machine != "" && p.Machine != to.Machine {
+		how = append(how, "it is on another machine")
+	}
+	return how
+}
+
+// word is what an operator must say to have a folder taken over: of this place, and of what is written down in it. It has no effect on another
+// copy, nor later on this one.
+func word(written []byte, is *place) string {
+	where := *is
+	where.Host = ""
+	if where.Folder.Inode != 0 {
+		where.Path = ""
+	}
+	data, err := json.Marshal(where)
+	if err != nil { // numbers and texts
+		panic(err)
+	}
+	sum := sha256.Sum256(append(data, written...))
+	return hex.EncodeToString(sum[:4])
+}
+
+// checkPlace refuses a folder that is not where it was written, unless moved is its word. A new folder, and one of an earlier version, belongs where it is.
+func (j *Journal) checkPlace(dir, moved string) error {
+	written, err := os.ReadFile(filepath.Join(dir, placeName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read where the journal was: %w", err)
+	}
+	is, err := placeOf(dir)
+	if err != nil {
+		return err
+	}
+	var was place
+	how := []string{"what is written in " + placeName + " cannot be read"}
+	if err := json.Unmarshal(written, &was); err == nil {
+		if was.Format > placeFormat {
+			return fmt.Errorf("%s in %s is of a newer version of gavel: start that version", placeName, dir)
+		}
+		how = was.moved(is)
+	}
+	if len(how) == 0 {
+		return nil
+	}
+	if want := word(written, is); moved != want {
+		return fmt.Errorf("%w: %s was last used at %s on %s, and now %s. If it is a copy, and the other one may ever run again, start that one: two of them could "+
+			"each let a block of one slot pass. If this is the only one from now on, wait until the slot of the last delivery is over, and start once with --journal-moved %s",
+			ErrCopied, dir, was.Path, was.Host, strings.Join(how, ", and "), want)
+	}
+	j.log.Warn("the journal's folder is taken over, as asked for: the one that it was made of must not run any more", "folder", dir, "was_at", was.Path,
+		"was_on", was.Host, "because", how)
+	return nil
+}
+
+// markPlace writes down where the folder is, when all in it is made.
+func markPlace(dir string) error {
+	is, err := placeOf(dir)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(is)
+	if err != nil {
+		return fmt.Errorf("encode where the journal is: %w", err)
+	}
+	path := filepath.Join(dir, placeName)
+	if written, err := os.ReadFile(path); err == nil && bytes.Equal(written, data) {
+		return nil
+	}
+	if err := writeSynced(path, data); err != nil {
+		return fmt.Errorf("write down where the journal is: %w", inWords(err))
+	}
+	return nil
+}
+
+// placeOf looks where a folder is.
+func placeOf(dir string) (is *place, err error) {
+	is = &place{Format: placeFormat, Machine: machineIn(machineFile)}
+	is.Host, _ = os.Hostname() // for people
+	if is.Path, err = filepath.Abs(dir); err != nil {
+		return nil, fmt.Errorf("find the journal's folder: %w", err)
+	}
+	lasting, fileSystem, err := numbering(dir)
+	if err != nil {
+		return nil, err
+	}
+	is.FileSystem = fileSystem
+	if !lasting {
+		return is, nil
+	}
+	if is.Folder, err = numberOf(dir); err != nil {
+		return nil, err
+	}
+	is.Guard, err = numberOf(filepath.Join(dir, claimsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return is, err
+}
+
+// machineIn is made of a machine's identity; empty if it has none.
+func machineIn(file string) string {
+	id, err := os.ReadFile(file)
+	id = bytes.TrimSpace(id)
+	if err != nil || len(id) < 32 { // "uninitialized", in an image
+		return ""
+	}
+	mac := hmac.New(sha256.New, id)
+	mac.Write([]byte("gavel journal"))
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// writeSynced writes a file that is there as a whole, or as it was, also after a power cut.
+func writeSynced(path string, data []byte) error {
+	temp := path + tempSuffix
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}

@@ -1,0 +1,44 @@
+package journal
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// lastingNumbers are the file systems that call a file by one number for as long as it is there; the others are layers, and servers without numbers of their own.
+var lastingNumbers = map[int64]bool{
+	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true, unix.F2FS_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true,
+	unix.NFS_SUPER_MAGIC: true, unix.CEPH_SUPER_MAGIC: true, zfsMagic: true,
+}
+
+// zfsMagic is ZFS' type, which the kernel's own list does not have.
+const zfsMagic = 0x2fc12fc1
+
+// numbering says whether numbers of files last in a folder's file system, and its identity if it makes snapshots, in which files keep their numbers.
+func numbering(dir string) (lasting bool, fileSystem string, err error) {
+	var about unix.Statfs_t
+	if err := unix.Statfs(dir, &about); err != nil {
+		return false, "", fmt.Errorf("ask for the file system of %s: %w", dir, os.NewSyscallError("statfs", err))
+	}
+	kind := int64(about.Type) //nolint:unconvert // the types differ between machines
+	if kind == unix.BTRFS_SUPER_MAGIC || kind == zfsMagic {
+		fileSystem = fmt.Sprintf("%08x%08x", uint32(about.Fsid.Val[0]), uint32(about.Fsid.Val[1])) //nolint:gosec // bits, not amounts
+	}
+	return lastingNumbers[kind], fileSystem, nil
+}
+
+// numberOf is what the file system calls a file or folder.
+func numberOf(path string) (fileNumber, error) {
+	var about unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_BTIME, &about); err != nil {
+		return fileNumber{}, fmt.Errorf("ask for the number of %s: %w", path, os.NewSyscallError("statx", err))
+	}
+	n := fileNumber{Inode: about.Ino}
+	if about.Mask&unix.STATX_BTIME != 0 {
+		n.Born = strconv.FormatInt(about.Btime.Sec, 10) + "." + fmt.Sprintf("%09d", about.Btime.Nsec)
+	}
+	return n, nil
+}
