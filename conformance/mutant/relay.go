@@ -332,6 +332,9 @@ func relayMutants() []Mutant {
 			}}
 		}},
 		{"L75", "relay", "what is too much is refused without Retry-After", []string{"REL-GEN-06"}, answers("/", func(e *Exchange) { e.Header.Del("Retry-After") })},
+		{"L77", "relay", "null is no list", []string{"REL-SUB-38", "REL-PAY-21"}, asks("/", func(e *Exchange) bool {
+			return bytes.Contains(e.Asked, []byte(":null")) && e.say(400, jsonType, `{"code":400,"message":"a list is null"}`)
+		})},
 		{"L76", "relay", "what is too much is answered with 503", []string{"REL-GEN-06"}, status("/", 429, 429, 503)},
 	}
 }

@@ -84,6 +84,14 @@ func (c *Client) Refuse(ctx context.Context, slot phase0.Slot) (times int, err e
 	return r.Times, err
 }
 
+// Overtake has blocks of a slot reach the beacon node from somebody else first, from now on, and returns how often one did. The node refuses
+// the second copy of a block in the words that Prysm has for an equivocation.
+func (c *Client) Overtake(ctx context.Context, slot phase0.Slot) (times int, err error) {
+	var o Overtaken
+	err = c.ask(ctx, http.MethodPost, "/conformance/v1/overtake", Overtaken{Slot: slot}, &o)
+	return o.Times, err
+}
+
 // Account is an account with money that nobody else has.
 func (c *Client) Account(ctx context.Context) (*Account, error) {
 	account := new(Account)

@@ -4,7 +4,7 @@
 //
 //	target ──Beacon API, JSON-RPC──▶ chain and beacon node ◀── keeper: a local block in each slot that nobody has asked for
 //	bundle RPC ──orders──▶ builders ─────────────▲ with the orders that the suite wants there
-//	suite  ──/conformance/v1/…─────▶ Server: slots, blocks, accounts, orders, refusals of the beacon node
+//	suite  ──/conformance/v1/…─────▶ Server: slots, blocks, accounts, orders, refusals of the beacon node, blocks that it has already
 //
 // A slot is given to one spec, or to one process whose specs bid in it one after the other, each above the one before: so specs may run in any order,
 // and in several processes.

@@ -40,20 +40,62 @@ func (w *World) refuses(slot phase0.Slot) bool {
 	return true
 }
 
-// refusesAny spares the bodies of blocks where nothing is refused.
-func (w *World) refusesAny() bool {
+// Overtaken says how often somebody else was faster with a block of a slot.
+type Overtaken struct {
+	Slot  phase0.Slot `json:"slot"`
+	Times int         `json:"times"`
+}
+
+// overtake has blocks of a slot reach the beacon node a moment earlier from somebody else, as from a second relay that has the same block,
+// and says how often one did. The node refuses the second copy in the words that Prysm has for an equivocation.
+func (w *World) overtake(slot phase0.Slot) Overtaken {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.refused) > 0
+	if _, known := w.others[slot]; !known {
+		w.others[slot] = 0
+	}
+	return Overtaken{Slot: slot, Times: w.others[slot]}
+}
+
+// overtakes says whether somebody else is faster with blocks of the slot.
+func (w *World) overtakes(slot phase0.Slot) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, overtaken := w.others[slot]
+	return overtaken
+}
+
+// first hands a block to the node on behalf of somebody else. What the node says to that is theirs.
+func (w *World) first(node http.Handler, r *http.Request, slot phase0.Slot, body []byte) {
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	node.ServeHTTP(nobody{}, r)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.others[slot]++
+}
+
+// nobody is told an answer.
+type nobody struct{}
+
+func (nobody) Header() http.Header            { return http.Header{} }
+func (nobody) Write(data []byte) (int, error) { return len(data), nil }
+func (nobody) WriteHeader(int)                {}
+
+// meddles spares the bodies of blocks where specs have asked for nothing.
+func (w *World) meddles() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.refused)+len(w.others) > 0
 }
 
 // maxBlockBytes is what a block with all its blobs may take.
 const maxBlockBytes = 64 << 20
 
-// guarded is the beacon node with the refusals that specs have asked for. Everything else it answers itself.
+// guarded is the beacon node with the refusals, and the faster others, that specs have asked for. Everything else it answers itself.
 func (w *World) guarded(node http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/beacon/blocks") || !w.refusesAny() {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/beacon/blocks") || !w.meddles() {
 			node.ServeHTTP(rw, r)
 			return
 		}
@@ -62,15 +104,19 @@ func (w *World) guarded(node http.Handler) http.Handler {
 			http.Error(rw, err.Error(), http.StatusBadRequest)
 			return
 		}
-		if slot, found := slotOf(w.cfg.Fork, r.Header.Get("Content-Type"), body); found && w.refuses(slot) {
+		slot, found := slotOf(w.cfg.Fork, r.Header.Get("Content-Type"), body)
+		if found && w.refuses(slot) {
 			rw.Header().Set("Content-Type", "application/json")
 			rw.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(rw, `{"code":400,"message":"a spec of the conformance suite has this slot's block refused"}`)
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
 		r.ContentLength = int64(len(body))
 		r.Header.Del("Content-Encoding")
+		if found && w.overtakes(slot) {
+			w.first(node, r, slot, body)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		node.ServeHTTP(rw, r)
 	})
 }

@@ -58,3 +58,30 @@ func TestRefuse(t *testing.T) {
 		})
 	}
 }
+
+// A block of an overtaken slot is on the chain from somebody else before who made it publishes it; that they are refused then is seen by REL-PAY-20.
+func TestOvertake(t *testing.T) {
+	w, client := Running(t, Config{Slot: time.Second})
+	ctx := t.Context()
+	now, err := client.Slot(ctx, Wanted{Kind: Registered})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overtaken := now.Slot + 1
+	if times, err := client.Overtake(ctx, overtaken); err != nil || times != 0 {
+		t.Fatalf("overtaken %d times before there was a block: %v", times, err)
+	}
+	for next := now; next.Slot < overtaken+3; { // the world's keeper has proposed meanwhile
+		if next, err = client.Slot(ctx, Wanted{Kind: Registered, Alone: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if times, err := client.Overtake(ctx, overtaken); err != nil || times != 1 {
+		t.Errorf("overtaken %d times, want once: %v", times, err)
+	}
+	beacon := probe.NewClient(w.Facts.BeaconURL, nil, time.Second)
+	answer, err := beacon.Do(ctx, probe.Request{Method: http.MethodGet, Path: "/eth/v2/beacon/blocks/" + fmt.Sprint(uint64(overtaken))})
+	if err != nil || answer.Status != http.StatusOK {
+		t.Errorf("the block of the slot: %v %v", answer, err)
+	}
+}

@@ -46,6 +46,12 @@ func (w *World) Handler() http.Handler {
 			answer(rw, w.refuse(wanted.Slot), nil)
 		}
 	})
+	mux.HandleFunc("POST /conformance/v1/overtake", func(rw http.ResponseWriter, r *http.Request) {
+		var wanted Overtaken
+		if read(rw, r, &wanted) {
+			answer(rw, w.overtake(wanted.Slot), nil)
+		}
+	})
 	mux.HandleFunc("POST /conformance/v1/account", func(rw http.ResponseWriter, _ *http.Request) {
 		account, err := w.lend()
 		answer(rw, account, err)

@@ -112,6 +112,7 @@ type World struct {
 	bids     uint64      // how often it was given
 	reserved map[phase0.Slot]bool
 	refused  map[phase0.Slot]int // blocks that the beacon node must not take, and how often it refused one
+	others   map[phase0.Slot]int // blocks that somebody else publishes first, and how often somebody did
 	account  int
 }
 
@@ -120,7 +121,10 @@ func New(cfg Config) (w *World, err error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
-	w = &World{cfg: cfg, news: make(chan struct{}), reserved: map[phase0.Slot]bool{}, refused: map[phase0.Slot]int{}, builder: wallet(accounts)}
+	w = &World{
+		cfg: cfg, news: make(chan struct{}), reserved: map[phase0.Slot]bool{}, refused: map[phase0.Slot]int{}, others: map[phase0.Slot]int{},
+		builder: wallet(accounts),
+	}
 	opened := w
 	defer func() {
 		if err != nil {
@@ -163,7 +167,8 @@ func (w *World) open() (err error) {
 	}
 	w.beacon, err = beacon.New(beacon.Config{
 		Spec: w.spec, Clock: clock.Real{}, Validators: Validators, Seed: 1, Execution: w.builders, GenesisHash: phase0.Hash32(w.chain.Genesis().Hash()),
-		ChainID: chainID, AttestationDeadline: w.cfg.Slot * 3 / 4, LocalTxLimit: 1000, Log: w.cfg.Log,
+		ChainID: chainID, AttestationDeadline: w.cfg.Slot * 3 / 4, LocalTxLimit: 1000,
+		RefusesKnown: w.overtakes, Log: w.cfg.Log,
 	})
 	if err != nil {
 		return fmt.Errorf("open beacon node: %w", err)

@@ -54,9 +54,9 @@ type Config struct {
 	AttestationDeadline time.Duration
 	// LocalTxLimit bounds the transactions of locally built blocks; 0 is 100.
 	LocalTxLimit int
-	// RefusesKnown has a block refused that the node has already, when equivocations are to be refused, in the words of Prysm: its own block
-	// is one to it. Otherwise such a block is answered 200, as other nodes do.
-	RefusesKnown bool
+	// RefusesKnown names the slots whose block is refused if the node has it already, when equivocations are to be refused, in the words of
+	// Prysm: its own block is one to it. Otherwise such a block is answered 200, as other nodes do. nil names none.
+	RefusesKnown func(slot phase0.Slot) bool
 	Log          *slog.Logger
 }
 

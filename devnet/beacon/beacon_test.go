@@ -224,7 +224,7 @@ func TestEquivocationIsRefused(t *testing.T) {
 // A node may refuse a block for the reason that it has it already; whoever asks for its root learns that.
 func TestKnownBlockMayBeRefused(t *testing.T) {
 	n := newNetwork(t)
-	n.beacon.cfg.RefusesKnown = true
+	n.beacon.cfg.RefusesKnown = func(slot phase0.Slot) bool { return slot == 1 }
 	n.begin(1)
 	contents := n.local(1)
 	if status, body := n.publish(contents, false); status != http.StatusOK {

@@ -34,7 +34,7 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 	}
 	b.mu.RUnlock()
 	switch {
-	case known && b.cfg.RefusesKnown && refuseEquivocations:
+	case known && refuseEquivocations && b.cfg.RefusesKnown != nil && b.cfg.RefusesKnown(s.slot):
 		return fmt.Errorf("equivocation validation failed: block for slot %d already exists in fork choice: block is equivocated", s.slot)
 	case known:
 		return nil

@@ -12,6 +12,10 @@ const (
 	DeliveryNotListed    ID = "relay-delivery-not-listed"
 	OlderRegistration    ID = "relay-older-registration"
 	UnsignedRegistration ID = "relay-unsigned-registration"
+	RenewalIsForgotten   ID = "relay-renewal-is-forgotten"
+	ReplacedRecipient    ID = "relay-replaced-recipient"
+	KnownIsRefused       ID = "relay-known-is-refused"
+	FirstValueIsListed   ID = "relay-first-value-is-listed"
 )
 
 // The bundle RPC's defects. The last two are seen on the stream.
@@ -45,6 +49,10 @@ var All = []Defect{
 	{DeliveryNotListed, "relay", "does not list what it delivers", []string{"REL-DAT-01"}},
 	{OlderRegistration, "relay", "lets an older registration replace a newer one", []string{"REL-REG-03"}},
 	{UnsignedRegistration, "relay", "takes registrations that somebody else has signed", []string{"REL-REG-02"}},
+	{RenewalIsForgotten, "relay", "forgets a registration that is newer and says what the one before says", []string{"REL-REG-16", "REL-DAT-27"}},
+	{ReplacedRecipient, "relay", "serves bids for a fee recipient that the proposer has replaced", []string{"REL-HDR-26"}},
+	{KnownIsRefused, "relay", "takes the refusal of a block that the beacon node has already for a failure", []string{"REL-PAY-20"}},
+	{FirstValueIsListed, "relay", "lists a delivery as the first submission of its block has it", []string{"REL-DAT-28"}},
 
 	{PrivateIsPublic, "rpc", "offers orders to the public pool", []string{"RPC-PRI-17"}},
 	{CallIsSent, "rpc", "offers transactions that are only to be simulated to the public pool", []string{"RPC-CAL-11"}},

@@ -154,7 +154,7 @@ func open(t *testing.T, fork eth.Fork, options houseOptions) *house {
 	closers = append(closers, h.node.Close)
 	h.beacon, err = beacon.New(beacon.Config{
 		Spec: h.spec, Clock: h.clock, Validators: houseValidators, Seed: 3, Execution: h.node,
-		GenesisHash: phase0.Hash32(h.node.Genesis().Hash()), ChainID: houseChainID, RefusesKnown: options.refusesKnown,
+		GenesisHash: phase0.Hash32(h.node.Genesis().Hash()), ChainID: houseChainID, RefusesKnown: func(phase0.Slot) bool { return options.refusesKnown },
 	})
 	must(t, err)
 	group.Go(func() error { return h.beacon.Run(ctx) })

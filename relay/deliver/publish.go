@@ -105,7 +105,7 @@ func (d *Desk) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace
 	if d.Promises == nil {
 		return trace, nil
 	}
-	if given := d.Promises.Given(slot, contents.Payload.BlockHash); given != nil {
+	if given := d.Promises.Given(slot, contents.Payload.BlockHash); given != nil && !defect.On(defect.FirstValueIsListed) {
 		trace.Builder, trace.ValueWei, trace.FeeRecipient = given.Builder, given.ValueWei, given.FeeRecipient
 	}
 	return trace, d.Promises.Paid(contents.Payload.BlockHash)

@@ -121,6 +121,8 @@ func (r *row) compare(entry *relay.SignedRegistration) difference {
 		return nothing
 	case !same:
 		return changed
+	case seconds > r.timestamp && defect.On(defect.RenewalIsForgotten):
+		return nothing
 	case seconds > r.timestamp:
 		return renewed
 	case r.signature != entry.Signature && !defect.On(defect.UnsignedRegistration):

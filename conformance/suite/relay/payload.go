@@ -262,6 +262,19 @@ func payload(r *room) {
 		t.Prepared(a.ask(payloadPath, a.signBlind(&wrong, probe.DeriveBLSKey("somebody else"))), "ask with a wrong signature", http.StatusBadRequest)
 		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
 	})
+	r.It("REL-PAY-20", "reveals a block that the beacon node has from somebody else", func(t *suite.T) {
+		a, s, block := r.won(t, 0)
+		_, err := t.World.Overtake(t, a.slot.Slot)
+		t.Ready(err, "have somebody else publish the block first")
+		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
+		err = listed(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())
+		t.Check(err == nil, "the delivery in the data API", err)
+		times, err := t.World.Overtake(t, a.slot.Slot)
+		t.Ready(err, "ask the world how often somebody was faster")
+		if times == 0 {
+			t.Inconclusive("the relay did not ask a beacon node of the world to publish")
+		}
+	})
 	r.It("REL-PAY-19", "reveals nothing that no beacon node takes", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
 		_, err := t.World.Refuse(t, a.slot.Slot)

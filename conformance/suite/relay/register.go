@@ -181,6 +181,38 @@ func register(r *room) {
 	})
 }
 
+// renewals: a registration that says what the one before it says, later.
+func renewals(r *room) {
+	r.It("REL-REG-16", "keeps A of 1 and 3 when B of 2 comes last", func(t *suite.T) {
+		first, between, last := r.renewed(t)
+		takes(t, sendRegistrations(t, first), first)
+		t.Prepared(sendRegistrations(t, last), "register the same again, with a later time", http.StatusOK)
+		_ = holds(t, last) // whether it is shown is another clause
+		t.Status(sendRegistrations(t, between), http.StatusOK, http.StatusBadRequest)
+		t.Until(time.Now().Add(heldWithin))
+		t.Check(holdsNot(t, between), "the newest registration to stay", "the data API has the older one")
+		for _, d := range list(t) {
+			if d.Entry != nil && d.Entry.Message.Pubkey == last.Message.Pubkey {
+				t.Check(d.Entry.Message.FeeRecipient != between.Message.FeeRecipient, "no duty with the older registration", "one for slot "+d.Slot)
+			}
+		}
+	})
+	r.It("REL-DAT-27", "answers a registration whose time alone is newer", func(t *suite.T) {
+		first, _, last := r.renewed(t)
+		t.Prepared(sendRegistrations(t, first), "register", http.StatusOK)
+		t.Ready(holds(t, first), "see the registration in the data API")
+		takes(t, sendRegistrations(t, last), last)
+	})
+}
+
+// renewed are three registrations of the restless validator, by their times: the last says what the first says.
+func (r *room) renewed(t *suite.T) (first, between, last *builderv1.SignedValidatorRegistration) {
+	first, between, last = r.fresh(t), r.fresh(t), r.fresh(t)
+	last.Message.FeeRecipient = first.Message.FeeRecipient
+	sign(t, last, r.validators(t)[world.Validators-2])
+	return first, between, last
+}
+
 // heldWithin is how long the data API may take to show what was taken, if a spec wants to be sure that something was not.
 const heldWithin = 300 * time.Millisecond
 

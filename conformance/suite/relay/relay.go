@@ -27,7 +27,7 @@ import (
 // Specs adds all specs of relays to a set.
 func Specs(s *suite.Set) {
 	shared := &room{Set: s}
-	for _, add := range []func(*room){status, general, register, duties, submit, refuse, header, payload, data} {
+	for _, add := range []func(*room){status, general, register, renewals, duties, submit, refuse, header, replaced, payload, data, signedFor, nulls} {
 		add(shared)
 	}
 }
