@@ -38,6 +38,7 @@ var proposerMoves = catalogue{"a proposer's strategy", []entry{
 	{"request at TIME", "asks for the header at TIME into the slot", nil},
 	{"repeat COUNT", "asks for the header COUNT times, 100ms apart, and takes the last", nil},
 	{"equivocate", "signs a second block of the slot and asks for that payload too", nil},
+	{"equivocate at TIME", "asks for the payload of its second block at TIME into the slot", nil},
 	{"submit at TIME", "hands its signed block over at TIME into the slot", nil},
 	{"unbundle", "signs the header in a block that cannot be published, to learn the payload", nil},
 	{"replay", "hands the same signed block over three times", nil},

@@ -147,7 +147,10 @@ func (s *Sidecar) Submit(ctx context.Context, block *api.VersionedSignedBlindedB
 			err = s.Honest.Submit(ctx, block)
 		}
 	}
-	if _, twice := s.move(slot, "equivocate"); twice {
+	if m, twice := s.move(slot, "equivocate"); twice {
+		if err := s.Clock.Until(ctx, s.Spec.SlotStart(slot).Add(m.Time)); err != nil { // without a time it is now
+			return err
+		}
 		second, problem := s.changed(block, func(b *beaconBlock) { copy(b.graffiti[:], "a second block") })
 		if problem != nil {
 			return problem
