@@ -118,4 +118,9 @@ var Features = map[string]string{
 	"delayed":       "methods about delayed refunds",
 	"neutral-names": "methods and header with the neutral prefixes vendor and pool",
 	"csv":           "the Data API answers in CSV",
+	"browsers":      "pages in browsers may ask: preflight requests are answered",
+	"discover":      "rpc.discover",
+	"mev-refunds":   "flashbots_getMevRefundTotalByRecipient and …BySender",
+	"stats-v1":      "the first versions of the statistics",
+	"order-status":  "gavel_getOrderStatus",
 }

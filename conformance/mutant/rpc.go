@@ -359,6 +359,59 @@ func rpcMutants() []Mutant {
 		{"R97", "rpc", "statistics are empty", []string{"RPC-AUT-17"}, result("flashbots_getUserStatsV2", func(any) any { return map[string]any{} })},
 		{"R98", "rpc", "what is too much is refused without Retry-After", []string{"RPC-LIM-02"}, answers("/", func(e *Exchange) { e.Header.Del("Retry-After") })},
 		{"R99", "rpc", "what is too much is answered with 200", []string{"RPC-LIM-02"}, status("/", 429, 429, 200)},
+		{"R101", "rpc", "of an element that is several things the transaction counts, and one that is nothing is left out", []string{"RPC-SHR-30"}, params("mev_sendBundle", func(list []any) []any {
+			if len(list) > 0 {
+				all, _ := object(list[0])["body"].([]any)
+				var kept []any
+				for _, one := range all {
+					element := object(one)
+					if element["tx"] != nil {
+						delete(element, "hash")
+						delete(element, "bundle")
+					}
+					if element["tx"] != nil || element["hash"] != nil || element["bundle"] != nil {
+						kept = append(kept, one)
+					}
+				}
+				object(list[0])["body"] = kept
+			}
+			return list
+		})},
+		{"R102", "rpc", "a bundle without a block is for its maxBlock", []string{"RPC-SHR-04"}, params("mev_sendBundle", func(list []any) []any {
+			if len(list) > 0 {
+				if inclusion := at(list[0], "inclusion"); inclusion != nil && inclusion["block"] == nil {
+					inclusion["block"] = inclusion["maxBlock"]
+				}
+			}
+			return list
+		})},
+		{"R103", "rpc", "pages may not send a signature", []string{"RPC-ENV-20"}, answers("/", func(e *Exchange) { e.Header.Set("Access-Control-Allow-Headers", "content-type") })},
+		{"R104", "rpc", "pages may ask and read no answer", []string{"RPC-ENV-20"}, answers("/", func(e *Exchange) {
+			if e.Request.Method == http.MethodPost {
+				e.Header.Del("Access-Control-Allow-Origin")
+			}
+		})},
+		{"R105", "rpc", "the service's description lacks most methods", []string{"RPC-ENV-21"}, member("rpc.discover", "methods", func(v any) any {
+			all, _ := v.([]any)
+			return all[:min(len(all), 1)]
+		})},
+		{"R106", "rpc", "totals of what followers brought are decimal", []string{"RPC-RFM-01"}, result("", func(r any) any {
+			if o := object(r); o != nil && o["total"] != nil {
+				o["total"] = "0"
+			}
+			return r
+		})},
+		{"R107", "rpc", "addresses are cut to what fits", []string{"RPC-RFM-02"}, asks("/", func(e *Exchange) bool {
+			return strings.Contains(e.Method, "MevRefundTotal") && strings.Contains(string(e.Asked), `"0x1234"`) &&
+				e.say(http.StatusOK, jsonType, `{"jsonrpc":"2.0","id":1,"result":{"total":"0x0","pending":"0x0"}}`)
+		})},
+		{"R108", "rpc", "old statistics have the names of the new ones", []string{"RPC-VER-04"}, result("", func(r any) any {
+			if o := object(r); o != nil && o["is_high_priority"] != nil {
+				o["isHighPriority"] = o["is_high_priority"]
+				delete(o, "is_high_priority")
+			}
+			return r
+		})},
 		{"R96", "rpc", "a stranger has refunds", []string{"RPC-RFT-02"}, member("flashbots_getFeeRefundTotalsByRecipient", "pending", constant("0x1"))},
 	}
 	for _, m := range []struct {

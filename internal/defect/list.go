@@ -25,6 +25,7 @@ const (
 	AnyoneCancels   ID = "rpc-anyone-cancels"
 	AnySignature    ID = "rpc-any-signature"
 	AnyPercent      ID = "rpc-any-percent"
+	StatusTells     ID = "rpc-status-tells"
 	CallIsTold      ID = "rpc-call-is-told"
 	HintlessIsTold  ID = "rpc-hintless-is-told"
 )
@@ -59,6 +60,7 @@ var All = []Defect{
 	{AnyoneCancels, "rpc", "lets everybody cancel a private transaction", []string{"RPC-CPR-02"}},
 	{AnySignature, "rpc", "takes any signature for the address beside it", []string{"RPC-AUT-03", "RPC-AUT-04", "RPC-AUT-14"}},
 	{AnyPercent, "rpc", "takes refunds of more than 100 % in sum", []string{"RPC-PRI-13", "RPC-SHR-15", "RPC-SHR-17"}},
+	{StatusTells, "rpc", "shows what a follower's simulation used and paid before the followed order is on the chain", []string{"RPC-STA-01"}},
 	{CallIsTold, "stream", "tells of transactions that were only simulated", []string{"STR-EVT-16"}},
 	{HintlessIsTold, "stream", "tells of orders that share nothing", []string{"STR-HNT-20"}},
 

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"crypto/ecdsa"
 	"fmt"
 	"math/big"
 	"slices"
@@ -59,11 +60,14 @@ func bundled(t *suite.T, owner *wallet, refund []object, txs ...*types.Transacti
 }
 
 // follow sends the backrun, as soon as the hash is known.
-func (b *backrun) follow(t *suite.T) {
+func (b *backrun) follow(t *suite.T) { b.followAs(t, key(t)) }
+
+// followAs is follow for a signer; it returns the answer.
+func (b *backrun) followAs(t *suite.T, signer *ecdsa.PrivateKey) *probe.RPCAnswer {
 	params := with(soon(t, patience), object{"body": append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, b.tx)...)})
 	var answer *probe.RPCAnswer
 	_ = t.Eventually(t.Target.Budgets.Hint(), func() error {
-		if answer = call(t, key(t), "mev_sendBundle", params); answer.Refused() {
+		if answer = call(t, signer, "mev_sendBundle", params); answer.Refused() {
 			return errRefused
 		}
 		return nil
@@ -71,6 +75,7 @@ func (b *backrun) follow(t *suite.T) {
 	if answer.Refused() {
 		t.Inconclusive("the backrun is refused: %s", answer)
 	}
+	return answer
 }
 
 // soon is a bundle with terms for so many of the next blocks, without a body.

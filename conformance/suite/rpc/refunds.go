@@ -54,6 +54,13 @@ func refunds(s *suite.Set) {
 		refused(t, call(t, key(t), "flashbots_getFeeRefundTotalsByRecipient", "0x1234"))
 		refused(t, call(t, key(t), "flashbots_getFeeRefundTotalsByRecipient"))
 	})
+	for _, method := range []string{"flashbots_getMevRefundTotalByRecipient", "flashbots_getMevRefundTotalBySender"} {
+		s.It("RPC-RFM-01", "answers "+method, func(t *suite.T) { zeros(t, asked(t, method, stranger(t)), "total", "pending") })
+		s.It("RPC-RFM-02", "refuses what is no address in "+method, func(t *suite.T) {
+			asked(t, method, stranger(t))
+			refused(t, call(t, key(t), method, "0x1234"))
+		})
+	}
 	s.It("RPC-RFR-01", "answers a list", func(t *suite.T) {
 		listing(t, asked(t, "flashbots_getFeeRefundsByRecipient", object{"recipient": stranger(t)}))
 	})

@@ -3,6 +3,7 @@ package rpc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -95,6 +96,26 @@ func sendShare(s *suite.Set) {
 		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"}, "body": []object{}}))
 		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"}}))
 	})
+	never("RPC-SHR-04", "refuses a maxBlock without a block", func(t *suite.T, _ *wallet) object {
+		return object{"inclusion": object{"maxBlock": hexNumber(head(t) + 2)}}
+	})
+	for _, row := range []struct {
+		title string
+		more  func(t *suite.T, w *wallet) object
+	}{
+		{"refuses an element that is a transaction and a bundle", func(t *suite.T, w *wallet) object { return object{"bundle": share(t, w.send(7))} }},
+		{"refuses an element that is a transaction and a hash", func(*suite.T, *wallet) object { return object{"hash": common.Hash{9}.Hex()} }},
+		{"refuses an element that is nothing", func(*suite.T, *wallet) object { return object{"tx": nil, "canRevert": nil} }},
+	} {
+		s.It("RPC-SHR-30", row.title, func(t *suite.T) {
+			w := money(t)
+			good := share(t, w.send(1), w.send(2))
+			elements := slices.Clone(good["body"].([]object))
+			elements[1] = with(elements[1], row.more(t, w))
+			refused(t, call(t, key(t), method, with(good, object{"body": elements})))
+			noted(t, call(t, key(t), method, good))
+		})
+	}
 	s.It("RPC-SHR-10", "takes transactions that may revert", func(t *suite.T) {
 		w := money(t)
 		params := share(t, w.send(1), w.create(0, codeRevert))
