@@ -21,7 +21,7 @@ const module = "github.com/gavel-relay/gavel"
 
 // listed is what the go command says of a package. Test files are not among its files and imports.
 type listed struct {
-	Dir, ImportPath            string
+	Dir, ImportPath, Doc       string
 	GoFiles, CgoFiles, Imports []string
 }
 
@@ -35,7 +35,7 @@ func (l listed) path() string {
 // list asks the go command for all packages of the module, also for such as do not compile at the moment.
 func list(t *testing.T) []listed {
 	t.Helper()
-	command := exec.Command("go", "list", "-e", "-json=Dir,ImportPath,GoFiles,CgoFiles,Imports", module+"/...")
+	command := exec.Command("go", "list", "-e", "-json=Dir,ImportPath,Doc,GoFiles,CgoFiles,Imports", module+"/...")
 	out, err := command.Output()
 	if err != nil {
 		t.Fatalf("list packages: %v", err)
@@ -173,6 +173,38 @@ func TestEachPackageHasOneComment(t *testing.T) {
 			t.Errorf("%s has %d package comments %v, want one", p.path(), len(with), with)
 		}
 	}
+}
+
+// The tree of docs/architecture.md is what packages say of themselves.
+func TestTreeDocs(t *testing.T) {
+	var b strings.Builder
+	top := ""
+	for _, p := range list(t) {
+		path := p.path()
+		if folder, _, _ := strings.Cut(path, "/"); folder != top {
+			top = folder
+			fmt.Fprintf(&b, "\n### %s\n| room | |\n|---|---|\n", top)
+		}
+		pure := ""
+		if slices.Contains(Pure, path) {
+			pure = "*Pure.* "
+		}
+		fmt.Fprintf(&b, "| `%s` | %s%s |\n", path, pure, about(p))
+	}
+	golden.Section(t, "../../docs/architecture.md", "tree", strings.TrimPrefix(b.String(), "\n"))
+}
+
+// about is the first sentence of a package's comment, without the package's name.
+func about(p listed) string {
+	words := strings.Fields(p.Doc)
+	if len(words) < 3 {
+		return ""
+	}
+	rest := strings.Join(words[2:], " ")
+	if rest, found := strings.CutPrefix(rest, "is "); found {
+		return rest
+	}
+	return strings.ReplaceAll(rest, "|", `\|`)
 }
 
 func TestDocs(t *testing.T) {
