@@ -77,6 +77,7 @@ type HeaderServed struct {
 	Slot      phase0.Slot      `json:"slot"`
 	Proposer  phase0.BLSPubKey `json:"proposer_pubkey"`
 	BlockHash phase0.Hash32    `json:"block_hash"`
+	Builder   phase0.BLSPubKey `json:"builder_pubkey"`
 	ValueWei  *uint256.Int     `json:"value"`
 }
 

@@ -17,6 +17,8 @@ func (h HeaderServed) AppendJSON(to []byte) []byte {
 	to = hex.AppendEncode(to, h.Proposer[:])
 	to = append(to, `","block_hash":"0x`...)
 	to = hex.AppendEncode(to, h.BlockHash[:])
+	to = append(to, `","builder_pubkey":"0x`...)
+	to = hex.AppendEncode(to, h.Builder[:])
 	to = append(to, `","value":`...)
 	if h.ValueWei == nil {
 		return append(to, "null}"...)

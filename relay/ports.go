@@ -14,8 +14,21 @@ type Facts interface {
 
 // Escrow keeps payloads so that a served header can be honoured after a crash. Both calls are safe for concurrent use.
 type Escrow interface {
-	// Put returns only when the contents would survive a crash of this process. The key is the slot and the block hash.
+	// Put returns only when the contents would survive a crash of this process. The key is their ID.
 	Put(ctx context.Context, contents *Contents) error
-	// Get answers nil without an error for a block that was never put, or whose time is over.
-	Get(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) (*Contents, error)
+	// Get answers nil without an error for a payload that was never put, or whose time is over.
+	Get(ctx context.Context, id PayloadID) (*Contents, error)
+}
+
+// PayloadID is the escrow's key. Until a block is executed its hash is its builder's word, so that it names a payload of that builder alone: what
+// others send under the same hash stands beside it.
+type PayloadID struct {
+	Slot      phase0.Slot
+	BlockHash phase0.Hash32
+	Builder   phase0.BLSPubKey
+}
+
+// ID is the escrow's key of the contents.
+func (c *Contents) ID() PayloadID {
+	return PayloadID{phase0.Slot(c.Trace.Slot), c.Payload.BlockHash, c.Trace.BuilderPubkey}
 }

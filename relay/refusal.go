@@ -169,6 +169,8 @@ var (
 		"The builder must be in the optimistic mode with header-first allowed, and the value may not exceed its collateral. Send the whole block.")
 	HeaderPayloadMismatch = define("header-payload-mismatch", 400, "", "payload is not that of the header sent before",
 		"A header with this block hash is in the auction, and the block that followed has another header, other commitments or other requests.")
+	SubmissionOtherPayload = define("submission-other-payload", 400, "", "another payload with this block hash is here",
+		"The same builder has sent a block with this hash and another payload before. One of the two does not have the hash.")
 	SubmissionEscrowDown = define("submission-escrow-unavailable", 503, "", "the block could not be kept",
 		"A bid counts only once its payload is kept safely, which is not possible now. This says nothing about the block; submit again.")
 	SubmissionSequence = define("submission-sequence", 400, "", "invalid x-sequence",

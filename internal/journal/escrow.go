@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -16,6 +17,7 @@ type escrowStore interface {
 	put(ctx context.Context, key string, value []byte) error
 	get(ctx context.Context, key string) ([]byte, error)
 	drop(ctx context.Context, prefix string) error
+	keys(ctx context.Context, prefix string) ([]string, error)
 	sync(ctx context.Context, key string) error
 }
 
@@ -48,6 +50,15 @@ func (j *Journal) SyncEscrow(ctx context.Context, key string) error {
 	return nil
 }
 
+// EscrowKeys are the keys in the escrow that begin with a prefix and a dot, in no order.
+func (j *Journal) EscrowKeys(ctx context.Context, prefix string) ([]string, error) {
+	keys, err := j.escrow.keys(ctx, prefix)
+	if err != nil {
+		return nil, fmt.Errorf("list %s in the escrow: %w", prefix, err)
+	}
+	return keys, nil
+}
+
 // Drop forgets the values of all keys in the escrow that begin with a prefix and a dot.
 func (j *Journal) Drop(ctx context.Context, prefix string) error {
 	if err := j.escrow.drop(ctx, prefix); err != nil {
@@ -73,6 +84,18 @@ func (e *clusterEscrow) get(ctx context.Context, key string) ([]byte, error) {
 
 func (e *clusterEscrow) drop(ctx context.Context, prefix string) error {
 	return e.stream.Purge(ctx, jetstream.WithPurgeSubject("escrow."+prefix+".>"))
+}
+
+func (e *clusterEscrow) keys(ctx context.Context, prefix string) ([]string, error) {
+	info, err := e.stream.Info(ctx, jetstream.WithSubjectFilter("escrow."+prefix+".>"))
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, 0, len(info.State.Subjects))
+	for subject := range info.State.Subjects {
+		keys = append(keys, strings.TrimPrefix(subject, "escrow."))
+	}
+	return keys, nil
 }
 
 func (e *clusterEscrow) sync(context.Context, string) error { return nil }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -209,8 +210,15 @@ func TestDropForgetsOneSlotAndEvidenceStays(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		keys, err := j.EscrowKeys(t.Context(), "1")
+		if slices.Sort(keys); err != nil || !slices.Equal(keys, []string{"1.aa", "1.bb"}) {
+			t.Errorf("keys %v, %v", keys, err)
+		}
 		if err := j.Drop(t.Context(), "1"); err != nil {
 			t.Fatal(err)
+		}
+		if keys, err := j.EscrowKeys(t.Context(), "1"); err != nil || len(keys) != 0 {
+			t.Errorf("keys %v, %v, want none", keys, err)
 		}
 		for key, there := range map[string]bool{"1.aa": false, "1.bb": false, "11.aa": true} {
 			if _, err := j.Get(t.Context(), key); errors.Is(err, ErrNotFound) == there {

@@ -264,6 +264,18 @@ func (e *localEscrow) get(_ context.Context, key string) ([]byte, error) {
 	return valueIn(raw)
 }
 
+// keys implements escrowStore.
+func (e *localEscrow) keys(_ context.Context, prefix string) (keys []string, _ error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for key := range e.values {
+		if strings.HasPrefix(key, prefix+".") {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
 // drop implements escrowStore.
 func (e *localEscrow) drop(_ context.Context, prefix string) error {
 	e.mu.Lock()

@@ -75,7 +75,7 @@ func openDelivery(b *testing.B, h *benchHouse) *delivery {
 		b.Fatal(err)
 	}
 	desk := deliver.New(deliver.Config{
-		Spec: h.spec, Clock: clock.Real{}, Proposers: proposerOfBench{}, Escrow: escrow{h.journal}, Guard: newGuard(h.journal, h.spec), Publisher: nodes,
+		Spec: h.spec, Clock: clock.Real{}, Proposers: proposerOfBench{}, Payloads: &deliver.Served{Escrow: escrow{h.journal}}, Guard: newGuard(h.journal, h.spec), Publisher: nodes,
 		Facts: benchFacts(b, h.journal), Log: slog.New(slog.DiscardHandler), PublishTimeout: time.Minute,
 	})
 	mux := request.NewMux()

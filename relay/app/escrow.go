@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// escrow keeps contents in the journal's store, by slot and block hash.
+// escrow keeps contents in the journal's store, by slot, block hash and builder.
 type escrow struct{ journal *journal.Journal }
 
 // Put implements relay.Escrow.
@@ -24,17 +25,22 @@ func (e escrow) Put(ctx context.Context, contents *relay.Contents) error {
 	if err != nil {
 		return fmt.Errorf("encode contents: %w", err)
 	}
-	return e.journal.Put(ctx, escrowKey(phase0.Slot(contents.Trace.Slot), contents.Payload.BlockHash), raw)
+	return e.journal.Put(ctx, escrowKey(contents.ID()), raw)
 }
 
-// escrowKey has the slot in front, so that a slot that is over can be forgotten as a whole.
-func escrowKey(slot phase0.Slot, blockHash phase0.Hash32) string {
-	return strconv.FormatUint(uint64(slot), 10) + "." + hex.EncodeToString(blockHash[:])
+// escrowKey has the slot in front, so that a slot that is over can be forgotten as a whole, and the builder behind its block, so that all who have put
+// one can be found. A version before this one had no builder in its keys: those are of the zero builder.
+func escrowKey(id relay.PayloadID) string {
+	key := strconv.FormatUint(uint64(id.Slot), 10) + "." + hex.EncodeToString(id.BlockHash[:])
+	if id.Builder == (phase0.BLSPubKey{}) {
+		return key
+	}
+	return key + "." + hex.EncodeToString(id.Builder[:])
 }
 
 // Get implements relay.Escrow.
-func (e escrow) Get(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) (*relay.Contents, error) {
-	raw, err := e.journal.Get(ctx, escrowKey(slot, blockHash))
+func (e escrow) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents, error) {
+	raw, err := e.journal.Get(ctx, escrowKey(id))
 	if errors.Is(err, journal.ErrNotFound) && !errors.Is(err, journal.ErrCorrupt) {
 		return nil, nil //nolint:nilnil // the port says so: not being there is no error
 	}
@@ -44,9 +50,32 @@ func (e escrow) Get(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash
 	return wire.DecodeContents(raw)
 }
 
+// Builders implements deliver.Store.
+func (e escrow) Builders(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) ([]phase0.BLSPubKey, error) {
+	former := escrowKey(relay.PayloadID{Slot: slot, BlockHash: blockHash})
+	keys, err := e.journal.EscrowKeys(ctx, former)
+	if err != nil {
+		return nil, err
+	}
+	if len(keys) == 0 {
+		return []phase0.BLSPubKey{{}}, nil // perhaps of the version before
+	}
+	builders := make([]phase0.BLSPubKey, 0, len(keys))
+	for _, key := range keys {
+		var builder phase0.BLSPubKey
+		raw, err := hex.DecodeString(strings.TrimPrefix(key, former+"."))
+		if err != nil || len(raw) != len(builder) {
+			return nil, fmt.Errorf("%s is no key of the escrow", key)
+		}
+		copy(builder[:], raw)
+		builders = append(builders, builder)
+	}
+	return builders, nil
+}
+
 // sync has contents outlive a power cut.
-func (e escrow) sync(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) error {
-	return e.journal.SyncEscrow(ctx, escrowKey(slot, blockHash))
+func (e escrow) sync(ctx context.Context, id relay.PayloadID) error {
+	return e.journal.SyncEscrow(ctx, escrowKey(id))
 }
 
 // evidence keeps contents in the journal for good.

@@ -55,7 +55,7 @@ func (f *facts) RecordHeader(served relay.HeaderServed) { f.PutLater(queuedFact{
 // encodeFact is a fact's JSON: of a served header, which comes in thousands, without reflection.
 func encodeFact(q queuedFact) (subject string, data []byte, err error) {
 	if q.fact == nil {
-		return subjectPrefix + q.served.Subject(), q.served.AppendJSON(make([]byte, 0, 384)), nil
+		return subjectPrefix + q.served.Subject(), q.served.AppendJSON(make([]byte, 0, 512)), nil
 	}
 	data, err = json.Marshal(q.fact)
 	return subjectPrefix + q.fact.Subject(), data, err

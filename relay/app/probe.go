@@ -120,22 +120,29 @@ func (g suspectedGuard) Claim(ctx context.Context, slot phase0.Slot, root phase0
 
 // suspectedEscrow is the escrow, whose errors have the parts of a delivery tested.
 type suspectedEscrow struct {
-	relay.Escrow
+	deliver.Store
 	probe *deliver.Probe
 }
 
 // Put implements relay.Escrow.
 func (e suspectedEscrow) Put(ctx context.Context, contents *relay.Contents) error {
-	err := e.Escrow.Put(ctx, contents)
+	err := e.Store.Put(ctx, contents)
 	suspect(ctx, e.probe, err)
 	return err
 }
 
 // Get implements relay.Escrow.
-func (e suspectedEscrow) Get(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) (*relay.Contents, error) {
-	contents, err := e.Escrow.Get(ctx, slot, blockHash)
+func (e suspectedEscrow) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents, error) {
+	contents, err := e.Store.Get(ctx, id)
 	suspect(ctx, e.probe, err)
 	return contents, err
+}
+
+// Builders implements deliver.Store.
+func (e suspectedEscrow) Builders(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) ([]phase0.BLSPubKey, error) {
+	builders, err := e.Store.Builders(ctx, slot, blockHash)
+	suspect(ctx, e.probe, err)
+	return builders, err
 }
 
 // suspect tells a probe of an error, unless it is that of a caller who went away.

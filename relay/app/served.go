@@ -15,7 +15,7 @@ type shown struct {
 // Show implements receive.Board. The payload is held before the bid can be read.
 func (s shown) Show(key relay.Key, bid *relay.SignedBid) {
 	if bid != nil {
-		s.served.Show(key, bid.BlockHash)
+		s.served.Show(key, bid.BlockHash, bid.Builder)
 	}
 	s.board.Show(key, bid)
 }
@@ -28,6 +28,6 @@ type handedOut struct {
 
 // RecordHeader implements top.Served.
 func (h handedOut) RecordHeader(served relay.HeaderServed) {
-	h.served.Header(served.Slot, served.BlockHash)
+	h.served.Header(relay.PayloadID{Slot: served.Slot, BlockHash: served.BlockHash, Builder: served.Builder})
 	h.record.RecordHeader(served)
 }

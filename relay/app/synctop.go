@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/attestantio/go-eth2-client/spec/phase0"
-
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -17,14 +15,14 @@ const syncPause = 50 * time.Millisecond
 // topSync has the payload of a bid that leads outlive a power cut, behind its back: it is shown before. It listens to facts.
 type topSync struct {
 	// sync syncs a payload in the escrow.
-	sync func(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) error
+	sync func(ctx context.Context, id relay.PayloadID) error
 	log  *slog.Logger
 
 	newest atomic.Pointer[relay.TopChanged]
 	wake   chan struct{} // one signal is kept
 }
 
-func newTopSync(sync func(context.Context, phase0.Slot, phase0.Hash32) error, log *slog.Logger) *topSync {
+func newTopSync(sync func(context.Context, relay.PayloadID) error, log *slog.Logger) *topSync {
 	return &topSync{sync: sync, log: log, wake: make(chan struct{}, 1)}
 }
 
@@ -50,7 +48,7 @@ func (s *topSync) Run(ctx context.Context) error {
 		case <-s.wake:
 		}
 		top := s.newest.Load()
-		if err := s.sync(ctx, top.Slot, top.BlockHash); err != nil && ctx.Err() == nil {
+		if err := s.sync(ctx, relay.PayloadID{Slot: top.Slot, BlockHash: top.BlockHash, Builder: top.Builder}); err != nil && ctx.Err() == nil {
 			s.log.Warn("the leading payload would not survive a power cut", "slot", top.Slot, "error", err)
 		}
 		pause := time.NewTimer(syncPause)

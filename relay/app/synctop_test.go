@@ -18,8 +18,8 @@ import (
 func TestLeadingPayloadIsSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var synced []byte
-		s := newTopSync(func(_ context.Context, _ phase0.Slot, hash phase0.Hash32) error {
-			synced = append(synced, hash[0])
+		s := newTopSync(func(_ context.Context, id relay.PayloadID) error {
+			synced = append(synced, id.BlockHash[0])
 			return errors.New("the disk fails")
 		}, slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(t.Context())

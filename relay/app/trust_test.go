@@ -185,6 +185,7 @@ func TestDeliveryIsListedAtTheValueThatWasSignedFor(t *testing.T) {
 	if got := h.reveal(t, v2Path, h.blind(t, h.header(t))); got.status != http.StatusAccepted {
 		t.Fatalf("deliver: %s", got)
 	}
+	h.submitted(t, &bluff) // the header's own payload
 	close(held.open)
 	poll(t, "the builder is demoted", func() bool { return len(h.demotions(t)) == 1 })
 	if d := h.demotions(t)[0]; d.Name != "alpha" || d.Rule != "payment" || !d.Delivered || !d.ValueWei.Eq(trace.Value) {

@@ -156,7 +156,7 @@ func (a *App) wire() (err error) {
 	a.probe = a.newProbe()
 	a.served = &deliver.Served{Escrow: suspectedEscrow{escrow{a.journal}, a.probe}, Log: a.log}
 	a.deliver = deliver.New(deliver.Config{
-		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Escrow: a.served, Awaited: awaited{a},
+		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Payloads: a.served, Awaited: awaited{a},
 		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Promises: promises{a}, Publisher: a.nodes,
 		Facts: record, Log: a.log, CutOff: a.cfg.PayloadCutOff, RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
 	})
@@ -198,7 +198,9 @@ func (p promises) Given(slot phase0.Slot, block phase0.Hash32) *relay.Trace {
 }
 
 // Paid implements deliver.Promises.
-func (p promises) Paid(block phase0.Hash32) *uint256.Int { return p.app.receive.Paid(block) }
+func (p promises) Paid(slot phase0.Slot, block phase0.Hash32, builder phase0.BLSPubKey) *uint256.Int {
+	return p.app.receive.Paid(slot, block, builder)
+}
 
 // awaited are the payloads that the receiving desk waits for; it is made after the desk that asks.
 type awaited struct{ app *App }

@@ -1,8 +1,8 @@
 // Package deliver reveals payloads: a proposer brings a signed blinded block, the relay publishes the whole one and only then, if asked,
 // hands the payload out.
 //
-//	blinded block ─▶ proposer? ─▶ signature ─▶ escrow ─▶ header equal? ─▶ not late? ─▶ wait for the slot ─▶ guard ─▶ publish ─▶ reveal
-//	                 400          400       400/503       400              400                              400/503   400
+//	blinded block ─▶ proposer? ─▶ signature ─▶ escrow: header equal? ─▶ not late? ─▶ wait for the slot ─▶ guard ─▶ publish ─▶ reveal
+//	                 400          400       400/503                 400                              400/503   400
 //
 // The guard is won before anything is published: one block of a slot, ever, also after a crash. Repeats of the same block wait for the
 // first one's publication and get its answer; it is published once. A failed publication reveals nothing and may be tried again.
@@ -37,10 +37,16 @@ type Guard interface {
 	Claim(ctx context.Context, slot phase0.Slot, root phase0.Root) (bool, error)
 }
 
+// Payloads are what was served.
+type Payloads interface {
+	// Find is a payload under a block hash that fits, nil without an error if none does. Several builders may have put something under one hash.
+	Find(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32, fits func(*relay.Contents) bool) (*relay.Contents, error)
+}
+
 // Awaited are payloads that have to follow their header.
 type Awaited interface {
-	// Await waits for a payload that has to follow its header, and answers whether it is in the escrow now: at once when it has come already, or
-	// when none is awaited.
+	// Await waits until a payload that has to follow a header of the block has come, or comes too late: then it is worth looking again. It is false
+	// when none is awaited, or none any more.
 	Await(ctx context.Context, blockHash phase0.Hash32) bool
 }
 
@@ -48,8 +54,8 @@ type Awaited interface {
 type Promises interface {
 	// Given is the bid that the slot's proposer was last given for a block; nil if that is not known, as after a restart.
 	Given(slot phase0.Slot, block phase0.Hash32) *relay.Trace
-	// Paid is what executions have found that the block pays, at least; nil if none has.
-	Paid(block phase0.Hash32) *uint256.Int
+	// Paid is what executions have found that a builder's block pays, at least; nil if none has.
+	Paid(slot phase0.Slot, block phase0.Hash32, builder phase0.BLSPubKey) *uint256.Int
 }
 
 // Publisher hands a signed block to the beacon nodes.
@@ -64,7 +70,7 @@ type Config struct {
 	Spec      *eth.Spec
 	Clock     clock.Clock
 	Proposers Proposers
-	Escrow    relay.Escrow
+	Payloads  Payloads
 	Awaited   Awaited // nil when payloads always come with their header
 	Guard     Guard
 	Promises  Promises // nil if nothing is known of bids but what the escrow has
@@ -155,9 +161,6 @@ func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 	if err != nil {
 		return nil, err
 	}
-	if refused := checkHeader(block, contents); refused != nil {
-		return nil, refused
-	}
 	start := d.Spec.SlotStart(block.Slot)
 	if d.CutOff > 0 && at.Sub(start) > d.CutOff {
 		return nil, relay.PayloadTooLate.With("%d ms into the slot", at.Sub(start).Milliseconds())
@@ -174,8 +177,8 @@ func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 
 // contents are what was served under the block's header. A payload that has to follow its header is waited for.
 func (d *Desk) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.Contents, error) {
-	for waited := false; ; waited = true {
-		contents, err := d.escrowed(ctx, block)
+	for last := d.Awaited == nil; ; {
+		contents, mismatch, err := d.find(ctx, block)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err() // the proposer went away
@@ -184,16 +187,25 @@ func (d *Desk) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.
 			return nil, relay.PayloadEscrowDown.Plain()
 		case contents != nil:
 			return contents, nil
-		case waited || d.Awaited == nil || !d.Awaited.Await(ctx, block.Header.BlockHash):
+		case !last: // it may have come since
+			last = !d.Awaited.Await(ctx, block.Header.BlockHash)
+		case mismatch != nil:
+			return nil, mismatch
+		default:
 			return nil, relay.PayloadUnknown.With("%#x", block.Header.BlockHash[:])
 		}
 	}
 }
 
-func (d *Desk) escrowed(ctx context.Context, block *relay.BlindedBlock) (*relay.Contents, error) {
+// find looks for the payload of exactly the header that was signed. Without one it says how another under the same hash differs, if there is one.
+func (d *Desk) find(ctx context.Context, block *relay.BlindedBlock) (_ *relay.Contents, mismatch *relay.Refused, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, d.StoreTimeout)
 	defer cancel()
-	return d.Escrow.Get(ctx, block.Slot, block.Header.BlockHash)
+	contents, err := d.Payloads.Find(ctx, block.Slot, block.Header.BlockHash, func(contents *relay.Contents) bool {
+		mismatch = checkHeader(block, contents)
+		return mismatch == nil
+	})
+	return contents, mismatch, err
 }
 
 // Close forgets publications of slots before the given one. The guard remembers them.

@@ -75,7 +75,7 @@ func newHouse(t *testing.T) *house {
 		Requests: requests,
 	}
 	h.desk = New(Config{
-		Spec: h.spec, Clock: clock.Real{}, Proposers: h, Escrow: h, Awaited: h, Guard: h, Publisher: h, Facts: h, Log: slog.New(slog.DiscardHandler),
+		Spec: h.spec, Clock: clock.Real{}, Proposers: h, Payloads: h, Awaited: h, Guard: h, Publisher: h, Facts: h, Log: slog.New(slog.DiscardHandler),
 		CutOff: 4 * time.Second, RevealDelay: time.Second, PublishTimeout: time.Second,
 	})
 	return h
@@ -92,14 +92,12 @@ func (h *house) Pubkey(i phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
 	return bls.Derive("validator", uint64(i)).PublicKey(), i < 8
 }
 
-func (h *house) Put(context.Context, *relay.Contents) error { return nil }
-
-func (h *house) Get(ctx context.Context, _ phase0.Slot, hash phase0.Hash32) (*relay.Contents, error) {
+func (h *house) Find(ctx context.Context, _ phase0.Slot, hash phase0.Hash32, fits func(*relay.Contents) bool) (*relay.Contents, error) {
 	if h.escrowHangs.Load() {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	if hash != h.contents.Payload.BlockHash || h.awaited.Load() {
+	if hash != h.contents.Payload.BlockHash || h.awaited.Load() || !fits(h.contents) {
 		return nil, nil
 	}
 	return h.contents, nil
@@ -107,7 +105,7 @@ func (h *house) Get(ctx context.Context, _ phase0.Slot, hash phase0.Hash32) (*re
 
 // Await lets a payload come that was not there before, or not.
 func (h *house) Await(_ context.Context, hash phase0.Hash32) bool {
-	return hash == h.contents.Payload.BlockHash && h.awaited.Swap(false) && !h.withheld.Load()
+	return hash == h.contents.Payload.BlockHash && !h.withheld.Load() && h.awaited.Swap(false)
 }
 
 func (h *house) Claim(ctx context.Context, s phase0.Slot, root phase0.Root) (bool, error) {

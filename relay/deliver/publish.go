@@ -108,7 +108,7 @@ func (d *Desk) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace
 	if given := d.Promises.Given(slot, contents.Payload.BlockHash); given != nil && !defect.On(defect.FirstValueIsListed) {
 		trace.Builder, trace.ValueWei, trace.FeeRecipient = given.Builder, given.ValueWei, given.FeeRecipient
 	}
-	return trace, d.Promises.Paid(contents.Payload.BlockHash)
+	return trace, d.Promises.Paid(slot, contents.Payload.BlockHash, contents.Trace.BuilderPubkey)
 }
 
 func (d *Desk) publishedAt(root phase0.Root) time.Time {

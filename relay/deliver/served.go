@@ -13,6 +13,13 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
+// Store is the escrow, which also knows who has put something under a block hash.
+type Store interface {
+	relay.Escrow
+	// Builders are those that have put a payload under a block hash, in no order. The zero key is of a payload whose key names no builder.
+	Builders(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) ([]phase0.BLSPubKey, error)
+}
+
 // Served stands before the escrow and keeps the payloads of headers that were served in memory too, so that their delivery needs the guard alone. The
 // escrow is for what memory cannot survive.
 //
@@ -23,18 +30,18 @@ import (
 // It is safe for concurrent use.
 type Served struct {
 	// Escrow is the one behind.
-	Escrow relay.Escrow
+	Escrow Store
 	Log    *slog.Logger
 
 	// last is the header that was served last: proposers and sidecars ask for the same one many times.
-	last atomic.Pointer[blockID]
+	last atomic.Pointer[relay.PayloadID]
 
 	mu     sync.Mutex // guards what follows
-	held   map[blockID]*heldContents
+	held   map[relay.PayloadID]*heldContents
 	recent []recentBlock // the oldest first
 	bytes  int           // of recent
-	shown  map[relay.Key][]blockID
-	served []blockID // the oldest first
+	shown  map[relay.Key][]relay.PayloadID
+	served []relay.PayloadID // the oldest first
 }
 
 // Bounds of what is in memory. A block with all its blobs has about 2.5 MB.
@@ -47,15 +54,9 @@ const (
 	servedHeaders = 32
 )
 
-// blockID is the escrow's key.
-type blockID struct {
-	slot phase0.Slot
-	hash phase0.Hash32
-}
-
 // recentBlock is what came lately, and about how many bytes it has.
 type recentBlock struct {
-	blockID
+	relay.PayloadID
 	bytes int
 }
 
@@ -73,10 +74,10 @@ func (s *Served) Put(ctx context.Context, contents *relay.Contents) error {
 	}
 	held := *contents
 	held.Raw = slices.Clip(held.Raw) // whoever encodes them again copies
-	r := recentBlock{blockID{phase0.Slot(contents.Trace.Slot), contents.Payload.BlockHash}, sizeOf(contents)}
+	r := recentBlock{contents.ID(), sizeOf(contents)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hold(r.blockID).contents = &held
+	s.hold(r.PayloadID).contents = &held
 	s.recent = append(s.recent, r)
 	s.bytes += r.bytes
 	for s.bytes > recentBytes && len(s.recent) > 1 {
@@ -86,16 +87,66 @@ func (s *Served) Put(ctx context.Context, contents *relay.Contents) error {
 }
 
 // Get implements relay.Escrow.
-func (s *Served) Get(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) (*relay.Contents, error) {
-	if contents := s.here(blockID{slot, blockHash}); contents != nil {
+func (s *Served) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents, error) {
+	if contents := s.here(id); contents != nil {
 		return contents, nil
 	}
-	return s.Escrow.Get(ctx, slot, blockHash)
+	return s.Escrow.Get(ctx, id)
 }
 
-// Show notes that a bid leads its auction. It never blocks.
-func (s *Served) Show(key relay.Key, blockHash phase0.Hash32) {
-	id := blockID{key.Slot, blockHash}
+// Find implements Payloads. What is in memory comes first, and of that what was served last.
+func (s *Served) Find(
+	ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32, fits func(*relay.Contents) bool,
+) (*relay.Contents, error) {
+	tried := map[phase0.BLSPubKey]bool{}
+	for _, contents := range s.under(slot, blockHash) {
+		if tried[contents.Trace.BuilderPubkey] = true; fits(contents) {
+			return contents, nil
+		}
+	}
+	builders, err := s.Escrow.Builders(ctx, slot, blockHash)
+	if err != nil {
+		return nil, err
+	}
+	for _, builder := range builders {
+		if tried[builder] {
+			continue
+		}
+		contents, err := s.Escrow.Get(ctx, relay.PayloadID{Slot: slot, BlockHash: blockHash, Builder: builder})
+		if err != nil {
+			return nil, err
+		}
+		if contents != nil && fits(contents) {
+			return contents, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // the port says so: not being there is no error
+}
+
+// under are the payloads in memory under a block hash, each once, those whose header was served first.
+func (s *Served) under(slot phase0.Slot, blockHash phase0.Hash32) (list []*relay.Contents) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	add := func(id relay.PayloadID) {
+		if id.Slot != slot || id.BlockHash != blockHash {
+			return
+		}
+		if contents := s.held[id].contents; contents != nil && !slices.Contains(list, contents) {
+			list = append(list, contents)
+		}
+	}
+	for _, id := range slices.Backward(s.served) {
+		add(id)
+	}
+	for id := range s.held {
+		add(id)
+	}
+	return list
+}
+
+// Show notes that a builder's bid leads its auction. It never blocks.
+func (s *Served) Show(key relay.Key, blockHash phase0.Hash32, builder phase0.BLSPubKey) {
+	id := relay.PayloadID{Slot: key.Slot, BlockHash: blockHash, Builder: builder}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tops := s.shown[key]
@@ -103,7 +154,7 @@ func (s *Served) Show(key relay.Key, blockHash phase0.Hash32) {
 		return
 	}
 	if s.shown == nil {
-		s.shown = map[relay.Key][]blockID{}
+		s.shown = map[relay.Key][]relay.PayloadID{}
 	}
 	s.fetch(id, s.hold(id))
 	tops = append(tops, id)
@@ -115,17 +166,17 @@ func (s *Served) Show(key relay.Key, blockHash phase0.Hash32) {
 }
 
 // Header notes that a header was handed out. It never blocks, and allocates nothing for one that is handed out again.
-func (s *Served) Header(slot phase0.Slot, blockHash phase0.Hash32) {
-	if last := s.last.Load(); last != nil && last.slot == slot && last.hash == blockHash {
+func (s *Served) Header(id relay.PayloadID) {
+	if last := s.last.Load(); last != nil && *last == id {
 		return
 	}
-	id := blockID{slot, blockHash}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.Contains(s.served, id) {
 		return
 	}
-	s.last.Store(&id)
+	last := id // a copy of its own, so that a header that is served again allocates nothing
+	s.last.Store(&last)
 	s.fetch(id, s.hold(id))
 	s.served = append(s.served, id)
 	if len(s.served) > servedHeaders {
@@ -139,7 +190,7 @@ func (s *Served) Close(before phase0.Slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.recent) - 1; i >= 0; i-- {
-		if s.recent[i].slot < before {
+		if s.recent[i].Slot < before {
 			s.forgetRecent(i)
 		}
 	}
@@ -151,8 +202,8 @@ func (s *Served) Close(before phase0.Slot) {
 			delete(s.shown, key)
 		}
 	}
-	s.served = slices.DeleteFunc(s.served, func(id blockID) bool {
-		if id.slot < before {
+	s.served = slices.DeleteFunc(s.served, func(id relay.PayloadID) bool {
+		if id.Slot < before {
 			s.release(id)
 			return true
 		}
@@ -161,7 +212,7 @@ func (s *Served) Close(before phase0.Slot) {
 }
 
 // here is a payload that is in memory, nil if it is not.
-func (s *Served) here(id blockID) *relay.Contents {
+func (s *Served) here(id relay.PayloadID) *relay.Contents {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if held := s.held[id]; held != nil {
@@ -172,7 +223,7 @@ func (s *Served) here(id blockID) *relay.Contents {
 
 // fetch reads a payload from the escrow that is no longer in memory: of a bid that leads again because a better one was cancelled. That of a header
 // which came first is in neither; its Put will bring it. The caller holds mu.
-func (s *Served) fetch(id blockID, held *heldContents) {
+func (s *Served) fetch(id relay.PayloadID, held *heldContents) {
 	if held.contents != nil || held.asked {
 		return
 	}
@@ -180,9 +231,9 @@ func (s *Served) fetch(id blockID, held *heldContents) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), defaultStoreTimeout)
 		defer cancel()
-		contents, err := s.Escrow.Get(ctx, id.slot, id.hash)
+		contents, err := s.Escrow.Get(ctx, id)
 		if err != nil {
-			s.Log.Warn("a payload that leads is in the escrow alone", "slot", id.slot, "error", err)
+			s.Log.Warn("a payload that leads is in the escrow alone", "slot", id.Slot, "error", err)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -194,9 +245,9 @@ func (s *Served) fetch(id blockID, held *heldContents) {
 }
 
 // hold notes one more place in which a payload is. The caller holds mu.
-func (s *Served) hold(id blockID) *heldContents {
+func (s *Served) hold(id relay.PayloadID) *heldContents {
 	if s.held == nil {
-		s.held = map[blockID]*heldContents{}
+		s.held = map[relay.PayloadID]*heldContents{}
 	}
 	held := s.held[id]
 	if held == nil {
@@ -208,7 +259,7 @@ func (s *Served) hold(id blockID) *heldContents {
 }
 
 // release notes one place less, and forgets what is in none. The caller holds mu.
-func (s *Served) release(id blockID) {
+func (s *Served) release(id relay.PayloadID) {
 	held := s.held[id]
 	if held.places--; held.places == 0 {
 		delete(s.held, id)
@@ -220,7 +271,7 @@ func (s *Served) forgetRecent(at int) {
 	r := s.recent[at]
 	s.bytes -= r.bytes
 	s.recent = slices.Delete(s.recent, at, at+1)
-	s.release(r.blockID)
+	s.release(r.PayloadID)
 }
 
 // sizeOf is about how many bytes contents keep in memory. What was read from SSZ has its blobs in there.

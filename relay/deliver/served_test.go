@@ -19,7 +19,7 @@ import (
 type away struct {
 	mu   sync.Mutex // guards both
 	gone bool
-	kept map[phase0.Hash32]*relay.Contents
+	kept map[relay.PayloadID]*relay.Contents
 }
 
 var errAway = errors.New("the escrow is gone")
@@ -31,25 +31,46 @@ func (a *away) Put(_ context.Context, contents *relay.Contents) error {
 		return errAway
 	}
 	if a.kept == nil {
-		a.kept = map[phase0.Hash32]*relay.Contents{}
+		a.kept = map[relay.PayloadID]*relay.Contents{}
 	}
-	a.kept[contents.Payload.BlockHash] = contents
+	a.kept[contents.ID()] = contents
 	return nil
 }
 
-func (a *away) Get(_ context.Context, _ phase0.Slot, hash phase0.Hash32) (*relay.Contents, error) {
+func (a *away) Get(_ context.Context, id relay.PayloadID) (*relay.Contents, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.gone {
 		return nil, errAway
 	}
-	return a.kept[hash], nil
+	return a.kept[id], nil
 }
+
+func (a *away) Builders(_ context.Context, slot phase0.Slot, hash phase0.Hash32) (list []phase0.BLSPubKey, _ error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.gone {
+		return nil, errAway
+	}
+	for id := range a.kept {
+		if id.Slot == slot && id.BlockHash == hash {
+			list = append(list, id.Builder)
+		}
+	}
+	return list, nil
+}
+
+// idOf is the escrow's key of a builder's block.
+func idOf(number byte) relay.PayloadID {
+	return relay.PayloadID{Slot: slot, BlockHash: phase0.Hash32{number}, Builder: builder}
+}
+
+var builder = phase0.BLSPubKey{0xb}
 
 // block is a payload of some bytes; its hash is its number.
 func block(number byte, bytes int) *relay.Contents {
 	return &relay.Contents{
-		Trace:   &relay.BidTrace{Slot: uint64(slot)},
+		Trace:   &relay.BidTrace{Slot: uint64(slot), BuilderPubkey: builder},
 		Payload: &payload.Payload{BlockHash: phase0.Hash32{number}, Transactions: []bellatrix.Transaction{make([]byte, bytes)}},
 	}
 }
@@ -68,7 +89,7 @@ func put(t *testing.T, s *Served, contents *relay.Contents) {
 
 func wantHeld(t *testing.T, s *Served, number byte, want bool) {
 	t.Helper()
-	got, err := s.Get(t.Context(), slot, phase0.Hash32{number})
+	got, err := s.Get(t.Context(), idOf(number))
 	if (err == nil && got != nil) != want || want && got.Payload.BlockHash[0] != number {
 		t.Errorf("block %d: %v, %v, want it here: %v", number, got, err, want)
 	}
@@ -80,11 +101,11 @@ var auction1 = relay.Key{Slot: slot}
 func TestServedOutlivesTheEscrow(t *testing.T) {
 	s, escrow := newServed()
 	put(t, s, block(1, 1000))
-	s.Show(auction1, phase0.Hash32{1})
-	s.Header(slot, phase0.Hash32{1})
+	s.Show(auction1, phase0.Hash32{1}, builder)
+	s.Header(idOf(1))
 	for number := byte(2); number < 12; number++ {
 		put(t, s, block(number, recentBytes/4))
-		s.Show(auction1, phase0.Hash32{number})
+		s.Show(auction1, phase0.Hash32{number}, builder)
 	}
 	escrow.gone = true
 	wantHeld(t, s, 1, true)  // served
@@ -119,9 +140,9 @@ func TestServedThatIsNotInMemory(t *testing.T) {
 		put(t, s, block(1, 1000))
 		put(t, s, block(2, recentBytes))
 		wantHeld(t, s, 1, true) // from the escrow
-		s.Show(auction1, phase0.Hash32{1})
-		s.Show(auction1, phase0.Hash32{3})
-		s.Header(slot, phase0.Hash32{3})
+		s.Show(auction1, phase0.Hash32{1}, builder)
+		s.Show(auction1, phase0.Hash32{3}, builder)
+		s.Header(idOf(3))
 		synctest.Wait()
 		put(t, s, block(3, 1000))
 		put(t, s, block(4, recentBytes))
@@ -140,8 +161,8 @@ func TestServedIsBounded(t *testing.T) {
 		contents := block(byte(n), 1<<20)
 		contents.Payload.BlockHash[1] = byte(n >> 8)
 		put(t, s, contents)
-		s.Show(auction1, contents.Payload.BlockHash)
-		s.Header(slot, contents.Payload.BlockHash)
+		s.Show(auction1, contents.Payload.BlockHash, builder)
+		s.Header(contents.ID())
 	}
 	if most := recentBytes>>20 + shownTops + servedHeaders; len(s.held) > most {
 		t.Errorf("%d payloads are in memory, want %d at most", len(s.held), most)
@@ -152,8 +173,8 @@ func TestServedIsBounded(t *testing.T) {
 func TestHeaderServedAgainIsFree(t *testing.T) {
 	s, _ := newServed()
 	put(t, s, block(1, 1))
-	s.Header(slot, phase0.Hash32{1})
-	if allocations := testing.AllocsPerRun(100, func() { s.Header(slot, phase0.Hash32{1}) }); allocations != 0 {
+	s.Header(idOf(1))
+	if allocations := testing.AllocsPerRun(100, func() { s.Header(idOf(1)) }); allocations != 0 {
 		t.Errorf("%v allocations", allocations)
 	}
 }
@@ -164,13 +185,51 @@ func TestDeliveryNeedsTheGuardAlone(t *testing.T) {
 		h := newHouse(t)
 		s, escrow := newServed()
 		put(t, s, h.contents)
-		s.Show(auction1, h.contents.Payload.BlockHash)
-		s.Header(slot, h.contents.Payload.BlockHash)
+		s.Show(auction1, h.contents.Payload.BlockHash, h.contents.Trace.BuilderPubkey)
+		s.Header(h.contents.ID())
 		escrow.gone = true
-		h.desk.Escrow = s
+		h.desk.Payloads = s
 		contents, err := h.desk.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
 		if err != nil || contents == nil || len(h.published) != 1 {
 			t.Errorf("%v, %d published", err, len(h.published))
 		}
 	})
+}
+
+// Several builders have put something under one block hash: what was signed is found, whether it is in memory or in the escrow; if it is not there, the
+// answer says what is different.
+func TestPayloadIsFoundByItsHeader(t *testing.T) {
+	for name, memory := range map[string]bool{"in memory": true, "in the escrow": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t)
+				s, escrow := newServed()
+				h.desk.Payloads = s
+				impostor := func(builder byte) *relay.Contents {
+					fake, trace, body := *h.contents, *h.contents.Trace, *h.contents.Payload
+					trace.BuilderPubkey, body.StateRoot = phase0.BLSPubKey{builder}, [32]byte{builder}
+					fake.Trace, fake.Payload = &trace, &body
+					return &fake
+				}
+				all := []*relay.Contents{impostor(1), h.contents, impostor(2)}
+				for _, contents := range all {
+					put(t, s, contents)
+					s.Header(contents.ID())
+				}
+				if !memory {
+					s.Close(slot + 1)
+				}
+				contents, err := h.desk.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
+				if err != nil || contents == nil || contents.Payload.StateRoot != h.contents.Payload.StateRoot {
+					t.Errorf("%v, %v", contents, err)
+				}
+				s.Close(slot + 1)
+				delete(escrow.kept, h.contents.ID())
+				_, err = h.desk.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
+				if refused := (*relay.Refused)(nil); !errors.As(err, &refused) || refused.ID != relay.PayloadHeaderMismatch.ID {
+					t.Errorf("%v, want %s", err, relay.PayloadHeaderMismatch.ID)
+				}
+			})
+		})
+	}
 }

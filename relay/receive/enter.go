@@ -1,6 +1,8 @@
 package receive
 
 import (
+	"maps"
+
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
@@ -110,16 +112,8 @@ func (d *Desk) Close(before phase0.Slot) {
 			delete(d.prepared, id)
 		}
 	}
-	for hash, found := range d.payments {
-		if found.slot < before {
-			delete(d.payments, hash)
-		}
-	}
-	for hash, slot := range d.escrowed {
-		if slot < before {
-			delete(d.escrowed, hash)
-		}
-	}
+	maps.DeleteFunc(d.payments, func(id relay.PayloadID, _ payment) bool { return id.Slot < before })
+	maps.DeleteFunc(d.escrowed, func(id relay.PayloadID, _ *escrowedPayload) bool { return id.Slot < before })
 	d.mu.Unlock()
 	d.standings.close(before)
 	for _, job := range d.later.close(before) {

@@ -63,8 +63,8 @@ func verifySignature(facts *caseFacts) *relay.Refused {
 }
 
 // execute has the block executed on its parent's state. Only a block that breaks a rule is called invalid; whatever keeps us from finding
-// out is our own trouble and says so (decision 11).
-func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *caseFacts) *relay.Refused {
+// out is our own trouble and says so (decision 11). paidWei is nil if the execution does not say.
+func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *caseFacts) (paidWei *uint256.Int, _ *relay.Refused) {
 	defer observe.Stage(ctx, observe.Simulate)()
 	signature := make(chan *relay.Refused, 1)
 	go func() {
@@ -87,24 +87,23 @@ func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *caseFact
 	verdict := d.Validator.Validate(ctx, block)
 	d.standings.learn(s, verdict.Class)
 	if refused := <-signature; refused != nil {
-		return refused
+		return nil, refused
 	}
 	switch {
 	case verdict.Class == exec.Valid:
-		d.prove(s.Trace, verdict.PaidWei)
-		return nil
+		return verdict.PaidWei, nil
 	case defect.On(defect.NotExecuted):
-		return nil
+		return nil, nil
 	case verdict.Class == exec.Invalid:
-		return relay.SubmissionInvalid.With("%s: %s", verdict.Rule, verdict.Detail)
+		return nil, relay.SubmissionInvalid.With("%s: %s", verdict.Rule, verdict.Detail)
 	case verdict.Rule == exec.RuleCrowded:
 		d.overrun(s, "validate blocks: more wait than there is room for")
-		return relay.SubmissionCrowded.Plain()
+		return nil, relay.SubmissionCrowded.Plain()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		d.overrun(s, "validate blocks in time")
-		return relay.SubmissionTimeout.With("more than %v", d.ValidationTimeout)
+		return nil, relay.SubmissionTimeout.With("more than %v", d.ValidationTimeout)
 	default:
-		return relay.SubmissionUnverifiable.With("%s: %s", verdict.Rule, verdict.Detail)
+		return nil, relay.SubmissionUnverifiable.With("%s: %s", verdict.Rule, verdict.Detail)
 	}
 }
 

@@ -67,12 +67,14 @@ func (d *Desk) receiveHeader(ctx context.Context, h *relay.HeaderSubmission) (re
 	}
 	bid := prepareHeader(h)
 	awaited := &awaitedPayload{job: jobOf(s, facts, d.Clock.Now()), bid: bid, settled: make(chan struct{})}
-	switch d.await(awaited) {
-	case payloadIsHere:
+	switch where, refused := d.await(awaited); {
+	case refused != nil:
+		return relay.Outcome{}, judged, refused
+	case where == payloadIsHere:
 		if refused := d.takeWithPayload(ctx, s, facts, awaited); refused != nil {
 			return relay.Outcome{}, judged, refused
 		}
-	case payloadIsAwaited: // the same bid again
+	case where == payloadIsAwaited: // the same bid again
 		if refused := d.enter(s, facts, bid); refused != nil {
 			return relay.Outcome{}, judged, refused
 		}
@@ -87,10 +89,10 @@ func (d *Desk) receiveHeader(ctx context.Context, h *relay.HeaderSubmission) (re
 	return accepted, judged, nil
 }
 
-// takeWithPayload takes a header whose payload is in the escrow already. It is served only if it is that payload's: the hash in a header is
+// takeWithPayload takes a header whose payload the builder has brought already. It is served only if it is that payload's: the hash in a header is
 // the builder's word. It is executed at its own value like any other.
 func (d *Desk) takeWithPayload(ctx context.Context, s *relay.Submission, facts *caseFacts, a *awaitedPayload) *relay.Refused {
-	contents, err := d.Escrow.Get(ctx, a.job.slot(), a.job.hash())
+	contents, err := d.Escrow.Get(ctx, a.job.payload())
 	if err != nil || contents == nil {
 		d.trouble("read the payload of a header", err)
 		return relay.SubmissionEscrowDown.Plain()
@@ -124,19 +126,22 @@ const (
 	payloadIsHere
 )
 
-// await notes that a payload has to follow, unless it is here already or awaited for the same bid.
-func (d *Desk) await(a *awaitedPayload) whereabouts {
+// await notes that a payload has to follow, unless it is here already or awaited for the same bid. A bid has one header.
+func (d *Desk) await(a *awaitedPayload) (whereabouts, *relay.Refused) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	id := a.job.id()
-	if _, there := d.escrowed[id.block]; there {
-		return payloadIsHere
+	if d.escrowed[a.job.payload()].isKept() {
+		return payloadIsHere, nil
 	}
-	if d.awaited[id] != nil {
-		return payloadIsAwaited
+	id := a.job.id()
+	if before := d.awaited[id]; before != nil {
+		if difference := differs(a.bid, before.bid); difference != "" {
+			return 0, relay.HeaderPayloadMismatch.With("of two headers of one bid %s", difference)
+		}
+		return payloadIsAwaited, nil
 	}
 	d.awaited[id] = a
-	return payloadFollows
+	return payloadFollows, nil
 }
 
 // settle ends the wait for a payload; true for the one call that does.
@@ -178,6 +183,19 @@ func (d *Desk) awaitedOf(s *relay.Submission) (headers []*awaitedPayload) {
 	return headers
 }
 
+// overFor are the headers of which a submission is the payload that is refused for nothing but that its slot is over: what was promised is still owed,
+// and who brings it has not withheld it.
+func (d *Desk) overFor(refused *relay.Refused, facts *caseFacts) []*awaitedPayload {
+	if refused.ID != relay.SubmissionDelivered.ID && refused.ID != relay.SubmissionPastSlot.ID {
+		return nil
+	}
+	headers := d.awaitedOf(facts.Submission)
+	if len(headers) == 0 || check.BlockHash(facts) != nil || verifySignature(facts) != nil {
+		return nil
+	}
+	return headers
+}
+
 // follow takes the payload of headers that are in the auction. Each of them is executed at the value that it was shown with, whatever the
 // message that brings the payload says. A header of another payload demotes; if one of them is the payload's, that is kept all the same.
 func (d *Desk) follow(ctx context.Context, s *relay.Submission, headers []*awaitedPayload) *relay.Refused {
@@ -195,7 +213,7 @@ func (d *Desk) follow(ctx context.Context, s *relay.Submission, headers []*await
 		}
 	}
 	if len(right) > 0 {
-		if down := d.keep(ctx, s); down != nil {
+		if down := d.keep(ctx, s, func() (*preparedBid, error) { return bid, nil }); down != nil {
 			return down
 		}
 	}
@@ -241,33 +259,29 @@ func sameRequests(a, b *preparedBid) bool {
 	return errA == nil && errB == nil && slices.EqualFunc(requestsA, requestsB, bytes.Equal)
 }
 
-// Await waits for a payload that has to follow its header: true once it is in the escrow, also if it has come already; false at once if none is
-// awaited, and false when it does not come or the context ends.
+// Await waits until a payload that has to follow a header of a block has come, or comes too late: then it is worth looking again. It is false at once
+// if none is awaited, and when the context ends.
 func (d *Desk) Await(ctx context.Context, hash phase0.Hash32) bool {
-	for {
-		there, settled := d.whetherHere(hash)
-		if there || settled == nil {
-			return there
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-settled:
-		}
+	settled := d.settledOf(hash)
+	if settled == nil {
+		return false
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-settled:
+		return true
 	}
 }
 
-// whetherHere says whether a payload is in the escrow; settled, if not nil, is closed when one of its headers no longer waits for it.
-func (d *Desk) whetherHere(hash phase0.Hash32) (there bool, settled <-chan struct{}) {
+// settledOf is closed when one of the headers of a block no longer waits for its payload; nil if none does.
+func (d *Desk) settledOf(hash phase0.Hash32) <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, there = d.escrowed[hash]; there {
-		return true, nil
-	}
 	for id, a := range d.awaited {
 		if id.block == hash {
-			return false, a.settled
+			return a.settled
 		}
 	}
-	return false, nil
+	return nil
 }

@@ -3,6 +3,7 @@ package receive
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/attestantio/go-eth2-client/spec/deneb"
@@ -62,8 +63,9 @@ func TestHeaderFirst(t *testing.T) {
 	if judged := h.last(); !judged.HeaderFirst || !judged.Optimistic || judged.Verified || judged.BlockNumber != s.Payload.BlockNumber {
 		t.Errorf("recorded as %+v", judged)
 	}
-	came := make(chan bool)
-	go func() { came <- h.desk.Await(t.Context(), s.Trace.BlockHash) }()
+	came, waiting := make(chan bool), &watchedContext{Context: t.Context(), asked: make(chan struct{})}
+	go func() { came <- h.desk.Await(waiting, s.Trace.BlockHash) }()
+	<-waiting.asked
 	h.accept(s, 200)
 	if !<-came {
 		t.Error("who waited for the payload was told that it does not come")
@@ -73,6 +75,18 @@ func TestHeaderFirst(t *testing.T) {
 	if executed := heard[relay.SubmissionExecuted](h); executed.Class != "valid" {
 		t.Errorf("%+v", executed)
 	}
+}
+
+// watchedContext tells that somebody begins to wait for its end.
+type watchedContext struct {
+	context.Context
+	asked chan struct{}
+	once  sync.Once
+}
+
+func (c *watchedContext) Done() <-chan struct{} {
+	c.once.Do(func() { close(c.asked) })
+	return c.Context.Done()
 }
 
 func TestNobodyWaitsForAPayloadThatIsNotAwaited(t *testing.T) {
@@ -104,6 +118,36 @@ func TestPayloadThatDoesNotFollow(t *testing.T) {
 	h.settled(s)
 	if h.trusted() || h.served(s.Key()) != (phase0.Hash32{}) {
 		t.Error("a header without a payload is still served")
+	}
+}
+
+// A payload that comes after another block of its slot was delivered, or after the slot, has not been withheld. Nobody else can bring it, or another
+// one in its place.
+func TestPayloadAfterItsSlot(t *testing.T) {
+	for name, over := range map[string]func(*house){
+		"delivered": func(h *house) { h.delivered = true }, "past": func(h *house) { h.head.Slot = 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			h.trust(1)
+			s := h.submission(1, 100)
+			h.acceptHeader(h.header(s), 200)
+			over(h)
+			forged := h.impostor(s, 1, 100)
+			forged.Signature[5] ^= 1
+			if _, err := h.desk.Receive(t.Context(), forged); err == nil || len(h.demotions()) != 0 {
+				t.Errorf("a payload with somebody else's signature: %v, demotions %v", err, h.demotions())
+			}
+			h.accept(s, 200)
+			if len(h.desk.awaited) != 0 {
+				t.Error("the payload is still awaited")
+			}
+			for h.executeNext() {
+			}
+			if list := h.demotions(); len(list) != 0 {
+				t.Errorf("demoted: %+v", list)
+			}
+		})
 	}
 }
 

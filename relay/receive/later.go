@@ -29,6 +29,8 @@ type taken struct {
 func (t *taken) slot() phase0.Slot   { return phase0.Slot(t.facts.Submission.Trace.Slot) }
 func (t *taken) hash() phase0.Hash32 { return t.facts.Submission.Trace.BlockHash }
 
+func (t *taken) payload() relay.PayloadID { return payloadOf(t.facts.Submission.Trace) }
+
 func (t *taken) id() bidID {
 	bid := t.facts.Submission.Bid()
 	return idOf(&bid)
@@ -46,8 +48,9 @@ func jobOf(s *relay.Submission, facts *caseFacts, now time.Time) *taken {
 // later is what is still to be executed: each bid by itself, because each value that a block was offered at is a promise of its own.
 // Delivered blocks come first, then bids above what their block is known to pay, then the newest: what leads now is among them.
 type later struct {
-	mu   sync.Mutex // guards jobs and what is in them
+	mu   sync.Mutex // guards jobs, what is in them, and last
 	jobs map[bidID]*taken
+	last phase0.Hash32 // the block that was delivered last
 	wake chan struct{} // filled when there may be something to do
 }
 
@@ -55,6 +58,7 @@ func (l *later) add(job *taken) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id := job.id(); l.jobs[id] == nil {
+		job.delivered = job.delivered || job.hash() == l.last
 		l.jobs[id] = job
 	}
 	l.stir()
@@ -127,10 +131,11 @@ func (l *later) isDelivered(job *taken) bool {
 	return job.delivered
 }
 
-// markDelivered moves all bids for a block to the front.
+// markDelivered moves all bids for a block to the front, also those that come now.
 func (l *later) markDelivered(hash phase0.Hash32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.last = hash
 	for id, job := range l.jobs {
 		if id.block == hash {
 			job.delivered = true
@@ -242,7 +247,7 @@ func (d *Desk) finish(ctx context.Context, job *taken) {
 func (d *Desk) over(job *taken) bool { return d.Spec.SlotAt(d.Clock.Now()) > job.slot()+1 }
 
 func (d *Desk) verdict(ctx context.Context, job *taken) (*relay.Contents, exec.Verdict) {
-	contents, err := d.Escrow.Get(ctx, job.slot(), job.hash())
+	contents, err := d.Escrow.Get(ctx, job.payload())
 	switch {
 	case err != nil:
 		return nil, exec.Verdict{Class: exec.Infrastructure, Detail: err.Error()}
@@ -274,7 +279,7 @@ func (d *Desk) verified(job *taken) {
 // demote ends the trust in a builder: its record changes, its unverified bids are taken back, and what proves it is kept.
 func (d *Desk) demote(ctx context.Context, job *taken, rule, detail string, contents *relay.Contents) {
 	delivered := d.later.done(job)
-	d.executed(job, "invalid", rule, detail, d.paid(job.hash()))
+	d.executed(job, "invalid", rule, detail, d.paid(job.payload()))
 	s := job.facts.Submission
 	reason := relay.Demotion{Signature: s.Signature, Rule: rule, Detail: detail, Delivered: delivered, Trace: bareTrace(s.Trace)}
 	if contents != nil {

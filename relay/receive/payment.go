@@ -7,11 +7,10 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// payment is what executions of a block have found that it pays a fee recipient. It is a lower bound: nodes by URL say no more than that
+// payment is what executions of a builder's block have found that it pays a fee recipient. It is a lower bound: nodes by URL say no more than that
 // a promise is kept, and a recipient that spends in the block itself is judged by the last transaction. So a bid above it is executed at
 // its own value, and a bid at or below it is proven without another execution.
 type payment struct {
-	slot      phase0.Slot
 	recipient relay.FeeRecipient
 	// paidWei is nil if no execution has said.
 	paidWei *uint256.Int
@@ -37,43 +36,51 @@ func (d *Desk) found(t *relay.BidTrace, paidWei *uint256.Int) {
 func (d *Desk) note(t *relay.BidTrace, paidWei *uint256.Int, valid bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	known, any := d.payments[t.BlockHash]
+	id := payloadOf(t)
+	known, any := d.payments[id]
 	switch {
 	case !any, known.recipient != t.ProposerFeeRecipient: // it registered anew: the last one counts
-		known = payment{slot: phase0.Slot(t.Slot), recipient: t.ProposerFeeRecipient, paidWei: paidWei, valid: valid}
+		known = payment{recipient: t.ProposerFeeRecipient, paidWei: paidWei, valid: valid}
 	default:
 		known.valid = known.valid || valid
 		if paidWei.Gt(known.paidWei) {
 			known.paidWei = paidWei
 		}
 	}
-	d.payments[t.BlockHash] = known
+	d.payments[id] = known
 }
 
 // proven is what the block of a message pays, if that is proven and at least what the message promises; else nil.
 func (d *Desk) proven(t *relay.BidTrace) *uint256.Int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	known, any := d.payments[t.BlockHash]
+	known, any := d.payments[payloadOf(t)]
 	if !any || !known.valid || known.recipient != t.ProposerFeeRecipient || t.Value.Gt(known.paidWei) {
 		return nil
 	}
 	return known.paidWei
 }
 
-// paid is what executions have found that a block pays; nil if none has.
-func (d *Desk) paid(block phase0.Hash32) *uint256.Int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.payments[block].paidWei
+// payloadOf is the escrow's key of a message's payload.
+func payloadOf(t *relay.BidTrace) relay.PayloadID {
+	return relay.PayloadID{Slot: phase0.Slot(t.Slot), BlockHash: t.BlockHash, Builder: t.BuilderPubkey}
 }
 
-// Paid is what executions have found that a block pays its proposer, at least; nil if nothing is known.
-func (d *Desk) Paid(block phase0.Hash32) *uint256.Int { return d.paid(block) }
+// paid is what executions have found that a payload pays; nil if none has.
+func (d *Desk) paid(id relay.PayloadID) *uint256.Int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.payments[id].paidWei
+}
+
+// Paid is what executions have found that a builder's block pays its proposer, at least; nil if nothing is known.
+func (d *Desk) Paid(slot phase0.Slot, block phase0.Hash32, builder phase0.BLSPubKey) *uint256.Int {
+	return d.paid(relay.PayloadID{Slot: slot, BlockHash: block, Builder: builder})
+}
 
 // owe has a bid executed that counts already, at the value that it was shown with. One above what its block was found to pay comes first.
 func (d *Desk) owe(job *taken) {
-	if paid := d.paid(job.hash()); paid != nil && job.facts.Submission.Trace.Value.Gt(paid) {
+	if paid := d.paid(job.payload()); paid != nil && job.facts.Submission.Trace.Value.Gt(paid) {
 		job.dearer = true
 	}
 	d.later.add(job)

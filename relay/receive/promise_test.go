@@ -141,7 +141,7 @@ func TestPayloadIsExecutedAtTheValueOfItsHeaders(t *testing.T) {
 	}
 }
 
-// Another key's header for a block that is here is executed too.
+// Another key's header for a block that is here has a payload of its own to follow, and is executed too.
 func TestHeaderOfAnotherKeyIsExecuted(t *testing.T) {
 	h := newHouse(t)
 	name := h.trustUpTo(3, 1_000_000)
@@ -150,6 +150,7 @@ func TestHeaderOfAnotherKeyIsExecuted(t *testing.T) {
 	h.accept(honest, 200)
 	bluff := h.at(block, 3, 900_000)
 	h.acceptHeader(h.header(bluff), 200)
+	h.accept(bluff, 200)
 	h.caught(name, bluff, honest)
 }
 

@@ -106,10 +106,10 @@ type Desk struct {
 
 	mu       sync.Mutex // guards all below
 	books    auction.Books
-	prepared map[bidID]*preparedBid        // of all bids in the books
-	escrowed map[phase0.Hash32]phase0.Slot // blocks whose payload is in the escrow
-	awaited  map[bidID]*awaitedPayload     // headers whose payload has not come
-	payments map[phase0.Hash32]payment     // what executions found that blocks pay
+	prepared map[bidID]*preparedBid               // of all bids in the books
+	escrowed map[relay.PayloadID]*escrowedPayload // what is in the escrow, or on its way
+	awaited  map[bidID]*awaitedPayload            // headers whose payload has not come
+	payments map[relay.PayloadID]payment          // what executions found that blocks pay
 }
 
 // bidID tells bids apart: a builder may offer one block at several values, two keys may offer the same block, and a block may be said to pay one
@@ -128,8 +128,8 @@ func idOf(bid *relay.Bid) bidID {
 // New returns a desk without auctions.
 func New(cfg Config) *Desk {
 	return &Desk{
-		Config: cfg, prepared: map[bidID]*preparedBid{}, escrowed: map[phase0.Hash32]phase0.Slot{},
-		awaited: map[bidID]*awaitedPayload{}, payments: map[phase0.Hash32]payment{},
+		Config: cfg, prepared: map[bidID]*preparedBid{}, escrowed: map[relay.PayloadID]*escrowedPayload{},
+		awaited: map[bidID]*awaitedPayload{}, payments: map[relay.PayloadID]payment{},
 		later: later{jobs: map[bidID]*taken{}, wake: make(chan struct{}, 1)},
 	}
 }
@@ -176,13 +176,31 @@ func (d *Desk) record(judged relay.SubmissionJudged, trace relay.Trace, received
 	d.Facts.Record(judged)
 }
 
+// receive judges a submission. A header of the same block that came while this was under way has found no payload and awaits one: it is this one.
 func (d *Desk) receive(ctx context.Context, s *relay.Submission) (relay.Outcome, relay.SubmissionJudged, error) {
+	outcome, judged, err := d.judge(ctx, s)
+	if errors.As(err, &unproven{}) {
+		return outcome, judged, err
+	}
+	if awaited := d.awaitedOf(s); len(awaited) > 0 {
+		if refused := d.follow(ctx, s, awaited); refused != nil && err == nil {
+			err = refused
+		}
+	}
+	return outcome, judged, err
+}
+
+func (d *Desk) judge(ctx context.Context, s *relay.Submission) (relay.Outcome, relay.SubmissionJudged, error) {
 	var judged relay.SubmissionJudged
 	if s.Cancellable && !d.Cancellations {
 		return relay.Outcome{}, judged, unproven{relay.SubmissionCancellations.Plain()}
 	}
 	facts := d.caseOf(s)
 	if refused := d.check(ctx, facts); refused != nil {
+		if awaited := d.overFor(refused, facts); len(awaited) > 0 {
+			judged.Optimistic, judged.Detail = true, "the payload of a header, after its slot"
+			return accepted, judged, asError(d.follow(ctx, s, awaited))
+		}
 		return relay.Outcome{}, judged, unproven{refused}
 	}
 	if s.Trace.Value.IsZero() || len(s.Payload.Transactions) == 0 {
@@ -221,7 +239,8 @@ func (d *Desk) trusts(builder relay.Builder, valueWei *uint256.Int) bool {
 
 // takeExecuted takes a bid whose block is found valid.
 func (d *Desk) takeExecuted(ctx context.Context, s *relay.Submission, facts *caseFacts) *relay.Refused {
-	if refused := d.execute(ctx, s, facts); refused != nil {
+	paidWei, refused := d.execute(ctx, s, facts)
+	if refused != nil {
 		return refused
 	}
 	defer observe.Stage(ctx, observe.Eligible)()
@@ -229,6 +248,7 @@ func (d *Desk) takeExecuted(ctx context.Context, s *relay.Submission, facts *cas
 	if refused != nil {
 		return refused
 	}
+	d.prove(s.Trace, paidWei) // only now: it is this very payload that the escrow has
 	bid.verified = true
 	return d.enter(s, facts, bid)
 }
@@ -258,7 +278,7 @@ func (d *Desk) ready(ctx context.Context, s *relay.Submission) (*preparedBid, *r
 		_, _ = prepared()
 	default: // is being done beside
 	}
-	refused := d.keep(ctx, s)
+	refused := d.keep(ctx, s, prepared)
 	bid, err := prepared()
 	switch {
 	case refused != nil:
@@ -279,24 +299,6 @@ func (d *Desk) prepareAndSign(s *relay.Submission) (*preparedBid, error) {
 		bid.sign(s.Key(), d.Key, d.Spec.BuilderDomain(), d.notSigned)
 	}
 	return bid, nil
-}
-
-// keep puts the payload into the escrow, unless the same block is there already.
-func (d *Desk) keep(ctx context.Context, s *relay.Submission) *relay.Refused {
-	d.mu.Lock()
-	_, there := d.escrowed[s.Trace.BlockHash]
-	d.mu.Unlock()
-	if there {
-		return nil
-	}
-	if err := d.Escrow.Put(ctx, s.Contents()); err != nil {
-		d.trouble("put payload into the escrow", err)
-		return relay.SubmissionEscrowDown.Plain()
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.escrowed[s.Trace.BlockHash] = phase0.Slot(s.Trace.Slot)
-	return nil
 }
 
 func (d *Desk) trouble(action string, err error) {

@@ -45,7 +45,7 @@ type house struct {
 	mu        sync.Mutex // guards all below
 	facts     []relay.Fact
 	changed   chan struct{} // closed with the next fact
-	escrowed  map[phase0.Hash32]*relay.Contents
+	escrowed  map[relay.PayloadID]*relay.Contents
 	evidence  []*relay.Contents
 	noEscrow  bool
 	delivered bool
@@ -106,7 +106,7 @@ func newHouseOn(t *testing.T, first *house) *house {
 func (h *house) open() {
 	h.t.Helper()
 	h.asks = builderv1.ValidatorRegistration{FeeRecipient: payee, GasLimit: 60_000_000, Pubkey: proposerKey}
-	h.escrowed, h.board, h.changed = map[phase0.Hash32]*relay.Contents{}, new(top.Board), make(chan struct{})
+	h.escrowed, h.board, h.changed = map[relay.PayloadID]*relay.Contents{}, new(top.Board), make(chan struct{})
 	h.clock = clock.NewHeld(h.spec.GenesisTime, 1)
 	var err error
 	h.builders, err = builders.New(nil, h)
@@ -160,14 +160,14 @@ func (h *house) Put(_ context.Context, c *relay.Contents) error {
 	if h.noEscrow {
 		return errors.New("the escrow is down")
 	}
-	h.escrowed[c.Payload.BlockHash] = c
+	h.escrowed[c.ID()] = c
 	return nil
 }
 
-func (h *house) Get(_ context.Context, _ phase0.Slot, hash phase0.Hash32) (*relay.Contents, error) {
+func (h *house) Get(_ context.Context, id relay.PayloadID) (*relay.Contents, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.escrowed[hash], nil
+	return h.escrowed[id], nil
 }
 
 func (h *house) Keep(_ context.Context, c *relay.Contents) error {
@@ -272,7 +272,7 @@ func (h *house) top(s *relay.Submission) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.escrowed[shown.BlockHash] == nil {
+	if h.escrowed[payloadOf(s.Trace)] == nil {
 		h.t.Error("served, but not in the escrow")
 	}
 }
@@ -297,7 +297,7 @@ func TestBelowTheFloor(t *testing.T) {
 		s := h.submission(2, wei)
 		s.Payload.StateRoot[0] ^= 1 // would be found, if it were executed
 		h.accept(s, 202)
-		if judged := h.last(); judged.Verified || judged.Refusal != "" || h.escrowed[s.Trace.BlockHash] != nil {
+		if judged := h.last(); judged.Verified || judged.Refusal != "" || h.escrowed[payloadOf(s.Trace)] != nil {
 			t.Errorf("recorded as %+v", judged)
 		}
 	}

@@ -73,7 +73,9 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key, clien
 		bid = whole
 	}
 	h.Board.give(top)
-	h.Facts.RecordHeader(relay.HeaderServed{At: at, Slot: key.Slot, Proposer: key.Proposer, BlockHash: bid.BlockHash, ValueWei: bid.ValueWei})
+	h.Facts.RecordHeader(relay.HeaderServed{
+		At: at, Slot: key.Slot, Proposer: key.Proposer, BlockHash: bid.BlockHash, Builder: bid.Builder, ValueWei: bid.ValueWei,
+	})
 	return bid, nil
 }
 

@@ -1,0 +1,87 @@
+package receive
+
+import (
+	"context"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// escrowedPayload is a payload that is in the escrow, or on its way to it.
+type escrowedPayload struct {
+	done chan struct{} // closed when it is kept, or is not
+	// of is the bid that the payload makes: whoever offers the same block once more must offer the same payload. It is nil if it was not kept.
+	of *preparedBid
+}
+
+// keep puts a payload into the escrow, unless the builder's payload of this hash is there already: then it must be the same one. What a hash names
+// is shown by the execution, which reads the escrow: another payload under it would be served unseen. bid is made while the payload is written.
+func (d *Desk) keep(ctx context.Context, s *relay.Submission, bid func() (*preparedBid, error)) *relay.Refused {
+	contents := s.Contents()
+	id := contents.ID()
+	for {
+		there, first := d.reserve(id)
+		if first {
+			return d.put(ctx, contents, there, bid)
+		}
+		select {
+		case <-ctx.Done():
+			return relay.SubmissionEscrowDown.Plain()
+		case <-there.done:
+		}
+		if there.of == nil { // was not kept: we try
+			continue
+		}
+		same, err := bid()
+		if err != nil {
+			return relay.Malformed.With("%v", err)
+		}
+		if difference := differs(same, there.of); difference != "" {
+			return relay.SubmissionOtherPayload.With("%s", difference)
+		}
+		return nil
+	}
+}
+
+// reserve is the payload of an id; true for the one who has to put it.
+func (d *Desk) reserve(id relay.PayloadID) (*escrowedPayload, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if there := d.escrowed[id]; there != nil {
+		return there, false
+	}
+	mine := &escrowedPayload{done: make(chan struct{})}
+	d.escrowed[id] = mine
+	return mine, true
+}
+
+// put writes a payload that was reserved.
+func (d *Desk) put(ctx context.Context, contents *relay.Contents, reserved *escrowedPayload, bid func() (*preparedBid, error)) *relay.Refused {
+	defer close(reserved.done)
+	err := d.Escrow.Put(ctx, contents)
+	made, malformed := bid()
+	if err == nil && malformed == nil {
+		reserved.of = made // read after done alone, or by whoever holds the mutex
+		return nil
+	}
+	d.mu.Lock()
+	delete(d.escrowed, contents.ID())
+	d.mu.Unlock()
+	if err != nil {
+		d.trouble("put payload into the escrow", err)
+		return relay.SubmissionEscrowDown.Plain()
+	}
+	return relay.Malformed.With("%v", malformed)
+}
+
+// isKept says whether a payload is in the escrow.
+func (p *escrowedPayload) isKept() bool {
+	if p == nil {
+		return false
+	}
+	select {
+	case <-p.done:
+		return p.of != nil
+	default:
+		return false
+	}
+}
