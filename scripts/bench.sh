@@ -36,7 +36,9 @@ awk -v cores="$(nproc)" '
 ' "$raw" - <<'GOALS'
 BenchmarkHeaderOverLoopback/journal|of-bare|>0.6|getHeader over loopback, times the requests/s of a bare handler
 BenchmarkHeader/ssz|allocs/op|0|getHeader, allocations in our own read path
-BenchmarkRegistrations500/cores=all/bad=0|x-quicker|>1.8|500 new registrations, times as fast as one after another
+BenchmarkRegistrations/unchanged|entries/s|>600000|unchanged registrations over loopback, JSON, 500 a request
+BenchmarkRegistrations/renewed|entries/s|>600000|the same with a newer timestamp and signature, answered
+BenchmarkRegistrations500/cores=half/bad=0|x-quicker|>1.7|500 new registrations, times as fast as one after another
 BenchmarkReceived500/again|requests/s|>1500|received bids of a slot with 500 rows, over loopback
 BenchmarkOwnWork/memory|ssz-ms|6|our own work for 1.5 MB in SSZ, escrow in memory
 BenchmarkOwnWork/file|ssz-ms|6|our own work for 1.5 MB in SSZ, escrow in files

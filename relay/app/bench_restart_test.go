@@ -60,7 +60,7 @@ func BenchmarkRestart(b *testing.B) {
 func lived(b *testing.B) Config {
 	b.Helper()
 	cfg := Config{
-		BeaconURLs: []string{emulated(b)}, DataDir: b.TempDir(), Key: bls.Derive("relay", 0), Validator: nobodyExecutes{}, Builders: benchRecords(),
+		BeaconURLs: []string{emulated(b, manyIdentities)}, DataDir: b.TempDir(), Key: bls.Derive("relay", 0), Validator: nobodyExecutes{}, Builders: benchRecords(),
 		Limits: Limits{PerSecond: -1, BuilderPerSecond: -1}, PayloadCutOff: -1, HeaderCutOff: -1,
 		Clock: clock.NewHeld(benchGenesis.Add(6*time.Second), 1),
 	}
@@ -124,8 +124,8 @@ func madeRegistration(key phase0.BLSPubKey) *relay.SignedRegistration {
 	}
 }
 
-// emulated is the URL of an emulated beacon node that knows many more validators than it has keys for.
-func emulated(b *testing.B) string {
+// emulated is the URL of an emulated beacon node that knows many more validators than it has keys for: these follow its own.
+func emulated(b *testing.B, identities []byte) string {
 	b.Helper()
 	spec := benchSpec()
 	spec.GenesisValidatorsRoot = devbeacon.GenesisValidatorsRoot(emulatedValidators)
@@ -153,7 +153,7 @@ func emulated(b *testing.B) string {
 				w.Header()[name] = values
 			}
 		}
-		_, _ = w.Write(slices.Concat(few.Body.Bytes(), manyIdentities))
+		_, _ = w.Write(slices.Concat(few.Body.Bytes(), identities))
 	}))
 	b.Cleanup(func() {
 		server.CloseClientConnections()
@@ -168,13 +168,16 @@ func emulated(b *testing.B) string {
 // manyIdentities are those of the made keys, in SSZ: index, key, activation epoch.
 var manyIdentities = func() (raw []byte) {
 	for i := range benchRegistrations {
-		key := madeKey(i)
-		raw = binary.LittleEndian.AppendUint64(raw, uint64(emulatedValidators+i))
-		raw = append(raw, key[:]...)
-		raw = binary.LittleEndian.AppendUint64(raw, 0)
+		raw = appendIdentity(raw, emulatedValidators+i, madeKey(i))
 	}
 	return raw
 }()
+
+func appendIdentity(raw []byte, index int, key phase0.BLSPubKey) []byte {
+	raw = binary.LittleEndian.AppendUint64(raw, uint64(index)) //nolint:gosec // counted from 0
+	raw = append(raw, key[:]...)
+	return binary.LittleEndian.AppendUint64(raw, 0)
+}
 
 var benchGenesis = time.Unix(1_700_000_000, 0)
 

@@ -99,14 +99,20 @@ func benchmarkHeaders(b *testing.B, written bool) {
 // serving is the address of a server of its own.
 func serving(b *testing.B, handler http.Handler) string {
 	b.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	listener := listening(b)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Second}
 	go func() { _ = server.Serve(listener) }()
 	b.Cleanup(func() { _ = server.Close() })
 	return listener.Addr().String()
+}
+
+func listening(b *testing.B) net.Listener {
+	b.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return listener
 }
 
 // askMany has four clients ask for a header until so many are answered.

@@ -31,7 +31,7 @@ const judgedTogether = 128
 // the entries is left. If a request has more than promptRenewals entries that only renew what is held, these are accepted at once, and
 // verified by Run before anything is stored or shown. The entries are not kept.
 func (r *Registry) Register(ctx context.Context, at time.Time, entries []relay.SignedRegistration) relay.RegistrationFailures {
-	b := batch{registry: r, at: at, entries: entries, newest: map[uint32]int32{}}
+	b := batch{registry: r, at: at, entries: entries}
 	for from := 0; from < len(entries); from += judgedTogether {
 		b.judge(from, min(from+judgedTogether, len(entries)))
 	}
@@ -46,16 +46,31 @@ type batch struct {
 	at       time.Time
 	entries  []relay.SignedRegistration
 	failures failures
-	newest   map[uint32]int32 // by the validator's place, the entry that counts, if its signature decides
-	others   []int32          // entries of the same validators
+	deciding []candidate // entries whose signatures decide; after prompt sorted, and one for each validator
+	others   []candidate // entries of the same validators
 }
+
+// candidate is an entry whose signature decides. Candidates sort by validator, and those of one in the order of the request.
+type candidate uint64
+
+func candidateOf(place uint32, i int, d difference) candidate {
+	c := candidate(place)<<32 | candidate(i)<<1 //nolint:gosec // counted from 0, and a body has no room for 2^31
+	if d == renewed {
+		c |= 1
+	}
+	return c
+}
+
+func (c candidate) place() uint32 { return uint32(c >> 32) }
+func (c candidate) entry() int    { return int(c & (1<<32 - 1) >> 1) } //nolint:gosec // 31 bits
+func (c candidate) renews() bool  { return c&1 != 0 }
 
 // judge applies all rules but the signature to some entries.
 func (b *batch) judge(from, to int) {
 	r := b.registry
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	genesis := r.spec.GenesisTime.Unix()
+	genesis, latest := r.spec.GenesisTime.Unix(), b.at.Add(maxAhead)
 	for i := from; i < to; i++ {
 		message := b.entries[i].Message
 		seconds := message.Timestamp.Unix()
@@ -63,7 +78,7 @@ func (b *batch) judge(from, to int) {
 		case seconds < genesis:
 			b.failures.add(i, func() *relay.Refused { return relay.RegistrationTooEarly.With("%d", seconds) })
 			continue
-		case message.Timestamp.After(b.at.Add(maxAhead)):
+		case message.Timestamp.After(latest):
 			b.failures.add(i, func() *relay.Refused {
 				return relay.RegistrationTooLate.With("%d, it is %d here", seconds, b.at.Unix())
 			})
@@ -74,47 +89,59 @@ func (b *batch) judge(from, to int) {
 			b.failures.add(i, func() *relay.Refused { return relay.RegistrationUnknownValidator.With("%#x", message.Pubkey[:]) })
 			continue
 		}
-		switch r.table.at(place).compare(&b.entries[i]) {
+		switch d := r.table.at(place).compare(&b.entries[i]); d {
 		case forged:
 			b.failures.add(i, func() *relay.Refused { return relay.RegistrationSignature.With("it is not the one that is held") })
 		case renewed, changed:
-			b.count(place, int32(i)) //nolint:gosec // a body has no room for more
+			if b.deciding == nil {
+				b.deciding = make([]candidate, 0, len(b.entries)-i)
+			}
+			b.deciding = append(b.deciding, candidateOf(place, i, d))
 		}
-	}
-}
-
-// count keeps the newest entry of a validator apart from the others.
-func (b *batch) count(place uint32, i int32) {
-	other, twice := b.newest[place]
-	switch {
-	case !twice:
-		b.newest[place] = i
-	case b.entries[i].Message.Timestamp.Before(b.entries[other].Message.Timestamp):
-		b.others = append(b.others, i)
-	default:
-		b.newest[place] = i
-		b.others = append(b.others, other)
 	}
 }
 
 // prompt are the entries whose signatures are verified before the answer. The others wait for Run.
 func (b *batch) prompt() []int32 {
-	r := b.registry
-	prompt, renewals := make([]int32, 0, len(b.newest)), 0
-	r.mu.RLock()
-	for place, i := range b.newest {
-		prompt = append(prompt, i)
-		if r.table.at(place).compare(&b.entries[i]) == renewed {
+	b.keepNewest()
+	renewals := 0
+	for _, c := range b.deciding {
+		if c.renews() {
 			renewals++
 		}
 	}
-	r.mu.RUnlock()
-	slices.Sort(prompt)
+	now := b.deciding
 	if renewals > promptRenewals {
-		prompt = slices.DeleteFunc(prompt, func(i int32) bool { return r.later(b.at, &b.entries[i]) })
+		now = b.registry.later(b.at, b.entries, b.deciding)
 	}
+	prompt := make([]int32, len(now))
+	for i, c := range now {
+		prompt[i] = int32(c.entry()) //nolint:gosec // a body has no room for more
+	}
+	slices.Sort(prompt)
 	return prompt
 }
+
+// keepNewest keeps the newest entry of each validator apart from the others.
+func (b *batch) keepNewest() {
+	slices.Sort(b.deciding)
+	newest := b.deciding[:0]
+	for _, c := range b.deciding {
+		last := len(newest) - 1
+		switch {
+		case last < 0 || newest[last].place() != c.place():
+			newest = append(newest, c)
+		case b.timestamp(c).Before(b.timestamp(newest[last])):
+			b.others = append(b.others, c)
+		default:
+			b.others = append(b.others, newest[last])
+			newest[last] = c
+		}
+	}
+	b.deciding = newest
+}
+
+func (b *batch) timestamp(c candidate) time.Time { return b.entries[c.entry()].Message.Timestamp }
 
 // verify looks at the signatures of some entries and stores those that are good.
 func (b *batch) verify(ctx context.Context, indices []int32) {
@@ -133,14 +160,11 @@ func (b *batch) repeated() {
 	if len(b.others) == 0 || b.failures.Count == 0 {
 		return
 	}
-	r := b.registry
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	for _, i := range b.others {
-		entry := &b.entries[i]
-		newest := b.newest[r.table.places[entry.Message.Pubkey]]
-		if b.failures.has(int(newest)) {
-			b.failures.add(int(i), func() *relay.Refused {
+	for _, c := range b.others {
+		at, _ := slices.BinarySearchFunc(b.deciding, c.place(), func(c candidate, place uint32) int { return cmp.Compare(c.place(), place) })
+		newest := b.deciding[at].entry()
+		if b.failures.has(newest) {
+			b.failures.add(c.entry(), func() *relay.Refused {
 				return relay.RegistrationSignature.With("of entry %d, the newest of this validator: send this one alone", newest)
 			})
 		}

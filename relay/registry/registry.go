@@ -2,7 +2,7 @@
 // beacon nodes have announced of the chain (head, payload attributes). All of it is memory; facts carry changes to the journal.
 //
 //	registrations ──> judge ──> verify (half of the cores) ──> store ──> fact, once a minute
-//	                    │ └─> renewals of great batches ─> Run ─┘ │
+//	                    │ └─> renewals of great batches ─> Run ─┘ │      (a second later)
 //	                    └──────────────> table <──────────────────┘
 //	                                       │
 //	duties, head ───────────────────────> list of duties, with a version
@@ -45,8 +45,8 @@ type Registry struct {
 	listed     dutyList
 	attributes map[attributesKey]*relay.Attributes
 	head       relay.Head
-	renewals   map[phase0.BLSPubKey]renewals // accepted, and not verified yet
-	unrecorded map[uint32]struct{}           // by place, changes without a fact
+	renewals   waiting             // accepted, and not verified yet
+	unrecorded map[uint32]struct{} // by place, changes without a fact
 }
 
 // New returns a registry that knows nothing yet.
@@ -55,6 +55,6 @@ func New(spec *eth.Spec, facts relay.Facts) *Registry {
 		spec: spec, facts: facts, verifyBatch: func(triples []bls.Triple) []error { return bls.VerifyBatch(triples, 1) },
 		processors: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), wake: make(chan struct{}, 1),
 		table: newTable(), duties: map[phase0.Epoch]dutyTable{}, proposers: map[phase0.BLSPubKey]bool{}, version: 1,
-		attributes: map[attributesKey]*relay.Attributes{}, renewals: map[phase0.BLSPubKey]renewals{}, unrecorded: map[uint32]struct{}{},
+		attributes: map[attributesKey]*relay.Attributes{}, unrecorded: map[uint32]struct{}{},
 	}
 }

@@ -1,11 +1,12 @@
 package registry
 
 import (
-	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/clock"
@@ -19,49 +20,89 @@ const (
 	promptRenewals = 64
 	// maxRenewals is how many validators' renewals may wait. When there are more, requests wait for their own again.
 	maxRenewals = 1 << 14
+	// renewalsRest is how long the first of them waits: operators send theirs together, and those that follow shall not share the processors
+	// with verification.
+	renewalsRest = time.Second
 )
 
-// renewals are what waits for Run: of each validator the first that came, and the newest of those that came after it. So nobody can keep
-// a validator's own renewal out by being first, nor by being newer; not both at a time.
-type renewals struct {
-	first, newest *renewal
+// waiting are the renewals that Run verifies: of each validator the first that came, and the newest of those that came after it. So nobody
+// can keep a validator's own renewal out by being first, nor by being newer; not both at a time.
+type waiting struct {
+	of   map[uint32]waitingOf // by the validator's place
+	list []renewal
 }
 
-// renewal is an entry with the time at which it came.
+// waitingOf are places in the list; newest is that of first while there is no other.
+type waitingOf struct{ first, newest int32 }
+
+// renewal is an entry and when it came. Thousands come at a time, so it holds no pointer for the garbage collector to follow.
 type renewal struct {
-	at    time.Time
-	entry relay.SignedRegistration
+	atNs         int64 // Unix time
+	timestamp    int64 // Unix seconds
+	gasLimit     uint64
+	place        uint32
+	feeRecipient relay.FeeRecipient
+	signature    phase0.BLSSignature
 }
 
-// later puts an entry that only renews what is held among those that Run verifies, and says whether it did.
-func (r *Registry) later(at time.Time, entry *relay.SignedRegistration) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := entry.Message.Pubkey
-	if r.table.find(key).compare(entry) != renewed {
-		return false
+// later puts those of a request's candidates that only renew what is held among those that Run verifies, and returns the others.
+func (r *Registry) later(at time.Time, entries []relay.SignedRegistration, candidates []candidate) (others []candidate) {
+	for some := range slices.Chunk(candidates, judgedTogether) {
+		others = r.laterSome(at, entries, some, others)
 	}
-	waiting, has := r.renewals[key]
-	if !has && len(r.renewals) >= maxRenewals {
-		return false
-	}
-	switch {
-	case !has:
-		waiting.first = copyOf(at, entry)
-	case waiting.newest == nil || entry.Message.Timestamp.After(waiting.newest.entry.Message.Timestamp):
-		waiting.newest = copyOf(at, entry)
-	}
-	r.renewals[key] = waiting
 	select {
 	case r.wake <- struct{}{}:
 	default: // Run knows already
 	}
+	return others
+}
+
+func (r *Registry) laterSome(at time.Time, entries []relay.SignedRegistration, candidates, others []candidate) []candidate {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range candidates {
+		entry := &entries[c.entry()]
+		if r.table.at(c.place()).compare(entry) != renewed || !r.renewals.add(c.place(), at, entry) {
+			others = append(others, c)
+		}
+	}
+	return others
+}
+
+// add says whether there was room.
+func (w *waiting) add(place uint32, at time.Time, entry *relay.SignedRegistration) bool {
+	message, next := entry.Message, int32(len(w.list)) //nolint:gosec // at most twice maxRenewals
+	n := renewal{at.UnixNano(), message.Timestamp.Unix(), message.GasLimit, place, message.FeeRecipient, entry.Signature}
+	of, has := w.of[place]
+	switch {
+	case has && of.newest != of.first:
+		if n.timestamp > w.list[of.newest].timestamp {
+			w.list[of.newest] = n
+		}
+		return true
+	case has:
+		of.newest = next
+	case len(w.of) >= maxRenewals:
+		return false
+	case w.of == nil:
+		w.of = map[uint32]waitingOf{}
+		fallthrough
+	default:
+		of = waitingOf{next, next}
+	}
+	w.of[place] = of
+	w.list = append(w.list, n)
 	return true
 }
 
-func copyOf(at time.Time, entry *relay.SignedRegistration) *renewal {
-	message := *entry.Message
-	return &renewal{at: at, entry: relay.SignedRegistration{Message: &message, Signature: entry.Signature}}
+// entry is the renewal as it came, of a validator whose row this is.
+func (n *renewal) entry(of *row) *relay.SignedRegistration {
+	return &relay.SignedRegistration{
+		Message: &builderv1.ValidatorRegistration{
+			FeeRecipient: n.feeRecipient, GasLimit: n.gasLimit, Timestamp: time.Unix(n.timestamp, 0), Pubkey: of.pubkey,
+		},
+		Signature: n.signature,
+	}
 }
 
 // Run verifies renewals and records changes that wait for that, until the context ends.
@@ -73,7 +114,9 @@ func (r *Registry) Run(ctx context.Context, c clock.Clock) {
 			case <-ctx.Done():
 				return
 			case <-r.wake:
-				r.verifyRenewals(ctx)
+				if (clock.Real{}).Until(ctx, time.Now().Add(renewalsRest)) == nil { // it is about processors, whatever the chain's clock says
+					r.verifyRenewals(ctx)
+				}
 			}
 		}
 	})
@@ -87,33 +130,50 @@ func (r *Registry) Run(ctx context.Context, c clock.Clock) {
 func (r *Registry) verifyRenewals(ctx context.Context) {
 	r.mu.Lock()
 	taken := r.renewals
-	r.renewals = map[phase0.BLSPubKey]renewals{}
+	r.renewals = waiting{}
 	r.mu.Unlock()
 
-	list := make([]*renewal, 0, len(taken))
-	for _, waiting := range taken {
-		list = append(list, cmp.Or(waiting.newest, waiting.first))
+	newest := make([]renewal, 0, len(taken.of))
+	for _, of := range taken.of {
+		newest = append(newest, taken.list[of.newest])
 	}
-	var again []*renewal
-	for _, wrong := range r.settle(ctx, list) {
-		if first := taken[wrong.entry.Message.Pubkey].first; first != wrong {
-			again = append(again, first)
+	var first []renewal
+	for _, wrong := range r.settle(ctx, newest) {
+		if of := taken.of[newest[wrong].place]; of.first != of.newest {
+			first = append(first, taken.list[of.first])
 		}
 	}
-	r.settle(ctx, again)
+	r.settle(ctx, first)
+	r.giveBack(taken)
 }
 
-// settle verifies renewals, keeps the good ones and returns the wrong ones, of which nobody is told.
-func (r *Registry) settle(ctx context.Context, list []*renewal) (wrong []*renewal) {
+// giveBack lets the next renewals have the memory of those that were verified, unless others have come already.
+func (r *Registry) giveBack(done waiting) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.renewals.of) == 0 {
+		clear(done.of)
+		r.renewals = waiting{of: done.of, list: done.list[:0]}
+	}
+}
+
+// settle verifies renewals, keeps the good ones and returns which are wrong, of which nobody is told.
+func (r *Registry) settle(ctx context.Context, list []renewal) (wrong []int) {
+	entries := make([]*relay.SignedRegistration, len(list))
+	r.mu.RLock()
+	for i := range list {
+		entries[i] = list[i].entry(r.table.at(list[i].place))
+	}
+	r.mu.RUnlock()
 	var mu sync.Mutex
-	r.verify(ctx, len(list), func(i int) *relay.SignedRegistration { return &list[i].entry }, func(i int, err error) {
+	r.verify(ctx, len(list), func(i int) *relay.SignedRegistration { return entries[i] }, func(i int, err error) {
 		if err == nil {
-			r.keep(list[i].at, &list[i].entry)
+			r.keep(time.Unix(0, list[i].atNs), entries[i])
 			return
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		wrong = append(wrong, list[i])
+		wrong = append(wrong, i)
 	})
 	return wrong
 }

@@ -99,6 +99,12 @@ func TestRenewalsOfGreatBatchesAreVerifiedLater(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.Run(ctx, clock.Real{})
+		time.Sleep(renewalsRest - 1)
+		synctest.Wait()
+		if got := r.Newest(made(3)); !got.Message.Timestamp.Equal(now) {
+			t.Error("verification did not leave the processors to the rest of the renewals")
+		}
+		time.Sleep(1)
 		synctest.Wait()
 		for i := range n {
 			want := now.Add(time.Second)
@@ -133,6 +139,31 @@ func TestForgedRenewalsDoNotKeepTheRightOneOut(t *testing.T) {
 	}
 }
 
+// What waits is of one round only, although rounds share their memory.
+func TestRenewalsOfAnotherRound(t *testing.T) {
+	const n = 2 * (promptRenewals + 1)
+	r, _ := withMade(n)
+	refusals(t, r, many(n, 1, now, 1))
+	times := [n]time.Time{}
+	for round := range 4 {
+		at := now.Add(time.Duration(round+1) * time.Second)
+		half := round % 2 * n / 2
+		refusals(t, r, many(n, 1, at, 1)[half:half+n/2])
+		r.verifyRenewals(t.Context())
+		for i := half; i < half+n/2; i++ {
+			times[i] = at
+		}
+		for i, want := range times {
+			if want.IsZero() {
+				want = now
+			}
+			if got := r.Newest(made(i)); !got.Message.Timestamp.Equal(want) || got.Message.GasLimit != 1 || got.Message.Pubkey != made(i) {
+				t.Fatalf("round %d, validator %d: %+v, want %v", round, i, got.Message, want)
+			}
+		}
+	}
+}
+
 // What waits is bounded: beyond that a request waits for its own verification.
 func TestRenewalsThatWaitAreBounded(t *testing.T) {
 	const n = maxRenewals + 10
@@ -150,7 +181,7 @@ func TestRenewalsThatWaitAreBounded(t *testing.T) {
 	if failed := r.Register(t.Context(), now, many(n, 1, now.Add(time.Second), 1)); failed.Count != 0 {
 		t.Fatalf("%d refused", failed.Count)
 	}
-	if checked != 10 || len(r.renewals) != maxRenewals {
-		t.Errorf("%d verified before the answer and %d wait, want 10 and %d", checked, len(r.renewals), maxRenewals)
+	if checked != 10 || len(r.renewals.of) != maxRenewals {
+		t.Errorf("%d verified before the answer and %d wait, want 10 and %d", checked, len(r.renewals.of), maxRenewals)
 	}
 }

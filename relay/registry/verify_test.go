@@ -44,6 +44,20 @@ func TestOlderEntriesBehindAWrongOneAreRefused(t *testing.T) {
 	}
 }
 
+// That holds for all of them, whatever order they come in.
+func TestManyEntriesBehindAWrongOneAreRefused(t *testing.T) {
+	const n = 5
+	r, _ := withMade(1)
+	var entries []relay.SignedRegistration
+	for _, second := range []int{1, 0, 4, 2, 3} {
+		entries = append(entries, many(1, 1, now.Add(time.Duration(second)*time.Second), 1)...)
+	}
+	entries[2].Signature[95] = 0
+	if failures := refusals(t, r, entries); len(failures) != n || r.Newest(made(0)) != nil {
+		t.Errorf("%v", failures)
+	}
+}
+
 // Of very many refused entries the first hundred are listed, and all are counted.
 func TestAHundredFailuresAreListed(t *testing.T) {
 	r, _ := withMade(1)

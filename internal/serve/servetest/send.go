@@ -4,7 +4,6 @@ package servetest
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -46,9 +45,55 @@ func Each(requests [][]byte) func() []byte {
 func Send(b testing.TB, address string, clients int, want string, next func() []byte) time.Duration {
 	b.Helper()
 	began := time.Now()
-	group, ctx := errgroup.WithContext(b.Context())
+	opened := Dial(b, address, clients)
+	defer opened.Close()
+	opened.Send(b, want, next)
+	return time.Since(began)
+}
+
+// Clients have a connection each, which they keep.
+type Clients []*client
+
+type client struct {
+	conn    net.Conn
+	answers *bufio.Reader
+}
+
+// Dial opens the connections of some clients. They belong to the caller, who closes them.
+func Dial(b testing.TB, address string, clients int) Clients {
+	b.Helper()
+	opened := make(Clients, 0, clients)
 	for range clients {
-		group.Go(func() error { return send(ctx, address, []byte(want), next) })
+		conn, err := new(net.Dialer).DialContext(b.Context(), "tcp", address)
+		if err != nil {
+			opened.Close()
+			b.Fatal(err)
+		}
+		opened = append(opened, &client{conn, bufio.NewReader(conn)})
+	}
+	return opened
+}
+
+// Close ends the connections.
+func (c Clients) Close() {
+	for _, one := range c {
+		_ = one.conn.Close() // all answers were read, or one was wrong
+	}
+}
+
+// Send is the function of this name over connections that are open, and stay so.
+func (c Clients) Send(b testing.TB, want string, next func() []byte) time.Duration {
+	b.Helper()
+	began := time.Now()
+	var group errgroup.Group
+	for _, one := range c {
+		group.Go(func() error {
+			err := one.send([]byte(want), next)
+			if err != nil {
+				c.Close() // the others shall not wait for more
+			}
+			return err
+		})
 	}
 	if err := group.Wait(); err != nil {
 		b.Fatal(err)
@@ -56,19 +101,12 @@ func Send(b testing.TB, address string, clients int, want string, next func() []
 	return time.Since(began)
 }
 
-func send(ctx context.Context, address string, want []byte, next func() []byte) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	defer conn.Close() //nolint:errcheck // all answers were read, or one was wrong
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	answers := bufio.NewReader(conn)
+func (c *client) send(want []byte, next func() []byte) error {
 	for request := next(); request != nil; request = next() {
-		if _, err := conn.Write(request); err != nil {
+		if _, err := c.conn.Write(request); err != nil {
 			return fmt.Errorf("send a request: %w", err)
 		}
-		if err := skip(answers, want); err != nil {
+		if err := skip(c.answers, want); err != nil {
 			return fmt.Errorf("read the answer: %w", err)
 		}
 	}
