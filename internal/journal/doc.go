@@ -16,8 +16,8 @@
 // Facts are traffic: they are bounded in age and room, and the oldest go. What a service must know to go on after a restart is state, which
 // nothing takes away. The log of facts has an identity (ID): a view of it notices that it is shown another log.
 //
-// "Acked" means: written by the engine, to the file if there is a folder. That survives a crash of the process. A claim of the embedded guard is on
-// the disk when it is answered, and survives a power cut; so does what the cluster acks, if its servers run with sync_interval: always.
+// "Acked" means: written by the engine, to the file if there is a folder. That survives a crash of the process. A claim of the embedded guard,
+// and state, is on the disk when it is answered, and survives a power cut; so does what the cluster acks, if its servers run with sync_interval: always.
 //
 // The embedded engine's folder has one owner: a lock keeps a second process out, since two engines would each let a claim win.
 // For the same reason it knows where it is (place.go): a copy of it is refused until an operator says that it is the only one.

@@ -76,6 +76,10 @@ func (j *Journal) startServer(cfg Config) (err error) {
 		if err := j.fitRoom(cfg); err != nil {
 			return err
 		}
+		if err := j.noteOpened(dir); err != nil {
+			return err
+		}
+		j.syncs = &syncs{dir: dir}
 	}
 	options.SyncInterval = syncEvery
 	options.ServerName, options.JetStream, options.StoreDir, options.NoSigs, options.NoLog = "gavel", true, dir, true, true

@@ -2,7 +2,11 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // ID is the identity of the log of facts: random, made with the log, and the same for as long as that exists. A place in the log says nothing
@@ -16,4 +20,16 @@ func (j *Journal) Last(ctx context.Context) (uint64, error) {
 		return 0, fmt.Errorf("ask for the last fact: %w", err)
 	}
 	return info.State.LastSeq, nil
+}
+
+// TimeOf is when a fact was appended; known is false if no fact of that number is there: it is too old, or the number was left out.
+func (j *Journal) TimeOf(ctx context.Context, seq uint64) (at time.Time, known bool, err error) {
+	message, err := j.facts.GetMsg(ctx, seq)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return at, false, nil
+	}
+	if err != nil {
+		return at, false, fmt.Errorf("ask for the time of fact %d: %w", seq, err)
+	}
+	return message.Time, message.Subject != factPrefix+skippedSubject, nil
 }

@@ -79,7 +79,12 @@ type Journal struct {
 	state  jetstream.Stream
 	escrow escrowStore
 	guard  guardStore
-	disk   *disk // of the embedded engine; nil in memory and in a cluster
+	disk   *disk  // of the embedded engine; nil in memory and in a cluster
+	syncs  *syncs // the same
+	made   bool   // a stream was made by this Open
+	ready  bool   // Open has succeeded
+	// closedInOrder is of the life before.
+	closedInOrder bool
 	// evidence is what a builder was demoted for.
 	evidence jetstream.Stream
 	failed   failures
@@ -134,10 +139,16 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 	if cfg.URL != "" || cfg.Dir == "" {
 		return nil
 	}
-	if err := markPlace(cfg.Dir); err != nil {
+	if j.made {
+		if err := syncAll(cfg.Dir); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(markPlace(cfg.Dir), j.watchDisk(cfg.Dir)); err != nil {
 		return err
 	}
-	return j.watchDisk(cfg.Dir)
+	j.ready = true
+	return nil
 }
 
 // reconnectEvery is how often a server that is away is tried again: what reads a journal is behind for no longer than that after a restart of who writes it.
@@ -230,6 +241,9 @@ func (j *Journal) Close(ctx context.Context) error {
 	if j.server != nil {
 		j.server.Shutdown()
 		j.server.WaitForShutdown()
+	}
+	if j.ready && err == nil {
+		err = noteClosed(j.syncs.dir)
 	}
 	if j.lock != nil {
 		err = errors.Join(err, j.lock.Unlock())

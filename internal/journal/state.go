@@ -13,13 +13,25 @@ import (
 // statePrefix keeps the state's subjects apart from others.
 const statePrefix = "state."
 
-// PutState keeps what is so now under a subject, in place of what was, and returns when that is kept. State has no age: it is what a service
+// PutState keeps what is so now under a subject, in place of what was, and returns when that is kept: by the embedded engine on its disk, so that it outlives
+// a power cut. State has no age: it is what a service
 // needs to go on where it was, however long ago that became so, and whatever facts have been forgotten since.
 //
 // A subject is made of words with dots between them; Token makes a word of any text.
 func (j *Journal) PutState(ctx context.Context, subject string, data []byte) error {
 	if _, err := j.js.Publish(ctx, statePrefix+subject, data); err != nil {
 		j.suspectEngine()
+		return fmt.Errorf("keep state %s: %w", subject, err)
+	}
+	return j.syncState(subject)
+}
+
+// syncState returns when the state that was acked is on the disk.
+func (j *Journal) syncState(subject string) error {
+	if j.syncs == nil {
+		return nil
+	}
+	if err := j.syncs.state(); err != nil {
 		return fmt.Errorf("keep state %s: %w", subject, err)
 	}
 	return nil
@@ -39,7 +51,7 @@ func (j *Journal) DropState(ctx context.Context, subject string) error {
 	if err := j.state.Purge(ctx, jetstream.WithPurgeSubject(statePrefix+subject)); err != nil {
 		return fmt.Errorf("forget state %s: %w", subject, err)
 	}
-	return nil
+	return j.syncState(subject)
 }
 
 // States hands over all that is so now under the subjects that begin with a prefix and a dot, in the order in which it became so. handle owns

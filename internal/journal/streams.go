@@ -144,6 +144,7 @@ func (j *Journal) makeStream(ctx context.Context, cfg Config, want jetstream.Str
 		want.AllowDirect = want.Name == escrowName && want.Replicas == 1
 		made, err := j.create(ctx, cfg, want)
 		if err == nil {
+			j.made = true
 			return made, nil
 		}
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {

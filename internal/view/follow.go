@@ -110,9 +110,9 @@ func read(ctx context.Context, source Source, from uint64) (<-chan Entry, <-chan
 	entries := make(chan Entry, MaxBatch)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- source.Read(ctx, from, func(seq uint64, _ time.Time, subject string, data []byte) error {
+		ended <- source.Read(ctx, from, func(seq uint64, at time.Time, subject string, data []byte) error {
 			select {
-			case entries <- Entry{Seq: seq, Subject: subject, Data: data}:
+			case entries <- Entry{Seq: seq, At: at, Subject: subject, Data: data}:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()

@@ -25,18 +25,34 @@ var ErrOtherJournal = errors.New("the database is not one of this journal")
 type Skipper interface {
 	// Skip gives no fact the numbers up to one.
 	Skip(ctx context.Context, upTo uint64) error
+	// ClosedInOrder says that the journal was closed in good order before it was opened: a power cut has taken nothing from it.
+	ClosedInOrder() bool
 }
 
-// mayBeLost bounds the facts that a power cut is taken to have cost: the engine syncs each second. A
-// journal that lacks more was restored from a copy, and its state with it: that is the operator's to judge.
-const mayBeLost = 1 << 14
+const (
+	// lostFor bounds the time of the facts that a power cut is taken to have cost: the engine syncs each second, and a slow disk needs some more. A
+	// journal that lacks older ones was restored from a copy, and its state with it: that is the operator's to judge.
+	lostFor = 10 * time.Second
+	// mayBeLost bounds their number, since each number is filled.
+	mayBeLost = 1 << 18
+)
 
 // lostFacts says that the database has facts that its journal has not.
-type lostFacts struct{ last, newest uint64 }
+type lostFacts struct {
+	last, newest uint64
+	// span is between the first of them and the last, to a second; dated is false if the database does not know it.
+	span  time.Duration
+	dated bool
+}
 
 // Error implements error.
 func (l *lostFacts) Error() string {
 	return fmt.Sprintf("facts up to %d are in the database, up to %d in the journal", l.last, l.newest)
+}
+
+// byPowerCut says whether they may have been lost in a power cut.
+func (l *lostFacts) byPowerCut() bool {
+	return l.dated && l.span <= lostFor && l.last-l.newest <= mayBeLost
 }
 
 // whatToDo ends the errors of Check.
@@ -52,13 +68,16 @@ func (v *View) Check(ctx context.Context, journal Log) error {
 	if err != nil {
 		return fmt.Errorf("ask the journal: %w", err)
 	}
-	err = v.checkIn(ctx, journal.ID(), newest)
+	err = v.checkIn(ctx, journal, newest)
 	lost := (*lostFacts)(nil)
 	if !errors.As(err, &lost) {
+		if err == nil {
+			v.checked.Store(true)
+		}
 		return err
 	}
 	skipper, ok := journal.(Skipper)
-	if ok && lost.last-lost.newest <= mayBeLost {
+	if ok && lost.byPowerCut() && !skipper.ClosedInOrder() {
 		if err = skipper.Skip(ctx, lost.last); err == nil {
 			v.cfg.Log.ErrorContext(ctx, "the journal has lost its newest facts, as after a power cut: their numbers are left out", "view", v.cfg.Name,
 				"facts", lost.last-lost.newest, "after", lost.newest)
@@ -78,10 +97,13 @@ func unlessOurs(err error) error {
 }
 
 // checkIn compares what the database knows of its journal with one that has facts up to newest.
-func (v *View) checkIn(ctx context.Context, id string, newest uint64) error {
+func (v *View) checkIn(ctx context.Context, journal Log, newest uint64) error {
+	id := journal.ID()
 	return v.InTx(ctx, func(tx store.Tx) error {
-		if _, err := tx.Exec(ctx, `CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL)`); err != nil {
-			return err
+		for _, table := range append([]string{`CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL)`}, timesTables...) {
+			if _, err := tx.Exec(ctx, table); err != nil {
+				return err
+			}
 		}
 		var last uint64
 		if err := tx.QueryRow(ctx, `UPDATE progress SET seq = seq RETURNING seq`).Scan(&last); err != nil {
@@ -95,17 +117,42 @@ func (v *View) checkIn(ctx context.Context, id string, newest uint64) error {
 		case err == nil && known != id:
 			return fmt.Errorf("%w: the %s is of journal %s, this is %s: %s", ErrOtherJournal, v.cfg.Name, known, id, whatToDo)
 		case newest < last && err == nil:
-			return &lostFacts{last, newest}
+			span, dated, err := beforeNewest(ctx, tx, newest+1)
+			if err != nil {
+				return err
+			}
+			return &lostFacts{last, newest, span, dated}
 		case newest < last: // of an earlier version: nobody can tell whether it is the same one
 			return fmt.Errorf("%w: the %s has facts up to %d, this journal up to %d: it was restored or has lost facts: %s",
 				ErrOtherJournal, v.cfg.Name, last, newest, whatToDo)
 		case err == nil:
-			return nil
+			return v.checkTimes(ctx, tx, journal)
 		}
 		v.cfg.Log.InfoContext(ctx, "a database belongs to this journal from now on", "view", v.cfg.Name, "journal", id, "facts", last)
 		_, err = tx.Exec(ctx, `INSERT INTO journal (id) VALUES (?)`, id)
 		return err
 	})
+}
+
+// checkTimes refuses a journal that has another fact under a number than the database took up: one that was restored, or lost facts, and has gone on since.
+func (v *View) checkTimes(ctx context.Context, tx store.Tx, journal Log) error {
+	dated, ok := journal.(Dated)
+	if !ok {
+		return nil
+	}
+	known, err := newestTime(ctx, tx)
+	if err != nil || known.seq == 0 {
+		return err
+	}
+	at, there, err := dated.TimeOf(ctx, known.seq)
+	if err != nil {
+		return fmt.Errorf("ask the journal: %w", err)
+	}
+	if there && at.UnixMilli() != known.at {
+		return fmt.Errorf("%w: fact %d is of %s in the %s, and of %s in this journal, which was restored or has lost facts and has gone on since: %s", ErrOtherJournal,
+			known.seq, time.UnixMilli(known.at).UTC().Format(time.RFC3339Nano), v.cfg.Name, at.UTC().Format(time.RFC3339Nano), whatToDo)
+	}
+	return nil
 }
 
 // startPatience is how long a start waits for a database, which it can do without.

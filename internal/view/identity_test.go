@@ -3,62 +3,197 @@ package view_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/store"
 	"github.com/gavel-relay/gavel/internal/view"
 )
 
-// log is a journal of a name, with so many facts.
+// log is a journal of a name, with so many facts, a second apart or at the times given.
 type log struct {
 	id    string
 	facts uint64
+	at    map[uint64]time.Time
 }
 
 func (l log) ID() string                           { return l.id }
 func (l log) Last(context.Context) (uint64, error) { return l.facts, nil }
+func (l log) time(seq uint64) time.Time {
+	if at, ok := l.at[seq]; ok {
+		return at
+	}
+	return noon.Add(time.Duration(seq) * time.Second)
+}
+
+func (l log) TimeOf(_ context.Context, seq uint64) (time.Time, bool, error) {
+	return l.time(seq), seq <= l.facts, nil
+}
+
 func (l log) Read(ctx context.Context, from uint64, handle func(uint64, time.Time, string, []byte) error) error {
 	for seq := from; seq <= l.facts; seq++ {
-		if err := handle(seq, noon, "word", []byte(`"x"`)); err != nil {
+		if err := handle(seq, l.time(seq), "word", []byte(`"x"`)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// cut is a journal of our own, which has lost its newest facts.
-type cut struct {
+// ours is a journal of our own, which may have lost its newest facts.
+type ours struct {
 	*log
+	closed  bool
 	skipped uint64
 }
 
-func (c *cut) Skip(_ context.Context, upTo uint64) error {
-	c.skipped = upTo
-	c.facts = upTo
+func (o *ours) Skip(_ context.Context, upTo uint64) error {
+	o.skipped = upTo
+	o.facts = upTo
 	return nil
 }
 
-// After a power cut a journal of our own goes on behind what the database has: no number is given twice. One that lacks more than a cut can cost
-// is refused, since it was restored.
+func (o *ours) ClosedInOrder() bool { return o.closed }
+
+// After a power cut a journal of our own goes on behind what the database has: no number is given twice. One that lacks facts of more than the last seconds, or was closed
+// in good order since it had its newest, was restored: it is refused.
 func TestJournalThatLostItsTailGoesOn(t *testing.T) {
+	const facts = 200
+	late := map[uint64]time.Time{facts: noon.Add(time.Hour)} // after nothing had happened for long
+	for name, row := range map[string]struct {
+		left   uint64
+		at     map[uint64]time.Time
+		closed bool
+		good   bool
+	}{
+		"facts of ten seconds":                   {left: facts - 11, good: true},
+		"of more":                                {left: facts - 12},
+		"of a minute and more":                   {left: facts - 70},
+		"one, long after those before it":        {left: facts - 1, at: late, good: true},
+		"two, one of them long before":           {left: facts - 2, at: late},
+		"one, but it was closed in order":        {left: facts - 1, closed: true},
+		"of a time after the clock was set back": {left: facts - 1, at: map[uint64]time.Time{facts: noon}, good: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := "sqlite:" + filepath.Join(t.TempDir(), "words.db")
+			v := wordsAt(t, address, quiet)
+			if err := v.Follow(t.Context(), log{"a", facts, row.at}); err != nil {
+				t.Fatal(err)
+			}
+			if have := count(t, v); have != facts {
+				t.Fatalf("%d words", have)
+			}
+			journal := &ours{log: &log{"a", row.left, row.at}, closed: row.closed}
+			err := wordsAt(t, address, quiet).CheckAtStart(t.Context(), journal)
+			if (err == nil) != row.good || row.good != (journal.skipped == facts) || err != nil && !errors.Is(err, view.ErrOtherJournal) {
+				t.Errorf("%v, skipped up to %d", err, journal.skipped)
+			}
+		})
+	}
+}
+
+// A journal that was restored, or lost facts, and went on before its database was there has other facts under the same numbers. It is refused although
+// it is as long.
+func TestJournalThatWentAnotherWay(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "words.db")
-	v := wordsAt(t, address, quiet)
-	if err := v.Follow(t.Context(), log{"a", 20_000}); err != nil {
+	if err := wordsAt(t, address, quiet).Follow(t.Context(), log{"a", 100, nil}); err != nil {
 		t.Fatal(err)
 	}
-	have := uint64(count(t, v))
-	for name, row := range map[string]struct {
-		left uint64
-		good bool
-	}{"some": {have - 10, true}, "as many as may be": {have - 1<<14, true}, "too many": {have - 1<<14 - 1, false}} {
-		journal := &cut{log: &log{"a", row.left}}
-		err := wordsAt(t, address, quiet).CheckAtStart(t.Context(), journal)
-		if (err == nil) != row.good || row.good != (journal.skipped == have) {
-			t.Errorf("%s: %v, skipped up to %d", name, err, journal.skipped)
+	again := wordsAt(t, address, quiet)
+	other := log{"a", 150, map[uint64]time.Time{100: noon.Add(time.Hour)}}
+	if err := again.CheckAtStart(t.Context(), other); !errors.Is(err, view.ErrOtherJournal) {
+		t.Errorf("%v", err)
+	}
+	if err := again.CheckAtStart(t.Context(), log{"a", 150, nil}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The same with real journals: a copy that was made while the journal was open is what a power cut leaves, and goes on; a backup is refused, also when it has gone on.
+func TestRestoredJournalIsRefused(t *testing.T) {
+	home := t.TempDir()
+	dir, address := filepath.Join(home, "journal"), "sqlite:"+filepath.Join(home, "words.db")
+	copied := func(name string) string {
+		to := filepath.Join(home, name)
+		if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
 		}
+		if err := os.Remove(filepath.Join(to, "place.json")); err != nil { // else it is refused as a copy, and the operator must say that it is the only one
+			t.Fatal(err)
+		}
+		return to
+	}
+	run := func(dir string, words int, then func()) error {
+		j, err := journal.Open(t.Context(), journal.Config{Dir: dir, EscrowBytes: 64 << 20, FactsBytes: 64 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := j.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		v := wordsAt(t, address, quiet)
+		if err := v.CheckAtStart(t.Context(), j); err != nil {
+			return err
+		}
+		for range words {
+			if _, err := j.Append(t.Context(), "word", []byte(`"x"`)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		then()
+		newest, err := j.Last(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- v.Follow(ctx, j) }()
+		for last(t, v) < newest {
+			select {
+			case err := <-ended:
+				t.Fatal(err)
+			case <-time.After(time.Millisecond):
+			}
+		}
+		stop()
+		return <-ended
+	}
+	var cut, wayward string
+	if err := run(dir, 3, func() { cut = copied("cut"); wayward = copied("wayward") }); err != nil {
+		t.Fatal(err)
+	}
+	backup := copied("backup")
+	if err := run(dir, 3, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(backup, 0, func() {}); !errors.Is(err, view.ErrOtherJournal) {
+		t.Errorf("a backup: %v", err)
+	}
+	j, err := journal.Open(t.Context(), journal.Config{Dir: wayward, EscrowBytes: 64 << 20, FactsBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if _, err := j.Append(t.Context(), "word", []byte(`"other"`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := wordsAt(t, address, quiet).CheckAtStart(t.Context(), j); !errors.Is(err, view.ErrOtherJournal) {
+		t.Errorf("one that went on by itself: %v", err)
+	}
+	if err := j.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := run(cut, 1, func() {}); err != nil {
+		t.Errorf("after a power cut: %v", err)
+	}
+	if err := run(cut, 1, func() {}); err != nil {
+		t.Errorf("and again: %v", err)
 	}
 }
 
@@ -69,12 +204,12 @@ func TestDatabaseBelongsToItsJournal(t *testing.T) {
 		first, then log
 		good        bool
 	}{
-		"the same":               {log{"a", 5}, log{"a", 5}, true},
-		"the same, longer":       {log{"a", 5}, log{"a", 9}, true},
-		"the same, but behind":   {log{"a", 5}, log{"a", 4}, false},
-		"another":                {log{"a", 5}, log{"b", 0}, false},
-		"another, longer":        {log{"a", 5}, log{"b", 9}, false},
-		"another, nothing taken": {log{"a", 0}, log{"b", 9}, false},
+		"the same":               {log{"a", 5, nil}, log{"a", 5, nil}, true},
+		"the same, longer":       {log{"a", 5, nil}, log{"a", 9, nil}, true},
+		"the same, but behind":   {log{"a", 5, nil}, log{"a", 4, nil}, false},
+		"another":                {log{"a", 5, nil}, log{"b", 0, nil}, false},
+		"another, longer":        {log{"a", 5, nil}, log{"b", 9, nil}, false},
+		"another, nothing taken": {log{"a", 0, nil}, log{"b", 9, nil}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address := "sqlite:" + filepath.Join(t.TempDir(), "words.db")
@@ -104,13 +239,13 @@ func TestDatabaseOfAnEarlierVersion(t *testing.T) {
 	if err := v.Apply(t.Context(), []view.Entry{word(1, "a"), word(2, "b")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := v.Check(t.Context(), log{"young", 1}); !errors.Is(err, view.ErrOtherJournal) {
+	if err := v.Check(t.Context(), log{"young", 1, nil}); !errors.Is(err, view.ErrOtherJournal) {
 		t.Errorf("%v", err)
 	}
-	if err := v.Check(t.Context(), log{"own", 2}); err != nil {
+	if err := v.Check(t.Context(), log{"own", 2, nil}); err != nil {
 		t.Error(err)
 	}
-	if err := v.Check(t.Context(), log{"later", 3}); !errors.Is(err, view.ErrOtherJournal) {
+	if err := v.Check(t.Context(), log{"later", 3, nil}); !errors.Is(err, view.ErrOtherJournal) {
 		t.Errorf("%v", err)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/gavel-relay/gavel/internal/store"
 )
@@ -43,6 +44,7 @@ type Config struct {
 // Entry is one fact as the journal keeps it.
 type Entry struct {
 	Seq     uint64
+	At      time.Time // when it came into the journal; zero if that is not known
 	Subject string
 	Data    []byte
 }
@@ -67,6 +69,9 @@ type View struct {
 	Database
 	cfg     Config
 	skipped atomic.Uint64
+	// checked says that the database has a place for what is known of its journal; timed is the newest time that it keeps of it, as far as this View knows.
+	checked atomic.Bool
+	timed   atomic.Int64
 }
 
 // Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is asked for the first time by Follow, so that
@@ -108,12 +113,24 @@ var errLost = errors.New("the database has lost facts that it had")
 // applyAfter is Apply for a follower that knows the progress to be at least done.
 func (v *View) applyAfter(ctx context.Context, done uint64, entries []Entry) error {
 	var unreadable []error
+	var times []fixed
+	if v.checked.Load() {
+		times = timesOf(entries, v.timed.Load())
+	}
 	err := v.InTx(ctx, func(tx store.Tx) (err error) {
-		unreadable, err = v.applyIn(ctx, tx, done, entries)
-		return err
+		if unreadable, err = v.applyIn(ctx, tx, done, entries); err != nil {
+			return err
+		}
+		if !v.checked.Load() || len(entries) == 0 {
+			return nil
+		}
+		return keepTimes(ctx, tx, entries, times)
 	})
 	if err != nil {
 		return fmt.Errorf("apply facts: %w", err)
+	}
+	if len(times) > 0 {
+		v.timed.Store(times[len(times)-1].at)
 	}
 	for _, err := range unreadable { // only now: a batch that failed comes again
 		v.skipped.Add(1)

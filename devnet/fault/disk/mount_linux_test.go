@@ -21,7 +21,14 @@ const mountDir = "GAVEL_TEST_MOUNT_DIR"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(mountDir); dir != "" {
-		if err := useMounted(dir); err != nil {
+		use := useMounted
+		if os.Getenv(journalDir) != "" {
+			use = useJournal
+		}
+		if service := os.Getenv(serviceDir); service != "" {
+			use = changeState
+		}
+		if err := use(dir); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -34,19 +41,25 @@ func TestMain(m *testing.M) {
 // what was synced.
 func TestMount(t *testing.T) {
 	dir := t.TempDir()
-	user := exec.CommandContext(t.Context(), os.Args[0])
-	user.Env, user.SysProcAttr = append(os.Environ(), mountDir+"="+dir), Apart()
-	if said, err := user.CombinedOutput(); err != nil {
-		if text := err.Error() + string(said); strings.Contains(text, "operation not permitted") || strings.Contains(text, "/dev/fuse") {
-			t.Skipf("SKIPPED: this machine cannot mount a disk for a user: %s", text)
-		}
-		t.Fatalf("%v: %s", err, said)
-	}
+	onDisk(t, dir)
 	left, want := contents(t, dir), map[string]string{"folder/kept": "kept"}
 	// What a database syncs is its own decision.
 	maps.DeleteFunc(left, func(name, _ string) bool { return !strings.HasPrefix(name, "folder/") && name != "temporary" })
 	if !maps.Equal(left, want) {
 		t.Errorf("the power cut left %q, want %q", left, want)
+	}
+}
+
+// onDisk runs this test binary as one that mounts a disk in a folder.
+func onDisk(t *testing.T, dir string, env ...string) {
+	t.Helper()
+	user := exec.CommandContext(t.Context(), os.Args[0])
+	user.Env, user.SysProcAttr = append(append(os.Environ(), mountDir+"="+dir), env...), Apart()
+	if said, err := user.CombinedOutput(); err != nil {
+		if text := err.Error() + string(said); strings.Contains(text, "operation not permitted") || strings.Contains(text, "/dev/fuse") {
+			t.Skipf("SKIPPED: this machine cannot mount a disk for a user: %s", text)
+		}
+		t.Fatalf("%v: %s", err, said)
 	}
 }
 
