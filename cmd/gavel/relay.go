@@ -37,6 +37,7 @@ func relayFlags() []cli.Flag {
 		f.text("network", eth.Custom, "network that the beacon nodes must be on: "+strings.Join(eth.NetworkNames(), ", ")+"; custom asks no question"),
 		f.text("listen", ":9062", "host:port of the public API"),
 		f.text("admin-listen", "127.0.0.1:9063", "host:port of metrics, health and the admin API; empty for none"),
+		f.described("proposer-listen", "none", "host:port of a listener for proposers alone, with connections and allowances that nobody at the public one can take"),
 		f.described("beacon", "needed", "URLs of beacon nodes, with commas; all are followed and published to"),
 		f.described("validation-node", "needed", "URLs of nodes that serve flashbots_validateBuilderSubmission, with commas"),
 		f.described("secret-key-file", secretKeyEnv, "file with the BLS secret key that signs bids, in hex; without it the environment variable "+secretKeyEnv+" holds the key"),

@@ -35,7 +35,7 @@ var needed = []string{"--beacon", "http://b", "--validation-node", "http://v"}
 // Every field of the relay's configuration is reached by a flag: none is at its zero value here.
 func TestEveryFieldHasAFlag(t *testing.T) {
 	t.Setenv(secretKeyEnv, testKey)
-	cfg, status, _, stderr := callRelay(t, "--network", "hoodi", "--listen", ":1", "--admin-listen", ":2", "--beacon", "http://a, http://b",
+	cfg, status, _, stderr := callRelay(t, "--network", "hoodi", "--listen", ":1", "--admin-listen", ":2", "--proposer-listen", ":3", "--beacon", "http://a, http://b",
 		"--validation-node", "http://v", "--admin-token-file", written(t, "token", " 0123456789abcdef\n"), "--data-dir", "d", "--db", "postgres://h/g",
 		"--journal", "nats://h", "--journal-replicas", "3", "--journal-change-streams", "--facts-megabytes", "23", "--escrow-megabytes", "24",
 		"--evidence-megabytes", "25", "--escrow-in-memory", "--builders-file", written(t, "b.yaml", "- name: x\n"),

@@ -23,6 +23,7 @@ import (
 type relayConfig struct {
 	relay                 app.Config
 	listen, adminListen   string
+	proposerListen        string
 	validationNodes       []string
 	validationConcurrency int
 	log                   run.LogOptions
@@ -31,7 +32,7 @@ type relayConfig struct {
 // relayConfigOf reads the flags, and secrets from files or the environment. Errors are the caller's mistakes.
 func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, error) {
 	cfg := relayConfig{
-		listen: cmd.String("listen"), adminListen: cmd.String("admin-listen"), validationNodes: listOf(cmd.String("validation-node")),
+		listen: cmd.String("listen"), adminListen: cmd.String("admin-listen"), proposerListen: cmd.String("proposer-listen"), validationNodes: listOf(cmd.String("validation-node")),
 		validationConcurrency: cmd.Int("validation-concurrency"),
 		log:                   run.LogOptions{Level: cmd.String("log-level"), Format: cmd.String("log-format")},
 		relay: app.Config{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 
 	"github.com/gavel-relay/gavel/internal/exec/node"
@@ -17,7 +18,7 @@ func serveRelay(ctx context.Context, cfg relayConfig) error {
 	if err != nil {
 		return run.Usage(err)
 	}
-	doors, err := openDoors(cfg.listen, cfg.adminListen)
+	doors, err := openDoors(cfg.listen, cfg.adminListen, cfg.proposerListen)
 	if err != nil {
 		return err
 	}
@@ -40,6 +41,17 @@ func serveRelay(ctx context.Context, cfg relayConfig) error {
 		return err
 	}
 	defer logStop(ctx, log, "relay")()
-	log.Info("relay serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen)
-	return errors.Join(doors.serve(ctx, relay), relay.Close())
+	log.Info("relay serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen, "proposers", cfg.proposerListen)
+	return errors.Join(doors.serve(ctx, withProposers{relay, doors.proposers}), relay.Close())
+}
+
+// withProposers is a relay that also serves proposers at a listener of their own, unless that is nil.
+type withProposers struct {
+	*app.App
+	listener net.Listener
+}
+
+// Serve implements service.
+func (r withProposers) Serve(ctx context.Context, public net.Listener) error {
+	return r.ServeBoth(ctx, public, r.listener)
 }

@@ -74,9 +74,9 @@ func TestRelayRuns(t *testing.T) {
 	beaconURL, validationURL := world(t)
 	t.Setenv(secretKeyEnv, testKey)
 	t.Setenv(adminTokenEnv, "0123456789abcdef")
-	public, admin := freePort(t), freePort(t)
+	public, admin, proposers := freePort(t), freePort(t), freePort(t)
 	cfg, status, _, stderr := callRelay(t, "--beacon", beaconURL, "--validation-node", validationURL, "--listen", public, "--admin-listen", admin,
-		"--data-dir", t.TempDir(), "--log-level", "error")
+		"--proposer-listen", proposers, "--data-dir", t.TempDir(), "--log-level", "error")
 	if status != 0 {
 		t.Fatal(stderr)
 	}
@@ -86,6 +86,9 @@ func TestRelayRuns(t *testing.T) {
 
 	until(t, "http://"+public+"/readyz", 200, ended)
 	until(t, "http://"+public+"/eth/v1/builder/status", 200, ended)
+	until(t, "http://"+proposers+"/readyz", 200, ended)
+	until(t, "http://"+proposers+"/eth/v1/builder/status", 200, ended)
+	until(t, "http://"+proposers+"/relay/v1/builder/validators", 404, ended)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+"/admin/v1/status", http.NoBody)
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 	if err != nil {
 		return run.Usage(err)
 	}
-	doors, err := openDoors(cfg.listen, cfg.adminListen)
+	doors, err := openDoors(cfg.listen, cfg.adminListen, "")
 	if err != nil {
 		return err
 	}

@@ -36,26 +36,40 @@ func serviceAction[C any](
 	}
 }
 
-// doors are the listeners of a service: the public one, and the operator's unless there is none. They are opened before all else, so that a port that
-// is taken is said at once.
-type doors struct{ public, admin net.Listener }
+// doors are the listeners of a service: the public one, the operator's unless there is none, and one for proposers if a relay has it. They are opened
+// before all else, so that a port that is taken is said at once.
+type doors struct{ public, admin, proposers net.Listener }
 
-func openDoors(public, admin string) (d doors, err error) {
-	if d.public, err = serve.Listen(public); err != nil || admin == "" {
-		return d, err
+func openDoors(public, admin, proposers string) (d doors, err error) {
+	for _, door := range []struct {
+		listener *net.Listener
+		address  string
+	}{{&d.public, public}, {&d.admin, admin}, {&d.proposers, proposers}} {
+		if door.address == "" {
+			continue
+		}
+		if *door.listener, err = serve.Listen(door.address); err != nil {
+			d.close()
+			return d, err
+		}
 	}
-	if d.admin, err = serve.Listen(admin); err != nil {
-		d.close()
+	return d, nil
+}
+
+// all are the listeners that are open.
+func (d doors) all() (open []net.Listener) {
+	for _, listener := range []net.Listener{d.public, d.admin, d.proposers} {
+		if listener != nil {
+			open = append(open, listener)
+		}
 	}
-	return d, err
+	return open
 }
 
 // close is for a service that could not be opened; others close the listeners that they were given.
 func (d doors) close() {
-	for _, listener := range []net.Listener{d.public, d.admin} {
-		if listener != nil {
-			_ = listener.Close() // closed by its server already, or nobody was ever served
-		}
+	for _, listener := range d.all() {
+		_ = listener.Close() // closed by its server already, or nobody was ever served
 	}
 }
 

@@ -59,7 +59,7 @@ func (k knocked) ServeAdmin(_ context.Context, listener net.Listener) error {
 }
 
 func TestDoors(t *testing.T) {
-	doors, err := openDoors("127.0.0.1:0", "127.0.0.1:0")
+	doors, err := openDoors("127.0.0.1:0", "127.0.0.1:0", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestDoors(t *testing.T) {
 		t.Errorf("served at %q, want %q", served, want)
 	}
 	doors.close()
-	again, err := openDoors(want[0], want[1])
+	again, err := openDoors(want[0], want[1], "")
 	if err != nil {
 		t.Errorf("a door stayed open: %v", err)
 	}
@@ -89,10 +89,10 @@ func TestDoorsOfAPortThatIsTaken(t *testing.T) {
 	}
 	defer taken.Close()
 	free := freePort(t)
-	if _, err := openDoors(free, taken.Addr().String()); err == nil {
+	if _, err := openDoors(free, taken.Addr().String(), ""); err == nil {
 		t.Fatal("two listen at one port")
 	}
-	doors, err := openDoors(free, "")
+	doors, err := openDoors(free, "", "")
 	if err != nil {
 		t.Fatalf("the other port stayed taken: %v", err)
 	}

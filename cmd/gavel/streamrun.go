@@ -15,7 +15,7 @@ func serveStream(ctx context.Context, cfg streamConfig) error {
 	if err != nil {
 		return run.Usage(err)
 	}
-	doors, err := openDoors(cfg.listen, cfg.adminListen)
+	doors, err := openDoors(cfg.listen, cfg.adminListen, "")
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 // would wait for itself.
 func (d doors) whileOpening(waitsFor string, open func() error) error {
 	var servers []*waitingServer
-	for _, listener := range []net.Listener{d.public, d.admin} {
+	for _, listener := range d.all() {
 		if tcp, ok := listener.(*net.TCPListener); ok {
 			servers = append(servers, serveWaiting(tcp, waitsFor))
 		}

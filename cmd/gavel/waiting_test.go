@@ -12,7 +12,7 @@ import (
 
 // While a service waits for others, both doors answer at once; then they are the service's, which misses no connection.
 func TestDoorsAnswerWhileTheServiceOpens(t *testing.T) {
-	d, err := openDoors("127.0.0.1:0", "127.0.0.1:0")
+	d, err := openDoors("127.0.0.1:0", "127.0.0.1:0", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestDoorsAnswerWhileTheServiceOpens(t *testing.T) {
 		t.Error(err)
 	}
 	boom := errors.New("boom")
-	other, err := openDoors("127.0.0.1:0", "")
+	other, err := openDoors("127.0.0.1:0", "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

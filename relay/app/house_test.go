@@ -58,6 +58,8 @@ type house struct {
 	fronts   [2]*front
 	gate     *gate
 	relayURL string
+	// proposersURL is of the listener for proposers alone.
+	proposersURL string
 	// slot is that of the running auction and attributes what its blocks must carry.
 	slot       phase0.Slot
 	attributes attributes
@@ -184,15 +186,15 @@ func open(t *testing.T, fork eth.Fork, options houseOptions) *house {
 func (h *house) startRelay(t *testing.T) {
 	t.Helper()
 	h.stopRelay = func() error { return nil }
-	listener := listen(t)
-	h.relayURL = "http://" + listener.Addr().String()
+	listener, proposers := listen(t), listen(t)
+	h.relayURL, h.proposersURL = "http://"+listener.Addr().String(), "http://"+proposers.Addr().String()
 	var err error
 	h.app, err = app.New(context.Background(), h.cfg)
 	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	running := h.app
-	go func() { ended <- running.Serve(ctx, listener) }()
+	go func() { ended <- running.ServeBoth(ctx, listener, proposers) }()
 	h.stopRelay = sync.OnceValue(func() error {
 		stop()
 		return errors.Join(<-ended, running.Close())

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
@@ -29,12 +31,24 @@ func (a *App) Spec() *eth.Spec { return a.spec }
 // Serve answers requests on the listener and follows the chain until the context ends; then it lets running requests finish, and only after
 // them stops what they need. It returns nil after an orderly stop.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
+	return a.ServeBoth(ctx, listener, nil)
+}
+
+// ServeBoth is Serve with a second listener, unless it is nil, for proposers alone: it has as many connections as the public one, and allowances of its
+// own, so that nobody at the public one can take them.
+func (a *App) ServeBoth(ctx context.Context, public, proposers net.Listener) error {
 	defer context.AfterFunc(ctx, func() {
 		a.stopping.Store(true)
 		a.sayGoodbye(context.WithoutCancel(ctx))
 	})()
 	return run.Behind(ctx, func(ctx context.Context) error {
-		return serve.Serve(ctx, listener, a.handler, a.serving())
+		options := a.serving()
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error { return serve.Serve(ctx, public, a.handler, options) })
+		if proposers != nil {
+			group.Go(func() error { return serve.Serve(ctx, proposers, a.proposers, options) })
+		}
+		return group.Wait()
 	}, a.followChain, a.receive.Run, a.alerts.Run, a.topSync.Run, a.keepRegistrations, a.probe.Run,
 		func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) }, a.keepArchive)
 }

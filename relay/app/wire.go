@@ -58,8 +58,10 @@ type App struct {
 	stopping atomic.Bool
 	api      *serve.Mux
 	handler  http.Handler
-	watched  observed
-	duties   dutyWatch
+	// proposers is the part of the public API that proposers use, for a listener of their own.
+	proposers http.Handler
+	watched   observed
+	duties    dutyWatch
 }
 
 // New puts the parts together. What it has opened is closed by Close, or at once if it fails.
@@ -173,20 +175,35 @@ func (a *App) wire() (err error) {
 		Delay: a.cfg.HeaderDelay, Clock: a.cfg.Clock,
 	}
 
-	mux := request.NewMux()
-	proposer.Mount(mux, proposer.Config{
+	forProposers := proposer.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Registrar: a.registry, Headers: headers, Deliverer: a.deliver, Ready: a.Ready,
+	}
+	a.proposers = a.protect(a.newMux(func(mux *serve.Mux) { proposer.Mount(mux, forProposers) }))
+	a.api = a.newMux(func(mux *serve.Mux) {
+		proposer.Mount(mux, forProposers)
+		a.mountBuilders(mux)
+		data.Mount(mux, data.Config{Archive: newest{a.archive, a.registry}})
 	})
+	a.handler = a.protect(a.api)
+	return nil
+}
+
+// newMux is an API with health checks beside it.
+func (a *App) newMux(mount func(*serve.Mux)) *serve.Mux {
+	mux := request.NewMux()
+	mount(mux)
+	mux.Handle(http.MethodGet, "/livez", serve.Livez)
+	mux.Handle(http.MethodGet, "/readyz", serve.Readyz(a.readiness))
+	return mux
+}
+
+// mountBuilders adds the API of builders.
+func (a *App) mountBuilders(mux *serve.Mux) {
 	builder.Mount(mux, builder.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Receiver: a.receive, Foresight: a.receive, Headers: a.receive, Duties: a.registry,
 		Network: serve.ByClient(a.cfg.Limits.TrustedProxies), Identity: a.builders, Hydrator: &hydrate.Cache{BlockBytes: builder.MaxSSZ},
 		TopBids: a.feed, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
 	})
-	data.Mount(mux, data.Config{Archive: newest{a.archive, a.registry}})
-	mux.Handle(http.MethodGet, "/livez", serve.Livez)
-	mux.Handle(http.MethodGet, "/readyz", serve.Readyz(a.readiness))
-	a.api, a.handler = mux, a.protect(mux)
-	return nil
 }
 
 // promises are what proposers were given, and what blocks were found to pay; the receiving desk is made after the desk that asks.
