@@ -24,6 +24,7 @@ FUZZTIME ?= 60s
 BENCH ?= .
 
 LINT_VERSION := $(shell sed -n 's|.*golangci/golangci-lint/v2 \(v[^ ]*\).*|\1|p' tools/go.mod)
+XTOOLS_VERSION := $(shell sed -n 's|.*golang.org/x/tools \(v[^ ]*\).*|\1|p' tools/go.mod)
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 .DEFAULT_GOAL := help
@@ -81,8 +82,9 @@ prove: lab ## run the conformance suite against wrong targets, and show that it 
 test-clients: ## run searchers' JavaScript clients against the bundle RPC and the stream; needs Node.js, and npm for their packages
 	scripts/clients.sh
 
-lint: bin/golangci-lint-$(LINT_VERSION) ## run the linters
+lint: bin/golangci-lint-$(LINT_VERSION) bin/deadcode-$(XTOOLS_VERSION) ## run the linters, and look for functions that no program reaches
 	$< run ./...
+	scripts/deadcode.sh bin/deadcode-$(XTOOLS_VERSION)
 
 fmt: bin/golangci-lint-$(LINT_VERSION) ## format all Go files
 	$< fmt ./...
@@ -90,6 +92,10 @@ fmt: bin/golangci-lint-$(LINT_VERSION) ## format all Go files
 # The name carries the version, so that a newer one is built and an old binary never judges.
 bin/golangci-lint-$(LINT_VERSION): tools/go.mod tools/go.sum
 	go build -C tools -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+bin/deadcode-$(XTOOLS_VERSION): tools/go.mod tools/go.sum
+	go build -C tools -o ../$@ golang.org/x/tools/cmd/deadcode
 	@touch $@
 
 bench: ## run the benchmarks that match BENCH (all), and set promised figures beside measured ones

@@ -30,9 +30,6 @@ func RunCall(first, second common.Address, percent uint64) []byte {
 	return pack(backrun, "run", first, second, new(big.Int).SetUint64(percent))
 }
 
-// BalanceCall asks Ether or Token for a balance.
-func BalanceCall(owner common.Address) []byte { return pack(token, "balanceOf", owner) }
-
 // ReserveCalls ask a pool for its reserves, of ether and of the token. Each answers one word.
 func ReserveCalls() (etherWei, tokens []byte) { return pack(pool, "reserve0"), pack(pool, "reserve1") }
 

@@ -34,13 +34,6 @@ type Fast struct {
 	once    sync.Once
 }
 
-// NewFast returns a clock that reads origin now and runs. A speed that is not positive runs like the wall.
-func NewFast(origin time.Time, speed float64) *Fast {
-	f := NewHeld(origin, speed)
-	f.Start()
-	return f
-}
-
 // NewHeld returns a clock that reads origin until Start is called.
 func NewHeld(origin time.Time, speed float64) *Fast {
 	if speed <= 0 {

@@ -16,7 +16,9 @@ func TestContract(t *testing.T) {
 				var c Clock = Real{}
 				wallPerChain := 1.0
 				if speed > 0 {
-					c, wallPerChain = NewFast(time.Unix(1_700_000_000, 0), speed), 1/speed
+					fast := NewHeld(time.Unix(1_700_000_000, 0), speed)
+					fast.Start()
+					c, wallPerChain = fast, 1/speed
 				}
 				wall, from := time.Now(), c.Now()
 				if err := c.Until(t.Context(), from.Add(12*time.Second)); err != nil {

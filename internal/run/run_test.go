@@ -92,3 +92,11 @@ func TestNewLogger(t *testing.T) {
 		}
 	}
 }
+
+// message is what an error says, and nothing for none.
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -36,6 +36,3 @@ func ShareHash(elements []rpc.Element) common.Hash {
 	}
 	return Hash(hashes)
 }
-
-// MatchingHash is what an order's hash is called where strangers see it: its Keccak-256, which tells nobody the hash who does not know it.
-func MatchingHash(hash common.Hash) common.Hash { return crypto.Keccak256Hash(hash[:]) }

@@ -8,6 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -24,7 +25,7 @@ func TestHashVectors(t *testing.T) {
 	}
 	const ab = `{"bundle":{"version":"v0.1","inclusion":{"block":"0x65"},"body":[{"tx":"$A"},{"tx":"$B"}]}}`
 	const a = `{"bundle":{"version":"v0.1","inclusion":{"block":"0x65"},"body":[{"tx":"$A"}]}}`
-	match := MatchingHash(hashA).Hex()
+	match := orderflow.MatchingHash(hashA).Hex()
 	for _, c := range []struct{ name, body, want string }{
 		{"[A]", `[{"tx":"$A"}]`, hashA.Hex()},
 		{"[A,B]", `[{"tx":"$A"},{"tx":"$B"}]`, hashAB.Hex()},
@@ -37,18 +38,6 @@ func TestHashVectors(t *testing.T) {
 			t.Errorf("mev_sendBundle %s: %v", c.name, err)
 		} else if order.Hash().Hex() != c.want {
 			t.Errorf("mev_sendBundle %s: %s, want %s", c.name, order.Hash(), c.want)
-		}
-	}
-}
-
-// The vectors of orderflow.md §1.7: what strangers see.
-func TestMatchingHashVectors(t *testing.T) {
-	for hash, want := range map[common.Hash]string{
-		hashA:  "0xbd23068a4aada3bc666eeedac89c74d206f3f0633c095c29db8f90870d0b4f6d",
-		hashAB: "0x070b0edc316ed5289235e7141c7220e65a6043399f86191b7d4fa951c812157c",
-	} {
-		if got := MatchingHash(hash); got.Hex() != want {
-			t.Errorf("%s: %s, want %s", hash, got, want)
 		}
 	}
 }

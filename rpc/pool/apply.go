@@ -3,6 +3,7 @@ package pool
 import (
 	"github.com/google/uuid"
 
+	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -109,7 +110,7 @@ func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 		remove(p.byTx, tx.Hash, e)
 	}
 	if e.shared {
-		remove(p.shared, doubleHash(e.order), e)
+		remove(p.shared, orderflow.MatchingHash(e.order.Bundle.Hash), e)
 	}
 	remove(p.followers, e.order.Follows, e)
 	p.ended = append(p.ended, endedOrder{e.order.ID, fact.Block})

@@ -202,7 +202,7 @@ func (w *world) check(t *rapid.T) {
 		if leader := w.pool.entries[e.order.Follows]; e.order.Follows != 0 && (leader == nil || !leader.alive()) {
 			t.Fatalf("order %d is alive without %d, which it follows", id, e.order.Follows)
 		}
-		if found := w.pool.Shared(doubleHash(e.order)); e.shared && (found == nil || found.Hash() != e.order.Hash()) {
+		if found := w.pool.Shared(orderflow.MatchingHash(e.order.Bundle.Hash)); e.shared && (found == nil || found.Hash() != e.order.Hash()) {
 			t.Fatalf("order %d is not found although it is shared", id)
 		}
 		if e.order.Replacement == uuid.Nil {

@@ -2,7 +2,6 @@ package pool
 
 import (
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
@@ -41,9 +40,6 @@ func (p *Pool) publish(e *entry) {
 }
 
 func (p *Pool) enterShared(e *entry) {
-	double := doubleHash(e.order)
+	double := orderflow.MatchingHash(e.order.Bundle.Hash)
 	p.shared[double] = append(p.shared[double], e)
 }
-
-// doubleHash is what searchers know an order by: the Keccak-256 of its hash's bytes (orderflow.md §1.7).
-func doubleHash(order *rpc.Order) common.Hash { return crypto.Keccak256Hash(order.Bundle.Hash[:]) }

@@ -68,7 +68,7 @@ func TestGoodVectors(t *testing.T) {
 				v.fields["address"] + ":" + v.fields["sig"],
 				v.fields["address"] + ":" + v.fields["sig27"],
 			} {
-				if signer, refused := sign.Verify(header, body); refused != nil || signer != want {
+				if signer, refused := strict.Verify(header, body); refused != nil || signer != want {
 					t.Errorf("%s: %v, %v", header, signer, refused)
 				}
 			}
@@ -94,7 +94,7 @@ func TestBadVectors(t *testing.T) {
 		{rpc.SignatureMalformed, "high s"},
 	} {
 		t.Run(bad[i].name, func(t *testing.T) {
-			_, refused := sign.Verify(v2.fields["address"]+":"+bad[i].fields["sig"], []byte(v2.fields["body"]))
+			_, refused := strict.Verify(v2.fields["address"]+":"+bad[i].fields["sig"], []byte(v2.fields["body"]))
 			if refused == nil || refused.ID != want.refusal.ID || !strings.Contains(refused.Detail, want.detail) {
 				t.Fatalf("got %v, want %s with %q", refused, want.refusal.ID, want.detail)
 			}

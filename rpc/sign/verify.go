@@ -23,11 +23,6 @@ type Scheme struct {
 	Terse bool
 }
 
-// Verify is the function of the strict scheme.
-func Verify(header string, body []byte) (common.Address, *rpc.Refused) {
-	return Scheme{}.Verify(header, body)
-}
-
 // Verify tells whose signature of a body a header holds. It refuses with SignatureMissing, SignatureMalformed or SignatureMismatch; the detail
 // says which step failed.
 func (s Scheme) Verify(header string, body []byte) (common.Address, *rpc.Refused) {

@@ -14,6 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
+// strict is the scheme that a service has unless told otherwise.
+var strict = sign.Scheme{}
+
 // Everything that a header can look like, made of the second vector's address and signature.
 func TestVerify(t *testing.T) {
 	good, _ := vectors(t)
@@ -109,7 +112,7 @@ func TestOneBit(t *testing.T) {
 		}
 		body := rapid.SliceOfN(rapid.Byte(), 1, 300).Draw(t, "body")
 		header := sign.Header(key, body)
-		if signer, refused := sign.Verify(header, body); refused != nil || signer != crypto.PubkeyToAddress(key.PublicKey) {
+		if signer, refused := strict.Verify(header, body); refused != nil || signer != crypto.PubkeyToAddress(key.PublicKey) {
 			t.Fatalf("%s: %v, %v", header, signer, refused)
 		}
 		left, right, _ := strings.Cut(header, ":")
@@ -118,7 +121,7 @@ func TestOneBit(t *testing.T) {
 		bit := rapid.IntRange(0, 8*len(part)-1).Draw(t, "bit")
 		part[bit/8] ^= 1 << (bit % 8)
 		header = "0x" + hex.EncodeToString(parts[0]) + ":0x" + hex.EncodeToString(parts[1])
-		if signer, refused := sign.Verify(header, body); refused == nil {
+		if signer, refused := strict.Verify(header, body); refused == nil {
 			t.Fatalf("%v signed %x with %s", signer, body, header)
 		}
 	})
@@ -144,7 +147,7 @@ func FuzzVerify(f *testing.F) {
 		}
 		_, signature, _ := strings.Cut(strings.ToLower(header), ":")
 		usual := fmt.Sprintf("%v:0x%s", signer, strings.TrimPrefix(signature, "0x"))
-		if again, refused := sign.Verify(usual, body); refused != nil || again != signer {
+		if again, refused := strict.Verify(usual, body); refused != nil || again != signer {
 			t.Fatalf("%q is %v, %q is %v, %v", header, signer, usual, again, refused)
 		}
 	})
@@ -160,7 +163,7 @@ func BenchmarkVerify(b *testing.B) {
 	b.Run("whole", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, refused := sign.Verify(header, body); refused != nil {
+			if _, refused := strict.Verify(header, body); refused != nil {
 				b.Fatal(refused)
 			}
 		}
@@ -177,7 +180,7 @@ func BenchmarkVerify(b *testing.B) {
 	})
 	b.Run("mistake explained", func(b *testing.B) {
 		for b.Loop() {
-			if _, refused := sign.Verify(header, body[1:]); refused == nil {
+			if _, refused := strict.Verify(header, body[1:]); refused == nil {
 				b.Fatal("accepted")
 			}
 		}

@@ -3,8 +3,6 @@ package hint
 import (
 	"fmt"
 
-	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/orderflow"
@@ -46,7 +44,7 @@ func Project(shared *orderflow.Shared, cfg Config) (json []byte, err error) {
 	}
 	line := make([]byte, 0, 192+len(p.logs)+len(p.txs))
 	line = append(line, `{"hash":`...)
-	line = appendBytes(line, crypto.Keccak256(shared.Hash[:]))
+	line = appendBytes(line, orderflow.MatchingHash(shared.Hash).Bytes())
 	line = appendList(append(line, `,"logs":`...), p.logs)
 	line = appendList(append(line, `,"txs":`...), p.txs)
 	if cfg.MevGasPrice && shared.MevGasPriceWei != nil {
@@ -57,9 +55,6 @@ func Project(shared *orderflow.Shared, cfg Config) (json []byte, err error) {
 	}
 	return append(line, '}'), nil
 }
-
-// DoubleHash is what searchers know an order by: the Keccak-256 of the 32 bytes of its hash.
-func DoubleHash(order common.Hash) common.Hash { return crypto.Keccak256Hash(order[:]) }
 
 // projection gathers the elements of the two lists, each followed by a comma.
 type projection struct {

@@ -108,7 +108,7 @@ func TestProjectConfig(t *testing.T) {
 	plain := `"txs":[{"to":"0xabcd00000000000000000000000000000000abcd","functionSelector":"0x00000000","callData":"0x",` +
 		`"from":"0x5e4de70000000000000000000000000000000001","value":"0xde0b6b3a7640000","maxFeePerGas":"0x6fc23ac00",` +
 		`"maxPriorityFeePerGas":"0x77359400","nonce":"0x1","chainId":"0x1","accessList":[],"gas":"0x5208","type":"0x2"}]`
-	head := `{"hash":"` + hint.DoubleHash(shared.Hash).Hex() + `",`
+	head := `{"hash":"` + orderflow.MatchingHash(shared.Hash).Hex() + `",`
 	kept := func(second string) string {
 		return `"logs":[{"address":"0x00000000000000000000000000000000000009a1","topics":["` + swap.Topics[0].Hex() + `","0x` + strings.Repeat("0", 63) + second + `"],"data":"0x"}],`
 	}

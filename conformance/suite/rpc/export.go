@@ -23,9 +23,6 @@ func (w Wallet) Transfer(valueWei int64, data ...byte) *types.Transaction {
 // Create runs code as the making of a contract.
 func (w Wallet) Create(code string) *types.Transaction { return w.w.create(0, code) }
 
-// Skip leaves a nonce out, so that the next transaction cannot land.
-func (w Wallet) Skip() { w.w.next += 3 }
-
 // Address is the wallet's address.
 func (w Wallet) Address() common.Address { return w.w.address() }
 
@@ -69,13 +66,6 @@ func Private(t *suite.T, tx *types.Transaction, preferences map[string]any) comm
 		params["preferences"] = preferences
 	}
 	return sentAs(t, "eth_sendPrivateTransaction", params)
-}
-
-// Follow sends a bundle that follows a double hash; it returns the answered hash.
-func Follow(t *suite.T, double common.Hash, tx *types.Transaction) common.Hash {
-	params := soon(t, 3)
-	params["body"] = append([]object{{"hash": double.Hex()}}, body(t, tx)...)
-	return sentAs(t, "mev_sendBundle", params)
 }
 
 // SendAndCancel sends a private transaction that shares its hash, and cancels it at once.
