@@ -26,6 +26,8 @@ type TraceQuery struct {
 	BlockNumber *uint64
 	Proposer    *phase0.BLSPubKey
 	Builder     *phase0.BLSPubKey
+	// After and UpTo leave only rows of facts behind one place in the journal, and up to another; 0 does not restrict.
+	After, UpTo uint64
 	Order       Order
 	// Limit is the greatest number of rows; 0 gives none.
 	Limit int

@@ -40,6 +40,7 @@ BenchmarkRegistrations/unchanged|entries/s|>600000|unchanged registrations over 
 BenchmarkRegistrations/renewed|entries/s|>600000|the same with a newer timestamp and signature, answered
 BenchmarkRegistrations500/cores=half/bad=0|x-quicker|>1.7|500 new registrations, times as fast as one after another
 BenchmarkReceived500/again|requests/s|>1500|received bids of a slot with 500 rows, over loopback
+BenchmarkReceived500/after_a_new_row|requests/s|>1500|the same with a new row before each request
 BenchmarkOwnWork/memory|ssz-ms|6|our own work for 1.5 MB in SSZ, escrow in memory
 BenchmarkOwnWork/file|ssz-ms|6|our own work for 1.5 MB in SSZ, escrow in files
 BenchmarkOwnWorkWithNode|cpu-ms|6|processor time for 1.5 MB in SSZ, with signature and a validation node

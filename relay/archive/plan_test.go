@@ -21,7 +21,7 @@ func TestFiltersUseAnIndex(t *testing.T) {
 		"all": {}, "slot": {Slot: slot}, "cursor": {Cursor: slot}, "block_hash": {BlockHash: hash}, "block_number": {BlockNumber: number},
 		"proposer_pubkey": {Proposer: key}, "builder_pubkey": {Builder: key}, "slot+builder_pubkey": {Slot: slot, Builder: key},
 		"cursor+builder_pubkey": {Cursor: slot, Builder: key}, "cursor+proposer_pubkey": {Cursor: slot, Proposer: key},
-		"slot+block_hash": {Slot: slot, BlockHash: hash}, "block_number+proposer_pubkey": {BlockNumber: number, Proposer: key},
+		"slot+block_hash": {Slot: slot, BlockHash: hash}, "slot+facts": {Slot: slot, After: 7, UpTo: 9}, "block_number+proposer_pubkey": {BlockNumber: number, Proposer: key},
 	}
 	orders := map[string][]relay.Order{
 		"delivered": {relay.Newest, relay.ValueAscending, relay.ValueDescending},

@@ -154,6 +154,12 @@ func conditions(q relay.TraceQuery) (where string, args []any) {
 	if q.Builder != nil {
 		add("builder = ?", q.Builder[:])
 	}
+	if q.After > 0 {
+		add("seq > ?", int64(q.After)) //nolint:gosec // the journal's places are below 2^63
+	}
+	if q.UpTo > 0 {
+		add("seq <= ?", int64(q.UpTo)) //nolint:gosec // the same
+	}
 	if len(parts) == 0 {
 		return "", nil
 	}

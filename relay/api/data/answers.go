@@ -8,7 +8,7 @@ import (
 
 // answers keeps encoded lists of a slot's submissions: everybody asks for the newest slots, and 500 rows take milliseconds to read and to write.
 // An answer counts as long as the archive says that the slot has the same rows, so nobody is told what is not there any more, also when somebody
-// else writes the database. The zero value has none.
+// else writes the database; when rows have come it is the beginning of the next one. The zero value has none.
 type answers struct {
 	mu   sync.Mutex // guards all below
 	kept map[question]*kept
@@ -23,7 +23,7 @@ type question struct {
 
 type kept struct {
 	mark relay.Mark
-	raw  []byte
+	page page
 	used uint64
 }
 
@@ -33,22 +33,22 @@ const (
 	questionBytes = 256
 )
 
-// find is the answer to a question, nil if there is none that counts.
-func (a *answers) find(q question, mark relay.Mark) []byte {
+// find is the last answer to a question and what it was an answer about; false if none is kept.
+func (a *answers) find(q question) (page, relay.Mark, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known := a.kept[q]
-	if known == nil || known.mark != mark {
-		return nil
+	if known == nil {
+		return page{}, relay.Mark{}, false
 	}
 	a.used++
 	known.used = a.used
-	return known.raw
+	return known.page, known.mark, true
 }
 
 // keep keeps an answer in place of the one before, and forgets those that were not used for longest.
-func (a *answers) keep(q question, mark relay.Mark, raw []byte) {
-	if len(q.query) > questionBytes || len(raw) > answersBytes/8 {
+func (a *answers) keep(q question, mark relay.Mark, p page) {
+	if len(q.query) > questionBytes || p.bytes() > answersBytes/8 {
 		return
 	}
 	a.mu.Lock()
@@ -57,17 +57,20 @@ func (a *answers) keep(q question, mark relay.Mark, raw []byte) {
 		a.kept = map[question]*kept{}
 	}
 	a.drop(q)
-	for a.size+len(raw)+questionBytes > answersBytes {
+	for a.size+p.bytes() > answersBytes {
 		a.drop(a.oldest())
 	}
 	a.used++
-	a.kept[q] = &kept{mark, raw, a.used}
-	a.size += len(raw) + questionBytes
+	a.kept[q] = &kept{mark, p, a.used}
+	a.size += p.bytes()
 }
+
+// bytes is what it takes to keep a page and its question.
+func (p page) bytes() int { return cap(p.raw) + 4*cap(p.lengths) + questionBytes }
 
 func (a *answers) drop(q question) {
 	if known := a.kept[q]; known != nil {
-		a.size -= len(known.raw) + questionBytes
+		a.size -= known.page.bytes()
 		delete(a.kept, q)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
@@ -39,12 +40,12 @@ func formatted(operation func(w http.ResponseWriter, r *http.Request, media stri
 
 // answerList answers with a list, which is never null.
 func answerList[I item](w http.ResponseWriter, r *http.Request, media string, list []I) {
-	raw, err := encodeList(media, list)
+	encoded, err := encodeList(media, list)
 	if err != nil {
 		serve.Refuse(w, r, err)
 		return
 	}
-	serve.Bytes(w, http.StatusOK, media, raw)
+	serve.Bytes(w, http.StatusOK, media, encoded.raw)
 }
 
 // answerOne answers with an item that is no list: a bare object in JSON, a table of one line otherwise.
@@ -56,42 +57,86 @@ func answerOne[I item](w http.ResponseWriter, r *http.Request, media string, one
 	answerList(w, r, media, []I{one})
 }
 
-// encodeList is a list in the form of a media type.
-func encodeList[I item](media string, list []I) ([]byte, error) {
-	write := writeNDJSON[I]
+// page is an encoded list.
+type page struct {
+	raw     []byte
+	lengths []int32 // of the items in it
+}
+
+// frame is what stands around and between the items of a list.
+type frame struct{ head, between, end string }
+
+func frameOf[I item](media string) frame {
 	switch media {
 	case mediaJSON:
-		return json.Marshal(list)
-	case mediaCSV:
-		write = writeCSV[I]
+		return frame{"[", ",", "]"}
+	case mediaCSV: // the line of names also when there is nothing below it
+		var none I
+		var head bytes.Buffer
+		_ = writeLine(&head, none.columns()) // a buffer takes everything
+		return frame{head: head.String()}
 	}
-	var body bytes.Buffer
-	err := write(&body, list)
-	return body.Bytes(), err
+	return frame{}
 }
 
-func writeNDJSON[I item](body *bytes.Buffer, list []I) error {
-	lines := json.NewEncoder(body) // ends each item with LF
-	for _, one := range list {
-		if err := lines.Encode(one); err != nil {
-			return err
+// encodeList is a list in the form of a media type.
+func encodeList[I item](media string, list []I) (page, error) {
+	f := frameOf[I](media)
+	body := bytes.NewBufferString(f.head)
+	p := page{lengths: make([]int32, len(list))}
+	for i, one := range list {
+		if i > 0 {
+			body.WriteString(f.between)
 		}
+		begin := body.Len()
+		if err := writeItem(body, media, one); err != nil {
+			return page{}, err
+		}
+		p.lengths[i] = int32(body.Len() - begin) //nolint:gosec // an item is short
 	}
-	return nil
+	body.WriteString(f.end)
+	p.raw = body.Bytes()
+	return p, nil
 }
 
-// writeCSV writes the line of names also when there is nothing below it.
-func writeCSV[I item](body *bytes.Buffer, list []I) error {
-	table := csv.NewWriter(body)
-	var none I
-	if err := table.Write(none.columns()); err != nil {
+func writeItem(body *bytes.Buffer, media string, one item) error {
+	switch media {
+	case mediaCSV:
+		return writeLine(body, one.cells())
+	case mediaNDJSON:
+		return json.NewEncoder(body).Encode(one) // ends with LF
+	}
+	raw, err := json.Marshal(one)
+	body.Write(raw)
+	return err
+}
+
+func writeLine(body *bytes.Buffer, cells []string) error {
+	line := csv.NewWriter(body)
+	if err := line.Write(cells); err != nil {
 		return err
 	}
-	for _, one := range list {
-		if err := table.Write(one.cells()); err != nil {
-			return err
-		}
+	line.Flush()
+	return line.Error()
+}
+
+// before is a page with the items of another one behind its own, at most so many in all. Both keep what they are.
+func (p page) before(older page, most int, f frame) page {
+	if len(p.lengths) == 0 && len(older.lengths) <= most {
+		return older
 	}
-	table.Flush()
-	return table.Error()
+	lengths := slices.Concat(p.lengths, older.lengths)
+	lengths = lengths[:min(len(lengths), most)]
+	size := len(f.head) + len(f.between)*max(len(lengths)-1, 0)
+	for _, length := range lengths {
+		size += int(length)
+	}
+	raw := append(make([]byte, 0, size+len(f.end)), p.raw[:len(p.raw)-len(f.end)]...)
+	if len(p.lengths) > 0 && len(older.lengths) > 0 {
+		raw = append(raw, f.between...)
+	}
+	if len(raw) < size {
+		raw = append(raw, older.raw[len(f.head):len(f.head)+size-len(raw)]...)
+	}
+	return page{append(raw[:size], f.end...), lengths}
 }

@@ -2,6 +2,7 @@ package data
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/gavel-relay/gavel/internal/serve"
@@ -53,31 +54,67 @@ func (a *skin) received(w http.ResponseWriter, r *http.Request, media string) {
 	serve.Bytes(w, http.StatusOK, media, raw)
 }
 
-// receivedList is an encoded answer. That to a question about a slot is kept until the slot has other rows.
+// receivedList is an encoded answer. That to a question about a slot is kept until the slot has other rows, and what has come is put before it.
 func (a *skin) receivedList(r *http.Request, query relay.TraceQuery, media string) ([]byte, error) {
 	if query.Slot == nil {
-		return a.listReceived(r, query, media)
+		list, err := a.listReceived(r, query, media)
+		return list.raw, err
 	}
 	mark, err := a.Archive.ReceivedMark(r.Context(), *query.Slot) // before the rows: what comes in between is another mark
 	if err != nil {
 		return nil, err
 	}
 	asked := question{r.URL.RawQuery, media}
-	if raw := a.receivedAnswers.find(asked, mark); raw != nil {
-		return raw, nil
+	list, of, found := a.receivedAnswers.find(asked)
+	if found && of == mark {
+		return list.raw, nil
 	}
-	raw, err := a.listReceived(r, query, media)
-	if err == nil {
-		a.receivedAnswers.keep(asked, mark, raw)
+	whole := false
+	if found {
+		list, whole, err = a.growReceived(r, query, media, list, of, mark)
 	}
-	return raw, err
-}
-
-func (a *skin) listReceived(r *http.Request, query relay.TraceQuery, media string) ([]byte, error) {
-	rows, err := a.Archive.Received(r.Context(), query)
+	if err == nil && !whole {
+		list, err = a.listReceived(r, query, media)
+	}
 	if err != nil {
 		return nil, err
 	}
+	a.receivedAnswers.keep(asked, mark, list)
+	return list.raw, nil
+}
+
+// growReceived puts before a list of a slot what has come since. It says false if that is much, or not all that has changed: rows may be gone.
+func (a *skin) growReceived(r *http.Request, query relay.TraceQuery, media string, list page, before, now relay.Mark) (page, bool, error) {
+	came := now.Rows - before.Rows
+	if came <= 0 || came > maxReceived || now.Newest <= before.Newest {
+		return page{}, false, nil
+	}
+	rows, err := a.Archive.Received(r.Context(), relay.TraceQuery{
+		Slot: query.Slot, After: before.Newest, UpTo: now.Newest, Limit: int(came) + 1,
+	})
+	if err != nil || int64(len(rows)) != came {
+		return page{}, false, err
+	}
+	rows = slices.DeleteFunc(rows, func(row relay.ReceivedTrace) bool { return !asksFor(query, row.Trace) })
+	newer, err := encodeReceived(media, rows)
+	return newer.before(list, query.Limit, frameOf[receivedTrace](media)), err == nil, err
+}
+
+// asksFor says whether a row of a query's slot is one that it asks for.
+func asksFor(query relay.TraceQuery, row relay.Trace) bool {
+	return (query.BlockHash == nil || *query.BlockHash == row.BlockHash) && (query.BlockNumber == nil || *query.BlockNumber == row.BlockNumber) &&
+		(query.Builder == nil || *query.Builder == row.Builder)
+}
+
+func (a *skin) listReceived(r *http.Request, query relay.TraceQuery, media string) (page, error) {
+	rows, err := a.Archive.Received(r.Context(), query)
+	if err != nil {
+		return page{}, err
+	}
+	return encodeReceived(media, rows)
+}
+
+func encodeReceived(media string, rows []relay.ReceivedTrace) (page, error) {
 	list := make([]receivedTrace, len(rows))
 	for i, row := range rows {
 		list[i] = receivedTrace{
