@@ -13,7 +13,16 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+func TestMain(m *testing.M) {
+	if told := os.Getenv(victimEnv); told != "" {
+		if err := runVictim(told); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(postgrestest.Main(m))
+}
 
 // While the database is down bids are taken, headers served and payloads delivered; the Data API says that it cannot answer; and when the
 // database is back, it has everything once. A relay also starts without it, and knows who has registered.

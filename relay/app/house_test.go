@@ -596,7 +596,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		publish := f.publish
 		f.mu.Unlock()
 		if publish != nil {
-			_, _ = io.Copy(io.Discard, r.Body)
+			body, _ := io.ReadAll(r.Body) // a part of it is one that the node would refuse
+			r.Body = io.NopCloser(bytes.NewReader(body))
 			publish(w, r)
 			return
 		}
