@@ -71,15 +71,23 @@ type TopChanged struct {
 	Trace
 }
 
-// HeaderServed says that a proposer was given a header.
+// HeaderServed says that a proposer was given a header. The first time that a bid is served since it leads is a fact of its own; the same header again is
+// counted, and told as a sum when another bid leads or the head moves. So a stranger's requests do not make the journal grow.
 type HeaderServed struct {
+	// At is when it was served; of a sum, when first.
 	At        time.Time        `json:"at"`
 	Slot      phase0.Slot      `json:"slot"`
 	Proposer  phase0.BLSPubKey `json:"proposer_pubkey"`
 	BlockHash phase0.Hash32    `json:"block_hash"`
 	Builder   phase0.BLSPubKey `json:"builder_pubkey"`
 	ValueWei  *uint256.Int     `json:"value"`
+	// Times is set in a sum: how often it was served again, the last time at Until.
+	Times int       `json:"times,omitempty"`
+	Until time.Time `json:"until,omitzero"`
 }
+
+// Count is how many answers the fact is about.
+func (h HeaderServed) Count() int { return max(h.Times, 1) }
 
 // PayloadDelivered says that a block was published: at least one beacon node accepted it (decision 9). Its trace is that of the bid which the
 // proposer was given: builder and value are what it signed for, whatever else the same block was offered at.

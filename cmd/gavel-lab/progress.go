@@ -105,7 +105,7 @@ func (s *progress) fact(r plan.Record) {
 			slot.Bids++
 			slot.Values = append(slot.Values, wei(r.ValueWei))
 		}
-	case "top_changed", plan.HeaderServed:
+	case plan.TopChanged: // comes before all headers with it; sums of those that were served again may come when the slot is over
 		slot.TopWei, slot.Winner = wei(r.ValueWei), r.About
 	case plan.PayloadDelivered:
 		slot.Delivered, slot.TopWei, slot.Winner = true, wei(r.ValueWei), r.About

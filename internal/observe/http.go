@@ -2,8 +2,8 @@ package observe
 
 import (
 	"context"
-	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
@@ -22,6 +22,20 @@ type HTTP struct {
 	refusals *prometheus.CounterVec
 	inFlight prometheus.Gauge
 	stages   *prometheus.HistogramVec
+
+	mu    sync.RWMutex // guards known
+	known map[kind]series
+}
+
+// kind is what requests have in common that are counted together. There are as many as operations, methods and classes of status.
+type kind struct {
+	endpoint, method, class string
+}
+
+// series are the metrics of a kind: to find them by their labels takes longer than to count.
+type series struct {
+	seconds        prometheus.Observer
+	received, sent prometheus.Counter
 }
 
 // buckets go from 50 µs to 10 s, each about twice the one before.
@@ -40,23 +54,33 @@ func NewHTTP(set *Set, tracer trace.Tracer) *HTTP {
 		inFlight: set.Gauge("gavel_http_in_flight", "Requests that are being answered."),
 		stages: set.Histogram("gavel_stage_seconds",
 			"Time that one stage of a request's way took, in seconds.", buckets, "stage"),
+		known: map[kind]series{},
 	}
+}
+
+// Context implements serve.Watcher: stages find it there.
+func (h *HTTP) Context(server context.Context) context.Context {
+	return context.WithValue(server, watchKey{}, h)
 }
 
 // Begin implements serve.Watcher.
 func (h *HTTP) Begin(r *http.Request) (context.Context, func(serve.Exchange)) {
 	h.inFlight.Inc()
 	// No parent is read from headers: a client could choose one, so every request begins a trace of its own.
-	ctx, span := context.WithValue(r.Context(), watchKey{}, h), trace.Span(nil)
+	ctx, span := r.Context(), trace.Span(nil)
+	if ctx.Value(watchKey{}) != any(h) { // the server was not begun by serve.Serve
+		ctx = h.Context(ctx)
+	}
 	if h.tracer != nil {
 		ctx, span = h.tracer.Start(ctx, "request", trace.WithSpanKind(trace.SpanKindServer))
 	}
 	return ctx, func(e serve.Exchange) {
 		h.inFlight.Dec()
 		endpoint, method := endpointOf(e.Pattern), methodOf(e.Method)
-		h.seconds.WithLabelValues(endpoint, method, statusClass(e.Status)).Observe(e.Took.Seconds())
-		h.received.WithLabelValues(endpoint).Add(float64(e.Received))
-		h.sent.WithLabelValues(endpoint).Add(float64(e.Sent))
+		counted := h.series(kind{endpoint, method, statusClass(e.Status)})
+		counted.seconds.Observe(e.Took.Seconds())
+		counted.received.Add(float64(e.Received))
+		counted.sent.Add(float64(e.Sent))
 		if e.Refusal != "" {
 			h.refusals.WithLabelValues(endpoint, e.Refusal).Inc()
 		}
@@ -91,11 +115,29 @@ func methodOf(method string) string {
 	return "other"
 }
 
+// classes are the labels of statuses by their first digit, made once.
+var classes = [...]string{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx", "6xx", "7xx", "8xx", "9xx"}
+
 // statusClass is the label of a status. Clients that went away have one of their own: sidecars leave the slower relays every slot, which is no error of
 // anybody.
 func statusClass(status int) string {
 	if status == serve.StatusLeft {
 		return "499"
 	}
-	return fmt.Sprintf("%dxx", status/100)
+	return classes[status/100%10]
+}
+
+// series finds, or begins, the metrics of a kind.
+func (h *HTTP) series(k kind) series {
+	h.mu.RLock()
+	found, known := h.known[k]
+	h.mu.RUnlock()
+	if known {
+		return found
+	}
+	found = series{h.seconds.WithLabelValues(k.endpoint, k.method, k.class), h.received.WithLabelValues(k.endpoint), h.sent.WithLabelValues(k.endpoint)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.known[k] = found
+	return found
 }

@@ -55,6 +55,8 @@ func TestClientThatLeaves(t *testing.T) {
 // watching keeps the last exchange.
 type watching struct{ seen Exchange }
 
+func (w *watching) Context(server context.Context) context.Context { return server }
+
 func (w *watching) Begin(r *http.Request) (context.Context, func(Exchange)) {
 	return r.Context(), func(e Exchange) { w.seen = e }
 }

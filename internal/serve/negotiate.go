@@ -23,7 +23,11 @@ func ContentType(r *http.Request) (string, bool) {
 // quality, and q=0 refuses it. At equal quality the first that the client lists wins, and what it does not tell apart is decided by the
 // order of the offers. No Accept header, or an empty one, takes the first offer. False means that nothing offered is acceptable.
 func Negotiate(r *http.Request, offers ...string) (string, bool) {
-	header := strings.Join(r.Header.Values("Accept"), ",")
+	accepted := r.Header["Accept"]
+	if len(accepted) == 1 && slices.Contains(offers, accepted[0]) { // nothing but one of ours
+		return accepted[0], true
+	}
+	header := strings.Join(accepted, ",")
 	if strings.TrimSpace(header) == "" {
 		return offers[0], true
 	}

@@ -1,16 +1,19 @@
 package serve
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
 
-// Patterns are all operations, as "METHOD /path/{wildcard}", in order: what a documentation must have.
+// Patterns are all operations, as "METHOD /path/{wildcard}", in the order of their paths: what a documentation must have.
 func (m *Mux) Patterns() []string {
+	all := slices.Clone(m.all)
+	slices.SortFunc(all, func(a, b *place) int { return cmp.Compare(a.pattern, b.pattern) })
 	var list []string
-	for _, path := range slices.Sorted(maps.Keys(m.methods)) {
-		for _, method := range slices.Sorted(slices.Values(m.methods[path])) {
-			list = append(list, method+" "+path)
+	for _, at := range all {
+		for _, method := range slices.Sorted(maps.Keys(at.operations)) {
+			list = append(list, method+" "+at.pattern)
 		}
 	}
 	return list

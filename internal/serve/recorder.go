@@ -13,6 +13,7 @@ import (
 // goroutine of its request.
 type recorder struct {
 	http.ResponseWriter
+	id    [1]string     // the request's, as a header has it
 	stall time.Duration // for each piece; 0 for never
 	armed time.Time     // when the deadline was set last
 

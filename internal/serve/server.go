@@ -69,7 +69,11 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opt
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer endRequests()
 	server := newServer(handler, options)
-	server.BaseContext = func(net.Listener) context.Context { return context.WithValue(requests, stopKey{}, ctx.Done()) }
+	base := context.WithValue(requests, stopKey{}, ctx.Done())
+	if options.Watcher != nil {
+		base = options.Watcher.Context(base)
+	}
+	server.BaseContext = func(net.Listener) context.Context { return base }
 	server.RegisterOnShutdown(func() { time.AfterFunc(options.Grace, endRequests) })
 
 	most := orElse(options.MaxConns, 8192)

@@ -8,11 +8,15 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
+	"sync/atomic"
 	"time"
 )
 
 // Watcher sees every request and what became of it. It is safe for concurrent use.
 type Watcher interface {
+	// Context is called once for a server: what it returns is in the contexts of all its requests.
+	Context(server context.Context) context.Context
 	// Begin is called when a request begins. The context that it returns is the request's; done is called when the answer is complete.
 	Begin(r *http.Request) (ctx context.Context, done func(Exchange))
 }
@@ -30,6 +34,20 @@ type Exchange struct {
 	Refusal string
 }
 
+// idHeader carries a request's id, in the form in which http.Header keeps it.
+const idHeader = "X-Request-Id"
+
+// An id is the process's own random text with the request's number: nobody has to guess it, and it costs next to nothing.
+var (
+	idPrefix = rand.Text()[:16] + "-"
+	idNumber atomic.Uint64
+)
+
+func nextID() string {
+	var room [40]byte
+	return string(strconv.AppendUint(append(room[:0], idPrefix...), idNumber.Add(1), 36))
+}
+
 // Wrap gives every request an id (X-Request-Id, the client's own if it sent a short one), an access log at debug level, and a 500 in place
 // of a crash. An answer that a crash cuts short ends with its connection, so that nobody takes it for whole.
 func Wrap(next http.Handler, log *slog.Logger) http.Handler { return Options{Log: log}.Wrap(next) }
@@ -41,20 +59,21 @@ func (o Options) Wrap(next http.Handler) http.Handler {
 	stall := orElse(o.Stall, 10*time.Second)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		id := r.Header.Get("X-Request-Id")
+		id := r.Header.Get(idHeader)
 		if id == "" || len(id) > 64 {
-			id = rand.Text()
+			id = nextID()
 		}
-		w.Header().Set("X-Request-Id", id)
-		recorded := &recorder{ResponseWriter: w}
+		recorded := &recorder{ResponseWriter: w, id: [1]string{id}}
+		w.Header()[idHeader] = recorded.id[:]
 		if o.Write == 0 { // else that is the deadline
 			recorded.stall = stall
 		}
 		done := func(Exchange) {}
 		if o.Watcher != nil {
 			var ctx context.Context
-			ctx, done = o.Watcher.Begin(r)
-			r = r.WithContext(ctx)
+			if ctx, done = o.Watcher.Begin(r); ctx != r.Context() {
+				r = r.WithContext(ctx)
+			}
 		}
 		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = counted{r.Body, &recorded.received}
@@ -96,10 +115,10 @@ func (o Options) access(r *http.Request, id string, answer *recorder, exchange E
 	if answer.cause != nil && r.Context().Err() == nil {
 		level = slog.LevelError
 	}
-	ctx := context.WithoutCancel(r.Context())
-	if !o.Log.Enabled(ctx, level) {
+	if !o.Log.Enabled(r.Context(), level) {
 		return
 	}
+	ctx := context.WithoutCancel(r.Context())
 	attributes := []slog.Attr{
 		slog.String("id", id), slog.String("client", ClientIP(r, o.TrustedProxies).String()),
 		slog.String("method", exchange.Method), slog.String("path", r.URL.Path), slog.String("pattern", exchange.Pattern),

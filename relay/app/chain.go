@@ -139,6 +139,7 @@ func (a *App) forget(ctx context.Context, slot phase0.Slot) {
 }
 
 func (a *App) handleHead(ctx context.Context, head relay.Head) {
+	a.board.TellRepeats()
 	if head.Slot > keepSlots {
 		a.receive.Close(head.Slot - keepSlots)
 		a.board.Clear(head.Slot - keepSlots)

@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/beacon"
 	"github.com/gavel-relay/gavel/relay/registry"
+	"github.com/gavel-relay/gavel/relay/top"
 )
 
 // Duties are fetched again when a head depends on another root than they did, not for every head, and again at the next head if the nodes
@@ -39,7 +40,7 @@ func TestDutiesFollowTheirDependentRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := &eth.Spec{SlotsPerEpoch: 32}
-	a := &App{spec: spec, nodes: nodes, log: slog.New(slog.DiscardHandler), registry: registry.New(spec, nil)}
+	a := &App{spec: spec, nodes: nodes, log: slog.New(slog.DiscardHandler), registry: registry.New(spec, nil), board: new(top.Board)}
 
 	for _, step := range []struct {
 		what              string

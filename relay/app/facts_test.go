@@ -16,7 +16,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -70,7 +69,7 @@ func closeFacts(t *testing.T, f *facts) {
 	}
 }
 
-// Everything is written in the order in which it was recorded, whichever way it came, and nothing is left at the end.
+// Everything is written in the order in which it was recorded, and nothing is left at the end.
 func TestFactsKeepTheirOrder(t *testing.T) {
 	log := new(testLog)
 	var atOnce told
@@ -83,11 +82,11 @@ func TestFactsKeepTheirOrder(t *testing.T) {
 			f.Record(deliveredIn(slot))
 			want = append(want, fmt.Sprint("payload_delivered ", slot))
 		} else {
-			f.RecordHeader(servedIn(slot))
+			f.Record(servedIn(slot))
 			want = append(want, fmt.Sprint("header_served ", slot))
 		}
 	}
-	if len(atOnce) != 334 {
+	if len(atOnce) != 1000 {
 		t.Errorf("listeners were told %d facts before the end", len(atOnce))
 	}
 	closeFacts(t, f)
@@ -103,7 +102,7 @@ func TestFactsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// Nobody waits for a journal that stands still. Headers may fill one half of the queue; the other is for what is not asked for so easily.
+// Nobody waits for a journal that stands still. What strangers cause may fill one half of the queue; the other is for the rest.
 func TestFactsDoNotWaitForTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
@@ -113,7 +112,7 @@ func TestFactsDoNotWaitForTheJournal(t *testing.T) {
 		f.Record(deliveredIn(0))
 		synctest.Wait() // the writer stands still with it
 		for slot := range phase0.Slot(8) {
-			f.RecordHeader(servedIn(slot))
+			f.Record(servedIn(slot))
 		}
 		for slot := range phase0.Slot(8) {
 			f.Record(deliveredIn(slot))
@@ -137,22 +136,6 @@ func TestFactsDoNotWaitForTheJournal(t *testing.T) {
 	})
 }
 
-// A served header costs the proposer's request no allocation once the queue has its room.
-func TestRecordHeaderAllocatesNothing(t *testing.T) {
-	log := &testLog{held: make(chan struct{})} // nobody writes: its own allocations would count
-	f := newFacts(log, slog.New(slog.DiscardHandler), nil)
-	served := servedIn(1)
-	f.Record(deliveredIn(0))
-	if n := testing.AllocsPerRun(1000, func() { f.RecordHeader(served) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-	close(log.held)
-	closeFacts(t, f)
-	if len(log.lines) < 1000 {
-		t.Errorf("%d facts", len(log.lines))
-	}
-}
-
 // A busy journal is asked again; only one that takes nothing for a second loses a fact, and the next one still has its chance.
 func TestFactsHavePatience(t *testing.T) {
 	for wait, want := range map[time.Duration]int{900 * time.Millisecond: 0, 1500 * time.Millisecond: 1} {
@@ -161,7 +144,7 @@ func TestFactsHavePatience(t *testing.T) {
 			began := time.Now()
 			log := &testLog{busy: func() bool { return time.Since(began) < wait }}
 			f := newFacts(log, slog.New(slog.NewTextHandler(&said, nil)), nil)
-			f.RecordHeader(servedIn(1))
+			f.Record(servedIn(1))
 			f.Record(deliveredIn(2))
 			closeFacts(t, f)
 			if f.Lost() != want || len(log.lines) != 2-want || log.lines[1-want] != "payload_delivered 2" {
@@ -171,45 +154,5 @@ func TestFactsHavePatience(t *testing.T) {
 				t.Errorf("busy for %v: log %q", wait, said.String())
 			}
 		})
-	}
-}
-
-// What a served header costs the proposer's request: through the queue, and written by the request itself as a ratio to it. Both write to a
-// real journal in memory.
-func BenchmarkRecordHeader(b *testing.B) {
-	j, err := journal.Open(b.Context(), journal.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() {
-		if err := j.Close(context.Background()); err != nil {
-			b.Error(err)
-		}
-	}()
-	var direct time.Duration
-	const probes = 2000
-	began := time.Now()
-	for range probes {
-		subject, data, err := encodeFact(queuedFact{served: servedIn(1)})
-		if err == nil {
-			err = j.AppendAsync(subject, data)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	direct = time.Since(began) / probes
-	f := newFacts(j, slog.New(slog.DiscardHandler), nil)
-	f.Limit = 4 * b.N
-	served := servedIn(1)
-	b.ResetTimer()
-	for range b.N {
-		f.RecordHeader(served)
-	}
-	b.StopTimer()
-	b.ReportMetric(float64(direct)/(float64(b.Elapsed())/float64(b.N)), "times-quicker")
-	b.ReportMetric(float64(f.Lost())/float64(b.N), "lost/op")
-	if err := f.Close(b.Context()); err != nil {
-		b.Error(err)
 	}
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -20,6 +21,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api/proposer"
+	"github.com/gavel-relay/gavel/relay/builders"
+	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/top"
 )
@@ -30,30 +33,34 @@ type headOf relay.Head
 func (h headOf) Head() relay.Head { return relay.Head(h) }
 
 // headersOver is the API with one bid of a usual size on the board, and the path to ask for it.
-func headersOver(facts top.Served) (handler http.Handler, path string, ssz []byte) {
+func headersOver(served top.Served) (handler http.Handler, board *top.Board, path string, ssz []byte) {
 	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}
 	key := relay.Key{Slot: 65, ParentHash: phase0.Hash32{1}, Proposer: phase0.BLSPubKey{2}}
 	bid := &relay.SignedBid{Key: key, Fork: eth.Fulu, ValueWei: uint256.NewInt(7), SSZ: make([]byte, 900)}
-	board := new(top.Board)
+	board = &top.Board{Served: served}
 	board.Show(key, bid)
 	mux := request.NewMux()
 	proposer.Mount(mux, proposer.Config{Spec: spec, Clock: clock.NewHeld(spec.SlotStart(65), 1), Headers: &top.Headers{
-		Board: board, Spec: spec, Head: headOf{}, Facts: facts, CutOff: 3 * time.Second, Stopped: new(killSwitch).On,
+		Board: board, Spec: spec, Head: headOf{}, CutOff: 3 * time.Second, Stopped: new(killSwitch).On,
 	}})
 	path = fmt.Sprintf("/eth/v1/builder/header/65/%#x/%#x", key.ParentHash[:], key.Proposer[:])
-	return serve.Wrap(mux, slog.New(slog.DiscardHandler)), path, bid.SSZ
+	return mux, board, path, bid.SSZ
 }
 
-// BenchmarkHeaderOverLoopback compares the whole stack (ids and access log, mux, skin, board, facts in a journal) with a bare handler that
-// writes the same bytes: clients that keep their connections ask each in turn, so that the load on the machine is the same for both. With
-// "journal" each round waits until its facts are written, with "queue" that happens after the clock has stopped.
+// BenchmarkHeaderOverLoopback compares getHeader with a bare handler that writes the same bytes: clients that keep their connections ask each in turn, so
+// that the load on the machine is the same for both. A round ends when the journal has been told of each of its answers, as with a slot's end. "journal"
+// has ids and access log, mux, skin, board and facts; "service" also what stands around them in a relay: limits of connections, bodies and requests, and
+// metrics.
 func BenchmarkHeaderOverLoopback(b *testing.B) {
-	for _, written := range []bool{false, true} {
-		b.Run(map[bool]string{false: "queue", true: "journal"}[written], func(b *testing.B) { benchmarkHeaders(b, written) })
-	}
+	b.Run("journal", func(b *testing.B) {
+		benchmarkHeaders(b, func(api http.Handler) string { return serving(b, serve.Wrap(api, slog.New(slog.DiscardHandler))) })
+	})
+	b.Run("service", func(b *testing.B) {
+		benchmarkHeaders(b, func(api http.Handler) string { return servingWhole(b, api) })
+	})
 }
 
-func benchmarkHeaders(b *testing.B, written bool) {
+func benchmarkHeaders(b *testing.B, serveOurs func(api http.Handler) (address string)) {
 	j, err := journal.Open(b.Context(), journal.Config{})
 	if err != nil {
 		b.Fatal(err)
@@ -66,26 +73,23 @@ func benchmarkHeaders(b *testing.B, written bool) {
 	const rounds = 20
 	per := b.N/rounds + 1
 	var writing sync.WaitGroup
-	f := newFacts(j, slog.New(slog.DiscardHandler), func(relay.Fact) { writing.Done() })
-	f.Limit = 4 * rounds * per
-	handler, path, raw := headersOver(f)
+	f := newFacts(j, slog.New(slog.DiscardHandler), func(fact relay.Fact) { writing.Add(-fact.(relay.HeaderServed).Count()) })
+	handler, board, path, raw := headersOver(handedOut{f, &deliver.Served{Escrow: escrow{j}, Log: slog.New(slog.DiscardHandler)}})
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set(request.VersionHeader, "fulu")
 		_, _ = w.Write(raw)
 	})
-	ours, theirs := serving(b, handler), serving(b, bare)
+	ours, theirs := serveOurs(handler), serving(b, bare)
 	var took [2]time.Duration
 	b.ResetTimer()
 	for range rounds {
 		writing.Add(per)
 		began := time.Now()
-		asked := askMany(b, ours, path, per)
-		writing.Wait() // nothing of it may burden the other's round
-		if written {
-			asked = time.Since(began)
-		}
-		took[0] += asked
+		askMany(b, ours, path, per)
+		board.TellRepeats()
+		writing.Wait()
+		took[0] += time.Since(began)
 		took[1] += askMany(b, theirs, path, per)
 	}
 	b.StopTimer()
@@ -113,6 +117,34 @@ func listening(b *testing.B) net.Listener {
 		b.Fatal(err)
 	}
 	return listener
+}
+
+// servingWhole is the address of a server with all that a relay's has.
+func servingWhole(b *testing.B, api http.Handler) string {
+	b.Helper()
+	const noBound = 1 << 30
+	a := &App{log: slog.New(slog.DiscardHandler), cfg: Config{Limits: Limits{
+		PerSecond: noBound, Burst: noBound, BuilderPerSecond: noBound, BuilderBurst: noBound, Connections: 8192, ConnectionsPerAddress: 1024,
+	}}}
+	record := newFacts(nil, a.log, nil)
+	var err error
+	if a.builders, err = builders.New(nil, record); err != nil {
+		b.Fatal(err)
+	}
+	if err := a.observe(record); err != nil {
+		b.Fatal(err)
+	}
+	listener := listening(b)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- serve.Serve(ctx, listener, a.protect(api), a.serving()) }()
+	b.Cleanup(func() {
+		stop()
+		if err := errors.Join(<-ended, record.Close(context.Background())); err != nil {
+			b.Error(err)
+		}
+	})
+	return listener.Addr().String()
 }
 
 // askMany has four clients ask for a header until so many are answered.

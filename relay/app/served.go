@@ -20,7 +20,7 @@ func (s shown) Show(key relay.Key, bid *relay.SignedBid) {
 	s.board.Show(key, bid)
 }
 
-// handedOut is told of served headers: it records them, and has their payloads kept in memory.
+// handedOut is told of served headers: it has their payloads kept in memory, and records them.
 type handedOut struct {
 	record *facts
 	served *deliver.Served
@@ -29,5 +29,5 @@ type handedOut struct {
 // RecordHeader implements top.Served.
 func (h handedOut) RecordHeader(served relay.HeaderServed) {
 	h.served.Header(relay.PayloadID{Slot: served.Slot, BlockHash: served.BlockHash, Builder: served.Builder})
-	h.record.RecordHeader(served)
+	h.record.Record(served)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/app"
 )
@@ -43,6 +44,33 @@ func TestStrangersMakeNoFacts(t *testing.T) {
 		}
 		if strings.HasPrefix(f.Refusal, "submission-") {
 			t.Errorf("a stranger's submission is a fact: %s", f.Refusal)
+		}
+	}
+}
+
+// Ten thousand requests for one header, of anybody, are two facts, and both together say how many there were.
+func TestRepeatedHeadersAreTwoFacts(t *testing.T) {
+	var served []relay.HeaderServed // the journal's goroutine writes, the test reads after its end
+	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) {
+		c.Observe = func(fact relay.Fact) {
+			if f, ok := fact.(relay.HeaderServed); ok {
+				served = append(served, f)
+			}
+		}
+	}})
+	s := h.worth(t, 1, 1000)
+	h.submitted(t, s)
+	h.into(0)
+	const requests = 10_000
+	servetest.Send(t, strings.TrimPrefix(h.relayURL, "http://"), 8, "",
+		servetest.Times(requests, []byte("GET "+h.headerPath()+" HTTP/1.1\r\nHost: relay\r\nAccept: application/octet-stream\r\n\r\n")))
+	must(t, h.stopRelay())
+	if len(served) != 2 || served[0].Count() != 1 || served[1].Count() != requests-1 {
+		t.Fatalf("%d headers were served as %+v", requests, served)
+	}
+	for _, f := range served {
+		if f.BlockHash != s.trace.BlockHash || f.Slot != h.slot || f.ValueWei.Uint64() != 1000 {
+			t.Errorf("%+v", f)
 		}
 	}
 }

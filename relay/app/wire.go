@@ -154,9 +154,10 @@ func (a *App) wire() (err error) {
 			return slot <= a.registry.Head().Slot || !a.cfg.Clock.Now().Before(a.spec.SlotStart(slot+1))
 		},
 	}
-	a.board = &top.Board{Feed: a.feed}
 	a.probe = a.newProbe()
 	a.served = &deliver.Served{Escrow: suspectedEscrow{escrow{a.journal}, a.probe}, Log: a.log}
+	a.board = &top.Board{Feed: a.feed, Served: handedOut{record, a.served}}
+	a.opened.AddCloser(func() error { a.board.TellRepeats(); return nil })
 	a.deliver = deliver.New(deliver.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Payloads: a.served, Awaited: awaited{a},
 		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Promises: promises{a}, Publisher: a.nodes,
@@ -171,7 +172,7 @@ func (a *App) wire() (err error) {
 	record.listeners = append(record.listeners, a.receive)
 	a.registry.Changed = a.receive.Reregistered
 	headers := &top.Headers{
-		Board: a.board, Spec: a.spec, Head: a.registry, Facts: handedOut{record, a.served}, CutOff: a.cfg.HeaderCutOff, Stopped: a.stopped,
+		Board: a.board, Spec: a.spec, Head: a.registry, CutOff: a.cfg.HeaderCutOff, Stopped: a.stopped,
 		Delay: a.cfg.HeaderDelay, Clock: a.cfg.Clock,
 	}
 

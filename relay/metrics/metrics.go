@@ -72,7 +72,7 @@ func New(set *observe.Set, cfg Config) *Metrics {
 		"builder", "because")
 	m.topChanges = set.Counter("gavel_relay_top_changes_total",
 		"How often another bid was served from then on, by whether there was one (bid) or the last was taken back (none).", "to")
-	m.headers = set.Counter("gavel_relay_headers_served_total", "Headers that were given to proposers.")
+	m.headers = set.Counter("gavel_relay_headers_served_total", "Headers that were given to proposers. The same header again is counted when another bid leads, or with the next head.")
 	m.delivered = set.Counter("gavel_relay_payloads_delivered_total", "Blocks that were published for a proposer.", "builder")
 	m.deliveredGwei = set.Counter("gavel_relay_payloads_delivered_value_gwei_total", "Value of those blocks' bids, in gwei.", "builder")
 	m.refused = set.Counter("gavel_relay_payloads_refused_total",
@@ -116,7 +116,7 @@ func (m *Metrics) Record(fact relay.Fact) {
 	case relay.TopChanged:
 		m.topChanges.WithLabelValues(top(fact)).Inc()
 	case relay.HeaderServed:
-		m.headers.WithLabelValues().Inc()
+		m.headers.WithLabelValues().Add(float64(fact.Count()))
 	case relay.PayloadDelivered:
 		builder := m.builder(fact.Builder)
 		m.delivered.WithLabelValues(builder).Inc()

@@ -58,7 +58,7 @@ func day() []relay.Fact {
 		relay.TopChanged{Trace: of(listed, 5)},
 		relay.TopChanged{},
 		relay.HeaderServed{},
-		relay.HeaderServed{},
+		relay.HeaderServed{Times: 41},
 		relay.PayloadRefused{Refusal: relay.PayloadUnknown.ID},
 		relay.PayloadDelivered{Trace: of(listed, 3_500_000_000), MsIntoSlot: 1200},
 		relay.PayloadDelivered{MsIntoSlot: -100},

@@ -1,7 +1,8 @@
 // Package top holds what is served: for each auction the leading bid, signed and encoded once, immutable. getHeader only reads here, and
 // whoever listens is told of each change.
 //
-//	receive ─▶ Board.Show ─┬─▶ map, replaced as a whole ◀─ Headers.Header ◀─ getHeader (no lock, no allocation)
+//	receive ─▶ Board.Show ─┬─▶ map, replaced as a whole ◀─ Headers.Header ◀─ getHeader (no lock but the bid's own, no allocation)
+//	                       │                                     └─ each bid's first answer at once, the others as a sum ─▶ Served
 //	                       └─▶ Feed ─▶ listeners
 package top
 
@@ -21,6 +22,8 @@ import (
 type Board struct {
 	// Feed, if there is one, is told of each change in the order of the board. It must not change once the board is used.
 	Feed *Feed
+	// Served, if there is one, is told of the headers that were served. It must not change either.
+	Served Served
 
 	// tops is replaced and never changed: a change of a top costs a signature anyway, and readers need no lock.
 	tops    atomic.Pointer[map[relay.Key]*shown]
@@ -30,12 +33,6 @@ type Board struct {
 	given  map[phase0.Slot][]relay.Trace
 }
 
-// shown is a bid on the board. given is set by the first answer with it, so that the others cost no lock.
-type shown struct {
-	bid   *relay.SignedBid
-	given atomic.Bool
-}
-
 // Show serves a bid from now on; nil serves none. To take down what is not shown changes nothing.
 func (b *Board) Show(key relay.Key, bid *relay.SignedBid) {
 	b.writing.Lock()
@@ -43,6 +40,7 @@ func (b *Board) Show(key relay.Key, bid *relay.SignedBid) {
 	if bid == nil && b.Top(key) == nil {
 		return
 	}
+	before := b.top(key)
 	b.replace(func(tops map[relay.Key]*shown) {
 		if bid == nil {
 			delete(tops, place(key))
@@ -50,6 +48,7 @@ func (b *Board) Show(key relay.Key, bid *relay.SignedBid) {
 			tops[place(key)] = &shown{bid: bid}
 		}
 	})
+	b.retire(before)
 	if b.Feed != nil {
 		b.Feed.Show(key, bid)
 	}
@@ -71,11 +70,8 @@ func (b *Board) top(key relay.Key) *shown {
 	return (*tops)[place(key)]
 }
 
-// give notes that a proposer is answered with a bid.
+// give notes that a proposer is answered with a bid, for the first time since it leads.
 func (b *Board) give(top *shown) {
-	if top.given.Load() || top.given.Swap(true) {
-		return
-	}
 	b.giving.Lock()
 	defer b.giving.Unlock()
 	if b.given == nil {
@@ -111,7 +107,13 @@ func (b *Board) Clear(before phase0.Slot) {
 	b.writing.Lock()
 	defer b.writing.Unlock()
 	b.replace(func(tops map[relay.Key]*shown) {
-		maps.DeleteFunc(tops, func(key relay.Key, _ *shown) bool { return key.Slot < before })
+		maps.DeleteFunc(tops, func(key relay.Key, top *shown) bool {
+			if key.Slot >= before {
+				return false
+			}
+			b.retire(top)
+			return true
+		})
 	})
 	b.giving.Lock()
 	maps.DeleteFunc(b.given, func(slot phase0.Slot, _ []relay.Trace) bool { return slot < before })

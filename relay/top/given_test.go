@@ -17,7 +17,7 @@ func TestBoardKnowsWhatWasGiven(t *testing.T) {
 	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}
 	key, block := relay.Key{Slot: 10}, phase0.Hash32{9}
 	board := new(Board)
-	headers := &Headers{Board: board, Spec: spec, Head: fixedHead(9), Facts: new(recorded)}
+	headers := &Headers{Board: board, Spec: spec, Head: fixedHead(9)}
 	bid := func(wei uint64) *relay.SignedBid {
 		value := uint256.NewInt(wei)
 		return &relay.SignedBid{Key: key, BlockHash: block, ValueWei: value, Trace: relay.Trace{Slot: 10, BlockHash: block, ValueWei: value}}

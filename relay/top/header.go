@@ -14,17 +14,11 @@ type HeadSource interface {
 	Head() relay.Head
 }
 
-// Served is told of headers that were served, by value, so that a proposer's request allocates nothing for it. It never blocks.
-type Served interface {
-	RecordHeader(served relay.HeaderServed)
-}
-
 // Headers answers getHeader: the board, and the rules of when it may be read (decision 6).
 type Headers struct {
 	Board *Board
 	Spec  *eth.Spec
 	Head  HeadSource
-	Facts Served
 	// CutOff is how far into its slot a header is still served, in chain time; 0 means always.
 	CutOff time.Duration
 	// Stopped, if set, says that no header is served now: the operator's kill switch. It never blocks.
@@ -72,10 +66,7 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key, clien
 		}
 		bid = whole
 	}
-	h.Board.give(top)
-	h.Facts.RecordHeader(relay.HeaderServed{
-		At: at, Slot: key.Slot, Proposer: key.Proposer, BlockHash: bid.BlockHash, Builder: bid.Builder, ValueWei: bid.ValueWei,
-	})
+	h.Board.serve(top, key, bid, at)
 	return bid, nil
 }
 

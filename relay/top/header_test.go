@@ -43,9 +43,10 @@ func TestHeaderRules(t *testing.T) {
 		"slot that no clock will reach": {start, other(func(k *relay.Key) { k.Slot = 1 << 63 }), 9, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			board, facts := new(Board), new(recorded)
+			facts := new(recorded)
+			board := &Board{Served: facts}
 			board.Show(key, &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(7)})
-			headers := &Headers{Board: board, Spec: spec, Head: row.head, Facts: facts, CutOff: 3 * time.Second}
+			headers := &Headers{Board: board, Spec: spec, Head: row.head, CutOff: 3 * time.Second}
 			bid, err := headers.Header(t.Context(), row.at, row.key, time.Time{})
 			if (bid != nil) != row.bid || (err != nil) != row.error {
 				t.Errorf("bid %v, error %v", bid, err)

@@ -40,7 +40,8 @@ func TestHeaderIsHeldBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now().Add(time.Minute)
 				ms := func(n int) time.Time { return began.Add(time.Duration(n) * time.Millisecond) }
-				board, facts := new(Board), new(recorded)
+				facts := new(recorded)
+				board := &Board{Served: facts}
 				board.Show(inSlot(0), bidOf(0))
 				go func() {
 					for n := 50; n <= 5000; n += 50 {
@@ -50,7 +51,7 @@ func TestHeaderIsHeldBack(t *testing.T) {
 				}()
 				headers := &Headers{
 					Board: board, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}, Head: fixedHead(0),
-					Facts: facts, CutOff: time.Duration(row.cutOffMs) * time.Millisecond, Clock: clock.Real{},
+					CutOff: time.Duration(row.cutOffMs) * time.Millisecond, Clock: clock.Real{},
 					Delay: time.Duration(row.delayMs) * time.Millisecond, Margin: time.Duration(row.marginMs) * time.Millisecond,
 				}
 				var deadline time.Time
@@ -87,11 +88,12 @@ func TestHeaderIsHeldBack(t *testing.T) {
 func TestHeaderForAClientThatGoesAwayIsNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		board, facts := new(Board), new(recorded)
+		facts := new(recorded)
+		board := &Board{Served: facts}
 		board.Show(inSlot(0), bidOf(1))
 		headers := &Headers{
 			Board: board, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}, Head: fixedHead(0),
-			Facts: facts, Clock: clock.Real{}, Delay: time.Second,
+			Clock: clock.Real{}, Delay: time.Second,
 		}
 		ctx, leave := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer leave()
@@ -106,11 +108,12 @@ func TestHeaderForAClientThatGoesAwayIsNotServed(t *testing.T) {
 func TestStoppedHeadersAreNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		board, facts := new(Board), new(recorded)
+		facts := new(recorded)
+		board := &Board{Served: facts}
 		board.Show(inSlot(0), bidOf(1))
 		headers := &Headers{
 			Board: board, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}, Head: fixedHead(0),
-			Facts: facts, Clock: clock.Real{}, Delay: time.Second, Stopped: func() bool { return time.Since(began) > 0 },
+			Clock: clock.Real{}, Delay: time.Second, Stopped: func() bool { return time.Since(began) > 0 },
 		}
 		for _, row := range []struct {
 			deadline time.Time

@@ -23,7 +23,8 @@ func TestHeaderWaitsForTheRelaysSignature(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
 				whole := &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(7), BlockHash: phase0.Hash32{9}}
-				board, facts := new(Board), new(recorded)
+				facts := new(recorded)
+				board := &Board{Served: facts}
 				board.Show(key, &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(7), Signing: func() (*relay.SignedBid, error) {
 					<-release
 					if fails != nil {
@@ -31,7 +32,7 @@ func TestHeaderWaitsForTheRelaysSignature(t *testing.T) {
 					}
 					return whole, nil
 				}})
-				headers := &Headers{Board: board, Spec: spec, Head: fixedHead(9), Facts: facts}
+				headers := &Headers{Board: board, Spec: spec, Head: fixedHead(9)}
 
 				answered := make(chan *relay.SignedBid, 1)
 				go func() {

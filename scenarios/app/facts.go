@@ -100,8 +100,12 @@ func (b *book) observe(relayName string) func(subject string, raw json.RawMessag
 			at = f.At
 			b.trace(&r, f.Trace)
 		case relay.HeaderServed:
-			at = f.At
 			r.Slot, r.ValueWei, r.About = int(f.Slot), decimal(f.ValueWei), b.bidder(relayName, f.Slot, f.BlockHash) //nolint:gosec // few slots
+			at = f.At
+			for i := range f.Count() - 1 { // a sum: each answer is a record, at even times between the first and the last
+				b.add(r, f.At.Add(f.Until.Sub(f.At)*time.Duration(i)/time.Duration(f.Count()-1)), raw)
+				at = f.Until
+			}
 		case relay.PayloadDelivered:
 			at = f.At
 			b.trace(&r, f.Trace)

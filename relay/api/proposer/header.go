@@ -72,7 +72,7 @@ func parseKey(r *http.Request) (key relay.Key, refused *relay.Refused) {
 // clientDeadline is when the client stops waiting: when it sent the request plus how long it waits, both in milliseconds. Without both, or
 // if they cannot be read, it is zero: they are optional (builder-specs, "X-Timeout-Ms").
 func clientDeadline(h http.Header) time.Time {
-	sent, timeout := h.Get("Date-Milliseconds"), h.Get("X-Timeout-Ms")
+	sent, timeout := first(h["Date-Milliseconds"]), first(h["X-Timeout-Ms"])
 	if sent == "" || timeout == "" { // usual, and parsing would make an error for it
 		return time.Time{}
 	}
@@ -86,4 +86,12 @@ func clientDeadline(h http.Header) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(sentMs).Add(time.Duration(timeoutMs) * time.Millisecond)
+}
+
+// first is a header's value where its name is written as http.Header keeps it.
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
 }
