@@ -18,14 +18,44 @@ func (o *Opened) AddCloser(closer func() error) {
 }
 
 // Close closes the last that was opened first, all within the timeout, and joins what went wrong: one that cannot be closed keeps no
-// other open. A second call has nothing to do.
+// other open. One that hangs has half of the time that is left, and is left behind then. A second call has nothing to do.
 func (o *Opened) Close(timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
+	end := time.Now().Add(timeout)
 	var errs []error
 	for i := len(o.closers) - 1; i >= 0; i-- {
-		errs = append(errs, o.closers[i](ctx))
+		left := time.Until(end)
+		if i > 0 {
+			left /= 2
+		}
+		errs = append(errs, closeWithin(left, o.closers[i]))
 	}
 	o.closers = nil
 	return errors.Join(errs...)
 }
+
+// errHangs says that something did not close in its time, and may never.
+var errHangs = errors.New("a store was not closed, since it does not answer")
+
+func closeWithin(span time.Duration, closer func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), span)
+	defer cancel()
+	closed := make(chan error, 1)
+	go func() { closed <- closer(ctx) }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+	}
+	// It may have seen the end of its time, and be about to say so.
+	timer := time.NewTimer(min(span/10, lastWord))
+	defer timer.Stop()
+	select {
+	case err := <-closed:
+		return err
+	case <-timer.C:
+		return errHangs
+	}
+}
+
+// lastWord is how long something whose time is over may take to say so (wall time).
+const lastWord = 100 * time.Millisecond

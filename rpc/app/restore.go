@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -16,8 +18,14 @@ func (a *App) restore(ctx context.Context) error {
 		return fmt.Errorf("restore: %w", err)
 	}
 	subjects := slices.Sorted(maps.Keys(decoders))
+	recipients := map[common.Address]rpc.RecipientSet{}
 	err := a.journal.Past(ctx, 1, subjects, func(_ time.Time, subject string, data []byte) error {
-		if err := decodeFacts(subject, data, a.remember); err != nil {
+		if err := decodeFacts(subject, data, func(fact rpc.Fact) {
+			if set, ok := fact.(rpc.RecipientSet); ok {
+				recipients[set.From] = set
+			}
+			a.remember(fact)
+		}); err != nil {
 			return fmt.Errorf("decode %s: %w", subject, err)
 		}
 		return nil
@@ -25,7 +33,10 @@ func (a *App) restore(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	return nil
+	if err := a.state.takeOver(ctx, recipients); err != nil {
+		return fmt.Errorf("keep what facts say as state: %w", err)
+	}
+	return a.journal.Bound(ctx)
 }
 
 func (a *App) remember(fact rpc.Fact) {

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
+
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/settle"
@@ -27,6 +29,8 @@ type owedBook struct {
 	// stale has a token when refunds have changed since they were kept.
 	stale chan struct{}
 
+	restored map[common.Address]common.Address // recipients that were state at the start
+
 	recipients sync.Mutex // held while one is kept, so that the newest is kept last
 
 	changed atomic.Uint64 // counts changes of what is owed
@@ -35,7 +39,7 @@ type owedBook struct {
 }
 
 func newOwedBook(j *journal.Journal) *owedBook {
-	return &owedBook{journal: j, stale: make(chan struct{}, 1)}
+	return &owedBook{journal: j, stale: make(chan struct{}, 1), restored: map[common.Address]common.Address{}}
 }
 
 // recipientKeeper has recipients kept as state, too, before they are answered.
@@ -145,6 +149,20 @@ func (a *App) keepState(ctx context.Context) error {
 	}
 }
 
+// takeOver keeps as state what only facts say: those of a version that kept no state, or of a life that was killed between the two.
+func (s *owedBook) takeOver(ctx context.Context, recipients map[common.Address]rpc.RecipientSet) error {
+	for from, set := range recipients {
+		if to, ok := s.restored[from]; ok && to == s.settler.Recipient(from) {
+			continue
+		}
+		if err := s.keepRecipient(set); err != nil {
+			return err
+		}
+	}
+	s.changed.Add(1)
+	return s.keepOwed(ctx)
+}
+
 // restore tells what was kept.
 func (s *owedBook) restore(ctx context.Context, remember func(rpc.Fact)) error {
 	err := s.journal.States(ctx, recipientState, func(_ time.Time, subject string, data []byte) error {
@@ -153,6 +171,7 @@ func (s *owedBook) restore(ctx context.Context, remember func(rpc.Fact)) error {
 			return fmt.Errorf("decode %s: %w", subject, err)
 		}
 		remember(set)
+		s.restored[set.From] = set.To
 		return nil
 	})
 	if err != nil {

@@ -54,15 +54,41 @@ func begin(ctx context.Context, j *journal.Journal, span time.Duration) (*tenure
 		}
 	}
 	host, _ := os.Hostname() // for people; without one the process' number must do
-	t := &tenure{journal: j, life: life{Number: last.Number + 1, Owner: fmt.Sprintf("%s, process %d, since %s", host, os.Getpid(), time.Now().UTC().Format(time.RFC3339Nano))}}
-	_, won, err := j.Claim(ctx, fmt.Sprintf("rpc-life-%d", t.life.Number), []byte(t.life.Owner))
-	if err != nil {
-		return nil, fmt.Errorf("claim the journal: %w", err)
+	owner := fmt.Sprintf("%s, process %d, since %s", host, os.Getpid(), time.Now().UTC().Format(time.RFC3339Nano))
+	for number := last.Number + 1; ; number++ {
+		_, won, err := j.Claim(ctx, fmt.Sprintf("rpc-life-%d", number), []byte(owner))
+		if err != nil {
+			return nil, fmt.Errorf("claim the journal: %w", err)
+		}
+		if won {
+			t := &tenure{journal: j, life: life{Number: number, Owner: owner}}
+			return t, t.say(ctx)
+		}
+		// Somebody has claimed this life and not said so: he is about to, or was killed in between, or what he said was lost.
+		if err := silent(ctx, j, last, span); err != nil {
+			return nil, err
+		}
 	}
-	if !won {
-		return nil, inUse(last)
+}
+
+// silent refuses a journal whose newest life is another one before the span is over.
+func silent(ctx context.Context, j *journal.Journal, last life, span time.Duration) error {
+	for end := time.Now().Add(span); ; {
+		now, err := lifeOf(ctx, j)
+		switch {
+		case err != nil:
+			return err
+		case now != last:
+			return inUse(now)
+		case !time.Now().Before(end):
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(beatEvery/2, time.Until(end))):
+		}
 	}
-	return t, t.say(ctx)
 }
 
 func lifeOf(ctx context.Context, j *journal.Journal) (last life, err error) {

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -60,6 +62,31 @@ func TestJournalHasOneService(t *testing.T) {
 	}
 }
 
+// A life that was claimed, and of which nothing was ever said — the service was killed in between, its claim's answer was lost, or a power cut took the state — keeps nobody
+// out; one that is said while somebody watches does.
+func TestLifeThatWasClaimedAlone(t *testing.T) {
+	j := openJournal(t, journal.Config{})
+	for _, number := range []string{"1", "2"} {
+		if _, won, err := j.Claim(t.Context(), "rpc-life-"+number, []byte("killed")); !won || err != nil {
+			t.Fatal(won, err)
+		}
+	}
+	third, err := begin(t.Context(), j, time.Millisecond)
+	if err != nil || third.life.Number != 3 {
+		t.Fatalf("%+v, %v", third, err)
+	}
+	if err := third.end(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	slow := &tenure{journal: j, life: life{Number: 4, Owner: "about to say so"}}
+	if err := slow.say(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := silent(t.Context(), j, third.life, time.Minute); err == nil || err.Error() != inUse(slow.life).Error() {
+		t.Errorf("who watches hears nothing: %v", err)
+	}
+}
+
 // Orders of a later life have greater numbers, also if nothing is left of those before.
 func TestOrderNumbersNeverRepeat(t *testing.T) {
 	h, dir := openChain(t), t.TempDir()
@@ -79,8 +106,13 @@ func TestOrderNumbersNeverRepeat(t *testing.T) {
 	}
 }
 
-// Where refunds go, and what is owed, outlives the facts.
+// Where refunds go, and what is owed, outlives the facts; also of a version that kept facts alone, whose state is taken over before its facts are bounded.
 func TestStateOutlivesTheFacts(t *testing.T) {
+	t.Run("this version", func(t *testing.T) { stateOutlivesTheFacts(t, false) })
+	t.Run("an earlier version", func(t *testing.T) { stateOutlivesTheFacts(t, true) })
+}
+
+func stateOutlivesTheFacts(t *testing.T, earlier bool) {
 	h, dir, owner, recipient := openChain(t), t.TempDir(), houseKey(6), common.Address{0xaa}
 	stop := h.serve(h.config(func(cfg *Config) { cfg.DataDir = dir }))
 	h.want(new(any), owner, "flashbots_setFeeRefundRecipient", addressOf(owner), common.Address{1})
@@ -93,6 +125,12 @@ func TestStateOutlivesTheFacts(t *testing.T) {
 	credit := waitFor(h, "refund", func(rpc.RefundCredited) bool { return true })
 	h.settled()
 	stop()
+	if earlier {
+		if err := os.RemoveAll(filepath.Join(dir, "journal", "jetstream", "$G", "streams", "STATE")); err != nil {
+			t.Fatal(err)
+		}
+		h.serve(h.config(func(cfg *Config) { cfg.DataDir, cfg.Journal.FactsFor = dir, time.Hour }))()
+	}
 	forgetFacts(t, dir)
 
 	h.serve(h.config(func(cfg *Config) { cfg.DataDir = dir }))
