@@ -44,6 +44,8 @@ BenchmarkReceived500/after_a_new_row|requests/s|>1500|the same with a new row be
 BenchmarkOwnWork/memory|ssz-ms|6|our own work for 1.5 MB in SSZ, escrow in memory
 BenchmarkOwnWork/file|ssz-ms|6|our own work for 1.5 MB in SSZ, escrow in files
 BenchmarkOwnWorkWithNode|cpu-ms|6|processor time for 1.5 MB in SSZ, with signature and a validation node
+BenchmarkPackedBody/noise_ssz|gzip/plain|1.3|the same in gzip, times the processor time of the plain body
+BenchmarkPackedBody/deployed_ssz|gzip/plain|1.3|the same in gzip, transactions and blobs as deployed
 BenchmarkOwnWork/memory|json/ssz|3|the same block in JSON, times as long
 BenchmarkReceiveToVisible/memory|p50-µs|1000|trusted bid of 1.2 MB visible, escrow in memory, median
 BenchmarkReceiveToVisible/memory|p99-µs|5000|the same, 99 of 100

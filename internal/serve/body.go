@@ -1,17 +1,13 @@
 package serve
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // The ways a body cannot be had. They are wrapped with what was seen.
@@ -23,20 +19,11 @@ var (
 	ErrBusy = errors.New("too many bodies at once")
 )
 
-// zstdWindow bounds what a zstd stream may ask us to remember: what its first frame needs, and never more than this.
-const zstdWindow = 8 << 20
-
 // firstBytes is how much memory a body gets before a byte has come, if it announces as much. growth is how many times as much it gets each time that is
 // full, or all that it announced if that is at most twice this: who announces much and sends little holds no more than eight times what came.
 const (
 	firstBytes = 64 << 10
 	growth     = 4
-)
-
-// gzipBytes and zstdBytes are what decoders need beside the body, zstd's beside its window.
-const (
-	gzipBytes = 48 << 10
-	zstdBytes = 512 << 10
 )
 
 // spare is the room behind a body of an announced length: the last read, which finds the end, must not make it grow, and a caller may append a few
@@ -80,9 +67,9 @@ func ReadBodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arri
 // readBody reads and decompresses. It may read a little more than the limit.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64, taken *intake, encoding string, arrived func([]byte)) ([]byte, error) {
 	sent, window := windowOf(encoding, http.MaxBytesReader(w, taken.begin(w, r), limit))
-	b := buffer{taken: taken, announced: -1, most: limit + bytes.MinRead, arrived: arrived}
-	if plainEncoding(encoding) {
-		b.announced = r.ContentLength
+	b := buffer{taken: taken, most: limit + bytes.MinRead, arrived: arrived}
+	if b.announced = r.ContentLength; b.announced > 0 && !plainEncoding(encoding) {
+		b.announced += b.announced / 8 // or more: blobs and transactions shrink little
 	}
 	if err := taken.take(decoderBytes(encoding, window)); err != nil {
 		return nil, err
@@ -99,22 +86,11 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, taken *intake
 	return b.bytes, err
 }
 
-// decoderBytes is what decompression needs beside the body.
-func decoderBytes(encoding string, window int64) int64 {
-	switch encoding {
-	case "gzip":
-		return gzipBytes
-	case "zstd":
-		return zstdBytes + window
-	}
-	return 0
-}
-
 // buffer is where a body is read to. It grows with what comes.
 type buffer struct {
 	bytes     []byte
 	taken     *intake
-	announced int64 // -1 if nobody knows
+	announced int64 // about how long it will be; -1 if nobody knows
 	most      int64
 	arrived   func([]byte)
 }
@@ -168,39 +144,3 @@ func isTooLarge(err error) bool {
 }
 
 func plainEncoding(encoding string) bool { return encoding == "" || encoding == "identity" }
-
-func decompress(from io.Reader, encoding string, window int64) (io.ReadCloser, error) {
-	switch encoding {
-	case "gzip":
-		reader, err := gzip.NewReader(from)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
-		}
-		return reader, nil
-	case "zstd":
-		reader, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(uint64(window)))
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
-		}
-		return reader.IOReadCloser(), nil
-	}
-	return io.NopCloser(from), nil
-}
-
-// windowOf is how many bytes a compressed stream makes us remember, as its beginning says: 0 unless it is zstd. What it read of the beginning is in
-// the reader that it returns.
-func windowOf(encoding string, from io.Reader) (whole io.Reader, window int64) {
-	if encoding != "zstd" {
-		return from, 0
-	}
-	buffered := bufio.NewReader(from)
-	begin, _ := buffered.Peek(zstd.HeaderMaxSize) // what is wrong with the stream shows when it is read
-	var header zstd.Header
-	if header.Decode(begin) != nil || header.Skippable {
-		return buffered, zstdWindow
-	}
-	if header.SingleSegment {
-		return buffered, int64(min(max(header.FrameContentSize, zstd.MinWindowSize), zstdWindow))
-	}
-	return buffered, int64(min(max(header.WindowSize, zstd.MinWindowSize), zstdWindow))
-}

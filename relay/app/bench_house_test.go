@@ -119,9 +119,15 @@ func (nobodyExecutes) Validate(context.Context, *exec.Block) exec.Verdict {
 // openBench opens the way; dir is where the escrow's files are, memory without.
 func openBench(b *testing.B, dir string) *benchHouse {
 	b.Helper()
+	return openBenchWith(b, journal.Config{Dir: dir})
+}
+
+// openBenchWith is openBench with a journal of one's own.
+func openBenchWith(b *testing.B, config journal.Config) *benchHouse {
+	b.Helper()
 	h := &benchHouse{board: new(noticeBoard), spec: benchSpec()}
 	var err error
-	h.journal, err = journal.Open(b.Context(), journal.Config{Dir: dir})
+	h.journal, err = journal.Open(b.Context(), config)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -165,7 +171,7 @@ func benchRecords() []relay.Builder {
 }
 
 // benchBlock is a fulu block of a builder with so many transactions of so many bytes, and blobs; all of its bytes are noise.
-func benchBlock(b *testing.B, spec *eth.Spec, from, transactions, transactionBytes, blobs int) *relay.Submission {
+func benchBlock(b testing.TB, spec *eth.Spec, from, transactions, transactionBytes, blobs int) *relay.Submission {
 	b.Helper()
 	noise := rand.NewChaCha8([32]byte{byte(from + 1)})
 	fill := func(raw []byte) {
@@ -205,7 +211,7 @@ func benchBlock(b *testing.B, spec *eth.Spec, from, transactions, transactionByt
 }
 
 // offer makes of a block the body of a submission for another value, and thus another block.
-func offer(b *testing.B, h *benchHouse, s *relay.Submission, key *bls.SecretKey, media wire.Media, wei uint64) []byte {
+func offer(b testing.TB, h *benchHouse, s *relay.Submission, key *bls.SecretKey, media wire.Media, wei uint64) []byte {
 	b.Helper()
 	block, trace, bid := *s.Payload, *s.Trace, *s
 	block.BlockHash = phase0.Hash32(uint256.NewInt(wei).Bytes32())

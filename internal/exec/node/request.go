@@ -1,9 +1,9 @@
 package node
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
@@ -44,13 +44,23 @@ func askable(b *exec.Block) error {
 // request is the JSON-RPC request for a block. It is written by hand: nearly all of it is hexadecimal digits, and reflection over
 // megabytes of them costs many times what writing them does (BenchmarkRequest).
 func request(b *exec.Block) (*body, error) {
-	var w writer
+	w := writer{out: make([]byte, 0, shortBytes(b))}
 	w.text(`{"jsonrpc":"2.0","id":1,"method":"`).text(methods[b.Fork]).text(`","params":[`)
 	if err := w.submission(b); err != nil {
 		return nil, err
 	}
 	w.text(`]}`)
 	return &body{w.out, w.gaps}, nil
+}
+
+// shortBytes is about what a request has beside its long values: nearly all of it are commitments and proofs, and what is written around transactions.
+func shortBytes(b *exec.Block) int {
+	const digits = 2*len(deneb.KZGProof{}) + len(`"0x",`)
+	size := 8<<10 + len(`"0x",`)*len(b.Payload.Transactions) + 256*len(b.Payload.Withdrawals)
+	if b.Blobs != nil {
+		size += digits * (len(b.Blobs.Commitments) + len(b.Blobs.Proofs))
+	}
+	return size
 }
 
 // writer appends JSON. Long values are left out, and written when the request is sent.
@@ -81,7 +91,9 @@ const longValue = 256
 func (w *writer) digits(value []byte) {
 	w.out = append(w.out, `"0x`...)
 	if len(value) < longValue {
-		w.out = hex.AppendEncode(w.out, value)
+		at := len(w.out)
+		w.out = slices.Grow(w.out, 2*len(value))[:at+2*len(value)]
+		encode(w.out[at:], value)
 	} else {
 		w.gaps = append(w.gaps, gap{len(w.out), value})
 	}
