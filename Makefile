@@ -28,7 +28,7 @@ XTOOLS_VERSION := $(shell sed -n 's|.*golang.org/x/tools \(v[^ ]*\).*|\1|p' tool
 MEVBOOST_VERSION := $(shell sed -n 's|.*flashbots/mev-boost \(v[^ ]*\).*|\1|p' tools/mevboost/go.mod)
 
 .DEFAULT_GOAL := help
-.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-image image prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests clean
+.PHONY: help build lab mev-boost devnet scenarios contracts conformance conformance-image image prove test test-clients faults lint fmt bench fuzz docs install-needs needs needs-tests needs-faults clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,15 +55,12 @@ scenarios: lab ## run every story of the library, each once more without what it
 contracts: ## compile the devnet's contracts; needs Node.js, and npm for the compiler; ARGS=--check only compares
 	scripts/contracts.sh $(ARGS)
 
-test: needs-tests ## run all tests with the race detector
-	go test -race ./...
+test: needs-tests ## run all tests with the race detector; a folder, mount or process that is left behind fails
+	scripts/leftovers.sh go test -race ./...
 
-# Tests that end processes as faults do, by what their names have in common; the stories are the library's that break a process, a disk or a clock.
-FAULT_TESTS = Kill|Crash|PowerCut|Power|DiskFull|FullDisk|SlowDisk|Orphan|TestProcess|TestPause|Restart
-
-faults: needs-tests lab ## show what holds when processes are killed, disks are full or slow, and power is cut: tests, then stories
-	go test -count=1 -run '$(FAULT_TESTS)' ./internal/journal/... ./devnet/fault/... ./relay/app ./rpc/app ./stream/app ./scenarios/app
-	@bin/gavel-lab scenario run --faults --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
+faults: needs-faults lab ## show what holds when processes are killed, disks are full or slow, and power is cut: tests, then stories
+	scripts/leftovers.sh scripts/faults.sh
+	@scripts/leftovers.sh bin/gavel-lab scenario run --faults --prove --again --at-once $(AT_ONCE) --dir $(RUNS) $(ARGS)
 
 conformance: lab ## judge our own relay, stream and RPC by the conformance suite: FLAGS in ARGS, report in bin/conformance
 	@bin/gavel-lab conformance run --devnet --again --out bin/conformance $(ARGS)
@@ -116,6 +113,9 @@ needs:
 
 needs-tests:
 	@scripts/needs.sh tests >/dev/null
+
+needs-faults:
+	@scripts/needs.sh faults >/dev/null
 
 clean: ## remove bin/
 	rm -rf bin

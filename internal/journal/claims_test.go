@@ -118,6 +118,8 @@ func claimsIn(t testing.TB, f file) *claims {
 }
 
 // A claim that was answered stands after any power cut, and no slot has two winners, whatever the cut left and whichever writes failed.
+//
+//gavel:fault power-cut
 func TestAnsweredClaimsSurviveAPowerCut(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		disk := newFrailFile()
@@ -146,6 +148,8 @@ func TestAnsweredClaimsSurviveAPowerCut(t *testing.T) {
 }
 
 // A claim is not answered before it is synced: one sync for each new claim, none for a repeat.
+//
+//gavel:fault power-cut
 func TestClaimIsSyncedBeforeItIsAnswered(t *testing.T) {
 	disk := newFrailFile()
 	c := claimsIn(t, disk)
@@ -185,6 +189,8 @@ func TestNewestClaimsAreRemembered(t *testing.T) {
 }
 
 // A caller that leaves while the disk hangs is told that nothing is known, others wait no longer than they want, and what was written stands.
+//
+//gavel:fault slow-disk
 func TestClaimOnADiskThatHangs(t *testing.T) {
 	disk := newFrailFile()
 	c := claimsIn(t, disk)

@@ -115,6 +115,8 @@ func TestFactsOnTheirWayAreBounded(t *testing.T) {
 }
 
 // A cluster that is away when the process starts, as after a reboot of all, is waited for.
+//
+//gavel:fault journal-away
 func TestClusterThatIsAwayAtStart(t *testing.T) {
 	address := freePort(t)
 	host, port, err := net.SplitHostPort(address)

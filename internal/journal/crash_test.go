@@ -48,6 +48,7 @@ func victim(dir string) error {
 	return err
 }
 
+//gavel:fault kill
 func TestAckedMeansItSurvivesAKill(t *testing.T) {
 	dir := t.TempDir()
 	process := exec.CommandContext(t.Context(), os.Args[0])

@@ -268,6 +268,7 @@ func TestGuardHasOneWinner(t *testing.T) {
 	})
 }
 
+//gavel:fault restart
 func TestEverythingSurvivesARestart(t *testing.T) {
 	cfg := Config{Dir: t.TempDir()}
 	j, err := Open(t.Context(), cfg)

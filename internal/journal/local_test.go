@@ -49,6 +49,8 @@ func TestLocalEscrowLetsTheOldestGo(t *testing.T) {
 }
 
 // What was being written when the process died was not acked, and is not there; all else is, with its age.
+//
+//gavel:fault kill
 func TestLocalEscrowAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	e := openLocal(t, dir, 100)
@@ -105,6 +107,8 @@ func TestLocalEscrowIsNeverSeenHalfWritten(t *testing.T) {
 }
 
 // What is left of a value is none: a file that was cut or changed, at whatever place, is not found, and never answered as bytes.
+//
+//gavel:fault power-cut
 func TestLocalEscrowNoticesWhatIsNotWhole(t *testing.T) {
 	dir := t.TempDir()
 	e := openLocal(t, dir, 1<<20)
@@ -163,6 +167,7 @@ func TestLocalEscrowOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
+//gavel:fault power-cut
 func TestLocalEscrowSyncs(t *testing.T) {
 	locals(t, func(t *testing.T, dir string) {
 		e := openLocal(t, dir, 1<<20)

@@ -6,6 +6,8 @@ import (
 )
 
 // Numbers that were skipped are given to nobody, and readers see that there is nothing.
+//
+//gavel:fault power-cut
 func TestSkippedNumbersAreNotGivenAgain(t *testing.T) {
 	j := open(t, Config{Dir: t.TempDir()})
 	if _, err := j.Append(t.Context(), "word", []byte(`"before"`)); err != nil {

@@ -60,6 +60,8 @@ func (o *ours) ClosedInOrder() bool { return o.closed }
 
 // After a power cut a journal of our own goes on behind what the database has: no number is given twice. One that lacks facts of more than the last seconds, or was closed
 // in good order since it had its newest, was restored: it is refused.
+//
+//gavel:fault power-cut
 func TestJournalThatLostItsTailGoesOn(t *testing.T) {
 	const facts = 200
 	late := map[uint64]time.Time{facts: noon.Add(time.Hour)} // after nothing had happened for long

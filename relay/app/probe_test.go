@@ -76,6 +76,8 @@ func (h *house) wantServedAgain(t *testing.T) {
 
 // The escrow cannot be written: no header is served, since the next could not be delivered after a restart, and everybody is told. What was served
 // before is delivered. All comes back by itself.
+//
+//gavel:fault disk-full
 func TestEscrowThatCannotBeWritten(t *testing.T) {
 	folder := t.TempDir() // before the house, which is closed before it is removed
 	told := &alerts{}
@@ -142,6 +144,8 @@ func (c *cluster) stop() {
 
 // The cluster of the journal is gone: no header is served, and a proposer who has one is told by name what is missing, before it gives up. When the
 // cluster is back all goes on by itself, and that proposer gets its payload.
+//
+//gavel:fault journal-away
 func TestJournalThatIsAway(t *testing.T) {
 	nats := startCluster(t)
 	told := &alerts{}

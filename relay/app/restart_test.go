@@ -18,6 +18,8 @@ import (
 
 // What the relay knew it knows again: who has registered, whom the operator trusts no more, that no headers are to be served, which slots are
 // over, and the payload of a header that was served before.
+//
+//gavel:fault restart
 func TestRestart(t *testing.T) {
 	folder := t.TempDir() // before the house, which is closed before it is removed
 	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {

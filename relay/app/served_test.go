@@ -11,6 +11,8 @@ import (
 )
 
 // The escrow's files are gone after the header was served: the payload is revealed all the same.
+//
+//gavel:fault disk-full
 func TestServedHeaderOutlivesTheEscrow(t *testing.T) {
 	folder := t.TempDir() // before the house, which is closed before it is removed
 	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {

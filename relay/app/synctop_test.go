@@ -15,6 +15,8 @@ import (
 )
 
 // The payload that leads is synced, the last of those that led while the disk was busy; a disk that fails is tried again with the next.
+//
+//gavel:fault power-cut
 func TestLeadingPayloadIsSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var synced []byte

@@ -86,6 +86,8 @@ func (h *house) startVictim(dir string) (kill func()) {
 
 // What was answered is there after a kill -9 that comes with the answer: orders, cancels of both kinds, and recipients of refunds. Each round is a
 // process of its own, and the last one finds what all of them promised.
+//
+//gavel:fault kill
 func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 	const rounds = 48 // twelve of each
 	h, dir, signer := openChain(t), t.TempDir(), houseKey(7)

@@ -178,6 +178,8 @@ func TestReorganisation(t *testing.T) {
 }
 
 // What was there before a restart is there after it, and what happened on the chain meanwhile is made up for.
+//
+//gavel:fault restart
 func TestRestart(t *testing.T) {
 	h := openChain(t)
 	dir := t.TempDir()

@@ -31,6 +31,8 @@ func TestClockOfAnotherProcess(t *testing.T) {
 }
 
 // A skew leaves waits alone that have begun; a jump does not: one ahead ends them, one back makes them longer.
+//
+//gavel:fault clock-jump
 func TestSkewAndJump(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*skewed)

@@ -131,8 +131,8 @@ func (p program) canBreakDisks() error {
 	if why == "" {
 		why = err.Error()
 	}
-	return fmt.Errorf("%s. It needs Linux with /dev/fuse open to this user, and user namespaces (sysctl kernel.unprivileged_userns_clone, "+
-		"kernel.apparmor_restrict_unprivileged_userns)", why)
+	return fmt.Errorf("%s. It needs Linux, /dev/fuse open to this user, and user namespaces (sysctl user.max_user_namespaces, "+
+		"kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)", why)
 }
 
 // diskLink is the lab's end of a machine's orders.

@@ -27,6 +27,8 @@ const (
 	asService = "be-a-service"
 	asLab     = "be-a-lab"
 	asMute    = "say-nothing"
+	// asServiceWithoutDevice is as on a machine without /dev/fuse, in a namespace of its own.
+	asServiceWithoutDevice = "be-a-service-without-the-device"
 )
 
 func TestMain(m *testing.M) {
@@ -44,6 +46,11 @@ func TestMain(m *testing.M) {
 		}
 	case len(args) > 0 && args[0] == asService:
 		if err := Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			status = 1
+		}
+	case len(args) == 2 && args[0] == asServiceWithoutDevice && args[1] == probeFlag:
+		if err := errors.Join(hideDevices(), ProbeMachine()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			status = 1
 		}
@@ -96,6 +103,8 @@ func answers(t *testing.T, address string) bool {
 }
 
 // A process is killed and started again at one address; kill is SIGKILL, and stop an orderly end.
+//
+//gavel:fault kill
 func TestProcess(t *testing.T) {
 	p := journalProcess(t.TempDir(), freeAddress(t), ourselves)
 	start := func() error { return p.start(t.Context()) }
@@ -133,6 +142,8 @@ func TestProcess(t *testing.T) {
 }
 
 // A process that is paused is there and answers nothing, until it is resumed; and it can be killed meanwhile.
+//
+//gavel:fault pause
 func TestPause(t *testing.T) {
 	p := journalProcess(t.TempDir(), freeAddress(t), ourselves)
 	for what, do := range map[string]func() error{"pause": p.pause, "resume": p.resume} {
@@ -244,6 +255,8 @@ func lonelyLab(dir string) error {
 }
 
 // Services die with their lab, however it dies.
+//
+//gavel:fault kill
 func TestNoOrphans(t *testing.T) {
 	lab := exec.CommandContext(t.Context(), os.Args[0], asLab, t.TempDir(), freeAddress(t), freeAddress(t))
 	lab.Stderr = os.Stderr

@@ -29,6 +29,14 @@ func (d *Disk) file(t *testing.T, in *node, name, contents string) *node {
 // contents is all that a folder has, by path.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
+	all, err := files(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func files(dir string) (map[string]string, error) {
 	all := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -39,10 +47,7 @@ func contents(t *testing.T, dir string) map[string]string {
 		all[name] = string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return all, err
 }
 
 // saved is what the disk has.
@@ -59,6 +64,8 @@ func (d *Disk) saved(t *testing.T) map[string]string {
 }
 
 // What a power cut leaves is what was synced: contents as they were then, and names.
+//
+//gavel:fault power-cut
 func TestPowerCut(t *testing.T) {
 	d := New()
 	folder, errno := d.create(d.root, "folder", true, 0o700)
@@ -119,6 +126,8 @@ func TestSyncedFolder(t *testing.T) {
 }
 
 // A full disk takes no more blocks than it has: what is there can be written again, and what is removed makes room.
+//
+//gavel:fault disk-full
 func TestFullDisk(t *testing.T) {
 	d := New()
 	n := d.file(t, d.root, "file", "abc")

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 )
 
-// journalDir, in the environment beside mountDir, makes this test binary a service whose machine loses its power: what is left of its disk is put there.
+// journalDir, in the environment beside useDir, makes this test binary a service whose machine loses its power: what is left of its disk is put there.
 const journalDir = "GAVEL_TEST_JOURNAL_DIR"
 
 // serviceDir, in the environment, makes this test binary the service.
@@ -25,6 +25,8 @@ const roomFor = 64 << 20
 
 // State whose change was answered is on the disk: it outlives a power cut right after the answer, also what was put in place of older state, or dropped. (Facts of that
 // second may be gone.)
+//
+//gavel:fault power-cut
 func TestStateOutlivesAPowerCut(t *testing.T) {
 	left := t.TempDir()
 	onDisk(t, t.TempDir(), journalDir+"="+left)

@@ -2,7 +2,9 @@ package disk
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	iofs "io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -16,8 +18,8 @@ var cached = time.Hour
 
 // Mount puts the disk at a folder, until Unmount. It needs /dev/fuse, and the right to mount, which a user has in a namespace of its own.
 func (d *Disk) Mount(dir string) (unmount func() error, err error) {
-	if _, err := os.Stat("/dev/fuse"); err != nil {
-		return nil, fmt.Errorf("mount disk: there is no /dev/fuse: load the kernel's module fuse, or give the container that device: %w", err)
+	if err := device(); err != nil {
+		return nil, fmt.Errorf("mount disk: %w", err)
 	}
 	server, err := fs.Mount(dir, &inode{disk: d, node: d.root}, &fs.Options{
 		EntryTimeout: &cached, AttrTimeout: &cached, UID: uint32(os.Getuid()), GID: uint32(os.Getgid()), //nolint:gosec // never negative
@@ -34,6 +36,20 @@ func (d *Disk) Mount(dir string) (unmount func() error, err error) {
 		}
 		return nil
 	}, nil
+}
+
+// device says why this user cannot use the system's device for file systems of programs.
+func device() error {
+	device, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+	switch {
+	case errors.Is(err, iofs.ErrNotExist):
+		return errors.New("there is no /dev/fuse: load the kernel's module fuse (modprobe fuse), or give the container that device")
+	case errors.Is(err, iofs.ErrPermission):
+		return errors.New("/dev/fuse is not open to this user: have root open it to all (chmod 666 /dev/fuse), as udev does")
+	case err != nil:
+		return err
+	}
+	return device.Close()
 }
 
 // inode is a node as the system sees it. What it says it asks the disk.
