@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/clauses"
 )
 
-// What clauses follow from can be read: each statement of the sections stands in docs/spec.md, in
-// the same order, and nothing else does.
+// What clauses follow from can be read: each statement of the sections stands in docs/spec.md
+// in the same order, and nothing else does.
 func TestStatementsStandInTheSpecification(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/spec.md")
 	if err != nil {
