@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 
+	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
@@ -31,4 +32,16 @@ type PayloadID struct {
 // ID is the escrow's key of the contents.
 func (c *Contents) ID() PayloadID {
 	return PayloadID{phase0.Slot(c.Trace.Slot), c.Payload.BlockHash, c.Trace.BuilderPubkey}
+}
+
+// Size is about how many bytes the contents keep in memory. What was read from SSZ has its blobs in there.
+func (c *Contents) Size() int {
+	size := len(c.Raw)
+	for _, tx := range c.Payload.Transactions {
+		size += len(tx)
+	}
+	if c.Raw == nil && c.Blobs != nil {
+		size += len(c.Blobs.Blobs) * len(deneb.Blob{})
+	}
+	return size
 }

@@ -173,6 +173,8 @@ var (
 		"The same builder has sent a block with this hash and another payload before. One of the two does not have the hash.")
 	SubmissionEscrowDown = define("submission-escrow-unavailable", 503, "", "the block could not be kept",
 		"A bid counts only once its payload is kept safely, which is not possible now. This says nothing about the block; submit again.")
+	SubmissionEscrowCrowded = define("submission-escrow-crowded", 503, "", "too many blocks are kept for you already",
+		"Blocks of this builder, this address, or of all strangers take all the room that they may, and none of them can go: they lead, were served, or are being executed.")
 	SubmissionSequence = define("submission-sequence", 400, "", "invalid x-sequence",
 		"x-sequence is a decimal number from 1 to 2^64-1.")
 	SubmissionHydrationForm = define("submission-hydration-form", 400, "", "the dehydrated submission does not fit together",

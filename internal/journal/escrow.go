@@ -17,6 +17,8 @@ type escrowStore interface {
 	put(ctx context.Context, key string, value []byte) error
 	get(ctx context.Context, key string) ([]byte, error)
 	drop(ctx context.Context, prefix string) error
+	forget(ctx context.Context, key string) error
+	bytes() int64
 	keys(ctx context.Context, prefix string) ([]string, error)
 	sync(ctx context.Context, key string) error
 }
@@ -49,6 +51,17 @@ func (j *Journal) SyncEscrow(ctx context.Context, key string) error {
 	}
 	return nil
 }
+
+// Forget drops the value of a key in the escrow, if it is there.
+func (j *Journal) Forget(ctx context.Context, key string) error {
+	if err := j.escrow.forget(ctx, key); err != nil {
+		return fmt.Errorf("forget %s in the escrow: %w", key, err)
+	}
+	return nil
+}
+
+// EscrowBytes is how much the escrow keeps before the oldest goes; 0 for no bound.
+func (j *Journal) EscrowBytes() int64 { return j.escrow.bytes() }
 
 // EscrowKeys are the keys in the escrow that begin with a prefix and a dot, in no order.
 func (j *Journal) EscrowKeys(ctx context.Context, prefix string) ([]string, error) {
@@ -85,6 +98,12 @@ func (e *clusterEscrow) get(ctx context.Context, key string) ([]byte, error) {
 func (e *clusterEscrow) drop(ctx context.Context, prefix string) error {
 	return e.stream.Purge(ctx, jetstream.WithPurgeSubject("escrow."+prefix+".>"))
 }
+
+func (e *clusterEscrow) forget(ctx context.Context, key string) error {
+	return e.stream.Purge(ctx, jetstream.WithPurgeSubject("escrow."+key))
+}
+
+func (e *clusterEscrow) bytes() int64 { return max(e.stream.CachedInfo().Config.MaxBytes, 0) }
 
 func (e *clusterEscrow) keys(ctx context.Context, prefix string) ([]string, error) {
 	info, err := e.stream.Info(ctx, jetstream.WithSubjectFilter("escrow."+prefix+".>"))

@@ -210,9 +210,15 @@ func TestDropForgetsOneSlotAndEvidenceStays(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if err := errors.Join(j.Put(t.Context(), "1.cc", []byte("x")), j.Forget(t.Context(), "1.cc"), j.Forget(t.Context(), "1.dd")); err != nil {
+			t.Fatal(err)
+		}
 		keys, err := j.EscrowKeys(t.Context(), "1")
 		if slices.Sort(keys); err != nil || !slices.Equal(keys, []string{"1.aa", "1.bb"}) {
 			t.Errorf("keys %v, %v", keys, err)
+		}
+		if got := j.EscrowBytes(); got != testEscrow {
+			t.Errorf("the escrow keeps %d bytes, want %d", got, testEscrow)
 		}
 		if err := j.Drop(t.Context(), "1"); err != nil {
 			t.Fatal(err)

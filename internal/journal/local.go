@@ -31,7 +31,7 @@ type localEscrow struct {
 	room    int64 // in bytes
 
 	mu     sync.Mutex // guards all below, and renaming and removing of files
-	bytes  int64
+	taken  int64
 	values map[string]*list.Element // of *localValue
 	order  list.List                // the oldest first
 	temps  int
@@ -201,12 +201,12 @@ func (e *localEscrow) sync(_ context.Context, key string) error {
 // replace puts a value in place of an earlier one of its key and makes room. The caller holds mu.
 func (e *localEscrow) replace(v *localValue) error {
 	if old := e.values[v.key]; old != nil {
-		e.forget(old)
+		e.leave(old)
 	}
 	e.add(v)
 	var errs []error
 	for oldest := e.order.Front(); oldest != nil; oldest = e.order.Front() {
-		if e.bytes <= e.room && v.since.Sub(oldest.Value.(*localValue).since) <= e.keepFor {
+		if e.taken <= e.room && v.since.Sub(oldest.Value.(*localValue).since) <= e.keepFor {
 			break
 		}
 		errs = append(errs, e.remove(oldest))
@@ -214,20 +214,20 @@ func (e *localEscrow) replace(v *localValue) error {
 	return errors.Join(errs...)
 }
 
-// add, forget and remove change what is known of the values; remove also removes the file. The caller holds mu.
+// add, leave and remove change what is known of the values; remove also removes the file. The caller holds mu.
 func (e *localEscrow) add(v *localValue) {
 	e.values[v.key] = e.order.PushBack(v)
-	e.bytes += v.size
+	e.taken += v.size
 }
 
-func (e *localEscrow) forget(element *list.Element) {
+func (e *localEscrow) leave(element *list.Element) {
 	v := e.order.Remove(element).(*localValue)
 	delete(e.values, v.key)
-	e.bytes -= v.size
+	e.taken -= v.size
 }
 
 func (e *localEscrow) remove(element *list.Element) error {
-	e.forget(element)
+	e.leave(element)
 	if e.dir == "" {
 		return nil
 	}
@@ -263,6 +263,19 @@ func (e *localEscrow) get(_ context.Context, key string) ([]byte, error) {
 	}
 	return valueIn(raw)
 }
+
+// forget implements escrowStore.
+func (e *localEscrow) forget(_ context.Context, key string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if element := e.values[key]; element != nil {
+		return e.remove(element)
+	}
+	return nil
+}
+
+// bytes implements escrowStore.
+func (e *localEscrow) bytes() int64 { return e.room }
 
 // keys implements escrowStore.
 func (e *localEscrow) keys(_ context.Context, prefix string) (keys []string, _ error) {

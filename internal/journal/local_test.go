@@ -39,11 +39,11 @@ func TestLocalEscrowLetsTheOldestGo(t *testing.T) {
 				t.Errorf("%s: %v", key, err)
 			}
 		}
-		if e.bytes != 20 || e.order.Len() != 2 {
-			t.Errorf("%d bytes in %d values", e.bytes, e.order.Len())
+		if e.taken != 20 || e.order.Len() != 2 {
+			t.Errorf("%d bytes in %d values", e.taken, e.order.Len())
 		}
-		if err := e.drop(t.Context(), "1"); err != nil || e.bytes != 0 || len(e.values) != 0 {
-			t.Errorf("%d bytes in %d values, %v", e.bytes, len(e.values), err)
+		if err := e.drop(t.Context(), "1"); err != nil || e.taken != 0 || len(e.values) != 0 {
+			t.Errorf("%d bytes in %d values, %v", e.taken, len(e.values), err)
 		}
 	})
 }

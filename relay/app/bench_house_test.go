@@ -144,7 +144,7 @@ func openBenchWith(b *testing.B, config journal.Config) *benchHouse {
 	held := clock.NewHeld(h.spec.GenesisTime, 1)
 	h.desk = receive.New(receive.Config{
 		Spec: h.spec, Clock: held, Chain: chainOfBench{}, Deliveries: chainOfBench{}, Builders: h.builders, Validator: nobodyExecutes{},
-		Escrow: escrow{h.journal}, Evidence: evidence{h.journal}, Board: h.board, Facts: record, Key: bls.Derive("relay", 0),
+		Escrow: unneeded{escrow{h.journal}}, Evidence: evidence{h.journal}, Board: h.board, Facts: record, Key: bls.Derive("relay", 0),
 		ValidationTimeout: time.Minute, PayloadTimeout: time.Second, Executors: 1, Cancellations: true,
 		Trouble: func(action string, err error) { b.Errorf("%s: %v", action, err) },
 	})
@@ -326,3 +326,9 @@ func percentile(of []time.Duration, p float64) time.Duration {
 	slices.Sort(of)
 	return of[min(int(float64(len(of))*p), len(of)-1)]
 }
+
+// unneeded is an escrow of which nothing is needed.
+type unneeded struct{ escrow }
+
+// Needs implements receive.Escrow.
+func (unneeded) Needs(relay.PayloadID) bool { return false }

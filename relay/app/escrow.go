@@ -73,6 +73,11 @@ func (e escrow) Builders(ctx context.Context, slot phase0.Slot, blockHash phase0
 	return builders, nil
 }
 
+// Drop implements deliver.Store.
+func (e escrow) Drop(ctx context.Context, id relay.PayloadID) error {
+	return e.journal.Forget(ctx, escrowKey(id))
+}
+
 // sync has contents outlive a power cut.
 func (e escrow) sync(ctx context.Context, id relay.PayloadID) error {
 	return e.journal.SyncEscrow(ctx, escrowKey(id))

@@ -165,7 +165,7 @@ func (a *App) wire() (err error) {
 	})
 	a.receive = receive.New(receive.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Deliveries: a.deliver, Builders: a.builders, Validator: a.cfg.Validator,
-		Live: a.mayTrust(), Escrow: a.served, Evidence: evidence{a.journal}, Board: shown{a.board, a.served}, Facts: record, Trouble: a.trouble, Refused: a.refused(),
+		Live: a.mayTrust(), Escrow: a.served, EscrowBytes: a.journal.EscrowBytes(), Evidence: evidence{a.journal}, Board: shown{a.board, a.served}, Facts: record, Trouble: a.trouble, Refused: a.refused(),
 		Key: a.cfg.Key, ValidationTimeout: a.cfg.ValidationTimeout, PayloadTimeout: a.cfg.HeaderPayloadTimeout, Executors: a.cfg.Executors,
 		Cancellations: !a.cfg.NoCancellations,
 	})

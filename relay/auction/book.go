@@ -111,6 +111,14 @@ func (s *standing) exclude(match func(relay.Bid) bool) {
 // Top is the leading bid, nil when there is none. It must not be changed.
 func (b *Book) Top() *relay.Bid { return b.topBid() }
 
+// Current is a builder's bid that can still be replaced, nil if it has none. It must not be changed.
+func (b *Book) Current(builder phase0.BLSPubKey) *relay.Bid {
+	if own := b.builders[builder]; own != nil && own.current != nil {
+		return &own.current.bid
+	}
+	return nil
+}
+
 // Floor is the value in wei of the best final bid, below which no bid can lead while the slot runs; zero when there is none.
 func (b *Book) Floor() *uint256.Int {
 	floor := new(uint256.Int)

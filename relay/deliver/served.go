@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/relay"
@@ -18,6 +17,8 @@ type Store interface {
 	relay.Escrow
 	// Builders are those that have put a payload under a block hash, in no order. The zero key is of a payload whose key names no builder.
 	Builders(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) ([]phase0.BLSPubKey, error)
+	// Drop forgets a payload.
+	Drop(ctx context.Context, id relay.PayloadID) error
 }
 
 // Served stands before the escrow and keeps the payloads of headers that were served in memory too, so that their delivery needs the guard alone. The
@@ -74,7 +75,7 @@ func (s *Served) Put(ctx context.Context, contents *relay.Contents) error {
 	}
 	held := *contents
 	held.Raw = slices.Clip(held.Raw) // whoever encodes them again copies
-	r := recentBlock{contents.ID(), sizeOf(contents)}
+	r := recentBlock{contents.ID(), contents.Size()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hold(r.PayloadID).contents = &held
@@ -92,6 +93,31 @@ func (s *Served) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents, 
 		return contents, nil
 	}
 	return s.Escrow.Get(ctx, id)
+}
+
+// Needs says whether a payload leads an auction, led it lately, or belongs to a header that was served. It never blocks.
+func (s *Served) Needs(id relay.PayloadID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.served, id) {
+		return true
+	}
+	for _, tops := range s.shown {
+		if slices.Contains(tops, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// Drop forgets a payload that nobody needs.
+func (s *Served) Drop(ctx context.Context, id relay.PayloadID) error {
+	s.mu.Lock()
+	if at := slices.IndexFunc(s.recent, func(r recentBlock) bool { return r.PayloadID == id }); at >= 0 {
+		s.forgetRecent(at)
+	}
+	s.mu.Unlock()
+	return s.Escrow.Drop(ctx, id)
 }
 
 // Find implements Payloads. What is in memory comes first, and of that what was served last.
@@ -272,16 +298,4 @@ func (s *Served) forgetRecent(at int) {
 	s.bytes -= r.bytes
 	s.recent = slices.Delete(s.recent, at, at+1)
 	s.release(r.PayloadID)
-}
-
-// sizeOf is about how many bytes contents keep in memory. What was read from SSZ has its blobs in there.
-func sizeOf(contents *relay.Contents) int {
-	size := len(contents.Raw)
-	for _, tx := range contents.Payload.Transactions {
-		size += len(tx)
-	}
-	if contents.Raw == nil && contents.Blobs != nil {
-		size += len(contents.Blobs.Blobs) * len(deneb.Blob{})
-	}
-	return size
 }

@@ -60,6 +60,13 @@ func (a *away) Builders(_ context.Context, slot phase0.Slot, hash phase0.Hash32)
 	return list, nil
 }
 
+func (a *away) Drop(_ context.Context, id relay.PayloadID) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.kept, id)
+	return nil
+}
+
 // idOf is the escrow's key of a builder's block.
 func idOf(number byte) relay.PayloadID {
 	return relay.PayloadID{Slot: slot, BlockHash: phase0.Hash32{number}, Builder: builder}
@@ -119,6 +126,27 @@ func TestServedOutlivesTheEscrow(t *testing.T) {
 	if len(s.held) != 0 || s.bytes != 0 || len(s.shown) != 0 {
 		t.Errorf("something is left: %d payloads, %d bytes", len(s.held), s.bytes)
 	}
+}
+
+// What leads, led lately or was served is needed; what is not can be dropped, and is in memory no more.
+func TestNeededPayloads(t *testing.T) {
+	s, escrow := newServed()
+	for number := range byte(8) {
+		put(t, s, block(number, 1000))
+		if number > 0 {
+			s.Show(auction1, phase0.Hash32{number}, builder)
+		}
+	}
+	s.Header(idOf(1))
+	for number, want := range []bool{false, true, false, false, true, true, true, true} {
+		if got := s.Needs(idOf(byte(number))); got != want {
+			t.Errorf("block %d is needed: %v, want %v", number, got, want)
+		}
+	}
+	if err := s.Drop(t.Context(), idOf(0)); err != nil || len(escrow.kept) != 7 {
+		t.Errorf("%v, %d payloads are left", err, len(escrow.kept))
+	}
+	wantHeld(t, s, 0, false)
 }
 
 // A bid that the escrow did not take is not in memory either: it does not count.

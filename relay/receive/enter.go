@@ -55,6 +55,9 @@ func (d *Desk) enter(s *relay.Submission, facts *caseFacts, bid *preparedBid) *r
 	}
 	offered := s.Bid()
 	id := idOf(&offered)
+	if d.awaited[id] == nil && !d.escrowed[payloadOf(s.Trace)].isKept() { // has made room for others meanwhile
+		return relay.SubmissionEscrowCrowded.Plain()
+	}
 	if before := d.prepared[id]; before == nil || !before.verified { // what is known to be valid stays known
 		d.prepared[id] = bid
 	}
@@ -112,6 +115,7 @@ func (d *Desk) Close(before phase0.Slot) {
 			delete(d.prepared, id)
 		}
 	}
+	d.room.close(before)
 	maps.DeleteFunc(d.payments, func(id relay.PayloadID, _ payment) bool { return id.Slot < before })
 	maps.DeleteFunc(d.escrowed, func(id relay.PayloadID, _ *escrowedPayload) bool { return id.Slot < before })
 	d.mu.Unlock()

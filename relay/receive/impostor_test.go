@@ -158,7 +158,7 @@ func TestHeaderWhileItsPayloadIsKept(t *testing.T) {
 
 // escrowFunc has something happen while a payload is put.
 type escrowFunc struct {
-	relay.Escrow
+	Escrow
 	meanwhile func()
 }
 

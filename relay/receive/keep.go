@@ -21,7 +21,7 @@ func (d *Desk) keep(ctx context.Context, s *relay.Submission, bid func() (*prepa
 	for {
 		there, first := d.reserve(id)
 		if first {
-			return d.put(ctx, contents, there, bid)
+			return d.put(ctx, s, contents, there, bid)
 		}
 		select {
 		case <-ctx.Done():
@@ -55,22 +55,32 @@ func (d *Desk) reserve(id relay.PayloadID) (*escrowedPayload, bool) {
 }
 
 // put writes a payload that was reserved.
-func (d *Desk) put(ctx context.Context, contents *relay.Contents, reserved *escrowedPayload, bid func() (*preparedBid, error)) *relay.Refused {
+func (d *Desk) put(
+	ctx context.Context, s *relay.Submission, contents *relay.Contents, reserved *escrowedPayload, bid func() (*preparedBid, error),
+) (refused *relay.Refused) {
+	id := contents.ID()
 	defer close(reserved.done)
-	err := d.Escrow.Put(ctx, contents)
-	made, malformed := bid()
-	if err == nil && malformed == nil {
-		reserved.of = made // read after done alone, or by whoever holds the mutex
-		return nil
+	defer func() {
+		if refused != nil {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			delete(d.escrowed, id)
+			d.room.remove(id)
+		}
+	}()
+	if refused := d.makeRoom(ctx, s, id, int64(contents.Size())); refused != nil {
+		return refused
 	}
-	d.mu.Lock()
-	delete(d.escrowed, contents.ID())
-	d.mu.Unlock()
-	if err != nil {
+	if err := d.Escrow.Put(ctx, contents); err != nil {
 		d.trouble("put payload into the escrow", err)
 		return relay.SubmissionEscrowDown.Plain()
 	}
-	return relay.Malformed.With("%v", malformed)
+	made, err := bid()
+	if err != nil {
+		return relay.Malformed.With("%v", err)
+	}
+	reserved.of = made // read after done alone
+	return nil
 }
 
 // isKept says whether a payload is in the escrow.

@@ -131,6 +131,18 @@ func (l *later) isDelivered(job *taken) bool {
 	return job.delivered
 }
 
+// owes says whether a payload is still to be executed.
+func (l *later) owes(payload relay.PayloadID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id := range l.jobs {
+		if id.block == payload.BlockHash && id.builder == payload.Builder {
+			return true
+		}
+	}
+	return false
+}
+
 // markDelivered moves all bids for a block to the front, also those that come now.
 func (l *later) markDelivered(hash phase0.Hash32) {
 	l.mu.Lock()

@@ -60,6 +60,15 @@ type Board interface {
 	Show(key relay.Key, bid *relay.SignedBid)
 }
 
+// Escrow keeps payloads, and knows which of them may be asked for. Needs never blocks.
+type Escrow interface {
+	relay.Escrow
+	// Needs says whether a payload leads its auction, led it lately, or belongs to a header that was served.
+	Needs(id relay.PayloadID) bool
+	// Drop forgets a payload that nobody needs.
+	Drop(ctx context.Context, id relay.PayloadID) error
+}
+
 // Evidence keeps what a builder was demoted for.
 type Evidence interface {
 	// Keep returns once the contents are kept for good, under their block hash.
@@ -75,11 +84,13 @@ type Config struct {
 	Builders   Builders
 	Validator  exec.Validator
 	// Live says whether blocks can be executed at all now: without that no bid is taken on trust. nil means always.
-	Live     func() bool
-	Escrow   relay.Escrow
-	Evidence Evidence
-	Board    Board
-	Facts    relay.Facts
+	Live   func() bool
+	Escrow Escrow
+	// EscrowBytes is how much the escrow keeps, which is divided among builders; 0 for no bound.
+	EscrowBytes int64
+	Evidence    Evidence
+	Board       Board
+	Facts       relay.Facts
 	// Refused is told of a submission that was refused before a signature or an API key has shown whose it is: it is counted, and no fact. nil makes a
 	// fact of it. It must not block.
 	Refused func(relay.SubmissionJudged)
@@ -109,6 +120,7 @@ type Desk struct {
 	prepared map[bidID]*preparedBid               // of all bids in the books
 	escrowed map[relay.PayloadID]*escrowedPayload // what is in the escrow, or on its way
 	awaited  map[bidID]*awaitedPayload            // headers whose payload has not come
+	room     room                                 // of the escrow
 	payments map[relay.PayloadID]payment          // what executions found that blocks pay
 }
 
@@ -130,6 +142,7 @@ func New(cfg Config) *Desk {
 	return &Desk{
 		Config: cfg, prepared: map[bidID]*preparedBid{}, escrowed: map[relay.PayloadID]*escrowedPayload{},
 		awaited: map[bidID]*awaitedPayload{}, payments: map[relay.PayloadID]payment{},
+		room:  room{bytes: cfg.EscrowBytes, least: leastShare},
 		later: later{jobs: map[bidID]*taken{}, wake: make(chan struct{}, 1)},
 	}
 }

@@ -47,6 +47,7 @@ type house struct {
 	changed   chan struct{} // closed with the next fact
 	escrowed  map[relay.PayloadID]*relay.Contents
 	evidence  []*relay.Contents
+	needed    map[relay.PayloadID]bool
 	noEscrow  bool
 	delivered bool
 	head      relay.Head
@@ -168,6 +169,20 @@ func (h *house) Get(_ context.Context, id relay.PayloadID) (*relay.Contents, err
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.escrowed[id], nil
+}
+
+func (h *house) Drop(_ context.Context, id relay.PayloadID) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.escrowed, id)
+	return nil
+}
+
+// Needs says of the blocks that the test names that a proposer may ask for them.
+func (h *house) Needs(id relay.PayloadID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.needed[id]
 }
 
 func (h *house) Keep(_ context.Context, c *relay.Contents) error {
