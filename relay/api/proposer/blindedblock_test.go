@@ -31,11 +31,17 @@ const (
 // blindedBlock is a block of slot 65, in fulu, that carries nothing, in both encodings.
 func blindedBlock(t *testing.T) (text, ssz []byte) {
 	t.Helper()
+	return blindedBlockWith(t, []*electra.AttesterSlashing{})
+}
+
+// blindedBlockWith is blindedBlock with slashings.
+func blindedBlockWith(t *testing.T, slashings []*electra.AttesterSlashing) (text, ssz []byte) {
+	t.Helper()
 	signed := &blindelectra.SignedBlindedBeaconBlock{Message: &blindelectra.BlindedBeaconBlock{
 		Slot: 65, ProposerIndex: 7,
 		Body: &blindelectra.BlindedBeaconBlockBody{
 			ETH1Data: &phase0.ETH1Data{BlockHash: make([]byte, 32)}, ProposerSlashings: []*phase0.ProposerSlashing{},
-			AttesterSlashings: []*electra.AttesterSlashing{}, Attestations: []*electra.Attestation{}, Deposits: []*phase0.Deposit{},
+			AttesterSlashings: slashings, Attestations: []*electra.Attestation{}, Deposits: []*phase0.Deposit{},
 			VoluntaryExits: []*phase0.SignedVoluntaryExit{}, BLSToExecutionChanges: []*capella.SignedBLSToExecutionChange{},
 			SyncAggregate:          &altair.SyncAggregate{SyncCommitteeBits: bitfield.NewBitvector512()},
 			ExecutionPayloadHeader: &payload.Header{BaseFeePerGas: uint256.NewInt(7), BlockHash: phase0.Hash32{0xee}},

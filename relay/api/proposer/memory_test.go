@@ -2,11 +2,16 @@ package proposer
 
 import (
 	"bytes"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
 	"github.com/gavel-relay/gavel/internal/heaptest"
+	"github.com/gavel-relay/gavel/relay/wire"
 )
 
 // What a request costs in memory is bounded by what it sends, whatever it sends: the greatest heap is four times the decompressed body and a
@@ -21,7 +26,10 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 		"POST /eth/v1/builder/blinded_blocks": {
 			`{"message":{"slot":"1","body":`, `{"message":{"slot":"1","body":{"attester_slashings":[{"attestation_1":{"attesting_indices":`,
 		},
-		"POST /eth/v2/builder/blinded_blocks": {`{"message":{"slot":"1","body":{"attester_slashings":`},
+		"POST /eth/v2/builder/blinded_blocks": {
+			`{"message":{"slot":"1","body":{"attester_slashings":`,
+			`{"message":{"slot":"65","body":{"attester_slashings":[{"attestation_1":{"attesting_indices":`, // where lists are the longest
+		},
 	}
 	mux := new(desk).handler()
 	for _, pattern := range mux.Patterns() {
@@ -33,23 +41,55 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 			if !reads {
 				allowed = heaptest.Extra
 			}
-			small := gzipped(t, body.Text)
-			answer := new(heaptest.Answer)
-			peak := heaptest.Peak(t, allowed, func() {
-				r := httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(small))
-				r.Header.Set("Content-Type", "application/json")
-				r.Header.Set("Content-Encoding", "gzip")
-				answer = new(heaptest.Answer)
-				mux.ServeHTTP(answer, r)
-			})
-			if peak > allowed || answer.Bytes > maxAnswerBytes {
-				t.Errorf("%s, %s: %d bytes of heap and %d of answer for %d", pattern, body.Name, peak, answer.Bytes, len(body.Text))
+			if peak, answered := peakOf(t, mux, method, path, wire.JSON, body.Text, allowed); peak > allowed || answered > maxAnswerBytes {
+				t.Errorf("%s, %s: %d bytes of heap and %d of answer for %d", pattern, body.Name, peak, answered, len(body.Text))
 			}
 		}
 	}
 	for pattern := range marks {
 		t.Errorf("nobody answers %s", pattern)
 	}
+}
+
+// The same holds for good blocks whose lists are as long as SSZ has room for: from electra on a slashing names up to 131,072 validators twice, each
+// with four bytes of JSON and eight of memory.
+func TestMemoryOfTheLongestSlashing(t *testing.T) {
+	longest := func() *electra.IndexedAttestation {
+		return &electra.IndexedAttestation{
+			AttestingIndices: make([]uint64, 131_072), Data: &phase0.AttestationData{Source: &phase0.Checkpoint{}, Target: &phase0.Checkpoint{}},
+		}
+	}
+	text, ssz := blindedBlockWith(t, []*electra.AttesterSlashing{{Attestation1: longest(), Attestation2: longest()}})
+	for media, body := range map[wire.Media][]byte{wire.JSON: text, wire.SSZ: ssz} {
+		d := &desk{contents: testContents()}
+		allowed := heaptest.Allowed(len(body))
+		peak, _ := peakOf(t, d.handler(), http.MethodPost, blindedBlocksV2, media, body, allowed)
+		if peak > allowed {
+			t.Errorf("%s: %d bytes of heap for %d", media.ContentType(), peak, len(body))
+		}
+		t.Logf("%s: %d bytes of %d", media.ContentType(), peak, allowed)
+		if len(d.blocks) == 0 {
+			t.Errorf("%s: refused", media.ContentType())
+		}
+	}
+}
+
+// peakOf sends a body packed, and answers by how much the heap grew and how long the answer is.
+func peakOf(t *testing.T, handler http.Handler, method, path string, media wire.Media, body []byte, allowed int64) (peak, answered int64) {
+	t.Helper()
+	small := gzipped(t, body)
+	answer := new(heaptest.Answer)
+	peak = heaptest.Peak(t, allowed, func() {
+		r := httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(small))
+		r.Header.Set("Content-Type", media.ContentType())
+		r.Header.Set("Content-Encoding", "gzip")
+		if media == wire.SSZ {
+			r.Header.Set("Eth-Consensus-Version", "fulu")
+		}
+		answer = new(heaptest.Answer)
+		handler.ServeHTTP(answer, r)
+	})
+	return peak, int64(answer.Bytes)
 }
 
 const (
