@@ -41,6 +41,8 @@ type lab struct {
 	stream *streamapp.App
 	// limited can take less than the others, and is judged by that alone.
 	limited limited
+	// literal does what the description says, where the others do what is deployed.
+	literal literal
 	nodes   *state.States
 	stop    context.CancelFunc
 	group   *errgroup.Group
@@ -63,9 +65,15 @@ func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	key := bls.Derive("conformance relay", 1)
 	cutOff := slot - 150*time.Millisecond // as late as the suite can still see it, so that no other spec is late
-	relayAt, err := l.openRelay(ctx, &l.relay, relayapp.Config{
-		Key: key, HeaderCutOff: cutOff, PayloadCutOff: 2 * slot, RevealDelay: time.Millisecond, Limits: relayapp.Limits{PerSecond: -1}, Log: quiet,
-	})
+	trusts, secrets, err := trustedBuilders()
+	if err != nil {
+		return nil, err
+	}
+	first := relayapp.Config{
+		Key: key, HeaderCutOff: cutOff, PayloadCutOff: 2 * slot, RevealDelay: time.Millisecond, Limits: relayapp.Limits{PerSecond: -1}, Builders: trusts,
+		Log: quiet,
+	}
+	relayAt, err := l.openRelay(ctx, &l.relay, first)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +86,9 @@ func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
 	if err != nil {
 		return nil, err
 	}
-	streamAt, err := l.openStream(ctx, &l.stream, streamapp.Config{Limits: streamapp.Limits{PerSecond: -1}, Log: quiet})
+	hints := hint.DefaultConfig() // all that a stream may share, so that all of it is judged
+	hints.GasUsed = true
+	streamAt, err := l.openStream(ctx, &l.stream, hints, streamapp.Config{Limits: streamapp.Limits{PerSecond: -1}, Log: quiet})
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +96,18 @@ func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
 	if err != nil {
 		return nil, err
 	}
+	literally, err := l.openLiteral(ctx, first, slot, quiet)
+	if err != nil {
+		return nil, err
+	}
 	limits.HeaderCutOffMs = int(cutOff.Milliseconds())
 	public := key.PublicKey()
 	l.Target = &target.Target{
 		Implementation: target.Implementation{Organization: "gavel", Project: "gavel", Version: "devnet"},
-		Relay:          &target.Relay{ProposerURL: relayAt, PublicKey: fmt.Sprintf("%#x", public[:])}, RPC: &target.RPC{URL: rpcAt, SendsToWorld: true},
-		Stream: &target.Stream{URL: streamAt},
-		Chain:  target.Chain{WorldURL: l.world.URL}, Limits: limits,
+		Relay:          &target.Relay{ProposerURL: relayAt, PublicKey: fmt.Sprintf("%#x", public[:]), TrustedBuilders: secrets},
+		RPC:            &target.RPC{URL: rpcAt, SendsToWorld: true},
+		Stream:         &target.Stream{URL: streamAt},
+		Chain:          target.Chain{WorldURL: l.world.URL}, Limits: limits, Literal: literally,
 	}
 	return l, l.Target.Complete()
 }
@@ -136,10 +151,8 @@ func (l *lab) openRPC(ctx context.Context, into **rpcapp.App, cfg rpcapp.Config)
 	return l.serve(ctx, (*into).Serve)
 }
 
-// openStream starts an event stream on the journal of the bundle RPC. It shares all that a stream may, so that all of it is judged.
-func (l *lab) openStream(ctx context.Context, into **streamapp.App, cfg streamapp.Config) (address string, err error) {
-	hints := hint.DefaultConfig()
-	hints.GasUsed = true
+// openStream starts an event stream on the journal of the bundle RPC.
+func (l *lab) openStream(ctx context.Context, into **streamapp.App, hints hint.Config, cfg streamapp.Config) (address string, err error) {
 	cfg.Source, cfg.Network, cfg.Hints = l.rpc.Journal(), "conformance", &hints
 	if *into, err = streamapp.New(ctx, cfg); err != nil {
 		return "", fmt.Errorf("open the event stream: %w", err)
@@ -164,7 +177,7 @@ func (l *lab) Stop() {
 	if err := l.group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		failures = append(failures, err)
 	}
-	failures = append(failures, l.limited.close())
+	failures = append(failures, l.limited.close(), l.literal.close())
 	if l.relay != nil {
 		failures = append(failures, l.relay.Close())
 	}

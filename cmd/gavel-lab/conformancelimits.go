@@ -11,6 +11,7 @@ import (
 	relayapp "github.com/gavel-relay/gavel/relay/app"
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	streamapp "github.com/gavel-relay/gavel/stream/app"
+	"github.com/gavel-relay/gavel/stream/hint"
 )
 
 // limited are second instances of the services that can take little, so that the suite may go beyond it and hurts no other spec.
@@ -39,7 +40,7 @@ func (l *lab) openLimited(ctx context.Context, slot time.Duration, log *slog.Log
 	if err != nil {
 		return limits, err
 	}
-	streamAt, err := l.openStream(ctx, &l.limited.stream, streamapp.Config{Limits: streamapp.Limits{Listeners: limitedListeners, PerSecond: -1}, Log: log})
+	streamAt, err := l.openStream(ctx, &l.limited.stream, hint.DefaultConfig(), streamapp.Config{Limits: streamapp.Limits{Listeners: limitedListeners, PerSecond: -1}, Log: log})
 	if err != nil {
 		return limits, err
 	}

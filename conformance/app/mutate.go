@@ -31,6 +31,9 @@ func Mutate(ctx context.Context, o *Options, id string) (stop func(), err error)
 		if !found {
 			return nil, Mistake("there is no mutant %s: see gavel-lab conformance prove --list", id)
 		}
+		if m.Swaps() {
+			return swap(o, m.Iface), nil
+		}
 		handler, iface = m.Handler, m.Iface
 	}
 	var servers []*http.Server
@@ -66,6 +69,11 @@ func Mutate(ctx context.Context, o *Options, id string) (stop func(), err error)
 		t.Stream = &stream
 		addresses = append(addresses, &stream.URL)
 	}
+	for of, address := range t.Literal.Addresses() {
+		if iface == "" || iface == of {
+			addresses = append(addresses, address)
+		}
+	}
 	t.Limits = t.Limits.Clone()
 	for of, address := range t.Limits.Addresses() {
 		if iface == "" || iface == of {
@@ -83,6 +91,26 @@ func Mutate(ctx context.Context, o *Options, id string) (stop func(), err error)
 			_ = server.Close()
 		}
 	}, nil
+}
+
+// swap has the literal instance of an interface answer in place of the other one, and the other way round.
+func swap(o *Options, iface string) (stop func()) {
+	t := *o.Target
+	if literal := t.Literal.Addresses()[iface]; literal != nil {
+		swapped := t.AsLiteral(iface)
+		switch iface {
+		case "relay":
+			*literal = t.Relay.ProposerURL
+		case "stream":
+			*literal = t.Stream.URL
+		default:
+			*literal = t.RPC.URL
+		}
+		swapped.Literal = t.Literal
+		t = *swapped
+	}
+	o.Target = &t
+	return func() {}
 }
 
 // wrongs are all mutants: those before a target, and those inside our services.

@@ -102,6 +102,10 @@ var Settings = map[string]string{
 	"limits.relay":          "how many requests the relay takes of one address",
 	"limits.rpc":            "how many requests the bundle RPC takes of one address",
 	"limits.stream":         "how many listeners the stream has room for",
+	"literal.relay":         "a relay that does what the description says where deployed ones do something else",
+	"literal.stream":        "a stream that does so",
+	"literal.rpc":           "a bundle RPC that does so",
+	"relay.trustedBuilders": "builders whose bids count before their blocks are executed",
 }
 
 // Features are what a server may lack.

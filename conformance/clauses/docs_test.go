@@ -2,6 +2,8 @@ package clauses_test
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -62,4 +64,39 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	golden.File(t, "../../docs/clauses.md", b.String())
+}
+
+// Each row of docs/differences.md names the clauses of both ways, and each literal clause has its row.
+func TestDifferencesNameTheirClauses(t *testing.T) {
+	c, err := clauses.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/differences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, named := regexp.MustCompile(`(REL|STR|RPC)-[A-Z]{3}-[0-9]{2}`), map[string]bool{}
+	for _, row := range strings.Split(string(page), "\n") {
+		if !strings.HasPrefix(row, "| r") && !strings.HasPrefix(row, "| stream") {
+			continue
+		}
+		ids := id.FindAllString(row, -1)
+		if len(ids) != 2 {
+			t.Errorf("want the clauses of both ways, the default first: %s", row)
+			continue
+		}
+		for i, want := range []bool{false, true} {
+			clause, found := c.Clause(ids[i])
+			if literal := strings.HasPrefix(clause.Setting, "literal."); !found || literal != want {
+				t.Errorf("%s is a literal clause: %t, want %t: %s", ids[i], literal, want, row)
+			}
+			named[ids[i]] = true
+		}
+	}
+	for _, clause := range c.Clauses {
+		if strings.HasPrefix(clause.Setting, "literal.") && !named[clause.ID] {
+			t.Errorf("%s is in no row", clause.ID)
+		}
+	}
 }

@@ -71,7 +71,7 @@ func Find(id string) (Mutant, bool) {
 
 // All are all mutants that are put before a target, in the order of their ids.
 func All() []Mutant {
-	return slices.Concat(relayMutants(), dataMutants(), rpcMutants(), orderMutants(), streamMutants())
+	return slices.Concat(relayMutants(), dataMutants(), rpcMutants(), orderMutants(), streamMutants(), swapped())
 }
 
 // client asks the target as it was asked.

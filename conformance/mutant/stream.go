@@ -133,6 +133,14 @@ func streamMutants() []Mutant {
 		{"S01", "stream", "the stream is text/plain", []string{"STR-LIV-01"}, asks("/", func(e *Exchange) bool {
 			return e.Request.URL.Path == "/" && e.say(http.StatusOK, "text/plain", ":ping\n\n")
 		})},
+		{"S81", "stream", "records have no gasUsed", []string{"STR-LIT-01"}, document(historyPath, func(d any) any {
+			list, _ := d.([]any)
+			for i := range list {
+				delete(at(list[i], "hint"), "gasUsed")
+			}
+			return d
+		})},
+		{"S82", "stream", "a transaction's gas limit has one name", []string{"STR-LIT-02"}, txs(func(tx map[string]any) { delete(tx, "gasLimit") })},
 		{"S02", "stream", "there are no pings", []string{"STR-LIV-02"}, lines(func(l string) (string, bool) { return l, l != ":ping" && l != "" })},
 		{"S03", "stream", "pings are messages", []string{"STR-LIV-03"}, lines(func(l string) (string, bool) { return strings.Replace(l, ":ping", "data: :ping", 1), true })},
 		{"S04", "stream", "there are ids", []string{"STR-LIV-06"}, lines(func(l string) (string, bool) {

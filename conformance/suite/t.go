@@ -81,6 +81,9 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	case spec.Clause.Mode > clauses.Black && cfg.World == nil:
 		t.Inconclusive("needs %s mode: a world that the target follows (chain.worldUrl)", spec.Clause.Mode)
 	}
+	if iface, is := strings.CutPrefix(spec.Clause.Setting, "literal."); is {
+		t.Target = t.Target.AsLiteral(iface)
+	}
 	result.begun = true
 	spec.Body(t)
 	return result

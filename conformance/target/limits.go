@@ -2,6 +2,7 @@ package target
 
 import (
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -46,8 +47,11 @@ func (t *Target) Declares(setting string) bool {
 		return t.Limits.RPC != nil
 	case "limits.stream":
 		return t.Limits.Stream != nil
+	case "relay.trustedBuilders":
+		return t.Relay != nil && len(t.Relay.TrustedBuilders) > 0
 	default:
-		return false
+		iface, is := strings.CutPrefix(setting, "literal.")
+		return is && t.Literal.Addresses()[iface] != nil
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,12 +25,16 @@ type Target struct {
 	RPC            *RPC           `yaml:"rpc,omitempty" json:"rpc,omitempty"`
 	Chain          Chain          `yaml:"chain,omitempty" json:"chain"`
 	// Features are what the target has of clauses.Features: "auto" asks it, a list with commas declares it.
-	Features string  `yaml:"features,omitempty" json:"features"`
-	Limits   Limits  `yaml:"limits,omitempty" json:"limits,omitzero"`
-	Budgets  Budgets `yaml:"budgets,omitempty" json:"budgets"`
+	Features string `yaml:"features,omitempty" json:"features"`
+	// Literal are instances that do what the description says where deployed services do something else: clauses of that are judged there.
+	Literal Literal `yaml:"literal,omitempty" json:"literal,omitzero"`
+	Limits  Limits  `yaml:"limits,omitempty" json:"limits,omitzero"`
+	Budgets Budgets `yaml:"budgets,omitempty" json:"budgets"`
 	// Containers are started for the run, in this order.
 	Containers []Container `yaml:"containers,omitempty" json:"-"`
 }
+
+var secretForm = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
 
 // Implementation is who made it; it stands at the head of reports.
 type Implementation struct {
@@ -47,6 +52,9 @@ type Relay struct {
 	DataURL     string `yaml:"dataUrl,omitempty" json:"dataUrl"`
 	// PublicKey signs the relay's bids, as 0x and 96 digits; empty takes any key, as long as it is always the same.
 	PublicKey string `yaml:"publicKey,omitempty" json:"publicKey,omitempty"`
+	// TrustedBuilders are secret keys of builders whose bids count before their blocks are executed, each as 0x and 64 digits. The suite uses
+	// one up whenever it has a bid pay less than it says.
+	TrustedBuilders []string `yaml:"trustedBuilders,omitempty" json:"-"`
 }
 
 // Stream is the address that is streamed from; the history is below it.
@@ -116,6 +124,13 @@ func (t *Target) Complete() error {
 			return errors.New("relay.publicKey is 0x and 96 hexadecimal digits")
 		}
 	}
+	if t.Relay != nil {
+		for _, secret := range t.Relay.TrustedBuilders {
+			if digits, found := strings.CutPrefix(secret, "0x"); !found || !secretForm.MatchString(digits) {
+				return errors.New("relay.trustedBuilders are secret keys, each as 0x and 64 hexadecimal digits")
+			}
+		}
+	}
 	orElse(&t.Features, "auto")
 	if t.Features != "auto" {
 		for _, name := range t.Declared() {
@@ -127,7 +142,7 @@ func (t *Target) Complete() error {
 	orElse(&t.Budgets.AnswerMs, 5000)
 	orElse(&t.Budgets.HintMs, 3000)
 	orElse(&t.Budgets.SettleMs, 3000)
-	if err := errors.Join(t.Limits.complete(t), t.checkContainers()); err != nil {
+	if err := errors.Join(t.Limits.complete(t), t.Literal.complete(t), t.checkContainers()); err != nil {
 		return err
 	}
 	for name, address := range t.Addresses() {
@@ -166,6 +181,9 @@ func (t *Target) Addresses() map[string]string {
 	}
 	for iface, address := range t.Limits.Addresses() {
 		all["limits."+iface+".url"] = *address
+	}
+	for iface, address := range t.Literal.Addresses() {
+		all["literal."+iface] = *address
 	}
 	return all
 }
@@ -216,6 +234,9 @@ func (t *Target) Redacted() Target {
 	}
 	r.Limits = t.Limits.Clone()
 	for _, address := range r.Limits.Addresses() {
+		*address = hide(*address)
+	}
+	for _, address := range r.Literal.Addresses() {
 		*address = hide(*address)
 	}
 	return r

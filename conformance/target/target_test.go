@@ -57,6 +57,9 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"rpc: {url: 'http://x'}\nlimits: {relay: {perSecond: 1}}", "limits.relay is of an interface that the target does not have"},
 		{"rpc: {url: 'http://x'}\nlimits: {rpc: {burst: 1}}", "limits.rpc: give perSecond"},
 		{"rpc: {url: 'http://x'}\nlimits: {rpc: {perSecond: 1, url: x}}", "limits.rpc.url"},
+		{"rpc: {url: 'http://x'}\nliteral: {relay: 'http://y'}", "literal.relay is of an interface that the target does not have"},
+		{"rpc: {url: 'http://x'}\nliteral: {rpc: y}", "literal.rpc"},
+		{"relay: {proposerUrl: 'http://x', trustedBuilders: ['0x12']}", "relay.trustedBuilders"},
 		{"stream: {url: 'http://x'}\nlimits: {stream: {}}", "limits.stream: give listeners"},
 		{"rpc: {url: 'http://x'}\nlimits: {stream: {listeners: 1}}", "limits.stream is of an interface"},
 		{"rpc: {url: 'http://x'}\nlimits: {headerCutOffMs: -1}", "limits.headerCutOffMs is negative"},
@@ -116,4 +119,28 @@ func inContainer(container, relay string) string {
 		relay = "proposerUrl: 'http://${a:1}/below'"
 	}
 	return "relay: {" + relay + "}\ncontainers:\n- {" + strings.Join(slices.Sorted(maps.Values(lines)), ", ") + "}\n"
+}
+
+// Clauses of the literal mode are judged where the target says, and nothing else is.
+func TestLiteral(t *testing.T) {
+	got, err := target.Parse([]byte("relay: {proposerUrl: 'http://a', trustedBuilders: ['0x" + strings.Repeat("01", 32) + "']}\n" +
+		"rpc: {url: 'http://b', sendsToWorld: true}\nliteral: {relay: 'http://c', rpc: 'http://user:secret@d'}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for setting, want := range map[string]bool{"literal.relay": true, "literal.rpc": true, "literal.stream": false, "relay.trustedBuilders": true, "limits.rpc": false} {
+		if got.Declares(setting) != want {
+			t.Errorf("declares %s: %t", setting, !want)
+		}
+	}
+	relay, rpc := got.AsLiteral("relay"), got.AsLiteral("rpc")
+	if relay.Relay.DataURL != "http://c" || len(relay.Relay.TrustedBuilders) != 1 || relay.RPC.URL != "http://b" {
+		t.Errorf("relay: %+v %+v", relay.Relay, relay.RPC)
+	}
+	if rpc.RPC.URL != "http://user:secret@d" || !rpc.RPC.SendsToWorld || rpc.Relay.ProposerURL != "http://a" {
+		t.Errorf("rpc: %+v %+v", rpc.RPC, rpc.Relay)
+	}
+	if shown := got.Redacted(); strings.Contains(shown.Literal.RPC, "secret") || !strings.Contains(got.Literal.RPC, "secret") {
+		t.Errorf("%s is not redacted", shown.Literal.RPC)
+	}
 }

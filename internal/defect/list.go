@@ -16,6 +16,8 @@ const (
 	ReplacedRecipient    ID = "relay-replaced-recipient"
 	KnownIsRefused       ID = "relay-known-is-refused"
 	FirstValueIsListed   ID = "relay-first-value-is-listed"
+	ExecutedOnce         ID = "relay-executed-once"
+	DemotesNobody        ID = "relay-demotes-nobody"
 )
 
 // The bundle RPC's defects. The last two are seen on the stream.
@@ -54,6 +56,8 @@ var All = []Defect{
 	{ReplacedRecipient, "relay", "serves bids for a fee recipient that the proposer has replaced", []string{"REL-HDR-26"}},
 	{KnownIsRefused, "relay", "takes the refusal of a block that the beacon node has already for a failure", []string{"REL-PAY-20"}},
 	{FirstValueIsListed, "relay", "lists a delivery as the first submission of its block has it", []string{"REL-DAT-28"}},
+	{ExecutedOnce, "relay", "takes a block that was executed once for proven at every value", []string{"REL-SUB-40"}},
+	{DemotesNobody, "relay", "goes on trusting a builder whose block pays less than its bid", []string{"REL-SUB-40"}},
 
 	{PrivateIsPublic, "rpc", "offers orders to the public pool", []string{"RPC-PRI-17"}},
 	{CallIsSent, "rpc", "offers transactions that are only to be simulated to the public pool", []string{"RPC-CAL-11"}},

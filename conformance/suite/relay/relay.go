@@ -27,7 +27,8 @@ import (
 // Specs adds all specs of relays to a set.
 func Specs(s *suite.Set) {
 	shared := &room{Set: s}
-	for _, add := range []func(*room){status, general, register, renewals, duties, submit, refuse, header, replaced, payload, data, signedFor, nulls} {
+	literal(&room{Set: s}) // another relay, which has registrations of its own
+	for _, add := range []func(*room){status, general, register, renewals, duties, submit, refuse, header, replaced, payload, data, signedFor, nulls, trusted} {
 		add(shared)
 	}
 }

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"errors"
 	"net/http"
 	"time"
 
@@ -36,4 +35,4 @@ func replaced(r *room) {
 	})
 }
 
-var errStillServed = errors.New("its bid is served")
+const errStillServed = plainError("its bid is served")

@@ -25,7 +25,7 @@ import (
 func Specs(s *suite.Set) {
 	for _, add := range []func(*suite.Set){
 		envelope, failures, authentication, versions, sendBundle, callBundle, cancelBundle, sendShare, simBundle, sendPrivate, sendPrivateRaw, cancelPrivate,
-		refunds, setRecipient, delayedRefunds, whole, cancelled, tried, fast, privateRefunds, backruns, refundsPaid, followers, browsers, statistics,
+		refunds, setRecipient, delayedRefunds, whole, cancelled, tried, fast, privateRefunds, backruns, refundsPaid, followers, browsers, statistics, deployed, literal,
 	} {
 		add(s)
 	}

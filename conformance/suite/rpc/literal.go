@@ -1,0 +1,223 @@
+package rpc
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/consensus/misc/eip1559"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/gavel-relay/gavel/conformance/probe"
+	"github.com/gavel-relay/gavel/conformance/suite"
+)
+
+// The rows of docs/differences.md: deployed has what is done by default, literal what the description says. Specs of literal clauses ask the
+// target's literal instance.
+
+// noRefunds is what the description wants in a simulation, with nothing in it.
+var noRefunds = object{"validity": object{"refund": []object{}, "refundConfig": []object{}}}
+
+// early is a block of the world's first ones, whose base fee has not fallen to where it stays.
+const early = 3
+
+// seenBaseFee is what a bundle sees as base fee that is simulated on an early block, and that block.
+func seenBaseFee(t *suite.T) (seen *big.Int, parent *types.Header) {
+	w := money(t)
+	reached(t, early)
+	ask(t, &parent, "eth_getBlockByNumber", hexNumber(early), false)
+	params := with(share(t, w.create(0, emit(opBaseFee))), object{"inclusion": object{"block": hexNumber(early + 1)}})
+	return works(t, with(params, noRefunds), object{"parentBlock": hexNumber(early)}).logged(t, 0), parent
+}
+
+// codeBurn hashes for as long as there is gas, as the making of a contract.
+const codeBurn = "0x5b6140005f20505f56"
+
+// slow asks for a simulation that takes more than a tenth of a second, with a timeout; it is false if that was too short.
+func slow(t *suite.T, timeout int) bool {
+	var list []object
+	for range 3 { // each with as much gas as a transaction may have
+		w := money(t)
+		list = append(list, object{"tx": raw(t, w.tx(nil, 0, 16_000_000, common.FromHex(codeBurn))), "canRevert": true})
+	}
+	answer := call(t, key(t), "mev_simBundle", with(with(now(t), noRefunds), object{"body": list}), object{"timeout": timeout})
+	var members simulated
+	return !answer.Refused() && answer.Result(&members) == nil && members.success(t)
+}
+
+// unpaid is a private transaction without a tip, that nobody hears of.
+func unpaid(t *suite.T) *types.Transaction {
+	w := money(t)
+	tx, err := types.SignNewTx(w.PrivateKey, types.LatestSignerForChainID(w.chain), &types.DynamicFeeTx{
+		ChainID: w.chain, GasTipCap: new(big.Int), GasFeeCap: big.NewInt(feeCapWei), Gas: 21_000, To: &sink,
+	})
+	t.Ready(err, "sign a transaction")
+	sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": quiet}), tx)
+	return tx
+}
+
+// followable is an order that can be followed, and the body of a bundle that follows it.
+func followable(t *suite.T) (target *types.Transaction, follows []object) {
+	target = money(t).send(1)
+	order := with(soon(t, patience), object{"body": body(t, target), "privacy": object{"hints": []string{"hash"}}})
+	hashed(t, call(t, key(t), "mev_sendBundle", order), target.Hash())
+	hash := target.Hash()
+	follows = append([]object{{"hash": crypto.Keccak256Hash(hash[:]).Hex()}}, body(t, money(t).create(paysWei, codePayment))...)
+	return target, follows
+}
+
+// deployed: what is done by default.
+func deployed(s *suite.Set) {
+	s.It("RPC-BUN-20", "takes a bundle without blockNumber", func(t *suite.T) {
+		tx := money(t).send(1)
+		hashed(t, call(t, key(t), "eth_sendBundle", object{"txs": raws(t, tx)}), bundleHash(tx))
+	})
+	s.It("RPC-CAL-21", "simulates on the latest block without stateBlockNumber", func(t *suite.T) {
+		w := money(t)
+		before := head(t)
+		c := simulate(t, object{"stateBlockNumber": nil}, w.send(1))
+		t.Check(*c.StateBlockNumber >= before && *c.StateBlockNumber <= head(t), fmt.Sprintf("a block from %d on", before), *c.StateBlockNumber)
+	})
+	s.It("RPC-SIM-19", "refuses a bundle that begins with the hash of a hint", func(t *suite.T) {
+		target, follows := followable(t)
+		later := with(soon(t, patience), object{"body": follows, "inclusion": object{"block": hexNumber(head(t) + 5)}})
+		err := t.Eventually(t.Target.Budgets.Hint(), func() error { // until it is known to those who follow it; of that block nothing else is asked
+			if call(t, key(t), "mev_sendBundle", later).Refused() {
+				return errRefused
+			}
+			return nil
+		})
+		t.Ready(err, "follow an order")
+		refused(t, call(t, key(t), "mev_simBundle", with(with(soon(t, patience), object{"body": follows}), noRefunds)))
+		if receiptOf(t, target) != nil {
+			t.Inconclusive("the order that is followed is on the chain already")
+		}
+	})
+	s.It("RPC-SIM-24", "has the base fee that follows from the parent", func(t *suite.T) {
+		seen, parent := seenBaseFee(t)
+		want := eip1559.CalcBaseFee(params.MergedTestChainConfig, parent)
+		t.Check(seen.Cmp(want) == 0, fmt.Sprintf("%s, after a parent's %s", want, parent.BaseFee), seen)
+	})
+	s.It("RPC-SIM-25", "takes a timeout of 31 for milliseconds", func(t *suite.T) {
+		t.Check(!slow(t, 31), "no success of what takes longer than 31 ms", "success")
+	})
+	s.It("RPC-PRI-19", "does not send what pays nothing", func(t *suite.T) {
+		watched(t)
+		tx, from := unpaid(t), head(t)
+		reached(t, from+2)
+		t.Check(len(sentTo(t, tx)) == 0, "no builder to be sent it", sentTo(t, tx))
+	})
+}
+
+// literal: what the description says.
+func literal(s *suite.Set) {
+	s.It("RPC-LIT-01", "answers errors as texts with a status", func(t *suite.T) {
+		answer := call(t, key(t), "eth_sendBundle", object{})
+		t.Check(answer.Status >= 400 && answer.Status <= 500, "a status from 400 to 500", answer)
+		var message string
+		err := json.Unmarshal(answer.Members["error"], &message)
+		t.Check(err == nil && message != "", "error as a text", string(answer.Members["error"]))
+	})
+	s.It("RPC-LIT-01", "answers errors of V2 methods as JSON-RPC does", func(t *suite.T) {
+		answer := call(t, key(t), "flashbots_getUserStatsV2", "x", "y", "z")
+		t.Check(answer.Code() != 0, "an error object with a code", answer)
+	})
+	s.It("RPC-LIT-02", "needs blockNumber", func(t *suite.T) {
+		good := bundle(t, money(t).send(1))
+		refused(t, call(t, key(t), "eth_sendBundle", with(good, object{"blockNumber": nil})))
+		t.Check(!call(t, key(t), "eth_sendBundle", good).Refused(), "the bundle with it to be taken", "refused")
+	})
+	s.It("RPC-LIT-03", "needs stateBlockNumber", func(t *suite.T) {
+		w := money(t)
+		tx := w.send(1)
+		refused(t, call(t, key(t), "eth_callBundle", object{"txs": raws(t, tx), "blockNumber": hexNumber(head(t) + 1)}))
+		simulate(t, nil, tx)
+	})
+	s.It("RPC-LIT-04", "needs both refunds", func(t *suite.T) {
+		params := now(t, money(t).send(1))
+		refused(t, call(t, key(t), "mev_simBundle", params))
+		for _, validity := range []object{{}, {"refund": []object{}}, {"refundConfig": []object{}}} {
+			refused(t, call(t, key(t), "mev_simBundle", with(params, object{"validity": validity})))
+		}
+		works(t, with(params, noRefunds))
+	})
+	s.It("RPC-LIT-05", "needs fast", func(t *suite.T) {
+		tx := money(t).send(1)
+		refused(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": object{}}))
+		sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": quiet}), tx)
+	})
+	s.It("RPC-LIT-06", "simulates what follows the hash of a hint", func(t *suite.T) {
+		target, follows := followable(t)
+		b := with(with(soon(t, patience), object{"body": follows}), noRefunds)
+		var answer *probe.RPCAnswer
+		_ = t.Eventually(t.Target.Budgets.Hint(), func() error {
+			if answer = call(t, key(t), "mev_simBundle", b); answer.Refused() {
+				return errRefused
+			}
+			return nil
+		})
+		if receiptOf(t, target) != nil {
+			t.Inconclusive("the order that is followed is on the chain already")
+		}
+		var m simulated
+		result(t, answer, &m)
+		t.Check(m.success(t), "success", string(m["error"]))
+		for _, name := range []string{"gasUsed", "profit", "mevGasPrice", "refundableValue"} {
+			if m[name] != nil {
+				t.Check(isHex(t, m, name).Sign() == 0, name+" of 0x0: it tells of the order that is followed", string(m[name]))
+			}
+		}
+	})
+	s.It("RPC-LIT-07", "has the parent's base fee", func(t *suite.T) {
+		seen, parent := seenBaseFee(t)
+		t.Check(seen.Cmp(parent.BaseFee) == 0, "the parent's, "+parent.BaseFee.String(), seen)
+	})
+	s.It("RPC-LIT-08", "takes a timeout of 31 for seconds", func(t *suite.T) {
+		t.Check(slow(t, 31), "success of what takes less than 31 s", "none")
+	})
+	s.It("RPC-LIT-09", "gives 90 % back to the bundle's signer", func(t *suite.T) {
+		signer, b := literallyFollowed(t)
+		b.gets(t, signer, b.refund(90, 1))
+		b.gets(t, b.owner.address(), new(big.Int))
+	})
+	s.It("RPC-LIT-10", "sends what pays nothing", func(t *suite.T) {
+		watched(t)
+		tx := unpaid(t)
+		err := t.Eventually(slots(t, 6), func() error {
+			if len(sentTo(t, tx)) == 0 {
+				return errNotSent
+			}
+			return nil
+		})
+		t.Check(err == nil, "a builder to be sent it", err)
+	})
+	s.It("RPC-LIT-11", "does not list a refund at once", func(t *suite.T) {
+		begins(t)
+		signer, b := literallyFollowed(t)
+		reached(t, uint64(b.at.Block)+2)
+		for _, who := range []common.Address{signer, b.owner.address()} {
+			list := records(t, who)
+			t.Check(len(list) == 0, "no record yet", list)
+			zeros(t, asked(t, "flashbots_getFeeRefundTotalsByRecipient", who.Hex()), "pending", "received")
+		}
+	})
+}
+
+// literallyFollowed is followed for a bundle whose signer is known.
+func literallyFollowed(t *suite.T) (signer common.Address, b *backrun) {
+	watched(t)
+	k := key(t)
+	b = &backrun{owner: money(t)}
+	b.target = b.owner.send(1)
+	order := with(soon(t, patience), object{"body": body(t, b.target), "privacy": object{"hints": []string{"hash"}}})
+	if answer := call(t, k, "mev_sendBundle", order); answer.Refused() {
+		t.Inconclusive("the order is refused: %s", answer)
+	}
+	b.targetHash, b.tx = b.target.Hash(), money(t).create(paysWei, codePayment)
+	b.follow(t)
+	b.land(t)
+	return crypto.PubkeyToAddress(k.PublicKey), b
+}
