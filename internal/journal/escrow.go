@@ -21,6 +21,8 @@ type escrowStore interface {
 	bytes() int64
 	keys(ctx context.Context, prefix string) ([]string, error)
 	sync(ctx context.Context, key string) error
+	// size is how many bytes the values take.
+	size(ctx context.Context) (int64, error)
 }
 
 // Put keeps a value under a key (letters, digits, dashes and dots) in the escrow, in place of an earlier one. It returns when the value is kept.

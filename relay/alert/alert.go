@@ -38,7 +38,7 @@ type Alerts struct {
 
 // Alert is the body of a POST.
 type Alert struct {
-	// Kind is the fact's subject, or "trouble".
+	// Kind is the fact's subject, "trouble" or "trouble_over".
 	Kind string    `json:"kind"`
 	Text string    `json:"text"`
 	At   time.Time `json:"at"`
@@ -73,6 +73,11 @@ func (a *Alerts) Record(fact relay.Fact) {
 // Trouble queues an alert about what the relay could not do. It never blocks.
 func (a *Alerts) Trouble(at time.Time, action string, err error) {
 	a.put(Alert{Kind: "trouble", Text: fmt.Sprintf("gavel: could not %s: %v", action, err), At: at})
+}
+
+// Over queues word that trouble is over. It never blocks.
+func (a *Alerts) Over(at time.Time, text string) {
+	a.put(Alert{Kind: "trouble_over", Text: "gavel: " + text, At: at})
 }
 
 func (a *Alerts) put(alert Alert) {

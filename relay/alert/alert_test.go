@@ -120,6 +120,10 @@ func TestWebhookThatIsDown(t *testing.T) {
 		if body := string(<-h.bodies); !strings.Contains(body, "gavel: could not publish block: unexpected EOF") {
 			t.Errorf("%s", body)
 		}
+		a.Over(now, "it is well again")
+		if body := string(<-h.bodies); !strings.Contains(body, `"trouble_over"`) || !strings.Contains(body, "gavel: it is well again") {
+			t.Errorf("%s", body)
+		}
 	})
 	if !strings.Contains(log.String(), "3 tries: the webhook answers 502") || strings.Contains(log.String(), "T0K3N") {
 		t.Errorf("log: %s", log.String())

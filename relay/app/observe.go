@@ -7,6 +7,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/relay/metrics"
@@ -40,6 +41,10 @@ func (a *App) observe(record *facts) error {
 			ListenersCut:  func() float64 { return float64(a.feed.Cut()) },
 			Listeners:     func() float64 { return float64(a.feed.Listeners()) },
 			ArchiveLag:    a.archiveLag,
+			JournalFree:   func() float64 { return float64(a.journal.FreeBytes()) },
+			FactsBytes:    func() float64 { return float64(a.journal.Bytes(journal.Facts)) },
+			EscrowBytes:   func() float64 { return float64(a.journal.Bytes(journal.Escrow)) },
+			EvidenceBytes: func() float64 { return float64(a.journal.Bytes(journal.Evidence)) },
 		},
 	})}
 	record.listeners = append(record.listeners, a.watched.metrics)

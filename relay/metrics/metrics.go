@@ -36,6 +36,9 @@ type Gauges struct {
 	Unacked func() float64
 	// ArchiveLag is how many facts the archive has not taken up yet, -1 when it does not answer.
 	ArchiveLag func() float64
+	// JournalFree is how many bytes the disk of a journal in this process has left, -1 for another; FactsBytes, EscrowBytes and EvidenceBytes are what its parts
+	// take, -1 when it does not answer.
+	JournalFree, FactsBytes, EscrowBytes, EvidenceBytes func() float64
 	// Listeners follow the leading bids; ListenersCut were cut because they were behind, so far.
 	Listeners, ListenersCut func() float64
 }
@@ -103,6 +106,10 @@ func defineGauges(set *observe.Set, gauges Gauges) {
 	set.GaugeFunc("gavel_relay_beacon_nodes_following", "Beacon nodes that announce heads, and are not behind the others.", gauges.BeaconNodes)
 	set.GaugeFunc("gavel_relay_facts_lost", "Facts that found no place in the journal since the start.", gauges.FactsLost)
 	set.GaugeFunc("gavel_relay_journal_unacked", "Messages of facts that the journal was given and never acked, since the start: it may lack them.", gauges.Unacked)
+	set.GaugeFunc("gavel_relay_journal_free_bytes", "Bytes that are free on the disk of the journal in this process; -1 with a cluster.", gauges.JournalFree)
+	set.GaugeFunc("gavel_relay_journal_facts_bytes", "Bytes that facts take in the journal; -1 when it does not answer.", gauges.FactsBytes)
+	set.GaugeFunc("gavel_relay_journal_escrow_bytes", "Bytes that payloads take in the escrow; -1 when it does not answer.", gauges.EscrowBytes)
+	set.GaugeFunc("gavel_relay_journal_evidence_bytes", "Bytes that evidence takes in the journal; -1 when it does not answer.", gauges.EvidenceBytes)
 	set.GaugeFunc("gavel_relay_archive_lag", "Facts that the archive has not taken up yet; -1 when it does not answer.", gauges.ArchiveLag)
 	set.GaugeFunc("gavel_relay_top_bid_listeners", "Listeners to the leading bids.", gauges.Listeners)
 	set.GaugeFunc("gavel_relay_top_bid_listeners_cut", "Listeners that were cut because they were behind, since the start.", gauges.ListenersCut)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/internal/view"
@@ -39,6 +40,8 @@ func (a *App) observe() error {
 		FactsLost:       func() float64 { return float64(a.facts.Lost()) },
 		Unacked:         func() float64 { return float64(a.journal.Unacked()) },
 		LedgerLag:       a.ledgerLag,
+		JournalFree:     func() float64 { return float64(a.journal.FreeBytes()) },
+		FactsBytes:      func() float64 { return float64(a.journal.Bytes(journal.Facts)) },
 	})}
 	return nil
 }
