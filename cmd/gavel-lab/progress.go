@@ -90,7 +90,12 @@ func add(sum, value *uint256.Int) *uint256.Int {
 func (s *progress) fact(r plan.Record) {
 	switch r.Subject {
 	case plan.FaultBegan, plan.FaultEnded, plan.ServiceStopped, plan.ServiceStarted, plan.BreakerOpened, plan.MonitorFinding, plan.BuilderDemoted:
-		s.note(fmt.Sprintf("%s: %s", moment(r), strings.Join(strings.Fields(strings.ReplaceAll(r.Subject, "_", " ")+" "+r.About+" "+r.At+" "+r.ID), " ")))
+		text := strings.Join(strings.Fields(strings.ReplaceAll(r.Subject, "_", " ")+" "+r.About+" "+r.At+" "+r.ID), " ")
+		var begun scenarioapp.BegunFault
+		if r.Subject == plan.FaultBegan && json.Unmarshal(r.Fact, &begun) == nil && begun.How != "" {
+			text += ": " + begun.How
+		}
+		s.note(moment(r) + ": " + text)
 	}
 	if r.Slot < 1 || r.Slot > s.last {
 		return

@@ -267,8 +267,9 @@ type tally struct {
 	mu  sync.Mutex // guards what follows, and the output
 	ran int
 	bad []string
-	// skipped are those that this machine cannot run.
+	// skipped are those that this machine cannot run, and why is the reason of the last.
 	skipped []string
+	why     string
 }
 
 // run runs one scenario. Of several at a time each is shown when it has ended.
@@ -301,7 +302,7 @@ func (t *tally) run(ctx context.Context, cmd *cli.Command, p *plan.Plan, start r
 	defer t.mu.Unlock()
 	switch {
 	case result.Skipped != "":
-		t.skipped = append(t.skipped, p.Name)
+		t.skipped, t.why = append(t.skipped, p.Name), result.Skipped
 	case result.OK():
 		t.ran++
 	default:
@@ -327,15 +328,21 @@ func (s *progress) run(ctx context.Context, p *plan.Plan, start runScenario, o s
 	return result, err
 }
 
+// verdict says how all ended. That nothing could run at all is a failure: it shows nothing.
 func (t *tally) verdict(out io.Writer) error {
+	skipped := ""
 	if len(t.skipped) > 0 {
-		if _, err := fmt.Fprintf(out, "SKIPPED, since this machine cannot run them: %s\n", strings.Join(t.skipped, ", ")); err != nil {
+		skipped = fmt.Sprintf(", %d more SKIPPED", len(t.skipped))
+		if _, err := fmt.Fprintf(out, "SKIPPED, since this machine cannot run them: %s: %s\n", strings.Join(t.skipped, ", "), t.why); err != nil {
 			return err
 		}
+	}
+	if t.ran == 0 && len(t.skipped) > 0 {
+		return errors.New("this machine can run none of the scenarios")
 	}
 	if len(t.bad) > 0 {
 		return fmt.Errorf("%d of %d scenarios did not end as they must: %s", len(t.bad), t.ran, strings.Join(t.bad, ", "))
 	}
-	_, err := fmt.Fprintf(out, "%d of %d scenarios ended as they must\n", t.ran, t.ran)
+	_, err := fmt.Fprintf(out, "%d of %d scenarios ended as they must%s\n", t.ran, t.ran, skipped)
 	return err
 }

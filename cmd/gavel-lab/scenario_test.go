@@ -84,6 +84,40 @@ func TestScenarioAgain(t *testing.T) {
 	}
 }
 
+// Scenarios that this machine cannot run are named with why, and count for nothing: if there is no other, the command fails.
+func TestScenarioSkipped(t *testing.T) {
+	skipped := scenarioapp.Result{Name: "cut", Skipped: "there is no /dev/fuse"}
+	for name, c := range map[string]struct {
+		results []scenarioapp.Result
+		words   string
+		status  int
+	}{
+		"the only one":   {[]scenarioapp.Result{skipped}, "SKIPPED, since this machine cannot run them: honest-fulu: there is no /dev/fuse\n", 1},
+		"one of several": {[]scenarioapp.Result{skipped, good()}, "1 of 1 scenarios ended as they must, 1 more SKIPPED\n", 0},
+	} {
+		var out, errs bytes.Buffer
+		args := []string{"gavel-lab", "scenario", "run"}
+		for range c.results {
+			args = append(args, "honest-fulu")
+		}
+		program := &cli.Command{Name: "gavel-lab", Writer: &out, Commands: []*cli.Command{scenarioCommand(
+			func(_ context.Context, p *plan.Plan, o scenarioapp.Options) (result scenarioapp.Result, _ error) {
+				o.Began(p, "", false)
+				result, c.results = c.results[0], c.results[1:]
+				return result, nil
+			},
+		)}}
+		if status := command.Main(program, args, &errs); status != c.status || !strings.Contains(out.String(), c.words) {
+			t.Errorf("%s: status %d, %s%s", name, status, &out, &errs)
+		}
+	}
+}
+
+// good is a result that is as it must be.
+func good() scenarioapp.Result {
+	return scenarioapp.Result{Name: "good", Variants: []scenarioapp.VariantResult{{Dir: "runs/x.1", Verdicts: []plan.Verdict{{Text: "landed", Met: true}}}}}
+}
+
 func TestScenarioMistakes(t *testing.T) {
 	for _, c := range []struct {
 		args []string

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -154,5 +155,22 @@ func TestFullDisk(t *testing.T) {
 	})
 	if current, won, err := j.Claim(t.Context(), "slot-3", []byte("other")); err != nil || won || string(current) != "root" {
 		t.Errorf("%q, %v, %v: want the claim from the full disk", current, won, err)
+	}
+}
+
+// A disk that is too small for a journal is told so in our words, with what to do, and nothing but the lock of its folder is written.
+func TestDiskThatIsTooSmall(t *testing.T) {
+	mount, ok := smallDisk(t, 64)
+	if !ok {
+		return
+	}
+	dir := filepath.Join(mount, "journal")
+	_, err := Open(t.Context(), Config{Dir: dir})
+	want := "the journal's disk has room for 64 MiB, a journal needs 128 MiB at least: give it another folder (--data-dir) or a larger disk"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("it is opened with %v, want %q", err, want)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 1 || filepath.Base(left[0]) != "lock" {
+		t.Errorf("%v, %v were written, want the lock", err, left)
 	}
 }

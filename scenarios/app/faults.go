@@ -44,6 +44,7 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 	if l.network.clock.Until(ctx, genesis.Add(f.From.In(l.plan.Slot))) != nil {
 		return nil
 	}
+	how := l.how(f) // before a process of it is gone
 	mend, began := l.mends[id]
 	if !began {
 		var err error
@@ -51,7 +52,7 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 			return fmt.Errorf("fault %s on %s: %w", f.What, f.On, err)
 		}
 	}
-	l.book.add(plan.Record{Actor: "lab", Subject: plan.FaultBegan, About: f.On.String(), ID: f.What.String()}, time.Time{}, nil)
+	l.book.add(plan.Record{Actor: "lab", Subject: plan.FaultBegan, About: f.On.String(), ID: f.What.String()}, time.Time{}, BegunFault{how})
 	if f.Until == (plan.Moment{}) {
 		<-ctx.Done()
 		return mendAtEnd(f, mend)
@@ -64,6 +65,39 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 	}
 	l.book.add(plan.Record{Actor: "lab", Subject: plan.FaultEnded, About: f.On.String(), ID: f.What.String()}, time.Time{}, nil)
 	return nil
+}
+
+// BegunFault is what the lab says of a fault that began: How is what was done to which process of the system. It is empty for connections, and for what is
+// a part of the lab itself.
+type BegunFault struct {
+	How string `json:"how,omitempty"`
+}
+
+// how says what a fault is about to do, or has done.
+func (l *lab) how(f plan.Fault) string {
+	one := l.serviceNamed(f.On.To)
+	if one == nil || f.On.From != "" {
+		return ""
+	}
+	pid := one.pid()
+	switch {
+	case f.What.Is("kill"):
+		return fmt.Sprintf("SIGKILL to process %d", pid)
+	case f.What.Is("pause"):
+		return fmt.Sprintf("SIGSTOP to process %d", pid)
+	case f.What.Is("power cut"):
+		return fmt.Sprintf("SIGKILL to process %d, and what its disk had not synced is gone", pid)
+	case f.What.Is("journal away"):
+		return fmt.Sprintf("SIGKILL to process %d, its journal's server", l.journalOf(f.On.To).pid())
+	case f.What.Is("disk full"):
+		return fmt.Sprintf("no block is free on the disk of process %d", pid)
+	case f.What.Is("slow disk"):
+		return fmt.Sprintf("each write and sync of process %d waits %s", pid, wallTime(f.What.Time, l.plan.Speed))
+	case f.What.Is("skew", "clock jump"):
+		return fmt.Sprintf("the clock of process %d", pid)
+	default:
+		return ""
+	}
 }
 
 // mendAtEnd mends what would keep the run from ending in order; a service that was killed stays dead.

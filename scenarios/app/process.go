@@ -74,6 +74,16 @@ func (l *lab) newJournal(of string) (*process, error) {
 	}, nil)
 }
 
+// pid is the service's process in the system, 0 without a life that runs.
+func (p *process) pid() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.life == nil {
+		return 0
+	}
+	return p.life.process.Pid
+}
+
 // url is where the process is met, in every life.
 func (p *process) url() string { return "http://" + p.address }
 
