@@ -102,6 +102,8 @@ type CancelNoted struct {
 	Replacement uuid.UUID      `json:"replacement"`
 	// Block is the block that was next then.
 	Block uint64 `json:"block"`
+	// Barred is the last block that a version which comes later does not count for; 0 if no version was seen, or in facts of earlier versions.
+	Barred uint64 `json:"barred,omitempty"`
 }
 
 // CallSimulated says that a signer had something simulated (eth_callBundle, mev_simBundle).
@@ -111,6 +113,13 @@ type CallSimulated struct {
 	Method  string         `json:"method"`
 	GasUsed uint64         `json:"gas_used"`
 	Success bool           `json:"success"`
+}
+
+// StateKept is where a snapshot stands among the facts: what those before say of live orders, cancels and signers is kept as state too, so that a start
+// reads the snapshot and the facts behind it.
+type StateKept struct {
+	At     time.Time `json:"at"`
+	Number uint64    `json:"number"`
 }
 
 // RefundCredited says that somebody is owed a part of what a landed order paid: the refund is pending.
@@ -193,6 +202,9 @@ func (CancelNoted) Subject() string { return "cancel_noted" }
 
 // Subject implements Fact.
 func (CallSimulated) Subject() string { return "call_simulated" }
+
+// Subject implements Fact.
+func (StateKept) Subject() string { return "state_kept" }
 
 // Subject implements Fact.
 func (RefundCredited) Subject() string { return "refund_credited" }

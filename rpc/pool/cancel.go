@@ -20,7 +20,8 @@ func (p *Pool) Cancel(at time.Time, signer common.Address, replacement uuid.UUID
 	if replacement == uuid.Nil {
 		return nil, nil // unset, it names nothing
 	}
-	facts := p.happened(rpc.CancelNoted{At: at, Signer: signer, Replacement: replacement, Block: p.head.Number + 1})
+	next := p.head.Number + 1
+	facts := p.happened(rpc.CancelNoted{At: at, Signer: signer, Replacement: replacement, Block: next, Barred: p.barredBy(signer, replacement, next)})
 	live := p.keys[key{signer, replacement}].live
 	if live == nil {
 		return nil, facts

@@ -3,6 +3,7 @@ package pool
 import (
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/uuid"
 
 	"github.com/gavel-relay/gavel/rpc"
@@ -89,11 +90,12 @@ func (p *Pool) note(fact rpc.CancelNoted) {
 	k := key{fact.Signer, fact.Replacement}
 	g := p.generation(k)
 	until := fact.At.Add(p.config.CancelMemory)
-	if g.seen(fact.Block, p.config.KeepFinal) {
-		g.barred = max(g.barred, fact.Block)
-		if g.live != nil {
-			g.barred = max(g.barred, g.live.from)
-		}
+	barred := fact.Barred
+	if barred == 0 { // of an earlier version, which did not say it, or none was seen
+		barred = p.barredBy(fact.Signer, fact.Replacement, fact.Block)
+	}
+	if barred > 0 {
+		g.barred = max(g.barred, barred)
 	} else {
 		g.closed = until
 	}
@@ -103,4 +105,17 @@ func (p *Pool) note(fact rpc.CancelNoted) {
 	if len(p.noted) > p.config.MaxOrders {
 		p.forgetCancel()
 	}
+}
+
+// barredBy is the last block that an order which comes after a cancel does not count for, if a version of it was seen; 0 if none was. block is the
+// one that is next.
+func (p *Pool) barredBy(signer common.Address, replacement uuid.UUID, block uint64) uint64 {
+	g := p.keys[key{signer, replacement}]
+	if g == nil || !g.seen(block, p.config.KeepFinal) {
+		return 0
+	}
+	if g.live != nil {
+		block = max(block, g.live.from)
+	}
+	return block
 }

@@ -13,16 +13,18 @@ const (
 	hoursOfWeek = 7 * hoursOfDay
 )
 
-// Sums are what happened to a signer's orders in some time.
+// Sums are what happened to a signer's orders in some time. They are JSON on disk: a field may be added, never renamed.
 type Sums struct {
 	// Orders were accepted, FailedOrders ended as failed.
-	Orders, FailedOrders uint64
+	Orders       uint64 `json:"orders,omitempty"`
+	FailedOrders uint64 `json:"failed_orders,omitempty"`
 	// Simulations are those of orders, at one head each; FailedSimulations are the ones of them that did not succeed.
-	Simulations, FailedSimulations uint64
+	Simulations       uint64 `json:"simulations,omitempty"`
+	FailedSimulations uint64 `json:"failed_simulations,omitempty"`
 	// GasSimulated is what they used, and what the signer's own calls of eth_callBundle and mev_simBundle did.
-	GasSimulated uint64
+	GasSimulated uint64 `json:"gas_simulated,omitempty"`
 	// ValueWei is what landed orders paid fee recipients.
-	ValueWei uint256.Int
+	ValueWei uint256.Int `json:"value,omitzero"`
 }
 
 func (s *Sums) add(o *Sums) {

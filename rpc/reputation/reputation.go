@@ -68,6 +68,7 @@ type View struct {
 type landing struct {
 	at       time.Time
 	valueWei uint256.Int
+	signer   common.Address
 	record   *record
 }
 
@@ -111,7 +112,7 @@ func (v *View) end(f rpc.OrderEnded) {
 	case f.State == rpc.Landed && f.ValueWei != nil:
 		v.takeBack(f.ID) // an order lands once, even if its return was not told
 		r := v.count(f.At, f.Signer, &Sums{ValueWei: *f.ValueWei})
-		v.landed.Add(f.ID, landing{f.At, *f.ValueWei, r})
+		v.landed.Add(f.ID, landing{f.At, *f.ValueWei, f.Signer, r})
 	}
 }
 
@@ -133,8 +134,14 @@ func (v *View) count(at time.Time, signer common.Address, s *Sums) *record {
 		r = new(record)
 	}
 	v.hours += r.add(at, s)
+	v.enter(signer, r, !s.ValueWei.IsZero() || v.payers.Contains(signer))
+	return r
+}
+
+// enter makes a record the newest of those that have paid, or of the others, and forgets the oldest if there are too many. The caller holds mu.
+func (v *View) enter(signer common.Address, r *record, pays bool) {
 	in := &v.newcomers
-	if !s.ValueWei.IsZero() || v.payers.Contains(signer) {
+	if pays {
 		in = &v.payers
 		v.newcomers.Remove(signer)
 	}
@@ -144,7 +151,6 @@ func (v *View) count(at time.Time, signer common.Address, s *Sums) *record {
 	for v.hours > v.cfg.Hours && v.newcomers.Len()+v.payers.Len() > 1 {
 		v.forget()
 	}
-	return r
 }
 
 // forget forgets a newcomer, or if there is none, a payer.

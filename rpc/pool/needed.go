@@ -1,0 +1,221 @@
+package pool
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// LongestLife is how many blocks ahead of the newest one the last block of an order may be.
+const LongestLife = horizon
+
+const (
+	// headsNeeded is how many of the newest counted blocks a start needs.
+	headsNeeded = 64
+	// followersNeeded is for how many blocks after their end those orders are needed that followed
+	// another one: which of them was told what, decides what those may be told that live.
+	followersNeeded = LongestLife
+)
+
+// Needed picks out of all facts those that make a pool, and the desk around it, as all of them would:
+// what a start needs, however long ago the service began. Of orders that ended it keeps the newest
+// MaxOrders, for KeepFinal blocks and those that can be taken back; of simulations and deliveries
+// what decides about an order, and not all that its signer was shown.
+//
+// It is a view of facts in the order of the journal, and not safe for concurrent use.
+type Needed struct {
+	config Config
+	count  uint64 // of all facts
+	at     time.Time
+	newest uint64 // the greatest number of a block that was counted
+
+	orders map[uint64]*neededOrder
+	// ended are orders that ended, in the order of their ends. late are those of them that are needed for longer than others.
+	ended, late []endedOrder
+	cancels     []neededFact
+	heads       []neededFact
+}
+
+// neededFact is a fact with its place among all.
+type neededFact struct {
+	place uint64
+	fact  rpc.Fact
+}
+
+// neededOrder has the facts of one order.
+type neededOrder struct {
+	accepted neededFact
+	// extended is the newest; succeeded the first simulation and delivered the first delivery that was good; simulated the newest simulation.
+	extended, succeeded, delivered, simulated, shared *neededFact
+	sent                                              []neededFact // the newest of each builder
+	ends                                              []neededFact // ends and returns, in turn
+	alive                                             bool
+}
+
+// NewNeeded begins with nothing. Of the Config it needs what bounds a pool's memory.
+func NewNeeded(config Config) *Needed {
+	return &Needed{config: config.withDefaults(), orders: make(map[uint64]*neededOrder)}
+}
+
+// Apply takes the next fact.
+func (n *Needed) Apply(fact rpc.Fact) {
+	n.count++
+	this := neededFact{n.count, fact}
+	switch f := fact.(type) {
+	case rpc.OrderAccepted:
+		if f.Order != nil && n.orders[f.Order.ID] == nil {
+			n.orders[f.Order.ID] = &neededOrder{accepted: this, alive: true}
+			n.passes(f.At)
+		}
+	case rpc.OrderExtended:
+		if o := n.living(f.ID); o != nil {
+			o.extended = &this
+		}
+	case rpc.OrderSimulated:
+		if o := n.living(f.ID); o != nil {
+			o.simulated = &this
+			if f.Success && o.succeeded == nil {
+				o.succeeded = &this
+			}
+		}
+	case rpc.OrderShared:
+		if o := n.orders[f.ID]; o != nil && o.shared == nil {
+			o.shared = &this
+		}
+	case rpc.OrderSent:
+		if o := n.orders[f.ID]; o != nil {
+			o.offered(this, f.Delivery)
+		}
+	case rpc.OrderEnded:
+		if o := n.living(f.ID); o != nil {
+			n.end(o, this, f)
+		}
+	case rpc.OrderReturned:
+		if o := n.orders[f.ID]; o != nil && !o.alive {
+			o.alive, o.ends = true, append(o.ends, this)
+		}
+	case rpc.CancelNoted:
+		n.cancels = append(n.cancels, this)
+		n.cancels = n.cancels[max(0, len(n.cancels)-n.config.MaxOrders):]
+		n.passes(f.At)
+	case rpc.BlockIndexed:
+		n.heads = append(n.heads, this)
+		n.heads = n.heads[max(0, len(n.heads)-headsNeeded):]
+		n.newest = max(n.newest, f.Number)
+		n.passes(f.At)
+		n.forget()
+	case rpc.BlockReverted:
+		n.leave(f.Head)
+	}
+}
+
+func (n *Needed) passes(at time.Time) {
+	if at.After(n.at) {
+		n.at = at
+	}
+}
+
+func (n *Needed) living(id uint64) *neededOrder {
+	if o := n.orders[id]; o != nil && o.alive {
+		return o
+	}
+	return nil
+}
+
+// offered keeps the newest delivery of each builder, and the first that was good.
+func (o *neededOrder) offered(this neededFact, d rpc.Delivery) {
+	if d.Error == "" && o.delivered == nil {
+		o.delivered = &this
+	}
+	o.sent = slices.DeleteFunc(o.sent, func(old neededFact) bool { return old.fact.(rpc.OrderSent).Builder == d.Builder })
+	o.sent = append(o.sent, this)
+}
+
+func (n *Needed) end(o *neededOrder, this neededFact, f rpc.OrderEnded) {
+	o.alive, o.ends = false, append(o.ends, this)
+	n.ended = append(n.ended, endedOrder{f.ID, f.Block})
+	if len(n.ended) > n.config.MaxOrders {
+		n.forgetOldest()
+	}
+	n.passes(f.At)
+}
+
+// leave takes back the newest counted block, if it is this one, as the desk does.
+func (n *Needed) leave(head rpc.Head) {
+	if last := len(n.heads) - 1; last >= 0 && n.heads[last].fact.(rpc.BlockIndexed).Hash == head.Hash {
+		n.heads = n.heads[:last]
+	}
+}
+
+// forget lets go of what no start needs any more.
+func (n *Needed) forget() {
+	for len(n.ended) > 0 && n.ended[0].block+n.config.KeepFinal+reorgDepth < n.newest {
+		n.forgetOldest()
+	}
+	for len(n.late) > 0 && n.late[0].block+max(n.config.PrivateCancelBlocks, followersNeeded)+reorgDepth < n.newest {
+		n.drop(n.late[0])
+		n.late = n.late[1:]
+	}
+	for len(n.cancels) > 0 && n.isOver(n.cancels[0].fact.(rpc.CancelNoted)) {
+		n.cancels = n.cancels[1:]
+	}
+}
+
+// isOver says whether a cancel bars nothing any more, and no order is kept that it has barred.
+func (n *Needed) isOver(f rpc.CancelNoted) bool {
+	last := max(f.Barred, f.Block) + horizon + n.config.KeepFinal + reorgDepth
+	return last < n.newest && !n.at.Before(f.At.Add(n.config.CancelMemory))
+}
+
+// forgetOldest forgets the order that ended first, or keeps it with those that are needed for longer: it followed another one, or is a private
+// transaction that its signer cancelled and that may not come again.
+func (n *Needed) forgetOldest() {
+	oldest := n.ended[0]
+	n.ended = n.ended[1:]
+	o := n.orders[oldest.id]
+	if o == nil || o.alive || o.lastEnd().Block != oldest.block {
+		return // it came back meanwhile
+	}
+	order := o.accepted.fact.(rpc.OrderAccepted).Order
+	if order.Follows == 0 && (order.Kind != rpc.KindPrivate || o.lastEnd().State != rpc.Cancelled) {
+		delete(n.orders, oldest.id)
+		return
+	}
+	n.late = append(n.late, oldest)
+	if len(n.late) > n.config.MaxOrders {
+		n.drop(n.late[0])
+		n.late = n.late[1:]
+	}
+}
+
+func (n *Needed) drop(oldest endedOrder) {
+	if o := n.orders[oldest.id]; o != nil && !o.alive && o.lastEnd().Block == oldest.block {
+		delete(n.orders, oldest.id)
+	}
+}
+
+// lastEnd is how an order ended that is not alive.
+func (o *neededOrder) lastEnd() rpc.OrderEnded { return o.ends[len(o.ends)-1].fact.(rpc.OrderEnded) }
+
+// Facts are those that are needed now, in their order.
+func (n *Needed) Facts() []rpc.Fact {
+	all := append(slices.Clone(n.cancels), n.heads...)
+	for _, o := range n.orders {
+		all = append(all, o.accepted)
+		for _, one := range []*neededFact{o.extended, o.succeeded, o.delivered, o.simulated, o.shared} {
+			if one != nil {
+				all = append(all, *one)
+			}
+		}
+		all = append(append(all, o.sent...), o.ends...)
+	}
+	slices.SortFunc(all, func(a, b neededFact) int { return cmp.Compare(a.place, b.place) })
+	all = slices.CompactFunc(all, func(a, b neededFact) bool { return a.place == b.place }) // one may be the first and the newest
+	facts := make([]rpc.Fact, len(all))
+	for i, one := range all {
+		facts[i] = one.fact
+	}
+	return facts
+}
