@@ -4,6 +4,7 @@ package app
 import (
 	"crypto/ecdsa"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/pool"
 	"github.com/gavel-relay/gavel/rpc/send"
 )
 
@@ -133,6 +135,9 @@ func (c *Config) Validate() error {
 	orElse(&c.VendorPrefix, "vendor_")
 	orElse(&c.PoolPrefix, "pool_")
 	orElse(&c.BlockTime, 12*time.Second)
+	if err := c.keepsLongEnough(c.Journal.FactsFor); err != nil {
+		return err
+	}
 	orElse(&c.StaleAfter, 5*time.Minute)
 	orElse(&c.Limits.BodyBytes, 256<<20)
 	orElse(&c.Limits.BodyBytesPerSecond, 64_000)
@@ -146,6 +151,14 @@ func (c *Config) Validate() error {
 	} {
 		orElse(field, value)
 		*field = max(*field, 0)
+	}
+	return nil
+}
+
+// keepsLongEnough refuses facts that go before the orders that wait for their blocks: a service that was killed would not find those of its last minutes.
+func (c *Config) keepsLongEnough(factsFor time.Duration) error {
+	if life := pool.LongestLife * c.BlockTime; factsFor > 0 && factsFor < life {
+		return fmt.Errorf("rpc: facts are kept for %s, but an order may wait %d blocks, which is %s: raise --facts-for", factsFor, pool.LongestLife, life)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/journal"
@@ -18,11 +19,20 @@ const subjectPrefix = "rpc."
 type facts struct {
 	*journal.Queue[rpc.Fact]
 	log *slog.Logger
+	// safe, if set, waits while the journal could forget what it has just kept.
+	safe func(context.Context) error
+	// bytes are those of all facts of this life.
+	bytes atomic.Int64
 }
 
 // newFacts starts the writing; Close ends it.
 func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *facts {
-	f := &facts{journal.NewQueue(to, log, new(encoder).encode), log}
+	f, encoder := &facts{log: log}, new(encoder)
+	f.Queue = journal.NewQueue(to, log, func(fact rpc.Fact) (subject string, data []byte, err error) {
+		subject, data, err = encoder.encode(fact)
+		f.bytes.Add(int64(len(data)))
+		return subject, data, err
+	})
 	f.Observe, f.Listed = observe, comesInThousands
 	return f
 }
@@ -56,7 +66,11 @@ func (f *facts) Keep(list ...rpc.Fact) (kept func() error) {
 	return func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), ackPatience)
 		defer cancel()
-		if err := receipt.Wait(ctx); err != nil {
+		err := receipt.Wait(ctx)
+		if err == nil && f.safe != nil {
+			err = f.safe(ctx)
+		}
+		if err != nil {
 			f.log.Error("the journal did not keep what is to be promised", "error", err)
 			return rpc.JournalUnavailable.Plain()
 		}
@@ -108,6 +122,7 @@ var decoders = func() map[string]func([]byte) (rpc.Fact, error) {
 	decoder[rpc.OrderReturned](all)
 	decoder[rpc.CancelNoted](all)
 	decoder[rpc.CallSimulated](all)
+	decoder[rpc.StateKept](all)
 	decoder[rpc.RefundCredited](all)
 	decoder[rpc.RefundPaid](all)
 	decoder[rpc.RecipientSet](all)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,15 +16,17 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/rpc/send"
 )
 
-// victimOf, in the environment, makes this test binary a service that a test kills: the execution node's URL, the builder's, and the data directory.
+// victimOf, in the environment, makes this test binary a service that a test kills: the execution node's URL, the builder's, the data
+// directory, and the room for facts in bytes.
 const victimOf = "GAVEL_RPC_VICTIM_OF"
 
 func TestMain(m *testing.M) {
-	if of := strings.Fields(os.Getenv(victimOf)); len(of) == 3 {
-		if err := victim(of[0], of[1], of[2]); err != nil {
+	if of := strings.Fields(os.Getenv(victimOf)); len(of) == 4 {
+		if err := victim(of[0], of[1], of[2], of[3]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -33,8 +36,12 @@ func TestMain(m *testing.M) {
 }
 
 // victim serves, says where, and waits for its end.
-func victim(node, builder, dir string) error {
+func victim(node, builder, dir, room string) error {
 	ctx := context.Background()
+	bytes, err := strconv.ParseInt(room, 10, 64)
+	if err != nil {
+		return err
+	}
 	nodes, err := state.New(state.Options{URLs: []string{node}, PollEvery: 5 * time.Millisecond})
 	if err != nil {
 		return err
@@ -44,7 +51,7 @@ func victim(node, builder, dir string) error {
 		return err
 	}
 	app, err := New(ctx, Config{
-		Chain: nodes, States: nodes, ChainConfig: chain, Key: houseKey(8), DataDir: dir, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Chain: nodes, States: nodes, ChainConfig: chain, Key: houseKey(8), DataDir: dir, Journal: journal.Config{FactsBytes: bytes}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Builders: []send.Builder{{Name: "default", URL: builder, APIs: []string{"eth_sendBundle", "cancel"}}},
 	})
 	if err != nil {
@@ -58,11 +65,11 @@ func victim(node, builder, dir string) error {
 	return app.Serve(ctx, listener)
 }
 
-// startVictim starts a service in a process of its own; kill ends it at once, whatever it does.
-func (h *house) startVictim(dir string) (kill func()) {
+// startVictim starts a service in a process of its own, with room for so many bytes of facts, 0 for the default; kill ends it at once, whatever it does.
+func (h *house) startVictim(dir string, room int64) (kill func()) {
 	h.Helper()
 	process := exec.CommandContext(h.Context(), os.Args[0])
-	process.Env = append(os.Environ(), victimOf+"="+strings.Join([]string{h.node.RPCURL(), h.builder.url, dir}, " "))
+	process.Env = append(os.Environ(), victimOf+"="+strings.Join([]string{h.node.RPCURL(), h.builder.url, dir, strconv.FormatInt(room, 10)}, " "))
 	process.Stderr = h.Output()
 	out, err := process.StdoutPipe()
 	if err != nil {
@@ -100,7 +107,7 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 		return got.BundleHash
 	}
 	for round := range rounds {
-		kill := h.startVictim(dir)
+		kill := h.startVictim(dir, 0)
 		switch nonce := uint64(10 * round); round % 4 { // another one has the last word in each
 		case 0:
 			orders[round] = sendBundle(nonce, nil)

@@ -50,6 +50,7 @@ func (a *App) observe() error {
 func (a *App) observeFact(fact rpc.Fact) {
 	a.users.Apply(fact)
 	a.state.observe(fact)
+	a.snapshots.observe(fact)
 	a.watched.metrics.Record(fact)
 	if a.cfg.Observe != nil {
 		a.cfg.Observe(fact)

@@ -12,14 +12,28 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// restore tells the rooms what happened in earlier lives of the process.
+// restore tells the rooms what happened in earlier lives of the process: what is kept as state, then the facts behind the snapshot.
 func (a *App) restore(ctx context.Context) error {
 	if err := a.state.restore(ctx, a.settler.Apply); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
+	place, err := a.snapshots.restore(ctx, func(fact rpc.Fact) {
+		a.desk.Apply(fact)
+		a.settler.Apply(fact)
+	}, a.users.Restore)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	from, err := a.snapshots.settle(ctx, place)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	if err := a.cfg.keepsLongEnough(a.snapshots.bounds.MaxAge); err != nil { // a cluster's stream is as somebody else wanted it
+		return err
+	}
 	subjects := slices.Sorted(maps.Keys(decoders))
 	recipients := map[common.Address]rpc.RecipientSet{}
-	err := a.journal.Past(ctx, 1, subjects, func(_ time.Time, subject string, data []byte) error {
+	err = a.journal.Past(ctx, from, subjects, func(_ time.Time, subject string, data []byte) error {
 		if err := decodeFacts(subject, data, func(fact rpc.Fact) {
 			if set, ok := fact.(rpc.RecipientSet); ok {
 				recipients[set.From] = set
@@ -36,6 +50,11 @@ func (a *App) restore(ctx context.Context) error {
 	if err := a.state.takeOver(ctx, recipients); err != nil {
 		return fmt.Errorf("keep what facts say as state: %w", err)
 	}
+	if a.snapshots.crowded || place == 0 && a.snapshots.count > 0 { // of a version that took none
+		if err := a.snapshots.take(ctx); err != nil {
+			return fmt.Errorf("restore: %w", err)
+		}
+	}
 	return a.journal.Bound(ctx)
 }
 
@@ -43,4 +62,5 @@ func (a *App) remember(fact rpc.Fact) {
 	a.desk.Apply(fact)
 	a.settler.Apply(fact)
 	a.users.Apply(fact)
+	a.snapshots.apply(fact)
 }

@@ -39,7 +39,8 @@ func (a *App) Run(ctx context.Context) error {
 
 func (a *App) parts() []func(context.Context) error {
 	return []func(context.Context) error{
-		a.desk.Run, a.sender.Run, func(ctx context.Context) error { return a.ledger.Follow(ctx, a.journal) }, a.keepLedger, a.keepState, a.tenure.keep,
+		a.desk.Run, a.sender.Run, func(ctx context.Context) error { return a.ledger.Follow(ctx, a.journal) }, a.keepLedger, a.keepState, a.snapshots.keep,
+		a.tenure.keep,
 	}
 }
 

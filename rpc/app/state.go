@@ -19,7 +19,7 @@ import (
 // What the service needs to go on where it was, whatever facts the journal has forgotten: where refunds go, and which are owed.
 const (
 	recipientState = subjectPrefix + "recipient" // .<address>: RecipientSet
-	owedState      = subjectPrefix + "owed"      // facts that make the book anew
+	owedState      = subjectPrefix + "owed"      // facts that make the book anew, in pages
 )
 
 // owedBook keeps that beside the facts, in the journal's own stream for it.
@@ -34,12 +34,13 @@ type owedBook struct {
 	recipients sync.Mutex // held while one is kept, so that the newest is kept last
 
 	changed atomic.Uint64 // counts changes of what is owed
-	mu      sync.Mutex    // guards kept, and is held while it is kept
-	kept    uint64        // as changed was
+	mu      sync.Mutex    // guards list and kept, and is held while it is kept
+	list    paged
+	kept    uint64 // as changed was
 }
 
 func newOwedBook(j *journal.Journal) *owedBook {
-	return &owedBook{journal: j, stale: make(chan struct{}, 1), restored: map[common.Address]common.Address{}}
+	return &owedBook{journal: j, stale: make(chan struct{}, 1), restored: map[common.Address]common.Address{}, list: newPaged(j, owedState)}
 }
 
 // recipientKeeper has recipients kept as state, too, before they are answered.
@@ -109,20 +110,17 @@ func (s *owedBook) keepOwed(ctx context.Context) error {
 	if changed == s.kept {
 		return nil
 	}
-	list := []named{}
-	for _, fact := range s.settler.Owed() {
-		data, err := json.Marshal(fact)
-		if err != nil {
-			return fmt.Errorf("encode %s: %w", fact.Subject(), err)
+	owed := s.settler.Owed()
+	err := s.list.put(ctx, struct{}{}, func(yield func([]byte, error) bool) {
+		for _, fact := range owed {
+			data, err := json.Marshal(fact)
+			if !yield(item(subjectPrefix+fact.Subject(), data), err) {
+				return
+			}
 		}
-		list = append(list, named{subjectPrefix + fact.Subject(), data})
-	}
-	data, err := json.Marshal(list)
+	})
 	if err != nil {
-		return fmt.Errorf("encode what is owed: %w", err)
-	}
-	if err := s.journal.PutState(ctx, owedState, data); err != nil {
-		return err
+		return fmt.Errorf("keep what is owed: %w", err)
 	}
 	s.kept = changed
 	return nil
@@ -177,21 +175,20 @@ func (s *owedBook) restore(ctx context.Context, remember func(rpc.Fact)) error {
 	if err != nil {
 		return err
 	}
-	data, err := s.journal.State(ctx, owedState)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = s.list.read(ctx, nil, func(item []byte) error {
+		var n named
+		if err := json.Unmarshal(item, &n); err != nil {
+			return err
+		}
+		return decodeFacts(n.Subject, n.Fact, remember)
+	})
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
-		return err
-	}
-	var list []named
-	if err := json.Unmarshal(data, &list); err != nil {
-		return fmt.Errorf("decode what is owed: %w", err)
-	}
-	for _, n := range list {
-		if err := decodeFacts(n.Subject, n.Fact, remember); err != nil {
-			return fmt.Errorf("decode %s: %w", n.Subject, err)
-		}
+		return fmt.Errorf("read what is owed: %w", err)
 	}
 	return nil
 }

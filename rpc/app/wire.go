@@ -41,13 +41,15 @@ type App struct {
 	facts   *facts
 	state   *owedBook
 	tenure  *tenure
-	users   *reputation.View
-	settler *settle.Settler
-	sender  *send.Sender
-	desk    *desk.Desk
-	methods []method.Method
-	handler http.Handler
-	watched observed
+	// snapshots keep what a start needs beside the facts.
+	snapshots *snapshots
+	users     *reputation.View
+	settler   *settle.Settler
+	sender    *send.Sender
+	desk      *desk.Desk
+	methods   []method.Method
+	handler   http.Handler
+	watched   observed
 }
 
 // New opens the stores, remembers what an earlier life knew, and catches up with the chain.
@@ -117,6 +119,8 @@ func (a *App) wire() error {
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
 	a.opened.Add(a.facts.Close)
 	a.state = newOwedBook(a.journal)
+	a.snapshots = newSnapshots(a.journal, a.facts, a.cfg.Log, a.cfg.Limits.Orders)
+	a.facts.safe = a.snapshots.safe
 	execution := simulate.New(a.cfg.States, simulate.Options{})
 	simulator := exec.Simulator(execution)
 	if a.cfg.FetchAhead != nil {

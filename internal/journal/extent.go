@@ -1,0 +1,44 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Extent says what the log of facts holds, and how much it may.
+type Extent struct {
+	// First and Last are the places of the oldest fact that is left and of the newest that there was; First is Last+1 if none is left.
+	First, Last uint64
+	// MaxBytes and MaxAge are its bounds, 0 for none.
+	MaxBytes int64
+	MaxAge   time.Duration
+}
+
+// Extent asks the log.
+func (j *Journal) Extent(ctx context.Context) (Extent, error) {
+	info, err := j.facts.Info(ctx)
+	if err != nil {
+		return Extent{}, fmt.Errorf("ask what the log holds: %w", err)
+	}
+	first := max(info.State.FirstSeq, 1)
+	if info.State.Msgs == 0 {
+		first = info.State.LastSeq + 1
+	}
+	return Extent{First: first, Last: info.State.LastSeq, MaxBytes: max(info.Config.MaxBytes, 0), MaxAge: info.Config.MaxAge}, nil
+}
+
+// PlaceOf is the newest fact of a subject and its place in the log; ErrNotFound when there is none.
+func (j *Journal) PlaceOf(ctx context.Context, subject string) (place uint64, data []byte, err error) {
+	message, err := j.facts.GetLastMsgForSubject(ctx, factPrefix+subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil, fmt.Errorf("fact %s: %w", subject, ErrNotFound)
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("find the last fact of %s: %w", subject, err)
+	}
+	return message.Sequence, message.Data, nil
+}
