@@ -32,6 +32,9 @@ func (o *Order) Ref() OrderRef { return OrderRef{ID: o.ID, Hash: o.Hash(), Signe
 type OrderAccepted struct {
 	At    time.Time `json:"at"`
 	Order *Order    `json:"order"`
+	// From is the first block that the order counts for, if that is later than its window's: after a cancel, or with an order that it follows. In facts
+	// of earlier versions it is 0.
+	From uint64 `json:"from,omitempty"`
 }
 
 // OrderExtended says that a live order was sent again with a window that goes on where its own ends: Window is both together.

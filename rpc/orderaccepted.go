@@ -20,12 +20,11 @@ func (f OrderAccepted) AppendJSON(to []byte) ([]byte, error) {
 	}
 	to = append(to, `,"order":`...)
 	if f.Order == nil {
-		return append(to, "null}"...), nil
-	}
-	if to, err = f.Order.appendJSON(to); err != nil {
+		to = append(to, "null"...)
+	} else if to, err = f.Order.appendJSON(to); err != nil {
 		return nil, err
 	}
-	return append(to, '}'), nil
+	return append(appendNumber(to, `,"from":`, f.From), '}'), nil
 }
 
 func (o *Order) appendJSON(to []byte) (_ []byte, err error) {

@@ -55,8 +55,16 @@ func (p *Pool) Add(at time.Time, head rpc.Head, order *rpc.Order) (Outcome, erro
 		outcome.Facts = p.end(at, older, rpc.Cancelled, Replaced)
 	}
 	order.ID = p.lastID + 1
-	outcome.Facts = append(outcome.Facts, p.happened(rpc.OrderAccepted{At: at, Order: order})...)
+	outcome.Facts = append(outcome.Facts, p.happened(p.accepted(at, order))...)
 	return outcome, nil
+}
+
+func (p *Pool) accepted(at time.Time, order *rpc.Order) rpc.OrderAccepted {
+	fact := rpc.OrderAccepted{At: at, Order: order}
+	if from := p.countsFrom(order); from > order.Bundle.Window.FirstBlock {
+		fact.From = from
+	}
+	return fact
 }
 
 // CountFrom has orders that are accepted later numbered above a number, and above all that are known.

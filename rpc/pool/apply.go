@@ -12,7 +12,7 @@ import (
 func (p *Pool) Apply(fact rpc.Fact) {
 	switch fact := fact.(type) {
 	case rpc.OrderAccepted:
-		p.accept(fact.Order)
+		p.accept(fact.Order, fact.From)
 	case rpc.OrderExtended:
 		if e := p.entries[fact.ID]; e != nil && e.alive() {
 			p.extend(e, fact.Window)
@@ -43,14 +43,11 @@ func (p *Pool) Apply(fact rpc.Fact) {
 	}
 }
 
-func (p *Pool) accept(order *rpc.Order) {
+func (p *Pool) accept(order *rpc.Order, from uint64) {
 	if order == nil || p.entries[order.ID] != nil {
 		return
 	}
-	e := &entry{order: order, account: p.accounts[order.Signer], from: p.firstBlock(order), state: rpc.Submitted}
-	if leader := p.entries[order.Follows]; leader != nil {
-		e.from = max(e.from, leader.from)
-	}
+	e := &entry{order: order, account: p.accounts[order.Signer], from: max(from, p.countsFrom(order)), state: rpc.Submitted}
 	e.stranger = p.isStranger(order.Signer)
 	if e.account == nil {
 		e.account = new(account)

@@ -49,7 +49,7 @@ func (g *generation) seen(block, keepFinal uint64) bool {
 	return g.live != nil || g.lastEnd > 0 && g.lastEnd+keepFinal >= block
 }
 
-// firstBlock is the first block that a new order counts for.
+// firstBlock is the first block that a new order counts for by its window, and by cancels.
 func (p *Pool) firstBlock(o *rpc.Order) uint64 {
 	first := o.Bundle.Window.FirstBlock
 	if o.Replacement == uuid.Nil || p.config.ReviveAfterCancel {
@@ -57,6 +57,15 @@ func (p *Pool) firstBlock(o *rpc.Order) uint64 {
 	}
 	if g := p.keys[keyOf(o)]; g != nil {
 		return max(first, g.barred+1)
+	}
+	return first
+}
+
+// countsFrom is the first block that a new order counts for, with the one that it follows.
+func (p *Pool) countsFrom(o *rpc.Order) uint64 {
+	first := p.firstBlock(o)
+	if leader := p.entries[o.Follows]; leader != nil {
+		first = max(first, leader.from)
 	}
 	return first
 }

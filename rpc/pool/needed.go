@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -98,7 +100,9 @@ func (n *Needed) Apply(fact rpc.Fact) {
 		}
 	case rpc.CancelNoted:
 		n.cancels = append(n.cancels, this)
-		n.cancels = n.cancels[max(0, len(n.cancels)-n.config.MaxOrders):]
+		if len(n.cancels) > 2*n.config.MaxOrders {
+			n.thinCancels()
+		}
 		n.passes(f.At)
 	case rpc.BlockIndexed:
 		n.heads = append(n.heads, this)
@@ -165,8 +169,35 @@ func (n *Needed) forget() {
 
 // isOver says whether a cancel bars nothing any more, and no order is kept that it has barred.
 func (n *Needed) isOver(f rpc.CancelNoted) bool {
-	last := max(f.Barred, f.Block) + horizon + n.config.KeepFinal + reorgDepth
+	last := max(f.Barred, f.Block) + horizon + n.config.KeepFinal + reorgDepth // the last block of a version that it has barred, and its end
 	return last < n.newest && !n.at.Before(f.At.Add(n.config.CancelMemory))
+}
+
+// thinCancels keeps the newest MaxOrders cancels, as a pool does, and of older ones those whose versions are kept, the newest of each.
+func (n *Needed) thinCancels() {
+	kept := make(map[key]int) // places below, and -1 while there is none
+	for _, o := range n.orders {
+		if order := o.accepted.fact.(rpc.OrderAccepted).Order; order.Replacement != uuid.Nil {
+			kept[keyOf(order)] = -1
+		}
+	}
+	cut := len(n.cancels) - n.config.MaxOrders
+	var old []neededFact // newest first
+	for _, cancel := range slices.Backward(n.cancels[:cut]) {
+		f := cancel.fact.(rpc.CancelNoted)
+		k := key{f.Signer, f.Replacement}
+		switch at, has := kept[k]; {
+		case has && at < 0:
+			kept[k] = len(old)
+			old = append(old, cancel)
+		case has: // it bars no less than those before it did
+			newer := old[at].fact.(rpc.CancelNoted)
+			newer.Barred = max(newer.Barred, f.Barred)
+			old[at].fact = newer
+		}
+	}
+	slices.Reverse(old)
+	n.cancels = append(old, n.cancels[cut:]...)
 }
 
 // forgetOldest forgets the order that ended first, or keeps it with those that are needed for longer: it followed another one, or is a private
