@@ -70,7 +70,10 @@ func (a *App) loadValidators(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("fetch validators: %w", err)
 	}
-	a.registry.SetValidators(validators)
+	if missing := a.registry.SetValidators(validators); missing > 0 {
+		a.trouble("refresh validators", fmt.Errorf("the beacon node's table lacks %d of %d: those stay known until a node tells of all; look whether it is synced",
+			missing, a.registry.Validators()))
+	}
 	return nil
 }
 

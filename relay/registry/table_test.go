@@ -73,11 +73,11 @@ func TestMemoryOfAMillionRegistrations(t *testing.T) {
 	runtime.KeepAlive(r)
 }
 
-// Whatever tables follow each other, the registry knows the last one: a plain map is the model.
+// Whatever tables follow each other, the registry knows the last one, unless it is empty: a plain map is the model.
 func TestValidatorTableIsTheLastOneGiven(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, _ := withValidators(0)
-		for _, keys := range rapid.SliceOfN(rapid.SliceOfDistinct(rapid.IntRange(0, 12), rapid.ID), 1, 4).Draw(t, "tables") {
+		for _, keys := range rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.IntRange(0, 12), 1, -1, rapid.ID), 1, 4).Draw(t, "tables") {
 			shift := rapid.IntRange(0, 2).Draw(t, "shift") // before finality a re-organisation can give a key another index
 			var table []relay.Validator
 			model := map[phase0.ValidatorIndex]phase0.BLSPubKey{}

@@ -13,16 +13,26 @@ import (
 //
 // The table changes in place and a page at a time, so that nobody waits for a million validators and there are never two tables: readers
 // may see new validators while old ones are not gone yet.
-func (r *Registry) SetValidators(validators []relay.Validator) {
+//
+// A table that lacks more than a tenth of a network, or all of it, is a node's that is not synced, or lists active ones alone: what is new in it is taken, and
+// nobody is forgotten, since whoever has exited has no duties anyway. missing is how many that are then; the next whole table ends it.
+func (r *Registry) SetValidators(validators []relay.Validator) (missing int) {
 	r.replacing.Lock()
 	defer r.replacing.Unlock()
 	var seen places
 	for page := range slices.Chunk(validators, pageRows) {
 		r.know(page, &seen)
 	}
+	if known, lacks := r.Validators(), r.Validators()-len(validators); lacks > 0 && (len(validators) == 0 || known >= leastNetwork && lacks > known/10) {
+		return lacks
+	}
 	for first := uint32(0); r.forgetUnseen(first, seen); first += pageRows {
 	}
+	return 0
 }
+
+// leastNetwork is how many validators a network has in which a tenth does not leave in an epoch.
+const leastNetwork = 1000
 
 func (r *Registry) know(validators []relay.Validator, seen *places) {
 	r.mu.Lock()
