@@ -56,5 +56,5 @@ func (e *clusterEscrow) size(ctx context.Context) (int64, error) { return bytesO
 func (e *localEscrow) size(context.Context) (int64, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.bytes, nil
+	return e.taken, nil
 }
