@@ -20,6 +20,7 @@ type HTTP struct {
 	received *prometheus.CounterVec
 	sent     *prometheus.CounterVec
 	refusals *prometheus.CounterVec
+	turned   *prometheus.CounterVec
 	inFlight prometheus.Gauge
 	stages   *prometheus.HistogramVec
 
@@ -43,7 +44,7 @@ var buckets = prometheus.ExponentialBucketsRange(50e-6, 10, 18)
 
 // NewHTTP defines the metrics of HTTP and of stages in a set. The tracer may be nil.
 func NewHTTP(set *Set, tracer trace.Tracer) *HTTP {
-	return &HTTP{
+	h := &HTTP{
 		tracer: tracer,
 		seconds: set.Histogram("gavel_http_request_seconds",
 			"Time from a request's header to the end of its answer, in seconds, by path pattern, method and class of status; 499 is a client that went away before its answer.",
@@ -51,12 +52,24 @@ func NewHTTP(set *Set, tracer trace.Tracer) *HTTP {
 		received: set.Counter("gavel_http_received_bytes_total", "Bytes of request bodies that were read, as sent.", "endpoint"),
 		sent:     set.Counter("gavel_http_sent_bytes_total", "Bytes of answers' bodies.", "endpoint"),
 		refusals: set.Counter("gavel_http_refusals_total", "Requests that were answered with a refusal, by path pattern and refusal.", "endpoint", "refusal"),
+		turned:   set.Counter("gavel_http_turned_away_total", turnedAwayHelp, "reason"),
 		inFlight: set.Gauge("gavel_http_in_flight", "Requests that are being answered."),
 		stages: set.Histogram("gavel_stage_seconds",
 			"Time that one stage of a request's way took, in seconds.", buckets, "stage"),
 		known: map[kind]series{},
 	}
+	for _, why := range serve.AllTurnedAway { // so that a rate can be had of what has not happened yet
+		h.turned.WithLabelValues(string(why))
+	}
+	return h
 }
+
+const turnedAwayHelp = "Connections and bodies that ended for others' sake: `connection-refused` (its address has all that it may), `connection-replaced` (it " +
+	"was idle, and a new one took its place), `body-without-room` (no memory for it in time), `body-cut-off` (its memory went to another sender's), " +
+	"`body-slow` (below the least rate, or too long in all)."
+
+// TurnAway implements serve.Watcher.
+func (h *HTTP) TurnAway(why serve.TurnedAway) { h.turned.WithLabelValues(string(why)).Inc() }
 
 // Context implements serve.Watcher: stages find it there.
 func (h *HTTP) Context(server context.Context) context.Context {

@@ -120,10 +120,13 @@ func TestBuckets(t *testing.T) {
 // The page tells of the process, and of the metrics that somebody defined.
 func TestMetricsPage(t *testing.T) {
 	registry := NewRegistry()
-	NewHTTP(NewSet(registry), nil)
+	NewHTTP(NewSet(registry), nil).TurnAway(serve.BodySlow)
 	answer := httptest.NewRecorder()
 	Handler(registry, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
-	for _, name := range []string{"go_goroutines", "go_build_info", "gavel_http_in_flight 0"} {
+	for _, name := range []string{
+		"go_goroutines", "go_build_info", "gavel_http_in_flight 0",
+		`gavel_http_turned_away_total{reason="body-slow"} 1`, `gavel_http_turned_away_total{reason="connection-refused"} 0`,
+	} {
 		if !strings.Contains(answer.Body.String(), name) {
 			t.Errorf("the page has no %s", name)
 		}

@@ -3,9 +3,11 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/netip"
+	"os"
 	"time"
 )
 
@@ -37,10 +39,12 @@ func NewBodyBudget(bytes int64, wait time.Duration, trustedProxies ...netip.Pref
 }
 
 // Wrap makes the budget known to ReadBody, and takes back when an operation is done what its body has cost. A nil budget bounds nothing.
-func (b *BodyBudget) Wrap(next http.Handler) http.Handler { return b.within(next, usualRead) }
+func (b *BodyBudget) Wrap(next http.Handler) http.Handler {
+	return b.within(next, usualRead, func(TurnedAway) {})
+}
 
-// within is Wrap for bodies that may take a time in all, from their first read on.
-func (b *BodyBudget) within(next http.Handler, most time.Duration) http.Handler {
+// within is Wrap for bodies that may take a time in all, from their first read on. turnAway is told of those that end before.
+func (b *BodyBudget) within(next http.Handler, most time.Duration, turnAway func(TurnedAway)) http.Handler {
 	if b == nil {
 		return next
 	}
@@ -49,7 +53,7 @@ func (b *BodyBudget) within(next http.Handler, most time.Duration) http.Handler 
 			next.ServeHTTP(w, r)
 			return
 		}
-		i := &intake{budget: b, most: most}
+		i := &intake{budget: b, most: most, turnAway: turnAway}
 		defer i.leave()
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), intakeKey{}, i)))
 	})
@@ -64,6 +68,8 @@ type intake struct {
 	ctx    context.Context
 	spent  *expense
 	pace   *pace
+
+	turnAway func(TurnedAway) // is told once of a body that has no room, is cut off, or slow
 }
 
 func intakeOf(r *http.Request) *intake {
@@ -79,7 +85,10 @@ func (i *intake) begin(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 	connection := http.NewResponseController(w)
 	room, payer := i.budget.RoomOf(r)
 	i.ctx = r.Context()
-	i.spent = room.enter(payer, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })
+	i.spent = room.enter(payer, func() {
+		_ = connection.SetReadDeadline(time.Unix(1, 0))
+		i.turnAway(BodyCutOff)
+	})
 	now := time.Now()
 	i.pace = &pace{
 		ReadCloser: r.Body, spent: i.spent, rate: cmp.Or(i.budget.LeastRate, leastRate), begun: now, last: now.Add(i.most),
@@ -107,6 +116,17 @@ func (i *intake) giveBack(bytes int64) {
 
 // whole ends the reading: so many bytes are held from now on. false if the body was cut off.
 func (i *intake) whole(bytes int64) bool { return i == nil || i.spent.whole(bytes) }
+
+// ended tells why the reading of a body ended that nobody cut off, if it was for others' sake.
+func (i *intake) ended(err error) {
+	switch {
+	case i == nil:
+	case errors.Is(err, ErrBusy):
+		i.turnAway(BodyWithoutRoom)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		i.turnAway(BodySlow)
+	}
+}
 
 func (i *intake) leave() {
 	if i.spent != nil {

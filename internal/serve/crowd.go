@@ -21,6 +21,7 @@ type crowd struct {
 	net.Listener
 	most, share int            // share 0 for no bound
 	exempt      []netip.Prefix // proxies, behind which are many
+	turnAway    func(TurnedAway)
 
 	changed chan struct{} // has a place: somebody left, or became idle
 	closed  chan struct{}
@@ -60,7 +61,7 @@ func (g *guest) Close() error {
 func newCrowd(listener net.Listener, most, share int, exempt []netip.Prefix) *crowd {
 	return &crowd{
 		Listener: listener, most: most, share: share, exempt: exempt, changed: make(chan struct{}, 1), closed: make(chan struct{}),
-		addresses: map[string]*address{},
+		turnAway: func(TurnedAway) {}, addresses: map[string]*address{},
 	}
 }
 
@@ -99,9 +100,13 @@ func (c *crowd) admit(conn net.Conn) (g *guest, full bool) {
 	g = &guest{Conn: conn, crowd: c, from: c.addressOf(conn)}
 	goes, full, over := c.enter(g)
 	switch {
-	case full || over:
-		return nil, full
+	case over:
+		c.turnAway(ConnectionRefused)
+		return nil, false
+	case full:
+		return nil, true
 	case goes != nil:
+		c.turnAway(ConnectionReplaced)
 		_ = goes.Conn.Close() // its server notices
 	}
 	return g, false

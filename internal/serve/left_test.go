@@ -57,6 +57,8 @@ type watching struct{ seen Exchange }
 
 func (w *watching) Context(server context.Context) context.Context { return server }
 
+func (w *watching) TurnAway(TurnedAway) {}
+
 func (w *watching) Begin(r *http.Request) (context.Context, func(Exchange)) {
 	return r.Context(), func(e Exchange) { w.seen = e }
 }

@@ -78,6 +78,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opt
 
 	most := orElse(options.MaxConns, 8192)
 	crowd := newCrowd(listener, most, max(orElse(options.ConnsPerAddress, max(most/8, 1)), 0), options.TrustedProxies)
+	crowd.turnAway = options.turnAway
 	server.ConnState = crowd.state
 
 	failed := make(chan error, 1)
@@ -139,7 +140,7 @@ func newServer(handler http.Handler, options Options) *http.Server {
 	protocols.SetUnencryptedHTTP2(options.HTTP2)
 	return &http.Server{
 		Protocols:         protocols,
-		Handler:           options.Wrap(options.Bodies.within(handler, orElse(options.Read, usualRead))),
+		Handler:           options.Wrap(options.Bodies.within(handler, orElse(options.Read, usualRead), options.turnAway)),
 		ReadHeaderTimeout: orElse(options.ReadHeader, time.Second),
 		ReadTimeout:       orElse(options.Read, usualRead),
 		WriteTimeout:      options.Write,

@@ -19,6 +19,35 @@ type Watcher interface {
 	Context(server context.Context) context.Context
 	// Begin is called when a request begins. The context that it returns is the request's; done is called when the answer is complete.
 	Begin(r *http.Request) (ctx context.Context, done func(Exchange))
+	// TurnAway is told of a client that is turned away or cut off to leave room for others. It must return at once.
+	TurnAway(why TurnedAway)
+}
+
+// TurnedAway is why a connection or body ended that was not at its end.
+type TurnedAway string
+
+// Why connections and bodies end before their time.
+const (
+	// ConnectionRefused: its address has all connections that it may, and none of them is idle.
+	ConnectionRefused TurnedAway = "connection-refused"
+	// ConnectionReplaced: it was idle, and a new one took its place.
+	ConnectionReplaced TurnedAway = "connection-replaced"
+	// BodyWithoutRoom: there was no memory for more of it in time.
+	BodyWithoutRoom TurnedAway = "body-without-room"
+	// BodyCutOff: its memory went to another sender's.
+	BodyCutOff TurnedAway = "body-cut-off"
+	// BodySlow: it came below the least rate, or took too long in all.
+	BodySlow TurnedAway = "body-slow"
+)
+
+// AllTurnedAway are all reasons.
+var AllTurnedAway = []TurnedAway{ConnectionRefused, ConnectionReplaced, BodyWithoutRoom, BodyCutOff, BodySlow}
+
+// turnAway tells the watcher, if there is one.
+func (o Options) turnAway(why TurnedAway) {
+	if o.Watcher != nil {
+		o.Watcher.TurnAway(why)
+	}
 }
 
 // Exchange is a request that was answered.

@@ -126,6 +126,8 @@ type watched struct {
 
 func (w *watched) Context(server context.Context) context.Context { return server }
 
+func (w *watched) TurnAway(TurnedAway) {}
+
 func (w *watched) Begin(r *http.Request) (context.Context, func(Exchange)) {
 	w.begun++
 	return context.WithValue(r.Context(), watchedKey{}, "begun"), func(e Exchange) {
