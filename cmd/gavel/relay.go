@@ -61,7 +61,7 @@ func relayFlags() []cli.Flag {
 		f.span("start-timeout", 30*time.Second, "how long to wait for a beacon node at start"),
 		f.span("stale-after", 5*time.Minute, "how old the newest head may be before /readyz says so"),
 		f.toggle("literal", "do what the interface description says: offer no bid before its block was executed, whoever is trusted; see docs/differences.md"),
-		f.toggle("record-refused", "write submissions of strangers into the journal also when they were refused before their signature was right: for laboratories, since anybody can make it grow"),
+		f.toggle("record-refused", "write also into the journal what strangers sent in vain (submissions that changed nothing, signed blocks that no validator signed): for laboratories, since anybody can make it grow"),
 		f.toggle("no-cancellations", "refuse ?cancellations=1"),
 		f.number("requests-per-second", 200, "requests of one client address in a second; 0 is no bound"),
 		f.number("burst", 400, "requests of one client address at once"),

@@ -77,7 +77,7 @@ type Config struct {
 	Limits Limits
 	// Literal does what the interface description says (docs/differences.md): no bid is offered before its block was executed, whatever Builders say.
 	Literal bool
-	// RecordRefused makes facts also of submissions that were refused before anything showed whose they are: for laboratories, since anybody can send them.
+	// RecordRefused makes facts also of what strangers sent in vain, see receive.Config and deliver.Config: for laboratories, since anybody can send it.
 	RecordRefused bool
 	// NoCancellations refuses ?cancellations=1.
 	NoCancellations bool

@@ -161,12 +161,13 @@ func (a *App) wire() (err error) {
 	a.deliver = deliver.New(deliver.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Payloads: a.served, Awaited: awaited{a},
 		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Promises: promises{a}, Publisher: a.nodes,
-		Facts: record, Log: a.log, CutOff: a.cfg.PayloadCutOff, RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
+		Facts: record, Unrecorded: a.unrecordedPayload(), Log: a.log, CutOff: a.cfg.PayloadCutOff, RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
 	})
 	a.receive = receive.New(receive.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Deliveries: a.deliver, Builders: a.builders, Validator: a.cfg.Validator,
-		Live: a.mayTrust(), Escrow: a.served, EscrowBytes: a.journal.EscrowBytes(), Evidence: evidence{a.journal}, Board: shown{a.board, a.served}, Facts: record, Trouble: a.trouble, Refused: a.refused(),
-		Key: a.cfg.Key, ValidationTimeout: a.cfg.ValidationTimeout, PayloadTimeout: a.cfg.HeaderPayloadTimeout, Executors: a.cfg.Executors,
+		Live: a.mayTrust(), Escrow: a.served, EscrowBytes: a.journal.EscrowBytes(), Evidence: evidence{a.journal}, Board: shown{a.board, a.served}, Facts: record, Trouble: a.trouble,
+		Unrecorded: a.unrecordedSubmission(),
+		Key:        a.cfg.Key, ValidationTimeout: a.cfg.ValidationTimeout, PayloadTimeout: a.cfg.HeaderPayloadTimeout, Executors: a.cfg.Executors,
 		Cancellations: !a.cfg.NoCancellations,
 	})
 	record.listeners = append(record.listeners, a.receive)
@@ -228,8 +229,8 @@ func (w awaited) Await(ctx context.Context, blockHash phase0.Hash32) bool {
 	return w.app.receive.Await(ctx, blockHash)
 }
 
-// refused counts the submissions that anybody could have sent; nil if they are to be facts like the others.
-func (a *App) refused() func(relay.SubmissionJudged) {
+// unrecordedSubmission counts the submissions that anybody could have sent; nil if they are to be facts like the others.
+func (a *App) unrecordedSubmission() func(relay.SubmissionJudged) {
 	if a.cfg.RecordRefused {
 		return nil
 	}
@@ -237,6 +238,14 @@ func (a *App) refused() func(relay.SubmissionJudged) {
 		judged.Builder = phase0.BLSPubKey{} // a claim
 		a.watched.metrics.Record(judged)
 	}
+}
+
+// unrecordedPayload is the same for blinded blocks.
+func (a *App) unrecordedPayload() func(relay.PayloadRefused) {
+	if a.cfg.RecordRefused {
+		return nil
+	}
+	return func(refused relay.PayloadRefused) { a.watched.metrics.Record(refused) }
 }
 
 // trouble tells the operator what no caller can be told.

@@ -76,7 +76,10 @@ type Config struct {
 	Promises  Promises // nil if nothing is known of bids but what the escrow has
 	Publisher Publisher
 	Facts     relay.Facts
-	Log       *slog.Logger
+	// Unrecorded is told of a refusal that is counted and no fact: nobody's signature stands for the block, or its validator has had many facts since the
+	// last head. nil makes facts of them, too. It must not block.
+	Unrecorded func(relay.PayloadRefused)
+	Log        *slog.Logger
 	// CutOff is how far into its slot a block is still taken, in chain time; 0 means always.
 	CutOff time.Duration
 	// RevealDelay is how long a payload is held back after its publication, in chain time (v1 only).
@@ -95,7 +98,8 @@ const defaultStoreTimeout = 2 * time.Second
 type Desk struct {
 	Config
 
-	mu      sync.Mutex // guards running and last
+	mu      sync.Mutex                    // guards what follows
+	told    map[phase0.ValidatorIndex]int // refusals that are facts, since the last Close
 	running map[phase0.Root]*publication
 	last    phase0.Slot // the newest slot whose payload was published
 	any     bool        // last means something
@@ -135,9 +139,16 @@ func (d *Desk) Delivered(slot phase0.Slot) bool {
 // them as soon as the block is published, and the caller keeps them to itself (v2). Errors are *relay.Refused, or the context's when the
 // caller went away before anything was claimed.
 func (d *Desk) Deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock, reveal bool) (*relay.Contents, error) {
+	signature := observe.Stage(ctx, observe.Signature)
+	refused := d.checkProposer(block)
+	signature()
+	if refused != nil {
+		d.refused(at, block, refused, false)
+		return nil, refused
+	}
 	contents, err := d.deliver(ctx, at, block)
 	if err != nil {
-		d.refused(at, block, err)
+		d.refused(at, block, err, true)
 		return nil, err
 	}
 	if reveal {
@@ -148,13 +159,8 @@ func (d *Desk) Deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 	return contents, nil
 }
 
+// deliver is Deliver of a block that its proposer has signed.
 func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock) (*relay.Contents, error) {
-	signature := observe.Stage(ctx, observe.Signature)
-	refused := d.checkProposer(block)
-	signature()
-	if refused != nil {
-		return nil, refused
-	}
 	escrow := observe.Stage(ctx, observe.Escrow)
 	contents, err := d.contents(ctx, block)
 	escrow()
@@ -212,6 +218,7 @@ func (d *Desk) find(ctx context.Context, block *relay.BlindedBlock) (_ *relay.Co
 func (d *Desk) Close(before phase0.Slot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	clear(d.told)
 	for root, p := range d.running {
 		if p.slot < before {
 			delete(d.running, root)

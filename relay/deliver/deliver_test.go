@@ -496,3 +496,31 @@ func TestDeliveriesOfAnEarlierLife(t *testing.T) {
 		t.Error("want exactly the slots up to the restored one to be over")
 	}
 }
+
+// A block that no validator has signed is refused, counted, and no fact; one that is signed is a fact a few times between two heads.
+func TestStrangersRefusalsAreNoFacts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		counted := 0
+		h.desk.Unrecorded = func(relay.PayloadRefused) { counted++ }
+		forged := h.block(bls.Derive("validator", 4), nil)
+		other := h.block(proposerKey, func(b *blindelectra.BlindedBeaconBlock) { b.ProposerIndex++ })
+		for range 50 {
+			wantRefused(t, h.deliver(forged, 0), relay.PayloadSignature)
+			wantRefused(t, h.deliver(other, 0), relay.PayloadUnknownProposer)
+		}
+		if len(h.facts) != 0 || counted != 100 {
+			t.Errorf("%d facts, %d counted", len(h.facts), counted)
+		}
+		unknown := h.block(proposerKey, func(b *blindelectra.BlindedBeaconBlock) { b.Body.ExecutionPayloadHeader.BlockHash[0]++ })
+		for range 2 {
+			for range 50 {
+				wantRefused(t, h.deliver(unknown, 0), relay.PayloadUnknown)
+			}
+			h.desk.Close(1)
+		}
+		if len(h.facts) != 2*toldRefusals || counted != 100+100-2*toldRefusals {
+			t.Errorf("%d facts, %d counted", len(h.facts), counted)
+		}
+	})
+}

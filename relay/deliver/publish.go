@@ -120,13 +120,33 @@ func (d *Desk) publishedAt(root phase0.Root) time.Time {
 	return time.Time{} // long ago: its slot was closed meanwhile
 }
 
-// refused records that a signed block was given no payload. A caller that went away was not refused.
-func (d *Desk) refused(at time.Time, block *relay.BlindedBlock, err error) {
+// toldRefusals is how many refusals of one validator's blocks are facts from one head to the next.
+const toldRefusals = 16
+
+// refused records that a block was given no payload. A caller that went away was not refused.
+func (d *Desk) refused(at time.Time, block *relay.BlindedBlock, err error, signed bool) {
 	var refused *relay.Refused
 	if !errors.As(err, &refused) {
 		return
 	}
-	d.Facts.Record(relay.PayloadRefused{
-		At: at, Slot: block.Slot, BlockHash: block.Header.BlockHash, Refusal: refused.ID, Detail: refused.Detail,
-	})
+	fact := relay.PayloadRefused{At: at, Slot: block.Slot, BlockHash: block.Header.BlockHash, Refusal: refused.ID, Detail: refused.Detail}
+	if d.Unrecorded == nil || (signed && d.mayTell(block.ProposerIndex)) {
+		d.Facts.Record(fact)
+	} else {
+		d.Unrecorded(fact)
+	}
+}
+
+// mayTell says whether one more refusal of a validator is a fact.
+func (d *Desk) mayTell(proposer phase0.ValidatorIndex) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.told[proposer] >= toldRefusals {
+		return false
+	}
+	if d.told == nil {
+		d.told = map[phase0.ValidatorIndex]int{}
+	}
+	d.told[proposer]++
+	return true
 }

@@ -120,6 +120,7 @@ func (d *Desk) Close(before phase0.Slot) {
 	maps.DeleteFunc(d.escrowed, func(id relay.PayloadID, _ *escrowedPayload) bool { return id.Slot < before })
 	d.mu.Unlock()
 	d.standings.close(before)
+	d.shares.close(before)
 	for _, job := range d.later.close(before) {
 		d.executed(job, "infrastructure", "", "the slot was over before the block could be executed", nil)
 	}

@@ -3,6 +3,7 @@ package receive
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -38,8 +39,12 @@ func (d *Desk) ReceiveHeader(ctx context.Context, h *relay.HeaderSubmission) (re
 	outcome, judged, err := d.receiveHeader(ctx, h)
 	trace := bareTrace(h.Trace)
 	trace.NumBlobs, trace.BlockNumber = len(h.Commitments), h.Header.BlockNumber
+	judged.Trace, judged.ReceivedAt = trace, h.ReceivedAt
 	judged.Cancellable, judged.Sequence = h.Cancellable, h.Sequence
-	d.record(judged, trace, h.ReceivedAt, err, true) // headers need an API key
+	if refused := (*relay.Refused)(nil); errors.As(err, &refused) {
+		judged.Refusal, judged.Detail = refused.ID, refused.Detail
+	}
+	d.Facts.Record(judged) // whatever became of it: headers need an API key
 	return outcome, err
 }
 
@@ -62,7 +67,7 @@ func (d *Desk) receiveHeader(ctx context.Context, h *relay.HeaderSubmission) (re
 		return accepted, judged, nil
 	}
 	if below, refused := d.belowFloor(s); below || refused != nil {
-		judged.Detail = "at or below the floor"
+		judged.Detail = atFloor
 		return belowFloor, judged, asError(refused)
 	}
 	bid := prepareHeader(h)

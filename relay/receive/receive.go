@@ -91,9 +91,9 @@ type Config struct {
 	Evidence    Evidence
 	Board       Board
 	Facts       relay.Facts
-	// Refused is told of a submission that was refused before a signature or an API key has shown whose it is: it is counted, and no fact. nil makes a
-	// fact of it. It must not block.
-	Refused func(relay.SubmissionJudged)
+	// Unrecorded is told of a submission that is counted and no fact: it was refused before a signature or an API key has shown whose it is, or it is a
+	// stranger's and has changed nothing in the auction. nil makes facts of them, too. It must not block.
+	Unrecorded func(relay.SubmissionJudged)
 	// Trouble is told what an operator should know and no caller can be told: it must not block.
 	Trouble func(action string, err error)
 	// Key signs bids. Its public key is the relay's identity.
@@ -114,6 +114,7 @@ type Desk struct {
 	later     later
 	foresight foresight
 	standings standings
+	shares    shares
 
 	mu       sync.Mutex // guards all below
 	books    auction.Books
@@ -147,6 +148,9 @@ func New(cfg Config) *Desk {
 	}
 }
 
+// atFloor is the detail of a submission that is not worth executing.
+const atFloor = "at or below the floor"
+
 // What a builder is told of a bid that is not refused. The text below the floor is the one that deployed relays use.
 var (
 	accepted   = relay.Outcome{Status: http.StatusOK}
@@ -158,7 +162,15 @@ var (
 func (d *Desk) Receive(ctx context.Context, s *relay.Submission) (relay.Outcome, error) {
 	outcome, judged, err := d.receive(ctx, s)
 	judged.Cancellable, judged.Sequence = s.Cancellable, s.Sequence
-	d.record(judged, s.FlatTrace(), s.ReceivedAt, err, s.Identified)
+	judged.Trace, judged.ReceivedAt = s.FlatTrace(), s.ReceivedAt
+	if refused := (*relay.Refused)(nil); errors.As(err, &refused) {
+		judged.Refusal, judged.Detail = refused.ID, refused.Detail
+	}
+	if d.isFact(s, judged, err) {
+		d.Facts.Record(judged)
+	} else {
+		d.Unrecorded(judged)
+	}
 	return outcome, withoutDoubt(err)
 }
 
@@ -176,17 +188,21 @@ func withoutDoubt(err error) error {
 	return err
 }
 
-// record tells what became of a submission. What anybody could have sent, without a key and in any number, is no fact.
-func (d *Desk) record(judged relay.SubmissionJudged, trace relay.Trace, receivedAt time.Time, err error, identified bool) {
-	judged.Trace, judged.ReceivedAt = trace, receivedAt
-	if refused := (*relay.Refused)(nil); errors.As(err, &refused) {
-		judged.Refusal, judged.Detail = refused.ID, refused.Detail
+// isFact says whether what became of a submission is written down. What anybody could have sent, in any number and at no cost, is only counted: refusals
+// before a signature was found right, and of strangers, for whom a new key costs nothing, all that changes nothing in the auction.
+func (d *Desk) isFact(s *relay.Submission, judged relay.SubmissionJudged, err error) bool {
+	doubted := unproven{}
+	switch {
+	case d.Unrecorded == nil || s.Identified:
+		return true
+	case errors.As(err, &doubted):
+		return false
+	case !d.isStranger(s) || !judged.EligibleAt.IsZero():
+		return true
+	case err != nil || judged.Detail != atFloor:
+		return false
 	}
-	if doubted := (unproven{}); d.Refused != nil && !identified && errors.As(err, &doubted) {
-		d.Refused(judged)
-		return
-	}
-	d.Facts.Record(judged)
+	return (s.Cancellable || s.Sequence > 0) && d.shares.takeBack(s)
 }
 
 // receive judges a submission. A header of the same block that came while this was under way has found no payload and awaits one: it is this one.
@@ -226,8 +242,12 @@ func (d *Desk) judge(ctx context.Context, s *relay.Submission) (relay.Outcome, r
 		return accepted, judged, asError(d.follow(ctx, s, awaited))
 	}
 	if below, refused := d.belowFloor(s); below || refused != nil {
-		judged.Detail = "at or below the floor"
+		judged.Detail = atFloor
 		return belowFloor, judged, asError(refused)
+	}
+	stranger := d.isStranger(s)
+	if stranger && d.shares.full(s) {
+		return relay.Outcome{}, judged, relay.SubmissionCrowded.With("%d bids of a key, %d of an address count in a slot", keyShare, addressShare)
 	}
 	judged.Optimistic = d.trusts(facts.Builder, s.Trace.Value)
 	judged.Verified = !judged.Optimistic
@@ -242,6 +262,9 @@ func (d *Desk) judge(ctx context.Context, s *relay.Submission) (relay.Outcome, r
 		return relay.Outcome{}, judged, refused
 	}
 	judged.EligibleAt = d.Clock.Now()
+	if stranger {
+		d.shares.add(s)
+	}
 	return accepted, judged, nil
 }
 

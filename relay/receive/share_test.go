@@ -1,0 +1,131 @@
+package receive
+
+import (
+	"testing"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// counting is a house that writes no fact of what strangers send in vain; it returns how many were only counted.
+func counting(t *testing.T) (h *house, unrecorded func() int) {
+	h = newHouse(t)
+	n := 0
+	h.desk.Unrecorded = func(relay.SubmissionJudged) { n++ }
+	return h, func() int { return n }
+}
+
+// judgedFacts is how many submissions are facts.
+func (h *house) judgedFacts() (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, fact := range h.facts {
+		if _, is := fact.(relay.SubmissionJudged); is {
+			n++
+		}
+	}
+	return n
+}
+
+// A throwaway key's signature is right, and costs nothing. What it sends is a fact if it counts in the auction, and only counted otherwise.
+func TestStrangersInVainAreNoFacts(t *testing.T) {
+	h, unrecorded := counting(t)
+	h.accept(h.submission(1, 200), 200)
+	if h.judgedFacts() != 1 || unrecorded() != 0 {
+		t.Fatalf("a bid that counts: %d facts", h.judgedFacts())
+	}
+	low := h.submission(2, 100)
+	for range 20 {
+		h.accept(low, 202)
+	}
+	low.Cancellable = true // there is nothing to take back
+	h.accept(low, 202)
+	invalid := h.submission(2, 300)
+	invalid.Payload.StateRoot[0] ^= 1
+	if _, err := h.desk.Receive(t.Context(), invalid); err == nil {
+		t.Fatal("an invalid block was taken")
+	}
+	forged := h.submission(2, 300)
+	forged.Signature[5] ^= 1
+	if _, err := h.desk.Receive(t.Context(), forged); err == nil {
+		t.Fatal("a forged submission was taken")
+	}
+	if h.judgedFacts() != 1 || unrecorded() != 23 {
+		t.Errorf("%d facts, %d counted", h.judgedFacts(), unrecorded())
+	}
+}
+
+// A bid that counted may be taken back by one below the floor. That changes the auction, so it is a fact; a second one takes nothing back.
+func TestStrangersCancellationIsAFact(t *testing.T) {
+	h, unrecorded := counting(t)
+	h.accept(h.submission(1, 200), 200)
+	high := h.submission(2, 300)
+	high.Cancellable = true
+	h.accept(high, 200)
+	h.top(high)
+	for i, want := range []int{3, 3} {
+		low := h.submission(2, 100)
+		low.Cancellable, low.ReceivedAt = true, high.ReceivedAt.Add(1)
+		h.accept(low, 202)
+		if h.judgedFacts() != want || unrecorded() != i {
+			t.Errorf("after %d cancellations: %d facts, %d counted", i+1, h.judgedFacts(), unrecorded())
+		}
+	}
+}
+
+// What a listed builder, or one with an API key, sends is a fact whatever becomes of it.
+func TestKnownBuildersAreFacts(t *testing.T) {
+	h, unrecorded := counting(t)
+	h.trust(2)
+	h.accept(h.submission(1, 2000), 200)
+	h.accept(h.submission(2, 100), 202)
+	identified := h.submission(3, 100)
+	identified.Identified = true
+	h.accept(identified, 202)
+	if h.judgedFacts() != 3 || unrecorded() != 0 {
+		t.Errorf("%d facts, %d counted", h.judgedFacts(), unrecorded())
+	}
+}
+
+// Bids of strangers count up to a share of each slot, by key and by address, so that their facts are bounded too; others have none.
+func TestStrangersHaveAShareOfASlot(t *testing.T) {
+	h, unrecorded := counting(t)
+	h.trust(3)
+	from := func(builder int, address string) *relay.Submission {
+		s := h.submission(builder, uint64(1000+builder))
+		s.From = address
+		return s
+	}
+	for range keyShare {
+		h.desk.shares.add(from(1, "a"))
+	}
+	_, err := h.desk.Receive(t.Context(), from(1, "b"))
+	wantCrowded(t, "a key that has had its share", err)
+	for range addressShare - keyShare {
+		h.desk.shares.add(from(2, "a"))
+	}
+	_, err = h.desk.Receive(t.Context(), from(4, "a"))
+	wantCrowded(t, "another key of an address that has had its share", err)
+	if h.judgedFacts() != 0 || unrecorded() != 2 {
+		t.Errorf("%d facts, %d counted", h.judgedFacts(), unrecorded())
+	}
+	h.accept(from(5, "b"), 200)
+	h.accept(from(3, "a"), 202) // listed, and below the floor: it was not refused
+	other := from(1, "a")
+	other.Trace.Slot++
+	if h.desk.shares.full(other) {
+		t.Error("another slot is full too")
+	}
+	h.desk.Close(phase0.Slot(2))
+	if h.desk.shares.full(from(1, "a")) || len(h.desk.shares.slots) != 0 {
+		t.Error("a slot that is over is remembered")
+	}
+}
+
+func wantCrowded(t *testing.T, what string, err error) {
+	t.Helper()
+	if refused, is := err.(*relay.Refused); !is || refused.ID != relay.SubmissionCrowded.ID {
+		t.Errorf("%s: %v", what, err)
+	}
+}
