@@ -23,6 +23,16 @@ type bundleStatsResult struct {
 	SealedByBuildersAt     []builderStamp `json:"sealedByBuildersAt,omitempty"`
 }
 
+// bundleStatsV1Result answers flashbots_getBundleStats. Times are left out while they are not known.
+type bundleStatsV1Result struct {
+	IsSimulated    bool   `json:"isSimulated"`
+	IsSentToMiners bool   `json:"isSentToMiners"`
+	IsHighPriority bool   `json:"isHighPriority"`
+	SimulatedAt    string `json:"simulatedAt,omitempty"`
+	SubmittedAt    string `json:"submittedAt,omitempty"`
+	SentToMinersAt string `json:"sentToMinersAt,omitempty"`
+}
+
 // builderStamp says which builder had the bundle when. Builders are known by name here, not by key.
 type builderStamp struct {
 	Pubkey    string `json:"pubkey"`
@@ -35,11 +45,10 @@ func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.00
 // bundleStats is flashbots_getBundleStatsV2.
 func (h *House) bundleStats() Method {
 	stamps := listOf(object(needs("pubkey", text, "the builder, by its name"), needs("timestamp", timestamp, "when")))
-	return Method{
+	return h.tellsBundleStats(Method{
 		Name:    "flashbots_getBundleStatsV2",
 		Summary: "Say how far a bundle of one's own came.",
 		About:   "`gavel_getOrderStatus` says more: also why.",
-		Params:  []Param{need("query", bundleStatsQuery())},
 		Example: `[{"bundleHash":"'$HASH1'","blockNumber":"'$NEXT'"}]`,
 		Result: object(
 			needs("isSimulated", boolean, "a simulation has ended"),
@@ -49,23 +58,56 @@ func (h *House) bundleStats() Method {
 			may("consideredByBuildersAt", stamps, "builders that took it"),
 			may("sealedByBuildersAt", stamps, "when its block was seen; the builder is named if only one had it"),
 		),
-		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld, rpc.NotReady},
-		Beyond:   true,
-		Do: func(ctx context.Context, call *Call) (any, error) {
-			hash, err := h.askedStats(call)
-			if err != nil {
-				return nil, err
-			}
-			return h.statsOf(ctx, call.Signer, hash)
-		},
-	}
+	}, func(s bundleStatsResult) any { return s })
 }
 
-func bundleStatsQuery() *Schema {
-	return object(
+// bundleStatsV1 is flashbots_getBundleStats, which client libraries still call.
+func (h *House) bundleStatsV1() Method {
+	return h.tellsBundleStats(Method{
+		Name:    "flashbots_getBundleStats",
+		Summary: "Say what `flashbots_getBundleStatsV2` says, in the form of its first version.",
+		About:   "Deprecated: it is for clients that know no other.",
+		Example: `[{"bundleHash":"'$HASH1'","blockNumber":"'$NEXT'"}]`,
+		Result: object(
+			needs("isSimulated", boolean, "a simulation has ended"),
+			needs("isSentToMiners", boolean, "a builder took it"),
+			needs("isHighPriority", boolean, "its signer's simulations come first"),
+			may("simulatedAt", timestamp, "when the first simulation ended"),
+			may("submittedAt", timestamp, "when the request was complete"),
+			may("sentToMinersAt", timestamp, "when the first builder took it"),
+		),
+	}, func(s bundleStatsResult) any { return s.inV1() })
+}
+
+// tellsBundleStats completes a version of the method: in which form it answers.
+func (h *House) tellsBundleStats(m Method, form func(bundleStatsResult) any) Method {
+	m.Params = []Param{need("query", object(
 		needs("bundleHash", hash, "as it was answered when the bundle was sent"),
 		needs("blockNumber", anyNumber, "block that it was for, within 20 of the newest one"),
-	)
+	))}
+	m.Refusals, m.Beyond = []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld, rpc.NotReady}, true
+	m.Do = func(ctx context.Context, call *Call) (any, error) {
+		hash, err := h.askedStats(call)
+		if err != nil {
+			return nil, err
+		}
+		stats, err := h.statsOf(ctx, call.Signer, hash)
+		if err != nil {
+			return nil, err
+		}
+		return form(stats), nil
+	}
+	return m
+}
+
+// inV1 says the same in the form of the first version.
+func (s bundleStatsResult) inV1() bundleStatsV1Result {
+	v1 := bundleStatsV1Result{IsSimulated: s.IsSimulated, SimulatedAt: s.SimulatedAt, SubmittedAt: s.ReceivedAt}
+	v1.IsHighPriority = s.IsHighPriority != nil && *s.IsHighPriority
+	if len(s.ConsideredByBuildersAt) > 0 {
+		v1.IsSentToMiners, v1.SentToMinersAt = true, s.ConsideredByBuildersAt[0].Timestamp
+	}
+	return v1
 }
 
 // askedStats is the bundle whose statistics are asked for.

@@ -1,7 +1,9 @@
 package method
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -29,38 +31,89 @@ type userStatsResult struct {
 	Last1DGasSimulated       string `json:"last1dGasSimulated"`
 }
 
+// userStatsV1Result answers flashbots_getUserStats: userStatsResult in the names of 2021.
+type userStatsV1Result struct {
+	IsHighPriority           bool   `json:"is_high_priority"`
+	AllTimeValidatorPayments string `json:"all_time_miner_payments"`
+	AllTimeGasSimulated      string `json:"all_time_gas_simulated"`
+	Last7DValidatorPayments  string `json:"last_7d_miner_payments"`
+	Last7DGasSimulated       string `json:"last_7d_gas_simulated"`
+	Last1DValidatorPayments  string `json:"last_1d_miner_payments"`
+	Last1DGasSimulated       string `json:"last_1d_gas_simulated"`
+}
+
 // userStats is flashbots_getUserStatsV2.
 func (h *House) userStats() Method {
-	return Method{
+	return h.tellsUserStats(Method{
 		Name:    "flashbots_getUserStatsV2",
 		Summary: "Say how much the signer's orders paid and how much gas simulating them used.",
 		About:   "The two together are the reputation that decides whose simulations come first. Any key may be used at any time; a new one has none.",
 		Params:  []Param{perhaps("query", object(may("blockNumber", anyNumber, "within 20 of the newest one")))},
 		Example: `[{"blockNumber":"'$NEXT'"}]`,
-		Result: object(
-			needs("isHighPriority", boolean, "the signer's simulations come first"),
-			needs("allTimeValidatorPayments", decimal, "what landed orders paid, in wei"),
-			needs("allTimeGasSimulated", decimal, "gas"),
-			needs("last7dValidatorPayments", decimal, "of 7 days"),
-			needs("last7dGasSimulated", decimal, "of 7 days"),
-			needs("last1dValidatorPayments", decimal, "of a day"),
-			needs("last1dGasSimulated", decimal, "of a day"),
-		),
-		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld},
-		Beyond:   true,
-		Do: func(_ context.Context, call *Call) (any, error) {
-			var p struct {
-				Number param.Number `json:"blockNumber"`
-			}
-			if err := param.Positional(call.Params, &p); err != nil {
-				return nil, err
-			}
-			if err := h.nearHead(p.Number); err != nil {
-				return nil, err
-			}
-			return h.statsOfUser(call), nil
-		},
+		Result: userStatsShape("isHighPriority", "allTimeValidatorPayments", "allTimeGasSimulated", "last7dValidatorPayments", "last7dGasSimulated",
+			"last1dValidatorPayments", "last1dGasSimulated"),
+	}, statsBlockOfObject, func(s userStatsResult) any { return s })
+}
+
+// userStatsV1 is flashbots_getUserStats, which client libraries still call.
+func (h *House) userStatsV1() Method {
+	return h.tellsUserStats(Method{
+		Name:    "flashbots_getUserStats",
+		Summary: "Say what `flashbots_getUserStatsV2` says, in the form of its first version.",
+		About:   "Deprecated: it is for clients that know no other. The parameter may also be an object with a `blockNumber`.",
+		Params:  []Param{perhaps("blockNumber", anyNumber.says("within 20 of the newest one"))},
+		Example: `["'$NEXT'"]`,
+		Result: userStatsShape("is_high_priority", "all_time_miner_payments", "all_time_gas_simulated", "last_7d_miner_payments", "last_7d_gas_simulated",
+			"last_1d_miner_payments", "last_1d_gas_simulated"),
+	}, statsBlock, func(s userStatsResult) any { return userStatsV1Result(s) })
+}
+
+// userStatsShape describes the answer under the names of a version.
+func userStatsShape(high, allPaid, allGas, weekPaid, weekGas, dayPaid, dayGas string) *Schema {
+	return object(
+		needs(high, boolean, "the signer's simulations come first"),
+		needs(allPaid, decimal, "what landed orders paid, in wei"),
+		needs(allGas, decimal, "gas"),
+		needs(weekPaid, decimal, "of 7 days"),
+		needs(weekGas, decimal, "of 7 days"),
+		needs(dayPaid, decimal, "of a day"),
+		needs(dayGas, decimal, "of a day"),
+	)
+}
+
+// tellsUserStats completes a version of the method: how it reads the block that is asked for, and in which form it answers.
+func (h *House) tellsUserStats(m Method, blockOf func(json.RawMessage) (param.Number, error), form func(userStatsResult) any) Method {
+	m.Refusals, m.Beyond = []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld}, true
+	m.Do = func(_ context.Context, call *Call) (any, error) {
+		number, err := blockOf(call.Params)
+		if err != nil {
+			return nil, err
+		}
+		if err := h.nearHead(number); err != nil {
+			return nil, err
+		}
+		return form(h.statsOfUser(call)), nil
 	}
+	return m
+}
+
+// statsBlockOfObject reads the block that somebody's statistics are asked for.
+func statsBlockOfObject(params json.RawMessage) (param.Number, error) {
+	var p struct {
+		Number param.Number `json:"blockNumber"`
+	}
+	err := param.Positional(params, &p)
+	return p.Number, err
+}
+
+// statsBlock reads it by itself, or in an object.
+func statsBlock(params json.RawMessage) (param.Number, error) {
+	if bytes.HasPrefix(bytes.TrimLeft(params, "[ \t\r\n"), []byte("{")) {
+		return statsBlockOfObject(params)
+	}
+	var number param.Number
+	err := param.Positional(params, &number)
+	return number, err
 }
 
 func (h *House) statsOfUser(call *Call) userStatsResult {
