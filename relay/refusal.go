@@ -151,7 +151,7 @@ var (
 	SubmissionUnverifiable = define("submission-unverifiable", 503, "", "the block could not be validated",
 		"Validation is not available now or the parent's state is not here yet. This says nothing about the block; submit again.")
 	SubmissionCrowded = define("submission-crowded", 503, "", "too many blocks wait to be validated",
-		"Of this public key, this address, or of all strangers; or so many bids of them count in this slot already. Builders with an API key or a record of valid blocks have a share of their own.")
+		"Of this public key, this address, or of all strangers. Builders with an API key or a record of valid blocks have a share of their own.")
 	SubmissionTimeout = define("submission-timeout", 504, "", "validation took too long",
 		"The block was not validated in time. This says nothing about the block; submit again.")
 	SubmissionCancellations = define("submission-cancellations", 400, "", "cancellations are disabled",

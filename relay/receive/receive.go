@@ -189,7 +189,8 @@ func withoutDoubt(err error) error {
 }
 
 // isFact says whether what became of a submission is written down. What anybody could have sent, in any number and at no cost, is only counted: refusals
-// before a signature was found right, and of strangers, for whom a new key costs nothing, all that changes nothing in the auction.
+// before a signature was found right, and of strangers, for whom a new key costs nothing, all that changes nothing in the auction. A stranger's bid that counts
+// is a fact up to its share of the slot, and beyond it if it leads: then its block was executed and pays more than all others.
 func (d *Desk) isFact(s *relay.Submission, judged relay.SubmissionJudged, err error) bool {
 	doubted := unproven{}
 	switch {
@@ -197,8 +198,10 @@ func (d *Desk) isFact(s *relay.Submission, judged relay.SubmissionJudged, err er
 		return true
 	case errors.As(err, &doubted):
 		return false
-	case !d.isStranger(s) || !judged.EligibleAt.IsZero():
+	case !d.isStranger(s):
 		return true
+	case !judged.EligibleAt.IsZero():
+		return d.shares.add(s) || d.leads(s)
 	case err != nil || judged.Detail != atFloor:
 		return false
 	}
@@ -245,10 +248,6 @@ func (d *Desk) judge(ctx context.Context, s *relay.Submission) (relay.Outcome, r
 		judged.Detail = atFloor
 		return belowFloor, judged, asError(refused)
 	}
-	stranger := d.isStranger(s)
-	if stranger && d.shares.full(s) {
-		return relay.Outcome{}, judged, relay.SubmissionCrowded.With("%d bids of a key, %d of an address count in a slot", keyShare, addressShare)
-	}
 	judged.Optimistic = d.trusts(facts.Builder, s.Trace.Value)
 	judged.Verified = !judged.Optimistic
 	var refused *relay.Refused
@@ -262,9 +261,6 @@ func (d *Desk) judge(ctx context.Context, s *relay.Submission) (relay.Outcome, r
 		return relay.Outcome{}, judged, refused
 	}
 	judged.EligibleAt = d.Clock.Now()
-	if stranger {
-		d.shares.add(s)
-	}
 	return accepted, judged, nil
 }
 

@@ -9,8 +9,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// keyShare is how many bids of a stranger's key count in a slot, and addressShare of all strangers of an address. Each is a fact or two for good. Who
-// needs more asks for an API key.
+// keyShare is how many bids of a stranger's key are facts of a slot, and addressShare of all strangers of an address, whether they lead or not.
 const (
 	keyShare     = 256
 	addressShare = 1024
@@ -24,12 +23,12 @@ type shares struct {
 
 type slotShare struct {
 	keys      map[phase0.BLSPubKey]*keyHas
-	addresses map[string]int // bids that counted
+	addresses map[string]int // bids that are facts
 }
 
 // keyHas is what a key had of a slot.
 type keyHas struct {
-	bids int
+	bids int // that are facts
 	// standing: a bid of it counted since it took one back.
 	standing bool
 }
@@ -39,20 +38,8 @@ func (d *Desk) isStranger(s *relay.Submission) bool {
 	return !s.Identified && d.Builders.Of(s.Trace.BuilderPubkey).Name == ""
 }
 
-// full says whether a stranger has had its share.
-func (sh *shares) full(s *relay.Submission) bool {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	had := sh.slots[phase0.Slot(s.Trace.Slot)]
-	if had == nil {
-		return false
-	}
-	key := had.keys[s.Trace.BuilderPubkey]
-	return key != nil && key.bids >= keyShare || s.From != "" && had.addresses[s.From] >= addressShare
-}
-
-// add counts a stranger's bid that counts. Those that were being executed at the time may be beyond the share.
-func (sh *shares) add(s *relay.Submission) {
+// add takes a stranger's bid that counts, and says whether it is within the shares of its key and its address.
+func (sh *shares) add(s *relay.Submission) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	slot := phase0.Slot(s.Trace.Slot)
@@ -69,8 +56,13 @@ func (sh *shares) add(s *relay.Submission) {
 		key = &keyHas{}
 		had.keys[s.Trace.BuilderPubkey] = key
 	}
-	key.bids, key.standing = key.bids+1, true
+	key.standing = true
+	if key.bids >= keyShare || s.From != "" && had.addresses[s.From] >= addressShare {
+		return false
+	}
+	key.bids++
 	had.addresses[s.From]++
+	return true
 }
 
 // takeBack says whether a stranger may have taken back a bid that counted: once after each.
@@ -82,7 +74,7 @@ func (sh *shares) takeBack(s *relay.Submission) bool {
 		return false
 	}
 	key := had.keys[s.Trace.BuilderPubkey]
-	if key == nil || !key.standing {
+	if key == nil || !key.standing || key.bids >= keyShare {
 		return false
 	}
 	key.standing = false

@@ -88,44 +88,53 @@ func TestKnownBuildersAreFacts(t *testing.T) {
 	}
 }
 
-// Bids of strangers count up to a share of each slot, by key and by address, so that their facts are bounded too; others have none.
+// Bids of strangers are facts up to a share of each slot, by key and by address, and beyond it if they lead. They count all the same. Others have no share.
 func TestStrangersHaveAShareOfASlot(t *testing.T) {
 	h, unrecorded := counting(t)
 	h.trust(3)
-	from := func(builder int, address string) *relay.Submission {
-		s := h.submission(builder, uint64(1000+builder))
-		s.From = address
+	from := func(builder int, address string, wei uint64) *relay.Submission {
+		s := h.submission(builder, wei)
+		s.From, s.Cancellable = address, true // so that none of them is a floor
 		return s
 	}
+	want := func(what string, s *relay.Submission, facts, counted int) {
+		t.Helper()
+		h.accept(s, 200)
+		if h.judgedFacts() != facts || unrecorded() != counted {
+			t.Errorf("%s: %d facts, %d counted", what, h.judgedFacts(), unrecorded())
+		}
+	}
+	want("the first bid", from(9, "c", 5000), 1, 0)
+	mine := from(1, "a", 1000)
 	for range keyShare {
-		h.desk.shares.add(from(1, "a"))
+		h.desk.shares.add(mine)
 	}
-	_, err := h.desk.Receive(t.Context(), from(1, "b"))
-	wantCrowded(t, "a key that has had its share", err)
-	for range addressShare - keyShare {
-		h.desk.shares.add(from(2, "a"))
-	}
-	_, err = h.desk.Receive(t.Context(), from(4, "a"))
-	wantCrowded(t, "another key of an address that has had its share", err)
-	if h.judgedFacts() != 0 || unrecorded() != 2 {
-		t.Errorf("%d facts, %d counted", h.judgedFacts(), unrecorded())
-	}
-	h.accept(from(5, "b"), 200)
-	h.accept(from(3, "a"), 202) // listed, and below the floor: it was not refused
-	other := from(1, "a")
-	other.Trace.Slot++
-	if h.desk.shares.full(other) {
-		t.Error("another slot is full too")
-	}
+	want("a key that has had its share", from(1, "b", 1001), 1, 1)
+	want("another address", from(5, "b", 1002), 2, 1)
+	want("a bid that leads", from(1, "b", 6000), 3, 1)
+	want("a listed builder", from(3, "a", 1003), 4, 1)
 	h.desk.Close(phase0.Slot(2))
-	if h.desk.shares.full(from(1, "a")) || len(h.desk.shares.slots) != 0 {
+	if len(h.desk.shares.slots) != 0 {
 		t.Error("a slot that is over is remembered")
 	}
 }
 
-func wantCrowded(t *testing.T, what string, err error) {
-	t.Helper()
-	if refused, is := err.(*relay.Refused); !is || refused.ID != relay.SubmissionCrowded.ID {
-		t.Errorf("%s: %v", what, err)
+// Keys are cheap: those of one address share its share.
+func TestStrangersOfAnAddressShareItsShare(t *testing.T) {
+	var sh shares
+	within := 0
+	for i := range 2 * addressShare {
+		s := &relay.Submission{Trace: new(relay.BidTrace), From: "a"}
+		s.Trace.Slot, s.Trace.BuilderPubkey = 7, phase0.BLSPubKey{byte(i), byte(i >> 8)}
+		if sh.add(s) {
+			within++
+		}
+	}
+	other := &relay.Submission{Trace: new(relay.BidTrace), From: "b"}
+	other.Trace.Slot = 7
+	next := &relay.Submission{Trace: new(relay.BidTrace), From: "a"}
+	next.Trace.Slot = 8
+	if within != addressShare || !sh.add(other) || !sh.add(next) {
+		t.Errorf("%d of an address were within its share", within)
 	}
 }
