@@ -73,7 +73,7 @@ func trusted(r *room) {
 }
 
 // executedWithin is how long a relay may take to execute a block that counts already, if a spec wants to speak of the time afterwards.
-const executedWithin = 200 * time.Millisecond
+const executedWithin = 100 * time.Millisecond
 
 // losesTrust fails the spec unless further bids of a builder, above what their blocks pay, are refused, soon; others are still taken.
 func (a *auction) losesTrust(bluff func() *submission) {
@@ -84,8 +84,8 @@ func (a *auction) losesTrust(bluff func() *submission) {
 		}
 		return nil
 	})
-	a.submitted(a.block("b", gwei(90_000))) // else the slot is over, and everything is refused
 	a.t.Status(answer, http.StatusBadRequest)
+	a.submitted(a.block("b", gwei(90_000))) // else the slot is over, and everything is refused
 }
 
 const errStillTrusted = plainError("it is taken before it is executed")
