@@ -16,7 +16,7 @@ func signedFor(r *room) {
 		a := r.openToPropose(t)
 		high := a.block("a", gwei(2000))
 		copied := *high.SubmitBlockRequest
-		low := &submission{SubmitBlockRequest: &copied, a: a, key: a.builderKey("b")}
+		low := &submission{SubmitBlockRequest: &copied, a: a, key: high.key}
 		message := *high.Message
 		message.BuilderPubkey, message.Value = low.key.Public, gwei(a.slot.BaseGwei+1000)
 		low.Message = &message
