@@ -15,11 +15,12 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/clauses"
+	"github.com/gavel-relay/gavel/conformance/mutant/inside"
+	"github.com/gavel-relay/gavel/conformance/mutant/overlay"
 	"github.com/gavel-relay/gavel/conformance/report"
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
@@ -56,7 +57,7 @@ func conformanceCommand() *cli.Command {
 		// 2 is the status of expectations that are stale.
 		Metadata: map[string]any{command.MistakeStatus: verdict.WrongUsage},
 		Commands: []*cli.Command{
-			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), diffCommand(), reportCommand(), worldCommand(),
+			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), overlayCommand(), diffCommand(), reportCommand(), worldCommand(),
 		},
 	}
 }
@@ -145,7 +146,7 @@ func runCommand() *cli.Command {
 			&cli.BoolFlag{Name: "again", Usage: "try specs once more that come to no verdict, a dozen at most"},
 			&cli.StringFlag{Name: "mutant", Usage: "put a wrong behaviour between the suite and the target; see prove"},
 			&cli.StringSliceFlag{
-				Name: "defect", Sources: cli.EnvVars("GAVEL_DEFECT"), Usage: "with --devnet, in a program built with -tags mutants: make a service wrong; see prove",
+				Name: "inside", Sources: cli.EnvVars("GAVEL_INSIDE"), Usage: "with --devnet, in a program built with mutants: ids of mutants inside our services; see prove",
 			},
 			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "slots of the world of --devnet, and of containers"},
 			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of that world: " + forkNames()},
@@ -170,7 +171,7 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	options.Killers = app.Killers()
 	options.Progress = specProgress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
 	options.Reproduce = fmt.Sprintf("%s --seed %d", strings.Join(os.Args, " "), options.Seed)
-	if err := switchDefects(cmd.StringSlice("defect"), cmd.Bool("devnet")); err != nil {
+	if err := switchMutants(cmd.StringSlice("inside"), cmd.Bool("devnet")); err != nil {
 		return err
 	}
 	var end func()
@@ -201,19 +202,20 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 	return nil
 }
 
-// switchDefects makes the services that are started afterwards wrong.
-func switchDefects(names []string, devnet bool) error {
-	if len(names) == 0 {
+// switchMutants makes the services that are started afterwards wrong.
+func switchMutants(ids []string, devnet bool) error {
+	if len(ids) == 0 {
 		return nil
 	}
 	if !devnet {
-		return app.Mistake("a defect is in our own services: give --devnet, or --mutant for one before a target")
+		return app.Mistake("a mutant of --inside is in our own services: give --devnet, or --mutant for one before a target")
 	}
-	ids := make([]defect.ID, len(names))
-	for i, name := range names {
-		ids[i] = defect.ID(name)
+	for _, id := range ids {
+		if _, err := overlay.Find(id); err != nil {
+			return app.Mistake("%v: see gavel-lab conformance prove --list", err)
+		}
 	}
-	if err := defect.Switch(ids...); err != nil {
+	if err := inside.Switch(ids...); err != nil {
 		return app.Mistake("%v", err)
 	}
 	return nil

@@ -25,7 +25,7 @@ func openTarget(ctx context.Context, cmd *cli.Command) (t *target.Target, end fu
 	if err != nil {
 		return nil, end, err
 	}
-	of.BlobsLater = len(cmd.StringSlice("defect")) > 0
+	of.BlobsLater = len(cmd.StringSlice("inside")) > 0
 	if cmd.Bool("devnet") {
 		return inProcess(ctx, of)
 	}

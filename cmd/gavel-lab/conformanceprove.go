@@ -12,8 +12,8 @@ import (
 
 	"github.com/gavel-relay/gavel/conformance/app"
 	"github.com/gavel-relay/gavel/conformance/mutant"
+	"github.com/gavel-relay/gavel/conformance/mutant/overlay"
 	"github.com/gavel-relay/gavel/conformance/verdict"
-	"github.com/gavel-relay/gavel/internal/defect"
 )
 
 func proveCommand() *cli.Command {
@@ -25,14 +25,14 @@ func proveCommand() *cli.Command {
 			&cli.IntFlag{Name: "parallel", Value: 2, Usage: "how many run at a time"},
 			&cli.DurationFlag{Name: "slot", Value: time.Second, Usage: "slots of the world"},
 			&cli.StringFlag{
-				Name: "mutants-program", TakesFile: true, Usage: "this program built with -tags mutants (make prove does), for the mutants inside our services",
+				Name: "mutants-program", TakesFile: true, Usage: "this program built with the mutants inside our services (make prove does)",
 			},
 			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of the world: " + forkNames()},
 			&cli.BoolFlag{Name: "list", Usage: "list the mutants and end"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Bool("list") {
-				for _, m := range slices.Concat(mutant.All(), mutant.Defects()) {
+				for _, m := range slices.Concat(mutant.All(), mutant.InServices()) {
 					fmt.Printf("%-4s %-6s %s: %s\n", m.ID, m.Iface, m.What, strings.Join(m.MustKill, " "))
 				}
 				return nil
@@ -51,29 +51,30 @@ var allowed = map[string][]string{
 	"404": {"REL-GEN-03", "REL-GEN-04", "REL-HDR-04", "REL-HDR-05", "REL-HDR-06", "RPC-ENV-15", "RPC-ENV-16", "RPC-LIM-01", "STR-HIS-23"},
 }
 
-// defective is the program with defects. Without one the mutants inside our services are left out, which is said.
-func defective(cmd *cli.Command) (string, error) {
+// mutantsProgram is the program with the mutants inside our services. Without one they are left out,
+// which is said.
+func mutantsProgram(cmd *cli.Command) (string, error) {
 	program := cmd.String("mutants-program")
 	for _, id := range cmd.StringSlice("mutant") {
-		if _, err := defect.Find(defect.ID(id)); err == nil && program == "" {
+		if _, err := overlay.Find(id); err == nil && program == "" {
 			return "", app.Mistake("%s is inside our services: give --mutants-program", id)
 		}
 	}
 	if program == "" {
 		fmt.Printf("%d mutants inside our services are left out. make prove runs them too, by a program that is built for it:\n"+
-			"  go build -tags mutants -o bin/gavel-lab-mutants ./cmd/gavel-lab\n  bin/gavel-lab conformance prove --mutants-program bin/gavel-lab-mutants\n", len(defect.All))
+			"  go build -overlay $(bin/gavel-lab conformance overlay) -o bin/gavel-lab-mutants ./cmd/gavel-lab\n  bin/gavel-lab conformance prove --mutants-program bin/gavel-lab-mutants\n", len(overlay.All))
 	}
 	return program, nil
 }
 
 // prove starts the world and its services, and runs everything against wrong ones.
 func prove(ctx context.Context, cmd *cli.Command) error {
-	wrong, err := defective(cmd)
+	wrong, err := mutantsProgram(cmd)
 	if err != nil {
 		return err
 	}
 	for _, id := range cmd.StringSlice("mutant") {
-		_, notInside := defect.Find(defect.ID(id))
+		_, notInside := overlay.Find(id)
 		if _, found := mutant.Find(id); !found && notInside != nil {
 			return app.Mistake("there is no mutant %s: see gavel-lab conformance prove --list", id)
 		}
@@ -92,7 +93,7 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 		return fmt.Errorf("find this program: %w", err)
 	}
 	p := app.Proof{
-		Program: program, Defective: wrong, Target: lab.Target, Slot: cmd.Duration("slot"),
+		Program: program, Mutants: wrong, Target: lab.Target, Slot: cmd.Duration("slot"),
 		Only: cmd.StringSlice("mutant"), Interfaces: cmd.StringSlice("iface"), Parallel: cmd.Int("parallel"), Out: os.Stdout,
 	}
 	began := time.Now()

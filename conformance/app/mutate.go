@@ -114,7 +114,7 @@ func swap(o *Options, iface string) (stop func()) {
 }
 
 // wrongs are all mutants: those before a target, and those inside our services.
-func wrongs() []mutant.Mutant { return slices.Concat(mutant.All(), mutant.Defects()) }
+func wrongs() []mutant.Mutant { return slices.Concat(mutant.All(), mutant.InServices()) }
 
 // killersOf are the mutants that must fail a clause.
 func killersOf(id string) (killers []string) {

@@ -35,7 +35,7 @@ func TestMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, inside := mutant.All(), mutant.Defects()
+	before, inside := mutant.All(), mutant.InServices()
 	if len(before)+len(inside) < 60 || len(inside) < 12 {
 		t.Errorf("%d mutants before targets and %d inside services, want at least 60 in all and 12 inside", len(before), len(inside))
 	}

@@ -26,15 +26,16 @@ import (
 // Proof is how mutants are run: each in a process of its own, since one process can run the suite once.
 //
 //	before a target  ── Program run --target FILE --mutant ID ──▶ proxy ──▶ Target
-//	inside a service ── Defective run --devnet --defect ID    ──▶ its own services, one of them wrong, in a world of their own
+//	inside a service ── Mutants run --devnet --inside ID      ──▶ its own services, one of them wrong, in a world of their own
 type Proof struct {
 	// Program is this program.
 	Program string
-	// Defective is this program, built with defects (-tags mutants); without it mutants inside the services are left out.
-	Defective string
+	// Mutants is this program, built with the mutants inside the services (gavel-lab conformance overlay);
+	// without it they are left out.
+	Mutants string
 	// Target is right, and is made wrong.
 	Target *target.Target
-	// Slot is how long the slots of a defective program's world are.
+	// Slot is how long the slots of the world of Mutants are.
 	Slot time.Duration
 	// Only are ids of mutants; none is all. Interfaces bounds them as well.
 	Only       []string
@@ -111,7 +112,7 @@ func (p Proof) each(ctx context.Context, f folder, parallel int, list []mutant.M
 func (p Proof) chosen() (list []mutant.Mutant) {
 	for _, m := range wrongs() {
 		named := len(p.Only) == 0 || slices.Contains(p.Only, m.ID)
-		able := !m.Inside() || p.Defective != ""
+		able := !m.Inside() || p.Mutants != ""
 		if named && able && (len(p.Interfaces) == 0 || slices.Contains(p.Interfaces, m.Iface)) && p.Target.Has(m.Iface) {
 			list = append(list, m)
 		}
@@ -123,7 +124,7 @@ func (p Proof) chosen() (list []mutant.Mutant) {
 func (p Proof) run(ctx context.Context, f folder, m mutant.Mutant) (string, error) {
 	program, how := p.Program, []string{"--target", f.target(), "--mutant", m.ID}
 	if m.Inside() {
-		program, how = p.Defective, []string{"--devnet", "--slot", p.Slot.String(), "--defect", m.ID}
+		program, how = p.Mutants, []string{"--devnet", "--slot", p.Slot.String(), "--inside", m.ID}
 	}
 	r, err := child(ctx, f, program, how, m.MustKill)
 	if err != nil {

@@ -32,7 +32,7 @@ type Mutant struct {
 	fault func() Fault
 }
 
-// Inside says whether it is in the service itself (see Defects), and not before it.
+// Inside says whether it is in the service itself (see InServices), and not before it.
 func (m Mutant) Inside() bool { return m.fault == nil }
 
 // Exchange is what a fault sees and may change.

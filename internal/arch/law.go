@@ -18,7 +18,7 @@ type Rule struct {
 
 // Pure are the rooms that are functions of their arguments: they get the time as an argument and start nothing.
 var Pure = []string{
-	"internal/defect", "internal/eth", "internal/eth/bls", "internal/eth/payload", "internal/orderflow", "relay", "relay/auction", "relay/check",
+	"internal/eth", "internal/eth/bls", "internal/eth/payload", "internal/orderflow", "relay", "relay/auction", "relay/check",
 	"relay/wire", "rpc", "rpc/bundle", "rpc/match", "rpc/param", "rpc/pool", "rpc/refund", "rpc/sign", "stream", "stream/hint", "devnet", "devnet/breaker",
 	"devnet/plan", "monitor", "scenarios", "scenarios/replay",
 }
@@ -103,13 +103,6 @@ var Law = []Rule{
 		Banned:  []string{"relay/...", "stream/...", "rpc/..."},
 		Allowed: []string{"devnet/agent/builder"},
 		Because: "the suite needs its own eyes: a mistake on both sides would cancel out",
-	},
-	{
-		Rooms:   []string{"..."},
-		Except:  []string{"relay/...", "rpc/...", "stream/...", "internal/exec/node/state", "conformance/mutant", "cmd/gavel-lab"},
-		Banned:  []string{"internal/defect"},
-		Allowed: []string{"relay/...", "rpc/...", "stream/...", "internal/exec/node/state", "conformance/mutant"},
-		Because: "defects stand where a service decides, and are switched on in the laboratory alone",
 	},
 	{
 		Rooms:   []string{"..."},

@@ -6,7 +6,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -65,9 +64,6 @@ func (b *Book) put(bid relay.Bid, counts bool) Outcome {
 	if isFinal(bid) {
 		own.final = append(own.final, placed)
 	} else {
-		if defect.On(defect.CancelKeepsOlder) && own.current != nil {
-			own.final = append(own.final, *own.current)
-		}
 		own.current = &placed
 	}
 	changed := b.elect()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
@@ -78,7 +77,7 @@ func (n *Nodes) publishTo(ctx context.Context, base string, fork eth.Fork, root 
 	case err == nil && got.status == http.StatusAccepted:
 		n.log.Warn("a beacon node spread the block but did not import it", "node", shown(base))
 		return broadcast, nil
-	case !defect.On(defect.KnownIsRefused) && n.hasSoon(ctx, base, root):
+	case n.hasSoon(ctx, base, root):
 		return imported, nil
 	case err != nil:
 		return refused, fmt.Errorf("%s: %w", shown(base), err)

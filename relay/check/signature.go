@@ -6,7 +6,6 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
@@ -24,7 +23,7 @@ func Signature(c *Case) *relay.Refused {
 	}
 	err = verify(c.Submission, eth.SigningRoot(root, c.Spec.BuilderDomain()))
 	switch {
-	case err == nil, defect.On(defect.UnsignedBid):
+	case err == nil:
 		return nil
 	case errors.Is(err, bls.ErrPublicKey), errors.Is(err, bls.ErrSignature):
 		return relay.SubmissionBuilderKey.With("%s", fmt.Sprint(err))

@@ -8,7 +8,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/wire"
@@ -69,9 +68,6 @@ func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBl
 		d.Log.Error("claim slot", "slot", block.Slot, "error", err)
 		return relay.PayloadGuardDown.Plain()
 	}
-	if !won && defect.On(defect.SecondBlock) {
-		return nil
-	}
 	if !won {
 		return relay.PayloadOther.With("slot %d", block.Slot)
 	}
@@ -86,9 +82,6 @@ func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBl
 	if err := d.Publisher.Publish(ctx, block.Fork, block.Root, ssz); err != nil {
 		d.Log.Error("publish block", "slot", block.Slot, "error", err)
 		return relay.PayloadNotPublished.Plain()
-	}
-	if defect.On(defect.DeliveryNotListed) {
-		return nil
 	}
 	trace, paidWei := d.promised(block.Slot, contents)
 	d.Facts.Record(relay.PayloadDelivered{
@@ -105,7 +98,7 @@ func (d *Desk) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace
 	if d.Promises == nil {
 		return trace, nil
 	}
-	if given := d.Promises.Given(slot, contents.Payload.BlockHash); given != nil && !defect.On(defect.FirstValueIsListed) {
+	if given := d.Promises.Given(slot, contents.Payload.BlockHash); given != nil {
 		trace.Builder, trace.ValueWei, trace.FeeRecipient = given.Builder, given.ValueWei, given.FeeRecipient
 	}
 	return trace, d.Promises.Paid(slot, contents.Payload.BlockHash, contents.Trace.BuilderPubkey)

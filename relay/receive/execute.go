@@ -8,7 +8,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
@@ -76,12 +75,6 @@ func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *caseFact
 	ctx, cancel := context.WithTimeout(ctx, d.ValidationTimeout)
 	defer cancel()
 	block := blockOf(s.Contents(), facts.Attributes.ParentRoot, facts.Duty.Registration.Message.GasLimit)
-	if defect.On(defect.AnyGasLimit) {
-		block.RegisteredGasLimit = s.Payload.GasLimit
-	}
-	if defect.On(defect.AnyValue) {
-		block.ValueWei = new(uint256.Int)
-	}
 	block.Trace, block.Signature = s.Trace, s.Signature
 	block.Priority, block.Source = d.priority(s, facts.Builder), exec.Source{Address: s.From, Key: s.Trace.BuilderPubkey}
 	verdict := d.Validator.Validate(ctx, block)
@@ -92,8 +85,6 @@ func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *caseFact
 	switch {
 	case verdict.Class == exec.Valid:
 		return verdict.PaidWei, nil
-	case defect.On(defect.NotExecuted):
-		return nil, nil
 	case verdict.Class == exec.Invalid:
 		return nil, relay.SubmissionInvalid.With("%s: %s", verdict.Rule, verdict.Detail)
 	case verdict.Rule == exec.RuleCrowded:

@@ -10,7 +10,6 @@ import (
 	"github.com/holiman/uint256"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/relay"
 )
@@ -305,9 +304,6 @@ func (d *Desk) demote(ctx context.Context, job *taken, rule, detail string, cont
 		}
 	}
 	builder := job.facts.Builder
-	if defect.On(defect.DemotesNobody) {
-		return
-	}
 	if err := d.Builders.Demote(d.Clock.Now(), builder.Name, reason); err != nil {
 		d.trouble("demote builder", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -56,7 +55,7 @@ func (d *Desk) proven(t *relay.BidTrace) *uint256.Int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	known, any := d.payments[payloadOf(t)]
-	if !any || !known.valid || known.recipient != t.ProposerFeeRecipient || t.Value.Gt(known.paidWei) && !defect.On(defect.ExecutedOnce) {
+	if !any || !known.valid || known.recipient != t.ProposerFeeRecipient || t.Value.Gt(known.paidWei) {
 		return nil
 	}
 	return known.paidWei

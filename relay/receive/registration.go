@@ -4,7 +4,6 @@ import (
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -33,9 +32,6 @@ func exceeds(bid *preparedBid, now *builderv1.ValidatorRegistration) bool {
 // Reregistered takes bids out of a proposer's auctions that are no longer what it asks for: those that pay another fee recipient, or exceed
 // its gas limit. The best of the others leads at once. Headers that were served before are honoured.
 func (d *Desk) Reregistered(now *builderv1.ValidatorRegistration) {
-	if defect.On(defect.ReplacedRecipient) {
-		return
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for key, book := range d.books.All() {

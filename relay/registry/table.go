@@ -6,7 +6,6 @@ import (
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -117,15 +116,13 @@ func (r *row) compare(entry *relay.SignedRegistration) difference {
 	switch {
 	case !r.registered:
 		return changed
-	case seconds < r.timestamp && (same || !defect.On(defect.OlderRegistration)):
+	case seconds < r.timestamp:
 		return nothing
 	case !same:
 		return changed
-	case seconds > r.timestamp && defect.On(defect.RenewalIsForgotten):
-		return nothing
 	case seconds > r.timestamp:
 		return renewed
-	case r.signature != entry.Signature && !defect.On(defect.UnsignedRegistration):
+	case r.signature != entry.Signature:
 		return forged
 	default:
 		return nothing

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
@@ -62,7 +61,7 @@ func (r *Registry) verifyChunk(from, to int, entry func(int) *relay.SignedRegist
 	}
 	verdicts := r.verifyBatch(triples)
 	for i, place := range places {
-		if verdicts == nil || defect.On(defect.UnsignedRegistration) {
+		if verdicts == nil {
 			verdict(place, nil)
 			continue
 		}

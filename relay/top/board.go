@@ -14,7 +14,6 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -43,9 +42,9 @@ func (b *Board) Show(key relay.Key, bid *relay.SignedBid) {
 	before := b.top(key)
 	b.replace(func(tops map[relay.Key]*shown) {
 		if bid == nil {
-			delete(tops, place(key))
+			delete(tops, key)
 		} else {
-			tops[place(key)] = &shown{bid: bid}
+			tops[key] = &shown{bid: bid}
 		}
 	})
 	b.retire(before)
@@ -67,7 +66,7 @@ func (b *Board) top(key relay.Key) *shown {
 	if tops == nil {
 		return nil
 	}
-	return (*tops)[place(key)]
+	return (*tops)[key]
 }
 
 // give notes that a proposer is answered with a bid, for the first time since it leads.
@@ -92,14 +91,6 @@ func (b *Board) Given(slot phase0.Slot, block phase0.Hash32) *relay.Trace {
 		}
 	}
 	return nil
-}
-
-// place is where the board has an auction's bid.
-func place(key relay.Key) relay.Key {
-	if defect.On(defect.AnyParent) {
-		key.ParentHash = phase0.Hash32{}
-	}
-	return key
 }
 
 // Clear forgets all auctions of slots before the given one.

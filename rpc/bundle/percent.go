@@ -3,7 +3,6 @@ package bundle
 import (
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/param"
 )
@@ -62,9 +61,6 @@ func readRefunds(path string, list []refundParams, elements int) ([]rpc.ElementR
 type percentSum int
 
 func (s *percentSum) add(path string, i int, percent param.Percent) error {
-	if defect.On(defect.AnyPercent) {
-		return nil
-	}
 	if percent < 0 || percent > 100 {
 		return rpc.InvalidConstraints.With("%s[%d].percent: %d is not between 0 and 100", path, i, percent)
 	}

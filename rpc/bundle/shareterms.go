@@ -1,8 +1,6 @@
 package bundle
 
 import (
-	"github.com/gavel-relay/gavel/internal/defect"
-	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -25,9 +23,6 @@ func (f *shareForm) terms(limits Config) (*rpc.Bundle, error) {
 	}
 	if f.follows() && b.Hints != 0 {
 		return nil, rpc.InvalidPrivacy.With("%s.privacy.hints: who follows a hash cannot share hints", f.path)
-	}
-	if defect.On(defect.HintlessIsTold) && !f.follows() {
-		b.Hints |= orderflow.Hash
 	}
 	if percent := privacy.WantRefund; percent != nil {
 		if *percent < 0 || *percent > 100 {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -38,7 +37,7 @@ const followerUnfit = "it could not be included behind the order that it follows
 // isHidden says whether an order in a state follows one that is not on the chain: then what it did
 // tells of that one. The caller holds mu.
 func (d *Desk) isHidden(order *rpc.Order, state rpc.State) bool {
-	if order.Follows == 0 || state == rpc.Landed || defect.On(defect.StatusTells) {
+	if order.Follows == 0 || state == rpc.Landed {
 		return false
 	}
 	leader, _ := d.Pool.State(order.Follows)

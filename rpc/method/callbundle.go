@@ -7,9 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/exec"
-	"github.com/gavel-relay/gavel/internal/orderflow"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
@@ -115,10 +113,6 @@ func (h *House) doCallBundle(ctx context.Context, call *Call) (any, error) {
 	})
 	if err != nil {
 		return nil, err
-	}
-	if defect.On(defect.CallIsTold) {
-		told := orderflow.Shared{At: call.At, Hash: request.Hash, Block: got.Parent.Number.Uint64(), Bundle: orderflow.Bundle{Hints: orderflow.Hash}}
-		h.Facts.Record(rpc.OrderShared{Shared: told})
 	}
 	answer := callResult{
 		BundleHash: request.Hash, CoinbaseDiff: got.CoinbaseDiffWei.Dec(), EthSentToCoinbase: got.ToCoinbaseWei.Dec(), GasFees: got.GasFeesWei.Dec(),

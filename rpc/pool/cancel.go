@@ -7,7 +7,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/uuid"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -34,9 +33,6 @@ func (p *Pool) CancelPrivate(at time.Time, signer common.Address, hash common.Ha
 	var cancelled *rpc.Order
 	var facts []rpc.Fact
 	own := p.byHash[signed{signer, hash}]
-	if defect.On(defect.AnyoneCancels) {
-		own = p.byTx[hash]
-	}
 	for _, e := range slices.Clone(own) {
 		if e.alive() && e.order.Kind == rpc.KindPrivate {
 			cancelled = e.order

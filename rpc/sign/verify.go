@@ -8,7 +8,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -38,7 +37,7 @@ func (s Scheme) Verify(header string, body []byte) (common.Address, *rpc.Refused
 	switch {
 	case !ok:
 		return common.Address{}, rpc.SignatureMalformed.With("no address can be recovered from it")
-	case recovered == address, defect.On(defect.AnySignature):
+	case recovered == address:
 		return address, nil
 	}
 	refused = rpc.SignatureMismatch.With("recovered %v, header says %v", recovered, address)

@@ -1,7 +1,6 @@
 package hint
 
 import (
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
@@ -17,9 +16,6 @@ const known = orderflow.Hash | ofTx | orderflow.Logs | orderflow.DefaultLogs
 func shown(hints orderflow.Hints) orderflow.Hints {
 	hints &= known
 	if hints&orderflow.Full != 0 {
-		hints |= orderflow.Calldata
-	}
-	if defect.On(defect.MoreIsShown) && hints&orderflow.ContractAddress != 0 {
 		hints |= orderflow.Calldata
 	}
 	if hints&orderflow.Calldata != 0 {

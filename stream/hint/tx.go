@@ -6,7 +6,6 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
@@ -67,11 +66,6 @@ func (o *object) full(tx *types.Transaction, shared *orderflow.Tx, gasLimit bool
 		o.number("gasLimit", tx.Gas())
 	}
 	o.number("type", uint64(tx.Type()))
-	if defect.On(defect.SignatureIsShown) {
-		_, r, s := tx.RawSignatureValues()
-		o.big("r", r)
-		o.big("s", s)
-	}
 }
 
 func appendAccessList(to []byte, list types.AccessList) []byte {

@@ -3,10 +3,8 @@ package history
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/stream"
 )
@@ -38,9 +36,6 @@ func (s *skin) page(w http.ResponseWriter, r *http.Request, q stream.Query) erro
 	events, err := s.Past.Page(r.Context(), q)
 	if err != nil {
 		return storage(err)
-	}
-	if defect.On(defect.NewestFirst) {
-		slices.Reverse(events)
 	}
 	serve.Bytes(w, http.StatusOK, "application/json", appendPage(nil, events))
 	return nil

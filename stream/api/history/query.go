@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/stream"
 )
@@ -127,9 +126,6 @@ func (v values) query(maxLimit int) (q stream.Query, err error) {
 		err = stream.InvalidParameter.Of("limit", "%d is not between 1 and %d", limit, maxLimit)
 	}
 	q.Limit = int(limit)
-	if defect.On(defect.BeyondLimit) {
-		q.Limit++
-	}
 	return q, err
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/gavel-relay/gavel/internal/defect"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
@@ -100,17 +99,11 @@ type Warmed struct {
 
 // Call implements exec.Simulator.
 func (w Warmed) Call(ctx context.Context, txs []exec.Tx, env exec.Environment) (*exec.CallResult, error) {
-	if defect.On(defect.CallIsSent) {
-		w.States.leak(ctx, txs)
-	}
 	return w.Simulator.Call(ctx, txs, w.warm(ctx, txs, env))
 }
 
 // Simulate implements exec.Simulator.
 func (w Warmed) Simulate(ctx context.Context, bundle *exec.Bundle, env exec.Environment) (*exec.BundleResult, error) {
-	if defect.On(defect.PrivateIsPublic) {
-		w.States.leak(ctx, flat(bundle, nil))
-	}
 	return w.Simulator.Simulate(ctx, bundle, w.warm(ctx, flat(bundle, nil), env))
 }
 

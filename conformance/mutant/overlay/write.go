@@ -1,0 +1,107 @@
+package overlay
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+//go:embed patches/*.patch
+var patches embed.FS
+
+const (
+	module = "github.com/gavel-relay/gavel"
+	// asker is the package that patched files ask which mutant is on.
+	asker = "conformance/mutant/inside"
+)
+
+// Write patches copies of the sources below root with all mutants, puts them below the folder into,
+// and returns the path of the file for go build -overlay. Both folders are absolute. An error names
+// the mutant whose patch no longer fits.
+func Write(root, into string) (string, error) {
+	texts, err := patched(root)
+	if err != nil {
+		return "", err
+	}
+	texts[asker+"/inside.go"], err = read(root, asker+"/inside.go")
+	if err != nil {
+		return "", err
+	}
+	texts[asker+"/inside.go"] = strings.Replace(texts[asker+"/inside.go"], "built = false", "built = true", 1)
+	replace := map[string]string{}
+	for path, text := range texts {
+		copied := filepath.Join(into, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(copied), 0o755); err != nil {
+			return "", fmt.Errorf("write the overlay: %w", err)
+		}
+		if err := os.WriteFile(copied, []byte(text), 0o644); err != nil {
+			return "", fmt.Errorf("write the overlay: %w", err)
+		}
+		replace[filepath.Join(root, filepath.FromSlash(path))] = copied
+	}
+	raw, err := json.MarshalIndent(map[string]any{"Replace": replace}, "", "\t")
+	if err != nil {
+		return "", fmt.Errorf("write the overlay: %w", err)
+	}
+	file := filepath.Join(into, "overlay.json")
+	if err := os.WriteFile(file, raw, 0o644); err != nil {
+		return "", fmt.Errorf("write the overlay: %w", err)
+	}
+	return file, nil
+}
+
+// patched are the texts of all patched files, by their paths below root.
+func patched(root string) (map[string]string, error) {
+	texts := map[string]string{}
+	for _, m := range All {
+		raw, err := patches.ReadFile("patches/" + m.ID + ".patch")
+		if err != nil {
+			return nil, fmt.Errorf("mutant %s has no patch: %w", m.ID, err)
+		}
+		p, err := Parse(string(raw))
+		if err != nil {
+			return nil, fmt.Errorf("read the patch of %s: %w", m.ID, err)
+		}
+		for _, file := range p.Files {
+			text, done := texts[file.Path]
+			if !done && !file.New {
+				if text, err = read(root, file.Path); err != nil {
+					return nil, fmt.Errorf("mutant %s: %w", m.ID, err)
+				}
+			}
+			if texts[file.Path], err = file.Apply(text); err != nil {
+				return nil, fmt.Errorf("mutant %s: %w", m.ID, err)
+			}
+		}
+	}
+	for path, text := range texts {
+		texts[path] = importing(text)
+	}
+	return texts, nil
+}
+
+var packageClause = regexp.MustCompile(`(?m)^package \w+$`)
+
+// importing adds the import of the switch to a file that asks it.
+func importing(text string) string {
+	if !strings.Contains(text, "inside.On(") {
+		return text
+	}
+	at := packageClause.FindStringIndex(text)
+	if at == nil {
+		return text // it does not compile, and the compiler says so
+	}
+	return text[:at[1]] + "\n\nimport \"" + module + "/" + asker + "\"" + text[at[1]:]
+}
+
+func read(root, path string) (string, error) {
+	raw, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(path)))
+	if err != nil {
+		return "", fmt.Errorf("read a source: %w", err)
+	}
+	return string(raw), nil
+}
