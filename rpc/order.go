@@ -51,7 +51,7 @@ func (o *Order) Hash() common.Hash { return o.Bundle.Hash }
 
 // Bundle is a list of elements that are included together, in this order, or not at all.
 type Bundle struct {
-	// Hash identifies the content, by the rule of the method that it came by (orderflow.md §2.4, §2.5).
+	// Hash identifies the content, by the rule of the method that it came by (docs/spec.md, Bundle hash).
 	Hash     common.Hash `json:"hash"`
 	Elements []Element   `json:"elements"`
 	Window   Window      `json:"window"`

@@ -28,7 +28,7 @@ func TestRefusals(t *testing.T) {
 		if r.Status < 400 || http.StatusText(r.Status) == "" || r.Status >= 500 != ours[r.ID] {
 			t.Errorf("%s: status %d", r.ID, r.Status)
 		}
-		// A listener that is told 429 never comes back (orderflow.md §1.3).
+		// A listener that is told 429 never comes back (docs/spec.md, Stream over HTTP 4).
 		if r.Status == http.StatusTooManyRequests {
 			t.Errorf("%s: there are clients that stop for good", r.ID)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 )
 
-// The signature header is that of the vector which is published with other clients (orderflow.md 4.5, V4).
+// The signature header is that of the vector which is published with other clients (docs/spec.md, Signature acceptance 5).
 func TestBodySignature(t *testing.T) {
 	key, err := crypto.HexToECDSA("fad9c8855b740a0b7ed4c221dbad0f33a83a49cad6b3fe8d5817ac83d38b6a19")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Three published mainnet transactions (orderflow.md §2.5): A of one sender, B and C of another.
+// Three published mainnet transactions (docs/spec.md, Bundle hash 4): A of one sender, B and C of another.
 const (
 	rawA = "0x02f86b0180843b9aca00852ecc889a0082520894c87037874aed04e51c29f582394217a0a2b89d808080c080a0a463985c616dd8ee17d7ef9112af4e6e06a27b07" +
 		"1525b42182fe7b0b5c8b4925a00af5ca177ffef2ff28449292505d41be578bebb77110dfc09361d2fb56998260"

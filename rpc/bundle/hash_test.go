@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// The vectors of orderflow.md §2.5, through the whole parser: clients compute the same hashes and ask by them.
+// The vectors of docs/spec.md, Bundle hash 4, through the whole parser: clients compute the same hashes and ask by them.
 func TestHashVectors(t *testing.T) {
 	for _, c := range []struct{ name, txs, want string }{
 		{"[A]", `["$A"]`, "0xbd23068a4aada3bc666eeedac89c74d206f3f0633c095c29db8f90870d0b4f6d"},

@@ -130,7 +130,7 @@ func (d *Desk) lives(order *rpc.Order) bool {
 	return known && !state.Final()
 }
 
-// unpaid says whether a private transaction pays the block's fee recipient nothing: alone it is of no use to a builder (orderflow.md §2.10), and waits
+// unpaid says whether a private transaction pays the block's fee recipient nothing: alone it is of no use to a builder (docs/spec.md, Private transactions), and waits
 // for somebody who follows it.
 func unpaid(order *rpc.Order, result rpc.Simulation) bool {
 	return order.Kind == rpc.KindPrivate && result.ProfitWei.IsZero()

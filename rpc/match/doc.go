@@ -7,5 +7,5 @@
 //	no refunds                       wants 90 % back                      90 % of what {tx} earns for those whose bundle it is
 //	named h, as answered                                                  still named h
 //
-// The rules are those of orderflow.md §3.1 to §3.3.
+// The rules are those of docs/spec.md, Matching and Bundle checks.
 package match

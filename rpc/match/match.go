@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// maxDepth is how many bundles may lie in one another after a match: simulators go no deeper (orderflow.md §3.2).
+// maxDepth is how many bundles may lie in one another after a match: simulators go no deeper (docs/spec.md, Matching 4).
 const maxDepth = 5
 
 // Wanted is the double hash that an order wants to follow, nil if it follows none: only the first element may be a hash.

@@ -4,5 +4,5 @@
 //	order in a block, what each transaction paid ──Split──▶ refunds ─▶ facts (pending)
 //	pending refunds, a block's plain transfers ──Payouts──▶ payouts ─▶ facts (received)
 //
-// The rules are those of the interface description ("Refund rules") and of orderflow.md §3.4 and §3.5.
+// The rules are those of the interface description ("Refund rules") and of docs/spec.md, Simulation and Payouts.
 package refund

@@ -49,7 +49,7 @@ func told(refunds []rpc.Refund) string {
 	return strings.Join(list, ", ")
 }
 
-// The worked payouts of orderflow.md §3.4: alice's transaction pays nothing, its backrun V. What a payout costs differs between builders.
+// The worked payouts of docs/spec.md, Payouts 2: alice's transaction pays nothing, its backrun V. What a payout costs differs between builders.
 func TestWorkedPayouts(t *testing.T) {
 	value, baseFee := wei("100030342000000000"), wei("200000000000")
 	shared := []rpc.Share{{Address: alice, Percent: 50}, {Address: bob, Percent: 50}}

@@ -28,7 +28,7 @@ func (v *View) Standing(at time.Time, signer common.Address) Standing {
 	return Standing{AllTime: r.allTime, Week: r.last(hoursOfWeek, at), Day: r.last(hoursOfDay, at), High: v.isHigh(r)}
 }
 
-// Stats is a signer's Standing as flashbots_getUserStatsV2 reports it (orderflow.md §2.12).
+// Stats is a signer's Standing as flashbots_getUserStatsV2 reports it (docs/spec.md, Statistics).
 func (v *View) Stats(at time.Time, signer common.Address) rpc.UserStats {
 	s := v.Standing(at, signer)
 	return rpc.UserStats{

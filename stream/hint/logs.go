@@ -17,7 +17,7 @@ type Swap struct {
 	PoolTopic bool
 }
 
-// DefaultSwaps are the kinds of pools that are documented (orderflow.md §1.6). The table is the caller's own.
+// DefaultSwaps are the kinds of pools that are documented (docs/spec.md, Swap logs). The table is the caller's own.
 func DefaultSwaps() SwapTable {
 	return SwapTable{
 		common.HexToHash("0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822"): {Name: "Uniswap v2"},

@@ -26,7 +26,7 @@ func LiteralConfig() Config {
 	return Config{Swaps: DefaultSwaps(), MevGasPrice: true, GasUsed: true, GasLimit: true}
 }
 
-// Digits that are left of what the simulation found (orderflow.md §1.8).
+// Digits that are left of what the simulation found (docs/spec.md, Rounding).
 const (
 	gasPriceDigits = 3
 	gasUsedDigits  = 2

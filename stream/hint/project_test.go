@@ -152,7 +152,7 @@ func TestProjectUnreadable(t *testing.T) {
 	}
 }
 
-// The documented samples (orderflow.md §1.4 and §1.7).
+// The documented samples (docs/spec.md, Event keys and Matching hash).
 func TestProjectVectors(t *testing.T) {
 	for _, v := range []struct{ order, event string }{
 		{"0xec5dd7d793a20885a822169df4030d92fbc8d3ac5bd9eaa190b82196ea2858da", "0xbd23068a4aada3bc666eeedac89c74d206f3f0633c095c29db8f90870d0b4f6d"},

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The documented table (orderflow.md §1.8), and what happens where 256 bits end.
+// The documented table (docs/spec.md, Rounding), and what happens where 256 bits end.
 func TestRoundUp(t *testing.T) {
 	for _, c := range []struct {
 		n      string

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite/rpc"
 )
 
-// Topics of swaps (orderflow.md 1.6).
+// Topics of swaps (docs/spec.md, Swap logs).
 const (
 	swapV2       = "d78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822"
 	swapBalancer = "2170c741c41531aec20e7c107c24eecfdd15e69c9bb0a8dd37b1840b9e0b207b"

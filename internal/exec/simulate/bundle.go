@@ -18,7 +18,7 @@ const payoutGas = 30_000
 // maxDepth is how many bundles may lie in one another.
 const maxDepth = 5
 
-// Simulate implements exec.Simulator (mev_simBundle, orderflow.md §3.4). Payouts of refunds are counted, not executed.
+// Simulate implements exec.Simulator (mev_simBundle, docs/spec.md, Simulation). Payouts of refunds are counted, not executed.
 func (s *Simulator) Simulate(ctx context.Context, bundle *exec.Bundle, env exec.Environment) (*exec.BundleResult, error) {
 	result := &exec.BundleResult{ProfitWei: new(wei), RefundableWei: new(wei), MevGasPriceWei: new(wei)}
 	err := s.within(ctx, s.timeoutOf(env), env, pretended(env), func(b *block) error {

@@ -15,14 +15,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// The transactions of orderflow.md §2.5: A pays 21,000 gas × 1 gwei, B and C pay 0.1 ether to the coinbase besides 30,342 gas × 1 gwei each.
+// The transactions of docs/spec.md, Bundle hash 4: A pays 21,000 gas × 1 gwei, B and C pay 0.1 ether to the coinbase besides 30,342 gas × 1 gwei each.
 const (
 	rawA = "0x02f86b0180843b9aca00852ecc889a0082520894c87037874aed04e51c29f582394217a0a2b89d808080c080a0a463985c616dd8ee17d7ef9112af4e6e06a27b071525b42182fe7b0b5c8b4925a00af5ca177ffef2ff28449292505d41be578bebb77110dfc09361d2fb56998260"
 	rawB = "0x02f8730180843b9aca00852ecc889a008288b894c10000000000000000000000000000000000000088016345785d8a000080c001a07c8890151fed9a826f241d5a37c84062ebc55ca7f5caef4683dcda6ac99dbffba069108de72e4051a764f69c51a6b718afeff4299107963a5d84d5207b2d6932a4"
 	rawC = "0x02f8730101843b9aca00852ecc889a008288b894c10000000000000000000000000000000000000088016345785d8a000080c001a0650c394d77981e46be3d8cf766ecc435ec3706375baed06eb9bef21f9da2828da064965fdf88b91575cd74f20301649c9d011b234cefb6c1761cc5dd579e4750b1"
 
 	paysA = 21_000 * gwei
-	// paysB is V of orderflow.md §3.4; C pays the same.
+	// paysB is V of docs/spec.md, Payouts 2; C pays the same.
 	paysB = 100_030_342_000_000_000
 
 	baseFeeWei = 200 * gwei
@@ -57,7 +57,7 @@ func allowed(tx exec.Tx) exec.Tx                  { tx.CanRevert = true; return 
 func droppable(tx exec.Tx) exec.Tx                { tx.CanDrop = true; return tx }
 func percentOf(wei uint64, percent uint64) uint64 { return wei / 100 * percent } // the amounts are multiples of 100
 
-// The nine vectors of orderflow.md §3.4, on a chain that is made anew: payouts of 90 % of V, of halves of it, and of 80 % for a second backrun.
+// The nine vectors that are published with mev_simBundle (docs/spec.md, Simulation), on a chain that is made anew: payouts of 90 % of V, of halves of it, and of 80 % for a second backrun.
 func TestVectors(t *testing.T) {
 	r, env, a, b, c := scenario(t)
 	reverting := r.call(user, reverter, 0, 60_000)
@@ -111,7 +111,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// orderflow.md §3.4, worked payouts for V: what the recipient gets is the payout less its own gas.
+// docs/spec.md, Payouts 2: worked payouts for V: what the recipient gets is the payout less its own gas.
 func TestWorkedPayouts(t *testing.T) {
 	r, env, a, b, _ := scenario(t)
 	for _, row := range []struct{ recipients, each uint64 }{{1, 84_027_307_800_000_000}, {2, 39_013_653_900_000_000}} {

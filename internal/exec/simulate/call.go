@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// Call implements exec.Simulator (eth_callBundle, orderflow.md §2.8). Every transaction may fail, and together they may use more gas than a block
+// Call implements exec.Simulator (eth_callBundle, docs/spec.md, Calls). Every transaction may fail, and together they may use more gas than a block
 // holds. The sums are of what the transactions paid each: one that takes from the coinbase counts as nothing, not as less.
 func (s *Simulator) Call(ctx context.Context, txs []exec.Tx, env exec.Environment) (*exec.CallResult, error) {
 	result := &exec.CallResult{

@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// orderflow.md §2.8: what the coinbase gets is the tip for the gas, and what it is sent beside it.
+// docs/spec.md, Calls: what the coinbase gets is the tip for the gas, and what it is sent beside it.
 func TestCallCountsWhatTheCoinbaseGets(t *testing.T) {
 	for _, fork := range eth.Forks {
 		t.Run(fork.String(), func(t *testing.T) {
