@@ -34,7 +34,7 @@ func Write(root, into string) (string, error) {
 	texts[asker+"/inside.go"] = strings.Replace(texts[asker+"/inside.go"], "built = false", "built = true", 1)
 	replace := map[string]string{}
 	for path, text := range texts {
-		copied := filepath.Join(into, filepath.FromSlash(path))
+		copied := filepath.Join(into, filepath.FromSlash(path)) + ".patched" // no package of its own for the go command
 		if err := os.MkdirAll(filepath.Dir(copied), 0o755); err != nil {
 			return "", fmt.Errorf("write the overlay: %w", err)
 		}
