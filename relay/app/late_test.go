@@ -27,7 +27,7 @@ func TestLateness(t *testing.T) {
 		{315 * time.Second, -1, false, false},
 		{375 * time.Second, -1, true, false},
 	} {
-		late, over := l.look(start.Add(step.after), step.lag)
+		over, late := l.look(start.Add(step.after), step.lag)
 		if (late != nil) != step.late || over != step.over {
 			t.Errorf("step %d: %v, %v", i, late, over)
 		}

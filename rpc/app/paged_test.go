@@ -23,8 +23,7 @@ var errGone = errors.New("gone")
 
 func (b *brittle) call(do func()) error {
 	b.calls--
-	switch {
-	case b.calls > 0 || b.calls == 0 && b.done:
+	if b.calls > 0 || b.calls == 0 && b.done {
 		do()
 	}
 	if b.calls <= 0 {
