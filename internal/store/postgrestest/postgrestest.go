@@ -6,6 +6,7 @@
 //	server := postgrestest.Start(t)
 //	address := server.Database(t) // postgres://…, empty
 //	server.Stop(t); server.Restart(t)
+//	server.Pause(t); server.Resume(t)
 package postgrestest
 
 import (
@@ -20,6 +21,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -230,6 +232,48 @@ func (s *Server) Restart(t testing.TB) {
 	if err := s.launch(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Pause stops the server and all its processes where they are: connections stay open, and nothing answers. The
+// test must Resume it, which is also done at its end.
+func (s *Server) Pause(t testing.TB) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.Cleanup(func() { s.Resume(t) })
+	if err := s.signalAll(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Resume has a server go on that was paused.
+func (s *Server) Resume(t testing.TB) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.signalAll(syscall.SIGCONT); err != nil {
+		t.Error(err)
+	}
+}
+
+// signalAll signals the server, and then the processes that it has started: it starts no more once it is stopped.
+func (s *Server) signalAll(signal syscall.Signal) error {
+	if s.run == nil {
+		return nil
+	}
+	if err := s.run.Signal(signal); err != nil {
+		return fmt.Errorf("signal PostgreSQL: %w", err)
+	}
+	started, err := startedBy(s.run.Pid)
+	if err != nil {
+		return fmt.Errorf("signal PostgreSQL: %w", err)
+	}
+	for _, pid := range started {
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) { // it has just ended
+			return fmt.Errorf("signal a process of PostgreSQL: %w", err)
+		}
+	}
+	return nil
 }
 
 // halt asks for the fast shutdown and waits for its end.

@@ -1,10 +1,13 @@
 package postgrestest
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -22,6 +25,52 @@ func TestDatabasesOutliveAStop(t *testing.T) {
 	}
 	server.Restart(t)
 	change(t, addresses[0], `INSERT INTO thing VALUES (1)`)
+}
+
+// A server that is paused keeps its connections and answers nothing, also nobody who comes anew, until it goes on.
+func TestAPausedServerAnswersNothing(t *testing.T) {
+	server := Start(t)
+	address := server.Database(t)
+	db, err := sql.Open("pgx", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	known, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer known.Close()
+	server.Pause(t)
+	answered := make(chan error, 2)
+	go func() { _, err := known.ExecContext(t.Context(), `SELECT 1`); answered <- err }()
+	go func() { _, err := db.ExecContext(t.Context(), `SELECT 1`); answered <- err }()
+	if err := impatient(t, address); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, want no answer", err)
+	}
+	if len(answered) > 0 {
+		t.Error("a server that is paused answers")
+	}
+	server.Resume(t)
+	for range 2 {
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// impatient asks a server and waits for a moment.
+func impatient(t *testing.T, address string) error {
+	t.Helper()
+	db, err := sql.Open("pgx", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err = db.ExecContext(ctx, `SELECT 1`)
+	return err
 }
 
 // A test that needs PostgreSQL fails without it, and says what to do.

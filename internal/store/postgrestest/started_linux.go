@@ -1,0 +1,25 @@
+package postgrestest
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// startedBy are the processes that a process has started.
+func startedBy(pid int) ([]int, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return nil, err
+	}
+	var started []int
+	for _, field := range strings.Fields(string(data)) {
+		child, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, err
+		}
+		started = append(started, child)
+	}
+	return started, nil
+}
