@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -68,6 +69,55 @@ func TestTrickleIsCutOff(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Who announces a body and sends a byte of it is refused as soon as that is decided: the answer waits for no more of the body.
+func TestRefusalsWaitForNoBody(t *testing.T) {
+	const announced = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n"
+	full := NewBodyRoom(16<<20, 16<<20)
+	other := full.enter("other", func() {})
+	if err := other.take(t.Context(), 16<<20, 0); err != nil || !other.whole(16<<20) {
+		t.Fatal(err)
+	}
+	read := func(w http.ResponseWriter, r *http.Request) {
+		_, err := ReadBody(w, r, 10<<20)
+		if !errors.Is(err, ErrBusy) {
+			t.Errorf("the body: %v", err)
+		}
+		Refuse(w, r, no(http.StatusServiceUnavailable))
+	}
+	unread := func(w http.ResponseWriter, r *http.Request) { Refuse(w, r, no(http.StatusServiceUnavailable)) }
+	for name, row := range map[string]struct {
+		begin   string
+		handler http.HandlerFunc
+		after   time.Duration
+	}{
+		"without room":            {announced + "\r\nx", read, 250 * time.Millisecond},
+		"unread":                  {announced + "\r\nx", unread, 0},
+		"unread, and not invited": {announced + "Expect: 100-continue\r\n\r\n", unread, 0},
+	} {
+		for _, watcher := range []Watcher{nil, new(turned)} {
+			t.Run(fmt.Sprintf("%s, watched %v", name, watcher != nil), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					budget := inRoom(full, 250*time.Millisecond)
+					budget.LeastRate = -1
+					listener, stop, ended := running(t, row.handler, Options{Bodies: budget, Watcher: watcher})
+					conn := listener.Dial()
+					defer conn.Close()
+					began := time.Now()
+					send(t, conn, row.begin)
+					if got, took := status(t, conn), time.Since(began); got != http.StatusServiceUnavailable || took != row.after {
+						t.Errorf("status %d after %v, want it after %v", got, took, row.after)
+					}
+					conn.Close()
+					stop()
+					if err := <-ended; err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
 	}
 }
 

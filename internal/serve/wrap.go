@@ -97,15 +97,17 @@ func (o Options) Wrap(next http.Handler) http.Handler {
 		if o.Write == 0 { // else that is the deadline
 			recorded.stall = stall
 		}
-		done := func(Exchange) {}
+		ctx, done := r.Context(), func(Exchange) {}
 		if o.Watcher != nil {
-			var ctx context.Context
-			if ctx, done = o.Watcher.Begin(r); ctx != r.Context() {
-				r = r.WithContext(ctx)
-			}
+			ctx, done = o.Watcher.Begin(r)
 		}
-		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = counted{r.Body, &recorded.received}
+		if hasBody := r.Body != nil && r.Body != http.NoBody; hasBody || ctx != r.Context() {
+			// net/http must find its own body in its own request: behind another it first waits for 256 KiB, or the deadline, before it sends a
+			// refusal of a body that was not read to its end.
+			r = r.WithContext(ctx)
+			if hasBody {
+				r.Body = counted{r.Body, &recorded.received}
+			}
 		}
 		defer func() {
 			crash := recover()

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bufio"
 	"fmt"
 	"net"
 	"net/http"
@@ -20,13 +21,14 @@ func anySender(c *app.Config) {
 }
 
 // begin opens a connection, sends the beginning of a request from an address, and leaves it at that until the test ends.
-func (h *house) begin(t testing.TB, sender, path, headers, body string) {
+func (h *house) begin(t testing.TB, sender, path, headers, body string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(h.relayURL, "http://"))
 	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: relay\r\nX-Forwarded-For: %s\r\n%s\r\n%s", path, sender, headers, body)
 	must(t, err)
+	return conn
 }
 
 // zstdFrame is the beginning of a zstd stream that asks us to remember 8 MiB (RFC 8878, 3.1.1.1.2).
@@ -37,36 +39,54 @@ const zstdFrame = "\x28\xb5\x2f\xfd\x00\x68" + "\x00\x00\x10" + "123456789"
 func TestSlowBodiesKeepNobodyOut(t *testing.T) {
 	const attacker, honest, keyed = "203.0.113.7", "198.51.100.1", "203.0.113.7"
 	const registrations, signed = "/eth/v1/builder/validators", "/eth/v1/builder/blinded_blocks"
-	announced := func(h *house, path string) {
+	announced := func(t *testing.T, h *house, path string, _ int) {
 		for range 55 {
 			h.begin(t, attacker, path, "Content-Type: application/octet-stream\r\nContent-Length: 4000000\r\n", "x")
 		}
 		h.begin(t, attacker, path, "Content-Type: application/octet-stream\r\nContent-Length: 2068000\r\n", "x")
 	}
-	windows := func(h *house, path string) {
-		for range 12 {
-			h.begin(t, attacker, path, "Content-Type: application/octet-stream\r\nContent-Encoding: zstd\r\nContent-Length: 4000000\r\n", zstdFrame)
+	windows := func(t *testing.T, h *house, path string, kept int) {
+		const sent = 12
+		answers := make(chan int, sent)
+		for range sent {
+			conn := h.begin(t, attacker, path, "Content-Type: application/octet-stream\r\nContent-Encoding: zstd\r\nContent-Length: 4000000\r\n", zstdFrame)
+			go func() {
+				response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					answers <- 0 // the test has ended
+					return
+				}
+				_ = response.Body.Close()
+				answers <- response.StatusCode
+			}()
+		}
+		for range sent - kept { // those that are kept would get another answer, once they are slow
+			if got := <-answers; got != http.StatusServiceUnavailable {
+				t.Fatalf("a window beyond the share is answered with %d", got)
+			}
 		}
 	}
 	for _, row := range []struct {
 		name, path string
-		attack     func(h *house, path string)
+		attack     func(t *testing.T, h *house, path string, kept int)
+		kept       int    // how many of the windows fit into the attacker's share; one does whatever the share
 		reveal     string // where the proposer is
 	}{
-		{"announced submissions", submitPath, announced, attacker},
-		{"announced signed blocks", signed, announced, honest},
-		{"zstd submissions", submitPath, windows, attacker},
-		{"zstd signed blocks", signed, windows, honest},
+		{"announced submissions", submitPath, announced, 0, attacker},
+		{"announced signed blocks", signed, announced, 0, honest},
+		{"zstd submissions", submitPath, windows, 3, attacker},
+		{"zstd signed blocks", signed, windows, 1, honest},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := open(t, eth.Electra, houseOptions{configure: func(c *app.Config) {
 				trusting(c)
 				anySender(c)
+				c.Limits.BodyBytesPerSecond = -1 // what is slow stays
 			}})
 			b := h.offered(t, h.worth(t, 1, 1000))
 			better := h.worth(t, 1, 2000)
 			keyedBid := h.worth(t, 0, 3000)
-			row.attack(h, row.path)
+			row.attack(t, h, row.path, row.kept)
 			from := func(sender string, header http.Header) http.Header {
 				header.Set("X-Forwarded-For", sender)
 				return header
