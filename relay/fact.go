@@ -81,6 +81,8 @@ type HeaderServed struct {
 	BlockHash phase0.Hash32    `json:"block_hash"`
 	Builder   phase0.BLSPubKey `json:"builder_pubkey"`
 	ValueWei  *uint256.Int     `json:"value"`
+	// FeeRecipient is whom the block pays; an earlier version did not say.
+	FeeRecipient FeeRecipient `json:"proposer_fee_recipient,omitzero"`
 	// Times is set in a sum: how often it was served again, the last time at Until.
 	Times int       `json:"times,omitempty"`
 	Until time.Time `json:"until,omitzero"`

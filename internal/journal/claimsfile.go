@@ -130,5 +130,5 @@ func (j *Journal) claimsOfEngine(ctx context.Context, add func(key string, value
 	if last := stream.CachedInfo().State.LastSeq; last > earlierClaims {
 		from = last - earlierClaims + 1
 	}
-	return j.past(ctx, guardName, guardPrefix, from, []string{">"}, func(_ time.Time, key string, value []byte) error { return add(key, value) })
+	return j.past(ctx, guardName, guardPrefix, fromPlace(from), []string{">"}, func(_ time.Time, key string, value []byte) error { return add(key, value) })
 }

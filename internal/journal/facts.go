@@ -162,23 +162,35 @@ func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64,
 
 // Past hands over the facts of some subjects that are in the log now, in order, from a place on. handle owns the data.
 func (j *Journal) Past(ctx context.Context, from uint64, subjects []string, handle func(at time.Time, subject string, data []byte) error) error {
-	if err := j.past(ctx, factsName, factPrefix, from, subjects, handle); err != nil {
+	if err := j.past(ctx, factsName, factPrefix, fromPlace(from), subjects, handle); err != nil {
 		return fmt.Errorf("read past facts: %w", err)
 	}
 	return nil
 }
 
-// past hands over what a stream has now under some subjects, whose common prefix nobody else sees.
-func (j *Journal) past(
-	ctx context.Context, stream, prefix string, from uint64, subjects []string, handle func(at time.Time, subject string, data []byte) error,
-) error {
-	filter := make([]string, len(subjects))
-	for i, subject := range subjects {
-		filter[i] = prefix + subject
+// PastSince is Past from the first fact on that was kept at a moment or later, in wall time of the journal.
+func (j *Journal) PastSince(ctx context.Context, since time.Time, subjects []string, handle func(at time.Time, subject string, data []byte) error) error {
+	begin := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &since}
+	if err := j.past(ctx, factsName, factPrefix, begin, subjects, handle); err != nil {
+		return fmt.Errorf("read past facts: %w", err)
 	}
-	consumer, err := j.js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1), FilterSubjects: filter,
-	})
+	return nil
+}
+
+// fromPlace has a consumer begin at a place of its stream; 1 is the first.
+func fromPlace(from uint64) jetstream.OrderedConsumerConfig {
+	return jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1)}
+}
+
+// past hands over what a stream has now under some subjects, whose common prefix nobody else sees. begin says from where on.
+func (j *Journal) past(
+	ctx context.Context, stream, prefix string, begin jetstream.OrderedConsumerConfig, subjects []string,
+	handle func(at time.Time, subject string, data []byte) error,
+) error {
+	for _, subject := range subjects {
+		begin.FilterSubjects = append(begin.FilterSubjects, prefix+subject)
+	}
+	consumer, err := j.js.OrderedConsumer(ctx, stream, begin)
 	if err != nil {
 		return err
 	}

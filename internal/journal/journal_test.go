@@ -159,6 +159,32 @@ func TestEscrowKeepsTheLastValueOfAKey(t *testing.T) {
 	})
 }
 
+// Facts since a moment are those that the journal kept then or later, whatever their number.
+func TestPastFactsSinceAMoment(t *testing.T) {
+	manners(t, func(t *testing.T, cfg Config) {
+		j := open(t, cfg)
+		for i := range 5 {
+			if _, err := j.Append(t.Context(), "word", []byte(strconv.Itoa(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		moment, known, err := j.TimeOf(t.Context(), 3)
+		if err != nil || !known {
+			t.Fatal(moment, err)
+		}
+		for since, want := range map[time.Time]string{{}: "01234", moment: "234", moment.Add(time.Hour): ""} {
+			got := ""
+			err := j.PastSince(t.Context(), since, []string{"word"}, func(_ time.Time, _ string, data []byte) error {
+				got += string(data)
+				return nil
+			})
+			if err != nil || got != want {
+				t.Errorf("since %s: %q, %v, want %q", since, got, err, want)
+			}
+		}
+	})
+}
+
 func TestPastFactsOfSomeSubjects(t *testing.T) {
 	manners(t, func(t *testing.T, cfg Config) {
 		j := open(t, cfg)

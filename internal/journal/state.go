@@ -57,7 +57,7 @@ func (j *Journal) DropState(ctx context.Context, subject string) error {
 // States hands over all that is so now under the subjects that begin with a prefix and a dot, in the order in which it became so. handle owns
 // the data; its error ends the reading.
 func (j *Journal) States(ctx context.Context, prefix string, handle func(at time.Time, subject string, data []byte) error) error {
-	if err := j.past(ctx, stateName, statePrefix, 1, []string{prefix + ".>"}, handle); err != nil {
+	if err := j.past(ctx, stateName, statePrefix, fromPlace(1), []string{prefix + ".>"}, handle); err != nil {
 		return fmt.Errorf("read state %s: %w", prefix, err)
 	}
 	return nil

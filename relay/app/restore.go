@@ -26,7 +26,27 @@ func (a *App) restore(ctx context.Context) error {
 	if err := a.restoreRegistrations(ctx); err != nil {
 		return fmt.Errorf("restore registrations: %w", err)
 	}
+	if err := a.restoreGiven(ctx); err != nil {
+		return fmt.Errorf("restore served headers: %w", err)
+	}
 	return nil
+}
+
+// restoreGiven reads which headers proposers were given lately, so that what they sign is listed at the value that they were promised. Slots that are over
+// by the next head are forgotten with it. An epoch is more than anybody may still sign for, unless no slot of it had a block.
+func (a *App) restoreGiven(ctx context.Context) error {
+	epoch := time.Duration(a.spec.SlotsPerEpoch) * a.spec.SlotDuration //nolint:gosec // a few dozen
+	subject := subjectPrefix + relay.HeaderServed{}.Subject()
+	return a.journal.PastSince(ctx, time.Now().Add(-epoch), []string{subject}, func(_ time.Time, _ string, data []byte) error {
+		served, err := decodeFact[relay.HeaderServed](data)
+		switch {
+		case err != nil:
+			a.log.Error("a served header cannot be read: if it is signed now, the value of the message that brought its block is listed", "error", err)
+		case served.Times == 0 && served.ValueWei != nil: // a sum repeats what was a fact before it
+			a.board.Give(served)
+		}
+		return nil
+	})
 }
 
 // restoreState folds in what is so, in the order in which it became so. A journal of a version that kept facts alone has it taken over from them

@@ -212,7 +212,7 @@ func (a *App) mountBuilders(mux *serve.Mux) {
 type promises struct{ app *App }
 
 // Given implements deliver.Promises.
-func (p promises) Given(slot phase0.Slot, block phase0.Hash32) *relay.Trace {
+func (p promises) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed {
 	return p.app.board.Given(slot, block)
 }
 

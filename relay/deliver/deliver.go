@@ -52,8 +52,8 @@ type Awaited interface {
 
 // Promises tells what a proposer was promised by the header that it signs, and what the block keeps of it. Calls never block.
 type Promises interface {
-	// Given is the bid that the slot's proposer was last given for a block; nil if that is not known, as after a restart.
-	Given(slot phase0.Slot, block phase0.Hash32) *relay.Trace
+	// Given is the header that the slot's proposer was last given for a block; nil if that is not known.
+	Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed
 	// Paid is what executions have found that a builder's block pays, at least; nil if none has.
 	Paid(slot phase0.Slot, block phase0.Hash32, builder phase0.BLSPubKey) *uint256.Int
 }

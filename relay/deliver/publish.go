@@ -99,7 +99,10 @@ func (d *Desk) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace
 		return trace, nil
 	}
 	if given := d.Promises.Given(slot, contents.Payload.BlockHash); given != nil {
-		trace.Builder, trace.ValueWei, trace.FeeRecipient = given.Builder, given.ValueWei, given.FeeRecipient
+		trace.Builder, trace.ValueWei = given.Builder, given.ValueWei
+		if given.FeeRecipient != (relay.FeeRecipient{}) {
+			trace.FeeRecipient = given.FeeRecipient
+		}
 	}
 	return trace, d.Promises.Paid(slot, contents.Payload.BlockHash, contents.Trace.BuilderPubkey)
 }

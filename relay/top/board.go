@@ -29,7 +29,7 @@ type Board struct {
 	writing sync.Mutex // held by whoever replaces tops, until the feed has the change too
 
 	giving sync.Mutex // guards given
-	given  map[phase0.Slot][]relay.Trace
+	given  map[phase0.Slot][]relay.HeaderServed
 }
 
 // Show serves a bid from now on; nil serves none. To take down what is not shown changes nothing.
@@ -69,25 +69,24 @@ func (b *Board) top(key relay.Key) *shown {
 	return (*tops)[key]
 }
 
-// give notes that a proposer is answered with a bid, for the first time since it leads.
-func (b *Board) give(top *shown) {
+// Give notes that a proposer is answered with a bid for the first time since it leads, or was in an earlier life of the process.
+func (b *Board) Give(served relay.HeaderServed) {
 	b.giving.Lock()
 	defer b.giving.Unlock()
 	if b.given == nil {
-		b.given = map[phase0.Slot][]relay.Trace{}
+		b.given = map[phase0.Slot][]relay.HeaderServed{}
 	}
-	slot := top.bid.Key.Slot
-	b.given[slot] = append(b.given[slot], top.bid.Trace)
+	b.given[served.Slot] = append(b.given[served.Slot], served)
 }
 
-// Given is the bid that a proposer was last answered with for a block of a slot: what it signed for, if it signs that block. nil if it was not
-// answered with any since the process started.
-func (b *Board) Given(slot phase0.Slot, block phase0.Hash32) *relay.Trace {
+// Given is the header that a proposer was last answered with for a block of a slot: what it signed for, if it signs that block. nil if nobody noted
+// that it was answered with any.
+func (b *Board) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed {
 	b.giving.Lock()
 	defer b.giving.Unlock()
-	for _, trace := range slices.Backward(b.given[slot]) {
-		if trace.BlockHash == block {
-			return &trace
+	for _, served := range slices.Backward(b.given[slot]) {
+		if served.BlockHash == block {
+			return &served
 		}
 	}
 	return nil
@@ -107,7 +106,7 @@ func (b *Board) Clear(before phase0.Slot) {
 		})
 	})
 	b.giving.Lock()
-	maps.DeleteFunc(b.given, func(slot phase0.Slot, _ []relay.Trace) bool { return slot < before })
+	maps.DeleteFunc(b.given, func(slot phase0.Slot, _ []relay.HeaderServed) bool { return slot < before })
 	b.giving.Unlock()
 	if b.Feed != nil {
 		b.Feed.Clear(before)

@@ -49,6 +49,8 @@ func TestBoardKnowsWhatWasGiven(t *testing.T) {
 	if board.Given(11, block) != nil || board.Given(10, phase0.Hash32{}) != nil {
 		t.Error("given in another slot, or another block")
 	}
+	board.Give(relay.HeaderServed{Slot: 10, BlockHash: block, ValueWei: uint256.NewInt(3)}) // as a journal says of an earlier life
+	want(3)
 	board.Clear(11)
 	if board.Given(10, block) != nil {
 		t.Error("a slot that is over is remembered")

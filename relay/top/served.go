@@ -26,10 +26,11 @@ type shown struct {
 func (b *Board) serve(top *shown, key relay.Key, bid *relay.SignedBid, at time.Time) {
 	served := relay.HeaderServed{
 		At: at, Slot: key.Slot, Proposer: key.Proposer, BlockHash: bid.BlockHash, Builder: bid.Builder, ValueWei: bid.ValueWei,
+		FeeRecipient: bid.Trace.FeeRecipient,
 	}
 	told, first := top.serve(served)
 	if first {
-		b.give(top)
+		b.Give(served)
 	}
 	if told {
 		b.tell(served)
