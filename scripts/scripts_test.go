@@ -54,7 +54,7 @@ func (h *house) write(name, text string) {
 	h.t.Helper()
 	path := filepath.Join(h.root, name)
 	h.do(os.MkdirAll(filepath.Dir(path), 0o700))
-	h.do(os.WriteFile(path, []byte(text), 0o700)) //nolint:gosec // it is a program
+	h.do(os.WriteFile(path, []byte(text), 0o700)) // it is a program
 }
 
 // has puts a program into the PATH that runs some lines of shell.

@@ -128,7 +128,7 @@ func (s *progress) fact(r plan.Record) {
 
 func (s *progress) slot(r plan.Record) *view.Slot {
 	if s.slots[r.Slot] == nil {
-		s.slots[r.Slot] = &view.Slot{Number: uint64(max(r.Slot, 0)), Open: true} //nolint:gosec // never negative
+		s.slots[r.Slot] = &view.Slot{Number: uint64(max(r.Slot, 0)), Open: true}
 	}
 	slot := s.slots[r.Slot]
 	if fork, err := eth.ParseFork(r.Fork); err == nil {

@@ -121,7 +121,7 @@ func until(t *testing.T, url string, status int, ended <-chan error) {
 			t.Fatalf("ended before %s answered %d: %v", url, status, err)
 		default:
 		}
-		response, err := http.Get(url) //nolint:noctx // bounded by the test
+		response, err := http.Get(url) // bounded by the test
 		if err == nil {
 			_, _ = io.Copy(io.Discard, response.Body)
 			_ = response.Body.Close()

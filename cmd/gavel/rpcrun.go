@@ -70,7 +70,7 @@ func (c *rpcConfig) firstDetails(chain *params.ChainConfig) uint64 {
 // chainIn reads the fork schedule of a genesis file; nil without one.
 func chainIn(path string) (*params.ChainConfig, error) {
 	if path == "" {
-		return nil, nil //nolint:nilnil // the nodes are asked then
+		return nil, nil // the nodes are asked then
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

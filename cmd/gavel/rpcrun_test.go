@@ -94,7 +94,7 @@ func ask(t *testing.T, url, method, params string) string {
 // text is what an address answers.
 func text(t *testing.T, url string) string {
 	t.Helper()
-	response, err := http.Get(url) //nolint:noctx // bounded by the test
+	response, err := http.Get(url) // bounded by the test
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestRPCRuns(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if conn, err := net.Dial("tcp", public); err == nil { //nolint:noctx // it ends at once
+		if conn, err := net.Dial("tcp", public); err == nil { // it ends at once
 			_ = conn.Close()
 			t.Error("somebody listens after the end")
 		}

@@ -154,7 +154,7 @@ func child(ctx context.Context, f folder, program string, how, clauses []string)
 	for _, clause := range clauses {
 		args = append(args, "--clause", clause)
 	}
-	command := exec.CommandContext(ctx, program, args...) //nolint:gosec // this program, or what its caller built of it
+	command := exec.CommandContext(ctx, program, args...) // this program, or what its caller built of it
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said
 	err = command.Run()

@@ -64,7 +64,7 @@ echo "$@" >>"` + dir + `/asked"
 while [ "$1" != --out ]; do shift; done
 cp "` + dir + `/report$run" "$2/report.json"
 `
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil { // it is to be run
 		t.Fatal(err)
 	}
 	return program

@@ -188,7 +188,7 @@ func LoadExpected(name string) ([]verdict.Expectation, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(name) //nolint:gosec // the caller's file
+	data, err := os.ReadFile(name)
 	if err != nil {
 		return nil, UsageError{fmt.Sprintf("read expectations: %v", err)}
 	}

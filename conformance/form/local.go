@@ -64,7 +64,7 @@ func (l Local) Signed(signature phase0.BLSSignature) ([]byte, error) {
 		block := &electra.SignedBeaconBlock{Message: c.Block, Signature: signature}
 		return (&apielectra.SignedBlockContents{SignedBlock: block, KZGProofs: c.KZGProofs, Blobs: c.Blobs}).MarshalSSZ()
 	default:
-		f := l.contents.(*apifulu.BlockContents) //nolint:forcetypeassert // the only one left
+		f := l.contents.(*apifulu.BlockContents) // the only one left
 		block := &electra.SignedBeaconBlock{Message: f.Block, Signature: signature}
 		return (&apifulu.SignedBlockContents{SignedBlock: block, KZGProofs: f.KZGProofs, Blobs: f.Blobs}).MarshalSSZ()
 	}
@@ -84,7 +84,7 @@ func (l Local) Blinded() *apielectra.BlindedBeaconBlock {
 		b := c.Block
 		return blinded(b.Slot, b.ProposerIndex, b.ParentRoot, b.StateRoot, b.Body.RANDAOReveal, b.Body.ETH1Data, b.Body.Graffiti, b.Body.SyncAggregate)
 	default:
-		b := l.contents.(*apifulu.BlockContents).Block //nolint:forcetypeassert // the only one left
+		b := l.contents.(*apifulu.BlockContents).Block // the only one left
 		return blinded(b.Slot, b.ProposerIndex, b.ParentRoot, b.StateRoot, b.Body.RANDAOReveal, b.Body.ETH1Data, b.Body.Graffiti, b.Body.SyncAggregate)
 	}
 }

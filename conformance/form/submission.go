@@ -55,7 +55,7 @@ func ReadSubmission(fork eth.Fork, ssz []byte) (*builderfulu.SubmitBlockRequest,
 			Signature: s.Signature,
 		}, nil
 	default:
-		return d.(*builderfulu.SubmitBlockRequest), nil //nolint:forcetypeassert // the only one left
+		return d.(*builderfulu.SubmitBlockRequest), nil // the only one left
 	}
 }
 

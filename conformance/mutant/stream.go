@@ -39,7 +39,7 @@ func pass(w http.ResponseWriter, e *Exchange, base string, line func(string) (st
 	for source := bufio.NewReaderSize(response.Body, 1<<20); ; {
 		text, err := source.ReadString('\n')
 		if err != nil {
-			return true, nil //nolint:nilerr // the stream is over
+			return true, nil // the stream is over
 		}
 		changed, keep := strings.TrimSuffix(text, "\n"), true
 		if line != nil {
@@ -47,7 +47,7 @@ func pass(w http.ResponseWriter, e *Exchange, base string, line func(string) (st
 		}
 		if keep {
 			if _, err := io.WriteString(w, changed+"\n"); err != nil {
-				return true, nil //nolint:nilerr // whoever listened is gone
+				return true, nil // whoever listened is gone
 			}
 			flusher.Flush()
 		}

@@ -34,7 +34,7 @@ func (r *Report) JSON(out io.Writer) error {
 
 // WriteAll writes all forms into a folder, which it makes.
 func (r *Report) WriteAll(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // reports are for everybody
+	if err := os.MkdirAll(dir, 0o755); err != nil { // reports are for everybody
 		return fmt.Errorf("write the report: %w", err)
 	}
 	for _, format := range Formats {

@@ -22,7 +22,7 @@ import (
 // T is what a spec works with. Everything that it sends through the clients is kept for the report.
 type T struct {
 	gomega.Gomega
-	context.Context //nolint:containedctx // a spec is one call, and T its only argument
+	context.Context // a spec is one call, and T its only argument
 
 	Clause clauses.Clause
 	Target *target.Target
@@ -50,7 +50,7 @@ func runOne(ctx context.Context, cfg Config, spec Spec, try uint64) (result Resu
 	defer cancel()
 	t := &T{
 		Context: ctx, Clause: spec.Clause, Target: cfg.Target, World: cfg.World, recorder: probe.NewRecorder(began),
-		Random: rand.New(rand.NewPCG(uint64(cfg.Seed), try*hash(spec.Clause.ID+spec.Title))), //nolint:gosec // choices, no secrets
+		Random: rand.New(rand.NewPCG(uint64(cfg.Seed), try*hash(spec.Clause.ID+spec.Title))),
 	}
 	t.Gomega = gomega.NewGomega(func(message string, _ ...int) { panic(ended{verdict.Failed, message}) })
 	result = Result{Clause: spec.Clause.ID, Title: spec.Title, Outcome: verdict.OK}

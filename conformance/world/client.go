@@ -114,5 +114,5 @@ func (f Facts) Start(slot *Slot) time.Time { return f.At(slot.Slot) }
 
 // At is when a slot begins, by its number.
 func (f Facts) At(slot phase0.Slot) time.Time {
-	return time.Unix(f.GenesisTime, 0).Add(time.Duration(slot) * time.Duration(f.SlotMs) * time.Millisecond) //nolint:gosec // far below the limit
+	return time.Unix(f.GenesisTime, 0).Add(time.Duration(slot) * time.Duration(f.SlotMs) * time.Millisecond) // far below the limit
 }

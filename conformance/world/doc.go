@@ -92,7 +92,7 @@ const (
 
 // KindOf is the kind of a validator out of so many.
 func KindOf(index phase0.ValidatorIndex, validators int) Kind {
-	switch int(index) { //nolint:gosec // a handful
+	switch int(index) {
 	case validators - 1:
 		return Stranger
 	case validators - 2:

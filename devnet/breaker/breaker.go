@@ -44,12 +44,12 @@ func (b *Breaker) Judge(slot phase0.Slot, missed func(phase0.Slot) bool) (opens 
 		return false
 	}
 	inRow, ofWindow, unbroken := 0, 0, true
-	for back := 1; slot >= b.since+phase0.Slot(back); back++ { //nolint:gosec // never negative
+	for back := 1; slot >= b.since+phase0.Slot(back); back++ {
 		unbroken = unbroken && back <= b.limits.MissedInRow
 		if !unbroken && back > b.limits.Window {
 			break
 		}
-		if !missed(slot - phase0.Slot(back)) { //nolint:gosec // never negative
+		if !missed(slot - phase0.Slot(back)) {
 			unbroken = false
 			continue
 		}

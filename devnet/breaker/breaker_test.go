@@ -115,7 +115,7 @@ func TestOpensByItsConditionsOnly(t *testing.T) {
 		slots := rapid.StringMatching(`[.x]{0,20}`).Draw(t, "slots")
 		restart := rapid.IntRange(0, len(slots)).Draw(t, "restart")
 		b := New(limits)
-		b.Restart(phase0.Slot(restart)) //nolint:gosec // never negative
+		b.Restart(phase0.Slot(restart))
 		counted := slots[restart:]
 		inRow := limits.MissedInRow > 0 && strings.HasSuffix(counted, strings.Repeat("x", limits.MissedInRow))
 		ofWindow := limits.Window > 0 && strings.Count(counted[max(0, len(counted)-limits.Window):], "x") >= limits.MissedOf

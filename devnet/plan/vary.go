@@ -8,7 +8,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-func epochOf(n int) phase0.Epoch { return phase0.Epoch(n) } //nolint:gosec // bounded by maxCount
+func epochOf(n int) phase0.Epoch { return phase0.Epoch(n) }
 
 // maxVariants bounds how many runs one plan asks for.
 const maxVariants = 32

@@ -23,9 +23,9 @@ func numbering(dir string) (lasting bool, fileSystem string, err error) {
 	if err := unix.Statfs(dir, &about); err != nil {
 		return false, "", fmt.Errorf("ask for the file system of %s: %w", dir, os.NewSyscallError("statfs", err))
 	}
-	kind := int64(about.Type) //nolint:unconvert // the types differ between machines
+	kind := int64(about.Type) // the types differ between machines
 	if kind == unix.BTRFS_SUPER_MAGIC || kind == zfsMagic {
-		fileSystem = fmt.Sprintf("%08x%08x", uint32(about.Fsid.Val[0]), uint32(about.Fsid.Val[1])) //nolint:gosec // bits, not amounts
+		fileSystem = fmt.Sprintf("%08x%08x", uint32(about.Fsid.Val[0]), uint32(about.Fsid.Val[1]))
 	}
 	return lastingNumbers[kind], fileSystem, nil
 }

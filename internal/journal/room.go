@@ -116,7 +116,7 @@ func freeBytes(dir string) (int64, error) {
 	if err := syscall.Statfs(dir, &disk); err != nil {
 		return 0, fmt.Errorf("measure the disk of %s: %w", dir, os.NewSyscallError("statfs", err))
 	}
-	return int64(disk.Bavail) * int64(disk.Bsize), nil //nolint:unconvert // the types differ between systems
+	return int64(disk.Bavail) * int64(disk.Bsize), nil // the types differ between systems
 }
 
 // size is a number of bytes for people.

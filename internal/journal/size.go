@@ -48,7 +48,7 @@ func bytesOf(ctx context.Context, stream jetstream.Stream) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("ask how large a stream is: %w", err)
 	}
-	return int64(info.State.Bytes), nil //nolint:gosec // of a disk
+	return int64(info.State.Bytes), nil
 }
 
 func (e *clusterEscrow) size(ctx context.Context) (int64, error) { return bytesOf(ctx, e.stream) }

@@ -30,7 +30,7 @@ func (o *outage) wait(ctx context.Context, failed *databaseError) {
 	}
 	if o.tries == 0 {
 		o.since = time.Now()
-		o.log.ErrorContext(ctx, "a view's database fails; facts stay in the journal until it is back", "err", failed)
+		o.log.ErrorContext(ctx, "a view's database fails; facts stay in the journal until it is back", "error", failed)
 	}
 	o.applying = o.applying || failed.applying
 	pause := min(firstPause<<min(o.tries, 16), LongestPause)

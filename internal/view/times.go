@@ -55,7 +55,7 @@ func apart(a, b int64) time.Duration { return (time.Duration(max(a, b)-min(a, b)
 // keepTimes keeps the newest of a batch and those that were chosen, and forgets those that are too old.
 func keepTimes(ctx context.Context, tx store.Tx, entries []Entry, chosen []fixed) error {
 	if last := entries[len(entries)-1]; !last.At.IsZero() {
-		if _, err := tx.Exec(ctx, `UPDATE journal_newest SET seq = ?, at_ms = ? WHERE seq < ?`, int64(last.Seq), last.At.UnixMilli(), int64(last.Seq)); err != nil { //nolint:gosec // counted from 1
+		if _, err := tx.Exec(ctx, `UPDATE journal_newest SET seq = ?, at_ms = ? WHERE seq < ?`, int64(last.Seq), last.At.UnixMilli(), int64(last.Seq)); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func keepTimes(ctx context.Context, tx store.Tx, entries []Entry, chosen []fixed
 	}
 	for _, f := range chosen {
 		if _, err := tx.Exec(ctx, `INSERT INTO journal_times (seq, at_ms) VALUES (?, ?) ON CONFLICT (seq) DO UPDATE SET at_ms = excluded.at_ms`,
-			int64(f.seq), f.at); err != nil { //nolint:gosec // counted from 1
+			int64(f.seq), f.at); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func beforeNewest(ctx context.Context, tx store.Tx, seq uint64) (span time.Durat
 	if err != nil {
 		return 0, false, err
 	}
-	that, err := oneTime(tx.QueryRow(ctx, `SELECT seq, at_ms FROM journal_times WHERE seq <= ? ORDER BY seq DESC LIMIT 1`, int64(seq))) //nolint:gosec // counted from 1
+	that, err := oneTime(tx.QueryRow(ctx, `SELECT seq, at_ms FROM journal_times WHERE seq <= ? ORDER BY seq DESC LIMIT 1`, int64(seq)))
 	return apart(newest.at, that.at), that.seq > 0, err
 }
 

@@ -134,7 +134,7 @@ func (v *View) applyAfter(ctx context.Context, done uint64, entries []Entry) err
 	}
 	for _, err := range unreadable { // only now: a batch that failed comes again
 		v.skipped.Add(1)
-		v.cfg.Log.ErrorContext(ctx, "a fact cannot be read and is missing in a view", "view", v.cfg.Name, "err", err)
+		v.cfg.Log.ErrorContext(ctx, "a fact cannot be read and is missing in a view", "view", v.cfg.Name, "error", err)
 	}
 	return v.tell(ctx)
 }

@@ -54,7 +54,7 @@ func (a *App) status() admin.Status {
 func (e evidence) Kept(ctx context.Context, blockHash phase0.Hash32) (*relay.Contents, error) {
 	raw, err := e.journal.Kept(ctx, hex.EncodeToString(blockHash[:]))
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil, nil //nolint:nilnil // the port says so: not being there is no error
+		return nil, nil // the port says so: not being there is no error
 	}
 	if err != nil {
 		return nil, err

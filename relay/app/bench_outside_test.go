@@ -198,7 +198,7 @@ func openOutside(b *testing.B) *outside {
 	if err != nil {
 		b.Fatal(err)
 	}
-	command := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestBenchOutside$") //nolint:gosec // this very program
+	command := exec.CommandContext(b.Context(), os.Args[0], "-test.run=^TestBenchOutside$")
 	command.Env = append(os.Environ(), benchOutside+"=1")
 	command.ExtraFiles = []*os.File{theirs}
 	orders, err := command.StdinPipe()

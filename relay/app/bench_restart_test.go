@@ -174,7 +174,7 @@ var manyIdentities = func() (raw []byte) {
 }()
 
 func appendIdentity(raw []byte, index int, key phase0.BLSPubKey) []byte {
-	raw = binary.LittleEndian.AppendUint64(raw, uint64(index)) //nolint:gosec // counted from 0
+	raw = binary.LittleEndian.AppendUint64(raw, uint64(index))
 	raw = append(raw, key[:]...)
 	return binary.LittleEndian.AppendUint64(raw, 0)
 }

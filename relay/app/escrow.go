@@ -42,7 +42,7 @@ func escrowKey(id relay.PayloadID) string {
 func (e escrow) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents, error) {
 	raw, err := e.journal.Get(ctx, escrowKey(id))
 	if errors.Is(err, journal.ErrNotFound) && !errors.Is(err, journal.ErrCorrupt) {
-		return nil, nil //nolint:nilnil // the port says so: not being there is no error
+		return nil, nil // the port says so: not being there is no error
 	}
 	if err != nil {
 		return nil, err

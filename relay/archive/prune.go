@@ -57,7 +57,7 @@ func (a *Archive) pruneAndTell(ctx context.Context, before time.Time) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		a.log.WarnContext(ctx, "old submissions could not be deleted; the next try is in an hour", "deleted", deleted, "err", err)
+		a.log.WarnContext(ctx, "old submissions could not be deleted; the next try is in an hour", "deleted", deleted, "error", err)
 	case deleted > 0:
 		a.log.InfoContext(ctx, "old submissions deleted", "deleted", deleted, "before", before)
 	}

@@ -155,10 +155,10 @@ func conditions(q relay.TraceQuery) (where string, args []any) {
 		add("builder = ?", q.Builder[:])
 	}
 	if q.After > 0 {
-		add("seq > ?", int64(q.After)) //nolint:gosec // the journal's places are below 2^63
+		add("seq > ?", int64(q.After)) // the journal's places are below 2^63
 	}
 	if q.UpTo > 0 {
-		add("seq <= ?", int64(q.UpTo)) //nolint:gosec // the same
+		add("seq <= ?", int64(q.UpTo))
 	}
 	if len(parts) == 0 {
 		return "", nil

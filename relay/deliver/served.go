@@ -146,7 +146,7 @@ func (s *Served) Find(
 			return contents, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // the port says so: not being there is no error
+	return nil, nil // the port says so: not being there is no error
 }
 
 // under are the payloads in memory under a block hash, each once, those whose header was served first.

@@ -54,7 +54,7 @@ type batch struct {
 type candidate uint64
 
 func candidateOf(place uint32, i int, d difference) candidate {
-	c := candidate(place)<<32 | candidate(i)<<1 //nolint:gosec // counted from 0, and a body has no room for 2^31
+	c := candidate(place)<<32 | candidate(i)<<1 // counted from 0, and a body has no room for 2^31
 	if d == renewed {
 		c |= 1
 	}
@@ -62,7 +62,7 @@ func candidateOf(place uint32, i int, d difference) candidate {
 }
 
 func (c candidate) place() uint32 { return uint32(c >> 32) }
-func (c candidate) entry() int    { return int(c & (1<<32 - 1) >> 1) } //nolint:gosec // 31 bits
+func (c candidate) entry() int    { return int(c & (1<<32 - 1) >> 1) }
 func (c candidate) renews() bool  { return c&1 != 0 }
 
 // judge applies all rules but the signature to some entries.
@@ -116,7 +116,7 @@ func (b *batch) prompt() []int32 {
 	}
 	prompt := make([]int32, len(now))
 	for i, c := range now {
-		prompt[i] = int32(c.entry()) //nolint:gosec // a body has no room for more
+		prompt[i] = int32(c.entry()) // a body has no room for more
 	}
 	slices.Sort(prompt)
 	return prompt

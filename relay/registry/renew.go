@@ -71,7 +71,7 @@ func (r *Registry) laterSome(at time.Time, entries []relay.SignedRegistration, c
 
 // add says whether there was room.
 func (w *waiting) add(place uint32, at time.Time, entry *relay.SignedRegistration) bool {
-	message, next := entry.Message, int32(len(w.list)) //nolint:gosec // at most twice maxRenewals
+	message, next := entry.Message, int32(len(w.list)) // at most twice maxRenewals
 	n := renewal{at.UnixNano(), message.Timestamp.Unix(), message.GasLimit, place, message.FeeRecipient, entry.Signature}
 	of, has := w.of[place]
 	switch {

@@ -47,7 +47,7 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key, clien
 	}
 	if until := h.heldUntil(at, key, clientDeadline); until.After(at) {
 		if err := h.Clock.Until(ctx, until); err != nil {
-			return nil, nil //nolint:nilerr // the client is gone, or the relay stops: nothing is served
+			return nil, nil // the client is gone, or the relay stops: nothing is served
 		}
 		at = h.Clock.Now()
 	}
@@ -62,7 +62,7 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key, clien
 	if bid.Signing != nil {
 		whole, err := bid.Signing()
 		if err != nil {
-			return nil, nil //nolint:nilerr // told where it was signed: without a signature none is served
+			return nil, nil // told where it was signed: without a signature none is served
 		}
 		bid = whole
 	}

@@ -193,7 +193,7 @@ func writeHeaderSSZ(s *relay.HeaderSubmission) ([]byte, error) {
 	body = append(body, make([]byte, offsetsOf(s.Fork)*offsetBytes)...)
 	body = append(body, s.Signature[:]...)
 	// begin notes where a part begins.
-	begin := func(part int) { binary.LittleEndian.PutUint32(body[traceBytes+part*offsetBytes:], uint32(len(body))) } //nolint:gosec // small
+	begin := func(part int) { binary.LittleEndian.PutUint32(body[traceBytes+part*offsetBytes:], uint32(len(body))) }
 	begin(0)
 	if body, err = header.MarshalSSZTo(body); err != nil {
 		return nil, fmt.Errorf("execution_payload_header: %w", err)

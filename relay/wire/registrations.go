@@ -90,7 +90,7 @@ const latest = 1 << 55
 
 // timeOf is a timestamp in seconds. No clock will show those that it cannot tell from another.
 func timeOf(seconds uint64) time.Time {
-	return time.Unix(int64(min(seconds, latest)), 0) //nolint:gosec // below 2^63
+	return time.Unix(int64(min(seconds, latest)), 0)
 }
 
 func registrationsJSON(body []byte) (*Registrations, error) {
@@ -120,7 +120,7 @@ func (r *Registrations) read(c *cursor, place int) error {
 	err := registrationShape.read(c, entry)
 	if err == nil {
 		if r.Entries = r.Entries[:len(r.Entries)+1]; r.places != nil {
-			r.places = append(r.places, int32(place)) //nolint:gosec // below MaxRegistrations
+			r.places = append(r.places, int32(place))
 		}
 		return nil
 	}
@@ -131,7 +131,7 @@ func (r *Registrations) read(c *cursor, place int) error {
 	if r.BadCount++; r.places == nil { // until now the entries stood at their own index
 		r.places = make([]int32, len(r.Entries), cap(r.Entries))
 		for i := range r.places {
-			r.places[i] = int32(i) //nolint:gosec // below MaxRegistrations
+			r.places[i] = int32(i)
 		}
 	}
 	if len(r.Bad) < relay.MaxListedFailures {

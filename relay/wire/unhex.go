@@ -48,5 +48,5 @@ func unhexWord(digits uint64) (word uint32, good uint64) {
 	nibbles := digits&(0xf*each) + 9*(digits>>6&each) // letters have bit 6 and count from 1
 	pairs := (nibbles<<4 | nibbles>>8) & 0x00ff00ff00ff00ff
 	pairs = (pairs | pairs>>8) & 0x0000ffff0000ffff
-	return uint32(pairs | pairs>>16), (isNumber | isLetter) &^ digits //nolint:gosec // the lower half is the result
+	return uint32(pairs | pairs>>16), (isNumber | isLetter) &^ digits // the lower half is the result
 }

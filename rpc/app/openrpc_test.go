@@ -45,7 +45,7 @@ type document struct {
 // served is the document as clients get it.
 func (h *house) served() document {
 	h.Helper()
-	response, err := http.Get(h.url + "/openrpc.json") //nolint:noctx // of this test's own server
+	response, err := http.Get(h.url + "/openrpc.json") // of this test's own server
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func (l *lab) mergingBuilder(i int) (agent, error) {
 	cfg := builder.Config{
 		Name: p.Name, Key: n.builderKey(i), Wallet: n.builders[i], Node: l.chain, Signer: types.LatestSigner(l.chain.Chain().Config()),
 		Orders: l.flow.builders[i], Spec: n.spec, Clock: l.clockOf(p.Name), BeaconURL: beaconURL, TxLimit: max(1, l.plan.TxsPerSlot*3/2),
-		Seed: l.plan.Seed + uint64(i)*1000 + 1, Log: l.log.With("part", p.Name), //nolint:gosec // never negative
+		Seed: l.plan.Seed + uint64(i)*1000 + 1, Log: l.log.With("part", p.Name),
 	}
 	for _, one := range l.relays {
 		url, err := l.links.to(p.Name, one.name, one.met)
@@ -121,7 +121,7 @@ func (l *lab) proposers() (agent, error) {
 		return nil, err
 	}
 	keys := make(map[phase0.ValidatorIndex]*bls.SecretKey, l.plan.Validators)
-	for i := range phase0.ValidatorIndex(l.plan.Validators) { //nolint:gosec // never negative
+	for i := range phase0.ValidatorIndex(l.plan.Validators) {
 		keys[i] = l.beacon.ValidatorKey(i)
 	}
 	// Who wants to learn a payload asks by the endpoint that answers with it.
@@ -147,7 +147,7 @@ func (l *lab) proposers() (agent, error) {
 		// The pool is everybody's, so a local block earns as much as a builder's; without a preference there would be nothing to auction.
 		BuilderBoostFactor: proposer.PreferBuilder, HeaderTimeout: l.headerTimeout(), SubmitTimeout: wallTime(l.plan.Slot, l.plan.Speed),
 		Breaker: l.plan.Breaker, BreakerOpened: func(slot phase0.Slot) {
-			l.told(plan.Record{Actor: plan.ProposersName, Subject: plan.BreakerOpened, Slot: int(slot)}, "") //nolint:gosec // few slots
+			l.told(plan.Record{Actor: plan.ProposersName, Subject: plan.BreakerOpened, Slot: int(slot)}, "")
 		},
 		Log: l.log.With("part", "proposers"),
 	})
@@ -193,7 +193,7 @@ func (l *lab) offline(ctx context.Context) error {
 	link := plan.Link{From: plan.ProposersName, To: plan.BeaconNode}
 	const id = -1000
 	for slot := 1; slot <= l.plan.Slots; slot++ {
-		if l.network.clock.Until(ctx, l.network.spec.SlotStart(phase0.Slot(slot)).Add(-l.plan.Slot/8)) != nil { //nolint:gosec // never negative
+		if l.network.clock.Until(ctx, l.network.spec.SlotStart(phase0.Slot(slot)).Add(-l.plan.Slot/8)) != nil {
 			return nil
 		}
 		if err := l.links.end(id); err != nil {

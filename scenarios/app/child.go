@@ -144,7 +144,7 @@ func (c *child) serve(ctx context.Context) error {
 // door is where the service answers; nil for a journal's server, which opens its own.
 func (c *child) door() (net.Listener, error) {
 	if c.cfg.Journal != nil {
-		return nil, nil //nolint:nilnil // as said above
+		return nil, nil // as said above
 	}
 	listener, err := serve.Listen(c.cfg.Address)
 	if err == nil && c.cfg.Narrow {

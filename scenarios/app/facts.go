@@ -37,9 +37,9 @@ func (b *book) add(r plan.Record, at time.Time, fact any) {
 		at = b.now()
 	}
 	if r.Slot == 0 {
-		r.Slot = int(b.spec.SlotAt(at)) //nolint:gosec // slots of a lab are few
+		r.Slot = int(b.spec.SlotAt(at)) // slots of a lab are few
 	}
-	r.SlotMs = at.Sub(b.spec.SlotStart(phase0.Slot(r.Slot))).Milliseconds() //nolint:gosec // never negative
+	r.SlotMs = at.Sub(b.spec.SlotStart(phase0.Slot(r.Slot))).Milliseconds()
 	r.WallNs = time.Since(b.began).Nanoseconds()
 	r.Seq = len(b.facts) + 1
 	if fact != nil {
@@ -100,7 +100,7 @@ func (b *book) observe(relayName string) func(subject string, raw json.RawMessag
 			at = f.At
 			b.trace(&r, f.Trace)
 		case relay.HeaderServed:
-			r.Slot, r.ValueWei, r.About = int(f.Slot), decimal(f.ValueWei), b.bidder(relayName, f.Slot, f.BlockHash) //nolint:gosec // few slots
+			r.Slot, r.ValueWei, r.About = int(f.Slot), decimal(f.ValueWei), b.bidder(relayName, f.Slot, f.BlockHash)
 			at = f.At
 			for i := range f.Count() - 1 { // a sum: each answer is a record, at even times between the first and the last
 				b.add(r, f.At.Add(f.Until.Sub(f.At)*time.Duration(i)/time.Duration(f.Count()-1)), raw)
@@ -110,7 +110,7 @@ func (b *book) observe(relayName string) func(subject string, raw json.RawMessag
 			at = f.At
 			b.trace(&r, f.Trace)
 		case relay.PayloadRefused:
-			at, r.ID, r.Slot = f.At, f.Refusal, int(f.Slot) //nolint:gosec // few slots
+			at, r.ID, r.Slot = f.At, f.Refusal, int(f.Slot)
 		case relay.RegistrationStored:
 			at = f.At
 		case relay.BuilderDemoted:
@@ -123,7 +123,7 @@ func (b *book) observe(relayName string) func(subject string, raw json.RawMessag
 }
 
 func (b *book) trace(r *plan.Record, t relay.Trace) {
-	r.Slot, r.About, r.ValueWei, r.Fork = int(t.Slot), b.names[t.Builder], decimal(t.ValueWei), b.spec.ForkAt(t.Slot).String() //nolint:gosec // few slots
+	r.Slot, r.About, r.ValueWei, r.Fork = int(t.Slot), b.names[t.Builder], decimal(t.ValueWei), b.spec.ForkAt(t.Slot).String()
 }
 
 // bidder finds whose block it is among the facts of the same relay: a served header does not say.
@@ -132,7 +132,7 @@ func (b *book) bidder(relayName string, slot phase0.Slot, hash phase0.Hash32) st
 	defer b.mu.Unlock()
 	for i := len(b.facts) - 1; i >= 0; i-- {
 		one := b.facts[i]
-		if one.Actor != relayName || one.Subject != plan.SubmissionJudged || one.Slot != int(slot) { //nolint:gosec // few slots
+		if one.Actor != relayName || one.Subject != plan.SubmissionJudged || one.Slot != int(slot) {
 			continue
 		}
 		var judged relay.SubmissionJudged

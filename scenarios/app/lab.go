@@ -255,7 +255,7 @@ func (l *lab) monitor() (agent, error) {
 		Clock: l.clockOf(plan.MonitorName), Patience: stall / 2, Timeout: 2 * stall, Log: l.log.With("part", plan.MonitorName),
 		Found: func(one monitor.Finding) {
 			l.book.add(plan.Record{
-				Actor: plan.MonitorName, Subject: plan.MonitorFinding, At: one.Relay, ID: string(one.Class), Slot: int(one.Slot), //nolint:gosec // few slots
+				Actor: plan.MonitorName, Subject: plan.MonitorFinding, At: one.Relay, ID: string(one.Class), Slot: int(one.Slot),
 			}, time.Time{}, one)
 		},
 	}

@@ -48,7 +48,7 @@ func (p program) begin(cfg *serviceConfig, logFile, diskDir string, condition di
 	if diskDir != "" {
 		args = append(args, diskFlag, diskDir)
 	}
-	command := exec.Command(p[0], args...) //nolint:gosec,noctx // the lab's own program; it is ended by kill and stop
+	command := exec.Command(p[0], args...) // the lab's own program; it is ended by kill and stop
 	command.Stderr, command.SysProcAttr = log, dieWithParent()
 	stdin, err := command.StdinPipe()
 	if err != nil {

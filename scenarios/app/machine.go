@@ -65,7 +65,7 @@ func onMachine(dir string, program program) (err error) {
 		return err
 	}
 	runtime.LockOSThread()                              // the child dies with this thread
-	command := exec.Command(program[0], program[1:]...) //nolint:gosec,noctx // the lab's own program; the lab ends it
+	command := exec.Command(program[0], program[1:]...) // the lab's own program; the lab ends it
 	command.Stdin, command.Stdout, command.Stderr, command.SysProcAttr = os.Stdin, os.Stdout, os.Stderr, dieWithParent()
 	if err := command.Start(); err != nil {
 		return errors.Join(fmt.Errorf("start a process: %w", err), unmount())
@@ -121,7 +121,7 @@ func ProbeMachine() error {
 
 // canBreakDisks says why the machine cannot do what stories with faults of disks need.
 func (p program) canBreakDisks() error {
-	command := exec.Command(p[0], append(p[1:len(p):len(p)], probeFlag)...) //nolint:gosec,noctx // the lab's own program, which ends by itself
+	command := exec.Command(p[0], append(p[1:len(p):len(p)], probeFlag)...) // the lab's own program, which ends by itself
 	command.SysProcAttr = disk.Apart()
 	said, err := command.CombinedOutput()
 	if err == nil {

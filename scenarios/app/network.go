@@ -101,7 +101,7 @@ func (n *network) payee(index phase0.ValidatorIndex) bellatrix.ExecutionAddress 
 }
 
 func (n *network) builderKey(i int) *bls.SecretKey {
-	return bls.Derive("builder "+strconv.FormatUint(n.seed, 10), uint64(i)) //nolint:gosec // a small index
+	return bls.Derive("builder "+strconv.FormatUint(n.seed, 10), uint64(i))
 }
 
 func (n *network) relayKey(i int) *bls.SecretKey { return relayKey(n.seed, i) }
@@ -112,7 +112,7 @@ func relayKey(seed uint64, i int) *bls.SecretKey { return bls.Derive("relay "+st
 func wallet(seed uint64, family string, i int) *ecdsa.PrivateKey {
 	for attempt := uint64(0); ; attempt++ {
 		material := []byte("gavel scenario wallet: " + family)
-		for _, part := range []uint64{seed, uint64(i), attempt} { //nolint:gosec // a small index
+		for _, part := range []uint64{seed, uint64(i), attempt} {
 			material = binary.BigEndian.AppendUint64(material, part)
 		}
 		hash := sha256.Sum256(material)

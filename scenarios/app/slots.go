@@ -43,7 +43,7 @@ func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	r := plan.Record{Slot: int(slot), Actor: "chain", Subject: plan.SlotFinished, Fork: l.network.spec.ForkAt(slot).String()} //nolint:gosec // few slots
+	r := plan.Record{Slot: int(slot), Actor: "chain", Subject: plan.SlotFinished, Fork: l.network.spec.ForkAt(slot).String()}
 	proposer, _ := l.beacon.Duty(slot)
 	found := ChainSlot{Proposer: proposer}
 	canonical, onChain := l.beacon.Canonical(slot)

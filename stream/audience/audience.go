@@ -120,7 +120,7 @@ func (a *Audience) fit(event stream.Event) bool {
 	}
 	if err := check(event, a.config.MaxEventBytes); err != nil {
 		a.dropped.Add(1)
-		a.config.Log.Error("event is not streamed", "event", event.ID, "err", err)
+		a.config.Log.Error("event is not streamed", "event", event.ID, "error", err)
 		return false
 	}
 	return true

@@ -108,7 +108,7 @@ func (h *History) pruneAndTell(ctx context.Context, now time.Time, keep Retentio
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		h.cfg.Log.WarnContext(ctx, "old events could not be deleted; the next try is in an hour", "deleted", deleted, "err", err)
+		h.cfg.Log.WarnContext(ctx, "old events could not be deleted; the next try is in an hour", "deleted", deleted, "error", err)
 	case deleted > 0:
 		h.cfg.Log.InfoContext(ctx, "old events deleted", "deleted", deleted, "before", now)
 	}

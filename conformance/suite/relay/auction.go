@@ -47,7 +47,7 @@ func (r *room) openFor(t *suite.T, wanted world.Wanted) *auction {
 	r.ready(t)
 	slot, err := t.World.Slot(t, wanted)
 	t.Ready(err, "wait for a slot")
-	index := int(slot.ValidatorIndex) //nolint:gosec // a handful
+	index := int(slot.ValidatorIndex)
 	return &auction{t: t, slot: slot, proposer: r.validators(t)[index], feeRecipient: payee(index)}
 }
 

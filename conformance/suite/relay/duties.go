@@ -27,7 +27,7 @@ func list(t *suite.T) []duty {
 func epoch(t *suite.T) uint64 {
 	f := t.World.Facts
 	elapsed := time.Since(time.Unix(f.GenesisTime, 0)).Milliseconds()
-	return uint64(max(elapsed, 0)/f.SlotMs) / f.SlotsPerEpoch //nolint:gosec // not negative
+	return uint64(max(elapsed, 0)/f.SlotMs) / f.SlotsPerEpoch
 }
 
 // duties: GET /relay/v1/builder/validators.

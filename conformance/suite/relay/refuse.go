@@ -59,7 +59,7 @@ func refuse(r *room) {
 	})
 	spoiled("REL-SUB-11", "refuses a slot that is over", func(_ *suite.T, a *auction, s *submission) {
 		s.Message.Slot--
-		s.ExecutionPayload.Timestamp -= uint64(a.t.World.Facts.SlotMs / 1000) //nolint:gosec // a few
+		s.ExecutionPayload.Timestamp -= uint64(a.t.World.Facts.SlotMs / 1000)
 		s.rehash()
 	})
 	r.It("REL-SUB-12", "refuses a slot of a proposer that never registered", func(t *suite.T) {

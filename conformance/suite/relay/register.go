@@ -23,16 +23,16 @@ func (r *room) fresh(t *suite.T) *builderv1.SignedValidatorRegistration {
 	keys := r.validators(t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := uint64(time.Now().Unix()); r.stamp < now { //nolint:gosec // after 1970
+	if now := uint64(time.Now().Unix()); r.stamp < now {
 		r.stamp = now
 	} else {
 		r.stamp++
 	}
-	for uint64(time.Now().Unix())+8 < r.stamp { //nolint:gosec // after 1970
+	for uint64(time.Now().Unix())+8 < r.stamp {
 		t.Until(time.Now().Add(time.Second))
 	}
-	to := bellatrix.ExecutionAddress{0xaa, byte(t.Random.Uint32()), byte(t.Random.Uint32()), byte(t.Random.Uint32())} //nolint:gosec // any bytes
-	return registration(t, keys[world.Validators-2], to, time.Unix(int64(r.stamp), 0))                                //nolint:gosec // a time
+	to := bellatrix.ExecutionAddress{0xaa, byte(t.Random.Uint32()), byte(t.Random.Uint32()), byte(t.Random.Uint32())}
+	return registration(t, keys[world.Validators-2], to, time.Unix(int64(r.stamp), 0))
 }
 
 // holds waits until the data API answers the registration.

@@ -137,7 +137,7 @@ func (r *room) register(t *suite.T, keys []*probe.BLSKey) error {
 	t.Until(genesis.Add(time.Second))
 	var list []*builderv1.SignedValidatorRegistration
 	for i, key := range keys {
-		if world.KindOf(phase0.ValidatorIndex(i), len(keys)) != world.Stranger { //nolint:gosec // a handful
+		if world.KindOf(phase0.ValidatorIndex(i), len(keys)) != world.Stranger {
 			list = append(list, registration(t, key, payee(i), time.Now()))
 		}
 	}

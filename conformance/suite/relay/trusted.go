@@ -10,7 +10,7 @@ import (
 
 // bluff is a block of a trusted builder that pays less than its bid says, which is above all bids before.
 func (a *auction) bluff(key *probe.BLSKey) *submission {
-	s := a.block("a", gwei(1000+100*uint64(a.blocks))) //nolint:gosec // a handful
+	s := a.block("a", gwei(1000+100*uint64(a.blocks)))
 	s.key, s.Message.BuilderPubkey = key, key.Public
 	s.Message.Value.AddUint64(s.Message.Value, 1_000_000)
 	return s.sign()

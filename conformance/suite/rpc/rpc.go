@@ -36,7 +36,7 @@ func key(t *suite.T) *ecdsa.PrivateKey {
 	for {
 		seed := make([]byte, 32)
 		for i := range seed {
-			seed[i] = byte(t.Random.Uint32()) //nolint:gosec // any bytes
+			seed[i] = byte(t.Random.Uint32())
 		}
 		if k, err := crypto.ToECDSA(seed); err == nil {
 			return k

@@ -83,8 +83,8 @@ func sendShare(s *suite.Set) {
 	})
 	window := func(from, to int64) func(t *suite.T, _ *wallet) object {
 		return func(t *suite.T, _ *wallet) object {
-			at := int64(head(t))                                                                                                          //nolint:gosec // a small number
-			return object{"inclusion": object{"block": hexNumber(uint64(max(at+from, 1))), "maxBlock": hexNumber(uint64(max(at+to, 1)))}} //nolint:gosec // positive
+			at := int64(head(t))
+			return object{"inclusion": object{"block": hexNumber(uint64(max(at+from, 1))), "maxBlock": hexNumber(uint64(max(at+to, 1)))}}
 		}
 	}
 	never("RPC-SHR-05", "refuses a window that ends before it begins", window(4, 3))

@@ -31,7 +31,7 @@ func whole(s *suite.Set) {
 				if r := receiptOf(t, tx); r != nil {
 					found++
 					t.Check(uint64(r.Block) == block, fmt.Sprintf("transaction %d in block %d", i, block), r.Block)
-					t.Check(first != nil && uint64(r.Place) == uint64(first.Place)+uint64(i), fmt.Sprintf("transaction %d of the bundle right behind the one before it", i), r.Place) //nolint:gosec // three
+					t.Check(first != nil && uint64(r.Place) == uint64(first.Place)+uint64(i), fmt.Sprintf("transaction %d of the bundle right behind the one before it", i), r.Place)
 				}
 			}
 			t.Check(found == 0 || found == len(txs), "all transactions of the bundle, or none", fmt.Sprintf("%d of %d", found, len(txs)))

@@ -160,7 +160,7 @@ func history(s *suite.Set) {
 	s.It("STR-HIS-03", "says the time", func(t *suite.T) {
 		before := time.Now().Unix()
 		_, mine := past(t, 1)
-		at := int64(*mine.Timestamp) //nolint:gosec // a time
+		at := int64(*mine.Timestamp)
 		t.Check(at >= before-1 && at <= time.Now().Unix()+1, "the time of the event in seconds", at)
 	})
 	s.It("STR-HIS-04", "holds the event as it was sent", func(t *suite.T) {
@@ -210,7 +210,7 @@ func history(s *suite.Set) {
 	})
 	s.It("STR-HIS-09", "puts the older of two events first", func(t *suite.T) {
 		_, older := past(t, 1)
-		t.Until(time.Unix(int64(*older.Timestamp)+1, 0)) //nolint:gosec // a time; within a second there is no order that all must keep
+		t.Until(time.Unix(int64(*older.Timestamp)+1, 0)) // a time; within a second there is no order that all must keep
 		_, newer := past(t, 1)
 		list := page(t, "timestampStart=%d&timestampEnd=%d", *older.Timestamp, *newer.Timestamp)
 		place := func(of record) int {

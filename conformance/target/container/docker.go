@@ -78,7 +78,7 @@ func (n *Network) Run(ctx context.Context, c target.Container, joined Server, po
 	}
 	var publisher *server
 	if joined != nil {
-		publisher = joined.(*server) //nolint:forcetypeassert // engines are given back what they made
+		publisher = joined.(*server) // engines are given back what they made
 		request.Networks, request.NetworkAliases = nil, nil
 		mode := dockerapi.NetworkMode("container:" + publisher.container.GetContainerID())
 		request.WaitingFor = published{request.WaitingFor, publisher.container}

@@ -130,7 +130,7 @@ func (r *Running) address(ctx context.Context, name, port string) (string, error
 
 // WriteLogs writes what each container has logged to folder/NAME.log.
 func (r *Running) WriteLogs(ctx context.Context, folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // beside a report, for everybody
+	if err := os.MkdirAll(folder, 0o755); err != nil { // beside a report, for everybody
 		return fmt.Errorf("write logs: %w", err)
 	}
 	var failed error

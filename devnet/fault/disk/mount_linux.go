@@ -22,7 +22,7 @@ func (d *Disk) Mount(dir string) (unmount func() error, err error) {
 		return nil, fmt.Errorf("mount disk: %w", err)
 	}
 	server, err := fs.Mount(dir, &inode{disk: d, node: d.root}, &fs.Options{
-		EntryTimeout: &cached, AttrTimeout: &cached, UID: uint32(os.Getuid()), GID: uint32(os.Getgid()), //nolint:gosec // never negative
+		EntryTimeout: &cached, AttrTimeout: &cached, UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
 		MountOptions: fuse.MountOptions{
 			Name: "gavel-disk", FsName: "gavel-disk", DirectMountStrict: true, DisableXAttrs: true,
 		},
@@ -96,7 +96,7 @@ func (d *Disk) describe(n *node, out *fuse.Attr) {
 	defer d.mu.Unlock()
 	out.Ino, out.Mode, out.Nlink = n.id, n.kind()|n.mode, 1
 	out.Size, out.Blksize = uint64(len(n.data)), BlockBytes
-	out.Blocks = uint64(blocksOf(len(n.data))) * BlockBytes / 512 //nolint:gosec // never negative
+	out.Blocks = uint64(blocksOf(len(n.data))) * BlockBytes / 512
 	out.SetTimes(nil, &n.modified, &n.modified)
 }
 
@@ -166,7 +166,7 @@ func (i *inode) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) s
 // Setattr implements fs.NodeSetattrer.
 func (i *inode) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if size, ok := in.GetSize(); ok {
-		if errno := i.disk.resize(i.node, int(size)); errno != 0 { //nolint:gosec // the system bounds it
+		if errno := i.disk.resize(i.node, int(size)); errno != 0 { // the system bounds it
 			return errno
 		}
 	}
@@ -197,7 +197,7 @@ func (i *inode) Write(_ context.Context, _ fs.FileHandle, data []byte, offset in
 	if errno := i.disk.write(i.node, data, offset); errno != 0 {
 		return 0, errno
 	}
-	return uint32(len(data)), 0 //nolint:gosec // the system bounds it
+	return uint32(len(data)), 0 // the system bounds it
 }
 
 // Fsync implements fs.NodeFsyncer, for files and folders.
@@ -213,7 +213,7 @@ func (i *inode) Allocate(_ context.Context, _ fs.FileHandle, offset, size uint64
 	}
 	i.disk.mu.Lock()
 	defer i.disk.mu.Unlock()
-	if end := int(offset + size); end > len(i.node.data) { //nolint:gosec // the system bounds it
+	if end := int(offset + size); end > len(i.node.data) { // the system bounds it
 		return i.disk.grow(i.node, end)
 	}
 	return 0
@@ -231,7 +231,7 @@ func (i *inode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 		room = sizeBlocks
 	}
 	out.Bsize, out.Frsize, out.NameLen = BlockBytes, BlockBytes, 255
-	out.Blocks, out.Bfree = sizeBlocks, uint64(max(room-i.disk.used, 0)) //nolint:gosec // never negative
+	out.Blocks, out.Bfree = sizeBlocks, uint64(max(room-i.disk.used, 0))
 	out.Bavail = out.Bfree
 	return 0
 }

@@ -118,9 +118,9 @@ func useAsNobody() error {
 	for _, do := range []func() error{
 		func() error { return syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") },
 		func() error { return syscall.Mount("tmpfs", place, "tmpfs", 0, "mode=755") },
-		func() error { return os.WriteFile(program, binary, 0o755) }, //nolint:gosec // the user is to run it
+		func() error { return os.WriteFile(program, binary, 0o755) }, // the user is to run it
 		func() error { return syscall.Mknod(device, syscall.S_IFCHR, 10<<8|229) },
-		func() error { return os.Chmod(device, 0o666) }, //nolint:gosec // as udev has it
+		func() error { return os.Chmod(device, 0o666) }, // as udev has it
 		func() error { return syscall.Mount(device, "/dev/fuse", "", syscall.MS_BIND, "") },
 		func() error { return os.Mkdir(dir, 0o700) },
 		func() error { return os.Chown(dir, nobody, nobody) },
@@ -134,7 +134,7 @@ func useAsNobody() error {
 			return err
 		}
 	}
-	user := exec.Command(program) //nolint:gosec,noctx // this program, which ends by itself
+	user := exec.Command(program) // this program, which ends by itself
 	user.Env, user.SysProcAttr = []string{useDir + "=" + dir}, Apart()
 	if said, err := user.CombinedOutput(); err != nil {
 		return fmt.Errorf("as user %d: %w: %s", os.Getuid(), err, said)

@@ -126,9 +126,9 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 // command runs one of the server's programs as a user that it accepts.
 func (s *Server) command(program string, args ...string) *exec.Cmd {
-	command := exec.Command(filepath.Join(s.bin, program), args...) //nolint:gosec // a program that find has found
+	command := exec.Command(filepath.Join(s.bin, program), args...) // a program that find has found
 	if s.bin == "" {
-		command = exec.Command(program, args...) //nolint:gosec // one of two names
+		command = exec.Command(program, args...) // one of two names
 	}
 	command.Dir = s.dir
 	command.SysProcAttr = serverProcess()

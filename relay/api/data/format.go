@@ -92,7 +92,7 @@ func encodeList[I item](media string, list []I) (page, error) {
 		if err := writeItem(body, media, one); err != nil {
 			return page{}, err
 		}
-		p.lengths[i] = int32(body.Len() - begin) //nolint:gosec // an item is short
+		p.lengths[i] = int32(body.Len() - begin) // an item is short
 	}
 	body.WriteString(f.end)
 	p.raw = body.Bytes()

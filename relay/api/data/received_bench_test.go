@@ -63,7 +63,7 @@ func benchReceived(b *testing.B, fresh bool) {
 			add()
 		}
 		begin := time.Now()
-		answer, err := http.Get(server.URL + "/relay/v1/data/bidtraces/builder_blocks_received?slot=7") //nolint:noctx // of a benchmark
+		answer, err := http.Get(server.URL + "/relay/v1/data/bidtraces/builder_blocks_received?slot=7")
 		if err != nil {
 			b.Fatal(err)
 		}

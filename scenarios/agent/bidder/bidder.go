@@ -180,7 +180,7 @@ func (b *Bidder) bid(ctx context.Context, a attributes.Attributes, duty client.D
 	}
 	one.cancellations = next.cancel || b.strategy.cancels()
 	if next.cancel {
-		b.Tell(plan.Record{Actor: b.Name, Subject: plan.BidCancelled, Slot: int(a.Slot)}, "") //nolint:gosec // few slots
+		b.Tell(plan.Record{Actor: b.Name, Subject: plan.BidCancelled, Slot: int(a.Slot)}, "")
 	}
 	b.kept = append(b.kept, one)
 	err = b.submit(ctx, one)
@@ -195,7 +195,7 @@ func (b *Bidder) burst(ctx context.Context, a attributes.Attributes, duty client
 	var sending sync.WaitGroup
 	places := make(chan struct{}, burstAtOnce)
 	for i := range b.strategy.burst {
-		value := new(uint256.Int).SubUint64(built.PaidWei, uint64(i)+1) //nolint:gosec // never negative
+		value := new(uint256.Int).SubUint64(built.PaidWei, uint64(i)+1)
 		one, err := b.sign(a, duty, built, value)
 		if err != nil || ctx.Err() != nil {
 			break
@@ -241,7 +241,7 @@ func (b *Bidder) submit(ctx context.Context, one submission) error {
 
 // tell says what a relay answered, if that was not yes.
 func (b *Bidder) tell(slot phase0.Slot, relay Relay, err error) {
-	r := plan.Record{Actor: b.Name, At: relay.Name, Slot: int(slot), Subject: plan.RequestFailed} //nolint:gosec // few slots
+	r := plan.Record{Actor: b.Name, At: relay.Name, Slot: int(slot), Subject: plan.RequestFailed}
 	refused := (*client.Error)(nil)
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):

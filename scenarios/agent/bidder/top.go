@@ -68,7 +68,7 @@ func (b *Bidder) followTop(ctx context.Context, relay Relay) {
 			}
 			heard = true
 			b.top.set(relay.Name, one)
-			b.Tell(plan.Record{Actor: b.Name, At: relay.Name, Subject: plan.TopHeard, Slot: int(one.Slot)}, "") //nolint:gosec // few slots
+			b.Tell(plan.Record{Actor: b.Name, At: relay.Name, Subject: plan.TopHeard, Slot: int(one.Slot)}, "")
 			if stall > 0 {
 				_ = b.Clock.Until(ctx, b.Clock.Now().Add(stall)) // the context's end ends the stream too
 				stall = 0

@@ -45,7 +45,7 @@ func New(cfg Config) *Sidecar { return &Sidecar{Config: cfg} }
 // moves are what the plan says of a slot.
 func (s *Sidecar) moves(slot phase0.Slot) []plan.Move {
 	for _, one := range s.Plans {
-		if one.Slots.Has(int(slot)) { //nolint:gosec // few slots
+		if one.Slots.Has(int(slot)) {
 			return one.Strategy
 		}
 	}

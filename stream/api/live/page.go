@@ -59,7 +59,7 @@ type row struct {
 // page answers with the page. The last events are in it already; it then listens for those that follow.
 func (s *skin) page(w http.ResponseWriter, r *http.Request) {
 	// Both are ours and in no way a client's.
-	shown := view{Network: s.Network, Style: template.CSS(pageCSS), Script: template.JS(pageJS)} //nolint:gosec // see above
+	shown := view{Network: s.Network, Style: template.CSS(pageCSS), Script: template.JS(pageJS)}
 	for _, event := range slices.Backward(s.Audience.Recent()) {
 		shown.LastID = max(shown.LastID, event.ID)
 		if read, ok := rowOf(event); ok {

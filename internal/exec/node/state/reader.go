@@ -12,7 +12,7 @@ import (
 // reader reads the state after one block for one simulation: from memory, or by asking for what is not there. It implements
 // go-ethereum's state.Reader, whose methods have no context; so it keeps the simulation's.
 type reader struct {
-	ctx    context.Context //nolint:containedctx // a reader lives as long as the simulation
+	ctx    context.Context // a reader lives as long as the simulation
 	states *States
 	block  *types.Header
 	memory *memory
