@@ -2,6 +2,7 @@ package clauses
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -127,24 +128,15 @@ func decode(from fs.FS, name string, into any) error {
 // within fills what the entry leaves to its group.
 func (e entry) within(g group) (Clause, error) {
 	c := Clause{
-		ID: e.ID, Level: e.Level, Rule: e.Rule, Says: e.Says, Source: or(e.Source, g.Source), Profile: g.Profile, Feature: or(e.Feature, g.Feature),
+		ID: e.ID, Level: e.Level, Rule: e.Rule, Says: e.Says, Source: cmp.Or(e.Source, g.Source), Profile: g.Profile, Feature: cmp.Or(e.Feature, g.Feature),
 		Setting: e.Setting, Disputed: e.Disputed, Unproven: e.Unproven, Retired: e.Retired,
 	}
 	if len(c.Says) == 0 {
 		c.Says = g.Says
 	}
 	var err error
-	c.Mode, err = ParseMode(or(e.Mode, g.Mode, "black"))
+	c.Mode, err = ParseMode(cmp.Or(e.Mode, g.Mode, "black"))
 	return c, err
-}
-
-func or(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // Clause is the clause with this id.

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"time"
@@ -67,14 +68,14 @@ func (l *Limits) complete(t *Target) error {
 		if !t.Has(name) {
 			return errors.New("limits." + name + " is of an interface that the target does not have")
 		}
-		orElse(&rate.Burst, rate.PerSecond)
+		rate.Burst = cmp.Or(rate.Burst, rate.PerSecond)
 		if rate.PerSecond <= 0 || rate.Burst <= 0 {
 			return errors.New("limits." + name + ": give perSecond, the requests of one address in a second")
 		}
 		if name == "relay" {
-			orElse(&rate.URL, t.Relay.ProposerURL)
+			rate.URL = cmp.Or(rate.URL, t.Relay.ProposerURL)
 		} else {
-			orElse(&rate.URL, t.RPC.URL)
+			rate.URL = cmp.Or(rate.URL, t.RPC.URL)
 		}
 	}
 	if l.Stream == nil {
@@ -86,7 +87,7 @@ func (l *Limits) complete(t *Target) error {
 	if l.Stream.Listeners <= 0 {
 		return errors.New("limits.stream: give listeners, how many there is room for")
 	}
-	orElse(&l.Stream.URL, t.Stream.URL)
+	l.Stream.URL = cmp.Or(l.Stream.URL, t.Stream.URL)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -118,8 +119,8 @@ func (t *Target) Complete() error {
 		return errors.New("the target has no relay, no stream and no rpc: give the address of one")
 	}
 	if r := t.Relay; r != nil {
-		orElse(&r.BuilderURL, r.ProposerURL)
-		orElse(&r.DataURL, r.ProposerURL)
+		r.BuilderURL = cmp.Or(r.BuilderURL, r.ProposerURL)
+		r.DataURL = cmp.Or(r.DataURL, r.ProposerURL)
 		if digits, found := strings.CutPrefix(r.PublicKey, "0x"); r.PublicKey != "" && (!found || len(digits) != 96) {
 			return errors.New("relay.publicKey is 0x and 96 hexadecimal digits")
 		}
@@ -131,7 +132,7 @@ func (t *Target) Complete() error {
 			}
 		}
 	}
-	orElse(&t.Features, "auto")
+	t.Features = cmp.Or(t.Features, "auto")
 	if t.Features != "auto" {
 		for _, name := range t.Declared() {
 			if _, found := clauses.Features[name]; !found {
@@ -139,9 +140,9 @@ func (t *Target) Complete() error {
 			}
 		}
 	}
-	orElse(&t.Budgets.AnswerMs, 5000)
-	orElse(&t.Budgets.HintMs, 3000)
-	orElse(&t.Budgets.SettleMs, 3000)
+	t.Budgets.AnswerMs = cmp.Or(t.Budgets.AnswerMs, 5000)
+	t.Budgets.HintMs = cmp.Or(t.Budgets.HintMs, 3000)
+	t.Budgets.SettleMs = cmp.Or(t.Budgets.SettleMs, 3000)
 	if err := errors.Join(t.Limits.complete(t), t.Literal.complete(t), t.checkContainers()); err != nil {
 		return err
 	}
@@ -240,11 +241,4 @@ func (t *Target) Redacted() Target {
 		*address = hide(*address)
 	}
 	return r
-}
-
-func orElse[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,8 +77,8 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opt
 	server.BaseContext = func(net.Listener) context.Context { return base }
 	server.RegisterOnShutdown(func() { time.AfterFunc(options.Grace, endRequests) })
 
-	most := orElse(options.MaxConns, 8192)
-	crowd := newCrowd(listener, most, max(orElse(options.ConnsPerAddress, max(most/8, 1)), 0), options.TrustedProxies)
+	most := cmp.Or(options.MaxConns, 8192)
+	crowd := newCrowd(listener, most, max(cmp.Or(options.ConnsPerAddress, max(most/8, 1)), 0), options.TrustedProxies)
 	crowd.turnAway = options.turnAway
 	server.ConnState = crowd.state
 
@@ -86,7 +87,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opt
 	if err := untilStop(ctx, failed, options.Linger); err != nil {
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	}
-	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), max(orElse(options.Drain, 5*time.Second), options.Grace))
+	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), max(cmp.Or(options.Drain, 5*time.Second), options.Grace))
 	defer stop()
 	err := server.Shutdown(drain)
 	if err != nil {
@@ -131,7 +132,7 @@ func Stopping(request context.Context) bool {
 const usualRead = 10 * time.Second
 
 func newServer(handler http.Handler, options Options) *http.Server {
-	options.Log = orElse(options.Log, slog.New(slog.DiscardHandler))
+	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
 	if options.Bodies == nil {
 		options.Bodies = NewBodyBudget(256<<20, usualWait, options.TrustedProxies...)
 	}
@@ -140,20 +141,12 @@ func newServer(handler http.Handler, options Options) *http.Server {
 	protocols.SetUnencryptedHTTP2(options.HTTP2)
 	return &http.Server{
 		Protocols:         protocols,
-		Handler:           options.Wrap(options.Bodies.within(handler, orElse(options.Read, usualRead), options.turnAway)),
-		ReadHeaderTimeout: orElse(options.ReadHeader, time.Second),
-		ReadTimeout:       orElse(options.Read, usualRead),
+		Handler:           options.Wrap(options.Bodies.within(handler, cmp.Or(options.Read, usualRead), options.turnAway)),
+		ReadHeaderTimeout: cmp.Or(options.ReadHeader, time.Second),
+		ReadTimeout:       cmp.Or(options.Read, usualRead),
 		WriteTimeout:      options.Write,
-		IdleTimeout:       orElse(options.Idle, time.Minute),
-		MaxHeaderBytes:    orElse(options.MaxHeader, 60_000),
+		IdleTimeout:       cmp.Or(options.Idle, time.Minute),
+		MaxHeaderBytes:    cmp.Or(options.MaxHeader, 60_000),
 		ErrorLog:          slog.NewLogLogger(options.Log.Handler(), slog.LevelDebug),
 	}
-}
-
-func orElse[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -84,8 +85,8 @@ func Wrap(next http.Handler, log *slog.Logger) http.Handler { return Options{Log
 // Wrap is the function of this name with all that the options say of a single request: Stall, TrustedProxies and Watcher. Serve does it by
 // itself.
 func (o Options) Wrap(next http.Handler) http.Handler {
-	o.Log = orElse(o.Log, slog.New(slog.DiscardHandler))
-	stall := orElse(o.Stall, 10*time.Second)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	stall := cmp.Or(o.Stall, 10*time.Second)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		id := r.Header.Get(idHeader)
@@ -135,7 +136,7 @@ func (o Options) Wrap(next http.Handler) http.Handler {
 // exchange is what was recorded. An operation that wrote nothing has answered 200.
 func (r *recorder) exchange(request *http.Request, took time.Duration) Exchange {
 	return Exchange{
-		Method: request.Method, Pattern: r.pattern, Status: orElse(r.status, http.StatusOK), Took: took,
+		Method: request.Method, Pattern: r.pattern, Status: cmp.Or(r.status, http.StatusOK), Took: took,
 		Received: r.received, Sent: r.sent, Refusal: r.refusal,
 	}
 }

@@ -2,6 +2,7 @@
 package app
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"errors"
 	"fmt"
@@ -120,8 +121,8 @@ func (c *Config) Validate() error {
 	}
 	if c.Literal {
 		c.LegacyErrors = true
-		orElse(&c.DetailsDelay, 4*time.Hour)
-		orElse(&c.TotalsEvery, 7*24*time.Hour)
+		c.DetailsDelay = cmp.Or(c.DetailsDelay, 4*time.Hour)
+		c.TotalsEvery = cmp.Or(c.TotalsEvery, 7*24*time.Hour)
 	}
 	if c.Clock == nil {
 		c.Clock = clock.Real{}
@@ -132,24 +133,24 @@ func (c *Config) Validate() error {
 	if c.SignatureHeaders == nil {
 		c.SignatureHeaders = []string{"X-Flashbots-Signature", "X-Vendor-Signature", "X-BuilderNet-Signature"}
 	}
-	orElse(&c.VendorPrefix, "vendor_")
-	orElse(&c.PoolPrefix, "pool_")
-	orElse(&c.BlockTime, 12*time.Second)
+	c.VendorPrefix = cmp.Or(c.VendorPrefix, "vendor_")
+	c.PoolPrefix = cmp.Or(c.PoolPrefix, "pool_")
+	c.BlockTime = cmp.Or(c.BlockTime, 12*time.Second)
 	if err := c.keepsLongEnough(c.Journal.FactsFor); err != nil {
 		return err
 	}
-	orElse(&c.StaleAfter, 5*time.Minute)
-	orElse(&c.Limits.BodyBytes, 256<<20)
-	orElse(&c.Limits.BodyBytesPerSecond, 64_000)
+	c.StaleAfter = cmp.Or(c.StaleAfter, 5*time.Minute)
+	c.Limits.BodyBytes = cmp.Or(c.Limits.BodyBytes, 256<<20)
+	c.Limits.BodyBytesPerSecond = cmp.Or(c.Limits.BodyBytesPerSecond, 64_000)
 	for _, rate := range []*int{&c.Limits.PerSecond, &c.Limits.SignerPerSecond} { // 0 is the default here, and no bound in the envelope
-		orElse(rate, 10_000)
+		*rate = cmp.Or(*rate, 10_000)
 	}
 	for field, value := range map[*int]int{
 		&c.PrivateBlocks: 25, &c.MaxBackruns: 1, &c.RefundPercent: 90, &c.FastPercent: 50,
 		&c.Limits.Batch: 100, &c.Limits.Connections: 8192, &c.Limits.ConnectionsPerAddress: 1024, &c.Limits.Orders: 200_000,
 		&c.Limits.OrdersPerSigner: 20_000,
 	} {
-		orElse(field, value)
+		*field = cmp.Or(*field, value)
 		*field = max(*field, 0)
 	}
 	return nil
@@ -161,11 +162,4 @@ func (c *Config) keepsLongEnough(factsFor time.Duration) error {
 		return fmt.Errorf("rpc: facts are kept for %s, but an order may wait %d blocks, which is %s: raise --facts-for", factsFor, pool.LongestLife, life)
 	}
 	return nil
-}
-
-func orElse[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }

@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -71,8 +72,8 @@ func New(config Config) (*Server, error) {
 		return nil, errors.New("nobody verifies signatures")
 	}
 	s := &Server{Config: config}
-	s.Path, s.MaxBatch, s.MaxBody = orElse(s.Path, "/"), orElse(s.MaxBatch, 100), orElse(s.MaxBody, 30<<20)
-	s.AuthStatus, s.Limits.Client = orElse(s.AuthStatus, http.StatusForbidden), orElse(s.Limits.Client, usualRate)
+	s.Path, s.MaxBatch, s.MaxBody = cmp.Or(s.Path, "/"), cmp.Or(s.MaxBatch, 100), cmp.Or(s.MaxBody, 30<<20)
+	s.AuthStatus, s.Limits.Client = cmp.Or(s.AuthStatus, http.StatusForbidden), cmp.Or(s.Limits.Client, usualRate)
 	if s.Clock == nil {
 		s.Clock = clock.Real{}
 	}
@@ -117,12 +118,4 @@ func (s *Server) Names() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-func orElse[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
 }

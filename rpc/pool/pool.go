@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -39,20 +40,12 @@ const (
 )
 
 func (c Config) withDefaults() Config {
-	c.MaxOrders = orDefault(c.MaxOrders, 200_000)
-	c.MaxPerSigner = orDefault(c.MaxPerSigner, 10_000)
-	c.CancelMemory = orDefault(c.CancelMemory, time.Minute)
-	c.PrivateCancelBlocks = orDefault(c.PrivateCancelBlocks, 30)
-	c.KeepFinal = orDefault(c.KeepFinal, 64)
+	c.MaxOrders = cmp.Or(c.MaxOrders, 200_000)
+	c.MaxPerSigner = cmp.Or(c.MaxPerSigner, 10_000)
+	c.CancelMemory = cmp.Or(c.CancelMemory, time.Minute)
+	c.PrivateCancelBlocks = cmp.Or(c.PrivateCancelBlocks, 30)
+	c.KeepFinal = cmp.Or(c.KeepFinal, 64)
 	return c
-}
-
-func orDefault[T comparable](value, preset T) T {
-	var zero T
-	if value == zero {
-		return preset
-	}
-	return value
 }
 
 // Pool holds orders. It is not safe for concurrent use; its owner holds a lock for every call, also for those that only read.

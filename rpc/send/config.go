@@ -1,6 +1,7 @@
 package send
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"time"
@@ -40,24 +41,17 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() {
-	orElse(&c.Timeout, DefaultTimeout)
-	orElse(&c.Backoff, DefaultBackoff)
-	orElse(&c.Queue, DefaultQueue)
-	orElse(&c.Parallel, DefaultParallel)
-	orElse(&c.Drain, DefaultDrain)
-	orElse(&c.Retries, 2)
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.Backoff = cmp.Or(c.Backoff, DefaultBackoff)
+	c.Queue = cmp.Or(c.Queue, DefaultQueue)
+	c.Parallel = cmp.Or(c.Parallel, DefaultParallel)
+	c.Drain = cmp.Or(c.Drain, DefaultDrain)
+	c.Retries = cmp.Or(c.Retries, 2)
 	c.Retries = max(0, c.Retries)
-	orElse(&c.Log, slog.New(slog.DiscardHandler))
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if c.Client == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.MaxIdleConnsPerHost, transport.MaxIdleConns = c.Parallel, c.Parallel*max(1, len(c.Builders))
 		c.Client = transport
-	}
-}
-
-func orElse[T comparable](value *T, otherwise T) {
-	var zero T
-	if *value == zero {
-		*value = otherwise
 	}
 }

@@ -2,6 +2,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/netip"
@@ -82,22 +83,15 @@ func (c *Config) Validate() error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	orElse(&c.MaxLimit, 500)
-	orElse(&c.Origin, "*")
-	orElse(&c.Ping, 15*time.Second)
-	orElse(&c.Limits.Listeners, 10_000)
-	orElse(&c.Limits.ListenersPerAddress, 100)
-	orElse(&c.Limits.PerSecond, 200)
-	orElse(&c.Limits.Burst, 400)
-	orElse(&c.Limits.QueueBytes, 4<<20)
-	orElse(&c.Limits.ConnectionsPerAddress, 1024)
-	orElse(&c.Limits.Connections, c.Limits.Listeners+1024)
+	c.MaxLimit = cmp.Or(c.MaxLimit, 500)
+	c.Origin = cmp.Or(c.Origin, "*")
+	c.Ping = cmp.Or(c.Ping, 15*time.Second)
+	c.Limits.Listeners = cmp.Or(c.Limits.Listeners, 10_000)
+	c.Limits.ListenersPerAddress = cmp.Or(c.Limits.ListenersPerAddress, 100)
+	c.Limits.PerSecond = cmp.Or(c.Limits.PerSecond, 200)
+	c.Limits.Burst = cmp.Or(c.Limits.Burst, 400)
+	c.Limits.QueueBytes = cmp.Or(c.Limits.QueueBytes, 4<<20)
+	c.Limits.ConnectionsPerAddress = cmp.Or(c.Limits.ConnectionsPerAddress, 1024)
+	c.Limits.Connections = cmp.Or(c.Limits.Connections, c.Limits.Listeners+1024)
 	return nil
-}
-
-func orElse[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
