@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/gavel-relay/gavel/internal/backoff"
 )
 
 // guardStore is where claims are kept: in the cluster, or in a file beside the embedded engine. claim gives a key its first value and answers the
@@ -72,22 +74,10 @@ func (g *clusterGuard) claim(ctx context.Context, key string, value []byte, form
 			return standing, err
 		}
 		// The claim that came before this one is not kept yet, and may come to nothing: then this one is the first.
-		if err := pause(ctx, claimRetry); err != nil {
+		if err := backoff.Wait(ctx, claimRetry); err != nil {
 			return nil, err
 		}
 	}
 }
 
 func (g *clusterGuard) close() error { return nil }
-
-// pause waits, at most until the context ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

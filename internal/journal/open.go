@@ -15,6 +15,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/gavel-relay/gavel/internal/backoff"
 )
 
 // Config says where the journal is. Zero values take the defaults that are named.
@@ -167,7 +169,7 @@ func (j *Journal) connect(ctx context.Context, cluster string, patience time.Dur
 		if err == nil {
 			break
 		}
-		if pause(ctx, reconnectEvery) != nil {
+		if backoff.Wait(ctx, reconnectEvery) != nil {
 			return fmt.Errorf("connect to %s: %w", shown, err)
 		}
 		if !told {

@@ -4,14 +4,15 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/gavel-relay/gavel/internal/backoff"
 )
 
-// Pauses between tries while the database fails: they double from the first to the longest.
-const (
-	firstPause = 100 * time.Millisecond
-	// LongestPause is how long a database that is back is waited for at most.
-	LongestPause = 5 * time.Second
-)
+// LongestPause is how long a database that is back is waited for at most.
+const LongestPause = 5 * time.Second
+
+// pauses are those between tries while the database fails.
+var pauses = backoff.Doubling{First: 100 * time.Millisecond, Longest: LongestPause}
 
 // outage is a time in which the database fails, or the wait for the next.
 type outage struct {
@@ -33,14 +34,8 @@ func (o *outage) wait(ctx context.Context, failed *databaseError) {
 		o.log.ErrorContext(ctx, "a view's database fails; facts stay in the journal until it is back", "error", failed)
 	}
 	o.applying = o.applying || failed.applying
-	pause := min(firstPause<<min(o.tries, 16), LongestPause)
 	o.tries++
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	_ = backoff.Wait(ctx, pauses.After(o.tries)) // whoever called looks at the context
 }
 
 // answered notes that the database has told its progress. That ends an outage that began there.

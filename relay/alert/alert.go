@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gavel-relay/gavel/internal/backoff"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -150,12 +151,8 @@ func (a *Alerts) send(ctx context.Context, url string, body []byte) (err error) 
 	pause := a.Pause
 	for try := range tries {
 		if try > 0 {
-			timer := time.NewTimer(pause)
-			select {
-			case <-ctx.Done():
-				timer.Stop()
-				return ctx.Err()
-			case <-timer.C:
+			if err := backoff.Wait(ctx, pause); err != nil {
+				return err
 			}
 			pause *= 2
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/holiman/uint256"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/internal/backoff"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/relay"
 )
@@ -111,8 +112,8 @@ func (t *taken) before(other *taken) bool {
 func (l *later) again(job *taken, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	pause := min(firstPause<<min(job.tries, 16), longestPause)
-	job.tries, job.running, job.notBefore = job.tries+1, false, now.Add(pause)
+	job.tries++
+	job.running, job.notBefore = false, now.Add(pauses.After(job.tries))
 	l.stir()
 }
 
@@ -184,11 +185,10 @@ func (l *later) needs(slot phase0.Slot) bool {
 func (d *Desk) Needs(slot phase0.Slot) bool { return d.later.needs(slot) }
 
 // Pauses between tries when nobody could execute a block, and how long a delivered one is tried, in wall time.
-const (
-	firstPause   = 50 * time.Millisecond
-	longestPause = 5 * time.Second
-	giveUpTries  = int(time.Hour / longestPause)
-)
+var pauses = backoff.Doubling{First: 50 * time.Millisecond, Longest: 5 * time.Second}
+
+// giveUpTries is about an hour of the longest pauses.
+const giveUpTries = 720
 
 // Run executes what was taken on trust until the context ends.
 func (d *Desk) Run(ctx context.Context) error {

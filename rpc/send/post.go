@@ -10,7 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"time"
+
+	"github.com/gavel-relay/gavel/internal/backoff"
 )
 
 // maxAnswer is how much of an answer is read, in bytes. Builders answer with a hash.
@@ -36,22 +37,10 @@ func (s *Sender) deliver(ctx context.Context, to string, m message) error {
 	wait := s.cfg.Backoff
 	for attempt := 0; ; attempt++ {
 		err := s.post(ctx, to, m)
-		if err == nil || !errors.As(err, &again) || attempt == s.cfg.Retries || !pause(ctx, wait) {
+		if err == nil || !errors.As(err, &again) || attempt == s.cfg.Retries || backoff.Wait(ctx, wait) != nil {
 			return err
 		}
 		wait *= 2
-	}
-}
-
-// pause waits; it says false if the context ended first.
-func pause(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

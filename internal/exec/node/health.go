@@ -5,6 +5,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/internal/backoff"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
@@ -27,22 +28,14 @@ type node struct {
 	trial       bool
 }
 
-// Pauses double from the first to the longest.
-const (
-	firstPause   = 250 * time.Millisecond
-	longestPause = 30 * time.Second
-)
+// firstPause is how long a node is left aside after one failure.
+const firstPause = 250 * time.Millisecond
+
+var pauses = backoff.Doubling{First: firstPause, Longest: 30 * time.Second}
 
 // lackingLimit is how many parents, one a slot, a node may lack without a judgement in between: it has stopped following the chain. Blocks
 // do not count, because a block with a wrong number looks like one without a parent, and anybody can make many.
 const lackingLimit = 2
-
-func pauseAfter(failures int) time.Duration {
-	if failures > 7 { // 250 ms · 2⁷ is past the longest
-		return longestPause
-	}
-	return min(firstPause<<(failures-1), longestPause)
-}
 
 func (n *node) proven() bool { return n.failures == 0 }
 
@@ -89,7 +82,7 @@ func (n *node) fail(started state, at time.Time) {
 		return
 	}
 	n.failures++
-	n.pausedUntil = at.Add(pauseAfter(n.failures))
+	n.pausedUntil = at.Add(pauses.After(n.failures))
 }
 
 // state is what of a node counts when its answer comes.

@@ -78,7 +78,7 @@ func (p *Pool) giveBack(n *node, t *ticket, s standing) {
 	case n.proven() && !wasProven:
 		p.log.Info("validation node is back", "node", n.name)
 	case n.failures > failures:
-		p.log.Warn("validation node left aside", "node", n.name, "failures", n.failures, "pause", pauseAfter(n.failures))
+		p.log.Warn("validation node left aside", "node", n.name, "failures", n.failures, "pause", pauses.After(n.failures))
 	}
 	p.dispatch(now)
 }

@@ -14,17 +14,15 @@ import (
 
 	"github.com/ethereum/go-ethereum/rpc"
 
+	"github.com/gavel-relay/gavel/internal/backoff"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
 // maxAnswer bounds one HTTP answer, in bytes. The largest honest ones are blocks of 10 MB in hex.
 const maxAnswer = 64 << 20
 
-// Pauses of a node that failed double from the first to the longest.
-const (
-	firstPause   = 250 * time.Millisecond
-	longestPause = 30 * time.Second
-)
+// pauses are how long a node that failed is asked last.
+var pauses = backoff.Doubling{First: 250 * time.Millisecond, Longest: 30 * time.Second}
 
 // errSlow ends a try.
 var errSlow = errors.New("no answer in time")
@@ -171,15 +169,8 @@ func (n *node) learn(good bool, at time.Time) {
 		n.failures = 0
 	case n.failures == 0 || !at.Before(n.pausedUntil):
 		n.failures++
-		n.pausedUntil = at.Add(pauseAfter(n.failures))
+		n.pausedUntil = at.Add(pauses.After(n.failures))
 	}
-}
-
-func pauseAfter(failures int) time.Duration {
-	if failures > 7 { // 250 ms · 2⁷ is past the longest
-		return longestPause
-	}
-	return min(firstPause<<(failures-1), longestPause)
 }
 
 // knows reads what the node has been found to lack.
