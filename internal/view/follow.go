@@ -27,13 +27,14 @@ const applyTimeout = 10 * time.Second
 // never longer. What Follow had not applied when it ended is read again by the next one.
 //
 // Follow survives the database: while it fails, Follow tries again after growing pauses, from the progress that the database then has.
-// An outage is logged twice, when it begins and when it is over. A source that is a Log is checked each time: ErrOtherJournal ends Follow.
+// An outage is logged twice, when it begins and when it is over. A database that does not fit, see Refused, ends Follow; a source that is a Log is checked
+// for that each time.
 func (v *View) Follow(ctx context.Context, source Source) error {
 	out := outage{log: v.cfg.Log.With("view", v.cfg.Name)}
 	for ctx.Err() == nil {
 		err := v.followOnce(ctx, source, &out)
 		failed := (*databaseError)(nil)
-		if !errors.As(err, &failed) {
+		if !errors.As(err, &failed) || Refused(err) {
 			return err
 		}
 		out.wait(ctx, failed)
@@ -66,9 +67,7 @@ func (v *View) progress(ctx context.Context) (last uint64, err error) {
 // no more), or with a databaseError.
 func (v *View) followOnce(ctx context.Context, source Source, out *outage) error {
 	if journal, known := source.(Log); known {
-		if err := v.Check(ctx, journal); errors.Is(err, ErrOtherJournal) {
-			return err
-		} else if err != nil {
+		if err := v.Check(ctx, journal); err != nil {
 			return &databaseError{error: err}
 		}
 	}

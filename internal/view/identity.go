@@ -21,6 +21,11 @@ type Log interface {
 // passed over, as if it were in the view already.
 var ErrOtherJournal = errors.New("the database is not one of this journal")
 
+// Refused says that an error of Check is for the operator: the database does not fit, and never will by itself.
+func Refused(err error) bool {
+	return errors.Is(err, ErrOtherJournal) || errors.Is(err, store.ErrNewer)
+}
+
 // Skipper is a journal that can leave out numbers. One that is another's to keep answers an error.
 type Skipper interface {
 	// Skip gives no fact the numbers up to one.
@@ -162,7 +167,7 @@ const startPatience = 5 * time.Second
 func (v *View) CheckAtStart(ctx context.Context, journal Log) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	if err := v.Check(ctx, journal); errors.Is(err, ErrOtherJournal) || errors.Is(err, store.ErrNewer) || v.Local() {
+	if err := v.Check(ctx, journal); Refused(err) || v.Local() {
 		return err
 	}
 	return nil

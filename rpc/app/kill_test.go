@@ -17,6 +17,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
 	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 	"github.com/gavel-relay/gavel/rpc/send"
 )
 
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(postgrestest.Main(m))
 }
 
 // victim serves, says where, and waits for its end.
