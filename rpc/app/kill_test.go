@@ -2,14 +2,20 @@ package app
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,7 +24,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/store/postgrestest"
+	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/send"
+	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
 // victimOf, in the environment, makes this test binary a service that a test kills: the execution node's URL, the builder's, the data
@@ -51,13 +59,17 @@ func victim(node, builder, dir, room string) error {
 	if err != nil {
 		return err
 	}
-	app, err := New(ctx, Config{
+	cfg := Config{
 		Chain: nodes, States: nodes, ChainConfig: chain, Key: houseKey(8), DataDir: dir, Journal: journal.Config{FactsBytes: bytes}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Builders: []send.Builder{{Name: "default", URL: builder, APIs: []string{"eth_sendBundle", "cancel"}}},
-	})
-	if err != nil {
+	}
+	var app *App
+	end := &deathbed{moment: os.Getenv(victimDies), flush: func() error { return app.journal.Flush(ctx) }}
+	cfg.Observe = end.observe
+	if app, err = New(ctx, cfg); err != nil {
 		return err
 	}
+	app.handler = end.answer(app.handler)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -66,11 +78,79 @@ func victim(node, builder, dir, room string) error {
 	return app.Serve(ctx, listener)
 }
 
-// startVictim starts a service in a process of its own, with room for so many bytes of facts, 0 for the default; kill ends it at once, whatever it does.
-func (h *house) startVictim(dir string, room int64) (kill func()) {
+// victimDies, in the environment of a victim, is the moment at which it kills itself while it takes deadly for a recipient.
+const victimDies = "GAVEL_RPC_VICTIM_DIES"
+
+// The moments on the way of a recipient: its fact is on its way to the journal; the journal has acked it, and it is not state yet; it is state, and
+// the answer is about to be written.
+const (
+	beforeFact   = "before-fact"
+	beforeState  = "before-state"
+	beforeAnswer = "before-answer"
+)
+
+// deadly is a recipient that a victim does not survive.
+var deadly = common.Address{0xde, 0xad}
+
+// deathbed kills its own process at a moment.
+type deathbed struct {
+	moment string
+	flush  func() error // returns when the journal has acked all facts
+	armed  atomic.Bool
+}
+
+// observe is told a fact when it was handed to the journal. Nothing is made state before it returns.
+func (d *deathbed) observe(fact rpc.Fact) {
+	if set, ok := fact.(rpc.RecipientSet); !ok || set.To != deadly {
+		return
+	}
+	switch d.moment {
+	case beforeFact:
+		d.die()
+	case beforeState:
+		if err := d.flush(); err != nil {
+			panic(err)
+		}
+		d.die()
+	case beforeAnswer:
+		d.armed.Store(true)
+	}
+}
+
+// answer stands before the API.
+func (d *deathbed) answer(api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { api.ServeHTTP(lastWords{w, d}, r) })
+}
+
+func (d *deathbed) die() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // cannot fail
+	select {}
+}
+
+// lastWords is an answer before whose first byte the process dies.
+type lastWords struct {
+	http.ResponseWriter
+	end *deathbed
+}
+
+// Write implements http.ResponseWriter.
+func (l lastWords) Write(data []byte) (int, error) {
+	if l.end.armed.Load() {
+		l.end.die()
+	}
+	return l.ResponseWriter.Write(data)
+}
+
+// Unwrap is for http.ResponseController.
+func (l lastWords) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+
+// startVictim starts a service in a process of its own, with room for so many bytes of facts, 0 for the default, and more in its environment; kill ends it at
+// once, whatever it does.
+func (h *house) startVictim(dir string, room int64, environment ...string) (kill func()) {
 	h.Helper()
 	process := exec.CommandContext(h.Context(), os.Args[0])
 	process.Env = append(os.Environ(), victimOf+"="+strings.Join([]string{h.node.RPCURL(), h.builder.url, dir, strconv.FormatInt(room, 10)}, " "))
+	process.Env = append(process.Env, environment...)
 	process.Stderr = h.Output()
 	out, err := process.StdoutPipe()
 	if err != nil {
@@ -142,5 +222,72 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 		if owner := addressOf(houseKey(100 + round)); round%4 == 3 && h.app.settler.Recipient(owner) != (common.Address{byte(round)}) {
 			t.Errorf("round %d: refunds go to %s", round, h.app.settler.Recipient(owner))
 		}
+	}
+}
+
+// A process is killed while it takes a recipient of refunds, wherever on its way: before the journal has the fact, between the fact and the state, and
+// between the state and the answer. After the next start the earlier recipient holds or the new one, which it is if the journal had acked its fact; and it
+// is state. One that was answered always holds.
+//
+//gavel:fault kill
+func TestRecipientWhoseProcessIsKilledOnTheWay(t *testing.T) {
+	moments := []string{beforeFact, beforeState, beforeAnswer, "after-answer"}
+	const rounds = 12 // three of each
+	h, dir := openChain(t), t.TempDir()
+	earlier := func(round int) common.Address { return common.Address{1, byte(round)} }
+	for round := range rounds {
+		moment, owner := moments[round%len(moments)], houseKey(200+round)
+		kill := h.startVictim(dir, 0, victimDies+"="+moment)
+		h.want(new(any), owner, "flashbots_setFeeRefundRecipient", addressOf(owner), earlier(round))
+		if answered := h.asks(owner, "flashbots_setFeeRefundRecipient", addressOf(owner), deadly); answered != (moment == "after-answer") {
+			t.Errorf("%s: answered: %t", moment, answered)
+		}
+		kill()
+	}
+	for range 2 { // what the first start has done holds as well
+		stop := h.serve(h.config(func(cfg *Config) { cfg.DataDir = dir }))
+		state := map[common.Address]common.Address{}
+		must(t, h.app.journal.States(t.Context(), recipientState, func(_ time.Time, _ string, data []byte) error {
+			var set rpc.RecipientSet
+			err := json.Unmarshal(data, &set)
+			state[set.From] = set.To
+			return err
+		}))
+		for round := range rounds {
+			moment, owner := moments[round%len(moments)], addressOf(houseKey(200+round))
+			to := h.app.settler.Recipient(owner)
+			if to != deadly && (moment != beforeFact || to != earlier(round)) {
+				t.Errorf("killed %s: refunds go to %s", moment, to)
+			}
+			if state[owner] != to {
+				t.Errorf("killed %s: refunds go to %s, and %s is state", moment, to, state[owner])
+			}
+		}
+		stop()
+	}
+}
+
+// asks says whether a signed request was answered with a result.
+func (h *house) asks(key *ecdsa.PrivateKey, method string, params ...any) bool {
+	h.Helper()
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	must(h, err)
+	r, err := http.NewRequestWithContext(h.Context(), http.MethodPost, h.url, bytes.NewReader(body))
+	must(h, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Flashbots-Signature", sign.Header(key, body))
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	var got answer
+	return json.NewDecoder(response.Body).Decode(&got) == nil && got.Error == nil && got.Result != nil
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
