@@ -37,8 +37,9 @@ func materialOf(i int) *material {
 	m := &materials[i]
 	m.once.Do(func() {
 		for at := 0; at < len(m.blob); at += 32 {
-			// Small field elements are canonical, different ones make a polynomial whose proofs are not trivial.
-			m.blob[at+30], m.blob[at+31] = byte(at/32), byte(i+1)
+			// Small field elements are canonical, different ones make a polynomial whose proofs are not trivial. Two blobs must not differ
+			// by a constant alone: they would have the same cell proofs.
+			m.blob[at+30], m.blob[at+31] = byte(at/32*(i+1)), byte(i+1)
 		}
 		var err error
 		if m.commitment, err = kzg4844.BlobToCommitment(&m.blob); err == nil {

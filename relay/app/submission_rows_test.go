@@ -102,6 +102,15 @@ var submissionRows = []submissionRow{
 		s.payload.ParentHash[0] ^= 1
 		s.trace.ParentHash = s.payload.ParentHash
 	}), want: relay.SubmissionNoAttributes},
+	{name: "S13 a slot after the announced one, with all that its duty asks for", spoil: func(t *testing.T, h *house) *submission {
+		s := h.good(t)
+		later := h.slot + 1
+		index, proposer := h.duty(later)
+		s.trace.Slot, s.trace.ProposerPubkey, s.trace.ProposerFeeRecipient = uint64(later), proposer.PublicKey(), payee(index)
+		s.payload.Timestamp += uint64(h.spec.SlotDuration / time.Second)
+		s.rehash(t)
+		return s
+	}, want: relay.SubmissionNoAttributes},
 	{name: "S22 another block number", spoil: rehashed(func(s *submission) { s.payload.BlockNumber++ }), want: relay.SubmissionBlockNumber},
 	{name: "S14 another prev_randao", spoil: rehashed(func(s *submission) { s.payload.PrevRandao[31] ^= 1 }), want: relay.SubmissionPrevRandao},
 	{name: "S15 a withdrawal dropped", from: eth.Capella, spoil: rehashed(func(s *submission) {
@@ -224,6 +233,25 @@ var submissionRows = []submissionRow{
 		return s
 	}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlockHash)},
 	{name: "S31 two blobs in order", from: eth.Deneb, spoil: otherwise(withTwoBlobs), want: taken},
+	{name: "S31 two blobs swapped below their commitments", from: eth.Deneb, spoil: func(t *testing.T, h *house) *submission {
+		s := otherwise(withTwoBlobs)(t, h)
+		b := s.blobs.Blobs
+		b[0], b[1] = b[1], b[0]
+		return s
+	}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},
+	{name: "S31 blobs and proofs of another block below the commitments", from: eth.Deneb, spoil: func(t *testing.T, h *house) *submission {
+		s, args := h.good(t), h.args(t)
+		args.Transactions[2] = h.blobTransaction(t, 2, 1)
+		other := h.build(t, args)
+		s.blobs.Blobs, s.blobs.Proofs = other.blobs.Blobs, other.blobs.Proofs
+		return s
+	}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},
+	{name: "S32 the proofs of two blobs swapped", from: eth.Deneb, spoil: func(t *testing.T, h *house) *submission {
+		s := otherwise(withTwoBlobs)(t, h)
+		each := len(s.blobs.Proofs) / 2
+		s.blobs.Proofs = slices.Concat(s.blobs.Proofs[each:], s.blobs.Proofs[:each])
+		return s
+	}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},
 	{name: "S32 another proof", from: eth.Deneb, spoil: spoiled(func(s *submission) {
 		s.blobs.Proofs[0] = deneb.KZGProof{0xc0} // the point at infinity
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},

@@ -122,26 +122,30 @@ func TestLiteralTrustsNobody(t *testing.T) {
 	bad.sign()
 	h.submit(t, bad).wantRefusal(t, relay.SubmissionInvalid, "payment")
 	good := h.worth(t, 0, 1000)
+	h.post(t, "/relay/v1/builder/headers", withKey(sszHeader(h.fork)), good.header(t)).wantRefusal(t, relay.HeaderNotTrusted, "")
 	h.submitted(t, good)
 	h.wantTop(t, good)
+}
+
+// header is the submission's header alone, in SSZ.
+func (s *submission) header(t testing.TB) []byte {
+	t.Helper()
+	made, err := payload.HeaderOf(s.fork, s.payload)
+	must(t, err)
+	raw, err := wire.EncodeHeaderSubmission(wire.SSZ, &relay.HeaderSubmission{
+		Fork: s.fork, Trace: s.trace, Header: made, Commitments: s.blobs.Commitments, Requests: s.requests, Signature: s.signature,
+	})
+	must(t, err)
+	return raw
 }
 
 // The header leads before its payload is here; a proposer that asks too early waits for it; one that never comes demotes.
 func TestHeaderFirst(t *testing.T) {
 	h := open(t, eth.Fulu, houseOptions{configure: trusting})
-	header := func(s *submission) []byte {
-		made, err := payload.HeaderOf(s.fork, s.payload)
-		must(t, err)
-		raw, err := wire.EncodeHeaderSubmission(wire.SSZ, &relay.HeaderSubmission{
-			Fork: s.fork, Trace: s.trace, Header: made, Commitments: s.blobs.Commitments, Requests: s.requests, Signature: s.signature,
-		})
-		must(t, err)
-		return raw
-	}
 	h.into(0)
 	s := h.worth(t, 0, 1000)
-	h.post(t, "/relay/v1/builder/headers?cancellations=1", sszHeader(h.fork), header(s)).wantRefusal(t, relay.APIKeyNeeded, "")
-	h.post(t, "/relay/v1/builder/headers?cancellations=1", withKey(sszHeader(h.fork)), header(s)).wantStatus(t, http.StatusOK)
+	h.post(t, "/relay/v1/builder/headers?cancellations=1", sszHeader(h.fork), s.header(t)).wantRefusal(t, relay.APIKeyNeeded, "")
+	h.post(t, "/relay/v1/builder/headers?cancellations=1", withKey(sszHeader(h.fork)), s.header(t)).wantStatus(t, http.StatusOK)
 	h.wantTop(t, s)
 	answered := h.goReveal(t, v2Path, h.blind(t, h.header(t)))
 	h.submitted(t, s)
@@ -150,7 +154,7 @@ func TestHeaderFirst(t *testing.T) {
 	}
 	h.next(t)
 	never := h.worth(t, 0, 1000)
-	h.post(t, "/relay/v1/builder/headers", withKey(sszHeader(h.fork)), header(never)).wantStatus(t, http.StatusOK)
+	h.post(t, "/relay/v1/builder/headers", withKey(sszHeader(h.fork)), never.header(t)).wantStatus(t, http.StatusOK)
 	h.wantTop(t, never)
 	h.clock.Set(h.clock.Now().Add(time.Second)) // HeaderPayloadTimeout
 	poll(t, "the builder is demoted", func() bool { return len(h.demotions(t)) == 1 })
@@ -173,14 +177,8 @@ func TestDeliveryIsListedAtTheValueThatWasSignedFor(t *testing.T) {
 	bluff.trace, bluff.key = &trace, builderKeys[0]
 	bluff.trace.Value = uint256.NewInt(900_000)
 	bluff.sign()
-	made, err := payload.HeaderOf(bluff.fork, bluff.payload)
-	must(t, err)
-	raw, err := wire.EncodeHeaderSubmission(wire.SSZ, &relay.HeaderSubmission{
-		Fork: bluff.fork, Trace: bluff.trace, Header: made, Commitments: bluff.blobs.Commitments, Requests: bluff.requests, Signature: bluff.signature,
-	})
-	must(t, err)
 	held := h.gate.hold(block.payload.BlockHash)
-	h.post(t, "/relay/v1/builder/headers", withKey(sszHeader(h.fork)), raw).wantStatus(t, http.StatusOK)
+	h.post(t, "/relay/v1/builder/headers", withKey(sszHeader(h.fork)), bluff.header(t)).wantStatus(t, http.StatusOK)
 	h.wantTop(t, &bluff)
 	if got := h.reveal(t, v2Path, h.blind(t, h.header(t))); got.status != http.StatusAccepted {
 		t.Fatalf("deliver: %s", got)

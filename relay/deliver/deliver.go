@@ -105,12 +105,13 @@ type Desk struct {
 	any     bool        // last means something
 }
 
-// publication is one block on its way to the beacon nodes; done is closed when refused is final.
+// publication is one block on its way to the beacon nodes; done is closed when contents and refused are final.
 type publication struct {
-	slot    phase0.Slot
-	done    chan struct{}
-	refused *relay.Refused
-	at      time.Time // when it was published
+	slot     phase0.Slot
+	contents *relay.Contents // that the block is published with
+	done     chan struct{}
+	refused  *relay.Refused
+	at       time.Time // when it was published
 }
 
 // New returns a desk that has delivered nothing.
@@ -175,10 +176,11 @@ func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 		return nil, err
 	}
 	// From here on the proposer's going away changes nothing: its block is claimed and will be published.
-	if refused := d.publishOnce(context.WithoutCancel(ctx), at, block, contents); refused != nil {
+	published, refused := d.publishOnce(context.WithoutCancel(ctx), at, block, contents)
+	if refused != nil {
 		return nil, refused
 	}
-	return contents, nil
+	return published, nil
 }
 
 // contents are what was served under the block's header. A payload that has to follow its header is waited for.

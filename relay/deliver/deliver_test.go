@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -43,6 +44,7 @@ type house struct {
 	refuse    atomic.Bool // beacon nodes refuse
 	guardDown atomic.Bool
 	crash     atomic.Bool   // publishing panics
+	spoiled   []byte        // blocks with these bytes are refused, if set
 	awaited   atomic.Bool   // the payload has not come yet
 	withheld  atomic.Bool   // and never will
 	hold      chan struct{} // publications wait for it, if set
@@ -134,6 +136,9 @@ func (h *house) Publish(_ context.Context, _ eth.Fork, _ phase0.Root, ssz []byte
 	}
 	if h.refuse.Load() {
 		return errors.New("all nodes refused")
+	}
+	if h.spoiled != nil && bytes.Contains(ssz, h.spoiled) {
+		return errors.New("wrong proofs")
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -3,40 +3,45 @@ package deliver
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
 // publishOnce publishes a block the first time that it comes; repeats wait for that and share the answer. A block that comes for the first time
-// when one of a later slot is out is not published any more (P07).
-func (d *Desk) publishOnce(ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents) *relay.Refused {
+// when one of a later slot is out is not published any more (P07). It returns the contents that were published.
+func (d *Desk) publishOnce(
+	ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents,
+) (*relay.Contents, *relay.Refused) {
 	d.mu.Lock()
 	p, repeated := d.running[block.Root]
 	if !repeated && d.any && block.Slot < d.last {
 		last := d.last
 		d.mu.Unlock()
-		return relay.PayloadEarlierSlot.With("slot %d, published is slot %d", block.Slot, last)
+		return nil, relay.PayloadEarlierSlot.With("slot %d, published is slot %d", block.Slot, last)
 	}
 	if !repeated {
-		p = &publication{slot: block.Slot, done: make(chan struct{})}
+		p = &publication{slot: block.Slot, contents: contents, done: make(chan struct{})}
 		d.running[block.Root] = p
 	}
 	d.mu.Unlock()
 	if repeated {
 		<-p.done
-		return p.refused
+		return p.contents, p.refused
 	}
 
 	p.refused = relay.Internal.Plain() // a crash below is told to those who wait, too
 	defer d.published(block, p)
-	p.refused = d.publish(ctx, at, block, contents)
-	return p.refused
+	p.refused = d.publish(ctx, at, block, p)
+	return p.contents, p.refused
 }
 
 // published tells those who wait what became of a publication.
@@ -60,7 +65,7 @@ func (d *Desk) claim(ctx context.Context, block *relay.BlindedBlock) (bool, erro
 }
 
 // publish claims the slot, puts the payload in place of its header, and hands the block to the beacon nodes.
-func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents) *relay.Refused {
+func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBlock, p *publication) *relay.Refused {
 	guard := observe.Stage(ctx, observe.Guard)
 	won, err := d.claim(ctx, block)
 	guard()
@@ -72,23 +77,63 @@ func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBl
 		return relay.PayloadOther.With("slot %d", block.Slot)
 	}
 	defer observe.Stage(ctx, observe.Publish)()
-	ssz, err := wire.Unblind(block, contents)
-	if err != nil {
-		d.Log.Error("unblind block", "slot", block.Slot, "error", err)
-		return relay.Internal.Plain()
-	}
-	ctx, cancel := context.WithTimeout(ctx, d.PublishTimeout)
-	defer cancel()
-	if err := d.Publisher.Publish(ctx, block.Fork, block.Root, ssz); err != nil {
-		d.Log.Error("publish block", "slot", block.Slot, "error", err)
+	if err := d.publishAny(ctx, block, p); err != nil {
 		return relay.PayloadNotPublished.Plain()
 	}
-	trace, paidWei := d.promised(block.Slot, contents)
+	trace, paidWei := d.promised(block.Slot, p.contents)
 	d.Facts.Record(relay.PayloadDelivered{
 		At: d.Clock.Now(), Trace: trace, PaidWei: paidWei, BlockRoot: block.Root,
 		MsIntoSlot: at.Sub(d.Spec.SlotStart(block.Slot)).Milliseconds(),
 	})
 	return nil
+}
+
+// publishAny publishes the block, if nobody takes it with the blobs that another builder has brought for the same header: a header and its commitments do not
+// say whether blobs and proofs are right, and who was served last need not have brought right ones. The block stays the one that was claimed.
+func (d *Desk) publishAny(ctx context.Context, block *relay.BlindedBlock, p *publication) error {
+	ctx, cancel := context.WithTimeout(ctx, d.PublishTimeout)
+	defer cancel()
+	for tried := []*relay.Contents(nil); ; {
+		err := d.publishAs(ctx, block, p.contents)
+		if err == nil {
+			return nil
+		}
+		d.Log.Error("publish block", "slot", block.Slot, "builder", p.contents.Trace.BuilderPubkey, "error", err)
+		tried = append(tried, p.contents)
+		other := d.otherBlobs(ctx, block, tried)
+		if other == nil {
+			return err
+		}
+		p.contents = other
+	}
+}
+
+func (d *Desk) publishAs(ctx context.Context, block *relay.BlindedBlock, contents *relay.Contents) error {
+	ssz, err := wire.Unblind(block, contents)
+	if err != nil {
+		return fmt.Errorf("unblind block: %w", err)
+	}
+	return d.Publisher.Publish(ctx, block.Fork, block.Root, ssz)
+}
+
+// otherBlobs is a payload of the signed header whose blobs or proofs were not tried yet, nil if there is none.
+func (d *Desk) otherBlobs(ctx context.Context, block *relay.BlindedBlock, tried []*relay.Contents) *relay.Contents {
+	if block.Fork < eth.Deneb {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.StoreTimeout)
+	defer cancel()
+	other, err := d.Payloads.Find(ctx, block.Slot, block.Header.BlockHash, func(contents *relay.Contents) bool {
+		same := func(before *relay.Contents) bool {
+			return slices.Equal(before.Blobs.Blobs, contents.Blobs.Blobs) && slices.Equal(before.Blobs.Proofs, contents.Blobs.Proofs)
+		}
+		return checkHeader(block, contents) == nil && !slices.ContainsFunc(tried, same)
+	})
+	if err != nil {
+		d.Log.Error("look for another payload of the block", "slot", block.Slot, "error", err)
+		return nil
+	}
+	return other
 }
 
 // promised is the bid that the proposer signed for, and what its block is known to pay. The escrow has a block once, under the message that came
