@@ -12,7 +12,7 @@ import "github.com/attestantio/go-eth2-client/spec/phase0"
 // MaxAllowedMissingSlots is how many slots in a row may be missed until the breaker opens, if nothing else is said: the last of them opens it.
 const MaxAllowedMissingSlots = 5
 
-// Limits are a client's conditions. A breaker opens when MissedInRow slots, or MissedOf of the last Window slots, had no block. A zero is a condition that
+// Limits are a client's conditions. A breaker opens when MissedInRow slots, or MissedOf of Window slots, had no block, whoever was to propose them. A zero is a condition that
 // never holds.
 type Limits struct {
 	MissedInRow, MissedOf, Window int
@@ -28,6 +28,7 @@ func (l Limits) Off() bool { return l.MissedInRow == 0 && l.MissedOf == 0 }
 type Breaker struct {
 	limits Limits
 	since  phase0.Slot // the first one that counts
+	judged phase0.Slot // the last one behind which the conditions were looked at
 	open   bool
 }
 
@@ -37,30 +38,43 @@ func New(limits Limits) *Breaker { return &Breaker{limits: limits, since: 1} }
 // Open says whether relays are not to be asked.
 func (b *Breaker) Open() bool { return b.open }
 
-// Judge looks at the slots before one that is about to be proposed for, and says whether the breaker opens now. missed says of a slot whether it has no block;
-// slots are asked for from the last one back, and no further than matters. A breaker that is open stays so, whatever comes.
+// Judge looks at the slots before one that is about to be proposed for, and says whether the breaker opens now: if a condition holds behind the last of them,
+// or held behind any since the last call, whatever came later. missed says of a slot whether it has no block; each is asked for once, and none that does not
+// matter. A breaker that is open stays so, whatever comes.
 func (b *Breaker) Judge(slot phase0.Slot, missed func(phase0.Slot) bool) (opens bool) {
-	if b.open {
-		return false
+	known := map[phase0.Slot]bool{}
+	once := func(slot phase0.Slot) bool {
+		if _, asked := known[slot]; !asked {
+			known[slot] = missed(slot)
+		}
+		return known[slot]
 	}
+	for last := max(b.judged+1, b.since); last < slot && !b.open; last++ {
+		b.open = b.holds(last, once)
+		opens, b.judged = b.open, last
+	}
+	return opens
+}
+
+// holds says whether a condition holds behind a slot. It asks from that slot back.
+func (b *Breaker) holds(last phase0.Slot, missed func(phase0.Slot) bool) bool {
 	inRow, ofWindow, unbroken := 0, 0, true
-	for back := 1; slot >= b.since+phase0.Slot(back); back++ {
-		unbroken = unbroken && back <= b.limits.MissedInRow
-		if !unbroken && back > b.limits.Window {
+	for back := 0; last >= b.since+phase0.Slot(back); back++ {
+		unbroken = unbroken && back < b.limits.MissedInRow
+		if !unbroken && back >= b.limits.Window {
 			break
 		}
-		if !missed(slot - phase0.Slot(back)) {
+		if !missed(last - phase0.Slot(back)) {
 			unbroken = false
 			continue
 		}
 		if unbroken {
 			inRow++
 		}
-		if back <= b.limits.Window {
+		if back < b.limits.Window {
 			ofWindow++
 		}
 		if b.met(inRow, ofWindow) {
-			b.open = true
 			return true
 		}
 	}

@@ -17,7 +17,7 @@ type history struct {
 
 func (h *history) missed(slot phase0.Slot) bool {
 	h.asked = append(h.asked, slot)
-	return h.slots[slot-1] == 'x'
+	return h.slots[slot-1] != '.'
 }
 
 // judge proposes for the slot after the history.
@@ -34,7 +34,8 @@ func TestOpens(t *testing.T) {
 		{Default(), "xxxxx", true},
 		{Default(), ".xxxxx", true},
 		{Default(), "xxxx.xxxx", false},
-		{Default(), "xxxxx.", false}, // a block has come since
+		{Default(), "xxxxx.", true}, // it was met: a block that comes later resets nothing
+		{Default(), "xxxxx.....", true},
 		{inRow, "", false},
 		{inRow, "xx", false},
 		{inRow, "xxx", true},
@@ -43,12 +44,44 @@ func TestOpens(t *testing.T) {
 		{ofWindow, "x.x", true},
 		{ofWindow, "x.x.", true},
 		{ofWindow, "x...x", false}, // the other one is out of the window
+		{ofWindow, "x.x...", true}, // but it was not, for a while
 		{Limits{MissedInRow: 3, MissedOf: 2, Window: 4}, "x..x", true},
 		{Limits{}, "xxxxxxxx", false},
 	} {
 		b := New(c.limits)
 		if got := (&history{slots: c.slots}).judge(b); got != c.want || b.Open() != c.want {
 			t.Errorf("%+v after %q: opens %v, open %v", c.limits, c.slots, got, b.Open())
+		}
+	}
+}
+
+// A life of a client that proposes in each slot. Above is the chain: "x" is a missed slot, "R" one that is missed since the beacon node restarts in it. Below is
+// whether relays are asked ("-") or the breaker is open ("o") when the slot is proposed for.
+func TestLives(t *testing.T) {
+	for _, life := range [][2]string{
+		{"....." + ".....",
+			"-----" + "-----"},
+		{"xxxxx" + ".....", // the condition is met, and nothing on the chain resets it
+			"-----" + "ooooo"},
+		{"xxxx." + "xxxx.", // never five in a row
+			"-----" + "-----"},
+		{"xxxxx" + "..R.x" + "xxx..", // closed by the restart, and four more are allowed
+			"-----" + "ooo--" + "-----"},
+		{"xxxxR" + "xxxxx" + ".", // counted anew from zero
+			"-----" + "-----" + "o"},
+		{"xxxxx" + "Rxxxx" + "x.R..", // a second time, and closed once more
+			"-----" + "o----" + "-oo--"},
+	} {
+		b, got := New(Default()), ""
+		for i, now := range life[0] {
+			(&history{slots: life[0][:i]}).judge(b)
+			got += map[bool]string{false: "-", true: "o"}[b.Open()]
+			if now == 'R' {
+				b.Restart(phase0.Slot(i + 1))
+			}
+		}
+		if got != life[1] {
+			t.Errorf("\n%s\n%s, want\n%s", life[0], got, life[1])
 		}
 	}
 }
@@ -89,23 +122,34 @@ func TestCountsAnewAfterTheRestart(t *testing.T) {
 	}
 }
 
-// A client whose chain is well asks for one slot.
+// Each slot is asked for once, and after the first time only those that are new, or that may make a row or a window with them.
 func TestAsksNoFurtherThanMatters(t *testing.T) {
-	for slots, want := range map[string]int{".....": 1, "....x": 2, ".xxxx": 5, "": 0} {
-		h := &history{slots: slots}
-		h.judge(New(Default()))
-		if len(h.asked) != want {
-			t.Errorf("%q: %v are asked for", slots, h.asked)
+	for _, c := range []struct {
+		limits          Limits
+		before, history string
+		want            []phase0.Slot
+	}{
+		{Default(), "", "", nil},
+		{Default(), "", ".....", []phase0.Slot{1, 2, 3, 4, 5}},
+		{Default(), "....", ".....", []phase0.Slot{5}},
+		{Default(), "....", "....x", []phase0.Slot{5, 4}},
+		{Default(), "....x", "....xx", []phase0.Slot{6, 5, 4}},
+		{Default(), ".....", ".......", []phase0.Slot{6, 7}},
+		{Limits{MissedOf: 2, Window: 4}, ".......", "........", []phase0.Slot{8, 7, 6, 5}},
+		{Limits{}, "", "xxx", nil},
+	} {
+		b := New(c.limits)
+		(&history{slots: c.before}).judge(b)
+		h := &history{slots: c.history}
+		h.judge(b)
+		if !slices.Equal(h.asked, c.want) {
+			t.Errorf("%+v, %q after %q: %v are asked for, want %v", c.limits, c.history, c.before, h.asked, c.want)
 		}
-	}
-	h := &history{slots: "........"}
-	h.judge(New(Limits{MissedOf: 2, Window: 4}))
-	if want := []phase0.Slot{8, 7, 6, 5}; !slices.Equal(h.asked, want) {
-		t.Errorf("%v are asked for, want %v", h.asked, want)
 	}
 }
 
-// Whatever the chain was like: it opens exactly if one of the conditions, counted the plain way over the slots since the restart, holds.
+// Whatever the chain was like, and for whichever slots the client proposes: it opens exactly if one of the conditions, counted the plain way over the slots
+// since the restart, holds behind the last slot or held behind one before it.
 func TestOpensByItsConditionsOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limits := Limits{MissedInRow: rapid.IntRange(0, 6).Draw(t, "in row"), Window: rapid.IntRange(0, 8).Draw(t, "window")}
@@ -116,11 +160,19 @@ func TestOpensByItsConditionsOnly(t *testing.T) {
 		restart := rapid.IntRange(0, len(slots)).Draw(t, "restart")
 		b := New(limits)
 		b.Restart(phase0.Slot(restart))
-		counted := slots[restart:]
-		inRow := limits.MissedInRow > 0 && strings.HasSuffix(counted, strings.Repeat("x", limits.MissedInRow))
-		ofWindow := limits.Window > 0 && strings.Count(counted[max(0, len(counted)-limits.Window):], "x") >= limits.MissedOf
-		if got := (&history{slots: slots}).judge(b); got != (inRow || ofWindow) {
-			t.Fatalf("opens %v", got)
+		counted, met := slots[restart:], false
+		for last := range len(counted) + 1 {
+			inRow := limits.MissedInRow > 0 && strings.HasSuffix(counted[:last], strings.Repeat("x", limits.MissedInRow))
+			ofWindow := limits.Window > 0 && strings.Count(counted[max(0, last-limits.Window):last], "x") >= limits.MissedOf
+			met = met || inRow || ofWindow
+		}
+		proposals := rapid.SliceOfNDistinct(rapid.IntRange(0, len(slots)), 0, 4, rapid.ID).Draw(t, "proposals")
+		slices.Sort(proposals)
+		for _, before := range proposals {
+			(&history{slots: slots[:before]}).judge(b)
+		}
+		if (&history{slots: slots}).judge(b); b.Open() != met {
+			t.Fatalf("open %v", b.Open())
 		}
 	})
 }

@@ -35,7 +35,7 @@ func (a *App) restore(ctx context.Context) error {
 // restoreGiven reads which headers proposers were given lately, so that what they sign is listed at the value that they were promised. Slots that are over
 // by the next head are forgotten with it. An epoch is more than anybody may still sign for, unless no slot of it had a block.
 func (a *App) restoreGiven(ctx context.Context) error {
-	epoch := time.Duration(a.spec.SlotsPerEpoch) * a.spec.SlotDuration //nolint:gosec // a few dozen
+	epoch := time.Duration(a.spec.SlotsPerEpoch) * a.spec.SlotDuration
 	subject := subjectPrefix + relay.HeaderServed{}.Subject()
 	return a.journal.PastSince(ctx, time.Now().Add(-epoch), []string{subject}, func(_ time.Time, _ string, data []byte) error {
 		served, err := decodeFact[relay.HeaderServed](data)
