@@ -51,6 +51,7 @@ func ownWork(b *testing.B, h *benchHouse) {
 		rounds++
 	}
 	b.ReportMetric(took[wire.SSZ].Seconds()*1000/float64(rounds), "ssz-ms")
+	b.ReportMetric(took[wire.JSON].Seconds()*1000/float64(rounds), "json-ms")
 	b.ReportMetric(float64(took[wire.JSON])/float64(took[wire.SSZ]), "json/ssz")
 }
 
