@@ -26,6 +26,8 @@ type claims struct {
 	known map[string][]byte // by key, guarded by turn
 	ring  []string          // the key in each place, guarded by turn
 	next  uint64            // number of the next record, guarded by turn
+	// synced, if set, is told of claims that the disk has.
+	synced *synced
 }
 
 // file is what claims are kept in: an os.File, or one in a test that forgets what was not synced. Sync returns when all that was written
@@ -151,6 +153,9 @@ func (c *claims) write(key string, value []byte) error {
 	if c.file != nil {
 		if err := c.file.Sync(); err != nil {
 			return fmt.Errorf("sync: %w", err)
+		}
+		if c.synced != nil {
+			c.synced.note()
 		}
 	}
 	c.remember(key, value)

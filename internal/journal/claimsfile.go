@@ -112,6 +112,7 @@ func (j *Journal) makeGuard(ctx context.Context, cfg Config) (err error) {
 		if err != nil {
 			return err
 		}
+		guard.synced = &j.synced
 		j.guard = guard
 	}
 	return nil

@@ -79,7 +79,7 @@ func (j *Journal) startServer(cfg Config) (err error) {
 		if err := j.noteOpened(dir); err != nil {
 			return err
 		}
-		j.syncs = &syncs{dir: dir}
+		j.syncs = &syncs{dir: dir, synced: &j.synced}
 	}
 	options.SyncInterval = syncEvery
 	options.ServerName, options.JetStream, options.StoreDir, options.NoSigs, options.NoLog = "gavel", true, dir, true, true

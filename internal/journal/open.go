@@ -83,8 +83,9 @@ type Journal struct {
 	guard  guardStore
 	disk   *disk  // of the embedded engine; nil in memory and in a cluster
 	syncs  *syncs // the same
-	made   bool   // a stream was made by this Open
-	ready  bool   // Open has succeeded
+	synced synced
+	made   bool // a stream was made by this Open
+	ready  bool // Open has succeeded
 	// closedInOrder is of the life before.
 	closedInOrder bool
 	// evidence is what a builder was demoted for.
@@ -150,6 +151,7 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	j.ready = true
+	j.synced.note()
 	return nil
 }
 

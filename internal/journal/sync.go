@@ -17,7 +17,8 @@ const blockSuffix = ".blk"
 // syncs has what the embedded engine wrote outlive a power cut. The engine syncs all streams once a second, or each message of all; state must not
 // wait for the one, and facts could not bear the other. What it acks it has written to its files before.
 type syncs struct {
-	dir string // the journal's folder
+	dir    string // the journal's folder
+	synced *synced
 
 	turn sync.Mutex // held while somebody syncs
 	mu   sync.Mutex // guards next
@@ -54,6 +55,9 @@ func (s *syncs) state() error {
 	s.next = nil // who comes from now on needs another one
 	s.mu.Unlock()
 	mine.err = syncBlocks(filepath.Join(streamFolder(s.dir, stateName), "msgs"))
+	if mine.err == nil {
+		s.synced.note()
+	}
 	close(mine.done)
 	return mine.err
 }

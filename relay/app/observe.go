@@ -41,6 +41,8 @@ func (a *App) observe(record *facts) error {
 			ListenersCut:  func() float64 { return float64(a.feed.Cut()) },
 			Listeners:     func() float64 { return float64(a.feed.Listeners()) },
 			ArchiveLag:    a.archiveLag,
+			JournalWorks:  func() float64 { return works(a.journal) },
+			SyncedAgo:     func() float64 { return a.journal.SyncedAgo().Seconds() },
 			JournalFree:   func() float64 { return float64(a.journal.FreeBytes()) },
 			FactsBytes:    func() float64 { return float64(a.journal.Bytes(journal.Facts)) },
 			EscrowBytes:   func() float64 { return float64(a.journal.Bytes(journal.Escrow)) },
@@ -53,3 +55,11 @@ func (a *App) observe(record *facts) error {
 
 // archiveLag is how many facts the archive has not taken up; -1 when it or the journal does not answer.
 func (a *App) archiveLag() float64 { return view.Lag(a.journal, a.archive) }
+
+// works is 1 while a journal keeps what it is given.
+func works(j *journal.Journal) float64 {
+	if j.Health() != nil {
+		return 0
+	}
+	return 1
+}

@@ -36,6 +36,9 @@ type Gauges struct {
 	Unacked func() float64
 	// ArchiveLag is how many facts the archive has not taken up yet, -1 when it does not answer.
 	ArchiveLag func() float64
+	// JournalWorks is 1 while the journal keeps what it is given, SyncedAgo since when, in seconds, its disk has what it was given last; -1 for another than one
+	// on a disk of this process.
+	JournalWorks, SyncedAgo func() float64
 	// JournalFree is how many bytes the disk of a journal in this process has left, -1 for another; FactsBytes, EscrowBytes and EvidenceBytes are what its parts
 	// take, -1 when it does not answer.
 	JournalFree, FactsBytes, EscrowBytes, EvidenceBytes func() float64
@@ -106,6 +109,11 @@ func defineGauges(set *observe.Set, gauges Gauges) {
 	set.GaugeFunc("gavel_relay_beacon_nodes_following", "Beacon nodes that announce heads, and are not behind the others.", gauges.BeaconNodes)
 	set.GaugeFunc("gavel_relay_facts_lost", "Facts that found no place in the journal since the start.", gauges.FactsLost)
 	set.GaugeFunc("gavel_relay_journal_unacked", "Messages of facts that the journal was given and never acked, since the start: it may lack them.", gauges.Unacked)
+	set.GaugeFunc("gavel_relay_journal_works",
+		"1 while the journal keeps facts; 0 while the disk of one in this process is nearly full, or its engine has stopped. A cluster's health is for its servers to tell.",
+		gauges.JournalWorks)
+	set.GaugeFunc("gavel_relay_journal_synced_seconds_ago",
+		"Seconds since the disk of the journal in this process last had a claim or state for good, or the start; -1 with a cluster or in memory.", gauges.SyncedAgo)
 	set.GaugeFunc("gavel_relay_journal_free_bytes", "Bytes that are free on the disk of the journal in this process; -1 with a cluster.", gauges.JournalFree)
 	set.GaugeFunc("gavel_relay_journal_facts_bytes", "Bytes that facts take in the journal; -1 when it does not answer.", gauges.FactsBytes)
 	set.GaugeFunc("gavel_relay_journal_escrow_bytes", "Bytes that payloads take in the escrow; -1 when it does not answer.", gauges.EscrowBytes)

@@ -40,6 +40,8 @@ func (a *App) observe() error {
 		FactsLost:       func() float64 { return float64(a.facts.Lost()) },
 		Unacked:         func() float64 { return float64(a.journal.Unacked()) },
 		LedgerLag:       a.ledgerLag,
+		JournalWorks:    func() float64 { return works(a.journal) },
+		SyncedAgo:       func() float64 { return a.journal.SyncedAgo().Seconds() },
 		JournalFree:     func() float64 { return float64(a.journal.FreeBytes()) },
 		FactsBytes:      func() float64 { return float64(a.journal.Bytes(journal.Facts)) },
 	})}
@@ -84,4 +86,12 @@ func (a *App) readiness() error {
 // ServeAdmin answers the operator until the context ends.
 func (a *App) ServeAdmin(ctx context.Context, listener net.Listener) error {
 	return serve.Serve(ctx, listener, a.Admin(), serve.Options{Log: a.cfg.Log})
+}
+
+// works is 1 while a journal keeps what it is given.
+func works(j *journal.Journal) float64 {
+	if j.Health() != nil {
+		return 0
+	}
+	return 1
 }

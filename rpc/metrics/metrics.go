@@ -25,6 +25,9 @@ type Gauges struct {
 	// FactsLost is how many facts found no place in the journal so far, LedgerLag how many the ledger has not taken up; -1 when it does not answer.
 	// Unacked is how many messages the journal was given and never acked: it may lack them.
 	FactsLost, Unacked, LedgerLag func() float64
+	// JournalWorks is 1 while the journal keeps what it is given, SyncedAgo since when, in seconds, its disk has what it was given last; -1 for another than one
+	// on a disk of this process.
+	JournalWorks, SyncedAgo func() float64
 	// JournalFree is how many bytes the disk of a journal in this process has left, -1 for another; FactsBytes is what facts take, -1 when it does not answer.
 	JournalFree, FactsBytes func() float64
 }
@@ -58,6 +61,11 @@ func New(set *observe.Set, gauges Gauges) *Metrics {
 	set.GaugeFunc("gavel_rpc_unknown_builders", "How often an order named a builder that is not registered, since the start.", gauges.UnknownBuilders)
 	set.GaugeFunc("gavel_rpc_facts_lost", "Facts that found no place in the journal since the start.", gauges.FactsLost)
 	set.GaugeFunc("gavel_rpc_journal_unacked", "Messages of facts that the journal was given and never acked, since the start: it may lack them.", gauges.Unacked)
+	set.GaugeFunc("gavel_rpc_journal_works",
+		"1 while the journal keeps facts; 0 while the disk of one in this process is nearly full, or its engine has stopped. A cluster's health is for its servers to tell.",
+		gauges.JournalWorks)
+	set.GaugeFunc("gavel_rpc_journal_synced_seconds_ago",
+		"Seconds since the disk of the journal in this process last had a claim or state for good, or the start; -1 with a cluster or in memory.", gauges.SyncedAgo)
 	set.GaugeFunc("gavel_rpc_journal_free_bytes", "Bytes that are free on the disk of the journal in this process; -1 with a cluster.", gauges.JournalFree)
 	set.GaugeFunc("gavel_rpc_journal_facts_bytes", "Bytes that facts take in the journal; -1 when it does not answer.", gauges.FactsBytes)
 	set.GaugeFunc("gavel_rpc_ledger_lag", "Facts that the ledger has not taken up yet; -1 when it does not answer.", gauges.LedgerLag)
