@@ -177,8 +177,8 @@ func rpcMutants() []Mutant {
 				return n > 500 && e.say(http.StatusTooManyRequests, jsonType, "{}")
 			}}
 		}},
-		{"R14", "rpc", "unknown fields are refused", []string{"RPC-ENV-17"}, asks("/", func(e *Exchange) bool {
-			return strings.Contains(string(e.Asked), "conformanceSuite") && e.say(http.StatusOK, jsonType, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"unknown field"}}`)
+		{"R14", "rpc", "unknown members are refused without their name", []string{"RPC-ENV-17"}, asks("/", func(e *Exchange) bool {
+			return strings.Contains(string(e.Asked), "conformanceSuite") && e.say(http.StatusOK, jsonType, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"invalid params"}}`)
 		})},
 		{"R15", "rpc", "errors are success without a result", []string{"RPC-ERR-01", "RPC-ENV-04"}, envelope(func(o map[string]any) { delete(o, "error") })},
 		{"R16", "rpc", "errors are texts without a code", []string{"RPC-ERR-03"}, envelope(func(o map[string]any) {

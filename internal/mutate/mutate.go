@@ -30,13 +30,31 @@ func (d Document) String() string { return d.Where + ": " + d.What }
 // Check decodes each bent document and wants an error, except where an exception says otherwise.
 func Check(t *testing.T, good []byte, decode func([]byte) error, exceptions ...Exception) {
 	t.Helper()
+	table := NewTable(exceptions...)
+	table.Check(t, "", good, decode)
+	table.CheckUse(t)
+}
+
+// Table has exceptions for many documents, of which each is needed somewhere.
+type Table struct {
+	exceptions []Exception
+	used       []bool
+}
+
+// NewTable is a table that nobody has used.
+func NewTable(exceptions ...Exception) *Table {
+	return &Table{exceptions, make([]bool, len(exceptions))}
+}
+
+// Check is the same for one document of a table. Its name stands before each place.
+func (table *Table) Check(t *testing.T, name string, good []byte, decode func([]byte) error) {
+	t.Helper()
 	if err := decode(good); err != nil {
 		t.Fatalf("the good document is refused: %v", err)
 	}
-	used := make([]bool, len(exceptions))
 	for _, document := range All(good) {
-		excused := slices.IndexFunc(exceptions, func(e Exception) bool {
-			where, errWhere := path.Match(e.Where, document.Where)
+		excused := slices.IndexFunc(table.exceptions, func(e Exception) bool {
+			where, errWhere := path.Match(e.Where, name+document.Where)
 			what, errWhat := path.Match(e.What, document.What)
 			if errWhere != nil || errWhat != nil || e.Why == "" {
 				t.Fatalf("an exception of %q, %q, because of %q", e.Where, e.What, e.Why)
@@ -46,15 +64,20 @@ func Check(t *testing.T, good []byte, decode func([]byte) error, exceptions ...E
 		err := decode(document.Body)
 		switch {
 		case err == nil && excused < 0:
-			t.Errorf("%s passes: %.300s", document, around(document.Body, good))
+			t.Errorf("%s%s passes: %.300s", name, document, around(document.Body, good))
 		case err == nil:
-			used[excused] = true
+			table.used[excused] = true
 		case len(err.Error()) > 2000:
-			t.Errorf("%s: an error of %d bytes: %.200s", document, len(err.Error()), err)
+			t.Errorf("%s%s: an error of %d bytes: %.200s", name, document, len(err.Error()), err)
 		}
 	}
-	for i, e := range exceptions {
-		if !used[i] {
+}
+
+// CheckUse wants each exception to have been needed.
+func (table *Table) CheckUse(t *testing.T) {
+	t.Helper()
+	for i, e := range table.exceptions {
+		if !table.used[i] {
 			t.Errorf("nothing is taken at %s, %s, though it is said that %s", e.Where, e.What, e.Why)
 		}
 	}
@@ -79,6 +102,9 @@ func All(good []byte) (all []Document) {
 	for _, v := range s.values {
 		for what, text := range v.bent() {
 			all = append(all, Document{v.where, what, []byte(s.text[:v.from] + text + s.text[v.to:])})
+		}
+		if v.name != "" {
+			all = append(all, Document{v.where, "missing", []byte(v.without(s.text))})
 		}
 		for what, text := range v.bentMember(s.text) {
 			all = append(all, Document{v.where, what, []byte(s.text[:v.memberFrom] + text + s.text[v.memberTo:])})

@@ -75,6 +75,18 @@ func bentDecimal(bent map[string]string, digits string) {
 	bent["hexadecimal"], bent["too great"], bent["a letter"] = `"0x1"`, `"`+strings.Repeat("9", 78)+`"`, `"`+digits+`a"`
 }
 
+// without is the document without the member.
+func (v value) without(document string) string {
+	from, to := v.memberFrom, v.memberTo
+	switch {
+	case document[to] == ',':
+		to++
+	case document[from-1] == ',':
+		from--
+	}
+	return document[:from] + document[to:]
+}
+
 // bentMember is what may stand in place of name and value.
 func (v value) bentMember(document string) map[string]string {
 	if v.name == "" {
@@ -83,7 +95,7 @@ func (v value) bentMember(document string) map[string]string {
 	member := document[v.memberFrom:v.memberTo]
 	as := func(name string) string { return `"` + name + `":` + v.text }
 	bent := map[string]string{
-		"missing": `"another":0`, "twice": member + "," + member, "twice, null first": `"` + v.name + `":null,` + member,
+		"twice": member + "," + member, "twice, null first": `"` + v.name + `":null,` + member,
 		"twice, null last": member + `,"` + v.name + `":null`,
 	}
 	capitals := []struct{ what, name string }{

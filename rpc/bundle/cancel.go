@@ -6,21 +6,34 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/uuid"
 
+	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// ReadCancelBundle reads the params of eth_cancelBundle: [{replacementUuid}]. Errors are *rpc.Refused.
-func ReadCancelBundle(params json.RawMessage) (uuid.UUID, error) {
-	var p struct {
-		Replacement param.UUID `json:"replacementUuid"`
-	}
+// cancelParams is params[0] of eth_cancelBundle.
+type cancelParams struct {
+	Replacement    param.UUID     `json:"replacementUuid"`
+	SigningAddress *param.Address `json:"signingAddress"`
+}
+
+// ReadCancelBundle reads the params of eth_cancelBundle, which a signer sent: [{replacementUuid}]. Errors are *rpc.Refused.
+func ReadCancelBundle(params json.RawMessage, signer common.Address) (uuid.UUID, error) {
+	var p cancelParams
 	if err := param.Positional(params, &p); err != nil {
 		return uuid.Nil, err
 	}
 	if p.Replacement == (param.UUID{}) {
 		return uuid.Nil, param.Missing("params[0].replacementUuid")
 	}
-	return uuid.UUID(p.Replacement), nil
+	return uuid.UUID(p.Replacement), signedBy(p.SigningAddress, signer)
+}
+
+// signedBy refuses the request of a proxy that names another signer than its own: orders belong to who signs.
+func signedBy(named *param.Address, signer common.Address) error {
+	if named != nil && common.Address(*named) != signer {
+		return rpc.InvalidParams.With("params[0].signingAddress: the request is signed by %s: want that or none", signer)
+	}
+	return nil
 }
 
 // ReadCancelPrivate reads the params of eth_cancelPrivateTransaction: [{txHash}]. Errors are *rpc.Refused.

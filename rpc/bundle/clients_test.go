@@ -31,7 +31,8 @@ var clients = []bodies{
 		{"ethers-flashbots", `{"id":3,"jsonrpc":"2.0","method":"eth_sendBundle","params":[{"txs":["$A","$B"],"revertingTxHashes":[],` +
 			`"blockNumber":"0x65","stateBlockNumber":"0x64","timestamp":1212,"baseFee":0}]}`},
 		{"a BuilderNet proxy", `{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[{"version":"v2","txs":["$A","$B"],"blockNumber":null,` +
-			`"minTimestamp":null,"maxTimestamp":null,"revertingTxHashes":null,"droppingTxHashes":null,"refundPercent":null,"refundTxHashes":null}]}`},
+			`"minTimestamp":null,"maxTimestamp":null,"revertingTxHashes":null,"droppingTxHashes":null,"refundPercent":null,"refundTxHashes":null,` +
+			`"replacementNonce":null,"signingAddress":null,"refundIdentity":null}]}`},
 	}},
 	{"a replaceable bundle with a transaction that may revert", readSendBundleOrder, []clientBody{
 		{"ethers-provider-bundle", `{"params":[{"txs":["$A"],"blockNumber":"0x66","minTimestamp":1210,"maxTimestamp":1300,` +
@@ -47,7 +48,8 @@ var clients = []bodies{
 			`"jsonrpc":"2.0"}`},
 		{"mev-share-go", `{"id":1,"jsonrpc":"2.0","method":"mev_sendBundle","params":[{"version":"v0.1","inclusion":{"block":"0x65","maxBlock":"0x6a"},` +
 			`"body":[{"hash":"#A"},{"tx":"$B"}],"validity":{"refund":null,"refundConfig":null},"privacy":{"hints":null,"builders":["Flashbots"]},` +
-			`"metadata":{"originId":""}}]}`},
+			`"metadata":{"bundleHash":"0x0000000000000000000000000000000000000000000000000000000000000000","signer":"0x0000000000000000000000000000000000000000",` +
+			`"matchingHash":"0x0000000000000000000000000000000000000000000000000000000000000000","prematched":false}}]}`},
 		{"alloy", `{"method":"mev_sendBundle","params":[{"version":"v0.1","inclusion":{"block":"0x65","maxBlock":"0x6a"},"body":[{"hash":"#A"},` +
 			`{"tx":"$B","canRevert":false}],"privacy":{"builders":["default"]}}],"id":0,"jsonrpc":"2.0"}`},
 		{"mev-share-rs", `{"jsonrpc":"2.0","id":0,"method":"mev_sendBundle","params":[{"version":"v0.1","inclusion":{"block":"0x65","maxBlock":"0x6a"},` +
@@ -72,7 +74,8 @@ var clients = []bodies{
 		{"alloy", `{"method":"eth_sendPrivateTransaction","params":[{"tx":"$A","maxBlockNumber":"0x7d"}],"id":0,"jsonrpc":"2.0"}`},
 		{"web3-flashbots", `{"jsonrpc": "2.0", "method": "eth_sendPrivateTransaction", "params": [{"tx": "$A", "maxBlockNumber": 125}], "id": 7}`},
 		{"rpc-endpoint", `{"jsonrpc":"2.0","id":1,"method":"eth_sendPrivateTransaction","params":[{"tx":"$A","maxBlockNumber":0,` +
-			`"preferences":{"fast":false,"privacy":{"hints":null,"builders":null,"useMempool":false},"validity":{}}}]}`},
+			`"preferences":{"fast":false,"privacy":{"hints":null,"builders":null,"useMempool":false,"mempoolRpc":""},"validity":{},` +
+			`"canRevert":false,"blockRange":0}}]}`},
 	}},
 	{"a fast private transaction for two builders", ReadSendPrivate, []clientBody{
 		{"mev-share-client-ts", `{"params":[{"tx":"$A","maxBlockNumber":"0x6e","preferences":{"fast":true,"privacy":{"hints":["logs","hash"],` +

@@ -183,7 +183,7 @@ func FuzzReadPrivate(f *testing.F) {
 			}
 			checkOrder(t, order)
 		}
-		if _, err := ReadCancelBundle(params); err != nil {
+		if _, err := ReadCancelBundle(params, intake().Signer); err != nil {
 			mustRefuse(t, err)
 		}
 		if _, err := ReadCancelPrivate(params); err != nil {

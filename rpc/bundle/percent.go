@@ -1,6 +1,8 @@
 package bundle
 
 import (
+	"fmt"
+
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/rpc"
@@ -10,13 +12,13 @@ import (
 // shareParams is an address' part of a refund: validity.refundConfig, and validity.refund of private transactions.
 type shareParams struct {
 	Address *param.Address `json:"address"`
-	Percent param.Percent  `json:"percent"`
+	Percent *param.Percent `json:"percent"`
 }
 
 // refundParams is a refund for an element: validity.refund of bundles.
 type refundParams struct {
-	Element param.Number  `json:"bodyIdx"`
-	Percent param.Percent `json:"percent"`
+	Element param.Number   `json:"bodyIdx"`
+	Percent *param.Percent `json:"percent"`
 }
 
 // readShares splits a refund by addresses.
@@ -25,12 +27,12 @@ func readShares(path string, list []shareParams) ([]rpc.Share, error) {
 	var shares []rpc.Share
 	for i, share := range list {
 		if share.Address == nil {
-			return nil, rpc.InvalidParams.With("%s[%d].address: missing", path, i)
+			return nil, param.Missing(fmt.Sprintf("%s[%d].address", path, i))
 		}
 		if err := sum.add(path, i, share.Percent); err != nil {
 			return nil, err
 		}
-		shares = append(shares, rpc.Share{Address: common.Address(*share.Address), Percent: int(share.Percent)})
+		shares = append(shares, rpc.Share{Address: common.Address(*share.Address), Percent: int(*share.Percent)})
 	}
 	return shares, nil
 }
@@ -41,6 +43,9 @@ func readRefunds(path string, list []refundParams, elements int) ([]rpc.ElementR
 	var refunds []rpc.ElementRefund
 	seen := map[uint64]bool{}
 	for i, refund := range list {
+		if !refund.Element.Set {
+			return nil, param.Missing(fmt.Sprintf("%s[%d].bodyIdx", path, i))
+		}
 		element := refund.Element.Value
 		if element >= uint64(elements) {
 			return nil, rpc.InvalidConstraints.With("%s[%d].bodyIdx: %d, but the body has %d elements", path, i, element, elements)
@@ -52,7 +57,7 @@ func readRefunds(path string, list []refundParams, elements int) ([]rpc.ElementR
 		if err := sum.add(path, i, refund.Percent); err != nil {
 			return nil, err
 		}
-		refunds = append(refunds, rpc.ElementRefund{Element: int(element), Percent: int(refund.Percent)})
+		refunds = append(refunds, rpc.ElementRefund{Element: int(element), Percent: int(*refund.Percent)})
 	}
 	return refunds, nil
 }
@@ -60,11 +65,14 @@ func readRefunds(path string, list []refundParams, elements int) ([]rpc.ElementR
 // percentSum adds up the percentages of one list.
 type percentSum int
 
-func (s *percentSum) add(path string, i int, percent param.Percent) error {
-	if percent < 0 || percent > 100 {
-		return rpc.InvalidConstraints.With("%s[%d].percent: %d is not between 0 and 100", path, i, percent)
+func (s *percentSum) add(path string, i int, percent *param.Percent) error {
+	if percent == nil {
+		return param.Missing(fmt.Sprintf("%s[%d].percent", path, i))
 	}
-	if *s += percentSum(percent); *s > 100 {
+	if *percent < 0 || *percent > 100 {
+		return rpc.InvalidConstraints.With("%s[%d].percent: %d is not between 0 and 100", path, i, *percent)
+	}
+	if *s += percentSum(*percent); *s > 100 {
 		return rpc.InvalidConstraints.With("%s: the percentages sum to more than 100", path)
 	}
 	return nil

@@ -20,6 +20,9 @@ func inner(more string) string {
 }
 
 var sendBundleNos = []no{
+	{`[{"txs":["$A"],"signingAddress":"@"}]`, "invalid params: params[0].signingAddress: the request is signed by " + intake().Signer.Hex() + ": want that or none"},
+	{`[{"txs":["$A"],"refundIndex":0}]`, "invalid params: params[0].refundIndex: is not known; known are txs, blockNumber, minTimestamp, maxTimestamp, " +
+		"revertingTxHashes, replacementUuid, builders, uuid, version, droppingTxHashes, refundPercent, refundRecipient, refundTxHashes, delayedRefund, signingAddress"},
 	{`[]`, "bundle missing txs"},
 	{`[{"txs":null,"blockNumber":"0x65"}]`, "bundle missing txs"},
 	{`[{"txs":[],"replacementUuid":"00000000-0000-0000-0000-000000000000"}]`, "bundle missing txs"},
@@ -51,6 +54,13 @@ var sendBundleNos = []no{
 }
 
 var sendShareNos = []no{
+	{share + `"body":[{"tx":"$A"}],"simOptions":{}}]`, "invalid params: params[0].simOptions: only the outermost bundle of mev_simBundle has options of a simulation"},
+	{share + `"body":[` + inner(`,"replacementUuid":"$U"`) + `]}]`,
+		"invalid params: params[0].body[0].bundle.replacementUuid: only the outermost bundle has a name"},
+	{share + `"body":[` + inner(`,"privacy":{"builders":["titan"]}`) + `]}]`,
+		"invalid params: params[0].body[0].bundle.privacy.builders: builders are those of the outermost bundle"},
+	{share + `"body":[{"tx":"$A"}],"metadata":{"cancelled":true}}]`,
+		"invalid params: params[0].metadata.cancelled: want false: a bundle is cancelled by eth_cancelBundle"},
 	{`[]`, "invalid params: params[0]: want an object"},
 	{`[{},{"a":1},7]`, "invalid params: too many params: want at most 1"},
 	{share + `"body":["$A"]}]`, "invalid params: params[0].body[0]: want an object"},
@@ -145,15 +155,17 @@ var callBundleNos = []no{
 }
 
 var simBundleNos = []no{
+	{share + `"body":[` + inner(`,"simOptions":{"timeout":1}`) + `]}]`,
+		"invalid params: params[0].body[0].bundle.simOptions: only the outermost bundle of mev_simBundle has options of a simulation"},
 	{share + `"body":[{"hash":"#A"},{"tx":"$B"}]}]`, "unmatched bundle"},
 	{`[{"version":"v0.1","body":[{"tx":"$A"}]}]`, "invalid inclusion: params[0].inclusion.block: missing: want the first block that may have the bundle"},
 	{`[{"version":"v0.1","inclusion":{"block":9,"maxBlock":8}}]`, "invalid inclusion: params[0].inclusion: maxBlock 8 is below block 9"},
 	{share + `"body":[{"tx":"$A"}]},{"coinbase":"0x1"}]`, "invalid params: params[1].coinbase: want 0x and 40 hexadecimal digits"},
 	{share + `"body":[{"tx":"$A"}]},{},7]`, "invalid params: too many params: want at most 2"},
 	{share + `"body":[{"tx":"$A"}]},{"blockHeight":"0x9"}]`,
-		`invalid params: params[1]: "blockHeight" is no option: known are parentBlock, blockNumber, number, coinbase, timestamp, time, gasLimit, baseFee, timeout`},
+		`invalid params: params[1].blockHeight: is not known; known are parentBlock, blockNumber, number, coinbase, timestamp, time, gasLimit, baseFee, timeout`},
 	{share + `"body":[{"tx":"$A"}],"simOptions":{"Coinbase":null}}]`,
-		`invalid params: params[0].simOptions: "Coinbase" is no option: known are parentBlock, blockNumber, number, coinbase, timestamp, time, gasLimit, baseFee, timeout`},
+		`invalid params: params[0].simOptions.Coinbase: is not known; known are parentBlock, blockNumber, number, coinbase, timestamp, time, gasLimit, baseFee, timeout`},
 	{share + `"body":[{"tx":"$A"}]},{"number":"0x9","blockNumber":8}]`, "invalid params: params[1]: blockNumber and number differ, and mean the same"},
 }
 
@@ -178,6 +190,7 @@ var sendPrivateRawNos = []no{
 }
 
 var cancelBundleNos = []no{
+	{`[{"replacementUuid":"$U","signingAddress":"@"}]`, "invalid params: params[0].signingAddress: the request is signed by " + intake().Signer.Hex() + ": want that or none"},
 	{`[]`, "invalid params: params[0].replacementUuid: missing"},
 	{`[{"replacementUuid":"00000000-0000-0000-0000-000000000000"}]`, "invalid params: params[0].replacementUuid: missing"},
 	{`[{"replacementUuid":"mine"}]`, "invalid params: params[0].replacementUuid: want a UUID like 123e4567-e89b-42d3-a456-426614174000"},
@@ -202,7 +215,7 @@ var readers = []reader{
 	{"mev_simBundle", simBundleNos, func(p []byte, in Intake) error { _, err := ReadSimBundle(p, in); return err }},
 	{"eth_sendPrivateTransaction", sendPrivateNos, func(p []byte, in Intake) error { _, err := ReadSendPrivate(p, in); return err }},
 	{"eth_sendPrivateRawTransaction", sendPrivateRawNos, func(p []byte, in Intake) error { _, err := ReadSendPrivateRaw(p, in); return err }},
-	{"eth_cancelBundle", cancelBundleNos, func(p []byte, _ Intake) error { _, err := ReadCancelBundle(p); return err }},
+	{"eth_cancelBundle", cancelBundleNos, func(p []byte, in Intake) error { _, err := ReadCancelBundle(p, in.Signer); return err }},
 	{"eth_cancelPrivateTransaction", cancelPrivateNos, func(p []byte, _ Intake) error { _, err := ReadCancelPrivate(p); return err }},
 }
 

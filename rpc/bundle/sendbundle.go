@@ -28,6 +28,7 @@ type sendParams struct {
 	RefundRecipient *param.Address `json:"refundRecipient"`
 	RefundHashes    []param.Hash   `json:"refundTxHashes"`
 	DelayedRefund   bool           `json:"delayedRefund"`
+	SigningAddress  *param.Address `json:"signingAddress"`
 }
 
 // replacement is the order's name, by either of its fields.
@@ -52,6 +53,9 @@ func ReadSendBundle(params json.RawMessage, in Intake) (order *rpc.Order, cancel
 	}
 	if p.Version != "" && p.Version != "v1" && p.Version != "v2" {
 		return nil, uuid.Nil, rpc.BundleVersion.With("params[0].version: %q, want v1 or v2", clip(p.Version))
+	}
+	if err := signedBy(p.SigningAddress, in.Signer); err != nil {
+		return nil, uuid.Nil, err
 	}
 	if p.Txs.Count() == 0 {
 		if cancel = p.replacement(); cancel == uuid.Nil {

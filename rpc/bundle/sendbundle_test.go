@@ -51,7 +51,7 @@ func TestSendBundleDefaults(t *testing.T) {
 		``, `,"blockNumber":null`, `,"blockNumber":"0x"`, `,"blockNumber":0`, `,"blockNumber":"0x0"`, `,"blockNumber":"0x65"`, `,"blockNumber":"101"`,
 		`,"minTimestamp":0,"maxTimestamp":0`, `,"minTimestamp":null,"maxTimestamp":null,"revertingTxHashes":null,"builders":null`,
 		`,"revertingTxHashes":[],"builders":[],"replacementUuid":null`, `,"replacementUuid":"00000000-0000-0000-0000-000000000000"`,
-		`,"version":"v2","refundPercent":0,"stateBlockNumber":"latest","signingAddress":"x"`,
+		`,"version":"v2","refundPercent":0,"stateBlockNumber":"latest","signingAddress":null`, `,"signingAddress":"0x00000000000000000000000000000000005167E5"`,
 	} {
 		order := sendBundle(t, `[{"txs":["$A"]`+fields+`}]`)
 		if want := (rpc.Window{FirstBlock: 101, LastBlock: 101}); order.Bundle.Window != want {
@@ -74,7 +74,7 @@ func TestEmptyBundleCancels(t *testing.T) {
 		}
 	}
 	for _, params := range []string{`[{"replacementUuid":"$U"}]`, `[{"replacementUuid":"$U","builders":["x"]},null]`} {
-		if cancel, err := ReadCancelBundle(fill(params)); err != nil || cancel.String() != replacement {
+		if cancel, err := ReadCancelBundle(fill(params), intake().Signer); err != nil || cancel.String() != replacement {
 			t.Errorf("%s: %v, %v", params, cancel, err)
 		}
 	}

@@ -23,15 +23,23 @@ type preferences struct {
 	Fast      *bool    `json:"fast"`
 	CanRevert bool     `json:"canRevert"`
 	Builders  []string `json:"builders"`
-	Privacy   struct {
-		Hints    []string `json:"hints"`
-		Builders []string `json:"builders"`
-	} `json:"privacy"`
-	Validity struct {
-		Refund       []shareParams `json:"refund"`
-		RefundConfig []shareParams `json:"refundConfig"`
+	// BlockRange is how many blocks it is tried for.
+	BlockRange param.Number  `json:"blockRange"`
+	Privacy    privacyParams `json:"privacy"`
+	Validity   struct {
+		Refund       []privateRefund `json:"refund"`
+		RefundConfig []shareParams   `json:"refundConfig"`
 	} `json:"validity"`
 }
+
+// privacyParams say who may know of a private transaction.
+type privacyParams struct {
+	Hints    []string `json:"hints"`
+	Builders []string `json:"builders"`
+}
+
+// privateRefund is an address' part of a refund for a private transaction.
+type privateRefund shareParams
 
 // defaultHints are what a private transaction shows of itself unless it says something else.
 const defaultHints = orderflow.Hash | orderflow.DefaultLogs
@@ -88,9 +96,12 @@ func (p *privateParams) order(txPath, path string, in Intake) (*rpc.Order, error
 	return order, nil
 }
 
-// window is from the next block to maxBlockNumber, but not more than PrivateBlocks.
+// window is from the next block to maxBlockNumber, but not more than PrivateBlocks or blockRange.
 func (p *privateParams) window(in Intake) (rpc.Window, error) {
 	head, last := in.Head.Number, in.Head.Number+in.Limits.PrivateBlocks
+	if blocks := p.Preferences.BlockRange.Value; blocks != 0 {
+		last = min(last, head+min(blocks, in.Limits.PrivateBlocks))
+	}
 	if wanted := p.MaxBlockNumber.Value; wanted != 0 {
 		last = min(last, wanted)
 	}
@@ -116,12 +127,13 @@ func (p *preferences) apply(order *rpc.Order, path string, limits Config) (err e
 	if p.Fast != nil && *p.Fast && limits.FastEnabled {
 		order.AllBuilders, b.WantRefundPercent = true, limits.FastSharePercent
 	}
+	if b.Shares, err = readShares(path+".validity.refundConfig", p.Validity.RefundConfig); err != nil {
+		return err
+	}
 	if refund := p.addressed(); refund != nil {
 		b.WantRefundPercent = 100 // of which the shares take what they say, and the rest stays with the builder
 		b.Shares, err = readShares(path+".validity.refund", refund)
-		return err
 	}
-	b.Shares, err = readShares(path+".validity.refundConfig", p.Validity.RefundConfig)
 	return err
 }
 
@@ -129,7 +141,7 @@ func (p *preferences) apply(order *rpc.Order, path string, limits Config) (err e
 func (p *preferences) addressed() (refund []shareParams) {
 	for _, share := range p.Validity.Refund {
 		if share.Address != nil {
-			refund = append(refund, share)
+			refund = append(refund, shareParams(share))
 		}
 	}
 	return refund

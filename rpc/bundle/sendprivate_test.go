@@ -47,6 +47,14 @@ func TestPrivateWindow(t *testing.T) {
 			t.Errorf("maxBlockNumber %s: %+v, want the last to be %d", max, got, last)
 		}
 	}
+	for blocks, last := range map[string]uint64{`null`: 125, `0`: 125, `1`: 101, `"0x5"`: 105, `26`: 125, `"0xffffffffffffffff"`: 125} {
+		if got := sendPrivate(t, `,"preferences":{"blockRange":`+blocks+`}`).Bundle.Window; got != (rpc.Window{FirstBlock: 101, LastBlock: last}) {
+			t.Errorf("blockRange %s: %+v, want the last to be %d", blocks, got, last)
+		}
+	}
+	if got := sendPrivate(t, `,"maxBlockNumber":103,"preferences":{"blockRange":9}`).Bundle.Window; got.LastBlock != 103 {
+		t.Errorf("%+v: the lower bound counts", got)
+	}
 }
 
 // Who says nothing about hints shares what is usual; who says none shares none.

@@ -11,7 +11,7 @@ import (
 )
 
 // ReadSendShare reads the params of mev_sendBundle. Errors are *rpc.Refused, from the first of these rules that does not hold: depth, version,
-// blocks, body and revert modes, for each bundle from the outside in; number and size of the transactions; their decoding; refunds, hints and
+// what would not be done, blocks, body and revert modes, for each bundle from the outside in; number and size of the transactions; their decoding; refunds, hints and
 // wantRefund; their signatures. Of these only the senders who get refunds, or whose orders others may follow, are found now; see ToExec for the
 // others.
 func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
@@ -19,7 +19,14 @@ func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	if err := param.Positional(params, &raw); err != nil {
 		return nil, err
 	}
-	r := shareReader{limits: in.Limits, maxDepth: in.Limits.MaxDepth, maxBackruns: in.Limits.MaxBackruns, windowOf: sendWindow(in)}
+	return readShare(raw, false, in)
+}
+
+// readShare reads a bundle that is sent, or simulated as if it had been.
+func readShare(raw param.Later, simulates bool, in Intake) (*rpc.Order, error) {
+	r := shareReader{
+		limits: in.Limits, maxDepth: in.Limits.MaxDepth, maxBackruns: in.Limits.MaxBackruns, simulates: simulates, windowOf: sendWindow(in),
+	}
 	form, err := r.form("params[0]", raw, 0, nil)
 	if err != nil {
 		return nil, err

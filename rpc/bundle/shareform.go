@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// bundleParams is a bundle of mev_sendBundle and mev_simBundle. metadata is not read: who is behind a request is what its signature says.
+// bundleParams is a bundle of mev_sendBundle and mev_simBundle. An inner bundle is of the same form, but goes where the outer one goes: it has neither a name
+// nor builders nor options of a simulation.
 type bundleParams struct {
 	Version   string `json:"version"`
 	Inclusion struct {
@@ -23,13 +24,22 @@ type bundleParams struct {
 		Refund       []refundParams `json:"refund"`
 		RefundConfig []shareParams  `json:"refundConfig"`
 	} `json:"validity"`
-	Privacy struct {
-		Hints      []string       `json:"hints"`
-		Builders   []string       `json:"builders"`
-		WantRefund *param.Percent `json:"wantRefund"`
-	} `json:"privacy"`
-	ReplacementUUID param.UUID  `json:"replacementUuid"`
-	Simulation      param.Later `json:"simOptions"`
+	Privacy         sharePrivacy   `json:"privacy"`
+	Metadata        metadataParams `json:"metadata"`
+	ReplacementUUID param.UUID     `json:"replacementUuid"`
+	Simulation      param.Later    `json:"simOptions"`
+}
+
+// sharePrivacy says who may know of a bundle.
+type sharePrivacy struct {
+	Hints      []string       `json:"hints"`
+	Builders   []string       `json:"builders"`
+	WantRefund *param.Percent `json:"wantRefund"`
+}
+
+// metadataParams are what services tell each other of a bundle.
+type metadataParams struct {
+	Cancelled bool `json:"cancelled"`
 }
 
 // elementParams is a place of a body: exactly one of hash, tx and bundle.
@@ -66,6 +76,8 @@ type shareReader struct {
 	// places are how many transactions and hashes were met, txs the transactions, depth first.
 	places int
 	txs    []*signed
+	// simulates: the outermost bundle may have options of a simulation.
+	simulates bool
 	// windowOf reads the window of the outermost bundle.
 	windowOf func(path string, first, last uint64) (rpc.Window, error)
 }
@@ -84,6 +96,9 @@ func (r *shareReader) form(path string, raw param.Later, depth int, within *rpc.
 	default:
 		return nil, rpc.BundleVersion.With("%s.version: %q, want v0.1, beta-1 or version-1", path, clip(f.params.Version))
 	}
+	if err := r.checkMeant(f, depth); err != nil {
+		return nil, err
+	}
 	if err := r.readWindow(f, within); err != nil {
 		return nil, err
 	}
@@ -91,6 +106,21 @@ func (r *shareReader) form(path string, raw param.Later, depth int, within *rpc.
 		return nil, err
 	}
 	return f, r.checkBackruns(f, depth)
+}
+
+// checkMeant refuses what says something that would not be done.
+func (r *shareReader) checkMeant(f *shareForm, depth int) error {
+	switch p := &f.params; {
+	case p.Metadata.Cancelled:
+		return rpc.InvalidParams.With("%s.metadata.cancelled: want false: a bundle is cancelled by eth_cancelBundle", f.path)
+	case p.Simulation.Set() && (!r.simulates || depth != 0):
+		return rpc.InvalidParams.With("%s.simOptions: only the outermost bundle of mev_simBundle has options of a simulation", f.path)
+	case depth != 0 && p.ReplacementUUID != (param.UUID{}):
+		return rpc.InvalidParams.With("%s.replacementUuid: only the outermost bundle has a name", f.path)
+	case depth != 0 && len(p.Privacy.Builders) > 0:
+		return rpc.InvalidParams.With("%s.privacy.builders: builders are those of the outermost bundle", f.path)
+	}
+	return nil
 }
 
 // readWindow reads the blocks of a bundle. An inner bundle's are those that it shares with the outer one, whose blocks become the same: they come

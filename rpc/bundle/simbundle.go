@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -29,7 +28,7 @@ func ReadSimBundle(params json.RawMessage, in Intake) (*Simulation, error) {
 	if err := param.Positional(params, &raw, &second); err != nil {
 		return nil, err
 	}
-	r := shareReader{limits: in.Limits, maxDepth: in.Limits.MaxSimDepth, windowOf: simWindow}
+	r := shareReader{limits: in.Limits, maxDepth: in.Limits.MaxSimDepth, simulates: true, windowOf: simWindow}
 	form, err := r.form("params[0]", raw, 0, nil)
 	if err != nil {
 		return nil, err
@@ -73,9 +72,7 @@ func ReadSimMatched(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	if err := param.Positional(params, &raw, &second); err != nil {
 		return nil, err
 	}
-	var first struct {
-		Simulation param.Later `json:"simOptions"`
-	}
+	var first bundleParams
 	if err := param.Value("params[0]", raw.JSON(), &first); err != nil {
 		return nil, err
 	}
@@ -89,7 +86,7 @@ func ReadSimMatched(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	if options != (simulationParams{}) {
 		return nil, rpc.InvalidParams.With("simOptions: a bundle that follows a hash is simulated for the next block as it is: leave them out, but for parentBlock latest")
 	}
-	return ReadSendShare(slices.Concat([]byte{'['}, raw.JSON(), []byte{']'}), in)
+	return readShare(raw, true, in)
 }
 
 // simWindow is the rule for the blocks of a mev_simBundle, which may be over.

@@ -2,10 +2,6 @@ package bundle
 
 import (
 	"cmp"
-	"encoding/json"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/param"
@@ -24,21 +20,12 @@ type simulationParams struct {
 	Timeout     param.Number    `json:"timeout"`
 }
 
-// simulationNames are the names of simulationParams.
-var simulationNames = []string{
-	"parentBlock", "blockNumber", "number", "coinbase", "timestamp", "time", "gasLimit", "baseFee", "timeout",
-}
-
-// readSimulation reads overrides at path. What is none is refused: the answer would be about another block than was asked for. So are two spellings of
-// one that say different things.
+// readSimulation reads overrides at path. Two spellings of one that say different things are refused.
 func readSimulation(path string, raw param.Later) (p simulationParams, err error) {
 	if !raw.Set() {
 		return p, nil
 	}
 	if err := param.Value(path, raw.JSON(), &p); err != nil {
-		return p, err
-	}
-	if err := onlyKnown(path, raw, simulationNames); err != nil {
 		return p, err
 	}
 	for _, spelling := range []struct {
@@ -52,20 +39,6 @@ func readSimulation(path string, raw param.Later) (p simulationParams, err error
 	p.BlockNumber, p.Timestamp = cmp.Or(p.BlockNumber, p.Number), cmp.Or(p.Timestamp, p.Time)
 	p.Number, p.Time = param.Number{}, param.Number{}
 	return p, nil
-}
-
-// onlyKnown refuses members of an object that are none of known.
-func onlyKnown(path string, raw param.Later, known []string) error {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw.JSON(), &members); err != nil {
-		return rpc.InvalidParams.With("%s: want an object", path)
-	}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if !slices.Contains(known, name) {
-			return rpc.InvalidParams.With("%s: %q is no option: known are %s", path, clip(name), strings.Join(known, ", "))
-		}
-	}
-	return nil
 }
 
 // over are these options, and below's where these say nothing.

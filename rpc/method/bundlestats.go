@@ -83,7 +83,7 @@ func (h *House) bundleStatsV1() Method {
 func (h *House) tellsBundleStats(m Method, form func(bundleStatsResult) any) Method {
 	m.Params = []Param{need("query", object(
 		needs("bundleHash", hash, "as it was answered when the bundle was sent"),
-		needs("blockNumber", anyNumber, "block that it was for, within 20 of the newest one"),
+		may("blockNumber", anyNumber, "block that it was for, within 20 of the newest one"),
 	))}
 	m.Refusals, m.Beyond = []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld, rpc.NotReady}, true
 	m.Do = func(ctx context.Context, call *Call) (any, error) {

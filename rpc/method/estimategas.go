@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
@@ -28,8 +29,10 @@ type callParams struct {
 	Value param.BigNumber `json:"value"`
 	Data  param.HexBytes  `json:"data"`
 	Input *param.HexBytes `json:"input"`
-	Nonce param.Number    `json:"nonce"` // not looked at: calls follow each other
 }
+
+// NoEffect implements param.Tolerant.
+func (callParams) NoEffect() []string { return bundle.InGasCall.Names() }
 
 // estimateGas is eth_estimateGasBundle.
 func (h *House) estimateGas() Method {

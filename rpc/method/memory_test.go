@@ -130,11 +130,16 @@ func checkMemory(t *testing.T, server http.Handler, what string, bodies []heapte
 func memoryServer(t *testing.T) (http.Handler, []Method) {
 	t.Helper()
 	house := &House{Taker: taking{}, Canceller: taking{}, Mev: taking{}, Chain: types.LatestSignerForChainID(common.Big1), Limits: bundle.Defaults()}
-	methods := house.Methods()
+	return serve(t, house), house.Methods()
+}
+
+// serve is the envelope with the methods of a house behind it; each request is signed by signer.
+func serve(t *testing.T, house *House) http.Handler {
+	t.Helper()
 	cfg := jsonrpc.Config{
-		Methods: map[string]jsonrpc.Method{}, Verify: func(http.Header, []byte) (common.Address, error) { return common.Address{1}, nil },
+		Methods: map[string]jsonrpc.Method{}, Verify: func(http.Header, []byte) (common.Address, error) { return signer, nil },
 	}
-	for _, m := range methods {
+	for _, m := range house.Methods() {
 		cfg.Methods[m.Name] = func(ctx context.Context, call *jsonrpc.Call) (any, error) {
 			return m.Do(ctx, &Call{Params: call.Params, Signer: call.Signer, At: call.ReceivedAt})
 		}
@@ -143,8 +148,11 @@ func memoryServer(t *testing.T) (http.Handler, []Method) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server, methods
+	return server
 }
+
+// signer is who signs in the examples of docs/rpc.md.
+var signer = common.HexToAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 
 // taking takes every order and cancels nothing.
 type taking struct{}

@@ -75,7 +75,7 @@ var (
 	boolean   = &Schema{Type: "boolean"}
 	null      = &Schema{Type: "null"}
 	timestamp = &Schema{Type: "string", Title: "RFC 3339 time"}
-	block     = &Schema{Type: []string{"integer", "string"}, Title: "block", Description: "a number, or latest, pending, safe, finalized, earliest, or a block's hash"}
+	block     = &Schema{Type: []string{"integer", "string"}, Title: "block", Description: "a number, or latest, pending, earliest, or a block's hash"}
 )
 
 // Fields are the names of an object's properties, in the order in which they are explained.

@@ -51,6 +51,7 @@ func (h *House) sendBundle() Method {
 			may("refundRecipient", address, "who gets the refund"),
 			may("refundTxHashes", listOf(hash), "the transaction whose payment is shared, at most one"),
 			may("delayedRefund", boolean, "the refund is paid outside of the block"),
+			may("signingAddress", address, "the signer of the request; another one is refused"),
 		))},
 		Example: `[{"txs":["'$TX1'","'$TX2'"],"blockNumber":"'$NEXT'","replacementUuid":"e9ced844-16d5-4884-8507-db9338950c5c"}]`,
 		Result: object(

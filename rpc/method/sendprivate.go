@@ -11,6 +11,7 @@ import (
 var preferences = object(
 	may("fast", boolean, "send it to all registered builders; then 50 % of a backrun's value comes back, not 90"),
 	may("canRevert", boolean, "it may fail, and stays in the block then"),
+	may("blockRange", anyNumber, "number of blocks to try, from the next one"),
 	may("privacy", object(
 		may("hints", listOf(oneOfWords("calldata", "contract_address", "logs", "default_logs", "special_logs", "function_selector", "hash", "tx_hash", "full")),
 			"what searchers may see; by default hash and default_logs, with an empty list nothing"),
@@ -21,6 +22,10 @@ var preferences = object(
 			needs("address", address, "who gets a part of a backrun's value"),
 			needs("percent", between(0, 100), "of all that the backrun pays, also with fast"),
 		)), "who gets how much; the rest stays with the builder. By default the sender gets what is usual"),
+		may("refundConfig", listOf(object(
+			needs("address", address, "who gets a part of what the sender would get"),
+			needs("percent", between(0, 100), "of that"),
+		)), "how what is usual is split, if `refund` names no address"),
 	), "terms of refunds"),
 )
 

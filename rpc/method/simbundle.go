@@ -50,7 +50,7 @@ func (h *House) simBundle() Method {
 		Name:    "mev_simBundle",
 		Summary: "Say what a bundle would earn, after its refunds.",
 		About: "A bundle that cannot be included is a result with `success` false and the reason in `error`. Options may stand in `simOptions` or after " +
-			"the bundle; the latter win; what is no option is refused. A bundle that begins with a hash cannot be simulated: put the transaction in its place once it is known.",
+			"the bundle; the latter win. A bundle that begins with a hash cannot be simulated: put the transaction in its place once it is known.",
 		Params:  []Param{need("bundle", shareBundle(may("simOptions", options, "the block to pretend"))), perhaps("simOptions", options)},
 		Example: `[{"version":"v0.1","inclusion":{"block":"'$NEXT'"},"body":[{"tx":"'$TX1'","canRevert":false},{"tx":"'$TX2'","canRevert":false}]},{"parentBlock":"latest"}]`,
 		Result: object(

@@ -2,6 +2,7 @@ package param
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -64,26 +65,28 @@ func (b *Block) readHash(digits string) error {
 	return nil
 }
 
+// blockObject is the form in which Go and Rust clients write a hash. A state is found by its hash wherever it is, so that no block is required to be on
+// the chain.
+type blockObject struct {
+	BlockNumber      Number `json:"blockNumber"`
+	BlockHash        *Hash  `json:"blockHash"`
+	RequireCanonical bool   `json:"requireCanonical"`
+}
+
 func (b *Block) readObject(raw []byte) error {
-	var number Number
-	var hash *Hash
-	err := eachMember(raw, func(key string, value []byte) error {
-		switch {
-		case key == "blockNumber":
-			return withinMember(key, number.Read(value))
-		case key == "blockHash" && !isNull(value):
-			hash = new(Hash)
-			return withinMember(key, hash.Read(value))
-		}
-		return nil
-	})
-	switch {
-	case err != nil:
+	var object blockObject
+	if err := decode(raw, reflect.ValueOf(&object).Elem()); err != nil {
 		return err
-	case hash != nil:
-		*b = Block{Set: true, Hash: common.Hash(*hash)}
-	case number.Set:
-		*b = Block{Set: true, Number: number.Value}
+	}
+	switch {
+	case object.RequireCanonical:
+		return withinMember("requireCanonical", errors.New("want false: whether the block is on the chain is not looked at"))
+	case object.BlockHash != nil && object.BlockNumber.Set:
+		return errors.New("want a blockNumber or a blockHash, not both")
+	case object.BlockHash != nil:
+		*b = Block{Set: true, Hash: common.Hash(*object.BlockHash)}
+	case object.BlockNumber.Set:
+		*b = Block{Set: true, Number: object.BlockNumber.Value}
 	default:
 		return errBlock
 	}

@@ -101,7 +101,7 @@ func refuse(path string, err error) error {
 
 var (
 	fieldType = reflect.TypeFor[Field]()
-	plans     sync.Map // of reflect.Type to map[string]int: the members of structs, found once per type
+	plans     sync.Map // of reflect.Type to *members, found once per type
 )
 
 func decode(raw []byte, v reflect.Value) error {
@@ -132,39 +132,85 @@ func decode(raw []byte, v reflect.Value) error {
 	}
 }
 
+// Tolerant is a struct that takes more members than it has fields for: they have no effect, but deployed clients send them.
+type Tolerant interface {
+	NoEffect() []string
+}
+
 // decodeStruct reads the members that it knows, in any order. One that comes twice would mean the first to one reader and the last to
-// another, and who signed it may have meant either.
+// another, and who signed it may have meant either; one that is not known would be left out without a word.
 func decodeStruct(raw []byte, v reflect.Value) error {
-	members := plan(v.Type())
+	known := plan(v.Type())
 	var seen uint64
 	return eachMember(raw, func(key string, value []byte) error {
-		i, known := members[key]
-		if !known {
-			return nil
+		i, found := known.places[key]
+		if !found {
+			return known.refuse(key)
 		}
 		if seen&(1<<i) != 0 {
-			return withinMember(key, errors.New("comes twice"))
+			return withinMember(key, errTwice)
 		}
 		seen |= 1 << i
+		if i >= v.NumField() {
+			return nil
+		}
 		return withinMember(key, decode(value, v.Field(i)))
 	})
 }
 
-func plan(t reflect.Type) map[string]int {
+var errTwice = errors.New("comes twice")
+
+// members are the names that a struct knows. Those from its number of fields on have no effect.
+type members struct {
+	places map[string]int
+	fields []string
+}
+
+func plan(t reflect.Type) *members {
 	if known, found := plans.Load(t); found {
-		return known.(map[string]int)
+		return known.(*members)
 	}
-	members := map[string]int{}
-	if t.NumField() > 64 {
-		panic(fmt.Sprintf("param: %s has too many members to remember which have come", t)) // a schema of ours is wrong
-	}
+	m := &members{places: map[string]int{}}
 	for i := range t.NumField() {
 		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
-			members[name] = i
+			m.places[name], m.fields = i, append(m.fields, name)
 		}
 	}
-	plans.Store(t, members)
-	return members
+	last := t.NumField()
+	if tolerant, more := reflect.Zero(t).Interface().(Tolerant); more {
+		for _, name := range tolerant.NoEffect() {
+			if _, twice := m.places[name]; twice {
+				panic(fmt.Sprintf("param: %s has %s both with and without effect", t, name)) // a schema of ours is wrong
+			}
+			m.places[name] = last
+			last++
+		}
+	}
+	if last > 64 {
+		panic(fmt.Sprintf("param: %s has too many members to remember which have come", t)) // a schema of ours is wrong
+	}
+	plans.Store(t, m)
+	return m
+}
+
+// refuse says that a member is not known, and which are: most often one of them was meant.
+func (m *members) refuse(key string) error { return refuseMember(key, m.fields...) }
+
+func refuseMember(key string, known ...string) error {
+	return withinMember(clip(key), errors.New("is not known; known are "+strings.Join(known, ", ")))
+}
+
+// clip keeps a name from the request short and printable where it is quoted.
+func clip(name string) string {
+	const most = 40
+	cut := name[:min(len(name), most)]
+	if quoted := strconv.Quote(cut); quoted != `"`+cut+`"` {
+		cut = quoted
+	}
+	if len(name) > most {
+		cut += "…"
+	}
+	return cut
 }
 
 // decodeList gives an empty list, not nil, for []: some fields mean something else by it than by null.
@@ -175,12 +221,20 @@ func decodeList(raw []byte, v reflect.Value) error {
 			return fmt.Errorf("want at most %d elements", MaxList)
 		}
 		element := reflect.New(v.Type().Elem()).Elem()
-		if err := decode(value, element); err != nil {
+		if err := decodeElement(value, element); err != nil {
 			return withinElement(i, err)
 		}
 		v.Set(reflect.Append(v, element))
 		return nil
 	})
+}
+
+// decodeElement refuses null where the element's type does not say what it is: a list has what somebody put into it.
+func decodeElement(raw []byte, v reflect.Value) error {
+	if isNull(raw) && !reflect.PointerTo(v.Type()).Implements(fieldType) {
+		return errors.New("want no null in a list")
+	}
+	return decode(raw, v)
 }
 
 func decodeBool(raw []byte, v reflect.Value) error {

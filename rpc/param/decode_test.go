@@ -24,6 +24,9 @@ type example struct {
 	Later LaterList `json:"later"`
 }
 
+// NoEffect implements Tolerant.
+func (example) NoEffect() []string { return []string{"habit", "another"} }
+
 // What is wrong is said with the way to it.
 func TestErrorsHaveThePath(t *testing.T) {
 	for _, c := range []struct{ params, want string }{
@@ -33,12 +36,19 @@ func TestErrorsHaveThePath(t *testing.T) {
 		{`[{"hashes":[null]}]`, "invalid params: params[0].hashes[0]: want 0x and 64 hexadecimal digits"},
 		{`[{"to":"0x"}]`, "invalid params: params[0].to: want 0x and 40 hexadecimal digits"},
 		{`[{"names":["a",1]}]`, "invalid params: params[0].names[1]: want a string"},
+		{`[{"names":["a",null]}]`, "invalid params: params[0].names[1]: want no null in a list"},
 		{`[{"fast":"yes"}]`, "invalid params: params[0].fast: want true or false"},
 		{`[{"privacy":{"hints":"all"}}]`, "invalid params: params[0].privacy.hints: want a list"},
 		{`[{"later":"all"}]`, "invalid params: params[0].later: want a list"},
 		{`[{"fast":true,"fast":true}]`, "invalid params: params[0].fast: comes twice"},
 		{`[{"privacy":{"hints":["calldata"]},"privacy":{}}]`, "invalid params: params[0].privacy: comes twice"},
 		{`[{"privacy":{"hints":[],"hints":null}}]`, "invalid params: params[0].privacy.hints: comes twice"},
+		{`[{"habit":1,"another":2,"habit":1}]`, "invalid params: params[0].habit: comes twice"},
+		{`[{"Fast":true}]`, "invalid params: params[0].Fast: is not known; known are block, hashes, to, names, fast, privacy, later"},
+		{`[{"privacy":{"habit":1}}]`, "invalid params: params[0].privacy.habit: is not known; known are hints"},
+		{`[{"privacy":{"":1}}]`, "invalid params: params[0].privacy.: is not known; known are hints"},
+		{`[{"privacy":{"hi\nts\u0000":1}}]`, `invalid params: params[0].privacy."hi\nts\x00": is not known; known are hints`},
+		{`[{"privacy":{"` + strings.Repeat("h", 1<<20) + `":1}}]`, "invalid params: params[0].privacy." + strings.Repeat("h", 40) + "…: is not known; known are hints"},
 		{`[{"fast":true,"f\u0061st":false}]`, "invalid params: params[0].fast: comes twice"},
 		{`["0x"]`, "invalid params: params[0]: want an object"},
 		{`[{},1.5]`, "invalid params: params[1]: " + errNumber.Error()},
@@ -60,10 +70,10 @@ func TestErrorsHaveThePath(t *testing.T) {
 	}
 }
 
-// Missing params at the end are zero; what clients append out of habit does not count.
+// Missing params at the end are zero; what clients append out of habit does not count, nor do members that have no effect.
 func TestPositional(t *testing.T) {
 	for _, params := range []string{
-		``, `null`, `[]`, ` [ ] `, `[null]`, `[{}]`, `[{},null]`, `[{},null,null,{}]`, `[{"unknown":{"deep":[1,"]"]},"fast":false}, "0x", { }]`,
+		``, `null`, `[]`, ` [ ] `, `[null]`, `[{}]`, `[{},null]`, `[{},null,null,{}]`, `[{"habit":{"deep":[1,"]"]},"fast":false}, "0x", { }]`,
 	} {
 		first, second := example{}, Number{}
 		if err := Positional(json.RawMessage(params), &first, &second); err != nil || first.Block.Set || second.Set {

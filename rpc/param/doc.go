@@ -6,8 +6,9 @@
 //	                                                             │
 //	        invalid params: params[0].txs[3]: want …  ◀──────────┘  the path grows on the way back
 //
-// Fields that no struct names are ignored, keys are compared exactly, the last of two equal keys counts. Nothing is read twice and nothing is
-// allocated by the number of elements that somebody claims: a Later is not looked into until its reader has counted it.
+// Names are compared exactly. One that comes twice is refused, and so is one that no struct knows: nothing that a request says is left out without a
+// word. What clients send although it has no effect is known too, see Tolerant. Nothing is read twice and nothing is allocated by the number of elements
+// that somebody claims: a Later is not looked into until its reader has counted it.
 //
 // The bytes must be one JSON value, as a json.RawMessage from a decoder is. Other bytes give an error or nonsense, never a panic.
 package param

@@ -51,7 +51,7 @@ func Elements[T any](path string, l LaterList) ([]T, error) {
 	}
 	list := make([]T, l.n)
 	err := eachElement(l.raw, func(i int, value []byte) error {
-		return withinElement(i, decode(value, reflect.ValueOf(&list[i]).Elem()))
+		return withinElement(i, decodeElement(value, reflect.ValueOf(&list[i]).Elem()))
 	})
 	return list, refuse(path, err)
 }
