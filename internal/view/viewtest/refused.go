@@ -62,7 +62,7 @@ func RefusesWhatDoesNotFit(t *testing.T, start Start) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer db.Close()
+			defer func() { _ = db.Close() }() // it only asks
 			takeUp(t, db, start, own, row.address)
 			if err := os.CopyFS(older, os.DirFS(own)); err != nil {
 				t.Fatal(err)
