@@ -158,6 +158,7 @@ func (w *World) open() (err error) {
 	}
 	w.chain, err = chain.Open(chain.Config{
 		Spec: w.spec, ChainID: chainID, Funded: funded, RPCAddr: net.JoinHostPort(w.cfg.Host, "0"),
+		KeepStates: true, // a spec may ask for one of the first blocks, however late it runs
 	})
 	if err != nil {
 		return fmt.Errorf("open chain: %w", err)

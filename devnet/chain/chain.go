@@ -30,6 +30,8 @@ type Config struct {
 	Accounts types.GenesisAlloc
 	// RPCAddr is the host:port of the execution JSON-RPC (eth, net, web3, txpool over HTTP and, at the same address, WebSocket); empty opens none.
 	RPCAddr string
+	// KeepStates keeps the state after each block; otherwise those after the last 128 of them.
+	KeepStates bool
 }
 
 // BuildArgs say what block to build. The caller has chosen and ordered the transactions.

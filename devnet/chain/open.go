@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/rawdb"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/eth"
 	"github.com/ethereum/go-ethereum/eth/catalyst"
@@ -74,12 +75,15 @@ func Open(cfg Config) (n *Node, err error) {
 }
 
 // backendConfig is a full node with room for bursts of transactions of few senders. It keeps all blocks, and the states after the last 128 of
-// them: who wants to know a balance asks soon.
+// them unless all are wanted: who wants to know a balance asks soon.
 func backendConfig(cfg Config, genesis *core.Genesis) *ethconfig.Config {
 	c := ethconfig.Defaults
 	c.Genesis, c.NetworkId, c.SyncMode = genesis, cfg.ChainID, ethconfig.FullSync
 	c.NoPrefetch, c.LogNoHistory = true, true
 	c.DatabaseCache, c.TrieCleanCache, c.TrieDirtyCache, c.SnapshotCache = 64, 32, 64, 32
+	if cfg.KeepStates {
+		c.NoPruning, c.StateScheme = true, rawdb.HashScheme // the path scheme would have to index its history first
+	}
 	c.Miner.GasCeil = genesis.GasLimit
 	c.TxPool.NoLocals, c.TxPool.Journal = true, ""
 	c.TxPool.PriceLimit = 1

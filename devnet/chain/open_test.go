@@ -78,6 +78,28 @@ func TestReopenedChainGoesOn(t *testing.T) {
 	}
 }
 
+// Of a chain that is longer than 128 blocks the first states are there only if they were to be kept.
+func TestStatesAreKeptIfAsked(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		n, err := Open(Config{Spec: specOf(eth.Fulu), ChainID: testChainID, Funded: []common.Address{addressOf(testKey(0))}, KeepStates: keep})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for slot := range uint64(140) {
+			args := argsFor(n, 1+phase0.Slot(slot), transfer(t, testKey(0), slot, common.Address{1}))
+			args.Payment = nil
+			land(t, n, args)
+		}
+		first := n.Chain().GetBlockByNumber(1)
+		if _, err := n.Chain().StateAt(first.Root(), first.Number(), first.Time()); (err == nil) != keep {
+			t.Errorf("keep %t: the state of block 1: %v", keep, err)
+		}
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	for _, address := range []string{"localhost", "localhost:http", "256.0.0.1:1"} {
 		n, err := Open(Config{Spec: specOf(eth.Fulu), ChainID: testChainID, RPCAddr: address})
