@@ -73,7 +73,7 @@ image: ## build the container image IMAGE, from scratch; needs a Docker engine
 	@scripts/image.sh $(IMAGE)
 
 prove: lab ## run the conformance suite against wrong targets, and show that it notices each
-	@go build -overlay "$$(bin/gavel-lab conformance overlay)" -o bin/gavel-lab-mutants ./cmd/gavel-lab
+	@overlay=$$(bin/gavel-lab conformance overlay) && go build -overlay "$$overlay" -o bin/gavel-lab-mutants ./cmd/gavel-lab
 	@bin/gavel-lab conformance prove --mutants-program bin/gavel-lab-mutants $(ARGS)
 
 test-clients: ## run searchers' JavaScript clients against the bundle RPC and the stream; needs Node.js, and npm for their packages
