@@ -40,9 +40,9 @@ type lab struct {
 	// stream tells of the orders of rpc.
 	stream *streamapp.App
 	// limited can take less than the others, and is judged by that alone.
-	limited limited
+	limited second
 	// literal does what the description says, where the others do what is deployed.
-	literal literal
+	literal second
 	nodes   *state.States
 	stop    context.CancelFunc
 	group   *errgroup.Group

@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/stream/hint"
 )
 
-// limited are second instances of the services that can take little, so that the suite may go beyond it and hurts no other spec.
-type limited struct {
+// second is a second set of services beside the first ones: with small limits, or in literal mode.
+type second struct {
 	relay  *relayapp.App
 	rpc    *rpcapp.App
 	stream *streamapp.App
@@ -52,16 +52,16 @@ func (l *lab) openLimited(ctx context.Context, slot time.Duration, log *slog.Log
 }
 
 // close closes what was opened.
-func (l limited) close() error {
+func (s second) close() error {
 	var failures []error
-	if l.relay != nil {
-		failures = append(failures, l.relay.Close())
+	if s.relay != nil {
+		failures = append(failures, s.relay.Close())
 	}
-	if l.stream != nil {
-		failures = append(failures, l.stream.Close())
+	if s.stream != nil {
+		failures = append(failures, s.stream.Close())
 	}
-	if l.rpc != nil {
-		failures = append(failures, l.rpc.Close())
+	if s.rpc != nil {
+		failures = append(failures, s.rpc.Close())
 	}
 	return errors.Join(failures...)
 }

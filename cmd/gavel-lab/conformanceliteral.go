@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -20,13 +19,6 @@ import (
 	streamapp "github.com/gavel-relay/gavel/stream/app"
 	"github.com/gavel-relay/gavel/stream/hint"
 )
-
-// literal are second instances of the services, as with --literal: those clauses are judged there that differ.
-type literal struct {
-	relay  *relayapp.App
-	rpc    *rpcapp.App
-	stream *streamapp.App
-}
 
 // openLiteral starts them on what the first ones stand on, and returns what a target.yaml tells of them.
 func (l *lab) openLiteral(ctx context.Context, first relayapp.Config, slot time.Duration, log *slog.Logger) (at target.Literal, err error) {
@@ -61,19 +53,4 @@ func trustedBuilders() (list []relay.Builder, secrets []string, err error) {
 		secrets = append(secrets, fmt.Sprintf("%#x", secret))
 	}
 	return list, secrets, nil
-}
-
-// close closes what was opened.
-func (l literal) close() error {
-	var failures []error
-	if l.relay != nil {
-		failures = append(failures, l.relay.Close())
-	}
-	if l.stream != nil {
-		failures = append(failures, l.stream.Close())
-	}
-	if l.rpc != nil {
-		failures = append(failures, l.rpc.Close())
-	}
-	return errors.Join(failures...)
 }
