@@ -13,14 +13,17 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Config says what network to run and for how long. In a Go literal the zero value of a field asks for its default, where one is
-// named; Validate puts it in. Errors name the flags of `gavel-lab devnet`, which are also the keys of its configuration file.
+// Config says what network to run and for how long. In a Go literal the zero value of a field asks
+// for its default, where one is named; Validate puts it in. Errors name the flags of `gavel-lab
+// devnet`, which are also the keys of its configuration file.
 type Config struct {
 	// Slots is how many slots to run; 0 runs until it is stopped.
 	Slots int
-	// SlotDuration is the length of a slot in chain time: whole seconds, because block timestamps are. 12s.
+	// SlotDuration is the length of a slot in chain time: whole seconds, because block timestamps are.
+	// 12s.
 	SlotDuration time.Duration
-	// Speed is how many times faster than the wall the chain clock runs: at 12 a slot of 12s takes one second. 12.
+	// Speed is how many times faster than the wall the chain clock runs: at 12 a slot of 12s takes one
+	// second. 12.
 	Speed float64
 	// Validators is the number of validators that propose. 64.
 	Validators int
@@ -28,7 +31,8 @@ type Config struct {
 	Builders int
 	// TxsPerSlot is how many transactions users send in each slot. 50.
 	TxsPerSlot int
-	// BlobEvery n sends a blob transaction in every n-th slot; 0 sends none. Forks before deneb have no blobs.
+	// BlobEvery n sends a blob transaction in every n-th slot; 0 sends none. Forks before deneb have
+	// no blobs.
 	BlobEvery int
 	// CircuitBreaker is how many slots in a row without a block make proposers ask no relay any more;
 	// 0 is never.
@@ -37,9 +41,11 @@ type Config struct {
 	SlotsPerEpoch int
 	// Fork is active from genesis on. It may be left out when Forks begins at epoch 0. fulu.
 	Fork eth.Fork
-	// Forks is the schedule, oldest first. After Validate it is complete: it begins with Fork at epoch 0 and names each version.
+	// Forks is the schedule, oldest first. After Validate it is complete: it begins with Fork at epoch
+	// 0 and names each version.
 	Forks []eth.ForkPoint
-	// OrdersPerSlot is how many private transactions users send to the bundle RPC in each slot; 0 sends none.
+	// OrdersPerSlot is how many private transactions users send to the bundle RPC in each slot; 0
+	// sends none.
 	OrdersPerSlot int
 	// Searchers is the number of searchers that follow hints; there may be none.
 	Searchers int
@@ -57,7 +63,8 @@ type Config struct {
 	Relays []string
 	// DataDir keeps chain, journal and archive on disk; empty keeps them in memory.
 	DataDir string
-	// MevBoost is the path of a real mev-boost to put between proposers and the relay; empty uses the lab's own aggregator.
+	// MevBoost is the path of a real mev-boost to put between proposers and the relay; empty uses the
+	// lab's own aggregator.
 	MevBoost string
 	// Seed makes keys and choices; the same seed gives the same actors.
 	Seed uint64
@@ -74,7 +81,8 @@ func Default() Config {
 	}
 }
 
-// Validate puts defaults in place of zero values and then checks. Its error is one line that says what to do.
+// Validate puts defaults in place of zero values and then checks. Its error is one line that says
+// what to do.
 func (c *Config) Validate() error {
 	d := Default()
 	setIfZero(&c.SlotDuration, d.SlotDuration)
@@ -94,10 +102,12 @@ func setIfZero[T comparable](field *T, value T) {
 	}
 }
 
-// minWallSlot is the shortest slot in wall time in which a block can still be built, sold and imported.
+// minWallSlot is the shortest slot in wall time in which a block can still be built, sold and
+// imported.
 const minWallSlot = 100 * time.Millisecond
 
-// Check is Validate without the defaults: a zero that somebody wrote is judged like any other value. It completes Forks.
+// Check is Validate without the defaults: a zero that somebody wrote is judged like any other
+// value. It completes Forks.
 func (c *Config) Check() error {
 	for _, r := range []struct {
 		key             string
@@ -132,7 +142,8 @@ func (c *Config) Check() error {
 		}
 	}
 	if c.SlotDuration < time.Second || c.SlotDuration > time.Hour || c.SlotDuration%time.Second != 0 {
-		return fmt.Errorf("slot is %v: give whole seconds from 1s to 1h, since block timestamps count seconds", c.SlotDuration)
+		return fmt.Errorf("slot is %v: give whole seconds from 1s to 1h, since block timestamps count seconds",
+			c.SlotDuration)
 	}
 	if !(c.Speed >= 0.01 && c.Speed <= 10_000) { // also refuses NaN
 		return fmt.Errorf("speed is %v: give a number from 0.01 to 10000; 1 runs like the wall clock", c.Speed)
@@ -213,12 +224,14 @@ func (c *Config) completeForks() error {
 	return nil
 }
 
-// forkVersion is the devnet's fork version: no public network has these, so a signature made here is worth nothing elsewhere.
+// forkVersion is the devnet's fork version: no public network has these, so a signature made here
+// is worth nothing elsewhere.
 func forkVersion(fork eth.Fork) phase0.Version {
 	return phase0.Version{byte(fork) + 1, 'g', 'v', 'l'} // the first byte counts forks from phase0, as on public networks
 }
 
-// ParseForks reads a fork schedule, for example "electra@0,fulu@2": fork @ epoch, oldest first. Empty text is no schedule.
+// ParseForks reads a fork schedule, for example "electra@0,fulu@2": fork @ epoch, oldest first.
+// Empty text is no schedule.
 func ParseForks(text string) ([]eth.ForkPoint, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

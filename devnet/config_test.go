@@ -40,7 +40,9 @@ func TestCheck(t *testing.T) {
 		{func(c *Config) { c.Slots = -1 }, "slots is -1: give a number from 0 to 1073741824"},
 		{func(c *Config) { c.OrdersPerSlot = 201 }, "orders is 201: give a number from 0 to 200"},
 		{func(c *Config) { c.Searchers = -1 }, "searchers is -1: give a number from 0 to 16"},
-		{func(c *Config) { c.BundlePort, c.StreamPort = 7, 7 }, "bundle-port and stream-port are both 7: give each its own, or 0 for any free one"},
+		{func(c *Config) {
+			c.BundlePort, c.StreamPort = 7, 7
+		}, "bundle-port and stream-port are both 7: give each its own, or 0 for any free one"},
 		{func(c *Config) { c.Validators = 0 }, "validators is 0: give a number from 1 to 65536"},
 		{func(c *Config) { c.Builders = 65 }, "builders is 65: give a number from 1 to 64"},
 		{func(c *Config) { c.TxsPerSlot = 0 }, "txs is 0: give a number from 1 to 2000"},
@@ -55,9 +57,13 @@ func TestCheck(t *testing.T) {
 			func(c *Config) { c.SlotDuration = 1500 * time.Millisecond },
 			"slot is 1.5s: give whole seconds from 1s to 1h, since block timestamps count seconds",
 		},
-		{func(c *Config) { c.SlotDuration = 0 }, "slot is 0s: give whole seconds from 1s to 1h, since block timestamps count seconds"},
+		{func(c *Config) {
+			c.SlotDuration = 0
+		}, "slot is 0s: give whole seconds from 1s to 1h, since block timestamps count seconds"},
 		{func(c *Config) { c.Speed = -1 }, "speed is -1: give a number from 0.01 to 10000; 1 runs like the wall clock"},
-		{func(c *Config) { c.Speed = math.NaN() }, "speed is NaN: give a number from 0.01 to 10000; 1 runs like the wall clock"},
+		{func(c *Config) {
+			c.Speed = math.NaN()
+		}, "speed is NaN: give a number from 0.01 to 10000; 1 runs like the wall clock"},
 		{
 			func(c *Config) { c.Speed = 600 },
 			"slot 12s at speed 600 leaves only 20ms a slot: give a speed of at most 120, or longer slots",

@@ -1,5 +1,6 @@
-// Package devnet is the vocabulary of the laboratory's network: what one may ask of a run (Config). The rooms below it are the
-// network's parts; app wires them to the services over HTTP, as strangers would meet.
+// Package devnet is the vocabulary of the laboratory's network: what one may ask of a run (Config).
+// The rooms below it are the network's parts; app wires them to the services over HTTP, as
+// strangers would meet.
 //
 //	user ──transactions──▶ chain (EVM, in process) ◀──blocks── beacon (beacon-node emulator, its clock runs Speed times faster)
 //	                         │ pending                            │ duties, attributes, head

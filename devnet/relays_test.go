@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The key of a further relay stands before its host; whatever else is written is refused with what to
-// give instead.
+// The key of a further relay stands before its host; whatever else is written is refused with what
+// to give instead.
 func TestParseRelay(t *testing.T) {
 	key := strings.Repeat("ab", 48)
 	base, pubkey, err := ParseRelay("http://0x" + key + "@127.0.0.1:9062")

@@ -21,7 +21,8 @@ type Asked struct {
 	Proposer phase0.BLSPubKey
 	// ParentGasLimit is the parent block's; 0 leaves gas limits alone.
 	ParentGasLimit uint64
-	// GasLimit is what the proposer registered; 0 is unknown, and any limit within the step is right then.
+	// GasLimit is what the proposer registered; 0 is unknown, and any limit within the step is right
+	// then.
 	GasLimit uint64
 }
 
@@ -30,13 +31,16 @@ type Answer struct {
 	Took time.Duration // wall time
 	// Bid is nil for "no bid", and when Err is set.
 	Bid *builderspec.VersionedSignedBuilderBid
-	// Err says that there was no answer, or one with a status of 500 and above; Refused that the relay refused, which it may.
+	// Err says that there was no answer, or one with a status of 500 and above; Refused that the relay
+	// refused, which it may.
 	Err     error
 	Refused bool
 }
 
-// JudgeAnswer says what is wrong with one answer of the relay that has a key; the zero key is any. patience is how long proposers wait.
-func JudgeAnswer(network *eth.Spec, relay phase0.BLSPubKey, asked Asked, answer Answer, patience time.Duration) []Finding {
+// JudgeAnswer says what is wrong with one answer of the relay that has a key; the zero key is any.
+// patience is how long proposers wait.
+func JudgeAnswer(network *eth.Spec, relay phase0.BLSPubKey, asked Asked, answer Answer,
+	patience time.Duration) []Finding {
 	var found findings
 	switch {
 	case answer.Refused:
@@ -65,7 +69,8 @@ func (f findings) in(slot phase0.Slot) []Finding {
 	return f
 }
 
-func (f *findings) judgeBid(network *eth.Spec, relay phase0.BLSPubKey, asked Asked, v *builderspec.VersionedSignedBuilderBid) {
+func (f *findings) judgeBid(network *eth.Spec, relay phase0.BLSPubKey, asked Asked,
+	v *builderspec.VersionedSignedBuilderBid) {
 	bid, err := read(v)
 	if err != nil {
 		f.add(Signature, "the bid cannot be read: %v", err)
@@ -94,7 +99,8 @@ func (f *findings) judgeGasLimit(asked Asked, limit uint64) {
 	case asked.ParentGasLimit == 0:
 	case asked.GasLimit != 0:
 		if want := eth.ExpectedGasLimit(asked.ParentGasLimit, asked.GasLimit); limit != want {
-			f.add(GasLimit, "%d, the proposer registered %d, which makes %d after %d", limit, asked.GasLimit, want, asked.ParentGasLimit)
+			f.add(GasLimit, "%d, the proposer registered %d, which makes %d after %d", limit, asked.GasLimit, want,
+				asked.ParentGasLimit)
 		}
 	case eth.ExpectedGasLimit(asked.ParentGasLimit, limit) != limit:
 		f.add(GasLimit, "%d is too far from the parent's %d", limit, asked.ParentGasLimit)

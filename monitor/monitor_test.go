@@ -22,12 +22,14 @@ import (
 
 var (
 	network = &eth.Spec{
-		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32, Forks: []eth.ForkPoint{{Fork: eth.Deneb}},
+		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
+		Forks: []eth.ForkPoint{{Fork: eth.Deneb}},
 	}
 	relayKey  = bls.Derive("relay", 1)
 	validator = bls.Derive("validator", 1)
 	parent    = phase0.Hash32{0xaa}
-	question  = Asked{Slot: 7, Parent: parent, Proposer: validator.PublicKey(), ParentGasLimit: 30_000_000, GasLimit: 36_000_000}
+	question  = Asked{Slot: 7, Parent: parent, Proposer: validator.PublicKey(), ParentGasLimit: 30_000_000,
+		GasLimit: 36_000_000}
 )
 
 // aBid is a good answer to the question, changed and then signed by a key.
@@ -72,9 +74,10 @@ func TestJudgeAnswer(t *testing.T) {
 		"no bid":      {Answer{}, ""},
 		"refused":     {Answer{Refused: true, Err: errors.New("relay answers 400: slot is too old")}, ""},
 		"unavailable": {Answer{Err: errors.New("relay answers 503")}, "unavailable: getHeader: relay answers 503"},
-		"slow":        {Answer{Took: 2 * time.Second, Bid: aBid(t, relayKey, good)}, "slow: getHeader took 2000ms, proposers wait 950ms"},
-		"other key":   {Answer{Bid: aBid(t, bls.Derive("other", 1), good)}, "signature: signed by 0x"},
-		"spoiled":     {Answer{Bid: spoiled}, "signature: the signature does not verify"},
+		"slow": {Answer{Took: 2 * time.Second, Bid: aBid(t, relayKey, good)},
+			"slow: getHeader took 2000ms, proposers wait 950ms"},
+		"other key": {Answer{Bid: aBid(t, bls.Derive("other", 1), good)}, "signature: signed by 0x"},
+		"spoiled":   {Answer{Bid: spoiled}, "signature: the signature does not verify"},
 		"parent": {
 			Answer{Bid: aBid(t, relayKey, func(b *deneb.BuilderBid) { b.Header.ParentHash[0] = 0xbb })},
 			"parent-hash: on 0xbb",
@@ -87,8 +90,11 @@ func TestJudgeAnswer(t *testing.T) {
 			Answer{Bid: aBid(t, relayKey, func(b *deneb.BuilderBid) { b.Header.GasLimit = 30_000_000 })},
 			"gas-limit: 30000000, the proposer registered 36000000, which makes 30029295 after 30000000",
 		},
-		"worthless": {Answer{Bid: aBid(t, relayKey, func(b *deneb.BuilderBid) { b.Value = new(uint256.Int) })}, "value: the header is worth nothing"},
-		"empty":     {Answer{Bid: &builderspec.VersionedSignedBuilderBid{Version: spec.DataVersionFulu}}, "signature: the bid cannot be read"},
+		"worthless": {Answer{Bid: aBid(t, relayKey, func(b *deneb.BuilderBid) {
+			b.Value = new(uint256.Int)
+		})}, "value: the header is worth nothing"},
+		"empty": {Answer{Bid: &builderspec.VersionedSignedBuilderBid{Version: spec.DataVersionFulu}},
+			"signature: the bid cannot be read"},
 	} {
 		found := JudgeAnswer(network, other, question, c.answer, 950*time.Millisecond)
 		if got := words(found); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") || len(found) > 1 {
@@ -112,7 +118,8 @@ func TestJudgeGasLimitWithoutRegistration(t *testing.T) {
 	if got := words(JudgeAnswer(network, phase0.BLSPubKey{}, unknown, bid(30_010_000), time.Second)); got != "" {
 		t.Errorf("within the step: %s", got)
 	}
-	if got := words(JudgeAnswer(network, phase0.BLSPubKey{}, unknown, bid(31_000_000), time.Second)); !strings.HasPrefix(got, "gas-limit") {
+	got := words(JudgeAnswer(network, phase0.BLSPubKey{}, unknown, bid(31_000_000), time.Second))
+	if !strings.HasPrefix(got, "gas-limit") {
 		t.Errorf("beyond the step: %q", got)
 	}
 	unknown.ParentGasLimit = 0
@@ -129,17 +136,20 @@ func TestJudgeSlot(t *testing.T) {
 		over Over
 		want string
 	}{
-		"good":                 {Over{Landed: one, Served: served, Best: true, Listed: listed(one, 9), ListedByAny: true}, ""},
+		"good": {Over{Landed: one, Served: served, Best: true, Listed: listed(one, 9), ListedByAny: true},
+			""},
 		"another relay's":      {Over{Landed: two, Served: served, ListedByAny: true}, ""},
 		"nothing":              {Over{}, ""},
 		"missed, not the best": {Over{Served: served}, ""},
-		"withheld":             {Over{Served: served, Best: true}, "withheld: 1 headers were served, and the slot has no block"},
-		"unlisted":             {Over{Landed: one, Served: served}, "unlisted-delivery: 0x01"},
-		"listed by another":    {Over{Landed: one, Served: served, ListedByAny: true}, ""},
-		"list unavailable":     {Over{Landed: one, Served: served, ListErr: errors.New("503")}, "unavailable: list of delivered payloads: 503"},
-		"listed, other block":  {Over{Landed: two, Listed: listed(one, 9), ListedByAny: true}, "listed-unlanded: 0x01"},
-		"listed, no block":     {Over{Listed: listed(one, 9)}, "listed-unlanded: 0x01"},
-		"listed for less":      {Over{Landed: one, Served: served, Listed: listed(one, 8), ListedByAny: true}, "value: 0x01"},
+		"withheld": {Over{Served: served, Best: true},
+			"withheld: 1 headers were served, and the slot has no block"},
+		"unlisted":          {Over{Landed: one, Served: served}, "unlisted-delivery: 0x01"},
+		"listed by another": {Over{Landed: one, Served: served, ListedByAny: true}, ""},
+		"list unavailable": {Over{Landed: one, Served: served, ListErr: errors.New("503")},
+			"unavailable: list of delivered payloads: 503"},
+		"listed, other block": {Over{Landed: two, Listed: listed(one, 9), ListedByAny: true}, "listed-unlanded: 0x01"},
+		"listed, no block":    {Over{Listed: listed(one, 9)}, "listed-unlanded: 0x01"},
+		"listed for less":     {Over{Landed: one, Served: served, Listed: listed(one, 8), ListedByAny: true}, "value: 0x01"},
 	} {
 		found := JudgeSlot(c.over)
 		if got := words(found); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") || len(found) > 1 {
@@ -150,14 +160,17 @@ func TestJudgeSlot(t *testing.T) {
 
 func TestJudgeRegistration(t *testing.T) {
 	message := &builderv1.ValidatorRegistration{
-		FeeRecipient: bellatrix.ExecutionAddress{1}, GasLimit: 36_000_000, Timestamp: network.GenesisTime, Pubkey: validator.PublicKey(),
+		FeeRecipient: bellatrix.ExecutionAddress{1}, GasLimit: 36_000_000, Timestamp: network.GenesisTime,
+		Pubkey: validator.PublicKey(),
 	}
 	root, err := message.HashTreeRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := &builderv1.SignedValidatorRegistration{Message: message, Signature: validator.Sign(eth.SigningRoot(root, network.BuilderDomain()))}
-	forged := &builderv1.SignedValidatorRegistration{Message: message, Signature: relayKey.Sign(eth.SigningRoot(root, network.BuilderDomain()))}
+	good := &builderv1.SignedValidatorRegistration{Message: message,
+		Signature: validator.Sign(eth.SigningRoot(root, network.BuilderDomain()))}
+	forged := &builderv1.SignedValidatorRegistration{Message: message,
+		Signature: relayKey.Sign(eth.SigningRoot(root, network.BuilderDomain()))}
 	for name, c := range map[string]struct {
 		shown Shown
 		want  string
@@ -169,7 +182,8 @@ func TestJudgeRegistration(t *testing.T) {
 		"unavailable":       {Shown{Err: errors.New("relay answers 503")}, "unavailable: registration: relay answers 503"},
 	} {
 		c.shown.Proposer = validator.PublicKey()
-		if got := words(JudgeRegistration(network, c.shown)); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
+		if got := words(JudgeRegistration(network, c.shown)); !strings.HasPrefix(got, c.want) ||
+			(c.want == "") != (got == "") {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

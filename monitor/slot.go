@@ -18,9 +18,11 @@ type Over struct {
 	Landed phase0.Hash32
 	// Served are the headers that the relay served, by block hash with their value.
 	Served map[phase0.Hash32]*uint256.Int
-	// Best: no other relay served a header that is worth more, so that it most likely is what the proposer signed.
+	// Best: no other relay served a header that is worth more, so that it most likely is what the
+	// proposer signed.
 	Best bool
-	// Listed is what the relay lists as delivered in the slot. ListErr says that it does not answer, and is not a refusal.
+	// Listed is what the relay lists as delivered in the slot. ListErr says that it does not answer,
+	// and is not a refusal.
 	Listed  []Delivered
 	ListErr error
 	// ListedByAny: some relay lists the slot's block as delivered.
@@ -44,7 +46,8 @@ func JudgeSlot(over Over) []Finding {
 			found.add(ListedUnlanded, "%#x is listed as delivered, the chain has %s", one.BlockHash[:], word(over.Landed))
 		}
 		if served := over.Served[one.BlockHash]; served != nil && one.ValueWei.Lt(served) {
-			found.add(Value, "%#x was served for %s wei and is listed for %s", one.BlockHash[:], served.Dec(), one.ValueWei.Dec())
+			found.add(Value, "%#x was served for %s wei and is listed for %s", one.BlockHash[:], served.Dec(),
+				one.ValueWei.Dec())
 		}
 	}
 	switch {
@@ -78,7 +81,8 @@ type Shown struct {
 	Serves bool
 }
 
-// JudgeRegistration says what is wrong with a registration that a relay shows, or does not show although it serves headers for it.
+// JudgeRegistration says what is wrong with a registration that a relay shows, or does not show
+// although it serves headers for it.
 func JudgeRegistration(network *eth.Spec, shown Shown) []Finding {
 	var found findings
 	registration := shown.Registration
@@ -93,7 +97,8 @@ func JudgeRegistration(network *eth.Spec, shown Shown) []Finding {
 		found.add(Registrations, "asked for %#x, shown %#x", shown.Proposer[:], registration.Message.Pubkey[:])
 	default:
 		root, err := registration.Message.HashTreeRoot()
-		if err != nil || bls.Verify(shown.Proposer, eth.SigningRoot(root, network.BuilderDomain()), registration.Signature) != nil {
+		if err != nil || bls.Verify(shown.Proposer, eth.SigningRoot(root, network.BuilderDomain()),
+			registration.Signature) != nil {
 			found.add(Registrations, "the registration of %#x has a wrong signature", shown.Proposer[:])
 		}
 	}

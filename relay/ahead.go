@@ -8,8 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Ahead is what was begun for a submission while its body was still on the way; the zero value when nothing was. It says nothing of whether the
-// submission is good, and nothing of it may be shown before all checks have passed. Each part names what exactly it was made of, so that it is used
+// Ahead is what was begun for a submission while its body was still on the way; the zero value when
+// nothing was. It says nothing of whether the submission is good, and nothing of it may be shown
+// before all checks have passed. Each part names what exactly it was made of, so that it is used
 // for that alone.
 type Ahead struct {
 	// TransactionsRoot waits for the root of the payload's transactions.
@@ -36,8 +37,9 @@ type SignedAhead struct {
 	SSZ, JSON []byte
 }
 
-// Work is done once, by whoever needs it first; others wait. A goroutine that is to begin it may thus come late, and nobody waits for it to wake.
-// What the work was made of is forgotten when it is done. It is safe for concurrent use.
+// Work is done once, by whoever needs it first; others wait. A goroutine that is to begin it may
+// thus come late, and nobody waits for it to wake. What the work was made of is forgotten when it
+// is done. It is safe for concurrent use.
 type Work[T any] struct {
 	begun atomic.Bool
 	ended chan struct{} // closed when value is here

@@ -7,13 +7,14 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Builder is how the operator treats a builder, over all of its keys. The zero value is how builders are treated that nobody has listed.
-// It is immutable: a change is another value.
+// Builder is how the operator treats a builder, over all of its keys. The zero value is how
+// builders are treated that nobody has listed. It is immutable: a change is another value.
 type Builder struct {
 	// Name is the operator's own: 1 to 64 letters, digits, dots, dashes and underscores.
 	Name    string             `json:"name"`
 	Pubkeys []phase0.BLSPubKey `json:"pubkeys"`
-	// APIKeyHash is the SHA-256 of the builder's API key; nil when it has none. The key itself is nowhere in the relay.
+	// APIKeyHash is the SHA-256 of the builder's API key; nil when it has none. The key itself is
+	// nowhere in the relay.
 	APIKeyHash *phase0.Hash32 `json:"api_key_sha256,omitempty"`
 	// Blocked refuses all of its submissions.
 	Blocked bool `json:"blocked"`
@@ -22,17 +23,20 @@ type Builder struct {
 	// Optimistic lets its bids count before they are executed, up to the collateral in value.
 	Optimistic    bool         `json:"optimistic"`
 	CollateralWei *uint256.Int `json:"collateral_wei,omitempty"`
-	// HeaderFirst lets it bid with a header and send the payload after; it counts only with Optimistic.
+	// HeaderFirst lets it bid with a header and send the payload after; it counts only with
+	// Optimistic.
 	HeaderFirst bool `json:"header_first"`
 }
 
-// Trusts says whether a bid of some value may count before its block is executed: never above the collateral.
+// Trusts says whether a bid of some value may count before its block is executed: never above the
+// collateral.
 func (b Builder) Trusts(valueWei *uint256.Int) bool {
 	return b.Optimistic && !b.Blocked && b.CollateralWei != nil && !valueWei.Gt(b.CollateralWei)
 }
 
-// Demotion is why a builder lost the optimistic mode, with what proves it: the message that it signed, and the rule that its block breaks.
-// The submission itself is kept as evidence under the block hash.
+// Demotion is why a builder lost the optimistic mode, with what proves it: the message that it
+// signed, and the rule that its block breaks. The submission itself is kept as evidence under the
+// block hash.
 type Demotion struct {
 	Trace
 	Signature phase0.BLSSignature `json:"signature"`
@@ -47,13 +51,15 @@ type Demotion struct {
 const (
 	// DemotedWithheld: the payload of a header did not come in time.
 	DemotedWithheld = "payload_withheld"
-	// DemotedSignature: the message of a bid that was taken on the word of an API key is not signed by the builder.
+	// DemotedSignature: the message of a bid that was taken on the word of an API key is not signed by
+	// the builder.
 	DemotedSignature = "signature"
 	// DemotedMismatch: the payload that followed a header is another one.
 	DemotedMismatch = "payload_mismatch"
 )
 
-// BuilderChanged says how a builder is treated from now on. It is the operator's doing, or follows from a demotion.
+// BuilderChanged says how a builder is treated from now on. It is the operator's doing, or follows
+// from a demotion.
 type BuilderChanged struct {
 	At      time.Time `json:"at"`
 	Builder Builder   `json:"builder"`
@@ -75,7 +81,8 @@ type SubmissionExecuted struct {
 	Slot      phase0.Slot      `json:"slot"`
 	BlockHash phase0.Hash32    `json:"block_hash"`
 	Builder   phase0.BLSPubKey `json:"builder_pubkey"`
-	// ValueWei is what the bid promised; nil in facts of versions that executed a block at one value only.
+	// ValueWei is what the bid promised; nil in facts of versions that executed a block at one value
+	// only.
 	ValueWei *uint256.Int `json:"value,omitempty"`
 	// PaidWei is what executions have found that the block pays, at least; nil if none has.
 	PaidWei *uint256.Int `json:"paid,omitempty"`
@@ -90,7 +97,8 @@ type SubmissionExecuted struct {
 // DeliveryParts are what a delivery needs, as operators call them.
 var DeliveryParts = []string{"guard", "escrow", "journal"}
 
-// DeliveryPathChanged says that one of the parts that a delivery needs does not answer, or answers again. While one does not, no headers are served.
+// DeliveryPathChanged says that one of the parts that a delivery needs does not answer, or answers
+// again. While one does not, no headers are served.
 type DeliveryPathChanged struct {
 	At time.Time `json:"at"`
 	// Part is the guard, the escrow or the journal.
@@ -100,7 +108,8 @@ type DeliveryPathChanged struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// KillSwitchChanged says whether headers are served. Payloads of headers that were served are honoured all the same.
+// KillSwitchChanged says whether headers are served. Payloads of headers that were served are
+// honoured all the same.
 type KillSwitchChanged struct {
 	At  time.Time `json:"at"`
 	On  bool      `json:"on"`

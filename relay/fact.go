@@ -7,14 +7,16 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Fact is something that happened. Facts are appended to the journal in the order in which they happened; the Data API, metrics and
-// logs are views of them. Facts are JSON on disk: a field may be added, never renamed.
+// Fact is something that happened. Facts are appended to the journal in the order in which they
+// happened; the Data API, metrics and logs are views of them. Facts are JSON on disk: a field may
+// be added, never renamed.
 type Fact interface {
 	// Subject is the journal subject below "relay.", also the name of the fact in metrics and exports.
 	Subject() string
 }
 
-// Trace is a bid trace with what only the relay knows of it, flat, as the Data API and exports need it.
+// Trace is a bid trace with what only the relay knows of it, flat, as the Data API and exports need
+// it.
 type Trace struct {
 	Slot         phase0.Slot      `json:"slot"`
 	ParentHash   phase0.Hash32    `json:"parent_hash"`
@@ -41,7 +43,8 @@ func (c *Contents) FlatTrace() Trace {
 	}
 	t := c.Trace
 	return Trace{
-		Slot: phase0.Slot(t.Slot), ParentHash: t.ParentHash, BlockHash: t.BlockHash, Builder: t.BuilderPubkey, Proposer: t.ProposerPubkey,
+		Slot: phase0.Slot(t.Slot), ParentHash: t.ParentHash, BlockHash: t.BlockHash, Builder: t.BuilderPubkey,
+		Proposer:     t.ProposerPubkey,
 		FeeRecipient: t.ProposerFeeRecipient, GasLimit: t.GasLimit, GasUsed: t.GasUsed, ValueWei: t.Value,
 		NumTx: len(c.Payload.Transactions), NumBlobs: blobs, BlockNumber: c.Payload.BlockNumber,
 	}
@@ -53,12 +56,14 @@ type SubmissionJudged struct {
 	ReceivedAt time.Time `json:"received_at"`
 	// EligibleAt is when the bid began to count; zero when refused or only kept.
 	EligibleAt time.Time `json:"eligible_at"`
-	// Verified: the block was executed and found valid. A bid below the floor is kept unverified and is not in the Data API.
+	// Verified: the block was executed and found valid. A bid below the floor is kept unverified and
+	// is not in the Data API.
 	Verified   bool `json:"verified"`
 	Optimistic bool `json:"optimistic"`
 	// HeaderFirst: only the header has come so far.
 	HeaderFirst bool `json:"header_first,omitempty"`
-	// Cancellable and Sequence say what the bid replaces, as in Submission: with them an auction can be replayed from its facts.
+	// Cancellable and Sequence say what the bid replaces, as in Submission: with them an auction can
+	// be replayed from its facts.
 	Cancellable bool   `json:"cancellable,omitempty"`
 	Sequence    uint64 `json:"sequence,omitempty"`
 	Refusal     string `json:"refusal,omitempty"`
@@ -71,8 +76,9 @@ type TopChanged struct {
 	Trace
 }
 
-// HeaderServed says that a proposer was given a header. The first time that a bid is served since it leads is a fact of its own; the same header again is
-// counted, and told as a sum when another bid leads or the head moves. So a stranger's requests do not make the journal grow.
+// HeaderServed says that a proposer was given a header. The first time that a bid is served since
+// it leads is a fact of its own; the same header again is counted, and told as a sum when another
+// bid leads or the head moves. So a stranger's requests do not make the journal grow.
 type HeaderServed struct {
 	// At is when it was served; of a sum, when first.
 	At        time.Time        `json:"at"`
@@ -91,12 +97,14 @@ type HeaderServed struct {
 // Count is how many answers the fact is about.
 func (h HeaderServed) Count() int { return max(h.Times, 1) }
 
-// PayloadDelivered says that a block was published: at least one beacon node accepted it (decision 9). Its trace is that of the bid which the
-// proposer was given: builder and value are what it signed for, whatever else the same block was offered at.
+// PayloadDelivered says that a block was published: at least one beacon node accepted it (decision
+// 9). Its trace is that of the bid which the proposer was given: builder and value are what it
+// signed for, whatever else the same block was offered at.
 type PayloadDelivered struct {
 	At time.Time `json:"at"`
 	Trace
-	// PaidWei is what executions had found by then that the block pays, at least; nil if none had. Later ones are in SubmissionExecuted.
+	// PaidWei is what executions had found by then that the block pays, at least; nil if none had.
+	// Later ones are in SubmissionExecuted.
 	PaidWei   *uint256.Int `json:"paid,omitempty"`
 	BlockRoot phase0.Root  `json:"block_root"`
 	// MsIntoSlot is when the proposer's request came.

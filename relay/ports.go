@@ -7,13 +7,15 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// Facts takes what happened. Record never blocks on a disk or a network and keeps the order of its calls; what it cannot keep it counts
-// and reports by itself, since no caller could do anything about it. It is safe for concurrent use.
+// Facts takes what happened. Record never blocks on a disk or a network and keeps the order of its
+// calls; what it cannot keep it counts and reports by itself, since no caller could do anything
+// about it. It is safe for concurrent use.
 type Facts interface {
 	Record(fact Fact)
 }
 
-// Escrow keeps payloads so that a served header can be honoured after a crash. Both calls are safe for concurrent use.
+// Escrow keeps payloads so that a served header can be honoured after a crash. Both calls are safe
+// for concurrent use.
 type Escrow interface {
 	// Put returns only when the contents would survive a crash of this process. The key is their ID.
 	Put(ctx context.Context, contents *Contents) error
@@ -21,8 +23,8 @@ type Escrow interface {
 	Get(ctx context.Context, id PayloadID) (*Contents, error)
 }
 
-// PayloadID is the escrow's key. Until a block is executed its hash is its builder's word, so that it names a payload of that builder alone: what
-// others send under the same hash stands beside it.
+// PayloadID is the escrow's key. Until a block is executed its hash is its builder's word, so that
+// it names a payload of that builder alone: what others send under the same hash stands beside it.
 type PayloadID struct {
 	Slot      phase0.Slot
 	BlockHash phase0.Hash32
@@ -34,7 +36,8 @@ func (c *Contents) ID() PayloadID {
 	return PayloadID{phase0.Slot(c.Trace.Slot), c.Payload.BlockHash, c.Trace.BuilderPubkey}
 }
 
-// Size is about how many bytes the contents keep in memory. What was read from SSZ has its blobs in there.
+// Size is about how many bytes the contents keep in memory. What was read from SSZ has its blobs in
+// there.
 func (c *Contents) Size() int {
 	size := len(c.Raw)
 	for _, tx := range c.Payload.Transactions {

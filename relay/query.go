@@ -26,21 +26,24 @@ type TraceQuery struct {
 	BlockNumber *uint64
 	Proposer    *phase0.BLSPubKey
 	Builder     *phase0.BLSPubKey
-	// After and UpTo leave only rows of facts behind one place in the journal, and up to another; 0 does not restrict.
+	// After and UpTo leave only rows of facts behind one place in the journal, and up to another; 0
+	// does not restrict.
 	After, UpTo uint64
 	Order       Order
 	// Limit is the greatest number of rows; 0 gives none.
 	Limit int
 }
 
-// DeliveredTrace is a payload that was published; its value is the one that the proposer signed for.
+// DeliveredTrace is a payload that was published; its value is the one that the proposer signed
+// for.
 type DeliveredTrace struct {
 	Trace
 	// PaidWei is what the block was found to pay, at least; nil if that is not known (yet).
 	PaidWei *uint256.Int
 }
 
-// Mark tells states of a slot's received submissions apart: rows come, and old ones are pruned, but none is changed.
+// Mark tells states of a slot's received submissions apart: rows come, and old ones are pruned, but
+// none is changed.
 type Mark struct {
 	Rows   int64
 	Newest uint64 // the fact that the newest row is of

@@ -2,8 +2,9 @@ package relay
 
 import "fmt"
 
-// Refusal is one way of saying no. The catalogue below is the only place where they are made: an id is the metric label, the log
-// field, the row in docs/relay.md and the word that a scenario expects.
+// Refusal is one way of saying no. The catalogue below is the only place where they are made: an id
+// is the metric label, the log field, the row in docs/relay.md and the word that a scenario
+// expects.
 type Refusal struct {
 	ID string
 	// Status is the HTTP status of the answer.
@@ -12,14 +13,17 @@ type Refusal struct {
 	Short string
 	// Long says what the caller should look at.
 	Long string
-	// Row is the row of the check in the conformance table (S…, R…, H…, P…, D…), empty where there is none.
+	// Row is the row of the check in the conformance table (S…, R…, H…, P…, D…), empty where there is
+	// none.
 	Row string
 }
 
-// Refused is a refusal of one request, with what was seen. It is an error; every room that refuses returns it.
+// Refused is a refusal of one request, with what was seen. It is an error; every room that refuses
+// returns it.
 type Refused struct {
 	Refusal
-	// Detail is appended to the short text in the answer: what came and what was expected. It never holds internals.
+	// Detail is appended to the short text in the answer: what came and what was expected. It never
+	// holds internals.
 	Detail string
 }
 
@@ -55,7 +59,8 @@ var (
 	MethodNotAllowed = define("method-not-allowed", 405, "", "wrong method for this endpoint",
 		"The Allow header of the answer names the methods that the path knows.")
 	NotAcceptable = define("not-acceptable", 406, "H05", "not acceptable",
-		"No media type in Accept can be produced. This relay produces application/json and, where documented, application/octet-stream; "+
+		"No media type in Accept can be produced. This relay produces application/json and, where documented, "+
+			"application/octet-stream; "+
 			"the Data API also text/csv and application/x-ndjson.")
 	UnsupportedMediaType = define("unsupported-media-type", 415, "", "unsupported content type or encoding",
 		"Send application/json or application/octet-stream, plain or with a Content-Encoding that the endpoint documents.")
@@ -72,18 +77,21 @@ var (
 	RateLimited = define("rate-limited", 429, "", "too many requests",
 		"Come back after the seconds that Retry-After says. Builders with an API key have an allowance of their own.")
 	Overloaded = define("overloaded", 503, "S40", "too many requests at once",
-		"The relay holds as many bytes of request bodies as it may, or as many of this client's as one may have at once. Nothing is wrong with this request; repeat it after Retry-After.")
+		"The relay holds as many bytes of request bodies as it may, or as many of this client's as one may have at once. "+
+			"Nothing is wrong with this request; repeat it after Retry-After.")
 	Internal = define("internal", 500, "", "internal error",
 		"Something broke on our side; the request may be repeated. The log has the cause under the answer's X-Request-Id.")
 	NotReady = define("not-ready", 503, "", "not ready",
-		"The relay is starting or stopping: validators or duties are not known yet, or no more requests are taken. Or no beacon node has told of a head for long, "+
+		"The relay is starting or stopping: validators or duties are not known yet, or no more requests are taken. Or no "+
+			"beacon node has told of a head for long, "+
 			"or a test of the relay's own way to deliver a payload has failed: then no headers are served until it succeeds.")
 )
 
 // What registerValidator refuses.
 var (
 	RegistrationsInvalid = define("registrations-invalid", 400, "R06", "some registrations were refused",
-		"The good entries were stored; failures in the answer lists the first hundred refused ones with their index and reason.")
+		"The good entries were stored; failures in the answer lists the first hundred refused ones with their index and "+
+			"reason.")
 	RegistrationsTooMany = define("registrations-too-many", 413, "", "too many registrations in one request",
 		"A request may have 100,000 entries. None was looked at: send them in several requests.")
 	RegistrationTooEarly = define("registration-too-early", 400, "", "timestamp is before genesis",
@@ -99,9 +107,11 @@ var (
 // What getHeader refuses.
 var (
 	InvalidSlot   = define("invalid-slot", 400, "H02", "invalid slot", "The slot is a decimal number below 2^64.")
-	InvalidPubkey = define("invalid-pubkey", 400, "H02", "invalid pubkey", "A public key is 0x and 96 hexadecimal digits, in any letter case.")
-	InvalidHash   = define("invalid-hash", 400, "H02", "invalid hash", "A hash is 0x and 64 hexadecimal digits, in any letter case.")
-	SlotTooOld    = define("slot-too-old", 400, "", "slot is too old", "The chain's head is already beyond the slot.")
+	InvalidPubkey = define("invalid-pubkey", 400, "H02", "invalid pubkey",
+		"A public key is 0x and 96 hexadecimal digits, in any letter case.")
+	InvalidHash = define("invalid-hash", 400, "H02", "invalid hash",
+		"A hash is 0x and 64 hexadecimal digits, in any letter case.")
+	SlotTooOld = define("slot-too-old", 400, "", "slot is too old", "The chain's head is already beyond the slot.")
 )
 
 // What a builder's submission is refused for, cheap checks first.
@@ -110,7 +120,8 @@ var (
 		"The slot is not after the slot of the chain's head.")
 	SubmissionNoDuty = define("submission-no-duty", 400, "S04", "could not find the slot's duty",
 		"No registered validator of this relay proposes in that slot, or its duty is not known yet.")
-	SubmissionWrongProposer = define("submission-wrong-proposer", 400, "S07", "proposer pubkey is not that of the slot's duty",
+	SubmissionWrongProposer = define("submission-wrong-proposer", 400, "S07",
+		"proposer pubkey is not that of the slot's duty",
 		"message.proposer_pubkey must be the validator that proposes in the slot.")
 	SubmissionFeeRecipient = define("submission-fee-recipient", 400, "S06", "fee recipient does not match",
 		"message.proposer_fee_recipient must be the one that the proposer registered.")
@@ -124,7 +135,8 @@ var (
 		"message.gas_limit must equal execution_payload.gas_limit.")
 	SubmissionTraceGasUsed = define("submission-trace-gas-used", 400, "S12", "gas used of message and payload differ",
 		"message.gas_used must equal execution_payload.gas_used.")
-	SubmissionGasLimitChanged = define("submission-gas-limit-changed", 400, "S20", "the proposer asks for a lower gas limit now",
+	SubmissionGasLimitChanged = define("submission-gas-limit-changed", 400, "S20",
+		"the proposer asks for a lower gas limit now",
 		"The proposer registered a lower gas limit while the block was executed. Build another one for it.")
 	SubmissionNoAttributes = define("submission-no-attributes", 400, "S13", "payload attributes are not (yet) known",
 		"No beacon node has announced payload attributes for this parent and slot.")
@@ -149,9 +161,11 @@ var (
 	SubmissionInvalid = define("submission-invalid", 400, "S24", "the block is invalid",
 		"The block was executed on its parent's state and broke the rule that the message names.")
 	SubmissionUnverifiable = define("submission-unverifiable", 503, "", "the block could not be validated",
-		"Validation is not available now or the parent's state is not here yet. This says nothing about the block; submit again.")
+		"Validation is not available now or the parent's state is not here yet. This says nothing about the block; submit "+
+			"again.")
 	SubmissionCrowded = define("submission-crowded", 503, "", "too many blocks wait to be validated",
-		"Of this public key, this address, or of all strangers. Builders with an API key or a record of valid blocks have a share of their own.")
+		"Of this public key, this address, or of all strangers. Builders with an API key or a record of valid blocks have "+
+			"a share of their own.")
 	SubmissionTimeout = define("submission-timeout", 504, "", "validation took too long",
 		"The block was not validated in time. This says nothing about the block; submit again.")
 	SubmissionCancellations = define("submission-cancellations", 400, "", "cancellations are disabled",
@@ -161,25 +175,33 @@ var (
 	APIKeyUnknown = define("api-key-unknown", 401, "", "unknown API key",
 		"X-Api-Key is none that the operator of this relay has given out.")
 	APIKeyNeeded = define("api-key-needed", 401, "", "an API key is needed",
-		"Header-first and dehydrated submissions, and the leading bids where the operator says so, are for builders that the operator trusts; "+
+		"Header-first and dehydrated submissions, and the leading bids where the operator says so, are for builders that "+
+			"the operator trusts; "+
 			"they send X-Api-Key.")
 	APIKeyOtherBuilder = define("api-key-other-builder", 403, "", "API key is another builder's",
 		"message.builder_pubkey is none of the keys that belong to the API key.")
 	HeaderNotTrusted = define("header-not-trusted", 403, "", "header-first submissions are not allowed for this bid",
-		"The builder must be in the optimistic mode with header-first allowed, and the value may not exceed its collateral. Send the whole block.")
+		"The builder must be in the optimistic mode with header-first allowed, and the value may not exceed its "+
+			"collateral. Send the whole block.")
 	HeaderPayloadMismatch = define("header-payload-mismatch", 400, "", "payload is not that of the header sent before",
-		"A header with this block hash is in the auction, and the block that followed has another header, other commitments or other requests.")
+		"A header with this block hash is in the auction, and the block that followed has another header, other "+
+			"commitments or other requests.")
 	SubmissionOtherPayload = define("submission-other-payload", 400, "", "another payload with this block hash is here",
 		"The same builder has sent a block with this hash and another payload before. One of the two does not have the hash.")
 	SubmissionEscrowDown = define("submission-escrow-unavailable", 503, "", "the block could not be kept",
-		"A bid counts only once its payload is kept safely, which is not possible now. This says nothing about the block; submit again.")
+		"A bid counts only once its payload is kept safely, which is not possible now. This says nothing about the block; "+
+			"submit again.")
 	SubmissionEscrowCrowded = define("submission-escrow-crowded", 503, "", "too many blocks are kept for you already",
-		"Blocks of this builder, this address, or of all strangers take all the room that they may, and none of them can go: they lead, were served, or are being executed.")
+		"Blocks of this builder, this address, or of all strangers take all the room that they may, and none of them can "+
+			"go: they lead, were served, or are being executed.")
 	SubmissionSequence = define("submission-sequence", 400, "", "invalid x-sequence",
 		"x-sequence is a decimal number from 1 to 2^64-1.")
-	SubmissionHydrationForm = define("submission-hydration-form", 400, "", "the dehydrated submission does not fit together",
-		"X-Blobs-Sent must name the places of the blobs in the body, ascending, with all their proofs; filled, the block must be within the limit.")
-	SubmissionNotHydratable = define("submission-not-hydratable", 400, "", "something that was left out is not known here: send the whole block",
+	SubmissionHydrationForm = define("submission-hydration-form", 400, "",
+		"the dehydrated submission does not fit together",
+		"X-Blobs-Sent must name the places of the blobs in the body, ascending, with all their proofs; filled, the block "+
+			"must be within the limit.")
+	SubmissionNotHydratable = define("submission-not-hydratable", 400, "",
+		"something that was left out is not known here: send the whole block",
 		"This relay keeps for a while what a builder has sent. The named transaction or blob is not, or no longer, among it.")
 )
 
@@ -202,7 +224,8 @@ var (
 	PayloadNotPublished = define("payload-not-published", 400, "P11", "failed to publish block",
 		"No beacon node accepted the block, so the payload stays secret and is not listed as delivered.")
 	PayloadEscrowDown = define("payload-escrow-unavailable", 503, "", "the payload cannot be read",
-		"The relay could not read the payload from where it is kept, so that nothing is known of it. Nothing was revealed; ask again.")
+		"The relay could not read the payload from where it is kept, so that nothing is known of it. Nothing was "+
+			"revealed; ask again.")
 	PayloadGuardDown = define("payload-guard-unavailable", 503, "", "the one-block-per-slot guard is not available",
 		"The relay could not make sure that only one block of the slot is revealed. Nothing was revealed; ask again.")
 )
@@ -210,19 +233,26 @@ var (
 // What a listener to the leading bids is refused for.
 var (
 	WebSocketNeeded = define("websocket-needed", 426, "", "this endpoint speaks WebSocket only",
-		"Send a GET with Connection: Upgrade, Upgrade: websocket, Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key (RFC 6455, 4.1).")
+		"Send a GET with Connection: Upgrade, Upgrade: websocket, Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key (RFC "+
+			"6455, 4.1).")
 	TooManyListeners = define("too-many-listeners", 503, "", "too many listeners",
-		"All places for listeners to the leading bids are taken, or all that one address or builder may have. Retry-After says when to ask again.")
+		"All places for listeners to the leading bids are taken, or all that one address or builder may have. Retry-After "+
+			"says when to ask again.")
 )
 
 // What the Data API refuses.
 var (
-	InvalidArgument      = define("invalid-argument", 400, "D01", "invalid argument", "A query parameter does not have the documented form.")
-	ArgumentConflict     = define("argument-conflict", 400, "D02", "arguments exclude each other", "For example slot and cursor.")
-	ArgumentMissing      = define("argument-missing", 400, "D03", "missing argument", "The endpoint needs at least one of the named parameters.")
-	LimitTooHigh         = define("limit-too-high", 400, "D04", "limit is too high", "The message names the greatest limit of the endpoint.")
-	RegistrationNotFound = define("registration-not-found", 400, "D05", "no registration found", "The validator has not registered with this relay.")
-	ArchiveUnavailable   = define("archive-unavailable", 503, "", "the archive is not available",
+	InvalidArgument = define("invalid-argument", 400, "D01", "invalid argument",
+		"A query parameter does not have the documented form.")
+	ArgumentConflict = define("argument-conflict", 400, "D02", "arguments exclude each other",
+		"For example slot and cursor.")
+	ArgumentMissing = define("argument-missing", 400, "D03", "missing argument",
+		"The endpoint needs at least one of the named parameters.")
+	LimitTooHigh = define("limit-too-high", 400, "D04", "limit is too high",
+		"The message names the greatest limit of the endpoint.")
+	RegistrationNotFound = define("registration-not-found", 400, "D05", "no registration found",
+		"The validator has not registered with this relay.")
+	ArchiveUnavailable = define("archive-unavailable", 503, "", "the archive is not available",
 		"The database behind the Data API does not answer, or is not connected yet. The auction goes on; ask again later.")
 )
 
@@ -230,12 +260,14 @@ var (
 var (
 	AdminToken = define("admin-token", 401, "", "the admin token is missing or wrong",
 		"Send Authorization: Bearer and the token that the relay was started with.")
-	BuilderUnknown  = define("builder-unknown", 404, "", "no such builder", "GET /admin/v1/builders lists the names.")
-	BuilderInvalid  = define("builder-invalid", 400, "", "the builder's record cannot be used", "The message says what is wrong with it.")
+	BuilderUnknown = define("builder-unknown", 404, "", "no such builder", "GET /admin/v1/builders lists the names.")
+	BuilderInvalid = define("builder-invalid", 400, "", "the builder's record cannot be used",
+		"The message says what is wrong with it.")
 	EvidenceUnknown = define("evidence-unknown", 404, "", "no evidence under that block hash",
 		"Only blocks that a builder was demoted for are kept, and the oldest make place for newer ones.")
 	AdminNotKept = define("admin-not-kept", 503, "", "the change is in force, but not kept yet",
-		"The journal does not answer: a restart now would undo the change. It is kept by itself as soon as the journal can; ask again to see it done.")
+		"The journal does not answer: a restart now would undo the change. It is kept by itself as soon as the journal "+
+			"can; ask again to see it done.")
 )
 
 // HTTPStatus is the status of the answer.

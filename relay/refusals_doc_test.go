@@ -16,7 +16,8 @@ var (
 	refusalRow = regexp.MustCompile(`^([SRHPD]\d\d)?$`)
 )
 
-// An id is a metric label, a log field and a row of the docs; the texts are read by people who have only the answer.
+// An id is a metric label, a log field and a row of the docs; the texts are read by people who have
+// only the answer.
 func TestRefusals(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, r := range relay.Refusals {

@@ -25,10 +25,12 @@ type Key struct {
 // BidTrace is what a builder signs (relay-specs, BidTrace).
 type BidTrace = builderv1.BidTrace
 
-// SignedRegistration is a proposer's signed preferences (builder-specs, SignedValidatorRegistrationV1).
+// SignedRegistration is a proposer's signed preferences (builder-specs,
+// SignedValidatorRegistrationV1).
 type SignedRegistration = builderv1.SignedValidatorRegistration
 
-// Submission is one block that a builder sent, in any fork and from any encoding. It is immutable once decoded.
+// Submission is one block that a builder sent, in any fork and from any encoding. It is immutable
+// once decoded.
 type Submission struct {
 	Fork      eth.Fork
 	Trace     *BidTrace
@@ -36,24 +38,27 @@ type Submission struct {
 	Blobs     *payload.Blobs             // nil before deneb
 	Requests  *electra.ExecutionRequests // nil before electra
 	Signature phase0.BLSSignature
-	// Raw is the SubmitBlockRequest in SSZ that the submission was read from, nil if it came otherwise; Blobs may be parts of it. Nobody
-	// may change it.
+	// Raw is the SubmitBlockRequest in SSZ that the submission was read from, nil if it came
+	// otherwise; Blobs may be parts of it. Nobody may change it.
 	Raw []byte
 	// Ahead is what was begun while the body was on its way.
 	Ahead Ahead
 	// ReceivedAt is when the body had been read completely.
 	ReceivedAt time.Time
-	// Cancellable is the builder's ?cancellations=1: this bid replaces its earlier ones, also downwards.
+	// Cancellable is the builder's ?cancellations=1: this bid replaces its earlier ones, also
+	// downwards.
 	Cancellable bool
 	// Sequence is the builder's own number of the submission (x-sequence), 0 when it gave none.
 	Sequence uint64
-	// Identified: an API key has shown whose submission it is, so that the signature may be verified later.
+	// Identified: an API key has shown whose submission it is, so that the signature may be verified
+	// later.
 	Identified bool
 	// From is the network that it came from, as allowances are counted; empty if that is not known.
 	From string
 }
 
-// HeaderSubmission is a bid whose payload follows: only builders that the operator trusts may send one. It is immutable once decoded.
+// HeaderSubmission is a bid whose payload follows: only builders that the operator trusts may send
+// one. It is immutable once decoded.
 type HeaderSubmission struct {
 	Fork        eth.Fork
 	Trace       *BidTrace
@@ -93,25 +98,27 @@ func (s *Submission) Bid() Bid {
 	}
 }
 
-// SignedBid is a top bid as it is served: signed by the relay and encoded in both forms, once, from when it begins to lead. Nobody may change its
-// byte slices.
+// SignedBid is a top bid as it is served: signed by the relay and encoded in both forms, once, from
+// when it begins to lead. Nobody may change its byte slices.
 type SignedBid struct {
 	Key       Key
 	Fork      eth.Fork
 	BlockHash phase0.Hash32
 	Builder   phase0.BLSPubKey
 	ValueWei  *uint256.Int
-	// Trace is the whole of the bid, as facts tell it. Of a header whose payload has not come it lacks the number of transactions.
+	// Trace is the whole of the bid, as facts tell it. Of a header whose payload has not come it lacks
+	// the number of transactions.
 	Trace Trace
-	// BlockNumber and FeeRecipient are the payload's; builders often receive the fees themselves and pay the proposer by a transaction.
+	// BlockNumber and FeeRecipient are the payload's; builders often receive the fees themselves and
+	// pay the proposer by a transaction.
 	BlockNumber  uint64
 	FeeRecipient FeeRecipient
 
 	SSZ  []byte // SignedBuilderBid
 	JSON []byte // {"version":…,"data":…}
 
-	// Signing waits for the signature of a bid that leads while it is being signed, half a millisecond, and returns the bid with its
-	// encodings. It is nil when they are here.
+	// Signing waits for the signature of a bid that leads while it is being signed, half a
+	// millisecond, and returns the bid with its encodings. It is nil when they are here.
 	Signing func() (*SignedBid, error)
 }
 
@@ -123,7 +130,8 @@ type Duty struct {
 	Proposer phase0.BLSPubKey
 }
 
-// RegisteredDuty is a duty of a proposer that has registered: one entry of the Builder API's validators.
+// RegisteredDuty is a duty of a proposer that has registered: one entry of the Builder API's
+// validators.
 type RegisteredDuty struct {
 	Duty
 	Registration *SignedRegistration
@@ -151,12 +159,13 @@ type Attributes struct {
 type Head struct {
 	Slot phase0.Slot
 	Root phase0.Root
-	// CurrentDependent and PreviousDependent are the roots that the duties of the next and the current epoch depend on.
+	// CurrentDependent and PreviousDependent are the roots that the duties of the next and the current
+	// epoch depend on.
 	CurrentDependent, PreviousDependent phase0.Root
 }
 
-// BlindedBlock is a proposer's signed blinded block of any fork, seen through what the relay compares. Contents is the whole, to be
-// unblinded by wire.
+// BlindedBlock is a proposer's signed blinded block of any fork, seen through what the relay
+// compares. Contents is the whole, to be unblinded by wire.
 type BlindedBlock struct {
 	Fork          eth.Fork
 	Slot          phase0.Slot

@@ -10,9 +10,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
-// Fact is something that happened. Facts are appended to the journal in the order in which they happened; the ledger, statistics, metrics and the
-// pool of the next start are views of them. Facts are JSON on disk: a field may be added, never renamed. Those that come in thousands share messages of
-// the journal (internal/journal/list).
+// Fact is something that happened. Facts are appended to the journal in the order in which they
+// happened; the ledger, statistics, metrics and the pool of the next start are views of them. Facts
+// are JSON on disk: a field may be added, never renamed. Those that come in thousands share
+// messages of the journal (internal/journal/list).
 type Fact interface {
 	// Subject is the journal subject below "rpc.", also the name of the fact in metrics and exports.
 	Subject() string
@@ -32,12 +33,13 @@ func (o *Order) Ref() OrderRef { return OrderRef{ID: o.ID, Hash: o.Hash(), Signe
 type OrderAccepted struct {
 	At    time.Time `json:"at"`
 	Order *Order    `json:"order"`
-	// From is the first block that the order counts for, if that is later than its window's: after a cancel, or with an order that it follows. In facts
-	// of earlier versions it is 0.
+	// From is the first block that the order counts for, if that is later than its window's: after a
+	// cancel, or with an order that it follows. In facts of earlier versions it is 0.
 	From uint64 `json:"from,omitempty"`
 }
 
-// OrderExtended says that a live order was sent again with a window that goes on where its own ends: Window is both together.
+// OrderExtended says that a live order was sent again with a window that goes on where its own
+// ends: Window is both together.
 type OrderExtended struct {
 	At time.Time `json:"at"`
 	OrderRef
@@ -51,8 +53,9 @@ type OrderSimulated struct {
 	Simulation
 }
 
-// OrderShared says what an order whose signer shares something of it is and did, when it first succeeded in a simulation: once for each order. The
-// event stream makes its hint of it; from now on the order may be followed.
+// OrderShared says what an order whose signer shares something of it is and did, when it first
+// succeeded in a simulation: once for each order. The event stream makes its hint of it; from now
+// on the order may be followed.
 type OrderShared struct {
 	// ID is the order's; its signer is nobody's affair outside.
 	ID uint64 `json:"id"`
@@ -82,30 +85,34 @@ type OrderEnded struct {
 	Life Life `json:"life,omitzero"`
 }
 
-// Life is of an order what is remembered when the pool has forgotten it, so that whoever keeps it need not follow each order all along.
+// Life is of an order what is remembered when the pool has forgotten it, so that whoever keeps it
+// need not follow each order all along.
 type Life struct {
 	Kind       Kind      `json:"kind"`
 	ReceivedAt time.Time `json:"received_at"`
-	// SimulatedAt is when a simulation succeeded first, zero if none has. SimulationError is the newest one's, empty if that succeeded or there was none.
+	// SimulatedAt is when a simulation succeeded first, zero if none has. SimulationError is the
+	// newest one's, empty if that succeeded or there was none.
 	SimulatedAt     time.Time `json:"simulated_at,omitzero"`
 	SimulationError string    `json:"simulation_error,omitempty"`
 }
 
-// OrderReturned says that an order is alive again: the block that it landed in, or that took one of its transactions, is not part of the chain any
-// more.
+// OrderReturned says that an order is alive again: the block that it landed in, or that took one of
+// its transactions, is not part of the chain any more.
 type OrderReturned struct {
 	At time.Time `json:"at"`
 	OrderRef
 }
 
-// CancelNoted says that a signer cancelled a replacementUuid: what has it, and what comes with it later for a while, does not count.
+// CancelNoted says that a signer cancelled a replacementUuid: what has it, and what comes with it
+// later for a while, does not count.
 type CancelNoted struct {
 	At          time.Time      `json:"at"`
 	Signer      common.Address `json:"signer"`
 	Replacement uuid.UUID      `json:"replacement"`
 	// Block is the block that was next then.
 	Block uint64 `json:"block"`
-	// Barred is the last block that a version which comes later does not count for; 0 if no version was seen, or in facts of earlier versions.
+	// Barred is the last block that a version which comes later does not count for; 0 if no version
+	// was seen, or in facts of earlier versions.
 	Barred uint64 `json:"barred,omitempty"`
 }
 
@@ -118,14 +125,16 @@ type CallSimulated struct {
 	Success bool           `json:"success"`
 }
 
-// StateKept is where a snapshot stands among the facts: what those before say of live orders, cancels and signers is kept as state too, so that a start
-// reads the snapshot and the facts behind it.
+// StateKept is where a snapshot stands among the facts: what those before say of live orders,
+// cancels and signers is kept as state too, so that a start reads the snapshot and the facts behind
+// it.
 type StateKept struct {
 	At     time.Time `json:"at"`
 	Number uint64    `json:"number"`
 }
 
-// RefundCredited says that somebody is owed a part of what a landed order paid: the refund is pending.
+// RefundCredited says that somebody is owed a part of what a landed order paid: the refund is
+// pending.
 type RefundCredited struct {
 	At time.Time `json:"at"`
 	Refund
@@ -146,8 +155,8 @@ type Refund struct {
 	Delayed bool `json:"delayed,omitempty"`
 }
 
-// RefundPaid says that the payout of a refund was seen on the chain: the refund is received. Order, bundle, block and recipient name the refund:
-// several bundles may have followed one order.
+// RefundPaid says that the payout of a refund was seen on the chain: the refund is received. Order,
+// bundle, block and recipient name the refund: several bundles may have followed one order.
 type RefundPaid struct {
 	At        time.Time      `json:"at"`
 	Hash      common.Hash    `json:"hash"`

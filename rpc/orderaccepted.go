@@ -11,8 +11,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// AppendJSON appends the fact as encoding/json writes it. It is written by hand because it is written once for every order that comes, on the same
-// processors that take the next one; what few orders have is left to encoding/json. The error is about a time that JSON has no text for.
+// AppendJSON appends the fact as encoding/json writes it. It is written by hand because it is
+// written once for every order that comes, on the same processors that take the next one; what few
+// orders have is left to encoding/json. The error is about a time that JSON has no text for.
 func (f OrderAccepted) AppendJSON(to []byte) ([]byte, error) {
 	to, err := appendTime(append(to, `{"at":`...), f.At)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// What is written by hand is what encoding/json writes, whatever an order has: also of fields that it did not have when this was written.
+// What is written by hand is what encoding/json writes, whatever an order has: also of fields that
+// it did not have when this was written.
 func TestOrderAcceptedAppendJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var fact rpc.OrderAccepted

@@ -9,13 +9,15 @@ import (
 
 // OrderStatus is all that is known of an order.
 type OrderStatus struct {
-	// Order is nil when the pool has forgotten it; then Kind and ReceivedAt are all that is known of it, and of its history the first times.
+	// Order is nil when the pool has forgotten it; then Kind and ReceivedAt are all that is known of
+	// it, and of its history the first times.
 	Order      *Order
 	Hash       common.Hash
 	Kind       Kind
 	ReceivedAt time.Time
 	State      State
-	// FirstBlock is the first block that it counts for: its window's, or a later one when a cancel came before it.
+	// FirstBlock is the first block that it counts for: its window's, or a later one when a cancel
+	// came before it.
 	FirstBlock uint64
 	// Reason is why it ended, Block where it landed.
 	Reason    string
@@ -26,8 +28,8 @@ type OrderStatus struct {
 	// Simulations and Deliveries are the newest ones, oldest first.
 	Simulations []DatedSimulation
 	Deliveries  []DatedDelivery
-	// Withheld: it follows an order that is not on the chain, so that its signer is told only whether it could be included, and only of blocks that
-	// are over.
+	// Withheld: it follows an order that is not on the chain, so that its signer is told only whether
+	// it could be included, and only of blocks that are over.
 	Withheld bool
 }
 

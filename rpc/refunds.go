@@ -10,7 +10,8 @@ import (
 // RefundRecord is a refund, and whether it was paid.
 type RefundRecord struct {
 	Refund
-	// Received: the payout was seen on the chain, in PayoutTx and PayoutBlock. Until then the refund is pending.
+	// Received: the payout was seen on the chain, in PayoutTx and PayoutBlock. Until then the refund
+	// is pending.
 	Received    bool
 	PayoutTx    common.Hash
 	PayoutBlock uint64
@@ -19,7 +20,8 @@ type RefundRecord struct {
 // RefundPage is a part of a list of refunds, the oldest block first.
 type RefundPage struct {
 	Refunds []RefundRecord // never nil
-	// Cursor asks for what follows; empty when nothing can. A page may be empty and have one: what follows is not indexed yet.
+	// Cursor asks for what follows; empty when nothing can. A page may be empty and have one: what
+	// follows is not indexed yet.
 	Cursor string
 	// UpTo is the highest block whose refunds are all counted; 0 before the first.
 	UpTo uint64
@@ -48,13 +50,15 @@ type OrderRecord struct {
 	// State and Reason are those of OrderEnded.
 	State  State
 	Reason string
-	// ReceivedAt is when the order came first; SimulatedAt when a simulation succeeded first, zero if none has.
+	// ReceivedAt is when the order came first; SimulatedAt when a simulation succeeded first, zero if
+	// none has.
 	ReceivedAt, SimulatedAt time.Time
 	// SimulationError is the newest simulation's, empty if it succeeded or there was none.
 	SimulationError string
 	// Sent are the builders that took it, in the order in which they did so first.
 	Sent []OrderSending
-	// EndedAt is when it came to its end, zero if it was taken back; Block, BlockHash and ValueWei are those of OrderEnded.
+	// EndedAt is when it came to its end, zero if it was taken back; Block, BlockHash and ValueWei are
+	// those of OrderEnded.
 	EndedAt   time.Time
 	Block     uint64
 	BlockHash common.Hash

@@ -2,11 +2,12 @@ package rpc
 
 import "fmt"
 
-// Refusal is one way of saying no. The catalogue below is the only place where they are made: an id is the metric label, the log field, the row in
-// docs/rpc.md and the word that a scenario expects.
+// Refusal is one way of saying no. The catalogue below is the only place where they are made: an id
+// is the metric label, the log field, the row in docs/rpc.md and the word that a scenario expects.
 type Refusal struct {
 	ID string
-	// Code is the JSON-RPC error's code, Status the HTTP status of a request that this refusal answers as a whole.
+	// Code is the JSON-RPC error's code, Status the HTTP status of a request that this refusal answers
+	// as a whole.
 	Code, Status int
 	// Short is the message in the answer.
 	Short string
@@ -14,10 +15,12 @@ type Refusal struct {
 	Long string
 }
 
-// Refused is a refusal of one request, with what was seen. It is an error; every room that refuses returns it.
+// Refused is a refusal of one request, with what was seen. It is an error; every room that refuses
+// returns it.
 type Refused struct {
 	Refusal
-	// Detail is appended to the short text: what came and what was expected, with the path of the field. It never holds internals.
+	// Detail is appended to the short text: what came and what was expected, with the path of the
+	// field. It never holds internals.
 	Detail string
 	// Data is the error object's data, if any.
 	Data any
@@ -77,7 +80,8 @@ var (
 	ParseError = define("parse-error", codeParse, 200, "parse error",
 		"The body is not JSON, or not a JSON-RPC 2.0 request: jsonrpc must be \"2.0\", id a number, a string or null.")
 	InvalidRequest = define("invalid-request", codeRequest, 200, "invalid request",
-		"The body is JSON, but not a request: an object with method and params, or a list of at most as many as the batch limit.")
+		"The body is JSON, but not a request: an object with method and params, or a list of at most as many as the batch "+
+			"limit.")
 	BodyTooLarge = define("body-too-large", codeRequest, 413, "request body is too big",
 		"The body, after decompression, exceeds the limit of this service.")
 	BodyUnreadable = define("body-unreadable", codeRequest, 400, "could not read the request body",
@@ -105,9 +109,11 @@ var (
 	SignatureMissing = define("signature-missing", codeRequest, 403, "signature is required",
 		"Sign the request: header X-Flashbots-Signature with <address>:<signature>.")
 	SignatureMalformed = define("signature-malformed", codeSignature, 403, "invalid signature header",
-		"The header must be an address of 20 bytes, a colon and a signature of 65 bytes (r, s, v with v 0, 1, 27 or 28, low s), both in hex.")
+		"The header must be an address of 20 bytes, a colon and a signature of 65 bytes (r, s, v with v 0, 1, 27 or 28, "+
+			"low s), both in hex.")
 	SignatureMismatch = define("signature-mismatch", codeSignature, 403, "invalid signature",
-		"The signature recovers to another address than the header's. Sign, by personal message (EIP-191), the text 0x… of the Keccak-256 of exactly "+
+		"The signature recovers to another address than the header's. Sign, by personal message (EIP-191), the text 0x… "+
+			"of the Keccak-256 of exactly "+
 			"the bytes of the body: 66 characters, lower case.")
 )
 
@@ -128,14 +134,17 @@ var (
 	BundleTooDeep = define("bundle-too-deep", codeServer, 200, "bundle too deep",
 		"A bundle may have bundles as elements; those may not.")
 	InvalidInclusion = define("invalid-inclusion", codeServer, 200, "invalid inclusion",
-		"The blocks must lie ahead: eth_sendBundle's by at most 1000; mev_sendBundle's by at most 5 to the first and 30 from there to the last, and "+
-			"an inner bundle's must overlap the outer's. A private transaction's may end where it likes: it is tried for --private-blocks, 64 at most.")
+		"The blocks must lie ahead: eth_sendBundle's by at most 1000; mev_sendBundle's by at most 5 to the first and 30 "+
+			"from there to the last, and "+
+			"an inner bundle's must overlap the outer's. A private transaction's may end where it likes: it is tried for "+
+			"--private-blocks, 64 at most.")
 	InvalidBody = define("invalid-bundle-body", codeServer, 200, "invalid bundle body",
 		"A hash may only be the first element of the outermost bundle, with exactly one transaction after it (one backrun).")
 	InvalidBodySize = define("invalid-bundle-body-size", codeServer, 200, "invalid bundle body size",
 		"The body is empty, or has more than 50 transactions; a hash counts as one.")
 	InvalidConstraints = define("invalid-bundle-constraints", codeServer, 200, "invalid bundle constraints",
-		"Percentages lie between 0 and 100, each list sums to at most 100, and refunds name each element at most once. Who follows a hash cannot "+
+		"Percentages lie between 0 and 100, each list sums to at most 100, and refunds name each element at most once. "+
+			"Who follows a hash cannot "+
 			"set refunds: they are the other's.")
 	InvalidPrivacy = define("invalid-bundle-privacy", codeServer, 200, "invalid bundle privacy",
 		"Unknown hint, wantRefund outside 0 to 100, or hints on a bundle that follows a hash.")
@@ -146,13 +155,16 @@ var (
 	InvalidRefund = define("invalid-refund", codeServer, 200, "invalid refund",
 		"refundPercent lies between 1 and 99; refundTxHashes names at most one transaction, of this bundle.")
 	UnmatchedBundle = define("unmatched-bundle", codeServer, 200, "unmatched bundle",
-		"mev_simBundle does not simulate a bundle that begins with a hash: it would tell of the other's transaction what its sender does not share.")
+		"mev_simBundle does not simulate a bundle that begins with a hash: it would tell of the other's transaction what "+
+			"its sender does not share.")
 	BackrunNotFound = define("backrun-not-found", codeServer, 200, "backrun not found",
 		"No order with this double hash can be followed: never seen, not shared, cancelled or landed.")
 	BackrunInvalidBundle = define("backrun-invalid-bundle", codeServer, 200, "backrun invalid bundle",
-		"The order with this double hash may not be followed: its signer does not share its hash, or bundles would be too deep in bundles.")
+		"The order with this double hash may not be followed: its signer does not share its hash, or bundles would be too "+
+			"deep in bundles.")
 	BackrunLimited = define("backrun-limited", codeLimitExceeded, 200, "too many backruns of this order",
-		"At most 20 orders of one signer, or with transactions of one sender, may follow the same order in one block. Repeat it at the next block.")
+		"At most 20 orders of one signer, or with transactions of one sender, may follow the same order in one block. "+
+			"Repeat it at the next block.")
 	BackrunInvalidInclusion = define("backrun-invalid-inclusion", codeServer, 200, "backrun invalid inclusion",
 		"The order with this double hash is for other blocks than the bundle that follows it.")
 )
@@ -162,7 +174,8 @@ var (
 	HeaderNotFound = define("header-not-found", codeServer, 200, "header not found",
 		"The block whose state is asked for is not known here, or its state is gone.")
 	SimulationFailed = define("simulation-failed", codeServer, 200, "err",
-		"A transaction cannot be included at all: its nonce, its fee or its sender's balance is wrong. The message is the execution's own.")
+		"A transaction cannot be included at all: its nonce, its fee or its sender's balance is wrong. The message is the "+
+			"execution's own.")
 	SimulationTimeout = define("simulation-timeout", codeServer, 200, "execution aborted (timeout)",
 		"The simulation did not end within its time: 5 seconds unless the request says otherwise, 30 at most.")
 	SimulationBusy = define("simulation-busy", codeLimitExceeded, 200, "too many simulations wait",
@@ -182,12 +195,14 @@ var (
 	NotReady = define("not-ready", codeServer, 503, "not ready",
 		"The service is starting or stopping, its newest block is too old, or the database does not answer.")
 	JournalUnavailable = define("journal-unavailable", codeServer, 503, "not kept by the journal",
-		"The journal did not say in time that it has this, so it is not promised: a new order is not sent to anybody, a cancel or a recipient counts until the "+
+		"The journal did not say in time that it has this, so it is not promised: a new order is not sent to anybody, a "+
+			"cancel or a recipient counts until the "+
 			"service is restarted. Repeat the request.")
 	StatsTooOld = define("stats-block-range", codeServer, 200, "block is too far from the newest one",
 		"Statistics are asked for with a block within 20 of the newest one.")
 	OrderCancelled = define("order-cancelled", codeServer, 200, "order was cancelled",
-		"Its signer cancelled it: this replacementUuid less than a minute ago, before anything came with it, or for just this block; or this "+
+		"Its signer cancelled it: this replacementUuid less than a minute ago, before anything came with it, or for just "+
+			"this block; or this "+
 			"private transaction at most 30 blocks ago.")
 	OrderUnknown = define("order-unknown", codeServer, 200, "order not found",
 		"None of this signer's orders has this hash or replacementUuid.")

@@ -13,7 +13,8 @@ import (
 
 var refusalID = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 
-// An id is a metric label, a log field and a row of the docs; the texts are read by people who have only the answer.
+// An id is a metric label, a log field and a row of the docs; the texts are read by people who have
+// only the answer.
 func TestRefusals(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, r := range rpc.Refusals {
@@ -42,7 +43,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// An answer is 5xx only where the service could not try: what a caller sends wrong is never our failure.
+// An answer is 5xx only where the service could not try: what a caller sends wrong is never our
+// failure.
 func TestOnlyTheServiceItselfFails(t *testing.T) {
 	ours := map[string]bool{rpc.Overloaded.ID: true, rpc.NotReady.ID: true, rpc.JournalUnavailable.ID: true}
 	for _, r := range rpc.Refusals {
@@ -57,7 +59,8 @@ func TestRefusalMessage(t *testing.T) {
 	if plain.Error() != "header not found" || detailed.Error() != "header not found: block 7" {
 		t.Errorf("%q, %q", plain, detailed)
 	}
-	if detailed.RPCCode() != rpc.HeaderNotFound.Code || detailed.HTTPStatus() != 200 || detailed.RefusalID() != "header-not-found" || detailed.RPCData() != nil {
+	if detailed.RPCCode() != rpc.HeaderNotFound.Code || detailed.HTTPStatus() != 200 ||
+		detailed.RefusalID() != "header-not-found" || detailed.RPCData() != nil {
 		t.Errorf("%+v", detailed)
 	}
 }

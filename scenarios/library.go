@@ -1,4 +1,5 @@
-// Package scenarios is the library: one file a story, each with the paragraph that says why it is told, what happens, and how it must end.
+// Package scenarios is the library: one file a story, each with the paragraph that says why it is
+// told, what happens, and how it must end.
 //
 //	gavel-lab scenario list
 //	gavel-lab scenario run equivocating-proposer

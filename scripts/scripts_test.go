@@ -20,7 +20,8 @@ type house struct {
 
 // tools are what any machine has, as against what scripts/needs.sh looks for.
 var tools = []string{
-	"awk", "bash", "basename", "cat", "cut", "diff", "dirname", "env", "find", "grep", "head", "id", "kill", "ls", "mkdir", "mktemp", "nproc", "paste", "readlink", "rm",
+	"awk", "bash", "basename", "cat", "cut", "diff", "dirname", "env", "find", "grep", "head", "id", "kill", "ls", "mkdir",
+	"mktemp", "nproc", "paste", "readlink", "rm",
 	"sed", "sleep", "sort", "tail", "tee", "touch", "tr", "umount", "uname", "xargs", "chmod",
 }
 
@@ -88,21 +89,25 @@ func (h *house) want(what, said string, status, wanted int, words ...string) {
 	}
 }
 
-// A run of a fuzz target that ended by its time alone is no finding; whatever else ends one is, also at the moment of its time.
+// A run of a fuzz target that ended by its time alone is no finding; whatever else ends one is,
+// also at the moment of its time.
 func TestFuzzTellsFindingsFromDeadlines(t *testing.T) {
 	const late = "--- FAIL: FuzzOne (10.02s)\n    context deadline exceeded\n"
 	for name, c := range map[string]struct {
 		output string
 		status int
 	}{
-		"it ends well":              {"fuzz: elapsed: 10s, execs: 4711 (471/sec)\nPASS\n", 0},
-		"its time is over":          {late + "FAIL\n", 0},
-		"a finding":                 {"--- FAIL: FuzzOne (0.02s)\n    --- FAIL: FuzzOne (0.00s)\n        one_test.go:9: wrong\n\n    Failing input written to testdata/fuzz/FuzzOne/1\n", 1},
+		"it ends well":     {"fuzz: elapsed: 10s, execs: 4711 (471/sec)\nPASS\n", 0},
+		"its time is over": {late + "FAIL\n", 0},
+		"a finding": {
+			"--- FAIL: FuzzOne (0.02s)\n    --- FAIL: FuzzOne (0.00s)\n        one_test.go:9: wrong\n\n    Failing input " +
+				"written to testdata/fuzz/FuzzOne/1\n", 1},
 		"a finding at the deadline": {late + "    Failing input written to testdata/fuzz/FuzzOne/1\nFAIL\n", 1},
 		"a seed at the deadline":    {late + "    --- FAIL: FuzzOne/seed#0 (0.00s)\n        one_test.go:9: wrong\n", 1},
 		"a panic at the deadline":   {late + "panic: runtime error: index out of range\n", 1},
-		"a worker that hangs":       {late + "    fuzzing process hung or terminated unexpectedly while minimizing: exit status 2\n", 1},
-		"it does not start":         {"cannot open the corpus\n", 1},
+		"a worker that hangs": {late +
+			"    fuzzing process hung or terminated unexpectedly while minimizing: exit status 2\n", 1},
+		"it does not start": {"cannot open the corpus\n", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t, "fuzz.sh")
@@ -115,17 +120,20 @@ func TestFuzzTellsFindingsFromDeadlines(t *testing.T) {
 			// What the go command builds is a program that says what the target would.
 			h.has("go", `case $1 in
 env) echo "$HOME/cache" ;;
-test) while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\ncat "%s/output"; exit `+failed+`\n' "$HOME" >"$2"; chmod +x "$2" ;;
+test) while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\ncat "%s/output"; exit `+failed+
+				`\n' "$HOME" >"$2"; chmod +x "$2" ;;
 esac`)
 			said, status := h.run("scripts/fuzz.sh", "10s")
-			if (status != 0) != (c.status != 0) || strings.Contains(said, "FAILS") != (c.status != 0) || !strings.Contains(said, "1 fuzz targets ran") {
+			if (status != 0) != (c.status != 0) || strings.Contains(said, "FAILS") != (c.status != 0) ||
+				!strings.Contains(said, "1 fuzz targets ran") {
 				t.Errorf("status %d, want %d: %s", status, c.status, said)
 			}
 		})
 	}
 }
 
-// What is missing is named, all of it and nothing else, with how to install it; root has it installed where that is Debian.
+// What is missing is named, all of it and nothing else, with how to install it; root has it
+// installed where that is Debian.
 func TestNeedsNameWhatIsMissing(t *testing.T) {
 	asUser, asRoot := `[ "$1" = -u ] && echo 1000`, `[ "$1" = -u ] && echo 0`
 	h := newHouse(t, "needs.sh")
@@ -135,16 +143,20 @@ func TestNeedsNameWhatIsMissing(t *testing.T) {
 
 	all := []string{"git", "make", "gcc", "libc6-dev"}
 	said, status := h.run("scripts/needs.sh", "build")
-	h.want("a bare machine", said, status, 1, "missing: git make gcc libc6-dev. Install them, for example: sudo apt-get install git make gcc libc6-dev", "missing: go 1.26 or newer")
+	h.want("a bare machine", said, status, 1,
+		"missing: git make gcc libc6-dev. Install them, for example: sudo apt-get install git make gcc libc6-dev",
+		"missing: go 1.26 or newer")
 	said, status = h.run("scripts/needs.sh", "tests")
 	h.want("a bare machine, for tests", said, status, 1, append(all, "curl", "chromium", "missing: go 1.26")...)
 
 	h.do(os.Remove(filepath.Join(h.bin, "id")))
 	h.has("id", asRoot)
-	h.has("apt-get", `case $1 in install) for one; do case $one in -*|install|libc6-dev) ;; gcc) printf '#!/bin/sh\n' >"$HOME/path/cc" ;; *) printf '#!/bin/sh\necho 1\n' >"$HOME/path/$one" ;; esac; done; chmod +x "$HOME"/path/*; echo "installed $*" >&2 ;; esac`)
+	h.has("apt-get",
+		`case $1 in install) for one; do case $one in -*|install|libc6-dev) ;; gcc) printf '#!/bin/sh\n' >"$HOME/path/cc" ;; *) printf '#!/bin/sh\necho 1\n' >"$HOME/path/$one" ;; esac; done; chmod +x "$HOME"/path/*; echo "installed $*" >&2 ;; esac`)
 	h.has("go", "echo go1.26.5")
 	said, status = h.run("scripts/needs.sh", "build")
-	h.want("root on Debian", said, status, 0, "installed install -qq -y --no-install-recommends git make gcc libc6-dev", "nothing is missing (go1.26.5")
+	h.want("root on Debian", said, status, 0, "installed install -qq -y --no-install-recommends git make gcc libc6-dev",
+		"nothing is missing (go1.26.5")
 	said, status = h.run("scripts/needs.sh", "build")
 	if h.want("once more", said, status, 0, "nothing is missing"); strings.Contains(said, "install") {
 		t.Errorf("what is there is installed again: %s", said)
@@ -191,7 +203,8 @@ func TestLeftoversAreNoticed(t *testing.T) {
 	}
 }
 
-// A test of faults that did not run is noticed, and so is a kind without tests; what was skipped is said, with why.
+// A test of faults that did not run is noticed, and so is a kind without tests; what was skipped is
+// said, with why.
 func TestFaultsThatDidNotRunAreNoticed(t *testing.T) {
 	const kinds = "kill pause disk-full slow-disk power-cut journal-away clock-jump restart"
 	test := func(line, name string) string {
@@ -208,15 +221,22 @@ func TestFaultsThatDidNotRunAreNoticed(t *testing.T) {
 			[]string{"1 tests of faults ran, 0 of them were skipped"},
 		},
 		"one was skipped": {
-			test("//gavel:fault "+kinds, "TestOne"), "=== RUN   TestOne\n    one_test.go:7: no disk here\n--- SKIP: TestOne (0.00s)\nok x 1s", 0,
+			test("//gavel:fault "+kinds, "TestOne"),
+			"=== RUN   TestOne\n    one_test.go:7: no disk here\n--- SKIP: TestOne (0.00s)\nok x 1s", 0,
 			[]string{"1 of them were skipped", "SKIPPED: ./one TestOne: no disk here"},
 		},
-		"it did not run":    {test("//gavel:fault "+kinds, "TestOne"), "testing: warning: no tests to run\nok x 1s", 1, []string{"./one: TestOne did not run"}},
-		"a failure":         {test("//gavel:fault "+kinds, "TestOne"), "--- FAIL: TestOne\nFAIL", 1, []string{"./one: the tests of faults fail"}},
-		"a kind has none":   {test("//gavel:fault kill", "TestOne"), "--- PASS: TestOne (0.00s)", 1, []string{"no test has the line //gavel:fault disk-full"}},
-		"an unknown kind":   {test("//gavel:fault fire "+kinds, "TestOne"), "--- PASS: TestOne (0.00s)", 1, []string{"//gavel:fault fire: the kinds are"}},
-		"it is on no test":  {test("//gavel:fault "+kinds, "helper"), "", 1, []string{"./one: a line //gavel:fault is above no test"}},
-		"there is a second": {test("//gavel:fault "+kinds, "TestOne") + test("//gavel:fault kill", "TestTwo"), "--- PASS: TestOne (0.00s)", 1, []string{"./one: TestTwo did not run"}},
+		"it did not run": {test("//gavel:fault "+kinds, "TestOne"), "testing: warning: no tests to run\nok x 1s", 1,
+			[]string{"./one: TestOne did not run"}},
+		"a failure": {test("//gavel:fault "+kinds, "TestOne"), "--- FAIL: TestOne\nFAIL", 1,
+			[]string{"./one: the tests of faults fail"}},
+		"a kind has none": {test("//gavel:fault kill", "TestOne"), "--- PASS: TestOne (0.00s)", 1,
+			[]string{"no test has the line //gavel:fault disk-full"}},
+		"an unknown kind": {test("//gavel:fault fire "+kinds, "TestOne"), "--- PASS: TestOne (0.00s)", 1,
+			[]string{"//gavel:fault fire: the kinds are"}},
+		"it is on no test": {test("//gavel:fault "+kinds, "helper"), "", 1,
+			[]string{"./one: a line //gavel:fault is above no test"}},
+		"there is a second": {test("//gavel:fault "+kinds, "TestOne") + test("//gavel:fault kill", "TestTwo"),
+			"--- PASS: TestOne (0.00s)", 1, []string{"./one: TestTwo did not run"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t, "faults.sh")

@@ -2,8 +2,8 @@ package stream
 
 import "fmt"
 
-// Refusal is one way of saying no. The catalogue below is the only place where they are made: an id is the metric label, the log field and the row
-// in docs/stream.md.
+// Refusal is one way of saying no. The catalogue below is the only place where they are made: an id
+// is the metric label, the log field and the row in docs/stream.md.
 type Refusal struct {
 	ID string
 	// Status is the HTTP status of the answer.
@@ -14,7 +14,8 @@ type Refusal struct {
 	Long string
 }
 
-// Refused is a refusal of one request, with what was seen. It is an error; every room that refuses returns it.
+// Refused is a refusal of one request, with what was seen. It is an error; every room that refuses
+// returns it.
 type Refused struct {
 	Refusal
 	// Detail is appended to the short text: what came and what was expected. It never holds internals.
@@ -62,7 +63,8 @@ func define(id string, status int, short, long string) Refusal {
 // The stream.
 var (
 	TooManyListeners = define("too-many-listeners", 503, "too many listeners",
-		"All places of this stream are taken, or all that one address may have. Come back after the seconds that Retry-After says.")
+		"All places of this stream are taken, or all that one address may have. Come back after the seconds that "+
+			"Retry-After says.")
 	NotReady = define("not-ready", 503, "not ready",
 		"The service is starting or stopping, or the history does not answer.")
 	InvalidLastEventID = define("invalid-last-event-id", 400, "invalid last event id",
@@ -72,10 +74,12 @@ var (
 // The history.
 var (
 	InvalidParameter = define("invalid-parameter", 400, "invalid query parameter",
-		"The message names it: it is no decimal number between 0 and 2⁶³-1, a start after its end, or a limit that is not between 1 and maxLimit. "+
+		"The message names it: it is no decimal number between 0 and 2⁶³-1, a start after its end, or a limit that is not "+
+			"between 1 and maxLimit. "+
 			"A limit above maxLimit is refused and not cut: who adds what was asked for to the offset would miss events.")
 	InvalidBody = define("invalid-body", 400, "invalid request body",
-		"A POST brings a JSON object of numbers with the names of the query's parameters. A colon at the end of a name is passed over.")
+		"A POST brings a JSON object of numbers with the names of the query's parameters. A colon at the end of a name is "+
+			"passed over.")
 	BodyTooLarge = define("body-too-large", 413, "request body is too big",
 		"A query needs a few hundred bytes; there is room for 64 KiB.")
 	BodyUnreadable = define("body-unreadable", 400, "could not read the request body",

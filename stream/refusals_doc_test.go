@@ -13,10 +13,12 @@ import (
 
 var refusalID = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 
-// An id is a log field and a row of the docs; the texts are read by people who have only the answer.
+// An id is a log field and a row of the docs; the texts are read by people who have only the
+// answer.
 func TestRefusals(t *testing.T) {
 	ours := map[string]bool{
-		stream.TooManyListeners.ID: true, stream.NotReady.ID: true, stream.HistoryUnavailable.ID: true, stream.Overloaded.ID: true, stream.Internal.ID: true,
+		stream.TooManyListeners.ID: true, stream.NotReady.ID: true, stream.HistoryUnavailable.ID: true,
+		stream.Overloaded.ID: true, stream.Internal.ID: true,
 		stream.RateLimited.ID: true,
 	}
 	seen := make(map[string]bool)
@@ -32,7 +34,8 @@ func TestRefusals(t *testing.T) {
 		if r.Status == http.StatusTooManyRequests {
 			t.Errorf("%s: there are clients that stop for good", r.ID)
 		}
-		if strings.TrimSpace(r.Short) != r.Short || r.Short == "" || strings.HasSuffix(r.Short, ".") || !strings.HasSuffix(r.Long, ".") {
+		if strings.TrimSpace(r.Short) != r.Short || r.Short == "" || strings.HasSuffix(r.Short, ".") ||
+			!strings.HasSuffix(r.Long, ".") {
 			t.Errorf("%s: %q is a phrase, %q whole sentences", r.ID, r.Short, r.Long)
 		}
 	}

@@ -36,7 +36,8 @@ func (s status) Error() string { return s.text }
 // ExitStatus is the status that the process ends with.
 func (s status) ExitStatus() int { return s.code }
 
-// judged turns errors of the suite into its exit statuses: 64 for the caller's mistake, 4 for the suite's fault.
+// judged turns errors of the suite into its exit statuses: 64 for the caller's mistake, 4 for the
+// suite's fault.
 func judged(err error) error {
 	var usage app.UsageError
 	var known status
@@ -57,7 +58,8 @@ func conformanceCommand() *cli.Command {
 		// 2 is the status of expectations that are stale.
 		Metadata: map[string]any{command.MistakeStatus: verdict.WrongUsage},
 		Commands: []*cli.Command{
-			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), overlayCommand(), diffCommand(), reportCommand(), worldCommand(),
+			listCommand(), explainCommand(), runCommand(), probeCommand(), proveCommand(), overlayCommand(), diffCommand(),
+			reportCommand(), worldCommand(),
 		},
 	}
 }
@@ -112,14 +114,16 @@ func chosen(cmd *cli.Command) (app.Options, error) {
 		return app.Options{}, app.Mistake("%v", err)
 	}
 	return app.Options{
-		Patterns: cmd.StringSlice("clause"), Levels: cmd.StringSlice("level"), Profiles: cmd.StringSlice("profile"), Interfaces: cmd.StringSlice("iface"), Most: most,
+		Patterns: cmd.StringSlice("clause"), Levels: cmd.StringSlice("level"), Profiles: cmd.StringSlice("profile"),
+		Interfaces: cmd.StringSlice("iface"), Most: most,
 	}, nil
 }
 
 func explainCommand() *cli.Command {
 	return &cli.Command{
 		Name: "explain", Usage: "say what a clause asks, where it comes from, and how it is tested",
-		Flags: []cli.Flag{&cli.StringSliceFlag{Name: "clause", Required: true, Usage: "ids of clauses, such as REL-HDR-03 or 'REL-HDR-*'"}},
+		Flags: []cli.Flag{&cli.StringSliceFlag{Name: "clause", Required: true,
+			Usage: "ids of clauses, such as REL-HDR-03 or 'REL-HDR-*'"}},
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			return judged(app.Explain(os.Stdout, cmd.StringSlice("clause")))
 		},
@@ -130,23 +134,28 @@ func runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "judge a target, and write a report",
 		Flags: append(selection(),
-			&cli.StringFlag{Name: "target", TakesFile: true, Usage: "file that says where the target is; see docs/conformance.md"},
+			&cli.StringFlag{Name: "target", TakesFile: true,
+				Usage: "file that says where the target is; see docs/conformance.md"},
 			&cli.BoolFlag{Name: "devnet", Usage: "start gavel's own services in a world of their own, and judge them"},
 			&cli.StringFlag{
-				Name: "image", Usage: "container image of gavel that is started in a world of its own, and judged; with --target, what ${IMAGE} is in its containers",
+				Name: "image",
+				Usage: "container image of gavel that is started in a world of its own, and judged; with --target, what " +
+					"${IMAGE} is in its containers",
 			},
 			&cli.StringFlag{Name: "relay", Usage: "URL of a relay, in place of a file"},
 			&cli.StringFlag{Name: "stream", Usage: "URL of a stream"},
 			&cli.StringFlag{Name: "rpc", Usage: "URL of a bundle RPC"},
 			&cli.StringFlag{Name: "world", Usage: "URL of the world that the target follows (gavel-lab conformance world)"},
 			&cli.StringFlag{Name: "expect", TakesFile: true, Usage: "file of expected failures"},
-			&cli.StringFlag{Name: "out", TakesFile: true, Usage: "folder for report.json, report.html, junit.xml, badge.svg, report.md"},
+			&cli.StringFlag{Name: "out", TakesFile: true,
+				Usage: "folder for report.json, report.html, junit.xml, badge.svg, report.md"},
 			&cli.Int64Flag{Name: "seed", Usage: "order of the specs; 0 takes a new one"},
 			&cli.DurationFlag{Name: "timeout", Value: time.Minute, Usage: "bound of one spec"},
 			&cli.BoolFlag{Name: "again", Usage: "try specs once more that come to no verdict, a dozen at most"},
 			&cli.StringFlag{Name: "mutant", Usage: "put a wrong behaviour between the suite and the target; see prove"},
 			&cli.StringSliceFlag{
-				Name: "inside", Sources: cli.EnvVars("GAVEL_INSIDE"), Usage: "with --devnet, in a program built with mutants: ids of mutants inside our services; see prove",
+				Name: "inside", Sources: cli.EnvVars("GAVEL_INSIDE"),
+				Usage: "with --devnet, in a program built with mutants: ids of mutants inside our services; see prove",
 			},
 			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "slots of the world of --devnet, and of containers"},
 			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of that world: " + forkNames()},
@@ -226,7 +235,8 @@ func targetOf(cmd *cli.Command) (*target.Target, error) {
 	if name := cmd.String("target"); name != "" {
 		return target.Load(name)
 	}
-	t := &target.Target{Implementation: target.Implementation{Project: "target"}, Chain: target.Chain{WorldURL: cmd.String("world")}}
+	t := &target.Target{Implementation: target.Implementation{Project: "target"},
+		Chain: target.Chain{WorldURL: cmd.String("world")}}
 	if address := cmd.String("relay"); address != "" {
 		t.Relay = &target.Relay{ProposerURL: address}
 	}
@@ -239,7 +249,8 @@ func targetOf(cmd *cli.Command) (*target.Target, error) {
 	return t, t.Complete()
 }
 
-// specProgress shows where the run is: one line that is written over on a terminal, failures only elsewhere.
+// specProgress shows where the run is: one line that is written over on a terminal, failures only
+// elsewhere.
 func specProgress(out io.Writer, terminal bool) func(done, all int, r suite.Result) {
 	return func(done, all int, r suite.Result) {
 		shown := slices.Contains([]verdict.Outcome{verdict.Failed, verdict.Broken}, r.Outcome)

@@ -17,22 +17,28 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets scripts call this program by its name: each call is a process of its own, which the suite needs, since Ginkgo runs once in a process.
+// TestMain lets scripts call this program by its name: each call is a process of its own, which the
+// suite needs, since Ginkgo runs once in a process.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gavel-lab": main})
 }
 
-// The conformance commands as they are called, with what they say and the status that they end with. With -update what is compared is written anew.
+// The conformance commands as they are called, with what they say and the status that they end
+// with. With -update what is compared is written anew.
 //
 //	status N command…   runs it, and fails unless that is its exit status
-//	world FLAG…         starts a world and puts its address into $WORLD; when the script is over it is interrupted, and must end with status 0
+//	world FLAG…         starts a world and puts its address into $WORLD; when
+//	                    the script is over it is interrupted, and must end with status 0
 //	$GOOD, $LOST, $GONE are servers: one that answers everything with 200, one with 404, one not at all; target.yaml is of the first
 func TestConformanceScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/conformance", UpdateScripts: flag.Lookup("update").Value.String() == "true", RequireExplicitExec: true, RequireUniqueNames: true,
+		Dir: "testdata/conformance", UpdateScripts: flag.Lookup("update").Value.String() == "true", RequireExplicitExec: true,
+		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			for name, answer := range map[string]int{"GOOD": http.StatusOK, "LOST": http.StatusNotFound, "GONE": 0} {
-				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(answer) }))
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.WriteHeader(answer)
+				}))
 				if env.Setenv(name, server.URL); answer == 0 {
 					server.Close()
 				} else {
@@ -40,7 +46,8 @@ func TestConformanceScripts(t *testing.T) {
 				}
 			}
 			secret := strings.Replace(env.Getenv("GOOD"), "http://", "http://somebody:hidden@", 1)
-			return os.WriteFile(filepath.Join(env.WorkDir, "target.yaml"), []byte("relay: {proposerUrl: \""+secret+"\"}\n"), 0o600)
+			return os.WriteFile(filepath.Join(env.WorkDir, "target.yaml"), []byte("relay: {proposerUrl: \""+secret+"\"}\n"),
+				0o600)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": endsWith, "world": inWorld},
 	})
@@ -73,7 +80,8 @@ func inWorld(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: world FLAG…")
 	}
-	free := []string{"conformance", "world", "--listen", "127.0.0.1:0", "--beacon-listen", "127.0.0.1:0", "--validation-listen", "127.0.0.1:0", "--builder-listen", "127.0.0.1:0"}
+	free := []string{"conformance", "world", "--listen", "127.0.0.1:0", "--beacon-listen", "127.0.0.1:0",
+		"--validation-listen", "127.0.0.1:0", "--builder-listen", "127.0.0.1:0"}
 	world := exec.Command("gavel-lab", append(free, args...)...)
 	world.Stderr = ts.Stderr()
 	out, err := world.StdoutPipe()

@@ -79,7 +79,8 @@ type contained struct {
 }
 
 // startContainers starts a world where containers reach it, and the target's containers in it.
-func startContainers(ctx context.Context, engine *container.Docker, t *target.Target, image string, of world.Config, log io.Writer) (_ *contained, err error) {
+func startContainers(ctx context.Context, engine *container.Docker, t *target.Target, image string, of world.Config,
+	log io.Writer) (_ *contained, err error) {
 	began := time.Now()
 	network, err := engine.Connect(ctx)
 	if err != nil {
@@ -116,8 +117,8 @@ func startContainers(ctx context.Context, engine *container.Docker, t *target.Ta
 	return c, nil
 }
 
-// stop ends the containers and then their world, also when the run was broken off. The containers' logs go beside the report, if there is one. What fails
-// then changes no verdict and is told.
+// stop ends the containers and then their world, also when the run was broken off. The containers'
+// logs go beside the report, if there is one. What fails then changes no verdict and is told.
 func (c *contained) stop(out string, log io.Writer) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -16,14 +16,16 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// essential are clauses of all three interfaces that only servers keep which follow the world, hear each other, and write what they must remember.
+// essential are clauses of all three interfaces that only servers keep which follow the world, hear
+// each other, and write what they must remember.
 var essential = []string{
-	"REL-GEN-01", "REL-STA-01", "REL-REG-01", "REL-SUB-01", "REL-HDR-01", "REL-PAY-01", "REL-DAT-01", "RPC-ENV-18", "RPC-ENV-01", "RPC-BUN-01", "RPC-CAL-01",
+	"REL-GEN-01", "REL-STA-01", "REL-REG-01", "REL-SUB-01", "REL-HDR-01", "REL-PAY-01", "REL-DAT-01", "RPC-ENV-18",
+	"RPC-ENV-01", "RPC-BUN-01", "RPC-CAL-01",
 	"STR-LIV-01", "STR-HIS-01",
 }
 
-// gavel keeps them in containers, from the image that GAVEL_IMAGE names, as it does in one process. On a machine without an engine or without the image it
-// is in one process, and the test says so.
+// gavel keeps them in containers, from the image that GAVEL_IMAGE names, as it does in one process.
+// On a machine without an engine or without the image it is in one process, and the test says so.
 func TestImage(t *testing.T) {
 	image := cmp.Or(os.Getenv("GAVEL_IMAGE"), "gavel:dev")
 	where, logs := openImage(t, image)
@@ -50,7 +52,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// openImage starts gavel in containers if that can be, and in this process otherwise. Logs of containers will be in a folder, after the test's end only.
+// openImage starts gavel in containers if that can be, and in this process otherwise. Logs of
+// containers will be in a folder, after the test's end only.
 func openImage(t *testing.T, image string) (where *target.Target, logs string) {
 	t.Helper()
 	engine, err := container.Open(t.Context())

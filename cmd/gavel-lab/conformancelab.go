@@ -70,7 +70,8 @@ func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
 		return nil, err
 	}
 	first := relayapp.Config{
-		Key: key, HeaderCutOff: cutOff, PayloadCutOff: 2 * slot, RevealDelay: time.Millisecond, Limits: relayapp.Limits{PerSecond: -1}, Builders: trusts,
+		Key: key, HeaderCutOff: cutOff, PayloadCutOff: 2 * slot, RevealDelay: time.Millisecond,
+		Limits: relayapp.Limits{PerSecond: -1}, Builders: trusts,
 		Log: quiet,
 	}
 	relayAt, err := l.openRelay(ctx, &l.relay, first)
@@ -81,14 +82,16 @@ func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
 		return nil, err
 	}
 	rpcAt, err := l.openRPC(ctx, &l.rpc, rpcapp.Config{
-		Builders: l.builders(), PayoutGas: world.PayoutGas, EarliestBlock: world.EarliestRefundBlock, BlockTime: slot, Log: quiet,
+		Builders: l.builders(), PayoutGas: world.PayoutGas, EarliestBlock: world.EarliestRefundBlock,
+		BlockTime: slot, Log: quiet,
 	})
 	if err != nil {
 		return nil, err
 	}
 	hints := hint.DefaultConfig() // all that a stream may share, so that all of it is judged
 	hints.GasUsed = true
-	streamAt, err := l.openStream(ctx, &l.stream, hints, streamapp.Config{Limits: streamapp.Limits{PerSecond: -1}, Log: quiet})
+	streamAt, err := l.openStream(ctx, &l.stream, hints,
+		streamapp.Config{Limits: streamapp.Limits{PerSecond: -1}, Log: quiet})
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +107,11 @@ func startLab(ctx context.Context, of world.Config) (l *lab, err error) {
 	public := key.PublicKey()
 	l.Target = &target.Target{
 		Implementation: target.Implementation{Organization: "gavel", Project: "gavel", Version: "devnet"},
-		Relay:          &target.Relay{ProposerURL: relayAt, PublicKey: fmt.Sprintf("%#x", public[:]), TrustedBuilders: secrets},
-		RPC:            &target.RPC{URL: rpcAt, SendsToWorld: true},
-		Stream:         &target.Stream{URL: streamAt},
-		Chain:          target.Chain{WorldURL: l.world.URL}, Limits: limits, Literal: literally,
+		Relay: &target.Relay{ProposerURL: relayAt, PublicKey: fmt.Sprintf("%#x", public[:]),
+			TrustedBuilders: secrets},
+		RPC:    &target.RPC{URL: rpcAt, SendsToWorld: true},
+		Stream: &target.Stream{URL: streamAt},
+		Chain:  target.Chain{WorldURL: l.world.URL}, Limits: limits, Literal: literally,
 	}
 	return l, l.Target.Complete()
 }
@@ -123,7 +127,8 @@ func (l *lab) openRelay(ctx context.Context, into **relayapp.App, cfg relayapp.C
 
 // openNodes connects to the world's execution node, as an operator would with its address.
 func (l *lab) openNodes(log *slog.Logger) (err error) {
-	l.nodes, err = state.New(state.Options{URLs: []string{l.world.Facts.ExecutionURL}, Config: l.world.Chain().Chain().Config(), Log: log})
+	l.nodes, err = state.New(state.Options{URLs: []string{l.world.Facts.ExecutionURL},
+		Config: l.world.Chain().Chain().Config(), Log: log})
 	if err != nil {
 		return fmt.Errorf("open the bundle RPC: %w", err)
 	}
@@ -133,7 +138,8 @@ func (l *lab) openNodes(log *slog.Logger) (err error) {
 // builders are the world's, who take whatever a bundle RPC sends.
 func (l *lab) builders() (list []send.Builder) {
 	for _, b := range l.world.Facts.Builders {
-		list = append(list, send.Builder{Name: b.Name, URL: b.URL, APIs: []string{send.APIBundle, send.APIShare, send.APICancel}})
+		list = append(list, send.Builder{Name: b.Name, URL: b.URL, APIs: []string{send.APIBundle, send.APIShare,
+			send.APICancel}})
 	}
 	return list
 }
@@ -152,7 +158,8 @@ func (l *lab) openRPC(ctx context.Context, into **rpcapp.App, cfg rpcapp.Config)
 }
 
 // openStream starts an event stream on the journal of the bundle RPC.
-func (l *lab) openStream(ctx context.Context, into **streamapp.App, hints hint.Config, cfg streamapp.Config) (address string, err error) {
+func (l *lab) openStream(ctx context.Context, into **streamapp.App, hints hint.Config,
+	cfg streamapp.Config) (address string, err error) {
 	cfg.Source, cfg.Network, cfg.Hints = l.rpc.Journal(), "conformance", &hints
 	if *into, err = streamapp.New(ctx, cfg); err != nil {
 		return "", fmt.Errorf("open the event stream: %w", err)
@@ -170,7 +177,8 @@ func (l *lab) serve(ctx context.Context, service func(context.Context, net.Liste
 	return "http://" + listener.Addr().String(), nil
 }
 
-// Stop ends the services and then their world. What fails then changes no verdict and is told on stderr.
+// Stop ends the services and then their world. What fails then changes no verdict and is told on
+// stderr.
 func (l *lab) Stop() {
 	l.stop()
 	var failures []error
@@ -200,13 +208,16 @@ func (l *lab) Stop() {
 
 func worldCommand() *cli.Command {
 	return &cli.Command{
-		Name: "world", Usage: "start a beacon node, an execution node and builders for a relay or RPC under test, until Ctrl-C",
+		Name:  "world",
+		Usage: "start a beacon node, an execution node and builders for a relay or RPC under test, until Ctrl-C",
 		Flags: []cli.Flag{
 			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "length of a slot, in whole seconds"},
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:9190", Usage: "host:port that the suite steers the world at"},
 			&cli.StringFlag{Name: "beacon-listen", Value: "127.0.0.1:9191", Usage: "host:port of the Beacon API"},
-			&cli.StringFlag{Name: "validation-listen", Value: "127.0.0.1:9192", Usage: "host:port of flashbots_validateBuilderSubmission"},
-			&cli.StringFlag{Name: "builder-listen", Value: "127.0.0.1:9193", Usage: "host:port where builders take orders, each at /NAME"},
+			&cli.StringFlag{Name: "validation-listen", Value: "127.0.0.1:9192",
+				Usage: "host:port of flashbots_validateBuilderSubmission"},
+			&cli.StringFlag{Name: "builder-listen", Value: "127.0.0.1:9193",
+				Usage: "host:port where builders take orders, each at /NAME"},
 			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of all slots: " + forkNames()},
 			&cli.BoolFlag{Name: "with-services", Usage: "start gavel's own services in it as well, and print their addresses"},
 		},
@@ -250,21 +261,25 @@ func runWorld(ctx context.Context, cmd *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("relay   %s\nstream  %s\nrpc     %s\nworld   %s\n", l.Target.Relay.ProposerURL, l.Target.Stream.URL, l.Target.RPC.URL, l.Target.Chain.WorldURL)
+		fmt.Printf("relay   %s\nstream  %s\nrpc     %s\nworld   %s\n", l.Target.Relay.ProposerURL, l.Target.Stream.URL,
+			l.Target.RPC.URL, l.Target.Chain.WorldURL)
 		<-ctx.Done()
 		l.Stop()
 		return nil
 	}
-	of.Listen, of.BeaconListen, of.ValidationListen = cmd.String("listen"), cmd.String("beacon-listen"), cmd.String("validation-listen")
+	of.Listen, of.BeaconListen, of.ValidationListen = cmd.String("listen"), cmd.String("beacon-listen"),
+		cmd.String("validation-listen")
 	of.BuilderListen = cmd.String("builder-listen")
 	w, err := world.New(of)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("beacon node      %s\nexecution node   %s\nvalidation node  %s\n", w.Facts.BeaconURL, w.Facts.ExecutionURL, w.Facts.ValidationURL)
+	fmt.Printf("beacon node      %s\nexecution node   %s\nvalidation node  %s\n", w.Facts.BeaconURL, w.Facts.ExecutionURL,
+		w.Facts.ValidationURL)
 	for _, b := range w.Facts.Builders {
 		fmt.Printf("builder %-8s %s\n", b.Name, b.URL)
 	}
-	fmt.Printf("\nin target.yaml:\nchain: {worldUrl: %s}\nrpc: {url: …, sendsToWorld: true}   # for a bundle RPC that sends to these builders\n", w.URL)
+	fmt.Printf("\nin target.yaml:\nchain: {worldUrl: %s}\nrpc: {url: …, sendsToWorld: true}   # for a bundle RPC that "+
+		"sends to these builders\n", w.URL)
 	return errors.Join(w.Run(ctx), w.Close())
 }

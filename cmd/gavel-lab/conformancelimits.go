@@ -31,16 +31,19 @@ const (
 // openLimited starts them and returns what a target.yaml tells of them.
 func (l *lab) openLimited(ctx context.Context, slot time.Duration, log *slog.Logger) (limits target.Limits, err error) {
 	relayAt, err := l.openRelay(ctx, &l.limited.relay, relayapp.Config{
-		Key: bls.Derive("conformance relay", 2), Limits: relayapp.Limits{PerSecond: limitedPerSecond, Burst: limitedBurst}, Log: log,
+		Key: bls.Derive("conformance relay", 2), Limits: relayapp.Limits{PerSecond: limitedPerSecond, Burst: limitedBurst},
+		Log: log,
 	})
 	if err != nil {
 		return limits, err
 	}
-	rpcAt, err := l.openRPC(ctx, &l.limited.rpc, rpcapp.Config{BlockTime: slot, Limits: rpcapp.Limits{PerSecond: limitedPerSecond}, Log: log})
+	rpcAt, err := l.openRPC(ctx, &l.limited.rpc,
+		rpcapp.Config{BlockTime: slot, Limits: rpcapp.Limits{PerSecond: limitedPerSecond}, Log: log})
 	if err != nil {
 		return limits, err
 	}
-	streamAt, err := l.openStream(ctx, &l.limited.stream, hint.DefaultConfig(), streamapp.Config{Limits: streamapp.Limits{Listeners: limitedListeners, PerSecond: -1}, Log: log})
+	streamAt, err := l.openStream(ctx, &l.limited.stream, hint.DefaultConfig(),
+		streamapp.Config{Limits: streamapp.Limits{Listeners: limitedListeners, PerSecond: -1}, Log: log})
 	if err != nil {
 		return limits, err
 	}

@@ -20,25 +20,30 @@ import (
 	"github.com/gavel-relay/gavel/stream/hint"
 )
 
-// openLiteral starts them on what the first ones stand on, and returns what a target.yaml tells of them.
-func (l *lab) openLiteral(ctx context.Context, first relayapp.Config, slot time.Duration, log *slog.Logger) (at target.Literal, err error) {
+// openLiteral starts them on what the first ones stand on, and returns what a target.yaml tells of
+// them.
+func (l *lab) openLiteral(ctx context.Context, first relayapp.Config, slot time.Duration,
+	log *slog.Logger) (at target.Literal, err error) {
 	first.Key, first.Literal = bls.Derive("conformance relay", 3), true
 	if at.Relay, err = l.openRelay(ctx, &l.literal.relay, first); err != nil {
 		return at, err
 	}
 	if at.RPC, err = l.openRPC(ctx, &l.literal.rpc, rpcapp.Config{
-		Builders: l.builders(), PayoutGas: world.PayoutGas, EarliestBlock: world.EarliestRefundBlock, BlockTime: slot, Literal: true, Log: log,
+		Builders: l.builders(), PayoutGas: world.PayoutGas, EarliestBlock: world.EarliestRefundBlock, BlockTime: slot,
+		Literal: true, Log: log,
 	}); err != nil {
 		return at, err
 	}
-	at.Stream, err = l.openStream(ctx, &l.literal.stream, hint.LiteralConfig(), streamapp.Config{Limits: streamapp.Limits{PerSecond: -1}, Log: log})
+	at.Stream, err = l.openStream(ctx, &l.literal.stream, hint.LiteralConfig(),
+		streamapp.Config{Limits: streamapp.Limits{PerSecond: -1}, Log: log})
 	return at, err
 }
 
 // trusted is how many builders the relays trust: a spec uses one up, and a proof many.
 const trusted = 64
 
-// trustedBuilders are builders whose bids count before their blocks are executed, and their secret keys.
+// trustedBuilders are builders whose bids count before their blocks are executed, and their secret
+// keys.
 func trustedBuilders() (list []relay.Builder, secrets []string, err error) {
 	for i := range trusted {
 		secret := sha256.Sum256(fmt.Appendf(nil, "gavel conformance trusted builder %d", i))
@@ -48,7 +53,8 @@ func trustedBuilders() (list []relay.Builder, secrets []string, err error) {
 			return nil, nil, fmt.Errorf("make a trusted builder: %w", err)
 		}
 		list = append(list, relay.Builder{
-			Name: fmt.Sprintf("trusted-%d", i), Pubkeys: []phase0.BLSPubKey{key.PublicKey()}, Optimistic: true, CollateralWei: uint256.NewInt(1e18),
+			Name: fmt.Sprintf("trusted-%d", i), Pubkeys: []phase0.BLSPubKey{key.PublicKey()}, Optimistic: true,
+			CollateralWei: uint256.NewInt(1e18),
 		})
 		secrets = append(secrets, fmt.Sprintf("%#x", secret))
 	}

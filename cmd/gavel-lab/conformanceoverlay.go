@@ -14,7 +14,8 @@ import (
 
 func overlayCommand() *cli.Command {
 	return &cli.Command{
-		Name: "overlay", Usage: "write copies of our services' sources with mutants inside, and print the file for go build -overlay",
+		Name:  "overlay",
+		Usage: "write copies of our services' sources with mutants inside, and print the file for go build -overlay",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "source", Value: ".", TakesFile: true, Usage: "folder of gavel's sources"},
 			&cli.StringFlag{Name: "into", Value: "bin/overlay", TakesFile: true, Usage: "folder for the copies"},

@@ -25,7 +25,8 @@ func proveCommand() *cli.Command {
 			&cli.IntFlag{Name: "parallel", Value: 2, Usage: "how many run at a time"},
 			&cli.DurationFlag{Name: "slot", Value: time.Second, Usage: "slots of the world"},
 			&cli.StringFlag{
-				Name: "mutants-program", TakesFile: true, Usage: "this program built with the mutants inside our services (make prove does)",
+				Name: "mutants-program", TakesFile: true,
+				Usage: "this program built with the mutants inside our services (make prove does)",
 			},
 			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of the world: " + forkNames()},
 			&cli.BoolFlag{Name: "list", Usage: "list the mutants and end"},
@@ -42,17 +43,20 @@ func proveCommand() *cli.Command {
 	}
 }
 
-// allowed are the clauses that pass on targets that answer everything alike: they only ask for a status that these happen to give.
+// allowed are the clauses that pass on targets that answer everything alike: they only ask for a
+// status that these happen to give.
 var allowed = map[string][]string{
 	"200": {
-		"REL-STA-01", "REL-STA-02", "REL-GEN-04", "REL-GEN-05", "REL-REG-08", "REL-DAT-25", "RPC-ENV-12", "RPC-ENV-15", "RPC-ENV-16", "RPC-LIM-01", "STR-LIV-07",
+		"REL-STA-01", "REL-STA-02", "REL-GEN-04", "REL-GEN-05", "REL-REG-08", "REL-DAT-25", "RPC-ENV-12", "RPC-ENV-15",
+		"RPC-ENV-16", "RPC-LIM-01", "STR-LIV-07",
 		"STR-LIV-08", "STR-LIV-12",
 	},
-	"404": {"REL-GEN-03", "REL-GEN-04", "REL-HDR-04", "REL-HDR-05", "REL-HDR-06", "RPC-ENV-15", "RPC-ENV-16", "RPC-LIM-01", "STR-HIS-23"},
+	"404": {"REL-GEN-03", "REL-GEN-04", "REL-HDR-04", "REL-HDR-05", "REL-HDR-06", "RPC-ENV-15", "RPC-ENV-16", "RPC-LIM-01",
+		"STR-HIS-23"},
 }
 
-// mutantsProgram is the program with the mutants inside our services. Without one they are left out,
-// which is said.
+// mutantsProgram is the program with the mutants inside our services. Without one they are left
+// out, which is said.
 func mutantsProgram(cmd *cli.Command) (string, error) {
 	program := cmd.String("mutants-program")
 	for _, id := range cmd.StringSlice("mutant") {
@@ -61,8 +65,10 @@ func mutantsProgram(cmd *cli.Command) (string, error) {
 		}
 	}
 	if program == "" {
-		fmt.Printf("%d mutants inside our services are left out. make prove runs them too, by a program that is built for it:\n"+
-			"  go build -overlay $(bin/gavel-lab conformance overlay) -o bin/gavel-lab-mutants ./cmd/gavel-lab\n  bin/gavel-lab conformance prove --mutants-program bin/gavel-lab-mutants\n", len(overlay.All))
+		fmt.Printf("%d mutants inside our services are left out. make prove runs them too, by a program that is built for "+
+			"it:\n"+
+			"  go build -overlay $(bin/gavel-lab conformance overlay) -o bin/gavel-lab-mutants ./cmd/gavel-lab\n  "+
+			"bin/gavel-lab conformance prove --mutants-program bin/gavel-lab-mutants\n", len(overlay.All))
 	}
 	return program, nil
 }
@@ -102,7 +108,8 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	if len(failing) > 0 {
-		return status{verdict.SuiteFault, "the right target does not pass, so nothing can be proven: " + strings.Join(failing, "; ")}
+		return status{verdict.SuiteFault, "the right target does not pass, so nothing can be proven: " +
+			strings.Join(failing, "; ")}
 	}
 	result, err := p.Prove(ctx)
 	if err != nil {
@@ -122,7 +129,8 @@ func prove(ctx context.Context, cmd *cli.Command) error {
 			}
 		}
 	}
-	fmt.Printf("\n%d mutants killed, %d survived, in %s, of which %s for those inside our services\n", len(result.Killed), len(result.Survived),
+	fmt.Printf("\n%d mutants killed, %d survived, in %s, of which %s for those inside our services\n", len(result.Killed),
+		len(result.Survived),
 		time.Since(began).Round(time.Second), result.InsideTook.Round(time.Second))
 	if len(survived) > 0 {
 		return status{verdict.Nonconformant, "the suite did not notice: " + strings.Join(survived, "; ")}

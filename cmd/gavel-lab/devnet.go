@@ -28,8 +28,9 @@ func root(start runDevnet) *cli.Command {
 
 func devnetCommand(start runDevnet) *cli.Command {
 	return &cli.Command{
-		Name:  "devnet",
-		Usage: "run a chain, builders, proposers, users and searchers around a relay, a bundle RPC and an event stream, and show each slot",
+		Name: "devnet",
+		Usage: "run a chain, builders, proposers, users and searchers around a relay, a bundle RPC and an event stream, " +
+			"and show each slot",
 		Flags: devnetFlags(devnet.Default()),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if err := command.ApplyConfigFile(cmd); err != nil {
@@ -63,25 +64,32 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 		&cli.IntFlag{Name: "validators", Value: d.Validators, Usage: "validators that propose"},
 		&cli.IntFlag{Name: "builders", Value: d.Builders, Usage: "builders that bid"},
 		&cli.IntFlag{Name: "txs", Value: d.TxsPerSlot, Usage: "transactions that users send in each slot"},
-		&cli.IntFlag{Name: "orders", Value: d.OrdersPerSlot, Usage: "private transactions that users send to the bundle RPC in each slot; 0 sends none"},
+		&cli.IntFlag{Name: "orders", Value: d.OrdersPerSlot,
+			Usage: "private transactions that users send to the bundle RPC in each slot; 0 sends none"},
 		&cli.IntFlag{Name: "searchers", Value: d.Searchers, Usage: "searchers that follow what the event stream tells"},
-		&cli.IntFlag{Name: "blob-every", Value: d.BlobEvery, Usage: "send a blob transaction in every n-th slot; 0 sends none"},
+		&cli.IntFlag{Name: "blob-every", Value: d.BlobEvery,
+			Usage: "send a blob transaction in every n-th slot; 0 sends none"},
 		&cli.IntFlag{
 			Name: "circuit-breaker", Value: d.CircuitBreaker,
 			Usage: "slots in a row without a block after which proposers ask no relay any more; 0 is never",
 		},
 		&cli.IntFlag{Name: "slots-per-epoch", Value: d.SlotsPerEpoch, Usage: "slots of an epoch"},
-		&cli.StringFlag{Name: "fork", DefaultText: "fulu", Usage: "fork at genesis: bellatrix, capella, deneb, electra or fulu"},
+		&cli.StringFlag{Name: "fork", DefaultText: "fulu",
+			Usage: "fork at genesis: bellatrix, capella, deneb, electra or fulu"},
 		&cli.StringFlag{Name: "forks", Usage: "fork schedule as fork@epoch, such as electra@0,fulu@2"},
 		&cli.IntFlag{Name: "relay-port", Value: d.RelayPort, Usage: "port of the relay on 127.0.0.1; 0 takes any free one"},
 		&cli.IntFlag{Name: "beacon-port", Value: d.BeaconPort, Usage: "port of the beacon node; 0 takes any free one"},
 		&cli.IntFlag{Name: "rpc-port", Value: d.RPCPort, Usage: "port of the execution JSON-RPC; 0 takes any free one"},
 		&cli.IntFlag{Name: "bundle-port", Value: d.BundlePort, Usage: "port of the bundle JSON-RPC; 0 takes any free one"},
 		&cli.IntFlag{Name: "stream-port", Value: d.StreamPort, Usage: "port of the event stream; 0 takes any free one"},
-		&cli.IntFlag{Name: "validation-port", Value: d.ValidationPort, Usage: "port of the node that validates builders' blocks; 0 takes any free one"},
-		&cli.StringSliceFlag{Name: "relays", Usage: "further relays, as http://0xpubkey@host:port: builders bid to them and proposers ask them; needs speed 1"},
-		&cli.StringFlag{Name: "data-dir", DefaultText: "in memory", TakesFile: true, Usage: "directory that keeps chain, journal and archive"},
-		&cli.StringFlag{Name: "mev-boost", DefaultText: "the lab's own", TakesFile: true, Usage: "path of a mev-boost to run between proposers and the relay"},
+		&cli.IntFlag{Name: "validation-port", Value: d.ValidationPort,
+			Usage: "port of the node that validates builders' blocks; 0 takes any free one"},
+		&cli.StringSliceFlag{Name: "relays",
+			Usage: "further relays, as http://0xpubkey@host:port: builders bid to them and proposers ask them; needs speed 1"},
+		&cli.StringFlag{Name: "data-dir", DefaultText: "in memory", TakesFile: true,
+			Usage: "directory that keeps chain, journal and archive"},
+		&cli.StringFlag{Name: "mev-boost", DefaultText: "the lab's own", TakesFile: true,
+			Usage: "path of a mev-boost to run between proposers and the relay"},
 		&cli.Uint64Flag{Name: "seed", Value: d.Seed, Usage: "the same seed gives the same keys and choices"},
 		&cli.BoolFlag{Name: "plain", Usage: "print lines even on a terminal"},
 		&cli.BoolFlag{Name: "verbose", Usage: "print the log of all parts to stderr; implies --plain"},
@@ -89,13 +97,16 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 	}
 }
 
-// devnetConfig reads the flags. A zero that was given is judged like any other value, so Check and not Validate.
+// devnetConfig reads the flags. A zero that was given is judged like any other value, so Check and
+// not Validate.
 func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
 	cfg := devnet.Config{
 		Slots: cmd.Int("slots"), SlotDuration: cmd.Duration("slot"), Speed: cmd.Float("speed"),
-		Validators: cmd.Int("validators"), Builders: cmd.Int("builders"), TxsPerSlot: cmd.Int("txs"), BlobEvery: cmd.Int("blob-every"),
-		OrdersPerSlot: cmd.Int("orders"), Searchers: cmd.Int("searchers"), CircuitBreaker: cmd.Int("circuit-breaker"), SlotsPerEpoch: cmd.Int("slots-per-epoch"),
-		RelayPort: cmd.Int("relay-port"), BeaconPort: cmd.Int("beacon-port"), RPCPort: cmd.Int("rpc-port"),
+		Validators: cmd.Int("validators"), Builders: cmd.Int("builders"), TxsPerSlot: cmd.Int("txs"),
+		BlobEvery:     cmd.Int("blob-every"),
+		OrdersPerSlot: cmd.Int("orders"), Searchers: cmd.Int("searchers"), CircuitBreaker: cmd.Int("circuit-breaker"),
+		SlotsPerEpoch: cmd.Int("slots-per-epoch"),
+		RelayPort:     cmd.Int("relay-port"), BeaconPort: cmd.Int("beacon-port"), RPCPort: cmd.Int("rpc-port"),
 		BundlePort: cmd.Int("bundle-port"), StreamPort: cmd.Int("stream-port"), ValidationPort: cmd.Int("validation-port"),
 		DataDir: cmd.String("data-dir"), MevBoost: cmd.String("mev-boost"), Seed: cmd.Uint64("seed"),
 		Plain: cmd.Bool("plain"), Verbose: cmd.Bool("verbose"),
@@ -115,8 +126,8 @@ func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
 	return cfg, cfg.Check()
 }
 
-// devnetOutput chooses how the run looks and where the log goes: all of it to stderr when it is wanted, else its warnings among the
-// notes, so that nothing writes across the picture.
+// devnetOutput chooses how the run looks and where the log goes: all of it to stderr when it is
+// wanted, else its warnings among the notes, so that nothing writes across the picture.
 func devnetOutput(cfg devnet.Config) (view.Output, error) {
 	out := view.New(os.Stdout, view.OptionsFor(os.Stdout, cfg.Plain || cfg.Verbose, os.Getenv))
 	log, err := run.NewLogger(view.NoteWriter(out), run.LogOptions{Level: "warn"})

@@ -19,7 +19,8 @@ import (
 )
 
 // call runs the program with a lab that only says what it was asked for.
-func call(t *testing.T, summary view.Summary, fails error, args ...string) (cfg *devnet.Config, status int, stderr string) {
+func call(t *testing.T, summary view.Summary, fails error,
+	args ...string) (cfg *devnet.Config, status int, stderr string) {
 	t.Helper()
 	var out bytes.Buffer
 	program := root(func(_ context.Context, got devnet.Config, _ view.Output) (view.Summary, error) {
@@ -45,17 +46,22 @@ var joined = "http://0x" + strings.Repeat("ab", 48) + "@127.0.0.1:9063"
 
 // everything has no field at its default, so that a flag that reaches no field is seen.
 var everything = devnet.Config{
-	Slots: 3, SlotDuration: 6 * time.Second, Speed: 2.5, Validators: 4, Builders: 5, TxsPerSlot: 6, BlobEvery: 7, SlotsPerEpoch: 4,
-	OrdersPerSlot: 8, Searchers: 3, CircuitBreaker: 7, BundlePort: 1004, StreamPort: 1005, ValidationPort: 1006, Relays: []string{joined},
-	Fork: eth.Electra, RelayPort: 1001, BeaconPort: 1002, RPCPort: 1003, DataDir: "/tmp/x", MevBoost: "/bin/mev-boost", Seed: 9,
+	Slots: 3, SlotDuration: 6 * time.Second, Speed: 2.5, Validators: 4, Builders: 5, TxsPerSlot: 6, BlobEvery: 7,
+	SlotsPerEpoch: 4,
+	OrdersPerSlot: 8, Searchers: 3, CircuitBreaker: 7, BundlePort: 1004, StreamPort: 1005, ValidationPort: 1006,
+	Relays: []string{joined},
+	Fork:   eth.Electra, RelayPort: 1001, BeaconPort: 1002, RPCPort: 1003, DataDir: "/tmp/x",
+	MevBoost: "/bin/mev-boost", Seed: 9,
 	Plain: true, Verbose: true,
 }
 
 func TestEveryFieldHasAFlagAndAKey(t *testing.T) {
 	flags := []string{
-		"devnet", "--slots", "3", "--slot", "6s", "--speed", "2.5", "--validators", "4", "--builders", "5", "--txs", "6", "--blob-every", "7",
+		"devnet", "--slots", "3", "--slot", "6s", "--speed", "2.5", "--validators", "4", "--builders", "5", "--txs", "6",
+		"--blob-every", "7",
 		"--slots-per-epoch", "4", "--fork", "Electra", "--forks", "fulu@2", "--relay-port", "1001", "--beacon-port", "1002",
-		"--rpc-port", "1003", "--orders", "8", "--searchers", "3", "--circuit-breaker", "7", "--bundle-port", "1004", "--stream-port", "1005",
+		"--rpc-port", "1003", "--orders", "8", "--searchers", "3", "--circuit-breaker", "7", "--bundle-port", "1004",
+		"--stream-port", "1005",
 		"--validation-port", "1006", "--relays", joined,
 		"--data-dir", "/tmp/x", "--mev-boost", "/bin/mev-boost", "--seed", "9", "--plain", "--verbose",
 	}
@@ -92,7 +98,8 @@ verbose: true
 		t.Fatal(err)
 	}
 	for i, field := range reflect.VisibleFields(reflect.TypeFor[devnet.Config]()) {
-		if reflect.DeepEqual(reflect.ValueOf(want).Field(i).Interface(), reflect.ValueOf(devnet.Default()).Field(i).Interface()) {
+		if reflect.DeepEqual(reflect.ValueOf(want).Field(i).Interface(),
+			reflect.ValueOf(devnet.Default()).Field(i).Interface()) {
 			t.Errorf("%s is at its default here: give it a flag, a key and another value", field.Name)
 		}
 	}
@@ -109,7 +116,8 @@ func TestDefaults(t *testing.T) {
 	if err := want.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"devnet"}, {"devnet", "--config", file(t, "")}, {"devnet", "--config", file(t, "# nothing\n")}} {
+	for _, args := range [][]string{{"devnet"}, {"devnet", "--config", file(t, "")},
+		{"devnet", "--config", file(t, "# nothing\n")}} {
 		if got, _, stderr := call(t, view.Summary{}, nil, args...); got == nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%q: %q\ngot  %+v\nwant %+v", args, stderr, got, want)
 		}
@@ -117,7 +125,8 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestFlagWinsOverFile(t *testing.T) {
-	got, _, stderr := call(t, view.Summary{}, nil, "devnet", "--slots", "5", "--config", file(t, "slots: 7\nbuilders: 3\n"))
+	got, _, stderr := call(t, view.Summary{}, nil, "devnet", "--slots", "5", "--config",
+		file(t, "slots: 7\nbuilders: 3\n"))
 	if got == nil || got.Slots != 5 || got.Builders != 3 {
 		t.Errorf("%q: %+v", stderr, got)
 	}
@@ -132,20 +141,30 @@ func TestMistakes(t *testing.T) {
 		want string
 	}{
 		{args: []string{"--slotz", "3"}, want: "gavel-lab: there is no flag --slotz: see gavel-lab devnet --help"},
-		{args: []string{"--slots", "many"}, want: `gavel-lab: slots is "many": give a whole number: see gavel-lab devnet --help`},
-		{args: []string{"--slot", "12"}, want: `gavel-lab: slot is "12": give a duration with its unit, such as 12s: see gavel-lab devnet --help`},
+		{args: []string{"--slots", "many"},
+			want: `gavel-lab: slots is "many": give a whole number: see gavel-lab devnet --help`},
+		{args: []string{"--slot", "12"},
+			want: `gavel-lab: slot is "12": give a duration with its unit, such as 12s: see gavel-lab devnet --help`},
 		{args: []string{"--speed", "fast"}, want: `gavel-lab: speed is "fast": give a number: see gavel-lab devnet --help`},
-		{args: []string{"--seed", "-1"}, want: `gavel-lab: seed is "-1": give a whole number, 0 or more: see gavel-lab devnet --help`},
+		{args: []string{"--seed", "-1"},
+			want: `gavel-lab: seed is "-1": give a whole number, 0 or more: see gavel-lab devnet --help`},
 		{args: []string{"--slots"}, want: "gavel-lab: flag needs an argument: --slots: see gavel-lab devnet --help"},
-		{args: []string{"extra"}, want: `gavel-lab: "extra" is too much: gavel-lab devnet takes flags only, see gavel-lab devnet --help`},
+		{args: []string{"extra"},
+			want: `gavel-lab: "extra" is too much: gavel-lab devnet takes flags only, see gavel-lab devnet --help`},
 		{args: []string{"--builders", "0"}, want: "gavel-lab: builders is 0: give a number from 1 to 64"},
-		{args: []string{"--fork", "shapella"}, want: `gavel-lab: fork "shapella" is unknown: give one of bellatrix, capella, deneb, electra, fulu`},
-		{args: []string{"--fork", ""}, want: "gavel-lab: fork is empty: give one of bellatrix, capella, deneb, electra, fulu"},
-		{args: []string{"--forks", "electra"}, want: `gavel-lab: forks has "electra": give fork@epoch, as in electra@0,fulu@2`},
-		{args: []string{"--config", missing}, want: "gavel-lab: read config file: open " + missing + ": no such file or directory"},
-		{file: "slotz: 3\n", want: `gavel-lab: lab.yaml:1: unknown key "slotz": give any of slots, slot, speed, validators, builders, txs, ` +
-			"orders, searchers, blob-every, circuit-breaker, slots-per-epoch, fork, forks, relay-port, beacon-port, rpc-port, bundle-port, stream-port, validation-port, relays, " +
-			"data-dir, mev-boost, seed, plain, verbose"},
+		{args: []string{"--fork", "shapella"},
+			want: `gavel-lab: fork "shapella" is unknown: give one of bellatrix, capella, deneb, electra, fulu`},
+		{args: []string{"--fork", ""},
+			want: "gavel-lab: fork is empty: give one of bellatrix, capella, deneb, electra, fulu"},
+		{args: []string{"--forks", "electra"},
+			want: `gavel-lab: forks has "electra": give fork@epoch, as in electra@0,fulu@2`},
+		{args: []string{"--config", missing}, want: "gavel-lab: read config file: open " + missing +
+			": no such file or directory"},
+		{file: "slotz: 3\n",
+			want: `gavel-lab: lab.yaml:1: unknown key "slotz": give any of slots, slot, speed, validators, builders, txs, ` +
+				"orders, searchers, blob-every, circuit-breaker, slots-per-epoch, fork, forks, relay-port, beacon-port, " +
+				"rpc-port, bundle-port, stream-port, validation-port, relays, " +
+				"data-dir, mev-boost, seed, plain, verbose"},
 		{file: "slots: 3\nconfig: other.yaml\n", want: `gavel-lab: lab.yaml:2: unknown key "config": give any of …`},
 		{file: "slots: 3\n\nspeed: fast\n", want: `gavel-lab: lab.yaml:3: speed is "fast": give a number`},
 		{file: "slots: {a: 1}\n", want: "gavel-lab: lab.yaml:1: slots wants one value or a list of them"},
@@ -182,7 +201,8 @@ func TestEndings(t *testing.T) {
 		stderr  string
 	}{
 		{view.Summary{Slots: 2, Delivered: 2, Landed: 2}, nil, 0, ""},
-		{view.Summary{Slots: 2, Delivered: 1, Landed: 1, Missed: 1}, nil, 1, "gavel-lab: 1 of 2 payloads delivered and landed: 1 slot missed\n"},
+		{view.Summary{Slots: 2, Delivered: 1, Landed: 1, Missed: 1}, nil, 1,
+			"gavel-lab: 1 of 2 payloads delivered and landed: 1 slot missed\n"},
 		{view.Summary{}, errors.New("open chain: disk full"), 1, "gavel-lab: open chain: disk full\n"},
 	} {
 		if _, status, stderr := call(t, c.summary, c.err, "devnet"); status != c.status || stderr != c.stderr {

@@ -1,4 +1,5 @@
-// Command gavel-lab is the laboratory: it runs whole networks around gavel and judges what comes of them.
+// Command gavel-lab is the laboratory: it runs whole networks around gavel and judges what comes of
+// them.
 package main
 
 import (

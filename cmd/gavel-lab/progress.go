@@ -16,7 +16,8 @@ import (
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
 )
 
-// progress shows how a scenario goes: a line for each slot and each fault, or the slots live. The run calls it from one goroutine at a time.
+// progress shows how a scenario goes: a line for each slot and each fault, or the slots live. The
+// run calls it from one goroutine at a time.
 type progress struct {
 	out   io.Writer
 	watch bool
@@ -89,7 +90,8 @@ func add(sum, value *uint256.Int) *uint256.Int {
 // fact shows what a fact changes.
 func (s *progress) fact(r plan.Record) {
 	switch r.Subject {
-	case plan.FaultBegan, plan.FaultEnded, plan.ServiceStopped, plan.ServiceStarted, plan.BreakerOpened, plan.MonitorFinding, plan.BuilderDemoted:
+	case plan.FaultBegan, plan.FaultEnded, plan.ServiceStopped, plan.ServiceStarted, plan.BreakerOpened,
+		plan.MonitorFinding, plan.BuilderDemoted:
 		text := strings.Join(strings.Fields(strings.ReplaceAll(r.Subject, "_", " ")+" "+r.About+" "+r.At+" "+r.ID), " ")
 		var begun scenarioapp.BegunFault
 		if r.Subject == plan.FaultBegan && json.Unmarshal(r.Fact, &begun) == nil && begun.How != "" {
@@ -110,7 +112,9 @@ func (s *progress) fact(r plan.Record) {
 			slot.Bids++
 			slot.Values = append(slot.Values, wei(r.ValueWei))
 		}
-	case plan.TopChanged: // comes before all headers with it; sums of those that were served again may come when the slot is over
+	case plan.TopChanged:
+		// comes before all headers with it; sums of those that were served again may come when the slot
+		// is over
 		slot.TopWei, slot.Winner = wei(r.ValueWei), r.About
 	case plan.PayloadDelivered:
 		slot.Delivered, slot.TopWei, slot.Winner = true, wei(r.ValueWei), r.About

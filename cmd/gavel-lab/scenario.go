@@ -54,7 +54,9 @@ func scenarioCommand(start runScenario) *cli.Command {
 				},
 			},
 			{
-				Name: "replay", Usage: "run the auctions of a run folder again from its facts, and print who led after each as NDJSON", ArgsUsage: "FOLDER",
+				Name:      "replay",
+				Usage:     "run the auctions of a run folder again from its facts, and print who led after each as NDJSON",
+				ArgsUsage: "FOLDER",
 				Action: func(_ context.Context, cmd *cli.Command) error {
 					return replayRun(cmd.Root().Writer, cmd.Args().First())
 				},
@@ -71,15 +73,19 @@ func scenarioCommand(start runScenario) *cli.Command {
 				Name: "run", Usage: "run scenarios of the library or of files, and judge how they end", ArgsUsage: "NAME|FILE …",
 				Flags: []cli.Flag{
 					&cli.BoolFlag{Name: "all", Usage: "run the whole library"},
-					&cli.BoolFlag{Name: "faults", Usage: "run the stories of the library in which a process, its disk, its journal or its clock breaks"},
+					&cli.BoolFlag{Name: "faults",
+						Usage: "run the stories of the library in which a process, its disk, its journal or its clock breaks"},
 					&cli.BoolFlag{Name: "watch", Usage: "draw each slot live in the terminal"},
 					&cli.BoolFlag{Name: "variants", Usage: "run all variants, and not only the first"},
 					&cli.BoolFlag{Name: "prove", Usage: "run once more without the key fault: then an expectation must break"},
 					&cli.Uint64Flag{Name: "seed", DefaultText: "the plan's", Usage: "the same seed gives the same keys and choices"},
-					&cli.BoolFlag{Name: "again", Usage: "run what does not end as it must once more at a third of its speed, where a busy machine counts less"},
+					&cli.BoolFlag{Name: "again",
+						Usage: "run what does not end as it must once more at a third of its speed, where a busy machine counts less"},
 					&cli.IntFlag{Name: "at-once", Value: 1, Usage: "scenarios that run at a time"},
 					&cli.StringFlag{Name: "dir", Value: "runs", TakesFile: true, Usage: "directory for run folders"},
-					&cli.BoolFlag{Name: "verbose", Usage: "print the log of the laboratory's parts to stderr, and have services log more: each into a file of the run folder"},
+					&cli.BoolFlag{Name: "verbose",
+						Usage: "print the log of the laboratory's parts to stderr, and have services log more: each into a file of " +
+							"the run folder"},
 				},
 				Action: func(ctx context.Context, cmd *cli.Command) error { return runScenarios(ctx, cmd, start) },
 			},
@@ -153,7 +159,8 @@ func replayRun(out io.Writer, folder string) error {
 	return nil
 }
 
-// eachPlan opens what the arguments name: a file if it looks like one, else a scenario of the library.
+// eachPlan opens what the arguments name: a file if it looks like one, else a scenario of the
+// library.
 func eachPlan(cmd *cli.Command, do func(*plan.Plan) error) error {
 	names := cmd.Args().Slice()
 	switch {
@@ -180,7 +187,8 @@ func eachPlan(cmd *cli.Command, do func(*plan.Plan) error) error {
 	return nil
 }
 
-// faultStories are the stories of the library in which something of a service breaks, and not only a connection or an outsider.
+// faultStories are the stories of the library in which something of a service breaks, and not only
+// a connection or an outsider.
 func faultStories() ([]string, error) {
 	var names []string
 	for _, name := range scenarios.Names() {
@@ -238,7 +246,8 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start runScenario) erro
 	return tally.verdict(cmd.Root().Writer)
 }
 
-// chosenPlans are the plans to run. Of several at a time the longest begin first, so that none of them runs alone at the end.
+// chosenPlans are the plans to run. Of several at a time the longest begin first, so that none of
+// them runs alone at the end.
 func chosenPlans(cmd *cli.Command) ([]*plan.Plan, error) {
 	var plans []*plan.Plan
 	err := eachPlan(cmd, func(p *plan.Plan) error {
@@ -285,7 +294,8 @@ func (t *tally) run(ctx context.Context, cmd *cli.Command, p *plan.Plan, start r
 	}
 	show := newProgress(out, cmd.Bool("watch"))
 	options := scenarioapp.Options{
-		Dir: cmd.String("dir"), Variants: cmd.Bool("variants"), Prove: cmd.Bool("prove"), Tell: show.fact, Began: show.began, Log: log,
+		Dir: cmd.String("dir"), Variants: cmd.Bool("variants"), Prove: cmd.Bool("prove"), Tell: show.fact,
+		Began: show.began, Log: log,
 		Program: program,
 	}
 	result, err := show.run(ctx, p, start, options)
@@ -319,7 +329,8 @@ func (t *tally) run(ctx context.Context, cmd *cli.Command, p *plan.Plan, start r
 const slower = 3
 
 // run runs a scenario and shows how it goes and ends.
-func (s *progress) run(ctx context.Context, p *plan.Plan, start runScenario, o scenarioapp.Options) (scenarioapp.Result, error) {
+func (s *progress) run(ctx context.Context, p *plan.Plan, start runScenario,
+	o scenarioapp.Options) (scenarioapp.Result, error) {
 	result, err := start(ctx, p, o)
 	s.ended()
 	if err == nil {
@@ -333,7 +344,8 @@ func (t *tally) verdict(out io.Writer) error {
 	skipped := ""
 	if len(t.skipped) > 0 {
 		skipped = fmt.Sprintf(", %d more SKIPPED", len(t.skipped))
-		if _, err := fmt.Fprintf(out, "SKIPPED, since this machine cannot run them: %s: %s\n", strings.Join(t.skipped, ", "), t.why); err != nil {
+		if _, err := fmt.Fprintf(out, "SKIPPED, since this machine cannot run them: %s: %s\n", strings.Join(t.skipped, ", "),
+			t.why); err != nil {
 			return err
 		}
 	}

@@ -16,16 +16,19 @@ import (
 )
 
 // scenario runs the command with a runner that has every expectation met, or none.
-func scenario(t *testing.T, met bool, args ...string) (ran []*plan.Plan, options scenarioapp.Options, status int, stdout, stderr string) {
+func scenario(t *testing.T, met bool, args ...string) (ran []*plan.Plan, options scenarioapp.Options, status int,
+	stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	program := &cli.Command{Name: "gavel-lab", Writer: &out, Commands: []*cli.Command{scenarioCommand(
 		func(_ context.Context, p *plan.Plan, o scenarioapp.Options) (scenarioapp.Result, error) {
 			ran, options = append(ran, p), o
 			o.Began(p, "", false)
-			o.Tell(plan.Record{Slot: 1, Actor: "chain", Subject: plan.SlotFinished, ID: plan.Landed, About: "builder-1", ValueWei: "1", Fork: "fulu"})
+			o.Tell(plan.Record{Slot: 1, Actor: "chain", Subject: plan.SlotFinished, ID: plan.Landed, About: "builder-1",
+				ValueWei: "1", Fork: "fulu"})
 			verdict := plan.Verdict{Text: "landed", Met: met, Reason: "never"}
-			return scenarioapp.Result{Name: p.Name, Variants: []scenarioapp.VariantResult{{Dir: "runs/x.1", Verdicts: []plan.Verdict{verdict}}}}, nil
+			return scenarioapp.Result{Name: p.Name,
+				Variants: []scenarioapp.VariantResult{{Dir: "runs/x.1", Verdicts: []plan.Verdict{verdict}}}}, nil
 		},
 	)}}
 	status = command.Main(program, append([]string{"gavel-lab", "scenario"}, args...), &errs)
@@ -42,20 +45,24 @@ func story(t *testing.T, text string) string {
 }
 
 func TestScenarioRun(t *testing.T) {
-	ran, options, status, stdout, stderr := scenario(t, true, "run", "--seed", "7", "--prove", "--variants", "--dir", "there", "honest-fulu", story(t, "slots: 1"))
-	if status != 0 || len(ran) != 2 || ran[0].Name != "honest-fulu" || ran[1].Name != "story" || ran[0].Seed != 7 || ran[1].Seed != 7 {
+	ran, options, status, stdout, stderr := scenario(t, true, "run", "--seed", "7", "--prove", "--variants", "--dir",
+		"there", "honest-fulu", story(t, "slots: 1"))
+	if status != 0 || len(ran) != 2 || ran[0].Name != "honest-fulu" || ran[1].Name != "story" || ran[0].Seed != 7 ||
+		ran[1].Seed != 7 {
 		t.Fatalf("status %d, %s", status, stderr)
 	}
 	if !options.Prove || !options.Variants || options.Dir != "there" {
 		t.Errorf("%+v", options)
 	}
-	for _, want := range []string{"▶ honest-fulu\n", "  slot 1  landed   builder-1", "✓ landed — never", "honest-fulu ended as it must", "2 of 2 scenarios"} {
+	for _, want := range []string{"▶ honest-fulu\n", "  slot 1  landed   builder-1", "✓ landed — never",
+		"honest-fulu ended as it must", "2 of 2 scenarios"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
 	}
 	_, _, status, stdout, stderr = scenario(t, false, "run", "honest-fulu")
-	if status != 1 || !strings.Contains(stdout, "✗ landed") || stderr != "gavel-lab: 1 of 1 scenarios did not end as they must: honest-fulu\n" {
+	if status != 1 || !strings.Contains(stdout, "✗ landed") ||
+		stderr != "gavel-lab: 1 of 1 scenarios did not end as they must: honest-fulu\n" {
 		t.Errorf("not met: status %d, %s%s", status, stdout, stderr)
 	}
 }
@@ -76,7 +83,8 @@ func TestScenarioWatch(t *testing.T) {
 // What does not end as it must is run again, more slowly; only how that ends counts.
 func TestScenarioAgain(t *testing.T) {
 	ran, _, status, stdout, _ := scenario(t, false, "run", "--again", "honest-fulu")
-	if len(ran) != 2 || ran[1].Speed*3 != ran[0].Speed || status != 1 || !strings.Contains(stdout, "again, at a third of the speed") {
+	if len(ran) != 2 || ran[1].Speed*3 != ran[0].Speed || status != 1 ||
+		!strings.Contains(stdout, "again, at a third of the speed") {
 		t.Errorf("status %d after %d runs: %s", status, len(ran), stdout)
 	}
 	if ran, _, status, _, _ := scenario(t, true, "run", "--again", "honest-fulu"); len(ran) != 1 || status != 0 {
@@ -84,7 +92,8 @@ func TestScenarioAgain(t *testing.T) {
 	}
 }
 
-// Scenarios that this machine cannot run are named with why, and count for nothing: if there is no other, the command fails.
+// Scenarios that this machine cannot run are named with why, and count for nothing: if there is no
+// other, the command fails.
 func TestScenarioSkipped(t *testing.T) {
 	skipped := scenarioapp.Result{Name: "cut", Skipped: "there is no /dev/fuse"}
 	for name, c := range map[string]struct {
@@ -92,7 +101,8 @@ func TestScenarioSkipped(t *testing.T) {
 		words   string
 		status  int
 	}{
-		"the only one":   {[]scenarioapp.Result{skipped}, "SKIPPED, since this machine cannot run them: honest-fulu: there is no /dev/fuse\n", 1},
+		"the only one": {[]scenarioapp.Result{skipped},
+			"SKIPPED, since this machine cannot run them: honest-fulu: there is no /dev/fuse\n", 1},
 		"one of several": {[]scenarioapp.Result{skipped, good()}, "1 of 1 scenarios ended as they must, 1 more SKIPPED\n", 0},
 	} {
 		var out, errs bytes.Buffer
@@ -115,7 +125,8 @@ func TestScenarioSkipped(t *testing.T) {
 
 // good is a result that is as it must be.
 func good() scenarioapp.Result {
-	return scenarioapp.Result{Name: "good", Variants: []scenarioapp.VariantResult{{Dir: "runs/x.1", Verdicts: []plan.Verdict{{Text: "landed", Met: true}}}}}
+	return scenarioapp.Result{Name: "good",
+		Variants: []scenarioapp.VariantResult{{Dir: "runs/x.1", Verdicts: []plan.Verdict{{Text: "landed", Met: true}}}}}
 }
 
 func TestScenarioMistakes(t *testing.T) {
@@ -128,7 +139,8 @@ func TestScenarioMistakes(t *testing.T) {
 		{[]string{"run", "./none.yaml"}, "read scenario: open ./none.yaml: no such file or directory"},
 		{[]string{"explain", story(t, "slotz: 1")}, "story.yaml:1: slotz: unknown key of the plan: give any of why, slots"},
 		{[]string{"run", "--at-once", "0", "honest-fulu"}, "at-once is 0: give a number from 1 to 16; only 1 can be watched"},
-		{[]string{"run", "--at-once", "2", "--watch", "honest-fulu"}, "at-once is 2: give a number from 1 to 16; only 1 can be watched"},
+		{[]string{"run", "--at-once", "2", "--watch", "honest-fulu"},
+			"at-once is 2: give a number from 1 to 16; only 1 can be watched"},
 		{[]string{"replay", "nowhere"}, "read the run: open nowhere/facts.ndjson"},
 	} {
 		ran, _, status, _, stderr := scenario(t, true, c.args...)
@@ -139,10 +151,12 @@ func TestScenarioMistakes(t *testing.T) {
 }
 
 func TestScenarioShows(t *testing.T) {
-	if _, _, status, stdout, _ := scenario(t, true, "list"); status != 0 || !strings.Contains(stdout, "equivocating-proposer        A proposer signs two blocks") {
+	if _, _, status, stdout, _ := scenario(t, true, "list"); status != 0 ||
+		!strings.Contains(stdout, "equivocating-proposer        A proposer signs two blocks") {
 		t.Errorf("list: %d %s", status, stdout)
 	}
-	if _, _, status, stdout, _ := scenario(t, true, "explain", "honest-fulu"); status != 0 || !strings.HasPrefix(stdout, "honest-fulu\n") {
+	if _, _, status, stdout, _ := scenario(t, true, "explain", "honest-fulu"); status != 0 ||
+		!strings.HasPrefix(stdout, "honest-fulu\n") {
 		t.Errorf("explain: %d %s", status, stdout)
 	}
 	if _, _, status, stdout, _ := scenario(t, true, "language"); status != 0 || stdout != plan.Catalogue() {

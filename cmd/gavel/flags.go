@@ -7,8 +7,8 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// flags makes the flags of one command. It is the beginning of the environment variables that stand for them: with GAVEL_RELAY_ the
-// variable of --data-dir is GAVEL_RELAY_DATA_DIR.
+// flags makes the flags of one command. It is the beginning of the environment variables that stand
+// for them: with GAVEL_RELAY_ the variable of --data-dir is GAVEL_RELAY_DATA_DIR.
 type flags string
 
 func (f flags) env(flag string) cli.ValueSourceChain {

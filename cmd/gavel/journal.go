@@ -14,18 +14,25 @@ import (
 // journalFlags are those of a service that writes a journal; view is what reads it.
 func (f flags) journalFlags(view string) []cli.Flag {
 	return []cli.Flag{
-		f.described("journal-replicas", "as the streams are; 3 for new ones if the cluster has three servers", "replicas of each stream in the cluster, 1 to 5"),
-		f.toggle("journal-change-streams", "change streams of the cluster that are not as these flags say, for all who use them; without it the start is refused"),
+		f.described("journal-replicas", "as the streams are; 3 for new ones if the cluster has three servers",
+			"replicas of each stream in the cluster, 1 to 5"),
+		f.toggle("journal-change-streams",
+			"change streams of the cluster that are not as these flags say, for all who use them; without it the start is "+
+				"refused"),
 		f.moved(),
-		f.described("facts-for", "720h", "how long facts stay in the journal; 0 is for ever. The "+view+" must have read them by then; state is kept apart, for good"),
-		f.described("facts-megabytes", "16384, or half of a small disk", "how much of them; the oldest go first. 0 is no bound"),
+		f.described("facts-for", "720h", "how long facts stay in the journal; 0 is for ever. The "+view+
+			" must have read them by then; state is kept apart, for good"),
+		f.described("facts-megabytes", "16384, or half of a small disk",
+			"how much of them; the oldest go first. 0 is no bound"),
 	}
 }
 
 // moved is the flag with which a folder is taken over.
 func (f flags) moved() cli.Flag {
-	return f.described("journal-moved", "none", "take over the journal's folder although it is a copy, was restored, or came from another disk: the word that the refusal of that "+
-		"folder names. The one that it was made of must never run again")
+	return f.described("journal-moved", "none",
+		"take over the journal's folder although it is a copy, was restored, or came from another disk: the word that the "+
+			"refusal of that "+
+			"folder names. The one that it was made of must never run again")
 }
 
 // readMoved reads it.
@@ -39,12 +46,15 @@ func readMoved(cmd *cli.Command, cfg *journal.Config) error {
 // escrowFlags are those of a service that keeps payloads.
 func (f flags) escrowFlags() []cli.Flag {
 	return []cli.Flag{
-		f.described("escrow-megabytes", "16384, less on a small disk; 2048 in memory", "how much the escrow keeps, the newest; a slot or two are needed"),
-		f.described("evidence-megabytes", "1024, less on a small disk", "how much is kept of blocks that builders were demoted for, the newest"),
+		f.described("escrow-megabytes", "16384, less on a small disk; 2048 in memory",
+			"how much the escrow keeps, the newest; a slot or two are needed"),
+		f.described("evidence-megabytes", "1024, less on a small disk",
+			"how much is kept of blocks that builders were demoted for, the newest"),
 	}
 }
 
-// readJournal reads what journalFlags and escrowFlags say. In a Config of the journal zero is the default, and negative is no bound.
+// readJournal reads what journalFlags and escrowFlags say. In a Config of the journal zero is the
+// default, and negative is no bound.
 func readJournal(cmd *cli.Command, cfg *journal.Config) error {
 	cfg.URL, cfg.ChangeStreams = cmd.String("journal"), cmd.Bool("journal-change-streams")
 	if text := cmd.String("journal-replicas"); text != "" {
@@ -66,7 +76,8 @@ func readJournal(cmd *cli.Command, cfg *journal.Config) error {
 	if text := cmd.String("facts-for"); text != "" {
 		span, err := time.ParseDuration(text)
 		if err != nil || span < 0 || span > 0 && span < leastFactsFor {
-			return fmt.Errorf("facts-for is %s: give a duration with its unit of %s or more, such as 720h, or 0 for ever", text, leastFactsFor)
+			return fmt.Errorf("facts-for is %s: give a duration with its unit of %s or more, such as 720h, or 0 for ever", text,
+				leastFactsFor)
 		}
 		cfg.FactsFor = always(span)
 	}
@@ -74,7 +85,8 @@ func readJournal(cmd *cli.Command, cfg *journal.Config) error {
 		flag  string
 		field *int64
 		zero  bool // no bound
-	}{{"facts-megabytes", &cfg.FactsBytes, true}, {"escrow-megabytes", &cfg.EscrowBytes, false}, {"evidence-megabytes", &cfg.EvidenceBytes, false}} {
+	}{{"facts-megabytes", &cfg.FactsBytes, true}, {"escrow-megabytes", &cfg.EscrowBytes, false}, {"evidence-megabytes",
+		&cfg.EvidenceBytes, false}} {
 		text := cmd.String(room.flag)
 		if text == "" {
 			continue

@@ -14,7 +14,8 @@ func root() *cli.Command {
 		Name:  "gavel",
 		Usage: "an auction house for Ethereum block building",
 		Commands: []*cli.Command{
-			relayCommand(serveRelay), rpcCommand(serveRPC), streamCommand(serveStream), monitorCommand(serveMonitor), signCommand(), versionCommand(),
+			relayCommand(serveRelay), rpcCommand(serveRPC), streamCommand(serveStream), monitorCommand(serveMonitor),
+			signCommand(), versionCommand(),
 		},
 	}
 }

@@ -13,14 +13,16 @@ func TestVersionCommand(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	program := root()
 	program.Writer = &stdout
-	if status := command.Main(program, []string{"gavel", "version"}, &stderr); status != 0 || !strings.HasPrefix(stdout.String(), "gavel ") {
+	if status := command.Main(program, []string{"gavel", "version"}, &stderr); status != 0 ||
+		!strings.HasPrefix(stdout.String(), "gavel ") {
 		t.Errorf("status %d, %q, %q", status, stdout.String(), stderr.String())
 	}
 }
 
 func TestUnknownCommand(t *testing.T) {
 	var stderr bytes.Buffer
-	if status := command.Main(root(), []string{"gavel", "relais"}, &stderr); status != 2 || !strings.Contains(stderr.String(), `"relais" is no command`) {
+	if status := command.Main(root(), []string{"gavel", "relais"}, &stderr); status != 2 ||
+		!strings.Contains(stderr.String(), `"relais" is no command`) {
 		t.Errorf("status %d, %q", status, stderr.String())
 	}
 }

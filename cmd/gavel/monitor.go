@@ -15,7 +15,8 @@ import (
 	monitorapp "github.com/gavel-relay/gavel/monitor/app"
 )
 
-// monitorEnv is the beginning of the environment variables that stand for flags: --listen is GAVEL_MONITOR_LISTEN.
+// monitorEnv is the beginning of the environment variables that stand for flags: --listen is
+// GAVEL_MONITOR_LISTEN.
 const monitorEnv = "GAVEL_MONITOR_"
 
 // monitorConfig is all that the command was told.
@@ -34,10 +35,12 @@ func monitorCommand(start runMonitor) *cli.Command {
 		Name:  "monitor",
 		Usage: "watch relays from public data, and report the faults of each",
 		Flags: []cli.Flag{
-			f.described("relays", "needed", "URLs of the relays, with commas; a key in the user part (https://0xkey@host) is held against their signatures"),
+			f.described("relays", "needed",
+				"URLs of the relays, with commas; a key in the user part (https://0xkey@host) is held against their signatures"),
 			f.described("beacon-nodes", "needed", "URLs of beacon nodes to learn the chain from, with commas"),
 			f.text("listen", "127.0.0.1:9076", "host:port of the reports (JSON) and metrics"),
-			f.described("ask-at", "-500ms", "times against the slot's start at which headers are asked for, with commas, such as -2s,0s"),
+			f.described("ask-at", "-500ms",
+				"times against the slot's start at which headers are asked for, with commas, such as -2s,0s"),
 			f.span("patience", 950*time.Millisecond, "how long proposers wait for a header; slower answers are reported"),
 			f.span("timeout", 3*time.Second, "bound of a request"),
 			f.text("log-level", "info", "debug, info, warn or error"),

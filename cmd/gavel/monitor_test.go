@@ -15,23 +15,26 @@ import (
 func callMonitor(t *testing.T, args ...string) (got *monitorConfig, status int, stderr string) {
 	t.Helper()
 	var out bytes.Buffer
-	program := &cli.Command{Name: "gavel", Writer: t.Output(), Commands: []*cli.Command{monitorCommand(func(_ context.Context, cfg monitorConfig) error {
-		got = &cfg
-		return nil
-	})}}
+	program := &cli.Command{Name: "gavel", Writer: t.Output(),
+		Commands: []*cli.Command{monitorCommand(func(_ context.Context, cfg monitorConfig) error {
+			got = &cfg
+			return nil
+		})}}
 	status = command.Main(program, append([]string{"gavel", "monitor"}, args...), &out)
 	return got, status, out.String()
 }
 
 func TestMonitorFlags(t *testing.T) {
 	key := "0x" + strings.Repeat("ab", 48)
-	got, status, stderr := callMonitor(t, "--relays", "https://"+key+"@relay.example, http://127.0.0.1:9", "--beacon-nodes", "http://b", "--ask-at", "-2s,0s",
+	got, status, stderr := callMonitor(t, "--relays", "https://"+key+"@relay.example, http://127.0.0.1:9",
+		"--beacon-nodes", "http://b", "--ask-at", "-2s,0s",
 		"--patience", "500ms")
 	if status != 0 || got == nil {
 		t.Fatal(status, stderr)
 	}
 	m := got.monitor
-	if len(m.Relays) != 2 || strings.Join(m.Names, " ") != "relay.example 127.0.0.1:9" || m.AskAt[0] != -2*time.Second || m.AskAt[1] != 0 ||
+	if len(m.Relays) != 2 || strings.Join(m.Names, " ") != "relay.example 127.0.0.1:9" || m.AskAt[0] != -2*time.Second ||
+		m.AskAt[1] != 0 ||
 		m.Patience != 500*time.Millisecond || m.Timeout != 3*time.Second {
 		t.Errorf("%+v", m)
 	}
@@ -46,7 +49,8 @@ func TestMonitorMistakes(t *testing.T) {
 		{[]string{"--relays", "http://a"}, "no beacon node: give the URL of at least one"},
 		{[]string{"--relays", "ftp://a", "--beacon-nodes", "http://b"}, `relay "ftp://a": want https://0xkey@host`},
 		{[]string{"--relays", "http://0x12@a", "--beacon-nodes", "http://b"}, `relay "http://0x12@a": key: `},
-		{[]string{"--relays", "http://a", "--beacon-nodes", "http://b", "--ask-at", "soon"}, `ask-at has "soon": give durations`},
+		{[]string{"--relays", "http://a", "--beacon-nodes", "http://b", "--ask-at", "soon"},
+			`ask-at has "soon": give durations`},
 	} {
 		if got, status, stderr := callMonitor(t, c.args...); got != nil || status != 2 || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: status %d, %s", c.args, status, stderr)

@@ -11,8 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
-// effectiveConfig is a configuration file that says what is in force, wherever it came from. Secrets are left out: of URLs the passwords, of
-// webhooks all but the host; of keys what may be known stands in about, which comes first.
+// effectiveConfig is a configuration file that says what is in force, wherever it came from.
+// Secrets are left out: of URLs the passwords, of webhooks all but the host; of keys what may be
+// known stands in about, which comes first.
 func effectiveConfig(cmd *cli.Command, about string) string {
 	var b strings.Builder
 	b.WriteString(about)
@@ -35,12 +36,14 @@ func effectiveConfig(cmd *cli.Command, about string) string {
 // aboutRelay says what no flag does.
 func aboutRelay(cfg relayConfig) string {
 	key := cfg.relay.Key.PublicKey()
-	return fmt.Sprintf("# public key: %#x\n# admin API: %s\n# builders: %d\n", key[:], onOff(cfg.relay.AdminToken != ""), len(cfg.relay.Builders))
+	return fmt.Sprintf("# public key: %#x\n# admin API: %s\n# builders: %d\n", key[:], onOff(cfg.relay.AdminToken != ""),
+		len(cfg.relay.Builders))
 }
 
 // aboutRPC is the same for the bundle RPC.
 func aboutRPC(cfg rpcConfig) string {
-	return fmt.Sprintf("# address: %s\n# builders: %d\n", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), len(cfg.rpc.Builders))
+	return fmt.Sprintf("# address: %s\n# builders: %d\n", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey),
+		len(cfg.rpc.Builders))
 }
 
 // aboutStream is the same for the event stream.

@@ -19,7 +19,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/builders"
 )
 
-// relayConfig is all that the command was told. Relay lacks what is opened only when it runs: the validator and the log.
+// relayConfig is all that the command was told. Relay lacks what is opened only when it runs: the
+// validator and the log.
 type relayConfig struct {
 	relay                 app.Config
 	listen, adminListen   string
@@ -29,27 +30,36 @@ type relayConfig struct {
 	log                   run.LogOptions
 }
 
-// relayConfigOf reads the flags, and secrets from files or the environment. Errors are the caller's mistakes.
+// relayConfigOf reads the flags, and secrets from files or the environment. Errors are the caller's
+// mistakes.
 func relayConfigOf(cmd *cli.Command, getenv func(string) string) (relayConfig, error) {
 	cfg := relayConfig{
-		listen: cmd.String("listen"), adminListen: cmd.String("admin-listen"), proposerListen: cmd.String("proposer-listen"), validationNodes: listOf(cmd.String("validation-node")),
+		listen: cmd.String("listen"), adminListen: cmd.String("admin-listen"), proposerListen: cmd.String("proposer-listen"),
+		validationNodes:       listOf(cmd.String("validation-node")),
 		validationConcurrency: cmd.Int("validation-concurrency"),
 		log:                   run.LogOptions{Level: cmd.String("log-level"), Format: cmd.String("log-format")},
 		relay: app.Config{
-			Network: cmd.String("network"), BeaconURLs: listOf(cmd.String("beacon")), DataDir: cmd.String("data-dir"), Database: cmd.String("db"),
-			Webhooks: listOf(cmd.String("webhook")), HeaderCutOff: always(cmd.Duration("header-cutoff")), HeaderDelay: cmd.Duration("header-delay"),
+			Network: cmd.String("network"), BeaconURLs: listOf(cmd.String("beacon")), DataDir: cmd.String("data-dir"),
+			Database: cmd.String("db"),
+			Webhooks: listOf(cmd.String("webhook")), HeaderCutOff: always(cmd.Duration("header-cutoff")),
+			HeaderDelay:   cmd.Duration("header-delay"),
 			PayloadCutOff: always(cmd.Duration("payload-cutoff")), RevealDelay: always(cmd.Duration("reveal-delay")),
 			HeaderPayloadTimeout: cmd.Duration("header-payload-timeout"), ValidationTimeout: cmd.Duration("validation-timeout"),
-			Executors: cmd.Int("executors"), PublishTimeout: cmd.Duration("publish-timeout"), StartTimeout: cmd.Duration("start-timeout"),
+			Executors: cmd.Int("executors"), PublishTimeout: cmd.Duration("publish-timeout"),
+			StartTimeout:    cmd.Duration("start-timeout"),
 			StaleAfter:      cmd.Duration("stale-after"),
-			TopBidListeners: cmd.Int("top-bid-listeners"), TopBidListenersPerClient: cmd.Int("top-bid-listeners-per-client"), TopBidQueue: cmd.Int("top-bid-queue"), TopBidsNeedKey: cmd.Bool("top-bid-needs-key"),
+			TopBidListeners: cmd.Int("top-bid-listeners"), TopBidListenersPerClient: cmd.Int("top-bid-listeners-per-client"),
+			TopBidQueue: cmd.Int("top-bid-queue"), TopBidsNeedKey: cmd.Bool("top-bid-needs-key"),
 			RecordRefused: cmd.Bool("record-refused"), Literal: cmd.Bool("literal"),
-			NoCancellations: cmd.Bool("no-cancellations"), TraceEndpoint: cmd.String("trace-endpoint"), ReceivedFor: cmd.Duration("received-for"),
+			NoCancellations: cmd.Bool("no-cancellations"), TraceEndpoint: cmd.String("trace-endpoint"),
+			ReceivedFor: cmd.Duration("received-for"),
 			Limits: app.Limits{
 				PerSecond: unbounded(cmd.Int("requests-per-second")), Burst: cmd.Int("burst"),
 				BuilderPerSecond: unbounded(cmd.Int("builder-requests-per-second")), BuilderBurst: cmd.Int("builder-burst"),
-				BodyBytes: int64(cmd.Int("body-megabytes")) << 20, BodyBytesPerSecond: int64(unbounded(cmd.Int("body-kilobytes-per-second"))) * 1000,
-				Connections: cmd.Int("max-connections"), ConnectionsPerAddress: cmd.Int("max-connections-per-address"), Linger: cmd.Duration("linger"),
+				BodyBytes:          int64(cmd.Int("body-megabytes")) << 20,
+				BodyBytesPerSecond: int64(unbounded(cmd.Int("body-kilobytes-per-second"))) * 1000,
+				Connections:        cmd.Int("max-connections"), ConnectionsPerAddress: cmd.Int("max-connections-per-address"),
+				Linger: cmd.Duration("linger"),
 			},
 		},
 	}
@@ -85,7 +95,8 @@ func (c *relayConfig) check() error {
 	case !slices.Contains(eth.NetworkNames(), c.relay.Network):
 		return fmt.Errorf("network is %q: give one of %s", c.relay.Network, strings.Join(eth.NetworkNames(), ", "))
 	case c.relay.Journal.EscrowInMemory && c.relay.Journal.URL == "":
-		return errors.New("escrow-in-memory would lose every payload that was sold when this process ends: leave it out, or keep the journal in a cluster (journal)")
+		return errors.New("escrow-in-memory would lose every payload that was sold when this process ends: leave it out, " +
+			"or keep the journal in a cluster (journal)")
 	case c.relay.StaleAfter < time.Second:
 		return fmt.Errorf("stale-after is %s: give 1s or more", c.relay.StaleAfter)
 	case c.relay.Limits.ConnectionsPerAddress < 1:

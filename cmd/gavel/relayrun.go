@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-// serveRelay opens the listeners first, so that a port that is taken is said at once, then the relay, and runs both until the context ends.
+// serveRelay opens the listeners first, so that a port that is taken is said at once, then the
+// relay, and runs both until the context ends.
 func serveRelay(ctx context.Context, cfg relayConfig) error {
 	log, err := run.NewLogger(os.Stderr, cfg.log)
 	if err != nil {
@@ -31,7 +32,8 @@ func serveRelay(ctx context.Context, cfg relayConfig) error {
 	}
 	cfg.relay.Validator, cfg.relay.ValidatorLive, cfg.relay.Log = pool, pool.Live, log
 	key := cfg.relay.Key.PublicKey()
-	log.Info("relay starts", "pubkey", fmt.Sprintf("%#x", key[:]), "network", cfg.relay.Network, "beacon_nodes", len(cfg.relay.BeaconURLs))
+	log.Info("relay starts", "pubkey", fmt.Sprintf("%#x", key[:]), "network", cfg.relay.Network, "beacon_nodes",
+		len(cfg.relay.BeaconURLs))
 	var relay *app.App
 	err = doors.whileOpening("a beacon node (--beacon)", func() (err error) {
 		relay, err = app.New(ctx, cfg.relay)
@@ -41,11 +43,13 @@ func serveRelay(ctx context.Context, cfg relayConfig) error {
 		return err
 	}
 	defer logStop(ctx, log, "relay")()
-	log.Info("relay serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen, "proposers", cfg.proposerListen)
+	log.Info("relay serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen, "proposers",
+		cfg.proposerListen)
 	return errors.Join(doors.serve(ctx, withProposers{relay, doors.proposers}), relay.Close())
 }
 
-// withProposers is a relay that also serves proposers at a listener of their own, unless that is nil.
+// withProposers is a relay that also serves proposers at a listener of their own, unless that is
+// nil.
 type withProposers struct {
 	*app.App
 	listener net.Listener

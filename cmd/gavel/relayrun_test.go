@@ -45,7 +45,8 @@ func world(t *testing.T) (beaconURL, validationURL string) {
 		}
 	})
 	nodes, err := beacon.New(beacon.Config{
-		Spec: spec, Clock: clock.Real{}, Validators: 8, Execution: node, GenesisHash: phase0.Hash32(node.Genesis().Hash()), ChainID: 99,
+		Spec: spec, Clock: clock.Real{}, Validators: 8, Execution: node, GenesisHash: phase0.Hash32(node.Genesis().Hash()),
+		ChainID: 99,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -68,14 +69,15 @@ func freePort(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// The command as an operator runs it: it learns the network from its beacon node, says that it is ready, shows its state to who has the token,
-// and ends in good order.
+// The command as an operator runs it: it learns the network from its beacon node, says that it is
+// ready, shows its state to who has the token, and ends in good order.
 func TestRelayRuns(t *testing.T) {
 	beaconURL, validationURL := world(t)
 	t.Setenv(secretKeyEnv, testKey)
 	t.Setenv(adminTokenEnv, "0123456789abcdef")
 	public, admin, proposers := freePort(t), freePort(t), freePort(t)
-	cfg, status, _, stderr := callRelay(t, "--beacon", beaconURL, "--validation-node", validationURL, "--listen", public, "--admin-listen", admin,
+	cfg, status, _, stderr := callRelay(t, "--beacon", beaconURL, "--validation-node", validationURL, "--listen", public,
+		"--admin-listen", admin,
 		"--proposer-listen", proposers, "--data-dir", t.TempDir(), "--log-level", "error")
 	if status != 0 {
 		t.Fatal(stderr)
@@ -89,7 +91,8 @@ func TestRelayRuns(t *testing.T) {
 	until(t, "http://"+proposers+"/readyz", 200, ended)
 	until(t, "http://"+proposers+"/eth/v1/builder/status", 200, ended)
 	until(t, "http://"+proposers+"/relay/v1/builder/validators", 404, ended)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+"/admin/v1/status", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+
+		"/admin/v1/status", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +115,8 @@ func TestRelayRuns(t *testing.T) {
 	}
 }
 
-// until asks until the answer has the status, or whoever should give it has ended; the test's own deadline ends it otherwise.
+// until asks until the answer has the status, or whoever should give it has ended; the test's own
+// deadline ends it otherwise.
 func until(t *testing.T, url string, status int, ended <-chan error) {
 	t.Helper()
 	for t.Context().Err() == nil {
@@ -137,12 +141,14 @@ func until(t *testing.T, url string, status int, ended <-chan error) {
 func TestRelayOfAnotherNetwork(t *testing.T) {
 	beaconURL, validationURL := world(t)
 	t.Setenv(secretKeyEnv, testKey)
-	cfg, status, _, stderr := callRelay(t, "--network", "mainnet", "--beacon", beaconURL, "--validation-node", validationURL,
+	cfg, status, _, stderr := callRelay(t, "--network", "mainnet", "--beacon", beaconURL, "--validation-node",
+		validationURL,
 		"--listen", "127.0.0.1:0", "--admin-listen", "", "--data-dir", "", "--log-level", "error")
 	if status != 0 {
 		t.Fatal(stderr)
 	}
-	if err := serveRelay(t.Context(), *cfg); err == nil || err.Error() != "the beacon node is not on mainnet: its genesis fork version is 0x01020304, not 0x00000000" {
+	if err := serveRelay(t.Context(), *cfg); err == nil ||
+		err.Error() != "the beacon node is not on mainnet: its genesis fork version is 0x01020304, not 0x00000000" {
 		t.Errorf("%v", err)
 	}
 }

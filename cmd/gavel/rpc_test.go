@@ -28,26 +28,36 @@ var rpcNeeds = []string{"--execution-rpc", "http://e"}
 func TestEveryRPCFieldHasAFlag(t *testing.T) {
 	t.Setenv(rpcKeyEnv, testKey)
 	cfg, status, _, stderr := callRPC(t, "--listen", ":1", "--admin-listen", ":2", "--execution-rpc", "http://a, http://b",
-		"--chain-file", "genesis.json", "--builders-file", written(t, "b.yaml", "- name: x\n  url: http://x\n"), "--data-dir", "d", "--db", "postgres://h/g",
-		"--journal", "nats://h", "--journal-replicas", "3", "--facts-for", "4s", "--orders-for", "11m", "--block-time", "5s", "--private-blocks", "6", "--max-backruns", "7",
-		"--refund-percent", "8", "--fast-percent", "9", "--payout-gas", "10", "--payers", "0x0000000000000000000000000000000000000001",
-		"--earliest-refund-block", "11", "--refund-details-delay", "12s", "--refund-totals-every", "13s", "--vendor-prefix", "v_", "--pool-prefix", "p_",
-		"--signature-headers", "X-A,X-B", "--lenient-signatures", "--literal", "--legacy-errors", "--simulations", "14", "--requests-per-second", "15",
-		"--signer-requests-per-second", "16", "--method-limits", "eth_callBundle=17,eth_sendBundle=18", "--batch", "19", "--max-orders", "20",
-		"--max-orders-per-signer", "21", "--trusted-proxies", "10.0.0.0/8", "--max-connections", "22", "--body-megabytes", "64", "--stale-after", "23s",
+		"--chain-file", "genesis.json", "--builders-file", written(t, "b.yaml", "- name: x\n  url: http://x\n"), "--data-dir",
+		"d", "--db", "postgres://h/g",
+		"--journal", "nats://h", "--journal-replicas", "3", "--facts-for", "4s", "--orders-for", "11m", "--block-time", "5s",
+		"--private-blocks", "6", "--max-backruns", "7",
+		"--refund-percent", "8", "--fast-percent", "9", "--payout-gas", "10", "--payers",
+		"0x0000000000000000000000000000000000000001",
+		"--earliest-refund-block", "11", "--refund-details-delay", "12s", "--refund-totals-every", "13s", "--vendor-prefix",
+		"v_", "--pool-prefix", "p_",
+		"--signature-headers", "X-A,X-B", "--lenient-signatures", "--literal", "--legacy-errors", "--simulations", "14",
+		"--requests-per-second", "15",
+		"--signer-requests-per-second", "16", "--method-limits", "eth_callBundle=17,eth_sendBundle=18", "--batch", "19",
+		"--max-orders", "20",
+		"--max-orders-per-signer", "21", "--trusted-proxies", "10.0.0.0/8", "--max-connections", "22", "--body-megabytes",
+		"64", "--stale-after", "23s",
 		"--linger", "24s", "--trace-endpoint", "http://t", "--log-level", "debug", "--log-format", "json")
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	cfg.rpc.EarliestBlock = cfg.firstDetails(params.MainnetChainConfig) // when the chain is known
 	reached(t, "FetchAhead Chain States ChainConfig Clock Observe Log", *cfg, cfg.rpc, cfg.rpc.Limits)
-	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}; !reflect.DeepEqual(cfg.rpc.Limits.TrustedProxies, want) {
+	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}; !reflect.DeepEqual(cfg.rpc.Limits.TrustedProxies,
+		want) {
 		t.Errorf("proxies %v", cfg.rpc.Limits.TrustedProxies)
 	}
-	if want := map[string]int{"eth_callBundle": 17, "eth_sendBundle": 18}; !reflect.DeepEqual(cfg.rpc.Limits.MethodPerSecond, want) {
+	want := map[string]int{"eth_callBundle": 17, "eth_sendBundle": 18}
+	if !reflect.DeepEqual(cfg.rpc.Limits.MethodPerSecond, want) {
 		t.Errorf("limits of methods %v", cfg.rpc.Limits.MethodPerSecond)
 	}
-	if len(cfg.executionURLs) != 2 || cfg.rpc.EarliestBlock != 11 || cfg.rpc.Limits.BodyBytes != 64<<20 || cfg.rpc.Journal.Replicas != 3 ||
+	if len(cfg.executionURLs) != 2 || cfg.rpc.EarliestBlock != 11 || cfg.rpc.Limits.BodyBytes != 64<<20 ||
+		cfg.rpc.Journal.Replicas != 3 ||
 		cfg.rpc.Payers[0] != (common.Address{19: 1}) || cfg.rpc.PayoutGas != 10 || len(cfg.rpc.SignatureHeaders) != 2 {
 		t.Errorf("%+v", cfg.rpc)
 	}
@@ -66,7 +76,8 @@ func TestFirstDetails(t *testing.T) {
 	if on := cfg.firstDetails(params.SepoliaChainConfig); on != 0 {
 		t.Errorf("block %d elsewhere", on)
 	}
-	if cfg, _, _, stderr = callRPC(t, append(rpcNeeds, "--earliest-refund-block", "0")...); cfg == nil || cfg.firstDetails(params.MainnetChainConfig) != 0 {
+	if cfg, _, _, stderr = callRPC(t, append(rpcNeeds, "--earliest-refund-block", "0")...); cfg == nil ||
+		cfg.firstDetails(params.MainnetChainConfig) != 0 {
 		t.Errorf("0 is not taken: %s", stderr)
 	}
 }
@@ -81,7 +92,8 @@ func TestRPCPrecedence(t *testing.T) {
 	if status != 0 {
 		t.Fatal(stderr)
 	}
-	if cfg.rpc.Limits.Batch != 1 || cfg.rpc.Limits.Orders != 2 || cfg.rpc.Limits.Linger != 3*time.Second || len(cfg.executionURLs) != 2 {
+	if cfg.rpc.Limits.Batch != 1 || cfg.rpc.Limits.Orders != 2 || cfg.rpc.Limits.Linger != 3*time.Second ||
+		len(cfg.executionURLs) != 2 {
 		t.Errorf("%+v", cfg)
 	}
 }
@@ -103,11 +115,13 @@ func TestDefaultsAreTheServices(t *testing.T) {
 		cfg.Log, cfg.Journal = nil, app.Config{}.Journal
 		return cfg
 	}
-	cfg, _, _, stderr := callRPC(t, append(rpcNeeds, "--requests-per-second", "0", "--signer-requests-per-second", "0", "--max-backruns", "0")...)
+	cfg, _, _, stderr := callRPC(t, append(rpcNeeds, "--requests-per-second", "0", "--signer-requests-per-second", "0",
+		"--max-backruns", "0")...)
 	if cfg == nil {
 		t.Fatal(stderr)
 	}
-	if unbound := validated(cfg.rpc); unbound.Limits.PerSecond >= 0 || unbound.Limits.SignerPerSecond >= 0 || unbound.MaxBackruns != 0 {
+	if unbound := validated(cfg.rpc); unbound.Limits.PerSecond >= 0 || unbound.Limits.SignerPerSecond >= 0 ||
+		unbound.MaxBackruns != 0 {
 		t.Errorf("0 is a bound: %+v", unbound)
 	}
 	cfg, _, _, _ = callRPC(t, rpcNeeds...)
@@ -121,8 +135,10 @@ func TestDefaultsAreTheServices(t *testing.T) {
 func TestRPCPrintConfigHidesSecrets(t *testing.T) {
 	t.Setenv(rpcKeyEnv, testKey)
 	t.Setenv("GAVEL_RPC_DB", "postgres://gavel:hunter2@db/gavel")
-	_, status, stdout, stderr := callRPC(t, "--execution-rpc", "http://user:hunter3@e1,http://e2", "--journal", "nats://u:hunter4@n",
-		"--trace-endpoint", "http://u:hunter5@t", "--builders-file", written(t, "b.yaml", "- name: x\n  url: http://u:hunter6@x\n"), "--print-config")
+	_, status, stdout, stderr := callRPC(t, "--execution-rpc", "http://user:hunter3@e1,http://e2", "--journal",
+		"nats://u:hunter4@n",
+		"--trace-endpoint", "http://u:hunter5@t", "--builders-file", written(t, "b.yaml",
+			"- name: x\n  url: http://u:hunter6@x\n"), "--print-config")
 	if status != 0 {
 		t.Fatal(stderr)
 	}
@@ -144,7 +160,8 @@ func TestRPCPrintConfigHidesSecrets(t *testing.T) {
 	}
 }
 
-// Each mistake ends before anything is opened, with status 2 and one line that says what to do and shows no secret.
+// Each mistake ends before anything is opened, with status 2 and one line that says what to do and
+// shows no secret.
 func TestRPCMistakes(t *testing.T) {
 	with := func(args ...string) []string { return append(rpcNeeds[:2:2], args...) }
 	for _, c := range []struct {
@@ -181,7 +198,8 @@ func TestRPCMistakes(t *testing.T) {
 		t.Setenv(rpcKeyEnv, c.key)
 		cfg, status, _, stderr := callRPC(t, c.args...)
 		want, open := strings.CutSuffix("gavel: "+c.want, "…")
-		if cfg != nil || status != 2 || !strings.HasPrefix(stderr, want) || !open && stderr != want+"\n" || strings.Count(stderr, "\n") != 1 {
+		if cfg != nil || status != 2 || !strings.HasPrefix(stderr, want) || !open && stderr != want+"\n" ||
+			strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: status %d\ngot  %swant %s", c.args, status, stderr, want)
 		}
 		if strings.Contains(stderr, "hunter") {

@@ -16,7 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/send"
 )
 
-// rpcConfig is all that the command was told. RPC lacks what is opened only when it runs: the chain and the log.
+// rpcConfig is all that the command was told. RPC lacks what is opened only when it runs: the chain
+// and the log.
 type rpcConfig struct {
 	rpc                 app.Config
 	listen, adminListen string
@@ -27,24 +28,33 @@ type rpcConfig struct {
 	log           run.LogOptions
 }
 
-// rpcConfigOf reads the flags, and secrets from files or the environment. Errors are the caller's mistakes.
+// rpcConfigOf reads the flags, and secrets from files or the environment. Errors are the caller's
+// mistakes.
 func rpcConfigOf(cmd *cli.Command, getenv func(string) string) (rpcConfig, error) {
 	cfg := rpcConfig{
-		listen: cmd.String("listen"), adminListen: cmd.String("admin-listen"), executionURLs: listOf(cmd.String("execution-rpc")),
-		chainFile: cmd.String("chain-file"), log: run.LogOptions{Level: cmd.String("log-level"), Format: cmd.String("log-format")},
+		listen: cmd.String("listen"), adminListen: cmd.String("admin-listen"),
+		executionURLs: listOf(cmd.String("execution-rpc")),
+		chainFile:     cmd.String("chain-file"), log: run.LogOptions{Level: cmd.String("log-level"),
+			Format: cmd.String("log-format")},
 		rpc: app.Config{
-			DataDir: cmd.String("data-dir"), Database: cmd.String("db"), BlockTime: cmd.Duration("block-time"), PrivateBlocks: cmd.Int("private-blocks"),
-			OrdersFor:   cmd.Duration("orders-for"),
-			MaxBackruns: unbounded(cmd.Int("max-backruns")), RefundPercent: cmd.Int("refund-percent"), FastPercent: cmd.Int("fast-percent"),
-			PayoutGas: uint64(cmd.Int("payout-gas")), DetailsDelay: cmd.Duration("refund-details-delay"),
-			TotalsEvery: cmd.Duration("refund-totals-every"), VendorPrefix: cmd.String("vendor-prefix"), PoolPrefix: cmd.String("pool-prefix"),
+			DataDir: cmd.String("data-dir"), Database: cmd.String("db"), BlockTime: cmd.Duration("block-time"),
+			PrivateBlocks: cmd.Int("private-blocks"),
+			OrdersFor:     cmd.Duration("orders-for"),
+			MaxBackruns:   unbounded(cmd.Int("max-backruns")), RefundPercent: cmd.Int("refund-percent"),
+			FastPercent: cmd.Int("fast-percent"),
+			PayoutGas:   uint64(cmd.Int("payout-gas")), DetailsDelay: cmd.Duration("refund-details-delay"),
+			TotalsEvery: cmd.Duration("refund-totals-every"), VendorPrefix: cmd.String("vendor-prefix"),
+			PoolPrefix:       cmd.String("pool-prefix"),
 			SignatureHeaders: listOf(cmd.String("signature-headers")), LenientSignatures: cmd.Bool("lenient-signatures"),
-			Literal: cmd.Bool("literal"), LegacyErrors: cmd.Bool("legacy-errors"), TraceEndpoint: cmd.String("trace-endpoint"), StaleAfter: cmd.Duration("stale-after"),
+			Literal: cmd.Bool("literal"), LegacyErrors: cmd.Bool("legacy-errors"), TraceEndpoint: cmd.String("trace-endpoint"),
+			StaleAfter: cmd.Duration("stale-after"),
 			Limits: app.Limits{
-				PerSecond: unbounded(cmd.Int("requests-per-second")), SignerPerSecond: unbounded(cmd.Int("signer-requests-per-second")),
-				Batch: cmd.Int("batch"), Orders: cmd.Int("max-orders"), OrdersPerSigner: cmd.Int("max-orders-per-signer"),
-				BodyBytes: int64(cmd.Int("body-megabytes")) << 20, BodyBytesPerSecond: int64(unbounded(cmd.Int("body-kilobytes-per-second"))) * 1000,
-				Connections: cmd.Int("max-connections"), ConnectionsPerAddress: cmd.Int("max-connections-per-address"),
+				PerSecond:       unbounded(cmd.Int("requests-per-second")),
+				SignerPerSecond: unbounded(cmd.Int("signer-requests-per-second")),
+				Batch:           cmd.Int("batch"), Orders: cmd.Int("max-orders"), OrdersPerSigner: cmd.Int("max-orders-per-signer"),
+				BodyBytes:          int64(cmd.Int("body-megabytes")) << 20,
+				BodyBytesPerSecond: int64(unbounded(cmd.Int("body-kilobytes-per-second"))) * 1000,
+				Connections:        cmd.Int("max-connections"), ConnectionsPerAddress: cmd.Int("max-connections-per-address"),
 				Linger: cmd.Duration("linger"),
 			},
 		},
@@ -69,8 +79,10 @@ var bounds = []struct {
 	least, most int
 }{
 	{"private-blocks", 1, 64}, {"max-backruns", 0, math.MaxInt}, {"refund-percent", 1, 100}, {"fast-percent", 1, 100},
-	{"payout-gas", 0, 30_000_000}, {"requests-per-second", 0, math.MaxInt}, {"signer-requests-per-second", 0, math.MaxInt}, {"batch", 1, math.MaxInt},
-	{"max-orders", 1, math.MaxInt}, {"max-orders-per-signer", 1, math.MaxInt}, {"max-connections", 1, math.MaxInt}, {"body-megabytes", 64, 1 << 20}, {"body-kilobytes-per-second", 0, 1 << 20},
+	{"payout-gas", 0, 30_000_000}, {"requests-per-second", 0, math.MaxInt}, {"signer-requests-per-second", 0, math.MaxInt},
+	{"batch", 1, math.MaxInt},
+	{"max-orders", 1, math.MaxInt}, {"max-orders-per-signer", 1, math.MaxInt}, {"max-connections", 1, math.MaxInt},
+	{"body-megabytes", 64, 1 << 20}, {"body-kilobytes-per-second", 0, 1 << 20},
 	{"max-connections-per-address", 1, math.MaxInt},
 }
 

@@ -17,10 +17,12 @@ import (
 	"github.com/gavel-relay/gavel/rpc/app"
 )
 
-// earliestOnMainnet is the first block with detailed fee refunds there (interface description, Limits).
+// earliestOnMainnet is the first block with detailed fee refunds there (interface description,
+// Limits).
 const earliestOnMainnet = 20802497
 
-// serveRPC opens the listeners first, so that a port that is taken is said at once, then the service, and runs both until the context ends.
+// serveRPC opens the listeners first, so that a port that is taken is said at once, then the
+// service, and runs both until the context ends.
 func serveRPC(ctx context.Context, cfg rpcConfig) error {
 	log, err := run.NewLogger(os.Stderr, cfg.log)
 	if err != nil {
@@ -52,7 +54,8 @@ func serveRPC(ctx context.Context, cfg rpcConfig) error {
 		return err
 	}
 	log.Info("rpc serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen, "chain", chain.ChainID,
-		"head", service.Head().Number, "signs_as", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), "builders", len(cfg.rpc.Builders))
+		"head", service.Head().Number, "signs_as", crypto.PubkeyToAddress(cfg.rpc.Key.PublicKey), "builders",
+		len(cfg.rpc.Builders))
 	return errors.Join(doors.serve(ctx, service), service.Close())
 }
 

@@ -23,7 +23,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
-// executionNode is a node with its JSON-RPC, on whose chain 99 the test's key has money. Its newest block is not old.
+// executionNode is a node with its JSON-RPC, on whose chain 99 the test's key has money. Its newest
+// block is not old.
 func executionNode(t *testing.T) *chain.Node {
 	t.Helper()
 	key, err := crypto.HexToECDSA(testKey[2:])
@@ -32,7 +33,8 @@ func executionNode(t *testing.T) *chain.Node {
 	}
 	node, err := chain.Open(chain.Config{
 		Spec: &eth.Spec{
-			GenesisTime: time.Now().Truncate(time.Second), SlotDuration: 12 * time.Second, SlotsPerEpoch: 8, Forks: []eth.ForkPoint{{Fork: eth.Fulu}},
+			GenesisTime: time.Now().Truncate(time.Second), SlotDuration: 12 * time.Second, SlotsPerEpoch: 8,
+			Forks: []eth.ForkPoint{{Fork: eth.Fulu}},
 		},
 		ChainID: 99, Funded: []common.Address{crypto.PubkeyToAddress(key.PublicKey)}, RPCAddr: "127.0.0.1:0",
 	})
@@ -56,7 +58,8 @@ func rawTransaction(t *testing.T) (raw string, hash common.Hash) {
 	}
 	to := common.Address{1}
 	tx := types.MustSignNewTx(key, types.LatestSignerForChainID(big.NewInt(99)), &types.DynamicFeeTx{
-		ChainID: big.NewInt(99), To: &to, Gas: 21_000, GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(1e11), Value: big.NewInt(1),
+		ChainID: big.NewInt(99), To: &to, Gas: 21_000, GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(1e11),
+		Value: big.NewInt(1),
 	})
 	encoded, err := tx.MarshalBinary()
 	if err != nil {
@@ -106,8 +109,9 @@ func text(t *testing.T, url string) string {
 	return string(body)
 }
 
-// The command as an operator runs it: it learns the network from its execution node, takes an order, says that it is ready, shows its metrics, ends in
-// good order, and remembers the order when it is started again.
+// The command as an operator runs it: it learns the network from its execution node, takes an
+// order, says that it is ready, shows its metrics, ends in good order, and remembers the order when
+// it is started again.
 func TestRPCRuns(t *testing.T) {
 	node := executionNode(t)
 	t.Setenv(rpcKeyEnv, testKey)
@@ -115,7 +119,8 @@ func TestRPCRuns(t *testing.T) {
 	raw, hash := rawTransaction(t)
 	life := func(look func(public, admin string)) {
 		public, admin := freePort(t), freePort(t)
-		cfg, status, _, stderr := callRPC(t, "--execution-rpc", node.RPCURL(), "--listen", public, "--admin-listen", admin, "--data-dir", data,
+		cfg, status, _, stderr := callRPC(t, "--execution-rpc", node.RPCURL(), "--listen", public, "--admin-listen", admin,
+			"--data-dir", data,
 			"--log-level", "error")
 		if status != 0 {
 			t.Fatal(stderr)
@@ -140,20 +145,23 @@ func TestRPCRuns(t *testing.T) {
 			t.Errorf("sent %s", got)
 		}
 		page := text(t, admin+"/metrics")
-		for _, line := range []string{`gavel_rpc_calls_total{method="eth_sendPrivateRawTransaction",refusal=""} 1`, "gavel_rpc_orders 1"} {
+		for _, line := range []string{`gavel_rpc_calls_total{method="eth_sendPrivateRawTransaction",refusal=""} 1`,
+			"gavel_rpc_orders 1"} {
 			if !strings.Contains(page, line+"\n") {
 				t.Errorf("there is no %s", line)
 			}
 		}
 	})
 	life(func(public, _ string) {
-		if got := ask(t, public, "gavel_getOrderStatus", fmt.Sprintf("[%q]", hash)); !strings.Contains(got, `"kind":"private_transaction"`) {
+		if got := ask(t, public, "gavel_getOrderStatus", fmt.Sprintf("[%q]", hash)); !strings.Contains(got,
+			`"kind":"private_transaction"`) {
 			t.Errorf("after a restart %s", got)
 		}
 	})
 }
 
-// What is wrong outside of the flags ends the command with an error that says where, and leaves nothing open.
+// What is wrong outside of the flags ends the command with an error that says where, and leaves
+// nothing open.
 func TestRPCCannotRun(t *testing.T) {
 	node := executionNode(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -178,7 +186,8 @@ func TestRPCCannotRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			public := freePort(t)
-			args := append([]string{"--execution-rpc", node.RPCURL(), "--listen", public, "--admin-listen", "", "--data-dir", "", "--log-level", "error"}, c.args...)
+			args := append([]string{"--execution-rpc", node.RPCURL(), "--listen", public, "--admin-listen", "", "--data-dir", "",
+				"--log-level", "error"}, c.args...)
 			cfg, status, _, stderr := callRPC(t, args...)
 			if status != 0 {
 				t.Fatal(stderr)
@@ -197,7 +206,8 @@ func TestRPCCannotRun(t *testing.T) {
 
 // The genesis file says more about a network than a node can.
 func TestChainFile(t *testing.T) {
-	config, err := chainIn(written(t, "genesis.json", `{"config":{"chainId":99,"shanghaiTime":7},"gasLimit":"0x1","difficulty":"0x0","alloc":{}}`))
+	config, err := chainIn(written(t, "genesis.json",
+		`{"config":{"chainId":99,"shanghaiTime":7},"gasLimit":"0x1","difficulty":"0x0","alloc":{}}`))
 	if err != nil || config.ChainID.Uint64() != 99 || config.ShanghaiTime == nil || *config.ShanghaiTime != 7 {
 		t.Errorf("%+v, %v", config, err)
 	}

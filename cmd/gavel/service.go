@@ -15,8 +15,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// serviceAction is what the command of a service does: it reads the configuration file and the flags, and starts the service, or prints what is in
-// force. About says in comments what no flag does.
+// serviceAction is what the command of a service does: it reads the configuration file and the
+// flags, and starts the service, or prints what is in force. About says in comments what no flag
+// does.
 func serviceAction[C any](
 	read func(*cli.Command, func(string) string) (C, error), about func(C) string, start func(context.Context, C) error,
 ) cli.ActionFunc {
@@ -36,8 +37,9 @@ func serviceAction[C any](
 	}
 }
 
-// doors are the listeners of a service: the public one, the operator's unless there is none, and one for proposers if a relay has it. They are opened
-// before all else, so that a port that is taken is said at once.
+// doors are the listeners of a service: the public one, the operator's unless there is none, and
+// one for proposers if a relay has it. They are opened before all else, so that a port that is
+// taken is said at once.
 type doors struct{ public, admin, proposers net.Listener }
 
 func openDoors(public, admin, proposers string) (d doors, err error) {
@@ -91,7 +93,8 @@ func (d doors) serve(ctx context.Context, s service) error {
 	return group.Wait()
 }
 
-// logStop tells when a service is told to stop and why, and, by what it returns, when it has stopped.
+// logStop tells when a service is told to stop and why, and, by what it returns, when it has
+// stopped.
 func logStop(ctx context.Context, log *slog.Logger, service string) (stopped func()) {
 	forget := context.AfterFunc(ctx, func() { log.Info(service+" stops", "because", context.Cause(ctx)) })
 	return func() {

@@ -16,7 +16,8 @@ import (
 )
 
 // call runs one command of the program, with a service that only says what it was asked for.
-func call[C any](t *testing.T, made func(start func(context.Context, C) error) *cli.Command, args ...string) (cfg *C, status int, stdout, stderr string) {
+func call[C any](t *testing.T, made func(start func(context.Context, C) error) *cli.Command,
+	args ...string) (cfg *C, status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	program := root()
@@ -31,7 +32,8 @@ func call[C any](t *testing.T, made func(start func(context.Context, C) error) *
 	return cfg, status, out.String(), errs.String()
 }
 
-// reached fails the test for every field of the parts that is at its zero value, unless the run opens it.
+// reached fails the test for every field of the parts that is at its zero value, unless the run
+// opens it.
 func reached(t *testing.T, opened string, parts ...any) {
 	t.Helper()
 	for _, part := range parts {

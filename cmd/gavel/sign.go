@@ -47,7 +47,8 @@ func signCommand() *cli.Command {
 	}
 }
 
-// requestKey is a key that signs requests: from the file that a flag names, or from an environment variable.
+// requestKey is a key that signs requests: from the file that a flag names, or from an environment
+// variable.
 func requestKey(flag, path, variable string, getenv func(string) string) (*ecdsa.PrivateKey, error) {
 	text, err := secret(path, variable, getenv)
 	if err != nil {
@@ -58,7 +59,8 @@ func requestKey(flag, path, variable string, getenv func(string) string) (*ecdsa
 	}
 	key, err := crypto.HexToECDSA(strings.TrimPrefix(text, "0x"))
 	if err != nil {
-		return nil, errors.New("the key is no secp256k1 key in hexadecimal: want 32 bytes") // the error would show a part of it
+		// the error would show a part of it
+		return nil, errors.New("the key is no secp256k1 key in hexadecimal: want 32 bytes")
 	}
 	return key, nil
 }

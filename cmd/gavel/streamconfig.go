@@ -23,10 +23,12 @@ type streamConfig struct {
 	log                 run.LogOptions
 }
 
-// streamConfigOf reads the flags; no secret of the stream's is in the environment alone. Errors are the caller's mistakes.
+// streamConfigOf reads the flags; no secret of the stream's is in the environment alone. Errors are
+// the caller's mistakes.
 func streamConfigOf(cmd *cli.Command, _ func(string) string) (streamConfig, error) {
 	hints := hint.DefaultConfig()
-	hints.MevGasPrice, hints.GasUsed, hints.GasLimit = !cmd.Bool("hide-mev-gas-price"), cmd.Bool("share-gas-used"), cmd.Bool("gas-limit")
+	hints.MevGasPrice, hints.GasUsed, hints.GasLimit = !cmd.Bool("hide-mev-gas-price"), cmd.Bool("share-gas-used"),
+		cmd.Bool("gas-limit")
 	if cmd.Bool("literal") {
 		hints = hint.LiteralConfig()
 	}
@@ -34,13 +36,18 @@ func streamConfigOf(cmd *cli.Command, _ func(string) string) (streamConfig, erro
 		listen: cmd.String("listen"), adminListen: cmd.String("admin-listen"),
 		log: run.LogOptions{Level: cmd.String("log-level"), Format: cmd.String("log-format")},
 		stream: app.Config{
-			DataDir: cmd.String("data-dir"), Database: cmd.String("db"), MaxLimit: cmd.Int("max-limit"), Origin: cmd.String("cors-origin"),
-			Network: cmd.String("network"), Ping: cmd.Duration("ping"), TraceEndpoint: cmd.String("trace-endpoint"), Hints: &hints,
+			DataDir: cmd.String("data-dir"), Database: cmd.String("db"), MaxLimit: cmd.Int("max-limit"),
+			Origin:  cmd.String("cors-origin"),
+			Network: cmd.String("network"), Ping: cmd.Duration("ping"), TraceEndpoint: cmd.String("trace-endpoint"),
+			Hints:     &hints,
 			Retention: history.Retention{Blocks: int64(cmd.Int("keep-blocks")), For: cmd.Duration("keep-for")},
 			Limits: app.Limits{
-				Listeners: cmd.Int("max-listeners"), QueueBytes: cmd.Int("queue-kilobytes") << 10, EventBytes: cmd.Int("max-event-bytes"),
-				ListenersPerAddress: cmd.Int("max-listeners-per-address"), ConnectionsPerAddress: cmd.Int("max-connections-per-address"),
-				PerSecond: unbounded(cmd.Int("requests-per-second")), Burst: cmd.Int("burst"), Linger: cmd.Duration("linger"),
+				Listeners: cmd.Int("max-listeners"), QueueBytes: cmd.Int("queue-kilobytes") << 10,
+				EventBytes:            cmd.Int("max-event-bytes"),
+				ListenersPerAddress:   cmd.Int("max-listeners-per-address"),
+				ConnectionsPerAddress: cmd.Int("max-connections-per-address"),
+				PerSecond:             unbounded(cmd.Int("requests-per-second")), Burst: cmd.Int("burst"),
+				Linger: cmd.Duration("linger"),
 			},
 		},
 	}
@@ -48,7 +55,8 @@ func streamConfigOf(cmd *cli.Command, _ func(string) string) (streamConfig, erro
 	if err := readMoved(cmd, &cfg.stream.Journal); err != nil {
 		return cfg, err
 	}
-	for _, read := range []func(*cli.Command) error{checkStreamBounds, cfg.readSwaps, cfg.readConnections, cfg.readProxies} {
+	for _, read := range []func(*cli.Command) error{checkStreamBounds, cfg.readSwaps, cfg.readConnections,
+		cfg.readProxies} {
 		if err := read(cmd); err != nil {
 			return cfg, err
 		}
@@ -62,8 +70,10 @@ func checkStreamBounds(cmd *cli.Command) error {
 		flag        string
 		least, most int
 	}{
-		{"keep-blocks", 0, math.MaxInt}, {"max-limit", 1, 10_000}, {"max-listeners", 1, math.MaxInt}, {"queue-kilobytes", 64, 1 << 20},
-		{"max-event-bytes", 0, math.MaxInt}, {"max-listeners-per-address", 1, math.MaxInt}, {"max-connections-per-address", 1, math.MaxInt},
+		{"keep-blocks", 0, math.MaxInt}, {"max-limit", 1, 10_000}, {"max-listeners", 1, math.MaxInt},
+		{"queue-kilobytes", 64, 1 << 20},
+		{"max-event-bytes", 0, math.MaxInt}, {"max-listeners-per-address", 1, math.MaxInt}, {"max-connections-per-address", 1,
+			math.MaxInt},
 		{"requests-per-second", 0, math.MaxInt}, {"burst", 1, math.MaxInt},
 	} {
 		if value := cmd.Int(bound.flag); value < bound.least || value > bound.most {

@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/stream/app"
 )
 
-// serveStream opens the listeners first, so that a port that is taken is said at once, then the service, and runs both until the context ends.
+// serveStream opens the listeners first, so that a port that is taken is said at once, then the
+// service, and runs both until the context ends.
 func serveStream(ctx context.Context, cfg streamConfig) error {
 	log, err := run.NewLogger(os.Stderr, cfg.log)
 	if err != nil {
@@ -26,6 +27,7 @@ func serveStream(ctx context.Context, cfg streamConfig) error {
 		return err
 	}
 	defer logStop(ctx, log, "stream")()
-	log.Info("stream serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen, "network", cfg.stream.Network)
+	log.Info("stream serves", "address", doors.public.Addr().String(), "admin", cfg.adminListen, "network",
+		cfg.stream.Network)
 	return errors.Join(doors.serve(ctx, service), service.Close())
 }

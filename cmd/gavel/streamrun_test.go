@@ -19,7 +19,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
-// The stream as an operator runs it: a process of its own, whose journal is that of a process which runs the bundle RPC. It streams what is shared there.
+// The stream as an operator runs it: a process of its own, whose journal is that of a process which
+// runs the bundle RPC. It streams what is shared there.
 func TestStreamRunsAlone(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "gavel")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
@@ -44,16 +45,19 @@ func TestStreamRunsAlone(t *testing.T) {
 	node := executionNode(t)
 	t.Setenv(rpcKeyEnv, testKey)
 	rpcAdmin, kept, public, admin := freePort(t), freePort(t), freePort(t), freePort(t)
-	process("rpc", "--execution-rpc", node.RPCURL(), "--listen", freePort(t), "--admin-listen", rpcAdmin, "--data-dir", t.TempDir(), "--journal-listen", kept)
+	process("rpc", "--execution-rpc", node.RPCURL(), "--listen", freePort(t), "--admin-listen", rpcAdmin, "--data-dir",
+		t.TempDir(), "--journal-listen", kept)
 	until(t, "http://"+rpcAdmin+"/readyz", 200, nil)
-	process("stream", "--journal", "nats://"+kept, "--listen", public, "--admin-listen", admin, "--data-dir", filepath.Join(t.TempDir(), "history"))
+	process("stream", "--journal", "nats://"+kept, "--listen", public, "--admin-listen", admin, "--data-dir",
+		filepath.Join(t.TempDir(), "history"))
 	until(t, "http://"+admin+"/readyz", 200, nil)
 
 	raw, hash := rawTransaction(t)
 	order, err := json.Marshal(orderflow.Shared{
-		At: time.Unix(1_700_000_000, 0), Block: 7, Hash: hash, Bundle: orderflow.Bundle{Hints: orderflow.Calldata, Elements: []orderflow.Element{{
-			Tx: &orderflow.Tx{Raw: hexutil.MustDecode(raw), Hash: hash},
-		}}},
+		At: time.Unix(1_700_000_000, 0), Block: 7, Hash: hash, Bundle: orderflow.Bundle{Hints: orderflow.Calldata,
+			Elements: []orderflow.Element{{
+				Tx: &orderflow.Tx{Raw: hexutil.MustDecode(raw), Hash: hash},
+			}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -66,11 +70,13 @@ func TestStreamRunsAlone(t *testing.T) {
 	if _, err := writer.Append(t.Context(), orderflow.SharedSubject, order); err != nil {
 		t.Fatal(err)
 	}
-	want := `"logs":null,"txs":[{"to":"` + strings.ToLower(common.Address{1}.Hex()) + `","functionSelector":"0x00000000","callData":"0x"}]}`
+	want := `"logs":null,"txs":[{"to":"` + strings.ToLower(common.Address{1}.Hex()) +
+		`","functionSelector":"0x00000000","callData":"0x"}]}`
 	if got := firstEvent(t, public); !strings.HasSuffix(got, want) {
 		t.Errorf("heard %s, want …%s", got, want)
 	}
-	if got := text(t, "http://"+public+"/api/v1/history"); !strings.HasPrefix(got, `[{"block":7,"timestamp":1700000000,"hint":{"hash":`) || !strings.Contains(got, want) {
+	if got := text(t, "http://"+public+"/api/v1/history"); !strings.HasPrefix(got,
+		`[{"block":7,"timestamp":1700000000,"hint":{"hash":`) || !strings.Contains(got, want) {
 		t.Errorf("history %s", got)
 	}
 }
@@ -115,7 +121,8 @@ func TestStreamCannotRun(t *testing.T) {
 		"open to all":  {[]string{"--journal-listen", "0.0.0.0:4222"}, "give a loopback address"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			args := append([]string{"--listen", freePort(t), "--admin-listen", "", "--data-dir", "", "--log-level", "error"}, c.args...)
+			args := append([]string{"--listen", freePort(t), "--admin-listen", "", "--data-dir", "", "--log-level", "error"},
+				c.args...)
 			cfg, status, _, stderr := callStream(t, args...)
 			if status != 0 {
 				t.Fatal(stderr)

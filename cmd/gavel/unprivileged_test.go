@@ -13,8 +13,8 @@ import (
 // nobody is a user that owns nothing and may do nothing.
 const nobody = 65534
 
-// The relay needs no privilege: as the built program, run by an ordinary user with a data folder of its own, it gets ready, keeps what it writes
-// from everybody else, and ends in good order.
+// The relay needs no privilege: as the built program, run by an ordinary user with a data folder of
+// its own, it gets ready, keeps what it writes from everybody else, and ends in good order.
 func TestRelayRunsAsAnOrdinaryUser(t *testing.T) {
 	home := ownHome(t)
 	program, data := filepath.Join(home, "gavel"), filepath.Join(home, "data")
@@ -23,7 +23,8 @@ func TestRelayRunsAsAnOrdinaryUser(t *testing.T) {
 	}
 	beaconURL, validationURL := world(t)
 	public := freePort(t)
-	relay := exec.CommandContext(t.Context(), program, "relay", "--beacon", beaconURL, "--validation-node", validationURL, "--listen", public,
+	relay := exec.CommandContext(t.Context(), program, "relay", "--beacon", beaconURL, "--validation-node", validationURL,
+		"--listen", public,
 		"--admin-listen", "", "--data-dir", data, "--log-level", "error")
 	relay.Dir, relay.Env = home, []string{secretKeyEnv + "=" + testKey}
 	relay.SysProcAttr = &syscall.SysProcAttr{}
@@ -48,7 +49,8 @@ func TestRelayRunsAsAnOrdinaryUser(t *testing.T) {
 	}
 }
 
-// ownHome is a folder of the user that the program will run as. Folders of the test itself are closed to others than the test's user.
+// ownHome is a folder of the user that the program will run as. Folders of the test itself are
+// closed to others than the test's user.
 func ownHome(t *testing.T) string {
 	t.Helper()
 	home, err := os.MkdirTemp("", "gavel-home-")
@@ -68,7 +70,8 @@ func ownHome(t *testing.T) string {
 	return home
 }
 
-// wantPrivate wants a folder, with something in it, that only its owner can enter, and that does not belong to root.
+// wantPrivate wants a folder, with something in it, that only its owner can enter, and that does
+// not belong to root.
 func wantPrivate(t *testing.T, folder string) {
 	t.Helper()
 	about, err := os.Stat(folder)

@@ -12,9 +12,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// whileOpening answers at the doors while a service opens, which may wait for others: 503 with what it waits for, and 200 for /livez. It returns what
-// opening returns, when the doors are free for the service. Whoever asks must not hang: a beacon node that asks the relay before it answers the relay
-// would wait for itself.
+// whileOpening answers at the doors while a service opens, which may wait for others: 503 with what
+// it waits for, and 200 for /livez. It returns what opening returns, when the doors are free for
+// the service. Whoever asks must not hang: a beacon node that asks the relay before it answers the
+// relay would wait for itself.
 func (d doors) whileOpening(waitsFor string, open func() error) error {
 	var servers []*waitingServer
 	for _, listener := range d.all() {

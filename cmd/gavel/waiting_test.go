@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// While a service waits for others, both doors answer at once; then they are the service's, which misses no connection.
+// While a service waits for others, both doors answer at once; then they are the service's, which
+// misses no connection.
 func TestDoorsAnswerWhileTheServiceOpens(t *testing.T) {
 	d, err := openDoors("127.0.0.1:0", "127.0.0.1:0", "")
 	if err != nil {
@@ -32,8 +33,10 @@ func TestDoorsAnswerWhileTheServiceOpens(t *testing.T) {
 	}
 	public, admin := d.public.Addr().String(), d.admin.Addr().String()
 	err = d.whileOpening("a beacon node (--beacon)", func() error {
-		for _, url := range [][2]string{{public, "/eth/v1/builder/status"}, {public, "/readyz"}, {admin, "/metrics"}, {admin, "/admin/v1/status"}} {
-			if status, body := ask(url[0], url[1]); status != http.StatusServiceUnavailable || !strings.Contains(body, "waits for a beacon node (--beacon)") {
+		for _, url := range [][2]string{{public, "/eth/v1/builder/status"}, {public, "/readyz"}, {admin, "/metrics"},
+			{admin, "/admin/v1/status"}} {
+			if status, body := ask(url[0], url[1]); status != http.StatusServiceUnavailable ||
+				!strings.Contains(body, "waits for a beacon node (--beacon)") {
 				t.Errorf("%s: %d %s", url[1], status, body)
 			}
 		}

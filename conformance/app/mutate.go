@@ -14,8 +14,8 @@ import (
 // dumb are the ids of two targets that are no servers at all: they answer everything alike.
 var dumb = map[string]int{"200": http.StatusOK, "404": http.StatusNotFound}
 
-// Mutate puts a mutant, by its id, between the suite and the target; without an id nothing happens. The id 200 or 404 puts a target in place that
-// answers everything with that status.
+// Mutate puts a mutant, by its id, between the suite and the target; without an id nothing happens.
+// The id 200 or 404 puts a target in place that answers everything with that status.
 func Mutate(ctx context.Context, o *Options, id string) (stop func(), err error) {
 	if id == "" {
 		return func() {}, nil
@@ -93,7 +93,8 @@ func Mutate(ctx context.Context, o *Options, id string) (stop func(), err error)
 	}, nil
 }
 
-// swap has the literal instance of an interface answer in place of the other one, and the other way round.
+// swap has the literal instance of an interface answer in place of the other one, and the other way
+// round.
 func swap(o *Options, iface string) (stop func()) {
 	t := *o.Target
 	if literal := t.Literal.Addresses()[iface]; literal != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/mutant"
 )
 
-// Every MUST has a mutant that its specs must notice, or a written reason why there is none; and no mutant speaks of what nobody tests.
+// Every MUST has a mutant that its specs must notice, or a written reason why there is none; and no
+// mutant speaks of what nobody tests.
 func TestEveryMustIsProvenOrSaysWhyNot(t *testing.T) {
 	catalogue, set, err := app.Specs()
 	if err != nil {
@@ -37,7 +38,8 @@ func TestMutants(t *testing.T) {
 	}
 	before, inside := mutant.All(), mutant.InServices()
 	if len(before)+len(inside) < 60 || len(inside) < 12 {
-		t.Errorf("%d mutants before targets and %d inside services, want at least 60 in all and 12 inside", len(before), len(inside))
+		t.Errorf("%d mutants before targets and %d inside services, want at least 60 in all and 12 inside",
+			len(before), len(inside))
 	}
 	seen := map[string]bool{}
 	for i, m := range slices.Concat(before, inside) {

@@ -23,15 +23,16 @@ import (
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
-// Proof is how mutants are run: each in a process of its own, since one process can run the suite once.
+// Proof is how mutants are run: each in a process of its own, since one process can run the suite
+// once.
 //
 //	before a target  ── Program run --target FILE --mutant ID ──▶ proxy ──▶ Target
 //	inside a service ── Mutants run --devnet --inside ID      ──▶ its own services, one of them wrong, in a world of their own
 type Proof struct {
 	// Program is this program.
 	Program string
-	// Mutants is this program, built with the mutants inside the services (gavel-lab conformance overlay);
-	// without it they are left out.
+	// Mutants is this program, built with the mutants inside the services (gavel-lab conformance
+	// overlay); without it they are left out.
 	Mutants string
 	// Target is right, and is made wrong.
 	Target *target.Target
@@ -53,7 +54,8 @@ type Proven struct {
 	InsideTook time.Duration
 }
 
-// sanity are clauses that a mutant's target must still keep, so that it is wrong and not merely gone.
+// sanity are clauses that a mutant's target must still keep, so that it is wrong and not merely
+// gone.
 var sanity = map[string]string{"relay": "REL-GEN-01", "rpc": "RPC-ENV-18", "stream": "STR-LIV-01"}
 
 // Prove runs all mutants. An error is the suite's own; survivors are in the result.
@@ -68,12 +70,16 @@ func (p Proof) Prove(ctx context.Context) (*Proven, error) {
 		return nil, Mistake("no mutant fits the selection")
 	}
 	result := &Proven{}
-	if err := p.each(ctx, f, p.Parallel, slices.DeleteFunc(slices.Clone(chosen), mutant.Mutant.Inside), result); err != nil {
+	if err := p.each(ctx, f, p.Parallel, slices.DeleteFunc(slices.Clone(chosen), mutant.Mutant.Inside),
+		result); err != nil {
 		return nil, err
 	}
-	// Afterwards, since worlds of their own take the processors that the others are timed on; and more at a time, since each first waits for its world.
+	// Afterwards, since worlds of their own take the processors that the others are timed on; and more
+	// at a time, since each first waits for its world.
 	began := time.Now()
-	err = p.each(ctx, f, 2*p.Parallel, slices.DeleteFunc(chosen, func(m mutant.Mutant) bool { return !m.Inside() }), result)
+	err = p.each(ctx, f, 2*p.Parallel, slices.DeleteFunc(chosen, func(m mutant.Mutant) bool {
+		return !m.Inside()
+	}), result)
 	result.InsideTook = time.Since(began)
 	return result, err
 }
@@ -144,7 +150,8 @@ func failed(c report.Clause) bool {
 	return slices.ContainsFunc(c.Specs, func(s report.Spec) bool { return s.Outcome == verdict.Failed })
 }
 
-// child runs the suite in a process of its own, on some clauses or all, and reads its report. How says what it is run on.
+// child runs the suite in a process of its own, on some clauses or all, and reads its report. How
+// says what it is run on.
 func child(ctx context.Context, f folder, program string, how, clauses []string) (*report.Report, error) {
 	out, err := os.MkdirTemp(string(f), "report")
 	if err != nil {
@@ -169,8 +176,9 @@ func child(ctx context.Context, f folder, program string, how, clauses []string)
 	return r, nil
 }
 
-// Baseline runs, on the right target, all clauses that mutants must fail, and returns those that do not pass: a mutant could be killed by accident there.
-// What cannot be said at the first time is asked again, as with mutants; what fails has failed.
+// Baseline runs, on the right target, all clauses that mutants must fail, and returns those that do
+// not pass: a mutant could be killed by accident there. What cannot be said at the first time is
+// asked again, as with mutants; what fails has failed.
 func (p Proof) Baseline(ctx context.Context) ([]string, error) {
 	if len(p.chosen()) == 0 {
 		return nil, Mistake("no mutant fits the selection")
@@ -201,8 +209,10 @@ func (p Proof) Baseline(ctx context.Context) ([]string, error) {
 	return wrong, err
 }
 
-// judge runs clauses on the right target and returns those that fail, in words, and those that came to no verdict.
-func (p Proof) judge(ctx context.Context, f folder, needed []string) (wrong []string, unsaid []report.Clause, err error) {
+// judge runs clauses on the right target and returns those that fail, in words, and those that came
+// to no verdict.
+func (p Proof) judge(ctx context.Context, f folder,
+	needed []string) (wrong []string, unsaid []report.Clause, err error) {
 	r, err := child(ctx, f, p.Program, []string{"--target", f.target()}, needed)
 	if err != nil {
 		return nil, nil, err
@@ -222,7 +232,8 @@ func (p Proof) judge(ctx context.Context, f folder, needed []string) (wrong []st
 // said is the verdict on a clause in a line.
 func said(c report.Clause) string { return fmt.Sprintf("%s is %s %s", c.ID, c.Verdict, c.Why) }
 
-// Dumb runs the suite on a target that answers everything with one status, and returns what passes there.
+// Dumb runs the suite on a target that answers everything with one status, and returns what passes
+// there.
 func (p Proof) Dumb(ctx context.Context, id string) ([]string, error) {
 	t := *p.Target
 	t.Chain.WorldURL = "" // in grey mode nothing could be prepared, and everything would be inconclusive

@@ -12,13 +12,17 @@ import (
 	"github.com/gavel-relay/gavel/conformance/target"
 )
 
-// The right target must pass before anything can be proven. What came to no verdict is asked once more, and nothing else is.
+// The right target must pass before anything can be proven. What came to no verdict is asked once
+// more, and nothing else is.
 func TestBaseline(t *testing.T) {
 	const id = "REL-STA-01"
 	reporting := func(verdict, outcome string) string {
-		return fmt.Sprintf(`{"schema":1,"clauses":[{"id":"%s","verdict":"%s","why":"so","specs":[{"name":"x","state":"%s"}]}]}`, id, verdict, outcome)
+		return fmt.Sprintf(
+			`{"schema":1,"clauses":[{"id":"%s","verdict":"%s","why":"so","specs":[{"name":"x","state":"%s"}]}]}`, id,
+			verdict, outcome)
 	}
-	passes, fails, unsure := reporting("pass", "passed"), reporting("fail", "failed"), reporting("inconclusive", "inconclusive")
+	passes, fails, unsure := reporting("pass", "passed"), reporting("fail", "failed"), reporting("inconclusive",
+		"inconclusive")
 	for _, row := range []struct {
 		name    string
 		reports []string

@@ -1,4 +1,5 @@
-// Package app puts a run together: the target, its world, the specs of all interfaces, verdicts and the report.
+// Package app puts a run together: the target, its world, the specs of all interfaces, verdicts and
+// the report.
 package app
 
 import (
@@ -35,7 +36,8 @@ type Options struct {
 	Levels     []string
 	Profiles   []string
 	Interfaces []string
-	// Most is the mode that is judged at most: with black, clauses that need a world are deselected and not inconclusive.
+	// Most is the mode that is judged at most: with black, clauses that need a world are deselected
+	// and not inconclusive.
 	Most     clauses.Mode
 	Expected []verdict.Expectation
 	Seed     int64
@@ -70,7 +72,8 @@ func Specs() (*clauses.Catalogue, *suite.Set, error) {
 	return catalogue, set, nil
 }
 
-// Run runs the suite and judges. The error is the caller's mistake or the suite's fault; what is wrong with the target is in the report.
+// Run runs the suite and judges. The error is the caller's mistake or the suite's fault; what is
+// wrong with the target is in the report.
 func Run(ctx context.Context, o Options) (*report.Report, error) {
 	began := time.Now()
 	catalogue, set, err := Specs()
@@ -92,15 +95,19 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 	}
 	features := suite.Probe(ctx, o.Target)
 	results, err := set.Run(ctx, suite.Config{
-		Target: o.Target, World: around, Selected: func(c clauses.Clause) bool { return chosen[c.ID] }, Lacks: features.Lacks, Gone: suite.Gone(ctx, o.Target),
+		Target: o.Target, World: around, Selected: func(c clauses.Clause) bool {
+			return chosen[c.ID]
+		}, Lacks: features.Lacks, Gone: suite.Gone(ctx, o.Target),
 		Seed: o.Seed, Timeout: o.Timeout, Again: o.Again, Progress: o.Progress,
 	})
 	if err != nil {
 		return nil, err
 	}
 	r := &report.Report{
-		Schema: report.Schema, Suite: report.Suite{Version: version(), Clauses: len(catalogue.Clauses)}, Started: began.UTC().Format(time.RFC3339),
-		Seed: o.Seed, Mode: min(o.Most, o.Target.Mode()).String(), Target: o.Target.Redacted(), Features: report.Features(features), Reproduce: o.Reproduce,
+		Schema: report.Schema, Suite: report.Suite{Version: version(), Clauses: len(catalogue.Clauses)},
+		Started: began.UTC().Format(time.RFC3339),
+		Seed:    o.Seed, Mode: min(o.Most, o.Target.Mode()).String(), Target: o.Target.Redacted(),
+		Features: report.Features(features), Reproduce: o.Reproduce,
 	}
 	o.judge(r, catalogue, chosen, results, began)
 	r.TookMs = time.Since(began).Milliseconds()
@@ -108,7 +115,8 @@ func Run(ctx context.Context, o Options) (*report.Report, error) {
 }
 
 // judge makes verdicts of results.
-func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen map[string]bool, results []suite.Result, at time.Time) {
+func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen map[string]bool, results []suite.Result,
+	at time.Time) {
 	var judged []verdict.Clause
 	var verdicts []verdict.Result
 	for _, c := range catalogue.Clauses {
@@ -116,9 +124,11 @@ func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen ma
 		var specs []verdict.Spec
 		for _, result := range results {
 			if result.Clause == c.ID {
-				specs = append(specs, verdict.Spec{Clause: c.ID, Title: result.Title, Runs: []verdict.Run{{Outcome: result.Outcome, Message: result.Message}}})
+				specs = append(specs, verdict.Spec{Clause: c.ID, Title: result.Title,
+					Runs: []verdict.Run{{Outcome: result.Outcome, Message: result.Message}}})
 				entry.Specs = append(entry.Specs, report.Spec{
-					Title: result.Title, Outcome: result.Outcome, Message: result.Message, Expected: result.Expected, Actual: result.Actual,
+					Title: result.Title, Outcome: result.Outcome, Message: result.Message, Expected: result.Expected,
+					Actual:   result.Actual,
 					FirstTry: result.FirstTry, TookMs: result.TookMs, Exchanges: kept(result),
 				})
 			}
@@ -135,7 +145,8 @@ func (o Options) judge(r *report.Report, catalogue *clauses.Catalogue, chosen ma
 	r.Summarize()
 }
 
-// kept are the exchanges that a report shows: all of a spec that did not pass, and the last one of one that did.
+// kept are the exchanges that a report shows: all of a spec that did not pass, and the last one of
+// one that did.
 func kept(r suite.Result) (list []probe.Exchange) {
 	if r.Outcome == verdict.OK && len(r.Exchanges) > 1 {
 		return r.Exchanges[len(r.Exchanges)-1:]

@@ -11,10 +11,13 @@ import (
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
-// A relay that is not there, beside a stream that answers everything with 200: nothing of the former is judged, and of the latter nothing passes but
-// what asks for no more. (Ginkgo runs once in a process, so one test asks both.)
+// A relay that is not there, beside a stream that answers everything with 200: nothing of the
+// former is judged, and of the latter nothing passes but what asks for no more. (Ginkgo runs once
+// in a process, so one test asks both.)
 func TestTargetsThatAreNoServers(t *testing.T) {
-	everything := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	everything := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusOK)
+	}))
 	defer everything.Close()
 	nobody := httptest.NewServer(nil)
 	nobody.Close()
@@ -22,7 +25,8 @@ func TestTargetsThatAreNoServers(t *testing.T) {
 	if err := where.Complete(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := app.Run(t.Context(), app.Options{Target: where, Most: clauses.Black, Patterns: []string{"REL-*", "STR-HIS-*", "STR-INF-*"}, Seed: 1})
+	r, err := app.Run(t.Context(), app.Options{Target: where, Most: clauses.Black, Patterns: []string{"REL-*", "STR-HIS-*",
+		"STR-INF-*"}, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

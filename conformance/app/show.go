@@ -75,7 +75,8 @@ func Explain(out io.Writer, patterns []string) error {
 			return Mistake("no clause is named %s: see gavel-lab conformance list", pattern)
 		}
 		for _, c := range found {
-			fmt.Fprintf(out, "%s  %s, %s, %s mode\n  %s\n  source        %s\n  follows from  %s\n", c.ID, c.Level, c.Profile, c.Mode, c.Rule, c.Source,
+			fmt.Fprintf(out, "%s  %s, %s, %s mode\n  %s\n  source        %s\n  follows from  %s\n", c.ID, c.Level, c.Profile,
+				c.Mode, c.Rule, c.Source,
 				strings.Join(c.Says, "; "))
 			if c.Feature != "" {
 				fmt.Fprintf(out, "  feature       %s: %s\n", c.Feature, clauses.Features[c.Feature])
@@ -97,7 +98,8 @@ func Explain(out io.Writer, patterns []string) error {
 			if c.Unproven != "" {
 				fmt.Fprintf(out, "  not proven    %s\n", c.Unproven)
 			}
-			fmt.Fprintf(out, "  try it        gavel-lab conformance run --target target.yaml --clause %s --out results\n\n", c.ID)
+			fmt.Fprintf(out, "  try it        gavel-lab conformance run --target target.yaml --clause %s --out results\n\n",
+				c.ID)
 		}
 	}
 	return nil

@@ -9,7 +9,8 @@ import (
 
 var idForm = regexp.MustCompile(`^(REL|STR|RPC)-[A-Z]{3}-[0-9]{2}[a-z]?$`)
 
-// check finds everything that is wrong with the catalogue: each clause by itself, ids that stand twice, and statements without a clause.
+// check finds everything that is wrong with the catalogue: each clause by itself, ids that stand
+// twice, and statements without a clause.
 func (c *Catalogue) check() (wrong []error) {
 	statements := c.Statements()
 	said := map[string]bool{}
@@ -68,7 +69,8 @@ func (c Clause) check() (wrong []string) {
 	return wrong
 }
 
-// Statements are all statements of the description as clauses name them: the section, a blank, and the number or row.
+// Statements are all statements of the description as clauses name them: the section, a blank, and
+// the number or row.
 func (c *Catalogue) Statements() []string {
 	var all []string
 	for _, section := range c.Sections {

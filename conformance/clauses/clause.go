@@ -1,10 +1,11 @@
-// Package clauses is the catalogue of what the interface description asks of a relay, a stream and an RPC: one clause for each thing that a
-// server can get wrong. Specs, reports, expectations and mutants name clauses by id and add nothing to them, so that no rule is written twice.
+// Package clauses is the catalogue of what the interface description asks of a relay, a stream and
+// an RPC: one clause for each thing that a server can get wrong. Specs, reports, expectations and
+// mutants name clauses by id and add nothing to them, so that no rule is written twice.
 //
 //	description ─▶ sections.yaml ◀─(says)─ catalogue/*.yaml ─▶ Catalogue ─▶ specs, report, mutants, docs/clauses.md
 //
-// An id is <interface>-<operation>-<number>, such as REL-HDR-04. It is never renumbered and never used again: a clause that is given up stays, as
-// retired, so that old reports can still be read.
+// An id is <interface>-<operation>-<number>, such as REL-HDR-04. It is never renumbered and never
+// used again: a clause that is given up stays, as retired, so that old reports can still be read.
 package clauses
 
 import (
@@ -15,7 +16,8 @@ import (
 // Level says how binding a clause is.
 type Level string
 
-// The levels. MUST, SHOULD and MAY are as in RFC 2119; DEF is what deployed servers do where the description is silent.
+// The levels. MUST, SHOULD and MAY are as in RFC 2119; DEF is what deployed servers do where the
+// description is silent.
 const (
 	Must   Level = "MUST"
 	Should Level = "SHOULD"
@@ -33,9 +35,11 @@ type Mode int
 const (
 	// Black needs URLs only: reads, malformed input, authentication.
 	Black Mode = iota
-	// Grey needs a world that the target follows: validators to register, blocks to submit, accounts with money.
+	// Grey needs a world that the target follows: validators to register, blocks to submit, accounts
+	// with money.
 	Grey
-	// White needs a world that the target acts on too: an RPC that sends to its builders. Or a fault in it, or its clock.
+	// White needs a world that the target acts on too: an RPC that sends to its builders. Or a fault
+	// in it, or its clock.
 	White
 )
 
@@ -59,21 +63,26 @@ type Clause struct {
 	Level Level  `json:"level"`
 	// Rule is the rule in our own words, as one sentence.
 	Rule string `json:"rule"`
-	// Says are the statements of the description that it follows from, as "Events 2" or "Event logs"; see sections.yaml.
+	// Says are the statements of the description that it follows from, as "Events 2" or "Event logs";
+	// see sections.yaml.
 	Says []string `json:"says"`
-	// Source is what decides: the description itself, or where it is silent a public specification or what is deployed.
+	// Source is what decides: the description itself, or where it is silent a public specification or
+	// what is deployed.
 	Source string `json:"source"`
 	// Profile is the group that a server is conformant to as a whole, such as relay-proposer.
 	Profile string `json:"profile"`
-	// Feature is what a server may lack altogether, such as ssz; empty for what every server of the profile has.
+	// Feature is what a server may lack altogether, such as ssz; empty for what every server of the
+	// profile has.
 	Feature string `json:"feature,omitempty"`
-	// Setting is what the target must have declared of itself, of Settings; empty for what can be judged without.
+	// Setting is what the target must have declared of itself, of Settings; empty for what can be
+	// judged without.
 	Setting string `json:"setting,omitempty"`
 	// Mode is the least mode in which the clause can be judged.
 	Mode Mode `json:"-"`
 	// Disputed is why sources contradict each other; such a clause is recorded and never scored.
 	Disputed string `json:"disputed,omitempty"`
-	// Unproven is why no wrong target shows that the suite notices a breach; a MUST without a mutant needs it.
+	// Unproven is why no wrong target shows that the suite notices a breach; a MUST without a mutant
+	// needs it.
 	Unproven string `json:"unproven,omitempty"`
 	// Retired is why the clause is not judged any more.
 	Retired string `json:"retired,omitempty"`
@@ -93,10 +102,12 @@ var Interfaces = []string{"relay", "stream", "rpc"}
 
 // Profiles are the groups, in the order of reports.
 var Profiles = []string{
-	"relay-proposer", "relay-builder", "relay-data", "stream-live", "stream-history", "rpc-auth", "rpc-bundle", "rpc-share", "rpc-private", "rpc-refund",
+	"relay-proposer", "relay-builder", "relay-data", "stream-live", "stream-history", "rpc-auth", "rpc-bundle",
+	"rpc-share", "rpc-private", "rpc-refund",
 }
 
-// Settings are what nobody can find out by asking, and a target may declare: its clauses are not run where it does not.
+// Settings are what nobody can find out by asking, and a target may declare: its clauses are not
+// run where it does not.
 var Settings = map[string]string{
 	"limits.headerCutOffMs": "how far into the slot bids are served",
 	"limits.relay":          "how many requests the relay takes of one address",

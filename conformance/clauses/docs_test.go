@@ -12,14 +12,16 @@ import (
 	"github.com/gavel-relay/gavel/internal/golden"
 )
 
-// docs/clauses.md is made of the catalogue: the description's sections with the clauses that follow from them, and all clauses in words.
+// docs/clauses.md is made of the catalogue: the description's sections with the clauses that follow
+// from them, and all clauses in words.
 func TestDocs(t *testing.T) {
 	c, err := clauses.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("# Clauses\nWhat the interface description asks of a server, clause by clause. This page is generated from `conformance/clauses`; " +
+	b.WriteString("# Clauses\nWhat the interface description asks of a server, clause by clause. This page is " +
+		"generated from `conformance/clauses`; " +
 		"[conformance.md](conformance.md)\ntells how to test a server against them.\n\n")
 	for _, level := range clauses.Levels {
 		n := 0
@@ -30,7 +32,9 @@ func TestDocs(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "- %s: %d\n", level, n)
 	}
-	fmt.Fprintf(&b, "\n%d in all. DEF is what deployed servers do where the description shows nothing; the source of each says who decides.\n\n", len(c.Clauses))
+	fmt.Fprintf(&b,
+		"\n%d in all. DEF is what deployed servers do where the description shows nothing; the source of each says who "+
+			"decides.\n\n", len(c.Clauses))
 	b.WriteString("## From the description to clauses\n| section | statement | clauses |\n|---|---|---|\n")
 	for _, section := range c.Sections {
 		for _, statement := range section.Statements {
@@ -66,7 +70,8 @@ func TestDocs(t *testing.T) {
 	golden.File(t, "../../docs/clauses.md", b.String())
 }
 
-// Each row of docs/differences.md names the clauses of both ways, and each literal clause has its row.
+// Each row of docs/differences.md names the clauses of both ways, and each literal clause has its
+// row.
 func TestDifferencesNameTheirClauses(t *testing.T) {
 	c, err := clauses.Load()
 	if err != nil {

@@ -74,10 +74,12 @@ func (l *list) UnmarshalYAML(raw []byte) error {
 	return nil
 }
 
-// Load reads the catalogue that is part of this program. An error means that the program was built from a wrong catalogue.
+// Load reads the catalogue that is part of this program. An error means that the program was built
+// from a wrong catalogue.
 func Load() (*Catalogue, error) { return Read(files) }
 
-// Read reads sections.yaml and catalogue/*.yaml and checks them. The error names all that is wrong, each with its file or clause.
+// Read reads sections.yaml and catalogue/*.yaml and checks them. The error names all that is wrong,
+// each with its file or clause.
 func Read(from fs.FS) (*Catalogue, error) {
 	c := &Catalogue{byID: map[string]int{}}
 	if err := decode(from, "sections.yaml", &c.Sections); err != nil {
@@ -128,7 +130,8 @@ func decode(from fs.FS, name string, into any) error {
 // within fills what the entry leaves to its group.
 func (e entry) within(g group) (Clause, error) {
 	c := Clause{
-		ID: e.ID, Level: e.Level, Rule: e.Rule, Says: e.Says, Source: cmp.Or(e.Source, g.Source), Profile: g.Profile, Feature: cmp.Or(e.Feature, g.Feature),
+		ID: e.ID, Level: e.Level, Rule: e.Rule, Says: e.Says, Source: cmp.Or(e.Source, g.Source), Profile: g.Profile,
+		Feature: cmp.Or(e.Feature, g.Feature),
 		Setting: e.Setting, Disputed: e.Disputed, Unproven: e.Unproven, Retired: e.Retired,
 	}
 	if len(c.Says) == 0 {

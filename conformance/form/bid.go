@@ -50,7 +50,8 @@ func capellaBid(b *builderelectra.BuilderBid) *buildercapella.BuilderBid {
 }
 
 func denebBid(b *builderelectra.BuilderBid) *builderdeneb.BuilderBid {
-	return &builderdeneb.BuilderBid{Header: b.Header, BlobKZGCommitments: b.BlobKZGCommitments, Value: b.Value, Pubkey: b.Pubkey}
+	return &builderdeneb.BuilderBid{Header: b.Header, BlobKZGCommitments: b.BlobKZGCommitments, Value: b.Value,
+		Pubkey: b.Pubkey}
 }
 
 // ReadBid reads a relay's bid of a fork.
@@ -63,21 +64,24 @@ func ReadBid(fork eth.Fork, media string, raw []byte) (*builderelectra.SignedBui
 		if err = decode(media, raw, b); err == nil {
 			m := b.Message
 			signed.Signature = b.Signature
-			signed.Message = &builderelectra.BuilderBid{Header: payload.HeaderFromBellatrix(m.Header), Value: m.Value, Pubkey: m.Pubkey}
+			signed.Message = &builderelectra.BuilderBid{Header: payload.HeaderFromBellatrix(m.Header), Value: m.Value,
+				Pubkey: m.Pubkey}
 		}
 	case eth.Capella:
 		b := new(buildercapella.SignedBuilderBid)
 		if err = decode(media, raw, b); err == nil {
 			m := b.Message
 			signed.Signature = b.Signature
-			signed.Message = &builderelectra.BuilderBid{Header: payload.HeaderFromCapella(m.Header), Value: m.Value, Pubkey: m.Pubkey}
+			signed.Message = &builderelectra.BuilderBid{Header: payload.HeaderFromCapella(m.Header), Value: m.Value,
+				Pubkey: m.Pubkey}
 		}
 	case eth.Deneb:
 		b := new(builderdeneb.SignedBuilderBid)
 		if err = decode(media, raw, b); err == nil {
 			m := b.Message
 			signed.Signature = b.Signature
-			signed.Message = &builderelectra.BuilderBid{Header: m.Header, BlobKZGCommitments: m.BlobKZGCommitments, Value: m.Value, Pubkey: m.Pubkey}
+			signed.Message = &builderelectra.BuilderBid{Header: m.Header, BlobKZGCommitments: m.BlobKZGCommitments,
+				Value: m.Value, Pubkey: m.Pubkey}
 		}
 	default:
 		err = decode(media, raw, &signed)

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Blinded is a proposer's blinded block in the form of a fork. The world's blocks have neither attestations nor attesters' slashings, whose form has
-// changed.
+// Blinded is a proposer's blinded block in the form of a fork. The world's blocks have neither
+// attestations nor attesters' slashings, whose form has changed.
 func Blinded(fork eth.Fork, s *apielectra.SignedBlindedBeaconBlock) Document {
 	switch fork {
 	case eth.Bellatrix:
@@ -46,8 +46,9 @@ func bellatrixBlinded(m *apielectra.BlindedBeaconBlock) *apibellatrix.BlindedBea
 		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
 		Body: &apibellatrix.BlindedBeaconBlockBody{
 			RANDAOReveal: b.RANDAOReveal, ETH1Data: b.ETH1Data, Graffiti: b.Graffiti, ProposerSlashings: b.ProposerSlashings,
-			AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: b.Deposits, VoluntaryExits: b.VoluntaryExits,
-			SyncAggregate: b.SyncAggregate, ExecutionPayloadHeader: payload.HeaderToBellatrix(b.ExecutionPayloadHeader),
+			AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: b.Deposits,
+			VoluntaryExits: b.VoluntaryExits,
+			SyncAggregate:  b.SyncAggregate, ExecutionPayloadHeader: payload.HeaderToBellatrix(b.ExecutionPayloadHeader),
 		},
 	}
 }
@@ -58,8 +59,9 @@ func capellaBlinded(m *apielectra.BlindedBeaconBlock) *apicapella.BlindedBeaconB
 		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
 		Body: &apicapella.BlindedBeaconBlockBody{
 			RANDAOReveal: b.RANDAOReveal, ETH1Data: b.ETH1Data, Graffiti: b.Graffiti, ProposerSlashings: b.ProposerSlashings,
-			AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: b.Deposits, VoluntaryExits: b.VoluntaryExits,
-			SyncAggregate: b.SyncAggregate, ExecutionPayloadHeader: payload.HeaderToCapella(b.ExecutionPayloadHeader),
+			AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: b.Deposits,
+			VoluntaryExits: b.VoluntaryExits,
+			SyncAggregate:  b.SyncAggregate, ExecutionPayloadHeader: payload.HeaderToCapella(b.ExecutionPayloadHeader),
 			BLSToExecutionChanges: b.BLSToExecutionChanges,
 		},
 	}
@@ -71,9 +73,11 @@ func denebBlinded(m *apielectra.BlindedBeaconBlock) *apideneb.BlindedBeaconBlock
 		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
 		Body: &apideneb.BlindedBeaconBlockBody{
 			RANDAOReveal: b.RANDAOReveal, ETH1Data: b.ETH1Data, Graffiti: b.Graffiti, ProposerSlashings: b.ProposerSlashings,
-			AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: b.Deposits, VoluntaryExits: b.VoluntaryExits,
-			SyncAggregate: b.SyncAggregate, ExecutionPayloadHeader: b.ExecutionPayloadHeader, BLSToExecutionChanges: b.BLSToExecutionChanges,
-			BlobKZGCommitments: b.BlobKZGCommitments,
+			AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: b.Deposits,
+			VoluntaryExits: b.VoluntaryExits,
+			SyncAggregate:  b.SyncAggregate, ExecutionPayloadHeader: b.ExecutionPayloadHeader,
+			BLSToExecutionChanges: b.BLSToExecutionChanges,
+			BlobKZGCommitments:    b.BlobKZGCommitments,
 		},
 	}
 }

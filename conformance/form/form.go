@@ -1,6 +1,8 @@
-// Package form is what blocks, bids and payloads look like on the wire in each fork. The suite itself works with one form of each, that of the newest
-// fork; members that an older fork does not have are left out on the way to the wire and empty on the way back. Encodings and hashes are a library's;
-// what is shared with the services is only how members are copied between the types of bellatrix, capella and deneb.
+// Package form is what blocks, bids and payloads look like on the wire in each fork. The suite
+// itself works with one form of each, that of the newest fork; members that an older fork does not
+// have are left out on the way to the wire and empty on the way back. Encodings and hashes are a
+// library's; what is shared with the services is only how members are copied between the types of
+// bellatrix, capella and deneb.
 //
 //	world ─SSZ─▶ Read… ─▶ form of the newest fork ─▶ spec ─▶ Submission, Blinded ─▶ JSON or SSZ of the world's fork ─▶ target
 package form

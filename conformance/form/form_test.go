@@ -25,9 +25,11 @@ import (
 // sample is a block that has everything that blocks of a fork have, and nothing else.
 func sample(fork eth.Fork) *builderfulu.SubmitBlockRequest {
 	s := &builderfulu.SubmitBlockRequest{
-		Message: &builderv1.BidTrace{Slot: 7, BlockHash: phase0.Hash32{1}, GasLimit: 60_000_000, Value: uint256.NewInt(12345)},
+		Message: &builderv1.BidTrace{Slot: 7, BlockHash: phase0.Hash32{1}, GasLimit: 60_000_000,
+			Value: uint256.NewInt(12345)},
 		ExecutionPayload: &deneb.ExecutionPayload{
-			ParentHash: phase0.Hash32{2}, StateRoot: phase0.Root{3}, BlockNumber: 4, GasLimit: 60_000_000, Timestamp: 5, ExtraData: []byte("x"),
+			ParentHash: phase0.Hash32{2}, StateRoot: phase0.Root{3}, BlockNumber: 4, GasLimit: 60_000_000, Timestamp: 5,
+			ExtraData:     []byte("x"),
 			BaseFeePerGas: uint256.NewInt(1<<40 + 7), BlockHash: phase0.Hash32{1}, Transactions: []bellatrix.Transaction{{6, 7}},
 		},
 		Signature: phase0.BLSSignature{9},
@@ -37,7 +39,8 @@ func sample(fork eth.Fork) *builderfulu.SubmitBlockRequest {
 	}
 	if fork >= eth.Deneb {
 		s.ExecutionPayload.BlobGasUsed, s.ExecutionPayload.ExcessBlobGas = 131072, 1
-		s.BlobsBundle = &builderfulu.BlobsBundle{Commitments: []deneb.KZGCommitment{{1}}, Proofs: []deneb.KZGProof{{2}}, Blobs: make([]deneb.Blob, 1)}
+		s.BlobsBundle = &builderfulu.BlobsBundle{Commitments: []deneb.KZGCommitment{{1}}, Proofs: []deneb.KZGProof{{2}},
+			Blobs: make([]deneb.Blob, 1)}
 	}
 	if fork >= eth.Electra {
 		s.ExecutionRequests = payload.EmptyRequests()
@@ -46,7 +49,8 @@ func sample(fork eth.Fork) *builderfulu.SubmitBlockRequest {
 	return s
 }
 
-// What goes to the wire of a fork and back is the same, in both encodings, and has that fork's roots.
+// What goes to the wire of a fork and back is the same, in both encodings, and has that fork's
+// roots.
 func TestEveryForkComesBack(t *testing.T) {
 	for _, fork := range eth.Forks {
 		t.Run(fork.String(), func(t *testing.T) {
@@ -59,7 +63,8 @@ func TestEveryForkComesBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, err := form.Submission(fork, back).MarshalSSZ(); err != nil || !bytes.Equal(again, raw) || !reflect.DeepEqual(back.Message, s.Message) {
+			if again, err := form.Submission(fork, back).MarshalSSZ(); err != nil || !bytes.Equal(again, raw) ||
+				!reflect.DeepEqual(back.Message, s.Message) {
 				t.Errorf("a submission came back as another: %v", err)
 			}
 			header, err := payload.HeaderOf(fork, s.ExecutionPayload)
@@ -73,7 +78,8 @@ func TestEveryForkComesBack(t *testing.T) {
 			if ofHeader, err := form.HeaderRoot(fork, header); err != nil || ofHeader != ofPayload {
 				t.Errorf("root %v of the header, %v of its payload: %v", ofHeader, ofPayload, err)
 			}
-			bid := &builderelectra.SignedBuilderBid{Message: &builderelectra.BuilderBid{Header: header, Value: uint256.NewInt(5)}, Signature: phase0.BLSSignature{8}}
+			bid := &builderelectra.SignedBuilderBid{Message: &builderelectra.BuilderBid{Header: header,
+				Value: uint256.NewInt(5)}, Signature: phase0.BLSSignature{8}}
 			if fork >= eth.Deneb {
 				bid.Message.BlobKZGCommitments = s.BlobsBundle.Commitments
 			}
@@ -114,12 +120,15 @@ func bidComesBack(t *testing.T, fork eth.Fork, bid *builderelectra.SignedBuilder
 	}
 }
 
-// A blinded block has the root of what its fork's form holds: members of later forks count for nothing.
+// A blinded block has the root of what its fork's form holds: members of later forks count for
+// nothing.
 func blindedIsOfItsFork(t *testing.T, fork eth.Fork, bid *builderelectra.SignedBuilderBid) {
 	t.Helper()
 	body := &apielectra.BlindedBeaconBlockBody{
-		ETH1Data: &phase0.ETH1Data{BlockHash: make([]byte, 32)}, SyncAggregate: &altair.SyncAggregate{SyncCommitteeBits: make([]byte, 64)},
-		ExecutionPayloadHeader: bid.Message.Header, BlobKZGCommitments: bid.Message.BlobKZGCommitments, ExecutionRequests: bid.Message.ExecutionRequests,
+		ETH1Data: &phase0.ETH1Data{BlockHash: make([]byte, 32)}, SyncAggregate: &altair.SyncAggregate{
+			SyncCommitteeBits: make([]byte, 64)},
+		ExecutionPayloadHeader: bid.Message.Header, BlobKZGCommitments: bid.Message.BlobKZGCommitments,
+		ExecutionRequests: bid.Message.ExecutionRequests,
 	}
 	block := &apielectra.SignedBlindedBeaconBlock{Message: &apielectra.BlindedBeaconBlock{Slot: 7, Body: body}}
 	before, err := form.BlindedRoot(fork, block.Message)
@@ -158,7 +167,8 @@ func TestReadPayload(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := form.PayloadRoot(fork, both.ExecutionPayload)
-		if want, _ := form.PayloadRoot(fork, s.ExecutionPayload); err != nil || got != want || !reflect.DeepEqual(both.BlobsBundle, s.BlobsBundle) {
+		if want, _ := form.PayloadRoot(fork, s.ExecutionPayload); err != nil || got != want ||
+			!reflect.DeepEqual(both.BlobsBundle, s.BlobsBundle) {
 			t.Errorf("%s: another payload came back: %v", fork, err)
 		}
 	}

@@ -25,7 +25,8 @@ type Local struct {
 // ReadLocal reads a local block in SSZ, as GET /eth/v3/validator/blocks answers it.
 func ReadLocal(fork eth.Fork, ssz []byte) (Local, error) {
 	contents := map[eth.Fork]Document{
-		eth.Bellatrix: new(bellatrix.BeaconBlock), eth.Capella: new(capella.BeaconBlock), eth.Deneb: new(apideneb.BlockContents),
+		eth.Bellatrix: new(bellatrix.BeaconBlock), eth.Capella: new(capella.BeaconBlock),
+		eth.Deneb:   new(apideneb.BlockContents),
 		eth.Electra: new(apielectra.BlockContents), eth.Fulu: new(apifulu.BlockContents),
 	}[fork]
 	if err := contents.UnmarshalSSZ(ssz); err != nil {
@@ -74,31 +75,39 @@ func (l Local) Signed(signature phase0.BLSSignature) ([]byte, error) {
 func (l Local) Blinded() *apielectra.BlindedBeaconBlock {
 	switch c := l.contents.(type) {
 	case *bellatrix.BeaconBlock:
-		return blinded(c.Slot, c.ProposerIndex, c.ParentRoot, c.StateRoot, c.Body.RANDAOReveal, c.Body.ETH1Data, c.Body.Graffiti, c.Body.SyncAggregate)
+		return blinded(c.Slot, c.ProposerIndex, c.ParentRoot, c.StateRoot, c.Body.RANDAOReveal, c.Body.ETH1Data,
+			c.Body.Graffiti, c.Body.SyncAggregate)
 	case *capella.BeaconBlock:
-		return blinded(c.Slot, c.ProposerIndex, c.ParentRoot, c.StateRoot, c.Body.RANDAOReveal, c.Body.ETH1Data, c.Body.Graffiti, c.Body.SyncAggregate)
+		return blinded(c.Slot, c.ProposerIndex, c.ParentRoot, c.StateRoot, c.Body.RANDAOReveal, c.Body.ETH1Data,
+			c.Body.Graffiti, c.Body.SyncAggregate)
 	case *apideneb.BlockContents:
 		b := c.Block
-		return blinded(b.Slot, b.ProposerIndex, b.ParentRoot, b.StateRoot, b.Body.RANDAOReveal, b.Body.ETH1Data, b.Body.Graffiti, b.Body.SyncAggregate)
+		return blinded(b.Slot, b.ProposerIndex, b.ParentRoot, b.StateRoot, b.Body.RANDAOReveal, b.Body.ETH1Data,
+			b.Body.Graffiti, b.Body.SyncAggregate)
 	case *apielectra.BlockContents:
 		b := c.Block
-		return blinded(b.Slot, b.ProposerIndex, b.ParentRoot, b.StateRoot, b.Body.RANDAOReveal, b.Body.ETH1Data, b.Body.Graffiti, b.Body.SyncAggregate)
+		return blinded(b.Slot, b.ProposerIndex, b.ParentRoot, b.StateRoot, b.Body.RANDAOReveal, b.Body.ETH1Data,
+			b.Body.Graffiti, b.Body.SyncAggregate)
 	default:
 		b := l.contents.(*apifulu.BlockContents).Block // the only one left
-		return blinded(b.Slot, b.ProposerIndex, b.ParentRoot, b.StateRoot, b.Body.RANDAOReveal, b.Body.ETH1Data, b.Body.Graffiti, b.Body.SyncAggregate)
+		return blinded(b.Slot, b.ProposerIndex, b.ParentRoot, b.StateRoot, b.Body.RANDAOReveal, b.Body.ETH1Data,
+			b.Body.Graffiti, b.Body.SyncAggregate)
 	}
 }
 
 // blinded is a blinded block without operations, of which the world has none.
 func blinded(
-	slot phase0.Slot, proposer phase0.ValidatorIndex, parent, state phase0.Root, reveal phase0.BLSSignature, eth1 *phase0.ETH1Data, graffiti [32]byte,
+	slot phase0.Slot, proposer phase0.ValidatorIndex, parent, state phase0.Root, reveal phase0.BLSSignature,
+	eth1 *phase0.ETH1Data, graffiti [32]byte,
 	sync *altair.SyncAggregate,
 ) *apielectra.BlindedBeaconBlock {
 	return &apielectra.BlindedBeaconBlock{
 		Slot: slot, ProposerIndex: proposer, ParentRoot: parent, StateRoot: state,
 		Body: &apielectra.BlindedBeaconBlockBody{
-			RANDAOReveal: reveal, ETH1Data: eth1, Graffiti: graffiti, SyncAggregate: sync, ProposerSlashings: []*phase0.ProposerSlashing{},
-			AttesterSlashings: []*electra.AttesterSlashing{}, Attestations: []*electra.Attestation{}, Deposits: []*phase0.Deposit{},
+			RANDAOReveal: reveal, ETH1Data: eth1, Graffiti: graffiti, SyncAggregate: sync,
+			ProposerSlashings: []*phase0.ProposerSlashing{},
+			AttesterSlashings: []*electra.AttesterSlashing{}, Attestations: []*electra.Attestation{},
+			Deposits:       []*phase0.Deposit{},
 			VoluntaryExits: []*phase0.SignedVoluntaryExit{}, BLSToExecutionChanges: []*capella.SignedBLSToExecutionChange{},
 		},
 	}

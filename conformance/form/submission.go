@@ -17,17 +17,21 @@ import (
 func Submission(fork eth.Fork, s *builderfulu.SubmitBlockRequest) Document {
 	switch fork {
 	case eth.Bellatrix:
-		return &builderbellatrix.SubmitBlockRequest{Message: s.Message, ExecutionPayload: payload.ToBellatrix(s.ExecutionPayload), Signature: s.Signature}
+		return &builderbellatrix.SubmitBlockRequest{Message: s.Message,
+			ExecutionPayload: payload.ToBellatrix(s.ExecutionPayload), Signature: s.Signature}
 	case eth.Capella:
-		return &buildercapella.SubmitBlockRequest{Message: s.Message, ExecutionPayload: payload.ToCapella(s.ExecutionPayload), Signature: s.Signature}
+		return &buildercapella.SubmitBlockRequest{Message: s.Message, ExecutionPayload: payload.ToCapella(s.ExecutionPayload),
+			Signature: s.Signature}
 	case eth.Deneb:
 		return &builderdeneb.SubmitBlockRequest{
-			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: olderBlobs(s.BlobsBundle), Signature: s.Signature,
+			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: olderBlobs(s.BlobsBundle),
+			Signature: s.Signature,
 		}
 	case eth.Electra:
 		return &builderelectra.SubmitBlockRequest{
-			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: olderBlobs(s.BlobsBundle), ExecutionRequests: s.ExecutionRequests,
-			Signature: s.Signature,
+			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: olderBlobs(s.BlobsBundle),
+			ExecutionRequests: s.ExecutionRequests,
+			Signature:         s.Signature,
 		}
 	default:
 		return s
@@ -42,17 +46,21 @@ func ReadSubmission(fork eth.Fork, ssz []byte) (*builderfulu.SubmitBlockRequest,
 	}
 	switch s := d.(type) {
 	case *builderbellatrix.SubmitBlockRequest:
-		return &builderfulu.SubmitBlockRequest{Message: s.Message, ExecutionPayload: payload.FromBellatrix(s.ExecutionPayload), Signature: s.Signature}, nil
+		return &builderfulu.SubmitBlockRequest{Message: s.Message,
+			ExecutionPayload: payload.FromBellatrix(s.ExecutionPayload), Signature: s.Signature}, nil
 	case *buildercapella.SubmitBlockRequest:
-		return &builderfulu.SubmitBlockRequest{Message: s.Message, ExecutionPayload: payload.FromCapella(s.ExecutionPayload), Signature: s.Signature}, nil
+		return &builderfulu.SubmitBlockRequest{Message: s.Message, ExecutionPayload: payload.FromCapella(s.ExecutionPayload),
+			Signature: s.Signature}, nil
 	case *builderdeneb.SubmitBlockRequest:
 		return &builderfulu.SubmitBlockRequest{
-			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: newerBlobs(s.BlobsBundle), Signature: s.Signature,
+			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: newerBlobs(s.BlobsBundle),
+			Signature: s.Signature,
 		}, nil
 	case *builderelectra.SubmitBlockRequest:
 		return &builderfulu.SubmitBlockRequest{
-			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: newerBlobs(s.BlobsBundle), ExecutionRequests: s.ExecutionRequests,
-			Signature: s.Signature,
+			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: newerBlobs(s.BlobsBundle),
+			ExecutionRequests: s.ExecutionRequests,
+			Signature:         s.Signature,
 		}, nil
 	default:
 		return d.(*builderfulu.SubmitBlockRequest), nil // the only one left

@@ -41,17 +41,23 @@ func traces(path string, change func(trace map[string]any)) func() Fault {
 // dataMutants are put before the data interface of a relay.
 func dataMutants() []Mutant {
 	return []Mutant{
-		{"D01", "relay", "no delivery is ever listed", []string{"REL-DAT-01"}, document(deliveredPath, func(any) any { return []any{} })},
-		{"D02", "relay", "what was bid is listed as delivered", []string{"REL-DAT-02"}, asks(deliveredPath, func(e *Exchange) bool {
-			if e.Request.URL.Query().Get("block_hash") != "" {
-				e.Request.URL.Path = receivedPath
-			}
-			return false
+		{"D01", "relay", "no delivery is ever listed", []string{"REL-DAT-01"}, document(deliveredPath, func(any) any {
+			return []any{}
 		})},
+		{"D02", "relay", "what was bid is listed as delivered", []string{"REL-DAT-02"},
+			asks(deliveredPath, func(e *Exchange) bool {
+				if e.Request.URL.Query().Get("block_hash") != "" {
+					e.Request.URL.Path = receivedPath
+				}
+				return false
+			})},
 		{"D03", "relay", "slot is ignored for deliveries", []string{"REL-DAT-03"}, without(deliveredPath, "slot")},
-		{"D04", "relay", "block_hash is ignored for deliveries", []string{"REL-DAT-04"}, without(deliveredPath, "block_hash")},
-		{"D05", "relay", "block_number is ignored for deliveries", []string{"REL-DAT-05"}, without(deliveredPath, "block_number")},
-		{"D06", "relay", "keys are ignored for deliveries", []string{"REL-DAT-06"}, without(deliveredPath, "proposer_pubkey", "builder_pubkey")},
+		{"D04", "relay", "block_hash is ignored for deliveries", []string{"REL-DAT-04"},
+			without(deliveredPath, "block_hash")},
+		{"D05", "relay", "block_number is ignored for deliveries", []string{"REL-DAT-05"},
+			without(deliveredPath, "block_number")},
+		{"D06", "relay", "keys are ignored for deliveries", []string{"REL-DAT-06"}, without(deliveredPath, "proposer_pubkey",
+			"builder_pubkey")},
 		{"D07", "relay", "limit is ignored", []string{"REL-DAT-07", "REL-DAT-12"}, without(deliveredPath, "limit")},
 		{"D08", "relay", "cursor is ignored", []string{"REL-DAT-08", "REL-DAT-09"}, without(deliveredPath, "cursor")},
 		{"D09", "relay", "order_by is ignored", []string{"REL-DAT-21", "REL-DAT-22"}, without(deliveredPath, "order_by")},
@@ -62,7 +68,9 @@ func dataMutants() []Mutant {
 				e.say(http.StatusOK, jsonType, "[]")
 			}
 		})},
-		{"D11", "relay", "no received block is listed", []string{"REL-DAT-13"}, document(receivedPath, func(any) any { return []any{} })},
+		{"D11", "relay", "no received block is listed", []string{"REL-DAT-13"}, document(receivedPath, func(any) any {
+			return []any{}
+		})},
 		{"D12", "relay", "refused blocks are listed as received", []string{"REL-DAT-14"}, func() Fault {
 			var refused []any
 			return Fault{Answer: func(e *Exchange) {
@@ -80,40 +88,52 @@ func dataMutants() []Mutant {
 				}
 			}}
 		}},
-		{"D13", "relay", "blocks are said to have come five seconds later", []string{"REL-DAT-15"}, traces(receivedPath, func(trace map[string]any) {
-			if ms, is := trace["timestamp_ms"].(string); is && len(ms) > 4 {
-				trace["timestamp_ms"] = "9" + ms[1:]
-			}
+		{"D13", "relay", "blocks are said to have come five seconds later", []string{"REL-DAT-15"},
+			traces(receivedPath, func(trace map[string]any) {
+				if ms, is := trace["timestamp_ms"].(string); is && len(ms) > 4 {
+					trace["timestamp_ms"] = "9" + ms[1:]
+				}
+			})},
+		{"D14", "relay", "registrations have another signature", []string{"REL-DAT-17"},
+			document(registrationPath, func(d any) any {
+				object(d)["signature"] = flip(object(d)["signature"])
+				return d
+			})},
+		{"D15", "relay", "numbers in traces are numbers", []string{"REL-DAT-20"},
+			traces(deliveredPath, func(trace map[string]any) {
+				trace["gas_limit"] = 60000000
+			})},
+		{"D16", "relay", "traces have other values", []string{"REL-DAT-26"},
+			traces(deliveredPath, func(trace map[string]any) { trace["value"] = "1" })},
+		{"D17", "relay", "traces lack num_tx", []string{"REL-DAT-24"}, traces(deliveredPath, func(trace map[string]any) {
+			delete(trace, "num_tx")
 		})},
-		{"D14", "relay", "registrations have another signature", []string{"REL-DAT-17"}, document(registrationPath, func(d any) any {
-			object(d)["signature"] = flip(object(d)["signature"])
-			return d
-		})},
-		{"D15", "relay", "numbers in traces are numbers", []string{"REL-DAT-20"}, traces(deliveredPath, func(trace map[string]any) {
-			trace["gas_limit"] = 60000000
-		})},
-		{"D16", "relay", "traces have other values", []string{"REL-DAT-26"}, traces(deliveredPath, func(trace map[string]any) { trace["value"] = "1" })},
-		{"D17", "relay", "traces lack num_tx", []string{"REL-DAT-24"}, traces(deliveredPath, func(trace map[string]any) { delete(trace, "num_tx") })},
 		{"D18", "relay", "an empty list is null", []string{"REL-DAT-23"}, document(deliveredPath, func(d any) any {
 			if list, is := d.([]any); is && len(list) == 0 {
 				return nil
 			}
 			return d
 		})},
-		{"D19", "relay", "lists stand on their heads", []string{"REL-DAT-08", "REL-DAT-21"}, document(deliveredPath, func(d any) any {
-			list, _ := d.([]any)
-			slices.Reverse(list)
-			return list
+		{"D19", "relay", "lists stand on their heads", []string{"REL-DAT-08", "REL-DAT-21"},
+			document(deliveredPath, func(d any) any {
+				list, _ := d.([]any)
+				slices.Reverse(list)
+				return list
+			})},
+		{"D20", "relay", "a stranger's registration is made up", []string{"REL-DAT-18"},
+			answers(registrationPath, func(e *Exchange) {
+				if e.Status >= 400 && e.Request.URL.Query().Get("pubkey") != "" {
+					e.say(http.StatusOK, jsonType, `{"message":{},"signature":"0x"}`)
+				}
+			})},
+		{"D21", "relay", "the data API asks for a key", []string{"REL-DAT-25"}, asks(dataPath, func(e *Exchange) bool {
+			return e.say(http.StatusForbidden, jsonType, "{}")
 		})},
-		{"D20", "relay", "a stranger's registration is made up", []string{"REL-DAT-18"}, answers(registrationPath, func(e *Exchange) {
-			if e.Status >= 400 && e.Request.URL.Query().Get("pubkey") != "" {
-				e.say(http.StatusOK, jsonType, `{"message":{},"signature":"0x"}`)
-			}
-		})},
-		{"D21", "relay", "the data API asks for a key", []string{"REL-DAT-25"}, asks(dataPath, func(e *Exchange) bool { return e.say(http.StatusForbidden, jsonType, "{}") })},
-		{"D22", "relay", "block hashes are compared as text", []string{"REL-DAT-11"}, asks(deliveredPath, func(e *Exchange) bool {
-			hash, err := url.QueryUnescape(e.Request.URL.Query().Get("block_hash"))
-			return err == nil && hash != "" && len(hash) != 66 && strings.HasPrefix(hash, "0x") && e.say(http.StatusOK, jsonType, "[]")
-		})},
+		{"D22", "relay", "block hashes are compared as text", []string{"REL-DAT-11"},
+			asks(deliveredPath, func(e *Exchange) bool {
+				hash, err := url.QueryUnescape(e.Request.URL.Query().Get("block_hash"))
+				return err == nil && hash != "" && len(hash) != 66 && strings.HasPrefix(hash, "0x") &&
+					e.say(http.StatusOK, jsonType, "[]")
+			})},
 	}
 }

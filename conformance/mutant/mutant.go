@@ -1,5 +1,6 @@
-// Package mutant makes right targets wrong, one way at a time, so that it can be shown that the suite notices: a proxy between suite and target rewrites
-// what goes by. A mutant names the clauses whose specs must fail on it; one that they pass has survived, and is a hole in the suite.
+// Package mutant makes right targets wrong, one way at a time, so that it can be shown that the
+// suite notices: a proxy between suite and target rewrites what goes by. A mutant names the clauses
+// whose specs must fail on it; one that they pass has survived, and is a hole in the suite.
 //
 //	suite ──request──▶ proxy (ask) ──▶ target
 //	suite ◀──answer── proxy (answer) ◀─┘
@@ -51,7 +52,8 @@ type Exchange struct {
 
 // Fault is how a mutant goes wrong. Either may be nil.
 type Fault struct {
-	// Ask may change the request; if it answers true the answer is in the exchange already and the target is not asked.
+	// Ask may change the request; if it answers true the answer is in the exchange already and the
+	// target is not asked.
 	Ask func(e *Exchange) bool
 	// Answer may change the answer.
 	Answer func(e *Exchange)
@@ -134,7 +136,8 @@ func (m Mutant) Handler(base string) http.Handler {
 
 // forward asks the target.
 func (e *Exchange) forward(base string) error {
-	request, err := http.NewRequestWithContext(e.Request.Context(), e.Request.Method, strings.TrimRight(base, "/")+e.Request.URL.RequestURI(), bytes.NewReader(e.Asked))
+	request, err := http.NewRequestWithContext(e.Request.Context(), e.Request.Method,
+		strings.TrimRight(base, "/")+e.Request.URL.RequestURI(), bytes.NewReader(e.Asked))
 	if err != nil {
 		return fmt.Errorf("forward: %w", err)
 	}

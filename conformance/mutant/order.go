@@ -16,92 +16,122 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 )
 
-// orderMutants change orders on their way to the bundle RPC, so that it tells its builders something else than it was told; what is then on the chain is
-// wrong. The last ones change what it says of refunds.
+// orderMutants change orders on their way to the bundle RPC, so that it tells its builders
+// something else than it was told; what is then on the chain is wrong. The last ones change what it
+// says of refunds.
 func orderMutants() []Mutant {
 	return []Mutant{
-		{"O01", "rpc", "of a bundle only the first transaction is sent", []string{"RPC-BUN-18"}, first("eth_sendBundle", func(o map[string]any) {
-			if txs, is := o["txs"].([]any); is && len(txs) > 1 {
-				o["txs"] = txs[:1]
-			}
-		})},
-		{"O02", "rpc", "bundles stand on their heads", []string{"RPC-BUN-18"}, first("eth_sendBundle", func(o map[string]any) {
-			if txs, is := o["txs"].([]any); is {
-				slices.Reverse(txs)
-			}
-		})},
-		{"O03", "rpc", "every transaction of a bundle may revert", []string{"RPC-BUN-18"}, first("eth_sendBundle", func(o map[string]any) { o["revertingTxHashes"] = hashes(o["txs"]) })},
+		{"O01", "rpc", "of a bundle only the first transaction is sent", []string{"RPC-BUN-18"},
+			first("eth_sendBundle", func(o map[string]any) {
+				if txs, is := o["txs"].([]any); is && len(txs) > 1 {
+					o["txs"] = txs[:1]
+				}
+			})},
+		{"O02", "rpc", "bundles stand on their heads", []string{"RPC-BUN-18"},
+			first("eth_sendBundle", func(o map[string]any) {
+				if txs, is := o["txs"].([]any); is {
+					slices.Reverse(txs)
+				}
+			})},
+		{"O03", "rpc", "every transaction of a bundle may revert", []string{"RPC-BUN-18"},
+			first("eth_sendBundle", func(o map[string]any) { o["revertingTxHashes"] = hashes(o["txs"]) })},
 		{"O04", "rpc", "cancels are answered and forgotten", []string{"RPC-CAN-06"}, asks("/", func(e *Exchange) bool {
 			return e.Method == "eth_cancelBundle" && e.say(http.StatusOK, jsonType, `{"jsonrpc":"2.0","id":1,"result":null}`)
 		})},
-		{"O05", "rpc", "private transactions are tried for 5 blocks", []string{"RPC-PRI-15"}, asks("/", func(e *Exchange) bool {
-			if head := e.head(); head > 0 {
-				first("eth_sendPrivateTransaction", func(o map[string]any) { o["maxBlockNumber"] = fmt.Sprintf("%#x", head+5) })().Ask(e)
-			}
-			return false
+		{"O05", "rpc", "private transactions are tried for 5 blocks", []string{"RPC-PRI-15"},
+			asks("/", func(e *Exchange) bool {
+				if head := e.head(); head > 0 {
+					first("eth_sendPrivateTransaction", func(o map[string]any) {
+						o["maxBlockNumber"] = fmt.Sprintf("%#x", head+5)
+					})().Ask(e)
+				}
+				return false
+			})},
+		{"O06", "rpc", "private transactions are sent once more after a while", []string{"RPC-PRI-15"},
+			asks("/", func(e *Exchange) bool {
+				if e.Method == "eth_sendPrivateTransaction" {
+					body, base := bytes.Clone(e.Asked), e.base
+					// that it came to nothing shows in the verdict
+					time.AfterFunc(8*time.Second, func() { _, _ = post(context.Background(), base, body) })
+				}
+				return false
+			})},
+		{"O07", "rpc", "fast is ignored", []string{"RPC-PRI-16"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
+			delete(object(o["preferences"]), "fast")
 		})},
-		{"O06", "rpc", "private transactions are sent once more after a while", []string{"RPC-PRI-15"}, asks("/", func(e *Exchange) bool {
-			if e.Method == "eth_sendPrivateTransaction" {
-				body, base := bytes.Clone(e.Asked), e.base
-				time.AfterFunc(8*time.Second, func() { _, _ = post(context.Background(), base, body) }) // that it came to nothing shows in the verdict
-			}
-			return false
-		})},
-		{"O07", "rpc", "fast is ignored", []string{"RPC-PRI-16"}, first("eth_sendPrivateTransaction", func(o map[string]any) { delete(object(o["preferences"]), "fast") })},
-		{"O08", "rpc", "fast goes to all builders, and gives back as much as ever", []string{"RPC-PRI-16"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
-			if p := object(o["preferences"]); p["fast"] == true {
-				p["fast"] = false
-				put(p, "privacy", "builders", []string{"second", "third"})
-			}
-		})},
+		{"O08", "rpc", "fast goes to all builders, and gives back as much as ever", []string{"RPC-PRI-16"},
+			first("eth_sendPrivateTransaction", func(o map[string]any) {
+				if p := object(o["preferences"]); p["fast"] == true {
+					p["fast"] = false
+					put(p, "privacy", "builders", []string{"second", "third"})
+				}
+			})},
 		{"O09", "rpc", "fast gives back half, and goes to one builder", []string{"RPC-PRI-16"}, asks("/", halved)},
-		{"O10", "rpc", "backruns give back 50 %", []string{"RPC-SHR-27"}, first("mev_sendBundle", func(o map[string]any) { put(o, "privacy", "wantRefund", 50) })},
-		{"O11", "rpc", "of private transactions the operator keeps the refunds", []string{"RPC-SHR-27"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
-			preferences := object(o["preferences"])
-			put(preferences, "validity", "refund", []any{map[string]any{"address": "0x00000000000000000000000000000000deadbeef", "percent": 90}})
+		{"O10", "rpc", "backruns give back 50 %", []string{"RPC-SHR-27"}, first("mev_sendBundle", func(o map[string]any) {
+			put(o, "privacy", "wantRefund", 50)
 		})},
-		{"O12", "rpc", "of several refunds only the first is kept", []string{"RPC-SHR-28"}, first("mev_sendBundle", func(o map[string]any) {
-			validity := object(o["validity"])
-			for name, list := range validity {
-				if all, is := list.([]any); is && len(all) > 1 {
-					validity[name] = all[:1]
+		{"O11", "rpc", "of private transactions the operator keeps the refunds", []string{"RPC-SHR-27"},
+			first("eth_sendPrivateTransaction", func(o map[string]any) {
+				preferences := object(o["preferences"])
+				put(preferences, "validity", "refund", []any{map[string]any{"address": "0x00000000000000000000000000000000deadbeef",
+					"percent": 90}})
+			})},
+		{"O12", "rpc", "of several refunds only the first is kept", []string{"RPC-SHR-28"},
+			first("mev_sendBundle", func(o map[string]any) {
+				validity := object(o["validity"])
+				for name, list := range validity {
+					if all, is := list.([]any); is && len(all) > 1 {
+						validity[name] = all[:1]
+					}
 				}
-			}
-		})},
-		{"O13", "rpc", "several refunds are the same for all", []string{"RPC-SHR-28"}, first("mev_sendBundle", func(o map[string]any) {
-			for _, list := range object(o["validity"]) {
-				all, _ := list.([]any)
-				for _, entry := range all {
-					object(entry)["percent"] = 100 / len(all)
+			})},
+		{"O13", "rpc", "several refunds are the same for all", []string{"RPC-SHR-28"},
+			first("mev_sendBundle", func(o map[string]any) {
+				for _, list := range object(o["validity"]) {
+					all, _ := list.([]any)
+					for _, entry := range all {
+						object(entry)["percent"] = 100 / len(all)
+					}
 				}
-			}
-		})},
-		{"O14", "rpc", "refunds by address are parts of the usual 90 %", []string{"RPC-PRI-18"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
-			if validity := object(object(o["preferences"])["validity"]); validity["refund"] != nil {
-				validity["refundConfig"], validity["refund"] = validity["refund"], nil
-			}
-		})},
-		{"O15", "rpc", "refunds by address are read and forgotten", []string{"RPC-PRI-18"}, first("eth_sendPrivateTransaction", func(o map[string]any) {
-			delete(object(o["preferences"]), "validity")
-		})},
+			})},
+		{"O14", "rpc", "refunds by address are parts of the usual 90 %", []string{"RPC-PRI-18"},
+			first("eth_sendPrivateTransaction", func(o map[string]any) {
+				if validity := object(object(o["preferences"])["validity"]); validity["refund"] != nil {
+					validity["refundConfig"], validity["refund"] = validity["refund"], nil
+				}
+			})},
+		{"O15", "rpc", "refunds by address are read and forgotten", []string{"RPC-PRI-18"},
+			first("eth_sendPrivateTransaction", func(o map[string]any) {
+				delete(object(o["preferences"]), "validity")
+			})},
 
-		{"O21", "rpc", "refunds are listed for another order", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) { r["hash"] = flip(r["hash"]) })},
-		{"O22", "rpc", "refunds are listed with a wei less", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) { r["amount"] = flip(r["amount"]) })},
-		{"O23", "rpc", "the block of a refund is decimal", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) { r["blockNumber"] = "17" })},
-		{"O24", "rpc", "refunds are paid, and not received", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) { r["status"] = "paid" })},
-		{"O25", "rpc", "refunds are listed without a recipient", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) { delete(r, "recipient") })},
-		{"O26", "rpc", "refunds of the first blocks are listed", []string{"RPC-RFR-06"}, member("flashbots_getFeeRefundsByRecipient", "refunds", func(v any) any {
-			list, _ := v.([]any)
-			if len(list) == 0 {
-				return list
-			}
-			early := map[string]any{}
-			for name, value := range object(list[0]) {
-				early[name] = value
-			}
-			early["blockNumber"] = "0x1"
-			return append([]any{early}, list...)
+		{"O21", "rpc", "refunds are listed for another order", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) {
+			r["hash"] = flip(r["hash"])
 		})},
+		{"O22", "rpc", "refunds are listed with a wei less", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) {
+			r["amount"] = flip(r["amount"])
+		})},
+		{"O23", "rpc", "the block of a refund is decimal", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) {
+			r["blockNumber"] = "17"
+		})},
+		{"O24", "rpc", "refunds are paid, and not received", []string{"RPC-RFR-05"}, refundRecords(func(r map[string]any) {
+			r["status"] = "paid"
+		})},
+		{"O25", "rpc", "refunds are listed without a recipient", []string{"RPC-RFR-05"},
+			refundRecords(func(r map[string]any) { delete(r, "recipient") })},
+		{"O26", "rpc", "refunds of the first blocks are listed", []string{"RPC-RFR-06"},
+			member("flashbots_getFeeRefundsByRecipient", "refunds", func(v any) any {
+				list, _ := v.([]any)
+				if len(list) == 0 {
+					return list
+				}
+				early := map[string]any{}
+				for name, value := range object(list[0]) {
+					early[name] = value
+				}
+				early["blockNumber"] = "0x1"
+				return append([]any{early}, list...)
+			})},
 		{"O27", "rpc", "received refunds are pending again", []string{"RPC-RFR-08"}, func() Fault {
 			seen := 0
 			return refundRecords(func(r map[string]any) {
@@ -166,14 +196,17 @@ func halved(e *Exchange) bool {
 			Preferences map[string]any `json:"preferences"`
 		} `json:"params"`
 	}
-	if e.Method != "eth_sendPrivateTransaction" || json.Unmarshal(e.Asked, &call) != nil || len(call.Params) == 0 || call.Params[0].Preferences["fast"] != true {
+	if e.Method != "eth_sendPrivateTransaction" || json.Unmarshal(e.Asked, &call) != nil || len(call.Params) == 0 ||
+		call.Params[0].Preferences["fast"] != true {
 		return false
 	}
 	head := e.head()
 	e.Method = "mev_sendBundle"
 	e.Asked = probe.Call{ID: 1, Method: e.Method, Params: []any{map[string]any{
-		"version": "v0.1", "inclusion": map[string]any{"block": fmt.Sprintf("%#x", head+1), "maxBlock": fmt.Sprintf("%#x", head+25)},
-		"body": []any{map[string]any{"tx": call.Params[0].Tx, "canRevert": false}}, "privacy": map[string]any{"hints": []string{"hash"}, "wantRefund": 50},
+		"version": "v0.1", "inclusion": map[string]any{"block": fmt.Sprintf("%#x", head+1),
+			"maxBlock": fmt.Sprintf("%#x", head+25)},
+		"body":    []any{map[string]any{"tx": call.Params[0].Tx, "canRevert": false}},
+		"privacy": map[string]any{"hints": []string{"hash"}, "wantRefund": 50},
 	}}}.Body()
 	e.signed()
 	if e.forward(e.base) == nil {
@@ -187,7 +220,8 @@ func halved(e *Exchange) bool {
 	return true
 }
 
-// head is the number of the newest block as the target knows it, which it says when it simulates the transaction that it is sent; 0 if it says none.
+// head is the number of the newest block as the target knows it, which it says when it simulates
+// the transaction that it is sent; 0 if it says none.
 func (e *Exchange) head() uint64 {
 	var call struct {
 		Params []struct {
@@ -197,9 +231,10 @@ func (e *Exchange) head() uint64 {
 	if e.Method != "eth_sendPrivateTransaction" || json.Unmarshal(e.Asked, &call) != nil || len(call.Params) == 0 {
 		return 0
 	}
-	answer, err := post(e.Request.Context(), e.base, probe.Call{ID: 1, Method: "eth_callBundle", Params: []any{map[string]any{
-		"txs": []string{call.Params[0].Tx}, "blockNumber": "0xffffff", "stateBlockNumber": "latest",
-	}}}.Body())
+	answer, err := post(e.Request.Context(), e.base, probe.Call{ID: 1, Method: "eth_callBundle",
+		Params: []any{map[string]any{
+			"txs": []string{call.Params[0].Tx}, "blockNumber": "0xffffff", "stateBlockNumber": "latest",
+		}}}.Body())
 	if err != nil {
 		return 0
 	}

@@ -71,9 +71,12 @@ func bid(change func(message map[string]any)) func() Fault {
 func relayMutants() []Mutant {
 	return []Mutant{
 		{"L01", "relay", "status is always 503", []string{"REL-STA-01"}, status(statusPath, 200, 299, 503)},
-		{"L02", "relay", "status has a body", []string{"REL-STA-02"}, answers(statusPath, func(e *Exchange) { e.Body = []byte("ready to serve") })},
+		{"L02", "relay", "status has a body", []string{"REL-STA-02"}, answers(statusPath, func(e *Exchange) {
+			e.Body = []byte("ready to serve")
+		})},
 		{"L03", "relay", "all methods are one", []string{"REL-STA-03"}, status("/", 405, 405, 200)},
-		{"L04", "relay", "unknown paths are answered with 200", []string{"REL-GEN-03", "REL-GEN-01"}, status("/", 404, 404, 200)},
+		{"L04", "relay", "unknown paths are answered with 200", []string{"REL-GEN-03", "REL-GEN-01"},
+			status("/", 404, 404, 200)},
 		{"L05", "relay", "refusals are plain text", []string{"REL-GEN-02"}, answers("/", func(e *Exchange) {
 			if e.Status == 400 {
 				e.say(400, "text/plain", "bad request")
@@ -85,8 +88,11 @@ func relayMutants() []Mutant {
 			}
 		})},
 		{"L07", "relay", "malformed input is answered with 500", []string{"REL-GEN-04"}, status("/", 400, 400, 500)},
-		{"L08", "relay", "asks for authentication", []string{"REL-GEN-05", "REL-SUB-37"}, asks("/", func(e *Exchange) bool { return e.say(401, jsonType, "{}") })},
-		{"L09", "relay", "v1 of blinded_blocks is gone", []string{"REL-GEN-07", "REL-PAY-10"}, asks(payloadPath, func(e *Exchange) bool { return e.say(404, jsonType, "{}") })},
+		{"L08", "relay", "asks for authentication", []string{"REL-GEN-05", "REL-SUB-37"}, asks("/", func(e *Exchange) bool {
+			return e.say(401, jsonType, "{}")
+		})},
+		{"L09", "relay", "v1 of blinded_blocks is gone", []string{"REL-GEN-07", "REL-PAY-10"},
+			asks(payloadPath, func(e *Exchange) bool { return e.say(404, jsonType, "{}") })},
 		{"L10", "relay", "one of two requests is answered with what was said before", []string{"REL-GEN-09"}, func() Fault {
 			var last []byte
 			code, n := 0, 0
@@ -114,36 +120,46 @@ func relayMutants() []Mutant {
 				return e.say(200, "", "")
 			}}
 		}},
-		{"L14", "relay", "registrations in SSZ are refused with 400", []string{"REL-REG-06"}, asks(registerPath, func(e *Exchange) bool {
-			return strings.HasPrefix(e.Request.Header.Get("Content-Type"), "application/octet") && e.say(400, jsonType, `{"code":400,"message":"no"}`)
-		})},
-		{"L15", "relay", "the data API tells of the first registration only", []string{"REL-REG-03", "REL-REG-01"}, func() Fault {
-			first := map[string][]byte{}
-			return Fault{Answer: func(e *Exchange) {
-				if !e.on("/relay/v1/data/validator_registration") || e.Status != 200 {
-					return
-				}
-				key := e.Request.URL.RawQuery
-				if known := first[key]; known != nil {
-					e.Body = known
-				}
-				first[key] = e.Body
-			}}
-		}},
+		{"L14", "relay", "registrations in SSZ are refused with 400", []string{"REL-REG-06"},
+			asks(registerPath, func(e *Exchange) bool {
+				return strings.HasPrefix(e.Request.Header.Get("Content-Type"), "application/octet") &&
+					e.say(400, jsonType, `{"code":400,"message":"no"}`)
+			})},
+		{"L15", "relay", "the data API tells of the first registration only", []string{"REL-REG-03", "REL-REG-01"},
+			func() Fault {
+				first := map[string][]byte{}
+				return Fault{Answer: func(e *Exchange) {
+					if !e.on("/relay/v1/data/validator_registration") || e.Status != 200 {
+						return
+					}
+					key := e.Request.URL.RawQuery
+					if known := first[key]; known != nil {
+						e.Body = known
+					}
+					first[key] = e.Body
+				}}
+			}},
 
-		{"L21", "relay", "bids have the signature of another message", []string{"REL-HDR-01"}, bid(func(m map[string]any) { m["value"] = "7" })},
-		{"L22", "relay", "bids name another fork", []string{"REL-HDR-02"}, document(headerPath, func(d any) any { object(d)["version"] = "deneb"; return d })},
-		{"L23", "relay", "bids lack Eth-Consensus-Version", []string{"REL-HDR-02", "REL-HDR-09"}, answers(headerPath, func(e *Exchange) { e.Header.Del("Eth-Consensus-Version") })},
+		{"L21", "relay", "bids have the signature of another message", []string{"REL-HDR-01"}, bid(func(m map[string]any) {
+			m["value"] = "7"
+		})},
+		{"L22", "relay", "bids name another fork", []string{"REL-HDR-02"}, document(headerPath, func(d any) any {
+			object(d)["version"] = "deneb"
+			return d
+		})},
+		{"L23", "relay", "bids lack Eth-Consensus-Version", []string{"REL-HDR-02", "REL-HDR-09"},
+			answers(headerPath, func(e *Exchange) { e.Header.Del("Eth-Consensus-Version") })},
 		{"L24", "relay", "no bid is 200 with null", []string{"REL-HDR-03"}, answers(headerPath, func(e *Exchange) {
 			if e.Status == 204 {
 				e.say(200, jsonType, "null")
 			}
 		})},
-		{"L25", "relay", "malformed header requests have no bid in place of a refusal", []string{"REL-HDR-04", "REL-HDR-05", "REL-HDR-06", "REL-GEN-09"}, answers(headerPath, func(e *Exchange) {
-			if e.Status == 400 {
-				e.say(204, "", "")
-			}
-		})},
+		{"L25", "relay", "malformed header requests have no bid in place of a refusal",
+			[]string{"REL-HDR-04", "REL-HDR-05", "REL-HDR-06", "REL-GEN-09"}, answers(headerPath, func(e *Exchange) {
+				if e.Status == 400 {
+					e.say(204, "", "")
+				}
+			})},
 		{"L26", "relay", "any header request gets the last bid", []string{"REL-HDR-07", "REL-HDR-08"}, func() Fault {
 			var last []byte
 			return Fault{Answer: func(e *Exchange) {
@@ -156,38 +172,53 @@ func relayMutants() []Mutant {
 				}
 			}}
 		}},
-		{"L27", "relay", "Accept is ignored: bids are JSON", []string{"REL-HDR-09", "REL-HDR-10", "REL-HDR-11", "REL-HDR-18"}, asks(headerPath, func(e *Exchange) bool {
-			e.Request.Header.Set("Accept", jsonType)
-			return false
+		{"L27", "relay", "Accept is ignored: bids are JSON", []string{"REL-HDR-09", "REL-HDR-10", "REL-HDR-11", "REL-HDR-18"},
+			asks(headerPath, func(e *Exchange) bool {
+				e.Request.Header.Set("Accept", jsonType)
+				return false
+			})},
+		{"L28", "relay", "bids are SSZ unless JSON is named", []string{"REL-HDR-23"},
+			asks(headerPath, func(e *Exchange) bool {
+				if !strings.Contains(e.Request.Header.Get("Accept"), "json") {
+					e.Request.Header.Set("Accept", "application/octet-stream")
+				}
+				return false
+			})},
+		{"L29", "relay", "bids lack commitments", []string{"REL-HDR-12"}, bid(func(m map[string]any) {
+			m["blob_kzg_commitments"] = []any{}
 		})},
-		{"L28", "relay", "bids are SSZ unless JSON is named", []string{"REL-HDR-23"}, asks(headerPath, func(e *Exchange) bool {
-			if !strings.Contains(e.Request.Header.Get("Accept"), "json") {
-				e.Request.Header.Set("Accept", "application/octet-stream")
-			}
-			return false
-		})},
-		{"L29", "relay", "bids lack commitments", []string{"REL-HDR-12"}, bid(func(m map[string]any) { m["blob_kzg_commitments"] = []any{} })},
 		{"L30", "relay", "bids have other execution requests", []string{"REL-HDR-13"}, bid(func(m map[string]any) {
 			if requests := at(m, "execution_requests"); requests != nil {
 				requests["withdrawals"] = []any{map[string]any{
-					"source_address": "0x" + strings.Repeat("00", 20), "validator_pubkey": "0x" + strings.Repeat("00", 48), "amount": "1",
+					"source_address": "0x" + strings.Repeat("00", 20), "validator_pubkey": "0x" + strings.Repeat("00", 48),
+					"amount": "1",
 				}}
 			}
 		})},
-		{"L31", "relay", "bids say less than was signed", []string{"REL-HDR-14"}, bid(func(m map[string]any) { m["value"] = "1" })},
-		{"L32", "relay", "headers have another state root", []string{"REL-HDR-15"}, bid(func(m map[string]any) { at(m, "header")["state_root"] = flip(at(m, "header")["state_root"]) })},
+		{"L31", "relay", "bids say less than was signed", []string{"REL-HDR-14"}, bid(func(m map[string]any) {
+			m["value"] = "1"
+		})},
+		{"L32", "relay", "headers have another state root", []string{"REL-HDR-15"}, bid(func(m map[string]any) {
+			at(m, "header")["state_root"] = flip(at(m, "header")["state_root"])
+		})},
 		{"L33", "relay", "the first bid of a slot is served for ever", []string{"REL-HDR-16", "REL-SUB-31"}, sticky},
 		{"L40", "relay", "a builder's first bid is its only one", []string{"REL-SUB-23"}, firstOfEach},
-		{"L34", "relay", "the last block wins, whatever its value", []string{"REL-HDR-16", "REL-HDR-17", "REL-SUB-31"}, lastWins},
-		{"L35", "relay", "hexadecimal in capitals finds nothing", []string{"REL-HDR-19"}, asks(headerPath, func(e *Exchange) bool {
-			return strings.ToLower(e.Request.URL.Path) != e.Request.URL.Path && e.say(204, "", "")
+		{"L34", "relay", "the last block wins, whatever its value", []string{"REL-HDR-16", "REL-HDR-17", "REL-SUB-31"},
+			lastWins},
+		{"L35", "relay", "hexadecimal in capitals finds nothing", []string{"REL-HDR-19"},
+			asks(headerPath, func(e *Exchange) bool {
+				return strings.ToLower(e.Request.URL.Path) != e.Request.URL.Path && e.say(204, "", "")
+			})},
+		{"L36", "relay", "headers come half a second late", []string{"REL-HDR-21"}, answers(headerPath, func(*Exchange) {
+			time.Sleep(500 * time.Millisecond)
 		})},
-		{"L36", "relay", "headers come half a second late", []string{"REL-HDR-21"}, answers(headerPath, func(*Exchange) { time.Sleep(500 * time.Millisecond) })},
-		{"L37", "relay", "past slots and strangers get a bid", []string{"REL-HDR-20", "REL-HDR-24"}, status(headerPath, 204, 400, 200)},
+		{"L37", "relay", "past slots and strangers get a bid", []string{"REL-HDR-20", "REL-HDR-24"},
+			status(headerPath, 204, 400, 200)},
 		{"L38", "relay", "values are numbers", []string{"REL-HDR-25"}, answers(headerPath, func(e *Exchange) {
 			e.Body = bytes.Replace(e.Body, []byte(`"gas_limit":"60000000"`), []byte(`"gas_limit":60000000`), 1)
 		})},
-		{"L39", "relay", "there is never a bid", []string{"REL-SUB-01", "REL-SUB-02", "REL-SUB-03"}, status(headerPath, 200, 200, 204)},
+		{"L39", "relay", "there is never a bid", []string{"REL-SUB-01", "REL-SUB-02", "REL-SUB-03"},
+			status(headerPath, 200, 200, 204)},
 
 		{"L41", "relay", "duties list every slot twice", []string{"REL-DUT-01"}, document(dutiesPath, func(d any) any {
 			list, _ := d.([]any)
@@ -207,7 +238,9 @@ func relayMutants() []Mutant {
 			}
 			return d
 		})},
-		{"L44", "relay", "duties are an object", []string{"REL-DUT-04"}, document(dutiesPath, func(d any) any { return map[string]any{"data": d} })},
+		{"L44", "relay", "duties are an object", []string{"REL-DUT-04"}, document(dutiesPath, func(d any) any {
+			return map[string]any{"data": d}
+		})},
 		{"L45", "relay", "duties reach far ahead", []string{"REL-DUT-06"}, document(dutiesPath, func(d any) any {
 			list, _ := d.([]any)
 			if len(list) == 0 {
@@ -223,25 +256,31 @@ func relayMutants() []Mutant {
 				return d
 			}
 			key := world.StrangerKey()
-			message := map[string]any{"fee_recipient": "0x" + strings.Repeat("00", 20), "gas_limit": "1", "timestamp": "1", "pubkey": fmt.Sprintf("%#x", key[:])}
+			message := map[string]any{"fee_recipient": "0x" + strings.Repeat("00", 20), "gas_limit": "1", "timestamp": "1",
+				"pubkey": fmt.Sprintf("%#x", key[:])}
 			entry := map[string]any{"message": message, "signature": "0x" + strings.Repeat("00", 96)}
 			return append(list, map[string]any{"slot": "1", "validator_index": "7", "entry": entry})
 		})},
 
 		{"L51", "relay", "submissions are never refused", []string{
-			"REL-SUB-04", "REL-SUB-05", "REL-SUB-06", "REL-SUB-07", "REL-SUB-08", "REL-SUB-09", "REL-SUB-10", "REL-SUB-11", "REL-SUB-12", "REL-SUB-13", "REL-SUB-14", "REL-SUB-15",
-			"REL-SUB-18", "REL-SUB-25", "REL-SUB-26", "REL-SUB-28", "REL-SUB-29", "REL-SUB-30", "REL-SUB-34", "REL-SUB-36", "REL-SUB-27", "REL-SUB-24",
+			"REL-SUB-04", "REL-SUB-05", "REL-SUB-06", "REL-SUB-07", "REL-SUB-08", "REL-SUB-09", "REL-SUB-10", "REL-SUB-11",
+			"REL-SUB-12", "REL-SUB-13", "REL-SUB-14", "REL-SUB-15",
+			"REL-SUB-18", "REL-SUB-25", "REL-SUB-26", "REL-SUB-28", "REL-SUB-29", "REL-SUB-30", "REL-SUB-34", "REL-SUB-36",
+			"REL-SUB-27", "REL-SUB-24",
 		}, status(submitPath, 400, 499, 200)},
-		{"L52", "relay", "submissions in SSZ are refused with 400", []string{"REL-SUB-02"}, asks(submitPath, func(e *Exchange) bool {
-			return strings.HasPrefix(e.Request.Header.Get("Content-Type"), "application/octet") && e.say(400, jsonType, "{}")
-		})},
-		{"L53", "relay", "packed submissions are refused with 400", []string{"REL-SUB-03"}, asks(submitPath, func(e *Exchange) bool {
-			return e.Request.Header.Get("Content-Encoding") != "" && e.say(400, jsonType, "{}")
-		})},
-		{"L54", "relay", "cancellations do nothing", []string{"REL-SUB-21", "REL-SUB-33"}, asks(submitPath, func(e *Exchange) bool {
-			e.Request.URL.RawQuery = ""
-			return false
-		})},
+		{"L52", "relay", "submissions in SSZ are refused with 400", []string{"REL-SUB-02"},
+			asks(submitPath, func(e *Exchange) bool {
+				return strings.HasPrefix(e.Request.Header.Get("Content-Type"), "application/octet") && e.say(400, jsonType, "{}")
+			})},
+		{"L53", "relay", "packed submissions are refused with 400", []string{"REL-SUB-03"},
+			asks(submitPath, func(e *Exchange) bool {
+				return e.Request.Header.Get("Content-Encoding") != "" && e.say(400, jsonType, "{}")
+			})},
+		{"L54", "relay", "cancellations do nothing", []string{"REL-SUB-21", "REL-SUB-33"},
+			asks(submitPath, func(e *Exchange) bool {
+				e.Request.URL.RawQuery = ""
+				return false
+			})},
 		{"L55", "relay", "every submission cancels", []string{"REL-SUB-22"}, asks(submitPath, func(e *Exchange) bool {
 			e.Request.URL.RawQuery = "cancellations=1"
 			return false
@@ -257,15 +296,19 @@ func relayMutants() []Mutant {
 				}
 			}}
 		}},
-		{"L57", "relay", "blocks are served that were never executed", []string{"REL-SUB-16", "REL-SUB-17", "REL-SUB-19", "REL-SUB-35"}, unexecuted},
+		{"L57", "relay", "blocks are served that were never executed", []string{"REL-SUB-16", "REL-SUB-17", "REL-SUB-19",
+			"REL-SUB-35"}, unexecuted},
 
-		{"L61", "relay", "payloads are never revealed", []string{"REL-PAY-01", "REL-PAY-08", "REL-PAY-11", "REL-PAY-17", "REL-PAY-18"}, status(payloadPath, 200, 200, 400)},
+		{"L61", "relay", "payloads are never revealed", []string{"REL-PAY-01", "REL-PAY-08", "REL-PAY-11", "REL-PAY-17",
+			"REL-PAY-18"}, status(payloadPath, 200, 200, 400)},
 		{"L62", "relay", "v2 answers with the payload", []string{"REL-PAY-02"}, answers(payloadV2, func(e *Exchange) {
 			if e.Status == 202 {
 				e.say(200, jsonType, "{}")
 			}
 		})},
-		{"L63", "relay", "v2 does not publish", []string{"REL-PAY-02"}, asks(payloadV2, func(e *Exchange) bool { return e.say(202, "", "") })},
+		{"L63", "relay", "v2 does not publish", []string{"REL-PAY-02"}, asks(payloadV2, func(e *Exchange) bool {
+			return e.say(202, "", "")
+		})},
 		{"L64", "relay", "refused payloads are answered with 200", []string{
 			"REL-PAY-03", "REL-PAY-04", "REL-PAY-05", "REL-PAY-10", "REL-PAY-13", "REL-PAY-14", "REL-PAY-15", "REL-PAY-09",
 		}, status(payloadPath, 400, 499, 200)},
@@ -292,10 +335,14 @@ func relayMutants() []Mutant {
 			}
 			return d
 		})},
-		{"L68", "relay", "payloads name another fork", []string{"REL-PAY-12"}, document(payloadPath, func(d any) any { object(d)["version"] = "electra"; return d })},
-		{"L69", "relay", "blinded blocks in SSZ are refused with 400", []string{"REL-PAY-11"}, asks(payloadPath, func(e *Exchange) bool {
-			return strings.HasPrefix(e.Request.Header.Get("Content-Type"), "application/octet") && e.say(400, jsonType, "{}")
+		{"L68", "relay", "payloads name another fork", []string{"REL-PAY-12"}, document(payloadPath, func(d any) any {
+			object(d)["version"] = "electra"
+			return d
 		})},
+		{"L69", "relay", "blinded blocks in SSZ are refused with 400", []string{"REL-PAY-11"},
+			asks(payloadPath, func(e *Exchange) bool {
+				return strings.HasPrefix(e.Request.Header.Get("Content-Type"), "application/octet") && e.say(400, jsonType, "{}")
+			})},
 		{"L70", "relay", "payloads are always JSON", []string{"REL-PAY-17"}, asks(payloadPath, func(e *Exchange) bool {
 			e.Request.Header.Del("Accept")
 			return false
@@ -318,7 +365,8 @@ func relayMutants() []Mutant {
 				},
 			}
 		}},
-		{"L73", "relay", "what no beacon node takes is revealed all the same", []string{"REL-PAY-19", "REL-PAY-03"}, revealed},
+		{"L73", "relay", "what no beacon node takes is revealed all the same", []string{"REL-PAY-19", "REL-PAY-03"},
+			revealed},
 		{"L74", "relay", "a bid is served for ever", []string{"REL-HDR-22"}, func() Fault {
 			known := map[string][]byte{}
 			return Fault{Answer: func(e *Exchange) {
@@ -331,7 +379,8 @@ func relayMutants() []Mutant {
 				}
 			}}
 		}},
-		{"L75", "relay", "what is too much is refused without Retry-After", []string{"REL-GEN-06"}, answers("/", func(e *Exchange) { e.Header.Del("Retry-After") })},
+		{"L75", "relay", "what is too much is refused without Retry-After", []string{"REL-GEN-06"},
+			answers("/", func(e *Exchange) { e.Header.Del("Retry-After") })},
 		{"L77", "relay", "null is no list", []string{"REL-SUB-38", "REL-PAY-21"}, asks("/", func(e *Exchange) bool {
 			return bytes.Contains(e.Asked, []byte(":null")) && e.say(400, jsonType, `{"code":400,"message":"a list is null"}`)
 		})},

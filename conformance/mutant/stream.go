@@ -12,10 +12,13 @@ import (
 	"time"
 )
 
-// pass passes a stream on, line by line; nil lines stay as they are. It answers false, with the answer in the exchange, if the target did not open one.
-func pass(w http.ResponseWriter, e *Exchange, base string, line func(string) (string, bool)) (streamed bool, err error) {
+// pass passes a stream on, line by line; nil lines stay as they are. It answers false, with the
+// answer in the exchange, if the target did not open one.
+func pass(w http.ResponseWriter, e *Exchange, base string,
+	line func(string) (string, bool)) (streamed bool, err error) {
 	r := e.Request
-	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, strings.TrimRight(base, "/")+r.URL.RequestURI(), http.NoBody)
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet,
+		strings.TrimRight(base, "/")+r.URL.RequestURI(), http.NoBody)
 	if err != nil {
 		return false, fmt.Errorf("forward: %w", err)
 	}
@@ -140,23 +143,32 @@ func streamMutants() []Mutant {
 			}
 			return d
 		})},
-		{"S82", "stream", "a transaction's gas limit has one name", []string{"STR-LIT-02"}, txs(func(tx map[string]any) { delete(tx, "gasLimit") })},
-		{"S02", "stream", "there are no pings", []string{"STR-LIV-02"}, lines(func(l string) (string, bool) { return l, l != ":ping" && l != "" })},
-		{"S03", "stream", "pings are messages", []string{"STR-LIV-03"}, lines(func(l string) (string, bool) { return strings.Replace(l, ":ping", "data: :ping", 1), true })},
+		{"S82", "stream", "a transaction's gas limit has one name", []string{"STR-LIT-02"}, txs(func(tx map[string]any) {
+			delete(tx, "gasLimit")
+		})},
+		{"S02", "stream", "there are no pings", []string{"STR-LIV-02"}, lines(func(l string) (string, bool) {
+			return l, l != ":ping" && l != ""
+		})},
+		{"S03", "stream", "pings are messages", []string{"STR-LIV-03"}, lines(func(l string) (string, bool) {
+			return strings.Replace(l, ":ping", "data: :ping", 1), true
+		})},
 		{"S04", "stream", "there are ids", []string{"STR-LIV-06"}, lines(func(l string) (string, bool) {
 			if l == ":ping" || strings.HasPrefix(l, "data:") {
 				return "id: 7\nretry: 1000\n" + l, true
 			}
 			return l, true
 		})},
-		{"S05", "stream", "the stream asks for a key", []string{"STR-LIV-07", "STR-HIS-18"}, asks("/", func(e *Exchange) bool { return e.say(http.StatusUnauthorized, jsonType, "{}") })},
+		{"S05", "stream", "the stream asks for a key", []string{"STR-LIV-07", "STR-HIS-18"},
+			asks("/", func(e *Exchange) bool { return e.say(http.StatusUnauthorized, jsonType, "{}") })},
 		{"S06", "stream", "events are named", []string{"STR-LIV-05"}, lines(func(l string) (string, bool) {
 			if strings.HasPrefix(l, "data:") {
 				return "event: transaction\n" + l, true
 			}
 			return l, true
 		})},
-		{"S07", "stream", "events are spread over two lines", []string{"STR-LIV-04"}, lines(func(l string) (string, bool) { return strings.Replace(l, "data: {", "data: \ndata: {", 1), true })},
+		{"S07", "stream", "events are spread over two lines", []string{"STR-LIV-04"}, lines(func(l string) (string, bool) {
+			return strings.Replace(l, "data: {", "data: \ndata: {", 1), true
+		})},
 		{"S08", "stream", "every second event is lost", []string{"STR-LIV-09", "STR-LIV-10"}, func() Fault {
 			n := 0
 			return Fault{Line: func(l string) (string, bool) {
@@ -167,7 +179,9 @@ func streamMutants() []Mutant {
 			}}
 		}},
 		{"S09", "stream", "a full stream answers 429", []string{"STR-LIV-15"}, status("/", 503, 503, 429)},
-		{"S11", "stream", "hash is another", []string{"STR-EVT-01"}, events(func(e map[string]any) { e["hash"] = flip(e["hash"]) })},
+		{"S11", "stream", "hash is another", []string{"STR-EVT-01"}, events(func(e map[string]any) {
+			e["hash"] = flip(e["hash"])
+		})},
 		{"S12", "stream", "hash is in capitals", []string{"STR-EVT-02"}, events(func(e map[string]any) {
 			text, _ := e["hash"].(string)
 			e["hash"] = "0x" + strings.ToUpper(strings.TrimPrefix(text, "0x"))
@@ -186,42 +200,57 @@ func streamMutants() []Mutant {
 			list, _ := e["txs"].([]any)
 			slices.Reverse(list)
 		})},
-		{"S16", "stream", "there are two elements for each transaction", []string{"STR-EVT-05"}, events(func(e map[string]any) {
-			list, _ := e["txs"].([]any)
-			e["txs"] = append(list, list...)
+		{"S16", "stream", "there are two elements for each transaction", []string{"STR-EVT-05"},
+			events(func(e map[string]any) {
+				list, _ := e["txs"].([]any)
+				e["txs"] = append(list, list...)
+			})},
+		{"S17", "stream", "the sender is always shared", []string{"STR-EVT-07", "STR-HNT-25", "STR-HNT-02", "STR-HNT-04"},
+			txs(func(tx map[string]any) { tx["from"] = "0x01" })},
+		{"S22", "stream", "gasUsed is exact", []string{"STR-EVT-10"}, events(func(e map[string]any) {
+			e["gasUsed"] = "0x1234567"
 		})},
-		{"S17", "stream", "the sender is always shared", []string{"STR-EVT-07", "STR-HNT-25", "STR-HNT-02", "STR-HNT-04"}, txs(func(tx map[string]any) { tx["from"] = "0x01" })},
-		{"S22", "stream", "gasUsed is exact", []string{"STR-EVT-10"}, events(func(e map[string]any) { e["gasUsed"] = "0x1234567" })},
 		{"S18", "stream", "logs lack their data", []string{"STR-EVT-08"}, logs(func(l map[string]any) { delete(l, "data") })},
-		{"S19", "stream", "logs have an index", []string{"STR-EVT-09"}, logs(func(l map[string]any) { l["logIndex"] = "0x0" })},
+		{"S19", "stream", "logs have an index", []string{"STR-EVT-09"}, logs(func(l map[string]any) {
+			l["logIndex"] = "0x0"
+		})},
 		{"S20", "stream", "every event comes twice", []string{"STR-EVT-12"}, lines(func(l string) (string, bool) {
 			if strings.HasPrefix(l, "data:") {
 				return l + "\n\n" + l, true
 			}
 			return l, true
 		})},
-		{"S21", "stream", "events tell the exact time", []string{"STR-EVT-15"}, events(func(e map[string]any) { e["at"] = time.Now().UnixNano() })},
+		{"S21", "stream", "events tell the exact time", []string{"STR-EVT-15"}, events(func(e map[string]any) {
+			e["at"] = time.Now().UnixNano()
+		})},
 		{"S31", "stream", "the data is not shared", []string{"STR-HNT-01"}, lacks("callData")},
 		{"S32", "stream", "the selector is not shared", []string{"STR-HNT-03"}, lacks("functionSelector")},
 		{"S33", "stream", "the recipient is not shared", []string{"STR-HNT-05"}, lacks("to")},
 		{"S34", "stream", "the hash of a transaction is not shared", []string{"STR-HNT-13"}, lacks("hash")},
-		{"S35", "stream", "no logs are shared", []string{"STR-HNT-06", "STR-HNT-07"}, events(func(e map[string]any) { e["logs"] = nil })},
-		{"S36", "stream", "logs have made-up data", []string{"STR-HNT-07", "STR-HNT-08", "STR-HNT-21"}, logs(func(l map[string]any) {
-			if l["data"] == "0x" {
-				l["data"] = "0x01"
-			}
+		{"S35", "stream", "no logs are shared", []string{"STR-HNT-06", "STR-HNT-07"}, events(func(e map[string]any) {
+			e["logs"] = nil
 		})},
-		{"S37", "stream", "logs have their first topic only", []string{"STR-HNT-08", "STR-HNT-09"}, logs(func(l map[string]any) {
-			if topics, is := l["topics"].([]any); is && len(topics) > 1 {
-				l["topics"] = topics[:1]
-			}
-		})},
+		{"S36", "stream", "logs have made-up data", []string{"STR-HNT-07", "STR-HNT-08", "STR-HNT-21"},
+			logs(func(l map[string]any) {
+				if l["data"] == "0x" {
+					l["data"] = "0x01"
+				}
+			})},
+		{"S37", "stream", "logs have their first topic only", []string{"STR-HNT-08", "STR-HNT-09"},
+			logs(func(l map[string]any) {
+				if topics, is := l["topics"].([]any); is && len(topics) > 1 {
+					l["topics"] = topics[:1]
+				}
+			})},
 		{"S38", "stream", "nonces are not shared", []string{"STR-HNT-14"}, lacks("nonce")},
 		{"S39", "stream", "fees are not shared", []string{"STR-HNT-15"}, lacks("maxFeePerGas")},
 		{"S40", "stream", "types are not shared", []string{"STR-HNT-17"}, lacks("type")},
 		{"S41", "stream", "signatures are shared", []string{"STR-HNT-18"}, txs(func(tx map[string]any) { tx["v"] = "0x1" })},
-		{"S42", "stream", "numbers have leading zeros", []string{"STR-HNT-19"}, txs(func(tx map[string]any) { tx["value"] = "0x01" })},
-		{"S43", "stream", "chain ids are another network's", []string{"STR-NET-01", "STR-HNT-14"}, txs(func(tx map[string]any) { tx["chainId"] = "0x1" })},
+		{"S42", "stream", "numbers have leading zeros", []string{"STR-HNT-19"}, txs(func(tx map[string]any) {
+			tx["value"] = "0x01"
+		})},
+		{"S43", "stream", "chain ids are another network's", []string{"STR-NET-01", "STR-HNT-14"},
+			txs(func(tx map[string]any) { tx["chainId"] = "0x1" })},
 		{"S44", "stream", "hash alone shares a recipient", []string{"STR-HNT-11"}, events(func(e map[string]any) {
 			if e["txs"] == nil {
 				e["txs"] = []any{map[string]any{"to": "0x01"}}
@@ -234,7 +263,9 @@ func streamMutants() []Mutant {
 			}
 		})},
 
-		{"S51", "stream", "info is an array", []string{"STR-INF-01"}, document(infoPath, func(d any) any { return []any{d} })},
+		{"S51", "stream", "info is an array", []string{"STR-INF-01"}, document(infoPath, func(d any) any {
+			return []any{d}
+		})},
 		{"S52", "stream", "count is missing", []string{"STR-INF-02", "STR-INF-08"}, fact("count", nil)},
 		{"S53", "stream", "count stands still", []string{"STR-INF-09"}, fact("count", 1)},
 		{"S54", "stream", "minBlock is too high", []string{"STR-INF-03"}, fact("minBlock", 9_000_000)},
@@ -242,25 +273,36 @@ func streamMutants() []Mutant {
 		{"S56", "stream", "minTimestamp is too early", []string{"STR-INF-05", "STR-HIS-09"}, fact("minTimestamp", 1)},
 		{"S57", "stream", "maxTimestamp is too late", []string{"STR-INF-06"}, fact("maxTimestamp", 9_000_000_000)},
 		{"S58", "stream", "maxLimit is 0", []string{"STR-INF-07"}, fact("maxLimit", 0)},
-		{"S61", "stream", "pages are objects", []string{"STR-HIS-01", "STR-HIS-14"}, document(historyPath, func(d any) any { return map[string]any{"hints": d} })},
-		{"S62", "stream", "blocks are others", []string{"STR-HIS-02"}, records(func(r map[string]any) { r["block"] = 9_000_000 })},
-		{"S63", "stream", "times are milliseconds", []string{"STR-HIS-03"}, records(func(r map[string]any) { r["timestamp"] = time.Now().UnixMilli() })},
-		{"S64", "stream", "the history holds other hints", []string{"STR-HIS-04"}, records(func(r map[string]any) { object(r["hint"])["more"] = true })},
+		{"S61", "stream", "pages are objects", []string{"STR-HIS-01", "STR-HIS-14"}, document(historyPath, func(d any) any {
+			return map[string]any{"hints": d}
+		})},
+		{"S62", "stream", "blocks are others", []string{"STR-HIS-02"}, records(func(r map[string]any) {
+			r["block"] = 9_000_000
+		})},
+		{"S63", "stream", "times are milliseconds", []string{"STR-HIS-03"}, records(func(r map[string]any) {
+			r["timestamp"] = time.Now().UnixMilli()
+		})},
+		{"S64", "stream", "the history holds other hints", []string{"STR-HIS-04"}, records(func(r map[string]any) {
+			object(r["hint"])["more"] = true
+		})},
 		{"S65", "stream", "limit is ignored", []string{"STR-HIS-05"}, without(historyPath, "limit")},
 		{"S66", "stream", "offset is ignored", []string{"STR-HIS-08"}, without(historyPath, "offset")},
-		{"S67", "stream", "blockStart is ignored", []string{"STR-HIS-10", "STR-HIS-14", "STR-HIS-15", "STR-HIS-16"}, without(historyPath, "blockStart")},
+		{"S67", "stream", "blockStart is ignored", []string{"STR-HIS-10", "STR-HIS-14", "STR-HIS-15", "STR-HIS-16"},
+			without(historyPath, "blockStart")},
 		{"S68", "stream", "blockEnd excludes", []string{"STR-HIS-11"}, shifted("blockEnd", -1)},
 		{"S69", "stream", "timestampStart excludes", []string{"STR-HIS-12"}, shifted("timestampStart", 1)},
 		{"S70", "stream", "timestampEnd excludes", []string{"STR-HIS-13"}, shifted("timestampEnd", -1)},
-		{"S71", "stream", "wrong queries are answered with []", []string{"STR-HIS-15", "STR-HIS-16"}, answers(historyPath, func(e *Exchange) {
-			if e.Status == http.StatusBadRequest {
-				e.say(http.StatusOK, jsonType, "[]")
-			}
-		})},
+		{"S71", "stream", "wrong queries are answered with []", []string{"STR-HIS-15", "STR-HIS-16"},
+			answers(historyPath, func(e *Exchange) {
+				if e.Status == http.StatusBadRequest {
+					e.say(http.StatusOK, jsonType, "[]")
+				}
+			})},
 		{"S72", "stream", "unknown parameters are refused", []string{"STR-HIS-17"}, asks(historyPath, func(e *Exchange) bool {
 			return strings.Contains(e.Request.URL.RawQuery, "conformance") && e.say(http.StatusBadRequest, jsonType, "{}")
 		})},
-		{"S73", "stream", "unknown methods and paths are fine", []string{"STR-HIS-22", "STR-HIS-23"}, status("/", 404, 405, 200)},
+		{"S73", "stream", "unknown methods and paths are fine", []string{"STR-HIS-22", "STR-HIS-23"},
+			status("/", 404, 405, 200)},
 		{"S74", "stream", "the history lags far behind", []string{"STR-HIS-19"}, document(historyPath, func(d any) any {
 			list, is := d.([]any)
 			if !is {
@@ -275,12 +317,13 @@ func streamMutants() []Mutant {
 		{"S75", "stream", "POST is refused with 400", []string{"STR-HIS-20"}, asks(historyPath, func(e *Exchange) bool {
 			return e.Request.Method == http.MethodPost && e.say(http.StatusBadRequest, jsonType, "{}")
 		})},
-		{"S76", "stream", "what is not shared is left out of records", []string{"STR-HIS-21"}, records(func(r map[string]any) {
-			if hint := object(r["hint"]); hint["txs"] == nil {
-				delete(hint, "txs")
-				delete(hint, "logs")
-			}
-		})},
+		{"S76", "stream", "what is not shared is left out of records", []string{"STR-HIS-21"},
+			records(func(r map[string]any) {
+				if hint := object(r["hint"]); hint["txs"] == nil {
+					delete(hint, "txs")
+					delete(hint, "logs")
+				}
+			})},
 		{"S78", "stream", "maxLimit is less than a page has", []string{"STR-HIS-06"}, fact("maxLimit", 1)},
 		{"S77", "stream", "a page has one record too many", []string{"STR-HIS-05"}, document(historyPath, func(d any) any {
 			list, _ := d.([]any)

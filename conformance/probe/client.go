@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Client sends raw requests to one base address. It never follows redirects, never unpacks, and adds no header but the host's, since all of that is
-// what a spec wants to see.
+// Client sends raw requests to one base address. It never follows redirects, never unpacks, and
+// adds no header but the host's, since all of that is what a spec wants to see.
 type Client struct {
 	base     string
 	http     *http.Client
@@ -80,7 +80,8 @@ func (c *Client) Do(ctx context.Context, r Request) (*Answer, error) {
 // Send sends a request that was made elsewhere; body is what the report shows of it.
 func (c *Client) Send(request *http.Request, body []byte) (*Answer, error) {
 	sent := time.Now()
-	entry := Exchange{Asked: Message{Method: request.Method, URL: shownURL(request.URL), Header: request.Header, Body: shown(body), Bytes: len(body)}}
+	entry := Exchange{Asked: Message{Method: request.Method, URL: shownURL(request.URL), Header: request.Header,
+		Body: shown(body), Bytes: len(body)}}
 	if c.recorder != nil {
 		entry.AtMs = sent.Sub(c.recorder.began).Milliseconds()
 		defer func() {
@@ -101,7 +102,8 @@ func (c *Client) Send(request *http.Request, body []byte) (*Answer, error) {
 	}
 	entry.Said = &Message{Status: response.StatusCode, Header: response.Header, Body: shown(raw), Bytes: len(raw)}
 	done := time.Now()
-	return &Answer{Status: response.StatusCode, Header: response.Header, Body: raw, Took: done.Sub(sent), SentAt: sent, DoneAt: done}, nil
+	return &Answer{Status: response.StatusCode, Header: response.Header, Body: raw, Took: done.Sub(sent), SentAt: sent,
+		DoneAt: done}, nil
 }
 
 func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {

@@ -17,7 +17,8 @@ func Deaf(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	if _, err := fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n", parsed.RequestURI(), parsed.Host); err != nil {
+	if _, err := fmt.Fprintf(connection, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n",
+		parsed.RequestURI(), parsed.Host); err != nil {
 		return nil, fmt.Errorf("ask: %w", err)
 	}
 	return connection, nil

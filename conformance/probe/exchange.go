@@ -1,5 +1,6 @@
-// Package probe is how the suite talks to a target: raw HTTP, server-sent events and JSON-RPC, with keys, signatures and hashes of its own. It knows
-// wire formats and no server, and it keeps what was said, so that a report can show it.
+// Package probe is how the suite talks to a target: raw HTTP, server-sent events and JSON-RPC, with
+// keys, signatures and hashes of its own. It knows wire formats and no server, and it keeps what
+// was said, so that a report can show it.
 //
 //	spec ─▶ Client ──HTTP──▶ target
 //	           └─▶ Recorder ─▶ exchanges of the spec ─▶ report, curl line
@@ -18,7 +19,8 @@ import (
 
 // Exchange is one request and what came back.
 type Exchange struct {
-	// AtMs is when the request was sent, in milliseconds since the spec began; TookMs is until the whole answer was read.
+	// AtMs is when the request was sent, in milliseconds since the spec began; TookMs is until the
+	// whole answer was read.
 	AtMs   int64    `json:"t_ms"`
 	TookMs int64    `json:"took_ms"`
 	Asked  Message  `json:"request"`
@@ -33,7 +35,8 @@ type Message struct {
 	URL    string              `json:"url,omitempty"`
 	Status int                 `json:"status,omitempty"`
 	Header map[string][]string `json:"headers,omitempty"`
-	// Body is text; what is no text is 0x and hex. What is longer than shownBytes is cut, and Bytes is its length.
+	// Body is text; what is no text is 0x and hex. What is longer than shownBytes is cut, and Bytes is
+	// its length.
 	Body  string `json:"body,omitempty"`
 	Bytes int    `json:"bytes,omitempty"`
 }
@@ -45,7 +48,8 @@ func shown(body []byte) string {
 	cut := ""
 	if len(body) > shownBytes {
 		cut = fmt.Sprintf("… (%d bytes)", len(body))
-		for body = body[:shownBytes]; len(body) > shownBytes-utf8.UTFMax && !utf8.RuneStart(body[len(body)-1]); { // never half a character
+		// never half a character
+		for body = body[:shownBytes]; len(body) > shownBytes-utf8.UTFMax && !utf8.RuneStart(body[len(body)-1]); {
 			body = body[:len(body)-1]
 		}
 		body = body[:len(body)-1]
@@ -89,7 +93,8 @@ func (r *Recorder) Exchanges() []Exchange {
 	return append([]Exchange(nil), r.exchanges...)
 }
 
-// Curl is a shell command that repeats the request. A body that was cut or is no text cannot be repeated so, and is only named.
+// Curl is a shell command that repeats the request. A body that was cut or is no text cannot be
+// repeated so, and is only named.
 func (e Exchange) Curl() string {
 	var b strings.Builder
 	b.WriteString("curl -sS -i")

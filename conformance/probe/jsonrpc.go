@@ -12,10 +12,12 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// SignatureHeader is the header that deployed services read; the neutral name is X-Vendor-Signature.
+// SignatureHeader is the header that deployed services read; the neutral name is
+// X-Vendor-Signature.
 const SignatureHeader = "X-Flashbots-Signature"
 
-// BodySignature is the header's value for a body: the address, and the personal-message signature of 0x and the hex of the body's Keccak-256.
+// BodySignature is the header's value for a body: the address, and the personal-message signature
+// of 0x and the hex of the body's Keccak-256.
 func BodySignature(key *ecdsa.PrivateKey, body []byte) string {
 	return SignatureOf(key, fmt.Appendf(nil, "%#x", crypto.Keccak256(body)))
 }
@@ -59,7 +61,8 @@ type RPCAnswer struct {
 	Members map[string]json.RawMessage
 }
 
-// Refused says that the answer is a refusal: a status of 400 or above, or an error member that is not null.
+// Refused says that the answer is a refusal: a status of 400 or above, or an error member that is
+// not null.
 func (a *RPCAnswer) Refused() bool {
 	raw, found := a.Members["error"]
 	return a.Status >= 400 || found && string(raw) != "null"

@@ -14,14 +14,16 @@ import (
 	"github.com/gavel-relay/gavel/conformance/probe"
 )
 
-// The signature header is that of the vector which is published with other clients (docs/spec.md, Signature acceptance 5).
+// The signature header is that of the vector which is published with other clients (docs/spec.md,
+// Signature acceptance 5).
 func TestBodySignature(t *testing.T) {
 	key, err := crypto.HexToECDSA("fad9c8855b740a0b7ed4c221dbad0f33a83a49cad6b3fe8d5817ac83d38b6a19")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "0x96216849c49358B10257cb55b28eA603c874b05E:" +
-		"0x1446053488f02d460c012c84c4091cd5054d98c6cfca01b65f6c1a72773e80e60b8a4931aeee7ed18ce3adb45b2107e8c59e25556c1f871a8334e30e5bddbed2"
+		"0x1446053488f02d460c012c84c4091cd5054d98c6cfca01b65f6c1a72773e80e60b8a4931aeee7ed18ce3adb45b2107e8c59e25556c1f871" +
+		"a8334e30e5bddbed2"
 	got := probe.BodySignature(key, []byte("Hello"))
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("got %s, want %s", got, want)
@@ -75,11 +77,13 @@ func TestClient(t *testing.T) {
 	defer server.Close()
 	recorder := probe.NewRecorder(time.Now())
 	client := probe.NewClient(server.URL+"/", recorder, time.Second)
-	answer, err := client.Do(t.Context(), probe.Request{Method: "POST", Path: "/x", Header: map[string]string{"A": "b", "Empty": ""}, Body: []byte("it's")})
+	answer, err := client.Do(t.Context(), probe.Request{Method: "POST", Path: "/x",
+		Header: map[string]string{"A": "b", "Empty": ""}, Body: []byte("it's")})
 	if err != nil || answer.Status != 200 || answer.Header.Get("X-Encoding") != "" {
 		t.Errorf("%v %v", answer, err)
 	}
-	if moved, err := client.Do(t.Context(), probe.Request{Method: "GET", Path: "/elsewhere"}); err != nil || moved.Status != http.StatusFound {
+	if moved, err := client.Do(t.Context(), probe.Request{Method: "GET", Path: "/elsewhere"}); err != nil ||
+		moved.Status != http.StatusFound {
 		t.Errorf("a redirect was followed: %v %v", moved, err)
 	}
 	stream, err := client.Open(t.Context(), "/stream", nil)

@@ -61,7 +61,8 @@ func (c *Client) Open(ctx context.Context, path string, header map[string]string
 	entry.Said = &Message{Status: response.StatusCode, Header: response.Header}
 	c.note(entry)
 	s := &Stream{
-		Status: response.StatusCode, Header: response.Header, OpenedAfter: time.Since(began), stop: stop, done: make(chan struct{}), moved: make(chan struct{}),
+		Status: response.StatusCode, Header: response.Header, OpenedAfter: time.Since(began), stop: stop,
+		done: make(chan struct{}), moved: make(chan struct{}),
 	}
 	go func() {
 		defer close(s.done)
@@ -110,7 +111,8 @@ func (s *Stream) Events() (events []string) {
 	return events
 }
 
-// Wait returns the first event that the function wants, of those so far and those that come until the time is over; false if there is none.
+// Wait returns the first event that the function wants, of those so far and those that come until
+// the time is over; false if there is none.
 func (s *Stream) Wait(within time.Duration, wanted func(event string) bool) (string, bool) {
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()

@@ -42,14 +42,16 @@ type junitText struct {
 
 func seconds(ms int64) string { return fmt.Sprintf("%.3f", float64(ms)/1000) }
 
-// JUnit writes the specs as test cases. A failure of what is no MUST, or that was expected, is skipped there, since CI counts failures.
+// JUnit writes the specs as test cases. A failure of what is no MUST, or that was expected, is
+// skipped there, since CI counts failures.
 func (r *Report) JUnit(out io.Writer) error {
 	s := junitSuite{Name: "conformance", Seconds: seconds(r.TookMs)}
 	for _, c := range r.Clauses {
 		for _, spec := range c.Specs {
 			one := junitCase{
 				Name: c.ID + " " + spec.Title, Class: c.Interface() + "." + c.Operation(), Seconds: seconds(spec.TookMs),
-				Properties: []junitProperty{{"clause", c.ID}, {"level", string(c.Level)}, {"verdict", string(c.Verdict)}, {"rule", c.Rule}},
+				Properties: []junitProperty{{"clause", c.ID}, {"level", string(c.Level)}, {"verdict", string(c.Verdict)},
+					{"rule", c.Rule}},
 			}
 			message := &junitText{Message: oneLine(spec.Message), Text: spec.Message}
 			s.Tests++
@@ -80,7 +82,8 @@ func (r *Report) JUnit(out io.Writer) error {
 
 // Markdown writes what fits into a comment on a pull request.
 func (r *Report) Markdown(out io.Writer) error {
-	fmt.Fprintf(out, "### Conformance of %s %s: %s\n\n| profile | MUST | verdict |\n|---|---|---|\n", r.Target.Implementation.Project,
+	fmt.Fprintf(out, "### Conformance of %s %s: %s\n\n| profile | MUST | verdict |\n|---|---|---|\n",
+		r.Target.Implementation.Project,
 		r.Target.Implementation.Version, exitWords[r.Exit])
 	for _, p := range r.Profiles {
 		if p.Ran() {

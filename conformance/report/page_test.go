@@ -16,7 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/browsertest"
 )
 
-// The page needs nothing from elsewhere, shows what a newcomer looks for, and runs nothing of what a target has said.
+// The page needs nothing from elsewhere, shows what a newcomer looks for, and runs nothing of what
+// a target has said.
 func TestPage(t *testing.T) {
 	var b bytes.Buffer
 	if err := sample().HTML(&b); err != nil {
@@ -28,7 +29,8 @@ func TestPage(t *testing.T) {
 			t.Errorf("the page has %q: it must stand alone and run nothing", word)
 		}
 	}
-	for _, word := range []string{"our&lt;relay&gt;", "REL-REG-02", "A rule with a | in it.", "expected", "curl -sS", "gavel-lab conformance run --seed 7"} {
+	for _, word := range []string{"our&lt;relay&gt;", "REL-REG-02", "A rule with a | in it.", "expected", "curl -sS",
+		"gavel-lab conformance run --seed 7"} {
 		if !strings.Contains(page, word) {
 			t.Errorf("the page does not have %q", word)
 		}
@@ -45,16 +47,21 @@ func TestPageInABrowser(t *testing.T) {
 	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(browsertest.Open(t, 800, 900), time.Minute) // a browser that hangs must not hang the tests
+	// a browser that hangs must not hang the tests
+	ctx, cancel := context.WithTimeout(browsertest.Open(t, 800, 900), time.Minute)
 	defer cancel()
 	var heading, outcome string
 	var rows, open int
 	var sticksOut bool
 	var picture []byte
 	err := chromedp.Run(ctx, chromedp.Navigate((&url.URL{Scheme: "file", Path: file}).String()),
-		chromedp.Evaluate(`document.querySelector("h1").innerText`, &heading), chromedp.Evaluate(`document.querySelector("#outcome").innerText`, &outcome), chromedp.Evaluate(`document.querySelectorAll("#profiles tr").length`, &rows),
-		chromedp.Evaluate(`document.querySelector("summary").click()`, nil), chromedp.Evaluate(`document.querySelectorAll("details[open]").length`, &open),
-		chromedp.Evaluate(`document.documentElement.scrollWidth > innerWidth`, &sticksOut), chromedp.CaptureScreenshot(&picture))
+		chromedp.Evaluate(`document.querySelector("h1").innerText`, &heading),
+		chromedp.Evaluate(`document.querySelector("#outcome").innerText`, &outcome),
+		chromedp.Evaluate(`document.querySelectorAll("#profiles tr").length`, &rows),
+		chromedp.Evaluate(`document.querySelector("summary").click()`, nil),
+		chromedp.Evaluate(`document.querySelectorAll("details[open]").length`, &open),
+		chromedp.Evaluate(`document.documentElement.scrollWidth > innerWidth`, &sticksOut),
+		chromedp.CaptureScreenshot(&picture))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,6 @@
-// Package report is what a run leaves behind: report.json, from which everything else is made — a page for people, JUnit for CI, a badge, Markdown for
-// a pull request, and a table for the terminal.
+// Package report is what a run leaves behind: report.json, from which everything else is made — a
+// page for people, JUnit for CI, a badge, Markdown for a pull request, and a table for the
+// terminal.
 //
 //	results + verdicts ─▶ Report ─▶ report.json ─▶ HTML, JUnit, SVG, Markdown, table, difference of two runs
 package report
@@ -100,7 +101,8 @@ type Spec struct {
 	Exchanges []probe.Exchange `json:"exchanges,omitempty"`
 }
 
-// Coverage counts clauses: all of the catalogue, those that specs of the run tested, and those with a mutant.
+// Coverage counts clauses: all of the catalogue, those that specs of the run tested, and those with
+// a mutant.
 type Coverage struct {
 	Clauses int `json:"clauses"`
 	Tested  int `json:"tested"`

@@ -18,25 +18,30 @@ import (
 func sample() *report.Report {
 	exchange := probe.Exchange{
 		AtMs: 12, TookMs: 3, Asked: probe.Message{
-			Method: "POST", URL: "http://relay/eth/v1/builder/validators", Header: map[string][]string{"Content-Type": {"application/json"}},
-			Body: `[{"it's": "<script>alert(1)</script>"}]`, Bytes: 39,
+			Method: "POST", URL: "http://relay/eth/v1/builder/validators",
+			Header: map[string][]string{"Content-Type": {"application/json"}},
+			Body:   `[{"it's": "<script>alert(1)</script>"}]`, Bytes: 39,
 		},
 		Said: &probe.Message{Status: 200, Header: map[string][]string{"Content-Length": {"0"}}},
 	}
 	one := func(id string, level clauses.Level, v verdict.Verdict, outcome verdict.Outcome, why string) report.Clause {
 		return report.Clause{
 			Clause: clauses.Clause{
-				ID: id, Level: level, Rule: "A rule with a | in it.", Says: []string{"Events 1"}, Source: "description", Profile: "relay-proposer",
+				ID: id, Level: level, Rule: "A rule with a | in it.", Says: []string{"Events 1"}, Source: "description",
+				Profile: "relay-proposer",
 			},
 			Mode: "black", Verdict: v, Why: why,
-			Specs: []report.Spec{{Title: "does it", Outcome: outcome, Message: why, Expected: "status 400", Actual: "status 200", TookMs: 3, Exchanges: []probe.Exchange{exchange}}},
+			Specs: []report.Spec{{Title: "does it", Outcome: outcome, Message: why, Expected: "status 400", Actual: "status 200",
+				TookMs: 3, Exchanges: []probe.Exchange{exchange}}},
 		}
 	}
 	atSecond := one("REL-STA-01", clauses.Must, verdict.Pass, verdict.OK, "")
 	atSecond.Specs[0].FirstTry = "the slot was\nmissed"
 	r := &report.Report{
-		Schema: report.Schema, Suite: report.Suite{Version: "abc", Clauses: 5}, Started: "2026-11-21T12:00:00Z", TookMs: 1234, Seed: 7, Mode: "black",
-		Target:   target.Target{Implementation: target.Implementation{Project: "our<relay>", Version: "v1"}, Relay: &target.Relay{ProposerURL: "http://relay"}},
+		Schema: report.Schema, Suite: report.Suite{Version: "abc", Clauses: 5}, Started: "2026-11-21T12:00:00Z", TookMs: 1234,
+		Seed: 7, Mode: "black",
+		Target: target.Target{Implementation: target.Implementation{Project: "our<relay>", Version: "v1"},
+			Relay: &target.Relay{ProposerURL: "http://relay"}},
 		Features: report.Features{How: "inferred", Has: []string{"ssz"}, Lacks: map[string]string{"gzip": "status 415"}},
 		Clauses: []report.Clause{
 			atSecond,
@@ -45,7 +50,8 @@ func sample() *report.Report {
 			one("REL-REG-06", clauses.Must, verdict.NotFeature, verdict.Unsupported, "415 to SSZ"),
 			one("REL-HDR-01", clauses.Must, verdict.NotSure, verdict.Inconclusive, "needs grey mode"),
 		},
-		Stale: []string{"REL-STA-01: passes now"}, Exit: verdict.Nonconformant, Reproduce: "gavel-lab conformance run --seed 7",
+		Stale: []string{"REL-STA-01: passes now"}, Exit: verdict.Nonconformant,
+		Reproduce: "gavel-lab conformance run --seed 7",
 	}
 	r.Summarize()
 	return r

@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
-// Table writes what a person wants to see at the end of a run: the profiles, then what failed and how to do it again.
+// Table writes what a person wants to see at the end of a run: the profiles, then what failed and
+// how to do it again.
 func (r *Report) Table(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "profile\tMUST\tfail\topen\tother\tverdict\n")
@@ -52,14 +53,16 @@ func (r *Report) Table(out io.Writer) error {
 			counts = append(counts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	_, err := fmt.Fprintf(out, "\n%s; %d of %d clauses tested; seed %d; %s\n", strings.Join(counts, ", "), r.Coverage.Tested, r.Coverage.Clauses, r.Seed,
+	_, err := fmt.Fprintf(out, "\n%s; %d of %d clauses tested; seed %d; %s\n", strings.Join(counts, ", "),
+		r.Coverage.Tested, r.Coverage.Clauses, r.Seed,
 		exitWords[r.Exit])
 	return err
 }
 
 var exitWords = map[int]string{
-	verdict.Conformant: "conformant", verdict.Nonconformant: "not conformant", verdict.StaleExpected: "expectations are stale",
-	verdict.Unusable: "nothing could be judged", verdict.SuiteFault: "the suite broke down",
+	verdict.Conformant: "conformant", verdict.Nonconformant: "not conformant",
+	verdict.StaleExpected: "expectations are stale",
+	verdict.Unusable:      "nothing could be judged", verdict.SuiteFault: "the suite broke down",
 }
 
 // curl repeats the last request of the first spec that did not pass.

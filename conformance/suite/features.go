@@ -31,7 +31,8 @@ type question struct {
 func questions() []question {
 	post := func(path, media, encoding string, body string) probe.Request {
 		return probe.Request{
-			Method: http.MethodPost, Path: path, Header: map[string]string{"Content-Type": media, "Content-Encoding": encoding}, Body: []byte(body),
+			Method: http.MethodPost, Path: path, Header: map[string]string{"Content-Type": media, "Content-Encoding": encoding},
+			Body: []byte(body),
 		}
 	}
 	return []question{
@@ -50,7 +51,8 @@ func Gone(ctx context.Context, t *target.Target) map[string]string {
 			continue
 		}
 		path := map[string]string{"relay": "/eth/v1/builder/status", "stream": "/api/v1/history/info", "rpc": "/"}[iface]
-		if _, err := probe.NewClient(addressOf(t, iface), nil, t.Budgets.Answer()).Do(ctx, probe.Request{Method: http.MethodGet, Path: path}); err != nil {
+		if _, err := probe.NewClient(addressOf(t, iface), nil, t.Budgets.Answer()).Do(ctx,
+			probe.Request{Method: http.MethodGet, Path: path}); err != nil {
 			gone[iface] = "the " + iface + " does not answer: " + err.Error()
 		}
 	}
@@ -68,8 +70,9 @@ func addressOf(t *target.Target, iface string) string {
 	}
 }
 
-// Probe finds out what a target has: as it declares, or by asking, where an answer tells. What cannot be asked so is taken to be there, and a spec ends
-// as unsupported when the target says otherwise.
+// Probe finds out what a target has: as it declares, or by asking, where an answer tells. What
+// cannot be asked so is taken to be there, and a spec ends as unsupported when the target says
+// otherwise.
 func Probe(ctx context.Context, t *target.Target) Features {
 	f := Features{How: "inferred", Lacks: map[string]string{}}
 	if declared := t.Declared(); declared != nil {

@@ -18,8 +18,9 @@ const (
 	mostAsked = 20_000
 )
 
-// Limited sends one request again and again, until it is refused for its rate, and returns such a refusal; none is a failure of the target. Most of
-// what is sent stands in no report. It returns when the target answers again, since specs that come later may ask the same instance.
+// Limited sends one request again and again, until it is refused for its rate, and returns such a
+// refusal; none is a failure of the target. Most of what is sent stands in no report. It returns
+// when the target answers again, since specs that come later may ask the same instance.
 func (t *T) Limited(rate target.Rate, request probe.Request) *probe.Answer {
 	enough := 2 * (rate.Burst + rate.PerSecond)
 	if enough > mostAsked {
@@ -40,7 +41,8 @@ func (t *T) Limited(rate target.Rate, request probe.Request) *probe.Answer {
 			return answer
 		}
 	}
-	t.Check(false, "429 to the last of "+strconv.Itoa(3*enough)+" requests, sent as fast as they were answered", "other answers")
+	t.Check(false, "429 to the last of "+strconv.Itoa(3*enough)+" requests, sent as fast as they were answered",
+		"other answers")
 	return nil
 }
 
@@ -62,7 +64,8 @@ func (t *T) burst(base string, request probe.Request, times int) {
 	group.Wait()
 }
 
-// Quiet is a client of the target whose exchanges are in no report: for what is only done in great number.
+// Quiet is a client of the target whose exchanges are in no report: for what is only done in great
+// number.
 func (t *T) Quiet(base string) *probe.Client {
 	return probe.NewClient(base, nil, t.Target.Budgets.Answer())
 }
@@ -74,7 +77,8 @@ type plainError string
 // Error implements error.
 func (e plainError) Error() string { return string(e) }
 
-// RetryAfter fails the spec unless the answer says when to come again: in seconds, or as a date (RFC 9110, 10.2.3).
+// RetryAfter fails the spec unless the answer says when to come again: in seconds, or as a date
+// (RFC 9110, 10.2.3).
 func (t *T) RetryAfter(answer *probe.Answer) {
 	value := answer.Header.Get("Retry-After")
 	seconds, err := strconv.Atoi(value)

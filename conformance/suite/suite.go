@@ -1,5 +1,6 @@
-// Package suite runs specs against a target: Ginkgo orders and runs them, Gomega's matchers judge answers, and the outcomes go to whoever asked. A
-// spec is born from a clause, so that its level, feature and mode stand in the catalogue only.
+// Package suite runs specs against a target: Ginkgo orders and runs them, Gomega's matchers judge
+// answers, and the outcomes go to whoever asked. A spec is born from a clause, so that its level,
+// feature and mode stand in the catalogue only.
 //
 //	catalogue ─▶ Set.It(id, …) ─▶ Ginkgo (random order by seed) ─▶ T ─probe─▶ target
 //	                                                              └─▶ Result: outcome, message, exchanges
@@ -47,7 +48,8 @@ func NewSet(catalogue *clauses.Catalogue) *Set {
 	return &Set{catalogue: catalogue, titles: map[string]bool{}}
 }
 
-// It adds a spec. An id that the catalogue does not have, or a title that stands twice, is a mistake in the suite and panics.
+// It adds a spec. An id that the catalogue does not have, or a title that stands twice, is a
+// mistake in the suite and panics.
 func (s *Set) It(id, title string, body func(*T)) {
 	clause, found := s.catalogue.Clause(id)
 	if !found {
@@ -60,8 +62,8 @@ func (s *Set) It(id, title string, body func(*T)) {
 	s.Specs = append(s.Specs, Spec{Clause: clause, Title: title, Body: body})
 }
 
-// Slow adds a spec that mostly waits for the chain, for longer than the others may: it runs beside them from the beginning. It
-// must not be heard by them: its orders share nothing.
+// Slow adds a spec that mostly waits for the chain, for longer than the others may: it runs beside
+// them from the beginning. It must not be heard by them: its orders share nothing.
 func (s *Set) Slow(id, title string, body func(*T)) {
 	s.It(id, title, body)
 	s.Specs[len(s.Specs)-1].Slow = true
@@ -120,10 +122,12 @@ type Result struct {
 	begun bool
 }
 
-// mostAgain is how many specs are tried once more: a world has its moments, and who needs more of them than that is in no state to be judged.
+// mostAgain is how many specs are tried once more: a world has its moments, and who needs more of
+// them than that is in no state to be judged.
 const mostAgain = 12
 
-// Run runs the selected specs in random order and returns their results. The error is the suite's own fault. It can be called once in a process.
+// Run runs the selected specs in random order and returns their results. The error is the suite's
+// own fault. It can be called once in a process.
 func (s *Set) Run(ctx context.Context, cfg Config) ([]Result, error) {
 	var chosen []Spec
 	for _, spec := range s.Specs {

@@ -12,8 +12,9 @@ import (
 	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
-// A slow spec begins with the run: one whose turn is before it can wait for its beginning. What comes to no verdict is tried once more, with other
-// choices, for as long as there are not too many of it; what is not begun is not. (Ginkgo runs once in a process.)
+// A slow spec begins with the run: one whose turn is before it can wait for its beginning. What
+// comes to no verdict is tried once more, with other choices, for as long as there are not too many
+// of it; what is not begun is not. (Ginkgo runs once in a process.)
 func TestRun(t *testing.T) {
 	catalogue, err := clauses.Load()
 	if err != nil {
@@ -46,7 +47,9 @@ func TestRun(t *testing.T) {
 	set.It("RPC-SHR-27", "needs a world", func(*suite.T) { t.Error("it began without one") })
 	var order []string
 	results, err := set.Run(t.Context(), suite.Config{
-		Target: &target.Target{RPC: &target.RPC{URL: "http://127.0.0.1:1"}}, Selected: func(clauses.Clause) bool { return true }, Seed: 1, Timeout: 10 * time.Second,
+		Target: &target.Target{RPC: &target.RPC{URL: "http://127.0.0.1:1"}}, Selected: func(clauses.Clause) bool {
+			return true
+		}, Seed: 1, Timeout: 10 * time.Second,
 		Again: true,
 		Progress: func(_, _ int, r suite.Result) {
 			if r.Clause == "RPC-ENV-01" || r.Clause == "RPC-ENV-02" {

@@ -26,7 +26,8 @@ type T struct {
 
 	Clause clauses.Clause
 	Target *target.Target
-	// World is nil in black mode; a clause of another mode is inconclusive then, before its spec begins.
+	// World is nil in black mode; a clause of another mode is inconclusive then, before its spec
+	// begins.
 	World *world.Client
 	// Random is the spec's own, from the seed of the run and its name.
 	Random *rand.Rand
@@ -116,14 +117,16 @@ func (t *T) Ready(err error, what string) {
 	}
 }
 
-// Prepared is an answer to a request that only prepares the spec; any other status than the wanted ones makes the spec inconclusive.
+// Prepared is an answer to a request that only prepares the spec; any other status than the wanted
+// ones makes the spec inconclusive.
 func (t *T) Prepared(a *probe.Answer, what string, statuses ...int) {
 	if !slices.Contains(statuses, a.Status) {
 		t.Inconclusive("%s: %s", what, a)
 	}
 }
 
-// NotRun ends the spec: nothing was asked, since the clause is about what target or world do not have, and need not.
+// NotRun ends the spec: nothing was asked, since the clause is about what target or world do not
+// have, and need not.
 func (t *T) NotRun(format string, args ...any) {
 	panic(ended{verdict.NotAsked, fmt.Sprintf(format, args...)})
 }
@@ -171,7 +174,8 @@ func (t *T) Status(a *probe.Answer, statuses ...int) {
 	t.Check(slices.Contains(statuses, a.Status), "status "+strings.Join(words, " or "), a)
 }
 
-// Eventually repeats a look until it is satisfied, at most for the time; it returns the last reason why it was not.
+// Eventually repeats a look until it is satisfied, at most for the time; it returns the last reason
+// why it was not.
 func (t *T) Eventually(within time.Duration, look func() error) error {
 	deadline := time.Now().Add(within)
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {

@@ -8,20 +8,25 @@ import (
 	"strconv"
 )
 
-// Container is a server that a run starts from an image and ends again. Addresses of the target name it as ${name:port}, since the engine chooses where a
-// port is reached; its command, environment and files name the world by the words that docs/conformance.md lists, such as ${BEACON_URL}.
+// Container is a server that a run starts from an image and ends again. Addresses of the target
+// name it as ${name:port}, since the engine chooses where a port is reached; its command,
+// environment and files name the world by the words that docs/conformance.md lists, such as
+// ${BEACON_URL}.
 type Container struct {
 	Name        string            `yaml:"name"`
 	Image       string            `yaml:"image"`
 	Command     []string          `yaml:"command,omitempty"`
 	Environment map[string]string `yaml:"environment,omitempty"`
-	// Files are written into the container before it starts, by their path: what a server reads and takes from no flag. They may use the same words.
+	// Files are written into the container before it starts, by their path: what a server reads and
+	// takes from no flag. They may use the same words.
 	Files map[string]string `yaml:"files,omitempty"`
 	// Ports are those that something outside asks: the suite, or Ready.
 	Ports []int `yaml:"ports"`
-	// Ready is what answers 200 once the server can work; without it the server is ready when its first port takes connections.
+	// Ready is what answers 200 once the server can work; without it the server is ready when its
+	// first port takes connections.
 	Ready *Ready `yaml:"ready,omitempty"`
-	// With is an earlier container whose network this one shares, as in a pod: each is at 127.0.0.1 for the other.
+	// With is an earlier container whose network this one shares, as in a pod: each is at 127.0.0.1
+	// for the other.
 	With string `yaml:"with,omitempty"`
 }
 
@@ -36,7 +41,8 @@ var Placeholder = regexp.MustCompile(`\$\{([a-z][a-z0-9-]*):([0-9]+)\}`)
 
 var containerName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// checkContainers says what is wrong with the section, and whether the addresses name ports that it publishes.
+// checkContainers says what is wrong with the section, and whether the addresses name ports that it
+// publishes.
 func (t *Target) checkContainers() error {
 	if len(t.Containers) > 0 && t.Chain.WorldURL != "" {
 		return errors.New("containers follow a world that is started for them: leave out chain.worldUrl, or the containers")

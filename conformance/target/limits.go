@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Limits are what the operator has configured and nobody can ask for: the suite goes beyond them, once. What is left out is not judged.
+// Limits are what the operator has configured and nobody can ask for: the suite goes beyond them,
+// once. What is left out is not judged.
 type Limits struct {
 	// HeaderCutOffMs is how far into its slot a bid is served, in milliseconds.
 	HeaderCutOffMs int       `yaml:"headerCutOffMs,omitempty" json:"headerCutOffMs,omitempty"`
@@ -21,7 +22,8 @@ type Rate struct {
 	PerSecond int `yaml:"perSecond" json:"perSecond"`
 	// Burst is how many requests are taken at once: those of one second.
 	Burst int `yaml:"burst,omitempty" json:"burst"`
-	// URL is another instance of the same service, which may be overloaded while the first one is judged by everything else; empty is that one.
+	// URL is another instance of the same service, which may be overloaded while the first one is
+	// judged by everything else; empty is that one.
 	URL string `yaml:"url,omitempty" json:"url"`
 }
 
@@ -37,7 +39,8 @@ func (l Limits) HeaderCutOff() time.Duration {
 	return time.Duration(l.HeaderCutOffMs) * time.Millisecond
 }
 
-// Declares says whether the target tells what a clause needs to know, by a name of clauses.Settings.
+// Declares says whether the target tells what a clause needs to know, by a name of
+// clauses.Settings.
 func (t *Target) Declares(setting string) bool {
 	switch setting {
 	case "limits.headerCutOffMs":

@@ -2,9 +2,10 @@ package target
 
 import "fmt"
 
-// Literal are the addresses of second instances that do what the interface description says where deployed services do something else. What
-// is left out is not judged. They follow the same world as the first ones; the stream tells of the first RPC's orders, the RPC sends to the
-// same builders, and the relay trusts the same builders, as far as it may.
+// Literal are the addresses of second instances that do what the interface description says where
+// deployed services do something else. What is left out is not judged. They follow the same world
+// as the first ones; the stream tells of the first RPC's orders, the RPC sends to the same
+// builders, and the relay trusts the same builders, as far as it may.
 type Literal struct {
 	Relay  string `yaml:"relay,omitempty" json:"relay,omitempty"`
 	Stream string `yaml:"stream,omitempty" json:"stream,omitempty"`
@@ -36,7 +37,8 @@ func (t *Target) AsLiteral(iface string) *Target {
 	l := *t
 	switch iface {
 	case "relay":
-		l.Relay = &Relay{ProposerURL: t.Literal.Relay, BuilderURL: t.Literal.Relay, DataURL: t.Literal.Relay, TrustedBuilders: t.Relay.TrustedBuilders}
+		l.Relay = &Relay{ProposerURL: t.Literal.Relay, BuilderURL: t.Literal.Relay, DataURL: t.Literal.Relay,
+			TrustedBuilders: t.Relay.TrustedBuilders}
 	case "stream":
 		l.Stream = &Stream{URL: t.Literal.Stream}
 	case "rpc":

@@ -1,4 +1,5 @@
-// Package target says what is tested: the file that a person writes about their servers, or a network that is started for the run.
+// Package target says what is tested: the file that a person writes about their servers, or a
+// network that is started for the run.
 package target
 
 import (
@@ -25,9 +26,11 @@ type Target struct {
 	Stream         *Stream        `yaml:"stream,omitempty" json:"stream,omitempty"`
 	RPC            *RPC           `yaml:"rpc,omitempty" json:"rpc,omitempty"`
 	Chain          Chain          `yaml:"chain,omitempty" json:"chain"`
-	// Features are what the target has of clauses.Features: "auto" asks it, a list with commas declares it.
+	// Features are what the target has of clauses.Features: "auto" asks it, a list with commas
+	// declares it.
 	Features string `yaml:"features,omitempty" json:"features"`
-	// Literal are instances that do what the description says where deployed services do something else: clauses of that are judged there.
+	// Literal are instances that do what the description says where deployed services do something
+	// else: clauses of that are judged there.
 	Literal Literal `yaml:"literal,omitempty" json:"literal,omitzero"`
 	Limits  Limits  `yaml:"limits,omitempty" json:"limits,omitzero"`
 	Budgets Budgets `yaml:"budgets,omitempty" json:"budgets"`
@@ -51,10 +54,11 @@ type Relay struct {
 	ProposerURL string `yaml:"proposerUrl" json:"proposerUrl"`
 	BuilderURL  string `yaml:"builderUrl,omitempty" json:"builderUrl"`
 	DataURL     string `yaml:"dataUrl,omitempty" json:"dataUrl"`
-	// PublicKey signs the relay's bids, as 0x and 96 digits; empty takes any key, as long as it is always the same.
+	// PublicKey signs the relay's bids, as 0x and 96 digits; empty takes any key, as long as it is
+	// always the same.
 	PublicKey string `yaml:"publicKey,omitempty" json:"publicKey,omitempty"`
-	// TrustedBuilders are secret keys of builders whose bids count before their blocks are executed, each as 0x and 64 digits. The suite uses
-	// one up whenever it has a bid pay less than it says.
+	// TrustedBuilders are secret keys of builders whose bids count before their blocks are executed,
+	// each as 0x and 64 digits. The suite uses one up whenever it has a bid pay less than it says.
 	TrustedBuilders []string `yaml:"trustedBuilders,omitempty" json:"-"`
 }
 
@@ -66,13 +70,15 @@ type Stream struct {
 // RPC is the address that is posted to.
 type RPC struct {
 	URL string `yaml:"url" json:"url"`
-	// SendsToWorld says that it sends orders to the world's builders, by the names that they have there. Without it what becomes of orders is inconclusive.
+	// SendsToWorld says that it sends orders to the world's builders, by the names that they have
+	// there. Without it what becomes of orders is inconclusive.
 	SendsToWorld bool `yaml:"sendsToWorld,omitempty" json:"sendsToWorld,omitempty"`
 }
 
 // Chain is what the suite may know and do of the target's world.
 type Chain struct {
-	// WorldURL is a world that `gavel-lab conformance world` serves and that the target follows. Without it the mode is black.
+	// WorldURL is a world that `gavel-lab conformance world` serves and that the target follows.
+	// Without it the mode is black.
 	WorldURL string `yaml:"worldUrl,omitempty" json:"worldUrl,omitempty"`
 }
 
@@ -150,7 +156,8 @@ func (t *Target) Complete() error {
 		if len(t.Containers) > 0 {
 			address = Placeholder.ReplaceAllString(address, "localhost:$2") // the engine will say where it is
 		}
-		if parsed, err := url.Parse(address); err != nil || parsed.Host == "" || !slices.Contains([]string{"http", "https"}, parsed.Scheme) {
+		if parsed, err := url.Parse(address); err != nil || parsed.Host == "" ||
+			!slices.Contains([]string{"http", "https"}, parsed.Scheme) {
 			return fmt.Errorf("%s is %q: give an address such as http://127.0.0.1:9062", name, address)
 		}
 	}
@@ -201,7 +208,8 @@ func (t *Target) Has(iface string) bool {
 	}
 }
 
-// Mode is how much of the world the suite controls with this target: a world that it may steer it may break as well.
+// Mode is how much of the world the suite controls with this target: a world that it may steer it
+// may break as well.
 func (t *Target) Mode() clauses.Mode {
 	if t.Chain.WorldURL != "" {
 		return clauses.White
@@ -222,7 +230,8 @@ func (t *Target) Redacted() Target {
 	}
 	if t.Relay != nil {
 		relay := *t.Relay
-		relay.ProposerURL, relay.BuilderURL, relay.DataURL = hide(relay.ProposerURL), hide(relay.BuilderURL), hide(relay.DataURL)
+		relay.ProposerURL, relay.BuilderURL, relay.DataURL = hide(relay.ProposerURL), hide(relay.BuilderURL),
+			hide(relay.DataURL)
 		r.Relay = &relay
 	}
 	if t.Stream != nil {

@@ -11,7 +11,8 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	got, err := target.Parse([]byte("implementation: {project: ours}\nrelay: {proposerUrl: http://user:secret@127.0.0.1:1}\nchain: {worldUrl: http://127.0.0.1:2}\n"))
+	got, err := target.Parse([]byte("implementation: {project: ours}\nrelay: {proposerUrl: " +
+		"http://user:secret@127.0.0.1:1}\nchain: {worldUrl: http://127.0.0.1:2}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,12 +25,14 @@ func TestParse(t *testing.T) {
 	if got.Mode() != clauses.White || got.Has("stream") || !got.Has("relay") {
 		t.Error("mode or interfaces are wrong")
 	}
-	if shown := got.Redacted(); strings.Contains(shown.Relay.ProposerURL, "secret") || got.Relay.ProposerURL == shown.Relay.ProposerURL {
+	if shown := got.Redacted(); strings.Contains(shown.Relay.ProposerURL, "secret") ||
+		got.Relay.ProposerURL == shown.Relay.ProposerURL {
 		t.Errorf("%s is not redacted", shown.Relay.ProposerURL)
 	}
 }
 
-// The mode is what the target says that the suite may steer: nothing, or a world that it follows, which may be broken as well.
+// The mode is what the target says that the suite may steer: nothing, or a world that it follows,
+// which may be broken as well.
 func TestMode(t *testing.T) {
 	for _, row := range []struct {
 		text string
@@ -54,10 +57,12 @@ func TestMistakesAreNamed(t *testing.T) {
 		{"stream: {url: 'ftp://x'}", "stream.url"},
 		{"rpc: {url: 'http://x'}\nfeatures: magic", `"magic", which is none`},
 		{"relay: {proposerUrl: 'http://x', publicKey: '0x12'}", "96 hexadecimal digits"},
-		{"rpc: {url: 'http://x'}\nlimits: {relay: {perSecond: 1}}", "limits.relay is of an interface that the target does not have"},
+		{"rpc: {url: 'http://x'}\nlimits: {relay: {perSecond: 1}}",
+			"limits.relay is of an interface that the target does not have"},
 		{"rpc: {url: 'http://x'}\nlimits: {rpc: {burst: 1}}", "limits.rpc: give perSecond"},
 		{"rpc: {url: 'http://x'}\nlimits: {rpc: {perSecond: 1, url: x}}", "limits.rpc.url"},
-		{"rpc: {url: 'http://x'}\nliteral: {relay: 'http://y'}", "literal.relay is of an interface that the target does not have"},
+		{"rpc: {url: 'http://x'}\nliteral: {relay: 'http://y'}",
+			"literal.relay is of an interface that the target does not have"},
 		{"rpc: {url: 'http://x'}\nliteral: {rpc: y}", "literal.rpc"},
 		{"relay: {proposerUrl: 'http://x', trustedBuilders: ['0x12']}", "relay.trustedBuilders"},
 		{"stream: {url: 'http://x'}\nlimits: {stream: {}}", "limits.stream: give listeners"},
@@ -78,7 +83,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		{inContainer("with: a", ""), "an earlier container"},
 		{inContainer("with: b", ""), "an earlier container"},
 		{inContainer("", "") + "- {name: a, image: x, ports: [1]}\n", "two of that name"},
-		{inContainer("", "") + "- {name: b, image: x, ports: [1], with: a}\n- {name: c, image: x, ports: [1], with: b}\n", "network of its own"},
+		{inContainer("", "") + "- {name: b, image: x, ports: [1], with: a}\n- {name: c, image: x, ports: [1], with: b}\n",
+			"network of its own"},
 		{"chain: {worldUrl: 'http://x'}\n" + inContainer("", ""), "leave out chain.worldUrl"},
 	} {
 		_, err := target.Parse([]byte(row.text))
@@ -88,9 +94,11 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
-// Limits are met at the interface itself unless they name an instance of their own, and a target tells of those only that it declares.
+// Limits are met at the interface itself unless they name an instance of their own, and a target
+// tells of those only that it declares.
 func TestLimits(t *testing.T) {
-	got, err := target.Parse([]byte("rpc: {url: http://127.0.0.1:1}\nlimits: {rpc: {perSecond: 20}, headerCutOffMs: 3000}\n"))
+	got, err := target.Parse([]byte("rpc: {url: http://127.0.0.1:1}\nlimits: {rpc: {perSecond: 20}, headerCutOffMs: " +
+		"3000}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +117,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// inContainer is a relay in a container, with one line of the container and one of the relay changed.
+// inContainer is a relay in a container, with one line of the container and one of the relay
+// changed.
 func inContainer(container, relay string) string {
 	lines := map[string]string{"name": "name: a", "image": "image: acme", "ports": "ports: [1]"}
 	if key, _, found := strings.Cut(container, ":"); found {
@@ -123,12 +132,14 @@ func inContainer(container, relay string) string {
 
 // Clauses of the literal mode are judged where the target says, and nothing else is.
 func TestLiteral(t *testing.T) {
-	got, err := target.Parse([]byte("relay: {proposerUrl: 'http://a', trustedBuilders: ['0x" + strings.Repeat("01", 32) + "']}\n" +
+	got, err := target.Parse([]byte("relay: {proposerUrl: 'http://a', trustedBuilders: ['0x" +
+		strings.Repeat("01", 32) + "']}\n" +
 		"rpc: {url: 'http://b', sendsToWorld: true}\nliteral: {relay: 'http://c', rpc: 'http://user:secret@d'}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for setting, want := range map[string]bool{"literal.relay": true, "literal.rpc": true, "literal.stream": false, "relay.trustedBuilders": true, "limits.rpc": false} {
+	for setting, want := range map[string]bool{"literal.relay": true, "literal.rpc": true, "literal.stream": false,
+		"relay.trustedBuilders": true, "limits.rpc": false} {
 		if got.Declares(setting) != want {
 			t.Errorf("declares %s: %t", setting, !want)
 		}
@@ -140,7 +151,8 @@ func TestLiteral(t *testing.T) {
 	if rpc.RPC.URL != "http://user:secret@d" || !rpc.RPC.SendsToWorld || rpc.Relay.ProposerURL != "http://a" {
 		t.Errorf("rpc: %+v %+v", rpc.RPC, rpc.Relay)
 	}
-	if shown := got.Redacted(); strings.Contains(shown.Literal.RPC, "secret") || !strings.Contains(got.Literal.RPC, "secret") {
+	if shown := got.Redacted(); strings.Contains(shown.Literal.RPC, "secret") ||
+		!strings.Contains(got.Literal.RPC, "secret") {
 		t.Errorf("%s is not redacted", shown.Literal.RPC)
 	}
 }

@@ -59,7 +59,8 @@ const (
 	ProfileNotRun        ProfileVerdict = "not-run"
 )
 
-// OfProfile judges the MUSTs of a profile. An expected failure is a failure here: that it is known does not make it conformant.
+// OfProfile judges the MUSTs of a profile. An expected failure is a failure here: that it is known
+// does not make it conformant.
 func OfProfile(musts []Verdict) ProfileVerdict {
 	passed, open := 0, 0
 	for _, v := range musts {

@@ -1,5 +1,6 @@
-// Package verdict says what the outcomes of specs mean for the clauses they belong to, and for the run as a whole. It is pure: the same outcomes and
-// expectations give the same verdicts and the same exit status.
+// Package verdict says what the outcomes of specs mean for the clauses they belong to, and for the
+// run as a whole. It is pure: the same outcomes and expectations give the same verdicts and the
+// same exit status.
 //
 //	specs ─▶ outcomes ─┐
 //	clauses ───────────┼─▶ one verdict a clause ─▶ profiles ─▶ exit status
@@ -22,8 +23,9 @@ const (
 	Failed       Outcome = "failed"       // the clause is broken
 	Unsupported  Outcome = "unsupported"  // the target lacks an optional feature, and says so in a form that is allowed
 	Inconclusive Outcome = "inconclusive" // the world is too small, or preparing the spec failed
-	NotAsked     Outcome = "not-asked"    // nothing was asked: the clause is about what target or world do not have, and need not
-	Broken       Outcome = "error"        // the suite itself is at fault
+	// nothing was asked: the clause is about what target or world do not have, and need not
+	NotAsked Outcome = "not-asked"
+	Broken   Outcome = "error" // the suite itself is at fault
 )
 
 // Verdict is what a clause is found to be.
@@ -72,7 +74,8 @@ type Run struct {
 	Message string
 }
 
-// Expectation is an entry of expected.yaml: what is known to fail, how, and why. Each entry must match a failure, or it is stale.
+// Expectation is an entry of expected.yaml: what is known to fail, how, and why. Each entry must
+// match a failure, or it is stale.
 type Expectation struct {
 	Clause string `yaml:"clause"`
 	// Spec is the title of one spec; empty means every spec of the clause.
@@ -126,7 +129,8 @@ type Result struct {
 
 // badness orders verdicts of single specs: a clause gets the worst of its specs'.
 var badness = map[Verdict]int{
-	Pass: 0, NotRun: 1, NotFeature: 2, PassLenient: 3, NotSure: 4, XFail: 5, Flaky: 6, XPass: 7, Warn: 8, Fail: 9, SuiteError: 10,
+	Pass: 0, NotRun: 1, NotFeature: 2, PassLenient: 3, NotSure: 4, XFail: 5, Flaky: 6, XPass: 7, Warn: 8, Fail: 9,
+	SuiteError: 10,
 }
 
 // Of judges a clause by its specs.
@@ -140,7 +144,8 @@ func Of(c Clause, specs []Spec, expected []Expectation, at time.Time) Result {
 		v, why := ofSpec(c, spec, expected, at)
 		// What was not tested yields to a pass: what could be tested of the clause was.
 		yields := func(v Verdict) bool { return v == NotFeature || v == NotRun }
-		if i == 0 || badness[v] > badness[result.Verdict] && (!yields(v) || result.Verdict != Pass) || v == Pass && yields(result.Verdict) {
+		if i == 0 || badness[v] > badness[result.Verdict] && (!yields(v) || result.Verdict != Pass) || v == Pass &&
+			yields(result.Verdict) {
 			result.Verdict, result.Why = v, why
 		}
 	}
@@ -217,8 +222,8 @@ func ofFailure(c Clause, entry *Expectation, failure string, atTimes bool) (Verd
 	return Warn, failure
 }
 
-// Stale are the entries that matched no failure: of clauses that ran and passed, or that do not exist. An entry whose clause was not selected, or
-// could not be judged, is not stale.
+// Stale are the entries that matched no failure: of clauses that ran and passed, or that do not
+// exist. An entry whose clause was not selected, or could not be judged, is not stale.
 func Stale(expected []Expectation, results []Result, known func(id string) bool, at time.Time) []string {
 	byClause := map[string]Verdict{}
 	for _, r := range results {

@@ -15,7 +15,8 @@ import (
 
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// rows are the lines of a text file of cases, split at "|"; a case that cannot be read stops the test.
+// rows are the lines of a text file of cases, split at "|"; a case that cannot be read stops the
+// test.
 func rows(t *testing.T, name string, columns int) (list [][]string) {
 	t.Helper()
 	file, err := os.Open("testdata/" + name)

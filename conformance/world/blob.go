@@ -28,7 +28,8 @@ func (w *World) blobTx(ctx context.Context, order Order) (*types.Transaction, er
 	defer client.Close()
 	var nonce hexutil.Uint64
 	at := map[string]string{"blockHash": order.Slot.ParentHash.String()}
-	if err := client.CallContext(ctx, &nonce, "eth_getTransactionCount", crypto.PubkeyToAddress(sender.PublicKey), at); err != nil {
+	if err := client.CallContext(ctx, &nonce, "eth_getTransactionCount", crypto.PubkeyToAddress(sender.PublicKey),
+		at); err != nil {
 		return nil, fmt.Errorf("read the nonce: %w", err)
 	}
 	var places []int
@@ -38,7 +39,8 @@ func (w *World) blobTx(ctx context.Context, order Order) (*types.Transaction, er
 	sidecar := chain.Sidecar(w.cfg.Fork, places...)
 	to := common.Address{0xb1, 0x0b}
 	return types.SignNewTx(sender, types.NewCancunSigner(big.NewInt(chainID)), &types.BlobTx{
-		ChainID: uint256.NewInt(chainID), Nonce: uint64(nonce), GasTipCap: uint256.NewInt(1e9), GasFeeCap: uint256.NewInt(100e9), Gas: 21_000,
+		ChainID: uint256.NewInt(chainID), Nonce: uint64(nonce), GasTipCap: uint256.NewInt(1e9),
+		GasFeeCap: uint256.NewInt(100e9), Gas: 21_000,
 		To: to, BlobFeeCap: uint256.NewInt(1e9), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
 	})
 }

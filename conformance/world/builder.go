@@ -20,14 +20,17 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 )
 
-// BuilderNames are the builders that a bundle RPC may send orders to. The first is to be the operator's own, which gets every order, and it makes the
-// world's blocks; the others get what names them or goes to all.
+// BuilderNames are the builders that a bundle RPC may send orders to. The first is to be the
+// operator's own, which gets every order, and it makes the world's blocks; the others get what
+// names them or goes to all.
 var BuilderNames = []string{"default", "second", "third"}
 
-// PayoutGas is what the payout of a refund costs, in gas at the base fee: the builder takes it off the refund, once for each address that shares it.
+// PayoutGas is what the payout of a refund costs, in gas at the base fee: the builder takes it off
+// the refund, once for each address that shares it.
 const PayoutGas = 30_000
 
-// EarliestRefundBlock is the first block of which an RPC in the world may list refunds, in the place of a public network's 20802497.
+// EarliestRefundBlock is the first block of which an RPC in the world may list refunds, in the
+// place of a public network's 20802497.
 const EarliestRefundBlock = 16
 
 // Sent is a request about an order that a builder has taken.
@@ -50,8 +53,8 @@ type Sent struct {
 // maxOrderBody bounds a request to a builder.
 const maxOrderBody = 30 << 20
 
-// builders take orders by JSON-RPC as builders do, remember what came, and put into the world's blocks what the suite wants there, and nothing else:
-// so no spec's order lands by itself.
+// builders take orders by JSON-RPC as builders do, remember what came, and put into the world's
+// blocks what the suite wants there, and nothing else: so no spec's order lands by itself.
 //
 //	RPC under test ──eth_sendBundle, mev_sendBundle, eth_cancelBundle──▶ /default /second /third ─▶ sent
 //	suite ──────────include, sent──────────────────────────────────────▶ wanted
@@ -71,12 +74,14 @@ type builders struct {
 // newBuilders are builders on a node, who pay refunds from the world's wallet.
 func (w *World) newBuilders() (*builders, error) {
 	b := &builders{
-		Node: w.chain, coinbase: crypto.PubkeyToAddress(w.builder.PublicKey), takers: map[string]http.Handler{}, sent: map[common.Hash][]*Sent{},
+		Node: w.chain, coinbase: crypto.PubkeyToAddress(w.builder.PublicKey), takers: map[string]http.Handler{},
+		sent:   map[common.Hash][]*Sent{},
 		wanted: map[common.Hash]bool{},
 	}
 	for _, name := range BuilderNames {
 		made := builder.New(builder.Config{
-			Name: name, Wallet: w.builder, Node: w.chain, Signer: types.LatestSignerForChainID(big.NewInt(chainID)), Log: w.cfg.Log,
+			Name: name, Wallet: w.builder, Node: w.chain, Signer: types.LatestSignerForChainID(big.NewInt(chainID)),
+			Log: w.cfg.Log,
 		})
 		taker, err := made.Handler()
 		if err != nil {
@@ -136,11 +141,13 @@ func (l *listener) took() bool {
 	var answer struct {
 		Error json.RawMessage `json:"error"`
 	}
-	return (l.status == 0 || l.status == http.StatusOK) && json.Unmarshal(l.said.Bytes(), &answer) == nil && answer.Error == nil
+	return (l.status == 0 || l.status == http.StatusOK) && json.Unmarshal(l.said.Bytes(), &answer) == nil &&
+		answer.Error == nil
 }
 
-// told is a request to a builder, as far as the suite wants to know it: the forms of eth_sendBundle, mev_sendBundle, eth_sendPrivateTransaction and
-// eth_cancelBundle have no member in common that means different things.
+// told is a request to a builder, as far as the suite wants to know it: the forms of
+// eth_sendBundle, mev_sendBundle, eth_sendPrivateTransaction and eth_cancelBundle have no member in
+// common that means different things.
 type told struct {
 	Txs            []hexutil.Bytes `json:"txs"`
 	Tx             hexutil.Bytes   `json:"tx"`
@@ -188,12 +195,15 @@ func (b *builders) remember(name, signer string, body []byte) {
 	if json.Unmarshal(body, &call) != nil || len(call.Params) == 0 {
 		return
 	}
-	if json.Unmarshal(call.Params[0], &o) != nil && json.Unmarshal(call.Params[0], &o.Tx) != nil { // the raw form has the transaction alone
+	// the raw form has the transaction alone
+	if json.Unmarshal(call.Params[0], &o) != nil && json.Unmarshal(call.Params[0], &o.Tx) != nil {
 		return
 	}
 	s := &Sent{
-		Builder: name, Method: call.Method, Head: b.Chain().CurrentBlock().Number.Uint64(), FirstBlock: uint64(max(o.BlockNumber, o.Inclusion.Block)),
-		LastBlock: uint64(max(o.BlockNumber, o.Inclusion.Block, o.Inclusion.MaxBlock, o.MaxBlockNumber)), Txs: o.transactions(),
+		Builder: name, Method: call.Method, Head: b.Chain().CurrentBlock().Number.Uint64(),
+		FirstBlock: uint64(max(o.BlockNumber, o.Inclusion.Block)),
+		LastBlock:  uint64(max(o.BlockNumber, o.Inclusion.Block, o.Inclusion.MaxBlock, o.MaxBlockNumber)),
+		Txs:        o.transactions(),
 	}
 	if o.Replacement != "" {
 		s.replacement = name + signer + strings.ToLower(o.Replacement)
@@ -243,7 +253,8 @@ func (b *builders) isWanted(tx common.Hash) bool {
 	return b.wanted[tx]
 }
 
-// Build makes a local block: orders that are wanted come first, and then what the pool has. The builder is its fee recipient, since it pays refunds.
+// Build makes a local block: orders that are wanted come first, and then what the pool has. The
+// builder is its fee recipient, since it pays refunds.
 func (b *builders) Build(ctx context.Context, args chain.BuildArgs) (*chain.Built, error) {
 	args.Coinbase = b.coinbase
 	draft, err := b.Draft(ctx, args)

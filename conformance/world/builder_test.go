@@ -19,8 +19,9 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 )
 
-// Orders that come to the world's builders are remembered as they came, and those of the first builder are in a block when somebody wants them there:
-// not unasked, and not when they were cancelled.
+// Orders that come to the world's builders are remembered as they came, and those of the first
+// builder are in a block when somebody wants them there: not unasked, and not when they were
+// cancelled.
 func TestBuilders(t *testing.T) {
 	w, err := New(Config{Slot: time.Second})
 	if err != nil {
@@ -46,7 +47,8 @@ func TestBuilders(t *testing.T) {
 	transfer := func(account int) (common.Hash, string) {
 		t.Helper()
 		tx, err := types.SignNewTx(wallet(account), types.LatestSignerForChainID(big.NewInt(chainID)), &types.DynamicFeeTx{
-			ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(100e9), Gas: 21_000, To: &common.Address{1}, Value: big.NewInt(1),
+			ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(100e9), Gas: 21_000,
+			To: &common.Address{1}, Value: big.NewInt(1),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -62,9 +64,11 @@ func TestBuilders(t *testing.T) {
 	gone, rawGone := transfer(2)
 	elsewhere, rawElsewhere := transfer(3)
 	post("default", "mev_sendBundle", map[string]any{
-		"version": "v0.1", "inclusion": map[string]any{"block": "0x1", "maxBlock": "0x3"}, "body": []any{map[string]any{"tx": raw, "canRevert": false}},
+		"version": "v0.1", "inclusion": map[string]any{"block": "0x1", "maxBlock": "0x3"},
+		"body": []any{map[string]any{"tx": raw, "canRevert": false}},
 	})
-	post("default", "eth_sendBundle", map[string]any{"txs": []string{rawGone}, "blockNumber": "0x1", "replacementUuid": name})
+	post("default", "eth_sendBundle", map[string]any{"txs": []string{rawGone}, "blockNumber": "0x1",
+		"replacementUuid": name})
 	post("default", "eth_cancelBundle", map[string]any{"replacementUuid": name})
 	post("second", "eth_sendPrivateTransaction", map[string]any{"tx": rawElsewhere, "maxBlockNumber": "0x19"})
 
@@ -72,17 +76,20 @@ func TestBuilders(t *testing.T) {
 		tx   common.Hash
 		want string
 	}{
-		{hash, "default mev_sendBundle 1-3 false"}, {gone, "default eth_sendBundle 1-1 true"}, {elsewhere, "second eth_sendPrivateTransaction 0-25 false"},
+		{hash, "default mev_sendBundle 1-3 false"}, {gone, "default eth_sendBundle 1-1 true"},
+		{elsewhere, "second eth_sendPrivateTransaction 0-25 false"},
 	} {
 		list := w.builders.about(row.tx)
-		if len(list) != 1 || fmt.Sprintf("%s %s %d-%d %v", list[0].Builder, list[0].Method, list[0].FirstBlock, list[0].LastBlock, list[0].Cancelled) != row.want {
+		if len(list) != 1 || fmt.Sprintf("%s %s %d-%d %v", list[0].Builder, list[0].Method, list[0].FirstBlock,
+			list[0].LastBlock, list[0].Cancelled) != row.want {
 			got, _ := json.Marshal(list) // for the message only
 			t.Errorf("%s, want %s", got, row.want)
 		}
 	}
 	built := func() map[common.Hash]bool {
 		t.Helper()
-		block, err := w.builders.Build(t.Context(), chain.BuildArgs{Parent: phase0.Hash32(w.chain.Genesis().Hash()), Slot: 1, GasLimitTarget: 60_000_000})
+		block, err := w.builders.Build(t.Context(), chain.BuildArgs{Parent: phase0.Hash32(w.chain.Genesis().Hash()), Slot: 1,
+			GasLimitTarget: 60_000_000})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,8 @@ type Client struct {
 	who  string
 }
 
-// slotPatience is how long a spec waits for its slot: a validator of each kind comes up in a few epochs.
+// slotPatience is how long a spec waits for its slot: a validator of each kind comes up in a few
+// epochs.
 const slotPatience = 30 * time.Second
 
 // Dial asks a world who it is.
@@ -77,15 +78,17 @@ func (c *Client) Block(ctx context.Context, order Order) ([]byte, error) {
 	return raw, nil
 }
 
-// Refuse has the beacon node refuse blocks of a slot from now on, and returns how often it has refused one.
+// Refuse has the beacon node refuse blocks of a slot from now on, and returns how often it has
+// refused one.
 func (c *Client) Refuse(ctx context.Context, slot phase0.Slot) (times int, err error) {
 	var r Refused
 	err = c.ask(ctx, http.MethodPost, "/conformance/v1/refuse", Refused{Slot: slot}, &r)
 	return r.Times, err
 }
 
-// Overtake has blocks of a slot reach the beacon node from somebody else first, from now on, and returns how often one did. The node refuses
-// the second copy of a block in the words that Prysm has for an equivocation.
+// Overtake has blocks of a slot reach the beacon node from somebody else first, from now on, and
+// returns how often one did. The node refuses the second copy of a block in the words that Prysm
+// has for an equivocation.
 func (c *Client) Overtake(ctx context.Context, slot phase0.Slot) (times int, err error) {
 	var o Overtaken
 	err = c.ask(ctx, http.MethodPost, "/conformance/v1/overtake", Overtaken{Slot: slot}, &o)
@@ -98,7 +101,8 @@ func (c *Client) Account(ctx context.Context) (*Account, error) {
 	return account, c.ask(ctx, http.MethodPost, "/conformance/v1/account", struct{}{}, account)
 }
 
-// Include has the world's builder put orders with these transactions into blocks from now on, if it has any.
+// Include has the world's builder put orders with these transactions into blocks from now on, if it
+// has any.
 func (c *Client) Include(ctx context.Context, txs ...common.Hash) error {
 	return c.ask(ctx, http.MethodPost, "/conformance/v1/include", txs, new(struct{}))
 }
@@ -114,5 +118,6 @@ func (f Facts) Start(slot *Slot) time.Time { return f.At(slot.Slot) }
 
 // At is when a slot begins, by its number.
 func (f Facts) At(slot phase0.Slot) time.Time {
-	return time.Unix(f.GenesisTime, 0).Add(time.Duration(slot) * time.Duration(f.SlotMs) * time.Millisecond) // far below the limit
+	// far below the limit
+	return time.Unix(f.GenesisTime, 0).Add(time.Duration(slot) * time.Duration(f.SlotMs) * time.Millisecond)
 }

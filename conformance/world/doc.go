@@ -1,13 +1,14 @@
-// Package world is what stands around a target so that the suite may do more than ask: a chain, an execution node, a beacon node, validators, and
-// accounts with money. A target follows it as it would follow a real network, at the pace of the wall clock; the suite steers it over HTTP, from
+// Package world is what stands around a target so that the suite may do more than ask: a chain, an
+// execution node, a beacon node, validators, and accounts with money. A target follows it as it
+// would follow a real network, at the pace of the wall clock; the suite steers it over HTTP, from
 // this process or from others.
 //
 //	target ──Beacon API, JSON-RPC──▶ chain and beacon node ◀── keeper: a local block in each slot that nobody has asked for
 //	bundle RPC ──orders──▶ builders ─────────────▲ with the orders that the suite wants there
 //	suite  ──/conformance/v1/…─────▶ Server: slots, blocks, accounts, orders, refusals of the beacon node, blocks that it has already
 //
-// A slot is given to one spec, or to one process whose specs bid in it one after the other, each above the one before: so specs may run in any order,
-// and in several processes.
+// A slot is given to one spec, or to one process whose specs bid in it one after the other, each
+// above the one before: so specs may run in any order, and in several processes.
 package world
 
 import (
@@ -64,7 +65,8 @@ type Slot struct {
 	Withdrawals    []*capella.Withdrawal `json:"withdrawals"`
 	ValidatorIndex phase0.ValidatorIndex `json:"validatorIndex"`
 	Timestamp      uint64                `json:"timestamp"` // seconds since 1970, the slot's start
-	// BaseGwei is above all values that were bid in the slot before, and a spec's own bids are on top of it.
+	// BaseGwei is above all values that were bid in the slot before, and a spec's own bids are on top
+	// of it.
 	BaseGwei uint64 `json:"baseGwei"`
 }
 
@@ -74,7 +76,8 @@ type Wanted struct {
 	Kind Kind `json:"kind"`
 	// Propose keeps the world from making a block in the slot, since the spec will.
 	Propose bool `json:"propose"`
-	// Alone gives a slot in which nobody bids beside the spec. Else specs of one process may get the same slot, one after the other.
+	// Alone gives a slot in which nobody bids beside the spec. Else specs of one process may get the
+	// same slot, one after the other.
 	Alone bool `json:"alone"`
 	// Who is the process that asks; processes never share a slot.
 	Who string `json:"who"`
@@ -83,7 +86,8 @@ type Wanted struct {
 // Kind is what specs do with a validator's registration.
 type Kind string
 
-// The kinds. Of the validators the last is the Stranger, who never registers, and the one before is Restless, whose registration specs change.
+// The kinds. Of the validators the last is the Stranger, who never registers, and the one before is
+// Restless, whose registration specs change.
 const (
 	Registered Kind = "registered"
 	Restless   Kind = "restless"
@@ -114,7 +118,8 @@ type Order struct {
 	Extra string `json:"extra"`
 }
 
-// Block is a submission without a message and without a signature, as SSZ of the fork's SubmitBlockRequest in hex.
+// Block is a submission without a message and without a signature, as SSZ of the fork's
+// SubmitBlockRequest in hex.
 type Block struct {
 	Submission string `json:"submission"`
 }

@@ -36,7 +36,8 @@ func (w *World) keep(ctx context.Context) error {
 	}
 }
 
-// propose makes, signs and publishes the local block of a slot, over the Beacon API as a validator does.
+// propose makes, signs and publishes the local block of a slot, over the Beacon API as a validator
+// does.
 func (w *World) propose(ctx context.Context, slot phase0.Slot) error {
 	index, _ := w.beacon.Duty(slot)
 	key := w.keys[index]

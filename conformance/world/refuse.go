@@ -19,7 +19,8 @@ type Refused struct {
 	Times int         `json:"times"`
 }
 
-// refuse has the beacon node refuse blocks of a slot from now on, as it refuses what breaks a rule, and says how often it did.
+// refuse has the beacon node refuse blocks of a slot from now on, as it refuses what breaks a rule,
+// and says how often it did.
 func (w *World) refuse(slot phase0.Slot) Refused {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,8 +47,9 @@ type Overtaken struct {
 	Times int         `json:"times"`
 }
 
-// overtake has blocks of a slot reach the beacon node a moment earlier from somebody else, as from a second relay that has the same block,
-// and says how often one did. The node refuses the second copy in the words that Prysm has for an equivocation.
+// overtake has blocks of a slot reach the beacon node a moment earlier from somebody else, as from
+// a second relay that has the same block, and says how often one did. The node refuses the second
+// copy in the words that Prysm has for an equivocation.
 func (w *World) overtake(slot phase0.Slot) Overtaken {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,7 +94,8 @@ func (w *World) meddles() bool {
 // maxBlockBytes is what a block with all its blobs may take.
 const maxBlockBytes = 64 << 20
 
-// guarded is the beacon node with the refusals, and the faster others, that specs have asked for. Everything else it answers itself.
+// guarded is the beacon node with the refusals, and the faster others, that specs have asked for.
+// Everything else it answers itself.
 func (w *World) guarded(node http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/beacon/blocks") || !w.meddles() {
@@ -144,8 +147,9 @@ func slotOf(fork eth.Fork, media string, body []byte) (phase0.Slot, bool) {
 	return block.Message.Slot, true
 }
 
-// slotOfSSZ reads the slot where SSZ has it: it is the first field of the message, which an offset and the signature stand before; from deneb on three
-// offsets stand before them, since the signed block comes first of three lists.
+// slotOfSSZ reads the slot where SSZ has it: it is the first field of the message, which an offset
+// and the signature stand before; from deneb on three offsets stand before them, since the signed
+// block comes first of three lists.
 func slotOfSSZ(fork eth.Fork, body []byte) (phase0.Slot, bool) {
 	const offset, signature = 4, 96
 	at := offset + signature

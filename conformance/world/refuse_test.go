@@ -18,14 +18,16 @@ func TestSlotOf(t *testing.T) {
 			t.Errorf("%s: slot %d, found %v; want 9", text, slot, found)
 		}
 	}
-	for media, body := range map[string][]byte{"application/json": []byte("["), "application/octet-stream": make([]byte, 100)} {
+	for media, body := range map[string][]byte{"application/json": []byte("["),
+		"application/octet-stream": make([]byte, 100)} {
 		if slot, found := slotOf(eth.Fulu, media, body); found {
 			t.Errorf("slot %d in %s that is no block", slot, media)
 		}
 	}
 }
 
-// A block of a refused slot does not get onto the chain, with blobs and without; the world says how often it was refused, and the next slot has one.
+// A block of a refused slot does not get onto the chain, with blobs and without; the world says how
+// often it was refused, and the next slot has one.
 func TestRefuse(t *testing.T) {
 	for _, fork := range []eth.Fork{eth.Bellatrix, eth.Electra} {
 		t.Run(fork.String(), func(t *testing.T) {
@@ -49,7 +51,8 @@ func TestRefuse(t *testing.T) {
 				t.Errorf("refused %d times, want once: %v", times, err)
 			}
 			beacon := probe.NewClient(w.Facts.BeaconURL, nil, time.Second)
-			for slot, want := range map[string]int{fmt.Sprint(uint64(refused)): http.StatusNotFound, fmt.Sprint(uint64(refused) + 1): http.StatusOK} {
+			for slot, want := range map[string]int{fmt.Sprint(uint64(refused)): http.StatusNotFound,
+				fmt.Sprint(uint64(refused) + 1): http.StatusOK} {
 				answer, err := beacon.Do(ctx, probe.Request{Method: http.MethodGet, Path: "/eth/v2/beacon/blocks/" + slot})
 				if err != nil || answer.Status != want {
 					t.Errorf("the block of slot %s: %v %v, want %d", slot, answer, err, want)
@@ -59,7 +62,8 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// A block of an overtaken slot is on the chain from somebody else before who made it publishes it; that they are refused then is seen by REL-PAY-20.
+// A block of an overtaken slot is on the chain from somebody else before who made it publishes it;
+// that they are refused then is seen by REL-PAY-20.
 func TestOvertake(t *testing.T) {
 	w, client := Running(t, Config{Slot: time.Second})
 	ctx := t.Context()
@@ -80,7 +84,8 @@ func TestOvertake(t *testing.T) {
 		t.Errorf("overtaken %d times, want once: %v", times, err)
 	}
 	beacon := probe.NewClient(w.Facts.BeaconURL, nil, time.Second)
-	answer, err := beacon.Do(ctx, probe.Request{Method: http.MethodGet, Path: "/eth/v2/beacon/blocks/" + fmt.Sprint(uint64(overtaken))})
+	answer, err := beacon.Do(ctx, probe.Request{Method: http.MethodGet, Path: "/eth/v2/beacon/blocks/" +
+		fmt.Sprint(uint64(overtaken))})
 	if err != nil || answer.Status != http.StatusOK {
 		t.Errorf("the block of the slot: %v %v", answer, err)
 	}

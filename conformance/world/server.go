@@ -96,7 +96,8 @@ func answer(rw http.ResponseWriter, value any, err error) {
 // leastLeft is the part of a slot's lead that a spec needs to do its work in.
 const leastLeft = 0.4
 
-// give waits for the next slot of the wanted kind that nobody has, and that a block can be built for.
+// give waits for the next slot of the wanted kind that nobody has, and that a block can be built
+// for.
 func (w *World) give(ctx context.Context, wanted Wanted) (*Slot, error) {
 	for {
 		w.mu.Lock()
@@ -152,16 +153,21 @@ func (w *World) lend() (*Account, error) {
 	return &Account{SecretKey: fmt.Sprintf("%#x", crypto.FromECDSA(wallet(w.account-1)))}, nil
 }
 
-// build builds a block as it was ordered. The builder's wallet pays the proposer, in the last transaction.
+// build builds a block as it was ordered. The builder's wallet pays the proposer, in the last
+// transaction.
 func (w *World) build(ctx context.Context, order Order) (*Block, error) {
 	pays, overflow := uint256.FromBig(orZero(order.PaysWei))
 	if overflow {
 		return nil, errors.New("paysWei has more than 256 bits")
 	}
 	args := chain.BuildArgs{
-		Parent: order.Slot.ParentHash, Slot: order.Slot.Slot, PrevRandao: order.Slot.PrevRandao, Withdrawals: order.Slot.Withdrawals,
-		ParentBeaconRoot: order.Slot.ParentRoot, Coinbase: crypto.PubkeyToAddress(w.builder.PublicKey), GasLimitTarget: order.GasLimit,
-		ExtraData: []byte(order.Extra), Payment: &chain.Payment{From: w.builder, To: common.HexToAddress(order.FeeRecipient), ValueWei: pays},
+		Parent: order.Slot.ParentHash, Slot: order.Slot.Slot, PrevRandao: order.Slot.PrevRandao,
+		Withdrawals:      order.Slot.Withdrawals,
+		ParentBeaconRoot: order.Slot.ParentRoot, Coinbase: crypto.PubkeyToAddress(w.builder.PublicKey),
+		GasLimitTarget: order.GasLimit,
+		ExtraData:      []byte(order.Extra), Payment: &chain.Payment{From: w.builder,
+			To:       common.HexToAddress(order.FeeRecipient),
+			ValueWei: pays},
 	}
 	if order.Blobs > 0 {
 		tx, err := w.blobTx(ctx, order)
@@ -194,10 +200,12 @@ func orZero(n *big.Int) *big.Int {
 // submission is the block in its wire form with an empty message.
 func submission(built *chain.Built) ([]byte, error) {
 	s := &builderfulu.SubmitBlockRequest{
-		Message: &builderv1.BidTrace{Value: new(uint256.Int)}, ExecutionPayload: built.Payload, ExecutionRequests: built.Requests,
+		Message: &builderv1.BidTrace{Value: new(uint256.Int)}, ExecutionPayload: built.Payload,
+		ExecutionRequests: built.Requests,
 	}
 	if built.Blobs != nil {
-		s.BlobsBundle = &builderfulu.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs}
+		s.BlobsBundle = &builderfulu.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs,
+			Blobs: built.Blobs.Blobs}
 	}
 	return form.Submission(built.Fork, s).MarshalSSZ()
 }

@@ -42,7 +42,8 @@ type Config struct {
 	Host string
 	// Addresses to listen at; empty takes any free port of Host.
 	Listen, BeaconListen, ValidationListen, BuilderListen string
-	// BlobsLater leaves what blobs need, which takes processors seconds, until a block with blobs is ordered: for runs that will hardly order one.
+	// BlobsLater leaves what blobs need, which takes processors seconds, until a block with blobs is
+	// ordered: for runs that will hardly order one.
 	BlobsLater bool
 	Log        *slog.Logger
 }
@@ -73,7 +74,8 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// Validators there are: two slots of an epoch are the restless one's and the stranger's, as chance has it.
+// Validators there are: two slots of an epoch are the restless one's and the stranger's, as chance
+// has it.
 const Validators = 8
 
 const (
@@ -122,7 +124,8 @@ func New(cfg Config) (w *World, err error) {
 		return nil, err
 	}
 	w = &World{
-		cfg: cfg, news: make(chan struct{}), reserved: map[phase0.Slot]bool{}, refused: map[phase0.Slot]int{}, others: map[phase0.Slot]int{},
+		cfg: cfg, news: make(chan struct{}), reserved: map[phase0.Slot]bool{}, refused: map[phase0.Slot]int{},
+		others:  map[phase0.Slot]int{},
 		builder: wallet(accounts),
 	}
 	opened := w
@@ -149,10 +152,12 @@ func (w *World) open() (err error) {
 	}
 	w.spec = &eth.Spec{
 		GenesisTime: time.Now().Add(genesisLead).Truncate(time.Second), GenesisForkVersion: genesisVersion,
-		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(Validators), SlotDuration: w.cfg.Slot, SlotsPerEpoch: slotsPerEpoch,
-		Forks: []eth.ForkPoint{{Fork: w.cfg.Fork, Version: phase0.Version{byte(w.cfg.Fork) + 1, 'g', 'v', 'c'}}},
+		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(Validators), SlotDuration: w.cfg.Slot,
+		SlotsPerEpoch: slotsPerEpoch,
+		Forks:         []eth.ForkPoint{{Fork: w.cfg.Fork, Version: phase0.Version{byte(w.cfg.Fork) + 1, 'g', 'v', 'c'}}},
 	}
-	funded := []common.Address{crypto.PubkeyToAddress(w.builder.PublicKey), crypto.PubkeyToAddress(wallet(accounts + 1).PublicKey)}
+	funded := []common.Address{crypto.PubkeyToAddress(w.builder.PublicKey),
+		crypto.PubkeyToAddress(wallet(accounts + 1).PublicKey)}
 	for i := range accounts {
 		funded = append(funded, crypto.PubkeyToAddress(wallet(i).PublicKey))
 	}
@@ -167,8 +172,9 @@ func (w *World) open() (err error) {
 		return fmt.Errorf("open builders: %w", err)
 	}
 	w.beacon, err = beacon.New(beacon.Config{
-		Spec: w.spec, Clock: clock.Real{}, Validators: Validators, Seed: 1, Execution: w.builders, GenesisHash: phase0.Hash32(w.chain.Genesis().Hash()),
-		ChainID: chainID, AttestationDeadline: w.cfg.Slot * 3 / 4, LocalTxLimit: 1000,
+		Spec: w.spec, Clock: clock.Real{}, Validators: Validators, Seed: 1, Execution: w.builders,
+		GenesisHash: phase0.Hash32(w.chain.Genesis().Hash()),
+		ChainID:     chainID, AttestationDeadline: w.cfg.Slot * 3 / 4, LocalTxLimit: 1000,
 		RefusesKnown: w.overtakes, Log: w.cfg.Log,
 	})
 	if err != nil {
@@ -187,8 +193,10 @@ func (w *World) open() (err error) {
 	w.URL = address(0)
 	w.Facts = Facts{
 		GenesisTime: w.spec.GenesisTime.Unix(), GenesisForkVersion: fmt.Sprintf("%#x", genesisVersion[:]),
-		GenesisValidatorsRoot: fmt.Sprintf("%#x", w.spec.GenesisValidatorsRoot[:]), SlotMs: w.cfg.Slot.Milliseconds(), SlotsPerEpoch: slotsPerEpoch,
-		Fork: w.cfg.Fork.String(), ForkVersion: fmt.Sprintf("%#x", w.spec.Forks[0].Version[:]), ChainID: chainID, BeaconURL: address(1),
+		GenesisValidatorsRoot: fmt.Sprintf("%#x", w.spec.GenesisValidatorsRoot[:]), SlotMs: w.cfg.Slot.Milliseconds(),
+		SlotsPerEpoch: slotsPerEpoch,
+		Fork:          w.cfg.Fork.String(), ForkVersion: fmt.Sprintf("%#x", w.spec.Forks[0].Version[:]), ChainID: chainID,
+		BeaconURL:    address(1),
 		ExecutionURL: w.chain.RPCURL(), ValidationURL: address(2), ValidatorKeys: secrets,
 	}
 	for _, name := range BuilderNames {
@@ -198,7 +206,8 @@ func (w *World) open() (err error) {
 	return nil
 }
 
-// validatorSecret is the secret key of the beacon node's validator; it is made as the node makes it.
+// validatorSecret is the secret key of the beacon node's validator; it is made as the node makes
+// it.
 func validatorSecret(i uint64) []byte {
 	material := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("gavel devnet key: validator "), i))
 	return blst.KeyGen(material[:]).Serialize()
@@ -310,7 +319,8 @@ func (w *World) learn(event string) {
 		return
 	}
 	w.newest = &Slot{
-		Slot: a.Data.Slot, ParentHash: a.Data.ParentHash, ParentRoot: a.Data.ParentRoot, PrevRandao: a.Data.Attributes.PrevRandao,
+		Slot: a.Data.Slot, ParentHash: a.Data.ParentHash, ParentRoot: a.Data.ParentRoot,
+		PrevRandao:  a.Data.Attributes.PrevRandao,
 		Withdrawals: a.Data.Attributes.Withdrawals, ValidatorIndex: a.Data.Proposer, Timestamp: a.Data.Attributes.Timestamp,
 	}
 	close(w.news)

@@ -33,7 +33,8 @@ func TestWorld(t *testing.T) {
 	}
 	pays := uint256.NewInt(12345)
 	raw, err := client.Block(ctx, world.Order{
-		Slot: *slots[2], FeeRecipient: "0x00000000000000000000000000000000000000aa", PaysWei: pays.ToBig(), GasLimit: 60_000_000, Blobs: 1,
+		Slot: *slots[2], FeeRecipient: "0x00000000000000000000000000000000000000aa", PaysWei: pays.ToBig(),
+		GasLimit: 60_000_000, Blobs: 1,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -32,8 +32,9 @@ func (l *lab) agents(ctx context.Context) ([]agent, error) {
 	}
 	n := l.network
 	crowd := user.New(user.Config{
-		Wallets: n.users, ChainID: chainID, PerSlot: l.cfg.TxsPerSlot, BlobEvery: l.cfg.BlobEvery, Spec: n.spec, Clock: n.clock,
-		RPC: l.chain.Attach(), Seed: l.cfg.Seed, Log: l.log.With("part", "user"),
+		Wallets: n.users, ChainID: chainID, PerSlot: l.cfg.TxsPerSlot, BlobEvery: l.cfg.BlobEvery, Spec: n.spec,
+		Clock: n.clock,
+		RPC:   l.chain.Attach(), Seed: l.cfg.Seed, Log: l.log.With("part", "user"),
 	})
 	list := []agent{crowd.Run, l.proposers(relays).Run}
 	orderFlow, err := l.orderFlowAgents(ctx)
@@ -65,8 +66,10 @@ func (l *lab) proposers(relays []proposer.Relay) *proposer.Proposer {
 		sidecar = &proposer.Remote{Client: l.sidecar, Spec: n.spec}
 	}
 	return proposer.New(proposer.Config{
-		Keys: keys, FeeRecipient: n.payee, GasLimit: gasLimit, Spec: n.spec, Clock: n.clock, BeaconURL: l.beaconURL, Sidecar: sidecar,
-		// The pool is everybody's, so a local block earns as much as a builder's; without a preference there would be nothing to auction.
+		Keys: keys, FeeRecipient: n.payee, GasLimit: gasLimit, Spec: n.spec, Clock: n.clock, BeaconURL: l.beaconURL,
+		Sidecar: sidecar,
+		// The pool is everybody's, so a local block earns as much as a builder's; without a preference
+		// there would be nothing to auction.
 		BuilderBoostFactor: proposer.PreferBuilder,
 		Breaker:            breaker.Limits{MissedInRow: l.cfg.CircuitBreaker},
 		Log:                l.log.With("part", "proposer"),

@@ -8,7 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/devnet/breaker"
 )
 
-// Proposers of a devnet that was asked for nothing have a client's usual circuit breaker; how it acts is tested where they are.
+// Proposers of a devnet that was asked for nothing have a client's usual circuit breaker; how it
+// acts is tested where they are.
 func TestProposersHaveACircuitBreaker(t *testing.T) {
 	for _, c := range []struct {
 		limit int

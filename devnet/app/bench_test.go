@@ -9,15 +9,19 @@ import (
 	"github.com/gavel-relay/gavel/devnet/view"
 )
 
-// BenchmarkEmptySlot runs slots with one transfer each over real HTTP and reports the median way of a slot: from the moment at which its
-// attributes are known to the first bid that counts, and from the header to the published and imported block. The sum is to stay below 25 ms.
+// BenchmarkEmptySlot runs slots with one transfer each over real HTTP and reports the median way of
+// a slot: from the moment at which its attributes are known to the first bid that counts, and from
+// the header to the published and imported block. The sum is to stay below 25 ms.
 func BenchmarkEmptySlot(b *testing.B) {
-	benchmarkSlots(b, devnet.Config{Slots: max(b.N, 10), SlotDuration: 12 * time.Second, Speed: 60, Validators: 16, Builders: 1, TxsPerSlot: 1})
+	benchmarkSlots(b, devnet.Config{Slots: max(b.N, 10), SlotDuration: 12 * time.Second, Speed: 60, Validators: 16,
+		Builders: 1, TxsPerSlot: 1})
 }
 
-// BenchmarkBusySlot is the same with 200 transfers in slots of 200 ms, which two cores must keep up with.
+// BenchmarkBusySlot is the same with 200 transfers in slots of 200 ms, which two cores must keep up
+// with.
 func BenchmarkBusySlot(b *testing.B) {
-	benchmarkSlots(b, devnet.Config{Slots: max(b.N, 10), SlotDuration: 12 * time.Second, Speed: 60, Validators: 16, Builders: 2, TxsPerSlot: 200})
+	benchmarkSlots(b, devnet.Config{Slots: max(b.N, 10), SlotDuration: 12 * time.Second, Speed: 60, Validators: 16,
+		Builders: 2, TxsPerSlot: 200})
 }
 
 func benchmarkSlots(b *testing.B, cfg devnet.Config) {

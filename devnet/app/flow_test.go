@@ -10,23 +10,29 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// A private order, its hint, two backruns of which one lands and is paid for, and an order that is cancelled with its backrun.
+// A private order, its hint, two backruns of which one lands and is paid for, and an order that is
+// cancelled with its backrun.
 func TestFlow(t *testing.T) {
 	f := newFlow()
 	ref := func(id uint64) rpc.OrderRef { return rpc.OrderRef{ID: id} }
 	order := func(id, follows uint64) rpc.Fact {
 		return rpc.OrderAccepted{Order: &rpc.Order{ID: id, Follows: follows}}
 	}
-	refund := rpc.Refund{Hash: common.Hash{1}, Bundle: common.Hash{2}, BlockHash: common.Hash{9}, Recipient: common.Address{1}, AmountWei: uint256.NewInt(90)}
-	paid := rpc.RefundPaid{Hash: refund.Hash, Bundle: refund.Bundle, BlockHash: refund.BlockHash, Recipient: refund.Recipient}
+	refund := rpc.Refund{Hash: common.Hash{1}, Bundle: common.Hash{2}, BlockHash: common.Hash{9},
+		Recipient: common.Address{1}, AmountWei: uint256.NewInt(90)}
+	paid := rpc.RefundPaid{Hash: refund.Hash, Bundle: refund.Bundle, BlockHash: refund.BlockHash,
+		Recipient: refund.Recipient}
 	for i, step := range []struct {
 		fact    rpc.Fact
 		changed bool
 	}{
-		{order(1, 0), true}, {rpc.OrderSimulated{OrderRef: ref(1)}, false}, {rpc.OrderShared{ID: 1}, true}, {order(2, 1), true}, {order(3, 1), true},
+		{order(1, 0), true}, {rpc.OrderSimulated{OrderRef: ref(1)}, false}, {rpc.OrderShared{ID: 1}, true},
+		{order(2, 1), true}, {order(3, 1), true},
 		{order(4, 0), true}, {order(5, 4), true}, {rpc.OrderEnded{OrderRef: ref(4), State: rpc.Cancelled}, true},
-		{rpc.OrderEnded{OrderRef: ref(5), State: rpc.Cancelled}, false}, {rpc.OrderEnded{OrderRef: ref(1), State: rpc.Landed}, false},
-		{rpc.OrderEnded{OrderRef: ref(2), State: rpc.Landed}, true}, {rpc.OrderEnded{OrderRef: ref(3), State: rpc.Failed}, false},
+		{rpc.OrderEnded{OrderRef: ref(5), State: rpc.Cancelled}, false},
+		{rpc.OrderEnded{OrderRef: ref(1), State: rpc.Landed}, false},
+		{rpc.OrderEnded{OrderRef: ref(2), State: rpc.Landed}, true},
+		{rpc.OrderEnded{OrderRef: ref(3), State: rpc.Failed}, false},
 		{rpc.RefundCredited{Refund: refund}, false}, {paid, true}, {paid, false},
 	} {
 		if got := f.observe(step.fact); got != step.changed {

@@ -33,7 +33,8 @@ func TestAnotherRelayJoins(t *testing.T) {
 	key := bls.Derive("another relay", 1)
 	public := key.PublicKey()
 	cfg := devnet.Config{
-		Slots: 12, SlotDuration: 2 * time.Second, Speed: 1, Validators: 8, Builders: 1, TxsPerSlot: 4, SlotsPerEpoch: 4, Seed: 3,
+		Slots: 12, SlotDuration: 2 * time.Second, Speed: 1, Validators: 8, Builders: 1, TxsPerSlot: 4,
+		SlotsPerEpoch: 4, Seed: 3,
 		BeaconPort: ports[0], ValidationPort: ports[1],
 		Relays: []string{fmt.Sprintf("http://%#x@%s", public[:], addresses[2])},
 	}

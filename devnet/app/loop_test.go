@@ -20,8 +20,9 @@ import (
 	"github.com/gavel-relay/gavel/devnet/view"
 )
 
-// customer is somebody outside who sends a private transaction to a running devnet and looks at what becomes of it: on the chain by the execution node's
-// JSON-RPC, in the ledger by the bundle RPC.
+// customer is somebody outside who sends a private transaction to a running devnet and looks at
+// what becomes of it: on the chain by the execution node's JSON-RPC, in the ledger by the bundle
+// RPC.
 type customer struct {
 	t       *testing.T
 	key     *ecdsa.PrivateKey
@@ -55,12 +56,14 @@ func newCustomer(t *testing.T, run view.Run) *customer {
 
 func (c *customer) address() common.Address { return crypto.PubkeyToAddress(c.key.PublicKey) }
 
-// swap sends a great swap privately, with preferences as they are by default: what searchers see is that pool A moves.
+// swap sends a great swap privately, with preferences as they are by default: what searchers see is
+// that pool A moves.
 func (c *customer) swap() {
 	c.t.Helper()
 	tx, err := types.SignNewTx(c.key, types.LatestSignerForChainID(big.NewInt(chainID)), &types.DynamicFeeTx{
-		ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: contract.SwapGas,
-		To: &contract.RouterAt, Value: new(big.Int).Mul(big.NewInt(60), big.NewInt(params.Ether)),
+		ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas: contract.SwapGas,
+		To:  &contract.RouterAt, Value: new(big.Int).Mul(big.NewInt(60), big.NewInt(params.Ether)),
 		Data: contract.BuyCall(contract.PoolA, new(uint256.Int)),
 	})
 	if err != nil {
@@ -113,8 +116,9 @@ func (c *customer) block(number uint64) (*types.Block, types.Receipts) {
 	return block, receipts
 }
 
-// The whole way, wei by wei: somebody swaps privately; a searcher who was told of it follows; the builder puts both into a block and pays the user 90 % of
-// what the backrun paid, less 30,000 gas at the base fee; the ledger says so too.
+// The whole way, wei by wei: somebody swaps privately; a searcher who was told of it follows; the
+// builder puts both into a block and pays the user 90 % of what the backrun paid, less 30,000 gas
+// at the base fee; the ledger says so too.
 func TestTheUserGetsNinetyPercent(t *testing.T) {
 	cfg := testConfig(6)
 	cfg.Searchers, cfg.Builders = 2, 1
@@ -158,12 +162,14 @@ func (c *customer) wantNinetyPercent() {
 	value := part(profit, percent.Uint64())
 	want := part(value, 90)
 	want.Sub(want, new(uint256.Int).Mul(uint256.NewInt(30_000), uint256.MustFromBig(block.BaseFee())))
-	c.t.Logf("the gap was worth %s wei, the searcher paid %s %% of it, %s wei; the user gets %s", profit, percent, value, want)
+	c.t.Logf("the gap was worth %s wei, the searcher paid %s %% of it, %s wei; the user gets %s", profit,
+		percent, value, want)
 
 	payout := txs[at+2]
 	payer, err := types.Sender(types.LatestSignerForChainID(big.NewInt(chainID)), payout)
 	if err != nil || payer != block.Coinbase() || *payout.To() != c.address() || payout.Value().Cmp(want.ToBig()) != 0 {
-		c.t.Errorf("%s pays %s wei to %s, %v; want %s from %s", payer, payout.Value(), payout.To(), err, want, block.Coinbase())
+		c.t.Errorf("%s pays %s wei to %s, %v; want %s from %s", payer, payout.Value(), payout.To(), err, want,
+			block.Coinbase())
 	}
 	if receipts[at+2].Status != types.ReceiptStatusSuccessful {
 		c.t.Error("the payout fails")
@@ -191,7 +197,8 @@ func (c *customer) wantBalance(number uint64, refundWei *uint256.Int, receipt *t
 	}
 }
 
-// wantLedger checks that the ledger has one refund for the user, for its transaction, received, of this amount.
+// wantLedger checks that the ledger has one refund for the user, for its transaction, received, of
+// this amount.
 func (c *customer) wantLedger(refundWei *uint256.Int) {
 	c.t.Helper()
 	refunds := c.ledger("flashbots_getFeeRefundsByRecipient", map[string]any{"recipient": c.address()})
@@ -199,7 +206,8 @@ func (c *customer) wantLedger(refundWei *uint256.Int) {
 		c.t.Fatalf("the ledger has %d refunds, want 1", len(refunds))
 	}
 	r := refunds[0]
-	if r.Hash != c.sent.Hash() || r.Status != "received" || r.Recipient != c.address() || !(*uint256.Int)(r.Amount).Eq(refundWei) {
+	if r.Hash != c.sent.Hash() || r.Status != "received" || r.Recipient != c.address() ||
+		!(*uint256.Int)(r.Amount).Eq(refundWei) {
 		c.t.Errorf("the ledger says %+v, want %s wei for %s", r, refundWei, c.sent.Hash())
 	}
 	var totals struct{ Pending, Received *hexutil.U256 }
@@ -216,9 +224,10 @@ func part(amount *uint256.Int, percent uint64) *uint256.Int {
 	return p.Div(p, uint256.NewInt(100))
 }
 
-// With everybody at work, what the ledger says of each block is what the chain has: each refund that was received is a transfer of the fee recipient, of
-// that amount, after a backrun, and there is no other payout. What a user cancels when a builder has bid with it already may be in a block all the same, with
-// its refund; for the service it stays cancelled.
+// With everybody at work, what the ledger says of each block is what the chain has: each refund
+// that was received is a transfer of the fee recipient, of that amount, after a backrun, and there
+// is no other payout. What a user cancels when a builder has bid with it already may be in a block
+// all the same, with its refund; for the service it stays cancelled.
 func TestTheLedgerSaysWhatTheChainSays(t *testing.T) {
 	cfg := testConfig(10)
 	cfg.Searchers, cfg.OrdersPerSlot = 2, 4
@@ -236,7 +245,8 @@ func TestTheLedgerSaysWhatTheChainSays(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v, %s, %s", err, sum.Verdict(), out.notes)
 	}
-	if f := sum.Flow; paid == 0 || f.Cancelled == 0 || f.Hints == 0 || f.Landed == 0 || f.Refunds < paid || f.Landed > f.Backruns {
+	if f := sum.Flow; paid == 0 || f.Cancelled == 0 || f.Hints == 0 || f.Landed == 0 || f.Refunds < paid ||
+		f.Landed > f.Backruns {
 		t.Errorf("%d payouts are compared; the viewer is told of %+v", paid, f)
 	}
 }
@@ -264,7 +274,8 @@ func (c *customer) wantSame(number uint64) int {
 		}
 		before := i - 1
 		for ; before > 0 && *txs[before].To() != contract.BackrunAt; before-- { // several payouts may follow a backrun
-			if sender, err := types.Sender(types.LatestSignerForChainID(big.NewInt(chainID)), txs[before]); err != nil || sender != from {
+			if sender, err := types.Sender(types.LatestSignerForChainID(big.NewInt(chainID)), txs[before]); err != nil ||
+				sender != from {
 				c.t.Errorf("block %d: payout %d follows no backrun", number, i)
 			}
 		}
@@ -283,7 +294,8 @@ func (c *customer) wantSame(number uint64) int {
 	for p, targets := range onChain {
 		for _, target := range targets {
 			if state := c.stateOf(target); state != "cancelled" {
-				c.t.Errorf("block %d: the chain has %s wei for %s, the ledger does not: %s is %s", number, p.amount, p.to, target, state)
+				c.t.Errorf("block %d: the chain has %s wei for %s, the ledger does not: %s is %s", number, p.amount, p.to,
+					target, state)
 			}
 		}
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// startSidecar puts a real mev-boost between proposers and relay, if one is wanted, and waits until it answers. It is ended with the run.
+// startSidecar puts a real mev-boost between proposers and relay, if one is wanted, and waits until
+// it answers. It is ended with the run.
 func (l *lab) startSidecar(ctx context.Context, group *errgroup.Group) error {
 	if l.cfg.MevBoost == "" {
 		return nil
@@ -27,7 +28,8 @@ func (l *lab) startSidecar(ctx context.Context, group *errgroup.Group) error {
 	}
 	spec := l.network.spec
 	command := exec.CommandContext(ctx, l.cfg.MevBoost, "--addr", address,
-		"--genesis-fork-version", fmt.Sprintf("%#x", spec.GenesisForkVersion[:]), "--genesis-timestamp", strconv.FormatUint(spec.Timestamp(0), 10),
+		"--genesis-fork-version", fmt.Sprintf("%#x", spec.GenesisForkVersion[:]), "--genesis-timestamp",
+		strconv.FormatUint(spec.Timestamp(0), 10),
 		"--relays", strings.Join(append([]string{l.relayAddress()}, l.cfg.Relays...), ","))
 	command.Env = append(os.Environ(), "SLOT_SEC="+strconv.Itoa(int(spec.SlotDuration.Seconds())))
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }

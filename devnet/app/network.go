@@ -24,11 +24,13 @@ const chainID = 0x67766c // "gvl"
 // gasLimit is what validators register and genesis starts with.
 const gasLimit = 60_000_000
 
-// userWallets is how many accounts send transactions: enough that one sender's nonces seldom hold up a block.
+// userWallets is how many accounts send transactions: enough that one sender's nonces seldom hold
+// up a block.
 const userWallets = 32
 
-// privateWallets is how many accounts send private ones for each that is sent in a slot: an account waits until its transaction has landed.
-// searcherWallets is how many backruns of a searcher can land in a block.
+// privateWallets is how many accounts send private ones for each that is sent in a slot: an account
+// waits until its transaction has landed. searcherWallets is how many backruns of a searcher can
+// land in a block.
 const (
 	privateWallets  = 8
 	searcherWallets = 8
@@ -50,8 +52,9 @@ type network struct {
 	payees    []common.Address // fee recipients by validator index
 }
 
-// newNetwork makes the network. Genesis is now, in whole seconds; the clock stands still until start is called, so that no slot passes while
-// parts are opened. With realTime, genesis lies in the near future of the wall clock, for programs that know no other.
+// newNetwork makes the network. Genesis is now, in whole seconds; the clock stands still until
+// start is called, so that no slot passes while parts are opened. With realTime, genesis lies in
+// the near future of the wall clock, for programs that know no other.
 func newNetwork(cfg devnet.Config, realTime bool) *network {
 	genesis := time.Now().Truncate(time.Second)
 	n := &network{start: func() {}}
@@ -63,8 +66,9 @@ func newNetwork(cfg devnet.Config, realTime bool) *network {
 		n.clock, n.start = held, held.Start
 	}
 	n.spec = &eth.Spec{
-		GenesisTime: genesis, GenesisForkVersion: genesisForkVersion, GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(cfg.Validators),
-		SlotDuration: cfg.SlotDuration, SlotsPerEpoch: uint64(cfg.SlotsPerEpoch), Forks: cfg.Forks,
+		GenesisTime: genesis, GenesisForkVersion: genesisForkVersion,
+		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(cfg.Validators),
+		SlotDuration:          cfg.SlotDuration, SlotsPerEpoch: uint64(cfg.SlotsPerEpoch), Forks: cfg.Forks,
 	}
 	for i := range userWallets {
 		n.users = append(n.users, wallet(cfg.Seed, "user", i))
@@ -90,7 +94,8 @@ func newNetwork(cfg devnet.Config, realTime bool) *network {
 // realTimeLead leaves time to open all parts before a genesis on the wall clock.
 const realTimeLead = 3 * time.Second
 
-// wellKnown is the account of examples: its key, 0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80, is known to everybody.
+// wellKnown is the account of examples: its key,
+// 0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80, is known to everybody.
 var wellKnown = common.HexToAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 
 // funded are the accounts that have money at genesis.

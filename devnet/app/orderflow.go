@@ -17,15 +17,18 @@ import (
 	streamclient "github.com/gavel-relay/gavel/stream/client"
 )
 
-// payoutGas is what builders take off a refund for its payout, in gas at the base fee, and the service is told that they do.
+// payoutGas is what builders take off a refund for its payout, in gas at the base fee, and the
+// service is told that they do.
 const payoutGas = 30_000
 
-// startOrderFlow starts the bundle RPC on the chain in this process, and the stream that tells of its orders: it reads the same journal.
+// startOrderFlow starts the bundle RPC on the chain in this process, and the stream that tells of
+// its orders: it reads the same journal.
 func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group) (err error) {
 	states := execchain.NewStates(l.chain.Chain())
 	l.bundles, err = rpcapp.New(ctx, rpcapp.Config{
-		Chain: states, States: states, ChainConfig: l.chain.Chain().Config(), Key: wallet(l.cfg.Seed, "service", 0), Builders: l.registry(),
-		DataDir: within(l.cfg.DataDir, "rpc"), BlockTime: l.cfg.SlotDuration, PayoutGas: payoutGas, Clock: l.network.clock,
+		Chain: states, States: states, ChainConfig: l.chain.Chain().Config(), Key: wallet(l.cfg.Seed, "service", 0),
+		Builders: l.registry(),
+		DataDir:  within(l.cfg.DataDir, "rpc"), BlockTime: l.cfg.SlotDuration, PayoutGas: payoutGas, Clock: l.network.clock,
 		Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Observe: l.observeOrder, Log: l.log.With("part", "rpc"),
 	})
 	if err != nil {
@@ -43,8 +46,8 @@ func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group) (err er
 	return nil
 }
 
-// registry are the builders as the operator of the bundle RPC knows them. The first one is the operator's own: it gets every order, the others those whose
-// signers say so.
+// registry are the builders as the operator of the bundle RPC knows them. The first one is the
+// operator's own: it gets every order, the others those whose signers say so.
 func (l *lab) registry() []send.Builder {
 	list := make([]send.Builder, l.cfg.Builders)
 	for i := range list {
@@ -64,7 +67,8 @@ func (l *lab) observeOrder(fact rpc.Fact) {
 	}
 }
 
-// orderFlowAgents are users who send privately, and searchers. Each has a key of its own that signs its requests.
+// orderFlowAgents are users who send privately, and searchers. Each has a key of its own that signs
+// its requests.
 func (l *lab) orderFlowAgents(ctx context.Context) ([]agent, error) {
 	n := l.network
 	names := make([]string, l.cfg.Builders)
@@ -78,7 +82,8 @@ func (l *lab) orderFlowAgents(ctx context.Context) ([]agent, error) {
 			return nil, err
 		}
 		list = append(list, user.NewPrivate(user.PrivateConfig{
-			Wallets: n.traders, ChainID: chainID, PerSlot: l.cfg.OrdersPerSlot, CancelEvery: cancelEvery, Builders: names, Spec: n.spec,
+			Wallets: n.traders, ChainID: chainID, PerSlot: l.cfg.OrdersPerSlot, CancelEvery: cancelEvery, Builders: names,
+			Spec:  n.spec,
 			Clock: n.clock, Node: l.chain.Attach(), OrderFlow: orderFlow, Seed: l.cfg.Seed, Log: l.log.With("part", "user"),
 		}).Run)
 	}

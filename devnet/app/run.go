@@ -1,7 +1,9 @@
-// Package app wires the devnet: one execution node, one beacon node, a relay, a bundle RPC and an event stream as anybody would run them, and agents
-// that meet them over HTTP. It is the only room of the lab that knows the services' inside, because it starts them.
+// Package app wires the devnet: one execution node, one beacon node, a relay, a bundle RPC and an
+// event stream as anybody would run them, and agents that meet them over HTTP. It is the only room
+// of the lab that knows the services' inside, because it starts them.
 //
-//	open chain ─▶ beacon node ─▶ relay ─▶ bundle RPC ─▶ stream ─▶ (mev-boost) ─▶ agents ─▶ let the clock run ─▶ slots … ─▶ stop agents ─▶ summary from the chain
+//	open chain ─▶ beacon node ─▶ relay ─▶ bundle RPC ─▶ stream ─▶ (mev-boost) ─▶ agents
+//	     ─▶ let the clock run ─▶ slots … ─▶ stop agents ─▶ summary from the chain
 package app
 
 import (
@@ -62,8 +64,9 @@ type lab struct {
 	listeners []net.Listener
 }
 
-// Run runs a devnet until its slots are over or the context ends, and returns what became of it. The error is about what could not be
-// started or broke down; a slot that went wrong is in the summary.
+// Run runs a devnet until its slots are over or the context ends, and returns what became of it.
+// The error is about what could not be started or broke down; a slot that went wrong is in the
+// summary.
 func Run(ctx context.Context, cfg devnet.Config, out view.Output) (view.Summary, error) {
 	if err := cfg.Validate(); err != nil {
 		return view.Summary{}, err
@@ -71,7 +74,8 @@ func Run(ctx context.Context, cfg devnet.Config, out view.Output) (view.Summary,
 	if err := checkPlaces(cfg); err != nil {
 		return view.Summary{}, run.Usage(err)
 	}
-	l := &lab{cfg: cfg, out: out, began: time.Now(), log: slog.Default(), facts: make(chan relay.Fact, factQueue), orders: make(chan rpc.Fact, factQueue)}
+	l := &lab{cfg: cfg, out: out, began: time.Now(), log: slog.Default(), facts: make(chan relay.Fact, factQueue),
+		orders: make(chan rpc.Fact, factQueue)}
 	defer l.close()
 	if err := l.open(ctx); err != nil {
 		return view.Summary{}, err
@@ -79,7 +83,8 @@ func Run(ctx context.Context, cfg devnet.Config, out view.Output) (view.Summary,
 	return l.run(ctx)
 }
 
-// checkPlaces looks at what the configuration names on disk. A run always begins at genesis, so its folder must be new.
+// checkPlaces looks at what the configuration names on disk. A run always begins at genesis, so its
+// folder must be new.
 func checkPlaces(cfg devnet.Config) error {
 	if cfg.MevBoost != "" {
 		if _, err := osexec.LookPath(cfg.MevBoost); err != nil {
@@ -102,13 +107,14 @@ func checkPlaces(cfg devnet.Config) error {
 	case err != nil:
 		return fmt.Errorf("data-dir %s cannot be read: give a new or an empty directory", cfg.DataDir)
 	case len(entries) > 0:
-		return fmt.Errorf("data-dir %s is not empty: give a new or an empty directory, since each run begins at genesis", cfg.DataDir)
+		return fmt.Errorf("data-dir %s is not empty: give a new or an empty directory, since each run begins at genesis",
+			cfg.DataDir)
 	}
 	return nil
 }
 
-// factQueue holds what the relay tells while the viewer is busy. A viewer that falls behind this far misses facts; the summary, which is read
-// from the chain, does not.
+// factQueue holds what the relay tells while the viewer is busy. A viewer that falls behind this
+// far misses facts; the summary, which is read from the chain, does not.
 const factQueue = 4096
 
 // open makes all parts but starts none that needs the clock.
@@ -118,8 +124,10 @@ func (l *lab) open(ctx context.Context) (err error) {
 		return err
 	}
 	l.chain, err = chain.Open(chain.Config{
-		Spec: l.network.spec, ChainID: chainID, DataDir: within(l.cfg.DataDir, "chain"), GasLimit: gasLimit, Funded: l.network.funded(),
-		Accounts: contract.Genesis(addresses(l.network.traders)), RPCAddr: net.JoinHostPort(host, strconv.Itoa(l.cfg.RPCPort)),
+		Spec: l.network.spec, ChainID: chainID, DataDir: within(l.cfg.DataDir, "chain"), GasLimit: gasLimit,
+		Funded:   l.network.funded(),
+		Accounts: contract.Genesis(addresses(l.network.traders)), RPCAddr: net.JoinHostPort(host,
+			strconv.Itoa(l.cfg.RPCPort)),
 	})
 	if err != nil {
 		return fmt.Errorf("open chain: %w", err)
@@ -127,8 +135,9 @@ func (l *lab) open(ctx context.Context) (err error) {
 	l.validator = execchain.New(l.chain.Chain(), execchain.Options{})
 	l.beacon, err = beacon.New(beacon.Config{
 		Spec: l.network.spec, Clock: l.network.clock, Validators: l.cfg.Validators, Seed: l.cfg.Seed, Execution: l.chain,
-		GenesisHash: phase0.Hash32(l.chain.Genesis().Hash()), ChainID: chainID, AttestationDeadline: l.patience(l.cfg.SlotDuration / 3),
-		LocalTxLimit: l.cfg.TxsPerSlot, Log: l.log.With("part", "beacon"),
+		GenesisHash: phase0.Hash32(l.chain.Genesis().Hash()), ChainID: chainID,
+		AttestationDeadline: l.patience(l.cfg.SlotDuration / 3),
+		LocalTxLimit:        l.cfg.TxsPerSlot, Log: l.log.With("part", "beacon"),
 	})
 	return err
 }
@@ -176,8 +185,9 @@ func (l *lab) listen(port int, flag string) (string, error) {
 // builderListener is where a builder takes orders.
 func (l *lab) builderListener(i int) net.Listener { return l.listeners[5+i] }
 
-// patience is a span of chain time that is at least shortestWait long on the wall: what is generous at 12-second slots would be the blink of
-// an eye on a chain that runs sixty times as fast. It never takes more than three quarters of a slot.
+// patience is a span of chain time that is at least shortestWait long on the wall: what is generous
+// at 12-second slots would be the blink of an eye on a chain that runs sixty times as fast. It
+// never takes more than three quarters of a slot.
 func (l *lab) patience(chainTime time.Duration) time.Duration {
 	const shortestWait = time.Second
 	wall := time.Duration(float64(shortestWait) * l.cfg.Speed)
@@ -222,7 +232,8 @@ func (l *lab) run(ctx context.Context) (view.Summary, error) {
 	return sum, err
 }
 
-// stopped ends all parts and returns the first failure among them; that they were told to end is none.
+// stopped ends all parts and returns the first failure among them; that they were told to end is
+// none.
 func (l *lab) stopped(stop context.CancelFunc, group *errgroup.Group) error {
 	stop()
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
@@ -289,9 +300,11 @@ func within(dir, name string) string {
 // describe tells the viewer what was started.
 func (l *lab) describe() view.Run {
 	return view.Run{
-		Slots: l.cfg.Slots, SlotDuration: l.cfg.SlotDuration, Speed: l.cfg.Speed, Validators: l.cfg.Validators, Builders: l.cfg.Builders,
+		Slots: l.cfg.Slots, SlotDuration: l.cfg.SlotDuration, Speed: l.cfg.Speed, Validators: l.cfg.Validators,
+		Builders: l.cfg.Builders,
 		Endpoints: []view.Endpoint{
-			{Name: "relay", URL: l.relayURL}, {Name: "beacon node", URL: l.beaconURL}, {Name: "execution RPC", URL: l.chain.RPCURL()},
+			{Name: "relay", URL: l.relayURL}, {Name: "beacon node", URL: l.beaconURL}, {Name: "execution RPC",
+				URL: l.chain.RPCURL()},
 			{Name: "bundle RPC", URL: l.bundleURL}, {Name: "event stream", URL: l.streamURL},
 			{Name: "validation node", URL: l.validationURL},
 		},

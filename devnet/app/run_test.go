@@ -61,12 +61,14 @@ func (w *watched) Slot(s view.Slot) {
 // testConfig is a small network whose slots are long enough for the race detector.
 func testConfig(slots int) devnet.Config {
 	return devnet.Config{
-		Slots: slots, SlotDuration: 12 * time.Second, Speed: 5, Validators: 8, Builders: 2, TxsPerSlot: 10, SlotsPerEpoch: 2, Seed: 7,
+		Slots: slots, SlotDuration: 12 * time.Second, Speed: 5, Validators: 8, Builders: 2, TxsPerSlot: 10,
+		SlotsPerEpoch: 2, Seed: 7,
 	}
 }
 
-// wellRun runs a network in which every payload must be delivered and land. At the speed of tests a busy machine may lose a slot: then it is run once more,
-// at a third of that speed. each is given the viewer of each run.
+// wellRun runs a network in which every payload must be delivered and land. At the speed of tests a
+// busy machine may lose a slot: then it is run once more, at a third of that speed. each is given
+// the viewer of each run.
 func wellRun(t *testing.T, cfg devnet.Config, each func(*watched)) (view.Summary, *watched) {
 	t.Helper()
 	for _, speed := range []float64{cfg.Speed, cfg.Speed / 3} {
@@ -91,7 +93,8 @@ func wellRun(t *testing.T, cfg devnet.Config, each func(*watched)) (view.Summary
 	return view.Summary{}, nil
 }
 
-// The main job, on real input, across every fork boundary: each slot's payload is built, sold blind, delivered, and on the chain.
+// The main job, on real input, across every fork boundary: each slot's payload is built, sold
+// blind, delivered, and on the chain.
 func TestEverySlotIsDeliveredAcrossAllForks(t *testing.T) {
 	cfg := testConfig(11)
 	cfg.BlobEvery = 1
@@ -134,8 +137,10 @@ func TestDataAPIAgreesWithTheChain(t *testing.T) {
 	}
 	for _, row := range listed {
 		for _, slot := range out.slots {
-			if row["slot"] == fmt.Sprint(slot.Number) && (row["value"] != slot.TopWei.Dec() || row["num_tx"] != fmt.Sprint(slot.Txs)) {
-				t.Errorf("slot %d: listed %s wei, %s transactions, seen %s wei, %d", slot.Number, row["value"], row["num_tx"], slot.TopWei, slot.Txs)
+			if row["slot"] == fmt.Sprint(slot.Number) && (row["value"] != slot.TopWei.Dec() ||
+				row["num_tx"] != fmt.Sprint(slot.Txs)) {
+				t.Errorf("slot %d: listed %s wei, %s transactions, seen %s wei, %d", slot.Number, row["value"], row["num_tx"],
+					slot.TopWei, slot.Txs)
 			}
 		}
 	}
@@ -156,7 +161,8 @@ func getList(t *testing.T, url string) (rows []map[string]string) {
 	return rows
 }
 
-// A malformed, oversized, mislabelled or wrong-fork request to any endpoint gets a 4xx as {code,message}, and the auction goes on untouched.
+// A malformed, oversized, mislabelled or wrong-fork request to any endpoint gets a 4xx as
+// {code,message}, and the auction goes on untouched.
 func TestBadRequestsChangeNothing(t *testing.T) {
 	wellRun(t, testConfig(3), func(out *watched) {
 		out.onSlot = func(s view.Slot) {
@@ -170,7 +176,8 @@ func TestBadRequestsChangeNothing(t *testing.T) {
 }
 
 var posts = map[string][]string{
-	"relay": {"/eth/v1/builder/validators", "/eth/v1/builder/blinded_blocks", "/eth/v2/builder/blinded_blocks", "/relay/v1/builder/blocks"},
+	"relay": {"/eth/v1/builder/validators", "/eth/v1/builder/blinded_blocks", "/eth/v2/builder/blinded_blocks",
+		"/relay/v1/builder/blocks"},
 	"beacon node": {
 		"/eth/v2/beacon/blocks", "/eth/v1/beacon/states/head/validator_identities",
 		"/eth/v1/validator/prepare_beacon_proposer",
@@ -179,11 +186,13 @@ var posts = map[string][]string{
 
 var gets = map[string][]string{
 	"relay": {
-		"/eth/v1/builder/header/x/0x00/0x00", "/relay/v1/data/bidtraces/builder_blocks_received", "/relay/v1/data/validator_registration?pubkey=1",
+		"/eth/v1/builder/header/x/0x00/0x00", "/relay/v1/data/bidtraces/builder_blocks_received",
+		"/relay/v1/data/validator_registration?pubkey=1",
 		"/relay/v1/data/bidtraces/proposer_payload_delivered?limit=-1", "/no/such/path",
 	},
 	"beacon node": {
-		"/eth/v1/beacon/headers/x", "/eth/v1/validator/duties/proposer/99999", "/eth/v3/validator/blocks/1?randao_reveal=x", "/eth/v1/events",
+		"/eth/v1/beacon/headers/x", "/eth/v1/validator/duties/proposer/99999", "/eth/v3/validator/blocks/1?randao_reveal=x",
+		"/eth/v1/events",
 		"/eth/v1/events?topics=x", "/eth/v2/beacon/blocks/none", "/no/such/path",
 	},
 }
@@ -273,7 +282,8 @@ func TestBusyPortSaysWhatToDo(t *testing.T) {
 	cfg := testConfig(1)
 	cfg.RelayPort = listener.Addr().(*net.TCPAddr).Port
 	_, err = Run(t.Context(), cfg, new(watched))
-	if err == nil || !strings.Contains(err.Error(), "relay-port") || !strings.Contains(err.Error(), "in use") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), "relay-port") || !strings.Contains(err.Error(), "in use") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v: want one line that names relay-port and says what to do", err)
 	}
 }
@@ -291,7 +301,8 @@ func TestPlacesThatWillNotDo(t *testing.T) {
 	} {
 		cfg := testConfig(1)
 		change(&cfg)
-		if _, err := Run(t.Context(), cfg, new(watched)); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "give ") {
+		if _, err := Run(t.Context(), cfg, new(watched)); err == nil || strings.Contains(err.Error(), "\n") ||
+			!strings.Contains(err.Error(), "give ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

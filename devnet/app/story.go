@@ -12,13 +12,15 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// story makes of the relay's facts and the chain's blocks what a viewer is shown of each slot. It is not safe for concurrent use.
+// story makes of the relay's facts and the chain's blocks what a viewer is shown of each slot. It
+// is not safe for concurrent use.
 type story struct {
 	spec     *eth.Spec
 	speed    float64                     // chain time passes so many times faster than the wall
 	builders map[phase0.BLSPubKey]string // names by public key
 	slots    map[phase0.Slot]*chapter
-	// lastDelivery is when the newest payload was delivered: then its block is imported and the next slot's attributes are announced.
+	// lastDelivery is when the newest payload was delivered: then its block is imported and the next
+	// slot's attributes are announced.
 	lastDelivery     time.Time
 	lastDeliverySlot phase0.Slot
 }
@@ -144,7 +146,8 @@ type tally struct {
 	trips []time.Duration
 }
 
-// add counts a finished slot; paidWei is what the chain says its proposer was paid by the block's builder.
+// add counts a finished slot; paidWei is what the chain says its proposer was paid by the block's
+// builder.
 func (t *tally) add(s view.Slot, paidWei *uint256.Int) {
 	t.Slots++
 	switch {

@@ -12,10 +12,12 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// told is a story of slot 2 in which builder-1 bids twice, is served 100 ms into the slot, and delivers after another 240 ms of chain time.
+// told is a story of slot 2 in which builder-1 bids twice, is served 100 ms into the slot, and
+// delivers after another 240 ms of chain time.
 func told(t *testing.T, facts ...relay.Fact) *story {
 	t.Helper()
-	spec := &eth.Spec{GenesisTime: time.Unix(0, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 8, Forks: []eth.ForkPoint{{Fork: eth.Fulu}}}
+	spec := &eth.Spec{GenesisTime: time.Unix(0, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 8,
+		Forks: []eth.ForkPoint{{Fork: eth.Fulu}}}
 	s := newStory(spec, 12, map[phase0.BLSPubKey]string{{1}: "builder-1"})
 	for _, fact := range facts {
 		s.observe(fact)
@@ -24,7 +26,8 @@ func told(t *testing.T, facts ...relay.Fact) *story {
 }
 
 func trace(wei uint64) relay.Trace {
-	return relay.Trace{Slot: 2, Builder: phase0.BLSPubKey{1}, BlockHash: phase0.Hash32{9}, ValueWei: uint256.NewInt(wei), NumTx: 3, NumBlobs: 1}
+	return relay.Trace{Slot: 2, Builder: phase0.BLSPubKey{1}, BlockHash: phase0.Hash32{9}, ValueWei: uint256.NewInt(wei),
+		NumTx: 3, NumBlobs: 1}
 }
 
 func at(ms int) time.Time { return time.Unix(24, 0).Add(time.Duration(ms) * time.Millisecond) }
@@ -40,7 +43,8 @@ func delivery() []relay.Fact {
 
 func TestDeliveredSlot(t *testing.T) {
 	slot, delivered := told(t, delivery()...).finish(2, 4, block{Hash: phase0.Hash32{9}, Canonical: true})
-	if delivered == nil || !slot.Delivered || !slot.Landed || slot.Winner != "builder-1" || slot.Proposer != 4 || slot.Open {
+	if delivered == nil || !slot.Delivered || !slot.Landed || slot.Winner != "builder-1" ||
+		slot.Proposer != 4 || slot.Open {
 		t.Errorf("%+v", slot)
 	}
 	if slot.Bids != 2 || len(slot.Values) != 2 || slot.TopWei.Uint64() != 7 || slot.Txs != 3 || slot.Blobs != 1 {
@@ -59,15 +63,20 @@ func TestTheChainHasTheLastWord(t *testing.T) {
 		winner, note      string
 		delivered, landed bool
 	}{
-		"orphaned":        {delivery(), block{}, "builder-1", "delivered, but not on the chain, refused: submission-invalid", true, false},
-		"another block":   {delivery(), block{Hash: phase0.Hash32{8}, Canonical: true}, "builder-1", "delivered, but not on the chain, refused: submission-invalid", true, false},
-		"local block":     {nil, block{Hash: phase0.Hash32{8}, Canonical: true, Txs: 5}, view.Local, "local block", false, false},
-		"missed":          {nil, block{}, "", "missed", false, false},
-		"payload refused": {[]relay.Fact{relay.PayloadRefused{Slot: 2, Refusal: "payload-too-late"}}, block{}, "", "payload refused: payload-too-late, missed", false, false},
+		"orphaned": {delivery(), block{}, "builder-1", "delivered, but not on the chain, refused: submission-invalid",
+			true, false},
+		"another block": {delivery(), block{Hash: phase0.Hash32{8}, Canonical: true}, "builder-1",
+			"delivered, but not on the chain, refused: submission-invalid", true, false},
+		"local block": {nil, block{Hash: phase0.Hash32{8}, Canonical: true, Txs: 5}, view.Local, "local block",
+			false, false},
+		"missed": {nil, block{}, "", "missed", false, false},
+		"payload refused": {[]relay.Fact{relay.PayloadRefused{Slot: 2, Refusal: "payload-too-late"}}, block{}, "",
+			"payload refused: payload-too-late, missed", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			slot, _ := told(t, row.facts...).finish(2, 0, row.block)
-			if slot.Winner != row.winner || slot.Note != row.note || slot.Delivered != row.delivered || slot.Landed != row.landed {
+			if slot.Winner != row.winner || slot.Note != row.note || slot.Delivered != row.delivered ||
+				slot.Landed != row.landed {
 				t.Errorf("%+v", slot)
 			}
 		})
@@ -77,7 +86,8 @@ func TestTheChainHasTheLastWord(t *testing.T) {
 func TestTally(t *testing.T) {
 	var sum tally
 	for i, slot := range []view.Slot{
-		{Delivered: true, Landed: true, Took: []view.Stage{{Name: stageBid, Took: time.Hour}, {Name: stageDelivery, Took: 3 * time.Millisecond}}},
+		{Delivered: true, Landed: true, Took: []view.Stage{{Name: stageBid, Took: time.Hour},
+			{Name: stageDelivery, Took: 3 * time.Millisecond}}},
 		{Delivered: true, Landed: true, Took: []view.Stage{{Name: stageDelivery, Took: time.Millisecond}}},
 		{Delivered: true, Took: []view.Stage{{Name: stageDelivery, Took: 2 * time.Millisecond}}},
 		{Winner: view.Local}, {},
@@ -85,7 +95,8 @@ func TestTally(t *testing.T) {
 		sum.add(slot, uint256.NewInt(uint64(i)))
 	}
 	got := sum.done()
-	if got.Slots != 5 || got.Delivered != 3 || got.Landed != 2 || got.Local != 1 || got.Missed != 1 || got.PaidWei.Uint64() != 10 ||
+	if got.Slots != 5 || got.Delivered != 3 || got.Landed != 2 || got.Local != 1 || got.Missed != 1 ||
+		got.PaidWei.Uint64() != 10 ||
 		got.RoundTripMedian != 2*time.Millisecond || got.OK() {
 		t.Errorf("%+v", got)
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// watch shows what happens until the wanted slots are over or the context ends, and adds it up. A slot is finished when half of the next
-// one has passed: by then a late block has been orphaned or not.
+// watch shows what happens until the wanted slots are over or the context ends, and adds it up. A
+// slot is finished when half of the next one has passed: by then a late block has been orphaned or
+// not.
 func (l *lab) watch(ctx context.Context) view.Summary {
 	names := map[phase0.BLSPubKey]string{}
 	for i := range l.cfg.Builders {
@@ -86,7 +87,8 @@ func (l *lab) blockOf(slot phase0.Slot) block {
 	return found
 }
 
-// paid reads from the chain's state what a landed block paid its proposer, and says if that is less than the bid promised.
+// paid reads from the chain's state what a landed block paid its proposer, and says if that is less
+// than the bid promised.
 func (l *lab) paid(_ context.Context, shown view.Slot, delivered *relay.PayloadDelivered) (*uint256.Int, error) {
 	if delivered == nil || !shown.Landed {
 		return nil, nil

@@ -48,8 +48,8 @@ func (b *Beacon) attestationData(w http.ResponseWriter, r *http.Request) {
 	data(w, r, attestation, nil)
 }
 
-// aggregate is a slot's attestation with the signature of the committee's first member (beacon-APIs,
-// getAggregatedAttestationV2).
+// aggregate is a slot's attestation with the signature of the committee's first member
+// (beacon-APIs, getAggregatedAttestationV2).
 func (b *Beacon) aggregate(w http.ResponseWriter, r *http.Request) {
 	slot, err := b.querySlot(r)
 	var wanted phase0.Root

@@ -32,7 +32,8 @@ type attributes struct {
 func (b *Beacon) attributesOf(slot phase0.Slot, parent *Block) attributes {
 	proposer := b.schedule.proposer(slot)
 	a := attributes{
-		slot: slot, parent: parent, proposer: proposer, timestamp: b.cfg.Spec.Timestamp(slot), feeRecipient: b.recipient[proposer],
+		slot: slot, parent: parent, proposer: proposer, timestamp: b.cfg.Spec.Timestamp(slot),
+		feeRecipient: b.recipient[proposer],
 	}
 	if b.cfg.Spec.ForkAt(slot) >= eth.Capella {
 		a.withdrawals = withdrawals(parent.nextWithdrawal, b.cfg.Validators)
@@ -65,12 +66,14 @@ func (b *Beacon) announce(slot phase0.Slot) {
 	b.events.send("payload_attributes", data)
 }
 
-// event is the payload_attributes event (beacon-APIs, eventstream). The version is the fork of the proposal slot. From electra on three
-// lists are added that no other node sends: go-eth2-client 0.29 drops the event without them, and everybody else ignores them.
+// event is the payload_attributes event (beacon-APIs, eventstream). The version is the fork of the
+// proposal slot. From electra on three lists are added that no other node sends: go-eth2-client
+// 0.29 drops the event without them, and everybody else ignores them.
 func (a attributes) event(fork eth.Fork) ([]byte, error) {
 	decimal := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	inner := map[string]any{
-		"timestamp": decimal(a.timestamp), "prev_randao": fmt.Sprintf("%#x", a.parent.randao), "suggested_fee_recipient": fmt.Sprintf("%#x", a.feeRecipient[:]),
+		"timestamp": decimal(a.timestamp), "prev_randao": fmt.Sprintf("%#x", a.parent.randao),
+		"suggested_fee_recipient": fmt.Sprintf("%#x", a.feeRecipient[:]),
 	}
 	if fork >= eth.Capella {
 		inner["withdrawals"] = a.withdrawals
@@ -84,8 +87,10 @@ func (a attributes) event(fork eth.Fork) ([]byte, error) {
 		}
 	}
 	return json.Marshal(map[string]any{"version": fork.String(), "data": map[string]any{
-		"proposer_index": decimal(uint64(a.proposer)), "proposal_slot": decimal(uint64(a.slot)), "parent_block_number": decimal(a.parent.BlockNumber),
-		"parent_block_root": fmt.Sprintf("%#x", a.parent.Root[:]), "parent_block_hash": fmt.Sprintf("%#x", a.parent.BlockHash[:]),
+		"proposer_index": decimal(uint64(a.proposer)), "proposal_slot": decimal(uint64(a.slot)),
+		"parent_block_number": decimal(a.parent.BlockNumber),
+		"parent_block_root":   fmt.Sprintf("%#x", a.parent.Root[:]), "parent_block_hash": fmt.Sprintf("%#x",
+			a.parent.BlockHash[:]),
 		"payload_attributes": inner,
 	}})
 }

@@ -35,11 +35,13 @@ func (b *Beacon) validator(w http.ResponseWriter, r *http.Request) {
 	data(w, r, b.validatorOf(indices[0]), b.settled(state))
 }
 
-// balances lists what validators have, those of ?id= or all (beacon-APIs, getStateValidatorBalances).
+// balances lists what validators have, those of ?id= or all (beacon-APIs,
+// getStateValidatorBalances).
 func (b *Beacon) balances(w http.ResponseWriter, r *http.Request) {
 	ids := queryList(r, "id")
 	if len(ids) > maxIDs {
-		serve.Refuse(w, r, problem{http.StatusRequestURITooLong, fmt.Sprintf("%d ids, at most %d: use POST", len(ids), maxIDs)})
+		serve.Refuse(w, r, problem{http.StatusRequestURITooLong, fmt.Sprintf("%d ids, at most %d: use POST",
+			len(ids), maxIDs)})
 		return
 	}
 	indices, err := b.indices(ids)

@@ -26,7 +26,8 @@ import (
 // Execution is the execution node. *chain.Node is one.
 type Execution interface {
 	// Import executes a payload; chain.ErrInvalid says that it breaks a rule.
-	Import(ctx context.Context, fork eth.Fork, p *payload.Payload, commitments []deneb.KZGCommitment, parentBeaconRoot phase0.Root,
+	Import(ctx context.Context, fork eth.Fork, p *payload.Payload, commitments []deneb.KZGCommitment,
+		parentBeaconRoot phase0.Root,
 		requests *electra.ExecutionRequests) error
 	// SetHead makes an imported payload the head.
 	SetHead(ctx context.Context, hash phase0.Hash32) error
@@ -50,12 +51,14 @@ type Config struct {
 	GenesisHash phase0.Hash32
 	// ChainID is the execution chain's.
 	ChainID uint64
-	// AttestationDeadline is how far into its slot a block is in time (chain time); 0 is a third of the slot.
+	// AttestationDeadline is how far into its slot a block is in time (chain time); 0 is a third of
+	// the slot.
 	AttestationDeadline time.Duration
 	// LocalTxLimit bounds the transactions of locally built blocks; 0 is 100.
 	LocalTxLimit int
-	// RefusesKnown names the slots whose block is refused if the node has it already, when equivocations are to be refused, in the words of
-	// Prysm: its own block is one to it. Otherwise such a block is answered 200, as other nodes do. nil names none.
+	// RefusesKnown names the slots whose block is refused if the node has it already, when
+	// equivocations are to be refused, in the words of Prysm: its own block is one to it. Otherwise
+	// such a block is answered 200, as other nodes do. nil names none.
 	RefusesKnown func(slot phase0.Slot) bool
 	Log          *slog.Logger
 }
@@ -103,9 +106,12 @@ func New(cfg Config) (*Beacon, error) {
 		return nil, err
 	}
 	b := &Beacon{
-		cfg: cfg, log: cfg.Log, schedule: schedule{validators: uint64(cfg.Validators), seed: cfg.Seed}, events: newHub(), proofs: newProofCache(),
-		choice: newForkChoice(genesis, cfg.Spec.SlotsPerEpoch), head: genesis, recipient: map[phase0.ValidatorIndex]bellatrix.ExecutionAddress{},
-		announced: map[attributesKey]bool{}, blobs: map[phase0.Root]*payload.Blobs{}, pools: map[string][]json.RawMessage{}, kept: map[phase0.Root]*produced{},
+		cfg: cfg, log: cfg.Log, schedule: schedule{validators: uint64(cfg.Validators), seed: cfg.Seed}, events: newHub(),
+		proofs: newProofCache(),
+		choice: newForkChoice(genesis, cfg.Spec.SlotsPerEpoch), head: genesis,
+		recipient: map[phase0.ValidatorIndex]bellatrix.ExecutionAddress{},
+		announced: map[attributesKey]bool{}, blobs: map[phase0.Root]*payload.Blobs{}, pools: map[string][]json.RawMessage{},
+		kept: map[phase0.Root]*produced{},
 	}
 	for i := range cfg.Validators {
 		b.keys = append(b.keys, bls.Derive("validator", uint64(i)))
@@ -113,7 +119,8 @@ func New(cfg Config) (*Beacon, error) {
 	return b, nil
 }
 
-// GenesisValidatorsRoot is the root that block signatures are bound to: a hash over the validators' keys.
+// GenesisValidatorsRoot is the root that block signatures are bound to: a hash over the validators'
+// keys.
 func GenesisValidatorsRoot(validators int) phase0.Root {
 	hash := sha256.New()
 	for i := range validators {
@@ -146,7 +153,8 @@ func (b *Beacon) Canonical(slot phase0.Slot) (*Block, bool) {
 	return b.choice.canonical(slot)
 }
 
-// Run is the clock: it announces each slot's payload attributes, lets committees vote, and returns nil when the context ends.
+// Run is the clock: it announces each slot's payload attributes, lets committees vote, and returns
+// nil when the context ends.
 func (b *Beacon) Run(ctx context.Context) error {
 	spec := b.cfg.Spec
 	for slot := spec.SlotAt(b.cfg.Clock.Now()); ; slot++ {

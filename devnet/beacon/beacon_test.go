@@ -55,8 +55,10 @@ func newNetwork(t *testing.T) *network {
 func newNetworkIn(t *testing.T, fork eth.Fork) *network {
 	t.Helper()
 	spec := &eth.Spec{
-		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 4, GenesisForkVersion: phase0.Version{1, 'g', 'v', 'l'},
-		GenesisValidatorsRoot: GenesisValidatorsRoot(8), Forks: []eth.ForkPoint{{Fork: fork, Version: phase0.Version{6, 'g', 'v', 'l'}}},
+		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 4,
+		GenesisForkVersion:    phase0.Version{1, 'g', 'v', 'l'},
+		GenesisValidatorsRoot: GenesisValidatorsRoot(8),
+		Forks:                 []eth.ForkPoint{{Fork: fork, Version: phase0.Version{6, 'g', 'v', 'l'}}},
 	}
 	node, err := chain.Open(chain.Config{Spec: spec, ChainID: 77})
 	if err != nil {
@@ -69,7 +71,8 @@ func newNetworkIn(t *testing.T, fork eth.Fork) *network {
 	})
 	n := &network{t: t, clock: &frozen{spec.GenesisTime}, spec: spec}
 	n.beacon, err = New(Config{
-		Spec: spec, Clock: n.clock, Validators: 8, Seed: 1, Execution: node, GenesisHash: phase0.Hash32(node.Genesis().Hash()),
+		Spec: spec, Clock: n.clock, Validators: 8, Seed: 1, Execution: node,
+		GenesisHash: phase0.Hash32(node.Genesis().Hash()),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +95,8 @@ func (n *network) local(slot phase0.Slot) *apifulu.BlockContents {
 	index, _ := n.beacon.Duty(slot)
 	epoch := n.spec.EpochOf(slot)
 	reveal := n.beacon.ValidatorKey(index).Sign(eth.SigningRoot(epochRoot(epoch), n.spec.RandaoDomain(epoch)))
-	request, err := http.NewRequest(http.MethodGet, fmt.Sprintf("%s/eth/v3/validator/blocks/%d?randao_reveal=%#x", n.url, slot, reveal[:]), http.NoBody)
+	request, err := http.NewRequest(http.MethodGet, fmt.Sprintf("%s/eth/v3/validator/blocks/%d?randao_reveal=%#x", n.url,
+		slot, reveal[:]), http.NoBody)
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -127,13 +131,16 @@ func (n *network) publish(contents *apifulu.BlockContents, asJSON bool) (int, st
 		n.t.Fatal(err)
 	}
 	index, _ := n.beacon.Duty(contents.Block.Slot)
-	return n.publishSigned(contents, n.beacon.ValidatorKey(index).Sign(eth.SigningRoot(root, n.spec.ProposerDomain(contents.Block.Slot))), asJSON)
+	return n.publishSigned(contents,
+		n.beacon.ValidatorKey(index).Sign(eth.SigningRoot(root, n.spec.ProposerDomain(contents.Block.Slot))), asJSON)
 }
 
-func (n *network) publishSigned(contents *apifulu.BlockContents, signature phase0.BLSSignature, asJSON bool) (int, string) {
+func (n *network) publishSigned(contents *apifulu.BlockContents, signature phase0.BLSSignature,
+	asJSON bool) (int, string) {
 	n.t.Helper()
 	signed := &apifulu.SignedBlockContents{
-		SignedBlock: &electra.SignedBeaconBlock{Message: contents.Block, Signature: signature}, KZGProofs: contents.KZGProofs, Blobs: contents.Blobs,
+		SignedBlock: &electra.SignedBeaconBlock{Message: contents.Block, Signature: signature}, KZGProofs: contents.KZGProofs,
+		Blobs: contents.Blobs,
 	}
 	marshal, contentType := signed.MarshalSSZ, mediaSSZ
 	if asJSON {
@@ -143,7 +150,8 @@ func (n *network) publishSigned(contents *apifulu.BlockContents, signature phase
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	request, err := http.NewRequest(http.MethodPost, n.url+"/eth/v2/beacon/blocks?broadcast_validation=consensus_and_equivocation", bytes.NewReader(body))
+	request, err := http.NewRequest(http.MethodPost, n.url+
+		"/eth/v2/beacon/blocks?broadcast_validation=consensus_and_equivocation", bytes.NewReader(body))
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -171,7 +179,8 @@ func TestPublishedBlocksBecomeTheChain(t *testing.T) {
 	}
 }
 
-// What breaks a rule of consensus is answered 400 and changes nothing. Each row bends a good block of slot 1 before it is signed.
+// What breaks a rule of consensus is answered 400 and changes nothing. Each row bends a good block
+// of slot 1 before it is signed.
 func TestBentBlocksAreRefused(t *testing.T) {
 	for name, bend := range map[string]func(*apifulu.BlockContents){
 		"other proposer": func(c *apifulu.BlockContents) { c.Block.ProposerIndex++ },
@@ -193,7 +202,8 @@ func TestBentBlocksAreRefused(t *testing.T) {
 			n.begin(1)
 			contents := n.local(1)
 			bend(contents)
-			if status, body := n.publish(contents, false); status != http.StatusBadRequest || !strings.Contains(body, `"message"`) {
+			if status, body := n.publish(contents, false); status != http.StatusBadRequest ||
+				!strings.Contains(body, `"message"`) {
 				t.Errorf("%d %s", status, body)
 			}
 			if n.beacon.Head().Slot != 0 {
@@ -216,12 +226,14 @@ func TestEquivocationIsRefused(t *testing.T) {
 	if status, body := n.publish(first, false); status != http.StatusOK {
 		t.Fatal(status, body)
 	}
-	if status, body := n.publish(second, false); status != http.StatusBadRequest || !strings.Contains(body, "another block") {
+	if status, body := n.publish(second, false); status != http.StatusBadRequest ||
+		!strings.Contains(body, "another block") {
 		t.Errorf("%d %s", status, body)
 	}
 }
 
-// A node may refuse a block for the reason that it has it already; whoever asks for its root learns that.
+// A node may refuse a block for the reason that it has it already; whoever asks for its root learns
+// that.
 func TestKnownBlockMayBeRefused(t *testing.T) {
 	n := newNetwork(t)
 	n.beacon.cfg.RefusesKnown = func(slot phase0.Slot) bool { return slot == 1 }
@@ -230,20 +242,24 @@ func TestKnownBlockMayBeRefused(t *testing.T) {
 	if status, body := n.publish(contents, false); status != http.StatusOK {
 		t.Fatal(status, body)
 	}
-	if status, body := n.publish(contents, false); status != http.StatusBadRequest || !strings.Contains(body, "block for slot 1 already exists in fork choice") {
+	if status, body := n.publish(contents, false); status != http.StatusBadRequest ||
+		!strings.Contains(body, "block for slot 1 already exists in fork choice") {
 		t.Errorf("%d %s", status, body)
 	}
 	root := n.beacon.Head().Root
-	request, err := http.NewRequest(http.MethodGet, fmt.Sprintf("%s/eth/v1/beacon/headers/%#x", n.url, root[:]), http.NoBody)
+	request, err := http.NewRequest(http.MethodGet, fmt.Sprintf("%s/eth/v1/beacon/headers/%#x", n.url, root[:]),
+		http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status, body := n.do(request); status != http.StatusOK || !strings.Contains(string(body), fmt.Sprintf(`"root":"%#x"`, root[:])) {
+	if status, body := n.do(request); status != http.StatusOK ||
+		!strings.Contains(string(body), fmt.Sprintf(`"root":"%#x"`, root[:])) {
 		t.Errorf("%d %s", status, body)
 	}
 }
 
-// A block that comes after the deadline is orphaned by the next proposer: a re-organisation of one block, in the execution node too.
+// A block that comes after the deadline is orphaned by the next proposer: a re-organisation of one
+// block, in the execution node too.
 func TestLateBlockIsOrphanedByTheNext(t *testing.T) {
 	n := newNetwork(t)
 	n.begin(1)
@@ -289,7 +305,8 @@ func TestRealClient(t *testing.T) {
 	}
 
 	genesis, err := service.(eth2client.GenesisProvider).Genesis(ctx, &api.GenesisOpts{})
-	if err != nil || !genesis.Data.GenesisTime.Equal(n.spec.GenesisTime) || genesis.Data.GenesisValidatorsRoot != n.spec.GenesisValidatorsRoot {
+	if err != nil || !genesis.Data.GenesisTime.Equal(n.spec.GenesisTime) ||
+		genesis.Data.GenesisValidatorsRoot != n.spec.GenesisValidatorsRoot {
 		t.Errorf("genesis %+v, %v", genesis, err)
 	}
 	spec, err := service.(eth2client.SpecProvider).Spec(ctx, &api.SpecOpts{})
@@ -300,7 +317,8 @@ func TestRealClient(t *testing.T) {
 	if err != nil || len(forks.Data) != 7 || forks.Data[6].CurrentVersion != n.spec.Forks[0].Version {
 		t.Errorf("fork schedule %v, %v", forks, err)
 	}
-	header, err := service.(eth2client.BeaconBlockHeadersProvider).BeaconBlockHeader(ctx, &api.BeaconBlockHeaderOpts{Block: "head"})
+	header, err := service.(eth2client.BeaconBlockHeadersProvider).BeaconBlockHeader(ctx,
+		&api.BeaconBlockHeaderOpts{Block: "head"})
 	if err != nil || header.Data.Header.Message.Slot != 1 || header.Data.Root != n.beacon.Head().Root {
 		t.Errorf("header %v, %v", header, err)
 	} else if root, err := header.Data.Header.Message.HashTreeRoot(); err != nil || root != [32]byte(header.Data.Root) {
@@ -310,11 +328,14 @@ func TestRealClient(t *testing.T) {
 	if err != nil || len(duties.Data) != 4 {
 		t.Errorf("duties %v, %v", duties, err)
 	}
-	validators, err := service.(eth2client.ValidatorsProvider).Validators(ctx, &api.ValidatorsOpts{State: "head", Indices: []phase0.ValidatorIndex{0, 7}})
-	if err != nil || len(validators.Data) != 2 || validators.Data[7].Validator.PublicKey != n.beacon.ValidatorKey(7).PublicKey() {
+	validators, err := service.(eth2client.ValidatorsProvider).Validators(ctx,
+		&api.ValidatorsOpts{State: "head", Indices: []phase0.ValidatorIndex{0, 7}})
+	if err != nil || len(validators.Data) != 2 ||
+		validators.Data[7].Validator.PublicKey != n.beacon.ValidatorKey(7).PublicKey() {
 		t.Errorf("validators %v, %v", validators, err)
 	}
-	block, err := service.(eth2client.SignedBeaconBlockProvider).SignedBeaconBlock(ctx, &api.SignedBeaconBlockOpts{Block: "head"})
+	block, err := service.(eth2client.SignedBeaconBlockProvider).SignedBeaconBlock(ctx,
+		&api.SignedBeaconBlockOpts{Block: "head"})
 	if err != nil {
 		t.Errorf("block: %v", err)
 	} else if root, err := block.Data.Root(); err != nil || root != n.beacon.Head().Root {
@@ -341,7 +362,8 @@ func TestRealClient(t *testing.T) {
 // What our own decoder and other clients read, byte by byte where it matters.
 func TestSSZTables(t *testing.T) {
 	n := newNetwork(t)
-	request, err := http.NewRequest(http.MethodPost, n.url+"/eth/v1/beacon/states/head/validator_identities", strings.NewReader("[]"))
+	request, err := http.NewRequest(http.MethodPost, n.url+"/eth/v1/beacon/states/head/validator_identities",
+		strings.NewReader("[]"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,10 +389,12 @@ func TestSSZTables(t *testing.T) {
 	}
 }
 
-// faulty is an execution node that cannot say anything: a fault that the real one does not show on command.
+// faulty is an execution node that cannot say anything: a fault that the real one does not show on
+// command.
 type faulty struct{ Execution }
 
-func (faulty) Import(context.Context, eth.Fork, *payload.Payload, []deneb.KZGCommitment, phase0.Root, *electra.ExecutionRequests) error {
+func (faulty) Import(context.Context, eth.Fork, *payload.Payload, []deneb.KZGCommitment, phase0.Root,
+	*electra.ExecutionRequests) error {
 	return errors.New("the database is gone")
 }
 

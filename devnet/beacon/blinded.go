@@ -161,7 +161,8 @@ func blind(made *produced) (blindedCodec, error) {
 		return &apibellatrix.BlindedBeaconBlock{
 			Slot: full.Slot, ProposerIndex: full.ProposerIndex, ParentRoot: full.ParentRoot, StateRoot: full.StateRoot,
 			Body: &apibellatrix.BlindedBeaconBlockBody{
-				RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+				RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+				ProposerSlashings: body.ProposerSlashings,
 				AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
 				VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate,
 				ExecutionPayloadHeader: payload.HeaderToBellatrix(header),
@@ -172,7 +173,8 @@ func blind(made *produced) (blindedCodec, error) {
 		return &apicapella.BlindedBeaconBlock{
 			Slot: full.Slot, ProposerIndex: full.ProposerIndex, ParentRoot: full.ParentRoot, StateRoot: full.StateRoot,
 			Body: &apicapella.BlindedBeaconBlockBody{
-				RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+				RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+				ProposerSlashings: body.ProposerSlashings,
 				AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
 				VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate,
 				ExecutionPayloadHeader: payload.HeaderToCapella(header), BLSToExecutionChanges: body.BLSToExecutionChanges,
@@ -194,7 +196,8 @@ func blindDeneb(full *deneb.BeaconBlock, header *payload.Header) *apideneb.Blind
 	return &apideneb.BlindedBeaconBlock{
 		Slot: full.Slot, ProposerIndex: full.ProposerIndex, ParentRoot: full.ParentRoot, StateRoot: full.StateRoot,
 		Body: &apideneb.BlindedBeaconBlockBody{
-			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings,
 			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
 			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: header,
 			BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: body.BlobKZGCommitments,
@@ -207,7 +210,8 @@ func blindElectra(full *electra.BeaconBlock, header *payload.Header) *apielectra
 	return &apielectra.BlindedBeaconBlock{
 		Slot: full.Slot, ProposerIndex: full.ProposerIndex, ParentRoot: full.ParentRoot, StateRoot: full.StateRoot,
 		Body: &apielectra.BlindedBeaconBlockBody{
-			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings,
 			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
 			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: header,
 			BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: body.BlobKZGCommitments,

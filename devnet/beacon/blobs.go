@@ -45,7 +45,9 @@ func (b *Beacon) listBlobs(w http.ResponseWriter, r *http.Request) {
 	list, raw := []string{}, []byte{}
 	for i := range blobs.Blobs {
 		hash := payload.VersionedHash(blobs.Commitments[i])
-		if len(wanted) > 0 && !slices.ContainsFunc(wanted, func(id string) bool { return strings.EqualFold(id, hash.Hex()) }) {
+		if len(wanted) > 0 && !slices.ContainsFunc(wanted, func(id string) bool {
+			return strings.EqualFold(id, hash.Hex())
+		}) {
 			continue
 		}
 		if media == mediaSSZ {
@@ -106,7 +108,8 @@ func sidecars(block *Block, blobs *payload.Blobs, indices []string) ([]*deneb.Bl
 			continue
 		}
 		sidecar := &deneb.BlobSidecar{
-			Index: deneb.BlobIndex(i), Blob: blobs.Blobs[i], KZGCommitment: blobs.Commitments[i], SignedBlockHeader: block.header,
+			Index: deneb.BlobIndex(i), Blob: blobs.Blobs[i], KZGCommitment: blobs.Commitments[i],
+			SignedBlockHeader: block.header,
 		}
 		if sidecar.KZGProof, err = blobProof(block.Fork, blobs, i); err != nil {
 			return nil, fmt.Errorf("prove blob %d: %w", i, err)

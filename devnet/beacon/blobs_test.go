@@ -18,8 +18,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// carrying is a block of a fork with some blobs. Nobody has executed it: what is tested is how it is
-// shown.
+// carrying is a block of a fork with some blobs. Nobody has executed it: what is tested is how it
+// is shown.
 func carrying(t *testing.T, fork eth.Fork, count int) (*Block, *payload.Blobs) {
 	t.Helper()
 	blobs := &payload.Blobs{}
@@ -38,7 +38,8 @@ func carrying(t *testing.T, fork eth.Fork, count int) (*Block, *payload.Blobs) {
 		blobs.Proofs = append(blobs.Proofs, deneb.KZGProof(proof))
 	}
 	built := &chain.Built{Fork: fork, Blobs: blobs, Requests: payload.EmptyRequests(), Payload: &payload.Payload{
-		BaseFeePerGas: uint256.NewInt(7), Transactions: []bellatrix.Transaction{{1, 2, 3}}, Withdrawals: []*capella.Withdrawal{},
+		BaseFeePerGas: uint256.NewInt(7), Transactions: []bellatrix.Transaction{{1, 2, 3}},
+		Withdrawals: []*capella.Withdrawal{},
 	}}
 	signed := template{slot: 9}.sign(built, phase0.BLSSignature{1})
 	seen, err := viewSigned(fork, signed)
@@ -72,7 +73,8 @@ func TestSidecarsProveThemselves(t *testing.T) {
 				t.Errorf("%s: the branch of blob %d ends at %#x, not at the body's root", fork, i, at)
 			}
 			blob := kzg4844.Blob(sidecar.Blob)
-			if err := kzg4844.VerifyBlobProof(&blob, kzg4844.Commitment(sidecar.KZGCommitment), kzg4844.Proof(sidecar.KZGProof)); err != nil {
+			if err := kzg4844.VerifyBlobProof(&blob, kzg4844.Commitment(sidecar.KZGCommitment),
+				kzg4844.Proof(sidecar.KZGProof)); err != nil {
 				t.Errorf("%s: blob %d: %v", fork, i, err)
 			}
 		}

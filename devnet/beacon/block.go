@@ -42,7 +42,8 @@ type signedBlock struct {
 	block       codec          // the SignedBeaconBlock
 }
 
-// decodeBlock reads the body of POST /eth/v2/beacon/blocks: a signed block before deneb, its contents with blobs from deneb on.
+// decodeBlock reads the body of POST /eth/v2/beacon/blocks: a signed block before deneb, its
+// contents with blobs from deneb on.
 func decodeBlock(fork eth.Fork, json bool, body []byte) (s *signedBlock, err error) {
 	defer func() { // the library indexes into what it reads
 		if r := recover(); r != nil {
@@ -110,7 +111,8 @@ func viewSigned(fork eth.Fork, block codec) (*signedBlock, error) {
 func viewBellatrix(b *bellatrix.SignedBeaconBlock) (*signedBlock, error) {
 	s := &signedBlock{fork: eth.Bellatrix, block: b, signature: b.Signature}
 	m := b.Message
-	s.slot, s.proposer, s.parentRoot, s.stateRoot, s.reveal = m.Slot, m.ProposerIndex, m.ParentRoot, m.StateRoot, m.Body.RANDAOReveal
+	s.slot, s.proposer, s.parentRoot, s.stateRoot, s.reveal = m.Slot, m.ProposerIndex, m.ParentRoot, m.StateRoot,
+		m.Body.RANDAOReveal
 	s.payload = payload.FromBellatrix(m.Body.ExecutionPayload)
 	return s, s.hash(m, m.Body)
 }
@@ -118,7 +120,8 @@ func viewBellatrix(b *bellatrix.SignedBeaconBlock) (*signedBlock, error) {
 func viewCapella(b *capella.SignedBeaconBlock) (*signedBlock, error) {
 	s := &signedBlock{fork: eth.Capella, block: b, signature: b.Signature}
 	m := b.Message
-	s.slot, s.proposer, s.parentRoot, s.stateRoot, s.reveal = m.Slot, m.ProposerIndex, m.ParentRoot, m.StateRoot, m.Body.RANDAOReveal
+	s.slot, s.proposer, s.parentRoot, s.stateRoot, s.reveal = m.Slot, m.ProposerIndex, m.ParentRoot, m.StateRoot,
+		m.Body.RANDAOReveal
 	s.payload = payload.FromCapella(m.Body.ExecutionPayload)
 	return s, s.hash(m, m.Body)
 }
@@ -127,16 +130,19 @@ func viewDeneb(c *apideneb.SignedBlockContents) (*signedBlock, error) {
 	b := c.SignedBlock
 	s := &signedBlock{fork: eth.Deneb, block: b, signature: b.Signature}
 	m := b.Message
-	s.slot, s.proposer, s.parentRoot, s.stateRoot, s.reveal = m.Slot, m.ProposerIndex, m.ParentRoot, m.StateRoot, m.Body.RANDAOReveal
+	s.slot, s.proposer, s.parentRoot, s.stateRoot, s.reveal = m.Slot, m.ProposerIndex, m.ParentRoot, m.StateRoot,
+		m.Body.RANDAOReveal
 	s.payload, s.commitments = m.Body.ExecutionPayload, m.Body.BlobKZGCommitments
 	s.blobs = &payload.Blobs{Commitments: s.commitments, Proofs: c.KZGProofs, Blobs: c.Blobs}
 	return s, s.hash(m, m.Body)
 }
 
-func viewElectra(fork eth.Fork, b *electra.SignedBeaconBlock, proofs []deneb.KZGProof, blobs []deneb.Blob) (*signedBlock, error) {
+func viewElectra(fork eth.Fork, b *electra.SignedBeaconBlock, proofs []deneb.KZGProof,
+	blobs []deneb.Blob) (*signedBlock, error) {
 	s := &signedBlock{fork: fork, block: b, signature: b.Signature}
 	m := b.Message
-	s.slot, s.proposer, s.parentRoot, s.stateRoot, s.reveal = m.Slot, m.ProposerIndex, m.ParentRoot, m.StateRoot, m.Body.RANDAOReveal
+	s.slot, s.proposer, s.parentRoot, s.stateRoot, s.reveal = m.Slot, m.ProposerIndex, m.ParentRoot, m.StateRoot,
+		m.Body.RANDAOReveal
 	s.payload, s.commitments, s.requests = m.Body.ExecutionPayload, m.Body.BlobKZGCommitments, m.Body.ExecutionRequests
 	s.blobs = &payload.Blobs{Commitments: s.commitments, Proofs: proofs, Blobs: blobs}
 	return s, s.hash(m, m.Body)

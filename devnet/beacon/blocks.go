@@ -110,8 +110,9 @@ func (b *Beacon) block(w http.ResponseWriter, r *http.Request) {
 // maxBlock bounds a published block in bytes.
 const maxBlock = 64 << 20
 
-// publish imports a signed block (beacon-APIs, publishBlockV2): 200 when it is part of the chain now; 202 when the rules that the caller asked for
-// hold, but the execution node could not take it; 400 when they do not.
+// publish imports a signed block (beacon-APIs, publishBlockV2): 200 when it is part of the chain
+// now; 202 when the rules that the caller asked for hold, but the execution node could not take it;
+// 400 when they do not.
 func (b *Beacon) publish(w http.ResponseWriter, r *http.Request) {
 	fork, err := forkOf(r)
 	if err != nil {
@@ -151,7 +152,8 @@ func readPublished(w http.ResponseWriter, r *http.Request) (body []byte, json bo
 	switch level {
 	case "", "gossip", "consensus", "consensus_and_equivocation":
 	default:
-		return nil, false, "", bad("broadcast_validation is %.40q: want gossip, consensus or consensus_and_equivocation", level)
+		return nil, false, "", bad("broadcast_validation is %.40q: want gossip, consensus or consensus_and_equivocation",
+			level)
 	}
 	contentType, ok := serve.ContentType(r)
 	if !ok || (contentType != mediaJSON && contentType != mediaSSZ) {

@@ -95,13 +95,15 @@ func (c *caller) propose() error {
 	case eth.Capella:
 		signed.Capella = &capella.SignedBeaconBlock{Message: proposal.Capella, Signature: signature}
 	case eth.Deneb:
-		signed.Deneb = &apideneb.SignedBlockContents{SignedBlock: &deneb.SignedBeaconBlock{Message: proposal.Deneb.Block, Signature: signature}}
+		signed.Deneb = &apideneb.SignedBlockContents{SignedBlock: &deneb.SignedBeaconBlock{Message: proposal.Deneb.Block,
+			Signature: signature}}
 	case eth.Electra:
 		signed.Electra = &apielectra.SignedBlockContents{
 			SignedBlock: &electra.SignedBeaconBlock{Message: proposal.Electra.Block, Signature: signature},
 		}
 	default:
-		signed.Fulu = &apifulu.SignedBlockContents{SignedBlock: &electra.SignedBeaconBlock{Message: proposal.Fulu.Block, Signature: signature}}
+		signed.Fulu = &apifulu.SignedBlockContents{SignedBlock: &electra.SignedBeaconBlock{Message: proposal.Fulu.Block,
+			Signature: signature}}
 	}
 	if err := c.SubmitProposal(c.ctx, &api.SubmitProposalOpts{Proposal: signed}); err != nil {
 		return err
@@ -113,7 +115,8 @@ func (c *caller) propose() error {
 func (c *caller) proposeBlinded(submit func(*api.VersionedSignedBlindedProposal) error) error {
 	slot := c.spec.SlotAt(c.clock.now) + 1
 	c.begin(slot)
-	response, err := c.BlindedProposal(c.ctx, &api.BlindedProposalOpts{Slot: slot, RandaoReveal: c.reveal(slot)}) //nolint:staticcheck // old clients call it
+	response, err := c.BlindedProposal(c.ctx, //nolint:staticcheck // old clients call it
+		&api.BlindedProposalOpts{Slot: slot, RandaoReveal: c.reveal(slot)})
 	if err != nil {
 		return err
 	}
@@ -236,7 +239,9 @@ var calls = map[string]func(c *caller) error{
 	},
 	"BeaconBlockHeader": func(c *caller) error {
 		response, err := c.BeaconBlockHeader(c.ctx, &api.BeaconBlockHeaderOpts{Block: "0"})
-		return answered(response, err, func(h *apiv1.BeaconBlockHeader) bool { return h.Canonical && h.Header.Message.Slot == 0 })
+		return answered(response, err, func(h *apiv1.BeaconBlockHeader) bool {
+			return h.Canonical && h.Header.Message.Slot == 0
+		})
 	},
 	"BeaconBlockRoot": func(c *caller) error {
 		response, err := c.BeaconBlockRoot(c.ctx, &api.BeaconBlockRootOpts{Block: "head"})
@@ -246,7 +251,9 @@ var calls = map[string]func(c *caller) error{
 		response, err := c.BeaconCommitteeSelections(c.ctx, &api.BeaconCommitteeSelectionsOpts{
 			Selections: []*apiv1.BeaconCommitteeSelection{{ValidatorIndex: 1, Slot: 2}},
 		})
-		return answered(response, err, func(list []*apiv1.BeaconCommitteeSelection) bool { return len(list) == 1 && list[0].Slot == 2 })
+		return answered(response, err, func(list []*apiv1.BeaconCommitteeSelection) bool {
+			return len(list) == 1 && list[0].Slot == 2
+		})
 	},
 	"BeaconCommittees": func(c *caller) error {
 		response, err := c.BeaconCommittees(c.ctx, &api.BeaconCommitteesOpts{State: "head"})
@@ -275,13 +282,19 @@ var calls = map[string]func(c *caller) error{
 	},
 	"BeaconStateRoot": func(c *caller) error {
 		response, err := c.BeaconStateRoot(c.ctx, &api.BeaconStateRootOpts{State: "head"})
-		return answered(response, err, func(root *phase0.Root) bool { return *root == c.beacon.Head().header.Message.StateRoot })
+		return answered(response, err, func(root *phase0.Root) bool {
+			return *root == c.beacon.Head().header.Message.StateRoot
+		})
 	},
 	"BlindedProposal": func(c *caller) error {
 		slot := c.spec.SlotAt(c.clock.now) + 1
 		c.begin(slot)
-		response, err := c.BlindedProposal(c.ctx, &api.BlindedProposalOpts{Slot: slot, RandaoReveal: c.reveal(slot)}) //nolint:staticcheck // old clients call it
-		return answered(response, err, func(p *api.VersionedBlindedProposal) bool { at, err := p.Slot(); return err == nil && at == slot })
+		response, err := c.BlindedProposal(c.ctx, //nolint:staticcheck // old clients call it
+			&api.BlindedProposalOpts{Slot: slot, RandaoReveal: c.reveal(slot)})
+		return answered(response, err, func(p *api.VersionedBlindedProposal) bool {
+			at, err := p.Slot()
+			return err == nil && at == slot
+		})
 	},
 	"BlobSidecars": func(c *caller) error {
 		response, err := c.BlobSidecars(c.ctx, &api.BlobSidecarsOpts{Block: "head"})
@@ -293,7 +306,9 @@ var calls = map[string]func(c *caller) error{
 	},
 	"BlockRewards": func(c *caller) error {
 		response, err := c.BlockRewards(c.ctx, &api.BlockRewardsOpts{Block: "head"})
-		return answered(response, err, func(r *apiv1.BlockRewards) bool { return r.ProposerIndex == c.beacon.Head().ProposerIndex })
+		return answered(response, err, func(r *apiv1.BlockRewards) bool {
+			return r.ProposerIndex == c.beacon.Head().ProposerIndex
+		})
 	},
 	"CheckConnectionState": func(c *caller) error {
 		c.CheckConnectionState(c.ctx)
@@ -345,12 +360,15 @@ var calls = map[string]func(c *caller) error{
 	"ForkChoice": func(c *caller) error {
 		response, err := c.ForkChoice(c.ctx, &api.ForkChoiceOpts{})
 		return answered(response, err, func(f *apiv1.ForkChoice) bool {
-			return slices.ContainsFunc(f.ForkChoiceNodes, func(n *apiv1.ForkChoiceNode) bool { return n.BlockRoot == c.beacon.Head().Root })
+			return slices.ContainsFunc(f.ForkChoiceNodes, func(n *apiv1.ForkChoiceNode) bool {
+				return n.BlockRoot == c.beacon.Head().Root
+			})
 		})
 	},
 	"ForkSchedule": func(c *caller) error {
 		response, err := c.ForkSchedule(c.ctx, &api.ForkScheduleOpts{})
-		return answered(response, err, func(list []*phase0.Fork) bool { // phase0 and altair come first, whatever comes at genesis
+		// phase0 and altair come first, whatever comes at genesis
+		return answered(response, err, func(list []*phase0.Fork) bool {
 			return len(list) == 2+int(c.fork) && list[len(list)-1].CurrentVersion == c.spec.Forks[0].Version
 		})
 	},
@@ -433,23 +451,27 @@ var calls = map[string]func(c *caller) error{
 			index := phase0.ValidatorIndex(0)
 			aggregate.ValidatorIndex = &index
 		}
-		return c.SubmitAttestations(c.ctx, &api.SubmitAttestationsOpts{Attestations: []*clientspec.VersionedAttestation{aggregate}})
+		return c.SubmitAttestations(c.ctx,
+			&api.SubmitAttestationsOpts{Attestations: []*clientspec.VersionedAttestation{aggregate}})
 	},
 	"SubmitAttesterSlashing": func(c *caller) error {
 		return c.SubmitAttesterSlashing(c.ctx, &phase0.AttesterSlashing{Attestation1: indexed(1), Attestation2: indexed(2)})
 	},
 	"SubmitBLSToExecutionChanges": func(c *caller) error {
-		return c.SubmitBLSToExecutionChanges(c.ctx, []*capella.SignedBLSToExecutionChange{{Message: &capella.BLSToExecutionChange{ValidatorIndex: 1}}})
+		return c.SubmitBLSToExecutionChanges(c.ctx,
+			[]*capella.SignedBLSToExecutionChange{{Message: &capella.BLSToExecutionChange{ValidatorIndex: 1}}})
 	},
 	"SubmitBeaconBlock": func(c *caller) error { return c.proposeV1() },
 	"SubmitBeaconCommitteeSubscriptions": func(c *caller) error {
-		return c.SubmitBeaconCommitteeSubscriptions(c.ctx, []*apiv1.BeaconCommitteeSubscription{{ValidatorIndex: 1, Slot: 2, CommitteesAtSlot: 1}})
+		return c.SubmitBeaconCommitteeSubscriptions(c.ctx,
+			[]*apiv1.BeaconCommitteeSubscription{{ValidatorIndex: 1, Slot: 2, CommitteesAtSlot: 1}})
 	},
 	"SubmitBlindedBeaconBlock": func(c *caller) error {
 		return c.proposeBlinded(func(p *api.VersionedSignedBlindedProposal) error {
-			return c.SubmitBlindedBeaconBlock(c.ctx, &api.VersionedSignedBlindedBeaconBlock{ //nolint:staticcheck // old clients call it
-				Version: p.Version, Bellatrix: p.Bellatrix, Capella: p.Capella, Deneb: p.Deneb, Electra: p.Electra, Fulu: p.Fulu,
-			})
+			return c.SubmitBlindedBeaconBlock(c.ctx, //nolint:staticcheck // old clients call it
+				&api.VersionedSignedBlindedBeaconBlock{
+					Version: p.Version, Bellatrix: p.Bellatrix, Capella: p.Capella, Deneb: p.Deneb, Electra: p.Electra, Fulu: p.Fulu,
+				})
 		})
 	},
 	"SubmitBlindedProposal": func(c *caller) error {
@@ -481,13 +503,16 @@ var calls = map[string]func(c *caller) error{
 	},
 	"SubmitValidatorRegistrations": func(c *caller) error {
 		return c.SubmitValidatorRegistrations(c.ctx, []*api.VersionedSignedValidatorRegistration{{
-			Version: clientspec.BuilderVersionV1, V1: &apiv1.SignedValidatorRegistration{Message: &apiv1.ValidatorRegistration{Timestamp: time.Unix(1, 0)}},
+			Version: clientspec.BuilderVersionV1, V1: &apiv1.SignedValidatorRegistration{Message: &apiv1.ValidatorRegistration{
+				Timestamp: time.Unix(1, 0)}},
 		}})
 	},
 	"SubmitVoluntaryExit": func(c *caller) error { return c.SubmitVoluntaryExit(c.ctx, exit) },
 	"SyncCommittee": func(c *caller) error {
 		response, err := c.SyncCommittee(c.ctx, &api.SyncCommitteeOpts{State: "head"})
-		return answered(response, err, func(s *apiv1.SyncCommittee) bool { return len(s.Validators) == 512 && len(s.ValidatorAggregates) == 4 })
+		return answered(response, err, func(s *apiv1.SyncCommittee) bool {
+			return len(s.Validators) == 512 && len(s.ValidatorAggregates) == 4
+		})
 	},
 	"SyncCommitteeContribution": func(c *caller) error { _, err := c.contributed(); return err },
 	"SyncCommitteeDuties": func(c *caller) error {
@@ -500,7 +525,10 @@ var calls = map[string]func(c *caller) error{
 		response, err := c.SyncCommitteeRewards(c.ctx, &api.SyncCommitteeRewardsOpts{Block: "head", Indices: both})
 		return answered(response, err, func(list []*apiv1.SyncCommitteeReward) bool { return len(list) == 2 })
 	},
-	"TargetAggregatorsPerCommittee": func(c *caller) error { _, err := c.TargetAggregatorsPerCommittee(c.ctx); return err },
+	"TargetAggregatorsPerCommittee": func(c *caller) error {
+		_, err := c.TargetAggregatorsPerCommittee(c.ctx)
+		return err
+	},
 	"ValidatorBalances": func(c *caller) error {
 		response, err := c.ValidatorBalances(c.ctx, &api.ValidatorBalancesOpts{State: "head", Indices: both})
 		return answered(response, err, func(table map[phase0.ValidatorIndex]phase0.Gwei) bool {
@@ -578,7 +606,8 @@ func TestEveryCallOfTheRealClient(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // so that what never comes is named
 			defer cancel()
 			n := newNetworkIn(t, fork)
-			service, err := eth2http.New(ctx, eth2http.WithAddress(n.url), eth2http.WithTimeout(time.Minute), eth2http.WithLogLevel(zerolog.Disabled))
+			service, err := eth2http.New(ctx, eth2http.WithAddress(n.url), eth2http.WithTimeout(time.Minute),
+				eth2http.WithLogLevel(zerolog.Disabled))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -166,7 +166,8 @@ func (b *Beacon) syncDuties(w http.ResponseWriter, r *http.Request) {
 	data(w, r, list, map[string]any{"execution_optimistic": false})
 }
 
-// liveness says that every validator of an epoch that has begun is alive (beacon-APIs, getLiveness).
+// liveness says that every validator of an epoch that has begun is alive (beacon-APIs,
+// getLiveness).
 func (b *Beacon) liveness(w http.ResponseWriter, r *http.Request) {
 	epoch, asked, ok := b.askedDuties(w, r)
 	if !ok {

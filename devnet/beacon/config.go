@@ -22,22 +22,28 @@ func (b *Beacon) genesis(w http.ResponseWriter, r *http.Request) {
 	}, nil)
 }
 
-// spec is the configuration (beacon-APIs, getSpec): what clients ask a devnet for, with mainnet's preset beside it.
+// spec is the configuration (beacon-APIs, getSpec): what clients ask a devnet for, with mainnet's
+// preset beside it.
 func (b *Beacon) spec(w http.ResponseWriter, r *http.Request) {
 	s := b.cfg.Spec
 	seconds := int64(s.SlotDuration.Seconds())
 	table := map[string]any{
 		"CONFIG_NAME": "gavel-devnet", "PRESET_BASE": "mainnet", "SECONDS_PER_SLOT": strconv.FormatInt(seconds, 10),
 		"SLOT_DURATION_MS": strconv.FormatInt(s.SlotDuration.Milliseconds(), 10), "SLOTS_PER_EPOCH": decimal(s.SlotsPerEpoch),
-		"GENESIS_FORK_VERSION": hexOf(s.GenesisForkVersion[:]), "ALTAIR_FORK_VERSION": hexOf(altairVersion[:]), "ALTAIR_FORK_EPOCH": "0",
-		"MIN_GENESIS_TIME": decimal(s.Timestamp(0)), "GENESIS_DELAY": "0", "DEPOSIT_CONTRACT_ADDRESS": hexOf(chain.DepositContract[:]),
-		"MAX_EFFECTIVE_BALANCE": "32000000000", "TARGET_AGGREGATORS_PER_COMMITTEE": "16", "SYNC_COMMITTEE_SIZE": "512",
-		"EPOCHS_PER_SYNC_COMMITTEE_PERIOD": "256", "MAX_WITHDRAWALS_PER_PAYLOAD": "16", "MAX_BLOB_COMMITMENTS_PER_BLOCK": "4096",
-		"FIELD_ELEMENTS_PER_BLOB": "4096", "PROPOSER_SCORE_BOOST": strconv.Itoa(boostWeight), "MAX_BLOBS_PER_BLOCK": "6",
+		"GENESIS_FORK_VERSION": hexOf(s.GenesisForkVersion[:]), "ALTAIR_FORK_VERSION": hexOf(altairVersion[:]),
+		"ALTAIR_FORK_EPOCH": "0",
+		"MIN_GENESIS_TIME":  decimal(s.Timestamp(0)), "GENESIS_DELAY": "0",
+		"DEPOSIT_CONTRACT_ADDRESS": hexOf(chain.DepositContract[:]),
+		"MAX_EFFECTIVE_BALANCE":    "32000000000", "TARGET_AGGREGATORS_PER_COMMITTEE": "16", "SYNC_COMMITTEE_SIZE": "512",
+		"EPOCHS_PER_SYNC_COMMITTEE_PERIOD": "256", "MAX_WITHDRAWALS_PER_PAYLOAD": "16",
+		"MAX_BLOB_COMMITMENTS_PER_BLOCK": "4096",
+		"FIELD_ELEMENTS_PER_BLOB":        "4096", "PROPOSER_SCORE_BOOST": strconv.Itoa(boostWeight),
+		"MAX_BLOBS_PER_BLOCK":         "6",
 		"MAX_BLOBS_PER_BLOCK_ELECTRA": "9", "DOMAIN_BEACON_PROPOSER": hexOf(eth.DomainBeaconProposer[:]),
 		"DOMAIN_BEACON_ATTESTER": "0x01000000", "DOMAIN_RANDAO": hexOf(eth.DomainRandao[:]), "DOMAIN_DEPOSIT": "0x03000000",
-		"DOMAIN_VOLUNTARY_EXIT": "0x04000000", "DOMAIN_SELECTION_PROOF": "0x05000000", "DOMAIN_AGGREGATE_AND_PROOF": "0x06000000",
-		"DOMAIN_SYNC_COMMITTEE": "0x07000000", "DOMAIN_SYNC_COMMITTEE_SELECTION_PROOF": "0x08000000",
+		"DOMAIN_VOLUNTARY_EXIT": "0x04000000", "DOMAIN_SELECTION_PROOF": "0x05000000",
+		"DOMAIN_AGGREGATE_AND_PROOF": "0x06000000",
+		"DOMAIN_SYNC_COMMITTEE":      "0x07000000", "DOMAIN_SYNC_COMMITTEE_SELECTION_PROOF": "0x08000000",
 		"DOMAIN_CONTRIBUTION_AND_PROOF": "0x09000000", "DOMAIN_APPLICATION_BUILDER": hexOf(eth.DomainApplicationBuilder[:]),
 	}
 	for _, fork := range eth.Forks {
@@ -47,16 +53,19 @@ func (b *Beacon) spec(w http.ResponseWriter, r *http.Request) {
 	}
 	blobs := []map[string]string{}
 	for _, limit := range s.Blobs {
-		blobs = append(blobs, map[string]string{"EPOCH": decimal(limit.Epoch), "MAX_BLOBS_PER_BLOCK": decimal(limit.MaxBlobs)})
+		blobs = append(blobs, map[string]string{"EPOCH": decimal(limit.Epoch),
+			"MAX_BLOBS_PER_BLOCK": decimal(limit.MaxBlobs)})
 	}
 	table["BLOB_SCHEDULE"] = blobs
 	data(w, r, table, nil)
 }
 
-// altairVersion is that of the fork before bellatrix, which comes at genesis and is never signed with.
+// altairVersion is that of the fork before bellatrix, which comes at genesis and is never signed
+// with.
 var altairVersion = phase0.Version{0xff, 0, 'n', 'o'}
 
-// scheduled is when a fork comes. One that was skipped over comes with the next one that is scheduled; its version then is never signed with.
+// scheduled is when a fork comes. One that was skipped over comes with the next one that is
+// scheduled; its version then is never signed with.
 func (b *Beacon) scheduled(fork eth.Fork) (phase0.Epoch, phase0.Version) {
 	for _, point := range b.cfg.Spec.Forks {
 		if point.Fork == fork {

@@ -42,7 +42,8 @@ func (b *Beacon) debugHeads(w http.ResponseWriter, r *http.Request) {
 	list := []any{}
 	for root, block := range b.choice.blocks {
 		if len(b.choice.children[root]) == 0 {
-			list = append(list, map[string]any{"root": hexOf(root[:]), "slot": decimal(block.Slot), "execution_optimistic": false})
+			list = append(list, map[string]any{"root": hexOf(root[:]), "slot": decimal(block.Slot),
+				"execution_optimistic": false})
 		}
 	}
 	b.mu.RUnlock()

@@ -17,7 +17,8 @@ type event struct {
 	data  []byte
 }
 
-// hub hands events to listeners. A listener that falls behind is cut, so that it never holds up the chain.
+// hub hands events to listeners. A listener that falls behind is cut, so that it never holds up the
+// chain.
 type hub struct {
 	mu        sync.Mutex // guards both
 	listeners map[chan event][]string
@@ -46,8 +47,8 @@ func (h *hub) send(topic string, data []byte) {
 	}
 }
 
-// listen returns a channel that is closed when the listener is cut. The last payload attributes are handed over at once, so that who comes
-// late in a slot can still work on the next.
+// listen returns a channel that is closed when the listener is cut. The last payload attributes are
+// handed over at once, so that who comes late in a slot can still work on the next.
 func (h *hub) listen(topics []string) chan event {
 	listener := make(chan event, queue)
 	h.mu.Lock()
@@ -65,14 +66,18 @@ func (h *hub) leave(listener chan event) {
 	delete(h.listeners, listener)
 }
 
-// topics are what can be listened to; the standard's others are accepted and stay silent, since nothing of theirs happens here.
+// topics are what can be listened to; the standard's others are accepted and stay silent, since
+// nothing of theirs happens here.
 var topics = []string{
-	"head", "block", "payload_attributes", "attestation", "voluntary_exit", "bls_to_execution_change", "finalized_checkpoint", "chain_reorg",
-	"contribution_and_proof", "light_client_finality_update", "light_client_optimistic_update", "blob_sidecar", "block_gossip",
+	"head", "block", "payload_attributes", "attestation", "voluntary_exit", "bls_to_execution_change",
+	"finalized_checkpoint", "chain_reorg",
+	"contribution_and_proof", "light_client_finality_update", "light_client_optimistic_update", "blob_sidecar",
+	"block_gossip",
 	"attester_slashing", "proposer_slashing", "single_attestation", "data_column_sidecar",
 }
 
-// Wall times of a stream: how often a silent one sends a comment, and how long a reader may hold up one event.
+// Wall times of a stream: how often a silent one sends a comment, and how long a reader may hold up
+// one event.
 const (
 	keepAlive = 10 * time.Second
 	patience  = 10 * time.Second
@@ -104,7 +109,8 @@ func (b *Beacon) streamEvents(w http.ResponseWriter, r *http.Request) {
 	ticker := time.NewTicker(keepAlive)
 	defer ticker.Stop()
 	for {
-		_ = control.SetWriteDeadline(time.Now().Add(patience + keepAlive)) // not all transports have one; then only the queue cuts
+		// not all transports have one; then only the queue cuts
+		_ = control.SetWriteDeadline(time.Now().Add(patience + keepAlive))
 		if control.Flush() != nil {
 			return
 		}

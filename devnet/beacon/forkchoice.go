@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Block is what the consensus knows of a block. It is immutable; whether it is on the chain is the fork choice's to say (Canonical).
+// Block is what the consensus knows of a block. It is immutable; whether it is on the chain is the
+// fork choice's to say (Canonical).
 type Block struct {
 	Slot          phase0.Slot
 	Root          phase0.Root
@@ -32,8 +33,9 @@ type Block struct {
 	signed codec // SignedBeaconBlock
 }
 
-// forkChoice picks the head among known blocks: from the last final one on, at each block the child with the heavier subtree. A committee
-// weighs 100, proposer boost 40, as on mainnet in percent of a committee. It is pure: time comes as slots and votes.
+// forkChoice picks the head among known blocks: from the last final one on, at each block the child
+// with the heavier subtree. A committee weighs 100, proposer boost 40, as on mainnet in percent of
+// a committee. It is pure: time comes as slots and votes.
 type forkChoice struct {
 	slotsPerEpoch phase0.Slot
 	blocks        map[phase0.Root]*Block
@@ -45,7 +47,8 @@ type forkChoice struct {
 	boosted       *Block // the first timely block of the running slot, if any
 }
 
-// Weights in percent of a committee (consensus-specs, PROPOSER_SCORE_BOOST and REORG_HEAD_WEIGHT_THRESHOLD).
+// Weights in percent of a committee (consensus-specs, PROPOSER_SCORE_BOOST and
+// REORG_HEAD_WEIGHT_THRESHOLD).
 const (
 	committeeWeight = 100
 	boostWeight     = 40
@@ -63,7 +66,8 @@ func newForkChoice(genesis *Block, slotsPerEpoch uint64) *forkChoice {
 	}
 }
 
-// add takes a block whose parent is known. The first timely one of a slot is boosted until the slot is over.
+// add takes a block whose parent is known. The first timely one of a slot is boosted until the slot
+// is over.
 func (f *forkChoice) add(b *Block) {
 	f.blocks[b.Root] = b
 	f.children[b.ParentRoot] = append(f.children[b.ParentRoot], b)
@@ -73,8 +77,8 @@ func (f *forkChoice) add(b *Block) {
 	}
 }
 
-// beginSlot ends the boost of the slot before; a block that was quicker than the slot's own tick keeps its boost. What is two epochs old
-// becomes final, and votes before it no longer count.
+// beginSlot ends the boost of the slot before; a block that was quicker than the slot's own tick
+// keeps its boost. What is two epochs old becomes final, and votes before it no longer count.
 func (f *forkChoice) beginSlot(slot phase0.Slot) {
 	if f.boosted != nil && f.boosted.Slot < slot {
 		f.boosted = nil
@@ -102,7 +106,8 @@ func (f *forkChoice) head() *Block {
 	for len(f.children[at.Root]) > 0 {
 		best := f.children[at.Root][0]
 		for _, child := range f.children[at.Root][1:] {
-			if w, bw := weights[child.Root], weights[best.Root]; w > bw || (w == bw && bytes.Compare(child.Root[:], best.Root[:]) > 0) {
+			if w, bw := weights[child.Root], weights[best.Root]; w > bw ||
+				(w == bw && bytes.Compare(child.Root[:], best.Root[:]) > 0) {
 				best = child
 			}
 		}
@@ -126,12 +131,14 @@ func (f *forkChoice) weights() map[phase0.Root]int {
 	return weights
 }
 
-// proposerHead is the block that the proposer of a slot builds on (consensus-specs, get_proposer_head): the head, but not one that came late
-// and that nobody voted for, if its parent is just one slot older. That is a re-organisation of one block.
+// proposerHead is the block that the proposer of a slot builds on (consensus-specs,
+// get_proposer_head): the head, but not one that came late and that nobody voted for, if its parent
+// is just one slot older. That is a re-organisation of one block.
 func (f *forkChoice) proposerHead(slot phase0.Slot) *Block {
 	head := f.head()
 	parent := f.blocks[head.ParentRoot]
-	if head.Late && parent != nil && head.Slot+1 == slot && parent.Slot+1 == head.Slot && f.weights()[head.Root] < weakHead {
+	if head.Late && parent != nil && head.Slot+1 == slot && parent.Slot+1 == head.Slot &&
+		f.weights()[head.Root] < weakHead {
 		return parent
 	}
 	return head
@@ -145,7 +152,8 @@ func (f *forkChoice) ancestor(b *Block, slot phase0.Slot) *Block {
 	return b
 }
 
-// checkpoint is the block that a chain's epoch begins with, some epochs before: its last at or before the epoch's first slot.
+// checkpoint is the block that a chain's epoch begins with, some epochs before: its last at or
+// before the epoch's first slot.
 func (f *forkChoice) checkpoint(b *Block, epoch, before phase0.Epoch) *Block {
 	return f.ancestor(b, phase0.Slot(max(epoch, before)-before)*f.slotsPerEpoch)
 }

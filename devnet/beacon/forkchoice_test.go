@@ -49,7 +49,8 @@ func TestChainWithoutForks(t *testing.T) {
 	}
 }
 
-// A late block is the head as long as nothing else is there, but the next proposer builds past it and it is orphaned.
+// A late block is the head as long as nothing else is there, but the next proposer builds past it
+// and it is orphaned.
 func TestLateBlockIsOrphaned(t *testing.T) {
 	f := newTree(t)
 	f.choice.beginSlot(1)
@@ -103,7 +104,8 @@ func TestBoostLastsOneSlotAndVotesOutweighIt(t *testing.T) {
 	f.wantHead('a')
 }
 
-// A block that is quicker than the slot's own tick keeps its boost; a second block of the slot never takes it over.
+// A block that is quicker than the slot's own tick keeps its boost; a second block of the slot
+// never takes it over.
 func TestBoostIsTheFirstBlocks(t *testing.T) {
 	f := newTree(t)
 	f.block('b', 'g', 1, false)
@@ -114,7 +116,8 @@ func TestBoostIsTheFirstBlocks(t *testing.T) {
 	f.wantHead('c')
 }
 
-// What is two epochs old is final: a heavier chain beside it no longer counts, and neither do votes from before.
+// What is two epochs old is final: a heavier chain beside it no longer counts, and neither do votes
+// from before.
 func TestFinality(t *testing.T) {
 	f := newTree(t) // epochs of 4 slots
 	parent := byte('g')
@@ -155,8 +158,11 @@ func TestFork(t *testing.T) {
 	f.block('b', 'a', 2, true)
 	f.block('c', 'a', 3, false)
 	f.block('d', 'c', 4, false)
-	for _, row := range []struct{ a, b, want byte }{{'b', 'd', 'a'}, {'d', 'b', 'a'}, {'c', 'd', 'c'}, {'d', 'd', 'd'}, {'g', 'd', 'g'}} {
-		if got := f.choice.fork(f.choice.blocks[phase0.Root{row.a}], f.choice.blocks[phase0.Root{row.b}]); got.Root[0] != row.want {
+	for _, row := range []struct {
+		a, b, want byte
+	}{{'b', 'd', 'a'}, {'d', 'b', 'a'}, {'c', 'd', 'c'}, {'d', 'd', 'd'}, {'g', 'd', 'g'}} {
+		got := f.choice.fork(f.choice.blocks[phase0.Root{row.a}], f.choice.blocks[phase0.Root{row.b}])
+		if got.Root[0] != row.want {
 			t.Errorf("%c and %c part at %c, want %c", row.a, row.b, got.Root[0], row.want)
 		}
 	}
@@ -165,7 +171,8 @@ func TestFork(t *testing.T) {
 func TestEquivocation(t *testing.T) {
 	f := newTree(t)
 	f.block('a', 'g', 1, false)
-	if f.choice.equivocates(1, 0, phase0.Root{'a'}) || !f.choice.equivocates(1, 0, phase0.Root{'x'}) || f.choice.equivocates(2, 0, phase0.Root{'x'}) {
+	if f.choice.equivocates(1, 0, phase0.Root{'a'}) || !f.choice.equivocates(1, 0, phase0.Root{'x'}) ||
+		f.choice.equivocates(2, 0, phase0.Root{'x'}) {
 		t.Error("an equivocation is another block of the same proposer for the same slot")
 	}
 }

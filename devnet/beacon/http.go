@@ -162,8 +162,9 @@ func (b *Beacon) find(id string) (*Block, error) {
 	return nil, problem{http.StatusNotFound, fmt.Sprintf("slot %d has no block", slot)}
 }
 
-// findState is the block after which an id's state is: head, genesis, finalized, justified, a slot up to the present one, or a state's root.
-// Unlike a block, the state of a missed slot exists: it is the one before, moved on.
+// findState is the block after which an id's state is: head, genesis, finalized, justified, a slot
+// up to the present one, or a state's root. Unlike a block, the state of a missed slot exists: it
+// is the one before, moved on.
 func (b *Beacon) findState(id string) (*Block, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

@@ -19,8 +19,9 @@ import (
 // errEquivocation says that the proposer has already published another block for the slot.
 var errEquivocation = errors.New("the proposer has published another block for this slot")
 
-// importBlock checks a published block, executes it and makes it part of the chain. A known block is no error, unless the node is made to
-// refuse it. With equivocations refused, a second block of the slot's proposer is not even looked at.
+// importBlock checks a published block, executes it and makes it part of the chain. A known block
+// is no error, unless the node is made to refuse it. With equivocations refused, a second block of
+// the slot's proposer is not even looked at.
 func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivocations bool) error {
 	b.importing.Lock()
 	defer b.importing.Unlock()
@@ -35,7 +36,8 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 	b.mu.RUnlock()
 	switch {
 	case known && refuseEquivocations && b.cfg.RefusesKnown != nil && b.cfg.RefusesKnown(s.slot):
-		return fmt.Errorf("equivocation validation failed: block for slot %d already exists in fork choice: block is equivocated", s.slot)
+		return fmt.Errorf("equivocation validation failed: block for slot %d already exists in fork choice: block is "+
+			"equivocated", s.slot)
 	case known:
 		return nil
 	case equivocates && refuseEquivocations:
@@ -48,7 +50,8 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 	if err := b.check(s, expected); err != nil {
 		return err
 	}
-	if err := b.cfg.Execution.Import(ctx, s.fork, s.payload, s.commitments, s.parentRoot, s.requests); errors.Is(err, chain.ErrInvalid) {
+	if err := b.cfg.Execution.Import(ctx, s.fork, s.payload, s.commitments, s.parentRoot, s.requests); errors.Is(err,
+		chain.ErrInvalid) {
 		return err
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", errExecution, err)
@@ -57,9 +60,10 @@ func (b *Beacon) importBlock(ctx context.Context, s *signedBlock, refuseEquivoca
 	block := &Block{
 		Slot: s.slot, Root: s.root, ParentRoot: s.parentRoot, ProposerIndex: s.proposer, BlockHash: s.payload.BlockHash,
 		BlockNumber: s.payload.BlockNumber, FeeRecipient: s.payload.FeeRecipient, Fork: s.fork, ArrivedAt: arrived,
-		Late:   arrived.Sub(b.cfg.Spec.SlotStart(s.slot)) > b.cfg.AttestationDeadline,
-		randao: mixReveal(parent.randao, s.reveal), nextWithdrawal: parent.nextWithdrawal + uint64(len(s.payload.Withdrawals)),
-		header: s.header(), signed: s.block,
+		Late:           arrived.Sub(b.cfg.Spec.SlotStart(s.slot)) > b.cfg.AttestationDeadline,
+		randao:         mixReveal(parent.randao, s.reveal),
+		nextWithdrawal: parent.nextWithdrawal + uint64(len(s.payload.Withdrawals)),
+		header:         s.header(), signed: s.block,
 	}
 	b.mu.Lock()
 	b.choice.add(block)
@@ -135,8 +139,9 @@ func checkPayload(s *signedBlock, expected attributes) error {
 	return nil
 }
 
-// followHead brings the execution node to the head of the fork choice and tells everybody, if it has moved. If the execution node does not
-// follow, it is tried again with the next block or deadline.
+// followHead brings the execution node to the head of the fork choice and tells everybody, if it
+// has moved. If the execution node does not follow, it is tried again with the next block or
+// deadline.
 func (b *Beacon) followHead(ctx context.Context) error {
 	b.following.Lock()
 	defer b.following.Unlock()
@@ -169,16 +174,19 @@ func (b *Beacon) headEvent(head, before *Block) []byte {
 	current, previous := b.schedule.dependent(epoch), b.schedule.dependent(max(epoch, 1)-1)
 	state := head.header.Message.StateRoot
 	return mustJSON(map[string]any{
-		"slot": strconv.FormatUint(uint64(head.Slot), 10), "block": fmt.Sprintf("%#x", head.Root[:]), "state": fmt.Sprintf("%#x", state[:]),
+		"slot": strconv.FormatUint(uint64(head.Slot), 10), "block": fmt.Sprintf("%#x", head.Root[:]),
+		"state":                        fmt.Sprintf("%#x", state[:]),
 		"epoch_transition":             b.cfg.Spec.EpochOf(before.Slot) != epoch,
-		"previous_duty_dependent_root": fmt.Sprintf("%#x", previous[:]), "current_duty_dependent_root": fmt.Sprintf("%#x", current[:]),
-		"execution_optimistic": false,
+		"previous_duty_dependent_root": fmt.Sprintf("%#x", previous[:]),
+		"current_duty_dependent_root":  fmt.Sprintf("%#x", current[:]),
+		"execution_optimistic":         false,
 	})
 }
 
 func (b *Beacon) blockEvent(block *Block) []byte {
 	return mustJSON(map[string]any{
-		"slot": strconv.FormatUint(uint64(block.Slot), 10), "block": fmt.Sprintf("%#x", block.Root[:]), "execution_optimistic": false,
+		"slot": strconv.FormatUint(uint64(block.Slot), 10), "block": fmt.Sprintf("%#x", block.Root[:]),
+		"execution_optimistic": false,
 	})
 }
 
@@ -190,16 +198,20 @@ func (b *Beacon) finalEvent(block *Block, epoch phase0.Epoch) []byte {
 	})
 }
 
-// reorgEvent is the chain_reorg event: how many slots of the old chain, back to the last common block, no longer count.
+// reorgEvent is the chain_reorg event: how many slots of the old chain, back to the last common
+// block, no longer count.
 func (b *Beacon) reorgEvent(head, before, common *Block) []byte {
 	return mustJSON(map[string]any{
-		"slot": decimal(head.Slot), "depth": decimal(before.Slot - common.Slot), "epoch": decimal(b.cfg.Spec.EpochOf(head.Slot)),
+		"slot": decimal(head.Slot), "depth": decimal(before.Slot - common.Slot),
+		"epoch":          decimal(b.cfg.Spec.EpochOf(head.Slot)),
 		"old_head_block": hexOf(before.Root[:]), "old_head_state": hexOf(before.header.Message.StateRoot[:]),
-		"new_head_block": hexOf(head.Root[:]), "new_head_state": hexOf(head.header.Message.StateRoot[:]), "execution_optimistic": false,
+		"new_head_block": hexOf(head.Root[:]), "new_head_state": hexOf(head.header.Message.StateRoot[:]),
+		"execution_optimistic": false,
 	})
 }
 
-// mustJSON is for values that cannot fail to encode: maps of text, numbers and the library's fixed-size types.
+// mustJSON is for values that cannot fail to encode: maps of text, numbers and the library's
+// fixed-size types.
 func mustJSON(value any) []byte {
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -208,7 +220,8 @@ func mustJSON(value any) []byte {
 	return raw
 }
 
-// errExecution says that a block keeps the rules of consensus, but the execution node could not say whether it is valid.
+// errExecution says that a block keeps the rules of consensus, but the execution node could not say
+// whether it is valid.
 var errExecution = errors.New("the execution node could not take the payload")
 
 // importStatus is the answer to a publisher whose block was not imported.

@@ -9,7 +9,8 @@ func (b *Beacon) health(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(
 
 func (b *Beacon) syncing(w http.ResponseWriter, r *http.Request) {
 	data(w, r, map[string]any{
-		"head_slot": decimal(b.Head().Slot), "sync_distance": "0", "is_syncing": false, "is_optimistic": false, "el_offline": false,
+		"head_slot": decimal(b.Head().Slot), "sync_distance": "0", "is_syncing": false, "is_optimistic": false,
+		"el_offline": false,
 	}, nil)
 }
 

@@ -17,8 +17,8 @@ var pooled = map[string]string{
 	"proposer_slashings": "proposer_slashing", "attester_slashings": "attester_slashing",
 }
 
-// showPool lists what was sent to a pool (beacon-APIs, getPoolVoluntaryExits and its like). Those of
-// attestations are empty: committees vote as the fork choice says.
+// showPool lists what was sent to a pool (beacon-APIs, getPoolVoluntaryExits and its like). Those
+// of attestations are empty: committees vote as the fork choice says.
 func (b *Beacon) showPool(w http.ResponseWriter, r *http.Request) {
 	b.mu.RLock()
 	list := append([]json.RawMessage{}, b.pools[r.PathValue("pool")]...)

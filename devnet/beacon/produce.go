@@ -32,8 +32,10 @@ type produced struct {
 	template template
 }
 
-// produce builds a block for a slot on the proposer's head from the pool's transactions: what a validator falls back to without a relay.
-func (b *Beacon) produce(ctx context.Context, slot phase0.Slot, reveal phase0.BLSSignature, graffiti [32]byte) (*produced, error) {
+// produce builds a block for a slot on the proposer's head from the pool's transactions: what a
+// validator falls back to without a relay.
+func (b *Beacon) produce(ctx context.Context, slot phase0.Slot, reveal phase0.BLSSignature,
+	graffiti [32]byte) (*produced, error) {
 	b.mu.RLock()
 	parent := b.choice.proposerHead(slot)
 	a := b.attributesOf(slot, parent)
@@ -43,8 +45,9 @@ func (b *Beacon) produce(ctx context.Context, slot phase0.Slot, reveal phase0.BL
 	}
 	txs := b.cfg.Execution.Pending()
 	built, err := b.cfg.Execution.Build(ctx, chain.BuildArgs{
-		Parent: parent.BlockHash, Slot: slot, PrevRandao: parent.randao, Withdrawals: a.withdrawals, ParentBeaconRoot: parent.Root,
-		Coinbase: common.Address(a.feeRecipient), GasLimitTarget: localGasLimit, ExtraData: []byte("local"),
+		Parent: parent.BlockHash, Slot: slot, PrevRandao: parent.randao, Withdrawals: a.withdrawals,
+		ParentBeaconRoot: parent.Root,
+		Coinbase:         common.Address(a.feeRecipient), GasLimitTarget: localGasLimit, ExtraData: []byte("local"),
 		Transactions: txs[:min(len(txs), b.cfg.LocalTxLimit)],
 	})
 	if err != nil {
@@ -68,7 +71,8 @@ func (t template) eth1() *phase0.ETH1Data { return &phase0.ETH1Data{BlockHash: m
 
 // sync is an aggregate in which nobody took part; its signature is the point at infinity.
 func (t template) sync() *altair.SyncAggregate {
-	return &altair.SyncAggregate{SyncCommitteeBits: bitfield.NewBitvector512(), SyncCommitteeSignature: phase0.BLSSignature{0xc0}}
+	return &altair.SyncAggregate{SyncCommitteeBits: bitfield.NewBitvector512(),
+		SyncCommitteeSignature: phase0.BLSSignature{0xc0}}
 }
 
 // block fills the template for the payload's fork.
@@ -79,8 +83,10 @@ func (t template) block(built *chain.Built) codec {
 			Slot: t.slot, ProposerIndex: t.proposer, ParentRoot: t.parentRoot, StateRoot: t.stateRoot,
 			Body: &bellatrix.BeaconBlockBody{
 				RANDAOReveal: t.reveal, ETH1Data: t.eth1(), Graffiti: t.graffiti, ProposerSlashings: []*phase0.ProposerSlashing{},
-				AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: []*phase0.Deposit{},
-				VoluntaryExits: []*phase0.SignedVoluntaryExit{}, SyncAggregate: t.sync(), ExecutionPayload: payload.ToBellatrix(built.Payload),
+				AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{},
+				Deposits:       []*phase0.Deposit{},
+				VoluntaryExits: []*phase0.SignedVoluntaryExit{}, SyncAggregate: t.sync(),
+				ExecutionPayload: payload.ToBellatrix(built.Payload),
 			},
 		}
 	case eth.Capella:
@@ -88,8 +94,10 @@ func (t template) block(built *chain.Built) codec {
 			Slot: t.slot, ProposerIndex: t.proposer, ParentRoot: t.parentRoot, StateRoot: t.stateRoot,
 			Body: &capella.BeaconBlockBody{
 				RANDAOReveal: t.reveal, ETH1Data: t.eth1(), Graffiti: t.graffiti, ProposerSlashings: []*phase0.ProposerSlashing{},
-				AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: []*phase0.Deposit{},
-				VoluntaryExits: []*phase0.SignedVoluntaryExit{}, SyncAggregate: t.sync(), ExecutionPayload: payload.ToCapella(built.Payload),
+				AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{},
+				Deposits:       []*phase0.Deposit{},
+				VoluntaryExits: []*phase0.SignedVoluntaryExit{}, SyncAggregate: t.sync(),
+				ExecutionPayload:      payload.ToCapella(built.Payload),
 				BLSToExecutionChanges: []*capella.SignedBLSToExecutionChange{},
 			},
 		}
@@ -98,7 +106,8 @@ func (t template) block(built *chain.Built) codec {
 			Slot: t.slot, ProposerIndex: t.proposer, ParentRoot: t.parentRoot, StateRoot: t.stateRoot,
 			Body: &deneb.BeaconBlockBody{
 				RANDAOReveal: t.reveal, ETH1Data: t.eth1(), Graffiti: t.graffiti, ProposerSlashings: []*phase0.ProposerSlashing{},
-				AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{}, Deposits: []*phase0.Deposit{},
+				AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{},
+				Deposits:       []*phase0.Deposit{},
 				VoluntaryExits: []*phase0.SignedVoluntaryExit{}, SyncAggregate: t.sync(), ExecutionPayload: built.Payload,
 				BLSToExecutionChanges: []*capella.SignedBLSToExecutionChange{}, BlobKZGCommitments: built.Blobs.Commitments,
 			},
@@ -116,7 +125,8 @@ func (t template) electra(built *chain.Built) *electra.BeaconBlock {
 		Slot: t.slot, ProposerIndex: t.proposer, ParentRoot: t.parentRoot, StateRoot: t.stateRoot,
 		Body: &electra.BeaconBlockBody{
 			RANDAOReveal: t.reveal, ETH1Data: t.eth1(), Graffiti: t.graffiti, ProposerSlashings: []*phase0.ProposerSlashing{},
-			AttesterSlashings: []*electra.AttesterSlashing{}, Attestations: []*electra.Attestation{}, Deposits: []*phase0.Deposit{},
+			AttesterSlashings: []*electra.AttesterSlashing{}, Attestations: []*electra.Attestation{},
+			Deposits:       []*phase0.Deposit{},
 			VoluntaryExits: []*phase0.SignedVoluntaryExit{}, SyncAggregate: t.sync(), ExecutionPayload: built.Payload,
 			BLSToExecutionChanges: []*capella.SignedBLSToExecutionChange{}, BlobKZGCommitments: built.Blobs.Commitments,
 			ExecutionRequests: built.Requests,

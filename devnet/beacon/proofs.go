@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// proofCache remembers blobs whose proofs were right: the devnet uses few blobs, and a proof costs tens of milliseconds. A run has a handful,
-// so nothing is ever forgotten.
+// proofCache remembers blobs whose proofs were right: the devnet uses few blobs, and a proof costs
+// tens of milliseconds. A run has a handful, so nothing is ever forgotten.
 type proofCache struct {
 	mu   sync.Mutex // guards good
 	good map[[32]byte]bool
@@ -38,7 +38,8 @@ func (c *proofCache) verify(fork eth.Fork, b *payload.Blobs) error {
 	return nil
 }
 
-func (c *proofCache) verifyOne(fork eth.Fork, blob *deneb.Blob, commitment deneb.KZGCommitment, proofs []deneb.KZGProof) error {
+func (c *proofCache) verifyOne(fork eth.Fork, blob *deneb.Blob, commitment deneb.KZGCommitment,
+	proofs []deneb.KZGProof) error {
 	hash := sha256.New()
 	hash.Write(blob[:])
 	hash.Write(commitment[:])
@@ -56,7 +57,8 @@ func (c *proofCache) verifyOne(fork eth.Fork, blob *deneb.Blob, commitment deneb
 	}
 	var err error
 	if fork >= eth.Fulu {
-		err = kzg4844.VerifyCellProofs([]kzg4844.Blob{kzg4844.Blob(*blob)}, []kzg4844.Commitment{kzg4844.Commitment(commitment)}, cells)
+		err = kzg4844.VerifyCellProofs([]kzg4844.Blob{kzg4844.Blob(*blob)},
+			[]kzg4844.Commitment{kzg4844.Commitment(commitment)}, cells)
 	} else {
 		raw := kzg4844.Blob(*blob)
 		err = kzg4844.VerifyBlobProof(&raw, kzg4844.Commitment(commitment), cells[0])

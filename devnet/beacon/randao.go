@@ -7,7 +7,8 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// mixReveal is the RANDAO mix after a block (consensus-specs, process_randao): the mix before, xor the hash of the reveal.
+// mixReveal is the RANDAO mix after a block (consensus-specs, process_randao): the mix before, xor
+// the hash of the reveal.
 func mixReveal(mix [32]byte, reveal phase0.BLSSignature) [32]byte {
 	hash := sha256.Sum256(reveal[:])
 	for i := range mix {

@@ -8,8 +8,8 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// schedule shuffles all validators anew for each round of slots: everybody proposes once before anybody proposes again, and the order is the
-// seed's.
+// schedule shuffles all validators anew for each round of slots: everybody proposes once before
+// anybody proposes again, and the order is the seed's.
 type schedule struct {
 	validators uint64
 	seed       uint64
@@ -22,8 +22,9 @@ func (s schedule) proposer(slot phase0.Slot) phase0.ValidatorIndex {
 	return phase0.ValidatorIndex(order[place])
 }
 
-// dependent stands for the root of the last block before an epoch. The schedule depends on no block, so this root is as fixed as the schedule:
-// that a client refetches duties when it changes can be seen at each epoch, but never at a re-organisation.
+// dependent stands for the root of the last block before an epoch. The schedule depends on no
+// block, so this root is as fixed as the schedule: that a client refetches duties when it changes
+// can be seen at each epoch, but never at a re-organisation.
 func (s schedule) dependent(epoch phase0.Epoch) phase0.Root {
 	text := binary.BigEndian.AppendUint64([]byte("gavel devnet schedule"), s.seed)
 	return sha256.Sum256(binary.BigEndian.AppendUint64(text, uint64(epoch)))

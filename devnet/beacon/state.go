@@ -27,8 +27,8 @@ const (
 )
 
 // stateAfter is a state in the form that the standard gives it, with what the emulation knows: the
-// chain, the fork, checkpoints, validators, their balances and committees. Its hash is not the state
-// root that blocks carry, which is emulated.
+// chain, the fork, checkpoints, validators, their balances and committees. Its hash is not the
+// state root that blocks carry, which is emulated.
 func (b *Beacon) stateAfter(block *Block) codec {
 	full := b.fuluState(block)
 	switch block.Fork {
@@ -55,8 +55,8 @@ func (b *Beacon) stateAfter(block *Block) codec {
 	}
 }
 
-// copyFields copies what two structs have under the same name and of the same type: forks add fields
-// and keep the others.
+// copyFields copies what two structs have under the same name and of the same type: forks add
+// fields and keep the others.
 func copyFields(from, to any) {
 	source, target := reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()
 	for i := range target.NumField() {
@@ -88,7 +88,8 @@ func (b *Beacon) fuluState(block *Block) *fulu.BeaconState {
 		LatestExecutionPayloadHeader: latestHeader(block), NextWithdrawalIndex: capella.WithdrawalIndex(block.nextWithdrawal),
 		NextWithdrawalValidatorIndex: phase0.ValidatorIndex(block.nextWithdrawal % uint64(count)),
 		HistoricalSummaries:          []*capella.HistoricalSummary{}, PendingDeposits: []*electra.PendingDeposit{},
-		PendingPartialWithdrawals: []*electra.PendingPartialWithdrawal{}, PendingConsolidations: []*electra.PendingConsolidation{},
+		PendingPartialWithdrawals: []*electra.PendingPartialWithdrawal{},
+		PendingConsolidations:     []*electra.PendingConsolidation{},
 	}
 	for i := range count {
 		key := b.keys[i].PublicKey()
@@ -131,8 +132,8 @@ func (b *Beacon) fillHistory(state *fulu.BeaconState, block *Block) {
 	state.FinalizedCheckpoint = b.checkpointOf(block, epoch, finalAfter)
 }
 
-// syncMembers is the sync committee by key. Nobody aggregates with it, so its aggregate is the point
-// at infinity.
+// syncMembers is the sync committee by key. Nobody aggregates with it, so its aggregate is the
+// point at infinity.
 func (b *Beacon) syncMembers() *altair.SyncCommittee {
 	committee := &altair.SyncCommittee{AggregatePubkey: phase0.BLSPubKey{0xc0}}
 	for place := range uint64(syncCommitteeSize) {

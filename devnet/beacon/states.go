@@ -35,8 +35,10 @@ func (b *Beacon) validatorOf(index int) map[string]any {
 	return map[string]any{
 		"index": strconv.Itoa(index), "balance": validatorBalance, "status": "active_ongoing",
 		"validator": map[string]any{
-			"pubkey": hexOf(pubkey[:]), "withdrawal_credentials": hexOf(credentialsOf(index)), "effective_balance": validatorBalance, "slashed": false,
-			"activation_eligibility_epoch": "0", "activation_epoch": "0", "exit_epoch": decimal(farFuture), "withdrawable_epoch": decimal(farFuture),
+			"pubkey": hexOf(pubkey[:]), "withdrawal_credentials": hexOf(credentialsOf(index)),
+			"effective_balance": validatorBalance, "slashed": false,
+			"activation_eligibility_epoch": "0", "activation_epoch": "0", "exit_epoch": decimal(farFuture),
+			"withdrawable_epoch": decimal(farFuture),
 		},
 	}
 }
@@ -44,7 +46,8 @@ func (b *Beacon) validatorOf(index int) map[string]any {
 func (b *Beacon) validators(w http.ResponseWriter, r *http.Request) {
 	ids, statuses := queryList(r, "id"), queryList(r, "status")
 	if len(ids) > maxIDs {
-		serve.Refuse(w, r, problem{http.StatusRequestURITooLong, fmt.Sprintf("%d ids, at most %d: use POST", len(ids), maxIDs)})
+		serve.Refuse(w, r, problem{http.StatusRequestURITooLong, fmt.Sprintf("%d ids, at most %d: use POST",
+			len(ids), maxIDs)})
 		return
 	}
 	b.listValidators(w, r, ids, statuses)
@@ -68,7 +71,8 @@ func (b *Beacon) listValidators(w http.ResponseWriter, r *http.Request, ids, sta
 		return
 	}
 	list := []any{}
-	if active := len(statuses) == 0 || slices.Contains(statuses, "active") || slices.Contains(statuses, "active_ongoing"); active {
+	if active := len(statuses) == 0 || slices.Contains(statuses, "active") ||
+		slices.Contains(statuses, "active_ongoing"); active {
 		indices, err := b.indices(ids)
 		if err != nil {
 			serve.Refuse(w, r, err)
@@ -81,7 +85,8 @@ func (b *Beacon) listValidators(w http.ResponseWriter, r *http.Request, ids, sta
 	data(w, r, list, b.settled(state))
 }
 
-// indices are the validators that ids name, by index or public key; without ids all. Unknown ones are left out.
+// indices are the validators that ids name, by index or public key; without ids all. Unknown ones
+// are left out.
 func (b *Beacon) indices(ids []string) ([]int, error) {
 	var list []int
 	if len(ids) == 0 {
@@ -135,7 +140,8 @@ func (b *Beacon) identities(w http.ResponseWriter, r *http.Request) {
 	list, raw := []any{}, []byte{}
 	for _, index := range indices {
 		pubkey := b.keys[index].PublicKey()
-		list = append(list, map[string]string{"index": strconv.Itoa(index), "pubkey": hexOf(pubkey[:]), "activation_epoch": "0"})
+		list = append(list, map[string]string{"index": strconv.Itoa(index), "pubkey": hexOf(pubkey[:]),
+			"activation_epoch": "0"})
 		raw = binary.LittleEndian.AppendUint64(raw, uint64(index))
 		raw = append(raw, pubkey[:]...)
 		raw = binary.LittleEndian.AppendUint64(raw, 0)
@@ -179,7 +185,8 @@ func (b *Beacon) lookahead(w http.ResponseWriter, r *http.Request) {
 	data(w, r, list, extra)
 }
 
-// randao is the mix after the state's block, or with ?epoch= the one that an epoch up to the state's own ended with.
+// randao is the mix after the state's block, or with ?epoch= the one that an epoch up to the
+// state's own ended with.
 func (b *Beacon) randao(w http.ResponseWriter, r *http.Request) {
 	block, err := b.findState(r.PathValue("state_id"))
 	if err != nil {
@@ -218,7 +225,8 @@ func (b *Beacon) fork(w http.ResponseWriter, r *http.Request) {
 	}, b.settled(block))
 }
 
-// finality trails by two epochs without being voted for: each checkpoint is the block that its epoch began with.
+// finality trails by two epochs without being voted for: each checkpoint is the block that its
+// epoch began with.
 func (b *Beacon) finality(w http.ResponseWriter, r *http.Request) {
 	block, err := b.findState(r.PathValue("state_id"))
 	if err != nil {

@@ -12,13 +12,16 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// dutiesV1 has the dependent root of the epoch before, which a head event tells as current_duty_dependent_root once the epoch has begun.
+// dutiesV1 has the dependent root of the epoch before, which a head event tells as
+// current_duty_dependent_root once the epoch has begun.
 func (b *Beacon) dutiesV1(w http.ResponseWriter, r *http.Request) { b.duties(w, r, 0) }
 
-// dutiesV2 has that of one epoch earlier, told as previous_duty_dependent_root: since fulu, duties are fixed an epoch ahead.
+// dutiesV2 has that of one epoch earlier, told as previous_duty_dependent_root: since fulu, duties
+// are fixed an epoch ahead.
 func (b *Beacon) dutiesV2(w http.ResponseWriter, r *http.Request) { b.duties(w, r, 1) }
 
-// duties lists who proposes in an epoch, up to the one after the present (beacon-APIs, getProposerDuties and V2).
+// duties lists who proposes in an epoch, up to the one after the present (beacon-APIs,
+// getProposerDuties and V2).
 func (b *Beacon) duties(w http.ResponseWriter, r *http.Request, earlier phase0.Epoch) {
 	number, err := pathNumber(r, "epoch")
 	epoch := phase0.Epoch(number)
@@ -33,7 +36,8 @@ func (b *Beacon) duties(w http.ResponseWriter, r *http.Request, earlier phase0.E
 	first := b.cfg.Spec.FirstSlot(epoch)
 	for slot := first; slot < first+phase0.Slot(b.cfg.Spec.SlotsPerEpoch); slot++ {
 		index, pubkey := b.Duty(slot)
-		list = append(list, map[string]string{"pubkey": hexOf(pubkey[:]), "validator_index": decimal(index), "slot": decimal(slot)})
+		list = append(list, map[string]string{"pubkey": hexOf(pubkey[:]), "validator_index": decimal(index),
+			"slot": decimal(slot)})
 	}
 	dependent := b.schedule.dependent(max(epoch, earlier) - earlier)
 	data(w, r, list, map[string]any{"dependent_root": hexOf(dependent[:]), "execution_optimistic": false})
@@ -69,7 +73,8 @@ func (b *Beacon) prepare(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// localBlock produces an unsigned block (beacon-APIs, produceBlockV3); it is never blinded, since the sidecar is the validator's own.
+// localBlock produces an unsigned block (beacon-APIs, produceBlockV3); it is never blinded, since
+// the sidecar is the validator's own.
 func (b *Beacon) localBlock(w http.ResponseWriter, r *http.Request) {
 	media, made, err := b.produceAsked(r)
 	if err != nil {
@@ -83,7 +88,8 @@ func (b *Beacon) localBlock(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Eth-Consensus-Block-Value", "0")
 	if media == mediaJSON {
 		data(w, r, made.block, map[string]any{
-			"version": made.fork.String(), "execution_payload_blinded": false, "execution_payload_value": value, "consensus_block_value": "0",
+			"version": made.fork.String(), "execution_payload_blinded": false, "execution_payload_value": value,
+			"consensus_block_value": "0",
 		})
 		return
 	}

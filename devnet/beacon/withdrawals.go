@@ -9,14 +9,16 @@ import (
 // withdrawalsPerBlock is how many validators are given something in each block.
 const withdrawalsPerBlock = 4
 
-// withdrawals are those of the block that follows next withdrawals: validators take turns, index and amount tell them apart.
+// withdrawals are those of the block that follows next withdrawals: validators take turns, index
+// and amount tell them apart.
 func withdrawals(next uint64, validators int) []*capella.Withdrawal {
 	list := make([]*capella.Withdrawal, min(withdrawalsPerBlock, validators))
 	for i := range list {
 		index := next + uint64(i)
 		validator := phase0.ValidatorIndex(index % uint64(validators))
 		list[i] = &capella.Withdrawal{
-			Index: capella.WithdrawalIndex(index), ValidatorIndex: validator, Address: withdrawalAddress(validator), Amount: phase0.Gwei(1000 + index%7),
+			Index: capella.WithdrawalIndex(index), ValidatorIndex: validator, Address: withdrawalAddress(validator),
+			Amount: phase0.Gwei(1000 + index%7),
 		}
 	}
 	return list

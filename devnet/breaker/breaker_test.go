@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// history answers which slots are missed. The first character is slot 1; "x" is missed. It notes who was asked for.
+// history answers which slots are missed. The first character is slot 1; "x" is missed. It notes
+// who was asked for.
 type history struct {
 	slots string
 	asked []phase0.Slot
@@ -55,8 +56,9 @@ func TestOpens(t *testing.T) {
 	}
 }
 
-// A life of a client that proposes in each slot. Above is the chain: "x" is a missed slot, "R" one that is missed since the beacon node restarts in it. Below is
-// whether relays are asked ("-") or the breaker is open ("o") when the slot is proposed for.
+// A life of a client that proposes in each slot. Above is the chain: "x" is a missed slot, "R" one
+// that is missed since the beacon node restarts in it. Below is whether relays are asked ("-") or
+// the breaker is open ("o") when the slot is proposed for.
 func TestLives(t *testing.T) {
 	for _, life := range [][2]string{
 		{"....." + ".....",
@@ -102,7 +104,8 @@ func TestStaysOpenUntilTheRestart(t *testing.T) {
 	}
 }
 
-// After a restart the tally is 0: slots before it, and the one in which it was, are not even asked for.
+// After a restart the tally is 0: slots before it, and the one in which it was, are not even asked
+// for.
 func TestCountsAnewAfterTheRestart(t *testing.T) {
 	for _, limits := range []Limits{Default(), {MissedOf: 5, Window: 30}} {
 		b := New(limits)
@@ -122,7 +125,8 @@ func TestCountsAnewAfterTheRestart(t *testing.T) {
 	}
 }
 
-// Each slot is asked for once, and after the first time only those that are new, or that may make a row or a window with them.
+// Each slot is asked for once, and after the first time only those that are new, or that may make a
+// row or a window with them.
 func TestAsksNoFurtherThanMatters(t *testing.T) {
 	for _, c := range []struct {
 		limits          Limits
@@ -148,8 +152,9 @@ func TestAsksNoFurtherThanMatters(t *testing.T) {
 	}
 }
 
-// Whatever the chain was like, and for whichever slots the client proposes: it opens exactly if one of the conditions, counted the plain way over the slots
-// since the restart, holds behind the last slot or held behind one before it.
+// Whatever the chain was like, and for whichever slots the client proposes: it opens exactly if one
+// of the conditions, counted the plain way over the slots since the restart, holds behind the last
+// slot or held behind one before it.
 func TestOpensByItsConditionsOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limits := Limits{MissedInRow: rapid.IntRange(0, 6).Draw(t, "in row"), Window: rapid.IntRange(0, 8).Draw(t, "window")}

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// FixedBlobs is how many different blobs there are. Cell proofs cost more than a hundred milliseconds a blob, so blobs are made once and
-// used again and again.
+// FixedBlobs is how many different blobs there are. Cell proofs cost more than a hundred
+// milliseconds a blob, so blobs are made once and used again and again.
 const FixedBlobs = 3
 
 // material is a blob with everything that any fork wants to know of it.
@@ -32,13 +32,14 @@ var materials [FixedBlobs]struct {
 	material
 }
 
-// materialOf makes the blob number i the first time that it is wanted. It panics if the KZG library cannot commit to a valid blob.
+// materialOf makes the blob number i the first time that it is wanted. It panics if the KZG library
+// cannot commit to a valid blob.
 func materialOf(i int) *material {
 	m := &materials[i]
 	m.once.Do(func() {
 		for at := 0; at < len(m.blob); at += 32 {
-			// Small field elements are canonical, different ones make a polynomial whose proofs are not trivial. Two blobs must not differ
-			// by a constant alone: they would have the same cell proofs.
+			// Small field elements are canonical, different ones make a polynomial whose proofs are not
+			// trivial. Two blobs must not differ by a constant alone: they would have the same cell proofs.
 			m.blob[at+30], m.blob[at+31] = byte(at/32*(i+1)), byte(i+1)
 		}
 		var err error
@@ -54,7 +55,8 @@ func materialOf(i int) *material {
 	return &m.material
 }
 
-// Sidecar is a sidecar of fixed blobs (0 to FixedBlobs-1) in the form that a fork wants: one proof a blob before fulu, one a cell from then on.
+// Sidecar is a sidecar of fixed blobs (0 to FixedBlobs-1) in the form that a fork wants: one proof
+// a blob before fulu, one a cell from then on.
 func Sidecar(fork eth.Fork, indices ...int) *types.BlobTxSidecar {
 	version := types.BlobSidecarVersion0
 	if fork >= eth.Fulu {

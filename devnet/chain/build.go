@@ -23,14 +23,15 @@ import (
 // ErrUnprofitable says that the coinbase gains less than the payment itself costs.
 var ErrUnprofitable = errors.New("the block earns less than its payment costs")
 
-// maxBlockBytes is what a block may take in RLP from osaka on (EIP-7934), less room for the header and the payment.
+// maxBlockBytes is what a block may take in RLP from osaka on (EIP-7934), less room for the header
+// and the payment.
 const maxBlockBytes = params.MaxBlockSize - 4096
 
 // paymentGas is what a transfer without data costs. Payees are plain accounts.
 const paymentGas = params.TxGas
 
-// Build executes transactions on a parent and returns the finished block; it is imported nowhere. Any known parent will do, and any number of
-// builds may run at once.
+// Build executes transactions on a parent and returns the finished block; it is imported nowhere.
+// Any known parent will do, and any number of builds may run at once.
 func (n *Node) Build(ctx context.Context, args BuildArgs) (*Built, error) {
 	d, err := n.Draft(ctx, args)
 	if err != nil {
@@ -77,11 +78,14 @@ func (d *Draft) pay(ctx context.Context, p *Payment, gain *uint256.Int) (*uint25
 }
 
 // transfer signs a transfer of an account for the base fee.
-func (d *Draft) transfer(from *ecdsa.PrivateKey, to common.Address, valueWei *uint256.Int, gas uint64) (*types.Transaction, error) {
-	tx, err := types.SignNewTx(from, types.MakeSigner(d.chain.Config(), d.header.Number, d.header.Time), &types.DynamicFeeTx{
-		ChainID: d.chain.Config().ChainID, Nonce: d.state.GetNonce(addressOf(from)), GasTipCap: new(big.Int), GasFeeCap: d.header.BaseFee,
-		Gas: gas, To: &to, Value: valueWei.ToBig(),
-	})
+func (d *Draft) transfer(from *ecdsa.PrivateKey, to common.Address, valueWei *uint256.Int,
+	gas uint64) (*types.Transaction, error) {
+	tx, err := types.SignNewTx(from, types.MakeSigner(d.chain.Config(), d.header.Number, d.header.Time),
+		&types.DynamicFeeTx{
+			ChainID: d.chain.Config().ChainID, Nonce: d.state.GetNonce(addressOf(from)), GasTipCap: new(big.Int),
+			GasFeeCap: d.header.BaseFee,
+			Gas:       gas, To: &to, Value: valueWei.ToBig(),
+		})
 	if err != nil {
 		return nil, fmt.Errorf("sign a transfer: %w", err)
 	}
@@ -100,7 +104,8 @@ func (d *Draft) finish(ctx context.Context) (*Built, error) {
 	for _, receipt := range d.receipts {
 		logs = append(logs, receipt.Logs...)
 	}
-	items, _, err := core.PostExecution(ctx, config, d.header.Number, d.header.Time, logs, body.Withdrawals, d.evm, uint32(len(d.txs)+1))
+	items, _, err := core.PostExecution(ctx, config, d.header.Number, d.header.Time, logs, body.Withdrawals, d.evm,
+		uint32(len(d.txs)+1))
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +117,8 @@ func (d *Draft) finish(ctx context.Context) (*Built, error) {
 	block := core.AssembleBlock(d.chain, d.header, d.state, body, d.receipts, nil)
 
 	built := &Built{Fork: d.fork, Block: block}
-	if built.Payload, err = payload.FromEngine(engine.BlockToExecutableData(block, new(big.Int), nil, items).ExecutionPayload); err != nil {
+	if built.Payload, err = payload.FromEngine(engine.BlockToExecutableData(block, new(big.Int), nil,
+		items).ExecutionPayload); err != nil {
 		return nil, err
 	}
 	if d.fork >= eth.Deneb {
@@ -130,7 +136,8 @@ func executionWithdrawals(list []*capella.Withdrawal) types.Withdrawals {
 	out := make(types.Withdrawals, len(list))
 	for i, w := range list {
 		out[i] = &types.Withdrawal{
-			Index: uint64(w.Index), Validator: uint64(w.ValidatorIndex), Address: common.Address(w.Address), Amount: uint64(w.Amount),
+			Index: uint64(w.Index), Validator: uint64(w.ValidatorIndex), Address: common.Address(w.Address),
+			Amount: uint64(w.Amount),
 		}
 	}
 	return out

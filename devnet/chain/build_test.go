@@ -15,7 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// What cannot be applied is left out and leaves no trace; the payment is the last transaction and is what the coinbase gained, less its gas.
+// What cannot be applied is left out and leaves no trace; the payment is the last transaction and
+// is what the coinbase gained, less its gas.
 func TestBuildLeavesOutWhatDoesNotFit(t *testing.T) {
 	n := opened(t, specOf(eth.Fulu))
 	good := transfer(t, testKey(0), 0, common.Address{1})
@@ -31,7 +32,8 @@ func TestBuildLeavesOutWhatDoesNotFit(t *testing.T) {
 	}
 	last := built.Block.Transactions()[1]
 	cost := new(uint256.Int).Mul(uint256.NewInt(21_000), uint256.MustFromBig(built.Block.BaseFee()))
-	if want := new(uint256.Int).Sub(built.CoinbaseGainWei, cost); !built.PaidWei.Eq(want) || last.Value().Cmp(want.ToBig()) != 0 {
+	if want := new(uint256.Int).Sub(built.CoinbaseGainWei, cost); !built.PaidWei.Eq(want) ||
+		last.Value().Cmp(want.ToBig()) != 0 {
 		t.Errorf("paid %s, the last transaction carries %s, want %s", built.PaidWei, last.Value(), want)
 	}
 }
@@ -53,7 +55,8 @@ func TestBlobLimitHolds(t *testing.T) {
 
 // From osaka on a block has a size limit in bytes (EIP-7934): what goes beyond it is left out.
 func TestByteLimitHolds(t *testing.T) {
-	n, err := Open(Config{Spec: specOf(eth.Fulu), ChainID: testChainID, GasLimit: 200_000_000, Funded: []common.Address{addressOf(testKey(0))}})
+	n, err := Open(Config{Spec: specOf(eth.Fulu), ChainID: testChainID, GasLimit: 200_000_000,
+		Funded: []common.Address{addressOf(testKey(0))}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +98,8 @@ func TestBuildRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := n.Build(ctx, argsFor(n, 1, transfer(t, testKey(0), 0, common.Address{1}))); !errors.Is(err, context.Canceled) {
+	if _, err := n.Build(ctx, argsFor(n, 1, transfer(t, testKey(0), 0, common.Address{1}))); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("a cancelled build answers %v", err)
 	}
 }
@@ -130,7 +134,8 @@ func TestImportSaysInvalid(t *testing.T) {
 	}
 	bent := *built.Payload
 	bent.StateRoot[0] ^= 1
-	if err := n.Import(t.Context(), built.Fork, &bent, nil, args.ParentBeaconRoot, built.Requests); !errors.Is(err, ErrInvalid) {
+	if err := n.Import(t.Context(), built.Fork, &bent, nil, args.ParentBeaconRoot, built.Requests); !errors.Is(err,
+		ErrInvalid) {
 		t.Errorf("a bent payload: %v", err)
 	}
 	if err := n.SetHead(t.Context(), phase0.Hash32{7}); err == nil {

@@ -16,7 +16,8 @@ import (
 
 // Config says which chain to make. It has no defaults of its own but those named here.
 type Config struct {
-	// Spec places the forks in time; execution forks are activated at the first slot of their consensus fork's epoch.
+	// Spec places the forks in time; execution forks are activated at the first slot of their
+	// consensus fork's epoch.
 	Spec *eth.Spec
 	// ChainID of the execution layer.
 	ChainID uint64
@@ -28,7 +29,8 @@ type Config struct {
 	Funded []common.Address
 	// Accounts are further ones at genesis, such as contracts.
 	Accounts types.GenesisAlloc
-	// RPCAddr is the host:port of the execution JSON-RPC (eth, net, web3, txpool over HTTP and, at the same address, WebSocket); empty opens none.
+	// RPCAddr is the host:port of the execution JSON-RPC (eth, net, web3, txpool over HTTP and, at the
+	// same address, WebSocket); empty opens none.
 	RPCAddr string
 	// KeepStates keeps the state after each block; otherwise those after the last 128 of them.
 	KeepStates bool
@@ -44,10 +46,12 @@ type BuildArgs struct {
 	ParentBeaconRoot phase0.Root
 	// Coinbase receives the priority fees.
 	Coinbase common.Address
-	// GasLimitTarget is the limit that the proposer registered; the block's own limit moves towards it as far as one step allows.
+	// GasLimitTarget is the limit that the proposer registered; the block's own limit moves towards it
+	// as far as one step allows.
 	GasLimitTarget uint64
 	ExtraData      []byte
-	// Transactions in order; blob transactions carry their sidecars. One that cannot be applied is left out.
+	// Transactions in order; blob transactions carry their sidecars. One that cannot be applied is
+	// left out.
 	Transactions []*types.Transaction
 	// Payment, if any, becomes the last transaction.
 	Payment *Payment
@@ -57,8 +61,8 @@ type BuildArgs struct {
 type Payment struct {
 	From *ecdsa.PrivateKey
 	To   common.Address
-	// ValueWei is what is paid. If nil, all that the coinbase has gained by this block's transactions, less the payment's own gas
-	// (the sender must then be the coinbase).
+	// ValueWei is what is paid. If nil, all that the coinbase has gained by this block's transactions,
+	// less the payment's own gas (the sender must then be the coinbase).
 	ValueWei *uint256.Int
 	// Share, if set, decides the value from what the coinbase has gained, in place of ValueWei.
 	Share func(gainWei *uint256.Int) *uint256.Int

@@ -61,8 +61,9 @@ func opened(t testing.TB, spec *eth.Spec) *Node {
 func transfer(t testing.TB, from *ecdsa.PrivateKey, nonce uint64, to common.Address) *types.Transaction {
 	t.Helper()
 	return signed(t, from, &types.DynamicFeeTx{
-		ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-		Gas: 21_000, To: &to, Value: big.NewInt(1),
+		ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+		GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas:       21_000, To: &to, Value: big.NewInt(1),
 	})
 }
 
@@ -75,16 +76,19 @@ func signed(t testing.TB, from *ecdsa.PrivateKey, data types.TxData) *types.Tran
 	return tx
 }
 
-func blobTransaction(t testing.TB, fork eth.Fork, from *ecdsa.PrivateKey, nonce uint64, blobs ...int) *types.Transaction {
+func blobTransaction(t testing.TB, fork eth.Fork, from *ecdsa.PrivateKey, nonce uint64,
+	blobs ...int) *types.Transaction {
 	t.Helper()
 	sidecar := Sidecar(fork, blobs...)
 	return signed(t, from, &types.BlobTx{
-		ChainID: uint256.NewInt(testChainID), Nonce: nonce, GasTipCap: uint256.NewInt(params.GWei), GasFeeCap: uint256.NewInt(100 * params.GWei),
-		Gas: 21_000, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
+		ChainID: uint256.NewInt(testChainID), Nonce: nonce, GasTipCap: uint256.NewInt(params.GWei),
+		GasFeeCap: uint256.NewInt(100 * params.GWei),
+		Gas:       21_000, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
 	})
 }
 
-// argsFor asks for a block of a slot on the head, with one withdrawal and a beacon root that tells the slot.
+// argsFor asks for a block of a slot on the head, with one withdrawal and a beacon root that tells
+// the slot.
 func argsFor(n *Node, slot phase0.Slot, txs ...*types.Transaction) BuildArgs {
 	return BuildArgs{
 		Parent: headOf(n.backend), Slot: slot, PrevRandao: [32]byte{byte(slot)}, ParentBeaconRoot: phase0.Root{byte(slot)},
@@ -111,7 +115,8 @@ func importBuilt(t testing.TB, n *Node, built *Built, args BuildArgs) {
 	if built.Blobs != nil {
 		commitments = built.Blobs.Commitments
 	}
-	if err := n.Import(t.Context(), built.Fork, built.Payload, commitments, args.ParentBeaconRoot, built.Requests); err != nil {
+	if err := n.Import(t.Context(), built.Fork, built.Payload, commitments, args.ParentBeaconRoot,
+		built.Requests); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.SetHead(t.Context(), built.Hash()); err != nil {
@@ -119,13 +124,15 @@ func importBuilt(t testing.TB, n *Node, built *Built, args BuildArgs) {
 	}
 }
 
-// A block of each fork is built, called VALID by the Engine API's method of that fork, and becomes the head, across all fork boundaries.
+// A block of each fork is built, called VALID by the Engine API's method of that fork, and becomes
+// the head, across all fork boundaries.
 func TestEveryForkAndEveryBoundary(t *testing.T) {
 	n := opened(t, specOf(eth.Forks...))
 	nonce, blobs := uint64(0), uint64(0)
 	for slot := phase0.Slot(1); slot < 12; slot++ {
 		fork := n.cfg.Spec.ForkAt(slot)
-		txs := []*types.Transaction{transfer(t, testKey(0), nonce, common.Address{1}), transfer(t, testKey(0), nonce+1, common.Address{2})}
+		txs := []*types.Transaction{transfer(t, testKey(0), nonce, common.Address{1}),
+			transfer(t, testKey(0), nonce+1, common.Address{2})}
 		if fork >= eth.Deneb {
 			txs = append(txs, blobTransaction(t, fork, testKey(1), blobs, 0))
 			blobs++

@@ -17,15 +17,18 @@ import (
 func systemCall(t testing.TB, nonce uint64, to common.Address, data []byte) *types.Transaction {
 	t.Helper()
 	return signed(t, testKey(2), &types.DynamicFeeTx{
-		ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-		Gas: 300_000, To: &to, Value: big.NewInt(1000), Data: data,
+		ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+		GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas:       300_000, To: &to, Value: big.NewInt(1000), Data: data,
 	})
 }
 
-// depositLog is a deposit as the event carries it: five byte strings by ABI, public key and signature filled with a byte.
+// depositLog is a deposit as the event carries it: five byte strings by ABI, public key and
+// signature filled with a byte.
 func depositLog(amountGwei uint64, fill byte) []byte {
 	amount := binary.LittleEndian.AppendUint64(nil, amountGwei)
-	fields := [][]byte{bytes.Repeat([]byte{fill}, 48), make([]byte, 32), amount, bytes.Repeat([]byte{fill}, 96), make([]byte, 8)}
+	fields := [][]byte{bytes.Repeat([]byte{fill}, 48), make([]byte, 32), amount, bytes.Repeat([]byte{fill}, 96),
+		make([]byte, 8)}
 	var head, tail []byte
 	for _, field := range fields {
 		head = append(head, common.LeftPadBytes(big.NewInt(int64(32*len(fields)+len(tail))).Bytes(), 32)...)
@@ -35,7 +38,8 @@ func depositLog(amountGwei uint64, fill byte) []byte {
 	return append(head, tail...)
 }
 
-// All three kinds of execution requests come out of a block as they went in, and the Engine API finds the same.
+// All three kinds of execution requests come out of a block as they went in, and the Engine API
+// finds the same.
 func TestExecutionRequests(t *testing.T) {
 	for _, fork := range []eth.Fork{eth.Electra, eth.Fulu} {
 		t.Run(fork.String(), func(t *testing.T) {

@@ -1,11 +1,12 @@
-// Package chain is the devnet's execution node: go-ethereum in this process. The EVM, state roots, the transaction pool with blobs, fork
-// activation and the Engine API's own code are real. What is missing is the network between nodes, since there is one; what is emulated is
-// the deposit contract, which only logs.
+// Package chain is the devnet's execution node: go-ethereum in this process. The EVM, state roots,
+// the transaction pool with blobs, fork activation and the Engine API's own code are real. What is
+// missing is the network between nodes, since there is one; what is emulated is the deposit
+// contract, which only logs.
 //
 //	beacon node ──Import──▶ newPayload ──┐
 //	            ──SetHead─▶ forkchoice ──┼──▶ core.BlockChain ◀── Build (a builder's block, executed and imported nowhere)
 //	users ──JSON-RPC──▶ pool ──Pending──▶│
 //
-// Genesis is after the merge. Consensus forks activate execution forks: bellatrix = paris, capella = shanghai, deneb = cancun, electra =
-// prague, fulu = osaka.
+// Genesis is after the merge. Consensus forks activate execution forks: bellatrix = paris, capella
+// = shanghai, deneb = cancun, electra = prague, fulu = osaka.
 package chain

@@ -23,7 +23,8 @@ import (
 // ErrNoRoom says that a transaction does not fit into the block any more.
 var ErrNoRoom = errors.New("there is no room for it in the block")
 
-// Draft is a block being made: go-ethereum's own steps in go-ethereum's order. It is for one goroutine.
+// Draft is a block being made: go-ethereum's own steps in go-ethereum's order. It is for one
+// goroutine.
 type Draft struct {
 	chain    *core.BlockChain
 	fork     eth.Fork
@@ -58,11 +59,13 @@ func (n *Node) Draft(ctx context.Context, args BuildArgs) (*Draft, error) {
 	return d, nil
 }
 
-// Fork is a second draft that goes on from here; what happens to one of the two does not touch the other.
+// Fork is a second draft that goes on from here; what happens to one of the two does not touch the
+// other.
 func (d *Draft) Fork() *Draft {
 	other := *d
 	other.header, other.state, other.gas = types.CopyHeader(d.header), d.state.Copy(), d.gas.Snapshot()
-	other.txs, other.receipts, other.sidecars = d.txs[:len(d.txs):len(d.txs)], d.receipts[:len(d.receipts):len(d.receipts)],
+	other.txs, other.receipts, other.sidecars = d.txs[:len(d.txs):len(d.txs)],
+		d.receipts[:len(d.receipts):len(d.receipts)],
 		d.sidecars[:len(d.sidecars):len(d.sidecars)]
 	other.has = maps.Clone(d.has)
 	other.evm = newEVM(other.chain, other.header, other.state)
@@ -84,7 +87,8 @@ func (d *Draft) Has(hash common.Hash) bool { return d.has[hash] }
 // GainWei is what the coinbase has gained by the block's transactions so far; a loss is zero.
 func (d *Draft) GainWei() *uint256.Int { return gain(d.before, d.state.GetBalance(d.args.Coinbase)) }
 
-// Apply executes a transaction, with room left for a payment at the end if one will come; one that cannot be applied leaves no trace.
+// Apply executes a transaction, with room left for a payment at the end if one will come; one that
+// cannot be applied leaves no trace.
 func (d *Draft) Apply(ctx context.Context, tx *types.Transaction) (Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return Outcome{}, err
@@ -95,7 +99,8 @@ func (d *Draft) Apply(ctx context.Context, tx *types.Transaction) (Outcome, erro
 	return d.apply(ctx, tx)
 }
 
-// Transfer appends a transfer of an account whose key the builder has, for the base fee, so that no tip goes back to the coinbase (S26).
+// Transfer appends a transfer of an account whose key the builder has, for the base fee, so that no
+// tip goes back to the coinbase (S26).
 func (d *Draft) Transfer(ctx context.Context, p Payment, gas uint64) (Outcome, error) {
 	tx, err := d.transfer(p.From, p.To, p.ValueWei, gas)
 	if err != nil {
@@ -104,7 +109,8 @@ func (d *Draft) Transfer(ctx context.Context, p Payment, gas uint64) (Outcome, e
 	return d.Apply(ctx, tx)
 }
 
-// Finish appends the payment of the arguments, if they have one, and gives the block its roots and its hash. The draft is over then.
+// Finish appends the payment of the arguments, if they have one, and gives the block its roots and
+// its hash. The draft is over then.
 func (d *Draft) Finish(ctx context.Context) (*Built, error) {
 	gain, paid := d.GainWei(), new(uint256.Int)
 	var err error
@@ -133,7 +139,8 @@ func (n *Node) begin(ctx context.Context, args BuildArgs) (*Draft, error) {
 	}
 	header := &types.Header{
 		ParentHash: parent.Hash(), UncleHash: types.EmptyUncleHash, Coinbase: args.Coinbase, Difficulty: new(big.Int),
-		Number: new(big.Int).Add(parent.Number, common.Big1), GasLimit: eth.ExpectedGasLimit(parent.GasLimit, args.GasLimitTarget),
+		Number: new(big.Int).Add(parent.Number, common.Big1), GasLimit: eth.ExpectedGasLimit(parent.GasLimit,
+			args.GasLimitTarget),
 		Time: n.cfg.Spec.Timestamp(args.Slot), Extra: args.ExtraData, MixDigest: args.PrevRandao,
 		BaseFee: eip1559.CalcBaseFee(bc.Config(), parent),
 	}
@@ -155,7 +162,8 @@ func (n *Node) begin(ctx context.Context, args BuildArgs) (*Draft, error) {
 	evm := newEVM(bc, header, st)
 	core.PreExecution(ctx, header.ParentBeaconRoot, parent, bc.Config(), evm, header.Number, header.Time)
 	return &Draft{
-		chain: bc, fork: n.cfg.Spec.ForkAt(args.Slot), args: args, header: header, state: st, evm: evm, gas: core.NewGasPool(header.GasLimit),
+		chain: bc, fork: n.cfg.Spec.ForkAt(args.Slot), args: args, header: header, state: st, evm: evm,
+		gas: core.NewGasPool(header.GasLimit),
 		has: map[common.Hash]bool{}, before: st.GetBalance(args.Coinbase).Clone(),
 	}, nil
 }
@@ -182,7 +190,8 @@ func (d *Draft) fits(tx *types.Transaction, payment bool) bool {
 	}
 	size := tx.Size()
 	if sidecar := tx.BlobTxSidecar(); sidecar != nil {
-		if sidecar.Version != d.sidecarVersion() || d.blobs+len(sidecar.Blobs) > eip4844.MaxBlobsPerBlock(d.chain.Config(), d.header.Time) {
+		if sidecar.Version != d.sidecarVersion() || d.blobs+len(sidecar.Blobs) > eip4844.MaxBlobsPerBlock(d.chain.Config(),
+			d.header.Time) {
 			return false
 		}
 		size = tx.WithoutBlobTxSidecar().Size()
@@ -192,7 +201,8 @@ func (d *Draft) fits(tx *types.Transaction, payment bool) bool {
 	return tx.Gas() <= room && d.bytes+size <= maxBlockBytes
 }
 
-// sidecarVersion is the form of proofs that the block's blobs must have: from osaka on a proof for each cell (EIP-7594).
+// sidecarVersion is the form of proofs that the block's blobs must have: from osaka on a proof for
+// each cell (EIP-7594).
 func (d *Draft) sidecarVersion() byte {
 	if d.chain.Config().IsOsaka(d.header.Number, d.header.Time) {
 		return types.BlobSidecarVersion1

@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// A fork of a draft goes its own way: both become blocks that the chain accepts, each with its own transactions and payment.
+// A fork of a draft goes its own way: both become blocks that the chain accepts, each with its own
+// transactions and payment.
 func TestForksOfADraft(t *testing.T) {
 	n := opened(t, specOf(eth.Fulu))
 	args := argsFor(n, 1)
@@ -23,7 +24,8 @@ func TestForksOfADraft(t *testing.T) {
 	apply := func(d *Draft, tx *types.Transaction) {
 		t.Helper()
 		out, err := d.Apply(t.Context(), tx)
-		if err != nil || !out.Succeeded || out.GasUsed != params.TxGas || !out.PaidWei.Eq(uint256.NewInt(params.TxGas*params.GWei)) {
+		if err != nil || !out.Succeeded || out.GasUsed != params.TxGas ||
+			!out.PaidWei.Eq(uint256.NewInt(params.TxGas*params.GWei)) {
 			t.Fatalf("%+v, %v", out, err)
 		}
 	}
@@ -46,15 +48,18 @@ func TestForksOfADraft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(built.Payload.Transactions); got != c.txs+1 || len(built.Blobs.Blobs) != c.blobs || !built.CoinbaseGainWei.Eq(gain) {
-			t.Errorf("%d transactions, %d blobs, gain %s; want %d and the payment, %d, %s", got, len(built.Blobs.Blobs), built.CoinbaseGainWei,
+		if got := len(built.Payload.Transactions); got != c.txs+1 || len(built.Blobs.Blobs) != c.blobs ||
+			!built.CoinbaseGainWei.Eq(gain) {
+			t.Errorf("%d transactions, %d blobs, gain %s; want %d and the payment, %d, %s", got, len(built.Blobs.Blobs),
+				built.CoinbaseGainWei,
 				c.txs, c.blobs, gain)
 		}
 		importBuilt(t, n, built, args)
 	}
 }
 
-// A transaction that was applied once cannot be applied again, and one that is too great has no room; neither leaves a trace.
+// A transaction that was applied once cannot be applied again, and one that is too great has no
+// room; neither leaves a trace.
 func TestDraftRefuses(t *testing.T) {
 	n := opened(t, specOf(eth.Fulu))
 	draft, err := n.Draft(t.Context(), argsFor(n, 1))
@@ -69,7 +74,8 @@ func TestDraftRefuses(t *testing.T) {
 	if _, err := draft.Apply(t.Context(), tx); err == nil {
 		t.Error("a transaction is applied twice")
 	}
-	great := signed(t, testKey(1), &types.LegacyTx{Gas: defaultGasLimit, GasPrice: uint256.NewInt(100 * params.GWei).ToBig(), To: &common.Address{1}})
+	great := signed(t, testKey(1), &types.LegacyTx{Gas: defaultGasLimit,
+		GasPrice: uint256.NewInt(100 * params.GWei).ToBig(), To: &common.Address{1}})
 	if _, err := draft.Apply(t.Context(), great); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("a transaction that takes the whole block: %v", err)
 	}

@@ -20,10 +20,12 @@ import (
 // ErrInvalid says that the Engine API called a payload INVALID; it is wrapped with the reason.
 var ErrInvalid = errors.New("payload is invalid")
 
-// Import executes a payload and adds it to the chain, by the Engine API's newPayload method of its fork. It does not become the head. The error
-// is ErrInvalid if the payload breaks a rule, and another one if that cannot be said (unknown parent).
+// Import executes a payload and adds it to the chain, by the Engine API's newPayload method of its
+// fork. It does not become the head. The error is ErrInvalid if the payload breaks a rule, and
+// another one if that cannot be said (unknown parent).
 func (n *Node) Import(
-	ctx context.Context, fork eth.Fork, p *payload.Payload, commitments []deneb.KZGCommitment, parentBeaconRoot phase0.Root,
+	ctx context.Context, fork eth.Fork, p *payload.Payload, commitments []deneb.KZGCommitment,
+	parentBeaconRoot phase0.Root,
 	requests *electra.ExecutionRequests,
 ) error {
 	data := payload.ToEngine(fork, p)
@@ -67,12 +69,14 @@ func (n *Node) Import(
 	}
 }
 
-// SetHead makes a block the head by the Engine API's forkchoiceUpdated, and lets the transaction pool catch up. The method's versions differ in
-// the payload attributes only, and we send none: blocks are made by Build. Safe and final is the genesis block: whatever the beacon chain calls final,
-// nothing here depends on it, but wallets ask.
+// SetHead makes a block the head by the Engine API's forkchoiceUpdated, and lets the transaction
+// pool catch up. The method's versions differ in the payload attributes only, and we send none:
+// blocks are made by Build. Safe and final is the genesis block: whatever the beacon chain calls
+// final, nothing here depends on it, but wallets ask.
 func (n *Node) SetHead(ctx context.Context, hash phase0.Hash32) error {
 	genesis := n.genesis.Hash()
-	state := engine.ForkchoiceStateV1{HeadBlockHash: common.Hash(hash), SafeBlockHash: genesis, FinalizedBlockHash: genesis}
+	state := engine.ForkchoiceStateV1{HeadBlockHash: common.Hash(hash), SafeBlockHash: genesis,
+		FinalizedBlockHash: genesis}
 	answer, err := n.engine.ForkchoiceUpdatedV1(ctx, state, nil)
 	switch {
 	case err != nil:

@@ -13,7 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 )
 
-// Export writes the canonical blocks from 1 to the head, as RLP one after another: the form that go-ethereum's own import reads.
+// Export writes the canonical blocks from 1 to the head, as RLP one after another: the form that
+// go-ethereum's own import reads.
 func Export(w io.Writer, n *Node) error {
 	bc := n.Chain()
 	for number := uint64(1); number <= bc.CurrentBlock().Number.Uint64(); number++ {
@@ -28,7 +29,8 @@ func Export(w io.Writer, n *Node) error {
 	return nil
 }
 
-// Replay imports exported blocks into a stock blockchain with its own engine's checks, on a database of its own, and returns the head.
+// Replay imports exported blocks into a stock blockchain with its own engine's checks, on a
+// database of its own, and returns the head.
 func Replay(genesis *core.Genesis, r io.Reader) (*types.Header, error) {
 	bc, err := core.NewBlockChain(rawdb.NewMemoryDatabase(), genesis, beacon.New(ethash.NewFaker()), nil)
 	if err != nil {

@@ -37,13 +37,14 @@ func GenesisOf(cfg Config) (*core.Genesis, error) {
 		alloc[account] = types.Account{Balance: new(big.Int).Set(fundedWei)}
 	}
 	return &core.Genesis{
-		Config: config, Alloc: alloc, GasLimit: gasLimit, Difficulty: new(big.Int), BaseFee: big.NewInt(params.InitialBaseFee),
+		Config: config, Alloc: alloc, GasLimit: gasLimit, Difficulty: new(big.Int),
+		BaseFee:   big.NewInt(params.InitialBaseFee),
 		Timestamp: cfg.Spec.Timestamp(0), ExtraData: []byte("gavel devnet"),
 	}, nil
 }
 
-// chainConfig places the execution forks at the first slots of their consensus forks, and takes the blob limits from the spec, so that relay
-// and chain agree.
+// chainConfig places the execution forks at the first slots of their consensus forks, and takes the
+// blob limits from the spec, so that relay and chain agree.
 func chainConfig(cfg Config) (*params.ChainConfig, error) {
 	spec := cfg.Spec
 	if err := spec.Validate(); err != nil {
@@ -60,7 +61,8 @@ func chainConfig(cfg Config) (*params.ChainConfig, error) {
 			at = 0 // the first fork stands for everything before it, genesis included
 		}
 		for fork, field := range map[eth.Fork]**uint64{
-			eth.Capella: &config.ShanghaiTime, eth.Deneb: &config.CancunTime, eth.Electra: &config.PragueTime, eth.Fulu: &config.OsakaTime,
+			eth.Capella: &config.ShanghaiTime, eth.Deneb: &config.CancunTime, eth.Electra: &config.PragueTime,
+			eth.Fulu: &config.OsakaTime,
 		} {
 			// A fork that was skipped in the schedule comes with the next one.
 			if fork <= point.Fork && *field == nil {
@@ -74,8 +76,8 @@ func chainConfig(cfg Config) (*params.ChainConfig, error) {
 	return &config, nil
 }
 
-// scheduleBlobs gives deneb and electra the limits that the spec has at their beginnings, and turns those from fulu on into
-// blob-parameter-only forks.
+// scheduleBlobs gives deneb and electra the limits that the spec has at their beginnings, and turns
+// those from fulu on into blob-parameter-only forks.
 func scheduleBlobs(config *params.ChainConfig, spec *eth.Spec) error {
 	schedule := &params.BlobScheduleConfig{}
 	config.BlobScheduleConfig = schedule
@@ -96,7 +98,8 @@ func scheduleBlobs(config *params.ChainConfig, spec *eth.Spec) error {
 	for _, limit := range spec.Blobs {
 		switch fork := spec.ForkPointAt(limit.Epoch).Fork; {
 		case fork < eth.Fulu && fork >= eth.Deneb && !begins[limit.Epoch]:
-			return fmt.Errorf("the blob limit changes at epoch %d, inside %s: before fulu only a fork can change it", limit.Epoch, fork)
+			return fmt.Errorf("the blob limit changes at epoch %d, inside %s: before fulu only a fork can change it",
+				limit.Epoch, fork)
 		case fork < eth.Fulu:
 			continue // it is the limit of a fork that begins then or later
 		case used == len(times):
@@ -112,7 +115,8 @@ func scheduleBlobs(config *params.ChainConfig, spec *eth.Spec) error {
 	return nil
 }
 
-// blobConfig is a limit with the target and the fee's speed of its kind; for another limit than usual the target is two thirds of it.
+// blobConfig is a limit with the target and the fee's speed of its kind; for another limit than
+// usual the target is two thirds of it.
 func blobConfig(maxBlobs int, usual *params.BlobConfig) *params.BlobConfig {
 	if maxBlobs == usual.Max {
 		return usual

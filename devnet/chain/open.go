@@ -46,8 +46,10 @@ func Open(cfg Config) (n *Node, err error) {
 			return nil, fmt.Errorf("execution RPC address: %w", err)
 		}
 		modules, everybody := []string{"eth", "net", "web3", "txpool"}, []string{"*"} // also pages in browsers
-		stackConfig.HTTPHost, stackConfig.HTTPModules, stackConfig.HTTPCors, stackConfig.HTTPVirtualHosts = host, modules, everybody, everybody
-		stackConfig.WSHost, stackConfig.WSPort, stackConfig.WSModules, stackConfig.WSOrigins = host, stackConfig.HTTPPort, modules, everybody
+		stackConfig.HTTPHost, stackConfig.HTTPModules, stackConfig.HTTPCors, stackConfig.HTTPVirtualHosts = host, modules,
+			everybody, everybody
+		stackConfig.WSHost, stackConfig.WSPort, stackConfig.WSModules, stackConfig.WSOrigins = host, stackConfig.HTTPPort,
+			modules, everybody
 	}
 	stack, err := node.New(stackConfig)
 	if err != nil {
@@ -62,20 +64,23 @@ func Open(cfg Config) (n *Node, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("make node: %w", err)
 	}
-	logs := filters.NewFilterSystem(backend.APIBackend, filters.Config{}) // and subscriptions, which the backend has not by itself
+	// and subscriptions, which the backend has not by itself
+	logs := filters.NewFilterSystem(backend.APIBackend, filters.Config{})
 	stack.RegisterAPIs([]rpc.API{{Namespace: "eth", Service: filters.NewFilterAPI(logs)}})
 	if err := stack.Start(); err != nil {
 		return nil, fmt.Errorf("start node: %w", err)
 	}
 	backend.SetSynced() // there is nobody to sync from; the pool takes transactions at once
 	n = &Node{
-		cfg: cfg, stack: stack, backend: backend, engine: catalyst.NewConsensusAPI(backend), genesis: backend.BlockChain().Genesis(),
+		cfg: cfg, stack: stack, backend: backend, engine: catalyst.NewConsensusAPI(backend),
+		genesis: backend.BlockChain().Genesis(),
 	}
 	return n, n.SetHead(context.Background(), headOf(backend))
 }
 
-// backendConfig is a full node with room for bursts of transactions of few senders. It keeps all blocks, and the states after the last 128 of
-// them unless all are wanted: who wants to know a balance asks soon.
+// backendConfig is a full node with room for bursts of transactions of few senders. It keeps all
+// blocks, and the states after the last 128 of them unless all are wanted: who wants to know a
+// balance asks soon.
 func backendConfig(cfg Config, genesis *core.Genesis) *ethconfig.Config {
 	c := ethconfig.Defaults
 	c.Genesis, c.NetworkId, c.SyncMode = genesis, cfg.ChainID, ethconfig.FullSync

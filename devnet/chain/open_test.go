@@ -59,7 +59,8 @@ func TestRPC(t *testing.T) {
 
 // A chain in a folder goes on where it was.
 func TestReopenedChainGoesOn(t *testing.T) {
-	cfg := Config{Spec: specOf(eth.Fulu), ChainID: testChainID, DataDir: t.TempDir(), Funded: []common.Address{addressOf(testKey(0))}}
+	cfg := Config{Spec: specOf(eth.Fulu), ChainID: testChainID, DataDir: t.TempDir(),
+		Funded: []common.Address{addressOf(testKey(0))}}
 	var head common.Hash
 	for slot := range uint64(3) {
 		n, err := Open(cfg)
@@ -78,10 +79,12 @@ func TestReopenedChainGoesOn(t *testing.T) {
 	}
 }
 
-// Of a chain that is longer than 128 blocks the first states are there only if they were to be kept.
+// Of a chain that is longer than 128 blocks the first states are there only if they were to be
+// kept.
 func TestStatesAreKeptIfAsked(t *testing.T) {
 	for _, keep := range []bool{false, true} {
-		n, err := Open(Config{Spec: specOf(eth.Fulu), ChainID: testChainID, Funded: []common.Address{addressOf(testKey(0))}, KeepStates: keep})
+		n, err := Open(Config{Spec: specOf(eth.Fulu), ChainID: testChainID, Funded: []common.Address{addressOf(testKey(0))},
+			KeepStates: keep})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,12 +15,14 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Pending are the pool's transactions that can be executed on the head: the best tip first, but one sender's always in the order of their
-// nonces. Blob transactions carry their sidecars. Every one that the pool took before the call is among them.
+// Pending are the pool's transactions that can be executed on the head: the best tip first, but one
+// sender's always in the order of their nonces. Blob transactions carry their sidecars. Every one
+// that the pool took before the call is among them.
 func (n *Node) Pending() []*types.Transaction {
 	bc := n.Chain()
 	head := bc.CurrentBlock()
-	_, queued := n.backend.TxPool().Content() // before the pending ones: what moves from here to there meanwhile is found there
+	// before the pending ones: what moves from here to there meanwhile is found there
+	_, queued := n.backend.TxPool().Content()
 	next := head.Time + uint64(n.cfg.Spec.SlotDuration.Seconds())
 	baseFee := eip1559.CalcBaseFee(bc.Config(), head)
 
@@ -52,10 +54,13 @@ func (n *Node) Pending() []*types.Transaction {
 	}
 }
 
-// nonces are those of accounts after a block, read from a state of our own: the pool's, which its Nonce reads, is not for two at a time. If it cannot be
-// read, nothing follows: whoever builds on that block, which takes the same state, says why.
+// nonces are those of accounts after a block, read from a state of our own: the pool's, which its
+// Nonce reads, is not for two at a time. If it cannot be read, nothing follows: whoever builds on
+// that block, which takes the same state, says why.
 func (n *Node) nonces(block *types.Header) func(common.Address) uint64 {
-	read := sync.OnceValues(func() (*state.StateDB, error) { return n.Chain().StateAt(block.Root, block.Number, block.Time) })
+	read := sync.OnceValues(func() (*state.StateDB, error) {
+		return n.Chain().StateAt(block.Root, block.Number, block.Time)
+	})
 	return func(account common.Address) uint64 {
 		db, err := read()
 		if err != nil {
@@ -65,11 +70,14 @@ func (n *Node) nonces(block *types.Header) func(common.Address) uint64 {
 	}
 }
 
-// addQueued adds what the pool has taken but not yet found executable, although nothing is missing before it. go-ethereum's pool looks at new
-// transactions in the background, and if it is about to follow a new head just then, it compares them with the head's nonces instead of those
-// of their sender's pending ones: whatever has pending ones before it stays in the queue until the next head. nonce is a sender's next one
-// on the head; it is asked for senders without pending transactions only.
-func addQueued(pending map[common.Address][]*txpool.LazyTransaction, queued map[common.Address][]*types.Transaction, nonce func(common.Address) uint64) {
+// addQueued adds what the pool has taken but not yet found executable, although nothing is missing
+// before it. go-ethereum's pool looks at new transactions in the background, and if it is about to
+// follow a new head just then, it compares them with the head's nonces instead of those of their
+// sender's pending ones: whatever has pending ones before it stays in the queue until the next
+// head. nonce is a sender's next one on the head; it is asked for senders without pending
+// transactions only.
+func addQueued(pending map[common.Address][]*txpool.LazyTransaction, queued map[common.Address][]*types.Transaction,
+	nonce func(common.Address) uint64) {
 	for sender, txs := range queued {
 		var next uint64
 		if before := pending[sender]; len(before) > 0 {

@@ -11,11 +11,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// The pool hands out what users send: best tip first, one sender's nonces in order, blobs with their sidecars.
+// The pool hands out what users send: best tip first, one sender's nonces in order, blobs with
+// their sidecars.
 func TestPending(t *testing.T) {
 	n := opened(t, specOf(eth.Fulu))
 	txs := []*types.Transaction{
-		transfer(t, testKey(0), 0, common.Address{1}), transfer(t, testKey(0), 1, common.Address{1}), blobTransaction(t, eth.Fulu, testKey(1), 0, 0),
+		transfer(t, testKey(0), 0, common.Address{1}), transfer(t, testKey(0), 1, common.Address{1}),
+		blobTransaction(t, eth.Fulu, testKey(1), 0, 0),
 	}
 	for _, err := range n.backend.TxPool().Add(txs, true) {
 		if err != nil {
@@ -45,13 +47,14 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// What the pool took is pending, even if it follows a new head while it looks at the transaction: with a nonce that a pending one precedes, it
-// stays in go-ethereum's queue then.
+// What the pool took is pending, even if it follows a new head while it looks at the transaction:
+// with a nonce that a pending one precedes, it stays in go-ethereum's queue then.
 func TestWhatWasSentIsPending(t *testing.T) {
 	n := opened(t, specOf(eth.Fulu))
 	const rounds, each = 100, 4
 	for nonce := range uint64(rounds * each) {
-		if err := n.backend.TxPool().Add([]*types.Transaction{transfer(t, testKey(0), nonce, common.Address{1})}, false)[0]; err != nil {
+		if err := n.backend.TxPool().Add([]*types.Transaction{transfer(t, testKey(0), nonce, common.Address{1})},
+			false)[0]; err != nil {
 			t.Fatal(err)
 		}
 		if (nonce+1)%each != 0 {
@@ -66,13 +69,15 @@ func TestWhatWasSentIsPending(t *testing.T) {
 	}
 }
 
-// Builders ask at the same time, also for senders of whom nothing is pending yet: the race detector looks on.
+// Builders ask at the same time, also for senders of whom nothing is pending yet: the race detector
+// looks on.
 func TestPendingForSeveral(t *testing.T) {
 	n := opened(t, specOf(eth.Fulu))
 	var all sync.WaitGroup
 	for key := range 8 {
 		all.Go(func() {
-			if err := n.backend.TxPool().Add([]*types.Transaction{transfer(t, testKey(key), 0, common.Address{1})}, false)[0]; err != nil {
+			if err := n.backend.TxPool().Add([]*types.Transaction{transfer(t, testKey(key), 0, common.Address{1})},
+				false)[0]; err != nil {
 				t.Error(err)
 			}
 			for range 20 {
@@ -114,7 +119,8 @@ func TestQueuedUpToTheFirstGap(t *testing.T) {
 			for _, tx := range sent(row.pending...) {
 				pending[sender] = append(pending[sender], lazy(tx))
 			}
-			addQueued(pending, map[common.Address][]*types.Transaction{sender: sent(row.queued...)}, func(common.Address) uint64 { return row.next })
+			addQueued(pending, map[common.Address][]*types.Transaction{sender: sent(row.queued...)},
+				func(common.Address) uint64 { return row.next })
 			if got := len(pending[sender]); got != row.want {
 				t.Errorf("%d transactions can be executed, want %d", got, row.want)
 			}

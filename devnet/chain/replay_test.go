@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// A stock node that is given the exported blocks computes the same chain: 100 slots with transfers, blobs, withdrawals and execution requests.
+// A stock node that is given the exported blocks computes the same chain: 100 slots with transfers,
+// blobs, withdrawals and execution requests.
 func TestStockNodeComputesTheSameChain(t *testing.T) {
 	n := opened(t, specOf(eth.Fulu))
 	var transfers, blobs, requests uint64

@@ -13,7 +13,8 @@ import (
 func TestFullBlockKeepsRoomForItsPayment(t *testing.T) {
 	const limit = 5 * 21_000
 	n, err := Open(Config{
-		Spec: specOf(eth.Fulu), ChainID: testChainID, GasLimit: limit, Funded: []common.Address{addressOf(testKey(0)), addressOf(testKey(9))},
+		Spec: specOf(eth.Fulu), ChainID: testChainID, GasLimit: limit, Funded: []common.Address{addressOf(testKey(0)),
+			addressOf(testKey(9))},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +36,8 @@ func TestFullBlockKeepsRoomForItsPayment(t *testing.T) {
 	}
 }
 
-// Proofs in another fork's form would make a bundle that nobody can verify: such a blob transaction is left out.
+// Proofs in another fork's form would make a bundle that nobody can verify: such a blob transaction
+// is left out.
 func TestSidecarsOfAnotherForkAreLeftOut(t *testing.T) {
 	for _, row := range []struct{ chain, sidecar eth.Fork }{
 		{eth.Deneb, eth.Fulu}, {eth.Electra, eth.Fulu}, {eth.Fulu, eth.Deneb}, {eth.Fulu, eth.Electra},

@@ -16,22 +16,27 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Submission is what a builder sends to a relay to bid with the block (relay-specs, SubmitBlockRequest of the block's fork): the block, what the builder
-// says of it, and its signature on that.
-func (b *Built) Submission(trace *builderv1.BidTrace, signature phase0.BLSSignature) (*builderspec.VersionedSubmitBlockRequest, error) {
+// Submission is what a builder sends to a relay to bid with the block (relay-specs,
+// SubmitBlockRequest of the block's fork): the block, what the builder says of it, and its
+// signature on that.
+func (b *Built) Submission(trace *builderv1.BidTrace,
+	signature phase0.BLSSignature) (*builderspec.VersionedSubmitBlockRequest, error) {
 	request := &builderspec.VersionedSubmitBlockRequest{Version: b.Fork.DataVersion()}
 	switch b.Fork {
 	case eth.Bellatrix:
-		request.Bellatrix = &bellatrix.SubmitBlockRequest{Message: trace, ExecutionPayload: payload.ToBellatrix(b.Payload), Signature: signature}
+		request.Bellatrix = &bellatrix.SubmitBlockRequest{Message: trace, ExecutionPayload: payload.ToBellatrix(b.Payload),
+			Signature: signature}
 	case eth.Capella:
-		request.Capella = &capella.SubmitBlockRequest{Message: trace, ExecutionPayload: payload.ToCapella(b.Payload), Signature: signature}
+		request.Capella = &capella.SubmitBlockRequest{Message: trace, ExecutionPayload: payload.ToCapella(b.Payload),
+			Signature: signature}
 	case eth.Deneb:
 		request.Deneb = &deneb.SubmitBlockRequest{
 			Message: trace, ExecutionPayload: b.Payload, BlobsBundle: onePerBlob(b.Blobs), Signature: signature,
 		}
 	case eth.Electra:
 		request.Electra = &electra.SubmitBlockRequest{
-			Message: trace, ExecutionPayload: b.Payload, BlobsBundle: onePerBlob(b.Blobs), ExecutionRequests: b.Requests, Signature: signature,
+			Message: trace, ExecutionPayload: b.Payload, BlobsBundle: onePerBlob(b.Blobs), ExecutionRequests: b.Requests,
+			Signature: signature,
 		}
 	case eth.Fulu:
 		request.Fulu = &fulu.SubmitBlockRequest{

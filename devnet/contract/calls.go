@@ -14,18 +14,20 @@ const (
 	BackrunGas = 450_000
 )
 
-// BuyCall is the calldata with which RouterAt buys tokens for the ether that is sent, at least so many.
+// BuyCall is the calldata with which RouterAt buys tokens for the ether that is sent, at least so
+// many.
 func BuyCall(pool common.Address, leastTokens *uint256.Int) []byte {
 	return pack(router, "buy", pool, leastTokens.ToBig())
 }
 
-// SellCall is the calldata with which RouterAt sells tokens of the sender for wrapped ether, at least so much.
+// SellCall is the calldata with which RouterAt sells tokens of the sender for wrapped ether, at
+// least so much.
 func SellCall(pool common.Address, tokens, leastWei *uint256.Int) []byte {
 	return pack(router, "sell", pool, tokens.ToBig(), leastWei.ToBig())
 }
 
-// RunCall is the calldata with which BackrunAt closes the gap between two pools, with at most the ether that is sent, and pays a percentage of its
-// profit to the block's fee recipient.
+// RunCall is the calldata with which BackrunAt closes the gap between two pools, with at most the
+// ether that is sent, and pays a percentage of its profit to the block's fee recipient.
 func RunCall(first, second common.Address, percent uint64) []byte {
 	return pack(backrun, "run", first, second, new(big.Int).SetUint64(percent))
 }

@@ -38,7 +38,8 @@ func key(name string) *ecdsa.PrivateKey {
 
 func at(k *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(k.PublicKey) }
 
-// market is a chain with the contracts, on which blocks are built on genesis: none of them sees another.
+// market is a chain with the contracts, on which blocks are built on genesis: none of them sees
+// another.
 type market struct {
 	*chain.Node
 }
@@ -46,10 +47,12 @@ type market struct {
 func open(t testing.TB) *market {
 	t.Helper()
 	spec := &eth.Spec{
-		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 2, Forks: []eth.ForkPoint{{Fork: eth.Bellatrix}},
+		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 2,
+		Forks: []eth.ForkPoint{{Fork: eth.Bellatrix}},
 	}
 	funded := []common.Address{at(trader), at(searcher)}
-	n, err := chain.Open(chain.Config{Spec: spec, ChainID: testChainID, Funded: funded, Accounts: contract.Genesis(funded)})
+	n, err := chain.Open(chain.Config{Spec: spec, ChainID: testChainID, Funded: funded,
+		Accounts: contract.Genesis(funded)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +97,9 @@ func (m *market) after(t fataler, calls ...call) *after {
 			value = new(uint256.Int)
 		}
 		tx, err := types.SignNewTx(c.from, types.LatestSignerForChainID(big.NewInt(testChainID)), &types.DynamicFeeTx{
-			ChainID: big.NewInt(testChainID), Nonce: nonces[at(c.from)], GasTipCap: new(big.Int), GasFeeCap: big.NewInt(100 * params.GWei),
-			Gas: contract.BackrunGas, To: &c.to, Value: value.ToBig(), Data: c.data,
+			ChainID: big.NewInt(testChainID), Nonce: nonces[at(c.from)], GasTipCap: new(big.Int),
+			GasFeeCap: big.NewInt(100 * params.GWei),
+			Gas:       contract.BackrunGas, To: &c.to, Value: value.ToBig(), Data: c.data,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -1,12 +1,14 @@
-// Package contract is the market of the devnet: two pools of wrapped ether and a token, a router through which users swap, and a contract that
-// closes the gap between the pools. The Solidity sources are ours and lie here; scripts/contracts.sh compiles them to the JSON beside them. Genesis
-// has them at fixed addresses, with their storage written, so that block 1 can trade.
+// Package contract is the market of the devnet: two pools of wrapped ether and a token, a router
+// through which users swap, and a contract that closes the gap between the pools. The Solidity
+// sources are ours and lie here; scripts/contracts.sh compiles them to the JSON beside them.
+// Genesis has them at fixed addresses, with their storage written, so that block 1 can trade.
 //
 //	user ──buy, sell──▶ Router ──▶ PoolA ──Sync, Swap──▶ logs, which hints show
 //	                                 ≠ another price than
 //	searcher ──run──▶ Backrun ──▶ PoolA, PoolB ──▶ profit: a part to the block's fee recipient, the rest to the searcher
 //
-// The package also has the pools' arithmetic in Go (quote.go), for those who decide before they sign.
+// The package also has the pools' arithmetic in Go (quote.go), for those who decide before they
+// sign.
 package contract
 
 import (

@@ -12,7 +12,8 @@ import (
 
 var unit = uint256.NewInt(params.Ether) // of ether, and of the token
 
-// OpeningEtherWei and OpeningTokens are the reserves of each pool at genesis: 1,000 ether for 2,000,000 tokens.
+// OpeningEtherWei and OpeningTokens are the reserves of each pool at genesis: 1,000 ether for
+// 2,000,000 tokens.
 var (
 	OpeningEtherWei = new(uint256.Int).Mul(uint256.NewInt(1_000), unit)
 	OpeningTokens   = new(uint256.Int).Mul(uint256.NewInt(2_000_000), unit)
@@ -38,7 +39,8 @@ func Genesis(traders []common.Address) types.GenesisAlloc {
 	tokenStorage := tokens.storage()
 	everything := common.MaxHash
 	for _, trader := range traders {
-		tokenStorage[mapped(common.BytesToHash(RouterAt[:]), mapped(common.BytesToHash(trader[:]), slot(slotAllowances)))] = everything
+		tokenStorage[mapped(common.BytesToHash(RouterAt[:]), mapped(common.BytesToHash(trader[:]), slot(slotAllowances)))] =
+			everything
 	}
 	alloc := types.GenesisAlloc{
 		Ether:     {Nonce: 1, Code: wrapped.Code, Storage: pools.storage(), Balance: pools.sum().ToBig()},

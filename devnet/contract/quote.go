@@ -14,7 +14,8 @@ func Opening() Reserves {
 	return Reserves{EtherWei: OpeningEtherWei.Clone(), Tokens: OpeningTokens.Clone()}
 }
 
-// Buy is what a pool gives for ether, and what it has afterwards. Amounts above 2^112 are not traded.
+// Buy is what a pool gives for ether, and what it has afterwards. Amounts above 2^112 are not
+// traded.
 func (r Reserves) Buy(etherWei *uint256.Int) (tokens *uint256.Int, after Reserves) {
 	tokens = amountOut(etherWei, r.EtherWei, r.Tokens)
 	return tokens, Reserves{new(uint256.Int).Add(r.EtherWei, etherWei), new(uint256.Int).Sub(r.Tokens, tokens)}
@@ -34,8 +35,8 @@ func amountOut(in, reserveIn, reserveOut *uint256.Int) *uint256.Int {
 	return out.Div(out, whole.Add(whole, counted))
 }
 
-// Gap is what Backrun.sol makes of two pools' reserves with as much ether as it likes: what it uses, and what it earns. Both are zero if the gap is
-// narrower than the pools' fees.
+// Gap is what Backrun.sol makes of two pools' reserves with as much ether as it likes: what it
+// uses, and what it earns. Both are zero if the gap is narrower than the pools' fees.
 func Gap(first, second Reserves) (amountWei, profitWei *uint256.Int) {
 	cheap, dear := second, first
 	if new(uint256.Int).Mul(first.Tokens, second.EtherWei).Gt(new(uint256.Int).Mul(second.Tokens, first.EtherWei)) {
@@ -61,7 +62,8 @@ func bestAmount(cheap, dear Reserves) *uint256.Int {
 		}
 		return p
 	}
-	etherCheap, tokenCheap, etherDear, tokenDear := in(cheap.EtherWei), in(cheap.Tokens), in(dear.EtherWei), in(dear.Tokens)
+	etherCheap, tokenCheap, etherDear, tokenDear := in(cheap.EtherWei), in(cheap.Tokens), in(dear.EtherWei),
+		in(dear.Tokens)
 	e := product(uint256.NewInt(997*997), tokenCheap, etherDear)
 	f := product(uint256.NewInt(1000*1000), etherCheap, tokenDear)
 	g := new(uint256.Int).Add(product(uint256.NewInt(1000), tokenDear), product(uint256.NewInt(997), tokenCheap))

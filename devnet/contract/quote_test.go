@@ -19,7 +19,8 @@ func context(t fataler) stdcontext.Context {
 	return stdcontext.Background()
 }
 
-// Whatever is swapped in whatever order, the pools on the chain are where the arithmetic in Go says, to the wei, and so is the trader.
+// Whatever is swapped in whatever order, the pools on the chain are where the arithmetic in Go
+// says, to the wei, and so is the trader.
 func TestSwapsAreTheModels(t *testing.T) {
 	m := open(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -58,7 +59,8 @@ func TestSwapsAreTheModels(t *testing.T) {
 			}
 			wantBacked(t, got, pool)
 		}
-		if e, k := got.tokens(contract.Ether, at(trader)), got.tokens(contract.Token, at(trader)); !e.Eq(gainedEther) || !k.Eq(gainedTokens) {
+		if e, k := got.tokens(contract.Ether, at(trader)), got.tokens(contract.Token, at(trader)); !e.Eq(gainedEther) ||
+			!k.Eq(gainedTokens) {
 			t.Errorf("the trader has %s wrapped wei and %s tokens, want %s and %s", e, k, gainedEther, gainedTokens)
 		}
 	})
@@ -67,7 +69,8 @@ func TestSwapsAreTheModels(t *testing.T) {
 // wantBacked checks that a pool has what it says, and that wrapped ether is covered by ether.
 func wantBacked(t *rapid.T, got *after, pool common.Address) {
 	reserves := got.reserves(pool)
-	if e, k := got.tokens(contract.Ether, pool), got.tokens(contract.Token, pool); !e.Eq(reserves.EtherWei) || !k.Eq(reserves.Tokens) {
+	if e, k := got.tokens(contract.Ether, pool), got.tokens(contract.Token, pool); !e.Eq(reserves.EtherWei) ||
+		!k.Eq(reserves.Tokens) {
 		t.Errorf("pool %s says %s, but has %s wei and %s tokens", pool, show(reserves), e, k)
 	}
 	if supply := got.storage(contract.Ether, common.Hash{31: 2}); !got.balance(contract.Ether).Eq(supply) {
@@ -75,8 +78,8 @@ func wantBacked(t *rapid.T, got *after, pool common.Address) {
 	}
 }
 
-// A backrun uses and earns what the arithmetic in Go says, pays the fee recipient its percentage, and leaves nothing behind; without a gap it
-// reverts.
+// A backrun uses and earns what the arithmetic in Go says, pays the fee recipient its percentage,
+// and leaves nothing behind; without a gap it reverts.
 func TestBackrunsAreTheModels(t *testing.T) {
 	m := open(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -92,7 +95,8 @@ func TestBackrunsAreTheModels(t *testing.T) {
 			_, moved = contract.Opening().Sell(amount)
 		}
 		firstRuns := rapid.SampledFrom([][2]common.Address{{pool, other}, {other, pool}}).Draw(t, "order")
-		got := m.after(t, swap, call{searcher, contract.BackrunAt, ether(100), contract.RunCall(firstRuns[0], firstRuns[1], percent)})
+		got := m.after(t, swap, call{searcher, contract.BackrunAt, ether(100),
+			contract.RunCall(firstRuns[0], firstRuns[1], percent)})
 
 		_, profit := contract.Gap(moved, contract.Opening())
 		succeeded := got.receipts[1].Status == types.ReceiptStatusSuccessful
@@ -103,7 +107,8 @@ func TestBackrunsAreTheModels(t *testing.T) {
 		if !got.balance(coinbase).Eq(payment) {
 			t.Errorf("the fee recipient has %s wei, want %s", got.balance(coinbase), payment)
 		}
-		if left := got.balance(contract.BackrunAt); !left.IsZero() || !got.tokens(contract.Ether, contract.BackrunAt).IsZero() {
+		if left := got.balance(contract.BackrunAt); !left.IsZero() ||
+			!got.tokens(contract.Ether, contract.BackrunAt).IsZero() {
 			t.Errorf("%s wei stay behind", left)
 		}
 		for _, p := range contract.Pools {
@@ -133,8 +138,9 @@ func TestGapIsTheBest(t *testing.T) {
 
 // What a swap writes is what searchers and the hint default_logs know as a pool of this style.
 func TestSwapIsSeen(t *testing.T) {
-	if want := common.HexToHash("0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822"); contract.SwapTopic != want {
-		t.Errorf("Swap is %s, want %s", contract.SwapTopic, want)
+	topic := common.HexToHash("0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822")
+	if contract.SwapTopic != topic {
+		t.Errorf("Swap is %s, want %s", contract.SwapTopic, topic)
 	}
 	got := open(t).after(t, call{trader, contract.RouterAt, ether(5), contract.BuyCall(contract.PoolB, new(uint256.Int))})
 	_, want := contract.Opening().Buy(ether(5))
@@ -157,13 +163,19 @@ func TestSwapIsSeen(t *testing.T) {
 func TestRefusedSwaps(t *testing.T) {
 	m, much := open(t), new(uint256.Int).Lsh(uint256.NewInt(1), 200)
 	for name, c := range map[string]call{
-		"a price that is too good":   {trader, contract.RouterAt, ether(1), contract.BuyCall(contract.PoolA, ether(2_000))},
-		"tokens that it has not":     {trader, contract.RouterAt, nil, contract.SellCall(contract.PoolA, much, new(uint256.Int))},
-		"nothing for something":      {trader, contract.RouterAt, new(uint256.Int), contract.BuyCall(contract.PoolA, new(uint256.Int))},
-		"a backrun without a gap":    {searcher, contract.BackrunAt, ether(1), contract.RunCall(contract.PoolA, contract.PoolB, 50)},
-		"a backrun without any wei":  {searcher, contract.BackrunAt, nil, contract.RunCall(contract.PoolA, contract.PoolB, 50)},
-		"a pool against itself":      {searcher, contract.BackrunAt, ether(1), contract.RunCall(contract.PoolA, contract.PoolA, 50)},
-		"more percent than there is": {searcher, contract.BackrunAt, ether(1), contract.RunCall(contract.PoolA, contract.PoolB, 200)},
+		"a price that is too good": {trader, contract.RouterAt, ether(1), contract.BuyCall(contract.PoolA, ether(2_000))},
+		"tokens that it has not": {trader, contract.RouterAt, nil, contract.SellCall(contract.PoolA, much,
+			new(uint256.Int))},
+		"nothing for something": {trader, contract.RouterAt, new(uint256.Int),
+			contract.BuyCall(contract.PoolA, new(uint256.Int))},
+		"a backrun without a gap": {searcher, contract.BackrunAt, ether(1),
+			contract.RunCall(contract.PoolA, contract.PoolB, 50)},
+		"a backrun without any wei": {searcher, contract.BackrunAt, nil,
+			contract.RunCall(contract.PoolA, contract.PoolB, 50)},
+		"a pool against itself": {searcher, contract.BackrunAt, ether(1),
+			contract.RunCall(contract.PoolA, contract.PoolA, 50)},
+		"more percent than there is": {searcher, contract.BackrunAt, ether(1),
+			contract.RunCall(contract.PoolA, contract.PoolB, 200)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := m.after(t, c)

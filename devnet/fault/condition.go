@@ -16,14 +16,17 @@ type Condition struct {
 	Partition bool
 	// Answer is a status with which each request is answered in place of the service; 0 is none.
 	Answer int
-	// Corrupt is the share of requests (0 to 1) whose body reaches the service with wrong bytes; without a body the answer has them.
+	// Corrupt is the share of requests (0 to 1) whose body reaches the service with wrong bytes;
+	// without a body the answer has them.
 	Corrupt float64
 }
 
 // And is both conditions at once: the worse of each.
 func (c Condition) And(other Condition) Condition {
 	return Condition{
-		Latency: c.Latency + other.Latency, Drop: max(c.Drop, other.Drop), Reset: c.Reset || other.Reset, Refuse: c.Refuse || other.Refuse,
-		Partition: c.Partition || other.Partition, Answer: max(c.Answer, other.Answer), Corrupt: max(c.Corrupt, other.Corrupt),
+		Latency: c.Latency + other.Latency, Drop: max(c.Drop, other.Drop), Reset: c.Reset || other.Reset, Refuse: c.Refuse ||
+			other.Refuse,
+		Partition: c.Partition || other.Partition, Answer: max(c.Answer, other.Answer), Corrupt: max(c.Corrupt,
+			other.Corrupt),
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// resetting is a listener that breaks connections while the proxy's condition says so, and remembers those that are open.
+// resetting is a listener that breaks connections while the proxy's condition says so, and
+// remembers those that are open.
 type resetting struct {
 	net.Listener
 	proxy *Proxy
@@ -74,8 +75,8 @@ func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, er
 // chunksInFlight is how much a connection with latency holds; a sender that is faster waits.
 const chunksInFlight = 256
 
-// gated is a connection to the service on which what arrives is late, and nothing passes during a partition. Read and Write are each
-// called by one goroutine at a time, as the transport does.
+// gated is a connection to the service on which what arrives is late, and nothing passes during a
+// partition. Read and Write are each called by one goroutine at a time, as the transport does.
 type gated struct {
 	net.Conn
 	proxy   *Proxy

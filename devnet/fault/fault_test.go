@@ -184,7 +184,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// Where nobody listens, what is open breaks and new connections are refused; at the end the proxy is where it was.
+// Where nobody listens, what is open breaks and new connections are refused; at the end the proxy
+// is where it was.
 func TestRefuse(t *testing.T) {
 	s := newService(t)
 	p := newProxy(t, s.URL, 1)
@@ -290,12 +291,14 @@ func TestAnswer(t *testing.T) {
 	p := newProxy(t, s.URL, 1)
 	set(t, p, Condition{Answer: 503})
 	response, body, err := ask(t.Context(), p.URL(), []byte("x"))
-	if err != nil || response.status != 503 || string(body) != `{"code":503,"message":"Service Unavailable"}` || s.requests.Load() != 0 {
+	if err != nil || response.status != 503 || string(body) != `{"code":503,"message":"Service Unavailable"}` ||
+		s.requests.Load() != 0 {
 		t.Errorf("%v, %s, %v", response, body, err)
 	}
 }
 
-// Latency is felt in each direction; only the least that it may take is looked at, which no busy machine can break.
+// Latency is felt in each direction; only the least that it may take is looked at, which no busy
+// machine can break.
 func TestLatency(t *testing.T) {
 	s := newService(t)
 	p := newProxy(t, s.URL, 1)

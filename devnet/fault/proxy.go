@@ -30,8 +30,8 @@ type Proxy struct {
 	open      map[net.Conn]bool // both sides' connections
 }
 
-// Listen opens a proxy on a free port of 127.0.0.1 in front of the service at a URL. The same seed loses and spoils the same requests, as
-// far as they come in the same order.
+// Listen opens a proxy on a free port of 127.0.0.1 in front of the service at a URL. The same seed
+// loses and spoils the same requests, as far as they come in the same order.
 func Listen(target string, seed uint64) (*Proxy, error) {
 	to, err := url.Parse(target)
 	if err != nil {
@@ -54,10 +54,12 @@ func Listen(target string, seed uint64) (*Proxy, error) {
 		// Events are passed on as they come.
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0),
-		// A service that does not answer looks to the client like one: the connection ends without an answer.
+		// A service that does not answer looks to the client like one: the connection ends without an
+		// answer.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: headerTimeout, ErrorLog: log.New(io.Discard, "", 0)}
+	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: headerTimeout,
+		ErrorLog: log.New(io.Discard, "", 0)}
 	p.accept(listener)
 	return p, nil
 }
@@ -76,7 +78,8 @@ const (
 // URL is where the proxy listens.
 func (p *Proxy) URL() string { return "http://" + p.address }
 
-// Set puts the connection into a condition, from now on. The error says that its address could not be listened at again; it stays closed then.
+// Set puts the connection into a condition, from now on. The error says that its address could not
+// be listened at again; it stays closed then.
 func (p *Proxy) Set(condition Condition) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 // spoilEvery is how far wrong bytes are apart.
 const spoilEvery = 97
 
-// spoil changes one byte in spoilEvery, counted from the beginning of what flows; the first one is within a short message too.
+// spoil changes one byte in spoilEvery, counted from the beginning of what flows; the first one is
+// within a short message too.
 func spoil(bytes []byte, flowed int) {
 	for i := range bytes {
 		if (flowed+i)%spoilEvery == spoilEvery/8 {

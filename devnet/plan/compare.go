@@ -14,7 +14,8 @@ import (
 type Comparison struct {
 	Left, Right Quantity
 	Op          string // <, <=, >, >= or =
-	// Tolerance belongs to "=": how far apart the two may be, absolute, or as a share of the right one if Relative.
+	// Tolerance belongs to "=": how far apart the two may be, absolute, or as a share of the right one
+	// if Relative.
 	Tolerance float64
 	Relative  bool
 }
@@ -28,7 +29,8 @@ type Quantity struct {
 // Term is something that can be counted or added up in a run.
 type Term struct {
 	Name string
-	// Of narrows it to a builder, a relay or a searcher; Slots to some slots; Variant to another variant's run.
+	// Of narrows it to a builder, a relay or a searcher; Slots to some slots; Variant to another
+	// variant's run.
 	Of      string
 	Slots   Range
 	Variant Choice
@@ -53,7 +55,8 @@ var measures = []measure{
 		return r.ID != "" && (r.Subject == SubmissionJudged || r.Subject == PayloadRefused || r.Subject == RequestRefused)
 	})},
 	{"tops", "changes of leading bids, as relays count them", count(subject(TopChanged))},
-	{"tops-heard", "changes of leading bids that builders were told of; who comes hears those that lead already", count(subject(TopHeard))},
+	{"tops-heard", "changes of leading bids that builders were told of; who comes hears those that lead already",
+		count(subject(TopHeard))},
 	{"hints", "orders that searchers are told of", count(subject(HintSeen))},
 	{"hints-heard", "hints that searchers who only listen were told, each counted once", count(subject(HintHeard))},
 	{"promised", "refunds that somebody is owed by the blocks, in ether", ether(subject(RefundCredited))},
@@ -64,12 +67,14 @@ var measures = []measure{
 	{"served-value", "the mean value of the headers that were served, in ether", func(facts []Record) float64 {
 		return sumEther(facts, subject(HeaderServed)) / count(subject(HeaderServed))(facts)
 	}},
-	{"served-ms", "the mean time into the slot at which headers were served, in milliseconds", func(facts []Record) float64 {
-		return meanMs(facts, subject(HeaderServed))
-	}},
-	{"delivered-ms", "the mean time into the slot at which payloads were delivered, in milliseconds", func(facts []Record) float64 {
-		return meanMs(facts, subject(PayloadDelivered))
-	}},
+	{"served-ms", "the mean time into the slot at which headers were served, in milliseconds",
+		func(facts []Record) float64 {
+			return meanMs(facts, subject(HeaderServed))
+		}},
+	{"delivered-ms", "the mean time into the slot at which payloads were delivered, in milliseconds",
+		func(facts []Record) float64 {
+			return meanMs(facts, subject(PayloadDelivered))
+		}},
 }
 
 func measureNames() string {
@@ -132,7 +137,8 @@ func (r *reader) comparison(p *Plan, text string) (*Comparison, error) {
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("write it as a comparison, such as landed / slots >= 0.9; with spaces around one of %s", strings.Join(operators, " "))
+		return nil, fmt.Errorf("write it as a comparison, such as landed / slots >= 0.9; with spaces around one of %s",
+			strings.Join(operators, " "))
 	}
 	right, tolerance, has := strings.Cut(right, "±")
 	if !has {
@@ -218,8 +224,10 @@ func (r *reader) argument(p *Plan, t *Term, argument string) (err error) {
 	key, value, setting := strings.Cut(argument, "=")
 	switch {
 	case !setting:
-		if names := slices.Concat(r.actors["BUILDER"], r.actors["RELAY"], r.actors["SEARCHER"]); !slices.Contains(names, argument) {
-			return fmt.Errorf("%q is unknown: give one of %s, slots=A..B, or a value of what varies", argument, strings.Join(names, ", "))
+		if names := slices.Concat(r.actors["BUILDER"], r.actors["RELAY"], r.actors["SEARCHER"]); !slices.Contains(names,
+			argument) {
+			return fmt.Errorf("%q is unknown: give one of %s, slots=A..B, or a value of what varies", argument,
+				strings.Join(names, ", "))
 		}
 		t.Of = argument
 	case key == "slots":
@@ -319,7 +327,8 @@ func (t *Term) value(p *Plan, facts []Record, others Runs) (float64, error) {
 	}
 	var counted []Record
 	for _, fact := range facts {
-		if fact.Slot <= p.Slots && t.Slots.Has(fact.Slot) && (t.Of == "" || t.Of == fact.Actor || t.Of == fact.About || t.Of == fact.At) {
+		if fact.Slot <= p.Slots && t.Slots.Has(fact.Slot) && (t.Of == "" || t.Of == fact.Actor || t.Of == fact.About ||
+			t.Of == fact.At) {
 			counted = append(counted, fact)
 		}
 	}

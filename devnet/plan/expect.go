@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Expectation is one line of what must come of a run: an event that happens or does not, or a comparison of quantities.
+// Expectation is one line of what must come of a run: an event that happens or does not, or a
+// comparison of quantities.
 type Expectation struct {
 	Text string
 	Line int
@@ -22,7 +23,8 @@ type EventExpectation struct {
 	// Clauses narrow the event down: by, at, for, with, to, of, under, and "" for the object itself.
 	Clauses map[string]string
 	Slots   Range
-	// Every wants the event in each slot of Slots; otherwise it happens Least to Most times, where a negative Most is no bound.
+	// Every wants the event in each slot of Slots; otherwise it happens Least to Most times, where a
+	// negative Most is no bound.
 	Every       bool
 	Least, Most int
 }
@@ -51,9 +53,11 @@ var (
 // happenings are all events, longer phrases before those that begin alike.
 var happenings = []happening{
 	{"delivered", "a relay has had a block published", byBuilderAtRelay, subject(PayloadDelivered)},
-	{"payload revealed", "a relay has published a block, or a proposer has been sent its payload", map[string]string{"at": "RELAY"},
+	{"payload revealed", "a relay has published a block, or a proposer has been sent its payload",
+		map[string]string{"at": "RELAY"},
 		subject(PayloadDelivered, PayloadReceived)},
-	{"payload refused", "a proposer signed a header and was given no payload", map[string]string{"at": "RELAY", "with": "REFUSAL"},
+	{"payload refused", "a proposer signed a header and was given no payload",
+		map[string]string{"at": "RELAY", "with": "REFUSAL"},
 		subject(PayloadRefused)},
 	{"landed", "a relay's block is on the chain", ofASlot, outcome(Landed)},
 	{"local block", "the chain has the block of the proposer's own node", ofASlot, outcome(Local)},
@@ -62,42 +66,60 @@ var happenings = []happening{
 	{"header served", "a relay has given a header to a proposer", byBuilderAtRelay, subject(HeaderServed)},
 	{"header received", "a proposer has been given a header", map[string]string{"at": "RELAY"}, subject(HeaderReceived)},
 	{"bid", "a bid counts", byBuilderAtRelay, func(r Record) bool { return r.Subject == SubmissionJudged && r.Counts }},
-	{"cancelled", "a builder has lowered its bid", map[string]string{"by": "BUILDER", "at": "RELAY"}, subject(BidCancelled)},
+	{"cancelled", "a builder has lowered its bid", map[string]string{"by": "BUILDER", "at": "RELAY"},
+		subject(BidCancelled)},
 	{"refused", "a service has refused a request, with the id of its catalogue",
 		map[string]string{"with": "REFUSAL", "for": "ACTOR", "at": "RELAY"},
 		func(r Record) bool {
 			return r.ID != "" && (r.Subject == SubmissionJudged || r.Subject == PayloadRefused || r.Subject == RequestRefused)
 		}},
-	{"no answer", "an agent was given no answer", map[string]string{"for": "ACTOR", "at": "RELAY"}, subject(RequestFailed)},
-	{"listener left", "an agent's stream of leading bids or hints ended against its will", map[string]string{"for": "ACTOR"}, subject(ListenerLeft)},
+	{"no answer", "an agent was given no answer", map[string]string{"for": "ACTOR", "at": "RELAY"},
+		subject(RequestFailed)},
+	{"listener left", "an agent's stream of leading bids or hints ended against its will",
+		map[string]string{"for": "ACTOR"}, subject(ListenerLeft)},
 	{"registered", "a relay has stored a new registration", map[string]string{"at": "RELAY"}, subject(RegistrationStored)},
-	{"registration sent", "a relay has taken a batch of registrations", map[string]string{"at": "RELAY"}, subject(RegistrationSent)},
-	{"demoted", "a builder's bids no longer count before they are validated", map[string]string{"": "BUILDER", "at": "RELAY"},
+	{"registration sent", "a relay has taken a batch of registrations", map[string]string{"at": "RELAY"},
+		subject(RegistrationSent)},
+	{"demoted", "a builder's bids no longer count before they are validated",
+		map[string]string{"": "BUILDER", "at": "RELAY"},
 		subject(BuilderDemoted)},
 	{"circuit breaker opened", "proposers ask no relay any more", nil, subject(BreakerOpened)},
-	{"monitor finds", "the relay monitor reports a fault", map[string]string{"": "CLASS", "at": "RELAY"}, subject(MonitorFinding)},
+	{"monitor finds", "the relay monitor reports a fault", map[string]string{"": "CLASS", "at": "RELAY"},
+		subject(MonitorFinding)},
 	{"stopped", "a service was killed", map[string]string{"": "ACTOR"}, subject(ServiceStopped)},
 	{"started", "a service was started again", map[string]string{"": "ACTOR"}, subject(ServiceStarted)},
 	{"paused", "a service's process was made to stand still", map[string]string{"": "ACTOR"}, subject(ServicePaused)},
 	{"resumed", "it went on", map[string]string{"": "ACTOR"}, subject(ServiceResumed)},
-	{"refund promised", "somebody is owed a part of what a bundle paid: ID says whether in its block or delayed", map[string]string{"to": "PAYEE", "with": "REFUSAL"},
+	{"refund promised", "somebody is owed a part of what a bundle paid: ID says whether in its block or delayed",
+		map[string]string{"to": "PAYEE", "with": "REFUSAL"},
 		subject(RefundCredited)},
-	{"refund", "somebody was paid a part of what the backrun paid, less the payout's cost", map[string]string{"of": "PERCENT", "to": "PAYEE"},
+	{"refund", "somebody was paid a part of what the backrun paid, less the payout's cost",
+		map[string]string{"of": "PERCENT", "to": "PAYEE"},
 		subject(RefundPaid)},
 	{"refund listed", "the bundle RPC has told the payer of another delayed refund", nil, subject(RefundListed)},
-	{"refund received", "the bundle RPC has told the payer that a delayed refund was received", nil, subject(RefundReceived)},
-	{"books right", "the bundle RPC's totals of delayed refunds are its list's sums, and the recipient has to the wei what it is said to have received",
+	{"refund received", "the bundle RPC has told the payer that a delayed refund was received", nil,
+		subject(RefundReceived)},
+	{"books right",
+		"the bundle RPC's totals of delayed refunds are its list's sums, and the recipient has to the wei what it is said " +
+			"to have received",
 		nil, subject(BooksRight)},
 	{"hint", "searchers are told of an order", map[string]string{"for": "USER"}, subject(HintSeen)},
-	{"hint heard", "a searcher that only listens was told of an order", map[string]string{"by": "SEARCHER"}, subject(HintHeard)},
-	{"hint heard twice", "a searcher that only listens was told of an order once more", map[string]string{"by": "SEARCHER"}, subject(HintRepeated)},
-	{"history kept", "the history had all that a searcher had ever heard, when it came back after its stream ended", map[string]string{"by": "SEARCHER"},
+	{"hint heard", "a searcher that only listens was told of an order", map[string]string{"by": "SEARCHER"},
+		subject(HintHeard)},
+	{"hint heard twice", "a searcher that only listens was told of an order once more",
+		map[string]string{"by": "SEARCHER"}, subject(HintRepeated)},
+	{"history kept", "the history had all that a searcher had ever heard, when it came back after its stream ended",
+		map[string]string{"by": "SEARCHER"},
 		subject(HistoryKept)},
-	{"backrun landed", "a searcher's backrun is on the chain", map[string]string{"by": "SEARCHER", "at": "BUILDER"}, subject(BackrunLanded)},
-	{"bundle landed", "a searcher's own bundle is on the chain", map[string]string{"by": "SEARCHER", "at": "BUILDER"}, subject(BundleLanded)},
-	{"private transaction landed", "a user's private transaction is in a builder's block", map[string]string{"for": "USER", "at": "BUILDER"},
+	{"backrun landed", "a searcher's backrun is on the chain", map[string]string{"by": "SEARCHER", "at": "BUILDER"},
+		subject(BackrunLanded)},
+	{"bundle landed", "a searcher's own bundle is on the chain", map[string]string{"by": "SEARCHER", "at": "BUILDER"},
+		subject(BundleLanded)},
+	{"private transaction landed", "a user's private transaction is in a builder's block",
+		map[string]string{"for": "USER", "at": "BUILDER"},
 		subject(PrivateLanded)},
-	{"order cancelled", "a user has taken a private transaction back", map[string]string{"by": "USER"}, subject(OrderCancelled)},
+	{"order cancelled", "a user has taken a private transaction back", map[string]string{"by": "USER"},
+		subject(OrderCancelled)},
 }
 
 func happeningOf(phrase string) happening {
@@ -151,7 +173,8 @@ func (r *reader) expectations(p *Plan, n *node) {
 		text = strings.Join(strings.Fields(text), " ")
 		one := Expectation{Text: text, Line: item.line}
 		var err error
-		if i := strings.IndexAny(text, "<>="); i >= 0 && !strings.Contains(text[:i], "(") || strings.ContainsAny(text, "<>") || strings.Contains(text, " = ") {
+		if i := strings.IndexAny(text, "<>="); i >= 0 && !strings.Contains(text[:i], "(") ||
+			strings.ContainsAny(text, "<>") || strings.Contains(text, " = ") {
 			one.Comparison, err = r.comparison(p, text)
 		} else {
 			one.Event, err = r.event(p, text)
@@ -164,7 +187,8 @@ func (r *reader) expectations(p *Plan, n *node) {
 	}
 }
 
-// event reads [no] PHRASE [clauses] [in slot N | in slots A..B | in every slot] [N times | at least N times | at most N times].
+// event reads [no] PHRASE [clauses] [in slot N | in slots A..B | in every slot] [N times | at least
+// N times | at most N times].
 func (r *reader) event(p *Plan, text string) (*EventExpectation, error) {
 	e := &EventExpectation{Clauses: map[string]string{}, Least: 1, Most: -1}
 	h, rest, found := findHappening(text)
@@ -239,7 +263,8 @@ func (h happening) syntax() string {
 	for _, word := range sortedKeys(h.clauses) {
 		parts = append(parts, strings.TrimSpace(word+" "+h.clauses[word]))
 	}
-	return strings.Join(append(parts, "in slot N", "in slots A..B", "in every slot", "N times", "at least N times", "at most N times"), ", ")
+	return strings.Join(append(parts, "in slot N", "in slots A..B", "in every slot", "N times", "at least N times",
+		"at most N times"), ", ")
 }
 
 func sortedKeys(m map[string]string) []string {

@@ -8,7 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Explain says in words what a plan does, who takes part and what must come of it, with every default and the meaning of every move.
+// Explain says in words what a plan does, who takes part and what must come of it, with every
+// default and the meaning of every move.
 func (p *Plan) Explain() string {
 	w := &writer{}
 	w.line("%s", p.Name)
@@ -16,7 +17,8 @@ func (p *Plan) Explain() string {
 		w.line("\n%s", wrap(p.Why, "  "))
 	}
 	w.line("\nThe chain")
-	w.line("  %d slots of %s in epochs of %d, %g times as fast as the wall; seed %d", p.Slots, formatDuration(p.Slot), p.SlotsPerEpoch, p.Speed, p.Seed)
+	w.line("  %d slots of %s in epochs of %d, %g times as fast as the wall; seed %d", p.Slots, formatDuration(p.Slot),
+		p.SlotsPerEpoch, p.Speed, p.Seed)
 	w.line("  %s", forkWords(p.Forks))
 	w.line("  %d validators; users send %d transactions a slot%s", p.Validators, p.TxsPerSlot, blobWords(p.BlobEvery))
 	w.explainRelays(p.Relays)
@@ -84,7 +86,8 @@ func breakerWords(b breaker.Limits) string {
 	if b.MissedOf > 0 {
 		words = append(words, fmt.Sprintf("after %d missed of the last %d", b.MissedOf, b.Window))
 	}
-	return "proposers ask no relay any more " + strings.Join(words, ", or ") + "; only a restart of the beacon node resets it"
+	return "proposers ask no relay any more " + strings.Join(words, ", or ") +
+		"; only a restart of the beacon node resets it"
 }
 
 func (w *writer) explainRelays(all []RelayPlan) {
@@ -178,14 +181,16 @@ func wrap(text, indent string) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// Catalogue says in Markdown everything that the language has: moves, faults, events, quantities, checks, classes.
+// Catalogue says in Markdown everything that the language has: moves, faults, events, quantities,
+// checks, classes.
 func Catalogue() string {
 	w := &writer{}
 	for _, c := range []struct {
 		title string
 		from  catalogue
 	}{
-		{"Builders", builderMoves}, {"Proposers", proposerMoves}, {"Users", userMoves}, {"Searchers", searcherMoves}, {"Faults", faultMoves},
+		{"Builders", builderMoves}, {"Proposers", proposerMoves}, {"Users", userMoves}, {"Searchers", searcherMoves},
+		{"Faults", faultMoves},
 	} {
 		w.line("**%s**\n\n| form | what it does |\n|---|---|", c.title)
 		for _, e := range c.from.entries {

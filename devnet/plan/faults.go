@@ -15,7 +15,8 @@ func (r *reader) events(p *Plan, values map[string]*node) {
 	r.expectations(p, values["expect"])
 }
 
-// BreaksProcess says whether the fault is in a service's process or what that stands on: its disk, journal or clock.
+// BreaksProcess says whether the fault is in a service's process or what that stands on: its disk,
+// journal or clock.
 func (f Fault) BreaksProcess() bool { return f.What.Is(processFaults...) }
 
 func (r *reader) fault(p *Plan, item *node) {
@@ -66,11 +67,13 @@ func (r *reader) breakable(p *Plan, f Fault) error {
 	return together(p, f)
 }
 
-// together says why a fault cannot be in one plan with those before it: who locks a database would not find it on a disk of the laboratory's own.
+// together says why a fault cannot be in one plan with those before it: who locks a database would
+// not find it on a disk of the laboratory's own.
 func together(p *Plan, f Fault) error {
 	const locks = "database down"
 	for _, other := range p.Faults {
-		if other.On == f.On && (f.What.Is(diskFaults...) && other.What.Is(locks) || f.What.Is(locks) && other.What.Is(diskFaults...)) {
+		if other.On == f.On && (f.What.Is(diskFaults...) && other.What.Is(locks) || f.What.Is(locks) &&
+			other.What.Is(diskFaults...)) {
 			return fmt.Errorf("%s and %s are on %s both: give a story to each", other.What, f.What, f.On)
 		}
 	}
@@ -80,11 +83,14 @@ func together(p *Plan, f Fault) error {
 // BreaksDisk says whether a service's disk breaks in the plan; an empty name is any service.
 func (p *Plan) BreaksDisk(service string) bool { return p.breaks(service, diskFaults) }
 
-// BreaksJournal says whether the server of a service's journal goes away, so that it must stand apart.
+// BreaksJournal says whether the server of a service's journal goes away, so that it must stand
+// apart.
 func (p *Plan) BreaksJournal(service string) bool { return p.breaks(service, []string{"journal away"}) }
 
 func (p *Plan) breaks(service string, by []string) bool {
-	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.What.Is(by...) && (service == "" || f.On.To == service) })
+	return slices.ContainsFunc(p.Faults, func(f Fault) bool {
+		return f.What.Is(by...) && (service == "" || f.On.To == service)
+	})
 }
 
 func (r *reader) moment(p *Plan, n *node, key string, into *Moment) {

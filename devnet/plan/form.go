@@ -11,7 +11,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// entry is what may be written in one place: its form, what it means, and for an operand that is a word, which words there are.
+// entry is what may be written in one place: its form, what it means, and for an operand that is a
+// word, which words there are.
 type entry struct {
 	form, means string
 	names       []string // allowed for the form's NAME-like operand; nil leaves that to the actors of the plan
@@ -66,7 +67,8 @@ func (c catalogue) read(text string, actors actors) (Move, error) {
 	return Move{}, fmt.Errorf("%q is not %s: give one of %s", text, c.what, c.forms())
 }
 
-// errShape marks a text that has other words than the form, as against one whose operand cannot be read.
+// errShape marks a text that has other words than the form, as against one whose operand cannot be
+// read.
 var errShape = errors.New("write it")
 
 func (e entry) match(pattern, words []string, actors actors) (Move, error) {

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FuzzParse: no text breaks the parser, and what it takes survives being written out and read again.
+// FuzzParse: no text breaks the parser, and what it takes survives being written out and read
+// again.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -35,7 +36,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// wantStable checks that a plan's text is read as the same plan, which is explained in the same words.
+// wantStable checks that a plan's text is read as the same plan, which is explained in the same
+// words.
 func wantStable(t interface {
 	Errorf(string, ...any)
 	Fatalf(string, ...any)
@@ -87,11 +89,16 @@ func aPlan(t *rapid.T) string {
 	w.line("speed: %g", rapid.Float64Range(0.01, 1000).Draw(t, "speed"))
 	w.line("relays: 2\nusers: 2\nsearchers: 1\nmonitor: %t", rapid.Bool().Draw(t, "monitor"))
 	w.line("builders:\n  - naive")
-	for _, form := range rapid.SliceOfNDistinct(rapid.SampledFrom(builderMoves.entries), 0, 5, func(e entry) string { return e.form }).Draw(t, "moves") {
-		w.line("  - {strategy: %q, count: %d, key: %t}", aMove(t, form), rapid.IntRange(1, 3).Draw(t, "count"), rapid.Bool().Draw(t, "key"))
+	for _, form := range rapid.SliceOfNDistinct(rapid.SampledFrom(builderMoves.entries), 0, 5, func(e entry) string {
+		return e.form
+	}).Draw(t, "moves") {
+		w.line("  - {strategy: %q, count: %d, key: %t}", aMove(t, form), rapid.IntRange(1, 3).Draw(t, "count"),
+			rapid.Bool().Draw(t, "key"))
 	}
 	w.line("proposers:")
-	for slot, form := range rapid.SliceOfNDistinct(rapid.SampledFrom(proposerMoves.entries), 0, 3, func(e entry) string { return e.form }).Draw(t, "proposers") {
+	for slot, form := range rapid.SliceOfNDistinct(rapid.SampledFrom(proposerMoves.entries), 0, 3, func(e entry) string {
+		return e.form
+	}).Draw(t, "proposers") {
 		w.line("  - {slots: %d, strategy: %q}", slot+1, aMove(t, form))
 	}
 	w.line("faults:")
@@ -100,7 +107,8 @@ func aPlan(t *rapid.T) string {
 		if form.form == "database down" { // not where a disk breaks
 			on = "relay-1"
 		}
-		w.line("  - {fault: %q, on: %s, from: slot %d %+dms, until: slot %d}", aMove(t, form), on, from, rapid.IntRange(-5000, 5000).Draw(t, "offset"), from+1)
+		w.line("  - {fault: %q, on: %s, from: slot %d %+dms, until: slot %d}", aMove(t, form), on, from,
+			rapid.IntRange(-5000, 5000).Draw(t, "offset"), from+1)
 	}
 	w.line("expect:")
 	for _, h := range rapid.SliceOfN(rapid.SampledFrom(happenings), 0, 4).Draw(t, "events") {
@@ -112,7 +120,8 @@ func aPlan(t *rapid.T) string {
 		}).Draw(t, "clause"))
 	}
 	for _, m := range rapid.SliceOfN(rapid.SampledFrom(measures), 0, 3).Draw(t, "measures") {
-		w.line("  - \"%s(builder-1, slots=1..2) %s %g\"", m.name, rapid.SampledFrom(operators).Draw(t, "op"), rapid.Float64Range(-1e6, 1e6).Draw(t, "number"))
+		w.line("  - \"%s(builder-1, slots=1..2) %s %g\"", m.name, rapid.SampledFrom(operators).Draw(t, "op"),
+			rapid.Float64Range(-1e6, 1e6).Draw(t, "number"))
 	}
 	return w.String()
 }

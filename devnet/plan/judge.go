@@ -14,14 +14,17 @@ type Verdict struct {
 	Line   int    `json:"line"`
 	Met    bool   `json:"met"`
 	Reason string `json:"reason"`
-	// Skipped says that the expectation could not be judged, since it compares variants that did not run. Met is false then.
+	// Skipped says that the expectation could not be judged, since it compares variants that did not
+	// run. Met is false then.
 	Skipped bool `json:"skipped,omitempty"`
 }
 
-// Runs are the facts of the variants of one plan that have run, by choice ("" where nothing varies).
+// Runs are the facts of the variants of one plan that have run, by choice ("" where nothing
+// varies).
 type Runs map[string][]Record
 
-// Judge holds the expectations against the facts of a run. others are the runs of the other variants, which comparisons may ask for.
+// Judge holds the expectations against the facts of a run. others are the runs of the other
+// variants, which comparisons may ask for.
 func (p *Plan) Judge(facts []Record, others Runs) []Verdict {
 	verdicts := make([]Verdict, 0, len(p.Expect))
 	for _, e := range p.Expect {
@@ -55,7 +58,8 @@ func (e *EventExpectation) judge(p *Plan, facts []Record) (bool, string) {
 	var found, near []Record // near: the same event of somebody else
 	for _, fact := range facts {
 		switch {
-		case fact.Slot < 1 && fact.Subject == SlotFinished || fact.Slot > p.Slots || !h.matches(fact) || !e.Slots.Has(fact.Slot):
+		case fact.Slot < 1 && fact.Subject == SlotFinished || fact.Slot > p.Slots || !h.matches(fact) ||
+			!e.Slots.Has(fact.Slot):
 		case e.fits(fact):
 			found = append(found, fact)
 		default:

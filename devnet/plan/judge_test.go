@@ -5,19 +5,23 @@ import (
 	"testing"
 )
 
-// aRun is a run of four slots: builder-1 wins slot 1 at 0.02 ether, builder-2 slot 2 at 0.03; slot 3 is the proposer's own block after a
-// payload that was refused, slot 4 is missed.
+// aRun is a run of four slots: builder-1 wins slot 1 at 0.02 ether, builder-2 slot 2 at 0.03; slot
+// 3 is the proposer's own block after a payload that was refused, slot 4 is missed.
 var aRun = []Record{
-	{Slot: 1, SlotMs: -4000, Actor: "relay-1", Subject: SubmissionJudged, Counts: true, About: "builder-1", ValueWei: "20000000000000000"},
+	{Slot: 1, SlotMs: -4000, Actor: "relay-1", Subject: SubmissionJudged, Counts: true, About: "builder-1",
+		ValueWei: "20000000000000000"},
 	{Slot: 1, SlotMs: -900, Actor: "relay-1", Subject: SubmissionJudged, About: "builder-2", ID: "submission-signature"},
 	{Slot: 1, SlotMs: 10, Actor: "relay-1", Subject: HeaderServed, About: "builder-1", ValueWei: "20000000000000000"},
 	{Slot: 1, SlotMs: 60, Actor: "relay-1", Subject: PayloadDelivered, About: "builder-1", ValueWei: "20000000000000000"},
-	{Slot: 1, Actor: "chain", Subject: SlotFinished, ID: Landed, About: "builder-1", ValueWei: "20000000000000000", Fork: "electra"},
-	{Slot: 2, SlotMs: -100, Actor: "relay-1", Subject: SubmissionJudged, Counts: true, About: "builder-2", ValueWei: "30000000000000000"},
+	{Slot: 1, Actor: "chain", Subject: SlotFinished, ID: Landed, About: "builder-1", ValueWei: "20000000000000000",
+		Fork: "electra"},
+	{Slot: 2, SlotMs: -100, Actor: "relay-1", Subject: SubmissionJudged, Counts: true, About: "builder-2",
+		ValueWei: "30000000000000000"},
 	{Slot: 2, SlotMs: 30, Actor: "relay-1", Subject: HeaderServed, About: "builder-2", ValueWei: "30000000000000000"},
 	{Slot: 2, SlotMs: 90, Actor: "relay-2", Subject: PayloadDelivered, About: "builder-2", ValueWei: "30000000000000000"},
 	{Slot: 2, SlotMs: 90, Actor: "relay-2", Subject: BuilderDemoted, About: "builder-2"},
-	{Slot: 2, Actor: "chain", Subject: SlotFinished, ID: Landed, About: "builder-2", ValueWei: "30000000000000000", Fork: "fulu"},
+	{Slot: 2, Actor: "chain", Subject: SlotFinished, ID: Landed, About: "builder-2", ValueWei: "30000000000000000",
+		Fork: "fulu"},
 	{Slot: 3, SlotMs: 50, Actor: "relay-1", Subject: PayloadRefused, ID: "payload-unknown"},
 	{Slot: 3, SlotMs: 55, Actor: "proposers", Subject: RequestRefused, At: "relay-1", ID: "payload-unknown"},
 	{Slot: 3, Actor: "chain", Subject: SlotFinished, ID: Local, Fork: "fulu"},
@@ -29,7 +33,8 @@ var aRun = []Record{
 	{Slot: 3, SlotMs: 1800, Actor: "searcher-1", Subject: HintRepeated, At: "stream"},
 	{Slot: 3, SlotMs: 1900, Actor: "searcher-1", Subject: ListenerLeft, At: "stream"},
 	{Slot: 4, SlotMs: 100, Actor: "searcher-1", Subject: HistoryKept, At: "stream"},
-	{Slot: 3, SlotMs: 300, Actor: "rpc", Subject: RefundCredited, About: "friend", ID: "delayed", ValueWei: "2000000000000001"},
+	{Slot: 3, SlotMs: 300, Actor: "rpc", Subject: RefundCredited, About: "friend", ID: "delayed",
+		ValueWei: "2000000000000001"},
 	{Slot: 3, SlotMs: 3000, Actor: "payer", Subject: RefundListed, At: "rpc", ValueWei: "2000000000000001"},
 	{Slot: 4, SlotMs: 3000, Actor: "payer", Subject: BooksRight, At: "rpc", ValueWei: "2000000000000000"},
 	{Slot: 4, SlotMs: 3000, Actor: "payer", Subject: RefundReceived, At: "rpc", ValueWei: "2000000000000000"},
@@ -56,7 +61,8 @@ func TestJudge(t *testing.T) {
 		{"no payload revealed", false, "2 times: slot 1 +60ms (relay-1), slot 2 +90ms (relay-2)"},
 		{"refused with submission-signature for builder-2", true, "once: slot 1 -900ms (relay-1)"},
 		{"refused with payload-unknown at relay-1", true, "2 times: slot 3 +50ms (relay-1), slot 3 +55ms (proposers)"},
-		{"refused with payload-too-late", false, "never; refused otherwise: builder-2 submission-signature 1×, payload-unknown 2×"},
+		{"refused with payload-too-late", false,
+			"never; refused otherwise: builder-2 submission-signature 1×, payload-unknown 2×"},
 		{"landed under fulu", true, "once: slot 2 +0ms (chain)"},
 		{"local block in slot 3", true, "once: slot 3 +0ms (chain)"},
 		{"missed slot in slot 4", true, "once: slot 4 +0ms (chain)"},
@@ -137,7 +143,8 @@ func TestAllMet(t *testing.T) {
 	}
 }
 
-// Without takes away what the scenario is about: key faults and strategies, and what it names itself.
+// Without takes away what the scenario is about: key faults and strategies, and what it names
+// itself.
 func TestWithout(t *testing.T) {
 	text := `
 forks: [electra, fulu@1]
@@ -172,14 +179,17 @@ without:
 			t.Errorf("without its key, no %q in\n%s", want, text)
 		}
 	}
-	if plain, err := Parse("p.yaml", []byte("faults: [{fault: reset, on: relay-1}]")); err != nil || plain.HasKey() || !p.HasKey() {
+	if plain, err := Parse("p.yaml", []byte("faults: [{fault: reset, on: relay-1}]")); err != nil || plain.HasKey() ||
+		!p.HasKey() {
 		t.Errorf("has a key: %v, %v, %v", plain.HasKey(), p.HasKey(), err)
 	}
 }
 
-// Another seed or speed is that of all variants, and of the plan without its key; nothing else changes.
+// Another seed or speed is that of all variants, and of the plan without its key; nothing else
+// changes.
 func TestSeededAndSlower(t *testing.T) {
-	p, err := Parse("p.yaml", []byte("seed: 3\nspeed: 6\nvary: {delay: [0ms, 900ms]}\nproposers: {strategy: request at $delay, key: true}"))
+	p, err := Parse("p.yaml",
+		[]byte("seed: 3\nspeed: 6\nvary: {delay: [0ms, 900ms]}\nproposers: {strategy: request at $delay, key: true}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,11 +218,14 @@ func TestSeededAndSlower(t *testing.T) {
 }
 
 func TestReadRecords(t *testing.T) {
-	got, err := ReadRecords(strings.NewReader(`{"seq":1,"slot":2,"slot_ms":-5,"wall_ns":7,"actor":"relay-1","subject":"header_served","fact":{"a":1}}` + "\n"))
+	got, err := ReadRecords(
+		strings.NewReader(
+			`{"seq":1,"slot":2,"slot_ms":-5,"wall_ns":7,"actor":"relay-1","subject":"header_served","fact":{"a":1}}` + "\n"))
 	if err != nil || len(got) != 1 || got[0].Slot != 2 || got[0].SlotMs != -5 || string(got[0].Fact) != `{"a":1}` {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := ReadRecords(strings.NewReader("{}\n{broken")); err == nil || !strings.Contains(err.Error(), "read fact 2") {
+	if _, err := ReadRecords(strings.NewReader("{}\n{broken")); err == nil ||
+		!strings.Contains(err.Error(), "read fact 2") {
 		t.Errorf("broken facts: %v", err)
 	}
 }

@@ -41,7 +41,8 @@ func (k kind) String() string {
 	return [...]string{"one value", "a list", "keys with values", "nothing"}[k]
 }
 
-// readYAML reads one document. Anchors, aliases, tags and merge keys are refused: a plan says what it says where it says it.
+// readYAML reads one document. Anchors, aliases, tags and merge keys are refused: a plan says what
+// it says where it says it.
 func readYAML(file string, text []byte) (*node, error) {
 	if len(text) > maxBytes {
 		return nil, fmt.Errorf("%s: %d bytes: a plan has at most %d", file, len(text), maxBytes)
@@ -102,7 +103,8 @@ func convert(file string, from ast.Node, depth int) (*node, error) {
 			n.line = n.pairs[0].line
 		}
 	default:
-		return nil, fmt.Errorf("%s:%d: %s: write plain values, lists and keys, without anchors, aliases or tags", file, n.line, from.Type())
+		return nil, fmt.Errorf("%s:%d: %s: write plain values, lists and keys, without anchors, aliases or tags", file,
+			n.line, from.Type())
 	}
 	return n, nil
 }

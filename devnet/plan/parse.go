@@ -19,8 +19,9 @@ type source struct {
 	apply []pair // put in place of the keys that they name
 }
 
-// Parse reads a plan. The file's name gives the plan its name and stands in errors, which are joined: file:line: key: what is wrong, and
-// what may stand there. Of a plan that varies, the first variant is returned; all have been checked.
+// Parse reads a plan. The file's name gives the plan its name and stands in errors, which are
+// joined: file:line: key: what is wrong, and what may stand there. Of a plan that varies, the first
+// variant is returned; all have been checked.
 func Parse(file string, text []byte) (*Plan, error) {
 	tree, err := readYAML(filepath.Base(file), text)
 	if err != nil {
@@ -61,7 +62,8 @@ func (r *reader) fail(line int, key, format string, args ...any) {
 
 // keysOfPlan are the keys of a plan, in the order in which Text writes them.
 var keysOfPlan = []string{
-	"why", "slots", "slot", "speed", "seed", "slots-per-epoch", "forks", "validators", "txs", "blob-every", "relays", "builders", "proposers",
+	"why", "slots", "slot", "speed", "seed", "slots-per-epoch", "forks", "validators", "txs", "blob-every", "relays",
+	"builders", "proposers",
 	"users", "searchers", "circuit-breaker", "latency", "faults", "monitor", "payer", "vary", "expect", "without",
 }
 
@@ -96,7 +98,8 @@ func defaults() *Plan {
 	}
 }
 
-// pairs are the values of a mapping by key; nil values are left out, so that an empty key takes its default.
+// pairs are the values of a mapping by key; nil values are left out, so that an empty key takes its
+// default.
 func (r *reader) pairs(n *node, where string, allowed []string) map[string]*node {
 	values := map[string]*node{}
 	if n.kind == empty {
@@ -121,7 +124,9 @@ func (r *reader) without(n *node) []pair {
 	if n == nil {
 		return nil
 	}
-	r.pairs(n, "without", slices.DeleteFunc(slices.Clone(keysOfPlan), func(k string) bool { return k == "without" || k == "expect" || k == "vary" }))
+	r.pairs(n, "without", slices.DeleteFunc(slices.Clone(keysOfPlan), func(k string) bool {
+		return k == "without" || k == "expect" || k == "vary"
+	}))
 	return n.pairs
 }
 
@@ -201,7 +206,8 @@ func (r *reader) scale(p *Plan, values map[string]*node) {
 	r.count(values, "blob-every", 0, maxCount, &p.BlobEvery)
 	r.span(values, "slot", &p.Slot)
 	if p.Slot < time.Second || p.Slot > time.Hour || p.Slot%time.Second != 0 {
-		r.fail(values["slot"].line, "slot", "is %s: give whole seconds from 1s to 1h, since block timestamps count seconds", p.Slot)
+		r.fail(values["slot"].line, "slot", "is %s: give whole seconds from 1s to 1h, since block timestamps count seconds",
+			p.Slot)
 	}
 	if text, ok := r.text(values["seed"], "seed"); ok {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -232,7 +238,8 @@ func (r *reader) forks(p *Plan, n *node) {
 		name, epochText, found := strings.Cut(text, "@")
 		fork, err := eth.ParseFork(name)
 		if err != nil {
-			r.fail(item.line, "forks", "%q is unknown: give one of %s, with the epoch at which it begins, as in fulu@1", name, forkNames())
+			r.fail(item.line, "forks", "%q is unknown: give one of %s, with the epoch at which it begins, as in fulu@1",
+				name, forkNames())
 			return
 		}
 		epoch := 0
@@ -247,7 +254,8 @@ func (r *reader) forks(p *Plan, n *node) {
 		case last < 0 && epoch != 0:
 			r.fail(item.line, "forks", "the first one is %s: it must begin at epoch 0", text)
 		case last >= 0 && (fork <= points[last].Fork || point.Epoch <= points[last].Epoch):
-			r.fail(item.line, "forks", "%s comes after %s@%d: give later forks at later epochs", text, points[last].Fork, points[last].Epoch)
+			r.fail(item.line, "forks", "%s comes after %s@%d: give later forks at later epochs", text, points[last].Fork,
+				points[last].Epoch)
 		}
 		points = append(points, point)
 	}

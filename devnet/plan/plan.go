@@ -11,9 +11,11 @@ import (
 
 // Plan is one scenario, checked, with every default in place. Durations are chain time.
 type Plan struct {
-	// Name is the file's name without its ending; Why is the paragraph that says what the scenario shows.
+	// Name is the file's name without its ending; Why is the paragraph that says what the scenario
+	// shows.
 	Name, Why string
-	// Slots is how many slots run, from slot 1 on; Slot is the length of one in whole seconds, Speed how many times faster than the wall.
+	// Slots is how many slots run, from slot 1 on; Slot is the length of one in whole seconds, Speed
+	// how many times faster than the wall.
 	Slots int
 	Slot  time.Duration
 	Speed float64
@@ -21,7 +23,8 @@ type Plan struct {
 	// SlotsPerEpoch and Forks: the schedule begins at epoch 0.
 	SlotsPerEpoch int
 	Forks         []eth.ForkPoint
-	// Validators propose in turn; TxsPerSlot are the transactions that users send in a slot, BlobEvery n sends a blob in each n-th.
+	// Validators propose in turn; TxsPerSlot are the transactions that users send in a slot, BlobEvery
+	// n sends a blob in each n-th.
 	Validators, TxsPerSlot, BlobEvery int
 
 	Relays    []RelayPlan
@@ -29,7 +32,8 @@ type Plan struct {
 	Proposers []ProposerPlan
 	Users     []UserPlan
 	Searchers []SearcherPlan
-	// Breaker is the circuit breaker of the proposers' client. Only a restart of the beacon node closes it.
+	// Breaker is the circuit breaker of the proposers' client. Only a restart of the beacon node
+	// closes it.
 	Breaker   breaker.Limits
 	Latencies []Latency
 	Faults    []Fault
@@ -38,7 +42,8 @@ type Plan struct {
 	// Payer starts somebody who pays the delayed refunds of users' friend, which builders do not.
 	Payer  bool
 	Expect []Expectation
-	// Vary are the values that variants differ in; Chosen are the ones of this plan, nil where nothing varies.
+	// Vary are the values that variants differ in; Chosen are the ones of this plan, nil where nothing
+	// varies.
 	Vary   []Parameter
 	Chosen Choice
 
@@ -49,9 +54,11 @@ type Plan struct {
 // RelayPlan is a relay: relay-1, relay-2 …
 type RelayPlan struct {
 	Name string
-	// Behaviour is "honest", or the name of a fault class that a monitor can find: then a dishonest relay stands in its place.
+	// Behaviour is "honest", or the name of a fault class that a monitor can find: then a dishonest
+	// relay stands in its place.
 	Behaviour string
-	// PayloadCutOff is how late into the slot a payload is asked for at the latest, HeaderCutOff the same for headers; zero is the relay's own.
+	// PayloadCutOff is how late into the slot a payload is asked for at the latest, HeaderCutOff the
+	// same for headers; zero is the relay's own.
 	HeaderCutOff, PayloadCutOff time.Duration
 	// Optimistic are the builders whose bids count before they are validated.
 	Optimistic []string
@@ -115,7 +122,8 @@ func (l Link) String() string {
 	return l.From + " -> " + l.To
 }
 
-// Fault is something that breaks at From and is mended at Until. The zero From is before anything happens, the zero Until is never.
+// Fault is something that breaks at From and is mended at Until. The zero From is before anything
+// happens, the zero Until is never.
 type Fault struct {
 	What        Move
 	On          Link

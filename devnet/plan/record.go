@@ -7,24 +7,28 @@ import (
 	"io"
 )
 
-// Record is one fact of a run: a line of facts.ndjson. What expectations ask for stands in fields of its own, with everybody's names instead
-// of keys; Fact is what the actor itself wrote, its journal's line if it keeps one.
+// Record is one fact of a run: a line of facts.ndjson. What expectations ask for stands in fields
+// of its own, with everybody's names instead of keys; Fact is what the actor itself wrote, its
+// journal's line if it keeps one.
 type Record struct {
 	Seq int `json:"seq"`
-	// Slot and SlotMs are chain time: the slot that it is about, and the milliseconds since that slot began, negative before it.
+	// Slot and SlotMs are chain time: the slot that it is about, and the milliseconds since that slot
+	// began, negative before it.
 	Slot   int   `json:"slot"`
 	SlotMs int64 `json:"slot_ms"`
 	// WallNs is wall time since the run began.
 	WallNs  int64  `json:"wall_ns"`
 	Actor   string `json:"actor"`
 	Subject string `json:"subject"`
-	// About is whom it is about, where that is another than the actor: a bid's builder, a refund's user.
+	// About is whom it is about, where that is another than the actor: a bid's builder, a refund's
+	// user.
 	About string `json:"about,omitempty"`
 	// At is the relay or service that an agent met.
 	At string `json:"at,omitempty"`
 	// ID is a refusal's id, a slot's outcome, or a class of faults.
 	ID string `json:"id,omitempty"`
-	// Counts: a submission is a bid from now on. One that was refused, or is kept but below what could lead, is none.
+	// Counts: a submission is a bid from now on. One that was refused, or is kept but below what could
+	// lead, is none.
 	Counts bool `json:"counts,omitempty"`
 	// ValueWei is a decimal number.
 	ValueWei string          `json:"value_wei,omitempty"`
@@ -45,7 +49,8 @@ const (
 	RegistrationSent = "registration_sent"
 	// SlotFinished is what the chain has for a slot; its ID is an outcome.
 	SlotFinished = "slot_finished"
-	// RequestRefused is an agent's: a service answered with an error, its ID is the refusal's or "http-STATUS".
+	// RequestRefused is an agent's: a service answered with an error, its ID is the refusal's or
+	// "http-STATUS".
 	RequestRefused = "request_refused"
 	// RequestFailed is an agent's: there was no answer.
 	RequestFailed = "request_failed"
@@ -56,7 +61,8 @@ const (
 	// TopChanged is a relay's: another bid leads. TopHeard is the agent's who is told.
 	TopChanged = "top_changed"
 	TopHeard   = "top_heard"
-	// ListenerLeft is an agent's: its stream of leading bids, or of hints, ended, which it did not want.
+	// ListenerLeft is an agent's: its stream of leading bids, or of hints, ended, which it did not
+	// want.
 	ListenerLeft   = "listener_left"
 	BreakerOpened  = "breaker_opened"
 	MonitorFinding = "monitor_finding"
@@ -71,13 +77,15 @@ const (
 	BundleLanded   = "bundle_landed"
 	RefundPaid     = "refund_paid"
 	HintSeen       = "hint_seen"
-	// HintHeard is a listener's who is told of an order, HintRepeated of one that it was told of before. HistoryKept is its, too: it came back to the
-	// stream, and the history has all that it was ever told.
+	// HintHeard is a listener's who is told of an order, HintRepeated of one that it was told of
+	// before. HistoryKept is its, too: it came back to the stream, and the history has all that it was
+	// ever told.
 	HintHeard    = "hint_heard"
 	HintRepeated = "hint_repeated"
 	HistoryKept  = "history_kept"
-	// RefundListed is the payer's: the bundle RPC told it for the first time of a delayed refund; RefundReceived: that it was received. BooksRight is
-	// its, too: what the bundle RPC tells fits together, and fits the chain.
+	// RefundListed is the payer's: the bundle RPC told it for the first time of a delayed refund;
+	// RefundReceived: that it was received. BooksRight is its, too: what the bundle RPC tells fits
+	// together, and fits the chain.
 	RefundListed   = "refund_listed"
 	RefundReceived = "refund_received"
 	BooksRight     = "books_right"

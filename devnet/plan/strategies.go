@@ -1,17 +1,21 @@
 package plan
 
-// Checks are what a cheating builder can get wrong, each named after the field or rule that it breaks.
+// Checks are what a cheating builder can get wrong, each named after the field or rule that it
+// breaks.
 var Checks = []string{
-	"value", "payment", "block-hash", "parent-hash", "gas-limit", "gas-used", "timestamp", "prev-randao", "withdrawals", "fee-recipient", "proposer",
+	"value", "payment", "block-hash", "parent-hash", "gas-limit", "gas-used", "timestamp", "prev-randao", "withdrawals",
+	"fee-recipient", "proposer",
 	"slot", "signature", "state-root", "empty-payload",
 }
 
 // Conditions are when a bid is taken back.
 var Conditions = []string{"leading", "outbid"}
 
-// FaultClasses are what a relay monitor tells apart; a relay of the lab can be made to misbehave in each of these ways.
+// FaultClasses are what a relay monitor tells apart; a relay of the lab can be made to misbehave in
+// each of these ways.
 var FaultClasses = []string{
-	"signature", "parent-hash", "timestamp", "gas-limit", "value", "withheld", "unlisted-delivery", "registrations", "unavailable", "slow", "listed-unlanded",
+	"signature", "parent-hash", "timestamp", "gas-limit", "value", "withheld", "unlisted-delivery", "registrations",
+	"unavailable", "slow", "listed-unlanded",
 }
 
 var builderMoves = catalogue{"a builder's strategy", []entry{
@@ -29,7 +33,8 @@ var builderMoves = catalogue{"a builder's strategy", []entry{
 	{"burst COUNT", "sends COUNT more submissions a slot, all at once", nil},
 	{"replay", "sends each of its submissions again in the next slot, signature and all", nil},
 	{"only RELAY", "bids to that relay only", nil},
-	{"stall DURATION", "reads no leading bid for DURATION after the first one; no fault is on the connection that tells them", nil},
+	{"stall DURATION",
+		"reads no leading bid for DURATION after the first one; no fault is on the connection that tells them", nil},
 	{"offline", "does nothing", nil},
 }}
 
@@ -55,8 +60,10 @@ var userMoves = catalogue{"a user's strategy", []entry{
 	{"hide", "lets no searcher see anything", nil},
 	{"split PERCENT", "has PERCENT of its refunds paid to a friend", nil},
 	{"cancel after DURATION", "takes each transaction back after DURATION", nil},
-	{"chatter COUNT", "sends COUNT more transactions a slot, of which searchers see eight kilobytes each; they pay builders nothing", nil},
-	{"exclusive BUILDER", "lets only that builder and the operator's own have its transactions, and searchers see nothing", nil},
+	{"chatter COUNT",
+		"sends COUNT more transactions a slot, of which searchers see eight kilobytes each; they pay builders nothing", nil},
+	{"exclusive BUILDER", "lets only that builder and the operator's own have its transactions, and searchers see nothing",
+		nil},
 	{"offline", "does nothing", nil},
 }}
 
@@ -80,19 +87,25 @@ var faultMoves = catalogue{"a fault", []entry{
 	{"pause", "the service's process stands still (SIGSTOP); at the end of the fault it goes on (SIGCONT)", nil},
 	{"disk full", "the disk with the service's data has no room; what is removed makes some", nil},
 	{"slow disk DURATION", "each write to that disk, and each sync, takes DURATION longer", nil},
-	{"power cut", "the service's machine has no power: nobody answers, and what was not synced is gone; at the end of the fault it is started again", nil},
-	{"journal away", "the server of its journal, which stands apart then, is killed; at the end of the fault it is started again", nil},
+	{"power cut",
+		"the service's machine has no power: nobody answers, and what was not synced is gone; at the end of the fault it " +
+			"is started again", nil},
+	{"journal away",
+		"the server of its journal, which stands apart then, is killed; at the end of the fault it is started again", nil},
 	{"slow validation DURATION", "each validation of a block takes DURATION longer", nil},
 	{"validation down", "no block can be validated", nil},
 	{"database down", "the database takes no statements", nil},
 	{"skew TIME", "the clock is wrong by TIME; what waits for a moment already wakes as if it were not", nil},
-	{"clock jump TIME", "the service's clock jumps by TIME, ahead or back, and at the end of the fault back again; what waits for a moment looks at it anew", nil},
+	{"clock jump TIME",
+		"the service's clock jumps by TIME, ahead or back, and at the end of the fault back again; what waits for a " +
+			"moment looks at it anew", nil},
 }}
 
 // linkFaults break a connection; the others a service.
 var linkFaults = []string{"latency", "drop", "reset", "partition", "answer", "corrupt"}
 
-// processFaults break a service's process, or what that stands on; diskFaults need a disk of the lab's own under its data.
+// processFaults break a service's process, or what that stands on; diskFaults need a disk of the
+// lab's own under its data.
 var (
 	processFaults = []string{"kill", "pause", "disk full", "slow disk", "power cut", "journal away", "clock jump", "skew"}
 	diskFaults    = []string{"disk full", "slow disk", "power cut"}

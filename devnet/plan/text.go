@@ -8,8 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/devnet/breaker"
 )
 
-// Text is one variant of the plan with every default written out. It parses to the same plan; what varied has its chosen value, and
-// expectations that compare variants stand as comments, since this plan has only one. A run folder keeps it, so that the run can be repeated.
+// Text is one variant of the plan with every default written out. It parses to the same plan; what
+// varied has its chosen value, and expectations that compare variants stand as comments, since this
+// plan has only one. A run folder keeps it, so that the run can be repeated.
 func (p *Plan) Text() string {
 	w := &writer{}
 	if p.Why != "" {
@@ -62,7 +63,8 @@ func (w *writer) block(key, text string) {
 	}
 }
 
-// plain says whether a text survives as a literal block: printable, and no line of it is indented or ends with spaces.
+// plain says whether a text survives as a literal block: printable, and no line of it is indented
+// or ends with spaces.
 func plain(text string) bool {
 	for line := range strings.SplitSeq(text, "\n") {
 		if line != strings.TrimSpace(line) {

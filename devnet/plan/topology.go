@@ -13,7 +13,8 @@ import (
 // honest is how a relay behaves unless the plan says otherwise.
 const honest = "honest"
 
-// Everyone's names in links and faults. The relays, builders, users and searchers of a plan have numbers.
+// Everyone's names in links and faults. The relays, builders, users and searchers of a plan have
+// numbers.
 const (
 	// BeaconNode is the one beacon node.
 	BeaconNode = "beacon"
@@ -28,7 +29,8 @@ const (
 	StreamName = "stream"
 )
 
-// topology reads who takes part. Relays come first, since builders may name them; relays name builders by number, which count tells.
+// topology reads who takes part. Relays come first, since builders may name them; relays name
+// builders by number, which count tells.
 func (r *reader) topology(p *Plan, values map[string]*node) {
 	r.actors["CLASS"] = FaultClasses
 	r.name("RELAY", "relay", values["relays"], 1)
@@ -52,7 +54,8 @@ func (r *reader) topology(p *Plan, values map[string]*node) {
 // most bounds how many of a kind take part: a lab is one process.
 const most = 64
 
-// name gives everybody of a kind a name, such as builder-2: how many there are is a number, or the length of a list with its counts.
+// name gives everybody of a kind a name, such as builder-2: how many there are is a number, or the
+// length of a list with its counts.
 func (r *reader) name(operand, stem string, n *node, usual int) {
 	count := usual
 	switch {
@@ -79,7 +82,8 @@ func (r *reader) name(operand, stem string, n *node, usual int) {
 	}
 }
 
-// times is the count of an item of a list, 1 without one; what is wrong with it is said where the item is read.
+// times is the count of an item of a list, 1 without one; what is wrong with it is said where the
+// item is read.
 func (r *reader) times(item *node) int {
 	for _, p := range item.pairs {
 		if p.key == "count" && p.value.kind == scalar {
@@ -180,7 +184,8 @@ func (r *reader) relays(p *Plan, n *node) {
 		values := r.pairs(item, "a relay", []string{"behaviour", "header-cut-off", "payload-cut-off", "optimistic", "key"})
 		if text, ok := r.text(values["behaviour"], "behaviour"); ok {
 			if text != honest && !slices.Contains(FaultClasses, text) {
-				r.fail(values["behaviour"].line, "behaviour", "%q is unknown: give honest, or one of %s", text, strings.Join(FaultClasses, ", "))
+				r.fail(values["behaviour"].line, "behaviour", "%q is unknown: give honest, or one of %s", text,
+					strings.Join(FaultClasses, ", "))
 			}
 			relay.Behaviour = text
 		}
@@ -189,7 +194,8 @@ func (r *reader) relays(p *Plan, n *node) {
 		for _, one := range r.list(values["optimistic"]) {
 			if text, ok := r.text(one, "optimistic"); ok {
 				if !slices.Contains(r.actors["BUILDER"], text) {
-					r.fail(one.line, "optimistic", "builder %q is unknown: give one of %s", text, strings.Join(r.actors["BUILDER"], ", "))
+					r.fail(one.line, "optimistic", "builder %q is unknown: give one of %s", text,
+						strings.Join(r.actors["BUILDER"], ", "))
 				}
 				relay.Optimistic = append(relay.Optimistic, text)
 			}
@@ -217,7 +223,8 @@ func (r *reader) proposers(p *Plan, n *node) {
 			one.Strategy = moves
 		}
 		for _, other := range p.Proposers {
-			if one.Slots == (Range{}) || other.Slots == (Range{}) || one.Slots.Has(other.Slots.First) || other.Slots.Has(one.Slots.First) {
+			if one.Slots == (Range{}) || other.Slots == (Range{}) || one.Slots.Has(other.Slots.First) ||
+				other.Slots.Has(one.Slots.First) {
 				r.fail(item.line, "proposers", "%s have two strategies: give each slot one", one.Slots.words())
 			}
 		}
@@ -234,7 +241,8 @@ func (r *reader) breaker(p *Plan, n *node) {
 	case n.kind == scalar && n.text == "off":
 		return
 	case n.kind == scalar:
-		r.fail(n.line, "circuit-breaker", "%q is no breaker: give off, or limits, as in {missed-in-row: %d}", n.text, breaker.MaxAllowedMissingSlots)
+		r.fail(n.line, "circuit-breaker", "%q is no breaker: give off, or limits, as in {missed-in-row: %d}", n.text,
+			breaker.MaxAllowedMissingSlots)
 		return
 	}
 	values := r.pairs(n, "circuit-breaker", []string{"missed-in-row", "missed", "window"})
@@ -243,7 +251,8 @@ func (r *reader) breaker(p *Plan, n *node) {
 	r.count(values, "missed", 1, 1000, &b.MissedOf)
 	r.count(values, "window", 1, 1000, &b.Window)
 	if (b.MissedOf == 0) != (b.Window == 0) || b.MissedOf > b.Window {
-		r.fail(n.line, "circuit-breaker", "missed and window belong together: missed is how many of the last window slots, as in missed: 5, window: 8")
+		r.fail(n.line, "circuit-breaker",
+			"missed and window belong together: missed is how many of the last window slots, as in missed: 5, window: 8")
 	}
 	if b.Off() {
 		*b = breaker.Default()
@@ -267,7 +276,8 @@ func (r *reader) link(text string) (Link, error) {
 	l := Link{strings.TrimSpace(from), strings.TrimSpace(to)}
 	for _, name := range []string{l.From, l.To} {
 		if !slices.Contains(r.parties(), name) && (name != "" || found || name == l.To) {
-			return l, fmt.Errorf("%q is unknown: give one of %s, or two of them as in builder-1 -> relay-1", name, strings.Join(r.parties(), ", "))
+			return l, fmt.Errorf("%q is unknown: give one of %s, or two of them as in builder-1 -> relay-1", name,
+				strings.Join(r.parties(), ", "))
 		}
 	}
 	return l, nil

@@ -98,8 +98,9 @@ func (c Choice) String() string {
 	return strings.Join(words, ",")
 }
 
-// Without is the plan without what it is about: faults that are marked key are gone, key actors of a strategy have none, and those that
-// were honest are offline; what stands under without replaces the keys that it names. Its expectations must not all be met.
+// Without is the plan without what it is about: faults that are marked key are gone, key actors of
+// a strategy have none, and those that were honest are offline; what stands under without replaces
+// the keys that it names. Its expectations must not all be met.
 func (p *Plan) Without() (*Plan, error) {
 	from := p.source
 	from.apply = append(slices.Clone(from.apply), p.without...)
@@ -133,7 +134,8 @@ func (p *Plan) Seeded(seed uint64) (*Plan, error) {
 	return p.replaced("seed", strconv.FormatUint(seed, 10))
 }
 
-// Slower is the plan at a part of its speed, in all of its variants: nothing in it changes but that there is more time on the wall.
+// Slower is the plan at a part of its speed, in all of its variants: nothing in it changes but that
+// there is more time on the wall.
 func (p *Plan) Slower(factor float64) (*Plan, error) {
 	return p.replaced("speed", strconv.FormatFloat(p.Speed/factor, 'g', -1, 64))
 }

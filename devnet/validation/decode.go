@@ -26,8 +26,9 @@ var forks = map[string]eth.Fork{
 	"flashbots_validateBuilderSubmissionV5": eth.Fulu,
 }
 
-// Decode reads the parameter of a validation method: a fork's submission with the registered gas limit and, from deneb on, the parent
-// beacon block root beside it. What the block promises is what its message says.
+// Decode reads the parameter of a validation method: a fork's submission with the registered gas
+// limit and, from deneb on, the parent beacon block root beside it. What the block promises is what
+// its message says.
 func Decode(fork eth.Fork, raw []byte) (*exec.Block, error) {
 	b := &exec.Block{Fork: fork}
 	if err := decodeSubmission(b, raw); err != nil {

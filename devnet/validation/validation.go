@@ -1,5 +1,7 @@
-// Package validation is a node that one can ask about a builder's block: flashbots_validateBuilderSubmissionV1 (bellatrix) to V5 (fulu) over
-// JSON-RPC, before any exec.Validator. With it the laboratory runs the relay against validation nodes without running an execution client.
+// Package validation is a node that one can ask about a builder's block:
+// flashbots_validateBuilderSubmissionV1 (bellatrix) to V5 (fulu) over JSON-RPC, before any
+// exec.Validator. With it the laboratory runs the relay against validation nodes without running an
+// execution client.
 //
 //	POST / {"method":"flashbots_validateBuilderSubmissionV5","params":[{message, execution_payload, …}]}
 //	   │
@@ -19,7 +21,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// maxRequest bounds a request, in bytes: a block of 8 MiB and 72 blobs as hexadecimal digits, with room.
+// maxRequest bounds a request, in bytes: a block of 8 MiB and 72 blobs as hexadecimal digits, with
+// room.
 const maxRequest = 64 << 20
 
 // The error codes (JSON-RPC 2.0; -32000 is what geth gives for whatever a method returns).
@@ -55,10 +58,12 @@ type failure struct {
 	Message string `json:"message"`
 }
 
-// Handler serves a validator. Verdicts and mistakes of the caller come with status 200, as JSON-RPC wants it.
+// Handler serves a validator. Verdicts and mistakes of the caller come with status 200, as JSON-RPC
+// wants it.
 func Handler(validator exec.Validator) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" || r.Method != http.MethodPost {
+		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" ||
+			r.Method != http.MethodPost {
 			http.Error(w, "want POST with application/json", http.StatusUnsupportedMediaType)
 			return
 		}
@@ -119,7 +124,8 @@ func answer(r *http.Request, validator exec.Validator, raw []byte) *response {
 // judge compares the message with the payload, as nodes do, and has the block judged.
 func judge(r *http.Request, validator exec.Validator, b *exec.Block) exec.Verdict {
 	differs := func(rule exec.Rule, what string, said, is any) exec.Verdict {
-		return exec.Verdict{Class: exec.Invalid, Rule: rule, Detail: fmt.Sprintf("incorrect %s %v, expected %v", what, said, is)}
+		return exec.Verdict{Class: exec.Invalid, Rule: rule, Detail: fmt.Sprintf("incorrect %s %v, expected %v",
+			what, said, is)}
 	}
 	switch m, p := b.Trace, b.Payload; {
 	case m.ParentHash != p.ParentHash:

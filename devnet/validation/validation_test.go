@@ -36,7 +36,8 @@ func (s *scripted) Validate(_ context.Context, b *exec.Block) exec.Verdict {
 func submission(t *testing.T, change func(map[string]json.RawMessage, *builderv1.BidTrace)) string {
 	t.Helper()
 	trace := &builderv1.BidTrace{
-		Slot: 1, ParentHash: phase0.Hash32{1}, BlockHash: phase0.Hash32{2}, ProposerFeeRecipient: bellatrix.ExecutionAddress{3}, GasLimit: 4,
+		Slot: 1, ParentHash: phase0.Hash32{1}, BlockHash: phase0.Hash32{2}, ProposerFeeRecipient: bellatrix.ExecutionAddress{
+			3}, GasLimit: 4,
 		GasUsed: 5, Value: uint256.NewInt(6),
 	}
 	fields := map[string]json.RawMessage{}
@@ -52,7 +53,8 @@ func submission(t *testing.T, change func(map[string]json.RawMessage, *builderv1
 		t.Fatal(err)
 	}
 	all := map[string]json.RawMessage{
-		"registered_gas_limit": json.RawMessage(`"30000000"`), "parent_beacon_block_root": json.RawMessage(`"0x09` + strings.Repeat("00", 31) + `"`),
+		"registered_gas_limit": json.RawMessage(`"30000000"`), "parent_beacon_block_root": json.RawMessage(`"0x09` +
+			strings.Repeat("00", 31) + `"`),
 	}
 	if err := json.Unmarshal(raw, &all); err != nil {
 		t.Fatal(err)
@@ -94,23 +96,31 @@ func TestAnswers(t *testing.T) {
 			call(electraMethod, submission(t, same)), valid, `{"jsonrpc":"2.0","id":"x7","result":{"block_value":"8"}}`,
 		},
 		"invalid": {
-			call(electraMethod, submission(t, same)), exec.Verdict{Class: exec.Invalid, Rule: exec.RulePayment, Detail: `gained 1 of "2"`},
+			call(electraMethod, submission(t, same)), exec.Verdict{Class: exec.Invalid, Rule: exec.RulePayment,
+				Detail: `gained 1 of "2"`},
 			`{"jsonrpc":"2.0","id":"x7","error":{"code":-32000,"message":"payment: gained 1 of \"2\""}}`,
 		},
 		"not to be found out": {
-			call(electraMethod, submission(t, same)), exec.Verdict{Class: exec.Infrastructure, Rule: exec.RuleParent, Detail: "unknown"},
+			call(electraMethod, submission(t, same)), exec.Verdict{Class: exec.Infrastructure, Rule: exec.RuleParent,
+				Detail: "unknown"},
 			`{"jsonrpc":"2.0","id":"x7","error":{"code":-32000,"message":"parent: unknown"}}`,
 		},
 		"the message tells another gas limit": {
-			call(electraMethod, submission(t, func(_ map[string]json.RawMessage, m *builderv1.BidTrace) { m.GasLimit++ })), valid,
+			call(electraMethod, submission(t, func(_ map[string]json.RawMessage, m *builderv1.BidTrace) {
+				m.GasLimit++
+			})), valid,
 			`{"jsonrpc":"2.0","id":"x7","error":{"code":-32000,"message":"header: incorrect GasLimit 5, expected 4"}}`,
 		},
 		"no registered gas limit": {
-			call(electraMethod, submission(t, func(f map[string]json.RawMessage, _ *builderv1.BidTrace) { f["registered_gas_limit"] = nil })), valid,
+			call(electraMethod, submission(t, func(f map[string]json.RawMessage, _ *builderv1.BidTrace) {
+				f["registered_gas_limit"] = nil
+			})), valid,
 			`{"jsonrpc":"2.0","id":"x7","error":{"code":-32602,"message":"invalid argument 0: registered_gas_limit missing"}}`,
 		},
 		"no beacon root": {
-			call(electraMethod, submission(t, func(f map[string]json.RawMessage, _ *builderv1.BidTrace) { f["parent_beacon_block_root"] = nil })), valid,
+			call(electraMethod, submission(t, func(f map[string]json.RawMessage, _ *builderv1.BidTrace) {
+				f["parent_beacon_block_root"] = nil
+			})), valid,
 			`{"jsonrpc":"2.0","id":"x7","error":{"code":-32602,"message":"invalid argument 0: parent_beacon_block_root missing"}}`,
 		},
 		"no parameter": {

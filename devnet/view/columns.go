@@ -39,7 +39,8 @@ var columns = []column{
 	{"blobs", 5, true, func(s Slot) string { return count(s, s.Blobs) }},
 }
 
-// dearest names columns in the order in which a terminal that is too narrow gives them up, the last one first.
+// dearest names columns in the order in which a terminal that is too narrow gives them up, the last
+// one first.
 var dearest = []string{"slot", "outcome", "winner", "value", "bids", "rising", "txs", "fork", "proposer", "blobs"}
 
 // layout is the choice of columns for a width.
@@ -91,7 +92,8 @@ func (l layout) row(s Slot) string {
 	return l.cut(line)
 }
 
-// extra is the line below the row of a slot that has something unusual to tell and no column for it; empty without.
+// extra is the line below the row of a slot that has something unusual to tell and no column for
+// it; empty without.
 func (l layout) extra(s Slot) string {
 	if l.note > 0 || s.Note == "" {
 		return ""

@@ -7,11 +7,13 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// thousandEther and more are told to a thousandth of an ether, so that a column of amounts keeps its width.
+// thousandEther and more are told to a thousandth of an ether, so that a column of amounts keeps
+// its width.
 var thousandEther = uint256.MustFromDecimal("999999999999999999999")
 
-// Ether writes an amount for people: 0.012345 ETH from a millionth of an ether on, 123.456 gwei from a millionth of a gwei on
-// downwards, else wei. What does not fit is cut off, never rounded up: nobody is shown more than there is. nil is 0 ETH.
+// Ether writes an amount for people: 0.012345 ETH from a millionth of an ether on, 123.456 gwei
+// from a millionth of a gwei on downwards, else wei. What does not fit is cut off, never rounded
+// up: nobody is shown more than there is. nil is 0 ETH.
 func Ether(wei *uint256.Int) string {
 	switch {
 	case wei == nil || wei.IsZero():

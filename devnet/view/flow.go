@@ -9,8 +9,8 @@ import (
 
 // Flow counts what happened to orders, from users to refunds.
 type Flow struct {
-	// Orders came in, Cancelled of them were taken back. Hints went out to searchers. Backruns were joined with an order that a hint told of, and Landed of
-	// them are in a block.
+	// Orders came in, Cancelled of them were taken back. Hints went out to searchers. Backruns were
+	// joined with an order that a hint told of, and Landed of them are in a block.
 	Orders, Cancelled, Hints, Backruns, Landed int
 	// Refunds were seen paid on the chain, RefundedWei in all; nil is nothing.
 	Refunds     int
@@ -48,7 +48,8 @@ func (f Flow) back() string { return Ether(f.RefundedWei) + " back" }
 
 const arrow = " ▸ "
 
-// lines are the counts in one line, or in two where one is too long for a width; 0 is without limit.
+// lines are the counts in one line, or in two where one is too long for a width; 0 is without
+// limit.
 func (f Flow) lines(width int) []string {
 	line := f.way() + arrow + f.back()
 	if width <= 0 || ansi.StringWidth(line) <= width {

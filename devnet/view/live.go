@@ -15,7 +15,8 @@ const (
 	liveNotes = 3  // notes shown at most
 )
 
-// live repaints one screen in place: title, endpoints, the last slots, totals, what became of orders, the last notes. It never clears what stood above it.
+// live repaints one screen in place: title, endpoints, the last slots, totals, what became of
+// orders, the last notes. It never clears what stood above it.
 type live struct {
 	mu    sync.Mutex // guards all below
 	out   io.Writer
@@ -51,7 +52,8 @@ func (l *live) Slot(s Slot) {
 	l.repaint()
 }
 
-// replace puts a slot into the row that it has already; it may be an older one that was finished late.
+// replace puts a slot into the row that it has already; it may be an older one that was finished
+// late.
 func (l *live) replace(s Slot) bool {
 	for i := range l.slots {
 		if l.slots[i].Number == s.Number {
@@ -110,8 +112,8 @@ func (l *live) Done(s Summary) {
 	l.painted = 0
 }
 
-// repaint moves the cursor to the first line of the last picture and writes the new one over it. A terminal that has gone away is no
-// reason to stop the run. Called with mu held.
+// repaint moves the cursor to the first line of the last picture and writes the new one over it. A
+// terminal that has gone away is no reason to stop the run. Called with mu held.
 func (l *live) repaint() {
 	width, height := l.size()
 	lines := l.picture(layoutFor(width), height)
@@ -127,7 +129,8 @@ func (l *live) repaint() {
 	_, _ = io.WriteString(l.out, b.String())
 }
 
-// picture is the whole screen. A low terminal loses old slots first: the cursor cannot go back to lines that have scrolled away.
+// picture is the whole screen. A low terminal loses old slots first: the cursor cannot go back to
+// lines that have scrolled away.
 func (l *live) picture(to layout, height int) []string {
 	head := []string{l.paint.title.Render(to.cut(l.headline()))}
 	for _, line := range l.run.endpoints() {
@@ -177,5 +180,6 @@ func (l *live) headline() string {
 
 func (l *live) totals() string {
 	t := l.total
-	return fmt.Sprintf("%d delivered · %d landed · %d local · %d missed · %s won", t.Delivered, t.Landed, t.Local, t.Missed, Ether(t.PaidWei))
+	return fmt.Sprintf("%d delivered · %d landed · %d local · %d missed · %s won", t.Delivered, t.Landed, t.Local,
+		t.Missed, Ether(t.PaidWei))
 }

@@ -12,7 +12,8 @@ type paint struct {
 	title, faint, open, good, warn, bad, none lipgloss.Style
 }
 
-// newPaint uses the sixteen colors that every terminal's own theme defines, so that they can be read on light and dark grounds.
+// newPaint uses the sixteen colors that every terminal's own theme defines, so that they can be
+// read on light and dark grounds.
 func newPaint(out io.Writer, color bool) paint {
 	r := lipgloss.NewRenderer(out)
 	r.SetColorProfile(termenv.Ascii)

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// plain prints a line for each finished slot, and one below it for what became of orders meanwhile: for pipes, logs and CI.
+// plain prints a line for each finished slot, and one below it for what became of orders meanwhile:
+// for pipes, logs and CI.
 type plain struct {
 	mu     sync.Mutex // guards out
 	out    io.Writer
@@ -55,7 +56,8 @@ func (p *plain) Note(text string) { p.print("note: " + oneLine(text)) }
 // Done implements Output.
 func (p *plain) Done(s Summary) { p.print(s.lines(p.paint)...) }
 
-// print writes whole lines at once. A reader that has gone away is no reason to stop the run: errors are the reader's.
+// print writes whole lines at once. A reader that has gone away is no reason to stop the run:
+// errors are the reader's.
 func (p *plain) print(lines ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +71,8 @@ func (r Run) title() string {
 		slots = plural(r.Slots, "slot", "slots")
 	}
 	wall := time.Duration(float64(r.SlotDuration) / max(r.Speed, 1e-6))
-	return fmt.Sprintf("gavel devnet: %s of %v, %gx as fast (%s each), %s, %s", slots, r.SlotDuration, r.Speed, short(wall),
+	return fmt.Sprintf("gavel devnet: %s of %v, %gx as fast (%s each), %s, %s", slots, r.SlotDuration,
+		r.Speed, short(wall),
 		plural(r.Validators, "validator", "validators"), plural(r.Builders, "builder", "builders"))
 }
 

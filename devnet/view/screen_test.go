@@ -9,8 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// screen is a terminal that knows the three movements that the live manner makes. Anything else is shown as it is, so that it would
-// be seen in a golden.
+// screen is a terminal that knows the three movements that the live manner makes. Anything else is
+// shown as it is, so that it would be seen in a golden.
 type screen struct {
 	width   int
 	lines   []string

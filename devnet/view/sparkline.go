@@ -8,9 +8,9 @@ import (
 
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// Sparkline draws values as bars in the order of time, at most width of them: the lowest value is the lowest bar, the highest the
-// highest. Of more values than fit, neighbours share a bar that shows the last of them. Values that are all the same are drawn at
-// half height.
+// Sparkline draws values as bars in the order of time, at most width of them: the lowest value is
+// the lowest bar, the highest the highest. Of more values than fit, neighbours share a bar that
+// shows the last of them. Values that are all the same are drawn at half height.
 func Sparkline(values []*uint256.Int, width int) string {
 	values = thin(values, width)
 	if len(values) == 0 {

@@ -13,7 +13,8 @@ type Options struct {
 	Live bool
 	// Color may be used.
 	Color bool
-	// Size is the terminal's, in columns and lines; nil, or 0 for one of them, is without limit. It is asked at each repaint.
+	// Size is the terminal's, in columns and lines; nil, or 0 for one of them, is without limit. It is
+	// asked at each repaint.
 	Size func() (width, height int)
 }
 
@@ -30,8 +31,9 @@ func New(out io.Writer, o Options) Output {
 	return &plain{out: out, layout: layoutFor(width), paint: newPaint(out, o.Color)}
 }
 
-// OptionsFor says what suits a file: live and colored on a terminal, plain lines elsewhere. It respects the wish for plain lines, a
-// dumb terminal, and NO_COLOR (https://no-color.org: set to anything but nothing).
+// OptionsFor says what suits a file: live and colored on a terminal, plain lines elsewhere. It
+// respects the wish for plain lines, a dumb terminal, and NO_COLOR (https://no-color.org: set to
+// anything but nothing).
 func OptionsFor(file *os.File, wantPlain bool, getenv func(string) string) Options {
 	fd := int(file.Fd())
 	if !term.IsTerminal(fd) {

@@ -1,6 +1,6 @@
-// Package view shows a run of the devnet to the one who started it. It is pure rendering: it is told what happened and writes text;
-// it reads no clock and asks nobody. There are two manners, plain lines for pipes and logs, and a table that is repainted in place
-// for a terminal.
+// Package view shows a run of the devnet to the one who started it. It is pure rendering: it is
+// told what happened and writes text; it reads no clock and asks nobody. There are two manners,
+// plain lines for pipes and logs, and a table that is repainted in place for a terminal.
 //
 //	Start ─▶ Slot (open, may come again as bids rise) ─▶ Slot (finished, once) ─▶ … ─▶ Done
 //	           Note and Flow may come at any time
@@ -14,12 +14,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Output is told what happens in a run. Implementations may be called from several goroutines. They keep nothing of what they are
-// given but what they must print again, and change none of it.
+// Output is told what happens in a run. Implementations may be called from several goroutines. They
+// keep nothing of what they are given but what they must print again, and change none of it.
 type Output interface {
 	// Start comes first, once all parts can be reached.
 	Start(Run)
-	// Slot tells of a slot: any number of times while it is open, once when it is finished, never after that.
+	// Slot tells of a slot: any number of times while it is open, once when it is finished, never
+	// after that.
 	Slot(Slot)
 	// Flow tells what became of orders since the start.
 	Flow(Flow)
@@ -59,7 +60,8 @@ type Slot struct {
 	Bids int
 	// Values are the accepted bids' values in wei in the order of time.
 	Values []*uint256.Int
-	// TopWei is the value of the bid that the proposer took, of the leading one while the slot is open; nil without one.
+	// TopWei is the value of the bid that the proposer took, of the leading one while the slot is
+	// open; nil without one.
 	TopWei *uint256.Int
 	// Winner built the block: "builder-1", or Local. Empty when the slot has no block.
 	Winner string
@@ -85,14 +87,18 @@ type Stage struct {
 
 // Summary is what became of the run.
 type Summary struct {
-	// Slots is how many were finished. Delivered payloads were published by the relay; Landed of them are on the canonical chain.
-	// Local blocks were built by proposers themselves; Missed slots have no block.
+	// Slots is how many were finished. Delivered payloads were published by the relay; Landed of them
+	// are on the canonical chain. Local blocks were built by proposers themselves; Missed slots have
+	// no block.
 	Slots, Delivered, Landed, Local, Missed int
-	// PaidWei is what proposers were paid by the blocks of builders, read from the chain; nil is nothing.
+	// PaidWei is what proposers were paid by the blocks of builders, read from the chain; nil is
+	// nothing.
 	PaidWei *uint256.Int
-	// FirstDelivery is the wall time from the start of the program to the first delivered payload; 0 without one.
+	// FirstDelivery is the wall time from the start of the program to the first delivered payload; 0
+	// without one.
 	FirstDelivery time.Duration
-	// RoundTripMedian is the median wall time from asking for a header to the payload's delivery; 0 without one.
+	// RoundTripMedian is the median wall time from asking for a header to the payload's delivery; 0
+	// without one.
 	RoundTripMedian time.Duration
 	// Wall is how long the whole run took.
 	Wall time.Duration
@@ -102,7 +108,8 @@ type Summary struct {
 	Problems []string
 }
 
-// OK says whether the run was flawless: every slot's payload was delivered, landed, and nobody complained.
+// OK says whether the run was flawless: every slot's payload was delivered, landed, and nobody
+// complained.
 func (s Summary) OK() bool {
 	return s.Landed == s.Slots && s.Delivered == s.Slots && len(s.Problems) == 0
 }

@@ -32,7 +32,8 @@ func (l listed) path() string {
 	return strings.TrimPrefix(l.ImportPath, module+"/")
 }
 
-// list asks the go command for all packages of the module, also for such as do not compile at the moment.
+// list asks the go command for all packages of the module, also for such as do not compile at the
+// moment.
 func list(t *testing.T) []listed {
 	t.Helper()
 	command := exec.Command("go", "list", "-e", "-json=Dir,ImportPath,Doc,GoFiles,CgoFiles,Imports", module+"/...")
@@ -160,7 +161,8 @@ func TestEachPackageHasOneComment(t *testing.T) {
 		var with []string
 		names := slices.Concat(p.GoFiles, p.CgoFiles)
 		for _, name := range names {
-			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.ParseComments|parser.PackageClauseOnly)
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil,
+				parser.ParseComments|parser.PackageClauseOnly)
 			if err != nil {
 				t.Error(err)
 				continue

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Package is a package of this module. Path is relative to the module; Imports are written as in patterns: own ones relative, the
-// standard library's with "std:" in front, all others with "mod:".
+// Package is a package of this module. Path is relative to the module; Imports are written as in
+// patterns: own ones relative, the standard library's with "std:" in front, all others with "mod:".
 type Package struct {
 	Path    string
 	Imports []string
@@ -41,8 +41,8 @@ func (g Graph) Check(rule Rule) []Breach {
 	return breaches
 }
 
-// ways walks the imports of a room, nearest first. It goes through packages of this module only, and through none that the rule bans
-// or allows by name.
+// ways walks the imports of a room, nearest first. It goes through packages of this module only,
+// and through none that the rule bans or allows by name.
 func (g Graph) ways(room string, rule Rule) [][]string {
 	var found [][]string
 	seen := map[string]bool{room: true}
@@ -64,12 +64,14 @@ func (g Graph) ways(room string, rule Rule) [][]string {
 	return found
 }
 
-// Unmatched returns the patterns of rooms that no package matches: the room was renamed or removed, and its rule guards nothing.
-// Patterns below a future room are left out.
+// Unmatched returns the patterns of rooms that no package matches: the room was renamed or removed,
+// and its rule guards nothing. Patterns below a future room are left out.
 func (g Graph) Unmatched(patterns []string, future []string) []string {
 	var lost []string
 	for _, pattern := range patterns {
-		if !isBelowAny(future, pattern) && !slices.ContainsFunc(g.paths(), func(path string) bool { return match(pattern, path) }) {
+		if !isBelowAny(future, pattern) && !slices.ContainsFunc(g.paths(), func(path string) bool {
+			return match(pattern, path)
+		}) {
 			lost = append(lost, pattern)
 		}
 	}
@@ -97,15 +99,17 @@ func (g Graph) paths() []string {
 }
 
 func isBelowAny(rooms []string, pattern string) bool {
-	return slices.ContainsFunc(rooms, func(room string) bool { return pattern == room || strings.HasPrefix(pattern, room+"/") })
+	return slices.ContainsFunc(rooms, func(room string) bool {
+		return pattern == room || strings.HasPrefix(pattern, room+"/")
+	})
 }
 
 func matchAny(patterns []string, path string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return match(pattern, path) })
 }
 
-// match compares element by element; see Rule for the patterns. "..." matches packages of this module only, unless std: or mod:
-// stands in front of it.
+// match compares element by element; see Rule for the patterns. "..." matches packages of this
+// module only, unless std: or mod: stands in front of it.
 func match(pattern, path string) bool {
 	kind, rest := cutKind(pattern)
 	pathKind, path := cutKind(path)

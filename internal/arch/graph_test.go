@@ -21,7 +21,8 @@ func TestCheckFindsBreaches(t *testing.T) {
 		graph[path] = Package{path, strings.Fields(imports)}
 	}
 	pure := Rule{Rooms: []string{"auction", "clever"}, Banned: []string{"std:net/..."}, Because: "it must stay replayable"}
-	outsider := Rule{Rooms: []string{"agent/..."}, Banned: []string{"relay/..."}, Allowed: []string{"*/client"}, Because: "…"}
+	outsider := Rule{Rooms: []string{"agent/..."}, Banned: []string{"relay/..."}, Allowed: []string{"*/client"},
+		Because: "…"}
 	roof := Rule{Rooms: []string{"..."}, Except: []string{"agent/..."}, Banned: []string{"*/client"}, Because: "…"}
 	for _, c := range []struct {
 		rule Rule
@@ -42,7 +43,8 @@ func TestCheckFindsBreaches(t *testing.T) {
 			t.Errorf("%v: %q, want %q", c.rule.Banned, got, c.want)
 		}
 	}
-	if lost := graph.Unmatched([]string{"auction", "agent/...", "gone", "stream/hint"}, []string{"stream"}); len(lost) != 1 || lost[0] != "gone" {
+	lost := graph.Unmatched([]string{"auction", "agent/...", "gone", "stream/hint"}, []string{"stream"})
+	if len(lost) != 1 || lost[0] != "gone" {
 		t.Errorf("unmatched: %v", lost)
 	}
 	if here := graph.Arrived([]string{"stream", "agent"}); len(here) != 1 || here[0] != "agent" {

@@ -1,30 +1,36 @@
-// Package arch keeps the walls of the house. The law is data, below; the tests of this package check it against the imports of every
-// package and write its table into docs/architecture.md. Test files are outside the law: they may wire what products may not.
+// Package arch keeps the walls of the house. The law is data, below; the tests of this package
+// check it against the imports of every package and write its table into docs/architecture.md. Test
+// files are outside the law: they may wire what products may not.
 package arch
 
 // Rule says what rooms may never import, not even through other rooms of this module.
 //
-// A pattern is a path below the module, or of the standard library with "std:" in front, or of another module with "mod:". In it "*"
-// stands for one element and a last "..." for any number of them, or none.
+// A pattern is a path below the module, or of the standard library with "std:" in front, or of
+// another module with "mod:". In it "*" stands for one element and a last "..." for any number of
+// them, or none.
 type Rule struct {
 	Rooms []string
 	// Except are rooms that Rooms would cover but the rule does not.
 	Except []string
 	Banned []string
-	// Allowed are imports that Banned would cover but the rule does not; what they import themselves is their own affair.
+	// Allowed are imports that Banned would cover but the rule does not; what they import themselves
+	// is their own affair.
 	Allowed []string
 	Because string
 }
 
-// Pure are the rooms that are functions of their arguments: they get the time as an argument and start nothing.
+// Pure are the rooms that are functions of their arguments: they get the time as an argument and
+// start nothing.
 var Pure = []string{
-	"internal/eth", "internal/eth/bls", "internal/eth/payload", "internal/orderflow", "relay", "relay/auction", "relay/check",
-	"relay/wire", "rpc", "rpc/bundle", "rpc/match", "rpc/param", "rpc/pool", "rpc/refund", "rpc/sign", "stream", "stream/hint", "devnet", "devnet/breaker",
+	"internal/eth", "internal/eth/bls", "internal/eth/payload", "internal/orderflow", "relay", "relay/auction",
+	"relay/check",
+	"relay/wire", "rpc", "rpc/bundle", "rpc/match", "rpc/param", "rpc/pool", "rpc/refund", "rpc/sign", "stream",
+	"stream/hint", "devnet", "devnet/breaker",
 	"devnet/plan", "monitor", "scenarios", "scenarios/replay",
 }
 
-// Future are rooms of the design that are not built yet. When one appears it must leave this list, and every pattern that names it
-// begins to count.
+// Future are rooms of the design that are not built yet. When one appears it must leave this list,
+// and every pattern that names it begins to count.
 var Future = []string{}
 
 // Law is the import law.
@@ -78,8 +84,9 @@ var Law = []Rule{
 		Because: "wiring is the roof; nothing stands on it",
 	},
 	{
-		Rooms:   []string{"relay/...", "stream/...", "rpc/...", "monitor/...", "cmd/gavel", "internal/..."},
-		Banned:  []string{"devnet/...", "scenarios/...", "conformance/...", "mod:github.com/onsi/...", "mod:github.com/testcontainers/..."},
+		Rooms: []string{"relay/...", "stream/...", "rpc/...", "monitor/...", "cmd/gavel", "internal/..."},
+		Banned: []string{"devnet/...", "scenarios/...", "conformance/...", "mod:github.com/onsi/...",
+			"mod:github.com/testcontainers/..."},
 		Because: "the product never knows its laboratory",
 	},
 	{
@@ -117,8 +124,9 @@ var Law = []Rule{
 		Because: "one room speaks to the journal's server; the others see ports",
 	},
 	{
-		Rooms:   []string{"..."},
-		Except:  []string{"internal/store/...", "internal/view/...", "*/archive", "*/ledger", "*/history", "*/app", "cmd/..."},
+		Rooms: []string{"..."},
+		Except: []string{"internal/store/...", "internal/view/...", "*/archive", "*/ledger", "*/history",
+			"*/app", "cmd/..."},
 		Banned:  []string{"mod:github.com/mattn/go-sqlite3", "mod:github.com/jackc/..."},
 		Because: "one room knows database drivers, so that another database is one more file there",
 	},

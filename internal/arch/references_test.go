@@ -39,6 +39,7 @@ func TestEveryReferenceResolves(t *testing.T) {
 		if path == "internal/arch/references_test.go" {
 			continue
 		}
+		text = wrapped.ReplaceAllString(text, " ")
 		for _, m := range cited.FindAllStringSubmatch(text, -1) {
 			if !resolves(spec, m[1]) {
 				t.Errorf("%s cites docs/spec.md, %q, which is no statement there", path, m[1])
@@ -65,6 +66,8 @@ func TestEveryReferenceResolves(t *testing.T) {
 }
 
 var (
+	// wrapped is where a comment goes on in the next line: a reference may stand on both.
+	wrapped = regexp.MustCompile(`\n\t*// ?`)
 	// cited is a statement's id: words up to a mark that ends the reference.
 	cited    = regexp.MustCompile(`docs/spec\.md, ([A-Za-z_'][A-Za-z_0-9'. ]*[A-Za-z0-9])`)
 	decision = regexp.MustCompile(`\bdecision (\d+)\b`)
@@ -132,7 +135,8 @@ func sources(t *testing.T) map[string]string {
 		}
 		name, _ := filepath.Rel(root, path)
 		if entry.IsDir() {
-			if base := entry.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "bin" || base == "runs" || base == "node_modules") {
+			if base := entry.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "bin" || base == "runs" ||
+				base == "node_modules") {
 				return fs.SkipDir
 			}
 			return nil

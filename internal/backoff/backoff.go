@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Doubling are pauses that double: First after one failure, Longest at most. The zero value never waits.
+// Doubling are pauses that double: First after one failure, Longest at most. The zero value never
+// waits.
 type Doubling struct{ First, Longest time.Duration }
 
 // After is the pause after that many failures in a row, at least one.

@@ -12,7 +12,8 @@ import (
 func TestPausesDoubleUpToTheLongest(t *testing.T) {
 	d := Doubling{First: 250 * time.Millisecond, Longest: 3 * time.Second}
 	for failures, want := range map[int]time.Duration{
-		0: d.First, 1: d.First, 2: 500 * time.Millisecond, 3: time.Second, 4: 2 * time.Second, 5: d.Longest, 6: d.Longest, math.MaxInt: d.Longest,
+		0: d.First, 1: d.First, 2: 500 * time.Millisecond, 3: time.Second, 4: 2 * time.Second, 5: d.Longest, 6: d.Longest,
+		math.MaxInt: d.Longest,
 	} {
 		if got := d.After(failures); got != want {
 			t.Errorf("after %d failures: %v, want %v", failures, got, want)

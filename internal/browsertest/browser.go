@@ -12,8 +12,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Open starts Chromium with a window of that size, and ends it with the test, which fails of whatever a page complains of. A test without a browser
-// fails, too: what was not looked at is not shown.
+// Open starts Chromium with a window of that size, and ends it with the test, which fails of
+// whatever a page complains of. A test without a browser fails, too: what was not looked at is not
+// shown.
 func Open(t *testing.T, widthPixels, heightPixels int) context.Context {
 	t.Helper()
 	path := ""
@@ -27,8 +28,10 @@ func Open(t *testing.T, widthPixels, heightPixels int) context.Context {
 		t.Fatal("Chromium is needed (make install-needs)")
 	}
 	ends := context.WithoutCancel(t.Context()) // the browser ends in order, below
-	allocator, stop := chromedp.NewExecAllocator(ends, chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.Flag("headless", "new"), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", true),
+	allocator, stop := chromedp.NewExecAllocator(ends, chromedp.ExecPath(path), chromedp.NoFirstRun,
+		chromedp.NoDefaultBrowserCheck, chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.Flag("headless", "new"), chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true))
 	t.Cleanup(stop)
 	ctx, _ := chromedp.NewContext(allocator)
@@ -55,7 +58,8 @@ func Open(t *testing.T, widthPixels, heightPixels int) context.Context {
 			return true
 		})
 	})
-	if err := chromedp.Run(ctx, log.Enable(), runtime.Enable(), chromedp.EmulateViewport(int64(widthPixels), int64(heightPixels))); err != nil {
+	if err := chromedp.Run(ctx, log.Enable(), runtime.Enable(), chromedp.EmulateViewport(int64(widthPixels),
+		int64(heightPixels))); err != nil {
 		t.Fatal(err)
 	}
 	return ctx

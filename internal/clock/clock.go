@@ -1,5 +1,6 @@
-// Package clock is the one port through which a shell asks for the time. Pure rooms never see it: they are told the time as an
-// argument. There are two manners: the real clock, and a devnet's, which runs k times faster than the wall.
+// Package clock is the one port through which a shell asks for the time. Pure rooms never see it:
+// they are told the time as an argument. There are two manners: the real clock, and a devnet's,
+// which runs k times faster than the wall.
 package clock
 
 import (
@@ -12,7 +13,8 @@ import (
 type Clock interface {
 	// Now is the current chain time.
 	Now() time.Time
-	// Until returns nil once Now has reached t (at once if it has already), or the context's error if that ends first.
+	// Until returns nil once Now has reached t (at once if it has already), or the context's error if
+	// that ends first.
 	Until(ctx context.Context, t time.Time) error
 }
 
@@ -25,7 +27,8 @@ func (Real) Now() time.Time { return time.Now() }
 // Until sleeps on the wall clock.
 func (Real) Until(ctx context.Context, t time.Time) error { return sleep(ctx, time.Until(t)) }
 
-// Fast starts at an origin and runs speed times as fast as the wall. It may be held at its origin until everybody is ready.
+// Fast starts at an origin and runs speed times as fast as the wall. It may be held at its origin
+// until everybody is ready.
 type Fast struct {
 	origin  time.Time
 	speed   float64
@@ -63,7 +66,8 @@ func (f *Fast) Now() time.Time {
 	}
 }
 
-// Until sleeps for as much wall time as the clock needs to reach t; while the clock is held it waits for the start first.
+// Until sleeps for as much wall time as the clock needs to reach t; while the clock is held it
+// waits for the start first.
 func (f *Fast) Until(ctx context.Context, t time.Time) error {
 	if !t.After(f.origin) {
 		return ctx.Err()

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Both manners keep the same contract; inside a bubble the wall itself is virtual, so the test takes no time.
+// Both manners keep the same contract; inside a bubble the wall itself is virtual, so the test
+// takes no time.
 func TestContract(t *testing.T) {
 	for name, speed := range map[string]float64{"real": 0, "fast": 60} {
 		t.Run(name, func(t *testing.T) {
@@ -27,7 +28,8 @@ func TestContract(t *testing.T) {
 				if c.Now().Before(from.Add(12*time.Second - time.Microsecond)) {
 					t.Errorf("woke at %v, before %v", c.Now(), from.Add(12*time.Second))
 				}
-				if got, want := time.Since(wall), time.Duration(12*wallPerChain*float64(time.Second)); got-want > time.Millisecond || want-got > time.Millisecond {
+				got, want := time.Since(wall), time.Duration(12*wallPerChain*float64(time.Second))
+				if got-want > time.Millisecond || want-got > time.Millisecond {
 					t.Errorf("took %v of wall time, want %v", got, want)
 				}
 				ctx, cancel := context.WithCancel(t.Context())

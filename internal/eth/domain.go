@@ -6,7 +6,8 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// Domain types that builders and proposers sign under (consensus-specs "Domain types", builder-specs "Domain types").
+// Domain types that builders and proposers sign under (consensus-specs "Domain types",
+// builder-specs "Domain types").
 var (
 	DomainBeaconProposer     = phase0.DomainType{0x00, 0x00, 0x00, 0x00}
 	DomainRandao             = phase0.DomainType{0x02, 0x00, 0x00, 0x00}
@@ -14,7 +15,8 @@ var (
 )
 
 // ComputeDomain mixes a domain type with the fork data (consensus-specs compute_domain).
-func ComputeDomain(domainType phase0.DomainType, version phase0.Version, genesisValidatorsRoot phase0.Root) phase0.Domain {
+func ComputeDomain(domainType phase0.DomainType, version phase0.Version,
+	genesisValidatorsRoot phase0.Root) phase0.Domain {
 	// hash_tree_root(ForkData) is the hash of two 32-byte chunks: the padded version and the root.
 	var chunks [64]byte
 	copy(chunks[:4], version[:])
@@ -27,7 +29,8 @@ func ComputeDomain(domainType phase0.DomainType, version phase0.Version, genesis
 	return domain
 }
 
-// SigningRoot is what is signed: the object's root under a domain (consensus-specs compute_signing_root).
+// SigningRoot is what is signed: the object's root under a domain (consensus-specs
+// compute_signing_root).
 func SigningRoot(object phase0.Root, domain phase0.Domain) phase0.Root {
 	var chunks [64]byte
 	copy(chunks[:32], object[:])
@@ -35,8 +38,8 @@ func SigningRoot(object phase0.Root, domain phase0.Domain) phase0.Root {
 	return sha256.Sum256(chunks[:])
 }
 
-// BuilderDomain is the domain of registrations, bids and bid traces: the genesis fork version and a zero root in every fork
-// (builder-specs "Signing").
+// BuilderDomain is the domain of registrations, bids and bid traces: the genesis fork version and a
+// zero root in every fork (builder-specs "Signing").
 func (s *Spec) BuilderDomain() phase0.Domain {
 	return ComputeDomain(DomainApplicationBuilder, s.GenesisForkVersion, phase0.Root{})
 }

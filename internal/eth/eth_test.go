@@ -20,7 +20,8 @@ func testSpec() *Spec {
 	}
 }
 
-// The four public networks' builder domains, as anybody can compute them from their genesis fork versions.
+// The four public networks' builder domains, as anybody can compute them from their genesis fork
+// versions.
 func TestBuilderDomainOfPublicNetworks(t *testing.T) {
 	for version, want := range map[phase0.Version]string{
 		{}:                       "00000001f5a5fd42d16a20302798ef6ed309979b43003d2320d9f0e8ea9831a9",
@@ -66,7 +67,8 @@ func TestSlotsEpochsAndForks(t *testing.T) {
 			t.Errorf("slot %d: %d blobs, want %d", slot, got, want.blobs)
 		}
 	}
-	if s.SlotAt(s.SlotStart(7).Add(-time.Nanosecond)) != 6 || s.SlotAt(s.SlotStart(7)) != 7 || s.SlotAt(time.Unix(0, 0)) != 0 {
+	if s.SlotAt(s.SlotStart(7).Add(-time.Nanosecond)) != 6 || s.SlotAt(s.SlotStart(7)) != 7 ||
+		s.SlotAt(time.Unix(0, 0)) != 0 {
 		t.Error("a slot begins exactly at its start, and time before genesis is slot 0")
 	}
 	if !s.SlotStart(1 << 63).After(s.SlotStart(1 << 20)) {

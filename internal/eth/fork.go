@@ -8,10 +8,12 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// Fork is a consensus fork that the builder network knows; the zero value is none. Forks are ordered: later is greater.
+// Fork is a consensus fork that the builder network knows; the zero value is none. Forks are
+// ordered: later is greater.
 type Fork uint8
 
-// The forks, oldest first. Bellatrix is the first one with an execution payload, hence with block building.
+// The forks, oldest first. Bellatrix is the first one with an execution payload, hence with block
+// building.
 const (
 	Bellatrix Fork = iota + 1
 	Capella
@@ -27,7 +29,8 @@ var forkNames = map[Fork]string{
 	Bellatrix: "bellatrix", Capella: "capella", Deneb: "deneb", Electra: "electra", Fulu: "fulu",
 }
 
-// String returns the lower-case name that Eth-Consensus-Version carries (builder-specs, "Versioning").
+// String returns the lower-case name that Eth-Consensus-Version carries (builder-specs,
+// "Versioning").
 func (f Fork) String() string {
 	if name, ok := forkNames[f]; ok {
 		return name
@@ -73,15 +76,16 @@ func ForkOf(version spec.DataVersion) Fork {
 	return 0
 }
 
-// ForkPoint says from which epoch on a fork is active and which fork version signatures carry from there.
+// ForkPoint says from which epoch on a fork is active and which fork version signatures carry from
+// there.
 type ForkPoint struct {
 	Fork    Fork
 	Epoch   phase0.Epoch
 	Version phase0.Version
 }
 
-// BlobLimit says from which epoch on how many blobs a block may carry (the BLOB_SCHEDULE of the fulu fork, and the limits of the
-// forks before it).
+// BlobLimit says from which epoch on how many blobs a block may carry (the BLOB_SCHEDULE of the
+// fulu fork, and the limits of the forks before it).
 type BlobLimit struct {
 	Epoch    phase0.Epoch
 	MaxBlobs uint64

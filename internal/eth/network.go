@@ -33,7 +33,8 @@ func NetworkNames() []string {
 	return append(names, Custom)
 }
 
-// CheckNetwork wants a spec to be that of the named network. A relay that signs for the wrong one would make headers that nobody can use.
+// CheckNetwork wants a spec to be that of the named network. A relay that signs for the wrong one
+// would make headers that nobody can use.
 func CheckNetwork(name string, spec *Spec) error {
 	if name == Custom {
 		return nil
@@ -43,7 +44,8 @@ func CheckNetwork(name string, spec *Spec) error {
 		return fmt.Errorf("network %q is unknown: give one of %s", name, strings.Join(NetworkNames(), ", "))
 	}
 	if want := Networks[i].GenesisForkVersion; spec.GenesisForkVersion != want {
-		return fmt.Errorf("the beacon node is not on %s: its genesis fork version is %#x, not %#x", name, spec.GenesisForkVersion[:], want[:])
+		return fmt.Errorf("the beacon node is not on %s: its genesis fork version is %#x, not %#x", name,
+			spec.GenesisForkVersion[:], want[:])
 	}
 	return nil
 }

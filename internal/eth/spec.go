@@ -9,18 +9,20 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// Spec is what one must know of a network to place a slot in time and to sign for it. It is read from a beacon node or made by the
-// devnet, and never changes afterwards.
+// Spec is what one must know of a network to place a slot in time and to sign for it. It is read
+// from a beacon node or made by the devnet, and never changes afterwards.
 type Spec struct {
 	GenesisTime           time.Time
 	GenesisValidatorsRoot phase0.Root
 	GenesisForkVersion    phase0.Version
-	// SlotDuration is chain time. A devnet whose clock runs faster still counts whole chain seconds here.
+	// SlotDuration is chain time. A devnet whose clock runs faster still counts whole chain seconds
+	// here.
 	SlotDuration  time.Duration
 	SlotsPerEpoch uint64
 	// Forks are the scheduled forks, oldest first; the first one is active from its epoch, usually 0.
 	Forks []ForkPoint
-	// Blobs are the blob limits, oldest first. Empty means the limits of the forks: 6 in deneb, 9 from electra on.
+	// Blobs are the blob limits, oldest first. Empty means the limits of the forks: 6 in deneb, 9 from
+	// electra on.
 	Blobs []BlobLimit
 }
 
@@ -45,8 +47,9 @@ func (s *Spec) Validate() error {
 	return nil
 }
 
-// SlotStart is the moment at which a slot begins. Slots beyond what a time.Duration can hold (a century and more) all begin at its end:
-// they come from hostile requests and only need to lie far ahead.
+// SlotStart is the moment at which a slot begins. Slots beyond what a time.Duration can hold (a
+// century and more) all begin at its end: they come from hostile requests and only need to lie far
+// ahead.
 func (s *Spec) SlotStart(slot phase0.Slot) time.Time {
 	farthest := phase0.Slot(math.MaxInt64 / 2 / s.SlotDuration)
 	return s.GenesisTime.Add(time.Duration(min(slot, farthest)) * s.SlotDuration)
@@ -75,7 +78,8 @@ func (s *Spec) FirstSlot(epoch phase0.Epoch) phase0.Slot {
 	return phase0.Slot(uint64(epoch) * s.SlotsPerEpoch)
 }
 
-// ForkPointAt is the fork that is active in an epoch. The first scheduled fork also stands for the epochs before it.
+// ForkPointAt is the fork that is active in an epoch. The first scheduled fork also stands for the
+// epochs before it.
 func (s *Spec) ForkPointAt(epoch phase0.Epoch) ForkPoint {
 	active := s.Forks[0]
 	for _, point := range s.Forks[1:] {

@@ -1,5 +1,6 @@
-// Package exec is the execution layer next to us: it says whether a builder's block is valid and pays what it promises. The
-// vocabulary is here; the manners are sub-packages (chain: in this process, on a go-ethereum chain; node: by nodes that one can ask).
+// Package exec is the execution layer next to us: it says whether a builder's block is valid and
+// pays what it promises. The vocabulary is here; the manners are sub-packages (chain: in this
+// process, on a go-ethereum chain; node: by nodes that one can ask).
 package exec
 
 import (
@@ -21,15 +22,16 @@ type Block struct {
 	Payload  *payload.Payload
 	Blobs    *payload.Blobs             // nil before deneb
 	Requests *electra.ExecutionRequests // nil before electra
-	// ParentBeaconRoot is not part of the payload; it comes from the proposer's payload attributes. It counts from deneb on.
+	// ParentBeaconRoot is not part of the payload; it comes from the proposer's payload attributes. It
+	// counts from deneb on.
 	ParentBeaconRoot phase0.Root
 	// RegisteredGasLimit is the gas limit that the proposer asked for.
 	RegisteredGasLimit uint64
 	// FeeRecipient is to receive at least ValueWei by this block.
 	FeeRecipient bellatrix.ExecutionAddress
 	ValueWei     *uint256.Int
-	// Trace and Signature are the builder's signed message. Who only executes does not need them; nodes by URL take them as part of their
-	// request.
+	// Trace and Signature are the builder's signed message. Who only executes does not need them;
+	// nodes by URL take them as part of their request.
 	Trace     *builderv1.BidTrace
 	Signature phase0.BLSSignature
 	// Priority and Source say who waits when not all can be executed at once.
@@ -39,21 +41,23 @@ type Block struct {
 
 // Source is who has a block executed: those of one priority take turns.
 type Source struct {
-	// Address is where the block came from: who comes by many is another one each time, so it should be a network that costs something.
+	// Address is where the block came from: who comes by many is another one each time, so it should
+	// be a network that costs something.
 	Address string
 	// Key is the builder's, which anybody can make as many of as it likes.
 	Key phase0.BLSPubKey
 }
 
-// Priority orders blocks that wait to be executed. The zero value is Normal. None of them is bought by a claim: neither by a bid's value
-// nor by a key.
+// Priority orders blocks that wait to be executed. The zero value is Normal. None of them is bought
+// by a claim: neither by a bid's value nor by a key.
 type Priority int8
 
 // The priorities, from last to first.
 const (
 	// Last is for strangers of whom a block of this slot was invalid.
 	Last Priority = iota - 1
-	// Normal is for strangers: builders that nobody has listed and that have no record of valid blocks.
+	// Normal is for strangers: builders that nobody has listed and that have no record of valid
+	// blocks.
 	Normal
 	// Known is for listed builders and those with a record.
 	Known
@@ -74,10 +78,12 @@ const (
 	Infrastructure       // we could not find out: timeout, node down, parent state not here (yet)
 )
 
-// Rule names the rule that an invalid block breaks. Rules are stable: they appear in refusals, metrics and docs.
+// Rule names the rule that an invalid block breaks. Rules are stable: they appear in refusals,
+// metrics and docs.
 type Rule string
 
-// The rules, in the order in which they are checked. Letters and digits in the comments are rows of the submission checks.
+// The rules, in the order in which they are checked. Letters and digits in the comments are rows of
+// the submission checks.
 const (
 	RuleBlockHash    Rule = "block_hash"    // S19: recomputed hash, versioned hashes (S31), requests hash (S33)
 	RuleParent       Rule = "parent"        // S22: the parent is not known here (class Infrastructure)
@@ -102,11 +108,13 @@ type Verdict struct {
 	// Rule is empty exactly when the class is Valid.
 	Rule   Rule
 	Detail string
-	// PaidWei is what the fee recipient received, at least; nil unless Valid, or Invalid by RulePayment from who can say.
+	// PaidWei is what the fee recipient received, at least; nil unless Valid, or Invalid by
+	// RulePayment from who can say.
 	PaidWei *uint256.Int
 }
 
-// Validator judges blocks. It keeps nothing of the block, inserts nothing into any chain, and is safe for concurrent use.
+// Validator judges blocks. It keeps nothing of the block, inserts nothing into any chain, and is
+// safe for concurrent use.
 type Validator interface {
 	Validate(ctx context.Context, block *Block) Verdict
 }

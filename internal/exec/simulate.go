@@ -15,15 +15,18 @@ type Tx struct {
 	*types.Transaction
 	// From is its sender, recovered before.
 	From common.Address
-	// CanRevert: it may fail in execution, and stays then. CanDrop: it may be left out, if it fails or cannot be included.
+	// CanRevert: it may fail in execution, and stays then. CanDrop: it may be left out, if it fails or
+	// cannot be included.
 	CanRevert, CanDrop bool
 	// Unsigned: nobody has signed it, so that neither its nonce nor its fees are looked at.
 	Unsigned bool
 }
 
-// Environment is the block that a simulation pretends to be in. What is zero or nil follows from the parent.
+// Environment is the block that a simulation pretends to be in. What is zero or nil follows from
+// the parent.
 type Environment struct {
-	// Parent is the block whose state the simulation begins with: a hash; or if that is zero a number; or if Latest, the newest block.
+	// Parent is the block whose state the simulation begins with: a hash; or if that is zero a number;
+	// or if Latest, the newest block.
 	ParentHash   common.Hash
 	ParentNumber uint64
 	Latest       bool
@@ -41,7 +44,8 @@ type Environment struct {
 	ParentBaseFee bool
 	// ExcessBlobGas: what follows from the parent.
 	ExcessBlobGas *uint64
-	// Difficulty is what the opcode of that name answers in blocks before the merge, and PREVRANDAO after it: the parent's.
+	// Difficulty is what the opcode of that name answers in blocks before the merge, and PREVRANDAO
+	// after it: the parent's.
 	Difficulty *uint256.Int
 	// Timeout bounds the execution: 5 s. It holds inside a transaction too.
 	Timeout time.Duration
@@ -52,11 +56,12 @@ type TxResult struct {
 	Hash common.Hash
 	From common.Address
 	To   *common.Address // nil for a creation
-	// GasPriceWei is CoinbaseDiffWei per gas used. GasFeesWei is what the priority fees paid, ToCoinbaseWei what came beside them; together they
-	// are CoinbaseDiffWei.
+	// GasPriceWei is CoinbaseDiffWei per gas used. GasFeesWei is what the priority fees paid,
+	// ToCoinbaseWei what came beside them; together they are CoinbaseDiffWei.
 	GasUsed, BlobGasUsed                                    uint64
 	GasPriceWei, GasFeesWei, ToCoinbaseWei, CoinbaseDiffWei *uint256.Int
-	// Err says why execution failed ("execution reverted"); nil for success. Return is what it returned or reverted with.
+	// Err says why execution failed ("execution reverted"); nil for success. Return is what it
+	// returned or reverted with.
 	Err    error
 	Return []byte
 	Logs   []*types.Log
@@ -79,9 +84,11 @@ type Bundle struct {
 	Elements []Element
 	// Refunds give percentages of what the other elements earn to those whose element it is.
 	Refunds []Refund
-	// PaidBy are the elements whose earnings Refunds are counted from, if it is not all that have no refund.
+	// PaidBy are the elements whose earnings Refunds are counted from, if it is not all that have no
+	// refund.
 	PaidBy []int
-	// Recipients are how many addresses share a refund for this bundle; 0 counts as one, the first transaction's sender.
+	// Recipients are how many addresses share a refund for this bundle; 0 counts as one, the first
+	// transaction's sender.
 	Recipients int
 }
 
@@ -101,13 +108,15 @@ type Refund struct {
 type BundleResult struct {
 	Parent  *types.Header
 	Success bool
-	// Error is why there was no success: "tx failed", "negative profit", or the execution's own words ("nonce too low: …"). Lasting: no
-	// later block changes that.
+	// Error is why there was no success: "tx failed", "negative profit", or the execution's own words
+	// ("nonce too low: …"). Lasting: no later block changes that.
 	Error   string
 	Lasting bool
-	// FailedTx is the transaction that could not be included, or failed without being allowed to; zero when the reason is none of them.
+	// FailedTx is the transaction that could not be included, or failed without being allowed to; zero
+	// when the reason is none of them.
 	FailedTx common.Hash
-	// ExecErr and Revert are of the last transaction that failed in execution; it may have been allowed to.
+	// ExecErr and Revert are of the last transaction that failed in execution; it may have been
+	// allowed to.
 	ExecErr error
 	Revert  []byte
 	// GasUsed counts payouts of refunds too.
@@ -125,12 +134,14 @@ type ElementLogs struct {
 	Bundle []ElementLogs
 }
 
-// Simulator runs bundles on the state of a block, which it never changes. It is safe for concurrent use.
+// Simulator runs bundles on the state of a block, which it never changes. It is safe for concurrent
+// use.
 type Simulator interface {
-	// Call runs transactions one after another. One that fails in execution is a result; one that could not be included is an
-	// *InclusionError.
+	// Call runs transactions one after another. One that fails in execution is a result; one that
+	// could not be included is an *InclusionError.
 	Call(ctx context.Context, txs []Tx, env Environment) (*CallResult, error)
-	// Simulate runs a bundle and counts what it earns. A bundle that cannot be included is a result without success.
+	// Simulate runs a bundle and counts what it earns. A bundle that cannot be included is a result
+	// without success.
 	Simulate(ctx context.Context, bundle *Bundle, env Environment) (*BundleResult, error)
 }
 
@@ -166,9 +177,10 @@ type Chain interface {
 	Head(ctx context.Context) (*types.Header, error)
 	// Block is a block by its hash, of the chain or not; ErrUnknownBlock if there is none.
 	Block(ctx context.Context, hash common.Hash) (*types.Block, error)
-	// Follow hands over every block of the chain after the one with a hash, parents first, until the context ends (nil) or handle fails (its error).
-	// The zero hash is the newest block. When the chain is reorganised it hands over the blocks of the new branch,
-	// which begin at a number that was handed over before.
+	// Follow hands over every block of the chain after the one with a hash, parents first, until the
+	// context ends (nil) or handle fails (its error). The zero hash is the newest block. When the
+	// chain is reorganised it hands over the blocks of the new branch, which begin at a number that
+	// was handed over before.
 	Follow(ctx context.Context, after common.Hash, handle func(*types.Block) error) error
 }
 

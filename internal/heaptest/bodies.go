@@ -11,8 +11,9 @@ type Body struct {
 	Text []byte
 }
 
-// Bodies are JSON documents of about size bytes, none of which is good for anything. Within are beginnings of good documents, up to where a
-// value must follow: what is written there is as bad, but further in.
+// Bodies are JSON documents of about size bytes, none of which is good for anything. Within are
+// beginnings of good documents, up to where a value must follow: what is written there is as bad,
+// but further in.
 func Bodies(size int, within ...string) (all []Body) {
 	for _, begin := range append([]string{""}, within...) {
 		for name, value := range values(max(1, size-len(begin))) {
@@ -37,13 +38,21 @@ func values(size int) map[string]string {
 	names.WriteString(`"":0}`)
 	return map[string]string{
 		"zeros": fill("[", "0,", "0]"), "nulls": fill("[", "null,", "null]"), "empty objects": fill("[", "{},", "{}]"),
-		"empty lists": fill("[", "[],", "[]]"), "empty texts": fill("[", `"",`, `""]`), "no bytes": fill("[", `"0x",`, `"0x"]`),
-		"single bytes": fill("[", `"0x00",`, `"0x00"]`), "small numbers": fill("[", `"0",`, `"0"]`), "objects with a name": fill("[", `{"a":0},`, `{}]`),
-		"deep lists": fill("", "[", ""), "deep objects": fill("", `{"a":`, ""), "deep lists that end": strings.Repeat("[", size/2) + strings.Repeat("]", size/2),
-		"a long text": fill(`"`, "a", `"`), "a long text of escapes": fill(`"`, `\u0061`, `"`), "a long text outside ASCII": fill(`"`, "ſ", `"`),
-		"long bytes": fill(`"0x`, "00", `"`), "long bytes in escapes": fill(`"0x`, `\u0030`, `"`), "a long number": fill("", "1", ""),
-		"a long name": fill(`{"`, "a", `":0}`), "a long name of escapes": fill(`{"`, `\u0061`, `":0}`), "names": names.String(),
-		"the same name": fill("{", `"a":0,`, `"a":0}`), "blanks": fill("", " ", ""), "long texts": fill("[", `"`+strings.Repeat("a", 1000)+`",`, `""]`),
+		"empty lists": fill("[", "[],", "[]]"), "empty texts": fill("[", `"",`, `""]`), "no bytes": fill("[",
+			`"0x",`, `"0x"]`),
+		"single bytes": fill("[", `"0x00",`, `"0x00"]`), "small numbers": fill("[", `"0",`, `"0"]`),
+		"objects with a name": fill("[", `{"a":0},`, `{}]`),
+		"deep lists":          fill("", "[", ""), "deep objects": fill("", `{"a":`, ""),
+		"deep lists that end": strings.Repeat("[",
+			size/2) + strings.Repeat("]", size/2),
+		"a long text": fill(`"`, "a", `"`), "a long text of escapes": fill(`"`, `\u0061`, `"`),
+		"a long text outside ASCII": fill(`"`, "ſ", `"`),
+		"long bytes":                fill(`"0x`, "00", `"`), "long bytes in escapes": fill(`"0x`, `\u0030`, `"`),
+		"a long number": fill("", "1", ""),
+		"a long name":   fill(`{"`, "a", `":0}`), "a long name of escapes": fill(`{"`, `\u0061`, `":0}`),
+		"names":         names.String(),
+		"the same name": fill("{", `"a":0,`, `"a":0}`), "blanks": fill("", " ", ""), "long texts": fill("[",
+			`"`+strings.Repeat("a", 1000)+`",`, `""]`),
 		"text that never ends": fill(`"`, `\"`, ""), "half a list": fill("[", "{},", ""), "not JSON": fill("", "x", ""),
 	}
 }

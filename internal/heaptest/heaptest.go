@@ -1,5 +1,5 @@
-// Package heaptest is for tests of what a request costs in memory: bodies that small minds and large ones have thought of, and the greatest
-// heap while a handler works on them.
+// Package heaptest is for tests of what a request costs in memory: bodies that small minds and
+// large ones have thought of, and the greatest heap while a handler works on them.
 package heaptest
 
 import (
@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// Factor and Extra are the promise: a request holds at most Factor times its decompressed body and Extra bytes beside.
+// Factor and Extra are the promise: a request holds at most Factor times its decompressed body and
+// Extra bytes beside.
 const (
 	Factor = 4
 	Extra  = 1 << 20
@@ -27,11 +28,11 @@ func Allowed(body int) int64 { return Factor*int64(body) + Extra }
 // tries is how often what seems to hold too much is run again.
 const tries = 5
 
-// Peak runs something and answers by how many bytes of reachable objects the heap was greater meanwhile
-// than before. The collector runs whenever a quarter of what is allowed has been allocated, so a peak
-// may be missed by as much. What is allocated while it runs counts as reachable, garbage or not, and on
-// a busy machine that is much: what exceeds the allowance is run again, and the least peak counts.
-// What is really held is held each time.
+// Peak runs something and answers by how many bytes of reachable objects the heap was greater
+// meanwhile than before. The collector runs whenever a quarter of what is allowed has been
+// allocated, so a peak may be missed by as much. What is allocated while it runs counts as
+// reachable, garbage or not, and on a busy machine that is much: what exceeds the allowance is run
+// again, and the least peak counts. What is really held is held each time.
 func Peak(t testing.TB, allowed int64, run func()) int64 {
 	t.Helper()
 	least := peak(allowed, run)

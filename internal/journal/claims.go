@@ -12,16 +12,19 @@ import (
 	"slices"
 )
 
-// claims keeps the embedded guard's claims in a file of their own: a ring of records whose room is taken once, when the file is made, so that a
-// full disk stops no claim, and facts can never take that room.
+// claims keeps the embedded guard's claims in a file of their own: a ring of records whose room is
+// taken once, when the file is made, so that a full disk stops no claim, and facts can never take
+// that room.
 //
 //	| number 8 | key's length 2 | value's length 2 | key | value | zeros | CRC-32C of all before 4 |   256 bytes, never across two sectors
 //
-// A claim is written over the oldest record and synced before it is answered. A record that was cut in its writing fails its checksum: it was not
-// answered. A write that failed is written over by the next claim.
+// A claim is written over the oldest record and synced before it is answered. A record that was cut
+// in its writing fails its checksum: it was not answered. A write that failed is written over by
+// the next claim.
 type claims struct {
 	file file // nil in memory
-	// turn holds a token while somebody writes; a writer whose caller has left keeps it until the disk has answered.
+	// turn holds a token while somebody writes; a writer whose caller has left keeps it until the disk
+	// has answered.
 	turn  chan struct{}
 	known map[string][]byte // by key, guarded by turn
 	ring  []string          // the key in each place, guarded by turn
@@ -30,8 +33,8 @@ type claims struct {
 	synced *synced
 }
 
-// file is what claims are kept in: an os.File, or one in a test that forgets what was not synced. Sync returns when all that was written
-// before it survives a power cut.
+// file is what claims are kept in: an os.File, or one in a test that forgets what was not synced.
+// Sync returns when all that was written before it survives a power cut.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -94,7 +97,8 @@ func readClaims(f file, places int, log *slog.Logger) (*claims, error) {
 
 func encodeClaim(number uint64, key string, value []byte) ([]byte, error) {
 	if key == "" || len(key)+len(value) > mostClaim {
-		return nil, fmt.Errorf("key and value have %d bytes: want a key, and %d bytes at most", len(key)+len(value), mostClaim)
+		return nil, fmt.Errorf("key and value have %d bytes: want a key, and %d bytes at most",
+			len(key)+len(value), mostClaim)
 	}
 	raw := make([]byte, claimSize)
 	binary.BigEndian.PutUint64(raw, number)
@@ -117,8 +121,8 @@ func decodeClaim(raw []byte) (number uint64, key string, value []byte, ok bool) 
 	return binary.BigEndian.Uint64(raw), string(raw[claimHeader:at]), raw[at:][:valueLength], true
 }
 
-// claim implements guardStore. It does not wait longer for the disk than its caller; what was written is then known to later callers only when the
-// disk has answered.
+// claim implements guardStore. It does not wait longer for the disk than its caller; what was
+// written is then known to later callers only when the disk has answered.
 func (c *claims) claim(ctx context.Context, key string, value []byte, former []string) ([]byte, error) {
 	select {
 	case c.turn <- struct{}{}:

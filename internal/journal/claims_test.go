@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// frailFile is a file whose writes are lost by a power cut unless they were synced. Of what was not synced, the cut may leave any part, also half a
-// record.
+// frailFile is a file whose writes are lost by a power cut unless they were synced. Of what was not
+// synced, the cut may leave any part, also half a record.
 type frailFile struct {
 	mu     sync.Mutex
 	synced []byte
@@ -117,7 +117,8 @@ func claimsIn(t testing.TB, f file) *claims {
 	return c
 }
 
-// A claim that was answered stands after any power cut, and no slot has two winners, whatever the cut left and whichever writes failed.
+// A claim that was answered stands after any power cut, and no slot has two winners, whatever the
+// cut left and whichever writes failed.
 //
 //gavel:fault power-cut
 func TestAnsweredClaimsSurviveAPowerCut(t *testing.T) {
@@ -188,7 +189,8 @@ func TestNewestClaimsAreRemembered(t *testing.T) {
 	}
 }
 
-// A caller that leaves while the disk hangs is told that nothing is known, others wait no longer than they want, and what was written stands.
+// A caller that leaves while the disk hangs is told that nothing is known, others wait no longer
+// than they want, and what was written stands.
 //
 //gavel:fault slow-disk
 func TestClaimOnADiskThatHangs(t *testing.T) {
@@ -220,7 +222,8 @@ func TestFormerNames(t *testing.T) {
 		if _, won, err := j.Claim(t.Context(), "slot-7", []byte("root a")); err != nil || !won {
 			t.Fatal(won, err)
 		}
-		if current, won, err := j.Claim(t.Context(), "slot-7-network", []byte("root b"), "slot-7"); err != nil || won || string(current) != "root a" {
+		if current, won, err := j.Claim(t.Context(), "slot-7-network", []byte("root b"), "slot-7"); err != nil || won ||
+			string(current) != "root a" {
 			t.Errorf("%q, %v, %v: want the claim under the former name", current, won, err)
 		}
 		if _, won, err := j.Claim(t.Context(), "slot-7-network", []byte("root a"), "slot-7"); err != nil || !won {
@@ -257,7 +260,8 @@ func TestClaimsOfAnEarlierVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, slot := range []int{5, earlierClaims + 4} {
-			if current, won, err := j.Claim(t.Context(), fmt.Sprint("slot-", slot), []byte("other")); err != nil || won || string(current) != "root" {
+			if current, won, err := j.Claim(t.Context(), fmt.Sprint("slot-", slot), []byte("other")); err != nil || won ||
+				string(current) != "root" {
 				t.Errorf("slot %d: %q, %v, %v: want the earlier claim", slot, current, won, err)
 			}
 		}
@@ -278,7 +282,8 @@ func FuzzDecodeClaim(f *testing.F) {
 		}
 		if number, key, value, ok := decodeClaim(raw); ok {
 			again, err := encodeClaim(number, key, value)
-			if err != nil || len(key)+len(value) < mostClaim && !bytes.Equal(again[:claimHeader+len(key)+len(value)], raw[:claimHeader+len(key)+len(value)]) {
+			if err != nil || len(key)+len(value) < mostClaim &&
+				!bytes.Equal(again[:claimHeader+len(key)+len(value)], raw[:claimHeader+len(key)+len(value)]) {
 				t.Errorf("%v: not what was read", err)
 			}
 		}

@@ -16,8 +16,10 @@ import (
 // claimsName is the guard's file in the journal's folder.
 const claimsName = "guard.claims"
 
-// openClaims opens the guard's file, and makes it if it is not there: with its whole room, and the claims that an earlier version kept elsewhere.
-func openClaims(dir string, log *slog.Logger, earlier func(add func(key string, value []byte) error) error) (*claims, error) {
+// openClaims opens the guard's file, and makes it if it is not there: with its whole room, and the
+// claims that an earlier version kept elsewhere.
+func openClaims(dir string, log *slog.Logger, earlier func(add func(key string, value []byte) error) error) (
+	*claims, error) {
 	path := filepath.Join(dir, claimsName)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -30,7 +32,8 @@ func openClaims(dir string, log *slog.Logger, earlier func(add func(key string, 
 		return nil, fmt.Errorf("find the guard's file: %w", err)
 	}
 	if info.Size() != claimsLength {
-		return nil, fmt.Errorf("the guard's file %s has %d bytes, not %d: it is of a newer version of gavel, or was cut. Start that version, or "+
+		return nil, fmt.Errorf("the guard's file %s has %d bytes, not %d: it is of a newer version of gavel, or was cut. "+
+			"Start that version, or "+
 			"remove the file once the slot of the last delivery is over", path, info.Size(), claimsLength)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
@@ -45,7 +48,8 @@ func openClaims(dir string, log *slog.Logger, earlier func(add func(key string, 
 }
 
 // makeClaims makes the file under another name first: it is there with all its room, or not at all.
-func makeClaims(path string, log *slog.Logger, earlier func(add func(key string, value []byte) error) error) (err error) {
+func makeClaims(path string, log *slog.Logger,
+	earlier func(add func(key string, value []byte) error) error) (err error) {
 	temp := path + tempSuffix
 	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -99,7 +103,8 @@ func (j *Journal) makeGuard(ctx context.Context, cfg Config) (err error) {
 	switch {
 	case cfg.URL != "":
 		stream, err := j.makeStream(ctx, cfg, jetstream.StreamConfig{
-			Name: guardName, Subjects: []string{guardPrefix + "*"}, Storage: jetstream.FileStorage, DenyDelete: true, DenyPurge: true,
+			Name: guardName, Subjects: []string{guardPrefix + "*"}, Storage: jetstream.FileStorage, DenyDelete: true,
+			DenyPurge: true,
 		})
 		if err != nil {
 			return err
@@ -108,7 +113,9 @@ func (j *Journal) makeGuard(ctx context.Context, cfg Config) (err error) {
 	case cfg.Dir == "":
 		j.guard = newClaims(claimPlaces)
 	default:
-		guard, err := openClaims(cfg.Dir, j.log, func(add func(string, []byte) error) error { return j.claimsOfEngine(ctx, add) })
+		guard, err := openClaims(cfg.Dir, j.log, func(add func(string, []byte) error) error {
+			return j.claimsOfEngine(ctx, add)
+		})
 		if err != nil {
 			return err
 		}
@@ -131,5 +138,6 @@ func (j *Journal) claimsOfEngine(ctx context.Context, add func(key string, value
 	if last := stream.CachedInfo().State.LastSeq; last > earlierClaims {
 		from = last - earlierClaims + 1
 	}
-	return j.past(ctx, guardName, guardPrefix, fromPlace(from), []string{">"}, func(_ time.Time, key string, value []byte) error { return add(key, value) })
+	return j.past(ctx, guardName, guardPrefix, fromPlace(from), []string{">"},
+		func(_ time.Time, key string, value []byte) error { return add(key, value) })
 }

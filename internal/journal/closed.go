@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 )
 
-// closedName is the file that is in the folder of an embedded journal which was closed in good order, until it is opened.
+// closedName is the file that is in the folder of an embedded journal which was closed in good
+// order, until it is opened.
 const closedName = "closed"
 
-// ClosedInOrder says whether the journal was closed in good order before it was opened: all that it had was on its disk then, so that no power cut has taken
-// facts from it.
+// ClosedInOrder says whether the journal was closed in good order before it was opened: all that it
+// had was on its disk then, so that no power cut has taken facts from it.
 func (j *Journal) ClosedInOrder() bool { return j.closedInOrder }
 
 // noteOpened takes away the mark of the life before, for good: a power cut must not bring it back.

@@ -14,11 +14,13 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// startCluster is the smallest cluster: one server outside of the journal, on a free port of this machine.
+// startCluster is the smallest cluster: one server outside of the journal, on a free port of this
+// machine.
 func startCluster(t *testing.T, maxPayload int32) *server.Server {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true, MaxPayload: maxPayload,
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+		MaxPayload: maxPayload,
 		MaxPending: 4 * maxValue,
 	})
 	if err != nil {
@@ -42,7 +44,8 @@ func TestRelaysOfOneClusterShareTheGuard(t *testing.T) {
 	if _, won, err := a.Claim(t.Context(), "slot-1", []byte("root a")); err != nil || !won {
 		t.Fatal(won, err)
 	}
-	if current, won, err := b.Claim(t.Context(), "slot-1", []byte("root b")); err != nil || won || string(current) != "root a" {
+	if current, won, err := b.Claim(t.Context(), "slot-1", []byte("root b")); err != nil || won ||
+		string(current) != "root a" {
 		t.Errorf("%q, %v, %v: want root a, lost", current, won, err)
 	}
 	if err := a.Put(t.Context(), "block", []byte("payload")); err != nil {
@@ -53,7 +56,8 @@ func TestRelaysOfOneClusterShareTheGuard(t *testing.T) {
 	}
 }
 
-// A cluster with the default of 1 MiB would take most blocks and lose the greatest: Open says so instead.
+// A cluster with the default of 1 MiB would take most blocks and lose the greatest: Open says so
+// instead.
 func TestClusterMustTakeTheGreatestBlock(t *testing.T) {
 	_, err := Open(t.Context(), Config{URL: startCluster(t, 1<<20).ClientURL()})
 	if err == nil || !strings.Contains(err.Error(), "max_payload") {
@@ -88,7 +92,8 @@ func TestReaderOfALostStreamEnds(t *testing.T) {
 	}
 }
 
-// With the cluster gone facts wait for its return, but not without end; Flush does not pretend that they are kept.
+// With the cluster gone facts wait for its return, but not without end; Flush does not pretend that
+// they are kept.
 func TestFactsOnTheirWayAreBounded(t *testing.T) {
 	cluster := startCluster(t, maxValue)
 	j, err := Open(t.Context(), Config{URL: cluster.ClientURL(), EscrowBytes: testEscrow})
@@ -105,7 +110,8 @@ func TestFactsOnTheirWayAreBounded(t *testing.T) {
 		taken++
 	}
 	if pending := j.js.PublishAsyncPending(); err == nil || pending > maxPending {
-		t.Errorf("%d facts were taken, the last with %v; %d are on their way, want at most %d", taken, err, pending, maxPending)
+		t.Errorf("%d facts were taken, the last with %v; %d are on their way, want at most %d", taken, err,
+			pending, maxPending)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -143,7 +149,8 @@ func TestClusterThatIsAwayAtStart(t *testing.T) {
 	}()
 	<-tried
 	s, err := server.NewServer(&server.Options{
-		Host: host, Port: number, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true, MaxPayload: maxValue, MaxPending: 4 * maxValue,
+		Host: host, Port: number, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true, MaxPayload: maxValue,
+		MaxPending: 4 * maxValue,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// victimDir, in the environment, makes this test binary the process that TestAckedMeansItSurvivesAKill kills.
+// victimDir, in the environment, makes this test binary the process that
+// TestAckedMeansItSurvivesAKill kills.
 const victimDir = "GAVEL_JOURNAL_VICTIM_DIR"
 
 func TestMain(m *testing.M) {
@@ -84,7 +85,8 @@ func TestAckedMeansItSurvivesAKill(t *testing.T) {
 	if value, err := j.Get(t.Context(), "block"); err != nil || len(value) != 1200<<10 {
 		t.Errorf("escrow: %d bytes, %v", len(value), err)
 	}
-	if current, won, err := j.Claim(t.Context(), "slot-1", []byte("other")); err != nil || won || string(current) != "root" {
+	if current, won, err := j.Claim(t.Context(), "slot-1", []byte("other")); err != nil || won ||
+		string(current) != "root" {
 		t.Errorf("guard %q, %v, %v: want the claim from before the crash", current, won, err)
 	}
 }
@@ -123,7 +125,8 @@ func TestEscrowForgets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if current, won, err := j.Claim(t.Context(), "slot-1", []byte("other")); err != nil || won || string(current) != "root" {
+	if current, won, err := j.Claim(t.Context(), "slot-1", []byte("other")); err != nil || won ||
+		string(current) != "root" {
 		t.Errorf("guard %q, %v, %v: claims do not expire", current, won, err)
 	}
 }

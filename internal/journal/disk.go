@@ -12,24 +12,28 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ErrDiskLow says that facts are not taken since the disk is nearly full: what is left is for guard, state and escrow.
+// ErrDiskLow says that facts are not taken since the disk is nearly full: what is left is for
+// guard, state and escrow.
 var ErrDiskLow = errors.New("the journal's disk is nearly full: facts are not kept")
 
 const (
 	// watchEvery is how often the disk of an embedded journal is looked at (wall time).
 	watchEvery = time.Second
-	// aliveTime is how long the engine may take to keep a byte before it counts as stopped (wall time).
+	// aliveTime is how long the engine may take to keep a byte before it counts as stopped (wall
+	// time).
 	aliveTime = 2 * time.Second
 	// leastFree and mostFree bound what is left free of facts.
 	leastFree, mostFree = 32 << 20, 1 << 30
-	// leastWrite is what the engine may want to write at once: with less, some of its files may have met the end of the disk.
+	// leastWrite is what the engine may want to write at once: with less, some of its files may have
+	// met the end of the disk.
 	leastWrite = 16 << 20
 	// aliveSubject is what the engine is asked to keep.
 	aliveSubject = "gavel.alive"
 )
 
-// disk watches the disk of an embedded journal. Facts stop before it is full. An engine that has met a full disk writes nothing any more; it is
-// started again, inside this process, as soon as there is room.
+// disk watches the disk of an embedded journal. Facts stop before it is full. An engine that has
+// met a full disk writes nothing any more; it is started again, inside this process, as soon as
+// there is room.
 type disk struct {
 	journal *Journal
 	dir     string
@@ -87,12 +91,14 @@ func (d *disk) look(ctx context.Context) {
 	d.free.Store(free)
 	if low := free < d.reserve; low != d.low.Swap(low) {
 		if low {
-			d.log.Error("the journal's disk is nearly full: facts are not kept until there is room", "free_bytes", free, "needed_bytes", d.reserve)
+			d.log.Error("the journal's disk is nearly full: facts are not kept until there is room", "free_bytes", free,
+				"needed_bytes", d.reserve)
 		} else {
 			d.log.Info("the journal's disk has room again: facts are kept", "free_bytes", free)
 		}
 	}
-	// Half of what facts leave free is enough to start with, and an engine is never asked on a disk that is full: the question might stop it.
+	// Half of what facts leave free is enough to start with, and an engine is never asked on a disk
+	// that is full: the question might stop it.
 	if free < d.reserve/2 {
 		d.full = d.full || free < leastWrite
 		d.suspect.Store(true)
@@ -136,7 +142,8 @@ func (d *disk) restart() {
 	if err := d.journal.server.ShutdownJetStream(); err != nil {
 		d.log.Error("the journal's engine does not stop", "error", err)
 	}
-	// What was on its way to the old storage is never acked: it is counted as lost now, and keeps nobody waiting.
+	// What was on its way to the old storage is never acked: it is counted as lost now, and keeps
+	// nobody waiting.
 	d.journal.js.CleanupPublisher()
 	cfg := server.JetStreamConfig{StoreDir: d.dir, MaxStore: engineRoom, MaxMemory: engineRoom, SyncInterval: syncEvery}
 	if err := d.journal.server.EnableJetStream(&cfg); err != nil {
@@ -144,7 +151,8 @@ func (d *disk) restart() {
 	}
 }
 
-// Health says what keeps an embedded journal from keeping what it is given, nil when nothing does. A cluster's health is for its servers to tell.
+// Health says what keeps an embedded journal from keeping what it is given, nil when nothing does.
+// A cluster's health is for its servers to tell.
 func (j *Journal) Health() error {
 	switch {
 	case j.disk == nil:

@@ -19,8 +19,9 @@ import (
 // apart, in the environment, says that the test runs in a namespace of its own.
 const apart = "GAVEL_JOURNAL_APART"
 
-// smallDisk is a file system of its own with some bytes. Who is not root has the right to mount it in a namespace: the test runs there then, and here it is
-// only heard how that ended (ok is false). Where not even that is allowed, the test is skipped.
+// smallDisk is a file system of its own with some bytes. Who is not root has the right to mount it
+// in a namespace: the test runs there then, and here it is only heard how that ended (ok is false).
+// Where not even that is allowed, the test is skipped.
 func smallDisk(t *testing.T, megabytes int) (dir string, ok bool) {
 	t.Helper()
 	dir = t.TempDir()
@@ -91,8 +92,8 @@ func appended(t *testing.T, j *Journal, text string) bool {
 	return err == nil
 }
 
-// On a full disk claims go on, and facts are refused instead of lost in silence. When there is room again, everything works again by itself, and
-// nothing that was acked is missing.
+// On a full disk claims go on, and facts are refused instead of lost in silence. When there is room
+// again, everything works again by itself, and nothing that was acked is missing.
 //
 //gavel:fault disk-full
 func TestFullDisk(t *testing.T) {
@@ -153,12 +154,14 @@ func TestFullDisk(t *testing.T) {
 			return false
 		}
 	})
-	if current, won, err := j.Claim(t.Context(), "slot-3", []byte("other")); err != nil || won || string(current) != "root" {
+	if current, won, err := j.Claim(t.Context(), "slot-3", []byte("other")); err != nil || won ||
+		string(current) != "root" {
 		t.Errorf("%q, %v, %v: want the claim from the full disk", current, won, err)
 	}
 }
 
-// A disk that is too small for a journal is told so in our words, with what to do, and nothing but the lock of its folder is written.
+// A disk that is too small for a journal is told so in our words, with what to do, and nothing but
+// the lock of its folder is written.
 func TestDiskThatIsTooSmall(t *testing.T) {
 	mount, ok := smallDisk(t, 64)
 	if !ok {
@@ -166,11 +169,13 @@ func TestDiskThatIsTooSmall(t *testing.T) {
 	}
 	dir := filepath.Join(mount, "journal")
 	_, err := Open(t.Context(), Config{Dir: dir})
-	want := "the journal's disk has room for 64 MiB, a journal needs 128 MiB at least: give it another folder (--data-dir) or a larger disk"
+	want := "the journal's disk has room for 64 MiB, a journal needs 128 MiB at least: give it another folder " +
+		"(--data-dir) or a larger disk"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("it is opened with %v, want %q", err, want)
 	}
-	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 1 || filepath.Base(left[0]) != "lock" {
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 1 ||
+		filepath.Base(left[0]) != "lock" {
 		t.Errorf("%v, %v were written, want the lock", err, left)
 	}
 }

@@ -40,7 +40,9 @@ func listening(listen string) (options server.Options, err error) {
 		return options, fmt.Errorf("the journal's address: %w", err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return options, fmt.Errorf("the journal would listen on %s, where others could write: give a loopback address, or use a cluster", listen)
+		return options,
+			fmt.Errorf("the journal would listen on %s, where others could write: give a loopback address, or use a cluster",
+				listen)
 	}
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || number == 0 {
@@ -49,8 +51,8 @@ func listening(listen string) (options server.Options, err error) {
 	return server.Options{Host: host, Port: int(number)}, nil
 }
 
-// syncEvery is how often the engine syncs what it has written, in wall time: what a power cut may cost.
-// Its own default is two minutes.
+// syncEvery is how often the engine syncs what it has written, in wall time: what a power cut may
+// cost. Its own default is two minutes.
 const syncEvery = time.Second
 
 // startServer runs the engine in this process.

@@ -12,7 +12,8 @@ import (
 // ErrNotFound says that there is no value for a key, or no longer.
 var ErrNotFound = errors.New("not found")
 
-// escrowStore is where the escrow's values are: in the cluster, or beside the embedded engine. get answers ErrNotFound.
+// escrowStore is where the escrow's values are: in the cluster, or beside the embedded engine. get
+// answers ErrNotFound.
 type escrowStore interface {
 	put(ctx context.Context, key string, value []byte) error
 	get(ctx context.Context, key string) ([]byte, error)
@@ -25,8 +26,8 @@ type escrowStore interface {
 	size(ctx context.Context) (int64, error)
 }
 
-// Put keeps a value under a key (letters, digits, dashes and dots) in the escrow, in place of an earlier one. It returns when the value is kept.
-// Nobody may change the value's bytes any more.
+// Put keeps a value under a key (letters, digits, dashes and dots) in the escrow, in place of an
+// earlier one. It returns when the value is kept. Nobody may change the value's bytes any more.
 func (j *Journal) Put(ctx context.Context, key string, value []byte) error {
 	if len(value) > maxValue {
 		return fmt.Errorf("put %s into the escrow: %d bytes, at most %d", key, len(value), maxValue)
@@ -46,7 +47,8 @@ func (j *Journal) Get(ctx context.Context, key string) ([]byte, error) {
 	return value, nil
 }
 
-// SyncEscrow has the value of a key outlive a power cut, if it is there. A cluster has done so, or not, when Put returns: that is for its servers.
+// SyncEscrow has the value of a key outlive a power cut, if it is there. A cluster has done so, or
+// not, when Put returns: that is for its servers.
 func (j *Journal) SyncEscrow(ctx context.Context, key string) error {
 	if err := j.escrow.sync(ctx, key); err != nil {
 		return fmt.Errorf("sync %s in the escrow: %w", key, err)
@@ -121,7 +123,8 @@ func (e *clusterEscrow) keys(ctx context.Context, prefix string) ([]string, erro
 
 func (e *clusterEscrow) sync(context.Context, string) error { return nil }
 
-// Keep keeps a value as evidence, under a key like the escrow's: for good, within the room that evidence has.
+// Keep keeps a value as evidence, under a key like the escrow's: for good, within the room that
+// evidence has.
 func (j *Journal) Keep(ctx context.Context, key string, value []byte) error {
 	if _, err := j.js.Publish(ctx, "evidence."+key, value); err != nil {
 		return fmt.Errorf("keep evidence %s: %w", key, err)

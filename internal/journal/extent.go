@@ -11,7 +11,8 @@ import (
 
 // Extent says what the log of facts holds, and how much it may.
 type Extent struct {
-	// First and Last are the places of the oldest fact that is left and of the newest that there was; First is Last+1 if none is left.
+	// First and Last are the places of the oldest fact that is left and of the newest that there was;
+	// First is Last+1 if none is left.
 	First, Last uint64
 	// MaxBytes and MaxAge are its bounds, 0 for none.
 	MaxBytes int64
@@ -28,7 +29,8 @@ func (j *Journal) Extent(ctx context.Context) (Extent, error) {
 	if info.State.Msgs == 0 {
 		first = info.State.LastSeq + 1
 	}
-	return Extent{First: first, Last: info.State.LastSeq, MaxBytes: max(info.Config.MaxBytes, 0), MaxAge: info.Config.MaxAge}, nil
+	return Extent{First: first, Last: info.State.LastSeq, MaxBytes: max(info.Config.MaxBytes, 0),
+		MaxAge: info.Config.MaxAge}, nil
 }
 
 // PlaceOf is the newest fact of a subject and its place in the log; ErrNotFound when there is none.

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The log says where its facts begin and end, also when the oldest are gone; a fact is found with its place.
+// The log says where its facts begin and end, also when the oldest are gone; a fact is found with
+// its place.
 func TestExtent(t *testing.T) {
 	j := open(t, Config{Dir: t.TempDir(), FactsBytes: 1 << 20})
 	extent := func() Extent {

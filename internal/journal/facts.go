@@ -46,12 +46,13 @@ func (j *Journal) Append(ctx context.Context, subject string, data []byte) (seq 
 	return ack.Sequence, nil
 }
 
-// noStall refuses a fact at once when too many are on their way. The client would wait 200 ms for a place: on the path of a proposer's request
-// a lost fact is the smaller loss.
+// noStall refuses a fact at once when too many are on their way. The client would wait 200 ms for a
+// place: on the path of a proposer's request a lost fact is the smaller loss.
 var noStall = jetstream.WithStallWait(time.Nanosecond)
 
-// AppendAsync adds a fact without waiting for the engine. Facts of one caller keep their order. An error means that the fact is lost: too many
-// are on their way already, the connection is gone, or the disk is nearly full (ErrDiskLow). What fails later is counted, logged, and returned by Flush.
+// AppendAsync adds a fact without waiting for the engine. Facts of one caller keep their order. An
+// error means that the fact is lost: too many are on their way already, the connection is gone, or
+// the disk is nearly full (ErrDiskLow). What fails later is counted, logged, and returned by Flush.
 func (j *Journal) AppendAsync(subject string, data []byte) error {
 	if j.low() {
 		return fmt.Errorf("append %s: %w", subject, ErrDiskLow)
@@ -62,8 +63,9 @@ func (j *Journal) AppendAsync(subject string, data []byte) error {
 	return nil
 }
 
-// AppendTold is AppendAsync that tells whether the message was kept: once, from another goroutine, nil when the engine has acked it. Whoever is told of
-// an error knows nothing: the ack may have been lost on its way back.
+// AppendTold is AppendAsync that tells whether the message was kept: once, from another goroutine,
+// nil when the engine has acked it. Whoever is told of an error knows nothing: the ack may have
+// been lost on its way back.
 func (j *Journal) AppendTold(subject string, data []byte, told func(error)) error {
 	if j.low() {
 		return fmt.Errorf("append %s: %w", subject, ErrDiskLow)
@@ -83,11 +85,12 @@ func (j *Journal) AppendTold(subject string, data []byte, told func(error)) erro
 	return nil
 }
 
-// ackPatience is how long a message may go without an ack before it counts as not kept (wall time). A cluster that is away for less takes what waits for
-// it when it is back.
+// ackPatience is how long a message may go without an ack before it counts as not kept (wall time).
+// A cluster that is away for less takes what waits for it when it is back.
 const ackPatience = 30 * time.Second
 
-// Unacked is how many messages were handed over and never acked, since the journal was opened. Each may hold several facts.
+// Unacked is how many messages were handed over and never acked, since the journal was opened. Each
+// may hold several facts.
 func (j *Journal) Unacked() int {
 	j.failed.mu.Lock()
 	defer j.failed.mu.Unlock()
@@ -106,7 +109,8 @@ func (j *Journal) asyncFailed(_ jetstream.JetStream, message *nats.Msg, err erro
 	}
 }
 
-// Flush waits until all facts that were appended asynchronously are kept, and says if some were not since the last call.
+// Flush waits until all facts that were appended asynchronously are kept, and says if some were not
+// since the last call.
 func (j *Journal) Flush(ctx context.Context) error {
 	select {
 	case <-j.js.PublishAsyncComplete():
@@ -123,9 +127,11 @@ func (j *Journal) Flush(ctx context.Context) error {
 	return err
 }
 
-// Read hands over every fact from a place in the log on (1 is the first), then those that are appended later, one after another in order, until
-// the context ends (nil) or handle fails (its error). handle owns the data.
-func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64, at time.Time, subject string, data []byte) error) error {
+// Read hands over every fact from a place in the log on (1 is the first), then those that are
+// appended later, one after another in order, until the context ends (nil) or handle fails (its
+// error). handle owns the data.
+func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64, at time.Time, subject string,
+	data []byte) error) error {
 	consumer, err := j.js.OrderedConsumer(ctx, factsName, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1),
 	})
@@ -160,16 +166,20 @@ func (j *Journal) Read(ctx context.Context, from uint64, handle func(seq uint64,
 	}
 }
 
-// Past hands over the facts of some subjects that are in the log now, in order, from a place on. handle owns the data.
-func (j *Journal) Past(ctx context.Context, from uint64, subjects []string, handle func(at time.Time, subject string, data []byte) error) error {
+// Past hands over the facts of some subjects that are in the log now, in order, from a place on.
+// handle owns the data.
+func (j *Journal) Past(ctx context.Context, from uint64, subjects []string, handle func(at time.Time, subject string,
+	data []byte) error) error {
 	if err := j.past(ctx, factsName, factPrefix, fromPlace(from), subjects, handle); err != nil {
 		return fmt.Errorf("read past facts: %w", err)
 	}
 	return nil
 }
 
-// PastSince is Past from the first fact on that was kept at a moment or later, in wall time of the journal.
-func (j *Journal) PastSince(ctx context.Context, since time.Time, subjects []string, handle func(at time.Time, subject string, data []byte) error) error {
+// PastSince is Past from the first fact on that was kept at a moment or later, in wall time of the
+// journal.
+func (j *Journal) PastSince(ctx context.Context, since time.Time, subjects []string,
+	handle func(at time.Time, subject string, data []byte) error) error {
 	begin := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &since}
 	if err := j.past(ctx, factsName, factPrefix, begin, subjects, handle); err != nil {
 		return fmt.Errorf("read past facts: %w", err)
@@ -179,10 +189,12 @@ func (j *Journal) PastSince(ctx context.Context, since time.Time, subjects []str
 
 // fromPlace has a consumer begin at a place of its stream; 1 is the first.
 func fromPlace(from uint64) jetstream.OrderedConsumerConfig {
-	return jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1)}
+	return jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq: max(from, 1)}
 }
 
-// past hands over what a stream has now under some subjects, whose common prefix nobody else sees. begin says from where on.
+// past hands over what a stream has now under some subjects, whose common prefix nobody else sees.
+// begin says from where on.
 func (j *Journal) past(
 	ctx context.Context, stream, prefix string, begin jetstream.OrderedConsumerConfig, subjects []string,
 	handle func(at time.Time, subject string, data []byte) error,

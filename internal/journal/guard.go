@@ -12,19 +12,22 @@ import (
 	"github.com/gavel-relay/gavel/internal/backoff"
 )
 
-// guardStore is where claims are kept: in the cluster, or in a file beside the embedded engine. claim gives a key its first value and answers the
-// value that stands, when that will outlive a crash and a power cut.
+// guardStore is where claims are kept: in the cluster, or in a file beside the embedded engine.
+// claim gives a key its first value and answers the value that stands, when that will outlive a
+// crash and a power cut.
 type guardStore interface {
 	claim(ctx context.Context, key string, value []byte, former []string) (standing []byte, err error)
 	close() error
 }
 
-// Claim gives a key (letters, digits and dashes) its value, once. The first caller wins; whoever comes later learns the value that stands, and
-// has won too if it is its own. Former are names that the key had in earlier versions: a value that stands under one of them stands. An error means
+// Claim gives a key (letters, digits and dashes) its value, once. The first caller wins; whoever
+// comes later learns the value that stands, and has won too if it is its own. Former are names that
+// the key had in earlier versions: a value that stands under one of them stands. An error means
 // that nothing is known.
 //
 // The embedded guard remembers the newest 65,536 claims, a cluster's all.
-func (j *Journal) Claim(ctx context.Context, key string, value []byte, former ...string) (current []byte, won bool, err error) {
+func (j *Journal) Claim(ctx context.Context, key string, value []byte,
+	former ...string) (current []byte, won bool, err error) {
 	standing, err := j.guard.claim(ctx, key, value, former)
 	if err != nil {
 		return nil, false, fmt.Errorf("claim %s: %w", key, err)
@@ -38,7 +41,8 @@ type clusterGuard struct {
 	stream jetstream.Stream
 }
 
-// The engine's codes for "the subject has a value already": the second comes while that value is still on its way to the replicas.
+// The engine's codes for "the subject has a value already": the second comes while that value is
+// still on its way to the replicas.
 const (
 	wrongLastSequence   = jetstream.JSErrCodeStreamWrongLastSequence
 	wrongLastInProgress = jetstream.ErrorCode(10164)
@@ -47,7 +51,8 @@ const (
 const (
 	// claimTime bounds a claim of a caller without a deadline.
 	claimTime = 5 * time.Second
-	// claimRetry is how long the value of a claim that is on its way is waited for before it is asked for again.
+	// claimRetry is how long the value of a claim that is on its way is waited for before it is asked
+	// for again.
 	claimRetry = 5 * time.Millisecond
 )
 
@@ -73,7 +78,8 @@ func (g *clusterGuard) claim(ctx context.Context, key string, value []byte, form
 		if !errors.Is(err, ErrNotFound) {
 			return standing, err
 		}
-		// The claim that came before this one is not kept yet, and may come to nothing: then this one is the first.
+		// The claim that came before this one is not kept yet, and may come to nothing: then this one is
+		// the first.
 		if err := backoff.Wait(ctx, claimRetry); err != nil {
 			return nil, err
 		}

@@ -30,7 +30,8 @@ func startThree(t *testing.T) []*server.Server {
 			t.Fatal(err)
 		}
 		s, err := server.NewServer(&server.Options{
-			ServerName: fmt.Sprint("server-", i), Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
+			ServerName: fmt.Sprint("server-", i), Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true,
+			StoreDir:          t.TempDir(),
 			JetStreamMaxStore: 8 << 30, NoSigs: true, NoLog: true, MaxPayload: maxValue, MaxPending: 4 * maxValue,
 			Cluster: server.ClusterOpts{Name: "gavel", Host: "127.0.0.1", Port: port}, Routes: routes,
 		})
@@ -69,8 +70,8 @@ func startThree(t *testing.T) []*server.Server {
 	}
 }
 
-// mev-boost sends a signed block to every relay that it knows: two instances claim the same at the same moment, and both must be told that it stands.
-// Different blocks never both stand.
+// mev-boost sends a signed block to every relay that it knows: two instances claim the same at the
+// same moment, and both must be told that it stands. Different blocks never both stand.
 func TestEqualClaimsAtTwoInstancesOfACluster(t *testing.T) {
 	servers := startThree(t)
 	a, b := open(t, Config{URL: servers[0].ClientURL()}), open(t, Config{URL: servers[1].ClientURL()})

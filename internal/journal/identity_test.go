@@ -11,7 +11,8 @@ import (
 // A log of facts is known by its identity, to all who use it and for as long as it exists.
 func TestIdentityStaysWithTheLog(t *testing.T) {
 	cluster := startCluster(t, maxValue)
-	for name, cfg := range map[string]Config{"file": {Dir: filepath.Join(t.TempDir(), "journal")}, "cluster": {URL: cluster.ClientURL()}} {
+	for name, cfg := range map[string]Config{"file": {Dir: filepath.Join(t.TempDir(), "journal")},
+		"cluster": {URL: cluster.ClientURL()}} {
 		t.Run(name, func(t *testing.T) {
 			first, err := Open(t.Context(), withTestRoom(cfg))
 			if err != nil {
@@ -50,14 +51,16 @@ func TestAnotherLogHasAnotherIdentity(t *testing.T) {
 	}
 }
 
-// A log that an earlier version made has no identity: all instances give it the same, and it keeps that.
+// A log that an earlier version made has no identity: all instances give it the same, and it keeps
+// that.
 func TestLogOfAnEarlierVersionIsGivenAnIdentity(t *testing.T) {
 	cluster := startCluster(t, maxValue)
 	old := open(t, Config{URL: cluster.ClientURL()})
 	if err := old.js.DeleteStream(t.Context(), factsName); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := old.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: factsName, Subjects: []string{"fact.>"}}); err != nil {
+	_, err := old.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: factsName, Subjects: []string{"fact.>"}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	reader := open(t, Config{URL: cluster.ClientURL(), ReadOnly: true})

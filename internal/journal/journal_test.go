@@ -24,7 +24,8 @@ func manners(t *testing.T, test func(t *testing.T, cfg Config)) {
 	}
 }
 
-// testEscrow is the room that an escrow has in tests. A cluster sets aside all of it, and not every disk has the usual 16 GiB.
+// testEscrow is the room that an escrow has in tests. A cluster sets aside all of it, and not every
+// disk has the usual 16 GiB.
 const testEscrow = 256 << 20
 
 // withTestRoom has the escrow small, unless the test says how large it is.
@@ -135,7 +136,9 @@ func TestReadEndsWithTheHandlersError(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := errors.New("stop")
-	if err := j.Read(t.Context(), 1, func(uint64, time.Time, string, []byte) error { return stop }); !errors.Is(err, stop) {
+	if err := j.Read(t.Context(), 1, func(uint64, time.Time, string, []byte) error {
+		return stop
+	}); !errors.Is(err, stop) {
 		t.Errorf("%v, want the handler's error", err)
 	}
 }
@@ -208,15 +211,22 @@ func TestPastFactsOfSomeSubjects(t *testing.T) {
 		if err != nil || count != 671 {
 			t.Errorf("%d facts, %v", count, err)
 		}
-		if err := j.Past(t.Context(), 1, []string{"b"}, func(time.Time, string, []byte) error { return errors.New("called") }); err != nil {
+		if err := j.Past(t.Context(), 1, []string{"b"}, func(time.Time, string, []byte) error {
+			return errors.New("called")
+		}); err != nil {
 			t.Errorf("a subject without facts: %v", err)
 		}
 		later := 0
-		if err := j.Past(t.Context(), 1001, []string{"a.one"}, func(time.Time, string, []byte) error { later++; return nil }); err != nil || later != 2 {
+		if err := j.Past(t.Context(), 1001, []string{"a.one"}, func(time.Time, string, []byte) error {
+			later++
+			return nil
+		}); err != nil || later != 2 {
 			t.Errorf("%d facts from the thousandth on, %v", later, err)
 		}
 		failure := errors.New("enough")
-		if err := j.Past(t.Context(), 1, []string{"a.two"}, func(time.Time, string, []byte) error { return failure }); !errors.Is(err, failure) {
+		if err := j.Past(t.Context(), 1, []string{"a.two"}, func(time.Time, string, []byte) error {
+			return failure
+		}); !errors.Is(err, failure) {
 			t.Errorf("%v, want the handler's error", err)
 		}
 		if last, err := j.LastOf(t.Context(), "a.two"); err != nil || string(last) != "1006" {
@@ -236,7 +246,8 @@ func TestDropForgetsOneSlotAndEvidenceStays(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(j.Put(t.Context(), "1.cc", []byte("x")), j.Forget(t.Context(), "1.cc"), j.Forget(t.Context(), "1.dd")); err != nil {
+		if err := errors.Join(j.Put(t.Context(), "1.cc", []byte("x")), j.Forget(t.Context(), "1.cc"),
+			j.Forget(t.Context(), "1.dd")); err != nil {
 			t.Fatal(err)
 		}
 		keys, err := j.EscrowKeys(t.Context(), "1")
@@ -325,7 +336,8 @@ func TestEverythingSurvivesARestart(t *testing.T) {
 	if value, err := j.Get(t.Context(), "k"); err != nil || string(value) != "value" {
 		t.Errorf("escrow %q, %v", value, err)
 	}
-	if current, won, err := j.Claim(t.Context(), "slot-1", []byte("other")); err != nil || won || string(current) != "root" {
+	if current, won, err := j.Claim(t.Context(), "slot-1", []byte("other")); err != nil || won ||
+		string(current) != "root" {
 		t.Errorf("guard %q, %v, %v", current, won, err)
 	}
 }

@@ -21,9 +21,11 @@ func freePort(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// Another process reads the facts of an embedded journal, those that were and those that come; what it is configured does not change the journal.
+// Another process reads the facts of an embedded journal, those that were and those that come; what
+// it is configured does not change the journal.
 func TestAnotherProcessReads(t *testing.T) {
-	for name, cfg := range map[string]Config{"memory": {FactsFor: time.Hour}, "file": {FactsFor: time.Hour, Dir: t.TempDir()}} {
+	for name, cfg := range map[string]Config{"memory": {FactsFor: time.Hour},
+		"file": {FactsFor: time.Hour, Dir: t.TempDir()}} {
 		t.Run(name, func(t *testing.T) {
 			cfg.Listen = freePort(t)
 			writer := open(t, cfg)
@@ -79,7 +81,8 @@ func TestReaderOutlivesTheWriter(t *testing.T) {
 // Who may only read makes nothing.
 func TestNothingToRead(t *testing.T) {
 	cluster := startCluster(t, maxValue)
-	if _, err := Open(t.Context(), Config{URL: cluster.ClientURL(), ReadOnly: true}); err == nil || !strings.Contains(err.Error(), "no facts yet") {
+	if _, err := Open(t.Context(), Config{URL: cluster.ClientURL(), ReadOnly: true}); err == nil ||
+		!strings.Contains(err.Error(), "no facts yet") {
 		t.Errorf("%v", err)
 	}
 }

@@ -18,13 +18,15 @@ import (
 	"time"
 )
 
-// localEscrow keeps the escrow of an embedded engine beside the engine: each value is a file, or a slice without a folder. A value needs no
-// order and no replicas there, and the way through the engine takes three times as long as writing the file (docs/speed.md).
+// localEscrow keeps the escrow of an embedded engine beside the engine: each value is a file, or a
+// slice without a folder. A value needs no order and no replicas there, and the way through the
+// engine takes three times as long as writing the file (docs/speed.md).
 //
 //	put ─▶ key.tmp ─▶ written ─▶ renamed: acked        the oldest goes when it is too old, or when there is no room
 //
-// A file that is written is the kernel's: it survives a crash of the process, as what the engine acks does. One that is synced survives a power
-// cut; of others it may leave a part, which is noticed.
+// A file that is written is the kernel's: it survives a crash of the process, as what the engine
+// acks does. One that is synced survives a power cut; of others it may leave a part, which is
+// noticed.
 type localEscrow struct {
 	dir     string // empty keeps the values in memory
 	keepFor time.Duration
@@ -76,7 +78,8 @@ func valueIn(raw []byte) ([]byte, error) {
 		return nil, ErrCorrupt
 	}
 	if version := raw[len(localMagic)]; version > localVersion {
-		return nil, fmt.Errorf("it is of format %d, which a newer version of gavel wrote; this one reads formats up to %d", version, localVersion)
+		return nil, fmt.Errorf("it is of format %d, which a newer version of gavel wrote; this one reads formats up to %d",
+			version, localVersion)
 	}
 	value := raw[localHeader:]
 	if !bytes.Equal(raw[:localHeader], headerOf(value)) {
@@ -85,8 +88,8 @@ func valueIn(raw []byte) ([]byte, error) {
 	return value, nil
 }
 
-// plainValue is the value in a file of an earlier version, which has nothing to tell whether it is whole: an empty one is not, and what reads the
-// value notices the rest.
+// plainValue is the value in a file of an earlier version, which has nothing to tell whether it is
+// whole: an empty one is not, and what reads the value notices the rest.
 func plainValue(raw []byte) ([]byte, error) {
 	if len(raw) == 0 {
 		return nil, ErrCorrupt
@@ -214,7 +217,8 @@ func (e *localEscrow) replace(v *localValue) error {
 	return errors.Join(errs...)
 }
 
-// add, leave and remove change what is known of the values; remove also removes the file. The caller holds mu.
+// add, leave and remove change what is known of the values; remove also removes the file. The
+// caller holds mu.
 func (e *localEscrow) add(v *localValue) {
 	e.values[v.key] = e.order.PushBack(v)
 	e.taken += v.size

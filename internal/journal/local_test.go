@@ -48,7 +48,8 @@ func TestLocalEscrowLetsTheOldestGo(t *testing.T) {
 	})
 }
 
-// What was being written when the process died was not acked, and is not there; all else is, with its age.
+// What was being written when the process died was not acked, and is not there; all else is, with
+// its age.
 //
 //gavel:fault kill
 func TestLocalEscrowAfterACrash(t *testing.T) {
@@ -61,7 +62,8 @@ func TestLocalEscrowAfterACrash(t *testing.T) {
 	}
 	long := time.Now().Add(-time.Minute)
 	if err := errors.Join(
-		os.Chtimes(filepath.Join(dir, "1.old.kept"), long, long), os.WriteFile(filepath.Join(dir, "7.tmp"), []byte("ha"), 0o600),
+		os.Chtimes(filepath.Join(dir, "1.old.kept"), long, long), os.WriteFile(filepath.Join(dir, "7.tmp"),
+			[]byte("ha"), 0o600),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,8 @@ func TestLocalEscrowIsNeverSeenHalfWritten(t *testing.T) {
 					if err := e.put(t.Context(), "1.a", value); err != nil {
 						t.Error(err)
 					}
-					if got, err := e.get(t.Context(), "1.a"); err != nil || !bytes.Equal(got, values[0]) && !bytes.Equal(got, values[1]) {
+					if got, err := e.get(t.Context(), "1.a"); err != nil || !bytes.Equal(got, values[0]) &&
+						!bytes.Equal(got, values[1]) {
 						t.Errorf("%d bytes, %v", len(got), err)
 					}
 				}
@@ -106,7 +109,8 @@ func TestLocalEscrowIsNeverSeenHalfWritten(t *testing.T) {
 	})
 }
 
-// What is left of a value is none: a file that was cut or changed, at whatever place, is not found, and never answered as bytes.
+// What is left of a value is none: a file that was cut or changed, at whatever place, is not found,
+// and never answered as bytes.
 //
 //gavel:fault power-cut
 func TestLocalEscrowNoticesWhatIsNotWhole(t *testing.T) {
@@ -131,7 +135,8 @@ func TestLocalEscrowNoticesWhatIsNotWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		newer := len(raw) == len(whole) && raw[len(localMagic)] != 1 && raw[0] != 0
-		if value, err := openLocal(t, dir, 1<<20).get(t.Context(), "1.a"); value != nil || !newer && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotFound) {
+		if value, err := openLocal(t, dir, 1<<20).get(t.Context(), "1.a"); value != nil || !newer &&
+			!errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotFound) {
 			t.Errorf("%q of %x, %v", value, raw, err)
 		}
 	}
@@ -139,7 +144,8 @@ func TestLocalEscrowNoticesWhatIsNotWhole(t *testing.T) {
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.get(t.Context(), "1.a"); err == nil || errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "newer version") {
+	if _, err := e.get(t.Context(), "1.a"); err == nil || errors.Is(err, ErrNotFound) ||
+		!strings.Contains(err.Error(), "newer version") {
 		t.Errorf("a newer format: %v", err)
 	}
 }

@@ -27,28 +27,34 @@ type Config struct {
 	StartTimeout time.Duration
 	// Dir keeps the embedded engine's files; empty keeps everything in memory and forgets it on Close.
 	Dir string
-	// Moved is the word with which Open takes over a folder that is a copy, was restored, or came from another disk; its refusal (ErrCopied) says it. It
-	// has no effect on other folders.
+	// Moved is the word with which Open takes over a folder that is a copy, was restored, or came from
+	// another disk; its refusal (ErrCopied) says it. It has no effect on other folders.
 	Moved string
-	// ReadOnly reaches a journal by URL whose streams another process makes and configures. There are facts, and nothing else must be used.
+	// ReadOnly reaches a journal by URL whose streams another process makes and configures. There are
+	// facts, and nothing else must be used.
 	ReadOnly bool
-	// Listen is the host:port at which the embedded engine lets other processes of this machine read and write. It knows no passwords, so that it
-	// must be a loopback address. Empty for none.
+	// Listen is the host:port at which the embedded engine lets other processes of this machine read
+	// and write. It knows no passwords, so that it must be a loopback address. Empty for none.
 	Listen string
-	// Replicas of each stream in a cluster: as the streams are; those that are made have 3 if the cluster has three servers, 1 otherwise.
+	// Replicas of each stream in a cluster: as the streams are; those that are made have 3 if the
+	// cluster has three servers, 1 otherwise.
 	Replicas int
-	// ChangeStreams lets streams of a cluster that are not as this Config says be changed; Open refuses otherwise.
+	// ChangeStreams lets streams of a cluster that are not as this Config says be changed; Open
+	// refuses otherwise.
 	ChangeStreams bool
-	// EscrowFor is how long the escrow keeps a value, in wall time: 10 min. EscrowBytes is how much it keeps, the newest: 16 GiB on disk, less
-	// on a small one, 2 GiB in memory. A relay needs what it holds for a slot or two.
+	// EscrowFor is how long the escrow keeps a value, in wall time: 10 min. EscrowBytes is how much it
+	// keeps, the newest: 16 GiB on disk, less on a small one, 2 GiB in memory. A relay needs what it
+	// holds for a slot or two.
 	EscrowFor   time.Duration
 	EscrowBytes int64
-	// FactsFor is how long facts are kept, in wall time, and FactsBytes how much of them: 30 days, 16 GiB or half of a small
-	// disk; negative is without a bound. The oldest go first. Views must have read them by then; state is kept apart from them, and for good.
-	// A cluster's stream stays as it is when both are zero.
+	// FactsFor is how long facts are kept, in wall time, and FactsBytes how much of them: 30 days, 16
+	// GiB or half of a small disk; negative is without a bound. The oldest go first. Views must have
+	// read them by then; state is kept apart from them, and for good. A cluster's stream stays as it
+	// is when both are zero.
 	FactsFor   time.Duration
 	FactsBytes int64
-	// EvidenceBytes is the room for evidence: 1 GiB, or a tenth of a small disk; the oldest makes place.
+	// EvidenceBytes is the room for evidence: 1 GiB, or a tenth of a small disk; the oldest makes
+	// place.
 	EvidenceBytes int64
 	// EscrowInMemory keeps the escrow off the disk, for clusters whose replicas are the safety.
 	EscrowInMemory bool
@@ -59,7 +65,8 @@ type Config struct {
 const (
 	// maxValue is the greatest value in bytes: above any block with its blobs.
 	maxValue = 32 << 20
-	// needPayload is what a cluster must let through: the greatest submission that the relay takes, and its headers.
+	// needPayload is what a cluster must let through: the greatest submission that the relay takes,
+	// and its headers.
 	needPayload = 16<<20 + 4<<10
 	// maxPending facts may be on their way before AppendAsync refuses.
 	maxPending = 1 << 16
@@ -93,8 +100,8 @@ type Journal struct {
 	failed   failures
 }
 
-// ErrInUse says that another process, or another Journal of this one, has the folder open. Two engines in one folder would each let a
-// claim win.
+// ErrInUse says that another process, or another Journal of this one, has the folder open. Two
+// engines in one folder would each let a claim win.
 var ErrInUse = errors.New("the journal's folder is in use")
 
 // Open starts or reaches the engine and makes sure that its streams are there.
@@ -155,7 +162,8 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 	return nil
 }
 
-// reconnectEvery is how often a server that is away is tried again: what reads a journal is behind for no longer than that after a restart of who writes it.
+// reconnectEvery is how often a server that is away is tried again: what reads a journal is behind
+// for no longer than that after a restart of who writes it.
 const reconnectEvery = 100 * time.Millisecond
 
 // connect reaches a cluster, and comes back to it for as long as the journal is open.
@@ -175,11 +183,13 @@ func (j *Journal) connect(ctx context.Context, cluster string, patience time.Dur
 			return fmt.Errorf("connect to %s: %w", shown, err)
 		}
 		if !told {
-			j.log.Warn("the journal's cluster is away: it is tried again until --start-timeout is over", "url", shown, "error", err)
+			j.log.Warn("the journal's cluster is away: it is tried again until --start-timeout is over", "url", shown,
+				"error", err)
 		}
 	}
 	if most := j.conn.MaxPayload(); most < needPayload {
-		return fmt.Errorf("%s takes messages of %d bytes, the escrow needs %d: raise its max_payload", shown, most, needPayload)
+		return fmt.Errorf("%s takes messages of %d bytes, the escrow needs %d: raise its max_payload", shown,
+			most, needPayload)
 	}
 	return nil
 }
@@ -225,8 +235,8 @@ func (j *Journal) makeEscrow(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// Close waits for what is on its way, closes the connection and stops the embedded engine. What it could not keep is in its error; what was lost before,
-// and is counted and logged, is not.
+// Close waits for what is on its way, closes the connection and stops the embedded engine. What it
+// could not keep is in its error; what was lost before, and is counted and logged, is not.
 func (j *Journal) Close(ctx context.Context) error {
 	var err error
 	if j.disk != nil {

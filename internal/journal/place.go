@@ -14,8 +14,9 @@ import (
 	"strings"
 )
 
-// ErrCopied says that a journal's folder is not where it was written: it is a copy, was restored, or came from another disk or machine. Beside the
-// one that it was made of it would be a second guard.
+// ErrCopied says that a journal's folder is not where it was written: it is a copy, was restored,
+// or came from another disk or machine. Beside the one that it was made of it would be a second
+// guard.
 var ErrCopied = errors.New("the journal's folder is not where it was written")
 
 const (
@@ -27,12 +28,13 @@ const (
 	machineFile = "/etc/machine-id"
 )
 
-// place is where a journal's folder is. A copy is somewhere else, whatever its path: containers see different folders under one path, and one folder under
-// several. What is empty is not known, and not compared.
+// place is where a journal's folder is. A copy is somewhere else, whatever its path: containers see
+// different folders under one path, and one folder under several. What is empty is not known, and
+// not compared.
 type place struct {
 	Format int `json:"format"`
-	// Folder and Guard are the folder and the guard's file, by what their file system calls them for good. A file system that numbers them anew each
-	// time that it is mounted has no Folder.
+	// Folder and Guard are the folder and the guard's file, by what their file system calls them for
+	// good. A file system that numbers them anew each time that it is mounted has no Folder.
 	Folder fileNumber `json:"folder"`
 	Guard  fileNumber `json:"guard"`
 	// FileSystem is the identity of a file system of which a whole copy is made by one command.
@@ -44,7 +46,8 @@ type place struct {
 	Host string `json:"host,omitempty"`
 }
 
-// fileNumber is what a file system calls a file for good. Numbers are given again when a file is gone; its birth is not.
+// fileNumber is what a file system calls a file for good. Numbers are given again when a file is
+// gone; its birth is not.
 type fileNumber struct {
 	Inode uint64 `json:"inode,omitempty"`
 	Born  string `json:"born,omitempty"`
@@ -52,10 +55,12 @@ type fileNumber struct {
 
 // differs is false if one of them is not known.
 func (n fileNumber) differs(from fileNumber) bool {
-	return n.Inode != 0 && from.Inode != 0 && n.Inode != from.Inode || n.Born != "" && from.Born != "" && n.Born != from.Born
+	return n.Inode != 0 && from.Inode != 0 && n.Inode != from.Inode || n.Born != "" && from.Born != "" &&
+		n.Born != from.Born
 }
 
-// moved says, for people, how a place differs from the one that was written down; nothing if it is the same.
+// moved says, for people, how a place differs from the one that was written down; nothing if it is
+// the same.
 func (p *place) moved(to *place) []string {
 	var how []string
 	numbers := p.Folder.Inode != 0
@@ -78,8 +83,8 @@ func (p *place) moved(to *place) []string {
 	return how
 }
 
-// word is what an operator must say to have a folder taken over: of this place, and of what is written down in it. It has no effect on another
-// copy, nor later on this one.
+// word is what an operator must say to have a folder taken over: of this place, and of what is
+// written down in it. It has no effect on another copy, nor later on this one.
 func word(written []byte, is *place) string {
 	where := *is
 	where.Host = ""
@@ -94,7 +99,8 @@ func word(written []byte, is *place) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// checkPlace refuses a folder that is not where it was written, unless moved is its word. A new folder, and one of an earlier version, belongs where it is.
+// checkPlace refuses a folder that is not where it was written, unless moved is its word. A new
+// folder, and one of an earlier version, belongs where it is.
 func (j *Journal) checkPlace(dir, moved string) error {
 	written, err := os.ReadFile(filepath.Join(dir, placeName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,11 +125,14 @@ func (j *Journal) checkPlace(dir, moved string) error {
 		return nil
 	}
 	if want := word(written, is); moved != want {
-		return fmt.Errorf("%w: %s was last used at %s on %s, and now %s. If it is a copy, and the other one may ever run again, start that one: two of them could "+
-			"each let a block of one slot pass. If this is the only one from now on, wait until the slot of the last delivery is over, and start once with --journal-moved %s",
+		return fmt.Errorf("%w: %s was last used at %s on %s, and now %s. If it is a copy, and the other one may ever run "+
+			"again, start that one: two of them could "+
+			"each let a block of one slot pass. If this is the only one from now on, wait until the slot of the last "+
+			"delivery is over, and start once with --journal-moved %s",
 			ErrCopied, dir, was.Path, was.Host, strings.Join(how, ", and "), want)
 	}
-	j.log.Warn("the journal's folder is taken over, as asked for: the one that it was made of must not run any more", "folder", dir, "was_at", was.Path,
+	j.log.Warn("the journal's folder is taken over, as asked for: the one that it was made of must not run any more",
+		"folder", dir, "was_at", was.Path,
 		"was_on", was.Host, "because", how)
 	return nil
 }

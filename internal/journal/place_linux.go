@@ -8,16 +8,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lastingNumbers are the file systems that call a file by one number for as long as it is there; the others are layers, and servers without numbers of their own.
+// lastingNumbers are the file systems that call a file by one number for as long as it is there;
+// the others are layers, and servers without numbers of their own.
 var lastingNumbers = map[int64]bool{
-	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true, unix.F2FS_SUPER_MAGIC: true, unix.TMPFS_MAGIC: true,
+	unix.EXT4_SUPER_MAGIC: true, unix.XFS_SUPER_MAGIC: true, unix.BTRFS_SUPER_MAGIC: true, unix.F2FS_SUPER_MAGIC: true,
+	unix.TMPFS_MAGIC:     true,
 	unix.NFS_SUPER_MAGIC: true, unix.CEPH_SUPER_MAGIC: true, zfsMagic: true,
 }
 
 // zfsMagic is ZFS' type, which the kernel's own list does not have.
 const zfsMagic = 0x2fc12fc1
 
-// numbering says whether numbers of files last in a folder's file system, and its identity if it makes snapshots, in which files keep their numbers.
+// numbering says whether numbers of files last in a folder's file system, and its identity if it
+// makes snapshots, in which files keep their numbers.
 func numbering(dir string) (lasting bool, fileSystem string, err error) {
 	var about unix.Statfs_t
 	if err := unix.Statfs(dir, &about); err != nil {

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// numbering says whether numbers of files last: on the file systems that such systems are run from, they do.
+// numbering says whether numbers of files last: on the file systems that such systems are run from,
+// they do.
 func numbering(string) (lasting bool, fileSystem string, err error) { return true, "", nil }
 
 // numberOf is what the file system calls a file or folder.

@@ -15,7 +15,8 @@ import (
 // wordIn is the word that a refusal names.
 var wordIn = regexp.MustCompile(`--journal-moved ([0-9a-f]{8})$`)
 
-// refusedCopy opens a folder that must be refused as a copy, and returns the word that takes it over.
+// refusedCopy opens a folder that must be refused as a copy, and returns the word that takes it
+// over.
 func refusedCopy(t *testing.T, cfg Config) string {
 	t.Helper()
 	j, err := Open(t.Context(), withTestRoom(cfg))
@@ -52,8 +53,9 @@ func command(t *testing.T, name string, args ...string) {
 	}
 }
 
-// A copy of a folder would be a second guard. It is refused, until somebody says that it is the only one by the word of this copy; that word takes
-// over no other copy, and the folder that it was made of is not concerned.
+// A copy of a folder would be a second guard. It is refused, until somebody says that it is the
+// only one by the word of this copy; that word takes over no other copy, and the folder that it was
+// made of is not concerned.
 func TestCopiedFolderIsRefused(t *testing.T) {
 	for name, copied := range map[string]func(t *testing.T, from, to string){
 		"cp -a": func(t *testing.T, from, to string) { command(t, "cp", "-a", from, to) },
@@ -128,8 +130,8 @@ func TestBackupOverTheFolderIsRefused(t *testing.T) {
 	open(t, Config{Dir: dir, Moved: word})
 }
 
-// The folder of an earlier version, which wrote down nothing, is at home where it is; one of a newer version is refused, and so is one whose
-// writing cannot be read.
+// The folder of an earlier version, which wrote down nothing, is at home where it is; one of a
+// newer version is refused, and so is one whose writing cannot be read.
 func TestFolderWithoutAPlace(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	lived(t, dir)
@@ -144,7 +146,8 @@ func TestFolderWithoutAPlace(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"format":2}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), withTestRoom(Config{Dir: dir})); err == nil || errors.Is(err, ErrCopied) || !strings.Contains(err.Error(), "newer version") {
+	if _, err := Open(t.Context(), withTestRoom(Config{Dir: dir})); err == nil || errors.Is(err, ErrCopied) ||
+		!strings.Contains(err.Error(), "newer version") {
 		t.Errorf("%v", err)
 	}
 	if err := os.WriteFile(path, []byte(`{"fo`), 0o600); err != nil {

@@ -11,24 +11,27 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal/list"
 )
 
-// Appender is where a queue's messages are kept, in the order of the calls. Neither call waits for the journal; an error means that the message was
-// not taken, and nobody is told of it any more.
+// Appender is where a queue's messages are kept, in the order of the calls. Neither call waits for
+// the journal; an error means that the message was not taken, and nobody is told of it any more.
 type Appender interface {
 	AppendAsync(subject string, data []byte) error
-	// AppendTold tells once, later and from another goroutine, whether the journal has the message: nil, or why nobody can say so.
+	// AppendTold tells once, later and from another goroutine, whether the journal has the message:
+	// nil, or why nobody can say so.
 	AppendTold(subject string, data []byte, told func(error)) error
 }
 
 const (
 	// queueLimit bounds the facts that wait for the journal.
 	queueLimit = 1 << 16
-	// factPatience is how long a fact waits for a journal that takes none, and factRetry how often it is asked (wall time).
+	// factPatience is how long a fact waits for a journal that takes none, and factRetry how often it
+	// is asked (wall time).
 	factPatience = time.Second
 	factRetry    = 5 * time.Millisecond
 	// gatherPause is how long a fact that may wait waits for others (wall time).
 	gatherPause = 5 * time.Millisecond
-	// commitPatience is how long facts of PutAcked wait for the ack of those before them, so that they share the next one (wall time). A message
-	// that is lost on its way must not hold up all that follow.
+	// commitPatience is how long facts of PutAcked wait for the ack of those before them, so that they
+	// share the next one (wall time). A message that is lost on its way must not hold up all that
+	// follow.
 	commitPatience = time.Second
 )
 
@@ -46,14 +49,17 @@ var (
 //	   ▲                                                   │
 //	   └── Receipt of the batch ◀──────────────── acks ◀───┘  while a batch is on its way the next one gathers
 //
-// Nobody who puts waits for encoding or for the journal, unless he waits for a Receipt. The queue keeps the order; what finds no room in it, or in
-// the journal, is lost, counted and logged. It is safe for concurrent use.
+// Nobody who puts waits for encoding or for the journal, unless he waits for a Receipt. The queue
+// keeps the order; what finds no room in it, or in the journal, is lost, counted and logged. It is
+// safe for concurrent use.
 type Queue[F any] struct {
-	// Limit bounds the facts that wait; those of PutLater, and Listed ones of PutAcked, may take half of it: whoever causes many must not make a
-	// service forget what matters. Observe, if set, is told every fact in the order of the journal. All three are set before the first fact.
+	// Limit bounds the facts that wait; those of PutLater, and Listed ones of PutAcked, may take half
+	// of it: whoever causes many must not make a service forget what matters. Observe, if set, is told
+	// every fact in the order of the journal. All three are set before the first fact.
 	Limit   int
 	Observe func(F)
-	// Listed, if set, says which facts share messages of the journal (list.Message); encode must make objects of them, and readers use list.Each.
+	// Listed, if set, says which facts share messages of the journal (list.Message); encode must make
+	// objects of them, and readers use list.Each.
 	Listed func(F) bool
 
 	journal Appender
@@ -67,20 +73,23 @@ type Queue[F any] struct {
 	lost    int      // facts in all
 	closed  bool
 
-	// wake has something written at once; gather, after gatherPause; commit, when no other batch is on its way whose receipt somebody has. One signal
-	// of each is kept.
+	// wake has something written at once; gather, after gatherPause; commit, when no other batch is on
+	// its way whose receipt somebody has. One signal of each is kept.
 	wake, gather, commit chan struct{}
-	// busy is the writing goroutine's: the newest batch whose receipt somebody has, nil when its acks are there.
+	// busy is the writing goroutine's: the newest batch whose receipt somebody has, nil when its acks
+	// are there.
 	busy *Receipt
 	done chan struct{} // closed when all is written after Close
 }
 
-// NewQueue starts the writing; Close ends it. encode gives a fact its subject and its bytes; those of PutLater, with Lists, are used before it is
-// called again, and may be overwritten then.
-func NewQueue[F any](journal Appender, log *slog.Logger, encode func(F) (subject string, data []byte, err error)) *Queue[F] {
+// NewQueue starts the writing; Close ends it. encode gives a fact its subject and its bytes; those
+// of PutLater, with Lists, are used before it is called again, and may be overwritten then.
+func NewQueue[F any](journal Appender, log *slog.Logger, encode func(F) (subject string, data []byte,
+	err error)) *Queue[F] {
 	q := &Queue[F]{
 		Limit: queueLimit, journal: journal, log: log, encode: encode,
-		wake: make(chan struct{}, 1), gather: make(chan struct{}, 1), commit: make(chan struct{}, 1), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), gather: make(chan struct{}, 1), commit: make(chan struct{}, 1),
+		done: make(chan struct{}),
 	}
 	go q.write()
 	return q
@@ -92,14 +101,16 @@ func (q *Queue[F]) Put(fact F) {
 	signal(q.wake)
 }
 
-// PutLater queues a fact that comes in thousands when it comes: written together with others it costs far less.
+// PutLater queues a fact that comes in thousands when it comes: written together with others it
+// costs far less.
 func (q *Queue[F]) PutLater(fact F) {
 	q.put(fact, q.Limit/2)
 	signal(q.gather)
 }
 
-// PutAcked queues facts that belong together, all or none, and returns the receipt that tells when the journal has them. Many who wait at a time share
-// one ack: while a batch is on its way, the next one gathers.
+// PutAcked queues facts that belong together, all or none, and returns the receipt that tells when
+// the journal has them. Many who wait at a time share one ack: while a batch is on its way, the
+// next one gathers.
 func (q *Queue[F]) PutAcked(facts ...F) *Receipt {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -155,7 +166,8 @@ func (q *Queue[F]) Lost() int {
 	return q.lost
 }
 
-// Close writes what waits, and returns when the journal has taken it or the context ends. What is put afterwards is lost.
+// Close writes what waits, and returns when the journal has taken it or the context ends. What is
+// put afterwards is lost.
 func (q *Queue[F]) Close(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true
@@ -169,7 +181,8 @@ func (q *Queue[F]) Close(ctx context.Context) error {
 	}
 }
 
-// write takes what waits, all at once, and writes one after the other, until the queue is closed and empty.
+// write takes what waits, all at once, and writes one after the other, until the queue is closed
+// and empty.
 func (q *Queue[F]) write() {
 	defer close(q.done)
 	var batch []F
@@ -229,7 +242,8 @@ func (q *Queue[F]) rest() {
 	}
 }
 
-// take is all that waits, in exchange for the room of an earlier batch, with the receipt that somebody has of it.
+// take is all that waits, in exchange for the room of an earlier batch, with the receipt that
+// somebody has of it.
 func (q *Queue[F]) take(written []F) (batch []F, receipt *Receipt, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -267,7 +281,8 @@ func (l *letter) clear() {
 	l.list.Reset()
 }
 
-// writeAll writes facts in as few messages as may be; the receipt, if there is one, is told of each. Its error is the last of those that lost facts.
+// writeAll writes facts in as few messages as may be; the receipt, if there is one, is told of
+// each. Its error is the last of those that lost facts.
 func (q *Queue[F]) writeAll(batch []F, receipt *Receipt) (failed error) {
 	told := 0
 	send := func(upTo int) {
@@ -316,7 +331,8 @@ func (q *Queue[F]) lose(facts int) {
 	q.lost += facts
 }
 
-// send hands the next message to the journal, if there is one. While that is busy the others wait in the queue, and nobody who puts them waits.
+// send hands the next message to the journal, if there is one. While that is busy the others wait
+// in the queue, and nobody who puts them waits.
 func (q *Queue[F]) send(receipt *Receipt) error {
 	data, facts := q.next.content()
 	defer q.next.clear()

@@ -15,7 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal/list"
 )
 
-// lines is a journal in memory, which takes nothing while busy says so. It acks at once, or, with acks, what is received from there.
+// lines is a journal in memory, which takes nothing while busy says so. It acks at once, or, with
+// acks, what is received from there.
 type lines struct {
 	written []string
 	busy    func() bool
@@ -52,7 +53,8 @@ func number(n int) (subject string, data []byte, err error) {
 	return "test.number", fmt.Append(nil, n), nil
 }
 
-// Facts are written in order, whichever way they came; what cannot be written is lost and told, and does not stop what follows.
+// Facts are written in order, whichever way they came; what cannot be written is lost and told, and
+// does not stop what follows.
 func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
@@ -100,14 +102,15 @@ func TestQueueKeepsRoomForWhatMatters(t *testing.T) {
 		if err := q.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if q.Lost() != 8 || len(journal.written) != 9 || journal.written[4] != "test.number 2" || journal.written[5] != "test.number 4" {
+		if q.Lost() != 8 || len(journal.written) != 9 || journal.written[4] != "test.number 2" ||
+			journal.written[5] != "test.number 4" {
 			t.Errorf("%d lost, written %q", q.Lost(), journal.written)
 		}
 	})
 }
 
-// Listed facts share a message with their neighbours of the same subject; nothing changes its place, and nobody is told of a fact
-// before its message is written.
+// Listed facts share a message with their neighbours of the same subject; nothing changes its
+// place, and nobody is told of a fact before its message is written.
 func TestQueueWritesLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &lines{}
@@ -137,7 +140,8 @@ func TestQueueWritesLists(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []string{
-			`a [{"text":"a 1"},{"text":"a 2"},{"text":"a 3"}]`, `b {"text":"b 1"}`, `b {"text":"b 2"}`, `b [{"text":"b 3"},{"text":"b 4"}]`,
+			`a [{"text":"a 1"},{"text":"a 2"},{"text":"a 3"}]`, `b {"text":"b 1"}`, `b {"text":"b 2"}`,
+			`b [{"text":"b 3"},{"text":"b 4"}]`,
 			`b {"text":"b ` + long + `"}`,
 		}
 		if !slices.Equal(journal.written, want) {
@@ -165,7 +169,8 @@ func TestQueueLosesAList(t *testing.T) {
 	})
 }
 
-// Who waits is answered after the journal's ack, and not before. While one batch is on its way the next one gathers, and shares an ack.
+// Who waits is answered after the journal's ack, and not before. While one batch is on its way the
+// next one gathers, and shares an ack.
 func TestQueueAnswersAfterTheAck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &lines{acks: make(chan error)}
@@ -203,7 +208,8 @@ func TestQueueAnswersAfterTheAck(t *testing.T) {
 	})
 }
 
-// A message whose ack never comes does not hold up what follows, and whoever waits for it stops when he wants.
+// A message whose ack never comes does not hold up what follows, and whoever waits for it stops
+// when he wants.
 func TestQueueGoesOnWithoutAnAck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := &lines{acks: make(chan error)}

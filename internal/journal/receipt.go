@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Receipt tells whether the journal has a batch of facts. Everybody who has facts in the batch has the same one: it says no if the journal may lack any of
-// them. It is safe for concurrent use.
+// Receipt tells whether the journal has a batch of facts. Everybody who has facts in the batch has
+// the same one: it says no if the journal may lack any of them. It is safe for concurrent use.
 type Receipt struct {
 	mu      sync.Mutex // guards what follows
 	missing int        // messages that were not acked yet, and one for the writing itself
@@ -24,7 +24,8 @@ func ended(err error) *Receipt {
 	return r
 }
 
-// Wait returns nil when the journal has the facts; else why it may lack them, or the context's error if that ends first: then nothing is known.
+// Wait returns nil when the journal has the facts; else why it may lack them, or the context's
+// error if that ends first: then nothing is known.
 func (r *Receipt) Wait(ctx context.Context) error {
 	select {
 	case <-r.done:

@@ -11,7 +11,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// room is how many bytes each part of a journal may take. What an operator asked for stays; the rest is fitted to the disk.
+// room is how many bytes each part of a journal may take. What an operator asked for stays; the
+// rest is fitted to the disk.
 type room struct {
 	facts, escrow, evidence int64
 }
@@ -27,8 +28,9 @@ const (
 	leastDisk = 128 << 20
 	// leastRoom is the least that a part is fitted to.
 	leastRoom = 8 << 20
-	// engineRoom is what the engine is told that it may take. The bounds are ours, and the engine's own guess (three quarters of what is free when
-	// it starts) would stop claims on a disk that has room for them.
+	// engineRoom is what the engine is told that it may take. The bounds are ours, and the engine's
+	// own guess (three quarters of what is free when it starts) would stop claims on a disk that has
+	// room for them.
 	engineRoom = 1 << 50
 )
 
@@ -49,11 +51,13 @@ func (c *Config) wished(inMemory bool) room {
 	return r
 }
 
-// fit makes rooms of an embedded journal small enough for its disk: those that nobody asked for shrink, three parts facts, two parts escrow, and a
-// tenth of that evidence; those that somebody asked for must fit. A tenth of the disk stays free for state, guard and the file system.
+// fit makes rooms of an embedded journal small enough for its disk: those that nobody asked for
+// shrink, three parts facts, two parts escrow, and a tenth of that evidence; those that somebody
+// asked for must fit. A tenth of the disk stays free for state, guard and the file system.
 func (c *Config) fit(r room, disk int64) (room, error) {
 	if disk < leastDisk {
-		return r, fmt.Errorf("the journal's disk has room for %s, a journal needs %s at least: give it another folder (--data-dir) or a larger disk",
+		return r, fmt.Errorf("the journal's disk has room for %s, a journal needs %s at least: give it another folder "+
+			"(--data-dir) or a larger disk",
 			size(disk), size(leastDisk))
 	}
 	usable := disk - disk/10
@@ -62,8 +66,10 @@ func (c *Config) fit(r room, disk int64) (room, error) {
 		asked += c.EscrowBytes
 	}
 	if asked > usable {
-		return r, fmt.Errorf("the journal's disk has room for %s, and %s of that are asked for: lower --facts-megabytes (%s), --escrow-megabytes (%s) or "+
-			"--evidence-megabytes (%s), or give it a larger disk", size(disk), size(asked), size(c.FactsBytes), size(c.EscrowBytes), size(c.EvidenceBytes))
+		return r, fmt.Errorf("the journal's disk has room for %s, and %s of that are asked for: lower --facts-megabytes "+
+			"(%s), --escrow-megabytes (%s) or "+
+			"--evidence-megabytes (%s), or give it a larger disk", size(disk), size(asked), size(c.FactsBytes),
+			size(c.EscrowBytes), size(c.EvidenceBytes))
 	}
 	free := usable - asked
 	share := func(room *int64, wish, part, parts int64) {
@@ -79,7 +85,8 @@ func (c *Config) fit(r room, disk int64) (room, error) {
 	return r, nil
 }
 
-// diskFor is what a folder's disk has for a journal: what is free, and what the folder takes already.
+// diskFor is what a folder's disk has for a journal: what is free, and what the folder takes
+// already.
 func diskFor(dir string) (int64, error) {
 	free, err := freeBytes(dir)
 	if err != nil {
@@ -135,7 +142,8 @@ func size(bytes int64) string {
 // noRoom says whether an engine refuses a stream since it has set too much room aside for others.
 func noRoom(err error) bool {
 	refused := (*jetstream.APIError)(nil)
-	return errors.As(err, &refused) && (refused.ErrorCode == storageExceeded || refused.ErrorCode == memoryExceeded || refused.ErrorCode == noPeers)
+	return errors.As(err, &refused) && (refused.ErrorCode == storageExceeded || refused.ErrorCode == memoryExceeded ||
+		refused.ErrorCode == noPeers)
 }
 
 // Codes of an engine that lacks room, or servers that have it.
@@ -148,7 +156,8 @@ const (
 // inWords says of a full disk what can be done.
 func inWords(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("the journal's disk is full: free room, or lower --facts-megabytes, --escrow-megabytes or --evidence-megabytes: %w", err)
+		return fmt.Errorf("the journal's disk is full: free room, or lower --facts-megabytes, --escrow-megabytes or "+
+			"--evidence-megabytes: %w", err)
 	}
 	return err
 }

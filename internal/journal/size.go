@@ -21,7 +21,8 @@ const (
 // bytesPatience bounds the question how large a part is (wall time).
 const bytesPatience = time.Second
 
-// Bytes is what a part of the journal takes, without replicas; -1 when it does not answer within a second. It is for metrics.
+// Bytes is what a part of the journal takes, without replicas; -1 when it does not answer within a
+// second. It is for metrics.
 func (j *Journal) Bytes(part Part) int64 {
 	ctx, cancel := context.WithTimeout(context.Background(), bytesPatience)
 	defer cancel()

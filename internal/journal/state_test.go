@@ -26,12 +26,14 @@ func statesOf(t *testing.T, j *Journal, prefix string) []string {
 func TestStateIsWhatWasPutLast(t *testing.T) {
 	manners(t, func(t *testing.T, cfg Config) {
 		j := open(t, cfg)
-		for _, put := range [][2]string{{"relay.a.x", "1"}, {"relay.b", "2"}, {"relay.a.y", "3"}, {"relay.a.x", "4"}, {"rpc.a", "5"}, {"relaying.a", "6"}} {
+		for _, put := range [][2]string{{"relay.a.x", "1"}, {"relay.b", "2"}, {"relay.a.y", "3"}, {"relay.a.x", "4"},
+			{"rpc.a", "5"}, {"relaying.a", "6"}} {
 			if err := j.PutState(t.Context(), put[0], []byte(put[1])); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got, want := statesOf(t, j, "relay"), []string{"relay.b 2", "relay.a.y 3", "relay.a.x 4"}; !slices.Equal(got, want) {
+		got, want := statesOf(t, j, "relay"), []string{"relay.b 2", "relay.a.y 3", "relay.a.x 4"}
+		if !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		if data, err := j.State(t.Context(), "relay.a.x"); err != nil || string(data) != "4" {
@@ -46,7 +48,9 @@ func TestStateIsWhatWasPutLast(t *testing.T) {
 			t.Errorf("%v, want ErrNotFound", err)
 		}
 		failure := errors.New("enough")
-		if err := j.States(t.Context(), "relay", func(time.Time, string, []byte) error { return failure }); !errors.Is(err, failure) {
+		if err := j.States(t.Context(), "relay", func(time.Time, string, []byte) error {
+			return failure
+		}); !errors.Is(err, failure) {
 			t.Errorf("%v, want the handler's error", err)
 		}
 		if got := statesOf(t, j, "nothing"); len(got) != 0 {

@@ -27,7 +27,8 @@ const (
 const (
 	// idKey is the random identity of the log of facts, written when its stream is made.
 	idKey = "gavel_journal_id"
-	// formatKey is the version of what is kept in the stream, written by the version of this program that made it.
+	// formatKey is the version of what is kept in the stream, written by the version of this program
+	// that made it.
 	formatKey = "gavel_format"
 )
 
@@ -40,10 +41,12 @@ const forEver = -1
 // factsFor is how long facts are kept, if nobody asks for another span.
 const factsFor = 30 * 24 * time.Hour
 
-// replicasOfCluster is how many replicas a stream gets by default in a cluster that has as many servers.
+// replicasOfCluster is how many replicas a stream gets by default in a cluster that has as many
+// servers.
 const replicasOfCluster = 3
 
-// makeStreams finds or makes the streams. Facts of a version that kept no state are left as they are until Bound.
+// makeStreams finds or makes the streams. Facts of a version that kept no state are left as they
+// are until Bound.
 func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 	storage := jetstream.FileStorage
 	if cfg.URL == "" && cfg.Dir == "" {
@@ -63,7 +66,8 @@ func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 		stream *jetstream.Stream
 		config jetstream.StreamConfig
 	}{
-		{&j.state, jetstream.StreamConfig{Name: stateName, Subjects: []string{statePrefix + ">"}, Storage: storage, MaxMsgsPerSubject: 1}},
+		{&j.state, jetstream.StreamConfig{Name: stateName, Subjects: []string{statePrefix + ">"}, Storage: storage,
+			MaxMsgsPerSubject: 1}},
 		{&j.evidence, jetstream.StreamConfig{
 			Name: evidenceName, Subjects: []string{"evidence.>"}, Storage: storage, MaxMsgsPerSubject: 1,
 			MaxBytes: j.room.evidence,
@@ -76,7 +80,8 @@ func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 	return nil
 }
 
-// waitForState finds facts that are there while there is no state: those of an earlier version, which hold what is state now.
+// waitForState finds facts that are there while there is no state: those of an earlier version,
+// which hold what is state now.
 func (j *Journal) waitForState(ctx context.Context, cfg Config, facts jetstream.StreamConfig) error {
 	_, err := j.js.Stream(ctx, stateName)
 	if err == nil {
@@ -100,8 +105,9 @@ func (j *Journal) waitForState(ctx context.Context, cfg Config, facts jetstream.
 	return nil
 }
 
-// Bound gives facts their bounds in the first life after an upgrade from a version that kept no state. Whoever has read what was state from facts
-// and has put it calls it; it does nothing later. If nobody does, the bounds come with the next Open.
+// Bound gives facts their bounds in the first life after an upgrade from a version that kept no
+// state. Whoever has read what was state from facts and has put it calls it; it does nothing later.
+// If nobody does, the bounds come with the next Open.
 func (j *Journal) Bound(ctx context.Context) error {
 	if j.bound == nil {
 		return nil
@@ -113,7 +119,8 @@ func (j *Journal) Bound(ctx context.Context) error {
 	return nil
 }
 
-// factsConfig is the stream of facts: the oldest go when they are too old or too many. What must outlive them is state.
+// factsConfig is the stream of facts: the oldest go when they are too old or too many. What must
+// outlive them is state.
 func (j *Journal) factsConfig(cfg Config, storage jetstream.StorageType) jetstream.StreamConfig {
 	s := jetstream.StreamConfig{
 		Name: factsName, Subjects: []string{factPrefix + ">"}, Storage: storage, Discard: jetstream.DiscardOld,
@@ -130,8 +137,9 @@ func (j *Journal) factsConfig(cfg Config, storage jetstream.StorageType) jetstre
 	return s
 }
 
-// makeStream finds a stream, or makes it as it is wanted. One that is there and differs is the embedded engine's own matter, and is changed; in a
-// cluster it is others' as well, and is changed only if the operator says so: the last instance to start must not decide for all.
+// makeStream finds a stream, or makes it as it is wanted. One that is there and differs is the
+// embedded engine's own matter, and is changed; in a cluster it is others' as well, and is changed
+// only if the operator says so: the last instance to start must not decide for all.
 func (j *Journal) makeStream(ctx context.Context, cfg Config, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	want.Metadata = joined(map[string]string{formatKey: formatVersion}, want.Metadata)
 	want.Replicas = cfg.Replicas
@@ -140,7 +148,8 @@ func (j *Journal) makeStream(ctx context.Context, cfg Config, want jetstream.Str
 		if want.Replicas == 0 {
 			want.Replicas = j.defaultReplicas()
 		}
-		// A direct get is cheaper, but any replica may answer it, also one that has not yet seen what was acked.
+		// A direct get is cheaper, but any replica may answer it, also one that has not yet seen what was
+		// acked.
 		want.AllowDirect = want.Name == escrowName && want.Replicas == 1
 		made, err := j.create(ctx, cfg, want)
 		if err == nil {
@@ -160,28 +169,33 @@ func (j *Journal) makeStream(ctx context.Context, cfg Config, want jetstream.Str
 	return j.adopt(ctx, cfg, found, want)
 }
 
-// create makes a stream. In a cluster that has not the room which nobody has asked for, it gets less.
+// create makes a stream. In a cluster that has not the room which nobody has asked for, it gets
+// less.
 func (j *Journal) create(ctx context.Context, cfg Config, want jetstream.StreamConfig) (jetstream.Stream, error) {
 	_, asked := cfg.asks(want.Name)
 	for wanted := want.MaxBytes; ; want.MaxBytes /= 2 {
 		made, err := j.createPatiently(ctx, want)
 		switch {
 		case err == nil && want.MaxBytes < wanted:
-			j.log.Warn("the cluster has not the room that a stream has by default", "stream", want.Name, "bytes", want.MaxBytes, "by_default", wanted)
+			j.log.Warn("the cluster has not the room that a stream has by default", "stream", want.Name, "bytes", want.MaxBytes,
+				"by_default", wanted)
 			return made, nil
 		case err == nil:
 			return made, nil
 		case !noRoom(err):
 			return nil, fmt.Errorf("make stream %s: %w", want.Name, err)
 		case asked || want.MaxBytes < 2*leastRoom:
-			return nil, fmt.Errorf("the cluster has not the room for stream %s: it needs %s on each of %d servers, beside what others have set aside: lower "+
-				"--facts-megabytes, --escrow-megabytes, --evidence-megabytes or --journal-replicas, or raise the servers' max_file_store: %w",
+			return nil, fmt.Errorf("the cluster has not the room for stream %s: it needs %s on each of %d servers, beside "+
+				"what others have set aside: lower "+
+				"--facts-megabytes, --escrow-megabytes, --evidence-megabytes or --journal-replicas, or raise the servers' "+
+				"max_file_store: %w",
 				want.Name, size(want.MaxBytes), want.Replicas, err)
 		}
 	}
 }
 
-// electionTries is how often a cluster is asked for a stream that does not answer: while it elects a leader it answers nobody, 5 s each time.
+// electionTries is how often a cluster is asked for a stream that does not answer: while it elects
+// a leader it answers nobody, 5 s each time.
 const electionTries = 4
 
 func (j *Journal) createPatiently(ctx context.Context, want jetstream.StreamConfig) (jetstream.Stream, error) {
@@ -190,15 +204,19 @@ func (j *Journal) createPatiently(ctx context.Context, want jetstream.StreamConf
 		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil || try == electionTries {
 			return made, err
 		}
-		j.log.Warn("the cluster does not answer when it is asked for a stream, and is asked again", "stream", want.Name, "try", try)
+		j.log.Warn("the cluster does not answer when it is asked for a stream, and is asked again", "stream",
+			want.Name, "try", try)
 	}
 }
 
 // adopt takes a stream that is there already.
-func (j *Journal) adopt(ctx context.Context, cfg Config, found jetstream.Stream, want jetstream.StreamConfig) (jetstream.Stream, error) {
+func (j *Journal) adopt(ctx context.Context, cfg Config, found jetstream.Stream,
+	want jetstream.StreamConfig) (jetstream.Stream, error) {
 	have := found.CachedInfo().Config
-	if format := have.Metadata[formatKey]; len(format) > len(formatVersion) || len(format) == len(formatVersion) && format > formatVersion {
-		return nil, fmt.Errorf("stream %s is of format %s, this version of gavel reads formats up to %s: start the newer version again", want.Name, format, formatVersion)
+	if format := have.Metadata[formatKey]; len(format) > len(formatVersion) || len(format) == len(formatVersion) &&
+		format > formatVersion {
+		return nil, fmt.Errorf("stream %s is of format %s, this version of gavel reads formats up to %s: start the newer "+
+			"version again", want.Name, format, formatVersion)
 	}
 	next := have
 	next.Metadata = joined(have.Metadata, map[string]string{formatKey: formatVersion})
@@ -222,16 +240,19 @@ func (j *Journal) adopt(ctx context.Context, cfg Config, found jetstream.Stream,
 		next.MaxAge, next.Duplicates = want.MaxAge, want.Duplicates
 	}
 	if own || bytes {
-		note(have.MaxBytes != unlimited(want.MaxBytes), "it keeps %d bytes, not %d (-1 is no bound)", have.MaxBytes, unlimited(want.MaxBytes))
+		note(have.MaxBytes != unlimited(want.MaxBytes), "it keeps %d bytes, not %d (-1 is no bound)", have.MaxBytes,
+			unlimited(want.MaxBytes))
 		next.MaxBytes = want.MaxBytes
 	}
 	if want.Name == factsName && next.MaxAge == 0 && next.MaxBytes <= 0 {
-		j.log.Warn("the stream of facts has no bound and grows for ever: give --facts-for or --facts-megabytes, once with --journal-change-streams",
+		j.log.Warn("the stream of facts has no bound and grows for ever: give --facts-for or --facts-megabytes, once with "+
+			"--journal-change-streams",
 			"stream", want.Name)
 	}
 	if len(differ) > 0 && cfg.URL != "" && !cfg.ChangeStreams {
 		return nil, fmt.Errorf("stream %s in the cluster is not as it is asked for: %s. Other instances use it: "+
-			"start with the flags that they have (journal-replicas, facts-for, facts-megabytes, escrow-megabytes), or once with --journal-change-streams to change it for all",
+			"start with the flags that they have (journal-replicas, facts-for, facts-megabytes, escrow-megabytes), or once "+
+			"with --journal-change-streams to change it for all",
 			want.Name, strings.Join(differ, "; "))
 	}
 	next.Replicas = want.Replicas
@@ -277,8 +298,8 @@ func (j *Journal) defaultReplicas() int {
 	return 1
 }
 
-// identityOf is the identity of a log of facts. One that was made by an earlier version has none yet: the moment it was made at stands in for it,
-// which is the same for all who ask.
+// identityOf is the identity of a log of facts. One that was made by an earlier version has none
+// yet: the moment it was made at stands in for it, which is the same for all who ask.
 func identityOf(facts *jetstream.StreamInfo) string {
 	if id := facts.Config.Metadata[idKey]; id != "" {
 		return id
@@ -297,7 +318,8 @@ func joined(a, b map[string]string) map[string]string {
 	return all
 }
 
-// duplicates is how long the engine remembers message ids, which nobody here gives; it may not be longer than the messages live.
+// duplicates is how long the engine remembers message ids, which nobody here gives; it may not be
+// longer than the messages live.
 func duplicates(maxAge time.Duration) time.Duration {
 	if maxAge == 0 {
 		return time.Minute

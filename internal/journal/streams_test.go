@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The instance that starts last changes nothing for the others: it is refused with what to do, or says that it changes streams for all.
+// The instance that starts last changes nothing for the others: it is refused with what to do, or
+// says that it changes streams for all.
 func TestStreamsOfOthersAreNotChanged(t *testing.T) {
 	cluster := startCluster(t, maxValue)
 	cfg := Config{URL: cluster.ClientURL(), FactsFor: time.Hour, FactsBytes: testEscrow, EscrowBytes: testEscrow}
@@ -34,7 +35,8 @@ func TestStreamsOfOthersAreNotChanged(t *testing.T) {
 	}
 }
 
-// Rooms that nobody asked for fit the disk; those that somebody asked for fit, or the journal does not start.
+// Rooms that nobody asked for fit the disk; those that somebody asked for fit, or the journal does
+// not start.
 func TestRoomsFitTheDisk(t *testing.T) {
 	for _, c := range []struct {
 		cfg  Config

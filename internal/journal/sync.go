@@ -11,11 +11,13 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// blockSuffix is that of the files in which the engine keeps messages. It appends to the newest; a file that it makes smaller gets its old name.
+// blockSuffix is that of the files in which the engine keeps messages. It appends to the newest; a
+// file that it makes smaller gets its old name.
 const blockSuffix = ".blk"
 
-// syncs has what the embedded engine wrote outlive a power cut. The engine syncs all streams once a second, or each message of all; state must not
-// wait for the one, and facts could not bear the other. What it acks it has written to its files before.
+// syncs has what the embedded engine wrote outlive a power cut. The engine syncs all streams once a
+// second, or each message of all; state must not wait for the one, and facts could not bear the
+// other. What it acks it has written to its files before.
 type syncs struct {
 	dir    string // the journal's folder
 	synced *synced
@@ -36,7 +38,8 @@ func streamFolder(dir, stream string) string {
 	return filepath.Join(dir, server.JetStreamStoreDir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", stream)
 }
 
-// state returns when all state that was acked before the call outlives a power cut. Those who wait at a time share a sync.
+// state returns when all state that was acked before the call outlives a power cut. Those who wait
+// at a time share a sync.
 func (s *syncs) state() error {
 	s.mu.Lock()
 	mine := s.next
@@ -84,7 +87,8 @@ func syncBlocks(dir string) error {
 	return syncFolder(dir)
 }
 
-// syncFile syncs a file, or nothing if it is gone: then the engine has put what was in it elsewhere, or has forgotten it.
+// syncFile syncs a file, or nothing if it is gone: then the engine has put what was in it
+// elsewhere, or has forgotten it.
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,17 +102,18 @@ func syncFile(path string) error {
 
 // syncAll syncs all that the engine has in a journal's folder.
 func syncAll(dir string) error {
-	err := filepath.WalkDir(filepath.Join(dir, server.JetStreamStoreDir), func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return ignoreGone(err)
-		case entry.IsDir():
-			return ignoreGone(syncFolder(path))
-		case entry.Type().IsRegular():
-			return syncFile(path)
-		}
-		return nil
-	})
+	err := filepath.WalkDir(filepath.Join(dir, server.JetStreamStoreDir),
+		func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return ignoreGone(err)
+			case entry.IsDir():
+				return ignoreGone(syncFolder(path))
+			case entry.Type().IsRegular():
+				return syncFile(path)
+			}
+			return nil
+		})
 	if err != nil {
 		return fmt.Errorf("sync the journal's folder: %w", err)
 	}

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// The journal knows when its disk last took a claim or state. Facts, claims that stand already, and what fails tell nothing of the disk.
+// The journal knows when its disk last took a claim or state. Facts, claims that stand already, and
+// what fails tell nothing of the disk.
 func TestSyncedAgo(t *testing.T) {
 	j := open(t, Config{Dir: t.TempDir()})
 	if ago := j.SyncedAgo(); ago < 0 || ago > time.Hour {

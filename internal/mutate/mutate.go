@@ -1,6 +1,7 @@
-// Package mutate is for tests of JSON decoders: it takes a good document and bends one thing at a time, in all the ways in which clients
-// and strangers have been seen to bend them. A strict decoder refuses each bent document; what it takes all the same is listed, with the
-// reason, and a list that promises more exceptions than there are is wrong, too.
+// Package mutate is for tests of JSON decoders: it takes a good document and bends one thing at a
+// time, in all the ways in which clients and strangers have been seen to bend them. A strict
+// decoder refuses each bent document; what it takes all the same is listed, with the reason, and a
+// list that promises more exceptions than there are is wrong, too.
 package mutate
 
 import (
@@ -13,7 +14,8 @@ import (
 
 // Exception is what a decoder takes on purpose.
 type Exception struct {
-	// Where and What are patterns (path.Match) of the value's place, as in message.fee_recipient or transactions.0, and of the mutation.
+	// Where and What are patterns (path.Match) of the value's place, as in message.fee_recipient or
+	// transactions.0, and of the mutation.
 	Where, What string
 	Why         string
 }
@@ -92,7 +94,8 @@ func around(bent, good []byte) []byte {
 	return bent[max(0, at-60):]
 }
 
-// All are the bent documents. The good one must be written without white space, and its numbers and bytes in the usual way.
+// All are the bent documents. The good one must be written without white space, and its numbers and
+// bytes in the usual way.
 func All(good []byte) (all []Document) {
 	s := &scan{text: string(good)}
 	s.value("")

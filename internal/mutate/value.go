@@ -15,7 +15,8 @@ type value struct {
 
 // bent is what may stand in the value's place instead, by what was done to it.
 func (v value) bent() map[string]string {
-	bent := map[string]string{"null": "null", "true": "true", "false": "false", "a list": "[]", "a list of a list": "[[]]", "an object": "{}",
+	bent := map[string]string{"null": "null", "true": "true", "false": "false", "a list": "[]", "a list of a list": "[[]]",
+		"an object":  "{}",
 		"a fraction": "1.5", "no value": "", "a word": "nul"}
 	if v.name == "" && v.where != "" {
 		delete(bent, "no value") // the list may be right without the item
@@ -100,7 +101,8 @@ func (v value) bentMember(document string) map[string]string {
 	}
 	capitals := []struct{ what, name string }{
 		{"in capitals", strings.ToUpper(v.name)}, {"with a capital", strings.ToUpper(v.name[:1]) + v.name[1:]},
-		{"with a long s", strings.Replace(v.name, "s", "\u017f", 1)}, {"with a Kelvin sign", strings.Replace(v.name, "k", "\u212a", 1)},
+		{"with a long s", strings.Replace(v.name, "s", "\u017f", 1)}, {"with a Kelvin sign",
+			strings.Replace(v.name, "k", "\u212a", 1)},
 	}
 	for _, c := range capitals {
 		if c.name != v.name {

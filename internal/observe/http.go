@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// HTTP measures the requests of the servers that it watches, and traces them if it has a tracer. It implements serve.Watcher.
+// HTTP measures the requests of the servers that it watches, and traces them if it has a tracer. It
+// implements serve.Watcher.
 type HTTP struct {
 	tracer   trace.Tracer // nil for none
 	seconds  *prometheus.HistogramVec
@@ -28,7 +29,8 @@ type HTTP struct {
 	known map[kind]series
 }
 
-// kind is what requests have in common that are counted together. There are as many as operations, methods and classes of status.
+// kind is what requests have in common that are counted together. There are as many as operations,
+// methods and classes of status.
 type kind struct {
 	endpoint, method, class string
 }
@@ -47,11 +49,14 @@ func NewHTTP(set *Set, tracer trace.Tracer) *HTTP {
 	h := &HTTP{
 		tracer: tracer,
 		seconds: set.Histogram("gavel_http_request_seconds",
-			"Time from a request's header to the end of its answer, in seconds, by path pattern, method and class of status; 499 is a client that went away before its answer.",
+			"Time from a request's header to the end of its answer, in seconds, by path pattern, method and class of status; "+
+				"499 is a client that went away before its answer.",
 			buckets, "endpoint", "method", "status"),
-		received: set.Counter("gavel_http_received_bytes_total", "Bytes of request bodies that were read, as sent.", "endpoint"),
-		sent:     set.Counter("gavel_http_sent_bytes_total", "Bytes of answers' bodies.", "endpoint"),
-		refusals: set.Counter("gavel_http_refusals_total", "Requests that were answered with a refusal, by path pattern and refusal.", "endpoint", "refusal"),
+		received: set.Counter("gavel_http_received_bytes_total", "Bytes of request bodies that were read, as sent.",
+			"endpoint"),
+		sent: set.Counter("gavel_http_sent_bytes_total", "Bytes of answers' bodies.", "endpoint"),
+		refusals: set.Counter("gavel_http_refusals_total",
+			"Requests that were answered with a refusal, by path pattern and refusal.", "endpoint", "refusal"),
 		turned:   set.Counter("gavel_http_turned_away_total", turnedAwayHelp, "reason"),
 		inFlight: set.Gauge("gavel_http_in_flight", "Requests that are being answered."),
 		stages: set.Histogram("gavel_stage_seconds",
@@ -64,8 +69,10 @@ func NewHTTP(set *Set, tracer trace.Tracer) *HTTP {
 	return h
 }
 
-const turnedAwayHelp = "Connections and bodies that ended for others' sake: `connection-refused` (its address has all that it may), `connection-replaced` (it " +
-	"was idle, and a new one took its place), `body-without-room` (no memory for it in time), `body-cut-off` (its memory went to another sender's), " +
+const turnedAwayHelp = "Connections and bodies that ended for others' sake: `connection-refused` (its address has " +
+	"all that it may), `connection-replaced` (it " +
+	"was idle, and a new one took its place), `body-without-room` (no memory for it in time), `body-cut-off` (its " +
+	"memory went to another sender's), " +
 	"`body-slow` (below the least rate, or too long in all)."
 
 // TurnAway implements serve.Watcher.
@@ -79,7 +86,8 @@ func (h *HTTP) Context(server context.Context) context.Context {
 // Begin implements serve.Watcher.
 func (h *HTTP) Begin(r *http.Request) (context.Context, func(serve.Exchange)) {
 	h.inFlight.Inc()
-	// No parent is read from headers: a client could choose one, so every request begins a trace of its own.
+	// No parent is read from headers: a client could choose one, so every request begins a trace of
+	// its own.
 	ctx, span := r.Context(), trace.Span(nil)
 	if ctx.Value(watchKey{}) != any(h) { // the server was not begun by serve.Serve
 		ctx = h.Context(ctx)
@@ -111,7 +119,8 @@ func (h *HTTP) Begin(r *http.Request) (context.Context, func(serve.Exchange)) {
 	}
 }
 
-// endpointOf is the label of a path pattern. What nobody knows has one label together, as clients may ask for anything.
+// endpointOf is the label of a path pattern. What nobody knows has one label together, as clients
+// may ask for anything.
 func endpointOf(pattern string) string {
 	if pattern == "" {
 		return "none"
@@ -122,7 +131,8 @@ func endpointOf(pattern string) string {
 // methodOf is the label of a method, of which clients may invent as many as they like.
 func methodOf(method string) string {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions:
 		return method
 	}
 	return "other"
@@ -131,8 +141,8 @@ func methodOf(method string) string {
 // classes are the labels of statuses by their first digit, made once.
 var classes = [...]string{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx", "6xx", "7xx", "8xx", "9xx"}
 
-// statusClass is the label of a status. Clients that went away have one of their own: sidecars leave the slower relays every slot, which is no error of
-// anybody.
+// statusClass is the label of a status. Clients that went away have one of their own: sidecars
+// leave the slower relays every slot, which is no error of anybody.
 func statusClass(status int) string {
 	if status == serve.StatusLeft {
 		return "499"
@@ -148,7 +158,8 @@ func (h *HTTP) series(k kind) series {
 	if known {
 		return found
 	}
-	found = series{h.seconds.WithLabelValues(k.endpoint, k.method, k.class), h.received.WithLabelValues(k.endpoint), h.sent.WithLabelValues(k.endpoint)}
+	found = series{h.seconds.WithLabelValues(k.endpoint, k.method, k.class), h.received.WithLabelValues(k.endpoint),
+		h.sent.WithLabelValues(k.endpoint)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.known[k] = found

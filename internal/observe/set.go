@@ -14,7 +14,8 @@ type Definition struct {
 	Help       string
 }
 
-// Set makes metrics, registers them, and remembers their definitions. A name that is registered twice is a mistake in the program: panic.
+// Set makes metrics, registers them, and remembers their definitions. A name that is registered
+// twice is a mistake in the program: panic.
 type Set struct {
 	Definitions []Definition
 
@@ -32,10 +33,12 @@ func add[C prometheus.Collector](s *Set, collector C, kind, name, help string, l
 
 // Counter defines a number that only grows. The values of its labels must be bounded.
 func (s *Set) Counter(name, help string, labels ...string) *prometheus.CounterVec {
-	return add(s, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels), "counter", name, help, labels)
+	return add(s, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels), "counter", name,
+		help, labels)
 }
 
-// Histogram defines a distribution over buckets, which are upper bounds. The values of its labels must be bounded.
+// Histogram defines a distribution over buckets, which are upper bounds. The values of its labels
+// must be bounded.
 func (s *Set) Histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	opts := prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}
 	return add(s, prometheus.NewHistogramVec(opts, labels), "histogram", name, help, labels)
@@ -48,10 +51,12 @@ func (s *Set) Gauge(name, help string) prometheus.Gauge {
 
 // GaugeVec is Gauge with labels, whose values must be bounded.
 func (s *Set) GaugeVec(name, help string, labels ...string) *prometheus.GaugeVec {
-	return add(s, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels), "gauge", name, help, labels)
+	return add(s, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels), "gauge", name,
+		help, labels)
 }
 
-// GaugeFunc defines a number that is read when somebody looks. With no function it is defined but shows nothing.
+// GaugeFunc defines a number that is read when somebody looks. With no function it is defined but
+// shows nothing.
 func (s *Set) GaugeFunc(name, help string, read func() float64) {
 	if read == nil {
 		s.Definitions = append(s.Definitions, Definition{name, "gauge", nil, help})

@@ -24,8 +24,9 @@ type watchKey struct{}
 
 func nothing() {}
 
-// Stage begins a stage of a request's way; the function that it returns ends it. It is measured, and traced as a part of the request. The
-// name is a constant. In a context that is nobody's request, or of a server without a watcher, it costs nothing.
+// Stage begins a stage of a request's way; the function that it returns ends it. It is measured,
+// and traced as a part of the request. The name is a constant. In a context that is nobody's
+// request, or of a server without a watcher, it costs nothing.
 func Stage(ctx context.Context, name string) func() {
 	watch, _ := ctx.Value(watchKey{}).(*HTTP)
 	if watch == nil {

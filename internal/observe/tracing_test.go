@@ -49,7 +49,8 @@ func (c *collected) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A request's stages arrive as its children, in a trace of its own, whatever trace the client claims to be part of.
+// A request's stages arrive as its children, in a trace of its own, whatever trace the client
+// claims to be part of.
 func TestSpansArriveWithTheirParents(t *testing.T) {
 	sink := &collected{}
 	endpoint := httptest.NewServer(sink)
@@ -83,7 +84,8 @@ func TestSpansArriveWithTheirParents(t *testing.T) {
 			t.Errorf("no span %s", name)
 			continue
 		}
-		if string(sink.spans[i].ParentSpanId) != string(sink.spans[root].SpanId) || string(sink.spans[i].TraceId) != string(sink.spans[root].TraceId) {
+		if string(sink.spans[i].ParentSpanId) != string(sink.spans[root].SpanId) ||
+			string(sink.spans[i].TraceId) != string(sink.spans[root].TraceId) {
 			t.Errorf("%s is not a child of the request", name)
 		}
 	}

@@ -1,10 +1,11 @@
-// Package orderflow is what the bundle JSON-RPC tells the event stream: of every order whose sender shares something, once, when it has been
-// simulated. It is told whole, with what the sender allows; what of it leaves the house is decided by the stream alone (stream/hint).
+// Package orderflow is what the bundle JSON-RPC tells the event stream: of every order whose sender
+// shares something, once, when it has been simulated. It is told whole, with what the sender
+// allows; what of it leaves the house is decided by the stream alone (stream/hint).
 //
 //	rpc ──Shared, a fact in the journal──▶ stream/hint.Project ──▶ history ──▶ listeners
 //
-// The two are separate products that may run as separate processes; these words are all that they have in common. They are JSON in the journal:
-// a field may be added, never renamed.
+// The two are separate products that may run as separate processes; these words are all that they
+// have in common. They are JSON in the journal: a field may be added, never renamed.
 package orderflow
 
 import (
@@ -41,12 +42,14 @@ type Shared struct {
 	// Block is the number of the newest block then.
 	Block  uint64 `json:"block"`
 	Bundle Bundle `json:"bundle"`
-	// GasUsed and MevGasPriceWei, what it pays the fee recipient for a unit of gas, are the simulation's own numbers, not rounded.
+	// GasUsed and MevGasPriceWei, what it pays the fee recipient for a unit of gas, are the
+	// simulation's own numbers, not rounded.
 	GasUsed        uint64       `json:"gas_used"`
 	MevGasPriceWei *uint256.Int `json:"mev_gas_price"`
 }
 
-// Bundle has what its sender allows of its own elements; an inner bundle has its own Hints, and inherits none.
+// Bundle has what its sender allows of its own elements; an inner bundle has its own Hints, and
+// inherits none.
 type Bundle struct {
 	Hints    Hints     `json:"hints,omitempty"`
 	Elements []Element `json:"elements"`

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// usage is an error of whoever called the command: it is answered with its status and a line that says what to do.
+// usage is an error of whoever called the command: it is answered with its status and a line that
+// says what to do.
 type usage struct {
 	err    error
 	status int
@@ -32,8 +33,8 @@ func UsageStatus(err error, status int) error {
 	return usage{err, status}
 }
 
-// Exit writes an error in one line and returns the process's exit status: 0 without an error, what an
-// error with a method ExitStatus() int says, 2 for Usage or what UsageStatus says, else 1.
+// Exit writes an error in one line and returns the process's exit status: 0 without an error, what
+// an error with a method ExitStatus() int says, 2 for Usage or what UsageStatus says, else 1.
 func Exit(stderr io.Writer, program string, err error) int {
 	if err == nil {
 		return 0

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Opened is what a service has opened and must close again. The zero value is ready; it is for one goroutine.
+// Opened is what a service has opened and must close again. The zero value is ready; it is for one
+// goroutine.
 type Opened struct{ closers []func(context.Context) error }
 
 // Add remembers how to close what was opened just now.
@@ -17,8 +18,9 @@ func (o *Opened) AddCloser(closer func() error) {
 	o.Add(func(context.Context) error { return closer() })
 }
 
-// Close closes the last that was opened first, all within the timeout, and joins what went wrong: one that cannot be closed keeps no
-// other open. One that hangs has half of the time that is left, and is left behind then. A second call has nothing to do.
+// Close closes the last that was opened first, all within the timeout, and joins what went wrong:
+// one that cannot be closed keeps no other open. One that hangs has half of the time that is left,
+// and is left behind then. A second call has nothing to do.
 func (o *Opened) Close(timeout time.Duration) error {
 	end := time.Now().Add(timeout)
 	var errs []error

@@ -38,7 +38,8 @@ func TestOpenedClosesInReverse(t *testing.T) {
 	}
 }
 
-// What hangs when it is closed, whether it knows of its time or not, keeps no other open, and the time is kept.
+// What hangs when it is closed, whether it knows of its time or not, keeps no other open, and the
+// time is kept.
 func TestOpenedLeavesBehindWhatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (

@@ -25,8 +25,9 @@ type Failure struct {
 	Message string `json:"message"`
 }
 
-// Refuse answers with an error. One that does not tell its status is our own fault: 500, and its text stays inside. One with a RefusalID is known to
-// the watcher by that. A client that went away is no fault of ours: StatusLeft.
+// Refuse answers with an error. One that does not tell its status is our own fault: 500, and its
+// text stays inside. One with a RefusalID is known to the watcher by that. A client that went away
+// is no fault of ours: StatusLeft.
 func Refuse(w http.ResponseWriter, r *http.Request, err error) { RefuseList(w, orLeft(r, err), nil) }
 
 // RefuseList is Refuse with the refused entries of a list.
@@ -51,7 +52,8 @@ func RefuseList(w http.ResponseWriter, err error, failures []Failure) {
 // Header values that most answers have, made once and never changed.
 var (
 	nosniff   = []string{"nosniff"}
-	usualType = map[string][]string{"application/json": {"application/json"}, "application/octet-stream": {"application/octet-stream"}}
+	usualType = map[string][]string{"application/json": {"application/json"},
+		"application/octet-stream": {"application/octet-stream"}}
 )
 
 // Bytes answers with a finished body.

@@ -15,31 +15,37 @@ var (
 	ErrTooLarge   = errors.New("body is too large")
 	ErrEncoding   = errors.New("unknown content encoding")
 	ErrUnreadable = errors.New("body cannot be read")
-	// ErrBusy is no fault of the body: there are too many others. The answer then has a Retry-After header already.
+	// ErrBusy is no fault of the body: there are too many others. The answer then has a Retry-After
+	// header already.
 	ErrBusy = errors.New("too many bodies at once")
 )
 
-// firstBytes is how much memory a body gets before a byte has come, if it announces as much. growth is how many times as much it gets each time that is
-// full, or all that it announced if that is at most twice this: who announces much and sends little holds no more than eight times what came.
+// firstBytes is how much memory a body gets before a byte has come, if it announces as much. growth
+// is how many times as much it gets each time that is full, or all that it announced if that is at
+// most twice this: who announces much and sends little holds no more than eight times what came.
 const (
 	firstBytes = 64 << 10
 	growth     = 4
 )
 
-// spare is the room behind a body of an announced length: the last read, which finds the end, must not make it grow, and a caller may append a few
-// bytes (a trailer) without copying it all.
+// spare is the room behind a body of an announced length: the last read, which finds the end, must
+// not make it grow, and a caller may append a few bytes (a trailer) without copying it all.
 const spare = 16
 
-// ReadBody reads a request's body, decompressed, up to a limit in bytes. Memory is bounded by the limit whatever the client sends: a
-// decompression bomb ends at the limit. Under a BodyBudget the bytes of all bodies together are bounded too, and so is their slowness. Encodings are
-// identity and those that are named (gzip, zstd). It answers ErrTooLarge, ErrEncoding, ErrUnreadable or ErrBusy.
+// ReadBody reads a request's body, decompressed, up to a limit in bytes. Memory is bounded by the
+// limit whatever the client sends: a decompression bomb ends at the limit. Under a BodyBudget the
+// bytes of all bodies together are bounded too, and so is their slowness. Encodings are identity
+// and those that are named (gzip, zstd). It answers ErrTooLarge, ErrEncoding, ErrUnreadable or
+// ErrBusy.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, encodings ...string) ([]byte, error) {
 	return ReadBodyAsItComes(w, r, limit, func([]byte) {}, encodings...)
 }
 
-// ReadBodyAsItComes is ReadBody for who can begin before the body is whole: arrived is told all that is here, decompressed, each time when there is
-// more. These bytes stay as they are, also when the body turns out to be too large or never ends.
-func ReadBodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arrived func(soFar []byte), encodings ...string) ([]byte, error) {
+// ReadBodyAsItComes is ReadBody for who can begin before the body is whole: arrived is told all
+// that is here, decompressed, each time when there is more. These bytes stay as they are, also when
+// the body turns out to be too large or never ends.
+func ReadBodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arrived func(soFar []byte),
+	encodings ...string) ([]byte, error) {
 	if r.ContentLength > limit { // nothing of ours is larger compressed than plain
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, r.ContentLength, limit)
 	}
@@ -67,7 +73,8 @@ func ReadBodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arri
 }
 
 // readBody reads and decompresses. It may read a little more than the limit.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64, taken *intake, encoding string, arrived func([]byte)) ([]byte, error) {
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, taken *intake, encoding string,
+	arrived func([]byte)) ([]byte, error) {
 	sent, window := windowOf(encoding, http.MaxBytesReader(w, taken.begin(w, r), limit))
 	b := buffer{taken: taken, most: limit + bytes.MinRead, arrived: arrived}
 	if b.announced = r.ContentLength; b.announced > 0 && !plainEncoding(encoding) {
@@ -119,7 +126,8 @@ func (b *buffer) readAll(from io.Reader) error {
 	}
 }
 
-// grow makes the buffer larger. The new memory is paid for before it is had, and what was paid for the old is given back.
+// grow makes the buffer larger. The new memory is paid for before it is had, and what was paid for
+// the old is given back.
 func (b *buffer) grow() error {
 	had := int64(cap(b.bytes))
 	room := int64(firstBytes)

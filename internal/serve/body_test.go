@@ -128,7 +128,8 @@ func TestBombEndsAtTheLimit(t *testing.T) {
 	}
 }
 
-// What the first frame of a zstd stream asks us to remember is what all of it gets, and never more than 8 MiB.
+// What the first frame of a zstd stream asks us to remember is what all of it gets, and never more
+// than 8 MiB.
 func TestZstdWindow(t *testing.T) {
 	frame := func(window int) []byte { // of unknown length, so that the window is not cut to it
 		var out bytes.Buffer

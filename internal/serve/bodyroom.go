@@ -8,16 +8,17 @@ import (
 	"time"
 )
 
-// BodyRoom is memory for the bodies of some requests. Whoever sends them, a client address or a builder, has a share of it, so that nobody can keep
-// the others out.
+// BodyRoom is memory for the bodies of some requests. Whoever sends them, a client address or a
+// builder, has a share of it, so that nobody can keep the others out.
 //
 //	bytes ─▶ fit into the room and the share ──────────────────────────────▶ taken
 //	     └─▶ wait ─┬─▶ others give theirs back ────────────────────────────▶ taken
 //	               └─▶ too long ─┬─▶ who holds more is cut off for them ───▶ taken
 //	                             └─▶ nobody does: ErrBusy
 //
-// One body may be beyond the share if its sender has no other: else a small share would shut out large bodies. Only bodies that are still coming are
-// cut off, the largest of whoever holds most; what an operation works on stays. It is safe for concurrent use.
+// One body may be beyond the share if its sender has no other: else a small share would shut out
+// large bodies. Only bodies that are still coming are cut off, the largest of whoever holds most;
+// what an operation works on stays. It is safe for concurrent use.
 type BodyRoom struct {
 	bytes, share int64
 
@@ -43,7 +44,8 @@ type claim struct {
 	granted chan struct{}
 }
 
-// How many may wait in a room, and of them of one payer. Who finds no place has no time: it gets bytes at once, or none.
+// How many may wait in a room, and of them of one payer. Who finds no place has no time: it gets
+// bytes at once, or none.
 const (
 	maxWaiting      = 1024
 	maxPayerWaiting = 64
@@ -85,7 +87,8 @@ type expense struct {
 	interrupt func()
 }
 
-// take takes bytes, for which it waits. It answers ErrBusy when there are none in time, or when the body was cut off.
+// take takes bytes, for which it waits. It answers ErrBusy when there are none in time, or when the
+// body was cut off.
 func (e *expense) take(ctx context.Context, bytes int64, patience time.Duration) error {
 	r := e.room
 	c, err := e.claim(bytes)
@@ -143,7 +146,8 @@ func (r *BodyRoom) fits(e *expense, bytes int64) bool {
 	return r.held+bytes <= r.bytes && (alone || e.payer.held+bytes <= r.share)
 }
 
-// clear makes room for a body at the cost of those who hold more than its sender then would. The caller holds the mutex.
+// clear makes room for a body at the cost of those who hold more than its sender then would. The
+// caller holds the mutex.
 func (r *BodyRoom) clear(e *expense, bytes int64) bool {
 	if e.cut || bytes > r.bytes {
 		return false
@@ -161,7 +165,8 @@ func (r *BodyRoom) clear(e *expense, bytes int64) bool {
 	return true
 }
 
-// richest is the largest body that is still coming of whoever holds most. The caller holds the mutex.
+// richest is the largest body that is still coming of whoever holds most. The caller holds the
+// mutex.
 func (r *BodyRoom) richest() (found *expense) {
 	for _, p := range r.payers {
 		for e := range p.coming {
@@ -190,7 +195,8 @@ func (e *expense) giveBack(bytes int64) {
 	}
 }
 
-// whole says that the body is read, and what is held of it now. Nobody cuts it off any more; false if somebody has.
+// whole says that the body is read, and what is held of it now. Nobody cuts it off any more; false
+// if somebody has.
 func (e *expense) whole(bytes int64) bool {
 	e.room.mu.Lock()
 	defer e.room.mu.Unlock()
@@ -216,7 +222,8 @@ func (e *expense) leave() {
 	r.grant()
 }
 
-// whileComing does something with the connection unless the body was cut off, so that it cannot undo the interruption.
+// whileComing does something with the connection unless the body was cut off, so that it cannot
+// undo the interruption.
 func (e *expense) whileComing(do func()) {
 	e.room.mu.Lock()
 	defer e.room.mu.Unlock()
@@ -225,7 +232,8 @@ func (e *expense) whileComing(do func()) {
 	}
 }
 
-// grant gives what is free to those who wait, oldest first; one that still does not fit keeps nobody behind it waiting. The caller holds the mutex.
+// grant gives what is free to those who wait, oldest first; one that still does not fit keeps
+// nobody behind it waiting. The caller holds the mutex.
 func (r *BodyRoom) grant() {
 	for element := r.waiting.Front(); element != nil && r.held < r.bytes; {
 		c := element.Value.(*claim)

@@ -20,8 +20,9 @@ func sum(r *BodyRoom) (held int64, bodies int) {
 	return held, bodies
 }
 
-// Whatever bodies come, grow, are read and leave, in whatever order: a room never holds more than it has, nobody holds more than a share with more
-// than one body, what is cut off holds nothing, and at the end all is given back.
+// Whatever bodies come, grow, are read and leave, in whatever order: a room never holds more than
+// it has, nobody holds more than a share with more than one body, what is cut off holds nothing,
+// and at the end all is given back.
 func TestRoomProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		room := NewBodyRoom(rapid.Int64Range(1, 2000).Draw(t, "bytes"), rapid.Int64Range(1, 2000).Draw(t, "share"))
@@ -100,14 +101,15 @@ func TestShareHolds(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		if err := room.enter("honest", func() {}).take(t.Context(), 200, time.Second); err != nil || !time.Now().Equal(began) {
+		if err := room.enter("honest", func() {}).take(t.Context(), 200, time.Second); err != nil ||
+			!time.Now().Equal(began) {
 			t.Errorf("another gets %v after %v", err, time.Since(began))
 		}
 	})
 }
 
-// When many fill a room together, who has waited long enough gets the bytes of who holds most; what an operation works on is left alone, and who holds
-// as much as the others is refused.
+// When many fill a room together, who has waited long enough gets the bytes of who holds most; what
+// an operation works on is left alone, and who holds as much as the others is refused.
 func TestWhoHoldsMostIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := NewBodyRoom(1000, 400)
@@ -152,7 +154,8 @@ func TestOneBodyMayBeBeyondTheShare(t *testing.T) {
 	}
 }
 
-// Those who wait get what becomes free, the oldest first, and one whose share is full keeps nobody behind it waiting. Only so many can wait.
+// Those who wait get what becomes free, the oldest first, and one whose share is full keeps nobody
+// behind it waiting. Only so many can wait.
 func TestWaitingOnesAreServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := NewBodyRoom(1000, 500)

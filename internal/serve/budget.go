@@ -11,15 +11,19 @@ import (
 	"time"
 )
 
-// BodyBudget bounds the bytes of request bodies that a process holds at once, whoever sends them and in whatever encoding, and the time that they may
-// take. A body is charged for the memory that is taken for it as it comes: what is announced and not sent is free. What comes slower than the least
-// rate ends. What an operation makes of a body is not counted. It must not change once it is used; it is safe for concurrent use.
+// BodyBudget bounds the bytes of request bodies that a process holds at once, whoever sends them
+// and in whatever encoding, and the time that they may take. A body is charged for the memory that
+// is taken for it as it comes: what is announced and not sent is free. What comes slower than the
+// least rate ends. What an operation makes of a body is not counted. It must not change once it is
+// used; it is safe for concurrent use.
 type BodyBudget struct {
-	// RoomOf says in which room a request's body is, and who pays for it: an address, or a builder. It is needed.
+	// RoomOf says in which room a request's body is, and who pays for it: an address, or a builder. It
+	// is needed.
 	RoomOf func(*http.Request) (room *BodyRoom, payer string)
 	// Wait is how long a body waits for room: 250 ms.
 	Wait time.Duration
-	// LeastRate is how many bytes a second have to come, as sent, after the first second: 64,000. Negative for no bound.
+	// LeastRate is how many bytes a second have to come, as sent, after the first second: 64,000.
+	// Negative for no bound.
 	LeastRate int64
 }
 
@@ -31,19 +35,22 @@ const (
 	rateGrace = time.Second
 )
 
-// NewBodyBudget is a budget of one room of so many bytes, at least 16 MiB, of which each client address has a quarter.
+// NewBodyBudget is a budget of one room of so many bytes, at least 16 MiB, of which each client
+// address has a quarter.
 func NewBodyBudget(bytes int64, wait time.Duration, trustedProxies ...netip.Prefix) *BodyBudget {
 	room := NewBodyRoom(max(bytes, 16<<20), max(bytes, 16<<20)/4)
 	byAddress := ByClient(trustedProxies)
 	return &BodyBudget{RoomOf: func(r *http.Request) (*BodyRoom, string) { return room, byAddress(r) }, Wait: wait}
 }
 
-// Wrap makes the budget known to ReadBody, and takes back when an operation is done what its body has cost. A nil budget bounds nothing.
+// Wrap makes the budget known to ReadBody, and takes back when an operation is done what its body
+// has cost. A nil budget bounds nothing.
 func (b *BodyBudget) Wrap(next http.Handler) http.Handler {
 	return b.within(next, usualRead, func(TurnedAway) {})
 }
 
-// within is Wrap for bodies that may take a time in all, from their first read on. turnAway is told of those that end before.
+// within is Wrap for bodies that may take a time in all, from their first read on. turnAway is told
+// of those that end before.
 func (b *BodyBudget) within(next http.Handler, most time.Duration, turnAway func(TurnedAway)) http.Handler {
 	if b == nil {
 		return next
@@ -61,7 +68,8 @@ func (b *BodyBudget) within(next http.Handler, most time.Duration, turnAway func
 
 type intakeKey struct{}
 
-// intake is the reading of one request's body under a budget. It belongs to the goroutine of its request; a nil one is free and has all the time.
+// intake is the reading of one request's body under a budget. It belongs to the goroutine of its
+// request; a nil one is free and has all the time.
 type intake struct {
 	budget *BodyBudget
 	most   time.Duration

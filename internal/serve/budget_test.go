@@ -60,7 +60,8 @@ func heapBytes() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// A thousand bodies at once, or thirty bombs, hold no more memory than the budget; who finds no room is told to come again, and afterwards all is given back.
+// A thousand bodies at once, or thirty bombs, hold no more memory than the budget; who finds no
+// room is told to come again, and afterwards all is given back.
 func TestThousandBodiesStayWithinTheBudget(t *testing.T) {
 	const limit = 16 << 20
 	zeros := make([]byte, 1<<20)

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// ClientIP is the address that a request comes from. X-Forwarded-For is believed as far as trusted proxies wrote it: read from its end,
-// the first address that is no trusted proxy's is the client's; what stands before it is the client's own word. It is the zero address when
-// the connection has none, as over a Unix socket.
+// ClientIP is the address that a request comes from. X-Forwarded-For is believed as far as trusted
+// proxies wrote it: read from its end, the first address that is no trusted proxy's is the
+// client's; what stands before it is the client's own word. It is the zero address when the
+// connection has none, as over a Unix socket.
 func ClientIP(r *http.Request, trustedProxies []netip.Prefix) netip.Addr {
 	client, ok := parseIP(r.RemoteAddr)
 	if !ok || !within(client, trustedProxies) {
@@ -29,8 +30,8 @@ func ClientIP(r *http.Request, trustedProxies []netip.Prefix) netip.Addr {
 	return client
 }
 
-// ByClient keys requests by client for a Limiter. Of an IPv6 address only the first 64 bits count, since everybody has a whole such network.
-// Requests without an address share a key.
+// ByClient keys requests by client for a Limiter. Of an IPv6 address only the first 64 bits count,
+// since everybody has a whole such network. Requests without an address share a key.
 func ByClient(trustedProxies []netip.Prefix) func(*http.Request) string {
 	return func(r *http.Request) string {
 		client := ClientIP(r, trustedProxies)
@@ -49,7 +50,8 @@ func network(client netip.Addr) string {
 	return client.String()
 }
 
-// parseIP reads an address with or without a port. An IPv4 address in IPv6 is taken as itself, and a zone is left out.
+// parseIP reads an address with or without a port. An IPv4 address in IPv6 is taken as itself, and
+// a zone is left out.
 func parseIP(text string) (netip.Addr, bool) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
 		return withPort.Addr().Unmap().WithZone(""), true

@@ -8,15 +8,17 @@ import (
 	"sync"
 )
 
-// crowd is a listener that bounds the open connections, in all and of one address. When there is no place, the connection that has been idle longest
-// is closed for the new one; a connection with a request on it never is.
+// crowd is a listener that bounds the open connections, in all and of one address. When there is no
+// place, the connection that has been idle longest is closed for the new one; a connection with a
+// request on it never is.
 //
 //	new ─┬─ its address has its share ─▶ the address's longest idle goes ─┬─▶ in
 //	     │                               └─ none is idle: the new one is closed
 //	     └─ all places are taken ──────▶ the longest idle of all goes ────┴─▶ in
 //	                                     └─ none is idle: it waits until one is
 //
-// A connection is idle from the beginning, until a request comes, and between requests. It is safe for concurrent use.
+// A connection is idle from the beginning, until a request comes, and between requests. It is safe
+// for concurrent use.
 type crowd struct {
 	net.Listener
 	most, share int            // share 0 for no bound
@@ -46,7 +48,8 @@ type guest struct {
 	from  string // empty if nobody bounds its address
 	// What follows is guarded by the crowd's mutex.
 	gone bool
-	// waits are its places among the idle: in all and of its address. nil while a request is answered, and once it is closed.
+	// waits are its places among the idle: in all and of its address. nil while a request is answered,
+	// and once it is closed.
 	waits [2]*list.Element
 }
 
@@ -60,7 +63,8 @@ func (g *guest) Close() error {
 
 func newCrowd(listener net.Listener, most, share int, exempt []netip.Prefix) *crowd {
 	return &crowd{
-		Listener: listener, most: most, share: share, exempt: exempt, changed: make(chan struct{}, 1), closed: make(chan struct{}),
+		Listener: listener, most: most, share: share, exempt: exempt, changed: make(chan struct{}, 1),
+		closed:   make(chan struct{}),
 		turnAway: func(TurnedAway) {}, addresses: map[string]*address{},
 	}
 }
@@ -94,8 +98,8 @@ func (c *crowd) Close() error {
 	return c.Listener.Close()
 }
 
-// admit gives a connection a place, at the cost of an idle one if there is none. nil if all places are taken, and full, or if its address has all that
-// it may.
+// admit gives a connection a place, at the cost of an idle one if there is none. nil if all places
+// are taken, and full, or if its address has all that it may.
 func (c *crowd) admit(conn net.Conn) (g *guest, full bool) {
 	g = &guest{Conn: conn, crowd: c, from: c.addressOf(conn)}
 	goes, full, over := c.enter(g)
@@ -179,7 +183,8 @@ func (c *crowd) state(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// rest puts a connection at the end of the idle ones, unless it has left. The caller holds the mutex.
+// rest puts a connection at the end of the idle ones, unless it has left. The caller holds the
+// mutex.
 func (c *crowd) rest(g *guest) {
 	if g.gone {
 		return

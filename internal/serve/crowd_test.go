@@ -100,8 +100,8 @@ func over(conn net.Conn) bool {
 	}
 }
 
-// Who holds all places with connections that do nothing keeps nobody out: a new one is answered at once, and the longest idle one goes. Who is being
-// answered stays, however long that takes.
+// Who holds all places with connections that do nothing keeps nobody out: a new one is answered at
+// once, and the longest idle one goes. Who is being answered stays, however long that takes.
 func TestLongestIdleConnectionMakesPlace(t *testing.T) {
 	crowded(t, Options{MaxConns: 4, ConnsPerAddress: -1}, func(t *testing.T, a *addressed) {
 		busy := a.from(t, "203.0.113.1", "/busy")
@@ -125,8 +125,8 @@ func TestLongestIdleConnectionMakesPlace(t *testing.T) {
 	})
 }
 
-// An address has its share, which a /64 of IPv6 has together, and a trusted proxy has none: beyond it the address's own longest idle connection goes,
-// and if all of them are busy the new one does.
+// An address has its share, which a /64 of IPv6 has together, and a trusted proxy has none: beyond
+// it the address's own longest idle connection goes, and if all of them are busy the new one does.
 func TestConnectionsOfAnAddressAreBounded(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	for host, other := range map[string]string{"203.0.113.1": "203.0.113.1", "2001:db8::1": "2001:db8::2"} {
@@ -151,7 +151,8 @@ func TestConnectionsOfAnAddressAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever connections come, work, rest and go: no more are open than may be, of no address, and at the end nothing is left.
+// Whatever connections come, work, rest and go: no more are open than may be, of no address, and at
+// the end nothing is left.
 func TestCrowdProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most, share := rapid.IntRange(1, 8).Draw(t, "most"), rapid.IntRange(0, 4).Draw(t, "share")

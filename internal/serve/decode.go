@@ -11,21 +11,25 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Decoders are kept for bodies to come: making one takes longer than decoding a small body. While nobody uses them they are the garbage collector's,
-// and there are never more of them than bodies at a time have paid for.
+// Decoders are kept for bodies to come: making one takes longer than decoding a small body. While
+// nobody uses them they are the garbage collector's, and there are never more of them than bodies
+// at a time have paid for.
 var (
 	gzipDecoders sync.Pool // of *gzipDecoder
-	// zstdDecoders are kept by the window that they have, in powers of two, so that each body pays for what its decoder holds.
+	// zstdDecoders are kept by the window that they have, in powers of two, so that each body pays for
+	// what its decoder holds.
 	zstdDecoders [zstdWindowBits + 1]sync.Pool // of *zstdDecoder
 )
 
-// zstdWindow bounds what a zstd stream may ask us to remember: what its first frame needs, and never more than this.
+// zstdWindow bounds what a zstd stream may ask us to remember: what its first frame needs, and
+// never more than this.
 const (
 	zstdWindowBits = 23
 	zstdWindow     = 1 << zstdWindowBits
 )
 
-// gzipBytes and zstdBytes are what decoders need beside the body, zstd's beside its window. gzipInput is how much is read at once of what was sent.
+// gzipBytes and zstdBytes are what decoders need beside the body, zstd's beside its window.
+// gzipInput is how much is read at once of what was sent.
 const (
 	gzipInput = 32 << 10
 	gzipBytes = 48<<10 + gzipInput
@@ -110,8 +114,9 @@ func (d *zstdDecoder) Close() error {
 	return nil
 }
 
-// windowOf is how many bytes a compressed stream makes us remember, as its beginning says, rounded up to a power of two: 0 unless it is zstd. What it
-// read of the beginning is in the reader that it returns.
+// windowOf is how many bytes a compressed stream makes us remember, as its beginning says, rounded
+// up to a power of two: 0 unless it is zstd. What it read of the beginning is in the reader that it
+// returns.
 func windowOf(encoding string, from io.Reader) (whole io.Reader, window int64) {
 	if encoding != "zstd" {
 		return from, 0

@@ -31,8 +31,8 @@ func packed(t testing.TB, encoding string, plain []byte) []byte {
 	return out.Bytes()
 }
 
-// A decoder is used for one body after another. Nothing of a body is in the next one, however the one before ended, and no two bodies have the same
-// decoder at a time.
+// A decoder is used for one body after another. Nothing of a body is in the next one, however the
+// one before ended, and no two bodies have the same decoder at a time.
 func TestDecodersAreUsedAgain(t *testing.T) {
 	for _, encoding := range []string{"gzip", "zstd"} {
 		t.Run(encoding, func(t *testing.T) {
@@ -69,9 +69,11 @@ func readPacked(encoding string, sent []byte, limit int64) ([]byte, error) {
 	return ReadBody(httptest.NewRecorder(), r, limit, "gzip", "zstd")
 }
 
-// A small body after one with a large window does not get the large one's decoder, whose memory it has not paid for.
+// A small body after one with a large window does not get the large one's decoder, whose memory it
+// has not paid for.
 func TestDecoderIsPaidFor(t *testing.T) {
-	for needed, want := range map[int64]int64{1 << 10: 1 << 10, 1<<10 + 1: 1 << 11, 1 << 20: 1 << 20, 3 << 20: 4 << 20, zstdWindow: zstdWindow} {
+	for needed, want := range map[int64]int64{1 << 10: 1 << 10, 1<<10 + 1: 1 << 11, 1 << 20: 1 << 20, 3 << 20: 4 << 20,
+		zstdWindow: zstdWindow} {
 		if got := int64(1) << windowBits(needed); got != want {
 			t.Errorf("a window of %d bytes is paid as %d, want %d", needed, got, want)
 		}

@@ -6,8 +6,9 @@ import (
 	"net/http"
 )
 
-// StatusLeft is what is logged and counted for a client that went away before its answer, as sidecars do to the slower relays: it is nobody's
-// failure. The client never sees it. The number is the one that reverse proxies use.
+// StatusLeft is what is logged and counted for a client that went away before its answer, as
+// sidecars do to the slower relays: it is nobody's failure. The client never sees it. The number is
+// the one that reverse proxies use.
 const StatusLeft = 499
 
 // left is the refusal of a request that nobody waits for any more.
@@ -19,8 +20,8 @@ func (left) Error() string { return "the client went away" }
 // HTTPStatus implements Refusal.
 func (left) HTTPStatus() int { return StatusLeft }
 
-// orLeft is the error, unless it is the end of a request whose client has gone. A server that stops ends requests too: then somebody waits, and is
-// told so.
+// orLeft is the error, unless it is the end of a request whose client has gone. A server that stops
+// ends requests too: then somebody waits, and is told so.
 func orLeft(r *http.Request, err error) error {
 	switch {
 	case !errors.Is(err, context.Canceled) || r.Context().Err() == nil:

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A client that goes away while its request waits is nobody's failure: no 5xx, and no error in the log. What fails for another reason stays one, and a
-// server that stops says so.
+// A client that goes away while its request waits is nobody's failure: no 5xx, and no error in the
+// log. What fails for another reason stays one, and a server that stops says so.
 func TestClientThatLeaves(t *testing.T) {
 	waits := func(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
@@ -38,7 +38,8 @@ func TestClientThatLeaves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			w := &watching{}
-			handler := Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), Watcher: w}.Wrap(row.handler)
+			handler := Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+				Watcher: w}.Wrap(row.handler)
 			ctx, leave := context.WithCancel(context.WithValue(t.Context(), stopKey{}, row.stop))
 			leave()
 			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody))

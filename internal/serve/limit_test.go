@@ -32,7 +32,8 @@ func TestLimitRefusesWithTheWait(t *testing.T) {
 			answer := httptest.NewRecorder()
 			handler.ServeHTTP(answer, r)
 			if answer.Code != row.status || answer.Header().Get("Retry-After") != row.retry {
-				t.Errorf("row %d: %d, retry after %q, want %d, %q", i, answer.Code, answer.Header().Get("Retry-After"), row.status, row.retry)
+				t.Errorf("row %d: %d, retry after %q, want %d, %q", i, answer.Code, answer.Header().Get("Retry-After"),
+					row.status, row.retry)
 			}
 			if body := `{"code":429,"message":"no Too Many Requests"}`; row.status == 429 && answer.Body.String() != body {
 				t.Errorf("row %d: body %s", i, answer.Body)

@@ -8,9 +8,10 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limiter gives every key its own token bucket. Its memory is bounded: a bucket that has filled up again is forgotten, since a new one would
-// be the same, and beyond the greatest number of keys the one that was quiet longest goes. So it grants
-// every key at least as much as one with unbounded memory would. It reads no clock, and is safe for concurrent use.
+// Limiter gives every key its own token bucket. Its memory is bounded: a bucket that has filled up
+// again is forgotten, since a new one would be the same, and beyond the greatest number of keys the
+// one that was quiet longest goes. So it grants every key at least as much as one with unbounded
+// memory would. It reads no clock, and is safe for concurrent use.
 type Limiter struct {
 	perSecond rate.Limit
 	burst     int
@@ -27,15 +28,16 @@ type bucket struct {
 	tokens *rate.Limiter
 }
 
-// NewLimiter grants each of at most so many keys a number of requests per second, and a burst of requests at once.
+// NewLimiter grants each of at most so many keys a number of requests per second, and a burst of
+// requests at once.
 func NewLimiter(perSecond float64, burst, keys int) *Limiter {
 	return &Limiter{
 		perSecond: rate.Limit(perSecond), burst: max(burst, 1), keys: max(keys, 1), buckets: make(map[string]*list.Element),
 	}
 }
 
-// Allow takes a token of a key's bucket. If there is none, it tells after what time there will be one. A time before that of an earlier call
-// counts as the same moment.
+// Allow takes a token of a key's bucket. If there is none, it tells after what time there will be
+// one. A time before that of an earlier call counts as the same moment.
 func (l *Limiter) Allow(at time.Time, key string) (ok bool, retryAfter time.Duration) {
 	_, ok, retryAfter = l.Take(at, key)
 	return ok, retryAfter
@@ -75,7 +77,8 @@ func (l *Limiter) bucket(key string) *bucket {
 	return fresh
 }
 
-// forget drops full buckets: two a call, so that they go faster than new ones come, and no call has to do much.
+// forget drops full buckets: two a call, so that they go faster than new ones come, and no call has
+// to do much.
 func (l *Limiter) forget(at time.Time) {
 	for range 2 {
 		oldest := l.recent.Back()

@@ -53,7 +53,8 @@ func TestLimiterTellsWhatIsLeft(t *testing.T) {
 		atMs int64
 		left int
 		ok   bool
-	}{{0, 2, true}, {0, 1, true}, {0, 0, true}, {0, 0, false}, {250, 0, false}, {500, 0, true}, {1750, 1, true}, {60_000, 2, true}} {
+	}{{0, 2, true}, {0, 1, true}, {0, 0, true}, {0, 0, false}, {250, 0, false}, {500, 0, true}, {1750, 1, true},
+		{60_000, 2, true}} {
 		left, ok, _ := limiter.Take(noon.Add(time.Duration(row.atMs)*time.Millisecond), "a")
 		if left != row.left || ok != row.ok {
 			t.Errorf("row %d: %d left, %v; want %d, %v", i, left, ok, row.left, row.ok)
@@ -84,7 +85,8 @@ func (m *model) allow(at int, key string) bool {
 	return true
 }
 
-// With room for all keys the limiter is the model; with less it is only ever kinder, and never remembers more than it may.
+// With room for all keys the limiter is the model; with less it is only ever kinder, and never
+// remembers more than it may.
 func TestLimiterIsTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		perSecond, burst := rapid.IntRange(1, 9).Draw(t, "per second"), rapid.IntRange(1, 5).Draw(t, "burst")

@@ -26,8 +26,9 @@ func ask(t *testing.T, listener *servetest.Pipes, path string) int {
 	return response.StatusCode
 }
 
-// The deployed relay stops at once when it is given a wait, and waits when it is given none. Here a given wait is honoured: work goes on
-// as before while readiness is refused, and then it ends; without one it ends at once.
+// The deployed relay stops at once when it is given a wait, and waits when it is given none. Here a
+// given wait is honoured: work goes on as before while readiness is refused, and then it ends;
+// without one it ends at once.
 func TestAGivenWaitIsHonoured(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Second, 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -52,7 +53,8 @@ func TestAGivenWaitIsHonoured(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-			if took := time.Since(began); took < linger || took > linger+100*time.Millisecond { // idle connections are looked for now and then
+			// idle connections are looked for now and then
+			if took := time.Since(began); took < linger || took > linger+100*time.Millisecond {
 				t.Errorf("linger %v: stopped after %v", linger, took)
 			}
 			if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {

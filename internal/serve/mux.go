@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Mux finds the operation of a request. All its answers are JSON: NotFound for a path that nobody knows, and for a known path with another method what
-// NotAllowed says, with an Allow header. It finds paths itself, since http.ServeMux redirects, and costs a short answer a tenth of its time.
+// Mux finds the operation of a request. All its answers are JSON: NotFound for a path that nobody
+// knows, and for a known path with another method what NotAllowed says, with an Allow header. It
+// finds paths itself, since http.ServeMux redirects, and costs a short answer a tenth of its time.
 type Mux struct {
 	NotFound, NotAllowed Refusal
 	// Answer writes them; nil for Refuse.
@@ -28,8 +29,9 @@ type place struct {
 	operations map[string]http.HandlerFunc // by method; nil if no path ends here
 }
 
-// Handle adds an operation. The pattern is a whole path: elements are literal, or {name} for any that is not empty, which r.PathValue returns. A literal
-// one goes before a wildcard. "/{$}" is "/".
+// Handle adds an operation. The pattern is a whole path: elements are literal, or {name} for any
+// that is not empty, which r.PathValue returns. A literal one goes before a wildcard. "/{$}" is
+// "/".
 func (m *Mux) Handle(method, pattern string, operation http.HandlerFunc) {
 	at := &m.root
 	for element := range strings.SplitSeq(strings.TrimPrefix(strings.TrimSuffix(pattern, "/{$}"), "/"), "/") {
@@ -68,7 +70,8 @@ func (p *place) after(element string) *place {
 	return p.literal[element]
 }
 
-// find is the place at which a path ends, nil if nobody knows it. Wildcards are told to the request on the way back.
+// find is the place at which a path ends, nil if nobody knows it. Wildcards are told to the request
+// on the way back.
 func (p *place) find(r *http.Request, path string, decode func(string) string) *place {
 	if path == "" {
 		if p.operations == nil {
@@ -115,7 +118,8 @@ func (m *Mux) find(r *http.Request) *place {
 	})
 }
 
-// isClean says whether a path begins with a slash, does not end with one unless it is that one, and has no empty element, no "." and no "..".
+// isClean says whether a path begins with a slash, does not end with one unless it is that one, and
+// has no empty element, no "." and no "..".
 func isClean(path string) bool {
 	if path == "/" {
 		return true

@@ -21,8 +21,9 @@ func TestIsClean(t *testing.T) {
 	})
 }
 
-// Whatever paths there are, and whatever is asked for, the operation is the one that http.ServeMux would choose, with the same values of wildcards.
-// What that redirects, and an unclean path in any writing, is nobody's.
+// Whatever paths there are, and whatever is asked for, the operation is the one that http.ServeMux
+// would choose, with the same values of wildcards. What that redirects, and an unclean path in any
+// writing, is nobody's.
 func TestMuxFindsWhatServeMuxFinds(t *testing.T) {
 	element := rapid.SampledFrom([]string{"a", "b", "{x}", "a%", "c d"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -50,7 +51,9 @@ func TestMuxFindsWhatServeMuxFinds(t *testing.T) {
 			}
 			ours.Handle("GET", pattern, answer)
 		}
-		asked := "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c d", "a%2Fb", "%2e", "a%25", "%61", "x", ""}), 0, 4).Draw(t, "path"), "/")
+		asked := "/" +
+			strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c d", "a%2Fb", "%2e", "a%25", "%61", "x", ""}), 0,
+				4).Draw(t, "path"), "/")
 		parsed, err := url.ParseRequestURI(strings.ReplaceAll(asked, " ", "%20"))
 		if err != nil {
 			t.Skip("no path")

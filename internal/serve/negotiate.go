@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ContentType is the media type of a request's body without parameters, in lower case. Without a header it is JSON; false means that the
-// header cannot be read.
+// ContentType is the media type of a request's body without parameters, in lower case. Without a
+// header it is JSON; false means that the header cannot be read.
 func ContentType(r *http.Request) (string, bool) {
 	header := r.Header.Get("Content-Type")
 	if header == "" || header == "application/json" { // which is what nearly all say
@@ -19,9 +19,11 @@ func ContentType(r *http.Request) (string, bool) {
 	return media, err == nil
 }
 
-// Negotiate picks the offer that a client likes best (RFC 9110, 12.5.1): for each offer the most specific range that fits it tells its
-// quality, and q=0 refuses it. At equal quality the first that the client lists wins, and what it does not tell apart is decided by the
-// order of the offers. No Accept header, or an empty one, takes the first offer. False means that nothing offered is acceptable.
+// Negotiate picks the offer that a client likes best (RFC 9110, 12.5.1): for each offer the most
+// specific range that fits it tells its quality, and q=0 refuses it. At equal quality the first
+// that the client lists wins, and what it does not tell apart is decided by the order of the
+// offers. No Accept header, or an empty one, takes the first offer. False means that nothing
+// offered is acceptable.
 func Negotiate(r *http.Request, offers ...string) (string, bool) {
 	accepted := r.Header["Accept"]
 	if len(accepted) == 1 && slices.Contains(offers, accepted[0]) { // nothing but one of ours
@@ -58,7 +60,8 @@ type mediaRange struct {
 	quality float64
 }
 
-// fitting is the place of the most specific range that an offer fits, -1 if there is none. Of two alike the first counts.
+// fitting is the place of the most specific range that an offer fits, -1 if there is none. Of two
+// alike the first counts.
 func fitting(ranges []mediaRange, offer string) int {
 	kind, _, _ := strings.Cut(offer, "/")
 	for _, media := range []string{offer, kind + "/*", "*/*"} {
@@ -77,8 +80,8 @@ func parseRange(part string) (parsed mediaRange, ok bool) {
 	return parseAnyRange(part)
 }
 
-// parsePlainRange reads what clients send in every slot, in small letters and with q alone, without allocating. What it does not read may
-// still be a range.
+// parsePlainRange reads what clients send in every slot, in small letters and with q alone, without
+// allocating. What it does not read may still be a range.
 func parsePlainRange(part string) (parsed mediaRange, ok bool) {
 	media, param, given := strings.Cut(part, ";")
 	media, param = strings.Trim(media, " "), strings.Trim(param, " ")

@@ -79,7 +79,8 @@ func TestContentType(t *testing.T) {
 // The quick way to read a range says what the full one says, or nothing.
 func TestPlainRangesAreRanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		part := rapid.StringMatching(`[ \t]?[a-zA-Z*.-]{0,4}/?[a-z*+/-]{0,4}[ ;]{0,3}([qQ]=?[0-9.e+"-]{0,4})?[ ;]?`).Draw(t, "part")
+		part := rapid.StringMatching(`[ \t]?[a-zA-Z*.-]{0,4}/?[a-z*+/-]{0,4}[ ;]{0,3}([qQ]=?[0-9.e+"-]{0,4})?[ ;]?`).Draw(t,
+			"part")
 		plain, ok := parsePlainRange(part)
 		if any, anyOK := parseAnyRange(part); ok && (!anyOK || plain != any) {
 			t.Fatalf("%q: quickly %+v, fully %+v (%v)", part, plain, any, anyOK)
@@ -88,7 +89,8 @@ func TestPlainRangesAreRanges(t *testing.T) {
 }
 
 func TestNegotiateAllocatesNothingForUsualHeaders(t *testing.T) {
-	for _, accept := range []string{"", "application/json", "application/octet-stream;q=1.0,application/json;q=0.9", "*/*"} {
+	for _, accept := range []string{"", "application/json", "application/octet-stream;q=1.0,application/json;q=0.9",
+		"*/*"} {
 		r := &http.Request{Header: http.Header{"Accept": {accept}}}
 		if n := testing.AllocsPerRun(100, func() { Negotiate(r, "application/json", "application/octet-stream") }); n != 0 {
 			t.Errorf("%q: %v allocations", accept, n)

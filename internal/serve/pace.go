@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// pace is a body that has to come at a least rate, after a grace, and before a last moment. It sets the connection's deadline ahead of each read, but
-// only when the one that is set is near: for a body that comes at once that is never again.
+// pace is a body that has to come at a least rate, after a grace, and before a last moment. It sets
+// the connection's deadline ahead of each read, but only when the one that is set is near: for a
+// body that comes at once that is never again.
 type pace struct {
 	io.ReadCloser
 	spent    *expense

@@ -49,7 +49,8 @@ func paced(t *testing.T, rate int64, talk func(write func(n int) bool), want err
 	return took
 }
 
-// A body that comes slower than the least rate ends when that shows, and one that keeps to it is read to its end, whatever its pieces.
+// A body that comes slower than the least rate ends when that shows, and one that keeps to it is
+// read to its end, whatever its pieces.
 func TestLeastRate(t *testing.T) {
 	for _, row := range []struct {
 		name   string
@@ -112,7 +113,8 @@ func TestWaitingIsNotSlow(t *testing.T) {
 	})
 }
 
-// A body of a connection that is cut off for another ends at once, although its client sends nothing.
+// A body of a connection that is cut off for another ends at once, although its client sends
+// nothing.
 func TestCuttingOffEndsARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := NewBodyRoom(3*firstBytes, 3*firstBytes)

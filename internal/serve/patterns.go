@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Patterns are all operations, as "METHOD /path/{wildcard}", in the order of their paths: what a documentation must have.
+// Patterns are all operations, as "METHOD /path/{wildcard}", in the order of their paths: what a
+// documentation must have.
 func (m *Mux) Patterns() []string {
 	all := slices.Clone(m.all)
 	slices.SortFunc(all, func(a, b *place) int { return cmp.Compare(a.pattern, b.pattern) })

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// recorder remembers what was answered, for the access log and the watcher, and cuts off who does not read the answer. It belongs to the
-// goroutine of its request.
+// recorder remembers what was answered, for the access log and the watcher, and cuts off who does
+// not read the answer. It belongs to the goroutine of its request.
 type recorder struct {
 	http.ResponseWriter
 	id    [1]string     // the request's, as a header has it
@@ -74,8 +74,9 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // Unwrap lets http.ResponseController reach the connection (deadlines).
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// deadline gives the client time for the next piece, a tenth less at most: a deadline that was set just now is as good as a new one, which costs
-// more than writing a short answer. Answers that have no connection, as in tests, need none.
+// deadline gives the client time for the next piece, a tenth less at most: a deadline that was set
+// just now is as good as a new one, which costs more than writing a short answer. Answers that have
+// no connection, as in tests, need none.
 func (r *recorder) deadline() {
 	now := time.Now()
 	if r.stall == 0 || r.hijacked || now.Sub(r.armed) < r.stall/10 {
@@ -92,16 +93,17 @@ func tellPattern(w http.ResponseWriter, pattern string) {
 	}
 }
 
-// Blame keeps an error of our own for the access log, where it stands beside the request's id. It is for operations that answer such an error
-// in a form of their own; Refuse does it by itself. Several are kept together.
+// Blame keeps an error of our own for the access log, where it stands beside the request's id. It
+// is for operations that answer such an error in a form of their own; Refuse does it by itself.
+// Several are kept together.
 func Blame(w http.ResponseWriter, err error) {
 	if recorded := recorderOf(w); recorded != nil {
 		recorded.cause = errors.Join(recorded.cause, err)
 	}
 }
 
-// Named tells the access log and the watcher by the id of which refusal a request is answered. It is for operations that answer in a form of their own;
-// Refuse does it by itself.
+// Named tells the access log and the watcher by the id of which refusal a request is answered. It
+// is for operations that answer in a form of their own; Refuse does it by itself.
 func Named(w http.ResponseWriter, refusal string) {
 	if recorded := recorderOf(w); recorded != nil {
 		recorded.refusal = refusal

@@ -26,23 +26,27 @@ type Options struct {
 	Stall time.Duration
 	// MaxHeader bounds a request's header: 60,000 bytes.
 	MaxHeader int
-	// MaxConns bounds the open connections: 8192. For a further one the longest idle one is closed; if none is idle, it waits in the system's queue.
+	// MaxConns bounds the open connections: 8192. For a further one the longest idle one is closed; if
+	// none is idle, it waits in the system's queue.
 	MaxConns int
-	// ConnsPerAddress bounds those of one address, or IPv6 network of 64 bits: an eighth of MaxConns; negative for no bound. TrustedProxies have none.
+	// ConnsPerAddress bounds those of one address, or IPv6 network of 64 bits: an eighth of MaxConns;
+	// negative for no bound. TrustedProxies have none.
 	ConnsPerAddress int
-	// HTTP2 also speaks HTTP/2 without TLS to clients that begin with it (RFC 9113, 3.3), as proxies do: many streams on one connection.
+	// HTTP2 also speaks HTTP/2 without TLS to clients that begin with it (RFC 9113, 3.3), as proxies
+	// do: many streams on one connection.
 	HTTP2 bool
-	// Bodies bounds the bytes of bodies in memory and the time that they take; servers of one process may share it. By default a server has its own
-	// of 256 MiB, of which each address has a quarter.
+	// Bodies bounds the bytes of bodies in memory and the time that they take; servers of one process
+	// may share it. By default a server has its own of 256 MiB, of which each address has a quarter.
 	Bodies *BodyBudget
 	// TrustedProxies are believed about a client's address.
 	TrustedProxies []netip.Prefix
 	// Watcher sees every request; nil for none.
 	Watcher Watcher
-	// Linger is how long the server goes on as before when it is told to stop, except that Readyz refuses: balancers see that and send
-	// their clients elsewhere. Only then it stops to accept: 0 s.
+	// Linger is how long the server goes on as before when it is told to stop, except that Readyz
+	// refuses: balancers see that and send their clients elsewhere. Only then it stops to accept: 0 s.
 	Linger time.Duration
-	// Grace is how long running requests are left alone after that; then their contexts end, which stops streams and waits: 0 s.
+	// Grace is how long running requests are left alone after that; then their contexts end, which
+	// stops streams and waits: 0 s.
 	Grace time.Duration
 	// Drain is how long running requests may take in all: 5 s, and never less than Grace.
 	Drain time.Duration
@@ -62,7 +66,8 @@ func Listen(addr string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Serve answers requests until the context ends, lingers, lets running ones finish, and returns nil after that. It closes the listener.
+// Serve answers requests until the context ends, lingers, lets running ones finish, and returns nil
+// after that. It closes the listener.
 //
 //	context ends ─▶ Linger: all as before, Readyz 503 ─▶ no more connections ─▶ Grace ─▶ contexts of requests end ─▶ Drain: closed
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, options Options) error {
@@ -87,7 +92,8 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opt
 	if err := untilStop(ctx, failed, options.Linger); err != nil {
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	}
-	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), max(cmp.Or(options.Drain, 5*time.Second), options.Grace))
+	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), max(cmp.Or(options.Drain, 5*time.Second),
+		options.Grace))
 	defer stop()
 	err := server.Shutdown(drain)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 )
 
 // running starts a server in a bubble and returns its stop and its end.
-func running(t *testing.T, handler http.HandlerFunc, options Options) (listener *servetest.Pipes, stop func(), ended chan error) {
+func running(t *testing.T, handler http.HandlerFunc,
+	options Options) (listener *servetest.Pipes, stop func(), ended chan error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	listener, ended = servetest.NewPipes(), make(chan error, 1)
@@ -43,7 +44,8 @@ func status(t *testing.T, conn net.Conn) int {
 
 const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// A client that is slow to ask is cut off: the header within a second, all of the request within ten.
+// A client that is slow to ask is cut off: the header within a second, all of the request within
+// ten.
 func TestSlowClientsAreCutOff(t *testing.T) {
 	for name, row := range map[string]struct {
 		sent  string
@@ -67,7 +69,8 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 				if _, err := io.Copy(io.Discard, conn); err != nil {
 					t.Error(err)
 				}
-				// After the answer to a request that it has not read to its end the server lingers for half a second.
+				// After the answer to a request that it has not read to its end the server lingers for half a
+				// second.
 				if took := time.Since(began); took < row.after || took > row.after+time.Second {
 					t.Errorf("cut off after %v, want %v", took, row.after)
 				}
@@ -99,8 +102,10 @@ func TestHeadersAreBounded(t *testing.T) {
 	})
 }
 
-// stopWhileRunning asks for something that takes a while, stops the server meanwhile, and returns the status of the answer.
-func stopWhileRunning(t *testing.T, takes time.Duration, options Options) (answer int, stopped time.Duration, err error) {
+// stopWhileRunning asks for something that takes a while, stops the server meanwhile, and returns
+// the status of the answer.
+func stopWhileRunning(t *testing.T, takes time.Duration,
+	options Options) (answer int, stopped time.Duration, err error) {
 	t.Helper()
 	listener, stop, ended := running(t, func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -145,7 +150,9 @@ func TestStopLeavesRunningRequestsTheGrace(t *testing.T) {
 func TestStopDoesNotWaitForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		listener, stop, ended := running(t, func(http.ResponseWriter, *http.Request) { <-release }, Options{Drain: 3 * time.Second})
+		listener, stop, ended := running(t, func(http.ResponseWriter, *http.Request) {
+			<-release
+		}, Options{Drain: 3 * time.Second})
 		conn := listener.Dial()
 		defer conn.Close()
 		send(t, conn, get)
@@ -199,7 +206,8 @@ func TestListenSaysWhatToDo(t *testing.T) {
 	if err == nil || err.Error() != "address "+addr+" is in use: stop the other program or choose another port" {
 		t.Errorf("%v", err)
 	}
-	if _, err := Listen("nonsense"); err == nil || !strings.Contains(err.Error(), "nonsense") || strings.Contains(err.Error(), "\n") {
+	if _, err := Listen("nonsense"); err == nil || !strings.Contains(err.Error(), "nonsense") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
 }

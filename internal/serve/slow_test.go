@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// trickle sends a text a byte a second until it is told that nobody listens, and then says when that was.
+// trickle sends a text a byte a second until it is told that nobody listens, and then says when
+// that was.
 func trickle(conn net.Conn, text string) (cut chan time.Time) {
 	cut = make(chan time.Time, 1)
 	go func() {
@@ -39,7 +40,8 @@ func TestTrickleIsCutOff(t *testing.T) {
 	}{
 		"a header": {"GET / HTTP/1.1\r\nHost: x\r\nX: ", time.Second, 0},
 		"a body":   {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n", time.Second, http.StatusBadRequest},
-		"chunks":   {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n", time.Second, http.StatusBadRequest},
+		"chunks": {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n", time.Second,
+			http.StatusBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -72,7 +74,8 @@ func TestTrickleIsCutOff(t *testing.T) {
 	}
 }
 
-// Who announces a body and sends a byte of it is refused as soon as that is decided: the answer waits for no more of the body.
+// Who announces a body and sends a byte of it is refused as soon as that is decided: the answer
+// waits for no more of the body.
 func TestRefusalsWaitForNoBody(t *testing.T) {
 	const announced = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n"
 	full := NewBodyRoom(16<<20, 16<<20)
@@ -121,7 +124,8 @@ func TestRefusalsWaitForNoBody(t *testing.T) {
 	}
 }
 
-// A client that takes nothing of its answer is cut off after ten seconds, be the answer written at once, in bits, or left in buffers.
+// A client that takes nothing of its answer is cut off after ten seconds, be the answer written at
+// once, in bits, or left in buffers.
 func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 	for name, write := range map[string]func(w http.ResponseWriter) error{
 		"at once": func(w http.ResponseWriter) error {
@@ -163,7 +167,8 @@ func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 	}
 }
 
-// The same over a real socket, whose buffers take some of the answer: the write ends, and so does the request.
+// The same over a real socket, whose buffers take some of the answer: the write ends, and so does
+// the request.
 func TestClientThatNeverReadsIsCutOffOverTCP(t *testing.T) {
 	listener, err := Listen("127.0.0.1:0")
 	if err != nil {
@@ -191,7 +196,8 @@ func TestClientThatNeverReadsIsCutOffOverTCP(t *testing.T) {
 	}
 }
 
-// Slow is not dead: who takes 64 KiB within each ten seconds gets all of his answer, and an event stream may be silent for an hour.
+// Slow is not dead: who takes 64 KiB within each ten seconds gets all of his answer, and an event
+// stream may be silent for an hour.
 func TestSlowReadersAreServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := bytes.Repeat([]byte("x"), 1<<20)
@@ -232,7 +238,8 @@ func (s slowReader) Read(p []byte) (int, error) {
 	return s.from.Read(p[:min(len(p), 16<<10)])
 }
 
-// The deadline of one answer is nothing to the next request on the connection, even if that is first told to continue.
+// The deadline of one answer is nothing to the next request on the connection, even if that is
+// first told to continue.
 func TestDeadlineEndsWithItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener, stop, ended := running(t, func(w http.ResponseWriter, r *http.Request) {

@@ -40,7 +40,8 @@ func (c *turned) want(t *testing.T, want map[TurnedAway]int) {
 	}
 }
 
-// A connection that is closed for another, and one that is not let in, are counted; those that stay are not.
+// A connection that is closed for another, and one that is not let in, are counted; those that stay
+// are not.
 func TestConnectionsThatGoAreCounted(t *testing.T) {
 	counted := new(turned)
 	crowded(t, Options{MaxConns: 3, ConnsPerAddress: 2, Watcher: counted}, func(t *testing.T, a *addressed) {
@@ -58,7 +59,8 @@ func TestConnectionsThatGoAreCounted(t *testing.T) {
 	})
 }
 
-// Bodies that find no room, lose theirs to another sender, or come too slowly are counted, each once; whole ones are not.
+// Bodies that find no room, lose theirs to another sender, or come too slowly are counted, each
+// once; whole ones are not.
 func TestBodiesThatEndAreCounted(t *testing.T) {
 	const announced = 3 * firstBytes
 	for name, row := range map[string]struct {

@@ -18,9 +18,11 @@ import (
 type Watcher interface {
 	// Context is called once for a server: what it returns is in the contexts of all its requests.
 	Context(server context.Context) context.Context
-	// Begin is called when a request begins. The context that it returns is the request's; done is called when the answer is complete.
+	// Begin is called when a request begins. The context that it returns is the request's; done is
+	// called when the answer is complete.
 	Begin(r *http.Request) (ctx context.Context, done func(Exchange))
-	// TurnAway is told of a client that is turned away or cut off to leave room for others. It must return at once.
+	// TurnAway is told of a client that is turned away or cut off to leave room for others. It must
+	// return at once.
 	TurnAway(why TurnedAway)
 }
 
@@ -54,7 +56,8 @@ func (o Options) turnAway(why TurnedAway) {
 // Exchange is a request that was answered.
 type Exchange struct {
 	Method string
-	// Pattern is the path pattern of the operation, as it was given to Mux.Handle; empty if there is none. It is never the client's text.
+	// Pattern is the path pattern of the operation, as it was given to Mux.Handle; empty if there is
+	// none. It is never the client's text.
 	Pattern string
 	Status  int
 	Took    time.Duration
@@ -67,7 +70,8 @@ type Exchange struct {
 // idHeader carries a request's id, in the form in which http.Header keeps it.
 const idHeader = "X-Request-Id"
 
-// An id is the process's own random text with the request's number: nobody has to guess it, and it costs next to nothing.
+// An id is the process's own random text with the request's number: nobody has to guess it, and it
+// costs next to nothing.
 var (
 	idPrefix = rand.Text()[:16] + "-"
 	idNumber atomic.Uint64
@@ -78,12 +82,13 @@ func nextID() string {
 	return string(strconv.AppendUint(append(room[:0], idPrefix...), idNumber.Add(1), 36))
 }
 
-// Wrap gives every request an id (X-Request-Id, the client's own if it sent a short one), an access log at debug level, and a 500 in place
-// of a crash. An answer that a crash cuts short ends with its connection, so that nobody takes it for whole.
+// Wrap gives every request an id (X-Request-Id, the client's own if it sent a short one), an access
+// log at debug level, and a 500 in place of a crash. An answer that a crash cuts short ends with
+// its connection, so that nobody takes it for whole.
 func Wrap(next http.Handler, log *slog.Logger) http.Handler { return Options{Log: log}.Wrap(next) }
 
-// Wrap is the function of this name with all that the options say of a single request: Stall, TrustedProxies and Watcher. Serve does it by
-// itself.
+// Wrap is the function of this name with all that the options say of a single request: Stall,
+// TrustedProxies and Watcher. Serve does it by itself.
 func (o Options) Wrap(next http.Handler) http.Handler {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	stall := cmp.Or(o.Stall, 10*time.Second)
@@ -103,8 +108,8 @@ func (o Options) Wrap(next http.Handler) http.Handler {
 			ctx, done = o.Watcher.Begin(r)
 		}
 		if hasBody := r.Body != nil && r.Body != http.NoBody; hasBody || ctx != r.Context() {
-			// net/http must find its own body in its own request: behind another it first waits for 256 KiB, or the deadline, before it sends a
-			// refusal of a body that was not read to its end.
+			// net/http must find its own body in its own request: behind another it first waits for 256 KiB,
+			// or the deadline, before it sends a refusal of a body that was not read to its end.
 			r = r.WithContext(ctx)
 			if hasBody {
 				r.Body = counted{r.Body, &recorded.received}
@@ -141,7 +146,8 @@ func (r *recorder) exchange(request *http.Request, took time.Duration) Exchange 
 	}
 }
 
-// access writes the access log. An error of our own is worth more than debug, unless the client went away: then nobody saw it.
+// access writes the access log. An error of our own is worth more than debug, unless the client
+// went away: then nobody saw it.
 func (o Options) access(r *http.Request, id string, answer *recorder, exchange Exchange) {
 	level := slog.LevelDebug
 	if answer.cause != nil && r.Context().Err() == nil {

@@ -30,8 +30,12 @@ func testMux() *Mux {
 	mux.Handle("POST", "/item/{id}", func(w http.ResponseWriter, r *http.Request) { JSON(w, r, 200, r.PathValue("id")) })
 	mux.Handle("GET", "/item/{id}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	mux.Handle("GET", "/refuse", func(w http.ResponseWriter, r *http.Request) { Refuse(w, r, no(418)) })
-	mux.Handle("GET", "/list", func(w http.ResponseWriter, _ *http.Request) { RefuseList(w, no(400), []Failure{{3, `a "b"`}}) })
-	mux.Handle("GET", "/fail", func(w http.ResponseWriter, r *http.Request) { Refuse(w, r, errors.New("the secret cause")) })
+	mux.Handle("GET", "/list", func(w http.ResponseWriter, _ *http.Request) {
+		RefuseList(w, no(400), []Failure{{3, `a "b"`}})
+	})
+	mux.Handle("GET", "/fail", func(w http.ResponseWriter, r *http.Request) {
+		Refuse(w, r, errors.New("the secret cause"))
+	})
 	mux.Handle("GET", "/unwritable", func(w http.ResponseWriter, r *http.Request) { JSON(w, r, 200, func() {}) })
 	mux.Handle("GET", "/crash", func(http.ResponseWriter, *http.Request) { panic("the secret cause") })
 	mux.Handle("GET", "/live", Livez)
@@ -106,9 +110,11 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// The log is silent at its usual level unless something of ours broke; a client that left is no fault of ours.
+// The log is silent at its usual level unless something of ours broke; a client that left is no
+// fault of ours.
 func TestAccessLogLevels(t *testing.T) {
-	for path, loud := range map[string]bool{"/read": false, "/refuse": false, "/nowhere": false, "/fail": true, "/crash": true} {
+	for path, loud := range map[string]bool{"/read": false, "/refuse": false, "/nowhere": false, "/fail": true,
+		"/crash": true} {
 		var log bytes.Buffer
 		handler := Wrap(testMux(), slog.New(slog.NewTextHandler(&log, nil)))
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", path, nil))
@@ -149,7 +155,9 @@ func TestExchanges(t *testing.T) {
 		}
 		Bytes(w, http.StatusAccepted, "text/plain", append(body, body...))
 	})
-	mux.Handle("GET", "/named", func(w http.ResponseWriter, r *http.Request) { Refuse(w, r, fmt.Errorf("wrapped: %w", named{no(403)})) })
+	mux.Handle("GET", "/named", func(w http.ResponseWriter, r *http.Request) {
+		Refuse(w, r, fmt.Errorf("wrapped: %w", named{no(403)}))
+	})
 	watcher := &watched{}
 	options := Options{
 		Log:            slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -179,7 +187,8 @@ func TestExchanges(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", row.request, got, row.want)
 		}
 		for _, part := range []string{
-			"client=198.51.100.7", "method=" + method, "path=" + path, "pattern=", fmt.Sprint("status=", row.want.Status), "took=",
+			"client=198.51.100.7", "method=" + method, "path=" + path, "pattern=", fmt.Sprint("status=", row.want.Status),
+			"took=",
 			fmt.Sprint("received=", row.want.Received), fmt.Sprint("sent=", row.want.Sent), "id=",
 		} {
 			if !strings.Contains(log.String(), part) {
@@ -205,7 +214,8 @@ func BenchmarkWrap(b *testing.B) {
 	}
 }
 
-// A service whose errors have another form says so to the mux, and tells the access log what was its own fault.
+// A service whose errors have another form says so to the mux, and tells the access log what was
+// its own fault.
 func TestAnswersInAnotherForm(t *testing.T) {
 	var log bytes.Buffer
 	mux := &Mux{NotFound: no(404), NotAllowed: no(405), Answer: func(w http.ResponseWriter, _ *http.Request, err error) {
@@ -217,7 +227,8 @@ func TestAnswersInAnotherForm(t *testing.T) {
 		Bytes(w, http.StatusOK, "text/plain", []byte("sorry"))
 	})
 	handler := Wrap(mux, slog.New(slog.NewTextHandler(&log, nil)))
-	for request, want := range map[string]string{"GET /": "no Method Not Allowed", "GET /x//y": "no Not Found", "POST /": "sorry"} {
+	for request, want := range map[string]string{"GET /": "no Method Not Allowed", "GET /x//y": "no Not Found",
+		"POST /": "sorry"} {
 		method, path, _ := strings.Cut(request, " ")
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest(method, path, nil))

@@ -9,13 +9,15 @@ import (
 	"strings"
 )
 
-// dialect is what is different between databases that speak SQL. Rooms and migrations write SQLite's.
+// dialect is what is different between databases that speak SQL. Rooms and migrations write
+// SQLite's.
 type dialect struct {
 	// bind turns the places "?" of a statement into the database's.
 	bind func(string) string
 	// script turns the types of a migration into the database's.
 	script func(string) string
-	// turn is the statement that, in a transaction, waits until no other process migrates. SQLite's transactions have the write lock anyway.
+	// turn is the statement that, in a transaction, waits until no other process migrates. SQLite's
+	// transactions have the write lock anyway.
 	turn string
 }
 
@@ -56,7 +58,8 @@ func postgresTypes(script string) string {
 	})
 }
 
-// open reads an address and prepares the connections; the first statement makes them. The name is the address without its password.
+// open reads an address and prepares the connections; the first statement makes them. The name is
+// the address without its password.
 func open(address string) (d *dialect, name string, write, read *sql.DB, err error) {
 	kind, rest, _ := strings.Cut(address, ":")
 	switch {
@@ -70,6 +73,7 @@ func open(address string) (d *dialect, name string, write, read *sql.DB, err err
 		name, write, read, err = openPostgres(address)
 		return postgres, name, write, read, err
 	default: // the rest may hold a password
-		return nil, "", nil, nil, errors.New("unknown address: want sqlite:PATH, sqlite::memory: or postgres://USER:PASSWORD@HOST:PORT/NAME")
+		return nil, "", nil, nil,
+			errors.New("unknown address: want sqlite:PATH, sqlite::memory: or postgres://USER:PASSWORD@HOST:PORT/NAME")
 	}
 }

@@ -10,8 +10,9 @@ import (
 	"slices"
 )
 
-// Migrate connects and applies the migrations that the database does not have yet, in the order of their names, each in a transaction of
-// its own. Processes that migrate the same database at once take turns. After an error it may be called again; after a success it does nothing.
+// Migrate connects and applies the migrations that the database does not have yet, in the order of
+// their names, each in a transaction of its own. Processes that migrate the same database at once
+// take turns. After an error it may be called again; after a success it does nothing.
 //
 // A migration is written for SQLite, with the column types INTEGER, BLOB and TEXT; see dialect.
 func (db *DB) Migrate(ctx context.Context) error {
@@ -51,8 +52,10 @@ func (db *DB) migrate(ctx context.Context) error {
 	return nil
 }
 
-// ErrNewer says that a newer version of the program has changed the tables: this one would misread them.
-var ErrNewer = errors.New("a newer version has changed the tables: start that version again, or give --db another database")
+// ErrNewer says that a newer version of the program has changed the tables: this one would misread
+// them.
+var ErrNewer = errors.New("a newer version has changed the tables: start that version again, or give --db another " +
+	"database")
 
 // refuseNewer refuses a database with migrations that this version does not know.
 func refuseNewer(ctx context.Context, tx Tx, known []string) error {
@@ -80,7 +83,8 @@ func (db *DB) inTurn(ctx context.Context, do func(Tx) error) error {
 
 func (db *DB) apply(ctx context.Context, tx Tx, name string) error {
 	var applied int
-	if err := tx.QueryRow(ctx, `SELECT count(*) FROM migrations WHERE name = ?`, name).Scan(&applied); err != nil || applied > 0 {
+	if err := tx.QueryRow(ctx, `SELECT count(*) FROM migrations WHERE name = ?`, name).Scan(&applied); err != nil ||
+		applied > 0 {
 		return err
 	}
 	script, err := fs.ReadFile(db.migrations, name)

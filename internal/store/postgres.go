@@ -16,10 +16,12 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// connectTimeout is how long PostgreSQL may take to accept a connection, unless the address has connect_timeout.
+// connectTimeout is how long PostgreSQL may take to accept a connection, unless the address has
+// connect_timeout.
 const connectTimeout = 5 * time.Second
 
-// openPostgres reads an address. What the reader of addresses says is kept back where it could quote the password.
+// openPostgres reads an address. What the reader of addresses says is kept back where it could
+// quote the password.
 func openPostgres(address string) (name string, write, read *sql.DB, err error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -51,18 +53,22 @@ func redacted(address *url.URL) string {
 	return shown.Redacted()
 }
 
-// Unavailable tells that an error is about the database not answering at all, so that the same request may succeed later.
+// Unavailable tells that an error is about the database not answering at all, so that the same
+// request may succeed later.
 func Unavailable(err error) bool {
 	if refused := (*pgconn.ConnectError)(nil); errors.Is(err, ErrNotReady) || errors.As(err, &refused) {
 		return true
 	}
 	if answer := (*pgconn.PgError)(nil); errors.As(err, &answer) {
-		// 08: the connection failed. 53: out of connections, memory or disk. 57P: shutting down, crashed or starting.
-		return strings.HasPrefix(answer.Code, "08") || strings.HasPrefix(answer.Code, "53") || strings.HasPrefix(answer.Code, "57P")
+		// 08: the connection failed. 53: out of connections, memory or disk. 57P: shutting down, crashed
+		// or starting.
+		return strings.HasPrefix(answer.Code, "08") || strings.HasPrefix(answer.Code, "53") ||
+			strings.HasPrefix(answer.Code, "57P")
 	}
 	if broken := net.Error(nil); errors.As(err, &broken) {
 		return true
 	}
-	return slices.ContainsFunc([]error{driver.ErrBadConn, pgconn.ErrConnClosed, io.ErrUnexpectedEOF, io.EOF, net.ErrClosed},
+	return slices.ContainsFunc([]error{driver.ErrBadConn, pgconn.ErrConnClosed, io.ErrUnexpectedEOF, io.EOF,
+		net.ErrClosed},
 		func(ended error) bool { return errors.Is(err, ended) })
 }

@@ -17,10 +17,13 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 
-// One text for both databases: places, 64-bit integers, bytes, and a row that takes another's place.
+// One text for both databases: places, 64-bit integers, bytes, and a row that takes another's
+// place.
 func TestOneTextForAllDatabases(t *testing.T) {
-	migrations := fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (id INTEGER PRIMARY KEY, name BLOB NOT NULL); -- all of it`)}}
-	for kind, address := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "x.db"), "postgres": postgrestest.Start(t).Database(t)} {
+	migrations := fstest.MapFS{
+		"01.sql": {Data: []byte(`CREATE TABLE thing (id INTEGER PRIMARY KEY, name BLOB NOT NULL); -- all of it`)}}
+	for kind, address := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "x.db"),
+		"postgres": postgrestest.Start(t).Database(t)} {
 		t.Run(kind, func(t *testing.T) {
 			db, err := openNow(t, address, migrations)
 			if err != nil {
@@ -30,7 +33,8 @@ func TestOneTextForAllDatabases(t *testing.T) {
 			const great = int64(1) << 62
 			for _, name := range [][]byte{{1, 0, 255}, {2}} {
 				err := db.InTx(t.Context(), func(tx Tx) error {
-					_, err := tx.Exec(t.Context(), `INSERT INTO thing (id, name) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name`, great, name)
+					_, err := tx.Exec(t.Context(),
+						`INSERT INTO thing (id, name) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name`, great, name)
 					return err
 				})
 				var found []byte
@@ -39,7 +43,8 @@ func TestOneTextForAllDatabases(t *testing.T) {
 					t.Errorf("%v, %v: found %v, want %v", err, scanErr, found, name)
 				}
 			}
-			if err := db.QueryRow(t.Context(), `INSERT INTO thing (id, name) VALUES (1, ?) RETURNING id`, []byte{3}).Scan(new(int)); err == nil {
+			if err := db.QueryRow(t.Context(), `INSERT INTO thing (id, name) VALUES (1, ?) RETURNING id`,
+				[]byte{3}).Scan(new(int)); err == nil {
 				t.Error("a query writes")
 			}
 		})
@@ -88,7 +93,9 @@ func TestNothingWorksBeforeMigrate(t *testing.T) {
 	}
 	defer db.Close()
 	for name, err := range map[string]error{
-		"rows": db.Each(t.Context(), func(*sql.Rows) error { return nil }, `SELECT 1`), "row": db.QueryRow(t.Context(), `SELECT 1`).Scan(new(int)),
+		"rows": db.Each(t.Context(), func(*sql.Rows) error {
+			return nil
+		}, `SELECT 1`), "row": db.QueryRow(t.Context(), `SELECT 1`).Scan(new(int)),
 		"transaction": db.InTx(t.Context(), func(Tx) error { return nil }),
 	} {
 		if !errors.Is(err, ErrNotReady) || !Unavailable(err) {
@@ -138,10 +145,13 @@ func TestNoErrorShowsAPassword(t *testing.T) {
 	}
 }
 
-// Each stops where it is told to: at an error, or at the end of the context in the middle of the rows. The connection is free again.
+// Each stops where it is told to: at an error, or at the end of the context in the middle of the
+// rows. The connection is free again.
 func TestEachStops(t *testing.T) {
-	migrations := fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INTEGER); INSERT INTO thing VALUES (1), (2), (3);`)}}
-	for kind, address := range map[string]string{"sqlite": "sqlite::memory:", "postgres": postgrestest.Start(t).Database(t)} {
+	migrations := fstest.MapFS{
+		"01.sql": {Data: []byte(`CREATE TABLE thing (n INTEGER); INSERT INTO thing VALUES (1), (2), (3);`)}}
+	for kind, address := range map[string]string{"sqlite": "sqlite::memory:",
+		"postgres": postgrestest.Start(t).Database(t)} {
 		t.Run(kind, func(t *testing.T) {
 			db, err := openNow(t, address, migrations)
 			if err != nil {
@@ -156,7 +166,8 @@ func TestEachStops(t *testing.T) {
 				stop := func(*sql.Rows) error { rows++; cancel(); return nil }
 				fail := func(*sql.Rows) error { rows++; return enough }
 				err := []error{
-					db.Each(ctx, count, `SELECT n FROM thing`), db.Each(ctx, fail, `SELECT n FROM thing`), db.Each(ctx, stop, `SELECT n FROM thing`),
+					db.Each(ctx, count, `SELECT n FROM thing`), db.Each(ctx, fail, `SELECT n FROM thing`),
+					db.Each(ctx, stop, `SELECT n FROM thing`),
 				}
 				if err[0] != nil || !errors.Is(err[1], enough) || !errors.Is(err[2], context.Canceled) || rows != 3+1+1 {
 					t.Errorf("%v, %d rows", err, rows)

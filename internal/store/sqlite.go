@@ -12,9 +12,11 @@ import (
 
 func openSQLite(place string) (write, read *sql.DB, err error) {
 	const driver = "sqlite3"
-	// The path is escaped: it may hold what ends a path in a URL. A transaction takes the write lock when it begins: one that took it later
-	// could find that another process has written meanwhile, and fail.
-	source := "file:" + (&url.URL{Path: place}).EscapedPath() + "?_journal_mode=WAL&_synchronous=NORMAL&_busy_timeout=5000&_foreign_keys=on"
+	// The path is escaped: it may hold what ends a path in a URL. A transaction takes the write lock
+	// when it begins: one that took it later could find that another process has written meanwhile,
+	// and fail.
+	source := "file:" + (&url.URL{Path: place}).EscapedPath() +
+		"?_journal_mode=WAL&_synchronous=NORMAL&_busy_timeout=5000&_foreign_keys=on"
 	if place != ":memory:" {
 		if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil { // a service whose journal is elsewhere has made none
 			return nil, nil, err

@@ -1,9 +1,11 @@
-// Package store is the SQL database that views of the facts live in: SQLite or PostgreSQL. It connects, brings the tables up to date, and hides
-// where the two differ (dialect.go). It is the only package that knows database drivers.
+// Package store is the SQL database that views of the facts live in: SQLite or PostgreSQL. It
+// connects, brings the tables up to date, and hides where the two differ (dialect.go). It is the
+// only package that knows database drivers.
 //
 //	Open ──▶ nothing works yet ──Migrate (again and again, until the database answers)──▶ Each, QueryRow, InTx ──▶ Close
 //
-// One SQL text serves both: places are written "?", and a row that may be there already is inserted with ON CONFLICT.
+// One SQL text serves both: places are written "?", and a row that may be there already is inserted
+// with ON CONFLICT.
 package store
 
 import (
@@ -22,11 +24,11 @@ type DB struct {
 	// name is the address without its password.
 	name       string
 	migrations fs.FS
-	// write has one connection: SQLite has one writer, so transactions queue here and never meet a lock that this process itself holds. For
-	// PostgreSQL one is enough too.
+	// write has one connection: SQLite has one writer, so transactions queue here and never meet a
+	// lock that this process itself holds. For PostgreSQL one is enough too.
 	write *sql.DB
-	// read is for queries, which see the last commit and never wait for the writer. A memory database is its connection's own, so that
-	// it has only the one.
+	// read is for queries, which see the last commit and never wait for the writer. A memory database
+	// is its connection's own, so that it has only the one.
 	read *sql.DB
 	// migrating lets one Migrate of this process run at a time.
 	migrating sync.Mutex
@@ -39,9 +41,9 @@ const maxReaders = 4
 // ErrNotReady is the answer to everything that comes before the first Migrate that succeeds.
 var ErrNotReady = errors.New("the database is not connected yet")
 
-// Open prepares "sqlite:PATH", "sqlite::memory:" or "postgres://USER:PASSWORD@HOST:PORT/NAME?…" and connects to nothing: Migrate does, and
-// until it has succeeded all else answers ErrNotReady. The migrations are the *.sql files of a folder, see Migrate. An error never
-// shows a password.
+// Open prepares "sqlite:PATH", "sqlite::memory:" or "postgres://USER:PASSWORD@HOST:PORT/NAME?…" and
+// connects to nothing: Migrate does, and until it has succeeded all else answers ErrNotReady. The
+// migrations are the *.sql files of a folder, see Migrate. An error never shows a password.
 func Open(address string, migrations fs.FS) (*DB, error) {
 	dialect, name, write, read, err := open(address)
 	if err != nil {
@@ -50,11 +52,13 @@ func Open(address string, migrations fs.FS) (*DB, error) {
 	return &DB{dialect: dialect, name: name, migrations: migrations, write: write, read: read}, nil
 }
 
-// Local tells that the database is a file or memory of this process: if it does not answer now, it hardly will later.
+// Local tells that the database is a file or memory of this process: if it does not answer now, it
+// hardly will later.
 func (db *DB) Local() bool { return db.dialect == sqlite }
 
-// Each runs a query that changes nothing and hands over its rows, for Scan, until they end, the context ends or the function fails (its error). In
-// a memory database transactions and other queries wait meanwhile.
+// Each runs a query that changes nothing and hands over its rows, for Scan, until they end, the
+// context ends or the function fails (its error). In a memory database transactions and other
+// queries wait meanwhile.
 func (db *DB) Each(ctx context.Context, row func(*sql.Rows) error, query string, args ...any) error {
 	if !db.ready.Load() {
 		return ErrNotReady
@@ -66,7 +70,8 @@ func (db *DB) Each(ctx context.Context, row func(*sql.Rows) error, query string,
 	defer func() { _ = conn.Close() }() // only gives it back
 	watched := ctx
 	if db.Local() {
-		watched = context.WithoutCancel(ctx) // the driver would watch the context with a goroutine for each row; the loop below is enough
+		// the driver would watch the context with a goroutine for each row; the loop below is enough
+		watched = context.WithoutCancel(ctx)
 	}
 	rows, err := conn.QueryContext(watched, db.dialect.bind(query), args...)
 	if err != nil {
@@ -119,8 +124,8 @@ func (db *DB) Close() error {
 type Tx struct {
 	tx      *sql.Tx
 	dialect *dialect
-	// prepared are the statements that ran before, for SQLite: to read one takes it longer than to run it. PostgreSQL's driver does this by itself.
-	// The transaction's end closes them.
+	// prepared are the statements that ran before, for SQLite: to read one takes it longer than to run
+	// it. PostgreSQL's driver does this by itself. The transaction's end closes them.
 	prepared map[string]*sql.Stmt
 }
 
@@ -138,8 +143,9 @@ func (tx Tx) Exec(ctx context.Context, statement string, args ...any) (changed i
 	return result.RowsAffected()
 }
 
-// execPrepared runs a statement, without reading it again if it ran before. The driver would watch the context with a goroutine for each
-// statement; they are short, so it is enough to look at it before.
+// execPrepared runs a statement, without reading it again if it ran before. The driver would watch
+// the context with a goroutine for each statement; they are short, so it is enough to look at it
+// before.
 func (tx Tx) execPrepared(ctx context.Context, statement string, args []any) (sql.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -161,8 +167,8 @@ func (tx Tx) QueryRow(ctx context.Context, query string, args ...any) Row {
 	return Row{row: tx.tx.QueryRowContext(ctx, tx.dialect.bind(query), args...)}
 }
 
-// InTx runs a function in a transaction: all of it is kept, or none. After an error of PostgreSQL inside the function it must return: the
-// transaction takes nothing more.
+// InTx runs a function in a transaction: all of it is kept, or none. After an error of PostgreSQL
+// inside the function it must return: the transaction takes nothing more.
 func (db *DB) InTx(ctx context.Context, do func(Tx) error) error {
 	if !db.ready.Load() {
 		return ErrNotReady
@@ -176,7 +182,8 @@ func (db *DB) inTx(ctx context.Context, do func(Tx) error) error {
 		return fmt.Errorf("begin: %w", err)
 	}
 	if err := do(Tx{tx, db.dialect, map[string]*sql.Stmt{}}); err != nil {
-		if undone := tx.Rollback(); undone != nil && !errors.Is(undone, sql.ErrTxDone) { // done: the context's end has undone it
+		// done: the context's end has undone it
+		if undone := tx.Rollback(); undone != nil && !errors.Is(undone, sql.ErrTxDone) {
 			err = errors.Join(err, fmt.Errorf("roll back: %w", undone))
 		}
 		return err

@@ -65,7 +65,8 @@ func TestBrokenMigrationLeavesNothing(t *testing.T) {
 		return failed
 	})
 	var rows int
-	if scanErr := db.QueryRow(t.Context(), `SELECT count(*) FROM thing`).Scan(&rows); !errors.Is(err, failed) || scanErr != nil || rows != 0 {
+	if scanErr := db.QueryRow(t.Context(), `SELECT count(*) FROM thing`).Scan(&rows); !errors.Is(err, failed) ||
+		scanErr != nil || rows != 0 {
 		t.Errorf("%v, %v, %d rows: want a transaction that left nothing", err, scanErr, rows)
 	}
 }
@@ -78,8 +79,8 @@ func TestUnknownDatabase(t *testing.T) {
 	}
 }
 
-// What ends a path in a URL is part of a file's name here.
-// The folder of a file is made, for its owner alone: a service whose journal is elsewhere has nothing else in it.
+// What ends a path in a URL is part of a file's name here. The folder of a file is made, for its
+// owner alone: a service whose journal is elsewhere has nothing else in it.
 func TestTheFolderIsMade(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "of", "its own")
 	db, err := openNow(t, "sqlite:"+filepath.Join(folder, "x.db"), fstest.MapFS{})
@@ -109,7 +110,8 @@ func TestAnyPath(t *testing.T) {
 	}
 }
 
-// A query in the middle of a transaction sees what was there before it, without waiting for its end; and it cannot write.
+// A query in the middle of a transaction sees what was there before it, without waiting for its
+// end; and it cannot write.
 func TestQueriesDoNotWaitForTheWriter(t *testing.T) {
 	db, err := openNow(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"),
 		fstest.MapFS{"01.sql": {Data: []byte(`CREATE TABLE thing (n INT);`)}})

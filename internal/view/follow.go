@@ -9,12 +9,13 @@ import (
 
 // Source is the journal, as far as a view needs it.
 type Source interface {
-	// Read hands over facts in order from a place on, then those that come later, until the context ends (nil) or handle fails (its error).
+	// Read hands over facts in order from a place on, then those that come later, until the context
+	// ends (nil) or handle fails (its error).
 	Read(ctx context.Context, from uint64, handle func(seq uint64, at time.Time, subject string, data []byte) error) error
 }
 
-// MaxBatch is how many facts are applied in one transaction at most: alone, a fact takes seven times as long as in a full batch (relay/archive,
-// BenchmarkApply: 390 µs and 53 µs).
+// MaxBatch is how many facts are applied in one transaction at most: alone, a fact takes seven
+// times as long as in a full batch (relay/archive, BenchmarkApply: 390 µs and 53 µs).
 const MaxBatch = 512
 
 // BatchWait is how long a batch waits for company.
@@ -23,11 +24,13 @@ const BatchWait = 20 * time.Millisecond
 // applyTimeout is how long a batch may take, even one that is in hand when the context ends.
 const applyTimeout = 10 * time.Second
 
-// Follow applies facts as they come until the context ends (nil) or the source fails (its error). A batch waits a few milliseconds for company,
-// never longer. What Follow had not applied when it ended is read again by the next one.
+// Follow applies facts as they come until the context ends (nil) or the source fails (its error). A
+// batch waits a few milliseconds for company, never longer. What Follow had not applied when it
+// ended is read again by the next one.
 //
-// Follow survives the database: while it fails, Follow tries again after growing pauses, from the progress that the database then has.
-// An outage is logged twice, when it begins and when it is over. A database that does not fit, see Refused, ends Follow; a source that is a Log is checked
+// Follow survives the database: while it fails, Follow tries again after growing pauses, from the
+// progress that the database then has. An outage is logged twice, when it begins and when it is
+// over. A database that does not fit, see Refused, ends Follow; a source that is a Log is checked
 // for that each time.
 func (v *View) Follow(ctx context.Context, source Source) error {
 	out := outage{log: v.cfg.Log.With("view", v.cfg.Name)}
@@ -45,7 +48,8 @@ func (v *View) Follow(ctx context.Context, source Source) error {
 // databaseError is an error that ends one reading of the source, not Follow.
 type databaseError struct {
 	error
-	// applying tells that there was a batch, so that only a batch that is applied proves the outage to be over.
+	// applying tells that there was a batch, so that only a batch that is applied proves the outage to
+	// be over.
 	applying bool
 }
 
@@ -63,8 +67,8 @@ func (v *View) progress(ctx context.Context) (last uint64, err error) {
 	return last, v.tell(ctx)
 }
 
-// followOnce reads the source once, from the database's progress on. It ends with the context (nil), with the source (its error, nil if it has
-// no more), or with a databaseError.
+// followOnce reads the source once, from the database's progress on. It ends with the context
+// (nil), with the source (its error, nil if it has no more), or with a databaseError.
 func (v *View) followOnce(ctx context.Context, source Source, out *outage) error {
 	if journal, known := source.(Log); known {
 		if err := v.Check(ctx, journal); err != nil {

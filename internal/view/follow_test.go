@@ -37,7 +37,8 @@ func (s *script) Read(ctx context.Context, from uint64, handle func(uint64, time
 	return nil
 }
 
-// Facts are visible one batch wait after they came, and only what was not applied before is asked for again.
+// Facts are visible one batch wait after they came, and only what was not applied before is asked
+// for again.
 func TestFollowGoesOnWhereItStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := inMemory(t)
@@ -98,7 +99,8 @@ func journalOf(t *testing.T, facts int) *journal.Journal {
 	return j
 }
 
-// The real journal, a thousand facts, and a view that is stopped in the middle of them, again and again: nothing is missing or double.
+// The real journal, a thousand facts, and a view that is stopped in the middle of them, again and
+// again: nothing is missing or double.
 func TestFollowMissesNothing(t *testing.T) {
 	const facts = 1000
 	j := journalOf(t, facts)

@@ -17,11 +17,13 @@ type Log interface {
 	Progress
 }
 
-// ErrOtherJournal says that a database was made of another journal, or of one that has lost facts since. What would be appended from now on would be
-// passed over, as if it were in the view already.
+// ErrOtherJournal says that a database was made of another journal, or of one that has lost facts
+// since. What would be appended from now on would be passed over, as if it were in the view
+// already.
 var ErrOtherJournal = errors.New("the database is not one of this journal")
 
-// Refused says that an error of Check is for the operator: the database does not fit, and never will by itself.
+// Refused says that an error of Check is for the operator: the database does not fit, and never
+// will by itself.
 func Refused(err error) bool {
 	return errors.Is(err, ErrOtherJournal) || errors.Is(err, store.ErrNewer)
 }
@@ -30,13 +32,15 @@ func Refused(err error) bool {
 type Skipper interface {
 	// Skip gives no fact the numbers up to one.
 	Skip(ctx context.Context, upTo uint64) error
-	// ClosedInOrder says that the journal was closed in good order before it was opened: a power cut has taken nothing from it.
+	// ClosedInOrder says that the journal was closed in good order before it was opened: a power cut
+	// has taken nothing from it.
 	ClosedInOrder() bool
 }
 
 const (
-	// lostFor bounds the time of the facts that a power cut is taken to have cost: the engine syncs each second, and a slow disk needs some more. A
-	// journal that lacks older ones was restored from a copy, and its state with it: that is the operator's to judge.
+	// lostFor bounds the time of the facts that a power cut is taken to have cost: the engine syncs
+	// each second, and a slow disk needs some more. A journal that lacks older ones was restored from
+	// a copy, and its state with it: that is the operator's to judge.
 	lostFor = 10 * time.Second
 	// mayBeLost bounds their number, since each number is filled.
 	mayBeLost = 1 << 18
@@ -45,7 +49,8 @@ const (
 // lostFacts says that the database has facts that its journal has not.
 type lostFacts struct {
 	last, newest uint64
-	// span is between the first of them and the last, to a second; dated is false if the database does not know it.
+	// span is between the first of them and the last, to a second; dated is false if the database does
+	// not know it.
 	span  time.Duration
 	dated bool
 }
@@ -61,10 +66,12 @@ func (l *lostFacts) byPowerCut() bool {
 }
 
 // whatToDo ends the errors of Check.
-const whatToDo = "restore the journal that the database was made of, or give --db another database: it is filled from this journal"
+const whatToDo = "restore the journal that the database was made of, or give --db another database: it is filled " +
+	"from this journal"
 
-// Check refuses a journal that the database was not made of, and one that is behind the database. A database that knows no journal, since it is new or an
-// earlier version made it, takes this one for its own.
+// Check refuses a journal that the database was not made of, and one that is behind the database. A
+// database that knows no journal, since it is new or an earlier version made it, takes this one for
+// its own.
 func (v *View) Check(ctx context.Context, journal Log) error {
 	if err := v.Migrate(ctx); err != nil {
 		return err
@@ -84,12 +91,14 @@ func (v *View) Check(ctx context.Context, journal Log) error {
 	skipper, ok := journal.(Skipper)
 	if ok && lost.byPowerCut() && !skipper.ClosedInOrder() {
 		if err = skipper.Skip(ctx, lost.last); err == nil {
-			v.cfg.Log.ErrorContext(ctx, "the journal has lost its newest facts, as after a power cut: their numbers are left out", "view", v.cfg.Name,
+			v.cfg.Log.ErrorContext(ctx,
+				"the journal has lost its newest facts, as after a power cut: their numbers are left out", "view", v.cfg.Name,
 				"facts", lost.last-lost.newest, "after", lost.newest)
 			return nil
 		}
 	}
-	return errors.Join(fmt.Errorf("%w: the %s has facts up to %d, this journal up to %d: it was restored or has lost facts: %s",
+	return errors.Join(fmt.Errorf("%w: the %s has facts up to %d, this journal up to %d: it was restored or has lost "+
+		"facts: %s",
 		ErrOtherJournal, v.cfg.Name, lost.last, lost.newest, whatToDo), unlessOurs(err))
 }
 
@@ -133,13 +142,15 @@ func (v *View) checkIn(ctx context.Context, journal Log, newest uint64) error {
 		case err == nil:
 			return v.checkTimes(ctx, tx, journal)
 		}
-		v.cfg.Log.InfoContext(ctx, "a database belongs to this journal from now on", "view", v.cfg.Name, "journal", id, "facts", last)
+		v.cfg.Log.InfoContext(ctx, "a database belongs to this journal from now on", "view", v.cfg.Name, "journal", id,
+			"facts", last)
 		_, err = tx.Exec(ctx, `INSERT INTO journal (id) VALUES (?)`, id)
 		return err
 	})
 }
 
-// checkTimes refuses a journal that has another fact under a number than the database took up: one that was restored, or lost facts, and has gone on since.
+// checkTimes refuses a journal that has another fact under a number than the database took up: one
+// that was restored, or lost facts, and has gone on since.
 func (v *View) checkTimes(ctx context.Context, tx store.Tx, journal Log) error {
 	dated, ok := journal.(Dated)
 	if !ok {
@@ -154,8 +165,10 @@ func (v *View) checkTimes(ctx context.Context, tx store.Tx, journal Log) error {
 		return fmt.Errorf("ask the journal: %w", err)
 	}
 	if there && at.UnixMilli() != known.at {
-		return fmt.Errorf("%w: fact %d is of %s in the %s, and of %s in this journal, which was restored or has lost facts and has gone on since: %s", ErrOtherJournal,
-			known.seq, time.UnixMilli(known.at).UTC().Format(time.RFC3339Nano), v.cfg.Name, at.UTC().Format(time.RFC3339Nano), whatToDo)
+		return fmt.Errorf("%w: fact %d is of %s in the %s, and of %s in this journal, which was restored or has lost "+
+			"facts and has gone on since: %s", ErrOtherJournal,
+			known.seq, time.UnixMilli(known.at).UTC().Format(time.RFC3339Nano), v.cfg.Name, at.UTC().Format(time.RFC3339Nano),
+			whatToDo)
 	}
 	return nil
 }
@@ -163,7 +176,8 @@ func (v *View) checkTimes(ctx context.Context, tx store.Tx, journal Log) error {
 // startPatience is how long a start waits for a database, which it can do without.
 const startPatience = 5 * time.Second
 
-// CheckAtStart is Check for a service that starts: a database that does not answer yet is checked when it does, by Follow.
+// CheckAtStart is Check for a service that starts: a database that does not answer yet is checked
+// when it does, by Follow.
 func (v *View) CheckAtStart(ctx context.Context, journal Log) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()

@@ -68,8 +68,9 @@ func (o *ours) Skip(_ context.Context, upTo uint64) error {
 
 func (o *ours) ClosedInOrder() bool { return o.closed }
 
-// After a power cut a journal of our own goes on behind what the database has: no number is given twice. One that lacks facts of more than the last seconds, or was closed
-// in good order since it had its newest, was restored: it is refused.
+// After a power cut a journal of our own goes on behind what the database has: no number is given
+// twice. One that lacks facts of more than the last seconds, or was closed in good order since it
+// had its newest, was restored: it is refused.
 //
 //gavel:fault power-cut
 func TestJournalThatLostItsTailGoesOn(t *testing.T) {
@@ -95,15 +96,16 @@ func TestJournalThatLostItsTailGoesOn(t *testing.T) {
 			followAll(t, v, log{"a", facts, row.at})
 			journal := &ours{log: &log{"a", row.left, row.at}, closed: row.closed}
 			err := wordsAt(t, address, quiet).CheckAtStart(t.Context(), journal)
-			if (err == nil) != row.good || row.good != (journal.skipped == facts) || err != nil && !errors.Is(err, view.ErrOtherJournal) {
+			if (err == nil) != row.good || row.good != (journal.skipped == facts) || err != nil &&
+				!errors.Is(err, view.ErrOtherJournal) {
 				t.Errorf("%v, skipped up to %d", err, journal.skipped)
 			}
 		})
 	}
 }
 
-// A journal that was restored, or lost facts, and went on before its database was there has other facts under the same numbers. It is refused although
-// it is as long.
+// A journal that was restored, or lost facts, and went on before its database was there has other
+// facts under the same numbers. It is refused although it is as long.
 func TestJournalThatWentAnotherWay(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "words.db")
 	followAll(t, wordsAt(t, address, quiet), log{"a", 100, nil})
@@ -117,7 +119,8 @@ func TestJournalThatWentAnotherWay(t *testing.T) {
 	}
 }
 
-// The same with real journals: a copy that was made while the journal was open is what a power cut leaves, and goes on; a backup is refused, also when it has gone on.
+// The same with real journals: a copy that was made while the journal was open is what a power cut
+// leaves, and goes on; a backup is refused, also when it has gone on.
 func TestRestoredJournalIsRefused(t *testing.T) {
 	home := t.TempDir()
 	dir, address := filepath.Join(home, "journal"), "sqlite:"+filepath.Join(home, "words.db")
@@ -126,7 +129,8 @@ func TestRestoredJournalIsRefused(t *testing.T) {
 		if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Remove(filepath.Join(to, "place.json")); err != nil { // else it is refused as a copy, and the operator must say that it is the only one
+		// else it is refused as a copy, and the operator must say that it is the only one
+		if err := os.Remove(filepath.Join(to, "place.json")); err != nil {
 			t.Fatal(err)
 		}
 		return to
@@ -202,8 +206,9 @@ func TestRestoredJournalIsRefused(t *testing.T) {
 	}
 }
 
-// A database belongs to the journal that it was made of: another one is refused, and so is the same when it has lost facts. A database that knows
-// none, new or of an earlier version, takes the first that comes.
+// A database belongs to the journal that it was made of: another one is refused, and so is the same
+// when it has lost facts. A database that knows none, new or of an earlier version, takes the first
+// that comes.
 func TestDatabaseBelongsToItsJournal(t *testing.T) {
 	for name, row := range map[string]struct {
 		first, then log
@@ -221,7 +226,8 @@ func TestDatabaseBelongsToItsJournal(t *testing.T) {
 			v := wordsAt(t, address, quiet)
 			followAll(t, v, row.first)
 			again := wordsAt(t, address, quiet)
-			for what, err := range map[string]error{"at start": again.CheckAtStart(t.Context(), row.then), "following": again.Follow(t.Context(), row.then)} {
+			for what, err := range map[string]error{"at start": again.CheckAtStart(t.Context(), row.then),
+				"following": again.Follow(t.Context(), row.then)} {
 				if (err == nil) != row.good || err != nil && !errors.Is(err, view.ErrOtherJournal) {
 					t.Errorf("%s: %v", what, err)
 				}
@@ -233,7 +239,8 @@ func TestDatabaseBelongsToItsJournal(t *testing.T) {
 	}
 }
 
-// The database of an earlier version has progress, and knows no journal: one that is behind it is refused, the other is its own from then on.
+// The database of an earlier version has progress, and knows no journal: one that is behind it is
+// refused, the other is its own from then on.
 func TestDatabaseOfAnEarlierVersion(t *testing.T) {
 	v := inMemory(t)
 	if err := v.Apply(t.Context(), []view.Entry{word(1, "a"), word(2, "b")}); err != nil {

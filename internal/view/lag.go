@@ -14,8 +14,9 @@ type Progress interface {
 // lagTimeout bounds the two questions behind a lag.
 const lagTimeout = time.Second
 
-// Lag is how many facts of the journal a view has not taken up yet; -1 when one of them does not answer within a second. Less says that the journal has lost
-// facts. It is for metrics and readiness.
+// Lag is how many facts of the journal a view has not taken up yet; -1 when one of them does not
+// answer within a second. Less says that the journal has lost facts. It is for metrics and
+// readiness.
 func Lag(journal, view Progress) float64 {
 	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
 	defer cancel()

@@ -24,7 +24,8 @@ type outage struct {
 	applying bool
 }
 
-// wait notes a failure, tells of it if it is the first, and pauses until the next try or the context's end.
+// wait notes a failure, tells of it if it is the first, and pauses until the next try or the
+// context's end.
 func (o *outage) wait(ctx context.Context, failed *databaseError) {
 	if ctx.Err() != nil {
 		return // it failed because it was told to end

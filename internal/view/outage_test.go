@@ -34,7 +34,8 @@ func following(t *testing.T, v *view.View, facts int) {
 	})
 }
 
-// Ten minutes without a database: it is tried ever more rarely, the log has two lines, and then all facts are there, once.
+// Ten minutes without a database: it is tried ever more rarely, the log has two lines, and then all
+// facts are there, once.
 func TestFollowSurvivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const outage = 10 * time.Minute
@@ -42,7 +43,9 @@ func TestFollowSurvivesAnOutage(t *testing.T) {
 		var tries []time.Duration
 		began := time.Now()
 		v := wordsAt(t, "sqlite::memory:", slog.New(slog.NewTextHandler(&log, nil)))
-		v.Database = &viewtest.Faulty{Database: v.Database, Next: func() viewtest.Fault { return viewtest.None }, Dead: func() bool {
+		v.Database = &viewtest.Faulty{Database: v.Database, Next: func() viewtest.Fault {
+			return viewtest.None
+		}, Dead: func() bool {
 			tries = append(tries, time.Since(began))
 			return time.Since(began) < outage
 		}}
@@ -58,21 +61,25 @@ func TestFollowSurvivesAnOutage(t *testing.T) {
 			pauses = append(pauses, tries[i+1]-tries[i])
 		}
 		const ms = time.Millisecond
-		want := []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 3200 * ms, 5000 * ms, 5000 * ms, 5000 * ms, 5000 * ms}
+		want := []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 3200 * ms, 5000 * ms, 5000 * ms,
+			5000 * ms, 5000 * ms}
 		if !slices.Equal(pauses, want) {
 			t.Errorf("pauses %v, want %v", pauses, want)
 		}
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-		if len(lines) != 2 || !strings.Contains(lines[0], "database fails") || !strings.Contains(lines[1], "database is back") {
+		if len(lines) != 2 || !strings.Contains(lines[0], "database fails") ||
+			!strings.Contains(lines[1], "database is back") {
 			t.Errorf("want a line for the begin and one for the end:\n%s", log.String())
 		}
 	})
 }
 
-// A transaction that fails may have been kept or not: what was is not applied again, what was not is.
+// A transaction that fails may have been kept or not: what was is not applied again, what was not
+// is.
 func TestFollowDoublesNothing(t *testing.T) {
 	for name, failing := range map[string]viewtest.Fault{
-		"before it begins": viewtest.BeforeBegin, "before the commit": viewtest.BeforeCommit, "after the commit": viewtest.AfterCommit,
+		"before it begins": viewtest.BeforeBegin, "before the commit": viewtest.BeforeCommit,
+		"after the commit": viewtest.AfterCommit,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/view"
 )
 
-// The server is away when the service starts, and once more in the middle of a thousand facts: nothing is missing, nothing is double.
+// The server is away when the service starts, and once more in the middle of a thousand facts:
+// nothing is missing, nothing is double.
 func TestFollowWhileTheServerStops(t *testing.T) {
 	const facts = 3 * view.MaxBatch
 	j := journalOf(t, facts)

@@ -1,11 +1,12 @@
-// Package view makes SQL views of facts. It reads the journal at its own pace: whoever records facts never waits for it, and after a restart, or
-// when the database was away, it goes on where it stopped and misses nothing.
+// Package view makes SQL views of facts. It reads the journal at its own pace: whoever records
+// facts never waits for it, and after a restart, or when the database was away, it goes on where it
+// stopped and misses nothing.
 //
 //	journal ──Read(from last + 1)──▶ Follow ──batches──▶ Apply ──Decode──▶ Change ──one transaction──▶ tables ◀──Each, QueryRow── the room
 //	                                   │ the database fails: pause, read its progress, read the journal again from there
 //
-// A room has a view, and brings what is its own: the tables, what each fact does to them (Decode), and the queries. Its first migration
-// makes the table progress, with one row:
+// A room has a view, and brings what is its own: the tables, what each fact does to them (Decode),
+// and the queries. Its first migration makes the table progress, with one row:
 //
 //	CREATE TABLE progress (seq INTEGER NOT NULL);
 //	INSERT INTO progress VALUES (0);
@@ -32,11 +33,13 @@ type Config struct {
 	Name string
 	// Migrations are the *.sql files that make the tables, see store.DB.
 	Migrations fs.FS
-	// Decode reads a fact and tells its change, nil for a fact that changes nothing. All that can be wrong with a fact itself must be found
-	// here, so that what fails later is the database's fault. It is pure.
+	// Decode reads a fact and tells its change, nil for a fact that changes nothing. All that can be
+	// wrong with a fact itself must be found here, so that what fails later is the database's fault.
+	// It is pure.
 	Decode func(Entry) (Change, error)
-	// Applied, if set, is told that the tables may have changed, so that the room can read what is new in them: before the first batch of a
-	// Follow, and after every batch that is committed, one call at a time. Its error counts as the database's: it is told again.
+	// Applied, if set, is told that the tables may have changed, so that the room can read what is new
+	// in them: before the first batch of a Follow, and after every batch that is committed, one call
+	// at a time. Its error counts as the database's: it is told again.
 	Applied func(ctx context.Context) error
 	Log     *slog.Logger
 }
@@ -52,12 +55,13 @@ type Entry struct {
 // Change is what one fact does to the tables.
 type Change func(ctx context.Context, tx store.Tx) error
 
-// Database is what a view needs of a *store.DB. All of it may fail and succeed when it is called again; a transaction that failed is kept whole
-// or not at all, and nobody knows which.
+// Database is what a view needs of a *store.DB. All of it may fail and succeed when it is called
+// again; a transaction that failed is kept whole or not at all, and nobody knows which.
 type Database interface {
 	Each(ctx context.Context, row func(*sql.Rows) error, query string, args ...any) error
 	QueryRow(ctx context.Context, query string, args ...any) store.Row
-	// Migrate connects and makes the tables. Until it has succeeded all else fails; then it does nothing.
+	// Migrate connects and makes the tables. Until it has succeeded all else fails; then it does
+	// nothing.
 	Migrate(ctx context.Context) error
 	InTx(ctx context.Context, do func(store.Tx) error) error
 	Close() error
@@ -65,17 +69,20 @@ type Database interface {
 
 // View is open until Close. It is safe for concurrent use.
 type View struct {
-	// Database has the tables, for the room's queries. A test may put one that fails in front of it, before it uses the view.
+	// Database has the tables, for the room's queries. A test may put one that fails in front of it,
+	// before it uses the view.
 	Database
 	cfg     Config
 	skipped atomic.Uint64
-	// checked says that the database has a place for what is known of its journal; timed is the newest time that it keeps of it, as far as this View knows.
+	// checked says that the database has a place for what is known of its journal; timed is the newest
+	// time that it keeps of it, as far as this View knows.
 	checked atomic.Bool
 	timed   atomic.Int64
 }
 
-// Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is asked for the first time by Follow, so that
-// a service starts without it, and until it answers queries fail with an error that is store.Unavailable.
+// Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is
+// asked for the first time by Follow, so that a service starts without it, and until it answers
+// queries fail with an error that is store.Unavailable.
 func Open(ctx context.Context, address string, cfg Config) (*View, error) {
 	db, err := store.Open(address, cfg.Migrations)
 	if err != nil {
@@ -89,8 +96,8 @@ func Open(ctx context.Context, address string, cfg Config) (*View, error) {
 	return &View{Database: db, cfg: cfg}, nil
 }
 
-// Skipped is the number of facts that could not be read since Open. The journal is ours, so that each is a mistake that somebody has to see;
-// the log has it.
+// Skipped is the number of facts that could not be read since Open. The journal is ours, so that
+// each is a mistake that somebody has to see; the log has it.
 func (v *View) Skipped() uint64 { return v.skipped.Load() }
 
 // Last is the place in the journal up to which the view is made.
@@ -101,13 +108,15 @@ func (v *View) Last(ctx context.Context) (seq uint64, err error) {
 	return seq, nil
 }
 
-// Apply makes the view of facts, all or none. Facts that were applied before are passed over, as are those that change nothing. A fact that
-// cannot be read is logged, counted (Skipped) and passed over too: it would never be readable, and those after it must not wait for it.
+// Apply makes the view of facts, all or none. Facts that were applied before are passed over, as
+// are those that change nothing. A fact that cannot be read is logged, counted (Skipped) and passed
+// over too: it would never be readable, and those after it must not wait for it.
 func (v *View) Apply(ctx context.Context, entries []Entry) error {
 	return v.applyAfter(ctx, 0, entries)
 }
 
-// errLost is about a database that a standby has replaced, or a copy: facts between its progress and the batch must be read again.
+// errLost is about a database that a standby has replaced, or a copy: facts between its progress
+// and the batch must be read again.
 var errLost = errors.New("the database has lost facts that it had")
 
 // applyAfter is Apply for a follower that knows the progress to be at least done.
@@ -152,7 +161,8 @@ func (v *View) tell(ctx context.Context) error {
 
 // applyIn applies facts in a transaction and answers those that cannot be read.
 func (v *View) applyIn(ctx context.Context, tx store.Tx, done uint64, entries []Entry) (unreadable []error, err error) {
-	// The update holds the row: a second process with the same database waits here, and then sees what the first has done.
+	// The update holds the row: a second process with the same database waits here, and then sees what
+	// the first has done.
 	var last uint64
 	if err := tx.QueryRow(ctx, `UPDATE progress SET seq = seq RETURNING seq`).Scan(&last); err != nil {
 		return nil, err

@@ -28,7 +28,8 @@ var (
 	quiet = slog.New(slog.DiscardHandler)
 )
 
-// words is the view of these tests: every fact "word" is a row. Nothing keeps a row from being there twice but the view.
+// words is the view of these tests: every fact "word" is a row. Nothing keeps a row from being
+// there twice but the view.
 func words(log *slog.Logger) view.Config {
 	return view.Config{
 		Name: "words", Log: log,
@@ -130,7 +131,8 @@ func onEach(t *testing.T, test func(t *testing.T, v *view.View, log *strings.Bui
 	})
 }
 
-// After a crash the journal is read again from the last transaction on, and more than once does no harm.
+// After a crash the journal is read again from the last transaction on, and more than once does no
+// harm.
 func TestFactsAreAppliedOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, v *view.View, _ *strings.Builder) {
 		first, second := word(1, "one"), word(2, "two")
@@ -146,10 +148,12 @@ func TestFactsAreAppliedOnce(t *testing.T) {
 	})
 }
 
-// The journal is ours: what cannot be read is a mistake that somebody has to see, but no fact after it may wait for it.
+// The journal is ours: what cannot be read is a mistake that somebody has to see, but no fact after
+// it may wait for it.
 func TestUnreadableFactsAreSkipped(t *testing.T) {
 	onEach(t, func(t *testing.T, v *view.View, log *strings.Builder) {
-		viewtest.Apply(t, v, view.Entry{Seq: 1, Subject: "word", Data: []byte("x")}, word(2, "two"), view.Entry{Seq: 3, Subject: "word"}, word(4, "four"))
+		viewtest.Apply(t, v, view.Entry{Seq: 1, Subject: "word", Data: []byte("x")}, word(2, "two"),
+			view.Entry{Seq: 3, Subject: "word"}, word(4, "four"))
 		if got := seen(t, v); got != "two four" {
 			t.Errorf("seen %q, want two four", got)
 		}
@@ -193,7 +197,8 @@ func TestAViewSurvivesARestart(t *testing.T) {
 	}
 }
 
-// A change that fails is the database's fault: nothing of its batch is kept, and the error names the fact.
+// A change that fails is the database's fault: nothing of its batch is kept, and the error names
+// the fact.
 func TestABatchIsKeptWholeOrNotAtAll(t *testing.T) {
 	broken := errors.New("broken")
 	cfg := words(quiet)
@@ -218,7 +223,8 @@ func TestABatchIsKeptWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// A room is told after each batch that is committed, and before the first one of Follow; what it could not do it is told again.
+// A room is told after each batch that is committed, and before the first one of Follow; what it
+// could not do it is told again.
 func TestAppliedIsTold(t *testing.T) {
 	var told []uint64
 	var v *view.View

@@ -1,4 +1,5 @@
-// Package yamllist reads the lists that operators write in YAML: builders, and whoever else a service treats by name.
+// Package yamllist reads the lists that operators write in YAML: builders, and whoever else a
+// service treats by name.
 package yamllist
 
 import (
@@ -10,8 +11,9 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Decode reads a list; an empty file is an empty one. Unknown keys are mistakes. The error names the line and the key. The library panics
-// at some tags on a list; that is a mistake in the file like any other.
+// Decode reads a list; an empty file is an empty one. Unknown keys are mistakes. The error names
+// the line and the key. The library panics at some tags on a list; that is a mistake in the file
+// like any other.
 func Decode[T any](text []byte) (list []T, err error) {
 	defer func() {
 		if r := recover(); r != nil {

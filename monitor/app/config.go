@@ -1,5 +1,5 @@
-// Package app is the relay monitor: it asks relays and a beacon node what everybody may ask, slot by slot, has monitor judge the answers,
-// and reports what it finds.
+// Package app is the relay monitor: it asks relays and a beacon node what everybody may ask, slot
+// by slot, has monitor judge the answers, and reports what it finds.
 //
 //	before slot n:      beacon node ─duty, head─▶ ask every relay for its header, at the configured times
 //	after slot n:       beacon node ─block─▶ ask every relay what it has delivered, and the proposer's registration
@@ -23,15 +23,18 @@ import (
 
 // Config is what a monitor needs to know.
 type Config struct {
-	// Relays are URLs, with the relay's key in the user part as sidecars have them (https://0xkey@host); without a key any signer is right.
+	// Relays are URLs, with the relay's key in the user part as sidecars have them
+	// (https://0xkey@host); without a key any signer is right.
 	Relays []string
 	// Names stand for relays in reports, in the order of Relays; without them hosts do.
 	Names []string
 	// BeaconURLs are beacon nodes to learn the chain from; at least one.
 	BeaconURLs []string
-	// AskAt are the times against the slot's start at which headers are asked for: half a second before it. Chain time.
+	// AskAt are the times against the slot's start at which headers are asked for: half a second
+	// before it. Chain time.
 	AskAt []time.Duration
-	// Patience is how long proposers wait for a header (wall time): 950 ms. An answer that takes longer is a finding.
+	// Patience is how long proposers wait for a header (wall time): 950 ms. An answer that takes
+	// longer is a finding.
 	Patience time.Duration
 	// Timeout bounds a request (wall time): 3 s.
 	Timeout time.Duration

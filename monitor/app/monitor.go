@@ -50,14 +50,15 @@ func New(cfg Config) (*Monitor, error) {
 			return nil, err
 		}
 		m.relays = append(m.relays, &watched{
-			name: cfg.Names[i], key: key, address: address, client: to, http: m.http, served: map[phase0.Slot]map[phase0.Hash32]*uint256.Int{},
+			name: cfg.Names[i], key: key, address: address, client: to, http: m.http,
+			served: map[phase0.Slot]map[phase0.Hash32]*uint256.Int{},
 		})
 	}
 	return m, nil
 }
 
-// Run watches until the context ends, and returns nil then. A slot that could not be watched, since the beacon node did not answer, is passed
-// over and logged.
+// Run watches until the context ends, and returns nil then. A slot that could not be watched, since
+// the beacon node did not answer, is passed over and logged.
 func (m *Monitor) Run(ctx context.Context) error {
 	var err error
 	for m.spec, err = m.nodes.Spec(ctx); err != nil; m.spec, err = m.nodes.Spec(ctx) {
@@ -73,7 +74,8 @@ func (m *Monitor) Run(ctx context.Context) error {
 			}
 			m.logged(ctx, slot, m.ask(ctx, slot))
 		}
-		// The slot before is over when half of this one has passed: then a late block has been orphaned or not.
+		// The slot before is over when half of this one has passed: then a late block has been orphaned
+		// or not.
 		if m.cfg.Clock.Until(ctx, m.spec.SlotStart(slot).Add(m.spec.SlotDuration/2)) != nil {
 			return nil
 		}
@@ -105,7 +107,8 @@ func (m *Monitor) ask(ctx context.Context, slot phase0.Slot) error {
 	asked := monitor.Asked{Slot: slot, Parent: head.hash, Proposer: proposer, ParentGasLimit: head.gasLimit}
 	m.all(func(r *watched) {
 		question := asked
-		if registration, err := r.registration(ctx, proposer); err == nil && registration != nil && registration.Message != nil {
+		if registration, err := r.registration(ctx, proposer); err == nil && registration != nil &&
+			registration.Message != nil {
 			question.GasLimit = registration.Message.GasLimit
 		}
 		answer := r.header(ctx, question)

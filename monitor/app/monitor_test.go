@@ -25,13 +25,14 @@ import (
 	"github.com/gavel-relay/gavel/monitor"
 )
 
-// The network of these tests: deneb, four slots an epoch, one validator that always proposes. Every slot's block has the hash that hashOf says,
-// but slot missed has none.
+// The network of these tests: deneb, four slots an epoch, one validator that always proposes. Every
+// slot's block has the hash that hashOf says, but slot missed has none.
 var (
 	genesis   = time.Unix(1_700_000_000, 0)
 	validator = bls.Derive("validator", 1)
 	network   = &eth.Spec{
-		GenesisTime: genesis, SlotDuration: 12 * time.Second, SlotsPerEpoch: 4, Forks: []eth.ForkPoint{{Fork: eth.Deneb, Version: phase0.Version{4}}},
+		GenesisTime: genesis, SlotDuration: 12 * time.Second, SlotsPerEpoch: 4,
+		Forks: []eth.ForkPoint{{Fork: eth.Deneb, Version: phase0.Version{4}}},
 	}
 )
 
@@ -53,15 +54,18 @@ func beaconNode(t *testing.T, clock *clocktest.Leap, missed phase0.Slot) string 
 			return
 		}
 		hash := hashOf(slot)
-		fmt.Fprintf(w, `{"version":"deneb","data":{"message":{"slot":"%d","body":{"execution_payload":{"block_hash":"%#x","gas_limit":"%d"}}}}}`,
+		fmt.Fprintf(w,
+			`{"version":"deneb","data":{"message":{"slot":"%d","body":{"execution_payload":{"block_hash":"%#x","gas_limit":"%d"}}}}}`,
 			slot, hash[:], gasLimit)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /eth/v1/beacon/genesis", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"data":{"genesis_time":"%d","genesis_validators_root":"%#x","genesis_fork_version":"0x00000000"}}`, genesis.Unix(), make([]byte, 32))
+		fmt.Fprintf(w, `{"data":{"genesis_time":"%d","genesis_validators_root":"%#x","genesis_fork_version":"0x00000000"}}`,
+			genesis.Unix(), make([]byte, 32))
 	})
 	mux.HandleFunc("GET /eth/v1/config/spec", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"data":{"SECONDS_PER_SLOT":"12","SLOTS_PER_EPOCH":"4","DENEB_FORK_EPOCH":"0","DENEB_FORK_VERSION":"0x04000000"}}`)
+		fmt.Fprint(w,
+			`{"data":{"SECONDS_PER_SLOT":"12","SLOTS_PER_EPOCH":"4","DENEB_FORK_EPOCH":"0","DENEB_FORK_VERSION":"0x04000000"}}`)
 	})
 	mux.HandleFunc("GET /eth/v1/validator/duties/proposer/{epoch}", func(w http.ResponseWriter, r *http.Request) {
 		epoch := number(r.PathValue("epoch"))
@@ -151,14 +155,16 @@ func registered(t *testing.T, key *bls.SecretKey) *builderv1.SignedValidatorRegi
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &builderv1.SignedValidatorRegistration{Message: message, Signature: key.Sign(eth.SigningRoot(root, network.BuilderDomain()))}
+	return &builderv1.SignedValidatorRegistration{Message: message,
+		Signature: key.Sign(eth.SigningRoot(root, network.BuilderDomain()))}
 }
 
 func listOf(slot phase0.Slot, hash phase0.Hash32, value string) string {
 	return fmt.Sprintf(`[{"slot":"%d","block_hash":"%#x","value":"%s"}]`, slot, hash[:], value)
 }
 
-// watch lets a monitor watch one relay for the slots 2 to 5, and returns it. Slot missed has no block.
+// watch lets a monitor watch one relay for the slots 2 to 5, and returns it. Slot missed has no
+// block.
 func watch(t *testing.T, missed phase0.Slot, change func(*relay)) *Monitor {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -182,7 +188,8 @@ func watch(t *testing.T, missed phase0.Slot, change func(*relay)) *Monitor {
 	t.Cleanup(server.Close)
 	key := bls.Derive("relay", 1).PublicKey()
 	m, err := New(Config{
-		Relays: []string{fmt.Sprintf("http://%#x@%s", key[:], strings.TrimPrefix(server.URL, "http://"))}, Names: []string{"tested"},
+		Relays:     []string{fmt.Sprintf("http://%#x@%s", key[:], strings.TrimPrefix(server.URL, "http://"))},
+		Names:      []string{"tested"},
 		BeaconURLs: []string{beaconNode(t, clock, missed)}, Clock: clock, Patience: time.Minute,
 	})
 	if err != nil {
@@ -200,7 +207,8 @@ func TestGoodRelay(t *testing.T) {
 		t.Errorf("found %+v", found)
 	}
 	got := m.Relays()[0]
-	if got.Asked < 4 || got.Answered != got.Asked || got.Bids != got.Asked || got.Slots < 4 || got.Landed != got.Delivered || got.Delivered != got.Slots {
+	if got.Asked < 4 || got.Answered != got.Asked || got.Bids != got.Asked || got.Slots < 4 ||
+		got.Landed != got.Delivered || got.Delivered != got.Slots {
 		t.Errorf("%+v", got)
 	}
 }
@@ -209,11 +217,15 @@ func TestGoodRelay(t *testing.T) {
 func TestEachClassIsFound(t *testing.T) {
 	other := phase0.Hash32{0xff}
 	for class, change := range map[monitor.Class]func(*relay){
-		monitor.Signature:   func(s *relay) { s.key = bls.Derive("another relay", 1) },
-		monitor.ParentHash:  func(s *relay) { s.header = func(b *deneb.BuilderBid) { b.Header.ParentHash[9] ^= 1 } },
-		monitor.Timestamp:   func(s *relay) { s.header = func(b *deneb.BuilderBid) { b.Header.Timestamp++ } },
-		monitor.GasLimit:    func(s *relay) { s.header = func(b *deneb.BuilderBid) { b.Header.GasLimit++ } },
-		monitor.Value:       func(s *relay) { s.delivered = func(slot phase0.Slot) string { return listOf(slot, hashOf(slot), "8") } },
+		monitor.Signature:  func(s *relay) { s.key = bls.Derive("another relay", 1) },
+		monitor.ParentHash: func(s *relay) { s.header = func(b *deneb.BuilderBid) { b.Header.ParentHash[9] ^= 1 } },
+		monitor.Timestamp:  func(s *relay) { s.header = func(b *deneb.BuilderBid) { b.Header.Timestamp++ } },
+		monitor.GasLimit:   func(s *relay) { s.header = func(b *deneb.BuilderBid) { b.Header.GasLimit++ } },
+		monitor.Value: func(s *relay) {
+			s.delivered = func(slot phase0.Slot) string {
+				return listOf(slot, hashOf(slot), "8")
+			}
+		},
 		monitor.Unlisted:    func(s *relay) { s.delivered = func(phase0.Slot) string { return "[]" } },
 		monitor.Unavailable: func(s *relay) { s.status = http.StatusServiceUnavailable },
 		monitor.ListedUnlanded: func(s *relay) {
@@ -258,16 +270,20 @@ func TestReports(t *testing.T) {
 		}
 		return w.Body.String()
 	}
-	if got := get("/v1/relays"); !strings.HasPrefix(got, `{"relays":[{"relay":"tested","asked":`) || !strings.Contains(got, `"faults":{"withheld":1}`) {
+	if got := get("/v1/relays"); !strings.HasPrefix(got, `{"relays":[{"relay":"tested","asked":`) ||
+		!strings.Contains(got, `"faults":{"withheld":1}`) {
 		t.Error(got)
 	}
-	if got := get("/v1/findings"); !strings.Contains(got, `{"relay":"tested","slot":"4","class":"withheld","detail":"1 headers were served`) {
+	if got := get("/v1/findings"); !strings.Contains(got,
+		`{"relay":"tested","slot":"4","class":"withheld","detail":"1 headers were served`) {
 		t.Error(got)
 	}
 	metrics := get("/metrics")
 	for _, want := range []string{
-		`gavel_monitor_faults_total{class="withheld",relay="tested"} 1`, `gavel_monitor_faults_total{class="slow",relay="tested"} 0`,
-		`gavel_monitor_headers_total{relay="tested",result="bid"}`, `gavel_monitor_delivered_total{landed="yes",relay="tested"}`,
+		`gavel_monitor_faults_total{class="withheld",relay="tested"} 1`,
+		`gavel_monitor_faults_total{class="slow",relay="tested"} 0`,
+		`gavel_monitor_headers_total{relay="tested",result="bid"}`,
+		`gavel_monitor_delivered_total{landed="yes",relay="tested"}`,
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("no %s in the metrics", want)

@@ -27,10 +27,12 @@ type watched struct {
 	address string
 	client  *client.Client
 	http    *http.Client
-	served  map[phase0.Slot]map[phase0.Hash32]*uint256.Int // only the loop touches it, and one goroutine a relay in between
+	// only the loop touches it, and one goroutine a relay in between
+	served map[phase0.Slot]map[phase0.Hash32]*uint256.Int
 }
 
-// broken says whether an error is the relay's fault: no answer, or one that says that something broke. A refusal is none.
+// broken says whether an error is the relay's fault: no answer, or one that says that something
+// broke. A refusal is none.
 func broken(err error) bool {
 	refused := (*client.Error)(nil)
 	return err != nil && (!errors.As(err, &refused) || refused.Status >= http.StatusInternalServerError)
@@ -85,8 +87,10 @@ func (r *watched) delivered(ctx context.Context, slot phase0.Slot) ([]monitor.De
 // maxRegistration bounds an answer in bytes.
 const maxRegistration = 64 << 10
 
-// registration asks for a proposer's registration; nil without an error means that the relay says it has none.
-func (r *watched) registration(ctx context.Context, pubkey phase0.BLSPubKey) (*builderv1.SignedValidatorRegistration, error) {
+// registration asks for a proposer's registration; nil without an error means that the relay says
+// it has none.
+func (r *watched) registration(ctx context.Context,
+	pubkey phase0.BLSPubKey) (*builderv1.SignedValidatorRegistration, error) {
 	address := fmt.Sprintf("%s/relay/v1/data/validator_registration?pubkey=%#x", r.address, pubkey[:])
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {

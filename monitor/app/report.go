@@ -44,10 +44,12 @@ func newReport(names []string) *report {
 			Name: "gavel_monitor_faults_total", Help: "Faults that were found, by relay and class.",
 		}, []string{"relay", "class"}),
 		headers: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "gavel_monitor_headers_total", Help: "Headers that were asked for, by relay and result: bid, none, refused or failed.",
+			Name: "gavel_monitor_headers_total",
+			Help: "Headers that were asked for, by relay and result: bid, none, refused or failed.",
 		}, []string{"relay", "result"}),
 		payloads: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "gavel_monitor_delivered_total", Help: "Payloads that relays list as delivered, by whether they are on the chain.",
+			Name: "gavel_monitor_delivered_total",
+			Help: "Payloads that relays list as delivered, by whether they are on the chain.",
 		}, []string{"relay", "landed"}),
 	}
 	for _, name := range names {
@@ -136,7 +138,8 @@ func (m *Monitor) Findings() []monitor.Finding {
 	return append([]monitor.Finding{}, m.report.findings...)
 }
 
-// Handler answers GET /v1/relays and /v1/findings with JSON, /metrics with Prometheus' text, and /livez.
+// Handler answers GET /v1/relays and /v1/findings with JSON, /metrics with Prometheus' text, and
+// /livez.
 func (m *Monitor) Handler() http.Handler {
 	registry := observe.NewRegistry()
 	registry.MustRegister(m.report.faults, m.report.headers, m.report.payloads)

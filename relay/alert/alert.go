@@ -1,5 +1,7 @@
-// Package alert tells the operator what should not wait until somebody looks: demotions, payloads that were refused to a proposer, the kill
-// switch, a part without which nothing can be delivered, and trouble that no caller can be told. Each is a POST of JSON to every webhook; "text" is what chat services show.
+// Package alert tells the operator what should not wait until somebody looks: demotions, payloads
+// that were refused to a proposer, the kill switch, a part without which nothing can be delivered,
+// and trouble that no caller can be told. Each is a POST of JSON to every webhook; "text" is what
+// chat services show.
 //
 //	facts, trouble ──Record, Trouble──▶ queue (bounded) ──Run──▶ webhook, webhook …   tried three times, then logged
 package alert
@@ -101,7 +103,8 @@ func headline(fact relay.Fact) (at time.Time, text string) {
 		if f.Delivered {
 			verb = "demoted for a DELIVERED block"
 		}
-		return f.At, fmt.Sprintf("builder %s %s: slot %d, block %#x, %s wei, %s: %s", f.Name, verb, f.Slot, f.BlockHash[:], f.ValueWei, f.Rule, f.Detail)
+		return f.At, fmt.Sprintf("builder %s %s: slot %d, block %#x, %s wei, %s: %s", f.Name, verb, f.Slot, f.BlockHash[:],
+			f.ValueWei, f.Rule, f.Detail)
 	case relay.BuilderChanged:
 		return f.At, fmt.Sprintf("builder %s changed: %s", f.Builder.Name, f.Why)
 	case relay.KillSwitchChanged:
@@ -114,13 +117,16 @@ func headline(fact relay.Fact) (at time.Time, text string) {
 		if f.Works {
 			return f.At, fmt.Sprintf("the %s answers again: headers are served, unless another part is away", f.Part)
 		}
-		return f.At, fmt.Sprintf("NO HEADERS ARE SERVED: payloads could not be delivered, because of the %s: %s", f.Part, f.Detail)
+		return f.At, fmt.Sprintf("NO HEADERS ARE SERVED: payloads could not be delivered, because of the %s: %s",
+			f.Part, f.Detail)
 	case relay.PayloadRefused:
-		// A signed block that is refused is a missed slot, unless it was never ours: sidecars ask every relay.
+		// A signed block that is refused is a missed slot, unless it was never ours: sidecars ask every
+		// relay.
 		if f.Refusal == relay.PayloadUnknown.ID {
 			return f.At, ""
 		}
-		return f.At, fmt.Sprintf("payload of slot %d refused to its proposer: block %#x, %s: %s", f.Slot, f.BlockHash[:], f.Refusal, f.Detail)
+		return f.At, fmt.Sprintf("payload of slot %d refused to its proposer: block %#x, %s: %s", f.Slot, f.BlockHash[:],
+			f.Refusal, f.Detail)
 	default:
 		return time.Time{}, ""
 	}

@@ -24,7 +24,8 @@ var now = time.Unix(1_700_000_000, 0).UTC()
 
 func demoted() relay.BuilderDemoted {
 	return relay.BuilderDemoted{At: now, Name: "alpha", Demotion: relay.Demotion{
-		Trace: relay.Trace{Slot: 7, BlockHash: phase0.Hash32{0xab}, ValueWei: uint256.NewInt(5)}, Rule: "state", Detail: "root differs",
+		Trace: relay.Trace{Slot: 7, BlockHash: phase0.Hash32{0xab}, ValueWei: uint256.NewInt(5)}, Rule: "state",
+		Detail: "root differs",
 	}}
 }
 
@@ -36,14 +37,18 @@ func TestHeadlines(t *testing.T) {
 		fact relay.Fact
 		want string
 	}{
-		{demoted(), "builder alpha demoted: slot 7, block 0xab00000000000000000000000000000000000000000000000000000000000000, 5 wei, state: root differs"},
+		{demoted(), "builder alpha demoted: slot 7, block " +
+			"0xab00000000000000000000000000000000000000000000000000000000000000, 5 wei, state: root differs"},
 		{delivered, "builder alpha demoted for a DELIVERED block: slot 7"},
-		{relay.BuilderChanged{At: now, Builder: relay.Builder{Name: "alpha"}, Why: "promoted: paid"}, "builder alpha changed: promoted: paid"},
+		{relay.BuilderChanged{At: now, Builder: relay.Builder{Name: "alpha"}, Why: "promoted: paid"},
+			"builder alpha changed: promoted: paid"},
 		{relay.KillSwitchChanged{At: now, On: true, Why: "bug"}, "kill switch ON: no headers are served (bug)"},
 		{relay.KillSwitchChanged{At: now, Why: "fixed"}, "kill switch off: headers are served (fixed)"},
-		{relay.DeliveryPathChanged{At: now, Part: "guard", Detail: "no answer"}, "NO HEADERS ARE SERVED: payloads could not be delivered, because of the guard: no answer"},
+		{relay.DeliveryPathChanged{At: now, Part: "guard", Detail: "no answer"},
+			"NO HEADERS ARE SERVED: payloads could not be delivered, because of the guard: no answer"},
 		{relay.DeliveryPathChanged{At: now, Part: "guard", Works: true}, "the guard answers again"},
-		{relay.PayloadRefused{At: now, Slot: 7, Refusal: relay.PayloadNotPublished.ID}, "payload of slot 7 refused to its proposer"},
+		{relay.PayloadRefused{At: now, Slot: 7, Refusal: relay.PayloadNotPublished.ID},
+			"payload of slot 7 refused to its proposer"},
 		{relay.PayloadRefused{At: now, Slot: 7, Refusal: relay.PayloadUnknown.ID}, ""},
 		{relay.HeaderServed{At: now}, ""},
 		{relay.SubmissionJudged{Refusal: "submission-invalid"}, ""},
@@ -101,7 +106,8 @@ func TestAlertIsSentUntilItArrives(t *testing.T) {
 			t.Fatal(err)
 		}
 		fact, _ := got["fact"].(map[string]any)
-		if got["kind"] != "builder_demoted" || fact["rule"] != "state" || !strings.HasPrefix(got["text"].(string), "gavel: builder alpha demoted") {
+		if got["kind"] != "builder_demoted" || fact["rule"] != "state" ||
+			!strings.HasPrefix(got["text"].(string), "gavel: builder alpha demoted") {
 			t.Errorf("%v", got)
 		}
 		if h.calls.Load() != 3 {
@@ -121,7 +127,8 @@ func TestWebhookThatIsDown(t *testing.T) {
 			t.Errorf("%s", body)
 		}
 		a.Over(now, "it is well again")
-		if body := string(<-h.bodies); !strings.Contains(body, `"trouble_over"`) || !strings.Contains(body, "gavel: it is well again") {
+		if body := string(<-h.bodies); !strings.Contains(body, `"trouble_over"`) ||
+			!strings.Contains(body, "gavel: it is well again") {
 			t.Errorf("%s", body)
 		}
 	})

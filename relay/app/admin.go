@@ -31,7 +31,8 @@ func (a *App) adminMux() *serve.Mux {
 	mux.Handle(http.MethodGet, "/metrics", observe.Handler(a.watched.registry, a.log).ServeHTTP)
 	if a.cfg.AdminToken != "" {
 		admin.Mount(mux, admin.Config{
-			Clock: a.cfg.Clock, Token: a.cfg.AdminToken, Status: a.status, Records: a.builders, Changes: a.builders, Trust: a.builders,
+			Clock: a.cfg.Clock, Token: a.cfg.AdminToken, Status: a.status, Records: a.builders, Changes: a.builders,
+			Trust:     a.builders,
 			Demotions: a.builders, Evidence: evidence{a.journal}, Switch: a.killed, Kept: a.state.Kept,
 		})
 	}
@@ -45,8 +46,9 @@ func (a *App) ServeAdmin(ctx context.Context, listener net.Listener) error {
 
 func (a *App) status() admin.Status {
 	return admin.Status{
-		Ready: a.Ready(), HeadSlot: a.registry.Head().Slot, Validators: a.registry.Validators(), Registrations: a.registry.Registrations(),
-		KillSwitch: a.killed.On(), ValidatorLive: a.cfg.ValidatorLive == nil || a.cfg.ValidatorLive(),
+		Ready: a.Ready(), HeadSlot: a.registry.Head().Slot, Validators: a.registry.Validators(),
+		Registrations: a.registry.Registrations(),
+		KillSwitch:    a.killed.On(), ValidatorLive: a.cfg.ValidatorLive == nil || a.cfg.ValidatorLive(),
 	}
 }
 

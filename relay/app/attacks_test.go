@@ -19,8 +19,9 @@ func (s *submission) offeredAs(wei uint64) *submission {
 	return &offered
 }
 
-// A trusted builder copies a block that is in the auction and gives it other proofs: its header is right, and no node takes the block. It leads, since it
-// bids more; what is published and revealed is the block of the one who was copied, and the copy is demoted once it is executed.
+// A trusted builder copies a block that is in the auction and gives it other proofs: its header is
+// right, and no node takes the block. It leads, since it bids more; what is published and revealed
+// is the block of the one who was copied, and the copy is demoted once it is executed.
 func TestCopyWithWrongProofs(t *testing.T) {
 	for _, path := range []string{v1Path, v2Path} {
 		t.Run(path, func(t *testing.T) {
@@ -47,7 +48,8 @@ func TestCopyWithWrongProofs(t *testing.T) {
 	}
 }
 
-// Bids are cancelled while proposers ask for them. Whichever was served, its payload is delivered: a cancellation comes too late for a header that has left.
+// Bids are cancelled while proposers ask for them. Whichever was served, its payload is delivered:
+// a cancellation comes too late for a header that has left.
 func TestCancelBesideGetHeader(t *testing.T) {
 	h := open(t, eth.Fulu, houseOptions{})
 	for range 3 {

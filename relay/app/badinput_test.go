@@ -22,8 +22,9 @@ type requested struct {
 	body         []byte
 }
 
-// Whatever comes in, the answer is no 5xx, every refusal has the common error body, and no payload leaks. Spoiled are requests that would be
-// taken, or would be but for the signature, so that they come far.
+// Whatever comes in, the answer is no 5xx, every refusal has the common error body, and no payload
+// leaks. Spoiled are requests that would be taken, or would be but for the signature, so that they
+// come far.
 func TestBadInputIsRefused(t *testing.T) {
 	h := open(t, eth.Electra, houseOptions{})
 	s := h.good(t)
@@ -88,7 +89,8 @@ func (h *house) requests(t *testing.T, s *submission, b *blinded) []requested {
 		{http.MethodGet, registrationPath + fmt.Sprintf("?pubkey=%#x", r.Message.Pubkey[:]), http.Header{}, nil},
 	}
 	for _, path := range []string{v1Path, v2Path} {
-		list = append(list, requested{http.MethodPost, path, sszHeader(h.fork), b.ssz(t)}, requested{http.MethodPost, path, jsonHeader(), b.json(t)})
+		list = append(list, requested{http.MethodPost, path, sszHeader(h.fork), b.ssz(t)},
+			requested{http.MethodPost, path, jsonHeader(), b.json(t)})
 	}
 	return list
 }
@@ -138,20 +140,23 @@ func spoilBody(rt *rapid.T, r *requested) {
 	case 5:
 		quoted := bytes.Split(r.body, []byte(`"`))
 		i := rapid.IntRange(0, min(len(quoted), 200)-1).Draw(rt, "text")
-		quoted[i] = []byte(rapid.SampledFrom([]string{"", "0", "-1", "0x", "null", "[]", "{}", "[1]", "1e999", "\\u0000", "18446744073709551616"}).Draw(rt, "instead"))
+		quoted[i] = []byte(rapid.SampledFrom([]string{"", "0", "-1", "0x", "null", "[]", "{}", "[1]", "1e999", "\\u0000",
+			"18446744073709551616"}).Draw(rt, "instead"))
 		r.body = bytes.Join(quoted, []byte(`"`))
 	}
 }
 
 var headerValues = map[string][]string{
-	"Content-Type":          {"", "application/json", "application/octet-stream", "text/plain", "application/json; charset=utf-8", ";", "a/b/c", "*/*"},
+	"Content-Type": {"", "application/json", "application/octet-stream", "text/plain",
+		"application/json; charset=utf-8", ";", "a/b/c", "*/*"},
 	"Content-Encoding":      {"", "gzip", "zstd", "identity", "br", "gzip, gzip", "GZIP"},
 	"Eth-Consensus-Version": {"", "bellatrix", "capella", "deneb", "electra", "FULU", "gloas", "0"},
-	"Accept":                {"", "*/*", "text/html", "application/octet-stream", "application/json;q=0", "application/json;q=x", ",,,", "a"},
-	"X-Sequence":            {"", "0", "-1", "1", "99999999999999999999", "x"},
-	"Date-Milliseconds":     {"", "0", "-1", "99999999999999999999", "1"},
-	"X-Timeout-Ms":          {"", "0", "-1", "99999999999999999999", "1"},
-	"X-Request-Id":          {"", "x", strings.Repeat("x", 500)},
+	"Accept": {"", "*/*", "text/html", "application/octet-stream", "application/json;q=0",
+		"application/json;q=x", ",,,", "a"},
+	"X-Sequence":        {"", "0", "-1", "1", "99999999999999999999", "x"},
+	"Date-Milliseconds": {"", "0", "-1", "99999999999999999999", "1"},
+	"X-Timeout-Ms":      {"", "0", "-1", "99999999999999999999", "1"},
+	"X-Request-Id":      {"", "x", strings.Repeat("x", 500)},
 }
 
 func spoilHeader(rt *rapid.T, r *requested) {
@@ -167,7 +172,8 @@ func spoilHeader(rt *rapid.T, r *requested) {
 // spoilPath replaces a segment, or a parameter of the query.
 func spoilPath(rt *rapid.T, r *requested) {
 	instead := rapid.OneOf(
-		rapid.SampledFrom([]string{"", ".", "..", "0", "-1", "1", "18446744073709551615", "18446744073709551616", "0x", "%", "'", "\x00", "é"}),
+		rapid.SampledFrom([]string{"", ".", "..", "0", "-1", "1", "18446744073709551615", "18446744073709551616", "0x", "%",
+			"'", "\x00", "é"}),
 		rapid.StringN(0, 40, -1),
 	).Draw(rt, "instead")
 	path, query, _ := strings.Cut(r.path, "?")
@@ -190,6 +196,7 @@ func spoilPath(rt *rapid.T, r *requested) {
 
 func spoilMethod(rt *rapid.T, r *requested) {
 	r.method = rapid.SampledFrom([]string{
-		http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodHead, http.MethodOptions, http.MethodPatch,
+		http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodHead, http.MethodOptions,
+		http.MethodPatch,
 	}).Draw(rt, "method")
 }

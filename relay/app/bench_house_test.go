@@ -39,9 +39,10 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// benchHouse is the way of a submission through the relay as app wires it, from the bytes of a request's body to the board: the builder's API,
-// desk, book, board, facts and escrow are the real ones. The chain is what the blocks say it is, nobody executes a block, and no sockets are
-// between us and the handler, so that what is measured is our own work.
+// benchHouse is the way of a submission through the relay as app wires it, from the bytes of a
+// request's body to the board: the builder's API, desk, book, board, facts and escrow are the real
+// ones. The chain is what the blocks say it is, nobody executes a block, and no sockets are between
+// us and the handler, so that what is measured is our own work.
 type benchHouse struct {
 	spec     *eth.Spec
 	journal  *journal.Journal
@@ -59,12 +60,14 @@ const (
 )
 
 var (
-	benchBuilders  = []*bls.SecretKey{bls.Derive("bench builder", 0), bls.Derive("bench builder", 1), bls.Derive("bench builder", 2), bls.Derive("bench builder", 3)}
+	benchBuilders = []*bls.SecretKey{bls.Derive("bench builder", 0), bls.Derive("bench builder", 1),
+		bls.Derive("bench builder", 2), bls.Derive("bench builder", 3)}
 	benchProposer  = bls.Derive("bench proposer", 0).PublicKey()
 	benchRecipient = bellatrix.ExecutionAddress{0xfe}
 )
 
-// noticeBoard is the board, and notes when the last bid became visible, and then when its header could be written.
+// noticeBoard is the board, and notes when the last bid became visible, and then when its header
+// could be written.
 type noticeBoard struct {
 	top.Board
 	shown time.Time
@@ -143,14 +146,17 @@ func openBenchWith(b *testing.B, config journal.Config) *benchHouse {
 	}
 	held := clock.NewHeld(h.spec.GenesisTime, 1)
 	h.desk = receive.New(receive.Config{
-		Spec: h.spec, Clock: held, Chain: chainOfBench{}, Deliveries: chainOfBench{}, Builders: h.builders, Validator: nobodyExecutes{},
-		Escrow: unneeded{escrow{h.journal}}, Evidence: evidence{h.journal}, Board: h.board, Facts: record, Key: bls.Derive("relay", 0),
+		Spec: h.spec, Clock: held, Chain: chainOfBench{}, Deliveries: chainOfBench{}, Builders: h.builders,
+		Validator: nobodyExecutes{},
+		Escrow:    unneeded{escrow{h.journal}}, Evidence: evidence{h.journal}, Board: h.board, Facts: record,
+		Key:               bls.Derive("relay", 0),
 		ValidationTimeout: time.Minute, PayloadTimeout: time.Second, Executors: 1, Cancellations: true,
 		Trouble: func(action string, err error) { b.Errorf("%s: %v", action, err) },
 	})
 	mux := request.NewMux()
 	builder.Mount(mux, builder.Config{
-		Spec: h.spec, Clock: held, Receiver: h.desk, Foresight: h.desk, Headers: h.desk, Duties: chainOfBench{}, Identity: h.builders,
+		Spec: h.spec, Clock: held, Receiver: h.desk, Foresight: h.desk, Headers: h.desk, Duties: chainOfBench{},
+		Identity: h.builders,
 		Hydrator: new(hydrate.Cache),
 	})
 	h.handler = mux
@@ -170,7 +176,8 @@ func benchRecords() []relay.Builder {
 	return records
 }
 
-// benchBlock is a fulu block of a builder with so many transactions of so many bytes, and blobs; all of its bytes are noise.
+// benchBlock is a fulu block of a builder with so many transactions of so many bytes, and blobs;
+// all of its bytes are noise.
 func benchBlock(b testing.TB, spec *eth.Spec, from, transactions, transactionBytes, blobs int) *relay.Submission {
 	b.Helper()
 	noise := rand.NewChaCha8([32]byte{byte(from + 1)})
@@ -180,14 +187,18 @@ func benchBlock(b testing.TB, spec *eth.Spec, from, transactions, transactionByt
 	s := &relay.Submission{
 		Fork: eth.Fulu, Requests: payload.EmptyRequests(),
 		Payload: &payload.Payload{
-			Timestamp: uint64(spec.SlotStart(benchSlot).Unix()), GasLimit: 60_000_000, GasUsed: 30_000_000, BlockNumber: 7, BaseFeePerGas: uint256.NewInt(7),
-			ParentHash: phase0.Hash32{1}, Withdrawals: []*capella.Withdrawal{}, Transactions: make([]bellatrix.Transaction, transactions),
+			Timestamp: uint64(spec.SlotStart(benchSlot).Unix()), GasLimit: 60_000_000, GasUsed: 30_000_000, BlockNumber: 7,
+			BaseFeePerGas: uint256.NewInt(7),
+			ParentHash:    phase0.Hash32{1}, Withdrawals: []*capella.Withdrawal{}, Transactions: make([]bellatrix.Transaction,
+				transactions),
 		},
 		Blobs: &payload.Blobs{
-			Commitments: make([]deneb.KZGCommitment, blobs), Proofs: make([]deneb.KZGProof, blobs*payload.CellsPerBlob), Blobs: make([]deneb.Blob, blobs),
+			Commitments: make([]deneb.KZGCommitment, blobs), Proofs: make([]deneb.KZGProof, blobs*payload.CellsPerBlob),
+			Blobs: make([]deneb.Blob, blobs),
 		},
 		Trace: &relay.BidTrace{
-			Slot: uint64(benchSlot), ParentHash: phase0.Hash32{1}, BuilderPubkey: benchBuilders[from].PublicKey(), ProposerPubkey: benchProposer,
+			Slot: uint64(benchSlot), ParentHash: phase0.Hash32{1}, BuilderPubkey: benchBuilders[from].PublicKey(),
+			ProposerPubkey:       benchProposer,
 			ProposerFeeRecipient: benchRecipient, GasLimit: 60_000_000, GasUsed: 30_000_000,
 		},
 	}
@@ -250,8 +261,8 @@ func (l *lastRead) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// network is a body that comes at 10 Gbit/s, in pieces as a socket hands them out. Whoever reads faster waits, without sleeping: a sleep would last
-// longer than a piece.
+// network is a body that comes at 10 Gbit/s, in pieces as a socket hands them out. Whoever reads
+// faster waits, without sleeping: a sleep would last longer than a piece.
 type network struct {
 	body []byte
 	from time.Time
@@ -285,14 +296,17 @@ func (n *network) Read(p []byte) (int, error) {
 	return read, nil
 }
 
-// submit sends a body that is all here, and returns how long it took from the body's last byte to the bid on the board, and to the end of the answer.
-func (h *benchHouse) submit(b *testing.B, from int, identified bool, media wire.Media, body []byte) (visible, answered time.Duration) {
+// submit sends a body that is all here, and returns how long it took from the body's last byte to
+// the bid on the board, and to the end of the answer.
+func (h *benchHouse) submit(b *testing.B, from int, identified bool, media wire.Media,
+	body []byte) (visible, answered time.Duration) {
 	b.Helper()
 	return h.receive(b, from, identified, media, newLastRead(body))
 }
 
 // receive is submit of a body that comes as it comes.
-func (h *benchHouse) receive(b *testing.B, from int, identified bool, media wire.Media, reader *lastRead) (visible, answered time.Duration) {
+func (h *benchHouse) receive(b *testing.B, from int, identified bool, media wire.Media,
+	reader *lastRead) (visible, answered time.Duration) {
 	b.Helper()
 	r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/relay/v1/builder/blocks"+h.query, reader)
 	r.ContentLength = int64(reader.size)

@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// loopback is the builder's API behind a socket, and a builder's client that sends as fast as it can. It uses the same processors.
+// loopback is the builder's API behind a socket, and a builder's client that sends as fast as it
+// can. It uses the same processors.
 type loopback struct {
 	server *httptest.Server
 	client *http.Client
@@ -34,10 +35,12 @@ func overLoopback(b *testing.B, h *benchHouse) *loopback {
 	return l
 }
 
-// send is benchHouse.submit over the socket: how long it took from when the last byte was read to the bid on the board.
+// send is benchHouse.submit over the socket: how long it took from when the last byte was read to
+// the bid on the board.
 func (l *loopback) send(b *testing.B, h *benchHouse, from int, identified bool, body []byte) (visible time.Duration) {
 	b.Helper()
-	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, l.server.URL+"/relay/v1/builder/blocks"+h.query, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, l.server.URL+"/relay/v1/builder/blocks"+h.query,
+		bytes.NewReader(body))
 	if err != nil {
 		b.Fatal(err)
 	}

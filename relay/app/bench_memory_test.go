@@ -17,9 +17,11 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// BenchmarkMemory is the greatest memory of a relay with 100,000 registrations during a slot in which four trusted builders send 1,000 blocks of
-// 1.2 MB as fast as they are taken: what the runtime has from the operating system and has not given back. The builders' own memory is in it,
-// since they are in this process. Meanwhile the blocks are read back and executed, by a validator that finds all of them valid.
+// BenchmarkMemory is the greatest memory of a relay with 100,000 registrations during a slot in
+// which four trusted builders send 1,000 blocks of 1.2 MB as fast as they are taken: what the
+// runtime has from the operating system and has not given back. The builders' own memory is in it,
+// since they are in this process. Meanwhile the blocks are read back and executed, by a validator
+// that finds all of them valid.
 func BenchmarkMemory(b *testing.B) {
 	cfg := lived(b)
 	for b.Loop() {
@@ -40,13 +42,17 @@ func BenchmarkMemory(b *testing.B) {
 // busySlot has the four builders send their blocks.
 func busySlot(b *testing.B, a *App) {
 	b.Helper()
-	a.registry.SetDuties(0, phase0.Root{}, []relay.Duty{{Slot: benchSlot, Index: emulatedValidators, Proposer: madeKey(0)}})
-	a.registry.SetAttributes(relay.Attributes{Slot: benchSlot, ParentHash: phase0.Hash32{1}, ParentNumber: 6, Withdrawals: []*capella.Withdrawal{}})
+	a.registry.SetDuties(0, phase0.Root{},
+		[]relay.Duty{{Slot: benchSlot, Index: emulatedValidators, Proposer: madeKey(0)}})
+	a.registry.SetAttributes(relay.Attributes{Slot: benchSlot, ParentHash: phase0.Hash32{1}, ParentNumber: 6,
+		Withdrawals: []*capella.Withdrawal{}})
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
 	behind := make(chan error, 1)
 	go func() {
-		behind <- run.Together(ctx, a.receive.Run, func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) })
+		behind <- run.Together(ctx, a.receive.Run, func(ctx context.Context) error {
+			return a.archive.Follow(ctx, a.journal)
+		})
 	}()
 
 	// Cancellable: whatever the order in which they come, none is below the floor, and all are taken.
@@ -68,7 +74,8 @@ func busySlot(b *testing.B, a *App) {
 	}
 }
 
-// samplePeak watches the memory until the returned function is called, which tells the peak in bytes.
+// samplePeak watches the memory until the returned function is called, which tells the peak in
+// bytes.
 func samplePeak() func() uint64 {
 	var peaks []uint64
 	done := make(chan struct{})

@@ -28,10 +28,12 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// benchOutside is in the environment of a process that is everything outside of the relay: a validation node and a builder.
+// benchOutside is in the environment of a process that is everything outside of the relay: a
+// validation node and a builder.
 const benchOutside = "GAVEL_BENCH_OUTSIDE"
 
-// order is what the process outside is to do next: make a submission of a kind and value, or, without a kind, send what it made to the URL.
+// order is what the process outside is to do next: make a submission of a kind and value, or,
+// without a kind, send what it made to the URL.
 type order struct {
 	Kind, URL string
 	Wei       uint64
@@ -45,7 +47,8 @@ type done struct {
 	Err   string
 }
 
-// TestBenchOutside is no test: in a process of its own it is the node that finds every block valid, and a builder, until its input ends.
+// TestBenchOutside is no test: in a process of its own it is the node that finds every block valid,
+// and a builder, until its input ends.
 func TestBenchOutside(t *testing.T) {
 	if os.Getenv(benchOutside) == "" {
 		t.Skip("it is a part of BenchmarkOwnWorkWithNode and BenchmarkPackedBody")
@@ -123,7 +126,8 @@ type maker struct {
 }
 
 func newMaker(t testing.TB) *maker {
-	m := &maker{h: &benchHouse{spec: benchSpec()}, stranger: bls.Derive("bench stranger", 0), blocks: map[string]*relay.Submission{}}
+	m := &maker{h: &benchHouse{spec: benchSpec()}, stranger: bls.Derive("bench stranger", 0),
+		blocks: map[string]*relay.Submission{}}
 	for name, block := range benchBlocks {
 		s := block(t, m.h.spec)
 		trace := *s.Trace
@@ -152,7 +156,8 @@ func (m *maker) make(t testing.TB, kind string, wei uint64) packedBody {
 	return made
 }
 
-// pack compresses by default settings; of gzip those of Go's own library, which like zlib takes whatever is smaller, however dear it is to read.
+// pack compresses by default settings; of gzip those of Go's own library, which like zlib takes
+// whatever is smaller, however dear it is to read.
 func pack(t testing.TB, encoding string, plain []byte) []byte {
 	var packed bytes.Buffer
 	var to io.WriteCloser = gzip.NewWriter(&packed)
@@ -191,7 +196,8 @@ func (o *outside) order(b *testing.B, next order) done {
 	return did
 }
 
-// openOutside starts the process, and a relay that asks its node and serves its builder. The relay is all that is left in this process.
+// openOutside starts the process, and a relay that asks its node and serves its builder. The relay
+// is all that is left in this process.
 func openOutside(b *testing.B) *outside {
 	b.Helper()
 	answers, theirs, err := os.Pipe()
@@ -252,8 +258,9 @@ type cost struct {
 // warmBytes are sent before anything is measured. The escrow keeps half of that.
 const warmBytes = 128 << 20
 
-// measure sends a submission of each kind in turn. All that the relay's process does, from when a submission is made until the next one is, is that
-// submission's: also its facts, which are written after the answer, and what the garbage collector does for it.
+// measure sends a submission of each kind in turn. All that the relay's process does, from when a
+// submission is made until the next one is, is that submission's: also its facts, which are written
+// after the answer, and what the garbage collector does for it.
 func (o *outside) measure(b *testing.B, kinds []string) map[string]*cost {
 	b.Helper()
 	costs := map[string]*cost{}
@@ -291,8 +298,10 @@ func (c *cost) cpuMs() float64 { return c.processor.Seconds() * 1000 / float64(l
 
 func (c *cost) medianMs() float64 { return percentile(slices.Clone(c.took), 0.5).Seconds() * 1000 }
 
-// BenchmarkOwnWorkWithNode is the processor time that the relay uses for a submission of 1.5 MB in SSZ of a builder without an API key, in all: reading
-// it from a socket, its signature, all of BenchmarkOwnWork, and the request to a validation node. Builder and node are a process of their own.
+// BenchmarkOwnWorkWithNode is the processor time that the relay uses for a submission of 1.5 MB in
+// SSZ of a builder without an API key, in all: reading it from a socket, its signature, all of
+// BenchmarkOwnWork, and the request to a validation node. Builder and node are a process of their
+// own.
 func BenchmarkOwnWorkWithNode(b *testing.B) {
 	const kind = "noise ssz plain"
 	cost := openOutside(b).measure(b, []string{kind})[kind]
@@ -300,9 +309,12 @@ func BenchmarkOwnWorkWithNode(b *testing.B) {
 	b.ReportMetric(cost.medianMs(), "p50-ms")
 }
 
-// BenchmarkPackedBody is what the same submission costs in each encoding, times the plain one: processor time, and time to the answer.
+// BenchmarkPackedBody is what the same submission costs in each encoding, times the plain one:
+// processor time, and time to the answer.
 func BenchmarkPackedBody(b *testing.B) {
-	for _, row := range []struct{ block, media string }{{"deployed", "ssz"}, {"31-bytes", "ssz"}, {"noise", "ssz"}, {"deployed", "json"}} {
+	for _, row := range []struct {
+		block, media string
+	}{{"deployed", "ssz"}, {"31-bytes", "ssz"}, {"noise", "ssz"}, {"deployed", "json"}} {
 		b.Run(row.block+"_"+row.media, func(b *testing.B) {
 			kinds := []string{}
 			for _, encoding := range []string{"plain", "gzip", "zstd"} {

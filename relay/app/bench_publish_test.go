@@ -25,9 +25,11 @@ import (
 	"github.com/gavel-relay/gavel/relay/request"
 )
 
-// BenchmarkPayloadToPublish is the time from the last byte of a proposer's blinded block (v2, SSZ) until a beacon node has the request to publish
-// the whole block of 1.2 MB: the proposer's API, desk, escrow, guard and client are the real ones. As in a relay the payload is in memory, and its file
-// was synced when it led; what is left of the disk is the guard's own sync, whose time is told by itself (guard), and the rest without it.
+// BenchmarkPayloadToPublish is the time from the last byte of a proposer's blinded block (v2, SSZ)
+// until a beacon node has the request to publish the whole block of 1.2 MB: the proposer's API,
+// desk, escrow, guard and client are the real ones. As in a relay the payload is in memory, and its
+// file was synced when it led; what is left of the disk is the guard's own sync, whose time is told
+// by itself (guard), and the rest without it.
 func BenchmarkPayloadToPublish(b *testing.B) {
 	for name, files := range map[string]bool{"memory": false, "file": true} {
 		b.Run(name, func(b *testing.B) {
@@ -102,7 +104,9 @@ func openDelivery(b *testing.B, h *benchHouse) *delivery {
 		Facts: benchFacts(b, h.journal), Log: slog.New(slog.DiscardHandler), PublishTimeout: time.Minute,
 	})
 	mux := request.NewMux()
-	proposer.Mount(mux, proposer.Config{Spec: h.spec, Clock: clock.Real{}, Deliverer: desk, Ready: func() bool { return true }})
+	proposer.Mount(mux, proposer.Config{Spec: h.spec, Clock: clock.Real{}, Deliverer: desk, Ready: func() bool {
+		return true
+	}})
 	d.handler = mux
 	return d
 }
@@ -137,7 +141,8 @@ func (d *delivery) sold(b *testing.B, h *benchHouse, s *relay.Submission, slot p
 		b.Fatal(err)
 	}
 	message := &blindelectra.BlindedBeaconBlock{Slot: slot, Body: &blindelectra.BlindedBeaconBlockBody{
-		ETH1Data: &phase0.ETH1Data{BlockHash: make([]byte, 32)}, SyncAggregate: &altair.SyncAggregate{SyncCommitteeBits: bitfield.NewBitvector512()},
+		ETH1Data: &phase0.ETH1Data{BlockHash: make([]byte, 32)}, SyncAggregate: &altair.SyncAggregate{
+			SyncCommitteeBits: bitfield.NewBitvector512()},
 		ExecutionPayloadHeader: header, BlobKZGCommitments: bid.Blobs.Commitments, ExecutionRequests: bid.Requests,
 	}}
 	root, err := message.HashTreeRoot()
@@ -154,7 +159,8 @@ func (d *delivery) sold(b *testing.B, h *benchHouse, s *relay.Submission, slot p
 	return raw
 }
 
-// ask sends a blinded block and returns how long it took until the beacon node had the whole one's first byte.
+// ask sends a blinded block and returns how long it took until the beacon node had the whole one's
+// first byte.
 func (d *delivery) ask(b *testing.B, body []byte) time.Duration {
 	b.Helper()
 	reader := newLastRead(body)

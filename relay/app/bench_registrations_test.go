@@ -27,11 +27,13 @@ const (
 	registrationClients   = 4
 )
 
-// BenchmarkRegistrations is how many registrations a second a whole relay takes over loopback, in JSON, 500 a request, beside a bare handler that
-// reads the body, in turn. Keys and signatures are real and made beforehand.
+// BenchmarkRegistrations is how many registrations a second a whole relay takes over loopback, in
+// JSON, 500 a request, beside a bare handler that reads the body, in turn. Keys and signatures are
+// real and made beforehand.
 //
 //   - unchanged: what is held, byte for byte, again and again.
-//   - renewed: what is held, with a newer timestamp and signature, of each validator once, as clients do that sign anew each epoch. They are answered
+//   - renewed: what is held, with a newer timestamp and signature, of each validator once, as
+//     clients do that sign anew each epoch. They are answered
 //     at once and verified behind that, on half of the processors: verified/s is to the end of it.
 func BenchmarkRegistrations(b *testing.B) {
 	h := registering(b)
@@ -39,7 +41,8 @@ func BenchmarkRegistrations(b *testing.B) {
 	b.Run("renewed", h.renewed)
 }
 
-// registeringHouse is a relay that answers over loopback, and validators that have registered with it.
+// registeringHouse is a relay that answers over loopback, and validators that have registered with
+// it.
 type registeringHouse struct {
 	app       *App
 	ours      string // address
@@ -102,11 +105,13 @@ func (h *registeringHouse) signed(b *testing.B, at time.Time) [][]byte {
 				if err != nil {
 					return err
 				}
-				list[j] = &relay.SignedRegistration{Message: message, Signature: key.Sign(eth.SigningRoot(root, h.app.Spec().BuilderDomain()))}
+				list[j] = &relay.SignedRegistration{Message: message,
+					Signature: key.Sign(eth.SigningRoot(root, h.app.Spec().BuilderDomain()))}
 			}
 			body, err := json.Marshal(list)
-			requests[i] = append(fmt.Appendf(nil, "POST /eth/v1/builder/validators HTTP/1.1\r\nHost: relay\r\nContent-Type: application/json\r\n"+
-				"User-Agent: mev-boost/v1.9\r\nContent-Length: %d\r\n\r\n", len(body)), body...)
+			requests[i] = append(fmt.Appendf(nil,
+				"POST /eth/v1/builder/validators HTTP/1.1\r\nHost: relay\r\nContent-Type: application/json\r\n"+
+					"User-Agent: mev-boost/v1.9\r\nContent-Length: %d\r\n\r\n", len(body)), body...)
 			return err
 		})
 	}
@@ -149,7 +154,8 @@ func (h *registeringHouse) renewed(b *testing.B) {
 	b.ReportMetric(registeringValidators/time.Since(began).Seconds(), "verified/s")
 }
 
-// compare sends the requests of each round to the relay and to the bare handler in turn, over connections that have been used before.
+// compare sends the requests of each round to the relay and to the bare handler in turn, over
+// connections that have been used before.
 func (h *registeringHouse) compare(b *testing.B, rounds int, requests [][]byte) {
 	bare := serving(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.ReadFull(r.Body, make([]byte, r.ContentLength)); err != nil {

@@ -29,8 +29,9 @@ const (
 	emulatedValidators = 32
 )
 
-// BenchmarkRestart is the time from the start of a relay until it is ready, with 100,000 registrations of earlier lives in its archive and
-// journal, and as many validators in the beacon node's table.
+// BenchmarkRestart is the time from the start of a relay until it is ready, with 100,000
+// registrations of earlier lives in its archive and journal, and as many validators in the beacon
+// node's table.
 func BenchmarkRestart(b *testing.B) {
 	cfg := lived(b)
 	var took time.Duration
@@ -56,11 +57,13 @@ func BenchmarkRestart(b *testing.B) {
 	b.ReportMetric(took.Seconds()*1000/float64(rounds), "ready-ms")
 }
 
-// lived is the configuration of a relay with a data folder in which an earlier life has left its registrations.
+// lived is the configuration of a relay with a data folder in which an earlier life has left its
+// registrations.
 func lived(b *testing.B) Config {
 	b.Helper()
 	cfg := Config{
-		BeaconURLs: []string{emulated(b, manyIdentities)}, DataDir: b.TempDir(), Key: bls.Derive("relay", 0), Validator: nobodyExecutes{}, Builders: benchRecords(),
+		BeaconURLs: []string{emulated(b, manyIdentities)}, DataDir: b.TempDir(), Key: bls.Derive("relay", 0),
+		Validator: nobodyExecutes{}, Builders: benchRecords(),
 		Limits: Limits{PerSecond: -1, BuilderPerSecond: -1}, PayloadCutOff: -1, HeaderCutOff: -1,
 		Clock: clock.NewHeld(benchGenesis.Add(6*time.Second), 1),
 	}
@@ -124,7 +127,8 @@ func madeRegistration(key phase0.BLSPubKey) *relay.SignedRegistration {
 	}
 }
 
-// emulated is the URL of an emulated beacon node that knows many more validators than it has keys for: these follow its own.
+// emulated is the URL of an emulated beacon node that knows many more validators than it has keys
+// for: these follow its own.
 func emulated(b *testing.B, identities []byte) string {
 	b.Helper()
 	spec := benchSpec()
@@ -135,7 +139,8 @@ func emulated(b *testing.B, identities []byte) string {
 		b.Fatal(err)
 	}
 	emulator, err := devbeacon.New(devbeacon.Config{
-		Spec: spec, Clock: clock.NewHeld(benchGenesis.Add(6*time.Second), 1), Validators: emulatedValidators, Seed: 3, Execution: node,
+		Spec: spec, Clock: clock.NewHeld(benchGenesis.Add(6*time.Second), 1), Validators: emulatedValidators, Seed: 3,
+		Execution:   node,
 		GenesisHash: phase0.Hash32(node.Genesis().Hash()), ChainID: 77,
 	})
 	if err != nil {

@@ -7,11 +7,14 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// BenchmarkReceiveToVisible is the time from the last byte of a trusted builder's 1.2 MB submission in SSZ until getHeader sees the bid: with an
-// API key, so that the signature is verified later, and without, so that it is verified first. The body comes over loopback from a client that sends as
-// fast as it can, and uses the same processors; or at 10 Gbit/s, as from another machine. Visible means escrowed all the same; whole, that the relay's
-// own signature is there too, for which a header that is asked for at once waits. What is done while the body comes may delay its last byte: sent is
-// the time from when the client begins to send until the header is whole, which no such trick can shorten.
+// BenchmarkReceiveToVisible is the time from the last byte of a trusted builder's 1.2 MB submission
+// in SSZ until getHeader sees the bid: with an API key, so that the signature is verified later,
+// and without, so that it is verified first. The body comes over loopback from a client that sends
+// as fast as it can, and uses the same processors; or at 10 Gbit/s, as from another machine.
+// Visible means escrowed all the same; whole, that the relay's own signature is there too, for
+// which a header that is asked for at once waits. What is done while the body comes may delay its
+// last byte: sent is the time from when the client begins to send until the header is whole, which
+// no such trick can shorten.
 func BenchmarkReceiveToVisible(b *testing.B) {
 	for _, row := range []struct {
 		name       string

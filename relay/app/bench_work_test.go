@@ -15,9 +15,10 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// BenchmarkOwnWork is our own work for a submission of 1.5 MB in fulu, with 9 blobs and 200 transactions, without its signature and its execution:
-// the whole way in one piece, then each stage by itself, and how JSON compares with SSZ. The block's hash is not on the relay's own way: the
-// validator recomputes it (S09); its stage says what that costs.
+// BenchmarkOwnWork is our own work for a submission of 1.5 MB in fulu, with 9 blobs and 200
+// transactions, without its signature and its execution: the whole way in one piece, then each
+// stage by itself, and how JSON compares with SSZ. The block's hash is not on the relay's own way:
+// the validator recomputes it (S09); its stage says what that costs.
 func BenchmarkOwnWork(b *testing.B) {
 	for _, row := range []struct {
 		name  string
@@ -62,7 +63,8 @@ func stages(b *testing.B) {
 	block := benchBlock(b, h.spec, 0, 200, 1400, 9)
 	text := offer(b, h, block, benchBuilders[0], wire.JSON, 1)
 	body := offer(b, h, block, benchBuilders[0], wire.SSZ, 1)
-	stages := []string{"slot+decode", "decode-json", "header", "block-hash", "encode", "put-memory", "put-file", "sign+encode-bid"}
+	stages := []string{"slot+decode", "decode-json", "header", "block-hash", "encode", "put-memory", "put-file",
+		"sign+encode-bid"}
 	took := map[string]time.Duration{}
 	rounds := 0
 	for b.Loop() {
@@ -93,7 +95,8 @@ func stages(b *testing.B) {
 		lap("encode", err)
 		lap("put-memory", h.journal.Put(context.Background(), fmt.Sprintf("1.%d", rounds), raw))
 		lap("put-file", files.journal.Put(context.Background(), fmt.Sprintf("1.%d", rounds), raw))
-		bid := wire.Bid{Fork: eth.Fulu, Header: header, Commitments: s.Blobs.Commitments, Requests: s.Requests, ValueWei: s.Trace.Value}
+		bid := wire.Bid{Fork: eth.Fulu, Header: header, Commitments: s.Blobs.Commitments, Requests: s.Requests,
+			ValueWei: s.Trace.Value}
 		_, _, err = wire.SignedBid(bid, bls.Derive("relay", 0), h.spec.BuilderDomain())
 		lap("sign+encode-bid", err)
 		rounds++

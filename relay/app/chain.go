@@ -32,20 +32,23 @@ func (a *App) waitForSpec(ctx context.Context) (*eth.Spec, error) {
 		}
 		if ctx.Err() == nil && time.Since(told) >= tellEvery {
 			told = time.Now()
-			a.log.Warn("the relay waits for a beacon node: none of --beacon tells its network", "waited", time.Since(began).Round(time.Second),
+			a.log.Warn("the relay waits for a beacon node: none of --beacon tells its network", "waited",
+				time.Since(began).Round(time.Second),
 				"start_timeout", a.cfg.StartTimeout, "error", err)
 		}
 		timer := time.NewTimer(retryEvery)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, fmt.Errorf("no beacon node of --beacon told its network within %s (--start-timeout): %w", time.Since(began).Round(time.Millisecond), err)
+			return nil, fmt.Errorf("no beacon node of --beacon told its network within %s (--start-timeout): %w",
+				time.Since(began).Round(time.Millisecond), err)
 		case <-timer.C:
 		}
 	}
 }
 
-// dutyWatch remembers what the duties in the registry depend on. Only the goroutine that follows the chain uses it.
+// dutyWatch remembers what the duties in the registry depend on. Only the goroutine that follows
+// the chain uses it.
 type dutyWatch struct {
 	known             bool
 	epoch             phase0.Epoch
@@ -71,8 +74,10 @@ func (a *App) loadValidators(ctx context.Context) error {
 		return fmt.Errorf("fetch validators: %w", err)
 	}
 	if missing := a.registry.SetValidators(validators); missing > 0 {
-		a.trouble("refresh validators", fmt.Errorf("the beacon node's table lacks %d of %d: those stay known until a node tells of all; look whether it is synced",
-			missing, a.registry.Validators()))
+		a.trouble("refresh validators",
+			fmt.Errorf("the beacon node's table lacks %d of %d: those stay known until a node tells of all; look whether it "+
+				"is synced",
+				missing, a.registry.Validators()))
 	}
 	return nil
 }
@@ -89,15 +94,17 @@ func (a *App) loadDuties(ctx context.Context, epoch phase0.Epoch) error {
 	return nil
 }
 
-// A beacon node that announces no head for silentSlots is taken for stuck: so many slots are hardly ever missed in a row. Slots of a test network may
-// be much shorter than waits are, therefore shortestSilence (wall time).
+// A beacon node that announces no head for silentSlots is taken for stuck: so many slots are hardly
+// ever missed in a row. Slots of a test network may be much shorter than waits are, therefore
+// shortestSilence (wall time).
 const (
 	silentSlots     = 8
 	shortestSilence = time.Minute
 )
 
-// followChain keeps the registry at the chain's head until the context ends. Events only fill the queue, so that a slow fetch of duties
-// never holds up the next event; a head that comes while one is being handled replaces the one that waits.
+// followChain keeps the registry at the chain's head until the context ends. Events only fill the
+// queue, so that a slow fetch of duties never holds up the next event; a head that comes while one
+// is being handled replaces the one that waits.
 func (a *App) followChain(ctx context.Context) error {
 	heads := make(chan relay.Head, 1)
 	go a.handleHeads(ctx, heads)
@@ -127,11 +134,12 @@ func (a *App) handleHeads(ctx context.Context, heads <-chan relay.Head) {
 	}
 }
 
-// keepSlots is how long past auctions are remembered: a late blinded block of the last slot still finds its publication.
+// keepSlots is how long past auctions are remembered: a late blinded block of the last slot still
+// finds its publication.
 const keepSlots = 2
 
-// forget drops the payloads of a slot that is over from the escrow, unless one is still to be executed. Those of slots without a head end with
-// their age.
+// forget drops the payloads of a slot that is over from the escrow, unless one is still to be
+// executed. Those of slots without a head end with their age.
 func (a *App) forget(ctx context.Context, slot phase0.Slot) {
 	if a.receive.Needs(slot) {
 		return

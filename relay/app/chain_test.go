@@ -18,8 +18,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
-// Duties are fetched again when a head depends on another root than they did, not for every head, and again at the next head if the nodes
-// failed.
+// Duties are fetched again when a head depends on another root than they did, not for every head,
+// and again at the next head if the nodes failed.
 func TestDutiesFollowTheirDependentRoot(t *testing.T) {
 	var asked, failing atomic.Int64
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +40,8 @@ func TestDutiesFollowTheirDependentRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := &eth.Spec{SlotsPerEpoch: 32}
-	a := &App{spec: spec, nodes: nodes, log: slog.New(slog.DiscardHandler), registry: registry.New(spec, nil), board: new(top.Board)}
+	a := &App{spec: spec, nodes: nodes, log: slog.New(slog.DiscardHandler), registry: registry.New(spec, nil),
+		board: new(top.Board)}
 
 	for _, step := range []struct {
 		what              string

@@ -24,8 +24,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// The real mev-boost between proposer and relay: what it is told reaches the relay, what it answers is the relay's, and what the proposer signs
-// becomes the head, by both paths.
+// The real mev-boost between proposer and relay: what it is told reaches the relay, what it answers
+// is the relay's, and what the proposer signs becomes the head, by both paths.
 func TestMevBoost(t *testing.T) {
 	program := mevBoost(t)
 	for _, fork := range []eth.Fork{eth.Electra, eth.Fulu} {
@@ -80,7 +80,8 @@ func withVersion(a answer, fork eth.Fork) answer {
 	return a
 }
 
-// mevBoost builds the real mev-boost, or finds it built: the go command looks whether the program is of this version.
+// mevBoost builds the real mev-boost, or finds it built: the go command looks whether the program
+// is of this version.
 func mevBoost(t *testing.T) string {
 	t.Helper()
 	module, err := filepath.Abs("../../tools/mevboost")
@@ -92,15 +93,16 @@ func mevBoost(t *testing.T) string {
 		t.Fatal("the module of mev-boost names no version")
 	}
 	program := filepath.Join(module, "../../bin/mev-boost-"+string(version[1]))
-	command := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-o", program, "github.com/flashbots/mev-boost")
+	command := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-o", program,
+		"github.com/flashbots/mev-boost")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("build mev-boost: %v\n%s", err, out)
 	}
 	return program
 }
 
-// startMevBoost runs it before the relay and returns its URL. It knows only the wall clock, so it is told another genesis: all slots of this test
-// began a short while ago, and none is too late.
+// startMevBoost runs it before the relay and returns its URL. It knows only the wall clock, so it
+// is told another genesis: all slots of this test began a short while ago, and none is too late.
 func (h *house) startMevBoost(t *testing.T, program string) string {
 	t.Helper()
 	listener := listen(t)
@@ -109,12 +111,14 @@ func (h *house) startMevBoost(t *testing.T, program string) string {
 	config := filepath.Join(t.TempDir(), "mev-boost.yaml")
 	relayPubkey := relayKey.PublicKey()
 	relayAddress := strings.Replace(h.relayURL, "//", fmt.Sprintf("//%#x@", relayPubkey[:]), 1)
-	must(t, os.WriteFile(config, fmt.Appendf(nil, "timeout_get_header_ms: 60000\nlate_in_slot_time_ms: 3600000\nrelays:\n  - url: %s\n", relayAddress), 0o600))
+	must(t, os.WriteFile(config, fmt.Appendf(nil, "timeout_get_header_ms: 60000\nlate_in_slot_time_ms: "+
+		"3600000\nrelays:\n  - url: %s\n", relayAddress), 0o600))
 	const slots = 10
 	genesis := time.Now().Add(-slots * h.spec.SlotDuration).Unix()
 	var log bytes.Buffer
 	command := exec.Command(program, "--addr", address, "--config", config, "--relay-check",
-		"--genesis-fork-version", fmt.Sprintf("%#x", h.spec.GenesisForkVersion[:]), "--genesis-timestamp", strconv.FormatInt(genesis, 10))
+		"--genesis-fork-version", fmt.Sprintf("%#x", h.spec.GenesisForkVersion[:]), "--genesis-timestamp",
+		strconv.FormatInt(genesis, 10))
 	command.Stderr = &log
 	must(t, command.Start())
 	t.Cleanup(func() {
@@ -138,7 +142,8 @@ func (h *house) startMevBoost(t *testing.T, program string) string {
 // silent is the log level at which the library says nothing.
 const silent = 7
 
-// The Go library that validators use speaks to the relay by itself: registers, gets a bid, and unblinds its proposal.
+// The Go library that validators use speaks to the relay by itself: registers, gets a bid, and
+// unblinds its proposal.
 func TestGoBuilderClient(t *testing.T) {
 	for _, fork := range []eth.Fork{eth.Deneb, eth.Electra, eth.Fulu} {
 		t.Run(fork.String(), func(t *testing.T) {
@@ -167,9 +172,10 @@ func TestGoBuilderClient(t *testing.T) {
 			}
 
 			b := h.blind(t, h.header(t))
-			proposal, err := service.(builderclient.UnblindedProposalProvider).UnblindProposal(t.Context(), &builderapi.UnblindProposalOpts{
-				Proposal: b.versioned(t),
-			})
+			proposal, err := service.(builderclient.UnblindedProposalProvider).UnblindProposal(t.Context(),
+				&builderapi.UnblindProposalOpts{
+					Proposal: b.versioned(t),
+				})
 			must(t, err)
 			got, err := proposal.Data.ExecutionBlockHash()
 			must(t, err)
@@ -200,9 +206,10 @@ func (h *house) registerBy(t *testing.T, service builderclient.Service) {
 		r := h.registration(i)
 		list = append(list, &builderapi.VersionedSignedValidatorRegistration{V1: r})
 	}
-	must(t, service.(builderclient.ValidatorRegistrationsSubmitter).SubmitValidatorRegistrations(t.Context(), &builderapi.SubmitValidatorRegistrationsOpts{
-		Registrations: list,
-	}))
+	must(t, service.(builderclient.ValidatorRegistrationsSubmitter).SubmitValidatorRegistrations(t.Context(),
+		&builderapi.SubmitValidatorRegistrationsOpts{
+			Registrations: list,
+		}))
 	without, _ := h.duty(unregisteredSlot)
 	got := h.get(t, "/relay/v1/builder/validators", nil)
 	if !strings.Contains(string(got.body), fmt.Sprintf(`"validator_index":"%d"`, without)) {

@@ -45,7 +45,8 @@ func runVictim(told string) error {
 		stop()
 	}()
 	cfg := app.Config{
-		Key: relayKey, Clock: clocktest.NewHand(v.Now), RevealDelay: -1, ValidationTimeout: time.Minute, PublishTimeout: time.Minute, Validator: believing{},
+		Key: relayKey, Clock: clocktest.NewHand(v.Now), RevealDelay: -1, ValidationTimeout: time.Minute,
+		PublishTimeout: time.Minute, Validator: believing{},
 		BeaconURLs: v.BeaconURLs, DataDir: v.DataDir,
 	}
 	trusting(&cfg)
@@ -61,7 +62,8 @@ func runVictim(told string) error {
 	return errors.Join(a.Serve(ctx, listener), a.Close())
 }
 
-// startVictim runs a relay on a folder as a process of its own, to which the house speaks from now on; kill is SIGKILL.
+// startVictim runs a relay on a folder as a process of its own, to which the house speaks from now
+// on; kill is SIGKILL.
 func (h *house) startVictim(t *testing.T, folder string) (kill func()) {
 	t.Helper()
 	told, err := json.Marshal(victim{folder, h.cfg.BeaconURLs, h.clock.Now()})
@@ -84,8 +86,10 @@ func (h *house) startVictim(t *testing.T, folder string) (kill func()) {
 	return kill
 }
 
-// A relay that is killed when a beacon node has its block, and it has no answer yet, has published, and neither revealed nor listed. Started again it is asked for
-// the same, as sidecars do: the node refuses the block, since it has it; the payload is revealed, and listed once. Another block of the slot stays refused.
+// A relay that is killed when a beacon node has its block, and it has no answer yet, has published,
+// and neither revealed nor listed. Started again it is asked for the same, as sidecars do: the node
+// refuses the block, since it has it; the payload is revealed, and listed once. Another block of
+// the slot stays refused.
 func TestKilledBetweenPublicationAndAnswer(t *testing.T) {
 	for _, path := range []string{v1Path, v2Path} {
 		t.Run(path, func(t *testing.T) {

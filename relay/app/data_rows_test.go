@@ -40,23 +40,29 @@ func TestDataRows(t *testing.T) {
 		want  relay.Refusal
 	}{
 		{"D01 no numbers, hashes or keys", []string{
-			deliveredPath + "?slot=abc", deliveredPath + "?cursor=1.5", deliveredPath + "?block_number=0x1", deliveredPath + "?block_hash=0x12",
+			deliveredPath + "?slot=abc", deliveredPath + "?cursor=1.5", deliveredPath + "?block_number=0x1", deliveredPath +
+				"?block_hash=0x12",
 			deliveredPath + "?proposer_pubkey=0x12", deliveredPath + "?builder_pubkey=zz", deliveredPath + "?limit=many",
-			receivedPath + "?slot=abc", receivedPath + "?block_number=0x1", receivedPath + "?block_hash=0x12", receivedPath + "?builder_pubkey=zz",
+			receivedPath + "?slot=abc", receivedPath + "?block_number=0x1", receivedPath + "?block_hash=0x12", receivedPath +
+				"?builder_pubkey=zz",
 			receivedPath + "?slot=1&limit=many", deliveredPath + "?slot=18446744073709551616", deliveredPath + "?slot=%zz",
 		}, relay.InvalidArgument},
 		{"D02 slot and cursor", []string{deliveredPath + "?slot=1&cursor=1"}, relay.ArgumentConflict},
-		{"D03 no filter", []string{receivedPath, receivedPath + "?limit=1", receivedPath + "?slot=", registrationPath}, relay.ArgumentMissing},
+		{"D03 no filter", []string{receivedPath, receivedPath + "?limit=1", receivedPath + "?slot=", registrationPath},
+			relay.ArgumentMissing},
 		{"D04 a limit that is too high", []string{
 			deliveredPath + "?limit=201", receivedPath + "?slot=1&limit=501", deliveredPath + "?limit=9223372036854775807",
 		}, relay.LimitTooHigh},
 		{"D05 an unregistered validator", []string{registrationPath + "?pubkey=" + stranger}, relay.RegistrationNotFound},
-		{"D06 a cursor where there is none", []string{receivedPath + "?cursor=1", receivedPath + "?slot=1&cursor=1"}, relay.InvalidArgument},
+		{"D06 a cursor where there is none", []string{receivedPath + "?cursor=1", receivedPath + "?slot=1&cursor=1"},
+			relay.InvalidArgument},
 		{"D07 a key that is none", []string{
 			registrationPath + "?pubkey=0x12", registrationPath + "?pubkey=" + strings.Repeat("17", 48),
-			registrationPath + "?pubkey=0x" + strings.Repeat("17", 48), deliveredPath + "?builder_pubkey=0xc0" + strings.Repeat("00", 47),
+			registrationPath + "?pubkey=0x" + strings.Repeat("17", 48), deliveredPath + "?builder_pubkey=0xc0" +
+				strings.Repeat("00", 47),
 		}, relay.InvalidArgument},
-		{"D08 another order", []string{deliveredPath + "?order_by=slot", deliveredPath + "?order_by=+value"}, relay.InvalidArgument},
+		{"D08 another order", []string{deliveredPath + "?order_by=slot", deliveredPath + "?order_by=+value"},
+			relay.InvalidArgument},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			for _, path := range row.paths {
@@ -68,7 +74,8 @@ func TestDataRows(t *testing.T) {
 	}
 	t.Run("D01 the greatest arguments that are allowed", func(t *testing.T) {
 		for _, path := range []string{
-			deliveredPath, deliveredPath + "?limit=200&order_by=-value", deliveredPath + "?slot=9223372036854775807", deliveredPath + "?limit=0",
+			deliveredPath, deliveredPath + "?limit=200&order_by=-value", deliveredPath + "?slot=9223372036854775807",
+			deliveredPath + "?limit=0",
 			receivedPath + "?slot=1&limit=500", deliveredPath + "?slot=&cursor=", deliveredPath + "?unknown=1",
 		} {
 			if rows := h.listed(t, path); len(rows) != 0 {
@@ -80,7 +87,8 @@ func TestDataRows(t *testing.T) {
 		r := h.registration(3)
 		path := fmt.Sprintf("%s?pubkey=%#x", registrationPath, r.Message.Pubkey[:])
 		poll(t, "the archive learns the registration", func() bool { return h.get(t, path, nil).status == http.StatusOK })
-		want := fmt.Sprintf(`{"message":{"fee_recipient":"%#x","gas_limit":"%d","timestamp":"%d","pubkey":"%#x"},"signature":"%#x"}`,
+		want := fmt.Sprintf(
+			`{"message":{"fee_recipient":"%#x","gas_limit":"%d","timestamp":"%d","pubkey":"%#x"},"signature":"%#x"}`,
 			r.Message.FeeRecipient[:], r.Message.GasLimit, r.Message.Timestamp.Unix(), r.Message.Pubkey[:], r.Signature[:])
 		if got := h.get(t, path, nil); string(got.body) != want {
 			t.Errorf("got  %s\nwant %s", got.body, want)

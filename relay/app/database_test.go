@@ -24,8 +24,9 @@ func TestMain(m *testing.M) {
 	os.Exit(postgrestest.Main(m))
 }
 
-// While the database is down bids are taken, headers served and payloads delivered; the Data API says that it cannot answer; and when the
-// database is back, it has everything once. A relay also starts without it, and knows who has registered.
+// While the database is down bids are taken, headers served and payloads delivered; the Data API
+// says that it cannot answer; and when the database is back, it has everything once. A relay also
+// starts without it, and knows who has registered.
 func TestDatabaseDown(t *testing.T) {
 	server := postgrestest.Start(t)
 	address := server.Database(t)
@@ -46,7 +47,8 @@ func TestDatabaseDown(t *testing.T) {
 	h.get(t, deliveredPath, nil).wantRefusal(t, relay.ArchiveUnavailable, "")
 
 	h.restart(t)
-	if got := h.admin(t, "GET /admin/v1/status", ""); !strings.Contains(string(got.body), fmt.Sprintf(`"registrations":%d`, houseValidators-1)) {
+	if got := h.admin(t, "GET /admin/v1/status", ""); !strings.Contains(string(got.body),
+		fmt.Sprintf(`"registrations":%d`, houseValidators-1)) {
 		t.Errorf("started without the database: %s", got)
 	}
 	h.next(t)

@@ -19,12 +19,14 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-// The tests of this file are about what deployed relays do wrong. Each name says what went wrong there; each test would fail there.
+// The tests of this file are about what deployed relays do wrong. Each name says what went wrong
+// there; each test would fail there.
 
 func TestAuctionDefects(t *testing.T) {
 	h := open(t, eth.Capella, houseOptions{})
 	t.Run("two bids at once, and the lower one leads", func(t *testing.T) {
-		// Both builders bid cancellable, now one higher, now the other: whoever works with an outdated view of the other loses an update.
+		// Both builders bid cancellable, now one higher, now the other: whoever works with an outdated
+		// view of the other loses an update.
 		var bodies [2][2][]byte
 		var hashes [2]string
 		for builder := range 2 {
@@ -41,7 +43,8 @@ func TestAuctionDefects(t *testing.T) {
 			var both sync.WaitGroup
 			for builder := range 2 {
 				both.Go(func() {
-					got, err := h.try(t.Context(), http.MethodPost, submitPath+"?cancellations=1", sszHeader(h.fork), bodies[turn][builder])
+					got, err := h.try(t.Context(), http.MethodPost, submitPath+"?cancellations=1", sszHeader(h.fork),
+						bodies[turn][builder])
 					if err != nil || got.status != http.StatusOK {
 						t.Errorf("%v, %s", err, got)
 					}
@@ -117,7 +120,8 @@ func TestDeliveryDefects(t *testing.T) {
 	})
 	h.next(t)
 	for _, first := range []int{0, 1} {
-		t.Run(fmt.Sprintf("the last of two answers decides a publication, %s", []string{"202 then 400", "400 then 202"}[first]), func(t *testing.T) {
+		t.Run(fmt.Sprintf("the last of two answers decides a publication, %s",
+			[]string{"202 then 400", "400 then 202"}[first]), func(t *testing.T) {
 			s := h.good(t)
 			b := h.offered(t, s)
 			answered := make(chan struct{})
@@ -173,7 +177,9 @@ func TestDeliveryDefects(t *testing.T) {
 
 // Publishing has a deadline: when all nodes hang, the proposer is told.
 func TestHangingNodes(t *testing.T) {
-	h := open(t, eth.Bellatrix, houseOptions{configure: func(cfg *app.Config) { cfg.PublishTimeout = 50 * time.Millisecond }})
+	h := open(t, eth.Bellatrix, houseOptions{configure: func(cfg *app.Config) {
+		cfg.PublishTimeout = 50 * time.Millisecond
+	}})
 	t.Run("a publication without a deadline waits for ever", func(t *testing.T) {
 		b := h.offered(t, h.good(t))
 		hang := make(chan struct{})
@@ -195,8 +201,10 @@ func TestRegistrationDefects(t *testing.T) {
 		}
 		batch[1].Message.Pubkey = stranger.PublicKey()
 		h.signRegistration(batch[1], stranger)
-		h.signRegistration(batch[3], stranger)                                                           // a signature, but another's
-		batch[5].Signature = phase0.BLSSignature(bytes.Repeat([]byte{0xff}, 96))                         // no signature at all
+		// a signature, but another's
+		h.signRegistration(batch[3], stranger)
+		// no signature at all
+		batch[5].Signature = phase0.BLSSignature(bytes.Repeat([]byte{0xff}, 96))
 		raw := bytes.Replace(h.encoded(t, batch), []byte(`"signature":"0x`), []byte(`"signature":"`), 1) // the first: no 0x
 		got := h.post(t, "/eth/v1/builder/validators", jsonHeader(), raw)
 		got.wantRefusal(t, relay.RegistrationsInvalid, "")
@@ -217,7 +225,9 @@ func TestRegistrationDefects(t *testing.T) {
 		for _, i := range []int{2, 4, 6} {
 			path := fmt.Sprintf("%s?pubkey=%#x", registrationPath, batch[i].Message.Pubkey[:])
 			want := fmt.Sprintf(`"gas_limit":"%d"`, batch[i].Message.GasLimit)
-			poll(t, fmt.Sprintf("entry %d is stored", i), func() bool { return strings.Contains(string(h.get(t, path, nil).body), want) })
+			poll(t, fmt.Sprintf("entry %d is stored", i), func() bool {
+				return strings.Contains(string(h.get(t, path, nil).body), want)
+			})
 		}
 	})
 	t.Run("gzip is not decoded", func(t *testing.T) {
@@ -226,7 +236,8 @@ func TestRegistrationDefects(t *testing.T) {
 		h.signRegistration(r, h.beacon.ValidatorKey(9))
 		header := jsonHeader()
 		header.Set("Content-Encoding", "gzip")
-		h.post(t, "/eth/v1/builder/validators", header, zip(t, h.encoded(t, []*builderv1.SignedValidatorRegistration{r}))).wantStatus(t, http.StatusOK)
+		h.post(t, "/eth/v1/builder/validators", header,
+			zip(t, h.encoded(t, []*builderv1.SignedValidatorRegistration{r}))).wantStatus(t, http.StatusOK)
 	})
 }
 
@@ -254,8 +265,10 @@ func TestDataDefects(t *testing.T) {
 	})
 	t.Run("negative numbers pass as filters, or break the query", func(t *testing.T) {
 		for _, path := range []string{
-			receivedPath + "?slot=-1", receivedPath + "?block_number=-1", receivedPath + "?slot=1&limit=-1", deliveredPath + "?slot=-1",
-			fmt.Sprint(receivedPath, "?limit=-1&builder_pubkey=", h.listed(t, all)[0]["builder_pubkey"]), deliveredPath + "?limit=-1",
+			receivedPath + "?slot=-1", receivedPath + "?block_number=-1", receivedPath + "?slot=1&limit=-1",
+			deliveredPath + "?slot=-1",
+			fmt.Sprint(receivedPath, "?limit=-1&builder_pubkey=", h.listed(t, all)[0]["builder_pubkey"]),
+			deliveredPath + "?limit=-1",
 			deliveredPath + "?block_number=-1", deliveredPath + "?cursor=-1",
 		} {
 			h.get(t, path, nil).wantRefusal(t, relay.InvalidArgument, "")
@@ -310,7 +323,8 @@ func TestHTTPDefects(t *testing.T) {
 	})
 	t.Run("405 without Allow", func(t *testing.T) {
 		for path, allow := range map[string]string{
-			submitPath: "POST", v1Path: "POST", v2Path: "POST", "/eth/v1/builder/validators": "POST", h.headerPath(): "GET, HEAD",
+			submitPath: "POST", v1Path: "POST", v2Path: "POST", "/eth/v1/builder/validators": "POST",
+			h.headerPath():           "GET, HEAD",
 			"/eth/v1/builder/status": "GET, HEAD", deliveredPath: "GET, HEAD", receivedPath: "GET, HEAD",
 		} {
 			got := h.do(t, http.MethodDelete, path, nil, nil)
@@ -321,7 +335,8 @@ func TestHTTPDefects(t *testing.T) {
 		}
 	})
 	t.Run("an unknown path is answered in plain text, an unclean one with a redirect", func(t *testing.T) {
-		for _, path := range []string{"/nowhere", "/eth/v1/builder/status/", "/eth/v1//builder/status", "/eth/v1/builder/header/1/2"} {
+		for _, path := range []string{"/nowhere", "/eth/v1/builder/status/", "/eth/v1//builder/status",
+			"/eth/v1/builder/header/1/2"} {
 			h.get(t, path, nil).wantRefusal(t, relay.NotFound, "")
 		}
 	})

@@ -28,8 +28,9 @@ func (e escrow) Put(ctx context.Context, contents *relay.Contents) error {
 	return e.journal.Put(ctx, escrowKey(contents.ID()), raw)
 }
 
-// escrowKey has the slot in front, so that a slot that is over can be forgotten as a whole, and the builder behind its block, so that all who have put
-// one can be found. A version before this one had no builder in its keys: those are of the zero builder.
+// escrowKey has the slot in front, so that a slot that is over can be forgotten as a whole, and the
+// builder behind its block, so that all who have put one can be found. A version before this one
+// had no builder in its keys: those are of the zero builder.
 func escrowKey(id relay.PayloadID) string {
 	key := strconv.FormatUint(uint64(id.Slot), 10) + "." + hex.EncodeToString(id.BlockHash[:])
 	if id.Builder == (phase0.BLSPubKey{}) {
@@ -95,8 +96,8 @@ func (e evidence) Keep(ctx context.Context, contents *relay.Contents) error {
 	return e.journal.Keep(ctx, hex.EncodeToString(contents.Payload.BlockHash[:]), raw)
 }
 
-// guard lets one block root of a slot pass. Its keys have the network in them: the slots of another network, or of a devnet that has begun anew, are
-// others.
+// guard lets one block root of a slot pass. Its keys have the network in them: the slots of another
+// network, or of a devnet that has begun anew, are others.
 type guard struct {
 	journal *journal.Journal
 	network string
@@ -104,7 +105,8 @@ type guard struct {
 
 // newGuard is the guard of a network.
 func newGuard(j *journal.Journal, spec *eth.Spec) guard {
-	return guard{j, fmt.Sprintf("%x-%x-%d", spec.GenesisForkVersion[:], spec.GenesisValidatorsRoot[:8], spec.GenesisTime.Unix())}
+	return guard{j, fmt.Sprintf("%x-%x-%d", spec.GenesisForkVersion[:], spec.GenesisValidatorsRoot[:8],
+		spec.GenesisTime.Unix())}
 }
 
 // Claim implements deliver.Guard. A claim of a version whose keys had no network in them stands.

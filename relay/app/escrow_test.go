@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Payloads of several builders stand under one block hash; one of a version that had no builder in its keys is found as well.
+// Payloads of several builders stand under one block hash; one of a version that had no builder in
+// its keys is found as well.
 func TestEscrowKeepsPayloadsByBuilder(t *testing.T) {
 	j, err := journal.Open(t.Context(), journal.Config{EscrowBytes: 64 << 20})
 	if err != nil {
@@ -28,8 +29,9 @@ func TestEscrowKeepsPayloadsByBuilder(t *testing.T) {
 	e, hash := escrow{j}, phase0.Hash32{7}
 	of := func(slot uint64, builder byte) *relay.Contents {
 		return &relay.Contents{
-			Fork:  eth.Bellatrix,
-			Trace: &relay.BidTrace{Slot: slot, BlockHash: hash, BuilderPubkey: phase0.BLSPubKey{builder}, Value: uint256.NewInt(1)},
+			Fork: eth.Bellatrix,
+			Trace: &relay.BidTrace{Slot: slot, BlockHash: hash, BuilderPubkey: phase0.BLSPubKey{builder},
+				Value: uint256.NewInt(1)},
 			Payload: &payload.Payload{
 				BlockHash: hash, BaseFeePerGas: uint256.NewInt(1), GasUsed: uint64(builder),
 			},
@@ -53,7 +55,8 @@ func TestEscrowKeepsPayloadsByBuilder(t *testing.T) {
 			}
 		}
 	}
-	if contents, err := e.Get(t.Context(), relay.PayloadID{Slot: 1, BlockHash: hash, Builder: phase0.BLSPubKey{9}}); contents != nil || err != nil {
+	contents, err := e.Get(t.Context(), relay.PayloadID{Slot: 1, BlockHash: hash, Builder: phase0.BLSPubKey{9}})
+	if contents != nil || err != nil {
 		t.Errorf("of a builder that put nothing: %v, %v", contents, err)
 	}
 }

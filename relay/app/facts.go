@@ -11,11 +11,13 @@ import (
 // facts puts what happened into the journal and tells who listens.
 type facts struct {
 	*journal.Queue[relay.Fact]
-	// listeners are told every fact as it happens; they do not block. They are set before the first fact.
+	// listeners are told every fact as it happens; they do not block. They are set before the first
+	// fact.
 	listeners []relay.Facts
 }
 
-// newFacts starts the writing; Close ends it. observe, if not nil, is told every fact in the order of the journal.
+// newFacts starts the writing; Close ends it. observe, if not nil, is told every fact in the order
+// of the journal.
 func newFacts(to journal.Appender, log *slog.Logger, observe func(relay.Fact)) *facts {
 	f := &facts{Queue: journal.NewQueue(to, log, encodeFact)}
 	f.Observe = observe
@@ -25,7 +27,8 @@ func newFacts(to journal.Appender, log *slog.Logger, observe func(relay.Fact)) *
 // subjectPrefix is the relay's part of the journal.
 const subjectPrefix = "relay."
 
-// Record implements relay.Facts. What strangers can cause in numbers may fill no more than its half of the queue.
+// Record implements relay.Facts. What strangers can cause in numbers may fill no more than its half
+// of the queue.
 func (f *facts) Record(fact relay.Fact) {
 	switch fact.(type) {
 	case relay.HeaderServed, relay.SubmissionJudged:

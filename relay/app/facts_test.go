@@ -74,7 +74,9 @@ func TestFactsKeepTheirOrder(t *testing.T) {
 	log := new(testLog)
 	var atOnce told
 	var observed []string
-	f := newFacts(log, slog.New(slog.DiscardHandler), func(fact relay.Fact) { observed = append(observed, fact.Subject()) })
+	f := newFacts(log, slog.New(slog.DiscardHandler), func(fact relay.Fact) {
+		observed = append(observed, fact.Subject())
+	})
 	f.listeners = []relay.Facts{&atOnce}
 	var want []string
 	for slot := range phase0.Slot(1000) {
@@ -102,7 +104,8 @@ func TestFactsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// Nobody waits for a journal that stands still. What strangers cause may fill one half of the queue; the other is for the rest.
+// Nobody waits for a journal that stands still. What strangers cause may fill one half of the
+// queue; the other is for the rest.
 func TestFactsDoNotWaitForTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer
@@ -127,7 +130,8 @@ func TestFactsDoNotWaitForTheJournal(t *testing.T) {
 		}
 		close(log.held)
 		closeFacts(t, f)
-		if got := strings.Join(log.lines[3:7], ", "); got != "header_served 2, header_served 3, payload_delivered 0, payload_delivered 1" {
+		if got := strings.Join(log.lines[3:7],
+			", "); got != "header_served 2, header_served 3, payload_delivered 0, payload_delivered 1" {
 			t.Errorf("written in the middle: %s", got)
 		}
 		if len(log.lines) != 9 || !strings.Contains(said.String(), "facts=8 in_all=8") {
@@ -136,7 +140,8 @@ func TestFactsDoNotWaitForTheJournal(t *testing.T) {
 	})
 }
 
-// A busy journal is asked again; only one that takes nothing for a second loses a fact, and the next one still has its chance.
+// A busy journal is asked again; only one that takes nothing for a second loses a fact, and the
+// next one still has its chance.
 func TestFactsHavePatience(t *testing.T) {
 	for wait, want := range map[time.Duration]int{900 * time.Millisecond: 0, 1500 * time.Millisecond: 1} {
 		synctest.Test(t, func(t *testing.T) {

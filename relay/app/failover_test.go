@@ -7,8 +7,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// A beacon node that goes in the midst of its events costs no slot: heads and attributes come from the other, the next epoch's duties and validator
-// table too, and blocks are published there; and so it is when the first is back and the other goes.
+// A beacon node that goes in the midst of its events costs no slot: heads and attributes come from
+// the other, the next epoch's duties and validator table too, and blocks are published there; and
+// so it is when the first is back and the other goes.
 func TestBeaconNodesComeAndGo(t *testing.T) {
 	h := open(t, eth.Fulu, houseOptions{slotsPerEpoch: 4, configure: trusting})
 	for _, step := range []struct {

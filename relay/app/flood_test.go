@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-// heavy is a good submission with as many blobs as a block of electra may have, 1.2 MB, of any builder.
+// heavy is a good submission with as many blobs as a block of electra may have, 1.2 MB, of any
+// builder.
 func (h *house) heavy(t *testing.T, key *bls.SecretKey, wei uint64) *submission {
 	t.Helper()
 	args := h.args(t)
@@ -24,8 +25,10 @@ func (h *house) heavy(t *testing.T, key *bls.SecretKey, wei uint64) *submission 
 	return s
 }
 
-// A stranger replaces its bid by valid blocks without end, more than the escrow has room for, from the very address of two honest strangers. The block whose header
-// was served before, and the one that leads, are delivered all the same, also when the relay has been started again and has nothing but the escrow.
+// A stranger replaces its bid by valid blocks without end, more than the escrow has room for, from
+// the very address of two honest strangers. The block whose header was served before, and the one
+// that leads, are delivered all the same, also when the relay has been started again and has
+// nothing but the escrow.
 func TestFloodOfValidBlocks(t *testing.T) {
 	const escrowBytes = 44 << 20
 	folder := t.TempDir() // before the house, which is closed before it is removed

@@ -15,8 +15,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-// A proposer is given a block at 1,000, which another builder has brought at 500 before. Whether the relay is stopped or killed before the proposer
-// signs: the delivery is listed at what was signed for, by whom it was promised.
+// A proposer is given a block at 1,000, which another builder has brought at 500 before. Whether
+// the relay is stopped or killed before the proposer signs: the delivery is listed at what was
+// signed for, by whom it was promised.
 func TestGivenOutlivesTheProcess(t *testing.T) {
 	for name, killed := range map[string]bool{"stopped": false, "killed": true} {
 		t.Run(name, func(t *testing.T) {
@@ -30,7 +31,9 @@ func TestGivenOutlivesTheProcess(t *testing.T) {
 			if killed {
 				end()
 				end = h.startVictim(t, folder)
-				poll(t, "the relay learns the slot's attributes", func() bool { return h.submit(t, h.worth(t, 1, 1)).status == http.StatusOK })
+				poll(t, "the relay learns the slot's attributes", func() bool {
+					return h.submit(t, h.worth(t, 1, 1)).status == http.StatusOK
+				})
 			}
 			first, last := h.worth(t, 1, 1000), h.worth(t, 1, 2)
 			first.trace.Value = uint256.NewInt(500)
@@ -63,7 +66,8 @@ func TestGivenOutlivesTheProcess(t *testing.T) {
 				must(t, json.Unmarshal(h.get(t, deliveredPath, nil).body, &list))
 				return len(list) == 1
 			})
-			if got := list[0]; got.Value != "1000" || got.BuilderPubkey != builderKeys[0].PublicKey().String() || !strings.EqualFold(got.FeeRecipient, trace.ProposerFeeRecipient.String()) {
+			if got := list[0]; got.Value != "1000" || got.BuilderPubkey != builderKeys[0].PublicKey().String() ||
+				!strings.EqualFold(got.FeeRecipient, trace.ProposerFeeRecipient.String()) {
 				t.Errorf("listed as %+v, want alpha's 1000", got)
 			}
 		})

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// However long a publication may take and a payload be held back, a stop waits for it, and for its answer.
+// However long a publication may take and a payload be held back, a stop waits for it, and for its
+// answer.
 func TestAStopWaitsForPublications(t *testing.T) {
 	for _, c := range []struct{ publish, reveal, grace time.Duration }{
 		{4 * time.Second, time.Second, 5 * time.Second}, // the defaults
@@ -14,7 +15,8 @@ func TestAStopWaitsForPublications(t *testing.T) {
 	} {
 		a := &App{cfg: Config{PublishTimeout: c.publish, RevealDelay: c.reveal}}
 		if got := a.serving(); got.Grace != c.grace || got.Drain != c.grace+answerTime {
-			t.Errorf("publish %v, reveal %v: grace %v and drain %v, want %v and %v more", c.publish, c.reveal, got.Grace, got.Drain, c.grace, answerTime)
+			t.Errorf("publish %v, reveal %v: grace %v and drain %v, want %v and %v more", c.publish, c.reveal, got.Grace,
+				got.Drain, c.grace, answerTime)
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 )
 
-// Slots of two networks on one journal are different slots; a claim from before keys had a network in them stands on each.
+// Slots of two networks on one journal are different slots; a claim from before keys had a network
+// in them stands on each.
 func TestGuardKnowsItsNetwork(t *testing.T) {
 	j, err := journal.Open(t.Context(), journal.Config{})
 	if err != nil {
@@ -36,7 +37,8 @@ func TestGuardKnowsItsNetwork(t *testing.T) {
 			slot phase0.Slot
 			root phase0.Root
 			won  bool
-		}{{7, phase0.Root{1}, true}, {7, phase0.Root{2}, false}, {7, phase0.Root{1}, true}, {5, phase0.Root{1}, false}, {5, phase0.Root{}, true}} {
+		}{{7, phase0.Root{1}, true}, {7, phase0.Root{2}, false}, {7, phase0.Root{1}, true}, {5, phase0.Root{1}, false},
+			{5, phase0.Root{}, true}} {
 			if won, err := g.Claim(t.Context(), c.slot, c.root); err != nil || won != c.won {
 				t.Errorf("%s: slot %d, root %d: %v, %v, want %v", name, c.slot, c.root[0], won, err, c.won)
 			}

@@ -47,13 +47,16 @@ func headersOver(served top.Served) (handler http.Handler, board *top.Board, pat
 	return mux, board, path, bid.SSZ
 }
 
-// BenchmarkHeaderOverLoopback compares getHeader with a bare handler that writes the same bytes: clients that keep their connections ask each in turn, so
-// that the load on the machine is the same for both. A round ends when the journal has been told of each of its answers, as with a slot's end. "journal"
-// has ids and access log, mux, skin, board and facts; "service" also what stands around them in a relay: limits of connections, bodies and requests, and
-// metrics.
+// BenchmarkHeaderOverLoopback compares getHeader with a bare handler that writes the same bytes:
+// clients that keep their connections ask each in turn, so that the load on the machine is the same
+// for both. A round ends when the journal has been told of each of its answers, as with a slot's
+// end. "journal" has ids and access log, mux, skin, board and facts; "service" also what stands
+// around them in a relay: limits of connections, bodies and requests, and metrics.
 func BenchmarkHeaderOverLoopback(b *testing.B) {
 	b.Run("journal", func(b *testing.B) {
-		benchmarkHeaders(b, func(api http.Handler) string { return serving(b, serve.Wrap(api, slog.New(slog.DiscardHandler))) })
+		benchmarkHeaders(b, func(api http.Handler) string {
+			return serving(b, serve.Wrap(api, slog.New(slog.DiscardHandler)))
+		})
 	})
 	b.Run("service", func(b *testing.B) {
 		benchmarkHeaders(b, func(api http.Handler) string { return servingWhole(b, api) })
@@ -73,8 +76,11 @@ func benchmarkHeaders(b *testing.B, serveOurs func(api http.Handler) (address st
 	const rounds = 20
 	per := b.N/rounds + 1
 	var writing sync.WaitGroup
-	f := newFacts(j, slog.New(slog.DiscardHandler), func(fact relay.Fact) { writing.Add(-fact.(relay.HeaderServed).Count()) })
-	handler, board, path, raw := headersOver(handedOut{f, &deliver.Served{Escrow: escrow{j}, Log: slog.New(slog.DiscardHandler)}})
+	f := newFacts(j, slog.New(slog.DiscardHandler), func(fact relay.Fact) {
+		writing.Add(-fact.(relay.HeaderServed).Count())
+	})
+	handler, board, path,
+		raw := headersOver(handedOut{f, &deliver.Served{Escrow: escrow{j}, Log: slog.New(slog.DiscardHandler)}})
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set(request.VersionHeader, "fulu")
@@ -124,7 +130,8 @@ func servingWhole(b *testing.B, api http.Handler) string {
 	b.Helper()
 	const noBound = 1 << 30
 	a := &App{log: slog.New(slog.DiscardHandler), cfg: Config{Limits: Limits{
-		PerSecond: noBound, Burst: noBound, BuilderPerSecond: noBound, BuilderBurst: noBound, Connections: 8192, ConnectionsPerAddress: 1024,
+		PerSecond: noBound, Burst: noBound, BuilderPerSecond: noBound, BuilderBurst: noBound, Connections: 8192,
+		ConnectionsPerAddress: 1024,
 	}}}
 	record := newFacts(nil, a.log, nil)
 	var err error
@@ -151,5 +158,6 @@ func servingWhole(b *testing.B, api http.Handler) string {
 func askMany(b *testing.B, address, path string, requests int) time.Duration {
 	b.Helper()
 	return servetest.Send(b, address, 4, "", servetest.Times(requests, []byte("GET "+path+" HTTP/1.1\r\nHost: relay\r\n"+
-		"Accept: application/octet-stream\r\nUser-Agent: mev-boost/v1.9\r\nX-Timeout-Ms: 950\r\nDate-Milliseconds: 1700000000123\r\n\r\n")))
+		"Accept: application/octet-stream\r\nUser-Agent: mev-boost/v1.9\r\nX-Timeout-Ms: 950\r\nDate-Milliseconds: "+
+		"1700000000123\r\n\r\n")))
 }

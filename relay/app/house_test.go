@@ -41,14 +41,16 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-// house is a whole network on loopback: a chain, an emulated beacon node, and the relay, which reaches it by two nodes in front that tests can
-// make refuse, hang or lie. Tests speak raw HTTP with all of them, so that no mistake of a client of ours hides one of the relay's.
+// house is a whole network on loopback: a chain, an emulated beacon node, and the relay, which
+// reaches it by two nodes in front that tests can make refuse, hang or lie. Tests speak raw HTTP
+// with all of them, so that no mistake of a client of ours hides one of the relay's.
 //
 //	test ─── HTTP ──▶ relay ─┬─▶ front A ─┬─▶ emulated beacon node ─▶ chain
 //	   │                     └─▶ front B ─┘            ▲
 //	   └── attributes, local blocks ───────────────────┘
 //
-// The clock stands until a test moves it. There is one auction at a time: for the slot that follows the head.
+// The clock stands until a test moves it. There is one auction at a time: for the slot that follows
+// the head.
 type house struct {
 	fork     eth.Fork
 	spec     *eth.Spec
@@ -109,17 +111,20 @@ type houseOptions struct {
 	slotsPerEpoch uint64
 	// refusesKnown is as beacon.Config has it.
 	refusesKnown bool
-	// identities are not served: the relay must read the long JSON list, from which this validator is missing, since it has exited.
+	// identities are not served: the relay must read the long JSON list, from which this validator is
+	// missing, since it has exited.
 	exited *phase0.ValidatorIndex
 }
 
-// open builds a house in one fork. The auction is for slot 1, on genesis, six seconds before it begins.
+// open builds a house in one fork. The auction is for slot 1, on genesis, six seconds before it
+// begins.
 func open(t *testing.T, fork eth.Fork, options houseOptions) *house {
 	t.Helper()
 	h := &house{fork: fork, gate: &gate{}, slot: 1, spec: &eth.Spec{
 		GenesisTime: time.Unix(1_700_000_000, 0), GenesisForkVersion: phase0.Version{1, 'h', 's', 'e'},
-		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(houseValidators), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
-		Forks: []eth.ForkPoint{{Fork: fork, Version: phase0.Version{byte(fork) + 1, 'h', 's', 'e'}}},
+		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(houseValidators), SlotDuration: 12 * time.Second,
+		SlotsPerEpoch: 32,
+		Forks:         []eth.ForkPoint{{Fork: fork, Version: phase0.Version{byte(fork) + 1, 'h', 's', 'e'}}},
 	}}
 	if options.slotsPerEpoch > 0 {
 		h.spec.SlotsPerEpoch = options.slotsPerEpoch
@@ -156,7 +161,9 @@ func open(t *testing.T, fork eth.Fork, options houseOptions) *house {
 	closers = append(closers, h.node.Close)
 	h.beacon, err = beacon.New(beacon.Config{
 		Spec: h.spec, Clock: h.clock, Validators: houseValidators, Seed: 3, Execution: h.node,
-		GenesisHash: phase0.Hash32(h.node.Genesis().Hash()), ChainID: houseChainID, RefusesKnown: func(phase0.Slot) bool { return options.refusesKnown },
+		GenesisHash: phase0.Hash32(h.node.Genesis().Hash()), ChainID: houseChainID, RefusesKnown: func(phase0.Slot) bool {
+			return options.refusesKnown
+		},
 	})
 	must(t, err)
 	group.Go(func() error { return h.beacon.Run(ctx) })
@@ -292,7 +299,8 @@ type attributes struct {
 // announced reads the beacon node's events until the attributes of a slot come.
 func (h *house) announced(t *testing.T, slot phase0.Slot) attributes {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.nodeURL()+"/eth/v1/events?topics=payload_attributes", http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.nodeURL()+
+		"/eth/v1/events?topics=payload_attributes", http.NoBody)
 	must(t, err)
 	response, err := http.DefaultClient.Do(request)
 	must(t, err)
@@ -318,7 +326,8 @@ func (h *house) announced(t *testing.T, slot phase0.Slot) attributes {
 			continue
 		}
 		return attributes{
-			parentHash: phase0.Hash32(common.HexToHash(event.Data.ParentHash)), parentRoot: phase0.Root(common.HexToHash(event.Data.ParentRoot)),
+			parentHash: phase0.Hash32(common.HexToHash(event.Data.ParentHash)),
+			parentRoot: phase0.Root(common.HexToHash(event.Data.ParentRoot)),
 			prevRandao: common.HexToHash(event.Data.Attributes.PrevRandao), withdrawals: event.Data.Attributes.Withdrawals,
 		}
 	}
@@ -330,7 +339,8 @@ func (h *house) announced(t *testing.T, slot phase0.Slot) attributes {
 func (h *house) registration(index phase0.ValidatorIndex) *builderv1.SignedValidatorRegistration {
 	key := h.beacon.ValidatorKey(index)
 	r := &builderv1.SignedValidatorRegistration{Message: &builderv1.ValidatorRegistration{
-		FeeRecipient: payee(index), GasLimit: houseGasLimit, Timestamp: h.clock.Now().Truncate(time.Second), Pubkey: key.PublicKey(),
+		FeeRecipient: payee(index), GasLimit: houseGasLimit, Timestamp: h.clock.Now().Truncate(time.Second),
+		Pubkey: key.PublicKey(),
 	}}
 	h.signRegistration(r, key)
 	return r
@@ -387,15 +397,18 @@ func (h *house) registerProposer(t *testing.T, change func(*builderv1.ValidatorR
 	})
 }
 
-// args ask for a block of the auction: two transfers, from deneb on a blob, and a payment of all that the coinbase gains.
+// args ask for a block of the auction: two transfers, from deneb on a blob, and a payment of all
+// that the coinbase gains.
 func (h *house) args(t testing.TB) chain.BuildArgs {
 	t.Helper()
 	h.built++
 	index, _ := h.duty(h.slot)
 	a := chain.BuildArgs{
-		Parent: h.attributes.parentHash, Slot: h.slot, PrevRandao: h.attributes.prevRandao, ParentBeaconRoot: h.attributes.parentRoot,
-		Withdrawals: h.attributes.withdrawals, Coinbase: addressOf(builderPays), GasLimitTarget: houseGasLimit,
-		ExtraData: fmt.Appendf(nil, "house %d", h.built), Transactions: []*types.Transaction{h.transfer(t, 0), h.transfer(t, 1)},
+		Parent: h.attributes.parentHash, Slot: h.slot, PrevRandao: h.attributes.prevRandao,
+		ParentBeaconRoot: h.attributes.parentRoot,
+		Withdrawals:      h.attributes.withdrawals, Coinbase: addressOf(builderPays), GasLimitTarget: houseGasLimit,
+		ExtraData: fmt.Appendf(nil, "house %d", h.built), Transactions: []*types.Transaction{h.transfer(t, 0),
+			h.transfer(t, 1)},
 		Payment: &chain.Payment{From: builderPays, To: common.Address(payee(index))},
 	}
 	if h.fork >= eth.Deneb {
@@ -413,16 +426,18 @@ func (h *house) signTx(t testing.TB, key *ecdsa.PrivateKey, data types.TxData) *
 
 func (h *house) transfer(t testing.TB, nonce uint64) *types.Transaction {
 	return h.signTx(t, user(h.slot), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-		Gas: 21_000, To: &common.Address{1}, Value: big.NewInt(1),
+		ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+		GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas:       21_000, To: &common.Address{1}, Value: big.NewInt(1),
 	})
 }
 
 func (h *house) blobTransaction(t testing.TB, nonce uint64, blobs ...int) *types.Transaction {
 	sidecar := chain.Sidecar(h.fork, blobs...)
 	return h.signTx(t, user(h.slot), &types.BlobTx{
-		ChainID: uint256.NewInt(houseChainID), Nonce: nonce, GasTipCap: uint256.NewInt(params.GWei), GasFeeCap: uint256.NewInt(100 * params.GWei),
-		Gas: 21_000, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
+		ChainID: uint256.NewInt(houseChainID), Nonce: nonce, GasTipCap: uint256.NewInt(params.GWei),
+		GasFeeCap: uint256.NewInt(100 * params.GWei),
+		Gas:       21_000, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
 	})
 }
 
@@ -453,8 +468,10 @@ func (h *house) build(t testing.TB, args chain.BuildArgs) *submission {
 		fork: h.fork, spec: h.spec, key: builderKeys[0], payload: built.Payload, blobs: built.Blobs, requests: built.Requests,
 		parentRoot: args.ParentBeaconRoot,
 		trace: &builderv1.BidTrace{
-			Slot: uint64(h.slot), ParentHash: built.Payload.ParentHash, BlockHash: built.Hash(), ProposerPubkey: proposer.PublicKey(),
-			ProposerFeeRecipient: payee(index), GasLimit: built.Payload.GasLimit, GasUsed: built.Payload.GasUsed, Value: built.PaidWei,
+			Slot: uint64(h.slot), ParentHash: built.Payload.ParentHash, BlockHash: built.Hash(),
+			ProposerPubkey:       proposer.PublicKey(),
+			ProposerFeeRecipient: payee(index), GasLimit: built.Payload.GasLimit, GasUsed: built.Payload.GasUsed,
+			Value: built.PaidWei,
 		},
 	}
 	s.sign()
@@ -495,7 +512,8 @@ func (g *gate) Validate(ctx context.Context, block *exec.Block) exec.Verdict {
 	return g.Validator.Validate(ctx, block)
 }
 
-// front stands before the beacon node. Publications are counted, and answered by a test if it wants to.
+// front stands before the beacon node. Publications are counted, and answered by a test if it wants
+// to.
 type front struct {
 	url    string
 	beacon http.Handler
@@ -544,7 +562,8 @@ func (f *front) questions(part string) (n int) {
 	return n
 }
 
-// admit lets a request in unless the node is off the network. The request it returns ends when the node goes; leave says that it has been answered.
+// admit lets a request in unless the node is off the network. The request it returns ends when the
+// node goes; leave says that it has been answered.
 func (f *front) admit(r *http.Request) (admitted *http.Request, leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -701,14 +720,16 @@ func (a answer) wantErrorBody(t testing.TB) string {
 	return message
 }
 
-// errorMessage reads the common error body: one JSON document with code and message (builder-specs, "ErrorMessage").
+// errorMessage reads the common error body: one JSON document with code and message (builder-specs,
+// "ErrorMessage").
 func (a answer) errorMessage() (string, error) {
 	var document struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	}
 	err := json.Unmarshal(a.body, &document) // fails at a second document
-	if err != nil || document.Code != a.status || document.Message == "" || a.header.Get("Content-Type") != "application/json" {
+	if err != nil || document.Code != a.status || document.Message == "" ||
+		a.header.Get("Content-Type") != "application/json" {
 		return "", fmt.Errorf("got %s as %q, want one JSON document with code and message", a, a.header.Get("Content-Type"))
 	}
 	return document.Message, nil

@@ -17,8 +17,8 @@ func (h *house) impostor(t *testing.T, of *submission, wei uint64) *submission {
 	return fake
 }
 
-// A trusted builder offers another payload under the hash of somebody else's block, before it. The block wins, and is delivered; the impostor is
-// demoted for the hash.
+// A trusted builder offers another payload under the hash of somebody else's block, before it. The
+// block wins, and is delivered; the impostor is demoted for the hash.
 func TestImpostorDoesNotKeepABlockFromDelivery(t *testing.T) {
 	h := open(t, eth.Fulu, houseOptions{configure: trusting})
 	victim := h.worth(t, 1, 1000)
@@ -31,7 +31,8 @@ func TestImpostorDoesNotKeepABlockFromDelivery(t *testing.T) {
 	}
 }
 
-// The same at another instance on the same cluster, after the header was served: the payload is found there among both.
+// The same at another instance on the same cluster, after the header was served: the payload is
+// found there among both.
 func TestImpostorAtAnotherInstance(t *testing.T) {
 	nats := startCluster(t)
 	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
@@ -47,7 +48,9 @@ func TestImpostorAtAnotherInstance(t *testing.T) {
 	t.Cleanup(func() { must(t, stopFirst()) })
 	h.startRelay(t)
 	h.registerAll(t)
-	poll(t, "the other instance learns the slot's attributes", func() bool { return h.submit(t, fake).status == http.StatusOK })
+	poll(t, "the other instance learns the slot's attributes", func() bool {
+		return h.submit(t, fake).status == http.StatusOK
+	})
 	h.reveal(t, v1Path, block).wantStatus(t, http.StatusOK)
 	poll(t, "the impostor is demoted", func() bool { return len(h.demotions(t)) == 1 })
 

@@ -7,7 +7,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// killSwitch stops the serving of headers. Payloads of headers that were served are honoured all the same. It outlives a restart.
+// killSwitch stops the serving of headers. Payloads of headers that were served are honoured all
+// the same. It outlives a restart.
 type killSwitch struct {
 	on    atomic.Bool
 	facts relay.Facts

@@ -9,8 +9,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-// A beacon node may refuse a block because it has it: from another relay to which the proposer sent it too, or from this one before a restart. Either
-// way the block is published: the payload is revealed, and listed once. Another block of the slot stays refused.
+// A beacon node may refuse a block because it has it: from another relay to which the proposer sent
+// it too, or from this one before a restart. Either way the block is published: the payload is
+// revealed, and listed once. Another block of the slot stays refused.
 func TestBlockThatTheNodeHasAlready(t *testing.T) {
 	for _, path := range []string{v1Path, v2Path} {
 		folder := t.TempDir() // before the house, which is closed before it is removed

@@ -9,20 +9,21 @@ import (
 const (
 	// lateFacts is how many facts the archive may be behind: some minutes of a busy relay.
 	lateFacts = 50_000
-	// lateFor is how long it may be so, or give no answer, before the operator is told; lateEvery is how
-	// often it is looked at.
+	// lateFor is how long it may be so, or give no answer, before the operator is told; lateEvery is
+	// how often it is looked at.
 	lateFor   = time.Minute
 	lateEvery = 5 * time.Second
 )
 
-// lateness says when the archive is late, and when it is no more. The Data API is made of it, and registrations after a restart; the auction does not need it.
+// lateness says when the archive is late, and when it is no more. The Data API is made of it, and
+// registrations after a restart; the auction does not need it.
 type lateness struct {
 	since time.Time // zero while all is well
 	told  bool
 }
 
-// look takes the archive's lag, as view.Lag has it, and answers what is to be told: that it no longer is late,
-// or why it is.
+// look takes the archive's lag, as view.Lag has it, and answers what is to be told: that it no
+// longer is late, or why it is.
 func (l *lateness) look(at time.Time, lag float64) (over bool, late error) {
 	switch {
 	case lag >= 0 && lag <= lateFacts:
@@ -34,7 +35,8 @@ func (l *lateness) look(at time.Time, lag float64) (over bool, late error) {
 	case !l.told && at.Sub(l.since) >= lateFor:
 		l.told = true
 		if lag < 0 {
-			return false, fmt.Errorf("the archive or the journal does not answer, or they do not fit together, since %s", l.since.UTC().Format(time.RFC3339))
+			return false, fmt.Errorf("the archive or the journal does not answer, or they do not fit together, since %s",
+				l.since.UTC().Format(time.RFC3339))
 		}
 		return false, fmt.Errorf("it is %d facts behind the journal", int64(lag))
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-// A database that stops to answer, by hanging or by going away, is told to the operator once, after a minute, and once when the archive is up to
-// date again. A wait of less than a minute is told to nobody. The auction goes on meanwhile.
+// A database that stops to answer, by hanging or by going away, is told to the operator once, after
+// a minute, and once when the archive is up to date again. A wait of less than a minute is told to
+// nobody. The auction goes on meanwhile.
 func TestLateArchiveIsToldOnce(t *testing.T) {
 	server := postgrestest.Start(t)
 	address := server.Database(t)
@@ -61,7 +62,8 @@ func TestLateArchiveIsToldOnce(t *testing.T) {
 				t.Errorf("told too early: %s", <-told)
 			}
 			look(every)
-			want := fmt.Sprintf("trouble gavel: could not keep the archive up to date: the archive or the journal does not answer, or they do not fit together, since %s", since)
+			want := fmt.Sprintf("trouble gavel: could not keep the archive up to date: the archive or the journal does not "+
+				"answer, or they do not fit together, since %s", since)
 			if got := <-told; got != want {
 				t.Errorf("told %q, want %q", got, want)
 			}

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// The operator is told once that the archive is late, when it has been so for a minute, and once that it is no more. A short wait for a database is not worth it.
+// The operator is told once that the archive is late, when it has been so for a minute, and once
+// that it is no more. A short wait for a database is not worth it.
 func TestLateness(t *testing.T) {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	var l lateness

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/registry"
 )
 
-// newest is what the Data API shows: the archive, and of a validator the newest registration, which memory may have before the archive.
-// With several relays on one database the archive may be ahead.
+// newest is what the Data API shows: the archive, and of a validator the newest registration, which
+// memory may have before the archive. With several relays on one database the archive may be ahead.
 type newest struct {
 	*archive.Archive
 	registry *registry.Registry

@@ -53,7 +53,8 @@ func (a *App) observe(record *facts) error {
 	return nil
 }
 
-// archiveLag is how many facts the archive has not taken up; -1 when it or the journal does not answer.
+// archiveLag is how many facts the archive has not taken up; -1 when it or the journal does not
+// answer.
 func (a *App) archiveLag() float64 { return view.Lag(a.journal, a.archive) }
 
 // works is 1 while a journal keeps what it is given.

@@ -28,17 +28,21 @@ func TestWhatHappensIsMeasured(t *testing.T) {
 		`gavel_relay_bids_total{because="optimistic",builder="alpha"} 1`,
 		`gavel_relay_validators 32`,
 		`gavel_relay_kill_switch 0`,
-		`gavel_relay_journal_free_bytes -1`, `gavel_relay_journal_synced_seconds_ago -1`, `gavel_relay_journal_works 1`, // in memory
+		// in memory
+		`gavel_relay_journal_free_bytes -1`, `gavel_relay_journal_synced_seconds_ago -1`, `gavel_relay_journal_works 1`,
 		`gavel_http_request_seconds_count{endpoint="/relay/v1/builder/blocks",method="POST",status="2xx"}`,
-		`gavel_stage_seconds_count{stage="decode"}`, `gavel_stage_seconds_count{stage="check"}`, `gavel_stage_seconds_count{stage="eligible"}`,
-		`gavel_stage_seconds_count{stage="signature"} 1`, `gavel_stage_seconds_count{stage="guard"} 1`, `gavel_stage_seconds_count{stage="publish"} 1`,
+		`gavel_stage_seconds_count{stage="decode"}`, `gavel_stage_seconds_count{stage="check"}`,
+		`gavel_stage_seconds_count{stage="eligible"}`,
+		`gavel_stage_seconds_count{stage="signature"} 1`, `gavel_stage_seconds_count{stage="guard"} 1`,
+		`gavel_stage_seconds_count{stage="publish"} 1`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("/metrics does not have %s", want)
 		}
 	}
 	for _, part := range []string{"facts", "escrow", "evidence"} {
-		if name := "\ngavel_relay_journal_" + part + "_bytes "; !strings.Contains(page, name) || strings.Contains(page, name+"-1") {
+		if name := "\ngavel_relay_journal_" + part + "_bytes "; !strings.Contains(page, name) ||
+			strings.Contains(page, name+"-1") {
 			t.Errorf("/metrics does not say what %s take", part)
 		}
 	}

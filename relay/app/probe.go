@@ -16,7 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/deliver"
 )
 
-// probes test what a delivery needs by the way that it takes. Each call of a test is of one goroutine.
+// probes test what a delivery needs by the way that it takes. Each call of a test is of one
+// goroutine.
 type probes struct {
 	journal  *journal.Journal
 	now      func() time.Time
@@ -27,18 +28,21 @@ type probes struct {
 	keys    int
 }
 
-// probePayload is what the probe puts into the escrow, in bytes: more than a small file system has left by chance.
+// probePayload is what the probe puts into the escrow, in bytes: more than a small file system has
+// left by chance.
 const probePayload = 64 << 10
 
-// How long the guard is asked for one key before it is given a new one (wall time). The embedded guard forgets the oldest of its claims, so that it can
-// be given one with nearly every test; a cluster keeps all for ever: these are less than 1 MB in a year.
+// How long the guard is asked for one key before it is given a new one (wall time). The embedded
+// guard forgets the oldest of its claims, so that it can be given one with nearly every test; a
+// cluster keeps all for ever: these are less than 1 MB in a year.
 const (
 	keyInEmbedded = 10 * time.Second
 	keyInCluster  = time.Hour
 )
 
-// newProbe tests guard, escrow and journal. Between new keys the guard is asked for the one that it has: that goes to the guard and back as a claim
-// does, and what it leaves out, the writing, the journal's test does in the same cluster.
+// newProbe tests guard, escrow and journal. Between new keys the guard is asked for the one that it
+// has: that goes to the guard and back as a claim does, and what it leaves out, the writing, the
+// journal's test does in the same cluster.
 func (a *App) newProbe() *deliver.Probe {
 	p := &probes{journal: a.journal, now: a.cfg.Clock.Now, instance: rand.Text()[:12], keyFor: keyInEmbedded}
 	if a.cfg.Journal.URL != "" {
@@ -139,7 +143,8 @@ func (e suspectedEscrow) Get(ctx context.Context, id relay.PayloadID) (*relay.Co
 }
 
 // Builders implements deliver.Store.
-func (e suspectedEscrow) Builders(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) ([]phase0.BLSPubKey, error) {
+func (e suspectedEscrow) Builders(ctx context.Context, slot phase0.Slot,
+	blockHash phase0.Hash32) ([]phase0.BLSPubKey, error) {
 	builders, err := e.Store.Builders(ctx, slot, blockHash)
 	suspect(ctx, e.probe, err)
 	return builders, err

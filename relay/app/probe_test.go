@@ -53,13 +53,15 @@ func (h *house) wantNotServed(t *testing.T, part, why string) {
 	t.Helper()
 	poll(t, "no header is served any more", func() bool { return h.header(t) == nil })
 	got := h.get(t, "/readyz", nil)
-	if got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), part) || !strings.Contains(string(got.body), why) {
+	if got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), part) ||
+		!strings.Contains(string(got.body), why) {
 		t.Errorf("/readyz: %s, want 503 with %q and %q", got, part, why)
 	}
 	h.get(t, "/livez", nil).wantStatus(t, http.StatusOK)
 	h.get(t, "/eth/v1/builder/status", nil).wantStatus(t, http.StatusServiceUnavailable)
 	poll(t, "a metric shows it", func() bool {
-		return strings.Contains(string(h.admin(t, "GET /metrics", "").body), `gavel_relay_delivery_path_works{part="`+part+`"} 0`)
+		return strings.Contains(string(h.admin(t, "GET /metrics", "").body), `gavel_relay_delivery_path_works{part="`+part+
+			`"} 0`)
 	})
 }
 
@@ -69,13 +71,14 @@ func (h *house) wantServedAgain(t *testing.T) {
 	poll(t, "headers are served again", func() bool { return h.header(t) != nil })
 	h.get(t, "/readyz", nil).wantStatus(t, http.StatusOK)
 	h.get(t, "/eth/v1/builder/status", nil).wantStatus(t, http.StatusOK)
-	if page := string(h.admin(t, "GET /metrics", "").body); strings.Contains(page, `gavel_relay_delivery_path_works{part="guard"} 0`) {
+	if page := string(h.admin(t, "GET /metrics", "").body); strings.Contains(page,
+		`gavel_relay_delivery_path_works{part="guard"} 0`) {
 		t.Error("a metric shows that the guard is away")
 	}
 }
 
-// The escrow cannot be written: no header is served, since the next could not be delivered after a restart, and everybody is told. What was served
-// before is delivered. All comes back by itself.
+// The escrow cannot be written: no header is served, since the next could not be delivered after a
+// restart, and everybody is told. What was served before is delivered. All comes back by itself.
 //
 //gavel:fault disk-full
 func TestEscrowThatCannotBeWritten(t *testing.T) {
@@ -114,7 +117,8 @@ type cluster struct {
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{options: server.Options{
-		ServerName: "test", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+		ServerName: "test", Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
+		NoSigs: true, NoLog: true,
 		MaxPayload: 32 << 20, MaxPending: 128 << 20,
 	}}
 	t.Cleanup(func() { c.stop() })
@@ -142,8 +146,9 @@ func (c *cluster) stop() {
 	c.server.WaitForShutdown()
 }
 
-// The cluster of the journal is gone: no header is served, and a proposer who has one is told by name what is missing, before it gives up. When the
-// cluster is back all goes on by itself, and that proposer gets its payload.
+// The cluster of the journal is gone: no header is served, and a proposer who has one is told by
+// name what is missing, before it gives up. When the cluster is back all goes on by itself, and
+// that proposer gets its payload.
 //
 //gavel:fault journal-away
 func TestJournalThatIsAway(t *testing.T) {

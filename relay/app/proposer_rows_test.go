@@ -174,11 +174,13 @@ func (h *house) testHeader(t *testing.T, s *submission) {
 		if !bid.value.Eq(s.trace.Value) || bid.pubkey != relayKey.PublicKey() {
 			t.Errorf("value %s, key %#x", bid.value.Dec(), bid.pubkey)
 		}
-		if err := bls.Verify(relayKey.PublicKey(), eth.SigningRoot(bid.messageRoot, h.spec.BuilderDomain()), bid.signature); err != nil {
+		if err := bls.Verify(relayKey.PublicKey(), eth.SigningRoot(bid.messageRoot, h.spec.BuilderDomain()),
+			bid.signature); err != nil {
 			t.Error(err)
 		}
 		inJSON := h.get(t, h.headerPath(), nil)
-		if inJSON.header.Get("Eth-Consensus-Version") != h.fork.String() || !strings.HasPrefix(string(inJSON.body), `{"version":"`+h.fork.String()+`"`) {
+		if inJSON.header.Get("Eth-Consensus-Version") != h.fork.String() ||
+			!strings.HasPrefix(string(inJSON.body), `{"version":"`+h.fork.String()+`"`) {
 			t.Errorf("version %q, %s", inJSON.header.Get("Eth-Consensus-Version"), inJSON)
 		}
 	})
@@ -226,7 +228,8 @@ func (h *house) testNoHeader(t *testing.T) {
 	t.Run("H01 no bid for another proposer, parent or slot", func(t *testing.T) {
 		other := stranger.PublicKey()
 		for _, got := range []answer{
-			ask(t, slot, parent, fmt.Sprintf("%#x", other[:])), ask(t, slot, "0x"+strings.Repeat("11", 32), pubkey), ask(t, "2", parent, pubkey),
+			ask(t, slot, parent, fmt.Sprintf("%#x", other[:])), ask(t, slot, "0x"+strings.Repeat("11", 32), pubkey),
+			ask(t, "2", parent, pubkey),
 			ask(t, "18446744073709551615", parent, pubkey),
 		} {
 			got.wantStatus(t, http.StatusNoContent)
@@ -303,7 +306,8 @@ func (h *house) testAccept(t *testing.T) {
 	}
 }
 
-// Rows about a slot's delivery. Rows that refuse share a slot, and each that delivers goes on to the next.
+// Rows about a slot's delivery. Rows that refuse share a slot, and each that delivers goes on to
+// the next.
 func TestPayloadRows(t *testing.T) {
 	for _, fork := range []eth.Fork{eth.Bellatrix, eth.Capella, eth.Deneb, eth.Electra, eth.Fulu} {
 		t.Run(fork.String(), func(t *testing.T) {
@@ -371,7 +375,9 @@ func (h *house) testRefusedBlinded(t *testing.T, good *blinded) {
 			both(t, changed(t, func(m map[string]any) { header(m)[field] = "12345" }), relay.PayloadHeaderMismatch, "")
 		}
 		for _, field := range []string{"state_root", "transactions_root", "prev_randao", "parent_hash"} {
-			both(t, changed(t, func(m map[string]any) { header(m)[field] = "0x" + strings.Repeat("17", 32) }), relay.PayloadHeaderMismatch, "")
+			both(t, changed(t, func(m map[string]any) {
+				header(m)[field] = "0x" + strings.Repeat("17", 32)
+			}), relay.PayloadHeaderMismatch, "")
 		}
 	})
 	if h.fork >= eth.Deneb {
@@ -385,13 +391,16 @@ func (h *house) testRefusedBlinded(t *testing.T, good *blinded) {
 		t.Run("P03 other execution requests", func(t *testing.T) {
 			both(t, changed(t, func(m map[string]any) {
 				m["body"].(map[string]any)["execution_requests"].(map[string]any)["withdrawals"] = []any{map[string]string{
-					"source_address": "0x" + strings.Repeat("11", 20), "validator_pubkey": "0x" + strings.Repeat("22", 48), "amount": "1",
+					"source_address": "0x" + strings.Repeat("11", 20), "validator_pubkey": "0x" + strings.Repeat("22", 48),
+					"amount": "1",
 				}}
 			}), relay.PayloadHeaderMismatch, "requests")
 		})
 	}
 	t.Run("P04 a block hash that was never served", func(t *testing.T) {
-		both(t, changed(t, func(m map[string]any) { header(m)["block_hash"] = "0x" + strings.Repeat("17", 32) }), relay.PayloadUnknown, "")
+		both(t, changed(t, func(m map[string]any) {
+			header(m)["block_hash"] = "0x" + strings.Repeat("17", 32)
+		}), relay.PayloadUnknown, "")
 	})
 }
 
@@ -469,7 +478,8 @@ func (h *house) wantRevealed(t testing.TB, path string, got answer, s *submissio
 	if got.header.Get("Eth-Consensus-Version") != h.fork.String() {
 		t.Errorf("version header %q", got.header.Get("Eth-Consensus-Version"))
 	}
-	if s.blobs != nil && (len(document.Data.Bundle.Blobs) != len(s.blobs.Blobs) || len(document.Data.Bundle.Proofs) != len(s.blobs.Proofs)) {
+	if s.blobs != nil && (len(document.Data.Bundle.Blobs) != len(s.blobs.Blobs) ||
+		len(document.Data.Bundle.Proofs) != len(s.blobs.Proofs)) {
 		t.Errorf("%d blobs and %d proofs revealed", len(document.Data.Bundle.Blobs), len(document.Data.Bundle.Proofs))
 	}
 }
@@ -552,7 +562,8 @@ func (h *house) testPublishing(t *testing.T) {
 	})
 }
 
-// Without a cut-off only the order of slots keeps an old block from being published beside a newer one.
+// Without a cut-off only the order of slots keeps an old block from being published beside a newer
+// one.
 func TestEarlierSlotRow(t *testing.T) {
 	h := open(t, eth.Capella, houseOptions{configure: func(cfg *app.Config) { cfg.PayloadCutOff = -1 }})
 	missed := h.offered(t, h.good(t))

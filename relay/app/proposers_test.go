@@ -22,8 +22,9 @@ func (h *house) atProposers() *house {
 	return &there
 }
 
-// All connections of the public port are busy, with bodies that never come, and nobody gets another; at the port for proposers a validator registers, is
-// given a header and has its payload. Builders and the Data API are not there.
+// All connections of the public port are busy, with bodies that never come, and nobody gets
+// another; at the port for proposers a validator registers, is given a header and has its payload.
+// Builders and the Data API are not there.
 func TestProposersHaveAListenerOfTheirOwn(t *testing.T) {
 	const connections = 4
 	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
@@ -35,8 +36,11 @@ func TestProposersHaveAListenerOfTheirOwn(t *testing.T) {
 	h.into(0)
 	var busy []net.Conn
 	for range connections {
-		conn := h.dial(t, "POST "+submitPath+" HTTP/1.1\r\nHost: relay\r\nExpect: 100-continue\r\nContent-Type: application/octet-stream\r\nContent-Length: 1000\r\n\r\n")
-		if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100") { // it has a place, and keeps it
+		conn := h.dial(t, "POST "+submitPath+
+			" HTTP/1.1\r\nHost: relay\r\nExpect: 100-continue\r\nContent-Type: application/octet-stream\r\nContent-Length: "+
+			"1000\r\n\r\n")
+		// it has a place, and keeps it
+		if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100") {
 			t.Fatalf("%s, %v", line, err)
 		}
 		busy = append(busy, conn)

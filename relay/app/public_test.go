@@ -16,7 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// Whoever listens is told of each leading bid, through all that stands before the public API, and is sent away in good order.
+// Whoever listens is told of each leading bid, through all that stands before the public API, and
+// is sent away in good order.
 func TestTopBidsArePushed(t *testing.T) {
 	h := open(t, eth.Capella, houseOptions{})
 	c, err := client.New(h.relayURL, client.Options{})
@@ -69,7 +70,8 @@ func TestAllowances(t *testing.T) {
 		t.Error("five requests at once are within an allowance of three")
 	}
 	h.get(t, path, nil).wantStatus(t, http.StatusOK)
-	h.get(t, path, http.Header{"X-Api-Key": {"a stranger's"}}).wantStatus(t, http.StatusOK) // no builder's, so it is the address's
+	// no builder's, so it is the address's
+	h.get(t, path, http.Header{"X-Api-Key": {"a stranger's"}}).wantStatus(t, http.StatusOK)
 }
 
 // A demotion reaches the operator without being asked for.
@@ -97,7 +99,8 @@ func TestDemotionIsAlerted(t *testing.T) {
 	bad.trace.Value = uint256.NewInt(900_000) // promised, not paid
 	bad.sign()
 	h.submitted(t, bad)
-	if text := <-alerts; !strings.HasPrefix(text, "gavel: builder alpha demoted: slot 1,") || !strings.Contains(text, "payment") {
+	if text := <-alerts; !strings.HasPrefix(text, "gavel: builder alpha demoted: slot 1,") ||
+		!strings.Contains(text, "payment") {
 		t.Errorf("%s", text)
 	}
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-// What the relay knew it knows again: who has registered, whom the operator trusts no more, that no headers are to be served, which slots are
-// over, and the payload of a header that was served before.
+// What the relay knew it knows again: who has registered, whom the operator trusts no more, that no
+// headers are to be served, which slots are over, and the payload of a header that was served
+// before.
 //
 //gavel:fault restart
 func TestRestart(t *testing.T) {
@@ -36,7 +37,8 @@ func TestRestart(t *testing.T) {
 	}
 
 	h.restart(t)
-	if got := h.admin(t, "GET /admin/v1/status", ""); !strings.Contains(string(got.body), fmt.Sprintf(`"registrations":%d`, houseValidators-1)) ||
+	if got := h.admin(t, "GET /admin/v1/status", ""); !strings.Contains(string(got.body),
+		fmt.Sprintf(`"registrations":%d`, houseValidators-1)) ||
 		!strings.Contains(string(got.body), `"kill_switch":true`) {
 		t.Errorf("%s", got)
 	}
@@ -63,8 +65,9 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// State outlives the facts that made it so: a kill switch and a suspended builder are as they were, however short facts are kept. The journal of a
-// version that kept facts alone has its state taken over before its facts are bounded.
+// State outlives the facts that made it so: a kill switch and a suspended builder are as they were,
+// however short facts are kept. The journal of a version that kept facts alone has its state taken
+// over before its facts are bounded.
 func TestStateOutlivesFacts(t *testing.T) {
 	for name, earlier := range map[string]bool{"this version": false, "an earlier version": true} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +89,8 @@ func TestStateOutlivesFacts(t *testing.T) {
 				if got := h.admin(t, "GET /admin/v1/status", ""); !strings.Contains(string(got.body), `"kill_switch":true`) {
 					t.Errorf("restart %d: %s", restart, got)
 				}
-				if got := h.admin(t, "GET /admin/v1/builders/alpha", ""); !strings.Contains(string(got.body), `"optimistic":false`) {
+				if got := h.admin(t, "GET /admin/v1/builders/alpha", ""); !strings.Contains(string(got.body),
+					`"optimistic":false`) {
 					t.Errorf("restart %d: %s", restart, got)
 				}
 				must(t, h.stopRelay())
@@ -100,7 +104,8 @@ func TestStateOutlivesFacts(t *testing.T) {
 // inJournal opens the journal of a relay that has ended.
 func inJournal(t *testing.T, folder string) *journal.Journal {
 	t.Helper()
-	j, err := journal.Open(t.Context(), journal.Config{Dir: filepath.Join(folder, "journal"), FactsFor: 100 * time.Millisecond})
+	j, err := journal.Open(t.Context(), journal.Config{Dir: filepath.Join(folder, "journal"),
+		FactsFor: 100 * time.Millisecond})
 	must(t, err)
 	return j
 }
@@ -122,7 +127,8 @@ func forgetState(t *testing.T, folder string) {
 	must(t, os.RemoveAll(filepath.Join(folder, "journal", "jetstream", "$G", "streams", "STATE")))
 }
 
-// State that cannot be read stops nothing, and errs on the safe side: headers are not served, and the builder is not trusted.
+// State that cannot be read stops nothing, and errs on the safe side: headers are not served, and
+// the builder is not trusted.
 func TestStateThatCannotBeRead(t *testing.T) {
 	folder := t.TempDir()
 	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) {
@@ -131,7 +137,8 @@ func TestStateThatCannotBeRead(t *testing.T) {
 	}})
 	must(t, h.stopRelay())
 	j := inJournal(t, folder)
-	for _, subject := range []string{"relay.kill_switch", "relay.builder.alpha", "relay.delivered", "relay.demotion.0", "relay.unheard-of"} {
+	for _, subject := range []string{"relay.kill_switch", "relay.builder.alpha", "relay.delivered", "relay.demotion.0",
+		"relay.unheard-of"} {
 		must(t, j.PutState(t.Context(), subject, []byte(`{"at":5`)))
 	}
 	must(t, j.Close(t.Context()))

@@ -14,14 +14,15 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// restore tells the rooms what happened in earlier lives of the process: how builders are treated, whether headers are served, and which slots
-// are over.
+// restore tells the rooms what happened in earlier lives of the process: how builders are treated,
+// whether headers are served, and which slots are over.
 func (a *App) restore(ctx context.Context) error {
 	if err := a.restoreState(ctx); err != nil {
 		return fmt.Errorf("restore state: %w", err)
 	}
 	if names := a.builders.Overridden(); len(names) > 0 {
-		a.log.Warn("builders are treated otherwise than configured, since a change at run time: DELETE them by the admin API to undo it", "builders", names)
+		a.log.Warn("builders are treated otherwise than configured, since a change at run time: DELETE them by the admin "+
+			"API to undo it", "builders", names)
 	}
 	if err := a.restoreRegistrations(ctx); err != nil {
 		return fmt.Errorf("restore registrations: %w", err)
@@ -32,25 +33,28 @@ func (a *App) restore(ctx context.Context) error {
 	return nil
 }
 
-// restoreGiven reads which headers proposers were given lately, so that what they sign is listed at the value that they were promised. Slots that are over
-// by the next head are forgotten with it. An epoch is more than anybody may still sign for, unless no slot of it had a block.
+// restoreGiven reads which headers proposers were given lately, so that what they sign is listed at
+// the value that they were promised. Slots that are over by the next head are forgotten with it. An
+// epoch is more than anybody may still sign for, unless no slot of it had a block.
 func (a *App) restoreGiven(ctx context.Context) error {
 	epoch := time.Duration(a.spec.SlotsPerEpoch) * a.spec.SlotDuration
 	subject := subjectPrefix + relay.HeaderServed{}.Subject()
-	return a.journal.PastSince(ctx, time.Now().Add(-epoch), []string{subject}, func(_ time.Time, _ string, data []byte) error {
-		served, err := decodeFact[relay.HeaderServed](data)
-		switch {
-		case err != nil:
-			a.log.Error("a served header cannot be read: if it is signed now, the value of the message that brought its block is listed", "error", err)
-		case served.Times == 0 && served.ValueWei != nil: // a sum repeats what was a fact before it
-			a.board.Give(served)
-		}
-		return nil
-	})
+	return a.journal.PastSince(ctx, time.Now().Add(-epoch), []string{subject},
+		func(_ time.Time, _ string, data []byte) error {
+			served, err := decodeFact[relay.HeaderServed](data)
+			switch {
+			case err != nil:
+				a.log.Error("a served header cannot be read: if it is signed now, the value of the message that brought its "+
+					"block is listed", "error", err)
+			case served.Times == 0 && served.ValueWei != nil: // a sum repeats what was a fact before it
+				a.board.Give(served)
+			}
+			return nil
+		})
 }
 
-// restoreState folds in what is so, in the order in which it became so. A journal of a version that kept facts alone has it taken over from them
-// once; its facts are bounded only then.
+// restoreState folds in what is so, in the order in which it became so. A journal of a version that
+// kept facts alone has it taken over from them once; its facts are bounded only then.
 func (a *App) restoreState(ctx context.Context) error {
 	_, err := a.journal.State(ctx, stateRestored)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -65,7 +69,8 @@ func (a *App) restoreState(ctx context.Context) error {
 	})
 }
 
-// restoreOne folds in one piece of state. What cannot be read costs what it says, on the safe side, and not the start.
+// restoreOne folds in one piece of state. What cannot be read costs what it says, on the safe side,
+// and not the start.
 func (a *App) restoreOne(subject string, data []byte) {
 	kind, name, _ := strings.Cut(strings.TrimPrefix(subject, subjectPrefix), ".")
 	switch subjectPrefix + kind {
@@ -79,7 +84,8 @@ func (a *App) restoreOne(subject string, data []byte) {
 	case stateDelivered:
 		delivered, err := decodeFact[relay.PayloadDelivered](data)
 		if err != nil {
-			a.log.Error("the last delivery cannot be read: until the next one, submissions for its slot are not refused for it", "error", err)
+			a.log.Error("the last delivery cannot be read: until the next one, submissions for its slot are not refused for it",
+				"error", err)
 			return
 		}
 		a.deliver.Restore(delivered)
@@ -104,14 +110,16 @@ func (a *App) restoreOne(subject string, data []byte) {
 // distrust has a builder bid after its blocks are executed, since nobody knows what was said of it.
 func (a *App) distrust(token string, err error) {
 	name, _ := url.QueryUnescape(token)
-	a.log.Error("how a builder is treated cannot be read: it is not trusted until its record is set, or deleted, by the admin API", "builder", name, "error", err)
+	a.log.Error("how a builder is treated cannot be read: it is not trusted until its record is set, or deleted, by "+
+		"the admin API", "builder", name, "error", err)
 	if b, listed := a.builders.Named(name); listed && b.Optimistic {
 		b.Optimistic = false
 		a.restoreBuilder(relay.BuilderChanged{Builder: b})
 	}
 }
 
-// restoreBuilder folds in a fact on a builder. A record that no longer fits the configuration is left out: the relay starts all the same.
+// restoreBuilder folds in a fact on a builder. A record that no longer fits the configuration is
+// left out: the relay starts all the same.
 func (a *App) restoreBuilder(fact relay.Fact) {
 	if err := a.builders.Restore(fact); err != nil {
 		a.log.Warn("a builder is treated as configured, since its record does not fit the configuration", "error", err)
@@ -168,15 +176,16 @@ func (a *App) takeOver(ctx context.Context) error {
 func takeOver[F relay.Fact](a *App, data []byte, fold func(F)) {
 	fact, err := decodeFact[F](data)
 	if err != nil {
-		a.log.Error("a fact of an earlier version cannot be read and is left out: look at builders and kill switch by the admin API", "error", err)
+		a.log.Error("a fact of an earlier version cannot be read and is left out: look at builders and kill switch by the "+
+			"admin API", "error", err)
 		return
 	}
 	fold(fact)
 	a.state.Record(fact)
 }
 
-// restoreRegistrations reads what validators asked for: from the archive, then from the journal what the archive has not seen. Without the
-// archive the journal alone must do.
+// restoreRegistrations reads what validators asked for: from the archive, then from the journal
+// what the archive has not seen. Without the archive the journal alone must do.
 func (a *App) restoreRegistrations(ctx context.Context) error {
 	from, err := a.restoreFromArchive(ctx)
 	if err != nil {
@@ -194,7 +203,8 @@ func (a *App) restoreRegistrations(ctx context.Context) error {
 	})
 }
 
-// restoreFromArchive reads the archive's registrations and says from which fact on the journal has newer ones: all, if the archive fails.
+// restoreFromArchive reads the archive's registrations and says from which fact on the journal has
+// newer ones: all, if the archive fails.
 func (a *App) restoreFromArchive(ctx context.Context) (from uint64, err error) {
 	last, err := a.archive.Last(ctx) // before the rows: what comes in between is read twice, and not at all otherwise
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// conformanceRows are the ids of the table of checks, by letter: submissions, registrations, headers, payloads, data.
+// conformanceRows are the ids of the table of checks, by letter: submissions, registrations,
+// headers, payloads, data.
 func conformanceRows() (ids []string) {
 	for _, group := range []struct {
 		letter string
@@ -26,7 +27,8 @@ func conformanceRows() (ids []string) {
 	return ids
 }
 
-// Every row has a subtest of its name in this package, and every refusal that names a row names one of the table.
+// Every row has a subtest of its name in this package, and every refusal that names a row names one
+// of the table.
 func TestEveryRowHasASubtest(t *testing.T) {
 	tested := map[string]bool{}
 	files, err := filepath.Glob("*_rows_test.go")

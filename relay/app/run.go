@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// stopGrace is how long running requests go on undisturbed after the stop at least. answerTime is what their answers are given on top.
+// stopGrace is how long running requests go on undisturbed after the stop at least. answerTime is
+// what their answers are given on top.
 const (
 	stopGrace  = 3 * time.Second
 	answerTime = 2 * time.Second
@@ -28,14 +29,16 @@ func (a *App) Handler() http.Handler { return a.handler }
 // Spec is the network that the relay found.
 func (a *App) Spec() *eth.Spec { return a.spec }
 
-// Serve answers requests on the listener and follows the chain until the context ends; then it lets running requests finish, and only after
-// them stops what they need. It returns nil after an orderly stop.
+// Serve answers requests on the listener and follows the chain until the context ends; then it lets
+// running requests finish, and only after them stops what they need. It returns nil after an
+// orderly stop.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return a.ServeBoth(ctx, listener, nil)
 }
 
-// ServeBoth is Serve with a second listener, unless it is nil, for proposers alone: it has as many connections as the public one, and allowances of its
-// own, so that nobody at the public one can take them.
+// ServeBoth is Serve with a second listener, unless it is nil, for proposers alone: it has as many
+// connections as the public one, and allowances of its own, so that nobody at the public one can
+// take them.
 func (a *App) ServeBoth(ctx context.Context, public, proposers net.Listener) error {
 	defer context.AfterFunc(ctx, func() {
 		a.stopping.Store(true)
@@ -53,13 +56,14 @@ func (a *App) ServeBoth(ctx context.Context, public, proposers net.Listener) err
 		func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) }, a.keepArchive)
 }
 
-// serving is how the public API is served. A payload whose block is being published when the stop comes is still revealed, however long the
-// beacon nodes may take.
+// serving is how the public API is served. A payload whose block is being published when the stop
+// comes is still revealed, however long the beacon nodes may take.
 func (a *App) serving() serve.Options {
 	grace := max(stopGrace, a.cfg.PublishTimeout+a.cfg.RevealDelay)
 	return serve.Options{
-		Log: a.log, Grace: grace, Drain: grace + answerTime, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections, ConnsPerAddress: a.cfg.Limits.ConnectionsPerAddress,
-		Watcher: a.watched.http, Bodies: a.bodies(), TrustedProxies: a.cfg.Limits.TrustedProxies,
+		Log: a.log, Grace: grace, Drain: grace + answerTime, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
+		ConnsPerAddress: a.cfg.Limits.ConnectionsPerAddress,
+		Watcher:         a.watched.http, Bodies: a.bodies(), TrustedProxies: a.cfg.Limits.TrustedProxies,
 	}
 }
 
@@ -72,7 +76,8 @@ func (a *App) sayGoodbye(ctx context.Context) {
 	}
 }
 
-// keepRegistrations verifies and records what registrations leave for later; what waits when the context ends is recorded then.
+// keepRegistrations verifies and records what registrations leave for later; what waits when the
+// context ends is recorded then.
 func (a *App) keepRegistrations(ctx context.Context) error {
 	a.registry.Run(ctx, a.cfg.Clock)
 	a.registry.Flush(a.cfg.Clock.Now())

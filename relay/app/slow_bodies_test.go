@@ -20,13 +20,15 @@ func anySender(c *app.Config) {
 	c.Limits.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
-// begin opens a connection, sends the beginning of a request from an address, and leaves it at that until the test ends.
+// begin opens a connection, sends the beginning of a request from an address, and leaves it at that
+// until the test ends.
 func (h *house) begin(t testing.TB, sender, path, headers, body string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(h.relayURL, "http://"))
 	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: relay\r\nX-Forwarded-For: %s\r\n%s\r\n%s", path, sender, headers, body)
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: relay\r\nX-Forwarded-For: %s\r\n%s\r\n%s", path, sender,
+		headers, body)
 	must(t, err)
 	return conn
 }
@@ -34,8 +36,9 @@ func (h *house) begin(t testing.TB, sender, path, headers, body string) net.Conn
 // zstdFrame is the beginning of a zstd stream that asks us to remember 8 MiB (RFC 8878, 3.1.1.1.2).
 const zstdFrame = "\x28\xb5\x2f\xfd\x00\x68" + "\x00\x00\x10" + "123456789"
 
-// One address that announces all the memory there is for bodies, and sends a byte of each, keeps nobody else out; signed blocks not even from its own
-// address, since no other request takes of their room, and other signed blocks only their sender's share of it.
+// One address that announces all the memory there is for bodies, and sends a byte of each, keeps
+// nobody else out; signed blocks not even from its own address, since no other request takes of
+// their room, and other signed blocks only their sender's share of it.
 func TestSlowBodiesKeepNobodyOut(t *testing.T) {
 	const attacker, honest, keyed = "203.0.113.7", "198.51.100.1", "203.0.113.7"
 	const registrations, signed = "/eth/v1/builder/validators", "/eth/v1/builder/blinded_blocks"
@@ -49,7 +52,8 @@ func TestSlowBodiesKeepNobodyOut(t *testing.T) {
 		const sent = 12
 		answers := make(chan int, sent)
 		for range sent {
-			conn := h.begin(t, attacker, path, "Content-Type: application/octet-stream\r\nContent-Encoding: zstd\r\nContent-Length: 4000000\r\n", zstdFrame)
+			conn := h.begin(t, attacker, path,
+				"Content-Type: application/octet-stream\r\nContent-Encoding: zstd\r\nContent-Length: 4000000\r\n", zstdFrame)
 			go func() {
 				response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 				if err != nil {

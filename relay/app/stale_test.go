@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// A relay whose beacon nodes have told nothing for minutes is alive, and not ready: balancers go to one with better nodes.
+// A relay whose beacon nodes have told nothing for minutes is alive, and not ready: balancers go to
+// one with better nodes.
 func TestStaleHeadIsNotReady(t *testing.T) {
 	h := open(t, eth.Fulu, houseOptions{})
 	head := h.spec.SlotStart(h.slot - 1)

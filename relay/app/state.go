@@ -41,7 +41,8 @@ type states interface {
 	PutState(ctx context.Context, subject string, data []byte) error
 }
 
-// state keeps what the relay must know after a restart. It listens to facts; one goroutine writes, the newest of each subject, until it is kept.
+// state keeps what the relay must know after a restart. It listens to facts; one goroutine writes,
+// the newest of each subject, until it is kept.
 type state struct {
 	journal states
 	log     *slog.Logger
@@ -65,7 +66,8 @@ type state struct {
 func newState(to states, log *slog.Logger) *state {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &state{
-		journal: to, log: log, waiting: map[string]relay.Fact{}, changed: make(chan struct{}), wake: make(chan struct{}, 1), stop: stop,
+		journal: to, log: log, waiting: map[string]relay.Fact{}, changed: make(chan struct{}), wake: make(chan struct{},
+			1), stop: stop,
 		done: make(chan struct{}),
 	}
 	go s.write(ctx)
@@ -172,7 +174,8 @@ func (s *state) write(ctx context.Context) {
 	}
 }
 
-// writeAll keeps what waits. What could not be kept waits on, unless something newer took its place.
+// writeAll keeps what waits. What could not be kept waits on, unless something newer took its
+// place.
 func (s *state) writeAll(ctx context.Context) error {
 	s.mu.Lock()
 	order, waiting, taken := s.order, s.waiting, s.taken

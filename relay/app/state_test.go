@@ -54,7 +54,8 @@ func stateIn(t *testing.T) (*state, *notebook) {
 
 func on(why string) relay.Fact { return relay.KillSwitchChanged{On: true, Why: why} }
 
-// What happened while the journal was away is kept when it is back, the newest of each subject, and Kept does not pretend before.
+// What happened while the journal was away is kept when it is back, the newest of each subject, and
+// Kept does not pretend before.
 func TestStateWaitsForTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, n := stateIn(t)
@@ -75,13 +76,15 @@ func TestStateWaitsForTheJournal(t *testing.T) {
 		if want := []string{stateKillSwitch, "relay.builder.a%2Eb"}; !slices.Equal(n.writes, want) {
 			t.Errorf("written %q, want %q", n.writes, want)
 		}
-		if change, err := decodeFact[relay.KillSwitchChanged]([]byte(n.kept[stateKillSwitch])); err != nil || change.Why != "4" {
+		if change, err := decodeFact[relay.KillSwitchChanged]([]byte(n.kept[stateKillSwitch])); err != nil ||
+			change.Why != "4" {
 			t.Errorf("%+v, %v: want the last change", change, err)
 		}
 	})
 }
 
-// An older slot that is delivered late does not take the place of a newer one; demotions are numbered on from those of earlier lives.
+// An older slot that is delivered late does not take the place of a newer one; demotions are
+// numbered on from those of earlier lives.
 func TestStateIsTheNewest(t *testing.T) {
 	s, n := stateIn(t)
 	s.numbered("998")

@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-// A proposer who has signed a block when the relay is told to stop still gets its payload, and the stores that this needs close only then.
+// A proposer who has signed a block when the relay is told to stop still gets its payload, and the
+// stores that this needs close only then.
 //
 //	getPayload ─▶ published, the nodes hang      ┌─▶ accepted ─▶ v1 waits its delay ─▶ answered ─▶ stores close
 //	                    stop ─▶ /readyz 503 ─▶ closed to new requests
@@ -39,7 +40,9 @@ func TestStopDrainsGetPayload(t *testing.T) {
 
 			stopped := make(chan error, 1)
 			go func() { stopped <- h.stopRelay() }()
-			poll(t, "balancers are told to leave", func() bool { return h.get(t, "/readyz", nil).status == http.StatusServiceUnavailable })
+			poll(t, "balancers are told to leave", func() bool {
+				return h.get(t, "/readyz", nil).status == http.StatusServiceUnavailable
+			})
 			h.wantTop(t, s) // whoever has not left yet is served
 			poll(t, "the relay takes no more requests", func() bool {
 				_, header := h.try(t.Context(), http.MethodGet, h.headerPath(), nil, nil)
@@ -74,11 +77,14 @@ func TestStopDrainsGetPayload(t *testing.T) {
 	}
 }
 
-// wantKept starts the relay again and wants it to know that the block was delivered: the journal was open until all was said.
+// wantKept starts the relay again and wants it to know that the block was delivered: the journal
+// was open until all was said.
 func (h *house) wantKept(t *testing.T, s *submission) {
 	t.Helper()
 	h.startRelay(t)
 	poll(t, "the delivery is listed", func() bool { return h.deliveries(t) == 1 })
-	poll(t, "the relay knows the slot's attributes", func() bool { return h.submit(t, s).status != http.StatusServiceUnavailable })
+	poll(t, "the relay knows the slot's attributes", func() bool {
+		return h.submit(t, s).status != http.StatusServiceUnavailable
+	})
 	h.submit(t, s).wantRefusal(t, relay.SubmissionDelivered, "")
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-// Strangers make no facts, however much they send, unless a bid of theirs counts: a forged signature, and the right one of a key that nobody knows, cost
-// nothing. What a builder with an API key sends is a fact, also when it is refused.
+// Strangers make no facts, however much they send, unless a bid of theirs counts: a forged
+// signature, and the right one of a key that nobody knows, cost nothing. What a builder with an API
+// key sends is a fact, also when it is refused.
 func TestStrangersMakeNoFacts(t *testing.T) {
 	judged := make(chan relay.SubmissionJudged, 1000)
 	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) {
@@ -55,7 +56,8 @@ func TestStrangersMakeNoFacts(t *testing.T) {
 	}
 }
 
-// Ten thousand requests for one header, of anybody, are two facts, and both together say how many there were.
+// Ten thousand requests for one header, of anybody, are two facts, and both together say how many
+// there were.
 func TestRepeatedHeadersAreTwoFacts(t *testing.T) {
 	var served []relay.HeaderServed // the journal's goroutine writes, the test reads after its end
 	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) {
@@ -70,7 +72,8 @@ func TestRepeatedHeadersAreTwoFacts(t *testing.T) {
 	h.into(0)
 	const requests = 10_000
 	servetest.Send(t, strings.TrimPrefix(h.relayURL, "http://"), 8, "",
-		servetest.Times(requests, []byte("GET "+h.headerPath()+" HTTP/1.1\r\nHost: relay\r\nAccept: application/octet-stream\r\n\r\n")))
+		servetest.Times(requests,
+			[]byte("GET "+h.headerPath()+" HTTP/1.1\r\nHost: relay\r\nAccept: application/octet-stream\r\n\r\n")))
 	must(t, h.stopRelay())
 	if len(served) != 2 || served[0].Count() != 1 || served[1].Count() != requests-1 {
 		t.Fatalf("%d headers were served as %+v", requests, served)

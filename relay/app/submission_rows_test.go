@@ -55,7 +55,8 @@ func spoiled(change func(s *submission)) func(*testing.T, *house) *submission {
 	}
 }
 
-// rehashed changes a good block, and gives it its right hash and signature again: what the block does is wrong.
+// rehashed changes a good block, and gives it its right hash and signature again: what the block
+// does is wrong.
 func rehashed(change func(s *submission)) func(*testing.T, *house) *submission {
 	return func(t *testing.T, h *house) *submission {
 		s := h.good(t)
@@ -83,36 +84,57 @@ func otherwise(change func(t *testing.T, h *house, args *chain.BuildArgs)) func(
 	}
 }
 
-// submissionRows are in the order of the table of checks. Rows that need more than one spoiled body have tests of their own below.
+// submissionRows are in the order of the table of checks. Rows that need more than one spoiled body
+// have tests of their own below.
 var submissionRows = []submissionRow{
-	{name: "S03 the slot of the head", spoil: spoiled(func(s *submission) { s.trace.Slot-- }), want: relay.SubmissionPastSlot},
+	{name: "S03 the slot of the head", spoil: spoiled(func(s *submission) {
+		s.trace.Slot--
+	}), want: relay.SubmissionPastSlot},
 	{name: "S04 the slot of an unregistered validator", spoil: spoiled(func(s *submission) {
 		s.trace.Slot = unregisteredSlot
 	}), want: relay.SubmissionNoDuty},
-	{name: "S05 a second too late", spoil: rehashed(func(s *submission) { s.payload.Timestamp++ }), want: relay.SubmissionTimestamp},
-	{name: "S06 another fee recipient", spoil: spoiled(func(s *submission) { s.trace.ProposerFeeRecipient[0] ^= 1 }), want: relay.SubmissionFeeRecipient},
+	{name: "S05 a second too late", spoil: rehashed(func(s *submission) {
+		s.payload.Timestamp++
+	}), want: relay.SubmissionTimestamp},
+	{name: "S06 another fee recipient", spoil: spoiled(func(s *submission) {
+		s.trace.ProposerFeeRecipient[0] ^= 1
+	}), want: relay.SubmissionFeeRecipient},
 	{name: "S07 another proposer's key", spoil: spoiled(func(s *submission) {
 		s.trace.ProposerPubkey = builderKeys[1].PublicKey()
 	}), want: relay.SubmissionWrongProposer},
-	{name: "S09 another block hash in the message", spoil: spoiled(func(s *submission) { s.trace.BlockHash[31] ^= 1 }), want: relay.SubmissionBlockHash},
-	{name: "S10 another parent hash in the message", spoil: spoiled(func(s *submission) { s.trace.ParentHash[0] ^= 1 }), want: relay.SubmissionParentHash},
-	{name: "S11 another gas limit in the message", spoil: spoiled(func(s *submission) { s.trace.GasLimit++ }), want: relay.SubmissionTraceGasLimit},
-	{name: "S12 another gas used in the message", spoil: spoiled(func(s *submission) { s.trace.GasUsed++ }), want: relay.SubmissionTraceGasUsed},
+	{name: "S09 another block hash in the message", spoil: spoiled(func(s *submission) {
+		s.trace.BlockHash[31] ^= 1
+	}), want: relay.SubmissionBlockHash},
+	{name: "S10 another parent hash in the message", spoil: spoiled(func(s *submission) {
+		s.trace.ParentHash[0] ^= 1
+	}), want: relay.SubmissionParentHash},
+	{name: "S11 another gas limit in the message", spoil: spoiled(func(s *submission) {
+		s.trace.GasLimit++
+	}), want: relay.SubmissionTraceGasLimit},
+	{name: "S12 another gas used in the message", spoil: spoiled(func(s *submission) {
+		s.trace.GasUsed++
+	}), want: relay.SubmissionTraceGasUsed},
 	{name: "S13 a parent that nobody announced", spoil: rehashed(func(s *submission) {
 		s.payload.ParentHash[0] ^= 1
 		s.trace.ParentHash = s.payload.ParentHash
 	}), want: relay.SubmissionNoAttributes},
-	{name: "S13 a slot after the announced one, with all that its duty asks for", spoil: func(t *testing.T, h *house) *submission {
-		s := h.good(t)
-		later := h.slot + 1
-		index, proposer := h.duty(later)
-		s.trace.Slot, s.trace.ProposerPubkey, s.trace.ProposerFeeRecipient = uint64(later), proposer.PublicKey(), payee(index)
-		s.payload.Timestamp += uint64(h.spec.SlotDuration / time.Second)
-		s.rehash(t)
-		return s
-	}, want: relay.SubmissionNoAttributes},
-	{name: "S22 another block number", spoil: rehashed(func(s *submission) { s.payload.BlockNumber++ }), want: relay.SubmissionBlockNumber},
-	{name: "S14 another prev_randao", spoil: rehashed(func(s *submission) { s.payload.PrevRandao[31] ^= 1 }), want: relay.SubmissionPrevRandao},
+	{name: "S13 a slot after the announced one, with all that its duty asks for",
+		spoil: func(t *testing.T, h *house) *submission {
+			s := h.good(t)
+			later := h.slot + 1
+			index, proposer := h.duty(later)
+			s.trace.Slot, s.trace.ProposerPubkey, s.trace.ProposerFeeRecipient = uint64(later),
+				proposer.PublicKey(), payee(index)
+			s.payload.Timestamp += uint64(h.spec.SlotDuration / time.Second)
+			s.rehash(t)
+			return s
+		}, want: relay.SubmissionNoAttributes},
+	{name: "S22 another block number", spoil: rehashed(func(s *submission) {
+		s.payload.BlockNumber++
+	}), want: relay.SubmissionBlockNumber},
+	{name: "S14 another prev_randao", spoil: rehashed(func(s *submission) {
+		s.payload.PrevRandao[31] ^= 1
+	}), want: relay.SubmissionPrevRandao},
 	{name: "S15 a withdrawal dropped", from: eth.Capella, spoil: rehashed(func(s *submission) {
 		s.payload.Withdrawals = s.payload.Withdrawals[1:]
 	}), want: relay.SubmissionWithdrawals},
@@ -152,7 +174,9 @@ var submissionRows = []submissionRow{
 	{name: "S18 the key is no point", spoil: forged(func(s *submission) {
 		s.trace.BuilderPubkey = phase0.BLSPubKey(bytes.Repeat([]byte{0xff}, 48))
 	}), want: relay.SubmissionBuilderKey},
-	{name: "S18 the key without its compression bit", spoil: forged(func(s *submission) { s.trace.BuilderPubkey[0] &= 0x7f }), want: relay.SubmissionBuilderKey},
+	{name: "S18 the key without its compression bit", spoil: forged(func(s *submission) {
+		s.trace.BuilderPubkey[0] &= 0x7f
+	}), want: relay.SubmissionBuilderKey},
 	{name: "S18 the signature is no point", spoil: forged(func(s *submission) {
 		s.signature = phase0.BLSSignature(bytes.Repeat([]byte{0xff}, 96))
 	}), want: relay.SubmissionBuilderKey},
@@ -233,19 +257,21 @@ var submissionRows = []submissionRow{
 		return s
 	}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlockHash)},
 	{name: "S31 two blobs in order", from: eth.Deneb, spoil: otherwise(withTwoBlobs), want: taken},
-	{name: "S31 two blobs swapped below their commitments", from: eth.Deneb, spoil: func(t *testing.T, h *house) *submission {
-		s := otherwise(withTwoBlobs)(t, h)
-		b := s.blobs.Blobs
-		b[0], b[1] = b[1], b[0]
-		return s
-	}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},
-	{name: "S31 blobs and proofs of another block below the commitments", from: eth.Deneb, spoil: func(t *testing.T, h *house) *submission {
-		s, args := h.good(t), h.args(t)
-		args.Transactions[2] = h.blobTransaction(t, 2, 1)
-		other := h.build(t, args)
-		s.blobs.Blobs, s.blobs.Proofs = other.blobs.Blobs, other.blobs.Proofs
-		return s
-	}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},
+	{name: "S31 two blobs swapped below their commitments", from: eth.Deneb,
+		spoil: func(t *testing.T, h *house) *submission {
+			s := otherwise(withTwoBlobs)(t, h)
+			b := s.blobs.Blobs
+			b[0], b[1] = b[1], b[0]
+			return s
+		}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},
+	{name: "S31 blobs and proofs of another block below the commitments", from: eth.Deneb,
+		spoil: func(t *testing.T, h *house) *submission {
+			s, args := h.good(t), h.args(t)
+			args.Transactions[2] = h.blobTransaction(t, 2, 1)
+			other := h.build(t, args)
+			s.blobs.Blobs, s.blobs.Proofs = other.blobs.Blobs, other.blobs.Proofs
+			return s
+		}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},
 	{name: "S32 the proofs of two blobs swapped", from: eth.Deneb, spoil: func(t *testing.T, h *house) *submission {
 		s := otherwise(withTwoBlobs)(t, h)
 		each := len(s.blobs.Proofs) / 2
@@ -271,7 +297,8 @@ var submissionRows = []submissionRow{
 		s.requests.Consolidations = append(s.requests.Consolidations, &electra.ConsolidationRequest{})
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleState)},
 	{name: "S34 a block of more than 8 MiB", from: eth.Fulu, spoil: func(t *testing.T, h *house) *submission {
-		return withTransaction(t, h, &types.LegacyTx{Nonce: 3, To: &common.Address{1}, Data: make([]byte, params.MaxBlockSize)})
+		return withTransaction(t, h, &types.LegacyTx{Nonce: 3, To: &common.Address{1},
+			Data: make([]byte, params.MaxBlockSize)})
 	}, want: relay.SubmissionInvalid, detail: string(exec.RuleBody)},
 	{name: "S34 a transaction of more than 2^24 gas", from: eth.Fulu, spoil: func(t *testing.T, h *house) *submission {
 		return withTransaction(t, h, &types.DynamicFeeTx{
@@ -288,8 +315,9 @@ func withTwoBlobs(t *testing.T, h *house, args *chain.BuildArgs) {
 // withRequest asks the withdrawal contract for an exit (EIP-7002).
 func withRequest(t *testing.T, h *house, args *chain.BuildArgs) {
 	args.Transactions = append(args.Transactions, h.signTx(t, user(h.slot), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), Nonce: 3, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-		Gas: 300_000, To: &params.WithdrawalQueueAddress, Value: big.NewInt(1000), Data: bytes.Repeat([]byte{0xbb}, 56),
+		ChainID: big.NewInt(houseChainID), Nonce: 3, GasTipCap: big.NewInt(params.GWei),
+		GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas:       300_000, To: &params.WithdrawalQueueAddress, Value: big.NewInt(1000), Data: bytes.Repeat([]byte{0xbb}, 56),
 	}))
 }
 
@@ -303,7 +331,8 @@ func withTransaction(t *testing.T, h *house, data types.TxData) *submission {
 	return s
 }
 
-// Every fork goes through the table over one house; electra speaks JSON and the others SSZ, so that both codecs carry it.
+// Every fork goes through the table over one house; electra speaks JSON and the others SSZ, so that
+// both codecs carry it.
 func TestSubmissionRows(t *testing.T) {
 	for _, fork := range eth.Forks {
 		t.Run(fork.String(), func(t *testing.T) {
@@ -346,7 +375,8 @@ func TestSubmissionRows(t *testing.T) {
 // testForkRows are about which fork a body is in.
 func (h *house) testForkRows(t *testing.T) {
 	other := map[eth.Fork]eth.Fork{
-		eth.Bellatrix: eth.Capella, eth.Capella: eth.Bellatrix, eth.Deneb: eth.Capella, eth.Electra: eth.Deneb, eth.Fulu: eth.Deneb,
+		eth.Bellatrix: eth.Capella, eth.Capella: eth.Bellatrix, eth.Deneb: eth.Capella, eth.Electra: eth.Deneb,
+		eth.Fulu: eth.Deneb,
 	}[h.fork]
 	in := func(t *testing.T, fork eth.Fork) (raw []byte, json []byte) {
 		s := h.good(t)
@@ -367,7 +397,8 @@ func (h *house) testForkRows(t *testing.T) {
 		}
 	})
 	t.Run("S01 no body, or none of a submission", func(t *testing.T) {
-		for _, body := range []string{"", "{", "{}", "null", "[]", `{"message":null}`, `{"message":{"slot":"1"}}`, "\xff\xfe", strings.Repeat("\x00", 400)} {
+		for _, body := range []string{"", "{", "{}", "null", "[]", `{"message":null}`, `{"message":{"slot":"1"}}`, "\xff\xfe",
+			strings.Repeat("\x00", 400)} {
 			h.post(t, submitPath, jsonHeader(), []byte(body)).wantRefusal(t, relay.Malformed, "")
 			if len(body) < 300 {
 				h.post(t, submitPath, sszHeader(h.fork), []byte(body)).wantRefusal(t, relay.Malformed, "")
@@ -428,7 +459,8 @@ func (h *house) testEffectRows(t *testing.T) {
 		s := h.good(t)
 		lower := fmt.Sprintf("%#x", s.trace.ProposerFeeRecipient[:])
 		body := s.json(t)
-		for _, written := range []string{lower, s.trace.ProposerFeeRecipient.String()} { // the library writes letters by EIP-55
+		// the library writes letters by EIP-55
+		for _, written := range []string{lower, s.trace.ProposerFeeRecipient.String()} {
 			body = bytes.ReplaceAll(body, []byte(written), []byte("0x"+strings.ToUpper(lower[2:])))
 		}
 		if !bytes.Contains(body, []byte("0xFEAB")) {
@@ -458,10 +490,12 @@ func (h *house) testBodyRows(t *testing.T) {
 	})
 	t.Run("S36 SSZ that is no canonical encoding", func(t *testing.T) {
 		good := h.good(t).ssz(t)
-		first := map[eth.Fork]int{eth.Bellatrix: 336, eth.Capella: 336, eth.Deneb: 340, eth.Electra: 344, eth.Fulu: 344}[h.fork]
+		first := map[eth.Fork]int{eth.Bellatrix: 336, eth.Capella: 336, eth.Deneb: 340, eth.Electra: 344,
+			eth.Fulu: 344}[h.fork]
 		for name, body := range map[string][]byte{
 			"a byte more": append(slices.Clone(good), 0), "a byte less": good[:len(good)-1], "the fixed part": good[:first],
-			"half of the fixed part": good[:first/2], "first offset + 1": patch(good, 236, byte(first)+1), "first offset - 1": patch(good, 236, byte(first)-1),
+			"half of the fixed part": good[:first/2], "first offset + 1": patch(good, 236, byte(first)+1),
+			"first offset - 1":         patch(good, 236, byte(first)-1),
 			"an offset beyond the end": patch(good, 239, 0xff), "an offset of zero": patch(good, 236, 0, 0, 0, 0),
 		} {
 			want := relay.Malformed
@@ -473,13 +507,15 @@ func (h *house) testBodyRows(t *testing.T) {
 			}
 		}
 		if h.fork >= eth.Deneb {
-			h.post(t, submitPath, sszHeader(h.fork), patch(good, 240, byte(first), byte(first>>8), 0, 0)).wantRefusal(t, relay.Malformed, "")
+			h.post(t, submitPath, sszHeader(h.fork), patch(good, 240, byte(first), byte(first>>8), 0, 0)).wantRefusal(t,
+				relay.Malformed, "")
 		}
 	})
 	t.Run("S40 gzip and zstd", func(t *testing.T) {
 		s := h.good(t)
 		for _, body := range [][]byte{s.ssz(t), s.json(t)} {
-			for encoding, packed := range map[string][]byte{"gzip": zip(t, body), "GZIP": zip(t, body), "zstd": zstandard(t, body)} {
+			for encoding, packed := range map[string][]byte{"gzip": zip(t, body), "GZIP": zip(t, body),
+				"zstd": zstandard(t, body)} {
 				header := sszHeader(h.fork)
 				if body[0] == '{' {
 					header = jsonHeader()
@@ -498,14 +534,16 @@ func (h *house) testBodyRows(t *testing.T) {
 	t.Run("S41 unknown fields are ignored", func(t *testing.T) {
 		body := h.good(t).json(t)
 		for _, more := range []string{`{"tomorrow":{"a":[1,null]},`, `{"zz":null,`} {
-			h.post(t, submitPath+"?cancellations=1", jsonHeader(), append([]byte(more), body[1:]...)).wantStatus(t, http.StatusOK)
+			h.post(t, submitPath+"?cancellations=1", jsonHeader(), append([]byte(more), body[1:]...)).wantStatus(t,
+				http.StatusOK)
 		}
 		inside := bytes.Replace(body, []byte(`"message":{`), []byte(`"message":{"tomorrow":1.5,`), 1)
 		h.post(t, submitPath+"?cancellations=1", jsonHeader(), inside).wantStatus(t, http.StatusOK)
 	})
 	t.Run("S41 a field twice", func(t *testing.T) {
 		body := h.good(t).json(t)
-		// In other letters, or with the long s that encoding/json takes for one, a reader might take it for the same: such a name is refused.
+		// In other letters, or with the long s that encoding/json takes for one, a reader might take it
+		// for the same: such a name is refused.
 		for name, why := range map[string]string{"slot": "twice", "SLOT": "other letters", "\u017flot": "other letters"} {
 			twice := bytes.Replace(body, []byte(`"message":{`), []byte(`"message":{"`+name+`":"1",`), 1)
 			h.post(t, submitPath, jsonHeader(), twice).wantRefusal(t, relay.Malformed, why)
@@ -537,7 +575,8 @@ func zstandard(t testing.TB, raw []byte) []byte {
 	return w.EncodeAll(raw, nil)
 }
 
-// testLastPayment: a fee recipient that spends more than it is paid is satisfied by an exact last payment, and by nothing else.
+// testLastPayment: a fee recipient that spends more than it is paid is satisfied by an exact last
+// payment, and by nothing else.
 func (h *house) testLastPayment(t *testing.T) {
 	for _, row := range []struct {
 		name       string
@@ -555,13 +594,17 @@ func (h *house) testLastPayment(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			spender := addressOf(user(h.slot)) // who sends the block's transactions
-			h.registerProposer(t, func(m *builderv1.ValidatorRegistration) { m.FeeRecipient = bellatrix.ExecutionAddress(spender) })
+			h.registerProposer(t, func(m *builderv1.ValidatorRegistration) {
+				m.FeeRecipient = bellatrix.ExecutionAddress(spender)
+			})
 			args := h.args(t)
 			baseFee := h.good(t).payload.BaseFeePerGas.ToBig()
-			args.Payment, args.Transactions = nil, []*types.Transaction{h.transfer(t, 0), h.signTx(t, builderPays, &types.DynamicFeeTx{
-				ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(row.tip), GasFeeCap: baseFee.Add(baseFee, big.NewInt(row.tip)),
-				Gas: 30_000, To: &spender, Value: big.NewInt(row.value), Data: row.data,
-			})}
+			args.Payment, args.Transactions = nil, []*types.Transaction{h.transfer(t, 0),
+				h.signTx(t, builderPays, &types.DynamicFeeTx{
+					ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(row.tip), GasFeeCap: baseFee.Add(baseFee,
+						big.NewInt(row.tip)),
+					Gas: 30_000, To: &spender, Value: big.NewInt(row.value), Data: row.data,
+				})}
 			if row.behind {
 				args.Transactions = append(args.Transactions, h.transfer(t, 1))
 			}
@@ -581,7 +624,8 @@ func (h *house) testLastPayment(t *testing.T) {
 	}
 }
 
-// The gas limit moves towards the registered one by as much as one step allows, and by nothing else.
+// The gas limit moves towards the registered one by as much as one step allows, and by nothing
+// else.
 func TestGasLimitRows(t *testing.T) {
 	for _, row := range []struct {
 		name                       string
@@ -614,8 +658,9 @@ func TestGasLimitRows(t *testing.T) {
 	}
 }
 
-// Lists longer than the preset allows are no SSZ of their type. The libraries do not write them, so the bytes are put together here; at the
-// limit the same bytes are read, and refused for another reason.
+// Lists longer than the preset allows are no SSZ of their type. The libraries do not write them, so
+// the bytes are put together here; at the limit the same bytes are read, and refused for another
+// reason.
 func TestListLimitRows(t *testing.T) {
 	h := open(t, eth.Fulu, houseOptions{})
 	plain := h.good(t)
@@ -628,7 +673,8 @@ func TestListLimitRows(t *testing.T) {
 		body  func(n int) []byte
 	}{
 		{"S35 withdrawals", 16, func(n int) []byte {
-			return plain.assembled(t, append(slices.Clone(payloadSSZ), make([]byte, 44*(n-len(plain.payload.Withdrawals)))...), nil, nil)
+			return plain.assembled(t, append(slices.Clone(payloadSSZ), make([]byte, 44*(n-len(plain.payload.Withdrawals)))...),
+				nil, nil)
 		}},
 		{"S35 bytes of extra data", 32, func(n int) []byte {
 			const fixed = 528
@@ -640,20 +686,28 @@ func TestListLimitRows(t *testing.T) {
 			return plain.assembled(t, long, nil, nil)
 		}},
 		{"S35 commitments", 4096, func(n int) []byte { return plain.assembled(t, payloadSSZ, threeLists(48*n, 0, 0), nil) }},
-		{"S35 deposits", 8192, func(n int) []byte { return plain.assembled(t, payloadSSZ, nil, threeLists(deposit*n, 0, 0)) }},
-		{"S35 withdrawal requests", 16, func(n int) []byte { return plain.assembled(t, payloadSSZ, nil, threeLists(0, withdrawal*n, 0)) }},
-		{"S35 consolidations", 2, func(n int) []byte { return plain.assembled(t, payloadSSZ, nil, threeLists(0, 0, consolidation*n)) }},
+		{"S35 deposits", 8192, func(n int) []byte {
+			return plain.assembled(t, payloadSSZ, nil, threeLists(deposit*n, 0, 0))
+		}},
+		{"S35 withdrawal requests", 16, func(n int) []byte {
+			return plain.assembled(t, payloadSSZ, nil, threeLists(0, withdrawal*n, 0))
+		}},
+		{"S35 consolidations", 2, func(n int) []byte {
+			return plain.assembled(t, payloadSSZ, nil, threeLists(0, 0, consolidation*n))
+		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h.post(t, submitPath, sszHeader(h.fork), row.body(row.limit+1)).wantRefusal(t, relay.Malformed, "")
-			if got := h.post(t, submitPath, sszHeader(h.fork), row.body(row.limit)); strings.Contains(string(got.body), relay.Malformed.Short) {
+			if got := h.post(t, submitPath, sszHeader(h.fork), row.body(row.limit)); strings.Contains(string(got.body),
+				relay.Malformed.Short) {
 				t.Errorf("at the limit: %s", got)
 			}
 		})
 	}
 }
 
-// threeLists is the SSZ of a container of three lists with elements of fixed size, all zero: execution requests, or a blobs bundle.
+// threeLists is the SSZ of a container of three lists with elements of fixed size, all zero:
+// execution requests, or a blobs bundle.
 func threeLists(first, second, third int) []byte {
 	raw := make([]byte, 12+first+second+third)
 	for i, offset := range []int{12, 12 + first, 12 + first + second} {
@@ -662,7 +716,8 @@ func threeLists(first, second, third int) []byte {
 	return raw
 }
 
-// assembled is the SSZ of an electra or fulu submission with these parts; nil is the submission's own.
+// assembled is the SSZ of an electra or fulu submission with these parts; nil is the submission's
+// own.
 func (s *submission) assembled(t testing.TB, block, bundle, requests []byte) []byte {
 	t.Helper()
 	if bundle == nil {
@@ -688,7 +743,8 @@ func (s *submission) assembled(t testing.TB, block, bundle, requests []byte) []b
 func TestDecompressionBombRows(t *testing.T) {
 	h := open(t, eth.Capella, houseOptions{})
 	member := zip(t, make([]byte, 1<<20))
-	for name, header := range map[string]http.Header{"S40 a bomb in SSZ": sszHeader(h.fork), "S40 a bomb in JSON": jsonHeader()} {
+	for name, header := range map[string]http.Header{"S40 a bomb in SSZ": sszHeader(h.fork),
+		"S40 a bomb in JSON": jsonHeader()} {
 		t.Run(name, func(t *testing.T) {
 			header.Set("Content-Encoding", "gzip")
 			body := bytes.Repeat(member, 1024) // one gzip stream may have many members
@@ -705,7 +761,8 @@ func TestDecompressionBombRows(t *testing.T) {
 	}
 }
 
-// Rows about several submissions of one slot, and about a slot that is over. Each goes to its own slot.
+// Rows about several submissions of one slot, and about a slot that is over. Each goes to its own
+// slot.
 func TestAuctionRows(t *testing.T) {
 	h := open(t, eth.Electra, houseOptions{})
 	t.Run("S38 a cancellable bid is replaced by a lower one", func(t *testing.T) {

@@ -40,7 +40,8 @@ func (s *submission) sign() {
 	s.signature = s.key.Sign(eth.SigningRoot(rootOf(s.trace), s.spec.BuilderDomain()))
 }
 
-// rehash gives the changed block its right hash and signs that, so that only the change itself is wrong.
+// rehash gives the changed block its right hash and signs that, so that only the change itself is
+// wrong.
 func (s *submission) rehash(t testing.TB) {
 	t.Helper()
 	var hashes []common.Hash
@@ -74,19 +75,24 @@ type encodable interface {
 func (s *submission) in(fork eth.Fork) encodable {
 	switch fork {
 	case eth.Bellatrix:
-		return &builderbellatrix.SubmitBlockRequest{Message: s.trace, ExecutionPayload: payload.ToBellatrix(s.payload), Signature: s.signature}
+		return &builderbellatrix.SubmitBlockRequest{Message: s.trace, ExecutionPayload: payload.ToBellatrix(s.payload),
+			Signature: s.signature}
 	case eth.Capella:
-		return &buildercapella.SubmitBlockRequest{Message: s.trace, ExecutionPayload: payload.ToCapella(s.payload), Signature: s.signature}
+		return &buildercapella.SubmitBlockRequest{Message: s.trace, ExecutionPayload: payload.ToCapella(s.payload),
+			Signature: s.signature}
 	case eth.Deneb:
-		return &builderdeneb.SubmitBlockRequest{Message: s.trace, ExecutionPayload: s.payload, BlobsBundle: s.oneProofPerBlob(), Signature: s.signature}
+		return &builderdeneb.SubmitBlockRequest{Message: s.trace, ExecutionPayload: s.payload,
+			BlobsBundle: s.oneProofPerBlob(), Signature: s.signature}
 	case eth.Electra:
 		return &builderelectra.SubmitBlockRequest{
-			Message: s.trace, ExecutionPayload: s.payload, BlobsBundle: s.oneProofPerBlob(), ExecutionRequests: s.requests, Signature: s.signature,
+			Message: s.trace, ExecutionPayload: s.payload, BlobsBundle: s.oneProofPerBlob(), ExecutionRequests: s.requests,
+			Signature: s.signature,
 		}
 	default:
 		return &builderfulu.SubmitBlockRequest{
 			Message: s.trace, ExecutionPayload: s.payload, ExecutionRequests: s.requests, Signature: s.signature,
-			BlobsBundle: &builderfulu.BlobsBundle{Commitments: s.blobs.Commitments, Proofs: s.blobs.Proofs, Blobs: s.blobs.Blobs},
+			BlobsBundle: &builderfulu.BlobsBundle{Commitments: s.blobs.Commitments, Proofs: s.blobs.Proofs,
+				Blobs: s.blobs.Blobs},
 		}
 	}
 }
@@ -115,7 +121,8 @@ func sszHeader(fork eth.Fork) http.Header {
 	return http.Header{"Content-Type": {"application/octet-stream"}, "Eth-Consensus-Version": {fork.String()}}
 }
 
-// submit sends a submission in SSZ. It is cancellable: a final bid would raise the floor, and what comes after it would not be executed.
+// submit sends a submission in SSZ. It is cancellable: a final bid would raise the floor, and what
+// comes after it would not be executed.
 func (h *house) submit(t testing.TB, s *submission) answer {
 	t.Helper()
 	return h.post(t, submitPath+"?cancellations=1", sszHeader(s.fork), s.ssz(t))

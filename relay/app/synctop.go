@@ -9,10 +9,12 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// syncPause is how long after one sync the next begins at the earliest (wall time): leads change faster than disks turn, and the last one counts.
+// syncPause is how long after one sync the next begins at the earliest (wall time): leads change
+// faster than disks turn, and the last one counts.
 const syncPause = 50 * time.Millisecond
 
-// topSync has the payload of a bid that leads outlive a power cut, behind its back: it is shown before. It listens to facts.
+// topSync has the payload of a bid that leads outlive a power cut, behind its back: it is shown
+// before. It listens to facts.
 type topSync struct {
 	// sync syncs a payload in the escrow.
 	sync func(ctx context.Context, id relay.PayloadID) error
@@ -48,7 +50,8 @@ func (s *topSync) Run(ctx context.Context) error {
 		case <-s.wake:
 		}
 		top := s.newest.Load()
-		if err := s.sync(ctx, relay.PayloadID{Slot: top.Slot, BlockHash: top.BlockHash, Builder: top.Builder}); err != nil && ctx.Err() == nil {
+		if err := s.sync(ctx, relay.PayloadID{Slot: top.Slot, BlockHash: top.BlockHash, Builder: top.Builder}); err != nil &&
+			ctx.Err() == nil {
 			s.log.Warn("the leading payload would not survive a power cut", "slot", top.Slot, "error", err)
 		}
 		pause := time.NewTimer(syncPause)

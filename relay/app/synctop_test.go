@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// The payload that leads is synced, the last of those that led while the disk was busy; a disk that fails is tried again with the next.
+// The payload that leads is synced, the last of those that led while the disk was busy; a disk that
+// fails is tried again with the next.
 //
 //gavel:fault power-cut
 func TestLeadingPayloadIsSynced(t *testing.T) {

@@ -33,7 +33,8 @@ func trusting(c *app.Config) {
 	key := phase0.Hash32(sha256.Sum256([]byte(houseAPIKey)))
 	c.AdminToken = houseToken
 	c.Builders = []relay.Builder{{
-		Name: "alpha", Pubkeys: []phase0.BLSPubKey{builderKeys[0].PublicKey()}, APIKeyHash: &key, Optimistic: true, HeaderFirst: true,
+		Name: "alpha", Pubkeys: []phase0.BLSPubKey{builderKeys[0].PublicKey()}, APIKeyHash: &key, Optimistic: true,
+		HeaderFirst:   true,
 		CollateralWei: uint256.NewInt(1_000_000),
 	}}
 }
@@ -63,8 +64,8 @@ func (h *house) demotions(t testing.TB) (list []relay.BuilderDemoted) {
 	return list
 }
 
-// A builder that is trusted has its answer, and the proposers its bid, while its block waits to be executed. Deployed relays hold the answer
-// until the simulation and the database are through.
+// A builder that is trusted has its answer, and the proposers its bid, while its block waits to be
+// executed. Deployed relays hold the answer until the simulation and the database are through.
 func TestOptimisticMode(t *testing.T) {
 	h := open(t, eth.Fulu, houseOptions{configure: trusting})
 	t.Run("the answer does not wait for the execution", func(t *testing.T) {
@@ -75,13 +76,14 @@ func TestOptimisticMode(t *testing.T) {
 		close(held.open)
 		<-held.arrived
 	})
-	t.Run("the payload is delivered while the block waits to be executed, and it is executed all the same", func(t *testing.T) {
-		s := h.worth(t, 0, 2000)
-		held := h.gate.hold(s.payload.BlockHash)
-		h.deliver(t, s)
-		close(held.open)
-		<-held.arrived
-	})
+	t.Run("the payload is delivered while the block waits to be executed, and it is executed all the same",
+		func(t *testing.T) {
+			s := h.worth(t, 0, 2000)
+			held := h.gate.hold(s.payload.BlockHash)
+			h.deliver(t, s)
+			close(held.open)
+			<-held.arrived
+		})
 	h.next(t)
 	t.Run("an invalid block demotes, with evidence, and its bids are taken back", func(t *testing.T) {
 		honest := h.worth(t, 1, 500)
@@ -102,7 +104,8 @@ func TestOptimisticMode(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 		evidence := h.admin(t, fmt.Sprintf("GET /admin/v1/demotions/%#x/submission", bad.payload.BlockHash[:]), "")
-		if kept, err := wire.DecodeSubmission(h.fork, wire.SSZ, evidence.body); err != nil || kept.Trace.BlockHash != bad.payload.BlockHash {
+		if kept, err := wire.DecodeSubmission(h.fork, wire.SSZ, evidence.body); err != nil ||
+			kept.Trace.BlockHash != bad.payload.BlockHash {
 			t.Errorf("evidence: %s, %v", evidence, err)
 		}
 	})
@@ -114,7 +117,8 @@ func TestOptimisticMode(t *testing.T) {
 	})
 }
 
-// In literal mode nobody is trusted: a bid is offered when its block was executed, and an invalid one is refused.
+// In literal mode nobody is trusted: a bid is offered when its block was executed, and an invalid
+// one is refused.
 func TestLiteralTrustsNobody(t *testing.T) {
 	h := open(t, eth.Fulu, houseOptions{configure: func(c *app.Config) { trusting(c); c.Literal = true }})
 	bad := h.worth(t, 0, 1000)
@@ -122,7 +126,8 @@ func TestLiteralTrustsNobody(t *testing.T) {
 	bad.sign()
 	h.submit(t, bad).wantRefusal(t, relay.SubmissionInvalid, "payment")
 	good := h.worth(t, 0, 1000)
-	h.post(t, "/relay/v1/builder/headers", withKey(sszHeader(h.fork)), good.header(t)).wantRefusal(t, relay.HeaderNotTrusted, "")
+	h.post(t, "/relay/v1/builder/headers", withKey(sszHeader(h.fork)), good.header(t)).wantRefusal(t,
+		relay.HeaderNotTrusted, "")
 	h.submitted(t, good)
 	h.wantTop(t, good)
 }
@@ -133,19 +138,23 @@ func (s *submission) header(t testing.TB) []byte {
 	made, err := payload.HeaderOf(s.fork, s.payload)
 	must(t, err)
 	raw, err := wire.EncodeHeaderSubmission(wire.SSZ, &relay.HeaderSubmission{
-		Fork: s.fork, Trace: s.trace, Header: made, Commitments: s.blobs.Commitments, Requests: s.requests, Signature: s.signature,
+		Fork: s.fork, Trace: s.trace, Header: made, Commitments: s.blobs.Commitments, Requests: s.requests,
+		Signature: s.signature,
 	})
 	must(t, err)
 	return raw
 }
 
-// The header leads before its payload is here; a proposer that asks too early waits for it; one that never comes demotes.
+// The header leads before its payload is here; a proposer that asks too early waits for it; one
+// that never comes demotes.
 func TestHeaderFirst(t *testing.T) {
 	h := open(t, eth.Fulu, houseOptions{configure: trusting})
 	h.into(0)
 	s := h.worth(t, 0, 1000)
-	h.post(t, "/relay/v1/builder/headers?cancellations=1", sszHeader(h.fork), s.header(t)).wantRefusal(t, relay.APIKeyNeeded, "")
-	h.post(t, "/relay/v1/builder/headers?cancellations=1", withKey(sszHeader(h.fork)), s.header(t)).wantStatus(t, http.StatusOK)
+	h.post(t, "/relay/v1/builder/headers?cancellations=1", sszHeader(h.fork), s.header(t)).wantRefusal(t,
+		relay.APIKeyNeeded, "")
+	h.post(t, "/relay/v1/builder/headers?cancellations=1", withKey(sszHeader(h.fork)), s.header(t)).wantStatus(t,
+		http.StatusOK)
 	h.wantTop(t, s)
 	answered := h.goReveal(t, v2Path, h.blind(t, h.header(t)))
 	h.submitted(t, s)
@@ -164,8 +173,9 @@ func TestHeaderFirst(t *testing.T) {
 	}
 }
 
-// What a proposer signed for is what is listed, and beside it what it got: a block that pays 1,000 is here already when a trusted builder offers its
-// header at 900,000. The proposer takes that; the builder is demoted for it.
+// What a proposer signed for is what is listed, and beside it what it got: a block that pays 1,000
+// is here already when a trusted builder offers its header at 900,000. The proposer takes that; the
+// builder is demoted for it.
 func TestDeliveryIsListedAtTheValueThatWasSignedFor(t *testing.T) {
 	h := open(t, eth.Fulu, houseOptions{configure: trusting})
 	h.into(0)
@@ -198,12 +208,14 @@ func TestDeliveryIsListedAtTheValueThatWasSignedFor(t *testing.T) {
 		must(t, json.Unmarshal(h.get(t, deliveredPath, nil).body, &list))
 		return len(list) == 1 && list[0].ValuePaid != ""
 	})
-	if got := list[0]; got.Value != "900000" || got.ValuePaid != "1000" || got.BuilderPubkey != builderKeys[0].PublicKey().String() {
+	if got := list[0]; got.Value != "900000" || got.ValuePaid != "1000" ||
+		got.BuilderPubkey != builderKeys[0].PublicKey().String() {
 		t.Errorf("listed as %+v, want alpha's 900000 with 1000 paid", got)
 	}
 }
 
-// A proposer that registers another fee recipient between a bid and its getHeader is not served that bid, and those for the new one are taken.
+// A proposer that registers another fee recipient between a bid and its getHeader is not served
+// that bid, and those for the new one are taken.
 func TestBidForAReplacedRecipientIsNotServed(t *testing.T) {
 	h := open(t, eth.Fulu, houseOptions{})
 	h.into(0)

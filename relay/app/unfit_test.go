@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
-// A relay does not start with an archive that does not fit its journal or its version, and says what to do.
+// A relay does not start with an archive that does not fit its journal or its version, and says
+// what to do.
 func TestArchiveThatDoesNotFit(t *testing.T) {
 	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) { c.AdminToken = houseToken }})
 	on := false

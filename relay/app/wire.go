@@ -149,7 +149,8 @@ func (a *App) wire() (err error) {
 	record.listeners = append(record.listeners, a.alerts)
 	a.registry = registry.New(a.spec, record)
 	a.feed = &top.Feed{
-		Clock: a.cfg.Clock, MaxListeners: a.cfg.TopBidListeners, MaxPerClient: a.cfg.TopBidListenersPerClient, Queue: a.cfg.TopBidQueue,
+		Clock: a.cfg.Clock, MaxListeners: a.cfg.TopBidListeners, MaxPerClient: a.cfg.TopBidListenersPerClient,
+		Queue: a.cfg.TopBidQueue,
 		Over: func(slot phase0.Slot) bool {
 			return slot <= a.registry.Head().Slot || !a.cfg.Clock.Now().Before(a.spec.SlotStart(slot+1))
 		},
@@ -161,13 +162,17 @@ func (a *App) wire() (err error) {
 	a.deliver = deliver.New(deliver.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Payloads: a.served, Awaited: awaited{a},
 		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Promises: promises{a}, Publisher: a.nodes,
-		Facts: record, Unrecorded: a.unrecordedPayload(), Log: a.log, CutOff: a.cfg.PayloadCutOff, RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
+		Facts: record, Unrecorded: a.unrecordedPayload(), Log: a.log, CutOff: a.cfg.PayloadCutOff,
+		RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
 	})
 	a.receive = receive.New(receive.Config{
-		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Deliveries: a.deliver, Builders: a.builders, Validator: a.cfg.Validator,
-		Live: a.mayTrust(), Escrow: a.served, EscrowBytes: a.journal.EscrowBytes(), Evidence: evidence{a.journal}, Board: shown{a.board, a.served}, Facts: record, Trouble: a.trouble,
+		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Deliveries: a.deliver, Builders: a.builders,
+		Validator: a.cfg.Validator,
+		Live:      a.mayTrust(), Escrow: a.served, EscrowBytes: a.journal.EscrowBytes(), Evidence: evidence{a.journal},
+		Board: shown{a.board, a.served}, Facts: record, Trouble: a.trouble,
 		Unrecorded: a.unrecordedSubmission(),
-		Key:        a.cfg.Key, ValidationTimeout: a.cfg.ValidationTimeout, PayloadTimeout: a.cfg.HeaderPayloadTimeout, Executors: a.cfg.Executors,
+		Key:        a.cfg.Key, ValidationTimeout: a.cfg.ValidationTimeout, PayloadTimeout: a.cfg.HeaderPayloadTimeout,
+		Executors:     a.cfg.Executors,
 		Cancellations: !a.cfg.NoCancellations,
 	})
 	record.listeners = append(record.listeners, a.receive)
@@ -203,12 +208,14 @@ func (a *App) newMux(mount func(*serve.Mux)) *serve.Mux {
 func (a *App) mountBuilders(mux *serve.Mux) {
 	builder.Mount(mux, builder.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Receiver: a.receive, Foresight: a.receive, Headers: a.receive, Duties: a.registry,
-		Network: serve.ByClient(a.cfg.Limits.TrustedProxies), Identity: a.builders, Hydrator: &hydrate.Cache{BlockBytes: builder.MaxSSZ},
-		TopBids: a.feed, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
+		Network: serve.ByClient(a.cfg.Limits.TrustedProxies), Identity: a.builders,
+		Hydrator: &hydrate.Cache{BlockBytes: builder.MaxSSZ},
+		TopBids:  a.feed, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
 	})
 }
 
-// promises are what proposers were given, and what blocks were found to pay; the receiving desk is made after the desk that asks.
+// promises are what proposers were given, and what blocks were found to pay; the receiving desk is
+// made after the desk that asks.
 type promises struct{ app *App }
 
 // Given implements deliver.Promises.
@@ -229,7 +236,8 @@ func (w awaited) Await(ctx context.Context, blockHash phase0.Hash32) bool {
 	return w.app.receive.Await(ctx, blockHash)
 }
 
-// unrecordedSubmission counts the submissions that anybody could have sent; nil if they are to be facts like the others.
+// unrecordedSubmission counts the submissions that anybody could have sent; nil if they are to be
+// facts like the others.
 func (a *App) unrecordedSubmission() func(relay.SubmissionJudged) {
 	if a.cfg.RecordRefused {
 		return nil
@@ -254,19 +262,23 @@ func (a *App) trouble(action string, err error) {
 	a.alerts.Trouble(a.cfg.Clock.Now(), action, err)
 }
 
-// stopped says whether no headers are served: by the operator's wish, or because what they sell could not be delivered now.
+// stopped says whether no headers are served: by the operator's wish, or because what they sell
+// could not be delivered now.
 func (a *App) stopped() bool { return a.killed.On() || a.probe.Broken() }
 
-// Ready says whether validators and duties are known, payloads could be delivered now, and the relay does not stop.
+// Ready says whether validators and duties are known, payloads could be delivered now, and the
+// relay does not stop.
 func (a *App) Ready() bool {
 	return a.informed() && !a.probe.Broken()
 }
 
 func (a *App) informed() bool {
-	return !a.stopping.Load() && a.registry.Validators() > 0 && a.registry.DutiesKnown(a.spec.EpochOf(a.registry.Head().Slot))
+	return !a.stopping.Load() && a.registry.Validators() > 0 &&
+		a.registry.DutiesKnown(a.spec.EpochOf(a.registry.Head().Slot))
 }
 
-// readiness says why the relay is not ready, if it is not. When no head came for long, all beacon nodes are out of reach or behind.
+// readiness says why the relay is not ready, if it is not. When no head came for long, all beacon
+// nodes are out of reach or behind.
 func (a *App) readiness() error {
 	if !a.informed() {
 		return relay.NotReady.Plain()
@@ -275,7 +287,8 @@ func (a *App) readiness() error {
 		return relay.NotReady.With("no headers are served, since payloads could not be delivered: %v", fault)
 	}
 	if lag := a.archiveLag(); lag < -1 { // -1 is no answer: the relay works without its archive
-		return relay.NotReady.With("the journal has lost %d facts that the archive has: deliveries will be missing there", int(-lag))
+		return relay.NotReady.With("the journal has lost %d facts that the archive has: deliveries will be missing there",
+			int(-lag))
 	}
 	head := a.registry.Head()
 	if behind := a.cfg.Clock.Now().Sub(a.spec.SlotStart(head.Slot)); behind > a.cfg.StaleAfter {

@@ -23,7 +23,8 @@ var (
 	registeredSubject = "relay." + relay.RegistrationStored{}.Subject()
 )
 
-// decode reads a fact and tells its change, nil for a fact that changes no view. What is wrong with a fact itself is found here.
+// decode reads a fact and tells its change, nil for a fact that changes no view. What is wrong with
+// a fact itself is found here.
 func decode(entry view.Entry) (view.Change, error) {
 	switch entry.Subject {
 	case deliveredSubject:
@@ -31,7 +32,8 @@ func decode(entry view.Entry) (view.Change, error) {
 		if err := json.Unmarshal(entry.Data, &fact); err != nil {
 			return nil, err
 		}
-		// A proposer may ask again after a restart of the relay, and the block is published again: that is still one delivery.
+		// A proposer may ask again after a restart of the relay, and the block is published again: that
+		// is still one delivery.
 		add, err := addTrace("delivered", entry.Seq, fact.Trace, fact.At, false)
 		if err != nil || fact.PaidWei == nil {
 			return add, err
@@ -80,34 +82,39 @@ func addTrace(table string, seq uint64, t relay.Trace, at time.Time, optimistic 
 		optimisticBit = 1
 	}
 	return func(ctx context.Context, tx store.Tx) error {
-		_, err := tx.Exec(ctx, fmt.Sprintf(`INSERT INTO %s (seq, slot, parent_hash, block_hash, builder, proposer, fee_recipient,
+		_, err := tx.Exec(ctx,
+			fmt.Sprintf(`INSERT INTO %s (seq, slot, parent_hash, block_hash, builder, proposer, fee_recipient,
 			gas_limit, gas_used, value, num_tx, num_blobs, block_number, at_us, optimistic) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
 			ON CONFLICT DO NOTHING`, table),
 			int64(seq), int64(t.Slot), t.ParentHash[:], t.BlockHash[:], t.Builder[:], t.Proposer[:], t.FeeRecipient[:],
-			int64(t.GasLimit), int64(t.GasUsed), value[:], t.NumTx, t.NumBlobs, int64(t.BlockNumber), at.UnixMicro(), optimisticBit)
+			int64(t.GasLimit), int64(t.GasUsed), value[:], t.NumTx, t.NumBlobs, int64(t.BlockNumber), at.UnixMicro(),
+			optimisticBit)
 		return err
 	}, nil
 }
 
-// setPaid notes what a block pays, if it was delivered: executions find lower bounds, so the greatest counts.
+// setPaid notes what a block pays, if it was delivered: executions find lower bounds, so the
+// greatest counts.
 func setPaid(slot phase0.Slot, block phase0.Hash32, paidWei *uint256.Int) view.Change {
 	paid := paidWei.Bytes32()
 	return func(ctx context.Context, tx store.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE delivered SET paid = ? WHERE block_hash = ? AND slot = ? AND (paid IS NULL OR paid < ?)`,
+		_, err := tx.Exec(ctx,
+			`UPDATE delivered SET paid = ? WHERE block_hash = ? AND slot = ? AND (paid IS NULL OR paid < ?)`,
 			paid[:], block[:], int64(slot), paid[:])
 		return err
 	}
 }
 
-// setRegistration puts a registration in the place of the validator's last, unless that one is newer: two that come at the same time may be
-// recorded in the other order.
+// setRegistration puts a registration in the place of the validator's last, unless that one is
+// newer: two that come at the same time may be recorded in the other order.
 func setRegistration(r *relay.SignedRegistration) (view.Change, error) {
 	if r == nil || r.Message == nil {
 		return nil, errors.New("a registration without a message")
 	}
 	m := r.Message
 	return func(ctx context.Context, tx store.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO registrations (pubkey, fee_recipient, gas_limit, timestamp, signature) VALUES (?,?,?,?,?)
+		_, err := tx.Exec(ctx,
+			`INSERT INTO registrations (pubkey, fee_recipient, gas_limit, timestamp, signature) VALUES (?,?,?,?,?)
 			ON CONFLICT (pubkey) DO UPDATE SET fee_recipient = excluded.fee_recipient, gas_limit = excluded.gas_limit,
 			timestamp = excluded.timestamp, signature = excluded.signature
 			WHERE excluded.timestamp >= registrations.timestamp`,

@@ -1,5 +1,6 @@
-// Package archive makes SQL views of the relay's facts, for the Data API: payloads that were delivered, submissions that counted, and every
-// validator's newest registration. How it keeps up with the journal is package view's.
+// Package archive makes SQL views of the relay's facts, for the Data API: payloads that were
+// delivered, submissions that counted, and every validator's newest registration. How it keeps up
+// with the journal is package view's.
 //
 //	journal ──▶ view.Follow ──Apply──▶ tables (delivered, received, registrations) ◀──queries── api/data
 package archive
@@ -25,8 +26,9 @@ type Archive struct {
 	log  *slog.Logger
 }
 
-// Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is asked for the first time by Follow, so that
-// a relay starts without it, and until it answers queries fail with relay.ArchiveUnavailable.
+// Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is
+// asked for the first time by Follow, so that a relay starts without it, and until it answers
+// queries fail with relay.ArchiveUnavailable.
 func Open(ctx context.Context, address string, log *slog.Logger) (*Archive, error) {
 	migrations, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
@@ -50,7 +52,8 @@ func (a *Archive) CheckAtStart(ctx context.Context, journal view.Log) error {
 // Skipped is the number of facts that could not be read since Open, see view.View.
 func (a *Archive) Skipped() uint64 { return a.view.Skipped() }
 
-// Follow applies facts as they come until the context ends (nil) or the source fails (its error). It survives the database, see view.View.
+// Follow applies facts as they come until the context ends (nil) or the source fails (its error).
+// It survives the database, see view.View.
 func (a *Archive) Follow(ctx context.Context, source view.Source) error {
 	return a.view.Follow(ctx, source)
 }
@@ -72,7 +75,8 @@ func (a *Archive) Apply(ctx context.Context, entries []view.Entry) error {
 	return nil
 }
 
-// failure wraps an error of the database. One that is over when the database answers again is relay.ArchiveUnavailable too.
+// failure wraps an error of the database. One that is over when the database answers again is
+// relay.ArchiveUnavailable too.
 func failure(action string, err error) error {
 	if store.Unavailable(err) {
 		return fmt.Errorf("%s: %w: %w", action, relay.ArchiveUnavailable.Plain(), err)

@@ -25,8 +25,10 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 123_000, time.UTC)
 // trace is a bid that can be told by its block hash: 1 is 0x01…01.
 func trace(slot phase0.Slot, block byte, valueWei *uint256.Int) relay.Trace {
 	return relay.Trace{
-		Slot: slot, ParentHash: fill(0xa0), BlockHash: fill(block), Builder: phase0.BLSPubKey{0xb0}, Proposer: phase0.BLSPubKey{0xc0},
-		FeeRecipient: relay.FeeRecipient{0xfe}, GasLimit: 36_000_000, GasUsed: 21_000, ValueWei: valueWei, NumTx: 3, NumBlobs: 2,
+		Slot: slot, ParentHash: fill(0xa0), BlockHash: fill(block), Builder: phase0.BLSPubKey{0xb0},
+		Proposer:     phase0.BLSPubKey{0xc0},
+		FeeRecipient: relay.FeeRecipient{0xfe}, GasLimit: 36_000_000, GasUsed: 21_000, ValueWei: valueWei,
+		NumTx: 3, NumBlobs: 2,
 		BlockNumber: 1000 + uint64(slot),
 	}
 }
@@ -102,8 +104,8 @@ func received(t testing.TB, a *Archive, q relay.TraceQuery) string {
 	return blocks(t, traces, err)
 }
 
-// Refused bids are not listed, nor those below the floor, which were kept without being executed (decision 5); top changes and served
-// headers deliver nothing.
+// Refused bids are not listed, nor those below the floor, which were kept without being executed
+// (decision 5); top changes and served headers deliver nothing.
 func TestOnlyWhatCountsIsListed(t *testing.T) {
 	onEach(t, func(t *testing.T, a *Archive) {
 		record(t, a,
@@ -111,7 +113,8 @@ func TestOnlyWhatCountsIsListed(t *testing.T) {
 			relay.SubmissionJudged{Trace: trace(5, 2, wei(2)), ReceivedAt: noon, Optimistic: true},
 			relay.SubmissionJudged{Trace: trace(5, 3, wei(3)), ReceivedAt: noon},
 			relay.SubmissionJudged{Trace: trace(5, 4, wei(4)), ReceivedAt: noon, Refusal: "submission-signature"},
-			relay.SubmissionJudged{Trace: trace(5, 5, wei(5)), ReceivedAt: noon, Verified: true, Refusal: "submission-delivered"},
+			relay.SubmissionJudged{Trace: trace(5, 5, wei(5)), ReceivedAt: noon, Verified: true,
+				Refusal: "submission-delivered"},
 			relay.TopChanged{At: noon, Trace: trace(5, 6, wei(6))},
 			relay.HeaderServed{At: noon, Slot: 5, BlockHash: fill(7), ValueWei: wei(7)},
 			relay.PayloadRefused{At: noon, Slot: 5, BlockHash: fill(8)},
@@ -207,7 +210,8 @@ func TestFilters(t *testing.T) {
 // Values that differ where a float, a 64-bit number or a text would not tell.
 func TestValuesOrderExactly(t *testing.T) {
 	onEach(t, func(t *testing.T, a *Archive) {
-		ascending := []string{"0", "9", "10", "18446744073709551615", "18446744073709551616", "100000000000000000000000000000",
+		ascending := []string{"0", "9", "10", "18446744073709551615", "18446744073709551616",
+			"100000000000000000000000000000",
 			"100000000000000000000000000001", uint256.NewInt(0).SetAllOne().Dec()}
 		for i, value := range slices.Backward(ascending) {
 			record(t, a, delivery(trace(5, byte(i+1), uint256.MustFromDecimal(value))))
@@ -221,7 +225,8 @@ func TestValuesOrderExactly(t *testing.T) {
 	})
 }
 
-// A proposer may ask again after the relay has forgotten that it published: two facts, one delivery.
+// A proposer may ask again after the relay has forgotten that it published: two facts, one
+// delivery.
 func TestABlockIsDeliveredOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, a *Archive) {
 		record(t, a, delivery(trace(5, 1, wei(1))), delivery(trace(5, 1, wei(1))), delivery(trace(6, 1, wei(1))))
@@ -235,10 +240,12 @@ func TestABlockIsDeliveredOnce(t *testing.T) {
 func TestUnreadableFactsAreSkipped(t *testing.T) {
 	onEach(t, func(t *testing.T, a *Archive) {
 		viewtest.Apply(t, a,
-			view.Entry{Seq: 1, Subject: "relay.payload_delivered", Data: []byte("x")}, entryOf(t, 2, delivery(trace(5, 1, wei(1)))),
+			view.Entry{Seq: 1, Subject: "relay.payload_delivered", Data: []byte("x")},
+			entryOf(t, 2, delivery(trace(5, 1, wei(1)))),
 			view.Entry{Seq: 3, Subject: "relay.payload_delivered", Data: []byte("{}")},
 			view.Entry{Seq: 4, Subject: "relay.submission_judged", Data: []byte(`{"verified":true}`)},
-			view.Entry{Seq: 5, Subject: "relay.registration_stored", Data: []byte("{}")}, entryOf(t, 6, delivery(trace(6, 2, wei(1)))),
+			view.Entry{Seq: 5, Subject: "relay.registration_stored", Data: []byte("{}")},
+			entryOf(t, 6, delivery(trace(6, 2, wei(1)))),
 		)
 		if got := delivered(t, a, relay.TraceQuery{Limit: 10}); got != "2 1" {
 			t.Errorf("delivered %q, want 2 1", got)
@@ -252,7 +259,8 @@ func TestUnreadableFactsAreSkipped(t *testing.T) {
 func registration(validator byte, gasLimit uint64) relay.Fact {
 	return relay.RegistrationStored{At: noon, Registration: &relay.SignedRegistration{
 		Message: &builderv1.ValidatorRegistration{
-			FeeRecipient: relay.FeeRecipient{0xfe}, GasLimit: gasLimit, Timestamp: noon.Truncate(time.Second), Pubkey: phase0.BLSPubKey{validator},
+			FeeRecipient: relay.FeeRecipient{0xfe}, GasLimit: gasLimit, Timestamp: noon.Truncate(time.Second),
+			Pubkey: phase0.BLSPubKey{validator},
 		},
 		Signature: phase0.BLSSignature{validator, 1},
 	}}
@@ -333,7 +341,8 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// What a delivered block pays may be known when it is delivered, or only later; the greatest amount that an execution has proven counts.
+// What a delivered block pays may be known when it is delivered, or only later; the greatest amount
+// that an execution has proven counts.
 func TestPaidValueOfADelivery(t *testing.T) {
 	onEach(t, func(t *testing.T, a *Archive) {
 		executed := func(block byte, paid *uint256.Int) relay.Fact {

@@ -11,17 +11,21 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Every filter that the Data API documents, in every order that it offers, alone and with a slot: an index finds the first row and leads to the
-// next. None reads a whole table, and none sorts but what an equality has found.
+// Every filter that the Data API documents, in every order that it offers, alone and with a slot:
+// an index finds the first row and leads to the next. None reads a whole table, and none sorts but
+// what an equality has found.
 func TestFiltersUseAnIndex(t *testing.T) {
 	a := open(t)
 	slot := new(phase0.Slot(5))
 	hash, number, key := new(fill(1)), new(uint64(1005)), &phase0.BLSPubKey{1}
 	filters := map[string]relay.TraceQuery{
-		"all": {}, "slot": {Slot: slot}, "cursor": {Cursor: slot}, "block_hash": {BlockHash: hash}, "block_number": {BlockNumber: number},
-		"proposer_pubkey": {Proposer: key}, "builder_pubkey": {Builder: key}, "slot+builder_pubkey": {Slot: slot, Builder: key},
+		"all": {}, "slot": {Slot: slot}, "cursor": {Cursor: slot}, "block_hash": {BlockHash: hash},
+		"block_number":    {BlockNumber: number},
+		"proposer_pubkey": {Proposer: key}, "builder_pubkey": {Builder: key}, "slot+builder_pubkey": {Slot: slot,
+			Builder: key},
 		"cursor+builder_pubkey": {Cursor: slot, Builder: key}, "cursor+proposer_pubkey": {Cursor: slot, Proposer: key},
-		"slot+block_hash": {Slot: slot, BlockHash: hash}, "slot+facts": {Slot: slot, After: 7, UpTo: 9}, "block_number+proposer_pubkey": {BlockNumber: number, Proposer: key},
+		"slot+block_hash": {Slot: slot, BlockHash: hash}, "slot+facts": {Slot: slot, After: 7, UpTo: 9},
+		"block_number+proposer_pubkey": {BlockNumber: number, Proposer: key},
 	}
 	orders := map[string][]relay.Order{
 		"delivered": {relay.Newest, relay.ValueAscending, relay.ValueDescending},
@@ -65,11 +69,13 @@ func plan(t *testing.T, a *Archive, table string, q relay.TraceQuery) []string {
 // wrongWith says what a plan does that it must not.
 func wrongWith(steps []string, q relay.TraceQuery) string {
 	found := steps[0]
-	// Walking an index in the order of the answer stops at the limit: that is no reading of the whole table.
+	// Walking an index in the order of the answer stops at the limit: that is no reading of the whole
+	// table.
 	walks := strings.HasPrefix(found, "SCAN") && strings.Contains(found, "USING INDEX") && len(steps) == 1
 	equality := strings.HasPrefix(found, "SEARCH") && strings.Contains(found, "=?")
 	ranged := strings.HasPrefix(found, "SEARCH") && len(steps) == 1
-	few := q.Slot != nil || q.BlockHash != nil || q.BlockNumber != nil || q.Proposer != nil // what has one of them is a handful of rows
+	// what has one of them is a handful of rows
+	few := q.Slot != nil || q.BlockHash != nil || q.BlockNumber != nil || q.Proposer != nil
 	switch {
 	case walks, ranged, equality && (len(steps) == 1 || few):
 		return ""

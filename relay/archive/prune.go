@@ -8,19 +8,21 @@ import (
 )
 
 const (
-	// pruneBatch is how many rows one transaction deletes, so that facts that come meanwhile wait for milliseconds only.
+	// pruneBatch is how many rows one transaction deletes, so that facts that come meanwhile wait for
+	// milliseconds only.
 	pruneBatch = 1000
 	// pruneEvery is the time between two looks of Keep.
 	pruneEvery = time.Hour
 )
 
-// Prune deletes the received submissions that came before a time and tells how many they were. Delivered payloads and registrations stay. What
-// was deleted before an error stays deleted.
+// Prune deletes the received submissions that came before a time and tells how many they were.
+// Delivered payloads and registrations stay. What was deleted before an error stays deleted.
 func (a *Archive) Prune(ctx context.Context, before time.Time) (deleted int64, err error) {
 	for {
 		var batch int64
 		err := a.view.InTx(ctx, func(tx store.Tx) (err error) {
-			batch, err = tx.Exec(ctx, `DELETE FROM received WHERE seq IN (SELECT seq FROM received WHERE at_us < ? ORDER BY at_us LIMIT ?)`,
+			batch, err = tx.Exec(ctx,
+				`DELETE FROM received WHERE seq IN (SELECT seq FROM received WHERE at_us < ? ORDER BY at_us LIMIT ?)`,
 				before.UnixMicro(), pruneBatch)
 			return err
 		})
@@ -34,8 +36,9 @@ func (a *Archive) Prune(ctx context.Context, before time.Time) (deleted int64, e
 	}
 }
 
-// Keep prunes at once and then every hour, until the context ends: received submissions stay for keepFor after they came, by the clock now. A
-// failure is logged, and the next hour tries again. keepFor of 0 or less keeps everything, and Keep returns at once.
+// Keep prunes at once and then every hour, until the context ends: received submissions stay for
+// keepFor after they came, by the clock now. A failure is logged, and the next hour tries again.
+// keepFor of 0 or less keeps everything, and Keep returns at once.
 func (a *Archive) Keep(ctx context.Context, now func() time.Time, keepFor time.Duration) {
 	if keepFor <= 0 {
 		return
@@ -57,7 +60,8 @@ func (a *Archive) pruneAndTell(ctx context.Context, before time.Time) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		a.log.WarnContext(ctx, "old submissions could not be deleted; the next try is in an hour", "deleted", deleted, "error", err)
+		a.log.WarnContext(ctx, "old submissions could not be deleted; the next try is in an hour", "deleted", deleted,
+			"error", err)
 	case deleted > 0:
 		a.log.InfoContext(ctx, "old submissions deleted", "deleted", deleted, "before", before)
 	}

@@ -53,8 +53,8 @@ func TestPrune(t *testing.T) {
 	})
 }
 
-// Submissions of noon, one and two o'clock are kept for an hour and a half. At three the database fails, so that the second goes at four, with
-// the third.
+// Submissions of noon, one and two o'clock are kept for an hour and a half. At three the database
+// fails, so that the second goes at four, with the third.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := open(t)

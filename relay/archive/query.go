@@ -56,8 +56,9 @@ func (a *Archive) Registration(ctx context.Context, pubkey phase0.BLSPubKey) (*r
 	return nil, nil
 }
 
-// Registrations are the newest registrations of all validators, in no order, for a relay that starts again. They are read while they are used,
-// so that they never are in memory all at once; the caller must not ask a memory database anything meanwhile. An error comes last, with nil.
+// Registrations are the newest registrations of all validators, in no order, for a relay that
+// starts again. They are read while they are used, so that they never are in memory all at once;
+// the caller must not ask a memory database anything meanwhile. An error comes last, with nil.
 func (a *Archive) Registrations(ctx context.Context) iter.Seq2[*relay.SignedRegistration, error] {
 	return a.registrations(ctx, ``)
 }
@@ -65,7 +66,8 @@ func (a *Archive) Registrations(ctx context.Context) iter.Seq2[*relay.SignedRegi
 // errLeft ends a query whose caller wants no more rows.
 var errLeft = errors.New("the caller has left the loop")
 
-func (a *Archive) registrations(ctx context.Context, where string, args ...any) iter.Seq2[*relay.SignedRegistration, error] {
+func (a *Archive) registrations(ctx context.Context, where string,
+	args ...any) iter.Seq2[*relay.SignedRegistration, error] {
 	return func(yield func(*relay.SignedRegistration, error) bool) {
 		err := a.view.Each(ctx, func(rows *sql.Rows) error {
 			found, err := scanRegistration(rows)
@@ -122,7 +124,8 @@ func tracesQuery(table string, q relay.TraceQuery) (query string, args []any) {
 	paid := map[string]string{"delivered": "paid", "received": "NULL"}[table]
 	// SQLite takes a negative limit for none at all, PostgreSQL for a mistake: max.
 	return `SELECT slot, parent_hash, block_hash, builder, proposer, fee_recipient, gas_limit, gas_used, value,
-		num_tx, num_blobs, block_number, at_us, optimistic, ` + paid + ` FROM ` + table + where + ` ORDER BY ` + order + ` LIMIT ?`, append(args, max(q.Limit, 0))
+		num_tx, num_blobs, block_number, at_us, optimistic, ` + paid + ` FROM ` + table + where + ` ORDER BY ` + order +
+		` LIMIT ?`, append(args, max(q.Limit, 0))
 }
 
 // conditions are the WHERE clause of a query and its arguments.
@@ -138,8 +141,9 @@ func conditions(q relay.TraceQuery) (where string, args []any) {
 	case q.Cursor != nil && q.Order == relay.Newest:
 		add("slot <= ?", int64(*q.Cursor))
 	case q.Cursor != nil:
-		// The plus keeps the slot out of the choice of an index: that of the values is walked in order until the limit, and nothing is sorted.
-		// It is long only for a cursor that leaves out nearly everything.
+		// The plus keeps the slot out of the choice of an index: that of the values is walked in order
+		// until the limit, and nothing is sorted. It is long only for a cursor that leaves out nearly
+		// everything.
 		add("+slot <= ?", int64(*q.Cursor))
 	}
 	if q.BlockHash != nil {
@@ -169,11 +173,13 @@ func conditions(q relay.TraceQuery) (where string, args []any) {
 func scanTrace(rows *sql.Rows) (row tracesRow, err error) {
 	var slot, gasLimit, gasUsed, number, atMicro int64
 	var parent, hash, builder, proposer, feeRecipient, value, paid sql.RawBytes // copied below
-	if err := rows.Scan(&slot, &parent, &hash, &builder, &proposer, &feeRecipient, &gasLimit, &gasUsed, &value, &row.NumTx, &row.NumBlobs,
+	if err := rows.Scan(&slot, &parent, &hash, &builder, &proposer, &feeRecipient, &gasLimit, &gasUsed, &value, &row.NumTx,
+		&row.NumBlobs,
 		&number, &atMicro, &row.Optimistic, &paid); err != nil {
 		return row, err
 	}
-	row.Slot, row.GasLimit, row.GasUsed, row.BlockNumber = phase0.Slot(slot), uint64(gasLimit), uint64(gasUsed), uint64(number)
+	row.Slot, row.GasLimit, row.GasUsed, row.BlockNumber = phase0.Slot(slot), uint64(gasLimit), uint64(gasUsed),
+		uint64(number)
 	copy(row.ParentHash[:], parent)
 	copy(row.BlockHash[:], hash)
 	copy(row.Builder[:], builder)

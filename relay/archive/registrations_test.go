@@ -54,7 +54,8 @@ func TestRegistrationsTellTheirError(t *testing.T) {
 	}
 }
 
-// BenchmarkRegistrations is a restart with 100,000 validators: reading them in one stream, and how many times longer it takes to ask for each.
+// BenchmarkRegistrations is a restart with 100,000 validators: reading them in one stream, and how
+// many times longer it takes to ask for each.
 func BenchmarkRegistrations(b *testing.B) {
 	const validators, asked = 100_000, 1000
 	for kind, address := range map[string]string{
@@ -102,7 +103,8 @@ func validator(n int) (pubkey phase0.BLSPubKey) {
 func registrationsOf(first, count int) (facts []relay.Fact) {
 	for n := first; n < first+count; n++ {
 		facts = append(facts, relay.RegistrationStored{At: noon, Registration: &relay.SignedRegistration{
-			Message: &builderv1.ValidatorRegistration{GasLimit: 36_000_000, Timestamp: noon.Truncate(time.Second), Pubkey: validator(n)},
+			Message: &builderv1.ValidatorRegistration{GasLimit: 36_000_000, Timestamp: noon.Truncate(time.Second),
+				Pubkey: validator(n)},
 		}})
 	}
 	return facts

@@ -19,7 +19,8 @@ const (
 	Outdated                   // a newer or higher-numbered bid of the same builder is in the book; nothing changed
 )
 
-// Outcome is what became of the book by one call. Top is the leading bid afterwards, nil when there is none; it must not be changed.
+// Outcome is what became of the book by one call. Top is the leading bid afterwards, nil when there
+// is none; it must not be changed.
 type Outcome struct {
 	Result  Result
 	Top     *relay.Bid
@@ -30,7 +31,8 @@ type Outcome struct {
 type entry struct {
 	bid   relay.Bid
 	order uint64
-	// counts is false for a bid that was taken unverified because it could not lead: it replaces, but never leads.
+	// counts is false for a bid that was taken unverified because it could not lead: it replaces, but
+	// never leads.
 	counts bool
 }
 
@@ -40,7 +42,8 @@ type standing struct {
 	current *entry  // the cancellable or sequenced bid in force
 }
 
-// Book holds the bids of one auction. The zero value is an empty book. It is not safe for concurrent use; its owner guards it.
+// Book holds the bids of one auction. The zero value is an empty book. It is not safe for
+// concurrent use; its owner guards it.
 type Book struct {
 	builders map[phase0.BLSPubKey]*standing
 	order    uint64
@@ -50,8 +53,9 @@ type Book struct {
 // Submit puts a verified bid into the book.
 func (b *Book) Submit(bid relay.Bid) Outcome { return b.put(bid, true) }
 
-// SubmitUnverified puts a bid into the book that is not to lead: it only takes back what the same builder bid before. It is for
-// cancellable bids at or below the floor, which are not worth executing (decision 5).
+// SubmitUnverified puts a bid into the book that is not to lead: it only takes back what the same
+// builder bid before. It is for cancellable bids at or below the floor, which are not worth
+// executing (decision 5).
 func (b *Book) SubmitUnverified(bid relay.Bid) Outcome { return b.put(bid, false) }
 
 func (b *Book) put(bid relay.Bid, counts bool) Outcome {
@@ -88,7 +92,8 @@ func (b *Book) Withdraw(builder phase0.BLSPubKey, match func(relay.Bid) bool) Ou
 	return Outcome{Result: Follows, Top: b.topBid(), Changed: changed}
 }
 
-// Exclude takes the bids of all builders away that match, as when the proposer asks for something else now.
+// Exclude takes the bids of all builders away that match, as when the proposer asks for something
+// else now.
 func (b *Book) Exclude(match func(relay.Bid) bool) Outcome {
 	for _, own := range b.builders {
 		own.exclude(match)
@@ -107,7 +112,8 @@ func (s *standing) exclude(match func(relay.Bid) bool) {
 // Top is the leading bid, nil when there is none. It must not be changed.
 func (b *Book) Top() *relay.Bid { return b.topBid() }
 
-// Current is a builder's bid that can still be replaced, nil if it has none. It must not be changed.
+// Current is a builder's bid that can still be replaced, nil if it has none. It must not be
+// changed.
 func (b *Book) Current(builder phase0.BLSPubKey) *relay.Bid {
 	if own := b.builders[builder]; own != nil && own.current != nil {
 		return &own.current.bid
@@ -115,7 +121,8 @@ func (b *Book) Current(builder phase0.BLSPubKey) *relay.Bid {
 	return nil
 }
 
-// Floor is the value in wei of the best final bid, below which no bid can lead while the slot runs; zero when there is none.
+// Floor is the value in wei of the best final bid, below which no bid can lead while the slot runs;
+// zero when there is none.
 func (b *Book) Floor() *uint256.Int {
 	floor := new(uint256.Int)
 	for _, own := range b.builders {
@@ -161,7 +168,8 @@ func (b *Book) elect() bool {
 		if !e.counts || e.bid.ValueWei.IsZero() {
 			return
 		}
-		if best == nil || e.bid.ValueWei.Gt(best.bid.ValueWei) || (e.bid.ValueWei.Eq(best.bid.ValueWei) && e.order < best.order) {
+		if best == nil || e.bid.ValueWei.Gt(best.bid.ValueWei) || (e.bid.ValueWei.Eq(best.bid.ValueWei) &&
+			e.order < best.order) {
 			best = e
 		}
 	}

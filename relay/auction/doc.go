@@ -1,5 +1,6 @@
-// Package auction decides who leads one auction: the bids of one slot on one parent for one proposer. It is pure: bids carry the time
-// at which they were received, and the same bids in the same order give the same top, so that a recorded day can be replayed.
+// Package auction decides who leads one auction: the bids of one slot on one parent for one
+// proposer. It is pure: bids carry the time at which they were received, and the same bids in the
+// same order give the same top, so that a recorded day can be replayed.
 //
 // A builder's bids come in three kinds, and the kinds say what may take a bid away again:
 //
@@ -11,6 +12,6 @@
 //	builder A   final 5   cancellable 9 ──▶ cancellable 7        (9 is gone, 5 stands)
 //	builder B   final 6                                           floor = 6 (B), top = 7 (A); if A goes below 6, top = 6 (B)
 //
-// Strictly greater wins; at equal value the bid that was taken first stays. No bid is forgotten while the slot runs, so a
-// cancellation falls back to the true next best (decisions 2, 3 and 4).
+// Strictly greater wins; at equal value the bid that was taken first stays. No bid is forgotten
+// while the slot runs, so a cancellation falls back to the true next best (decisions 2, 3 and 4).
 package auction

@@ -14,8 +14,9 @@ import (
 // seeds of the sequences; a failure names the one that it came from.
 var seeds = []uint64{1, 2, 3, 5, 8, 13, 21, 34}
 
-// TestInterleavings plays a million short sequences of submissions, replacements, cancellations and withdrawals, and compares the top with
-// the model's after every step. TestBookAgainstModel finds the smallest sequence that goes wrong; this one looks for the rare one.
+// TestInterleavings plays a million short sequences of submissions, replacements, cancellations and
+// withdrawals, and compares the top with the model's after every step. TestBookAgainstModel finds
+// the smallest sequence that goes wrong; this one looks for the rare one.
 func TestInterleavings(t *testing.T) {
 	values := make([]*uint256.Int, 6)
 	for i := range values {
@@ -48,7 +49,8 @@ func interleave(t *testing.T, draw *rand.Rand, values []*uint256.Int, seed uint6
 			bid := drawBid(draw, builder, values, step)
 			outcome = book.Submit(bid)
 			if taken := naive.submit(bid); taken == (outcome.Result == Outdated) {
-				t.Fatalf("seed %d, sequence %d, step %d: result %v, but the model's answer to taking it is %v", seed, sequence, step, outcome.Result, taken)
+				t.Fatalf("seed %d, sequence %d, step %d: result %v, but the model's answer to taking it is %v", seed, sequence,
+					step, outcome.Result, taken)
 			}
 		}
 		got, want := idOfTop(book.Top()), idOfTop(naive.top())
@@ -56,13 +58,15 @@ func interleave(t *testing.T, draw *rand.Rand, values []*uint256.Int, seed uint6
 			t.Fatalf("seed %d, sequence %d, step %d: top is that of step %d, want %d", seed, sequence, step, got, want)
 		}
 		if outcome.Changed != (got != before) {
-			t.Fatalf("seed %d, sequence %d, step %d: changed is %v from %d to %d", seed, sequence, step, outcome.Changed, before, got)
+			t.Fatalf("seed %d, sequence %d, step %d: changed is %v from %d to %d", seed, sequence, step,
+				outcome.Changed, before, got)
 		}
 	}
 	return length
 }
 
-// drawBid makes a final bid, a cancellable one that may have overtaken another on its way, or a sequenced one. Its hash tells its step.
+// drawBid makes a final bid, a cancellable one that may have overtaken another on its way, or a
+// sequenced one. Its hash tells its step.
 func drawBid(draw *rand.Rand, builder phase0.BLSPubKey, values []*uint256.Int, step int) relay.Bid {
 	bid := relay.Bid{
 		Builder: builder, ValueWei: values[draw.IntN(len(values))], BlockHash: phase0.Hash32{byte(step + 1)},

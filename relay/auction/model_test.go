@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// model keeps every bid ever made in a list and works out the top from scratch: slow and plain, so that it can be believed.
+// model keeps every bid ever made in a list and works out the top from scratch: slow and plain, so
+// that it can be believed.
 type model struct{ bids []relay.Bid }
 
 func (m *model) submit(bid relay.Bid) (taken bool) {
@@ -91,8 +92,8 @@ func (m *model) exclude(recipient relay.FeeRecipient) {
 	m.bids = kept
 }
 
-// TestBookAgainstModel plays random interleavings of submissions, replacements, cancellations and withdrawals and compares the top
-// after each of them.
+// TestBookAgainstModel plays random interleavings of submissions, replacements, cancellations and
+// withdrawals and compares the top after each of them.
 func TestBookAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var book Book

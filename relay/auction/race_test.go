@@ -2,5 +2,6 @@
 
 package auction
 
-// interleavings is how many sequences TestInterleavings plays: a tenth under the race detector, which is ten times as slow.
+// interleavings is how many sequences TestInterleavings plays: a tenth under the race detector,
+// which is ten times as slow.
 const interleavings = 100_000

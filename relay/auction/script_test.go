@@ -20,7 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the scripts with what the book answers")
 
-// TestScripts plays testdata/*.txt: a line is a command, the line below it, after "→", is what the book answers.
+// TestScripts plays testdata/*.txt: a line is a command, the line below it, after "→", is what the
+// book answers.
 //
 //	submit a 5 t=3 [cancellable] [seq=2] [unverified]
 //	withdraw a
@@ -90,7 +91,8 @@ func parseBid(t *testing.T, words []string) (bid relay.Bid, verified bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bid = relay.Bid{Builder: phase0.BLSPubKey{words[0][0]}, ValueWei: value, BlockHash: phase0.Hash32{words[0][0], byte(value.Uint64())}}
+	bid = relay.Bid{Builder: phase0.BLSPubKey{words[0][0]}, ValueWei: value, BlockHash: phase0.Hash32{words[0][0],
+		byte(value.Uint64())}}
 	verified = true
 	for _, word := range words[2:] {
 		name, number, _ := strings.Cut(word, "=")

@@ -61,7 +61,8 @@ func TestURLs(t *testing.T) {
 // ours is the root of the block that tests publish.
 var ours = phase0.Root{7}
 
-// refusing is a node that refuses each publication in its words, and answers at the nth question that it has a block of a root.
+// refusing is a node that refuses each publication in its words, and answers at the nth question
+// that it has a block of a root.
 func refusing(t *testing.T, status int, words string, has phase0.Root, nth int32) string {
 	t.Helper()
 	var asked atomic.Int32
@@ -82,7 +83,8 @@ func refusing(t *testing.T, status int, words string, has phase0.Root, nth int32
 	return server.URL
 }
 
-// A node that has the block already counts as one that took it, whatever it says; one that has another block in the slot does not.
+// A node that has the block already counts as one that took it, whatever it says; one that has
+// another block in the slot does not.
 func TestPublishAsksForTheBlockThatIsRefused(t *testing.T) {
 	const prysm = "equivocation validation failed: block for slot 6 already exists in fork choice: block is equivocated"
 	for name, row := range map[string]struct {
@@ -107,7 +109,8 @@ func TestPublishAsksForTheBlockThatIsRefused(t *testing.T) {
 // The verdict follows from the set of answers, whatever their order.
 func TestPublishVerdicts(t *testing.T) {
 	ok, accepted := answering(t, 200, ""), answering(t, 202, "")
-	known, bad := answering(t, 400, `{"code":400,"message":"Block already known"}`), answering(t, 400, `{"code":400,"message":"no"}`)
+	known, bad := answering(t, 400, `{"code":400,"message":"Block already known"}`),
+		answering(t, 400, `{"code":400,"message":"no"}`)
 	for name, row := range map[string]struct {
 		urls []string
 		good bool
@@ -173,9 +176,11 @@ func TestPublishSaysWhatItSends(t *testing.T) {
 func emulated(t *testing.T) (*devbeacon.Beacon, *eth.Spec, string) {
 	t.Helper()
 	spec := &eth.Spec{
-		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 4, GenesisForkVersion: phase0.Version{1},
+		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 4,
+		GenesisForkVersion:    phase0.Version{1},
 		GenesisValidatorsRoot: devbeacon.GenesisValidatorsRoot(4), Blobs: []eth.BlobLimit{{Epoch: 9, MaxBlobs: 15}},
-		Forks: []eth.ForkPoint{{Fork: eth.Electra, Version: phase0.Version{5}}, {Fork: eth.Fulu, Epoch: 2, Version: phase0.Version{6}}},
+		Forks: []eth.ForkPoint{{Fork: eth.Electra, Version: phase0.Version{5}},
+			{Fork: eth.Fulu, Epoch: 2, Version: phase0.Version{6}}},
 	}
 	node, err := chain.Open(chain.Config{Spec: spec, ChainID: 77})
 	if err != nil {
@@ -206,7 +211,8 @@ func TestWhatIsLearntFromANode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !spec.GenesisTime.Equal(want.GenesisTime) || spec.GenesisValidatorsRoot != want.GenesisValidatorsRoot || spec.SlotDuration != want.SlotDuration ||
+	if !spec.GenesisTime.Equal(want.GenesisTime) || spec.GenesisValidatorsRoot != want.GenesisValidatorsRoot ||
+		spec.SlotDuration != want.SlotDuration ||
 		spec.SlotsPerEpoch != 4 || spec.ForkAt(7) != eth.Electra || spec.ForkAt(8) != eth.Fulu || spec.MaxBlobs(36) != 15 ||
 		spec.ProposerDomain(8) != want.ProposerDomain(8) || spec.BuilderDomain() != want.BuilderDomain() {
 		t.Errorf("spec %+v, want %+v", spec, want)
@@ -249,7 +255,8 @@ func TestOldNode(t *testing.T) {
 
 const headEvent = `{"slot":"10","block":"0x%064x","state":"0x00","previous_duty_dependent_root":"0x%064x","current_duty_dependent_root":"0x%064x"}`
 
-// streaming is a node that sends the given events and then ends the stream; the next connection gets the next batch.
+// streaming is a node that sends the given events and then ends the stream; the next connection
+// gets the next batch.
 func streaming(t *testing.T, batches ...string) string {
 	t.Helper()
 	var mu sync.Mutex
@@ -275,11 +282,14 @@ func sse(topic, data string) string { return "event: " + topic + "\ndata: " + da
 // Events of all nodes are told once, and a stream that ends is opened again.
 func TestFollow(t *testing.T) {
 	first, second := fmt.Sprintf(headEvent, 1, 2, 3), fmt.Sprintf(headEvent, 4, 2, 3)
-	attributes := `{"version":"fulu","data":{"proposal_slot":"11","parent_block_number":"9","parent_block_root":"0x` + strings.Repeat("0a", 32) +
+	attributes := `{"version":"fulu","data":{"proposal_slot":"11","parent_block_number":"9","parent_block_root":"0x` +
+		strings.Repeat("0a", 32) +
 		`","parent_block_hash":"0x` + strings.Repeat("0b", 32) + `","payload_attributes":{"timestamp":"7","prev_randao":"0x` +
-		strings.Repeat("0c", 32) + `","withdrawals":[{"index":"5","validator_index":"1","address":"0x` + strings.Repeat("0d", 20) +
+		strings.Repeat("0c", 32) + `","withdrawals":[{"index":"5","validator_index":"1","address":"0x` +
+		strings.Repeat("0d", 20) +
 		`","amount":"1"}],"parent_beacon_block_root":"0x` + strings.Repeat("0a", 32) + `"}}}`
-	n := nodes(t, streaming(t, sse("head", first), sse("head", first)+sse("payload_attributes", attributes)+"event: head\ndata: nonsense\n\n"+sse("head", second)))
+	n := nodes(t, streaming(t, sse("head", first), sse("head", first)+sse("payload_attributes", attributes)+
+		"event: head\ndata: nonsense\n\n"+sse("head", second)))
 	ctx, cancel := context.WithCancel(t.Context())
 	var heads []relay.Head
 	var seen []relay.Attributes
@@ -294,11 +304,14 @@ func TestFollow(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if len(heads) != 2 || heads[0].Slot != 10 || heads[0].Root[31] != 1 || heads[1].Root[31] != 4 || heads[0].CurrentDependent[31] != 3 {
+	if len(heads) != 2 || heads[0].Slot != 10 || heads[0].Root[31] != 1 || heads[1].Root[31] != 4 ||
+		heads[0].CurrentDependent[31] != 3 {
 		t.Errorf("heads %+v", heads)
 	}
-	if len(seen) != 1 || seen[0].Slot != 11 || seen[0].ParentNumber != 9 || seen[0].ParentHash[0] != 0x0b || seen[0].PrevRandao[0] != 0x0c ||
-		seen[0].ParentRoot[0] != 0x0a || seen[0].Timestamp != 7 || len(seen[0].Withdrawals) != 1 || seen[0].Withdrawals[0].Index != 5 {
+	if len(seen) != 1 || seen[0].Slot != 11 || seen[0].ParentNumber != 9 || seen[0].ParentHash[0] != 0x0b ||
+		seen[0].PrevRandao[0] != 0x0c ||
+		seen[0].ParentRoot[0] != 0x0a || seen[0].Timestamp != 7 || len(seen[0].Withdrawals) != 1 ||
+		seen[0].Withdrawals[0].Index != 5 {
 		t.Errorf("attributes %+v", seen)
 	}
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Head is the chain's head (beacon-APIs, getBlockHeader); the roots that duties depend on come with events only.
+// Head is the chain's head (beacon-APIs, getBlockHeader); the roots that duties depend on come with
+// events only.
 func (n *Nodes) Head(ctx context.Context) (relay.Head, error) {
 	var document struct {
 		Data struct {
@@ -46,10 +47,12 @@ func (n *Nodes) Head(ctx context.Context) (relay.Head, error) {
 // identitySize is a validator identity in SSZ: index, public key, activation epoch.
 const identitySize = 64
 
-// Validators is the validator table: by the cheap SSZ list where a node has it (beacon-APIs, postStateValidatorIdentities), else by the long
-// JSON one (getStateValidators, active and pending).
+// Validators is the validator table: by the cheap SSZ list where a node has it (beacon-APIs,
+// postStateValidatorIdentities), else by the long JSON one (getStateValidators, active and
+// pending).
 func (n *Nodes) Validators(ctx context.Context) ([]relay.Validator, error) {
-	got, err := n.ask(ctx, http.MethodPost, "/eth/v1/beacon/states/head/validator_identities", "application/octet-stream", []byte("[]"))
+	got, err := n.ask(ctx, http.MethodPost, "/eth/v1/beacon/states/head/validator_identities", "application/octet-stream",
+		[]byte("[]"))
 	if err == nil && strings.HasPrefix(got.contentType, "application/octet-stream") && len(got.body)%identitySize == 0 {
 		table := make([]relay.Validator, 0, len(got.body)/identitySize)
 		for raw := got.body; len(raw) > 0; raw = raw[identitySize:] {
@@ -88,7 +91,8 @@ func (n *Nodes) validatorsInJSON(ctx context.Context, before error) ([]relay.Val
 	return table, nil
 }
 
-// Duties says who proposes in an epoch, and the root that this depends on (beacon-APIs, getProposerDutiesV2; V1 where a node has no V2).
+// Duties says who proposes in an epoch, and the root that this depends on (beacon-APIs,
+// getProposerDutiesV2; V1 where a node has no V2).
 func (n *Nodes) Duties(ctx context.Context, epoch phase0.Epoch) ([]relay.Duty, phase0.Root, error) {
 	var document struct {
 		Dependent string            `json:"dependent_root"`

@@ -20,8 +20,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// scripted is a beacon node whose events a test sends one by one, and that it can take off the network and bring back. It answers every
-// question alike, and counts them.
+// scripted is a beacon node whose events a test sends one by one, and that it can take off the
+// network and bring back. It answers every question alike, and counts them.
 type scripted struct {
 	url string
 
@@ -54,7 +54,9 @@ func (s *scripted) bring() {
 func (s *scripted) head(slot phase0.Slot) { s.stream <- sse(headTopic, headOf(slot)) }
 
 func headOf(slot phase0.Slot) string {
-	return fmt.Sprintf(`{"slot":"%d","block":"0x%064x","previous_duty_dependent_root":"0x%064x","current_duty_dependent_root":"0x%064x"}`, slot, slot, 2, 3)
+	return fmt.Sprintf(
+		`{"slot":"%d","block":"0x%064x","previous_duty_dependent_root":"0x%064x","current_duty_dependent_root":"0x%064x"}`,
+		slot, slot, 2, 3)
 }
 
 // questions are the paths that were asked since the last call.
@@ -115,7 +117,8 @@ func followed(t *testing.T, n *Nodes, events Events) <-chan phase0.Slot {
 	return heads
 }
 
-// wantNext wants a head to be told, and the questions of what it changes to be put to one node and not to the other.
+// wantNext wants a head to be told, and the questions of what it changes to be put to one node and
+// not to the other.
 func wantNext(t *testing.T, n *Nodes, heads <-chan phase0.Slot, slot phase0.Slot, asked, spared *scripted) {
 	t.Helper()
 	if got := <-heads; got != slot {
@@ -136,8 +139,9 @@ func wantNext(t *testing.T, n *Nodes, heads <-chan phase0.Slot, slot phase0.Slot
 	}
 }
 
-// When a node's stream breaks and it stays away, heads come from the other, and so do duties and the validator table, without a question
-// wasted; when it is back and the other goes, all comes from it again.
+// When a node's stream breaks and it stays away, heads come from the other, and so do duties and
+// the validator table, without a question wasted; when it is back and the other goes, all comes
+// from it again.
 func TestFailOverWhileFollowing(t *testing.T) {
 	a, b := newScripted(), newScripted()
 	for _, node := range []*scripted{a, b} {
@@ -228,12 +232,14 @@ type piped struct {
 func (p piped) Header() http.Header { return p.header }
 func (piped) WriteHeader(int)       {}
 
-// A node whose stream stays open, and says that it is alive, but that announces no heads any more is noticed by the age of its last one: the operator
-// is told, it is asked last, and its stream is opened anew.
+// A node whose stream stays open, and says that it is alive, but that announces no heads any more
+// is noticed by the age of its last one: the operator is told, it is asked last, and its stream is
+// opened anew.
 func TestANodeThatFollowsTheChainNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newScripted(), newScripted()
-		n, err := New(Config{URLs: []string{"http://user:secret@a", "http://b"}, HTTP: &http.Client{Transport: inside{"a": a, "b": b}}}, nil)
+		n, err := New(Config{URLs: []string{"http://user:secret@a", "http://b"},
+			HTTP: &http.Client{Transport: inside{"a": a, "b": b}}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

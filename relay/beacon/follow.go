@@ -13,13 +13,16 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Events are told what the nodes announce. They are called one at a time and must not block. What several nodes announce alike is told once.
+// Events are told what the nodes announce. They are called one at a time and must not block. What
+// several nodes announce alike is told once.
 type Events struct {
 	Head       func(relay.Head)
 	Attributes func(relay.Attributes)
-	// Silence is how long a node may announce no head before it is taken for stuck, whatever else it sends (wall time): 2 min.
+	// Silence is how long a node may announce no head before it is taken for stuck, whatever else it
+	// sends (wall time): 2 min.
 	Silence time.Duration
-	// Stuck, if not nil, is told of a node that was silent for so long, by its URL without a password, each time anew.
+	// Stuck, if not nil, is told of a node that was silent for so long, by its URL without a password,
+	// each time anew.
 	Stuck func(node string, err error)
 }
 
@@ -29,8 +32,8 @@ const (
 	longestWait = 5 * time.Second
 )
 
-// Follow takes events from all nodes until the context ends, and returns its error. A node that cannot be reached, or whose stream ends, is
-// tried again, after longer and longer waits.
+// Follow takes events from all nodes until the context ends, and returns its error. A node that
+// cannot be reached, or whose stream ends, is tried again, after longer and longer waits.
 func (n *Nodes) Follow(ctx context.Context, events Events) error {
 	if events.Silence == 0 {
 		events.Silence = longestSilence * 2
@@ -72,8 +75,9 @@ func (n *Nodes) followNode(ctx context.Context, base string, merged *merger) {
 // maxEvent bounds one event in bytes.
 const maxEvent = 1 << 20
 
-// longestSilence is how long a stream may say nothing, not even a comment, before it is taken for dead: a connection whose other end is gone
-// need not end by itself. Nodes send a head every slot and comments in between.
+// longestSilence is how long a stream may say nothing, not even a comment, before it is taken for
+// dead: a connection whose other end is gone need not end by itself. Nodes send a head every slot
+// and comments in between.
 const longestSilence = time.Minute
 
 // Why a stream is left that has not ended: it is dead, or its node follows the chain no more.
@@ -91,7 +95,8 @@ func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bo
 	patience := time.AfterFunc(merged.events.Silence, func() { leave(errStuck) })
 	defer patience.Stop()
 
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/eth/v1/events?topics=head,payload_attributes", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/eth/v1/events?topics=head,payload_attributes",
+		http.NoBody)
 	if err != nil {
 		return false, err
 	}

@@ -7,11 +7,13 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// lag is by how many slots a node may be behind the others: announcements do not come at the same moment, and some slots have none.
+// lag is by how many slots a node may be behind the others: announcements do not come at the same
+// moment, and some slots have none.
 const lag = 2
 
-// heads are the newest heads of the nodes whose events come. A node that cannot be reached, or that announces nothing for long, has none, and what
-// it answers to questions may be as old. The zero value knows nothing.
+// heads are the newest heads of the nodes whose events come. A node that cannot be reached, or that
+// announces nothing for long, has none, and what it answers to questions may be as old. The zero
+// value knows nothing.
 type heads struct {
 	mu     sync.Mutex // guards newest
 	newest map[string]phase0.Slot
@@ -49,7 +51,8 @@ func (h *heads) following() map[string]bool {
 	return nodes
 }
 
-// Following is how many nodes announce the chain's head, and are not behind the others. It is 0 until the first head.
+// Following is how many nodes announce the chain's head, and are not behind the others. It is 0
+// until the first head.
 func (n *Nodes) Following() int { return len(n.heads.following()) }
 
 // turns is the order in which nodes are asked, by their place in urls.

@@ -10,11 +10,13 @@ import (
 // headTopic is the event of a new head.
 const headTopic = "head"
 
-// remembered is how many different announcements are kept in mind: a node that is more than these behind the others is heard twice.
+// remembered is how many different announcements are kept in mind: a node that is more than these
+// behind the others is heard twice.
 const remembered = 256
 
-// merger tells each announcement once, whichever node is first. Nodes spell the same announcement differently, so what it says is compared and
-// not its bytes. A node that lags behind the others tells nothing new; a node that announces the same again (its chain went back) does.
+// merger tells each announcement once, whichever node is first. Nodes spell the same announcement
+// differently, so what it says is compared and not its bytes. A node that lags behind the others
+// tells nothing new; a node that announces the same again (its chain went back) does.
 type merger struct {
 	events Events
 	heard  func(node string, slot phase0.Slot) // a head of a node, whether it is told or not

@@ -1,5 +1,6 @@
-// Package beacon is the relay's view of its beacon nodes: what network it is, who validates and proposes, what happens on the chain, and where
-// blocks are published. Questions are asked of one node after another until one answers; events are taken from all; blocks go to all at once.
+// Package beacon is the relay's view of its beacon nodes: what network it is, who validates and
+// proposes, what happens on the chain, and where blocks are published. Questions are asked of one
+// node after another until one answers; events are taken from all; blocks go to all at once.
 //
 //	node A ──events──▶┐                        ┌──publish──▶ node A
 //	node B ──events──▶┴─ merged ─▶ registry    deliver ─────┴──publish──▶ node B
@@ -23,7 +24,8 @@ import (
 
 // Config says which beacon nodes there are.
 type Config struct {
-	// URLs of the nodes, in the order in which they are asked until one answers; from then on that one is asked first.
+	// URLs of the nodes, in the order in which they are asked until one answers; from then on that one
+	// is asked first.
 	URLs []string
 	// Timeout bounds one request to one node: 5 s.
 	Timeout time.Duration
@@ -37,8 +39,10 @@ type Nodes struct {
 	timeout time.Duration
 	http    *http.Client
 	log     *slog.Logger
-	good    atomic.Int64 // the node that answered last: the first to be asked, so that one that hangs costs its timeout once
-	heads   heads        // of each node, so that one that has lost the chain is asked last
+	// the node that answered last: the first to be asked, so that one that hangs costs its timeout
+	// once
+	good  atomic.Int64
+	heads heads // of each node, so that one that has lost the chain is asked last
 }
 
 // New checks the URLs; it does not reach for the nodes.
@@ -100,7 +104,8 @@ func (n *Nodes) request(ctx context.Context, method, address string, header http
 	return &answer{status: response.StatusCode, contentType: response.Header.Get("Content-Type"), body: raw}, nil
 }
 
-// ask asks one node after another until one answers 200: those at the chain's head before the others, beginning with the one that answered last.
+// ask asks one node after another until one answers 200: those at the chain's head before the
+// others, beginning with the one that answered last.
 func (n *Nodes) ask(ctx context.Context, method, path, accept string, body []byte) (*answer, error) {
 	var errs []error
 	for _, at := range n.turns() {

@@ -31,7 +31,8 @@ func parseHead(raw []byte) (head relay.Head, err error) {
 	for _, field := range []struct {
 		text string
 		into []byte
-	}{{event.Block, head.Root[:]}, {event.Previous, head.PreviousDependent[:]}, {event.Current, head.CurrentDependent[:]}} {
+	}{{event.Block, head.Root[:]}, {event.Previous, head.PreviousDependent[:]},
+		{event.Current, head.CurrentDependent[:]}} {
 		if err := eth.ParseHex(field.text, field.into); err != nil {
 			return head, err
 		}
@@ -39,8 +40,9 @@ func parseHead(raw []byte) (head relay.Head, err error) {
 	return head, nil
 }
 
-// parseAttributes reads a payload_attributes event by the fields that are there: the version that some nodes send is that of the head and not
-// of the proposal, and lists that only later forks have may be missing.
+// parseAttributes reads a payload_attributes event by the fields that are there: the version that
+// some nodes send is that of the head and not of the proposal, and lists that only later forks have
+// may be missing.
 func parseAttributes(raw []byte) (a relay.Attributes, err error) {
 	var event struct {
 		Data struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// publishPath asks nodes to check the block and to refuse a proposer's second one before they spread it.
+// publishPath asks nodes to check the block and to refuse a proposer's second one before they
+// spread it.
 const publishPath = "/eth/v2/beacon/blocks?broadcast_validation=consensus_and_equivocation"
 
 // verdict is one node's answer to a published block, from best to worst.
@@ -26,17 +27,19 @@ const (
 	refused
 )
 
-// Publish hands a signed block to all nodes at once and returns nil as soon as one has accepted it: with the first 200 at once, with a 202
-// when all have answered and none was better. A node that has the block of this root already counts as one that answers 200, in whatever
-// words it refuses to take it again: builders send one block to several relays, and sidecars the signed one to all of them. The verdict
-// does not depend on who answers first. The error lists every node's answer.
+// Publish hands a signed block to all nodes at once and returns nil as soon as one has accepted it:
+// with the first 200 at once, with a 202 when all have answered and none was better. A node that
+// has the block of this root already counts as one that answers 200, in whatever words it refuses
+// to take it again: builders send one block to several relays, and sidecars the signed one to all
+// of them. The verdict does not depend on who answers first. The error lists every node's answer.
 func (n *Nodes) Publish(ctx context.Context, fork eth.Fork, root phase0.Root, ssz []byte) error {
 	type result struct {
 		verdict verdict
 		err     error
 	}
 	results := make(chan result, len(n.urls))
-	// Nodes that are still busy when the first has accepted are left to finish: the more of them have the block, the better.
+	// Nodes that are still busy when the first has accepted are left to finish: the more of them have
+	// the block, the better.
 	publishing := context.WithoutCancel(ctx)
 	for _, base := range n.urls {
 		go func() {
@@ -66,9 +69,11 @@ func (n *Nodes) Publish(ctx context.Context, fork eth.Fork, root phase0.Root, ss
 	return errors.Join(errs...)
 }
 
-func (n *Nodes) publishTo(ctx context.Context, base string, fork eth.Fork, root phase0.Root, ssz []byte) (verdict, error) {
+func (n *Nodes) publishTo(ctx context.Context, base string, fork eth.Fork, root phase0.Root,
+	ssz []byte) (verdict, error) {
 	header := http.Header{
-		"Content-Type": {"application/octet-stream"}, "Accept": {"application/json"}, "Eth-Consensus-Version": {fork.String()},
+		"Content-Type": {"application/octet-stream"}, "Accept": {"application/json"},
+		"Eth-Consensus-Version": {fork.String()},
 	}
 	got, err := n.request(ctx, http.MethodPost, base+publishPath, header, ssz)
 	switch {
@@ -88,7 +93,8 @@ func (n *Nodes) publishTo(ctx context.Context, base string, fork eth.Fork, root 
 	}
 }
 
-// A block that came another way a moment ago is refused before it can be asked for: it is asked for so many times, after pauses that double.
+// A block that came another way a moment ago is refused before it can be asked for: it is asked for
+// so many times, after pauses that double.
 const (
 	hasTries = 4
 	hasPause = 50 * time.Millisecond
@@ -114,9 +120,11 @@ func (n *Nodes) hasSoon(ctx context.Context, base string, root phase0.Root) bool
 	return false
 }
 
-// has asks a node for the header of a block (beacon-APIs, getBlockHeader). A node that has another block in the slot does not have this one.
+// has asks a node for the header of a block (beacon-APIs, getBlockHeader). A node that has another
+// block in the slot does not have this one.
 func (n *Nodes) has(ctx context.Context, base string, root phase0.Root) (bool, error) {
-	got, err := n.request(ctx, http.MethodGet, fmt.Sprintf("%s/eth/v1/beacon/headers/%#x", base, root[:]), http.Header{"Accept": {"application/json"}}, nil)
+	got, err := n.request(ctx, http.MethodGet, fmt.Sprintf("%s/eth/v1/beacon/headers/%#x", base, root[:]),
+		http.Header{"Accept": {"application/json"}}, nil)
 	if err != nil || got.status != http.StatusOK {
 		return false, err
 	}

@@ -1,12 +1,14 @@
-// Package builders knows how the operator treats each builder: who is blocked, who comes first, who may bid before its block is executed.
-// All of it is memory, read without a lock on the way of a bid; every change is a fact, and the facts of earlier lives are folded in at start.
+// Package builders knows how the operator treats each builder: who is blocked, who comes first, who
+// may bid before its block is executed. All of it is memory, read without a lock on the way of a
+// bid; every change is a fact, and the facts of earlier lives are folded in at start.
 //
 //	configuration ─┐                                  ┌─▶ Of(pubkey), ByKey(api key)   ◀── receive, api/builder
 //	journal ─Restore┴─▶ records (the newest wins) ────┤
 //	api/admin ──Set, Remove, Promote──▶ fact          └─▶ All, Demotions               ◀── api/admin
 //	receive ──Demote──▶ fact, fact
 //
-// A record that was changed at run time stands above the configuration until it is removed: a demotion must outlive a restart.
+// A record that was changed at run time stands above the configuration until it is removed: a
+// demotion must outlive a restart.
 package builders
 
 import (
@@ -120,7 +122,8 @@ func (l *List) Of(pubkey phase0.BLSPubKey) relay.Builder {
 	return v.byName[name]
 }
 
-// ByKey is the builder that was given an API key. The key is compared by its hash, so that time tells nothing about it.
+// ByKey is the builder that was given an API key. The key is compared by its hash, so that time
+// tells nothing about it.
 func (l *List) ByKey(apiKey string) (relay.Builder, bool) {
 	v := l.view.Load()
 	name, known := v.byHash[sha256.Sum256([]byte(apiKey))]
@@ -135,7 +138,9 @@ func (l *List) Named(name string) (relay.Builder, bool) {
 
 // All are the records by name.
 func (l *List) All() []relay.Builder {
-	return slices.SortedFunc(maps.Values(l.view.Load().byName), func(a, b relay.Builder) int { return strings.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(maps.Values(l.view.Load().byName), func(a, b relay.Builder) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 }
 
 // Set replaces a builder's record, or adds one.
@@ -169,7 +174,8 @@ func (l *List) replace(changed map[string]relay.Builder) error {
 	return nil
 }
 
-// Remove forgets what was changed at run time: the builder is treated as the configuration says, or as one that nobody has listed.
+// Remove forgets what was changed at run time: the builder is treated as the configuration says, or
+// as one that nobody has listed.
 func (l *List) Remove(at time.Time, name, why string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,7 +192,8 @@ func (l *List) Remove(at time.Time, name, why string) error {
 	return nil
 }
 
-// Demote ends a builder's optimistic mode and keeps the reason. One that is demoted already gets the further reason on its list.
+// Demote ends a builder's optimistic mode and keeps the reason. One that is demoted already gets
+// the further reason on its list.
 func (l *List) Demote(at time.Time, name string, reason relay.Demotion) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,8 +248,8 @@ func (l *List) Demotions() []relay.BuilderDemoted {
 	return list
 }
 
-// Restore folds in a fact of an earlier life. It tells no fact. An error says that the record does not fit what is configured now; then the
-// configuration stands for that builder.
+// Restore folds in a fact of an earlier life. It tells no fact. An error says that the record does
+// not fit what is configured now; then the configuration stands for that builder.
 func (l *List) Restore(fact relay.Fact) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -259,7 +266,8 @@ func (l *List) Restore(fact relay.Fact) error {
 	return nil
 }
 
-// Overridden are the names of configured builders that are treated otherwise since a change at run time.
+// Overridden are the names of configured builders that are treated otherwise since a change at run
+// time.
 func (l *List) Overridden() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

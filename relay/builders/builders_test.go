@@ -107,10 +107,12 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// A demotion takes effect at once, for all keys of the builder, and outlives the process; so does a promotion.
+// A demotion takes effect at once, for all keys of the builder, and outlives the process; so does a
+// promotion.
 func TestDemotionOutlivesARestart(t *testing.T) {
 	l, facts := open(t, trusted())
-	reason := relay.Demotion{Trace: relay.Trace{Slot: 5, BlockHash: phase0.Hash32{1}, ValueWei: uint256.NewInt(7)}, Rule: "state", Detail: "root differs"}
+	reason := relay.Demotion{Trace: relay.Trace{Slot: 5, BlockHash: phase0.Hash32{1}, ValueWei: uint256.NewInt(7)},
+		Rule: "state", Detail: "root differs"}
 	if err := l.Demote(now, "alpha", reason); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +128,8 @@ func TestDemotionOutlivesARestart(t *testing.T) {
 	if again.Of(pubkey(1)).Optimistic || again.Of(pubkey(1)).CollateralWei.Uint64() != 100 {
 		t.Errorf("after a restart: %+v", again.Of(pubkey(1)))
 	}
-	if list := again.Demotions(); len(list) != 1 || list[0].Detail != "root differs" || list[0].Name != "alpha" || !list[0].At.Equal(now) {
+	if list := again.Demotions(); len(list) != 1 || list[0].Detail != "root differs" || list[0].Name != "alpha" ||
+		!list[0].At.Equal(now) {
 		t.Errorf("demotions after a restart: %+v", list)
 	}
 	if got := again.Overridden(); len(got) != 1 || got[0] != "alpha" {
@@ -150,7 +153,8 @@ func TestDemotionOutlivesARestart(t *testing.T) {
 func TestSecondDemotion(t *testing.T) {
 	l, facts := open(t, trusted())
 	for range 2 {
-		if err := l.Demote(now, "alpha", relay.Demotion{Trace: relay.Trace{ValueWei: new(uint256.Int)}, Rule: "state"}); err != nil {
+		err := l.Demote(now, "alpha", relay.Demotion{Trace: relay.Trace{ValueWei: new(uint256.Int)}, Rule: "state"})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -172,20 +176,23 @@ func TestChangesAtRunTime(t *testing.T) {
 	if err := l.Set(now, relay.Builder{Name: "beta", Pubkeys: []phase0.BLSPubKey{pubkey(3)}}, ""); err == nil {
 		t.Error("two builders with one key")
 	}
-	if err := l.Set(now, relay.Builder{Name: "beta", Pubkeys: []phase0.BLSPubKey{pubkey(4)}, HighPriority: true}, "fast"); err != nil {
+	if err := l.Set(now, relay.Builder{Name: "beta", Pubkeys: []phase0.BLSPubKey{pubkey(4)}, HighPriority: true},
+		"fast"); err != nil {
 		t.Fatal(err)
 	}
 	if all := l.All(); len(all) != 2 || all[0].Name != "alpha" || all[1].Name != "beta" {
 		t.Errorf("all: %+v", all)
 	}
-	if err := l.Remove(now, "alpha", "sorted out"); err != nil || l.Of(pubkey(1)).Blocked || l.Of(pubkey(1)).Name != "alpha" {
+	if err := l.Remove(now, "alpha", "sorted out"); err != nil || l.Of(pubkey(1)).Blocked ||
+		l.Of(pubkey(1)).Name != "alpha" {
 		t.Errorf("after the removal (%v): %+v", err, l.Of(pubkey(1)))
 	}
 	if err := l.Suspend(now, "alpha", "maintenance"); err != nil || l.Of(pubkey(1)).Optimistic || len(l.Demotions()) != 0 {
 		t.Errorf("suspend: %v", err)
 	}
 	for name, err := range map[string]error{
-		"remove": l.Remove(now, "gamma", ""), "promote": l.Promote(now, "gamma", ""), "demote": l.Demote(now, "gamma", relay.Demotion{}),
+		"remove": l.Remove(now, "gamma", ""), "promote": l.Promote(now, "gamma", ""), "demote": l.Demote(now, "gamma",
+			relay.Demotion{}),
 	} {
 		if !errors.Is(err, ErrUnknown) {
 			t.Errorf("%s an unknown builder: %v", name, err)
@@ -219,7 +226,8 @@ func TestDemotionsListedAreBounded(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	key, keyHash := pubkey(1), hash("secret")
-	text := fmt.Sprintf("- name: alpha\n  pubkeys: [\"%#x\"]\n  api_key_sha256: %q\n  optimistic: true\n  collateral_wei: \"100\"\n"+
+	text := fmt.Sprintf("- name: alpha\n  pubkeys: [\"%#x\"]\n  api_key_sha256: %q\n  optimistic: true\n  "+
+		"collateral_wei: \"100\"\n"+
 		"  header_first: true\n  high_priority: true\n- name: bad\n  blocked: true\n", key[:], hex.EncodeToString(keyHash[:]))
 	got, err := Parse([]byte(text))
 	if err != nil {

@@ -5,7 +5,8 @@ import "github.com/gavel-relay/gavel/relay"
 // Attributes wants the parent and slot to be ones that a beacon node has announced (S13).
 func Attributes(c *Case) *relay.Refused {
 	if c.Attributes == nil {
-		return relay.SubmissionNoAttributes.With("parent %#x, slot %d", c.Submission.Trace.ParentHash[:], c.Submission.Trace.Slot)
+		return relay.SubmissionNoAttributes.With("parent %#x, slot %d", c.Submission.Trace.ParentHash[:],
+			c.Submission.Trace.Slot)
 	}
 	return nil
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Blobs wants a bundle whose lists fit together (S29) and no more blobs than the slot's epoch allows (S30). Proofs are verified with the
-// execution, since they cost a hundred times as much as all the rest.
+// Blobs wants a bundle whose lists fit together (S29) and no more blobs than the slot's epoch
+// allows (S30). Proofs are verified with the execution, since they cost a hundred times as much as
+// all the rest.
 func Blobs(c *Case) *relay.Refused {
 	if c.Submission.Fork < eth.Deneb {
 		return nil
@@ -21,7 +22,8 @@ func Blobs(c *Case) *relay.Refused {
 		wantProofs = blobs * payload.CellsPerBlob
 	}
 	if commitments != blobs || proofs != wantProofs {
-		return relay.SubmissionBlobCounts.With("%d blobs, %d commitments, %d proofs (expected %d)", blobs, commitments, proofs, wantProofs)
+		return relay.SubmissionBlobCounts.With("%d blobs, %d commitments, %d proofs (expected %d)", blobs, commitments,
+			proofs, wantProofs)
 	}
 	if limit := c.Spec.MaxBlobs(phase0.Slot(c.Submission.Trace.Slot)); uint64(blobs) > limit {
 		return relay.SubmissionBlobLimit.With("%d blobs, at most %d", blobs, limit)

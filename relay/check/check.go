@@ -1,7 +1,9 @@
-// Package check holds the rules that a submission must keep before its block is worth executing, one file each, in one ordered list:
-// the cheap ones first, the signature last. All are pure: what they need to know is in the Case. The first refusal answers.
+// Package check holds the rules that a submission must keep before its block is worth executing,
+// one file each, in one ordered list: the cheap ones first, the signature last. All are pure: what
+// they need to know is in the Case. The first refusal answers.
 //
-//	slot ─ builder ─ delivered ─ duty ─ proposer ─ fee recipient ─ timestamp ─ trace = payload ─ attributes ─ number ─ randao ─ withdrawals ─ blobs ─ signature
+//	slot ─ builder ─ delivered ─ duty ─ proposer ─ fee recipient ─ timestamp ─ trace = payload
+//	     ─ attributes ─ number ─ randao ─ withdrawals ─ blobs ─ signature
 package check
 
 import (
@@ -11,23 +13,30 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Case is a submission with all that the rules compare it to. Nothing in it may change while the checks run.
+// Case is a submission with all that the rules compare it to. Nothing in it may change while the
+// checks run.
 type Case struct {
 	Spec       *eth.Spec
 	Submission *relay.Submission
-	// HeadSlot is the slot of the chain's head, NowSlot the one that the clock says is running: after missed slots they differ.
+	// HeadSlot is the slot of the chain's head, NowSlot the one that the clock says is running: after
+	// missed slots they differ.
 	HeadSlot, NowSlot phase0.Slot
-	// Builder is how the operator treats the submission's builder; the zero value for one that nobody has listed.
+	// Builder is how the operator treats the submission's builder; the zero value for one that nobody
+	// has listed.
 	Builder relay.Builder
 	// Delivered: a payload of this slot, or a later one, was already revealed.
 	Delivered bool
-	// Duty is the slot's duty with the proposer's registration; nil if there is none or the proposer has not registered.
+	// Duty is the slot's duty with the proposer's registration; nil if there is none or the proposer
+	// has not registered.
 	Duty *relay.RegisteredDuty
-	// Attributes are those of the submission's parent and slot; nil if no beacon node has announced them.
+	// Attributes are those of the submission's parent and slot; nil if no beacon node has announced
+	// them.
 	Attributes *relay.Attributes
-	// Header is a bid whose payload follows; then Submission stands in for it (see StandIn) and Headers are the rules.
+	// Header is a bid whose payload follows; then Submission stands in for it (see StandIn) and
+	// Headers are the rules.
 	Header *relay.HeaderSubmission
-	// SignatureLater leaves the signature for when the bid counts already: an API key has shown whose it is.
+	// SignatureLater leaves the signature for when the bid counts already: an API key has shown whose
+	// it is.
 	SignatureLater bool
 }
 
@@ -58,7 +67,8 @@ var All = []Check{
 	{"signature", Signature},
 }
 
-// Headers are the rules for a bid whose payload follows, in their order: those of All that a header can keep.
+// Headers are the rules for a bid whose payload follows, in their order: those of All that a header
+// can keep.
 var Headers = []Check{
 	{"slot", Slot},
 	{"builder", Builder},
@@ -79,7 +89,8 @@ var Headers = []Check{
 	{"signature", Signature},
 }
 
-// OfMessage are the rules that the message alone can break: what is worth knowing of a submission of which nothing else is here.
+// OfMessage are the rules that the message alone can break: what is worth knowing of a submission
+// of which nothing else is here.
 var OfMessage = []Check{
 	{"slot", Slot},
 	{"builder", Builder},
@@ -90,7 +101,8 @@ var OfMessage = []Check{
 	{"attributes", Attributes},
 }
 
-// OfBlock are the rules that a submission can break before its proofs and blobs are here: all but the last two.
+// OfBlock are the rules that a submission can break before its proofs and blobs are here: all but
+// the last two.
 var OfBlock = All[:len(All)-2]
 
 // BeforeSignature are the rules of All that cost next to nothing: all but the last.

@@ -36,18 +36,22 @@ func goodCase(t *testing.T) *Case {
 	c := &Case{
 		Spec: spec, HeadSlot: 9,
 		Duty: &relay.RegisteredDuty{
-			Duty:         relay.Duty{Slot: 10, Index: 3, Proposer: proposer},
-			Registration: &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{FeeRecipient: feeRecipient, GasLimit: 60_000_000}},
+			Duty: relay.Duty{Slot: 10, Index: 3, Proposer: proposer},
+			Registration: &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{FeeRecipient: feeRecipient,
+				GasLimit: 60_000_000}},
 		},
-		Attributes: &relay.Attributes{Slot: 10, ParentHash: phase0.Hash32{1}, ParentNumber: 41, PrevRandao: [32]byte{5}, Withdrawals: withdrawals()},
+		Attributes: &relay.Attributes{Slot: 10, ParentHash: phase0.Hash32{1}, ParentNumber: 41, PrevRandao: [32]byte{5},
+			Withdrawals: withdrawals()},
 		Submission: &relay.Submission{
 			Fork: eth.Fulu,
 			Trace: &relay.BidTrace{
 				Slot: 10, ParentHash: phase0.Hash32{1}, BlockHash: phase0.Hash32{2}, BuilderPubkey: builderKey.PublicKey(),
-				ProposerPubkey: proposer, ProposerFeeRecipient: feeRecipient, GasLimit: 60_000_000, GasUsed: 21_000, Value: uint256.NewInt(9),
+				ProposerPubkey: proposer, ProposerFeeRecipient: feeRecipient, GasLimit: 60_000_000, GasUsed: 21_000,
+				Value: uint256.NewInt(9),
 			},
 			Payload: &payload.Payload{
-				ParentHash: phase0.Hash32{1}, BlockHash: phase0.Hash32{2}, BlockNumber: 42, PrevRandao: [32]byte{5}, GasLimit: 60_000_000, GasUsed: 21_000,
+				ParentHash: phase0.Hash32{1}, BlockHash: phase0.Hash32{2}, BlockNumber: 42, PrevRandao: [32]byte{5},
+				GasLimit: 60_000_000, GasUsed: 21_000,
 				Timestamp: 1_700_000_120, BaseFeePerGas: uint256.NewInt(7), Withdrawals: withdrawals(),
 			},
 			Blobs: &payload.Blobs{
@@ -74,7 +78,8 @@ func TestGoodSubmissionPasses(t *testing.T) {
 	}
 }
 
-// Each row breaks one rule of a good submission, signed anew by its builder, and names the refusal that must answer.
+// Each row breaks one rule of a good submission, signed anew by its builder, and names the refusal
+// that must answer.
 func TestRows(t *testing.T) {
 	for _, row := range []struct {
 		id   string
@@ -89,7 +94,9 @@ func TestRows(t *testing.T) {
 		{"S04", "no duty", func(c *Case) { c.Duty = nil }, relay.SubmissionNoDuty},
 		{"S04", "proposer not registered", func(c *Case) { c.Duty.Registration = nil }, relay.SubmissionNoDuty},
 		{"S07", "other proposer", func(c *Case) { c.Submission.Trace.ProposerPubkey[0] ^= 1 }, relay.SubmissionWrongProposer},
-		{"S06", "other fee recipient", func(c *Case) { c.Submission.Trace.ProposerFeeRecipient[19] = 1 }, relay.SubmissionFeeRecipient},
+		{"S06", "other fee recipient", func(c *Case) {
+			c.Submission.Trace.ProposerFeeRecipient[19] = 1
+		}, relay.SubmissionFeeRecipient},
 		{"S05", "timestamp + 1", func(c *Case) { c.Submission.Payload.Timestamp++ }, relay.SubmissionTimestamp},
 		{"S05", "timestamp - 1", func(c *Case) { c.Submission.Payload.Timestamp-- }, relay.SubmissionTimestamp},
 		{"S09", "block hashes differ", func(c *Case) { c.Submission.Trace.BlockHash[31] ^= 1 }, relay.SubmissionBlockHash},
@@ -106,9 +113,15 @@ func TestRows(t *testing.T) {
 			w := c.Submission.Payload.Withdrawals
 			w[0], w[1] = w[1], w[0]
 		}, relay.SubmissionWithdrawals},
-		{"S15", "an amount is 1 more", func(c *Case) { c.Submission.Payload.Withdrawals[1].Amount++ }, relay.SubmissionWithdrawals},
-		{"S29", "a commitment is missing", func(c *Case) { c.Submission.Blobs.Commitments = nil }, relay.SubmissionBlobCounts},
-		{"S29", "a proof is missing", func(c *Case) { c.Submission.Blobs.Proofs = c.Submission.Blobs.Proofs[:127] }, relay.SubmissionBlobCounts},
+		{"S15", "an amount is 1 more", func(c *Case) {
+			c.Submission.Payload.Withdrawals[1].Amount++
+		}, relay.SubmissionWithdrawals},
+		{"S29", "a commitment is missing", func(c *Case) {
+			c.Submission.Blobs.Commitments = nil
+		}, relay.SubmissionBlobCounts},
+		{"S29", "a proof is missing", func(c *Case) {
+			c.Submission.Blobs.Proofs = c.Submission.Blobs.Proofs[:127]
+		}, relay.SubmissionBlobCounts},
 		{"S29", "a blob is missing", func(c *Case) { c.Submission.Blobs.Blobs = nil }, relay.SubmissionBlobCounts},
 		{"S30", "one blob too many", func(c *Case) {
 			*c.Submission.Blobs = payload.Blobs{
@@ -183,7 +196,8 @@ func wantRefusal(t *testing.T, c *Case, want relay.Refusal) {
 	}
 }
 
-// What is checked before a submission is whole leaves out what is not known then, and nothing that costs little.
+// What is checked before a submission is whole leaves out what is not known then, and nothing that
+// costs little.
 func TestRulesOfPartsOfASubmission(t *testing.T) {
 	names := func(rules []Check) (list []string) {
 		for _, rule := range rules {
@@ -218,18 +232,29 @@ func TestSignatureThatWasVerifiedAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	same := relay.VerifiedAhead{
-		Builder: good.Submission.Trace.BuilderPubkey, Root: eth.SigningRoot(root, good.Spec.BuilderDomain()), Signature: good.Submission.Signature,
+		Builder: good.Submission.Trace.BuilderPubkey, Root: eth.SigningRoot(root, good.Spec.BuilderDomain()),
+		Signature: good.Submission.Signature,
 	}
 	for name, row := range map[string]struct {
 		spoil   func(ahead *relay.VerifiedAhead, s *relay.Submission)
 		refused bool
 	}{
-		"found right":                              {func(*relay.VerifiedAhead, *relay.Submission) {}, false},
-		"found wrong":                              {func(a *relay.VerifiedAhead, _ *relay.Submission) { a.Err = bls.ErrMismatch }, true},
-		"another's was found wrong":                {func(a *relay.VerifiedAhead, _ *relay.Submission) { a.Err, a.Builder[0] = bls.ErrMismatch, 1 }, false},
-		"another message's was found wrong":        {func(a *relay.VerifiedAhead, _ *relay.Submission) { a.Err, a.Root[0] = bls.ErrMismatch, 1 }, false},
-		"another signature was found wrong":        {func(a *relay.VerifiedAhead, _ *relay.Submission) { a.Err, a.Signature[0] = bls.ErrMismatch, 1 }, false},
-		"another was found right, and this is not": {func(_ *relay.VerifiedAhead, s *relay.Submission) { s.Signature[5] ^= 1 }, true},
+		"found right": {func(*relay.VerifiedAhead, *relay.Submission) {}, false},
+		"found wrong": {func(a *relay.VerifiedAhead, _ *relay.Submission) {
+			a.Err = bls.ErrMismatch
+		}, true},
+		"another's was found wrong": {func(a *relay.VerifiedAhead, _ *relay.Submission) {
+			a.Err, a.Builder[0] = bls.ErrMismatch, 1
+		}, false},
+		"another message's was found wrong": {func(a *relay.VerifiedAhead, _ *relay.Submission) {
+			a.Err, a.Root[0] = bls.ErrMismatch, 1
+		}, false},
+		"another signature was found wrong": {func(a *relay.VerifiedAhead, _ *relay.Submission) {
+			a.Err, a.Signature[0] = bls.ErrMismatch, 1
+		}, false},
+		"another was found right, and this is not": {func(_ *relay.VerifiedAhead, s *relay.Submission) {
+			s.Signature[5] ^= 1
+		}, true},
 	} {
 		c := goodCase(t)
 		ahead := same

@@ -9,14 +9,17 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// StandIn is a submission with all that a header says of its payload, so that one set of rules judges both.
+// StandIn is a submission with all that a header says of its payload, so that one set of rules
+// judges both.
 func StandIn(h *relay.HeaderSubmission) *relay.Submission {
 	return &relay.Submission{
-		Fork: h.Fork, Trace: h.Trace, Requests: h.Requests, Signature: h.Signature, ReceivedAt: h.ReceivedAt, Cancellable: h.Cancellable,
-		Sequence: h.Sequence, Identified: true,
+		Fork: h.Fork, Trace: h.Trace, Requests: h.Requests, Signature: h.Signature, ReceivedAt: h.ReceivedAt,
+		Cancellable: h.Cancellable,
+		Sequence:    h.Sequence, Identified: true,
 		Payload: &payload.Payload{
 			ParentHash: h.Header.ParentHash, FeeRecipient: h.Header.FeeRecipient, PrevRandao: h.Header.PrevRandao,
-			BlockNumber: h.Header.BlockNumber, GasLimit: h.Header.GasLimit, GasUsed: h.Header.GasUsed, Timestamp: h.Header.Timestamp,
+			BlockNumber: h.Header.BlockNumber, GasLimit: h.Header.GasLimit, GasUsed: h.Header.GasUsed,
+			Timestamp: h.Header.Timestamp,
 			BlockHash: h.Header.BlockHash,
 		},
 		Blobs: &payload.Blobs{Commitments: h.Commitments},

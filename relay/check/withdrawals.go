@@ -5,7 +5,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Withdrawals wants the announced withdrawals in their order (S15). There are at most 16, so comparing them beats hashing them.
+// Withdrawals wants the announced withdrawals in their order (S15). There are at most 16, so
+// comparing them beats hashing them.
 func Withdrawals(c *Case) *relay.Refused {
 	if c.Submission.Fork < eth.Capella {
 		return nil

@@ -66,8 +66,10 @@ type SubmitResult struct {
 	Message string
 }
 
-// SubmitBlock sends a block to the auction. A JSON client needs lists that are not nil: the libraries write null for a nil one.
-func (c *Client) SubmitBlock(ctx context.Context, block *builderspec.VersionedSubmitBlockRequest, o SubmitOptions) (SubmitResult, error) {
+// SubmitBlock sends a block to the auction. A JSON client needs lists that are not nil: the
+// libraries write null for a nil one.
+func (c *Client) SubmitBlock(ctx context.Context, block *builderspec.VersionedSubmitBlockRequest,
+	o SubmitOptions) (SubmitResult, error) {
 	value, err := submissionOf(block)
 	if err != nil {
 		return SubmitResult{}, err

@@ -27,8 +27,9 @@ func TestSubmitBlock(t *testing.T) {
 		}{
 			{uri: "/relay/v1/builder/blocks", status: 200, want: SubmitResult{Status: 200}},
 			{
-				options: SubmitOptions{Cancellations: true, Sequence: 7}, uri: "/relay/v1/builder/blocks?cancellations=1", sequence: "7",
-				status: 202, answer: `{"message":"below the floor"}`, want: SubmitResult{Status: 202, Message: "below the floor"},
+				options: SubmitOptions{Cancellations: true, Sequence: 7}, uri: "/relay/v1/builder/blocks?cancellations=1",
+				sequence: "7",
+				status:   202, answer: `{"message":"below the floor"}`, want: SubmitResult{Status: 202, Message: "below the floor"},
 			},
 			{options: SubmitOptions{Gzip: true}, uri: "/relay/v1/builder/blocks", status: 200, want: SubmitResult{Status: 200}},
 		} {

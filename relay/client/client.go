@@ -1,6 +1,8 @@
-// Package client speaks to a relay as builders, proposers and analysts do: builder-specs' Proposer API, relay-specs' Builder and Data API.
-// It encodes with the public libraries and not with the relay's own codecs, so that a mistake of ours on one side is not made good by the
-// same one on the other. SSZ is preferred wherever a relay offers it; Options.JSON makes a client that knows JSON only.
+// Package client speaks to a relay as builders, proposers and analysts do: builder-specs' Proposer
+// API, relay-specs' Builder and Data API. It encodes with the public libraries and not with the
+// relay's own codecs, so that a mistake of ours on one side is not made good by the same one on the
+// other. SSZ is preferred wherever a relay offers it; Options.JSON makes a client that knows JSON
+// only.
 package client
 
 import (
@@ -31,7 +33,8 @@ type Options struct {
 	JSON bool
 }
 
-// New returns a client of the relay at a URL (http://host:port; a user part, which names the relay's key, is ignored).
+// New returns a client of the relay at a URL (http://host:port; a user part, which names the
+// relay's key, is ignored).
 func New(address string, options Options) (*Client, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" {
@@ -108,7 +111,8 @@ func (c *Client) do(ctx context.Context, method, path string, header http.Header
 		return nil, refusal(response.StatusCode, raw)
 	}
 	return &answer{
-		status: response.StatusCode, contentType: response.Header.Get("Content-Type"), version: response.Header.Get(versionHeader), body: raw,
+		status: response.StatusCode, contentType: response.Header.Get("Content-Type"),
+		version: response.Header.Get(versionHeader), body: raw,
 	}, nil
 }
 

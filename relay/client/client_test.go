@@ -45,9 +45,10 @@ func TestRefusals(t *testing.T) {
 			want: Error{Status: 400, Code: 400, Message: "no bid"}, text: "relay answers 400: no bid",
 		},
 		{
-			status: 400, body: `{"code":400,"message":"two bad","failures":[{"index":1,"message":"old"},{"index":4,"message":"forged"}]}`,
-			want: Error{Status: 400, Code: 400, Message: "two bad", Failures: map[int]string{1: "old", 4: "forged"}},
-			text: "relay answers 400: two bad",
+			status: 400,
+			body:   `{"code":400,"message":"two bad","failures":[{"index":1,"message":"old"},{"index":4,"message":"forged"}]}`,
+			want:   Error{Status: 400, Code: 400, Message: "two bad", Failures: map[int]string{1: "old", 4: "forged"}},
+			text:   "relay answers 400: two bad",
 		},
 		{
 			status: 502, body: "<html>bad gateway</html>",

@@ -21,7 +21,8 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/capella"
 )
 
-// The libraries' versioned types have no SSZ of their own: which member is meant depends on the version. The functions below pick it.
+// The libraries' versioned types have no SSZ of their own: which member is meant depends on the
+// version. The functions below pick it.
 
 type marshaler interface {
 	MarshalSSZ() ([]byte, error)
@@ -54,9 +55,11 @@ func (c *Client) encode(value marshaler, version spec.DataVersion, header http.H
 	return value.MarshalSSZ()
 }
 
-// decode reads a versioned answer: JSON names its version itself, that of SSZ is in the header and member says where it belongs.
+// decode reads a versioned answer: JSON names its version itself, that of SSZ is in the header and
+// member says where it belongs.
 func (a *answer) decode(into versioned, member func(spec.DataVersion) (unmarshaler, error)) (err error) {
-	// go-eth2-client allocates by a length that it has not checked: a transaction that is not a text makes it panic (deneb's payload).
+	// go-eth2-client allocates by a length that it has not checked: a transaction that is not a text
+	// makes it panic (deneb's payload).
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("malformed: %v", cause)

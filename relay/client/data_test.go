@@ -17,7 +17,8 @@ func TestTraces(t *testing.T) {
 		r := &relay{status: http.StatusOK, body: []byte(`[{"slot":"7","value":"123456789012345678901234567890","num_tx":"3",
 			"timestamp_ms":"1700000000123","optimistic_submission":true,"added":{}}]`)}
 		got, err := ask(r.client(t, Options{}), t.Context(), url.Values{"slot": {"7"}, "limit": {"2"}})
-		want := []Trace{{Slot: "7", Value: "123456789012345678901234567890", NumTx: "3", TimestampMs: "1700000000123", Optimistic: true}}
+		want := []Trace{{Slot: "7", Value: "123456789012345678901234567890", NumTx: "3", TimestampMs: "1700000000123",
+			Optimistic: true}}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}

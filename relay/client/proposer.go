@@ -22,7 +22,8 @@ func (c *Client) Status(ctx context.Context) error {
 	return err
 }
 
-// RegisterValidators sends a batch; an *Error with Failures says which entries were refused, the others count.
+// RegisterValidators sends a batch; an *Error with Failures says which entries were refused, the
+// others count.
 func (c *Client) RegisterValidators(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) error {
 	encode, media := registrationsSSZ, mediaSSZ
 	if c.json {
@@ -53,7 +54,8 @@ func registrationsSSZ(batch []*builderv1.SignedValidatorRegistration) (body []by
 	return body, nil
 }
 
-// Header is the leading bid of an auction; nil without an error when there is none. The context's deadline is told to the relay.
+// Header is the leading bid of an auction; nil without an error when there is none. The context's
+// deadline is told to the relay.
 func (c *Client) Header(
 	ctx context.Context, slot phase0.Slot, parent phase0.Hash32, proposer phase0.BLSPubKey,
 ) (*builderspec.VersionedSignedBuilderBid, error) {
@@ -62,24 +64,29 @@ func (c *Client) Header(
 	if deadline, ok := ctx.Deadline(); ok {
 		header.Set("X-Timeout-Ms", strconv.FormatInt(deadline.Sub(now).Milliseconds(), 10))
 	}
-	got, err := c.do(ctx, http.MethodGet, fmt.Sprintf("/eth/v1/builder/header/%d/%#x/%#x", slot, parent[:], proposer[:]), header, nil)
+	got, err := c.do(ctx, http.MethodGet, fmt.Sprintf("/eth/v1/builder/header/%d/%#x/%#x", slot, parent[:], proposer[:]),
+		header, nil)
 	if err != nil || got.status == http.StatusNoContent {
 		return nil, err
 	}
 	bid := new(builderspec.VersionedSignedBuilderBid)
-	if err := got.decode(bid, func(version spec.DataVersion) (unmarshaler, error) { return bidOf(version, bid) }); err != nil {
+	if err := got.decode(bid, func(version spec.DataVersion) (unmarshaler, error) {
+		return bidOf(version, bid)
+	}); err != nil {
 		return nil, fmt.Errorf("decode bid: %w", err)
 	}
 	return bid, nil
 }
 
-// SubmitBlindedBlock hands a signed blinded block over for publication (v2): nil means that the relay has published it.
+// SubmitBlindedBlock hands a signed blinded block over for publication (v2): nil means that the
+// relay has published it.
 func (c *Client) SubmitBlindedBlock(ctx context.Context, block *api.VersionedSignedBlindedBeaconBlock) error {
 	_, err := c.postBlinded(ctx, "/eth/v2/builder/blinded_blocks", block, http.Header{})
 	return err
 }
 
-// UnblindBlock hands a signed blinded block over for publication and asks for its payload (v1, deprecated from fulu on).
+// UnblindBlock hands a signed blinded block over for publication and asks for its payload (v1,
+// deprecated from fulu on).
 func (c *Client) UnblindBlock(
 	ctx context.Context, block *api.VersionedSignedBlindedBeaconBlock,
 ) (*builderapi.VersionedSubmitBlindedBlockResponse, error) {
@@ -88,7 +95,9 @@ func (c *Client) UnblindBlock(
 		return nil, err
 	}
 	payload := new(builderapi.VersionedSubmitBlindedBlockResponse)
-	if err := got.decode(payload, func(version spec.DataVersion) (unmarshaler, error) { return payloadOf(version, payload) }); err != nil {
+	if err := got.decode(payload, func(version spec.DataVersion) (unmarshaler, error) {
+		return payloadOf(version, payload)
+	}); err != nil {
 		return nil, fmt.Errorf("decode payload: %w", err)
 	}
 	return payload, nil

@@ -83,7 +83,8 @@ func TestMalformedHeaders(t *testing.T) {
 		"empty JSON":      {mediaJSON, "fulu", nil},
 		"no data":         {mediaJSON, "fulu", []byte(`{"version":"fulu"}`)},
 	} {
-		r := &relay{status: http.StatusOK, header: http.Header{"Content-Type": {c.media}, versionHeader: {c.version}}, body: c.body}
+		r := &relay{status: http.StatusOK, header: http.Header{"Content-Type": {c.media}, versionHeader: {c.version}},
+			body: c.body}
 		if bid, err := r.client(t, Options{}).Header(t.Context(), 9, parent, pubkey); err == nil {
 			t.Errorf("%s: read as %v", name, bid)
 		}
@@ -130,7 +131,8 @@ func TestMalformedPayloads(t *testing.T) {
 
 func TestBlocksThatAreNotThere(t *testing.T) {
 	r := &relay{status: http.StatusAccepted}
-	for _, block := range []*api.VersionedSignedBlindedBeaconBlock{{}, {Version: eth.Fulu.DataVersion()}, {Version: eth.Capella.DataVersion()}} {
+	for _, block := range []*api.VersionedSignedBlindedBeaconBlock{{}, {Version: eth.Fulu.DataVersion()},
+		{Version: eth.Capella.DataVersion()}} {
 		if err := r.client(t, Options{}).SubmitBlindedBlock(t.Context(), block); err == nil || r.method != "" {
 			t.Errorf("%s: %v, %s", block.Version, err, r.method)
 		}

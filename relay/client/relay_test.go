@@ -67,7 +67,8 @@ func (r *relay) answers(t *testing.T, value any, fork eth.Fork, asJSON bool) {
 	}
 }
 
-// wantRequest checks the last request's line and headers; a header that is wanted as "" must be absent.
+// wantRequest checks the last request's line and headers; a header that is wanted as "" must be
+// absent.
 func (r *relay) wantRequest(t *testing.T, method, uri string, header map[string]string) {
 	t.Helper()
 	if r.method != method || r.uri != uri {

@@ -17,7 +17,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// TopBid says who leads in the auction of a slot on a parent. A zero BlockHash means that nobody does any more.
+// TopBid says who leads in the auction of a slot on a parent. A zero BlockHash means that nobody
+// does any more.
 type TopBid struct {
 	// At is when the bid came to lead, as exactly as the stream tells.
 	At          time.Time
@@ -44,8 +45,9 @@ type TopBidOptions struct {
 // topBidBytes is the size of a record of the stream.
 const topBidBytes = 188
 
-// TopBids follows the leading bids of all auctions: first the present ones, then each change. Unless the caller breaks off, the last element
-// is an error: an *Error when the relay refuses, the context's, or how the stream ended. To go on listening, call it again.
+// TopBids follows the leading bids of all auctions: first the present ones, then each change.
+// Unless the caller breaks off, the last element is an error: an *Error when the relay refuses, the
+// context's, or how the stream ended. To go on listening, call it again.
 func (c *Client) TopBids(ctx context.Context, o TopBidOptions) iter.Seq2[TopBid, error] {
 	return func(yield func(TopBid, error) bool) {
 		if err := c.followTopBids(ctx, o, func(bid TopBid) bool { return yield(bid, nil) }); err != nil {
@@ -87,7 +89,8 @@ func (c *Client) followTopBids(ctx context.Context, o TopBidOptions, tell func(T
 }
 
 // dialTopBids opens the stream.
-func (c *Client) dialTopBids(ctx context.Context, o TopBidOptions, onPing func(context.Context, []byte) bool) (*websocket.Conn, error) {
+func (c *Client) dialTopBids(ctx context.Context, o TopBidOptions, onPing func(context.Context, []byte) bool) (
+	*websocket.Conn, error) {
 	address, header := c.base+"/relay/v1/builder/top_bid", http.Header{}
 	if o.Nanoseconds {
 		address += "?unit=ns"
@@ -95,7 +98,8 @@ func (c *Client) dialTopBids(ctx context.Context, o TopBidOptions, onPing func(c
 	if o.APIKey != "" {
 		header.Set("X-Api-Key", o.APIKey)
 	}
-	conn, response, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: c.http, HTTPHeader: header, OnPingReceived: onPing})
+	conn, response, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: c.http, HTTPHeader: header,
+		OnPingReceived: onPing})
 	switch {
 	case err == nil:
 		return conn, nil
@@ -110,8 +114,8 @@ func (c *Client) dialTopBids(ctx context.Context, o TopBidOptions, onPing func(c
 	return nil, refusal(response.StatusCode, raw)
 }
 
-// decodeTopBid reads a record: a SSZ container of fixed size, so all numbers are little-endian (ultra sound relay's documentation, "top bid
-// websocket").
+// decodeTopBid reads a record: a SSZ container of fixed size, so all numbers are little-endian
+// (ultra sound relay's documentation, "top bid websocket").
 func decodeTopBid(record []byte, nanoseconds bool) (bid TopBid) {
 	stamp := int64(binary.LittleEndian.Uint64(record))
 	if bid.At = time.UnixMilli(stamp); nanoseconds {

@@ -87,7 +87,8 @@ func TestTopBids(t *testing.T) {
 			got = append(got, bid)
 		}
 	}
-	if len(got) != 2 || !sameTopBid(got[0], testTopBid) || !sameTopBid(got[1], TopBid{At: time.Unix(0, 0), ValueWei: new(uint256.Int)}) {
+	if len(got) != 2 || !sameTopBid(got[0], testTopBid) ||
+		!sameTopBid(got[1], TopBid{At: time.Unix(0, 0), ValueWei: new(uint256.Int)}) {
 		t.Errorf("bids %+v", got)
 	}
 	if websocket.CloseStatus(ended) != websocket.StatusGoingAway {
@@ -125,7 +126,8 @@ func TestTopBidsTellsWhyThereIsNoStream(t *testing.T) {
 	seen := 0
 	for _, err := range r.client(t, Options{}).TopBids(t.Context(), TopBidOptions{}) {
 		seen++
-		if refused := (*Error)(nil); !errors.As(err, &refused) || refused.Status != 503 || refused.Message != "too many listeners" {
+		if refused := (*Error)(nil); !errors.As(err, &refused) || refused.Status != 503 ||
+			refused.Message != "too many listeners" {
 			t.Errorf("%v", err)
 		}
 	}
@@ -148,7 +150,8 @@ func TestTopBidsWantsRecords(t *testing.T) {
 		kind websocket.MessageType
 		size int
 	}{
-		"text": {websocket.MessageText, 188}, "a byte less": {websocket.MessageBinary, 187}, "a byte more": {websocket.MessageBinary, 189},
+		"text": {websocket.MessageText, 188}, "a byte less": {websocket.MessageBinary, 187},
+		"a byte more": {websocket.MessageBinary, 189},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := pusher(t, func(_ *http.Request, conn *websocket.Conn) {
@@ -220,7 +223,9 @@ func TestTopBidsGivesUpASilentRelay(t *testing.T) {
 			<-reading.Done()
 		})}
 		go func() { _ = server.Serve(listener) }()
-		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
+		transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return near, nil
+		}}
 		c, err := New("http://relay", Options{HTTP: &http.Client{Transport: transport}})
 		if err != nil {
 			t.Fatal(err)

@@ -18,7 +18,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// source fills the libraries' types with values that differ from field to field, so that a mixed-up encoding shows.
+// source fills the libraries' types with values that differ from field to field, so that a mixed-up
+// encoding shows.
 type source struct{ *rand.Rand }
 
 func newSource(fork eth.Fork) source { return source{rand.New(rand.NewPCG(uint64(fork), 7))} }
@@ -100,7 +101,8 @@ func (s source) fill(v reflect.Value) {
 	}
 }
 
-// length of a list: byte strings have 32 bytes, blocks no operations, other lists one or two elements.
+// length of a list: byte strings have 32 bytes, blocks no operations, other lists one or two
+// elements.
 func (s source) length(list reflect.Type) int {
 	if list.Elem().Kind() == reflect.Uint8 {
 		return 32

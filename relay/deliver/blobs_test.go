@@ -11,8 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Two builders have brought the same block, and the one that was served last has wrong proofs. The block is published and revealed with the other's, also to
-// who asks again. If nobody has brought right ones, each is tried once.
+// Two builders have brought the same block, and the one that was served last has wrong proofs. The
+// block is published and revealed with the other's, also to who asks again. If nobody has brought
+// right ones, each is tried once.
 func TestWrongProofsOfAnotherBuilder(t *testing.T) {
 	for name, right := range map[string]bool{"one is right": true, "none is right": false} {
 		t.Run(name, func(t *testing.T) {

@@ -1,11 +1,12 @@
-// Package deliver reveals payloads: a proposer brings a signed blinded block, the relay publishes the whole one and only then, if asked,
-// hands the payload out.
+// Package deliver reveals payloads: a proposer brings a signed blinded block, the relay publishes
+// the whole one and only then, if asked, hands the payload out.
 //
 //	blinded block ─▶ proposer? ─▶ signature ─▶ escrow: header equal? ─▶ not late? ─▶ wait for the slot ─▶ guard ─▶ publish ─▶ reveal
 //	                 400          400       400/503                 400                              400/503   400
 //
-// The guard is won before anything is published: one block of a slot, ever, also after a crash. Repeats of the same block wait for the
-// first one's publication and get its answer; it is published once. A failed publication reveals nothing and may be tried again.
+// The guard is won before anything is published: one block of a slot, ever, also after a crash.
+// Repeats of the same block wait for the first one's publication and get its answer; it is
+// published once. A failed publication reveals nothing and may be tried again.
 package deliver
 
 import (
@@ -33,26 +34,31 @@ type Proposers interface {
 
 // Guard lets one block of each slot pass. Its memory outlives the process.
 type Guard interface {
-	// Claim answers true for the first root of a slot and for that root again, false for any other. An error means that nothing is known.
+	// Claim answers true for the first root of a slot and for that root again, false for any other. An
+	// error means that nothing is known.
 	Claim(ctx context.Context, slot phase0.Slot, root phase0.Root) (bool, error)
 }
 
 // Payloads are what was served.
 type Payloads interface {
-	// Find is a payload under a block hash that fits, nil without an error if none does. Several builders may have put something under one hash.
-	Find(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32, fits func(*relay.Contents) bool) (*relay.Contents, error)
+	// Find is a payload under a block hash that fits, nil without an error if none does. Several
+	// builders may have put something under one hash.
+	Find(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32, fits func(*relay.Contents) bool) (*relay.Contents,
+		error)
 }
 
 // Awaited are payloads that have to follow their header.
 type Awaited interface {
-	// Await waits until a payload that has to follow a header of the block has come, or comes too late: then it is worth looking again. It is false
-	// when none is awaited, or none any more.
+	// Await waits until a payload that has to follow a header of the block has come, or comes too
+	// late: then it is worth looking again. It is false when none is awaited, or none any more.
 	Await(ctx context.Context, blockHash phase0.Hash32) bool
 }
 
-// Promises tells what a proposer was promised by the header that it signs, and what the block keeps of it. Calls never block.
+// Promises tells what a proposer was promised by the header that it signs, and what the block keeps
+// of it. Calls never block.
 type Promises interface {
-	// Given is the header that the slot's proposer was last given for a block; nil if that is not known.
+	// Given is the header that the slot's proposer was last given for a block; nil if that is not
+	// known.
 	Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed
 	// Paid is what executions have found that a builder's block pays, at least; nil if none has.
 	Paid(slot phase0.Slot, block phase0.Hash32, builder phase0.BLSPubKey) *uint256.Int
@@ -60,8 +66,9 @@ type Promises interface {
 
 // Publisher hands a signed block to the beacon nodes.
 type Publisher interface {
-	// Publish returns nil as soon as one node has accepted the block of this root, or has it already, and an error when none did. The SSZ is
-	// a SignedBeaconBlock before deneb and SignedBlockContents from deneb on.
+	// Publish returns nil as soon as one node has accepted the block of this root, or has it already,
+	// and an error when none did. The SSZ is a SignedBeaconBlock before deneb and SignedBlockContents
+	// from deneb on.
 	Publish(ctx context.Context, fork eth.Fork, root phase0.Root, ssz []byte) error
 }
 
@@ -76,8 +83,9 @@ type Config struct {
 	Promises  Promises // nil if nothing is known of bids but what the escrow has
 	Publisher Publisher
 	Facts     relay.Facts
-	// Unrecorded is told of a refusal that is counted and no fact: nobody's signature stands for the block, or its validator has had many facts since the
-	// last head. nil makes facts of them, too. It must not block.
+	// Unrecorded is told of a refusal that is counted and no fact: nobody's signature stands for the
+	// block, or its validator has had many facts since the last head. nil makes facts of them, too. It
+	// must not block.
 	Unrecorded func(relay.PayloadRefused)
 	Log        *slog.Logger
 	// CutOff is how far into its slot a block is still taken, in chain time; 0 means always.
@@ -86,8 +94,8 @@ type Config struct {
 	RevealDelay time.Duration
 	// PublishTimeout bounds a publication, in wall time.
 	PublishTimeout time.Duration
-	// StoreTimeout bounds one question to the escrow or to the guard, in wall time: 2 s. Somebody who waits has to be told while there is still
-	// time to ask again, or to ask another relay.
+	// StoreTimeout bounds one question to the escrow or to the guard, in wall time: 2 s. Somebody who
+	// waits has to be told while there is still time to ask again, or to ask another relay.
 	StoreTimeout time.Duration
 }
 
@@ -105,7 +113,8 @@ type Desk struct {
 	any     bool        // last means something
 }
 
-// publication is one block on its way to the beacon nodes; done is closed when contents and refused are final.
+// publication is one block on its way to the beacon nodes; done is closed when contents and refused
+// are final.
 type publication struct {
 	slot     phase0.Slot
 	contents *relay.Contents // that the block is published with
@@ -122,7 +131,8 @@ func New(cfg Config) *Desk {
 	return &Desk{Config: cfg, running: map[phase0.Root]*publication{}}
 }
 
-// Restore tells of a delivery in an earlier life of the process: submissions for its slot come too late.
+// Restore tells of a delivery in an earlier life of the process: submissions for its slot come too
+// late.
 func (d *Desk) Restore(delivered relay.PayloadDelivered) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,10 +146,12 @@ func (d *Desk) Delivered(slot phase0.Slot) bool {
 	return d.any && slot <= d.last
 }
 
-// Deliver publishes the block that a proposer signed blind. It returns the contents once they may be revealed; with reveal false it returns
-// them as soon as the block is published, and the caller keeps them to itself (v2). Errors are *relay.Refused, or the context's when the
-// caller went away before anything was claimed.
-func (d *Desk) Deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock, reveal bool) (*relay.Contents, error) {
+// Deliver publishes the block that a proposer signed blind. It returns the contents once they may
+// be revealed; with reveal false it returns them as soon as the block is published, and the caller
+// keeps them to itself (v2). Errors are *relay.Refused, or the context's when the caller went away
+// before anything was claimed.
+func (d *Desk) Deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock,
+	reveal bool) (*relay.Contents, error) {
 	signature := observe.Stage(ctx, observe.Signature)
 	refused := d.checkProposer(block)
 	signature()
@@ -175,7 +187,8 @@ func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 	if err := d.Clock.Until(ctx, start); err != nil {
 		return nil, err
 	}
-	// From here on the proposer's going away changes nothing: its block is claimed and will be published.
+	// From here on the proposer's going away changes nothing: its block is claimed and will be
+	// published.
 	published, refused := d.publishOnce(context.WithoutCancel(ctx), at, block, contents)
 	if refused != nil {
 		return nil, refused
@@ -183,7 +196,8 @@ func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 	return published, nil
 }
 
-// contents are what was served under the block's header. A payload that has to follow its header is waited for.
+// contents are what was served under the block's header. A payload that has to follow its header is
+// waited for.
 func (d *Desk) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.Contents, error) {
 	for last := d.Awaited == nil; ; {
 		contents, mismatch, err := d.find(ctx, block)
@@ -205,8 +219,10 @@ func (d *Desk) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.
 	}
 }
 
-// find looks for the payload of exactly the header that was signed. Without one it says how another under the same hash differs, if there is one.
-func (d *Desk) find(ctx context.Context, block *relay.BlindedBlock) (_ *relay.Contents, mismatch *relay.Refused, _ error) {
+// find looks for the payload of exactly the header that was signed. Without one it says how another
+// under the same hash differs, if there is one.
+func (d *Desk) find(ctx context.Context,
+	block *relay.BlindedBlock) (_ *relay.Contents, mismatch *relay.Refused, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, d.StoreTimeout)
 	defer cancel()
 	contents, err := d.Payloads.Find(ctx, block.Slot, block.Header.BlockHash, func(contents *relay.Contents) bool {

@@ -31,7 +31,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// house is a desk with parts that can be made to fail. Real stores and nodes cannot be made to refuse on command.
+// house is a desk with parts that can be made to fail. Real stores and nodes cannot be made to
+// refuse on command.
 type house struct {
 	t         *testing.T
 	desk      *Desk
@@ -73,11 +74,13 @@ func newHouse(t *testing.T) *house {
 		Payload: &payload.Payload{
 			BlockHash: phase0.Hash32{9}, BaseFeePerGas: uint256.NewInt(7), Transactions: []bellatrix.Transaction{{1, 2, 3}},
 		},
-		Blobs:    &payload.Blobs{Commitments: []deneb.KZGCommitment{{1}}, Proofs: make([]deneb.KZGProof, 128), Blobs: make([]deneb.Blob, 1)},
+		Blobs: &payload.Blobs{Commitments: []deneb.KZGCommitment{{1}}, Proofs: make([]deneb.KZGProof, 128),
+			Blobs: make([]deneb.Blob, 1)},
 		Requests: requests,
 	}
 	h.desk = New(Config{
-		Spec: h.spec, Clock: clock.Real{}, Proposers: h, Payloads: h, Awaited: h, Guard: h, Publisher: h, Facts: h, Log: slog.New(slog.DiscardHandler),
+		Spec: h.spec, Clock: clock.Real{}, Proposers: h, Payloads: h, Awaited: h, Guard: h, Publisher: h, Facts: h,
+		Log:    slog.New(slog.DiscardHandler),
 		CutOff: 4 * time.Second, RevealDelay: time.Second, PublishTimeout: time.Second,
 	})
 	return h
@@ -94,7 +97,8 @@ func (h *house) Pubkey(i phase0.ValidatorIndex) (phase0.BLSPubKey, bool) {
 	return bls.Derive("validator", uint64(i)).PublicKey(), i < 8
 }
 
-func (h *house) Find(ctx context.Context, _ phase0.Slot, hash phase0.Hash32, fits func(*relay.Contents) bool) (*relay.Contents, error) {
+func (h *house) Find(ctx context.Context, _ phase0.Slot, hash phase0.Hash32,
+	fits func(*relay.Contents) bool) (*relay.Contents, error) {
 	if h.escrowHangs.Load() {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -174,8 +178,10 @@ func (h *house) block(key *bls.SecretKey, change func(*blindelectra.BlindedBeaco
 	message := &blindelectra.BlindedBeaconBlock{
 		Slot: slot, ProposerIndex: proposer,
 		Body: &blindelectra.BlindedBeaconBlockBody{
-			ETH1Data: &phase0.ETH1Data{BlockHash: make([]byte, 32)}, SyncAggregate: &altair.SyncAggregate{SyncCommitteeBits: bitfield.NewBitvector512()},
-			ExecutionPayloadHeader: header, BlobKZGCommitments: []deneb.KZGCommitment{{1}}, ExecutionRequests: h.contents.Requests,
+			ETH1Data: &phase0.ETH1Data{BlockHash: make([]byte, 32)}, SyncAggregate: &altair.SyncAggregate{
+				SyncCommitteeBits: bitfield.NewBitvector512()},
+			ExecutionPayloadHeader: header, BlobKZGCommitments: []deneb.KZGCommitment{{1}},
+			ExecutionRequests: h.contents.Requests,
 		},
 	}
 	if change != nil {
@@ -245,17 +251,25 @@ func TestRefusals(t *testing.T) {
 		want   relay.Refusal
 	}{
 		"P01 another validator's signature": {key: bls.Derive("validator", 4), want: relay.PayloadSignature},
-		"P02 another proposer":              {change: func(b *blindelectra.BlindedBeaconBlock) { b.ProposerIndex++ }, want: relay.PayloadUnknownProposer},
+		"P02 another proposer": {change: func(b *blindelectra.BlindedBeaconBlock) {
+			b.ProposerIndex++
+		}, want: relay.PayloadUnknownProposer},
 		"P02 no such validator": {change: func(b *blindelectra.BlindedBeaconBlock) {
 			b.Slot, b.ProposerIndex = slot+1, 99
 		}, want: relay.PayloadUnknownProposer},
-		"P03 a header field":  {change: func(b *blindelectra.BlindedBeaconBlock) { b.Body.ExecutionPayloadHeader.GasUsed++ }, want: relay.PayloadHeaderMismatch},
-		"P03 the commitments": {change: func(b *blindelectra.BlindedBeaconBlock) { b.Body.BlobKZGCommitments[0][0]++ }, want: relay.PayloadHeaderMismatch},
+		"P03 a header field": {change: func(b *blindelectra.BlindedBeaconBlock) {
+			b.Body.ExecutionPayloadHeader.GasUsed++
+		}, want: relay.PayloadHeaderMismatch},
+		"P03 the commitments": {change: func(b *blindelectra.BlindedBeaconBlock) {
+			b.Body.BlobKZGCommitments[0][0]++
+		}, want: relay.PayloadHeaderMismatch},
 		"P03 the execution requests": {change: func(b *blindelectra.BlindedBeaconBlock) {
 			b.Body.ExecutionRequests = payload.EmptyRequests()
 		}, want: relay.PayloadHeaderMismatch},
-		"P04 an unknown block hash": {change: func(b *blindelectra.BlindedBeaconBlock) { b.Body.ExecutionPayloadHeader.BlockHash[0]++ }, want: relay.PayloadUnknown},
-		"P08 too late":              {into: 4*time.Second + time.Millisecond, want: relay.PayloadTooLate},
+		"P04 an unknown block hash": {change: func(b *blindelectra.BlindedBeaconBlock) {
+			b.Body.ExecutionPayloadHeader.BlockHash[0]++
+		}, want: relay.PayloadUnknown},
+		"P08 too late": {into: 4*time.Second + time.Millisecond, want: relay.PayloadTooLate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -319,7 +333,8 @@ func TestBlockOfAnEarlierSlot(t *testing.T) {
 	})
 }
 
-// P06: repeats, also at the same time and in any mix of v1 and v2, get the same answer; the block is published once.
+// P06: repeats, also at the same time and in any mix of v1 and v2, get the same answer; the block
+// is published once.
 func TestRepeatsArePublishedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -343,7 +358,8 @@ func TestRepeatsArePublishedOnce(t *testing.T) {
 	})
 }
 
-// P09 and P11: an early request is held until the slot starts; v1 reveals only a second after publication, v2 at once.
+// P09 and P11: an early request is held until the slot starts; v1 reveals only a second after
+// publication, v2 at once.
 func TestWhenThingsHappen(t *testing.T) {
 	for name, row := range map[string]struct {
 		reveal bool
@@ -364,7 +380,8 @@ func TestWhenThingsHappen(t *testing.T) {
 	}
 }
 
-// When every node refuses, nothing is revealed or listed, and the proposer may try the same block again.
+// When every node refuses, nothing is revealed or listed, and the proposer may try the same block
+// again.
 func TestFailedPublicationRevealsNothingAndMayBeRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -394,7 +411,8 @@ func TestGuardThatIsDown(t *testing.T) {
 	})
 }
 
-// A store that does not answer is named while the proposer still waits, nothing is revealed, and the same request succeeds once it is back.
+// A store that does not answer is named while the proposer still waits, nothing is revealed, and
+// the same request succeeds once it is back.
 func TestStoreThatHangs(t *testing.T) {
 	for name, row := range map[string]struct {
 		hangs func(*house) *atomic.Bool
@@ -502,7 +520,8 @@ func TestDeliveriesOfAnEarlierLife(t *testing.T) {
 	}
 }
 
-// A block that no validator has signed is refused, counted, and no fact; one that is signed is a fact a few times between two heads.
+// A block that no validator has signed is refused, counted, and no fact; one that is signed is a
+// fact a few times between two heads.
 func TestStrangersRefusalsAreNoFacts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -517,7 +536,9 @@ func TestStrangersRefusalsAreNoFacts(t *testing.T) {
 		if len(h.facts) != 0 || counted != 100 {
 			t.Errorf("%d facts, %d counted", len(h.facts), counted)
 		}
-		unknown := h.block(proposerKey, func(b *blindelectra.BlindedBeaconBlock) { b.Body.ExecutionPayloadHeader.BlockHash[0]++ })
+		unknown := h.block(proposerKey, func(b *blindelectra.BlindedBeaconBlock) {
+			b.Body.ExecutionPayloadHeader.BlockHash[0]++
+		})
 		for range 2 {
 			for range 50 {
 				wantRefused(t, h.deliver(unknown, 0), relay.PayloadUnknown)

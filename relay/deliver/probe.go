@@ -20,17 +20,20 @@ import (
 type Part struct {
 	// Name is what an operator calls it: guard, escrow, journal.
 	Name string
-	// Test does with the part what a delivery does, and something is written. Its error is the part's. Calls come one after the other.
+	// Test does with the part what a delivery does, and something is written. Its error is the part's.
+	// Calls come one after the other.
 	Test func(ctx context.Context) error
 }
 
-// Probe tests a relay's own way to deliver, once a slot before its proposer asks and whenever somebody met an error, and keeps on testing while a
-// part does not answer. What it finds is a fact, once for each change.
+// Probe tests a relay's own way to deliver, once a slot before its proposer asks and whenever
+// somebody met an error, and keeps on testing while a part does not answer. What it finds is a
+// fact, once for each change.
 //
 //	every slot, an error elsewhere ─▶ Test all parts at once ─┬─▶ all answer                        headers are served
 //	                                        ▲ every second ◀──┴─▶ an error, or no answer for 1 s    they are not
 //
-// A part whose answer comes late is tested no second time meanwhile, and is well again with that answer. It is safe for concurrent use.
+// A part whose answer comes late is tested no second time meanwhile, and is well again with that
+// answer. It is safe for concurrent use.
 type Probe struct {
 	clock clock.Clock
 	spec  *eth.Spec
@@ -62,8 +65,9 @@ var errSilent = fmt.Errorf("no answer within %s", probePatience)
 // NewProbe returns a probe that has tested nothing: all parts are taken to be well.
 func NewProbe(timer clock.Clock, spec *eth.Spec, facts relay.Facts, log *slog.Logger, parts ...Part) *Probe {
 	return &Probe{
-		clock: timer, spec: spec, parts: parts, facts: facts, log: log, wake: make(chan struct{}, 1), faults: make([]error, len(parts)),
-		busy: make([]bool, len(parts)),
+		clock: timer, spec: spec, parts: parts, facts: facts, log: log, wake: make(chan struct{}, 1),
+		faults: make([]error, len(parts)),
+		busy:   make([]bool, len(parts)),
 	}
 }
 
@@ -82,7 +86,8 @@ func (p *Probe) Fault() error {
 // Broken says whether there is a fault. It never blocks, and is for the way of every getHeader.
 func (p *Probe) Broken() bool { return p.broken.Load() }
 
-// Suspect has the parts tested now, or a second after the last test: somebody met an error there. It never blocks.
+// Suspect has the parts tested now, or a second after the last test: somebody met an error there.
+// It never blocks.
 func (p *Probe) Suspect() {
 	select {
 	case p.wake <- struct{}{}:
@@ -101,7 +106,8 @@ func (p *Probe) Run(ctx context.Context) error {
 	return nil
 }
 
-// rest returns when the parts are to be tested again, but not before again: whoever causes errors must not cause tests without an end.
+// rest returns when the parts are to be tested again, but not before again: whoever causes errors
+// must not cause tests without an end.
 func (p *Probe) rest(ctx context.Context, again <-chan time.Time) {
 	if !p.Broken() {
 		p.untilNext(ctx)
@@ -184,7 +190,8 @@ func (p *Probe) test(ctx context.Context, i int) {
 	}
 }
 
-// found notes how a part is, and tells of a change. The caller holds mu, so that changes are told in their order.
+// found notes how a part is, and tells of a change. The caller holds mu, so that changes are told
+// in their order.
 func (p *Probe) found(i int, fault error) {
 	changed := (fault == nil) != (p.faults[i] == nil)
 	p.faults[i] = fault
@@ -202,7 +209,8 @@ func (p *Probe) found(i int, fault error) {
 	p.facts.Record(fact)
 }
 
-// cause is what an operator is told of an error, and whoever asks /readyz: what the system said, without the paths of this machine.
+// cause is what an operator is told of an error, and whoever asks /readyz: what the system said,
+// without the paths of this machine.
 func cause(err error) error {
 	path := (*fs.PathError)(nil)
 	switch {

@@ -19,7 +19,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// probed is a probe of two parts, which can be made to fail, or to answer late or never. Real parts do neither on command.
+// probed is a probe of two parts, which can be made to fail, or to answer late or never. Real parts
+// do neither on command.
 type probed struct {
 	*Probe
 	began time.Time
@@ -79,7 +80,8 @@ func (p *probed) wantFault(t *testing.T, want string) {
 // probing runs a probe from the begin of a slot of 12 s on.
 func probing(t *testing.T, test func(*testing.T, *probed)) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &probed{began: time.Now(), err: map[string]error{}, takes: map[string]time.Duration{}, tests: map[string][]time.Duration{}}
+		p := &probed{began: time.Now(), err: map[string]error{}, takes: map[string]time.Duration{},
+			tests: map[string][]time.Duration{}}
 		spec := &eth.Spec{GenesisTime: p.began, SlotDuration: 12 * time.Second}
 		p.Probe = NewProbe(clock.Real{}, spec, p, slog.New(slog.DiscardHandler), p.part("guard"), p.part("escrow"))
 		ctx, stop := context.WithCancel(t.Context())
@@ -127,7 +129,8 @@ func TestPartThatFails(t *testing.T) {
 	})
 }
 
-// A part without an answer is at fault after a second, and well again with an answer, however late; it holds up no other.
+// A part without an answer is at fault after a second, and well again with an answer, however late;
+// it holds up no other.
 func TestPartThatIsSilent(t *testing.T) {
 	probing(t, func(t *testing.T, p *probed) {
 		p.set("guard", nil, 2500*time.Millisecond)
@@ -148,7 +151,8 @@ func TestPartThatIsSilent(t *testing.T) {
 		p.at(40 * time.Second) // the test that hangs is given up meanwhile
 		p.wantFault(t, "")
 		want := []string{
-			"9s guard false no answer within 1s", "10s escrow false no", "10.5s guard true", "12s escrow true", "13s guard false no answer within 1s",
+			"9s guard false no answer within 1s", "10s escrow false no", "10.5s guard true", "12s escrow true",
+			"13s guard false no answer within 1s",
 		}
 		if len(p.facts) != 6 || !slices.Equal(p.facts[:5], want) || !strings.HasSuffix(p.facts[5], "guard true") {
 			t.Errorf("told %q, want %q and that the guard is back", p.facts, want)
@@ -174,7 +178,8 @@ func TestSuspicion(t *testing.T) {
 			synctest.Wait()
 		}
 		p.at(5500 * time.Millisecond)
-		if want := []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, 5 * time.Second}; !slices.Equal(p.tests["guard"], want) {
+		want := []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, 5 * time.Second}
+		if !slices.Equal(p.tests["guard"], want) {
 			t.Errorf("tested at %v, want %v: many errors are one reason", p.tests["guard"], want)
 		}
 	})

@@ -18,7 +18,8 @@ func (d *Desk) checkProposer(block *relay.BlindedBlock) *relay.Refused {
 	if !known {
 		return relay.PayloadUnknownProposer.With("no validator %d", block.ProposerIndex)
 	}
-	if err := bls.Verify(pubkey, eth.SigningRoot(block.Root, d.Spec.ProposerDomain(block.Slot)), block.Signature); err != nil {
+	if err := bls.Verify(pubkey, eth.SigningRoot(block.Root, d.Spec.ProposerDomain(block.Slot)),
+		block.Signature); err != nil {
 		return relay.PayloadSignature.With("%v", err)
 	}
 	return nil

@@ -16,8 +16,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// publishOnce publishes a block the first time that it comes; repeats wait for that and share the answer. A block that comes for the first time
-// when one of a later slot is out is not published any more (P07). It returns the contents that were published.
+// publishOnce publishes a block the first time that it comes; repeats wait for that and share the
+// answer. A block that comes for the first time when one of a later slot is out is not published
+// any more (P07). It returns the contents that were published.
 func (d *Desk) publishOnce(
 	ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents,
 ) (*relay.Contents, *relay.Refused) {
@@ -64,7 +65,8 @@ func (d *Desk) claim(ctx context.Context, block *relay.BlindedBlock) (bool, erro
 	return d.Guard.Claim(ctx, block.Slot, block.Root)
 }
 
-// publish claims the slot, puts the payload in place of its header, and hands the block to the beacon nodes.
+// publish claims the slot, puts the payload in place of its header, and hands the block to the
+// beacon nodes.
 func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBlock, p *publication) *relay.Refused {
 	guard := observe.Stage(ctx, observe.Guard)
 	won, err := d.claim(ctx, block)
@@ -88,8 +90,10 @@ func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBl
 	return nil
 }
 
-// publishAny publishes the block, if nobody takes it with the blobs that another builder has brought for the same header: a header and its commitments do not
-// say whether blobs and proofs are right, and who was served last need not have brought right ones. The block stays the one that was claimed.
+// publishAny publishes the block, if nobody takes it with the blobs that another builder has
+// brought for the same header: a header and its commitments do not say whether blobs and proofs are
+// right, and who was served last need not have brought right ones. The block stays the one that was
+// claimed.
 func (d *Desk) publishAny(ctx context.Context, block *relay.BlindedBlock, p *publication) error {
 	ctx, cancel := context.WithTimeout(ctx, d.PublishTimeout)
 	defer cancel()
@@ -116,7 +120,8 @@ func (d *Desk) publishAs(ctx context.Context, block *relay.BlindedBlock, content
 	return d.Publisher.Publish(ctx, block.Fork, block.Root, ssz)
 }
 
-// otherBlobs is a payload of the signed header whose blobs or proofs were not tried yet, nil if there is none.
+// otherBlobs is a payload of the signed header whose blobs or proofs were not tried yet, nil if
+// there is none.
 func (d *Desk) otherBlobs(ctx context.Context, block *relay.BlindedBlock, tried []*relay.Contents) *relay.Contents {
 	if block.Fork < eth.Deneb {
 		return nil
@@ -125,7 +130,8 @@ func (d *Desk) otherBlobs(ctx context.Context, block *relay.BlindedBlock, tried 
 	defer cancel()
 	other, err := d.Payloads.Find(ctx, block.Slot, block.Header.BlockHash, func(contents *relay.Contents) bool {
 		same := func(before *relay.Contents) bool {
-			return slices.Equal(before.Blobs.Blobs, contents.Blobs.Blobs) && slices.Equal(before.Blobs.Proofs, contents.Blobs.Proofs)
+			return slices.Equal(before.Blobs.Blobs, contents.Blobs.Blobs) &&
+				slices.Equal(before.Blobs.Proofs, contents.Blobs.Proofs)
 		}
 		return checkHeader(block, contents) == nil && !slices.ContainsFunc(tried, same)
 	})
@@ -136,8 +142,9 @@ func (d *Desk) otherBlobs(ctx context.Context, block *relay.BlindedBlock, tried 
 	return other
 }
 
-// promised is the bid that the proposer signed for, and what its block is known to pay. The escrow has a block once, under the message that came
-// first; the same block may have been offered by others, and at other values.
+// promised is the bid that the proposer signed for, and what its block is known to pay. The escrow
+// has a block once, under the message that came first; the same block may have been offered by
+// others, and at other values.
 func (d *Desk) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace, *uint256.Int) {
 	trace := contents.FlatTrace()
 	if d.Promises == nil {
@@ -170,7 +177,8 @@ func (d *Desk) refused(at time.Time, block *relay.BlindedBlock, err error, signe
 	if !errors.As(err, &refused) {
 		return
 	}
-	fact := relay.PayloadRefused{At: at, Slot: block.Slot, BlockHash: block.Header.BlockHash, Refusal: refused.ID, Detail: refused.Detail}
+	fact := relay.PayloadRefused{At: at, Slot: block.Slot, BlockHash: block.Header.BlockHash, Refusal: refused.ID,
+		Detail: refused.Detail}
 	if d.Unrecorded == nil || (signed && d.mayTell(block.ProposerIndex)) {
 		d.Facts.Record(fact)
 	} else {

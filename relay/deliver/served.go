@@ -15,14 +15,15 @@ import (
 // Store is the escrow, which also knows who has put something under a block hash.
 type Store interface {
 	relay.Escrow
-	// Builders are those that have put a payload under a block hash, in no order. The zero key is of a payload whose key names no builder.
+	// Builders are those that have put a payload under a block hash, in no order. The zero key is of a
+	// payload whose key names no builder.
 	Builders(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) ([]phase0.BLSPubKey, error)
 	// Drop forgets a payload.
 	Drop(ctx context.Context, id relay.PayloadID) error
 }
 
-// Served stands before the escrow and keeps the payloads of headers that were served in memory too, so that their delivery needs the guard alone. The
-// escrow is for what memory cannot survive.
+// Served stands before the escrow and keeps the payloads of headers that were served in memory too,
+// so that their delivery needs the guard alone. The escrow is for what memory cannot survive.
 //
 //	receive ─Put──▶ recent: what came last         ─┐
 //	receive ─Show─▶ shown: the last few leaders     ├─ one copy of each ─▶ Get, or else the escrow
@@ -47,7 +48,8 @@ type Served struct {
 
 // Bounds of what is in memory. A block with all its blobs has about 2.5 MB.
 const (
-	// recentBytes is enough for what is written to the escrow at a time: a bid is shown, or not, a moment later.
+	// recentBytes is enough for what is written to the escrow at a time: a bid is shown, or not, a
+	// moment later.
 	recentBytes = 32 << 20
 	// shownTops are remembered of each auction, since a header is told of after it was read.
 	shownTops = 4
@@ -61,7 +63,8 @@ type recentBlock struct {
 	bytes int
 }
 
-// heldContents is a payload, and in how many of the three places it is. Without contents it is waited for, or was not found.
+// heldContents is a payload, and in how many of the three places it is. Without contents it is
+// waited for, or was not found.
 type heldContents struct {
 	contents *relay.Contents
 	places   int
@@ -95,7 +98,8 @@ func (s *Served) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents, 
 	return s.Escrow.Get(ctx, id)
 }
 
-// Needs says whether a payload leads an auction, led it lately, or belongs to a header that was served. It never blocks.
+// Needs says whether a payload leads an auction, led it lately, or belongs to a header that was
+// served. It never blocks.
 func (s *Served) Needs(id relay.PayloadID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +153,8 @@ func (s *Served) Find(
 	return nil, nil // the port says so: not being there is no error
 }
 
-// under are the payloads in memory under a block hash, each once, those whose header was served first.
+// under are the payloads in memory under a block hash, each once, those whose header was served
+// first.
 func (s *Served) under(slot phase0.Slot, blockHash phase0.Hash32) (list []*relay.Contents) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +196,8 @@ func (s *Served) Show(key relay.Key, blockHash phase0.Hash32, builder phase0.BLS
 	s.shown[key] = tops
 }
 
-// Header notes that a header was handed out. It never blocks, and allocates nothing for one that is handed out again.
+// Header notes that a header was handed out. It never blocks, and allocates nothing for one that is
+// handed out again.
 func (s *Served) Header(id relay.PayloadID) {
 	if last := s.last.Load(); last != nil && *last == id {
 		return
@@ -247,8 +253,9 @@ func (s *Served) here(id relay.PayloadID) *relay.Contents {
 	return nil
 }
 
-// fetch reads a payload from the escrow that is no longer in memory: of a bid that leads again because a better one was cancelled. That of a header
-// which came first is in neither; its Put will bring it. The caller holds mu.
+// fetch reads a payload from the escrow that is no longer in memory: of a bid that leads again
+// because a better one was cancelled. That of a header which came first is in neither; its Put will
+// bring it. The caller holds mu.
 func (s *Served) fetch(id relay.PayloadID, held *heldContents) {
 	if held.contents != nil || held.asked {
 		return

@@ -77,8 +77,9 @@ var builder = phase0.BLSPubKey{0xb}
 // block is a payload of some bytes; its hash is its number.
 func block(number byte, bytes int) *relay.Contents {
 	return &relay.Contents{
-		Trace:   &relay.BidTrace{Slot: uint64(slot), BuilderPubkey: builder},
-		Payload: &payload.Payload{BlockHash: phase0.Hash32{number}, Transactions: []bellatrix.Transaction{make([]byte, bytes)}},
+		Trace: &relay.BidTrace{Slot: uint64(slot), BuilderPubkey: builder},
+		Payload: &payload.Payload{BlockHash: phase0.Hash32{number},
+			Transactions: []bellatrix.Transaction{make([]byte, bytes)}},
 	}
 }
 
@@ -104,7 +105,8 @@ func wantHeld(t *testing.T, s *Served, number byte, want bool) {
 
 var auction1 = relay.Key{Slot: slot}
 
-// What was served is at hand without the escrow, however much came after it, until its slot is over.
+// What was served is at hand without the escrow, however much came after it, until its slot is
+// over.
 func TestServedOutlivesTheEscrow(t *testing.T) {
 	s, escrow := newServed()
 	put(t, s, block(1, 1000))
@@ -128,7 +130,8 @@ func TestServedOutlivesTheEscrow(t *testing.T) {
 	}
 }
 
-// What leads, led lately or was served is needed; what is not can be dropped, and is in memory no more.
+// What leads, led lately or was served is needed; what is not can be dropped, and is in memory no
+// more.
 func TestNeededPayloads(t *testing.T) {
 	s, escrow := newServed()
 	for number := range byte(8) {
@@ -161,7 +164,8 @@ func TestWhatIsNotEscrowedIsNotServed(t *testing.T) {
 	}
 }
 
-// A bid that leads again after a long time is read back while the escrow is there; a header may be served before its payload has come.
+// A bid that leads again after a long time is read back while the escrow is there; a header may be
+// served before its payload has come.
 func TestServedThatIsNotInMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, escrow := newServed()
@@ -207,7 +211,8 @@ func TestHeaderServedAgainIsFree(t *testing.T) {
 	}
 }
 
-// The escrow is gone after the header was served: the payload is delivered all the same, with the guard alone.
+// The escrow is gone after the header was served: the payload is delivered all the same, with the
+// guard alone.
 func TestDeliveryNeedsTheGuardAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -224,8 +229,8 @@ func TestDeliveryNeedsTheGuardAlone(t *testing.T) {
 	})
 }
 
-// Several builders have put something under one block hash: what was signed is found, whether it is in memory or in the escrow; if it is not there, the
-// answer says what is different.
+// Several builders have put something under one block hash: what was signed is found, whether it is
+// in memory or in the escrow; if it is not there, the answer says what is different.
 func TestPayloadIsFoundByItsHeader(t *testing.T) {
 	for name, memory := range map[string]bool{"in memory": true, "in the escrow": false} {
 		t.Run(name, func(t *testing.T) {

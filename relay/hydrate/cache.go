@@ -14,13 +14,16 @@ const (
 	DefaultBlockBytes   = 16 << 20
 )
 
-// Cache keeps what builders have sent. The zero value is ready; it is safe for concurrent use. It holds as many shelves as there are names of
-// builders, so names must come from the operator's list of API keys and not from a request.
+// Cache keeps what builders have sent. The zero value is ready; it is safe for concurrent use. It
+// holds as many shelves as there are names of builders, so names must come from the operator's list
+// of API keys and not from a request.
 type Cache struct {
-	// BuilderBytes bounds what is kept of one builder, DefaultBuilderBytes if 0. What was not used for longest goes first.
+	// BuilderBytes bounds what is kept of one builder, DefaultBuilderBytes if 0. What was not used for
+	// longest goes first.
 	BuilderBytes int
-	// BlockBytes bounds the transactions and blobs of a filled submission, DefaultBlockBytes if 0: 32 bytes may stand for a large transaction
-	// many times. It should be the limit that whole submissions have.
+	// BlockBytes bounds the transactions and blobs of a filled submission, DefaultBlockBytes if 0: 32
+	// bytes may stand for a large transaction many times. It should be the limit that whole
+	// submissions have.
 	BlockBytes int
 
 	mu      sync.Mutex
@@ -69,7 +72,8 @@ type item struct {
 	proofs []deneb.KZGProof
 }
 
-// itemBytes is about what an item takes beside its contents: itself, its place in the list and in the map.
+// itemBytes is about what an item takes beside its contents: itself, its place in the list and in
+// the map.
 const itemBytes = 256
 
 func (i *item) bytes() int {
@@ -100,7 +104,8 @@ func (s *shelf) find(k key) *item {
 	return element.Value.(*item)
 }
 
-// put keeps an item, in place of another one of the same key, and lets old ones go. The caller holds mu.
+// put keeps an item, in place of another one of the same key, and lets old ones go. The caller
+// holds mu.
 func (s *shelf) put(i *item) {
 	if element := s.items[i.key]; element != nil {
 		s.remove(element)

@@ -9,9 +9,10 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// Fill makes the whole submission of a dehydrated one; sent are the places of the blobs that are in it (wire.BlobsSentHeader), nil without that
-// header: then all of them or none. The submission itself stays as it is, and what is whole already comes back as it came. Errors are
-// *Missing, which names what the cache does not have, or the refusal submission-hydration-form.
+// Fill makes the whole submission of a dehydrated one; sent are the places of the blobs that are in
+// it (wire.BlobsSentHeader), nil without that header: then all of them or none. The submission
+// itself stays as it is, and what is whole already comes back as it came. Errors are *Missing,
+// which names what the cache does not have, or the refusal submission-hydration-form.
 func (c *Cache) Fill(builder string, s *relay.Submission, sent []int) (*relay.Submission, error) {
 	if sent == nil && s.Blobs != nil && len(s.Blobs.Blobs) == len(s.Blobs.Commitments) {
 		for place := range s.Blobs.Blobs {
@@ -31,7 +32,8 @@ func (c *Cache) Fill(builder string, s *relay.Submission, sent []int) (*relay.Su
 	return f.whole(), nil
 }
 
-// wellFormed wants sent to say where each blob of the body belongs, and each of them to have its proofs.
+// wellFormed wants sent to say where each blob of the body belongs, and each of them to have its
+// proofs.
 func wellFormed(s *relay.Submission, sent []int) *relay.Refused {
 	if s.Blobs == nil {
 		if len(sent) > 0 {
@@ -49,7 +51,8 @@ func wellFormed(s *relay.Submission, sent []int) *relay.Refused {
 	last := -1
 	for _, place := range sent {
 		if place <= last || place >= len(s.Blobs.Commitments) {
-			return relay.SubmissionHydrationForm.With("place %d after %d in a list of %d commitments", place, last, len(s.Blobs.Commitments))
+			return relay.SubmissionHydrationForm.With("place %d after %d in a list of %d commitments", place, last,
+				len(s.Blobs.Commitments))
 		}
 		last = place
 	}
@@ -75,7 +78,8 @@ func (f *filling) needed() bool {
 	return f.submission.Blobs != nil && len(f.sent) < len(f.submission.Blobs.Commitments)
 }
 
-// look finds all that is left out. Nothing is copied while the shelf is locked, and nothing large is made before the size is known.
+// look finds all that is left out. Nothing is copied while the shelf is locked, and nothing large
+// is made before the size is known.
 func (f *filling) look(from *shelf) error {
 	from.mu.Lock()
 	defer from.mu.Unlock()
@@ -132,7 +136,8 @@ func (f *filling) whole() *relay.Submission {
 	}
 	in, each := f.submission.Blobs, wire.ProofsPerBlob(f.submission.Fork)
 	out := &payload.Blobs{
-		Commitments: in.Commitments, Proofs: make([]deneb.KZGProof, 0, each*len(f.blobs)), Blobs: make([]deneb.Blob, len(f.blobs)),
+		Commitments: in.Commitments, Proofs: make([]deneb.KZGProof, 0, each*len(f.blobs)), Blobs: make([]deneb.Blob,
+			len(f.blobs)),
 	}
 	next := 0 // of the blobs in the body
 	for place, found := range f.blobs {

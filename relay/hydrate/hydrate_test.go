@@ -29,7 +29,8 @@ func block(fork eth.Fork, seed uint64, transactionBytes []int, blobs int) *relay
 		return b
 	}
 	s := &relay.Submission{
-		Fork: fork, Trace: &relay.BidTrace{Slot: seed, Value: uint256.NewInt(seed)}, Payload: &payload.Payload{BaseFeePerGas: uint256.NewInt(7)},
+		Fork: fork, Trace: &relay.BidTrace{Slot: seed, Value: uint256.NewInt(seed)},
+		Payload:  &payload.Payload{BaseFeePerGas: uint256.NewInt(7)},
 		Sequence: seed, Cancellable: true,
 	}
 	fill(s.Signature[:])
@@ -69,15 +70,18 @@ func same(t rapid.TB, got, want *relay.Submission) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(a, b) || got.Sequence != want.Sequence || got.Cancellable != want.Cancellable {
-		t.Fatalf("filled: %d transactions and %d bytes, want %d and %d", len(got.Payload.Transactions), len(a), len(want.Payload.Transactions), len(b))
+		t.Fatalf("filled: %d transactions and %d bytes, want %d and %d", len(got.Payload.Transactions), len(a),
+			len(want.Payload.Transactions), len(b))
 	}
 }
 
-// Whatever a builder leaves out of what it has sent, the relay sees the whole block, over both encodings of what went between them.
+// Whatever a builder leaves out of what it has sent, the relay sees the whole block, over both
+// encodings of what went between them.
 func TestFillUndoesDehydrate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fork := rapid.SampledFrom(eth.Forks).Draw(t, "fork")
-		lengths := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(33, 40), rapid.IntRange(33, 3000)), 0, 12).Draw(t, "transactions")
+		lengths := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(33, 40), rapid.IntRange(33, 3000)), 0, 12).Draw(t,
+			"transactions")
 		whole := block(fork, rapid.Uint64Range(0, 999).Draw(t, "seed"), lengths, rapid.IntRange(0, 4).Draw(t, "blobs"))
 		leave := rapid.Uint64().Draw(t, "left out")
 		bit := func(first byte) bool { return leave>>(first%64)&1 == 1 }
@@ -151,7 +155,8 @@ func TestBuildersDoNotShare(t *testing.T) {
 	if !errors.As(err, &refused) || refused.ID != relay.SubmissionNotHydratable.ID {
 		t.Fatalf("refused with %+v", refused)
 	}
-	if first := fmt.Sprintf("%#x", missing.Transactions[0]); !strings.Contains(err.Error(), first) || !strings.Contains(err.Error(), "whole block") {
+	if first := fmt.Sprintf("%#x", missing.Transactions[0]); !strings.Contains(err.Error(), first) ||
+		!strings.Contains(err.Error(), "whole block") {
 		t.Errorf("%q does not name %s", err, first)
 	}
 }
@@ -169,7 +174,8 @@ func TestMissingIsBounded(t *testing.T) {
 	if !errors.As(err, &missing) {
 		t.Fatal(err)
 	}
-	if len(missing.Transactions) != maxNamed || missing.MoreTransactions != 1000-maxNamed || len(missing.Commitments) != maxNamed ||
+	if len(missing.Transactions) != maxNamed || missing.MoreTransactions != 1000-maxNamed ||
+		len(missing.Commitments) != maxNamed ||
 		missing.MoreCommitments != 40-maxNamed || len(err.Error()) > 300 {
 		t.Errorf("%d+%d transactions, %d+%d blobs: %v",
 			len(missing.Transactions), missing.MoreTransactions, len(missing.Commitments), missing.MoreCommitments, err)
@@ -223,13 +229,15 @@ func TestFormIsRefused(t *testing.T) {
 	} {
 		_, err := cache.Fill("a", row.s, row.sent)
 		var refused *relay.Refused
-		if row.good && err != nil || !row.good && (!errors.As(err, &refused) || refused.ID != relay.SubmissionHydrationForm.ID) {
+		if row.good && err != nil || !row.good &&
+			(!errors.As(err, &refused) || refused.ID != relay.SubmissionHydrationForm.ID) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// A blob that was wrong under its commitment gives way to the one that comes next, and its proofs of an earlier fork are no proofs of this one.
+// A blob that was wrong under its commitment gives way to the one that comes next, and its proofs
+// of an earlier fork are no proofs of this one.
 func TestLatestBlobCounts(t *testing.T) {
 	var cache Cache
 	wrong, right := block(eth.Fulu, 1, nil, 1), block(eth.Fulu, 1, nil, 1)
@@ -265,7 +273,8 @@ func TestShelfLetsTheOldestGo(t *testing.T) {
 		if err := asks(favourite); err != nil {
 			t.Fatalf("after %d others: %v", seed+1, err)
 		}
-		if shelf := cache.shelf("a"); shelf.bytes > limitBytes || len(shelf.items) > 10 || shelf.order.Len() != len(shelf.items) {
+		if shelf := cache.shelf("a"); shelf.bytes > limitBytes || len(shelf.items) > 10 ||
+			shelf.order.Len() != len(shelf.items) {
 			t.Fatalf("%d bytes in %d items", shelf.bytes, len(shelf.items))
 		}
 	}
@@ -303,7 +312,8 @@ func TestCacheIsSafeForConcurrentUse(t *testing.T) {
 	group.Wait()
 }
 
-// Whatever comes, it is filled to something that fits together, or refused with one of the two refusals.
+// Whatever comes, it is filled to something that fits together, or refused with one of the two
+// refusals.
 func FuzzFill(f *testing.F) {
 	var cache Cache
 	for _, fork := range eth.Forks {
@@ -347,15 +357,18 @@ func FuzzFill(f *testing.F) {
 	})
 }
 
-// What dehydration saves: a block of 1.2 MB of which a tenth is new. bytes/whole is what still goes over the wire; time/whole is decoding and
-// filling against decoding the whole one; fill/copy is Fill alone against one copy of the block's bytes.
+// What dehydration saves: a block of 1.2 MB of which a tenth is new. bytes/whole is what still goes
+// over the wire; time/whole is decoding and filling against decoding the whole one; fill/copy is
+// Fill alone against one copy of the block's bytes.
 func BenchmarkFill(b *testing.B) {
 	whole := block(eth.Fulu, 1, typicalBytes, 6)
 	var cache Cache
 	cache.Remember("a", whole)
 	count := 0
 	dehydrated, sent := wire.Dehydrate(whole,
-		func([32]byte) bool { count++; return count%10 != 0 }, func(k deneb.KZGCommitment) bool { return k != whole.Blobs.Commitments[3] })
+		func([32]byte) bool { count++; return count%10 != 0 }, func(k deneb.KZGCommitment) bool {
+			return k != whole.Blobs.Commitments[3]
+		})
 	for name, media := range map[string]wire.Media{"ssz": wire.SSZ, "json": wire.JSON} {
 		b.Run(name, func(b *testing.B) { benchmarkFill(b, &cache, media, whole, dehydrated, sent) })
 	}

@@ -11,8 +11,8 @@ import (
 // maxNamed is how many of each kind Missing names.
 const maxNamed = 16
 
-// Missing is the error of a submission that cannot be filled. It names the first that are missing and counts the others. It unwraps to
-// the refusal submission-not-hydratable.
+// Missing is the error of a submission that cannot be filled. It names the first that are missing
+// and counts the others. It unwraps to the refusal submission-not-hydratable.
 type Missing struct {
 	Transactions [][32]byte
 	Commitments  []deneb.KZGCommitment

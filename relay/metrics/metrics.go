@@ -1,4 +1,5 @@
-// Package metrics is the view of the relay's facts that Prometheus reads. It takes facts as they are recorded, and changes none.
+// Package metrics is the view of the relay's facts that Prometheus reads. It takes facts as they
+// are recorded, and changes none.
 //
 //	receive, top, deliver, registry ──facts──▶ Record ─▶ counters, histograms ─▶ registry ─▶ /metrics
 //	registry, journal, archive ◀──────asked when somebody looks──── gauges
@@ -15,10 +16,12 @@ import (
 
 // Config is what the metrics need beside the facts.
 type Config struct {
-	// Builder is the name of a builder that the operator lists, empty for all others. Those are counted together, as "other": whoever sends
-	// a submission chooses its key, and each label costs memory for ever.
+	// Builder is the name of a builder that the operator lists, empty for all others. Those are
+	// counted together, as "other": whoever sends a submission chooses its key, and each label costs
+	// memory for ever.
 	Builder func(phase0.BLSPubKey) string
-	// Gauges are asked whenever somebody looks. One that is nil is not shown. They are safe for concurrent use and do not wait.
+	// Gauges are asked whenever somebody looks. One that is nil is not shown. They are safe for
+	// concurrent use and do not wait.
 	Gauges Gauges
 }
 
@@ -36,11 +39,11 @@ type Gauges struct {
 	Unacked func() float64
 	// ArchiveLag is how many facts the archive has not taken up yet, -1 when it does not answer.
 	ArchiveLag func() float64
-	// JournalWorks is 1 while the journal keeps what it is given, SyncedAgo since when, in seconds, its disk has what it was given last; -1 for another than one
-	// on a disk of this process.
+	// JournalWorks is 1 while the journal keeps what it is given, SyncedAgo since when, in seconds,
+	// its disk has what it was given last; -1 for another than one on a disk of this process.
 	JournalWorks, SyncedAgo func() float64
-	// JournalFree is how many bytes the disk of a journal in this process has left, -1 for another; FactsBytes, EscrowBytes and EvidenceBytes are what its parts
-	// take, -1 when it does not answer.
+	// JournalFree is how many bytes the disk of a journal in this process has left, -1 for another;
+	// FactsBytes, EscrowBytes and EvidenceBytes are what its parts take, -1 when it does not answer.
 	JournalFree, FactsBytes, EscrowBytes, EvidenceBytes func() float64
 	// Listeners follow the leading bids; ListenersCut were cut because they were behind, so far.
 	Listeners, ListenersCut func() float64
@@ -51,7 +54,8 @@ type Metrics struct {
 	nameOf   func(phase0.BLSPubKey) string
 	refusals map[string]bool
 
-	submissions, bids, topChanges, headers, delivered, deliveredGwei, refused, registrations, executed, demotions *prometheus.CounterVec
+	submissions, bids, topChanges, headers, delivered, deliveredGwei, refused, registrations, executed,
+	demotions *prometheus.CounterVec
 
 	eligible, intoSlot *prometheus.HistogramVec
 	killSwitch         prometheus.Gauge
@@ -71,31 +75,42 @@ func New(set *observe.Set, cfg Config) *Metrics {
 		m.refusals[refusal.ID] = true
 	}
 	m.submissions = set.Counter("gavel_relay_submissions_total",
-		"Submissions by what became of them: eligible (the bid counts), kept (taken, but it does not count) or refused, then with the refusal.",
+		"Submissions by what became of them: eligible (the bid counts), kept (taken, but it does not count) or refused, "+
+			"then with the refusal.",
 		"builder", "outcome", "refusal")
 	m.bids = set.Counter("gavel_relay_bids_total",
-		"Bids that count, by why they do: verified (the block was executed first) or optimistic (the collateral stands for it).",
+		"Bids that count, by why they do: verified (the block was executed first) or optimistic (the collateral stands "+
+			"for it).",
 		"builder", "because")
 	m.topChanges = set.Counter("gavel_relay_top_changes_total",
-		"How often another bid was served from then on, by whether there was one (bid) or the last was taken back (none).", "to")
-	m.headers = set.Counter("gavel_relay_headers_served_total", "Headers that were given to proposers. The same header again is counted when another bid leads, or with the next head.")
-	m.delivered = set.Counter("gavel_relay_payloads_delivered_total", "Blocks that were published for a proposer.", "builder")
-	m.deliveredGwei = set.Counter("gavel_relay_payloads_delivered_value_gwei_total", "Value of those blocks' bids, in gwei.", "builder")
+		"How often another bid was served from then on, by whether there was one (bid) or the last was taken back (none).",
+		"to")
+	m.headers = set.Counter("gavel_relay_headers_served_total",
+		"Headers that were given to proposers. The same header again is counted when another bid leads, or with the next "+
+			"head.")
+	m.delivered = set.Counter("gavel_relay_payloads_delivered_total", "Blocks that were published for a proposer.",
+		"builder")
+	m.deliveredGwei = set.Counter("gavel_relay_payloads_delivered_value_gwei_total",
+		"Value of those blocks' bids, in gwei.", "builder")
 	m.refused = set.Counter("gavel_relay_payloads_refused_total",
 		"Signed headers for which no payload was given, by refusal.", "refusal")
 	m.registrations = set.Counter("gavel_relay_registrations_stored_total", "Registrations that were new or changed.")
 	m.executed = set.Counter("gavel_relay_trusted_blocks_executed_total",
-		"Blocks whose bids counted before they were executed, by what their execution found: valid, invalid, or infrastructure when nobody could find out.",
+		"Blocks whose bids counted before they were executed, by what their execution found: valid, invalid, or "+
+			"infrastructure when nobody could find out.",
 		"builder", "class")
-	m.demotions = set.Counter("gavel_relay_demotions_total", "Demotions of builders, by the rule that was broken.", "builder", "rule")
+	m.demotions = set.Counter("gavel_relay_demotions_total", "Demotions of builders, by the rule that was broken.",
+		"builder", "rule")
 	m.killSwitch = set.Gauge("gavel_relay_kill_switch", "1 while no headers are served by the operator's wish.")
 	m.deliveryPath = set.GaugeVec("gavel_relay_delivery_path_works",
-		"1 for each part that a delivery needs (guard, escrow, journal) while it answers the relay's own tests; while one is 0 no headers are served.", "part")
+		"1 for each part that a delivery needs (guard, escrow, journal) while it answers the relay's own tests; while one "+
+			"is 0 no headers are served.", "part")
 	for _, part := range relay.DeliveryParts {
 		m.deliveryPath.WithLabelValues(part).Set(1)
 	}
 	m.eligible = set.Histogram("gavel_relay_submission_eligible_seconds",
-		"Time from the last byte of a submission to the moment from which its bid counts, in seconds.", eligibleBuckets, "because")
+		"Time from the last byte of a submission to the moment from which its bid counts, in seconds.",
+		eligibleBuckets, "because")
 	m.intoSlot = set.Histogram("gavel_relay_delivery_into_slot_seconds",
 		"When in the slot the proposer's request for a delivered payload came, in seconds.", intoSlotBuckets)
 	defineGauges(set, cfg.Gauges)
@@ -106,21 +121,31 @@ func defineGauges(set *observe.Set, gauges Gauges) {
 	set.GaugeFunc("gavel_relay_validators", "Validators of the beacon chain that the relay knows.", gauges.Validators)
 	set.GaugeFunc("gavel_relay_registrations", "Validators that have registered.", gauges.Registrations)
 	set.GaugeFunc("gavel_relay_head_slot", "Slot of the beacon chain's head.", gauges.HeadSlot)
-	set.GaugeFunc("gavel_relay_beacon_nodes_following", "Beacon nodes that announce heads, and are not behind the others.", gauges.BeaconNodes)
+	set.GaugeFunc("gavel_relay_beacon_nodes_following", "Beacon nodes that announce heads, and are not behind the others.",
+		gauges.BeaconNodes)
 	set.GaugeFunc("gavel_relay_facts_lost", "Facts that found no place in the journal since the start.", gauges.FactsLost)
-	set.GaugeFunc("gavel_relay_journal_unacked", "Messages of facts that the journal was given and never acked, since the start: it may lack them.", gauges.Unacked)
+	set.GaugeFunc("gavel_relay_journal_unacked",
+		"Messages of facts that the journal was given and never acked, since the start: it may lack them.", gauges.Unacked)
 	set.GaugeFunc("gavel_relay_journal_works",
-		"1 while the journal keeps facts; 0 while the disk of one in this process is nearly full, or its engine has stopped. A cluster's health is for its servers to tell.",
+		"1 while the journal keeps facts; 0 while the disk of one in this process is nearly full, or its engine has "+
+			"stopped. A cluster's health is for its servers to tell.",
 		gauges.JournalWorks)
 	set.GaugeFunc("gavel_relay_journal_synced_seconds_ago",
-		"Seconds since the disk of the journal in this process last had a claim or state for good, or the start; -1 with a cluster or in memory.", gauges.SyncedAgo)
-	set.GaugeFunc("gavel_relay_journal_free_bytes", "Bytes that are free on the disk of the journal in this process; -1 with a cluster.", gauges.JournalFree)
-	set.GaugeFunc("gavel_relay_journal_facts_bytes", "Bytes that facts take in the journal; -1 when it does not answer.", gauges.FactsBytes)
-	set.GaugeFunc("gavel_relay_journal_escrow_bytes", "Bytes that payloads take in the escrow; -1 when it does not answer.", gauges.EscrowBytes)
-	set.GaugeFunc("gavel_relay_journal_evidence_bytes", "Bytes that evidence takes in the journal; -1 when it does not answer.", gauges.EvidenceBytes)
-	set.GaugeFunc("gavel_relay_archive_lag", "Facts that the archive has not taken up yet; -1 when it does not answer.", gauges.ArchiveLag)
+		"Seconds since the disk of the journal in this process last had a claim or state for good, or the start; -1 with "+
+			"a cluster or in memory.", gauges.SyncedAgo)
+	set.GaugeFunc("gavel_relay_journal_free_bytes",
+		"Bytes that are free on the disk of the journal in this process; -1 with a cluster.", gauges.JournalFree)
+	set.GaugeFunc("gavel_relay_journal_facts_bytes", "Bytes that facts take in the journal; -1 when it does not answer.",
+		gauges.FactsBytes)
+	set.GaugeFunc("gavel_relay_journal_escrow_bytes",
+		"Bytes that payloads take in the escrow; -1 when it does not answer.", gauges.EscrowBytes)
+	set.GaugeFunc("gavel_relay_journal_evidence_bytes",
+		"Bytes that evidence takes in the journal; -1 when it does not answer.", gauges.EvidenceBytes)
+	set.GaugeFunc("gavel_relay_archive_lag", "Facts that the archive has not taken up yet; -1 when it does not answer.",
+		gauges.ArchiveLag)
 	set.GaugeFunc("gavel_relay_top_bid_listeners", "Listeners to the leading bids.", gauges.Listeners)
-	set.GaugeFunc("gavel_relay_top_bid_listeners_cut", "Listeners that were cut because they were behind, since the start.", gauges.ListenersCut)
+	set.GaugeFunc("gavel_relay_top_bid_listeners_cut",
+		"Listeners that were cut because they were behind, since the start.", gauges.ListenersCut)
 }
 
 // Record implements relay.Facts.
@@ -209,7 +234,8 @@ func top(fact relay.TopChanged) string {
 	return "bid"
 }
 
-// gwei is an amount as a metric, which has no whole numbers beyond 2^53: in gwei that is nine million ether.
+// gwei is an amount as a metric, which has no whole numbers beyond 2^53: in gwei that is nine
+// million ether.
 func gwei(valueWei *uint256.Int) float64 {
 	if valueWei == nil {
 		return 0

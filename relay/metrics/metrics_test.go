@@ -74,7 +74,8 @@ func day() []relay.Fact {
 
 func TestMetricsAreAViewOfTheFacts(t *testing.T) {
 	is := func(value float64) func() float64 { return func() float64 { return value } }
-	metrics, registry := newMetrics(Gauges{Validators: is(7), Registrations: is(5), HeadSlot: is(42), FactsLost: is(3), Unacked: is(4)})
+	metrics, registry := newMetrics(Gauges{Validators: is(7), Registrations: is(5), HeadSlot: is(42), FactsLost: is(3),
+		Unacked: is(4)})
 	for _, fact := range day() {
 		metrics.Record(fact)
 	}
@@ -84,7 +85,8 @@ func TestMetricsAreAViewOfTheFacts(t *testing.T) {
 	}
 }
 
-// The keys of a thousand unknown builders and as many invented refusals make no more series than one of each.
+// The keys of a thousand unknown builders and as many invented refusals make no more series than
+// one of each.
 func TestStrangersMakeNoSeries(t *testing.T) {
 	metrics, registry := newMetrics(Gauges{})
 	for i := range 1000 {
@@ -95,7 +97,8 @@ func TestStrangersMakeNoSeries(t *testing.T) {
 		metrics.Record(relay.PayloadDelivered{Trace: relay.Trace{Builder: key}})
 		metrics.Record(relay.PayloadRefused{Refusal: id})
 	}
-	for _, counter := range []*prometheus.CounterVec{metrics.submissions, metrics.delivered, metrics.deliveredGwei, metrics.refused} {
+	for _, counter := range []*prometheus.CounterVec{metrics.submissions, metrics.delivered, metrics.deliveredGwei,
+		metrics.refused} {
 		if got := testutil.CollectAndCount(counter); got != 1 {
 			t.Errorf("%d series", got)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/check"
 )
 
-// foresight bounds what is done for submissions that are still on the way: it may turn out to be in vain, so most of the processors are left to those
-// that are here. Who finds no room does without.
+// foresight bounds what is done for submissions that are still on the way: it may turn out to be in
+// vain, so most of the processors are left to those that are here. Who finds no room does without.
 type foresight struct {
 	signing   sync.Mutex // held while a bid is signed ahead: one at a time
 	mu        sync.Mutex // guards verifying
@@ -35,8 +35,9 @@ func (f *foresight) leave() {
 	f.verifying--
 }
 
-// VerifyAhead is for a submission of which only message and signature are here: the verification of the signature, which the caller must begin at once.
-// nil if the message breaks a rule that costs less, or if there is no room.
+// VerifyAhead is for a submission of which only message and signature are here: the verification of
+// the signature, which the caller must begin at once. nil if the message breaks a rule that costs
+// less, or if there is no room.
 func (d *Desk) VerifyAhead(s *relay.Submission) *relay.Work[relay.VerifiedAhead] {
 	facts := d.caseOf(s)
 	if refused := check.First(check.OfMessage, facts); refused != nil { // is told when all is here
@@ -56,9 +57,11 @@ func (d *Desk) VerifyAhead(s *relay.Submission) *relay.Work[relay.VerifiedAhead]
 	})
 }
 
-// SignAhead signs the bid of a submission of which all but proofs and blobs is here, and whose builder we know, by an API key or a verified signature.
-// nil if it breaks a rule, would not be taken on trust, would not lead now, or if another bid is being signed ahead. The bid is not in the book, nor
-// served by this: it is used if the submission is accepted, and if its bid is the same.
+// SignAhead signs the bid of a submission of which all but proofs and blobs is here, and whose
+// builder we know, by an API key or a verified signature. nil if it breaks a rule, would not be
+// taken on trust, would not lead now, or if another bid is being signed ahead. The bid is not in
+// the book, nor served by this: it is used if the submission is accepted, and if its bid is the
+// same.
 func (d *Desk) SignAhead(s *relay.Submission) *relay.SignedAhead {
 	if !d.worthSigning(s) || !d.foresight.signing.TryLock() {
 		return nil
@@ -87,5 +90,6 @@ func (d *Desk) worthSigning(s *relay.Submission) bool {
 		return false
 	}
 	facts := d.caseOf(s)
-	return check.First(check.OfBlock, facts) == nil && d.trusts(facts.Builder, s.Trace.Value) && len(d.awaitedOf(s)) == 0 && d.leads(s)
+	return check.First(check.OfBlock, facts) == nil && d.trusts(facts.Builder, s.Trace.Value) &&
+		len(d.awaitedOf(s)) == 0 && d.leads(s)
 }

@@ -20,7 +20,8 @@ func onTheWay(s *relay.Submission) *relay.Submission {
 	return &part
 }
 
-// signAhead has a bid signed while its body is on the way, which must be worth while, and gives the whole submission the result.
+// signAhead has a bid signed while its body is on the way, which must be worth while, and gives the
+// whole submission the result.
 func (h *house) signAhead(s *relay.Submission) *relay.SignedAhead {
 	h.t.Helper()
 	signed := h.desk.SignAhead(onTheWay(s))
@@ -32,7 +33,8 @@ func (h *house) signAhead(s *relay.Submission) *relay.SignedAhead {
 	return signed
 }
 
-// trustedHouse trusts builder 1, and counts what its submissions say as what an API key vouches for.
+// trustedHouse trusts builder 1, and counts what its submissions say as what an API key vouches
+// for.
 func trustedHouse(t *testing.T) *house {
 	t.Helper()
 	h := newHouse(t)
@@ -40,7 +42,8 @@ func trustedHouse(t *testing.T) *house {
 	return h
 }
 
-// A bid that was signed while its body was on the way is served as it was signed, with nobody waiting, and not before the submission is accepted.
+// A bid that was signed while its body was on the way is served as it was signed, with nobody
+// waiting, and not before the submission is accepted.
 func TestBidThatWasSignedAheadIsServed(t *testing.T) {
 	h := trustedHouse(t)
 	s := h.submission(1, 100)
@@ -50,7 +53,8 @@ func TestBidThatWasSignedAheadIsServed(t *testing.T) {
 	}
 	h.accept(s, 200)
 	shown := h.board.Top(s.Key())
-	if shown == nil || shown.Signing != nil || !bytes.Equal(shown.SSZ, signed.SSZ) || !bytes.Equal(shown.JSON, signed.JSON) {
+	if shown == nil || shown.Signing != nil || !bytes.Equal(shown.SSZ, signed.SSZ) ||
+		!bytes.Equal(shown.JSON, signed.JSON) {
 		t.Errorf("served %+v, want what was signed ahead", shown)
 	}
 	h.top(s)
@@ -86,12 +90,20 @@ func TestSignedAheadIsNotServedUnlessAllChecksPass(t *testing.T) {
 		spoil func(h *house, s *relay.Submission)
 		want  relay.Refusal
 	}{
-		"a blob is missing":            {func(_ *house, s *relay.Submission) { s.Blobs.Blobs = make([]deneb.Blob, len(s.Blobs.Blobs)+1) }, relay.SubmissionBlobCounts},
-		"the signature is wrong":       {func(h *house, s *relay.Submission) { h.sign(s, 2) }, relay.SubmissionSignature},
-		"the slot was over meanwhile":  {func(h *house, _ *relay.Submission) { h.head.Slot = 1 }, relay.SubmissionPastSlot},
-		"another was revealed":         {func(h *house, _ *relay.Submission) { h.delivered = true }, relay.SubmissionDelivered},
-		"the escrow is down":           {func(h *house, _ *relay.Submission) { h.noEscrow = true }, relay.SubmissionEscrowDown},
-		"cancellations, which are off": {func(h *house, s *relay.Submission) { h.desk.Cancellations, s.Cancellable = false, true }, relay.SubmissionCancellations},
+		"a blob is missing": {func(_ *house, s *relay.Submission) {
+			s.Blobs.Blobs = make([]deneb.Blob, len(s.Blobs.Blobs)+1)
+		}, relay.SubmissionBlobCounts},
+		"the signature is wrong":      {func(h *house, s *relay.Submission) { h.sign(s, 2) }, relay.SubmissionSignature},
+		"the slot was over meanwhile": {func(h *house, _ *relay.Submission) { h.head.Slot = 1 }, relay.SubmissionPastSlot},
+		"another was revealed": {func(h *house, _ *relay.Submission) {
+			h.delivered = true
+		}, relay.SubmissionDelivered},
+		"the escrow is down": {func(h *house, _ *relay.Submission) {
+			h.noEscrow = true
+		}, relay.SubmissionEscrowDown},
+		"cancellations, which are off": {func(h *house, s *relay.Submission) {
+			h.desk.Cancellations, s.Cancellable = false, true
+		}, relay.SubmissionCancellations},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := trustedHouse(t)
@@ -106,7 +118,8 @@ func TestSignedAheadIsNotServedUnlessAllChecksPass(t *testing.T) {
 	}
 }
 
-// A builder that lost our trust while its body was on the way has its block executed first, however early the bid was signed.
+// A builder that lost our trust while its body was on the way has its block executed first, however
+// early the bid was signed.
 func TestSignedAheadIsNotServedUnlessTheBlockIsValid(t *testing.T) {
 	h := trustedHouse(t)
 	s := h.submission(1, 100)
@@ -121,13 +134,16 @@ func TestSignedAheadIsNotServedUnlessTheBlockIsValid(t *testing.T) {
 	}
 }
 
-// A bid that turns out to be another one than was assumed is signed anew: nothing of the other one is served.
+// A bid that turns out to be another one than was assumed is signed anew: nothing of the other one
+// is served.
 func TestBidThatDiffersFromWhatWasSignedAheadIsSignedAnew(t *testing.T) {
 	for name, assume := range map[string]func(s *relay.Submission){
 		"other requests": func(s *relay.Submission) {
 			s.Requests = &electra.ExecutionRequests{Consolidations: []*electra.ConsolidationRequest{{}}}
 		},
-		"other commitments": func(s *relay.Submission) { s.Blobs = &payload.Blobs{Commitments: []deneb.KZGCommitment{{0xc0}}} },
+		"other commitments": func(s *relay.Submission) {
+			s.Blobs = &payload.Blobs{Commitments: []deneb.KZGCommitment{{0xc0}}}
+		},
 		"another value": func(s *relay.Submission) {
 			trace := *s.Trace
 			trace.Value = uint256.NewInt(101)
@@ -164,13 +180,17 @@ func TestBidThatDiffersFromWhatWasSignedAheadIsSignedAnew(t *testing.T) {
 // Signing ahead may be in vain, so it is not done for what would not lead at once.
 func TestSigningAheadThatIsNotWorthWhile(t *testing.T) {
 	for name, spoil := range map[string]func(h *house, s *relay.Submission){
-		"a builder that is not trusted": func(h *house, s *relay.Submission) { s.Trace.BuilderPubkey = bls.Derive("builder", 2).PublicKey() },
-		"above the collateral":          func(_ *house, s *relay.Submission) { s.Trace.Value = uint256.NewInt(1001) },
-		"worth nothing":                 func(_ *house, s *relay.Submission) { s.Trace.Value = new(uint256.Int) },
-		"no transactions":               func(_ *house, s *relay.Submission) { s.Payload.Transactions = nil },
-		"a rule is broken":              func(_ *house, s *relay.Submission) { s.Payload.Timestamp++ },
-		"another bid leads":             func(h *house, _ *relay.Submission) { h.accept(h.submission(1, 200), 200) },
-		"cancellations, which are off":  func(h *house, s *relay.Submission) { h.desk.Cancellations, s.Cancellable = false, true },
+		"a builder that is not trusted": func(h *house, s *relay.Submission) {
+			s.Trace.BuilderPubkey = bls.Derive("builder", 2).PublicKey()
+		},
+		"above the collateral": func(_ *house, s *relay.Submission) { s.Trace.Value = uint256.NewInt(1001) },
+		"worth nothing":        func(_ *house, s *relay.Submission) { s.Trace.Value = new(uint256.Int) },
+		"no transactions":      func(_ *house, s *relay.Submission) { s.Payload.Transactions = nil },
+		"a rule is broken":     func(_ *house, s *relay.Submission) { s.Payload.Timestamp++ },
+		"another bid leads":    func(h *house, _ *relay.Submission) { h.accept(h.submission(1, 200), 200) },
+		"cancellations, which are off": func(h *house, s *relay.Submission) {
+			h.desk.Cancellations, s.Cancellable = false, true
+		},
 		"nobody can execute blocks":     func(h *house, _ *relay.Submission) { h.dead = true },
 		"its header is in the auction":  func(h *house, s *relay.Submission) { h.acceptHeader(h.header(s), 200) },
 		"another is being signed ahead": func(h *house, _ *relay.Submission) { h.desk.foresight.signing.Lock() },
@@ -189,7 +209,8 @@ func TestSigningAheadThatIsNotWorthWhile(t *testing.T) {
 	}
 }
 
-// The builder's signature is verified once, while its body is on the way, and refused as it would be afterwards.
+// The builder's signature is verified once, while its body is on the way, and refused as it would
+// be afterwards.
 func TestSignatureIsVerifiedAhead(t *testing.T) {
 	for name, signer := range map[string]int{"right": 1, "wrong": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +235,8 @@ func TestSignatureIsVerifiedAhead(t *testing.T) {
 	}
 }
 
-// What a rule that costs nothing refuses is not verified, nor more at a time than there is room for.
+// What a rule that costs nothing refuses is not verified, nor more at a time than there is room
+// for.
 func TestVerifyingAheadIsBounded(t *testing.T) {
 	h := newHouse(t)
 	s := h.submission(1, 100)

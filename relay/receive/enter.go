@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/auction"
 )
 
-// belowFloor says whether a bid is at or below the floor and thus not worth executing. A cancellable one takes back its builder's earlier
-// bid all the same.
+// belowFloor says whether a bid is at or below the floor and thus not worth executing. A
+// cancellable one takes back its builder's earlier bid all the same.
 func (d *Desk) belowFloor(s *relay.Submission) (bool, *relay.Refused) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -41,8 +41,8 @@ func (d *Desk) leads(s *relay.Submission) bool {
 	return idOf(top) == idOf(&offered)
 }
 
-// enter puts a bid into the book and shows the new top, if there is one. What it needs to be served is there: its payload is in the escrow,
-// or awaited.
+// enter puts a bid into the book and shows the new top, if there is one. What it needs to be served
+// is there: its payload is in the escrow, or awaited.
 func (d *Desk) enter(s *relay.Submission, facts *caseFacts, bid *preparedBid) *relay.Refused {
 	bid.askedGas = facts.Duty.Registration.Message.GasLimit
 	d.mu.Lock()
@@ -89,7 +89,8 @@ func (d *Desk) show(key relay.Key, outcome auction.Outcome) *relay.Refused {
 // notSigned tells of a bid that leads but cannot be served.
 func (d *Desk) notSigned(err error) { d.trouble("sign bid", err) }
 
-// takeBack withdraws all bids of a builder that no execution has found valid, from all auctions, and shows what leads then.
+// takeBack withdraws all bids of a builder that no execution has found valid, from all auctions,
+// and shows what leads then.
 func (d *Desk) takeBack(pubkeys []phase0.BLSPubKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,7 +107,8 @@ func (d *Desk) takeBack(pubkeys []phase0.BLSPubKey) {
 	}
 }
 
-// Close forgets the auctions of all slots before the given one, and what of theirs was still to be executed; a delivered block still is.
+// Close forgets the auctions of all slots before the given one, and what of theirs was still to be
+// executed; a delivered block still is.
 func (d *Desk) Close(before phase0.Slot) {
 	d.mu.Lock()
 	d.books.Close(before)

@@ -27,8 +27,9 @@ func (d *Desk) caseOf(s *relay.Submission) *caseFacts {
 	}
 }
 
-// check applies the rules. The signature of a bid that an API key vouches for is verified later: beside the execution, or after the bid
-// counts. While another one's is verified, the transactions are hashed.
+// check applies the rules. The signature of a bid that an API key vouches for is verified later:
+// beside the execution, or after the bid counts. While another one's is verified, the transactions
+// are hashed.
 func (d *Desk) check(ctx context.Context, facts *caseFacts) *relay.Refused {
 	defer observe.Stage(ctx, observe.Check)()
 	facts.SignatureLater = facts.Submission.Identified
@@ -38,13 +39,15 @@ func (d *Desk) check(ctx context.Context, facts *caseFacts) *relay.Refused {
 	if refused := check.First(check.BeforeSignature, facts); refused != nil {
 		return refused
 	}
-	if hash := facts.Submission.Ahead.TransactionsRoot; hash != nil && bytesOf(facts.Submission.Payload.Transactions) <= hashedUnverified {
+	if hash := facts.Submission.Ahead.TransactionsRoot; hash != nil &&
+		bytesOf(facts.Submission.Payload.Transactions) <= hashedUnverified {
 		go func() { _, _ = hash() }() // who needs the root is told what is wrong
 	}
 	return check.Signature(facts)
 }
 
-// hashedUnverified is how many bytes of transactions are hashed before the signature has shown whose they are: that costs less than the signature.
+// hashedUnverified is how many bytes of transactions are hashed before the signature has shown
+// whose they are: that costs less than the signature.
 const hashedUnverified = 512 << 10
 
 func bytesOf(transactions []bellatrix.Transaction) (bytes int) {
@@ -61,9 +64,11 @@ func verifySignature(facts *caseFacts) *relay.Refused {
 	return check.Signature(&now)
 }
 
-// execute has the block executed on its parent's state. Only a block that breaks a rule is called invalid; whatever keeps us from finding
-// out is our own trouble and says so (decision 11). paidWei is nil if the execution does not say.
-func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *caseFacts) (paidWei *uint256.Int, _ *relay.Refused) {
+// execute has the block executed on its parent's state. Only a block that breaks a rule is called
+// invalid; whatever keeps us from finding out is our own trouble and says so (decision 11). paidWei
+// is nil if the execution does not say.
+func (d *Desk) execute(ctx context.Context, s *relay.Submission,
+	facts *caseFacts) (paidWei *uint256.Int, _ *relay.Refused) {
 	defer observe.Stage(ctx, observe.Simulate)()
 	signature := make(chan *relay.Refused, 1)
 	go func() {
@@ -102,6 +107,7 @@ func (d *Desk) execute(ctx context.Context, s *relay.Submission, facts *caseFact
 func blockOf(c *relay.Contents, parentRoot phase0.Root, registeredGasLimit uint64) *exec.Block {
 	return &exec.Block{
 		Fork: c.Fork, Payload: c.Payload, Blobs: c.Blobs, Requests: c.Requests, ParentBeaconRoot: parentRoot,
-		RegisteredGasLimit: registeredGasLimit, FeeRecipient: c.Trace.ProposerFeeRecipient, ValueWei: c.Trace.Value, Trace: c.Trace,
+		RegisteredGasLimit: registeredGasLimit, FeeRecipient: c.Trace.ProposerFeeRecipient, ValueWei: c.Trace.Value,
+		Trace: c.Trace,
 	}
 }

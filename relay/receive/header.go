@@ -15,8 +15,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/check"
 )
 
-// awaitedPayload is a header in the auction whose payload has not come. settled is closed when it has, or when it is too late. Each value at
-// which a block is offered is a header of its own, with a payload to follow and a promise to be executed.
+// awaitedPayload is a header in the auction whose payload has not come. settled is closed when it
+// has, or when it is too late. Each value at which a block is offered is a header of its own, with
+// a payload to follow and a promise to be executed.
 type awaitedPayload struct {
 	job     *taken
 	bid     *preparedBid
@@ -32,9 +33,10 @@ var noTransactions = func() phase0.Root {
 	return root
 }()
 
-// ReceiveHeader judges a bid whose payload follows. It counts at once, if the builder is trusted with its value. The payload must come as an
-// ordinary submission of the same block within PayloadTimeout, or the builder is demoted. A proposer that asks for the payload before it is
-// here waits for it: for such bids "served means escrowed" rests on the builder's collateral.
+// ReceiveHeader judges a bid whose payload follows. It counts at once, if the builder is trusted
+// with its value. The payload must come as an ordinary submission of the same block within
+// PayloadTimeout, or the builder is demoted. A proposer that asks for the payload before it is here
+// waits for it: for such bids "served means escrowed" rests on the builder's collateral.
 func (d *Desk) ReceiveHeader(ctx context.Context, h *relay.HeaderSubmission) (relay.Outcome, error) {
 	outcome, judged, err := d.receiveHeader(ctx, h)
 	trace := bareTrace(h.Trace)
@@ -48,7 +50,8 @@ func (d *Desk) ReceiveHeader(ctx context.Context, h *relay.HeaderSubmission) (re
 	return outcome, err
 }
 
-func (d *Desk) receiveHeader(ctx context.Context, h *relay.HeaderSubmission) (relay.Outcome, relay.SubmissionJudged, error) {
+func (d *Desk) receiveHeader(ctx context.Context,
+	h *relay.HeaderSubmission) (relay.Outcome, relay.SubmissionJudged, error) {
 	judged := relay.SubmissionJudged{HeaderFirst: true}
 	if h.Cancellable && !d.Cancellations {
 		return relay.Outcome{}, judged, relay.SubmissionCancellations.Plain()
@@ -94,9 +97,11 @@ func (d *Desk) receiveHeader(ctx context.Context, h *relay.HeaderSubmission) (re
 	return accepted, judged, nil
 }
 
-// takeWithPayload takes a header whose payload the builder has brought already. It is served only if it is that payload's: the hash in a header is
-// the builder's word. It is executed at its own value like any other.
-func (d *Desk) takeWithPayload(ctx context.Context, s *relay.Submission, facts *caseFacts, a *awaitedPayload) *relay.Refused {
+// takeWithPayload takes a header whose payload the builder has brought already. It is served only
+// if it is that payload's: the hash in a header is the builder's word. It is executed at its own
+// value like any other.
+func (d *Desk) takeWithPayload(ctx context.Context, s *relay.Submission, facts *caseFacts,
+	a *awaitedPayload) *relay.Refused {
 	contents, err := d.Escrow.Get(ctx, a.job.payload())
 	if err != nil || contents == nil {
 		d.trouble("read the payload of a header", err)
@@ -119,7 +124,8 @@ func (d *Desk) takeWithPayload(ctx context.Context, s *relay.Submission, facts *
 
 // preparedOf is the bid that the escrow's contents are of.
 func preparedOf(c *relay.Contents) (*preparedBid, error) {
-	return prepare(&relay.Submission{Fork: c.Fork, Trace: c.Trace, Payload: c.Payload, Blobs: c.Blobs, Requests: c.Requests})
+	return prepare(&relay.Submission{Fork: c.Fork, Trace: c.Trace, Payload: c.Payload, Blobs: c.Blobs,
+		Requests: c.Requests})
 }
 
 // whereabouts is where the payload of a header is.
@@ -131,7 +137,8 @@ const (
 	payloadIsHere
 )
 
-// await notes that a payload has to follow, unless it is here already or awaited for the same bid. A bid has one header.
+// await notes that a payload has to follow, unless it is here already or awaited for the same bid.
+// A bid has one header.
 func (d *Desk) await(a *awaitedPayload) (whereabouts, *relay.Refused) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -172,11 +179,13 @@ func (d *Desk) watch(ctx context.Context, a *awaitedPayload) {
 	}()
 	late := d.Clock.Until(ctx, a.job.since.Add(d.PayloadTimeout)) == nil
 	if late && d.settle(a) {
-		d.demote(context.WithoutCancel(ctx), a.job, relay.DemotedWithheld, "no payload within "+d.PayloadTimeout.String(), nil)
+		d.demote(context.WithoutCancel(ctx), a.job, relay.DemotedWithheld, "no payload within "+
+			d.PayloadTimeout.String(), nil)
 	}
 }
 
-// awaitedOf are the headers that a submission is the payload of, none if none waits for it. Only its own builder can follow a header.
+// awaitedOf are the headers that a submission is the payload of, none if none waits for it. Only
+// its own builder can follow a header.
 func (d *Desk) awaitedOf(s *relay.Submission) (headers []*awaitedPayload) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -188,8 +197,8 @@ func (d *Desk) awaitedOf(s *relay.Submission) (headers []*awaitedPayload) {
 	return headers
 }
 
-// overFor are the headers of which a submission is the payload that is refused for nothing but that its slot is over: what was promised is still owed,
-// and who brings it has not withheld it.
+// overFor are the headers of which a submission is the payload that is refused for nothing but that
+// its slot is over: what was promised is still owed, and who brings it has not withheld it.
 func (d *Desk) overFor(refused *relay.Refused, facts *caseFacts) []*awaitedPayload {
 	if refused.ID != relay.SubmissionDelivered.ID && refused.ID != relay.SubmissionPastSlot.ID {
 		return nil
@@ -201,8 +210,9 @@ func (d *Desk) overFor(refused *relay.Refused, facts *caseFacts) []*awaitedPaylo
 	return headers
 }
 
-// follow takes the payload of headers that are in the auction. Each of them is executed at the value that it was shown with, whatever the
-// message that brings the payload says. A header of another payload demotes; if one of them is the payload's, that is kept all the same.
+// follow takes the payload of headers that are in the auction. Each of them is executed at the
+// value that it was shown with, whatever the message that brings the payload says. A header of
+// another payload demotes; if one of them is the payload's, that is kept all the same.
 func (d *Desk) follow(ctx context.Context, s *relay.Submission, headers []*awaitedPayload) *relay.Refused {
 	bid, err := prepare(s)
 	if err != nil {
@@ -264,8 +274,9 @@ func sameRequests(a, b *preparedBid) bool {
 	return errA == nil && errB == nil && slices.EqualFunc(requestsA, requestsB, bytes.Equal)
 }
 
-// Await waits until a payload that has to follow a header of a block has come, or comes too late: then it is worth looking again. It is false at once
-// if none is awaited, and when the context ends.
+// Await waits until a payload that has to follow a header of a block has come, or comes too late:
+// then it is worth looking again. It is false at once if none is awaited, and when the context
+// ends.
 func (d *Desk) Await(ctx context.Context, hash phase0.Hash32) bool {
 	settled := d.settledOf(hash)
 	if settled == nil {
@@ -279,7 +290,8 @@ func (d *Desk) Await(ctx context.Context, hash phase0.Hash32) bool {
 	}
 }
 
-// settledOf is closed when one of the headers of a block no longer waits for its payload; nil if none does.
+// settledOf is closed when one of the headers of a block no longer waits for its payload; nil if
+// none does.
 func (d *Desk) settledOf(hash phase0.Hash32) <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()

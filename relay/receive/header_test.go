@@ -22,7 +22,8 @@ func (h *house) header(s *relay.Submission) *relay.HeaderSubmission {
 		h.t.Fatal(err)
 	}
 	return &relay.HeaderSubmission{
-		Fork: s.Fork, Trace: s.Trace, Header: header, Commitments: s.Blobs.Commitments, Requests: s.Requests, Signature: s.Signature,
+		Fork: s.Fork, Trace: s.Trace, Header: header, Commitments: s.Blobs.Commitments, Requests: s.Requests,
+		Signature:  s.Signature,
 		ReceivedAt: s.ReceivedAt, Cancellable: s.Cancellable, Sequence: s.Sequence,
 	}
 }
@@ -51,7 +52,8 @@ func (h *house) served(key relay.Key) phase0.Hash32 {
 	return phase0.Hash32{}
 }
 
-// The bid counts with its header; whoever asks for the payload waits until it has come; then the block is executed like any other.
+// The bid counts with its header; whoever asks for the payload waits until it has come; then the
+// block is executed like any other.
 func TestHeaderFirst(t *testing.T) {
 	h := newHouse(t)
 	h.trust(1)
@@ -60,7 +62,8 @@ func TestHeaderFirst(t *testing.T) {
 	if h.served(s.Key()) != s.Trace.BlockHash {
 		t.Fatal("the header is not served")
 	}
-	if judged := h.last(); !judged.HeaderFirst || !judged.Optimistic || judged.Verified || judged.BlockNumber != s.Payload.BlockNumber {
+	if judged := h.last(); !judged.HeaderFirst || !judged.Optimistic || judged.Verified ||
+		judged.BlockNumber != s.Payload.BlockNumber {
 		t.Errorf("recorded as %+v", judged)
 	}
 	came, waiting := make(chan bool), &watchedContext{Context: t.Context(), asked: make(chan struct{})}
@@ -121,8 +124,8 @@ func TestPayloadThatDoesNotFollow(t *testing.T) {
 	}
 }
 
-// A payload that comes after another block of its slot was delivered, or after the slot, has not been withheld. Nobody else can bring it, or another
-// one in its place.
+// A payload that comes after another block of its slot was delivered, or after the slot, has not
+// been withheld. Nobody else can bring it, or another one in its place.
 func TestPayloadAfterItsSlot(t *testing.T) {
 	for name, over := range map[string]func(*house){
 		"delivered": func(h *house) { h.delivered = true }, "past": func(h *house) { h.head.Slot = 1 },

@@ -25,14 +25,16 @@ func (h *house) impostor(s *relay.Submission, builder int, wei uint64) *relay.Su
 	return other
 }
 
-// deliverable wants the escrow to have the payload of the header that is served, which it returns; nil if none is.
+// deliverable wants the escrow to have the payload of the header that is served, which it returns;
+// nil if none is.
 func (h *house) deliverable(t interface{ Errorf(string, ...any) }, key relay.Key) *preparedBid {
 	top := h.board.Top(key)
 	if top == nil {
 		return nil
 	}
 	h.desk.mu.Lock()
-	id := idOf(&relay.Bid{Builder: top.Builder, BlockHash: top.BlockHash, ValueWei: top.ValueWei, FeeRecipient: top.Trace.FeeRecipient})
+	id := idOf(&relay.Bid{Builder: top.Builder, BlockHash: top.BlockHash, ValueWei: top.ValueWei,
+		FeeRecipient: top.Trace.FeeRecipient})
 	served := h.desk.prepared[id]
 	_, awaits := h.desk.awaited[id]
 	h.desk.mu.Unlock()
@@ -57,8 +59,9 @@ func (h *house) deliverable(t interface{ Errorf(string, ...any) }, key relay.Key
 	return served
 }
 
-// A builder that is trusted sends another payload under the hash of somebody else's block, before it or after it: the block is served with its own
-// payload all the same, and the impostor is demoted for what it sent, not the victim.
+// A builder that is trusted sends another payload under the hash of somebody else's block, before
+// it or after it: the block is served with its own payload all the same, and the impostor is
+// demoted for what it sent, not the victim.
 func TestImpostorOfABlock(t *testing.T) {
 	for name, first := range map[string]bool{"before the block": true, "after the block": false} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +90,8 @@ func TestImpostorOfABlock(t *testing.T) {
 	}
 }
 
-// An impostor that promises less than what the block was found to pay is executed all the same: that finding is of another payload.
+// An impostor that promises less than what the block was found to pay is executed all the same:
+// that finding is of another payload.
 func TestImpostorIsNotProvenByTheBlock(t *testing.T) {
 	h := newHouse(t)
 	cheat := h.trustUpTo(1, 1_000_000)
@@ -103,7 +107,8 @@ func TestImpostorIsNotProvenByTheBlock(t *testing.T) {
 	}
 }
 
-// A builder's own second payload under one hash is refused: the first one is what is executed and delivered. So is a second header of one bid.
+// A builder's own second payload under one hash is refused: the first one is what is executed and
+// delivered. So is a second header of one bid.
 func TestSecondPayloadUnderOneHash(t *testing.T) {
 	h := newHouse(t)
 	h.trustUpTo(1, 1_000_000)
@@ -112,7 +117,8 @@ func TestSecondPayloadUnderOneHash(t *testing.T) {
 	h.refuse(h.impostor(block, 1, 2000), relay.SubmissionOtherPayload)
 	h.top(block)
 
-	// The right block above the collateral, which is executed, does not prove the wrong one that is here.
+	// The right block above the collateral, which is executed, does not prove the wrong one that is
+	// here.
 	other := h.submission(1, 2_000_000)
 	wrong := h.impostor(other, 1, 3000)
 	h.accept(wrong, 200)
@@ -167,7 +173,8 @@ func (e escrowFunc) Put(ctx context.Context, c *relay.Contents) error {
 	return e.Escrow.Put(ctx, c)
 }
 
-// Two of a builder's submissions under one hash at the same moment: one of the payloads is kept, and only its bids count.
+// Two of a builder's submissions under one hash at the same moment: one of the payloads is kept,
+// and only its bids count.
 func TestTwoPayloadsUnderOneHashAtOnce(t *testing.T) {
 	outer := newHouse(t)
 	block := outer.submission(1, 1000)
@@ -185,8 +192,8 @@ func TestTwoPayloadsUnderOneHashAtOnce(t *testing.T) {
 	}
 }
 
-// Whatever blocks, impostors, headers and executions come in whatever order, what is served is deliverable, whoever served an impostor is demoted
-// once all is executed, and nobody else.
+// Whatever blocks, impostors, headers and executions come in whatever order, what is served is
+// deliverable, whoever served an impostor is demoted once all is executed, and nobody else.
 func TestServedIsDeliverableAmongImpostors(t *testing.T) {
 	outer := newHouse(t)
 	block := outer.submission(2, 1000)

@@ -9,12 +9,15 @@ import (
 // escrowedPayload is a payload that is in the escrow, or on its way to it.
 type escrowedPayload struct {
 	done chan struct{} // closed when it is kept, or is not
-	// of is the bid that the payload makes: whoever offers the same block once more must offer the same payload. It is nil if it was not kept.
+	// of is the bid that the payload makes: whoever offers the same block once more must offer the
+	// same payload. It is nil if it was not kept.
 	of *preparedBid
 }
 
-// keep puts a payload into the escrow, unless the builder's payload of this hash is there already: then it must be the same one. What a hash names
-// is shown by the execution, which reads the escrow: another payload under it would be served unseen. bid is made while the payload is written.
+// keep puts a payload into the escrow, unless the builder's payload of this hash is there already:
+// then it must be the same one. What a hash names is shown by the execution, which reads the
+// escrow: another payload under it would be served unseen. bid is made while the payload is
+// written.
 func (d *Desk) keep(ctx context.Context, s *relay.Submission, bid func() (*preparedBid, error)) *relay.Refused {
 	contents := s.Contents()
 	id := contents.ID()
@@ -56,7 +59,8 @@ func (d *Desk) reserve(id relay.PayloadID) (*escrowedPayload, bool) {
 
 // put writes a payload that was reserved.
 func (d *Desk) put(
-	ctx context.Context, s *relay.Submission, contents *relay.Contents, reserved *escrowedPayload, bid func() (*preparedBid, error),
+	ctx context.Context, s *relay.Submission, contents *relay.Contents, reserved *escrowedPayload,
+	bid func() (*preparedBid, error),
 ) (refused *relay.Refused) {
 	id := contents.ID()
 	defer close(reserved.done)

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// taken is a bid that counts before its block is executed at its value. It holds no payload: that waits in the escrow, however many
-// bids there are.
+// taken is a bid that counts before its block is executed at its value. It holds no payload: that
+// waits in the escrow, however many bids there are.
 type taken struct {
 	facts     caseFacts // its Submission has no payload
 	since     time.Time
@@ -46,8 +46,9 @@ func jobOf(s *relay.Submission, facts *caseFacts, now time.Time) *taken {
 	return job
 }
 
-// later is what is still to be executed: each bid by itself, because each value that a block was offered at is a promise of its own.
-// Delivered blocks come first, then bids above what their block is known to pay, then the newest: what leads now is among them.
+// later is what is still to be executed: each bid by itself, because each value that a block was
+// offered at is a promise of its own. Delivered blocks come first, then bids above what their block
+// is known to pay, then the newest: what leads now is among them.
 type later struct {
 	mu   sync.Mutex // guards jobs, what is in them, and last
 	jobs map[bidID]*taken
@@ -72,7 +73,8 @@ func (l *later) stir() {
 	}
 }
 
-// next is the job to do now, or how long to wait for the first that may be tried again; 0 is until woken.
+// next is the job to do now, or how long to wait for the first that may be tried again; 0 is until
+// woken.
 func (l *later) next(now time.Time) (*taken, time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,7 +158,8 @@ func (l *later) markDelivered(hash phase0.Hash32) {
 	}
 }
 
-// close drops the jobs of slots before one, except delivered blocks and those that are being executed.
+// close drops the jobs of slots before one, except delivered blocks and those that are being
+// executed.
 func (l *later) close(before phase0.Slot) (dropped []*taken) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,10 +184,12 @@ func (l *later) needs(slot phase0.Slot) bool {
 	return false
 }
 
-// Needs says whether a payload of the slot is still to be executed, so that the escrow must not forget it.
+// Needs says whether a payload of the slot is still to be executed, so that the escrow must not
+// forget it.
 func (d *Desk) Needs(slot phase0.Slot) bool { return d.later.needs(slot) }
 
-// Pauses between tries when nobody could execute a block, and how long a delivered one is tried, in wall time.
+// Pauses between tries when nobody could execute a block, and how long a delivered one is tried, in
+// wall time.
 var pauses = backoff.Doubling{First: 50 * time.Millisecond, Longest: 5 * time.Second}
 
 // giveUpTries is about an hour of the longest pauses.
@@ -228,7 +233,8 @@ func (d *Desk) finish(ctx context.Context, job *taken) {
 		}
 		job.facts.SignatureLater = false
 	}
-	if paid := d.proven(job.facts.Submission.Trace); paid != nil { // no execution can find more than that it keeps its promise
+	// no execution can find more than that it keeps its promise
+	if paid := d.proven(job.facts.Submission.Trace); paid != nil {
 		d.verified(job)
 		d.later.done(job)
 		d.executed(job, "valid", "", "", paid)
@@ -288,14 +294,17 @@ func (d *Desk) verified(job *taken) {
 	}
 }
 
-// demote ends the trust in a builder: its record changes, its unverified bids are taken back, and what proves it is kept.
+// demote ends the trust in a builder: its record changes, its unverified bids are taken back, and
+// what proves it is kept.
 func (d *Desk) demote(ctx context.Context, job *taken, rule, detail string, contents *relay.Contents) {
 	delivered := d.later.done(job)
 	d.executed(job, "invalid", rule, detail, d.paid(job.payload()))
 	s := job.facts.Submission
-	reason := relay.Demotion{Signature: s.Signature, Rule: rule, Detail: detail, Delivered: delivered, Trace: bareTrace(s.Trace)}
+	reason := relay.Demotion{Signature: s.Signature, Rule: rule, Detail: detail, Delivered: delivered,
+		Trace: bareTrace(s.Trace)}
 	if contents != nil {
-		// The payload may have come under another message, at another value: what is held against the builder is what it signed here.
+		// The payload may have come under another message, at another value: what is held against the
+		// builder is what it signed here.
 		evidence := *contents
 		evidence.Trace, evidence.Raw = s.Trace, nil
 		reason.Trace = evidence.FlatTrace()
@@ -313,19 +322,22 @@ func (d *Desk) demote(ctx context.Context, job *taken, rule, detail string, cont
 func (d *Desk) executed(job *taken, class, rule, detail string, paidWei *uint256.Int) {
 	d.Facts.Record(relay.SubmissionExecuted{
 		At: d.Clock.Now(), Slot: job.slot(), BlockHash: job.hash(), Builder: job.facts.Submission.Trace.BuilderPubkey,
-		ValueWei: job.facts.Submission.Trace.Value, PaidWei: paidWei, Class: class, Rule: rule, Detail: detail, Delivered: job.delivered,
+		ValueWei: job.facts.Submission.Trace.Value, PaidWei: paidWei, Class: class, Rule: rule, Detail: detail,
+		Delivered: job.delivered,
 	})
 }
 
 // bareTrace is all that a signed message says.
 func bareTrace(t *relay.BidTrace) relay.Trace {
 	return relay.Trace{
-		Slot: phase0.Slot(t.Slot), ParentHash: t.ParentHash, BlockHash: t.BlockHash, Builder: t.BuilderPubkey, Proposer: t.ProposerPubkey,
+		Slot: phase0.Slot(t.Slot), ParentHash: t.ParentHash, BlockHash: t.BlockHash, Builder: t.BuilderPubkey,
+		Proposer:     t.ProposerPubkey,
 		FeeRecipient: t.ProposerFeeRecipient, GasLimit: t.GasLimit, GasUsed: t.GasUsed, ValueWei: t.Value,
 	}
 }
 
-// Record implements relay.Facts: a delivered block is executed first, also when its slot is long over.
+// Record implements relay.Facts: a delivered block is executed first, also when its slot is long
+// over.
 func (d *Desk) Record(fact relay.Fact) {
 	if delivered, ok := fact.(relay.PayloadDelivered); ok {
 		d.later.markDelivered(delivered.BlockHash)

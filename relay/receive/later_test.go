@@ -66,7 +66,8 @@ func heard[F relay.Fact](h *house) F {
 	}
 }
 
-// settled waits until a block is no longer served: the withdrawal is the last thing that a demotion does.
+// settled waits until a block is no longer served: the withdrawal is the last thing that a demotion
+// does.
 func (h *house) settled(s *relay.Submission) {
 	h.t.Helper()
 	for {
@@ -98,8 +99,9 @@ type validatorFunc func(context.Context, *exec.Block) exec.Verdict
 
 func (f validatorFunc) Validate(ctx context.Context, b *exec.Block) exec.Verdict { return f(ctx, b) }
 
-// The answer, the eligibility and the execution are three things: the builder has its 200, and proposers the bid, while the block waits to be
-// executed. Deployed relays hold the answer until the simulation and the database are through.
+// The answer, the eligibility and the execution are three things: the builder has its 200, and
+// proposers the bid, while the block waits to be executed. Deployed relays hold the answer until
+// the simulation and the database are through.
 func TestBidOnTrustCountsBeforeItsExecution(t *testing.T) {
 	h := newHouse(t)
 	h.trust(1)
@@ -112,7 +114,8 @@ func TestBidOnTrustCountsBeforeItsExecution(t *testing.T) {
 	}
 	h.run()
 	release()
-	if executed := heard[relay.SubmissionExecuted](h); executed.Class != "valid" || executed.BlockHash != s.Trace.BlockHash || executed.Delivered {
+	if executed := heard[relay.SubmissionExecuted](h); executed.Class != "valid" ||
+		executed.BlockHash != s.Trace.BlockHash || executed.Delivered {
 		t.Errorf("%+v", executed)
 	}
 	h.top(s)
@@ -121,7 +124,8 @@ func TestBidOnTrustCountsBeforeItsExecution(t *testing.T) {
 	}
 }
 
-// Never above the collateral, never for others, never without anybody to execute: then the block is executed first.
+// Never above the collateral, never for others, never without anybody to execute: then the block is
+// executed first.
 func TestBidsThatAreNotTakenOnTrust(t *testing.T) {
 	for name, row := range map[string]struct {
 		builder int
@@ -145,8 +149,9 @@ func TestBidsThatAreNotTakenOnTrust(t *testing.T) {
 	}
 }
 
-// An invalid block that was taken on trust demotes its builder: its unverified bids are taken back at once, the true next best leads, what it
-// sent is kept as evidence, and its next bid is executed first.
+// An invalid block that was taken on trust demotes its builder: its unverified bids are taken back
+// at once, the true next best leads, what it sent is kept as evidence, and its next bid is executed
+// first.
 func TestInvalidBlockDemotes(t *testing.T) {
 	h := newHouse(t)
 	h.trust(1)
@@ -162,7 +167,8 @@ func TestInvalidBlockDemotes(t *testing.T) {
 	h.run()
 	release()
 	demoted := heard[relay.BuilderDemoted](h)
-	if demoted.Name != "alpha" || demoted.Rule != string(exec.RulePayment) || demoted.BlockHash != bad.Trace.BlockHash || demoted.Signature != bad.Signature {
+	if demoted.Name != "alpha" || demoted.Rule != string(exec.RulePayment) || demoted.BlockHash != bad.Trace.BlockHash ||
+		demoted.Signature != bad.Signature {
 		t.Errorf("%+v", demoted)
 	}
 	h.settled(bad)
@@ -215,14 +221,16 @@ func TestDeliveredBlockIsExecutedAfterItsSlot(t *testing.T) {
 	if !h.desk.Needs(1) || h.desk.Needs(2) {
 		t.Error("the escrow may forget what is still to be executed")
 	}
-	if dropped := heard[relay.SubmissionExecuted](h); dropped.Class != "infrastructure" || dropped.BlockHash != lost.Trace.BlockHash {
+	if dropped := heard[relay.SubmissionExecuted](h); dropped.Class != "infrastructure" ||
+		dropped.BlockHash != lost.Trace.BlockHash {
 		t.Errorf("%+v", dropped)
 	}
 	h.mu.Lock()
 	h.facts = nil
 	h.mu.Unlock()
 	h.run()
-	if executed := heard[relay.SubmissionExecuted](h); executed.Class != "valid" || executed.BlockHash != won.Trace.BlockHash || !executed.Delivered {
+	if executed := heard[relay.SubmissionExecuted](h); executed.Class != "valid" ||
+		executed.BlockHash != won.Trace.BlockHash || !executed.Delivered {
 		t.Errorf("%+v", executed)
 	}
 }
@@ -236,7 +244,8 @@ func TestSignatureIsVerifiedLater(t *testing.T) {
 	h.accept(s, 200)
 	h.top(s)
 	h.run()
-	if demoted := heard[relay.BuilderDemoted](h); demoted.Rule != relay.DemotedSignature || demoted.BlockHash != s.Trace.BlockHash {
+	if demoted := heard[relay.BuilderDemoted](h); demoted.Rule != relay.DemotedSignature ||
+		demoted.BlockHash != s.Trace.BlockHash {
 		t.Errorf("%+v", demoted)
 	}
 	h.settled(s)
@@ -246,7 +255,8 @@ func TestSignatureIsVerifiedLater(t *testing.T) {
 	h.refuse(s, relay.SubmissionBuilderKey) // no longer on trust: verified beside the execution
 }
 
-// What known builders send is executed first, and what leads of that before the rest; a stranger's claim to lead is worth nothing.
+// What known builders send is executed first, and what leads of that before the rest; a stranger's
+// claim to lead is worth nothing.
 func TestPriority(t *testing.T) {
 	h := newHouse(t)
 	var got []exec.Priority

@@ -7,9 +7,10 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// payment is what executions of a builder's block have found that it pays a fee recipient. It is a lower bound: nodes by URL say no more than that
-// a promise is kept, and a recipient that spends in the block itself is judged by the last transaction. So a bid above it is executed at
-// its own value, and a bid at or below it is proven without another execution.
+// payment is what executions of a builder's block have found that it pays a fee recipient. It is a
+// lower bound: nodes by URL say no more than that a promise is kept, and a recipient that spends in
+// the block itself is judged by the last transaction. So a bid above it is executed at its own
+// value, and a bid at or below it is proven without another execution.
 type payment struct {
 	recipient relay.FeeRecipient
 	// paidWei is nil if no execution has said.
@@ -18,7 +19,8 @@ type payment struct {
 	valid bool
 }
 
-// prove keeps what a valid block was found to pay the recipient of a message: what it promises, if the execution does not say.
+// prove keeps what a valid block was found to pay the recipient of a message: what it promises, if
+// the execution does not say.
 func (d *Desk) prove(t *relay.BidTrace, paidWei *uint256.Int) {
 	if paidWei == nil || paidWei.Lt(t.Value) {
 		paidWei = t.Value
@@ -50,7 +52,8 @@ func (d *Desk) note(t *relay.BidTrace, paidWei *uint256.Int, valid bool) {
 	d.payments[id] = known
 }
 
-// proven is what the block of a message pays, if that is proven and at least what the message promises; else nil.
+// proven is what the block of a message pays, if that is proven and at least what the message
+// promises; else nil.
 func (d *Desk) proven(t *relay.BidTrace) *uint256.Int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,12 +76,14 @@ func (d *Desk) paid(id relay.PayloadID) *uint256.Int {
 	return d.payments[id].paidWei
 }
 
-// Paid is what executions have found that a builder's block pays its proposer, at least; nil if nothing is known.
+// Paid is what executions have found that a builder's block pays its proposer, at least; nil if
+// nothing is known.
 func (d *Desk) Paid(slot phase0.Slot, block phase0.Hash32, builder phase0.BLSPubKey) *uint256.Int {
 	return d.paid(relay.PayloadID{Slot: slot, BlockHash: block, Builder: builder})
 }
 
-// owe has a bid executed that counts already, at the value that it was shown with. One above what its block was found to pay comes first.
+// owe has a bid executed that counts already, at the value that it was shown with. One above what
+// its block was found to pay comes first.
 func (d *Desk) owe(job *taken) {
 	if paid := d.paid(job.payload()); paid != nil && job.facts.Submission.Trace.Value.Gt(paid) {
 		job.dearer = true

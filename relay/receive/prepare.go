@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// preparedBid is all that signing a bid needs. It is kept for losing bids too, so that a cancellation can fall back to them at once;
-// the payload itself is in the escrow.
+// preparedBid is all that signing a bid needs. It is kept for losing bids too, so that a
+// cancellation can fall back to them at once; the payload itself is in the escrow.
 type preparedBid struct {
 	fork        eth.Fork
 	header      *payload.Header
@@ -26,7 +26,8 @@ type preparedBid struct {
 	ahead       *relay.Work[*relay.SignedAhead] // nil unless it was begun while the body was on its way; owned by sign
 	askedGas    uint64                          // the gas limit that the proposer had registered when the bid came
 	verified    bool                            // the block was executed and found valid; guarded by the desk's mutex
-	signed      *relay.SignedBid                // nil until it leads; guarded by the desk's mutex once the bid is in the book
+	// nil until it leads; guarded by the desk's mutex once the bid is in the book
+	signed *relay.SignedBid
 }
 
 // prepare hashes the payload into its header.
@@ -64,13 +65,15 @@ func prepareHeader(h *relay.HeaderSubmission) *preparedBid {
 // message is what is signed of the bid.
 func (p *preparedBid) message(relayKey *bls.SecretKey) wire.Bid {
 	return wire.Bid{
-		Fork: p.fork, Header: p.header, Commitments: p.commitments, Requests: p.requests, ValueWei: p.trace.ValueWei, Relay: relayKey.PublicKey(),
+		Fork: p.fork, Header: p.header, Commitments: p.commitments, Requests: p.requests, ValueWei: p.trace.ValueWei,
+		Relay: relayKey.PublicKey(),
 	}
 }
 
-// sign begins to sign the bid that proposers see, once, unless the relay has signed it while its body was on the way. It leads meanwhile; who asks
-// for it waits.
-func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0.Domain, failed func(error)) *relay.SignedBid {
+// sign begins to sign the bid that proposers see, once, unless the relay has signed it while its
+// body was on the way. It leads meanwhile; who asks for it waits.
+func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0.Domain,
+	failed func(error)) *relay.SignedBid {
 	if p.signed != nil {
 		return p.signed
 	}
@@ -105,7 +108,8 @@ func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0
 	return p.signed
 }
 
-// signedAhead is the bid that was signed while its body was on the way, if it is this very one; nil if not, or if there is none.
+// signedAhead is the bid that was signed while its body was on the way, if it is this very one; nil
+// if not, or if there is none.
 func signedAhead(message *wire.Bid, ahead *relay.Work[*relay.SignedAhead]) (ssz, json []byte) {
 	if ahead == nil {
 		return nil, nil

@@ -60,17 +60,20 @@ func (h *house) demotions() (list []relay.BuilderDemoted) {
 	return list
 }
 
-// caught wants a builder to have been demoted, once, for a value that its block does not pay, with the evidence of it; the honest bid is served.
+// caught wants a builder to have been demoted, once, for a value that its block does not pay, with
+// the evidence of it; the honest bid is served.
 func (h *house) caught(name string, bluff, honest *relay.Submission) {
 	h.t.Helper()
 	for h.executeNext() {
 	}
 	list := h.demotions()
-	if len(list) != 1 || list[0].Name != name || list[0].Rule != string(exec.RulePayment) || !list[0].ValueWei.Eq(bluff.Trace.Value) ||
+	if len(list) != 1 || list[0].Name != name || list[0].Rule != string(exec.RulePayment) ||
+		!list[0].ValueWei.Eq(bluff.Trace.Value) ||
 		list[0].Signature != bluff.Signature || list[0].NumTx != len(bluff.Payload.Transactions) {
 		h.t.Errorf("demotions %+v, want %s for a promise of %s wei", list, name, bluff.Trace.Value)
 	}
-	if len(h.evidence) != 1 || !h.evidence[0].Trace.Value.Eq(bluff.Trace.Value) || h.evidence[0].Payload.BlockHash != bluff.Trace.BlockHash {
+	if len(h.evidence) != 1 || !h.evidence[0].Trace.Value.Eq(bluff.Trace.Value) ||
+		h.evidence[0].Payload.BlockHash != bluff.Trace.BlockHash {
 		h.t.Error("no evidence of that promise")
 	}
 	if top := h.board.Top(honest.Key()); top == nil || top.BlockHash != honest.Trace.BlockHash {
@@ -78,8 +81,8 @@ func (h *house) caught(name string, bluff, honest *relay.Submission) {
 	}
 }
 
-// A builder has a block that pays 1,000 executed, and wins with its header at 900,000: "the payload is here already" is no reason not to execute it
-// at that value.
+// A builder has a block that pays 1,000 executed, and wins with its header at 900,000: "the payload
+// is here already" is no reason not to execute it at that value.
 func TestHeaderAboveWhatItsBlockPaysDemotes(t *testing.T) {
 	h := newHouse(t)
 	name := h.trustUpTo(1, 1_000_000)
@@ -118,7 +121,8 @@ func TestSecondValueOfABlockDemotes(t *testing.T) {
 	h.top(again)
 }
 
-// The same with two headers for one block, and with a payload that says another value than its header.
+// The same with two headers for one block, and with a payload that says another value than its
+// header.
 func TestPayloadIsExecutedAtTheValueOfItsHeaders(t *testing.T) {
 	for name, values := range map[string][]uint64{"two headers": {1000, 900_000}, "one header": {900_000}} {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +145,8 @@ func TestPayloadIsExecutedAtTheValueOfItsHeaders(t *testing.T) {
 	}
 }
 
-// Another key's header for a block that is here has a payload of its own to follow, and is executed too.
+// Another key's header for a block that is here has a payload of its own to follow, and is executed
+// too.
 func TestHeaderOfAnotherKeyIsExecuted(t *testing.T) {
 	h := newHouse(t)
 	name := h.trustUpTo(3, 1_000_000)
@@ -176,12 +181,14 @@ func TestProvenValueIsNotExecutedAgain(t *testing.T) {
 	if executions != 1 || len(h.demotions()) != 0 {
 		t.Errorf("%d executions, demotions %v", executions, h.demotions())
 	}
-	if executed := heard[relay.SubmissionExecuted](h); !executed.ValueWei.Eq(uint256.NewInt(1000)) || !executed.PaidWei.Eq(uint256.NewInt(1000)) {
+	if executed := heard[relay.SubmissionExecuted](h); !executed.ValueWei.Eq(uint256.NewInt(1000)) ||
+		!executed.PaidWei.Eq(uint256.NewInt(1000)) {
 		t.Errorf("%+v", executed)
 	}
 }
 
-// A header under the hash of a payload that is here, but of another block, would be signed for nothing: it is never served.
+// A header under the hash of a payload that is here, but of another block, would be signed for
+// nothing: it is never served.
 func TestHeaderOfAnotherBlockThanTheEscrows(t *testing.T) {
 	h := newHouse(t)
 	h.trustUpTo(1, 1_000_000)
@@ -193,8 +200,8 @@ func TestHeaderOfAnotherBlockThanTheEscrows(t *testing.T) {
 	h.top(block)
 }
 
-// Whatever comes in whatever order — blocks, headers, payloads, executions — once all is executed, no value stands that its block does not pay, and
-// whoever was served with one is demoted.
+// Whatever comes in whatever order — blocks, headers, payloads, executions — once all is executed,
+// no value stands that its block does not pay, and whoever was served with one is demoted.
 func TestNoPromiseGoesUnexecuted(t *testing.T) {
 	outer := newHouse(t)
 	paid := []uint64{1000, 2000, 3000}
@@ -224,7 +231,8 @@ func TestNoPromiseGoesUnexecuted(t *testing.T) {
 		}
 		for step := range rapid.IntRange(1, 14).Draw(rt, "steps") {
 			block := rapid.SampledFrom(blocks).Draw(rt, "block")
-			bid := h.at(block, rapid.IntRange(1, 2).Draw(rt, "builder"), rapid.SampledFrom([]uint64{500, 1000, 2000, 3000, 9000}).Draw(rt, "value"))
+			bid := h.at(block, rapid.IntRange(1, 2).Draw(rt, "builder"),
+				rapid.SampledFrom([]uint64{500, 1000, 2000, 3000, 9000}).Draw(rt, "value"))
 			bid.Cancellable = rapid.Bool().Draw(rt, "cancellable")
 			bid.ReceivedAt = bid.ReceivedAt.Add(time.Duration(step) * time.Millisecond)
 			switch rapid.SampledFrom([]string{"block", "header", "execute"}).Draw(rt, "action") {

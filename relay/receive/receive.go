@@ -1,4 +1,5 @@
-// Package receive takes a builder's submission to the auction: the flow of a bid, from the decoded body to the header that is served.
+// Package receive takes a builder's submission to the auction: the flow of a bid, from the decoded
+// body to the header that is served.
 //
 //	submission ─▶ checks ─▶ worth it? ─┬─▶ execute ─▶ escrow ─▶ book ─▶ sign the new top ─▶ board
 //	               │          │ ≤ floor │    │ invalid   │
@@ -7,12 +8,14 @@
 //	                        trusted? ───┴─▶ escrow ─▶ book ─▶ sign ─▶ board ─ ─ later: execute ─▶ invalid: demote, take back
 //	header ─▶ checks ─▶ trusted? ─────────────────▶ book ─▶ sign ─▶ board ─ ─ later: payload ─▶ escrow ─▶ execute
 //
-// VerifyAhead and SignAhead do the dear parts of this for a submission whose blobs are still on the way. What they make is no more than a result that
-// is at hand: the way of the submission, and all that it must pass, are the same.
+// VerifyAhead and SignAhead do the dear parts of this for a submission whose blobs are still on the
+// way. What they make is no more than a result that is at hand: the way of the submission, and all
+// that it must pass, are the same.
 //
-// One mutex guards the books and what is prepared beside them, and is held until the new top is shown, so that the board shows tops in the order
-// in which the books elected them. Checks, execution, escrow, hashing and most signing run without it: only a bid that did not lead when it was
-// made ready, and does now, is signed under the mutex (half a millisecond).
+// One mutex guards the books and what is prepared beside them, and is held until the new top is
+// shown, so that the board shows tops in the order in which the books elected them. Checks,
+// execution, escrow, hashing and most signing run without it: only a bid that did not lead when it
+// was made ready, and does now, is signed under the mutex (half a millisecond).
 package receive
 
 import (
@@ -63,7 +66,8 @@ type Board interface {
 // Escrow keeps payloads, and knows which of them may be asked for. Needs never blocks.
 type Escrow interface {
 	relay.Escrow
-	// Needs says whether a payload leads its auction, led it lately, or belongs to a header that was served.
+	// Needs says whether a payload leads its auction, led it lately, or belongs to a header that was
+	// served.
 	Needs(id relay.PayloadID) bool
 	// Drop forgets a payload that nobody needs.
 	Drop(ctx context.Context, id relay.PayloadID) error
@@ -83,7 +87,8 @@ type Config struct {
 	Deliveries Deliveries
 	Builders   Builders
 	Validator  exec.Validator
-	// Live says whether blocks can be executed at all now: without that no bid is taken on trust. nil means always.
+	// Live says whether blocks can be executed at all now: without that no bid is taken on trust. nil
+	// means always.
 	Live   func() bool
 	Escrow Escrow
 	// EscrowBytes is how much the escrow keeps, which is divided among builders; 0 for no bound.
@@ -91,8 +96,9 @@ type Config struct {
 	Evidence    Evidence
 	Board       Board
 	Facts       relay.Facts
-	// Unrecorded is told of a submission that is counted and no fact: it was refused before a signature or an API key has shown whose it is, or it is a
-	// stranger's and has changed nothing in the auction. nil makes facts of them, too. It must not block.
+	// Unrecorded is told of a submission that is counted and no fact: it was refused before a
+	// signature or an API key has shown whose it is, or it is a stranger's and has changed nothing in
+	// the auction. nil makes facts of them, too. It must not block.
 	Unrecorded func(relay.SubmissionJudged)
 	// Trouble is told what an operator should know and no caller can be told: it must not block.
 	Trouble func(action string, err error)
@@ -125,8 +131,8 @@ type Desk struct {
 	payments map[relay.PayloadID]payment          // what executions found that blocks pay
 }
 
-// bidID tells bids apart: a builder may offer one block at several values, two keys may offer the same block, and a block may be said to pay one
-// recipient and then another.
+// bidID tells bids apart: a builder may offer one block at several values, two keys may offer the
+// same block, and a block may be said to pay one recipient and then another.
 type bidID struct {
 	builder   phase0.BLSPubKey
 	block     phase0.Hash32
@@ -151,14 +157,15 @@ func New(cfg Config) *Desk {
 // atFloor is the detail of a submission that is not worth executing.
 const atFloor = "at or below the floor"
 
-// What a builder is told of a bid that is not refused. The text below the floor is the one that deployed relays use.
+// What a builder is told of a bid that is not refused. The text below the floor is the one that
+// deployed relays use.
 var (
 	accepted   = relay.Outcome{Status: http.StatusOK}
 	belowFloor = relay.Outcome{Status: http.StatusAccepted, Message: "accepted bid below floor, skipped validation"}
 )
 
-// Receive judges a submission and answers with what the builder is told: 200 if the bid counts or has no effect, 202 if it is kept below
-// the floor, and a *relay.Refused otherwise.
+// Receive judges a submission and answers with what the builder is told: 200 if the bid counts or
+// has no effect, 202 if it is kept below the floor, and a *relay.Refused otherwise.
 func (d *Desk) Receive(ctx context.Context, s *relay.Submission) (relay.Outcome, error) {
 	outcome, judged, err := d.receive(ctx, s)
 	judged.Cancellable, judged.Sequence = s.Cancellable, s.Sequence
@@ -188,9 +195,11 @@ func withoutDoubt(err error) error {
 	return err
 }
 
-// isFact says whether what became of a submission is written down. What anybody could have sent, in any number and at no cost, is only counted: refusals
-// before a signature was found right, and of strangers, for whom a new key costs nothing, all that changes nothing in the auction. A stranger's bid that counts
-// is a fact up to its share of the slot, and beyond it if it leads: then its block was executed and pays more than all others.
+// isFact says whether what became of a submission is written down. What anybody could have sent, in
+// any number and at no cost, is only counted: refusals before a signature was found right, and of
+// strangers, for whom a new key costs nothing, all that changes nothing in the auction. A
+// stranger's bid that counts is a fact up to its share of the slot, and beyond it if it leads: then
+// its block was executed and pays more than all others.
 func (d *Desk) isFact(s *relay.Submission, judged relay.SubmissionJudged, err error) bool {
 	doubted := unproven{}
 	switch {
@@ -208,7 +217,8 @@ func (d *Desk) isFact(s *relay.Submission, judged relay.SubmissionJudged, err er
 	return (s.Cancellable || s.Sequence > 0) && d.shares.takeBack(s)
 }
 
-// receive judges a submission. A header of the same block that came while this was under way has found no payload and awaits one: it is this one.
+// receive judges a submission. A header of the same block that came while this was under way has
+// found no payload and awaits one: it is this one.
 func (d *Desk) receive(ctx context.Context, s *relay.Submission) (relay.Outcome, relay.SubmissionJudged, error) {
 	outcome, judged, err := d.judge(ctx, s)
 	if errors.As(err, &unproven{}) {
@@ -264,7 +274,8 @@ func (d *Desk) judge(ctx context.Context, s *relay.Submission) (relay.Outcome, r
 	return accepted, judged, nil
 }
 
-// trusts says whether a bid counts before its block is executed. Without anybody to execute it later none does.
+// trusts says whether a bid counts before its block is executed. Without anybody to execute it
+// later none does.
 func (d *Desk) trusts(builder relay.Builder, valueWei *uint256.Int) bool {
 	return builder.Trusts(valueWei) && (d.Live == nil || d.Live())
 }
@@ -299,8 +310,10 @@ func (d *Desk) takeOnTrust(ctx context.Context, s *relay.Submission, facts *case
 	return nil
 }
 
-// ready does all that a bid needs before it may be served: its header is made, is begun to be signed if the bid would lead now, and the payload is
-// kept. A processor takes a tenth of a millisecond and more to wake, so what is nearly done is done here, and only what is not begun yet beside.
+// ready does all that a bid needs before it may be served: its header is made, is begun to be
+// signed if the bid would lead now, and the payload is kept. A processor takes a tenth of a
+// millisecond and more to wake, so what is nearly done is done here, and only what is not begun yet
+// beside.
 func (d *Desk) ready(ctx context.Context, s *relay.Submission) (*preparedBid, *relay.Refused) {
 	prepared := sync.OnceValues(func() (*preparedBid, error) { return d.prepareAndSign(s) })
 	switch ahead := s.Ahead.Signed; {

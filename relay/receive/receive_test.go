@@ -30,7 +30,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
-// house is a desk on a real chain with a real validator. The rest are ports that can be set or made to fail.
+// house is a desk on a real chain with a real validator. The rest are ports that can be set or made
+// to fail.
 type house struct {
 	t         *testing.T
 	desk      *Desk
@@ -80,7 +81,8 @@ func newHouse(t *testing.T) *house {
 	}
 	var err error
 	h.node, err = chain.Open(chain.Config{
-		Spec: h.spec, ChainID: chainID, Funded: []common.Address{crypto.PubkeyToAddress(userKey.PublicKey), crypto.PubkeyToAddress(walletKey.PublicKey)},
+		Spec: h.spec, ChainID: chainID, Funded: []common.Address{crypto.PubkeyToAddress(userKey.PublicKey),
+			crypto.PubkeyToAddress(walletKey.PublicKey)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -115,8 +117,11 @@ func (h *house) open() {
 		h.t.Fatal(err)
 	}
 	h.desk = New(Config{
-		Spec: h.spec, Clock: h.clock, Chain: h, Deliveries: h, Builders: h.builders, Validator: h, Live: func() bool { return !h.dead },
-		Escrow: h, Evidence: h, Board: h.board, Facts: h, Key: bls.Derive("relay", 0), ValidationTimeout: time.Minute, Cancellations: true,
+		Spec: h.spec, Clock: h.clock, Chain: h, Deliveries: h, Builders: h.builders, Validator: h, Live: func() bool {
+			return !h.dead
+		},
+		Escrow: h, Evidence: h, Board: h.board, Facts: h, Key: bls.Derive("relay", 0), ValidationTimeout: time.Minute,
+		Cancellations:  true,
 		PayloadTimeout: time.Second, Trouble: func(action string, err error) { h.t.Logf("%s: %v", action, err) },
 	})
 }
@@ -146,7 +151,8 @@ func (h *house) register(recipient bellatrix.ExecutionAddress, gasLimit uint64) 
 }
 
 func (h *house) Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.Attributes {
-	return &relay.Attributes{Slot: slot, ParentHash: parent, ParentRoot: parentRoot, PrevRandao: [32]byte{5}, Withdrawals: []*capella.Withdrawal{}}
+	return &relay.Attributes{Slot: slot, ParentHash: parent, ParentRoot: parentRoot, PrevRandao: [32]byte{5},
+		Withdrawals: []*capella.Withdrawal{}}
 }
 
 func (h *house) Delivered(phase0.Slot) bool { return h.delivered }
@@ -212,19 +218,22 @@ func (h *house) last() (judged relay.SubmissionJudged) {
 	return judged
 }
 
-// submission is a real block of a builder that pays some wei, with one transfer; without transfers it is empty but for the payment.
+// submission is a real block of a builder that pays some wei, with one transfer; without transfers
+// it is empty but for the payment.
 func (h *house) submission(builder int, wei uint64) *relay.Submission {
 	h.t.Helper()
 	tx, err := types.SignNewTx(userKey, types.LatestSignerForChainID(big.NewInt(chainID)), &types.DynamicFeeTx{
-		ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 21_000,
-		To: &common.Address{1}, Value: big.NewInt(1),
+		ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas: 21_000,
+		To:  &common.Address{1}, Value: big.NewInt(1),
 	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	key := bls.Derive("builder", uint64(builder))
 	built, err := h.node.Build(h.t.Context(), chain.BuildArgs{
-		Parent: phase0.Hash32(h.node.Genesis().Hash()), Slot: 1, PrevRandao: [32]byte{5}, Withdrawals: []*capella.Withdrawal{},
+		Parent: phase0.Hash32(h.node.Genesis().Hash()), Slot: 1, PrevRandao: [32]byte{5},
+		Withdrawals:      []*capella.Withdrawal{},
 		ParentBeaconRoot: parentRoot, Coinbase: crypto.PubkeyToAddress(walletKey.PublicKey), GasLimitTarget: 60_000_000,
 		ExtraData: []byte{byte(builder)}, Transactions: []*types.Transaction{tx},
 		Payment: &chain.Payment{From: walletKey, To: common.Address(payee), ValueWei: uint256.NewInt(wei)},
@@ -233,10 +242,13 @@ func (h *house) submission(builder int, wei uint64) *relay.Submission {
 		h.t.Fatal(err)
 	}
 	s := &relay.Submission{
-		Fork: built.Fork, Payload: built.Payload, Blobs: built.Blobs, Requests: built.Requests, ReceivedAt: h.spec.GenesisTime,
+		Fork: built.Fork, Payload: built.Payload, Blobs: built.Blobs, Requests: built.Requests,
+		ReceivedAt: h.spec.GenesisTime,
 		Trace: &builderv1.BidTrace{
-			Slot: 1, ParentHash: built.Payload.ParentHash, BlockHash: built.Hash(), BuilderPubkey: key.PublicKey(), ProposerPubkey: proposerKey,
-			ProposerFeeRecipient: payee, GasLimit: built.Payload.GasLimit, GasUsed: built.Payload.GasUsed, Value: uint256.NewInt(wei),
+			Slot: 1, ParentHash: built.Payload.ParentHash, BlockHash: built.Hash(), BuilderPubkey: key.PublicKey(),
+			ProposerPubkey:       proposerKey,
+			ProposerFeeRecipient: payee, GasLimit: built.Payload.GasLimit, GasUsed: built.Payload.GasUsed,
+			Value: uint256.NewInt(wei),
 		},
 	}
 	h.sign(s, builder)
@@ -282,7 +294,8 @@ func (h *house) top(s *relay.Submission) {
 			h.t.Fatal(err)
 		}
 	}
-	if shown == nil || shown.BlockHash != s.Trace.BlockHash || !shown.ValueWei.Eq(s.Trace.Value) || len(shown.SSZ) == 0 || len(shown.JSON) == 0 {
+	if shown == nil || shown.BlockHash != s.Trace.BlockHash || !shown.ValueWei.Eq(s.Trace.Value) || len(shown.SSZ) == 0 ||
+		len(shown.JSON) == 0 {
 		h.t.Fatalf("served: %+v, want the bid of %s wei", shown, s.Trace.Value)
 	}
 	h.mu.Lock()

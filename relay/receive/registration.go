@@ -7,8 +7,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// askedFor wants a bid to be what the slot's proposer asks for now. A registration is stored before Reregistered is told of it, so under the
-// mutex a bid either sees the new one here, or is in the book when it is told. The caller holds the mutex.
+// askedFor wants a bid to be what the slot's proposer asks for now. A registration is stored before
+// Reregistered is told of it, so under the mutex a bid either sees the new one here, or is in the
+// book when it is told. The caller holds the mutex.
 func (d *Desk) askedFor(s *relay.Submission, bid *preparedBid) *relay.Refused {
 	duty := d.Chain.Duty(phase0.Slot(s.Trace.Slot))
 	if duty == nil || duty.Registration == nil {
@@ -16,21 +17,24 @@ func (d *Desk) askedFor(s *relay.Submission, bid *preparedBid) *relay.Refused {
 	}
 	switch now := duty.Registration.Message; {
 	case s.Trace.ProposerFeeRecipient != now.FeeRecipient:
-		return relay.SubmissionFeeRecipient.With("got %#x, expected %#x", s.Trace.ProposerFeeRecipient[:], now.FeeRecipient[:])
+		return relay.SubmissionFeeRecipient.With("got %#x, expected %#x", s.Trace.ProposerFeeRecipient[:],
+			now.FeeRecipient[:])
 	case exceeds(bid, now):
 		return relay.SubmissionGasLimitChanged.With("%d, at most %d is asked for now", s.Trace.GasLimit, now.GasLimit)
 	}
 	return nil
 }
 
-// exceeds says whether a bid was made for another gas limit than is asked for now, and has more gas than that. One that has less is within
-// what the proposer asks for, although a new one would go further.
+// exceeds says whether a bid was made for another gas limit than is asked for now, and has more gas
+// than that. One that has less is within what the proposer asks for, although a new one would go
+// further.
 func exceeds(bid *preparedBid, now *builderv1.ValidatorRegistration) bool {
 	return now.GasLimit != 0 && bid.askedGas != now.GasLimit && bid.trace.GasLimit > now.GasLimit
 }
 
-// Reregistered takes bids out of a proposer's auctions that are no longer what it asks for: those that pay another fee recipient, or exceed
-// its gas limit. The best of the others leads at once. Headers that were served before are honoured.
+// Reregistered takes bids out of a proposer's auctions that are no longer what it asks for: those
+// that pay another fee recipient, or exceed its gas limit. The best of the others leads at once.
+// Headers that were served before are honoured.
 func (d *Desk) Reregistered(now *builderv1.ValidatorRegistration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

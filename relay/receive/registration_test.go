@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Fees go to the newest fee recipient: a bid for the one before is not served any more, neither at once nor when a better one is cancelled, and what
-// comes for the new one is.
+// Fees go to the newest fee recipient: a bid for the one before is not served any more, neither at
+// once nor when a better one is cancelled, and what comes for the new one is.
 func TestBidsForAnOlderRecipientAreNotServed(t *testing.T) {
 	h := newHouse(t)
 	other := bellatrix.ExecutionAddress{0xfd}
@@ -33,7 +33,8 @@ func TestBidsForAnOlderRecipientAreNotServed(t *testing.T) {
 	h.top(again)
 }
 
-// A lower gas limit takes down the blocks that exceed it; a higher one leaves them: they are within it.
+// A lower gas limit takes down the blocks that exceed it; a higher one leaves them: they are within
+// it.
 func TestBidsAboveALowerGasLimitAreNotServed(t *testing.T) {
 	h := newHouse(t)
 	s := h.submission(1, 200)

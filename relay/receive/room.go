@@ -9,8 +9,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// room divides the escrow's bytes among those who fill it, so that nobody's blocks drive out another's. What is over its share goes, the oldest first,
-// and its bid with it; what leads, is being executed, or may still be asked for stays.
+// room divides the escrow's bytes among those who fill it, so that nobody's blocks drive out
+// another's. What is over its share goes, the oldest first, and its bid with it; what leads, is
+// being executed, or may still be asked for stays.
 //
 //	of three quarters of the escrow (the rest is what past slots have left):
 //	a listed builder: a quarter ─ all strangers: half ─ strangers of one address: an eighth
@@ -39,8 +40,9 @@ type place struct {
 // leastShare lets a few blocks in, with all that they may have.
 const leastShare = 32 << 20
 
-// over is the sender whose payload has to go before another one has room, empty if it has room. A sender above its share makes room for itself, and whoever
-// has most does if all of a kind are above theirs.
+// over is the sender whose payload has to go before another one has room, empty if it has room. A
+// sender above its share makes room for itself, and whoever has most does if all of a kind are
+// above theirs.
 func (r *room) over(sender string, stranger bool, bytes int64) string {
 	if r.bytes == 0 {
 		return ""
@@ -140,8 +142,10 @@ func (d *Desk) makeRoom(ctx context.Context, s *relay.Submission, id relay.Paylo
 	}
 }
 
-// takeRoom notes a payload if there is room for it. If not, the bids of one that has to go are withdrawn, and it is to be dropped; full if none can go.
-func (d *Desk) takeRoom(id relay.PayloadID, sender string, stranger bool, bytes int64) (goes *relay.PayloadID, full bool) {
+// takeRoom notes a payload if there is room for it. If not, the bids of one that has to go are
+// withdrawn, and it is to be dropped; full if none can go.
+func (d *Desk) takeRoom(id relay.PayloadID, sender string, stranger bool,
+	bytes int64) (goes *relay.PayloadID, full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	whose := d.room.over(sender, stranger, bytes)
@@ -160,8 +164,9 @@ func (d *Desk) takeRoom(id relay.PayloadID, sender string, stranger bool, bytes 
 	return nil, true
 }
 
-// withdrawn takes the bids of a payload out of the auction, if nobody needs it: it does not lead, nor did lately, was not served, waits for no
-// execution, and is not the bid in force of a builder that replaces its bids. The caller holds mu.
+// withdrawn takes the bids of a payload out of the auction, if nobody needs it: it does not lead,
+// nor did lately, was not served, waits for no execution, and is not the bid in force of a builder
+// that replaces its bids. The caller holds mu.
 func (d *Desk) withdrawn(id relay.PayloadID) bool {
 	there := d.escrowed[id]
 	if !there.isKept() || d.Escrow.Needs(id) || d.later.owes(id) {

@@ -10,14 +10,15 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// bounded gives the escrow room for some blocks of about one size, of which a listed builder has a quarter of three quarters.
+// bounded gives the escrow room for some blocks of about one size, of which a listed builder has a
+// quarter of three quarters.
 func (h *house) bounded(blocks int, like *relay.Submission) {
 	h.desk.room.bytes = int64(blocks * like.Contents().Size())
 	h.desk.room.least = 1
 }
 
-// A builder that replaces its bids without end has its share of the escrow, and no more: its oldest payloads go, and neither what leads nor what was served,
-// whoever's it is.
+// A builder that replaces its bids without end has its share of the escrow, and no more: its oldest
+// payloads go, and neither what leads nor what was served, whoever's it is.
 func TestManyBlocksTakeNobodysRoom(t *testing.T) {
 	h := newHouse(t)
 	h.trustUpTo(1, 1_000_000)
@@ -54,7 +55,8 @@ func TestManyBlocksTakeNobodysRoom(t *testing.T) {
 	}
 }
 
-// When nothing of a builder's can go, since it waits for its execution, the next is refused; a block that has gone may come again.
+// When nothing of a builder's can go, since it waits for its execution, the next is refused; a
+// block that has gone may come again.
 func TestBlocksThatHaveToStay(t *testing.T) {
 	h := newHouse(t)
 	h.trustUpTo(1, 1_000_000)
@@ -78,7 +80,8 @@ func TestBlocksThatHaveToStay(t *testing.T) {
 	h.top(again)
 }
 
-// Strangers have half of the room together; when they fill it, the one who has most makes room, and listed builders have theirs.
+// Strangers have half of the room together; when they fill it, the one who has most makes room, and
+// listed builders have theirs.
 func TestStrangersShareTheEscrow(t *testing.T) {
 	r := room{bytes: 1600, least: 1} // 1,200: 600 for strangers, 150 for an address, 300 for a builder
 	number := byte(0)

@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// keyShare is how many bids of a stranger's key are facts of a slot, and addressShare of all strangers of an address, whether they lead or not.
+// keyShare is how many bids of a stranger's key are facts of a slot, and addressShare of all
+// strangers of an address, whether they lead or not.
 const (
 	keyShare     = 256
 	addressShare = 1024
@@ -33,12 +34,14 @@ type keyHas struct {
 	standing bool
 }
 
-// isStranger says whether nobody answers for a builder: the operator has not listed it, and no API key came with what it sent.
+// isStranger says whether nobody answers for a builder: the operator has not listed it, and no API
+// key came with what it sent.
 func (d *Desk) isStranger(s *relay.Submission) bool {
 	return !s.Identified && d.Builders.Of(s.Trace.BuilderPubkey).Name == ""
 }
 
-// add takes a stranger's bid that counts, and says whether it is within the shares of its key and its address.
+// add takes a stranger's bid that counts, and says whether it is within the shares of its key and
+// its address.
 func (sh *shares) add(s *relay.Submission) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

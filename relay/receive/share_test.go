@@ -8,7 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// counting is a house that writes no fact of what strangers send in vain; it returns how many were only counted.
+// counting is a house that writes no fact of what strangers send in vain; it returns how many were
+// only counted.
 func counting(t *testing.T) (h *house, unrecorded func() int) {
 	h = newHouse(t)
 	n := 0
@@ -28,7 +29,8 @@ func (h *house) judgedFacts() (n int) {
 	return n
 }
 
-// A throwaway key's signature is right, and costs nothing. What it sends is a fact if it counts in the auction, and only counted otherwise.
+// A throwaway key's signature is right, and costs nothing. What it sends is a fact if it counts in
+// the auction, and only counted otherwise.
 func TestStrangersInVainAreNoFacts(t *testing.T) {
 	h, unrecorded := counting(t)
 	h.accept(h.submission(1, 200), 200)
@@ -56,7 +58,8 @@ func TestStrangersInVainAreNoFacts(t *testing.T) {
 	}
 }
 
-// A bid that counted may be taken back by one below the floor. That changes the auction, so it is a fact; a second one takes nothing back.
+// A bid that counted may be taken back by one below the floor. That changes the auction, so it is a
+// fact; a second one takes nothing back.
 func TestStrangersCancellationIsAFact(t *testing.T) {
 	h, unrecorded := counting(t)
 	h.accept(h.submission(1, 200), 200)
@@ -88,7 +91,8 @@ func TestKnownBuildersAreFacts(t *testing.T) {
 	}
 }
 
-// Bids of strangers are facts up to a share of each slot, by key and by address, and beyond it if they lead. They count all the same. Others have no share.
+// Bids of strangers are facts up to a share of each slot, by key and by address, and beyond it if
+// they lead. They count all the same. Others have no share.
 func TestStrangersHaveAShareOfASlot(t *testing.T) {
 	h, unrecorded := counting(t)
 	h.trust(3)

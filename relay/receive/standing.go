@@ -10,21 +10,24 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// standings is what executions have shown of those who bid, in memory. A key or a value is only a claim; a valid block is none. The zero value
-// knows nobody.
+// standings is what executions have shown of those who bid, in memory. A key or a value is only a
+// claim; a valid block is none. The zero value knows nobody.
 type standings struct {
 	mu     sync.Mutex // guards all below
 	record map[phase0.BLSPubKey]int
-	// invalid has the slot of the last invalid block, by key and by address: whoever sent it comes after all others in that slot.
+	// invalid has the slot of the last invalid block, by key and by address: whoever sent it comes
+	// after all others in that slot.
 	invalidKey     map[phase0.BLSPubKey]phase0.Slot
 	invalidAddress map[string]phase0.Slot
 	overrun        phase0.Slot // the last slot of which the operator was told that executions do not keep up
 }
 
-// recordNeeds is how many valid blocks make a builder known. An invalid one ends that, so an invalid block costs at least as many valid ones.
+// recordNeeds is how many valid blocks make a builder known. An invalid one ends that, so an
+// invalid block costs at least as many valid ones.
 const recordNeeds = 3
 
-// remembered bounds the records. When there are more, those that are not complete are forgotten, and then all: they are made anew in a slot.
+// remembered bounds the records. When there are more, those that are not complete are forgotten,
+// and then all: they are made anew in a slot.
 const remembered = 10_000
 
 // learn takes note of a verdict.
@@ -81,8 +84,9 @@ func (st *standings) close(before phase0.Slot) {
 	}
 }
 
-// of is the priority of a submission by what its sender has shown: Known with a record, Last after an invalid block in the slot. The key of a
-// record is its own; strangers stand for their address too.
+// of is the priority of a submission by what its sender has shown: Known with a record, Last after
+// an invalid block in the slot. The key of a record is its own; strangers stand for their address
+// too.
 func (st *standings) of(s *relay.Submission) exec.Priority {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -108,8 +112,8 @@ func (st *standings) firstOverrun(slot phase0.Slot) bool {
 	return first
 }
 
-// priority says how soon a block is executed. The signature, or an API key, has shown whose it is; that it would lead by what it says of itself
-// counts among known builders only.
+// priority says how soon a block is executed. The signature, or an API key, has shown whose it is;
+// that it would lead by what it says of itself counts among known builders only.
 func (d *Desk) priority(s *relay.Submission, builder relay.Builder) exec.Priority {
 	if builder.HighPriority {
 		return exec.High
@@ -131,4 +135,5 @@ func (d *Desk) overrun(s *relay.Submission, action string) {
 	}
 }
 
-var errTooMany = errors.New("blocks come faster than they are executed: strangers are refused or time out, known builders go first; add validation nodes if this goes on")
+var errTooMany = errors.New("blocks come faster than they are executed: strangers are refused or time out, known " +
+	"builders go first; add validation nodes if this goes on")

@@ -9,8 +9,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// A record of valid blocks makes a builder known, and then its leading bids come first; an invalid block ends the record, and puts its key and, for
-// other strangers, its address behind everybody else until the slot is over.
+// A record of valid blocks makes a builder known, and then its leading bids come first; an invalid
+// block ends the record, and puts its key and, for other strangers, its address behind everybody
+// else until the slot is over.
 func TestPriorityIsEarned(t *testing.T) {
 	h := newHouse(t)
 	var got []exec.Priority
@@ -35,7 +36,8 @@ func TestPriorityIsEarned(t *testing.T) {
 	send(2, "1.1.1.1", 5000)
 	class = exec.Valid
 	send(3, "3.3.3.3", 6000)
-	want := []exec.Priority{exec.Normal, exec.Normal, exec.Normal, exec.High, exec.Known, exec.High, exec.Last, exec.Last, exec.Normal}
+	want := []exec.Priority{exec.Normal, exec.Normal, exec.Normal, exec.High, exec.Known, exec.High, exec.Last,
+		exec.Last, exec.Normal}
 	if !slices.Equal(got, want) {
 		t.Errorf("executed as %v, want %v", got, want)
 	}

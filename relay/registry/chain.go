@@ -34,14 +34,16 @@ func (r *Registry) Head() relay.Head {
 	return r.head
 }
 
-// SetAttributes takes announced payload attributes. A later announcement for the same parent and slot replaces the earlier one.
+// SetAttributes takes announced payload attributes. A later announcement for the same parent and
+// slot replaces the earlier one.
 func (r *Registry) SetAttributes(attributes relay.Attributes) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.attributes[attributesKey{attributes.Slot, attributes.ParentHash}] = &attributes
 }
 
-// Attributes are what a block for the slot on the parent must carry; nil if nothing was announced. The result must not be changed.
+// Attributes are what a block for the slot on the parent must carry; nil if nothing was announced.
+// The result must not be changed.
 func (r *Registry) Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.Attributes {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

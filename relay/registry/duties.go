@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// dutyTable is one epoch's duties and the root that they depend on: when a head event names another one, they are void.
+// dutyTable is one epoch's duties and the root that they depend on: when a head event names another
+// one, they are void.
 type dutyTable struct {
 	dependent phase0.Root
 	duties    []relay.Duty
@@ -39,14 +40,16 @@ func (r *Registry) SetDuties(epoch phase0.Epoch, dependent phase0.Root, duties [
 	r.version++
 }
 
-// touch makes the list of duties a new one if a validator's change may show in it. The caller holds the lock.
+// touch makes the list of duties a new one if a validator's change may show in it. The caller holds
+// the lock.
 func (r *Registry) touch(key phase0.BLSPubKey) {
 	if r.proposers[key] {
 		r.version++
 	}
 }
 
-// Duty is the duty of a slot, with the proposer's registration if it has one; nil if the duty is not known.
+// Duty is the duty of a slot, with the proposer's registration if it has one; nil if the duty is
+// not known.
 func (r *Registry) Duty(slot phase0.Slot) *relay.RegisteredDuty {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -58,8 +61,9 @@ func (r *Registry) Duty(slot phase0.Slot) *relay.RegisteredDuty {
 	return nil
 }
 
-// Duties are the duties of registered proposers in the epoch of the head and the one after it, by slot: what the Builder API lists. The
-// version is another one whenever the list is; the list must not be changed.
+// Duties are the duties of registered proposers in the epoch of the head and the one after it, by
+// slot: what the Builder API lists. The version is another one whenever the list is; the list must
+// not be changed.
 func (r *Registry) Duties() (duties []relay.RegisteredDuty, version uint64) {
 	r.mu.RLock()
 	listed, current := r.listed, r.version

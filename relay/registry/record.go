@@ -6,14 +6,16 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Facts stay for ever, so a validator must not be able to write as many as it can sign. Memory has the newest registration at once, and
-// the journal has a change at once; but a second change within a minute waits for its end, and a renewal is recorded once a day.
+// Facts stay for ever, so a validator must not be able to write as many as it can sign. Memory has
+// the newest registration at once, and the journal has a change at once; but a second change within
+// a minute waits for its end, and a renewal is recorded once a day.
 const (
 	changeEvery = time.Minute
 	renewEvery  = 24 * time.Hour
 )
 
-// record answers the fact of a row that has just been written, nil if there is none now. The caller holds the lock.
+// record answers the fact of a row that has just been written, nil if there is none now. The caller
+// holds the lock.
 func (r *Registry) record(at time.Time, place uint32, difference difference) *relay.RegistrationStored {
 	row := r.table.at(place)
 	last := time.Unix(row.recorded, 0)

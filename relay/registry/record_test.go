@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// A validator can sign as much as it likes: memory has its newest registration at once, the journal gets a change a minute.
+// A validator can sign as much as it likes: memory has its newest registration at once, the journal
+// gets a change a minute.
 func TestChangesAreRecordedOnceAMinute(t *testing.T) {
 	r, facts := withMade(1)
 	for i := range 1000 {

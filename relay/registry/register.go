@@ -10,13 +10,15 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// maxAhead is how far a registration's timestamp may lie ahead of our clock (builder-specs, "Registration").
+// maxAhead is how far a registration's timestamp may lie ahead of our clock (builder-specs,
+// "Registration").
 const maxAhead = 10 * time.Second
 
 // judgedTogether is how many entries are judged, or verified, before others get a turn.
 const judgedTogether = 128
 
-// Register judges each registration by itself: good ones are stored, bad ones are returned with their index and reason.
+// Register judges each registration by itself: good ones are stored, bad ones are returned with
+// their index and reason.
 //
 //	unknown validator, timestamp before genesis or more than 10 s ahead   refused
 //	what is held, byte for byte                                           accepted: nothing changes
@@ -24,13 +26,16 @@ const judgedTogether = 128
 //	what is held, signed later                                            the signature decides; of many in a request, see below
 //	new or changed, not older                                             the signature decides
 //
-// Of a validator that comes more than once the newest entry counts, of equally old ones the last; the others are ignored, or refused if
-// that one has a wrong signature. So a request costs at most one verification for each known validator in it.
+// Of a validator that comes more than once the newest entry counts, of equally old ones the last;
+// the others are ignored, or refused if that one has a wrong signature. So a request costs at most
+// one verification for each known validator in it.
 //
-// Signatures are verified on at most half of the processors, whatever number of requests wait for that. When the context ends, the rest of
-// the entries is left. If a request has more than promptRenewals entries that only renew what is held, these are accepted at once, and
-// verified by Run before anything is stored or shown. The entries are not kept.
-func (r *Registry) Register(ctx context.Context, at time.Time, entries []relay.SignedRegistration) relay.RegistrationFailures {
+// Signatures are verified on at most half of the processors, whatever number of requests wait for
+// that. When the context ends, the rest of the entries is left. If a request has more than
+// promptRenewals entries that only renew what is held, these are accepted at once, and verified by
+// Run before anything is stored or shown. The entries are not kept.
+func (r *Registry) Register(ctx context.Context, at time.Time,
+	entries []relay.SignedRegistration) relay.RegistrationFailures {
 	b := batch{registry: r, at: at, entries: entries}
 	for from := 0; from < len(entries); from += judgedTogether {
 		b.judge(from, min(from+judgedTogether, len(entries)))
@@ -50,7 +55,8 @@ type batch struct {
 	others   []candidate // entries of the same validators
 }
 
-// candidate is an entry whose signature decides. Candidates sort by validator, and those of one in the order of the request.
+// candidate is an entry whose signature decides. Candidates sort by validator, and those of one in
+// the order of the request.
 type candidate uint64
 
 func candidateOf(place uint32, i int, d difference) candidate {
@@ -91,7 +97,9 @@ func (b *batch) judge(from, to int) {
 		}
 		switch d := r.table.at(place).compare(&b.entries[i]); d {
 		case forged:
-			b.failures.add(i, func() *relay.Refused { return relay.RegistrationSignature.With("it is not the one that is held") })
+			b.failures.add(i, func() *relay.Refused {
+				return relay.RegistrationSignature.With("it is not the one that is held")
+			})
 		case renewed, changed:
 			if b.deciding == nil {
 				b.deciding = make([]candidate, 0, len(b.entries)-i)
@@ -145,7 +153,9 @@ func (b *batch) timestamp(c candidate) time.Time { return b.entries[c.entry()].M
 
 // verify looks at the signatures of some entries and stores those that are good.
 func (b *batch) verify(ctx context.Context, indices []int32) {
-	b.registry.verify(ctx, len(indices), func(i int) *relay.SignedRegistration { return &b.entries[indices[i]] }, func(i int, err error) {
+	b.registry.verify(ctx, len(indices), func(i int) *relay.SignedRegistration {
+		return &b.entries[indices[i]]
+	}, func(i int, err error) {
 		at := int(indices[i])
 		if err != nil {
 			b.failures.add(at, func() *relay.Refused { return relay.RegistrationSignature.With("%v", err) })
@@ -155,13 +165,16 @@ func (b *batch) verify(ctx context.Context, indices []int32) {
 	})
 }
 
-// repeated refuses what was left aside for a newer entry that turned out to be wrong: it may have been right, and is not just ignored.
+// repeated refuses what was left aside for a newer entry that turned out to be wrong: it may have
+// been right, and is not just ignored.
 func (b *batch) repeated() {
 	if len(b.others) == 0 || b.failures.Count == 0 {
 		return
 	}
 	for _, c := range b.others {
-		at, _ := slices.BinarySearchFunc(b.deciding, c.place(), func(c candidate, place uint32) int { return cmp.Compare(c.place(), place) })
+		at, _ := slices.BinarySearchFunc(b.deciding, c.place(), func(c candidate, place uint32) int {
+			return cmp.Compare(c.place(), place)
+		})
 		newest := b.deciding[at].entry()
 		if b.failures.has(newest) {
 			b.failures.add(c.entry(), func() *relay.Refused {
@@ -186,7 +199,9 @@ func (f *failures) add(i int, why func() *relay.Refused) {
 		f.wrong = append(f.wrong, make([]uint64, missing)...)
 	}
 	f.wrong[i/64] |= 1 << (i % 64)
-	at, _ := slices.BinarySearchFunc(f.First, i, func(x relay.RegistrationFailure, i int) int { return cmp.Compare(x.Index, i) })
+	at, _ := slices.BinarySearchFunc(f.First, i, func(x relay.RegistrationFailure, i int) int {
+		return cmp.Compare(x.Index, i)
+	})
 	if at == relay.MaxListedFailures {
 		return
 	}

@@ -41,19 +41,23 @@ func stored(r *Registry, validator int) *relay.SignedRegistration {
 	return r.table.find(validatorKey(validator).PublicKey()).registration()
 }
 
-// sign signs the message anew under a genesis fork version: that of the test network, or of another one.
-func sign(t *testing.T, entry *relay.SignedRegistration, validator int, version phase0.Version) *relay.SignedRegistration {
+// sign signs the message anew under a genesis fork version: that of the test network, or of another
+// one.
+func sign(t *testing.T, entry *relay.SignedRegistration, validator int,
+	version phase0.Version) *relay.SignedRegistration {
 	t.Helper()
 	root, err := entry.Message.HashTreeRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	domain := (&eth.Spec{GenesisForkVersion: version}).BuilderDomain()
-	return &relay.SignedRegistration{Message: entry.Message, Signature: validatorKey(validator).Sign(eth.SigningRoot(root, domain))}
+	return &relay.SignedRegistration{Message: entry.Message,
+		Signature: validatorKey(validator).Sign(eth.SigningRoot(root, domain))}
 }
 
-// The rows of the reference. Validators 0 to 2 are known, 3 has exited; 0 has registered with gas limit 30,000,000 at the time of now.
-// Each row comes in one batch behind a good entry of validator 2, which is stored whatever happens to the row. R07 is the decoder's.
+// The rows of the reference. Validators 0 to 2 are known, 3 has exited; 0 has registered with gas
+// limit 30,000,000 at the time of now. Each row comes in one batch behind a good entry of validator
+// 2, which is stored whatever happens to the row. R07 is the decoder's.
 func TestRegisterRows(t *testing.T) {
 	const limit = 31_000_000
 	ahead := func(d time.Duration) *relay.SignedRegistration { return registration(t, 1, 1, limit, now.Add(d)) }
@@ -73,13 +77,17 @@ func TestRegisterRows(t *testing.T) {
 		"R04 unknown validator":          {registration(t, 9, 1, limit, now), 9, &relay.RegistrationUnknownValidator, false},
 		"R05 exited validator":           {registration(t, 3, 1, limit, now), 3, &relay.RegistrationUnknownValidator, false},
 		"R06 forged":                     {forged, 1, &relay.RegistrationSignature, false},
-		"R06 another's key":              {sign(t, ahead(0), 2, testSpec.GenesisForkVersion), 1, &relay.RegistrationSignature, false},
-		"R06 another network":            {sign(t, ahead(0), 1, phase0.Version{0x20, 0, 0, 0x90}), 1, &relay.RegistrationSignature, false},
+		"R06 another's key": {sign(t, ahead(0), 2, testSpec.GenesisForkVersion), 1,
+			&relay.RegistrationSignature, false},
+		"R06 another network": {sign(t, ahead(0), 1, phase0.Version{0x20, 0, 0, 0x90}), 1,
+			&relay.RegistrationSignature, false},
 		"R06 infinity": {
-			&relay.SignedRegistration{Message: ahead(0).Message, Signature: phase0.BLSSignature{0xc0}}, 1, &relay.RegistrationSignature, false,
+			&relay.SignedRegistration{Message: ahead(0).Message, Signature: phase0.BLSSignature{0xc0}}, 1,
+			&relay.RegistrationSignature, false,
 		},
-		"R08 none":       {},
-		"before genesis": {registration(t, 1, 1, limit, testSpec.GenesisTime.Add(-time.Second)), 1, &relay.RegistrationTooEarly, false},
+		"R08 none": {},
+		"before genesis": {registration(t, 1, 1, limit, testSpec.GenesisTime.Add(-time.Second)), 1,
+			&relay.RegistrationTooEarly, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, facts := withValidators(4)
@@ -159,8 +167,8 @@ func TestSignatureChecksAreCounted(t *testing.T) {
 	}
 }
 
-// However requests for the same validators overlap, the newest registration of each is what counts in the end, and the facts of a
-// validator name each registration once.
+// However requests for the same validators overlap, the newest registration of each is what counts
+// in the end, and the facts of a validator name each registration once.
 func TestNewestRegistrationWinsConcurrently(t *testing.T) {
 	const proposers, versions = 3, 6
 	var signed [proposers][versions]*relay.SignedRegistration

@@ -1,5 +1,6 @@
-// Package registry knows who proposes when and what proposers have asked for: the validator table, registrations, duties, and what the
-// beacon nodes have announced of the chain (head, payload attributes). All of it is memory; facts carry changes to the journal.
+// Package registry knows who proposes when and what proposers have asked for: the validator table,
+// registrations, duties, and what the beacon nodes have announced of the chain (head, payload
+// attributes). All of it is memory; facts carry changes to the journal.
 //
 //	registrations ──> judge ──> verify (half of the cores) ──> store ──> fact, once a minute
 //	                    │ └─> renewals of great batches ─> Run ─┘ │      (a second later)
@@ -24,9 +25,9 @@ import (
 
 // Registry is safe for concurrent use.
 type Registry struct {
-	// Changed is told of each registration that asks for something else than the one before it, once it
-	// is stored and before its request is answered: facts of it may come later. It is set before the
-	// first registration, and may be nil.
+	// Changed is told of each registration that asks for something else than the one before it, once
+	// it is stored and before its request is answered: facts of it may come later. It is set before
+	// the first registration, and may be nil.
 	Changed func(*builderv1.ValidatorRegistration)
 
 	spec        *eth.Spec

@@ -42,10 +42,12 @@ func withValidators(n int) (*Registry, *recorded) {
 }
 
 // registration of a validator, signed with its key.
-func registration(t *testing.T, validator int, feeRecipient byte, gasLimit uint64, at time.Time) *relay.SignedRegistration {
+func registration(t *testing.T, validator int, feeRecipient byte, gasLimit uint64,
+	at time.Time) *relay.SignedRegistration {
 	t.Helper()
 	message := &builderv1.ValidatorRegistration{
-		FeeRecipient: bellatrix.ExecutionAddress{feeRecipient}, GasLimit: gasLimit, Timestamp: at, Pubkey: validatorKey(validator).PublicKey(),
+		FeeRecipient: bellatrix.ExecutionAddress{feeRecipient}, GasLimit: gasLimit, Timestamp: at,
+		Pubkey: validatorKey(validator).PublicKey(),
 	}
 	root, err := message.HashTreeRoot()
 	if err != nil {
@@ -68,7 +70,8 @@ func TestGoodEntriesAreStoredEvenWhenOthersAreBad(t *testing.T) {
 		registration(t, 2, 1, 30_000_000, testSpec.GenesisTime.Add(-time.Second)),
 		registration(t, 2, 1, 30_000_000, now.Add(10*time.Second))))
 	want := map[int]relay.Refusal{
-		1: relay.RegistrationSignature, 2: relay.RegistrationTooLate, 3: relay.RegistrationUnknownValidator, 4: relay.RegistrationTooEarly,
+		1: relay.RegistrationSignature, 2: relay.RegistrationTooLate, 3: relay.RegistrationUnknownValidator,
+		4: relay.RegistrationTooEarly,
 	}
 	if len(failures) != len(want) {
 		t.Errorf("%d failures, want %d: %v", len(failures), len(want), failures)
@@ -83,7 +86,8 @@ func TestGoodEntriesAreStoredEvenWhenOthersAreBad(t *testing.T) {
 	}
 }
 
-// Each row registers the first entry and then the second; limit is the gas limit that counts afterwards.
+// Each row registers the first entry and then the second; limit is the gas limit that counts
+// afterwards.
 func TestWhichRegistrationCounts(t *testing.T) {
 	for name, row := range map[string]struct {
 		second *relay.SignedRegistration
@@ -114,7 +118,8 @@ func TestWhichRegistrationCounts(t *testing.T) {
 	}
 }
 
-// What is held, byte for byte, costs no look at its signature, and neither does the same message with another one: only one is right.
+// What is held, byte for byte, costs no look at its signature, and neither does the same message
+// with another one: only one is right.
 func TestRepeatsCostNoSignatureCheck(t *testing.T) {
 	r, _ := withValidators(1)
 	first := registration(t, 0, 1, 30_000_000, now)
@@ -147,7 +152,8 @@ func TestDutiesOfCurrentAndNextEpoch(t *testing.T) {
 	r, _ := withValidators(2)
 	r.Register(t.Context(), now, batchOf(registration(t, 0, 1, 30_000_000, now)))
 	zero, one := validatorKey(0).PublicKey(), validatorKey(1).PublicKey()
-	r.SetDuties(1, phase0.Root{}, []relay.Duty{{Slot: 5, Proposer: zero}, {Slot: 4, Proposer: zero}, {Slot: 6, Index: 1, Proposer: one}})
+	r.SetDuties(1, phase0.Root{}, []relay.Duty{{Slot: 5, Proposer: zero}, {Slot: 4, Proposer: zero},
+		{Slot: 6, Index: 1, Proposer: one}})
 	r.SetDuties(2, phase0.Root{}, []relay.Duty{{Slot: 8, Proposer: zero}})
 	r.SetDuties(3, phase0.Root{}, []relay.Duty{{Slot: 12, Proposer: zero}})
 	r.SetHead(relay.Head{Slot: 5})

@@ -13,20 +13,23 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// A client that signs its registrations anew each epoch sends what is held with a newer timestamp and a signature that takes a third of a
-// millisecond and more to verify. That cannot change what a proposer is paid, so nobody has to wait for it.
+// A client that signs its registrations anew each epoch sends what is held with a newer timestamp
+// and a signature that takes a third of a millisecond and more to verify. That cannot change what a
+// proposer is paid, so nobody has to wait for it.
 const (
 	// promptRenewals is how many of them a request may have that are verified before its answer.
 	promptRenewals = 64
-	// maxRenewals is how many validators' renewals may wait. When there are more, requests wait for their own again.
+	// maxRenewals is how many validators' renewals may wait. When there are more, requests wait for
+	// their own again.
 	maxRenewals = 1 << 14
-	// renewalsRest is how long the first of them waits: operators send theirs together, and those that follow shall not share the processors
-	// with verification.
+	// renewalsRest is how long the first of them waits: operators send theirs together, and those that
+	// follow shall not share the processors with verification.
 	renewalsRest = time.Second
 )
 
-// waiting are the renewals that Run verifies: of each validator the first that came, and the newest of those that came after it. So nobody
-// can keep a validator's own renewal out by being first, nor by being newer; not both at a time.
+// waiting are the renewals that Run verifies: of each validator the first that came, and the newest
+// of those that came after it. So nobody can keep a validator's own renewal out by being first, nor
+// by being newer; not both at a time.
 type waiting struct {
 	of   map[uint32]waitingOf // by the validator's place
 	list []renewal
@@ -35,7 +38,8 @@ type waiting struct {
 // waitingOf are places in the list; newest is that of first while there is no other.
 type waitingOf struct{ first, newest int32 }
 
-// renewal is an entry and when it came. Thousands come at a time, so it holds no pointer for the garbage collector to follow.
+// renewal is an entry and when it came. Thousands come at a time, so it holds no pointer for the
+// garbage collector to follow.
 type renewal struct {
 	atNs         int64 // Unix time
 	timestamp    int64 // Unix seconds
@@ -45,8 +49,10 @@ type renewal struct {
 	signature    phase0.BLSSignature
 }
 
-// later puts those of a request's candidates that only renew what is held among those that Run verifies, and returns the others.
-func (r *Registry) later(at time.Time, entries []relay.SignedRegistration, candidates []candidate) (others []candidate) {
+// later puts those of a request's candidates that only renew what is held among those that Run
+// verifies, and returns the others.
+func (r *Registry) later(at time.Time, entries []relay.SignedRegistration,
+	candidates []candidate) (others []candidate) {
 	for some := range slices.Chunk(candidates, judgedTogether) {
 		others = r.laterSome(at, entries, some, others)
 	}
@@ -57,7 +63,8 @@ func (r *Registry) later(at time.Time, entries []relay.SignedRegistration, candi
 	return others
 }
 
-func (r *Registry) laterSome(at time.Time, entries []relay.SignedRegistration, candidates, others []candidate) []candidate {
+func (r *Registry) laterSome(at time.Time, entries []relay.SignedRegistration, candidates,
+	others []candidate) []candidate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range candidates {
@@ -114,7 +121,8 @@ func (r *Registry) Run(ctx context.Context, c clock.Clock) {
 			case <-ctx.Done():
 				return
 			case <-r.wake:
-				if (clock.Real{}).Until(ctx, time.Now().Add(renewalsRest)) == nil { // it is about processors, whatever the chain's clock says
+				// it is about processors, whatever the chain's clock says
+				if (clock.Real{}).Until(ctx, time.Now().Add(renewalsRest)) == nil {
 					r.verifyRenewals(ctx)
 				}
 			}
@@ -126,7 +134,8 @@ func (r *Registry) Run(ctx context.Context, c clock.Clock) {
 	renewing.Wait()
 }
 
-// verifyRenewals verifies what waits now: the newest of a validator, and the first only if that one is wrong.
+// verifyRenewals verifies what waits now: the newest of a validator, and the first only if that one
+// is wrong.
 func (r *Registry) verifyRenewals(ctx context.Context) {
 	r.mu.Lock()
 	taken := r.renewals
@@ -147,7 +156,8 @@ func (r *Registry) verifyRenewals(ctx context.Context) {
 	r.giveBack(taken)
 }
 
-// giveBack lets the next renewals have the memory of those that were verified, unless others have come already.
+// giveBack lets the next renewals have the memory of those that were verified, unless others have
+// come already.
 func (r *Registry) giveBack(done waiting) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,7 +167,8 @@ func (r *Registry) giveBack(done waiting) {
 	}
 }
 
-// settle verifies renewals, keeps the good ones and returns which are wrong, of which nobody is told.
+// settle verifies renewals, keeps the good ones and returns which are wrong, of which nobody is
+// told.
 func (r *Registry) settle(ctx context.Context, list []renewal) (wrong []int) {
 	entries := make([]*relay.SignedRegistration, len(list))
 	r.mu.RLock()

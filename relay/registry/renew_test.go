@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// byLastByte takes a signature for right whose last byte says so. It stands in for BLS where a test needs hundreds of signatures.
+// byLastByte takes a signature for right whose last byte says so. It stands in for BLS where a test
+// needs hundreds of signatures.
 func byLastByte(triples []bls.Triple) []error {
 	verdicts := make([]error, len(triples))
 	for i := range triples {
@@ -42,13 +43,15 @@ func withMade(n int) (*Registry, *recorded) {
 	return r, facts
 }
 
-// The story of the older registration that came last: A at 1, A again at 3, B at 2. A stands, as it was signed at 3.
+// The story of the older registration that came last: A at 1, A again at 3, B at 2. A stands, as it
+// was signed at 3.
 func TestOlderRegistrationDoesNotReplaceARenewedOne(t *testing.T) {
 	r, _ := withValidators(1)
 	r.SetDuties(0, phase0.Root{}, []relay.Duty{{Slot: 1, Proposer: validatorKey(0).PublicKey()}})
 	newest := registration(t, 0, 1, 30_000_000, now.Add(3*time.Second))
 	for _, entry := range []*relay.SignedRegistration{
-		registration(t, 0, 1, 30_000_000, now.Add(time.Second)), newest, registration(t, 0, 2, 31_000_000, now.Add(2*time.Second)),
+		registration(t, 0, 1, 30_000_000, now.Add(time.Second)), newest, registration(t, 0, 2, 31_000_000,
+			now.Add(2*time.Second)),
 	} {
 		if failures := refusals(t, r, batchOf(entry)); len(failures) > 0 {
 			t.Fatal(failures)
@@ -82,7 +85,8 @@ func TestTimestampCannotBeMovedWithoutTheKey(t *testing.T) {
 	}
 }
 
-// A great batch of renewals is answered at once; what it says is held when Run has verified it, and only then.
+// A great batch of renewals is answered at once; what it says is held when Run has verified it, and
+// only then.
 func TestRenewalsOfGreatBatchesAreVerifiedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = promptRenewals + 1
@@ -119,7 +123,8 @@ func TestRenewalsOfGreatBatchesAreVerifiedLater(t *testing.T) {
 	})
 }
 
-// Whoever has not the key cannot keep a validator's own renewal out: not by being first, and not by being newer.
+// Whoever has not the key cannot keep a validator's own renewal out: not by being first, and not by
+// being newer.
 func TestForgedRenewalsDoNotKeepTheRightOneOut(t *testing.T) {
 	const n = promptRenewals + 1
 	for name, order := range map[string][]byte{"forged first": {0, 1}, "forged last": {1, 0}} {
@@ -157,7 +162,8 @@ func TestRenewalsOfAnotherRound(t *testing.T) {
 			if want.IsZero() {
 				want = now
 			}
-			if got := r.Newest(made(i)); !got.Message.Timestamp.Equal(want) || got.Message.GasLimit != 1 || got.Message.Pubkey != made(i) {
+			if got := r.Newest(made(i)); !got.Message.Timestamp.Equal(want) || got.Message.GasLimit != 1 ||
+				got.Message.Pubkey != made(i) {
 				t.Fatalf("round %d, validator %d: %+v, want %v", round, i, got.Message, want)
 			}
 		}

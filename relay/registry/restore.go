@@ -8,8 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Restore puts back registrations that were verified in an earlier life of the process, in any order: they are not verified again and are
-// no new facts. One of a validator that is not known is kept and counts as soon as the validator is known.
+// Restore puts back registrations that were verified in an earlier life of the process, in any
+// order: they are not verified again and are no new facts. One of a validator that is not known is
+// kept and counts as soon as the validator is known.
 func (r *Registry) Restore(entries iter.Seq[*relay.SignedRegistration]) {
 	for entry := range entries {
 		r.restore(entry)
@@ -27,7 +28,8 @@ func (r *Registry) restore(entry *relay.SignedRegistration) {
 	}
 }
 
-// Newest is a validator's newest registration, whether the validator is known now or not; nil if it has none.
+// Newest is a validator's newest registration, whether the validator is known now or not; nil if it
+// has none.
 func (r *Registry) Newest(key phase0.BLSPubKey) *relay.SignedRegistration {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -2,7 +2,8 @@ package registry
 
 import "testing"
 
-// A table that has lost more than a tenth, or all, takes nobody's registration out of force, and its new validators count; the next whole one heals it.
+// A table that has lost more than a tenth, or all, takes nobody's registration out of force, and
+// its new validators count; the next whole one heals it.
 func TestTableThatShrinksForgetsNobody(t *testing.T) {
 	const many = 2 * leastNetwork
 	r := New(nil, nil)

@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// row is a validator and its registration, by value: a million of them hold no pointer for the garbage collector to follow.
+// row is a validator and its registration, by value: a million of them hold no pointer for the
+// garbage collector to follow.
 type row struct {
 	pubkey       phase0.BLSPubKey
 	signature    phase0.BLSSignature
@@ -22,11 +23,13 @@ type row struct {
 	recorded     int64 // Unix seconds of its last fact, 0 if there is none
 }
 
-// pageRows is how many rows are allocated together. Pages never move, so that growth copies nothing and needs no room for two tables.
+// pageRows is how many rows are allocated together. Pages never move, so that growth copies nothing
+// and needs no room for two tables.
 const pageRows = 4096
 
-// table holds rows by place. A row is never taken away: validators that exit are few, and one that a lagging beacon node has left out for
-// an epoch finds its registration again. The registry's mutex guards it.
+// table holds rows by place. A row is never taken away: validators that exit are few, and one that
+// a lagging beacon node has left out for an epoch finds its registration again. The registry's
+// mutex guards it.
 //
 //	places (pubkey) ──┐
 //	                  ├──> place ──> pages[place/4096][place%4096]
@@ -139,7 +142,8 @@ func (t *table) put(r *row, entry *relay.SignedRegistration) {
 	r.gasLimit, r.timestamp = message.GasLimit, message.Timestamp.Unix()
 }
 
-// registration is the entry as the proposer signed it; nil if there is none or the validator is not known.
+// registration is the entry as the proposer signed it; nil if there is none or the validator is not
+// known.
 func (r *row) registration() *relay.SignedRegistration {
 	if r == nil || !r.known {
 		return nil
@@ -147,7 +151,8 @@ func (r *row) registration() *relay.SignedRegistration {
 	return r.signed()
 }
 
-// signed is the entry as the proposer signed it, also of a validator that is not known; nil if there is none.
+// signed is the entry as the proposer signed it, also of a validator that is not known; nil if
+// there is none.
 func (r *row) signed() *relay.SignedRegistration {
 	if r == nil || !r.registered {
 		return nil

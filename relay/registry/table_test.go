@@ -31,7 +31,8 @@ func madeValidators(n int) []relay.Validator {
 
 // madeEntry is an entry of such a key.
 func madeEntry(i int, limit uint64, at time.Time) *relay.SignedRegistration {
-	return &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{Pubkey: made(i), GasLimit: limit, Timestamp: at}}
+	return &relay.SignedRegistration{Message: &builderv1.ValidatorRegistration{Pubkey: made(i), GasLimit: limit,
+		Timestamp: at}}
 }
 
 // madeRegistrations yields n of them, each of which is garbage as soon as the next one comes.
@@ -54,7 +55,8 @@ func heapBytes() uint64 {
 	return stats.HeapAlloc
 }
 
-// A million validators, all of them registered, with all indexes: what mainnet needs. The second table is what an epoch brings.
+// A million validators, all of them registered, with all indexes: what mainnet needs. The second
+// table is what an epoch brings.
 func TestMemoryOfAMillionRegistrations(t *testing.T) {
 	const registrations, maxBytes = 1_000_000, 400
 	before := heapBytes()
@@ -67,17 +69,20 @@ func TestMemoryOfAMillionRegistrations(t *testing.T) {
 	if each > maxBytes {
 		t.Errorf("%.0f bytes a registration, want at most %d", each, maxBytes)
 	}
-	if r.Validators() != registrations || r.table.find(made(registrations-1)).registration() == nil || r.table.find(made(0)).known {
+	if r.Validators() != registrations || r.table.find(made(registrations-1)).registration() == nil ||
+		r.table.find(made(0)).known {
 		t.Error("the table does not hold what it was given")
 	}
 	runtime.KeepAlive(r)
 }
 
-// Whatever tables follow each other, the registry knows the last one, unless it is empty: a plain map is the model.
+// Whatever tables follow each other, the registry knows the last one, unless it is empty: a plain
+// map is the model.
 func TestValidatorTableIsTheLastOneGiven(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, _ := withValidators(0)
-		for _, keys := range rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.IntRange(0, 12), 1, -1, rapid.ID), 1, 4).Draw(t, "tables") {
+		for _, keys := range rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.IntRange(0, 12), 1, -1, rapid.ID), 1,
+			4).Draw(t, "tables") {
 			shift := rapid.IntRange(0, 2).Draw(t, "shift") // before finality a re-organisation can give a key another index
 			var table []relay.Validator
 			model := map[phase0.ValidatorIndex]phase0.BLSPubKey{}
@@ -99,11 +104,13 @@ func TestValidatorTableIsTheLastOneGiven(t *testing.T) {
 	})
 }
 
-// Registrations outlive a table that leaves their validator out, and those of a validator not seen yet wait for it.
+// Registrations outlive a table that leaves their validator out, and those of a validator not seen
+// yet wait for it.
 func TestRegistrationsStayWhenTheTableChanges(t *testing.T) {
 	r, facts := withValidators(1)
 	r.Restore(slices.Values([]*relay.SignedRegistration{
-		registration(t, 0, 1, 31_000_000, now), registration(t, 0, 1, 30_000_000, now.Add(-1e9)), registration(t, 1, 1, 30_000_000, now)}))
+		registration(t, 0, 1, 31_000_000, now), registration(t, 0, 1, 30_000_000, now.Add(-1e9)), registration(t, 1, 1,
+			30_000_000, now)}))
 	if got := stored(r, 0); got == nil || got.Message.GasLimit != 31_000_000 || stored(r, 1) != nil {
 		t.Error("the newest restored registration of a known validator counts, that of an unknown one does not")
 	}
@@ -116,7 +123,8 @@ func TestRegistrationsStayWhenTheTableChanges(t *testing.T) {
 		t.Errorf("R05: %v, want an exited validator to be refused", failures)
 	}
 	r.SetValidators(validators(2))
-	if got := stored(r, 0); got == nil || *got.Message != *registration(t, 0, 1, 31_000_000, now).Message || len(*facts) != 0 {
+	if got := stored(r, 0); got == nil || *got.Message != *registration(t, 0, 1, 31_000_000, now).Message ||
+		len(*facts) != 0 {
 		t.Error("a validator that is back has no registration, or restoring was a fact")
 	}
 }
@@ -132,7 +140,8 @@ func BenchmarkRestore100000(b *testing.B) {
 	}
 }
 
-// BenchmarkSetValidators is what an epoch costs on mainnet: a million validators that are all known.
+// BenchmarkSetValidators is what an epoch costs on mainnet: a million validators that are all
+// known.
 func BenchmarkSetValidators(b *testing.B) {
 	known := madeValidators(1_000_000)
 	r, _ := withValidators(0)

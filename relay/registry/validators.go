@@ -8,14 +8,15 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// SetValidators brings the validator table to what the beacon node says. Registrations stay; those of validators that are not in the table
-// do not count.
+// SetValidators brings the validator table to what the beacon node says. Registrations stay; those
+// of validators that are not in the table do not count.
 //
-// The table changes in place and a page at a time, so that nobody waits for a million validators and there are never two tables: readers
-// may see new validators while old ones are not gone yet.
+// The table changes in place and a page at a time, so that nobody waits for a million validators
+// and there are never two tables: readers may see new validators while old ones are not gone yet.
 //
-// A table that lacks more than a tenth of a network, or all of it, is a node's that is not synced, or lists active ones alone: what is new in it is taken, and
-// nobody is forgotten, since whoever has exited has no duties anyway. missing is how many that are then; the next whole table ends it.
+// A table that lacks more than a tenth of a network, or all of it, is a node's that is not synced,
+// or lists active ones alone: what is new in it is taken, and nobody is forgotten, since whoever
+// has exited has no duties anyway. missing is how many that are then; the next whole table ends it.
 func (r *Registry) SetValidators(validators []relay.Validator) (missing int) {
 	r.replacing.Lock()
 	defer r.replacing.Unlock()
@@ -23,7 +24,8 @@ func (r *Registry) SetValidators(validators []relay.Validator) (missing int) {
 	for page := range slices.Chunk(validators, pageRows) {
 		r.know(page, &seen)
 	}
-	if known, lacks := r.Validators(), r.Validators()-len(validators); lacks > 0 && (len(validators) == 0 || known >= leastNetwork && lacks > known/10) {
+	if known, lacks := r.Validators(), r.Validators()-len(validators); lacks > 0 &&
+		(len(validators) == 0 || known >= leastNetwork && lacks > known/10) {
 		return lacks
 	}
 	for first := uint32(0); r.forgetUnseen(first, seen); first += pageRows {
@@ -46,7 +48,8 @@ func (r *Registry) know(validators []relay.Validator, seen *places) {
 	}
 }
 
-// forgetUnseen forgets the validators of one page that are no longer in the beacon chain's table, and says whether more pages follow.
+// forgetUnseen forgets the validators of one page that are no longer in the beacon chain's table,
+// and says whether more pages follow.
 func (r *Registry) forgetUnseen(first uint32, seen places) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

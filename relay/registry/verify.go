@@ -10,9 +10,11 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// verify verifies the signatures of count entries, in chunks on as many processors as registrations may have, and tells each verdict,
-// several at a time. It stops between chunks when the context ends.
-func (r *Registry) verify(ctx context.Context, count int, entry func(int) *relay.SignedRegistration, verdict func(int, error)) {
+// verify verifies the signatures of count entries, in chunks on as many processors as registrations
+// may have, and tells each verdict, several at a time. It stops between chunks when the context
+// ends.
+func (r *Registry) verify(ctx context.Context, count int, entry func(int) *relay.SignedRegistration,
+	verdict func(int, error)) {
 	chunks := make(chan int)
 	var workers sync.WaitGroup
 	for range min(cap(r.processors), (count+judgedTogether-1)/judgedTogether) {
@@ -33,7 +35,8 @@ func (r *Registry) verify(ctx context.Context, count int, entry func(int) *relay
 	workers.Wait()
 }
 
-// takeProcessor waits for one of the processors that registrations may have, and says whether it has one.
+// takeProcessor waits for one of the processors that registrations may have, and says whether it
+// has one.
 func (r *Registry) takeProcessor(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
@@ -57,7 +60,8 @@ func (r *Registry) verifyChunk(from, to int, entry func(int) *relay.SignedRegist
 			continue
 		}
 		places = append(places, i)
-		triples = append(triples, bls.Triple{Key: e.Message.Pubkey, Root: eth.SigningRoot(root, domain), Signature: e.Signature})
+		triples = append(triples, bls.Triple{Key: e.Message.Pubkey, Root: eth.SigningRoot(root, domain),
+			Signature: e.Signature})
 	}
 	verdicts := r.verifyBatch(triples)
 	for i, place := range places {
@@ -69,7 +73,8 @@ func (r *Registry) verifyChunk(from, to int, entry func(int) *relay.SignedRegist
 	}
 }
 
-// keep stores an entry whose signature is right, unless one that came in meanwhile makes it old, or the validator has exited meanwhile.
+// keep stores an entry whose signature is right, unless one that came in meanwhile makes it old, or
+// the validator has exited meanwhile.
 func (r *Registry) keep(at time.Time, entry *relay.SignedRegistration) {
 	fact, difference := r.store(at, entry)
 	if difference == changed && r.Changed != nil {

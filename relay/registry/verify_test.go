@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// A request that names one validator a thousand times costs one look at a signature, and the newest entry counts.
+// A request that names one validator a thousand times costs one look at a signature, and the newest
+// entry counts.
 func TestOneSignatureForEachValidatorOfARequest(t *testing.T) {
 	r, _ := withMade(3)
 	checked := 0
@@ -33,13 +34,15 @@ func TestOneSignatureForEachValidatorOfARequest(t *testing.T) {
 	}
 }
 
-// If the newest entry of a validator is wrong, its others are not ignored in silence: one of them may have been right.
+// If the newest entry of a validator is wrong, its others are not ignored in silence: one of them
+// may have been right.
 func TestOlderEntriesBehindAWrongOneAreRefused(t *testing.T) {
 	r, _ := withMade(2)
 	entries := many(2, 1, now, 1)
 	wrong := many(1, 2, now.Add(time.Second), 0)
 	failures := refusals(t, r, append(entries, wrong...))
-	if len(failures) != 2 || failures[0].Index != 0 || failures[1].Index != 2 || r.Newest(made(0)) != nil || r.Newest(made(1)) == nil {
+	if len(failures) != 2 || failures[0].Index != 0 || failures[1].Index != 2 || r.Newest(made(0)) != nil ||
+		r.Newest(made(1)) == nil {
 		t.Errorf("%v", failures)
 	}
 }

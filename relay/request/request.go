@@ -1,4 +1,5 @@
-// Package request reads requests for the API skins: media, body and fork, with the relay's own refusals.
+// Package request reads requests for the API skins: media, body and fork, with the relay's own
+// refusals.
 package request
 
 import (
@@ -38,7 +39,8 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *relay.R
 }
 
 // BodyAsItComes is Body that tells what has arrived so far, see serve.ReadBodyAsItComes.
-func BodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arrived func(soFar []byte)) ([]byte, *relay.Refused) {
+func BodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64,
+	arrived func(soFar []byte)) ([]byte, *relay.Refused) {
 	body, err := serve.ReadBodyAsItComes(w, r, limit, arrived, Encodings...)
 	switch {
 	case err == nil:
@@ -54,10 +56,12 @@ func BodyAsItComes(w http.ResponseWriter, r *http.Request, limit int64, arrived 
 	}
 }
 
-// VersionHeader names the fork of a body in requests and answers (builder-specs, "Eth-Consensus-Version").
+// VersionHeader names the fork of a body in requests and answers (builder-specs,
+// "Eth-Consensus-Version").
 const VersionHeader = "Eth-Consensus-Version"
 
-// Fork is the fork of a body about a slot. The header may say it; needed says that it must (SSZ). It has to be the slot's.
+// Fork is the fork of a body about a slot. The header may say it; needed says that it must (SSZ).
+// It has to be the slot's.
 func Fork(r *http.Request, active eth.Fork, needed bool) (eth.Fork, *relay.Refused) {
 	name := r.Header.Get(VersionHeader)
 	if name == "" {

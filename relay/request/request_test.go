@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Each way in which a body cannot be had is a refusal of the catalogue, and none is the server's own fault but a full house.
+// Each way in which a body cannot be had is a refusal of the catalogue, and none is the server's
+// own fault but a full house.
 func TestBodyRefusals(t *testing.T) {
 	for _, row := range []struct {
 		name, encoding, body string

@@ -1,5 +1,5 @@
-// Package top holds what is served: for each auction the leading bid, signed and encoded once, immutable. getHeader only reads here, and
-// whoever listens is told of each change.
+// Package top holds what is served: for each auction the leading bid, signed and encoded once,
+// immutable. getHeader only reads here, and whoever listens is told of each change.
 //
 //	receive ─▶ Board.Show ─┬─▶ map, replaced as a whole ◀─ Headers.Header ◀─ getHeader (no lock but the bid's own, no allocation)
 //	                       │                                     └─ each bid's first answer at once, the others as a sum ─▶ Served
@@ -19,12 +19,14 @@ import (
 
 // Board is safe for concurrent use; its zero value is empty.
 type Board struct {
-	// Feed, if there is one, is told of each change in the order of the board. It must not change once the board is used.
+	// Feed, if there is one, is told of each change in the order of the board. It must not change once
+	// the board is used.
 	Feed *Feed
 	// Served, if there is one, is told of the headers that were served. It must not change either.
 	Served Served
 
-	// tops is replaced and never changed: a change of a top costs a signature anyway, and readers need no lock.
+	// tops is replaced and never changed: a change of a top costs a signature anyway, and readers need
+	// no lock.
 	tops    atomic.Pointer[map[relay.Key]*shown]
 	writing sync.Mutex // held by whoever replaces tops, until the feed has the change too
 
@@ -69,7 +71,8 @@ func (b *Board) top(key relay.Key) *shown {
 	return (*tops)[key]
 }
 
-// Give notes that a proposer is answered with a bid for the first time since it leads, or was in an earlier life of the process.
+// Give notes that a proposer is answered with a bid for the first time since it leads, or was in an
+// earlier life of the process.
 func (b *Board) Give(served relay.HeaderServed) {
 	b.giving.Lock()
 	defer b.giving.Unlock()
@@ -79,8 +82,8 @@ func (b *Board) Give(served relay.HeaderServed) {
 	b.given[served.Slot] = append(b.given[served.Slot], served)
 }
 
-// Given is the header that a proposer was last answered with for a block of a slot: what it signed for, if it signs that block. nil if nobody noted
-// that it was answered with any.
+// Given is the header that a proposer was last answered with for a block of a slot: what it signed
+// for, if it signs that block. nil if nobody noted that it was answered with any.
 func (b *Board) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed {
 	b.giving.Lock()
 	defer b.giving.Unlock()

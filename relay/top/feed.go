@@ -25,14 +25,15 @@ const (
 	defaultQueue     = 256
 )
 
-// Feed tells listeners of every change of a leading bid, in the order in which the board showed them. A change is encoded once. Nobody
-// waits for a listener: one that does not keep up is cut.
+// Feed tells listeners of every change of a leading bid, in the order in which the board showed
+// them. A change is encoded once. Nobody waits for a listener: one that does not keep up is cut.
 //
 //	Board.Show ─▶ Feed ─┬─▶ queue ─▶ listener
 //	                    ├─▶ queue ─▶ listener
 //	                    └─▶ queue ✂  full: the context of this one ends, the others notice nothing
 //
-// It is safe for concurrent use. Clock is needed, the limits are not; none may change once the feed is used.
+// It is safe for concurrent use. Clock is needed, the limits are not; none may change once the feed
+// is used.
 type Feed struct {
 	// Clock stamps the changes.
 	Clock clock.Clock
@@ -40,9 +41,11 @@ type Feed struct {
 	MaxListeners int
 	// MaxPerClient bounds those of one client: 20.
 	MaxPerClient int
-	// Over says whether a slot is over: nobody who comes is told what led there. nil for never. It must not block.
+	// Over says whether a slot is over: nobody who comes is told what led there. nil for never. It
+	// must not block.
 	Over func(slot phase0.Slot) bool
-	// Queue is how many records a listener may be behind before it is cut: 256. The tops that it is sent first do not count.
+	// Queue is how many records a listener may be behind before it is cut: 256. The tops that it is
+	// sent first do not count.
 	Queue int
 
 	cut atomic.Uint64
@@ -63,7 +66,8 @@ type present struct {
 	records *Records
 }
 
-// Client is who listens: a builder that an API key has identified, by name, or an address. Without a name nobody knows, and it has no share.
+// Client is who listens: a builder that an API key has identified, by name, or an address. Without
+// a name nobody knows, and it has no share.
 type Client struct {
 	Name    string
 	Builder bool
@@ -79,11 +83,13 @@ type Listener struct {
 	end     context.CancelCauseFunc
 }
 
-// Records are what the listener is told: first the bids that lead already, in the order in which they came to lead, then each change. It is
-// closed, after the last record, when the feed is. Nobody may change a record.
+// Records are what the listener is told: first the bids that lead already, in the order in which
+// they came to lead, then each change. It is closed, after the last record, when the feed is.
+// Nobody may change a record.
 func (l *Listener) Records() <-chan []byte { return l.records }
 
-// Context ends when the listener leaves, when the context that it came with ends, and when it is cut: ErrBehind is the cause then.
+// Context ends when the listener leaves, when the context that it came with ends, and when it is
+// cut: ErrBehind is the cause then.
 func (l *Listener) Context() context.Context { return l.ctx }
 
 // Leave gives the place back. It may be called twice.
@@ -94,8 +100,9 @@ func (l *Listener) Leave() {
 	l.feed.remove(l)
 }
 
-// Listen joins, with time stamps in milliseconds or nanoseconds. The caller must Leave, also after it was cut. It refuses with
-// relay.TooManyListeners, or relay.NotReady once the feed is closed. Only builders get the last quarter of the places.
+// Listen joins, with time stamps in milliseconds or nanoseconds. The caller must Leave, also after
+// it was cut. It refuses with relay.TooManyListeners, or relay.NotReady once the feed is closed.
+// Only builders get the last quarter of the places.
 func (f *Feed) Listen(ctx context.Context, unit time.Duration, client Client) (*Listener, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,7 +116,8 @@ func (f *Feed) Listen(ctx context.Context, unit time.Duration, client Client) (*
 		return nil, relay.TooManyListeners.With("this client has %d, and may have no more", share)
 	}
 	present := f.inOrder()
-	l := &Listener{feed: f, client: client, unit: unit, records: make(chan []byte, len(present)+cmp.Or(f.Queue, defaultQueue))}
+	l := &Listener{feed: f, client: client, unit: unit,
+		records: make(chan []byte, len(present)+cmp.Or(f.Queue, defaultQueue))}
 	l.ctx, l.end = context.WithCancelCause(ctx)
 	for _, p := range present {
 		l.records <- p.records.In(unit)
@@ -125,7 +133,8 @@ func (f *Feed) Listen(ctx context.Context, unit time.Duration, client Client) (*
 	return l, nil
 }
 
-// inOrder are the bids that lead in auctions that are open, oldest first. The caller holds the mutex.
+// inOrder are the bids that lead in auctions that are open, oldest first. The caller holds the
+// mutex.
 func (f *Feed) inOrder() []*present {
 	all := make([]*present, 0, len(f.present))
 	for key, p := range f.present {
@@ -137,7 +146,8 @@ func (f *Feed) inOrder() []*present {
 	return all
 }
 
-// Show tells everybody that a bid leads from now on, nil that none does. It never blocks. Calls for one board come one after the other.
+// Show tells everybody that a bid leads from now on, nil that none does. It never blocks. Calls for
+// one board come one after the other.
 func (f *Feed) Show(key relay.Key, bid *relay.SignedBid) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,7 +196,8 @@ func (f *Feed) Listeners() int {
 // Cut is how many listeners were cut because they were behind.
 func (f *Feed) Cut() uint64 { return f.cut.Load() }
 
-// Close ends the records of all listeners and waits until they have left, or until the context ends. Nobody can listen afterwards.
+// Close ends the records of all listeners and waits until they have left, or until the context
+// ends. Nobody can listen afterwards.
 func (f *Feed) Close(ctx context.Context) error {
 	select {
 	case <-f.close():

@@ -92,7 +92,8 @@ func TestFeedTellsWhatLeadsAndWhatChanges(t *testing.T) {
 	wantTold(t, early, told{6, 0}, told{8, 1})
 }
 
-// Whoever joins between two changes misses none and hears none twice, and all hear the same order, whatever the scheduling.
+// Whoever joins between two changes misses none and hears none twice, and all hear the same order,
+// whatever the scheduling.
 func TestFeedHasNoGaps(t *testing.T) {
 	feed := testFeed()
 	feed.Queue, feed.MaxListeners = 10_000, 200
@@ -187,7 +188,8 @@ func TestFeedHasSoManyPlaces(t *testing.T) {
 	feed.MaxListeners = 2
 	first, _ := listen(t, feed), listen(t, feed)
 	refused := (*relay.Refused)(nil)
-	if _, err := feed.Listen(t.Context(), time.Millisecond, somebody()); !errors.As(err, &refused) || refused.ID != relay.TooManyListeners.ID {
+	if _, err := feed.Listen(t.Context(), time.Millisecond, somebody()); !errors.As(err, &refused) ||
+		refused.ID != relay.TooManyListeners.ID {
 		t.Errorf("the third gets %v", err)
 	}
 	first.Leave()
@@ -195,7 +197,8 @@ func TestFeedHasSoManyPlaces(t *testing.T) {
 	listen(t, feed)
 }
 
-// A client has its share, which nobody else can take, and strangers leave a quarter of the places to builders.
+// A client has its share, which nobody else can take, and strangers leave a quarter of the places
+// to builders.
 func TestFeedPlacesAreShared(t *testing.T) {
 	feed := testFeed()
 	feed.MaxListeners, feed.MaxPerClient = 8, 2
@@ -208,7 +211,8 @@ func TestFeedPlacesAreShared(t *testing.T) {
 		name string
 		in   bool
 	}{{"a", true}, {"a", true}, {"a", false}, {"b", true}, {"b", true}, {"c", true}, {"c", true}, {"d", false}} {
-		if err := stranger(row.name); row.in != (err == nil) || err != nil && (!errors.As(err, &refused) || refused.ID != relay.TooManyListeners.ID) {
+		if err := stranger(row.name); row.in != (err == nil) || err != nil &&
+			(!errors.As(err, &refused) || refused.ID != relay.TooManyListeners.ID) {
 			t.Errorf("%s: %v", row.name, err)
 		}
 	}
@@ -227,7 +231,8 @@ func TestFeedPlacesAreShared(t *testing.T) {
 	}
 }
 
-// Who comes is told nothing of auctions that are over; whoever listened already heard it when it happened.
+// Who comes is told nothing of auctions that are over; whoever listened already heard it when it
+// happened.
 func TestFeedBeginsWithWhatIsOpen(t *testing.T) {
 	feed := testFeed()
 	over := phase0.Slot(6)
@@ -261,7 +266,8 @@ func TestFeedCloseWaitsForAll(t *testing.T) {
 			t.Error("the records go on")
 		}
 		refused := (*relay.Refused)(nil)
-		if _, err := feed.Listen(t.Context(), time.Millisecond, somebody()); !errors.As(err, &refused) || refused.ID != relay.NotReady.ID {
+		if _, err := feed.Listen(t.Context(), time.Millisecond, somebody()); !errors.As(err, &refused) ||
+			refused.ID != relay.NotReady.ID {
 			t.Errorf("a listener to a closed feed gets %v", err)
 		}
 		l.Leave()

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// One block may be shown at several values: what was signed for is what a proposer was last answered with, not what is shown by now, nor what was
-// only shown.
+// One block may be shown at several values: what was signed for is what a proposer was last
+// answered with, not what is shown by now, nor what was only shown.
 func TestBoardKnowsWhatWasGiven(t *testing.T) {
 	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}
 	key, block := relay.Key{Slot: 10}, phase0.Hash32{9}
@@ -20,7 +20,8 @@ func TestBoardKnowsWhatWasGiven(t *testing.T) {
 	headers := &Headers{Board: board, Spec: spec, Head: fixedHead(9)}
 	bid := func(wei uint64) *relay.SignedBid {
 		value := uint256.NewInt(wei)
-		return &relay.SignedBid{Key: key, BlockHash: block, ValueWei: value, Trace: relay.Trace{Slot: 10, BlockHash: block, ValueWei: value}}
+		return &relay.SignedBid{Key: key, BlockHash: block, ValueWei: value, Trace: relay.Trace{Slot: 10, BlockHash: block,
+			ValueWei: value}}
 	}
 	ask := func() {
 		if got, err := headers.Header(t.Context(), spec.SlotStart(10), key, time.Time{}); err != nil || got == nil {
@@ -49,7 +50,8 @@ func TestBoardKnowsWhatWasGiven(t *testing.T) {
 	if board.Given(11, block) != nil || board.Given(10, phase0.Hash32{}) != nil {
 		t.Error("given in another slot, or another block")
 	}
-	board.Give(relay.HeaderServed{Slot: 10, BlockHash: block, ValueWei: uint256.NewInt(3)}) // as a journal says of an earlier life
+	// as a journal says of an earlier life
+	board.Give(relay.HeaderServed{Slot: 10, BlockHash: block, ValueWei: uint256.NewInt(3)})
 	want(3)
 	board.Clear(11)
 	if board.Given(10, block) != nil {

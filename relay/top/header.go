@@ -24,10 +24,11 @@ type Headers struct {
 	// Stopped, if set, says that no header is served now: the operator's kill switch. It never blocks.
 	Stopped func() bool
 
-	// Delay is how far into its slot an answer is held back, in chain time, so that it is about a later top; 0 holds none. Only a client that
-	// says how long it waits is held.
+	// Delay is how far into its slot an answer is held back, in chain time, so that it is about a
+	// later top; 0 holds none. Only a client that says how long it waits is held.
 	Delay time.Duration
-	// Margin is how long before the client stops waiting it is answered at the latest, in chain time; 0 means 100 ms.
+	// Margin is how long before the client stops waiting it is answered at the latest, in chain time;
+	// 0 means 100 ms.
 	Margin time.Duration
 	// Clock is needed with a Delay only.
 	Clock clock.Clock
@@ -36,9 +37,11 @@ type Headers struct {
 // defaultMargin is the way back to the client and a bad moment of the scheduler.
 const defaultMargin = 100 * time.Millisecond
 
-// Header is the bid to serve to a request of a moment; nil without an error means that there is none (204). It is refused only if the slot is
-// over. Before the slot starts a bid is served if there is one. A client that goes away while it is held gets none.
-func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key, clientDeadline time.Time) (*relay.SignedBid, error) {
+// Header is the bid to serve to a request of a moment; nil without an error means that there is
+// none (204). It is refused only if the slot is over. Before the slot starts a bid is served if
+// there is one. A client that goes away while it is held gets none.
+func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key,
+	clientDeadline time.Time) (*relay.SignedBid, error) {
 	if head := h.Head.Head().Slot; key.Slot < head {
 		return nil, relay.SlotTooOld.With("slot %d, head is at slot %d", key.Slot, head)
 	}
@@ -70,8 +73,9 @@ func (h *Headers) Header(ctx context.Context, at time.Time, key relay.Key, clien
 	return bid, nil
 }
 
-// heldUntil is the moment at which a request is answered: into the slot by Delay, but before the client stops waiting and not after the
-// cut-off. Nobody is held for longer than a slot: a deadline beyond that is a mistake, or an attempt to keep connections busy.
+// heldUntil is the moment at which a request is answered: into the slot by Delay, but before the
+// client stops waiting and not after the cut-off. Nobody is held for longer than a slot: a deadline
+// beyond that is a mistake, or an attempt to keep connections busy.
 func (h *Headers) heldUntil(at time.Time, key relay.Key, clientDeadline time.Time) time.Time {
 	if h.Delay <= 0 || clientDeadline.IsZero() {
 		return at

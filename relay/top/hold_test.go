@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// All times are milliseconds into the slot. A better bid comes every 50 ms from the start on, worth as many wei as the time that it came, so
-// the value served says when the board was read.
+// All times are milliseconds into the slot. A better bid comes every 50 ms from the start on, worth
+// as many wei as the time that it came, so the value served says when the board was read.
 func TestHeaderIsHeldBack(t *testing.T) {
 	const never = -1
 	for name, row := range map[string]struct {
@@ -50,7 +50,8 @@ func TestHeaderIsHeldBack(t *testing.T) {
 					}
 				}()
 				headers := &Headers{
-					Board: board, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}, Head: fixedHead(0),
+					Board: board, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
+					Head:   fixedHead(0),
 					CutOff: time.Duration(row.cutOffMs) * time.Millisecond, Clock: clock.Real{},
 					Delay: time.Duration(row.delayMs) * time.Millisecond, Margin: time.Duration(row.marginMs) * time.Millisecond,
 				}
@@ -92,7 +93,8 @@ func TestHeaderForAClientThatGoesAwayIsNotServed(t *testing.T) {
 		board := &Board{Served: facts}
 		board.Show(inSlot(0), bidOf(1))
 		headers := &Headers{
-			Board: board, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}, Head: fixedHead(0),
+			Board: board, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
+			Head:  fixedHead(0),
 			Clock: clock.Real{}, Delay: time.Second,
 		}
 		ctx, leave := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -112,7 +114,8 @@ func TestStoppedHeadersAreNotServed(t *testing.T) {
 		board := &Board{Served: facts}
 		board.Show(inSlot(0), bidOf(1))
 		headers := &Headers{
-			Board: board, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}, Head: fixedHead(0),
+			Board: board, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
+			Head:  fixedHead(0),
 			Clock: clock.Real{}, Delay: time.Second, Stopped: func() bool { return time.Since(began) > 0 },
 		}
 		for _, row := range []struct {

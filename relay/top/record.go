@@ -10,8 +10,8 @@ import (
 // RecordBytes is the size of a record.
 const RecordBytes = 188
 
-// Records are the two encodings of one change, which differ in the unit of the time stamp. They are made once and shared by all listeners:
-// nobody may change them.
+// Records are the two encodings of one change, which differ in the unit of the time stamp. They are
+// made once and shared by all listeners: nobody may change them.
 type Records struct{ Ms, Ns []byte }
 
 // In is the record with a time stamp in a unit: nanoseconds, or milliseconds for any other.
@@ -22,8 +22,9 @@ func (r *Records) In(unit time.Duration) []byte {
 	return r.Ms
 }
 
-// encode writes a change in the layout that deployed relays push (ultra sound relay's documentation, "top bid websocket"; helix,
-// TopBidUpdate): a SSZ container of fixed size, all numbers little-endian.
+// encode writes a change in the layout that deployed relays push (ultra sound relay's
+// documentation, "top bid websocket"; helix, TopBidUpdate): a SSZ container of fixed size, all
+// numbers little-endian.
 //
 //	 0  timestamp        8   Unix time at which the bid became the leading one, in the record's unit
 //	 8  slot             8

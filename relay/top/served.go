@@ -7,12 +7,14 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Served is told of headers that were served: of each bid's first answer at once, before the proposer has it, and of the others as a sum. It never blocks.
+// Served is told of headers that were served: of each bid's first answer at once, before the
+// proposer has it, and of the others as a sum. It never blocks.
 type Served interface {
 	RecordHeader(served relay.HeaderServed)
 }
 
-// shown is a bid on the board, with how often it was served. Whoever asks for it again and again makes one number grow, and nothing else.
+// shown is a bid on the board, with how often it was served. Whoever asks for it again and again
+// makes one number grow, and nothing else.
 type shown struct {
 	bid *relay.SignedBid
 
@@ -25,7 +27,8 @@ type shown struct {
 // serve notes that a proposer is answered with a bid, whose header is signed.
 func (b *Board) serve(top *shown, key relay.Key, bid *relay.SignedBid, at time.Time) {
 	served := relay.HeaderServed{
-		At: at, Slot: key.Slot, Proposer: key.Proposer, BlockHash: bid.BlockHash, Builder: bid.Builder, ValueWei: bid.ValueWei,
+		At: at, Slot: key.Slot, Proposer: key.Proposer, BlockHash: bid.BlockHash, Builder: bid.Builder,
+		ValueWei:     bid.ValueWei,
 		FeeRecipient: bid.Trace.FeeRecipient,
 	}
 	told, first := top.serve(served)
@@ -55,7 +58,8 @@ func (s *shown) serve(served relay.HeaderServed) (told, first bool) {
 	return false, false
 }
 
-// TellRepeats tells what was served again since the last time. It is for the end of a slot, so that nobody waits longer for what can still be asked for.
+// TellRepeats tells what was served again since the last time. It is for the end of a slot, so that
+// nobody waits longer for what can still be asked for.
 func (b *Board) TellRepeats() {
 	tops := b.tops.Load()
 	if tops == nil {
@@ -66,7 +70,8 @@ func (b *Board) TellRepeats() {
 	}
 }
 
-// retire tells the rest of a bid that leads no longer. Requests that found it before are told one by one.
+// retire tells the rest of a bid that leads no longer. Requests that found it before are told one
+// by one.
 func (b *Board) retire(top *shown) {
 	if top != nil {
 		b.fetch(top, true)

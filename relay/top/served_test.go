@@ -34,7 +34,8 @@ func (l *lockedFacts) answers() (sum int) {
 	return sum
 }
 
-// The first answer is a fact at once. However often the same header is asked for after that, it is one more, with the number and both ends.
+// The first answer is a fact at once. However often the same header is asked for after that, it is
+// one more, with the number and both ends.
 func TestRepeatsAreOneFact(t *testing.T) {
 	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}
 	start, told := spec.SlotStart(10), new(recorded)
@@ -43,7 +44,8 @@ func TestRepeatsAreOneFact(t *testing.T) {
 	headers := &Headers{Board: board, Spec: spec, Head: fixedHead(9)}
 	board.Show(key, &relay.SignedBid{Key: key, BlockHash: phase0.Hash32{3}, ValueWei: uint256.NewInt(7)})
 	ask := func(ms int) {
-		if bid, err := headers.Header(t.Context(), start.Add(time.Duration(ms)*time.Millisecond), key, time.Time{}); bid == nil || err != nil {
+		if bid, err := headers.Header(t.Context(), start.Add(time.Duration(ms)*time.Millisecond), key,
+			time.Time{}); bid == nil || err != nil {
 			t.Fatal(bid, err)
 		}
 	}
@@ -63,10 +65,12 @@ func TestRepeatsAreOneFact(t *testing.T) {
 		t.Fatalf("%d facts", len(*told))
 	}
 	sum := (*told)[1]
-	if sum.Count() != 10_000 || !sum.At.Equal(start.Add(5001*time.Millisecond)) || !sum.Until.Equal(start.Add(10_000*time.Millisecond)) {
+	if sum.Count() != 10_000 || !sum.At.Equal(start.Add(5001*time.Millisecond)) ||
+		!sum.Until.Equal(start.Add(10_000*time.Millisecond)) {
 		t.Errorf("%+v", sum)
 	}
-	if sum.Slot != 10 || sum.Proposer != key.Proposer || sum.BlockHash != (phase0.Hash32{3}) || sum.ValueWei.Uint64() != 7 {
+	if sum.Slot != 10 || sum.Proposer != key.Proposer || sum.BlockHash != (phase0.Hash32{3}) ||
+		sum.ValueWei.Uint64() != 7 {
 		t.Errorf("of another header: %+v", sum)
 	}
 	ask(11_000)
@@ -79,8 +83,8 @@ func TestRepeatsAreOneFact(t *testing.T) {
 	}
 }
 
-// Whatever changes between answers, each of them is told exactly once, and the facts are at most two for each bid shown and one for each head and bid
-// that leads.
+// Whatever changes between answers, each of them is told exactly once, and the facts are at most
+// two for each bid shown and one for each head and bid that leads.
 func TestAnswersAreToldOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		told := new(lockedFacts)

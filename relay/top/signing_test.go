@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// A bid leads before the relay has signed its header. Who asks for the header in between waits for it, and a header that could not be signed
-// is never served, nor told as served.
+// A bid leads before the relay has signed its header. Who asks for the header in between waits for
+// it, and a header that could not be signed is never served, nor told as served.
 func TestHeaderWaitsForTheRelaysSignature(t *testing.T) {
 	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}
 	key := relay.Key{Slot: 10, ParentHash: phase0.Hash32{1}}

@@ -14,17 +14,20 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Ahead reads of a submission in SSZ what is here while the blobs, which are most of the body and come last but for a few bytes, are still on the way.
-// Nothing is checked yet: what is worth doing with it, and for whom, others decide. One goroutine may use it, for one body.
+// Ahead reads of a submission in SSZ what is here while the blobs, which are most of the body and
+// come last but for a few bytes, are still on the way. Nothing is checked yet: what is worth doing
+// with it, and for whom, others decide. One goroutine may use it, for one body.
 //
 //	message │ offsets │ signature │ transactions … │ withdrawals │ offsets, commitments │ proofs, blobs … │ requests
 //	                              └▶ Message   └──▶ Transactions                        └▶ Block
 //
 // Each of the three is told what of the body is here; nobody may change these bytes any more.
 type Ahead struct {
-	// ForkAt is the fork of a slot. Bodies before electra are shaped differently; they wait to be whole.
+	// ForkAt is the fork of a slot. Bodies before electra are shaped differently; they wait to be
+	// whole.
 	ForkAt func(phase0.Slot) eth.Fork
-	// Bytes is how long the body will be, 0 if nobody has said: only with it the requests, which are its end, can be known before they are here.
+	// Bytes is how long the body will be, 0 if nobody has said: only with it the requests, which are
+	// its end, can be known before they are here.
 	Bytes int64
 
 	over    bool              // there is nothing to read ahead, or no more
@@ -40,7 +43,8 @@ type madePayload struct {
 	root  func() (phase0.Root, error)
 }
 
-// Message returns, once, when message and signature are here, a submission that has these alone, and its fork.
+// Message returns, once, when message and signature are here, a submission that has these alone,
+// and its fork.
 func (a *Ahead) Message(body []byte) *relay.Submission {
 	if a.over || a.message != nil || len(body) < submissionHead {
 		return nil
@@ -54,7 +58,8 @@ func (a *Ahead) Message(body []byte) *relay.Submission {
 	return s
 }
 
-// readHead reads the fixed part of a body that is shaped as from electra on; the fork that it returns may be earlier.
+// readHead reads the fixed part of a body that is shaped as from electra on; the fork that it
+// returns may be earlier.
 func readHead(forkAt func(phase0.Slot) eth.Fork, body []byte) (s *relay.Submission, err error) {
 	defer malformed(&err)
 	s = &relay.Submission{Trace: new(relay.BidTrace)}
@@ -66,8 +71,9 @@ func readHead(forkAt func(phase0.Slot) eth.Fork, body []byte) (s *relay.Submissi
 	return s, nil
 }
 
-// Transactions returns, after Message, a part of the hashing of the payload's transactions, for a goroutine of the caller's, whenever enough of them
-// have come. It need not be called: who needs the root hashes what is left.
+// Transactions returns, after Message, a part of the hashing of the payload's transactions, for a
+// goroutine of the caller's, whenever enough of them have come. It need not be called: who needs
+// the root hashes what is left.
 func (a *Ahead) Transactions(body []byte) (hash func()) {
 	if a.over || a.message == nil || len(body) < submissionHead+payloadHead {
 		return nil
@@ -80,8 +86,9 @@ func (a *Ahead) Transactions(body []byte) (hash func()) {
 	return func() { _ = batch.Do() } // who asks for the root is told what is wrong
 }
 
-// Block returns, once, after Message, when payload and commitments are here, how to read them, for a goroutine of the caller's: read hashes the
-// transactions too, and returns the submission without proofs and blobs, or nil if something is wrong with it, or if it is not known yet what its
+// Block returns, once, after Message, when payload and commitments are here, how to read them, for
+// a goroutine of the caller's: read hashes the transactions too, and returns the submission without
+// proofs and blobs, or nil if something is wrong with it, or if it is not known yet what its
 // requests are. Who reads the body at its end takes what read has made, or makes it.
 func (a *Ahead) Block(body []byte) (read func() *relay.Submission) {
 	if a.over || a.message == nil {
@@ -116,11 +123,13 @@ func (a *Ahead) Block(body []byte) (read func() *relay.Submission) {
 const (
 	// bundleHead is the fixed part of a blobs bundle: the offsets of its three lists.
 	bundleHead = 3 * offsetBytes
-	// emptyRequestsBytes is the length of requests that have none: the offsets of three lists, and nothing else of that length can be read.
+	// emptyRequestsBytes is the length of requests that have none: the offsets of three lists, and
+	// nothing else of that length can be read.
 	emptyRequestsBytes = 3 * offsetBytes
 )
 
-// commitmentsIn are the commitments at the beginning of a bundle, once they are here; nil if what is here are none.
+// commitmentsIn are the commitments at the beginning of a bundle, once they are here; nil if what
+// is here are none.
 func commitmentsIn(bundle []byte) (list []deneb.KZGCommitment, here bool) {
 	end := binary.LittleEndian.Uint32(bundle[offsetBytes:])
 	if end < bundleHead || end > bundleHead+maxCommitments*kzgBytes {
@@ -136,7 +145,8 @@ func commitmentsIn(bundle []byte) (list []deneb.KZGCommitment, here bool) {
 	return slices.Clone(list), true // a bid keeps them, and not the body
 }
 
-// begin is a payload that is read and hashed when somebody asks, but for what of it was hashed before.
+// begin is a payload that is read and hashed when somebody asks, but for what of it was hashed
+// before.
 func begin(raw []byte, hashed *hashedAhead) *madePayload {
 	m := &madePayload{bytes: len(raw), read: sync.OnceValues(func() (*payload.Payload, error) { return readPayload(raw) })}
 	if len(hashed.batches) > 0 {
@@ -155,8 +165,10 @@ func begin(raw []byte, hashed *hashedAhead) *madePayload {
 	return m
 }
 
-// rootOf is the root of a payload's transactions, of which some may have been hashed in batches; then all have.
-func rootOf(read func() (*payload.Payload, error), roots [][32]byte, batches []*relay.Work[error]) (phase0.Root, error) {
+// rootOf is the root of a payload's transactions, of which some may have been hashed in batches;
+// then all have.
+func rootOf(read func() (*payload.Payload, error), roots [][32]byte,
+	batches []*relay.Work[error]) (phase0.Root, error) {
 	p, err := read()
 	if err != nil {
 		return phase0.Root{}, err

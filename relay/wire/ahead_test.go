@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// A submission that was begun while it came is the one that is read at its end, however it was cut; and what is wrong with it is found all the same.
+// A submission that was begun while it came is the one that is read at its end, however it was cut;
+// and what is wrong with it is found all the same.
 func TestAheadReadsWhatIsReadAtTheEnd(t *testing.T) {
 	forEach(t, func(t *testing.T, fork eth.Fork, s source) {
 		request, err := toRequest(s.contents(fork))
@@ -25,10 +26,13 @@ func TestAheadReadsWhatIsReadAtTheEnd(t *testing.T) {
 		for try := range 100 {
 			bad := bytes.Clone(body)
 			if try > 20 { // mostly among the offsets
-				places := []int{traceBytes + s.IntN(submissionHead), submissionHead + transactionsAt + s.IntN(2*offsetBytes), s.IntN(len(bad))}
+				places := []int{traceBytes + s.IntN(submissionHead), submissionHead + transactionsAt + s.IntN(2*offsetBytes),
+					s.IntN(len(bad))}
 				bad[min(places[s.IntN(len(places))], len(bad)-1)] ^= byte(1 + s.IntN(255))
 			}
-			ahead := Ahead{ForkAt: func(phase0.Slot) eth.Fork { return fork }, Bytes: int64(len(bad)), hashed: hashedAhead{batchBytes: 1 + s.IntN(300)}}
+			ahead := Ahead{ForkAt: func(phase0.Slot) eth.Fork {
+				return fork
+			}, Bytes: int64(len(bad)), hashed: hashedAhead{batchBytes: 1 + s.IntN(300)}}
 			arrive(&ahead, bad, func(at int) int { return at + 1 + s.IntN(len(bad)) }, try%2 == 0)
 			got, gotErr := ahead.DecodeSubmission(fork, SSZ, bad)
 			want, wantErr := DecodeSubmission(fork, SSZ, bad)
@@ -53,8 +57,9 @@ func TestAheadReadsWhatIsReadAtTheEnd(t *testing.T) {
 	})
 }
 
-// arrive shows a body to Ahead as it comes, in pieces that end where next says, and begins all that can be begun; hash says whether that goes for the
-// transactions too. It returns how to read the block, nil if that was never to be had.
+// arrive shows a body to Ahead as it comes, in pieces that end where next says, and begins all that
+// can be begun; hash says whether that goes for the transactions too. It returns how to read the
+// block, nil if that was never to be had.
 func arrive(a *Ahead, body []byte, next func(at int) int, hash bool) (block func() *relay.Submission) {
 	for at := 0; at < len(body); {
 		at = min(next(at), len(body))
@@ -70,8 +75,9 @@ func arrive(a *Ahead, body []byte, next func(at int) int, hash bool) (block func
 	return block
 }
 
-// Of a block in the middle of its body there is the message first, then payload and commitments, and the requests if they must be empty. Bodies before
-// electra are shaped differently: there is nothing ahead.
+// Of a block in the middle of its body there is the message first, then payload and commitments,
+// and the requests if they must be empty. Bodies before electra are shaped differently: there is
+// nothing ahead.
 func TestAheadOfTheBlobs(t *testing.T) {
 	forEach(t, func(t *testing.T, fork eth.Fork, s source) {
 		contents := s.contents(fork)
@@ -99,7 +105,8 @@ func TestAheadOfTheBlobs(t *testing.T) {
 			for at := range len(body) + 1 {
 				if message := ahead.Message(body[:at]); message != nil {
 					messages++
-					if *message.Trace.Value != *whole.Trace.Value || message.Signature != whole.Signature || message.Fork != fork || message.Payload != nil {
+					if *message.Trace.Value != *whole.Trace.Value || message.Signature != whole.Signature || message.Fork != fork ||
+						message.Payload != nil {
 						t.Fatalf("%s: message %+v", fork, message)
 					}
 				}
@@ -110,7 +117,8 @@ func TestAheadOfTheBlobs(t *testing.T) {
 				blocks++
 				block := read()
 				if (block != nil) != (empty && announced > 0) {
-					t.Fatalf("%s: block %v of a body of %d announced bytes, whose requests are empty: %v", fork, block, announced, empty)
+					t.Fatalf("%s: block %v of a body of %d announced bytes, whose requests are empty: %v", fork, block,
+						announced, empty)
 				}
 				if block == nil {
 					continue
@@ -125,7 +133,8 @@ func TestAheadOfTheBlobs(t *testing.T) {
 	})
 }
 
-// The transactions of a large block are hashed in parts as they come, and their root is right whoever hashes what.
+// The transactions of a large block are hashed in parts as they come, and their root is right
+// whoever hashes what.
 func TestTransactionsAreHashedAsTheyCome(t *testing.T) {
 	contents := large(t)
 	request, err := toRequest(contents)

@@ -23,7 +23,8 @@ func large(tb testing.TB) *relay.Contents {
 	c := s.contents(eth.Fulu)
 	c.Payload.Transactions = make([]bellatrix.Transaction, transactions)
 	for i := range c.Payload.Transactions {
-		raw, err := types.NewTx(&types.DynamicFeeTx{Nonce: uint64(i), Data: s.fill(make([]byte, transactionBytes))}).MarshalBinary()
+		raw, err := types.NewTx(&types.DynamicFeeTx{Nonce: uint64(i),
+			Data: s.fill(make([]byte, transactionBytes))}).MarshalBinary()
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -43,8 +44,9 @@ func large(tb testing.TB) *relay.Contents {
 	return c
 }
 
-// The same block in both encodings. json/ssz compares decoding alone; json/work compares it with all that the relay has to do for the block
-// in SSZ before a simulator sees it: decoding, the header's root and the block's hash.
+// The same block in both encodings. json/ssz compares decoding alone; json/work compares it with
+// all that the relay has to do for the block in SSZ before a simulator sees it: decoding, the
+// header's root and the block's hash.
 func BenchmarkDecodeSubmission(b *testing.B) {
 	c := large(b)
 	request, err := toRequest(c)

@@ -17,7 +17,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Bid is what the relay signs and proposers see (builder-specs, BuilderBid of each fork). Nobody may change what it points to.
+// Bid is what the relay signs and proposers see (builder-specs, BuilderBid of each fork). Nobody
+// may change what it points to.
 type Bid struct {
 	Fork        eth.Fork
 	Header      *payload.Header
@@ -28,8 +29,9 @@ type Bid struct {
 	Relay phase0.BLSPubKey
 }
 
-// SignedBid signs a bid with the relay's key under the builder domain and encodes it both ways: the bare SignedBuilderBid in SSZ, and the
-// whole {"version","data"} document in JSON (builder-specs, getHeader). The bid's Relay is set.
+// SignedBid signs a bid with the relay's key under the builder domain and encodes it both ways: the
+// bare SignedBuilderBid in SSZ, and the whole {"version","data"} document in JSON (builder-specs,
+// getHeader). The bid's Relay is set.
 func SignedBid(bid Bid, key *bls.SecretKey, domain phase0.Domain) (ssz, json []byte, err error) {
 	bid.Relay = key.PublicKey()
 	root, err := bid.Root()
@@ -51,7 +53,8 @@ func (b *Bid) Root() (phase0.Root, error) {
 		message = &deneb.BuilderBid{Header: b.Header, BlobKZGCommitments: b.Commitments, Value: b.ValueWei, Pubkey: b.Relay}
 	case eth.Electra, eth.Fulu:
 		message = &electra.BuilderBid{
-			Header: b.Header, BlobKZGCommitments: b.Commitments, ExecutionRequests: requestsOf(b.Requests), Value: b.ValueWei, Pubkey: b.Relay,
+			Header: b.Header, BlobKZGCommitments: b.Commitments, ExecutionRequests: requestsOf(b.Requests), Value: b.ValueWei,
+			Pubkey: b.Relay,
 		}
 	default:
 		return phase0.Root{}, fmt.Errorf("no bids in %s", b.Fork)
@@ -63,8 +66,9 @@ func (b *Bid) Root() (phase0.Root, error) {
 	return root, nil
 }
 
-// Encode is the bid with its signature, in both encodings (see SignedBid). They are written by hand: the libraries, which use reflection for JSON,
-// take ten times as long, and proposers wait meanwhile. In the tests the libraries are the oracle.
+// Encode is the bid with its signature, in both encodings (see SignedBid). They are written by
+// hand: the libraries, which use reflection for JSON, take ten times as long, and proposers wait
+// meanwhile. In the tests the libraries are the oracle.
 func (b *Bid) Encode(signature phase0.BLSSignature) (ssz, json []byte, err error) {
 	if err := b.validate(); err != nil {
 		return nil, nil, err

@@ -38,7 +38,8 @@ func libraryBid(b *Bid, signature phase0.BLSSignature) codec {
 		}}
 	default:
 		return &electra.SignedBuilderBid{Signature: signature, Message: &electra.BuilderBid{
-			Header: b.Header, BlobKZGCommitments: commitments, ExecutionRequests: requestsOf(b.Requests), Value: b.ValueWei, Pubkey: b.Relay,
+			Header: b.Header, BlobKZGCommitments: commitments, ExecutionRequests: requestsOf(b.Requests), Value: b.ValueWei,
+			Pubkey: b.Relay,
 		}}
 	}
 }
@@ -67,7 +68,8 @@ func (s source) randomBid(tb testing.TB, fork eth.Fork) (bid Bid, signature phas
 		tb.Fatal(err)
 	}
 	bid = Bid{
-		Fork: fork, Header: header, Commitments: bundleOf(contents.Blobs).Commitments, Requests: contents.Requests, ValueWei: contents.Trace.Value,
+		Fork: fork, Header: header, Commitments: bundleOf(contents.Blobs).Commitments, Requests: contents.Requests,
+		ValueWei: contents.Trace.Value,
 	}
 	s.fill(bid.Relay[:])
 	s.fill(signature[:])
@@ -84,7 +86,8 @@ func TestBidIsWhatTheLibrariesWrite(t *testing.T) {
 		bare.Header, bare.Commitments, bare.Requests, bare.ValueWei = &header, nil, nil, new(uint256.Int)
 		most := bid
 		most.ValueWei, most.Commitments = new(uint256.Int).SetAllOne(), make([]specdeneb.KZGCommitment, maxCommitments)
-		for name, b := range map[string]*Bid{"random": &bid, "with nothing in it": &bare, "with all that there can be": &most} {
+		for name, b := range map[string]*Bid{"random": &bid, "with nothing in it": &bare,
+			"with all that there can be": &most} {
 			ssz, json, err := b.Encode(signature)
 			if err != nil {
 				t.Fatal(err)
@@ -122,14 +125,16 @@ func TestBidBeyondItsLimitsIsNotEncoded(t *testing.T) {
 	}
 }
 
-// What is hashed and written of a bid besides its signature; library/ours is how many times as long the libraries take for writing.
+// What is hashed and written of a bid besides its signature; library/ours is how many times as long
+// the libraries take for writing.
 func BenchmarkBid(b *testing.B) {
 	c := large(b)
 	header, err := payload.HeaderOf(eth.Fulu, c.Payload)
 	if err != nil {
 		b.Fatal(err)
 	}
-	bid := Bid{Fork: eth.Fulu, Header: header, Commitments: c.Blobs.Commitments, Requests: payload.EmptyRequests(), ValueWei: c.Trace.Value}
+	bid := Bid{Fork: eth.Fulu, Header: header, Commitments: c.Blobs.Commitments, Requests: payload.EmptyRequests(),
+		ValueWei: c.Trace.Value}
 	var root, ours, library time.Duration
 	rounds := 0
 	for b.Loop() {

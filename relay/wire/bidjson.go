@@ -14,7 +14,8 @@ import (
 
 // json is the bid in the envelope of an answer.
 //
-//	{"version":…,"data":{"message":{"header":{…},["blob_kzg_commitments":[…],["execution_requests":{…},]]"value":…,"pubkey":…},"signature":…}}
+//	{"version":…,"data":{"message":{"header":{…},["blob_kzg_commitments":[…],["execution_requests":{…},]]
+//	  "value":…,"pubkey":…},"signature":…}}
 func (b *Bid) json(signature phase0.BLSSignature) ([]byte, error) {
 	to := make(text, 0, 4096+len(b.Commitments)*(2*kzgBytes+5))
 	to = append(append(append(to, `{"version":"`...), b.Fork.String()...), `","data":{"message":{"header":{`...)
@@ -59,7 +60,8 @@ type text []byte
 // header writes the fields of an ExecutionPayloadHeader in the shape of a fork.
 func (t text) header(fork eth.Fork, h *payload.Header) text {
 	t = append(t.hex("parent_hash", h.ParentHash[:]), ',')
-	t = append(append(append(t, `"fee_recipient":"`...), h.FeeRecipient.String()...), `",`...) // with its checksum in the letters
+	// with its checksum in the letters
+	t = append(append(append(t, `"fee_recipient":"`...), h.FeeRecipient.String()...), `",`...)
 	t = append(t.hex("state_root", h.StateRoot[:]), ',')
 	t = append(t.hex("receipts_root", h.ReceiptsRoot[:]), ',')
 	t = append(t.hex("logs_bloom", h.LogsBloom[:]), ',')

@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Sizes in SSZ, in bytes: of a header's fixed part in bellatrix, of what later forks add to it, and of parts of a bid.
+// Sizes in SSZ, in bytes: of a header's fixed part in bellatrix, of what later forks add to it, and
+// of parts of a bid.
 const (
 	bellatrixHeaderBytes = 536
 	withdrawalsRootBytes = 32
@@ -69,7 +70,8 @@ func headerBytes(fork eth.Fork) int {
 	return size
 }
 
-// appendHeader writes an ExecutionPayloadHeader in the shape of a fork; its one part of variable size, the extra data, is last.
+// appendHeader writes an ExecutionPayloadHeader in the shape of a fork; its one part of variable
+// size, the extra data, is last.
 func appendHeader(to []byte, fork eth.Fork, h *payload.Header) []byte {
 	for _, part := range [][]byte{
 		h.ParentHash[:], h.FeeRecipient[:], h.StateRoot[:], h.ReceiptsRoot[:], h.LogsBloom[:], h.PrevRandao[:],

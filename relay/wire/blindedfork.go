@@ -39,7 +39,8 @@ func (b *blindedJSON) bellatrix() codec {
 		Body: &bellatrix.BlindedBeaconBlockBody{
 			RANDAOReveal: b.body.randao, ETH1Data: &b.body.eth1, Graffiti: b.body.graffiti, ProposerSlashings: b.body.proposers,
 			AttesterSlashings: b.body.firstSlashings(), Attestations: b.body.firstVotes(), Deposits: b.body.deposits,
-			VoluntaryExits: b.body.exits, SyncAggregate: &b.body.sync, ExecutionPayloadHeader: payload.HeaderToBellatrix(&b.body.header),
+			VoluntaryExits: b.body.exits, SyncAggregate: &b.body.sync,
+			ExecutionPayloadHeader: payload.HeaderToBellatrix(&b.body.header),
 		},
 	}}
 }
@@ -50,8 +51,9 @@ func (b *blindedJSON) capella() codec {
 		Body: &capella.BlindedBeaconBlockBody{
 			RANDAOReveal: b.body.randao, ETH1Data: &b.body.eth1, Graffiti: b.body.graffiti, ProposerSlashings: b.body.proposers,
 			AttesterSlashings: b.body.firstSlashings(), Attestations: b.body.firstVotes(), Deposits: b.body.deposits,
-			VoluntaryExits: b.body.exits, SyncAggregate: &b.body.sync, ExecutionPayloadHeader: payload.HeaderToCapella(&b.body.header),
-			BLSToExecutionChanges: b.body.changes,
+			VoluntaryExits: b.body.exits, SyncAggregate: &b.body.sync,
+			ExecutionPayloadHeader: payload.HeaderToCapella(&b.body.header),
+			BLSToExecutionChanges:  b.body.changes,
 		},
 	}}
 }
@@ -85,7 +87,8 @@ func (b *blindedBody) firstSlashings() []*phase0.AttesterSlashing {
 	list := make([]*phase0.AttesterSlashing, len(b.attesters))
 	for i, slashing := range b.attesters {
 		list[i] = &phase0.AttesterSlashing{
-			Attestation1: (*phase0.IndexedAttestation)(slashing.Attestation1), Attestation2: (*phase0.IndexedAttestation)(slashing.Attestation2),
+			Attestation1: (*phase0.IndexedAttestation)(slashing.Attestation1),
+			Attestation2: (*phase0.IndexedAttestation)(slashing.Attestation2),
 		}
 	}
 	return list

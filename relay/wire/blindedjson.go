@@ -43,7 +43,8 @@ type blindedJSON struct {
 	signature             phase0.BLSSignature
 }
 
-// blindedBody is the block's body. Slashings and attestations are in the types of electra, which have all that the others have.
+// blindedBody is the block's body. Slashings and attestations are in the types of electra, which
+// have all that the others have.
 type blindedBody struct {
 	randao      phase0.BLSSignature
 	eth1        phase0.ETH1Data
@@ -89,7 +90,9 @@ func blindedBodyShape(fork eth.Fork) shape[blindedBody] {
 			func(b *b) *[]*phase0.ProposerSlashing { return &b.proposers }),
 		objectList("attester_slashings", slashings, attesterSlashingShape(members),
 			func(b *b) *[]*electra.AttesterSlashing { return &b.attesters }),
-		objectList("attestations", votes, attestationShape(fork, members), func(b *b) *[]*electra.Attestation { return &b.votes }),
+		objectList("attestations", votes, attestationShape(fork, members), func(b *b) *[]*electra.Attestation {
+			return &b.votes
+		}),
 		objectList("deposits", maxDeposits, depositWithProofShape, func(b *b) *[]*phase0.Deposit { return &b.deposits }),
 		objectList("voluntary_exits", maxExits, exitShape, func(b *b) *[]*phase0.SignedVoluntaryExit { return &b.exits }),
 		within("sync_aggregate", syncAggregateShape, func(b *b) *altair.SyncAggregate { return &b.sync }),
@@ -104,7 +107,9 @@ func blindedBodyShape(fork eth.Fork) shape[blindedBody] {
 			func(b *b) *[]deneb.KZGCommitment { return &b.commitments }))
 	}
 	if fork >= eth.Electra {
-		s = append(s, within("execution_requests", requestsShape, func(b *b) *electra.ExecutionRequests { return &b.requests }))
+		s = append(s, within("execution_requests", requestsShape, func(b *b) *electra.ExecutionRequests {
+			return &b.requests
+		}))
 	}
 	return s
 }
@@ -116,12 +121,18 @@ var eth1Shape = shape[phase0.ETH1Data]{
 }
 
 var proposerSlashingShape = shape[phase0.ProposerSlashing]{
-	made("signed_header_1", signedHeaderShape, func(s *phase0.ProposerSlashing) **phase0.SignedBeaconBlockHeader { return &s.SignedHeader1 }),
-	made("signed_header_2", signedHeaderShape, func(s *phase0.ProposerSlashing) **phase0.SignedBeaconBlockHeader { return &s.SignedHeader2 }),
+	made("signed_header_1", signedHeaderShape, func(s *phase0.ProposerSlashing) **phase0.SignedBeaconBlockHeader {
+		return &s.SignedHeader1
+	}),
+	made("signed_header_2", signedHeaderShape, func(s *phase0.ProposerSlashing) **phase0.SignedBeaconBlockHeader {
+		return &s.SignedHeader2
+	}),
 }
 
 var signedHeaderShape = shape[phase0.SignedBeaconBlockHeader]{
-	made("message", beaconHeaderShape, func(s *phase0.SignedBeaconBlockHeader) **phase0.BeaconBlockHeader { return &s.Message }),
+	made("message", beaconHeaderShape, func(s *phase0.SignedBeaconBlockHeader) **phase0.BeaconBlockHeader {
+		return &s.Message
+	}),
 	fixed("signature", func(s *phase0.SignedBeaconBlockHeader) []byte { return s.Signature[:] }),
 }
 
@@ -169,7 +180,9 @@ func attestationShape(fork eth.Fork, members int) shape[electra.Attestation] {
 		fixed("signature", func(v *vote) []byte { return v.Signature[:] }),
 	}
 	if fork >= eth.Electra {
-		s = append(s, bytesOf("committee_bits", committeesBytes, func(v *vote) *[]byte { return (*[]byte)(&v.CommitteeBits) }))
+		s = append(s, bytesOf("committee_bits", committeesBytes, func(v *vote) *[]byte {
+			return (*[]byte)(&v.CommitteeBits)
+		}))
 	}
 	return s
 }
@@ -205,7 +218,9 @@ var depositWithProofShape = shape[phase0.Deposit]{
 
 var depositDataShape = shape[phase0.DepositData]{
 	fixed("pubkey", func(d *phase0.DepositData) []byte { return d.PublicKey[:] }),
-	bytesOf("withdrawal_credentials", phase0.HashLength, func(d *phase0.DepositData) *[]byte { return &d.WithdrawalCredentials }),
+	bytesOf("withdrawal_credentials", phase0.HashLength, func(d *phase0.DepositData) *[]byte {
+		return &d.WithdrawalCredentials
+	}),
 	number("amount", func(d *phase0.DepositData) *phase0.Gwei { return &d.Amount }),
 	fixed("signature", func(d *phase0.DepositData) []byte { return d.Signature[:] }),
 }
@@ -219,7 +234,9 @@ var exitShape = shape[phase0.SignedVoluntaryExit]{
 }
 
 var syncAggregateShape = shape[altair.SyncAggregate]{
-	bytesOf("sync_committee_bits", syncCommitteeBytes, func(a *altair.SyncAggregate) *[]byte { return (*[]byte)(&a.SyncCommitteeBits) }),
+	bytesOf("sync_committee_bits", syncCommitteeBytes, func(a *altair.SyncAggregate) *[]byte {
+		return (*[]byte)(&a.SyncCommitteeBits)
+	}),
 	fixed("sync_committee_signature", func(a *altair.SyncAggregate) []byte { return a.SyncCommitteeSignature[:] }),
 }
 

@@ -12,7 +12,8 @@ const maxDepth = 24
 
 var errTooDeep = errors.New("nested too deeply")
 
-// cursor reads a JSON document from its first byte to its last, once, without copying: what it hands out are parts of the body.
+// cursor reads a JSON document from its first byte to its last, once, without copying: what it
+// hands out are parts of the body.
 type cursor struct {
 	body []byte
 	at   int
@@ -94,7 +95,8 @@ func (c *cursor) inside(open, end byte, next func() error) error {
 	}
 }
 
-// text reads a string: a part of the body where it is plain ASCII, otherwise a copy as encoding/json reads it.
+// text reads a string: a part of the body where it is plain ASCII, otherwise a copy as
+// encoding/json reads it.
 func (c *cursor) text() ([]byte, error) {
 	if c.peek() != '"' {
 		return nil, c.broken()
@@ -128,7 +130,8 @@ func (c *cursor) oddText() ([]byte, error) {
 	return text, nil
 }
 
-// unquoted takes a text from encoding/json without another copy of it: either it is a part of the body or it was made for us.
+// unquoted takes a text from encoding/json without another copy of it: either it is a part of the
+// body or it was made for us.
 type unquoted []byte
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -137,7 +140,8 @@ func (u *unquoted) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// afterText is where the string that begins at the cursor has ended, -1 if it does not. What is in the string is not looked at.
+// afterText is where the string that begins at the cursor has ended, -1 if it does not. What is in
+// the string is not looked at.
 func (c *cursor) afterText() int {
 	for from := c.at + 1; from < len(c.body); {
 		length := bytes.IndexByte(c.body[from:], '"')
@@ -156,7 +160,8 @@ func (c *cursor) afterText() int {
 	return -1
 }
 
-// digits reads a string of 0x and whole bytes and returns what follows the 0x. Whether these are digits is left to unhex.
+// digits reads a string of 0x and whole bytes and returns what follows the 0x. Whether these are
+// digits is left to unhex.
 func (c *cursor) digits() ([]byte, error) {
 	if c.peek() != '"' {
 		return nil, c.wrong(hexBytes)

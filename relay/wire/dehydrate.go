@@ -24,11 +24,12 @@ import (
 //
 // It is signed like the whole one: the signature is over the message alone.
 
-// HashBytes is the length of a transaction that stands for another one. No signed transaction is so short.
+// HashBytes is the length of a transaction that stands for another one. No signed transaction is so
+// short.
 const HashBytes = 32
 
-// BlobsSentHeader is the request header that says which blobs of a dehydrated submission are in its body: their places in the list of
-// commitments, ascending, divided by commas; empty where none is.
+// BlobsSentHeader is the request header that says which blobs of a dehydrated submission are in its
+// body: their places in the list of commitments, ascending, divided by commas; empty where none is.
 const BlobsSentHeader = "X-Blobs-Sent"
 
 // ProofsPerBlob is how many proofs a blob has in a fork; 0 before deneb.
@@ -43,11 +44,13 @@ func ProofsPerBlob(fork eth.Fork) int {
 	}
 }
 
-// TransactionHash is the hash that stands for a transaction: keccak256 of its bytes as the payload has them.
+// TransactionHash is the hash that stands for a transaction: keccak256 of its bytes as the payload
+// has them.
 func TransactionHash(tx bellatrix.Transaction) [32]byte { return crypto.Keccak256Hash(tx) }
 
-// Dehydrate leaves out of a submission what the relay knows already, and says which blobs are still in it. The submission itself stays as it
-// is; the result shares its bytes. A bundle whose lists do not fit together is left whole.
+// Dehydrate leaves out of a submission what the relay knows already, and says which blobs are still
+// in it. The submission itself stays as it is; the result shares its bytes. A bundle whose lists do
+// not fit together is left whole.
 func Dehydrate(
 	s *relay.Submission, knownTx func(hash [32]byte) bool, knownBlob func(deneb.KZGCommitment) bool,
 ) (dehydrated *relay.Submission, sent []int) {
@@ -86,7 +89,8 @@ func dehydrateBlobs(s *relay.Submission, known func(deneb.KZGCommitment) bool) (
 		return s.Blobs, sent
 	}
 	thin := &payload.Blobs{
-		Commitments: s.Blobs.Commitments, Proofs: make([]deneb.KZGProof, 0, each*len(sent)), Blobs: make([]deneb.Blob, 0, len(sent)),
+		Commitments: s.Blobs.Commitments, Proofs: make([]deneb.KZGProof, 0, each*len(sent)), Blobs: make([]deneb.Blob,
+			0, len(sent)),
 	}
 	for _, i := range sent {
 		thin.Blobs = append(thin.Blobs, s.Blobs.Blobs[i])

@@ -20,8 +20,11 @@ func TestDehydrateLeavesOutWhatIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	thin, sent := Dehydrate(whole,
-		func(hash [32]byte) bool { return hash == first }, func(k deneb.KZGCommitment) bool { return k != c.Blobs.Commitments[2] })
-	if !bytes.Equal(thin.Payload.Transactions[0], first[:]) || !bytes.Equal(thin.Payload.Transactions[1], c.Payload.Transactions[1]) {
+		func(hash [32]byte) bool { return hash == first }, func(k deneb.KZGCommitment) bool {
+			return k != c.Blobs.Commitments[2]
+		})
+	if !bytes.Equal(thin.Payload.Transactions[0], first[:]) ||
+		!bytes.Equal(thin.Payload.Transactions[1], c.Payload.Transactions[1]) {
 		t.Error("the first transaction is known, the second is not")
 	}
 	if !reflect.DeepEqual(sent, []int{2}) || len(thin.Blobs.Blobs) != 1 || thin.Blobs.Blobs[0] != c.Blobs.Blobs[2] ||
@@ -51,7 +54,8 @@ func TestDehydrateLeavesABadBundleWhole(t *testing.T) {
 func TestBlobsSentHeader(t *testing.T) {
 	for text, want := range map[string][]int{
 		"": {}, "0": {0}, "0,2,5": {0, 2, 5}, "1, 3": {1, 3}, "4095": {4095},
-		",": nil, "1,": nil, "-1": nil, "2,1": nil, "1,1": nil, "4096": nil, "99999999999999999999": nil, "1;2": nil, "x": nil,
+		",": nil, "1,": nil, "-1": nil, "2,1": nil, "1,1": nil, "4096": nil, "99999999999999999999": nil,
+		"1;2": nil, "x": nil,
 	} {
 		got, err := ParseSent(text)
 		if (err != nil) != (want == nil) || err == nil && !reflect.DeepEqual(got, want) {

@@ -8,7 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Each decoder may refuse anything, but must never panic, and what it accepts in SSZ must have been the only way to say it.
+// Each decoder may refuse anything, but must never panic, and what it accepts in SSZ must have been
+// the only way to say it.
 
 func FuzzDecodeSubmission(f *testing.F) {
 	for _, fork := range eth.Forks {

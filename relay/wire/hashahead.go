@@ -7,11 +7,13 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// defaultBatchBytes of transactions must have come before they are hashed by themselves: that is a tenth of a millisecond's work.
+// defaultBatchBytes of transactions must have come before they are hashed by themselves: that is a
+// tenth of a millisecond's work.
 const defaultBatchBytes = 32 << 10
 
-// hashedAhead are the roots of a payload's transactions, which are hashed in batches as they come. Each batch writes its own roots. Offsets that cannot
-// be end it; the payload is then refused when it is read.
+// hashedAhead are the roots of a payload's transactions, which are hashed in batches as they come.
+// Each batch writes its own roots. Offsets that cannot be end it; the payload is then refused when
+// it is read.
 type hashedAhead struct {
 	list       transactionList
 	from       int  // where the list begins in the payload

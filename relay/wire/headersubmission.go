@@ -18,7 +18,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Lengths of the fixed parts of a header submission in SSZ. Its container, whose JSON has the same names in the same order:
+// Lengths of the fixed parts of a header submission in SSZ. Its container, whose JSON has the same
+// names in the same order:
 //
 //	message                   BidTrace                      236 bytes
 //	execution_payload_header  the fork's header             an offset
@@ -33,7 +34,8 @@ const (
 
 var errHeaderIncomplete = errors.New("message, its value, header or its base fee is missing")
 
-// DecodeHeaderSubmission reads a header submission of a fork. When and how it came is left for the caller to fill in.
+// DecodeHeaderSubmission reads a header submission of a fork. When and how it came is left for the
+// caller to fill in.
 func DecodeHeaderSubmission(fork eth.Fork, media Media, body []byte) (*relay.HeaderSubmission, error) {
 	if fork < eth.Bellatrix || fork > eth.Fulu {
 		return nil, fmt.Errorf("no header submissions in %s", fork)
@@ -186,7 +188,8 @@ func writeHeaderJSON(s *relay.HeaderSubmission) ([]byte, error) {
 
 func writeHeaderSSZ(s *relay.HeaderSubmission) ([]byte, error) {
 	header := forkHeader(s)
-	body, err := s.Trace.MarshalSSZTo(make([]byte, 0, fixedHeaderBytes(s.Fork)+header.SizeSSZ()+len(s.Commitments)*deneb.KZGCommitmentLength))
+	body, err := s.Trace.MarshalSSZTo(make([]byte, 0,
+		fixedHeaderBytes(s.Fork)+header.SizeSSZ()+len(s.Commitments)*deneb.KZGCommitmentLength))
 	if err != nil {
 		return nil, fmt.Errorf("message: %w", err)
 	}
@@ -236,7 +239,9 @@ var headerSubmissionShapes = perFork(func(fork eth.Fork) shape[relay.HeaderSubmi
 			func(s *submission) *[]deneb.KZGCommitment { return &s.Commitments }))
 	}
 	if fork >= eth.Electra {
-		s = append(s, within("execution_requests", requestsShape, func(s *submission) *electra.ExecutionRequests { return s.Requests }))
+		s = append(s, within("execution_requests", requestsShape, func(s *submission) *electra.ExecutionRequests {
+			return s.Requests
+		}))
 	}
 	return append(s, fixed("signature", func(s *submission) []byte { return s.Signature[:] }))
 })

@@ -55,7 +55,8 @@ func TestHeaderSubmissionsComeBackFromBothEncodings(t *testing.T) {
 			if err != nil || !bytes.Equal(again, ssz) {
 				t.Fatalf("%s: comes back as something else: %v", media.ContentType(), err)
 			}
-			if got.Signature != want.Signature || got.Trace.Value.Cmp(want.Trace.Value) != 0 || got.Header.BlockHash != want.Header.BlockHash ||
+			if got.Signature != want.Signature || got.Trace.Value.Cmp(want.Trace.Value) != 0 ||
+				got.Header.BlockHash != want.Header.BlockHash ||
 				len(got.Commitments) != len(want.Commitments) || (got.Requests == nil) != (want.Requests == nil) {
 				t.Fatalf("%s: %+v, want %+v", media.ContentType(), got, want)
 			}
@@ -98,14 +99,16 @@ func TestBentHeaderSubmissionsAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		bad := map[string][]byte{
-			"trailing byte": append(append([]byte{}, body...), 0), "nothing": nil, "only the fixed part": body[:fixedHeaderBytes(fork)],
-			"first offset + 1": bend(body, traceBytes, 1), "first offset - 1": bend(body, traceBytes, -1),
+			"trailing byte": append(append([]byte{}, body...), 0), "nothing": nil,
+			"only the fixed part": body[:fixedHeaderBytes(fork)],
+			"first offset + 1":    bend(body, traceBytes, 1), "first offset - 1": bend(body, traceBytes, -1),
 		}
 		for i := range offsetsOf(fork) {
 			bad[fmt.Sprintf("offset %d far out", i)] = bend(body, traceBytes+i*offsetBytes+3, 1)
 		}
 		for name, body := range bad {
-			// A header ends in its extra data, which has no length of its own before deneb and takes a trailing byte while there is room.
+			// A header ends in its extra data, which has no length of its own before deneb and takes a
+			// trailing byte while there is room.
 			if name == "trailing byte" && fork < eth.Deneb {
 				continue
 			}
@@ -118,10 +121,13 @@ func TestBentHeaderSubmissionsAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, row := range map[string]struct{ old, new string }{
-			"bare number": {`"slot":"`, `"slot":7,"x":"`}, "no header": {`"execution_payload_header"`, `"header"`}, "no signature": {`"signature"`, `"sig"`},
-			"a name twice": {`"message":`, `"execution_payload_header":{},"message":`}, "null": {`"transactions_root":`, `"transactions_root":null,"x":`},
+			"bare number": {`"slot":"`, `"slot":7,"x":"`}, "no header": {`"execution_payload_header"`, `"header"`},
+			"no signature": {`"signature"`, `"sig"`},
+			"a name twice": {`"message":`, `"execution_payload_header":{},"message":`}, "null": {`"transactions_root":`,
+				`"transactions_root":null,"x":`},
 		} {
-			if _, err := DecodeHeaderSubmission(fork, JSON, []byte(strings.Replace(string(text), row.old, row.new, 1))); err == nil {
+			_, err := DecodeHeaderSubmission(fork, JSON, []byte(strings.Replace(string(text), row.old, row.new, 1)))
+			if err == nil {
 				t.Errorf("%s passes", name)
 			}
 		}

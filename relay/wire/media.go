@@ -38,8 +38,8 @@ func decodeSSZ(body []byte, into codec) (err error) {
 	return readSSZ(into, body)
 }
 
-// malformed turns a panic into a refusal. The libraries index into what they read; the fuzz tests keep hostile input away from
-// that. If one slips through all the same, the relay must not crash.
+// malformed turns a panic into a refusal. The libraries index into what they read; the fuzz tests
+// keep hostile input away from that. If one slips through all the same, the relay must not crash.
 func malformed(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("malformed input: %v", r)

@@ -91,7 +91,8 @@ func TestMutatedHeaderSubmissions(t *testing.T) {
 			mutate.Check(t, body, func(body []byte) error {
 				_, err := DecodeHeaderSubmission(fork, JSON, body)
 				return err
-			}, append(requestExceptions(fork, ""), ofAnyLength("execution_payload_header.extra_data", "a byte less", "a byte more", "no bytes")...)...)
+			}, append(requestExceptions(fork, ""), ofAnyLength("execution_payload_header.extra_data", "a byte less",
+				"a byte more", "no bytes")...)...)
 		})
 	}
 }

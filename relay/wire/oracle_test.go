@@ -16,14 +16,18 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// The oracle reads a submission as it was read before there was a decoder of our own: a walk over encoding/json's tokens for the rules that
-// the libraries do not have, then the libraries' UnmarshalJSON. On every document both must say the same, except where this package
-// means to differ:
+// The oracle reads a submission as it was read before there was a decoder of our own: a walk over
+// encoding/json's tokens for the rules that the libraries do not have, then the libraries'
+// UnmarshalJSON. On every document both must say the same, except where this package means to
+// differ:
 //
-//   - errSpelling: the libraries take "Slot" for "slot" in some types and in some forks; here names are in lower case.
-//   - errEmptyTransaction: bellatrix and capella take "0x" for a transaction, the later forks do not; here none does.
+//   - errSpelling: the libraries take "Slot" for "slot" in some types and in some forks; here names
+//     are in lower case.
+//   - errEmptyTransaction: bellatrix and capella take "0x" for a transaction, the later forks do
+//     not; here none does.
 //   - errTooMany: the libraries do not apply SSZ's list limits to JSON (S35).
-//   - Escapes in values ("\u0030x…") are read as what they stand for; the libraries look at the raw text in some types. The oracle is
+//   - Escapes in values ("\u0030x…") are read as what they stand for; the libraries look at the raw
+//     text in some types. The oracle is
 //     therefore shown the document without escapes.
 
 // oracle is nil, nil where the library panics.
@@ -47,10 +51,13 @@ func oracle(fork eth.Fork, body []byte) (s *relay.Submission, err error) {
 	return fromRequest(fork, request)
 }
 
-// nullLists are the lists that may be null, and are empty then. The libraries take null for some of them, in some forks.
-var nullLists = regexp.MustCompile(`("(?:transactions|withdrawals|commitments|proofs|blobs|deposits|consolidations)"\s*:\s*)null`)
+// nullLists are the lists that may be null, and are empty then. The libraries take null for some of
+// them, in some forks.
+var nullLists = regexp.MustCompile(
+	`("(?:transactions|withdrawals|commitments|proofs|blobs|deposits|consolidations)"\s*:\s*)null`)
 
-// agree compares the decoder with the oracle, and the walk that other bodies get with the same over tokens.
+// agree compares the decoder with the oracle, and the walk that other bodies get with the same over
+// tokens.
 func agree(t rapid.TB, fork eth.Fork, body []byte) {
 	t.Helper()
 	if walked, want := strict(body), tokenWalk(body); (walked == nil) != (want == nil) {
@@ -76,7 +83,8 @@ func agree(t rapid.TB, fork eth.Fork, body []byte) {
 	}
 }
 
-// unescaped writes each string that has escapes as encoding/json would, which escapes only what must be.
+// unescaped writes each string that has escapes as encoding/json would, which escapes only what
+// must be.
 func unescaped(body []byte) []byte {
 	var out bytes.Buffer
 	for c := (cursor{body: body}); c.at < len(body); {
@@ -102,7 +110,8 @@ func unescaped(body []byte) []byte {
 	return out.Bytes()
 }
 
-// strict walks a document under the rules for names that are not ours in their place, which are the same as for ours but for spelling.
+// strict walks a document under the rules for names that are not ours in their place, which are the
+// same as for ours but for spelling.
 func strict(body []byte) error {
 	c := cursor{body: body}
 	if err := c.walk("", object); err != nil {
@@ -201,7 +210,8 @@ var mutations = map[string]func(t *rapid.T, body string) string{
 	"nothing": func(_ *rapid.T, body string) string { return body },
 	"a byte replaced": func(t *rapid.T, body string) string {
 		at := rapid.IntRange(0, len(body)-1).Draw(t, "at")
-		return body[:at] + string(rapid.SampledFrom([]byte(`{}[]":,\ 0xfg`+"\x00\x1f\n\xff\xc5")).Draw(t, "byte")) + body[at+1:]
+		return body[:at] + string(rapid.SampledFrom([]byte(`{}[]":,\ 0xfg`+"\x00\x1f\n\xff\xc5")).Draw(t,
+			"byte")) + body[at+1:]
 	},
 	"cut short": func(t *rapid.T, body string) string { return body[:rapid.IntRange(0, len(body)).Draw(t, "at")] },
 	"a value replaced": func(t *rapid.T, body string) string {
@@ -220,7 +230,8 @@ var mutations = map[string]func(t *rapid.T, body string) string{
 	"a member added": func(t *rapid.T, body string) string {
 		places := strings.Split(body, "{")
 		at := rapid.IntRange(1, len(places)-1).Draw(t, "object")
-		name := rapid.SampledFrom(append([]string{"future", "S\u0142ot", "\u017flot", `\u0073lot`, `\ud800`, "a\xff", "a\xfe"}, knownNames...)).Draw(t, "name")
+		name := rapid.SampledFrom(append([]string{"future", "S\u0142ot", "\u017flot", `\u0073lot`, `\ud800`, "a\xff",
+			"a\xfe"}, knownNames...)).Draw(t, "name")
 		if rapid.Bool().Draw(t, "capitals") {
 			name = strings.ToUpper(name[:1]) + name[1:]
 		}
@@ -236,23 +247,34 @@ var mutations = map[string]func(t *rapid.T, body string) string{
 		return strings.Replace(body, `"`+name+`"`, fmt.Sprintf(`"\u%04x%s"`, name[0], name[1:]), 1)
 	},
 	"a value escaped": func(_ *rapid.T, body string) string { return strings.ReplaceAll(body, `"0x0`, `"\u0030x\u0030`) },
-	"other case":      func(_ *rapid.T, body string) string { return strings.ReplaceAll(strings.ToUpper(body), "0X", "0x") },
-	"digits upper":    func(_ *rapid.T, body string) string { return strings.NewReplacer(`a"`, `A"`, `f"`, `F"`).Replace(body) },
-	"white space":     func(_ *rapid.T, body string) string { return "\r\n" + strings.ReplaceAll(body, ":", " \t:\n") + "  " },
+	"other case": func(_ *rapid.T, body string) string {
+		return strings.ReplaceAll(strings.ToUpper(body), "0X", "0x")
+	},
+	"digits upper": func(_ *rapid.T, body string) string {
+		return strings.NewReplacer(`a"`, `A"`, `f"`, `F"`).Replace(body)
+	},
+	"white space": func(_ *rapid.T, body string) string {
+		return "\r\n" + strings.ReplaceAll(body, ":", " \t:\n") + "  "
+	},
 	"a member removed": func(t *rapid.T, body string) string {
 		return strings.Replace(body, `"`+rapid.SampledFrom(knownNames).Draw(t, "name")+`"`, `"gone"`, 1)
 	},
 }
 
-var knownNames = strings.Fields(`message execution_payload blobs_bundle execution_requests signature slot value gas_limit parent_hash
+var knownNames = strings.Fields(
+	`message execution_payload blobs_bundle execution_requests signature slot value gas_limit parent_hash
 	extra_data base_fee_per_gas transactions withdrawals deposits consolidations commitments proofs blobs logs_bloom amount index
 	withdrawal_credentials validator_pubkey source_address excess_blob_gas attesting_indices`)
 
-var strangeValues = append(strings.Fields(`null true 0 -1 1e5 1.5.2 01 "" "0" "00" "7" "-7" "0x" "0x0" "0x00" "0X00" "\u0030x00" "\x" "\ud800" [] [1]
+var strangeValues = append(
+	strings.Fields(
+		`null true 0 -1 1e5 1.5.2 01 "" "0" "00" "7" "-7" "0x" "0x0" "0x00" "0X00" "\u0030x00" "\x" "\ud800" [] [1]
 	[null] ["0x01"] ["0x"] [""] [[]] [{}] [,] [1,] {} {"slot":"1"} {"slot":1} {"a":1,"a":2} {"a":1,"A":2} {"a":{"b":[{"c":null}]}} {]
-	"18446744073709551615" "18446744073709551616" "`+beyond256+`"`), `"0x`+strings.Repeat("ab", 32)+`"`, `"0x`+strings.Repeat("ab", 33)+`"`,
+	"18446744073709551615" "18446744073709551616" "`+beyond256+`"`), `"0x`+strings.Repeat("ab", 32)+`"`, `"0x`+
+		strings.Repeat("ab", 33)+`"`,
 	strings.Repeat("[", 30)+strings.Repeat("]", 30), strings.Repeat(`{"x":`, 22)+"1"+strings.Repeat("}", 22),
-	strings.Repeat(`{"x":`, 23)+"1"+strings.Repeat("}", 23), `"a`+"\xff"+`"`, `"a`+"\x01"+`"`, `["0x01" "0x02"]`, `{"a" 1}`, `nul`, `"`)
+	strings.Repeat(`{"x":`, 23)+"1"+strings.Repeat("}", 23), `"a`+"\xff"+`"`, `"a`+"\x01"+`"`, `["0x01" "0x02"]`,
+	`{"a" 1}`, `nul`, `"`)
 
 func TestDecoderAgreesWithTheOracle(t *testing.T) {
 	names := []string{}
@@ -293,7 +315,8 @@ func TestBlobsHaveTheirSize(t *testing.T) {
 	}
 	start := bytes.Index(body, []byte(`"blobs":["0x`)) + len(`"blobs":["0x`)
 	for _, bad := range []string{
-		string(body[:start]) + "00" + string(body[start:]), string(body[:start]) + string(body[start+2:]), string(body[:start]) + "0" + string(body[start:]),
+		string(body[:start]) + "00" + string(body[start:]), string(body[:start]) + string(body[start+2:]),
+		string(body[:start]) + "0" + string(body[start:]),
 		string(body[:start]) + "zz" + string(body[start+2:]),
 	} {
 		agree(t, eth.Fulu, []byte(bad))

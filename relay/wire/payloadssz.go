@@ -10,14 +10,16 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// Where in a payload in SSZ, from deneb on, it says where its transactions are (consensus-specs, ExecutionPayload); and the length of its fixed part.
+// Where in a payload in SSZ, from deneb on, it says where its transactions are (consensus-specs,
+// ExecutionPayload); and the length of its fixed part.
 const (
 	transactionsAt = 504
 	withdrawalsAt  = transactionsAt + offsetBytes
 	payloadHead    = 528
 )
 
-// readPayload reads a payload without copying its transactions, which are nearly all of it: they stay where they are. The library reads the rest.
+// readPayload reads a payload without copying its transactions, which are nearly all of it: they
+// stay where they are. The library reads the rest.
 //
 //	fixed part │ extra data │ offsets of transactions │ transactions … │ withdrawals
 //	└──────── the library ─┘ └──────────── ours ───────────────────────┘ └ the library
@@ -46,7 +48,8 @@ func readPayload(raw []byte) (p *payload.Payload, err error) {
 	return p, nil
 }
 
-// transactionsOf says where in a payload, of which at least the fixed part must be here, its transactions begin and end.
+// transactionsOf says where in a payload, of which at least the fixed part must be here, its
+// transactions begin and end.
 func transactionsOf(raw []byte) (from, to int, err error) {
 	if len(raw) < payloadHead {
 		return 0, 0, fmt.Errorf("%d bytes are too few", len(raw))

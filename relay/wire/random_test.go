@@ -46,7 +46,8 @@ func (s source) payload(fork eth.Fork) *payload.Payload {
 		ExtraData: s.fill(make([]byte, s.IntN(33))), BaseFeePerGas: s.wei(), Transactions: []bellatrix.Transaction{},
 	}
 	for _, field := range [][]byte{
-		p.ParentHash[:], p.FeeRecipient[:], p.StateRoot[:], p.ReceiptsRoot[:], p.LogsBloom[:], p.PrevRandao[:], p.BlockHash[:],
+		p.ParentHash[:], p.FeeRecipient[:], p.StateRoot[:], p.ReceiptsRoot[:], p.LogsBloom[:], p.PrevRandao[:],
+		p.BlockHash[:],
 	} {
 		s.fill(field)
 	}
@@ -56,7 +57,8 @@ func (s source) payload(fork eth.Fork) *payload.Payload {
 	if fork >= eth.Capella {
 		p.Withdrawals = []*capella.Withdrawal{}
 		for range s.IntN(4) {
-			w := &capella.Withdrawal{Index: capella.WithdrawalIndex(s.Uint64()), ValidatorIndex: phase0.ValidatorIndex(s.Uint64()), Amount: 5}
+			w := &capella.Withdrawal{Index: capella.WithdrawalIndex(s.Uint64()),
+				ValidatorIndex: phase0.ValidatorIndex(s.Uint64()), Amount: 5}
 			s.fill(w.Address[:])
 			p.Withdrawals = append(p.Withdrawals, w)
 		}
@@ -94,7 +96,8 @@ func (s source) requests(fork eth.Fork) *electra.ExecutionRequests {
 	}
 	r := payload.EmptyRequests()
 	for range s.IntN(3) {
-		d := &electra.DepositRequest{Amount: phase0.Gwei(s.Uint64()), Index: s.Uint64(), WithdrawalCredentials: s.fill(make([]byte, 32))}
+		d := &electra.DepositRequest{Amount: phase0.Gwei(s.Uint64()), Index: s.Uint64(),
+			WithdrawalCredentials: s.fill(make([]byte, 32))}
 		s.fill(d.Pubkey[:])
 		s.fill(d.Signature[:])
 		r.Deposits = append(r.Deposits, d)
@@ -118,11 +121,13 @@ func (s source) requests(fork eth.Fork) *electra.ExecutionRequests {
 func (s source) contents(fork eth.Fork) *relay.Contents {
 	trace := &relay.BidTrace{Slot: s.Uint64(), GasLimit: s.Uint64(), GasUsed: s.Uint64(), Value: s.wei()}
 	for _, field := range [][]byte{
-		trace.ParentHash[:], trace.BlockHash[:], trace.BuilderPubkey[:], trace.ProposerPubkey[:], trace.ProposerFeeRecipient[:],
+		trace.ParentHash[:], trace.BlockHash[:], trace.BuilderPubkey[:], trace.ProposerPubkey[:],
+		trace.ProposerFeeRecipient[:],
 	} {
 		s.fill(field)
 	}
-	return &relay.Contents{Fork: fork, Trace: trace, Payload: s.payload(fork), Blobs: s.blobs(fork), Requests: s.requests(fork)}
+	return &relay.Contents{Fork: fork, Trace: trace, Payload: s.payload(fork), Blobs: s.blobs(fork),
+		Requests: s.requests(fork)}
 }
 
 func (s source) registration() *relay.SignedRegistration {
@@ -197,13 +202,16 @@ func (s source) blinded(t testing.TB, c *relay.Contents) codec {
 	}
 }
 
-// operations are one of each thing that a block body can carry, so that a codec that stumbles over any of them is found.
+// operations are one of each thing that a block body can carry, so that a codec that stumbles over
+// any of them is found.
 func (s source) operations(signature phase0.BLSSignature) (
-	[]*phase0.ProposerSlashing, []*phase0.AttesterSlashing, []*phase0.Attestation, []*phase0.Deposit, []*phase0.SignedVoluntaryExit,
+	[]*phase0.ProposerSlashing, []*phase0.AttesterSlashing, []*phase0.Attestation, []*phase0.Deposit,
+	[]*phase0.SignedVoluntaryExit,
 	[]*capella.SignedBLSToExecutionChange,
 ) {
 	header := func() *phase0.SignedBeaconBlockHeader {
-		return &phase0.SignedBeaconBlockHeader{Message: &phase0.BeaconBlockHeader{Slot: phase0.Slot(s.Uint64())}, Signature: signature}
+		return &phase0.SignedBeaconBlockHeader{Message: &phase0.BeaconBlockHeader{Slot: phase0.Slot(s.Uint64())},
+			Signature: signature}
 	}
 	data := &phase0.AttestationData{
 		Slot: phase0.Slot(s.Uint64()), Index: 1, Source: &phase0.Checkpoint{Epoch: 2}, Target: &phase0.Checkpoint{Epoch: 3},
@@ -221,7 +229,8 @@ func (s source) operations(signature phase0.BLSSignature) (
 	return []*phase0.ProposerSlashing{{SignedHeader1: header(), SignedHeader2: header()}},
 		[]*phase0.AttesterSlashing{{Attestation1: indexed, Attestation2: indexed}},
 		[]*phase0.Attestation{{AggregationBits: bits, Data: data, Signature: signature}},
-		[]*phase0.Deposit{{Proof: proof, Data: &phase0.DepositData{WithdrawalCredentials: s.fill(make([]byte, 32)), Signature: signature}}},
+		[]*phase0.Deposit{{Proof: proof, Data: &phase0.DepositData{WithdrawalCredentials: s.fill(make([]byte, 32)),
+			Signature: signature}}},
 		[]*phase0.SignedVoluntaryExit{{Message: &phase0.VoluntaryExit{Epoch: 3, ValidatorIndex: 4}, Signature: signature}},
 		[]*capella.SignedBLSToExecutionChange{{Message: change, Signature: signature}}
 }

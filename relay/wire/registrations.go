@@ -12,9 +12,11 @@ import (
 
 // Limits of a batch of registrations.
 const (
-	// registrationSize is a SignedValidatorRegistrationV1 in SSZ; a list of them is their plain concatenation.
+	// registrationSize is a SignedValidatorRegistrationV1 in SSZ; a list of them is their plain
+	// concatenation.
 	registrationSize = 180
-	// registrationJSON is the shortest one in JSON: its names, its 0x texts and one digit for each number.
+	// registrationJSON is the shortest one in JSON: its names, its 0x texts and one digit for each
+	// number.
 	registrationJSON = 425
 	// MaxRegistrations is how many entries a batch may have, good or bad.
 	MaxRegistrations = 100_000
@@ -27,7 +29,8 @@ var ErrTooManyRegistrations = fmt.Errorf("more than %d registrations", MaxRegist
 type Registrations struct {
 	// Entries are those that could be decoded, in order.
 	Entries []relay.SignedRegistration
-	// Bad are the first of those that could not, at most relay.MaxListedFailures; BadCount is how many there are in all.
+	// Bad are the first of those that could not, at most relay.MaxListedFailures; BadCount is how many
+	// there are in all.
 	Bad      []EntryError
 	BadCount int
 
@@ -48,9 +51,10 @@ func (r *Registrations) Place(entry int) int {
 	return int(r.places[entry])
 }
 
-// DecodeRegistrations reads a batch (builder-specs, registerValidator). What it takes of memory is bounded by the length of the body:
-// there is room for as many entries as the body can hold, and no more than a hundred errors are kept. The error is for a body that is no
-// list, or of too many entries (ErrTooManyRegistrations); then no entry counts.
+// DecodeRegistrations reads a batch (builder-specs, registerValidator). What it takes of memory is
+// bounded by the length of the body: there is room for as many entries as the body can hold, and no
+// more than a hundred errors are kept. The error is for a body that is no list, or of too many
+// entries (ErrTooManyRegistrations); then no entry counts.
 func DecodeRegistrations(media Media, body []byte) (*Registrations, error) {
 	if media == SSZ {
 		return registrationsSSZ(body)
@@ -75,7 +79,8 @@ func registrationsSSZ(body []byte) (*Registrations, error) {
 	return r, nil
 }
 
-// readRegistration reads fee recipient (20 bytes), gas limit, timestamp, public key (48) and signature (96).
+// readRegistration reads fee recipient (20 bytes), gas limit, timestamp, public key (48) and
+// signature (96).
 func readRegistration(raw []byte, into *relay.SignedRegistration) {
 	message := into.Message
 	copy(message.FeeRecipient[:], raw)
@@ -85,7 +90,8 @@ func readRegistration(raw []byte, into *relay.SignedRegistration) {
 	copy(into.Signature[:], raw[84:])
 }
 
-// latest is the second that stands for all that come after it: time.Time would take some of those for the distant past.
+// latest is the second that stands for all that come after it: time.Time would take some of those
+// for the distant past.
 const latest = 1 << 55
 
 // timeOf is a timestamp in seconds. No clock will show those that it cannot tell from another.
@@ -113,7 +119,8 @@ func registrationsJSON(body []byte) (*Registrations, error) {
 	return r, c.end()
 }
 
-// read reads the entry of a place. One that is JSON, but no registration, is bad and does not keep the others from being read.
+// read reads the entry of a place. One that is JSON, but no registration, is bad and does not keep
+// the others from being read.
 func (r *Registrations) read(c *cursor, place int) error {
 	begin := *c
 	entry := r.next()
@@ -156,7 +163,9 @@ func (r *Registrations) next() *relay.SignedRegistration {
 }
 
 var registrationShape = shape[relay.SignedRegistration]{
-	within("message", registrationMessageShape, func(s *relay.SignedRegistration) *builderv1.ValidatorRegistration { return s.Message }),
+	within("message", registrationMessageShape, func(s *relay.SignedRegistration) *builderv1.ValidatorRegistration {
+		return s.Message
+	}),
 	fixed("signature", func(s *relay.SignedRegistration) []byte { return s.Signature[:] }),
 }
 

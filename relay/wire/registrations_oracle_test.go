@@ -15,8 +15,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// The oracle reads a list of registrations with encoding/json alone, with lengths that must be right and the rules for names that hold in
-// all bodies (tokenWalk). On every document both must say the same, except where this package means to be stricter:
+// The oracle reads a list of registrations with encoding/json alone, with lengths that must be
+// right and the rules for names that hold in all bodies (tokenWalk). On every document both must
+// say the same, except where this package means to be stricter:
 //
 //   - errSpelling: encoding/json takes "Message" for "message".
 //   - errTooDeep: a value that is nested deeper than maxDepth ends the whole list.
@@ -114,7 +115,8 @@ func registrationsAgree(t rapid.TB, body []byte) {
 			}
 			continue
 		}
-		if stricter := errors.Is(why[i], errSpelling) || why[i] == nil || strings.Contains(why[i].Error(), "names in an object"); wantErr == nil && !stricter {
+		if stricter := errors.Is(why[i], errSpelling) || why[i] == nil ||
+			strings.Contains(why[i].Error(), "names in an object"); wantErr == nil && !stricter {
 			t.Fatalf("refused with %v, the oracle has nothing against\n%.3000q", why[i], raw)
 		}
 	}

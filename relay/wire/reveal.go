@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// EncodePayload is the answer of submitBlindedBlock v1: the payload, from deneb on with its blobs bundle; {"version","data"} in JSON.
+// EncodePayload is the answer of submitBlindedBlock v1: the payload, from deneb on with its blobs
+// bundle; {"version","data"} in JSON.
 func EncodePayload(media Media, c *relay.Contents) ([]byte, error) {
 	var value codec
 	switch c.Fork {

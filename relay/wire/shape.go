@@ -8,7 +8,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// What the libraries would take from JSON, and this package does not. Each follows from a rule that holds in all forks alike.
+// What the libraries would take from JSON, and this package does not. Each follows from a rule that
+// holds in all forks alike.
 var (
 	// A name of ours in other letters. encoding/json would take it for some types and not for others.
 	errSpelling = errors.New("written in other letters: names are in lower case")
@@ -18,16 +19,19 @@ var (
 	errTooMany = errors.New("more than SSZ has room for")
 )
 
-// field is a name in an object and how its value is read into the object's type. All fields of ours are mandatory.
+// field is a name in an object and how its value is read into the object's type. All fields of ours
+// are mandatory.
 type field[T any] struct {
 	name string
 	read func(c *cursor, into *T) error
 }
 
-// shape is an object of ours, with its fields in the order in which they are usually written. It has at most 64.
+// shape is an object of ours, with its fields in the order in which they are usually written. It
+// has at most 64.
 type shape[T any] []field[T]
 
-// read reads an object. Names that the shape does not know are ignored, but must keep the rules of strict.
+// read reads an object. Names that the shape does not know are ignored, but must keep the rules of
+// strict.
 func (s shape[T]) read(c *cursor, into *T) error {
 	if c.peek() != '{' {
 		return c.wrong(object)
@@ -186,7 +190,8 @@ func (c *cursor) bytes(most int) ([]byte, error) {
 	return into, unhex(into, digits)
 }
 
-// orNull makes a list that may be null, which stands for the empty one: Go's libraries write that for a list that nobody has set.
+// orNull makes a list that may be null, which stands for the empty one: Go's libraries write that
+// for a list that nobody has set.
 func orNull[T any](list field[T]) field[T] {
 	return field[T]{list.name, func(c *cursor, into *T) error {
 		if c.peek() != 'n' {
@@ -204,7 +209,8 @@ func orNull[T any](list field[T]) field[T] {
 func fixedList[T, E any](name string, most int, bytes func(*E) []byte, at func(*T) *[]E) field[T] {
 	size := len(bytes(new(E)))
 	return field[T]{name, func(c *cursor, into *T) error {
-		// The list is made once, in the size that it will have: blobs are too great to be copied when a list grows.
+		// The list is made once, in the size that it will have: blobs are too great to be copied when a
+		// list grows.
 		list := make([]E, 0, min(most, c.countTexts(2+2*size)))
 		err := c.list(hexList, most, func() error {
 			if len(list) == cap(list) {
@@ -248,8 +254,8 @@ func (c *cursor) list(want kind, most int, item func() error) error {
 	})
 }
 
-// countTexts looks ahead from the beginning of a list and counts the strings of a length that follow each other. It is a guess for the
-// capacity and costs a step for each of them.
+// countTexts looks ahead from the beginning of a list and counts the strings of a length that
+// follow each other. It is a guess for the capacity and costs a step for each of them.
 func (c *cursor) countTexts(length int) (count int) {
 	ahead := *c
 	if ahead.peek() != '[' {

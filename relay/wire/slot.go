@@ -8,8 +8,8 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 )
 
-// SlotOf finds the slot of a submission, or of a header submission, without decoding it, so that the fork is known before. The trace comes
-// first in SSZ, the slot first in the trace.
+// SlotOf finds the slot of a submission, or of a header submission, without decoding it, so that
+// the fork is known before. The trace comes first in SSZ, the slot first in the trace.
 func SlotOf(media Media, body []byte) (phase0.Slot, error) {
 	if media == JSON {
 		return slotInMessage(body)
@@ -17,7 +17,8 @@ func SlotOf(media Media, body []byte) (phase0.Slot, error) {
 	return slotAt(body, 0)
 }
 
-// SlotOfBlinded finds the slot of a signed blinded block. In SSZ the message follows its offset (4) and the signature (96).
+// SlotOfBlinded finds the slot of a signed blinded block. In SSZ the message follows its offset (4)
+// and the signature (96).
 func SlotOfBlinded(media Media, body []byte) (phase0.Slot, error) {
 	if media == JSON {
 		return slotInMessage(body)
@@ -35,8 +36,9 @@ func slotAt(body []byte, offset int) (phase0.Slot, error) {
 // errFound ends a search.
 var errFound = errors.New("found")
 
-// slotInMessage reads message.slot and stops there: what comes before it is leapt over, what follows is not read. Builders write the message
-// first; where it comes last, the leap costs less than a tenth of decoding.
+// slotInMessage reads message.slot and stops there: what comes before it is leapt over, what
+// follows is not read. Builders write the message first; where it comes last, the leap costs less
+// than a tenth of decoding.
 func slotInMessage(body []byte) (slot phase0.Slot, err error) {
 	c := cursor{body: body}
 	err = c.search("message", func() error {

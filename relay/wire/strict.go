@@ -22,7 +22,8 @@ const (
 // itemKinds are the kinds of what is in a list.
 var itemKinds = map[kind]kind{decimals: decimal, hexList: hexBytes, objects: object}
 
-// kinds are the names of all bodies that the relay reads (builder-specs, relay-specs and consensus-specs field names).
+// kinds are the names of all bodies that the relay reads (builder-specs, relay-specs and
+// consensus-specs field names).
 var kinds = func() map[string]kind {
 	table := map[string]kind{}
 	for k, names := range map[kind]string{
@@ -49,7 +50,8 @@ var kinds = func() map[string]kind {
 
 // nullable are the lists that Go's libraries write null for when nobody has set them.
 var nullable = map[string]bool{
-	"transactions": true, "withdrawals": true, "commitments": true, "proofs": true, "blobs": true, "deposits": true, "consolidations": true,
+	"transactions": true, "withdrawals": true, "commitments": true, "proofs": true, "blobs": true, "deposits": true,
+	"consolidations": true,
 }
 
 // walk reads one value that must be of a kind, and forgets it. name is for the error.
@@ -113,10 +115,12 @@ func (c *cursor) wrong(want kind) error {
 	}
 }
 
-// maxNames is how many names that are not ours an object may have: each is kept until the object ends.
+// maxNames is how many names that are not ours an object may have: each is kept until the object
+// ends.
 const maxNames = 2048
 
-// names finds names that come twice in an object. Objects of ours are small; hostile ones must not take time by the square, nor much memory.
+// names finds names that come twice in an object. Objects of ours are small; hostile ones must not
+// take time by the square, nor much memory.
 type names struct {
 	few  []string
 	many map[string]struct{}
@@ -145,7 +149,8 @@ func (n *names) add(name string) error {
 	return nil
 }
 
-// oddLetters are the two letters outside ASCII that encoding/json takes for letters inside it: the long s and the Kelvin sign.
+// oddLetters are the two letters outside ASCII that encoding/json takes for letters inside it: the
+// long s and the Kelvin sign.
 var oddLetters = strings.NewReplacer("\u017f", "s", "\u212a", "k")
 
 // fold writes a name as encoding/json compares it.
@@ -178,6 +183,7 @@ func checkText(want kind, s []byte) error {
 
 func (k kind) String() string {
 	return [...]string{
-		"anything", "a decimal number", "0x and whole bytes", "an object", "a list of numbers", "a list of texts", "a list of objects",
+		"anything", "a decimal number", "0x and whole bytes", "an object", "a list of numbers", "a list of texts",
+		"a list of objects",
 	}[k]
 }

@@ -37,33 +37,34 @@ func TestStrictJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, row := range map[string]struct{ old, new string }{
-		"S28 bare number":                     {`"slot":"42"`, `"slot":42`},
-		"S28 negative number":                 {`"gas_used":"21000"`, `"gas_used":"-21000"`},
-		"S28 hexadecimal number":              {`"gas_used":"21000"`, `"gas_used":"0x5208"`},
-		"S28 empty number":                    {`"gas_used":"21000"`, `"gas_used":""`},
-		"leading zero":                        {`"gas_used":"21000"`, `"gas_used":"021000"`},
-		"number beyond 2^64":                  {`"slot":"42"`, `"slot":"18446744073709551616"`},
-		"S28 value beyond 2^256":              {`"value":"7"`, `"value":"` + beyond256 + `"`},
-		"base fee beyond 2^256":               {`"base_fee_per_gas":"9"`, `"base_fee_per_gas":"` + beyond256 + `"`},
-		"transactions of numbers":             {`"transactions":["0x0102","0x03"]`, `"transactions":[1]`},
-		"transactions of numbers, long s":     {`"transactions":["0x0102","0x03"]`, `"tran\u017factions":[1]`},
-		"transactions of numbers, capitals":   {`"transactions":["0x0102","0x03"]`, `"TRANSACTIONS":[1]`},
-		"transactions of objects":             {`"transactions":["0x0102","0x03"]`, `"transactions":[{}]`},
-		"transactions of nothing":             {`"transactions":["0x0102","0x03"]`, `"transactions":[""]`},
-		"transactions nul":                    {`"transactions":["0x0102","0x03"]`, `"transactions":nul`},
-		"a transaction of half a byte":        {`"0x0102"`, `"0x010"`},
-		"a transaction without 0x":            {`"0x0102"`, `"0102"`},
-		"a transaction of other letters":      {`"0x0102"`, `"0xzz"`},
-		"S41 a name twice":                    {`"slot":"42"`, `"slot":"42","slot":"42"`},
-		"S41 a name twice in another case":    {`"slot":"42"`, `"slot":"42","Slot":"43"`},
-		"something behind the document":       {good, good + "{}"},
-		"cut short":                           {good, good[:len(good)-1]},
-		"a list for an object":                {`"message":{`, `"message":[],"x":{`},
-		"a text for an object":                {`"message":{`, `"message":"","x":{`},
-		"an object for a text":                {`"slot":"42"`, `"slot":{}`},
-		"nested too deeply in an unknown one": {`"slot":"42"`, `"slot":"42","x":` + strings.Repeat("[", 99) + strings.Repeat("]", 99)},
-		"no message":                          {`"message"`, `"massage"`},
-		"no bundle":                           {`"blobs_bundle"`, `"blobs_bumble"`},
+		"S28 bare number":                   {`"slot":"42"`, `"slot":42`},
+		"S28 negative number":               {`"gas_used":"21000"`, `"gas_used":"-21000"`},
+		"S28 hexadecimal number":            {`"gas_used":"21000"`, `"gas_used":"0x5208"`},
+		"S28 empty number":                  {`"gas_used":"21000"`, `"gas_used":""`},
+		"leading zero":                      {`"gas_used":"21000"`, `"gas_used":"021000"`},
+		"number beyond 2^64":                {`"slot":"42"`, `"slot":"18446744073709551616"`},
+		"S28 value beyond 2^256":            {`"value":"7"`, `"value":"` + beyond256 + `"`},
+		"base fee beyond 2^256":             {`"base_fee_per_gas":"9"`, `"base_fee_per_gas":"` + beyond256 + `"`},
+		"transactions of numbers":           {`"transactions":["0x0102","0x03"]`, `"transactions":[1]`},
+		"transactions of numbers, long s":   {`"transactions":["0x0102","0x03"]`, `"tran\u017factions":[1]`},
+		"transactions of numbers, capitals": {`"transactions":["0x0102","0x03"]`, `"TRANSACTIONS":[1]`},
+		"transactions of objects":           {`"transactions":["0x0102","0x03"]`, `"transactions":[{}]`},
+		"transactions of nothing":           {`"transactions":["0x0102","0x03"]`, `"transactions":[""]`},
+		"transactions nul":                  {`"transactions":["0x0102","0x03"]`, `"transactions":nul`},
+		"a transaction of half a byte":      {`"0x0102"`, `"0x010"`},
+		"a transaction without 0x":          {`"0x0102"`, `"0102"`},
+		"a transaction of other letters":    {`"0x0102"`, `"0xzz"`},
+		"S41 a name twice":                  {`"slot":"42"`, `"slot":"42","slot":"42"`},
+		"S41 a name twice in another case":  {`"slot":"42"`, `"slot":"42","Slot":"43"`},
+		"something behind the document":     {good, good + "{}"},
+		"cut short":                         {good, good[:len(good)-1]},
+		"a list for an object":              {`"message":{`, `"message":[],"x":{`},
+		"a text for an object":              {`"message":{`, `"message":"","x":{`},
+		"an object for a text":              {`"slot":"42"`, `"slot":{}`},
+		"nested too deeply in an unknown one": {`"slot":"42"`, `"slot":"42","x":` +
+			strings.Repeat("[", 99) + strings.Repeat("]", 99)},
+		"no message": {`"message"`, `"massage"`},
+		"no bundle":  {`"blobs_bundle"`, `"blobs_bumble"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !strings.Contains(good, row.old) {
@@ -113,7 +114,8 @@ func TestUnknownNamesAreIgnored(t *testing.T) {
 	}
 }
 
-// Every shortened, lengthened or bent SSZ body is refused, or is read as exactly what it says (S36).
+// Every shortened, lengthened or bent SSZ body is refused, or is read as exactly what it says
+// (S36).
 func TestStrictSSZ(t *testing.T) {
 	for _, fork := range eth.Forks {
 		request, err := toRequest(newSource(5).contents(fork))
@@ -148,9 +150,11 @@ func bend(body []byte, at, by int) []byte {
 func TestListLimitsHoldInJSON(t *testing.T) {
 	good := goodJSON(t)
 	withdrawal := `{"index":"1","validator_index":"1","address":"0x` + strings.Repeat("00", 20) + `","amount":"1"}`
-	consolidation := `{"source_address":"0x` + strings.Repeat("00", 20) + `","source_pubkey":"0x` + strings.Repeat("00", 48) +
+	consolidation := `{"source_address":"0x` + strings.Repeat("00", 20) + `","source_pubkey":"0x` +
+		strings.Repeat("00", 48) +
 		`","target_pubkey":"0x` + strings.Repeat("00", 48) + `"}`
-	exit := `{"source_address":"0x` + strings.Repeat("00", 20) + `","validator_pubkey":"0x` + strings.Repeat("00", 48) + `","amount":"1"}`
+	exit := `{"source_address":"0x` + strings.Repeat("00", 20) + `","validator_pubkey":"0x` + strings.Repeat("00", 48) +
+		`","amount":"1"}`
 	commitment := `"0x` + strings.Repeat("00", 48) + `"`
 	payloadAt := strings.Index(good, `"execution_payload"`)
 	for name, row := range map[string]struct {
@@ -207,8 +211,10 @@ func TestSlotIsFoundBehindAnything(t *testing.T) {
 		`{"message":{"slot":"42"`: true,
 		`{"a":["}",{"b":"\"]"}],"c":-1.5e3,"d":null,"message":{"x":{},"slot":"42"}}`: true,
 		`{"m\u0065ssage" : {"\u0073lot":"\u00342"}}`:                                 true,
-		`{"message":{"slot":"042"}}`:                                                 false, `{"message":{"slot":42}}`: false, `{"message":{}}`: false, `{"x":{"message":{"slot":"42"}}}`: false,
-		`{"message":[]}`: false, `{"message":null}`: false, `[]`: false, ``: false, `{"a":"\"`: false, `{"a":[`: false, `{"Message":{"slot":"42"}}`: false,
+		`{"message":{"slot":"042"}}`:                                                 false, `{"message":{"slot":42}}`: false,
+		`{"message":{}}`: false, `{"x":{"message":{"slot":"42"}}}`: false,
+		`{"message":[]}`: false, `{"message":null}`: false, `[]`: false, ``: false, `{"a":"\"`: false, `{"a":[`: false,
+		`{"Message":{"slot":"42"}}`:      false,
 		`{"a":,"message":{"slot":"42"}}`: false,
 	} {
 		if slot, err := SlotOf(JSON, []byte(body)); (err == nil) != want || want && slot != 42 {

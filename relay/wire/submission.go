@@ -17,8 +17,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// DecodeSubmission reads a SubmitBlockRequest of a fork (relay-specs, submitBlock). When and how it came is left for the caller to fill in. Of a
-// body in SSZ the submission keeps parts: nobody may change it any more.
+// DecodeSubmission reads a SubmitBlockRequest of a fork (relay-specs, submitBlock). When and how it
+// came is left for the caller to fill in. Of a body in SSZ the submission keeps parts: nobody may
+// change it any more.
 func DecodeSubmission(fork eth.Fork, media Media, body []byte) (*relay.Submission, error) {
 	return (*Ahead)(nil).DecodeSubmission(fork, media, body)
 }
@@ -91,7 +92,8 @@ func fromRequest(fork eth.Fork, request codec) (*relay.Submission, error) {
 		s.Trace, s.Payload, s.Signature = r.Message, r.ExecutionPayload, r.Signature
 		s.Requests = r.ExecutionRequests
 		if r.BlobsBundle != nil {
-			s.Blobs = &payload.Blobs{Commitments: r.BlobsBundle.Commitments, Proofs: r.BlobsBundle.Proofs, Blobs: r.BlobsBundle.Blobs}
+			s.Blobs = &payload.Blobs{Commitments: r.BlobsBundle.Commitments, Proofs: r.BlobsBundle.Proofs,
+				Blobs: r.BlobsBundle.Blobs}
 		}
 	}
 	switch {
@@ -112,18 +114,23 @@ func toRequest(c *relay.Contents) (codec, error) {
 	signature := phase0.BLSSignature{}
 	switch c.Fork {
 	case eth.Bellatrix:
-		return &bellatrix.SubmitBlockRequest{Message: c.Trace, ExecutionPayload: payload.ToBellatrix(c.Payload), Signature: signature}, nil
+		return &bellatrix.SubmitBlockRequest{Message: c.Trace, ExecutionPayload: payload.ToBellatrix(c.Payload),
+			Signature: signature}, nil
 	case eth.Capella:
-		return &capella.SubmitBlockRequest{Message: c.Trace, ExecutionPayload: payload.ToCapella(c.Payload), Signature: signature}, nil
+		return &capella.SubmitBlockRequest{Message: c.Trace, ExecutionPayload: payload.ToCapella(c.Payload),
+			Signature: signature}, nil
 	case eth.Deneb:
-		return &deneb.SubmitBlockRequest{Message: c.Trace, ExecutionPayload: c.Payload, BlobsBundle: toDenebBundle(c.Blobs)}, nil
+		return &deneb.SubmitBlockRequest{Message: c.Trace, ExecutionPayload: c.Payload, BlobsBundle: toDenebBundle(c.Blobs)},
+			nil
 	case eth.Electra:
 		return &electra.SubmitBlockRequest{
-			Message: c.Trace, ExecutionPayload: c.Payload, BlobsBundle: toDenebBundle(c.Blobs), ExecutionRequests: requestsOf(c.Requests),
+			Message: c.Trace, ExecutionPayload: c.Payload, BlobsBundle: toDenebBundle(c.Blobs),
+			ExecutionRequests: requestsOf(c.Requests),
 		}, nil
 	case eth.Fulu:
 		return &fulu.SubmitBlockRequest{
-			Message: c.Trace, ExecutionPayload: c.Payload, BlobsBundle: toFuluBundle(c.Blobs), ExecutionRequests: requestsOf(c.Requests),
+			Message: c.Trace, ExecutionPayload: c.Payload, BlobsBundle: toFuluBundle(c.Blobs),
+			ExecutionRequests: requestsOf(c.Requests),
 		}, nil
 	default:
 		return nil, fmt.Errorf("no submissions in %s", c.Fork)

@@ -59,7 +59,9 @@ var submissionShapes = perFork(func(fork eth.Fork) shape[relay.Submission] {
 		s = append(s, within("blobs_bundle", bundleShape(fork), func(s *submission) *payload.Blobs { return s.Blobs }))
 	}
 	if fork >= eth.Electra {
-		s = append(s, within("execution_requests", requestsShape, func(s *submission) *electra.ExecutionRequests { return s.Requests }))
+		s = append(s, within("execution_requests", requestsShape, func(s *submission) *electra.ExecutionRequests {
+			return s.Requests
+		}))
 	}
 	return append(s, fixed("signature", func(s *submission) []byte { return s.Signature[:] }))
 })
@@ -171,7 +173,9 @@ var requestsShape = shape[electra.ExecutionRequests]{
 
 var depositShape = shape[electra.DepositRequest]{
 	fixed("pubkey", func(d *electra.DepositRequest) []byte { return d.Pubkey[:] }),
-	bytesOf("withdrawal_credentials", phase0.HashLength, func(d *electra.DepositRequest) *[]byte { return &d.WithdrawalCredentials }),
+	bytesOf("withdrawal_credentials", phase0.HashLength, func(d *electra.DepositRequest) *[]byte {
+		return &d.WithdrawalCredentials
+	}),
 	number("amount", func(d *electra.DepositRequest) *phase0.Gwei { return &d.Amount }),
 	fixed("signature", func(d *electra.DepositRequest) []byte { return d.Signature[:] }),
 	number("index", func(d *electra.DepositRequest) *uint64 { return &d.Index }),

@@ -14,11 +14,13 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// submissionHead is the fixed part of a SubmitBlockRequest from electra on (relay-specs): the message, three offsets, the signature.
+// submissionHead is the fixed part of a SubmitBlockRequest from electra on (relay-specs): the
+// message, three offsets, the signature.
 const submissionHead = traceBytes + 3*offsetBytes + signatureBytes
 
-// decodeSubmissionSSZ reads a SubmitBlockRequest from electra on without copying its blobs, which are nine tenths of it: they stay where they
-// are in the body. The libraries read the rest. The payload may have been begun ahead; nil if not.
+// decodeSubmissionSSZ reads a SubmitBlockRequest from electra on without copying its blobs, which
+// are nine tenths of it: they stay where they are in the body. The libraries read the rest. The
+// payload may have been begun ahead; nil if not.
 //
 //	message │ offsets │ signature │ payload … │ 3 offsets, commitments, proofs, blobs │ requests …
 func decodeSubmissionSSZ(fork eth.Fork, body []byte, ahead *Ahead) (s *relay.Submission, err error) {
@@ -53,8 +55,8 @@ func decodeSubmissionSSZ(fork eth.Fork, body []byte, ahead *Ahead) (s *relay.Sub
 	return s, nil
 }
 
-// readBundle reads the lists of a bundle; proofs and blobs are parts of raw. Commitments are copied: bids keep them for as long as the slot runs,
-// and must not keep the whole body with them.
+// readBundle reads the lists of a bundle; proofs and blobs are parts of raw. Commitments are
+// copied: bids keep them for as long as the slot runs, and must not keep the whole body with them.
 func readBundle(raw []byte, mostProofs int) (*payload.Blobs, error) {
 	parts, err := split(raw, 0, 3, 3*offsetBytes)
 	if err != nil {
@@ -74,7 +76,8 @@ func readBundle(raw []byte, mostProofs int) (*payload.Blobs, error) {
 	return bundle, nil
 }
 
-// split cuts off what the offsets that begin at a place say is behind the fixed part. The parts follow one another without a gap.
+// split cuts off what the offsets that begin at a place say is behind the fixed part. The parts
+// follow one another without a gap.
 func split(raw []byte, at, count, fixed int) ([][]byte, error) {
 	if len(raw) < fixed {
 		return nil, fmt.Errorf("%d bytes are too few", len(raw))

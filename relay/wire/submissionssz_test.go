@@ -7,8 +7,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// What the libraries read of a body in SSZ, and what they refuse, is what our reader reads and refuses: of good bodies, and of bodies with a wrong
-// byte among the lengths and offsets, too short, or too long.
+// What the libraries read of a body in SSZ, and what they refuse, is what our reader reads and
+// refuses: of good bodies, and of bodies with a wrong byte among the lengths and offsets, too
+// short, or too long.
 func TestReaderInPlaceAgreesWithTheLibraries(t *testing.T) {
 	forEach(t, func(t *testing.T, fork eth.Fork, s source) {
 		request, err := toRequest(s.contents(fork))
@@ -25,7 +26,8 @@ func TestReaderInPlaceAgreesWithTheLibraries(t *testing.T) {
 		for range 200 {
 			bad := bytes.Clone(good)
 			places := []int{ // anywhere, and where the offsets are: of the body, of the payload, of its transactions
-				s.IntN(len(bad)), traceBytes + s.IntN(120), submissionHead + transactionsAt + s.IntN(2*offsetBytes), submissionHead + payloadHead + s.IntN(60),
+				s.IntN(len(bad)), traceBytes + s.IntN(120), submissionHead + transactionsAt + s.IntN(2*offsetBytes),
+				submissionHead + payloadHead + s.IntN(60),
 			}
 			bad[min(places[s.IntN(len(places))], len(bad)-1)] ^= byte(1 + s.IntN(255))
 			agreeInSSZ(t, fork, bad)
@@ -57,7 +59,8 @@ func agreeInSSZ(t *testing.T, fork eth.Fork, body []byte) {
 	wantSame(t, got.Contents(), want.Contents())
 }
 
-// A body that came in SSZ goes into the escrow as it is, in its own memory if there is room behind it.
+// A body that came in SSZ goes into the escrow as it is, in its own memory if there is room behind
+// it.
 func TestBodyInSSZIsNotEncodedAgain(t *testing.T) {
 	c := newSource(3).contents(eth.Fulu)
 	request, err := toRequest(c)

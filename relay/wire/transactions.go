@@ -7,9 +7,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// A transaction takes memory beside its own bytes: its place in the list, and its root. A signed one has 60 bytes
-// at the very least, and usually more than 100; so a body of that many has no room for more than this, and a list
-// of nothing but crumbs would take several times the memory that its body did. A few crumbs harm nobody.
+// A transaction takes memory beside its own bytes: its place in the list, and its root. A signed
+// one has 60 bytes at the very least, and usually more than 100; so a body of that many has no room
+// for more than this, and a list of nothing but crumbs would take several times the memory that its
+// body did. A few crumbs harm nobody.
 const (
 	fewTransactions       = 1024
 	leastTransactionBytes = 32
@@ -20,8 +21,9 @@ func mostTransactions(bytes int) int {
 	return min(maxTransactions, fewTransactions+bytes/leastTransactionBytes)
 }
 
-// checkTransactionCount judges the number of transactions in a submission in SSZ of before electra, which the
-// libraries read whole: by the first offset, which says how many there are. What else is wrong they find.
+// checkTransactionCount judges the number of transactions in a submission in SSZ of before electra,
+// which the libraries read whole: by the first offset, which says how many there are. What else is
+// wrong they find.
 func checkTransactionCount(fork eth.Fork, body []byte) error {
 	offsets := 1
 	if fork >= eth.Deneb {
@@ -47,5 +49,6 @@ func checkTransactionCount(fork eth.Fork, body []byte) error {
 
 // tooShort refuses transactions that are too many for their length.
 func tooShort(count int) error {
-	return fmt.Errorf("%d are too many for their length: want %d bytes each, beyond the first %d", count, leastTransactionBytes, fewTransactions)
+	return fmt.Errorf("%d are too many for their length: want %d bytes each, beyond the first %d", count,
+		leastTransactionBytes, fewTransactions)
 }

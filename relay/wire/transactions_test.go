@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Crumbs that are no transactions are refused in both encodings of every fork, before there is a list of them; the first
-// thousand, and any number of a usual length, are not.
+// Crumbs that are no transactions are refused in both encodings of every fork, before there is a
+// list of them; the first thousand, and any number of a usual length, are not.
 func TestTransactionsThatAreTooManyForTheirLength(t *testing.T) {
 	forEach(t, func(t *testing.T, fork eth.Fork, s source) {
 		for _, row := range []struct {

@@ -18,8 +18,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Unblind puts the payload in place of its header and encodes the block for POST /eth/v2/beacon/blocks: a SignedBeaconBlock before deneb,
-// SignedBlockContents from then on, in fulu with all 128 cell proofs of each blob. The block's root and signature stay what they were.
+// Unblind puts the payload in place of its header and encodes the block for POST
+// /eth/v2/beacon/blocks: a SignedBeaconBlock before deneb, SignedBlockContents from then on, in
+// fulu with all 128 cell proofs of each blob. The block's root and signature stay what they were.
 func Unblind(b *relay.BlindedBlock, c *relay.Contents) ([]byte, error) {
 	if b.Fork != c.Fork {
 		return nil, fmt.Errorf("unblind: a %s block for a %s payload", b.Fork, c.Fork)
@@ -39,7 +40,8 @@ func Unblind(b *relay.BlindedBlock, c *relay.Contents) ([]byte, error) {
 		if c.Fork >= eth.Fulu {
 			return (&apifulu.SignedBlockContents{SignedBlock: block, KZGProofs: blobs.Proofs, Blobs: blobs.Blobs}).MarshalSSZ()
 		}
-		return (&blindelectra.SignedBlockContents{SignedBlock: block, KZGProofs: blobs.Proofs, Blobs: blobs.Blobs}).MarshalSSZ()
+		return (&blindelectra.SignedBlockContents{SignedBlock: block, KZGProofs: blobs.Proofs,
+			Blobs: blobs.Blobs}).MarshalSSZ()
 	default:
 		return nil, fmt.Errorf("unblind: %T is no blinded block", b.Contents)
 	}
@@ -50,9 +52,11 @@ func unblindBellatrix(s *blindbellatrix.SignedBlindedBeaconBlock, c *relay.Conte
 	return &bellatrix.SignedBeaconBlock{Signature: s.Signature, Message: &bellatrix.BeaconBlock{
 		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
 		Body: &bellatrix.BeaconBlockBody{
-			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings,
 			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
-			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayload: payload.ToBellatrix(c.Payload),
+			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate,
+			ExecutionPayload: payload.ToBellatrix(c.Payload),
 		},
 	}}
 }
@@ -62,9 +66,11 @@ func unblindCapella(s *blindcapella.SignedBlindedBeaconBlock, c *relay.Contents)
 	return &capella.SignedBeaconBlock{Signature: s.Signature, Message: &capella.BeaconBlock{
 		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
 		Body: &capella.BeaconBlockBody{
-			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings,
 			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
-			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayload: payload.ToCapella(c.Payload),
+			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate,
+			ExecutionPayload:      payload.ToCapella(c.Payload),
 			BLSToExecutionChanges: body.BLSToExecutionChanges,
 		},
 	}}
@@ -75,7 +81,8 @@ func unblindDeneb(s *blinddeneb.SignedBlindedBeaconBlock, c *relay.Contents) *de
 	return &deneb.SignedBeaconBlock{Signature: s.Signature, Message: &deneb.BeaconBlock{
 		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
 		Body: &deneb.BeaconBlockBody{
-			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings,
 			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
 			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayload: c.Payload,
 			BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: body.BlobKZGCommitments,
@@ -88,7 +95,8 @@ func unblindElectra(s *blindelectra.SignedBlindedBeaconBlock, c *relay.Contents)
 	return &electra.SignedBeaconBlock{Signature: s.Signature, Message: &electra.BeaconBlock{
 		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
 		Body: &electra.BeaconBlockBody{
-			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings,
 			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
 			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayload: c.Payload,
 			BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: body.BlobKZGCommitments,

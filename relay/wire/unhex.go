@@ -7,8 +7,9 @@ import (
 
 var errDigits = errors.New("not hexadecimal")
 
-// hexPairs has the byte that two digits stand for, the first digit in the lower half of the index, and noPair where one of them is none. Of its 128 KiB
-// digits touch four, so it stays in the fastest cache.
+// hexPairs has the byte that two digits stand for, the first digit in the lower half of the index,
+// and noPair where one of them is none. Of its 128 KiB digits touch four, so it stays in the
+// fastest cache.
 var hexPairs = newHexPairs()
 
 const noPair = 0x100
@@ -35,8 +36,9 @@ var digitValues = func() map[byte]uint16 {
 	return values
 }()
 
-// unhex decodes hexadecimal digits in both cases, twice as many as into has bytes. It takes two at a time from a table, eight in a round, and looks for
-// bad digits once, at the end: half of a block in JSON is blobs, and this is where their time goes.
+// unhex decodes hexadecimal digits in both cases, twice as many as into has bytes. It takes two at
+// a time from a table, eight in a round, and looks for bad digits once, at the end: half of a block
+// in JSON is blobs, and this is where their time goes.
 func unhex(into, digits []byte) error {
 	if len(digits) != 2*len(into) {
 		return errDigits
@@ -44,7 +46,8 @@ func unhex(into, digits []byte) error {
 	seen := uint16(0)
 	for len(into) >= 4 && len(digits) >= 8 {
 		word := binary.LittleEndian.Uint64(digits)
-		a, b, c, d := hexPairs[uint16(word)], hexPairs[uint16(word>>16)], hexPairs[uint16(word>>32)], hexPairs[uint16(word>>48)]
+		a, b, c, d := hexPairs[uint16(word)], hexPairs[uint16(word>>16)], hexPairs[uint16(word>>32)],
+			hexPairs[uint16(word>>48)]
 		seen |= a | b | c | d
 		binary.LittleEndian.PutUint32(into, uint32(a&0xff)|uint32(b&0xff)<<8|uint32(c&0xff)<<16|uint32(d)<<24)
 		into, digits = into[4:], digits[8:]

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// unhex agrees with encoding/hex about every text, in particular about every single byte in every place of a word.
+// unhex agrees with encoding/hex about every text, in particular about every single byte in every
+// place of a word.
 func TestUnhexIsHex(t *testing.T) {
 	agree := func(t rapid.TB, digits []byte) {
 		want := make([]byte, len(digits)/2)

@@ -100,7 +100,8 @@ func wantSame(t rapid.TB, got, want *relay.Contents) {
 	}
 }
 
-// The block that is published has the root that the proposer signed, and carries the payload and all proofs.
+// The block that is published has the root that the proposer signed, and carries the payload and
+// all proofs.
 func TestUnblindedBlockHasTheSignedRoot(t *testing.T) {
 	forEach(t, func(t *testing.T, fork eth.Fork, s source) {
 		contents := s.contents(fork)
@@ -307,10 +308,12 @@ func TestRegistrationsGoodOnesSurviveBadOnes(t *testing.T) {
 	if batch.Place(0) != 0 || batch.Place(1) != 3 || len(bad) != 2 || bad[0].Index != 1 || bad[1].Index != 2 {
 		t.Errorf("good %v, bad %v", entries, bad)
 	}
-	if len(entries) != 2 || entries[0].Message.Pubkey != a.Message.Pubkey || entries[1].Message.Pubkey != b.Message.Pubkey {
+	if len(entries) != 2 || entries[0].Message.Pubkey != a.Message.Pubkey ||
+		entries[1].Message.Pubkey != b.Message.Pubkey {
 		t.Error("the good entries are not the first and the last")
 	}
-	for name, body := range map[string]string{"object": `{}`, "null": `null`, "text": `"x"`, "two lists": `[] []`, "nothing": ``} {
+	for name, body := range map[string]string{"object": `{}`, "null": `null`, "text": `"x"`, "two lists": `[] []`,
+		"nothing": ``} {
 		if _, err := DecodeRegistrations(JSON, []byte(body)); err == nil {
 			t.Errorf("%s passes for a list", name)
 		}

@@ -23,20 +23,26 @@ import (
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
-// benchClients keep their connections. They are as many as a service has that is busy: who waits for the journal shares its ack with others who do.
-// There are as many signers, so that none is alone in its line.
+// benchClients keep their connections. They are as many as a service has that is busy: who waits
+// for the journal shares its ack with others who do. There are as many signers, so that none is
+// alone in its line.
 const benchClients = 64
 
-// BenchmarkSendBundle compares the whole service (server, envelope, signature, parser, pool, facts) with a bare handler that reads the body and
-// recovers its signature, which is the dearest single step: clients that keep their connections send to each in turn, so that the load on the
-// machine is the same for both. Each bundle has one transfer that nobody has seen before, for the block after the next, so that nothing is
-// simulated meanwhile. With "journal" each round waits until its facts are written, with "queue" that happens after the clock has stopped.
+// BenchmarkSendBundle compares the whole service (server, envelope, signature, parser, pool, facts)
+// with a bare handler that reads the body and recovers its signature, which is the dearest single
+// step: clients that keep their connections send to each in turn, so that the load on the machine
+// is the same for both. Each bundle has one transfer that nobody has seen before, for the block
+// after the next, so that nothing is simulated meanwhile. With "journal" each round waits until its
+// facts are written, with "queue" that happens after the clock has stopped.
 //
-// of-bare is of the rates; cpu-of-bare is of the processor time that a request takes, whenever that is: the ledger's work behind the journal counts too.
-// What others do on the same machine disturbs it less.
+// of-bare is of the rates; cpu-of-bare is of the processor time that a request takes, whenever that
+// is: the ledger's work behind the journal counts too. What others do on the same machine disturbs
+// it less.
 func BenchmarkSendBundle(b *testing.B) {
 	for _, written := range []bool{false, true} {
-		b.Run(map[bool]string{false: "queue", true: "journal"}[written], func(b *testing.B) { benchmarkSendBundle(b, written) })
+		b.Run(map[bool]string{false: "queue", true: "journal"}[written], func(b *testing.B) {
+			benchmarkSendBundle(b, written)
+		})
 	}
 }
 
@@ -138,27 +144,29 @@ func servingBare(b *testing.B) (address string) {
 		b.Fatal(err)
 	}
 	scheme := sign.Scheme{}
-	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		signer, refused := scheme.Signer(r.Header.Values, body)
-		if refused != nil {
-			http.Error(w, refused.Error(), http.StatusForbidden)
-			return
-		}
-		answer := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"bundleHash":"%#x"}}`, signer)
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(answer)
-	})}
+	server := &http.Server{ReadHeaderTimeout: time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			signer, refused := scheme.Signer(r.Header.Values, body)
+			if refused != nil {
+				http.Error(w, refused.Error(), http.StatusForbidden)
+				return
+			}
+			answer := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"bundleHash":"%#x"}}`, signer)
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(answer)
+		})}
 	go func() { _ = server.Serve(listener) }()
 	b.Cleanup(func() { _ = server.Close() })
 	return listener.Addr().String()
 }
 
-// bundleRequests are signed requests as they go over the wire, for the block after the next: one transfer each, and no two the same.
+// bundleRequests are signed requests as they go over the wire, for the block after the next: one
+// transfer each, and no two the same.
 func (h *house) bundleRequests(n int) [][]byte {
 	h.Helper()
 	signer, payee := types.LatestSignerForChainID(big.NewInt(houseChainID)), addressOf(houseKey(1))
@@ -169,13 +177,17 @@ func (h *house) bundleRequests(n int) [][]byte {
 	all := make([][]byte, n)
 	each(n, func(i int) {
 		tx := types.MustSignNewTx(sender, signer, &types.DynamicFeeTx{
-			ChainID: big.NewInt(houseChainID), Nonce: uint64(i), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-			Gas: 21_000, To: &payee, Value: big.NewInt(params.Ether),
+			ChainID: big.NewInt(houseChainID), Nonce: uint64(i), GasTipCap: big.NewInt(params.GWei),
+			GasFeeCap: big.NewInt(100 * params.GWei),
+			Gas:       21_000, To: &payee, Value: big.NewInt(params.Ether),
 		})
-		body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[{"txs":["%s"],"blockNumber":"0x%x"}]}`,
+		body := fmt.Appendf(nil,
+			`{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[{"txs":["%s"],"blockNumber":"0x%x"}]}`,
 			rawOf(tx), block)
-		all[i] = append(fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: rpc\r\nContent-Type: application/json\r\nUser-Agent: searcher/1.0\r\n"+
-			"X-Flashbots-Signature: %s\r\nContent-Length: %d\r\n\r\n", sign.Header(searchers[i%benchClients], body), len(body)), body...)
+		all[i] = append(fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: rpc\r\nContent-Type: application/json\r\nUser-Agent: "+
+			"searcher/1.0\r\n"+
+			"X-Flashbots-Signature: %s\r\nContent-Length: %d\r\n\r\n", sign.Header(searchers[i%benchClients], body), len(body)),
+			body...)
 	})
 	return all
 }

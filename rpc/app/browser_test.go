@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A wallet in a page may send the headers that this service reads signatures from, whatever they are called.
+// A wallet in a page may send the headers that this service reads signatures from, whatever they
+// are called.
 func TestBrowsersMaySign(t *testing.T) {
 	h := openHouse(t, func(cfg *Config) { cfg.SignatureHeaders = []string{"X-House-Signature"} })
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, h.url, nil)
@@ -20,7 +21,8 @@ func TestBrowsersMaySign(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusNoContent || !strings.Contains(answer.Header.Get("Access-Control-Allow-Headers"), "X-House-Signature") {
+	if answer.StatusCode != http.StatusNoContent || !strings.Contains(answer.Header.Get("Access-Control-Allow-Headers"),
+		"X-House-Signature") {
 		t.Errorf("%d %v", answer.StatusCode, answer.Header)
 	}
 }

@@ -26,8 +26,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// client is a JavaScript client that searchers use, under Node.js: make test-clients installs them as their registry has them. It is driven in
-// steps over its standard input and output (testdata/clients/steps.mjs).
+// client is a JavaScript client that searchers use, under Node.js: make test-clients installs them
+// as their registry has them. It is driven in steps over its standard input and output
+// (testdata/clients/steps.mjs).
 type client struct {
 	*house
 	steps   *json.Encoder
@@ -41,7 +42,8 @@ type object = map[string]any
 func (h *house) runClient(folder string) *client {
 	h.Helper()
 	connection, err := json.Marshal(object{
-		"url": h.url, "execution": h.node.RPCURL(), "key": hexutil.Encode(crypto.FromECDSA(houseKey(7))), "chainId": houseChainID,
+		"url": h.url, "execution": h.node.RPCURL(), "key": hexutil.Encode(crypto.FromECDSA(houseKey(7))),
+		"chainId": houseChainID,
 	})
 	if err != nil {
 		h.Fatal(err)
@@ -68,7 +70,8 @@ func (h *house) runClient(folder string) *client {
 	return &client{house: h, steps: json.NewEncoder(in), answers: answers}
 }
 
-// endClient ends the client's input, and with it the client; after a failure it may be in the middle of a step, and is killed.
+// endClient ends the client's input, and with it the client; after a failure it may be in the
+// middle of a step, and is killed.
 func endClient(t testing.TB, node *exec.Cmd, in io.Closer, complaints *bytes.Buffer) {
 	if err := in.Close(); err != nil {
 		t.Error(err)
@@ -122,7 +125,8 @@ func (c *client) do(result any, name string, args object) {
 	}
 }
 
-// same compares what a client made of an answer with JSON, in which the order of keys does not matter.
+// same compares what a client made of an answer with JSON, in which the order of keys does not
+// matter.
 func same(t testing.TB, what string, got any, want string) {
 	t.Helper()
 	var wanted any
@@ -140,7 +144,8 @@ func same(t testing.TB, what string, got any, want string) {
 func (h *house) reverting(nonce uint64) *types.Transaction {
 	h.Helper()
 	return h.signed(houseKey(0), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 100_000,
+		ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+		GasFeeCap: big.NewInt(100 * params.GWei), Gas: 100_000,
 		Data: []byte{0x5f, 0x5f, 0xfd},
 	})
 }
@@ -157,12 +162,14 @@ func (h *house) offer() sent {
 	}
 }
 
-// The client for ethers simulates a bundle, sends it, waits until it is in a block, and reads the statistics.
+// The client for ethers simulates a bundle, sends it, waits until it is in a block, and reads the
+// statistics.
 func TestClientsEthersBundle(t *testing.T) {
 	h := openHouse(t, nil)
 	c := h.runClient("ethers")
 	a, b := h.tx(houseKey(0), 0, common.Address{1}, 5), h.tx(houseKey(1), 0, common.Address{2}, 6)
-	txs, block, hash := []string{rawOf(a), rawOf(b)}, h.next(), crypto.Keccak256Hash(a.Hash().Bytes(), b.Hash().Bytes()).Hex()
+	txs, block, hash := []string{rawOf(a), rawOf(b)}, h.next(), crypto.Keccak256Hash(a.Hash().Bytes(),
+		b.Hash().Bytes()).Hex()
 
 	var own string
 	c.do(&own, "hash", object{"txs": txs})
@@ -173,9 +180,11 @@ func TestClientsEthersBundle(t *testing.T) {
 	c.do(&simulation, "simulate", object{"txs": txs, "block": block})
 	one := `{"coinbaseDiff":"21000000000000","ethSentToCoinbase":"0","fromAddress":%q,"gasFees":"21000000000000","gasPrice":"1000000000",
 		"gasUsed":21000,"toAddress":%q,"txHash":%q,"value":"0x"}`
-	same(t, "simulation", simulation, fmt.Sprintf(`{"bundleGasPrice":"1000000000","bundleHash":%q,"coinbaseDiff":"42000000000000",
-		"ethSentToCoinbase":"0","gasFees":"42000000000000","results":[`+one+`,`+one+`],"stateBlockNumber":1,"totalGasUsed":42000}`, hash,
-		addressOf(houseKey(0)), common.Address{1}, a.Hash(), addressOf(houseKey(1)), common.Address{2}, b.Hash()))
+	same(t, "simulation", simulation,
+		fmt.Sprintf(`{"bundleGasPrice":"1000000000","bundleHash":%q,"coinbaseDiff":"42000000000000",
+		"ethSentToCoinbase":"0","gasFees":"42000000000000","results":[`+one+`,`+one+
+			`],"stateBlockNumber":1,"totalGasUsed":42000}`, hash,
+			addressOf(houseKey(0)), common.Address{1}, a.Hash(), addressOf(houseKey(1)), common.Address{2}, b.Hash()))
 
 	var sent taken
 	c.do(&sent, "sendBundle", object{"txs": txs, "block": block})
@@ -194,7 +203,8 @@ func TestClientsEthersBundle(t *testing.T) {
 		Status          int
 	}
 	c.do(&receipts, "receipts", object{"hash": hash})
-	if end != "BundleIncluded" || len(receipts) != 2 || receipts[1].TransactionHash != b.Hash().Hex() || receipts[1].Status != 1 {
+	if end != "BundleIncluded" || len(receipts) != 2 || receipts[1].TransactionHash != b.Hash().Hex() ||
+		receipts[1].Status != 1 {
 		t.Errorf("end %s, receipts %+v", end, receipts)
 	}
 
@@ -205,12 +215,14 @@ func TestClientsEthersBundle(t *testing.T) {
 	}
 	c.do(&stats, "bundleStats", object{"hash": hash, "block": block})
 	if !stats.IsSimulated || !stats.IsHighPriority || stats.ReceivedAt == "" || stats.SimulatedAt == "" ||
-		len(stats.ConsideredByBuildersAt) != 1 || stats.ConsideredByBuildersAt[0].Pubkey != "default" || len(stats.SealedByBuildersAt) != 1 {
+		len(stats.ConsideredByBuildersAt) != 1 || stats.ConsideredByBuildersAt[0].Pubkey != "default" ||
+		len(stats.SealedByBuildersAt) != 1 {
 		t.Errorf("statistics of the bundle %+v", stats)
 	}
 	var user any
 	c.do(&user, "userStats", nil) // each transaction was simulated twice: for its signer, and before it was sent
-	same(t, "statistics of the signer", user, `{"isHighPriority":true,"allTimeValidatorPayments":"42000000000000","allTimeGasSimulated":"84000",
+	same(t, "statistics of the signer", user,
+		`{"isHighPriority":true,"allTimeValidatorPayments":"42000000000000","allTimeGasSimulated":"84000",
 		"last7dValidatorPayments":"42000000000000","last7dGasSimulated":"84000","last1dValidatorPayments":"42000000000000",
 		"last1dGasSimulated":"84000"}`)
 
@@ -222,13 +234,15 @@ func TestClientsEthersBundle(t *testing.T) {
 	}
 }
 
-// A bundle that was cancelled by its replacementUuid passes its block, and the answer to the cancel holds no hashes.
+// A bundle that was cancelled by its replacementUuid passes its block, and the answer to the cancel
+// holds no hashes.
 func TestClientsEthersCancelBundle(t *testing.T) {
 	h := openHouse(t, nil)
 	c, uuid, block := h.runClient("ethers"), "e9ced844-16d5-4884-8507-db9338950c5c", h.next()
 	var sent taken
 	c.do(&sent, "sendBundle", object{
-		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "block": block, "options": object{"replacementUuid": uuid},
+		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "block": block,
+		"options": object{"replacementUuid": uuid},
 	})
 	waitFor(h, "delivery", func(f rpc.OrderSent) bool { return f.Hash == sent.BundleHash })
 	offered := h.offer()
@@ -287,7 +301,8 @@ func TestClientsEthersFailures(t *testing.T) {
 		FirstRevert struct{ TxHash, Error string }
 	}
 	c.do(&simulation, "simulate", object{"txs": []string{rawOf(h.reverting(0))}, "block": block})
-	if simulation.FirstRevert.Error != "execution reverted" || simulation.FirstRevert.TxHash != h.reverting(0).Hash().Hex() {
+	if simulation.FirstRevert.Error != "execution reverted" ||
+		simulation.FirstRevert.TxHash != h.reverting(0).Hash().Hex() {
 		t.Errorf("a reverting transaction: %+v", simulation)
 	}
 	for _, no := range []struct {
@@ -296,7 +311,8 @@ func TestClientsEthersFailures(t *testing.T) {
 		refusal rpc.Refusal
 	}{
 		{"simulate", object{"txs": []string{}, "block": block}, rpc.BundleEmpty},
-		{"simulate", object{"txs": []string{rawOf(h.tx(houseKey(0), 1, common.Address{1}, 5))}, "block": block}, rpc.SimulationFailed},
+		{"simulate", object{"txs": []string{rawOf(h.tx(houseKey(0), 1, common.Address{1}, 5))}, "block": block},
+			rpc.SimulationFailed},
 		{"sendBundle", object{"txs": []string{"0x01"}, "block": block}, rpc.BundleUndecodable},
 		{"sendTransaction", object{"tx": "0x01"}, rpc.BundleUndecodable},
 		{"bundleStats", object{"hash": common.Hash{1}, "block": block + 100}, rpc.StatsTooOld},
@@ -314,7 +330,8 @@ func TestClientsEthersFailures(t *testing.T) {
 			t.Errorf("%s %v: %+v, want %d %s", no.step, no.args, got.Error, no.refusal.Code, no.refusal.Short)
 		}
 	}
-	// Who did not sign is told with a status, at which this client throws; the answer is in what it throws.
+	// Who did not sign is told with a status, at which this client throws; the answer is in what it
+	// throws.
 	for signature, refusal := range map[string]rpc.Refusal{
 		"nobody:0x": rpc.SignatureMalformed,
 		addressOf(houseKey(7)).Hex() + ":0x" + strings.Repeat("11", 64) + "1b": rpc.SignatureMismatch,
@@ -335,7 +352,8 @@ func TestClientsMEVShareBundle(t *testing.T) {
 	bundle := object{"inclusion": object{"block": block, "maxBlock": block + 3}, "body": elements}
 
 	var simulation any
-	c.do(&simulation, "simulateBundle", object{"bundle": bundle, "options": object{"parentBlock": block - 1, "timeout": 5}})
+	c.do(&simulation, "simulateBundle",
+		object{"bundle": bundle, "options": object{"parentBlock": block - 1, "timeout": 5}})
 	same(t, "simulation", simulation, `{"success":true,"stateBlock":1,"mevGasPrice":"1000000000","profit":"42000000000000",
 		"refundableValue":"42000000000000","gasUsed":"42000","logs":[{},{}]}`)
 
@@ -358,7 +376,8 @@ func TestClientsMEVShareBundle(t *testing.T) {
 		"inclusion": object{"block": h.next()},
 		"body":      []object{{"bundle": within}, {"tx": rawOf(outer), "canRevert": false}},
 		"validity": object{
-			"refund": []object{{"bodyIdx": 0, "percent": 90}}, "refundConfig": []object{{"address": common.Address{1}, "percent": 100}},
+			"refund":       []object{{"bodyIdx": 0, "percent": 90}},
+			"refundConfig": []object{{"address": common.Address{1}, "percent": 100}},
 		},
 		"privacy": object{"hints": object{"calldata": true, "txHash": true}, "builders": []string{"flashbots"}},
 	}})
@@ -371,10 +390,12 @@ func TestClientsMEVShareBundle(t *testing.T) {
 func TestClientsMEVSharePrivateTransaction(t *testing.T) {
 	h := openHouse(t, nil)
 	c, tx := h.runClient("mev-share"), h.tx(houseKey(0), 0, common.Address{1}, 5)
-	hints := object{"calldata": true, "logs": true, "contractAddress": true, "functionSelector": true, "defaultLogs": true, "txHash": true}
+	hints := object{"calldata": true, "logs": true, "contractAddress": true, "functionSelector": true, "defaultLogs": true,
+		"txHash": true}
 	var hash common.Hash
 	c.do(&hash, "sendTransaction", object{
-		"tx": rawOf(tx), "options": object{"hints": hints, "maxBlockNumber": h.next() + 10, "builders": []string{"flashbots"}},
+		"tx": rawOf(tx), "options": object{"hints": hints, "maxBlockNumber": h.next() + 10,
+			"builders": []string{"flashbots"}},
 	})
 	if hash != tx.Hash() {
 		t.Fatalf("hash %s, want %s", hash, tx.Hash())
@@ -386,7 +407,8 @@ func TestClientsMEVSharePrivateTransaction(t *testing.T) {
 	waitFor(h, "end", func(f rpc.OrderEnded) bool { return f.Hash == hash && f.State == rpc.Landed })
 }
 
-// A bundle that fails is a result; what we refuse is the client's own kind of error, with our words.
+// A bundle that fails is a result; what we refuse is the client's own kind of error, with our
+// words.
 func TestClientsMEVShareFailures(t *testing.T) {
 	h := openHouse(t, nil)
 	c, inclusion := h.runClient("mev-share"), object{"block": h.next()}
@@ -395,7 +417,8 @@ func TestClientsMEVShareFailures(t *testing.T) {
 	c.do(&simulation, "simulateBundle", object{"bundle": object{
 		"inclusion": inclusion, "body": []object{{"tx": rawOf(h.reverting(0)), "canRevert": false}},
 	}})
-	same(t, "simulation", simulation, `{"success":false,"error":"tx failed","stateBlock":1,"mevGasPrice":"0","profit":"0","refundableValue":"0",
+	same(t, "simulation", simulation,
+		`{"success":false,"error":"tx failed","stateBlock":1,"mevGasPrice":"0","profit":"0","refundableValue":"0",
 		"gasUsed":"0"}`)
 	after99 := object{"bundle": object{"inclusion": inclusion, "body": []object{tx}}, "options": object{"parentBlock": 99}}
 	for _, no := range []struct {
@@ -403,15 +426,19 @@ func TestClientsMEVShareFailures(t *testing.T) {
 		args    object
 		refusal rpc.Refusal
 	}{
-		{"sendBundle", object{"bundle": object{"inclusion": inclusion, "body": []object{{"hash": common.Hash{1}}, tx}}}, rpc.BackrunNotFound},
+		{"sendBundle", object{"bundle": object{"inclusion": inclusion, "body": []object{{"hash": common.Hash{1}}, tx}}},
+			rpc.BackrunNotFound},
 		{"sendBundle", object{"bundle": object{"inclusion": inclusion, "body": []object{}}}, rpc.InvalidBodySize},
-		{"sendBundle", object{"bundle": object{"inclusion": object{"block": 100}, "body": []object{tx}}}, rpc.InvalidInclusion},
-		{"sendBundle", object{"bundle": object{"version": "v9", "inclusion": inclusion, "body": []object{tx}}}, rpc.BundleVersion},
+		{"sendBundle", object{"bundle": object{"inclusion": object{"block": 100}, "body": []object{tx}}},
+			rpc.InvalidInclusion},
+		{"sendBundle", object{"bundle": object{"version": "v9", "inclusion": inclusion, "body": []object{tx}}},
+			rpc.BundleVersion},
 		{"sendTransaction", object{"tx": "0x01"}, rpc.BundleUndecodable},
 		{"simulateBundle", after99, rpc.HeaderNotFound},
 	} {
 		got := c.step(new(any), no.step, no.args)
-		if got == nil || got.Name != fmt.Sprint("JsonRpcError: ", no.refusal.Code) || !strings.HasPrefix(got.Message, no.refusal.Short) {
+		if got == nil || got.Name != fmt.Sprint("JsonRpcError: ", no.refusal.Code) ||
+			!strings.HasPrefix(got.Message, no.refusal.Short) {
 			t.Errorf("%s %v: %+v, want %d %s", no.step, no.args, got, no.refusal.Code, no.refusal.Short)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/method"
 )
 
-// docs is the page about this service. The section with the methods is made from the methods; its examples are run, as they stand there, by a
-// shell with curl, and show what came.
+// docs is the page about this service. The section with the methods is made from the methods; its
+// examples are run, as they stand there, by a shell with curl, and show what came.
 const docs = "../../docs/rpc.md"
 
 func TestMethodsDocs(t *testing.T) {
@@ -27,7 +27,8 @@ func TestMethodsDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(t.TempDir(), "gavel")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../../cmd/gavel").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin,
+		"../../cmd/gavel").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	prelude := shellBlock(t, string(text), "examples begin")
@@ -73,7 +74,8 @@ func (h *house) idle() {
 	marker := rpc.CallSimulated{Method: fmt.Sprint("marker ", h.marks)}
 	h.marks++
 	h.app.facts.Record(marker)
-	waitFor(h, "marker", func(f rpc.CallSimulated) bool { return f == marker }) // facts are in order: all before it are seen
+	// facts are in order: all before it are seen
+	waitFor(h, "marker", func(f rpc.CallSimulated) bool { return f == marker })
 	waiting := map[uint64]bool{}
 	h.facts.wait(h, "end of all work", func(fact rpc.Fact) bool {
 		switch f := fact.(type) {
@@ -106,7 +108,8 @@ func (s *shell) run(command string) string {
 	s.Helper()
 	out := s.out(command)
 	var answer map[string]any
-	if err := json.Unmarshal([]byte(out), &answer); err != nil || answer["result"] == nil && !strings.Contains(out, `"result":null`) {
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || answer["result"] == nil &&
+		!strings.Contains(out, `"result":null`) {
 		s.Errorf("%s: %s", command, out)
 	}
 	return out

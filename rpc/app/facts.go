@@ -15,7 +15,8 @@ import (
 // subjectPrefix is the service's part of the journal.
 const subjectPrefix = "rpc."
 
-// facts puts what happened into the journal. Who wants to know is told by the queue, in the journal's order.
+// facts puts what happened into the journal. Who wants to know is told by the queue, in the
+// journal's order.
 type facts struct {
 	*journal.Queue[rpc.Fact]
 	log *slog.Logger
@@ -37,8 +38,8 @@ func newFacts(to journal.Appender, log *slog.Logger, observe func(rpc.Fact)) *fa
 	return f
 }
 
-// comesInThousands says what shares messages of the journal. What the event stream is told of an order has a message of its own: the stream is another
-// product, and reads nothing else.
+// comesInThousands says what shares messages of the journal. What the event stream is told of an
+// order has a message of its own: the stream is another product, and reads nothing else.
 func comesInThousands(fact rpc.Fact) bool {
 	switch fact.(type) {
 	case rpc.OrderAccepted, rpc.OrderExtended, rpc.OrderSimulated, rpc.OrderSent, rpc.CallSimulated:
@@ -47,8 +48,8 @@ func comesInThousands(fact rpc.Fact) bool {
 	return false
 }
 
-// Record implements rpc.Facts. What happens to each of thousands of orders is written with others a few milliseconds later; whatever follows it is
-// never written before it.
+// Record implements rpc.Facts. What happens to each of thousands of orders is written with others a
+// few milliseconds later; whatever follows it is never written before it.
 func (f *facts) Record(fact rpc.Fact) {
 	if comesInThousands(fact) {
 		f.PutLater(fact)
@@ -81,7 +82,8 @@ func (f *facts) Keep(list ...rpc.Fact) (kept func() error) {
 // encoder writes one fact after another. It is the queue's goroutine's.
 type encoder struct{ room []byte }
 
-// encode is a fact's JSON. Of an order that came, which comes in thousands, it is written without reflection, in the room of the one before.
+// encode is a fact's JSON. Of an order that came, which comes in thousands, it is written without
+// reflection, in the room of the one before.
 func (e *encoder) encode(fact rpc.Fact) (subject string, data []byte, err error) {
 	subject = subjectPrefix + fact.Subject()
 	accepted, ok := fact.(rpc.OrderAccepted)
@@ -95,7 +97,8 @@ func (e *encoder) encode(fact rpc.Fact) (subject string, data []byte, err error)
 	return subject, data, err
 }
 
-// decodeFacts is the other way, for a message of the journal: it hands over its facts in order. Of a subject that nobody here knows there are none.
+// decodeFacts is the other way, for a message of the journal: it hands over its facts in order. Of
+// a subject that nobody here knows there are none.
 func decodeFacts(subject string, message []byte, handle func(rpc.Fact)) error {
 	read, known := decoders[subject]
 	if !known {

@@ -50,7 +50,8 @@ func TestEveryFactCanBeReadAgain(t *testing.T) {
 	}
 }
 
-// Orders that come together share messages of the journal, and come out of it as they were, each in its place among the others.
+// Orders that come together share messages of the journal, and come out of it as they were, each in
+// its place among the others.
 func TestFactsShareMessages(t *testing.T) {
 	kept, err := journal.Open(t.Context(), journal.Config{})
 	if err != nil {
@@ -65,7 +66,8 @@ func TestFactsShareMessages(t *testing.T) {
 	written := newFacts(kept, slog.New(slog.DiscardHandler), func(fact rpc.Fact) { told = append(told, fact) })
 	at := time.Unix(1_800_000_000, 123).UTC()
 	for i := range uint64(300) {
-		order := &rpc.Order{ID: i, Kind: rpc.KindBundle, ReceivedAt: at, Bundle: rpc.Bundle{Elements: []rpc.Element{{Tx: &rpc.Transaction{Raw: make([]byte, i)}}}}}
+		order := &rpc.Order{ID: i, Kind: rpc.KindBundle, ReceivedAt: at,
+			Bundle: rpc.Bundle{Elements: []rpc.Element{{Tx: &rpc.Transaction{Raw: make([]byte, i)}}}}}
 		wrote = append(wrote, rpc.OrderAccepted{At: at, Order: order})
 		if i%100 == 99 {
 			wrote = append(wrote, rpc.OrderReturned{At: at, OrderRef: order.Ref()})
@@ -86,16 +88,17 @@ func TestFactsShareMessages(t *testing.T) {
 	}
 	var read []rpc.Fact
 	strangers := 0
-	err = kept.Past(t.Context(), 1, slices.Sorted(maps.Keys(decoders)), func(_ time.Time, subject string, data []byte) error {
-		if subject == orderflow.SharedSubject { // the stream knows no lists
-			var shared orderflow.Shared
-			if err := json.Unmarshal(data, &shared); err != nil {
-				return err
+	err = kept.Past(t.Context(), 1, slices.Sorted(maps.Keys(decoders)),
+		func(_ time.Time, subject string, data []byte) error {
+			if subject == orderflow.SharedSubject { // the stream knows no lists
+				var shared orderflow.Shared
+				if err := json.Unmarshal(data, &shared); err != nil {
+					return err
+				}
+				strangers++
 			}
-			strangers++
-		}
-		return decodeFacts(subject, data, func(fact rpc.Fact) { read = append(read, fact) })
-	})
+			return decodeFacts(subject, data, func(fact rpc.Fact) { read = append(read, fact) })
+		})
 	if err != nil || !reflect.DeepEqual(read, wrote) || !reflect.DeepEqual(told, wrote) {
 		t.Errorf("%v; %d facts were written, %d told, %d read", err, len(wrote), len(told), len(read))
 	}

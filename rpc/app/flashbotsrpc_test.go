@@ -17,7 +17,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// The Go client that searchers use sends a bundle, sees it simulated, sent and landed, and what it earned them.
+// The Go client that searchers use sends a bundle, sees it simulated, sent and landed, and what it
+// earned them.
 func TestFlashbotsrpcBundle(t *testing.T) {
 	h := openHouse(t, nil)
 	client, signer := flashbotsrpc.New(h.url), houseKey(7)
@@ -32,10 +33,12 @@ func TestFlashbotsrpcBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := flashbotsrpc.FlashbotsCallBundleResult{
-		CoinbaseDiff: "21000000000000", EthSentToCoinbase: "0", FromAddress: addressOf(houseKey(0)).Hex(), GasFees: "21000000000000",
+		CoinbaseDiff: "21000000000000", EthSentToCoinbase: "0", FromAddress: addressOf(houseKey(0)).Hex(),
+		GasFees:  "21000000000000",
 		GasPrice: "1000000000", GasUsed: 21_000, ToAddress: common.Address{1}.Hex(), TxHash: a.Hash().Hex(), Value: "0x",
 	}
-	if simulated.BundleHash != hash || simulated.BundleGasPrice != "1000000000" || simulated.CoinbaseDiff != "42000000000000" ||
+	if simulated.BundleHash != hash || simulated.BundleGasPrice != "1000000000" ||
+		simulated.CoinbaseDiff != "42000000000000" ||
 		simulated.GasFees != "42000000000000" || simulated.EthSentToCoinbase != "0" || simulated.TotalGasUsed != 42_000 ||
 		simulated.StateBlockNumber != 1 || len(simulated.Results) != 2 || simulated.Results[0] != one {
 		t.Errorf("simulated %+v", simulated)
@@ -52,27 +55,35 @@ func TestFlashbotsrpcBundle(t *testing.T) {
 	h.mine()
 	h.settled()
 
-	stats, err := client.FlashbotsGetBundleStatsV2(signer, flashbotsrpc.FlashbotsGetBundleStatsParam{BundleHash: hash, BlockNumber: block})
+	stats, err := client.FlashbotsGetBundleStatsV2(signer, flashbotsrpc.FlashbotsGetBundleStatsParam{BundleHash: hash,
+		BlockNumber: block})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !stats.IsSimulated || !stats.IsHighPriority || stats.ReceivedAt.IsZero() || stats.SimulatedAt.Before(stats.ReceivedAt) ||
-		len(stats.ConsideredByBuildersAt) != 1 || stats.ConsideredByBuildersAt[0].Timestamp.IsZero() || len(stats.SealedByBuildersAt) != 1 {
+	if !stats.IsSimulated || !stats.IsHighPriority || stats.ReceivedAt.IsZero() ||
+		stats.SimulatedAt.Before(stats.ReceivedAt) ||
+		len(stats.ConsideredByBuildersAt) != 1 || stats.ConsideredByBuildersAt[0].Timestamp.IsZero() ||
+		len(stats.SealedByBuildersAt) != 1 {
 		t.Errorf("stats %+v", stats)
 	}
-	older, err := client.FlashbotsGetBundleStats(signer, flashbotsrpc.FlashbotsGetBundleStatsParam{BundleHash: hash, BlockNumber: block})
+	older, err := client.FlashbotsGetBundleStats(signer, flashbotsrpc.FlashbotsGetBundleStatsParam{BundleHash: hash,
+		BlockNumber: block})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !older.IsSimulated || !older.IsSentToMiners || !older.IsHighPriority || !older.SubmittedAt.Equal(stats.ReceivedAt) ||
-		!older.SimulatedAt.Equal(stats.SimulatedAt) || !older.SentToMinersAt.Equal(stats.ConsideredByBuildersAt[0].Timestamp) {
+	if !older.IsSimulated || !older.IsSentToMiners || !older.IsHighPriority ||
+		!older.SubmittedAt.Equal(stats.ReceivedAt) ||
+		!older.SimulatedAt.Equal(stats.SimulatedAt) ||
+		!older.SentToMinersAt.Equal(stats.ConsideredByBuildersAt[0].Timestamp) {
 		t.Errorf("stats of the first version %+v, of the second %+v", older, stats)
 	}
 	olderUser, err := client.FlashbotsGetUserStats(signer, h.next()-1)
-	if err != nil || !olderUser.IsHighPriority || olderUser.AllTimeMinerPayments != "42000000000000" || olderUser.Last1dMinerPayments != "42000000000000" {
+	if err != nil || !olderUser.IsHighPriority || olderUser.AllTimeMinerPayments != "42000000000000" ||
+		olderUser.Last1dMinerPayments != "42000000000000" {
 		t.Errorf("user of the first version %+v, %v", olderUser, err)
 	}
-	raw, err := client.CallWithFlashbotsSignature("flashbots_getUserStatsV2", signer, map[string]string{"blockNumber": block})
+	raw, err := client.CallWithFlashbotsSignature("flashbots_getUserStatsV2", signer,
+		map[string]string{"blockNumber": block})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +91,8 @@ func TestFlashbotsrpcBundle(t *testing.T) {
 		IsHighPriority           bool
 		AllTimeValidatorPayments string
 	}
-	if err := json.Unmarshal(raw, &user); err != nil || !user.IsHighPriority || user.AllTimeValidatorPayments != "42000000000000" {
+	if err := json.Unmarshal(raw, &user); err != nil || !user.IsHighPriority ||
+		user.AllTimeValidatorPayments != "42000000000000" {
 		t.Errorf("user %s, %v", raw, err)
 	}
 }
@@ -111,7 +123,8 @@ func TestFlashbotsrpcBroadcast(t *testing.T) {
 
 // A private transaction is known by its hash; cancelling works once.
 func TestFlashbotsrpcPrivateTransaction(t *testing.T) {
-	for name, preferences := range map[string]*flashbotsrpc.FlashbotsPrivateTxPreferences{"plain": nil, "fast": {Fast: true}} {
+	for name, preferences := range map[string]*flashbotsrpc.FlashbotsPrivateTxPreferences{"plain": nil,
+		"fast": {Fast: true}} {
 		t.Run(name, func(t *testing.T) {
 			h := openHouse(t, nil)
 			client, signer := flashbotsrpc.New(h.url), houseKey(7)
@@ -126,7 +139,8 @@ func TestFlashbotsrpcPrivateTransaction(t *testing.T) {
 				t.Errorf("the builder got %s", sent.body)
 			}
 			for _, want := range []bool{true, false} {
-				cancelled, err := client.FlashbotsCancelPrivateTransaction(signer, flashbotsrpc.FlashbotsCancelPrivateTransactionRequest{TxHash: hash})
+				cancelled, err := client.FlashbotsCancelPrivateTransaction(signer,
+					flashbotsrpc.FlashbotsCancelPrivateTransactionRequest{TxHash: hash})
 				if err != nil || cancelled != want {
 					t.Errorf("cancelled %t, %v, want %t", cancelled, err, want)
 				}
@@ -135,14 +149,16 @@ func TestFlashbotsrpcPrivateTransaction(t *testing.T) {
 	}
 }
 
-// What is refused reaches the client as its error, in our words, in the answers of today and in those of before 2024.
+// What is refused reaches the client as its error, in our words, in the answers of today and in
+// those of before 2024.
 func TestFlashbotsrpcErrors(t *testing.T) {
 	h := openHouse(t, nil)
 	for _, legacy := range []bool{false, true} {
 		h.serve(h.config(func(cfg *Config) { cfg.LegacyErrors = legacy }))
 		client, signer := flashbotsrpc.New(h.url), houseKey(7)
 		send := func(txs ...string) error {
-			_, err := client.FlashbotsSendBundle(signer, flashbotsrpc.FlashbotsSendBundleRequest{Txs: txs, BlockNumber: hexNumber(h.next())})
+			_, err := client.FlashbotsSendBundle(signer, flashbotsrpc.FlashbotsSendBundleRequest{Txs: txs,
+				BlockNumber: hexNumber(h.next())})
 			return err
 		}
 		_, unknown := client.CallWithFlashbotsSignature("flashbots_nothing", signer)
@@ -150,7 +166,8 @@ func TestFlashbotsrpcErrors(t *testing.T) {
 			Txs: []string{rawOf(h.tx(houseKey(0), 1, common.Address{1}, 5))}, BlockNumber: hexNumber(h.next()),
 		})
 		for message, err := range map[string]error{
-			"bundle missing txs": send(), "unable to decode bundle": send("0x01"), "method not found": unknown, "err: nonce too high": early,
+			"bundle missing txs": send(), "unable to decode bundle": send("0x01"), "method not found": unknown,
+			"err: nonce too high": early,
 		} {
 			if !errors.Is(err, flashbotsrpc.ErrRelayErrorResponse) || !strings.Contains(err.Error(), ": "+message) {
 				t.Errorf("legacy %t: %v, want %q", legacy, err, message)
@@ -169,11 +186,13 @@ func TestFlashbotsrpcUnsigned(t *testing.T) {
 	}
 }
 
-// A transaction that reverts is a result. The client says "" for a state that it was not told, which is the newest one.
+// A transaction that reverts is a result. The client says "" for a state that it was not told,
+// which is the newest one.
 func TestFlashbotsrpcReverts(t *testing.T) {
 	h := openHouse(t, nil)
 	creation := h.signed(houseKey(0), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 100_000,
+		ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas:  100_000,
 		Data: []byte{0x5f, 0x5f, 0xfd}, // PUSH0 PUSH0 REVERT
 	})
 	got, err := flashbotsrpc.New(h.url).FlashbotsCallBundle(houseKey(7), flashbotsrpc.FlashbotsCallBundleParam{

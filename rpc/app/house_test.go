@@ -45,7 +45,8 @@ type house struct {
 	url     string
 	builder *builder
 	facts   *factsSeen
-	// marks counts the markers that idle has put among the facts, passed says that it has seen its own.
+	// marks counts the markers that idle has put among the facts, passed says that it has seen its
+	// own.
 	marks  int
 	passed bool
 }
@@ -66,7 +67,8 @@ func openChain(t testing.TB) *house {
 	t.Helper()
 	h := &house{TB: t, facts: newFactsSeen()}
 	h.spec = &eth.Spec{
-		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32, Forks: []eth.ForkPoint{{Fork: eth.Fulu}},
+		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
+		Forks: []eth.ForkPoint{{Fork: eth.Fulu}},
 	}
 	funded := []common.Address{docsAccount}
 	for i := range 10 {
@@ -90,7 +92,8 @@ func openChain(t testing.TB) *house {
 // docsAccount has money for the examples of the documents. Everybody knows its key.
 var docsAccount = common.HexToAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 
-// openHouse is a service that works with the execution node by URL; change may ask for something else.
+// openHouse is a service that works with the execution node by URL; change may ask for something
+// else.
 func openHouse(t testing.TB, change func(*Config)) *house {
 	t.Helper()
 	h := openChain(t)
@@ -130,7 +133,8 @@ func (h *house) serve(cfg Config) (stop func()) {
 func (h *house) config(change func(*Config)) Config {
 	h.Helper()
 	cfg := Config{
-		Key: houseKey(8), Builders: []send.Builder{{Name: "default", URL: h.builder.url, APIs: []string{"eth_sendBundle", "cancel"}}},
+		Key: houseKey(8), Builders: []send.Builder{{Name: "default", URL: h.builder.url,
+			APIs: []string{"eth_sendBundle", "cancel"}}},
 		Observe: h.facts.record, Log: slog.New(slog.NewTextHandler(h.Output(), nil)),
 	}
 	h.connect(&cfg)
@@ -146,7 +150,8 @@ func (h *house) connect(cfg *Config) {
 	cfg.Chain, cfg.States, cfg.ChainConfig = states, states, h.node.Chain().Config()
 }
 
-// mine makes a block of what the builder was sent for it and of further transactions, and makes it the head.
+// mine makes a block of what the builder was sent for it and of further transactions, and makes it
+// the head.
 func (h *house) mine(txs ...*types.Transaction) *types.Block {
 	h.Helper()
 	h.slot++
@@ -170,7 +175,8 @@ func (h *house) mineOn(parent phase0.Hash32, txs ...*types.Transaction) *types.B
 	if built.Blobs != nil {
 		commitments = built.Blobs.Commitments
 	}
-	if err := h.node.Import(h.Context(), built.Fork, built.Payload, commitments, args.ParentBeaconRoot, built.Requests); err != nil {
+	if err := h.node.Import(h.Context(), built.Fork, built.Payload, commitments, args.ParentBeaconRoot,
+		built.Requests); err != nil {
 		h.Fatal(err)
 	}
 	if err := h.node.SetHead(h.Context(), built.Hash()); err != nil {
@@ -186,8 +192,9 @@ func (h *house) next() uint64 { return h.node.Chain().CurrentBlock().Number.Uint
 func (h *house) tx(key *ecdsa.PrivateKey, nonce uint64, to common.Address, valueWei int64) *types.Transaction {
 	h.Helper()
 	return h.signed(key, &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-		Gas: 21_000, To: &to, Value: big.NewInt(valueWei),
+		ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+		GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas:       21_000, To: &to, Value: big.NewInt(valueWei),
 	})
 }
 
@@ -270,7 +277,8 @@ func (h *house) want(into any, key *ecdsa.PrivateKey, method string, params ...a
 func (h *house) refused(refusal rpc.Refusal, key *ecdsa.PrivateKey, method string, params ...any) {
 	h.Helper()
 	got := h.call(key, method, params...)
-	if got.Error == nil || got.Error.Code != refusal.Code && got.Error.Code != 0 || !strings.HasPrefix(got.Error.Message, refusal.Short) {
+	if got.Error == nil || got.Error.Code != refusal.Code && got.Error.Code != 0 ||
+		!strings.HasPrefix(got.Error.Message, refusal.Short) {
 		h.Errorf("%s: %+v %s, want %d %s", method, got.Error, got.Result, refusal.Code, refusal.Short)
 	}
 }
@@ -326,7 +334,8 @@ func newBuilder(t testing.TB) *builder {
 
 func (b *builder) keep(s sent) {
 	b.mu.Lock()
-	if number, err := strconv.ParseUint(strings.TrimPrefix(s.BlockNumber, "0x"), 16, 64); err == nil && s.method == "eth_sendBundle" {
+	if number, err := strconv.ParseUint(strings.TrimPrefix(s.BlockNumber, "0x"), 16, 64); err == nil &&
+		s.method == "eth_sendBundle" {
 		b.bundles[number] = append(b.bundles[number], s)
 	}
 	b.mu.Unlock()

@@ -29,8 +29,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
-// victimOf, in the environment, makes this test binary a service that a test kills: the execution node's URL, the builder's, the data
-// directory, and the room for facts in bytes.
+// victimOf, in the environment, makes this test binary a service that a test kills: the execution
+// node's URL, the builder's, the data directory, and the room for facts in bytes.
 const victimOf = "GAVEL_RPC_VICTIM_OF"
 
 func TestMain(m *testing.M) {
@@ -60,7 +60,8 @@ func victim(node, builder, dir, room string) error {
 		return err
 	}
 	cfg := Config{
-		Chain: nodes, States: nodes, ChainConfig: chain, Key: houseKey(8), DataDir: dir, Journal: journal.Config{FactsBytes: bytes}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Chain: nodes, States: nodes, ChainConfig: chain, Key: houseKey(8), DataDir: dir,
+		Journal: journal.Config{FactsBytes: bytes}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Builders: []send.Builder{{Name: "default", URL: builder, APIs: []string{"eth_sendBundle", "cancel"}}},
 	}
 	var app *App
@@ -78,11 +79,12 @@ func victim(node, builder, dir, room string) error {
 	return app.Serve(ctx, listener)
 }
 
-// victimDies, in the environment of a victim, is the moment at which it kills itself while it takes deadly for a recipient.
+// victimDies, in the environment of a victim, is the moment at which it kills itself while it takes
+// deadly for a recipient.
 const victimDies = "GAVEL_RPC_VICTIM_DIES"
 
-// The moments on the way of a recipient: its fact is on its way to the journal; the journal has acked it, and it is not state yet; it is state, and
-// the answer is about to be written.
+// The moments on the way of a recipient: its fact is on its way to the journal; the journal has
+// acked it, and it is not state yet; it is state, and the answer is about to be written.
 const (
 	beforeFact   = "before-fact"
 	beforeState  = "before-state"
@@ -99,7 +101,8 @@ type deathbed struct {
 	armed  atomic.Bool
 }
 
-// observe is told a fact when it was handed to the journal. Nothing is made state before it returns.
+// observe is told a fact when it was handed to the journal. Nothing is made state before it
+// returns.
 func (d *deathbed) observe(fact rpc.Fact) {
 	if set, ok := fact.(rpc.RecipientSet); !ok || set.To != deadly {
 		return
@@ -144,12 +147,13 @@ func (l lastWords) Write(data []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (l lastWords) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
-// startVictim starts a service in a process of its own, with room for so many bytes of facts, 0 for the default, and more in its environment; kill ends it at
-// once, whatever it does.
+// startVictim starts a service in a process of its own, with room for so many bytes of facts, 0 for
+// the default, and more in its environment; kill ends it at once, whatever it does.
 func (h *house) startVictim(dir string, room int64, environment ...string) (kill func()) {
 	h.Helper()
 	process := exec.CommandContext(h.Context(), os.Args[0])
-	process.Env = append(os.Environ(), victimOf+"="+strings.Join([]string{h.node.RPCURL(), h.builder.url, dir, strconv.FormatInt(room, 10)}, " "))
+	process.Env = append(os.Environ(), victimOf+"="+
+		strings.Join([]string{h.node.RPCURL(), h.builder.url, dir, strconv.FormatInt(room, 10)}, " "))
 	process.Env = append(process.Env, environment...)
 	process.Stderr = h.Output()
 	out, err := process.StdoutPipe()
@@ -172,8 +176,9 @@ func (h *house) startVictim(dir string, room int64, environment ...string) (kill
 	}
 }
 
-// What was answered is there after a kill -9 that comes with the answer: orders, cancels of both kinds, and recipients of refunds. Each round is a
-// process of its own, and the last one finds what all of them promised.
+// What was answered is there after a kill -9 that comes with the answer: orders, cancels of both
+// kinds, and recipients of refunds. Each round is a process of its own, and the last one finds what
+// all of them promised.
 //
 //gavel:fault kill
 func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
@@ -183,7 +188,8 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 	sendBundle := func(nonce uint64, replacement any) common.Hash {
 		var got taken
 		h.want(&got, signer, "eth_sendBundle", map[string]any{
-			"txs": []string{rawOf(h.tx(houseKey(0), nonce, common.Address{1}, 5))}, "blockNumber": hexNumber(h.next() + 1), "replacementUuid": replacement,
+			"txs": []string{rawOf(h.tx(houseKey(0), nonce, common.Address{1}, 5))}, "blockNumber": hexNumber(h.next() + 1),
+			"replacementUuid": replacement,
 		})
 		return got.BundleHash
 	}
@@ -193,7 +199,8 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 		case 0:
 			orders[round] = sendBundle(nonce, nil)
 		case 1:
-			h.want(&cancelled[round], signer, "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tx(houseKey(0), nonce, common.Address{1}, 5))})
+			h.want(&cancelled[round], signer, "eth_sendPrivateTransaction",
+				map[string]any{"tx": rawOf(h.tx(houseKey(0), nonce, common.Address{1}, 5))})
 			var done bool
 			if h.want(&done, signer, "eth_cancelPrivateTransaction", map[string]any{"txHash": cancelled[round]}); !done {
 				t.Error("not cancelled")
@@ -210,7 +217,8 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 	}
 	h.serve(h.config(func(cfg *Config) { cfg.DataDir = dir }))
 	for round := range rounds {
-		for hash, want := range map[common.Hash]string{orders[round]: "submitted", cancelled[round]: "cancelled", replaced[round]: "cancelled"} {
+		for hash, want := range map[common.Hash]string{orders[round]: "submitted", cancelled[round]: "cancelled",
+			replaced[round]: "cancelled"} {
 			if hash == (common.Hash{}) {
 				continue
 			}
@@ -219,15 +227,17 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 				t.Errorf("round %d: %+v, want it %s", round, status, want)
 			}
 		}
-		if owner := addressOf(houseKey(100 + round)); round%4 == 3 && h.app.settler.Recipient(owner) != (common.Address{byte(round)}) {
+		if owner := addressOf(houseKey(100 + round)); round%4 == 3 &&
+			h.app.settler.Recipient(owner) != (common.Address{byte(round)}) {
 			t.Errorf("round %d: refunds go to %s", round, h.app.settler.Recipient(owner))
 		}
 	}
 }
 
-// A process is killed while it takes a recipient of refunds, wherever on its way: before the journal has the fact, between the fact and the state, and
-// between the state and the answer. After the next start the earlier recipient holds or the new one, which it is if the journal had acked its fact; and it
-// is state. One that was answered always holds.
+// A process is killed while it takes a recipient of refunds, wherever on its way: before the
+// journal has the fact, between the fact and the state, and between the state and the answer. After
+// the next start the earlier recipient holds or the new one, which it is if the journal had acked
+// its fact; and it is state. One that was answered always holds.
 //
 //gavel:fault kill
 func TestRecipientWhoseProcessIsKilledOnTheWay(t *testing.T) {
@@ -239,7 +249,8 @@ func TestRecipientWhoseProcessIsKilledOnTheWay(t *testing.T) {
 		moment, owner := moments[round%len(moments)], houseKey(200+round)
 		kill := h.startVictim(dir, 0, victimDies+"="+moment)
 		h.want(new(any), owner, "flashbots_setFeeRefundRecipient", addressOf(owner), earlier(round))
-		if answered := h.asks(owner, "flashbots_setFeeRefundRecipient", addressOf(owner), deadly); answered != (moment == "after-answer") {
+		if answered := h.asks(owner, "flashbots_setFeeRefundRecipient", addressOf(owner),
+			deadly); answered != (moment == "after-answer") {
 			t.Errorf("%s: answered: %t", moment, answered)
 		}
 		kill()

@@ -30,7 +30,8 @@ func TestBundleLands(t *testing.T) {
 	signer := houseKey(7)
 	a, b := h.tx(houseKey(0), 0, common.Address{1}, 5), h.tx(houseKey(1), 0, common.Address{2}, 6)
 	var got taken
-	h.want(&got, signer, "eth_sendBundle", map[string]any{"txs": []string{rawOf(a), rawOf(b)}, "blockNumber": hexNumber(h.next())})
+	h.want(&got, signer, "eth_sendBundle", map[string]any{"txs": []string{rawOf(a), rawOf(b)},
+		"blockNumber": hexNumber(h.next())})
 	if want := crypto.Keccak256Hash(a.Hash().Bytes(), b.Hash().Bytes()); got.BundleHash != want || got.Smart != "" {
 		t.Fatalf("%+v, want %s", got, want)
 	}
@@ -125,7 +126,8 @@ func TestReplaceAndCancelBundle(t *testing.T) {
 	send := func(tx *types.Transaction) common.Hash {
 		var got taken
 		h.want(&got, signer, "eth_sendBundle", map[string]any{
-			"txs": []string{rawOf(tx)}, "blockNumber": hexNumber(h.next()), "replacementUuid": uuid, "builders": []string{"Nobody"},
+			"txs": []string{rawOf(tx)}, "blockNumber": hexNumber(h.next()), "replacementUuid": uuid,
+			"builders": []string{"Nobody"},
 		})
 		if got.Smart != "true" {
 			t.Errorf("smart %q", got.Smart)
@@ -139,7 +141,9 @@ func TestReplaceAndCancelBundle(t *testing.T) {
 	if one.ReplacementUUID == "" || one.ReplacementUUID == uuid || one.ReplacementUUID != two.ReplacementUUID {
 		t.Errorf("the builder knows them as %q and %q", one.ReplacementUUID, two.ReplacementUUID)
 	}
-	if end := waitFor(h, "end", func(f rpc.OrderEnded) bool { return f.Hash == first }); end.State != rpc.Cancelled || end.Reason != "replaced" {
+	if end := waitFor(h, "end", func(f rpc.OrderEnded) bool {
+		return f.Hash == first
+	}); end.State != rpc.Cancelled || end.Reason != "replaced" {
 		t.Errorf("%+v", end)
 	}
 	waitFor(h, "delivery", func(f rpc.OrderSent) bool { return f.Hash == second })
@@ -177,7 +181,8 @@ func TestReorganisation(t *testing.T) {
 	waitFor(h, "second end", func(f rpc.OrderEnded) bool { return f.Hash == hash && f.BlockHash == block.Hash() })
 }
 
-// What was there before a restart is there after it, and what happened on the chain meanwhile is made up for.
+// What was there before a restart is there after it, and what happened on the chain meanwhile is
+// made up for.
 //
 //gavel:fault restart
 func TestRestart(t *testing.T) {
@@ -224,16 +229,19 @@ func TestStatusOfLongAgo(t *testing.T) {
 		var status orderStatus
 		h.want(&status, houseKey(7), "gavel_getOrderStatus", hash)
 		forgotten := h.app.desk.Status(addressOf(houseKey(7)), hash) == nil
-		return forgotten && status.State == "landed" && status.Block == hexNumber(block.NumberU64()) && status.Paid == hexNumber(21_000*1e9)
+		return forgotten && status.State == "landed" && status.Block == hexNumber(block.NumberU64()) &&
+			status.Paid == hexNumber(21_000*1e9)
 	})
 	h.refused(rpc.OrderUnknown, houseKey(6), "gavel_getOrderStatus", hash)
 }
 
-// A private transaction that pays nothing is of no use to a builder alone; its signer can see why it waits.
+// A private transaction that pays nothing is of no use to a builder alone; its signer can see why
+// it waits.
 func TestUnpaidPrivateTransactionWaits(t *testing.T) {
 	h := openHouse(t, nil)
 	free := h.signed(houseKey(0), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), GasTipCap: new(big.Int), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 21_000, To: &common.Address{1}, Value: new(big.Int),
+		ChainID: big.NewInt(houseChainID), GasTipCap: new(big.Int), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 21_000,
+		To: &common.Address{1}, Value: new(big.Int),
 	})
 	var hash common.Hash
 	h.want(&hash, houseKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(free)})

@@ -15,7 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// ways is what is answered by default, and what with --literal. Answers are compared by how they begin; "ok" is any result.
+// ways is what is answered by default, and what with --literal. Answers are compared by how they
+// begin; "ok" is any result.
 type ways struct{ standard, literal string }
 
 // said is an answer in short.
@@ -26,11 +27,14 @@ func (a answer) said() string {
 	return "ok " + string(a.Result)
 }
 
-// TestLiteral has a row of docs/differences.md in each case: what gavel does by default, and what it does with --literal.
+// TestLiteral has a row of docs/differences.md in each case: what gavel does by default, and what
+// it does with --literal.
 func TestLiteral(t *testing.T) {
 	raw := func(h *house) string { return rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5)) }
 	share := func(h *house, more string) json.RawMessage {
-		return json.RawMessage(fmt.Sprintf(`{"version":"v0.1","inclusion":{"block":%q},"body":[{"tx":%q,"canRevert":false}]%s}`, hexNumber(h.next()), raw(h), more))
+		return json.RawMessage(
+			fmt.Sprintf(`{"version":"v0.1","inclusion":{"block":%q},"body":[{"tx":%q,"canRevert":false}]%s}`,
+				hexNumber(h.next()), raw(h), more))
 	}
 	sim := func(more string) func(h *house) string {
 		return func(h *house) string {
@@ -46,31 +50,39 @@ func TestLiteral(t *testing.T) {
 			return h.call(houseKey(6), "eth_sendBundle", map[string]any{"txs": []string{raw(h)}}).said()
 		}, ways{"ok", "bundle missing blockNumber"}},
 		"eth_callBundle without stateBlockNumber": {func(h *house) string {
-			return h.call(houseKey(6), "eth_callBundle", map[string]any{"txs": []string{raw(h)}, "blockNumber": hexNumber(h.next())}).said()
+			return h.call(houseKey(6), "eth_callBundle", map[string]any{"txs": []string{raw(h)},
+				"blockNumber": hexNumber(h.next())}).said()
 		}, ways{"ok", "invalid params: params[0].stateBlockNumber: missing"}},
-		"mev_simBundle without validity.refund":       {sim(""), ways{"ok", "invalid params: params[0].validity.refund: missing"}},
-		"mev_simBundle without validity.refundConfig": {sim(`,"validity":{"refund":[]}`), ways{"ok", "invalid params: params[0].validity.refundConfig: missing"}},
-		"mev_simBundle with both":                     {sim(refunds), ways{"ok", "ok"}},
+		"mev_simBundle without validity.refund": {sim(""),
+			ways{"ok", "invalid params: params[0].validity.refund: missing"}},
+		"mev_simBundle without validity.refundConfig": {sim(`,"validity":{"refund":[]}`),
+			ways{"ok", "invalid params: params[0].validity.refundConfig: missing"}},
+		"mev_simBundle with both": {sim(refunds), ways{"ok", "ok"}},
 		"preferences without fast": {func(h *house) string {
-			return h.call(houseKey(6), "eth_sendPrivateTransaction", map[string]any{"tx": raw(h), "preferences": map[string]any{}}).said()
+			return h.call(houseKey(6), "eth_sendPrivateTransaction",
+				map[string]any{"tx": raw(h), "preferences": map[string]any{}}).said()
 		}, ways{"ok", "invalid params: params[0].preferences.fast: missing"}},
 		"no preferences at all": {func(h *house) string {
 			return h.call(houseKey(6), "eth_sendPrivateRawTransaction", raw(h)).said()
 		}, ways{"ok", "ok"}},
 		"the base fee of a simulation": {func(h *house) string {
 			head := h.node.Chain().CurrentBlock()
-			tight := h.signed(houseKey(0), &types.DynamicFeeTx{ // can pay the parent's base fee exactly, and next block's, which is below, as well
-				ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: new(big.Int).Add(head.BaseFee, big.NewInt(params.GWei-1)),
+			// can pay the parent's base fee exactly, and next block's, which is below, as well
+			tight := h.signed(houseKey(0), &types.DynamicFeeTx{
+				ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: new(big.Int).Add(head.BaseFee,
+					big.NewInt(params.GWei-1)),
 				Gas: 21_000, To: &common.Address{1},
 			})
 			var got struct{ MevGasPrice string }
 			h.want(&got, houseKey(6), "mev_simBundle", json.RawMessage(fmt.Sprintf(
-				`{"version":"v0.1","inclusion":{"block":%q},"body":[{"tx":%q,"canRevert":false}]%s}`, hexNumber(h.next()), rawOf(tight), refunds)))
+				`{"version":"v0.1","inclusion":{"block":%q},"body":[{"tx":%q,"canRevert":false}]%s}`, hexNumber(h.next()),
+				rawOf(tight), refunds)))
 			return got.MevGasPrice
 		}, ways{hexNumber(params.GWei), hexNumber(params.GWei - 1)}},
 		"who gets the refund of a bundle": {func(h *house) string {
 			var got taken
-			h.want(&got, houseKey(6), "eth_sendBundle", map[string]any{"txs": []string{raw(h)}, "blockNumber": hexNumber(h.next()), "refundPercent": 50})
+			h.want(&got, houseKey(6), "eth_sendBundle", map[string]any{"txs": []string{raw(h)},
+				"blockNumber": hexNumber(h.next()), "refundPercent": 50})
 			accepted := waitFor(h, "order", func(f rpc.OrderAccepted) bool { return f.Order.Hash() == got.BundleHash })
 			return accepted.Order.Bundle.Shares[0].Address.Hex()
 		}, ways{addressOf(houseKey(0)).Hex(), addressOf(houseKey(6)).Hex()}},
@@ -82,7 +94,8 @@ func TestLiteral(t *testing.T) {
 		}, ways{"[]", fmt.Sprint([]rpc.Share{{Address: addressOf(houseKey(6)), Percent: 100}})}},
 		"a private transaction that pays nothing": {func(h *house) string {
 			h.want(new(any), houseKey(6), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tipping(0, 0, 0))})
-			h.want(new(any), houseKey(6), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tipping(1, 0, 1))}) // is sent after it, or alone
+			// is sent after it, or alone
+			h.want(new(any), houseKey(6), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tipping(1, 0, 1))})
 			unpaid, paid := h.tipping(0, 0, 0).Hash(), h.tipping(1, 0, 1).Hash()
 			h.delivered(paid, h.next())
 			if h.app.cfg.Literal {
@@ -98,8 +111,12 @@ func TestLiteral(t *testing.T) {
 			}
 			return "is not sent"
 		}, ways{"is not sent", "is sent"}},
-		"details of refunds after": {func(h *house) string { return h.app.cfg.DetailsDelay.String() }, ways{"0s", (4 * time.Hour).String()}},
-		"totals of refunds every":  {func(h *house) string { return h.app.cfg.TotalsEvery.String() }, ways{"0s", (7 * 24 * time.Hour).String()}},
+		"details of refunds after": {func(h *house) string {
+			return h.app.cfg.DetailsDelay.String()
+		}, ways{"0s", (4 * time.Hour).String()}},
+		"totals of refunds every": {func(h *house) string {
+			return h.app.cfg.TotalsEvery.String()
+		}, ways{"0s", (7 * 24 * time.Hour).String()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for literal, want := range map[bool]string{false: c.want.standard, true: c.want.literal} {
@@ -114,21 +131,24 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-// Errors of methods that are not V2 are no JSON-RPC errors with --literal; those of V2 methods are, and who asks for the other dialect gets it.
+// Errors of methods that are not V2 are no JSON-RPC errors with --literal; those of V2 methods are,
+// and who asks for the other dialect gets it.
 func TestLiteralErrors(t *testing.T) {
 	for literal, want := range map[bool]int{false: 200, true: 400} {
 		h := openHouse(t, func(cfg *Config) { cfg.Literal = literal })
-		if got := h.call(houseKey(6), "flashbots_getBundleStatsV2", map[string]any{}); got.Status != 200 || got.Error == nil || got.Error.Code != rpc.InvalidParams.Code {
+		if got := h.call(houseKey(6), "flashbots_getBundleStatsV2", map[string]any{}); got.Status != 200 ||
+			got.Error == nil || got.Error.Code != rpc.InvalidParams.Code {
 			t.Errorf("literal %t: V2 answers %d %+v", literal, got.Status, got.Error)
 		}
-		if got := h.call(houseKey(6), "eth_sendBundle", map[string]any{}); got.Status != want || got.said() != rpc.BundleEmpty.Short {
+		if got := h.call(houseKey(6), "eth_sendBundle", map[string]any{}); got.Status != want ||
+			got.said() != rpc.BundleEmpty.Short {
 			t.Errorf("literal %t: %d %s", literal, got.Status, got.said())
 		}
 	}
 }
 
-// In literal mode a bundle that follows a hash can be simulated, once for an order and block: the answer is one bit, and where it would be a second one
-// there is none.
+// In literal mode a bundle that follows a hash can be simulated, once for an order and block: the
+// answer is one bit, and where it would be a second one there is none.
 func TestLiteralMatchedSimulation(t *testing.T) {
 	h := openHouse(t, func(cfg *Config) { cfg.Literal = true })
 	var target common.Hash
@@ -143,7 +163,8 @@ func TestLiteralMatchedSimulation(t *testing.T) {
 	works, fails := bundle(h.tipping(1, 0, 50)), bundle(h.tipping(1, 7, 50))
 	h.refused(rpc.InvalidParams, houseKey(6), "mev_simBundle", works, map[string]any{"timestamp": 1})
 	h.refused(rpc.BackrunNotFound, houseKey(6), "mev_simBundle", map[string]any{
-		"version": "v0.1", "inclusion": map[string]any{"block": hexNumber(h.next())}, "body": []any{map[string]any{"hash": common.Hash{1}}, map[string]any{"tx": rawOf(h.tipping(1, 0, 1))}},
+		"version": "v0.1", "inclusion": map[string]any{"block": hexNumber(h.next())},
+		"body": []any{map[string]any{"hash": common.Hash{1}}, map[string]any{"tx": rawOf(h.tipping(1, 0, 1))}},
 	})
 	want := func(bundle map[string]any, want string) {
 		t.Helper()
@@ -152,14 +173,16 @@ func TestLiteralMatchedSimulation(t *testing.T) {
 			t.Errorf("%s, want %s", got.said(), want)
 		}
 	}
-	want(works, `{"success":true,"stateBlock":"`+hexNumber(h.next()-1)+`","mevGasPrice":"0x0","profit":"0x0","refundableValue":"0x0","gasUsed":"0x0"}`)
+	want(works, `{"success":true,"stateBlock":"`+hexNumber(h.next()-1)+
+		`","mevGasPrice":"0x0","profit":"0x0","refundableValue":"0x0","gasUsed":"0x0"}`)
 	h.refused(rpc.BackrunLimited, houseKey(6), "mev_simBundle", fails)
 	h.refused(rpc.BackrunLimited, houseKey(7), "mev_simBundle", works) // another key is not another follower
 	h.builder.forget()
 	h.mine()
 	h.settled()
 	fails = bundle(h.tipping(1, 7, 50))
-	want(fails, `{"success":false,"error":"it could not be included behind the order that it follows","stateBlock":"`+hexNumber(h.next()-1)+
+	want(fails, `{"success":false,"error":"it could not be included behind the order that it follows","stateBlock":"`+
+		hexNumber(h.next()-1)+
 		`","mevGasPrice":"0x0","profit":"0x0","refundableValue":"0x0","gasUsed":"0x0"}`)
 	if got := waitFor(h, "charge", func(f rpc.CallSimulated) bool { return !f.Success }); got.GasUsed != 21_000 {
 		t.Errorf("it costs %d gas", got.GasUsed)

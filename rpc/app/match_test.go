@@ -19,15 +19,17 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// payoutGas is what the test's builder takes from a refund for its payout, and the service is told that it does.
+// payoutGas is what the test's builder takes from a refund for its payout, and the service is told
+// that it does.
 const payoutGas = 21_000
 
 // tipping is a transfer that pays so many gwei for each of its 21,000 gas.
 func (h *house) tipping(key, nonce int, gwei int64) *types.Transaction {
 	h.Helper()
 	return h.signed(houseKey(key), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), Nonce: uint64(nonce), GasTipCap: big.NewInt(gwei * params.GWei), GasFeeCap: big.NewInt(1000 * params.GWei),
-		Gas: 21_000, To: &common.Address{1}, Value: big.NewInt(1),
+		ChainID: big.NewInt(houseChainID), Nonce: uint64(nonce), GasTipCap: big.NewInt(gwei * params.GWei),
+		GasFeeCap: big.NewInt(1000 * params.GWei),
+		Gas:       21_000, To: &common.Address{1}, Value: big.NewInt(1),
 	})
 }
 
@@ -55,7 +57,8 @@ func (h *house) delivered(hash common.Hash, block uint64) {
 	waitFor(h, "delivery", func(f rpc.OrderSent) bool { return f.Hash == hash && f.Block == block && f.Error == "" })
 }
 
-// matched is what a builder has of a bundle that it can pay a refund for, whichever method it came by.
+// matched is what a builder has of a bundle that it can pay a refund for, whichever method it came
+// by.
 type matched struct {
 	number  uint64
 	txs     []*types.Transaction
@@ -103,7 +106,8 @@ func (h *house) readMatched(s sent) (m matched, ok bool) {
 	h.Helper()
 	switch {
 	case s.method == "eth_sendBundle" && s.RefundPercent > 0:
-		m = matched{number: h.parsed(s.BlockNumber), percent: int64(s.RefundPercent), shares: []matchedShare{{*s.RefundRecipient, 100}}}
+		m = matched{number: h.parsed(s.BlockNumber), percent: int64(s.RefundPercent),
+			shares: []matchedShare{{*s.RefundRecipient, 100}}}
 		for _, raw := range s.Txs {
 			m.txs = append(m.txs, h.decoded(raw))
 		}
@@ -124,7 +128,8 @@ func (h *house) readMatched(s sent) (m matched, ok bool) {
 		if top.Privacy != nil || inner.Privacy != nil {
 			h.Errorf("the builder is told what strangers may know: %s", s.body)
 		}
-		m = matched{number: h.parsed(top.Inclusion.Block), percent: top.Validity.Refund[0].Percent, shares: inner.Validity.RefundConfig}
+		m = matched{number: h.parsed(top.Inclusion.Block), percent: top.Validity.Refund[0].Percent,
+			shares: inner.Validity.RefundConfig}
 		m.txs = []*types.Transaction{h.decoded(inner.Body[0].Tx), h.decoded(top.Body[1].Tx)}
 		return m, true
 	}
@@ -154,14 +159,16 @@ func value(tx *types.Transaction) *big.Int {
 	return new(big.Int).Mul(tx.GasTipCap(), new(big.Int).SetUint64(tx.Gas()))
 }
 
-// mineBest makes the next block as an honest builder does: of all bundles with a refund the one that pays most, and right after it the refund's payouts,
-// less their cost at the base fee. It returns the payouts.
+// mineBest makes the next block as an honest builder does: of all bundles with a refund the one
+// that pays most, and right after it the refund's payouts, less their cost at the base fee. It
+// returns the payouts.
 func (h *house) mineBest(bundles []matched) (block *types.Block, payouts []*types.Transaction) {
 	h.Helper()
 	parent := h.node.Chain().CurrentBlock()
 	var best *matched
 	for i, m := range bundles {
-		if m.number == parent.Number.Uint64()+1 && (best == nil || value(m.txs[len(m.txs)-1]).Cmp(value(best.txs[len(best.txs)-1])) > 0) {
+		if m.number == parent.Number.Uint64()+1 &&
+			(best == nil || value(m.txs[len(m.txs)-1]).Cmp(value(best.txs[len(best.txs)-1])) > 0) {
 			best = &bundles[i]
 		}
 	}
@@ -184,7 +191,8 @@ func (h *house) mineBest(bundles []matched) (block *types.Block, payouts []*type
 	for _, share := range best.shares {
 		amount := new(big.Int).Mul(refund, big.NewInt(share.Percent))
 		payouts = append(payouts, h.signed(houseKey(9), &types.DynamicFeeTx{
-			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: new(big.Int), GasFeeCap: baseFee, Gas: payoutGas, To: &share.Address,
+			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: new(big.Int), GasFeeCap: baseFee, Gas: payoutGas,
+			To:    &share.Address,
 			Value: amount.Div(amount, big.NewInt(100)),
 		}))
 		nonce++
@@ -207,8 +215,9 @@ func (h *house) balance(block common.Hash, of common.Address) *big.Int {
 	return state.GetBalance(of).ToBig()
 }
 
-// The whole way: a private transaction, its hint, two who follow it, a restart, a block with the better one and the refund's payout, and the ledger that says
-// of it what the chain says, wei by wei.
+// The whole way: a private transaction, its hint, two who follow it, a restart, a block with the
+// better one and the refund's payout, and the ledger that says of it what the chain says, wei by
+// wei.
 func TestMatchedRefund(t *testing.T) {
 	user, other, third := addressOf(houseKey(0)), common.Address{0xaa, 1}, common.Address{0xaa, 2}
 	for name, c := range map[string]struct {
@@ -224,7 +233,8 @@ func TestMatchedRefund(t *testing.T) {
 			[]string{"eth_sendBundle", "mev_sendBundle", "cancel"}, false, 90, []matchedShare{{other, 100}},
 		},
 		"to another, whatever is usual": {
-			map[string]any{"fast": true, "validity": map[string]any{"refund": []any{map[string]any{"address": other, "percent": 61}}}},
+			map[string]any{"fast": true,
+				"validity": map[string]any{"refund": []any{map[string]any{"address": other, "percent": 61}}}},
 			[]string{"eth_sendBundle", "cancel"}, false, 61, []matchedShare{{other, 100}},
 		},
 		"to two others, and a part to none": {
@@ -233,7 +243,8 @@ func TestMatchedRefund(t *testing.T) {
 			}}}, []string{"eth_sendBundle", "mev_sendBundle", "cancel"}, false, 100, []matchedShare{{other, 60}, {third, 30}},
 		},
 		"to where its signer wants it": {nil, []string{"eth_sendBundle", "cancel"}, true, 90, []matchedShare{{third, 100}}},
-		"fast, half of it":             {map[string]any{"fast": true}, []string{"eth_sendBundle", "cancel"}, false, 50, []matchedShare{{user, 100}}},
+		"fast, half of it": {map[string]any{"fast": true}, []string{"eth_sendBundle", "cancel"}, false, 50,
+			[]matchedShare{{user, 100}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := openChain(t)
@@ -251,7 +262,8 @@ func TestMatchedRefund(t *testing.T) {
 			var target common.Hash
 			h.want(&target, houseKey(0), "eth_sendPrivateTransaction", request)
 			shared := waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == target })
-			if b := shared.Bundle; b.Hints&orderflow.Hash == 0 || len(b.Elements) != 1 || b.Elements[0].Tx.From != user || shared.Block != h.next()-1 ||
+			if b := shared.Bundle; b.Hints&orderflow.Hash == 0 || len(b.Elements) != 1 || b.Elements[0].Tx.From != user ||
+				shared.Block != h.next()-1 ||
 				shared.GasUsed != 21_000 || shared.MevGasPriceWei.Uint64() != 2*params.GWei {
 				t.Errorf("%+v", shared)
 			}
@@ -270,7 +282,8 @@ func TestMatchedRefund(t *testing.T) {
 			h.checkRefunds(won, block, payouts, c.shares, c.percent, better)
 			var status orderStatus
 			h.want(&status, houseKey(6), "gavel_getOrderStatus", worse)
-			if status.State != "failed" || status.Why != "it can never be included: the order that it followed landed without it" {
+			if status.State != "failed" ||
+				status.Why != "it can never be included: the order that it followed landed without it" {
 				t.Errorf("the worse one: %+v", status)
 			}
 			h.want(&status, houseKey(7), "gavel_getOrderStatus", won)
@@ -299,7 +312,8 @@ func (f *factsSeen) shared() (all []rpc.OrderShared) {
 
 // checkRefunds compares the ledger's rows of a matched bundle with the chain.
 func (h *house) checkRefunds(
-	bundle common.Hash, block *types.Block, payouts []*types.Transaction, shares []matchedShare, percent int64, backrun *types.Transaction,
+	bundle common.Hash, block *types.Block, payouts []*types.Transaction, shares []matchedShare, percent int64,
+	backrun *types.Transaction,
 ) {
 	h.Helper()
 	whole := new(big.Int).Mul(value(backrun), big.NewInt(percent))
@@ -317,7 +331,8 @@ func (h *house) checkRefunds(
 			amount.Div(amount, big.NewInt(100))
 			want := hexutil.EncodeBig(amount)
 			row := list.Refunds[i]
-			if row.Amount != want || row.Status != "received" || row.Recipient != share.Address || row.BlockNumber != hexNumber(block.NumberU64()) {
+			if row.Amount != want || row.Status != "received" || row.Recipient != share.Address ||
+				row.BlockNumber != hexNumber(block.NumberU64()) {
 				h.Errorf("row %+v, want %s for %s", row, want, share.Address)
 			}
 			if got := h.received(block, share.Address); got.Cmp(amount) != 0 {
@@ -328,7 +343,8 @@ func (h *house) checkRefunds(
 	})
 }
 
-// received is what an address has more after a block than before, without what its own transactions cost it.
+// received is what an address has more after a block than before, without what its own transactions
+// cost it.
 func (h *house) received(block *types.Block, of common.Address) *big.Int {
 	h.Helper()
 	got := new(big.Int).Sub(h.balance(block.Hash(), of), h.balance(block.ParentHash(), of))
@@ -341,7 +357,8 @@ func (h *house) received(block *types.Block, of common.Address) *big.Int {
 	return got
 }
 
-// The cancel of a private transaction takes everything back that contains it: builders are told, and nothing of it is sent for the next block.
+// The cancel of a private transaction takes everything back that contains it: builders are told,
+// and nothing of it is sent for the next block.
 func TestCancelOfATarget(t *testing.T) {
 	h := openHouse(t, nil)
 	tx := h.tipping(0, 0, 2)
@@ -383,7 +400,8 @@ func TestCancelOfATarget(t *testing.T) {
 	}
 }
 
-// A private transaction that pays nothing alone is worth something with a backrun, and its sender gets a part of that.
+// A private transaction that pays nothing alone is worth something with a backrun, and its sender
+// gets a part of that.
 func TestUnpaidTransactionIsFollowed(t *testing.T) {
 	h := openHouse(t, nil)
 	var target common.Hash
@@ -396,13 +414,15 @@ func TestUnpaidTransactionIsFollowed(t *testing.T) {
 		t.Fatalf("%d transactions in the block", len(block.Transactions()))
 	}
 	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Bundle == hash })
-	if credit.AmountWei.Uint64() != 21_000*60*params.GWei/100*90 || credit.Recipient != addressOf(houseKey(0)) || credit.Hash != target {
+	if credit.AmountWei.Uint64() != 21_000*60*params.GWei/100*90 || credit.Recipient != addressOf(houseKey(0)) ||
+		credit.Hash != target {
 		t.Errorf("%+v", credit)
 	}
 	h.settled()
 }
 
-// A backrun that is spelled out and shared can be followed itself: each gives back a part of what comes after it, to the wei.
+// A backrun that is spelled out and shared can be followed itself: each gives back a part of what
+// comes after it, to the wei.
 func TestBackrunOfABackrun(t *testing.T) {
 	h := openHouse(t, func(cfg *Config) { cfg.Builders[0].APIs = []string{"mev_sendBundle", "cancel"} })
 	a, b, c := h.tipping(0, 0, 2), h.tipping(1, 0, 50), h.tipping(2, 0, 80)
@@ -417,7 +437,8 @@ func TestBackrunOfABackrun(t *testing.T) {
 			map[string]any{"tx": rawOf(b)},
 		},
 		"validity": map[string]any{
-			"refund": []any{map[string]any{"bodyIdx": 0, "percent": 70}}, "refundConfig": []any{map[string]any{"address": owner, "percent": 100}},
+			"refund":       []any{map[string]any{"bodyIdx": 0, "percent": 70}},
+			"refundConfig": []any{map[string]any{"address": owner, "percent": 100}},
 		},
 		"privacy": map[string]any{"hints": []string{"hash", "tx_hash"}, "wantRefund": 80},
 	})

@@ -59,7 +59,8 @@ func (a *App) observeFact(fact rpc.Fact) {
 	}
 }
 
-// ledgerLag is how many facts the ledger has not taken up; -1 when it or the journal does not answer.
+// ledgerLag is how many facts the ledger has not taken up; -1 when it or the journal does not
+// answer.
 func (a *App) ledgerLag() float64 { return view.Lag(a.journal, a.ledger) }
 
 // Admin is health and metrics, for the operator.
@@ -71,10 +72,12 @@ func (a *App) Admin() http.Handler {
 	return mux
 }
 
-// readiness says why the service is not ready, if it is not: when no block came for long, the execution node is out of reach or behind.
+// readiness says why the service is not ready, if it is not: when no block came for long, the
+// execution node is out of reach or behind.
 func (a *App) readiness() error {
 	if lag := a.ledgerLag(); lag < -1 { // -1 is no answer: orders do not need the ledger
-		return rpc.NotReady.With("the journal has lost %d facts that the ledger has: refunds will be missing there", int(-lag))
+		return rpc.NotReady.With("the journal has lost %d facts that the ledger has: refunds will be missing there",
+			int(-lag))
 	}
 	head := a.desk.Head()
 	if behind := a.cfg.Clock.Now().Sub(time.Unix(int64(head.Timestamp), 0)); behind > a.cfg.StaleAfter {

@@ -134,7 +134,8 @@ func transcripts(t *testing.T) (all []transcript) {
 					t.Fatal(err)
 				}
 				exchange.code, exchange.message = e.Code, e.Message
-			} else if exchange.result, err = jsonschema.UnmarshalJSON(bytes.NewReader([]byte(strings.TrimPrefix(line, "<-- result ")))); err != nil {
+			} else if exchange.result,
+				err = jsonschema.UnmarshalJSON(bytes.NewReader([]byte(strings.TrimPrefix(line, "<-- result ")))); err != nil {
 				t.Fatalf("%s: %v", line, err)
 			}
 			all = append(all, exchange)
@@ -189,7 +190,8 @@ func TestOpenRPC(t *testing.T) {
 			return strings.HasPrefix(fmt.Sprint(exchange.code, " ", exchange.message), e)
 		})
 		if !listed {
-			t.Errorf("%s: %s refuses with %d %q, which is not in the document", exchange.file, name, exchange.code, exchange.message)
+			t.Errorf("%s: %s refuses with %d %q, which is not in the document", exchange.file, name, exchange.code,
+				exchange.message)
 		}
 	}
 	for _, name := range names {
@@ -241,7 +243,8 @@ func conforms(t *testing.T, name string, schema, value json.RawMessage) {
 // rpc.discover answers with the same document, and needs no signature.
 func TestDiscover(t *testing.T) {
 	h := openHouse(t, nil)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}`))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url,
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal/list"
 )
 
-// stateStore keeps what is so now, by subject; *journal.Journal does. All is kept when the call returns without an error; with one nothing is known.
+// stateStore keeps what is so now, by subject; *journal.Journal does. All is kept when the call
+// returns without an error; with one nothing is known.
 type stateStore interface {
 	PutState(ctx context.Context, subject string, data []byte) error
 	// State answers with journal.ErrNotFound when nothing is under the subject.
@@ -20,8 +21,9 @@ type stateStore interface {
 	DropState(ctx context.Context, subject string) error
 }
 
-// paged keeps a list of any length under one subject, in pages, since a message has a bound. New pages are written beside those that hold, and hold from
-// the moment at which the head is put: a kill in between leaves the list as it was.
+// paged keeps a list of any length under one subject, in pages, since a message has a bound. New
+// pages are written beside those that hold, and hold from the moment at which the head is put: a
+// kill in between leaves the list as it was.
 //
 //	subject       head: which pages hold, and what else belongs to them
 //	subject.a.0 … subject.a.9      and while they hold      subject.b.0 … are written
@@ -123,8 +125,8 @@ func (p *paged) page(side string, number int) string {
 	return fmt.Sprintf("%s.%s.%d", p.subject, side, number)
 }
 
-// read hands over the items of the list that holds, in order, and reads the note, if it is not nil. The error is journal.ErrNotFound when there never
-// was one.
+// read hands over the items of the list that holds, in order, and reads the note, if it is not nil.
+// The error is journal.ErrNotFound when there never was one.
 func (p *paged) read(ctx context.Context, note any, handle func(item []byte) error) error {
 	before, err := p.readHead(ctx)
 	if err != nil {
@@ -150,7 +152,8 @@ func (p *paged) read(ctx context.Context, note any, handle func(item []byte) err
 	return nil
 }
 
-// readHead reads which pages hold. A list that an earlier version kept in one message is its own head.
+// readHead reads which pages hold. A list that an earlier version kept in one message is its own
+// head.
 func (p *paged) readHead(ctx context.Context) (before []byte, err error) {
 	data, err := p.store.State(ctx, p.subject)
 	if err != nil {

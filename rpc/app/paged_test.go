@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 )
 
-// brittle is a store that stops to work after some calls, as one whose process is killed: what is asked of the last one is done or not, nobody knows.
+// brittle is a store that stops to work after some calls, as one whose process is killed: what is
+// asked of the last one is done or not, nobody knows.
 type brittle struct {
 	kept  map[string]string
 	calls int
@@ -55,8 +56,9 @@ func (b *brittle) State(_ context.Context, subject string) ([]byte, error) {
 	return []byte(data), b.call(func() {})
 }
 
-// TestPagedListIsWhole: wherever the writing of a list ends, by a kill or by an error after which the process goes on, and wherever that of the next one
-// does, what is read is one of the lists that may hold, whole; and one that is kept at last holds.
+// TestPagedListIsWhole: wherever the writing of a list ends, by a kill or by an error after which
+// the process goes on, and wherever that of the next one does, what is read is one of the lists
+// that may hold, whole; and one that is kept at last holds.
 func TestPagedListIsWhole(t *testing.T) {
 	lists := [][]string{listOf("first", 3), listOf("second", 5), listOf("third", 2), listOf("last", 4)}
 	for _, end := range endings(9) {
@@ -105,7 +107,8 @@ func TestPagedListIsWhole(t *testing.T) {
 	}
 }
 
-// ending says after how many calls a store is gone, whether the last one is done, and whether the process goes with it.
+// ending says after how many calls a store is gone, whether the last one is done, and whether the
+// process goes with it.
 type ending struct {
 	calls        int
 	done, killed bool
@@ -149,7 +152,10 @@ func TestListOfAnEarlierVersion(t *testing.T) {
 	var read []string
 	p := newPaged(store, "list")
 	for range 2 {
-		if err := p.read(t.Context(), nil, func(item []byte) error { read = append(read, string(item)); return nil }); err != nil {
+		if err := p.read(t.Context(), nil, func(item []byte) error {
+			read = append(read, string(item))
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if err := p.put(t.Context(), nil, itemsOf([]string{`{"a":3}`})); err != nil {

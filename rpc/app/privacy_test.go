@@ -20,7 +20,8 @@ import (
 	"github.com/gavel-relay/gavel/stream/hint"
 )
 
-// How many values a hidden field may have, and how many orders have each of them, for each set of hints.
+// How many values a hidden field may have, and how many orders have each of them, for each set of
+// hints.
 const (
 	secretValues  = 8
 	ordersOfValue = 12
@@ -78,8 +79,8 @@ var hintSets = [][]string{
 
 func secretRecipient(value int) common.Address { return common.Address{0xbe, 0xef, byte(value)} }
 
-// probing is a searcher who wants to know what the hints of orders hide. Its transactions read the value behind the order, use gas, pay and log by it, and
-// fail if it is below a threshold.
+// probing is a searcher who wants to know what the hints of orders hide. Its transactions read the
+// value behind the order, use gas, pay and log by it, and fail if it is below a threshold.
 type probing struct {
 	*house
 	secret   secret
@@ -89,8 +90,9 @@ type probing struct {
 func (p *probing) order(to common.Address, wei int64, data []byte, salt int) *types.Transaction {
 	p.Helper()
 	return p.signed(houseKey(0), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100*params.GWei + int64(salt)),
-		Gas: 100_000, To: &to, Value: big.NewInt(wei), Data: data,
+		ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(params.GWei),
+		GasFeeCap: big.NewInt(100*params.GWei + int64(salt)),
+		Gas:       100_000, To: &to, Value: big.NewInt(wei), Data: data,
 	})
 }
 
@@ -117,7 +119,8 @@ func jumpTo(code *program.Program, over int) *program.Program {
 	return code.Append([]byte{byte(vm.PUSH2), byte(to >> 8), byte(to), byte(vm.JUMPI)})
 }
 
-// deployRegister makes the contract that keeps 32 bytes of calldata, and returns them to whoever calls it without any.
+// deployRegister makes the contract that keeps 32 bytes of calldata, and returns them to whoever
+// calls it without any.
 func (p *probing) deployRegister() {
 	p.Helper()
 	keep := program.New().Push(0).Op(vm.CALLDATALOAD).Push(0).Op(vm.SSTORE).Op(vm.STOP).Bytes()
@@ -126,7 +129,8 @@ func (p *probing) deployRegister() {
 	runtime.Op(vm.JUMPDEST)
 	code := append(runtime.Bytes(), keep...)
 	create := p.signed(houseKey(2), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 1_000_000,
+		ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas:  1_000_000,
 		Data: program.New().ReturnViaCodeCopy(code).Bytes(),
 	})
 	p.mine(create)
@@ -142,8 +146,10 @@ type probed struct {
 	seen    []string
 }
 
-// TestFollowersLearnOneBit: of a field that an order's hints hide a follower learns at most one bit in a block, from all that it can see together: the
-// event, the answers to its own backruns, their status, both statistics and the simulation. Backruns of two strangers, one of which sends two, do what they can.
+// TestFollowersLearnOneBit: of a field that an order's hints hide a follower learns at most one bit
+// in a block, from all that it can see together: the event, the answers to its own backruns, their
+// status, both statistics and the simulation. Backruns of two strangers, one of which sends two, do
+// what they can.
 func TestFollowersLearnOneBit(t *testing.T) {
 	for _, s := range secrets {
 		t.Run(s.name, func(t *testing.T) {
@@ -194,7 +200,8 @@ func (p *probing) send(hints []string, value, salt int) *probed {
 	return o
 }
 
-// probe follows all orders, waits until that block is over and collects what is told. It returns the same orders with what the simulator found.
+// probe follows all orders, waits until that block is over and collects what is told. It returns
+// the same orders with what the simulator found.
 func (p *probing) probe(all map[string][]*probed) (control []*probed) {
 	p.Helper()
 	for _, orders := range all {
@@ -216,7 +223,8 @@ func (p *probing) probe(all map[string][]*probed) (control []*probed) {
 	return control
 }
 
-// follow3 sends three backruns of an order, which together would tell more than one bit, and asks what each would do.
+// follow3 sends three backruns of an order, which together would tell more than one bit, and asks
+// what each would do.
 func (p *probing) follow3(o *probed) {
 	p.Helper()
 	shared := waitFor(p.house, "hint", func(f rpc.OrderShared) bool { return f.Hash == o.target.Hash() })
@@ -228,7 +236,8 @@ func (p *probing) follow3(o *probed) {
 	for i, threshold := range []int{secretValues / 2, secretValues / 4, 3 * secretValues / 4} {
 		bundle := map[string]any{
 			"version": "v0.1", "inclusion": map[string]any{"block": hexNumber(p.next()), "maxBlock": hexNumber(p.next() + 3)},
-			"body": []any{map[string]any{"hash": doubleOf(o.target.Hash())}, map[string]any{"tx": rawOf(p.backrun(houseKey(3+i/2), threshold)), "canRevert": false}},
+			"body": []any{map[string]any{"hash": doubleOf(o.target.Hash())},
+				map[string]any{"tx": rawOf(p.backrun(houseKey(3+i/2), threshold)), "canRevert": false}},
 		}
 		signer := o.signers[i/2]
 		got := p.call(signer, "mev_sendBundle", bundle)
@@ -247,7 +256,8 @@ func (p *probing) follow3(o *probed) {
 	}
 }
 
-// simulated waits until all backruns are simulated for the next block and delivered. It tells what was found, by hash.
+// simulated waits until all backruns are simulated for the next block and delivered. It tells what
+// was found, by hash.
 func (p *probing) simulated(all map[string][]*probed) map[common.Hash]string {
 	p.Helper()
 	waiting, found := map[common.Hash]bool{}, map[common.Hash]string{}
@@ -295,8 +305,8 @@ func (p *probing) look(o *probed) {
 	}
 }
 
-// see keeps what was seen, without names and times that are different for each order, whatever its value: hashes, when a request came, and the fee that
-// makes orders with one value different.
+// see keeps what was seen, without names and times that are different for each order, whatever its
+// value: hashes, when a request came, and the fee that makes orders with one value different.
 func (o *probed) see(raw []byte) {
 	var value any
 	if err := json.Unmarshal(raw, &value); err != nil {

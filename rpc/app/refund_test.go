@@ -46,7 +46,8 @@ func (h *house) eventually(what string, ask func() bool) {
 	}
 }
 
-// The refund of a bundle is pending when its block is there, exact to the wei, and received when its payout is.
+// The refund of a bundle is pending when its block is there, exact to the wei, and received when
+// its payout is.
 func TestRefund(t *testing.T) {
 	h := openHouse(t, nil)
 	signer, recipient := houseKey(7), common.Address{0xaa}
@@ -59,7 +60,8 @@ func TestRefund(t *testing.T) {
 	block := h.mine()
 	const paid = 21_000 * 1_000_000_000 // gas, and a tip of 1 gwei
 	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Hash == got.BundleHash })
-	if credit.AmountWei.Uint64() != paid/100*40 || credit.Recipient != recipient || credit.BlockHash != block.Hash() || credit.Delayed {
+	if credit.AmountWei.Uint64() != paid/100*40 || credit.Recipient != recipient || credit.BlockHash != block.Hash() ||
+		credit.Delayed {
 		t.Errorf("%+v", credit)
 	}
 	h.settled()
@@ -90,7 +92,8 @@ func TestRefund(t *testing.T) {
 	h.eventually("received", func() bool {
 		var totals struct{ Pending, Received, MaxBlockNumber string }
 		h.want(&totals, signer, "flashbots_getFeeRefundTotalsByRecipient", recipient)
-		return totals.Pending == "0x0" && totals.Received == hexNumber(paid/100*40) && totals.MaxBlockNumber == hexNumber(block.NumberU64()+1)
+		return totals.Pending == "0x0" && totals.Received == hexNumber(paid/100*40) &&
+			totals.MaxBlockNumber == hexNumber(block.NumberU64()+1)
 	})
 }
 
@@ -100,7 +103,8 @@ func TestSetRefundRecipient(t *testing.T) {
 	owner, other := houseKey(0), common.Address{0xbb}
 	send := func(nonce uint64) rpc.RefundCredited {
 		var got taken
-		h.want(&got, houseKey(7), "eth_sendBundle", map[string]any{"txs": []string{rawOf(h.tx(owner, nonce, common.Address{1}, 5))}, "refundPercent": 10})
+		h.want(&got, houseKey(7), "eth_sendBundle",
+			map[string]any{"txs": []string{rawOf(h.tx(owner, nonce, common.Address{1}, 5))}, "refundPercent": 10})
 		<-h.builder.got
 		h.mine()
 		defer h.settled()
@@ -131,7 +135,8 @@ func TestDelayedRefund(t *testing.T) {
 	signer, recipient := houseKey(7), common.Address{0xcc}
 	var got taken
 	h.want(&got, signer, "eth_sendBundle", map[string]any{
-		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50, "refundRecipient": recipient, "delayedRefund": true,
+		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50, "refundRecipient": recipient,
+		"delayedRefund": true,
 	})
 	<-h.builder.got
 	block := h.mine()
@@ -140,13 +145,17 @@ func TestDelayedRefund(t *testing.T) {
 	at := hexNumber(block.NumberU64())
 	h.eventually("delayed", func() bool {
 		var list refundList
-		h.want(&list, signer, "buildernet_getDelayedRefunds", map[string]any{"recipient": recipient, "blockRangeFrom": at, "blockRangeTo": at, "hash": got.BundleHash})
+		h.want(&list, signer, "buildernet_getDelayedRefunds", map[string]any{"recipient": recipient, "blockRangeFrom": at,
+			"blockRangeTo": at, "hash": got.BundleHash})
 		var totals struct{ Pending, Received, IndexedUpTo string }
 		h.want(&totals, signer, "pool_getDelayedRefundTotalsByRecipient", map[string]any{"recipient": recipient})
-		return len(list.Refunds) == 1 && list.IndexedUpTo == at && totals.Pending == list.Refunds[0].Amount && totals.Received == "0x0"
+		return len(list.Refunds) == 1 && list.IndexedUpTo == at && totals.Pending == list.Refunds[0].Amount &&
+			totals.Received == "0x0"
 	})
-	h.refused(rpc.InvalidRange, signer, "pool_getDelayedRefunds", map[string]any{"recipient": recipient, "hash": got.BundleHash})
-	h.refused(rpc.InvalidRange, signer, "pool_getDelayedRefunds", map[string]any{"recipient": recipient, "blockRangeFrom": 9, "blockRangeTo": 8})
+	h.refused(rpc.InvalidRange, signer, "pool_getDelayedRefunds", map[string]any{"recipient": recipient,
+		"hash": got.BundleHash})
+	h.refused(rpc.InvalidRange, signer, "pool_getDelayedRefunds", map[string]any{"recipient": recipient,
+		"blockRangeFrom": 9, "blockRangeTo": 8})
 	h.refused(rpc.InvalidCursor, signer, "pool_getDelayedRefunds", map[string]any{"recipient": recipient, "cursor": "x"})
 }
 
@@ -189,18 +198,22 @@ func lower(a common.Address) string {
 	return string(text)
 }
 
-// A bid that was placed before a cancel wins: what its block pays for the order is in the ledger, and found received.
+// A bid that was placed before a cancel wins: what its block pays for the order is in the ledger,
+// and found received.
 func TestRefundOfACancelledOrderThatLanded(t *testing.T) {
 	h := openHouse(t, nil)
 	signer, recipient, uuid := houseKey(7), common.Address{0xdd}, "e9ced844-16d5-4884-8507-db9338950c5c"
 	var got taken
 	h.want(&got, signer, "eth_sendBundle", map[string]any{
-		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50, "refundRecipient": recipient, "replacementUuid": uuid,
+		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50, "refundRecipient": recipient,
+		"replacementUuid": uuid,
 	})
 	h.delivered(got.BundleHash, h.next())
 	h.want(new(any), signer, "eth_cancelBundle", map[string]any{"replacementUuid": uuid})
 	h.mine() // the builder has placed its bid already
-	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Hash == got.BundleHash && f.Recipient == recipient })
+	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool {
+		return f.Hash == got.BundleHash && f.Recipient == recipient
+	})
 	h.mine(h.tx(houseKey(9), 0, recipient, int64(credit.AmountWei.Uint64())))
 	waitFor(h, "payout", func(f rpc.RefundPaid) bool { return f.Hash == got.BundleHash })
 	var list refundList
@@ -214,7 +227,8 @@ func TestRefundOfACancelledOrderThatLanded(t *testing.T) {
 	}
 }
 
-// With default flags a refund is found that its builder paid less the payout's gas, by the gas limit of a real transaction at a real base fee.
+// With default flags a refund is found that its builder paid less the payout's gas, by the gas
+// limit of a real transaction at a real base fee.
 func TestPayoutLessItsGas(t *testing.T) {
 	h := openHouse(t, nil)
 	signer, recipient := houseKey(7), common.Address{0xdd}
@@ -229,7 +243,8 @@ func TestPayoutLessItsGas(t *testing.T) {
 	waitFor(h, "payout", func(f rpc.RefundPaid) bool { return f.Hash == got.BundleHash })
 }
 
-// A refund for a followed order that is paid outside of the block is listed under the name of the bundle that brought it.
+// A refund for a followed order that is paid outside of the block is listed under the name of the
+// bundle that brought it.
 func TestDelayedRefundOfAMatchedOrder(t *testing.T) {
 	h := openHouse(t, func(cfg *Config) { cfg.PayoutGas = 30_000_000 }) // nothing is worth a payout in the block
 	user := addressOf(houseKey(0))
@@ -242,7 +257,8 @@ func TestDelayedRefundOfAMatchedOrder(t *testing.T) {
 	h.mine(h.tipping(0, 0, 2), backrun)
 	h.settled()
 	var list refundList
-	query := map[string]any{"recipient": user, "blockRangeFrom": hexNumber(1), "blockRangeTo": hexNumber(h.next() - 1), "hash": bundle}
+	query := map[string]any{"recipient": user, "blockRangeFrom": hexNumber(1), "blockRangeTo": hexNumber(h.next() - 1),
+		"hash": bundle}
 	h.eventually("a delayed refund", func() bool {
 		h.want(&list, houseKey(0), "buildernet_getDelayedRefunds", query)
 		return len(list.Refunds) == 1

@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// With an execution node by URL everything works as with a chain in this process: simulation, landing, refund, and a call.
+// With an execution node by URL everything works as with a chain in this process: simulation,
+// landing, refund, and a call.
 func TestExecutionNodeByURL(t *testing.T) {
 	h := openChain(t)
 	nodes, err := state.New(state.Options{URLs: []string{h.node.RPCURL()}, PollEvery: 5 * time.Millisecond})
@@ -37,19 +38,23 @@ func TestExecutionNodeByURL(t *testing.T) {
 		CoinbaseDiff     string `json:"coinbaseDiff"`
 		StateBlockNumber uint64 `json:"stateBlockNumber"`
 	}
-	h.want(&called, signer, "eth_callBundle", map[string]any{"txs": []string{rawOf(tx)}, "blockNumber": hexNumber(h.next())})
+	h.want(&called, signer, "eth_callBundle", map[string]any{"txs": []string{rawOf(tx)},
+		"blockNumber": hexNumber(h.next())})
 	if called.CoinbaseDiff != "21000000000000" || called.StateBlockNumber != 1 {
 		t.Errorf("%+v", called)
 	}
 	var got taken
-	h.want(&got, signer, "eth_sendBundle", map[string]any{"txs": []string{rawOf(tx)}, "refundPercent": 40, "refundRecipient": recipient})
+	h.want(&got, signer, "eth_sendBundle", map[string]any{"txs": []string{rawOf(tx)}, "refundPercent": 40,
+		"refundRecipient": recipient})
 	<-h.builder.got
 	block := h.mine()
 	end := waitFor(h, "end", func(f rpc.OrderEnded) bool { return f.Hash == got.BundleHash })
 	if end.State != rpc.Landed || end.BlockHash != block.Hash() || end.ValueWei.Uint64() != 21_000*1e9 {
 		t.Errorf("%+v", end)
 	}
-	if credit := waitFor(h, "refund", func(rpc.RefundCredited) bool { return true }); credit.AmountWei.Uint64() != 21_000*1e9/100*40 {
+	if credit := waitFor(h, "refund", func(rpc.RefundCredited) bool {
+		return true
+	}); credit.AmountWei.Uint64() != 21_000*1e9/100*40 {
 		t.Errorf("%+v", credit)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// restore tells the rooms what happened in earlier lives of the process: what is kept as state, then the facts behind the snapshot.
+// restore tells the rooms what happened in earlier lives of the process: what is kept as state,
+// then the facts behind the snapshot.
 func (a *App) restore(ctx context.Context) error {
 	if err := a.state.restore(ctx, a.settler.Apply); err != nil {
 		return fmt.Errorf("restore: %w", err)
@@ -28,7 +29,8 @@ func (a *App) restore(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	if err := a.cfg.keepsLongEnough(a.snapshots.bounds.MaxAge); err != nil { // a cluster's stream is as somebody else wanted it
+	// a cluster's stream is as somebody else wanted it
+	if err := a.cfg.keepsLongEnough(a.snapshots.bounds.MaxAge); err != nil {
 		return err
 	}
 	subjects := slices.Sorted(maps.Keys(decoders))

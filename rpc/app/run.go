@@ -26,30 +26,35 @@ const (
 // Handler is the public API.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Journal is where the service's facts are: an event stream in the same process reads it as its Source. It is open until Close.
+// Journal is where the service's facts are: an event stream in the same process reads it as its
+// Source. It is open until Close.
 func (a *App) Journal() *journal.Journal { return a.journal }
 
 // Head is the newest block that the service knows.
 func (a *App) Head() rpc.Head { return a.desk.Head() }
 
-// Run follows the chain, simulates and sends orders, and keeps the ledger, until the context ends. It returns nil after an orderly stop.
+// Run follows the chain, simulates and sends orders, and keeps the ledger, until the context ends.
+// It returns nil after an orderly stop.
 func (a *App) Run(ctx context.Context) error {
 	return run.Together(ctx, a.parts()...)
 }
 
 func (a *App) parts() []func(context.Context) error {
 	return []func(context.Context) error{
-		a.desk.Run, a.sender.Run, func(ctx context.Context) error { return a.ledger.Follow(ctx, a.journal) }, a.keepLedger, a.keepState, a.snapshots.keep,
+		a.desk.Run, a.sender.Run, func(ctx context.Context) error {
+			return a.ledger.Follow(ctx, a.journal)
+		}, a.keepLedger, a.keepState, a.snapshots.keep,
 		a.tenure.keep,
 	}
 }
 
-// Serve answers requests on the listener and works until the context ends; then it lets running requests finish, and only after them stops what
-// they need.
+// Serve answers requests on the listener and works until the context ends; then it lets running
+// requests finish, and only after them stops what they need.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return run.Behind(ctx, func(ctx context.Context) error {
 		return serve.Serve(ctx, listener, a.handler, serve.Options{
-			Log: a.cfg.Log, Grace: stopGrace, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections, ConnsPerAddress: a.cfg.Limits.ConnectionsPerAddress, Watcher: a.watched.http,
+			Log: a.cfg.Log, Grace: stopGrace, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
+			ConnsPerAddress: a.cfg.Limits.ConnectionsPerAddress, Watcher: a.watched.http,
 			Bodies: a.bodies(), TrustedProxies: a.cfg.Limits.TrustedProxies,
 		})
 	}, a.parts()...)
@@ -57,7 +62,8 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 
 // bodies bounds the memory for request bodies and the time that they take.
 func (a *App) bodies() *serve.BodyBudget {
-	bodies := serve.NewBodyBudget(max(a.cfg.Limits.BodyBytes, leastBodyBytes), bodyPatience, a.cfg.Limits.TrustedProxies...)
+	bodies := serve.NewBodyBudget(max(a.cfg.Limits.BodyBytes, leastBodyBytes), bodyPatience,
+		a.cfg.Limits.TrustedProxies...)
 	bodies.LeastRate = a.cfg.Limits.BodyBytesPerSecond
 	return bodies
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// A transaction whose signature has the right form and is nobody's is taken, since nobody needs its sender yet. Its simulation ends the order for
-// good, and no builder hears of it.
+// A transaction whose signature has the right form and is nobody's is taken, since nobody needs its
+// sender yet. Its simulation ends the order for good, and no builder hears of it.
 func TestSignatureOfNobodyFailsTheOrder(t *testing.T) {
 	h := openHouse(t, nil)
 	to := common.Address{1}
 	tx := types.NewTx(&types.DynamicFeeTx{ // no point has 5 for x
-		ChainID: big.NewInt(houseChainID), Gas: 21_000, GasFeeCap: big.NewInt(1e11), To: &to, V: big.NewInt(0), R: big.NewInt(5), S: big.NewInt(1),
+		ChainID: big.NewInt(houseChainID), Gas: 21_000, GasFeeCap: big.NewInt(1e11), To: &to, V: big.NewInt(0),
+		R: big.NewInt(5), S: big.NewInt(1),
 	})
 	var got taken
 	h.want(&got, houseKey(7), "eth_sendBundle", map[string]any{"txs": []string{rawOf(tx)}})

@@ -17,7 +17,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/reputation"
 )
 
-// snapshotState is where what a start needs of the facts is kept: facts, and signers under a subject that no fact has.
+// snapshotState is where what a start needs of the facts is kept: facts, and signers under a
+// subject that no fact has.
 const (
 	snapshotState = subjectPrefix + "snapshot"
 	signerItem    = subjectPrefix + "signer"
@@ -25,28 +26,31 @@ const (
 
 // When a snapshot is taken. All spans are wall time.
 const (
-	// leastFacts is after how many facts: never sooner, and not before there are twice as many as the last one has. So a start reads at most
-	// three times what lives, and the writing costs each fact no more than its share.
+	// leastFacts is after how many facts: never sooner, and not before there are twice as many as the
+	// last one has. So a start reads at most three times what lives, and the writing costs each fact
+	// no more than its share.
 	leastFacts = 20_000
 	// snapshotEvery is how old it becomes, if there are facts.
 	snapshotEvery = 10 * time.Minute
 	// lookEvery is how often the journal is asked what it has forgotten.
 	lookEvery = time.Second
-	// snapshotPause is how long the next try waits after one that failed, snapshotPatience how long one may take.
+	// snapshotPause is how long the next try waits after one that failed, snapshotPatience how long
+	// one may take.
 	snapshotPause    = 5 * time.Second
 	snapshotPatience = time.Minute
 	// gathered is how many facts wait for the snapshot's view of them before it is woken.
 	gathered = 1024
 )
 
-// snapshots keep what a start needs in the journal's state, so that the journal may forget its facts, and a start reads little:
+// snapshots keep what a start needs in the journal's state, so that the journal may forget its
+// facts, and a start reads little:
 //
 //	facts  ── ─ ── ─── ── StateKept ── ─ ── ─      a start: the snapshot, then the facts behind its StateKept
 //	                          ▲
 //	snapshot ── the facts before it that are needed (pool.Needed), and the signers' sums (reputation.View)
 //
-// It has views of its own, which are told the facts in the order of the journal and belong to the goroutine of keep alone: who puts a fact waits for
-// nothing.
+// It has views of its own, which are told the facts in the order of the journal and belong to the
+// goroutine of keep alone: who puts a fact waits for nothing.
 type snapshots struct {
 	journal *journal.Journal
 	facts   *facts
@@ -58,11 +62,13 @@ type snapshots struct {
 	needed *pool.Needed
 	users  *reputation.View
 	count  uint64 // of facts that the views were told
-	// wanted is the number of the snapshot that is being taken, frozen what it holds, once its StateKept has come.
+	// wanted is the number of the snapshot that is being taken, frozen what it holds, once its
+	// StateKept has come.
 	wanted uint64
 	frozen *frozen
 	last   lastSnapshot
-	// crowded: so many facts came, whoever's, that the journal will forget those behind the snapshot soon. retry is when the next one may be tried.
+	// crowded: so many facts came, whoever's, that the journal will forget those behind the snapshot
+	// soon. retry is when the next one may be tried.
 	crowded bool
 	retry   time.Time
 
@@ -71,7 +77,8 @@ type snapshots struct {
 
 	mu     sync.Mutex // guards what follows
 	coming []rpc.Fact
-	// covered are the bytes of facts of this life that the last snapshot holds, told those after which keep was last woken.
+	// covered are the bytes of facts of this life that the last snapshot holds, told those after which
+	// keep was last woken.
 	covered, told int64
 	done          chan struct{} // closed with the next snapshot
 	wake          chan struct{}
@@ -103,9 +110,11 @@ type frozen struct {
 
 func newSnapshots(j *journal.Journal, to *facts, log *slog.Logger, maxOrders int) *snapshots {
 	return &snapshots{
-		journal: j, facts: to, log: log, list: newPaged(j, snapshotState), wake: make(chan struct{}, 1), done: make(chan struct{}), last: lastSnapshot{at: time.Now()},
+		journal: j, facts: to, log: log, list: newPaged(j, snapshotState), wake: make(chan struct{}, 1),
+		done: make(chan struct{}), last: lastSnapshot{at: time.Now()},
 		least: leastFacts,
-		// Of orders that have ended it keeps those that a block may bring back. What others were is told by the ledger.
+		// Of orders that have ended it keeps those that a block may bring back. What others were is told
+		// by the ledger.
 		needed: pool.NewNeeded(pool.Config{MaxOrders: maxOrders, KeepFinal: 2}), users: reputation.New(reputation.Config{}),
 	}
 }
@@ -130,8 +139,8 @@ func (s *snapshots) observe(fact rpc.Fact) {
 	}
 }
 
-// safe waits while so much was written since the last snapshot that the journal could forget what is behind it: nobody is promised anything meanwhile. The
-// error is the context's.
+// safe waits while so much was written since the last snapshot that the journal could forget what
+// is behind it: nobody is promised anything meanwhile. The error is the context's.
 func (s *snapshots) safe(ctx context.Context) error {
 	for {
 		s.mu.Lock()
@@ -165,7 +174,8 @@ func (s *snapshots) apply(fact rpc.Fact) {
 	s.needed.Apply(fact)
 	s.users.Apply(fact)
 	if mark, ok := fact.(rpc.StateKept); ok && mark.Number == s.wanted {
-		s.frozen = &frozen{facts: s.needed.Facts(), signers: slices.Collect(s.users.Save()), count: s.count, bytes: s.facts.bytes.Load()}
+		s.frozen = &frozen{facts: s.needed.Facts(), signers: slices.Collect(s.users.Save()), count: s.count,
+			bytes: s.facts.bytes.Load()}
 	}
 }
 
@@ -188,7 +198,8 @@ func (s *snapshots) keep(ctx context.Context) error {
 	}
 }
 
-// try takes a snapshot if one is due. One that fails is tried again: nothing is lost as long as the journal has the facts.
+// try takes a snapshot if one is due. One that fails is tried again: nothing is lost as long as the
+// journal has the facts.
 func (s *snapshots) try(ctx context.Context, due func() bool) {
 	s.drain()
 	if time.Now().Before(s.retry) || !due() {
@@ -208,7 +219,8 @@ func (s *snapshots) look(ctx context.Context) {
 	if err != nil {
 		return // a journal that is away is told by all who need it
 	}
-	s.crowded = extent.First > 1 && extent.Last > s.last.note.Place && s.last.note.Place < extent.First+(extent.Last-extent.First)/2
+	s.crowded = extent.First > 1 && extent.Last > s.last.note.Place &&
+		s.last.note.Place < extent.First+(extent.Last-extent.First)/2
 }
 
 func (s *snapshots) due() bool {
@@ -311,8 +323,10 @@ func item(subject string, data []byte) []byte {
 	return append(append(text, data...), '}')
 }
 
-// restore tells what the last snapshot holds, and returns the place after which the facts go on, 0 when there is none.
-func (s *snapshots) restore(ctx context.Context, fact func(rpc.Fact), signer func(reputation.Saved)) (place uint64, err error) {
+// restore tells what the last snapshot holds, and returns the place after which the facts go on, 0
+// when there is none.
+func (s *snapshots) restore(ctx context.Context, fact func(rpc.Fact),
+	signer func(reputation.Saved)) (place uint64, err error) {
 	var note snapshotNote
 	items := 0
 	err = s.list.read(ctx, &note, func(data []byte) error {
@@ -345,8 +359,9 @@ func (s *snapshots) restore(ctx context.Context, fact func(rpc.Fact), signer fun
 	return note.Place, nil
 }
 
-// settle makes sure after a restart that the snapshot's place is one of this log. If the log is behind it, after a power cut, or is another one, later facts
-// would be taken for those that the snapshot has: it is taken anew.
+// settle makes sure after a restart that the snapshot's place is one of this log. If the log is
+// behind it, after a power cut, or is another one, later facts would be taken for those that the
+// snapshot has: it is taken anew.
 func (s *snapshots) settle(ctx context.Context, place uint64) (from uint64, err error) {
 	extent, err := s.journal.Extent(ctx)
 	if err != nil {
@@ -365,7 +380,8 @@ func (s *snapshots) settle(ctx context.Context, place uint64) (from uint64, err 
 		s.crowded = true
 		return extent.Last + 1, nil
 	case extent.First > place+1:
-		s.log.Error("the journal has forgotten facts that came after the last snapshot: orders and cancels that were answered last may be lost; give it more "+
+		s.log.Error("the journal has forgotten facts that came after the last snapshot: orders and cancels that were "+
+			"answered last may be lost; give it more "+
 			"room or time (--facts-megabytes, --facts-for)", "facts", extent.First-place-1)
 	}
 	return place + 1, nil

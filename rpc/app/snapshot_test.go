@@ -22,22 +22,26 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// What was answered outlives the facts, all of them: live orders, cancels of both kinds, and what is known of signers.
+// What was answered outlives the facts, all of them: live orders, cancels of both kinds, and what
+// is known of signers.
 func TestOrdersOutliveTheFacts(t *testing.T) {
 	h, dir, signer := openChain(t), t.TempDir(), houseKey(7)
 	stop := h.serve(h.config(func(cfg *Config) { cfg.DataDir = dir }))
 	var landed, order taken
-	h.want(&landed, signer, "eth_sendBundle", map[string]any{"txs": []string{rawOf(h.tx(houseKey(1), 0, common.Address{1}, 5))}})
+	h.want(&landed, signer, "eth_sendBundle",
+		map[string]any{"txs": []string{rawOf(h.tx(houseKey(1), 0, common.Address{1}, 5))}})
 	<-h.builder.got
 	h.mine()
 	h.settled()
 	bundle := func(nonce uint64, replacement any) map[string]any {
 		return map[string]any{
-			"txs": []string{rawOf(h.tx(houseKey(0), nonce, common.Address{1}, 5))}, "blockNumber": hexNumber(h.next() + 3), "replacementUuid": replacement,
+			"txs": []string{rawOf(h.tx(houseKey(0), nonce, common.Address{1}, 5))}, "blockNumber": hexNumber(h.next() + 3),
+			"replacementUuid": replacement,
 		}
 	}
 	h.want(&order, signer, "eth_sendBundle", bundle(10, nil))
-	name, private := "e9ced844-16d5-4884-8507-000000000001", map[string]any{"tx": rawOf(h.tx(houseKey(0), 30, common.Address{1}, 5))}
+	name, private := "e9ced844-16d5-4884-8507-000000000001",
+		map[string]any{"tx": rawOf(h.tx(houseKey(0), 30, common.Address{1}, 5))}
 	h.want(new(any), signer, "eth_sendBundle", bundle(20, name))
 	h.want(new(any), signer, "eth_cancelBundle", map[string]any{"replacementUuid": name})
 	var hash common.Hash
@@ -56,12 +60,14 @@ func TestOrdersOutliveTheFacts(t *testing.T) {
 	again := bundle(21, name)
 	again["blockNumber"] = hexNumber(h.next()) // which the cancelled version could have been in
 	h.refused(rpc.OrderCancelled, signer, "eth_sendBundle", again)
-	if got := h.app.users.Standing(time.Now(), addressOf(signer)); got != before || got.AllTime.Orders != 4 || got.AllTime.ValueWei.IsZero() {
+	if got := h.app.users.Standing(time.Now(), addressOf(signer)); got != before || got.AllTime.Orders != 4 ||
+		got.AllTime.ValueWei.IsZero() {
 		t.Errorf("the signer stands at %+v, before the restart at %+v", got, before)
 	}
 }
 
-// A flood of orders pushes the fact of a live one out of the journal; a kill -9 then loses neither that one nor the last that was answered.
+// A flood of orders pushes the fact of a live one out of the journal; a kill -9 then loses neither
+// that one nor the last that was answered.
 func TestFloodDoesNotPushOutWhatWasAnswered(t *testing.T) {
 	const room = 4 << 20
 	h, dir, signer, stranger := openChain(t), t.TempDir(), houseKey(7), houseKey(6)
@@ -74,13 +80,15 @@ func TestFloodDoesNotPushOutWhatWasAnswered(t *testing.T) {
 		data := bytes.Repeat([]byte{i, 1}, floodBytes/4) // in hexadecimal it is twice as long
 		h.want(&last, stranger, "eth_sendBundle", map[string]any{
 			"txs": []string{rawOf(h.signed(houseKey(1), &types.DynamicFeeTx{
-				ChainID: big.NewInt(houseChainID), GasFeeCap: big.NewInt(params.GWei), Gas: 10_000_000, To: &common.Address{2}, Data: data,
+				ChainID: big.NewInt(houseChainID), GasFeeCap: big.NewInt(params.GWei), Gas: 10_000_000,
+				To: &common.Address{2}, Data: data,
 			}))},
 			"blockNumber": hexNumber(h.next() + 3), "replacementUuid": "e9ced844-16d5-4884-8507-000000000001",
 		})
 	}
 	kill()
-	if hashes := acceptedIn(t, dir, room); slices.Contains(hashes, honest.BundleHash) || !slices.Contains(hashes, last.BundleHash) {
+	if hashes := acceptedIn(t, dir, room); slices.Contains(hashes, honest.BundleHash) ||
+		!slices.Contains(hashes, last.BundleHash) {
 		t.Fatalf("the flood is too small: the journal has %d orders", len(hashes))
 	}
 
@@ -105,7 +113,9 @@ func acceptedIn(t *testing.T, dir string, room int64) (hashes []common.Hash) {
 	}
 	subject := subjectPrefix + rpc.OrderAccepted{}.Subject()
 	err = j.Past(t.Context(), 1, []string{subject}, func(_ time.Time, _ string, data []byte) error {
-		return decodeFacts(subject, data, func(fact rpc.Fact) { hashes = append(hashes, fact.(rpc.OrderAccepted).Order.Hash()) })
+		return decodeFacts(subject, data, func(fact rpc.Fact) {
+			hashes = append(hashes, fact.(rpc.OrderAccepted).Order.Hash())
+		})
 	})
 	if err := errors.Join(err, j.Close(t.Context())); err != nil {
 		t.Fatal(err)
@@ -113,8 +123,9 @@ func acceptedIn(t *testing.T, dir string, room int64) (hashes []common.Hash) {
 	return hashes
 }
 
-// However many orders came and went, a start reads what lives and the facts behind the snapshot: at most twice as many, or the least after which one is
-// taken. A snapshot that is cut off anywhere leaves the one before it.
+// However many orders came and went, a start reads what lives and the facts behind the snapshot: at
+// most twice as many, or the least after which one is taken. A snapshot that is cut off anywhere
+// leaves the one before it.
 func TestStartReadsWhatLives(t *testing.T) {
 	const live, least = 30, 200
 	h, dir := openChain(t), t.TempDir()
@@ -133,7 +144,8 @@ func TestStartReadsWhatLives(t *testing.T) {
 	order := func(id uint64) rpc.Fact {
 		return rpc.OrderAccepted{At: at, Order: &rpc.Order{
 			ID: id, Kind: rpc.KindBundle, Signer: common.Address{7}, ReceivedAt: at,
-			Bundle: rpc.Bundle{Hash: common.BigToHash(new(big.Int).SetUint64(id)), Window: rpc.Window{FirstBlock: head.Number + 50, LastBlock: head.Number + 60}},
+			Bundle: rpc.Bundle{Hash: common.BigToHash(new(big.Int).SetUint64(id)),
+				Window: rpc.Window{FirstBlock: head.Number + 50, LastBlock: head.Number + 60}},
 		}}
 	}
 	for id := range uint64(live) {
@@ -143,9 +155,11 @@ func TestStartReadsWhatLives(t *testing.T) {
 		var batch []rpc.Fact
 		for i := range uint64(10) {
 			id := 1000 + 10*number + i
-			batch = append(batch, order(id), rpc.OrderEnded{At: at, OrderRef: rpc.OrderRef{ID: id}, State: rpc.Failed, Block: number})
+			batch = append(batch, order(id), rpc.OrderEnded{At: at, OrderRef: rpc.OrderRef{ID: id}, State: rpc.Failed,
+				Block: number})
 		}
-		keep(append(batch, rpc.BlockIndexed{At: at, Head: rpc.Head{Number: number, Hash: common.Hash{byte(number), byte(number >> 8)}}})...)
+		keep(append(batch,
+			rpc.BlockIndexed{At: at, Head: rpc.Head{Number: number, Hash: common.Hash{byte(number), byte(number >> 8)}}})...)
 		if number == 399 { // and one that comes to no end, at each of its calls
 			for calls := 1; calls <= 2; calls++ { // a page, and the head
 				app.snapshots.list.store = &cutOff{app.journal, calls}
@@ -167,7 +181,8 @@ func TestStartReadsWhatLives(t *testing.T) {
 	}()
 	ended := 10 * 12 // of the blocks that can be taken back
 	most := live + 2*ended + 64
-	if s := app.snapshots; s.last.items == 0 || s.last.items > most || s.count > uint64(max(least, 2*most))+50 || facts < 8000 {
+	if s := app.snapshots; s.last.items == 0 || s.last.items > most || s.count > uint64(max(least, 2*most))+50 ||
+		facts < 8000 {
 		t.Errorf("a start reads %d items and %d facts of %d", s.last.items, s.count, facts)
 	}
 	if got := app.desk.Orders(); got != live {
@@ -201,7 +216,8 @@ func (h *house) opened(dir string) *App {
 	return app
 }
 
-// Nobody is promised what the journal could forget before it is in a snapshot: the answer waits for that, and then comes.
+// Nobody is promised what the journal could forget before it is in a snapshot: the answer waits for
+// that, and then comes.
 func TestAnswersWaitForASnapshot(t *testing.T) {
 	const room = 4 << 20
 	h := openChain(t)
@@ -240,12 +256,13 @@ func TestAnswersWaitForASnapshot(t *testing.T) {
 	}
 }
 
-// After a power cut the log may be behind the snapshot: its numbers are given again, and the facts that get them must not be taken for those that the
-// snapshot has.
+// After a power cut the log may be behind the snapshot: its numbers are given again, and the facts
+// that get them must not be taken for those that the snapshot has.
 func TestLogBehindTheSnapshot(t *testing.T) {
 	h, dir := openChain(t), t.TempDir()
 	app := h.opened(dir)
-	end := rpc.OrderEnded{At: time.Unix(1_700_000_012, 0), OrderRef: rpc.OrderRef{Signer: common.Address{7}}, State: rpc.Failed}
+	end := rpc.OrderEnded{At: time.Unix(1_700_000_012, 0), OrderRef: rpc.OrderRef{Signer: common.Address{7}},
+		State: rpc.Failed}
 	keep := func() {
 		t.Helper()
 		if err := app.facts.Keep(end)(); err != nil {
@@ -287,7 +304,9 @@ func TestLogBehindTheSnapshot(t *testing.T) {
 func TestRetentionBelowAnOrdersLife(t *testing.T) {
 	h := openChain(t)
 	for span, want := range map[time.Duration]string{
-		12 * time.Minute: "rpc: facts are kept for 12m0s, but an order may wait 64 blocks, which is 12m48s: raise --facts-for", 13 * time.Minute: "", -1: "",
+		12 * time.Minute: "rpc: facts are kept for 12m0s, " +
+			"but an order may wait 64 blocks, which is 12m48s: raise --facts-for",
+		13 * time.Minute: "", -1: "",
 	} {
 		cfg := h.config(func(cfg *Config) { cfg.Journal.FactsFor = span })
 		if err := cfg.Validate(); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
@@ -303,7 +322,8 @@ func TestManyRefundsAreOwed(t *testing.T) {
 	app := h.opened(dir)
 	for i := range uint64(many) {
 		fact := rpc.RefundCredited{Refund: rpc.Refund{
-			Hash: common.BigToHash(new(big.Int).SetUint64(i)), BlockHash: common.Hash{1}, Recipient: common.Address{0xbb}, AmountWei: uint256.NewInt(i + 1),
+			Hash: common.BigToHash(new(big.Int).SetUint64(i)), BlockHash: common.Hash{1}, Recipient: common.Address{0xbb},
+			AmountWei: uint256.NewInt(i + 1),
 		}}
 		app.settler.Apply(fact)
 		app.state.observe(fact)

@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 )
 
-// A service whose execution node has told nothing for minutes is alive, and not ready: balancers go to one with a better node.
+// A service whose execution node has told nothing for minutes is alive, and not ready: balancers go
+// to one with a better node.
 func TestStaleBlockIsNotReady(t *testing.T) {
 	for _, row := range []struct {
 		after time.Duration
@@ -20,7 +21,9 @@ func TestStaleBlockIsNotReady(t *testing.T) {
 	} {
 		h := openChain(t)
 		newest := h.node.Chain().CurrentBlock().Time
-		app, err := New(t.Context(), h.config(func(cfg *Config) { cfg.Clock = clock.NewHeld(time.Unix(int64(newest), 0).Add(row.after), 1) }))
+		app, err := New(t.Context(), h.config(func(cfg *Config) {
+			cfg.Clock = clock.NewHeld(time.Unix(int64(newest), 0).Add(row.after), 1)
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +33,8 @@ func TestStaleBlockIsNotReady(t *testing.T) {
 			return w
 		}
 		answer := get("/readyz")
-		if says := strings.Contains(answer.Body.String(), "the newest block"); answer.Code != row.want || says != (row.want != http.StatusOK) {
+		if says := strings.Contains(answer.Body.String(), "the newest block"); answer.Code != row.want ||
+			says != (row.want != http.StatusOK) {
 			t.Errorf("%s after the newest block: %d %s, want %d", row.after, answer.Code, answer.Body, row.want)
 		}
 		if live := get("/livez"); live.Code != http.StatusOK {

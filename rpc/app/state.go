@@ -16,7 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/settle"
 )
 
-// What the service needs to go on where it was, whatever facts the journal has forgotten: where refunds go, and which are owed.
+// What the service needs to go on where it was, whatever facts the journal has forgotten: where
+// refunds go, and which are owed.
 const (
 	recipientState = subjectPrefix + "recipient" // .<address>: RecipientSet
 	owedState      = subjectPrefix + "owed"      // facts that make the book anew, in pages
@@ -40,7 +41,8 @@ type owedBook struct {
 }
 
 func newOwedBook(j *journal.Journal) *owedBook {
-	return &owedBook{journal: j, stale: make(chan struct{}, 1), restored: map[common.Address]common.Address{}, list: newPaged(j, owedState)}
+	return &owedBook{journal: j, stale: make(chan struct{}, 1), restored: map[common.Address]common.Address{},
+		list: newPaged(j, owedState)}
 }
 
 // recipientKeeper has recipients kept as state, too, before they are answered.
@@ -147,7 +149,8 @@ func (a *App) keepState(ctx context.Context) error {
 	}
 }
 
-// takeOver keeps as state what only facts say: those of a version that kept no state, or of a life that was killed between the two.
+// takeOver keeps as state what only facts say: those of a version that kept no state, or of a life
+// that was killed between the two.
 func (s *owedBook) takeOver(ctx context.Context, recipients map[common.Address]rpc.RecipientSet) error {
 	for from, set := range recipients {
 		if to, ok := s.restored[from]; ok && to == s.settler.Recipient(from) {

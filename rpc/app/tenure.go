@@ -12,14 +12,17 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 )
 
-// A journal has one bundle RPC at a time: two would count orders by the same numbers, and know nothing of each other's. Each life of the service has a number
-// of its own, which only one process can claim; while it lives it says so.
+// A journal has one bundle RPC at a time: two would count orders by the same numbers, and know
+// nothing of each other's. Each life of the service has a number of its own, which only one process
+// can claim; while it lives it says so.
 const (
 	lifeState = subjectPrefix + "life"
-	// beatEvery is how often the owner of a journal says that it lives; who comes watches it for lifeWatch (wall time).
+	// beatEvery is how often the owner of a journal says that it lives; who comes watches it for
+	// lifeWatch (wall time).
 	beatEvery = time.Second
 	lifeWatch = 5 * time.Second
-	// lifeShift makes the numbers of a life's orders greater than those of all lives before, whatever facts are left of them.
+	// lifeShift makes the numbers of a life's orders greater than those of all lives before, whatever
+	// facts are left of them.
 	lifeShift = 32
 )
 
@@ -33,7 +36,8 @@ type life struct {
 }
 
 // errReplaced ends a service that was taken for dead.
-var errReplaced = errors.New("another gavel rpc has taken over the journal, since this one did not say for long that it lives: only one may work with it")
+var errReplaced = errors.New("another gavel rpc has taken over the journal, since this one did not say for long " +
+	"that it lives: only one may work with it")
 
 // tenure is this process' life with its journal.
 type tenure struct {
@@ -42,7 +46,8 @@ type tenure struct {
 	over    atomic.Bool // somebody else has the journal
 }
 
-// begin claims the next life, after it has watched for some time whether the owner of the one before lives.
+// begin claims the next life, after it has watched for some time whether the owner of the one
+// before lives.
 func begin(ctx context.Context, j *journal.Journal, span time.Duration) (*tenure, error) {
 	last, err := lifeOf(ctx, j)
 	if err != nil {
@@ -64,7 +69,8 @@ func begin(ctx context.Context, j *journal.Journal, span time.Duration) (*tenure
 			t := &tenure{journal: j, life: life{Number: number, Owner: owner}}
 			return t, t.say(ctx)
 		}
-		// Somebody has claimed this life and not said so: he is about to, or was killed in between, or what he said was lost.
+		// Somebody has claimed this life and not said so: he is about to, or was killed in between, or
+		// what he said was lost.
 		if err := silent(ctx, j, last, span); err != nil {
 			return nil, err
 		}
@@ -127,7 +133,8 @@ func watch(ctx context.Context, j *journal.Journal, last life, span time.Duratio
 }
 
 func inUse(by life) error {
-	return fmt.Errorf("another gavel rpc works with this journal (%s): one journal has one at a time; stop that one, or give this one a journal of its own", by.Owner)
+	return fmt.Errorf("another gavel rpc works with this journal (%s): one journal has one at a time; stop that one, "+
+		"or give this one a journal of its own", by.Owner)
 }
 
 func (t *tenure) say(ctx context.Context) error {
@@ -138,7 +145,8 @@ func (t *tenure) say(ctx context.Context) error {
 	return t.journal.PutState(ctx, lifeState, data)
 }
 
-// keep says that the service lives until the context ends; its error is that another one has taken over.
+// keep says that the service lives until the context ends; its error is that another one has taken
+// over.
 func (t *tenure) keep(ctx context.Context) error {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()

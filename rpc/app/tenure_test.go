@@ -29,7 +29,8 @@ func openJournal(t *testing.T, cfg journal.Config) *journal.Journal {
 	return j
 }
 
-// A second service on a journal is refused while the first one lives, and says what to do; one that was killed, or has ended, does not keep out the next.
+// A second service on a journal is refused while the first one lives, and says what to do; one that
+// was killed, or has ended, does not keep out the next.
 func TestJournalHasOneService(t *testing.T) {
 	j := openJournal(t, journal.Config{})
 	first, err := begin(t.Context(), j, time.Minute)
@@ -62,8 +63,9 @@ func TestJournalHasOneService(t *testing.T) {
 	}
 }
 
-// A life that was claimed, and of which nothing was ever said — the service was killed in between, its claim's answer was lost, or a power cut took the state — keeps nobody
-// out; one that is said while somebody watches does.
+// A life that was claimed, and of which nothing was ever said — the service was killed in between,
+// its claim's answer was lost, or a power cut took the state — keeps nobody out; one that is said
+// while somebody watches does.
 func TestLifeThatWasClaimedAlone(t *testing.T) {
 	j := openJournal(t, journal.Config{})
 	for _, number := range []string{"1", "2"} {
@@ -95,7 +97,8 @@ func TestOrderNumbersNeverRepeat(t *testing.T) {
 		h.facts.reset()
 		stop := h.serve(h.config(func(cfg *Config) { cfg.DataDir = dir }))
 		var hash common.Hash
-		h.want(&hash, houseKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tx(houseKey(0), nonce, common.Address{1}, 5))})
+		h.want(&hash, houseKey(7), "eth_sendPrivateTransaction",
+			map[string]any{"tx": rawOf(h.tx(houseKey(0), nonce, common.Address{1}, 5))})
 		id := waitFor(h, "order", func(f rpc.OrderAccepted) bool { return f.Order.Hash() == hash }).Order.ID
 		if id <= last || id>>lifeShift != nonce+1 {
 			t.Errorf("order %#x in life %d, after %#x", id, nonce+1, last)
@@ -106,7 +109,8 @@ func TestOrderNumbersNeverRepeat(t *testing.T) {
 	}
 }
 
-// Where refunds go, and what is owed, outlives the facts; also of a version that kept facts alone, whose state is taken over before its facts are bounded.
+// Where refunds go, and what is owed, outlives the facts; also of a version that kept facts alone,
+// whose state is taken over before its facts are bounded.
 func TestStateOutlivesTheFacts(t *testing.T) {
 	t.Run("this version", func(t *testing.T) { stateOutlivesTheFacts(t, false) })
 	t.Run("an earlier version", func(t *testing.T) { stateOutlivesTheFacts(t, true) })
@@ -118,7 +122,8 @@ func stateOutlivesTheFacts(t *testing.T, earlier bool) {
 	h.want(new(any), owner, "flashbots_setFeeRefundRecipient", addressOf(owner), common.Address{1})
 	h.want(new(any), owner, "flashbots_setFeeRefundRecipient", addressOf(owner), recipient)
 	h.want(new(any), houseKey(7), "eth_sendBundle", map[string]any{
-		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "refundPercent": 40, "refundRecipient": common.Address{0xbb},
+		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "refundPercent": 40,
+		"refundRecipient": common.Address{0xbb},
 	})
 	<-h.builder.got
 	h.mine()
@@ -141,7 +146,8 @@ func stateOutlivesTheFacts(t *testing.T, earlier bool) {
 	if len(owed) != 1 {
 		t.Fatalf("%d refunds are owed", len(owed))
 	}
-	if got := owed[0].(rpc.RefundCredited).Refund; got.Hash != credit.Hash || !got.AmountWei.Eq(credit.AmountWei) || got.AmountWei.Eq(new(uint256.Int)) {
+	if got := owed[0].(rpc.RefundCredited).Refund; got.Hash != credit.Hash || !got.AmountWei.Eq(credit.AmountWei) ||
+		got.AmountWei.Eq(new(uint256.Int)) {
 		t.Errorf("%+v is owed, want %+v", got, credit.Refund)
 	}
 }

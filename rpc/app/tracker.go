@@ -26,17 +26,21 @@ func (t tracker) Status(ctx context.Context, signer common.Address, hash common.
 		return nil, err
 	}
 	status := &rpc.OrderStatus{
-		Hash: r.Hash, Kind: r.Kind, ReceivedAt: r.ReceivedAt, State: r.State, Reason: r.Reason, Block: r.Block, BlockHash: r.BlockHash,
-		ValueWei: r.ValueWei, EndedAt: r.EndedAt,
+		Hash: r.Hash, Kind: r.Kind, ReceivedAt: r.ReceivedAt, State: r.State, Reason: r.Reason, Block: r.Block,
+		BlockHash: r.BlockHash,
+		ValueWei:  r.ValueWei, EndedAt: r.EndedAt,
 	}
 	if !r.SimulatedAt.IsZero() {
-		status.Simulations = append(status.Simulations, rpc.DatedSimulation{At: r.SimulatedAt, Simulation: rpc.Simulation{Success: true}})
+		status.Simulations = append(status.Simulations, rpc.DatedSimulation{At: r.SimulatedAt,
+			Simulation: rpc.Simulation{Success: true}})
 	}
 	if r.SimulationError != "" {
-		status.Simulations = append(status.Simulations, rpc.DatedSimulation{At: r.EndedAt, Simulation: rpc.Simulation{Error: r.SimulationError}})
+		status.Simulations = append(status.Simulations,
+			rpc.DatedSimulation{At: r.EndedAt, Simulation: rpc.Simulation{Error: r.SimulationError}})
 	}
 	for _, s := range r.Sent {
-		status.Deliveries = append(status.Deliveries, rpc.DatedDelivery{At: s.At, Delivery: rpc.Delivery{Builder: s.Builder, Block: r.Block}})
+		status.Deliveries = append(status.Deliveries,
+			rpc.DatedDelivery{At: s.At, Delivery: rpc.Delivery{Builder: s.Builder, Block: r.Block}})
 	}
 	return status, nil
 }

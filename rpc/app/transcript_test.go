@@ -33,10 +33,11 @@ import (
 //	== mine                           a block with what the builder has; "== mine a0 b0" one with just these transactions; "== sent",
 //	                                  "== simulated", "== shared" and "== ended" wait for that of the newest order
 //
-// In requests {a0} is key 0's transaction with nonce 0 (b0 key 1's, and so on): a transfer of 1 wei that tips 1 gwei; {revert:a0} one that reverts,
-// {hash:a0} its hash, {from:a0} its sender, {double:a0} the hash of that, {tip:a0} one that tips
-// 50 gwei, {big:a0} one of 128 KB, {next} and {head} numbers of blocks, {now} the head's time, {last} the newest hash that was answered, {me} the signer's
-// address.
+// In requests {a0} is key 0's transaction with nonce 0 (b0 key 1's, and so on): a transfer of 1 wei
+// that tips 1 gwei; {revert:a0} one that reverts, {hash:a0} its hash, {from:a0} its sender,
+// {double:a0} the hash of that, {tip:a0} one that tips 50 gwei, {big:a0} one of 128 KB, {next} and
+// {head} numbers of blocks, {now} the head's time, {last} the newest hash that was answered, {me}
+// the signer's address.
 func TestMethods(t *testing.T) {
 	files, err := filepath.Glob("testdata/methods/*.txt")
 	if err != nil || len(files) == 0 {
@@ -153,17 +154,20 @@ func (s *script) named(kind string, key int, nonce uint64) *types.Transaction {
 	switch kind {
 	case "revert":
 		return s.signed(houseKey(key), &types.DynamicFeeTx{ // creates with code that reverts with two bytes
-			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 100_000,
+			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+			GasFeeCap: big.NewInt(100 * params.GWei), Gas: 100_000,
 			Value: new(big.Int), Data: common.FromHex("61beef6000526002601efd"),
 		})
 	case "tip":
 		return s.signed(houseKey(key), &types.DynamicFeeTx{
-			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(50 * params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 21_000,
+			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(50 * params.GWei),
+			GasFeeCap: big.NewInt(100 * params.GWei), Gas: 21_000,
 			To: &common.Address{1}, Value: big.NewInt(1),
 		})
 	case "big":
 		return s.signed(houseKey(key), &types.DynamicFeeTx{
-			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 10_000_000,
+			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+			GasFeeCap: big.NewInt(100 * params.GWei), Gas: 10_000_000,
 			To: &common.Address{1}, Value: new(big.Int), Data: make([]byte, 128<<10),
 		})
 	}
@@ -198,7 +202,8 @@ func (s *script) ask(line string) string {
 		s.Fatal(err)
 	}
 	raw = bytes.TrimSpace(raw)
-	if found := hashed.Find(raw); found != nil && bytes.Contains(raw, []byte(`"result"`)) && strings.Contains(body, `_send`) {
+	if found := hashed.Find(raw); found != nil && bytes.Contains(raw, []byte(`"result"`)) &&
+		strings.Contains(body, `_send`) {
 		s.last = string(found)
 	}
 	var answer struct{ Result, Error json.RawMessage }

@@ -12,12 +12,15 @@ import (
 	"github.com/gavel-relay/gavel/internal/view/viewtest"
 )
 
-// A bundle RPC does not start with a ledger that does not fit its journal or its version, and says what to do.
+// A bundle RPC does not start with a ledger that does not fit its journal or its version, and says
+// what to do.
 func TestLedgerThatDoesNotFit(t *testing.T) {
 	h, wishes := openChain(t), 0
 	viewtest.RefusesWhatDoesNotFit(t, func(t *testing.T, dataDir, database, moved string) (*viewtest.Running, error) {
 		t.Helper()
-		service, err := New(t.Context(), h.config(func(cfg *Config) { cfg.DataDir, cfg.Database, cfg.Journal.Moved = dataDir, database, moved }))
+		service, err := New(t.Context(), h.config(func(cfg *Config) {
+			cfg.DataDir, cfg.Database, cfg.Journal.Moved = dataDir, database, moved
+		}))
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +36,8 @@ func TestLedgerThatDoesNotFit(t *testing.T) {
 			Work: func() {
 				wishes++
 				h.url = "http://" + listener.Addr().String()
-				h.want(new(any), houseKey(100), "flashbots_setFeeRefundRecipient", addressOf(houseKey(100)), common.Address{byte(wishes)})
+				h.want(new(any), houseKey(100), "flashbots_setFeeRefundRecipient", addressOf(houseKey(100)),
+					common.Address{byte(wishes)})
 			},
 			Stop: func() error {
 				cancel()

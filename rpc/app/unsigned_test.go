@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
-// What needs no signature is answered without one, and refused with a wrong one; all else is refused without.
+// What needs no signature is answered without one, and refused with a wrong one; all else is
+// refused without.
 func TestUnsigned(t *testing.T) {
 	h := openHouse(t, nil)
 	for _, row := range []struct {
@@ -21,7 +22,8 @@ func TestUnsigned(t *testing.T) {
 		{"flashbots_getMevRefundTotalBySender", sign.Header(houseKey(7), []byte("something else")), `"error"`},
 		{"flashbots_getFeeRefundTotalsByRecipient", "", `"error"`},
 	} {
-		body := `{"jsonrpc":"2.0","id":1,"method":"` + row.method + `","params":["0x000000000000000000000000000000000000dead"]}`
+		body := `{"jsonrpc":"2.0","id":1,"method":"` + row.method +
+			`","params":["0x000000000000000000000000000000000000dead"]}`
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)

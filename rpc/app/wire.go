@@ -127,7 +127,8 @@ func (a *App) wire() error {
 		simulator = a.cfg.FetchAhead(execution)
 	}
 	turns := simulate.NewTurns(simulate.TurnOptions{Running: a.cfg.Simulations})
-	a.settler = settle.New(settle.Config{Replayer: execution, Facts: recipientKeeper{a.facts, a.state}, Payers: a.cfg.Payers, PayoutGas: a.cfg.PayoutGas})
+	a.settler = settle.New(settle.Config{Replayer: execution, Facts: recipientKeeper{a.facts, a.state},
+		Payers: a.cfg.Payers, PayoutGas: a.cfg.PayoutGas})
 	a.state.settler = a.settler
 	a.sender = send.New(send.Config{
 		Builders: a.cfg.Builders, Header: a.cfg.SignatureHeaders[0], Log: a.cfg.Log,
@@ -139,13 +140,16 @@ func (a *App) wire() error {
 			MaxOrders: a.cfg.Limits.Orders, MaxPerSigner: a.cfg.Limits.OrdersPerSigner, Class: a.classOf,
 			Strangers: max(a.cfg.Limits.Orders/2, 1), MaxPerSource: max(a.cfg.Limits.Orders/10, 1),
 		}),
-		Chain: a.cfg.Chain, Simulator: simulator, Sender: a.sender, Settler: a.settler, Recipients: a.settler, Ranking: a.users,
-		Facts: a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Signer: signer, Senders: senders,
+		Chain: a.cfg.Chain, Simulator: simulator, Sender: a.sender, Settler: a.settler, Recipients: a.settler,
+		Ranking: a.users,
+		Facts:   a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Signer: signer, Senders: senders,
 		BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations, SendUnpaid: a.cfg.Literal,
 	})
 	house := &method.House{
-		Taker: a.desk, Canceller: a.desk, Tracker: tracker{a.desk, a.ledger}, Simulator: simulator, Turns: turnsOf{turns, a.users},
-		Refunds: a.ledger, Delayed: a.ledger, Mev: a.ledger, Receivers: a.settler, Users: a.users, Facts: a.facts, Chain: signer, Senders: senders,
+		Taker: a.desk, Canceller: a.desk, Tracker: tracker{a.desk, a.ledger}, Simulator: simulator,
+		Turns:   turnsOf{turns, a.users},
+		Refunds: a.ledger, Delayed: a.ledger, Mev: a.ledger, Receivers: a.settler, Users: a.users, Facts: a.facts,
+		Chain: signer, Senders: senders,
 		Limits: a.limits(),
 	}
 	if a.cfg.Literal {
@@ -155,7 +159,8 @@ func (a *App) wire() error {
 	return a.serveMethods(a.methods)
 }
 
-// sendParallel is how many orders a builder is sent at a time. Versions of one order keep their order all the same.
+// sendParallel is how many orders a builder is sent at a time. Versions of one order keep their
+// order all the same.
 const sendParallel = 16
 
 // sendersKept is of how many transactions the sender is remembered: 20 MB at most.
@@ -170,8 +175,8 @@ func (a *App) limits() bundle.Config {
 	return limits
 }
 
-// discover answers with the OpenRPC document (OpenRPC 1.3, Service Discovery), in which it is not itself. It needs no signature, as
-// GET /openrpc.json needs none.
+// discover answers with the OpenRPC document (OpenRPC 1.3, Service Discovery), in which it is not
+// itself. It needs no signature, as GET /openrpc.json needs none.
 const discover = "rpc.discover"
 
 // written is a result that was written once, for all who ask.
@@ -184,8 +189,9 @@ func (w written) AppendJSON(to []byte) []byte { return append(to, w...) }
 func (a *App) serveMethods(methods []method.Method) error {
 	scheme := sign.Scheme{Headers: a.cfg.SignatureHeaders, Lenient0x: a.cfg.LenientSignatures}
 	cfg := jsonrpc.Config{
-		Methods: map[string]jsonrpc.Method{}, Clock: a.cfg.Clock, MaxBatch: a.cfg.Limits.Batch, TrustedProxies: a.cfg.Limits.TrustedProxies,
-		Legacy: a.cfg.LegacyErrors, Limits: a.rates(), Observe: a.watched.metrics.Call,
+		Methods: map[string]jsonrpc.Method{}, Clock: a.cfg.Clock, MaxBatch: a.cfg.Limits.Batch,
+		TrustedProxies: a.cfg.Limits.TrustedProxies,
+		Legacy:         a.cfg.LegacyErrors, Limits: a.rates(), Observe: a.watched.metrics.Call,
 		SignatureHeaders: a.cfg.SignatureHeaders,
 		Aliases: map[string][]string{
 			"flashbots_":  {a.cfg.VendorPrefix, "buildernet_", a.cfg.PoolPrefix},
@@ -204,7 +210,8 @@ func (a *App) serveMethods(methods []method.Method) error {
 			cfg.Unsigned = append(cfg.Unsigned, m.Name)
 		}
 		cfg.Methods[m.Name] = func(ctx context.Context, call *jsonrpc.Call) (any, error) {
-			return m.Do(ctx, &method.Call{Params: call.Params, Signer: call.Signer, Source: sourceOf(call.Client), At: call.ReceivedAt})
+			return m.Do(ctx, &method.Call{Params: call.Params, Signer: call.Signer, Source: sourceOf(call.Client),
+				At: call.ReceivedAt})
 		}
 	}
 	described, err := method.Describe(methods)
@@ -230,7 +237,8 @@ func (a *App) serveMethods(methods []method.Method) error {
 
 func (a *App) rates() jsonrpc.Limits {
 	limits := jsonrpc.Limits{Methods: map[string]jsonrpc.Rate{}}
-	limits.Client.PerSecond, limits.Signer.PerSecond = float64(a.cfg.Limits.PerSecond), float64(a.cfg.Limits.SignerPerSecond)
+	limits.Client.PerSecond, limits.Signer.PerSecond = float64(a.cfg.Limits.PerSecond),
+		float64(a.cfg.Limits.SignerPerSecond)
 	for name, perSecond := range a.cfg.Limits.MethodPerSecond {
 		limits.Methods[name] = jsonrpc.Rate{PerSecond: float64(perSecond)}
 	}
@@ -252,7 +260,8 @@ func (t turnsOf) Do(ctx context.Context, signer common.Address, source string, r
 	return err
 }
 
-// sourceOf is the network of a client: of an IPv6 address the first 64 bits, since everybody has a whole such network.
+// sourceOf is the network of a client: of an IPv6 address the first 64 bits, since everybody has a
+// whole such network.
 func sourceOf(client netip.Addr) string {
 	switch client = client.Unmap(); {
 	case !client.IsValid():

@@ -10,14 +10,16 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// BenchmarkReadBundle compares reading a bundle, for the pool and for a simulation, with recovering its senders alone, one after another, in turn in
-// one run. That is the limit of a simulation on one core: below parallelFrom transactions x-of-recovery cannot be less than 1, above it can, and
+// BenchmarkReadBundle compares reading a bundle, for the pool and for a simulation, with recovering
+// its senders alone, one after another, in turn in one run. That is the limit of a simulation on
+// one core: below parallelFrom transactions x-of-recovery cannot be less than 1, above it can, and
 // where all senders are known it must be. For the pool nobody needs them yet.
 func BenchmarkReadBundle(b *testing.B) {
 	for _, c := range []struct {
 		n           int
 		known, pool bool
-	}{{1, false, false}, {3, false, false}, {100, false, false}, {3, true, false}, {1, false, true}, {3, false, true}, {100, false, true}} {
+	}{{1, false, false}, {3, false, false}, {100, false, false}, {3, true, false}, {1, false, true}, {3, false, true},
+		{100, false, true}} {
 		b.Run(fmt.Sprintf("txs=%d/known=%t/pool=%t", c.n, c.known, c.pool), func(b *testing.B) {
 			n := c.n
 			senders := known{}
@@ -66,7 +68,8 @@ func BenchmarkReadBundle(b *testing.B) {
 	}
 }
 
-// BenchmarkRefuse compares what a refusal costs, as a part of what taking the same bundle would: too many transactions, and a block that is over.
+// BenchmarkRefuse compares what a refusal costs, as a part of what taking the same bundle would:
+// too many transactions, and a block that is over.
 func BenchmarkRefuse(b *testing.B) {
 	var txs []string
 	for i := range 100 {

@@ -7,7 +7,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// OwnBuilder is what the operator's own builder is called in an order, by whichever of its names it came.
+// OwnBuilder is what the operator's own builder is called in an order, by whichever of its names it
+// came.
 const OwnBuilder = "default"
 
 // Bounds of builders lists: orders live long, and what names nobody costs memory.
@@ -16,13 +17,15 @@ const (
 	maxBuilderName = 100
 )
 
-// builderNames are the names in lower case, each once, in the order in which they came. Who is behind a name is the registry's affair.
+// builderNames are the names in lower case, each once, in the order in which they came. Who is
+// behind a name is the registry's affair.
 func builderNames(path string, lists ...[]string) ([]string, error) {
 	var names []string
 	for _, list := range lists {
 		for i, name := range list {
 			if len(name) > maxBuilderName || len(names) == maxBuilders {
-				return nil, rpc.InvalidParams.With("%s[%d]: want at most %d names of at most %d bytes", path, i, maxBuilders, maxBuilderName)
+				return nil, rpc.InvalidParams.With("%s[%d]: want at most %d names of at most %d bytes", path, i, maxBuilders,
+					maxBuilderName)
 			}
 			name = strings.ToLower(name)
 			if name == "flashbots" || name == "vendor" {

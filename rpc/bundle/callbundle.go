@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// callParams is params[0] of eth_callBundle; what follows timestamp is beyond the interface description.
+// callParams is params[0] of eth_callBundle; what follows timestamp is beyond the interface
+// description.
 type callParams struct {
 	Txs         param.LaterList `json:"txs"`
 	BlockNumber param.Number    `json:"blockNumber"`
@@ -46,7 +47,8 @@ func ReadCallBundle(params json.RawMessage, in Intake) (*Call, error) {
 		return nil, rpc.BundleEmpty.Plain()
 	}
 	if p.TransactionIndex.Value != 0 {
-		return nil, rpc.InvalidParams.With("params[0].transactionIndex: a bundle is simulated at the top of a block: leave it out, or simulate the transactions before it, too")
+		return nil, rpc.InvalidParams.With("params[0].transactionIndex: a bundle is simulated at the top of a block: " +
+			"leave it out, or simulate the transactions before it, too")
 	}
 	txs, err := readTxs("params[0].txs", p.Txs, in.Limits)
 	if err != nil {
@@ -73,8 +75,10 @@ func ReadCallBundle(params json.RawMessage, in Intake) (*Call, error) {
 
 func (p *callParams) environment(limits Config) exec.Environment {
 	env := exec.Environment{
-		Number: p.BlockNumber.Value, Timestamp: p.Timestamp.Value, Coinbase: (*common.Address)(p.Coinbase), GasLimit: p.GasLimit.Value,
-		BaseFeeWei: p.BaseFee.Value, Difficulty: p.Difficulty.Value, Timeout: milliseconds(p.TimeoutMs.Value, limits.MaxTimeout),
+		Number: p.BlockNumber.Value, Timestamp: p.Timestamp.Value, Coinbase: (*common.Address)(p.Coinbase),
+		GasLimit:   p.GasLimit.Value,
+		BaseFeeWei: p.BaseFee.Value, Difficulty: p.Difficulty.Value, Timeout: milliseconds(p.TimeoutMs.Value,
+			limits.MaxTimeout),
 	}
 	if p.ExcessBlobGas.Set {
 		env.ExcessBlobGas = &p.ExcessBlobGas.Value

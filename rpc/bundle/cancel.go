@@ -16,7 +16,8 @@ type cancelParams struct {
 	SigningAddress *param.Address `json:"signingAddress"`
 }
 
-// ReadCancelBundle reads the params of eth_cancelBundle, which a signer sent: [{replacementUuid}]. Errors are *rpc.Refused.
+// ReadCancelBundle reads the params of eth_cancelBundle, which a signer sent: [{replacementUuid}].
+// Errors are *rpc.Refused.
 func ReadCancelBundle(params json.RawMessage, signer common.Address) (uuid.UUID, error) {
 	var p cancelParams
 	if err := param.Positional(params, &p); err != nil {
@@ -28,7 +29,8 @@ func ReadCancelBundle(params json.RawMessage, signer common.Address) (uuid.UUID,
 	return uuid.UUID(p.Replacement), signedBy(p.SigningAddress, signer)
 }
 
-// signedBy refuses the request of a proxy that names another signer than its own: orders belong to who signs.
+// signedBy refuses the request of a proxy that names another signer than its own: orders belong to
+// who signs.
 func signedBy(named *param.Address, signer common.Address) error {
 	if named != nil && common.Address(*named) != signer {
 		return rpc.InvalidParams.With("params[0].signingAddress: the request is signed by %s: want that or none", signer)
@@ -36,7 +38,8 @@ func signedBy(named *param.Address, signer common.Address) error {
 	return nil
 }
 
-// ReadCancelPrivate reads the params of eth_cancelPrivateTransaction: [{txHash}]. Errors are *rpc.Refused.
+// ReadCancelPrivate reads the params of eth_cancelPrivateTransaction: [{txHash}]. Errors are
+// *rpc.Refused.
 func ReadCancelPrivate(params json.RawMessage) (common.Hash, error) {
 	var p struct {
 		TxHash *param.Hash `json:"txHash"`

@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// signed is a transaction on its way in: first text, then decoded, then with its sender if somebody needs it now.
+// signed is a transaction on its way in: first text, then decoded, then with its sender if somebody
+// needs it now.
 type signed struct {
 	hex  param.HexBytes
 	path func() string // where it stands in the request; only a refusal asks
@@ -52,8 +53,8 @@ func decode(txs []*signed) error {
 	return nil
 }
 
-// hashOf is the hash of a transaction that was decoded from its only encoding (a node takes no other), so that it need not be encoded again: blobs
-// alone are not part of what is hashed.
+// hashOf is the hash of a transaction that was decoded from its only encoding (a node takes no
+// other), so that it need not be encoded again: blobs alone are not part of what is hashed.
 func hashOf(raw []byte, tx *types.Transaction) common.Hash {
 	if tx.BlobTxSidecar() != nil {
 		return tx.Hash()
@@ -62,7 +63,8 @@ func hashOf(raw []byte, tx *types.Transaction) common.Hash {
 }
 
 func (s *signed) order() *rpc.Transaction {
-	return &rpc.Transaction{Raw: s.raw, Hash: s.Hash(), From: s.From, Nonce: s.Nonce(), CanRevert: s.CanRevert, CanDrop: s.CanDrop}
+	return &rpc.Transaction{Raw: s.raw, Hash: s.Hash(), From: s.From, Nonce: s.Nonce(), CanRevert: s.CanRevert,
+		CanDrop: s.CanDrop}
 }
 
 // exec is the transaction as the simulator takes it.

@@ -1,5 +1,6 @@
-// Package bundle turns the parameters of the methods that carry transactions into orders and simulations, and orders into what builders
-// understand. It is pure: a request is judged by its text and an Intake, the same text by the same Intake always alike.
+// Package bundle turns the parameters of the methods that carry transactions into orders and
+// simulations, and orders into what builders understand. It is pure: a request is judged by its
+// text and an Intake, the same text by the same Intake always alike.
 //
 //	params ─▶ form ─▶ count, bytes ─▶ blocks, terms ─▶ decode ─▶ refunds' names, ─▶ senders ─▶ *rpc.Order, Call, Simulation
 //	          types   nothing is      comparisons     2 µs      signatures' form   50 µs per tx, on all cores;
@@ -9,6 +10,6 @@
 //	            ├─▶ Outgoing       eth_sendBundle
 //	            └─▶ OutgoingShare  mev_sendBundle v0.1
 //
-// What is dear comes last, so that a request that is refused costs less than the check of its signature. Every refusal is a *rpc.Refused whose
-// message has the path of the field.
+// What is dear comes last, so that a request that is refused costs less than the check of its
+// signature. Every refusal is a *rpc.Refused whose message has the path of the field.
 package bundle

@@ -20,13 +20,17 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Three published mainnet transactions (docs/spec.md, Bundle hash 4): A of one sender, B and C of another.
+// Three published mainnet transactions (docs/spec.md, Bundle hash 4): A of one sender, B and C of
+// another.
 const (
-	rawA = "0x02f86b0180843b9aca00852ecc889a0082520894c87037874aed04e51c29f582394217a0a2b89d808080c080a0a463985c616dd8ee17d7ef9112af4e6e06a27b07" +
+	rawA = "0x02f86b0180843b9aca00852ecc889a0082520894c87037874aed04e51c29f582394217a0a2b89d808080c080a0a463985c616dd8e" +
+		"e17d7ef9112af4e6e06a27b07" +
 		"1525b42182fe7b0b5c8b4925a00af5ca177ffef2ff28449292505d41be578bebb77110dfc09361d2fb56998260"
-	rawB = "0x02f8730180843b9aca00852ecc889a008288b894c10000000000000000000000000000000000000088016345785d8a000080c001a07c8890151fed9a826f241d5a37c8" +
+	rawB = "0x02f8730180843b9aca00852ecc889a008288b894c10000000000000000000000000000000000000088016345785d8a000080c001a" +
+		"07c8890151fed9a826f241d5a37c8" +
 		"4062ebc55ca7f5caef4683dcda6ac99dbffba069108de72e4051a764f69c51a6b718afeff4299107963a5d84d5207b2d6932a4"
-	rawC = "0x02f8730101843b9aca00852ecc889a008288b894c10000000000000000000000000000000000000088016345785d8a000080c001a0650c394d77981e46be3d8cf766ec" +
+	rawC = "0x02f8730101843b9aca00852ecc889a008288b894c10000000000000000000000000000000000000088016345785d8a000080c001a" +
+		"0650c394d77981e46be3d8cf766ec" +
 		"c435ec3706375baed06eb9bef21f9da2828da064965fdf88b91575cd74f20301649c9d011b234cefb6c1761cc5dd579e4750b1"
 )
 
@@ -49,15 +53,18 @@ const replacement = "d9a3ae52-47a2-4b3e-9d29-6d3bd2d1b7f0"
 // intake is a request when block 100, of second 1,200, is the newest.
 func intake() Intake {
 	return Intake{
-		Signer: common.HexToAddress("0x5167e5"), At: time.Unix(1205, 0), Head: rpc.Head{Number: 100, Timestamp: 1200}, Chain: chain,
+		Signer: common.HexToAddress("0x5167e5"), At: time.Unix(1205, 0), Head: rpc.Head{Number: 100, Timestamp: 1200},
+		Chain:  chain,
 		Limits: Defaults(),
 	}
 }
 
-// fill puts transactions and hashes in the places of a text: $A, $B, $C are transactions, #A, #B, #C their hashes, $U the replacementUuid.
+// fill puts transactions and hashes in the places of a text: $A, $B, $C are transactions, #A, #B,
+// #C their hashes, $U the replacementUuid.
 func fill(text string) json.RawMessage {
 	return json.RawMessage(strings.NewReplacer(
-		"$A", rawA, "$B", rawB, "$C", rawC, "#A", hashA.Hex(), "#B", hashB.Hex(), "#C", hashC.Hex(), "$U", replacement, "@", recipient.Hex(),
+		"$A", rawA, "$B", rawB, "$C", rawC, "#A", hashA.Hex(), "#B", hashB.Hex(), "#C", hashC.Hex(), "$U", replacement, "@",
+		recipient.Hex(),
 	).Replace(text))
 }
 
@@ -72,18 +79,21 @@ func key(i int) *ecdsa.PrivateKey {
 // transfer is a signed transaction of that key and nonce with so much calldata.
 func transfer(sender int, nonce uint64, data int) *types.Transaction {
 	return types.MustSignNewTx(key(sender), chain, &types.DynamicFeeTx{
-		ChainID: big.NewInt(1), Nonce: nonce, Gas: 21_000, GasFeeCap: big.NewInt(1e9), To: &recipient, Data: make([]byte, data),
+		ChainID: big.NewInt(1), Nonce: nonce, Gas: 21_000, GasFeeCap: big.NewInt(1e9), To: &recipient,
+		Data: make([]byte, data),
 	})
 }
 
-// blobTransfer is a blob transaction with its blob, as wallets send it. The blob is empty, so that its commitment and proof are the point at
-// infinity.
+// blobTransfer is a blob transaction with its blob, as wallets send it. The blob is empty, so that
+// its commitment and proof are the point at infinity.
 func blobTransfer() *types.Transaction {
 	infinity := [48]byte{0xc0}
-	sidecar := types.NewBlobTxSidecar(types.BlobSidecarVersion0, make([]kzg4844.Blob, 1), []kzg4844.Commitment{infinity}, []kzg4844.Proof{infinity})
+	sidecar := types.NewBlobTxSidecar(types.BlobSidecarVersion0, make([]kzg4844.Blob, 1), []kzg4844.Commitment{infinity},
+		[]kzg4844.Proof{infinity})
 	return types.MustSignNewTx(key(1), chain, &types.BlobTx{
-		ChainID: uint256.NewInt(1), Gas: 21_000, GasFeeCap: uint256.NewInt(1e9), BlobFeeCap: uint256.NewInt(1), BlobHashes: sidecar.BlobHashes(),
-		Sidecar: sidecar, To: recipient,
+		ChainID: uint256.NewInt(1), Gas: 21_000, GasFeeCap: uint256.NewInt(1e9), BlobFeeCap: uint256.NewInt(1),
+		BlobHashes: sidecar.BlobHashes(),
+		Sidecar:    sidecar, To: recipient,
 	})
 }
 

@@ -50,7 +50,8 @@ func mustRefuse(t *testing.T, err error) {
 func checkOrder(t *testing.T, order *rpc.Order) {
 	t.Helper()
 	in, b := intake(), &order.Bundle
-	if b.Window.LastBlock <= in.Head.Number || b.Window.FirstBlock > b.Window.LastBlock || len(b.Elements) == 0 || order.Signer != in.Signer {
+	if b.Window.LastBlock <= in.Head.Number || b.Window.FirstBlock > b.Window.LastBlock || len(b.Elements) == 0 ||
+		order.Signer != in.Signer {
 		t.Fatalf("%+v", order)
 	}
 	if txs, err := flat(nil, b); len(txs) > in.Limits.MaxTxs || err != nil && !errors.Is(err, ErrUnmatched) {
@@ -80,7 +81,8 @@ func checkOrder(t *testing.T, order *rpc.Order) {
 	}
 }
 
-// checkPayees fails the test if nobody knows who gets a refund: a sender that was not found yet must not be an owner.
+// checkPayees fails the test if nobody knows who gets a refund: a sender that was not found yet
+// must not be an owner.
 func checkPayees(t *testing.T, b *rpc.Bundle) {
 	t.Helper()
 	owned := b.Elements[:0:0]
@@ -110,7 +112,8 @@ func checkPayees(t *testing.T, b *rpc.Bundle) {
 
 func FuzzReadSendBundle(f *testing.F) {
 	seed(f, "eth_sendBundle")
-	f.Add([]byte(fill(`[{"txs":["$A","$B","$C"],"refundPercent":"0x5a","refundTxHashes":["#B"],"droppingTxHashes":["#C"],"delayedRefund":true}]`)))
+	f.Add([]byte(
+		fill(`[{"txs":["$A","$B","$C"],"refundPercent":"0x5a","refundTxHashes":["#B"],"droppingTxHashes":["#C"],"delayedRefund":true}]`)))
 	f.Fuzz(func(t *testing.T, params []byte) {
 		order, cancel, err := ReadSendBundle(params, intake())
 		switch {
@@ -139,14 +142,16 @@ func FuzzReadSendShare(f *testing.F) {
 
 func FuzzReadCallBundle(f *testing.F) {
 	seed(f, "eth_callBundle")
-	f.Add([]byte(fill(`[{"txs":["$A"],"blockNumber":101,"stateBlockNumber":{"blockHash":"#A"},"coinbase":"@","baseFee":"7","excessBlobGas":"0x1"}]`)))
+	f.Add([]byte(
+		fill(`[{"txs":["$A"],"blockNumber":101,"stateBlockNumber":{"blockHash":"#A"},"coinbase":"@","baseFee":"7","excessBlobGas":"0x1"}]`)))
 	f.Fuzz(func(t *testing.T, params []byte) {
 		call, err := ReadCallBundle(params, intake())
 		if err != nil {
 			mustRefuse(t, err)
 			return
 		}
-		if call.Environment.Timeout > intake().Limits.MaxTimeout || call.Environment.Number == 0 || len(call.Txs) == 0 || len(call.Txs) > 100 {
+		if call.Environment.Timeout > intake().Limits.MaxTimeout || call.Environment.Number == 0 || len(call.Txs) == 0 ||
+			len(call.Txs) > 100 {
 			t.Fatalf("%+v", call)
 		}
 	})
@@ -170,10 +175,12 @@ func FuzzReadSimBundle(f *testing.F) {
 
 // The same text may be read by both methods for private transactions, and by both for cancels.
 func FuzzReadPrivate(f *testing.F) {
-	for _, method := range []string{"eth_sendPrivateTransaction", "eth_sendPrivateRawTransaction", "eth_cancelBundle", "eth_cancelPrivateTransaction"} {
+	for _, method := range []string{"eth_sendPrivateTransaction", "eth_sendPrivateRawTransaction", "eth_cancelBundle",
+		"eth_cancelPrivateTransaction"} {
 		seed(f, method)
 	}
-	f.Add([]byte(fill(`["$A",{"fast":true,"privacy":{"hints":["full"]},"validity":{"refund":[{"address":"@","percent":"0xa"}]}}]`)))
+	f.Add([]byte(
+		fill(`["$A",{"fast":true,"privacy":{"hints":["full"]},"validity":{"refund":[{"address":"@","percent":"0xa"}]}}]`)))
 	f.Fuzz(func(t *testing.T, params []byte) {
 		for _, read := range []func(json.RawMessage, Intake) (*rpc.Order, error){ReadSendPrivate, ReadSendPrivateRaw} {
 			order, err := read(params, intake())

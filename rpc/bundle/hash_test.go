@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// The vectors of docs/spec.md, Bundle hash 4, through the whole parser: clients compute the same hashes and ask by them.
+// The vectors of docs/spec.md, Bundle hash 4, through the whole parser: clients compute the same
+// hashes and ask by them.
 func TestHashVectors(t *testing.T) {
 	for _, c := range []struct{ name, txs, want string }{
 		{"[A]", `["$A"]`, "0xbd23068a4aada3bc666eeedac89c74d206f3f0633c095c29db8f90870d0b4f6d"},
@@ -31,7 +32,8 @@ func TestHashVectors(t *testing.T) {
 		{"[A,B]", `[{"tx":"$A"},{"tx":"$B"}]`, hashAB.Hex()},
 		{"[{[A,B]}, C]", `[` + ab + `,{"tx":"$C"}]`, "0x3b1994ad123d089f978074cfa197811b644e43b2b44b4c4710614f3a30ee0744"},
 		{"[{[A]}, C]", `[` + a + `,{"tx":"$C"}]`, "0xa50c1d76dc8d571aea190c18849a1bcaa1a502704f4f2e3a0c80ee4094f9b26e"},
-		{"[{hash}, C]", `[{"hash":"` + match + `"},{"tx":"$C"}]`, "0x4432706c91b49fcb71d01f671a5df38e369a2fe1e91e4a4f7503d701b218366c"},
+		{"[{hash}, C]", `[{"hash":"` + match + `"},{"tx":"$C"}]`,
+			"0x4432706c91b49fcb71d01f671a5df38e369a2fe1e91e4a4f7503d701b218366c"},
 	} {
 		order, err := ReadSendShare(fill(`[{"version":"v0.1","inclusion":{"block":"0x65"},"body":`+c.body+`}]`), intake())
 		if err != nil {
@@ -45,7 +47,8 @@ func TestHashVectors(t *testing.T) {
 // A bundle in a bundle counts with its own hash, whichever that is.
 func TestShareHashOfInnerBundle(t *testing.T) {
 	inner := &rpc.Bundle{Hash: hashB}
-	if got, want := ShareHash([]rpc.Element{{Bundle: inner}, {Tx: &rpc.Transaction{Hash: hashC}}}), Hash([]common.Hash{hashB, hashC}); got != want {
+	if got, want := ShareHash([]rpc.Element{{Bundle: inner}, {Tx: &rpc.Transaction{Hash: hashC}}}), Hash([]common.Hash{
+		hashB, hashC}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -76,7 +79,8 @@ func TestHashOfWhatCame(t *testing.T) {
 		types.MustSignNewTx(key(1), types.HomesteadSigner{}, &types.LegacyTx{GasPrice: one, Gas: 21_000}),
 		types.MustSignNewTx(key(1), chain, &types.LegacyTx{GasPrice: one, Gas: 21_000, To: &recipient}),
 		types.MustSignNewTx(key(1), chain, &types.AccessListTx{ChainID: one, GasPrice: one, AccessList: access}),
-		types.MustSignNewTx(key(1), chain, &types.SetCodeTx{ChainID: uint256.NewInt(1), AccessList: access, AuthList: []types.SetCodeAuthorization{auth}}),
+		types.MustSignNewTx(key(1), chain, &types.SetCodeTx{ChainID: uint256.NewInt(1), AccessList: access,
+			AuthList: []types.SetCodeAuthorization{auth}}),
 	}
 	for i, tx := range signed {
 		raw := rawOf(t, tx)

@@ -21,7 +21,8 @@ var hintNames = map[string]orderflow.Hints{
 	"tx_full":           orderflow.Full,
 }
 
-// readHints is the set of the hints that names ask for; any hint brings the hash. What else a hint implies is the stream's to know.
+// readHints is the set of the hints that names ask for; any hint brings the hash. What else a hint
+// implies is the stream's to know.
 func readHints(path string, names []string) (orderflow.Hints, error) {
 	var hints orderflow.Hints
 	for i, name := range names {

@@ -26,15 +26,19 @@ type Intake struct {
 
 // Config are the numbers of the rules. Defaults has the interface description's.
 type Config struct {
-	// MaxTxs bounds eth_sendBundle and eth_callBundle, MaxShareTxs mev_sendBundle and mev_simBundle, MaxBytes the raw transactions of all.
+	// MaxTxs bounds eth_sendBundle and eth_callBundle, MaxShareTxs mev_sendBundle and mev_simBundle,
+	// MaxBytes the raw transactions of all.
 	MaxTxs, MaxShareTxs, MaxBytes int
 	// MaxBackruns is how many transactions may follow what is backrun; 0 is unlimited.
 	MaxBackruns int
-	// MaxDepth is how deep bundles may be in bundles with mev_sendBundle, MaxSimDepth with mev_simBundle.
+	// MaxDepth is how deep bundles may be in bundles with mev_sendBundle, MaxSimDepth with
+	// mev_simBundle.
 	MaxDepth, MaxSimDepth int
-	// MaxBlocksAhead is how far the block of an eth_sendBundle may be from the head: what waits longer only costs memory; 0 is unlimited.
+	// MaxBlocksAhead is how far the block of an eth_sendBundle may be from the head: what waits longer
+	// only costs memory; 0 is unlimited.
 	MaxBlocksAhead uint64
-	// MaxBlocksToFirst is how far the first block of a mev_sendBundle may be from the head, MaxBlocksWide how far its last one from its first.
+	// MaxBlocksToFirst is how far the first block of a mev_sendBundle may be from the head,
+	// MaxBlocksWide how far its last one from its first.
 	MaxBlocksToFirst, MaxBlocksWide uint64
 	// PrivateBlocks is for how many blocks a private transaction is tried.
 	PrivateBlocks uint64
@@ -43,13 +47,15 @@ type Config struct {
 	// FastEnabled honours preferences.fast: all builders, and FastSharePercent goes back.
 	FastEnabled      bool
 	FastSharePercent int
-	// Literal reads requests as the interface description has them, where deployed services and their clients differ (docs/differences.md).
+	// Literal reads requests as the interface description has them, where deployed services and their
+	// clients differ (docs/differences.md).
 	Literal bool
 	// MaxTimeout bounds what a request may want for its simulation.
 	MaxTimeout time.Duration
 }
 
-// Defaults are the numbers of the interface description, and beside them those of the open order-flow node.
+// Defaults are the numbers of the interface description, and beside them those of the open
+// order-flow node.
 func Defaults() Config {
 	return Config{
 		MaxTxs: 100, MaxShareTxs: 50, MaxBytes: 300_000, MaxBackruns: 1, MaxDepth: 1, MaxSimDepth: 5,

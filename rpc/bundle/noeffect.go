@@ -1,7 +1,8 @@
 package bundle
 
-// Tolerated are members of one object of params that are taken although they have no effect, because deployed clients send them. All others that are
-// not known are refused (see param.Tolerant).
+// Tolerated are members of one object of params that are taken although they have no effect,
+// because deployed clients send them. All others that are not known are refused (see
+// param.Tolerant).
 type Tolerated struct {
 	// Places are where the object stands: a method and a path.
 	Places  []Place
@@ -29,7 +30,8 @@ func (t *Tolerated) Names() []string {
 
 // Toleration is the whole list, in the order of the docs.
 func Toleration() []*Tolerated {
-	return []*Tolerated{&inBundle, &inCall, &inMetadata, &inSharePrivacy, &inCancel, &inPrivate, &inPrivacy, &inPrivateRefund, &InGasCall}
+	return []*Tolerated{&inBundle, &inCall, &inMetadata, &inSharePrivacy, &inCancel, &inPrivate, &inPrivacy,
+		&inPrivateRefund, &InGasCall}
 }
 
 const (
@@ -50,7 +52,8 @@ var inBundle = Tolerated{
 		{"baseFee", "ethers-flashbots", simulationOnly},
 		{"bundleHash", "BuilderNet's proxies", "the hash follows from the transactions"},
 		{"replacementNonce", "go-utils, BuilderNet's proxies", "versions count in the order in which they come"},
-		{"refundIdentity", "BuilderNet's clients", "it names who counts as one for BuilderNet's own rule of refunds; here refundRecipient gets what is refunded"},
+		{"refundIdentity", "BuilderNet's clients",
+			"it names who counts as one for BuilderNet's own rule of refunds; here refundRecipient gets what is refunded"},
 	},
 }
 
@@ -61,11 +64,13 @@ var inCall = Tolerated{
 	Members: []NoEffect{
 		{"minTimestamp", "ethers-flashbots", inclusionOnly},
 		{"maxTimestamp", "ethers-flashbots", inclusionOnly},
-		{"revertingTxHashes", "ethers-flashbots", "a transaction that reverts does not fail the call, and its result says so"},
+		{"revertingTxHashes", "ethers-flashbots",
+			"a transaction that reverts does not fail the call, and its result says so"},
 	},
 }
 
-const inclusionOnly = "it is for inclusion, and the client sends one object to both methods; the time that is simulated is timestamp"
+const inclusionOnly = "it is for inclusion, and the client sends one object to both methods; the time that is " +
+	"simulated is timestamp"
 
 var inMetadata = Tolerated{
 	Places: []Place{{bySendShare, "params[0].metadata"}, {bySimShare, "params[0].metadata"}},
@@ -93,7 +98,8 @@ var inSharePrivacy = Tolerated{
 	},
 }
 
-const noWait = "backruns are matched when they come, in each block of the order's; nothing waits for a number of milliseconds"
+const noWait = "backruns are matched when they come, in each block of the order's; nothing waits for a number of " +
+	"milliseconds"
 
 var inCancel = Tolerated{
 	Places: []Place{{"eth_cancelBundle", "params[0]"}},
@@ -110,7 +116,8 @@ var inPrivate = Tolerated{
 }
 
 var inPrivacy = Tolerated{
-	Places: []Place{{bySendPrivate, "params[0].preferences.privacy"}, {bySendRawTx, "params[1].privacy"}, {bySendAnyRaw, "params[1].privacy"}},
+	Places: []Place{{bySendPrivate, "params[0].preferences.privacy"}, {bySendRawTx, "params[1].privacy"},
+		{bySendAnyRaw, "params[1].privacy"}},
 	Members: []NoEffect{
 		{"useMempool", "rpc-endpoint", neverPublic},
 		{"mempoolRpc", "rpc-endpoint", neverPublic},
@@ -128,7 +135,8 @@ const (
 
 var inPrivateRefund = Tolerated{
 	Places: []Place{
-		{bySendPrivate, "params[0].preferences.validity.refund[0]"}, {bySendRawTx, "params[1].validity.refund[0]"}, {bySendAnyRaw, "params[1].validity.refund[0]"},
+		{bySendPrivate, "params[0].preferences.validity.refund[0]"}, {bySendRawTx, "params[1].validity.refund[0]"},
+		{bySendAnyRaw, "params[1].validity.refund[0]"},
 	},
 	Members: []NoEffect{
 		{"bodyIdx", "alloy", "a transaction has one element; who gets how much is said by address"},

@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// ErrNotConvertible says that a method cannot express an order. A builder that speaks only this method does not get it.
+// ErrNotConvertible says that a method cannot express an order. A builder that speaks only this
+// method does not get it.
 var ErrNotConvertible = errors.New("order cannot be converted")
 
 func notConvertible(format string, args ...any) error {
@@ -35,16 +36,18 @@ type outgoingBundle struct {
 	DelayedRefund   bool            `json:"delayedRefund,omitempty"`
 }
 
-// Outgoing is the order for one block as params[0] of eth_sendBundle, its inner bundles flat. replacement is OutgoingReplacement's, or zero for
-// builders that do not know replacements. The error is ErrNotConvertible, or ErrUnmatched: eth_sendBundle knows one refund, to one address, from
-// what one transaction pays.
+// Outgoing is the order for one block as params[0] of eth_sendBundle, its inner bundles flat.
+// replacement is OutgoingReplacement's, or zero for builders that do not know replacements. The
+// error is ErrNotConvertible, or ErrUnmatched: eth_sendBundle knows one refund, to one address,
+// from what one transaction pays.
 func Outgoing(o *rpc.Order, block uint64, replacement uuid.UUID) (json.RawMessage, error) {
 	window := o.Bundle.Window
 	if block < window.FirstBlock || block > window.LastBlock {
 		return nil, notConvertible("block %d is not in %d to %d", block, window.FirstBlock, window.LastBlock)
 	}
 	out := outgoingBundle{
-		BlockNumber: hexutil.Uint64(block), MinTimestamp: window.MinTimestamp, MaxTimestamp: window.MaxTimestamp, ReplacementUUID: replacement,
+		BlockNumber: hexutil.Uint64(block), MinTimestamp: window.MinTimestamp, MaxTimestamp: window.MaxTimestamp,
+		ReplacementUUID: replacement,
 	}
 	txs, err := flat(nil, &o.Bundle)
 	if err != nil {
@@ -65,9 +68,10 @@ func Outgoing(o *rpc.Order, block uint64, replacement uuid.UUID) (json.RawMessag
 	return json.Marshal(out)
 }
 
-// OutgoingReplacement is what a builder knows a signer's replacementUuid by: we sign for all signers, so two of them with the same one must not
-// meet there. A private transaction has one by its hash, so that it can be cancelled there, and what follows an order one by its ID, so that it can
-// be taken back with that. Without any it is zero.
+// OutgoingReplacement is what a builder knows a signer's replacementUuid by: we sign for all
+// signers, so two of them with the same one must not meet there. A private transaction has one by
+// its hash, so that it can be cancelled there, and what follows an order one by its ID, so that it
+// can be taken back with that. Without any it is zero.
 func OutgoingReplacement(o *rpc.Order) uuid.UUID {
 	switch hash := o.Hash(); {
 	case o.Replacement != uuid.Nil:
@@ -98,7 +102,8 @@ func flat(txs []*rpc.Transaction, b *rpc.Bundle) ([]*rpc.Transaction, error) {
 	return txs, nil
 }
 
-// refund says the bundle's refund in the words of eth_sendBundle, if it has one and they can say it.
+// refund says the bundle's refund in the words of eth_sendBundle, if it has one and they can say
+// it.
 func (out *outgoingBundle) refund(b *rpc.Bundle) error {
 	for _, e := range b.Elements {
 		if e.Bundle != nil && hasRefund(e.Bundle) {
@@ -162,8 +167,8 @@ func payerOf(b *rpc.Bundle) (*rpc.Transaction, error) {
 	return b.Elements[payers[0]].Tx, nil
 }
 
-// payeesOf are the addresses that share the refund for an element (orderflow: its bundle's refundConfig, or else the signer of its first
-// transaction).
+// payeesOf are the addresses that share the refund for an element (orderflow: its bundle's
+// refundConfig, or else the signer of its first transaction).
 func payeesOf(e rpc.Element) []rpc.Share {
 	for e.Bundle != nil && len(e.Bundle.Elements) > 0 {
 		if len(e.Bundle.Shares) > 0 {

@@ -24,32 +24,42 @@ const (
 	nothingTo = `,"validity":{"refundConfig":[{"address":"@","percent":0}]}`
 )
 
-// outgoing is a request of each kind and what becomes of it for builders that speak eth_sendBundle, or mev_sendBundle.
+// outgoing is a request of each kind and what becomes of it for builders that speak eth_sendBundle,
+// or mev_sendBundle.
 var outgoing = []struct{ name, method, params string }{
 	{"a bundle", "eth", `[{"txs":["$A","$B"]}]`},
-	{"a bundle with everything", "eth", `[{"txs":["$A","$B","$C"],"minTimestamp":1210,"maxTimestamp":1300,"revertingTxHashes":["#B"],` +
-		`"droppingTxHashes":["#C"],"replacementUuid":"$U","builders":["titan"],"refundPercent":70,"refundTxHashes":["#B"],"refundRecipient":"@",` +
-		`"delayedRefund":true}]`},
-	{"a private transaction", "private", `[{"tx":"$A","preferences":{"canRevert":true,"validity":{"refund":[{"address":"@","percent":50}]}}}]`},
-	{"a bundle of mev_sendBundle", "mev", share + `"body":[{"tx":"$A","canRevert":true},{"tx":"$B","revertMode":"drop"}],"privacy":{"hints":["full"]},` +
+	{"a bundle with everything", "eth",
+		`[{"txs":["$A","$B","$C"],"minTimestamp":1210,"maxTimestamp":1300,"revertingTxHashes":["#B"],` +
+			`"droppingTxHashes":["#C"],"replacementUuid":"$U","builders":["titan"],"refundPercent":70,"refundTxHashes":["#B"],"refundRecipient":"@",` +
+			`"delayedRefund":true}]`},
+	{"a private transaction", "private",
+		`[{"tx":"$A","preferences":{"canRevert":true,"validity":{"refund":[{"address":"@","percent":50}]}}}]`},
+	{"a bundle of mev_sendBundle", "mev", share +
+		`"body":[{"tx":"$A","canRevert":true},{"tx":"$B","revertMode":"drop"}],"privacy":{"hints":["full"]},` +
 		`"metadata":{"originId":"me"},"replacementUuid":"$U"}]`},
 	{"a backrun of a transaction", "mev", share + `"body":[` + inner("") + `,{"tx":"$C"}],` + refund90 + `}]`},
-	{"a backrun of a transaction whose refund is half", "mev", share + `"body":[` + inner(halfTo) + `,{"tx":"$C"}],` + refund90 + `}]`},
-	{"a backrun whose refund is nothing", "mev", share + `"body":[` + inner(nothingTo) + `,{"tx":"$C"}],` + refund90 + `}]`},
+	{"a backrun of a transaction whose refund is half", "mev", share + `"body":[` + inner(halfTo) + `,{"tx":"$C"}],` +
+		refund90 + `}]`},
+	{"a backrun whose refund is nothing", "mev", share + `"body":[` + inner(nothingTo) + `,{"tx":"$C"}],` +
+		refund90 + `}]`},
 	{"a refund to two addresses", "mev", share + `"body":[` + inner(splitTo) + `,{"tx":"$C"}],` + refund90 + `}]`},
 	{"a refund of no whole percentage", "mev", share + `"body":[` + inner(thirdTo) + `,{"tx":"$C"}],` + refund90 + `}]`},
 	{"two refunds", "mev", share + `"body":[{"tx":"$A"},{"tx":"$B"},{"tx":"$C"}],` +
 		`"validity":{"refund":[{"bodyIdx":0,"percent":9},{"bodyIdx":1,"percent":9}]}}]`},
-	{"a refund for the second", "mev", share + `"body":[{"tx":"$A"},{"tx":"$B"}],"validity":{"refund":[{"bodyIdx":1,"percent":90}]}}]`},
-	{"a refund of all", "mev", share + `"body":[{"tx":"$A"},{"tx":"$B"}],"validity":{"refund":[{"bodyIdx":0,"percent":100}]}}]`},
+	{"a refund for the second", "mev", share +
+		`"body":[{"tx":"$A"},{"tx":"$B"}],"validity":{"refund":[{"bodyIdx":1,"percent":90}]}}]`},
+	{"a refund of all", "mev", share +
+		`"body":[{"tx":"$A"},{"tx":"$B"}],"validity":{"refund":[{"bodyIdx":0,"percent":100}]}}]`},
 	{"a refund paid by two", "mev", share + `"body":[{"tx":"$A"},{"tx":"$B"},{"tx":"$C"}],` + refund90 + `}]`},
 	{"a refund within", "mev", share + `"body":[` + inner(`,`+refund90) + `,{"tx":"$C"}]}]`},
-	{"a refund within, and nothing else", "mev", share + `"body":[{"bundle":{"version":"v0.1","body":[{"tx":"$A"},{"tx":"$B"}],` +
+	{"a refund within, and nothing else", "mev", share +
+		`"body":[{"bundle":{"version":"v0.1","body":[{"tx":"$A"},{"tx":"$B"}],` +
 		`"validity":{"refund":[{"bodyIdx":1,"percent":50}]}}}]}]`},
 	{"a hash without its order", "mev", share + `"body":[{"hash":"#A"},{"tx":"$C"}]}]`},
 }
 
-// What goes out to builders, to be read: testdata/outgoing.txt. A, B and C stand for the transactions and their hashes.
+// What goes out to builders, to be read: testdata/outgoing.txt. A, B and C stand for the
+// transactions and their hashes.
 func TestOutgoing(t *testing.T) {
 	var text strings.Builder
 	for _, c := range outgoing {
@@ -89,10 +99,12 @@ func readOrder(t *testing.T, method, params string) *rpc.Order {
 }
 
 func short(out json.RawMessage) string {
-	return strings.NewReplacer(rawA, "A", rawB, "B", rawC, "C", hashA.Hex(), "#A", hashB.Hex(), "#B", hashC.Hex(), "#C").Replace(string(out))
+	return strings.NewReplacer(rawA, "A", rawB, "B", rawC, "C", hashA.Hex(), "#A", hashB.Hex(), "#B", hashC.Hex(),
+		"#C").Replace(string(out))
 }
 
-// A backrun whose order was found goes out as one bundle: the order's, whoever shares its refund, then the backrun that pays for it.
+// A backrun whose order was found goes out as one bundle: the order's, whoever shares its refund,
+// then the backrun that pays for it.
 func TestOutgoingMatched(t *testing.T) {
 	backrun := func(target *rpc.Order) *rpc.Order {
 		order := *sendShare(t, share+`"body":[{"hash":"#A"},{"tx":"$C"}]}]`)
@@ -115,8 +127,8 @@ func TestOutgoingMatched(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", validity, short(out), err, want)
 		}
 	}
-	// Nested refunds stay out, however deep; without them it is the first transaction's sender who gets it, however deep.
-	// They have hints, or else nobody could have followed them.
+	// Nested refunds stay out, however deep; without them it is the first transaction's sender who
+	// gets it, however deep. They have hints, or else nobody could have followed them.
 	const hinted = `,"privacy":{"hints":["hash"]}}]`
 	for params, want := range map[string]string{
 		share + `"body":[` + inner(`,`+refund90) + `]` + hinted: "order cannot be converted: an inner bundle has a refund",
@@ -156,7 +168,8 @@ func TestOutgoingReplacement(t *testing.T) {
 	again, other, none := *order, *order, *order
 	other.Signer = recipient
 	none.Replacement = uuid.Nil
-	if OutgoingReplacement(order) != OutgoingReplacement(&again) || OutgoingReplacement(order) == OutgoingReplacement(&other) ||
+	if OutgoingReplacement(order) != OutgoingReplacement(&again) ||
+		OutgoingReplacement(order) == OutgoingReplacement(&other) ||
 		OutgoingReplacement(&none) != uuid.Nil {
 		t.Error(OutgoingReplacement(order), OutgoingReplacement(&other), OutgoingReplacement(&none))
 	}
@@ -165,10 +178,12 @@ func TestOutgoingReplacement(t *testing.T) {
 	if got := OutgoingReplacement(&private); got == uuid.Nil || got == OutgoingReplacement(&second) {
 		t.Errorf("private transactions are both %s", got)
 	}
-	follower := rpc.Order{ID: 8, Kind: rpc.KindShare, Signer: order.Signer, Bundle: rpc.Bundle{Hash: common.Hash{1}}, Follows: 7}
+	follower := rpc.Order{ID: 8, Kind: rpc.KindShare, Signer: order.Signer, Bundle: rpc.Bundle{Hash: common.Hash{1}},
+		Follows: 7}
 	same, rival := follower, follower
 	rival.ID = 9
-	if got := OutgoingReplacement(&follower); got == uuid.Nil || got != OutgoingReplacement(&same) || got == OutgoingReplacement(&rival) {
+	if got := OutgoingReplacement(&follower); got == uuid.Nil || got != OutgoingReplacement(&same) ||
+		got == OutgoingReplacement(&rival) {
 		t.Errorf("two that follow an order are both %s", got)
 	}
 }
@@ -211,8 +226,10 @@ func (g *generator) bundle(t *rapid.T) map[string]any {
 		}
 	}
 	params := map[string]any{
-		"txs": txs, "blockNumber": rapid.Uint64Range(101, 140).Draw(t, "block"), "revertingTxHashes": reverting, "droppingTxHashes": dropping,
-		"minTimestamp": rapid.Uint64Range(0, 1300).Draw(t, "from"), "refundPercent": rapid.IntRange(0, 99).Draw(t, "percent"),
+		"txs": txs, "blockNumber": rapid.Uint64Range(101, 140).Draw(t, "block"), "revertingTxHashes": reverting,
+		"droppingTxHashes": dropping,
+		"minTimestamp":     rapid.Uint64Range(0, 1300).Draw(t, "from"), "refundPercent": rapid.IntRange(0,
+			99).Draw(t, "percent"),
 		"delayedRefund": rapid.Bool().Draw(t, "delayed"),
 	}
 	if rapid.Bool().Draw(t, "has an end") {
@@ -243,15 +260,18 @@ func (g *generator) share(t *rapid.T, mayNest bool) map[string]any {
 	}
 	first := rapid.Uint64Range(95, 105).Draw(t, "first")
 	params := map[string]any{
-		"version": "v0.1", "inclusion": map[string]any{"block": first, "maxBlock": rapid.Uint64Range(110, 120).Draw(t, "last")}, "body": body,
+		"version": "v0.1", "inclusion": map[string]any{"block": first, "maxBlock": rapid.Uint64Range(110, 120).Draw(t,
+			"last")}, "body": body,
 		"privacy": map[string]any{"hints": []string{"hash"}},
 	}
 	validity := map[string]any{}
 	if rapid.Bool().Draw(t, "refunds") {
-		validity["refund"] = []any{map[string]any{"bodyIdx": rapid.IntRange(0, n-1).Draw(t, "whose"), "percent": rapid.IntRange(0, 100).Draw(t, "percent")}}
+		validity["refund"] = []any{map[string]any{"bodyIdx": rapid.IntRange(0, n-1).Draw(t, "whose"),
+			"percent": rapid.IntRange(0, 100).Draw(t, "percent")}}
 	}
 	if rapid.Bool().Draw(t, "shares") {
-		validity["refundConfig"] = []any{map[string]any{"address": recipient, "percent": rapid.IntRange(0, 100).Draw(t, "part")}}
+		validity["refundConfig"] = []any{map[string]any{"address": recipient,
+			"percent": rapid.IntRange(0, 100).Draw(t, "part")}}
 	}
 	params["validity"] = validity
 	return params
@@ -287,8 +307,8 @@ func TestOutgoingSaysTheSame(t *testing.T) {
 	})
 }
 
-// What a builder reads from a mev_sendBundle of ours is the bundle that we were sent, for one block and without its hints; flattened, it has the
-// same transactions.
+// What a builder reads from a mev_sendBundle of ours is the bundle that we were sent, for one block
+// and without its hints; flattened, it has the same transactions.
 func TestOutgoingShareSaysTheSame(t *testing.T) {
 	g := newGenerator(t)
 	in := intake()
@@ -340,7 +360,8 @@ func narrowed(b rpc.Bundle, block uint64) rpc.Bundle {
 	return b
 }
 
-// senderless is a bundle of which nobody has found out yet who sent its transactions: it depends on its terms who is known early.
+// senderless is a bundle of which nobody has found out yet who sent its transactions: it depends on
+// its terms who is known early.
 func senderless(b rpc.Bundle) rpc.Bundle {
 	elements := b.Elements
 	b.Elements = nil

@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// outgoingShare is params[0] of a mev_sendBundle to a builder. What its sender shares with searchers is not in it.
+// outgoingShare is params[0] of a mev_sendBundle to a builder. What its sender shares with
+// searchers is not in it.
 type outgoingShare struct {
 	Version         string            `json:"version"`
 	ReplacementUUID uuid.UUID         `json:"replacementUuid,omitzero"`
@@ -46,8 +47,10 @@ type outgoingPayee struct {
 	Percent int            `json:"percent"`
 }
 
-// OutgoingShare is the order for one block as params[0] of mev_sendBundle v0.1. replacement is OutgoingReplacement's, or zero for builders that do
-// not know replacements. The error is ErrNotConvertible, or ErrUnmatched: mev_sendBundle knows no times and cannot choose who pays a refund.
+// OutgoingShare is the order for one block as params[0] of mev_sendBundle v0.1. replacement is
+// OutgoingReplacement's, or zero for builders that do not know replacements. The error is
+// ErrNotConvertible, or ErrUnmatched: mev_sendBundle knows no times and cannot choose who pays a
+// refund.
 func OutgoingShare(o *rpc.Order, block uint64, replacement uuid.UUID) (json.RawMessage, error) {
 	window := o.Bundle.Window
 	switch {

@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// shareParams is an address' part of a refund: validity.refundConfig, and validity.refund of private transactions.
+// shareParams is an address' part of a refund: validity.refundConfig, and validity.refund of
+// private transactions.
 type shareParams struct {
 	Address *param.Address `json:"address"`
 	Percent *param.Percent `json:"percent"`
@@ -48,7 +49,8 @@ func readRefunds(path string, list []refundParams, elements int) ([]rpc.ElementR
 		}
 		element := refund.Element.Value
 		if element >= uint64(elements) {
-			return nil, rpc.InvalidConstraints.With("%s[%d].bodyIdx: %d, but the body has %d elements", path, i, element, elements)
+			return nil, rpc.InvalidConstraints.With("%s[%d].bodyIdx: %d, but the body has %d elements", path, i,
+				element, elements)
 		}
 		if seen[element] {
 			return nil, rpc.InvalidConstraints.With("%s[%d].bodyIdx: element %d is refunded twice", path, i, element)

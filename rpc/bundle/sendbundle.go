@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// sendParams is params[0] of eth_sendBundle; what follows replacementUuid is beyond the interface description.
+// sendParams is params[0] of eth_sendBundle; what follows replacementUuid is beyond the interface
+// description.
 type sendParams struct {
 	Txs             param.LaterList `json:"txs"`
 	BlockNumber     param.Number    `json:"blockNumber"`
@@ -39,13 +40,15 @@ func (p *sendParams) replacement() uuid.UUID {
 	return uuid.UUID(p.UUID)
 }
 
-// ReadSendBundle reads the params of eth_sendBundle. Without transactions but with a replacementUuid it cancels: then there is no order, and
-// cancel is what. Errors are *rpc.Refused.
+// ReadSendBundle reads the params of eth_sendBundle. Without transactions but with a
+// replacementUuid it cancels: then there is no order, and cancel is what. Errors are *rpc.Refused.
 //
-// A refundPercent becomes one entry in the bundle's Refunds, of element 0: that percentage of what PaidBy, the transaction in refundTxHashes, or
-// else the last one, pays the block's fee recipient. Shares name who gets it: refundRecipient, or else the first transaction's sender.
+// A refundPercent becomes one entry in the bundle's Refunds, of element 0: that percentage of what
+// PaidBy, the transaction in refundTxHashes, or else the last one, pays the block's fee recipient.
+// Shares name who gets it: refundRecipient, or else the first transaction's sender.
 //
-// Other senders are not found yet (see ToExec): a signature with valid values that is nobody's is taken, and the order fails when it is simulated.
+// Other senders are not found yet (see ToExec): a signature with valid values that is nobody's is
+// taken, and the order fails when it is simulated.
 func ReadSendBundle(params json.RawMessage, in Intake) (order *rpc.Order, cancel uuid.UUID, err error) {
 	var p sendParams
 	if err := param.Positional(params, &p); err != nil {
@@ -111,7 +114,8 @@ func (p *sendParams) order(in Intake) (*rpc.Order, error) {
 		bundle.Elements[i].Tx = s.order()
 	}
 	return &rpc.Order{
-		Kind: rpc.KindBundle, Signer: in.Signer, ReceivedAt: in.At, Bundle: bundle, Replacement: p.replacement(), Builders: builders,
+		Kind: rpc.KindBundle, Signer: in.Signer, ReceivedAt: in.At, Bundle: bundle, Replacement: p.replacement(),
+		Builders: builders,
 	}, nil
 }
 
@@ -125,17 +129,21 @@ func (p *sendParams) window(in Intake) (rpc.Window, error) {
 		block = head + 1
 	}
 	if block <= head {
-		return rpc.Window{}, rpc.InvalidInclusion.With("params[0].blockNumber: %d is not above the newest block %d", block, head)
+		return rpc.Window{}, rpc.InvalidInclusion.With("params[0].blockNumber: %d is not above the newest block %d", block,
+			head)
 	}
 	if most := in.Limits.MaxBlocksAhead; most > 0 && block-head > most {
-		return rpc.Window{}, rpc.InvalidInclusion.With("params[0].blockNumber: %d is more than %d above the newest block %d", block, most, head)
+		return rpc.Window{}, rpc.InvalidInclusion.With("params[0].blockNumber: %d is more than %d above the newest block %d",
+			block, most, head)
 	}
 	earliest, latest := p.MinTimestamp.Value, p.MaxTimestamp.Value
 	if latest != 0 && latest < earliest {
-		return rpc.Window{}, rpc.InvalidTimestamps.With("params[0].maxTimestamp: %d is before minTimestamp %d", latest, earliest)
+		return rpc.Window{}, rpc.InvalidTimestamps.With("params[0].maxTimestamp: %d is before minTimestamp %d",
+			latest, earliest)
 	}
 	if latest != 0 && latest <= in.Head.Timestamp {
-		return rpc.Window{}, rpc.InvalidTimestamps.With("params[0].maxTimestamp: %d is over, the newest block has %d", latest, in.Head.Timestamp)
+		return rpc.Window{}, rpc.InvalidTimestamps.With("params[0].maxTimestamp: %d is over, the newest block has %d", latest,
+			in.Head.Timestamp)
 	}
 	return rpc.Window{FirstBlock: block, LastBlock: block, MinTimestamp: earliest, MaxTimestamp: latest}, nil
 }

@@ -21,13 +21,15 @@ func sendBundle(t *testing.T, params string) *rpc.Order {
 
 // A bundle as most send it.
 func TestSendBundle(t *testing.T) {
-	order := sendBundle(t, `[{"txs":["$A","$B"],"blockNumber":"0x66","minTimestamp":1210,"maxTimestamp":1230,"revertingTxHashes":["#B","#C"],`+
-		`"droppingTxHashes":["#A"],"replacementUuid":"$U","builders":["Titan","flashbots","DEFAULT","titan","vendor"]}]`)
+	order := sendBundle(t,
+		`[{"txs":["$A","$B"],"blockNumber":"0x66","minTimestamp":1210,"maxTimestamp":1230,"revertingTxHashes":["#B","#C"],`+
+			`"droppingTxHashes":["#A"],"replacementUuid":"$U","builders":["Titan","flashbots","DEFAULT","titan","vendor"]}]`)
 	in := intake()
 	if order.Kind != rpc.KindBundle || order.Signer != in.Signer || !order.ReceivedAt.Equal(in.At) || order.ID != 0 {
 		t.Errorf("%+v", order)
 	}
-	if want := (rpc.Window{FirstBlock: 102, LastBlock: 102, MinTimestamp: 1210, MaxTimestamp: 1230}); order.Bundle.Window != want {
+	want := (rpc.Window{FirstBlock: 102, LastBlock: 102, MinTimestamp: 1210, MaxTimestamp: 1230})
+	if order.Bundle.Window != want {
 		t.Errorf("window %+v, want %+v", order.Bundle.Window, want)
 	}
 	a, b := order.Bundle.Elements[0].Tx, order.Bundle.Elements[1].Tx
@@ -37,7 +39,8 @@ func TestSendBundle(t *testing.T) {
 	if b.Hash != hashB || !b.CanRevert || b.CanDrop {
 		t.Errorf("B is %+v", b)
 	}
-	if order.Replacement != uuid.MustParse(replacement) || !reflect.DeepEqual(order.Builders, []string{"titan", "default"}) {
+	if order.Replacement != uuid.MustParse(replacement) ||
+		!reflect.DeepEqual(order.Builders, []string{"titan", "default"}) {
 		t.Errorf("%s for %q", order.Replacement, order.Builders)
 	}
 	if order.Bundle.Hints != 0 || order.Bundle.Refunds != nil || order.AllBuilders {
@@ -48,10 +51,14 @@ func TestSendBundle(t *testing.T) {
 // Without a block the next one is meant, however that is written; without times, any time.
 func TestSendBundleDefaults(t *testing.T) {
 	for _, fields := range []string{
-		``, `,"blockNumber":null`, `,"blockNumber":"0x"`, `,"blockNumber":0`, `,"blockNumber":"0x0"`, `,"blockNumber":"0x65"`, `,"blockNumber":"101"`,
-		`,"minTimestamp":0,"maxTimestamp":0`, `,"minTimestamp":null,"maxTimestamp":null,"revertingTxHashes":null,"builders":null`,
-		`,"revertingTxHashes":[],"builders":[],"replacementUuid":null`, `,"replacementUuid":"00000000-0000-0000-0000-000000000000"`,
-		`,"version":"v2","refundPercent":0,"stateBlockNumber":"latest","signingAddress":null`, `,"signingAddress":"0x00000000000000000000000000000000005167E5"`,
+		``, `,"blockNumber":null`, `,"blockNumber":"0x"`, `,"blockNumber":0`, `,"blockNumber":"0x0"`, `,"blockNumber":"0x65"`,
+		`,"blockNumber":"101"`,
+		`,"minTimestamp":0,"maxTimestamp":0`,
+		`,"minTimestamp":null,"maxTimestamp":null,"revertingTxHashes":null,"builders":null`,
+		`,"revertingTxHashes":[],"builders":[],"replacementUuid":null`,
+		`,"replacementUuid":"00000000-0000-0000-0000-000000000000"`,
+		`,"version":"v2","refundPercent":0,"stateBlockNumber":"latest","signingAddress":null`,
+		`,"signingAddress":"0x00000000000000000000000000000000005167E5"`,
 	} {
 		order := sendBundle(t, `[{"txs":["$A"]`+fields+`}]`)
 		if want := (rpc.Window{FirstBlock: 101, LastBlock: 101}); order.Bundle.Window != want {
@@ -83,7 +90,8 @@ func TestEmptyBundleCancels(t *testing.T) {
 	}
 }
 
-// The percentage is of what one transaction pays, the last unless one is named; it is for the first one's sender unless somebody is named.
+// The percentage is of what one transaction pays, the last unless one is named; it is for the first
+// one's sender unless somebody is named.
 func TestSendBundleRefund(t *testing.T) {
 	for _, c := range []struct {
 		fields string
@@ -96,14 +104,16 @@ func TestSendBundleRefund(t *testing.T) {
 		{`"refundPercent":90,"refundTxHashes":["#B"],"refundRecipient":"@"`, 1, recipient},
 	} {
 		b := sendBundle(t, `[{"txs":["$A","$B","$C"],`+c.fields+`}]`).Bundle
-		if !reflect.DeepEqual(b.Refunds, []rpc.ElementRefund{{Element: 0, Percent: 90}}) || !reflect.DeepEqual(b.PaidBy, []int{c.payer}) {
+		if !reflect.DeepEqual(b.Refunds, []rpc.ElementRefund{{Element: 0, Percent: 90}}) ||
+			!reflect.DeepEqual(b.PaidBy, []int{c.payer}) {
 			t.Errorf("%s: %+v paid by %v", c.fields, b.Refunds, b.PaidBy)
 		}
 		if !reflect.DeepEqual(b.Shares, []rpc.Share{{Address: c.to, Percent: 100}}) || b.DelayedRefund {
 			t.Errorf("%s: %+v", c.fields, b.Shares)
 		}
 		converted, err := ToExec(&b, chain, nil)
-		if err != nil || converted.Recipients != 1 || !reflect.DeepEqual(converted.PaidBy, []int{c.payer}) || converted.Refunds[0].Percent != 90 {
+		if err != nil || converted.Recipients != 1 || !reflect.DeepEqual(converted.PaidBy, []int{c.payer}) ||
+			converted.Refunds[0].Percent != 90 {
 			t.Errorf("%s: to the simulator %+v, %v", c.fields, converted, err)
 		}
 	}
@@ -150,7 +160,8 @@ func (k known) Sender(tx common.Hash) (common.Address, bool) {
 
 func (k known) Remember(tx common.Hash, sender common.Address) { k[tx] = sender }
 
-// Who is known is not looked for again, and who is not is found when somebody needs it, and known from then on. The order stays as it is.
+// Who is known is not looked for again, and who is not is found when somebody needs it, and known
+// from then on. The order stays as it is.
 func TestKnownSenders(t *testing.T) {
 	in, senders := intake(), known{hashA: recipient}
 	in.Senders = senders
@@ -166,8 +177,10 @@ func TestKnownSenders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := whole.Elements; got[0].Tx.From != recipient || got[1].Tx.From != senderB || b.From != (common.Address{}) || senders[hashB] != senderB {
-		t.Errorf("simulated as %s and %s, the order has %s, remembered is %s", got[0].Tx.From, got[1].Tx.From, b.From, senders[hashB])
+	if got := whole.Elements; got[0].Tx.From != recipient || got[1].Tx.From != senderB || b.From != (common.Address{}) ||
+		senders[hashB] != senderB {
+		t.Errorf("simulated as %s and %s, the order has %s, remembered is %s", got[0].Tx.From, got[1].Tx.From, b.From,
+			senders[hashB])
 	}
 	if whole, err = ToExec(&order.Bundle, otherChain, senders); err != nil || whole.Elements[1].Tx.From != senderB {
 		t.Errorf("who was remembered is not known: %v", err)

@@ -13,8 +13,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Senders remembers who sent transactions that were read before, since the same ones come again for every block and finding a sender is dear. A
-// transaction's hash covers its signature, so the answer never changes. It must know senders on one chain only, and be safe for concurrent use.
+// Senders remembers who sent transactions that were read before, since the same ones come again for
+// every block and finding a sender is dear. A transaction's hash covers its signature, so the
+// answer never changes. It must know senders on one chain only, and be safe for concurrent use.
 type Senders interface {
 	Sender(tx common.Hash) (sender common.Address, known bool)
 	// Remember is told what Sender may answer from now on.
@@ -50,8 +51,9 @@ func findSenders(txs []*signed, in Intake) error {
 // parallelFrom is the number of transactions from which on it is worth to wake other cores.
 const parallelFrom = 9
 
-// recoverSenders fills in who sent transactions: those that are known, and then the others by their signatures, which is the dearest step by far,
-// 50 µs for each. Of errors the first transaction's counts, and failed is its index. senders may be nil.
+// recoverSenders fills in who sent transactions: those that are known, and then the others by their
+// signatures, which is the dearest step by far, 50 µs for each. Of errors the first transaction's
+// counts, and failed is its index. senders may be nil.
 func recoverSenders(txs []*exec.Tx, chain types.Signer, senders Senders) (failed int, err error) {
 	strangers := make([]int, 0, len(txs))
 	for i, tx := range txs {

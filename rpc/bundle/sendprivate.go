@@ -16,9 +16,11 @@ type privateParams struct {
 	Preferences    *preferences    `json:"preferences"`
 }
 
-// preferences say who may see a private transaction, who gets it and who earns by it. Builders stand in them or in their privacy. The addresses in
-// refund get their percentages of all that a backrun pays (interface description, Refund rules 3), also with fast; if it names none, those in
-// refundConfig split what comes back. Preferences without hints, or with null, get the default ones; those with an empty list get none.
+// preferences say who may see a private transaction, who gets it and who earns by it. Builders
+// stand in them or in their privacy. The addresses in refund get their percentages of all that a
+// backrun pays (interface description, Refund rules 3), also with fast; if it names none, those in
+// refundConfig split what comes back. Preferences without hints, or with null, get the default
+// ones; those with an empty list get none.
 type preferences struct {
 	Fast      *bool    `json:"fast"`
 	CanRevert bool     `json:"canRevert"`
@@ -44,7 +46,8 @@ type privateRefund shareParams
 // defaultHints are what a private transaction shows of itself unless it says something else.
 const defaultHints = orderflow.Hash | orderflow.DefaultLogs
 
-// ReadSendPrivate reads the params of eth_sendPrivateTransaction: [{tx, maxBlockNumber, preferences}]. Errors are *rpc.Refused.
+// ReadSendPrivate reads the params of eth_sendPrivateTransaction: [{tx, maxBlockNumber,
+// preferences}]. Errors are *rpc.Refused.
 func ReadSendPrivate(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	var p privateParams
 	if err := param.Positional(params, &p); err != nil {
@@ -53,7 +56,8 @@ func ReadSendPrivate(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	return p.order("params[0].tx", "params[0].preferences", in)
 }
 
-// ReadSendPrivateRaw reads the params of eth_sendPrivateRawTransaction and eth_sendRawTransaction: [tx, preferences]. Errors are *rpc.Refused.
+// ReadSendPrivateRaw reads the params of eth_sendPrivateRawTransaction and eth_sendRawTransaction:
+// [tx, preferences]. Errors are *rpc.Refused.
 func ReadSendPrivateRaw(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	var p privateParams
 	if err := param.Positional(params, &p.Tx, &p.Preferences); err != nil {
@@ -106,7 +110,8 @@ func (p *privateParams) window(in Intake) (rpc.Window, error) {
 		last = min(last, wanted)
 	}
 	if last <= head {
-		return rpc.Window{}, rpc.InvalidInclusion.With("params[0].maxBlockNumber: %d is not above the newest block %d", last, head)
+		return rpc.Window{}, rpc.InvalidInclusion.With("params[0].maxBlockNumber: %d is not above the newest block %d", last,
+			head)
 	}
 	return rpc.Window{FirstBlock: head + 1, LastBlock: last}, nil
 }
@@ -137,7 +142,8 @@ func (p *preferences) apply(order *rpc.Order, path string, limits Config) (err e
 	return err
 }
 
-// addressed are the entries of refund with an address. Those without are of the other kind, for elements, of which a transaction has only one.
+// addressed are the entries of refund with an address. Those without are of the other kind, for
+// elements, of which a transaction has only one.
 func (p *preferences) addressed() (refund []shareParams) {
 	for _, share := range p.Validity.Refund {
 		if share.Address != nil {

@@ -22,11 +22,13 @@ func sendPrivate(t *testing.T, fields string) *rpc.Order {
 
 func TestSendPrivate(t *testing.T) {
 	order := sendPrivate(t, ``)
-	if order.Kind != rpc.KindPrivate || order.Hash() != hashA || order.Signer != intake().Signer || order.AllBuilders || order.Builders != nil {
+	if order.Kind != rpc.KindPrivate || order.Hash() != hashA || order.Signer != intake().Signer || order.AllBuilders ||
+		order.Builders != nil {
 		t.Errorf("%+v", order)
 	}
 	b := order.Bundle
-	if b.Window != (rpc.Window{FirstBlock: 101, LastBlock: 125}) || b.Hints != orderflow.Hash|orderflow.DefaultLogs || b.WantRefundPercent != 90 ||
+	if b.Window != (rpc.Window{FirstBlock: 101, LastBlock: 125}) || b.Hints != orderflow.Hash|orderflow.DefaultLogs ||
+		b.WantRefundPercent != 90 ||
 		b.Shares != nil {
 		t.Errorf("%+v", b)
 	}
@@ -43,11 +45,13 @@ func TestPrivateWindow(t *testing.T) {
 	for max, last := range map[string]uint64{
 		`null`: 125, `0`: 125, `"0x0"`: 125, `101`: 101, `"0x7d"`: 125, `126`: 125, `"0xffffffffffffffff"`: 125, `"110"`: 110,
 	} {
-		if got := sendPrivate(t, `,"maxBlockNumber":`+max).Bundle.Window; got != (rpc.Window{FirstBlock: 101, LastBlock: last}) {
+		if got := sendPrivate(t, `,"maxBlockNumber":`+max).Bundle.Window; got != (rpc.Window{FirstBlock: 101,
+			LastBlock: last}) {
 			t.Errorf("maxBlockNumber %s: %+v, want the last to be %d", max, got, last)
 		}
 	}
-	for blocks, last := range map[string]uint64{`null`: 125, `0`: 125, `1`: 101, `"0x5"`: 105, `26`: 125, `"0xffffffffffffffff"`: 125} {
+	for blocks, last := range map[string]uint64{`null`: 125, `0`: 125, `1`: 101, `"0x5"`: 105, `26`: 125,
+		`"0xffffffffffffffff"`: 125} {
 		if got := sendPrivate(t, `,"preferences":{"blockRange":`+blocks+`}`).Bundle.Window; got != (rpc.Window{FirstBlock: 101, LastBlock: last}) {
 			t.Errorf("blockRange %s: %+v, want the last to be %d", blocks, got, last)
 		}
@@ -78,7 +82,8 @@ func TestPrivateHints(t *testing.T) {
 func TestPrivateFast(t *testing.T) {
 	const fast = `,"preferences":{"fast":true,"privacy":{"builders":["Titan"]}}`
 	given := sendPrivate(t, fast)
-	if !given.AllBuilders || given.Bundle.WantRefundPercent != 50 || !reflect.DeepEqual(given.Builders, []string{"titan"}) {
+	if !given.AllBuilders || given.Bundle.WantRefundPercent != 50 ||
+		!reflect.DeepEqual(given.Builders, []string{"titan"}) {
 		t.Errorf("%+v", given)
 	}
 	in := intake()
@@ -89,8 +94,8 @@ func TestPrivateFast(t *testing.T) {
 	}
 }
 
-// Refunds by address are percentages of the whole value, with fast or without; the split of a refund is of what is usual. Entries for elements, which
-// other methods know, do not count here.
+// Refunds by address are percentages of the whole value, with fast or without; the split of a
+// refund is of what is usual. Entries for elements, which other methods know, do not count here.
 func TestPrivateShares(t *testing.T) {
 	other := common.HexToAddress("0x2222222222222222222222222222222222222222")
 	at := func(percent int) []rpc.Share { return []rpc.Share{{Address: recipient, Percent: percent}} }
@@ -109,8 +114,9 @@ func TestPrivateShares(t *testing.T) {
 		`{"refund":[{"bodyIdx":0,"percent":50}]}`:                                                  usual(nil),
 		`{"refund":[{"bodyIdx":0,"percent":50}],"refundConfig":[{"address":"@","percent":100}]}`:   usual(at(100)),
 		`{"refund":[{"address":"@","percent":40}],"refundConfig":[{"address":"@","percent":100}]}`: whole(at(40)),
-		`{"refund":[{"address":"@","percent":40},{"address":"$O","percent":60}]}`:                  whole(append(at(40), rpc.Share{Address: other, Percent: 60})),
-		`{"refund":[{"address":"@","percent":40},{"bodyIdx":0,"percent":100}]}`:                    whole(at(40)),
+		`{"refund":[{"address":"@","percent":40},{"address":"$O","percent":60}]}`: whole(append(at(40),
+			rpc.Share{Address: other, Percent: 60})),
+		`{"refund":[{"address":"@","percent":40},{"bodyIdx":0,"percent":100}]}`: whole(at(40)),
 	} {
 		validity = strings.ReplaceAll(validity, "$O", other.Hex())
 		for fast, percent := range map[string]int{"false": want.percent, "true": want.fast} {

@@ -10,10 +10,11 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// ReadSendShare reads the params of mev_sendBundle. Errors are *rpc.Refused, from the first of these rules that does not hold: depth, version,
-// what would not be done, blocks, body and revert modes, for each bundle from the outside in; number and size of the transactions; their decoding; refunds, hints and
-// wantRefund; their signatures. Of these only the senders who get refunds, or whose orders others may follow, are found now; see ToExec for the
-// others.
+// ReadSendShare reads the params of mev_sendBundle. Errors are *rpc.Refused, from the first of
+// these rules that does not hold: depth, version, what would not be done, blocks, body and revert
+// modes, for each bundle from the outside in; number and size of the transactions; their decoding;
+// refunds, hints and wantRefund; their signatures. Of these only the senders who get refunds, or
+// whose orders others may follow, are found now; see ToExec for the others.
 func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	var raw param.Later
 	if err := param.Positional(params, &raw); err != nil {
@@ -25,14 +26,16 @@ func ReadSendShare(params json.RawMessage, in Intake) (*rpc.Order, error) {
 // readShare reads a bundle that is sent, or simulated as if it had been.
 func readShare(raw param.Later, simulates bool, in Intake) (*rpc.Order, error) {
 	r := shareReader{
-		limits: in.Limits, maxDepth: in.Limits.MaxDepth, maxBackruns: in.Limits.MaxBackruns, simulates: simulates, windowOf: sendWindow(in),
+		limits: in.Limits, maxDepth: in.Limits.MaxDepth, maxBackruns: in.Limits.MaxBackruns, simulates: simulates,
+		windowOf: sendWindow(in),
 	}
 	form, err := r.form("params[0]", raw, 0, nil)
 	if err != nil {
 		return nil, err
 	}
 	if last := form.window.LastBlock; last <= in.Head.Number { // inner bundles have narrowed it
-		return nil, rpc.InvalidInclusion.With("params[0]: the last common block %d is not above the newest block %d", last, in.Head.Number)
+		return nil, rpc.InvalidInclusion.With("params[0]: the last common block %d is not above the newest block %d", last,
+			in.Head.Number)
 	}
 	builders, err := builderNames("params[0].privacy.builders", form.params.Privacy.Builders)
 	if err != nil {
@@ -51,8 +54,10 @@ func readShare(raw param.Later, simulates bool, in Intake) (*rpc.Order, error) {
 	}, nil
 }
 
-// finish decodes the transactions of a bundle whose form is checked, checks its terms and finds the senders of those that are wanted.
-func (r *shareReader) finish(form *shareForm, in Intake, wanted func(terms *rpc.Bundle) []*signed) (*rpc.Bundle, error) {
+// finish decodes the transactions of a bundle whose form is checked, checks its terms and finds the
+// senders of those that are wanted.
+func (r *shareReader) finish(form *shareForm, in Intake, wanted func(terms *rpc.Bundle) []*signed) (
+	*rpc.Bundle, error) {
 	if err := fits(r.txs, r.limits); err != nil {
 		return nil, err
 	}
@@ -73,8 +78,9 @@ func (r *shareReader) finish(form *shareForm, in Intake, wanted func(terms *rpc.
 	return bundle, nil
 }
 
-// owners are the transactions whose senders must be known from the beginning: the owners of elements that get refunds (see rpc.Bundle.Shares),
-// of bundles that others can learn of, since they may follow them, and of what follows somebody else's order.
+// owners are the transactions whose senders must be known from the beginning: the owners of
+// elements that get refunds (see rpc.Bundle.Shares), of bundles that others can learn of, since
+// they may follow them, and of what follows somebody else's order.
 func (f *shareForm) owners(terms *rpc.Bundle) (list []*signed) {
 	add := func(e shareElement) {
 		if tx := e.owner(); tx != nil && !slices.Contains(list, tx) {
@@ -103,7 +109,8 @@ func (f *shareForm) owners(terms *rpc.Bundle) (list []*signed) {
 	return list
 }
 
-// owner is the transaction whose sender owns the element; nil if others were named, or nobody is known yet.
+// owner is the transaction whose sender owns the element; nil if others were named, or nobody is
+// known yet.
 func (e shareElement) owner() *signed {
 	for e.bundle != nil {
 		if len(e.bundle.params.Validity.RefundConfig) > 0 {

@@ -20,10 +20,11 @@ func sendShare(t *testing.T, params string) *rpc.Order {
 }
 
 func TestSendShare(t *testing.T) {
-	order := sendShare(t, `[{"version":"version-1","inclusion":{"block":"0x65","maxBlock":"0x83"},"body":[{"tx":"$A","canRevert":true},`+
-		`{"bundle":{"version":"beta-1","inclusion":{"block":"0x60"},"body":[{"tx":"$B","revertMode":"drop"}],"validity":{"refundConfig":[`+
-		`{"address":"@","percent":"0x64"}]},"privacy":{"hints":["tx_hash"],"wantRefund":70}}}],"validity":{"refund":[{"bodyIdx":"0x1","percent":"0x50"}]},`+
-		`"privacy":{"hints":["calldata","logs"],"builders":["Flashbots","beaverbuild.org"]},"metadata":{"originId":"me"},"replacementUuid":"$U"}]`)
+	order := sendShare(t,
+		`[{"version":"version-1","inclusion":{"block":"0x65","maxBlock":"0x83"},"body":[{"tx":"$A","canRevert":true},`+
+			`{"bundle":{"version":"beta-1","inclusion":{"block":"0x60"},"body":[{"tx":"$B","revertMode":"drop"}],"validity":{"refundConfig":[`+
+			`{"address":"@","percent":"0x64"}]},"privacy":{"hints":["tx_hash"],"wantRefund":70}}}],"validity":{"refund":[{"bodyIdx":"0x1","percent":"0x50"}]},`+
+			`"privacy":{"hints":["calldata","logs"],"builders":["Flashbots","beaverbuild.org"]},"metadata":{"originId":"me"},"replacementUuid":"$U"}]`)
 	if order.Kind != rpc.KindShare || order.Signer != intake().Signer || order.Replacement != uuid.MustParse(replacement) {
 		t.Errorf("%+v", order)
 	}
@@ -58,7 +59,8 @@ func TestSendShareDefaults(t *testing.T) {
 		`,"privacy":{"hints":[],"builders":null,"wantRefund":null},"metadata":{}`, `,"replacementUuid":""`,
 	} {
 		order := sendShare(t, share+`"body":[{"tx":"$A","canRevert":null}]`+fields+`}]`)
-		if order.Bundle.Hints != 0 || order.Bundle.WantRefundPercent != 90 || order.Builders != nil || order.Bundle.Refunds != nil ||
+		if order.Bundle.Hints != 0 || order.Bundle.WantRefundPercent != 90 || order.Builders != nil ||
+			order.Bundle.Refunds != nil ||
 			order.Replacement != uuid.Nil {
 			t.Errorf("%s: %+v", fields, order)
 		}
@@ -71,7 +73,8 @@ func TestSendShareDefaults(t *testing.T) {
 // An element that says null for the other kinds is of one kind.
 func TestElementOfOneKind(t *testing.T) {
 	order := sendShare(t, share+`"body":[{"hash":"#C","tx":null,"bundle":null},{"hash":null,"tx":"$B"}]}]`)
-	if first := order.Bundle.Elements[0]; first.Match == nil || *first.Match != hashC || first.Tx != nil || first.Bundle != nil {
+	if first := order.Bundle.Elements[0]; first.Match == nil || *first.Match != hashC || first.Tx != nil ||
+		first.Bundle != nil {
 		t.Errorf("%+v", first)
 	}
 	if second := order.Bundle.Elements[1]; second.Tx == nil || second.Tx.From != senderB {
@@ -85,7 +88,8 @@ func TestRevertModes(t *testing.T) {
 	if order.Bundle.Elements[0].Tx.CanRevert {
 		t.Error("it may revert")
 	}
-	for mode, want := range map[string][2]bool{"": {false, false}, "allow": {true, false}, "drop": {false, true}, "fail": {false, false}} {
+	for mode, want := range map[string][2]bool{"": {false, false}, "allow": {true, false}, "drop": {false, true},
+		"fail": {false, false}} {
 		tx := sendShare(t, share+`"body":[{"tx":"$A","revertMode":"`+mode+`"}]}]`).Bundle.Elements[0].Tx
 		if got := [2]bool{tx.CanRevert, tx.CanDrop}; got != want {
 			t.Errorf("revertMode %q: may revert, may be dropped: %v", mode, got)
@@ -93,7 +97,8 @@ func TestRevertModes(t *testing.T) {
 	}
 }
 
-// All of a bundle comes in one block, so its blocks are those that it and the bundles in it have in common.
+// All of a bundle comes in one block, so its blocks are those that it and the bundles in it have in
+// common.
 func TestWindowsIntersect(t *testing.T) {
 	for _, c := range []struct {
 		outer, inner string
@@ -107,7 +112,8 @@ func TestWindowsIntersect(t *testing.T) {
 		{`"block":105`, `"block":"0x69"`, rpc.Window{FirstBlock: 105, LastBlock: 105}},
 		{`"block":105,"maxBlock":"0x0"`, ``, rpc.Window{FirstBlock: 105, LastBlock: 105}},
 	} {
-		order := sendShare(t, `[{"version":"v0.1","inclusion":{`+c.outer+`},"body":[{"bundle":{"version":"v0.1","inclusion":{`+c.inner+
+		order := sendShare(t, `[{"version":"v0.1","inclusion":{`+c.outer+
+			`},"body":[{"bundle":{"version":"v0.1","inclusion":{`+c.inner+
 			`},"body":[{"tx":"$A"}]}},{"tx":"$B"}]}]`)
 		if got := order.Bundle.Window; got != c.want || order.Bundle.Elements[0].Bundle.Window != c.want {
 			t.Errorf("%s with %s: %+v, want %+v", c.outer, c.inner, got, c.want)
@@ -131,8 +137,10 @@ func TestMaxBackruns(t *testing.T) {
 
 func TestHintNames(t *testing.T) {
 	for name, want := range map[string]orderflow.Hints{
-		"hash": orderflow.Hash, "contract_address": orderflow.ContractAddress, "function_selector": orderflow.FunctionSelector, "calldata": orderflow.Calldata,
-		"logs": orderflow.Logs, "default_logs": orderflow.DefaultLogs, "special_logs": orderflow.DefaultLogs, "tx_hash": orderflow.TxHash,
+		"hash": orderflow.Hash, "contract_address": orderflow.ContractAddress,
+		"function_selector": orderflow.FunctionSelector, "calldata": orderflow.Calldata,
+		"logs": orderflow.Logs, "default_logs": orderflow.DefaultLogs, "special_logs": orderflow.DefaultLogs,
+		"tx_hash":          orderflow.TxHash,
 		"transaction_hash": orderflow.TxHash, "full": orderflow.Full, "tx_full": orderflow.Full,
 	} {
 		order := sendShare(t, share+`"body":[{"tx":"$A"}],"privacy":{"hints":["`+name+`"]}}]`)

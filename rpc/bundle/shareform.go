@@ -11,8 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// bundleParams is a bundle of mev_sendBundle and mev_simBundle. An inner bundle is of the same form, but goes where the outer one goes: it has neither a name
-// nor builders nor options of a simulation.
+// bundleParams is a bundle of mev_sendBundle and mev_simBundle. An inner bundle is of the same
+// form, but goes where the outer one goes: it has neither a name nor builders nor options of a
+// simulation.
 type bundleParams struct {
 	Version   string `json:"version"`
 	Inclusion struct {
@@ -82,7 +83,8 @@ type shareReader struct {
 	windowOf func(path string, first, last uint64) (rpc.Window, error)
 }
 
-// form reads the bundle at path, which is so many bundles deep; within are the blocks of the bundle around it, nil for none.
+// form reads the bundle at path, which is so many bundles deep; within are the blocks of the bundle
+// around it, nil for none.
 func (r *shareReader) form(path string, raw param.Later, depth int, within *rpc.Window) (*shareForm, error) {
 	if depth > r.maxDepth {
 		return nil, rpc.BundleTooDeep.With("%s", path)
@@ -114,7 +116,8 @@ func (r *shareReader) checkMeant(f *shareForm, depth int) error {
 	case p.Metadata.Cancelled:
 		return rpc.InvalidParams.With("%s.metadata.cancelled: want false: a bundle is cancelled by eth_cancelBundle", f.path)
 	case p.Simulation.Set() && (!r.simulates || depth != 0):
-		return rpc.InvalidParams.With("%s.simOptions: only the outermost bundle of mev_simBundle has options of a simulation", f.path)
+		return rpc.InvalidParams.With("%s.simOptions: only the outermost bundle of mev_simBundle has options of a simulation",
+			f.path)
 	case depth != 0 && p.ReplacementUUID != (param.UUID{}):
 		return rpc.InvalidParams.With("%s.replacementUuid: only the outermost bundle has a name", f.path)
 	case depth != 0 && len(p.Privacy.Builders) > 0:
@@ -123,13 +126,15 @@ func (r *shareReader) checkMeant(f *shareForm, depth int) error {
 	return nil
 }
 
-// readWindow reads the blocks of a bundle. An inner bundle's are those that it shares with the outer one, whose blocks become the same: they come
-// together or not at all. What an inner bundle does not say, the outer one says for it.
+// readWindow reads the blocks of a bundle. An inner bundle's are those that it shares with the
+// outer one, whose blocks become the same: they come together or not at all. What an inner bundle
+// does not say, the outer one says for it.
 func (r *shareReader) readWindow(f *shareForm, within *rpc.Window) (err error) {
 	first, last := f.params.Inclusion.Block.Value, f.params.Inclusion.MaxBlock.Value
 	if within == nil {
 		if first == 0 { // a bundle that begins anywhere is nothing that anybody meant
-			return rpc.InvalidInclusion.With("%s.inclusion.block: missing: want the first block that may have the bundle", f.path)
+			return rpc.InvalidInclusion.With("%s.inclusion.block: missing: want the first block that may have the bundle",
+				f.path)
 		}
 		if last == 0 {
 			last = first
@@ -142,7 +147,8 @@ func (r *shareReader) readWindow(f *shareForm, within *rpc.Window) (err error) {
 		f.window.LastBlock = min(last, within.LastBlock)
 	}
 	if f.window.FirstBlock > f.window.LastBlock {
-		return rpc.InvalidInclusion.With("%s.inclusion: no block in common with the outer bundle's %d to %d", f.path, within.FirstBlock, within.LastBlock)
+		return rpc.InvalidInclusion.With("%s.inclusion: no block in common with the outer bundle's %d to %d", f.path,
+			within.FirstBlock, within.LastBlock)
 	}
 	*within = f.window
 	return nil
@@ -159,7 +165,8 @@ func sendWindow(in Intake) func(path string, first, last uint64) (rpc.Window, er
 			return rpc.Window{}, rpc.InvalidInclusion.With("%s: maxBlock %d is more than %d above block %d", path, last,
 				in.Limits.MaxBlocksWide, first)
 		case last <= head:
-			return rpc.Window{}, rpc.InvalidInclusion.With("%s: the last block %d is not above the newest block %d", path, last, head)
+			return rpc.Window{}, rpc.InvalidInclusion.With("%s: the last block %d is not above the newest block %d",
+				path, last, head)
 		case first > head && first-head > in.Limits.MaxBlocksToFirst:
 			return rpc.Window{}, rpc.InvalidInclusion.With("%s: block %d is more than %d above the newest block %d", path, first,
 				in.Limits.MaxBlocksToFirst, head)
@@ -192,12 +199,14 @@ func (r *shareReader) readBody(f *shareForm, depth int) error {
 
 func (r *shareReader) readElement(f *shareForm, path string, i int, e *elementParams, depth int) (shareElement, error) {
 	if kinds := e.kinds(); len(kinds) > 1 { // whichever counted, the others would vanish without a word
-		return shareElement{}, rpc.InvalidBody.With("%s: has %s, want exactly one of hash, tx and bundle", path, strings.Join(kinds, " and "))
+		return shareElement{}, rpc.InvalidBody.With("%s: has %s, want exactly one of hash, tx and bundle", path,
+			strings.Join(kinds, " and "))
 	}
 	switch {
 	case e.Hash != nil:
 		if i != 0 || depth != 0 || f.params.Body.Count() == 1 {
-			return shareElement{}, rpc.InvalidBody.With("%s: a hash may only be the first of several elements of the outermost bundle", path)
+			return shareElement{},
+				rpc.InvalidBody.With("%s: a hash may only be the first of several elements of the outermost bundle", path)
 		}
 		hash := common.Hash(*e.Hash)
 		return shareElement{hash: &hash}, r.count(path)
@@ -251,13 +260,15 @@ func setRevertMode(tx *signed, path, mode string) error {
 	return nil
 }
 
-// checkBackruns is the rule of one backrun: what follows a hash, or an inner bundle that gets a refund, is that many transactions and no bundle.
+// checkBackruns is the rule of one backrun: what follows a hash, or an inner bundle that gets a
+// refund, is that many transactions and no bundle.
 func (r *shareReader) checkBackruns(f *shareForm, depth int) error {
 	if r.maxBackruns == 0 || depth != 0 || !f.isBackrun() {
 		return nil
 	}
 	if len(f.elements)-1 > r.maxBackruns {
-		return rpc.InvalidBody.With("%s.body: %d elements follow the first one, want at most %d (one backrun)", f.path, len(f.elements)-1,
+		return rpc.InvalidBody.With("%s.body: %d elements follow the first one, want at most %d (one backrun)", f.path,
+			len(f.elements)-1,
 			r.maxBackruns)
 	}
 	for i, e := range f.elements[1:] {
@@ -268,7 +279,8 @@ func (r *shareReader) checkBackruns(f *shareForm, depth int) error {
 	return nil
 }
 
-// isBackrun says whether the first element is somebody else's: a hash, or a bundle that gets a refund.
+// isBackrun says whether the first element is somebody else's: a hash, or a bundle that gets a
+// refund.
 func (f *shareForm) isBackrun() bool {
 	if f.follows() {
 		return true

@@ -4,7 +4,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// terms checks refunds and privacy of a bundle and of those in it, and fills in what they say; transactions follow.
+// terms checks refunds and privacy of a bundle and of those in it, and fills in what they say;
+// transactions follow.
 func (f *shareForm) terms(limits Config) (*rpc.Bundle, error) {
 	b := &rpc.Bundle{WantRefundPercent: limits.WantRefundPercent}
 	validity, privacy := &f.params.Validity, &f.params.Privacy

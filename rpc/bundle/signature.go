@@ -13,8 +13,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// checkSignatures refuses transactions that are for another chain, and signatures with values that no signature has. It is cheap: half of what
-// passes by chance belongs to nobody all the same, which only recovering the sender shows.
+// checkSignatures refuses transactions that are for another chain, and signatures with values that
+// no signature has. It is cheap: half of what passes by chance belongs to nobody all the same,
+// which only recovering the sender shows.
 func checkSignatures(txs []*signed, chain types.Signer) error {
 	for _, s := range txs {
 		if err := checkSignature(s.Transaction, chain); err != nil {
@@ -40,8 +41,8 @@ func checkSignature(tx *types.Transaction, chain types.Signer) error {
 	return nil
 }
 
-// parityOf is y's parity, if a signature is for the chain: typed transactions have it in v, protected ones (EIP-155) their chain with it, and the
-// oldest ones 27 more.
+// parityOf is y's parity, if a signature is for the chain: typed transactions have it in v,
+// protected ones (EIP-155) their chain with it, and the oldest ones 27 more.
 func parityOf(tx *types.Transaction, v *big.Int, chain types.Signer) (*big.Int, error) {
 	legacy := tx.Type() == types.LegacyTxType
 	if legacy && !tx.Protected() {
@@ -76,7 +77,8 @@ func typesOf(chain types.Signer) *chainTypes {
 	}
 	all := &chainTypes{chain: chain}
 	for _, data := range []types.TxData{
-		&types.LegacyTx{}, &types.AccessListTx{ChainID: new(big.Int)}, &types.DynamicFeeTx{ChainID: new(big.Int)}, &types.BlobTx{ChainID: new(uint256.Int)},
+		&types.LegacyTx{}, &types.AccessListTx{ChainID: new(big.Int)}, &types.DynamicFeeTx{ChainID: new(big.Int)},
+		&types.BlobTx{ChainID: new(uint256.Int)},
 		&types.SetCodeTx{ChainID: new(uint256.Int)},
 	} {
 		tx := types.NewTx(data)

@@ -17,12 +17,14 @@ type Simulation struct {
 	Hash        common.Hash
 	Bundle      *exec.Bundle
 	Environment exec.Environment
-	// Window are the blocks that the bundle is for. The simulated one is none of them: that is a result, "invalid inclusion".
+	// Window are the blocks that the bundle is for. The simulated one is none of them: that is a
+	// result, "invalid inclusion".
 	Window rpc.Window
 }
 
-// ReadSimBundle reads the params of mev_simBundle: a bundle, whose blocks may lie anywhere and which may have more than one backrun, and
-// overrides, in its simOptions or after it; the latter ones win, field by field. Errors are *rpc.Refused.
+// ReadSimBundle reads the params of mev_simBundle: a bundle, whose blocks may lie anywhere and
+// which may have more than one backrun, and overrides, in its simOptions or after it; the latter
+// ones win, field by field. Errors are *rpc.Refused.
 func ReadSimBundle(params json.RawMessage, in Intake) (*Simulation, error) {
 	var raw, second param.Later
 	if err := param.Positional(params, &raw, &second); err != nil {
@@ -65,8 +67,10 @@ func (f *shareForm) hasRefunds() error {
 	return nil
 }
 
-// ReadSimMatched reads the params of a mev_simBundle whose body begins with a hash, in literal mode: as ReadSendShare does, since it is simulated for
-// the next block as if it had been sent. Overrides could be chosen so that they make the answer tell more, and are refused. Errors are *rpc.Refused.
+// ReadSimMatched reads the params of a mev_simBundle whose body begins with a hash, in literal
+// mode: as ReadSendShare does, since it is simulated for the next block as if it had been sent.
+// Overrides could be chosen so that they make the answer tell more, and are refused. Errors are
+// *rpc.Refused.
 func ReadSimMatched(params json.RawMessage, in Intake) (*rpc.Order, error) {
 	var raw, second param.Later
 	if err := param.Positional(params, &raw, &second); err != nil {
@@ -84,7 +88,8 @@ func ReadSimMatched(params json.RawMessage, in Intake) (*rpc.Order, error) {
 		options.Parent = param.Block{}
 	}
 	if options != (simulationParams{}) {
-		return nil, rpc.InvalidParams.With("simOptions: a bundle that follows a hash is simulated for the next block as it is: leave them out, but for parentBlock latest")
+		return nil, rpc.InvalidParams.With("simOptions: a bundle that follows a hash is simulated for the next block as " +
+			"it is: leave them out, but for parentBlock latest")
 	}
 	return readShare(raw, true, in)
 }
@@ -110,12 +115,14 @@ func (f *shareForm) exec(terms *rpc.Bundle) *exec.Bundle {
 	return b
 }
 
-// environment is the block to simulate. A timeout up to 30 is in seconds, above in milliseconds: descriptions and servers differ. In literal mode it is
-// in seconds, and the base fee is the parent's.
+// environment is the block to simulate. A timeout up to 30 is in seconds, above in milliseconds:
+// descriptions and servers differ. In literal mode it is in seconds, and the base fee is the
+// parent's.
 func (p simulationParams) environment(limits Config) exec.Environment {
 	const secondsUpTo = 30
 	env := exec.Environment{
-		Number: p.BlockNumber.Value, Timestamp: p.Timestamp.Value, Coinbase: (*common.Address)(p.Coinbase), GasLimit: p.GasLimit.Value,
+		Number: p.BlockNumber.Value, Timestamp: p.Timestamp.Value, Coinbase: (*common.Address)(p.Coinbase),
+		GasLimit:   p.GasLimit.Value,
 		BaseFeeWei: p.BaseFee.Value,
 	}
 	timeoutMs := p.Timeout.Value

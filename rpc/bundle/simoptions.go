@@ -20,7 +20,8 @@ type simulationParams struct {
 	Timeout     param.Number    `json:"timeout"`
 }
 
-// readSimulation reads overrides at path. Two spellings of one that say different things are refused.
+// readSimulation reads overrides at path. Two spellings of one that say different things are
+// refused.
 func readSimulation(path string, raw param.Later) (p simulationParams, err error) {
 	if !raw.Set() {
 		return p, nil
@@ -44,8 +45,10 @@ func readSimulation(path string, raw param.Later) (p simulationParams, err error
 // over are these options, and below's where these say nothing.
 func (p simulationParams) over(below simulationParams) simulationParams {
 	return simulationParams{
-		Parent: cmp.Or(p.Parent, below.Parent), BlockNumber: cmp.Or(p.BlockNumber, below.BlockNumber), Coinbase: cmp.Or(p.Coinbase, below.Coinbase),
-		Timestamp: cmp.Or(p.Timestamp, below.Timestamp), GasLimit: cmp.Or(p.GasLimit, below.GasLimit), BaseFee: cmp.Or(p.BaseFee, below.BaseFee),
+		Parent: cmp.Or(p.Parent, below.Parent), BlockNumber: cmp.Or(p.BlockNumber, below.BlockNumber),
+		Coinbase:  cmp.Or(p.Coinbase, below.Coinbase),
+		Timestamp: cmp.Or(p.Timestamp, below.Timestamp), GasLimit: cmp.Or(p.GasLimit, below.GasLimit),
+		BaseFee: cmp.Or(p.BaseFee, below.BaseFee),
 		Timeout: cmp.Or(p.Timeout, below.Timeout),
 	}
 }

@@ -13,15 +13,18 @@ import (
 
 // Errors of ToExec.
 var (
-	// ErrUnmatched says that a bundle follows an order which was not put in its place yet: nobody can simulate or include it.
+	// ErrUnmatched says that a bundle follows an order which was not put in its place yet: nobody can
+	// simulate or include it.
 	ErrUnmatched = errors.New("unmatched bundle")
 	// ErrSignature says that a signature is nobody's: nobody can ever include the transaction.
 	ErrSignature = errors.New("invalid signature")
 )
 
-// ToExec is an order's bundle for the simulator. The transactions are decoded again, since orders keep them as bytes. Senders that the order does
-// not know are found now, and remembered in senders, which may be nil; the order stays as it is. The error is ErrUnmatched where the bundle follows a
-// hash, and ErrSignature where a transaction has no sender; any other one means that the order is not one of this package's.
+// ToExec is an order's bundle for the simulator. The transactions are decoded again, since orders
+// keep them as bytes. Senders that the order does not know are found now, and remembered in
+// senders, which may be nil; the order stays as it is. The error is ErrUnmatched where the bundle
+// follows a hash, and ErrSignature where a transaction has no sender; any other one means that the
+// order is not one of this package's.
 func ToExec(b *rpc.Bundle, chain types.Signer, senders Senders) (*exec.Bundle, error) {
 	var strangers []*exec.Tx
 	converted, err := execBundle(b, &strangers)
@@ -34,7 +37,8 @@ func ToExec(b *rpc.Bundle, chain types.Signer, senders Senders) (*exec.Bundle, e
 	return converted, nil
 }
 
-// execBundle converts a bundle, and collects the transactions whose senders the order does not know.
+// execBundle converts a bundle, and collects the transactions whose senders the order does not
+// know.
 func execBundle(b *rpc.Bundle, strangers *[]*exec.Tx) (*exec.Bundle, error) {
 	converted := execTerms(b)
 	for _, e := range b.Elements {
@@ -54,7 +58,8 @@ func execElement(e rpc.Element, strangers *[]*exec.Tx) (exec.Element, error) {
 		if err := decoded.UnmarshalBinary(e.Tx.Raw); err != nil {
 			return exec.Element{}, fmt.Errorf("decode transaction %s of an order: %w", e.Tx.Hash, err)
 		}
-		tx := &exec.Tx{Transaction: decoded.WithoutBlobTxSidecar(), From: e.Tx.From, CanRevert: e.Tx.CanRevert, CanDrop: e.Tx.CanDrop}
+		tx := &exec.Tx{Transaction: decoded.WithoutBlobTxSidecar(), From: e.Tx.From, CanRevert: e.Tx.CanRevert,
+			CanDrop: e.Tx.CanDrop}
 		if tx.From == (common.Address{}) {
 			*strangers = append(*strangers, tx)
 		}

@@ -38,7 +38,8 @@ func TestLanding(t *testing.T) {
 	})
 }
 
-// While a block is settled orders are taken, and those for the next block are simulated: the answer of a node is not waited for.
+// While a block is settled orders are taken, and those for the next block are simulated: the answer
+// of a node is not waited for.
 func TestSettlingDoesNotHoldUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -63,12 +64,14 @@ type slowSettler struct {
 	patience chan struct{}
 }
 
-func (s slowSettler) Settle(ctx context.Context, at time.Time, block *types.Block, landed []*rpc.Order) (map[uint64]*uint256.Int, error) {
+func (s slowSettler) Settle(ctx context.Context, at time.Time, block *types.Block,
+	landed []*rpc.Order) (map[uint64]*uint256.Int, error) {
 	<-s.patience
 	return s.settler.Settle(ctx, at, block, landed)
 }
 
-// A result for a head that is not the newest any more says nothing of the next block: the order is simulated again, and sent once.
+// A result for a head that is not the newest any more says nothing of the next block: the order is
+// simulated again, and sent once.
 func TestBlockComesDuringSimulation(t *testing.T) {
 	script(t, func(s *stage) {
 		s.hold = make(chan struct{})
@@ -95,7 +98,8 @@ func TestMissedBlocks(t *testing.T) {
 	})
 }
 
-// Two blocks are replaced by three at once, of which only the last is handed over: what ended in the first branch lives again, and lands in the second.
+// Two blocks are replaced by three at once, of which only the last is handed over: what ended in
+// the first branch lives again, and lands in the second.
 func TestReorganisation(t *testing.T) {
 	script(t, func(s *stage) {
 		one, two := orderOf(alice, 1, 101, 110), orderOf(bob, 2, 101, 110)
@@ -109,7 +113,8 @@ func TestReorganisation(t *testing.T) {
 		s.chain.add(101)
 		s.chain.add(102, one)
 		s.mine(103)
-		work := s.wantBlocks("returned 2", "revert 102", "returned 1", "revert 101", "settle 101", "settle 102 with 1", "ended 1 landed", "settle 103")
+		work := s.wantBlocks("returned 2", "revert 102", "returned 1", "revert 101", "settle 101", "settle 102 with 1",
+			"ended 1 landed", "settle 103")
 		if !strings.HasSuffix(work, "simulated 2 for 104, send 2 for 104, sent 2 to b") {
 			t.Error(work)
 		}
@@ -130,7 +135,8 @@ func TestVeryManyMissedBlocks(t *testing.T) {
 	})
 }
 
-// A block whose parents cannot be read now waits for the next one: else what they were the end of would never be known.
+// A block whose parents cannot be read now waits for the next one: else what they were the end of
+// would never be known.
 func TestMissedBlocksThatCannotBeReadNow(t *testing.T) {
 	script(t, func(s *stage) {
 		order := orderOf(alice, 1, 101, 110)
@@ -158,7 +164,8 @@ func TestMissedBlocksThatAreGone(t *testing.T) {
 	})
 }
 
-// The next life takes up the blocks since the newest one that was settled, and simulates what could be in the next block.
+// The next life takes up the blocks since the newest one that was settled, and simulates what could
+// be in the next block.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -180,7 +187,8 @@ func TestRestart(t *testing.T) {
 		first := s.desk
 		s.restart()
 		s.run()
-		s.want("settle 102 with 1", "settle 103 with 2", "ended 2 landed", "settle 104", "simulated 3 for 105", "send 3 for 105", "sent 3 to b")
+		s.want("settle 102 with 1", "settle 103 with 2", "ended 2 landed", "settle 104", "simulated 3 for 105",
+			"send 3 for 105", "sent 3 to b")
 		if first.Head().Number != 102 || s.desk.Head().Number != 104 {
 			t.Errorf("heads %d, %d", first.Head().Number, s.desk.Head().Number)
 		}

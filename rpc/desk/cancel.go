@@ -10,9 +10,10 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Cancel ends what the signer has under a replacementUuid, and keeps out what comes under it for a while. There need not be anything. Builders
-// that have it are told; bids that they have placed stay. It answers when the journal has the cancel; one that the journal does not ack in time counts
-// until a restart, and the signer's next one brings it again.
+// Cancel ends what the signer has under a replacementUuid, and keeps out what comes under it for a
+// while. There need not be anything. Builders that have it are told; bids that they have placed
+// stay. It answers when the journal has the cancel; one that the journal does not ack in time
+// counts until a restart, and the signer's next one brings it again.
 func (d *Desk) Cancel(at time.Time, signer common.Address, replacement uuid.UUID) error {
 	_, kept := d.cancel(signer, func() []rpc.Fact {
 		_, facts := d.Pool.Cancel(at, signer, replacement)
@@ -21,7 +22,8 @@ func (d *Desk) Cancel(at time.Time, signer common.Address, replacement uuid.UUID
 	return kept()
 }
 
-// CancelPrivate ends a private transaction, and says whether there was one of this signer that could be ended. It answers when the journal has that.
+// CancelPrivate ends a private transaction, and says whether there was one of this signer that
+// could be ended. It answers when the journal has that.
 func (d *Desk) CancelPrivate(at time.Time, signer common.Address, txHash common.Hash) (bool, error) {
 	ends, kept := d.cancel(signer, func() []rpc.Fact {
 		_, facts := d.Pool.CancelPrivate(at, signer, txHash)
@@ -39,7 +41,8 @@ func (d *Desk) CancelPrivate(at time.Time, signer common.Address, txHash common.
 // maxUnsure is of how many signers cancels are brought again that the journal did not ack.
 const maxUnsure = 10_000
 
-// cancel does what a signer asks for, and has it kept together with what it asked for before without getting the journal's ack. facts are all of that.
+// cancel does what a signer asks for, and has it kept together with what it asked for before
+// without getting the journal's ack. facts are all of that.
 func (d *Desk) cancel(signer common.Address, ask func() []rpc.Fact) (facts []rpc.Fact, kept func() error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -68,16 +71,18 @@ const maxUnsureEach = 256
 
 func lastOf(facts []rpc.Fact, n int) []rpc.Fact { return facts[max(0, len(facts)-n):] }
 
-// holders are the builders that may have an order, or a version of it before: also who did not answer. The caller holds mu.
+// holders are the builders that may have an order, or a version of it before: also who did not
+// answer. The caller holds mu.
 func (d *Desk) holders(order *rpc.Order) []string {
 	have := append(d.Pool.Builders(order.ID), d.superseded[order.ID]...)
 	slices.Sort(have)
 	return slices.Compact(have)
 }
 
-// withdraw keeps the orders that have just ended from builders, and asks those who may have them to forget them: what its signer does not want any
-// more, and what followed it. It leaves out one order, nil for none. The caller holds mu, so that nothing is sent, and no delivery ends, between the
-// look at who has an order and this.
+// withdraw keeps the orders that have just ended from builders, and asks those who may have them to
+// forget them: what its signer does not want any more, and what followed it. It leaves out one
+// order, nil for none. The caller holds mu, so that nothing is sent, and no delivery ends, between
+// the look at who has an order and this.
 func (d *Desk) withdraw(facts []rpc.Fact, but *rpc.Order) {
 	for _, fact := range facts {
 		end, ok := fact.(rpc.OrderEnded)

@@ -59,7 +59,8 @@ func TestCancelDuringTheSimulation(t *testing.T) {
 	}
 }
 
-// While the builder is getting it nobody has answered: it is the sender who knows. What the builder says then is kept.
+// While the builder is getting it nobody has answered: it is the sender who knows. What the builder
+// says then is kept.
 func TestCancelDuringTheDelivery(t *testing.T) {
 	script(t, func(s *stage) {
 		s.silent = true
@@ -87,7 +88,8 @@ func TestCancelAfterTheDelivery(t *testing.T) {
 	})
 }
 
-// Who followed the cancelled order contains its transactions: that goes too, and its builders are told.
+// Who followed the cancelled order contains its transactions: that goes too, and its builders are
+// told.
 func TestCancelEndsFollowers(t *testing.T) {
 	script(t, func(s *stage) {
 		s.take(version(alice, 1, 101, 110, 7))
@@ -101,7 +103,8 @@ func TestCancelEndsFollowers(t *testing.T) {
 	})
 }
 
-// A new version ends those who followed the old one: they go at once, and the old one with the new one's coming.
+// A new version ends those who followed the old one: they go at once, and the old one with the new
+// one's coming.
 func TestReplacementEndsFollowers(t *testing.T) {
 	script(t, func(s *stage) {
 		s.take(version(alice, 1, 101, 110, 7))
@@ -111,7 +114,8 @@ func TestReplacementEndsFollowers(t *testing.T) {
 		s.take(follower)
 		s.happened()
 		s.take(version(alice, 3, 101, 110, 7))
-		s.want("forget 2 at b", "ended 1 cancelled", "ended 2 cancelled", "accepted 3", "simulated 3 for 101", "send 3 for 101", "sent 3 to b")
+		s.want("forget 2 at b", "ended 1 cancelled", "ended 2 cancelled", "accepted 3", "simulated 3 for 101",
+			"send 3 for 101", "sent 3 to b")
 	})
 }
 
@@ -144,8 +148,8 @@ var (
 	ackedLine  = regexp.MustCompile(`^acknowledged (\d+)$`)
 )
 
-// Whenever the cancel comes, with blocks and new versions in between: no order is sent after its cancel was acknowledged, and whoever was sent one is
-// asked to forget it. Run it with -race.
+// Whenever the cancel comes, with blocks and new versions in between: no order is sent after its
+// cancel was acknowledged, and whoever was sent one is asked to forget it. Run it with -race.
 func TestNothingIsSentAfterItsCancel(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -190,7 +194,8 @@ func race(s *stage, random *rand.Rand) {
 	all.Wait()
 }
 
-// checkCancels looks through what happened. Versions have one name at builders: who is asked to forget one forgets all of them.
+// checkCancels looks through what happened. Versions have one name at builders: who is asked to
+// forget one forgets all of them.
 func checkCancels(t *testing.T, lines []string, facts []rpc.Fact) {
 	t.Helper()
 	signers := map[string]common.Address{}

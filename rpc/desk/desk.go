@@ -1,5 +1,6 @@
-// Package desk keeps orders alive: it takes and cancels them, and at each block of the chain it finds out which ended, simulates those that could
-// be in the next one, and hands them to builders. What becomes of an order is decided in pool; here is when.
+// Package desk keeps orders alive: it takes and cancels them, and at each block of the chain it
+// finds out which ended, simulates those that could be in the next one, and hands them to builders.
+// What becomes of an order is decided in pool; here is when.
 //
 //	Take ─▶ match ─▶ pool ─▶ facts
 //	Cancel ──────────▶│ new, or ready for the next block
@@ -31,7 +32,8 @@ import (
 
 // Sender hands orders to builders. It does not wait for them.
 type Sender interface {
-	// Send offers an order for a block; told is called with each delivery that ended, perhaps at once, from another goroutine.
+	// Send offers an order for a block; told is called with each delivery that ended, perhaps at once,
+	// from another goroutine.
 	Send(order *rpc.Order, block uint64, told func(rpc.Delivery))
 	// Cancel asks those builders to forget an order.
 	Cancel(order *rpc.Order, builders []string)
@@ -40,14 +42,16 @@ type Sender interface {
 // Settler finds out what a block paid for orders.
 type Settler interface {
 	// Settle records what follows from a block, and tells by order what it paid.
-	Settle(ctx context.Context, at time.Time, block *types.Block, landed []*rpc.Order) (valueWei map[uint64]*uint256.Int, err error)
+	Settle(ctx context.Context, at time.Time, block *types.Block, landed []*rpc.Order) (valueWei map[uint64]*uint256.Int,
+		err error)
 	// Revert takes back what followed from a block that is not part of the chain any more.
 	Revert(at time.Time, block rpc.Head)
 }
 
 // Recipients says where refunds go.
 type Recipients interface {
-	// Recipient is the address that gets the refunds of an owner: its own, unless it wants another one. It must not call the desk.
+	// Recipient is the address that gets the refunds of an owner: its own, unless it wants another
+	// one. It must not call the desk.
 	Recipient(owner common.Address) common.Address
 }
 
@@ -69,7 +73,8 @@ type Config struct {
 	Facts      rpc.Keeper
 	Clock      clock.Clock
 	Log        *slog.Logger
-	// Signer recovers senders of transactions, as the chain does; Senders remembers them, nil does not.
+	// Signer recovers senders of transactions, as the chain does; Senders remembers them, nil does
+	// not.
 	Signer  types.Signer
 	Senders bundle.Senders
 	// BlockTime is how long after a block the next one is expected.
@@ -88,11 +93,13 @@ type Desk struct {
 	mu    sync.Mutex // guards the pool and what follows; facts are recorded under it, so that they have the pool's order
 	head  rpc.Head
 	heads []rpc.Head // the newest ones, for reorganisations; the last one is head
-	// unkept are orders that the journal has not acked yet, by their ids: nobody is sent them, and nobody simulates them.
+	// unkept are orders that the journal has not acked yet, by their ids: nobody is sent them, and
+	// nobody simulates them.
 	unkept map[uint64]func() error
 	// unsure are ends of cancelled orders, by their signers, that the journal did not ack in time.
 	unsure map[common.Address][]rpc.Fact
-	// superseded are builders that have an older version of an order, by its id, for as long as it lives.
+	// superseded are builders that have an older version of an order, by its id, for as long as it
+	// lives.
 	superseded map[uint64][]string
 	disclosure disclosure
 }
@@ -110,7 +117,8 @@ func New(cfg Config) *Desk {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
 	return &Desk{
-		Config: cfg, line: newLine(cfg.Workers, cfg.Ranking.High), superseded: map[uint64][]string{}, unkept: map[uint64]func() error{}, unsure: map[common.Address][]rpc.Fact{},
+		Config: cfg, line: newLine(cfg.Workers, cfg.Ranking.High), superseded: map[uint64][]string{},
+		unkept: map[uint64]func() error{}, unsure: map[common.Address][]rpc.Fact{},
 		disclosure: newDisclosure(cfg.Ranking.High),
 	}
 }
@@ -146,8 +154,9 @@ func (d *Desk) happened(fact rpc.Fact) {
 	}
 }
 
-// Begin brings the desk up to the chain before anything else happens: orders that come are for the blocks after the newest one. Blocks that came since
-// an earlier life, of which Apply has told, are made up for.
+// Begin brings the desk up to the chain before anything else happens: orders that come are for the
+// blocks after the newest one. Blocks that came since an earlier life, of which Apply has told, are
+// made up for.
 func (d *Desk) Begin(ctx context.Context) error {
 	header, err := d.Chain.Head(ctx)
 	if err != nil {
@@ -182,7 +191,8 @@ func (d *Desk) setHead(head rpc.Head) {
 	}
 }
 
-// ready are the orders that the block after the head may have and that the journal has. The caller holds mu.
+// ready are the orders that the block after the head may have and that the journal has. The caller
+// holds mu.
 func (d *Desk) ready() []*rpc.Order {
 	orders := d.Pool.Ready(d.head.Number+1, d.nextTimestamp())
 	if len(d.unkept) > 0 {
@@ -194,14 +204,16 @@ func (d *Desk) ready() []*rpc.Order {
 // nextTimestamp is when the block after the head is expected. The caller holds mu.
 func (d *Desk) nextTimestamp() uint64 { return d.head.Timestamp + uint64(d.BlockTime/time.Second) }
 
-// CountFrom has the orders that come next numbered above a number. It is called before the first comes.
+// CountFrom has the orders that come next numbered above a number. It is called before the first
+// comes.
 func (d *Desk) CountFrom(number uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.Pool.CountFrom(number)
 }
 
-// Apply takes a fact of an earlier life. Its heads are the blocks that were settled: one that was not is taken again.
+// Apply takes a fact of an earlier life. Its heads are the blocks that were settled: one that was
+// not is taken again.
 func (d *Desk) Apply(fact rpc.Fact) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,7 +20,8 @@ func failure(text string, lasting bool) exec.BundleResult {
 	return exec.BundleResult{Error: text, Lasting: lasting, ProfitWei: new(uint256.Int), RefundableWei: new(uint256.Int)}
 }
 
-// An order for the next block is simulated and sent at once; one for a later block when its block is next, and again before each that follows.
+// An order for the next block is simulated and sent at once; one for a later block when its block
+// is next, and again before each that follows.
 func TestOrdersAreSentForTheirBlocks(t *testing.T) {
 	script(t, func(s *stage) {
 		s.take(orderOf(alice, 1, 101, 101))
@@ -113,13 +114,15 @@ func TestFailures(t *testing.T) {
 		s.want("settle 102", "simulated 1 for 103: nonce too low", "ended 1 failed", "forget 1 at b")
 		s.mine(103)
 		s.want("settle 103")
-		if status := s.desk.Status(alice, order.Hash()); status.State != rpc.Failed || status.Reason != "nonce too low" || len(status.Simulations) != 3 {
+		if status := s.desk.Status(alice, order.Hash()); status.State != rpc.Failed || status.Reason != "nonce too low" ||
+			len(status.Simulations) != 3 {
 			t.Errorf("%+v", status)
 		}
 	})
 }
 
-// A simulation that takes too long is the order's failure; a node that does not answer is not, and the order is tried again.
+// A simulation that takes too long is the order's failure; a node that does not answer is not, and
+// the order is tried again.
 func TestSimulationsThatBreakDown(t *testing.T) {
 	script(t, func(s *stage) {
 		s.broken = exec.ErrTimeout
@@ -134,7 +137,8 @@ func TestSimulationsThatBreakDown(t *testing.T) {
 	})
 }
 
-// A new version tells nobody of the old one's end until it is sent itself: a builder replaces by that.
+// A new version tells nobody of the old one's end until it is sent itself: a builder replaces by
+// that.
 func TestReplacement(t *testing.T) {
 	script(t, func(s *stage) {
 		s.take(version(alice, 1, 101, 110, 7))
@@ -144,8 +148,8 @@ func TestReplacement(t *testing.T) {
 	})
 }
 
-// If the new version fails the old one must go: its signer does not want it any more. Also if the failure lasts, and if the new version waits for a
-// later block, when that fails.
+// If the new version fails the old one must go: its signer does not want it any more. Also if the
+// failure lasts, and if the new version waits for a later block, when that fails.
 func TestReplacementFails(t *testing.T) {
 	for name, lasting := range map[string]bool{"for now": false, "for good": true} {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +169,8 @@ func TestReplacementFails(t *testing.T) {
 	}
 }
 
-// Three versions: who has the first learns of the third's cancel, although the second was never sent.
+// Three versions: who has the first learns of the third's cancel, although the second was never
+// sent.
 func TestManyVersions(t *testing.T) {
 	script(t, func(s *stage) {
 		s.take(version(alice, 1, 101, 110, 7))
@@ -190,7 +195,8 @@ func TestStatus(t *testing.T) {
 		block := s.mine(101, order)
 		s.want("settle 101 with 1", "ended 1 landed for 77")
 		status := s.desk.Status(alice, order.Hash())
-		if status.State != rpc.Landed || status.Block != 101 || status.BlockHash != block.Hash() || status.ValueWei.Uint64() != 77 || s.desk.Orders() != 0 {
+		if status.State != rpc.Landed || status.Block != 101 || status.BlockHash != block.Hash() ||
+			status.ValueWei.Uint64() != 77 || s.desk.Orders() != 0 {
 			t.Errorf("%+v", status)
 		}
 		if s.desk.Status(bob, order.Hash()) != nil || s.desk.Status(alice, common.Hash{1}) != nil {
@@ -199,7 +205,8 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-// Signers take turns: with 1,000 orders of alice in the line before it, bob's is the third that is simulated.
+// Signers take turns: with 1,000 orders of alice in the line before it, bob's is the third that is
+// simulated.
 func TestSignersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -223,7 +230,8 @@ func TestSignersTakeTurns(t *testing.T) {
 	})
 }
 
-// What is recorded is in the pool's order, whoever comes when: each order is accepted, then simulated, then sent, and ends once.
+// What is recorded is in the pool's order, whoever comes when: each order is accepted, then
+// simulated, then sent, and ends once.
 func TestFactsAreInOrder(t *testing.T) {
 	script(t, func(s *stage) {
 		const each = 100

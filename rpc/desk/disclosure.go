@@ -104,8 +104,8 @@ func (d *disclosure) full(order *rpc.Order, block uint64) bool {
 	})
 }
 
-// asked says whether what happens in a block is told by another order already, to one of those who an
-// order stands for.
+// asked says whether what happens in a block is told by another order already, to one of those who
+// an order stands for.
 func (d *disclosure) asked(order *rpc.Order, block uint64) bool {
 	all := followersOf(order)
 	if !d.high(order.Signer) {

@@ -19,7 +19,8 @@ func followerOf(id uint64, signer, sender common.Address, first, last uint64) *r
 	}}
 }
 
-// Of all orders that follow one of a block the first of each follower is told: by signer, by sender, and of all newcomers together.
+// Of all orders that follow one of a block the first of each follower is told: by signer, by
+// sender, and of all newcomers together.
 func TestDisclosure(t *testing.T) {
 	high := map[common.Address]bool{alice: true, bob: true, carol: true}
 	for name, c := range map[string]struct {
@@ -44,8 +45,9 @@ func TestDisclosure(t *testing.T) {
 			told:   map[uint64]string{101: "23"},
 		},
 		"newcomers are one, however many keys and senders they are": {
-			orders: []*rpc.Order{followerOf(2, dave, dave, 101, 101), followerOf(3, common.Address{9}, common.Address{8}, 101, 102)},
-			told:   map[uint64]string{101: "2", 102: "3"},
+			orders: []*rpc.Order{followerOf(2, dave, dave, 101, 101),
+				followerOf(3, common.Address{9}, common.Address{8}, 101, 102)},
+			told: map[uint64]string{101: "2", 102: "3"},
 		},
 		"a newcomer does not silence who has earned it": {
 			orders: []*rpc.Order{followerOf(2, dave, dave, 101, 101), followerOf(3, alice, alice, 101, 101)},
@@ -89,7 +91,8 @@ func TestDisclosure(t *testing.T) {
 	}
 }
 
-// A follower's status tells nothing before the block is over, then whether it could be included, and all once the order that it follows is on the chain.
+// A follower's status tells nothing before the block is over, then whether it could be included,
+// and all once the order that it follows is on the chain.
 func TestFollowersStatus(t *testing.T) {
 	script(t, func(s *stage) {
 		target := sharing(orderOf(alice, 1, 101, 110))
@@ -112,7 +115,8 @@ func TestFollowersStatus(t *testing.T) {
 		if told.State != rpc.Sent || len(told.Simulations) != 1 || len(told.Deliveries) != 1 {
 			t.Fatalf("after the block: %+v", told)
 		}
-		if sim := told.Simulations[0]; !sim.Success || sim.GasUsed != 0 || sim.ProfitWei != nil || !sim.At.Equal(time.Unix(101*12, 0)) {
+		if sim := told.Simulations[0]; !sim.Success || sim.GasUsed != 0 || sim.ProfitWei != nil ||
+			!sim.At.Equal(time.Unix(101*12, 0)) {
 			t.Errorf("%+v", sim)
 		}
 		if untold := s.desk.Status(carol, second.Hash()); untold.State != rpc.Submitted || len(untold.Simulations) > 0 {
@@ -120,13 +124,15 @@ func TestFollowersStatus(t *testing.T) {
 		}
 		s.mine(102, target)
 		s.happened()
-		if after := s.desk.Status(carol, second.Hash()); after.Withheld || len(after.Simulations) == 0 || after.Simulations[0].Error == followerUnfit || after.Simulations[0].GasCharged == 0 {
+		if after := s.desk.Status(carol, second.Hash()); after.Withheld || len(after.Simulations) == 0 ||
+			after.Simulations[0].Error == followerUnfit || after.Simulations[0].GasCharged == 0 {
 			t.Errorf("on the chain: %+v", after)
 		}
 	})
 }
 
-// What one costs who follows an order does not depend on what its backrun did, and so many may follow it in one block.
+// What one costs who follows an order does not depend on what its backrun did, and so many may
+// follow it in one block.
 func TestFollowingHasItsPrice(t *testing.T) {
 	script(t, func(s *stage) {
 		target := sharing(orderOf(alice, 1, 101, 110))

@@ -15,7 +15,8 @@ import (
 
 var errNotKept = errors.New("the journal does not answer")
 
-// An order is answered, simulated and sent when the journal has it, not before; nor does a block that comes meanwhile change that.
+// An order is answered, simulated and sent when the journal has it, not before; nor does a block
+// that comes meanwhile change that.
 func TestNothingIsSentBeforeItIsKept(t *testing.T) {
 	script(t, func(s *stage) {
 		s.set(func() { s.journal = make(chan struct{}) })
@@ -40,7 +41,8 @@ func TestNothingIsSentBeforeItIsKept(t *testing.T) {
 	})
 }
 
-// What the journal does not keep is refused, ended, and never sent; the next one is taken as if it had not been there.
+// What the journal does not keep is refused, ended, and never sent; the next one is taken as if it
+// had not been there.
 func TestWhatIsNotKeptIsRefusedAndNeverSent(t *testing.T) {
 	script(t, func(s *stage) {
 		s.set(func() { s.unkept = errNotKept })
@@ -69,7 +71,8 @@ func TestVersionThatIsNotKeptEndsTheOldOne(t *testing.T) {
 	})
 }
 
-// Who repeats an order while the first one is on its way to the journal is promised no more than that one, and it is sent once.
+// Who repeats an order while the first one is on its way to the journal is promised no more than
+// that one, and it is sent once.
 func TestRepetitionWaitsForTheFirst(t *testing.T) {
 	for _, unkept := range []error{nil, errNotKept} {
 		script(t, func(s *stage) {
@@ -102,7 +105,8 @@ func TestRepetitionWaitsForTheFirst(t *testing.T) {
 	}
 }
 
-// A cancel that the journal does not ack in time is refused, counts all the same, and is brought again with the signer's next one.
+// A cancel that the journal does not ack in time is refused, counts all the same, and is brought
+// again with the signer's next one.
 func TestCancelThatIsNotKeptIsBroughtAgain(t *testing.T) {
 	script(t, func(s *stage) {
 		order := orderOf(alice, 1, 101, 110)
@@ -131,7 +135,8 @@ func TestCancelThatIsNotKeptIsBroughtAgain(t *testing.T) {
 	})
 }
 
-// When strangers have half of their room, a stranger's signature that belongs to nobody is refused at once; before, it is found at the simulation.
+// When strangers have half of their room, a stranger's signature that belongs to nobody is refused
+// at once; before, it is found at the simulation.
 func TestJunkSignaturesAreRefusedInACrowd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -148,7 +153,8 @@ func TestJunkSignaturesAreRefusedInACrowd(t *testing.T) {
 			t.Errorf("junk in a crowd: %v", err)
 		}
 		s.take(orderOf(bob, 3, 110, 110))
-		if _, err := s.desk.Take(time.Now(), orderOf(carol, 4, 110, 110)); !errors.As(err, &refused) || refused.ID != rpc.Overloaded.ID {
+		if _, err := s.desk.Take(time.Now(), orderOf(carol, 4, 110, 110)); !errors.As(err, &refused) ||
+			refused.ID != rpc.Overloaded.ID {
 			t.Errorf("one stranger too many: %v", err)
 		}
 	})

@@ -10,14 +10,16 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// line is where orders wait for their simulation, in lanes (package lane): who sends thousands, or what takes seconds, does not make the others wait, and each
-// lane's orders keep their order. Calls wait elsewhere. It is safe for concurrent use.
+// line is where orders wait for their simulation, in lanes (package lane): who sends thousands, or
+// what takes seconds, does not make the others wait, and each lane's orders keep their order. Calls
+// wait elsewhere. It is safe for concurrent use.
 type line struct {
 	known func(signer common.Address) bool
 
 	mu    sync.Mutex // guards what follows
 	lanes *lane.Lanes[lane.Key, *rpc.Order]
-	// round counts the blocks: who was taken out of the line in an earlier one stands in it again, if it should.
+	// round counts the blocks: who was taken out of the line in an earlier one stands in it again, if
+	// it should.
 	round uint64
 	// ready has a token when somebody may be next; who takes one looks until nobody is.
 	ready chan struct{}

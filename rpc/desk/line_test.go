@@ -24,7 +24,8 @@ func TestLine(t *testing.T) {
 		return strings.Join(ids, " ")
 	}
 	l := newLine(1, func(common.Address) bool { return false })
-	for _, o := range []*rpc.Order{order('a', 1), order('b', 2), order('c', 3), order('a', 4), order('c', 5), order('a', 7), order('a', 8)} {
+	for _, o := range []*rpc.Order{order('a', 1), order('b', 2), order('c', 3), order('a', 4), order('c', 5),
+		order('a', 7), order('a', 8)} {
 		l.add(o)
 	}
 	if got := drain(l); got != "1 2 3 4 5 7 8" {
@@ -52,8 +53,9 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// The orders of many keys of one network are one stranger's, and those that take seconds count for as long as they take: somebody else's order comes at once,
-// and one of a known signer finds a place whatever strangers do.
+// The orders of many keys of one network are one stranger's, and those that take seconds count for
+// as long as they take: somebody else's order comes at once, and one of a known signer finds a
+// place whatever strangers do.
 func TestLineKnowsTheNetwork(t *testing.T) {
 	known := common.Address{0xa}
 	l := newLine(2, func(signer common.Address) bool { return signer == known })
@@ -62,7 +64,8 @@ func TestLineKnowsTheNetwork(t *testing.T) {
 	}
 	first, _ := l.next()
 	if second, ok := l.next(); ok {
-		t.Fatalf("order %d runs beside order %d: strangers of whom nothing is known take both places", second.order.ID, first.order.ID)
+		t.Fatalf("order %d runs beside order %d: strangers of whom nothing is known take both places", second.order.ID,
+			first.order.ID)
 	}
 	l.add(&rpc.Order{ID: 2000, Signer: known})
 	if next, ok := l.next(); !ok || next.order.ID != 2000 {

@@ -35,7 +35,8 @@ func (s *stage) refused(order *rpc.Order, want rpc.Refusal) {
 	}
 }
 
-// A shared order can be followed while it is alive; the answer names the bundle as it came, and the builder gets both transactions.
+// A shared order can be followed while it is alive; the answer names the bundle as it came, and the
+// builder gets both transactions.
 func TestMatch(t *testing.T) {
 	script(t, func(s *stage) {
 		target := sharing(version(alice, 1, 102, 110, 7))
@@ -48,7 +49,8 @@ func TestMatch(t *testing.T) {
 		s.refused(backrunOf(target, bob, 2, 111, 112), rpc.BackrunInvalidInclusion)
 		came := backrunOf(target, bob, 2, 102, 120)
 		taken := s.take(came)
-		if taken.Follows != 1 || taken.Hash() != came.Hash() || taken.Bundle.Window != (rpc.Window{FirstBlock: 102, LastBlock: 110}) {
+		if taken.Follows != 1 || taken.Hash() != came.Hash() ||
+			taken.Bundle.Window != (rpc.Window{FirstBlock: 102, LastBlock: 110}) {
 			t.Errorf("%+v", taken)
 		}
 		s.want("accepted 2", "simulated 2 for 102", "send 2 for 102", "sent 2 to b") // strangers are not told of it
@@ -62,7 +64,8 @@ func TestMatch(t *testing.T) {
 	})
 }
 
-// All that follow one order are tried. When it lands with one of them the others end, and know why; in another block all of them could be again.
+// All that follow one order are tried. When it lands with one of them the others end, and know why;
+// in another block all of them could be again.
 func TestCompetingBackruns(t *testing.T) {
 	script(t, func(s *stage) {
 		target := sharing(orderOf(alice, 1, 101, 110))
@@ -81,7 +84,8 @@ func TestCompetingBackruns(t *testing.T) {
 		s.chain.head = s.chain.blocks[landing.ParentHash()]
 		s.chain.mu.Unlock()
 		s.mine(101, target) // another one in its place, where the target is alone
-		s.want("returned 1", "returned 2", "returned 3", "revert 101", "settle 101 with 1", "ended 1 landed", "ended 2 failed", "ended 3 failed")
+		s.want("returned 1", "returned 2", "returned 3", "revert 101", "settle 101 with 1", "ended 1 landed",
+			"ended 2 failed", "ended 3 failed")
 	})
 }
 
@@ -101,17 +105,20 @@ func TestTargetFails(t *testing.T) {
 		s.mine(101)
 		s.want("settle 101")
 		close(s.hold)
-		if got := s.happened(); !strings.Contains(got, "simulated 1 for 102: nonce too low, ") || !strings.Contains(got, "forget 2 at b") ||
+		if got := s.happened(); !strings.Contains(got, "simulated 1 for 102: nonce too low, ") ||
+			!strings.Contains(got, "forget 2 at b") ||
 			!strings.HasSuffix(got, "ended 2 failed, forget 1 at b") || strings.Contains(got, "0x0a") {
 			t.Error(got)
 		}
-		if status := s.desk.Status(bob, follower.Hash()); status.Reason != "the order that it followed can never be included" {
+		status := s.desk.Status(bob, follower.Hash())
+		if status.Reason != "the order that it followed can never be included" {
 			t.Errorf("%+v", status)
 		}
 	})
 }
 
-// What counts from a later block on, since a cancel came before it, is not sent earlier, nor is what follows it.
+// What counts from a later block on, since a cancel came before it, is not sent earlier, nor is
+// what follows it.
 func TestNothingBeforeItsFirstBlock(t *testing.T) {
 	script(t, func(s *stage) {
 		s.take(version(alice, 1, 101, 110, 7))
@@ -126,7 +133,8 @@ func TestNothingBeforeItsFirstBlock(t *testing.T) {
 	})
 }
 
-// A restart changes nothing: what was shared is not shared again and can be followed, and who follows goes with it.
+// A restart changes nothing: what was shared is not shared again and can be followed, and who
+// follows goes with it.
 func TestMatchAfterRestart(t *testing.T) {
 	var facts []rpc.Fact
 	target := sharing(version(alice, 1, 101, 110, 7))
@@ -151,17 +159,20 @@ func TestMatchAfterRestart(t *testing.T) {
 			t.Error(got)
 		}
 		s.cancel(alice)
-		s.want("forget 1 at b", "forget 2 at b", "forget 3 at b", "ended 1 cancelled", "ended 2 cancelled", "ended 3 cancelled")
+		s.want("forget 1 at b", "forget 2 at b", "forget 3 at b", "ended 1 cancelled", "ended 2 cancelled",
+			"ended 3 cancelled")
 		s.refused(backrunOf(target, carol, 4, 102, 110), rpc.BackrunNotFound)
 	})
 }
 
-// TestOwnPart: of a backrun that is kept what its own transaction did, and nothing of the other one. No failure of it lasts.
+// TestOwnPart: of a backrun that is kept what its own transaction did, and nothing of the other
+// one. No failure of it lasts.
 func TestOwnPart(t *testing.T) {
 	theirs, own := common.Hash{1}, common.Hash{2}
 	order := &rpc.Order{Follows: 7, Bundle: rpc.Bundle{
 		Elements: []rpc.Element{
-			{Bundle: &rpc.Bundle{Elements: []rpc.Element{{Tx: &rpc.Transaction{Hash: theirs}}}}}, {Tx: &rpc.Transaction{Hash: own}},
+			{Bundle: &rpc.Bundle{Elements: []rpc.Element{{Tx: &rpc.Transaction{Hash: theirs}}}}},
+			{Tx: &rpc.Transaction{Hash: own}},
 		},
 		Refunds: []rpc.ElementRefund{{Element: 0, Percent: 90}},
 	}}
@@ -176,18 +187,24 @@ func TestOwnPart(t *testing.T) {
 		error       string
 		gas, profit uint64
 	}{
-		"both work":              {exec.BundleResult{Success: true, Txs: did(theirs, own)}, "", 2000, 11},
-		"the other cannot be":    {exec.BundleResult{Error: "nonce too low: address 0x01", FailedTx: theirs}, leaderUnfit, 0, 0},
-		"the other fails":        {exec.BundleResult{Error: "tx failed", FailedTx: theirs, Txs: did(theirs)}, leaderUnfit, 0, 0},
-		"its own refunds":        {exec.BundleResult{Error: "negative profit", Txs: did(theirs)}, leaderUnfit, 0, 0},
-		"its own cannot be":      {exec.BundleResult{Error: "nonce too low: address 0x02", FailedTx: own, Txs: did(theirs)}, "nonce too low: address 0x02", 0, 0},
-		"its own fails":          {exec.BundleResult{Error: "tx failed", FailedTx: own, Txs: did(theirs, own)}, "tx failed", 2000, 0},
-		"not worth its payout":   {exec.BundleResult{Error: "negative profit", Txs: did(theirs, own)}, "negative profit", 2000, 0},
+		"both work": {exec.BundleResult{Success: true, Txs: did(theirs, own)}, "", 2000, 11},
+		"the other cannot be": {exec.BundleResult{Error: "nonce too low: address 0x01", FailedTx: theirs},
+			leaderUnfit, 0, 0},
+		"the other fails": {exec.BundleResult{Error: "tx failed", FailedTx: theirs, Txs: did(theirs)},
+			leaderUnfit, 0, 0},
+		"its own refunds": {exec.BundleResult{Error: "negative profit", Txs: did(theirs)}, leaderUnfit, 0, 0},
+		"its own cannot be": {exec.BundleResult{Error: "nonce too low: address 0x02", FailedTx: own, Txs: did(theirs)},
+			"nonce too low: address 0x02", 0, 0},
+		"its own fails": {exec.BundleResult{Error: "tx failed", FailedTx: own, Txs: did(theirs, own)},
+			"tx failed", 2000, 0},
+		"not worth its payout": {exec.BundleResult{Error: "negative profit", Txs: did(theirs, own)},
+			"negative profit", 2000, 0},
 		"nothing ran, no reason": {exec.BundleResult{Error: "invalid bundle"}, leaderUnfit, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := rpc.Simulation{
-				Block: 9, Success: c.seen.Success, Error: c.seen.Error, Lasting: true, GasUsed: 99_000, ProfitWei: uint256.NewInt(5000), RefundableWei: uint256.NewInt(101),
+				Block: 9, Success: c.seen.Success, Error: c.seen.Error, Lasting: true, GasUsed: 99_000,
+				ProfitWei: uint256.NewInt(5000), RefundableWei: uint256.NewInt(101),
 			}
 			got := ownPart(order, found, &c.seen)
 			if got.Error != c.error || got.GasUsed != c.gas || got.ProfitWei.Uint64() != c.profit || got.Block != 9 ||
@@ -201,8 +218,9 @@ func TestOwnPart(t *testing.T) {
 	}
 }
 
-// Whenever the cancel of the target comes, with searchers who follow it and blocks in between: nothing that contains its transaction is sent after the
-// cancel was acknowledged, whoever was sent such a thing is asked to forget it, and nobody is told of the target any more. Run it with -race.
+// Whenever the cancel of the target comes, with searchers who follow it and blocks in between:
+// nothing that contains its transaction is sent after the cancel was acknowledged, whoever was sent
+// such a thing is asked to forget it, and nobody is told of the target any more. Run it with -race.
 func TestNoMatchIsSentAfterTheCancelOfItsTarget(t *testing.T) {
 	matched := 0
 	for seed := range uint64(40) {
@@ -218,8 +236,8 @@ func TestNoMatchIsSentAfterTheCancelOfItsTarget(t *testing.T) {
 	}
 }
 
-// raceMatches has three searchers follow each of ten targets as soon as they can, while their signers cancel them and a block comes. It returns
-// the targets' order ids.
+// raceMatches has three searchers follow each of ten targets as soon as they can, while their
+// signers cancel them and a block comes. It returns the targets' order ids.
 func raceMatches(s *stage, random *rand.Rand) map[uint64]bool {
 	block := s.chain.add(101)
 	targets := map[uint64]bool{}

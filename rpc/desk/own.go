@@ -10,11 +10,14 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// leaderUnfit is all that the signer of an order learns of a failure of the one that it follows: the execution's words may have its sender in them.
+// leaderUnfit is all that the signer of an order learns of a failure of the one that it follows:
+// the execution's words may have its sender in them.
 const leaderUnfit = "the order that it follows cannot be included now"
 
-// ownPart is what a simulation found of the order's own. Of an order that follows another one it is that which its own transactions did: their gas, what
-// they earned less the refund, and their own failure. No failure of it lasts: that it ends before its blocks do would tell its signer how it did.
+// ownPart is what a simulation found of the order's own. Of an order that follows another one it is
+// that which its own transactions did: their gas, what they earned less the refund, and their own
+// failure. No failure of it lasts: that it ends before its blocks do would tell its signer how it
+// did.
 func ownPart(order *rpc.Order, found rpc.Simulation, seen *exec.BundleResult) rpc.Simulation {
 	if order.Follows == 0 {
 		return found
@@ -38,7 +41,8 @@ func ownPart(order *rpc.Order, found rpc.Simulation, seen *exec.BundleResult) rp
 	return found
 }
 
-// ownTransactions are those of an order without those of the one that it follows, which is its first element.
+// ownTransactions are those of an order without those of the one that it follows, which is its
+// first element.
 func ownTransactions(order *rpc.Order) []common.Hash {
 	var own []common.Hash
 	for _, e := range order.Bundle.Elements[1:] {
@@ -54,7 +58,8 @@ func ownTransactions(order *rpc.Order) []common.Hash {
 func afterRefunds(refundableWei *uint256.Int, refunds []rpc.ElementRefund) *uint256.Int {
 	left := new(uint256.Int).Set(refundableWei)
 	for _, refund := range refunds {
-		part, _ := new(uint256.Int).MulDivOverflow(refundableWei, uint256.NewInt(uint64(refund.Percent)), uint256.NewInt(100)) // at most all
+		// at most all
+		part, _ := new(uint256.Int).MulDivOverflow(refundableWei, uint256.NewInt(uint64(refund.Percent)), uint256.NewInt(100))
 		left.Sub(left, part)
 	}
 	return left

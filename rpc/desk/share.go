@@ -11,8 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// share tells the event stream of an order that has just succeeded in a simulation, if its signer shares something of it and that was not told yet. The
-// caller holds mu, so that nobody is told of an order whose cancel was acknowledged.
+// share tells the event stream of an order that has just succeeded in a simulation, if its signer
+// shares something of it and that was not told yet. The caller holds mu, so that nobody is told of
+// an order whose cancel was acknowledged.
 func (d *Desk) share(order *rpc.Order, head rpc.Head, seen *exec.BundleResult) {
 	if !d.Pool.Unshared(order.ID) {
 		return
@@ -26,14 +27,16 @@ func (d *Desk) share(order *rpc.Order, head rpc.Head, seen *exec.BundleResult) {
 	d.record(d.Pool.Share(order.ID, shared))
 }
 
-// sharedOf is an order with what its simulation saw, for the event stream; when, and on which block, is the caller's to say.
+// sharedOf is an order with what its simulation saw, for the event stream; when, and on which
+// block, is the caller's to say.
 func sharedOf(order *rpc.Order, seen *exec.BundleResult) (orderflow.Shared, error) {
 	txs := seen.Txs
 	bundle, err := sharedBundle(&order.Bundle, &txs)
 	if err != nil {
 		return orderflow.Shared{}, err
 	}
-	return orderflow.Shared{Hash: order.Hash(), Bundle: bundle, GasUsed: seen.GasUsed, MevGasPriceWei: seen.MevGasPriceWei}, nil
+	return orderflow.Shared{Hash: order.Hash(), Bundle: bundle, GasUsed: seen.GasUsed,
+		MevGasPriceWei: seen.MevGasPriceWei}, nil
 }
 
 // sharedBundle takes what it needs from the front of seen, which has all transactions, depth first.

@@ -21,7 +21,8 @@ func sharing(order *rpc.Order) *rpc.Order {
 	return order
 }
 
-// The stream is told of an order once, when it first succeeds, with what was seen then; not of one that shares nothing.
+// The stream is told of an order once, when it first succeeds, with what was seen then; not of one
+// that shares nothing.
 func TestShared(t *testing.T) {
 	script(t, func(s *stage) {
 		order := sharing(orderOf(alice, 5, 101, 110))
@@ -88,7 +89,8 @@ func TestSharedBundles(t *testing.T) {
 		return &orderflow.Tx{Raw: []byte{name}, Hash: common.Hash{name}, From: common.Address{name}}
 	}
 	want := orderflow.Bundle{Hints: orderflow.Hash, Elements: []orderflow.Element{
-		{Tx: told(0x11)}, {Bundle: &orderflow.Bundle{Hints: orderflow.Logs, Elements: []orderflow.Element{{Tx: told(0x22)}}}}, {Tx: told(0x33)},
+		{Tx: told(0x11)}, {Bundle: &orderflow.Bundle{Hints: orderflow.Logs, Elements: []orderflow.Element{{Tx: told(0x22)}}}},
+		{Tx: told(0x33)},
 	}}
 	if !reflect.DeepEqual(got.Bundle, want) || got.GasUsed != 7 || got.MevGasPriceWei.Uint64() != 8 {
 		t.Errorf("%+v", got)
@@ -102,7 +104,8 @@ func TestSharedBundles(t *testing.T) {
 
 // Blobs stay here: the stream gets the transaction as it is in a block.
 func TestSharedWithoutBlobs(t *testing.T) {
-	sidecar := types.NewBlobTxSidecar(types.BlobSidecarVersion0, make([]kzg4844.Blob, 1), make([]kzg4844.Commitment, 1), make([]kzg4844.Proof, 1))
+	sidecar := types.NewBlobTxSidecar(types.BlobSidecarVersion0, make([]kzg4844.Blob, 1), make([]kzg4844.Commitment, 1),
+		make([]kzg4844.Proof, 1))
 	tx := types.NewTx(&types.BlobTx{ChainID: uint256.NewInt(1), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar})
 	raw, err := tx.MarshalBinary()
 	if err != nil {

@@ -28,7 +28,8 @@ import (
 
 var alice, bob, carol = common.Address{0xa}, common.Address{0xb}, common.Address{0xc}
 
-// stage is a desk among rooms that do what the test says. It writes down what they are told, in one order:
+// stage is a desk among rooms that do what the test says. It writes down what they are told, in one
+// order:
 //
 //	accepted 1, simulated 1 for 101, sent 1 to b, ended 1 landed …   facts
 //	shared 1                                                         fact of an order that strangers are told of
@@ -42,7 +43,8 @@ type stage struct {
 
 	mu    sync.Mutex // guards what follows
 	lines []string
-	// results are what simulations find, by transaction; success without one. hold, if set, is received from before each result.
+	// results are what simulations find, by transaction; success without one. hold, if set, is
+	// received from before each result.
 	results map[common.Hash]exec.BundleResult
 	broken  error // of every simulation
 	hold    chan struct{}
@@ -51,7 +53,8 @@ type stage struct {
 	// paid is what the settler says, unsettled its error.
 	paid      map[uint64]*uint256.Int
 	unsettled error
-	// unkept, if set, is what the journal says of what is promised; journal, if set, is received from before each of its answers.
+	// unkept, if set, is what the journal says of what is promised; journal, if set, is received from
+	// before each of its answers.
 	unkept  error
 	journal chan struct{}
 }
@@ -67,8 +70,10 @@ func newStage(t *testing.T) *stage {
 
 func (s *stage) newDesk() *Desk {
 	return New(Config{
-		Pool: pool.New(pool.Config{}), Chain: s.chain, Simulator: s, Sender: s, Settler: settler{s}, Ranking: s, Facts: s, Clock: clock.Real{},
-		Log: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Signer: types.LatestSignerForChainID(big.NewInt(1)), BlockTime: 12 * time.Second, Workers: 2,
+		Pool: pool.New(pool.Config{}), Chain: s.chain, Simulator: s, Sender: s, Settler: settler{s}, Ranking: s, Facts: s,
+		Clock: clock.Real{},
+		Log:   slog.New(slog.NewTextHandler(s.t.Output(), nil)), Signer: types.LatestSignerForChainID(big.NewInt(1)),
+		BlockTime: 12 * time.Second, Workers: 2,
 	})
 }
 
@@ -106,7 +111,8 @@ func (s *stage) write(format string, args ...any) {
 	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 }
 
-// want waits until nothing happens any more, and compares what did: first what a block is the end of, then the rest.
+// want waits until nothing happens any more, and compares what did: first what a block is the end
+// of, then the rest.
 func (s *stage) want(lines ...string) {
 	s.t.Helper()
 	if got := s.happened(); got != strings.Join(lines, ", ") {
@@ -114,7 +120,8 @@ func (s *stage) want(lines ...string) {
 	}
 }
 
-// wantBlocks is want for several blocks at once, between which workers may get something done or not. It leaves out what they do, and returns that.
+// wantBlocks is want for several blocks at once, between which workers may get something done or
+// not. It leaves out what they do, and returns that.
 func (s *stage) wantBlocks(lines ...string) (work string) {
 	s.t.Helper()
 	var got, rest []string
@@ -223,7 +230,8 @@ func (s *stage) Simulate(ctx context.Context, b *exec.Bundle, _ exec.Environment
 		}
 	}
 	if !known {
-		result = exec.BundleResult{Success: true, ProfitWei: uint256.NewInt(1), RefundableWei: uint256.NewInt(1), MevGasPriceWei: uint256.NewInt(2)}
+		result = exec.BundleResult{Success: true, ProfitWei: uint256.NewInt(1), RefundableWei: uint256.NewInt(1),
+			MevGasPriceWei: uint256.NewInt(2)}
 	}
 	if result.Success {
 		result.Txs = ran(b)
@@ -231,7 +239,8 @@ func (s *stage) Simulate(ctx context.Context, b *exec.Bundle, _ exec.Environment
 	return &result, broken
 }
 
-// ran are results of all transactions of a bundle. Each used as much gas as its nonce says, and wrote a log with that.
+// ran are results of all transactions of a bundle. Each used as much gas as its nonce says, and
+// wrote a log with that.
 func ran(b *exec.Bundle) (results []exec.TxResult) {
 	for _, e := range b.Elements {
 		if e.Bundle != nil {
@@ -239,7 +248,8 @@ func ran(b *exec.Bundle) (results []exec.TxResult) {
 			continue
 		}
 		wrote := &types.Log{Address: common.Address{0x10}, Data: []byte{byte(e.Tx.Nonce())}}
-		results = append(results, exec.TxResult{Hash: e.Tx.Hash(), From: e.Tx.From, GasUsed: e.Tx.Nonce(), Logs: []*types.Log{wrote}})
+		results = append(results, exec.TxResult{Hash: e.Tx.Hash(), From: e.Tx.From, GasUsed: e.Tx.Nonce(),
+			Logs: []*types.Log{wrote}})
 	}
 	return results
 }
@@ -265,7 +275,8 @@ func (s *stage) Cancel(order *rpc.Order, builders []string) {
 type settler struct{ *stage }
 
 // Settle implements Settler.
-func (s settler) Settle(_ context.Context, at time.Time, block *types.Block, landed []*rpc.Order) (map[uint64]*uint256.Int, error) {
+func (s settler) Settle(_ context.Context, at time.Time, block *types.Block,
+	landed []*rpc.Order) (map[uint64]*uint256.Int, error) {
 	line := fmt.Sprint("settle ", block.NumberU64())
 	for _, order := range landed {
 		line += fmt.Sprint(" with ", order.ID)
@@ -429,7 +440,8 @@ func (c *chain) Follow(ctx context.Context, _ common.Hash, handle func(*types.Bl
 	}
 }
 
-// restart is the next life: a desk that has read the facts of this one, which must not run any more.
+// restart is the next life: a desk that has read the facts of this one, which must not run any
+// more.
 func (s *stage) restart() {
 	s.desk = s.newDesk()
 	for _, fact := range slices.Clone(s.past) {

@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Status is what is known of a signer's newest order with a hash; nil if there is none, or none any more.
+// Status is what is known of a signer's newest order with a hash; nil if there is none, or none any
+// more.
 func (d *Desk) Status(signer common.Address, hash common.Hash) *rpc.OrderStatus {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -19,7 +20,8 @@ func (d *Desk) Status(signer common.Address, hash common.Hash) *rpc.OrderStatus 
 	}
 	newest := all[0]
 	status := &rpc.OrderStatus{
-		Order: newest.Order, Hash: newest.Order.Hash(), Kind: newest.Order.Kind, ReceivedAt: newest.Order.ReceivedAt, State: newest.State, FirstBlock: newest.FirstBlock, Simulations: newest.Simulations, Deliveries: newest.Deliveries,
+		Order: newest.Order, Hash: newest.Order.Hash(), Kind: newest.Order.Kind, ReceivedAt: newest.Order.ReceivedAt,
+		State: newest.State, FirstBlock: newest.FirstBlock, Simulations: newest.Simulations, Deliveries: newest.Deliveries,
 	}
 	if end := newest.End; end != nil {
 		status.Reason, status.Block, status.BlockHash, status.EndedAt = end.Reason, end.Block, end.BlockHash, end.At
@@ -83,8 +85,8 @@ func (d *Desk) hide(status *rpc.OrderStatus) {
 	}
 }
 
-// seenAt is the time of a block that is over; of one that is not known any more it is when the order
-// came. The caller holds mu.
+// seenAt is the time of a block that is over; of one that is not known any more it is when the
+// order came. The caller holds mu.
 func (d *Desk) seenAt(status *rpc.OrderStatus, block uint64) time.Time {
 	for _, head := range d.heads {
 		if head.Number == block {

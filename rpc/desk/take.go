@@ -12,11 +12,13 @@ import (
 	"github.com/gavel-relay/gavel/rpc/pool"
 )
 
-// Take adds an order, which the desk owns from now on, and returns the one that stands: an earlier one, if this is its repetition. One that follows
-// a hash gets the order of that hash as its first element: under the lock, so that it is never there without the other one.
+// Take adds an order, which the desk owns from now on, and returns the one that stands: an earlier
+// one, if this is its repetition. One that follows a hash gets the order of that hash as its first
+// element: under the lock, so that it is never there without the other one.
 //
-// It answers when the journal has the order. Not before that is it simulated and sent, if it could be in the next block, so that builders never have
-// what its signer was refused. An order that the journal does not ack in time has ended, and the version that it took the place of with it.
+// It answers when the journal has the order. Not before that is it simulated and sent, if it could
+// be in the next block, so that builders never have what its signer was refused. An order that the
+// journal does not ack in time has ended, and the version that it took the place of with it.
 func (d *Desk) Take(at time.Time, order *rpc.Order) (*rpc.Order, error) {
 	if err := d.lookCloser(order); err != nil {
 		return nil, err
@@ -38,8 +40,9 @@ func (d *Desk) Take(at time.Time, order *rpc.Order) (*rpc.Order, error) {
 	return taken.order, nil
 }
 
-// lookCloser refuses a stranger's order with a signature that belongs to nobody when the room for strangers becomes scarce. Otherwise that is found at its
-// simulation: to recover a sender costs as much as the request's own signature.
+// lookCloser refuses a stranger's order with a signature that belongs to nobody when the room for
+// strangers becomes scarce. Otherwise that is found at its simulation: to recover a sender costs as
+// much as the request's own signature.
 func (d *Desk) lookCloser(order *rpc.Order) error {
 	d.mu.Lock()
 	crowded := d.Pool.Crowded(order.Signer)
@@ -88,7 +91,9 @@ func (d *Desk) take(at time.Time, order *rpc.Order) (taken, error) {
 		kept = d.keep(outcome.Facts)
 	}
 	switch before := d.unkept[id]; {
-	case before != nil: // whoever repeats an order is promised no more than who sent it first, and that one goes on with it
+	case before != nil:
+		// whoever repeats an order is promised no more than who sent it first, and that one goes on with
+		// it
 		return taken{outcome.Order, pool.Known, both(before, kept)}, nil
 	case outcome.Result != pool.Known && outcome.Result != pool.Extended:
 		d.unkept[id] = kept
@@ -105,8 +110,9 @@ func both(first, second func() error) func() error {
 	}
 }
 
-// decide goes on with a new order once it is known whether the journal has it: then it is simulated, if it could be in the next block. Else it ends, and
-// that is recorded too: should the journal have it all the same, it has its end as well.
+// decide goes on with a new order once it is known whether the journal has it: then it is
+// simulated, if it could be in the next block. Else it ends, and that is recorded too: should the
+// journal have it all the same, it has its end as well.
 func (d *Desk) decide(order *rpc.Order, kept bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,7 +140,8 @@ func (d *Desk) simulateNext(order *rpc.Order) {
 	}
 }
 
-// matched is the order that goes on: itself, or what it becomes with the one that it follows. The caller holds mu.
+// matched is the order that goes on: itself, or what it becomes with the one that it follows. The
+// caller holds mu.
 func (d *Desk) matched(order *rpc.Order) (*rpc.Order, error) {
 	wanted := match.Wanted(order)
 	if wanted == nil {

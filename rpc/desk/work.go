@@ -31,8 +31,8 @@ func (d *Desk) work(ctx context.Context) {
 	}
 }
 
-// try simulates an order on the head and sends it if that succeeds. What cannot be found out now is tried again
-// at the next block.
+// try simulates an order on the head and sends it if that succeeds. What cannot be found out now is
+// tried again at the next block.
 func (d *Desk) try(ctx context.Context, order *rpc.Order, round uint64) {
 	head := d.wanted(order, round)
 	if head.Hash == (common.Hash{}) {
@@ -49,14 +49,15 @@ func (d *Desk) try(ctx context.Context, order *rpc.Order, round uint64) {
 	d.judge(order, head, found)
 }
 
-// finding is what a simulation found, as the order's signer may know it, and what was seen; that is nil if nothing was.
+// finding is what a simulation found, as the order's signer may know it, and what was seen; that is
+// nil if nothing was.
 type finding struct {
 	rpc.Simulation
 	seen *exec.BundleResult
 }
 
-// wanted is the head if the order may be in the block after it, else zero; so it is when a block came while it waited for its turn, since then it
-// stands in the line again.
+// wanted is the head if the order may be in the block after it, else zero; so it is when a block
+// came while it waited for its turn, since then it stands in the line again.
 func (d *Desk) wanted(order *rpc.Order, round uint64) rpc.Head {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,9 +94,11 @@ func (d *Desk) simulate(ctx context.Context, order *rpc.Order, head rpc.Head) (f
 	return finding{ownPart(order, result, got), got}, nil
 }
 
-// judge tells the pool what a simulation found, and sends the order if it may be in the next block: under the lock, so that nothing is sent whose
-// cancel was acknowledged. A version that fails must not leave an older one with the builders, and who followed an order that can never be included is
-// taken back from them. What was found on a head that is not the newest any more says nothing of the next block: the order stands in the line again.
+// judge tells the pool what a simulation found, and sends the order if it may be in the next block:
+// under the lock, so that nothing is sent whose cancel was acknowledged. A version that fails must
+// not leave an older one with the builders, and who followed an order that can never be included is
+// taken back from them. What was found on a head that is not the newest any more says nothing of
+// the next block: the order stands in the line again.
 func (d *Desk) judge(order *rpc.Order, head rpc.Head, found finding) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,8 +133,8 @@ func (d *Desk) lives(order *rpc.Order) bool {
 	return known && !state.Final()
 }
 
-// unpaid says whether a private transaction pays the block's fee recipient nothing: alone it is of no use to a builder (docs/spec.md, Private transactions), and waits
-// for somebody who follows it.
+// unpaid says whether a private transaction pays the block's fee recipient nothing: alone it is of
+// no use to a builder (docs/spec.md, Private transactions), and waits for somebody who follows it.
 func unpaid(order *rpc.Order, result rpc.Simulation) bool {
 	return order.Kind == rpc.KindPrivate && result.ProfitWei.IsZero()
 }

@@ -45,7 +45,8 @@ func (a *answer) begin(id []byte) {
 	a.Write(id)
 }
 
-// Appender is a result that writes itself, as encoding/json would: one that is asked for in thousands.
+// Appender is a result that writes itself, as encoding/json would: one that is asked for in
+// thousands.
 type Appender interface {
 	AppendJSON(to []byte) []byte
 }

@@ -22,7 +22,8 @@ import (
 
 // usualBody is an eth_sendBundle of 2,000 bytes.
 func usualBody() string {
-	const begin, end = `{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[{"txs":["0x`, `"],"blockNumber":"0xb63dcd"}]}`
+	const begin, end = `{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[{"txs":["0x`,
+		`"],"blockNumber":"0xb63dcd"}]}`
 	return begin + strings.Repeat("0", 2000-len(begin)-len(end)) + end
 }
 
@@ -51,7 +52,8 @@ func BenchmarkParse(b *testing.B) {
 	b.ReportMetric(float64(took[1])/float64(took[0]), "times-quicker")
 }
 
-// BenchmarkEnvelope is a whole exchange without a signature and without a connection, beside one that only reads the body and answers.
+// BenchmarkEnvelope is a whole exchange without a signature and without a connection, beside one
+// that only reads the body and answers.
 func BenchmarkEnvelope(b *testing.B) {
 	config := benchConfig()
 	config.Verify = func(http.Header, []byte) (common.Address, error) { return alice, nil }
@@ -79,9 +81,10 @@ func BenchmarkEnvelope(b *testing.B) {
 	b.ReportMetric(float64((took[0]-took[1]).Nanoseconds())/float64(b.N), "envelope-ns")
 }
 
-// BenchmarkSignedOverLoopback compares the whole edge (request ids, access log, budget of bodies, limits, envelope, signature) with a handler that
-// only reads the body and recovers the signature: clients that keep their connections ask each in turn, so that the load on the machine is the
-// same for both.
+// BenchmarkSignedOverLoopback compares the whole edge (request ids, access log, budget of bodies,
+// limits, envelope, signature) with a handler that only reads the body and recovers the signature:
+// clients that keep their connections ask each in turn, so that the load on the machine is the same
+// for both.
 func BenchmarkSignedOverLoopback(b *testing.B) {
 	scheme := sign.Scheme{}
 	config := benchConfig()
@@ -132,7 +135,8 @@ func benchConfig() Config {
 	}, Limits: Limits{Client: Rate{PerSecond: 1e9}}}
 }
 
-// reading reads the body, recovers the signature if there is a scheme, and answers what is there to be answered.
+// reading reads the body, recovers the signature if there is a scheme, and answers what is there to
+// be answered.
 func reading(scheme *sign.Scheme) http.Handler {
 	answer := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":{"bundleHash":"%v"}}`, common.Hash{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -154,6 +158,7 @@ func reading(scheme *sign.Scheme) http.Handler {
 func askMany(b *testing.B, url, header, body string, times int) time.Duration {
 	b.Helper()
 	return servetest.Send(b, strings.TrimPrefix(url, "http://"), 4, "", servetest.Times(times, fmt.Appendf(nil,
-		"POST / HTTP/1.1\r\nHost: rpc\r\nContent-Type: application/json\r\nX-Flashbots-Signature: %s\r\nContent-Length: %d\r\n\r\n%s",
+		"POST / HTTP/1.1\r\nHost: rpc\r\nContent-Type: application/json\r\nX-Flashbots-Signature: %s\r\nContent-Length: "+
+			"%d\r\n\r\n%s",
 		header, len(body), body)))
 }

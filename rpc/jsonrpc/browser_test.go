@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A browser asks before a page of another origin may send a signed request: without a signature, and although the
-// client has used up what it may ask.
+// A browser asks before a page of another origin may send a signed request: without a signature,
+// and although the client has used up what it may ask.
 func TestPreflight(t *testing.T) {
 	config := testConfig()
 	config.SignatureHeaders = []string{"X-Flashbots-Signature", "X-House-Signature"}
@@ -24,9 +24,10 @@ func TestPreflight(t *testing.T) {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
 	for name, want := range map[string]string{
-		"Access-Control-Allow-Origin":      "*",
-		"Access-Control-Allow-Methods":     "GET, POST, OPTIONS",
-		"Access-Control-Allow-Headers":     "Content-Type, Content-Encoding, X-Error-Dialect, X-Flashbots-Signature, X-House-Signature, X-Flashbots-Origin",
+		"Access-Control-Allow-Origin":  "*",
+		"Access-Control-Allow-Methods": "GET, POST, OPTIONS",
+		"Access-Control-Allow-Headers": "Content-Type, Content-Encoding, X-Error-Dialect, X-Flashbots-Signature, " +
+			"X-House-Signature, X-Flashbots-Origin",
 		"Access-Control-Max-Age":           "86400",
 		"Access-Control-Allow-Credentials": "",
 	} {
@@ -53,7 +54,8 @@ func TestAnswersAreForAllOrigins(t *testing.T) {
 		answer := httptest.NewRecorder()
 		server.ServeHTTP(answer, r)
 		header := answer.Header()
-		if answer.Code != row.want || header.Get("Access-Control-Allow-Origin") != "*" || header.Get("Access-Control-Allow-Credentials") != "" {
+		if answer.Code != row.want || header.Get("Access-Control-Allow-Origin") != "*" ||
+			header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s %s: %d, want %d, %v", row.method, row.path, answer.Code, row.want, header)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 
 // entry is one request of a body. All slices are parts of the body.
 type entry struct {
-	// id as it came: a number, a string or null; nil for a notification, and where the request is so wrong that none could be found.
+	// id as it came: a number, a string or null; nil for a notification, and where the request is so
+	// wrong that none could be found.
 	id []byte
 	// method as it was called, without quotes; nil if none could be found.
 	method []byte
@@ -20,7 +21,8 @@ type entry struct {
 	refused *rpc.Refused
 }
 
-// isNotification says that nobody waits for an answer. A request that is wrong is answered with id null (JSON-RPC 2.0, 5).
+// isNotification says that nobody waits for an answer. A request that is wrong is answered with id
+// null (JSON-RPC 2.0, 5).
 func (e *entry) isNotification() bool {
 	return e.id == nil && (e.refused == nil || e.refused.ID == rpc.InvalidParams.ID)
 }
@@ -28,7 +30,8 @@ func (e *entry) isNotification() bool {
 // errBatchTooLarge ends the reading of a batch.
 var errBatchTooLarge = errors.New("batch is too large")
 
-// parse reads a body: one entry, or a batch of at most so many. It refuses what is not JSON and what is neither.
+// parse reads a body: one entry, or a batch of at most so many. It refuses what is not JSON and
+// what is neither.
 func parse(body []byte, maxBatch int) (entries []entry, batch bool, refused *rpc.Refused) {
 	s := &scanner{text: body}
 	var err error
@@ -64,7 +67,8 @@ func parse(body []byte, maxBatch int) (entries []entry, batch bool, refused *rpc
 	return entries, batch, nil
 }
 
-// read reads one request. Its error is that of the text; what is wrong with the request stands in refused.
+// read reads one request. Its error is that of the text; what is wrong with the request stands in
+// refused.
 func (e *entry) read(s *scanner) error {
 	if s.peek() != '{' {
 		_, err := s.value()

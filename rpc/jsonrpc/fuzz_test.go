@@ -13,8 +13,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// FuzzEnvelope compares the parser with encoding/json, which reads the same more slowly: both take the same texts for JSON and find the same in
-// them. And whatever comes, the answer is JSON or empty.
+// FuzzEnvelope compares the parser with encoding/json, which reads the same more slowly: both take
+// the same texts for JSON and find the same in them. And whatever comes, the answer is JSON or
+// empty.
 func FuzzEnvelope(f *testing.F) {
 	transcripts, err := filepath.Glob("testdata/*.txt")
 	if err != nil {
@@ -38,7 +39,8 @@ func FuzzEnvelope(f *testing.F) {
 		entries, batch, refused := parse(body, 100)
 		if refused == nil {
 			wantEntries(t, body, entries, batch)
-		} else if valid := json.Valid(body); valid && refused.ID == rpc.ParseError.ID && !strings.Contains(refused.Detail, "too deep") {
+		} else if valid := json.Valid(body); valid && refused.ID == rpc.ParseError.ID &&
+			!strings.Contains(refused.Detail, "too deep") {
 			t.Fatalf("%q is JSON, but: %v", body, refused)
 		}
 

@@ -9,16 +9,18 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Rate is a token bucket: so many requests a second, and at most Burst at once. Burst 0 stands for the requests of one second.
+// Rate is a token bucket: so many requests a second, and at most Burst at once. Burst 0 stands for
+// the requests of one second.
 type Rate struct {
 	PerSecond float64
 	Burst     int
 }
 
-// Limits are the rates of a server. A request costs a token of each bucket that it falls under; each entry of a batch is a request. An IPv6 client is
-// its first 64 bits.
+// Limits are the rates of a server. A request costs a token of each bucket that it falls under;
+// each entry of a batch is a request. An IPv6 client is its first 64 bits.
 type Limits struct {
-	// Client is what each client's IP may ask: 10,000 a second if it is zero, anything if it is negative.
+	// Client is what each client's IP may ask: 10,000 a second if it is zero, anything if it is
+	// negative.
 	Client Rate
 	// Signer is what each signer may ask, wherever from; the zero value bounds nothing.
 	Signer Rate

@@ -15,22 +15,26 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// Method answers one call. The result is an Appender, or anything that encoding/json can write; nil is null. An error that is a *rpc.Refused is the caller's
-// answer; any other is our own fault: the caller hears "internal error", the log the rest. It is called concurrently.
+// Method answers one call. The result is an Appender, or anything that encoding/json can write; nil
+// is null. An error that is a *rpc.Refused is the caller's answer; any other is our own fault: the
+// caller hears "internal error", the log the rest. It is called concurrently.
 type Method func(ctx context.Context, call *Call) (result any, err error)
 
 // Call is a request to a method, which may keep it; nobody changes it.
 type Call struct {
 	// Method is the name in the table, whatever prefix the caller used.
 	Method string
-	// Params is the list of the parameters, valid JSON, or nothing. It is a part of the body, which it keeps in memory.
+	// Params is the list of the parameters, valid JSON, or nothing. It is a part of the body, which it
+	// keeps in memory.
 	Params json.RawMessage
-	// Signer is who signed the body; the zero address if the method needs no signature and there was none.
+	// Signer is who signed the body; the zero address if the method needs no signature and there was
+	// none.
 	Signer     common.Address
 	ReceivedAt time.Time
 	// Client is the address that the request comes from; the zero value if the connection has none.
 	Client netip.Addr
-	// Origin is the header x-flashbots-origin: who sent the caller, at most 255 bytes, and only the caller's word.
+	// Origin is the header x-flashbots-origin: who sent the caller, at most 255 bytes, and only the
+	// caller's word.
 	Origin string
 }
 
@@ -65,7 +69,8 @@ func (c *Config) table() (map[string]*method, error) {
 	return table, c.addAliases(table)
 }
 
-// addAliases adds each method under the other prefixes of its own. A name in the table goes before an alias; two methods may not have the same.
+// addAliases adds each method under the other prefixes of its own. A name in the table goes before
+// an alias; two methods may not have the same.
 func (c *Config) addAliases(table map[string]*method) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Methods)) {
 		for prefix, others := range c.Aliases {

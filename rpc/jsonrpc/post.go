@@ -26,7 +26,8 @@ type exchange struct {
 	legacy bool
 
 	allowance
-	// arrived is what the first token said, which is taken before the body is read; the first entry uses it up.
+	// arrived is what the first token said, which is taken before the body is read; the first entry
+	// uses it up.
 	arrived *rpc.Refused
 	first   bool
 	// signer and unverified are the verifier's answer, once it was asked.
@@ -86,7 +87,8 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// worthReading is how many bytes of body are read of a client that asks too often, so that the refusal has the request's id.
+// worthReading is how many bytes of body are read of a client that asks too often, so that the
+// refusal has the request's id.
 const worthReading = 64 << 10
 
 // readBody reads the body and checks the headers that say what it is.
@@ -95,7 +97,8 @@ func (x *exchange) readBody() (refused *rpc.Refused) {
 		return rpc.UnsupportedMediaType.With("%s", short([]byte(x.r.Header.Get("Content-Type"))))
 	}
 	if len(x.origin()) > maxOrigin {
-		return rpc.InvalidRequest.With("the header that tells the origin has %d bytes, at most %d", len(x.origin()), maxOrigin)
+		return rpc.InvalidRequest.With("the header that tells the origin has %d bytes, at most %d",
+			len(x.origin()), maxOrigin)
 	}
 	var err error
 	x.body, err = serve.ReadBody(x.w, x.r, x.MaxBody, "gzip")
@@ -140,7 +143,8 @@ func (x *exchange) single(e *entry) {
 	}
 }
 
-// batch answers the entries of a batch, in order. Notifications have no answer; if all are, the body stays empty.
+// batch answers the entries of a batch, in order. Notifications have no answer; if all are, the
+// body stays empty.
 func (x *exchange) batch(entries []entry) {
 	answer := newAnswer()
 	defer answer.free()
@@ -178,7 +182,8 @@ func (x *exchange) handle(e *entry) (result any, refused *rpc.Refused) {
 	return result, refused
 }
 
-// admit finds the method of a request and asks whether it may be called, what is cheap first. The method is nil if there is none.
+// admit finds the method of a request and asks whether it may be called, what is cheap first. The
+// method is nil if there is none.
 func (x *exchange) admit(e *entry) (*method, *rpc.Refused) {
 	known := x.methods[string(e.method)]
 	switch refused := x.nextToken(); {

@@ -2,8 +2,9 @@ package jsonrpc
 
 import "fmt"
 
-// scanner finds where JSON values end (RFC 8259). It checks all of the grammar and decodes nothing, so that what it finds are slices of the
-// text. Invalid UTF-8 in strings is let through: who decodes a string replaces it.
+// scanner finds where JSON values end (RFC 8259). It checks all of the grammar and decodes nothing,
+// so that what it finds are slices of the text. Invalid UTF-8 in strings is let through: who
+// decodes a string replaces it.
 type scanner struct {
 	text  []byte
 	at    int
@@ -89,7 +90,8 @@ func (s *scanner) list(element func() error) error {
 	}
 }
 
-// object passes an object. The function gets a key as it stands between its quotes, and passes its value.
+// object passes an object. The function gets a key as it stands between its quotes, and passes its
+// value.
 func (s *scanner) object(member func(key []byte) error) error {
 	if err := s.enter(); err != nil {
 		return err

@@ -15,12 +15,14 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Verifier tells who signed a body, decompressed and otherwise as it came. It refuses with SignatureMissing where no header has a signature, and with
-// other refusals where one is wrong. It is called concurrently and at most once for a request.
+// Verifier tells who signed a body, decompressed and otherwise as it came. It refuses with
+// SignatureMissing where no header has a signature, and with other refusals where one is wrong. It
+// is called concurrently and at most once for a request.
 type Verifier func(header http.Header, body []byte) (signer common.Address, err error)
 
-// Observe is told of each request, also of those in a batch: its method as in the table, or empty if there is none; the refusal's id, or empty if
-// there is none; and how long the method took, 0 if it was not reached. It is called concurrently and must not block.
+// Observe is told of each request, also of those in a batch: its method as in the table, or empty
+// if there is none; the refusal's id, or empty if there is none; and how long the method took, 0 if
+// it was not reached. It is called concurrently and must not block.
 type Observe func(method, refusalID string, took time.Duration)
 
 // Config are the server's ports and rules. Zero values take the defaults that are named.
@@ -29,7 +31,8 @@ type Config struct {
 	Path string
 	// Methods is the table.
 	Methods map[string]Method
-	// Aliases are other prefixes of names, by the prefix in the table: with "flashbots_": {"vendor_"}, vendor_x is flashbots_x.
+	// Aliases are other prefixes of names, by the prefix in the table: with "flashbots_": {"vendor_"},
+	// vendor_x is flashbots_x.
 	Aliases map[string][]string
 	// Unsigned are the methods of the table that need no signature. A wrong one is refused there too.
 	Unsigned []string
@@ -40,19 +43,24 @@ type Config struct {
 	// Observe is nil for nobody.
 	Observe Observe
 	Limits  Limits
-	// MaxBatch bounds the entries of a batch: 100. MaxBody bounds the body in bytes, decompressed: 30 MiB.
+	// MaxBatch bounds the entries of a batch: 100. MaxBody bounds the body in bytes, decompressed: 30
+	// MiB.
 	MaxBatch int
 	MaxBody  int64
 	// TrustedProxies are believed about a client's address.
 	TrustedProxies []netip.Prefix
-	// OriginHeaders are the names of the header that tells a request's origin: X-Flashbots-Origin. The first that is there counts.
+	// OriginHeaders are the names of the header that tells a request's origin: X-Flashbots-Origin. The
+	// first that is there counts.
 	OriginHeaders []string
-	// SignatureHeaders are the names that Verify reads. Pages of other origins may send them, and those that the envelope reads.
+	// SignatureHeaders are the names that Verify reads. Pages of other origins may send them, and
+	// those that the envelope reads.
 	SignatureHeaders []string
-	// Legacy answers errors of methods not ending in V2 with {"error":"text"} and a 4xx or 5xx, unless the header X-Error-Dialect says jsonrpc. It
-	// is how relays answered before 2024. With the header at legacy it is also had without this.
+	// Legacy answers errors of methods not ending in V2 with {"error":"text"} and a 4xx or 5xx, unless
+	// the header X-Error-Dialect says jsonrpc. It is how relays answered before 2024. With the header
+	// at legacy it is also had without this.
 	Legacy bool
-	// AuthStatus is the HTTP status of an answer to who may not ask: 403. Some clients read JSON-RPC errors only with 200.
+	// AuthStatus is the HTTP status of an answer to who may not ask: 403. Some clients read JSON-RPC
+	// errors only with 200.
 	AuthStatus int
 }
 
@@ -66,7 +74,8 @@ type Server struct {
 	signers *serve.Limiter
 }
 
-// New makes a server. It refuses a config without a verifier, and one that names unknown methods or gives two methods the same name.
+// New makes a server. It refuses a config without a verifier, and one that names unknown methods or
+// gives two methods the same name.
 func New(config Config) (*Server, error) {
 	if config.Verify == nil {
 		return nil, errors.New("nobody verifies signatures")
@@ -98,8 +107,8 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// Handle adds an operation beside the requests, as a document or a health check. It must be called before requests come. The operation is not
-// limited.
+// Handle adds an operation beside the requests, as a document or a health check. It must be called
+// before requests come. The operation is not limited.
 func (s *Server) Handle(method, pattern string, operation http.HandlerFunc) {
 	s.mux.Handle(method, pattern, operation)
 }

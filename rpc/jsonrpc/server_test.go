@@ -51,7 +51,8 @@ func TestCall(t *testing.T) {
 	if got == nil {
 		t.Fatal(answer.Body)
 	}
-	if got.Method != "eth_keep" || got.Signer != alice || !got.ReceivedAt.Equal(noon) || got.Client.String() != "198.51.100.7" || got.Origin != "ours" {
+	if got.Method != "eth_keep" || got.Signer != alice || !got.ReceivedAt.Equal(noon) ||
+		got.Client.String() != "198.51.100.7" || got.Origin != "ours" {
 		t.Errorf("%+v", got)
 	}
 	if string(got.Params) != `[ {"a": 1} ,"b"]` {
@@ -59,7 +60,8 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// The signature is that of the bytes of the body, decompressed and otherwise as they came, and asked for once for all entries.
+// The signature is that of the bytes of the body, decompressed and otherwise as they came, and
+// asked for once for all entries.
 func TestVerifiedOnceOverTheBytes(t *testing.T) {
 	body := " [" + small + " ,\n" + small + "]\t"
 	var packed bytes.Buffer
@@ -93,15 +95,16 @@ func TestObserve(t *testing.T) {
 		body string
 		want []string
 	}{
-		"a result":      {small, []string{"eth_null "}},
-		"an alias":      {`{"jsonrpc":"2.0","id":1,"method":"vendor_open"}`, []string{"flashbots_open "}},
-		"a refusal":     {`{"jsonrpc":"2.0","id":1,"method":"eth_refuse"}`, []string{"eth_refuse bundle-empty"}},
-		"a crash":       {`{"jsonrpc":"2.0","id":1,"method":"eth_crash"}`, []string{"eth_crash internal"}},
-		"unknown":       {`{"jsonrpc":"2.0","id":1,"method":"eth_x"}`, []string{" method-not-found"}},
-		"wrong params":  {`{"jsonrpc":"2.0","id":1,"method":"eth_null","params":1}`, []string{"eth_null invalid-params"}},
-		"no JSON":       {`{`, []string{" parse-error"}},
-		"notification":  {`{"jsonrpc":"2.0","method":"eth_null"}`, []string{"eth_null "}},
-		"a batch":       {"[" + small + `,{"jsonrpc":"2.0","id":1,"method":"eth_refuse"}]`, []string{"eth_null ", "eth_refuse bundle-empty"}},
+		"a result":     {small, []string{"eth_null "}},
+		"an alias":     {`{"jsonrpc":"2.0","id":1,"method":"vendor_open"}`, []string{"flashbots_open "}},
+		"a refusal":    {`{"jsonrpc":"2.0","id":1,"method":"eth_refuse"}`, []string{"eth_refuse bundle-empty"}},
+		"a crash":      {`{"jsonrpc":"2.0","id":1,"method":"eth_crash"}`, []string{"eth_crash internal"}},
+		"unknown":      {`{"jsonrpc":"2.0","id":1,"method":"eth_x"}`, []string{" method-not-found"}},
+		"wrong params": {`{"jsonrpc":"2.0","id":1,"method":"eth_null","params":1}`, []string{"eth_null invalid-params"}},
+		"no JSON":      {`{`, []string{" parse-error"}},
+		"notification": {`{"jsonrpc":"2.0","method":"eth_null"}`, []string{"eth_null "}},
+		"a batch": {"[" + small + `,{"jsonrpc":"2.0","id":1,"method":"eth_refuse"}]`,
+			[]string{"eth_null ", "eth_refuse bundle-empty"}},
 		"an empty list": {"[]", []string{" invalid-request"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +200,8 @@ func TestLimitsFillUpAgain(t *testing.T) {
 			time.Sleep(row.wait)
 			answer := post(server, small, "X-Forwarded-For", row.client)
 			header := answer.Header()
-			if answer.Code != row.status || header.Get("Retry-After") != row.retry || header.Get("X-RateLimit-Remaining") != row.left {
+			if answer.Code != row.status || header.Get("Retry-After") != row.retry ||
+				header.Get("X-RateLimit-Remaining") != row.left {
 				t.Errorf("row %d: %d %v", i, answer.Code, header)
 			}
 		}
@@ -250,10 +254,14 @@ func TestNewRefuses(t *testing.T) {
 		set  func(*Config)
 		want string
 	}{
-		"no verifier":                 {func(c *Config) { c.Verify = nil }, "nobody verifies signatures"},
-		"no method without signature": {func(c *Config) { c.Unsigned = []string{"eth_x"} }, `unknown method "eth_x" needs no signature`},
+		"no verifier": {func(c *Config) { c.Verify = nil }, "nobody verifies signatures"},
+		"no method without signature": {func(c *Config) {
+			c.Unsigned = []string{"eth_x"}
+		}, `unknown method "eth_x" needs no signature`},
 		"no method with a limit": {
-			func(c *Config) { c.Limits.Methods = map[string]Rate{"eth_x": {PerSecond: 1}} }, `unknown method "eth_x" has a rate limit`,
+			func(c *Config) {
+				c.Limits.Methods = map[string]Rate{"eth_x": {PerSecond: 1}}
+			}, `unknown method "eth_x" has a rate limit`,
 		},
 		"two methods of one name": {func(c *Config) {
 			c.Methods["flashbots_null"] = echo
@@ -279,7 +287,8 @@ func TestHandle(t *testing.T) {
 	}
 	w = httptest.NewRecorder()
 	server.ServeHTTP(w, httptest.NewRequest("POST", "/livez", nil))
-	if w.Code != 405 || w.Header().Get("Allow") != "GET, HEAD" || !strings.Contains(w.Body.String(), rpc.MethodNotAllowed.Short) {
+	if w.Code != 405 || w.Header().Get("Allow") != "GET, HEAD" ||
+		!strings.Contains(w.Body.String(), rpc.MethodNotAllowed.Short) {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
 }

@@ -20,7 +20,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// The transcripts are conversations, each with a server of its own that is set up below. A request is the lines with -->, an answer those with <--:
+// The transcripts are conversations, each with a server of its own that is set up below. A request
+// is the lines with -->, an answer those with <--:
 //
 //	--> POST /
 //	--> Header: value
@@ -30,7 +31,8 @@ import (
 //	<-- Header: value
 //	<-- the body
 //
-// Alice signs every request that has no header of its own for that; (unsigned) leaves it out, (gzip) packs the body.
+// Alice signs every request that has no header of its own for that; (unsigned) leaves it out,
+// (gzip) packs the body.
 func TestTranscripts(t *testing.T) {
 	for name, set := range map[string]func(*Config){
 		"ids":       func(*Config) {},
@@ -50,7 +52,8 @@ func TestTranscripts(t *testing.T) {
 			}
 		},
 		"aliases": func(c *Config) {
-			c.Aliases = map[string][]string{"flashbots_": {"vendor_", "buildernet_"}, "buildernet_": {"pool_"}, "eth_": {"vendor_"}}
+			c.Aliases = map[string][]string{"flashbots_": {"vendor_", "buildernet_"}, "buildernet_": {"pool_"},
+				"eth_": {"vendor_"}}
 			c.Methods["buildernet_delayed"] = echo
 			c.Methods["buildernet_open"] = echo // goes before the alias of flashbots_open
 		},
@@ -74,7 +77,8 @@ var alice = common.HexToAddress("0xa11ce00000000000000000000000000000000000")
 
 // echo tells what a method gets.
 func echo(_ context.Context, call *Call) (any, error) {
-	return map[string]any{"method": call.Method, "params": call.Params, "origin": call.Origin, "signed": call.Signer != common.Address{}}, nil
+	return map[string]any{"method": call.Method, "params": call.Params, "origin": call.Origin,
+		"signed": call.Signer != common.Address{}}, nil
 }
 
 func testConfig() Config {

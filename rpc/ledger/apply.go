@@ -39,8 +39,8 @@ func decode(entry view.Entry) (view.Change, error) {
 	return read(entry)
 }
 
-// reader reads one kind of fact. What is wrong with a fact itself is found here and in change, not when the change is made; the others of its list
-// count all the same.
+// reader reads one kind of fact. What is wrong with a fact itself is found here and in change, not
+// when the change is made; the others of its list count all the same.
 func reader[F rpc.Fact](change func(seq int64, fact F) (view.Change, error)) func(view.Entry) (view.Change, error) {
 	return func(entry view.Entry) (view.Change, error) {
 		var changes []view.Change
@@ -95,7 +95,8 @@ func refundCredited(seq int64, fact rpc.RefundCredited) (view.Change, error) {
 		return nil, err
 	}
 	bundle := bringer(fact.Bundle, fact.Hash)
-	return exec(`INSERT INTO refunds (seq, hash, bundle, block, block_hash, recipient, amount_0, amount_1, amount_2, amount_3, delayed, sender)
+	return exec(
+		`INSERT INTO refunds (seq, hash, bundle, block, block_hash, recipient, amount_0, amount_1, amount_2, amount_3, delayed, sender)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`,
 		seq, fact.Hash[:], bundle[:], int64(fact.Block), fact.BlockHash[:], fact.Recipient[:],
 		parts[0], parts[1], parts[2], parts[3], bit(fact.Delayed), senderOf(fact.Refund)), nil
@@ -138,19 +139,22 @@ func blockIndexed(_ int64, fact rpc.BlockIndexed) (view.Change, error) {
 		int64(fact.Number), fact.Hash[:], int64(fact.Timestamp)), nil
 }
 
-// blockReverted takes a block back, with its refunds and the payouts that were seen in it. Blocks above it stand no longer either; their own facts
-// take their refunds back, which nobody sees until then. A block that was taken back before changes nothing.
+// blockReverted takes a block back, with its refunds and the payouts that were seen in it. Blocks
+// above it stand no longer either; their own facts take their refunds back, which nobody sees until
+// then. A block that was taken back before changes nothing.
 func blockReverted(_ int64, fact rpc.BlockReverted) (view.Change, error) {
 	number, hash := int64(fact.Number), fact.Hash[:]
 	return inTurn(
 		exec(`DELETE FROM refunds WHERE block = ? AND block_hash = ?`, number, hash),
 		exec(`UPDATE refunds SET payout_tx = NULL, payout_block = NULL WHERE payout_block = ?
 			AND NOT EXISTS (SELECT 1 FROM blocks WHERE number = ? AND hash <> ?)`, number, number, hash),
-		exec(`DELETE FROM blocks WHERE number >= ? AND EXISTS (SELECT 1 FROM blocks AS b WHERE b.number = ? AND b.hash = ?)`, number, number, hash),
+		exec(`DELETE FROM blocks WHERE number >= ? AND EXISTS (SELECT 1 FROM blocks AS b WHERE b.number = ? AND b.hash = ?)`,
+			number, number, hash),
 	), nil
 }
 
-// partsOf cuts an amount into four parts of 32 bits, the lowest first. All ether there is has fewer than 128 bits.
+// partsOf cuts an amount into four parts of 32 bits, the lowest first. All ether there is has fewer
+// than 128 bits.
 func partsOf(amount *uint256.Int) (parts [4]int64, err error) {
 	switch {
 	case amount == nil:

@@ -8,14 +8,16 @@ import (
 	"time"
 )
 
-// IndexedUpTo is the highest block whose refunds, and those of all before it, are counted; 0 before the first.
+// IndexedUpTo is the highest block whose refunds, and those of all before it, are counted; 0 before
+// the first.
 func (l *Ledger) IndexedUpTo(ctx context.Context) (block uint64, err error) {
 	return l.highest(ctx, `SELECT number FROM blocks ORDER BY number DESC LIMIT 1`)
 }
 
 // indexedAt is the highest indexed block that is not younger than a time.
 func (l *Ledger) indexedAt(ctx context.Context, at time.Time) (block uint64, err error) {
-	return l.highest(ctx, `SELECT number FROM blocks WHERE timestamp <= ? ORDER BY timestamp DESC, number DESC LIMIT 1`, at.Unix())
+	return l.highest(ctx, `SELECT number FROM blocks WHERE timestamp <= ? ORDER BY timestamp DESC, number DESC LIMIT 1`,
+		at.Unix())
 }
 
 func (l *Ledger) highest(ctx context.Context, query string, args ...any) (block uint64, err error) {

@@ -8,7 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// position is the last row of a page. Rows are listed by block, and in a block by their place in the journal: what is appended comes later.
+// position is the last row of a page. Rows are listed by block, and in a block by their place in
+// the journal: what is appended comes later.
 type position struct {
 	block, seq uint64
 }
@@ -31,7 +32,8 @@ func (p position) cursor(query string) string {
 	return cursorText.EncodeToString(raw)
 }
 
-// positionOf reads a cursor of a query; none at all is before the first row. Anything else is rpc.InvalidCursor.
+// positionOf reads a cursor of a query; none at all is before the first row. Anything else is
+// rpc.InvalidCursor.
 func positionOf(cursor, query string) (p position, err error) {
 	if cursor == "" {
 		return position{}, nil

@@ -24,7 +24,8 @@ func TestCursorsComeBack(t *testing.T) {
 // A cursor is for the query that it came from; all else is refused, and is never a panic.
 func TestWrongCursors(t *testing.T) {
 	l := openAt(t, "sqlite::memory:", Config{})
-	record(t, l, credited(1, 5, 0, alice, wei(1)), credited(2, 5, 0, alice, wei(1)), late(credited(3, 5, 0, alice, wei(1))), indexed(5, 0))
+	record(t, l, credited(1, 5, 0, alice, wei(1)), credited(2, 5, 0, alice, wei(1)),
+		late(credited(3, 5, 0, alice, wei(1))), indexed(5, 0))
 	page, err := l.ByRecipient(t.Context(), noon, alice, "", 1)
 	if err != nil || page.Cursor == "" {
 		t.Fatal(page, err)
@@ -41,7 +42,8 @@ func TestWrongCursors(t *testing.T) {
 	for name, cursor := range map[string]string{
 		"no text of ours": "?", "too short": good[:8], "too long": good + "AAAA", "padded": good + "==",
 		"another version": base64.RawURLEncoding.EncodeToString(newer),
-		"upper case":      strings.ToUpper(good), "a number": "0x5", "spaces": " " + good, "a second line": good[:4] + "\n" + good[4:],
+		"upper case":      strings.ToUpper(good), "a number": "0x5", "spaces": " " + good, "a second line": good[:4] +
+			"\n" + good[4:],
 	} {
 		if _, err := l.ByRecipient(t.Context(), noon, alice, cursor, 1); !isRefused(err, rpc.InvalidCursor) {
 			t.Errorf("%s: %v, want %s", name, err, rpc.InvalidCursor.ID)

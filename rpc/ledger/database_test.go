@@ -77,9 +77,11 @@ func record(t testing.TB, l *Ledger, facts ...rpc.Fact) {
 	}
 }
 
-// head is the block of a number; fork tells blocks of one number apart. Block n came n times 12 seconds after noon.
+// head is the block of a number; fork tells blocks of one number apart. Block n came n times 12
+// seconds after noon.
 func head(number uint64, fork byte) rpc.Head {
-	return rpc.Head{Number: number, Hash: common.Hash{fork, byte(number >> 8), byte(number)}, Timestamp: uint64(blockTime(number).Unix())}
+	return rpc.Head{Number: number, Hash: common.Hash{fork, byte(number >> 8), byte(number)},
+		Timestamp: uint64(blockTime(number).Unix())}
 }
 
 func blockTime(number uint64) time.Time {
@@ -104,7 +106,8 @@ func credited(order byte, number uint64, fork byte, to common.Address, amount *u
 // paid is the payout of such a refund.
 func paid(order byte, number uint64, fork byte, to common.Address, in uint64) rpc.Fact {
 	return rpc.RefundPaid{
-		At: noon, Hash: common.Hash{order}, Block: number, BlockHash: head(number, fork).Hash, Recipient: to, PayoutTx: common.Hash{0xf0, order},
+		At: noon, Hash: common.Hash{order}, Block: number, BlockHash: head(number, fork).Hash, Recipient: to,
+		PayoutTx:    common.Hash{0xf0, order},
 		PayoutBlock: in,
 	}
 }
@@ -116,7 +119,8 @@ func late(fact rpc.RefundCredited) rpc.Fact {
 
 func wei(n uint64) *uint256.Int { return uint256.NewInt(n) }
 
-// told is a page as "order:amount", with a "+" after received ones, and an ellipsis if it has a cursor.
+// told is a page as "order:amount", with a "+" after received ones, and an ellipsis if it has a
+// cursor.
 func told(t testing.TB, page rpc.RefundPage, err error) string {
 	t.Helper()
 	if err != nil {

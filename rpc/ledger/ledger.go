@@ -1,13 +1,14 @@
-// Package ledger is the SQL view of what the bundle RPC has to remember: refunds, where they go, and orders that the pool has forgotten. How it
-// keeps up with the journal is internal/view's.
+// Package ledger is the SQL view of what the bundle RPC has to remember: refunds, where they go,
+// and orders that the pool has forgotten. How it keeps up with the journal is internal/view's.
 //
 //	journal ─▶ view.Follow ─▶ decode ─┬─ refund_credited, refund_paid ──▶ refunds ─┬─▶ ByRecipient, ByBundle, ByBlock, Delayed (pages)
 //	                                  ├─ block_indexed, block_reverted ▶ blocks ───┴─▶ Totals, DelayedTotals, IndexedUpTo
 //	                                  ├─ recipient_set ────────────────▶ recipients ─▶ Recipient, RecipientAt
 //	                                  └─ order_ended, order_sent, … ───▶ orders ─────▶ Order
 //
-// A refund is pending from the moment that its block is indexed, and received when its payout was seen; a block that is reverted takes its
-// refunds with it, and the payouts that were seen in it. What is not indexed is not told: answers hold for the blocks up to their UpTo.
+// A refund is pending from the moment that its block is indexed, and received when its payout was
+// seen; a block that is reverted takes its refunds with it, and the payouts that were seen in it.
+// What is not indexed is not told: answers hold for the blocks up to their UpTo.
 //
 // The database is the ledger's own: it has its own progress.
 package ledger
@@ -30,11 +31,14 @@ var migrationFiles embed.FS
 
 // Config says what the ledger tells. The zero value tells all at once.
 type Config struct {
-	// EarliestBlock is the first block whose refunds ByRecipient lists; totals count those before it too. 20802497 on mainnet.
+	// EarliestBlock is the first block whose refunds ByRecipient lists; totals count those before it
+	// too. 20802497 on mainnet.
 	EarliestBlock uint64
-	// DetailsDelay is how old a block must be, by its timestamp, before ByRecipient, ByBundle and ByBlock list its refunds.
+	// DetailsDelay is how old a block must be, by its timestamp, before ByRecipient, ByBundle and
+	// ByBlock list its refunds.
 	DetailsDelay time.Duration
-	// TotalsEvery is how often Totals changes: it answers as it would have at the last multiple of this since 1970. 0 is always.
+	// TotalsEvery is how often Totals changes: it answers as it would have at the last multiple of
+	// this since 1970. 0 is always.
 	TotalsEvery time.Duration
 	Log         *slog.Logger
 }
@@ -45,14 +49,15 @@ type Ledger struct {
 	cfg  Config
 }
 
-// Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is asked for the first time by Follow, and until
-// it answers queries fail with rpc.NotReady.
+// Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is
+// asked for the first time by Follow, and until it answers queries fail with rpc.NotReady.
 func Open(ctx context.Context, address string, cfg Config) (*Ledger, error) {
 	migrations, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		return nil, err
 	}
-	opened, err := view.Open(ctx, address, view.Config{Name: "ledger", Migrations: migrations, Decode: decode, Log: cfg.Log})
+	opened, err := view.Open(ctx, address, view.Config{Name: "ledger", Migrations: migrations, Decode: decode,
+		Log: cfg.Log})
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
@@ -70,7 +75,8 @@ func (l *Ledger) CheckAtStart(ctx context.Context, journal view.Log) error {
 // Skipped is the number of facts that could not be read since Open, see view.View.
 func (l *Ledger) Skipped() uint64 { return l.view.Skipped() }
 
-// Follow applies facts as they come until the context ends (nil) or the source fails (its error). It survives the database, see view.View.
+// Follow applies facts as they come until the context ends (nil) or the source fails (its error).
+// It survives the database, see view.View.
 func (l *Ledger) Follow(ctx context.Context, source view.Source) error {
 	return l.view.Follow(ctx, source)
 }
@@ -91,7 +97,8 @@ func (l *Ledger) Last(ctx context.Context) (seq uint64, err error) {
 	return seq, nil
 }
 
-// failure wraps an error of the database. One that is over when the database answers again is rpc.NotReady too.
+// failure wraps an error of the database. One that is over when the database answers again is
+// rpc.NotReady too.
 func failure(action string, err error) error {
 	if store.Unavailable(err) {
 		return fmt.Errorf("%s: %w: %w", action, rpc.NotReady.Plain(), err)

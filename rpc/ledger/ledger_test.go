@@ -127,7 +127,8 @@ func TestPending(t *testing.T) {
 	})
 }
 
-// A block that is reverted takes its refunds with it, and lets those be pending again whose payouts were seen in it.
+// A block that is reverted takes its refunds with it, and lets those be pending again whose payouts
+// were seen in it.
 func TestARevertTakesBack(t *testing.T) {
 	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
 		steps := []struct {
@@ -135,7 +136,8 @@ func TestARevertTakesBack(t *testing.T) {
 			refunds, sums string
 		}{
 			{[]rpc.Fact{credited(1, 5, 0, alice, wei(100)), indexed(5, 0)}, "1:100", "100 0 5"},
-			{[]rpc.Fact{credited(2, 6, 0, alice, wei(10)), paid(2, 6, 0, alice, 6), paid(1, 5, 0, alice, 6), indexed(6, 0)}, "1:100+ 2:10+", "0 110 6"},
+			{[]rpc.Fact{credited(2, 6, 0, alice, wei(10)), paid(2, 6, 0, alice, 6), paid(1, 5, 0, alice, 6), indexed(6, 0)},
+				"1:100+ 2:10+", "0 110 6"},
 			{[]rpc.Fact{reverted(6, 0)}, "1:100", "100 0 5"},
 			{[]rpc.Fact{reverted(6, 0)}, "1:100", "100 0 5"}, // told again
 			{[]rpc.Fact{credited(3, 6, 1, alice, wei(1)), paid(1, 5, 0, alice, 6), indexed(6, 1)}, "1:100+ 3:1", "1 100 6"},
@@ -158,7 +160,8 @@ func TestARevertTakesBack(t *testing.T) {
 	})
 }
 
-// Details wait until a block is old enough, by its own time; totals change at the multiples of their period only.
+// Details wait until a block is old enough, by its own time; totals change at the multiples of
+// their period only.
 func TestDelays(t *testing.T) {
 	cfg := Config{EarliestBlock: 2, DetailsDelay: 24 * time.Second, TotalsEvery: time.Minute}
 	onEach(t, cfg, func(t *testing.T, l *Ledger) {
@@ -172,8 +175,9 @@ func TestDelays(t *testing.T) {
 		}{
 			{0, "", "0 0 0"},
 			{35 * time.Second, "", "0 0 0"},
-			{48 * time.Second, "2:1+", "0 0 0"},     // block 1 is before the earliest
-			{60 * time.Second, "2:1+ 3:1", "4 1 5"}, // at noon and a minute block 5 came; the totals do not know the payout in block 8
+			{48 * time.Second, "2:1+", "0 0 0"}, // block 1 is before the earliest
+			// at noon and a minute block 5 came; the totals do not know the payout in block 8
+			{60 * time.Second, "2:1+ 3:1", "4 1 5"},
 			{119 * time.Second, "2:1+ 3:1 4:1 5:1 6:1 7:1", "4 1 5"},
 			{120 * time.Second, "2:1+ 3:1 4:1 5:1 6:1 7:1 8:1", "8 2 10"},
 		} {
@@ -222,7 +226,8 @@ func TestByBundleAndByBlock(t *testing.T) {
 	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
 		followed := credited(1, 5, 0, alice, wei(10))
 		followed.Bundle = common.Hash{2}
-		record(t, l, followed, credited(2, 5, 0, bob, wei(20)), credited(3, 6, 0, alice, wei(30)), indexed(5, 0), indexed(6, 0))
+		record(t, l, followed, credited(2, 5, 0, bob, wei(20)), credited(3, 6, 0, alice, wei(30)), indexed(5, 0),
+			indexed(6, 0))
 		for order, want := range map[byte]string{1: "1:10", 2: "1:10 2:20", 3: "3:30", 4: "", 0: ""} {
 			page, err := l.ByBundle(t.Context(), noon, common.Hash{order}, "", 10)
 			if got := told(t, page, err); got != want {
@@ -244,7 +249,8 @@ func TestDelayed(t *testing.T) {
 		by := credited(5, 6, 0, alice, wei(50))
 		by.Bundle = common.Hash{9}
 		record(t, l,
-			late(credited(1, 5, 0, alice, wei(10))), credited(2, 5, 0, alice, wei(20)), late(credited(3, 5, 0, bob, wei(30))), indexed(5, 0),
+			late(credited(1, 5, 0, alice, wei(10))), credited(2, 5, 0, alice, wei(20)), late(credited(3, 5, 0, bob, wei(30))),
+			indexed(5, 0),
 			late(credited(4, 6, 0, alice, wei(40))), late(by), paid(1, 5, 0, alice, 6), indexed(6, 0),
 		)
 		block := func(number uint64) *uint64 { return &number }
@@ -253,15 +259,17 @@ func TestDelayed(t *testing.T) {
 			query         rpc.DelayedQuery
 			refunds, sums string
 		}{
-			"all":                        {rpc.DelayedQuery{}, "1:10+ 4:40 5:50", "90 10 6"},
-			"from":                       {rpc.DelayedQuery{FromBlock: block(6)}, "4:40 5:50", "90 0 6"},
-			"to":                         {rpc.DelayedQuery{ToBlock: block(5)}, "1:10+", "0 10 6"},
-			"both are inclusive":         {rpc.DelayedQuery{FromBlock: block(5), ToBlock: block(6)}, "1:10+ 4:40 5:50", "90 10 6"},
-			"hash":                       {rpc.DelayedQuery{FromBlock: block(5), ToBlock: block(6), Hash: hash(4)}, "4:40", ""},
-			"hash of a bundle":           {rpc.DelayedQuery{FromBlock: block(5), ToBlock: block(6), Hash: hash(9)}, "5:50", ""},
-			"not indexed to the end":     {rpc.DelayedQuery{ToBlock: block(7)}, "1:10+ 4:40 5:50 …", "90 10 6"},
-			"not indexed at all":         {rpc.DelayedQuery{FromBlock: block(7), ToBlock: block(8)}, "…", "0 0 6"},
-			"the end of all numbers":     {rpc.DelayedQuery{FromBlock: block(1<<64 - 1), ToBlock: block(1<<64 - 1)}, "…", "0 0 6"},
+			"all":  {rpc.DelayedQuery{}, "1:10+ 4:40 5:50", "90 10 6"},
+			"from": {rpc.DelayedQuery{FromBlock: block(6)}, "4:40 5:50", "90 0 6"},
+			"to":   {rpc.DelayedQuery{ToBlock: block(5)}, "1:10+", "0 10 6"},
+			"both are inclusive": {rpc.DelayedQuery{FromBlock: block(5), ToBlock: block(6)},
+				"1:10+ 4:40 5:50", "90 10 6"},
+			"hash":                   {rpc.DelayedQuery{FromBlock: block(5), ToBlock: block(6), Hash: hash(4)}, "4:40", ""},
+			"hash of a bundle":       {rpc.DelayedQuery{FromBlock: block(5), ToBlock: block(6), Hash: hash(9)}, "5:50", ""},
+			"not indexed to the end": {rpc.DelayedQuery{ToBlock: block(7)}, "1:10+ 4:40 5:50 …", "90 10 6"},
+			"not indexed at all":     {rpc.DelayedQuery{FromBlock: block(7), ToBlock: block(8)}, "…", "0 0 6"},
+			"the end of all numbers": {rpc.DelayedQuery{FromBlock: block(1<<64 - 1), ToBlock: block(1<<64 - 1)},
+				"…", "0 0 6"},
 			"open, and nothing is there": {rpc.DelayedQuery{FromBlock: block(7)}, "", "0 0 6"},
 		} {
 			test.query.Recipient = alice
@@ -300,7 +308,8 @@ func isRefused(err error, want rpc.Refusal) bool {
 func TestRecipientsHaveAHistory(t *testing.T) {
 	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
 		carol := common.Address{0xcc}
-		record(t, l, indexed(1, 0), rpc.RecipientSet{At: noon, From: alice, To: bob}, indexed(2, 0), rpc.RecipientSet{At: noon, From: alice, To: carol},
+		record(t, l, indexed(1, 0), rpc.RecipientSet{At: noon, From: alice, To: bob}, indexed(2, 0),
+			rpc.RecipientSet{At: noon, From: alice, To: carol},
 			rpc.RecipientSet{At: noon, From: bob, To: alice}, rpc.RecipientSet{At: noon, From: bob, To: bob})
 		for _, test := range []struct {
 			from common.Address
@@ -381,8 +390,9 @@ func TestBeforeTheServerAnswers(t *testing.T) {
 	}
 }
 
-// What followed orders brought is summed up for whoever has it and for whose orders they were; what a bundle gave back of its own payment is in no
-// such sum. Facts of earlier versions have no sender.
+// What followed orders brought is summed up for whoever has it and for whose orders they were; what
+// a bundle gave back of its own payment is in no such sum. Facts of earlier versions have no
+// sender.
 func TestMevTotals(t *testing.T) {
 	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
 		followed := func(order byte, to, sender common.Address, amount uint64) rpc.RefundCredited {
@@ -394,7 +404,8 @@ func TestMevTotals(t *testing.T) {
 		payout.Bundle = common.Hash{0xb0, 1}
 		own := credited(4, 5, 0, alice, wei(1000))
 		own.Sender = bob
-		record(t, l, followed(1, alice, bob, 100), followed(2, alice, alice, 20), followed(3, alice, common.Address{}, 3), own, payout, indexed(5, 0))
+		record(t, l, followed(1, alice, bob, 100), followed(2, alice, alice, 20), followed(3, alice, common.Address{}, 3),
+			own, payout, indexed(5, 0))
 		for _, row := range []struct {
 			name   string
 			totals func(context.Context, time.Time, common.Address) (rpc.RefundTotals, error)

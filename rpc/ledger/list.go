@@ -14,38 +14,47 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// ByRecipient lists refunds for an address, of blocks from Config.EarliestBlock on that are at least Config.DetailsDelay old, the oldest block first.
-// What is indexed while pages are turned comes on a later page. A cursor does not go back: refunds that come in the place of those of a
-// reverted block, below the cursor, are told to whoever begins anew. A wrong cursor is rpc.InvalidCursor.
-func (l *Ledger) ByRecipient(ctx context.Context, at time.Time, recipient common.Address, cursor string, limit int) (rpc.RefundPage, error) {
+// ByRecipient lists refunds for an address, of blocks from Config.EarliestBlock on that are at
+// least Config.DetailsDelay old, the oldest block first. What is indexed while pages are turned
+// comes on a later page. A cursor does not go back: refunds that come in the place of those of a
+// reverted block, below the cursor, are told to whoever begins anew. A wrong cursor is
+// rpc.InvalidCursor.
+func (l *Ledger) ByRecipient(ctx context.Context, at time.Time, recipient common.Address, cursor string,
+	limit int) (rpc.RefundPage, error) {
 	q := listing{name: fmt.Sprintf("recipient %x", recipient), from: l.cfg.EarliestBlock, to: math.MaxUint64}
 	q.where("recipient = ?", recipient[:])
 	return l.details(ctx, at, q, cursor, limit)
 }
 
-// ByBundle lists refunds that an order has brought, or that an order got from those that followed it. Otherwise it is like ByRecipient.
-func (l *Ledger) ByBundle(ctx context.Context, at time.Time, hash common.Hash, cursor string, limit int) (rpc.RefundPage, error) {
+// ByBundle lists refunds that an order has brought, or that an order got from those that followed
+// it. Otherwise it is like ByRecipient.
+func (l *Ledger) ByBundle(ctx context.Context, at time.Time, hash common.Hash, cursor string,
+	limit int) (rpc.RefundPage, error) {
 	q := listing{name: fmt.Sprintf("bundle %x", hash), to: math.MaxUint64}
 	q.where("(hash = ? OR bundle = ?)", hash[:], hash[:])
 	return l.details(ctx, at, q, cursor, limit)
 }
 
 // ByBlock lists refunds of a block. Otherwise it is like ByRecipient.
-func (l *Ledger) ByBlock(ctx context.Context, at time.Time, block uint64, cursor string, limit int) (rpc.RefundPage, error) {
+func (l *Ledger) ByBlock(ctx context.Context, at time.Time, block uint64, cursor string,
+	limit int) (rpc.RefundPage, error) {
 	q := listing{name: fmt.Sprintf("block %d", block), from: block, to: block}
 	return l.details(ctx, at, q, cursor, limit)
 }
 
-func (l *Ledger) details(ctx context.Context, at time.Time, q listing, cursor string, limit int) (page rpc.RefundPage, err error) {
+func (l *Ledger) details(ctx context.Context, at time.Time, q listing, cursor string,
+	limit int) (page rpc.RefundPage, err error) {
 	if q.upTo, err = l.detailsUpTo(ctx, at); err != nil {
 		return rpc.RefundPage{}, err
 	}
 	return l.page(ctx, q, cursor, limit)
 }
 
-// Delayed lists delayed refunds of indexed blocks. While the query's last block is not indexed, every page has a cursor, the last one too: what
-// follows may come later. A range that cannot be is rpc.InvalidRange, a wrong cursor rpc.InvalidCursor.
-func (l *Ledger) Delayed(ctx context.Context, query rpc.DelayedQuery, cursor string, limit int) (page rpc.RefundPage, err error) {
+// Delayed lists delayed refunds of indexed blocks. While the query's last block is not indexed,
+// every page has a cursor, the last one too: what follows may come later. A range that cannot be is
+// rpc.InvalidRange, a wrong cursor rpc.InvalidCursor.
+func (l *Ledger) Delayed(ctx context.Context, query rpc.DelayedQuery, cursor string,
+	limit int) (page rpc.RefundPage, err error) {
 	if err := checkRange(query); err != nil {
 		return rpc.RefundPage{}, err
 	}
@@ -111,8 +120,8 @@ func (q *listing) where(condition string, args ...any) {
 // last is the last block of the list for now.
 func (q *listing) last() int64 { return column(min(q.to, q.upTo)) }
 
-// start is before the first row after a position. It stands for the first block too: with one bound below, a database walks the index from there
-// on and from nowhere else.
+// start is before the first row after a position. It stands for the first block too: with one bound
+// below, a database walks the index from there on and from nowhere else.
 func (q *listing) start(after position) position {
 	if after.block < q.from {
 		return position{block: q.from}
@@ -161,7 +170,8 @@ func scanRefund(rows *sql.Rows) (r rpc.RefundRecord, seq uint64, err error) {
 	var hash, bundle, blockHash, recipient, payoutTx []byte
 	var payoutBlock sql.NullInt64
 	var parts [4]int64
-	if err := rows.Scan(&number, &hash, &bundle, &block, &blockHash, &recipient, &parts[0], &parts[1], &parts[2], &parts[3], &r.Delayed,
+	if err := rows.Scan(&number, &hash, &bundle, &block, &blockHash, &recipient, &parts[0], &parts[1], &parts[2],
+		&parts[3], &r.Delayed,
 		&payoutTx, &payoutBlock); err != nil {
 		return r, 0, err
 	}

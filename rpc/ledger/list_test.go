@@ -36,9 +36,11 @@ func (c *chain) next(to common.Address, count int) (facts []rpc.Fact, amounts []
 	return append(facts, indexed(c.number, 0)), amounts
 }
 
-// Blocks come while a client turns pages: it sees each row once, the oldest first, and all that were there when it got the last page.
+// Blocks come while a client turns pages: it sees each row once, the oldest first, and all that
+// were there when it got the last page.
 func TestPagesAreStable(t *testing.T) {
-	for kind, address := range map[string]string{"sqlite": "sqlite::memory:", "postgres": postgrestest.Start(t).Database(t)} {
+	for kind, address := range map[string]string{"sqlite": "sqlite::memory:",
+		"postgres": postgrestest.Start(t).Database(t)} {
 		t.Run(kind, func(t *testing.T) {
 			l, c, clients := openAt(t, address, Config{}), &chain{}, uint64(0)
 			rapid.Check(t, func(r *rapid.T) {
@@ -95,7 +97,8 @@ func anyList(r *rapid.T, l *Ledger, me common.Address) func(cursor string, limit
 	}
 }
 
-// The cursor of a range that is not indexed to its end goes on where the range did, and ends with it.
+// The cursor of a range that is not indexed to its end goes on where the range did, and ends with
+// it.
 func TestAnUnfinishedRangeGoesOn(t *testing.T) {
 	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
 		query := rpc.DelayedQuery{Recipient: alice, FromBlock: new(uint64(2)), ToBlock: new(uint64(3))}
@@ -112,7 +115,8 @@ func TestAnUnfinishedRangeGoesOn(t *testing.T) {
 	})
 }
 
-// Every list finds its rows by an index, in the order in which they are told; only what a bundle's hash has found, a handful, is sorted.
+// Every list finds its rows by an index, in the order in which they are told; only what a bundle's
+// hash has found, a handful, is sorted.
 func TestListsUseAnIndex(t *testing.T) {
 	l := openAt(t, "sqlite::memory:", Config{})
 	recipient, bundle, block := listing{from: 5, to: 9, upTo: 9}, listing{to: 9, upTo: 9}, listing{from: 5, to: 5, upTo: 9}
@@ -126,7 +130,8 @@ func TestListsUseAnIndex(t *testing.T) {
 		"recipient": {recipient, "SEARCH refunds USING INDEX refunds_recipient (recipient=? AND block>? AND block<?)"},
 		"block":     {block, "SEARCH refunds USING INDEX refunds_block (block>? AND block<?)"},
 		"bundle":    {bundle, "MULTI-INDEX OR"},
-		"delayed":   {delayed(rpc.DelayedQuery{Recipient: alice}), "SEARCH refunds USING INDEX refunds_delayed (recipient=? AND block>? AND block<?)"},
+		"delayed": {delayed(rpc.DelayedQuery{Recipient: alice}),
+			"SEARCH refunds USING INDEX refunds_delayed (recipient=? AND block>? AND block<?)"},
 		"range": {
 			delayed(rpc.DelayedQuery{Recipient: alice, FromBlock: &five, ToBlock: &five}),
 			"SEARCH refunds USING INDEX refunds_delayed (recipient=? AND block>? AND block<?)",
@@ -155,8 +160,9 @@ func plan(t *testing.T, l *Ledger, query string, args []any) (steps []string) {
 	return steps
 }
 
-// BenchmarkPages turns all pages of 100,000 refunds of one address, 500 a page: the time of a page, how many times longer the second half
-// takes than the first, and how many pages take as long as the totals.
+// BenchmarkPages turns all pages of 100,000 refunds of one address, 500 a page: the time of a page,
+// how many times longer the second half takes than the first, and how many pages take as long as
+// the totals.
 func BenchmarkPages(b *testing.B) {
 	const blocks, inBlock, limit = 2000, 50, 500
 	for kind, address := range map[string]string{

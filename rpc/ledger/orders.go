@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// orderSent notes the first time that a builder took an order. An attempt that failed changes nothing.
+// orderSent notes the first time that a builder took an order. An attempt that failed changes
+// nothing.
 func orderSent(seq int64, fact rpc.OrderSent) (view.Change, error) {
 	if fact.Error != "" {
 		return nil, nil
@@ -22,8 +23,9 @@ func orderSent(seq int64, fact rpc.OrderSent) (view.Change, error) {
 		fact.Hash[:], fact.Signer[:], fact.Builder, seq, fact.At.UnixMicro()), nil
 }
 
-// orderEnded adds an order: while it lives the pool knows more of it, and orders that come are many. One that its signer sent again is the same
-// row: times are of the first one, the rest is the newest one's, and what an older one's end says late changes nothing.
+// orderEnded adds an order: while it lives the pool knows more of it, and orders that come are
+// many. One that its signer sent again is the same row: times are of the first one, the rest is the
+// newest one's, and what an older one's end says late changes nothing.
 func orderEnded(_ int64, fact rpc.OrderEnded) (view.Change, error) {
 	if fact.Life.Kind == "" {
 		return nil, errors.New("an end without a life")
@@ -33,7 +35,8 @@ func orderEnded(_ int64, fact rpc.OrderEnded) (view.Change, error) {
 		bytes := fact.ValueWei.Bytes32()
 		value = bytes[:]
 	}
-	return exec(`INSERT INTO orders (hash, signer, id, kind, state, reason, received_us, simulated_us, simulation_error, ended_us, block, block_hash, value)
+	return exec(
+		`INSERT INTO orders (hash, signer, id, kind, state, reason, received_us, simulated_us, simulation_error, ended_us, block, block_hash, value)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (hash, signer) DO UPDATE SET id = excluded.id, kind = excluded.kind, state = excluded.state,
 		reason = excluded.reason, simulated_us = COALESCE(orders.simulated_us, excluded.simulated_us), simulation_error = excluded.simulation_error,
 		ended_us = excluded.ended_us, block = excluded.block, block_hash = excluded.block_hash, value = excluded.value WHERE excluded.id >= orders.id`,
@@ -42,8 +45,8 @@ func orderEnded(_ int64, fact rpc.OrderEnded) (view.Change, error) {
 		fact.At.UnixMicro(), int64(fact.Block), fact.BlockHash[:], value), nil
 }
 
-// orderReturned lets an order that had landed live again, with what had happened to it before. The pool keeps it; should that not come to its end,
-// nobody says of it that it landed.
+// orderReturned lets an order that had landed live again, with what had happened to it before. The
+// pool keeps it; should that not come to its end, nobody says of it that it landed.
 func orderReturned(_ int64, fact rpc.OrderReturned) (view.Change, error) {
 	return exec(`UPDATE orders SET state = CASE
 		WHEN EXISTS (SELECT 1 FROM sendings AS s WHERE s.hash = orders.hash AND s.signer = orders.signer) THEN 'sent'
@@ -58,9 +61,11 @@ func (l *Ledger) Order(ctx context.Context, hash common.Hash, signer common.Addr
 	var id, received, block int64
 	var simulated, ended sql.NullInt64
 	var blockHash, value []byte
-	err := l.view.QueryRow(ctx, `SELECT id, kind, state, reason, received_us, simulated_us, simulation_error, ended_us, block, block_hash, value
+	err := l.view.QueryRow(ctx,
+		`SELECT id, kind, state, reason, received_us, simulated_us, simulation_error, ended_us, block, block_hash, value
 		FROM orders WHERE hash = ? AND signer = ?`, hash[:], signer[:]).Scan(
-		&id, &record.Kind, &record.State, &record.Reason, &received, &simulated, &record.SimulationError, &ended, &block, &blockHash, &value)
+		&id, &record.Kind, &record.State, &record.Reason, &received, &simulated, &record.SimulationError, &ended, &block,
+		&blockHash, &value)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
@@ -68,7 +73,8 @@ func (l *Ledger) Order(ctx context.Context, hash common.Hash, signer common.Addr
 		return nil, failure("look up an order", err)
 	}
 	record.ID, record.Block = uint64(id), uint64(block)
-	record.ReceivedAt, record.SimulatedAt, record.EndedAt = time.UnixMicro(received).UTC(), timeOf(simulated), timeOf(ended)
+	record.ReceivedAt, record.SimulatedAt, record.EndedAt = time.UnixMicro(received).UTC(), timeOf(simulated),
+		timeOf(ended)
 	copy(record.BlockHash[:], blockHash)
 	if value != nil {
 		record.ValueWei = new(uint256.Int).SetBytes(value)
@@ -78,7 +84,8 @@ func (l *Ledger) Order(ctx context.Context, hash common.Hash, signer common.Addr
 }
 
 // sendings are the builders that took an order.
-func (l *Ledger) sendings(ctx context.Context, hash common.Hash, signer common.Address) (list []rpc.OrderSending, err error) {
+func (l *Ledger) sendings(ctx context.Context, hash common.Hash,
+	signer common.Address) (list []rpc.OrderSending, err error) {
 	err = l.view.Each(ctx, func(rows *sql.Rows) error {
 		var one rpc.OrderSending
 		var at int64

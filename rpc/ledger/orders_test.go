@@ -21,7 +21,8 @@ func ref(id uint64) rpc.OrderRef { return rpc.OrderRef{ID: id, Hash: bundle, Sig
 func at(second int) time.Time { return noon.Add(time.Duration(second) * time.Second) }
 
 func offered(second int, id uint64, builder, failure string) rpc.Fact {
-	return rpc.OrderSent{At: at(second), OrderRef: ref(id), Delivery: rpc.Delivery{Builder: builder, Block: 5, Error: failure}}
+	return rpc.OrderSent{At: at(second), OrderRef: ref(id), Delivery: rpc.Delivery{Builder: builder, Block: 5,
+		Error: failure}}
 }
 
 // ended is the end of alice's bundle that had come at a second.
@@ -36,7 +37,8 @@ func ended(second int, id uint64, state rpc.State, reason string, received int) 
 	return fact
 }
 
-// simulated is the end of an order for which a simulation had succeeded at a second, if that is not 0, and the newest had failed, if there is a text.
+// simulated is the end of an order for which a simulation had succeeded at a second, if that is not
+// 0, and the newest had failed, if there is a text.
 func simulated(fact rpc.OrderEnded, second int, failure string) rpc.OrderEnded {
 	if fact.Life.SimulationError = failure; second > 0 {
 		fact.Life.SimulatedAt = at(second)
@@ -61,7 +63,8 @@ func remembered(t *testing.T, l *Ledger) string {
 		return fmt.Sprint(at.Sub(noon).Seconds())
 	}
 	words := []string{
-		fmt.Sprintf("%d %s %s", record.ID, record.Kind, record.State), "received", seconds(record.ReceivedAt), "simulated", seconds(record.SimulatedAt),
+		fmt.Sprintf("%d %s %s", record.ID, record.Kind, record.State), "received", seconds(record.ReceivedAt), "simulated",
+		seconds(record.SimulatedAt),
 	}
 	for _, sent := range record.Sent {
 		words = append(words, sent.Builder, seconds(sent.At))
@@ -78,7 +81,8 @@ func remembered(t *testing.T, l *Ledger) string {
 	return strings.Join(words, " ")
 }
 
-// An order's record is written at its end, with what was before; to whom it was sent is noted as it happens.
+// An order's record is written at its end, with what was before; to whom it was sent is noted as it
+// happens.
 func TestAnOrdersLife(t *testing.T) {
 	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
 		for _, step := range []struct {
@@ -94,11 +98,18 @@ func TestAnOrdersLife(t *testing.T) {
 				simulated(ended(10, 1, rpc.Landed, "", 1), 3, "nonce too low"),
 				"1 bundle landed received 1 simulated 3 west 7 east 8 error nonce too low ended 10  5 value 77",
 			},
-			{rpc.OrderReturned{At: at(11), OrderRef: ref(1)}, "1 bundle sent received 1 simulated 3 west 7 east 8 error nonce too low"},
-			{simulated(ended(12, 1, rpc.Expired, "", 1), 3, ""), "1 bundle expired received 1 simulated 3 west 7 east 8 ended 12  5"},
-			{ended(14, 2, rpc.Failed, "nonce too low", 13), "2 bundle failed received 1 simulated 3 west 7 east 8 ended 14 nonce too low 5"}, // sent again
-			{ended(15, 1, rpc.Cancelled, "replaced", 1), "2 bundle failed received 1 simulated 3 west 7 east 8 ended 14 nonce too low 5"},    // the older one
-			{rpc.OrderReturned{At: at(16), OrderRef: ref(1)}, "2 bundle failed received 1 simulated 3 west 7 east 8 ended 14 nonce too low 5"},
+			{rpc.OrderReturned{At: at(11), OrderRef: ref(1)},
+				"1 bundle sent received 1 simulated 3 west 7 east 8 error nonce too low"},
+			{simulated(ended(12, 1, rpc.Expired, "", 1), 3, ""),
+				"1 bundle expired received 1 simulated 3 west 7 east 8 ended 12  5"},
+			// sent again
+			{ended(14, 2, rpc.Failed, "nonce too low", 13),
+				"2 bundle failed received 1 simulated 3 west 7 east 8 ended 14 nonce too low 5"},
+			// the older one
+			{ended(15, 1, rpc.Cancelled, "replaced", 1),
+				"2 bundle failed received 1 simulated 3 west 7 east 8 ended 14 nonce too low 5"},
+			{rpc.OrderReturned{At: at(16), OrderRef: ref(1)},
+				"2 bundle failed received 1 simulated 3 west 7 east 8 ended 14 nonce too low 5"},
 		} {
 			record(t, l, step.fact)
 			if got := remembered(t, l); got != step.want {
@@ -111,7 +122,8 @@ func TestAnOrdersLife(t *testing.T) {
 	})
 }
 
-// An order that lands before it was simulated or sent here is what it was before when its block is gone.
+// An order that lands before it was simulated or sent here is what it was before when its block is
+// gone.
 func TestAnOrderReturns(t *testing.T) {
 	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
 		returned := rpc.OrderReturned{At: at(9), OrderRef: ref(1)}
@@ -143,7 +155,8 @@ func TestAListOfFacts(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := remembered(t, l), "1 bundle expired received 0 simulated never east 1 west 2 ended 3  5"; got != want || l.Skipped() != 1 {
+	got, want := remembered(t, l), "1 bundle expired received 0 simulated never east 1 west 2 ended 3  5"
+	if got != want || l.Skipped() != 1 {
 		t.Errorf("%d skipped\ngot  %s\nwant %s", l.Skipped(), got, want)
 	}
 }

@@ -7,10 +7,12 @@ import (
 	"github.com/gavel-relay/gavel/internal/store"
 )
 
-// pruneBatch is how many orders one transaction forgets, so that facts that come meanwhile wait for milliseconds only.
+// pruneBatch is how many orders one transaction forgets, so that facts that come meanwhile wait for
+// milliseconds only.
 const pruneBatch = 1000
 
-// Prune forgets the orders that ended before a time, and tells how many they were. Refunds stay. What was forgotten before an error stays forgotten.
+// Prune forgets the orders that ended before a time, and tells how many they were. Refunds stay.
+// What was forgotten before an error stays forgotten.
 func (l *Ledger) Prune(ctx context.Context, before time.Time) (forgotten int64, err error) {
 	for {
 		var batch int64
@@ -31,7 +33,8 @@ func (l *Ledger) Prune(ctx context.Context, before time.Time) (forgotten int64, 
 // pruneOnce forgets a batch: first to whom its orders were sent, then the orders.
 func pruneOnce(ctx context.Context, tx store.Tx, before time.Time) (forgotten int64, err error) {
 	const old = `(SELECT hash, signer FROM orders WHERE ended_us < ? ORDER BY ended_us, hash, signer LIMIT ?)`
-	if _, err := tx.Exec(ctx, `DELETE FROM sendings WHERE (hash, signer) IN `+old, before.UnixMicro(), pruneBatch); err != nil {
+	if _, err := tx.Exec(ctx, `DELETE FROM sendings WHERE (hash, signer) IN `+old, before.UnixMicro(),
+		pruneBatch); err != nil {
 		return 0, err
 	}
 	return tx.Exec(ctx, `DELETE FROM orders WHERE (hash, signer) IN `+old, before.UnixMicro(), pruneBatch)

@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Only orders that ended go, only old ones, in more batches than one, and to whom they were sent with them.
+// Only orders that ended go, only old ones, in more batches than one, and to whom they were sent
+// with them.
 func TestPrune(t *testing.T) {
 	onEach(t, Config{}, func(t *testing.T, l *Ledger) {
 		const old = pruneBatch + 1
@@ -27,7 +28,8 @@ func TestPrune(t *testing.T) {
 			t.Errorf("%d forgotten, want %d", forgotten, old)
 		}
 		var orders, sendings int
-		err := l.view.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM sendings)`).Scan(&orders, &sendings)
+		err := l.view.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM sendings)`).Scan(
+			&orders, &sendings)
 		if err != nil {
 			t.Fatal(err)
 		}

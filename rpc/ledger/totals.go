@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Totals sums up all refunds for an address since the first block, as of the last multiple of Config.TotalsEvery.
+// Totals sums up all refunds for an address since the first block, as of the last multiple of
+// Config.TotalsEvery.
 func (l *Ledger) Totals(ctx context.Context, at time.Time, recipient common.Address) (rpc.RefundTotals, error) {
 	upTo, err := l.totalsUpTo(ctx, at)
 	if err != nil {
@@ -24,18 +25,20 @@ func (l *Ledger) Totals(ctx context.Context, at time.Time, recipient common.Addr
 	return l.totals(ctx, q)
 }
 
-// MevTotals sums up what an address has of bundles that followed orders. Otherwise it is like Totals.
+// MevTotals sums up what an address has of bundles that followed orders. Otherwise it is like
+// Totals.
 func (l *Ledger) MevTotals(ctx context.Context, at time.Time, recipient common.Address) (rpc.RefundTotals, error) {
 	return l.mevTotals(ctx, at, "recipient = ?", recipient)
 }
 
-// MevTotalsOfSender sums up what bundles gave that followed orders of a sender, to whomever. Otherwise it is like
-// Totals. Refunds of facts from before senders were recorded are nobody's.
+// MevTotalsOfSender sums up what bundles gave that followed orders of a sender, to whomever.
+// Otherwise it is like Totals. Refunds of facts from before senders were recorded are nobody's.
 func (l *Ledger) MevTotalsOfSender(ctx context.Context, at time.Time, sender common.Address) (rpc.RefundTotals, error) {
 	return l.mevTotals(ctx, at, "sender = ?", sender)
 }
 
-func (l *Ledger) mevTotals(ctx context.Context, at time.Time, whose string, address common.Address) (rpc.RefundTotals, error) {
+func (l *Ledger) mevTotals(ctx context.Context, at time.Time, whose string,
+	address common.Address) (rpc.RefundTotals, error) {
 	upTo, err := l.totalsUpTo(ctx, at)
 	if err != nil {
 		return rpc.RefundTotals{}, err
@@ -46,9 +49,10 @@ func (l *Ledger) mevTotals(ctx context.Context, at time.Time, whose string, addr
 	return l.totals(ctx, q)
 }
 
-// DelayedTotals sums up delayed refunds for an address in an inclusive range of blocks; nil does not bound. It is always current. A range that
-// cannot be is rpc.InvalidRange.
-func (l *Ledger) DelayedTotals(ctx context.Context, recipient common.Address, from, to *uint64) (rpc.RefundTotals, error) {
+// DelayedTotals sums up delayed refunds for an address in an inclusive range of blocks; nil does
+// not bound. It is always current. A range that cannot be is rpc.InvalidRange.
+func (l *Ledger) DelayedTotals(ctx context.Context, recipient common.Address, from,
+	to *uint64) (rpc.RefundTotals, error) {
 	query := rpc.DelayedQuery{Recipient: recipient, FromBlock: from, ToBlock: to}
 	if err := checkRange(query); err != nil {
 		return rpc.RefundTotals{}, err
@@ -62,7 +66,8 @@ func (l *Ledger) DelayedTotals(ctx context.Context, recipient common.Address, fr
 	return l.totals(ctx, q)
 }
 
-// totals sums up a listing as it was when its last block was the newest: payouts in later blocks were not known then.
+// totals sums up a listing as it was when its last block was the newest: payouts in later blocks
+// were not known then.
 func (l *Ledger) totals(ctx context.Context, q listing) (rpc.RefundTotals, error) {
 	q.where("block >= ? AND block <= ?", column(q.from), q.last())
 	totals := rpc.RefundTotals{PendingWei: new(uint256.Int), ReceivedWei: new(uint256.Int), UpTo: q.upTo}

@@ -34,7 +34,8 @@ func TestALedgerFromBeforeSenders(t *testing.T) {
 	bundle := []byte{0xb0, 31: 1}
 	change := inTurn(
 		exec(`INSERT INTO refunds (seq, hash, bundle, block, block_hash, recipient, amount_0, amount_1, amount_2, amount_3, delayed)
-			VALUES (1,?,?,5,?,?,?,?,?,?,0)`, fact.Hash[:], bundle, fact.BlockHash[:], alice[:], parts[0], parts[1], parts[2], parts[3]),
+			VALUES (1,?,?,5,?,?,?,?,?,?,0)`, fact.Hash[:], bundle, fact.BlockHash[:], alice[:], parts[0], parts[1],
+			parts[2], parts[3]),
 		exec(`UPDATE progress SET seq = 1`),
 	)
 	err = older.InTx(t.Context(), func(tx store.Tx) error { return change(t.Context(), tx) })

@@ -1,5 +1,6 @@
-// Package match puts somebody's pending order in the place of its double hash: it makes a bundle that can be simulated and included of one whose
-// signer knows nothing of the other but what it shares. It is pure: who has the orders looks them up.
+// Package match puts somebody's pending order in the place of its double hash: it makes a bundle
+// that can be simulated and included of one whose signer knows nothing of the other but what it
+// shares. It is pure: who has the orders looks them up.
 //
 //	searcher's order                 order with that double hash          what goes on
 //	[ {hash: H}, {tx} ]       and    [ A, … ]                     ──▶     [ {bundle: [A, …]}, {tx} ]

@@ -9,10 +9,12 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// maxDepth is how many bundles may lie in one another after a match: simulators go no deeper (docs/spec.md, Matching 4).
+// maxDepth is how many bundles may lie in one another after a match: simulators go no deeper
+// (docs/spec.md, Matching 4).
 const maxDepth = 5
 
-// Wanted is the double hash that an order wants to follow, nil if it follows none: only the first element may be a hash.
+// Wanted is the double hash that an order wants to follow, nil if it follows none: only the first
+// element may be a hash.
 func Wanted(order *rpc.Order) *common.Hash {
 	if len(order.Bundle.Elements) == 0 {
 		return nil
@@ -20,11 +22,13 @@ func Wanted(order *rpc.Order) *common.Hash {
 	return order.Bundle.Elements[0].Match
 }
 
-// Join is the order with target in the place of its hash. Neither of the two is changed. It keeps its own name, signer and elements; refunds are the
-// target's right, and it is for those blocks and builders only that both are for. Strangers learn nothing of it.
+// Join is the order with target in the place of its hash. Neither of the two is changed. It keeps
+// its own name, signer and elements; refunds are the target's right, and it is for those blocks and
+// builders only that both are for. Strangers learn nothing of it.
 //
-// Whoever calls it has found the target by its double hash: it is alive and was shared. It refuses with rpc.BackrunInvalidBundle if the target does
-// not share its hash or bundles would be too deep in bundles, and with rpc.BackrunInvalidInclusion if no block is for both.
+// Whoever calls it has found the target by its double hash: it is alive and was shared. It refuses
+// with rpc.BackrunInvalidBundle if the target does not share its hash or bundles would be too deep
+// in bundles, and with rpc.BackrunInvalidInclusion if no block is for both.
 func Join(order, target *rpc.Order) (*rpc.Order, error) {
 	if target.Bundle.Hints&orderflow.Hash == 0 || 1+depth(&target.Bundle) > maxDepth {
 		return nil, rpc.BackrunInvalidBundle.Plain()
@@ -46,7 +50,8 @@ func Join(order, target *rpc.Order) (*rpc.Order, error) {
 	return &joined, nil
 }
 
-// inner is a target as an element: when it may be included and what is shared of it is the outer bundle's affair now.
+// inner is a target as an element: when it may be included and what is shared of it is the outer
+// bundle's affair now.
 func inner(target *rpc.Bundle) *rpc.Bundle {
 	b := *target
 	b.Window, b.Hints = rpc.Window{}, 0

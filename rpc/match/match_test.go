@@ -25,8 +25,9 @@ func target() *rpc.Order {
 	return &rpc.Order{
 		ID: 7, Kind: rpc.KindPrivate, Signer: common.Address{0xaa},
 		Bundle: rpc.Bundle{
-			Hash: theirs.Hash, Elements: []rpc.Element{{Tx: theirs}}, Window: rpc.Window{FirstBlock: 5, LastBlock: 8}, WantRefundPercent: 90,
-			Hints: orderflow.Hash | orderflow.Calldata,
+			Hash: theirs.Hash, Elements: []rpc.Element{{Tx: theirs}}, Window: rpc.Window{FirstBlock: 5, LastBlock: 8},
+			WantRefundPercent: 90,
+			Hints:             orderflow.Hash | orderflow.Calldata,
 		},
 	}
 }
@@ -35,7 +36,8 @@ func target() *rpc.Order {
 func backrun() *rpc.Order {
 	return &rpc.Order{
 		Kind: rpc.KindShare, Signer: common.Address{0xbb},
-		Bundle: rpc.Bundle{Hash: named, Elements: []rpc.Element{{Match: &double}, {Tx: mine}}, Window: rpc.Window{FirstBlock: 7, LastBlock: 9}},
+		Bundle: rpc.Bundle{Hash: named, Elements: []rpc.Element{{Match: &double}, {Tx: mine}},
+			Window: rpc.Window{FirstBlock: 7, LastBlock: 9}},
 	}
 }
 
@@ -52,7 +54,8 @@ func TestJoin(t *testing.T) {
 	want := &rpc.Order{
 		Kind: rpc.KindShare, Signer: common.Address{0xbb}, Follows: 7,
 		Bundle: rpc.Bundle{
-			Hash: named, Window: rpc.Window{FirstBlock: 7, LastBlock: 8}, Refunds: []rpc.ElementRefund{{Element: 0, Percent: 90}},
+			Hash: named, Window: rpc.Window{FirstBlock: 7, LastBlock: 8},
+			Refunds: []rpc.ElementRefund{{Element: 0, Percent: 90}},
 			Elements: []rpc.Element{
 				{Bundle: &rpc.Bundle{Hash: theirs.Hash, Elements: []rpc.Element{{Tx: theirs}}, WantRefundPercent: 90}}, {Tx: mine},
 			},
@@ -95,7 +98,8 @@ func TestPercent(t *testing.T) {
 
 // nested is a bundle with so many bundles in one another, itself included.
 func nested(deep int) rpc.Bundle {
-	b := rpc.Bundle{Elements: []rpc.Element{{Tx: theirs}}, Hints: orderflow.Hash, Window: rpc.Window{FirstBlock: 5, LastBlock: 8}}
+	b := rpc.Bundle{Elements: []rpc.Element{{Tx: theirs}}, Hints: orderflow.Hash,
+		Window: rpc.Window{FirstBlock: 5, LastBlock: 8}}
 	for range deep - 1 {
 		inside := b
 		b.Elements = []rpc.Element{{Bundle: &inside}, {Tx: theirs}}
@@ -108,15 +112,25 @@ func TestRefusals(t *testing.T) {
 		change func(order, target *rpc.Order)
 		want   string
 	}{
-		"shares nothing":     {func(_, target *rpc.Order) { target.Bundle.Hints = 0 }, rpc.BackrunInvalidBundle.ID},
-		"not its hash":       {func(_, target *rpc.Order) { target.Bundle.Hints = orderflow.Logs }, rpc.BackrunInvalidBundle.ID},
-		"as deep as can be":  {func(_, target *rpc.Order) { target.Bundle = nested(4) }, ""},
-		"too deep":           {func(_, target *rpc.Order) { target.Bundle = nested(5) }, rpc.BackrunInvalidBundle.ID},
-		"its blocks before":  {func(_, target *rpc.Order) { target.Bundle.Window.LastBlock = 6 }, rpc.BackrunInvalidInclusion.ID},
-		"its blocks after":   {func(_, target *rpc.Order) { target.Bundle.Window = rpc.Window{FirstBlock: 10, LastBlock: 12} }, rpc.BackrunInvalidInclusion.ID},
-		"the last one":       {func(_, target *rpc.Order) { target.Bundle.Window.LastBlock = 7 }, ""},
-		"another time":       {func(o, target *rpc.Order) { o.Bundle.Window.MaxTimestamp, target.Bundle.Window.MinTimestamp = 9, 10 }, rpc.BackrunInvalidInclusion.ID},
-		"the same second":    {func(o, target *rpc.Order) { o.Bundle.Window.MaxTimestamp, target.Bundle.Window.MinTimestamp = 10, 10 }, ""},
+		"shares nothing": {func(_, target *rpc.Order) { target.Bundle.Hints = 0 }, rpc.BackrunInvalidBundle.ID},
+		"not its hash": {func(_, target *rpc.Order) {
+			target.Bundle.Hints = orderflow.Logs
+		}, rpc.BackrunInvalidBundle.ID},
+		"as deep as can be": {func(_, target *rpc.Order) { target.Bundle = nested(4) }, ""},
+		"too deep":          {func(_, target *rpc.Order) { target.Bundle = nested(5) }, rpc.BackrunInvalidBundle.ID},
+		"its blocks before": {func(_, target *rpc.Order) {
+			target.Bundle.Window.LastBlock = 6
+		}, rpc.BackrunInvalidInclusion.ID},
+		"its blocks after": {func(_, target *rpc.Order) {
+			target.Bundle.Window = rpc.Window{FirstBlock: 10, LastBlock: 12}
+		}, rpc.BackrunInvalidInclusion.ID},
+		"the last one": {func(_, target *rpc.Order) { target.Bundle.Window.LastBlock = 7 }, ""},
+		"another time": {func(o, target *rpc.Order) {
+			o.Bundle.Window.MaxTimestamp, target.Bundle.Window.MinTimestamp = 9, 10
+		}, rpc.BackrunInvalidInclusion.ID},
+		"the same second": {func(o, target *rpc.Order) {
+			o.Bundle.Window.MaxTimestamp, target.Bundle.Window.MinTimestamp = 10, 10
+		}, ""},
 		"only one has times": {func(o, _ *rpc.Order) { o.Bundle.Window.MaxTimestamp = 10 }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +162,8 @@ func TestBuilders(t *testing.T) {
 		"some of both":        {list{names: []string{"a", "b"}}, list{names: []string{"b", "c"}}, list{names: []string{"b"}}},
 		"the target all":      {list{names: []string{"a"}}, list{all: true}, list{names: []string{"a"}}},
 		"the order all":       {list{all: true}, list{names: []string{"c"}}, list{names: []string{"c"}}},
-		"both all":            {list{all: true}, list{names: []string{"c"}, all: true}, list{names: []string{"c"}, all: true}},
+		"both all": {list{all: true}, list{names: []string{"c"}, all: true},
+			list{names: []string{"c"}, all: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			order, other := backrun(), target()
@@ -171,7 +186,8 @@ func TestWindowIsBoth(t *testing.T) {
 	few := rapid.Uint64Range(0, 5)
 	windows := rapid.Custom(func(t *rapid.T) rpc.Window {
 		return rpc.Window{
-			FirstBlock: few.Draw(t, "first"), LastBlock: few.Draw(t, "last"), MinTimestamp: few.Draw(t, "min"), MaxTimestamp: few.Draw(t, "max"),
+			FirstBlock: few.Draw(t, "first"), LastBlock: few.Draw(t, "last"), MinTimestamp: few.Draw(t, "min"),
+			MaxTimestamp: few.Draw(t, "max"),
 		}
 	})
 	rapid.Check(t, func(t *rapid.T) {

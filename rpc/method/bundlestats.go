@@ -23,7 +23,8 @@ type bundleStatsResult struct {
 	SealedByBuildersAt     []builderStamp `json:"sealedByBuildersAt,omitempty"`
 }
 
-// bundleStatsV1Result answers flashbots_getBundleStats. Times are left out while they are not known.
+// bundleStatsV1Result answers flashbots_getBundleStats. Times are left out while they are not
+// known.
 type bundleStatsV1Result struct {
 	IsSimulated    bool   `json:"isSimulated"`
 	IsSentToMiners bool   `json:"isSentToMiners"`

@@ -25,7 +25,8 @@ type callResult struct {
 	TotalBlobGasUsed  uint64      `json:"totalBlobGasUsed,omitempty"`
 }
 
-// txResult is one transaction. It has a value if it succeeded, and only then: clients take the mere presence of error or revert for failure.
+// txResult is one transaction. It has a value if it succeeded, and only then: clients take the mere
+// presence of error or revert for failure.
 type txResult struct {
 	BlobGasUsed       uint64         `json:"blobGasUsed,omitempty"`
 	CoinbaseDiff      string         `json:"coinbaseDiff"`
@@ -57,8 +58,10 @@ func (h *House) callBundle() Method {
 	return Method{
 		Name:    "eth_callBundle",
 		Summary: "Say what transactions would do and pay, one after the other, at the top of a block.",
-		About: "Nothing is sent to anybody. A transaction that reverts is a result with `error`; one that could not be included at all (nonce, balance, " +
-			"fee) ends the simulation with the message `err: …; txhash 0x…`. By default the block's time is its parent's and 12 s, its base fee what follows " +
+		About: "Nothing is sent to anybody. A transaction that reverts is a result with `error`; one that could not be " +
+			"included at all (nonce, balance, " +
+			"fee) ends the simulation with the message `err: …; txhash 0x…`. By default the block's time is its parent's and " +
+			"12 s, its base fee what follows " +
 			"from the parent, and the rest the parent's.",
 		Params: []Param{need("bundle", object(append([]field{
 			needs("txs", listOf(hexBytes), "signed transactions"),
@@ -92,7 +95,8 @@ func (h *House) callBundle() Method {
 			may("totalBlobGasUsed", integer, "by all"),
 		),
 		Refusals: append([]rpc.Refusal{
-			rpc.InvalidParams, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge, rpc.BundleMissingBlock, rpc.BundleUndecodable,
+			rpc.InvalidParams, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge, rpc.BundleMissingBlock,
+			rpc.BundleUndecodable,
 		}, simulationRefusals...),
 		Do: h.doCallBundle,
 	}
@@ -115,8 +119,10 @@ func (h *House) doCallBundle(ctx context.Context, call *Call) (any, error) {
 		return nil, err
 	}
 	answer := callResult{
-		BundleHash: request.Hash, CoinbaseDiff: got.CoinbaseDiffWei.Dec(), EthSentToCoinbase: got.ToCoinbaseWei.Dec(), GasFees: got.GasFeesWei.Dec(),
-		BundleGasPrice: perGas(got.CoinbaseDiffWei, got.GasUsed).Dec(), StateBlockNumber: got.Parent.Number.Uint64(), TotalGasUsed: got.GasUsed,
+		BundleHash: request.Hash, CoinbaseDiff: got.CoinbaseDiffWei.Dec(), EthSentToCoinbase: got.ToCoinbaseWei.Dec(),
+		GasFees:        got.GasFeesWei.Dec(),
+		BundleGasPrice: perGas(got.CoinbaseDiffWei, got.GasUsed).Dec(), StateBlockNumber: got.Parent.Number.Uint64(),
+		TotalGasUsed: got.GasUsed,
 	}
 	for _, r := range got.Results {
 		answer.Results = append(answer.Results, txResultOf(&r))
@@ -134,8 +140,9 @@ func perGas(wei *uint256.Int, gas uint64) *uint256.Int {
 
 func txResultOf(r *exec.TxResult) txResult {
 	result := txResult{
-		BlobGasUsed: r.BlobGasUsed, CoinbaseDiff: r.CoinbaseDiffWei.Dec(), EthSentToCoinbase: r.ToCoinbaseWei.Dec(), FromAddress: r.From.Hex(),
-		GasFees: r.GasFeesWei.Dec(), GasPrice: r.GasPriceWei.Dec(), GasUsed: r.GasUsed, TxHash: r.Hash,
+		BlobGasUsed: r.BlobGasUsed, CoinbaseDiff: r.CoinbaseDiffWei.Dec(), EthSentToCoinbase: r.ToCoinbaseWei.Dec(),
+		FromAddress: r.From.Hex(),
+		GasFees:     r.GasFeesWei.Dec(), GasPrice: r.GasPriceWei.Dec(), GasUsed: r.GasUsed, TxHash: r.Hash,
 	}
 	if r.To != nil {
 		to := r.To.Hex()

@@ -7,13 +7,16 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// cancelBundle is eth_cancelBundle. Its result is null: an array, as some services answer, breaks clients that expect nothing.
+// cancelBundle is eth_cancelBundle. Its result is null: an array, as some services answer, breaks
+// clients that expect nothing.
 func (h *House) cancelBundle() Method {
 	return Method{
 		Name:    "eth_cancelBundle",
 		Summary: "Keep a bundle out of all bids to come.",
-		About: "It works for bundles that were sent with a `replacementUuid`, by the same signer. Builders that have the bundle are told; bids that they " +
-			"placed already are not lowered. A cancel may overtake its bundle: for a minute it keeps out what comes under the same name.",
+		About: "It works for bundles that were sent with a `replacementUuid`, by the same signer. Builders that have the " +
+			"bundle are told; bids that they " +
+			"placed already are not lowered. A cancel may overtake its bundle: for a minute it keeps out what comes under " +
+			"the same name.",
 		Params: []Param{need("cancel", object(
 			needs("replacementUuid", uuid36, "the name that the bundle was sent with"),
 			may("signingAddress", address, "the signer of the request; another one is refused"),

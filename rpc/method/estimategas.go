@@ -52,11 +52,14 @@ func (h *House) estimateGas() Method {
 			may("stateBlockNumber", block, "block whose state it begins with; latest by default"),
 			may("timestamp", anyNumber, "time of the block"),
 		))},
-		Example:  `[{"txs":[{"from":"'$ADDRESS'","to":"0x000000000000000000000000000000000000dEaD","value":"0x1"}],"blockNumber":"'$NEXT'","stateBlockNumber":"latest"}]`,
-		Result:   object(needs("results", listOf(object(needs("gasUsed", integer, "by this call"), may("error", text, "why it failed"))), "one for each call")),
-		Refusals: append([]rpc.Refusal{rpc.InvalidParams, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge}, simulationRefusals...),
-		Beyond:   true,
-		Do:       h.doEstimateGas,
+		Example: `[{"txs":[{"from":"'$ADDRESS'","to":"0x000000000000000000000000000000000000dEaD","value":"0x1"}],"blockNumber":"'$NEXT'","stateBlockNumber":"latest"}]`,
+		Result: object(needs("results",
+			listOf(object(needs("gasUsed", integer, "by this call"), may("error", text, "why it failed"))),
+			"one for each call")),
+		Refusals: append([]rpc.Refusal{rpc.InvalidParams, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge},
+			simulationRefusals...),
+		Beyond: true,
+		Do:     h.doEstimateGas,
 	}
 }
 
@@ -75,7 +78,8 @@ func (h *House) doEstimateGas(ctx context.Context, call *Call) (any, error) {
 		return nil, err
 	}
 	env := exec.Environment{
-		ParentHash: p.StateBlockNumber.Hash, ParentNumber: p.StateBlockNumber.Number, Latest: p.StateBlockNumber.Latest || !p.StateBlockNumber.Set,
+		ParentHash: p.StateBlockNumber.Hash, ParentNumber: p.StateBlockNumber.Number, Latest: p.StateBlockNumber.Latest ||
+			!p.StateBlockNumber.Set,
 		Number: p.BlockNumber.Value, Timestamp: p.Timestamp.Value,
 	}
 	var got *exec.CallResult
@@ -101,7 +105,8 @@ func (h *House) doEstimateGas(ctx context.Context, call *Call) (any, error) {
 	}{estimates}, nil
 }
 
-// callGas is the gas limit of a call that names none: what a transaction may have from osaka on (EIP-7825).
+// callGas is the gas limit of a call that names none: what a transaction may have from osaka on
+// (EIP-7825).
 const callGas = 1 << 24
 
 // unsigned are transactions that nobody has signed.
@@ -131,7 +136,8 @@ func (h *House) unsigned(calls []callParams) ([]exec.Tx, error) {
 }
 
 func (c callParams) tx(data []byte) exec.Tx {
-	legacy := &types.LegacyTx{To: (*common.Address)(c.To), Gas: c.Gas.Value, Data: data, GasPrice: new(big.Int), Value: new(big.Int)}
+	legacy := &types.LegacyTx{To: (*common.Address)(c.To), Gas: c.Gas.Value, Data: data, GasPrice: new(big.Int),
+		Value: new(big.Int)}
 	if !c.Gas.Set {
 		legacy.Gas = callGas
 	}

@@ -26,12 +26,13 @@ const (
 	maxAnswerBytes = 64 << 10
 )
 
-// lists are beginnings of params of the methods whose lists, objects and texts are worth attacking further in. A method
-// that takes lists must be here.
+// lists are beginnings of params of the methods whose lists, objects and texts are worth attacking
+// further in. A method that takes lists must be here.
 var lists = map[string][]string{
 	"eth_sendBundle": {`[{"txs":`, `[{"revertingTxHashes":`, `[{"builders":`},
 	"mev_sendBundle": {
-		`[{"version":"v0.1","inclusion":{"block":"0x2"},"body":`, `[{"version":"v0.1","inclusion":{"block":"0x2"},"body":[{"bundle":`,
+		`[{"version":"v0.1","inclusion":{"block":"0x2"},"body":`,
+		`[{"version":"v0.1","inclusion":{"block":"0x2"},"body":[{"bundle":`,
 		`[{"validity":{"refund":`, `[{"privacy":{"hints":`,
 	},
 	"mev_simBundle":                      {`[{"version":"v0.1","inclusion":{"block":"0x2"},"body":`, `[{"simOptions":`},
@@ -42,8 +43,8 @@ var lists = map[string][]string{
 	"flashbots_getFeeRefundsByRecipient": {`[{"cursor":`},
 }
 
-// What a request costs in memory is bounded by what it sends, whatever it sends to whatever method: the greatest heap
-// is four times the decompressed body and a mebibyte, and the answer is short.
+// What a request costs in memory is bounded by what it sends, whatever it sends to whatever method:
+// the greatest heap is four times the decompressed body and a mebibyte, and the answer is short.
 func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	server, methods := memoryServer(t)
 	known := maps.Clone(lists)
@@ -70,20 +71,26 @@ func TestMemoryOfAnEnvelopeIsBoundedByItsBody(t *testing.T) {
 	server, _ := memoryServer(t)
 	const one = `{"jsonrpc":"2.0","id":1,"method":"eth_cancelBundle","params":`
 	checkMemory(t, server, "the envelope", append(heaptest.Bodies(memoryBody,
-		`{"jsonrpc":`, `{"jsonrpc":"2.0","id":`, `{"jsonrpc":"2.0","id":1,"method":`, `[`, `[{"jsonrpc":"2.0","id":1,"method":`),
+		`{"jsonrpc":`, `{"jsonrpc":"2.0","id":`, `{"jsonrpc":"2.0","id":1,"method":`, `[`,
+		`[{"jsonrpc":"2.0","id":1,"method":`),
 		closed(memoryBody, one, `{"jsonrpc":"2.0","id":`, `{"jsonrpc":"2.0","method":"x","id":`)...))
-	batch := "[" + strings.TrimSuffix(strings.Repeat(one+`[{"replacementUuid":"`+strings.Repeat("a", memoryBody/100-100)+`"}]},`, 100), ",") + "]"
-	ids := "[" + strings.TrimSuffix(strings.Repeat(`{"jsonrpc":"2.0","method":"x","id":"`+strings.Repeat("a", memoryBody/100-50)+`"},`, 100), ",") + "]"
-	checkMemory(t, server, "a batch", []heaptest.Body{{Name: "full entries", Text: []byte(batch)}, {Name: "long ids", Text: []byte(ids)}})
+	batch := "[" + strings.TrimSuffix(strings.Repeat(one+`[{"replacementUuid":"`+strings.Repeat("a", memoryBody/100-100)+
+		`"}]},`, 100), ",") + "]"
+	ids := "[" +
+		strings.TrimSuffix(strings.Repeat(`{"jsonrpc":"2.0","method":"x","id":"`+strings.Repeat("a", memoryBody/100-50)+`"},`,
+			100), ",") + "]"
+	checkMemory(t, server, "a batch", []heaptest.Body{{Name: "full entries", Text: []byte(batch)},
+		{Name: "long ids", Text: []byte(ids)}})
 }
 
-// closed are bodies behind good beginnings, with all that is open closed where the value allows it: the envelope lets
-// nothing through to a method that is not JSON.
+// closed are bodies behind good beginnings, with all that is open closed where the value allows it:
+// the envelope lets nothing through to a method that is not JSON.
 func closed(size int, within ...string) (all []heaptest.Body) {
 	for _, begin := range within {
 		end := closing(begin)
 		for _, body := range heaptest.Bodies(size - len(begin) - len(end)) {
-			all = append(all, heaptest.Body{Name: body.Name + " behind " + begin[max(0, len(begin)-40):], Text: []byte(begin + string(body.Text) + end)})
+			all = append(all, heaptest.Body{Name: body.Name + " behind " + begin[max(0, len(begin)-40):],
+				Text: []byte(begin + string(body.Text) + end)})
 		}
 	}
 	return all
@@ -129,7 +136,8 @@ func checkMemory(t *testing.T, server http.Handler, what string, bodies []heapte
 // memoryServer has all methods, each with its lists of ports that take everything and keep nothing.
 func memoryServer(t *testing.T) (http.Handler, []Method) {
 	t.Helper()
-	house := &House{Taker: taking{}, Canceller: taking{}, Mev: taking{}, Chain: types.LatestSignerForChainID(common.Big1), Limits: bundle.Defaults()}
+	house := &House{Taker: taking{}, Canceller: taking{}, Mev: taking{}, Chain: types.LatestSignerForChainID(common.Big1),
+		Limits: bundle.Defaults()}
 	return serve(t, house), house.Methods()
 }
 
@@ -137,7 +145,9 @@ func memoryServer(t *testing.T) (http.Handler, []Method) {
 func serve(t *testing.T, house *House) http.Handler {
 	t.Helper()
 	cfg := jsonrpc.Config{
-		Methods: map[string]jsonrpc.Method{}, Verify: func(http.Header, []byte) (common.Address, error) { return signer, nil },
+		Methods: map[string]jsonrpc.Method{}, Verify: func(http.Header, []byte) (common.Address, error) {
+			return signer, nil
+		},
 	}
 	for _, m := range house.Methods() {
 		cfg.Methods[m.Name] = func(ctx context.Context, call *jsonrpc.Call) (any, error) {

@@ -25,21 +25,23 @@ type Taker interface {
 
 // Prober puts an order that may be followed in the place of its double hash.
 type Prober interface {
-	// Probe is the whole bundle, which may be simulated for the next block, once: its signer may learn from it whether it can be included, and nothing
-	// else. Its error is a *rpc.Refused.
+	// Probe is the whole bundle, which may be simulated for the next block, once: its signer may learn
+	// from it whether it can be included, and nothing else. Its error is a *rpc.Refused.
 	Probe(order *rpc.Order) (*rpc.Order, error)
 }
 
 // Canceller ends orders of their signers.
 type Canceller interface {
-	// Cancel ends what the signer has under a replacementUuid, and keeps out for a while what comes under it. Its error is a *rpc.Refused.
+	// Cancel ends what the signer has under a replacementUuid, and keeps out for a while what comes
+	// under it. Its error is a *rpc.Refused.
 	Cancel(at time.Time, signer common.Address, replacement uuid.UUID) error
-	// CancelPrivate ends a private transaction and says whether there was one to end. Its error is a *rpc.Refused.
+	// CancelPrivate ends a private transaction and says whether there was one to end. Its error is a
+	// *rpc.Refused.
 	CancelPrivate(at time.Time, signer common.Address, txHash common.Hash) (bool, error)
 }
 
-// Turns bounds what is simulated at a time, and by whom: a signer, and the network that it comes from, empty if that is not known. Its error is a
-// *rpc.Refused, or the context's.
+// Turns bounds what is simulated at a time, and by whom: a signer, and the network that it comes
+// from, empty if that is not known. Its error is a *rpc.Refused, or the context's.
 type Turns interface {
 	Do(ctx context.Context, signer common.Address, source string, run func(context.Context)) error
 }
@@ -59,7 +61,8 @@ type House struct {
 	Receivers Receivers
 	Users     Users
 	Facts     rpc.Facts
-	// Chain knows the senders of this chain's transactions, Senders remembers them, and Limits are the numbers of the rules.
+	// Chain knows the senders of this chain's transactions, Senders remembers them, and Limits are the
+	// numbers of the rules.
 	Chain   types.Signer
 	Senders bundle.Senders
 	Limits  bundle.Config
@@ -67,7 +70,8 @@ type House struct {
 
 // intake is what a call is judged by.
 func (h *House) intake(call *Call) bundle.Intake {
-	return bundle.Intake{Signer: call.Signer, At: call.At, Head: h.Taker.Head(), Chain: h.Chain, Senders: h.Senders, Limits: h.Limits}
+	return bundle.Intake{Signer: call.Signer, At: call.At, Head: h.Taker.Head(), Chain: h.Chain, Senders: h.Senders,
+		Limits: h.Limits}
 }
 
 // Methods are all methods.
@@ -101,7 +105,8 @@ type Method struct {
 	// About is what a caller should know beyond the summary, as Markdown.
 	About  string
 	Params []Param
-	// Example are parameters that work, as an argument of a shell between single quotes; docs/rpc.md says what its variables are.
+	// Example are parameters that work, as an argument of a shell between single quotes; docs/rpc.md
+	// says what its variables are.
 	Example  string
 	Result   *Schema
 	Refusals []rpc.Refusal

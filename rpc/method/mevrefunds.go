@@ -20,14 +20,16 @@ type MevRefunds interface {
 
 // mevTotalByRecipient is flashbots_getMevRefundTotalByRecipient.
 func (h *House) mevTotalByRecipient() Method {
-	return mevTotal("flashbots_getMevRefundTotalByRecipient", "recipient", "Sum up what an address received of bundles that followed orders.",
+	return mevTotal("flashbots_getMevRefundTotalByRecipient", "recipient",
+		"Sum up what an address received of bundles that followed orders.",
 		h.Mev.MevTotals)
 }
 
 // mevTotalBySender is flashbots_getMevRefundTotalBySender.
 func (h *House) mevTotalBySender() Method {
 	return mevTotal("flashbots_getMevRefundTotalBySender", "sender",
-		"Sum up what was paid back, to anybody, of bundles that followed orders of a sender: of the account that sent an order's first transaction.",
+		"Sum up what was paid back, to anybody, of bundles that followed orders of a sender: of the account that sent an "+
+			"order's first transaction.",
 		h.Mev.MevTotalsOfSender)
 }
 
@@ -36,7 +38,8 @@ func mevTotal(
 ) Method {
 	return Method{
 		Name: name, Summary: summary,
-		About: "Such a refund is among the fee refunds too (`flashbots_getFeeRefundTotalsByRecipient`), which also have what bundles give back of what they " +
+		About: "Such a refund is among the fee refunds too (`flashbots_getFeeRefundTotalsByRecipient`), which also have " +
+			"what bundles give back of what they " +
 			"paid themselves. It is counted as often as those are. Needs no signature.",
 		Params:  []Param{need(whose, address)},
 		Example: `["'$ADDRESS'"]`,

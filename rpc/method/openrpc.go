@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// examples are what docs/rpc.md shows, as it was sent and answered, by method. A test makes the file, which is part of the documents.
+// examples are what docs/rpc.md shows, as it was sent and answered, by method. A test makes the
+// file, which is part of the documents.
 //
 //go:embed examples.json
 var examples []byte
@@ -36,7 +37,8 @@ type OpenRPCInfo struct {
 // OpenRPCServer is where the methods are.
 type OpenRPCServer struct {
 	Name string `json:"name"`
-	// URL is relative to where the document is: the service does not know under which name it is reached.
+	// URL is relative to where the document is: the service does not know under which name it is
+	// reached.
 	URL string `json:"url"`
 }
 
@@ -87,7 +89,8 @@ func Describe(methods []Method) (OpenRPC, error) {
 		OpenRPC: "1.3.2",
 		Info: OpenRPCInfo{
 			Title: "gavel bundle RPC", Version: "1.0.0",
-			Description: "Bundles, private transactions, simulation and refunds. Requests are signed: see the header X-Flashbots-Signature in docs/rpc.md.",
+			Description: "Bundles, private transactions, simulation and refunds. Requests are signed: see the header " +
+				"X-Flashbots-Signature in docs/rpc.md.",
 		},
 		Servers: []OpenRPCServer{{Name: "this service", URL: "/"}},
 	}
@@ -118,7 +121,8 @@ func Describe(methods []Method) (OpenRPC, error) {
 
 // exampleOf names what an example sent as the method's parameters are named.
 func exampleOf(m Method, example Example) OpenRPCExample {
-	shown := OpenRPCExample{Name: m.Name, Params: []OpenRPCValue{}, Result: OpenRPCValue{Name: "result", Value: example.Result}}
+	shown := OpenRPCExample{Name: m.Name, Params: []OpenRPCValue{},
+		Result: OpenRPCValue{Name: "result", Value: example.Result}}
 	for i, value := range example.Params {
 		if i < len(m.Params) {
 			shown.Params = append(shown.Params, OpenRPCValue{Name: m.Params[i].Name, Value: value})

@@ -56,16 +56,20 @@ func (h *House) orderStatus() Method {
 	return Method{
 		Name:    "gavel_getOrderStatus",
 		Summary: "Say what became of an order, and why.",
-		About: "For the signer that sent it. For 64 blocks after its end all is told, later only what the ledger keeps. `why` says it in words; `simulations` and `deliveries` are the newest ones. " +
-			"An order that succeeded in simulation and was taken by builders but is in no block was outbid, or its builders did not win the slot. " +
-			"Of an order that follows another one which is not on the chain less is told: whether it could be included, when the block is over, and of the first " +
+		About: "For the signer that sent it. For 64 blocks after its end all is told, later only what the ledger keeps. " +
+			"`why` says it in words; `simulations` and `deliveries` are the newest ones. " +
+			"An order that succeeded in simulation and was taken by builders but is in no block was outbid, or its builders " +
+			"did not win the slot. " +
+			"Of an order that follows another one which is not on the chain less is told: whether it could be included, when " +
+			"the block is over, and of the first " +
 			"such order only; no gas, profit or error.",
 		Params:  []Param{need("hash", hash.says("as it was answered when the order was sent"))},
 		Example: `["'$HASH1'"]`,
 		Result: object(
 			needs("hash", hash, "of the order"),
 			needs("kind", oneOfWords("bundle", "mev_bundle", "private_transaction"), "how it came"),
-			needs("state", oneOfWords("submitted", "simulated", "sent", "landed", "expired", "cancelled", "failed"), "where it is in its life"),
+			needs("state", oneOfWords("submitted", "simulated", "sent", "landed", "expired", "cancelled", "failed"),
+				"where it is in its life"),
 			needs("why", text, "the state in words"),
 			needs("receivedAt", timestamp, "when the request was complete"),
 			may("firstBlock", quantity, "first block it may be in"),
@@ -130,7 +134,8 @@ func statusOf(s *rpc.OrderStatus, head uint64) orderStatusResult {
 	}
 	for _, sim := range s.Simulations {
 		result.Simulations = append(result.Simulations, simulationStatus{
-			At: sim.At, Block: hexutil.Uint64(sim.Block), Success: sim.Success, Error: sim.Error, GasUsed: hexutil.Uint64(sim.GasUsed), Profit: hexOf(sim.ProfitWei),
+			At: sim.At, Block: hexutil.Uint64(sim.Block), Success: sim.Success, Error: sim.Error,
+			GasUsed: hexutil.Uint64(sim.GasUsed), Profit: hexOf(sim.ProfitWei),
 		})
 	}
 	for _, d := range s.Deliveries {

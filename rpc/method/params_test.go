@@ -26,12 +26,14 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// documents are params with all that a method knows, beside the example in docs/rpc.md. $A and $B are the example's transactions, #A and #B their hashes,
-// $U is a name, $S the signer and @ an address. Together with the example they have each object that the method's schema has.
+// documents are params with all that a method knows, beside the example in docs/rpc.md. $A and $B
+// are the example's transactions, #A and #B their hashes, $U is a name, $S the signer and @ an
+// address. Together with the example they have each object that the method's schema has.
 var documents = map[string][]string{
-	"eth_sendBundle": {`[{"txs":["$A","$B"],"blockNumber":"2","minTimestamp":"1","maxTimestamp":"1700000200","revertingTxHashes":["#A"],"builders":["titan"],` +
-		`"uuid":"$U","version":"v2","droppingTxHashes":["#B"],"refundPercent":"90","refundRecipient":"@","refundTxHashes":["#B"],"delayedRefund":true,` +
-		`"signingAddress":"$S"}]`},
+	"eth_sendBundle": {
+		`[{"txs":["$A","$B"],"blockNumber":"2","minTimestamp":"1","maxTimestamp":"1700000200","revertingTxHashes":["#A"],"builders":["titan"],` +
+			`"uuid":"$U","version":"v2","droppingTxHashes":["#B"],"refundPercent":"90","refundRecipient":"@","refundTxHashes":["#B"],"delayedRefund":true,` +
+			`"signingAddress":"$S"}]`},
 	"mev_sendBundle": {
 		`[{"version":"v0.1","inclusion":{"block":"0x2"},"body":[{"bundle":{"version":"v0.1","inclusion":{},"body":[{"tx":"$A"}]}},{"tx":"$B","revertMode":"drop"}],` +
 			`"validity":{"refund":[{"bodyIdx":"0","percent":"90"}],"refundConfig":[{"address":"@","percent":"100"}]},` +
@@ -44,8 +46,9 @@ var documents = map[string][]string{
 			`"simOptions":{"parentBlock":{"blockNumber":"1"},"blockNumber":"2","coinbase":"@","timestamp":"3","gasLimit":"4","baseFee":"5","timeout":"6"}},` +
 			`{"parentBlock":{"blockHash":"#A","requireCanonical":false},"number":"2","time":"3"}]`,
 	},
-	"eth_callBundle": {`[{"txs":["$A"],"blockNumber":"2","stateBlockNumber":"#A","timestamp":"3","coinbase":"@","timeout":"6","gasLimit":"4","difficulty":"7",` +
-		`"baseFee":"5","excessBlobGas":"8","transactionIndex":"0"}]`},
+	"eth_callBundle": {
+		`[{"txs":["$A"],"blockNumber":"2","stateBlockNumber":"#A","timestamp":"3","coinbase":"@","timeout":"6","gasLimit":"4","difficulty":"7",` +
+			`"baseFee":"5","excessBlobGas":"8","transactionIndex":"0"}]`},
 	"eth_sendPrivateTransaction": {
 		`[{"tx":"$A","maxBlockNumber":"9","preferences":` + fullPreferences + `}]`,
 	},
@@ -55,10 +58,11 @@ var documents = map[string][]string{
 	"eth_estimateGasBundle": {
 		`[{"txs":[{"from":"@","to":"@","gas":"21000","value":"1","data":"0x0102"},{"input":"0x03"}],"blockNumber":"2","stateBlockNumber":"1","timestamp":"3"}]`,
 	},
-	"flashbots_getFeeRefundsByRecipient":           {`[{"recipient":"@","cursor":"x"}]`, `[{"recipient":"@"},"x"]`},
-	"flashbots_getFeeRefundsByBundle":              {`[{"bundle_hash":"#A","cursor":"x"}]`, `["#A","x"]`},
-	"flashbots_getFeeRefundsByBlock":               {`[{"block_number":"1","cursor":"x"}]`, `["1","x"]`},
-	"buildernet_getDelayedRefunds":                 {`[{"recipient":"@","blockRangeFrom":"1","blockRangeTo":"2","cursor":"x","hash":"#A"}]`},
+	"flashbots_getFeeRefundsByRecipient": {`[{"recipient":"@","cursor":"x"}]`, `[{"recipient":"@"},"x"]`},
+	"flashbots_getFeeRefundsByBundle":    {`[{"bundle_hash":"#A","cursor":"x"}]`, `["#A","x"]`},
+	"flashbots_getFeeRefundsByBlock":     {`[{"block_number":"1","cursor":"x"}]`, `["1","x"]`},
+	"buildernet_getDelayedRefunds": {
+		`[{"recipient":"@","blockRangeFrom":"1","blockRangeTo":"2","cursor":"x","hash":"#A"}]`},
 	"buildernet_getDelayedRefundTotalsByRecipient": {`[{"recipient":"@","blockRangeFrom":"1","blockRangeTo":"2"}]`},
 	"flashbots_getUserStats":                       {`[{"blockNumber":"2"}]`},
 }
@@ -83,10 +87,12 @@ func documentsOf(t *testing.T, m *Method) (all []string) {
 	}
 	all = append(all, string(params))
 	var txs []struct{ Txs []string }
-	if err := json.Unmarshal(slices.Concat([]byte("["), shown["eth_sendBundle"].Params[0], []byte("]")), &txs); err != nil {
+	if err := json.Unmarshal(slices.Concat([]byte("["), shown["eth_sendBundle"].Params[0], []byte("]")),
+		&txs); err != nil {
 		t.Fatal(err)
 	}
-	fill := []string{"$U", "d9a3ae52-47a2-4b3e-9d29-6d3bd2d1b7f0", "$S", signer.Hex(), "@", common.HexToAddress("0xdead").Hex()}
+	fill := []string{"$U", "d9a3ae52-47a2-4b3e-9d29-6d3bd2d1b7f0", "$S", signer.Hex(), "@",
+		common.HexToAddress("0xdead").Hex()}
 	for i, name := range []string{"A", "B"} {
 		tx := new(types.Transaction)
 		if err := tx.UnmarshalBinary(common.FromHex(txs[0].Txs[i])); err != nil {
@@ -100,7 +106,8 @@ func documentsOf(t *testing.T, m *Method) (all []string) {
 	return all
 }
 
-// ask calls a method by the envelope, which lets nothing through that is not JSON, and has the answer's error.
+// ask calls a method by the envelope, which lets nothing through that is not JSON, and has the
+// answer's error.
 func ask(t *testing.T, server http.Handler, method, params string) error {
 	t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
@@ -125,46 +132,70 @@ func ask(t *testing.T, server http.Handler, method, params string) error {
 	return errors.New(answer.Error.Message)
 }
 
-// forms are what is taken of params in more than one form, each by its reason. A name alone is a member of any object of any method.
+// forms are what is taken of params in more than one form, each by its reason. A name alone is a
+// member of any object of any method.
 func forms() (all []mutate.Exception) {
 	for _, row := range []struct{ why, whats, wheres string }{
-		{"hex comes with 0X too", "0X", "tx, txs.0, txs.1, data, input, block, maxBlock, blockNumber, stateBlockNumber, block_number, blockRangeFrom, blockRangeTo, value, " +
-			"address, coinbase, from, to, hash, refundRecipient, signingAddress, blockHash, bundleHash, bundle_hash, droppingTxHashes.0, refundTxHashes.0, " +
-			"revertingTxHashes.0, recipient, txHash, eth_sendPrivateRawTransaction 0, eth_sendRawTransaction 0, flashbots_getUserStats 0, " +
-			"flashbots_getFeeRefundTotalsByRecipient 0, flashbots_getFeeRefundsByBundle 0, flashbots_getMevRefundTotalByRecipient 0, " +
-			"flashbots_getMevRefundTotalBySender 0, flashbots_setFeeRefundRecipient 0, flashbots_setFeeRefundRecipient 1, gavel_getOrderStatus 0"},
-		{"bytes come without 0x too", "no 0x", "tx, txs.0, txs.1, data, input, eth_sendPrivateRawTransaction 0, eth_sendRawTransaction 0"},
-		{"numbers come as numbers too", "a number", "block, blockNumber, stateBlockNumber, parentBlock, block_number, blockRangeFrom, blockRangeTo, value, " +
-			"flashbots_getUserStats 0, flashbots_getFeeRefundsByBlock 0"},
-		{"numbers come as decimal text too", "no 0x", "block, maxBlock, blockNumber, block_number, blockRangeFrom, blockRangeTo, value, flashbots_getUserStats 0"},
-		{"numbers come in all forms", "bare, a leading zero", "stateBlockNumber, blockNumber, blockRangeFrom, blockRangeTo, value, block_number, baseFee, blockRange, " +
-			"difficulty, excessBlobGas, gas, gasLimit, maxTimestamp, minTimestamp, number, refundPercent, time, timeout, timestamp, wantRefund, bodyIdx, percent, " +
-			"maxBlockNumber, transactionIndex, flashbots_getFeeRefundsByBlock 0"},
-		{"numbers come as hex too", "hexadecimal", "stateBlockNumber, blockNumber, blockRangeFrom, blockRangeTo, value, block_number, baseFee, blockRange, " +
-			"difficulty, excessBlobGas, gas, gasLimit, maxTimestamp, minTimestamp, number, refundPercent, time, timeout, timestamp, wantRefund, bodyIdx, percent, " +
-			"flashbots_getFeeRefundsByBlock 0"},
+		{"hex comes with 0X too", "0X",
+			"tx, txs.0, txs.1, data, input, block, maxBlock, blockNumber, stateBlockNumber, block_number, blockRangeFrom, " +
+				"blockRangeTo, value, " +
+				"address, coinbase, from, to, hash, refundRecipient, signingAddress, blockHash, bundleHash, bundle_hash, " +
+				"droppingTxHashes.0, refundTxHashes.0, " +
+				"revertingTxHashes.0, recipient, txHash, eth_sendPrivateRawTransaction 0, eth_sendRawTransaction 0, " +
+				"flashbots_getUserStats 0, " +
+				"flashbots_getFeeRefundTotalsByRecipient 0, flashbots_getFeeRefundsByBundle 0, " +
+				"flashbots_getMevRefundTotalByRecipient 0, " +
+				"flashbots_getMevRefundTotalBySender 0, flashbots_setFeeRefundRecipient 0, flashbots_setFeeRefundRecipient 1, " +
+				"gavel_getOrderStatus 0"},
+		{"bytes come without 0x too", "no 0x",
+			"tx, txs.0, txs.1, data, input, eth_sendPrivateRawTransaction 0, eth_sendRawTransaction 0"},
+		{"numbers come as numbers too", "a number",
+			"block, blockNumber, stateBlockNumber, parentBlock, block_number, blockRangeFrom, blockRangeTo, value, " +
+				"flashbots_getUserStats 0, flashbots_getFeeRefundsByBlock 0"},
+		{"numbers come as decimal text too", "no 0x",
+			"block, maxBlock, blockNumber, block_number, blockRangeFrom, blockRangeTo, value, flashbots_getUserStats 0"},
+		{"numbers come in all forms", "bare, a leading zero",
+			"stateBlockNumber, blockNumber, blockRangeFrom, blockRangeTo, value, block_number, baseFee, blockRange, " +
+				"difficulty, excessBlobGas, gas, gasLimit, maxTimestamp, minTimestamp, number, refundPercent, time, timeout, " +
+				"timestamp, wantRefund, bodyIdx, percent, " +
+				"maxBlockNumber, transactionIndex, flashbots_getFeeRefundsByBlock 0"},
+		{"numbers come as hex too", "hexadecimal",
+			"stateBlockNumber, blockNumber, blockRangeFrom, blockRangeTo, value, block_number, baseFee, blockRange, " +
+				"difficulty, excessBlobGas, gas, gasLimit, maxTimestamp, minTimestamp, number, refundPercent, time, timeout, " +
+				"timestamp, wantRefund, bodyIdx, percent, " +
+				"flashbots_getFeeRefundsByBlock 0"},
 		{"it is another number", "half a byte more", "block, maxBlock, blockNumber, blockRangeTo, value, block_number"},
 		{"it is another number", "a byte more, twice as long", "block, blockNumber, blockRangeTo, value, block_number"},
 		{"they are other bytes", "a byte more, twice as long, no text, no bytes", "data, input"},
 		{"they are other bytes", "a byte less", "data"},
 		{"a hash that was a number has lost its leading zeros", "a byte less, half a byte less", "stateBlockNumber"},
-		{"0x is what Go and Rust write for none", "no bytes", "maxBlock, blockNumber, stateBlockNumber, blockRangeFrom, blockRangeTo, value, flashbots_getUserStats 0"},
-		{"no text is what Go writes for none", "no text", "stateBlockNumber, parentBlock, replacementUuid, uuid, version, revertMode, cursor, " +
-			"flashbots_getFeeRefundsByRecipient 1, flashbots_getFeeRefundsByBundle 1, flashbots_getFeeRefundsByBlock 1"},
-		{"it may be left out, and null is as good as nothing", "missing, null", "data, input, stateBlockNumber, parentBlock, blockNumber, blockRangeFrom, blockRangeTo, " +
-			"value, maxBlock, maxBlockNumber, address, coinbase, from, to, hash, refundRecipient, signingAddress, cursor, baseFee, blockRange, difficulty, " +
-			"excessBlobGas, gas, gasLimit, maxTimestamp, minTimestamp, number, refundPercent, time, timeout, timestamp, wantRefund, transactionIndex, " +
-			"replacementUuid, uuid, version, revertMode, builders, canRevert, cancelled, delayedRefund, droppingTxHashes, fast, hints, metadata, preferences, " +
-			"privacy, refund, refundConfig, refundTxHashes, requireCanonical, revertingTxHashes, simOptions, validity"},
+		{"0x is what Go and Rust write for none", "no bytes",
+			"maxBlock, blockNumber, stateBlockNumber, blockRangeFrom, blockRangeTo, value, flashbots_getUserStats 0"},
+		{"no text is what Go writes for none", "no text",
+			"stateBlockNumber, parentBlock, replacementUuid, uuid, version, revertMode, cursor, " +
+				"flashbots_getFeeRefundsByRecipient 1, flashbots_getFeeRefundsByBundle 1, flashbots_getFeeRefundsByBlock 1"},
+		{"it may be left out, and null is as good as nothing", "missing, null",
+			"data, input, stateBlockNumber, parentBlock, blockNumber, blockRangeFrom, blockRangeTo, " +
+				"value, maxBlock, maxBlockNumber, address, coinbase, from, to, hash, refundRecipient, signingAddress, cursor, " +
+				"baseFee, blockRange, difficulty, " +
+				"excessBlobGas, gas, gasLimit, maxTimestamp, minTimestamp, number, refundPercent, time, timeout, timestamp, " +
+				"wantRefund, transactionIndex, " +
+				"replacementUuid, uuid, version, revertMode, builders, canRevert, cancelled, delayedRefund, droppingTxHashes, " +
+				"fast, hints, metadata, preferences, " +
+				"privacy, refund, refundConfig, refundTxHashes, requireCanonical, revertingTxHashes, simOptions, validity"},
 		{"an inner bundle's blocks are the outer one's", "missing, null", "inclusion"},
 		{"without transactions the name is cancelled", "missing, null", "eth_sendBundle 0.txs"},
-		{"null is as good as nothing", "null", "flashbots_getUserStats 0, flashbots_getUserStatsV2 0, flashbots_getUserStats , flashbots_getUserStatsV2 , " +
-			"eth_sendPrivateRawTransaction 1, eth_sendRawTransaction 1, mev_simBundle 1, flashbots_getFeeRefundsByRecipient 1, flashbots_getFeeRefundsByBundle 1, " +
-			"flashbots_getFeeRefundsByBlock 1"},
+		{"null is as good as nothing", "null",
+			"flashbots_getUserStats 0, flashbots_getUserStatsV2 0, flashbots_getUserStats , flashbots_getUserStatsV2 , " +
+				"eth_sendPrivateRawTransaction 1, eth_sendRawTransaction 1, mev_simBundle 1, flashbots_getFeeRefundsByRecipient " +
+				"1, flashbots_getFeeRefundsByBundle 1, " +
+				"flashbots_getFeeRefundsByBlock 1"},
 		{"clients of two versions send a number or an object", "an object", "flashbots_getUserStats 0"},
-		{"the name of a builder is any text", "a blank before, a blank behind, a line end behind, a NUL behind, no text", "builders.0"},
-		{"the ledger reads the cursor", "a blank before, a blank behind, a line end behind, a NUL behind", "cursor, flashbots_getFeeRefundsByRecipient 1, " +
-			"flashbots_getFeeRefundsByBundle 1, flashbots_getFeeRefundsByBlock 1"},
+		{"the name of a builder is any text", "a blank before, a blank behind, a line end behind, a NUL behind, no text",
+			"builders.0"},
+		{"the ledger reads the cursor", "a blank before, a blank behind, a line end behind, a NUL behind",
+			"cursor, flashbots_getFeeRefundsByRecipient 1, " +
+				"flashbots_getFeeRefundsByBundle 1, flashbots_getFeeRefundsByBlock 1"},
 	} {
 		for where := range strings.SplitSeq(row.wheres, ", ") {
 			if !strings.Contains(where, " ") {
@@ -178,8 +209,9 @@ func forms() (all []mutate.Exception) {
 	return all
 }
 
-// Params say one thing, whoever reads them; what clients write in several forms is taken in all of them. A method that is new needs a row here for each form
-// that it takes and that is not its example's.
+// Params say one thing, whoever reads them; what clients write in several forms is taken in all of
+// them. A method that is new needs a row here for each form that it takes and that is not its
+// example's.
 func TestMutatedParams(t *testing.T) {
 	house := agreeable()
 	server := serve(t, house)
@@ -187,7 +219,9 @@ func TestMutatedParams(t *testing.T) {
 	for _, m := range house.Methods() {
 		for i, document := range documentsOf(t, &m) {
 			t.Run(m.Name+" "+strconv.Itoa(i), func(t *testing.T) {
-				table.Check(t, m.Name+" ", []byte(document), func(params []byte) error { return ask(t, server, m.Name, string(params)) })
+				table.Check(t, m.Name+" ", []byte(document), func(params []byte) error {
+					return ask(t, server, m.Name, string(params))
+				})
 			})
 		}
 	}
@@ -206,7 +240,8 @@ func TestUnknownMembersAreRefused(t *testing.T) {
 				for _, name := range []string{"nobodys", "Txs", "BLOCKNUMBER", "tx\u017f"} {
 					bent := put(t, document, place, name, "1")
 					want := "invalid params: " + place + "." + name + ": is not known; known are "
-					if err := ask(t, server, m.Name, bent); err == nil || !strings.HasPrefix(strings.ReplaceAll(err.Error(), `"tx\u017f"`, name), want) {
+					if err := ask(t, server, m.Name, bent); err == nil ||
+						!strings.HasPrefix(strings.ReplaceAll(err.Error(), `"tx\u017f"`, name), want) {
 						t.Errorf("%s, %s: %v; want %s…", m.Name, bent, err, want)
 					}
 				}
@@ -283,7 +318,8 @@ func objects(path string, v any) (places []string) {
 	return places
 }
 
-// schemaObjects are the places of the objects with members that a schema knows; lists have no index.
+// schemaObjects are the places of the objects with members that a schema knows; lists have no
+// index.
 func schemaObjects(path string, s *Schema) (places []string) {
 	if s == nil {
 		return nil
@@ -344,11 +380,13 @@ func (agreeing) Do(ctx context.Context, _ common.Address, _ string, run func(con
 
 func (agreeing) Call(_ context.Context, txs []exec.Tx, _ exec.Environment) (*exec.CallResult, error) {
 	got := &exec.CallResult{
-		Parent: &types.Header{Number: common.Big1}, GasUsed: 1, GasFeesWei: new(uint256.Int), ToCoinbaseWei: new(uint256.Int), CoinbaseDiffWei: new(uint256.Int),
+		Parent: &types.Header{Number: common.Big1}, GasUsed: 1, GasFeesWei: new(uint256.Int), ToCoinbaseWei: new(uint256.Int),
+		CoinbaseDiffWei: new(uint256.Int),
 	}
 	for range txs {
 		got.Results = append(got.Results, exec.TxResult{
-			GasUsed: 1, GasPriceWei: new(uint256.Int), GasFeesWei: new(uint256.Int), ToCoinbaseWei: new(uint256.Int), CoinbaseDiffWei: new(uint256.Int),
+			GasUsed: 1, GasPriceWei: new(uint256.Int), GasFeesWei: new(uint256.Int), ToCoinbaseWei: new(uint256.Int),
+			CoinbaseDiffWei: new(uint256.Int),
 		})
 	}
 	return got, nil
@@ -394,7 +432,8 @@ func (agreeing) DelayedTotals(context.Context, common.Address, *uint64, *uint64)
 func agreeable() *House {
 	yes := agreeing{}
 	return &House{
-		Taker: yes, Canceller: yes, Mev: yes, Refunds: yes, Delayed: yes, Receivers: yes, Users: yes, Tracker: yes, Simulator: yes, Turns: yes, Facts: yes,
+		Taker: yes, Canceller: yes, Mev: yes, Refunds: yes, Delayed: yes, Receivers: yes, Users: yes, Tracker: yes,
+		Simulator: yes, Turns: yes, Facts: yes,
 		Chain: types.LatestSignerForChainID(big.NewInt(exampleChain)), Limits: bundle.Defaults(),
 	}
 }

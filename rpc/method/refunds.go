@@ -11,10 +11,11 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Refunds lists what the ledger knows, as of a time, oldest block first. A cursor that does not fit its query is a *rpc.Refused; the empty one is
-// the beginning.
+// Refunds lists what the ledger knows, as of a time, oldest block first. A cursor that does not fit
+// its query is a *rpc.Refused; the empty one is the beginning.
 type Refunds interface {
-	ByRecipient(ctx context.Context, at time.Time, recipient common.Address, cursor string, limit int) (rpc.RefundPage, error)
+	ByRecipient(ctx context.Context, at time.Time, recipient common.Address, cursor string,
+		limit int) (rpc.RefundPage, error)
 	ByBundle(ctx context.Context, at time.Time, hash common.Hash, cursor string, limit int) (rpc.RefundPage, error)
 	ByBlock(ctx context.Context, at time.Time, block uint64, cursor string, limit int) (rpc.RefundPage, error)
 	// Totals sums up a recipient's refunds.
@@ -48,7 +49,8 @@ type refundList struct {
 
 // refundRecords is the form of a list of refunds.
 var refundRecords = listOf(object(
-	needs("hash", hash, "bundle or transaction that the refund is for; if it is paid outside of the block, the bundle that brought it"),
+	needs("hash", hash,
+		"bundle or transaction that the refund is for; if it is paid outside of the block, the bundle that brought it"),
 	needs("amount", quantity, "in wei"),
 	needs("blockNumber", quantity, "block with the order"),
 	needs("status", oneOfWords("pending", "received"), "received once its payout is on the chain"),

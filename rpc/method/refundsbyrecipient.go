@@ -14,7 +14,8 @@ func (h *House) refundsByRecipient() Method {
 	return Method{
 		Name:    "flashbots_getFeeRefundsByRecipient",
 		Summary: "List the refunds of a recipient.",
-		About: "Only blocks from the first one with details on are listed; the totals know the others too. A cursor may stand in the object or be the " +
+		About: "Only blocks from the first one with details on are listed; the totals know the others too. A cursor may " +
+			"stand in the object or be the " +
 			"second parameter; the former wins.",
 		Params: []Param{need("query", object(
 			needs("recipient", address, "who gets the refunds"),

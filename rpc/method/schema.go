@@ -61,7 +61,8 @@ func between(least, most int) *Schema {
 	return &Schema{Type: []string{"integer", "string"}, Title: "number", Minimum: &least, Maximum: &most}
 }
 
-// Texts and numbers of the wire. Requests are read more leniently than this: numbers also as hex or decimal text, and hex in any case.
+// Texts and numbers of the wire. Requests are read more leniently than this: numbers also as hex or
+// decimal text, and hex in any case.
 var (
 	hexBytes  = &Schema{Type: "string", Title: "hex", Pattern: "^0x([0-9a-fA-F]{2})*$"}
 	hash      = &Schema{Type: "string", Title: "hash", Pattern: "^0x[0-9a-fA-F]{64}$"}
@@ -75,7 +76,8 @@ var (
 	boolean   = &Schema{Type: "boolean"}
 	null      = &Schema{Type: "null"}
 	timestamp = &Schema{Type: "string", Title: "RFC 3339 time"}
-	block     = &Schema{Type: []string{"integer", "string"}, Title: "block", Description: "a number, or latest, pending, earliest, or a block's hash"}
+	block     = &Schema{Type: []string{"integer", "string"}, Title: "block",
+		Description: "a number, or latest, pending, earliest, or a block's hash"}
 )
 
 // Fields are the names of an object's properties, in the order in which they are explained.

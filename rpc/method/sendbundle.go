@@ -32,12 +32,17 @@ func (h *House) sendBundle() Method {
 	return Method{
 		Name:    "eth_sendBundle",
 		Summary: "Send transactions that are to be in one block together, in this order, or not at all.",
-		About: "The block is `blockNumber`, by default the next one. Before each block the bundle could be in, it is simulated on the newest state; if that " +
-			"succeeds it goes to the operator's builder and to the `builders` that are named. With a `replacementUuid` the bundle takes the place of what " +
-			"the same signer sent under it before, and can be cancelled; without transactions it only cancels. `refundPercent` gives a part of what " +
-			"one transaction pays the block's fee recipient (`refundTxHashes`, by default the last one) to `refundRecipient`, by default the first one's sender.",
+		About: "The block is `blockNumber`, by default the next one. Before each block the bundle could be in, it is " +
+			"simulated on the newest state; if that " +
+			"succeeds it goes to the operator's builder and to the `builders` that are named. With a `replacementUuid` the " +
+			"bundle takes the place of what " +
+			"the same signer sent under it before, and can be cancelled; without transactions it only cancels. " +
+			"`refundPercent` gives a part of what " +
+			"one transaction pays the block's fee recipient (`refundTxHashes`, by default the last one) to " +
+			"`refundRecipient`, by default the first one's sender.",
 		Params: []Param{need("bundle", object(
-			needs("txs", listOf(hexBytes), "signed transactions, at most 100 and 300,000 bytes in all; blob transactions with their sidecar"),
+			needs("txs", listOf(hexBytes),
+				"signed transactions, at most 100 and 300,000 bytes in all; blob transactions with their sidecar"),
 			may("blockNumber", anyNumber, "the block; by default, and with 0, the next one"),
 			may("minTimestamp", anyNumber, "earliest time of the block, in seconds since 1970; 0 is any"),
 			may("maxTimestamp", anyNumber, "latest time of the block; 0 is any"),
@@ -59,8 +64,10 @@ func (h *House) sendBundle() Method {
 			may("smart", oneOfWords("true"), "when builders were named"),
 		),
 		Refusals: []rpc.Refusal{
-			rpc.InvalidParams, rpc.BundleVersion, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge, rpc.InvalidInclusion, rpc.InvalidTimestamps,
-			rpc.InvalidRefund, rpc.BundleUndecodable, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited, rpc.JournalUnavailable,
+			rpc.InvalidParams, rpc.BundleVersion, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge,
+			rpc.InvalidInclusion, rpc.InvalidTimestamps,
+			rpc.InvalidRefund, rpc.BundleUndecodable, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited,
+			rpc.JournalUnavailable,
 		},
 		Do: func(_ context.Context, call *Call) (any, error) {
 			order, cancel, err := bundle.ReadSendBundle(call.Params, h.intake(call))
@@ -78,7 +85,8 @@ func (h *House) sendBundle() Method {
 	}
 }
 
-// take takes a bundle. Builders that were named are answered with "smart", also if nobody knows them.
+// take takes a bundle. Builders that were named are answered with "smart", also if nobody knows
+// them.
 func (h *House) take(call *Call, order *rpc.Order) (any, error) {
 	order.Source = call.Source
 	standing, err := h.Taker.Take(call.At, order)

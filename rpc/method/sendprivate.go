@@ -13,7 +13,8 @@ var preferences = object(
 	may("canRevert", boolean, "it may fail, and stays in the block then"),
 	may("blockRange", anyNumber, "number of blocks to try, from the next one"),
 	may("privacy", object(
-		may("hints", listOf(oneOfWords("calldata", "contract_address", "logs", "default_logs", "special_logs", "function_selector", "hash", "tx_hash", "full")),
+		may("hints", listOf(oneOfWords("calldata", "contract_address", "logs", "default_logs", "special_logs",
+			"function_selector", "hash", "tx_hash", "full")),
 			"what searchers may see; by default hash and default_logs, with an empty list nothing"),
 		may("builders", listOf(text), "names of builders that may have it; `default` and the operator's name are its own"),
 	), "who may know of it"),
@@ -30,7 +31,8 @@ var preferences = object(
 )
 
 var privateRefusals = []rpc.Refusal{
-	rpc.InvalidParams, rpc.BundleTooLarge, rpc.BundleUndecodable, rpc.InvalidInclusion, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited, rpc.JournalUnavailable,
+	rpc.InvalidParams, rpc.BundleTooLarge, rpc.BundleUndecodable, rpc.InvalidInclusion, rpc.InvalidConstraints,
+	rpc.InvalidPrivacy, rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited, rpc.JournalUnavailable,
 }
 
 // sendPrivate is eth_sendPrivateTransaction.

@@ -9,8 +9,9 @@ import (
 // sendPrivateRaw is eth_sendPrivateRawTransaction.
 func (h *House) sendPrivateRaw() Method {
 	return Method{
-		Name:     "eth_sendPrivateRawTransaction",
-		Summary:  "The same as eth_sendPrivateTransaction, with the transaction and its preferences as parameters of their own.",
+		Name: "eth_sendPrivateRawTransaction",
+		Summary: "The same as eth_sendPrivateTransaction, with the transaction and its preferences as parameters of " +
+			"their own.",
 		Params:   []Param{need("tx", hexBytes.says("signed transaction")), perhaps("preferences", preferences)},
 		Example:  `["'$TX1'",{"fast":true,"privacy":{"hints":["calldata","logs"]}}]`,
 		Result:   hash.says("the transaction's hash"),

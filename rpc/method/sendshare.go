@@ -7,7 +7,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// shareBundle is the form of mev_sendBundle and mev_simBundle. Bundles may be elements; inside of them the same form holds.
+// shareBundle is the form of mev_sendBundle and mev_simBundle. Bundles may be elements; inside of
+// them the same form holds.
 func shareBundle(more ...field) *Schema {
 	element := object(
 		may("hash", hash, "double hash of somebody else's order, which this bundle follows; only as the first element"),
@@ -34,7 +35,8 @@ func shareBundle(more ...field) *Schema {
 			)), "how a refund for this bundle is split; by default all goes to the first transaction's sender"),
 		), "terms of refunds"),
 		may("privacy", object(
-			may("hints", listOf(oneOfWords("calldata", "contract_address", "logs", "default_logs", "special_logs", "function_selector", "hash", "tx_hash", "full")),
+			may("hints", listOf(oneOfWords("calldata", "contract_address", "logs", "default_logs", "special_logs",
+				"function_selector", "hash", "tx_hash", "full")),
 				"what searchers may see"),
 			may("builders", listOf(text), "names of builders that may have it beside the operator's own"),
 			may("wantRefund", between(0, 100), "percentage of a backrun's value that is to come back"),
@@ -49,16 +51,24 @@ func (h *House) sendShare() Method {
 	return Method{
 		Name:    "mev_sendBundle",
 		Summary: "Send a bundle with terms: who may see what of it, and who gets which part of what it earns.",
-		About: "Beside transactions a body may hold whole bundles, or begin with the double hash of somebody else's pending order; then exactly one " +
-			"transaction follows, the backrun: it is included right after that order or not at all, and that order's signer gets its part of what the " +
-			"backrun earns. Such a bundle is for those blocks and builders only that both are for, ends with the order that it follows, and is known by " +
+		About: "Beside transactions a body may hold whole bundles, or begin with the double hash of somebody else's " +
+			"pending order; then exactly one " +
+			"transaction follows, the backrun: it is included right after that order or not at all, and that order's signer " +
+			"gets its part of what the " +
+			"backrun earns. Such a bundle is for those blocks and builders only that both are for, ends with the order that " +
+			"it follows, and is known by " +
 			"the hash of its body as it came. Any hint but none shares the bundle's double hash.",
-		Params:  []Param{need("bundle", shareBundle(may("replacementUuid", uuid36, "name of the bundle, for its signer to replace or cancel it")))},
+		Params: []Param{
+			need("bundle",
+				shareBundle(may("replacementUuid", uuid36, "name of the bundle, for its signer to replace or cancel it")))},
 		Example: `[{"version":"v0.1","inclusion":{"block":"'$NEXT'","maxBlock":"'$NEXT'"},"body":[{"tx":"'$TX1'","canRevert":false}],"privacy":{"hints":["hash","logs"]}}]`,
-		Result:  object(needs("bundleHash", hash, "of a body with one element that element's hash, else Keccak-256 of all, one after the other")),
+		Result: object(needs("bundleHash", hash,
+			"of a body with one element that element's hash, else Keccak-256 of all, one after the other")),
 		Refusals: []rpc.Refusal{
-			rpc.InvalidParams, rpc.BundleTooDeep, rpc.BundleVersion, rpc.InvalidInclusion, rpc.InvalidBodySize, rpc.InvalidBody, rpc.BundleUndecodable,
-			rpc.InvalidRevertMode, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.BackrunNotFound, rpc.BackrunInvalidBundle, rpc.BackrunInvalidInclusion, rpc.BackrunLimited,
+			rpc.InvalidParams, rpc.BundleTooDeep, rpc.BundleVersion, rpc.InvalidInclusion, rpc.InvalidBodySize, rpc.InvalidBody,
+			rpc.BundleUndecodable,
+			rpc.InvalidRevertMode, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.BackrunNotFound, rpc.BackrunInvalidBundle,
+			rpc.BackrunInvalidInclusion, rpc.BackrunLimited,
 			rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited, rpc.JournalUnavailable,
 		},
 		Do: func(_ context.Context, call *Call) (any, error) {

@@ -12,7 +12,8 @@ import (
 
 // Receivers keep where refunds go.
 type Receivers interface {
-	// SetRecipient has refunds of blocks to come for one address go to another. Its error is a *rpc.Refused.
+	// SetRecipient has refunds of blocks to come for one address go to another. Its error is a
+	// *rpc.Refused.
 	SetRecipient(at time.Time, from, to common.Address) error
 }
 
@@ -21,9 +22,11 @@ func (h *House) setRecipient() Method {
 	return Method{
 		Name:    "flashbots_setFeeRefundRecipient",
 		Summary: "Have the refunds for one's own address go to another one.",
-		About: "The request must be signed with the key of `from`. It holds for refunds that are credited later; those that are there stay. Who sees a " +
+		About: "The request must be signed with the key of `from`. It holds for refunds that are credited later; those " +
+			"that are there stay. Who sees a " +
 			"signed request can send it again: to undo a change, sign a new one.",
-		Params:  []Param{need("from", address.says("address of the signing key")), need("to", address.says("who gets its refunds"))},
+		Params: []Param{need("from", address.says("address of the signing key")),
+			need("to", address.says("who gets its refunds"))},
 		Example: `["'$ADDRESS'","0x000000000000000000000000000000000000dEaD"]`,
 		Result: object(
 			needs("from", address, "as it is in force, in lower case"),

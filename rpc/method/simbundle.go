@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// simResult answers mev_simBundle. Amounts are hex; all are there also without success, since clients read them without looking.
+// simResult answers mev_simBundle. Amounts are hex; all are there also without success, since
+// clients read them without looking.
 type simResult struct {
 	Success         bool           `json:"success"`
 	Error           string         `json:"error,omitempty"`
@@ -49,9 +50,12 @@ func (h *House) simBundle() Method {
 	return Method{
 		Name:    "mev_simBundle",
 		Summary: "Say what a bundle would earn, after its refunds.",
-		About: "A bundle that cannot be included is a result with `success` false and the reason in `error`. Options may stand in `simOptions` or after " +
-			"the bundle; the latter win. A bundle that begins with a hash cannot be simulated: put the transaction in its place once it is known.",
-		Params:  []Param{need("bundle", shareBundle(may("simOptions", options, "the block to pretend"))), perhaps("simOptions", options)},
+		About: "A bundle that cannot be included is a result with `success` false and the reason in `error`. Options may " +
+			"stand in `simOptions` or after " +
+			"the bundle; the latter win. A bundle that begins with a hash cannot be simulated: put the transaction in its " +
+			"place once it is known.",
+		Params: []Param{need("bundle", shareBundle(may("simOptions", options, "the block to pretend"))),
+			perhaps("simOptions", options)},
 		Example: `[{"version":"v0.1","inclusion":{"block":"'$NEXT'"},"body":[{"tx":"'$TX1'","canRevert":false},{"tx":"'$TX2'","canRevert":false}]},{"parentBlock":"latest"}]`,
 		Result: object(
 			needs("success", boolean, "it could be included"),
@@ -69,7 +73,8 @@ func (h *House) simBundle() Method {
 			may("revert", hexBytes, "what it reverted with"),
 		),
 		Refusals: append([]rpc.Refusal{
-			rpc.InvalidParams, rpc.BundleTooDeep, rpc.BundleVersion, rpc.InvalidInclusion, rpc.InvalidBodySize, rpc.InvalidBody, rpc.BundleUndecodable,
+			rpc.InvalidParams, rpc.BundleTooDeep, rpc.BundleVersion, rpc.InvalidInclusion, rpc.InvalidBodySize, rpc.InvalidBody,
+			rpc.BundleUndecodable,
 			rpc.InvalidRevertMode, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.UnmatchedBundle,
 		}, simulationRefusals...),
 		Do: h.doSimBundle,
@@ -78,7 +83,8 @@ func (h *House) simBundle() Method {
 
 func (h *House) doSimBundle(ctx context.Context, call *Call) (any, error) {
 	request, err := bundle.ReadSimBundle(call.Params, h.intake(call))
-	if refused := (*rpc.Refused)(nil); h.Prober != nil && errors.As(err, &refused) && refused.ID == rpc.UnmatchedBundle.ID {
+	if refused := (*rpc.Refused)(nil); h.Prober != nil && errors.As(err, &refused) &&
+		refused.ID == rpc.UnmatchedBundle.ID {
 		return h.simMatched(ctx, call)
 	}
 	if err != nil {
@@ -100,8 +106,10 @@ func (h *House) doSimBundle(ctx context.Context, call *Call) (any, error) {
 
 func simResultOf(got *exec.BundleResult, request *bundle.Simulation) simResult {
 	result := simResult{
-		Success: got.Success, Error: got.Error, StateBlock: hexutil.Uint64(got.Parent.Number.Uint64()), GasUsed: hexutil.Uint64(got.GasUsed),
-		MevGasPrice: hexOf(got.MevGasPriceWei), Profit: hexOf(got.ProfitWei), RefundableValue: hexOf(got.RefundableWei), Revert: got.Revert,
+		Success: got.Success, Error: got.Error, StateBlock: hexutil.Uint64(got.Parent.Number.Uint64()),
+		GasUsed:     hexutil.Uint64(got.GasUsed),
+		MevGasPrice: hexOf(got.MevGasPriceWei), Profit: hexOf(got.ProfitWei), RefundableValue: hexOf(got.RefundableWei),
+		Revert: got.Revert,
 	}
 	if got.ExecErr != nil {
 		result.ExecError = got.ExecErr.Error()

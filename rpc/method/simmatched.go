@@ -13,8 +13,10 @@ import (
 // matchedUnfit is all that is said of a matched bundle that cannot be included.
 const matchedUnfit = "it could not be included behind the order that it follows"
 
-// simMatched is mev_simBundle of a bundle that follows a hash, in literal mode. The answer says whether it could be included in the next block: gas,
-// profit, logs and errors would tell what the followed order's sender does not share, and stay zero. Whatever it used, its gas limits are what it costs.
+// simMatched is mev_simBundle of a bundle that follows a hash, in literal mode. The answer says
+// whether it could be included in the next block: gas, profit, logs and errors would tell what the
+// followed order's sender does not share, and stay zero. Whatever it used, its gas limits are what
+// it costs.
 func (h *House) simMatched(ctx context.Context, call *Call) (any, error) {
 	order, err := bundle.ReadSimMatched(call.Params, h.intake(call))
 	if err != nil {
@@ -27,7 +29,8 @@ func (h *House) simMatched(ctx context.Context, call *Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := simResult{StateBlock: hexutil.Uint64(h.Taker.Head().Number), MevGasPrice: hexOf(nil), Profit: hexOf(nil), RefundableValue: hexOf(nil)}
+	result := simResult{StateBlock: hexutil.Uint64(h.Taker.Head().Number), MevGasPrice: hexOf(nil), Profit: hexOf(nil),
+		RefundableValue: hexOf(nil)}
 	err = h.simulated(ctx, call, "mev_simBundle", func(ctx context.Context) (uint64, bool, error) {
 		got, err := h.Simulator.Simulate(ctx, whole, exec.Environment{Latest: true})
 		switch {

@@ -47,10 +47,12 @@ func (h *House) userStats() Method {
 	return h.tellsUserStats(Method{
 		Name:    "flashbots_getUserStatsV2",
 		Summary: "Say how much the signer's orders paid and how much gas simulating them used.",
-		About:   "The two together are the reputation that decides whose simulations come first. Any key may be used at any time; a new one has none.",
+		About: "The two together are the reputation that decides whose simulations come first. Any key may be used at " +
+			"any time; a new one has none.",
 		Params:  []Param{perhaps("query", object(may("blockNumber", anyNumber, "within 20 of the newest one")))},
 		Example: `[{"blockNumber":"'$NEXT'"}]`,
-		Result: userStatsShape("isHighPriority", "allTimeValidatorPayments", "allTimeGasSimulated", "last7dValidatorPayments", "last7dGasSimulated",
+		Result: userStatsShape("isHighPriority", "allTimeValidatorPayments", "allTimeGasSimulated", "last7dValidatorPayments",
+			"last7dGasSimulated",
 			"last1dValidatorPayments", "last1dGasSimulated"),
 	}, statsBlockOfObject, func(s userStatsResult) any { return s })
 }
@@ -60,10 +62,12 @@ func (h *House) userStatsV1() Method {
 	return h.tellsUserStats(Method{
 		Name:    "flashbots_getUserStats",
 		Summary: "Say what `flashbots_getUserStatsV2` says, in the form of its first version.",
-		About:   "Deprecated: it is for clients that know no other. The parameter may also be an object with a `blockNumber`.",
+		About: "Deprecated: it is for clients that know no other. " +
+			"The parameter may also be an object with a `blockNumber`.",
 		Params:  []Param{perhaps("blockNumber", anyNumber.says("within 20 of the newest one"))},
 		Example: `["'$NEXT'"]`,
-		Result: userStatsShape("is_high_priority", "all_time_miner_payments", "all_time_gas_simulated", "last_7d_miner_payments", "last_7d_gas_simulated",
+		Result: userStatsShape("is_high_priority", "all_time_miner_payments", "all_time_gas_simulated",
+			"last_7d_miner_payments", "last_7d_gas_simulated",
 			"last_1d_miner_payments", "last_1d_gas_simulated"),
 	}, statsBlock, func(s userStatsResult) any { return userStatsV1Result(s) })
 }
@@ -81,8 +85,10 @@ func userStatsShape(high, allPaid, allGas, weekPaid, weekGas, dayPaid, dayGas st
 	)
 }
 
-// tellsUserStats completes a version of the method: how it reads the block that is asked for, and in which form it answers.
-func (h *House) tellsUserStats(m Method, blockOf func(json.RawMessage) (param.Number, error), form func(userStatsResult) any) Method {
+// tellsUserStats completes a version of the method: how it reads the block that is asked for, and
+// in which form it answers.
+func (h *House) tellsUserStats(m Method, blockOf func(json.RawMessage) (param.Number, error),
+	form func(userStatsResult) any) Method {
 	m.Refusals, m.Beyond = []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld}, true
 	m.Do = func(_ context.Context, call *Call) (any, error) {
 		number, err := blockOf(call.Params)

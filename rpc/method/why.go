@@ -35,7 +35,8 @@ func why(s *rpc.OrderStatus, head uint64) string {
 		return "its newest simulation failed: " + failed
 	}
 	if s.Withheld {
-		return "how it does behind the order that it follows is told when the block is over, for the first of its signer's orders that follow it"
+		return "how it does behind the order that it follows is told when the block is over, for the first of its " +
+			"signer's orders that follow it"
 	}
 	if s.Order != nil && s.Order.Bundle.Window.MinTimestamp > 0 {
 		return "it waits for its simulation, or for its minTimestamp"

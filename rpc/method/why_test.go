@@ -10,17 +10,21 @@ import (
 
 // Whoever wonders why an order did not land is told.
 func TestWhy(t *testing.T) {
-	good, bad := rpc.DatedSimulation{Simulation: rpc.Simulation{Success: true}}, rpc.DatedSimulation{Simulation: rpc.Simulation{Error: "tx failed"}}
+	good, bad := rpc.DatedSimulation{Simulation: rpc.Simulation{Success: true}},
+		rpc.DatedSimulation{Simulation: rpc.Simulation{Error: "tx failed"}}
 	unpaid := rpc.DatedSimulation{Simulation: rpc.Simulation{Success: true, ProfitWei: new(uint256.Int)}}
-	taken, refused := rpc.DatedDelivery{Delivery: rpc.Delivery{Block: 7}}, rpc.DatedDelivery{Delivery: rpc.Delivery{Block: 7, Error: "busy"}}
+	taken, refused := rpc.DatedDelivery{Delivery: rpc.Delivery{Block: 7}},
+		rpc.DatedDelivery{Delivery: rpc.Delivery{Block: 7, Error: "busy"}}
 	for _, row := range []struct {
 		status rpc.OrderStatus
 		want   string
 	}{
 		{rpc.OrderStatus{State: rpc.Submitted}, "it waits for its simulation"},
-		{rpc.OrderStatus{State: rpc.Submitted, Simulations: []rpc.DatedSimulation{good, bad}}, "its newest simulation failed: tx failed"},
+		{rpc.OrderStatus{State: rpc.Submitted, Simulations: []rpc.DatedSimulation{good, bad}},
+			"its newest simulation failed: tx failed"},
 		{rpc.OrderStatus{State: rpc.Submitted, FirstBlock: 9}, "it waits for block 9"},
-		{rpc.OrderStatus{State: rpc.Submitted, Order: &rpc.Order{Bundle: rpc.Bundle{Window: rpc.Window{FirstBlock: 6, MinTimestamp: 1}}}},
+		{rpc.OrderStatus{State: rpc.Submitted,
+			Order: &rpc.Order{Bundle: rpc.Bundle{Window: rpc.Window{FirstBlock: 6, MinTimestamp: 1}}}},
 			"it waits for its simulation, or for its minTimestamp"},
 		{rpc.OrderStatus{State: rpc.Simulated}, "its simulation succeeded; no builder has taken it yet"},
 		{rpc.OrderStatus{State: rpc.Simulated, Kind: rpc.KindPrivate, Simulations: []rpc.DatedSimulation{unpaid}},
@@ -32,11 +36,15 @@ func TestWhy(t *testing.T) {
 		{rpc.OrderStatus{State: rpc.Failed, Reason: "nonce too low"}, "it can never be included: nonce too low"},
 		{rpc.OrderStatus{State: rpc.Expired},
 			"its last block is over: it was never simulated, since no block within its window and timestamps came in time"},
-		{rpc.OrderStatus{State: rpc.Expired, Simulations: []rpc.DatedSimulation{bad}}, "its last block is over: its newest simulation failed: tx failed"},
-		{rpc.OrderStatus{State: rpc.Expired, Simulations: []rpc.DatedSimulation{good}}, "its last block is over: it came too late to be sent to a builder"},
-		{rpc.OrderStatus{State: rpc.Expired, Simulations: []rpc.DatedSimulation{good}, Deliveries: []rpc.DatedDelivery{refused}},
+		{rpc.OrderStatus{State: rpc.Expired, Simulations: []rpc.DatedSimulation{bad}},
+			"its last block is over: its newest simulation failed: tx failed"},
+		{rpc.OrderStatus{State: rpc.Expired, Simulations: []rpc.DatedSimulation{good}},
+			"its last block is over: it came too late to be sent to a builder"},
+		{rpc.OrderStatus{State: rpc.Expired, Simulations: []rpc.DatedSimulation{good},
+			Deliveries: []rpc.DatedDelivery{refused}},
 			"its last block is over: no builder took it: busy"},
-		{rpc.OrderStatus{State: rpc.Expired, Simulations: []rpc.DatedSimulation{good}, Deliveries: []rpc.DatedDelivery{taken, refused}},
+		{rpc.OrderStatus{State: rpc.Expired, Simulations: []rpc.DatedSimulation{good},
+			Deliveries: []rpc.DatedDelivery{taken, refused}},
 			"its last block is over: builders had it, but were outbid, preferred other orders, or did not win the slot"},
 	} {
 		if row.status.Order == nil {

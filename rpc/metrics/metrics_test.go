@@ -69,7 +69,8 @@ func day() []rpc.Fact {
 // Each fact and each call moves its counter, and no other.
 func TestMetricsAreAViewOfFactsAndCalls(t *testing.T) {
 	is := func(value float64) func() float64 { return func() float64 { return value } }
-	metrics, registry := newMetrics(Gauges{Orders: is(7), Head: is(5), UnknownBuilders: is(2), FactsLost: is(3), Unacked: is(4), LedgerLag: is(-1)})
+	metrics, registry := newMetrics(Gauges{Orders: is(7), Head: is(5), UnknownBuilders: is(2), FactsLost: is(3),
+		Unacked: is(4), LedgerLag: is(-1)})
 	for _, fact := range day() {
 		metrics.Record(fact)
 	}
@@ -104,11 +105,13 @@ type nobody struct{}
 
 func (nobody) RoundTrip(*http.Request) (*http.Response, error) { return nil, http.ErrServerClosed }
 
-// Who sends orders to a thousand builders that nobody knows makes no series: deliveries go by the names of the registry.
+// Who sends orders to a thousand builders that nobody knows makes no series: deliveries go by the
+// names of the registry.
 func TestStrangersMakeNoSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // so that retries take no time
 		metrics, registry := newMetrics(Gauges{})
-		sender := send.New(send.Config{Client: nobody{}, Builders: send.Registry{{Name: "default", URL: "http://a"}, {Name: "Alpha", URL: "http://b"}}})
+		sender := send.New(send.Config{Client: nobody{}, Builders: send.Registry{{Name: "default", URL: "http://a"},
+			{Name: "Alpha", URL: "http://b"}}})
 		go func() { _ = sender.Run(t.Context()) }() // returns nil
 		var deliveries sync.WaitGroup
 		for i := range 1000 {
@@ -122,7 +125,8 @@ func TestStrangersMakeNoSeries(t *testing.T) {
 		if got := testutil.CollectAndCount(metrics.deliveries); got != 2 {
 			t.Errorf("%d series", got)
 		}
-		if text := observetest.Page(t, registry); strings.Contains(text, "invented") || !strings.Contains(text, `builder="Alpha",result="failed"} 1000`) {
+		if text := observetest.Page(t, registry); strings.Contains(text, "invented") ||
+			!strings.Contains(text, `builder="Alpha",result="failed"} 1000`) {
 			t.Error(text)
 		}
 	})

@@ -8,8 +8,9 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Block names a block whose state is wanted: by number, by hash, as {"blockNumber": …} or {"blockHash": …}, or by a tag: latest, pending (there
-// is no other state for it) and earliest. A hash that lost its leading zeros on its way through a number gets them back: text of more than 16
+// Block names a block whose state is wanted: by number, by hash, as {"blockNumber": …} or
+// {"blockHash": …}, or by a tag: latest, pending (there is no other state for it) and earliest. A
+// hash that lost its leading zeros on its way through a number gets them back: text of more than 16
 // digits is a hash.
 type Block struct {
 	// Set says that the request names one; then Latest, Hash (if not zero) or Number is it.
@@ -65,8 +66,8 @@ func (b *Block) readHash(digits string) error {
 	return nil
 }
 
-// blockObject is the form in which Go and Rust clients write a hash. A state is found by its hash wherever it is, so that no block is required to be on
-// the chain.
+// blockObject is the form in which Go and Rust clients write a hash. A state is found by its hash
+// wherever it is, so that no block is required to be on the chain.
 type blockObject struct {
 	BlockNumber      Number `json:"blockNumber"`
 	BlockHash        *Hash  `json:"blockHash"`

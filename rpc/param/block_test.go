@@ -23,7 +23,8 @@ func TestBlock(t *testing.T) {
 		{"ethers: hex", `"0x121eac0"`, Block{Set: true, Number: 19000000}},
 		{"decimal text", `"19000000"`, Block{Set: true, Number: 19000000}},
 		{"a hash", quoted, Block{Set: true, Hash: hash}},
-		{"mev-share-client-ts: a hash that was a number", `"0x` + strings.TrimLeft(hash.Hex()[2:], "0") + `"`, Block{Set: true, Hash: hash}},
+		{"mev-share-client-ts: a hash that was a number", `"0x` + strings.TrimLeft(hash.Hex()[2:], "0") + `"`,
+			Block{Set: true, Hash: hash}},
 		{"an object with a number", `{"blockNumber":"0x10"}`, Block{Set: true, Number: 16}},
 		{"an object with a hash", `{"blockHash":` + quoted + `,"requireCanonical":false}`, Block{Set: true, Hash: hash}},
 		{"an object with both keys", `{"blockHash":null,"blockNumber":16}`, Block{Set: true, Number: 16}},
@@ -34,7 +35,8 @@ func TestBlock(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		`"safe"`, `"Latest"`, `-1`, `1.5`, `{}`, `[]`, `true`, `"0x` + strings.Repeat("1", 65) + `"`, `"0x` + strings.Repeat("g", 64) + `"`,
+		`"safe"`, `"Latest"`, `-1`, `1.5`, `{}`, `[]`, `true`, `"0x` + strings.Repeat("1", 65) + `"`, `"0x` +
+			strings.Repeat("g", 64) + `"`,
 		`{"blockNumber":"x"}`, `{"blockHash":"0x12"}`, `{"blockNumber":1,"blockNumber":2}`, `{"blockNumber":1,"hash":null}`,
 		`{"blockHash":` + quoted + `,"requireCanonical":true}`, `{"blockHash":` + quoted + `,"blockNumber":1}`,
 	} {

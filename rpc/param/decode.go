@@ -12,8 +12,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Field is a type that reads itself from one JSON value. The error says what it wants; where it stands is added by who knows. A Field that was
-// not in the request keeps its zero value, and null must leave it zero too or be refused.
+// Field is a type that reads itself from one JSON value. The error says what it wants; where it
+// stands is added by who knows. A Field that was not in the request keeps its zero value, and null
+// must leave it zero too or be refused.
 type Field interface {
 	Read(raw []byte) error
 }
@@ -21,9 +22,10 @@ type Field interface {
 // MaxList is how many elements a list may have whose number nothing else bounds.
 const MaxList = 1000
 
-// Positional reads the params of a request one by one: a missing one stays zero; after the last one null and {} are ignored and everything else
-// is refused. Each of into is a pointer to a Field, a struct of them, a list, a bool, a string, or to another such pointer, which stays nil for
-// null. The error is a *rpc.Refused, InvalidParams, with the path of the field.
+// Positional reads the params of a request one by one: a missing one stays zero; after the last one
+// null and {} are ignored and everything else is refused. Each of into is a pointer to a Field, a
+// struct of them, a list, a bool, a string, or to another such pointer, which stays nil for null.
+// The error is a *rpc.Refused, InvalidParams, with the path of the field.
 func Positional(params json.RawMessage, into ...any) error {
 	params = trim(params)
 	if len(params) == 0 || isNull(params) {
@@ -132,13 +134,15 @@ func decode(raw []byte, v reflect.Value) error {
 	}
 }
 
-// Tolerant is a struct that takes more members than it has fields for: they have no effect, but deployed clients send them.
+// Tolerant is a struct that takes more members than it has fields for: they have no effect, but
+// deployed clients send them.
 type Tolerant interface {
 	NoEffect() []string
 }
 
-// decodeStruct reads the members that it knows, in any order. One that comes twice would mean the first to one reader and the last to
-// another, and who signed it may have meant either; one that is not known would be left out without a word.
+// decodeStruct reads the members that it knows, in any order. One that comes twice would mean the
+// first to one reader and the last to another, and who signed it may have meant either; one that is
+// not known would be left out without a word.
 func decodeStruct(raw []byte, v reflect.Value) error {
 	known := plan(v.Type())
 	var seen uint64
@@ -213,7 +217,8 @@ func clip(name string) string {
 	return cut
 }
 
-// decodeList gives an empty list, not nil, for []: some fields mean something else by it than by null.
+// decodeList gives an empty list, not nil, for []: some fields mean something else by it than by
+// null.
 func decodeList(raw []byte, v reflect.Value) error {
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	return eachElement(raw, func(i int, value []byte) error {
@@ -229,7 +234,8 @@ func decodeList(raw []byte, v reflect.Value) error {
 	})
 }
 
-// decodeElement refuses null where the element's type does not say what it is: a list has what somebody put into it.
+// decodeElement refuses null where the element's type does not say what it is: a list has what
+// somebody put into it.
 func decodeElement(raw []byte, v reflect.Value) error {
 	if isNull(raw) && !reflect.PointerTo(v.Type()).Implements(fieldType) {
 		return errors.New("want no null in a list")

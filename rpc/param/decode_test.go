@@ -44,18 +44,21 @@ func TestErrorsHaveThePath(t *testing.T) {
 		{`[{"privacy":{"hints":["calldata"]},"privacy":{}}]`, "invalid params: params[0].privacy: comes twice"},
 		{`[{"privacy":{"hints":[],"hints":null}}]`, "invalid params: params[0].privacy.hints: comes twice"},
 		{`[{"habit":1,"another":2,"habit":1}]`, "invalid params: params[0].habit: comes twice"},
-		{`[{"Fast":true}]`, "invalid params: params[0].Fast: is not known; known are block, hashes, to, names, fast, privacy, later"},
+		{`[{"Fast":true}]`,
+			"invalid params: params[0].Fast: is not known; known are block, hashes, to, names, fast, privacy, later"},
 		{`[{"privacy":{"habit":1}}]`, "invalid params: params[0].privacy.habit: is not known; known are hints"},
 		{`[{"privacy":{"":1}}]`, "invalid params: params[0].privacy.: is not known; known are hints"},
 		{`[{"privacy":{"hi\nts\u0000":1}}]`, `invalid params: params[0].privacy."hi\nts\x00": is not known; known are hints`},
-		{`[{"privacy":{"` + strings.Repeat("h", 1<<20) + `":1}}]`, "invalid params: params[0].privacy." + strings.Repeat("h", 40) + "…: is not known; known are hints"},
+		{`[{"privacy":{"` + strings.Repeat("h", 1<<20) + `":1}}]`, "invalid params: params[0].privacy." +
+			strings.Repeat("h", 40) + "…: is not known; known are hints"},
 		{`[{"fast":true,"f\u0061st":false}]`, "invalid params: params[0].fast: comes twice"},
 		{`["0x"]`, "invalid params: params[0]: want an object"},
 		{`[{},1.5]`, "invalid params: params[1]: " + errNumber.Error()},
 		{`[{},1,"more"]`, "invalid params: too many params: want at most 2"},
 		{`{}`, "invalid params: params: want a list"},
 		{`"0x"`, "invalid params: params: want a list"},
-		{`[{"names":[` + strings.Repeat(`"",`, MaxList) + `""]}]`, "invalid params: params[0].names: want at most 1000 elements"},
+		{`[{"names":[` + strings.Repeat(`"",`, MaxList) + `""]}]`,
+			"invalid params: params[0].names: want at most 1000 elements"},
 	} {
 		var first example
 		var second Number
@@ -70,10 +73,12 @@ func TestErrorsHaveThePath(t *testing.T) {
 	}
 }
 
-// Missing params at the end are zero; what clients append out of habit does not count, nor do members that have no effect.
+// Missing params at the end are zero; what clients append out of habit does not count, nor do
+// members that have no effect.
 func TestPositional(t *testing.T) {
 	for _, params := range []string{
-		``, `null`, `[]`, ` [ ] `, `[null]`, `[{}]`, `[{},null]`, `[{},null,null,{}]`, `[{"habit":{"deep":[1,"]"]},"fast":false}, "0x", { }]`,
+		``, `null`, `[]`, ` [ ] `, `[null]`, `[{}]`, `[{},null]`, `[{},null,null,{}]`,
+		`[{"habit":{"deep":[1,"]"]},"fast":false}, "0x", { }]`,
 	} {
 		first, second := example{}, Number{}
 		if err := Positional(json.RawMessage(params), &first, &second); err != nil || first.Block.Set || second.Set {
@@ -86,7 +91,8 @@ func TestPositional(t *testing.T) {
 	if err := Positional(json.RawMessage(params), &first, &second); err != nil {
 		t.Fatal(err)
 	}
-	if first.Block.Value != 16 || !slices.Equal(first.Names, []string{"ab", `\`}) || !first.Fast || first.To != nil || second.Value != 5 {
+	if first.Block.Value != 16 || !slices.Equal(first.Names, []string{"ab", `\`}) || !first.Fast || first.To != nil ||
+		second.Value != 5 {
 		t.Errorf("%+v %+v", first, second)
 	}
 	if first.Hashes == nil || first.Privacy.Hints != nil {
@@ -94,10 +100,12 @@ func TestPositional(t *testing.T) {
 	}
 }
 
-// Bytes that are no JSON are refused, or read as if they were; here are those that a scanner could run past.
+// Bytes that are no JSON are refused, or read as if they were; here are those that a scanner could
+// run past.
 func TestNotJSON(t *testing.T) {
 	for _, params := range []string{
-		`[`, `[1`, `[1,`, `[{`, `[{"a`, `[{"a"`, `[{"a":`, `[{"a":1`, `[{"a":1,`, `[{"block":"`, `[{"block":"\`, `[{"later":[[`, `[{"later":["`, `[{1:2}]`, `[:]`,
+		`[`, `[1`, `[1,`, `[{`, `[{"a`, `[{"a"`, `[{"a":`, `[{"a":1`, `[{"a":1,`, `[{"block":"`, `[{"block":"\`,
+		`[{"later":[[`, `[{"later":["`, `[{1:2}]`, `[:]`,
 		`[{"\x":1}]`, `[{"names":["\x"]}]`, `[{"block":"\x"}]`, `[{"a":[{"`,
 	} {
 		var first example
@@ -129,7 +137,8 @@ func TestElements(t *testing.T) {
 	if err := list.Read([]byte(`[1, "0x2", "x"]`)); err != nil || list.Count() != 3 {
 		t.Fatal(err, list.Count())
 	}
-	if _, err := Elements[Number]("params[0].list", list); err == nil || err.Error() != "invalid params: params[0].list[2]: "+errNumber.Error() {
+	if _, err := Elements[Number]("params[0].list", list); err == nil ||
+		err.Error() != "invalid params: params[0].list[2]: "+errNumber.Error() {
 		t.Error(err)
 	}
 	if err := list.Read([]byte(`[1, "0x2"]`)); err != nil {
@@ -157,7 +166,8 @@ func TestLater(t *testing.T) {
 	if err := Value("it", json.RawMessage(` {"given":{"a":[1]},"null":null} `), &f); err != nil {
 		t.Fatal(err)
 	}
-	if !f.Given.Set() || string(f.Given.JSON()) != `{"a":[1]}` || f.Null.Set() || f.Missing.Set() || f.Missing.JSON() != nil {
+	if !f.Given.Set() || string(f.Given.JSON()) != `{"a":[1]}` || f.Null.Set() || f.Missing.Set() ||
+		f.Missing.JSON() != nil {
 		t.Errorf("%+v", f)
 	}
 	if err := Missing("params[0].tx"); err.Error() != "invalid params: params[0].tx: missing" {

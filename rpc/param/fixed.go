@@ -11,14 +11,15 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Hash is 32 bytes in hex with 0x, in any letter case. It may not be null; where it may be absent, use a pointer.
+// Hash is 32 bytes in hex with 0x, in any letter case. It may not be null; where it may be absent,
+// use a pointer.
 type Hash common.Hash
 
 // Read implements Field.
 func (h *Hash) Read(raw []byte) error { return readFixed(raw, h[:]) }
 
-// Address is 20 bytes in hex with 0x, in any letter case: the checksum is not looked at. It may not be null; where it may be absent, use a
-// pointer.
+// Address is 20 bytes in hex with 0x, in any letter case: the checksum is not looked at. It may not
+// be null; where it may be absent, use a pointer.
 type Address common.Address
 
 // Read implements Field.
@@ -40,8 +41,9 @@ func parseFixed(content string, into []byte) error {
 	return eth.ParseHex(content, into)
 }
 
-// HexBytes are bytes in hex, with or without 0x, in any letter case. The text is neither checked nor copied before Bytes is called, so that its
-// size can be judged first; it holds the request's memory.
+// HexBytes are bytes in hex, with or without 0x, in any letter case. The text is neither checked
+// nor copied before Bytes is called, so that its size can be judged first; it holds the request's
+// memory.
 type HexBytes struct {
 	digits []byte
 }
@@ -77,8 +79,9 @@ func (h HexBytes) Bytes() ([]byte, error) {
 	return decoded, nil
 }
 
-// UUID is an RFC-4122 text in any letter case. Null, "" and the nil UUID are unset, all three the zero value: some clients send the nil UUID with
-// every bundle, and if it counted, all bundles of a signer would replace each other.
+// UUID is an RFC-4122 text in any letter case. Null, "" and the nil UUID are unset, all three the
+// zero value: some clients send the nil UUID with every bundle, and if it counted, all bundles of a
+// signer would replace each other.
 type UUID uuid.UUID
 
 // Read implements Field.

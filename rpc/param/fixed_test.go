@@ -17,12 +17,15 @@ func TestHashAndAddress(t *testing.T) {
 		t.Errorf("%v, %v", hash, err)
 	}
 	var address Address
-	for _, text := range []string{"0xc8BBD0E6F3A1C8BBD0E6F3A1C8BBD0E6F3A1C8bb", "0XC8BBD0E6F3A1C8BBD0E6F3A1C8BBD0E6F3A1C8BB"} {
-		if err := address.Read([]byte(`"` + text + `"`)); err != nil || common.Address(address) != common.HexToAddress(digits+digits+digits+"c8bb") {
+	for _, text := range []string{"0xc8BBD0E6F3A1C8BBD0E6F3A1C8BBD0E6F3A1C8bb",
+		"0XC8BBD0E6F3A1C8BBD0E6F3A1C8BBD0E6F3A1C8BB"} {
+		if err := address.Read([]byte(`"` + text + `"`)); err != nil ||
+			common.Address(address) != common.HexToAddress(digits+digits+digits+"c8bb") {
 			t.Errorf("%s: %v, %v", text, address, err)
 		}
 	}
-	for _, text := range []string{`null`, `""`, `"0x"`, `1`, `"` + strings.Repeat("ab", 32) + `"`, `"0x` + strings.Repeat("ab", 31) + `"`, `"0xzz"`} {
+	for _, text := range []string{`null`, `""`, `"0x"`, `1`, `"` + strings.Repeat("ab", 32) + `"`, `"0x` +
+		strings.Repeat("ab", 31) + `"`, `"0xzz"`} {
 		if err := hash.Read([]byte(text)); err == nil || err.Error() != "want 0x and 64 hexadecimal digits" {
 			t.Errorf("hash %s: %v", text, err)
 		}
@@ -34,7 +37,8 @@ func TestHashAndAddress(t *testing.T) {
 
 func TestHexBytes(t *testing.T) {
 	for text, want := range map[string][]byte{
-		`"0x02f8"`: {2, 0xf8}, `"02F8"`: {2, 0xf8}, `"0X02f8"`: {2, 0xf8}, `"0x"`: {}, `""`: {}, `null`: {}, `"\u0030x02f8"`: {2, 0xf8},
+		`"0x02f8"`: {2, 0xf8}, `"02F8"`: {2, 0xf8}, `"0X02f8"`: {2, 0xf8}, `"0x"`: {}, `""`: {}, `null`: {},
+		`"\u0030x02f8"`: {2, 0xf8},
 	} {
 		var got HexBytes
 		if err := got.Read([]byte(text)); err != nil || got.Len() != len(want) {
@@ -67,9 +71,10 @@ func TestUUID(t *testing.T) {
 		`"d9a3ae52-47a2-4b3e-9d29-6d3bd2d1b7f0"`: id,
 		`"D9A3AE52-47A2-4B3E-9D29-6D3BD2D1B7F0"`: id,
 		`"d9a3ae52-47a2-1b3e-9d29-6d3bd2d1b7f0"`: uuid.MustParse("d9a3ae52-47a2-1b3e-9d29-6d3bd2d1b7f0"), // any version
-		`null`:                                   {},                                                     // mev-share-client-ts
-		`""`:                                     {},                                                     // flashbotsrpc
-		`"00000000-0000-0000-0000-000000000000"`: {},                                                     // lmittmann
+		// mev-share-client-ts
+		`null`:                                   {},
+		`""`:                                     {}, // flashbotsrpc
+		`"00000000-0000-0000-0000-000000000000"`: {}, // lmittmann
 	} {
 		var got UUID
 		if err := got.Read([]byte(text)); err != nil || uuid.UUID(got) != want {
@@ -77,7 +82,8 @@ func TestUUID(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		`"d9a3ae5247a24b3e9d296d3bd2d1b7f0"`, `"{d9a3ae52-47a2-4b3e-9d29-6d3bd2d1b7f0}"`, `"urn:uuid:d9a3ae52-47a2-4b3e-9d29-6d3bd2d1b7f0"`, `"my-order"`,
+		`"d9a3ae5247a24b3e9d296d3bd2d1b7f0"`, `"{d9a3ae52-47a2-4b3e-9d29-6d3bd2d1b7f0}"`,
+		`"urn:uuid:d9a3ae52-47a2-4b3e-9d29-6d3bd2d1b7f0"`, `"my-order"`,
 		`1`, `{}`,
 	} {
 		var got UUID

@@ -29,7 +29,8 @@ type everything struct {
 
 // Params may be anything: no panic, and every error is a refusal.
 func FuzzPositional(f *testing.F) {
-	f.Add([]byte(`[{"number":"0x10","big":7,"block":{"blockNumber":1},"hash":null,"bytes":"02","percent":-1,"uuid":"","flag":true}]`))
+	f.Add([]byte(
+		`[{"number":"0x10","big":7,"block":{"blockNumber":1},"hash":null,"bytes":"02","percent":-1,"uuid":"","flag":true}]`))
 	f.Add([]byte(`[{"texts":["a","\""],"later":[[],{},"]"],"inner":{"inner":{"number":1.5}}},null]`))
 	f.Add([]byte(`[{"number":1`))
 	f.Fuzz(func(t *testing.T, params []byte) {

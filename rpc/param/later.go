@@ -5,7 +5,8 @@ import (
 	"reflect"
 )
 
-// Later is a value that is read when its reader has made up its mind about it. It holds the request's memory.
+// Later is a value that is read when its reader has made up its mind about it. It holds the
+// request's memory.
 type Later struct {
 	raw []byte
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Number is a whole number below 2^64: a JSON number, hex text with 0x, decimal text; null and "0x" are absent.
+// Number is a whole number below 2^64: a JSON number, hex text with 0x, decimal text; null and "0x"
+// are absent.
 type Number struct {
 	Value uint64
 	// Set says that the request has one.
@@ -41,7 +42,8 @@ func either(err, better error) error {
 	return better
 }
 
-// maxNumeral bounds the text of a number in bytes: more than 2^256 needs in any form, and no place to hide a megabyte of zeros.
+// maxNumeral bounds the text of a number in bytes: more than 2^256 needs in any form, and no place
+// to hide a megabyte of zeros.
 const maxNumeral = 128
 
 // numeral is the text of a number, whichever way it was written.
@@ -115,8 +117,8 @@ func parseBig(digits string) (*uint256.Int, error) {
 	return value, value.SetFromHex("0x" + rest)
 }
 
-// Percent is a whole number of percent, written like a Number or below zero. The rule of its list says what is in range; what is outside of 32
-// bits is as far outside as can be told.
+// Percent is a whole number of percent, written like a Number or below zero. The rule of its list
+// says what is in range; what is outside of 32 bits is as far outside as can be told.
 type Percent int
 
 // Read implements Field.

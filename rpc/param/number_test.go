@@ -38,7 +38,8 @@ func TestNumberTakesEveryClientsWay(t *testing.T) {
 
 func TestNumberRefuses(t *testing.T) {
 	for _, text := range []string{
-		`1.5`, `1.0`, `1e3`, `-1`, `-0`, `"-1"`, `"-0x1"`, `"+1"`, `18446744073709551616`, `"0x10000000000000000"`, `""`, `" 1"`, `"1_000"`, `"0x1_0"`,
+		`1.5`, `1.0`, `1e3`, `-1`, `-0`, `"-1"`, `"-0x1"`, `"+1"`, `18446744073709551616`, `"0x10000000000000000"`, `""`,
+		`" 1"`, `"1_000"`, `"0x1_0"`,
 		`"0b1"`, `"ten"`, `"0xg"`, `true`, `[]`, `{}`, `0x10`,
 	} {
 		var got Number
@@ -51,16 +52,20 @@ func TestNumberRefuses(t *testing.T) {
 func TestBigNumber(t *testing.T) {
 	top := new(uint256.Int).SetAllOne()
 	for text, want := range map[string]*uint256.Int{
-		`null`: nil, `"0x"`: nil, `0`: uint256.NewInt(0), `"0x0"`: uint256.NewInt(0), `"0x000"`: uint256.NewInt(0), `7`: uint256.NewInt(7),
-		`"7"`: uint256.NewInt(7), `"0x07"`: uint256.NewInt(7), `"` + top.Hex() + `"`: top, `"` + top.Dec() + `"`: top, top.Dec(): top,
+		`null`: nil, `"0x"`: nil, `0`: uint256.NewInt(0), `"0x0"`: uint256.NewInt(0), `"0x000"`: uint256.NewInt(0),
+		`7`:   uint256.NewInt(7),
+		`"7"`: uint256.NewInt(7), `"0x07"`: uint256.NewInt(7), `"` + top.Hex() + `"`: top, `"` + top.Dec() +
+			`"`: top, top.Dec(): top,
 	} {
 		var got BigNumber
-		if err := got.Read([]byte(text)); err != nil || (got.Value == nil) != (want == nil) || want != nil && !got.Value.Eq(want) {
+		if err := got.Read([]byte(text)); err != nil || (got.Value == nil) != (want == nil) || want != nil &&
+			!got.Value.Eq(want) {
 			t.Errorf("%s is %v, %v; want %v", text, got.Value, err, want)
 		}
 	}
 	for _, text := range []string{
-		`-1`, `1.5`, `1e3`, `"+1"`, `""`, `"1` + top.Dec() + `"`, `"0x1` + top.Hex()[2:] + `"`, `"0xg"`, `true`, `[]`, `"0x+1"`,
+		`-1`, `1.5`, `1e3`, `"+1"`, `""`, `"1` + top.Dec() + `"`, `"0x1` + top.Hex()[2:] + `"`, `"0xg"`, `true`,
+		`[]`, `"0x+1"`,
 	} {
 		var got BigNumber
 		if err := got.Read([]byte(text)); err == nil || err.Error() != errBigNumber.Error() {
@@ -72,7 +77,8 @@ func TestBigNumber(t *testing.T) {
 // A percentage may be out of range, whichever way: its list's rule says so with its own message.
 func TestPercent(t *testing.T) {
 	for text, want := range map[string]Percent{
-		`90`: 90, `"0x5a"`: 90, `"90"`: 90, `0`: 0, `null`: 0, `"0x"`: 0, `101`: 101, `-1`: -1, `"-1"`: -1, `99999999999`: math.MaxInt32,
+		`90`: 90, `"0x5a"`: 90, `"90"`: 90, `0`: 0, `null`: 0, `"0x"`: 0, `101`: 101, `-1`: -1, `"-1"`: -1,
+		`99999999999`:           math.MaxInt32,
 		`-99999999999999999999`: -math.MaxInt32,
 	} {
 		var got Percent

@@ -18,7 +18,8 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// valueEnd is the index after the value that begins at i. It looks no deeper than it must: brackets are counted, not matched.
+// valueEnd is the index after the value that begins at i. It looks no deeper than it must: brackets
+// are counted, not matched.
 func valueEnd(b []byte, i int) (int, error) {
 	if i >= len(b) {
 		return 0, errSyntax
@@ -146,7 +147,8 @@ func eachMember(object []byte, visit func(key string, value []byte) error) error
 	}
 }
 
-// separator reads what follows a value: a comma and the place of the next value, or the closing bracket.
+// separator reads what follows a value: a comma and the place of the next value, or the closing
+// bracket.
 func separator(b []byte, at int, closing byte) (more bool, next int, err error) {
 	at = skipSpace(b, at)
 	switch {

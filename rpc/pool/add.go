@@ -34,10 +34,12 @@ type Outcome struct {
 // Replaced is the reason in the end of an order that a newer version took the place of.
 const Replaced = "replaced"
 
-// Add takes an order, which is the pool's from then on, and gives it its ID. head is the newest block. It refuses with rpc.InvalidInclusion when no
-// block of the window lies ahead or it reaches further than anybody may ask, rpc.BackrunNotFound when the order that it follows is not alive,
-// rpc.BackrunInvalidInclusion when that one counts for later blocks only, rpc.OrderCancelled when its signer cancelled it before it came, and with
-// rpc.Overloaded or rpc.RateLimited when there is no room, in all or for one signer.
+// Add takes an order, which is the pool's from then on, and gives it its ID. head is the newest
+// block. It refuses with rpc.InvalidInclusion when no block of the window lies ahead or it reaches
+// further than anybody may ask, rpc.BackrunNotFound when the order that it follows is not alive,
+// rpc.BackrunInvalidInclusion when that one counts for later blocks only, rpc.OrderCancelled when
+// its signer cancelled it before it came, and with rpc.Overloaded or rpc.RateLimited when there is
+// no room, in all or for one signer.
 func (p *Pool) Add(at time.Time, head rpc.Head, order *rpc.Order) (Outcome, error) {
 	if same := p.sameOrder(order); same != nil {
 		return p.again(at, same, order.Bundle.Window), nil
@@ -67,7 +69,8 @@ func (p *Pool) accepted(at time.Time, order *rpc.Order) rpc.OrderAccepted {
 	return fact
 }
 
-// CountFrom has orders that are accepted later numbered above a number, and above all that are known.
+// CountFrom has orders that are accepted later numbered above a number, and above all that are
+// known.
 func (p *Pool) CountFrom(number uint64) { p.lastID = max(p.lastID, number) }
 
 // inForce is the version that an order replaces, nil for none.
@@ -138,7 +141,8 @@ func (p *Pool) sameOrder(order *rpc.Order) *entry {
 	return nil
 }
 
-// again answers a repeated order. A window that goes on where the old one ends makes one window of both; a landed order needs none.
+// again answers a repeated order. A window that goes on where the old one ends makes one window of
+// both; a landed order needs none.
 func (p *Pool) again(at time.Time, e *entry, window rpc.Window) Outcome {
 	old := e.order.Bundle.Window
 	joined := old
@@ -150,16 +154,19 @@ func (p *Pool) again(at time.Time, e *entry, window rpc.Window) Outcome {
 	return Outcome{Result: Extended, Order: e.order, Facts: facts}
 }
 
-// joins says whether two windows make one without a gap. With a replacementUuid a moved window is a new version, so only the same one joins.
+// joins says whether two windows make one without a gap. With a replacementUuid a moved window is a
+// new version, so only the same one joins.
 func joins(a, b *rpc.Order) bool {
 	v, w := a.Bundle.Window, b.Bundle.Window
 	if a.Replacement != uuid.Nil {
 		return v == w
 	}
-	return v.MinTimestamp == w.MinTimestamp && v.MaxTimestamp == w.MaxTimestamp && w.FirstBlock <= v.LastBlock+1 && v.FirstBlock <= w.LastBlock+1
+	return v.MinTimestamp == w.MinTimestamp && v.MaxTimestamp == w.MaxTimestamp && w.FirstBlock <= v.LastBlock+1 &&
+		v.FirstBlock <= w.LastBlock+1
 }
 
-// sameTerms says whether two orders ask for the same, whatever their windows. Equal hashes do not say so: they leave out terms and flags.
+// sameTerms says whether two orders ask for the same, whatever their windows. Equal hashes do not
+// say so: they leave out terms and flags.
 func sameTerms(a, b *rpc.Order) bool {
 	x, y := *a, *b
 	x.ID, x.Source, x.ReceivedAt, x.Bundle = 0, "", time.Time{}, rpc.Bundle{}
@@ -183,7 +190,8 @@ func sameBundle(a, b rpc.Bundle, windows bool) bool {
 func sameElement(a, b rpc.Element) bool {
 	switch {
 	case a.Tx != nil && b.Tx != nil:
-		return a.Tx.Hash == b.Tx.Hash && a.Tx.CanRevert == b.Tx.CanRevert && a.Tx.CanDrop == b.Tx.CanDrop && bytes.Equal(a.Tx.Raw, b.Tx.Raw)
+		return a.Tx.Hash == b.Tx.Hash && a.Tx.CanRevert == b.Tx.CanRevert && a.Tx.CanDrop == b.Tx.CanDrop &&
+			bytes.Equal(a.Tx.Raw, b.Tx.Raw)
 	case a.Match != nil && b.Match != nil:
 		return *a.Match == *b.Match
 	case a.Bundle != nil && b.Bundle != nil:

@@ -7,8 +7,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Apply makes the pool as it was after a fact; nothing else ever changes what it holds. Facts that are no affair of the pool, that speak of
-// orders it does not know, or that it knows already, change nothing: a journal may begin in the middle of a life and repeat itself.
+// Apply makes the pool as it was after a fact; nothing else ever changes what it holds. Facts that
+// are no affair of the pool, that speak of orders it does not know, or that it knows already,
+// change nothing: a journal may begin in the middle of a life and repeat itself.
 func (p *Pool) Apply(fact rpc.Fact) {
 	switch fact := fact.(type) {
 	case rpc.OrderAccepted:
@@ -47,7 +48,8 @@ func (p *Pool) accept(order *rpc.Order, from uint64) {
 	if order == nil || p.entries[order.ID] != nil {
 		return
 	}
-	e := &entry{order: order, account: p.accounts[order.Signer], from: max(from, p.countsFrom(order)), state: rpc.Submitted}
+	e := &entry{order: order, account: p.accounts[order.Signer], from: max(from, p.countsFrom(order)),
+		state: rpc.Submitted}
 	e.stranger = p.isStranger(order.Signer)
 	if e.account == nil {
 		e.account = new(account)
@@ -97,7 +99,8 @@ func (p *Pool) extend(e *entry, window rpc.Window) {
 
 func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 	e.state = fact.State
-	e.end = &ending{at: fact.At, reason: fact.Reason, block: fact.Block, blockHash: fact.BlockHash, valueWei: fact.ValueWei}
+	e.end = &ending{at: fact.At, reason: fact.Reason, block: fact.Block, blockHash: fact.BlockHash,
+		valueWei: fact.ValueWei}
 	p.live--
 	e.account.live--
 	p.countStranger(e, -1)
@@ -120,7 +123,8 @@ func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 	p.forgetSurplus()
 }
 
-// reopen brings an order back. It gets a new seat: indexes that still have the old one know it for dead.
+// reopen brings an order back. It gets a new seat: indexes that still have the old one know it for
+// dead.
 func (p *Pool) reopen(e *entry) {
 	e.end, e.state = nil, e.waiting()
 	if g := p.keys[keyOf(e.order)]; g != nil && e.order.Replacement != uuid.Nil && g.live == nil {

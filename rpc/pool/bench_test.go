@@ -22,10 +22,12 @@ func numbered(n, kind int) (b [32]byte) {
 	return b
 }
 
-// benchOrder is one of a pool as it may be: three of ten orders are private transactions, which wait for 25 blocks; the others are bundles of two
-// transactions for one of the next four blocks, half of them with a replacementUuid. everywhere makes them all wait for the next block.
+// benchOrder is one of a pool as it may be: three of ten orders are private transactions, which
+// wait for 25 blocks; the others are bundles of two transactions for one of the next four blocks,
+// half of them with a replacementUuid. everywhere makes them all wait for the next block.
 func benchOrder(n int, everywhere bool) *rpc.Order {
-	order := &rpc.Order{Kind: rpc.KindBundle, Signer: common.Address(common.BigToAddress(uint256.NewInt(uint64(n % 1000)).ToBig()))}
+	order := &rpc.Order{Kind: rpc.KindBundle,
+		Signer: common.Address(common.BigToAddress(uint256.NewInt(uint64(n % 1000)).ToBig()))}
 	txs, first, last := 2, uint64(101+n%4), uint64(101+n%4)
 	if n%10 < 3 {
 		order.Kind, txs, first, last = rpc.KindPrivate, 1, 101, 125
@@ -55,7 +57,8 @@ func fill(b *testing.B, everywhere bool) *Pool {
 		}
 		profit := numbered(n, 5)
 		p.Simulated(at, outcome.Order.ID, rpc.Simulation{
-			Block: 101, Success: true, ProfitWei: new(uint256.Int).SetBytes(profit[:8]), RefundableWei: uint256.NewInt(uint64(n)),
+			Block: 101, Success: true, ProfitWei: new(uint256.Int).SetBytes(profit[:8]),
+			RefundableWei: uint256.NewInt(uint64(n)),
 		})
 		for _, builder := range []string{"flashbots", "titan"} {
 			p.Sent(at, outcome.Order.ID, rpc.Delivery{Builder: builder, Block: 101})
@@ -64,7 +67,8 @@ func fill(b *testing.B, everywhere bool) *Pool {
 	return p
 }
 
-// BenchmarkReady100000 is the selection for the next block out of 100,000 orders alive: as a day has them, and the worst, when all want it.
+// BenchmarkReady100000 is the selection for the next block out of 100,000 orders alive: as a day
+// has them, and the worst, when all want it.
 func BenchmarkReady100000(b *testing.B) {
 	for _, scene := range []struct {
 		name       string
@@ -82,7 +86,8 @@ func BenchmarkReady100000(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory is what an order alive costs, with its two transactions, a simulation and two deliveries, beyond its raw transactions.
+// BenchmarkMemory is what an order alive costs, with its two transactions, a simulation and two
+// deliveries, beyond its raw transactions.
 func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
 		before := heap()

@@ -11,11 +11,13 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// alreadyOnChain is the reason in the end of an order one of whose transactions landed by another way.
+// alreadyOnChain is the reason in the end of an order one of whose transactions landed by another
+// way.
 const alreadyOnChain = "transaction already on the chain"
 
-// Block takes the newest block of the chain with its transactions, in their order, and tells what it is the end of. It wants every block; after a
-// restart it takes the first one from where the chain is then. ValueWei of landed orders is for those to fill in who executed the block.
+// Block takes the newest block of the chain with its transactions, in their order, and tells what
+// it is the end of. It wants every block; after a restart it takes the first one from where the
+// chain is then. ValueWei of landed orders is for those to fill in who executed the block.
 //
 // An order that was cancelled stays so even if a builder put it into the block all the same.
 func (p *Pool) Block(at time.Time, head rpc.Head, txs []common.Hash) []rpc.Fact {
@@ -42,7 +44,8 @@ func (p *Pool) Block(at time.Time, head rpc.Head, txs []common.Hash) []rpc.Fact 
 	return facts
 }
 
-// LandedIn are the orders that landed in a block, in the order in which they came: also if an earlier life was told of the block.
+// LandedIn are the orders that landed in a block, in the order in which they came: also if an
+// earlier life was told of the block.
 func (p *Pool) LandedIn(block rpc.Head) []*rpc.Order {
 	var orders []*rpc.Order
 	for _, e := range p.endedBy(block) {
@@ -64,8 +67,9 @@ func (p *Pool) touched(txs []common.Hash) []*entry {
 	return byID(found)
 }
 
-// settle ends an order that has a transaction in the newest block: it landed if all that may not be dropped are there, in their order, and the
-// block is one it asked for; else one that may not be dropped is used up.
+// settle ends an order that has a transaction in the newest block: it landed if all that may not be
+// dropped are there, in their order, and the block is one it asked for; else one that may not be
+// dropped is used up.
 func (p *Pool) settle(at time.Time, e *entry, place map[common.Hash]int) []rpc.Fact {
 	used := false
 	for tx := range e.order.Bundle.Transactions() {
@@ -92,7 +96,8 @@ func places(txs []common.Hash) map[common.Hash]int {
 	return place
 }
 
-// isWhole says whether all that may not be dropped of an order is in a block, in its order, and the block is one that the order asked for.
+// isWhole says whether all that may not be dropped of an order is in a block, in its order, and the
+// block is one that the order asked for.
 func isWhole(order *rpc.Order, place map[common.Hash]int, block rpc.Head) bool {
 	last := -1
 	for tx := range order.Bundle.Transactions() {
@@ -107,7 +112,8 @@ func isWhole(order *rpc.Order, place map[common.Hash]int, block rpc.Head) bool {
 	return last >= 0 && hasOwn(order, place) && order.Bundle.Window.Holds(block.Number, block.Timestamp)
 }
 
-// over are the orders alive whose window has no block after the newest one, in the order in which they came.
+// over are the orders alive whose window has no block after the newest one, in the order in which
+// they came.
 func (p *Pool) over() []*entry {
 	found := make(map[uint64]*entry)
 	for block, at := range p.blocks {
@@ -134,8 +140,9 @@ func isOver(w rpc.Window, timestamp uint64) bool {
 	return w.MaxTimestamp != 0 && w.MaxTimestamp <= timestamp
 }
 
-// expire ends an order whose window is over. If it was simulated and never worked, that is why it did not land. Of one that follows another order this
-// is not said: it would tell something of that one.
+// expire ends an order whose window is over. If it was simulated and never worked, that is why it
+// did not land. Of one that follows another order this is not said: it would tell something of that
+// one.
 func (p *Pool) expire(at time.Time, e *entry) []rpc.Fact {
 	if e.order.Follows != 0 {
 		return p.end(at, e, rpc.Expired, "")

@@ -2,8 +2,8 @@ package pool
 
 import "slices"
 
-// blockIndex holds the orders that one block may have, in the order in which they came. Those that ended stay in it until they are half of it, so
-// that an end costs nothing where it happens.
+// blockIndex holds the orders that one block may have, in the order in which they came. Those that
+// ended stay in it until they are half of it, so that an end costs nothing where it happens.
 type blockIndex struct {
 	tickets []ticket
 	dead    int

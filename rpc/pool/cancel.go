@@ -13,14 +13,15 @@ import (
 // byItsSigner is the reason in the end of a cancelled order.
 const byItsSigner = "cancelled by its signer"
 
-// Cancel ends the version of a replacementUuid that is in force, and returns it: builders that had it want to know. When there is none the cancel
-// is remembered all the same, which is no error.
+// Cancel ends the version of a replacementUuid that is in force, and returns it: builders that had
+// it want to know. When there is none the cancel is remembered all the same, which is no error.
 func (p *Pool) Cancel(at time.Time, signer common.Address, replacement uuid.UUID) (*rpc.Order, []rpc.Fact) {
 	if replacement == uuid.Nil {
 		return nil, nil // unset, it names nothing
 	}
 	next := p.head.Number + 1
-	facts := p.happened(rpc.CancelNoted{At: at, Signer: signer, Replacement: replacement, Block: next, Barred: p.barredBy(signer, replacement, next)})
+	facts := p.happened(rpc.CancelNoted{At: at, Signer: signer, Replacement: replacement, Block: next,
+		Barred: p.barredBy(signer, replacement, next)})
 	live := p.keys[key{signer, replacement}].live
 	if live == nil {
 		return nil, facts
@@ -28,7 +29,8 @@ func (p *Pool) Cancel(at time.Time, signer common.Address, replacement uuid.UUID
 	return live.order, append(facts, p.end(at, live, rpc.Cancelled, byItsSigner)...)
 }
 
-// CancelPrivate ends a private transaction. It returns nil when this signer has none with this hash alive, whoever else may have one.
+// CancelPrivate ends a private transaction. It returns nil when this signer has none with this hash
+// alive, whoever else may have one.
 func (p *Pool) CancelPrivate(at time.Time, signer common.Address, hash common.Hash) (*rpc.Order, []rpc.Fact) {
 	var cancelled *rpc.Order
 	var facts []rpc.Fact
@@ -45,7 +47,8 @@ func (p *Pool) CancelPrivate(at time.Time, signer common.Address, hash common.Ha
 // NotKept is the reason in the end of an order that its signer was refused after the pool had it.
 const NotKept = "the journal did not keep it"
 
-// Refuse ends an order that was not kept, so that nothing can be promised of it. One that has ended stays as it is.
+// Refuse ends an order that was not kept, so that nothing can be promised of it. One that has ended
+// stays as it is.
 func (p *Pool) Refuse(at time.Time, id uint64) []rpc.Fact {
 	e := p.entries[id]
 	if e == nil || !e.alive() {
@@ -54,10 +57,12 @@ func (p *Pool) Refuse(at time.Time, id uint64) []rpc.Fact {
 	return p.end(at, e, rpc.Failed, NotKept)
 }
 
-// end ends an order at the newest block, and with it all that follow it; but who followed one that landed may have landed too, which is seen later.
+// end ends an order at the newest block, and with it all that follow it; but who followed one that
+// landed may have landed too, which is seen later.
 func (p *Pool) end(at time.Time, e *entry, state rpc.State, reason string) []rpc.Fact {
 	facts := p.happened(rpc.OrderEnded{
-		At: at, OrderRef: e.order.Ref(), State: state, Reason: reason, Block: p.head.Number, BlockHash: p.head.Hash, Life: e.life(),
+		At: at, OrderRef: e.order.Ref(), State: state, Reason: reason, Block: p.head.Number, BlockHash: p.head.Hash,
+		Life: e.life(),
 	})
 	if state == rpc.Landed {
 		return facts

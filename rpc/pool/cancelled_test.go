@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// A bid that was placed before a cancel may win: the order is in the block, whatever its signer wanted later.
+// A bid that was placed before a cancel may win: the order is in the block, whatever its signer
+// wanted later.
 func TestCancelledIn(t *testing.T) {
 	at, signer, a, b := time.Unix(1000, 0), common.Address{7}, common.Hash{0xa}, common.Hash{0xb}
 	head := func(number uint64) rpc.Head { return rpc.Head{Number: number, Hash: common.Hash{byte(number)}} }
@@ -30,10 +31,11 @@ func TestCancelledIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, replayed := New(Config{}), New(Config{})
 			p.Block(at, head(100), nil)
-			outcome, err := p.Add(at, head(100), &rpc.Order{Kind: rpc.KindBundle, Signer: signer, Replacement: uuid.UUID{1}, Bundle: rpc.Bundle{
-				Hash: common.Hash{9}, Window: rpc.Window{FirstBlock: 101, LastBlock: 110},
-				Elements: []rpc.Element{{Tx: &rpc.Transaction{Hash: a}}, {Tx: &rpc.Transaction{Hash: b}}},
-			}})
+			outcome, err := p.Add(at, head(100), &rpc.Order{Kind: rpc.KindBundle, Signer: signer, Replacement: uuid.UUID{1},
+				Bundle: rpc.Bundle{
+					Hash: common.Hash{9}, Window: rpc.Window{FirstBlock: 101, LastBlock: 110},
+					Elements: []rpc.Element{{Tx: &rpc.Transaction{Hash: a}}, {Tx: &rpc.Transaction{Hash: b}}},
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,7 +27,8 @@ type entry struct {
 	// seat is its place among the living.
 	seat  int
 	state rpc.State
-	// succeededAt is when a simulation succeeded first. delivered: a builder took it. shared: strangers were told of it.
+	// succeededAt is when a simulation succeeded first. delivered: a builder took it. shared:
+	// strangers were told of it.
 	succeededAt       time.Time
 	delivered, shared bool
 
@@ -69,7 +70,8 @@ func (e *entry) simulated(at time.Time, s rpc.Simulation) {
 	}
 }
 
-// life sums up what happened so far. How an order did that follows another one is told by the desk alone, as long as it knows both.
+// life sums up what happened so far. How an order did that follows another one is told by the desk
+// alone, as long as it knows both.
 func (e *entry) life() rpc.Life {
 	life := rpc.Life{Kind: e.order.Kind, ReceivedAt: e.order.ReceivedAt}
 	if e.order.Follows != 0 {

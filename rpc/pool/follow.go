@@ -8,15 +8,16 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Why an order ended that followed another one. It contains that one's transactions: it is never alive without it.
+// Why an order ended that followed another one. It contains that one's transactions: it is never
+// alive without it.
 const (
 	leaderCancelled = "the order that it followed was cancelled"
 	leaderFailed    = "the order that it followed can never be included"
 	leaderLanded    = "the order that it followed landed without it"
 )
 
-// refuseFollower refuses an order that follows one which is not alive, which it would end itself by taking its place, or which does not count for its
-// blocks yet.
+// refuseFollower refuses an order that follows one which is not alive, which it would end itself by
+// taking its place, or which does not count for its blocks yet.
 func (p *Pool) refuseFollower(order *rpc.Order) error {
 	if order.Follows == 0 {
 		return nil
@@ -41,7 +42,8 @@ func (p *Pool) isBelow(e, top *entry) bool {
 	return false
 }
 
-// abandon ends the orders that follow one which has just ended. Those that landed with it have ended before.
+// abandon ends the orders that follow one which has just ended. Those that landed with it have
+// ended before.
 func (p *Pool) abandon(at time.Time, leader *entry) []rpc.Fact {
 	var facts []rpc.Fact
 	for _, follower := range p.followersOf(leader.order.ID) {
@@ -52,7 +54,8 @@ func (p *Pool) abandon(at time.Time, leader *entry) []rpc.Fact {
 	return facts
 }
 
-// endWith ends an order as the one that it followed did. Nothing that its signer may not know of the other one is in the reason.
+// endWith ends an order as the one that it followed did. Nothing that its signer may not know of
+// the other one is in the reason.
 func (p *Pool) endWith(at time.Time, leader, follower *entry) []rpc.Fact {
 	switch {
 	case leader.state == rpc.Cancelled:
@@ -67,7 +70,8 @@ func (p *Pool) endWith(at time.Time, leader, follower *entry) []rpc.Fact {
 	return p.end(at, follower, rpc.Failed, leaderFailed)
 }
 
-// hasOwn says whether a block has anything of an order but the one that it follows: else that one landed alone, whatever the order can do without.
+// hasOwn says whether a block has anything of an order but the one that it follows: else that one
+// landed alone, whatever the order can do without.
 func hasOwn(order *rpc.Order, place map[common.Hash]int) bool {
 	if order.Follows == 0 {
 		return true

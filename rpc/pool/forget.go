@@ -12,7 +12,8 @@ type endedOrder struct {
 	id, block uint64
 }
 
-// forget lets go of what nobody will ask for any more: orders that ended long ago, cancels, and the indexes of old blocks.
+// forget lets go of what nobody will ask for any more: orders that ended long ago, cancels, and the
+// indexes of old blocks.
 func (p *Pool) forget(at time.Time) {
 	newest := p.head.Number
 	for len(p.ended) > 0 && p.ended[0].block+p.config.KeepFinal+reorgDepth < newest {
@@ -101,8 +102,8 @@ func remove[K comparable](index map[K][]*entry, name K, e *entry) {
 	}
 }
 
-// without takes an entry out of a slice that is nobody else's. The oldest goes without moving the others: it is the usual case, and one hash may
-// have very many.
+// without takes an entry out of a slice that is nobody else's. The oldest goes without moving the
+// others: it is the usual case, and one hash may have very many.
 func without(all []*entry, e *entry) []*entry {
 	switch i := slices.Index(all, e); i {
 	case -1:

@@ -14,13 +14,15 @@ type generation struct {
 	// live is the version in force, nil when there is none; versions are all kept ones, oldest first.
 	live     *entry
 	versions []*entry
-	// lastEnd is the newest block at which a version ended, zero before any did. displaced is the version whose successor is about to come.
+	// lastEnd is the newest block at which a version ended, zero before any did. displaced is the
+	// version whose successor is about to come.
 	lastEnd   uint64
 	displaced *entry
-	// barred is the last block that an order which comes after the cancel does not count for. cancelled is the greatest order ID at the cancel:
-	// versions up to it are not to come back.
+	// barred is the last block that an order which comes after the cancel does not count for.
+	// cancelled is the greatest order ID at the cancel: versions up to it are not to come back.
 	barred, cancelled uint64
-	// closed refuses everything that comes before: the cancel was first. noted counts the cancels that are remembered; they keep the key.
+	// closed refuses everything that comes before: the cancel was first. noted counts the cancels that
+	// are remembered; they keep the key.
 	closed time.Time
 	noted  int
 }
@@ -43,8 +45,8 @@ func (p *Pool) generation(k key) *generation {
 	return g
 }
 
-// seen says whether a version is alive or ended within memory of the block. It looks at blocks and not at what is kept by chance, so that a
-// replay decides the same.
+// seen says whether a version is alive or ended within memory of the block. It looks at blocks and
+// not at what is kept by chance, so that a replay decides the same.
 func (g *generation) seen(block, keepFinal uint64) bool {
 	return g.live != nil || g.lastEnd > 0 && g.lastEnd+keepFinal >= block
 }
@@ -116,8 +118,8 @@ func (p *Pool) note(fact rpc.CancelNoted) {
 	}
 }
 
-// barredBy is the last block that an order which comes after a cancel does not count for, if a version of it was seen; 0 if none was. block is the
-// one that is next.
+// barredBy is the last block that an order which comes after a cancel does not count for, if a
+// version of it was seen; 0 if none was. block is the one that is next.
 func (p *Pool) barredBy(signer common.Address, replacement uuid.UUID, block uint64) uint64 {
 	g := p.keys[key{signer, replacement}]
 	if g == nil || !g.seen(block, p.config.KeepFinal) {

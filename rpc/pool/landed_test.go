@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Who landed in a block can be asked again, also of a pool that was told of it by the journal; a transaction that landed by another way is no landing.
+// Who landed in a block can be asked again, also of a pool that was told of it by the journal; a
+// transaction that landed by another way is no landing.
 func TestLandedIn(t *testing.T) {
 	at, head := time.Unix(1000, 0), rpc.Head{Number: 100, Hash: common.Hash{100}}
 	next := rpc.Head{Number: 101, Hash: common.Hash{101}}
@@ -27,7 +28,8 @@ func TestLandedIn(t *testing.T) {
 		}
 		facts = append(facts, outcome.Facts...)
 	}
-	facts = append(facts, p.Block(at, next, []common.Hash{common.HexToHash("a"), common.HexToHash("b"), common.HexToHash("c")})...)
+	facts = append(facts, p.Block(at, next, []common.Hash{common.HexToHash("a"), common.HexToHash("b"),
+		common.HexToHash("c")})...)
 	for _, fact := range facts {
 		replayed.Apply(fact)
 	}
@@ -41,18 +43,21 @@ func TestLandedIn(t *testing.T) {
 	}
 }
 
-// The end of an order tells what was before, in the next life too: when it came, when a simulation succeeded first, and what the newest one said.
+// The end of an order tells what was before, in the next life too: when it came, when a simulation
+// succeeded first, and what the newest one said.
 func TestTheEndTellsTheLife(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(1000+second, 0).UTC() }
 	p, replayed := New(Config{}), New(Config{})
-	head, order := rpc.Head{Number: 100}, &rpc.Order{Kind: rpc.KindShare, ReceivedAt: at(0), Bundle: rpc.Bundle{Window: rpc.Window{FirstBlock: 101, LastBlock: 101}}}
+	head, order := rpc.Head{Number: 100}, &rpc.Order{Kind: rpc.KindShare, ReceivedAt: at(0),
+		Bundle: rpc.Bundle{Window: rpc.Window{FirstBlock: 101, LastBlock: 101}}}
 	outcome, err := p.Add(at(0), head, order)
 	if err != nil {
 		t.Fatal(err)
 	}
 	facts := outcome.Facts
 	for second, failure := range []string{"too early", "", "", "nonce too low"} {
-		facts = append(facts, p.Simulated(at(int64(second)), outcome.Order.ID, rpc.Simulation{Success: failure == "", Error: failure})...)
+		facts = append(facts, p.Simulated(at(int64(second)), outcome.Order.ID, rpc.Simulation{Success: failure == "",
+			Error: failure})...)
 	}
 	for _, fact := range facts {
 		replayed.Apply(fact)

@@ -21,10 +21,10 @@ const (
 	followersNeeded = LongestLife
 )
 
-// Needed picks out of all facts those that make a pool, and the desk around it, as all of them would:
-// what a start needs, however long ago the service began. Of orders that ended it keeps the newest
-// MaxOrders, for KeepFinal blocks and those that can be taken back; of simulations and deliveries
-// what decides about an order, and not all that its signer was shown.
+// Needed picks out of all facts those that make a pool, and the desk around it, as all of them
+// would: what a start needs, however long ago the service began. Of orders that ended it keeps the
+// newest MaxOrders, for KeepFinal blocks and those that can be taken back; of simulations and
+// deliveries what decides about an order, and not all that its signer was shown.
 //
 // It is a view of facts in the order of the journal, and not safe for concurrent use.
 type Needed struct {
@@ -34,7 +34,8 @@ type Needed struct {
 	newest uint64 // the greatest number of a block that was counted
 
 	orders map[uint64]*neededOrder
-	// ended are orders that ended, in the order of their ends. late are those of them that are needed for longer than others.
+	// ended are orders that ended, in the order of their ends. late are those of them that are needed
+	// for longer than others.
 	ended, late []endedOrder
 	cancels     []neededFact
 	heads       []neededFact
@@ -49,7 +50,8 @@ type neededFact struct {
 // neededOrder has the facts of one order.
 type neededOrder struct {
 	accepted neededFact
-	// extended is the newest; succeeded the first simulation and delivered the first delivery that was good; simulated the newest simulation.
+	// extended is the newest; succeeded the first simulation and delivered the first delivery that was
+	// good; simulated the newest simulation.
 	extended, succeeded, delivered, simulated, shared *neededFact
 	sent                                              []neededFact // the newest of each builder
 	ends                                              []neededFact // ends and returns, in turn
@@ -169,11 +171,13 @@ func (n *Needed) forget() {
 
 // isOver says whether a cancel bars nothing any more, and no order is kept that it has barred.
 func (n *Needed) isOver(f rpc.CancelNoted) bool {
-	last := max(f.Barred, f.Block) + horizon + n.config.KeepFinal + reorgDepth // the last block of a version that it has barred, and its end
+	// the last block of a version that it has barred, and its end
+	last := max(f.Barred, f.Block) + horizon + n.config.KeepFinal + reorgDepth
 	return last < n.newest && !n.at.Before(f.At.Add(n.config.CancelMemory))
 }
 
-// thinCancels keeps the newest MaxOrders cancels, as a pool does, and of older ones those whose versions are kept, the newest of each.
+// thinCancels keeps the newest MaxOrders cancels, as a pool does, and of older ones those whose
+// versions are kept, the newest of each.
 func (n *Needed) thinCancels() {
 	kept := make(map[key]int) // places below, and -1 while there is none
 	for _, o := range n.orders {
@@ -200,8 +204,9 @@ func (n *Needed) thinCancels() {
 	n.cancels = append(old, n.cancels[cut:]...)
 }
 
-// forgetOldest forgets the order that ended first, or keeps it with those that are needed for longer: it followed another one, or is a private
-// transaction that its signer cancelled and that may not come again.
+// forgetOldest forgets the order that ended first, or keeps it with those that are needed for
+// longer: it followed another one, or is a private transaction that its signer cancelled and that
+// may not come again.
 func (n *Needed) forgetOldest() {
 	oldest := n.ended[0]
 	n.ended = n.ended[1:]
@@ -243,7 +248,8 @@ func (n *Needed) Facts() []rpc.Fact {
 		all = append(append(all, o.sent...), o.ends...)
 	}
 	slices.SortFunc(all, func(a, b neededFact) int { return cmp.Compare(a.place, b.place) })
-	all = slices.CompactFunc(all, func(a, b neededFact) bool { return a.place == b.place }) // one may be the first and the newest
+	// one may be the first and the newest
+	all = slices.CompactFunc(all, func(a, b neededFact) bool { return a.place == b.place })
 	facts := make([]rpc.Fact, len(all))
 	for i, one := range all {
 		facts[i] = one.fact

@@ -13,8 +13,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// TestNeededFactsMakeTheSamePool: whatever happens, and however often the pool is made anew of the facts that are needed, it does the
-// same as one that was made of all facts. Only what its signers are shown of an order's past may be less.
+// TestNeededFactsMakeTheSamePool: whatever happens, and however often the pool is made anew of the
+// facts that are needed, it does the same as one that was made of all facts. Only what its signers
+// are shown of an order's past may be less.
 func TestNeededFactsMakeTheSamePool(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -67,7 +68,8 @@ func TestNeededFactsMakeTheSamePool(t *testing.T) {
 	})
 }
 
-// overdue says whether a pool still has an order that is to be forgotten: after a reorganisation one may stand behind another that ended at a higher block.
+// overdue says whether a pool still has an order that is to be forgotten: after a reorganisation
+// one may stand behind another that ended at a higher block.
 func overdue(p *Pool) bool {
 	for _, e := range p.entries {
 		if !e.alive() && e.end.block+p.config.KeepFinal+reorgDepth < p.head.Number {
@@ -85,11 +87,13 @@ func forgetThePast(p *Pool) {
 	}
 }
 
-// A flood of cancels does not push out one whose versions are kept: they stay barred, and what it has cancelled does not come back.
+// A flood of cancels does not push out one whose versions are kept: they stay barred, and what it
+// has cancelled does not come back.
 func TestNeededCancelsInAFlood(t *testing.T) {
 	config := Config{MaxOrders: 5}
 	needed, victim := NewNeeded(config), key{common.Address{1}, uuid.UUID{1}}
-	order := &rpc.Order{ID: 1, Signer: victim.signer, Replacement: victim.replacement, Bundle: rpc.Bundle{Window: rpc.Window{FirstBlock: 103, LastBlock: 110}}}
+	order := &rpc.Order{ID: 1, Signer: victim.signer, Replacement: victim.replacement,
+		Bundle: rpc.Bundle{Window: rpc.Window{FirstBlock: 103, LastBlock: 110}}}
 	needed.Apply(rpc.OrderAccepted{Order: order})
 	needed.Apply(rpc.CancelNoted{Signer: victim.signer, Replacement: victim.replacement, Block: 101, Barred: 103})
 	needed.Apply(rpc.OrderEnded{OrderRef: order.Ref(), State: rpc.Cancelled, Block: 100})
@@ -150,7 +154,8 @@ func TestNeededIsBounded(t *testing.T) {
 			most = 0 // by now everything is forgotten that can be
 		}
 	}
-	// 15 orders live, those of ten blocks have ended, private ones of 40; each has an acceptance, an end, two of simulations, and two of deliveries.
+	// 15 orders live, those of ten blocks have ended, private ones of 40; each has an acceptance, an
+	// end, two of simulations, and two of deliveries.
 	if first, last := most, len(needed.Facts()); last > first || first > 6*(15+50+80)+headsNeeded+50 {
 		t.Errorf("%d facts are needed in the end, %d at most", last, first)
 	}

@@ -14,28 +14,32 @@ import (
 type Config struct {
 	// MaxOrders is how many orders may be alive: 200,000. As many are kept after their end at most.
 	MaxOrders int
-	// Strangers is how many of them may be of strangers, MaxPerSource how many of those from one network: no bound. Strangers are signers of class 0.
+	// Strangers is how many of them may be of strangers, MaxPerSource how many of those from one
+	// network: no bound. Strangers are signers of class 0.
 	Strangers, MaxPerSource int
 	// MaxPerSigner is how many of them may be one signer's: 10,000.
 	MaxPerSigner int
-	// CancelMemory is how long the cancel of a replacementUuid that nothing came with is remembered: 60 s.
+	// CancelMemory is how long the cancel of a replacementUuid that nothing came with is remembered:
+	// 60 s.
 	CancelMemory time.Duration
 	// PrivateCancelBlocks is for how many blocks a cancelled private transaction is refused: 30.
 	PrivateCancelBlocks uint64
 	// KeepFinal is for how many blocks an order is kept after its end, for those who ask: 64.
 	KeepFinal uint64
-	// ReviveAfterCancel lets an order that is accepted after a cancel count at once, also for the block that the cancelled version could have
-	// been in.
+	// ReviveAfterCancel lets an order that is accepted after a cancel count at once, also for the
+	// block that the cancelled version could have been in.
 	ReviveAfterCancel bool
-	// Class ranks signers: orders of a higher class are ready first. There are few classes, small numbers. Nil ranks all
-	// the same. It is asked once per signer and Ready.
+	// Class ranks signers: orders of a higher class are ready first. There are few classes, small
+	// numbers. Nil ranks all the same. It is asked once per signer and Ready.
 	Class func(signer common.Address) int
 }
 
 const (
-	// horizon is how many blocks ahead of the newest one a window may reach: 5 to its first block, 30 from there, and room for other rules.
+	// horizon is how many blocks ahead of the newest one a window may reach: 5 to its first block, 30
+	// from there, and room for other rules.
 	horizon = 64
-	// reorgDepth is for how many blocks the pool stays exact when blocks are taken back: indexes are kept that much longer.
+	// reorgDepth is for how many blocks the pool stays exact when blocks are taken back: indexes are
+	// kept that much longer.
 	reorgDepth = 8
 )
 
@@ -48,7 +52,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Pool holds orders. It is not safe for concurrent use; its owner holds a lock for every call, also for those that only read.
+// Pool holds orders. It is not safe for concurrent use; its owner holds a lock for every call, also
+// for those that only read.
 type Pool struct {
 	config Config
 	head   rpc.Head
@@ -67,7 +72,8 @@ type Pool struct {
 	// byHash holds all kept orders, oldest first; byTx those alive, by each of their transactions.
 	byHash map[signed][]*entry
 	byTx   map[common.Hash][]*entry
-	// seats are the orders alive, close together; blocks their seats by each block that may have them. swept is the last block whose expiry was looked at.
+	// seats are the orders alive, close together; blocks their seats by each block that may have them.
+	// swept is the last block whose expiry was looked at.
 	seats  seats
 	blocks map[uint64]*blockIndex
 	swept  uint64
@@ -79,7 +85,8 @@ type Pool struct {
 	// shared are the orders alive that may be followed, by their double hashes.
 	shared map[common.Hash][]*entry
 
-	// ended are final orders, in the order of their ends; noted are cancels, and withdrawals cancelled private transactions, in theirs.
+	// ended are final orders, in the order of their ends; noted are cancels, and withdrawals cancelled
+	// private transactions, in theirs.
 	ended       []endedOrder
 	noted       []notedCancel
 	withdrawn   map[signed]uint64
@@ -92,13 +99,15 @@ type key struct {
 	replacement uuid.UUID
 }
 
-// signed names what one signer calls by a hash: it may have several orders with it, and other signers are no affair of theirs.
+// signed names what one signer calls by a hash: it may have several orders with it, and other
+// signers are no affair of theirs.
 type signed struct {
 	signer common.Address
 	hash   common.Hash
 }
 
-// account is a signer with kept orders. class is what Config.Class said in the Ready call with the number asked.
+// account is a signer with kept orders. class is what Config.Class said in the Ready call with the
+// number asked.
 type account struct {
 	kept, live int
 	class      int32

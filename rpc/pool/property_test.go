@@ -24,7 +24,8 @@ type world struct {
 	config Config
 	at     time.Time
 	facts  []rpc.Fact
-	// chain are the blocks since the start, highest the greatest number there was; acknowledged are orders whose cancel was.
+	// chain are the blocks since the start, highest the greatest number there was; acknowledged are
+	// orders whose cancel was.
 	chain        []rpc.Head
 	highest      uint64
 	acknowledged map[uint64]bool
@@ -32,7 +33,8 @@ type world struct {
 
 func newWorld(t *rapid.T) *world {
 	config := Config{
-		MaxOrders: 12, MaxPerSigner: rapid.IntRange(3, 12).Draw(t, "per signer"), KeepFinal: 3, CancelMemory: 20 * time.Second, PrivateCancelBlocks: 2,
+		MaxOrders: 12, MaxPerSigner: rapid.IntRange(3, 12).Draw(t, "per signer"), KeepFinal: 3,
+		CancelMemory: 20 * time.Second, PrivateCancelBlocks: 2,
 		ReviveAfterCancel: rapid.Bool().Draw(t, "revive"),
 	}
 	w := &world{pool: New(config), config: config, at: time.Unix(1000, 0).UTC(), acknowledged: make(map[uint64]bool)}
@@ -49,7 +51,8 @@ func (w *world) block(txs []common.Hash) {
 	if len(w.chain) > 0 {
 		number = w.head().Number + 1
 	}
-	head := rpc.Head{Number: number, Timestamp: number * 12, Hash: common.BytesToHash(fmt.Appendf(nil, "%d at %d", number, w.at.Unix()))}
+	head := rpc.Head{Number: number, Timestamp: number * 12,
+		Hash: common.BytesToHash(fmt.Appendf(nil, "%d at %d", number, w.at.Unix()))}
 	w.chain, w.highest = append(w.chain, head), max(w.highest, number)
 	w.note(w.pool.Block(w.at, head, txs))
 }
@@ -62,7 +65,8 @@ var (
 )
 
 func (w *world) randomOrder(t *rapid.T) *rpc.Order {
-	order := &rpc.Order{Kind: rpc.KindBundle, Signer: signers.Draw(t, "signer"), Replacement: uuids.Draw(t, "uuid"), ReceivedAt: w.at}
+	order := &rpc.Order{Kind: rpc.KindBundle, Signer: signers.Draw(t, "signer"), Replacement: uuids.Draw(t, "uuid"),
+		ReceivedAt: w.at}
 	order.Bundle.Window.FirstBlock = w.head().Number + anyBlock.Draw(t, "first")
 	order.Bundle.Window.LastBlock = order.Bundle.Window.FirstBlock + anyBlock.Draw(t, "length")
 	for _, name := range txNames.Draw(t, "txs") {
@@ -145,7 +149,8 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		},
 		"simulated": func(t *rapid.T) {
 			s := rapid.SampledFrom([]rpc.Simulation{
-				{Success: true, ProfitWei: uint256.NewInt(5)}, {Success: true, ProfitWei: uint256.NewInt(7)}, {Error: "no"}, {Error: "never", Lasting: true},
+				{Success: true, ProfitWei: uint256.NewInt(5)}, {Success: true, ProfitWei: uint256.NewInt(7)}, {Error: "no"},
+				{Error: "never", Lasting: true},
 			}).Draw(t, "simulation")
 			w.note(w.pool.Simulated(w.at, w.anyID(t), s))
 		},
@@ -154,12 +159,14 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			w.note(w.pool.Share(id, orderflow.Shared{}))
 		},
 		"sent": func(t *rapid.T) {
-			d := rapid.SampledFrom([]rpc.Delivery{{Builder: "titan"}, {Builder: "titan", Error: "no"}, {Builder: "loki"}}).Draw(t, "delivery")
+			d := rapid.SampledFrom([]rpc.Delivery{{Builder: "titan"}, {Builder: "titan", Error: "no"}, {Builder: "loki"}}).Draw(
+				t, "delivery")
 			w.note(w.pool.Sent(w.at, w.anyID(t), d))
 		},
 		"block": func(t *rapid.T) {
 			var txs []common.Hash
-			for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}), 0, 3, rapid.ID).Draw(t, "block") {
+			for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}), 0, 3,
+				rapid.ID).Draw(t, "block") {
 				txs = append(txs, hashOf(name))
 			}
 			w.block(txs)
@@ -202,7 +209,8 @@ func (w *world) check(t *rapid.T) {
 		if leader := w.pool.entries[e.order.Follows]; e.order.Follows != 0 && (leader == nil || !leader.alive()) {
 			t.Fatalf("order %d is alive without %d, which it follows", id, e.order.Follows)
 		}
-		if found := w.pool.Shared(orderflow.MatchingHash(e.order.Bundle.Hash)); e.shared && (found == nil || found.Hash() != e.order.Hash()) {
+		if found := w.pool.Shared(orderflow.MatchingHash(e.order.Bundle.Hash)); e.shared &&
+			(found == nil || found.Hash() != e.order.Hash()) {
 			t.Fatalf("order %d is not found although it is shared", id)
 		}
 		if e.order.Replacement == uuid.Nil {
@@ -223,7 +231,8 @@ func (w *world) check(t *rapid.T) {
 	w.checkReady(t)
 }
 
-// checkShared says that strangers were told at most once of each order, of none after its cancel, and of none whose signer shares nothing.
+// checkShared says that strangers were told at most once of each order, of none after its cancel,
+// and of none whose signer shares nothing.
 func (w *world) checkShared(t *rapid.T) {
 	told, cancelled, silent := map[uint64]bool{}, map[uint64]bool{}, map[uint64]bool{}
 	for _, fact := range w.facts {
@@ -234,7 +243,8 @@ func (w *world) checkShared(t *rapid.T) {
 			cancelled[f.ID] = cancelled[f.ID] || f.State == rpc.Cancelled
 		case rpc.OrderShared:
 			if told[f.ID] || cancelled[f.ID] || silent[f.ID] {
-				t.Fatalf("strangers are told of order %d: again %t, cancelled %t, silent %t", f.ID, told[f.ID], cancelled[f.ID], silent[f.ID])
+				t.Fatalf("strangers are told of order %d: again %t, cancelled %t, silent %t", f.ID, told[f.ID], cancelled[f.ID],
+					silent[f.ID])
 			}
 			told[f.ID] = true
 		}
@@ -262,9 +272,10 @@ func (w *world) checkReady(t *rapid.T) {
 	}
 }
 
-// TestProperties: at most one order of a key is alive; no order is ready after its cancel was acknowledged; nobody ends another signer's order
-// (but who follows one goes with it, and is never alive without it); strangers are told of an order once, and not after its
-// cancel; the index chooses what looking at all would; and the facts, through JSON, make the same pool again.
+// TestProperties: at most one order of a key is alive; no order is ready after its cancel was
+// acknowledged; nobody ends another signer's order (but who follows one goes with it, and is never
+// alive without it); strangers are told of an order once, and not after its cancel; the index
+// chooses what looking at all would; and the facts, through JSON, make the same pool again.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -303,8 +314,10 @@ type remembered struct {
 
 func stateOf(t *rapid.T, p *Pool, at time.Time) remembered {
 	state := remembered{
-		head: p.head, lastID: p.lastID, live: p.live, orders: make(map[uint64]string), keys: make(map[key][]uint64), barred: make(map[key]uint64),
-		cancelled: make(map[uint64]bool), closed: make(map[key]time.Time), withdrawn: make(map[signed]uint64), ready: make(map[uint64][]uint64),
+		head: p.head, lastID: p.lastID, live: p.live, orders: make(map[uint64]string), keys: make(map[key][]uint64),
+		barred:    make(map[key]uint64),
+		cancelled: make(map[uint64]bool), closed: make(map[key]time.Time), withdrawn: make(map[signed]uint64),
+		ready:  make(map[uint64][]uint64),
 		shared: make(map[uint64]bool), accounts: make(map[common.Address][2]int),
 	}
 	for id, e := range p.entries {

@@ -9,8 +9,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Ready are the orders that a block with this number and time may have, the most promising first: by their signer's class, then by the value of
-// their newest simulation, then as they came. Nobody may change them.
+// Ready are the orders that a block with this number and time may have, the most promising first:
+// by their signer's class, then by the value of their newest simulation, then as they came. Nobody
+// may change them.
 func (p *Pool) Ready(block, timestamp uint64) []*rpc.Order {
 	at := p.blocks[block]
 	if at == nil {
@@ -93,8 +94,9 @@ func (p *Pool) compareTied(a, b choice) int {
 	return cmp.Compare(s.id, t.id)
 }
 
-// sortByRank sorts the greatest rank first, those of equal rank as they were: digit by digit, from the last to the first, which for very many is
-// several times as fast as comparing. It returns the sorted slice, and the other one as memory for the next time.
+// sortByRank sorts the greatest rank first, those of equal rank as they were: digit by digit, from
+// the last to the first, which for very many is several times as fast as comparing. It returns the
+// sorted slice, and the other one as memory for the next time.
 func sortByRank(from, to []choice) (sorted, spare []choice) {
 	const bits, digits = 11, 4
 	var counts [digits][1 << bits]uint32
@@ -125,8 +127,9 @@ func sortByRank(from, to []choice) (sorted, spare []choice) {
 // digit is a part of a rank, turned over so that the greatest comes first.
 func digit(rank uint64, shift, bits int) uint64 { return ^rank >> shift & (1<<bits - 1) }
 
-// rankOf is a number of 44 bits that is greater for a greater value and tells most values apart: the value's length in bits, then the 35 bits after
-// its first one. Where it does not, the values themselves are compared.
+// rankOf is a number of 44 bits that is greater for a greater value and tells most values apart:
+// the value's length in bits, then the 35 bits after its first one. Where it does not, the values
+// themselves are compared.
 func rankOf(valueWei *uint256.Int) uint64 {
 	if valueWei == nil || valueWei.IsZero() {
 		return 0

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRankFollowsValue: a greater value never has the smaller rank, and one that differs in its first 36 bits has a greater one.
+// TestRankFollowsValue: a greater value never has the smaller rank, and one that differs in its
+// first 36 bits has a greater one.
 func TestRankFollowsValue(t *testing.T) {
 	values := rapid.Custom(func(t *rapid.T) *uint256.Int {
 		value := uint256.NewInt(rapid.Uint64().Draw(t, "digits"))

@@ -6,8 +6,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Reverted takes back the block, which is not part of the chain any more: orders that ended by being in it are alive again, unless their signer
-// wants something else by now. Their windows are not over: they reach to this block at least. Blocks are taken back newest first.
+// Reverted takes back the block, which is not part of the chain any more: orders that ended by
+// being in it are alive again, unless their signer wants something else by now. Their windows are
+// not over: they reach to this block at least. Blocks are taken back newest first.
 func (p *Pool) Reverted(at time.Time, block rpc.Head) []rpc.Fact {
 	p.head = rpc.Head{Number: block.Number - min(block.Number, 1)}
 	p.swept = min(p.swept, p.head.Number)
@@ -30,7 +31,8 @@ func (p *Pool) endedBy(block rpc.Head) []*entry {
 		if e == nil || e.alive() || e.end.blockHash != block.Hash {
 			continue
 		}
-		if e.state == rpc.Landed || e.state == rpc.Failed && (e.end.reason == alreadyOnChain || e.end.reason == leaderLanded) {
+		if e.state == rpc.Landed || e.state == rpc.Failed &&
+			(e.end.reason == alreadyOnChain || e.end.reason == leaderLanded) {
 			found[e.order.ID] = e
 		}
 	}

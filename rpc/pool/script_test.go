@@ -19,8 +19,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// TestScripts plays testdata/*.txt: a line is a command, the lines below it that begin with "→" are what the pool answers. The clock goes on by a
-// second with every command, and the head stands at block 100 first. Orders are called by what stands after "as"; a transaction is a letter or two,
+// TestScripts plays testdata/*.txt: a line is a command, the lines below it that begin with "→" are
+// what the pool answers. The clock goes on by a second with every command, and the head stands at
+// block 100 first. Orders are called by what stands after "as"; a transaction is a letter or two,
 // with "?" when it may be dropped.
 //
 //	bundle alice 101-103 a,b? [uuid=7] [hash=h] [after=60] [max=1300] [follows=o] as o
@@ -77,7 +78,8 @@ func play(t *testing.T, script []byte) string {
 func (s *stage) start(words []string) {
 	options := optionsOf(words)
 	_, revive := options["revive"]
-	config := Config{MaxOrders: s.number(options["max"]), MaxPerSigner: s.number(options["signer"]), ReviveAfterCancel: revive}
+	config := Config{MaxOrders: s.number(options["max"]), MaxPerSigner: s.number(options["signer"]),
+		ReviveAfterCancel: revive}
 	config.Class = func(signer common.Address) int { return s.number(options[nameOf(signer)]) }
 	s.pool, s.names = New(config), make(map[string]uint64)
 	s.pool.Block(s.at, headOf(100, 1000), nil)
@@ -122,7 +124,8 @@ func (s *stage) add(words []string, options map[string]string) {
 	if last == "" {
 		last = first
 	}
-	order := &rpc.Order{Kind: rpc.KindBundle, Signer: signerOf(words[1]), ReceivedAt: s.at, Replacement: uuidOf(options["uuid"])}
+	order := &rpc.Order{Kind: rpc.KindBundle, Signer: signerOf(words[1]), ReceivedAt: s.at,
+		Replacement: uuidOf(options["uuid"])}
 	order.Bundle = bundleOf(words[3])
 	order.Bundle.Window = rpc.Window{
 		FirstBlock: uint64(s.number(first)), LastBlock: uint64(s.number(last)),
@@ -138,7 +141,8 @@ func (s *stage) add(words []string, options map[string]string) {
 		return
 	}
 	s.names[words[len(words)-1]] = outcome.Order.ID
-	s.say("%s", map[Result]string{Accepted: "accepted", Known: "known", Extended: "extended", Successor: "successor"}[outcome.Result])
+	s.say("%s", map[Result]string{Accepted: "accepted", Known: "known", Extended: "extended",
+		Successor: "successor"}[outcome.Result])
 	s.facts(outcome.Facts)
 }
 
@@ -239,7 +243,8 @@ func optionsOf(words []string) map[string]string {
 func spaced(text string) string { return strings.ReplaceAll(text, "_", " ") }
 
 func headOf(number, timestamp int) rpc.Head {
-	return rpc.Head{Number: uint64(number), Hash: common.BigToHash(uint256.NewInt(uint64(number)).ToBig()), Timestamp: uint64(timestamp)}
+	return rpc.Head{Number: uint64(number), Hash: common.BigToHash(uint256.NewInt(uint64(number)).ToBig()),
+		Timestamp: uint64(timestamp)}
 }
 
 func signerOf(name string) (signer common.Address) { copy(signer[:], name); return signer }

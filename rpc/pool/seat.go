@@ -2,8 +2,8 @@ package pool
 
 import "github.com/gavel-relay/gavel/rpc"
 
-// seat is what the selection for a block looks at of one order alive. Seats stand close together: looking at 100,000 orders takes as long as their
-// memory takes to come.
+// seat is what the selection for a block looks at of one order alive. Seats stand close together:
+// looking at 100,000 orders takes as long as their memory takes to come.
 type seat struct {
 	// stamp is a number that nobody had before; zero when the seat is free.
 	stamp uint32
@@ -23,7 +23,8 @@ type ticket struct {
 type seats struct {
 	all  []seat
 	free []int
-	// orders are who sits there, apart from all: a selection takes them in the order of their ranks, from all over, and these are few bytes.
+	// orders are who sits there, apart from all: a selection takes them in the order of their ranks,
+	// from all over, and these are few bytes.
 	orders []*rpc.Order
 	stamps uint32
 }
@@ -41,7 +42,8 @@ func (s *seats) take(e *entry) int {
 	}
 	window := e.order.Bundle.Window
 	s.all[place] = seat{
-		stamp: s.stamps, rank: rankOf(e.valueWei()), id: e.order.ID, account: e.account, minTimestamp: window.MinTimestamp, maxTimestamp: window.MaxTimestamp,
+		stamp: s.stamps, rank: rankOf(e.valueWei()), id: e.order.ID, account: e.account, minTimestamp: window.MinTimestamp,
+		maxTimestamp: window.MaxTimestamp,
 	}
 	s.orders[place] = e.order
 	return place

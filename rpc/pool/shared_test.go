@@ -10,8 +10,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// TestShared: an order is found by its double hash while it is alive, from when strangers are told of it, which happens once and only if its signer
-// shares anything of it. The hashes are the published ones.
+// TestShared: an order is found by its double hash while it is alive, from when strangers are told
+// of it, which happens once and only if its signer shares anything of it. The hashes are the
+// published ones.
 func TestShared(t *testing.T) {
 	at, alice := time.Unix(1000, 0), common.Address{1}
 	hash := common.HexToHash("0xaea81b2ade05a68bc49abc821be36061fff982a311e1648a84df591a7c43740d")
@@ -20,7 +21,8 @@ func TestShared(t *testing.T) {
 		window := rpc.Window{FirstBlock: 1, LastBlock: 2}
 		tx := &rpc.Transaction{Hash: hash}
 		return &rpc.Order{
-			Kind: rpc.KindPrivate, Signer: alice, Bundle: rpc.Bundle{Hash: hash, Hints: hints, Window: window, Elements: []rpc.Element{{Tx: tx}}},
+			Kind: rpc.KindPrivate, Signer: alice, Bundle: rpc.Bundle{Hash: hash, Hints: hints, Window: window,
+				Elements: []rpc.Element{{Tx: tx}}},
 		}
 	}
 	p := New(Config{})
@@ -32,7 +34,8 @@ func TestShared(t *testing.T) {
 	}
 	secret := order(0)
 	add(secret)
-	if facts := p.Share(secret.ID, orderflow.Shared{Hash: hash}); p.Unshared(secret.ID) || facts != nil || p.Shared(double) != nil {
+	if facts := p.Share(secret.ID, orderflow.Shared{Hash: hash}); p.Unshared(secret.ID) || facts != nil ||
+		p.Shared(double) != nil {
 		t.Errorf("found what nobody may learn of: %v", facts)
 	}
 	shared := order(orderflow.Hash)

@@ -15,9 +15,11 @@ import (
 type Status struct {
 	Order *rpc.Order
 	State rpc.State
-	// FirstBlock is the first block that the order counts for: its window's, or a later one when a cancel came before it.
+	// FirstBlock is the first block that the order counts for: its window's, or a later one when a
+	// cancel came before it.
 	FirstBlock uint64
-	// Simulations are the newest ones, oldest first; Deliveries the newest ones of each builder, in the order in which they ended.
+	// Simulations are the newest ones, oldest first; Deliveries the newest ones of each builder, in
+	// the order in which they ended.
 	Simulations []rpc.DatedSimulation
 	Deliveries  []rpc.DatedDelivery
 	// End says how it ended, nil while it is alive.
@@ -54,7 +56,8 @@ func (p *Pool) OrdersOf(signer common.Address, hash common.Hash) []*rpc.Order {
 	return orders
 }
 
-// Status tells what became of a signer's kept orders with a hash, newest first. An order is nobody else's affair.
+// Status tells what became of a signer's kept orders with a hash, newest first. An order is nobody
+// else's affair.
 func (p *Pool) Status(signer common.Address, hash common.Hash) []Status {
 	return statuses(p.byHash[signed{signer, hash}])
 }
@@ -67,8 +70,8 @@ func (p *Pool) Versions(signer common.Address, replacement uuid.UUID) []Status {
 	return nil
 }
 
-// Builders are the names of those that an order was offered to, in the order in which that ended: who has to learn of its cancel. One that gave no
-// answer may have it all the same.
+// Builders are the names of those that an order was offered to, in the order in which that ended:
+// who has to learn of its cancel. One that gave no answer may have it all the same.
 func (p *Pool) Builders(id uint64) []string {
 	e := p.entries[id]
 	if e == nil {
@@ -93,10 +96,12 @@ func statuses(entries []*entry) []Status {
 
 func (e *entry) status() Status {
 	s := Status{
-		Order: e.order, State: e.state, FirstBlock: e.from, Simulations: slices.Clone(e.simulations), Deliveries: slices.Clone(e.deliveries),
+		Order: e.order, State: e.state, FirstBlock: e.from, Simulations: slices.Clone(e.simulations),
+		Deliveries: slices.Clone(e.deliveries),
 	}
 	if e.end != nil {
-		s.End = &End{At: e.end.at, Reason: e.end.reason, Block: e.end.block, BlockHash: e.end.blockHash, ReplacedBy: e.end.replacedBy, ValueWei: e.end.valueWei}
+		s.End = &End{At: e.end.at, Reason: e.end.reason, Block: e.end.block, BlockHash: e.end.blockHash,
+			ReplacedBy: e.end.replacedBy, ValueWei: e.end.valueWei}
 	}
 	return s
 }

@@ -6,18 +6,21 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// isStranger says whether a signer has no name yet. Without a bound for strangers, or without classes, nobody is one. Strangers leave room to those who have
-// a name, whatever they do: an order that was acknowledged never has to go for another one.
+// isStranger says whether a signer has no name yet. Without a bound for strangers, or without
+// classes, nobody is one. Strangers leave room to those who have a name, whatever they do: an order
+// that was acknowledged never has to go for another one.
 func (p *Pool) isStranger(signer common.Address) bool {
 	return p.config.Strangers > 0 && p.config.Class != nil && p.config.Class(signer) == 0
 }
 
-// Crowded says whether strangers have half of what they may have: then it is worth looking closer at what comes from one more.
+// Crowded says whether strangers have half of what they may have: then it is worth looking closer
+// at what comes from one more.
 func (p *Pool) Crowded(signer common.Address) bool {
 	return p.strangers*2 >= p.config.Strangers && p.isStranger(signer)
 }
 
-// strangersRoom refuses an order of a stranger for which there is no room, in all or for its network. Keys cost nothing, so that a share of each key is none.
+// strangersRoom refuses an order of a stranger for which there is no room, in all or for its
+// network. Keys cost nothing, so that a share of each key is none.
 func (p *Pool) strangersRoom(order *rpc.Order) error {
 	if !p.isStranger(order.Signer) {
 		return nil

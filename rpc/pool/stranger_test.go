@@ -11,8 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Two thousand orders of throwaway keys from one address take a tenth of the room, those of as many addresses as one likes the half; who has a name finds
-// room still, and what has ended makes room again.
+// Two thousand orders of throwaway keys from one address take a tenth of the room, those of as many
+// addresses as one likes the half; who has a name finds room still, and what has ended makes room
+// again.
 func TestStrangersLeaveRoom(t *testing.T) {
 	named := common.Address{0xaa}
 	p := New(Config{MaxOrders: 1000, Strangers: 500, MaxPerSource: 100, Class: func(signer common.Address) int {
@@ -31,7 +32,8 @@ func TestStrangersLeaveRoom(t *testing.T) {
 			key = *signer
 		}
 		_, err := p.Add(at, head, &rpc.Order{Kind: rpc.KindBundle, Signer: key, Source: source, Bundle: rpc.Bundle{
-			Hash: hash, Window: rpc.Window{FirstBlock: 130, LastBlock: 130}, Elements: []rpc.Element{{Tx: &rpc.Transaction{Hash: hash}}},
+			Hash: hash, Window: rpc.Window{FirstBlock: 130, LastBlock: 130},
+			Elements: []rpc.Element{{Tx: &rpc.Transaction{Hash: hash}}},
 		}})
 		return err
 	}
@@ -65,7 +67,8 @@ func TestStrangersLeaveRoom(t *testing.T) {
 		}
 	}
 	if taken != 500 || !p.Crowded(common.Address{1}) || p.Crowded(named) {
-		t.Errorf("strangers have %d orders, want the half; crowded %v, for who has a name %v", taken, p.Crowded(common.Address{1}), p.Crowded(named))
+		t.Errorf("strangers have %d orders, want the half; crowded %v, for who has a name %v", taken,
+			p.Crowded(common.Address{1}), p.Crowded(named))
 	}
 	for i := range 500 {
 		if err := add(&named, "203.0.113.7"); err != nil {

@@ -8,9 +8,11 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Payable is an order as a builder has to pay its refunds: where somebody who gets one wants it elsewhere, gets it in two parts, or is the only one and
-// gets a part of it, the order says so in the simplest terms, and the builder pays what Split credits, to the wei, by whichever method it hears of it.
-// redirect is that of Landed. The order is not changed; if there is nothing to say it is itself.
+// Payable is an order as a builder has to pay its refunds: where somebody who gets one wants it
+// elsewhere, gets it in two parts, or is the only one and gets a part of it, the order says so in
+// the simplest terms, and the builder pays what Split credits, to the wei, by whichever method it
+// hears of it. redirect is that of Landed. The order is not changed; if there is nothing to say it
+// is itself.
 func Payable(order *rpc.Order, redirect func(common.Address) common.Address) *rpc.Order {
 	changed := payableBundle(&order.Bundle, redirect)
 	if changed == nil {
@@ -21,7 +23,8 @@ func Payable(order *rpc.Order, redirect func(common.Address) common.Address) *rp
 	return &other
 }
 
-// payableBundle is a bundle with other Refunds and Shares, in it or in its elements; nil if none are others.
+// payableBundle is a bundle with other Refunds and Shares, in it or in its elements; nil if none
+// are others.
 func payableBundle(b *rpc.Bundle, redirect func(common.Address) common.Address) *rpc.Bundle {
 	var changed *rpc.Bundle
 	change := func() *rpc.Bundle {
@@ -71,12 +74,16 @@ func ownedBy(e rpc.Element, shares []rpc.Share) *rpc.Bundle {
 	return &other
 }
 
-// payees are those who share an entry's percentage in the end. One who is alone and gets a part of it gets all of that part: the two differ by what
-// rounding and the payout's cost take, and eth_sendBundle can say only the latter. Where a bundle's Shares are also of refunds inside it, they stay.
-func payees(b *rpc.Bundle, entry rpc.ElementRefund, owners []rpc.Share, redirect func(common.Address) common.Address) (int, []rpc.Share) {
+// payees are those who share an entry's percentage in the end. One who is alone and gets a part of
+// it gets all of that part: the two differ by what rounding and the payout's cost take, and
+// eth_sendBundle can say only the latter. Where a bundle's Shares are also of refunds inside it,
+// they stay.
+func payees(b *rpc.Bundle, entry rpc.ElementRefund, owners []rpc.Share, redirect func(common.Address) common.Address) (
+	int, []rpc.Share) {
 	shares := redirectShares(owners, redirect)
 	inside := b.Elements[entry.Element].Bundle
-	if len(shares) != 1 || shares[0].Percent == 0 || entry.Percent*shares[0].Percent%100 != 0 || len(b.PaidBy) > 0 || inside != nil && len(inside.PaidBy) > 0 {
+	if len(shares) != 1 || shares[0].Percent == 0 || entry.Percent*shares[0].Percent%100 != 0 || len(b.PaidBy) > 0 ||
+		inside != nil && len(inside.PaidBy) > 0 {
 		return entry.Percent, shares
 	}
 	return entry.Percent * shares[0].Percent / 100, []rpc.Share{{Address: shares[0].Address, Percent: 100}}

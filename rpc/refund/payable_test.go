@@ -16,41 +16,53 @@ func TestPayable(t *testing.T) {
 	all := func(to common.Address) []rpc.Share { return []rpc.Share{{Address: to, Percent: 100}} }
 	for name, test := range map[string]struct{ order, want rpc.Bundle }{
 		"nobody wants anything": {
-			rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety},
+			rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety},
+			rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety},
 		},
 		"a transaction's sender": {
 			rpc.Bundle{Elements: []rpc.Element{tx(bob), tx(alice)}, Refunds: ninety},
-			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(bob)}, Shares: all(carol)}), tx(alice)}, Refunds: ninety},
+			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(bob)}, Shares: all(carol)}),
+				tx(alice)}, Refunds: ninety},
 		},
 		"the first sender of an inner bundle": {
 			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(bob)}}), tx(alice)}, Refunds: ninety},
-			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(bob)}, Shares: all(carol)}), tx(alice)}, Refunds: ninety},
+			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(bob)}, Shares: all(carol)}),
+				tx(alice)}, Refunds: ninety},
 		},
 		"shares, which become one": {
 			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{
-				Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: bob, Percent: 30}, {Address: alice, Percent: 20}, {Address: carol, Percent: 40}},
+				Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: bob, Percent: 30}, {Address: alice, Percent: 20},
+					{Address: carol, Percent: 40}},
 			}), tx(alice)}, Refunds: ninety},
 			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{
-				Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: carol, Percent: 70}, {Address: alice, Percent: 20}},
+				Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: carol, Percent: 70},
+					{Address: alice, Percent: 20}},
 			}), tx(alice)}, Refunds: ninety},
 		},
 		"one who gets a part": {
-			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: alice, Percent: 60}}}), tx(alice)}, Refunds: ninety},
+			rpc.Bundle{Elements: []rpc.Element{
+				inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: alice, Percent: 60}}}),
+				tx(alice)}, Refunds: ninety},
 			rpc.Bundle{
 				Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: all(alice)}), tx(alice)},
 				Refunds:  []rpc.ElementRefund{{Element: 0, Percent: 54}},
 			},
 		},
 		"one who gets a part that is no whole percentage": {
-			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: alice, Percent: 33}}}), tx(alice)}, Refunds: ninety},
-			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: alice, Percent: 33}}}), tx(alice)}, Refunds: ninety},
+			rpc.Bundle{Elements: []rpc.Element{
+				inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: alice, Percent: 33}}}),
+				tx(alice)}, Refunds: ninety},
+			rpc.Bundle{Elements: []rpc.Element{
+				inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: alice, Percent: 33}}}),
+				tx(alice)}, Refunds: ninety},
 		},
 		"a chosen recipient": {
 			rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Refunds: ninety, PaidBy: []int{0}, Shares: all(bob)},
 			rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Refunds: ninety, PaidBy: []int{0}, Shares: all(carol)},
 		},
 		"a share without a refund": {
-			rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: all(bob)}, rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: all(bob)},
+			rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Shares: all(bob)}, rpc.Bundle{Elements: []rpc.Element{tx(alice)},
+				Shares: all(bob)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,8 +85,8 @@ func toCarol(owner common.Address) common.Address {
 	return owner
 }
 
-// What the ledger credits for an order, with everybody's wishes, is what a builder pays who knows only the order that it was sent: to the wei, and with as many
-// payouts.
+// What the ledger credits for an order, with everybody's wishes, is what a builder pays who knows
+// only the order that it was sent: to the wei, and with as many payouts.
 func TestBuildersPayWhatIsCredited(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := anyLanded(t)

@@ -12,11 +12,13 @@ import (
 // Pending is a refund that was not paid yet.
 type Pending struct {
 	rpc.Refund
-	// After is the place in the refund's own block of the last transaction of its order; a payout in that block comes later.
+	// After is the place in the refund's own block of the last transaction of its order; a payout in
+	// that block comes later.
 	After int
 }
 
-// Transfer is a transaction of a block that moved ether and did nothing else: it succeeded and had no calldata.
+// Transfer is a transaction of a block that moved ether and did nothing else: it succeeded and had
+// no calldata.
 type Transfer struct {
 	Hash     common.Hash
 	From, To common.Address
@@ -34,21 +36,27 @@ type Block struct {
 	Transfers []Transfer
 	// Payers are the addresses that pay refunds: the block's fee recipient, and the operator's own.
 	Payers []common.Address
-	// CostWei is what a payer may keep of a refund for the payout's gas, if that is more than the transfer's own cost; nil is nothing.
+	// CostWei is what a payer may keep of a refund for the payout's gas, if that is more than the
+	// transfer's own cost; nil is nothing.
 	CostWei *uint256.Int
 }
 
-// Payouts finds the refunds that a block pays, at a time, in the order of the pending ones. A payout is a transfer from a payer to the recipient,
-// in the refund's block after its order, or in any later block. It pays
+// Payouts finds the refunds that a block pays, at a time, in the order of the pending ones. A
+// payout is a transfer from a payer to the recipient, in the refund's block after its order, or in
+// any later block. It pays
 //
 //   - one refund of exactly its value; else
-//   - several refunds of one recipient, neighbours among the pending ones, which are exactly its value together; else
+//   - several refunds of one recipient, neighbours among the pending ones, which are exactly its
+//     value together; else
 //   - one refund, or several neighbours, of which its value is not more than the cost short; else
 //   - the greatest refund that is, less the cost, not above its value.
 //
-// Which transfer pays which refund does not depend on the order of transfers where values are exact. Each pays once, and each refund is paid once.
+// Which transfer pays which refund does not depend on the order of transfers where values are
+//
+//	exact. Each pays once, and each refund is paid once.
 func Payouts(at time.Time, pending []Pending, block Block) []rpc.RefundPaid {
-	m := matcher{pending: pending, block: block, paidBy: make([]*Transfer, len(pending)), used: make([]bool, len(block.Transfers))}
+	m := matcher{pending: pending, block: block, paidBy: make([]*Transfer, len(pending)),
+		used: make([]bool, len(block.Transfers))}
 	for _, rule := range []func(*Transfer, []int) []int{m.exact, m.together, m.lessCost, m.togetherLessCost, m.enough} {
 		m.apply(rule)
 	}
@@ -114,7 +122,8 @@ func (m *matcher) pays(t *Transfer) bool {
 	return false
 }
 
-// mayPay says whether a transfer comes after a refund's order. In a block of the same number that is not the refund's it does not.
+// mayPay says whether a transfer comes after a refund's order. In a block of the same number that
+// is not the refund's it does not.
 func (m *matcher) mayPay(t *Transfer, i int) bool {
 	p := &m.pending[i]
 	return p.Block < m.block.Number || p.BlockHash == m.block.Hash && p.After < t.Index
@@ -143,13 +152,14 @@ func (m *matcher) lessCost(t *Transfer, payable []int) []int {
 	return nil
 }
 
-// togetherLessCost picks the first neighbours of which a transfer's value is at most the cost short.
+// togetherLessCost picks the first neighbours of which a transfer's value is at most the cost
+// short.
 func (m *matcher) togetherLessCost(t *Transfer, payable []int) []int {
 	return m.neighbours(t, payable, m.cost(t))
 }
 
-// neighbours picks the first ones that are a transfer's value, and what it may be short of. Amounts are above zero: a sum that is too great loses its
-// first ones.
+// neighbours picks the first ones that are a transfer's value, and what it may be short of. Amounts
+// are above zero: a sum that is too great loses its first ones.
 func (m *matcher) neighbours(t *Transfer, payable []int, short *uint256.Int) []int {
 	sum, first := new(uint256.Int), 0
 	for n, i := range payable {

@@ -20,7 +20,8 @@ var (
 
 // owed is a refund of the block 100; its hash is its place among the pending ones, from 1.
 func owed(to common.Address, amount uint64, after int) Pending {
-	return Pending{Refund: rpc.Refund{Block: 100, BlockHash: block.Hash, Recipient: to, AmountWei: uint256.NewInt(amount)}, After: after}
+	return Pending{Refund: rpc.Refund{Block: 100, BlockHash: block.Hash, Recipient: to, AmountWei: uint256.NewInt(amount)},
+		After: after}
 }
 
 // sent is a transfer of the builder; its hash is its index.
@@ -53,42 +54,57 @@ func TestPayouts(t *testing.T) {
 		cost      uint64
 		want      string
 	}{
-		"in the block, after the order":       {block, []Pending{owed(alice, 100, 4)}, []Transfer{sent(5, alice, 100)}, 0, "1 by 5"},
-		"not before the order":                {block, []Pending{owed(alice, 100, 4)}, []Transfer{sent(3, alice, 100)}, 0, ""},
-		"in a later block, anywhere":          {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 100)}, 0, "1 by 0"},
-		"not in another block of that number": {sibling, []Pending{owed(alice, 100, 4)}, []Transfer{sent(5, alice, 100)}, 0, ""},
+		"in the block, after the order": {block, []Pending{owed(alice, 100, 4)}, []Transfer{sent(5, alice, 100)},
+			0, "1 by 5"},
+		"not before the order": {block, []Pending{owed(alice, 100, 4)}, []Transfer{sent(3, alice, 100)}, 0,
+			""},
+		"in a later block, anywhere": {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 100)},
+			0, "1 by 0"},
+		"not in another block of that number": {sibling, []Pending{owed(alice, 100, 4)}, []Transfer{sent(5, alice, 100)}, 0,
+			""},
 		"not from a stranger": {
 			later, []Pending{owed(alice, 100, 4)}, []Transfer{{From: bob, To: alice, ValueWei: uint256.NewInt(100)}}, 0, "",
 		},
-		"not to another":            {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, bob, 100)}, 0, ""},
-		"not too little":            {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 99)}, 0, ""},
-		"less the cost":             {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 79)}, 21, "1 by 0"},
-		"not less than that":        {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 78)}, 21, ""},
-		"small ones come whole":     {later, []Pending{owed(alice, 20, 4)}, []Transfer{sent(0, alice, 1)}, 21, ""},
-		"less its own cost":         {later, []Pending{owed(alice, 100, 4)}, []Transfer{costing(21, sent(0, alice, 79))}, 0, "1 by 0"},
-		"less its own, the greater": {later, []Pending{owed(alice, 100, 4)}, []Transfer{costing(21, sent(0, alice, 79))}, 9, "1 by 0"},
-		"not less than its own":     {later, []Pending{owed(alice, 100, 4)}, []Transfer{costing(21, sent(0, alice, 78))}, 0, ""},
-		"what its own cost eats up": {later, []Pending{owed(alice, 20, 4)}, []Transfer{costing(21, sent(0, alice, 1))}, 0, ""},
+		"not to another":        {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, bob, 100)}, 0, ""},
+		"not too little":        {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 99)}, 0, ""},
+		"less the cost":         {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 79)}, 21, "1 by 0"},
+		"not less than that":    {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 78)}, 21, ""},
+		"small ones come whole": {later, []Pending{owed(alice, 20, 4)}, []Transfer{sent(0, alice, 1)}, 21, ""},
+		"less its own cost": {later, []Pending{owed(alice, 100, 4)}, []Transfer{costing(21, sent(0, alice, 79))},
+			0, "1 by 0"},
+		"less its own, the greater": {later, []Pending{owed(alice, 100, 4)}, []Transfer{costing(21, sent(0, alice, 79))},
+			9, "1 by 0"},
+		"not less than its own": {later, []Pending{owed(alice, 100, 4)}, []Transfer{costing(21, sent(0, alice, 78))}, 0,
+			""},
+		"what its own cost eats up": {later, []Pending{owed(alice, 20, 4)}, []Transfer{costing(21, sent(0, alice, 1))}, 0,
+			""},
 		"a sum less its cost": {
-			later, []Pending{owed(alice, 50, 4), owed(alice, 100, 4), owed(alice, 30, 4)}, []Transfer{costing(21, sent(0, alice, 129))}, 0, "1 by 0, 2 by 0",
+			later, []Pending{owed(alice, 50, 4), owed(alice, 100, 4), owed(alice, 30, 4)},
+			[]Transfer{costing(21, sent(0, alice, 129))}, 0, "1 by 0, 2 by 0",
 		},
 		"one that is short before a sum": {
-			later, []Pending{owed(alice, 50, 4), owed(alice, 50, 4), owed(alice, 110, 4)}, []Transfer{costing(21, sent(0, alice, 95))}, 0, "3 by 0",
+			later, []Pending{owed(alice, 50, 4), owed(alice, 50, 4), owed(alice, 110, 4)},
+			[]Transfer{costing(21, sent(0, alice, 95))}, 0, "3 by 0",
 		},
-		"more than was owed":     {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 150)}, 0, "1 by 0"},
-		"one transfer, one paid": {later, []Pending{owed(alice, 100, 4), owed(alice, 100, 4)}, []Transfer{sent(0, alice, 100)}, 0, "1 by 0"},
+		"more than was owed": {later, []Pending{owed(alice, 100, 4)}, []Transfer{sent(0, alice, 150)}, 0, "1 by 0"},
+		"one transfer, one paid": {later, []Pending{owed(alice, 100, 4), owed(alice, 100, 4)},
+			[]Transfer{sent(0, alice, 100)}, 0, "1 by 0"},
 		"exact ones first": {
-			later, []Pending{owed(alice, 50, 4), owed(alice, 100, 4)}, []Transfer{sent(0, alice, 100), sent(1, alice, 60)}, 0, "1 by 1, 2 by 0",
+			later, []Pending{owed(alice, 50, 4), owed(alice, 100, 4)}, []Transfer{sent(0, alice, 100), sent(1, alice, 60)}, 0,
+			"1 by 1, 2 by 0",
 		},
 		"a sum": {
-			later, []Pending{owed(alice, 50, 4), owed(bob, 7, 4), owed(alice, 100, 4), owed(alice, 30, 4)}, []Transfer{sent(0, alice, 130)}, 0,
+			later, []Pending{owed(alice, 50, 4), owed(bob, 7, 4), owed(alice, 100, 4), owed(alice, 30, 4)},
+			[]Transfer{sent(0, alice, 130)}, 0,
 			"3 by 0, 4 by 0",
 		},
 		"a sum of what may be paid": {
-			block, []Pending{owed(alice, 50, 2), owed(alice, 100, 9), owed(alice, 30, 3)}, []Transfer{sent(5, alice, 80)}, 0, "1 by 5, 3 by 5",
+			block, []Pending{owed(alice, 50, 2), owed(alice, 100, 9), owed(alice, 30, 3)}, []Transfer{sent(5, alice, 80)}, 0,
+			"1 by 5, 3 by 5",
 		},
 		"the greatest that is covered": {
-			later, []Pending{owed(alice, 50, 4), owed(alice, 90, 4), owed(alice, 120, 4)}, []Transfer{sent(0, alice, 110)}, 0, "2 by 0",
+			later, []Pending{owed(alice, 50, 4), owed(alice, 90, 4), owed(alice, 120, 4)}, []Transfer{sent(0, alice, 110)}, 0,
+			"2 by 0",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +118,8 @@ func TestPayouts(t *testing.T) {
 				t.Errorf("got %q, want %q", paid(got), test.want)
 			}
 			for _, p := range got {
-				if !p.At.Equal(noon) || p.PayoutBlock != test.head.Number || p.Block != 100 || p.BlockHash != block.Hash || p.Bundle != backrun {
+				if !p.At.Equal(noon) || p.PayoutBlock != test.head.Number || p.Block != 100 || p.BlockHash != block.Hash ||
+					p.Bundle != backrun {
 					t.Errorf("%+v", p)
 				}
 			}
@@ -110,13 +127,15 @@ func TestPayouts(t *testing.T) {
 	}
 }
 
-// Every transfer pays one refund that it covers, or several that are its value or what it cost more; and every refund is paid once.
+// Every transfer pays one refund that it covers, or several that are its value or what it cost
+// more; and every refund is paid once.
 func TestPayoutsPayOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		people := []common.Address{alice, bob}
 		var pending []Pending
 		for i := range rapid.IntRange(0, 12).Draw(t, "refunds") {
-			p := owed(rapid.SampledFrom(people).Draw(t, "to"), rapid.Uint64Range(1, 12).Draw(t, "amount"), rapid.IntRange(0, 8).Draw(t, "after"))
+			p := owed(rapid.SampledFrom(people).Draw(t, "to"), rapid.Uint64Range(1, 12).Draw(t, "amount"),
+				rapid.IntRange(0, 8).Draw(t, "after"))
 			p.Hash = common.Hash{byte(i + 1)}
 			pending = append(pending, p)
 		}
@@ -128,7 +147,8 @@ func TestPayoutsPayOnce(t *testing.T) {
 			transfers = append(transfers, transfer)
 		}
 		cost := uint256.NewInt(rapid.Uint64Range(0, 3).Draw(t, "cost"))
-		found := Payouts(noon, pending, Block{Head: block, Transfers: transfers, Payers: []common.Address{builder}, CostWei: cost})
+		found := Payouts(noon, pending, Block{Head: block, Transfers: transfers, Payers: []common.Address{builder},
+			CostWei: cost})
 		refunds, sums, parts := map[byte]bool{}, map[byte]uint64{}, map[byte]int{}
 		for _, p := range found {
 			refund, by := pending[p.Hash[0]-1], transfers[p.PayoutTx[0]]

@@ -15,12 +15,15 @@ import (
 type Landed struct {
 	Order *rpc.Order
 	Block rpc.Head
-	// PaidWei is what each of its transactions paid to the block's fee recipient, depth first; 0 or nil for one that was left out.
+	// PaidWei is what each of its transactions paid to the block's fee recipient, depth first; 0 or
+	// nil for one that was left out.
 	PaidWei []*uint256.Int
-	// CostWei is what a payout in the block costs for each recipient, see PayoutCost. 0 or nil deducts nothing.
+	// CostWei is what a payout in the block costs for each recipient, see PayoutCost. 0 or nil deducts
+	// nothing.
 	CostWei *uint256.Int
-	// Redirect says where the refunds of an address go (vendor_setFeeRefundRecipient); nil leaves all as they are. It is asked once for each
-	// address: where the refunds of the other one go does not count.
+	// Redirect says where the refunds of an address go (vendor_setFeeRefundRecipient); nil leaves all
+	// as they are. It is asked once for each address: where the refunds of the other one go does not
+	// count.
 	Redirect func(common.Address) common.Address
 }
 
@@ -43,7 +46,8 @@ type Division struct {
 	RestWei *uint256.Int
 }
 
-// Errors of Split. An order that came through the parser and payments of its transactions have none.
+// Errors of Split. An order that came through the parser and payments of its transactions have
+// none.
 var (
 	ErrTerms    = errors.New("the terms of the refund cannot be kept")
 	ErrPayments = errors.New("the payments do not belong to the order")
@@ -52,15 +56,20 @@ var (
 // Split divides what an order paid. In every bundle, from the inside out:
 //
 //   - what an element brought is what its transactions paid, less what its own refunds gave away;
-//   - refundable is what the elements of PaidBy brought, or without any the elements that the bundle's Refunds do not name;
-//   - each entry gives its percent of that, rounded down, to the owners of its element, who share it by their percents, rounded down. Where one
-//     address gets the shares of several of them, they are one share; where one gets them all, it is that part of the entry's percent.
+//   - refundable is what the elements of PaidBy brought, or without any the elements that the
+//     bundle's Refunds do not name;
+//   - each entry gives its percent of that, rounded down, to the owners of its element, who share
+//     it by their percents, rounded down. Where one
+//     address gets the shares of several of them, they are one share; where one gets them all, it
+//     is that part of the entry's percent.
 //
-// The owners of a transaction are its sender, those of a bundle its Shares, or without any the owner of its first element. Where PaidBy is set, the
-// bundle's own owners are those of every element (refundRecipient of eth_sendBundle).
+// The owners of a transaction are its sender, those of a bundle its Shares, or without any the
+// owner of its first element. Where PaidBy is set, the bundle's own owners are those of every
+// element (refundRecipient of eth_sendBundle).
 //
-// The cost of payouts is taken off what an entry gives before it is shared. What does not exceed it is not worth a payout in the block: then
-// nothing is taken off, and the refunds are delayed. So they are if the bundle wants that.
+// The cost of payouts is taken off what an entry gives before it is shared. What does not exceed it
+// is not worth a payout in the block: then nothing is taken off, and the refunds are delayed. So
+// they are if the bundle wants that.
 func Split(l Landed) (Division, error) {
 	s := splitter{landed: l, paid: l.PaidWei, value: new(uint256.Int)}
 	rest, err := s.bundle(&l.Order.Bundle, l.Order.Hash())
@@ -82,7 +91,8 @@ type splitter struct {
 	refunds []rpc.Refund
 }
 
-// bundle divides what a bundle's elements paid and answers what is left. hash names refunds for elements that have no name of their own.
+// bundle divides what a bundle's elements paid and answers what is left. hash names refunds for
+// elements that have no name of their own.
 func (s *splitter) bundle(b *rpc.Bundle, hash common.Hash) (rest *uint256.Int, err error) {
 	rest, refundable := new(uint256.Int), new(uint256.Int)
 	for i := range b.Elements {
@@ -139,7 +149,8 @@ func (s *splitter) element(e *rpc.Element, hash common.Hash) (*uint256.Int, erro
 	return paid, nil
 }
 
-// nameOf is the hash that a refund for an element goes by: that of the order that was followed, if there is one.
+// nameOf is the hash that a refund for an element goes by: that of the order that was followed, if
+// there is one.
 func nameOf(e *rpc.Element, hash common.Hash) common.Hash {
 	if e.Bundle != nil && e.Bundle.Hash != (common.Hash{}) {
 		return e.Bundle.Hash
@@ -202,7 +213,8 @@ func owners(e *rpc.Element) ([]rpc.Share, error) {
 	}
 }
 
-// give shares an amount, in the block if that is worth it and nobody wants it delayed, and answers how much of it was given.
+// give shares an amount, in the block if that is worth it and nobody wants it delayed, and answers
+// how much of it was given.
 func (s *splitter) give(amount *uint256.Int, owners []rpc.Share, hash common.Hash, delayed bool) (given *uint256.Int) {
 	if !delayed {
 		amount, delayed = s.afterCost(amount, len(owners))
@@ -228,7 +240,8 @@ func (s *splitter) afterCost(amount *uint256.Int, recipients int) (left *uint256
 	return cost.Sub(amount, cost), false
 }
 
-// credit adds a refund, or adds to the one that the recipient has for this hash: it is paid once, delayed if a part of it is.
+// credit adds a refund, or adds to the one that the recipient has for this hash: it is paid once,
+// delayed if a part of it is.
 func (s *splitter) credit(hash common.Hash, recipient common.Address, amount *uint256.Int, delayed bool) {
 	if amount.IsZero() {
 		return
@@ -241,7 +254,8 @@ func (s *splitter) credit(hash common.Hash, recipient common.Address, amount *ui
 		}
 	}
 	refund := rpc.Refund{
-		Hash: hash, Block: s.landed.Block.Number, BlockHash: s.landed.Block.Hash, Recipient: recipient, AmountWei: amount, Delayed: delayed,
+		Hash: hash, Block: s.landed.Block.Number, BlockHash: s.landed.Block.Hash, Recipient: recipient, AmountWei: amount,
+		Delayed: delayed,
 	}
 	if own := s.landed.Order.Hash(); own != hash {
 		refund.Bundle = own
@@ -259,6 +273,7 @@ func (s *splitter) redirect(owner common.Address) common.Address {
 
 // part is a percentage of an amount, rounded down.
 func part(amount *uint256.Int, percent int) *uint256.Int {
-	result, _ := new(uint256.Int).MulDivOverflow(amount, uint256.NewInt(uint64(percent)), uint256.NewInt(100)) // at most the amount
+	// at most the amount
+	result, _ := new(uint256.Int).MulDivOverflow(amount, uint256.NewInt(uint64(percent)), uint256.NewInt(100))
 	return result
 }

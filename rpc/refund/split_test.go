@@ -49,7 +49,8 @@ func told(refunds []rpc.Refund) string {
 	return strings.Join(list, ", ")
 }
 
-// The worked payouts of docs/spec.md, Payouts 2: alice's transaction pays nothing, its backrun V. What a payout costs differs between builders.
+// The worked payouts of docs/spec.md, Payouts 2: alice's transaction pays nothing, its backrun V.
+// What a payout costs differs between builders.
 func TestWorkedPayouts(t *testing.T) {
 	value, baseFee := wei("100030342000000000"), wei("200000000000")
 	shared := []rpc.Share{{Address: alice, Percent: 50}, {Address: bob, Percent: 50}}
@@ -59,18 +60,21 @@ func TestWorkedPayouts(t *testing.T) {
 		shares  []rpc.Share
 		want    string
 	}{
-		"nothing is taken off":              {value, 0, nil, "1 aa 90027307800000000 by 2"},
-		"30000 gas":                         {value, 30_000, nil, "1 aa 84027307800000000 by 2"},
-		"21000 gas, to an account":          {value, 21_000, nil, "1 aa 85827307800000000 by 2"},
-		"30000 gas, taken off what is paid": {new(uint256.Int).Sub(value, PayoutCost(30_000, baseFee)), 0, nil, "1 aa 84627307800000000 by 2"},
-		"shared by two":                     {value, 30_000, shared, "1 aa 39013653900000000 by 2, 1 bb 39013653900000000 by 2"},
+		"nothing is taken off":     {value, 0, nil, "1 aa 90027307800000000 by 2"},
+		"30000 gas":                {value, 30_000, nil, "1 aa 84027307800000000 by 2"},
+		"21000 gas, to an account": {value, 21_000, nil, "1 aa 85827307800000000 by 2"},
+		"30000 gas, taken off what is paid": {new(uint256.Int).Sub(value, PayoutCost(30_000, baseFee)), 0, nil,
+			"1 aa 84627307800000000 by 2"},
+		"shared by two": {value, 30_000, shared,
+			"1 aa 39013653900000000 by 2, 1 bb 39013653900000000 by 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			division, err := Split(Landed{
 				Block: block, CostWei: PayoutCost(test.costGas, baseFee), PaidWei: []*uint256.Int{nil, test.paid},
 				Order: &rpc.Order{Bundle: rpc.Bundle{
 					Hash: backrun, Refunds: []rpc.ElementRefund{{Element: 0, Percent: 90}},
-					Elements: []rpc.Element{inner(rpc.Bundle{Hash: target, Elements: []rpc.Element{tx(alice)}, Shares: test.shares}), tx(carol)},
+					Elements: []rpc.Element{inner(rpc.Bundle{Hash: target, Elements: []rpc.Element{tx(alice)}, Shares: test.shares}),
+						tx(carol)},
 				}},
 			})
 			if got := told(division.Refunds); err != nil || got != test.want {
@@ -94,18 +98,21 @@ func TestTerms(t *testing.T) {
 			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}}, paid: amounts(10, 1000), want: "", rest: 1010,
 		},
 		"what the named element pays is not refundable": {
-			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(10, 1000), want: "2 aa 900", rest: 110,
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(10, 1000),
+			want: "2 aa 900", rest: 110,
 		},
 		"percents are rounded down": {
-			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 11), want: "2 aa 9", rest: 2,
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 11),
+			want: "2 aa 9", rest: 2,
 		},
 		"0 percent is no refund": {
 			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: []rpc.ElementRefund{{Element: 0}}},
 			paid:   amounts(0, 1000), want: "", rest: 1000,
 		},
 		"100 percent leaves nothing": {
-			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: []rpc.ElementRefund{{Element: 0, Percent: 100}}},
-			paid:   amounts(0, 1000), want: "2 aa 1000", rest: 0,
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)},
+				Refunds: []rpc.ElementRefund{{Element: 0, Percent: 100}}},
+			paid: amounts(0, 1000), want: "2 aa 1000", rest: 0,
 		},
 		"two elements are named": {
 			bundle: rpc.Bundle{
@@ -123,19 +130,22 @@ func TestTerms(t *testing.T) {
 		},
 		"shares that do not sum to 100 leave the remainder": {
 			bundle: rpc.Bundle{Refunds: ninety, Elements: []rpc.Element{inner(rpc.Bundle{
-				Hash: target, Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: bob, Percent: 50}, {Address: carol, Percent: 20}},
+				Hash: target, Elements: []rpc.Element{tx(alice)}, Shares: []rpc.Share{{Address: bob, Percent: 50},
+					{Address: carol, Percent: 20}},
 			}), tx(carol)}},
 			paid: amounts(0, 1000), want: "1 bb 450 by 2, 1 cc 180 by 2", rest: 370,
 		},
 		"the first transaction is found in the depth": {
 			bundle: rpc.Bundle{Refunds: ninety, Elements: []rpc.Element{
-				inner(rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}}), tx(bob)}}), tx(carol),
+				inner(rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{Elements: []rpc.Element{tx(alice)}}), tx(bob)}}),
+				tx(carol),
 			}},
 			paid: amounts(0, 0, 1000), want: "2 aa 900", rest: 100,
 		},
 		"a backrun of a backrun": {
 			bundle: rpc.Bundle{Refunds: []rpc.ElementRefund{{Element: 0, Percent: 80}}, Elements: []rpc.Element{
-				inner(rpc.Bundle{Hash: target, Refunds: ninety, Shares: []rpc.Share{{Address: bob, Percent: 100}}, Elements: []rpc.Element{tx(alice), tx(carol)}}),
+				inner(rpc.Bundle{Hash: target, Refunds: ninety, Shares: []rpc.Share{{Address: bob, Percent: 100}},
+					Elements: []rpc.Element{tx(alice), tx(carol)}}),
 				tx(carol),
 			}},
 			paid: amounts(0, 1000, 2000), want: "1 aa 900 by 2, 1 bb 1600 by 2", rest: 500,
@@ -148,25 +158,30 @@ func TestTerms(t *testing.T) {
 		},
 		"eth_sendBundle shares what one transaction paid": {
 			bundle: rpc.Bundle{
-				Elements: []rpc.Element{tx(alice), tx(bob), tx(carol)}, Refunds: ninety, PaidBy: []int{1}, Shares: []rpc.Share{{Address: carol, Percent: 100}},
+				Elements: []rpc.Element{tx(alice), tx(bob), tx(carol)}, Refunds: ninety, PaidBy: []int{1},
+				Shares: []rpc.Share{{Address: carol, Percent: 100}},
 			},
 			paid: amounts(10, 1000, 7), want: "2 cc 900", rest: 117,
 		},
 		"it may be the refunded one": {
-			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Refunds: ninety, PaidBy: []int{0}, Shares: []rpc.Share{{Address: carol, Percent: 100}}},
-			paid:   amounts(1000), want: "2 cc 900", rest: 100,
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice)}, Refunds: ninety, PaidBy: []int{0},
+				Shares: []rpc.Share{{Address: carol, Percent: 100}}},
+			paid: amounts(1000), want: "2 cc 900", rest: 100,
 		},
 		"without a recipient it is the first sender's": {
-			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: []rpc.ElementRefund{{Element: 1, Percent: 90}}, PaidBy: []int{1}},
-			paid:   amounts(10, 1000), want: "2 aa 900", rest: 110,
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)},
+				Refunds: []rpc.ElementRefund{{Element: 1, Percent: 90}}, PaidBy: []int{1}},
+			paid: amounts(10, 1000), want: "2 aa 900", rest: 110,
 		},
 		"a delayed refund is whole": {
-			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety, DelayedRefund: true}, paid: amounts(0, 1000), cost: 100,
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety, DelayedRefund: true},
+			paid:   amounts(0, 1000), cost: 100,
 			want: "2 aa 900 delayed", rest: 100,
 		},
 		"a bundle's own shares are for those who follow it": {
-			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety, Shares: []rpc.Share{{Address: carol, Percent: 100}}},
-			paid:   amounts(5, 1000), want: "2 aa 900", rest: 105,
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety,
+				Shares: []rpc.Share{{Address: carol, Percent: 100}}},
+			paid: amounts(5, 1000), want: "2 aa 900", rest: 105,
 		},
 		"a payout that eats up the refund is delayed": {
 			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 1000),
@@ -180,7 +195,8 @@ func TestTerms(t *testing.T) {
 			paid: amounts(0, 0, 1000), cost: 300, want: "2 aa 400 delayed", rest: 600,
 		},
 		"a payout that leaves one wei": {
-			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 1000), cost: 899, want: "2 aa 1", rest: 999,
+			bundle: rpc.Bundle{Elements: []rpc.Element{tx(alice), tx(bob)}, Refunds: ninety}, paid: amounts(0, 1000), cost: 899,
+			want: "2 aa 1", rest: 999,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,20 +244,27 @@ func TestWhatCannotBeSplit(t *testing.T) {
 		paid   []*uint256.Int
 		want   error
 	}{
-		"too few payments":      {rpc.Bundle{Elements: two}, amounts(1), ErrPayments},
-		"too many payments":     {rpc.Bundle{Elements: two}, amounts(1, 2, 3), ErrPayments},
-		"more than all numbers": {rpc.Bundle{Elements: two}, []*uint256.Int{new(uint256.Int).SetAllOne(), uint256.NewInt(1)}, ErrPayments},
-		"no such element":       {rpc.Bundle{Elements: two, Refunds: []rpc.ElementRefund{{Element: 2, Percent: 1}}}, amounts(1, 2), ErrTerms},
-		"a negative element":    {rpc.Bundle{Elements: two, Refunds: []rpc.ElementRefund{{Element: -1, Percent: 1}}}, amounts(1, 2), ErrTerms},
-		"a negative percent":    {rpc.Bundle{Elements: two, Refunds: []rpc.ElementRefund{{Percent: -1}}}, amounts(1, 2), ErrTerms},
-		"101 percent":           {rpc.Bundle{Elements: two, Refunds: []rpc.ElementRefund{{Percent: 100}, {Element: 1, Percent: 1}}}, amounts(1, 2), ErrTerms},
-		"paid by nobody":        {rpc.Bundle{Elements: two, PaidBy: []int{2}}, amounts(1, 2), ErrTerms},
-		"paid by less":          {rpc.Bundle{Elements: two, PaidBy: []int{-1}}, amounts(1, 2), ErrTerms},
-		"shares of 101 percent": {rpc.Bundle{Elements: two, Shares: []rpc.Share{{Percent: 100}, {Percent: 1}}}, amounts(1, 2), ErrTerms},
-		"a negative share":      {rpc.Bundle{Elements: two, Shares: []rpc.Share{{Percent: -1}}}, amounts(1, 2), ErrTerms},
-		"a hash of somebody":    {rpc.Bundle{Elements: []rpc.Element{{Match: &target}, tx(bob)}}, amounts(1, 2), ErrTerms},
+		"too few payments":  {rpc.Bundle{Elements: two}, amounts(1), ErrPayments},
+		"too many payments": {rpc.Bundle{Elements: two}, amounts(1, 2, 3), ErrPayments},
+		"more than all numbers": {rpc.Bundle{Elements: two}, []*uint256.Int{new(uint256.Int).SetAllOne(), uint256.NewInt(1)},
+			ErrPayments},
+		"no such element": {rpc.Bundle{Elements: two, Refunds: []rpc.ElementRefund{{Element: 2, Percent: 1}}},
+			amounts(1, 2), ErrTerms},
+		"a negative element": {rpc.Bundle{Elements: two, Refunds: []rpc.ElementRefund{{Element: -1, Percent: 1}}},
+			amounts(1, 2), ErrTerms},
+		"a negative percent": {rpc.Bundle{Elements: two, Refunds: []rpc.ElementRefund{{Percent: -1}}},
+			amounts(1, 2), ErrTerms},
+		"101 percent": {rpc.Bundle{Elements: two, Refunds: []rpc.ElementRefund{{Percent: 100},
+			{Element: 1, Percent: 1}}}, amounts(1, 2), ErrTerms},
+		"paid by nobody": {rpc.Bundle{Elements: two, PaidBy: []int{2}}, amounts(1, 2), ErrTerms},
+		"paid by less":   {rpc.Bundle{Elements: two, PaidBy: []int{-1}}, amounts(1, 2), ErrTerms},
+		"shares of 101 percent": {rpc.Bundle{Elements: two, Shares: []rpc.Share{{Percent: 100}, {Percent: 1}}},
+			amounts(1, 2), ErrTerms},
+		"a negative share":   {rpc.Bundle{Elements: two, Shares: []rpc.Share{{Percent: -1}}}, amounts(1, 2), ErrTerms},
+		"a hash of somebody": {rpc.Bundle{Elements: []rpc.Element{{Match: &target}, tx(bob)}}, amounts(1, 2), ErrTerms},
 		"nobody's element": {
-			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{}), tx(bob)}, Refunds: []rpc.ElementRefund{{Percent: 1}}}, amounts(1), ErrTerms,
+			rpc.Bundle{Elements: []rpc.Element{inner(rpc.Bundle{}), tx(bob)}, Refunds: []rpc.ElementRefund{{Percent: 1}}},
+			amounts(1), ErrTerms,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -297,7 +320,8 @@ func anyLanded(t *rapid.T) Landed {
 	return l
 }
 
-// No wei appears and none is lost, whatever the terms and whatever a payout costs; nobody gets two refunds for one order.
+// No wei appears and none is lost, whatever the terms and whatever a payout costs; nobody gets two
+// refunds for one order.
 func TestNoWeiIsMadeOrLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := anyLanded(t)
@@ -327,9 +351,10 @@ func TestNoWeiIsMadeOrLost(t *testing.T) {
 	})
 }
 
-// Who pays more gives more: no recipient gets less when one payment grows, but for the wei that rounding takes. Two shares inside a bundle may both grow
-// by one where only one more was paid; then what is left of it, and what others get of that, is less by one. This holds without a cost; with one, what was
-// delayed and whole may become paid at once and less.
+// Who pays more gives more: no recipient gets less when one payment grows, but for the wei that
+// rounding takes. Two shares inside a bundle may both grow by one where only one more was paid;
+// then what is left of it, and what others get of that, is less by one. This holds without a cost;
+// with one, what was delayed and whole may become paid at once and less.
 func TestMorePaidIsMoreRefunded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := anyLanded(t)

@@ -21,7 +21,8 @@ type event struct {
 	sums   Sums
 }
 
-// slowly sums a signer's events in the hours of a window that ends at a time; no hours are all time.
+// slowly sums a signer's events in the hours of a window that ends at a time; no hours are all
+// time.
 func slowly(events []event, signer common.Address, hours int64, at time.Time) (sum Sums) {
 	for _, e := range events {
 		age := hourOf(at) - hourOf(e.at)
@@ -32,7 +33,8 @@ func slowly(events []event, signer common.Address, hours int64, at time.Time) (s
 	return sum
 }
 
-// However facts come, also with times that go back a little: every sum is what adding up all facts gives.
+// However facts come, also with times that go back a little: every sum is what adding up all facts
+// gives.
 func TestSumsAreThoseOfAllFacts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var (
@@ -72,7 +74,8 @@ func TestSumsAreThoseOfAllFacts(t *testing.T) {
 			got := v.Standing(v.now, signer)
 			got.High = false
 			want := Standing{
-				AllTime: slowly(events, signer, 0, v.now), Week: slowly(events, signer, hoursOfWeek, v.now), Day: slowly(events, signer, hoursOfDay, v.now),
+				AllTime: slowly(events, signer, 0, v.now), Week: slowly(events, signer, hoursOfWeek, v.now),
+				Day: slowly(events, signer, hoursOfDay, v.now),
 			}
 			if got != want {
 				t.Fatalf("%v stands\n  %+v, want\n  %+v", signer, got, want)
@@ -84,7 +87,8 @@ func TestSumsAreThoseOfAllFacts(t *testing.T) {
 // Whatever happens, no more is remembered than was allowed, and the count of hours is right.
 func TestMemoryIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cfg := Config{Signers: rapid.IntRange(1, 5).Draw(t, "signers"), Hours: rapid.IntRange(hoursOfWeek, 200).Draw(t, "hours")}
+		cfg := Config{Signers: rapid.IntRange(1, 5).Draw(t, "signers"),
+			Hours: rapid.IntRange(hoursOfWeek, 200).Draw(t, "hours")}
 		v, now := New(cfg), start
 		for i := range rapid.IntRange(1, 400).Draw(t, "facts") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 90).Draw(t, "minutes")) * time.Minute)
@@ -99,7 +103,8 @@ func TestMemoryIsBounded(t *testing.T) {
 				hours += len(v.of(signer).hours)
 			}
 			if v.payers.Len() > cfg.Signers || v.newcomers.Len() > cfg.Signers || v.hours > cfg.Hours || v.hours != hours {
-				t.Fatalf("%+v: %d payers, %d newcomers, %d hours, of which %d are there", cfg, v.payers.Len(), v.newcomers.Len(), v.hours, hours)
+				t.Fatalf("%+v: %d payers, %d newcomers, %d hours, of which %d are there", cfg, v.payers.Len(), v.newcomers.Len(),
+					v.hours, hours)
 			}
 		}
 	})
@@ -126,7 +131,8 @@ func BenchmarkHigh(b *testing.B) {
 	}
 }
 
-// BenchmarkApply is the cost of a fact, with as many signers as are remembered and each fact of another one.
+// BenchmarkApply is the cost of a fact, with as many signers as are remembered and each fact of
+// another one.
 func BenchmarkApply(b *testing.B) {
 	v := New(Config{})
 	i := 0

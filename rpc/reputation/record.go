@@ -7,21 +7,25 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Hours of the two windows. A window is the current hour, as far as it has come, and the whole ones before it.
+// Hours of the two windows. A window is the current hour, as far as it has come, and the whole ones
+// before it.
 const (
 	hoursOfDay  = 24
 	hoursOfWeek = 7 * hoursOfDay
 )
 
-// Sums are what happened to a signer's orders in some time. They are JSON on disk: a field may be added, never renamed.
+// Sums are what happened to a signer's orders in some time. They are JSON on disk: a field may be
+// added, never renamed.
 type Sums struct {
 	// Orders were accepted, FailedOrders ended as failed.
 	Orders       uint64 `json:"orders,omitempty"`
 	FailedOrders uint64 `json:"failed_orders,omitempty"`
-	// Simulations are those of orders, at one head each; FailedSimulations are the ones of them that did not succeed.
+	// Simulations are those of orders, at one head each; FailedSimulations are the ones of them that
+	// did not succeed.
 	Simulations       uint64 `json:"simulations,omitempty"`
 	FailedSimulations uint64 `json:"failed_simulations,omitempty"`
-	// GasSimulated is what they used, and what the signer's own calls of eth_callBundle and mev_simBundle did.
+	// GasSimulated is what they used, and what the signer's own calls of eth_callBundle and
+	// mev_simBundle did.
 	GasSimulated uint64 `json:"gas_simulated,omitempty"`
 	// ValueWei is what landed orders paid fee recipients.
 	ValueWei uint256.Int `json:"value,omitzero"`
@@ -51,7 +55,8 @@ type record struct {
 	hours []hour
 }
 
-// add counts what was at a time, and returns by how many the hours have grown. What is older than 7 days counts for all time only.
+// add counts what was at a time, and returns by how many the hours have grown. What is older than 7
+// days counts for all time only.
 func (r *record) add(at time.Time, s *Sums) int {
 	r.allTime.add(s)
 	before, number := len(r.hours), hourOf(at)

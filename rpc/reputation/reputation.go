@@ -20,18 +20,20 @@ const (
 	DefaultHighFailedPercent = 90
 )
 
-// maxLanded is how many landed orders are remembered, for the case that their block leaves the chain. Those of finalised blocks are not needed any
-// more; these are some hundred a block until then.
+// maxLanded is how many landed orders are remembered, for the case that their block leaves the
+// chain. Those of finalised blocks are not needed any more; these are some hundred a block until
+// then.
 const maxLanded = 1 << 14
 
 // Config bounds what is remembered, and says who is High. Zero fields are the defaults.
 type Config struct {
-	// Signers is how many are remembered of those that have paid something, and as many again of those that have not. The one whose newest fact
-	// is oldest is forgotten first.
+	// Signers is how many are remembered of those that have paid something, and as many again of those
+	// that have not. The one whose newest fact is oldest is forgotten first.
 	Signers int
 	// Hours is how many hours are remembered, of all signers together: about 100 bytes each.
 	Hours int
-	// HighWeiPerGas is what a signer's orders must have paid in 7 days, per gas that was simulated for it, to be High.
+	// HighWeiPerGas is what a signer's orders must have paid in 7 days, per gas that was simulated for
+	// it, to be High.
 	HighWeiPerGas uint64
 	// HighFailedPercent is how many of its simulations may have failed in that time.
 	HighFailedPercent uint64
@@ -116,7 +118,8 @@ func (v *View) end(f rpc.OrderEnded) {
 	}
 }
 
-// takeBack takes away what a landed order paid. A record that was forgotten since is changed too, and nobody sees it.
+// takeBack takes away what a landed order paid. A record that was forgotten since is changed too,
+// and nobody sees it.
 func (v *View) takeBack(order uint64) {
 	if l, ok := v.landed.Peek(order); ok {
 		l.record.takeBack(l.at, &l.valueWei)
@@ -124,7 +127,8 @@ func (v *View) takeBack(order uint64) {
 	}
 }
 
-// count adds to a signer's record, and forgets the oldest if there are too many. The caller holds mu.
+// count adds to a signer's record, and forgets the oldest if there are too many. The caller holds
+// mu.
 func (v *View) count(at time.Time, signer common.Address, s *Sums) *record {
 	if at.After(v.now) {
 		v.now = at
@@ -138,7 +142,8 @@ func (v *View) count(at time.Time, signer common.Address, s *Sums) *record {
 	return r
 }
 
-// enter makes a record the newest of those that have paid, or of the others, and forgets the oldest if there are too many. The caller holds mu.
+// enter makes a record the newest of those that have paid, or of the others, and forgets the oldest
+// if there are too many. The caller holds mu.
 func (v *View) enter(signer common.Address, r *record, pays bool) {
 	in := &v.newcomers
 	if pays {

@@ -56,35 +56,45 @@ func TestStanding(t *testing.T) {
 		"nothing is known": {},
 		"an order's life": {
 			facts: []rpc.Fact{
-				accepted(start, alice), simulated(start, alice, 100, true), simulated(start, alice, 20, false), ended(start, 1, alice, rpc.Landed, 7),
+				accepted(start, alice), simulated(start, alice, 100, true), simulated(start, alice, 20, false),
+				ended(start, 1, alice, rpc.Landed, 7),
 			},
 			allTime: Sums{Orders: 1, Simulations: 2, FailedSimulations: 1, GasSimulated: 120, ValueWei: *uint256.NewInt(7)},
 			week:    Sums{Orders: 1, Simulations: 2, FailedSimulations: 1, GasSimulated: 120, ValueWei: *uint256.NewInt(7)},
 			day:     Sums{Orders: 1, Simulations: 2, FailedSimulations: 1, GasSimulated: 120, ValueWei: *uint256.NewInt(7)},
 		},
 		"calls cost gas, and are no orders": {
-			facts: []rpc.Fact{called(start, alice, 5)}, allTime: Sums{GasSimulated: 5}, week: Sums{GasSimulated: 5}, day: Sums{GasSimulated: 5},
+			facts: []rpc.Fact{called(start, alice, 5)}, allTime: Sums{GasSimulated: 5}, week: Sums{GasSimulated: 5},
+			day: Sums{GasSimulated: 5},
 		},
 		"of the ends, failure counts, and what landed": {
 			facts: []rpc.Fact{
-				ended(start, 1, alice, rpc.Failed, 0), ended(start, 2, alice, rpc.Expired, 0), ended(start, 3, alice, rpc.Cancelled, 0),
+				ended(start, 1, alice, rpc.Failed, 0), ended(start, 2, alice, rpc.Expired, 0), ended(start, 3, alice,
+					rpc.Cancelled, 0),
 				rpc.OrderEnded{At: start, OrderRef: ref(4, alice), State: rpc.Landed},
 			},
 			allTime: Sums{FailedOrders: 1}, week: Sums{FailedOrders: 1}, day: Sums{FailedOrders: 1},
 		},
 		"others' orders are theirs": {facts: []rpc.Fact{accepted(start, bob), ended(start, 1, bob, rpc.Landed, 7)}},
 		"what has landed has not": {
-			facts: []rpc.Fact{ended(start, 1, alice, rpc.Landed, 7), ended(start.Add(hour), 2, alice, rpc.Landed, 9), returned(start.Add(hour), 1, alice)},
-			after: hour, allTime: Sums{ValueWei: *uint256.NewInt(9)}, week: Sums{ValueWei: *uint256.NewInt(9)}, day: Sums{ValueWei: *uint256.NewInt(9)},
+			facts: []rpc.Fact{ended(start, 1, alice, rpc.Landed, 7), ended(start.Add(hour), 2, alice, rpc.Landed, 9),
+				returned(start.Add(hour), 1, alice)},
+			after: hour, allTime: Sums{ValueWei: *uint256.NewInt(9)}, week: Sums{ValueWei: *uint256.NewInt(9)},
+			day: Sums{ValueWei: *uint256.NewInt(9)},
 		},
 		"it landed elsewhere": {
-			facts: []rpc.Fact{ended(start, 1, alice, rpc.Landed, 7), returned(start, 1, alice), returned(start, 1, alice), ended(start, 1, alice, rpc.Landed, 9)},
-			after: hour, allTime: Sums{ValueWei: *uint256.NewInt(9)}, week: Sums{ValueWei: *uint256.NewInt(9)}, day: Sums{ValueWei: *uint256.NewInt(9)},
+			facts: []rpc.Fact{ended(start, 1, alice, rpc.Landed, 7), returned(start, 1, alice), returned(start, 1, alice),
+				ended(start, 1, alice, rpc.Landed, 9)},
+			after: hour, allTime: Sums{ValueWei: *uint256.NewInt(9)}, week: Sums{ValueWei: *uint256.NewInt(9)},
+			day: Sums{ValueWei: *uint256.NewInt(9)},
 		},
-		"23 hours ago":      {facts: []rpc.Fact{accepted(start, alice)}, after: 23 * hour, allTime: Sums{Orders: 1}, week: Sums{Orders: 1}, day: Sums{Orders: 1}},
-		"a day ago":         {facts: []rpc.Fact{accepted(start, alice)}, after: day, allTime: Sums{Orders: 1}, week: Sums{Orders: 1}},
-		"nearly 7 days ago": {facts: []rpc.Fact{accepted(start, alice)}, after: 7*day - hour, allTime: Sums{Orders: 1}, week: Sums{Orders: 1}},
-		"7 days ago":        {facts: []rpc.Fact{accepted(start, alice)}, after: 7 * day, allTime: Sums{Orders: 1}},
+		"23 hours ago": {facts: []rpc.Fact{accepted(start, alice)}, after: 23 * hour, allTime: Sums{Orders: 1},
+			week: Sums{Orders: 1}, day: Sums{Orders: 1}},
+		"a day ago": {facts: []rpc.Fact{accepted(start, alice)}, after: day, allTime: Sums{Orders: 1},
+			week: Sums{Orders: 1}},
+		"nearly 7 days ago": {facts: []rpc.Fact{accepted(start, alice)}, after: 7*day - hour, allTime: Sums{Orders: 1},
+			week: Sums{Orders: 1}},
+		"7 days ago": {facts: []rpc.Fact{accepted(start, alice)}, after: 7 * day, allTime: Sums{Orders: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := view(Config{}, c.facts...).Standing(start.Add(c.after), alice)
@@ -98,7 +108,8 @@ func TestStanding(t *testing.T) {
 
 func TestStats(t *testing.T) {
 	v := view(Config{HighWeiPerGas: 1},
-		accepted(start, alice), called(start, alice, 5), ended(start, 1, alice, rpc.Failed, 0), ended(start.Add(48*time.Hour), 2, alice, rpc.Landed, 7))
+		accepted(start, alice), called(start, alice, 5), ended(start, 1, alice, rpc.Failed, 0), ended(start.Add(48*time.Hour),
+			2, alice, rpc.Landed, 7))
 	s := v.Stats(start.Add(48*time.Hour), alice)
 	if !s.High || s.Orders != 1 || s.FailedOrders != 1 {
 		t.Errorf("got %+v, want High, one order, one that failed", s)
@@ -122,18 +133,21 @@ func TestHigh(t *testing.T) {
 		facts []rpc.Fact
 		want  bool
 	}{
-		"has done nothing":               {nil, false},
-		"has paid nothing":               {[]rpc.Fact{accepted(start, alice), simulated(start, alice, 0, true)}, false},
-		"pays":                           {[]rpc.Fact{pays}, true},
-		"pays exactly enough":            {[]rpc.Fact{pays, simulated(start, alice, 90, true), called(start, alice, 10)}, true},
-		"pays too little for its gas":    {[]rpc.Fact{pays, simulated(start, alice, 90, true), called(start, alice, 11)}, false},
-		"half of its simulations fail":   {[]rpc.Fact{pays, fails, simulated(start, alice, 0, true)}, true},
-		"two of three simulations fail":  {[]rpc.Fact{pays, fails, fails, simulated(start, alice, 0, true)}, false},
-		"its payment was taken back":     {[]rpc.Fact{pays, returned(start, 1, alice)}, false},
-		"its payment is 7 days ago":      {[]rpc.Fact{pays, accepted(start.Add(7*24*time.Hour), bob)}, false},
-		"its payment is nearly so":       {[]rpc.Fact{pays, accepted(start.Add(7*24*time.Hour-time.Hour), bob)}, true},
-		"somebody else's orders pay":     {[]rpc.Fact{ended(start, 1, bob, rpc.Landed, 1000)}, false},
-		"a late fact does not turn back": {[]rpc.Fact{pays, accepted(start.Add(7*24*time.Hour), bob), accepted(start, bob)}, false},
+		"has done nothing": {nil, false},
+		"has paid nothing": {[]rpc.Fact{accepted(start, alice), simulated(start, alice, 0, true)}, false},
+		"pays":             {[]rpc.Fact{pays}, true},
+		"pays exactly enough": {[]rpc.Fact{pays, simulated(start, alice, 90, true), called(start, alice, 10)},
+			true},
+		"pays too little for its gas": {[]rpc.Fact{pays, simulated(start, alice, 90, true), called(start, alice, 11)},
+			false},
+		"half of its simulations fail":  {[]rpc.Fact{pays, fails, simulated(start, alice, 0, true)}, true},
+		"two of three simulations fail": {[]rpc.Fact{pays, fails, fails, simulated(start, alice, 0, true)}, false},
+		"its payment was taken back":    {[]rpc.Fact{pays, returned(start, 1, alice)}, false},
+		"its payment is 7 days ago":     {[]rpc.Fact{pays, accepted(start.Add(7*24*time.Hour), bob)}, false},
+		"its payment is nearly so":      {[]rpc.Fact{pays, accepted(start.Add(7*24*time.Hour-time.Hour), bob)}, true},
+		"somebody else's orders pay":    {[]rpc.Fact{ended(start, 1, bob, rpc.Landed, 1000)}, false},
+		"a late fact does not turn back": {[]rpc.Fact{pays, accepted(start.Add(7*24*time.Hour), bob), accepted(start, bob)},
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := view(Config{HighWeiPerGas: 10, HighFailedPercent: 50}, c.facts...)

@@ -9,7 +9,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Saved is one signer of a View, or one order that landed, for a View of a later life. It is JSON on disk: a field may be added, never renamed.
+// Saved is one signer of a View, or one order that landed, for a View of a later life. It is JSON
+// on disk: a field may be added, never renamed.
 type Saved struct {
 	Signer common.Address `json:"signer"`
 	// AllTime and Hours are of a signer; Paid: something that it sent has paid.
@@ -56,7 +57,8 @@ func (v *View) Save() iter.Seq[Saved] {
 	}
 }
 
-// Restore takes what an earlier life saved, before any fact. What is more than a Config allows now is forgotten as ever.
+// Restore takes what an earlier life saved, before any fact. What is more than a Config allows now
+// is forgotten as ever.
 func (v *View) Restore(s Saved) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

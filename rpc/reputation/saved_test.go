@@ -13,11 +13,12 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// TestSavedViewGoesOn: whenever a view is saved and restored, through JSON, it goes on as if it had never ended: sums, landings that are taken back, and
-// who is forgotten.
+// TestSavedViewGoesOn: whenever a view is saved and restored, through JSON, it goes on as if it had
+// never ended: sums, landings that are taken back, and who is forgotten.
 func TestSavedViewGoesOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cfg := Config{Signers: rapid.IntRange(1, 5).Draw(t, "signers"), Hours: rapid.IntRange(hoursOfWeek, 200).Draw(t, "hours")}
+		cfg := Config{Signers: rapid.IntRange(1, 5).Draw(t, "signers"),
+			Hours: rapid.IntRange(hoursOfWeek, 200).Draw(t, "hours")}
 		v, restored, now := New(cfg), New(cfg), start
 		for i := range rapid.IntRange(1, 200).Draw(t, "facts") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 90).Draw(t, "minutes")) * time.Minute)
@@ -70,7 +71,8 @@ type told struct {
 }
 
 func toldBy(v *View, at time.Time) told {
-	all := told{newcomers: v.newcomers.Keys(), payers: v.payers.Keys(), standing: map[common.Address]Standing{}, hours: v.hours}
+	all := told{newcomers: v.newcomers.Keys(), payers: v.payers.Keys(), standing: map[common.Address]Standing{},
+		hours: v.hours}
 	for _, signer := range slices.Concat(all.newcomers, all.payers) {
 		all.standing[signer] = v.Standing(at, signer)
 	}

@@ -11,8 +11,8 @@ import (
 
 // Standing is all that is known of a signer at a time.
 type Standing struct {
-	// AllTime is since the signer was first seen, or seen again after it was forgotten; Week and Day are of the last 7 days and of the last one,
-	// to the hour.
+	// AllTime is since the signer was first seen, or seen again after it was forgotten; Week and Day
+	// are of the last 7 days and of the last one, to the hour.
 	AllTime, Week, Day Sums
 	High               bool
 }
@@ -41,8 +41,9 @@ func userSums(s *Sums) rpc.UserSums {
 	return rpc.UserSums{ValueWei: &s.ValueWei, GasSimulated: s.GasSimulated}
 }
 
-// High says whether a signer's simulations come first: in the 7 days before the newest fact its orders paid something, enough for what simulating
-// them cost, and not too many of the simulations failed.
+// High says whether a signer's simulations come first: in the 7 days before the newest fact its
+// orders paid something, enough for what simulating them cost, and not too many of the simulations
+// failed.
 func (v *View) High(signer common.Address) bool {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

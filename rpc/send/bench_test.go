@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// BenchmarkParallel shows how many times faster a builder that needs 5 ms for each order gets them when it has several at once.
+// BenchmarkParallel shows how many times faster a builder that needs 5 ms for each order gets them
+// when it has several at once.
 func BenchmarkParallel(b *testing.B) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(5 * time.Millisecond)
@@ -55,7 +56,8 @@ func BenchmarkParallel(b *testing.B) {
 	}
 }
 
-// BenchmarkSend is what a caller waits for with 20 builders that all get the order, and whose lines are all full: the worst case.
+// BenchmarkSend is what a caller waits for with 20 builders that all get the order, and whose lines
+// are all full: the worst case.
 func BenchmarkSend(b *testing.B) {
 	var registry Registry
 	for i := range 20 {

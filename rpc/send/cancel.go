@@ -7,9 +7,10 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// Cancel tells builders that an order is not to be included any more: those that the caller knows to have it, by name, those that are just getting
-// it, and those for whom it waits here. It does not wait. An order without a replacementUuid cannot be cancelled at builders: it ends with
-// the block that it was sent for.
+// Cancel tells builders that an order is not to be included any more: those that the caller knows
+// to have it, by name, those that are just getting it, and those for whom it waits here. It does
+// not wait. An order without a replacementUuid cannot be cancelled at builders: it ends with the
+// block that it was sent for.
 func (s *Sender) Cancel(order *rpc.Order, builders []string) {
 	key := bundle.OutgoingReplacement(order)
 	if key == uuid.Nil {
@@ -22,7 +23,8 @@ func (s *Sender) Cancel(order *rpc.Order, builders []string) {
 		}
 		j := job{order: order.ID, key: key, cancel: true, write: write, ended: func(err error, tookMs int64) {
 			if err != nil {
-				s.cfg.Log.Warn("builder was not told of a cancellation", "builder", l.builder.Name, "order", order.ID, "took_ms", tookMs, "error", err)
+				s.cfg.Log.Warn("builder was not told of a cancellation", "builder", l.builder.Name, "order", order.ID, "took_ms",
+					tookMs, "error", err)
 			}
 		}}
 		moot, gone, ok := l.cancel(j, named(builders, l.builder.Name))

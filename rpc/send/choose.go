@@ -10,7 +10,8 @@ import (
 // Registry are all builders.
 type Registry []Builder
 
-// Choose says who gets an order, in the registry's order: the operator's own builders always, all with AllBuilders, and those that it names.
+// Choose says who gets an order, in the registry's order: the operator's own builders always, all
+// with AllBuilders, and those that it names.
 func (r Registry) Choose(order *rpc.Order) []Builder {
 	var chosen []Builder
 	for _, b := range r {
@@ -25,7 +26,8 @@ func (b Builder) gets(order *rpc.Order) bool {
 	return order.AllBuilders || b.isOwn() || named(order.Builders, b.Name)
 }
 
-// unknown says how many of an order's names nobody is registered under. They are no mistake of the signer's, since registries change.
+// unknown says how many of an order's names nobody is registered under. They are no mistake of the
+// signer's, since registries change.
 func (r Registry) unknown(order *rpc.Order) int {
 	count := 0
 	for _, name := range order.Builders {

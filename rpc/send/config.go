@@ -19,19 +19,19 @@ const (
 // Config has the builders and how to speak to them. Zero durations and counts are the defaults.
 type Config struct {
 	Builders Registry
-	// Header is the header that carries the signature, Sign makes one of a body, by the service's own key; without it nothing is signed. It is
-	// called from many goroutines.
+	// Header is the header that carries the signature, Sign makes one of a body, by the service's own
+	// key; without it nothing is signed. It is called from many goroutines.
 	Header string
 	Sign   func(body []byte) string
-	// Timeout is of one attempt. Retries are the attempts after the first; negative is none, and 0 is 2. Backoff is the wait before the first
-	// of them.
+	// Timeout is of one attempt. Retries are the attempts after the first; negative is none, and 0 is
+	// 2. Backoff is the wait before the first of them.
 	Timeout time.Duration
 	Retries int
 	Backoff time.Duration
 	// Queue is how many orders wait for one builder at most.
 	Queue int
-	// Parallel is how many requests a builder has at once. With 1, it gets everything in the order in which it came; with more, only what has
-	// the same replacementUuid.
+	// Parallel is how many requests a builder has at once. With 1, it gets everything in the order in
+	// which it came; with more, only what has the same replacementUuid.
 	Parallel int
 	// Drain is how long what waits may still be sent after the end.
 	Drain time.Duration

@@ -3,6 +3,7 @@
 //	order ─▶ Choose ─┬─▶ line of builder A ─▶ convert, sign once ─▶ POST, again if the network failed ─▶ rpc.Delivery
 //	                 └─▶ line of builder B ─▶        …
 //
-// Each builder has a line of its own, so a slow one delays nobody but itself: when its line is full, the oldest order in it is given up. What is
-// about one replacementUuid leaves a line in the order in which it came; with one request at a time, everything does.
+// Each builder has a line of its own, so a slow one delays nobody but itself: when its line is
+// full, the oldest order in it is given up. What is about one replacementUuid leaves a line in the
+// order in which it came; with one request at a time, everything does.
 package send

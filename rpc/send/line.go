@@ -37,15 +37,16 @@ func newLine(b Builder, limit int) *line {
 	return l
 }
 
-// add lets a job wait. It returns the job that had to leave for it, if one had; if the line is closed, ok is false and the job was not added.
+// add lets a job wait. It returns the job that had to leave for it, if one had; if the line is
+// closed, ok is false and the job was not added.
 func (l *line) add(j job) (gone *job, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.push(j)
 }
 
-// push is add; the caller holds mu. The oldest order leaves a full line, and a cancellation only if nothing else waits: an order that is given up is
-// lost income, a cancellation a broken promise.
+// push is add; the caller holds mu. The oldest order leaves a full line, and a cancellation only if
+// nothing else waits: an order that is given up is lost income, a cancellation a broken promise.
 func (l *line) push(j job) (gone *job, ok bool) {
 	if l.closed {
 		return nil, false
@@ -61,8 +62,9 @@ func (l *line) push(j job) (gone *job, ok bool) {
 	return gone, true
 }
 
-// cancel takes out the waiting orders with a cancellation's key that are not newer than its own order, and then adds the cancellation if the
-// builder has one of them, which the caller says, or is just getting one. It returns what it took out, and then what add does.
+// cancel takes out the waiting orders with a cancellation's key that are not newer than its own
+// order, and then adds the cancellation if the builder has one of them, which the caller says, or
+// is just getting one. It returns what it took out, and then what add does.
 func (l *line) cancel(j job, has bool) (moot []job, gone *job, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,7 +82,8 @@ func (l *line) cancel(j job, has bool) (moot []job, gone *job, ok bool) {
 	return moot, gone, ok
 }
 
-// take waits for the oldest job whose key no running job has. It says false when the line is closed and empty.
+// take waits for the oldest job whose key no running job has. It says false when the line is closed
+// and empty.
 func (l *line) take() (job, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -99,7 +102,8 @@ func (l *line) take() (job, bool) {
 	}
 }
 
-// remove takes out a waiting job; the caller holds mu. The first one, which it mostly is, costs nothing: append moves the others at times.
+// remove takes out a waiting job; the caller holds mu. The first one, which it mostly is, costs
+// nothing: append moves the others at times.
 func (l *line) remove(i int) job {
 	j := l.waiting[i]
 	if i == 0 {

@@ -71,8 +71,9 @@ func TestCancelInLine(t *testing.T) {
 	}
 }
 
-// Whatever happens to a line: it never holds more than its limit, no two jobs of a key run at once, jobs of a key and jobs without one are
-// taken in their order, and each that was added is taken, waits, or was given back; none of them twice.
+// Whatever happens to a line: it never holds more than its limit, no two jobs of a key run at once,
+// jobs of a key and jobs without one are taken in their order, and each that was added is taken,
+// waits, or was given back; none of them twice.
 func TestLineKeepsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 8).Draw(t, "limit")

@@ -24,7 +24,8 @@ type message struct {
 // writer makes a message once, when the first builder needs it.
 type writer func() (message, error)
 
-// envelope is a JSON-RPC request. Its id is always the same: a connection has one request at a time.
+// envelope is a JSON-RPC request. Its id is always the same: a connection has one request at a
+// time.
 type envelope struct {
 	Version string `json:"jsonrpc"`
 	ID      int    `json:"id"`
@@ -68,7 +69,8 @@ func (s *Sender) orderWriters(order *rpc.Order, block uint64) writers {
 	}
 }
 
-// forBuilder says the order so that a builder understands it, and, if it understands both ways, in that by which the order came if that works.
+// forBuilder says the order so that a builder understands it, and, if it understands both ways, in
+// that by which the order came if that works.
 func (w writers) forBuilder(b Builder) writer {
 	switch {
 	case w.replaceable && !b.Has(APICancel):

@@ -34,7 +34,8 @@ func TestTranscript(t *testing.T) {
 			title string
 			order *rpc.Order
 		}{
-			{"a bundle", order(1, 0)}, {"a bundle that can be replaced", order(1, 5)}, {"a mev_sendBundle", share}, {"a bundle whose refund is split", split},
+			{"a bundle", order(1, 0)}, {"a bundle that can be replaced", order(1, 5)}, {"a mev_sendBundle", share},
+			{"a bundle whose refund is split", split},
 		} {
 			fmt.Fprintf(&b, "# %s, for a builder with %v\n", c.title, apis)
 			b.WriteString(exchange(t, apis, c.order, false) + "\n")
@@ -44,7 +45,8 @@ func TestTranscript(t *testing.T) {
 	golden.File(t, filepath.Join("testdata", "transcript.txt"), b.String())
 }
 
-// exchange sends an order, or its cancellation, to a real server and tells what that got, and how the delivery ended.
+// exchange sends an order, or its cancellation, to a real server and tells what that got, and how
+// the delivery ended.
 func exchange(t *testing.T, apis []string, o *rpc.Order, cancel bool) string {
 	t.Helper()
 	var got strings.Builder
@@ -53,7 +55,8 @@ func exchange(t *testing.T, apis []string, o *rpc.Order, cancel bool) string {
 		if err != nil {
 			t.Error(err)
 		}
-		fmt.Fprintf(&got, "%s\nContent-Type: %s\nX-Signature: %s\n\n%s\n", r.Method, r.Header.Get("Content-Type"), r.Header.Get("X-Signature"), body)
+		fmt.Fprintf(&got, "%s\nContent-Type: %s\nX-Signature: %s\n\n%s\n", r.Method, r.Header.Get("Content-Type"),
+			r.Header.Get("X-Signature"), body)
 		if _, err := io.WriteString(w, taken); err != nil {
 			t.Error(err)
 		}

@@ -8,8 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// Send hands an order, for a block, to the builders that Choose finds. It does not wait. told is called once for each of them, when its delivery has
-// ended, from goroutines of the sender; it may call the sender, and must not block for long.
+// Send hands an order, for a block, to the builders that Choose finds. It does not wait. told is
+// called once for each of them, when its delivery has ended, from goroutines of the sender; it may
+// call the sender, and must not block for long.
 func (s *Sender) Send(order *rpc.Order, block uint64, told func(rpc.Delivery)) {
 	s.unknown.Add(uint64(s.cfg.Builders.unknown(order)))
 	writers, key := s.orderWriters(order, block), bundle.OutgoingReplacement(order)
@@ -34,7 +35,8 @@ func (s *Sender) Send(order *rpc.Order, block uint64, told func(rpc.Delivery)) {
 	}
 }
 
-// words are what an order's signer may read of an error. If the order follows another one they say nothing that is in the other one, or in its terms.
+// words are what an order's signer may read of an error. If the order follows another one they say
+// nothing that is in the other one, or in its terms.
 func words(order *rpc.Order, err error) string {
 	var no *refusal
 	switch {

@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Whoever follows another order reads nothing of that one in what builders say, or in why theirs could not be said to a builder; others read all.
+// Whoever follows another order reads nothing of that one in what builders say, or in why theirs
+// could not be said to a builder; others read all.
 func TestWordsOfFollowers(t *testing.T) {
 	theirs := &rpc.Bundle{
 		Elements: []rpc.Element{{Tx: &rpc.Transaction{Raw: []byte{2}, Hash: common.Hash{3}}}},
@@ -27,7 +28,8 @@ func TestWordsOfFollowers(t *testing.T) {
 			`{"error":{"code":-32000,"message":"nonce too low: address 0x1234"}}`, false,
 			`refused: -32000 "nonce too low: address 0x1234"`, "refused: -32000",
 		},
-		"its terms":   {taken, true, "convert to eth_sendBundle: order cannot be converted: the refund goes to 2 addresses", "order cannot be converted"},
+		"its terms": {taken, true, "convert to eth_sendBundle: order cannot be converted: the refund goes to 2 addresses",
+			"order cannot be converted"},
 		"the network": {`{}`, false, "the answer has neither result nor error", "the answer has neither result nor error"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +37,8 @@ func TestWordsOfFollowers(t *testing.T) {
 				w := &world{builders: map[string]func(context.Context, int) (int, string, error){
 					"a": func(context.Context, int) (int, string, error) { return 200, c.answer, nil },
 				}}
-				s, end := start(t, Config{Builders: Registry{{Name: "a", URL: "http://a", APIs: []string{APICancel}, Own: true}}, Client: w})
+				s, end := start(t, Config{Builders: Registry{{Name: "a", URL: "http://a", APIs: []string{APICancel}, Own: true}},
+					Client: w})
 				var said []string
 				for _, follows := range []uint64{0, 9} {
 					o := order(10+follows, 0)

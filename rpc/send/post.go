@@ -31,7 +31,8 @@ type refusal struct {
 // Error is the code, and the words as far as they are short.
 func (r *refusal) Error() string { return fmt.Sprintf("refused: %d %.300q", r.code, r.message) }
 
-// deliver posts a message until a builder answers, or all attempts are used, or the context ends. It waits between attempts, each time twice as long.
+// deliver posts a message until a builder answers, or all attempts are used, or the context ends.
+// It waits between attempts, each time twice as long.
 func (s *Sender) deliver(ctx context.Context, to string, m message) error {
 	var again retryable
 	wait := s.cfg.Backoff
@@ -68,8 +69,9 @@ func (s *Sender) post(ctx context.Context, to string, m message) error {
 	return judge(response.StatusCode, answer)
 }
 
-// causeOf says what went wrong in plain words, and without the builder's address, since signers read it: the end of a time instead of what the
-// transport calls it, and else the error inside of those that name addresses.
+// causeOf says what went wrong in plain words, and without the builder's address, since signers
+// read it: the end of a time instead of what the transport calls it, and else the error inside of
+// those that name addresses.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -90,8 +92,9 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// judge says what an answer means: nil if the builder took the message. An error in JSON-RPC's words is the builder's decision, whatever the
-// status; without one, a 5xx is a builder that could not decide.
+// judge says what an answer means: nil if the builder took the message. An error in JSON-RPC's
+// words is the builder's decision, whatever the status; without one, a 5xx is a builder that could
+// not decide.
 func judge(status int, answer []byte) error {
 	var reply struct {
 		Result json.RawMessage `json:"result"`

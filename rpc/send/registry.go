@@ -16,8 +16,9 @@ const (
 	APIBundle = "eth_sendBundle"
 	// APIShare is mev_sendBundle v0.1.
 	APIShare = "mev_sendBundle"
-	// APICancel is replacementUuid in both, and eth_cancelBundle. Only a builder with it gets orders that have a replacementUuid: another one would
-	// hold an order that its signer could neither replace nor cancel.
+	// APICancel is replacementUuid in both, and eth_cancelBundle. Only a builder with it gets orders
+	// that have a replacementUuid: another one would hold an order that its signer could neither
+	// replace nor cancel.
 	APICancel = "cancel"
 )
 
@@ -30,9 +31,11 @@ type Builder struct {
 	Name string `yaml:"name"`
 	// URL takes JSON-RPC by POST: http or https.
 	URL string `yaml:"url"`
-	// APIs are what it understands; with none of the two that take orders, it is APIBundle that takes them.
+	// APIs are what it understands; with none of the two that take orders, it is APIBundle that takes
+	// them.
 	APIs []string `yaml:"apis"`
-	// Own says that it is the operator's own, which gets every order. So is one that is called default, vendor or flashbots.
+	// Own says that it is the operator's own, which gets every order. So is one that is called
+	// default, vendor or flashbots.
 	Own bool `yaml:"own"`
 }
 
@@ -46,7 +49,8 @@ func (b Builder) Has(api string) bool {
 
 func (b Builder) isOwn() bool { return b.Own || named(ownNames, b.Name) }
 
-// Parse reads the registry: a YAML list of builders. Unknown keys are mistakes. The error names the builder and the key, or the line.
+// Parse reads the registry: a YAML list of builders. Unknown keys are mistakes. The error names the
+// builder and the key, or the line.
 //
 //   - name: default
 //     url: "https://builder.example.org"

@@ -37,7 +37,8 @@ func TestParseRefuses(t *testing.T) {
 		"other scheme":  {"- name: a\n  url: ftp://a", `builder 1 ("a"): url: "ftp://a"`},
 		"no host":       {"- name: a\n  url: 'http://'", `builder 1 ("a"): url:`},
 		"unknown API":   {"- name: a\n  url: http://a\n  apis: [eth_mine]", `builder 1 ("a"): apis: "eth_mine"`},
-		"the same name": {"- {name: a, url: http://a}\n- {name: A, url: http://b}", `builder 2 ("A"): name: there is another`},
+		"the same name": {"- {name: a, url: http://a}\n- {name: A, url: http://b}",
+			`builder 2 ("A"): name: there is another`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {

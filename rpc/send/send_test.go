@@ -164,14 +164,18 @@ func TestDeliveries(t *testing.T) {
 			}
 			return 200, taken, nil
 		}, "a 7 150 ms: taken", "0x7 0x7 0x7"},
-		"no answer":     {after(time.Hour), "a 7 3150 ms: post: no answer in 1s", "0x7 0x7 0x7"},
-		"refused":       {fixed(200, `{"error":{"code":-32000,"message":"bad nonce"}}`), `a 7 0 ms: refused: -32000 "bad nonce"`, "0x7"},
-		"refused, 500":  {fixed(500, `{"error":{"code":-32000,"message":"bad nonce"}}`), `a 7 0 ms: refused: -32000 "bad nonce"`, "0x7"},
-		"not allowed":   {fixed(403, `forbidden`), "a 7 0 ms: status 403", "0x7"},
-		"elsewhere":     {fixed(307, ``), "a 7 0 ms: status 307", "0x7"},
-		"no JSON":       {fixed(200, `ok`), "a 7 0 ms: read answer: invalid character 'o' looking for beginning of value", "0x7"},
-		"no result":     {fixed(200, `{}`), "a 7 0 ms: the answer has neither result nor error", "0x7"},
-		"endless":       {fixed(200, strings.Repeat(" ", maxAnswer+1)), "a 7 0 ms: the answer is longer than 65536 bytes", "0x7"},
+		"no answer": {after(time.Hour), "a 7 3150 ms: post: no answer in 1s", "0x7 0x7 0x7"},
+		"refused": {fixed(200, `{"error":{"code":-32000,"message":"bad nonce"}}`),
+			`a 7 0 ms: refused: -32000 "bad nonce"`, "0x7"},
+		"refused, 500": {fixed(500, `{"error":{"code":-32000,"message":"bad nonce"}}`),
+			`a 7 0 ms: refused: -32000 "bad nonce"`, "0x7"},
+		"not allowed": {fixed(403, `forbidden`), "a 7 0 ms: status 403", "0x7"},
+		"elsewhere":   {fixed(307, ``), "a 7 0 ms: status 307", "0x7"},
+		"no JSON": {fixed(200, `ok`), "a 7 0 ms: read answer: invalid character 'o' looking for beginning of value",
+			"0x7"},
+		"no result": {fixed(200, `{}`), "a 7 0 ms: the answer has neither result nor error", "0x7"},
+		"endless": {fixed(200, strings.Repeat(" ", maxAnswer+1)), "a 7 0 ms: the answer is longer than 65536 bytes",
+			"0x7"},
 		"error is null": {fixed(200, `{"result":{"bundleHash":"0x1"},"error":null}`), "a 7 0 ms: taken", "0x7"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -271,8 +275,11 @@ func TestFullLine(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{builders: map[string]func(context.Context, int) (int, string, error){"busy": after(300 * time.Millisecond)}}
-		s, end := start(t, Config{Client: w, Builders: append(own("busy", "has", "never"), Builder{Name: "deaf", URL: "http://deaf", Own: true})})
+		w := &world{builders: map[string]func(context.Context, int) (int, string,
+			error){"busy": after(300 * time.Millisecond)}}
+		s, end := start(t,
+			Config{Client: w, Builders: append(own("busy", "has", "never"), Builder{Name: "deaf", URL: "http://deaf",
+				Own: true})})
 		var d, other diary
 		s.Send(order(1, 5), 1, d.told)
 		synctest.Wait()
@@ -283,11 +290,13 @@ func TestCancel(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		// busy is being sent block 1, and block 3 waits for it; HAS is known to have it, and so is deaf, which understands no cancellation.
+		// busy is being sent block 1, and block 3 waits for it; HAS is known to have it, and so is deaf,
+		// which understands no cancellation.
 		s.Cancel(order(1, 5), []string{"HAS", "deaf"})
 		s.Cancel(order(9, 0), []string{"has"}) // nothing that a builder could know it by
 		end()
-		for host, want := range map[string]string{"busy": "0x1 0x2 cancel", "has": "0x1 0x2 0x3 cancel", "never": "0x1 0x2 0x3", "deaf": ""} {
+		for host, want := range map[string]string{"busy": "0x1 0x2 cancel", "has": "0x1 0x2 0x3 cancel",
+			"never": "0x1 0x2 0x3", "deaf": ""} {
 			if got := w.said(host); got != want {
 				t.Errorf("%s heard %q, want %q", host, got, want)
 			}
@@ -310,7 +319,8 @@ func TestDrain(t *testing.T) {
 		end()
 		s.Send(order(4, 0), 4, d.told)
 		synctest.Wait()
-		d.check(t, "a 1 700 ms: taken", "a 2 300 ms: post: the service stops", "a 3 0 ms: post: the service stops", "a 4 0 ms: the service stops")
+		d.check(t, "a 1 700 ms: taken", "a 2 300 ms: post: the service stops", "a 3 0 ms: post: the service stops",
+			"a 4 0 ms: the service stops")
 	})
 }
 

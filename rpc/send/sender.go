@@ -47,7 +47,8 @@ func New(cfg Config) *Sender {
 	return s
 }
 
-// tell ends a job that no line has, not in the goroutine of the caller, who may hold what its own callback needs.
+// tell ends a job that no line has, not in the goroutine of the caller, who may hold what its own
+// callback needs.
 func (s *Sender) tell(j job, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +59,8 @@ func (s *Sender) tell(j job, err error) {
 	s.telling.Go(func() { j.ended(err, 0) })
 }
 
-// Run delivers until the context ends. Then nothing more is accepted; what waits is sent still, until Drain is over, and Run returns when every
-// callback has. It runs once, and returns nil.
+// Run delivers until the context ends. Then nothing more is accepted; what waits is sent still,
+// until Drain is over, and Run returns when every callback has. It runs once, and returns nil.
 func (s *Sender) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
@@ -101,13 +102,15 @@ func (s *Sender) serve(ctx context.Context, l *line) {
 	}
 }
 
-// Unknown counts the names in orders that nobody is registered under, once for each time that an order was sent.
+// Unknown counts the names in orders that nobody is registered under, once for each time that an
+// order was sent.
 func (s *Sender) Unknown() uint64 { return s.unknown.Load() }
 
 // Line is how a builder's line stands.
 type Line struct {
 	Builder string
-	// Waiting is the number of messages that wait now, Dropped that of those which had to leave since the start.
+	// Waiting is the number of messages that wait now, Dropped that of those which had to leave since
+	// the start.
 	Waiting int
 	Dropped uint64
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/refund"
 )
 
-// book is what is owed, and to whom it goes: a view of the facts. It is not safe for concurrent use.
+// book is what is owed, and to whom it goes: a view of the facts. It is not safe for concurrent
+// use.
 type book struct {
 	pending []refund.Pending
 	// paid are refunds whose payout could still be reverted, by the payout's block.
@@ -45,8 +46,9 @@ func (b *book) apply(fact rpc.Fact) {
 	}
 }
 
-// credit adds a refund, unless it is there already: a block whose end an earlier life did not see is counted again. after is the place in its block
-// of its order's last transaction; of an earlier life's refunds it does not matter, since their blocks are over.
+// credit adds a refund, unless it is there already: a block whose end an earlier life did not see
+// is counted again. after is the place in its block of its order's last transaction; of an earlier
+// life's refunds it does not matter, since their blocks are over.
 func (b *book) credit(r rpc.Refund, after int) (added bool) {
 	same := func(p refund.Pending) bool {
 		return p.Hash == r.Hash && p.Bundle == r.Bundle && p.BlockHash == r.BlockHash && p.Recipient == r.Recipient

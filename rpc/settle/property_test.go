@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// history plays a chain at random: blocks with orders and transfers, reorganisations, recipients, and times when nobody can execute anything.
+// history plays a chain at random: blocks with orders and transfers, reorganisations, recipients,
+// and times when nobody can execute anything.
 type history struct {
 	*world
 	blocks []*types.Block
@@ -28,14 +29,16 @@ func (h *history) extend(t *rapid.T) {
 	}
 	orders := len(acts)
 	for range rapid.IntRange(0, 4).Draw(t, "transfers") {
-		from, to := rapid.SampledFrom([]common.Address{builder, payer, bob}).Draw(t, "from"), rapid.SampledFrom(people).Draw(t, "to")
+		from, to := rapid.SampledFrom([]common.Address{builder, payer, bob}).Draw(t, "from"),
+			rapid.SampledFrom(people).Draw(t, "to")
 		acts = append(acts, sends(from, to, rapid.Uint64Range(0, 10).Draw(t, "value")))
 	}
 	block := h.block(uint64(len(h.blocks)+1), acts...)
 	var landed []*rpc.Order
 	for place := range orders {
 		h.orders++
-		one := order(h.orders, rapid.SampledFrom([]int{0, 50, 100}).Draw(t, "percent"), rapid.SampledFrom(people).Draw(t, "owner"), block, place)
+		one := order(h.orders, rapid.SampledFrom([]int{0, 50, 100}).Draw(t, "percent"),
+			rapid.SampledFrom(people).Draw(t, "owner"), block, place)
 		if place > 0 && rapid.IntRange(0, 2).Draw(t, "follows") == 0 {
 			target := landed[rapid.IntRange(0, place-1).Draw(t, "target")]
 			one.Follows, one.Bundle.PaidBy = target.ID, nil
@@ -53,7 +56,8 @@ func (h *history) extend(t *rapid.T) {
 func (h *history) step(t *rapid.T) {
 	switch kind := rapid.IntRange(0, 9).Draw(t, "kind"); {
 	case kind == 0:
-		err := h.settler.SetRecipient(noon, rapid.SampledFrom(people).Draw(t, "owner"), rapid.SampledFrom(people).Draw(t, "recipient"))
+		err := h.settler.SetRecipient(noon, rapid.SampledFrom(people).Draw(t, "owner"),
+			rapid.SampledFrom(people).Draw(t, "recipient"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +70,8 @@ func (h *history) step(t *rapid.T) {
 	}
 }
 
-// plain is what a book says. Where a refund's order was in its block does not matter to a later life.
+// plain is what a book says. Where a refund's order was in its block does not matter to a later
+// life.
 func plain(b *book) *book {
 	clone := newBook()
 	clone.recipients = b.recipients
@@ -100,8 +105,8 @@ func TestTheFactsAreTheBook(t *testing.T) {
 	})
 }
 
-// Blocks are counted one after another, without a gap; what is taken back was the newest; a refund is paid once, after it was credited; and what is
-// credited is never more than was paid.
+// Blocks are counted one after another, without a gap; what is taken back was the newest; a refund
+// is paid once, after it was credited; and what is credited is never more than was paid.
 func TestFactsMakeSense(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := &history{world: newWorld(nil)}

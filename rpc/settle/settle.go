@@ -1,5 +1,5 @@
-// Package settle finds out what the chain's blocks paid: what orders brought to the fee recipient, what of it is given back and to whom, and
-// which transactions pay that out.
+// Package settle finds out what the chain's blocks paid: what orders brought to the fee recipient,
+// what of it is given back and to whom, and which transactions pay that out.
 //
 //	block, orders that landed in it ─▶ replay ─▶ what each transaction paid ─▶ refund.Split ───▶ RefundCredited   pending
 //	                                     └─────▶ plain transfers of payers ──▶ refund.Payouts ─▶ RefundPaid       received
@@ -31,8 +31,9 @@ type Config struct {
 	Facts    rpc.Keeper
 	// Payers pay refunds beside the fee recipient of each block.
 	Payers []common.Address
-	// PayoutGas is what a payout costs, and is taken from the refund at the block's base fee; 0 takes nothing. A payout that is less than the refund by at
-	// most its own gas limit at the base fee, up to 50,000 gas, is found either way.
+	// PayoutGas is what a payout costs, and is taken from the refund at the block's base fee; 0 takes
+	// nothing. A payout that is less than the refund by at most its own gas limit at the base fee, up
+	// to 50,000 gas, is found either way.
 	PayoutGas uint64
 }
 
@@ -51,7 +52,8 @@ type landing struct {
 	landed []*rpc.Order
 }
 
-// maxWaiting is how many blocks wait for an execution node that can execute them again. Nodes do not keep the state before older ones for long.
+// maxWaiting is how many blocks wait for an execution node that can execute them again. Nodes do
+// not keep the state before older ones for long.
 const maxWaiting = 64
 
 // New begins with an empty book; Apply fills it.
@@ -64,8 +66,8 @@ func (s *Settler) Apply(fact rpc.Fact) {
 	s.book.apply(fact)
 }
 
-// SetRecipient has the refunds of one address that are credited later go to another. It answers when the journal has that; one that the journal does
-// not ack in time counts until a restart.
+// SetRecipient has the refunds of one address that are credited later go to another. It answers
+// when the journal has that; one that the journal does not ack in time counts until a restart.
 func (s *Settler) SetRecipient(at time.Time, from, to common.Address) error {
 	return s.setRecipient(rpc.RecipientSet{At: at, From: from, To: to})()
 }
@@ -77,7 +79,8 @@ func (s *Settler) setRecipient(fact rpc.RecipientSet) (kept func() error) {
 	return s.Facts.Keep(fact)
 }
 
-// Recipient is where the refunds of an address go now: to itself, unless SetRecipient said another one.
+// Recipient is where the refunds of an address go now: to itself, unless SetRecipient said another
+// one.
 func (s *Settler) Recipient(owner common.Address) common.Address {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,13 +101,17 @@ func (s *Settler) Revert(at time.Time, block rpc.Head) {
 	s.record(rpc.BlockReverted{At: at, Head: block})
 }
 
-// Settle counts a block of the chain, and tells by order's id what it paid. landed are the orders in it. A transaction that several orders have is
-// counted for one of them only, since it was paid once: for the one that follows another order by it, else for the first. Blocks come one after another.
+// Settle counts a block of the chain, and tells by order's id what it paid. landed are the orders
+// in it. A transaction that several orders have is counted for one of them only, since it was paid
+// once: for the one that follows another order by it, else for the first. Blocks come one after
+// another.
 //
-// A block that cannot be executed now waits, with all that come after it: BlockIndexed must not be said of a block while one before it is not
-// counted. They are counted, and their values told, with the first block after which that can be done. After maxWaiting blocks the oldest is given
-// up, which the error says.
-func (s *Settler) Settle(ctx context.Context, at time.Time, block *types.Block, landed []*rpc.Order) (map[uint64]*uint256.Int, error) {
+// A block that cannot be executed now waits, with all that come after it: BlockIndexed must not be
+// said of a block while one before it is not counted. They are counted, and their values told, with
+// the first block after which that can be done. After maxWaiting blocks the oldest is given up,
+// which the error says.
+func (s *Settler) Settle(ctx context.Context, at time.Time, block *types.Block,
+	landed []*rpc.Order) (map[uint64]*uint256.Int, error) {
 	values, errs := map[uint64]*uint256.Int{}, []error(nil)
 	s.wait(landing{block, landed})
 	for next, ok := s.oldest(); ok; next, ok = s.oldest() {
@@ -133,7 +140,8 @@ func (s *Settler) giveUp() error {
 	}
 	oldest := s.waiting[0].block
 	s.waiting = slices.Delete(s.waiting, 0, 1)
-	return fmt.Errorf("block %d is given up after %d later ones: its refunds are not counted", oldest.NumberU64(), maxWaiting)
+	return fmt.Errorf("block %d is given up after %d later ones: its refunds are not counted",
+		oldest.NumberU64(), maxWaiting)
 }
 
 func (s *Settler) oldest() (landing, bool) {
@@ -157,8 +165,9 @@ func (s *Settler) replay(ctx context.Context, l landing) ([]exec.TxResult, error
 	return done.Txs, nil
 }
 
-// count records what follows from the oldest block that waits, and adds what its orders paid to values. The error is about orders whose terms cannot
-// be kept, ever: the block is counted all the same.
+// count records what follows from the oldest block that waits, and adds what its orders paid to
+// values. The error is about orders whose terms cannot be kept, ever: the block is counted all the
+// same.
 func (s *Settler) count(at time.Time, l landing, paid []exec.TxResult, values map[uint64]*uint256.Int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +176,8 @@ func (s *Settler) count(at time.Time, l landing, paid []exec.TxResult, values ma
 	err := s.credit(at, l, head, paid, values)
 	payers := append([]common.Address{l.block.Coinbase()}, s.Payers...)
 	for _, payout := range refund.Payouts(at, s.book.pending, refund.Block{
-		Head: head, Transfers: transfers(l.block, paid), Payers: payers, CostWei: refund.PayoutCost(s.PayoutGas, baseFee(l.block)),
+		Head: head, Transfers: transfers(l.block, paid), Payers: payers, CostWei: refund.PayoutCost(s.PayoutGas,
+			baseFee(l.block)),
 	}) {
 		s.record(payout)
 	}
@@ -192,7 +202,8 @@ func (s *Settler) mayPayOut(block *types.Block) bool {
 }
 
 // credit splits what each order paid. The caller holds mu.
-func (s *Settler) credit(at time.Time, l landing, head rpc.Head, paid []exec.TxResult, values map[uint64]*uint256.Int) error {
+func (s *Settler) credit(at time.Time, l landing, head rpc.Head, paid []exec.TxResult,
+	values map[uint64]*uint256.Int) error {
 	claims := claimsOf(l.landed)
 	places := map[common.Hash]int{}
 	for i := range paid {
@@ -202,7 +213,8 @@ func (s *Settler) credit(at time.Time, l landing, head rpc.Head, paid []exec.TxR
 	var errs []error
 	for _, order := range l.landed {
 		payments, after := payments(order, paid, places, claims)
-		division, err := refund.Split(refund.Landed{Order: order, Block: head, PaidWei: payments, CostWei: cost, Redirect: s.book.redirect})
+		division, err := refund.Split(refund.Landed{Order: order, Block: head, PaidWei: payments, CostWei: cost,
+			Redirect: s.book.redirect})
 		if err != nil { // the order's own fault: the others go on
 			errs = append(errs, err)
 			continue
@@ -219,7 +231,8 @@ func (s *Settler) credit(at time.Time, l landing, head rpc.Head, paid []exec.TxR
 	return errors.Join(errs...)
 }
 
-// senderOf is who sent the first transaction of what is called hash in a bundle that landed; zero if that is not there.
+// senderOf is who sent the first transaction of what is called hash in a bundle that landed; zero
+// if that is not there.
 func senderOf(b *rpc.Bundle, hash common.Hash, paid []exec.TxResult, places map[common.Hash]int) common.Address {
 	if b.Hash != hash {
 		for i := range b.Elements {
@@ -239,9 +252,10 @@ func senderOf(b *rpc.Bundle, hash common.Hash, paid []exec.TxResult, places map[
 	return common.Address{}
 }
 
-// payments are what an order's transactions paid, depth first, as far as they are counted for it, and the place in the block of the last one. One
-// that an order has twice is counted once.
-func payments(order *rpc.Order, paid []exec.TxResult, places map[common.Hash]int, claims map[common.Hash]uint64) (wei []*uint256.Int, after int) {
+// payments are what an order's transactions paid, depth first, as far as they are counted for it,
+// and the place in the block of the last one. One that an order has twice is counted once.
+func payments(order *rpc.Order, paid []exec.TxResult, places map[common.Hash]int,
+	claims map[common.Hash]uint64) (wei []*uint256.Int, after int) {
 	for tx := range order.Bundle.Transactions() {
 		var payment *uint256.Int
 		if i, ok := places[tx.Hash]; ok {
@@ -256,8 +270,9 @@ func payments(order *rpc.Order, paid []exec.TxResult, places map[common.Hash]int
 	return wei, after
 }
 
-// maxPayoutGas bounds the gas that a payer may take off a refund: a transfer to a wallet that is a contract needs more than one to an account, but none
-// needs as much as somebody might say who wants to keep the refund.
+// maxPayoutGas bounds the gas that a payer may take off a refund: a transfer to a wallet that is a
+// contract needs more than one to an account, but none needs as much as somebody might say who
+// wants to keep the refund.
 const maxPayoutGas = 50_000
 
 // transfers are a block's transactions that moved ether and did nothing else.

@@ -34,8 +34,9 @@ func TestSharedTransaction(t *testing.T) {
 	w.want(t, "alice gets 500 of order 1; bob gets 25 of order 2; 100 is counted")
 }
 
-// The user of a private transaction that was followed gets 90 % of what the backrun paid, less the payout's gas, and nothing of what the transaction
-// paid itself. It makes no difference that the searcher has sent the backrun as a bundle of its own too, before.
+// The user of a private transaction that was followed gets 90 % of what the backrun paid, less the
+// payout's gas, and nothing of what the transaction paid itself. It makes no difference that the
+// searcher has sent the backrun as a bundle of its own too, before.
 func TestMatchedOrder(t *testing.T) {
 	for name, beside := range map[string]bool{"alone": false, "beside a bundle of its own": true} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +69,8 @@ func TestDroppedTransaction(t *testing.T) {
 	elsewhere := w.block(1, pays(7000))
 	b := w.block(100, pays(1000))
 	o := order(1, 50, alice, b, 0)
-	o.Bundle.Elements = append(o.Bundle.Elements, rpc.Element{Tx: &rpc.Transaction{Hash: elsewhere.Transactions()[0].Hash(), CanDrop: true}})
+	o.Bundle.Elements = append(o.Bundle.Elements,
+		rpc.Element{Tx: &rpc.Transaction{Hash: elsewhere.Transactions()[0].Hash(), CanDrop: true}})
 	o.Bundle.PaidBy = append(o.Bundle.PaidBy, 1)
 	if values := w.settle(t, b, o); values[1].Uint64() != 1000 {
 		t.Errorf("values %v", values)
@@ -93,7 +95,8 @@ func TestDelayedRefund(t *testing.T) {
 	w.want(t, "alice gets 500 of order 1 later; 100 is counted")
 }
 
-// The refund of order 1, which is 500 for alice, is in the block after its order, or in a later one.
+// The refund of order 1, which is 500 for alice, is in the block after its order, or in a later
+// one.
 func TestPayouts(t *testing.T) {
 	const owed, found = "alice gets 500 of order 1; ", "alice got it for order 1 in "
 	none := []act(nil)
@@ -101,21 +104,33 @@ func TestPayouts(t *testing.T) {
 		before, after, next []act
 		want                string
 	}{
-		"in the block, after the order":    {none, []act{sends(builder, alice, 500)}, none, owed + found + "100; 100 is counted; 101 is counted"},
-		"not before it":                    {[]act{sends(builder, alice, 500)}, none, none, owed + "100 is counted; 101 is counted"},
-		"in a later block":                 {none, none, []act{sends(builder, alice, 500)}, owed + "100 is counted; " + found + "101; 101 is counted"},
-		"by the operator":                  {none, none, []act{sends(payer, alice, 500)}, owed + "100 is counted; " + found + "101; 101 is counted"},
-		"not by a stranger":                {none, []act{sends(bob, alice, 500)}, []act{sends(bob, alice, 500)}, owed + "100 is counted; 101 is counted"},
-		"not to somebody else":             {none, []act{sends(builder, bob, 500)}, none, owed + "100 is counted; 101 is counted"},
-		"not too little":                   {none, none, []act{sends(builder, alice, 499)}, owed + "100 is counted; 101 is counted"},
-		"not by a call, whatever it moves": {none, none, []act{{from: builder, to: alice, valueWei: 500, data: "x"}}, owed + "100 is counted; 101 is counted"},
-		"not by a transfer that failed":    {none, none, []act{{from: builder, to: alice, valueWei: 500, fails: true}}, owed + "100 is counted; 101 is counted"},
+		"in the block, after the order": {none, []act{sends(builder, alice, 500)}, none, owed + found +
+			"100; 100 is counted; 101 is counted"},
+		"not before it": {[]act{sends(builder, alice, 500)}, none, none, owed +
+			"100 is counted; 101 is counted"},
+		"in a later block": {none, none, []act{sends(builder, alice, 500)}, owed + "100 is counted; " +
+			found + "101; 101 is counted"},
+		"by the operator": {none, none, []act{sends(payer, alice, 500)}, owed + "100 is counted; " + found +
+			"101; 101 is counted"},
+		"not by a stranger": {none, []act{sends(bob, alice, 500)}, []act{sends(bob, alice, 500)}, owed +
+			"100 is counted; 101 is counted"},
+		"not to somebody else": {none, []act{sends(builder, bob, 500)}, none, owed +
+			"100 is counted; 101 is counted"},
+		"not too little": {none, none, []act{sends(builder, alice, 499)}, owed +
+			"100 is counted; 101 is counted"},
+		"not by a call, whatever it moves": {none, none, []act{{from: builder, to: alice, valueWei: 500, data: "x"}}, owed +
+			"100 is counted; 101 is counted"},
+		"not by a transfer that failed": {none, none, []act{{from: builder, to: alice, valueWei: 500, fails: true}}, owed +
+			"100 is counted; 101 is counted"},
 		"less its gas": {
-			none, []act{{from: builder, to: alice, valueWei: 479, gas: 21}}, none, owed + found + "100; 100 is counted; 101 is counted",
+			none, []act{{from: builder, to: alice, valueWei: 479, gas: 21}}, none, owed + found +
+				"100; 100 is counted; 101 is counted",
 		},
-		"not less than its gas": {none, []act{{from: builder, to: alice, valueWei: 478, gas: 21}}, none, owed + "100 is counted; 101 is counted"},
+		"not less than its gas": {none, []act{{from: builder, to: alice, valueWei: 478, gas: 21}}, none, owed +
+			"100 is counted; 101 is counted"},
 		"once only": {
-			none, []act{sends(builder, alice, 500)}, []act{sends(builder, alice, 500)}, owed + found + "100; 100 is counted; 101 is counted",
+			none, []act{sends(builder, alice, 500)}, []act{sends(builder, alice, 500)}, owed + found +
+				"100; 100 is counted; 101 is counted",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +153,8 @@ func TestPayoutsGasIsBounded(t *testing.T) {
 	w.want(t, "alice got it for order 1 in 101; 101 is counted")
 }
 
-// Blocks without orders and without a transfer to somebody who waits are not executed: that is most of them.
+// Blocks without orders and without a transfer to somebody who waits are not executed: that is most
+// of them.
 func TestBlocksAreNotExecutedForNothing(t *testing.T) {
 	w := newWorld(nil)
 	b := w.block(100, pays(1000))
@@ -151,8 +167,9 @@ func TestBlocksAreNotExecutedForNothing(t *testing.T) {
 	}
 }
 
-// Nothing that a chain can hold is in the way of a payout: a creation, which has no recipient, a value of more than 256 bits that nobody could
-// have, a block without a base fee, and one of which fewer results came than it has transactions.
+// Nothing that a chain can hold is in the way of a payout: a creation, which has no recipient, a
+// value of more than 256 bits that nobody could have, a block without a base fee, and one of which
+// fewer results came than it has transactions.
 func TestOddTransactions(t *testing.T) {
 	w := newWorld(nil)
 	b := w.block(100, pays(1000))
@@ -168,7 +185,8 @@ func TestOddTransactions(t *testing.T) {
 	w.want(t, "alice gets 500 of order 1; 100 is counted; alice got it for order 1 in 101; 101 is counted")
 }
 
-// The block of an order is taken back: its refunds never were. They come back with the block that the order lands in next.
+// The block of an order is taken back: its refunds never were. They come back with the block that
+// the order lands in next.
 func TestOrdersBlockIsReverted(t *testing.T) {
 	w := newWorld(nil)
 	b := w.block(100, pays(1000), sends(builder, alice, 500))
@@ -178,7 +196,8 @@ func TestOrdersBlockIsReverted(t *testing.T) {
 	again := w.block(101, pays(600))
 	w.settle(t, again, order(1, 50, alice, again, 0))
 	w.settle(t, w.block(102, sends(builder, alice, 300)))
-	w.want(t, "alice gets 500 of order 1; alice got it for order 1 in 100; 100 is counted; 100 is taken back; 100 is counted; "+
+	w.want(t, "alice gets 500 of order 1; alice got it for order 1 in 100; 100 is counted; 100 is taken back; 100 is "+
+		"counted; "+
 		"alice gets 300 of order 1; 101 is counted; alice got it for order 1 in 102; 102 is counted")
 }
 
@@ -192,7 +211,8 @@ func TestPayoutsBlockIsReverted(t *testing.T) {
 	w.revert(payout)
 	w.settle(t, w.block(101))
 	w.settle(t, w.block(102, sends(payer, alice, 500)))
-	w.want(t, "alice gets 500 of order 1; 100 is counted; alice got it for order 1 in 101; 101 is counted; 101 is taken back; 101 is counted; "+
+	w.want(t, "alice gets 500 of order 1; 100 is counted; alice got it for order 1 in 101; 101 is counted; 101 is "+
+		"taken back; 101 is counted; "+
 		"alice got it for order 1 in 102; 102 is counted")
 }
 
@@ -211,23 +231,27 @@ func TestRecipients(t *testing.T) {
 		t.Error(err)
 	}
 	w.settle(t, third, order(3, 50, alice, third, 0))
-	w.want(t, "alice gets 500 of order 1; 100 is counted; alice's go to bob; bob gets 500 of order 2; 101 is counted; bob's go to carol; "+
+	w.want(t, "alice gets 500 of order 1; 100 is counted; alice's go to bob; bob gets 500 of order 2; 101 is counted; "+
+		"bob's go to carol; "+
 		"bob gets 500 of order 3; 102 is counted")
 }
 
-// Terms that cannot be kept are the order's own fault: the others get theirs, and the block is counted, since nothing will change that.
+// Terms that cannot be kept are the order's own fault: the others get theirs, and the block is
+// counted, since nothing will change that.
 func TestTermsThatCannotBeKept(t *testing.T) {
 	w := newWorld(nil)
 	b := w.block(100, pays(1000), pays(1000))
-	values, err := w.settler.Settle(t.Context(), noon, b, []*rpc.Order{order(1, 101, alice, b, 0), order(2, 50, bob, b, 1)})
+	values, err := w.settler.Settle(t.Context(), noon, b, []*rpc.Order{order(1, 101, alice, b, 0),
+		order(2, 50, bob, b, 1)})
 	if err == nil || values[1] != nil || values[2].Uint64() != 1000 {
 		t.Errorf("values %v, %v", values, err)
 	}
 	w.want(t, "bob gets 500 of order 2; 100 is counted")
 }
 
-// While no block can be executed nothing is counted, and nothing claims to be: not even the blocks that nobody would have to execute. When it can be
-// done all is made up for, in the order of the chain.
+// While no block can be executed nothing is counted, and nothing claims to be: not even the blocks
+// that nobody would have to execute. When it can be done all is made up for, in the order of the
+// chain.
 func TestNobodyExecutes(t *testing.T) {
 	w := newWorld(nil)
 	before, b := w.block(99), w.block(100, pays(1000))
@@ -235,7 +259,8 @@ func TestNobodyExecutes(t *testing.T) {
 	w.down = true
 	fails := func(block *types.Block, landed ...*rpc.Order) {
 		t.Helper()
-		if values, err := w.settler.Settle(t.Context(), noon, block, landed); err == nil || len(values) > 0 || !strings.Contains(err.Error(), "execute block 100 again: nobody answers") {
+		if values, err := w.settler.Settle(t.Context(), noon, block, landed); err == nil || len(values) > 0 ||
+			!strings.Contains(err.Error(), "execute block 100 again: nobody answers") {
 			t.Errorf("values %v, %v", values, err)
 		}
 	}
@@ -249,7 +274,8 @@ func TestNobodyExecutes(t *testing.T) {
 	if values[1].Uint64() != 1000 || values[2].Uint64() != 10 {
 		t.Errorf("values %v", values)
 	}
-	w.want(t, "alice gets 500 of order 1; 100 is counted; 101 is counted; alice got it for order 1 in 102; 102 is counted; bob gets 5 of order 2; 103 is counted")
+	w.want(t, "alice gets 500 of order 1; 100 is counted; 101 is counted; alice got it for order 1 in 102; 102 is "+
+		"counted; bob gets 5 of order 2; 103 is counted")
 }
 
 // A block that waits and is taken back is never counted; the one in its place is.
@@ -281,17 +307,20 @@ func TestBlocksAreGivenUp(t *testing.T) {
 			t.Fatalf("block %d: %s", number, text)
 		}
 	}
-	if text := at(maxWaiting + 1); !strings.Contains(text, "block 1 is given up after 64 later ones: its refunds are not counted") {
+	if text := at(maxWaiting + 1); !strings.Contains(text,
+		"block 1 is given up after 64 later ones: its refunds are not counted") {
 		t.Error(text)
 	}
 	w.down = false
 	w.settle(t, w.block(maxWaiting+2))
-	if text := w.told(); !strings.HasPrefix(text, "alice gets 500 of order 2; 2 is counted; ") || !strings.HasSuffix(text, "; 66 is counted") {
+	if text := w.told(); !strings.HasPrefix(text, "alice gets 500 of order 2; 2 is counted; ") ||
+		!strings.HasSuffix(text, "; 66 is counted") {
 		t.Error(text)
 	}
 }
 
-// A block that an earlier life did not get to the end of is counted again. What it has credited then stands, and is owed once.
+// A block that an earlier life did not get to the end of is counted again. What it has credited
+// then stands, and is owed once.
 func TestCountedAgain(t *testing.T) {
 	w := newWorld(nil)
 	b := w.block(100, sends(builder, alice, 500), pays(1000), pays(1000), sends(builder, bob, 500))

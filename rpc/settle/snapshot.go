@@ -8,8 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc/refund"
 )
 
-// Owed are facts that make the refunds of this book anew: what is pending, and what was paid so lately that it could still be reverted. Applied before the facts
-// of an earlier life, all or only the newest of them, they change nothing that those say.
+// Owed are facts that make the refunds of this book anew: what is pending, and what was paid so
+// lately that it could still be reverted. Applied before the facts of an earlier life, all or only
+// the newest of them, they change nothing that those say.
 func (s *Settler) Owed() []rpc.Fact {
 	s.mu.Lock()
 	defer s.mu.Unlock()

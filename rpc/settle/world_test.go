@@ -22,7 +22,8 @@ var (
 	names = map[common.Address]string{alice: "alice", bob: "bob", carol: "carol", builder: "builder", payer: "payer"}
 
 	alice, bob, carol = common.Address{0xa}, common.Address{0xb}, common.Address{0xc}
-	builder, payer    = common.Address{0xbb}, common.Address{0xdd} // the blocks' fee recipient, and the operator's own payer
+	// the blocks' fee recipient, and the operator's own payer
+	builder, payer = common.Address{0xbb}, common.Address{0xdd}
 )
 
 // act is a transaction and what it did in its block.
@@ -87,7 +88,8 @@ func (w *world) block(number uint64, acts ...act) *types.Block {
 	var results []exec.TxResult
 	for _, a := range acts {
 		w.nonce++
-		tx := types.NewTx(&types.DynamicFeeTx{Nonce: w.nonce, Gas: a.gas, To: &a.to, Value: new(big.Int).SetUint64(a.valueWei), Data: []byte(a.data)})
+		tx := types.NewTx(&types.DynamicFeeTx{Nonce: w.nonce, Gas: a.gas, To: &a.to,
+			Value: new(big.Int).SetUint64(a.valueWei), Data: []byte(a.data)})
 		result := exec.TxResult{Hash: tx.Hash(), From: a.from, To: &a.to, CoinbaseDiffWei: uint256.NewInt(a.paidWei)}
 		if a.fails {
 			result.Err = errors.New("execution reverted")
@@ -96,20 +98,24 @@ func (w *world) block(number uint64, acts ...act) *types.Block {
 	}
 	w.nonce++ // so that no block is like another
 	block := types.NewBlockWithHeader(&types.Header{
-		Number: new(big.Int).SetUint64(number), Coinbase: builder, BaseFee: big.NewInt(1), Time: number * 12, Extra: fmt.Append(nil, w.nonce),
+		Number: new(big.Int).SetUint64(number), Coinbase: builder, BaseFee: big.NewInt(1), Time: number * 12,
+		Extra: fmt.Append(nil, w.nonce),
 	}).WithBody(types.Body{Transactions: txs})
 	w.did[block.Hash()] = results
 	return block
 }
 
-// order is a bundle of a block's transactions that gives a percentage of what they pay to somebody. Its id is in its hash.
+// order is a bundle of a block's transactions that gives a percentage of what they pay to somebody.
+// Its id is in its hash.
 func order(id uint64, percent int, to common.Address, block *types.Block, places ...int) *rpc.Order {
-	o := &rpc.Order{ID: id, Bundle: rpc.Bundle{Hash: common.Hash{byte(id)}, Shares: []rpc.Share{{Address: to, Percent: 100}}}}
+	o := &rpc.Order{ID: id, Bundle: rpc.Bundle{Hash: common.Hash{byte(id)},
+		Shares: []rpc.Share{{Address: to, Percent: 100}}}}
 	if percent > 0 {
 		o.Bundle.Refunds = []rpc.ElementRefund{{Element: 0, Percent: percent}}
 	}
 	for i, place := range places {
-		o.Bundle.Elements = append(o.Bundle.Elements, rpc.Element{Tx: &rpc.Transaction{Hash: block.Transactions()[place].Hash(), From: carol}})
+		o.Bundle.Elements = append(o.Bundle.Elements,
+			rpc.Element{Tx: &rpc.Transaction{Hash: block.Transactions()[place].Hash(), From: carol}})
 		o.Bundle.PaidBy = append(o.Bundle.PaidBy, i)
 	}
 	return o

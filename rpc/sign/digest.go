@@ -9,10 +9,12 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// prefix begins a personal message (EIP-191, version 0x45); the length of the message follows, in decimal.
+// prefix begins a personal message (EIP-191, version 0x45); the length of the message follows, in
+// decimal.
 const prefix = "\x19Ethereum Signed Message:\n"
 
-// digest is what a client signs for a body whose Keccak-256 is given: the personal message of its hex text, which always has 66 characters.
+// digest is what a client signs for a body whose Keccak-256 is given: the personal message of its
+// hex text, which always has 66 characters.
 func digest(bodyHash common.Hash) common.Hash {
 	var room [len(prefix) + 2 + 66]byte
 	message := append(room[:0], prefix+"660x"...)
@@ -57,7 +59,8 @@ var mistakes = []mistake{
 	},
 }
 
-// advice says what the holder of an address did wrong, if a known mistake explains the signature; else it is empty.
+// advice says what the holder of an address did wrong, if a known mistake explains the signature;
+// else it is empty.
 func advice(address common.Address, signature []byte, body []byte, bodyHash common.Hash) string {
 	for _, known := range mistakes {
 		if recovered, ok := recoverAddress(known.digest(body, bodyHash), signature); ok && recovered == address {

@@ -19,20 +19,24 @@ func TestSigner(t *testing.T) {
 		headers []string // name, value, …
 		says    string   // empty if accepted
 	}{
-		"the usual name":             {usual, []string{"X-Flashbots-Signature", right}, ""},
-		"the name in small letters":  {usual, []string{"x-flashbots-signature", right}, ""},
-		"the neutral name":           {usual, []string{"X-Vendor-Signature", right}, ""},
-		"the third name":             {usual, []string{"X-BuilderNet-Signature", right}, ""},
-		"another's name":             {usual, []string{"X-Signature", right}, "no header X-Flashbots-Signature, X-Vendor"},
-		"none":                       {usual, nil, "signature is required"},
-		"twice the same":             {usual, []string{"X-Flashbots-Signature", right, "X-Flashbots-Signature", right}, ""},
-		"twice, differing":           {usual, []string{"X-Flashbots-Signature", right, "X-Flashbots-Signature", wrong}, "comes more than once"},
-		"two names, the same":        {usual, []string{"X-Flashbots-Signature", right, "X-Vendor-Signature", right}, ""},
-		"two names, differing":       {usual, []string{"X-Vendor-Signature", wrong, "X-Flashbots-Signature", right}, "Signature differ"},
-		"empty":                      {usual, []string{"X-Flashbots-Signature", ""}, "signature is required"},
-		"empty beside another":       {usual, []string{"X-Flashbots-Signature", "", "X-Vendor-Signature", right}, "differ"},
-		"a name of the operator":     {sign.Scheme{Headers: []string{"X-House-Signature"}}, []string{"X-House-Signature", right}, ""},
-		"only the operator's counts": {sign.Scheme{Headers: []string{"X-House-Signature"}}, []string{"X-Flashbots-Signature", right}, "signature is required"},
+		"the usual name":            {usual, []string{"X-Flashbots-Signature", right}, ""},
+		"the name in small letters": {usual, []string{"x-flashbots-signature", right}, ""},
+		"the neutral name":          {usual, []string{"X-Vendor-Signature", right}, ""},
+		"the third name":            {usual, []string{"X-BuilderNet-Signature", right}, ""},
+		"another's name":            {usual, []string{"X-Signature", right}, "no header X-Flashbots-Signature, X-Vendor"},
+		"none":                      {usual, nil, "signature is required"},
+		"twice the same":            {usual, []string{"X-Flashbots-Signature", right, "X-Flashbots-Signature", right}, ""},
+		"twice, differing": {usual, []string{"X-Flashbots-Signature", right, "X-Flashbots-Signature", wrong},
+			"comes more than once"},
+		"two names, the same": {usual, []string{"X-Flashbots-Signature", right, "X-Vendor-Signature", right}, ""},
+		"two names, differing": {usual, []string{"X-Vendor-Signature", wrong, "X-Flashbots-Signature", right},
+			"Signature differ"},
+		"empty":                {usual, []string{"X-Flashbots-Signature", ""}, "signature is required"},
+		"empty beside another": {usual, []string{"X-Flashbots-Signature", "", "X-Vendor-Signature", right}, "differ"},
+		"a name of the operator": {sign.Scheme{Headers: []string{"X-House-Signature"}},
+			[]string{"X-House-Signature", right}, ""},
+		"only the operator's counts": {sign.Scheme{Headers: []string{"X-House-Signature"}},
+			[]string{"X-Flashbots-Signature", right}, "signature is required"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			headers := http.Header{}

@@ -19,7 +19,8 @@ type vector struct {
 	fields map[string]string
 }
 
-// vectors reads the file. A part begins with "## " or "NEG-", a field is a name and the rest of its line.
+// vectors reads the file. A part begins with "## " or "NEG-", a field is a name and the rest of its
+// line.
 func vectors(t testing.TB) (good, bad []vector) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/signature.txt")

@@ -17,13 +17,13 @@ type Scheme struct {
 	Headers []string
 	// Lenient0x also takes a signature without 0x, as old Python clients send it.
 	Lenient0x bool
-	// Terse leaves out why a signature does not fit. Finding out costs up to five more recoveries, which a service that is flooded with wrong
-	// signatures may want to save.
+	// Terse leaves out why a signature does not fit. Finding out costs up to five more recoveries,
+	// which a service that is flooded with wrong signatures may want to save.
 	Terse bool
 }
 
-// Verify tells whose signature of a body a header holds. It refuses with SignatureMissing, SignatureMalformed or SignatureMismatch; the detail
-// says which step failed.
+// Verify tells whose signature of a body a header holds. It refuses with SignatureMissing,
+// SignatureMalformed or SignatureMismatch; the detail says which step failed.
 func (s Scheme) Verify(header string, body []byte) (common.Address, *rpc.Refused) {
 	if header == "" {
 		return common.Address{}, rpc.SignatureMissing.Plain()
@@ -70,7 +70,8 @@ func (s Scheme) parse(header string) (common.Address, signature, *rpc.Refused) {
 	return address, parsed, refused
 }
 
-// parseAddress reads an address in any case, with or without 0x. Its checksum does not count: half of the clients send none.
+// parseAddress reads an address in any case, with or without 0x. Its checksum does not count: half
+// of the clients send none.
 func parseAddress(text string) (address common.Address, ok bool) {
 	digits, _ := cut0x(text)
 	if len(digits) != 2*common.AddressLength {
@@ -115,8 +116,8 @@ func cut0x(text string) (digits string, has0x bool) {
 	return text, false
 }
 
-// halfOrder is half of the order of secp256k1's group. Of the two values of s that fit, the higher is nobody's (EIP-2): else every signature
-// would have a twin that anybody can make.
+// halfOrder is half of the order of secp256k1's group. Of the two values of s that fit, the higher
+// is nobody's (EIP-2): else every signature would have a twin that anybody can make.
 var halfOrder = common.FromHex("7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0")
 
 func recoverAddress(digest common.Hash, signature []byte) (address common.Address, ok bool) {

@@ -32,48 +32,60 @@ func TestVerify(t *testing.T) {
 		header        string
 		refusal, says string
 	}{
-		"v 0":                          {header: address + ":0x" + rs + "00", refusal: ok},
-		"v 27":                         {header: address + ":0x" + rs + "1b", refusal: ok},
-		"v 1, the other point":         {header: address + ":0x" + rs + "01", refusal: mismatch, says: "header says " + address},
-		"v 2":                          {header: address + ":0x" + rs + "02", refusal: malformed, says: "recovery id 2"},
-		"v 3":                          {header: address + ":0x" + rs + "03", refusal: malformed, says: "recovery id 3"},
-		"v 26":                         {header: address + ":0x" + rs + "1a", refusal: malformed, says: "recovery id 26"},
-		"v 29":                         {header: address + ":0x" + rs + "1d", refusal: malformed, says: "recovery id 29"},
-		"v 30":                         {header: address + ":0x" + rs + "1e", refusal: malformed, says: "recovery id 30"},
-		"v 37, of a chain":             {header: address + ":0x" + rs + "25", refusal: malformed, says: "recovery id 37"},
-		"address in lower case":        {header: strings.ToLower(address) + ":" + sig, refusal: ok},
-		"address in upper case":        {header: "0x" + strings.ToUpper(bare) + ":" + sig, refusal: ok},
-		"address with a large X":       {header: "0X" + bare + ":" + sig, refusal: ok},
-		"address, checksum wrong":      {header: "0x" + strings.ToLower(bare[:20]) + bare[20:] + ":" + sig, refusal: ok},
-		"address without 0x":           {header: bare + ":" + sig, refusal: ok},
-		"address too long":             {header: address + "00:" + sig, refusal: malformed, says: noAddress},
-		"address too short":            {header: address[:40] + ":" + sig, refusal: malformed, says: noAddress},
-		"address is no hex":            {header: "0x" + strings.Repeat("zz", 20) + ":" + sig, refusal: malformed, says: noAddress},
-		"address of 2 digits":          {header: "0xzz:" + sig, refusal: malformed, says: noAddress},
-		"no address":                   {header: ":" + sig, refusal: malformed, says: noAddress},
-		"another's address":            {header: "0x" + strings.Repeat("00", 20) + ":" + sig, refusal: mismatch, says: "recovered " + address + ", header says 0x0000"},
-		"signature in upper case":      {header: address + ":0x" + strings.ToUpper(digits), refusal: ok},
-		"signature without 0x":         {header: address + ":" + digits, refusal: malformed, says: "signature does not begin with 0x"},
-		"the same, leniently":          {scheme: lenient, header: address + ":" + digits, refusal: ok},
-		"with 0x, leniently":           {scheme: lenient, header: address + ":" + sig, refusal: ok},
-		"signature of 64 bytes":        {header: address + ":0x" + rs, refusal: malformed, says: "signature has 64 bytes, want 65"},
-		"signature of 66 bytes":        {header: address + ":" + sig + "00", refusal: malformed, says: "signature has 66 bytes, want 65"},
-		"signature with half a byte":   {header: address + ":" + sig + "0", refusal: malformed, says: "odd number of hex digits"},
-		"signature is no hex":          {header: address + ":0x" + strings.Repeat("zz", 65), refusal: malformed, says: "signature is not hex"},
-		"signature of nothing":         {header: address + ":0x", refusal: malformed, says: "signature has 0 bytes"},
-		"no signature":                 {header: address + ":", refusal: malformed, says: "does not begin with 0x"},
-		"no signature, leniently":      {scheme: lenient, header: address + ":", refusal: malformed, says: "signature has 0 bytes"},
-		"r 0":                          {header: address + ":0x" + zero + rs[64:] + "00", refusal: malformed, says: noPoint},
-		"s 0":                          {header: address + ":0x" + rs[:64] + zero + "00", refusal: malformed, says: noPoint},
-		"r beyond the order":           {header: address + ":0x" + greatest + rs[64:] + "00", refusal: malformed, says: noPoint},
-		"no separator":                 {header: address + sig, refusal: malformed, says: "missing separator"},
-		"two separators":               {header: address + ":" + sig + ":", refusal: malformed, says: "more than one separator"},
-		"separators side by side":      {header: address + "::" + sig, refusal: malformed, says: "more than one separator"},
-		"blank before the separator":   {header: address + " :" + sig, refusal: malformed, says: noAddress},
-		"blank after the separator":    {header: address + ": " + sig, refusal: malformed, says: "does not begin with 0x"},
-		"blank at the end":             {header: address + ":" + sig + " ", refusal: malformed, says: "odd number"},
-		"two signatures in one header": {header: address + ":" + sig + ", " + address + ":" + sig, refusal: malformed, says: "more than one separator"},
-		"nothing":                      {header: "", refusal: "signature-missing"},
+		"v 0":  {header: address + ":0x" + rs + "00", refusal: ok},
+		"v 27": {header: address + ":0x" + rs + "1b", refusal: ok},
+		"v 1, the other point": {header: address + ":0x" + rs + "01", refusal: mismatch,
+			says: "header says " + address},
+		"v 2":                     {header: address + ":0x" + rs + "02", refusal: malformed, says: "recovery id 2"},
+		"v 3":                     {header: address + ":0x" + rs + "03", refusal: malformed, says: "recovery id 3"},
+		"v 26":                    {header: address + ":0x" + rs + "1a", refusal: malformed, says: "recovery id 26"},
+		"v 29":                    {header: address + ":0x" + rs + "1d", refusal: malformed, says: "recovery id 29"},
+		"v 30":                    {header: address + ":0x" + rs + "1e", refusal: malformed, says: "recovery id 30"},
+		"v 37, of a chain":        {header: address + ":0x" + rs + "25", refusal: malformed, says: "recovery id 37"},
+		"address in lower case":   {header: strings.ToLower(address) + ":" + sig, refusal: ok},
+		"address in upper case":   {header: "0x" + strings.ToUpper(bare) + ":" + sig, refusal: ok},
+		"address with a large X":  {header: "0X" + bare + ":" + sig, refusal: ok},
+		"address, checksum wrong": {header: "0x" + strings.ToLower(bare[:20]) + bare[20:] + ":" + sig, refusal: ok},
+		"address without 0x":      {header: bare + ":" + sig, refusal: ok},
+		"address too long":        {header: address + "00:" + sig, refusal: malformed, says: noAddress},
+		"address too short":       {header: address[:40] + ":" + sig, refusal: malformed, says: noAddress},
+		"address is no hex": {header: "0x" + strings.Repeat("zz", 20) + ":" + sig, refusal: malformed,
+			says: noAddress},
+		"address of 2 digits": {header: "0xzz:" + sig, refusal: malformed, says: noAddress},
+		"no address":          {header: ":" + sig, refusal: malformed, says: noAddress},
+		"another's address": {header: "0x" + strings.Repeat("00", 20) + ":" + sig, refusal: mismatch,
+			says: "recovered " + address + ", header says 0x0000"},
+		"signature in upper case": {header: address + ":0x" + strings.ToUpper(digits), refusal: ok},
+		"signature without 0x": {header: address + ":" + digits, refusal: malformed,
+			says: "signature does not begin with 0x"},
+		"the same, leniently": {scheme: lenient, header: address + ":" + digits, refusal: ok},
+		"with 0x, leniently":  {scheme: lenient, header: address + ":" + sig, refusal: ok},
+		"signature of 64 bytes": {header: address + ":0x" + rs, refusal: malformed,
+			says: "signature has 64 bytes, want 65"},
+		"signature of 66 bytes": {header: address + ":" + sig + "00", refusal: malformed,
+			says: "signature has 66 bytes, want 65"},
+		"signature with half a byte": {header: address + ":" + sig + "0", refusal: malformed,
+			says: "odd number of hex digits"},
+		"signature is no hex": {header: address + ":0x" + strings.Repeat("zz", 65), refusal: malformed,
+			says: "signature is not hex"},
+		"signature of nothing": {header: address + ":0x", refusal: malformed, says: "signature has 0 bytes"},
+		"no signature":         {header: address + ":", refusal: malformed, says: "does not begin with 0x"},
+		"no signature, leniently": {scheme: lenient, header: address + ":", refusal: malformed,
+			says: "signature has 0 bytes"},
+		"r 0": {header: address + ":0x" + zero + rs[64:] + "00", refusal: malformed, says: noPoint},
+		"s 0": {header: address + ":0x" + rs[:64] + zero + "00", refusal: malformed, says: noPoint},
+		"r beyond the order": {header: address + ":0x" + greatest + rs[64:] + "00", refusal: malformed,
+			says: noPoint},
+		"no separator": {header: address + sig, refusal: malformed, says: "missing separator"},
+		"two separators": {header: address + ":" + sig + ":", refusal: malformed,
+			says: "more than one separator"},
+		"separators side by side":    {header: address + "::" + sig, refusal: malformed, says: "more than one separator"},
+		"blank before the separator": {header: address + " :" + sig, refusal: malformed, says: noAddress},
+		"blank after the separator":  {header: address + ": " + sig, refusal: malformed, says: "does not begin with 0x"},
+		"blank at the end":           {header: address + ":" + sig + " ", refusal: malformed, says: "odd number"},
+		"two signatures in one header": {header: address + ":" + sig + ", " + address + ":" + sig, refusal: malformed,
+			says: "more than one separator"},
+		"nothing": {header: "", refusal: "signature-missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			signer, refused := row.scheme.Verify(row.header, []byte(body))
@@ -102,7 +114,8 @@ func TestTerse(t *testing.T) {
 	}
 }
 
-// Whoever changes one bit of what was signed, of the signature or of the address, is refused; unchanged it is accepted.
+// Whoever changes one bit of what was signed, of the signature or of the address, is refused;
+// unchanged it is accepted.
 func TestOneBit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.SliceOfN(rapid.ByteRange(1, 0xfe), 32, 32).Draw(t, "key")
@@ -127,8 +140,8 @@ func TestOneBit(t *testing.T) {
 	})
 }
 
-// FuzzVerify wants that no header crashes it, and that who is accepted could have written the header himself: the same bytes, in the
-// usual form, are accepted too.
+// FuzzVerify wants that no header crashes it, and that who is accepted could have written the
+// header himself: the same bytes, in the usual form, are accepted too.
 func FuzzVerify(f *testing.F) {
 	good, bad := vectors(f)
 	for _, v := range good {

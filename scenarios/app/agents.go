@@ -26,7 +26,8 @@ import (
 // agent runs until its context ends, and returns nil then.
 type agent func(context.Context) error
 
-// agents are all outsiders of the run. They are given addresses and keys, nothing of what runs behind the addresses.
+// agents are all outsiders of the run. They are given addresses and keys, nothing of what runs
+// behind the addresses.
 func (l *lab) agents(ctx context.Context) ([]agent, error) {
 	list, err := l.traders(ctx)
 	if err != nil {
@@ -35,8 +36,9 @@ func (l *lab) agents(ctx context.Context) ([]agent, error) {
 	if l.plan.TxsPerSlot > 0 {
 		n := l.network
 		list = append(list, user.New(user.Config{
-			Wallets: n.users, ChainID: chainID, PerSlot: l.plan.TxsPerSlot, BlobEvery: l.plan.BlobEvery, Spec: n.spec, Clock: n.clock,
-			RPC: l.chain.Attach(), Seed: l.plan.Seed, Log: l.log.With("part", "user"),
+			Wallets: n.users, ChainID: chainID, PerSlot: l.plan.TxsPerSlot, BlobEvery: l.plan.BlobEvery, Spec: n.spec,
+			Clock: n.clock,
+			RPC:   l.chain.Attach(), Seed: l.plan.Seed, Log: l.log.With("part", "user"),
 		}).Run)
 	}
 	proposers, err := l.proposers()
@@ -64,8 +66,9 @@ func (l *lab) builder(i int) (agent, error) {
 		return nil, err
 	}
 	cfg := bidder.Config{
-		Name: p.Name, Key: n.builderKey(i), Wallet: n.builders[i], Node: l.chain, Spec: n.spec, Clock: l.clockOf(p.Name), BeaconURL: beaconURL,
-		Strategy: p.Strategy, TxLimit: max(1, l.plan.TxsPerSlot*3/2), Tell: l.told, Log: l.log.With("part", p.Name),
+		Name: p.Name, Key: n.builderKey(i), Wallet: n.builders[i], Node: l.chain, Spec: n.spec, Clock: l.clockOf(p.Name),
+		BeaconURL: beaconURL,
+		Strategy:  p.Strategy, TxLimit: max(1, l.plan.TxsPerSlot*3/2), Tell: l.told, Log: l.log.With("part", p.Name),
 	}
 	for _, one := range l.relays {
 		url, err := l.links.to(p.Name, one.name, one.met)
@@ -87,7 +90,8 @@ func (l *lab) builder(i int) (agent, error) {
 	return bidder.New(cfg).Run, nil
 }
 
-// mergingBuilder is the devnet's builder, which takes orders, merges them and pays refunds. It bids naively.
+// mergingBuilder is the devnet's builder, which takes orders, merges them and pays refunds. It bids
+// naively.
 func (l *lab) mergingBuilder(i int) (agent, error) {
 	p, n := l.plan.Builders[i], l.network
 	beaconURL, err := l.links.to(p.Name, plan.BeaconNode, l.beaconURL)
@@ -95,9 +99,11 @@ func (l *lab) mergingBuilder(i int) (agent, error) {
 		return nil, err
 	}
 	cfg := builder.Config{
-		Name: p.Name, Key: n.builderKey(i), Wallet: n.builders[i], Node: l.chain, Signer: types.LatestSigner(l.chain.Chain().Config()),
-		Orders: l.flow.builders[i], Spec: n.spec, Clock: l.clockOf(p.Name), BeaconURL: beaconURL, TxLimit: max(1, l.plan.TxsPerSlot*3/2),
-		Seed: l.plan.Seed + uint64(i)*1000 + 1, Log: l.log.With("part", p.Name),
+		Name: p.Name, Key: n.builderKey(i), Wallet: n.builders[i], Node: l.chain,
+		Signer: types.LatestSigner(l.chain.Chain().Config()),
+		Orders: l.flow.builders[i], Spec: n.spec, Clock: l.clockOf(p.Name), BeaconURL: beaconURL,
+		TxLimit: max(1, l.plan.TxsPerSlot*3/2),
+		Seed:    l.plan.Seed + uint64(i)*1000 + 1, Log: l.log.With("part", p.Name),
 	}
 	for _, one := range l.relays {
 		url, err := l.links.to(p.Name, one.name, one.met)
@@ -125,7 +131,8 @@ func (l *lab) proposers() (agent, error) {
 		keys[i] = l.beacon.ValidatorKey(i)
 	}
 	// Who wants to learn a payload asks by the endpoint that answers with it.
-	honest := &proposer.Aggregator{Spec: n.spec, V1: l.anyMove("unbundle", "equivocate", "replay"), Log: l.log.With("part", "sidecar")}
+	honest := &proposer.Aggregator{Spec: n.spec, V1: l.anyMove("unbundle", "equivocate", "replay"),
+		Log: l.log.With("part", "sidecar")}
 	for _, one := range l.relays {
 		url, err := l.links.to(plan.ProposersName, one.name, one.met)
 		if err != nil {
@@ -143,9 +150,12 @@ func (l *lab) proposers() (agent, error) {
 		Honest: honest, Spec: n.spec, Clock: clock, Keys: keys, Plans: l.plan.Proposers, Log: l.log.With("part", "sidecar"),
 	})
 	l.validators = proposer.New(proposer.Config{
-		Keys: keys, FeeRecipient: n.payee, GasLimit: gasLimit, Spec: n.spec, Clock: clock, BeaconURL: beaconURL, Sidecar: games,
-		// The pool is everybody's, so a local block earns as much as a builder's; without a preference there would be nothing to auction.
-		BuilderBoostFactor: proposer.PreferBuilder, HeaderTimeout: l.headerTimeout(), SubmitTimeout: wallTime(l.plan.Slot, l.plan.Speed),
+		Keys: keys, FeeRecipient: n.payee, GasLimit: gasLimit, Spec: n.spec, Clock: clock, BeaconURL: beaconURL,
+		Sidecar: games,
+		// The pool is everybody's, so a local block earns as much as a builder's; without a preference
+		// there would be nothing to auction.
+		BuilderBoostFactor: proposer.PreferBuilder, HeaderTimeout: l.headerTimeout(), SubmitTimeout: wallTime(l.plan.Slot,
+			l.plan.Speed),
 		Breaker: l.plan.Breaker, BreakerOpened: func(slot phase0.Slot) {
 			l.told(plan.Record{Actor: plan.ProposersName, Subject: plan.BreakerOpened, Slot: int(slot)}, "")
 		},
@@ -169,7 +179,8 @@ func (l *lab) anyMove(words ...string) bool {
 	})
 }
 
-// told writes down what an agent says. A refusal that the relay's catalogue knows by its text gets the id that it has there.
+// told writes down what an agent says. A refusal that the relay's catalogue knows by its text gets
+// the id that it has there.
 func (l *lab) told(r plan.Record, message string) {
 	if r.Subject == plan.RequestRefused {
 		r.ID = refusalID(r.ID, message)
@@ -188,7 +199,8 @@ func refusalID(usual, message string) string {
 	return best.ID
 }
 
-// offline cuts validators off from their node in the slots in which the plan has them offline: then nothing is proposed.
+// offline cuts validators off from their node in the slots in which the plan has them offline: then
+// nothing is proposed.
 func (l *lab) offline(ctx context.Context) error {
 	link := plan.Link{From: plan.ProposersName, To: plan.BeaconNode}
 	const id = -1000

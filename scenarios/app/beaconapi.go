@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// beaconAPI is the API of the lab's beacon node. The node is a part of the lab, and the network around it goes on while its API is down. It is safe for
-// concurrent use.
+// beaconAPI is the API of the lab's beacon node. The node is a part of the lab, and the network
+// around it goes on while its API is down. It is safe for concurrent use.
 type beaconAPI struct {
 	address string // host:port; the same in every life
 	handler http.Handler
@@ -56,7 +56,8 @@ func (b *beaconAPI) start(ctx context.Context) error {
 	return nil
 }
 
-// kill implements killable. What is under way at the node itself ends as it ends; the lab's proxies cut it off at once.
+// kill implements killable. What is under way at the node itself ends as it ends; the lab's proxies
+// cut it off at once.
 func (b *beaconAPI) kill() error { return b.stop() }
 
 // stop implements killable.

@@ -25,8 +25,9 @@ type service interface {
 // ErrLabGone ends a service whose lab is not there any more.
 var ErrLabGone = errors.New("the lab is gone")
 
-// Serve is a service of a scenario in this process: in is what the lab says, its configuration first, and out hears what happens. It ends when the lab
-// says so or the context ends; when the lab is dead, at once with ErrLabGone.
+// Serve is a service of a scenario in this process: in is what the lab says, its configuration
+// first, and out hears what happens. It ends when the lab says so or the context ends; when the lab
+// is dead, at once with ErrLabGone.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := json.NewDecoder(in)
 	var cfg serviceConfig

@@ -33,7 +33,8 @@ func (c *labClock) plan() clockPlan {
 	return clockPlan{Origin: c.origin, Speed: c.speed, StartedNs: c.startedNs.Load()}
 }
 
-// past is the moment at which the wall showed some nanoseconds of Unix time. It is counted from now on, so that the wall may be set meanwhile.
+// past is the moment at which the wall showed some nanoseconds of Unix time. It is counted from now
+// on, so that the wall may be set meanwhile.
 func past(unixNs int64) time.Time {
 	now := time.Now()
 	return now.Add(-now.Sub(time.Unix(0, unixNs)))

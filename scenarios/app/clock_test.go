@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 )
 
-// Two processes whose clocks are started with the same words have the same time, also when one is told later.
+// Two processes whose clocks are started with the same words have the same time, also when one is
+// told later.
 func TestClockOfAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lab := newLabClock(time.Now(), 8)
@@ -30,7 +31,8 @@ func TestClockOfAnotherProcess(t *testing.T) {
 	})
 }
 
-// A skew leaves waits alone that have begun; a jump does not: one ahead ends them, one back makes them longer.
+// A skew leaves waits alone that have begun; a jump does not: one ahead ends them, one back makes
+// them longer.
 //
 //gavel:fault clock-jump
 func TestSkewAndJump(t *testing.T) {

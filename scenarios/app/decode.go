@@ -36,7 +36,8 @@ var rpcFacts = map[string]func(json.RawMessage) (rpc.Fact, error){
 	rpc.RefundPaid{}.Subject():     as[rpc.Fact, rpc.RefundPaid],
 }
 
-func decode[F any](decoders map[string]func(json.RawMessage) (F, error), subject string, raw json.RawMessage) (fact F, err error) {
+func decode[F any](decoders map[string]func(json.RawMessage) (F, error), subject string,
+	raw json.RawMessage) (fact F, err error) {
 	if read := decoders[subject]; read != nil {
 		if fact, err = read(raw); err != nil {
 			return fact, fmt.Errorf("read fact %s: %w", subject, err)

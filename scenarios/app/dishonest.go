@@ -24,7 +24,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// dishonest is a relay that misbehaves in one way: it stands in front of a good one, whose key it has, and changes what goes through.
+// dishonest is a relay that misbehaves in one way: it stands in front of a good one, whose key it
+// has, and changes what goes through.
 type dishonest struct {
 	behaviour string
 	spec      *eth.Spec
@@ -107,13 +108,15 @@ func isOneOf(word string, words ...string) bool {
 	return false
 }
 
-// header serves a bid that was changed, signed anew where the signature itself is not what is wrong.
+// header serves a bid that was changed, signed anew where the signature itself is not what is
+// wrong.
 func (d *dishonest) header(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/eth/v1/builder/header/"), "/")
 	var parent phase0.Hash32
 	var proposer phase0.BLSPubKey
 	slot, err := strconv.ParseUint(parts[0], 10, 64)
-	if len(parts) != 3 || err != nil || eth.ParseHex(parts[1], parent[:]) != nil || eth.ParseHex(parts[2], proposer[:]) != nil {
+	if len(parts) != 3 || err != nil || eth.ParseHex(parts[1], parent[:]) != nil ||
+		eth.ParseHex(parts[2], proposer[:]) != nil {
 		d.pass.ServeHTTP(w, r)
 		return
 	}
@@ -131,7 +134,8 @@ func (d *dishonest) header(w http.ResponseWriter, r *http.Request) {
 	serve.Bytes(w, http.StatusOK, "application/json", raw)
 }
 
-// changed is a bid with the wrong field, in JSON. The lab has dishonest relays from deneb on, whose headers are of one kind.
+// changed is a bid with the wrong field, in JSON. The lab has dishonest relays from deneb on, whose
+// headers are of one kind.
 func (d *dishonest) changed(bid *builderspec.VersionedSignedBuilderBid) ([]byte, error) {
 	var header *deneb.ExecutionPayloadHeader
 	var message interface{ HashTreeRoot() ([32]byte, error) }
@@ -141,7 +145,8 @@ func (d *dishonest) changed(bid *builderspec.VersionedSignedBuilderBid) ([]byte,
 	case spec.DataVersionDeneb:
 		header, message, signature, data = bid.Deneb.Message.Header, bid.Deneb.Message, &bid.Deneb.Signature, bid.Deneb
 	case spec.DataVersionElectra:
-		header, message, signature, data = bid.Electra.Message.Header, bid.Electra.Message, &bid.Electra.Signature, bid.Electra
+		header, message, signature, data = bid.Electra.Message.Header, bid.Electra.Message,
+			&bid.Electra.Signature, bid.Electra
 	case spec.DataVersionFulu:
 		header, message, signature, data = bid.Fulu.Message.Header, bid.Fulu.Message, &bid.Fulu.Signature, bid.Fulu
 	default:

@@ -123,7 +123,8 @@ func (b *book) observe(relayName string) func(subject string, raw json.RawMessag
 }
 
 func (b *book) trace(r *plan.Record, t relay.Trace) {
-	r.Slot, r.About, r.ValueWei, r.Fork = int(t.Slot), b.names[t.Builder], decimal(t.ValueWei), b.spec.ForkAt(t.Slot).String()
+	r.Slot, r.About, r.ValueWei, r.Fork = int(t.Slot), b.names[t.Builder], decimal(t.ValueWei),
+		b.spec.ForkAt(t.Slot).String()
 }
 
 // bidder finds whose block it is among the facts of the same relay: a served header does not say.

@@ -52,7 +52,8 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 			return fmt.Errorf("fault %s on %s: %w", f.What, f.On, err)
 		}
 	}
-	l.book.add(plan.Record{Actor: "lab", Subject: plan.FaultBegan, About: f.On.String(), ID: f.What.String()}, time.Time{}, BegunFault{how})
+	l.book.add(plan.Record{Actor: "lab", Subject: plan.FaultBegan, About: f.On.String(), ID: f.What.String()}, time.Time{},
+		BegunFault{how})
 	if f.Until == (plan.Moment{}) {
 		<-ctx.Done()
 		return mendAtEnd(f, mend)
@@ -63,12 +64,13 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 	if err := mend(); err != nil {
 		return fmt.Errorf("end of fault %s on %s: %w", f.What, f.On, err)
 	}
-	l.book.add(plan.Record{Actor: "lab", Subject: plan.FaultEnded, About: f.On.String(), ID: f.What.String()}, time.Time{}, nil)
+	l.book.add(plan.Record{Actor: "lab", Subject: plan.FaultEnded, About: f.On.String(), ID: f.What.String()},
+		time.Time{}, nil)
 	return nil
 }
 
-// BegunFault is what the lab says of a fault that began: How is what was done to which process of the system. It is empty for connections, and for what is
-// a part of the lab itself.
+// BegunFault is what the lab says of a fault that began: How is what was done to which process of
+// the system. It is empty for connections, and for what is a part of the lab itself.
 type BegunFault struct {
 	How string `json:"how,omitempty"`
 }
@@ -100,7 +102,8 @@ func (l *lab) how(f plan.Fault) string {
 	}
 }
 
-// mendAtEnd mends what would keep the run from ending in order; a service that was killed stays dead.
+// mendAtEnd mends what would keep the run from ending in order; a service that was killed stays
+// dead.
 func mendAtEnd(f plan.Fault, mend func() error) error {
 	if f.What.Is("kill", "power cut", "journal away") {
 		return nil
@@ -119,10 +122,14 @@ func (l *lab) begin(ctx context.Context, id int, f plan.Fault) (mend func() erro
 		return l.killJournal(ctx, f.On)
 	case f.What.Is("disk full"):
 		one := l.serviceNamed(f.On.To)
-		return func() error { return one.setDisk(func(d *diskOrder) { d.Full = false }) }, one.setDisk(func(d *diskOrder) { d.Full = true })
+		return func() error { return one.setDisk(func(d *diskOrder) { d.Full = false }) }, one.setDisk(func(d *diskOrder) {
+			d.Full = true
+		})
 	case f.What.Is("slow disk"):
 		one, slow := l.serviceNamed(f.On.To), wallTime(f.What.Time, l.plan.Speed)
-		return func() error { return one.setDisk(func(d *diskOrder) { d.Slow = 0 }) }, one.setDisk(func(d *diskOrder) { d.Slow = slow })
+		return func() error { return one.setDisk(func(d *diskOrder) { d.Slow = 0 }) }, one.setDisk(func(d *diskOrder) {
+			d.Slow = slow
+		})
 	case f.What.Is("slow validation", "validation"):
 		v := l.relayNamed(f.On.To).validator
 		v.set(func(v *validator) {
@@ -176,19 +183,22 @@ func (l *lab) kill(ctx context.Context, id int, on plan.Link) (func() error, err
 		return nil, errors.New("it does not run") // the plan was checked
 	}
 	one := l.processes()[i]
-	// What goes through proxies is cut off, and who comes is refused, as at the service itself: also the lab's beacon node ends at once then.
+	// What goes through proxies is cut off, and who comes is refused, as at the service itself: also
+	// the lab's beacon node ends at once then.
 	mend, err := l.gone(ctx, id, on, one, fault.Condition{Refuse: true}, one.kill)
 	if err != nil || on.To != plan.BeaconNode {
 		return mend, err
 	}
 	return func() error {
-		// It is the validators' own node, too. Whatever it had counted is gone before anybody can ask it again.
+		// It is the validators' own node, too. Whatever it had counted is gone before anybody can ask it
+		// again.
 		l.validators.BeaconRestarted(l.network.spec.SlotAt(l.network.clock.Now()))
 		return mend()
 	}, nil
 }
 
-// cutPower ends a service with its machine, which answers nothing then, not even that nobody listens; mending starts it with what its disk has kept.
+// cutPower ends a service with its machine, which answers nothing then, not even that nobody
+// listens; mending starts it with what its disk has kept.
 func (l *lab) cutPower(ctx context.Context, id int, on plan.Link) (func() error, error) {
 	one := l.serviceNamed(on.To)
 	return l.gone(ctx, id, on, one, fault.Condition{Partition: true}, one.cutPower)
@@ -200,8 +210,10 @@ func (l *lab) killJournal(ctx context.Context, on plan.Link) (func() error, erro
 	return func() error { return one.start(ctx) }, one.kill()
 }
 
-// gone ends a service in some way, and puts the connections to it into a condition; mending starts it again.
-func (l *lab) gone(ctx context.Context, id int, on plan.Link, one killable, condition fault.Condition, end func() error) (func() error, error) {
+// gone ends a service in some way, and puts the connections to it into a condition; mending starts
+// it again.
+func (l *lab) gone(ctx context.Context, id int, on plan.Link, one killable, condition fault.Condition,
+	end func() error) (func() error, error) {
 	if err := l.links.begin(id, on, condition); err != nil {
 		return nil, err
 	}

@@ -40,7 +40,8 @@ type lab struct {
 	flow    orderFlow
 	dir     string               // the run folder
 	mends   map[int]func() error // how to mend the faults that begin before the clock runs, by their number in the plan
-	// beaconAPI is how others reach the beacon node; the node itself goes on while its API is down, as the rest of its network would.
+	// beaconAPI is how others reach the beacon node; the node itself goes on while its API is down, as
+	// the rest of its network would.
 	beaconAPI *beaconAPI
 	beaconURL string
 	// validators are all proposers, whose beacon node that is; they are there before any fault ends.
@@ -60,8 +61,9 @@ func (l *lab) open(dir string) error {
 	}
 	l.beacon, err = beacon.New(beacon.Config{
 		Spec: l.network.spec, Clock: l.network.clock, Validators: l.plan.Validators, Seed: l.plan.Seed, Execution: l.chain,
-		GenesisHash: phase0.Hash32(l.chain.Genesis().Hash()), ChainID: chainID, AttestationDeadline: l.patience(l.plan.Slot / 3),
-		LocalTxLimit: max(l.plan.TxsPerSlot, 1), Log: l.log.With("part", "beacon"),
+		GenesisHash: phase0.Hash32(l.chain.Genesis().Hash()), ChainID: chainID,
+		AttestationDeadline: l.patience(l.plan.Slot / 3),
+		LocalTxLimit:        max(l.plan.TxsPerSlot, 1), Log: l.log.With("part", "beacon"),
 	})
 	if err != nil {
 		return fmt.Errorf("open beacon node: %w", err)
@@ -100,8 +102,9 @@ func (l *lab) clockOf(name string) *skewed {
 	return l.clocks[name]
 }
 
-// patience is a span of chain time that is at least shortestWait long on the wall: what is generous at 12-second slots would be the blink of
-// an eye on a chain that runs sixty times as fast. It never takes more than three quarters of a slot.
+// patience is a span of chain time that is at least shortestWait long on the wall: what is generous
+// at 12-second slots would be the blink of an eye on a chain that runs sixty times as fast. It
+// never takes more than three quarters of a slot.
 func (l *lab) patience(chainTime time.Duration) time.Duration {
 	const shortestWait = time.Second
 	return min(max(chainTime, time.Duration(float64(shortestWait)*l.plan.Speed)), max(chainTime, l.plan.Slot*3/4))
@@ -224,7 +227,8 @@ func (l *lab) startClock() error {
 	return errors.Join(errs...)
 }
 
-// everybody is who is no service of ours: dishonest relays, which stand before good ones, the agents, and the monitor.
+// everybody is who is no service of ours: dishonest relays, which stand before good ones, the
+// agents, and the monitor.
 func (l *lab) everybody(ctx context.Context) ([]agent, error) {
 	var list []agent
 	for _, one := range l.relays {
@@ -252,7 +256,8 @@ func (l *lab) everybody(ctx context.Context) ([]agent, error) {
 // monitor watches all relays, as somebody who knows their addresses and keys.
 func (l *lab) monitor() (agent, error) {
 	cfg := monitorapp.Config{
-		Clock: l.clockOf(plan.MonitorName), Patience: stall / 2, Timeout: 2 * stall, Log: l.log.With("part", plan.MonitorName),
+		Clock: l.clockOf(plan.MonitorName), Patience: stall / 2, Timeout: 2 * stall, Log: l.log.With("part",
+			plan.MonitorName),
 		Found: func(one monitor.Finding) {
 			l.book.add(plan.Record{
 				Actor: plan.MonitorName, Subject: plan.MonitorFinding, At: one.Relay, ID: string(one.Class), Slot: int(one.Slot),
@@ -283,8 +288,8 @@ func (l *lab) monitor() (agent, error) {
 // registeredWithin bounds the wait for registrations, in wall time.
 const registeredWithin = 5 * time.Second
 
-// untilRegistered waits until every relay has been told of every validator, so that no time of the first slot goes to that. Blobs are made
-// before, too.
+// untilRegistered waits until every relay has been told of every validator, so that no time of the
+// first slot goes to that. Blobs are made before, too.
 func (l *lab) untilRegistered(ctx context.Context) {
 	if fork := l.network.spec.ForkAt(0); l.plan.BlobEvery > 0 && fork >= eth.Deneb {
 		chain.Sidecar(fork, 0)
@@ -308,7 +313,8 @@ func (l *lab) untilRegistered(ctx context.Context) {
 	}
 }
 
-// stopped waits for all parts and returns the first failure among them; that they were told to end is none.
+// stopped waits for all parts and returns the first failure among them; that they were told to end
+// is none.
 func (l *lab) stopped(group *errgroup.Group) error {
 	err := group.Wait()
 	if errors.Is(err, context.Canceled) {

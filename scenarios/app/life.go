@@ -36,9 +36,10 @@ type life struct {
 // program is how the lab starts a service: a path with its arguments.
 type program []string
 
-// begin starts a process. What it logs is added to a file. It does not wait until it serves. With a folder, the data there is on a disk of the lab's own,
-// in the condition that is given.
-func (p program) begin(cfg *serviceConfig, logFile, diskDir string, condition diskOrder, facts func(string, json.RawMessage)) (*life, error) {
+// begin starts a process. What it logs is added to a file. It does not wait until it serves. With a
+// folder, the data there is on a disk of the lab's own, in the condition that is given.
+func (p program) begin(cfg *serviceConfig, logFile, diskDir string, condition diskOrder,
+	facts func(string, json.RawMessage)) (*life, error) {
 	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
@@ -102,7 +103,8 @@ func (l *life) run(command *exec.Cmd, stdout io.Reader) error {
 	return <-started
 }
 
-// linkDisk makes a machine of a process that is to be started, and pipes by which its disk is spoken to.
+// linkDisk makes a machine of a process that is to be started, and pipes by which its disk is
+// spoken to.
 func (l *life) linkDisk(command *exec.Cmd) error {
 	theirOrders, ourOrders, err := os.Pipe()
 	if err != nil {
@@ -113,11 +115,13 @@ func (l *life) linkDisk(command *exec.Cmd) error {
 		return errors.Join(fmt.Errorf("make a pipe: %w", err), theirOrders.Close(), ourOrders.Close())
 	}
 	command.ExtraFiles, command.SysProcAttr = []*os.File{theirOrders, theirAnswers}, disk.Apart()
-	l.disk = &diskLink{orders: ourOrders, answers: ourAnswers, to: json.NewEncoder(ourOrders), from: json.NewDecoder(ourAnswers)}
+	l.disk = &diskLink{orders: ourOrders, answers: ourAnswers, to: json.NewEncoder(ourOrders),
+		from: json.NewDecoder(ourAnswers)}
 	return nil
 }
 
-// findService learns from the machine which process is the service, and puts its disk into a condition before it is told what to serve.
+// findService learns from the machine which process is the service, and puts its disk into a
+// condition before it is told what to serve.
 func (l *life) findService(condition diskOrder) error {
 	said, err := l.disk.answer()
 	if err != nil {
@@ -129,7 +133,8 @@ func (l *life) findService(condition diskOrder) error {
 	return l.disk.order(condition)
 }
 
-// gives waits for the end, and is the process's own reason for it rather than the one that is given.
+// gives waits for the end, and is the process's own reason for it rather than the one that is
+// given.
 func (l *life) gives(reason error) error {
 	<-l.gone
 	if own := l.failure(); own != nil {
@@ -175,7 +180,8 @@ func (l *life) order(words any) error {
 	return nil
 }
 
-// serves waits until the process serves. If the context ends first, or the process does, it is gone afterwards.
+// serves waits until the process serves. If the context ends first, or the process does, it is gone
+// afterwards.
 func (l *life) serves(ctx context.Context) error {
 	select {
 	case <-l.ready:
@@ -187,7 +193,8 @@ func (l *life) serves(ctx context.Context) error {
 	}
 }
 
-// kill ends the process at once (SIGKILL), and hears what it had said before. That it had ended already, by itself, is an error.
+// kill ends the process at once (SIGKILL), and hears what it had said before. That it had ended
+// already, by itself, is an error.
 func (l *life) kill() error {
 	select {
 	case <-l.gone:

@@ -58,7 +58,8 @@ func (l *links) conditionOf(link plan.Link) fault.Condition {
 	for _, b := range l.broken {
 		if within(b.on.To, link.To) && (b.on.From == "" || within(b.on.From, link.From)) {
 			sum = sum.And(b.is)
-		} else if b.on.From == "" && !strings.HasPrefix(b.on.To, "relay") && b.on.To != plan.BeaconNode && within(b.on.To, link.From) {
+		} else if b.on.From == "" && !strings.HasPrefix(b.on.To, "relay") && b.on.To != plan.BeaconNode &&
+			within(b.on.To, link.From) {
 			sum = sum.And(b.is) // an agent has no connections but its own
 		}
 	}
@@ -67,7 +68,8 @@ func (l *links) conditionOf(link plan.Link) fault.Condition {
 
 // within says whether a name of a plan means somebody: itself, or all of a kind.
 func within(name, one string) bool {
-	return name == one || name == "relays" && strings.HasPrefix(one, "relay-") || name == "builders" && strings.HasPrefix(one, "builder-")
+	return name == one || name == "relays" && strings.HasPrefix(one, "relay-") || name == "builders" &&
+		strings.HasPrefix(one, "builder-")
 }
 
 // begin and end switch a fault, on all connections that it is about.

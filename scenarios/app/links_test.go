@@ -8,12 +8,14 @@ import (
 	"github.com/gavel-relay/gavel/devnet/plan"
 )
 
-// A fault is on the connections that its name means, and on no others; several add up, and end one by one.
+// A fault is on the connections that its name means, and on no others; several add up, and end one
+// by one.
 func TestWhichConnectionsAFaultIsOn(t *testing.T) {
 	const yes, no = true, false
 	connections := []plan.Link{
 		{From: "builder-1", To: "relay-1"}, {From: "builder-1", To: "relay-2"}, {From: "builder-2", To: "relay-1"},
-		{From: "proposers", To: "relay-1"}, {From: "proposers", To: "beacon"}, {From: "relay-1", To: "beacon"}, {From: "rpc", To: "builder-1"},
+		{From: "proposers", To: "relay-1"}, {From: "proposers", To: "beacon"}, {From: "relay-1", To: "beacon"},
+		{From: "rpc", To: "builder-1"},
 	}
 	for _, c := range []struct {
 		on   plan.Link

@@ -16,13 +16,16 @@ import (
 	"github.com/gavel-relay/gavel/devnet/fault/disk"
 )
 
-// A machine is what a service stands on whose disk a story breaks: a process between the lab and the service, which has a disk of the lab's own mounted
-// over the service's data. Only the service, which it starts, sees that disk. When the service has ended, what the disk has is written to the folder below.
+// A machine is what a service stands on whose disk a story breaks: a process between the lab and
+// the service, which has a disk of the lab's own mounted over the service's data. Only the service,
+// which it starts, sees that disk. When the service has ended, what the disk has is written to the
+// folder below.
 //
 //	lab ── orders, reports ──────────────────▶ service, a child of the machine
 //	   └── full, slow, cut ──▶ machine ─ disk ──┘
 
-// diskOrder is what the lab wants of a machine: that its disk is full or not, by how much it is slow, and with Cut that the power is gone.
+// diskOrder is what the lab wants of a machine: that its disk is full or not, by how much it is
+// slow, and with Cut that the power is gone.
 type diskOrder struct {
 	Full bool          `json:"full"`
 	Slow time.Duration `json:"slow"`
@@ -34,19 +37,22 @@ type diskAnswer struct {
 	PID int `json:"pid,omitempty"`
 }
 
-// What a machine's process is given behind the words that start a service: the folder; and the question whether one could be.
+// What a machine's process is given behind the words that start a service: the folder; and the
+// question whether one could be.
 const (
 	diskFlag  = "--disk"
 	probeFlag = "--probe-disk"
 )
 
-// The files of a machine's process beside the usual three: orders come in by one, answers go out by the other.
+// The files of a machine's process beside the usual three: orders come in by one, answers go out by
+// the other.
 const (
 	machineOrders  = 3
 	machineAnswers = 4
 )
 
-// Machine starts a service by a program, whose folder of data is on a disk that the lab breaks, and waits for its end. Why it could not is said on out.
+// Machine starts a service by a program, whose folder of data is on a disk that the lab breaks, and
+// waits for its end. Why it could not is said on out.
 func Machine(dir string, program []string, out io.Writer) error {
 	err := onMachine(dir, program)
 	if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) { // else the service has said it
@@ -131,7 +137,8 @@ func (p program) canBreakDisks() error {
 	if why == "" {
 		why = err.Error()
 	}
-	return fmt.Errorf("%s. It needs Linux, /dev/fuse open to this user, and user namespaces (sysctl user.max_user_namespaces, "+
+	return fmt.Errorf("%s. It needs Linux, /dev/fuse open to this user, and user namespaces (sysctl "+
+		"user.max_user_namespaces, "+
 		"kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)", why)
 }
 

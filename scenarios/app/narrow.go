@@ -10,8 +10,9 @@ import (
 	"github.com/gavel-relay/gavel/devnet/plan"
 )
 
-// Where somebody listens without reading, both ends of its connection keep little, and so do the queues of who tells it: else the system would
-// swallow more than a story has to say, and nobody would be behind.
+// Where somebody listens without reading, both ends of its connection keep little, and so do the
+// queues of who tells it: else the system would swallow more than a story has to say, and nobody
+// would be behind.
 const (
 	// narrowBytes is what each end keeps; the system makes some more of it.
 	narrowBytes = 2 << 10
@@ -25,7 +26,8 @@ func stalls(strategy []plan.Move) bool {
 	return slices.ContainsFunc(strategy, func(m plan.Move) bool { return m.Is("stall") })
 }
 
-// searchersStall says whether a searcher of the plan does not read for a while, buildersStall the same of builders.
+// searchersStall says whether a searcher of the plan does not read for a while, buildersStall the
+// same of builders.
 func (l *lab) searchersStall() bool {
 	return slices.ContainsFunc(l.plan.Searchers, func(p plan.SearcherPlan) bool { return stalls(p.Strategy) })
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// What nobody reads stays with the writer on a narrow connection, but for a few kilobytes. The deadline only ends a wait that would never end.
+// What nobody reads stays with the writer on a narrow connection, but for a few kilobytes. The
+// deadline only ends a wait that would never end.
 func TestNarrow(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -4,7 +4,8 @@ package app
 
 import "syscall"
 
-// keepLittle bounds what the system keeps for a reader. It must be said before the connection is there: what was offered to the other side stands.
+// keepLittle bounds what the system keeps for a reader. It must be said before the connection is
+// there: what was offered to the other side stands.
 func keepLittle(_, _ string, conn syscall.RawConn) error {
 	var failed error
 	err := conn.Control(func(fd uintptr) {

@@ -24,7 +24,8 @@ const (
 	chainID = 0x67766c // "gvl"
 	// gasLimit is what validators register and genesis starts with.
 	gasLimit = 60_000_000
-	// userWallets is how many accounts send transactions: enough that one sender's nonces seldom hold up a block.
+	// userWallets is how many accounts send transactions: enough that one sender's nonces seldom hold
+	// up a block.
 	userWallets = 16
 	// searcherWallets is how many backruns of a searcher can land in a block.
 	searcherWallets = 4
@@ -46,11 +47,13 @@ type network struct {
 	friend common.Address
 }
 
-// newNetwork makes the network of a plan. The clock stands still until it is started, so that no slot passes while parts are opened.
+// newNetwork makes the network of a plan. The clock stands still until it is started, so that no
+// slot passes while parts are opened.
 func newNetwork(p *plan.Plan) *network {
 	genesis := time.Now().Truncate(time.Second)
 	n := &network{
-		seed: p.Seed, payer: wallet(p.Seed, "payer", 0), friend: address(wallet(p.Seed, "friend", 0)), clock: newLabClock(genesis, p.Speed),
+		seed: p.Seed, payer: wallet(p.Seed, "payer", 0), friend: address(wallet(p.Seed, "friend", 0)),
+		clock: newLabClock(genesis, p.Speed),
 	}
 	forks := make([]eth.ForkPoint, len(p.Forks))
 	for i, point := range p.Forks {

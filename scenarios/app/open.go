@@ -24,7 +24,8 @@ import (
 	streamapp "github.com/gavel-relay/gavel/stream/app"
 )
 
-// payoutGas is what builders take off a refund for its payout, in gas at the base fee, and the service is told that they do.
+// payoutGas is what builders take off a refund for its payout, in gas at the base fee, and the
+// service is told that they do.
 const payoutGas = 30_000
 
 // validationTimeout bounds the execution of a submission by the relay's node, in wall time.
@@ -33,14 +34,18 @@ const validationTimeout = 3 * time.Second
 // openRelay makes a relay that knows the network by URLs only.
 func (c *child) openRelay(ctx context.Context) (service, error) {
 	p := c.cfg.Relay
-	nodes, err := node.New(node.Config{URLs: []string{p.ValidationURL}, PerNode: 16, Timeout: validationTimeout * 2 / 3, Log: c.log})
+	nodes, err := node.New(node.Config{URLs: []string{p.ValidationURL}, PerNode: 16, Timeout: validationTimeout * 2 / 3,
+		Log: c.log})
 	if err != nil {
 		return nil, err
 	}
 	cfg := relayapp.Config{
-		BeaconURLs: []string{p.BeaconURL}, Key: relayKey(p.Seed, p.Index), DataDir: p.DataDir, Journal: journal.Config{URL: p.JournalURL},
-		Clock: c.clock, Validator: nodes, ValidatorLive: nodes.Live, ValidationTimeout: validationTimeout, HeaderCutOff: p.HeaderCutOff,
-		PayloadCutOff: p.PayloadCutOff, RevealDelay: time.Second, TopBidQueue: p.TopBidQueue, Limits: relayapp.Limits{PerSecond: -1},
+		BeaconURLs: []string{p.BeaconURL}, Key: relayKey(p.Seed, p.Index), DataDir: p.DataDir,
+		Journal: journal.Config{URL: p.JournalURL},
+		Clock:   c.clock, Validator: nodes, ValidatorLive: nodes.Live, ValidationTimeout: validationTimeout,
+		HeaderCutOff:  p.HeaderCutOff,
+		PayloadCutOff: p.PayloadCutOff, RevealDelay: time.Second, TopBidQueue: p.TopBidQueue,
+		Limits:        relayapp.Limits{PerSecond: -1},
 		RecordRefused: true,
 		Observe:       func(fact relay.Fact) { c.tell(fact.Subject(), fact) }, Log: c.log,
 	}
@@ -61,8 +66,10 @@ func (c *child) openRPC(ctx context.Context) (service, error) {
 		return nil, err
 	}
 	app, err := rpcapp.New(ctx, rpcapp.Config{
-		Chain: states, States: states, ChainConfig: p.Chain, Key: wallet(p.Seed, "service", 0), Builders: p.Builders, DataDir: p.DataDir,
-		Journal: journal.Config{URL: p.JournalURL, Listen: p.JournalListen}, BlockTime: p.BlockTime, PayoutGas: payoutGas, Payers: p.Payers,
+		Chain: states, States: states, ChainConfig: p.Chain, Key: wallet(p.Seed, "service", 0), Builders: p.Builders,
+		DataDir: p.DataDir,
+		Journal: journal.Config{URL: p.JournalURL, Listen: p.JournalListen}, BlockTime: p.BlockTime, PayoutGas: payoutGas,
+		Payers:     p.Payers,
 		FetchAhead: func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: states} },
 		Clock:      c.clock, Observe: func(fact rpc.Fact) { c.tell(fact.Subject(), fact) },
 		Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Log: c.log,
@@ -105,7 +112,8 @@ func (c *child) openJournal(context.Context) (service, error) {
 		return nil, fmt.Errorf("make the journal's folder: %w", err)
 	}
 	engine, err := server.NewServer(&server.Options{
-		ServerName: c.cfg.Name, Host: host, Port: number, JetStream: true, StoreDir: c.cfg.Journal.DataDir, NoSigs: true, NoLog: true,
+		ServerName: c.cfg.Name, Host: host, Port: number, JetStream: true, StoreDir: c.cfg.Journal.DataDir,
+		NoSigs: true, NoLog: true,
 		MaxPayload: journalPayload, MaxPending: 4 * journalPayload, SyncAlways: true,
 	})
 	if err != nil {

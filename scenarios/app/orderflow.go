@@ -25,8 +25,8 @@ import (
 // comeBack bounds the wait of a searcher before a stream that ended is opened again; wall time.
 const comeBack = 250 * time.Millisecond
 
-// orderFlow are the bundle RPC and the stream, which reads its journal, and the builders' listeners for orders. They run only if a plan has users
-// or searchers.
+// orderFlow are the bundle RPC and the stream, which reads its journal, and the builders' listeners
+// for orders. They run only if a plan has users or searchers.
 type orderFlow struct {
 	rpc, stream *process
 	journal     string   // host:port of the bundle RPC's journal, which the stream reads
@@ -39,8 +39,8 @@ type orderFlow struct {
 // hasOrderFlow says whether a plan needs it.
 func (l *lab) hasOrderFlow() bool { return len(l.plan.Users)+len(l.plan.Searchers) > 0 }
 
-// openOrderFlow gives the bundle RPC, its journal and the stream their addresses, which they keep for all their lives, and makes the builders'
-// listeners.
+// openOrderFlow gives the bundle RPC, its journal and the stream their addresses, which they keep
+// for all their lives, and makes the builders' listeners.
 func (l *lab) openOrderFlow() (err error) {
 	o := &l.flow
 	o.observed = newOrders(l)
@@ -82,7 +82,8 @@ func (l *lab) openBuilder(i int) error {
 func (l *lab) rpcConfig() (*serviceConfig, error) {
 	cfg := &rpcPlan{
 		Seed: l.plan.Seed, DataDir: filepath.Join(l.dir, plan.RPCName),
-		ExecutionURL: "ws://" + strings.TrimPrefix(l.chain.RPCURL(), "http://"), Chain: l.chain.Chain().Config(), Builders: l.flow.registry,
+		ExecutionURL: "ws://" + strings.TrimPrefix(l.chain.RPCURL(), "http://"), Chain: l.chain.Chain().Config(),
+		Builders:  l.flow.registry,
 		BlockTime: l.plan.Slot, Payers: []common.Address{address(l.network.payer)},
 	}
 	if l.flow.server != nil {
@@ -93,7 +94,8 @@ func (l *lab) rpcConfig() (*serviceConfig, error) {
 	return &serviceConfig{RPC: cfg}, nil
 }
 
-// streamConfig is what a life of the stream is given: it reads the bundle RPC's journal from outside.
+// streamConfig is what a life of the stream is given: it reads the bundle RPC's journal from
+// outside.
 func (l *lab) streamConfig() (*serviceConfig, error) {
 	cfg := &serviceConfig{Narrow: l.searchersStall(), Stream: &streamPlan{
 		DataDir: filepath.Join(l.dir, plan.StreamName), JournalURL: "nats://" + l.flow.journal,
@@ -148,8 +150,11 @@ func (l *lab) payer(ctx context.Context) (agent, error) {
 		return nil, err
 	}
 	return payer.New(payer.Config{
-		Name: plan.PayerName, Wallet: l.network.payer, ChainID: chainID, Spec: l.network.spec, Clock: l.clockOf(plan.PayerName), Node: l.chain.Attach(),
-		OrderFlow: client, Recipient: l.network.friend, Tell: func(r plan.Record) { l.told(r, "") }, Log: l.log.With("part", plan.PayerName),
+		Name: plan.PayerName, Wallet: l.network.payer, ChainID: chainID, Spec: l.network.spec,
+		Clock: l.clockOf(plan.PayerName), Node: l.chain.Attach(),
+		OrderFlow: client, Recipient: l.network.friend, Tell: func(r plan.Record) {
+			l.told(r, "")
+		}, Log: l.log.With("part", plan.PayerName),
 	}).Run, nil
 }
 
@@ -163,8 +168,9 @@ func (l *lab) trader(ctx context.Context, name string, key *ecdsa.PrivateKey, st
 		return nil, err
 	}
 	return trader.New(trader.Config{
-		Name: name, Wallet: key, ChainID: chainID, Spec: l.network.spec, Clock: l.clockOf(name), Node: l.chain.Attach(), OrderFlow: client,
-		Friend: l.network.friend, Strategy: strategy, Log: l.log.With("part", name),
+		Name: name, Wallet: key, ChainID: chainID, Spec: l.network.spec, Clock: l.clockOf(name), Node: l.chain.Attach(),
+		OrderFlow: client,
+		Friend:    l.network.friend, Strategy: strategy, Log: l.log.With("part", name),
 	}).Run, nil
 }
 
@@ -193,12 +199,14 @@ func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (agent
 		return nil, err
 	}
 	return searcher.New(searcher.Config{
-		Name: one.Name, Wallets: wallets, ChainID: chainID, Node: l.chain.Attach(), OrderFlow: client, Hints: hints, Spec: l.network.spec,
+		Name: one.Name, Wallets: wallets, ChainID: chainID, Node: l.chain.Attach(), OrderFlow: client, Hints: hints,
+		Spec:  l.network.spec,
 		Clock: l.clockOf(one.Name), Log: l.log.With("part", one.Name),
 	}).Run, nil
 }
 
-// listener is a searcher who only listens. One that stalls has a connection of its own, since a proxy would read for it.
+// listener is a searcher who only listens. One that stalls has a connection of its own, since a
+// proxy would read for it.
 func (l *lab) listener(one plan.SearcherPlan) (agent, error) {
 	cfg := listener.Config{
 		Name: one.Name, URL: l.flow.stream.url(), Clock: l.clockOf(one.Name), Tell: func(r plan.Record) { l.told(r, "") },

@@ -12,10 +12,12 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// orders turns the facts of the bundle RPC's journal into those of the run. It is safe for concurrent use.
+// orders turns the facts of the bundle RPC's journal into those of the run. It is safe for
+// concurrent use.
 type orders struct {
-	lab   *lab
-	names map[common.Address]string // users and searchers by the key that signs their requests, which is their first wallet
+	lab *lab
+	// users and searchers by the key that signs their requests, which is their first wallet
+	names map[common.Address]string
 
 	mu       sync.Mutex // guards what follows
 	accepted map[uint64]*rpc.Order
@@ -104,7 +106,8 @@ func (o *orders) observe(fact rpc.Fact) {
 func (o *orders) paid(f rpc.RefundPaid) {
 	amount := o.credits[creditName{f.Hash, f.Bundle, f.BlockHash, f.Recipient}]
 	o.lab.book.add(plan.Record{
-		Actor: plan.RPCName, Subject: plan.RefundPaid, About: o.nameOf(f.Recipient), ValueWei: decimal(amount), Percent: o.percent(f, amount),
+		Actor: plan.RPCName, Subject: plan.RefundPaid, About: o.nameOf(f.Recipient), ValueWei: decimal(amount),
+		Percent: o.percent(f, amount),
 	}, f.At, f)
 }
 
@@ -146,13 +149,15 @@ func (l *lab) builderOf(hash common.Hash) string {
 	return ""
 }
 
-// percent is what part of a backrun's payment a refund was, before what its payout cost: the amount, and its share of the payout's gas.
+// percent is what part of a backrun's payment a refund was, before what its payout cost: the
+// amount, and its share of the payout's gas.
 func (o *orders) percent(f rpc.RefundPaid, amount *uint256.Int) float64 {
 	b := o.lab.chain.Chain().GetBlockByHash(f.BlockHash)
 	paid := o.owed[f.Bundle]
 	if b == nil || amount == nil || paid == nil || paid.IsZero() {
 		return 0
 	}
-	gross := new(uint256.Int).Add(amount, new(uint256.Int).Mul(uint256.NewInt(payoutGas), uint256.MustFromBig(b.BaseFee())))
+	gross := new(uint256.Int).Add(amount, new(uint256.Int).Mul(uint256.NewInt(payoutGas),
+		uint256.MustFromBig(b.BaseFee())))
 	return 100 * gross.Float64() / paid.Float64()
 }

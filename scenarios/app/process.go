@@ -24,8 +24,9 @@ type killable interface {
 	stop() error
 }
 
-// process is a service of the lab as its operator sees it: a process of its own, which can be killed,
-// paused, and started again at its address with what it has on disk. It is safe for concurrent use.
+// process is a service of the lab as its operator sees it: a process of its own, which can be
+// killed, paused, and started again at its address with what it has on disk. It is safe for
+// concurrent use.
 //
 //	start ─▶ a process opens, listens ─▶ serves … kill (SIGKILL), or stop ─▶ gone ─▶ start
 type process struct {
@@ -50,7 +51,8 @@ type process struct {
 var _ killable = (*process)(nil)
 
 // newProcess has an address of its own, but does not run.
-func (l *lab) newProcess(name string, config func() (*serviceConfig, error), facts func(string, json.RawMessage)) (*process, error) {
+func (l *lab) newProcess(name string, config func() (*serviceConfig, error),
+	facts func(string, json.RawMessage)) (*process, error) {
 	address, err := fault.Address()
 	diskDir := ""
 	if l.plan.BreaksDisk(name) {
@@ -58,7 +60,8 @@ func (l *lab) newProcess(name string, config func() (*serviceConfig, error), fac
 		err = errors.Join(err, os.MkdirAll(diskDir, 0o700))
 	}
 	return &process{
-		name: name, address: address, program: l.program, clock: l.network.clock, config: config, facts: facts, logFile: l.logFile(name),
+		name: name, address: address, program: l.program, clock: l.network.clock, config: config, facts: facts,
+		logFile: l.logFile(name),
 		diskDir: diskDir, debug: l.log.Enabled(context.Background(), slog.LevelDebug),
 	}, err
 }
@@ -135,7 +138,8 @@ func (p *process) end(how string, end func(*life) error) error {
 	return nil
 }
 
-// pause stops the process where it stands, resume lets it go on; one that does not run is left alone.
+// pause stops the process where it stands, resume lets it go on; one that does not run is left
+// alone.
 func (p *process) pause() error  { return p.signal("pause", pause) }
 func (p *process) resume() error { return p.signal("resume", resume) }
 
@@ -151,7 +155,8 @@ func (p *process) signal(how string, send func(*life) error) error {
 	return nil
 }
 
-// setSkew makes the service's clock wrong, in this life and in later ones. A jump is noticed by waits that have begun, too.
+// setSkew makes the service's clock wrong, in this life and in later ones. A jump is noticed by
+// waits that have begun, too.
 func (p *process) setSkew(skew time.Duration, jump bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -73,7 +73,8 @@ var ourselves = []string{os.Args[0], asService}
 // journalProcess is a service that needs nobody else.
 func journalProcess(dir, address string, program []string) *process {
 	return &process{
-		name: "journal", address: address, program: program, clock: newLabClock(time.Now(), 1), logFile: filepath.Join(dir, "journal.log"),
+		name: "journal", address: address, program: program, clock: newLabClock(time.Now(), 1), logFile: filepath.Join(dir,
+			"journal.log"),
 		config: func() (*serviceConfig, error) {
 			return &serviceConfig{Journal: &journalPlan{DataDir: filepath.Join(dir, "journal")}}, nil
 		},
@@ -141,7 +142,8 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// A process that is paused is there and answers nothing, until it is resumed; and it can be killed meanwhile.
+// A process that is paused is there and answers nothing, until it is resumed; and it can be killed
+// meanwhile.
 //
 //gavel:fault pause
 func TestPause(t *testing.T) {
@@ -171,7 +173,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// waitState waits until the system calls a process stopped (T), or else. Without a limit of its own: the test's deadline ends it.
+// waitState waits until the system calls a process stopped (T), or else. Without a limit of its
+// own: the test's deadline ends it.
 func waitState(t *testing.T, pid int, states string) {
 	t.Helper()
 	for {
@@ -227,13 +230,15 @@ func TestProcessThatEndedBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-p.life.gone
-		if err := end(p); err == nil || !strings.Contains(err.Error(), "signal: terminated") || !strings.Contains(err.Error(), "journal.log") {
+		if err := end(p); err == nil || !strings.Contains(err.Error(), "signal: terminated") ||
+			!strings.Contains(err.Error(), "journal.log") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// lonelyLab is a lab that starts services, says who they are, and waits to be killed. One of them is paused: it cannot notice anything by itself.
+// lonelyLab is a lab that starts services, says who they are, and waits to be killed. One of them
+// is paused: it cannot notice anything by itself.
 func lonelyLab(dir string) error {
 	for i, name := range []string{"awake", "paused"} {
 		p := journalProcess(filepath.Join(dir, name), os.Args[3+i], ourselves)

@@ -25,9 +25,11 @@ type Options struct {
 	Dir string
 	// Variants runs all variants of a plan, and not only the first.
 	Variants bool
-	// Prove runs the plan once more without its key fault; the scenario is good only if an expectation breaks then.
+	// Prove runs the plan once more without its key fault; the scenario is good only if an expectation
+	// breaks then.
 	Prove bool
-	// Tell is told each fact as it is written down, Began that a plan begins to run (variant is empty where nothing varies); nil tells nobody.
+	// Tell is told each fact as it is written down, Began that a plan begins to run (variant is empty
+	// where nothing varies); nil tells nobody.
 	Tell  func(plan.Record)
 	Began func(p *plan.Plan, variant string, without bool)
 	Log   *slog.Logger
@@ -56,7 +58,8 @@ type VariantResult struct {
 	facts    []plan.Record
 }
 
-// OK says whether every run ended as it must, and the proof, if there is one, did not. One that was skipped is not.
+// OK says whether every run ended as it must, and the proof, if there is one, did not. One that was
+// skipped is not.
 func (r Result) OK() bool {
 	for _, one := range r.Variants {
 		if !plan.AllMet(one.Verdicts) {
@@ -76,7 +79,8 @@ func (r Result) Breaks() bool {
 	return false
 }
 
-// Run runs a scenario. Its error is about what could not be started or broke down; an expectation that was not met is in the result.
+// Run runs a scenario. Its error is about what could not be started or broke down; an expectation
+// that was not met is in the result.
 func Run(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
 	began, result := time.Now(), Result{Name: p.Name}
 	if o.Log == nil {
@@ -153,7 +157,8 @@ func prove(ctx context.Context, plans []*plan.Plan, o Options, result *Result) e
 	var without []*plan.Plan
 	for _, one := range plans {
 		if !one.HasKey() {
-			return fmt.Errorf("%s: nothing is marked key, so there is nothing to prove: give key: true to a fault or a strategy, or write without", one.Name)
+			return fmt.Errorf("%s: nothing is marked key, so there is nothing to prove: give key: true to a fault or a "+
+				"strategy, or write without", one.Name)
 		}
 		bare, err := one.Without()
 		if err != nil {
@@ -191,8 +196,9 @@ func runOne(ctx context.Context, p *plan.Plan, o Options, suffix string) (ran Va
 		names[network.builderKey(i).PublicKey()] = builderName(i)
 	}
 	l := &lab{
-		plan: p, program: o.Program, log: o.Log, network: network, links: newLinks(p), clocks: map[string]*skewed{}, mends: map[int]func() error{},
-		book: &book{spec: network.spec, now: network.clock.Now, began: time.Now(), names: names, tell: o.Tell, out: file},
+		plan: p, program: o.Program, log: o.Log, network: network, links: newLinks(p), clocks: map[string]*skewed{},
+		mends: map[int]func() error{},
+		book:  &book{spec: network.spec, now: network.clock.Now, began: time.Now(), names: names, tell: o.Tell, out: file},
 	}
 	err = l.open(ran.Dir)
 	if err == nil {
@@ -245,8 +251,9 @@ type description struct {
 
 func describe(p *plan.Plan) description {
 	d := description{
-		Name: p.Name, Variant: p.Chosen.String(), Seed: p.Seed, Began: time.Now(), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH,
-		Cores: runtime.NumCPU(), Versions: map[string]string{},
+		Name: p.Name, Variant: p.Chosen.String(), Seed: p.Seed, Began: time.Now(), Go: runtime.Version(),
+		System: runtime.GOOS + "/" + runtime.GOARCH,
+		Cores:  runtime.NumCPU(), Versions: map[string]string{},
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -45,7 +45,8 @@ func (l *lab) newRelay(index int, one plan.RelayPlan) (s *relayService, err erro
 	return s, err
 }
 
-// config is what a life of the relay is given; it learns of the network from its beacon node, behind its own proxy.
+// config is what a life of the relay is given; it learns of the network from its beacon node,
+// behind its own proxy.
 func (s *relayService) config() (*serviceConfig, error) {
 	l := s.lab
 	beaconURL, err := l.links.to(s.name, plan.BeaconNode, l.beaconURL)
@@ -54,7 +55,8 @@ func (s *relayService) config() (*serviceConfig, error) {
 	}
 	relay := &relayPlan{
 		Index: s.index, Seed: l.plan.Seed, DataDir: s.dir, BeaconURL: beaconURL, ValidationURL: s.validator.url,
-		HeaderCutOff: l.patience(3 * time.Second), PayloadCutOff: l.patience(4 * time.Second), Trusted: map[string]phase0.BLSPubKey{},
+		HeaderCutOff: l.patience(3 * time.Second), PayloadCutOff: l.patience(4 * time.Second),
+		Trusted: map[string]phase0.BLSPubKey{},
 	}
 	if s.journal != nil {
 		relay.JournalURL = "nats://" + s.journal.address
@@ -107,7 +109,8 @@ func (v *validator) state() (time.Duration, bool) {
 	return v.slow, v.down
 }
 
-// listen lets the relay ask it, as it would ask any node. A node that is down answers nobody's question.
+// listen lets the relay ask it, as it would ask any node. A node that is down answers nobody's
+// question.
 func (v *validator) listen() error {
 	listener, err := serve.Listen("127.0.0.1:0")
 	if err != nil {
@@ -115,13 +118,14 @@ func (v *validator) listen() error {
 	}
 	judge := validation.Handler(v)
 	v.url = "http://" + listener.Addr().String()
-	v.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, down := v.state(); down {
-			http.Error(w, "the execution node is away", http.StatusServiceUnavailable)
-			return
-		}
-		judge.ServeHTTP(w, r)
-	})}
+	v.server = &http.Server{ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, down := v.state(); down {
+				http.Error(w, "the execution node is away", http.StatusServiceUnavailable)
+				return
+			}
+			judge.ServeHTTP(w, r)
+		})}
 	go func() { _ = v.server.Serve(listener) }() // until it is closed
 	return nil
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// finishSlots writes down what became of each slot, when half of the next one has passed: by then a late block has been orphaned or not. A
-// block that is orphaned later is written down again with the slot after it.
+// finishSlots writes down what became of each slot, when half of the next one has passed: by then a
+// late block has been orphaned or not. A block that is orphaned later is written down again with
+// the slot after it.
 func (l *lab) finishSlots(ctx context.Context) error {
 	for slot := 1; slot <= l.plan.Slots; slot++ {
 		at := l.network.spec.SlotStart(phase0.Slot(slot + 1)).Add(l.plan.Slot / 2)
@@ -43,7 +44,8 @@ func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	r := plan.Record{Slot: int(slot), Actor: "chain", Subject: plan.SlotFinished, Fork: l.network.spec.ForkAt(slot).String()}
+	r := plan.Record{Slot: int(slot), Actor: "chain", Subject: plan.SlotFinished,
+		Fork: l.network.spec.ForkAt(slot).String()}
 	proposer, _ := l.beacon.Duty(slot)
 	found := ChainSlot{Proposer: proposer}
 	canonical, onChain := l.beacon.Canonical(slot)

@@ -1,5 +1,6 @@
-// Package replay runs the auctions of a recorded run again, in the pure room that decides them, from the facts alone. No clock runs and nobody is
-// asked, so the same facts give the same tops to the last bit; another rule for auctions can be tried on a day that was.
+// Package replay runs the auctions of a recorded run again, in the pure room that decides them,
+// from the facts alone. No clock runs and nobody is asked, so the same facts give the same tops to
+// the last bit; another rule for auctions can be tried on a day that was.
 //
 //	facts.ndjson ─submission_judged, builder_demoted─▶ auction.Book of (relay, slot, parent, proposer) ─▶ who leads after each
 package replay
@@ -65,7 +66,8 @@ func (r *replaying) of(relayName string) *auction.Books {
 	return r.books[relayName]
 }
 
-// judged enters a bid that counts, or one below the floor that takes its builder's earlier one back.
+// judged enters a bid that counts, or one below the floor that takes its builder's earlier one
+// back.
 func (r *replaying) judged(fact plan.Record) error {
 	var f relay.SubmissionJudged
 	if err := json.Unmarshal(fact.Fact, &f); err != nil {
@@ -73,7 +75,8 @@ func (r *replaying) judged(fact plan.Record) error {
 	}
 	key := relay.Key{Slot: f.Slot, ParentHash: f.ParentHash, Proposer: f.Proposer}
 	bid := relay.Bid{
-		Builder: f.Builder, BlockHash: f.BlockHash, ValueWei: f.ValueWei, ReceivedAt: f.ReceivedAt, Cancellable: f.Cancellable, Sequence: f.Sequence,
+		Builder: f.Builder, BlockHash: f.BlockHash, ValueWei: f.ValueWei, ReceivedAt: f.ReceivedAt,
+		Cancellable: f.Cancellable, Sequence: f.Sequence,
 	}
 	r.names[f.BlockHash] = fact.About
 	r.valid[f.BlockHash] = r.valid[f.BlockHash] || f.Verified
@@ -93,7 +96,8 @@ func (r *replaying) note(fact plan.Record, key relay.Key, outcome auction.Outcom
 	}
 	top := Top{Seq: fact.Seq, Relay: fact.Actor, Slot: key.Slot, ValueWei: "0"}
 	if outcome.Top != nil {
-		top.BlockHash, top.Builder, top.ValueWei = outcome.Top.BlockHash, r.names[outcome.Top.BlockHash], outcome.Top.ValueWei.Dec()
+		top.BlockHash, top.Builder, top.ValueWei = outcome.Top.BlockHash, r.names[outcome.Top.BlockHash],
+			outcome.Top.ValueWei.Dec()
 	}
 	r.tops = append(r.tops, top)
 }
@@ -118,7 +122,8 @@ func (r *replaying) demoted(fact plan.Record) error {
 	}
 	books := maps.Collect(r.of(fact.Actor).All())
 	keys := slices.SortedFunc(maps.Keys(books), func(a, b relay.Key) int {
-		return cmp.Or(cmp.Compare(a.Slot, b.Slot), bytes.Compare(a.ParentHash[:], b.ParentHash[:]), bytes.Compare(a.Proposer[:], b.Proposer[:]))
+		return cmp.Or(cmp.Compare(a.Slot, b.Slot), bytes.Compare(a.ParentHash[:], b.ParentHash[:]),
+			bytes.Compare(a.Proposer[:], b.Proposer[:]))
 	})
 	for _, key := range keys {
 		r.note(fact, key, books[key].Withdraw(f.Builder, func(bid relay.Bid) bool { return !r.valid[bid.BlockHash] }))

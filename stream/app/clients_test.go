@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// The client that most searchers use, on the whole service: it pages the history, and hears an order.
+// The client that most searchers use, on the whole service: it pages the history, and hears an
+// order.
 func TestClientsWholeStream(t *testing.T) {
 	j := journalOf(t)
 	h := openHouse(t, Config{Source: j})
@@ -68,7 +69,8 @@ func TestClientsWholeStream(t *testing.T) {
 		runtime.Gosched()
 	}
 	share(t, j, swap(3, stable))
-	if what, value := hear(); what != "transaction" || !strings.Contains(string(value), eventOf(t, swap(3, stable))[9:75]) {
+	if what, value := hear(); what != "transaction" ||
+		!strings.Contains(string(value), eventOf(t, swap(3, stable))[9:75]) {
 		t.Errorf("%s %s", what, value)
 	}
 	if err := in.Close(); err != nil {

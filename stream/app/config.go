@@ -1,4 +1,5 @@
-// Package app puts the event stream together: Config says what is wanted, wire.go draws every arrow between the rooms, Run keeps them going.
+// Package app puts the event stream together: Config says what is wanted, wire.go draws every arrow
+// between the rooms, Run keeps them going.
 package app
 
 import (
@@ -16,8 +17,8 @@ import (
 
 // Config is what the service needs to know. Validate fills in the defaults that are named here.
 type Config struct {
-	// Journal is where the facts of the bundle RPC are. By URL it is read only; without one it is in this process, which is for a process that runs the
-	// bundle RPC too, and for trying things out.
+	// Journal is where the facts of the bundle RPC are. By URL it is read only; without one it is in
+	// this process, which is for a process that runs the bundle RPC too, and for trying things out.
 	Journal journal.Config
 	// Source, if set, is a journal that is open already; the App does not close it.
 	Source *journal.Journal
@@ -56,7 +57,8 @@ type Limits struct {
 	EventBytes int
 	// ListenersPerAddress are those of one address: 100.
 	ListenersPerAddress int
-	// PerSecond and Burst are the requests of one address: 200 a second, 400 at once. Negative is no bound.
+	// PerSecond and Burst are the requests of one address: 200 a second, 400 at once. Negative is no
+	// bound.
 	PerSecond, Burst int
 	// Connections that may be open: those of all listeners and 1,024 more.
 	Connections int

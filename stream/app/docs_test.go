@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
-// The page's example is what this test hears. An order has one event only, so that each way has an order of its own; they differ in their nonce.
+// The page's example is what this test hears. An order has one event only, so that each way has an
+// order of its own; they differ in their nonce.
 func TestExampleDocs(t *testing.T) {
 	j := journalOf(t)
 	h := openHouse(t, Config{Source: j})

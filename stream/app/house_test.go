@@ -50,15 +50,18 @@ func share(t testing.TB, j *journal.Journal, order orderflow.Shared) {
 	}
 }
 
-// swap is the order of a number: a private transaction that swaps, of which its sender shares some hints.
+// swap is the order of a number: a private transaction that swaps, of which its sender shares some
+// hints.
 func swap(n int, hints orderflow.Hints) orderflow.Shared {
 	key, err := crypto.HexToECDSA(strings.Repeat("11", 32))
 	if err != nil {
 		panic(err)
 	}
-	router, pair := common.HexToAddress("0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D"), common.HexToAddress("0x0d4a11d5EEaaC28EC3F61d100daF4d40471f1852")
+	router, pair := common.HexToAddress("0x7a250d5630B4cF539739dF2C5dAcb4c659F2488D"),
+		common.HexToAddress("0x0d4a11d5EEaaC28EC3F61d100daF4d40471f1852")
 	tx := types.MustSignNewTx(key, types.LatestSignerForChainID(big.NewInt(1)), &types.DynamicFeeTx{
-		ChainID: big.NewInt(1), Nonce: uint64(n), GasTipCap: big.NewInt(2e9), GasFeeCap: big.NewInt(3e10), Gas: 250_000, To: &router, Value: big.NewInt(1e18),
+		ChainID: big.NewInt(1), Nonce: uint64(n), GasTipCap: big.NewInt(2e9), GasFeeCap: big.NewInt(3e10), Gas: 250_000,
+		To: &router, Value: big.NewInt(1e18),
 		Data: append(common.FromHex("0x7ff36ab5"), make([]byte, 32)...),
 	})
 	raw, err := tx.MarshalBinary()
@@ -67,11 +70,13 @@ func swap(n int, hints orderflow.Hints) orderflow.Shared {
 	}
 	logs := []orderflow.Log{{
 		Address: pair, Data: make([]byte, 128), Topics: []common.Hash{
-			common.HexToHash("0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822"), common.BytesToHash(router[:]), {31: 1},
+			common.HexToHash("0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822"),
+			common.BytesToHash(router[:]), {31: 1},
 		},
 	}}
 	return orderflow.Shared{
-		At: time.Unix(1_700_000_000+int64(n), 0).UTC(), Block: 20_000_000 + uint64(n), Hash: tx.Hash(), GasUsed: 123_456, MevGasPriceWei: uint256.NewInt(1_234_567_890),
+		At: time.Unix(1_700_000_000+int64(n), 0).UTC(), Block: 20_000_000 + uint64(n), Hash: tx.Hash(), GasUsed: 123_456,
+		MevGasPriceWei: uint256.NewInt(1_234_567_890),
 		Bundle: orderflow.Bundle{Hints: hints, Elements: []orderflow.Element{{
 			Tx: &orderflow.Tx{Raw: raw, Hash: tx.Hash(), From: crypto.PubkeyToAddress(key.PublicKey), Logs: logs},
 		}}},
@@ -153,7 +158,8 @@ func read(t testing.TB, status int, url string) string {
 	return string(body)
 }
 
-// listen listens until the test's end, and hands over lines that are not empty, nor a ping. Its end closes the channel.
+// listen listens until the test's end, and hands over lines that are not empty, nor a ping. Its end
+// closes the channel.
 func (h *house) listen(path, lastID string) <-chan string {
 	h.Helper()
 	request, err := http.NewRequestWithContext(h.Context(), http.MethodGet, h.url+path, nil)

@@ -18,12 +18,14 @@ import (
 
 const stable = orderflow.Hash | orderflow.DefaultLogs
 
-// An order is heard by everybody who listens, and is in the history, byte for byte; what is not shared is nowhere, and what comes again neither.
+// An order is heard by everybody who listens, and is in the history, byte for byte; what is not
+// shared is nowhere, and what comes again neither.
 func TestAnOrdersWay(t *testing.T) {
 	j := journalOf(t)
 	h := openHouse(t, Config{Source: j})
 	plain, numbered := h.listen("/", ""), h.listen("/?ids=1", "")
-	orders := []orderflow.Shared{swap(1, stable), swap(2, orderflow.Hash|orderflow.Calldata), swap(3, 0), swap(1, orderflow.Full), swap(4, orderflow.Full)}
+	orders := []orderflow.Shared{swap(1, stable), swap(2, orderflow.Hash|orderflow.Calldata), swap(3, 0),
+		swap(1, orderflow.Full), swap(4, orderflow.Full)}
 	for _, order := range orders {
 		share(t, j, order)
 	}
@@ -68,7 +70,8 @@ func TestAnOrdersWay(t *testing.T) {
 	t.Logf("the service stopped in %v", time.Since(begin))
 }
 
-// A service that starts again goes on: nobody who resumes misses what came meanwhile, and ids go on.
+// A service that starts again goes on: nobody who resumes misses what came meanwhile, and ids go
+// on.
 func TestAnotherLife(t *testing.T) {
 	j, dir := journalOf(t), t.TempDir()
 	first := openHouse(t, Config{Source: j, DataDir: dir})
@@ -82,15 +85,17 @@ func TestAnotherLife(t *testing.T) {
 	second := openHouse(t, Config{Source: j, DataDir: dir})
 	again := second.listen("/?ids=1", "1")
 	share(t, j, swap(3, stable))
-	for _, want := range []string{"id: 2", "data: " + eventOf(t, swap(2, stable)), "id: 3", "data: " + eventOf(t, swap(3, stable))} {
+	for _, want := range []string{"id: 2", "data: " + eventOf(t, swap(2, stable)), "id: 3", "data: " +
+		eventOf(t, swap(3, stable))} {
 		if got := <-again; got != want {
 			t.Errorf("heard %s, want %s", got, want)
 		}
 	}
 }
 
-// Who comes with an id that no event has yet, as after a history that began anew, hears what comes, and nothing of what was before: also when the
-// service has just started, and has told nobody anything.
+// Who comes with an id that no event has yet, as after a history that began anew, hears what comes,
+// and nothing of what was before: also when the service has just started, and has told nobody
+// anything.
 func TestAnIDThatIsNotThereYet(t *testing.T) {
 	for name, again := range map[string]bool{"the service that told them": false, "the next one": true} {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +231,8 @@ func TestAdmin(t *testing.T) {
 	h.get(400, "/api/v1/history?blockStart=x")
 	page := read(t, 200, admin.URL+"/metrics")
 	for _, want := range []string{
-		"gavel_stream_listeners 1", "gavel_stream_published 1", "gavel_stream_history_events 1", "gavel_stream_history_lag 0", "gavel_stream_facts_skipped 0",
+		"gavel_stream_listeners 1", "gavel_stream_published 1", "gavel_stream_history_events 1", "gavel_stream_history_lag 0",
+		"gavel_stream_facts_skipped 0",
 		`gavel_http_refusals_total{endpoint="/api/v1/history",refusal="invalid-parameter"} 1`,
 	} {
 		if !strings.Contains(page, want+"\n") {
@@ -235,7 +241,8 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
-// A history that is away makes the service not ready, and its questions are answered with 503; the stream can be heard all the same.
+// A history that is away makes the service not ready, and its questions are answered with 503; the
+// stream can be heard all the same.
 func TestHistoryAway(t *testing.T) {
 	j := journalOf(t)
 	h := openHouse(t, Config{Source: j, Database: "postgres://nobody@127.0.0.1:1/none"})
@@ -249,7 +256,8 @@ func TestHistoryAway(t *testing.T) {
 
 func TestConfigThatMakesNoSense(t *testing.T) {
 	for _, cfg := range []Config{
-		{Journal: journal.Config{URL: "nats://127.0.0.1:1", Listen: "127.0.0.1:2"}}, {Journal: journal.Config{URL: "nats://127.0.0.1:1"}},
+		{Journal: journal.Config{URL: "nats://127.0.0.1:1", Listen: "127.0.0.1:2"}},
+		{Journal: journal.Config{URL: "nats://127.0.0.1:1"}},
 		{Journal: journal.Config{Listen: "0.0.0.0:1"}}, {Source: &journal.Journal{}, Database: "mysql:x"},
 	} {
 		if app, err := New(t.Context(), cfg); err == nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// An address that asks too often is told to come again, and another one is not; a page of another origin may read that.
+// An address that asks too often is told to come again, and another one is not; a page of another
+// origin may read that.
 func TestRequestsOfAnAddressAreBounded(t *testing.T) {
 	a, err := New(t.Context(), Config{Limits: Limits{PerSecond: 1, Burst: 2}})
 	if err != nil {
@@ -29,7 +30,8 @@ func TestRequestsOfAnAddressAreBounded(t *testing.T) {
 			continue
 		}
 		refused++
-		if answer.Code != stream.RateLimited.Status || answer.Header().Get("Retry-After") == "" || answer.Header().Get("Access-Control-Allow-Origin") != "*" {
+		if answer.Code != stream.RateLimited.Status || answer.Header().Get("Retry-After") == "" ||
+			answer.Header().Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%d %v", answer.Code, answer.Header())
 		}
 	}

@@ -71,7 +71,8 @@ func (a *App) Admin() http.Handler {
 	return mux
 }
 
-// readiness says why the service is not ready, if it is not: the history or the journal does not answer.
+// readiness says why the service is not ready, if it is not: the history or the journal does not
+// answer.
 func (a *App) readiness() error {
 	if _, err := a.history.Info(); err != nil || a.lag() < 0 {
 		return stream.NotReady.Plain()

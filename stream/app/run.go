@@ -20,7 +20,8 @@ const (
 // Handler is the public API.
 func (a *App) Handler() http.Handler { return a.handler }
 
-// Run reads the journal, keeps the history and tells the listeners, until the context ends. It returns nil after an orderly stop.
+// Run reads the journal, keeps the history and tells the listeners, until the context ends. It
+// returns nil after an orderly stop.
 func (a *App) Run(ctx context.Context) error { return run.Together(ctx, a.parts()...) }
 
 func (a *App) parts() []func(context.Context) error {
@@ -33,17 +34,20 @@ func (a *App) parts() []func(context.Context) error {
 	}
 }
 
-// Serve answers requests on the listener and works until the context ends; then listeners get what was published and are let go.
+// Serve answers requests on the listener and works until the context ends; then listeners get what
+// was published and are let go.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	return run.Behind(ctx, func(serving context.Context) error {
 		return serve.Serve(serving, listener, a.handler, serve.Options{
-			Log: a.cfg.Log, Grace: goodbye, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections, ConnsPerAddress: a.cfg.Limits.ConnectionsPerAddress, Watcher: a.watched.http,
+			Log: a.cfg.Log, Grace: goodbye, Linger: a.cfg.Limits.Linger, MaxConns: a.cfg.Limits.Connections,
+			ConnsPerAddress: a.cfg.Limits.ConnectionsPerAddress, Watcher: a.watched.http,
 			TrustedProxies: a.cfg.Limits.TrustedProxies, HTTP2: true,
 		})
 	}, append(a.parts(), func(behind context.Context) error { return a.dismiss(ctx, behind) })...)
 }
 
-// dismiss waits for the stop and ends the streams, which would not end by themselves; those who are slow are cut a moment later.
+// dismiss waits for the stop and ends the streams, which would not end by themselves; those who are
+// slow are cut a moment later.
 func (a *App) dismiss(ctx, behind context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -57,7 +61,8 @@ func (a *App) dismiss(ctx, behind context.Context) error {
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
 	defer cancel()
 	if err := a.audience.Close(leaving); err != nil {
-		a.cfg.Log.Info("some listeners did not take what was published before the stop", "listeners", a.audience.Stats().Listeners)
+		a.cfg.Log.Info("some listeners did not take what was published before the stop", "listeners",
+			a.audience.Stats().Listeners)
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 
-// An event stream does not start with a history that does not fit its journal or its version, and says what to do. The journal is another process', read by
-// its URL.
+// An event stream does not start with a history that does not fit its journal or its version, and
+// says what to do. The journal is another process', read by its URL.
 func TestHistoryThatDoesNotFit(t *testing.T) {
 	orders := 0
 	viewtest.RefusesWhatDoesNotFit(t, func(t *testing.T, dataDir, database, moved string) (*viewtest.Running, error) {
@@ -27,7 +27,8 @@ func TestHistoryThatDoesNotFit(t *testing.T) {
 		port := httptest.NewServer(http.NotFoundHandler()) // a port that is free when it is closed
 		address := port.Listener.Addr().String()
 		port.Close()
-		writer, err := journal.Open(t.Context(), journal.Config{Dir: filepath.Join(dataDir, "journal"), Moved: moved, Listen: address})
+		writer, err := journal.Open(t.Context(), journal.Config{Dir: filepath.Join(dataDir, "journal"), Moved: moved,
+			Listen: address})
 		if err != nil {
 			return nil, err
 		}

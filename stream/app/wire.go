@@ -54,7 +54,8 @@ func (a *App) open(ctx context.Context) (err error) {
 		}
 		a.opened.Add(a.journal.Close)
 	}
-	if a.history, err = history.Open(ctx, a.database(), history.Config{Project: a.project, Publish: a.publish, Log: a.cfg.Log}); err != nil {
+	if a.history, err = history.Open(ctx, a.database(), history.Config{Project: a.project, Publish: a.publish,
+		Log: a.cfg.Log}); err != nil {
 		return err
 	}
 	a.opened.AddCloser(a.history.Close)
@@ -92,11 +93,13 @@ func (a *App) wire() error {
 	}
 	mux := &serve.Mux{NotFound: stream.NotFound.Plain(), NotAllowed: stream.MethodNotAllowed.Plain(), Answer: a.refuse}
 	byAddress := serve.ByClient(a.cfg.Limits.TrustedProxies)
-	live.Mount(mux, live.Config{Audience: a.audience, Ping: a.cfg.Ping, Origin: a.cfg.Origin, Network: a.cfg.Network, AddressOf: byAddress})
+	live.Mount(mux, live.Config{Audience: a.audience, Ping: a.cfg.Ping, Origin: a.cfg.Origin, Network: a.cfg.Network,
+		AddressOf: byAddress})
 	apihistory.Mount(mux, apihistory.Config{Past: a.history, MaxLimit: a.cfg.MaxLimit, Origin: a.cfg.Origin})
 	a.handler = mux
 	if perSecond := a.cfg.Limits.PerSecond; perSecond > 0 {
-		limited := serve.Limit(mux, serve.NewLimiter(float64(perSecond), a.cfg.Limits.Burst, maxClients), byAddress, stream.RateLimited.Plain())
+		limited := serve.Limit(mux, serve.NewLimiter(float64(perSecond), a.cfg.Limits.Burst, maxClients), byAddress,
+			stream.RateLimited.Plain())
 		a.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Access-Control-Allow-Origin", a.cfg.Origin) // pages of other origins may read the refusal
 			limited.ServeHTTP(w, r)

@@ -15,8 +15,8 @@ import (
 
 // Past is what was streamed before. It is asked by listeners that resume.
 type Past interface {
-	// After is up to limit events whose ids are greater than the given one, ascending without gaps; fewer only when there are no more. An event is
-	// here before it is published.
+	// After is up to limit events whose ids are greater than the given one, ascending without gaps;
+	// fewer only when there are no more. An event is here before it is published.
 	After(ctx context.Context, id uint64, limit int) ([]stream.Event, error)
 }
 
@@ -34,12 +34,15 @@ type Config struct {
 	MaxListeners int
 	// MaxPerAddress bounds those who come from one address, if it is known: 100.
 	MaxPerAddress int
-	// QueueBytes is how far a listener may be behind before it is cut: 4 MiB. All listeners together hold no more than that, since they share it.
+	// QueueBytes is how far a listener may be behind before it is cut: 4 MiB. All listeners together
+	// hold no more than that, since they share it.
 	QueueBytes int
-	// PerListener is how long events gather for each listener there is: 20 µs, 250 ms for all at most. It bounds what writing costs: listeners are
-	// woken no more than 50,000 times a second in all, however many there are.
+	// PerListener is how long events gather for each listener there is: 20 µs, 250 ms for all at most.
+	// It bounds what writing costs: listeners are woken no more than 50,000 times a second in all,
+	// however many there are.
 	PerListener time.Duration
-	// MaxEventBytes bounds the JSON of an event; a longer one is not sent, but counted. 0 for no bound.
+	// MaxEventBytes bounds the JSON of an event; a longer one is not sent, but counted. 0 for no
+	// bound.
 	MaxEventBytes int
 	Log           *slog.Logger
 }
@@ -47,7 +50,8 @@ type Config struct {
 // Limits that are not configured.
 const (
 	maxGather = 250 * time.Millisecond
-	// pageEvents is how much of the past is read, and held, at a time for a listener, and reads how many read at once.
+	// pageEvents is how much of the past is read, and held, at a time for a listener, and reads how
+	// many read at once.
 	pageEvents = 100
 	reads      = 4
 	// recentEvents is how many events are remembered for who wants to see something at once.
@@ -81,11 +85,12 @@ func New(config Config) *Audience {
 	config.QueueBytes = cmp.Or(config.QueueBytes, 4<<20)
 	config.PerListener = cmp.Or(config.PerListener, 20*time.Microsecond)
 	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
-	return &Audience{config: config, reading: make(chan struct{}, reads), listeners: map[*Listener]struct{}{}, addresses: map[string]int{}, tail: newChunk()}
+	return &Audience{config: config, reading: make(chan struct{}, reads), listeners: map[*Listener]struct{}{},
+		addresses: map[string]int{}, tail: newChunk()}
 }
 
-// Publish sends events to everybody who listens. Their ids ascend, also from call to call; an event that is not newer than those before was sent
-// already and is left out. It waits for no listener.
+// Publish sends events to everybody who listens. Their ids ascend, also from call to call; an event
+// that is not newer than those before was sent already and is left out. It waits for no listener.
 func (a *Audience) Publish(events []stream.Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -111,7 +116,8 @@ func (a *Audience) Publish(events []stream.Event) {
 	}
 }
 
-// fit says whether an event can be sent, and counts those that cannot, or hardly. The caller holds the mutex.
+// fit says whether an event can be sent, and counts those that cannot, or hardly. The caller holds
+// the mutex.
 func (a *Audience) fit(event stream.Event) bool {
 	a.published.Add(1)
 	if len(event.JSON) > LongLineBytes {
@@ -141,7 +147,8 @@ func (a *Audience) Recent() []stream.Event {
 	return slices.Clone(a.recent)
 }
 
-// release puts what is pending at the end of the list, wakes those who wait, and lets the next events gather. The caller holds the mutex.
+// release puts what is pending at the end of the list, wakes those who wait, and lets the next
+// events gather. The caller holds the mutex.
 func (a *Audience) release() {
 	a.gathering = false
 	if a.pending == nil {
@@ -169,8 +176,8 @@ func (a *Audience) gathered() {
 	}
 }
 
-// cutBehind ends the listeners that left too much in the list; what is only about to be added to it, however large, is no reason. The caller holds
-// the mutex.
+// cutBehind ends the listeners that left too much in the list; what is only about to be added to
+// it, however large, is no reason. The caller holds the mutex.
 func (a *Audience) cutBehind() {
 	for l := range a.listeners {
 		at := l.at.Load()
@@ -202,8 +209,8 @@ func (a *Audience) noteEmpty() {
 	}
 }
 
-// Close sends what is pending, ends all listeners after it, and waits until they have left, or until the context ends. Nobody can listen, and
-// nothing is published, afterwards.
+// Close sends what is pending, ends all listeners after it, and waits until they have left, or
+// until the context ends. Nobody can listen, and nothing is published, afterwards.
 func (a *Audience) Close(ctx context.Context) error {
 	select {
 	case <-a.close():

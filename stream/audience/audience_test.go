@@ -72,7 +72,8 @@ func TestFrames(t *testing.T) {
 	chunks := newChunk()
 	for _, e := range []stream.Event{
 		{ID: 1, JSON: []byte(`{"hash":"0x01","logs":null,"txs":null}`)},
-		{ID: 18_446_744_073_709_551_615, JSON: []byte(`{"hash":"0x02","logs":null,"txs":[{"to":"0x03"}],"mevGasPrice":"0x0","gasUsed":"0x5300"}`)},
+		{ID: 18_446_744_073_709_551_615,
+			JSON: []byte(`{"hash":"0x02","logs":null,"txs":[{"to":"0x03"}],"mevGasPrice":"0x0","gasUsed":"0x5300"}`)},
 	} {
 		chunks.add(e)
 	}
@@ -106,7 +107,8 @@ func TestListenersShareBytes(t *testing.T) {
 	}
 }
 
-// When it is quiet an event goes out at once; what follows gathers, as long as the number of listeners allows.
+// When it is quiet an event goes out at once; what follows gathers, as long as the number of
+// listeners allows.
 func TestEventsGather(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := New(Config{PerListener: time.Millisecond})
@@ -139,7 +141,8 @@ func TestEventsGather(t *testing.T) {
 	})
 }
 
-// Who leaves more than the queue is cut; the others hear everything, and however much comes at once is no reason to be cut.
+// Who leaves more than the queue is cut; the others hear everything, and however much comes at once
+// is no reason to be cut.
 func TestWhoIsBehindIsCut(t *testing.T) {
 	size := len(newChunkOf(event(1)).numbered)
 	a := New(Config{QueueBytes: 2 * size, PerListener: time.Nanosecond})
@@ -206,7 +209,8 @@ func TestEventsThatDoNotFit(t *testing.T) {
 	of := func(id uint64, bytes int) stream.Event {
 		return stream.Event{ID: id, JSON: []byte(strings.Repeat("x", bytes))}
 	}
-	a.Publish([]stream.Event{of(1, 10), of(2, LongLineBytes), of(3, LongLineBytes+1), of(4, LongLineBytes+2), {ID: 5, JSON: []byte("{\n}")}, of(6, 1)})
+	a.Publish([]stream.Event{of(1, 10), of(2, LongLineBytes), of(3, LongLineBytes+1), of(4, LongLineBytes+2),
+		{ID: 5, JSON: []byte("{\n}")}, of(6, 1)})
 	if got := fmt.Sprint(ids(heard(t, l))); got != "[1 2 3 6]" {
 		t.Errorf("heard %s", got)
 	}

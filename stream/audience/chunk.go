@@ -6,7 +6,8 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// chunk is some events that leave together. Once it is in the list only its successor may be set, once.
+// chunk is some events that leave together. Once it is in the list only its successor may be set,
+// once.
 type chunk struct {
 	// plain and numbered are the same events without and with ids.
 	plain, numbered []byte

@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// LongLineBytes is the length from which a line is counted and warned of: the line reader of a much used client gives up at 65,536 bytes, silently.
+// LongLineBytes is the length from which a line is counted and warned of: the line reader of a much
+// used client gives up at 65,536 bytes, silently.
 const LongLineBytes = 60 << 10
 
 var (
@@ -28,8 +29,9 @@ func check(event stream.Event, maxBytes int) error {
 	return nil
 }
 
-// appendFrame adds an event as it is on the wire. There is nothing else on it: no event name, no retry time, and an id only for who asked for it,
-// because there are clients that take every other line for broken JSON.
+// appendFrame adds an event as it is on the wire. There is nothing else on it: no event name, no
+// retry time, and an id only for who asked for it, because there are clients that take every other
+// line for broken JSON.
 func appendFrame(to []byte, event stream.Event, numbered bool) []byte {
 	if numbered {
 		to = append(to, "id: "...)

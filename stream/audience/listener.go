@@ -15,7 +15,8 @@ type Wish struct {
 	// Resume wants first what followed the event After; it needs IDs.
 	Resume bool
 	After  uint64
-	// Address is what stands for where the listener comes from; empty if nobody knows, and then it has no share.
+	// Address is what stands for where the listener comes from; empty if nobody knows, and then it has
+	// no share.
 	Address string
 }
 
@@ -27,15 +28,18 @@ type Listener struct {
 	ctx      context.Context
 	end      context.CancelCauseFunc
 
-	// at is the chunk that was taken last. nil before the listener joins the others, and once it is cut.
+	// at is the chunk that was taken last. nil before the listener joins the others, and once it is
+	// cut.
 	at atomic.Pointer[chunk]
-	// past is where it is in the past; nil when it is through. sent is the last event that it need not be told again.
+	// past is where it is in the past; nil when it is through. sent is the last event that it need not
+	// be told again.
 	past *reader
 	sent uint64
 }
 
-// Listen joins. The caller must Leave, also after it was cut. It refuses with stream.TooManyListeners, or stream.NotReady when the audience is
-// closed or, with ErrPast and its cause, the past cannot be read.
+// Listen joins. The caller must Leave, also after it was cut. It refuses with
+// stream.TooManyListeners, or stream.NotReady when the audience is closed or, with ErrPast and its
+// cause, the past cannot be read.
 func (a *Audience) Listen(ctx context.Context, wish Wish) (*Listener, error) {
 	l := &Listener{audience: a, address: wish.Address, numbered: wish.IDs}
 	l.ctx, l.end = context.WithCancelCause(ctx)
@@ -75,7 +79,8 @@ func (a *Audience) admit(l *Listener) error {
 	return nil
 }
 
-// join puts a listener at the end of the list. It tells the last event before, 0 if there was none since the start.
+// join puts a listener at the end of the list. It tells the last event before, 0 if there was none
+// since the start.
 func (a *Audience) join(l *Listener) (released uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,7 +88,8 @@ func (a *Audience) join(l *Listener) (released uint64) {
 	return a.released
 }
 
-// Context ends when the listener leaves, when the context that it came with ends, and when it is cut: ErrBehind is the cause then.
+// Context ends when the listener leaves, when the context that it came with ends, and when it is
+// cut: ErrBehind is the cause then.
 func (l *Listener) Context() context.Context { return l.ctx }
 
 // Leave gives the place back. It may be called twice.
@@ -105,8 +111,9 @@ func (l *Listener) Ready() <-chan struct{} {
 	return always
 }
 
-// Take is what comes next, in the bytes of the wire; nobody may change them. There may be none, although it was ready. Errors: io.EOF after the
-// last event of an audience that was closed, ErrBehind, the context's, and stream.NotReady with ErrPast.
+// Take is what comes next, in the bytes of the wire; nobody may change them. There may be none,
+// although it was ready. Errors: io.EOF after the last event of an audience that was closed,
+// ErrBehind, the context's, and stream.NotReady with ErrPast.
 func (l *Listener) Take() ([]byte, error) {
 	if l.past != nil {
 		return l.past.take(l)

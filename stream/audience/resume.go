@@ -7,13 +7,14 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// reader reads the past to one listener, page by page, and joins it to the others at the end. A listener that has far to go joins late, so that
-// meanwhile it leaves nothing in the list and is not behind.
+// reader reads the past to one listener, page by page, and joins it to the others at the end. A
+// listener that has far to go joins late, so that meanwhile it leaves nothing in the list and is
+// not behind.
 //
 //	page ─▶ page ─▶ a short page: join, remember the last event that was published before ─▶ page, up to that event ─▶ live
 //
-// It begins with the event that the listener had last. If there is none with such an id yet, the history has begun anew
-// since, and nobody knows what the listener has of it: it hears what comes.
+// It begins with the event that the listener had last. If there is none with such an id yet, the
+// history has begun anew since, and nobody knows what the listener has of it: it hears what comes.
 type reader struct {
 	had   uint64 // the listener's last event
 	from  uint64 // what was read already
@@ -66,10 +67,12 @@ func (r *reader) turn(l *Listener) error {
 	return nil
 }
 
-// reached says that the past is read up to where the others are. When nothing was published since the start nobody knows where that is.
+// reached says that the past is read up to where the others are. When nothing was published since
+// the start nobody knows where that is.
 func (r *reader) reached() bool { return r.until > 0 && r.from >= r.until }
 
-// page reads. Few do so at a time, so that a crowd that comes back after a restart does not press the history.
+// page reads. Few do so at a time, so that a crowd that comes back after a restart does not press
+// the history.
 func (r *reader) page(ctx context.Context, a *Audience) ([]stream.Event, error) {
 	select {
 	case a.reading <- struct{}{}:

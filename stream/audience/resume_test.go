@@ -20,7 +20,8 @@ type shelf struct {
 	events []stream.Event
 	fails  error
 	asked  int
-	// before, if there is one, is called before each answer, so that a test can let things happen at that moment.
+	// before, if there is one, is called before each answer, so that a test can let things happen at
+	// that moment.
 	before func(asked int)
 	// after is the same after what is answered was read.
 	after func(asked int)
@@ -51,7 +52,8 @@ func (s *shelf) After(_ context.Context, id uint64, limit int) ([]stream.Event, 
 	return answer, s.fails
 }
 
-// A listener that comes back hears first what it missed, then what comes, whatever it says that it had.
+// A listener that comes back hears first what it missed, then what comes, whatever it says that it
+// had.
 func TestResume(t *testing.T) {
 	for _, row := range []struct {
 		name           string
@@ -113,7 +115,8 @@ func TestResumeOverManyPages(t *testing.T) {
 		grow(0)
 		a.gathered()
 		got = append(got, ids(heard(t, l))...)
-		if want := last - 5; last < 1010 || uint64(len(got)) != want || got[0] != 6 || got[len(got)-1] != last || !slices.IsSorted(got) {
+		if want := last - 5; last < 1010 || uint64(len(got)) != want || got[0] != 6 || got[len(got)-1] != last ||
+			!slices.IsSorted(got) {
 			t.Errorf("%d events from %d to %d, want %d from 6 to %d", len(got), got[0], got[len(got)-1], want, last)
 		}
 		if s := a.Stats(); s.Resumed != 1 || s.Delivered != uint64(len(got)) {
@@ -188,14 +191,16 @@ func TestResumeLeavesOutWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// A history that fails is told to the listener, who can come back with what it has; its place is free again.
+// A history that fails is told to the listener, who can come back with what it has; its place is
+// free again.
 func TestResumeFails(t *testing.T) {
 	broken := errors.New("disk is gone")
 	past := &shelf{fails: broken}
 	a := New(Config{Past: past})
 	refused := (*stream.Refused)(nil)
 	_, err := a.Listen(t.Context(), Wish{IDs: true, Resume: true})
-	if !errors.Is(err, broken) || !errors.As(err, &refused) || refused.ID != stream.NotReady.ID || a.Stats().Listeners != 0 {
+	if !errors.Is(err, broken) || !errors.As(err, &refused) || refused.ID != stream.NotReady.ID ||
+		a.Stats().Listeners != 0 {
 		t.Errorf("%v, %+v", err, a.Stats())
 	}
 	past.fails = nil
@@ -210,12 +215,13 @@ func TestResumeFails(t *testing.T) {
 	}
 }
 
-// While somebody publishes, listeners come and go as they like, each with the last event that it had, and in the end each has heard every event since
-// its first one once, in order.
+// While somebody publishes, listeners come and go as they like, each with the last event that it
+// had, and in the end each has heard every event since its first one once, in order.
 func TestResumeUnderConcurrentPublish(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		batches := rapid.SliceOfN(rapid.Uint64Range(1, 300), 1, 20).Draw(t, "batches")
-		patience := rapid.SliceOfN(rapid.SliceOfN(rapid.IntRange(0, 6), 1, 8), 1, 5).Draw(t, "chunks until a listener leaves, by listener")
+		patience := rapid.SliceOfN(rapid.SliceOfN(rapid.IntRange(0, 6), 1, 8), 1, 5).Draw(t,
+			"chunks until a listener leaves, by listener")
 		before := rapid.Uint64Range(0, 150).Draw(t, "stored before the start")
 		past := &shelf{}
 		past.store(events(1, before))
@@ -255,8 +261,8 @@ func consecutive(all []uint64) bool {
 	return true
 }
 
-// follow hears all events up to the last, from the first that there is. It leaves after as many chunks as each visit says and comes back; it stays
-// at its last visit.
+// follow hears all events up to the last, from the first that there is. It leaves after as many
+// chunks as each visit says and comes back; it stays at its last visit.
 func follow(a *Audience, visits []int, last uint64) (all []uint64, err error) {
 	had := uint64(0)
 	for i, patience := range visits {

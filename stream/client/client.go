@@ -1,5 +1,6 @@
-// Package client listens to an order-flow event stream and reads its history, as searchers do. It shares no code with the service, so that a mistake
-// of ours on one side is not made good by the same one on the other; what it takes for granted is the interface alone.
+// Package client listens to an order-flow event stream and reads its history, as searchers do. It
+// shares no code with the service, so that a mistake of ours on one side is not made good by the
+// same one on the other; what it takes for granted is the interface alone.
 //
 //	Events: GET /?ids=1 ─▶ lines ─▶ events ─▶ caller
 //	          ▲   broken ─▶ wait, twice as long each time ─▶ GET with Last-Event-ID: nothing is lost
@@ -20,12 +21,15 @@ import (
 
 // Options change how a client talks. Zero values take the defaults that are named.
 type Options struct {
-	// HTTP is the client to use; it must not bound how long an answer takes. By default one with a connection pool of its own.
+	// HTTP is the client to use; it must not bound how long an answer takes. By default one with a
+	// connection pool of its own.
 	HTTP *http.Client
-	// MinWait and MaxWait bound the wait before Events connects again: 100 ms, which doubles with each failure up to 10 s. A stream that brought an
-	// event begins anew. Where the service says how long to wait (Retry-After) it waits that, up to MaxWait.
+	// MinWait and MaxWait bound the wait before Events connects again: 100 ms, which doubles with each
+	// failure up to 10 s. A stream that brought an event begins anew. Where the service says how long
+	// to wait (Retry-After) it waits that, up to MaxWait.
 	MinWait, MaxWait time.Duration
-	// Silence is how long nothing may come, not even a ping, before a connection counts as broken: 40 s.
+	// Silence is how long nothing may come, not even a ping, before a connection counts as broken: 40
+	// s.
 	Silence time.Duration
 	// MaxLineBytes bounds a line of the stream: 8 MiB. A longer one breaks the connection.
 	MaxLineBytes int
@@ -75,10 +79,12 @@ type StatusError struct {
 // Error implements error.
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Status, e.Message) }
 
-// permanent says whether the same request can only fail again: it was wrong. What is only too much, or too early, passes.
+// permanent says whether the same request can only fail again: it was wrong. What is only too much,
+// or too early, passes.
 func permanent(err error) bool {
 	var status *StatusError
-	return errors.As(err, &status) && status.Status >= 400 && status.Status < 500 && status.Status != http.StatusTooManyRequests &&
+	return errors.As(err, &status) && status.Status >= 400 && status.Status < 500 &&
+		status.Status != http.StatusTooManyRequests &&
 		status.Status != http.StatusRequestTimeout
 }
 

@@ -11,7 +11,8 @@ import (
 
 // Event is a hint: what the sender of an order shares of it. What is not shared is nil.
 type Event struct {
-	// ID is the place in the stream; 0 where the service does not number its events, and in the history.
+	// ID is the place in the stream; 0 where the service does not number its events, and in the
+	// history.
 	ID uint64 `json:"-"`
 	// Hash is the Keccak-256 of the transaction's or bundle's hash; a backrun names its target by it.
 	Hash common.Hash `json:"hash"`

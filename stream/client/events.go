@@ -11,10 +11,12 @@ import (
 	"time"
 )
 
-// Events listens until the context ends or the caller breaks off; when the connection breaks it comes back and goes on after the last event. What is
-// published between two connections before the first event is missed, since there is no event to go on after. An event that cannot be decoded comes
-// with an error and its Raw bytes, and the next ones follow. When there is no use in coming back (the service refuses the request as wrong, or the
-// context ends) the last pair has no event but the error.
+// Events listens until the context ends or the caller breaks off; when the connection breaks it
+// comes back and goes on after the last event. What is published between two connections before the
+// first event is missed, since there is no event to go on after. An event that cannot be decoded
+// comes with an error and its Raw bytes, and the next ones follow. When there is no use in coming
+// back (the service refuses the request as wrong, or the context ends) the last pair has no event
+// but the error.
 func (c *Client) Events(ctx context.Context) iter.Seq2[Event, error] { return c.EventsAfter(ctx, 0) }
 
 // EventsAfter is Events from the first event after the one with this id; with 0 from now on.

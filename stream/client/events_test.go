@@ -22,7 +22,8 @@ import (
 	"github.com/gavel-relay/gavel/stream/audience"
 )
 
-// script answers one request after the other; the last answer is for all that follow. It notes when each came and what it had last.
+// script answers one request after the other; the last answer is for all that follow. It notes when
+// each came and what it had last.
 type script struct {
 	answers []answer
 	asked   []asked
@@ -64,7 +65,8 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	if a.retry != "" {
 		header.Set("Retry-After", a.retry)
 	}
-	return &http.Response{StatusCode: a.status, Status: http.StatusText(a.status), Header: header, Body: a.body, Request: r}, nil
+	return &http.Response{StatusCode: a.status, Status: http.StatusText(a.status), Header: header, Body: a.body,
+		Request: r}, nil
 }
 
 // full is an event with all that it must have.
@@ -120,7 +122,8 @@ func TestEventsComeBack(t *testing.T) {
 		if !slices.Equal(service.asked, want) {
 			t.Errorf("asked at\n%v, want\n%v\n%s", service.asked, want, strings.Join(broken, "\n"))
 		}
-		if len(broken) != 8 || !strings.Contains(broken[2], "too many listeners") || !strings.Contains(broken[6], errSilent.Error()) {
+		if len(broken) != 8 || !strings.Contains(broken[2], "too many listeners") ||
+			!strings.Contains(broken[6], errSilent.Error()) {
 			t.Errorf("told\n%s", strings.Join(broken, "\n"))
 		}
 	})
@@ -128,7 +131,8 @@ func TestEventsComeBack(t *testing.T) {
 
 // When the request itself is wrong there is no use in repeating it; 429 and 408 pass.
 func TestEventsGiveUp(t *testing.T) {
-	for status, gives := range map[int]bool{400: true, 401: true, 404: true, 408: false, 429: false, 500: false, 503: false} {
+	for status, gives := range map[int]bool{400: true, 401: true, 404: true, 408: false, 429: false, 500: false,
+		503: false} {
 		synctest.Test(t, func(t *testing.T) {
 			service := &script{answers: []answer{{status: status, body: lines("no")}}}
 			c, _ := New("http://stream.example", Options{HTTP: &http.Client{Transport: service}})
@@ -139,7 +143,8 @@ func TestEventsGiveUp(t *testing.T) {
 				last = err
 			}
 			known := (*StatusError)(nil)
-			if gave := errors.As(last, &known) && known.Status == status; gave != gives || (!gave && !errors.Is(last, context.DeadlineExceeded)) {
+			if gave := errors.As(last, &known) && known.Status == status; gave != gives ||
+				(!gave && !errors.Is(last, context.DeadlineExceeded)) {
 				t.Errorf("%d ends with %v", status, last)
 			}
 			if service.asked[0].last != "7" {
@@ -187,7 +192,8 @@ func (k *kept) After(_ context.Context, id uint64, limit int) ([]stream.Event, e
 	return slices.Clone(k.events[id:min(id+uint64(limit), uint64(len(k.events)))]), nil
 }
 
-// Against the real service, which breaks its connections again and again while it publishes: each event once, in order.
+// Against the real service, which breaks its connections again and again while it publishes: each
+// event once, in order.
 func TestEventsOfTheService(t *testing.T) {
 	const last = 300
 	history := &kept{}
@@ -201,7 +207,8 @@ func TestEventsOfTheService(t *testing.T) {
 		t.Fatal(err)
 	}
 	publish := func(n int) {
-		event := stream.Event{ID: uint64(n), JSON: fmt.Appendf(nil, `{"hash":"%s","logs":null,"txs":null}`, common.Hash{1, byte(n)})}
+		event := stream.Event{ID: uint64(n), JSON: fmt.Appendf(nil, `{"hash":"%s","logs":null,"txs":null}`,
+			common.Hash{1, byte(n)})}
 		history.mu.Lock()
 		history.events = append(history.events, event)
 		history.mu.Unlock()

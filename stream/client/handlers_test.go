@@ -15,7 +15,8 @@ func TestHandle(t *testing.T) {
 		const hash = `"hash":"0x0000000000000000000000000000000000000000000000000000000000000001"`
 		event := func(txs string) string { return "data: {" + hash + `,"logs":null,"txs":` + txs + "}\n\n" }
 		service := &script{answers: []answer{
-			{status: 200, body: lines(event("null") + event("[{}]") + event("[{},{}]") + "data: {\"hash\":7}\n\n" + event("[]"))},
+			{status: 200, body: lines(event("null") + event("[{}]") + event("[{},{}]") + "data: {\"hash\":7}\n\n" +
+				event("[]"))},
 			{status: 404, body: lines("gone")},
 		}}
 		c, err := New("http://stream.example", Options{HTTP: &http.Client{Transport: service}})
@@ -48,7 +49,9 @@ func TestHandleOneKind(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		enough := errors.New("enough")
 		go func() { synctest.Wait(); cancel(enough) }()
-		if err := c.Handle(ctx, Handlers{Bundle: func(e Event) { t.Errorf("%s is a bundle", e.Raw) }}); !errors.Is(err, enough) {
+		if err := c.Handle(ctx, Handlers{Bundle: func(e Event) {
+			t.Errorf("%s is a bundle", e.Raw)
+		}}); !errors.Is(err, enough) {
 			t.Errorf("it ends with %v", err)
 		}
 	})

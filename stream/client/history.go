@@ -25,7 +25,8 @@ type Query struct {
 	BlockStart, BlockEnd *uint64
 	// TimestampStart and TimestampEnd are seconds of Unix time.
 	TimestampStart, TimestampEnd *uint64
-	// Limit is how many records an answer has at most, 0 for as many as there may be. Offset is how many are passed over.
+	// Limit is how many records an answer has at most, 0 for as many as there may be. Offset is how
+	// many are passed over.
 	Limit, Offset uint64
 }
 
@@ -60,7 +61,8 @@ func (c *Client) History(ctx context.Context, query Query) (records []Record, er
 	return records, c.read(ctx, "/api/v1/history?"+query.encode(), &records)
 }
 
-// All is all of the history that a query wants from its offset on, page by page; an error is the last pair. The query's limit is the size of a page.
+// All is all of the history that a query wants from its offset on, page by page; an error is the
+// last pair. The query's limit is the size of a page.
 func (c *Client) All(ctx context.Context, query Query) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if query.Limit == 0 {
@@ -94,7 +96,8 @@ func (c *Client) All(ctx context.Context, query Query) iter.Seq2[Record, error] 
 func (q Query) encode() string {
 	values := url.Values{}
 	for name, bound := range map[string]*uint64{
-		"blockStart": q.BlockStart, "blockEnd": q.BlockEnd, "timestampStart": q.TimestampStart, "timestampEnd": q.TimestampEnd,
+		"blockStart": q.BlockStart, "blockEnd": q.BlockEnd, "timestampStart": q.TimestampStart,
+		"timestampEnd": q.TimestampEnd,
 	} {
 		if bound != nil {
 			values.Set(name, strconv.FormatUint(*bound, 10))

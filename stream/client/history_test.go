@@ -33,21 +33,25 @@ func TestHistory(t *testing.T) {
 	block, zero := uint64(9091377), uint64(0)
 
 	reply = "[" + record + "," + record + "]"
-	got, err := c.History(t.Context(), Query{BlockStart: &zero, BlockEnd: &block, TimestampStart: &zero, TimestampEnd: &block, Limit: 2, Offset: 7})
-	if err != nil || len(got) != 2 || asked != "/api/v1/history?blockEnd=9091377&blockStart=0&limit=2&offset=7&timestampEnd=9091377&timestampStart=0" {
+	got, err := c.History(t.Context(), Query{BlockStart: &zero, BlockEnd: &block, TimestampStart: &zero,
+		TimestampEnd: &block, Limit: 2, Offset: 7})
+	if err != nil || len(got) != 2 ||
+		asked != "/api/v1/history?blockEnd=9091377&blockStart=0&limit=2&offset=7&timestampEnd=9091377&timestampStart=0" {
 		t.Fatalf("%s: %d records, %v", asked, len(got), err)
 	}
 	hash, to := common.HexToHash("0x90b4f5664cc201c3aa112d6bb2fa414c4aee10f00994692b282c1d14a1db6e4d"),
 		common.HexToAddress("0x1400000000000000000000000000000000000014")
 	if r := got[1]; r.Block != block || r.Timestamp != 1685452445 || r.Hint.Hash != hash ||
-		*r.Hint.GasUsed != 21000 || r.Hint.MevGasPrice.ToInt().Uint64() != 1e9 || r.Hint.Logs != nil || len(r.Hint.Txs) != 1 ||
+		*r.Hint.GasUsed != 21000 || r.Hint.MevGasPrice.ToInt().Uint64() != 1e9 || r.Hint.Logs != nil ||
+		len(r.Hint.Txs) != 1 ||
 		r.Hint.Txs[0].From != nil || *r.Hint.Txs[0].To != to || len(*r.Hint.Txs[0].CallData) != 0 {
 		t.Errorf("%+v", r)
 	}
 
 	reply = `{"count":20146,"minBlock":9091377,"maxBlock":9143624,"minTimestamp":1685452445,"maxTimestamp":1686225251,"maxLimit":500}`
 	info, err := c.Info(t.Context())
-	if err != nil || info != (Info{20146, 9091377, 9143624, 1685452445, 1686225251, 500}) || asked != "/api/v1/history/info" {
+	if err != nil || info != (Info{20146, 9091377, 9143624, 1685452445, 1686225251, 500}) ||
+		asked != "/api/v1/history/info" {
 		t.Errorf("%s: %+v, %v", asked, info, err)
 	}
 

@@ -8,16 +8,19 @@ import (
 	"io"
 )
 
-// message is one event of a stream (HTML Living Standard, 9.2.6) as far as we need it: an event's name and the retry time are not used.
+// message is one event of a stream (HTML Living Standard, 9.2.6) as far as we need it: an event's
+// name and the retry time are not used.
 type message struct {
 	id   string // of the last event that had one
 	data []byte
 }
 
-// ErrLineTooLong is why a connection ends that sends a longer line, or a longer event in several lines, than Options.MaxLineBytes.
+// ErrLineTooLong is why a connection ends that sends a longer line, or a longer event in several
+// lines, than Options.MaxLineBytes.
 var ErrLineTooLong = errors.New("line of the stream is too long")
 
-// messages reads a stream. Lines end with LF, CR LF or CR; what is no field that we know is passed over, and so are comments.
+// messages reads a stream. Lines end with LF, CR LF or CR; what is no field that we know is passed
+// over, and so are comments.
 type messages struct {
 	lines    *bufio.Scanner
 	maxBytes int
@@ -32,7 +35,8 @@ func newMessages(from io.Reader, maxLineBytes int) *messages {
 	return &messages{lines: lines, maxBytes: maxLineBytes, first: true}
 }
 
-// next waits for the next event. At the end of the stream it is io.EOF; an event that the end cuts short is dropped.
+// next waits for the next event. At the end of the stream it is io.EOF; an event that the end cuts
+// short is dropped.
 func (m *messages) next() (message, error) {
 	var data []byte
 	for m.lines.Scan() {
@@ -69,7 +73,8 @@ func (m *messages) next() (message, error) {
 	return message{}, io.EOF
 }
 
-// splitLine is a bufio.SplitFunc for lines of all three kinds. A line that the end of the stream cuts short is none.
+// splitLine is a bufio.SplitFunc for lines of all three kinds. A line that the end of the stream
+// cuts short is none.
 func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	end := bytes.IndexAny(data, "\r\n")
 	switch {

@@ -71,9 +71,11 @@ func TestMessagesAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever comes, reading ends, no event is longer than allowed, and it makes no difference in what pieces it comes.
+// Whatever comes, reading ends, no event is longer than allowed, and it makes no difference in what
+// pieces it comes.
 func FuzzMessages(f *testing.F) {
-	for _, seed := range []string{"data: a\n\n", "id: 1\r\ndata: a\r\n\r\n", ":ping\n\n", "\xef\xbb\xbfdata:\n\n", "data: a\rdata: b\r\r", "data"} {
+	for _, seed := range []string{"data: a\n\n", "id: 1\r\ndata: a\r\n\r\n", ":ping\n\n", "\xef\xbb\xbfdata:\n\n",
+		"data: a\rdata: b\r\r", "data"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, stream string) {

@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/stream/hint"
 )
 
-// What an event costs before anybody hears of it: a swap as most senders share it, and one shown whole, with 1 KiB of calldata and ten logs.
+// What an event costs before anybody hears of it: a swap as most senders share it, and one shown
+// whole, with 1 KiB of calldata and ten logs.
 func BenchmarkProject(b *testing.B) {
 	swap := kinds()[3]
 	long := *swap.tx.(*types.DynamicFeeTx)

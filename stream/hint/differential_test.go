@@ -15,8 +15,9 @@ import (
 	"github.com/gavel-relay/gavel/stream/hint"
 )
 
-// Nobody ever sees a byte that the sender did not share: two orders that differ in everything which is not shared, and in nothing else, give the
-// same event. What is shared is said here a second time, on purpose in other words than in the package.
+// Nobody ever sees a byte that the sender did not share: two orders that differ in everything which
+// is not shared, and in nothing else, give the same event. What is shared is said here a second
+// time, on purpose in other words than in the package.
 
 // shares are what a set of hints lets see.
 type shares struct{ event, to, selector, calldata, txHash, rest, allLogs, swaps bool }
@@ -102,7 +103,8 @@ func (d dice) logs() (logs []orderflow.Log) {
 
 func (d dice) tx() *draft {
 	tx := &draft{
-		kind: d.IntN(5), data: d.bytes(), nonce: d.Uint64(), gas: d.Uint64(), value: d.big(), tip: d.big(), fee: d.big(), chain: d.Uint64N(1 << 30),
+		kind: d.IntN(5), data: d.bytes(), nonce: d.Uint64(), gas: d.Uint64(), value: d.big(), tip: d.big(), fee: d.big(),
+		chain:     d.Uint64N(1 << 30),
 		signature: d.hash(), hash: d.hash(), blob: d.hash(), from: d.address(), logs: d.logs(),
 	}
 	if to := d.address(); tx.kind >= types.BlobTxType || d.IntN(4) > 0 {
@@ -193,7 +195,8 @@ func (d dice) noSwaps() (logs []orderflow.Log) {
 	return logs
 }
 
-// otherParts is a bundle of which the same is shared. Where it is not said how many transactions there are, there are others.
+// otherParts is a bundle of which the same is shared. Where it is not said how many transactions
+// there are, there are others.
 func (d dice) otherParts(b *parts) *parts {
 	s := sharesOf(b.hints)
 	if !s.event {
@@ -231,7 +234,8 @@ func (d dice) price(shownDigits, zeros uint64) *uint256.Int {
 
 func (d dice) order(b *parts, hash common.Hash, price *uint256.Int) *orderflow.Shared {
 	return &orderflow.Shared{
-		At: time.Unix(d.Int64N(1<<32), 0).UTC(), Block: d.Uint64(), Hash: hash, Bundle: b.bundle(), GasUsed: d.Uint64(), MevGasPriceWei: price,
+		At: time.Unix(d.Int64N(1<<32), 0).UTC(), Block: d.Uint64(), Hash: hash, Bundle: b.bundle(), GasUsed: d.Uint64(),
+		MevGasPriceWei: price,
 	}
 }
 
@@ -262,18 +266,25 @@ func (tx *draft) unsigned() types.TxData {
 	switch tx.kind {
 	case types.LegacyTxType:
 		v := new(big.Int).Add(new(big.Int).Lsh(chain, 1), big.NewInt(35))
-		return &types.LegacyTx{Nonce: tx.nonce, GasPrice: tx.fee, Gas: tx.gas, To: tx.to, Value: tx.value, Data: tx.data, V: v, R: r, S: r}
+		return &types.LegacyTx{Nonce: tx.nonce, GasPrice: tx.fee, Gas: tx.gas, To: tx.to, Value: tx.value, Data: tx.data,
+			V: v, R: r, S: r}
 	case types.AccessListTxType:
-		return &types.AccessListTx{ChainID: chain, Nonce: tx.nonce, GasPrice: tx.fee, Gas: tx.gas, To: tx.to, Value: tx.value, Data: tx.data,
+		return &types.AccessListTx{ChainID: chain, Nonce: tx.nonce, GasPrice: tx.fee, Gas: tx.gas, To: tx.to, Value: tx.value,
+			Data:       tx.data,
 			AccessList: tx.list, V: r, R: r, S: r}
 	case types.BlobTxType:
-		return &types.BlobTx{ChainID: u(chain), Nonce: tx.nonce, GasTipCap: u(tx.tip), GasFeeCap: u(tx.fee), Gas: tx.gas, To: *tx.to, Value: u(tx.value),
-			Data: tx.data, AccessList: tx.list, BlobFeeCap: u(tx.blob.Big()), BlobHashes: []common.Hash{tx.blob}, V: u(r), R: u(r), S: u(r)}
+		return &types.BlobTx{ChainID: u(chain), Nonce: tx.nonce, GasTipCap: u(tx.tip), GasFeeCap: u(tx.fee), Gas: tx.gas,
+			To: *tx.to, Value: u(tx.value),
+			Data: tx.data, AccessList: tx.list, BlobFeeCap: u(tx.blob.Big()), BlobHashes: []common.Hash{tx.blob}, V: u(r),
+			R: u(r), S: u(r)}
 	case types.SetCodeTxType:
-		return &types.SetCodeTx{ChainID: u(chain), Nonce: tx.nonce, GasTipCap: u(tx.tip), GasFeeCap: u(tx.fee), Gas: tx.gas, To: *tx.to, Value: u(tx.value),
-			Data: tx.data, AccessList: tx.list, AuthList: []types.SetCodeAuthorization{{Nonce: tx.blob.Big().Uint64()}}, V: u(r), R: u(r), S: u(r)}
+		return &types.SetCodeTx{ChainID: u(chain), Nonce: tx.nonce, GasTipCap: u(tx.tip), GasFeeCap: u(tx.fee), Gas: tx.gas,
+			To: *tx.to, Value: u(tx.value),
+			Data: tx.data, AccessList: tx.list, AuthList: []types.SetCodeAuthorization{{Nonce: tx.blob.Big().Uint64()}}, V: u(r),
+			R: u(r), S: u(r)}
 	}
-	return &types.DynamicFeeTx{ChainID: chain, Nonce: tx.nonce, GasTipCap: tx.tip, GasFeeCap: tx.fee, Gas: tx.gas, To: tx.to, Value: tx.value,
+	return &types.DynamicFeeTx{ChainID: chain, Nonce: tx.nonce, GasTipCap: tx.tip, GasFeeCap: tx.fee, Gas: tx.gas,
+		To: tx.to, Value: tx.value,
 		Data: tx.data, AccessList: tx.list, V: r, R: r, S: r}
 }
 
@@ -306,7 +317,8 @@ func event(t *testing.T, shared *orderflow.Shared) string {
 	return string(line)
 }
 
-// The test above must be able to fail: as soon as more is shared than it believes, the events differ.
+// The test above must be able to fail: as soon as more is shared than it believes, the events
+// differ.
 func TestWhatIsSharedIsSeen(t *testing.T) {
 	for _, n := range names[1:] {
 		d := dice{rand.New(rand.NewPCG(1, uint64(n.hint)))}

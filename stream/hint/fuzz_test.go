@@ -8,10 +8,12 @@ import (
 	"github.com/gavel-relay/gavel/stream/hint"
 )
 
-// Whatever the journal holds, an order gives one line of JSON, nothing, or an error; and it stays as it is.
+// Whatever the journal holds, an order gives one line of JSON, nothing, or an error; and it stays
+// as it is.
 func FuzzProject(f *testing.F) {
 	for _, kind := range kinds() {
-		inner := orderflow.Element{Bundle: &orderflow.Bundle{Hints: orderflow.DefaultLogs, Elements: []orderflow.Element{element(f, kind.tx, logs()...)}}}
+		inner := orderflow.Element{Bundle: &orderflow.Bundle{Hints: orderflow.DefaultLogs,
+			Elements: []orderflow.Element{element(f, kind.tx, logs()...)}}}
 		data, err := json.Marshal(order(orderflow.Full|orderflow.Logs, element(f, kind.tx, logs()...), inner))
 		if err != nil {
 			f.Fatal(err)
@@ -27,7 +29,8 @@ func FuzzProject(f *testing.F) {
 		if err != nil {
 			return // its time is no JSON
 		}
-		line, err := hint.Project(&shared, hint.Config{Swaps: hint.DefaultSwaps(), MevGasPrice: true, GasUsed: true, GasLimit: true})
+		line, err := hint.Project(&shared, hint.Config{Swaps: hint.DefaultSwaps(), MevGasPrice: true, GasUsed: true,
+			GasLimit: true})
 		if err != nil && line != nil {
 			t.Fatalf("both %s and %v", line, err)
 		}

@@ -6,25 +6,30 @@ import (
 	"github.com/gavel-relay/gavel/internal/orderflow"
 )
 
-// SwapTable says which logs tell of a swap, by their first topic, and what default_logs keeps of each.
+// SwapTable says which logs tell of a swap, by their first topic, and what default_logs keeps of
+// each.
 type SwapTable map[common.Hash]Swap
 
 // Swap is a kind of pool's log of a swap.
 type Swap struct {
 	// Name is the pool's, for people.
 	Name string
-	// PoolTopic tells that many pools share a contract and the second topic says which one it is. It is kept then, and a log without it dropped.
+	// PoolTopic tells that many pools share a contract and the second topic says which one it is. It
+	// is kept then, and a log without it dropped.
 	PoolTopic bool
 }
 
-// DefaultSwaps are the kinds of pools that are documented (docs/spec.md, Swap logs). The table is the caller's own.
+// DefaultSwaps are the kinds of pools that are documented (docs/spec.md, Swap logs). The table is
+// the caller's own.
 func DefaultSwaps() SwapTable {
 	return SwapTable{
 		common.HexToHash("0xd78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822"): {Name: "Uniswap v2"},
 		common.HexToHash("0xc42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67"): {Name: "Uniswap v3"},
 		common.HexToHash("0x8b3e96f2b889fa771c53c981b40daf005f63f637f1869f707052d15a3dd97140"): {Name: "Curve"},
-		common.HexToHash("0x2170c741c41531aec20e7c107c24eecfdd15e69c9bb0a8dd37b1840b9e0b207b"): {Name: "Balancer v2", PoolTopic: true},
-		common.HexToHash("0x40e9cecb9f5f1f1c5b9c97dec2917b7ee92e57ba5563708daca94dd84ad7112f"): {Name: "Uniswap v4", PoolTopic: true},
+		common.HexToHash("0x2170c741c41531aec20e7c107c24eecfdd15e69c9bb0a8dd37b1840b9e0b207b"): {Name: "Balancer v2",
+			PoolTopic: true},
+		common.HexToHash("0x40e9cecb9f5f1f1c5b9c97dec2917b7ee92e57ba5563708daca94dd84ad7112f"): {Name: "Uniswap v4",
+			PoolTopic: true},
 	}
 }
 
@@ -59,7 +64,8 @@ func (p *projection) addLogs(logs []orderflow.Log, show orderflow.Hints) {
 	}
 }
 
-// appendLog writes a log with its first topics. The others are zero: searchers may know how many there are.
+// appendLog writes a log with its first topics. The others are zero: searchers may know how many
+// there are.
 func appendLog(to []byte, log *orderflow.Log, kept int, data []byte) []byte {
 	to = appendBytes(append(to, `{"address":`...), log.Address[:])
 	to = append(to, `,"topics":[`...)

@@ -8,8 +8,9 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 )
 
-// ParseSwaps reads further kinds of pools, with commas: NAME=TOPIC, or NAME=TOPIC+pool where the second topic says which pool it is. The topic is the
-// first of the pool's log of a swap: 32 bytes in hex. An error is the operator's mistake.
+// ParseSwaps reads further kinds of pools, with commas: NAME=TOPIC, or NAME=TOPIC+pool where the
+// second topic says which pool it is. The topic is the first of the pool's log of a swap: 32 bytes
+// in hex. An error is the operator's mistake.
 func ParseSwaps(text string) (SwapTable, error) {
 	table := SwapTable{}
 	for item := range strings.SplitSeq(text, ",") {
@@ -20,7 +21,8 @@ func ParseSwaps(text string) (SwapTable, error) {
 		hex, pool := strings.CutSuffix(rest, "+pool")
 		topic, err := hexutil.Decode(hex)
 		if name == "" || err != nil || len(topic) != common.HashLength {
-			return nil, fmt.Errorf("%q is no kind of pool: give NAME=TOPIC or NAME=TOPIC+pool, the topic being 32 bytes in hex", item)
+			return nil, fmt.Errorf("%q is no kind of pool: give NAME=TOPIC or NAME=TOPIC+pool, the topic being 32 bytes in hex",
+				item)
 		}
 		table[common.BytesToHash(topic)] = Swap{Name: name, PoolTopic: pool}
 	}

@@ -19,7 +19,8 @@ func TestParseSwaps(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"a", "a=0x12", "=" + topicText, topicText, "a=" + topicText + "+x", "a=" + topicText[2:]} {
+	for _, text := range []string{"a", "a=0x12", "=" + topicText, topicText, "a=" + topicText + "+x", "a=" +
+		topicText[2:]} {
 		if got, err := hint.ParseSwaps(text); err == nil {
 			t.Errorf("%q: %v", text, got)
 		}

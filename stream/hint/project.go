@@ -10,11 +10,13 @@ import (
 
 // Config is what the operator decides. Nobody may change it while it is in use.
 type Config struct {
-	// Swaps are the logs that default_logs lets through. DefaultSwaps are those that the description's services know.
+	// Swaps are the logs that default_logs lets through. DefaultSwaps are those that the description's
+	// services know.
 	Swaps SwapTable
 	// MevGasPrice and GasUsed tell what the simulation found, rounded.
 	MevGasPrice, GasUsed bool
-	// GasLimit repeats a transaction's gas under the name gasLimit: the description has both, clients read gas.
+	// GasLimit repeats a transaction's gas under the name gasLimit: the description has both, clients
+	// read gas.
 	GasLimit bool
 }
 
@@ -32,8 +34,9 @@ const (
 	gasUsedDigits  = 2
 )
 
-// Project is what everybody may know of an order, in one line; nil when its sender shares nothing. An error means that a transaction of which
-// something is shown cannot be read. The order is not changed, and the line keeps nothing of it.
+// Project is what everybody may know of an order, in one line; nil when its sender shares nothing.
+// An error means that a transaction of which something is shown cannot be read. The order is not
+// changed, and the line keeps nothing of it.
 func Project(shared *orderflow.Shared, cfg Config) (json []byte, err error) {
 	if shown(shared.Bundle.Hints) == 0 {
 		return nil, nil
@@ -62,7 +65,8 @@ type projection struct {
 	logs, txs []byte
 }
 
-// bundle adds a bundle's elements, depth first. An inner bundle that shares nothing adds nothing; what is around it does not count.
+// bundle adds a bundle's elements, depth first. An inner bundle that shares nothing adds nothing;
+// what is around it does not count.
 func (p *projection) bundle(b *orderflow.Bundle) error {
 	show := shown(b.Hints)
 	if show == 0 {

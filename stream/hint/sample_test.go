@@ -39,21 +39,31 @@ func kinds() []kind {
 	one, tip, fee := big.NewInt(1), big.NewInt(2e9), big.NewInt(3e10)
 	u := uint256.MustFromBig
 	return []kind{
-		{"legacy", &types.LegacyTx{Nonce: 7, GasPrice: fee, Gas: 250_000, To: &router, Value: big.NewInt(5), Data: swap, V: big.NewInt(38), R: one, S: one}},
-		{"unprotected", &types.LegacyTx{Nonce: 7, GasPrice: fee, Gas: 250_000, To: &router, Data: swap, V: big.NewInt(27), R: one, S: one}},
-		{"access list", &types.AccessListTx{ChainID: one, Nonce: 7, GasPrice: fee, Gas: 250_000, To: &router, Data: swap, AccessList: list, V: one, R: one, S: one}},
-		{"fee caps", &types.DynamicFeeTx{ChainID: one, Nonce: 7, GasTipCap: tip, GasFeeCap: fee, Gas: 250_000, To: &router, Data: swap, V: one, R: one, S: one}},
-		{"blob", &types.BlobTx{ChainID: u(one), Nonce: 7, GasTipCap: u(tip), GasFeeCap: u(fee), Gas: 250_000, To: router, Data: swap,
+		{"legacy", &types.LegacyTx{Nonce: 7, GasPrice: fee, Gas: 250_000, To: &router, Value: big.NewInt(5), Data: swap,
+			V: big.NewInt(38), R: one, S: one}},
+		{"unprotected", &types.LegacyTx{Nonce: 7, GasPrice: fee, Gas: 250_000, To: &router, Data: swap, V: big.NewInt(27),
+			R: one, S: one}},
+		{"access list", &types.AccessListTx{ChainID: one, Nonce: 7, GasPrice: fee, Gas: 250_000, To: &router, Data: swap,
+			AccessList: list, V: one, R: one, S: one}},
+		{"fee caps", &types.DynamicFeeTx{ChainID: one, Nonce: 7, GasTipCap: tip, GasFeeCap: fee, Gas: 250_000, To: &router,
+			Data: swap, V: one, R: one, S: one}},
+		{"blob", &types.BlobTx{ChainID: u(one), Nonce: 7, GasTipCap: u(tip), GasFeeCap: u(fee), Gas: 250_000,
+			To: router, Data: swap,
 			BlobFeeCap: u(one), BlobHashes: []common.Hash{{0: 1}}, V: u(one), R: u(one), S: u(one)}},
-		{"set code", &types.SetCodeTx{ChainID: u(one), Nonce: 7, GasTipCap: u(tip), GasFeeCap: u(fee), Gas: 250_000, To: router, Data: swap,
+		{"set code", &types.SetCodeTx{ChainID: u(one), Nonce: 7, GasTipCap: u(tip), GasFeeCap: u(fee), Gas: 250_000,
+			To: router, Data: swap,
 			AuthList: []types.SetCodeAuthorization{{ChainID: *u(one), Address: pair}}, V: u(one), R: u(one), S: u(one)}},
-		{"creation", &types.DynamicFeeTx{ChainID: one, GasTipCap: tip, GasFeeCap: fee, Gas: 900_000, Data: common.FromHex("0x6080604052"), V: one, R: one, S: one}},
-		{"short calldata", &types.DynamicFeeTx{ChainID: one, GasTipCap: tip, GasFeeCap: fee, Gas: 30_000, To: &router, Data: []byte{0xab, 0xcd}, V: one, R: one, S: one}},
-		{"plain transfer", &types.DynamicFeeTx{ChainID: one, Nonce: 1, GasTipCap: tip, GasFeeCap: fee, Gas: 21_000, To: &router, Value: big.NewInt(1e18), V: one, R: one, S: one}},
+		{"creation", &types.DynamicFeeTx{ChainID: one, GasTipCap: tip, GasFeeCap: fee, Gas: 900_000,
+			Data: common.FromHex("0x6080604052"), V: one, R: one, S: one}},
+		{"short calldata", &types.DynamicFeeTx{ChainID: one, GasTipCap: tip, GasFeeCap: fee, Gas: 30_000, To: &router,
+			Data: []byte{0xab, 0xcd}, V: one, R: one, S: one}},
+		{"plain transfer", &types.DynamicFeeTx{ChainID: one, Nonce: 1, GasTipCap: tip, GasFeeCap: fee, Gas: 21_000,
+			To: &router, Value: big.NewInt(1e18), V: one, R: one, S: one}},
 	}
 }
 
-// logs are a token's transfer, a swap of two kinds, one that lacks its pool, and one without any topic.
+// logs are a token's transfer, a swap of two kinds, one that lacks its pool, and one without any
+// topic.
 func logs() []orderflow.Log {
 	return []orderflow.Log{
 		{Address: router, Topics: []common.Hash{transfer, {31: 1}, {31: 2}}, Data: []byte{1}},
@@ -78,7 +88,8 @@ func element(t testing.TB, data types.TxData, logs ...orderflow.Log) orderflow.E
 // order is one that shares some hints of its elements.
 func order(hints orderflow.Hints, elements ...orderflow.Element) *orderflow.Shared {
 	return &orderflow.Shared{
-		At: time.Unix(1_700_000_000, 0).UTC(), Block: 100, Hash: common.Hash{31: 0xaa}, Bundle: orderflow.Bundle{Hints: hints, Elements: elements},
+		At: time.Unix(1_700_000_000, 0).UTC(), Block: 100, Hash: common.Hash{31: 0xaa}, Bundle: orderflow.Bundle{Hints: hints,
+			Elements: elements},
 		GasUsed: 123_456, MevGasPriceWei: uint256.NewInt(1_234_567_890),
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/view"
 )
 
-// decode reads what the bundle RPC shares, and projects it: from here on there is nothing that not everybody may see.
+// decode reads what the bundle RPC shares, and projects it: from here on there is nothing that not
+// everybody may see.
 func (h *History) decode(entry view.Entry) (view.Change, error) {
 	if entry.Subject != orderflow.SharedSubject {
 		return nil, nil

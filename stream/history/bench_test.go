@@ -20,7 +20,8 @@ const (
 	firstSec   = 1_700_000_000
 )
 
-// fill writes many events of 200 bytes and more, 20 in a block, of which some came late, without the journal: that would take an hour.
+// fill writes many events of 200 bytes and more, 20 in a block, of which some came late, without
+// the journal: that would take an hour.
 func fill(b *testing.B, h *house) {
 	b.Helper()
 	const at = 500_000
@@ -50,8 +51,8 @@ func fill(b *testing.B, h *house) {
 	}
 }
 
-// Any page of 10 million events: with any bounds, from any offset. The benchmark "plain" is one page
-// in the middle, found by OFFSET alone.
+// Any page of 10 million events: with any bounds, from any offset. The benchmark "plain" is one
+// page in the middle, found by OFFSET alone.
 func BenchmarkPage10M(b *testing.B) {
 	address := "sqlite:" + filepath.Join(b.TempDir(), "history.db")
 	begin := time.Now()
@@ -100,7 +101,8 @@ func BenchmarkPage10M(b *testing.B) {
 	})
 }
 
-// bounded is a query for some blocks, counted from the first, with an offset that may be past the last of them.
+// bounded is a query for some blocks, counted from the first, with an offset that may be past the
+// last of them.
 func bounded(d *rand.Rand, set func(*stream.Query, stream.Range)) stream.Query {
 	q := everything(500)
 	from := d.Int64N(many / 20)
@@ -135,7 +137,9 @@ func pages(b *testing.B, h *house, query func() stream.Query) {
 // plain is a page in the middle by OFFSET alone.
 func plain(b *testing.B, h *house) {
 	b.Helper()
-	err := h.view.Each(context.Background(), func(*sql.Rows) error { return nil }, `SELECT id, json FROM events ORDER BY id LIMIT 500 OFFSET ?`, many/2)
+	err := h.view.Each(context.Background(), func(*sql.Rows) error {
+		return nil
+	}, `SELECT id, json FROM events ORDER BY id LIMIT 500 OFFSET ?`, many/2)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,17 +1,20 @@
-// Package history is the SQL view of what was streamed: every event, once and for good stored before anybody hears of it, byte for byte. How it
-// keeps up with the journal is internal/view's.
+// Package history is the SQL view of what was streamed: every event, once and for good stored
+// before anybody hears of it, byte for byte. How it keeps up with the journal is internal/view's.
 //
 //	journal ─▶ view.Follow ─▶ decode: Project ─▶ events, chunks, announced ──commit──▶ Applied: read what is new ─▶ Publish (in order of ids)
 //	                                                                                      │
 //	  Info ◀── memory ◀── the chunks: for every 1024 ids how many events, and between ◀───┘
 //	  Page ◀──┘      └──▶ which blocks and times. A page is found there; only it, and the chunks where a bound falls, are read.
 //
-// Blocks and times grow with ids, nearly: facts of several services may come late. So the bounds of most chunks say that all or none of their events
-// are asked for, and the few others are counted. That is right for any order of facts, and quick for all that occur.
+// Blocks and times grow with ids, nearly: facts of several services may come late. So the bounds of
+// most chunks say that all or none of their events are asked for, and the few others are counted.
+// That is right for any order of facts, and quick for all that occur.
 //
-// Ids ascend from 1 and none is given twice. An order has at most one event for ever, whatever has been deleted since.
+// Ids ascend from 1 and none is given twice. An order has at most one event for ever, whatever has
+// been deleted since.
 //
-// Several processes may share a database, one journal behind it: each publishes every event, once, whoever has written it.
+// Several processes may share a database, one journal behind it: each publishes every event, once,
+// whoever has written it.
 package history
 
 import (
@@ -37,8 +40,9 @@ var migrationFiles embed.FS
 type Config struct {
 	// Project is what everybody may know of an order, nil for nothing, see hint.Project.
 	Project func(*orderflow.Shared) ([]byte, error)
-	// Publish, if set, is given new events after they are stored, in order of their ids and each once. It must be quick: facts wait for it. What was
-	// stored before Open it is not given. Nobody may change the events.
+	// Publish, if set, is given new events after they are stored, in order of their ids and each once.
+	// It must be quick: facts wait for it. What was stored before Open it is not given. Nobody may
+	// change the events.
 	Publish func([]stream.Event)
 	Log     *slog.Logger
 }
@@ -47,15 +51,18 @@ type Config struct {
 type History struct {
 	view *view.View
 	cfg  Config
-	// known is what is known of the database's content, nil until it has answered. Whoever changes it holds knowing.
+	// known is what is known of the database's content, nil until it has answered. Whoever changes it
+	// holds knowing.
 	known   atomic.Pointer[summary]
 	knowing sync.Mutex
-	// published is the id of the last event that was published or that was there at the beginning. knowing guards it.
+	// published is the id of the last event that was published or that was there at the beginning.
+	// knowing guards it.
 	published int64
 }
 
-// Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is asked for the first time by Follow, and until
-// it answers queries fail with stream.HistoryUnavailable.
+// Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is
+// asked for the first time by Follow, and until it answers queries fail with
+// stream.HistoryUnavailable.
 func Open(ctx context.Context, address string, cfg Config) (*History, error) {
 	migrations, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
@@ -85,7 +92,8 @@ func (h *History) CheckAtStart(ctx context.Context, journal view.Log) error {
 // Skipped is the number of facts that could not be read since Open, see view.View.
 func (h *History) Skipped() uint64 { return h.view.Skipped() }
 
-// Follow applies facts as they come until the context ends (nil) or the source fails (its error). It survives the database, see view.View.
+// Follow applies facts as they come until the context ends (nil) or the source fails (its error).
+// It survives the database, see view.View.
 func (h *History) Follow(ctx context.Context, source view.Source) error {
 	return h.view.Follow(ctx, source)
 }
@@ -106,7 +114,8 @@ func (h *History) Last(ctx context.Context) (seq uint64, err error) {
 	return seq, nil
 }
 
-// failure wraps an error of the database. One that is over when the database answers again is stream.HistoryUnavailable too.
+// failure wraps an error of the database. One that is over when the database answers again is
+// stream.HistoryUnavailable too.
 func failure(action string, err error) error {
 	if store.Unavailable(err) {
 		return fmt.Errorf("%s: %w: %w", action, stream.HistoryUnavailable.Plain(), err)

@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// An order's event is stored once, then published; what comes again, shares nothing or is another's fact gives none.
+// An order's event is stored once, then published; what comes again, shares nothing or is another's
+// fact gives none.
 func TestAnEventForEachOrder(t *testing.T) {
 	onEach(t, func(t *testing.T, h *house) {
 		if got := info(t, h); got != (stream.Info{}) {
@@ -22,7 +23,8 @@ func TestAnEventForEachOrder(t *testing.T) {
 		nothing, other, broken := came{order: 5}.entry(4), came{order: 6}.entry(5), came{order: unreadable}.entry(6)
 		nothing.Data = []byte(`{"at":"2026-01-01T00:00:00Z","bundle":{"elements":null}}`)
 		other.Subject = "rpc.order_ended"
-		viewtest.Apply(t, h, came{1, 10, 100}.entry(1), came{2, 10, 101}.entry(2), came{1, 11, 102}.entry(3), nothing, other, broken)
+		viewtest.Apply(t, h, came{1, 10, 100}.entry(1), came{2, 10, 101}.entry(2), came{1, 11, 102}.entry(3), nothing,
+			other, broken)
 		record(t, h, came{3, 11, 103}, came{2, 12, 104})
 
 		if got, want := page(t, h, everything(10)), "1:1 2:2 3:3"; got != want {
@@ -46,7 +48,8 @@ func TestNoSuchTime(t *testing.T) {
 	h := openAt(t, "sqlite::memory:")
 	huge := came{order: 1}.entry(1)
 	huge.Data = []byte(`{"at":"2026-01-01T00:00:00Z","block":18446744073709551615,"bundle":{"hints":1,"elements":null}}`)
-	viewtest.Apply(t, h, huge, came{2, 1, -5}.entry(2), view.Entry{Seq: 3, Subject: orderflow.SharedSubject, Data: []byte(`[]`)})
+	viewtest.Apply(t, h, huge, came{2, 1, -5}.entry(2), view.Entry{Seq: 3, Subject: orderflow.SharedSubject,
+		Data: []byte(`[]`)})
 	if got := h.Skipped(); got != 3 || page(t, h, everything(1)) != "" {
 		t.Errorf("%d skipped, want 3 and no event", got)
 	}
@@ -83,7 +86,8 @@ func TestStoredThenPublished(t *testing.T) {
 	}
 }
 
-// A history that is opened again knows what it has, publishes only what is new, and goes on counting where it was.
+// A history that is opened again knows what it has, publishes only what is new, and goes on
+// counting where it was.
 func TestOpenedAgain(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "history.db")
 	before := openAt(t, address)
@@ -127,7 +131,8 @@ func TestAfter(t *testing.T) {
 		id    uint64
 		limit int
 		want  string
-	}{{0, 10, "1:1 2:2 3:3 4:4"}, {0, 2, "1:1 2:2"}, {2, 10, "3:3 4:4"}, {3, 1, "4:4"}, {4, 10, ""}, {1 << 63, 10, ""}, {1, 0, ""}, {1, -1, ""}} {
+	}{{0, 10, "1:1 2:2 3:3 4:4"}, {0, 2, "1:1 2:2"}, {2, 10, "3:3 4:4"}, {3, 1, "4:4"}, {4, 10, ""}, {1 << 63, 10, ""},
+		{1, 0, ""}, {1, -1, ""}} {
 		events, err := h.After(t.Context(), c.id, c.limit)
 		if got := shown(events); err != nil || got != c.want {
 			t.Errorf("after %d, %d: %q, %v, want %q", c.id, c.limit, got, err, c.want)

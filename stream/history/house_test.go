@@ -29,7 +29,8 @@ const unreadable = 6_660_000
 // line is the hint of the order of a number, in these tests.
 func line(order uint64) string { return fmt.Sprintf(`{"order":%d}`, order) }
 
-// project is what the tests' orders show: nothing without hints, and an error for the unreadable one.
+// project is what the tests' orders show: nothing without hints, and an error for the unreadable
+// one.
 func project(shared *orderflow.Shared) ([]byte, error) {
 	order := binary.BigEndian.Uint64(shared.Hash[24:])
 	switch {
@@ -90,7 +91,8 @@ type came struct {
 }
 
 func (c came) entry(seq uint64) view.Entry {
-	shared := orderflow.Shared{At: time.Unix(c.sec, 999_999_999).UTC(), Block: uint64(c.block), Bundle: orderflow.Bundle{Hints: orderflow.Hash}}
+	shared := orderflow.Shared{At: time.Unix(c.sec, 999_999_999).UTC(), Block: uint64(c.block),
+		Bundle: orderflow.Bundle{Hints: orderflow.Hash}}
 	binary.BigEndian.PutUint64(shared.Hash[24:], c.order)
 	shared.Hash[0] = 0xab
 	data, err := json.Marshal(shared)
@@ -138,7 +140,8 @@ func page(t testing.TB, h *house, q stream.Query) string {
 func shown(events []stream.Event) string {
 	var list []string
 	for _, event := range events {
-		list = append(list, fmt.Sprintf("%d:%s", event.ID, strings.TrimSuffix(strings.TrimPrefix(string(event.JSON), `{"order":`), "}")))
+		list = append(list,
+			fmt.Sprintf("%d:%s", event.ID, strings.TrimSuffix(strings.TrimPrefix(string(event.JSON), `{"order":`), "}")))
 	}
 	return strings.Join(list, " ")
 }

@@ -11,7 +11,8 @@ import (
 // readAtOnce is how many new events are read, held and published at a time.
 const readAtOnce = 512
 
-// learn reads what is new in the database and publishes it. The first time, it only sums up what there is.
+// learn reads what is new in the database and publishes it. The first time, it only sums up what
+// there is.
 func (h *History) learn(ctx context.Context) error {
 	h.knowing.Lock()
 	defer h.knowing.Unlock()
@@ -44,7 +45,8 @@ func (h *History) relearn(ctx context.Context) error {
 	return nil
 }
 
-// readNew adds the events up to an id to what is known, and publishes them. The caller holds knowing.
+// readNew adds the events up to an id to what is known, and publishes them. The caller holds
+// knowing.
 func (h *History) readNew(ctx context.Context, upTo int64) error {
 	for {
 		now := *h.known.Load()
@@ -63,7 +65,8 @@ func (h *History) readNew(ctx context.Context, upTo int64) error {
 	}
 }
 
-// publish passes over what was published: a database that has lost events gets them again, as they were. The caller holds knowing.
+// publish passes over what was published: a database that has lost events gets them again, as they
+// were. The caller holds knowing.
 func (h *History) publish(events []stream.Event) {
 	for len(events) > 0 && int64(events[0].ID) <= h.published {
 		events = events[1:]
@@ -89,7 +92,8 @@ func (h *History) sumUp(ctx context.Context) (summary, error) {
 		if number.Valid {
 			chunks = append(chunks, chunk{
 				number: number.Int64, events: events.Int64,
-				blocks: stream.Range{From: minBlock.Int64, To: maxBlock.Int64}, times: stream.Range{From: minSec.Int64, To: maxSec.Int64},
+				blocks: stream.Range{From: minBlock.Int64, To: maxBlock.Int64}, times: stream.Range{From: minSec.Int64,
+					To: maxSec.Int64},
 			})
 		}
 		return nil

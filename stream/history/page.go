@@ -12,7 +12,8 @@ import (
 // errUnknown is the database's that has not answered yet.
 var errUnknown = fmt.Errorf("the history is not read yet: %w", stream.HistoryUnavailable.Plain())
 
-// Info tells what the history has, from memory. It fails only until the database has answered for the first time.
+// Info tells what the history has, from memory. It fails only until the database has answered for
+// the first time.
 func (h *History) Info() (stream.Info, error) {
 	known := h.known.Load()
 	if known == nil {
@@ -21,8 +22,9 @@ func (h *History) Info() (stream.Info, error) {
 	return known.info, nil
 }
 
-// Page is what a query asks for, ascending by id; never nil. What is stored meanwhile is not in it, and does not move what is in the next page: with a
-// growing offset every event comes once, as long as none is deleted.
+// Page is what a query asks for, ascending by id; never nil. What is stored meanwhile is not in it,
+// and does not move what is in the next page: with a growing offset every event comes once, as long
+// as none is deleted.
 func (h *History) Page(ctx context.Context, q stream.Query) ([]stream.Event, error) {
 	known := h.known.Load()
 	if known == nil {
@@ -52,7 +54,8 @@ func (h *History) Page(ctx context.Context, q stream.Query) ([]stream.Event, err
 	return page, nil
 }
 
-// After is the events after an id, ascending; no more than a limit, and fewer only if there are no more.
+// After is the events after an id, ascending; no more than a limit, and fewer only if there are no
+// more.
 func (h *History) After(ctx context.Context, id uint64, limit int) ([]stream.Event, error) {
 	known := h.known.Load()
 	if known == nil {
@@ -75,9 +78,10 @@ func bounds(known *summary, q stream.Query, c chunk) []any {
 	return []any{c.first(), min(c.last(), known.last), q.Blocks.From, q.Blocks.To, q.Times.From, q.Times.To}
 }
 
-// count is how many events of a chunk a query asks for, as far as that matters: when none is to be passed over, and there may be some, it is not
-// counted and the answer is more than none.
-func (h *History) count(ctx context.Context, known *summary, q stream.Query, c chunk, skip int64) (count int64, err error) {
+// count is how many events of a chunk a query asks for, as far as that matters: when none is to be
+// passed over, and there may be some, it is not counted and the answer is more than none.
+func (h *History) count(ctx context.Context, known *summary, q stream.Query, c chunk,
+	skip int64) (count int64, err error) {
 	switch asked(q, c) {
 	case none:
 		return 0, nil

@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// Whatever comes in whatever order, and whatever is deleted: a page is what one gets by looking at every event.
+// Whatever comes in whatever order, and whatever is deleted: a page is what one gets by looking at
+// every event.
 func TestAnyPage(t *testing.T) {
 	server := postgrestest.Start(t)
 	files := 0
@@ -45,7 +46,8 @@ func TestAnyPage(t *testing.T) {
 	})
 }
 
-// drawFacts are orders in blocks and seconds that grow, except that some come late, or in no order at all.
+// drawFacts are orders in blocks and seconds that grow, except that some come late, or in no order
+// at all.
 func drawFacts(t *rapid.T) (facts []came) {
 	late := rapid.SampledFrom([]int{0, 3, 4000}).Draw(t, "late")
 	n := rapid.IntRange(0, 2*chunkIDs+200).Draw(t, "facts")
@@ -136,7 +138,8 @@ func TestPagingWhileEventsCome(t *testing.T) {
 		first, last uint64
 	}{
 		{everything(limit), 1, before + meanwhile},
-		{stream.Query{Blocks: stream.Range{From: 20, To: 400}, Times: stream.Range{From: 150, To: 1900}, Limit: limit}, 301, 3802},
+		{stream.Query{Blocks: stream.Range{From: 20, To: 400}, Times: stream.Range{From: 150, To: 1900}, Limit: limit}, 301,
+			3802},
 	} {
 		reading.Go(func() {
 			next, q := reader.first, reader.query
@@ -166,7 +169,8 @@ func TestPagingWhileEventsCome(t *testing.T) {
 		})
 	}
 	reading.Wait()
-	if got := fmt.Sprint(info(t, h)); got != fmt.Sprint(stream.Info{Count: before + meanwhile, MaxBlock: 449, MaxSec: 2249}) {
+	if got := fmt.Sprint(info(t, h)); got != fmt.Sprint(stream.Info{Count: before + meanwhile, MaxBlock: 449,
+		MaxSec: 2249}) {
 		t.Error(got)
 	}
 }

@@ -23,8 +23,8 @@ const pruneEvery = time.Hour
 // oldest are the first block and the first second that are kept.
 type oldest struct{ block, sec int64 }
 
-// Prune deletes the events that need not be kept, and tells how many they were. What was deleted before an error stays deleted. That an order had its
-// event is never forgotten.
+// Prune deletes the events that need not be kept, and tells how many they were. What was deleted
+// before an error stays deleted. That an order had its event is never forgotten.
 func (h *History) Prune(ctx context.Context, now time.Time, keep Retention) (deleted int64, err error) {
 	known := h.known.Load()
 	if known == nil {
@@ -54,8 +54,8 @@ func (h *History) Prune(ctx context.Context, now time.Time, keep Retention) (del
 	return deleted, nil
 }
 
-// oldest finds what is kept. It is the last event that says which block is the newest, not the greatest number: a wrong one would take all others with it
-// for good.
+// oldest finds what is kept. It is the last event that says which block is the newest, not the
+// greatest number: a wrong one would take all others with it for good.
 func (h *History) oldest(ctx context.Context, now time.Time, keep Retention) (from oldest, err error) {
 	if keep.For > 0 {
 		from.sec = now.Add(-keep.For).Unix()
@@ -75,7 +75,8 @@ func pruneChunk(ctx context.Context, tx store.Tx, c chunk, from oldest) (deleted
 	if _, err := tx.Exec(ctx, `UPDATE counter SET last = last`); err != nil { // from now on nobody adds to it
 		return 0, err
 	}
-	deleted, err = tx.Exec(ctx, `DELETE FROM events WHERE id >= ? AND id <= ? AND (block < ? OR at_s < ?)`, c.first(), c.last(), from.block, from.sec)
+	deleted, err = tx.Exec(ctx, `DELETE FROM events WHERE id >= ? AND id <= ? AND (block < ? OR at_s < ?)`, c.first(),
+		c.last(), from.block, from.sec)
 	if err != nil {
 		return 0, err
 	}
@@ -88,8 +89,8 @@ func pruneChunk(ctx context.Context, tx store.Tx, c chunk, from oldest) (deleted
 	return deleted, err
 }
 
-// Keep prunes at once and then every hour, until the context ends, and looks what other processes have deleted. A failure is logged, and the next hour
-// tries again.
+// Keep prunes at once and then every hour, until the context ends, and looks what other processes
+// have deleted. A failure is logged, and the next hour tries again.
 func (h *History) Keep(ctx context.Context, now func() time.Time, keep Retention) {
 	hour := time.NewTicker(pruneEvery)
 	defer hour.Stop()
@@ -108,7 +109,8 @@ func (h *History) pruneAndTell(ctx context.Context, now time.Time, keep Retentio
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		h.cfg.Log.WarnContext(ctx, "old events could not be deleted; the next try is in an hour", "deleted", deleted, "error", err)
+		h.cfg.Log.WarnContext(ctx, "old events could not be deleted; the next try is in an hour", "deleted", deleted,
+			"error", err)
 	case deleted > 0:
 		h.cfg.Log.InfoContext(ctx, "old events deleted", "deleted", deleted, "before", now)
 	}

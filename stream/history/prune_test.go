@@ -26,10 +26,12 @@ func prune(t *testing.T, h *house, now time.Time, keep Retention) {
 	}
 }
 
-// What is too old by blocks or by age goes; what is left says what there is. Ids go on, and no order is announced again.
+// What is too old by blocks or by age goes; what is left says what there is. Ids go on, and no
+// order is announced again.
 func TestPrune(t *testing.T) {
 	onEach(t, func(t *testing.T, h *house) {
-		record(t, h, came{1, 10, 1_000_000}, came{2, 11, 1_000_100}, came{3, 11, 1_000_200}, came{4, 9, 1_000_300}, came{5, 12, 1_000_400})
+		record(t, h, came{1, 10, 1_000_000}, came{2, 11, 1_000_100}, came{3, 11, 1_000_200}, came{4, 9, 1_000_300},
+			came{5, 12, 1_000_400})
 		for _, step := range []struct {
 			name string
 			now  time.Time
@@ -39,8 +41,10 @@ func TestPrune(t *testing.T) {
 		}{
 			{"nothing", noon.Add(time.Hour), Retention{}, "1:1 2:2 3:3 4:4 5:5", known(5, 9, 1_000_000, 12, 1_000_400)},
 			{"three blocks", noon, Retention{Blocks: 3}, "1:1 2:2 3:3 5:5", known(4, 10, 1_000_000, 12, 1_000_400)},
-			{"a minute", noon.Add(160 * time.Second), Retention{For: time.Minute}, "2:2 3:3 5:5", known(3, 11, 1_000_100, 12, 1_000_400)},
-			{"both", noon.Add(160 * time.Second), Retention{Blocks: 1, For: time.Minute}, "5:5", known(1, 12, 1_000_400, 12, 1_000_400)},
+			{"a minute", noon.Add(160 * time.Second), Retention{For: time.Minute}, "2:2 3:3 5:5",
+				known(3, 11, 1_000_100, 12, 1_000_400)},
+			{"both", noon.Add(160 * time.Second), Retention{Blocks: 1, For: time.Minute}, "5:5",
+				known(1, 12, 1_000_400, 12, 1_000_400)},
 			{"all", noon.Add(time.Hour), Retention{For: time.Minute}, "", stream.Info{}},
 			{"of nothing", noon.Add(time.Hour), Retention{Blocks: 1, For: time.Minute}, "", stream.Info{}},
 		} {

@@ -16,10 +16,12 @@ type chunk struct {
 func (c chunk) first() int64 { return c.number*chunkIDs + 1 }
 func (c chunk) last() int64  { return (c.number + 1) * chunkIDs }
 
-// summary is what is known of the history at one moment: the events up to an id. Nobody changes one; the next one may share its chunks.
+// summary is what is known of the history at one moment: the events up to an id. Nobody changes
+// one; the next one may share its chunks.
 type summary struct {
 	last int64
-	// full are chunks that get no more events, in order; open is the newest one, without events at the beginning.
+	// full are chunks that get no more events, in order; open is the newest one, without events at the
+	// beginning.
 	full []chunk
 	open chunk
 	info stream.Info
@@ -33,7 +35,8 @@ func (s summary) with(id, block, sec int64) summary {
 		}
 		s.open = chunk{number: number}
 	}
-	one := chunk{number: s.open.number, events: 1, blocks: stream.Range{From: block, To: block}, times: stream.Range{From: sec, To: sec}}
+	one := chunk{number: s.open.number, events: 1, blocks: stream.Range{From: block, To: block},
+		times: stream.Range{From: sec, To: sec}}
 	s.open = s.open.and(one)
 	s.last, s.info = id, infoOf(chunkOf(s.info).and(one))
 	return s
@@ -44,7 +47,8 @@ func (c chunk) and(other chunk) chunk {
 	if c.events == 0 {
 		return other
 	}
-	return chunk{number: c.number, events: c.events + other.events, blocks: span(c.blocks, other.blocks), times: span(c.times, other.times)}
+	return chunk{number: c.number, events: c.events + other.events, blocks: span(c.blocks, other.blocks),
+		times: span(c.times, other.times)}
 }
 
 // span is the least range that holds both.
@@ -53,7 +57,8 @@ func span(a, b stream.Range) stream.Range {
 }
 
 func chunkOf(i stream.Info) chunk {
-	return chunk{events: i.Count, blocks: stream.Range{From: i.MinBlock, To: i.MaxBlock}, times: stream.Range{From: i.MinSec, To: i.MaxSec}}
+	return chunk{events: i.Count, blocks: stream.Range{From: i.MinBlock, To: i.MaxBlock},
+		times: stream.Range{From: i.MinSec, To: i.MaxSec}}
 }
 
 // all are the chunks in order; the last one has no events when there are none.
@@ -67,7 +72,8 @@ func (s summary) all(yield func(chunk) bool) {
 }
 
 func infoOf(c chunk) stream.Info {
-	return stream.Info{Count: c.events, MinBlock: c.blocks.From, MaxBlock: c.blocks.To, MinSec: c.times.From, MaxSec: c.times.To}
+	return stream.Info{Count: c.events, MinBlock: c.blocks.From, MaxBlock: c.blocks.To, MinSec: c.times.From,
+		MaxSec: c.times.To}
 }
 
 // summarize makes the summary of all chunks, in order.

@@ -1,20 +1,25 @@
-// Package metrics is the view of the event stream that Prometheus reads. Its figures are counted in the rooms, and asked for when somebody looks.
+// Package metrics is the view of the event stream that Prometheus reads. Its figures are counted in
+// the rooms, and asked for when somebody looks.
 //
 //	audience, history, journal ◀── asked when somebody looks ── registry ─▶ /metrics
 package metrics
 
 import "github.com/gavel-relay/gavel/internal/observe"
 
-// Gauges tell how things are at this moment. One that is nil is not shown. They are safe for concurrent use and do not wait.
+// Gauges tell how things are at this moment. One that is nil is not shown. They are safe for
+// concurrent use and do not wait.
 type Gauges struct {
-	// Listeners is how many listen, Published how many events were streamed, Delivered how often a listener took one.
+	// Listeners is how many listen, Published how many events were streamed, Delivered how often a
+	// listener took one.
 	Listeners, Published, Delivered func() float64
-	// Refused is how many found no place, Cut how many were cut because they were behind, Resumed how many came back by an id.
+	// Refused is how many found no place, Cut how many were cut because they were behind, Resumed how
+	// many came back by an id.
 	Refused, Cut, Resumed func() float64
-	// Long is how many events were above 60 KiB, Dropped how many were not streamed because of their length.
+	// Long is how many events were above 60 KiB, Dropped how many were not streamed because of their
+	// length.
 	Long, Dropped func() float64
-	// Stored is how many events the history has, Skipped how many facts could not be read, Lag how many facts it has not taken up; -1 when it does
-	// not answer.
+	// Stored is how many events the history has, Skipped how many facts could not be read, Lag how
+	// many facts it has not taken up; -1 when it does not answer.
 	Stored, Skipped, Lag func() float64
 }
 
@@ -33,8 +38,10 @@ func New(set *observe.Set, g Gauges) {
 		{"gavel_stream_long_events", "Events above 60 KiB, which some clients lose, since the start.", g.Long},
 		{"gavel_stream_dropped_events", "Events that were longer than may be streamed, since the start.", g.Dropped},
 		{"gavel_stream_history_events", "Events that the history has; -1 when it does not answer.", g.Stored},
-		{"gavel_stream_facts_skipped", "Facts that could not be read, since the start. Each is a mistake of ours.", g.Skipped},
-		{"gavel_stream_history_lag", "Facts of the journal that the history has not taken up yet; -1 when one of them does not answer.", g.Lag},
+		{"gavel_stream_facts_skipped", "Facts that could not be read, since the start. Each is a mistake of ours.",
+			g.Skipped},
+		{"gavel_stream_history_lag",
+			"Facts of the journal that the history has not taken up yet; -1 when one of them does not answer.", g.Lag},
 	} {
 		set.GaugeFunc(m.name, m.help, m.read)
 	}

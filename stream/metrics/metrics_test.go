@@ -21,7 +21,8 @@ func TestGauges(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	New(observe.NewSet(registry), Gauges{Listeners: func() float64 { return 3 }, Lag: func() float64 { return -1 }})
 	families, err := registry.Gather()
-	if err != nil || len(families) != 2 || families[0].GetName() != "gavel_stream_history_lag" || families[1].GetName() != "gavel_stream_listeners" {
+	if err != nil || len(families) != 2 || families[0].GetName() != "gavel_stream_history_lag" ||
+		families[1].GetName() != "gavel_stream_listeners" {
 		t.Errorf("%v, %v", families, err)
 	}
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {

@@ -7,7 +7,8 @@ package inside
 
 import "errors"
 
-// built is whether this program was made of patched sources; the overlay's copy of this file says so.
+// built is whether this program was made of patched sources; the overlay's copy of this file says
+// so.
 const built = false
 
 // on are the mutants that are switched on; nobody writes it once services run.

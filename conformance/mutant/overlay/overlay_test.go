@@ -13,8 +13,8 @@ import (
 
 const root = "../../.."
 
-// Each mutant has a patch, each patch is a mutant's, all of them fit together, and each asks for its
-// own mutant by its id.
+// Each mutant has a patch, each patch is a mutant's, all of them fit together, and each asks for
+// its own mutant by its id.
 func TestPatchesApply(t *testing.T) {
 	texts, err := patched(root)
 	if err != nil {

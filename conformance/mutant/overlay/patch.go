@@ -12,7 +12,8 @@ import (
 )
 
 // A Patch is a unified diff without line numbers: each hunk names lines that stand together exactly
-// once in the file, whatever was inserted above them, so that patches can be applied one after another.
+// once in the file, whatever was inserted above them, so that patches can be applied one after
+// another.
 type Patch struct {
 	Files []File
 }

@@ -89,7 +89,8 @@ func (a *auction) blockWith(builder string, aboveWei *uint256.Int, blobs int, li
 	a.blocks++
 	valueWei := new(uint256.Int).Add(aboveWei, gwei(a.slot.BaseGwei))
 	raw, err := a.t.World.Block(a.t, world.Order{
-		Slot: *a.slot, FeeRecipient: fmt.Sprintf("%#x", a.feeRecipient[:]), PaysWei: valueWei.ToBig(), GasLimit: limit, Blobs: blobs,
+		Slot: *a.slot, FeeRecipient: fmt.Sprintf("%#x", a.feeRecipient[:]), PaysWei: valueWei.ToBig(), GasLimit: limit,
+		Blobs: blobs,
 		Extra: fmt.Sprintf("%s/%s/%d", a.t.Clause.ID, builder, a.blocks),
 	})
 	a.t.Ready(err, "build a block")
@@ -98,7 +99,8 @@ func (a *auction) blockWith(builder string, aboveWei *uint256.Int, blobs int, li
 	s := &submission{SubmitBlockRequest: block, a: a, key: a.builderKey(builder)}
 	p := s.ExecutionPayload
 	s.Message = &builderv1.BidTrace{
-		Slot: uint64(a.slot.Slot), ParentHash: a.slot.ParentHash, BlockHash: p.BlockHash, BuilderPubkey: s.key.Public, ProposerPubkey: a.proposer.Public,
+		Slot: uint64(a.slot.Slot), ParentHash: a.slot.ParentHash, BlockHash: p.BlockHash, BuilderPubkey: s.key.Public,
+		ProposerPubkey:       a.proposer.Public,
 		ProposerFeeRecipient: a.feeRecipient, GasLimit: p.GasLimit, GasUsed: p.GasUsed, Value: valueWei.Clone(),
 	}
 	return s.sign()
@@ -148,7 +150,8 @@ const news = 300 * time.Millisecond
 
 const errNotTaken = plainError("the block was not taken")
 
-// ready submits a valid block of little value, so that what is refused afterwards is refused for what is wrong with it.
+// ready submits a valid block of little value, so that what is refused afterwards is refused for
+// what is wrong with it.
 func (a *auction) ready() { a.submitted(a.block("first", gwei(1))) }
 
 func zipped(t *suite.T, body []byte) []byte {
@@ -166,7 +169,8 @@ func (a *auction) headerPath() string {
 
 // header asks for the bid.
 func (a *auction) header(accept string) *probe.Answer {
-	return a.t.Do(proposerAPI(a.t), probe.Request{Method: http.MethodGet, Path: a.headerPath(), Header: map[string]string{"Accept": accept}})
+	return a.t.Do(proposerAPI(a.t), probe.Request{Method: http.MethodGet, Path: a.headerPath(),
+		Header: map[string]string{"Accept": accept}})
 }
 
 // bid is the bid that is served; nil if there is none.
@@ -196,7 +200,8 @@ func readBid(t *suite.T, answer *probe.Answer) *builderelectra.SignedBuilderBid 
 func (a *auction) serves(s *submission) *builderelectra.SignedBuilderBid {
 	bid := a.bid()
 	a.t.Check(bid != nil, "the bid of the submitted block", "204, no bid")
-	a.t.Check(bid.Message.Header.BlockHash == s.Message.BlockHash, "the bid of block "+s.Message.BlockHash.String(), "that of "+bid.Message.Header.BlockHash.String())
+	a.t.Check(bid.Message.Header.BlockHash == s.Message.BlockHash, "the bid of block "+s.Message.BlockHash.String(),
+		"that of "+bid.Message.Header.BlockHash.String())
 	return bid
 }
 

@@ -55,7 +55,8 @@ func listed(t *suite.T, path, query string) error {
 	})
 }
 
-// all fails the spec unless every trace of a query has the value in a member, and there is one at least.
+// all fails the spec unless every trace of a query has the value in a member, and there is one at
+// least.
 func all(t *suite.T, path, query, member, want string) {
 	list := traces(t, path, query)
 	t.Check(len(list) > 0, "an entry for "+query, "none")
@@ -88,7 +89,8 @@ func data(r *room) {
 	r.It("REL-DAT-24", "says the number of transactions and of the block", func(t *suite.T) {
 		_, s := r.delivered(t)
 		trace := traces(t, deliveredPath, "block_hash="+s.Message.BlockHash.String())[0]
-		t.Check(text(t, trace, "num_tx") == strconv.Itoa(len(s.ExecutionPayload.Transactions)), fmt.Sprint(len(s.ExecutionPayload.Transactions)), trace["num_tx"])
+		t.Check(text(t, trace, "num_tx") == strconv.Itoa(len(s.ExecutionPayload.Transactions)),
+			fmt.Sprint(len(s.ExecutionPayload.Transactions)), trace["num_tx"])
 		number := strconv.FormatUint(s.ExecutionPayload.BlockNumber, 10)
 		t.Check(text(t, trace, "block_number") == number, number, trace["block_number"])
 	})
@@ -106,8 +108,10 @@ func data(r *room) {
 		trace := traces(t, deliveredPath, "block_hash="+m.BlockHash.String())[0]
 		for member, want := range map[string]string{
 			"slot": strconv.FormatUint(m.Slot, 10), "parent_hash": m.ParentHash.String(), "block_hash": m.BlockHash.String(),
-			"builder_pubkey": m.BuilderPubkey.String(), "proposer_pubkey": m.ProposerPubkey.String(), "proposer_fee_recipient": m.ProposerFeeRecipient.String(),
-			"gas_limit": strconv.FormatUint(m.GasLimit, 10), "gas_used": strconv.FormatUint(m.GasUsed, 10), "value": m.Value.Dec(),
+			"builder_pubkey": m.BuilderPubkey.String(), "proposer_pubkey": m.ProposerPubkey.String(),
+			"proposer_fee_recipient": m.ProposerFeeRecipient.String(),
+			"gas_limit":              strconv.FormatUint(m.GasLimit, 10), "gas_used": strconv.FormatUint(m.GasUsed, 10),
+			"value": m.Value.Dec(),
 		} {
 			t.Check(strings.EqualFold(text(t, trace, member), want), member+" "+want, trace[member])
 		}
@@ -129,9 +133,15 @@ func filters(r *room) {
 	}{
 		{"REL-DAT-03", "slot", "slot", func(s *submission) string { return strconv.FormatUint(s.Message.Slot, 10) }},
 		{"REL-DAT-04", "block_hash", "block_hash", func(s *submission) string { return s.Message.BlockHash.String() }},
-		{"REL-DAT-05", "block_number", "block_number", func(s *submission) string { return strconv.FormatUint(s.ExecutionPayload.BlockNumber, 10) }},
-		{"REL-DAT-06", "proposer_pubkey", "proposer_pubkey", func(s *submission) string { return s.Message.ProposerPubkey.String() }},
-		{"REL-DAT-06", "builder_pubkey", "builder_pubkey", func(s *submission) string { return s.Message.BuilderPubkey.String() }},
+		{"REL-DAT-05", "block_number", "block_number", func(s *submission) string {
+			return strconv.FormatUint(s.ExecutionPayload.BlockNumber, 10)
+		}},
+		{"REL-DAT-06", "proposer_pubkey", "proposer_pubkey", func(s *submission) string {
+			return s.Message.ProposerPubkey.String()
+		}},
+		{"REL-DAT-06", "builder_pubkey", "builder_pubkey", func(s *submission) string {
+			return s.Message.BuilderPubkey.String()
+		}},
 	} {
 		r.It(row.id, "filters by "+row.parameter, func(t *suite.T) {
 			_, other := r.delivered(t) // what must not be listed is there
@@ -169,7 +179,8 @@ func filters(r *room) {
 				value, err := uint256.FromDecimal(text(t, trace, "value"))
 				t.Check(err == nil, "a value", trace["value"])
 				if last != nil {
-					t.Check(rising && !value.Lt(last) || !rising && !value.Gt(last), "values in the order of "+order, last.Dec()+" before "+value.Dec())
+					t.Check(rising && !value.Lt(last) || !rising && !value.Gt(last), "values in the order of "+order, last.Dec()+
+						" before "+value.Dec())
 				}
 				last = value
 			}
@@ -206,7 +217,8 @@ func received(r *room) {
 		err := listed(t, receivedPath, "block_hash="+s.Message.BlockHash.String())
 		t.Check(err == nil, "the block that was submitted", err)
 		all(t, receivedPath, "slot="+strconv.FormatUint(s.Message.Slot, 10), "slot", strconv.FormatUint(s.Message.Slot, 10))
-		all(t, receivedPath, "builder_pubkey="+s.Message.BuilderPubkey.String(), "builder_pubkey", s.Message.BuilderPubkey.String())
+		all(t, receivedPath, "builder_pubkey="+s.Message.BuilderPubkey.String(), "builder_pubkey",
+			s.Message.BuilderPubkey.String())
 	})
 	r.It("REL-DAT-14", "does not list a refused block", func(t *suite.T) {
 		a := r.open(t)
@@ -231,8 +243,10 @@ func received(r *room) {
 		trace := traces(t, receivedPath, query)[0]
 		ms, err := strconv.ParseInt(text(t, trace, "timestamp_ms"), 10, 64)
 		from, to := answer.SentAt.UnixMilli()-1, answer.DoneAt.UnixMilli()+1
-		t.Check(err == nil && ms >= from && ms <= to, fmt.Sprintf("timestamp_ms from %d to %d", from, to), trace["timestamp_ms"])
-		t.Check(text(t, trace, "timestamp") == strconv.FormatInt(ms/1000, 10), "timestamp as the same in seconds", trace["timestamp"])
+		t.Check(err == nil && ms >= from && ms <= to, fmt.Sprintf("timestamp_ms from %d to %d", from, to),
+			trace["timestamp_ms"])
+		t.Check(text(t, trace, "timestamp") == strconv.FormatInt(ms/1000, 10), "timestamp as the same in seconds",
+			trace["timestamp"])
 	})
 }
 

@@ -57,7 +57,8 @@ func duties(r *room) {
 			t.Check(d.Entry != nil && d.Entry.Message != nil, "an entry with a registration", d)
 			root, err := d.Entry.Message.HashTreeRoot()
 			t.Ready(err, "hash a registration")
-			err = probe.VerifyBLS(d.Entry.Message.Pubkey, probe.SigningRoot(root, builderDomain(t.World.Facts)), d.Entry.Signature)
+			err = probe.VerifyBLS(d.Entry.Message.Pubkey, probe.SigningRoot(root, builderDomain(t.World.Facts)),
+				d.Entry.Signature)
 			t.Check(err == nil, "a registration that its validator signed", err)
 		}
 	})

@@ -56,7 +56,8 @@ func general(r *room) {
 	})
 	r.It("REL-GEN-05", "takes requests without authentication", func(t *suite.T) {
 		answer := t.Do(proposerAPI(t), post("/eth/v1/builder/validators", jsonType, []byte("[]")))
-		t.Check(answer.Status != http.StatusUnauthorized && answer.Status != http.StatusForbidden, "neither 401 nor 403", answer)
+		t.Check(answer.Status != http.StatusUnauthorized && answer.Status != http.StatusForbidden,
+			"neither 401 nor 403", answer)
 		t.Status(t.Get(proposerAPI(t), statusPath), http.StatusOK)
 	})
 	r.It("REL-GEN-06", "answers 429 with Retry-After beyond its rate", func(t *suite.T) {
@@ -89,7 +90,8 @@ func general(r *room) {
 		}
 		group.Wait()
 		for i, got := range statuses {
-			t.Check(i%2 == 0 && got == 200 || i%2 == 1 && (got == 400 || got == 404), "200 for status and 400 for a malformed key", fmt.Sprint(got))
+			t.Check(i%2 == 0 && got == 200 || i%2 == 1 && (got == 400 || got == 404),
+				"200 for status and 400 for a malformed key", fmt.Sprint(got))
 		}
 	})
 }
@@ -97,14 +99,17 @@ func general(r *room) {
 // malformed are requests that no client would send.
 func malformed() (list []probe.Request) {
 	for _, path := range []string{"/eth/v1/builder/validators", "/eth/v1/builder/blinded_blocks", submitPath} {
-		for _, body := range []string{"", "null", "1", `"x"`, "[[]]", `{"message":1}`, `[{"message":null}]`, "[1,", strings.Repeat("[", 10_000), "\x00\xff"} {
+		for _, body := range []string{"", "null", "1", `"x"`, "[[]]", `{"message":1}`, `[{"message":null}]`, "[1,",
+			strings.Repeat("[", 10_000), "\x00\xff"} {
 			list = append(list, post(path, jsonType, []byte(body)), post(path, sszType, []byte(body)))
 		}
 	}
-	for _, path := range []string{"/-1/" + zeroHash + "/" + someKey, "/1/0x/" + someKey, "/1/" + zeroHash + "/0xzz", "/18446744073709551616/" + zeroHash + "/" + someKey} {
+	for _, path := range []string{"/-1/" + zeroHash + "/" + someKey, "/1/0x/" + someKey, "/1/" + zeroHash + "/0xzz",
+		"/18446744073709551616/" + zeroHash + "/" + someKey} {
 		list = append(list, probe.Request{Method: http.MethodGet, Path: "/eth/v1/builder/header" + path})
 	}
-	for _, query := range []string{"proposer_payload_delivered?limit=x", "proposer_payload_delivered?slot=-1", "builder_blocks_received?slot=1e3"} {
+	for _, query := range []string{"proposer_payload_delivered?limit=x", "proposer_payload_delivered?slot=-1",
+		"builder_blocks_received?slot=1e3"} {
 		list = append(list, probe.Request{Method: http.MethodGet, Path: "/relay/v1/data/bidtraces/" + query})
 	}
 	return list

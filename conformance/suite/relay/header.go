@@ -39,7 +39,8 @@ func header(r *room) {
 		err = probe.VerifyBLS(bid.Message.Pubkey, probe.SigningRoot(root, builderDomain(t.World.Facts)), bid.Signature)
 		t.Check(err == nil, "a bid that is signed by the key in it, over the builder domain", err)
 		if key := t.Target.Relay.PublicKey; key != "" {
-			t.Check(strings.EqualFold(fmt.Sprintf("%#x", bid.Message.Pubkey[:]), key), "the relay's key "+key, bid.Message.Pubkey)
+			t.Check(strings.EqualFold(fmt.Sprintf("%#x", bid.Message.Pubkey[:]), key), "the relay's key "+key,
+				bid.Message.Pubkey)
 		}
 		t.Check(bid.Message.Pubkey != s.Message.BuilderPubkey, "the relay's key", "the builder's")
 	})
@@ -112,17 +113,20 @@ func header(r *room) {
 	r.It("REL-HDR-09", "answers SSZ", func(t *suite.T) {
 		a, s := leading(t)
 		bid := readSSZ(t, a.header(sszType))
-		t.Check(bid.Message.Header.BlockHash == s.Message.BlockHash, "the bid of the submitted block", bid.Message.Header.BlockHash)
+		t.Check(bid.Message.Header.BlockHash == s.Message.BlockHash, "the bid of the submitted block",
+			bid.Message.Header.BlockHash)
 	})
 	r.It("REL-HDR-10", "answers 406 when nothing fits", func(t *suite.T) {
 		t.Status(t.Do(proposerAPI(t), probe.Request{
-			Method: http.MethodGet, Path: "/eth/v1/builder/header/1/" + zeroHash + "/" + someKey, Header: map[string]string{"Accept": "text/html"},
+			Method: http.MethodGet, Path: "/eth/v1/builder/header/1/" + zeroHash + "/" +
+				someKey, Header: map[string]string{"Accept": "text/html"},
 		}), http.StatusNotAcceptable)
 	})
 	r.It("REL-HDR-11", "sends what is preferred", func(t *suite.T) {
 		a, _ := leading(t)
 		for accept, want := range map[string]string{
-			"application/octet-stream;q=1.0,application/json;q=0.9": sszType, "application/json;q=1,application/octet-stream;q=0.5": jsonType,
+			"application/octet-stream;q=1.0,application/json;q=0.9":  sszType,
+			"application/json;q=1,application/octet-stream;q=0.5":    jsonType,
 			"application/json;q=0.2, application/octet-stream;q=0.8": sszType,
 		} {
 			answer := a.header(accept)
@@ -136,7 +140,8 @@ func header(r *room) {
 		since(t, eth.Deneb, "blobs")
 		s := a.submitted(a.blockWith("a", gwei(1000), 1, gasLimit))
 		bid := a.serves(s)
-		t.Check(fmt.Sprint(bid.Message.BlobKZGCommitments) == fmt.Sprint(s.BlobsBundle.Commitments), "the commitment of the block's blob",
+		t.Check(fmt.Sprint(bid.Message.BlobKZGCommitments) == fmt.Sprint(s.BlobsBundle.Commitments),
+			"the commitment of the block's blob",
 			len(bid.Message.BlobKZGCommitments))
 	})
 	r.It("REL-HDR-13", "carries the execution requests", func(t *suite.T) {
@@ -160,7 +165,8 @@ func header(r *room) {
 		want, err := form.PayloadRoot(a.fork(), s.ExecutionPayload)
 		t.Ready(err, "hash a payload")
 		got, err := form.HeaderRoot(a.fork(), bid.Message.Header)
-		t.Check(err == nil && got == want, fmt.Sprintf("a header with the root %#x of the payload", want), fmt.Sprintf("%#x", got))
+		t.Check(err == nil && got == want, fmt.Sprintf("a header with the root %#x of the payload", want),
+			fmt.Sprintf("%#x", got))
 	})
 	r.It("REL-HDR-16", "serves the highest of three bids", func(t *suite.T) {
 		a := r.open(t)
@@ -190,7 +196,8 @@ func header(r *room) {
 		binary := readSSZ(t, a.header(sszType))
 		one, errOne := form.Bid(a.fork(), text).MarshalSSZ()
 		other, errOther := form.Bid(a.fork(), binary).MarshalSSZ()
-		t.Check(errOne == nil && errOther == nil && bytes.Equal(one, other), "the same bid", fmt.Sprintf("%s in JSON and %s in SSZ", text, binary))
+		t.Check(errOne == nil && errOther == nil && bytes.Equal(one, other), "the same bid",
+			fmt.Sprintf("%s in JSON and %s in SSZ", text, binary))
 	})
 	r.It("REL-HDR-19", "finds the bid by capital letters", func(t *suite.T) {
 		a, s := leading(t)
@@ -209,7 +216,8 @@ func header(r *room) {
 		a, _ := leading(t)
 		const patience = 400 * time.Millisecond
 		answer := t.Do(proposerAPI(t), probe.Request{Method: http.MethodGet, Path: a.headerPath(), Header: map[string]string{
-			"Date-Milliseconds": strconv.FormatInt(time.Now().UnixMilli(), 10), "X-Timeout-Ms": strconv.FormatInt(patience.Milliseconds(), 10),
+			"Date-Milliseconds": strconv.FormatInt(time.Now().UnixMilli(), 10),
+			"X-Timeout-Ms":      strconv.FormatInt(patience.Milliseconds(), 10),
 		}})
 		t.Check(answer.Took <= patience, "an answer within "+patience.String(), answer.Took)
 	})
@@ -260,7 +268,8 @@ func readSSZ(t *suite.T, answer *probe.Answer) *builderelectra.SignedBuilderBid 
 	}
 	t.Status(answer, http.StatusOK)
 	t.Check(answer.Header.Get("Content-Type") == sszType, sszType, answer.Header.Get("Content-Type"))
-	t.Check(answer.Header.Get("Eth-Consensus-Version") == t.World.Facts.Fork, "Eth-Consensus-Version "+t.World.Facts.Fork, answer.Header)
+	t.Check(answer.Header.Get("Eth-Consensus-Version") == t.World.Facts.Fork, "Eth-Consensus-Version "+t.World.Facts.Fork,
+		answer.Header)
 	bid, err := form.ReadBid(t.World.Facts.ForkOf(), sszType, answer.Body)
 	t.Check(err == nil, "a signed builder bid in SSZ", err)
 	return bid

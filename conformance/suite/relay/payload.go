@@ -33,7 +33,8 @@ func (a *auction) domain(purpose phase0.DomainType) phase0.Domain {
 	return probe.Domain(purpose, version, validators)
 }
 
-// blind makes the blinded block of a bid: the beacon node's local block with the bid's header in place of its payload. It is unsigned.
+// blind makes the blinded block of a bid: the beacon node's local block with the bid's header in
+// place of its payload. It is unsigned.
 func (a *auction) blind(bid *builderelectra.SignedBuilderBid) *apielectra.SignedBlindedBeaconBlock {
 	t := a.t
 	var epoch phase0.Root
@@ -48,12 +49,14 @@ func (a *auction) blind(bid *builderelectra.SignedBuilderBid) *apielectra.Signed
 	t.Ready(err, "read the local block "+answer.String())
 	block := &apielectra.SignedBlindedBeaconBlock{Message: local.Blinded()}
 	block.Message.Body.ExecutionPayloadHeader = bid.Message.Header
-	block.Message.Body.BlobKZGCommitments, block.Message.Body.ExecutionRequests = bid.Message.BlobKZGCommitments, bid.Message.ExecutionRequests
+	block.Message.Body.BlobKZGCommitments, block.Message.Body.ExecutionRequests = bid.Message.BlobKZGCommitments,
+		bid.Message.ExecutionRequests
 	return block
 }
 
 // signBlind signs a blinded block with a key.
-func (a *auction) signBlind(block *apielectra.SignedBlindedBeaconBlock, key *probe.BLSKey) *apielectra.SignedBlindedBeaconBlock {
+func (a *auction) signBlind(block *apielectra.SignedBlindedBeaconBlock,
+	key *probe.BLSKey) *apielectra.SignedBlindedBeaconBlock {
 	root, err := form.BlindedRoot(a.fork(), block.Message)
 	a.t.Ready(err, "hash a blinded block")
 	block.Signature = key.Sign(probe.SigningRoot(root, a.domain(probe.DomainProposer)))
@@ -67,13 +70,15 @@ func (a *auction) ask(path string, block *apielectra.SignedBlindedBeaconBlock) *
 	return a.t.Do(proposerAPI(a.t), request)
 }
 
-// won is an auction in which the proposer has a bid: the submission, and the block that asks for its payload.
+// won is an auction in which the proposer has a bid: the submission, and the block that asks for
+// its payload.
 func (r *room) won(t *suite.T, blobs int) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
 	return r.wonFor(t, blobs, 1000)
 }
 
 // wonFor is won for a bid of some gwei.
-func (r *room) wonFor(t *suite.T, blobs int, value uint64) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
+func (r *room) wonFor(t *suite.T, blobs int,
+	value uint64) (*auction, *submission, *apielectra.SignedBlindedBeaconBlock) {
 	a := r.openToPropose(t)
 	s := a.submitted(a.blockWith("a", gwei(value), blobs, gasLimit))
 	return a, s, a.signBlind(a.blind(a.served(s)), a.proposer)
@@ -97,14 +102,16 @@ func isOf(t *suite.T, both *builderfulu.ExecutionPayloadAndBlobsBundle, s *submi
 	want, err := form.PayloadRoot(s.a.fork(), s.ExecutionPayload)
 	t.Ready(err, "hash a payload")
 	got, err := form.PayloadRoot(s.a.fork(), both.ExecutionPayload)
-	t.Check(err == nil && got == want, fmt.Sprintf("the payload with the root %#x of the header", want), fmt.Sprintf("%#x", got))
+	t.Check(err == nil && got == want, fmt.Sprintf("the payload with the root %#x of the header", want),
+		fmt.Sprintf("%#x", got))
 }
 
 // published waits until the world's chain has the block.
 func (a *auction) published(s *submission) error {
 	client := probe.NewClient(a.t.World.Facts.BeaconURL, nil, 5*time.Second)
 	return a.t.Eventually(a.t.Target.Budgets.Settle(), func() error {
-		answer, err := client.Do(a.t, probe.Request{Method: http.MethodGet, Path: fmt.Sprintf("/eth/v2/beacon/blocks/%d", a.slot.Slot)})
+		answer, err := client.Do(a.t, probe.Request{Method: http.MethodGet, Path: fmt.Sprintf("/eth/v2/beacon/blocks/%d",
+			a.slot.Slot)})
 		if err != nil {
 			return err
 		}
@@ -124,7 +131,8 @@ func hidden(t *suite.T, answer *probe.Answer, s *submission) {
 // revealsNothing fails the spec if the answer holds something of the payload.
 func revealsNothing(t *suite.T, answer *probe.Answer, s *submission) {
 	for _, tx := range s.ExecutionPayload.Transactions {
-		t.Check(!strings.Contains(string(answer.Body), fmt.Sprintf("%x", []byte(tx))), "no transaction of the payload", "one is in the answer")
+		t.Check(!strings.Contains(string(answer.Body), fmt.Sprintf("%x", []byte(tx))), "no transaction of the payload",
+			"one is in the answer")
 	}
 }
 
@@ -190,8 +198,9 @@ func payload(r *room) {
 		want, err := s.BlobsBundle.HashTreeRoot()
 		t.Ready(err, "hash blobs")
 		got, err := both.BlobsBundle.HashTreeRoot()
-		t.Check(err == nil && got == want, "the blob with its commitment and its proofs", fmt.Sprintf("%d blobs, %d commitments, %d proofs",
-			len(both.BlobsBundle.Blobs), len(both.BlobsBundle.Commitments), len(both.BlobsBundle.Proofs)))
+		t.Check(err == nil && got == want, "the blob with its commitment and its proofs",
+			fmt.Sprintf("%d blobs, %d commitments, %d proofs",
+				len(both.BlobsBundle.Blobs), len(both.BlobsBundle.Commitments), len(both.BlobsBundle.Proofs)))
 	})
 	r.It("REL-PAY-09", "answers 415 to text/html", func(t *suite.T) {
 		t.Status(t.Do(proposerAPI(t), post(payloadPath, "text/html", []byte("{}"))), http.StatusUnsupportedMediaType)
@@ -259,7 +268,8 @@ func payload(r *room) {
 	r.It("REL-PAY-18", "leaves the slot open after a refusal", func(t *suite.T) {
 		a, s, block := r.won(t, 0)
 		wrong := *block
-		t.Prepared(a.ask(payloadPath, a.signBlind(&wrong, probe.DeriveBLSKey("somebody else"))), "ask with a wrong signature", http.StatusBadRequest)
+		t.Prepared(a.ask(payloadPath, a.signBlind(&wrong, probe.DeriveBLSKey("somebody else"))), "ask with a wrong signature",
+			http.StatusBadRequest)
 		isOf(t, readPayload(t, a.ask(payloadPath, block)), s)
 	})
 	r.It("REL-PAY-20", "reveals a block that the beacon node has from somebody else", func(t *suite.T) {

@@ -17,10 +17,11 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// refuse: POST /relay/v1/builder/blocks, what must be refused or at least not be served. Each spec spoils one thing and signs what it has spoiled, so
-// that nothing else is wrong.
+// refuse: POST /relay/v1/builder/blocks, what must be refused or at least not be served. Each spec
+// spoils one thing and signs what it has spoiled, so that nothing else is wrong.
 func refuse(r *room) {
-	// spoiled is a spec that spoils a valid block; it is then signed, sent, refused with 400 and not served.
+	// spoiled is a spec that spoils a valid block; it is then signed, sent, refused with 400 and not
+	// served.
 	spoiled := func(id, title string, spoil func(t *suite.T, a *auction, s *submission)) {
 		r.It(id, title, func(t *suite.T) {
 			a := r.open(t)
@@ -44,11 +45,21 @@ func refuse(r *room) {
 		s.Message.Value.AddUint64(s.Message.Value, 1)
 		a.refused(s)
 	})
-	spoiled("REL-SUB-05", "refuses another block_hash in the message", func(_ *suite.T, _ *auction, s *submission) { s.Message.BlockHash[3] ^= 1 })
-	spoiled("REL-SUB-06", "refuses another parent_hash in the message", func(_ *suite.T, _ *auction, s *submission) { s.Message.ParentHash[3] ^= 1 })
-	spoiled("REL-SUB-07", "refuses another gas_limit in the message", func(_ *suite.T, _ *auction, s *submission) { s.Message.GasLimit++ })
-	spoiled("REL-SUB-08", "refuses another gas_used in the message", func(_ *suite.T, _ *auction, s *submission) { s.Message.GasUsed++ })
-	spoiled("REL-SUB-09", "refuses another fee recipient", func(_ *suite.T, _ *auction, s *submission) { s.Message.ProposerFeeRecipient[3] ^= 1 })
+	spoiled("REL-SUB-05", "refuses another block_hash in the message", func(_ *suite.T, _ *auction, s *submission) {
+		s.Message.BlockHash[3] ^= 1
+	})
+	spoiled("REL-SUB-06", "refuses another parent_hash in the message", func(_ *suite.T, _ *auction, s *submission) {
+		s.Message.ParentHash[3] ^= 1
+	})
+	spoiled("REL-SUB-07", "refuses another gas_limit in the message", func(_ *suite.T, _ *auction, s *submission) {
+		s.Message.GasLimit++
+	})
+	spoiled("REL-SUB-08", "refuses another gas_used in the message", func(_ *suite.T, _ *auction, s *submission) {
+		s.Message.GasUsed++
+	})
+	spoiled("REL-SUB-09", "refuses another fee recipient", func(_ *suite.T, _ *auction, s *submission) {
+		s.Message.ProposerFeeRecipient[3] ^= 1
+	})
 	spoiled("REL-SUB-10", "refuses another proposer", func(t *suite.T, a *auction, s *submission) {
 		for _, key := range r.validators(t) {
 			if key.Public != a.proposer.Public {
@@ -122,7 +133,8 @@ func refuse(r *room) {
 		t.Status(answer, http.StatusBadRequest)
 		a.notServed(s)
 	})
-	for _, value := range []string{"-1", "0x10", "", "1e3", "115792089237316195423570985008687907853269984665640564039457584007913129639936"} {
+	for _, value := range []string{"-1", "0x10", "", "1e3",
+		"115792089237316195423570985008687907853269984665640564039457584007913129639936"} {
 		r.It("REL-SUB-34", "refuses a value of "+strconvQuote(value), func(t *suite.T) {
 			a := r.open(t)
 			a.ready()
@@ -140,7 +152,8 @@ func strconvQuote(text string) string { return `"` + text + `"` }
 
 // executed are what only the execution of the block can find.
 func executed(r *room) {
-	// wrong is a block that must never be served, whatever the answer to its submission; a good one stands beside it.
+	// wrong is a block that must never be served, whatever the answer to its submission; a good one
+	// stands beside it.
 	wrong := func(id, title string, spoil func(s *submission)) {
 		r.It(id, title, func(t *suite.T) {
 			a := r.open(t)
@@ -203,13 +216,16 @@ func (e plainError) Error() string { return string(e) }
 
 const errNotGood = plainError("another bid than the good block's, or none")
 
-// rehash gives payload and message the hash that follows from the payload, as go-ethereum computes it.
+// rehash gives payload and message the hash that follows from the payload, as go-ethereum computes
+// it.
 func (s *submission) rehash() {
 	p := s.ExecutionPayload
 	data := engine.ExecutableData{
-		ParentHash: common.Hash(p.ParentHash), FeeRecipient: common.Address(p.FeeRecipient), StateRoot: common.Hash(p.StateRoot),
-		ReceiptsRoot: common.Hash(p.ReceiptsRoot), LogsBloom: p.LogsBloom[:], Random: p.PrevRandao, Number: p.BlockNumber, GasLimit: p.GasLimit,
-		GasUsed: p.GasUsed, Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: p.BaseFeePerGas.ToBig(),
+		ParentHash: common.Hash(p.ParentHash), FeeRecipient: common.Address(p.FeeRecipient),
+		StateRoot:    common.Hash(p.StateRoot),
+		ReceiptsRoot: common.Hash(p.ReceiptsRoot), LogsBloom: p.LogsBloom[:], Random: p.PrevRandao, Number: p.BlockNumber,
+		GasLimit: p.GasLimit,
+		GasUsed:  p.GasUsed, Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: p.BaseFeePerGas.ToBig(),
 	}
 	for _, tx := range p.Transactions {
 		data.Transactions = append(data.Transactions, tx)

@@ -17,7 +17,8 @@ import (
 
 const registerPath = "/eth/v1/builder/validators"
 
-// fresh is a registration of the restless validator that no spec has sent before: each has a newer timestamp, as long as the clock allows.
+// fresh is a registration of the restless validator that no spec has sent before: each has a newer
+// timestamp, as long as the clock allows.
 func (r *room) fresh(t *suite.T) *builderv1.SignedValidatorRegistration {
 	r.ready(t)
 	keys := r.validators(t)
@@ -39,7 +40,8 @@ func (r *room) fresh(t *suite.T) *builderv1.SignedValidatorRegistration {
 func holds(t *suite.T, want *builderv1.SignedValidatorRegistration) error {
 	return t.Eventually(t.Target.Budgets.Settle(), func() error {
 		answer, err := dataAPI(t).Do(t, probe.Request{
-			Method: http.MethodGet, Path: fmt.Sprintf("/relay/v1/data/validator_registration?pubkey=%#x", want.Message.Pubkey[:]),
+			Method: http.MethodGet, Path: fmt.Sprintf("/relay/v1/data/validator_registration?pubkey=%#x",
+				want.Message.Pubkey[:]),
 		})
 		if err != nil {
 			return err
@@ -49,7 +51,8 @@ func holds(t *suite.T, want *builderv1.SignedValidatorRegistration) error {
 			return fmt.Errorf("no registration: %s", answer)
 		}
 		if *got.Message != *want.Message || got.Signature != want.Signature {
-			return fmt.Errorf("another registration, of %s for %s", got.Message.Timestamp.UTC().Format(time.TimeOnly), got.Message.FeeRecipient)
+			return fmt.Errorf("another registration, of %s for %s", got.Message.Timestamp.UTC().Format(time.TimeOnly),
+				got.Message.FeeRecipient)
 		}
 		return nil
 	})
@@ -84,7 +87,8 @@ func register(r *room) {
 		one := r.fresh(t)
 		root, err := one.Message.HashTreeRoot()
 		t.Ready(err, "hash a registration")
-		one.Signature = r.validators(t)[world.Validators-2].Sign(probe.SigningRoot(root, probe.Domain(probe.DomainBuilder, [4]byte{9}, [32]byte{})))
+		one.Signature = r.validators(t)[world.Validators-2].Sign(probe.SigningRoot(root,
+			probe.Domain(probe.DomainBuilder, [4]byte{9}, [32]byte{})))
 		t.Status(sendRegistrations(t, one), http.StatusBadRequest)
 	})
 	r.It("REL-REG-03", "keeps the newer of two registrations", func(t *suite.T) {
@@ -132,7 +136,8 @@ func register(r *room) {
 	})
 	r.It("REL-REG-10", "refuses a registration without a field", func(t *suite.T) {
 		for _, field := range []string{"fee_recipient", "gas_limit", "timestamp", "pubkey"} {
-			message := map[string]string{"fee_recipient": "0x" + zeroHash[26:], "gas_limit": "1", "timestamp": "1", "pubkey": someKey}
+			message := map[string]string{"fee_recipient": "0x" + zeroHash[26:], "gas_limit": "1", "timestamp": "1",
+				"pubkey": someKey}
 			delete(message, field)
 			body := encode(t, []any{map[string]any{"message": message, "signature": "0x" + fmt.Sprintf("%0192x", 0)}})
 			t.Status(t.Do(proposerAPI(t), post(registerPath, jsonType, body)), http.StatusBadRequest)
@@ -157,7 +162,8 @@ func register(r *room) {
 				return err
 			}
 			for _, d := range list {
-				if d.Entry != nil && d.Entry.Message.Pubkey == one.Message.Pubkey && d.Entry.Message.FeeRecipient == one.Message.FeeRecipient {
+				if d.Entry != nil && d.Entry.Message.Pubkey == one.Message.Pubkey &&
+					d.Entry.Message.FeeRecipient == one.Message.FeeRecipient {
 					return nil
 				}
 			}
@@ -193,7 +199,8 @@ func renewals(r *room) {
 		t.Check(holdsNot(t, between), "the newest registration to stay", "the data API has the older one")
 		for _, d := range list(t) {
 			if d.Entry != nil && d.Entry.Message.Pubkey == last.Message.Pubkey {
-				t.Check(d.Entry.Message.FeeRecipient != between.Message.FeeRecipient, "no duty with the older registration", "one for slot "+d.Slot)
+				t.Check(d.Entry.Message.FeeRecipient != between.Message.FeeRecipient, "no duty with the older registration",
+					"one for slot "+d.Slot)
 			}
 		}
 	})
@@ -205,7 +212,8 @@ func renewals(r *room) {
 	})
 }
 
-// renewed are three registrations of the restless validator, by their times: the last says what the first says.
+// renewed are three registrations of the restless validator, by their times: the last says what the
+// first says.
 func (r *room) renewed(t *suite.T) (first, between, last *builderv1.SignedValidatorRegistration) {
 	first, between, last = r.fresh(t), r.fresh(t), r.fresh(t)
 	last.Message.FeeRecipient = first.Message.FeeRecipient
@@ -213,7 +221,8 @@ func (r *room) renewed(t *suite.T) (first, between, last *builderv1.SignedValida
 	return first, between, last
 }
 
-// heldWithin is how long the data API may take to show what was taken, if a spec wants to be sure that something was not.
+// heldWithin is how long the data API may take to show what was taken, if a spec wants to be sure
+// that something was not.
 const heldWithin = 300 * time.Millisecond
 
 // holdsNot says that a registration is not the held one, now.

@@ -1,4 +1,5 @@
-// Package relay is the specs of a block relay: the proposer, builder and data interfaces, one file for each operation.
+// Package relay is the specs of a block relay: the proposer, builder and data interfaces, one file
+// for each operation.
 //
 //	validators ─register─▶ ┌────────┐ ◀─submit─ builders of the suite, with blocks of the world
 //	proposer ─getHeader──▶ │ target │
@@ -28,12 +29,14 @@ import (
 func Specs(s *suite.Set) {
 	shared := &room{Set: s}
 	literal(&room{Set: s}) // another relay, which has registrations of its own
-	for _, add := range []func(*room){status, general, register, renewals, duties, submit, refuse, header, replaced, payload, data, signedFor, nulls, trusted} {
+	for _, add := range []func(*room){status, general, register, renewals, duties, submit, refuse, header, replaced,
+		payload, data, signedFor, nulls, trusted} {
 		add(shared)
 	}
 }
 
-// room is the specs with what they share: the registrations of the world's validators, which are made once.
+// room is the specs with what they share: the registrations of the world's validators, which are
+// made once.
 type room struct {
 	*suite.Set
 
@@ -93,8 +96,10 @@ func payee(index int) (address bellatrix.ExecutionAddress) {
 }
 
 // registration is a signed registration of a validator.
-func registration(t *suite.T, key *probe.BLSKey, to bellatrix.ExecutionAddress, at time.Time) *builderv1.SignedValidatorRegistration {
-	message := &builderv1.ValidatorRegistration{FeeRecipient: to, GasLimit: gasLimit, Timestamp: at.Truncate(time.Second), Pubkey: key.Public}
+func registration(t *suite.T, key *probe.BLSKey, to bellatrix.ExecutionAddress,
+	at time.Time) *builderv1.SignedValidatorRegistration {
+	message := &builderv1.ValidatorRegistration{FeeRecipient: to, GasLimit: gasLimit, Timestamp: at.Truncate(time.Second),
+		Pubkey: key.Public}
 	signed := &builderv1.SignedValidatorRegistration{Message: message}
 	sign(t, signed, key)
 	return signed
@@ -120,7 +125,8 @@ func sendRegistrations(t *suite.T, list ...*builderv1.SignedValidatorRegistratio
 	return t.Do(proposerAPI(t), post("/eth/v1/builder/validators", jsonType, encode(t, list)))
 }
 
-// ready registers all validators but the stranger, once, and waits until the target has their duties.
+// ready registers all validators but the stranger, once, and waits until the target has their
+// duties.
 func (r *room) ready(t *suite.T) {
 	keys := r.validators(t)
 	r.mu.Lock()

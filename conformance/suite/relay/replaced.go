@@ -8,7 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// takenDown is how long a relay may take to serve a bid no longer that its proposer has given up. It ends before the slot's bids do.
+// takenDown is how long a relay may take to serve a bid no longer that its proposer has given up.
+// It ends before the slot's bids do.
 const takenDown = 300 * time.Millisecond
 
 // replaced: bids for a fee recipient that the proposer has replaced.

@@ -27,7 +27,8 @@ func signedFor(r *room) {
 	})
 }
 
-// listsWhatIsSigned has the proposer sign for the submission's header, and fails the spec unless the delivery is listed so.
+// listsWhatIsSigned has the proposer sign for the submission's header, and fails the spec unless
+// the delivery is listed so.
 func (a *auction) listsWhatIsSigned(s *submission) {
 	t := a.t
 	bid := a.served(s)
@@ -35,8 +36,10 @@ func (a *auction) listsWhatIsSigned(s *submission) {
 	query := "block_hash=" + s.Message.BlockHash.String()
 	t.Ready(listed(t, deliveredPath, query), "see the delivery in the data API")
 	trace := traces(t, deliveredPath, query)[0]
-	t.Check(text(t, trace, "value") == bid.Message.Value.Dec(), "the header's value "+bid.Message.Value.Dec(), trace["value"])
+	t.Check(text(t, trace, "value") == bid.Message.Value.Dec(), "the header's value "+bid.Message.Value.Dec(),
+		trace["value"])
 	if bid.Message.Value.Eq(s.Message.Value) { // else somebody else's bid for the block was served
-		t.Check(text(t, trace, "builder_pubkey") == s.Message.BuilderPubkey.String(), "the builder who bid it, "+s.Message.BuilderPubkey.String(), trace["builder_pubkey"])
+		t.Check(text(t, trace, "builder_pubkey") == s.Message.BuilderPubkey.String(), "the builder who bid it, "+
+			s.Message.BuilderPubkey.String(), trace["builder_pubkey"])
 	}
 }

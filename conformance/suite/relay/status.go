@@ -24,6 +24,7 @@ func status(r *room) {
 		t.Check(len(answer.Body) == 0, "no body", answer)
 	})
 	r.It("REL-STA-03", "answers 405 to DELETE", func(t *suite.T) {
-		t.Status(t.Do(proposerAPI(t), probe.Request{Method: http.MethodDelete, Path: statusPath}), http.StatusMethodNotAllowed)
+		t.Status(t.Do(proposerAPI(t), probe.Request{Method: http.MethodDelete, Path: statusPath}),
+			http.StatusMethodNotAllowed)
 	})
 }

@@ -20,7 +20,8 @@ func send(t *suite.T, media, encoding string, body []byte) *probe.Answer {
 	return t.Do(builderAPI(t), request)
 }
 
-// optional ends the spec as unsupported on 415, which is how a relay says that it does not read a form.
+// optional ends the spec as unsupported on 415, which is how a relay says that it does not read a
+// form.
 func optional(t *suite.T, answer *probe.Answer, what string) {
 	if answer.Status == http.StatusUnsupportedMediaType {
 		t.Unsupported("415 to %s", what)
@@ -158,7 +159,8 @@ func submit(r *room) {
 	})
 	r.It("REL-SUB-37", "asks builders for no key", func(t *suite.T) {
 		answer := send(t, jsonType, "", []byte("{}"))
-		t.Check(answer.Status != http.StatusUnauthorized && answer.Status != http.StatusForbidden, "neither 401 nor 403", answer)
+		t.Check(answer.Status != http.StatusUnauthorized && answer.Status != http.StatusForbidden,
+			"neither 401 nor 403", answer)
 		t.Status(answer, http.StatusBadRequest)
 	})
 }

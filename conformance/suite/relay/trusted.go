@@ -8,7 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// bluff is a block of a trusted builder that pays less than its bid says, which is above all bids before.
+// bluff is a block of a trusted builder that pays less than its bid says, which is above all bids
+// before.
 func (a *auction) bluff(key *probe.BLSKey) *submission {
 	s := a.block("a", gwei(1000+100*uint64(a.blocks)))
 	s.key, s.Message.BuilderPubkey = key, key.Public
@@ -16,7 +17,8 @@ func (a *auction) bluff(key *probe.BLSKey) *submission {
 	return s.sign()
 }
 
-// trustedKeys are builders whom the operator trusts, as the target says, in an order of the spec's own.
+// trustedKeys are builders whom the operator trusts, as the target says, in an order of the spec's
+// own.
 func trustedKeys(t *suite.T) (keys []*probe.BLSKey) {
 	list := t.Target.Relay.TrustedBuilders
 	for _, i := range t.Random.Perm(len(list)) {
@@ -27,7 +29,8 @@ func trustedKeys(t *suite.T) (keys []*probe.BLSKey) {
 	return keys
 }
 
-// bluffed is the first trusted builder whose bluff is taken; others have lost their trust to specs before.
+// bluffed is the first trusted builder whose bluff is taken; others have lost their trust to specs
+// before.
 func (a *auction) bluffed() *probe.BLSKey {
 	a.ready()
 	for _, key := range trustedKeys(a.t) {
@@ -51,31 +54,34 @@ func trusted(r *room) {
 		}
 		a.losesTrust(func() *submission { return a.bluff(key) })
 	})
-	r.It("REL-SUB-40", "trusts a builder no more who raises the bid for a block that was found to pay what it said before", func(t *suite.T) {
-		a := r.openAlone(t)
-		a.ready()
-		for _, key := range trustedKeys(t) {
-			s := a.block("a", gwei(1000))
-			s.key, s.Message.BuilderPubkey = key, key.Public
-			a.submitted(s.sign())
-			t.Until(time.Now().Add(executedWithin))
-			raised := func() *submission { // no other block: what it pays was found already
-				s.Message.Value.AddUint64(s.Message.Value, 1_000_000)
-				return s.sign()
+	r.It("REL-SUB-40", "trusts a builder no more who raises the bid for a block that was found to pay what it said before",
+		func(t *suite.T) {
+			a := r.openAlone(t)
+			a.ready()
+			for _, key := range trustedKeys(t) {
+				s := a.block("a", gwei(1000))
+				s.key, s.Message.BuilderPubkey = key, key.Public
+				a.submitted(s.sign())
+				t.Until(time.Now().Add(executedWithin))
+				raised := func() *submission { // no other block: what it pays was found already
+					s.Message.Value.AddUint64(s.Message.Value, 1_000_000)
+					return s.sign()
+				}
+				if a.submit(raised()).Status == http.StatusOK {
+					a.losesTrust(raised)
+					return
+				}
 			}
-			if a.submit(raised()).Status == http.StatusOK {
-				a.losesTrust(raised)
-				return
-			}
-		}
-		t.Check(false, "a trusted builder's bid to be taken before its block is executed", "all refused")
-	})
+			t.Check(false, "a trusted builder's bid to be taken before its block is executed", "all refused")
+		})
 }
 
-// executedWithin is how long a relay may take to execute a block that counts already, if a spec wants to speak of the time afterwards.
+// executedWithin is how long a relay may take to execute a block that counts already, if a spec
+// wants to speak of the time afterwards.
 const executedWithin = 100 * time.Millisecond
 
-// losesTrust fails the spec unless further bids of a builder, above what their blocks pay, are refused, soon; others are still taken.
+// losesTrust fails the spec unless further bids of a builder, above what their blocks pay, are
+// refused, soon; others are still taken.
 func (a *auction) losesTrust(bluff func() *submission) {
 	var answer *probe.Answer
 	_ = a.t.Eventually(executedWithin, func() error {

@@ -11,7 +11,8 @@ func executionWithdrawals(list []*capella.Withdrawal) []*types.Withdrawal {
 	out := make([]*types.Withdrawal, len(list))
 	for i, w := range list {
 		out[i] = &types.Withdrawal{
-			Index: uint64(w.Index), Validator: uint64(w.ValidatorIndex), Address: common.Address(w.Address), Amount: uint64(w.Amount),
+			Index: uint64(w.Index), Validator: uint64(w.ValidatorIndex), Address: common.Address(w.Address),
+			Amount: uint64(w.Amount),
 		}
 	}
 	return out

@@ -18,7 +18,8 @@ import (
 
 // signedAs sends a harmless call with any value of the signature header.
 func signedAs(t *suite.T, body []byte, value string) *probe.RPCAnswer {
-	answer, err := client(t).Post(t, map[string]string{"Content-Type": "application/json", probe.SignatureHeader: value}, body)
+	answer, err := client(t).Post(t, map[string]string{"Content-Type": "application/json", probe.SignatureHeader: value},
+		body)
 	t.Check(err == nil, "an answer", err)
 	return answer
 }
@@ -41,15 +42,20 @@ func parts(value string) (address string, signature []byte) {
 
 // methods are all that the description names, with parameters of some form.
 var methods = []string{
-	"eth_sendBundle", "mev_sendBundle", "eth_callBundle", "mev_simBundle", "eth_cancelBundle", "eth_sendPrivateTransaction",
-	"eth_sendPrivateRawTransaction", "eth_cancelPrivateTransaction", "flashbots_getFeeRefundTotalsByRecipient", "flashbots_getFeeRefundsByRecipient",
-	"flashbots_getFeeRefundsByBundle", "flashbots_getFeeRefundsByBlock", "flashbots_setFeeRefundRecipient", "buildernet_getDelayedRefunds",
+	"eth_sendBundle", "mev_sendBundle", "eth_callBundle", "mev_simBundle", "eth_cancelBundle",
+	"eth_sendPrivateTransaction",
+	"eth_sendPrivateRawTransaction", "eth_cancelPrivateTransaction", "flashbots_getFeeRefundTotalsByRecipient",
+	"flashbots_getFeeRefundsByRecipient",
+	"flashbots_getFeeRefundsByBundle", "flashbots_getFeeRefundsByBlock", "flashbots_setFeeRefundRecipient",
+	"buildernet_getDelayedRefunds",
 	"buildernet_getDelayedRefundTotalsByRecipient",
 }
 
 // authentication: the signature header.
 func authentication(s *suite.Set) {
-	s.It("RPC-AUT-01", "refuses a request without the header", func(t *suite.T) { refused(t, signedAs(t, harmlessBody(), "")) })
+	s.It("RPC-AUT-01", "refuses a request without the header", func(t *suite.T) {
+		refused(t, signedAs(t, harmlessBody(), ""))
+	})
 	s.It("RPC-AUT-02", "takes the signature of the hash's hex text", func(t *suite.T) {
 		accepted(t, signedAs(t, harmlessBody(), probe.BodySignature(key(t), harmlessBody())))
 	})
@@ -91,8 +97,10 @@ func authentication(s *suite.Set) {
 		good := probe.BodySignature(key(t), harmlessBody())
 		address, signature := parts(good)
 		for _, value := range []string{
-			"x", ":", address, address + ":", address + ":0x", address + ":0x1234", ":" + hexutil.Encode(signature), strings.Replace(good, ":", " ", 1), good + ":x",
-			good[2:4] + ":" + hexutil.Encode(signature), address + ":" + hexutil.Encode(signature[:64]), "0x" + strings.Repeat("z", 40) + ":" + hexutil.Encode(signature),
+			"x", ":", address, address + ":", address + ":0x", address + ":0x1234", ":" + hexutil.Encode(signature),
+			strings.Replace(good, ":", " ", 1), good + ":x",
+			good[2:4] + ":" + hexutil.Encode(signature), address + ":" + hexutil.Encode(signature[:64]), "0x" +
+				strings.Repeat("z", 40) + ":" + hexutil.Encode(signature),
 		} {
 			refused(t, signedAs(t, harmlessBody(), value))
 		}
@@ -109,7 +117,8 @@ func authentication(s *suite.Set) {
 		s.It("RPC-AUT-13", "refuses "+method+" without a signature", func(t *suite.T) {
 			answer := signedAs(t, probe.Call{Method: method, Params: []any{}, ID: 1}.Body(), "")
 			refused(t, answer)
-			t.Check(answer.Code() != -32601 && answer.Code() != -32602, "a refusal for the signature and not for the parameters", answer)
+			t.Check(answer.Code() != -32601 && answer.Code() != -32602, "a refusal for the signature and not for the parameters",
+				answer)
 		})
 	}
 	s.It("RPC-AUT-14", "refuses a body with another blank", func(t *suite.T) {
@@ -157,7 +166,8 @@ func authentication(s *suite.Set) {
 
 // twice sends two signature headers.
 func twice(t *suite.T, one, other *ecdsa.PrivateKey) *probe.RPCAnswer {
-	request, err := http.NewRequestWithContext(context.Context(t), http.MethodPost, t.Target.RPC.URL, strings.NewReader(string(harmlessBody())))
+	request, err := http.NewRequestWithContext(context.Context(t), http.MethodPost, t.Target.RPC.URL,
+		strings.NewReader(string(harmlessBody())))
 	t.Ready(err, "make a request")
 	request.Header.Set("Content-Type", "application/json")
 	for _, k := range []*ecdsa.PrivateKey{one, other} {

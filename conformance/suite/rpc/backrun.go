@@ -15,10 +15,12 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// paysWei is what backruns pay the fee recipient, beside their tip: a number that no percentage divides.
+// paysWei is what backruns pay the fee recipient, beside their tip: a number that no percentage
+// divides.
 const paysWei = 10_000_000_000_000_777
 
-// patience is for how many blocks orders are that are to land: more than other specs may take for themselves in a row.
+// patience is for how many blocks orders are that are to land: more than other specs may take for
+// themselves in a row.
 const patience = 12
 
 // backrun is one on the chain, with what it follows.
@@ -31,8 +33,9 @@ type backrun struct {
 	targetHash   common.Hash
 }
 
-// followed sends an order of one transaction, has a searcher follow it by the hash that hints have, and waits until the world's builder has put both into a
-// block. The function makes the order's method and its parameter of the raw transaction.
+// followed sends an order of one transaction, has a searcher follow it by the hash that hints have,
+// and waits until the world's builder has put both into a block. The function makes the order's
+// method and its parameter of the raw transaction.
 func followed(t *suite.T, order func(t *suite.T, tx string) (method string, param object)) *backrun {
 	watched(t)
 	b := &backrun{owner: money(t)}
@@ -48,7 +51,8 @@ func followed(t *suite.T, order func(t *suite.T, tx string) (method string, para
 	return b
 }
 
-// bundled sends transactions, the first one its owner's, with a backrun behind them as one bundle that nobody is told of, and waits until it is in a block.
+// bundled sends transactions, the first one its owner's, with a backrun behind them as one bundle
+// that nobody is told of, and waits until it is in a block.
 func bundled(t *suite.T, owner *wallet, refund []object, txs ...*types.Transaction) *backrun {
 	b := &backrun{owner: owner, target: txs[0], tx: money(t).create(paysWei, codePayment)}
 	params := with(soon(t, patience), object{"body": body(t, append(txs, b.tx)...), "validity": object{"refund": refund}})
@@ -64,7 +68,8 @@ func (b *backrun) follow(t *suite.T) { b.followAs(t, key(t)) }
 
 // followAs is follow for a signer; it returns the answer.
 func (b *backrun) followAs(t *suite.T, signer *ecdsa.PrivateKey) *probe.RPCAnswer {
-	params := with(soon(t, patience), object{"body": append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, b.tx)...)})
+	params := with(soon(t, patience),
+		object{"body": append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, b.tx)...)})
 	var answer *probe.RPCAnswer
 	_ = t.Eventually(t.Target.Budgets.Hint(), func() error {
 		if answer = call(t, signer, "mev_sendBundle", params); answer.Refused() {
@@ -107,7 +112,8 @@ func (b *backrun) land(t *suite.T) {
 	b.valueWei = new(big.Int).Add(big.NewInt(paysWei), tip.Mul(tip, new(big.Int).SetUint64(uint64(b.at.Gas))))
 }
 
-// refund is a percentage of the backrun's value, less the payouts to those who share it. The world's builder pays it so, and divides with the rest left out.
+// refund is a percentage of the backrun's value, less the payouts to those who share it. The
+// world's builder pays it so, and divides with the rest left out.
 func (b *backrun) refund(percent, sharers int64) *big.Int {
 	cost := new(big.Int).Mul(b.baseFee, big.NewInt(world.PayoutGas*sharers))
 	return cost.Sub(percentOf(b.valueWei, percent), cost)
@@ -118,7 +124,8 @@ func percentOf(wei *big.Int, percent int64) *big.Int {
 	return part.Quo(part, big.NewInt(100))
 }
 
-// gets fails the spec unless an account has got so much in the backrun's block, to the wei, beside what it spent on the order that was followed.
+// gets fails the spec unless an account has got so much in the backrun's block, to the wei, beside
+// what it spent on the order that was followed.
 func (b *backrun) gets(t *suite.T, who common.Address, wei *big.Int) {
 	got := balance(t, who, b.at.Block)
 	got.Sub(got, balance(t, who, b.at.Block-1))
@@ -135,7 +142,8 @@ func fresh(t *suite.T) common.Address { return crypto.PubkeyToAddress(key(t).Pub
 // shared is a bundle of one transaction with hints and other members.
 func shared(changes func(t *suite.T) object) func(t *suite.T, tx string) (string, object) {
 	return func(t *suite.T, tx string) (string, object) {
-		param := with(soon(t, patience), object{"body": []object{{"tx": tx, "canRevert": false}}, "privacy": object{"hints": []string{"hash"}}})
+		param := with(soon(t, patience), object{"body": []object{{"tx": tx, "canRevert": false}},
+			"privacy": object{"hints": []string{"hash"}}})
 		return "mev_sendBundle", with(param, changes(t))
 	}
 }
@@ -148,7 +156,8 @@ func backruns(s *suite.Set) {
 	})
 	s.It("RPC-SHR-27", "gives 90 % back to whom a private transaction is of", func(t *suite.T) {
 		b := followed(t, func(_ *suite.T, tx string) (string, object) {
-			return "eth_sendPrivateTransaction", object{"tx": tx, "preferences": object{"fast": false, "privacy": object{"hints": []string{"hash"}}}}
+			return "eth_sendPrivateTransaction", object{"tx": tx,
+				"preferences": object{"fast": false, "privacy": object{"hints": []string{"hash"}}}}
 		})
 		b.gets(t, b.owner.address(), b.refund(90, 1))
 	})
@@ -156,7 +165,8 @@ func backruns(s *suite.Set) {
 		var one, other common.Address
 		b := followed(t, shared(func(t *suite.T) object {
 			one, other = fresh(t), fresh(t)
-			return object{"validity": object{"refundConfig": []object{{"address": one.Hex(), "percent": 61}, {"address": other.Hex(), "percent": 33}}}}
+			return object{"validity": object{"refundConfig": []object{{"address": one.Hex(), "percent": 61},
+				{"address": other.Hex(), "percent": 33}}}}
 		}))
 		b.gets(t, one, percentOf(b.refund(90, 2), 61))
 		b.gets(t, other, percentOf(b.refund(90, 2), 33))
@@ -176,10 +186,13 @@ func backruns(s *suite.Set) {
 	s.It("RPC-SHR-29", "refuses a backrun with hints of its own", func(t *suite.T) {
 		owner, searcher := money(t), money(t)
 		target := owner.send(1)
-		hashed(t, call(t, key(t), "mev_sendBundle", with(soon(t, patience), object{"body": body(t, target), "privacy": object{"hints": []string{"hash"}}})), target.Hash())
+		hashed(t, call(t, key(t), "mev_sendBundle",
+			with(soon(t, patience), object{"body": body(t, target), "privacy": object{"hints": []string{"hash"}}})),
+			target.Hash())
 		b := &backrun{targetHash: target.Hash(), tx: searcher.send(1)}
 		b.follow(t) // without hints it is taken
 		follows := append([]object{{"hash": crypto.Keccak256Hash(b.targetHash[:]).Hex()}}, body(t, searcher.send(2))...)
-		refused(t, call(t, key(t), "mev_sendBundle", with(soon(t, patience), object{"body": follows, "privacy": object{"hints": []string{"hash"}}})))
+		refused(t, call(t, key(t), "mev_sendBundle",
+			with(soon(t, patience), object{"body": follows, "privacy": object{"hints": []string{"hash"}}})))
 	})
 }

@@ -23,9 +23,11 @@ func readable(t *suite.T, header http.Header) {
 func browsers(s *suite.Set) {
 	s.It("RPC-ENV-20", "lets a page sign", func(t *suite.T) {
 		answer := t.Do(client(t), probe.Request{Method: http.MethodOptions, Path: "/", Header: map[string]string{
-			"Origin": page, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type," + strings.ToLower(probe.SignatureHeader),
+			"Origin": page, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type," +
+				strings.ToLower(probe.SignatureHeader),
 		}})
-		if slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, answer.Status) {
+		if slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented},
+			answer.Status) {
 			t.Unsupported("%d to a preflight request", answer.Status)
 		}
 		t.Status(answer, http.StatusOK, http.StatusNoContent)
@@ -82,7 +84,8 @@ func statistics(s *suite.Set) {
 	}
 	s.It("RPC-VER-04", "answers flashbots_getUserStats", func(t *suite.T) {
 		begun(t)
-		has(t, asked(t, "flashbots_getUserStats", hexNumber(head(t))), "is_high_priority", "all_time_miner_payments", "all_time_gas_simulated",
+		has(t, asked(t, "flashbots_getUserStats", hexNumber(head(t))), "is_high_priority", "all_time_miner_payments",
+			"all_time_gas_simulated",
 			"last_7d_miner_payments", "last_7d_gas_simulated", "last_1d_miner_payments", "last_1d_gas_simulated")
 	})
 	s.It("RPC-VER-04", "answers flashbots_getBundleStats", func(t *suite.T) {
@@ -92,7 +95,8 @@ func statistics(s *suite.Set) {
 		if answer := call(t, signer, "eth_sendBundle", order); answer.Refused() {
 			t.Inconclusive("the bundle is refused: %s", answer)
 		}
-		answer := call(t, signer, "flashbots_getBundleStats", object{"bundleHash": bundleHash(tx).Hex(), "blockNumber": order["blockNumber"]})
+		answer := call(t, signer, "flashbots_getBundleStats", object{"bundleHash": bundleHash(tx).Hex(),
+			"blockNumber": order["blockNumber"]})
 		if answer.Code() == -32601 {
 			t.Unsupported("flashbots_getBundleStats is not known")
 		}

@@ -13,11 +13,13 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// The world's builder puts an order into a block only when a spec asks for one of its transactions, so it is known who made a block and why:
+// The world's builder puts an order into a block only when a spec asks for one of its transactions,
+// so it is known who made a block and why:
 //
 //	spec ─order─▶ RPC under test ─▶ world's builder ─(include)─▶ block ─▶ receipts, balances ─▶ spec
 
-// watched ends the spec as inconclusive unless the target's RPC sends its orders to the world's builders.
+// watched ends the spec as inconclusive unless the target's RPC sends its orders to the world's
+// builders.
 func watched(t *suite.T) {
 	if t.Target.RPC == nil || !t.Target.RPC.SendsToWorld {
 		t.Inconclusive("needs an RPC that sends its orders to the world's builders (rpc.sendsToWorld)")
@@ -36,7 +38,8 @@ func sentTo(t *suite.T, tx *types.Transaction) []world.Sent {
 	return list
 }
 
-// builderHas waits until a builder is sent an order with the transaction; without that nothing can be said of what becomes of it.
+// builderHas waits until a builder is sent an order with the transaction; without that nothing can
+// be said of what becomes of it.
 func builderHas(t *suite.T, tx *types.Transaction) {
 	err := t.Eventually(slots(t, 6), func() error {
 		if len(sentTo(t, tx)) == 0 {
@@ -122,7 +125,8 @@ func balance(t *suite.T, of common.Address, number hexutil.Uint64) *big.Int {
 	return (*big.Int)(&wei)
 }
 
-// tries is how often a spec that needs one certain block begins anew: other specs propose blocks of their own, in which the builder has no part.
+// tries is how often a spec that needs one certain block begins anew: other specs propose blocks of
+// their own, in which the builder has no part.
 const tries = 4
 
 // until runs a spec that needs one certain block until it says that it had it.

@@ -64,10 +64,12 @@ func (d *decimal) UnmarshalJSON(data []byte) error {
 // simulate calls eth_callBundle on the newest state.
 func simulate(t *suite.T, changes object, txs ...*types.Transaction) called {
 	number := head(t)
-	params := with(object{"txs": raws(t, txs...), "blockNumber": hexNumber(number + 1), "stateBlockNumber": hexNumber(number)}, changes)
+	params := with(object{"txs": raws(t, txs...), "blockNumber": hexNumber(number + 1),
+		"stateBlockNumber": hexNumber(number)}, changes)
 	var c called
 	result(t, call(t, key(t), "eth_callBundle", params), &c)
-	complete := c.BundleGasPrice != nil && c.CoinbaseDiff != nil && c.EthSentToCoinbase != nil && c.GasFees != nil && c.StateBlockNumber != nil &&
+	complete := c.BundleGasPrice != nil && c.CoinbaseDiff != nil && c.EthSentToCoinbase != nil && c.GasFees != nil &&
+		c.StateBlockNumber != nil &&
 		c.TotalGasUsed != nil && len(c.Results) == len(txs)
 	t.Check(complete, "all members, and a result for each transaction", fmt.Sprintf("%+v", c))
 	return c
@@ -117,7 +119,8 @@ func callBundle(s *suite.Set) {
 		c := simulate(t, nil, txs...)
 		for i, sender := range []*wallet{one, two} {
 			r := c.Results[i]
-			fits := strings.EqualFold(r.TxHash, txs[i].Hash().Hex()) && strings.EqualFold(r.FromAddress, sender.address().Hex()) && r.ToAddress != nil &&
+			fits := strings.EqualFold(r.TxHash, txs[i].Hash().Hex()) &&
+				strings.EqualFold(r.FromAddress, sender.address().Hex()) && r.ToAddress != nil &&
 				strings.EqualFold(*r.ToAddress, sink.Hex())
 			t.Check(fits, fmt.Sprintf("%s from %s to %s", txs[i].Hash(), sender.address(), sink), fmt.Sprintf("%+v", r))
 		}
@@ -136,21 +139,24 @@ func callBundle(s *suite.Set) {
 	s.It("RPC-CAL-09", "answers a revert as a result", func(t *suite.T) {
 		w := money(t)
 		c := simulate(t, nil, w.create(0, codeRevert), w.send(1))
-		t.Check(c.Results[0].Error != nil && string(c.Results[0].Error) != "null", "error in the first result", fmt.Sprintf("%+v", c.Results[0]))
+		t.Check(c.Results[0].Error != nil && string(c.Results[0].Error) != "null", "error in the first result",
+			fmt.Sprintf("%+v", c.Results[0]))
 		t.Check(c.Results[1].Error == nil, "no error in the second result", string(c.Results[1].Error))
 	})
 	s.It("RPC-CAL-10", "refuses a nonce that is too high", func(t *suite.T) {
 		w := money(t)
 		w.next = 7
 		number := head(t)
-		refused(t, call(t, key(t), method, object{"txs": raws(t, w.send(1)), "blockNumber": hexNumber(number + 1), "stateBlockNumber": "latest"}))
+		refused(t, call(t, key(t), method, object{"txs": raws(t, w.send(1)), "blockNumber": hexNumber(number + 1),
+			"stateBlockNumber": "latest"}))
 	})
 	s.It("RPC-CAL-11", "leaves nothing behind", func(t *suite.T) {
 		w := money(t)
 		tx := w.send(1)
 		first := simulate(t, nil, tx)
 		second := simulate(t, nil, tx)
-		t.Check(*first.TotalGasUsed == *second.TotalGasUsed && second.Results[0].Error == nil, "the same again", fmt.Sprintf("%+v", second))
+		t.Check(*first.TotalGasUsed == *second.TotalGasUsed && second.Results[0].Error == nil, "the same again",
+			fmt.Sprintf("%+v", second))
 		var found json.RawMessage
 		ask(t, &found, "eth_getTransactionByHash", tx.Hash().Hex())
 		t.Check(string(found) == "null", "no such transaction on the chain or in the pool", string(found))
@@ -170,7 +176,8 @@ func callBundle(s *suite.Set) {
 	seen := func(t *suite.T, c called, want uint64) {
 		value := c.Results[0].Value
 		t.Check(value != nil, "value", fmt.Sprintf("%+v", c.Results[0]))
-		t.Check(new(big.Int).SetBytes(common.FromHex(*value)).Cmp(new(big.Int).SetUint64(want)) == 0, fmt.Sprintf("%d", want), *value)
+		t.Check(new(big.Int).SetBytes(common.FromHex(*value)).Cmp(new(big.Int).SetUint64(want)) == 0,
+			fmt.Sprintf("%d", want), *value)
 	}
 	s.It("RPC-CAL-15", "runs at the time that was given", func(t *suite.T) {
 		const at = 4_000_000_000
@@ -178,15 +185,18 @@ func callBundle(s *suite.Set) {
 	})
 	s.It("RPC-CAL-16", "runs in the block that was given", func(t *suite.T) {
 		w, number := money(t), head(t)
-		seen(t, simulate(t, object{"blockNumber": hexNumber(number + 5), "stateBlockNumber": hexNumber(number)}, w.create(0, codeNumber)), number+5)
+		seen(t, simulate(t, object{"blockNumber": hexNumber(number + 5), "stateBlockNumber": hexNumber(number)},
+			w.create(0, codeNumber)), number+5)
 	})
 	s.It("RPC-CAL-17", "refuses a state that is not there", func(t *suite.T) {
 		w := money(t)
-		refused(t, call(t, key(t), method, object{"txs": raws(t, w.send(1)), "blockNumber": "0xffffff", "stateBlockNumber": "0xfffffe"}))
+		refused(t, call(t, key(t), method, object{"txs": raws(t, w.send(1)), "blockNumber": "0xffffff",
+			"stateBlockNumber": "0xfffffe"}))
 	})
 	s.It("RPC-CAL-18", "writes gas as a number and values as hex", func(t *suite.T) {
 		r := simulate(t, nil, money(t).send(1)).Results[0]
-		t.Check(r.GasUsed != nil && r.Value != nil && strings.HasPrefix(*r.Value, "0x"), "gasUsed and value", fmt.Sprintf("%+v", r))
+		t.Check(r.GasUsed != nil && r.Value != nil && strings.HasPrefix(*r.Value, "0x"), "gasUsed and value",
+			fmt.Sprintf("%+v", r))
 	})
 	s.It("RPC-CAL-19", "has no recipient for a contract's making", func(t *suite.T) {
 		r := simulate(t, nil, money(t).create(0, codeTime)).Results[0]

@@ -8,8 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// cancelAt sends a bundle, waits until a builder has it, cancels it by a key, and then has a block built: the receipt says whether the bundle is there. A
-// witness that nobody cancels stands in the same block; without it the block was not the builder's, and ok is false.
+// cancelAt sends a bundle, waits until a builder has it, cancels it by a key, and then has a block
+// built: the receipt says whether the bundle is there. A witness that nobody cancels stands in the
+// same block; without it the block was not the builder's, and ok is false.
 func cancelAt(t *suite.T, by func(signer *ecdsa.PrivateKey) *ecdsa.PrivateKey) (r *receipt, ok bool) {
 	signer, name, tx, witness := key(t), uuid(t), money(t).send(1), money(t).send(2)
 	block := head(t) + 3
@@ -20,7 +21,8 @@ func cancelAt(t *suite.T, by func(signer *ecdsa.PrivateKey) *ecdsa.PrivateKey) (
 	if answer := call(t, by(signer), "eth_cancelBundle", object{"replacementUuid": name}); answer.Refused() {
 		t.Inconclusive("the cancel is refused: %s", answer)
 	}
-	// What a builder hears of a cancel is on its way for a moment; only then is the block asked for, so that it is a later bid.
+	// What a builder hears of a cancel is on its way for a moment; only then is the block asked for,
+	// so that it is a later bid.
 	_ = t.Eventually(time.Duration(t.World.Facts.SlotMs)*time.Millisecond/4, func() error {
 		if list := sentTo(t, tx); len(list) > 0 && held(list) {
 			return errHeld

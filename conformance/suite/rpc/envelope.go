@@ -29,7 +29,8 @@ func post(t *suite.T, body string) *probe.RPCAnswer {
 	return answer
 }
 
-// code fails the spec unless the answer is a refusal, and is lenient about a code that is not the preferred one.
+// code fails the spec unless the answer is a refusal, and is lenient about a code that is not the
+// preferred one.
 func code(t *suite.T, answer *probe.RPCAnswer, want int) {
 	refused(t, answer)
 	if got := answer.Code(); got != want {
@@ -43,7 +44,8 @@ func envelope(s *suite.Set) {
 		answer := call(t, key(t), harmless, harmlessParams()...)
 		var cancelled bool
 		result(t, answer, &cancelled)
-		t.Check(string(answer.Members["jsonrpc"]) == `"2.0"` && string(answer.Members["id"]) == "1", "jsonrpc 2.0 and id 1", answer)
+		t.Check(string(answer.Members["jsonrpc"]) == `"2.0"` && string(answer.Members["id"]) == "1",
+			"jsonrpc 2.0 and id 1", answer)
 	})
 	for _, row := range []struct {
 		clause, title string
@@ -74,12 +76,18 @@ func envelope(s *suite.Set) {
 		t.Check(failed && !answered, "an error and no result", answer)
 	})
 	s.It("RPC-ENV-05", "refuses what is not JSON", func(t *suite.T) { refused(t, post(t, "not json")) })
-	s.It("RPC-ENV-06", "refuses what is not JSON with -32700", func(t *suite.T) { code(t, post(t, `{"jsonrpc":"2.0",`), -32700) })
-	s.It("RPC-ENV-07", "refuses an unknown method with -32601", func(t *suite.T) { code(t, call(t, key(t), "conformance_nothing"), -32601) })
+	s.It("RPC-ENV-06", "refuses what is not JSON with -32700", func(t *suite.T) {
+		code(t, post(t, `{"jsonrpc":"2.0",`), -32700)
+	})
+	s.It("RPC-ENV-07", "refuses an unknown method with -32601", func(t *suite.T) {
+		code(t, call(t, key(t), "conformance_nothing"), -32601)
+	})
 	s.It("RPC-ENV-08", "refuses parameters of the wrong form with -32602", func(t *suite.T) {
 		code(t, call(t, key(t), harmless, object{"txHash": 7}), -32602)
 	})
-	s.It("RPC-ENV-09", "refuses an object without a method with -32600", func(t *suite.T) { code(t, post(t, `{"jsonrpc":"2.0","id":1}`), -32600) })
+	s.It("RPC-ENV-09", "refuses an object without a method with -32600", func(t *suite.T) {
+		code(t, post(t, `{"jsonrpc":"2.0","id":1}`), -32600)
+	})
 	s.It("RPC-ENV-10", "answers a list", func(t *suite.T) {
 		one := string(probe.Call{Method: harmless, Params: harmlessParams(), ID: 1}.Body())
 		two := string(probe.Call{Method: harmless, Params: harmlessParams(), ID: "two"}.Body())
@@ -104,12 +112,14 @@ func envelope(s *suite.Set) {
 	})
 	for _, version := range []string{`"1.0"`, `2`} {
 		s.It("RPC-ENV-13", "refuses version "+version, func(t *suite.T) {
-			refused(t, post(t, `{"jsonrpc":`+version+`,"id":1,"method":"`+harmless+`","params":[{"txHash":"`+common.Hash{1}.Hex()+`"}]}`))
+			refused(t, post(t, `{"jsonrpc":`+version+`,"id":1,"method":"`+harmless+`","params":[{"txHash":"`+
+				common.Hash{1}.Hex()+`"}]}`))
 		})
 	}
 	s.It("RPC-ENV-14", "answers 415 to text/html", func(t *suite.T) {
 		body := probe.Call{Method: harmless, Params: harmlessParams(), ID: 1}.Body()
-		answer, err := client(t).Post(t, map[string]string{"Content-Type": "text/html", probe.SignatureHeader: probe.BodySignature(key(t), body)}, body)
+		answer, err := client(t).Post(t, map[string]string{"Content-Type": "text/html",
+			probe.SignatureHeader: probe.BodySignature(key(t), body)}, body)
 		t.Check(err == nil, "an answer", err)
 		t.Status(answer.Answer, http.StatusUnsupportedMediaType)
 	})
@@ -120,8 +130,10 @@ func envelope(s *suite.Set) {
 	})
 	s.It("RPC-ENV-16", "never answers 5xx to malformed input", func(t *suite.T) {
 		for _, body := range []string{
-			"", "null", "1", `"x"`, "[[]]", "[1]", "{}", strings.Repeat("[", 10_000), `{"jsonrpc":"2.0","id":{},"method":[],"params":1}`, "\x00\xff",
-			`{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[null]}`, `{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[[[]]]}`,
+			"", "null", "1", `"x"`, "[[]]", "[1]", "{}", strings.Repeat("[", 10_000),
+			`{"jsonrpc":"2.0","id":{},"method":[],"params":1}`, "\x00\xff",
+			`{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[null]}`,
+			`{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[[[]]]}`,
 			`{"jsonrpc":"2.0","id":1,"method":"mev_sendBundle","params":[{"version":"v0.1","inclusion":7,"body":{}}]}`,
 			`{"jsonrpc":"2.0","id":1,"method":"eth_callBundle","params":[{"txs":["0x"],"blockNumber":"0x"}]}`,
 			`{"jsonrpc":"2.0","id":1,"method":"eth_sendPrivateTransaction","params":[{"tx":"0x02"}]}`,
@@ -154,7 +166,8 @@ func envelope(s *suite.Set) {
 		t.Ready(err, "pack a body")
 		t.Ready(w.Close(), "pack a body")
 		answer, err := client(t).Post(t, map[string]string{
-			"Content-Type": "application/json", "Content-Encoding": "gzip", probe.SignatureHeader: probe.BodySignature(key(t), body),
+			"Content-Type": "application/json", "Content-Encoding": "gzip",
+			probe.SignatureHeader: probe.BodySignature(key(t), body),
 		}, packed.Bytes())
 		t.Check(err == nil, "an answer", err)
 		if answer.Status == http.StatusUnsupportedMediaType {
@@ -174,12 +187,15 @@ func envelope(s *suite.Set) {
 		body := harmlessBody()
 		t.RetryAfter(t.Limited(*t.Target.Limits.RPC, probe.Request{
 			Method: http.MethodPost, Path: "/", Body: body,
-			Header: map[string]string{"Content-Type": "application/json", probe.SignatureHeader: probe.BodySignature(key(t), body)},
+			Header: map[string]string{"Content-Type": "application/json",
+				probe.SignatureHeader: probe.BodySignature(key(t), body)},
 		}))
 	})
 	s.It("RPC-LIM-03", "refuses a body of 40 MB", func(t *suite.T) {
-		body := []byte(`{"jsonrpc":"2.0","id":1,"method":"` + harmless + `","params":["` + strings.Repeat("0", 40<<20) + `"]}`)
-		answer, err := client(t).Post(t, map[string]string{"Content-Type": "application/json", probe.SignatureHeader: probe.BodySignature(key(t), body)}, body)
+		body := []byte(`{"jsonrpc":"2.0","id":1,"method":"` + harmless + `","params":["` +
+			strings.Repeat("0", 40<<20) + `"]}`)
+		answer, err := client(t).Post(t, map[string]string{"Content-Type": "application/json",
+			probe.SignatureHeader: probe.BodySignature(key(t), body)}, body)
 		if err != nil {
 			t.Lenient("the connection was closed: %v", err)
 			return
@@ -190,20 +206,24 @@ func envelope(s *suite.Set) {
 
 // failures: the form of errors.
 func failures(s *suite.Set) {
-	s.It("RPC-ERR-01", "marks a refusal as one", func(t *suite.T) { refused(t, call(t, key(t), "eth_sendBundle", object{})) })
+	s.It("RPC-ERR-01", "marks a refusal as one", func(t *suite.T) {
+		refused(t, call(t, key(t), "eth_sendBundle", object{}))
+	})
 	s.It("RPC-ERR-02", "refuses in one of the known forms", func(t *suite.T) {
 		answer := call(t, key(t), "eth_sendBundle", object{})
 		var text string
 		var e struct {
 			Message *string `json:"message"`
 		}
-		known := json.Unmarshal(answer.Members["error"], &text) == nil || json.Unmarshal(answer.Members["error"], &e) == nil && e.Message != nil
+		known := json.Unmarshal(answer.Members["error"], &text) == nil ||
+			json.Unmarshal(answer.Members["error"], &e) == nil && e.Message != nil
 		t.Check(known, "error as an object with a message, or as a text", answer)
 	})
 	s.It("RPC-ERR-03", "refuses for a V2 method as JSON-RPC does", func(t *suite.T) {
 		body := probe.Call{Method: "flashbots_getUserStatsV2", Params: []any{"x", "y", "z"}, ID: 1}.Body()
 		answer, err := client(t).Post(t, map[string]string{
-			"Content-Type": "application/json", "X-Error-Dialect": "legacy", probe.SignatureHeader: probe.BodySignature(key(t), body),
+			"Content-Type": "application/json", "X-Error-Dialect": "legacy",
+			probe.SignatureHeader: probe.BodySignature(key(t), body),
 		}, body)
 		t.Check(err == nil && answer.Code() != 0, "an error object with a code", answer)
 	})

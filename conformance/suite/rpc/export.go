@@ -32,8 +32,9 @@ func Sink() common.Address { return sink }
 // Fees are the fee caps and the gas limit of transfers.
 func Fees() (tipCapWei, feeCap, gas uint64) { return tipWei, feeCapWei, 100_000 }
 
-// Share sends a bundle with hints to the target's RPC and returns the answered hash. It may be in the next block, so that its event does not wait for one,
-// and in some more: on a busy machine two blocks may come while a server looks at one.
+// Share sends a bundle with hints to the target's RPC and returns the answered hash. It may be in
+// the next block, so that its event does not wait for one, and in some more: on a busy machine two
+// blocks may come while a server looks at one.
 func Share(t *suite.T, hints []string, txs ...*types.Transaction) common.Hash {
 	params := with(soon(t, 5), object{"body": body(t, txs...)})
 	if hints != nil {
@@ -75,7 +76,8 @@ func SendAndCancel(t *suite.T, tx *types.Transaction) {
 	if answer := call(t, signer, "eth_sendPrivateTransaction", param); answer.Refused() {
 		t.Inconclusive("the private transaction is refused: %s", answer)
 	}
-	if answer := call(t, signer, "eth_cancelPrivateTransaction", object{"txHash": tx.Hash().Hex()}); string(answer.Members["result"]) != "true" {
+	answer := call(t, signer, "eth_cancelPrivateTransaction", object{"txHash": tx.Hash().Hex()})
+	if string(answer.Members["result"]) != "true" {
 		t.Inconclusive("the private transaction is not cancelled: %s", answer)
 	}
 }

@@ -12,7 +12,8 @@ func fast(s *suite.Set) {
 	s.It("RPC-PRI-16", "goes to all registered builders", func(t *suite.T) {
 		watched(t)
 		tx := money(t).send(1)
-		sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": object{"fast": true}}), tx)
+		sent(t, call(t, key(t), "eth_sendPrivateTransaction", object{"tx": raw(t, tx), "preferences": object{"fast": true}}),
+			tx)
 		var missing []string
 		_ = t.Eventually(slots(t, 6), func() error {
 			missing = nil
@@ -31,7 +32,8 @@ func fast(s *suite.Set) {
 	})
 	s.It("RPC-PRI-16", "gives back half", func(t *suite.T) {
 		b := followed(t, func(t *suite.T, tx string) (string, object) {
-			return "eth_sendPrivateTransaction", object{"tx": tx, "preferences": object{"fast": true, "privacy": object{"hints": []string{"hash"}}}}
+			return "eth_sendPrivateTransaction", object{"tx": tx,
+				"preferences": object{"fast": true, "privacy": object{"hints": []string{"hash"}}}}
 		})
 		b.gets(t, b.owner.address(), b.refund(50, 1))
 	})

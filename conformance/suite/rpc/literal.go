@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 )
 
-// The rows of docs/differences.md: deployed has what is done by default, literal what the description says. Specs of literal clauses ask the
-// target's literal instance.
+// The rows of docs/differences.md: deployed has what is done by default, literal what the
+// description says. Specs of literal clauses ask the target's literal instance.
 
 // noRefunds is what the description wants in a simulation, with nothing in it.
 var noRefunds = object{"validity": object{"refund": []object{}, "refundConfig": []object{}}}
@@ -24,7 +24,8 @@ var noRefunds = object{"validity": object{"refund": []object{}, "refundConfig": 
 // early is a block of the world's first ones, whose base fee has not fallen to where it stays.
 const early = 3
 
-// seenBaseFee is what a bundle sees as base fee that is simulated on an early block, and that block.
+// seenBaseFee is what a bundle sees as base fee that is simulated on an early block, and that
+// block.
 func seenBaseFee(t *suite.T) (seen *big.Int, parent *types.Header) {
 	w := money(t)
 	reached(t, early)
@@ -36,14 +37,16 @@ func seenBaseFee(t *suite.T) (seen *big.Int, parent *types.Header) {
 // codeBurn hashes for as long as there is gas, as the making of a contract.
 const codeBurn = "0x5b6140005f20505f56"
 
-// slow asks for a simulation that takes more than a tenth of a second, with a timeout; it is false if that was too short.
+// slow asks for a simulation that takes more than a tenth of a second, with a timeout; it is false
+// if that was too short.
 func slow(t *suite.T, timeout int) bool {
 	var list []object
 	for range 3 { // each with as much gas as a transaction may have
 		w := money(t)
 		list = append(list, object{"tx": raw(t, w.tx(nil, 0, 16_000_000, common.FromHex(codeBurn))), "canRevert": true})
 	}
-	answer := call(t, key(t), "mev_simBundle", with(with(now(t), noRefunds), object{"body": list}), object{"timeout": timeout})
+	answer := call(t, key(t), "mev_simBundle", with(with(now(t), noRefunds), object{"body": list}),
+		object{"timeout": timeout})
 	var members simulated
 	return !answer.Refused() && answer.Result(&members) == nil && members.success(t)
 }
@@ -65,7 +68,8 @@ func followable(t *suite.T) (target *types.Transaction, follows []object) {
 	order := with(soon(t, patience), object{"body": body(t, target), "privacy": object{"hints": []string{"hash"}}})
 	hashed(t, call(t, key(t), "mev_sendBundle", order), target.Hash())
 	hash := target.Hash()
-	follows = append([]object{{"hash": crypto.Keccak256Hash(hash[:]).Hex()}}, body(t, money(t).create(paysWei, codePayment))...)
+	follows = append([]object{{"hash": crypto.Keccak256Hash(hash[:]).Hex()}},
+		body(t, money(t).create(paysWei, codePayment))...)
 	return target, follows
 }
 
@@ -79,12 +83,14 @@ func deployed(s *suite.Set) {
 		w := money(t)
 		before := head(t)
 		c := simulate(t, object{"stateBlockNumber": nil}, w.send(1))
-		t.Check(*c.StateBlockNumber >= before && *c.StateBlockNumber <= head(t), fmt.Sprintf("a block from %d on", before), *c.StateBlockNumber)
+		t.Check(*c.StateBlockNumber >= before && *c.StateBlockNumber <= head(t), fmt.Sprintf("a block from %d on", before),
+			*c.StateBlockNumber)
 	})
 	s.It("RPC-SIM-19", "refuses a bundle that begins with the hash of a hint", func(t *suite.T) {
 		target, follows := followable(t)
 		later := with(soon(t, patience), object{"body": follows, "inclusion": object{"block": hexNumber(head(t) + 5)}})
-		err := t.Eventually(t.Target.Budgets.Hint(), func() error { // until it is known to those who follow it; of that block nothing else is asked
+		// until it is known to those who follow it; of that block nothing else is asked
+		err := t.Eventually(t.Target.Budgets.Hint(), func() error {
 			if call(t, key(t), "mev_sendBundle", later).Refused() {
 				return errRefused
 			}

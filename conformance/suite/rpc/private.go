@@ -33,8 +33,12 @@ func sendPrivate(s *suite.Set) {
 		return func(*suite.T) object { return object{"preferences": preferences} }
 	}
 	plain("RPC-PRI-01", "answers the hash", func(*suite.T) object { return nil })
-	plain("RPC-PRI-02", "needs no maxBlockNumber", func(*suite.T) object { return object{"preferences": object{"fast": false}} })
-	plain("RPC-PRI-03", "takes maxBlockNumber", func(t *suite.T) object { return object{"maxBlockNumber": hexNumber(head(t) + 10)} })
+	plain("RPC-PRI-02", "needs no maxBlockNumber", func(*suite.T) object {
+		return object{"preferences": object{"fast": false}}
+	})
+	plain("RPC-PRI-03", "takes maxBlockNumber", func(t *suite.T) object {
+		return object{"maxBlockNumber": hexNumber(head(t) + 10)}
+	})
 	s.It("RPC-PRI-04", "refuses a maxBlockNumber that is there", func(t *suite.T) {
 		tx := money(t).send(1)
 		refused(t, call(t, key(t), method, object{"tx": raw(t, tx), "maxBlockNumber": hexNumber(max(head(t), 2) - 1)}))
@@ -47,22 +51,28 @@ func sendPrivate(s *suite.Set) {
 	plain("RPC-PRI-06", "takes fast", prefers(object{"fast": true}))
 	plain("RPC-PRI-07", "takes preferences without fast", prefers(object{}))
 	for _, hint := range []string{"contract_address", "function_selector", "calldata", "logs", "hash"} {
-		plain("RPC-PRI-08", "takes the hint "+hint, prefers(object{"fast": false, "privacy": object{"hints": []string{hint}}}))
+		plain("RPC-PRI-08", "takes the hint "+hint,
+			prefers(object{"fast": false, "privacy": object{"hints": []string{hint}}}))
 	}
 	for _, hint := range []string{"default_logs", "tx_hash", "full"} {
-		plain("RPC-PRI-09", "takes the hint "+hint, prefers(object{"fast": false, "privacy": object{"hints": []string{hint}}}))
+		plain("RPC-PRI-09", "takes the hint "+hint,
+			prefers(object{"fast": false, "privacy": object{"hints": []string{hint}}}))
 	}
 	s.It("RPC-PRI-10", "refuses an unknown hint", func(t *suite.T) {
-		refused(t, call(t, key(t), method, object{"tx": "0x02", "preferences": object{"fast": false, "privacy": object{"hints": []string{"everything"}}}}))
+		refused(t, call(t, key(t), method,
+			object{"tx": "0x02", "preferences": object{"fast": false, "privacy": object{"hints": []string{"everything"}}}}))
 	})
-	plain("RPC-PRI-11", "takes the builder default", prefers(object{"fast": false, "privacy": object{"builders": []string{"default"}}}))
-	plain("RPC-PRI-12", "takes one refund", prefers(object{"fast": false, "validity": object{"refund": []object{{"address": sink.Hex(), "percent": 80}}}}))
+	plain("RPC-PRI-11", "takes the builder default",
+		prefers(object{"fast": false, "privacy": object{"builders": []string{"default"}}}))
+	plain("RPC-PRI-12", "takes one refund",
+		prefers(object{"fast": false, "validity": object{"refund": []object{{"address": sink.Hex(), "percent": 80}}}}))
 	plain("RPC-PRI-12", "takes two refunds", prefers(object{"fast": false, "validity": object{"refund": []object{
 		{"address": sink.Hex(), "percent": 50}, {"address": common.Address{1}.Hex(), "percent": 50},
 	}}}))
 	s.It("RPC-PRI-13", "refuses refunds of 101 %", func(t *suite.T) {
 		tx := money(t).send(1)
-		wrong := object{"fast": false, "validity": object{"refund": []object{{"address": sink.Hex(), "percent": 60}, {"address": common.Address{1}.Hex(), "percent": 41}}}}
+		wrong := object{"fast": false, "validity": object{"refund": []object{{"address": sink.Hex(), "percent": 60},
+			{"address": common.Address{1}.Hex(), "percent": 41}}}}
 		refused(t, call(t, key(t), method, object{"tx": raw(t, tx), "preferences": wrong}))
 		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
 	})
@@ -75,7 +85,8 @@ func sendPrivate(s *suite.Set) {
 	s.It("RPC-PRI-17", "keeps the transaction out of the public pool", func(t *suite.T) {
 		tx := money(t).send(1)
 		sent(t, call(t, key(t), method, object{"tx": raw(t, tx)}), tx)
-		for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); t.Until(time.Now().Add(10 * time.Millisecond)) {
+		end := time.Now().Add(200 * time.Millisecond)
+		for ; time.Now().Before(end); t.Until(time.Now().Add(10 * time.Millisecond)) {
 			var found json.RawMessage // seen before it is in a block: who looks once, afterwards, may come too late
 			ask(t, &found, "eth_getTransactionByHash", tx.Hash().Hex())
 			var known struct {
@@ -140,5 +151,7 @@ func cancelPrivate(s *suite.Set) {
 		cancelled(t, call(t, signer, harmless, object{"txHash": tx.Hash().Hex()}), true)
 		cancelled(t, call(t, signer, harmless, object{"txHash": tx.Hash().Hex()}), false)
 	})
-	s.It("RPC-CPR-05", "refuses a call without txHash", func(t *suite.T) { refused(t, call(t, key(t), harmless, object{})) })
+	s.It("RPC-CPR-05", "refuses a call without txHash", func(t *suite.T) {
+		refused(t, call(t, key(t), harmless, object{}))
+	})
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// privateRefunds: what the owners of a private transaction have named get of a backrun, on the chain.
+// privateRefunds: what the owners of a private transaction have named get of a backrun, on the
+// chain.
 func privateRefunds(s *suite.Set) {
 	s.It("RPC-PRI-18", "gives one address its percentage of the whole", func(t *suite.T) {
 		one := fresh(t)
@@ -36,13 +37,15 @@ func named(refund ...object) func(*suite.T, string) (string, object) {
 	}
 }
 
-// getsPercent fails the spec unless an account has got a percentage of the backrun's value. The description does not say how the payouts to all who
-// share it are paid for, so that an account may have got less by up to what they cost.
+// getsPercent fails the spec unless an account has got a percentage of the backrun's value. The
+// description does not say how the payouts to all who share it are paid for, so that an account may
+// have got less by up to what they cost.
 func (b *backrun) getsPercent(t *suite.T, who common.Address, percent, sharers int64) {
 	most := percentOf(b.valueWei, percent)
 	least := new(big.Int).Mul(b.baseFee, big.NewInt(world.PayoutGas*sharers))
 	least.Sub(most, least)
 	got := balance(t, who, b.at.Block)
 	got.Sub(got, balance(t, who, b.at.Block-1))
-	t.Check(got.Cmp(least) >= 0 && got.Cmp(most) <= 0, fmt.Sprintf("%s to %s wei for %s: %d %% of a backrun that paid %s", least, most, who, percent, b.valueWei), got)
+	t.Check(got.Cmp(least) >= 0 && got.Cmp(most) <= 0, fmt.Sprintf("%s to %s wei for %s: %d %% of a backrun that paid %s",
+		least, most, who, percent, b.valueWei), got)
 }

@@ -40,7 +40,8 @@ func number(t *suite.T, name, text string) *big.Int {
 	return n
 }
 
-// recorded waits for the record of the refund that a backrun brought the owner of the order that it followed.
+// recorded waits for the record of the refund that a backrun brought the owner of the order that it
+// followed.
 func (b *backrun) recorded(t *suite.T) record {
 	var list []record
 	err := t.Eventually(t.Target.Budgets.Settle(), func() error {
@@ -78,8 +79,10 @@ func refundsPaid(s *suite.Set) {
 		t.Check(strings.ToLower(r.Hash) == known[0] || strings.ToLower(r.Hash) == known[1], "hash "+known[0], r.Hash)
 		// A service may name what it counts before the payout's cost is taken off.
 		amount, paid, counted := number(t, "amount", r.Amount), b.refund(90, 1), percentOf(b.valueWei, 90)
-		t.Check(amount.Cmp(paid) == 0 || amount.Cmp(counted) == 0, fmt.Sprintf("amount %s, or %s before the payout's cost", paid, counted), amount)
-		t.Check(number(t, "blockNumber", r.Block).Uint64() == uint64(b.at.Block), "blockNumber "+hexNumber(uint64(b.at.Block)), r.Block)
+		t.Check(amount.Cmp(paid) == 0 || amount.Cmp(counted) == 0, fmt.Sprintf("amount %s, or %s before the payout's cost",
+			paid, counted), amount)
+		t.Check(number(t, "blockNumber", r.Block).Uint64() == uint64(b.at.Block), "blockNumber "+
+			hexNumber(uint64(b.at.Block)), r.Block)
 		t.Check(r.Status == "pending" || r.Status == "received", "status pending or received", r.Status)
 		t.Check(strings.EqualFold(r.Recipient, b.owner.address().Hex()), "recipient "+b.owner.address().Hex(), r.Recipient)
 	})
@@ -102,7 +105,8 @@ func refundsPaid(s *suite.Set) {
 		t.Ready(err, "wait for the record of a refund")
 		for _, r := range list {
 			block := number(t, "blockNumber", r.Block).Uint64()
-			t.Check(block >= world.EarliestRefundBlock && block == uint64(later.at.Block), fmt.Sprintf("no record of a block below %d", world.EarliestRefundBlock), r)
+			t.Check(block >= world.EarliestRefundBlock && block == uint64(later.at.Block),
+				fmt.Sprintf("no record of a block below %d", world.EarliestRefundBlock), r)
 		}
 	})
 	s.It("RPC-RFR-08", "stays received", func(t *suite.T) {

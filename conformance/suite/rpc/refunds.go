@@ -22,7 +22,8 @@ func asked(t *suite.T, method string, params ...any) map[string]json.RawMessage 
 	return members
 }
 
-// listing fails the spec unless refunds is a list, and an empty one, since nobody knows the recipient.
+// listing fails the spec unless refunds is a list, and an empty one, since nobody knows the
+// recipient.
 func listing(t *suite.T, members map[string]json.RawMessage) {
 	var list []json.RawMessage
 	err := json.Unmarshal(members["refunds"], &list)
@@ -55,7 +56,9 @@ func refunds(s *suite.Set) {
 		refused(t, call(t, key(t), "flashbots_getFeeRefundTotalsByRecipient"))
 	})
 	for _, method := range []string{"flashbots_getMevRefundTotalByRecipient", "flashbots_getMevRefundTotalBySender"} {
-		s.It("RPC-RFM-01", "answers "+method, func(t *suite.T) { zeros(t, asked(t, method, stranger(t)), "total", "pending") })
+		s.It("RPC-RFM-01", "answers "+method, func(t *suite.T) {
+			zeros(t, asked(t, method, stranger(t)), "total", "pending")
+		})
 		s.It("RPC-RFM-02", "refuses what is no address in "+method, func(t *suite.T) {
 			asked(t, method, stranger(t))
 			refused(t, call(t, key(t), method, "0x1234"))
@@ -73,7 +76,8 @@ func refunds(s *suite.Set) {
 		listing(t, asked(t, "flashbots_getFeeRefundsByRecipient", object{"recipient": stranger(t)}, nil))
 	})
 	s.It("RPC-RFR-04", "refuses a cursor that it never gave", func(t *suite.T) {
-		refused(t, call(t, key(t), "flashbots_getFeeRefundsByRecipient", object{"recipient": stranger(t), "cursor": "never given"}))
+		refused(t, call(t, key(t), "flashbots_getFeeRefundsByRecipient",
+			object{"recipient": stranger(t), "cursor": "never given"}))
 	})
 	s.It("RPC-RFR-07", "refuses what is no address", func(t *suite.T) {
 		refused(t, call(t, key(t), "flashbots_getFeeRefundsByRecipient", object{"recipient": "0x1234"}))
@@ -118,7 +122,8 @@ func setRecipient(s *suite.Set) {
 			To   string `json:"to"`
 		}
 		result(t, answer, &both)
-		t.Check(both.From == strings.ToLower(from) && both.To == strings.ToLower(sink.Hex()), "from and to in lower case", both)
+		t.Check(both.From == strings.ToLower(from) && both.To == strings.ToLower(sink.Hex()),
+			"from and to in lower case", both)
 	}
 	own := func(signer *ecdsa.PrivateKey) string { return crypto.PubkeyToAddress(signer.PublicKey).Hex() }
 	s.It("RPC-SET-01", "answers from and to", func(t *suite.T) {
@@ -168,17 +173,25 @@ func delayedRefunds(s *suite.Set) {
 	s.It("RPC-DLY-03", "takes a hash with a range", func(t *suite.T) {
 		listing(t, asked(t, rows, with(span(t, "0x1", "0x2"), object{"hash": common.Hash{3}.Hex()})))
 	})
-	s.It("RPC-DLY-04", "refuses a range that ends before it begins", func(t *suite.T) { refused(t, call(t, key(t), rows, span(t, "0x5", "0x4"))) })
+	s.It("RPC-DLY-04", "refuses a range that ends before it begins", func(t *suite.T) {
+		refused(t, call(t, key(t), rows, span(t, "0x5", "0x4")))
+	})
 	s.It("RPC-DLY-05", "has no nextCursor at the end", func(t *suite.T) {
 		_, has := asked(t, rows, object{"recipient": stranger(t)})["nextCursor"]
 		t.Check(!has, "no nextCursor", "one")
 	})
-	s.It("RPC-DLY-06", "takes a range of one block", func(t *suite.T) { listing(t, asked(t, rows, span(t, "0x1", "0x1"))) })
+	s.It("RPC-DLY-06", "takes a range of one block", func(t *suite.T) {
+		listing(t, asked(t, rows, span(t, "0x1", "0x1")))
+	})
 	s.It("RPC-DLT-01", "answers totals in hex", func(t *suite.T) {
 		members := asked(t, totals, object{"recipient": stranger(t)})
 		zeros(t, members, "pending", "received")
 		isHex(t, members, "indexedUpTo")
 	})
-	s.It("RPC-DLT-02", "needs no range", func(t *suite.T) { zeros(t, asked(t, totals, object{"recipient": stranger(t)}), "pending") })
-	s.It("RPC-DLT-03", "takes a range of one block", func(t *suite.T) { zeros(t, asked(t, totals, span(t, "0x1", "0x1")), "pending") })
+	s.It("RPC-DLT-02", "needs no range", func(t *suite.T) {
+		zeros(t, asked(t, totals, object{"recipient": stranger(t)}), "pending")
+	})
+	s.It("RPC-DLT-03", "takes a range of one block", func(t *suite.T) {
+		zeros(t, asked(t, totals, span(t, "0x1", "0x1")), "pending")
+	})
 }

@@ -24,8 +24,10 @@ import (
 // Specs adds all specs of the bundle RPC to a set.
 func Specs(s *suite.Set) {
 	for _, add := range []func(*suite.Set){
-		envelope, failures, authentication, versions, sendBundle, callBundle, cancelBundle, sendShare, simBundle, sendPrivate, sendPrivateRaw, cancelPrivate,
-		refunds, setRecipient, delayedRefunds, whole, cancelled, tried, fast, privateRefunds, backruns, refundsPaid, followers, browsers, statistics, deployed, literal,
+		envelope, failures, authentication, versions, sendBundle, callBundle, cancelBundle, sendShare, simBundle, sendPrivate,
+		sendPrivateRaw, cancelPrivate,
+		refunds, setRecipient, delayedRefunds, whole, cancelled, tried, fast, privateRefunds, backruns, refundsPaid,
+		followers, browsers, statistics, deployed, literal,
 	} {
 		add(s)
 	}
@@ -63,8 +65,8 @@ func result(t *suite.T, answer *probe.RPCAnswer, into any) {
 	t.Check(err == nil, "a result of the documented form", err)
 }
 
-// refused fails the spec unless the answer is a refusal, and the client's fault. A status alone is accepted if it can mean nothing else: 404 might as well
-// say that there is no such server.
+// refused fails the spec unless the answer is a refusal, and the client's fault. A status alone is
+// accepted if it can mean nothing else: 404 might as well say that there is no such server.
 func refused(t *suite.T, answer *probe.RPCAnswer) {
 	t.Check(answer.Refused() && answer.Status < 500, "a refusal with a status below 500", answer)
 	if answer.Members["error"] == nil {
@@ -123,8 +125,9 @@ func (w *wallet) create(valueWei int64, code string) *types.Transaction {
 
 func (w *wallet) tx(to *common.Address, valueWei int64, gas uint64, data []byte) *types.Transaction {
 	tx, err := types.SignNewTx(w.PrivateKey, types.LatestSignerForChainID(w.chain), &types.DynamicFeeTx{
-		ChainID: w.chain, Nonce: w.next, GasTipCap: big.NewInt(tipWei), GasFeeCap: big.NewInt(feeCapWei), Gas: gas, To: to, Value: big.NewInt(valueWei),
-		Data: data,
+		ChainID: w.chain, Nonce: w.next, GasTipCap: big.NewInt(tipWei), GasFeeCap: big.NewInt(feeCapWei), Gas: gas, To: to,
+		Value: big.NewInt(valueWei),
+		Data:  data,
 	})
 	w.t.Ready(err, "sign a transaction")
 	w.next++
@@ -166,7 +169,8 @@ func ask(t *suite.T, into any, method string, params ...any) {
 	if params == nil {
 		params = []any{}
 	}
-	answer, err := probe.NewClient(t.World.Facts.ExecutionURL, nil, 10*time.Second).Call(t, nil, probe.Call{Method: method, Params: params, ID: 1})
+	answer, err := probe.NewClient(t.World.Facts.ExecutionURL, nil, 10*time.Second).Call(t, nil,
+		probe.Call{Method: method, Params: params, ID: 1})
 	t.Ready(err, "ask the execution node")
 	t.Ready(answer.Result(into), "ask the execution node")
 }

@@ -14,11 +14,13 @@ import (
 
 // uuid is one that nobody else uses.
 func uuid(t *suite.T) string {
-	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", t.Random.Uint32(), t.Random.Uint32()&0xffff, t.Random.Uint32()&0xfff, t.Random.Uint32()&0xfff,
+	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", t.Random.Uint32(), t.Random.Uint32()&0xffff, t.Random.Uint32()&0xfff,
+		t.Random.Uint32()&0xfff,
 		t.Random.Uint64()&0xffffffffffff)
 }
 
-// taken fails the spec unless eth_sendBundle answers the bundle's hash; it returns the result's members.
+// taken fails the spec unless eth_sendBundle answers the bundle's hash; it returns the result's
+// members.
 func taken(t *suite.T, answer *probe.RPCAnswer, txs ...*types.Transaction) object {
 	var members object
 	result(t, answer, &members)
@@ -39,7 +41,8 @@ func sendBundle(s *suite.Set) {
 			taken(t, call(t, key(t), method, with(bundle(t, txs...), changes(t))), txs...)
 		})
 	}
-	// never is a spec whose bundle is refused because of the other members; the same bundle without them is taken.
+	// never is a spec whose bundle is refused because of the other members; the same bundle without
+	// them is taken.
 	never := func(clause, title string, changes func(t *suite.T) object) {
 		s.It(clause, title, func(t *suite.T) {
 			w := money(t)
@@ -99,16 +102,20 @@ func sendBundle(s *suite.Set) {
 			refused(t, call(t, key(t), method, object{"txs": []string{text}, "blockNumber": "0xffffff"}))
 		})
 	}
-	never("RPC-BUN-06", "refuses a block that is there", func(t *suite.T) object { return object{"blockNumber": hexNumber(max(head(t), 2) - 1)} })
+	never("RPC-BUN-06", "refuses a block that is there", func(t *suite.T) object {
+		return object{"blockNumber": hexNumber(max(head(t), 2) - 1)}
+	})
 	for _, number := range []any{"abc", "0xzz", []int{1}, true, -1} {
 		s.It("RPC-BUN-07", fmt.Sprintf("refuses the block %v", number), func(t *suite.T) {
 			refused(t, call(t, key(t), method, object{"txs": []string{"0x02"}, "blockNumber": number}))
 		})
 	}
 	plain("RPC-BUN-08", "takes a window of time", fixed(object{"minTimestamp": 1, "maxTimestamp": 99_999_999_999}))
-	never("RPC-BUN-09", "refuses a window that ends before it begins", fixed(object{"minTimestamp": 99_999_999_999, "maxTimestamp": 99_999_999_998}))
+	never("RPC-BUN-09", "refuses a window that ends before it begins",
+		fixed(object{"minTimestamp": 99_999_999_999, "maxTimestamp": 99_999_999_998}))
 	plain("RPC-BUN-10", "takes empty revertingTxHashes", fixed(object{"revertingTxHashes": []string{}}))
-	plain("RPC-BUN-10", "takes hashes in revertingTxHashes", fixed(object{"revertingTxHashes": []string{common.Hash{7}.Hex()}}))
+	plain("RPC-BUN-10", "takes hashes in revertingTxHashes",
+		fixed(object{"revertingTxHashes": []string{common.Hash{7}.Hex()}}))
 	plain("RPC-BUN-11", "takes a replacementUuid", func(t *suite.T) object { return object{"replacementUuid": uuid(t)} })
 	never("RPC-BUN-11", "refuses a replacementUuid that is none", fixed(object{"replacementUuid": "my-bundle"}))
 	s.It("RPC-BUN-12", "answers smart with builders", func(t *suite.T) {
@@ -140,7 +147,8 @@ func sendBundle(s *suite.Set) {
 		w, signer := money(t), key(t)
 		for range 2 {
 			tx := w.send(1)
-			taken(t, call(t, signer, method, with(bundle(t, tx), object{"replacementUuid": "00000000-0000-0000-0000-000000000000"})), tx)
+			taken(t, call(t, signer, method,
+				with(bundle(t, tx), object{"replacementUuid": "00000000-0000-0000-0000-000000000000"})), tx)
 		}
 	})
 	plain("RPC-BUN-19", "takes a bundle without builders", fixed(object{"builders": []string{}}))
@@ -149,7 +157,8 @@ func sendBundle(s *suite.Set) {
 // cancelBundle: eth_cancelBundle.
 func cancelBundle(s *suite.Set) {
 	const method = "eth_cancelBundle"
-	// quiet fails the spec unless the call succeeds with one of the results that servers are known to give.
+	// quiet fails the spec unless the call succeeds with one of the results that servers are known to
+	// give.
 	quiet := func(t *suite.T, answer *probe.RPCAnswer) {
 		t.Check(answer.Status == 200 && !answer.Refused(), "success", answer)
 		switch text := string(answer.Members["result"]); {
@@ -166,7 +175,9 @@ func cancelBundle(s *suite.Set) {
 		answer := call(t, signer, method, object{"replacementUuid": name})
 		t.Check(!answer.Refused(), "success", answer)
 	})
-	s.It("RPC-CAN-02", "refuses a cancel without a name", func(t *suite.T) { refused(t, call(t, key(t), method, object{})) })
+	s.It("RPC-CAN-02", "refuses a cancel without a name", func(t *suite.T) {
+		refused(t, call(t, key(t), method, object{}))
+	})
 	s.It("RPC-CAN-03", "refuses a name that is no UUID", func(t *suite.T) {
 		refused(t, call(t, key(t), method, object{"replacementUuid": "my-bundle"}))
 		refused(t, call(t, key(t), method, object{"replacementUuid": 7}))

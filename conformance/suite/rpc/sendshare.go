@@ -15,7 +15,8 @@ import (
 )
 
 // hints are all names that the description has.
-var hints = []string{"calldata", "contract_address", "logs", "default_logs", "function_selector", "hash", "tx_hash", "full"}
+var hints = []string{"calldata", "contract_address", "logs", "default_logs", "function_selector", "hash",
+	"tx_hash", "full"}
 
 // body are elements of transactions that may not revert.
 func body(t *suite.T, txs ...*types.Transaction) []object {
@@ -74,17 +75,21 @@ func sendShare(s *suite.Set) {
 	plain("RPC-SHR-02", "takes v0.1", fixed(object{"version": "v0.1"}))
 	for _, version := range []any{"v9", "", 1, nil} {
 		s.It("RPC-SHR-03", fmt.Sprintf("refuses version %v", version), func(t *suite.T) {
-			refused(t, call(t, key(t), method, with(object{"inclusion": object{"block": "0xffffff"}, "body": []object{{"tx": "0x02"}}}, object{"version": version})))
+			refused(t, call(t, key(t), method,
+				with(object{"inclusion": object{"block": "0xffffff"}, "body": []object{{"tx": "0x02"}}},
+					object{"version": version})))
 		})
 	}
 	s.It("RPC-SHR-04", "refuses a bundle without a block", func(t *suite.T) {
-		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{}, "body": []object{{"tx": "0x02", "canRevert": false}}}))
+		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{},
+			"body": []object{{"tx": "0x02", "canRevert": false}}}))
 		refused(t, call(t, key(t), method, object{"version": "v0.1", "body": []object{{"tx": "0x02", "canRevert": false}}}))
 	})
 	window := func(from, to int64) func(t *suite.T, _ *wallet) object {
 		return func(t *suite.T, _ *wallet) object {
 			at := int64(head(t))
-			return object{"inclusion": object{"block": hexNumber(uint64(max(at+from, 1))), "maxBlock": hexNumber(uint64(max(at+to, 1)))}}
+			return object{"inclusion": object{"block": hexNumber(uint64(max(at+from, 1))),
+				"maxBlock": hexNumber(uint64(max(at+to, 1)))}}
 		}
 	}
 	never("RPC-SHR-05", "refuses a window that ends before it begins", window(4, 3))
@@ -93,7 +98,8 @@ func sendShare(s *suite.Set) {
 	never("RPC-SHR-07", "refuses a window of 40 blocks", window(2, 42))
 	never("RPC-SHR-08", "refuses a window that is over", window(-3, -2))
 	s.It("RPC-SHR-09", "refuses an empty body", func(t *suite.T) {
-		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"}, "body": []object{}}))
+		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"},
+			"body": []object{}}))
 		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"}}))
 	})
 	never("RPC-SHR-04", "refuses a maxBlock without a block", func(t *suite.T, _ *wallet) object {
@@ -103,8 +109,12 @@ func sendShare(s *suite.Set) {
 		title string
 		more  func(t *suite.T, w *wallet) object
 	}{
-		{"refuses an element that is a transaction and a bundle", func(t *suite.T, w *wallet) object { return object{"bundle": share(t, w.send(7))} }},
-		{"refuses an element that is a transaction and a hash", func(*suite.T, *wallet) object { return object{"hash": common.Hash{9}.Hex()} }},
+		{"refuses an element that is a transaction and a bundle", func(t *suite.T, w *wallet) object {
+			return object{"bundle": share(t, w.send(7))}
+		}},
+		{"refuses an element that is a transaction and a hash", func(*suite.T, *wallet) object {
+			return object{"hash": common.Hash{9}.Hex()}
+		}},
 		{"refuses an element that is nothing", func(*suite.T, *wallet) object { return object{"tx": nil, "canRevert": nil} }},
 	} {
 		s.It("RPC-SHR-30", row.title, func(t *suite.T) {
@@ -131,22 +141,27 @@ func sendShare(s *suite.Set) {
 	})
 	s.It("RPC-SHR-12", "refuses a hash that no hint has", func(t *suite.T) {
 		w := money(t)
-		refused(t, call(t, key(t), method, with(share(t), object{"body": append([]object{{"hash": common.Hash{9}.Hex()}}, body(t, w.send(1))...)})))
+		refused(t, call(t, key(t), method,
+			with(share(t), object{"body": append([]object{{"hash": common.Hash{9}.Hex()}}, body(t, w.send(1))...)})))
 	})
 	s.It("RPC-SHR-13", "refuses a hash after the first place", func(t *suite.T) {
 		elements := []object{{"tx": "0x02", "canRevert": false}, {"hash": common.Hash{9}.Hex()}}
-		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"}, "body": elements}))
+		refused(t, call(t, key(t), method, object{"version": "v0.1", "inclusion": object{"block": "0xffffff"},
+			"body": elements}))
 	})
 	s.It("RPC-SHR-14", "refuses two backruns", func(t *suite.T) {
 		owner, searcher := money(t), money(t)
 		target := owner.send(1)
-		hashed(t, call(t, key(t), method, with(share(t, target), object{"privacy": object{"hints": []string{"hash"}}})), target.Hash())
+		hashed(t, call(t, key(t), method, with(share(t, target), object{"privacy": object{"hints": []string{"hash"}}})),
+			target.Hash())
 		double := crypto.Keccak256Hash(target.Hash().Bytes()).Hex()
 		elements := append([]object{{"hash": double}}, body(t, searcher.send(1), searcher.send(2))...)
 		refused(t, call(t, key(t), method, with(share(t), object{"body": elements})))
 	})
-	never("RPC-SHR-15", "refuses refunds of 101 %", fixed(object{"validity": object{"refund": []object{{"bodyIdx": 0, "percent": 101}}}}))
-	never("RPC-SHR-16", "refuses a refund of an element that is not there", fixed(object{"validity": object{"refund": []object{{"bodyIdx": 5, "percent": 10}}}}))
+	never("RPC-SHR-15", "refuses refunds of 101 %",
+		fixed(object{"validity": object{"refund": []object{{"bodyIdx": 0, "percent": 101}}}}))
+	never("RPC-SHR-16", "refuses a refund of an element that is not there",
+		fixed(object{"validity": object{"refund": []object{{"bodyIdx": 5, "percent": 10}}}}))
 	never("RPC-SHR-17", "refuses a split of 101 %", fixed(object{"validity": object{"refundConfig": []object{
 		{"address": sink.Hex(), "percent": 60}, {"address": common.Address{1}.Hex(), "percent": 41},
 	}}}))
@@ -176,7 +191,8 @@ func sendShare(s *suite.Set) {
 		var answer *probe.RPCAnswer
 		for range 3 { // an order may land before anybody could follow it
 			target := owner.send(1)
-			hashed(t, call(t, key(t), method, with(share(t, target), object{"privacy": object{"hints": []string{"hash"}}})), target.Hash())
+			hashed(t, call(t, key(t), method, with(share(t, target), object{"privacy": object{"hints": []string{"hash"}}})),
+				target.Hash())
 			double := crypto.Keccak256Hash(target.Hash().Bytes()).Hex()
 			backrun := with(share(t), object{"body": append([]object{{"hash": double}}, body(t, searcher.send(1))...)})
 			err := t.Eventually(t.Target.Budgets.Hint(), func() error { // the order is known once it was simulated

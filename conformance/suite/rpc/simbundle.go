@@ -41,7 +41,8 @@ func (m simulated) logged(t *suite.T, element int) *big.Int {
 		} `json:"txLogs"`
 	}
 	err := json.Unmarshal(m["logs"], &logs)
-	t.Check(err == nil && len(logs) > element && len(logs[element].Logs) > 0 && len(logs[element].Logs[0].Topics) > 0, "a log of the element", string(m["logs"]))
+	t.Check(err == nil && len(logs) > element && len(logs[element].Logs) > 0 && len(logs[element].Logs[0].Topics) > 0,
+		"a log of the element", string(m["logs"]))
 	return logs[element].Logs[0].Topics[0].Big()
 }
 
@@ -94,7 +95,8 @@ func simBundle(s *suite.Set) {
 		got := isHex(t, works(t, now(t, w.send(1), w.create(0, codeTime))), "profit")
 		m := works(t, now(t, money(t).send(1)))
 		want := big.NewInt(21000 * tipWei)
-		t.Check(isHex(t, m, "profit").Cmp(want) == 0 && got.Cmp(want) > 0, "21000 times the tip for a transfer", isHex(t, m, "profit"))
+		t.Check(isHex(t, m, "profit").Cmp(want) == 0 && got.Cmp(want) > 0, "21000 times the tip for a transfer",
+			isHex(t, m, "profit"))
 	})
 	s.It("RPC-SIM-06", "divides the profit by the gas", func(t *suite.T) {
 		m := works(t, now(t, money(t).create(77_777_777_777, codePayment)))
@@ -104,7 +106,8 @@ func simBundle(s *suite.Set) {
 	s.It("RPC-SIM-07", "counts what can be refunded", func(t *suite.T) {
 		w := money(t)
 		m := works(t, now(t, w.send(1), w.send(2)))
-		t.Check(isHex(t, m, "refundableValue").Cmp(isHex(t, m, "profit")) == 0, "all of the profit without refunds", isHex(t, m, "refundableValue"))
+		t.Check(isHex(t, m, "refundableValue").Cmp(isHex(t, m, "profit")) == 0, "all of the profit without refunds",
+			isHex(t, m, "refundableValue"))
 	})
 	s.It("RPC-SIM-08", "lists logs by element", func(t *suite.T) {
 		w := money(t)
@@ -115,12 +118,15 @@ func simBundle(s *suite.Set) {
 		m.logged(t, 1)
 	})
 	for _, version := range []string{"v0.1", "beta-1"} {
-		s.It("RPC-SIM-09", "takes version "+version, func(t *suite.T) { works(t, with(now(t, money(t).send(1)), object{"version": version})) })
+		s.It("RPC-SIM-09", "takes version "+version, func(t *suite.T) {
+			works(t, with(now(t, money(t).send(1)), object{"version": version}))
+		})
 	}
 	s.It("RPC-SIM-10", "reads options in the object", func(t *suite.T) {
 		w := money(t)
 		_, options := parent(t)
-		m := works(t, with(now(t, w.create(0, emit(opTime))), object{"simOptions": with(options, object{"timestamp": 4_000_000_000})}))
+		m := works(t, with(now(t, w.create(0, emit(opTime))),
+			object{"simOptions": with(options, object{"timestamp": 4_000_000_000})}))
 		t.Check(m.logged(t, 0).Uint64() == 4_000_000_000, "the time of simOptions", m.logged(t, 0))
 	})
 	s.It("RPC-SIM-11", "reads options after the object", func(t *suite.T) {
@@ -142,7 +148,9 @@ func simBundle(s *suite.Set) {
 		usual                            func(parent *types.Header) uint64
 	}
 	for _, f := range []field{
-		{"RPC-SIM-13", "block number", "blockNumber", opNumber, 4242, func(h *types.Header) uint64 { return h.Number.Uint64() + 1 }},
+		{"RPC-SIM-13", "block number", "blockNumber", opNumber, 4242, func(h *types.Header) uint64 {
+			return h.Number.Uint64() + 1
+		}},
 		{"RPC-SIM-14", "time", "timestamp", opTime, 4_000_000_000, func(h *types.Header) uint64 { return h.Time + 12 }},
 		{"RPC-SIM-16", "gas limit", "gasLimit", opGasLimit, 12_345_678, func(h *types.Header) uint64 { return h.GasLimit }},
 	} {
@@ -176,7 +184,8 @@ func simBundle(s *suite.Set) {
 		var header *types.Header
 		ask(t, &header, "eth_getBlockByNumber", hexNumber(number), false)
 		m := works(t, now(t, w.create(0, emit(opCoinbase))), options)
-		t.Check(common.BigToAddress(m.logged(t, 0)) == header.Coinbase, header.Coinbase.Hex(), common.BigToAddress(m.logged(t, 0)))
+		t.Check(common.BigToAddress(m.logged(t, 0)) == header.Coinbase, header.Coinbase.Hex(),
+			common.BigToAddress(m.logged(t, 0)))
 	})
 	s.It("RPC-SIM-17", "takes another base fee", func(t *suite.T) {
 		w := money(t)
@@ -199,7 +208,9 @@ func simBundle(s *suite.Set) {
 		lost := new(big.Int).Sub(isHex(t, full, "profit"), isHex(t, shared, "profit"))
 		t.Check(lost.Cmp(most) == 0, "a profit that is lower by 90 % of refundableValue, "+most.String(), lost)
 	})
-	s.It("RPC-SIM-21", "needs no refunds", func(t *suite.T) { works(t, with(now(t, money(t).send(1)), object{"validity": object{}})) })
+	s.It("RPC-SIM-21", "needs no refunds", func(t *suite.T) {
+		works(t, with(now(t, money(t).send(1)), object{"validity": object{}}))
+	})
 	s.It("RPC-SIM-22", "succeeds with a revert that is allowed", func(t *suite.T) {
 		w := money(t)
 		params := now(t, w.create(0, codeRevert), w.send(1))

@@ -21,7 +21,8 @@ func whole(s *suite.Set) {
 	s.It("RPC-BUN-18", "is in its block whole and in order", func(t *suite.T) {
 		watched(t)
 		until(t, func() bool {
-			txs := []*types.Transaction{money(t).send(3), money(t).send(1), money(t).send(2)} // of three wallets, so that each could be there alone
+			// of three wallets, so that each could be there alone
+			txs := []*types.Transaction{money(t).send(3), money(t).send(1), money(t).send(2)}
 			block := head(t) + 2
 			placed(t, block, nil, txs...)
 			include(t, txs...)
@@ -31,10 +32,12 @@ func whole(s *suite.Set) {
 				if r := receiptOf(t, tx); r != nil {
 					found++
 					t.Check(uint64(r.Block) == block, fmt.Sprintf("transaction %d in block %d", i, block), r.Block)
-					t.Check(first != nil && uint64(r.Place) == uint64(first.Place)+uint64(i), fmt.Sprintf("transaction %d of the bundle right behind the one before it", i), r.Place)
+					t.Check(first != nil && uint64(r.Place) == uint64(first.Place)+uint64(i),
+						fmt.Sprintf("transaction %d of the bundle right behind the one before it", i), r.Place)
 				}
 			}
-			t.Check(found == 0 || found == len(txs), "all transactions of the bundle, or none", fmt.Sprintf("%d of %d", found, len(txs)))
+			t.Check(found == 0 || found == len(txs), "all transactions of the bundle, or none",
+				fmt.Sprintf("%d of %d", found, len(txs)))
 			return found > 0
 		})
 	})
@@ -48,7 +51,9 @@ func whole(s *suite.Set) {
 			include(t, append(txs, witness)...)
 			reached(t, block)
 			for i, tx := range txs {
-				t.Check(receiptOf(t, tx) == nil, fmt.Sprintf("no transaction of a bundle whose second one reverts; transaction %d is not there", i), "it is in a block")
+				t.Check(receiptOf(t, tx) == nil,
+					fmt.Sprintf("no transaction of a bundle whose second one reverts; transaction %d is not there", i),
+					"it is in a block")
 			}
 			return receiptOf(t, witness) != nil
 		})

@@ -17,7 +17,8 @@ var hashForm = regexp.MustCompile(`^0x[0-9a-f]{64}$`)
 // some are hints that share something of a transaction.
 var some = []string{"contract_address"}
 
-// rounded says whether a number has at most so many decimal digits that are not zero, from the left.
+// rounded says whether a number has at most so many decimal digits that are not zero, from the
+// left.
 func rounded(number *big.Int, digits int) bool {
 	return len(strings.TrimRight(number.String(), "0")) <= digits
 }
@@ -35,7 +36,8 @@ func events(s *suite.Set) {
 		w := rpc.Money(t)
 		one, two := w.Transfer(1), w.Transfer(2)
 		e := told(t, some, one, two)
-		t.Check(string(e.all["hash"]) == `"`+double(rpc.Hash(one, two))+`"`, double(rpc.Hash(one, two)), string(e.all["hash"]))
+		t.Check(string(e.all["hash"]) == `"`+double(rpc.Hash(one, two))+`"`, double(rpc.Hash(one, two)),
+			string(e.all["hash"]))
 	})
 	s.It("STR-EVT-02", "writes the hash in lower case", func(t *suite.T) {
 		var hash string
@@ -51,7 +53,9 @@ func events(s *suite.Set) {
 		e := told(t, []string{"hash"}, rpc.Money(t).Transfer(1))
 		t.Check(string(e.all["txs"]) == "null", "txs null", e.raw)
 	})
-	s.It("STR-EVT-05", "has one element for a transaction", func(t *suite.T) { told(t, some, rpc.Money(t).Transfer(1)).tx(t) })
+	s.It("STR-EVT-05", "has one element for a transaction", func(t *suite.T) {
+		told(t, some, rpc.Money(t).Transfer(1)).tx(t)
+	})
 	s.It("STR-EVT-06", "lists a bundle's transactions in order", func(t *suite.T) {
 		w := rpc.Money(t)
 		one, two := w.Transfer(1), w.Transfer(2)
@@ -65,7 +69,8 @@ func events(s *suite.Set) {
 	})
 	s.It("STR-EVT-08", "has address, topics and data in a log", func(t *suite.T) {
 		list := told(t, []string{"logs"}, rpc.Money(t).Create(oneLog)).logs(t)
-		t.Check(len(list) == 1 && list[0]["address"] != nil && list[0]["topics"] != nil && list[0]["data"] != nil, "a log with address, topics and data", list)
+		t.Check(len(list) == 1 && list[0]["address"] != nil && list[0]["topics"] != nil && list[0]["data"] != nil,
+			"a log with address, topics and data", list)
 	})
 	s.It("STR-EVT-09", "has nothing else in a log", func(t *suite.T) {
 		list := told(t, []string{"logs"}, rpc.Money(t).Create(oneLog)).logs(t)
@@ -83,7 +88,8 @@ func events(s *suite.Set) {
 			var text string
 			err := json.Unmarshal(e.all[row.member], &text)
 			number, ok := new(big.Int).SetString(strings.TrimPrefix(text, "0x"), 16)
-			t.Check(err == nil && ok && rounded(number, row.digits), fmt.Sprintf("hex of a number of %d digits and zeros", row.digits), string(e.all[row.member]))
+			t.Check(err == nil && ok && rounded(number, row.digits), fmt.Sprintf("hex of a number of %d digits and zeros",
+				row.digits), string(e.all[row.member]))
 		})
 	}
 	s.It("STR-EVT-12", "tells of an order once", func(t *suite.T) {
@@ -116,7 +122,8 @@ func events(s *suite.Set) {
 		stream := listening(t)
 		defer stream.Close()
 		w := rpc.Money(t)
-		first, second := w.Transfer(1), w.Transfer(2) // the second one cannot be simulated with success while the first one is not on the chain
+		// the second one cannot be simulated with success while the first one is not on the chain
+		first, second := w.Transfer(1), w.Transfer(2)
 		rpc.SendAndCancel(t, second)
 		rpc.Publish(t, first)
 		rpc.Reached(t, rpc.Head(t)+2) // so that whoever tries it again has done so

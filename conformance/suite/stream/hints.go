@@ -22,7 +22,8 @@ const (
 // oneLog is code that logs the block's number as its only topic; it is no swap.
 const oneLog = "0x435f5fa100"
 
-// emits is code that logs 32 bytes of data under topics, given as hex without 0x; it runs as the making of a contract.
+// emits is code that logs 32 bytes of data under topics, given as hex without 0x; it runs as the
+// making of a contract.
 func emits(topics ...string) string {
 	code := "60ff5f52" // memory begins with 32 bytes that are not all zero
 	for _, topic := range slices.Backward(topics) {
@@ -62,19 +63,28 @@ func hints(s *suite.Set) {
 	one := func(clause, title string, names []string, check func(t *suite.T, tx map[string]any)) {
 		s.It(clause, title, func(t *suite.T) { check(t, told(t, names, rpc.Money(t).Transfer(1, data...)).tx(t)) })
 	}
-	one("STR-HNT-01", "shares the data", []string{"calldata"}, func(t *suite.T, tx map[string]any) { has(t, tx, "callData", "0xdeadbeef01") })
-	one("STR-HNT-02", "shares selector and recipient with the data", []string{"calldata"}, func(t *suite.T, tx map[string]any) {
-		hasOnly(t, tx, "callData", "functionSelector", "to")
+	one("STR-HNT-01", "shares the data", []string{"calldata"}, func(t *suite.T, tx map[string]any) {
+		has(t, tx, "callData", "0xdeadbeef01")
 	})
-	one("STR-HNT-03", "shares the selector", []string{"function_selector"}, func(t *suite.T, tx map[string]any) { has(t, tx, "functionSelector", "0xdeadbeef") })
-	one("STR-HNT-04", "shares the recipient with the selector", []string{"function_selector"}, func(t *suite.T, tx map[string]any) {
-		hasOnly(t, tx, "functionSelector", "to")
+	one("STR-HNT-02", "shares selector and recipient with the data", []string{"calldata"},
+		func(t *suite.T, tx map[string]any) {
+			hasOnly(t, tx, "callData", "functionSelector", "to")
+		})
+	one("STR-HNT-03", "shares the selector", []string{"function_selector"}, func(t *suite.T, tx map[string]any) {
+		has(t, tx, "functionSelector", "0xdeadbeef")
 	})
-	one("STR-HNT-05", "shares the recipient", []string{"contract_address"}, func(t *suite.T, tx map[string]any) { has(t, tx, "to", rpc.Sink().Hex()) })
+	one("STR-HNT-04", "shares the recipient with the selector", []string{"function_selector"},
+		func(t *suite.T, tx map[string]any) {
+			hasOnly(t, tx, "functionSelector", "to")
+		})
+	one("STR-HNT-05", "shares the recipient", []string{"contract_address"}, func(t *suite.T, tx map[string]any) {
+		has(t, tx, "to", rpc.Sink().Hex())
+	})
 	s.It("STR-HNT-06", "shares logs as they are", func(t *suite.T) {
 		list := shared(t, told(t, []string{"logs"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB))))
 		want := []string{"0x" + swapV2, "0x" + topicA, "0x" + topicB}
-		t.Check(len(list) == 1 && slices.Equal(list[0].topics, want) && len(list[0].data) == 66, "the log with three topics and 32 bytes", fmt.Sprint(list))
+		t.Check(len(list) == 1 && slices.Equal(list[0].topics, want) && len(list[0].data) == 66,
+			"the log with three topics and 32 bytes", fmt.Sprint(list))
 	})
 	s.It("STR-HNT-07", "shares of a swap no amounts", func(t *suite.T) {
 		e := told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB)))
@@ -85,11 +95,13 @@ func hints(s *suite.Set) {
 	s.It("STR-HNT-08", "keeps the number of topics", func(t *suite.T) {
 		list := shared(t, told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(swapV2, topicA, topicB))))
 		zero := common.Hash{}.Hex()
-		t.Check(len(list) == 1 && slices.Equal(list[0].topics, []string{"0x" + swapV2, zero, zero}) && list[0].data == "0x", "zeros in place of two topics", fmt.Sprint(list))
+		t.Check(len(list) == 1 && slices.Equal(list[0].topics, []string{"0x" + swapV2, zero, zero}) &&
+			list[0].data == "0x", "zeros in place of two topics", fmt.Sprint(list))
 	})
 	s.It("STR-HNT-09", "keeps the pool's id", func(t *suite.T) {
 		list := shared(t, told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(swapBalancer, topicA, topicB))))
-		t.Check(len(list) == 1 && len(list[0].topics) == 3 && list[0].topics[1] == "0x"+topicA, "the pool id in the second topic", fmt.Sprint(list))
+		t.Check(len(list) == 1 && len(list[0].topics) == 3 && list[0].topics[1] == "0x"+topicA,
+			"the pool id in the second topic", fmt.Sprint(list))
 	})
 	s.It("STR-HNT-10", "leaves out other logs", func(t *suite.T) {
 		e := told(t, []string{"default_logs"}, rpc.Money(t).Create(emits(topicB, topicA)))
@@ -133,11 +145,14 @@ func hints(s *suite.Set) {
 		has(t, tx, "maxFeePerGas", hexutil.EncodeUint64(feeCap))
 		has(t, tx, "maxPriorityFeePerGas", hexutil.EncodeUint64(tip))
 	})
-	full("STR-HNT-16", "has the gas limit as gas", func(t *suite.T, _ rpc.Wallet, tx map[string]any) { has(t, tx, "gas", hexutil.EncodeUint64(gas)) })
+	full("STR-HNT-16", "has the gas limit as gas", func(t *suite.T, _ rpc.Wallet, tx map[string]any) {
+		has(t, tx, "gas", hexutil.EncodeUint64(gas))
+	})
 	full("STR-HNT-17", "shares the type", func(t *suite.T, _ rpc.Wallet, tx map[string]any) { has(t, tx, "type", "0x2") })
 	s.It("STR-HNT-18", "never shares the signature", func(t *suite.T) {
 		tx := rpc.Money(t).Transfer(1, data...)
-		e := told(t, []string{"full", "logs", "calldata", "tx_hash", "function_selector", "contract_address", "hash", "default_logs"}, tx)
+		e := told(t, []string{"full", "logs", "calldata", "tx_hash", "function_selector", "contract_address", "hash",
+			"default_logs"}, tx)
 		_, r, v := tx.RawSignatureValues()
 		for _, secret := range []string{r.Text(16), v.Text(16)} {
 			t.Check(!strings.Contains(strings.ToLower(e.raw), secret), "no part of the signature", e.raw)
@@ -150,7 +165,8 @@ func hints(s *suite.Set) {
 	full("STR-HNT-19", "writes numbers without leading zeros", func(t *suite.T, _ rpc.Wallet, tx map[string]any) {
 		for _, member := range []string{"value", "nonce", "type", "chainId", "gas"} {
 			text, _ := tx[member].(string)
-			t.Check(text == "0x0" || strings.HasPrefix(text, "0x") && !strings.HasPrefix(text, "0x0"), member+" without leading zeros", text)
+			t.Check(text == "0x0" || strings.HasPrefix(text, "0x") && !strings.HasPrefix(text, "0x0"), member+
+				" without leading zeros", text)
 		}
 	})
 	s.It("STR-HNT-20", "does not tell of an order without hints", func(t *suite.T) {
@@ -189,7 +205,8 @@ func hints(s *suite.Set) {
 					continue
 				}
 				chosen = append(chosen, name)
-				for _, member := range [][]string{{"to"}, {"to", "functionSelector"}, {"to", "functionSelector", "callData"}, {"hash"}}[i] {
+				for _, member := range [][]string{{"to"}, {"to", "functionSelector"}, {"to", "functionSelector", "callData"},
+					{"hash"}}[i] {
 					members[member] = true
 				}
 			}
@@ -202,6 +219,7 @@ func hints(s *suite.Set) {
 		})
 	}
 	s.It("STR-NET-01", "shares the network's chain id", func(t *suite.T) {
-		has(t, told(t, []string{"full"}, rpc.Money(t).Transfer(1)).tx(t), "chainId", hexutil.EncodeUint64(t.World.Facts.ChainID))
+		has(t, told(t, []string{"full"}, rpc.Money(t).Transfer(1)).tx(t), "chainId",
+			hexutil.EncodeUint64(t.World.Facts.ChainID))
 	})
 }

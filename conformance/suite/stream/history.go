@@ -44,8 +44,9 @@ func about(t *suite.T) facts {
 func number(t *suite.T, name string) uint64 {
 	f := about(t)
 	value := map[string]*uint64{
-		"count": f.Count, "minBlock": f.MinBlock, "maxBlock": f.MaxBlock, "minTimestamp": f.MinTimestamp, "maxTimestamp": f.MaxTimestamp,
-		"maxLimit": f.MaxLimit,
+		"count": f.Count, "minBlock": f.MinBlock, "maxBlock": f.MaxBlock, "minTimestamp": f.MinTimestamp,
+		"maxTimestamp": f.MaxTimestamp,
+		"maxLimit":     f.MaxLimit,
 	}[name]
 	t.Check(value != nil, name+" in "+infoPath, "none")
 	return *value
@@ -110,13 +111,15 @@ func info(s *suite.Set) {
 	})
 	s.It("STR-INF-08", "has all six numbers", func(t *suite.T) {
 		f := about(t)
-		all := f.Count != nil && f.MinBlock != nil && f.MaxBlock != nil && f.MinTimestamp != nil && f.MaxTimestamp != nil && f.MaxLimit != nil
+		all := f.Count != nil && f.MinBlock != nil && f.MaxBlock != nil && f.MinTimestamp != nil && f.MaxTimestamp != nil &&
+			f.MaxLimit != nil
 		t.Check(all, "six numbers", fmt.Sprintf("%+v", f))
 	})
 	s.It("STR-INF-03", "has the lowest block", func(t *suite.T) {
 		past(t, 1)
 		first, lowest := page(t, "limit=1"), number(t, "minBlock")
-		t.Check(len(first) == 1 && *first[0].Block >= lowest, fmt.Sprintf("a first record at block %d or later", lowest), fmt.Sprint(first))
+		t.Check(len(first) == 1 && *first[0].Block >= lowest, fmt.Sprintf("a first record at block %d or later", lowest),
+			fmt.Sprint(first))
 		t.Check(len(page(t, "blockEnd=%d", lowest)) > 0, "a record at minBlock", "none")
 	})
 	s.It("STR-INF-04", "has the highest block", func(t *suite.T) {
@@ -155,7 +158,8 @@ func history(s *suite.Set) {
 		before := rpc.Head(t)
 		_, mine := past(t, 1)
 		after := rpc.Head(t)
-		t.Check(*mine.Block+1 >= before && *mine.Block <= after, fmt.Sprintf("a block from %d to %d", before, after), *mine.Block)
+		t.Check(*mine.Block+1 >= before && *mine.Block <= after, fmt.Sprintf("a block from %d to %d", before, after),
+			*mine.Block)
 	})
 	s.It("STR-HIS-03", "says the time", func(t *suite.T) {
 		before := time.Now().Unix()
@@ -216,7 +220,8 @@ func history(s *suite.Set) {
 		place := func(of record) int {
 			return slices.IndexFunc(list, func(r record) bool { return bytes.Equal(r.Hint, of.Hint) })
 		}
-		t.Check(place(older) >= 0 && place(older) < place(newer), "the older event, and then the newer one", fmt.Sprintf("places %d and %d", place(older), place(newer)))
+		t.Check(place(older) >= 0 && place(older) < place(newer), "the older event, and then the newer one",
+			fmt.Sprintf("places %d and %d", place(older), place(newer)))
 	})
 	s.It("STR-HIS-09", "begins with the oldest", func(t *suite.T) {
 		past(t, 2)
@@ -225,7 +230,8 @@ func history(s *suite.Set) {
 			t.Check(*list[i].Timestamp >= *list[i-1].Timestamp, "times that rise", *list[i].Timestamp)
 		}
 		earliest := number(t, "minTimestamp")
-		t.Check(len(list) > 0 && *list[0].Timestamp == earliest, fmt.Sprintf("a first record of %d", earliest), fmt.Sprint(list))
+		t.Check(len(list) > 0 && *list[0].Timestamp == earliest, fmt.Sprintf("a first record of %d", earliest),
+			fmt.Sprint(list))
 	})
 	for _, row := range []struct {
 		clause, parameter string
@@ -243,7 +249,8 @@ func history(s *suite.Set) {
 			at := 0
 			for _, r := range page(t, "%s=%d", row.parameter, bound) {
 				value := row.of(r)
-				t.Check(row.start && value >= bound || !row.start && value <= bound, fmt.Sprintf("values bounded by %d", bound), value)
+				t.Check(row.start && value >= bound || !row.start && value <= bound, fmt.Sprintf("values bounded by %d", bound),
+					value)
 				if value == bound {
 					at++
 				}
@@ -260,17 +267,22 @@ func history(s *suite.Set) {
 		t.Check(len(got) == 0, "no records", len(got))
 	})
 	for _, query := range []string{"blockStart=abc", "limit=1.5", "offset=x", "timestampEnd=0x10", "blockEnd="} {
-		s.It("STR-HIS-15", "refuses "+query, func(t *suite.T) { t.Status(t.Get(client(t), historyPath+"?"+query), http.StatusBadRequest) })
+		s.It("STR-HIS-15", "refuses "+query, func(t *suite.T) {
+			t.Status(t.Get(client(t), historyPath+"?"+query), http.StatusBadRequest)
+		})
 	}
 	for _, query := range []string{"blockStart=-1", "limit=-5", "offset=-1"} {
-		s.It("STR-HIS-16", "refuses "+query, func(t *suite.T) { t.Status(t.Get(client(t), historyPath+"?"+query), http.StatusBadRequest) })
+		s.It("STR-HIS-16", "refuses "+query, func(t *suite.T) {
+			t.Status(t.Get(client(t), historyPath+"?"+query), http.StatusBadRequest)
+		})
 	}
 	s.It("STR-HIS-17", "ignores unknown parameters", func(t *suite.T) { page(t, "conformance=suite") })
 	s.It("STR-HIS-18", "asks for no authentication", func(t *suite.T) { page(t, "limit=1") })
 	s.It("STR-HIS-19", "has what was streamed within a second", func(t *suite.T) { past(t, 1) })
 	s.It("STR-HIS-20", "answers POST", func(t *suite.T) {
 		answer := t.Do(client(t), probe.Request{
-			Method: http.MethodPost, Path: historyPath, Header: map[string]string{"Content-Type": "application/json"}, Body: []byte(`{"limit":1}`),
+			Method: http.MethodPost, Path: historyPath, Header: map[string]string{"Content-Type": "application/json"},
+			Body: []byte(`{"limit":1}`),
 		})
 		if answer.Status == http.StatusMethodNotAllowed || answer.Status == http.StatusNotFound {
 			t.Unsupported("%d to POST", answer.Status)

@@ -16,14 +16,16 @@ import (
 // pingWithin is how long a stream may be silent, with room for a network.
 const pingWithin = 15*time.Second + 750*time.Millisecond
 
-// silence is a stream on which somebody waited for a ping; all specs that need one look at the same.
+// silence is a stream on which somebody waited for a ping; all specs that need one look at the
+// same.
 type silence struct {
 	once   sync.Once
 	lines  []probe.Line
 	opened time.Time
 }
 
-// wait waits until the stream has pinged, once. Whoever else sends orders may have it say other things, from which on it may be silent as long.
+// wait waits until the stream has pinged, once. Whoever else sends orders may have it say other
+// things, from which on it may be silent as long.
 func (q *silence) wait(t *suite.T) []probe.Line {
 	q.once.Do(func() {
 		s := open(t)
@@ -62,7 +64,8 @@ func live(s *suite.Set) {
 	s.It("STR-LIV-02", "says something within 15 seconds", func(t *suite.T) {
 		lines := quiet.wait(t)
 		t.Check(len(lines) > 0, "a line within "+pingWithin.String(), "silence")
-		t.Check(lines[0].At.Sub(quiet.opened) <= pingWithin, "the first line within "+pingWithin.String(), lines[0].At.Sub(quiet.opened))
+		t.Check(lines[0].At.Sub(quiet.opened) <= pingWithin, "the first line within "+pingWithin.String(),
+			lines[0].At.Sub(quiet.opened))
 	})
 	s.It("STR-LIV-03", "pings by a comment and a blank line", func(t *suite.T) {
 		lines := quiet.wait(t)
@@ -75,7 +78,8 @@ func live(s *suite.Set) {
 	})
 	s.It("STR-LIV-06", "has no id and no retry lines", func(t *suite.T) {
 		for _, line := range quiet.wait(t) {
-			t.Check(!strings.HasPrefix(line.Text, "id") && !strings.HasPrefix(line.Text, "retry"), "neither id nor retry", line.Text)
+			t.Check(!strings.HasPrefix(line.Text, "id") && !strings.HasPrefix(line.Text, "retry"),
+				"neither id nor retry", line.Text)
 		}
 		t.Check(len(quiet.lines) > 0, "some line", "silence")
 	})
@@ -99,7 +103,8 @@ func live(s *suite.Set) {
 		stream := open(t)
 		defer stream.Close()
 		control := stream.Header.Get("Cache-Control")
-		t.Check(strings.Contains(control, "no-cache") || strings.Contains(control, "no-store"), "Cache-Control: no-cache", control)
+		t.Check(strings.Contains(control, "no-cache") || strings.Contains(control, "no-store"),
+			"Cache-Control: no-cache", control)
 	})
 	s.It("STR-LIV-15", "answers 503 when it is full", func(t *suite.T) {
 		room := *t.Target.Limits.Stream
@@ -114,7 +119,8 @@ func live(s *suite.Set) {
 		late, err := t.Client(room.URL).Open(t, "/", acceptEvents)
 		t.Check(err == nil, "an answer", err)
 		defer late.Close()
-		t.Check(late.Status == http.StatusServiceUnavailable, fmt.Sprintf("status 503 to listener %d", room.Listeners+1), late.Status)
+		t.Check(late.Status == http.StatusServiceUnavailable, fmt.Sprintf("status 503 to listener %d", room.Listeners+1),
+			late.Status)
 	})
 	s.It("STR-LIV-04", "sends an event as one line of data", func(t *suite.T) {
 		stream := listening(t)
@@ -125,7 +131,8 @@ func live(s *suite.Set) {
 		for i, line := range stream.Lines() {
 			if strings.Contains(line.Text, double(order)) {
 				t.Check(strings.HasPrefix(line.Text, "data: {"), "data: and one object", line.Text)
-				t.Check(i == 0 || !strings.HasPrefix(stream.Lines()[i-1].Text, "data:"), "one line of data", stream.Lines()[max(i-1, 0)].Text)
+				t.Check(i == 0 || !strings.HasPrefix(stream.Lines()[i-1].Text, "data:"), "one line of data",
+					stream.Lines()[max(i-1, 0)].Text)
 			}
 		}
 	})
@@ -135,7 +142,8 @@ func live(s *suite.Set) {
 		_, found := heard(t, stream, rpc.Share(t, []string{"hash"}, rpc.Money(t).Transfer(1)))
 		t.Check(found, "an event", "none")
 		for _, line := range stream.Lines() {
-			named := strings.HasPrefix(line.Text, "event:") && strings.TrimSpace(strings.TrimPrefix(line.Text, "event:")) != "message"
+			named := strings.HasPrefix(line.Text, "event:") &&
+				strings.TrimSpace(strings.TrimPrefix(line.Text, "event:")) != "message"
 			t.Check(!named, "no event line", line.Text)
 		}
 	})

@@ -2,7 +2,8 @@
 //
 //	spec ─order with hints─▶ bundle RPC ─▶ stream ─event─▶ spec
 //
-// Without the RPC that feeds it a stream can only be asked what it is; specs that need events are inconclusive then.
+// Without the RPC that feeds it a stream can only be asked what it is; specs that need events are
+// inconclusive then.
 package stream
 
 import (
@@ -60,7 +61,9 @@ func double(hash common.Hash) string { return crypto.Keccak256Hash(hash.Bytes())
 
 // heard waits for the event of an order.
 func heard(t *suite.T, s *probe.Stream, order common.Hash) (event, bool) {
-	text, found := s.Wait(t.Target.Budgets.Hint(), func(e string) bool { return strings.Contains(strings.ToLower(e), double(order)) })
+	text, found := s.Wait(t.Target.Budgets.Hint(), func(e string) bool {
+		return strings.Contains(strings.ToLower(e), double(order))
+	})
 	if !found {
 		return event{}, false
 	}
@@ -87,7 +90,8 @@ func told(t *suite.T, hints []string, txs ...*types.Transaction) event {
 	return e
 }
 
-// untold fails the spec if an event of the order comes; it waits for a later order's event, so that it waits no longer than it must.
+// untold fails the spec if an event of the order comes; it waits for a later order's event, so that
+// it waits no longer than it must.
 func untold(t *suite.T, s *probe.Stream, order common.Hash) {
 	w := rpc.Money(t)
 	if _, found := heard(t, s, rpc.Share(t, []string{"hash"}, w.Transfer(1))); !found {

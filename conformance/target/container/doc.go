@@ -1,4 +1,5 @@
-// Package container starts targets from images, in a world that runs beside them on this machine, and ends them again.
+// Package container starts targets from images, in a world that runs beside them on this machine,
+// and ends them again.
 //
 //	target.yaml ─┐                         ┌─ container "relay"
 //	             ├─▶ Start ─▶ Engine ──────┼─ container "rpc" ── "stream" in its network
@@ -6,6 +7,7 @@
 //	(BEACON_URL, …)    ▼                              ▼ gateway of the engine's network
 //	            Running.Target: where they are    world: beacon node, execution node, validation node
 //
-// Containers know of the world what their command and environment say, and nothing else: an implementation that nobody here has seen is started like
-// ours. The suite asks all of them at published ports.
+// Containers know of the world what their command and environment say, and nothing else: an
+// implementation that nobody here has seen is started like ours. The suite asks all of them at
+// published ports.
 package container

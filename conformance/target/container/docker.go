@@ -22,10 +22,12 @@ import (
 // ErrNoEngine says that nothing runs containers here, so that the caller may do without.
 var ErrNoEngine = errors.New("no container engine answers")
 
-// startupTimeout bounds how long a container may take to be ready; a relay waits for its beacon node meanwhile, and that for genesis.
+// startupTimeout bounds how long a container may take to be ready; a relay waits for its beacon
+// node meanwhile, and that for genesis.
 const startupTimeout = 2 * time.Minute
 
-// Docker is the engine that the environment names: DOCKER_HOST, the user's Docker context, or the usual socket.
+// Docker is the engine that the environment names: DOCKER_HOST, the user's Docker context, or the
+// usual socket.
 type Docker struct {
 	provider *testcontainers.DockerProvider
 }
@@ -34,7 +36,8 @@ type Docker struct {
 func Open(ctx context.Context) (*Docker, error) {
 	quiet := log.NewNoopLogger()
 	log.SetDefault(quiet) // whoever asked is told by errors
-	provider, err := testcontainers.NewDockerProvider(testcontainers.WithLogger(quiet), testcontainers.WithDefaultBridgeNetwork(testcontainers.Bridge))
+	provider, err := testcontainers.NewDockerProvider(testcontainers.WithLogger(quiet),
+		testcontainers.WithDefaultBridgeNetwork(testcontainers.Bridge))
 	if err != nil {
 		return nil, noEngine(err)
 	}
@@ -66,15 +69,17 @@ func (d *Docker) Has(ctx context.Context, image string) (bool, error) {
 // Run implements Engine.
 func (n *Network) Run(ctx context.Context, c target.Container, joined Server, ports []int) (Server, error) {
 	request := testcontainers.ContainerRequest{
-		Image: c.Image, Cmd: c.Command, Env: c.Environment, Labels: map[string]string{"gavel.conformance.container": c.Name}, WaitingFor: readiness(c),
-		Networks: []string{n.network.Name}, NetworkAliases: map[string][]string{n.network.Name: {c.Name}},
+		Image: c.Image, Cmd: c.Command, Env: c.Environment, Labels: map[string]string{"gavel.conformance.container": c.Name},
+		WaitingFor: readiness(c),
+		Networks:   []string{n.network.Name}, NetworkAliases: map[string][]string{n.network.Name: {c.Name}},
 		HostConfigModifier: func(host *dockerapi.HostConfig) { host.ExtraHosts = []string{hostName + ":host-gateway"} },
 	}
 	for _, port := range ports {
 		request.ExposedPorts = append(request.ExposedPorts, tcp(port))
 	}
 	for path, text := range c.Files {
-		request.Files = append(request.Files, testcontainers.ContainerFile{Reader: strings.NewReader(text), ContainerFilePath: path, FileMode: 0o444})
+		request.Files = append(request.Files, testcontainers.ContainerFile{Reader: strings.NewReader(text),
+			ContainerFilePath: path, FileMode: 0o444})
 	}
 	var publisher *server
 	if joined != nil {
@@ -98,16 +103,20 @@ func (n *Network) Run(ctx context.Context, c target.Container, joined Server, po
 
 func tcp(port int) string { return strconv.Itoa(port) + "/tcp" }
 
-// readiness waits for the answer that the container promises, or for any answer if it promises none. That a port takes connections says nothing: the
-// engine itself takes them before the server does.
+// readiness waits for the answer that the container promises, or for any answer if it promises
+// none. That a port takes connections says nothing: the engine itself takes them before the server
+// does.
 func readiness(c target.Container) wait.Strategy {
 	if c.Ready != nil {
 		return wait.ForHTTP(c.Ready.Path).WithPort(tcp(c.Ready.Port)).WithStartupTimeout(startupTimeout)
 	}
-	return wait.ForHTTP("/").WithPort(tcp(c.Ports[0])).WithStatusCodeMatcher(func(int) bool { return true }).WithStartupTimeout(startupTimeout)
+	return wait.ForHTTP("/").WithPort(tcp(c.Ports[0])).WithStatusCodeMatcher(func(int) bool {
+		return true
+	}).WithStartupTimeout(startupTimeout)
 }
 
-// published waits for a container whose ports another one publishes, since it has that one's network.
+// published waits for a container whose ports another one publishes, since it has that one's
+// network.
 type published struct {
 	wait.Strategy
 	publisher wait.StrategyTarget
@@ -118,7 +127,8 @@ func (p published) WaitUntilReady(ctx context.Context, own wait.StrategyTarget) 
 	return p.Strategy.WaitUntilReady(ctx, throughPublisher{own, p.publisher})
 }
 
-// throughPublisher is a container with another one's published ports; whether it runs is its own affair.
+// throughPublisher is a container with another one's published ports; whether it runs is its own
+// affair.
 type throughPublisher struct {
 	wait.StrategyTarget
 	publisher wait.StrategyTarget
@@ -129,7 +139,8 @@ func (t throughPublisher) MappedPort(ctx context.Context, port string) (network.
 	return t.publisher.MappedPort(ctx, port)
 }
 
-// server is a container of Docker's. The publisher is the one whose network it shares; nil if it has its own.
+// server is a container of Docker's. The publisher is the one whose network it shares; nil if it
+// has its own.
 type server struct {
 	container testcontainers.Container
 	publisher *server
@@ -154,9 +165,11 @@ func (s *server) Address(ctx context.Context, port int) (string, error) {
 // Log implements Server.
 func (s *server) Log(ctx context.Context) (io.ReadCloser, error) { return s.container.Logs(ctx) }
 
-// End implements Server. The server has longer than the engine's ten seconds to finish what it has begun.
+// End implements Server. The server has longer than the engine's ten seconds to finish what it has
+// begun.
 func (s *server) End(ctx context.Context) error {
-	return testcontainers.TerminateContainer(s.container, testcontainers.StopContext(ctx), testcontainers.StopTimeout(20*time.Second))
+	return testcontainers.TerminateContainer(s.container, testcontainers.StopContext(ctx),
+		testcontainers.StopTimeout(20*time.Second))
 }
 
 // lastLines is how many lines of a container that did not get ready are shown.

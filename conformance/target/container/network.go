@@ -10,7 +10,8 @@ import (
 	"github.com/testcontainers/testcontainers-go/network"
 )
 
-// Network is where the containers of one run are. They find each other by their names, and the world at Place.
+// Network is where the containers of one run are. They find each other by their names, and the
+// world at Place.
 type Network struct {
 	// Place is where a world must be for the network's containers to find it.
 	Place
@@ -21,7 +22,8 @@ type Network struct {
 
 // Place is where a world is for containers.
 type Place struct {
-	// Listen is the address of this machine that the world listens at, and Reach the host that containers ask for it.
+	// Listen is the address of this machine that the world listens at, and Reach the host that
+	// containers ask for it.
 	Listen, Reach string
 }
 
@@ -41,8 +43,9 @@ func (d *Docker) Connect(ctx context.Context) (n *Network, err error) {
 	return n, nil
 }
 
-// find finds out where containers reach this machine. With an engine on this machine it is the gateway of the network, which only its containers and this
-// machine reach; an engine in a virtual machine of this user's forwards its name for the host to loopback.
+// find finds out where containers reach this machine. With an engine on this machine it is the
+// gateway of the network, which only its containers and this machine reach; an engine in a virtual
+// machine of this user's forwards its name for the host to loopback.
 func (n *Network) find(ctx context.Context) (Place, error) {
 	//nolint:staticcheck // there is no other way to ask for a gateway yet
 	found, err := n.provider.GetNetwork(ctx, testcontainers.NetworkRequest{Name: n.network.Name})

@@ -17,8 +17,9 @@ import (
 
 // Engine runs containers. Docker is one; tests have another.
 type Engine interface {
-	// Run starts a container and returns when it is ready. A container that does not get so is ended again, and the error says what it logged. A
-	// network is that of an earlier server, or nil for one of its own; ports are published then, and include those of containers that will join it.
+	// Run starts a container and returns when it is ready. A container that does not get so is ended
+	// again, and the error says what it logged. A network is that of an earlier server, or nil for one
+	// of its own; ports are published then, and include those of containers that will join it.
 	Run(ctx context.Context, c target.Container, network Server, ports []int) (Server, error)
 }
 
@@ -34,14 +35,16 @@ type Server interface {
 
 // Running are the containers of a target.
 type Running struct {
-	// Target is where they are. It has no containers itself: for whoever reads it, it is a target like any other.
+	// Target is where they are. It has no containers itself: for whoever reads it, it is a target like
+	// any other.
 	Target *target.Target
 
 	names   []string
 	servers []Server
 }
 
-// Start starts the containers of a target, one after the other, each when the one before is ready. If one fails, those before it are ended.
+// Start starts the containers of a target, one after the other, each when the one before is ready.
+// If one fails, those before it are ended.
 func Start(ctx context.Context, engine Engine, t *target.Target, words map[string]string) (_ *Running, err error) {
 	r := new(Running)
 	defer func() {
@@ -74,7 +77,8 @@ func (r *Running) server(name string) Server {
 	return nil
 }
 
-// portsOf are the ports that a container publishes: its own, and those of all that will share its network.
+// portsOf are the ports that a container publishes: its own, and those of all that will share its
+// network.
 func portsOf(all []target.Container, c target.Container) []int {
 	if c.With != "" {
 		return nil
@@ -89,7 +93,8 @@ func portsOf(all []target.Container, c target.Container) []int {
 	return slices.Compact(ports)
 }
 
-// resolve is the target at the addresses that the engine gave. They are put into its text, so that no field is forgotten, whatever fields there are.
+// resolve is the target at the addresses that the engine gave. They are put into its text, so that
+// no field is forgotten, whatever fields there are.
 func (r *Running) resolve(ctx context.Context, t *target.Target, words map[string]string) (*target.Target, error) {
 	bare := *t
 	bare.Containers = nil

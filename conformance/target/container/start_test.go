@@ -16,10 +16,12 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// fakeEngine runs nothing and tells what it was asked for, in order. A container named broken does not get ready.
+// fakeEngine runs nothing and tells what it was asked for, in order. A container named broken does
+// not get ready.
 type fakeEngine struct{ told []string }
 
-func (e *fakeEngine) Run(_ context.Context, c target.Container, network container.Server, ports []int) (container.Server, error) {
+func (e *fakeEngine) Run(_ context.Context, c target.Container, network container.Server,
+	ports []int) (container.Server, error) {
 	if c.Name == "broken" {
 		return nil, errors.New("it wrote last: no beacon node")
 	}
@@ -67,7 +69,8 @@ func parsed(t *testing.T, text string) *target.Target {
 	return parsed
 }
 
-// Containers start one after the other with the world in their words, addresses are where the engine published them, and they end in reverse.
+// Containers start one after the other with the world in their words, addresses are where the
+// engine published them, and they end in reverse.
 func TestStart(t *testing.T) {
 	engine := new(fakeEngine)
 	words := map[string]string{"IMAGE": "acme/rpc:v2", "EXECUTION_URL": "http://10.0.0.1:8545", "CHAIN_ID": "7"}
@@ -76,7 +79,8 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := running.Target
-	if got.RPC.URL != "http://rpc.example:10001/below" || got.Stream.URL != "http://stream.example:10003" || got.Relay != nil {
+	if got.RPC.URL != "http://rpc.example:10001/below" || got.Stream.URL != "http://stream.example:10003" ||
+		got.Relay != nil {
 		t.Errorf("addresses %v", got.Addresses())
 	}
 	if got.Implementation.Version != "acme/rpc:v2" || len(got.Containers) > 0 {
@@ -102,7 +106,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// One that does not get ready takes those before it along; a word that there is not is found before its container is started.
+// One that does not get ready takes those before it along; a word that there is not is found before
+// its container is started.
 func TestStartFails(t *testing.T) {
 	for _, row := range []struct{ change, to, want string }{
 		{"name: stream", "name: broken", "no beacon node"},
@@ -110,7 +115,8 @@ func TestStartFails(t *testing.T) {
 	} {
 		engine := new(fakeEngine)
 		text := strings.ReplaceAll(strings.ReplaceAll(pod, row.change, row.to), "${stream:3}", "${rpc:2}")
-		_, err := container.Start(t.Context(), engine, parsed(t, text), map[string]string{"IMAGE": "x", "EXECUTION_URL": "y", "CHAIN_ID": "z"})
+		_, err := container.Start(t.Context(), engine, parsed(t, text), map[string]string{"IMAGE": "x", "EXECUTION_URL": "y",
+			"CHAIN_ID": "z"})
 		if err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: %v", row.to, err)
 		}
@@ -127,8 +133,10 @@ func TestGavel(t *testing.T) {
 		t.Fatal(err)
 	}
 	words, err := container.Words(world.Facts{
-		ChainID: 7, SlotMs: 2000, BeaconURL: "http://127.0.0.1:1", ExecutionURL: "http://127.0.0.1:2", ValidationURL: "http://127.0.0.1:3",
-		Builders: []world.Builder{{Name: "default", URL: "http://127.0.0.1:4/default"}, {Name: "second"}, {Name: "third"}},
+		ChainID: 7, SlotMs: 2000, BeaconURL: "http://127.0.0.1:1", ExecutionURL: "http://127.0.0.1:2",
+		ValidationURL: "http://127.0.0.1:3",
+		Builders: []world.Builder{{Name: "default", URL: "http://127.0.0.1:4/default"}, {Name: "second"},
+			{Name: "third"}},
 	}, "172.17.0.1")
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +146,8 @@ func TestGavel(t *testing.T) {
 	if _, err := container.Start(t.Context(), engine, ours, words); err != nil {
 		t.Fatal(err)
 	}
-	if told := strings.Join(engine.told, "\n"); !strings.Contains(told, "--beacon=http://172.17.0.1:1") || !strings.Contains(told, "--block-time=2s") ||
+	if told := strings.Join(engine.told, "\n"); !strings.Contains(told, "--beacon=http://172.17.0.1:1") ||
+		!strings.Contains(told, "--block-time=2s") ||
 		!strings.Contains(told, "http://172.17.0.1:4/default") {
 		t.Errorf("the engine was told\n%s", told)
 	}

@@ -14,15 +14,18 @@ import (
 	"github.com/gavel-relay/gavel/conformance/world"
 )
 
-// Words are what ${…} stands for in the command, the environment and the files of a container: what one must know of a world to follow it. The host is where
-// containers find the world.
+// Words are what ${…} stands for in the command, the environment and the files of a container: what
+// one must know of a world to follow it. The host is where containers find the world.
 func Words(facts world.Facts, host string) (map[string]string, error) {
 	words := map[string]string{
 		"CHAIN_ID": strconv.FormatUint(facts.ChainID, 10), "GENESIS_TIME": strconv.FormatInt(facts.GenesisTime, 10),
-		"GENESIS_FORK_VERSION": facts.GenesisForkVersion, "GENESIS_VALIDATORS_ROOT": facts.GenesisValidatorsRoot, "FORK_VERSION": facts.ForkVersion,
-		"SLOT_SECONDS": strconv.FormatInt(facts.SlotMs/1000, 10), "SLOTS_PER_EPOCH": strconv.FormatUint(facts.SlotsPerEpoch, 10),
+		"GENESIS_FORK_VERSION": facts.GenesisForkVersion, "GENESIS_VALIDATORS_ROOT": facts.GenesisValidatorsRoot,
+		"FORK_VERSION": facts.ForkVersion,
+		"SLOT_SECONDS": strconv.FormatInt(facts.SlotMs/1000, 10), "SLOTS_PER_EPOCH": strconv.FormatUint(facts.SlotsPerEpoch,
+			10),
 	}
-	addresses := map[string]string{"BEACON_URL": facts.BeaconURL, "EXECUTION_URL": facts.ExecutionURL, "VALIDATION_URL": facts.ValidationURL}
+	addresses := map[string]string{"BEACON_URL": facts.BeaconURL, "EXECUTION_URL": facts.ExecutionURL,
+		"VALIDATION_URL": facts.ValidationURL}
 	for _, b := range facts.Builders {
 		addresses["BUILDER_"+strings.ToUpper(b.Name)+"_URL"] = b.URL
 	}
@@ -39,7 +42,8 @@ func Words(facts world.Facts, host string) (map[string]string, error) {
 
 var word = regexp.MustCompile(`\$\{([A-Z][A-Z0-9_]*)\}`)
 
-// expand puts words into a text. A word that there is not is a mistake in the file, and not left to the server to stumble over.
+// expand puts words into a text. A word that there is not is a mistake in the file, and not left to
+// the server to stumble over.
 func expand(text string, words map[string]string) (string, error) {
 	var unknown []string
 	expanded := word.ReplaceAllStringFunc(text, func(found string) string {
@@ -50,7 +54,8 @@ func expand(text string, words map[string]string) (string, error) {
 		return value
 	})
 	if len(unknown) > 0 {
-		return "", fmt.Errorf("%s stands for nothing: there are %s", strings.Join(unknown, ", "), strings.Join(slices.Sorted(maps.Keys(words)), ", "))
+		return "", fmt.Errorf("%s stands for nothing: there are %s", strings.Join(unknown, ", "),
+			strings.Join(slices.Sorted(maps.Keys(words)), ", "))
 	}
 	return expanded, nil
 }

@@ -1,4 +1,5 @@
-// Package attributes is how agents that build blocks learn what to build: the payload_attributes events of a beacon node.
+// Package attributes is how agents that build blocks learn what to build: the payload_attributes
+// events of a beacon node.
 package attributes
 
 import (
@@ -29,14 +30,15 @@ type Attributes struct {
 
 // Same says whether two announcements are about the same block to build.
 func (a Attributes) Same(other Attributes) bool {
-	return a.Slot == other.Slot && a.ParentHash == other.ParentHash && a.ParentRoot == other.ParentRoot && a.PrevRandao == other.PrevRandao
+	return a.Slot == other.Slot && a.ParentHash == other.ParentHash && a.ParentRoot == other.ParentRoot &&
+		a.PrevRandao == other.PrevRandao
 }
 
 // retryAfter is the wait before a stream that ended is opened again.
 const retryAfter = 100 * time.Millisecond
 
-// Follow hands over attributes as a beacon node announces them, until the context ends; then it returns nil. A stream that ends is opened again, and that
-// is logged, as is what cannot be read.
+// Follow hands over attributes as a beacon node announces them, until the context ends; then it
+// returns nil. A stream that ends is opened again, and that is logged, as is what cannot be read.
 func Follow(ctx context.Context, beaconURL string, log *slog.Logger, handle func(Attributes)) error {
 	for ctx.Err() == nil {
 		if err := stream(ctx, beaconURL, log, handle); err != nil && ctx.Err() == nil {
@@ -53,7 +55,8 @@ func Follow(ctx context.Context, beaconURL string, log *slog.Logger, handle func
 }
 
 func stream(ctx context.Context, beaconURL string, log *slog.Logger, handle func(Attributes)) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, beaconURL+"/eth/v1/events?topics=payload_attributes", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, beaconURL+"/eth/v1/events?topics=payload_attributes",
+		http.NoBody)
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}
@@ -106,7 +109,8 @@ func parse(raw []byte) (a Attributes, err error) {
 		name, text string
 		into       []byte
 	}{
-		{"parent_block_hash", event.Data.ParentHash, a.ParentHash[:]}, {"parent_block_root", event.Data.ParentRoot, a.ParentRoot[:]},
+		{"parent_block_hash", event.Data.ParentHash, a.ParentHash[:]}, {"parent_block_root", event.Data.ParentRoot,
+			a.ParentRoot[:]},
 		{"prev_randao", event.Data.Attributes.PrevRandao, a.PrevRandao[:]},
 	} {
 		if err := eth.ParseHex(field.text, field.into); err != nil {

@@ -17,12 +17,14 @@ func announcement(slot string, parent phase0.Hash32, more string) string {
 	root, randao := phase0.Root{0xee}, phase0.Root{0xdd}
 	return fmt.Sprintf(`{"version":"capella","data":{"proposer_index":"3","proposal_slot":"%s","parent_block_number":"9",`+
 		`"parent_block_root":"%#x","parent_block_hash":"%#x","payload_attributes":{"timestamp":"1700000012","prev_randao":"%#x",`+
-		`"suggested_fee_recipient":"0x0000000000000000000000000000000000000000"%s}}}`, slot, root[:], parent[:], randao[:], more)
+		`"suggested_fee_recipient":"0x0000000000000000000000000000000000000000"%s}}}`, slot, root[:], parent[:],
+		randao[:], more)
 }
 
 func TestParse(t *testing.T) {
 	parent := phase0.Hash32{0xaa}
-	withdrawals := `,"withdrawals":[{"index":"5","validator_index":"10","address":"0x000000000000000000000000000000000000000b","amount":"15640"}]`
+	withdrawals :=
+		`,"withdrawals":[{"index":"5","validator_index":"10","address":"0x000000000000000000000000000000000000000b","amount":"15640"}]`
 	for name, c := range map[string]struct {
 		event       string
 		withdrawals int
@@ -44,7 +46,8 @@ func TestParse(t *testing.T) {
 	good := announcement("7", parent, "")
 	for _, bad := range []string{
 		"", "{}", "[]", good[1:], announcement("-1", parent, ""), announcement("", parent, ""),
-		strings.Replace(good, "0xaa", "0x", 1), strings.Replace(good, "0xee", "ee", 1), strings.Replace(good, "0xdd", "0xzz", 1),
+		strings.Replace(good, "0xaa", "0x", 1), strings.Replace(good, "0xee", "ee", 1), strings.Replace(good,
+			"0xdd", "0xzz", 1),
 		announcement("7", parent, `,"withdrawals":{}`),
 	} {
 		if a, err := parse([]byte(bad)); err == nil {
@@ -76,7 +79,8 @@ func TestFollow(t *testing.T) {
 		opened++
 		switch opened {
 		case 1:
-			fmt.Fprintf(w, ":hello\n\nevent: payload_attributes\ndata: %s\n\ndata: {broken\n\nevent: payload_attributes\ndata:%s\n\n",
+			fmt.Fprintf(w,
+				":hello\n\nevent: payload_attributes\ndata: %s\n\ndata: {broken\n\nevent: payload_attributes\ndata:%s\n\n",
 				announcement("7", phase0.Hash32{1}, ""), announcement("8", phase0.Hash32{1}, ""))
 		case 2:
 			w.WriteHeader(http.StatusServiceUnavailable)

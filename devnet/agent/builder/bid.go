@@ -14,12 +14,15 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// errNotBetter says that a block earns no more than what was bid before. The bid that is placed stays.
+// errNotBetter says that a block earns no more than what was bid before. The bid that is placed
+// stays.
 var errNotBetter = errors.New("the block is worth no more than the bid before")
 
-// bid builds one block, pays its proposer and submits it everywhere. A bid that is not higher than the last one is not made: a bid once placed is never
-// lowered, and if an order was cancelled since, only what the block earns without it can replace it.
-func (b *Builder) bid(ctx context.Context, a attributes.Attributes, duty client.Duty, i int, last *uint256.Int) (*uint256.Int, error) {
+// bid builds one block, pays its proposer and submits it everywhere. A bid that is not higher than
+// the last one is not made: a bid once placed is never lowered, and if an order was cancelled
+// since, only what the block earns without it can replace it.
+func (b *Builder) bid(ctx context.Context, a attributes.Attributes, duty client.Duty, i int,
+	last *uint256.Int) (*uint256.Int, error) {
 	payment := &chain.Payment{From: b.Wallet, To: common.Address(duty.Registration.Message.FeeRecipient)}
 	draft, err := b.Node.Draft(ctx, b.argsOf(a, duty, payment))
 	if err != nil {
@@ -50,8 +53,9 @@ func (b *Builder) bid(ctx context.Context, a attributes.Attributes, duty client.
 
 func (b *Builder) argsOf(a attributes.Attributes, duty client.Duty, payment *chain.Payment) chain.BuildArgs {
 	return chain.BuildArgs{
-		Parent: a.ParentHash, Slot: a.Slot, PrevRandao: a.PrevRandao, Withdrawals: a.Withdrawals, ParentBeaconRoot: a.ParentRoot,
-		Coinbase: crypto.PubkeyToAddress(b.Wallet.PublicKey), GasLimitTarget: duty.Registration.Message.GasLimit,
+		Parent: a.ParentHash, Slot: a.Slot, PrevRandao: a.PrevRandao, Withdrawals: a.Withdrawals,
+		ParentBeaconRoot: a.ParentRoot,
+		Coinbase:         crypto.PubkeyToAddress(b.Wallet.PublicKey), GasLimitTarget: duty.Registration.Message.GasLimit,
 		ExtraData: []byte(b.Name[:min(len(b.Name), int(params.MaximumExtraDataSize))]), Payment: payment,
 	}
 }

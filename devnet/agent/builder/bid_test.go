@@ -9,7 +9,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// bids lets a builder work on slot 3, with something happening after each bid, and tells what was bid: the orders in each block.
+// bids lets a builder work on slot 3, with something happening after each bid, and tells what was
+// bid: the orders in each block.
 func bids(t *testing.T, before func(s *stage), after func(s *stage, n int)) (blocks []string, values []*uint256.Int) {
 	t.Helper()
 	r, c := newRelay(t, registered(3))
@@ -31,12 +32,14 @@ func bids(t *testing.T, before func(s *stage), after func(s *stage, n int)) (blo
 		if err != nil {
 			t.Fatal(err)
 		}
-		blocks, values = append(blocks, s.names(txs[:len(txs)-1])), append(values, value) // without the payment to the proposer
+		// without the payment to the proposer
+		blocks, values = append(blocks, s.names(txs[:len(txs)-1])), append(values, value)
 	}
 	return blocks, values
 }
 
-// An order that is cancelled is in no later bid. What was bid with it stays: a later bid is made only if it is higher.
+// An order that is cancelled is in no later bid. What was bid with it stays: a later bid is made
+// only if it is higher.
 func TestACancelledOrderIsInNoLaterBid(t *testing.T) {
 	rich := func(s *stage) object { return s.bundle("A B80", object{"replacementUuid": uuidOf(1)}) }
 	cancel := func(s *stage) { s.want("true", "eth_cancelBundle", object{"replacementUuid": uuidOf(1)}) }
@@ -92,7 +95,8 @@ func TestACancelledOrderIsInNoLaterBid(t *testing.T) {
 	}
 }
 
-// A private transaction is tried for 25 blocks from the first one that is built after it came, and no longer than it says itself.
+// A private transaction is tried for 25 blocks from the first one that is built after it came, and
+// no longer than it says itself.
 func TestAPrivateTransactionIsTriedFor25Blocks(t *testing.T) {
 	s := newStage(t)
 	s.want(`"`+s.hash("P").Hex()+`"`, "eth_sendPrivateTransaction", object{"tx": s.raw("P")})
@@ -115,7 +119,8 @@ func TestAPrivateTransactionIsTriedFor25Blocks(t *testing.T) {
 	}
 }
 
-// What was over two blocks ago is forgotten, what only was over a block ago is not: the chain may go back.
+// What was over two blocks ago is forgotten, what only was over a block ago is not: the chain may
+// go back.
 func TestOrdersAreForgotten(t *testing.T) {
 	var p intake
 	p.add(&Order{Window: Window{FirstBlock: 10, LastBlock: 10}})

@@ -10,7 +10,8 @@ import (
 // leastWei is what a bid is worth at least, so that an empty slot has an auction too: 0.001 ether.
 var leastWei = uint256.NewInt(1_000_000_000_000_000)
 
-// share is the value of a bid: it rises from about half of what the block earns to nearly all of it, differently for each builder and slot.
+// share is the value of a bid: it rises from about half of what the block earns to nearly all of
+// it, differently for each builder and slot.
 func share(gainWei *uint256.Int, seed, slot uint64, i, bids int) *uint256.Int {
 	random := rand.New(rand.NewPCG(seed, slot))
 	from, to := 40+random.Uint64N(20), 80+random.Uint64N(18)
@@ -27,7 +28,8 @@ func share(gainWei *uint256.Int, seed, slot uint64, i, bids int) *uint256.Int {
 	return value
 }
 
-// bidTime is when a bid is made: the first at once, the others evenly until four fifths of the time to the slot have passed.
+// bidTime is when a bid is made: the first at once, the others evenly until four fifths of the time
+// to the slot have passed.
 func bidTime(started, slotStart time.Time, i, bids int) time.Time {
 	if i == 0 || bids < 2 || !slotStart.After(started) {
 		return started

@@ -9,7 +9,8 @@ import (
 
 func TestShareRises(t *testing.T) {
 	ether := uint256.NewInt(1e18)
-	for _, gain := range []*uint256.Int{new(uint256.Int), uint256.NewInt(1), uint256.NewInt(1e15), ether, new(uint256.Int).Mul(ether, ether)} {
+	for _, gain := range []*uint256.Int{new(uint256.Int), uint256.NewInt(1), uint256.NewInt(1e15), ether,
+		new(uint256.Int).Mul(ether, ether)} {
 		for seed := range uint64(20) {
 			for _, bids := range []int{1, 2, 3, 10} {
 				last := new(uint256.Int)

@@ -1,12 +1,14 @@
-// Package builder is a block builder as the devnet's relay meets it: an outsider that learns of slots from a beacon node's events and of
-// proposers from the relay, builds real blocks on its own execution node, and bids over HTTP.
+// Package builder is a block builder as the devnet's relay meets it: an outsider that learns of
+// slots from a beacon node's events and of proposers from the relay, builds real blocks on its own
+// execution node, and bids over HTTP.
 //
 //	orders, by JSON-RPC ────────────▶ intake.go ──────────────┐
 //	beacon node ─payload_attributes─▶ work on (slot, parent) ─┼─ simulate orders, pay their refunds, merge the best (merge.go)
 //	relay ─duties───────────────────▶ (duties.go)             ├─ fill up with pending transactions (choose.go)
 //	relay ◀──────────signed submissions───────────────────────┴─ pay the proposer a rising share (bids.go), submit, until the slot is near
 //
-// A bid that was placed is never lowered, and is replaced only by a better one. An order that was cancelled is in no later bid.
+// A bid that was placed is never lowered, and is replaced only by a better one. An order that was
+// cancelled is in no later bid.
 package builder
 
 import (
@@ -51,7 +53,8 @@ type Config struct {
 	Orders net.Listener
 	Spec   *eth.Spec
 	Clock  clock.Clock
-	// BeaconURL is where payload attributes come from; Relays are bid to, all alike. It is enough if one of them takes a bid.
+	// BeaconURL is where payload attributes come from; Relays are bid to, all alike. It is enough if
+	// one of them takes a bid.
 	BeaconURL string
 	Relays    []*client.Client
 	// Bids is how many rising bids there are a slot: 3.
@@ -95,8 +98,8 @@ func (b *Builder) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// build bids in one auction after another. New attributes end the work on older ones; the same ones again, as after a
-// stream that was opened anew, do not.
+// build bids in one auction after another. New attributes end the work on older ones; the same ones
+// again, as after a stream that was opened anew, do not.
 func (b *Builder) build(ctx context.Context) error {
 	var working sync.WaitGroup
 	defer working.Wait()
@@ -115,8 +118,9 @@ func (b *Builder) build(ctx context.Context) error {
 	})
 }
 
-// work bids in one auction until the slot begins or newer attributes have come. A proposer that has not registered yet may still do so, and
-// a relay may hear of the attributes a moment later than we do: until the slot begins it is worth trying again.
+// work bids in one auction until the slot begins or newer attributes have come. A proposer that has
+// not registered yet may still do so, and a relay may hear of the attributes a moment later than we
+// do: until the slot begins it is worth trying again.
 func (b *Builder) work(ctx context.Context, a attributes.Attributes) {
 	started, start := b.Clock.Now(), b.Spec.SlotStart(a.Slot)
 	last := new(uint256.Int)

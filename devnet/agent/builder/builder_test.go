@@ -40,19 +40,22 @@ func (p *pool) Pending() []*types.Transaction { return p.pending }
 
 func specOf(fork eth.Fork) *eth.Spec {
 	return &eth.Spec{
-		GenesisTime: time.Unix(1_700_000_000, 0), GenesisForkVersion: phase0.Version{9}, SlotDuration: 12 * time.Second, SlotsPerEpoch: 4,
-		Forks: []eth.ForkPoint{{Fork: fork, Version: phase0.Version{9, byte(fork)}}},
+		GenesisTime: time.Unix(1_700_000_000, 0), GenesisForkVersion: phase0.Version{9}, SlotDuration: 12 * time.Second,
+		SlotsPerEpoch: 4,
+		Forks:         []eth.ForkPoint{{Fork: fork, Version: phase0.Version{9, byte(fork)}}},
 	}
 }
 
-// opened is a chain on which the builder's wallet and ten users have money; from deneb on one of the users pays for a blob.
+// opened is a chain on which the builder's wallet and ten users have money; from deneb on one of
+// the users pays for a blob.
 func opened(t *testing.T, spec *eth.Spec) *pool {
 	t.Helper()
 	funded := []common.Address{addressOf(testWallet("builder", 0)), addressOf(testWallet("blobs", 0))}
 	for i := range 10 {
 		funded = append(funded, addressOf(testWallet("user", i)))
 	}
-	node, err := chain.Open(chain.Config{Spec: spec, ChainID: testChainID, Funded: funded, Accounts: contract.Genesis(funded)})
+	node, err := chain.Open(chain.Config{Spec: spec, ChainID: testChainID, Funded: funded,
+		Accounts: contract.Genesis(funded)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,10 +67,13 @@ func opened(t *testing.T, spec *eth.Spec) *pool {
 	p := &pool{Node: node, pending: transfers(t, 10, 2)}
 	if fork := spec.ForkAt(0); fork >= eth.Deneb {
 		sidecar := chain.Sidecar(fork, 0)
-		tx, err := types.SignNewTx(testWallet("blobs", 0), types.LatestSignerForChainID(big.NewInt(testChainID)), &types.BlobTx{
-			ChainID: uint256.NewInt(testChainID), GasTipCap: uint256.NewInt(params.GWei), GasFeeCap: uint256.NewInt(100 * params.GWei),
-			Gas: params.TxGas, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
-		})
+		tx, err := types.SignNewTx(testWallet("blobs", 0), types.LatestSignerForChainID(big.NewInt(testChainID)),
+			&types.BlobTx{
+				ChainID: uint256.NewInt(testChainID), GasTipCap: uint256.NewInt(params.GWei),
+				GasFeeCap: uint256.NewInt(100 * params.GWei),
+				Gas:       params.TxGas, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(),
+				Sidecar: sidecar,
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +88,8 @@ func registered(slots ...phase0.Slot) map[phase0.Slot]*builderv1.SignedValidator
 	out := map[phase0.Slot]*builderv1.SignedValidatorRegistration{}
 	for _, slot := range slots {
 		out[slot] = &builderv1.SignedValidatorRegistration{Message: &builderv1.ValidatorRegistration{
-			FeeRecipient: feeRecipient, GasLimit: 50_000_000, Timestamp: time.Unix(1_700_000_000, 0), Pubkey: phase0.BLSPubKey{byte(slot)},
+			FeeRecipient: feeRecipient, GasLimit: 50_000_000, Timestamp: time.Unix(1_700_000_000, 0),
+			Pubkey: phase0.BLSPubKey{byte(slot)},
 		}}
 	}
 	return out
@@ -91,21 +98,25 @@ func registered(slots ...phase0.Slot) map[phase0.Slot]*builderv1.SignedValidator
 // newBuilder is a builder on a chain that bids to relays, in the slot before slot 3.
 func newBuilder(spec *eth.Spec, node *pool, relays ...*client.Client) *Builder {
 	return New(Config{
-		Name: "a builder whose name is longer than extra data", Key: bls.Derive("builder", 1), Wallet: testWallet("builder", 0), Node: node,
+		Name: "a builder whose name is longer than extra data", Key: bls.Derive("builder", 1), Wallet: testWallet("builder",
+			0), Node: node,
 		Signer: types.LatestSignerForChainID(big.NewInt(testChainID)),
-		Spec:   spec, Clock: clocktest.NewLeap(spec.SlotStart(2).Add(time.Second), spec.SlotStart(100), nil), Relays: relays, Seed: 5,
+		Spec:   spec, Clock: clocktest.NewLeap(spec.SlotStart(2).Add(time.Second), spec.SlotStart(100), nil),
+		Relays: relays, Seed: 5,
 	})
 }
 
 func attributesFor(node *pool, slot phase0.Slot) attributes.Attributes {
 	return attributes.Attributes{
-		Slot: slot, ParentHash: phase0.Hash32(node.Genesis().Hash()), ParentRoot: phase0.Root{0xee}, PrevRandao: [32]byte{0xdd},
-		Withdrawals: []*capella.Withdrawal{{Index: 1, ValidatorIndex: 2, Address: bellatrix.ExecutionAddress{0x77}, Amount: 3}},
+		Slot: slot, ParentHash: phase0.Hash32(node.Genesis().Hash()), ParentRoot: phase0.Root{0xee},
+		PrevRandao: [32]byte{0xdd},
+		Withdrawals: []*capella.Withdrawal{{Index: 1, ValidatorIndex: 2, Address: bellatrix.ExecutionAddress{0x77},
+			Amount: 3}},
 	}
 }
 
-// In every fork a builder makes rising bids, each with a block that the chain accepts, a trace that tells the truth about it, and a signature
-// under the builder domain.
+// In every fork a builder makes rising bids, each with a block that the chain accepts, a trace that
+// tells the truth about it, and a signature under the builder domain.
 func TestBids(t *testing.T) {
 	for _, fork := range eth.Forks {
 		t.Run(fork.String(), func(t *testing.T) {
@@ -135,7 +146,8 @@ func TestBids(t *testing.T) {
 
 // wantBid checks one submission and returns its value.
 func wantBid(
-	t *testing.T, node *pool, fork eth.Fork, a attributes.Attributes, v *builderspec.VersionedSubmitBlockRequest, domain phase0.Domain,
+	t *testing.T, node *pool, fork eth.Fork, a attributes.Attributes, v *builderspec.VersionedSubmitBlockRequest,
+	domain phase0.Domain,
 ) *uint256.Int {
 	t.Helper()
 	b, key := blockOf(v), bls.Derive("builder", 1).PublicKey()
@@ -163,7 +175,8 @@ func wantBid(
 		t.Errorf("signature: %v", err)
 	}
 	if eth.ForkOf(v.Version) != fork || b.payload.ParentHash != a.ParentHash || b.payload.PrevRandao != a.PrevRandao ||
-		b.payload.Timestamp != specOf(fork).Timestamp(a.Slot) || string(b.payload.ExtraData) != "a builder whose name is longer t" {
+		b.payload.Timestamp != specOf(fork).Timestamp(a.Slot) ||
+		string(b.payload.ExtraData) != "a builder whose name is longer t" {
 		t.Errorf("%s payload %s", v.Version, b.payload)
 	}
 	blobs := map[eth.Fork]int{eth.Deneb: 1, eth.Electra: 1, eth.Fulu: 1}[fork]
@@ -181,7 +194,8 @@ func wantBid(
 	if err := payment.UnmarshalBinary(b.payload.Transactions[len(b.payload.Transactions)-1]); err != nil {
 		t.Fatal(err)
 	}
-	if *payment.To() != common.Address(feeRecipient) || payment.Value().Cmp(trace.Value.ToBig()) != 0 || trace.Value.IsZero() {
+	if *payment.To() != common.Address(feeRecipient) || payment.Value().Cmp(trace.Value.ToBig()) != 0 ||
+		trace.Value.IsZero() {
 		t.Errorf("%s wei are bid, %s paid to %s", trace.Value, payment.Value(), payment.To())
 	}
 	return trace.Value
@@ -257,7 +271,8 @@ func TestNobodyToPayNoBid(t *testing.T) {
 	}
 }
 
-// Duties are asked for once an epoch, and again when a slot is not among them; while no relay answers, the old ones do.
+// Duties are asked for once an epoch, and again when a slot is not among them; while no relay
+// answers, the old ones do.
 func TestDuties(t *testing.T) {
 	spec := specOf(eth.Capella) // four slots an epoch
 	r, c := newRelay(t, registered(3, 4))
@@ -281,7 +296,8 @@ func TestDuties(t *testing.T) {
 		if (err == nil) != (step.err == "") || err != nil && !strings.Contains(err.Error(), step.err) {
 			t.Errorf("step %d: %v, want %q", i, err, step.err)
 		}
-		if err == nil && (duty.Slot != step.slot || duty.Registration.Message.FeeRecipient != feeRecipient) || r.asked != step.asked {
+		if err == nil && (duty.Slot != step.slot || duty.Registration.Message.FeeRecipient != feeRecipient) ||
+			r.asked != step.asked {
 			t.Errorf("step %d: %+v, asked %d times, want %d", i, duty, r.asked, step.asked)
 		}
 	}
@@ -301,8 +317,9 @@ func TestRun(t *testing.T) {
 	}
 	beacon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		send := func(slot string) {
-			fmt.Fprintf(w, `data: {"data":{"proposal_slot":"%s","parent_block_hash":"%#x","parent_block_root":"%#x","payload_attributes":{"prev_randao":"%#x"}}}`+
-				"\n\n", slot, parent[:], parent[:], parent[:])
+			fmt.Fprintf(w,
+				`data: {"data":{"proposal_slot":"%s","parent_block_hash":"%#x","parent_block_root":"%#x","payload_attributes":{"prev_randao":"%#x"}}}`+
+					"\n\n", slot, parent[:], parent[:], parent[:])
 			if err := http.NewResponseController(w).Flush(); err != nil {
 				t.Error(err)
 			}

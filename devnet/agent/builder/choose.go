@@ -7,8 +7,9 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// choose is the builder's own choice among pending transactions: their order, but without the senders that this builder does not care for
-// in this slot, one in sixteen, and no more than a limit. Two builders thus build different blocks.
+// choose is the builder's own choice among pending transactions: their order, but without the
+// senders that this builder does not care for in this slot, one in sixteen, and no more than a
+// limit. Two builders thus build different blocks.
 func choose(pending []*types.Transaction, seed, slot uint64, limit int) []*types.Transaction {
 	passed := map[common.Address]bool{}
 	var chosen []*types.Transaction

@@ -31,10 +31,12 @@ func transfers(t *testing.T, wallets, n int) []*types.Transaction {
 	var list []*types.Transaction
 	for nonce := range uint64(n) {
 		for i := range wallets {
-			tx, err := types.SignNewTx(testWallet("user", i), types.LatestSignerForChainID(big.NewInt(testChainID)), &types.DynamicFeeTx{
-				ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-				Gas: params.TxGas, To: &common.Address{1}, Value: big.NewInt(1),
-			})
+			tx, err := types.SignNewTx(testWallet("user", i), types.LatestSignerForChainID(big.NewInt(testChainID)),
+				&types.DynamicFeeTx{
+					ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+					GasFeeCap: big.NewInt(100 * params.GWei),
+					Gas:       params.TxGas, To: &common.Address{1}, Value: big.NewInt(1),
+				})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +46,8 @@ func transfers(t *testing.T, wallets, n int) []*types.Transaction {
 	return list
 }
 
-// What is chosen stands in the pool's order, and of a sender either all or nothing: a gap in nonces would make the rest worthless.
+// What is chosen stands in the pool's order, and of a sender either all or nothing: a gap in nonces
+// would make the rest worthless.
 func TestChoose(t *testing.T) {
 	pending := transfers(t, 160, 3)
 	for slot := range uint64(20) {

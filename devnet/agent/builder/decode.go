@@ -39,7 +39,8 @@ func (f *bundleForm) order(signer types.Signer) (*Order, error) {
 	if len(f.Txs) == 0 {
 		return nil, errors.New("bundle with no txs")
 	}
-	order := &Order{Replacement: f.ReplacementUUID, Window: Window{MinTimestamp: f.MinTimestamp, MaxTimestamp: f.MaxTimestamp}}
+	order := &Order{Replacement: f.ReplacementUUID, Window: Window{MinTimestamp: f.MinTimestamp,
+		MaxTimestamp: f.MaxTimestamp}}
 	if f.BlockNumber == nil || *f.BlockNumber == 0 {
 		order.Window.Blocks = 1
 	} else {
@@ -56,8 +57,8 @@ func (f *bundleForm) order(signer types.Signer) (*Order, error) {
 	return order, f.refund(&order.Bundle)
 }
 
-// refund writes a form's refund into its bundle: from what the last transaction pays, or that which is named, to the sender of the first one, or
-// whoever is named.
+// refund writes a form's refund into its bundle: from what the last transaction pays, or that which
+// is named, to the sender of the first one, or whoever is named.
 func (f *bundleForm) refund(b *Bundle) error {
 	switch {
 	case f.RefundPercent < 0 || f.RefundPercent > 99:
@@ -110,7 +111,8 @@ func (f *shareForm) order(signer types.Signer) (*Order, error) {
 	if count := len(bundle.transactions()); count > maxTxs {
 		return nil, fmt.Errorf("%d transactions, at most %d", count, maxTxs)
 	}
-	window := Window{FirstBlock: uint64(f.Inclusion.Block), LastBlock: max(uint64(f.Inclusion.MaxBlock), uint64(f.Inclusion.Block))}
+	window := Window{FirstBlock: uint64(f.Inclusion.Block), LastBlock: max(uint64(f.Inclusion.MaxBlock),
+		uint64(f.Inclusion.Block))}
 	if window.FirstBlock == 0 {
 		return nil, errors.New("inclusion without a block")
 	}

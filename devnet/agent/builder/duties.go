@@ -21,8 +21,9 @@ type duties struct {
 
 var errNotRegistered = errors.New("the slot's proposer has not registered")
 
-// duty is who proposes in a slot. The relays are asked anew when that is not known, and for each epoch, since a registration may have changed.
-// A relay that does not answer is passed over as long as another one does.
+// duty is who proposes in a slot. The relays are asked anew when that is not known, and for each
+// epoch, since a registration may have changed. A relay that does not answer is passed over as long
+// as another one does.
 func (b *Builder) duty(ctx context.Context, slot phase0.Slot) (client.Duty, error) {
 	d := &b.duties
 	d.mu.Lock()

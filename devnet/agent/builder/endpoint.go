@@ -21,8 +21,8 @@ import (
 // maxBody bounds a request.
 const maxBody = 30 << 20
 
-// Handler is the builder's own JSON-RPC, where orders come in. Requests are signed in X-Flashbots-Signature; only who has signed an order can cancel or
-// replace it.
+// Handler is the builder's own JSON-RPC, where orders come in. Requests are signed in
+// X-Flashbots-Signature; only who has signed an order can cancel or replace it.
 func (b *Builder) Handler() (http.Handler, error) {
 	server := rpc.NewServer()
 	server.SetHTTPBodyLimit(maxBody)
@@ -124,7 +124,8 @@ type cancelForm struct {
 	ReplacementUUID uuid.UUID `json:"replacementUuid"`
 }
 
-// CancelBundle is eth_cancelBundle. That there is nothing to cancel is no error: it may be over, or never have come.
+// CancelBundle is eth_cancelBundle. That there is nothing to cancel is no error: it may be over, or
+// never have come.
 func (m *ethMethods) CancelBundle(ctx context.Context, form cancelForm) (bool, error) {
 	if form.ReplacementUUID == uuid.Nil {
 		return false, errors.New("no replacementUuid")

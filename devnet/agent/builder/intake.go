@@ -11,7 +11,8 @@ import (
 // maxOrders bounds what waits: a devnet never comes near it.
 const maxOrders = 10_000
 
-// intake are the orders that wait for their blocks. It is safe for concurrent use; its zero value is empty.
+// intake are the orders that wait for their blocks. It is safe for concurrent use; its zero value
+// is empty.
 type intake struct {
 	mu      sync.Mutex // guards all below
 	arrived uint64
@@ -24,7 +25,8 @@ type waiting struct {
 	firstTried uint64
 }
 
-// add takes an order, in the place of the one that it replaces. The answer is false if there is no room.
+// add takes an order, in the place of the one that it replaces. The answer is false if there is no
+// room.
 func (p *intake) add(order *Order) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,7 +40,8 @@ func (p *intake) add(order *Order) bool {
 	return true
 }
 
-// cancel forgets an order, and answers whether there was one. Bids that were made with it stay as they are.
+// cancel forgets an order, and answers whether there was one. Bids that were made with it stay as
+// they are.
 func (p *intake) cancel(signer common.Address, replacement uuid.UUID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,17 +54,20 @@ func (p *intake) remove(signer common.Address, replacement uuid.UUID) bool {
 		return false
 	}
 	before := len(p.orders)
-	p.orders = slices.DeleteFunc(p.orders, func(w *waiting) bool { return w.Signer == signer && w.Replacement == replacement })
+	p.orders = slices.DeleteFunc(p.orders, func(w *waiting) bool {
+		return w.Signer == signer && w.Replacement == replacement
+	})
 	return len(p.orders) < before
 }
 
-// forBlock are the orders that may be in a block of a time, oldest first. Those that can be in no later one either are forgotten, but for two blocks, in
-// case that this one is not the next.
+// forBlock are the orders that may be in a block of a time, oldest first. Those that can be in no
+// later one either are forgotten, but for two blocks, in case that this one is not the next.
 func (p *intake) forBlock(block, timestamp uint64) []*Order {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.orders = slices.DeleteFunc(p.orders, func(w *waiting) bool {
-		return block > keptBlocks && w.Window.over(block-keptBlocks, timestamp, w.firstTried) && w.Window.over(block, timestamp, w.firstTried)
+		return block > keptBlocks && w.Window.over(block-keptBlocks, timestamp, w.firstTried) &&
+			w.Window.over(block, timestamp, w.firstTried)
 	})
 	var list []*Order
 	for _, w := range p.orders {

@@ -11,8 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/devnet/chain"
 )
 
-// merge puts as many orders into a draft as go together, the most valuable first, and answers the draft with them. Orders that begin with the same
-// transaction compete for it: the one that gives back most wins. An order that needs another one before it is tried again when that is there.
+// merge puts as many orders into a draft as go together, the most valuable first, and answers the
+// draft with them. Orders that begin with the same transaction compete for it: the one that gives
+// back most wins. An order that needs another one before it is tried again when that is there.
 func (b *Builder) merge(ctx context.Context, draft *chain.Draft, orders []*Order) (*chain.Draft, []*result) {
 	var placed []*result
 	for len(orders) > 0 && ctx.Err() == nil {
@@ -36,9 +37,11 @@ func (b *Builder) merge(ctx context.Context, draft *chain.Draft, orders []*Order
 	return draft, placed
 }
 
-// contests are the orders that can be in a draft, in groups that compete for a transaction, best first in each, and the group with the most valuable
-// order first. What cannot be there as things are is failed.
-func (b *Builder) contests(ctx context.Context, draft *chain.Draft, orders []*Order) (groups [][]*result, failed []*Order) {
+// contests are the orders that can be in a draft, in groups that compete for a transaction, best
+// first in each, and the group with the most valuable order first. What cannot be there as things
+// are is failed.
+func (b *Builder) contests(ctx context.Context, draft *chain.Draft,
+	orders []*Order) (groups [][]*result, failed []*Order) {
 	byFirst := map[common.Hash][]*result{}
 	for _, order := range orders {
 		r, err := b.simulate(ctx, draft, order)
@@ -51,7 +54,8 @@ func (b *Builder) contests(ctx context.Context, draft *chain.Draft, orders []*Or
 	}
 	for _, group := range byFirst {
 		slices.SortFunc(group, func(x, y *result) int {
-			return cmp.Or(y.refundWei.Cmp(x.refundWei), y.valueWei.Cmp(x.valueWei), cmp.Compare(x.order.arrival, y.order.arrival))
+			return cmp.Or(y.refundWei.Cmp(x.refundWei), y.valueWei.Cmp(x.valueWei),
+				cmp.Compare(x.order.arrival, y.order.arrival))
 		})
 		groups = append(groups, group)
 	}

@@ -6,8 +6,9 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 )
 
-// What goes into the block of the orders that a builder has: the most valuable first, each transaction once, and of the backruns that compete for a
-// transaction the one that gives back most, its refund paid right after it.
+// What goes into the block of the orders that a builder has: the most valuable first, each
+// transaction once, and of the backruns that compete for a transaction the one that gives back
+// most, its refund paid right after it.
 func TestMerge(t *testing.T) {
 	node := newStage(t).node
 	for _, c := range []struct {
@@ -52,19 +53,23 @@ func TestMerge(t *testing.T) {
 		}, "A B80 →user0"},
 		{"shares of a nested bundle are two payouts", func(s *stage) {
 			config := object{"refundConfig": []object{
-				{"address": addressOf(testWallet("user", 5)), "percent": 70}, {"address": addressOf(testWallet("user", 6)), "percent": 30},
+				{"address": addressOf(testWallet("user", 5)), "percent": 70}, {"address": addressOf(testWallet("user", 6)),
+					"percent": 30},
 			}}
 			s.send("mev_sendBundle", share1(refund90, object{"bundle": share1(config, s.tx("A"))}, s.tx("B60")))
 		}, "A B60 →user5 →user6"},
 		{"a recipient is named", func(s *stage) {
 			s.send("eth_sendBundle", s.bundle("A B50", object{
-				"refundPercent": 50, "refundRecipient": addressOf(testWallet("user", 6)), "refundTxHashes": []string{s.hash("B50").Hex()},
+				"refundPercent": 50, "refundRecipient": addressOf(testWallet("user", 6)),
+				"refundTxHashes": []string{s.hash("B50").Hex()},
 			}))
 		}, "A B50 →user6"},
 		{"a delayed refund is not in the block", func(s *stage) {
 			s.send("eth_sendBundle", s.bundle("A B50", object{"refundPercent": 90, "delayedRefund": true}))
 		}, "A B50"},
-		{"a backrun without its target has no gap to close", func(s *stage) { s.send("eth_sendBundle", s.bundle("B50", nil)) }, ""},
+		{"a backrun without its target has no gap to close", func(s *stage) {
+			s.send("eth_sendBundle", s.bundle("B50", nil))
+		}, ""},
 		{"what needs another order comes after it", func(s *stage) {
 			s.send("eth_sendBundle", s.bundle("A2", nil))
 			s.send("eth_sendBundle", s.bundle("A", nil))
@@ -80,9 +85,15 @@ func TestMerge(t *testing.T) {
 			s.send("eth_sendBundle", s.bundle("A2 P", object{"revertingTxHashes": []string{s.hash("A2").Hex()}}))
 		}, ""},
 		{"another block's", func(s *stage) { s.send("eth_sendBundle", s.bundle("P", object{"blockNumber": "0x2"})) }, ""},
-		{"the next block's, which is not named", func(s *stage) { s.send("eth_sendBundle", s.bundle("P", object{"blockNumber": nil})) }, "P"},
-		{"too late by the clock", func(s *stage) { s.send("eth_sendBundle", s.bundle("P", object{"maxTimestamp": 1_700_000_011})) }, ""},
-		{"too early by the clock", func(s *stage) { s.send("eth_sendBundle", s.bundle("P", object{"minTimestamp": 1_700_000_013})) }, ""},
+		{"the next block's, which is not named", func(s *stage) {
+			s.send("eth_sendBundle", s.bundle("P", object{"blockNumber": nil}))
+		}, "P"},
+		{"too late by the clock", func(s *stage) {
+			s.send("eth_sendBundle", s.bundle("P", object{"maxTimestamp": 1_700_000_011}))
+		}, ""},
+		{"too early by the clock", func(s *stage) {
+			s.send("eth_sendBundle", s.bundle("P", object{"minTimestamp": 1_700_000_013}))
+		}, ""},
 		{"at the very second", func(s *stage) {
 			s.send("eth_sendBundle", s.bundle("P", object{"minTimestamp": 1_700_000_012, "maxTimestamp": 1_700_000_012}))
 		}, "P"},
@@ -139,22 +150,27 @@ func TestEndpointRefuses(t *testing.T) {
 		want         string
 	}{
 		{"nothing", "eth_sendBundle", object{}, "error bundle with no txs"},
-		{"no transaction", "eth_sendBundle", object{"txs": []string{"0x1234"}}, "error unable to decode txs: transaction type not supported"},
-		{"too much is given back", "eth_sendBundle", s.bundle("P", object{"refundPercent": 100}), "error invalid refund percent 100"},
+		{"no transaction", "eth_sendBundle", object{"txs": []string{"0x1234"}},
+			"error unable to decode txs: transaction type not supported"},
+		{"too much is given back", "eth_sendBundle", s.bundle("P", object{"refundPercent": 100}),
+			"error invalid refund percent 100"},
 		{"a hash", "mev_sendBundle", share1(nil, object{"hash": s.hash("A")}, s.tx("B50")), "error unmatched bundle"},
 		{"an empty element", "mev_sendBundle", share1(nil, object{}), "error an element is a transaction or a bundle"},
 		{"no block", "mev_sendBundle", object{"body": []object{s.tx("P")}}, "error inclusion without a block"},
 		{
 			"refunds above 100 %", "mev_sendBundle",
-			share1(object{"refund": []object{{"bodyIdx": 0, "percent": 60}, {"bodyIdx": 1, "percent": 60}}}, s.tx("P"), s.tx("Q")),
+			share1(object{"refund": []object{{"bodyIdx": 0, "percent": 60}, {"bodyIdx": 1, "percent": 60}}},
+				s.tx("P"), s.tx("Q")),
 			"error refunds of 120 % with shares of 0 %",
 		},
 		{
-			"a refund for nobody", "mev_sendBundle", share1(object{"refund": []object{{"bodyIdx": 7, "percent": 60}}}, s.tx("P")),
+			"a refund for nobody", "mev_sendBundle", share1(object{"refund": []object{{"bodyIdx": 7, "percent": 60}}},
+				s.tx("P")),
 			"error a refund of 60 % for element 7 of 1",
 		},
 		{"cancel nothing", "eth_cancelBundle", object{}, "error no replacementUuid"},
-		{"no private transaction", "eth_sendPrivateTransaction", object{}, "error unable to decode txs: typed transaction too short"},
+		{"no private transaction", "eth_sendPrivateTransaction", object{},
+			"error unable to decode txs: typed transaction too short"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := s.do(testWallet("service", 0), c.method, c.param); got != c.want {
@@ -170,7 +186,8 @@ func TestEndpointRefuses(t *testing.T) {
 // Only who signs is heard, and only for what was signed.
 func TestEndpointWantsASignature(t *testing.T) {
 	s := newStage(t)
-	body, foreign := []byte(`{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[{}]}`), addressOf(testWallet("service", 0)).Hex()
+	body, foreign := []byte(`{"jsonrpc":"2.0","id":1,"method":"eth_sendBundle","params":[{}]}`),
+		addressOf(testWallet("service", 0)).Hex()
 	for name, header := range map[string]string{
 		"none": "", "no signature": foreign, "no hex": foreign + ":signature", "too short": foreign + ":0x1234",
 		"all zero": foreign + ":" + hexutil.Encode(make([]byte, 65)),

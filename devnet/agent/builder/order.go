@@ -8,7 +8,8 @@ import (
 
 // Order is what somebody wants in a block: a private transaction or a bundle.
 type Order struct {
-	// Signer has signed the request, and alone can cancel or replace the order, by its Replacement, if that is set.
+	// Signer has signed the request, and alone can cancel or replace the order, by its Replacement, if
+	// that is set.
 	Signer      common.Address
 	Replacement uuid.UUID
 	Bundle      Bundle
@@ -22,17 +23,20 @@ type Window struct {
 	FirstBlock, LastBlock uint64
 	// MinTimestamp and MaxTimestamp bound the block's time, in seconds.
 	MinTimestamp, MaxTimestamp uint64
-	// Blocks is for how many blocks it is tried, from the first one that is built after it came; 0 does not bound.
+	// Blocks is for how many blocks it is tried, from the first one that is built after it came; 0
+	// does not bound.
 	Blocks uint64
 }
 
 // Bundle is in the block whole, in its order and with nothing between, or not at all.
 type Bundle struct {
 	Elements []Element
-	// Refunds give back of what the elements paid that they do not name; or, with PaidBy, of what these transactions paid.
+	// Refunds give back of what the elements paid that they do not name; or, with PaidBy, of what
+	// these transactions paid.
 	Refunds []Refund
 	PaidBy  []common.Hash
-	// Shares say who gets a refund for the whole bundle; without any it is the owner of its first element.
+	// Shares say who gets a refund for the whole bundle; without any it is the owner of its first
+	// element.
 	Shares []Share
 	// Delayed: refunds are paid outside the block, if at all.
 	Delayed bool
@@ -48,7 +52,8 @@ type Element struct {
 type Tx struct {
 	*types.Transaction
 	From common.Address
-	// CanRevert: it may fail in execution, and stays then. CanDrop: it may be left out, if it fails or cannot be applied.
+	// CanRevert: it may fail in execution, and stays then. CanDrop: it may be left out, if it fails or
+	// cannot be applied.
 	CanRevert, CanDrop bool
 }
 
@@ -76,7 +81,8 @@ func (b *Bundle) transactions() []*Tx {
 	return list
 }
 
-// fits says whether an order may be in a block. firstTried is the block of the auction in which it was tried first.
+// fits says whether an order may be in a block. firstTried is the block of the auction in which it
+// was tried first.
 func (w Window) fits(block, timestamp, firstTried uint64) bool {
 	return block >= w.FirstBlock && (w.LastBlock == 0 || block <= w.LastBlock) &&
 		timestamp >= w.MinTimestamp && (w.MaxTimestamp == 0 || timestamp <= w.MaxTimestamp) &&

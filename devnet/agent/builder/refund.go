@@ -7,7 +7,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// payoutGas is what a refund's payout is given to run with, and at the base fee what is taken off the refund for it.
+// payoutGas is what a refund's payout is given to run with, and at the base fee what is taken off
+// the refund for it.
 const payoutGas = 30_000
 
 // Payout is what one address gets back.
@@ -24,11 +25,15 @@ type brought struct {
 
 // payouts are what a bundle gives back of what its elements brought:
 //
-//   - refundable is what the elements brought that no refund names, or with PaidBy what these transactions did;
-//   - an entry gives its percent of that to the owners of its element, less the cost of a payout for each of them;
+//   - refundable is what the elements brought that no refund names, or with PaidBy what these
+//     transactions did;
+//   - an entry gives its percent of that to the owners of its element, less the cost of a payout
+//     for each of them;
 //   - they share it by their percents. All divisions round down.
 //
-// An entry that does not exceed the cost is not paid in the block, and neither is a delayed one. Each address is paid once.
+// An entry that does not exceed the cost is not paid in the block, and neither is a delayed one.
+//
+//	Each address is paid once.
 func (b *Bundle) payouts(list []brought, costWei *uint256.Int) []Payout {
 	if b.Delayed {
 		return nil
@@ -42,7 +47,8 @@ func (b *Bundle) payouts(list []brought, costWei *uint256.Int) []Payout {
 	var out []Payout
 	for _, entry := range b.Refunds {
 		owners := b.owners(entry.Element)
-		amount, cost := percentOf(refundable, entry.Percent), new(uint256.Int).Mul(costWei, uint256.NewInt(uint64(len(owners))))
+		amount, cost := percentOf(refundable, entry.Percent), new(uint256.Int).Mul(costWei,
+			uint256.NewInt(uint64(len(owners))))
 		if !amount.Gt(cost) {
 			continue
 		}
@@ -62,7 +68,8 @@ func (b *Bundle) counts(i int, e Element) bool {
 	return !slices.ContainsFunc(b.Refunds, func(r Refund) bool { return r.Element == i })
 }
 
-// owners are those who share a refund for an element. In a bundle that says who pays, they are the bundle's own.
+// owners are those who share a refund for an element. In a bundle that says who pays, they are the
+// bundle's own.
 func (b *Bundle) owners(element int) []Share {
 	if len(b.PaidBy) > 0 && len(b.Shares) > 0 {
 		return b.Shares

@@ -17,7 +17,8 @@ func someTx(from common.Address) Element {
 	return Element{Tx: &Tx{Transaction: types.NewTx(&types.LegacyTx{To: &from}), From: from}}
 }
 
-// What is given back, to the wei. 100030342000000000 wei and a base fee of 200 gwei are the figures of the worked examples of mev-share's tests.
+// What is given back, to the wei. 100030342000000000 wei and a base fee of 200 gwei are the figures
+// of the worked examples of mev-share's tests.
 func TestPayouts(t *testing.T) {
 	user, searcher, friend := common.Address{1}, common.Address{2}, common.Address{3}
 	target, backrun := someTx(user), someTx(searcher)
@@ -36,32 +37,37 @@ func TestPayouts(t *testing.T) {
 		{
 			name: "two addresses share it",
 			bundle: Bundle{
-				Elements: []Element{{Bundle: &Bundle{Elements: []Element{target}, Shares: shared}}, backrun}, Refunds: []Refund{{0, 90}},
+				Elements: []Element{{Bundle: &Bundle{Elements: []Element{target}, Shares: shared}}, backrun},
+				Refunds:  []Refund{{0, 90}},
 			},
 			want: "01: 39013653900000000, 03: 39013653900000000",
 		},
 		{
 			name: "the owner of a bundle is that of its first transaction",
 			bundle: Bundle{
-				Elements: []Element{{Bundle: &Bundle{Elements: []Element{target, someTx(friend)}}}, backrun}, Refunds: []Refund{{0, 90}},
+				Elements: []Element{{Bundle: &Bundle{Elements: []Element{target, someTx(friend)}}}, backrun},
+				Refunds:  []Refund{{0, 90}},
 			},
 			want: "01: 84027307800000000",
 		},
 		{
 			name: "shares below 100 % leave the rest with the builder",
 			bundle: Bundle{
-				Elements: []Element{{Bundle: &Bundle{Elements: []Element{target}, Shares: shared[:1]}}, backrun}, Refunds: []Refund{{0, 90}},
+				Elements: []Element{{Bundle: &Bundle{Elements: []Element{target}, Shares: shared[:1]}}, backrun},
+				Refunds:  []Refund{{0, 90}},
 			},
 			want: "01: 42013653900000000",
 		},
 		{
-			name: "what the target pays itself is not given back", brought: []uint64{50_000_000_000_000_000, 100_030_342_000_000_000},
+			name: "what the target pays itself is not given back", brought: []uint64{50_000_000_000_000_000,
+				100_030_342_000_000_000},
 			bundle: Bundle{Elements: []Element{target, backrun}, Refunds: []Refund{{0, 90}}}, want: "01: 84027307800000000",
 		},
 		{
 			name: "the transaction that pays is named", brought: []uint64{100_030_342_000_000_000, 5_000_000},
 			bundle: Bundle{
-				Elements: []Element{target, backrun}, Refunds: []Refund{{0, 90}}, PaidBy: []common.Hash{target.Tx.Hash()}, Shares: shared[1:],
+				Elements: []Element{target, backrun}, Refunds: []Refund{{0, 90}}, PaidBy: []common.Hash{target.Tx.Hash()},
+				Shares: shared[1:],
 			},
 			want: "03: 42013653900000000",
 		},
@@ -76,7 +82,8 @@ func TestPayouts(t *testing.T) {
 		{name: "nobody asked for one", bundle: Bundle{Elements: []Element{target, backrun}}, want: ""},
 		{
 			name: "who is owed twice is paid once", brought: []uint64{0, 0, 100_030_342_000_000_000},
-			bundle: Bundle{Elements: []Element{target, someTx(user), backrun}, Refunds: []Refund{{0, 45}, {1, 45}}}, want: "01: 78027307800000000",
+			bundle: Bundle{Elements: []Element{target, someTx(user), backrun}, Refunds: []Refund{{0, 45}, {1, 45}}},
+			want:   "01: 78027307800000000",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -98,8 +105,8 @@ func TestPayouts(t *testing.T) {
 	}
 }
 
-// A backrun on the chain: what the market's arithmetic says that it earns, what the searcher pays of it, what the user gets of that, and what the
-// builder keeps, to the wei.
+// A backrun on the chain: what the market's arithmetic says that it earns, what the searcher pays
+// of it, what the user gets of that, and what the builder keeps, to the wei.
 func TestARefundOnTheChain(t *testing.T) {
 	s := newStage(t)
 	s.send("eth_sendBundle", s.bundle("A B50", object{"refundPercent": 90}))
@@ -116,14 +123,16 @@ func TestARefundOnTheChain(t *testing.T) {
 	refund := new(uint256.Int).Sub(percentOf(payment, 90), cost)
 
 	payout := built.Block.Transactions()[2]
-	if *payout.To() != addressOf(testWallet("user", 0)) || payout.Value().Cmp(refund.ToBig()) != 0 || len(payout.Data()) != 0 {
+	if *payout.To() != addressOf(testWallet("user", 0)) || payout.Value().Cmp(refund.ToBig()) != 0 ||
+		len(payout.Data()) != 0 {
 		t.Errorf("%s wei go to %s, want %s", payout.Value(), payout.To(), refund)
 	}
 	if payout.GasPrice().Cmp(baseFee.ToBig()) != 0 || !placed[0].refundWei.Eq(refund) {
 		t.Errorf("a gas price of %s, a refund of %s", payout.GasPrice(), placed[0].refundWei)
 	}
 	// The builder keeps the user's tip and the rest of the payment, and pays for the payout's gas.
-	swapGas := new(uint256.Int).Sub(uint256.NewInt(built.Block.GasUsed()), new(uint256.Int).Add(uint256.NewInt(params.TxGas), s.gasOf("B50")))
+	swapGas := new(uint256.Int).Sub(uint256.NewInt(built.Block.GasUsed()),
+		new(uint256.Int).Add(uint256.NewInt(params.TxGas), s.gasOf("B50")))
 	kept := new(uint256.Int).Mul(tip, swapGas)
 	kept.Add(kept, payment)
 	kept.Sub(kept, refund)

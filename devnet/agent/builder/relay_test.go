@@ -41,7 +41,8 @@ type relay struct {
 	submissions []*builderspec.VersionedSubmitBlockRequest
 }
 
-func newRelay(t *testing.T, registrations map[phase0.Slot]*builderv1.SignedValidatorRegistration) (*relay, *client.Client) {
+func newRelay(t *testing.T, registrations map[phase0.Slot]*builderv1.SignedValidatorRegistration) (
+	*relay, *client.Client) {
 	t.Helper()
 	r := &relay{t: t, registrations: registrations}
 	mux := http.NewServeMux()

@@ -10,7 +10,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-var errSignature = errors.New("invalid signature: want address:signature of the hex text of the body's Keccak-256, as a personal message")
+var errSignature = errors.New("invalid signature: want address:signature of the hex text of the body's Keccak-256, " +
+	"as a personal message")
 
 // signerOf is who signed a request.
 func signerOf(header string, body []byte) (common.Address, error) {

@@ -20,7 +20,8 @@ var (
 // result is an order that can be in a block, and what it brings there.
 type result struct {
 	order *Order
-	// valueWei is what the coinbase gains by it, all refunds paid; refundWei is what the order gives back.
+	// valueWei is what the coinbase gains by it, all refunds paid; refundWei is what the order gives
+	// back.
 	valueWei, refundWei *uint256.Int
 }
 
@@ -51,8 +52,8 @@ type placing struct {
 	refundWei *uint256.Int
 }
 
-// bundle executes a bundle's elements and pays its refunds right after them. The answer is what it brought: what its transactions paid, less what
-// was given back.
+// bundle executes a bundle's elements and pays its refunds right after them. The answer is what it
+// brought: what its transactions paid, less what was given back.
 func (p *placing) bundle(ctx context.Context, b *Bundle) (*uint256.Int, error) {
 	sum, list := new(uint256.Int), make([]brought, len(b.Elements))
 	for i, e := range b.Elements {
@@ -80,7 +81,8 @@ func (p *placing) element(ctx context.Context, e Element) (*uint256.Int, error) 
 	return p.tx(ctx, e.Tx)
 }
 
-// tx executes a transaction and answers what it paid to the coinbase. One that may be left out and fails is tried on a fork first.
+// tx executes a transaction and answers what it paid to the coinbase. One that may be left out and
+// fails is tried on a fork first.
 func (p *placing) tx(ctx context.Context, tx *Tx) (*uint256.Int, error) {
 	if p.draft.Has(tx.Hash()) {
 		if tx.CanDrop {

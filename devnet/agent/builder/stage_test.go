@@ -28,7 +28,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// stage is a builder on a real chain with a market, to which orders are sent over HTTP. Transactions have names:
+// stage is a builder on a real chain with a market, to which orders are sent over HTTP.
+// Transactions have names:
 //
 //	A      user 0 buys tokens for 20 ether in pool A, with a tip
 //	A2     what user 0 does next: a transfer with a greater tip
@@ -55,7 +56,8 @@ func newStage(t *testing.T) *stage {
 // stageOn is a stage on a chain that others may use too: nothing is imported into it.
 func stageOn(t *testing.T, node *pool, relays ...*client.Client) *stage {
 	t.Helper()
-	s := &stage{t: t, node: node, builder: newBuilder(specOf(eth.Capella), node, relays...), txs: map[string]*types.Transaction{}, payees: map[common.Address]string{}}
+	s := &stage{t: t, node: node, builder: newBuilder(specOf(eth.Capella), node, relays...),
+		txs: map[string]*types.Transaction{}, payees: map[common.Address]string{}}
 	handler, err := s.builder.Handler()
 	if err != nil {
 		t.Fatal(err)
@@ -67,8 +69,9 @@ func stageOn(t *testing.T, node *pool, relays ...*client.Client) *stage {
 	ether := func(n int64) *big.Int { return new(big.Int).Mul(big.NewInt(n), big.NewInt(params.Ether)) }
 	call := func(name string, user int, nonce uint64, tipGwei int64, to common.Address, value *big.Int, data []byte) {
 		tx, err := types.SignNewTx(testWallet("user", user), s.builder.Signer, &types.DynamicFeeTx{
-			ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(tipGwei * params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-			Gas: contract.BackrunGas, To: &to, Value: value, Data: data,
+			ChainID: big.NewInt(testChainID), Nonce: nonce, GasTipCap: big.NewInt(tipGwei * params.GWei),
+			GasFeeCap: big.NewInt(100 * params.GWei),
+			Gas:       contract.BackrunGas, To: &to, Value: value, Data: data,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -78,11 +81,13 @@ func stageOn(t *testing.T, node *pool, relays ...*client.Client) *stage {
 	call("A", 0, 0, 1, contract.RouterAt, ether(20), contract.BuyCall(contract.PoolA, new(uint256.Int)))
 	call("A2", 0, 1, 90, common.Address{0xa2}, ether(1), nil)
 	for i, percent := range []uint64{50, 60, 80} {
-		call(fmt.Sprint("B", percent), 1+i, 0, 0, contract.BackrunAt, ether(100), contract.RunCall(contract.PoolA, contract.PoolB, percent))
+		call(fmt.Sprint("B", percent), 1+i, 0, 0, contract.BackrunAt, ether(100),
+			contract.RunCall(contract.PoolA, contract.PoolB, percent))
 	}
 	call("P", 8, 0, 5, common.Address{0xaa}, ether(1), nil)
 	call("Q", 9, 0, 3, common.Address{0xbb}, ether(1), nil)
-	call("R", 7, 0, 2, contract.RouterAt, ether(1), contract.BuyCall(contract.PoolB, uint256.MustFromBig(ether(1_000_000))))
+	call("R", 7, 0, 2, contract.RouterAt, ether(1),
+		contract.BuyCall(contract.PoolB, uint256.MustFromBig(ether(1_000_000))))
 	for i := range 10 {
 		s.payees[addressOf(testWallet("user", i))] = fmt.Sprint("user", i)
 	}
@@ -126,7 +131,8 @@ func (s *stage) bundle(names string, fields object) object {
 func (s *stage) tx(name string) object { return object{"tx": s.raw(name)} }
 
 func share1(validity object, body ...object) object {
-	return object{"version": "v0.1", "inclusion": object{"block": "0x1", "maxBlock": "0x1"}, "body": body, "validity": validity}
+	return object{"version": "v0.1", "inclusion": object{"block": "0x1", "maxBlock": "0x1"}, "body": body,
+		"validity": validity}
 }
 
 // refund90 gives 90 % of what comes after element 0 back to its owner.
@@ -182,7 +188,8 @@ func (s *stage) post(body []byte, signature string) string {
 // send is do by the order-flow service's key; it must succeed.
 func (s *stage) send(method string, param any) {
 	s.t.Helper()
-	if answer := s.do(testWallet("service", 0), method, param); strings.HasPrefix(answer, "error") || !strings.HasPrefix(answer, "{") {
+	if answer := s.do(testWallet("service", 0), method, param); strings.HasPrefix(answer, "error") ||
+		!strings.HasPrefix(answer, "{") {
 		s.t.Fatalf("%s: %s", method, answer)
 	}
 }
@@ -199,7 +206,8 @@ func (s *stage) draft() (*chain.Draft, []*result) {
 
 func (s *stage) args() chain.BuildArgs {
 	return chain.BuildArgs{
-		Parent: phase0.Hash32(s.node.Genesis().Hash()), Slot: 1, Coinbase: addressOf(testWallet("builder", 0)), GasLimitTarget: 60_000_000,
+		Parent: phase0.Hash32(s.node.Genesis().Hash()), Slot: 1, Coinbase: addressOf(testWallet("builder", 0)),
+		GasLimitTarget: 60_000_000,
 	}
 }
 

@@ -15,8 +15,10 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// sign makes the submission of a block: the trace says what is bid, and the builder's key signs it under the builder domain.
-func (b *Builder) sign(a attributes.Attributes, duty client.Duty, built *chain.Built) (*builderspec.VersionedSubmitBlockRequest, error) {
+// sign makes the submission of a block: the trace says what is bid, and the builder's key signs it
+// under the builder domain.
+func (b *Builder) sign(a attributes.Attributes, duty client.Duty,
+	built *chain.Built) (*builderspec.VersionedSubmitBlockRequest, error) {
 	message := duty.Registration.Message
 	trace := &builderv1.BidTrace{
 		Slot: uint64(a.Slot), ParentHash: a.ParentHash, BlockHash: built.Hash(), BuilderPubkey: b.Key.PublicKey(),
@@ -32,7 +34,8 @@ func (b *Builder) sign(a attributes.Attributes, duty client.Duty, built *chain.B
 	return built.Submission(trace, signature)
 }
 
-// submit sends a bid to all relays at once. It is enough if one takes it; what the others say is logged.
+// submit sends a bid to all relays at once. It is enough if one takes it; what the others say is
+// logged.
 func (b *Builder) submit(ctx context.Context, request *builderspec.VersionedSubmitBlockRequest) error {
 	errs := make([]error, len(b.Relays))
 	var group sync.WaitGroup

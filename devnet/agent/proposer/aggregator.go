@@ -17,7 +17,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// Relay is a relay that proposers trust: its address, and the key that must have signed its bids (a zero key: any).
+// Relay is a relay that proposers trust: its address, and the key that must have signed its bids (a
+// zero key: any).
 type Relay struct {
 	Client *client.Client
 	Pubkey phase0.BLSPubKey
@@ -29,13 +30,15 @@ type Aggregator struct {
 	Relays []Relay
 	// MinBidWei is the least value that a bid must have; nil is none.
 	MinBidWei *uint256.Int
-	// V1 has relays reveal the payload too, which was the only way before fulu, and wants it to be the one that was sold.
+	// V1 has relays reveal the payload too, which was the only way before fulu, and wants it to be the
+	// one that was sold.
 	V1 bool
 	// Log says what is wrong with single relays; nil is silent.
 	Log *slog.Logger
 
 	mu sync.Mutex // guards offered
-	// offered is who offered which header, of the last few slots: a slot's block may be submitted when the next one has begun.
+	// offered is who offered which header, of the last few slots: a slot's block may be submitted when
+	// the next one has begun.
 	offered map[phase0.Slot]map[phase0.Hash32][]Relay
 }
 
@@ -46,11 +49,14 @@ var _ Sidecar = (*Aggregator)(nil)
 
 // Register implements Sidecar: every relay is told; it is enough if one takes all.
 func (a *Aggregator) Register(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) error {
-	return a.enough("register", forEach(a.Relays, func(_ int, r Relay) error { return r.Client.RegisterValidators(ctx, batch) }))
+	return a.enough("register", forEach(a.Relays, func(_ int, r Relay) error {
+		return r.Client.RegisterValidators(ctx, batch)
+	}))
 }
 
 // Header implements Sidecar: all relays are asked at once, the best bid that holds up wins.
-func (a *Aggregator) Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash32, proposer phase0.BLSPubKey) (*Bid, error) {
+func (a *Aggregator) Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash32,
+	proposer phase0.BLSPubKey) (*Bid, error) {
 	bids := make([]*Bid, len(a.Relays))
 	errs := forEach(a.Relays, func(i int, r Relay) error {
 		versioned, err := r.Client.Header(ctx, slot, parent, proposer)
@@ -98,7 +104,8 @@ func (a *Aggregator) remember(slot phase0.Slot, from map[phase0.Hash32][]Relay) 
 	}
 }
 
-// Submit implements Sidecar: the block goes to the relays that offered its header; it is enough if one publishes it.
+// Submit implements Sidecar: the block goes to the relays that offered its header; it is enough if
+// one publishes it.
 func (a *Aggregator) Submit(ctx context.Context, block *api.VersionedSignedBlindedBeaconBlock) error {
 	slot, err := block.Slot()
 	if err != nil {
@@ -123,7 +130,8 @@ func (a *Aggregator) Submit(ctx context.Context, block *api.VersionedSignedBlind
 }
 
 // unblind submits a block by v1 and wants the payload with a block hash for it.
-func unblind(ctx context.Context, relay *client.Client, block *api.VersionedSignedBlindedBeaconBlock, hash phase0.Hash32) error {
+func unblind(ctx context.Context, relay *client.Client, block *api.VersionedSignedBlindedBeaconBlock,
+	hash phase0.Hash32) error {
 	payload, err := relay.UnblindBlock(ctx, block)
 	if err != nil {
 		return err
@@ -138,7 +146,8 @@ func unblind(ctx context.Context, relay *client.Client, block *api.VersionedSign
 	return nil
 }
 
-// forEach does something with all relays at once and returns their errors in order, nil where there was none.
+// forEach does something with all relays at once and returns their errors in order, nil where there
+// was none.
 func forEach(relays []Relay, do func(int, Relay) error) []error {
 	errs := make([]error, len(relays))
 	var group sync.WaitGroup
@@ -153,7 +162,8 @@ func forEach(relays []Relay, do func(int, Relay) error) []error {
 	return errs
 }
 
-// enough is nil if one relay did what was wanted, and all errors otherwise; those that do not matter then are logged.
+// enough is nil if one relay did what was wanted, and all errors otherwise; those that do not
+// matter then are logged.
 func (a *Aggregator) enough(what string, errs []error) error {
 	err := errors.Join(errs...)
 	if !slices.Contains(errs, nil) {
@@ -165,7 +175,8 @@ func (a *Aggregator) enough(what string, errs []error) error {
 	return nil
 }
 
-// Remote is a sidecar by URL, such as a real mev-boost, which speaks the Proposer API itself and has checked the bids.
+// Remote is a sidecar by URL, such as a real mev-boost, which speaks the Proposer API itself and
+// has checked the bids.
 type Remote struct {
 	Client *client.Client
 	Spec   *eth.Spec
@@ -179,7 +190,8 @@ func (s *Remote) Register(ctx context.Context, batch []*builderv1.SignedValidato
 }
 
 // Header implements Sidecar.
-func (s *Remote) Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash32, proposer phase0.BLSPubKey) (*Bid, error) {
+func (s *Remote) Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash32,
+	proposer phase0.BLSPubKey) (*Bid, error) {
 	versioned, err := s.Client.Header(ctx, slot, parent, proposer)
 	if err != nil || versioned == nil {
 		return nil, err

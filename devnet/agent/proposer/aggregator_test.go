@@ -45,7 +45,9 @@ type relay struct {
 func (r *relay) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /eth/v1/builder/validators", func(http.ResponseWriter, *http.Request) { r.registered.Add(1) })
-	mux.HandleFunc("GET /eth/v1/builder/header/", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusNoContent, r.bid) })
+	mux.HandleFunc("GET /eth/v1/builder/header/", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusNoContent, r.bid)
+	})
 	mux.HandleFunc("POST /eth/v2/builder/blinded_blocks", func(w http.ResponseWriter, _ *http.Request) {
 		r.submitted.Add(1)
 		w.WriteHeader(http.StatusAccepted)
@@ -136,7 +138,8 @@ func (a auction) offer(t *testing.T, valueWei uint64, built *chain.Built) *build
 	return offer(t, a.spec, relayKey, valueWei, built)
 }
 
-// Of all bids that hold up the best one is taken, and its block goes to those that offered it, whatever the others do.
+// Of all bids that hold up the best one is taken, and its block goes to those that offered it,
+// whatever the others do.
 func TestAggregatorChooses(t *testing.T) {
 	a := newAuction(t)
 	forged := offer(t, a.spec, bls.Derive("stranger", 1), 9, a.high)
@@ -148,20 +151,25 @@ func TestAggregatorChooses(t *testing.T) {
 		buyers string // of the relays, those that get the block
 		fails  bool
 	}{
-		"none asked":    {},
-		"one":           {relays: []*relay{{bid: a.offer(t, 5, a.high)}}, best: a.high, value: 5, buyers: "[true]"},
-		"no bids":       {relays: []*relay{{}, {}}},
-		"all fail":      {relays: []*relay{{status: 500}, {status: 404}}, fails: true},
-		"one fails":     {relays: []*relay{{status: 500}, {}}},
-		"all hang":      {relays: []*relay{{hangs: true}, {hangs: true}}, fails: true},
-		"higher value":  {relays: []*relay{{bid: a.offer(t, 5, a.low)}, {bid: a.offer(t, 6, a.high)}}, best: a.high, value: 6, buyers: "[false true]"},
-		"equal values":  {relays: []*relay{{bid: a.offer(t, 5, a.high)}, {bid: a.offer(t, 5, a.low)}}, best: a.low, value: 5, buyers: "[false true]"},
-		"the same bid":  {relays: []*relay{{bid: a.offer(t, 5, a.low)}, {bid: a.offer(t, 5, a.low)}, {}}, best: a.low, value: 5, buyers: "[true true false]"},
-		"one hangs":     {relays: []*relay{{hangs: true}, {bid: a.offer(t, 5, a.low)}}, best: a.low, value: 5, buyers: "[false true]"},
-		"one is forged": {relays: []*relay{{bid: forged}, {bid: a.offer(t, 5, a.low)}}, best: a.low, value: 5, buyers: "[false true]"},
-		"all forged":    {relays: []*relay{{bid: forged}}, fails: true},
-		"enough":        {relays: []*relay{{bid: a.offer(t, 5, a.low)}}, min: 5, best: a.low, value: 5, buyers: "[true]"},
-		"too little":    {relays: []*relay{{bid: a.offer(t, 5, a.low)}}, min: 6},
+		"none asked": {},
+		"one":        {relays: []*relay{{bid: a.offer(t, 5, a.high)}}, best: a.high, value: 5, buyers: "[true]"},
+		"no bids":    {relays: []*relay{{}, {}}},
+		"all fail":   {relays: []*relay{{status: 500}, {status: 404}}, fails: true},
+		"one fails":  {relays: []*relay{{status: 500}, {}}},
+		"all hang":   {relays: []*relay{{hangs: true}, {hangs: true}}, fails: true},
+		"higher value": {relays: []*relay{{bid: a.offer(t, 5, a.low)}, {bid: a.offer(t, 6, a.high)}}, best: a.high, value: 6,
+			buyers: "[false true]"},
+		"equal values": {relays: []*relay{{bid: a.offer(t, 5, a.high)}, {bid: a.offer(t, 5, a.low)}}, best: a.low, value: 5,
+			buyers: "[false true]"},
+		"the same bid": {relays: []*relay{{bid: a.offer(t, 5, a.low)}, {bid: a.offer(t, 5, a.low)}, {}}, best: a.low,
+			value: 5, buyers: "[true true false]"},
+		"one hangs": {relays: []*relay{{hangs: true}, {bid: a.offer(t, 5, a.low)}}, best: a.low, value: 5,
+			buyers: "[false true]"},
+		"one is forged": {relays: []*relay{{bid: forged}, {bid: a.offer(t, 5, a.low)}}, best: a.low, value: 5,
+			buyers: "[false true]"},
+		"all forged": {relays: []*relay{{bid: forged}}, fails: true},
+		"enough":     {relays: []*relay{{bid: a.offer(t, 5, a.low)}}, min: 5, best: a.low, value: 5, buyers: "[true]"},
+		"too little": {relays: []*relay{{bid: a.offer(t, 5, a.low)}}, min: 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -226,7 +234,8 @@ func TestAggregatorSubmits(t *testing.T) {
 	}
 	takes.status = http.StatusInternalServerError
 	err = s.Submit(t.Context(), blindedFor(t, bid))
-	for _, want := range []string{"http://refuses: relay answers 400", "http://takes: relay answers 500"} { // in the order of their offers
+	// in the order of their offers
+	for _, want := range []string{"http://refuses: relay answers 400", "http://takes: relay answers 500"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("all refuse: %v, want %s", err, want)
 		}
@@ -247,7 +256,8 @@ func TestAggregatorUnblinds(t *testing.T) {
 		return &builderapi.VersionedSubmitBlindedBlockResponse{
 			Version: eth.Deneb.DataVersion(), Deneb: &builderdeneb.ExecutionPayloadAndBlobsBundle{
 				ExecutionPayload: built.Payload,
-				BlobsBundle:      &builderdeneb.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs},
+				BlobsBundle: &builderdeneb.BlobsBundle{Commitments: built.Blobs.Commitments, Proofs: built.Blobs.Proofs,
+					Blobs: built.Blobs.Blobs},
 			},
 		}
 	}
@@ -265,7 +275,8 @@ func TestAggregatorUnblinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Submit(t.Context(), blindedFor(t, bid)); (err == nil) != c.ok || r.unblinded.Load() != 1 || r.submitted.Load() != 0 {
+		if err := s.Submit(t.Context(), blindedFor(t, bid)); (err == nil) != c.ok || r.unblinded.Load() != 1 ||
+			r.submitted.Load() != 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -274,7 +285,8 @@ func TestAggregatorUnblinds(t *testing.T) {
 func TestAggregatorRegisters(t *testing.T) {
 	up, down := &relay{name: "up"}, &relay{name: "down", status: http.StatusServiceUnavailable}
 	var batch []*builderv1.SignedValidatorRegistration
-	if err := (&Aggregator{Relays: connect(t, down, up)}).Register(t.Context(), batch); err != nil || up.registered.Load() != 1 {
+	if err := (&Aggregator{Relays: connect(t, down, up)}).Register(t.Context(), batch); err != nil ||
+		up.registered.Load() != 1 {
 		t.Errorf("one of two: %v", err)
 	}
 	err := (&Aggregator{Relays: connect(t, down)}).Register(t.Context(), batch)
@@ -283,7 +295,8 @@ func TestAggregatorRegisters(t *testing.T) {
 	}
 }
 
-// A sidecar by URL is asked as one relay, and its bids are looked at again, whoever has signed them.
+// A sidecar by URL is asked as one relay, and its bids are looked at again, whoever has signed
+// them.
 func TestRemote(t *testing.T) {
 	a := newAuction(t)
 	r := &relay{name: "sidecar", bid: offer(t, a.spec, bls.Derive("any relay", 1), 5, a.low)}

@@ -43,17 +43,21 @@ func TestCheckBid(t *testing.T) {
 				relay phase0.BLSPubKey
 				err   string
 			}{
-				"good":              {bid: offer(t, n.spec, relayKey, 5, built)},
-				"any relay":         {bid: offer(t, n.spec, stranger, 5, built), relay: phase0.BLSPubKey{0: 1}},
-				"another relay":     {bid: offer(t, n.spec, stranger, 5, built), err: "not by the relay"},
-				"no signature":      {bid: unsigned, err: "bid signature"},
-				"forged":            {bid: sign(t, n.spec, stranger, offer(t, n.spec, relayKey, 5, built)), err: "bid signature: signature does not match"},
-				"worthless":         {bid: offer(t, n.spec, relayKey, 0, built), err: "worth nothing"},
-				"another parent":    {bid: changed(func(h *payload.Header) { h.ParentHash[3]++ }), err: "not on"},
-				"no transactions":   {bid: changed(func(h *payload.Header) { h.TransactionsRoot = emptyTransactions }), err: "no transactions"},
-				"late":              {bid: changed(func(h *payload.Header) { h.Timestamp++ }), err: "timestamp"},
-				"for another slot":  {bid: offer(t, n.spec, relayKey, 5, built), slot: 2, err: "timestamp"},
-				"nothing in it":     {bid: &builderspec.VersionedSignedBuilderBid{Version: fork.DataVersion()}, err: "incomplete bid"},
+				"good":          {bid: offer(t, n.spec, relayKey, 5, built)},
+				"any relay":     {bid: offer(t, n.spec, stranger, 5, built), relay: phase0.BLSPubKey{0: 1}},
+				"another relay": {bid: offer(t, n.spec, stranger, 5, built), err: "not by the relay"},
+				"no signature":  {bid: unsigned, err: "bid signature"},
+				"forged": {bid: sign(t, n.spec, stranger, offer(t, n.spec, relayKey, 5, built)),
+					err: "bid signature: signature does not match"},
+				"worthless":      {bid: offer(t, n.spec, relayKey, 0, built), err: "worth nothing"},
+				"another parent": {bid: changed(func(h *payload.Header) { h.ParentHash[3]++ }), err: "not on"},
+				"no transactions": {bid: changed(func(h *payload.Header) {
+					h.TransactionsRoot = emptyTransactions
+				}), err: "no transactions"},
+				"late":             {bid: changed(func(h *payload.Header) { h.Timestamp++ }), err: "timestamp"},
+				"for another slot": {bid: offer(t, n.spec, relayKey, 5, built), slot: 2, err: "timestamp"},
+				"nothing in it": {bid: &builderspec.VersionedSignedBuilderBid{Version: fork.DataVersion()},
+					err: "incomplete bid"},
 				"a fork of no time": {bid: &builderspec.VersionedSignedBuilderBid{}, err: "bid in a slot of " + fork.String()},
 			} {
 				slot, relay := max(c.slot, 1), relayKey.PublicKey()

@@ -20,8 +20,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// blindedBlock is an unsigned blinded block: the local block with a bid's header in place of its payload. Its root is that of the block
-// with the header's payload, hence the signature under one is the signature under the other.
+// blindedBlock is an unsigned blinded block: the local block with a bid's header in place of its
+// payload. Its root is that of the block with the header's payload, hence the signature under one
+// is the signature under the other.
 type blindedBlock struct {
 	fork  eth.Fork
 	block hashable
@@ -30,7 +31,8 @@ type blindedBlock struct {
 
 var errBidShape = errors.New("the bid is not in the fork of the slot")
 
-// blind puts a bid's header, blob commitments and execution requests in place of the local block's payload and what belongs to it.
+// blind puts a bid's header, blob commitments and execution requests in place of the local block's
+// payload and what belongs to it.
 func blind(local *localBlock, bid *Bid) (*blindedBlock, error) {
 	b := &blindedBlock{fork: local.fork}
 	v := bid.Versioned
@@ -56,27 +58,33 @@ func blind(local *localBlock, bid *Bid) (*blindedBlock, error) {
 	return b, nil
 }
 
-func blindBellatrix(block *bellatrix.BeaconBlock, v *builderspec.VersionedSignedBuilderBid) *blindbellatrix.BlindedBeaconBlock {
+func blindBellatrix(block *bellatrix.BeaconBlock,
+	v *builderspec.VersionedSignedBuilderBid) *blindbellatrix.BlindedBeaconBlock {
 	body := block.Body
 	return &blindbellatrix.BlindedBeaconBlock{
 		Slot: block.Slot, ProposerIndex: block.ProposerIndex, ParentRoot: block.ParentRoot, StateRoot: block.StateRoot,
 		Body: &blindbellatrix.BlindedBeaconBlockBody{
-			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings,
 			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
-			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: v.Bellatrix.Message.Header,
+			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate,
+			ExecutionPayloadHeader: v.Bellatrix.Message.Header,
 		},
 	}
 }
 
-func blindCapella(block *capella.BeaconBlock, v *builderspec.VersionedSignedBuilderBid) *blindcapella.BlindedBeaconBlock {
+func blindCapella(block *capella.BeaconBlock,
+	v *builderspec.VersionedSignedBuilderBid) *blindcapella.BlindedBeaconBlock {
 	body := block.Body
 	return &blindcapella.BlindedBeaconBlock{
 		Slot: block.Slot, ProposerIndex: block.ProposerIndex, ParentRoot: block.ParentRoot, StateRoot: block.StateRoot,
 		Body: &blindcapella.BlindedBeaconBlockBody{
-			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings,
 			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
-			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: v.Capella.Message.Header,
-			BLSToExecutionChanges: body.BLSToExecutionChanges,
+			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate,
+			ExecutionPayloadHeader: v.Capella.Message.Header,
+			BLSToExecutionChanges:  body.BLSToExecutionChanges,
 		},
 	}
 }
@@ -86,16 +94,19 @@ func blindDeneb(block *deneb.BeaconBlock, v *builderspec.VersionedSignedBuilderB
 	return &blinddeneb.BlindedBeaconBlock{
 		Slot: block.Slot, ProposerIndex: block.ProposerIndex, ParentRoot: block.ParentRoot, StateRoot: block.StateRoot,
 		Body: &blinddeneb.BlindedBeaconBlockBody{
-			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings,
 			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
-			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: v.Deneb.Message.Header,
-			BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: v.Deneb.Message.BlobKZGCommitments,
+			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate,
+			ExecutionPayloadHeader: v.Deneb.Message.Header,
+			BLSToExecutionChanges:  body.BLSToExecutionChanges, BlobKZGCommitments: v.Deneb.Message.BlobKZGCommitments,
 		},
 	}
 }
 
 // blindElectra makes a blinded block of electra or of fulu, which have the same shape.
-func blindElectra(block *electra.BeaconBlock, v *builderspec.VersionedSignedBuilderBid) *blindelectra.BlindedBeaconBlock {
+func blindElectra(block *electra.BeaconBlock,
+	v *builderspec.VersionedSignedBuilderBid) *blindelectra.BlindedBeaconBlock {
 	body, signed := block.Body, v.Electra
 	if eth.ForkOf(v.Version) == eth.Fulu {
 		signed = v.Fulu
@@ -103,10 +114,12 @@ func blindElectra(block *electra.BeaconBlock, v *builderspec.VersionedSignedBuil
 	return &blindelectra.BlindedBeaconBlock{
 		Slot: block.Slot, ProposerIndex: block.ProposerIndex, ParentRoot: block.ParentRoot, StateRoot: block.StateRoot,
 		Body: &blindelectra.BlindedBeaconBlockBody{
-			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti, ProposerSlashings: body.ProposerSlashings,
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings,
 			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
-			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: signed.Message.Header,
-			BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: signed.Message.BlobKZGCommitments,
+			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate,
+			ExecutionPayloadHeader: signed.Message.Header,
+			BLSToExecutionChanges:  body.BLSToExecutionChanges, BlobKZGCommitments: signed.Message.BlobKZGCommitments,
 			ExecutionRequests: signed.Message.ExecutionRequests,
 		},
 	}

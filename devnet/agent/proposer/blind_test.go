@@ -17,7 +17,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// fill puts a builder's payload, and what belongs to it, into a local block: the block that a blinded block stands for.
+// fill puts a builder's payload, and what belongs to it, into a local block: the block that a
+// blinded block stands for.
 func fill(t *testing.T, local *localBlock, built *chain.Built) phase0.Root {
 	t.Helper()
 	switch block := local.block.(type) {

@@ -12,14 +12,15 @@ import (
 	"github.com/gavel-relay/gavel/devnet/breaker"
 )
 
-// circuit is the way to the builder network, with the client's breaker in it. It is safe for concurrent use.
+// circuit is the way to the builder network, with the client's breaker in it. It is safe for
+// concurrent use.
 type circuit struct {
 	mu      sync.Mutex // guards breaker, also while the beacon node is asked
 	breaker *breaker.Breaker
 }
 
-// broken says whether the client asks no relay for a slot. The client's own beacon node tells which slots before it have blocks; one that it says nothing
-// of counts as one with a block.
+// broken says whether the client asks no relay for a slot. The client's own beacon node tells which
+// slots before it have blocks; one that it says nothing of counts as one with a block.
 func (p *Proposer) broken(ctx context.Context, slot phase0.Slot) bool {
 	if p.Breaker.Off() {
 		return false
@@ -42,7 +43,8 @@ func (p *Proposer) broken(ctx context.Context, slot phase0.Slot) bool {
 	return p.circuit.breaker.Open()
 }
 
-// BeaconRestarted tells the client that its beacon node was started again while a slot ran, which closes the circuit breaker and sets its tally to 0.
+// BeaconRestarted tells the client that its beacon node was started again while a slot ran, which
+// closes the circuit breaker and sets its tally to 0.
 func (p *Proposer) BeaconRestarted(during phase0.Slot) {
 	p.circuit.mu.Lock()
 	defer p.circuit.mu.Unlock()

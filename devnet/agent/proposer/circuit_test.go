@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Five missed slots in the chain, and relays are asked no more although they are there: until the beacon node restarts, which is counted anew from.
+// Five missed slots in the chain, and relays are asked no more although they are there: until the
+// beacon node restarts, which is counted anew from.
 func TestCircuitBreaker(t *testing.T) {
 	n := newNetwork(t, eth.Capella)
 	var asked, opened []phase0.Slot
@@ -51,7 +52,8 @@ func TestCircuitBreaker(t *testing.T) {
 	}
 }
 
-// The breaker is decided by the chain: what relays do, and a beacon node that says nothing of a slot, does not open it. Without limits there is none.
+// The breaker is decided by the chain: what relays do, and a beacon node that says nothing of a
+// slot, does not open it. Without limits there is none.
 func TestCircuitBreakerLooksAtTheChainOnly(t *testing.T) {
 	n := newNetwork(t, eth.Capella)
 	cfg := n.config(new(sidecar))

@@ -10,14 +10,16 @@ import (
 
 var errSigned = errors.New("a block of this slot or a later one is signed already")
 
-// guard keeps validators from signing two blocks of one slot, for which they would be slashed (consensus-specs, process_proposer_slashing).
-// Like EIP-3076's minimal strategy it remembers the last slot only. The zero value has seen no signature.
+// guard keeps validators from signing two blocks of one slot, for which they would be slashed
+// (consensus-specs, process_proposer_slashing). Like EIP-3076's minimal strategy it remembers the
+// last slot only. The zero value has seen no signature.
 type guard struct {
 	mu   sync.Mutex // guards last
 	last map[phase0.ValidatorIndex]phase0.Slot
 }
 
-// take gives a validator its one signature of a slot. It answers errSigned for that slot and all before it ever after.
+// take gives a validator its one signature of a slot. It answers errSigned for that slot and all
+// before it ever after.
 func (g *guard) take(index phase0.ValidatorIndex, slot phase0.Slot) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

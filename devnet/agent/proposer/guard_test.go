@@ -16,7 +16,8 @@ func TestGuard(t *testing.T) {
 		slot  phase0.Slot
 		ok    bool
 	}{
-		{0, 0, true}, {0, 0, false}, {0, 7, true}, {0, 7, false}, {0, 6, false}, {0, 8, true}, {1, 8, true}, {1, 8, false}, {2, 3, true},
+		{0, 0, true}, {0, 0, false}, {0, 7, true}, {0, 7, false}, {0, 6, false}, {0, 8, true}, {1, 8, true}, {1, 8, false},
+		{2, 3, true},
 	} {
 		err := g.take(c.index, c.slot)
 		if (err == nil) != c.ok || err != nil && !errors.Is(err, errSigned) {

@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// localBlock is an unsigned block of any fork: block is the beacon block and root its hash tree root, proofs and blobs come with it from
-// deneb on.
+// localBlock is an unsigned block of any fork: block is the beacon block and root its hash tree
+// root, proofs and blobs come with it from deneb on.
 type localBlock struct {
 	fork       eth.Fork
 	valueWei   *uint256.Int
@@ -30,7 +30,8 @@ type localBlock struct {
 
 type hashable interface{ HashTreeRoot() ([32]byte, error) }
 
-// decodeLocal reads the SSZ of a produced block: a BeaconBlock before deneb, BlockContents from deneb on.
+// decodeLocal reads the SSZ of a produced block: a BeaconBlock before deneb, BlockContents from
+// deneb on.
 func decodeLocal(fork eth.Fork, value *uint256.Int, raw []byte) (*localBlock, error) {
 	l := &localBlock{fork: fork, valueWei: value}
 	var err error

@@ -59,7 +59,8 @@ func newNetwork(t *testing.T, fork eth.Fork) *network {
 		t.Fatal(err)
 	}
 	n := &network{wallet: wallet, answered: make(chan string, 1000), spec: &eth.Spec{
-		GenesisTime: time.Unix(1_700_000_000, 0), GenesisForkVersion: phase0.Version{9}, SlotDuration: 12 * time.Second, SlotsPerEpoch: 2,
+		GenesisTime: time.Unix(1_700_000_000, 0), GenesisForkVersion: phase0.Version{9}, SlotDuration: 12 * time.Second,
+		SlotsPerEpoch:         2,
 		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(validators),
 		Forks:                 []eth.ForkPoint{{Fork: fork, Version: phase0.Version{9, byte(fork)}}},
 	}}
@@ -135,7 +136,8 @@ func (n *network) config(sidecar Sidecar) Config {
 		keys[i] = n.beacon.ValidatorKey(i)
 	}
 	return Config{
-		Keys: keys, FeeRecipient: payee, GasLimit: 60_000_000, Spec: n.spec, Clock: n.clock, BeaconURL: n.url, Sidecar: sidecar,
+		Keys: keys, FeeRecipient: payee, GasLimit: 60_000_000, Spec: n.spec, Clock: n.clock, BeaconURL: n.url,
+		Sidecar:       sidecar,
 		HeaderTimeout: time.Minute, SubmitTimeout: time.Minute,
 	}
 }
@@ -145,19 +147,22 @@ func payee(index phase0.ValidatorIndex) bellatrix.ExecutionAddress {
 	return bellatrix.ExecutionAddress{0xfe, byte(index)}
 }
 
-// build is a builder's block for a slot on genesis, with a transaction, and with a blob from deneb on.
+// build is a builder's block for a slot on genesis, with a transaction, and with a blob from deneb
+// on.
 func (n *network) build(t *testing.T, slot phase0.Slot) *chain.Built {
 	t.Helper()
 	to := common.Address{1}
 	list := []types.TxData{&types.DynamicFeeTx{
-		ChainID: big.NewInt(testChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: params.TxGas,
-		To: &to, Value: big.NewInt(1),
+		ChainID: big.NewInt(testChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas: params.TxGas,
+		To:  &to, Value: big.NewInt(1),
 	}}
 	if fork := n.spec.ForkAt(slot); fork >= eth.Deneb {
 		sidecar := chain.Sidecar(fork, 0)
 		list = append(list, &types.BlobTx{
-			ChainID: uint256.NewInt(testChainID), Nonce: 1, GasTipCap: uint256.NewInt(params.GWei), GasFeeCap: uint256.NewInt(100 * params.GWei),
-			Gas: params.TxGas, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
+			ChainID: uint256.NewInt(testChainID), Nonce: 1, GasTipCap: uint256.NewInt(params.GWei),
+			GasFeeCap: uint256.NewInt(100 * params.GWei),
+			Gas:       params.TxGas, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
 		})
 	}
 	var txs []*types.Transaction
@@ -184,7 +189,8 @@ func (n *network) build(t *testing.T, slot phase0.Slot) *chain.Built {
 var relayKey = bls.Derive("relay", 1)
 
 // offer is a relay's signed bid for a block.
-func offer(t *testing.T, spec *eth.Spec, key *bls.SecretKey, valueWei uint64, built *chain.Built) *builderspec.VersionedSignedBuilderBid {
+func offer(t *testing.T, spec *eth.Spec, key *bls.SecretKey, valueWei uint64,
+	built *chain.Built) *builderspec.VersionedSignedBuilderBid {
 	t.Helper()
 	header, err := payload.HeaderOf(built.Fork, built.Payload)
 	if err != nil {
@@ -194,7 +200,8 @@ func offer(t *testing.T, spec *eth.Spec, key *bls.SecretKey, valueWei uint64, bu
 }
 
 // bidOf is an unsigned bid.
-func bidOf(built *chain.Built, header *payload.Header, value *uint256.Int, pubkey phase0.BLSPubKey) *builderspec.VersionedSignedBuilderBid {
+func bidOf(built *chain.Built, header *payload.Header, value *uint256.Int,
+	pubkey phase0.BLSPubKey) *builderspec.VersionedSignedBuilderBid {
 	v := &builderspec.VersionedSignedBuilderBid{Version: built.Fork.DataVersion()}
 	switch built.Fork {
 	case eth.Bellatrix:
@@ -211,7 +218,8 @@ func bidOf(built *chain.Built, header *payload.Header, value *uint256.Int, pubke
 		}}
 	default:
 		bid := &builderelectra.SignedBuilderBid{Message: &builderelectra.BuilderBid{
-			Header: header, BlobKZGCommitments: built.Blobs.Commitments, ExecutionRequests: built.Requests, Value: value, Pubkey: pubkey,
+			Header: header, BlobKZGCommitments: built.Blobs.Commitments, ExecutionRequests: built.Requests, Value: value,
+			Pubkey: pubkey,
 		}}
 		if built.Fork == eth.Electra {
 			v.Electra = bid
@@ -223,7 +231,8 @@ func bidOf(built *chain.Built, header *payload.Header, value *uint256.Int, pubke
 }
 
 // sign puts a key's signature under the builder domain into a bid.
-func sign(t *testing.T, spec *eth.Spec, key *bls.SecretKey, v *builderspec.VersionedSignedBuilderBid) *builderspec.VersionedSignedBuilderBid {
+func sign(t *testing.T, spec *eth.Spec, key *bls.SecretKey,
+	v *builderspec.VersionedSignedBuilderBid) *builderspec.VersionedSignedBuilderBid {
 	t.Helper()
 	root, err := v.MessageHashTreeRoot()
 	if err != nil {

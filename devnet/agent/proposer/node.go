@@ -37,8 +37,10 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("beacon node answers %d: %.200s", e.status, e.body)
 }
 
-// do sends a request. An answer other than 200 is an error, so is the 202 of a block that was broadcast but not imported.
-func (n *beaconNode) do(ctx context.Context, method, path string, header http.Header, body []byte) (http.Header, []byte, error) {
+// do sends a request. An answer other than 200 is an error, so is the 202 of a block that was
+// broadcast but not imported.
+func (n *beaconNode) do(ctx context.Context, method, path string, header http.Header,
+	body []byte) (http.Header, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, beaconTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, n.base+path, bytes.NewReader(body))
@@ -88,7 +90,8 @@ func (n *beaconNode) prepare(
 
 // duties are an epoch's proposers by slot.
 func (n *beaconNode) duties(ctx context.Context, epoch phase0.Epoch) (map[phase0.Slot]phase0.ValidatorIndex, error) {
-	_, raw, err := n.do(ctx, http.MethodGet, fmt.Sprintf("/eth/v1/validator/duties/proposer/%d", epoch), http.Header{}, nil)
+	_, raw, err := n.do(ctx, http.MethodGet, fmt.Sprintf("/eth/v1/validator/duties/proposer/%d", epoch),
+		http.Header{}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +120,8 @@ func (n *beaconNode) duties(ctx context.Context, epoch phase0.Epoch) (map[phase0
 }
 
 // localBlock fetches an unsigned block that the beacon node has built.
-func (n *beaconNode) localBlock(ctx context.Context, slot phase0.Slot, reveal phase0.BLSSignature) (*localBlock, error) {
+func (n *beaconNode) localBlock(ctx context.Context, slot phase0.Slot,
+	reveal phase0.BLSSignature) (*localBlock, error) {
 	path := fmt.Sprintf("/eth/v3/validator/blocks/%d?randao_reveal=%#x", slot, reveal[:])
 	header, raw, err := n.do(ctx, http.MethodGet, path, http.Header{"Accept": {"application/octet-stream"}}, nil)
 	if err != nil {
@@ -137,6 +141,7 @@ func (n *beaconNode) localBlock(ctx context.Context, slot phase0.Slot, reveal ph
 // publish hands a signed block to the beacon node.
 func (n *beaconNode) publish(ctx context.Context, fork eth.Fork, contents []byte) error {
 	header := http.Header{"Content-Type": {"application/octet-stream"}, "Eth-Consensus-Version": {fork.String()}}
-	_, _, err := n.do(ctx, http.MethodPost, "/eth/v2/beacon/blocks?broadcast_validation=consensus_and_equivocation", header, contents)
+	_, _, err := n.do(ctx, http.MethodPost, "/eth/v2/beacon/blocks?broadcast_validation=consensus_and_equivocation",
+		header, contents)
 	return err
 }

@@ -1,12 +1,14 @@
-// Package proposer runs validators as the devnet's relay meets them: they register, ask for a header when their slot begins, sign blind and
-// hand the block to their sidecar for publication; without a better bid they publish what their own beacon node has built.
+// Package proposer runs validators as the devnet's relay meets them: they register, ask for a
+// header when their slot begins, sign blind and hand the block to their sidecar for publication;
+// without a better bid they publish what their own beacon node has built.
 //
 //	slot starts ─▶ local block ─▶ breaker open? ─yes─▶ sign the local block
 //	                                │no
 //	                              header? ──none, worse, wrong──▶ sign the local block ─▶ beacon node
 //	                                └──better──▶ blind (blind.go) ─▶ sign ─▶ sidecar ─▶ relays publish
 //
-// A validator signs one block a slot, ever (guard.go): once a blinded block is signed there is no way back to the local one.
+// A validator signs one block a slot, ever (guard.go): once a blinded block is signed there is no
+// way back to the local one.
 package proposer
 
 import (
@@ -29,7 +31,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 )
 
-// Sidecar stands between a proposer and relays: the aggregator of this package, or a real mev-boost.
+// Sidecar stands between a proposer and relays: the aggregator of this package, or a real
+// mev-boost.
 type Sidecar interface {
 	// Register passes registrations on; an error means that no relay took them all.
 	Register(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) error
@@ -48,12 +51,15 @@ type Config struct {
 	Clock        clock.Clock
 	BeaconURL    string
 	Sidecar      Sidecar
-	// BuilderBoostFactor weighs a bid against the local block in percent (beacon-APIs, builder_boost_factor): a bid is taken if its value,
-	// times the factor, is more than the local value. 0 is 100; PreferBuilder takes any bid.
+	// BuilderBoostFactor weighs a bid against the local block in percent (beacon-APIs,
+	// builder_boost_factor): a bid is taken if its value, times the factor, is more than the local
+	// value. 0 is 100; PreferBuilder takes any bid.
 	BuilderBoostFactor uint64
-	// HeaderTimeout bounds the wait for a header and SubmitTimeout that for a publication, in wall time: 950 ms and 4 s.
+	// HeaderTimeout bounds the wait for a header and SubmitTimeout that for a publication, in wall
+	// time: 950 ms and 4 s.
 	HeaderTimeout, SubmitTimeout time.Duration
-	// Breaker are the circuit breaker's limits; the zero value is none. BreakerOpened, if set, is told of the slot from which on relays are not asked.
+	// Breaker are the circuit breaker's limits; the zero value is none. BreakerOpened, if set, is told
+	// of the slot from which on relays are not asked.
 	Breaker       breaker.Limits
 	BreakerOpened func(phase0.Slot)
 	Log           *slog.Logger
@@ -88,11 +94,13 @@ func New(cfg Config) *Proposer {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Proposer{Config: cfg, beacon: &beaconNode{base: cfg.BeaconURL}, circuit: circuit{breaker: breaker.New(cfg.Breaker)}}
+	return &Proposer{Config: cfg, beacon: &beaconNode{base: cfg.BeaconURL},
+		circuit: circuit{breaker: breaker.New(cfg.Breaker)}}
 }
 
-// Run proposes until the context ends, and returns nil then; it begins with the slot after the one that is running. A relay that takes its
-// time with one slot, or does not even take registrations, does not hold up the next slot, and a slot that is over is not proposed for.
+// Run proposes until the context ends, and returns nil then; it begins with the slot after the one
+// that is running. A relay that takes its time with one slot, or does not even take registrations,
+// does not hold up the next slot, and a slot that is over is not proposed for.
 func (p *Proposer) Run(ctx context.Context) error {
 	// A registration must not be older than the chain.
 	if p.Clock.Until(ctx, p.Spec.GenesisTime) != nil {
@@ -144,8 +152,8 @@ func (p *Proposer) duty(ctx context.Context, slot phase0.Slot) (phase0.Validator
 	return index, ok && ours, nil
 }
 
-// proposal makes the slot's block, blind if a bid beats the local block. The local block comes first, since it tells on which parent the
-// beacon node builds, and relays are asked for that.
+// proposal makes the slot's block, blind if a bid beats the local block. The local block comes
+// first, since it tells on which parent the beacon node builds, and relays are asked for that.
 func (p *Proposer) proposal(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex) error {
 	key, epoch := p.Keys[index], p.Spec.EpochOf(slot)
 	reveal := key.Sign(eth.SigningRoot(epochRoot(epoch), p.Spec.RandaoDomain(epoch)))
@@ -199,7 +207,8 @@ func beats(bid, local *uint256.Int, boostFactor uint64) bool {
 }
 
 // publish signs the local block and has the beacon node publish it.
-func (p *Proposer) publish(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex, local *localBlock) error {
+func (p *Proposer) publish(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex,
+	local *localBlock) error {
 	signature, err := p.sign(slot, index, local.root)
 	if err != nil {
 		return fmt.Errorf("sign local block: %w", err)
@@ -214,8 +223,10 @@ func (p *Proposer) publish(ctx context.Context, slot phase0.Slot, index phase0.V
 	return nil
 }
 
-// submit signs a blinded block and has the sidecar publish it. Whatever comes of it, the slot has had its signature.
-func (p *Proposer) submit(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex, blinded *blindedBlock) error {
+// submit signs a blinded block and has the sidecar publish it. Whatever comes of it, the slot has
+// had its signature.
+func (p *Proposer) submit(ctx context.Context, slot phase0.Slot, index phase0.ValidatorIndex,
+	blinded *blindedBlock) error {
 	signature, err := p.sign(slot, index, blinded.root)
 	if err != nil {
 		return fmt.Errorf("sign blinded block: %w", err)

@@ -64,8 +64,8 @@ func (s *sidecar) blocks() []*api.VersionedSignedBlindedBeaconBlock {
 	return append([]*api.VersionedSignedBlindedBeaconBlock{}, s.submitted...)
 }
 
-// A proposal ends in exactly one signature: for the relay if its bid is better and fits, else for the local block. What happens to a blinded
-// block afterwards changes nothing.
+// A proposal ends in exactly one signature: for the relay if its bid is better and fits, else for
+// the local block. What happens to a blinded block afterwards changes nothing.
 func TestProposal(t *testing.T) {
 	for _, fork := range eth.Forks {
 		n := newNetwork(t, fork)
@@ -81,7 +81,8 @@ func TestProposal(t *testing.T) {
 			err    string
 		}{
 			{name: "the bid is better", bid: bid, blind: true},
-			{name: "the relay refuses the signed block", bid: bid, submit: errors.New("too late"), blind: true, err: "submit blinded block: too late"},
+			{name: "the relay refuses the signed block", bid: bid, submit: errors.New("too late"), blind: true,
+				err: "submit blinded block: too late"},
 			{name: "no bid"},
 			{name: "no answer", header: context.DeadlineExceeded},
 			{name: "no better bid", bid: &Bid{Versioned: bid.Versioned, ValueWei: new(uint256.Int)}},
@@ -119,7 +120,8 @@ func TestProposal(t *testing.T) {
 }
 
 // wantSigned checks a blinded block's signature.
-func wantSigned(t *testing.T, block *api.VersionedSignedBlindedBeaconBlock, pubkey phase0.BLSPubKey, domain phase0.Domain) {
+func wantSigned(t *testing.T, block *api.VersionedSignedBlindedBeaconBlock, pubkey phase0.BLSPubKey,
+	domain phase0.Domain) {
 	t.Helper()
 	root, err := block.Root()
 	if err != nil {
@@ -169,7 +171,8 @@ func TestBeats(t *testing.T) {
 	}
 }
 
-// Validators register when they start and in each epoch; every slot has its block, whatever has become of the slots before.
+// Validators register when they start and in each epoch; every slot has its block, whatever has
+// become of the slots before.
 func TestRun(t *testing.T) {
 	const blocks = "/eth/v2/beacon/blocks"
 	n := newNetwork(t, eth.Capella)
@@ -262,12 +265,15 @@ func wantRegistrations(t *testing.T, n *network, batch []*builderv1.SignedValida
 
 // A relay takes 500 registrations at once and more in parts.
 func TestManyRegistrations(t *testing.T) {
-	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: time.Second, SlotsPerEpoch: 4, Forks: []eth.ForkPoint{{}}}
+	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: time.Second, SlotsPerEpoch: 4,
+		Forks: []eth.ForkPoint{{}}}
 	keys := map[phase0.ValidatorIndex]*bls.SecretKey{}
 	for i := range phase0.ValidatorIndex(registrationBatch + 1) {
 		keys[i] = bls.Derive("many", 1)
 	}
-	s := &sidecar{registrations: make(chan []*builderv1.SignedValidatorRegistration, 10), register: func() error { return errors.New("full") }}
+	s := &sidecar{registrations: make(chan []*builderv1.SignedValidatorRegistration, 10), register: func() error {
+		return errors.New("full")
+	}}
 	clock := clocktest.NewHand(spec.GenesisTime.Add(1500 * time.Millisecond))
 	p := New(Config{Keys: keys, FeeRecipient: payee, Spec: spec, Clock: clock, Sidecar: s})
 	if err := p.register(t.Context()); err == nil || err.Error() != "full\nfull" {
@@ -295,7 +301,8 @@ func TestRunWithoutARelay(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- New(n.config(s)).Run(ctx) }()
-	for slot, registers := range []bool{true, true, true, false, true} { // 3 is of the epoch in which the relay has come, 4 of the next
+	// 3 is of the epoch in which the relay has come, 4 of the next
+	for slot, registers := range []bool{true, true, true, false, true} {
 		n.clock.Set(n.spec.SlotStart(phase0.Slot(slot)))
 		if slot > 0 {
 			n.wait(t, "/eth/v2/beacon/blocks")

@@ -21,10 +21,12 @@ const (
 	registerTimeout = 3 * time.Second
 )
 
-// keepRegistered registers all validators in the given slot and then in each epoch, until the context ends. What failed is tried again in
-// the next slot: without a relay validators still propose their local blocks.
+// keepRegistered registers all validators in the given slot and then in each epoch, until the
+// context ends. What failed is tried again in the next slot: without a relay validators still
+// propose their local blocks.
 func (p *Proposer) keepRegistered(ctx context.Context, slot phase0.Slot) {
-	for due := p.Spec.EpochOf(slot); p.Clock.Until(ctx, p.Spec.SlotStart(slot)) == nil; slot = max(slot+1, p.Spec.SlotAt(p.Clock.Now())) {
+	for due := p.Spec.EpochOf(slot); p.Clock.Until(ctx, p.Spec.SlotStart(slot)) == nil; slot = max(slot+1,
+		p.Spec.SlotAt(p.Clock.Now())) {
 		epoch := p.Spec.EpochOf(slot)
 		if epoch < due {
 			continue
@@ -37,7 +39,8 @@ func (p *Proposer) keepRegistered(ctx context.Context, slot phase0.Slot) {
 	}
 }
 
-// prepare tells the beacon node all validators' fee recipients and registers them with the sidecar; one goes without the other.
+// prepare tells the beacon node all validators' fee recipients and registers them with the sidecar;
+// one goes without the other.
 func (p *Proposer) prepare(ctx context.Context) error {
 	var errs []error
 	if err := p.beacon.prepare(ctx, p.indices(), p.FeeRecipient); err != nil {
@@ -76,7 +79,8 @@ func (p *Proposer) sendRegistrations(ctx context.Context, batch []*builderv1.Sig
 }
 
 // registration is a validator's, signed under the builder domain. at is in whole seconds.
-func (p *Proposer) registration(index phase0.ValidatorIndex, at time.Time) (*builderv1.SignedValidatorRegistration, error) {
+func (p *Proposer) registration(index phase0.ValidatorIndex,
+	at time.Time) (*builderv1.SignedValidatorRegistration, error) {
 	key := p.Keys[index]
 	message := &builderv1.ValidatorRegistration{
 		FeeRecipient: p.FeeRecipient(index), GasLimit: p.GasLimit, Timestamp: at, Pubkey: key.PublicKey(),
@@ -85,5 +89,6 @@ func (p *Proposer) registration(index phase0.ValidatorIndex, at time.Time) (*bui
 	if err != nil {
 		return nil, fmt.Errorf("hash registration: %w", err)
 	}
-	return &builderv1.SignedValidatorRegistration{Message: message, Signature: key.Sign(eth.SigningRoot(root, p.Spec.BuilderDomain()))}, nil
+	return &builderv1.SignedValidatorRegistration{Message: message,
+		Signature: key.Sign(eth.SigningRoot(root, p.Spec.BuilderDomain()))}, nil
 }

@@ -19,7 +19,8 @@ import (
 // stake is how much ether a backrun may use: what it does not use comes back.
 var stake = new(uint256.Int).Mul(uint256.NewInt(300), uint256.NewInt(params.Ether))
 
-// blocksAhead is for how many blocks a backrun is tried: later ones than the next, in case that the target lands later.
+// blocksAhead is for how many blocks a backrun is tried: later ones than the next, in case that the
+// target lands later.
 const blocksAhead = 3
 
 // follow sends a backrun, if a hint is worth one.
@@ -48,7 +49,8 @@ func (s *Searcher) follow(ctx context.Context, hint client.Event) error {
 		BundleHash common.Hash `json:"bundleHash"`
 	}
 	if err := s.OrderFlow.CallContext(ctx, &taken, "mev_sendBundle", map[string]any{
-		"version": "v0.1", "inclusion": map[string]any{"block": hexutil.Uint64(head + 1), "maxBlock": hexutil.Uint64(head + blocksAhead)},
+		"version": "v0.1", "inclusion": map[string]any{"block": hexutil.Uint64(head + 1),
+			"maxBlock": hexutil.Uint64(head + blocksAhead)},
 		"body": []any{map[string]any{"hash": hint.Hash}, map[string]any{"tx": hexutil.Bytes(raw), "canRevert": false}},
 	}); err != nil {
 		return fmt.Errorf("mev_sendBundle: %w", err)
@@ -57,17 +59,20 @@ func (s *Searcher) follow(ctx context.Context, hint client.Event) error {
 	return nil
 }
 
-// backrun signs the transaction that closes the gap, whichever way it goes, by the next wallet. It has no tip: it pays by its profit.
+// backrun signs the transaction that closes the gap, whichever way it goes, by the next wallet. It
+// has no tip: it pays by its profit.
 func (s *Searcher) backrun(ctx context.Context, baseFeeWei *uint256.Int, percent uint64) (*types.Transaction, error) {
 	wallet := s.Wallets[s.turn%len(s.Wallets)]
 	s.turn++
 	var nonce hexutil.Uint64
-	if err := s.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", crypto.PubkeyToAddress(wallet.PublicKey), "latest"); err != nil {
+	if err := s.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", crypto.PubkeyToAddress(wallet.PublicKey),
+		"latest"); err != nil {
 		return nil, fmt.Errorf("read a nonce: %w", err)
 	}
 	tx, err := types.SignNewTx(wallet, s.signer, &types.DynamicFeeTx{
-		ChainID: s.signer.ChainID(), Nonce: uint64(nonce), GasTipCap: new(big.Int), GasFeeCap: new(big.Int).Lsh(baseFeeWei.ToBig(), 1),
-		Gas: contract.BackrunGas, To: &contract.BackrunAt, Value: stake.ToBig(),
+		ChainID: s.signer.ChainID(), Nonce: uint64(nonce), GasTipCap: new(big.Int),
+		GasFeeCap: new(big.Int).Lsh(baseFeeWei.ToBig(), 1),
+		Gas:       contract.BackrunGas, To: &contract.BackrunAt, Value: stake.ToBig(),
 		Data: contract.RunCall(contract.PoolA, contract.PoolB, percent),
 	})
 	if err != nil {
@@ -76,8 +81,9 @@ func (s *Searcher) backrun(ctx context.Context, baseFeeWei *uint256.Int, percent
 	return tx, nil
 }
 
-// percent of its profit is what a searcher pays the block's fee recipient, who gives the user a part of it: from 50 to 94, another one for each hint and
-// searcher, so that the searchers take turns in winning.
+// percent of its profit is what a searcher pays the block's fee recipient, who gives the user a
+// part of it: from 50 to 94, another one for each hint and searcher, so that the searchers take
+// turns in winning.
 func (s *Searcher) percent(hint common.Hash) uint64 {
 	return 50 + uint64(crypto.Keccak256([]byte(s.Name), hint[:])[0])%45
 }

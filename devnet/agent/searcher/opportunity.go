@@ -17,13 +17,15 @@ import (
 
 // opportunity is a gap that somebody's order opens.
 type opportunity struct {
-	// known: the hint says where the pools will be, and ProfitWei is what closing the gap earns. Otherwise only that a pool moves is known.
+	// known: the hint says where the pools will be, and ProfitWei is what closing the gap earns.
+	// Otherwise only that a pool moves is known.
 	known     bool
 	profitWei *uint256.Int
 }
 
-// opportunity looks for a swap in a hint. Whoever shows the logs whole shows the pool's new reserves; whoever shows only that a pool writes a Swap, or
-// that the router is called, leaves the searcher to try its luck.
+// opportunity looks for a swap in a hint. Whoever shows the logs whole shows the pool's new
+// reserves; whoever shows only that a pool writes a Swap, or that the router is called, leaves the
+// searcher to try its luck.
 func (s *Searcher) opportunity(ctx context.Context, hint client.Event) (opportunity, bool, error) {
 	after, moved := map[common.Address]contract.Reserves{}, false
 	for _, log := range hint.Logs {
@@ -35,7 +37,9 @@ func (s *Searcher) opportunity(ctx context.Context, hint client.Event) (opportun
 		}
 		moved = moved || log.Topics[0] == contract.SwapTopic
 	}
-	moved = moved || slices.ContainsFunc(hint.Txs, func(tx client.Tx) bool { return tx.To != nil && *tx.To == contract.RouterAt })
+	moved = moved || slices.ContainsFunc(hint.Txs, func(tx client.Tx) bool {
+		return tx.To != nil && *tx.To == contract.RouterAt
+	})
 	if !moved || len(after) == 0 {
 		return opportunity{}, moved, nil
 	}

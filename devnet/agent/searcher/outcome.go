@@ -10,13 +10,15 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// outcomes are the backruns whose end is not known yet. It is safe for concurrent use; the zero value is empty.
+// outcomes are the backruns whose end is not known yet. It is safe for concurrent use; the zero
+// value is empty.
 type outcomes struct {
 	mu      sync.Mutex          // guards waiting
 	waiting map[common.Hash]int // how often each was asked for
 }
 
-// askedFor is how often a searcher asks for one backrun: what is not received by then, it does not wait for.
+// askedFor is how often a searcher asks for one backrun: what is not received by then, it does not
+// wait for.
 const askedFor = 20
 
 // add remembers a bundle.
@@ -56,7 +58,8 @@ type Outcome struct {
 	Bundle common.Hash
 	// State is the service's word for it, Why its explanation.
 	State, Why string
-	// RefundWei is what of its payment the user was given back, nil if it did not land or no refund was received yet.
+	// RefundWei is what of its payment the user was given back, nil if it did not land or no refund
+	// was received yet.
 	RefundWei *uint256.Int
 }
 
@@ -82,7 +85,8 @@ func (s *Searcher) followOutcomes(ctx context.Context) error {
 	}
 }
 
-// outcome asks what became of a bundle; ended says that it will not change any more. A bundle that landed has ended when its refund was received.
+// outcome asks what became of a bundle; ended says that it will not change any more. A bundle that
+// landed has ended when its refund was received.
 func (s *Searcher) outcome(ctx context.Context, bundle common.Hash) (o Outcome, ended bool, err error) {
 	var status struct{ State, Why string }
 	if err := s.OrderFlow.CallContext(ctx, &status, "gavel_getOrderStatus", bundle); err != nil {
@@ -99,7 +103,8 @@ func (s *Searcher) outcome(ctx context.Context, bundle common.Hash) (o Outcome, 
 	return o, false, nil
 }
 
-// refund is what was received of a bundle's refunds, nil while one of them is pending or none is known.
+// refund is what was received of a bundle's refunds, nil while one of them is pending or none is
+// known.
 func (s *Searcher) refund(ctx context.Context, bundle common.Hash) (*uint256.Int, error) {
 	var page struct {
 		Refunds []struct {
@@ -107,7 +112,8 @@ func (s *Searcher) refund(ctx context.Context, bundle common.Hash) (*uint256.Int
 			Status string        `json:"status"`
 		} `json:"refunds"`
 	}
-	if err := s.OrderFlow.CallContext(ctx, &page, "flashbots_getFeeRefundsByBundle", map[string]any{"bundle_hash": bundle}); err != nil {
+	if err := s.OrderFlow.CallContext(ctx, &page, "flashbots_getFeeRefundsByBundle",
+		map[string]any{"bundle_hash": bundle}); err != nil {
 		return nil, fmt.Errorf("flashbots_getFeeRefundsByBundle: %w", err)
 	}
 	sum := new(uint256.Int)

@@ -1,7 +1,8 @@
-// Package searcher is a searcher as the bundle RPC and the event stream meet it: an outsider that hears hints, and follows a swap in one pool with a
-// transaction that closes the gap to the other.
+// Package searcher is a searcher as the bundle RPC and the event stream meet it: an outsider that
+// hears hints, and follows a swap in one pool with a transaction that closes the gap to the other.
 //
-//	stream ──hint──▶ opportunity.go: a pool has moved, as far as the hint says ──▶ backrun.go: sign ──mev_sendBundle [{hash}, {tx}]──▶ bundle RPC
+//	stream ──hint──▶ opportunity.go: a pool has moved, as far as the hint says
+//	                      └──▶ backrun.go: sign ──mev_sendBundle [{hash}, {tx}]──▶ bundle RPC
 //	bundle RPC ◀──gavel_getOrderStatus, refunds by bundle── outcome.go: what became of it
 package searcher
 
@@ -25,15 +26,17 @@ import (
 
 // Hints is the event stream; *client.Client is one.
 type Hints interface {
-	// Events listens until the context ends or the caller breaks off. An event that cannot be read comes with an error, and the next ones follow; when
-	// there is no use in going on, the last pair has no event but the error.
+	// Events listens until the context ends or the caller breaks off. An event that cannot be read
+	// comes with an error, and the next ones follow; when there is no use in going on, the last pair
+	// has no event but the error.
 	Events(ctx context.Context) iter.Seq2[client.Event, error]
 }
 
 // Config says who the searcher is.
 type Config struct {
 	Name string
-	// Wallets pay for backruns. A wallet has one nonce for each block, so of the backruns of one wallet only one lands in a block.
+	// Wallets pay for backruns. A wallet has one nonce for each block, so of the backruns of one
+	// wallet only one lands in a block.
 	Wallets []*ecdsa.PrivateKey
 	ChainID uint64
 	// Node is the execution node's JSON-RPC, OrderFlow the bundle RPC, which wants signed requests.
@@ -54,7 +57,8 @@ type Searcher struct {
 	sent   outcomes
 }
 
-// waitingHints is how many hints wait while others are looked at. Older ones are not worth much: what does not fit is left out.
+// waitingHints is how many hints wait while others are looked at. Older ones are not worth much:
+// what does not fit is left out.
 const waitingHints = 64
 
 // New returns a searcher that does nothing until Run.
@@ -63,7 +67,8 @@ func New(cfg Config) *Searcher {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Searcher{
-		Config: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)), hints: make(chan client.Event, waitingHints),
+		Config: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)), hints: make(chan client.Event,
+			waitingHints),
 	}
 }
 

@@ -45,7 +45,8 @@ func ether(n uint64) *uint256.Int {
 }
 
 var spec = &eth.Spec{
-	GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 4, Forks: []eth.ForkPoint{{Fork: eth.Capella}},
+	GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 4,
+	Forks: []eth.ForkPoint{{Fork: eth.Capella}},
 }
 
 // service is a bundle RPC with a script.
@@ -140,7 +141,8 @@ type world struct {
 func newWorld(t *testing.T, hints Hints) *world {
 	t.Helper()
 	funded := []common.Address{addressOf(key("user")), addressOf(key("a")), addressOf(key("b"))}
-	node, err := chain.Open(chain.Config{Spec: spec, ChainID: testChainID, Funded: funded, Accounts: contract.Genesis(funded)})
+	node, err := chain.Open(chain.Config{Spec: spec, ChainID: testChainID, Funded: funded,
+		Accounts: contract.Genesis(funded)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +154,8 @@ func newWorld(t *testing.T, hints Hints) *world {
 	s := &service{status: map[string]string{}}
 	server := rpc.NewServer()
 	t.Cleanup(server.Stop)
-	for name, receiver := range map[string]any{"mev": mevMethods{s}, "gavel": gavelMethods{s}, "flashbots": flashbotsMethods{s}} {
+	for name, receiver := range map[string]any{"mev": mevMethods{s}, "gavel": gavelMethods{s},
+		"flashbots": flashbotsMethods{s}} {
 		if err := server.RegisterName(name, receiver); err != nil {
 			t.Fatal(err)
 		}
@@ -161,8 +164,9 @@ func newWorld(t *testing.T, hints Hints) *world {
 	t.Cleanup(orderFlow.Close)
 	return &world{
 		Searcher: New(Config{
-			Name: "searcher", Wallets: []*ecdsa.PrivateKey{key("a"), key("b")}, ChainID: testChainID, Node: node.Attach(), OrderFlow: orderFlow,
-			Hints: hints, Spec: spec, Clock: stands{},
+			Name: "searcher", Wallets: []*ecdsa.PrivateKey{key("a"), key("b")}, ChainID: testChainID, Node: node.Attach(),
+			OrderFlow: orderFlow,
+			Hints:     hints, Spec: spec, Clock: stands{},
 		}),
 		node: node, service: s,
 	}
@@ -180,7 +184,8 @@ func swapped(pool common.Address, etherWei *uint256.Int, whole bool) []client.Lo
 	return []client.Log{swap}
 }
 
-// What a searcher makes of a hint: with the logs whole it knows what there is to earn, with less it tries its luck, with nothing it lets it be.
+// What a searcher makes of a hint: with the logs whole it knows what there is to earn, with less it
+// tries its luck, with nothing it lets it be.
 func TestFollow(t *testing.T) {
 	w := newWorld(t, spoken{})
 	router, stranger := contract.RouterAt, common.Address{1}
@@ -219,11 +224,13 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// wantBackrun checks the bundle that was sent: for the next three blocks, the hash and a transaction that closes a gap, and pays half of it or more.
+// wantBackrun checks the bundle that was sent: for the next three blocks, the hash and a
+// transaction that closes a gap, and pays half of it or more.
 func (w *world) wantBackrun(t *testing.T) {
 	t.Helper()
 	b := w.service.bundles[0]
-	if b.Version != "v0.1" || b.Inclusion.Block != 1 || b.Inclusion.MaxBlock != 3 || len(b.Body) != 2 || *b.Body[0].Hash != (common.Hash{0xee}) ||
+	if b.Version != "v0.1" || b.Inclusion.Block != 1 || b.Inclusion.MaxBlock != 3 || len(b.Body) != 2 ||
+		*b.Body[0].Hash != (common.Hash{0xee}) ||
 		b.Body[1].CanRevert == nil || *b.Body[1].CanRevert {
 		t.Fatalf("sent %+v", b)
 	}
@@ -232,7 +239,8 @@ func (w *world) wantBackrun(t *testing.T) {
 		t.Fatal(err)
 	}
 	target, err := types.SignNewTx(key("user"), w.signer, &types.DynamicFeeTx{
-		ChainID: big.NewInt(testChainID), GasFeeCap: big.NewInt(100 * params.GWei), Gas: contract.SwapGas, To: &contract.RouterAt,
+		ChainID: big.NewInt(testChainID), GasFeeCap: big.NewInt(100 * params.GWei), Gas: contract.SwapGas,
+		To:    &contract.RouterAt,
 		Value: ether(30).ToBig(), Data: contract.BuyCall(contract.PoolA, new(uint256.Int)),
 	})
 	if err != nil {
@@ -290,7 +298,8 @@ func TestRun(t *testing.T) {
 // A stream that has nothing more to say ends the searcher: nobody would notice a deaf one.
 func TestADeafSearcherEnds(t *testing.T) {
 	w := newWorld(t, spoken{err: errors.New("status 404: no stream here")})
-	if err := w.Run(t.Context()); err == nil || err.Error() != "searcher searcher: listen to hints: status 404: no stream here" {
+	if err := w.Run(t.Context()); err == nil ||
+		err.Error() != "searcher searcher: listen to hints: status 404: no stream here" {
 		t.Errorf("ended with %v", err)
 	}
 	w.Wallets = nil
@@ -299,20 +308,24 @@ func TestADeafSearcherEnds(t *testing.T) {
 	}
 }
 
-// What became of a backrun: it has ended when that cannot change any more, and with a refund when that was received.
+// What became of a backrun: it has ended when that cannot change any more, and with a refund when
+// that was received.
 func TestOutcome(t *testing.T) {
 	w := newWorld(t, spoken{})
-	w.service.status = map[string]string{"1": "submitted", "2": "sent", "3": "failed", "4": "cancelled", "5": "expired", "6": "landed"}
+	w.service.status = map[string]string{"1": "submitted", "2": "sent", "3": "failed", "4": "cancelled", "5": "expired",
+		"6": "landed"}
 	for _, c := range []struct {
 		bundle  byte
 		refunds string
 		ended   bool
 		want    string
 	}{
-		{1, "", false, "submitted"}, {2, "", false, "sent"}, {3, "", true, "failed"}, {4, "", true, "cancelled"}, {5, "", true, "expired"},
+		{1, "", false, "submitted"}, {2, "", false, "sent"}, {3, "", true, "failed"}, {4, "", true, "cancelled"},
+		{5, "", true, "expired"},
 		{6, `{"refunds":[]}`, false, "landed"},
 		{6, `{"refunds":[{"amount":"0x5","status":"received"},{"amount":"0x6","status":"pending"}]}`, false, "landed"},
-		{6, `{"refunds":[{"amount":"0x5","status":"received"},{"amount":"0x6","status":"received"}]}`, true, "landed, 11 wei"},
+		{6, `{"refunds":[{"amount":"0x5","status":"received"},{"amount":"0x6","status":"received"}]}`, true,
+			"landed, 11 wei"},
 		{7, "", false, "gavel_getOrderStatus: order not found"},
 	} {
 		w.service.refunds = c.refunds

@@ -1,4 +1,5 @@
-// Package signed lets the devnet's agents speak to the bundle RPC as its clients do: JSON-RPC over HTTP, each body signed by a key.
+// Package signed lets the devnet's agents speak to the bundle RPC as its clients do: JSON-RPC over
+// HTTP, each body signed by a key.
 package signed
 
 import (
@@ -46,7 +47,8 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(signed)
 }
 
-// Header is the signature of a body: the address, and the personal message (EIP-191) of the hex text of the body's Keccak-256, signed.
+// Header is the signature of a body: the address, and the personal message (EIP-191) of the hex
+// text of the body's Keccak-256, signed.
 func Header(key *ecdsa.PrivateKey, body []byte) (string, error) {
 	signature, err := crypto.Sign(accounts.TextHash([]byte(crypto.Keccak256Hash(body).Hex())), key)
 	if err != nil {

@@ -25,10 +25,12 @@ import (
 
 // PrivateConfig says who sends privately, and how often.
 type PrivateConfig struct {
-	// Wallets have ether, and tokens that the router may sell. Each has one transaction under way at most.
+	// Wallets have ether, and tokens that the router may sell. Each has one transaction under way at
+	// most.
 	Wallets []*ecdsa.PrivateKey
 	ChainID uint64
-	// PerSlot transactions are sent in each slot; one in CancelEvery of them is taken back later in the slot, 0 is none.
+	// PerSlot transactions are sent in each slot; one in CancelEvery of them is taken back later in
+	// the slot, 0 is none.
 	PerSlot, CancelEvery int
 	// Builders are names that some users prefer.
 	Builders []string
@@ -40,8 +42,9 @@ type PrivateConfig struct {
 	Log             *slog.Logger
 }
 
-// Private is a crowd of users who do not want the public pool to see what they do: they swap and transfer by eth_sendPrivateTransaction, each with wishes
-// of their own. It sends from one goroutine, that of Run.
+// Private is a crowd of users who do not want the public pool to see what they do: they swap and
+// transfer by eth_sendPrivateTransaction, each with wishes of their own. It sends from one
+// goroutine, that of Run.
 type Private struct {
 	PrivateConfig
 	random *rand.Rand
@@ -67,7 +70,8 @@ func NewPrivate(cfg PrivateConfig) *Private {
 	}
 }
 
-// Run sends in each slot until the context ends, and returns nil then. A service that refuses is no reason to end.
+// Run sends in each slot until the context ends, and returns nil then. A service that refuses is no
+// reason to end.
 func (p *Private) Run(ctx context.Context) error {
 	for slot := p.Spec.SlotAt(p.Clock.Now()); ; slot = max(slot+1, p.Spec.SlotAt(p.Clock.Now())) {
 		if p.Clock.Until(ctx, p.Spec.SlotStart(slot).Add(p.Spec.SlotDuration/8)) != nil {
@@ -112,7 +116,8 @@ func (p *Private) slot(ctx context.Context, slot phase0.Slot) error {
 // triedFor is for how many blocks the service tries a private transaction.
 const triedFor = 25
 
-// send sends what the next user without a transaction under way wants. The hash is zero if there is none.
+// send sends what the next user without a transaction under way wants. The hash is zero if there is
+// none.
 func (p *Private) send(ctx context.Context, head uint64) (common.Hash, error) {
 	from, nonce, err := p.idle(ctx, head)
 	if err != nil || from == nil {
@@ -155,16 +160,19 @@ func (p *Private) idle(ctx context.Context, head uint64) (*ecdsa.PrivateKey, uin
 	return nil, 0, nil
 }
 
-// wanted is a swap in one of the pools, of 5 to 40 ether or what that is worth, or now and then a transfer.
+// wanted is a swap in one of the pools, of 5 to 40 ether or what that is worth, or now and then a
+// transfer.
 func (p *Private) wanted(nonce uint64) *types.DynamicFeeTx {
 	tx := &types.DynamicFeeTx{
 		ChainID: p.signer.ChainID(), Nonce: nonce, GasTipCap: big.NewInt((1 + p.random.Int64N(30)) * params.GWei / 10),
 		GasFeeCap: big.NewInt(200 * params.GWei), Gas: contract.SwapGas, To: &contract.RouterAt, Value: new(big.Int),
 	}
-	pool, amount := contract.Pools[p.random.IntN(2)], new(uint256.Int).Mul(uint256.NewInt(5+p.random.Uint64N(36)), uint256.NewInt(params.Ether))
+	pool, amount := contract.Pools[p.random.IntN(2)], new(uint256.Int).Mul(uint256.NewInt(5+p.random.Uint64N(36)),
+		uint256.NewInt(params.Ether))
 	switch p.random.IntN(5) {
 	case 0:
-		tx.Gas, tx.To, tx.Value = params.TxGas, &common.Address{0x70, byte(p.random.Uint32())}, big.NewInt(1+p.random.Int64N(params.GWei))
+		tx.Gas, tx.To, tx.Value = params.TxGas, &common.Address{0x70, byte(p.random.Uint32())},
+			big.NewInt(1+p.random.Int64N(params.GWei))
 	case 1, 2:
 		tx.Value, tx.Data = amount.ToBig(), contract.BuyCall(pool, new(uint256.Int))
 	default:
@@ -177,7 +185,8 @@ func (p *Private) wanted(nonce uint64) *types.DynamicFeeTx {
 // openingPrice is how many tokens an ether buys at genesis.
 var openingPrice = new(uint256.Int).Div(contract.OpeningTokens, contract.OpeningEtherWei)
 
-// wishes are preferences as users have them: what searchers may see, who gets the refund, which builders. Nil leaves it to the service.
+// wishes are preferences as users have them: what searchers may see, who gets the refund, which
+// builders. Nil leaves it to the service.
 func (p *Private) wishes(self common.Address) map[string]any {
 	sharing := func(hints ...string) map[string]any { return map[string]any{"hints": append([]string{}, hints...)} }
 	switch p.random.IntN(9) {
@@ -210,7 +219,8 @@ func (p *Private) wishes(self common.Address) map[string]any {
 // cancel takes a transaction back. That it cannot be taken back any more is no error.
 func (p *Private) cancel(ctx context.Context, hash common.Hash) error {
 	var cancelled bool
-	if err := p.OrderFlow.CallContext(ctx, &cancelled, "eth_cancelPrivateTransaction", map[string]any{"txHash": hash}); err != nil {
+	if err := p.OrderFlow.CallContext(ctx, &cancelled, "eth_cancelPrivateTransaction",
+		map[string]any{"txHash": hash}); err != nil {
 		return fmt.Errorf("eth_cancelPrivateTransaction: %w", err)
 	}
 	return nil

@@ -23,7 +23,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// service answers like an execution node and a bundle RPC in one. It is called from one user, one call at a time.
+// service answers like an execution node and a bundle RPC in one. It is called from one user, one
+// call at a time.
 type service struct {
 	head    uint64
 	landed  map[common.Address]uint64 // the nonces of accounts
@@ -94,12 +95,14 @@ func private(t *testing.T, s *service, wallet, perSlot, cancelEvery, waits int) 
 	}
 	s.started, s.clock = spec.GenesisTime, &clocktest.Steps{Time: spec.GenesisTime, Left: waits}
 	return NewPrivate(PrivateConfig{
-		Wallets: wallets(wallet), ChainID: testChainID, PerSlot: perSlot, CancelEvery: cancelEvery, Builders: []string{"builder-1"}, Spec: spec,
+		Wallets: wallets(wallet), ChainID: testChainID, PerSlot: perSlot, CancelEvery: cancelEvery,
+		Builders: []string{"builder-1"}, Spec: spec,
 		Clock: s.clock, Node: client, OrderFlow: client, Seed: 3,
 	})
 }
 
-// Each wallet has one transaction under way: it sends the next one when that has landed, or when nobody tries it any more.
+// Each wallet has one transaction under way: it sends the next one when that has landed, or when
+// nobody tries it any more.
 func TestAWalletWaitsForItsTransaction(t *testing.T) {
 	s := &service{head: 10}
 	p := private(t, s, 3, 2, 0, 100)
@@ -140,13 +143,15 @@ func TestSomeAreTakenBack(t *testing.T) {
 	if err := p.Run(ctx); err != nil {
 		t.Error(err)
 	}
-	want := "1.5s send w0/0|1.5s send w1/0|13.5s send w2/0|13.5s send w3/0|15s cancel w2|25.5s send w4/0|25.5s send w5/0|27s cancel w5"
+	want := "1.5s send w0/0|1.5s send w1/0|13.5s send w2/0|13.5s send w3/0|15s cancel w2|25.5s send w4/0|25.5s send " +
+		"w5/0|27s cancel w5"
 	if got := strings.Join(s.lines, "|"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
-// Users differ in what they want: each kind of wish comes up, and each transaction is one that the chain accepts.
+// Users differ in what they want: each kind of wish comes up, and each transaction is one that the
+// chain accepts.
 func TestWishesVary(t *testing.T) {
 	s := &service{}
 	p := private(t, s, 8, 1, 0, 0)
@@ -159,9 +164,12 @@ func TestWishesVary(t *testing.T) {
 		kinds[string(wishes)] = true
 	}
 	for _, part := range []string{
-		"null", `"fast":true`, `"hints":[]`, `"hints":["hash"]`, `"calldata"`, `"full"`, `"builders":["builder-1"]`, `"refund":[{"address":`, `"default_logs"`,
+		"null", `"fast":true`, `"hints":[]`, `"hints":["hash"]`, `"calldata"`, `"full"`, `"builders":["builder-1"]`,
+		`"refund":[{"address":`, `"default_logs"`,
 	} {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(kinds)), func(kind string) bool { return strings.Contains(kind, part) }) {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(kinds)), func(kind string) bool {
+			return strings.Contains(kind, part)
+		}) {
 			t.Errorf("nobody wishes %s", part)
 		}
 	}
@@ -174,7 +182,8 @@ func TestWishesVary(t *testing.T) {
 func TestWantedTransactionsSucceed(t *testing.T) {
 	wallet := wallets(1)[0]
 	account := []common.Address{addressOf(wallet)}
-	node, err := chain.Open(chain.Config{Spec: specOf(eth.Capella), ChainID: testChainID, Funded: account, Accounts: contract.Genesis(account)})
+	node, err := chain.Open(chain.Config{Spec: specOf(eth.Capella), ChainID: testChainID, Funded: account,
+		Accounts: contract.Genesis(account)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +192,8 @@ func TestWantedTransactionsSucceed(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	draft, err := node.Draft(t.Context(), chain.BuildArgs{Parent: phase0.Hash32(node.Genesis().Hash()), Slot: 1, GasLimitTarget: 60_000_000})
+	draft, err := node.Draft(t.Context(), chain.BuildArgs{Parent: phase0.Hash32(node.Genesis().Hash()), Slot: 1,
+		GasLimitTarget: 60_000_000})
 	if err != nil {
 		t.Fatal(err)
 	}

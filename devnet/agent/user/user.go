@@ -1,5 +1,6 @@
-// Package user is the people of the devnet: some keep the transaction pool busy with transfers of different tips, and now and then a blob, over
-// JSON-RPC like any wallet (user.go); others send what they want to the bundle RPC only (private.go).
+// Package user is the people of the devnet: some keep the transaction pool busy with transfers of
+// different tips, and now and then a blob, over JSON-RPC like any wallet (user.go); others send
+// what they want to the bundle RPC only (private.go).
 package user
 
 import (
@@ -27,13 +28,15 @@ import (
 
 // Config says how many transactions come from whom.
 type Config struct {
-	// Wallets are two or more. They send in turn; the last one sends blobs only, since a pool takes one kind from a sender.
+	// Wallets are two or more. They send in turn; the last one sends blobs only, since a pool takes
+	// one kind from a sender.
 	Wallets []*ecdsa.PrivateKey
 	ChainID uint64
-	// PerSlot transactions are sent early in each slot: transfers, one in eight of them with call data.
+	// PerSlot transactions are sent early in each slot: transfers, one in eight of them with call
+	// data.
 	PerSlot int
-	// BlobEvery slots one blob transaction is sent; 0 sends none. Before fulu there are none: go-ethereum's pool takes only sidecars with
-	// cell proofs, whatever the fork.
+	// BlobEvery slots one blob transaction is sent; 0 sends none. Before fulu there are none:
+	// go-ethereum's pool takes only sidecars with cell proofs, whatever the fork.
 	BlobEvery int
 	Spec      *eth.Spec
 	Clock     clock.Clock
@@ -62,8 +65,8 @@ func New(cfg Config) *User {
 	}
 }
 
-// Run sends in each slot until the context ends, and returns nil then. Slots that passed while the node was slow are left out. A node that
-// refuses is no reason to end; having too few wallets is.
+// Run sends in each slot until the context ends, and returns nil then. Slots that passed while the
+// node was slow are left out. A node that refuses is no reason to end; having too few wallets is.
 func (u *User) Run(ctx context.Context) error {
 	if len(u.Wallets) < 2 {
 		return fmt.Errorf("users have %d wallets, want at least one for transfers and one for blobs", len(u.Wallets))
@@ -82,7 +85,8 @@ func (u *User) Run(ctx context.Context) error {
 // batchLimit is how many calls go into one batch: go-ethereum answers at most 1,000.
 const batchLimit = 500
 
-// call makes all calls, in batches. The first call that failed is the error; those after it were made all the same.
+// call makes all calls, in batches. The first call that failed is the error; those after it were
+// made all the same.
 func (u *User) call(ctx context.Context, calls []rpc.BatchElem) error {
 	for batch := range slices.Chunk(calls, batchLimit) {
 		if err := u.RPC.BatchCallContext(ctx, batch); err != nil {
@@ -119,7 +123,8 @@ func (u *User) send(ctx context.Context, slot phase0.Slot) error {
 	return u.call(ctx, batch)
 }
 
-// transactions are those of a slot. Blobs are made for the fork of the next slot, which is the first that can have them.
+// transactions are those of a slot. Blobs are made for the fork of the next slot, which is the
+// first that can have them.
 func (u *User) transactions(slot phase0.Slot) ([]*types.Transaction, error) {
 	payers, blobPayer := u.Wallets[:len(u.Wallets)-1], u.Wallets[len(u.Wallets)-1]
 	var txs []*types.Transaction
@@ -144,7 +149,8 @@ func (u *User) transfer(from *ecdsa.PrivateKey) (*types.Transaction, error) {
 	to := common.Address{0x75, byte(u.random.Uint32()), byte(u.random.Uint32())}
 	tx := &types.DynamicFeeTx{
 		ChainID: u.signer.ChainID(), Nonce: u.next(from), GasTipCap: big.NewInt((1 + u.random.Int64N(50)) * params.GWei / 10),
-		GasFeeCap: big.NewInt(200 * params.GWei), Gas: params.TxGas, To: &to, Value: big.NewInt(1 + u.random.Int64N(params.GWei)),
+		GasFeeCap: big.NewInt(200 * params.GWei), Gas: params.TxGas, To: &to,
+		Value: big.NewInt(1 + u.random.Int64N(params.GWei)),
 	}
 	if u.random.IntN(8) == 0 {
 		tx.Data = make([]byte, callBytes)
@@ -156,8 +162,8 @@ func (u *User) transfer(from *ecdsa.PrivateKey) (*types.Transaction, error) {
 	return types.SignNewTx(from, u.signer, tx)
 }
 
-// callBytes is the call data of a transaction that looks like a call: a selector and two words. Its gas is what the data costs at most
-// (EIP-7623).
+// callBytes is the call data of a transaction that looks like a call: a selector and two words. Its
+// gas is what the data costs at most (EIP-7623).
 const callBytes = 4 + 2*32
 
 func (u *User) blob(from *ecdsa.PrivateKey, fork eth.Fork) (*types.Transaction, error) {

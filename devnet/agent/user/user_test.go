@@ -41,7 +41,8 @@ func addressOf(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAdd
 // specOf is a network in one fork, four slots an epoch.
 func specOf(fork eth.Fork) *eth.Spec {
 	return &eth.Spec{
-		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 4, Forks: []eth.ForkPoint{{Fork: fork}},
+		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 4,
+		Forks: []eth.ForkPoint{{Fork: fork}},
 	}
 }
 
@@ -56,7 +57,8 @@ func run(t *testing.T, cfg Config, slots int) {
 	}
 }
 
-// node answers JSON-RPC like an execution node that mines nothing. It is called from one user, one call at a time.
+// node answers JSON-RPC like an execution node that mines nothing. It is called from one user, one
+// call at a time.
 type node struct {
 	counts map[common.Address]uint64 // the nonces that it has seen
 	got    []*types.Transaction
@@ -98,7 +100,8 @@ func (n *node) SendRawTransaction(raw hexutil.Bytes) (common.Hash, error) {
 	return tx.Hash(), nil
 }
 
-// dial is a client of a node. Calls of a batch are answered one after the other, as go-ethereum does.
+// dial is a client of a node. Calls of a batch are answered one after the other, as go-ethereum
+// does.
 func (n *node) dial(t *testing.T) *rpc.Client {
 	t.Helper()
 	n.counts = map[common.Address]uint64{}
@@ -147,7 +150,8 @@ func TestUsersSendInEachSlot(t *testing.T) {
 func TestSeed(t *testing.T) {
 	sent := func(seed uint64) (hashes []common.Hash) {
 		n := new(node)
-		run(t, Config{Wallets: wallets(3), ChainID: testChainID, PerSlot: 5, Spec: specOf(eth.Fulu), RPC: n.dial(t), Seed: seed}, 2)
+		run(t, Config{Wallets: wallets(3), ChainID: testChainID, PerSlot: 5, Spec: specOf(eth.Fulu), RPC: n.dial(t),
+			Seed: seed}, 2)
 		for _, tx := range n.got {
 			hashes = append(hashes, tx.Hash())
 		}
@@ -165,7 +169,8 @@ func TestBlobs(t *testing.T) {
 		in8slots int
 	}{{eth.Fulu, 0, 0}, {eth.Fulu, 4, 2}, {eth.Electra, 1, 0}, {eth.Capella, 1, 0}} {
 		n, keys := new(node), wallets(2)
-		run(t, Config{Wallets: keys, ChainID: testChainID, PerSlot: 1, BlobEvery: c.every, Spec: specOf(c.fork), RPC: n.dial(t)}, 8)
+		run(t, Config{Wallets: keys, ChainID: testChainID, PerSlot: 1, BlobEvery: c.every, Spec: specOf(c.fork),
+			RPC: n.dial(t)}, 8)
 		blobs := 0
 		for _, tx := range n.got {
 			if tx.Type() != types.BlobTxType {
@@ -194,7 +199,8 @@ func TestTrouble(t *testing.T) {
 		Wallets: wallets(3), ChainID: testChainID, PerSlot: 4, Spec: specOf(eth.Fulu), RPC: n.dial(t),
 		Log: slog.New(slog.NewTextHandler(&log, nil)),
 	}, 2)
-	// Of the first slot one is refused, and with it the same wallet's later one; the second slot is whole.
+	// Of the first slot one is refused, and with it the same wallet's later one; the second slot is
+	// whole.
 	if len(n.got) != 6 || n.asked != 6 {
 		t.Errorf("%d transactions taken, nonces asked %d times", len(n.got), n.asked)
 	}
@@ -224,7 +230,8 @@ func TestMissedSlotsAreLeftOut(t *testing.T) {
 	}
 	var log bytes.Buffer
 	err := New(Config{
-		Wallets: wallets(2), ChainID: testChainID, PerSlot: 1, Spec: spec, Clock: clock, RPC: n.dial(t), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Wallets: wallets(2), ChainID: testChainID, PerSlot: 1, Spec: spec, Clock: clock, RPC: n.dial(t),
+		Log: slog.New(slog.NewTextHandler(&log, nil)),
 	}).Run(ctx)
 	if err != nil || len(n.got) != 3 || !clock.Time.Equal(spec.SlotStart(11)) {
 		t.Errorf("%v: %d transactions until %v\n%s", err, len(n.got), clock.Time.Sub(spec.GenesisTime), &log)
@@ -233,7 +240,8 @@ func TestMissedSlotsAreLeftOut(t *testing.T) {
 
 func TestTooFewWallets(t *testing.T) {
 	for n := range 2 {
-		if err := New(Config{Wallets: wallets(n), ChainID: testChainID, Spec: specOf(eth.Fulu)}).Run(t.Context()); err == nil {
+		err := New(Config{Wallets: wallets(n), ChainID: testChainID, Spec: specOf(eth.Fulu)}).Run(t.Context())
+		if err == nil {
 			t.Errorf("%d wallets are enough", n)
 		}
 	}

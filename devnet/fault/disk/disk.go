@@ -1,9 +1,12 @@
-// Package disk is a disk that can be full, slow, or lose its power: a file system in memory, which remembers what was synced beside what was written.
+// Package disk is a disk that can be full, slow, or lose its power: a file system in memory, which
+// remembers what was synced beside what was written.
 //
 //	write ─▶ what everybody reads ── sync ─▶ what is kept … power cut: what is kept is all that there is
 //
-// It is stricter than file systems usually are: what nobody synced is lost however long ago it was written. A synced file is kept with the names of its
-// folders, as ext4, XFS and btrfs do it; a new name of a file that was renamed, and that a name is gone, are kept once the folder is synced, or the file anew.
+// It is stricter than file systems usually are: what nobody synced is lost however long ago it was
+// written. A synced file is kept with the names of its folders, as ext4, XFS and btrfs do it; a new
+// name of a file that was renamed, and that a name is gone, are kept once the folder is synced, or
+// the file anew.
 package disk
 
 import (
@@ -39,7 +42,8 @@ type node struct {
 	data    []byte
 	entries map[string]*node
 
-	// kept and keptEntries are what a power cut leaves. changedFrom and changedTo are the part of data that was written since.
+	// kept and keptEntries are what a power cut leaves. changedFrom and changedTo are the part of data
+	// that was written since.
 	kept                   []byte
 	keptEntries            map[string]*node
 	changedFrom, changedTo int
@@ -64,7 +68,8 @@ func (d *Disk) newNode(folder bool, mode uint32) *node {
 	return n
 }
 
-// Full makes the disk full, or gives it room without a bound again. A full disk has the blocks that are in use, and no more: what is removed makes room.
+// Full makes the disk full, or gives it room without a bound again. A full disk has the blocks that
+// are in use, and no more: what is removed makes room.
 func (d *Disk) Full(full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -108,7 +108,8 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// A folder that is synced keeps its names, also those of files without contents, and forgets the names that are gone.
+// A folder that is synced keeps its names, also those of files without contents, and forgets the
+// names that are gone.
 func TestSyncedFolder(t *testing.T) {
 	d := New()
 	d.file(t, d.root, "empty", "not synced")
@@ -125,7 +126,8 @@ func TestSyncedFolder(t *testing.T) {
 	}
 }
 
-// A full disk takes no more blocks than it has: what is there can be written again, and what is removed makes room.
+// A full disk takes no more blocks than it has: what is there can be written again, and what is
+// removed makes room.
 //
 //gavel:fault disk-full
 func TestFullDisk(t *testing.T) {
@@ -178,7 +180,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// Whatever is written, cut and synced in whatever order: a power cut leaves the contents of the last sync, and room is counted right.
+// Whatever is written, cut and synced in whatever order: a power cut leaves the contents of the
+// last sync, and room is counted right.
 func TestKeptIsTheLastSync(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := New()
@@ -188,7 +191,8 @@ func TestKeptIsTheLastSync(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
 			case 0, 1:
-				at, text := rapid.IntRange(0, 3*BlockBytes).Draw(t, "at"), rapid.SliceOfN(rapid.Byte(), 1, 2*BlockBytes).Draw(t, "text")
+				at, text := rapid.IntRange(0, 3*BlockBytes).Draw(t, "at"), rapid.SliceOfN(rapid.Byte(), 1,
+					2*BlockBytes).Draw(t, "text")
 				ok(t, d.write(n, text, int64(at)))
 				if missing := at + len(text) - len(data); missing > 0 {
 					data = append(data, make([]byte, missing)...)

@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 )
 
-// journalDir, in the environment beside useDir, makes this test binary a service whose machine loses its power: what is left of its disk is put there.
+// journalDir, in the environment beside useDir, makes this test binary a service whose machine
+// loses its power: what is left of its disk is put there.
 const journalDir = "GAVEL_TEST_JOURNAL_DIR"
 
 // serviceDir, in the environment, makes this test binary the service.
@@ -23,8 +24,8 @@ const serviceDir = "GAVEL_TEST_SERVICE_DIR"
 // roomFor is enough for a journal in a test.
 const roomFor = 64 << 20
 
-// State whose change was answered is on the disk: it outlives a power cut right after the answer, also what was put in place of older state, or dropped. (Facts of that
-// second may be gone.)
+// State whose change was answered is on the disk: it outlives a power cut right after the answer,
+// also what was put in place of older state, or dropped. (Facts of that second may be gone.)
 //
 //gavel:fault power-cut
 func TestStateOutlivesAPowerCut(t *testing.T) {
@@ -89,7 +90,8 @@ const answered = "answered\n"
 // changeState is the service.
 func changeState(dir string) error {
 	ctx := context.Background()
-	j, err := journal.Open(ctx, journal.Config{Dir: filepath.Join(dir, "journal"), FactsBytes: roomFor, EscrowBytes: roomFor})
+	j, err := journal.Open(ctx, journal.Config{Dir: filepath.Join(dir, "journal"), FactsBytes: roomFor,
+		EscrowBytes: roomFor})
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,8 @@ func changeState(dir string) error {
 		_, factErr := j.Append(ctx, "fact", fmt.Append(nil, n))
 		err = errors.Join(err, factErr, j.PutState(ctx, "lab.switch", fmt.Append(nil, n)))
 	}
-	if err := errors.Join(err, j.PutState(ctx, "lab.switch", []byte("answered")), j.PutState(ctx, "lab.builder.x", []byte("answered"))); err != nil {
+	if err := errors.Join(err, j.PutState(ctx, "lab.switch", []byte("answered")),
+		j.PutState(ctx, "lab.builder.x", []byte("answered"))); err != nil {
 		return err
 	}
 	fmt.Print(answered)

@@ -16,7 +16,8 @@ import (
 // cached is how long the system remembers what it knows of files: nobody but it changes them.
 var cached = time.Hour
 
-// Mount puts the disk at a folder, until Unmount. It needs /dev/fuse, and the right to mount, which a user has in a namespace of its own.
+// Mount puts the disk at a folder, until Unmount. It needs /dev/fuse, and the right to mount, which
+// a user has in a namespace of its own.
 func (d *Disk) Mount(dir string) (unmount func() error, err error) {
 	if err := device(); err != nil {
 		return nil, fmt.Errorf("mount disk: %w", err)
@@ -43,7 +44,8 @@ func device() error {
 	device, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
-		return errors.New("there is no /dev/fuse: load the kernel's module fuse (modprobe fuse), or give the container that device")
+		return errors.New("there is no /dev/fuse: load the kernel's module fuse (modprobe fuse), or give the container " +
+			"that device")
 	case errors.Is(err, iofs.ErrPermission):
 		return errors.New("/dev/fuse is not open to this user: have root open it to all (chmod 666 /dev/fuse), as udev does")
 	case err != nil:
@@ -193,7 +195,8 @@ func (i *inode) Read(_ context.Context, _ fs.FileHandle, into []byte, offset int
 }
 
 // Write implements fs.NodeWriter.
-func (i *inode) Write(_ context.Context, _ fs.FileHandle, data []byte, offset int64) (written uint32, errno syscall.Errno) {
+func (i *inode) Write(_ context.Context, _ fs.FileHandle, data []byte,
+	offset int64) (written uint32, errno syscall.Errno) {
 	if errno := i.disk.write(i.node, data, offset); errno != 0 {
 		return 0, errno
 	}
@@ -236,7 +239,8 @@ func (i *inode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	return 0
 }
 
-// Apart lets a child process have folders of its own to mount at, and the right to: it is root in a namespace of its own, and the caller elsewhere.
+// Apart lets a child process have folders of its own to mount at, and the right to: it is root in a
+// namespace of its own, and the caller elsewhere.
 func Apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,

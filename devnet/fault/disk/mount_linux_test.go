@@ -17,8 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What makes this test binary another program than the tests: useDir one that uses a mounted disk in that folder, asNobody one that becomes an ordinary
-// user and starts such a one, withoutDevice one that mounts where there is no /dev/fuse.
+// What makes this test binary another program than the tests: useDir one that uses a mounted disk
+// in that folder, asNobody one that becomes an ordinary user and starts such a one, withoutDevice
+// one that mounts where there is no /dev/fuse.
 const (
 	useDir        = "GAVEL_TEST_MOUNT_DIR"
 	asNobody      = "GAVEL_TEST_MOUNT_AS_NOBODY"
@@ -47,16 +48,16 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// A mounted disk is one for whoever uses it: files, folders, locks, a database with its shared memory; it is full when it is full, and a power cut leaves
-// what was synced.
+// A mounted disk is one for whoever uses it: files, folders, locks, a database with its shared
+// memory; it is full when it is full, and a power cut leaves what was synced.
 //
 //gavel:fault disk-full power-cut
 func TestMount(t *testing.T) {
 	onDisk(t, t.TempDir())
 }
 
-// None of that needs root: an ordinary user has it, if /dev/fuse is open to all, as udev has it. Where it is not, it is so in a
-// namespace of the test's own, for which it must be root.
+// None of that needs root: an ordinary user has it, if /dev/fuse is open to all, as udev has it.
+// Where it is not, it is so in a namespace of the test's own, for which it must be root.
 //
 //gavel:fault disk-full power-cut
 func TestMountAsAnOrdinaryUser(t *testing.T) {
@@ -67,7 +68,8 @@ func TestMountAsAnOrdinaryUser(t *testing.T) {
 	if err := device(); err != nil {
 		t.Skipf("this machine cannot mount a disk for a user: %v", err)
 	}
-	err := become(t, []string{asNobody + "=yes"}, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL})
+	err := become(t, []string{asNobody + "=yes"}, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS,
+		Pdeathsig: syscall.SIGKILL})
 	if err != nil && strings.Contains(err.Error(), "as user ") { // it got so far, and then the machine is able to
 		t.Fatal(err)
 	}
@@ -91,7 +93,8 @@ func become(t *testing.T, env []string, attr *syscall.SysProcAttr) error {
 	return nil
 }
 
-// mustUse is how a use of a mounted disk must end. Where the machine lets nobody mount one, the test is skipped.
+// mustUse is how a use of a mounted disk must end. Where the machine lets nobody mount one, the
+// test is skipped.
 func mustUse(t *testing.T, err error) {
 	t.Helper()
 	switch {
@@ -106,8 +109,9 @@ func mustUse(t *testing.T, err error) {
 // nobody is a user that owns nothing and may do nothing.
 const nobody = 65534
 
-// useAsNobody lets an ordinary user use a mounted disk. It is root in a mount namespace that ends with it, where it hides what it needs the place of:
-// the folder for temporary files, which gets one of that user's and this program, and /dev/fuse, which is open to all.
+// useAsNobody lets an ordinary user use a mounted disk. It is root in a mount namespace that ends
+// with it, where it hides what it needs the place of: the folder for temporary files, which gets
+// one of that user's and this program, and /dev/fuse, which is open to all.
 func useAsNobody() error {
 	binary, err := os.ReadFile(os.Args[0])
 	if err != nil {
@@ -128,7 +132,8 @@ func useAsNobody() error {
 		func() error { return syscall.Setgroups(nil) },
 		func() error { return syscall.Setgid(nobody) },
 		func() error { return syscall.Setuid(nobody) },
-		func() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) }, // as a user's own program is: else its /proc is root's
+		// as a user's own program is: else its /proc is root's
+		func() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) },
 	} {
 		if err := do(); err != nil {
 			return err
@@ -145,7 +150,8 @@ func useAsNobody() error {
 // Where there is no /dev/fuse it is said, with what to do.
 func TestMountWithoutTheDevice(t *testing.T) {
 	err := become(t, []string{withoutDevice + "=" + t.TempDir()}, Apart())
-	if want := "mount disk: there is no /dev/fuse: load the kernel's module fuse"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "mount disk: there is no /dev/fuse: load the kernel's module fuse"; err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("it said %v, want %s…", err, want)
 	}
 }
@@ -196,7 +202,8 @@ func useFiles(d *Disk, dir string) error {
 		return err
 	}
 	path := filepath.Join(dir, "temporary")
-	if err := errors.Join(os.WriteFile(path, []byte(big), 0o600), os.Rename(path, filepath.Join(folder, "big"))); err != nil {
+	if err := errors.Join(os.WriteFile(path, []byte(big), 0o600),
+		os.Rename(path, filepath.Join(folder, "big"))); err != nil {
 		return err
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "big"))

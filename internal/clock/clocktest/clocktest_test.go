@@ -57,7 +57,8 @@ func TestLeap(t *testing.T) {
 			t.Errorf("%s: %s, %v", wait, c.Now(), err)
 		}
 	}
-	if err := c.Until(ctx, begin.Add(time.Hour)); !errors.Is(err, context.Canceled) || !c.Now().Equal(begin.Add(time.Minute)) {
+	if err := c.Until(ctx, begin.Add(time.Hour)); !errors.Is(err, context.Canceled) ||
+		!c.Now().Equal(begin.Add(time.Minute)) {
 		t.Errorf("beyond its end: %s, %v", c.Now(), err)
 	}
 }
@@ -71,7 +72,8 @@ func TestStepsAndWaits(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !steps.Now().Equal(begin.Add(time.Second)) || !waits.Now().Equal(begin) || !slices.Equal(waits.List, []time.Duration{time.Second, 0}) {
+	if !steps.Now().Equal(begin.Add(time.Second)) || !waits.Now().Equal(begin) ||
+		!slices.Equal(waits.List, []time.Duration{time.Second, 0}) {
 		t.Errorf("at %s and %s, waited %v", steps.Now(), waits.Now(), waits.List)
 	}
 	if err := steps.Until(ctx, begin); !errors.Is(err, context.Canceled) || ctx.Err() == nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Hand is a clock that is moved by hand. Who waits for a time that has not come waits for it to be moved, or for its context. It is safe for
-// concurrent use.
+// Hand is a clock that is moved by hand. Who waits for a time that has not come waits for it to be
+// moved, or for its context. It is safe for concurrent use.
 type Hand struct {
 	mu      sync.Mutex // guards all below
 	now     time.Time

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Steps is a clock that one goroutine never waits for: each wait makes it the time that was wanted. After so many waits it calls End, if there is one,
-// and refuses.
+// Steps is a clock that one goroutine never waits for: each wait makes it the time that was wanted.
+// After so many waits it calls End, if there is one, and refuses.
 type Steps struct {
 	Time time.Time
 	Left int

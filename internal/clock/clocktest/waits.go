@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Waits is a clock that stands, writes down how long one goroutine wanted to wait, and has it go on at once.
+// Waits is a clock that stands, writes down how long one goroutine wanted to wait, and has it go on
+// at once.
 type Waits struct {
 	Time time.Time
 	List []time.Duration

@@ -17,18 +17,21 @@ type Triple struct {
 	Signature phase0.BLSSignature
 }
 
-// A chunk is what one core verifies at a time. Beyond maxChunk the shared part of the work no longer gets noticeably cheaper, and a bad
-// entry costs its chunk only.
+// A chunk is what one core verifies at a time. Beyond maxChunk the shared part of the work no
+// longer gets noticeably cheaper, and a bad entry costs its chunk only.
 const (
 	maxChunk    = 128
 	scalarBytes = 8
 )
 
-// VerifyBatch verifies many signatures, on as many cores as cores says. The answers are those of Verify, by the place of the triple; nil if all are good.
+// VerifyBatch verifies many signatures, on as many cores as cores says. The answers are those of
+// Verify, by the place of the triple; nil if all are good.
 //
-// The good ones of a chunk are found together: with random scalars r the product of e(r·key, hash(root)) must equal e(Σ r·signature), of
-// which the final exponentiation and the sum are shared. Without the scalars two wrong signatures could cancel each other out; with them
-// the odds of that are 2⁻⁶⁴. A chunk that fails is bisected, and looked at one by one when that gets dearer than it is worth.
+// The good ones of a chunk are found together: with random scalars r the product of e(r·key,
+// hash(root)) must equal e(Σ r·signature), of which the final exponentiation and the sum are
+// shared. Without the scalars two wrong signatures could cancel each other out; with them the odds
+// of that are 2⁻⁶⁴. A chunk that fails is bisected, and looked at one by one when that gets dearer
+// than it is worth.
 func VerifyBatch(triples []Triple, cores int) []error {
 	if len(triples) == 0 {
 		return nil
@@ -56,7 +59,8 @@ func VerifyBatch(triples []Triple, cores int) []error {
 	return verdicts
 }
 
-// chunkSize shares n entries out evenly: as few chunks as maxChunk allows, but as many for one core as for another.
+// chunkSize shares n entries out evenly: as few chunks as maxChunk allows, but as many for one core
+// as for another.
 func chunkSize(n, cores int) int {
 	rounds := (n + maxChunk*cores - 1) / (maxChunk * cores)
 	return (n + rounds*cores - 1) / (rounds * cores)
@@ -80,11 +84,13 @@ func verifyChunk(triples []Triple, verdicts []error) {
 	c.bisect(0, len(c.places), whole)
 }
 
-// bisectBudget is what the search for bad entries may cost, in Miller loops per entry, before it goes on one by one. It caps what a batch
-// of nothing but bad entries can cost, and still finds a handful of them in a chunk at about the batch's price.
+// bisectBudget is what the search for bad entries may cost, in Miller loops per entry, before it
+// goes on one by one. It caps what a batch of nothing but bad entries can cost, and still finds a
+// handful of them in a chunk at about the batch's price.
 const bisectBudget = 1
 
-// groupSize is how many Miller loops blst runs together. Their products are kept, so that bisecting runs none again above a group.
+// groupSize is how many Miller loops blst runs together. Their products are kept, so that bisecting
+// runs none again above a group.
 const groupSize = 8
 
 var (
@@ -94,7 +100,8 @@ var (
 	}()
 )
 
-// chunk holds the entries of which key and signature are points of their groups. It belongs to one goroutine.
+// chunk holds the entries of which key and signature are points of their groups. It belongs to one
+// goroutine.
 type chunk struct {
 	verdicts   []error
 	places     []int // in verdicts
@@ -122,8 +129,8 @@ func (c *chunk) add(place int, t *Triple) error {
 	return nil
 }
 
-// blind draws a scalar for each entry and multiplies the keys. One draw serves all halves that bisect looks at: which halves there can be
-// was settled before the draw.
+// blind draws a scalar for each entry and multiplies the keys. One draw serves all halves that
+// bisect looks at: which halves there can be was settled before the draw.
 func (c *chunk) blind() {
 	c.scalars = make([]byte, scalarBytes*len(c.keys))
 	c.blinded = make([]*blst.P1Affine, len(c.keys))
@@ -155,7 +162,8 @@ func (c *chunk) miller(from, to int) *blst.Fp12 {
 	return blst.PairingAsFp12(pairing)
 }
 
-// value is Π e(r·key, hash) · e(-generator, Σ r·signature) over entries from to to-1, in the target group: one if all are good.
+// value is Π e(r·key, hash) · e(-generator, Σ r·signature) over entries from to to-1, in the target
+// group: one if all are good.
 func (c *chunk) value(from, to int) *blst.Fp12 {
 	sum := blst.P2AffinesMult(c.signatures[from:to], c.scalars[scalarBytes*from:scalarBytes*to], 8*scalarBytes)
 	value := blst.Fp12MillerLoop(sum.ToAffine(), negGenerator)
@@ -175,7 +183,8 @@ func (c *chunk) grouped(from, to int) bool {
 	return from%groupSize == 0 && (to%groupSize == 0 || to == len(c.places))
 }
 
-// cost of a value in Miller loops: the final exponentiation and the sum's own one come to about three, eight terms of the sum to one.
+// cost of a value in Miller loops: the final exponentiation and the sum's own one come to about
+// three, eight terms of the sum to one.
 func (c *chunk) cost(from, to int) int {
 	cost := 3 + (to-from)/8
 	if !c.grouped(from, to) {
@@ -193,8 +202,8 @@ func middle(from, to int) int {
 	return from + half
 }
 
-// bisect finds the bad entries of a range that has some; whole is the range's value. The value of a half tells that of the other: the
-// whole is their product.
+// bisect finds the bad entries of a range that has some; whole is the range's value. The value of a
+// half tells that of the other: the whole is their product.
 func (c *chunk) bisect(from, to int, whole *blst.Fp12) {
 	if to-from == 1 {
 		c.verdicts[c.places[from]] = ErrMismatch

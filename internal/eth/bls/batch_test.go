@@ -23,7 +23,8 @@ func signed(n int) []Triple {
 	return triples
 }
 
-// shifted moves a signature by a point: what is added to one and taken from another does not show in their sum.
+// shifted moves a signature by a point: what is added to one and taken from another does not show
+// in their sum.
 func shifted(signature phase0.BLSSignature, by *blst.P2Affine, back bool) (moved phase0.BLSSignature) {
 	var point blst.P2
 	point.FromAffine(new(blst.P2Affine).Uncompress(signature[:]))
@@ -106,12 +107,14 @@ func TestBatchNamesEachWayToBeBad(t *testing.T) {
 			wantSameVerdicts(t, triples)
 		})
 	}
-	if VerifyBatch(nil, runtime.NumCPU()) != nil || VerifyBatch(signed(1), runtime.NumCPU()) != nil || VerifyBatch(signed(2), runtime.NumCPU()) != nil {
+	if VerifyBatch(nil, runtime.NumCPU()) != nil || VerifyBatch(signed(1), runtime.NumCPU()) != nil ||
+		VerifyBatch(signed(2), runtime.NumCPU()) != nil {
 		t.Error("a good batch has verdicts")
 	}
 }
 
-// The law of the batch: wherever bad entries stand and however many they are, the verdicts are those of Verify.
+// The law of the batch: wherever bad entries stand and however many they are, the verdicts are
+// those of Verify.
 func TestBatchIsVerificationOneByOne(t *testing.T) {
 	good := signed(40)
 	rapid.Check(t, func(t *rapid.T) {
@@ -153,9 +156,9 @@ func TestChunksAreEven(t *testing.T) {
 	}
 }
 
-// BenchmarkRegistrations500 compares a batch of 500, on half of the cores as the relay verifies registrations, with verification one by one on one
-// core. Ratios: how many times quicker the batch is
-// when all are good, when one is bad, when ten are bad, and when all are.
+// BenchmarkRegistrations500 compares a batch of 500, on half of the cores as the relay verifies
+// registrations, with verification one by one on one core. Ratios: how many times quicker the batch
+// is when all are good, when one is bad, when ten are bad, and when all are.
 func BenchmarkRegistrations500(b *testing.B) {
 	for name, cores := range map[string]int{"half": max(1, runtime.NumCPU()/2), "all": runtime.NumCPU()} {
 		for _, bad := range []int{0, 1, 10, 500} {

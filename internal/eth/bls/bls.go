@@ -1,5 +1,6 @@
-// Package bls signs and verifies with BLS12-381 as the consensus layer does (minimal public keys, proof of possession). It wraps blst
-// and adds the checks that blst leaves to the caller: a point at infinity is never a valid key.
+// Package bls signs and verifies with BLS12-381 as the consensus layer does (minimal public keys,
+// proof of possession). It wraps blst and adds the checks that blst leaves to the caller: a point
+// at infinity is never a valid key.
 package bls
 
 import (
@@ -37,7 +38,8 @@ func NewSecretKey(raw []byte) (*SecretKey, error) {
 	return withPublic(key), nil
 }
 
-// Derive makes the key number index of a named family. It is deterministic, hence for devnets and tests only.
+// Derive makes the key number index of a named family. It is deterministic, hence for devnets and
+// tests only.
 func Derive(family string, index uint64) *SecretKey {
 	material := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("gavel devnet key: "+family+" "), index))
 	return withPublic(blst.KeyGen(material[:]))
@@ -62,7 +64,8 @@ func (s *SecretKey) Sign(root phase0.Root) phase0.BLSSignature {
 // PublicKey is a parsed key: decompressed and checked, so that verifying with it again is cheaper.
 type PublicKey struct{ point *blst.P1Affine }
 
-// ParsePublicKey decompresses a key and checks that it is in the subgroup and not at infinity. It answers ErrPublicKey otherwise.
+// ParsePublicKey decompresses a key and checks that it is in the subgroup and not at infinity. It
+// answers ErrPublicKey otherwise.
 func ParsePublicKey(key phase0.BLSPubKey) (PublicKey, error) {
 	point := new(blst.P1Affine).Uncompress(key[:])
 	if point == nil || !point.KeyValidate() {
@@ -84,7 +87,8 @@ func (p PublicKey) Verify(root phase0.Root, signature phase0.BLSSignature) error
 	return nil
 }
 
-// parseSignature decompresses a signature and checks that it is in the subgroup and not at infinity.
+// parseSignature decompresses a signature and checks that it is in the subgroup and not at
+// infinity.
 func parseSignature(signature phase0.BLSSignature) (*blst.P2Affine, error) {
 	point := new(blst.P2Affine).Uncompress(signature[:])
 	if point == nil || !point.SigValidate(true) {

@@ -37,7 +37,8 @@ func TestSignAndVerify(t *testing.T) {
 	}
 }
 
-// A published vector of the consensus layer's test suite for signing: one secret key, message of 32 bytes of 0x56.
+// A published vector of the consensus layer's test suite for signing: one secret key, message of 32
+// bytes of 0x56.
 func TestKnownSecretKey(t *testing.T) {
 	raw, err := hex.DecodeString("263dbd792f5b1be47ed85f8938c0f29586af0d3ac7b977f21c278fe1462040e3")
 	if err != nil {
@@ -48,7 +49,8 @@ func TestKnownSecretKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	public := key.PublicKey()
-	if got, want := hex.EncodeToString(public[:]), "a491d1b0ecd9bb917989f0e74f0dea0422eac4a873e5e2644f368dffb9a6e20fd6e10c1b77654d067c0618f6e5a7f79a"; got != want {
+	if got, want := hex.EncodeToString(public[:]),
+		"a491d1b0ecd9bb917989f0e74f0dea0422eac4a873e5e2644f368dffb9a6e20fd6e10c1b77654d067c0618f6e5a7f79a"; got != want {
 		t.Errorf("public key %s, want %s", got, want)
 	}
 	var message phase0.Root
@@ -56,7 +58,8 @@ func TestKnownSecretKey(t *testing.T) {
 		message[i] = 0x56
 	}
 	signature := key.Sign(message)
-	want := "882730e5d03f6b42c3abc26d3372625034e1d871b65a8a6b900a56dae22da98abbe1b68f85e49fe7652a55ec3d0591c20767677e33e5cbb1207315c41a9ac03be39c2e7668edc043d6cb1d9fd93033caa8a1c5b0e84bedaeb6c64972503a43eb"
+	want := "882730e5d03f6b42c3abc26d3372625034e1d871b65a8a6b900a56dae22da98abbe1b68f85e49fe7652a55ec3d0591c20767677e33" +
+		"e5cbb1207315c41a9ac03be39c2e7668edc043d6cb1d9fd93033caa8a1c5b0e84bedaeb6c64972503a43eb"
 	if got := hex.EncodeToString(signature[:]); got != want {
 		t.Errorf("signature %s, want %s", got, want)
 	}

@@ -24,13 +24,16 @@ const (
 	consolidationRequest = 0x02
 )
 
-// ToEngine is the payload as the Engine API carries it: withdrawals from capella on, blob gas from deneb on.
+// ToEngine is the payload as the Engine API carries it: withdrawals from capella on, blob gas from
+// deneb on.
 func ToEngine(fork eth.Fork, p *Payload) engine.ExecutableData {
 	data := engine.ExecutableData{
-		ParentHash: common.Hash(p.ParentHash), FeeRecipient: common.Address(p.FeeRecipient), StateRoot: common.Hash(p.StateRoot),
+		ParentHash: common.Hash(p.ParentHash), FeeRecipient: common.Address(p.FeeRecipient),
+		StateRoot:    common.Hash(p.StateRoot),
 		ReceiptsRoot: common.Hash(p.ReceiptsRoot), LogsBloom: p.LogsBloom[:], Random: p.PrevRandao, Number: p.BlockNumber,
 		GasLimit: p.GasLimit, GasUsed: p.GasUsed, Timestamp: p.Timestamp, ExtraData: p.ExtraData,
-		BaseFeePerGas: p.BaseFeePerGas.ToBig(), BlockHash: common.Hash(p.BlockHash), Transactions: make([][]byte, len(p.Transactions)),
+		BaseFeePerGas: p.BaseFeePerGas.ToBig(), BlockHash: common.Hash(p.BlockHash), Transactions: make([][]byte,
+			len(p.Transactions)),
 	}
 	for i, tx := range p.Transactions {
 		data.Transactions[i] = tx
@@ -39,7 +42,8 @@ func ToEngine(fork eth.Fork, p *Payload) engine.ExecutableData {
 		data.Withdrawals = make([]*types.Withdrawal, len(p.Withdrawals))
 		for i, w := range p.Withdrawals {
 			data.Withdrawals[i] = &types.Withdrawal{
-				Index: uint64(w.Index), Validator: uint64(w.ValidatorIndex), Address: common.Address(w.Address), Amount: uint64(w.Amount),
+				Index: uint64(w.Index), Validator: uint64(w.ValidatorIndex), Address: common.Address(w.Address),
+				Amount: uint64(w.Amount),
 			}
 		}
 	}
@@ -78,7 +82,8 @@ func FromEngine(data *engine.ExecutableData) (*Payload, error) {
 	return p, nil
 }
 
-// FromWithdrawals turns the execution layer's withdrawals into the consensus layer's. The result is never nil.
+// FromWithdrawals turns the execution layer's withdrawals into the consensus layer's. The result is
+// never nil.
 func FromWithdrawals(list []*types.Withdrawal) []*capella.Withdrawal {
 	out := make([]*capella.Withdrawal, len(list))
 	for i, w := range list {
@@ -100,15 +105,16 @@ func VersionedHash(commitment deneb.KZGCommitment) common.Hash {
 // EmptyRequests are no execution requests, with lists that marshal as [].
 func EmptyRequests() *electra.ExecutionRequests {
 	return &electra.ExecutionRequests{
-		Deposits: []*electra.DepositRequest{}, Withdrawals: []*electra.WithdrawalRequest{}, Consolidations: []*electra.ConsolidationRequest{},
+		Deposits: []*electra.DepositRequest{}, Withdrawals: []*electra.WithdrawalRequest{},
+		Consolidations: []*electra.ConsolidationRequest{},
 	}
 }
 
 // marshaler is what every SSZ request item is.
 type marshaler interface{ MarshalSSZ() ([]byte, error) }
 
-// EncodeRequests is the requests as EIP-7685 items, type byte and SSZ, without the empty ones. The result is never nil: the hash of no
-// requests is still part of the block from electra on.
+// EncodeRequests is the requests as EIP-7685 items, type byte and SSZ, without the empty ones. The
+// result is never nil: the hash of no requests is still part of the block from electra on.
 func EncodeRequests(requests *electra.ExecutionRequests) ([][]byte, error) {
 	items := make([][]byte, 0, 3)
 	if requests == nil {
@@ -189,10 +195,12 @@ func decodeList[T any, P interface {
 	return out, nil
 }
 
-// Block is the execution layer's block of a payload, its hash recomputed and compared with the payload's own (execution-apis,
-// "blockHash validation"). The parent beacon block root counts from deneb on, requests from electra on; before, they are ignored.
+// Block is the execution layer's block of a payload, its hash recomputed and compared with the
+// payload's own (execution-apis, "blockHash validation"). The parent beacon block root counts from
+// deneb on, requests from electra on; before, they are ignored.
 func Block(
-	fork eth.Fork, p *Payload, commitments []deneb.KZGCommitment, parentBeaconRoot phase0.Root, requests *electra.ExecutionRequests,
+	fork eth.Fork, p *Payload, commitments []deneb.KZGCommitment, parentBeaconRoot phase0.Root,
+	requests *electra.ExecutionRequests,
 ) (*types.Block, error) {
 	var hashes []common.Hash
 	var root *common.Hash

@@ -1,6 +1,7 @@
-// Package payload gives the execution payload one shape for all forks, and turns it into each fork's own types, roots and the
-// execution layer's block. The widest shape (deneb's, which electra and fulu share) stands for all; what a fork lacks stays nil or
-// zero. So a rule about payloads is written once and not five times.
+// Package payload gives the execution payload one shape for all forks, and turns it into each
+// fork's own types, roots and the execution layer's block. The widest shape (deneb's, which electra
+// and fulu share) stands for all; what a fork lacks stays nil or zero. So a rule about payloads is
+// written once and not five times.
 //
 //	bellatrix ⊂ capella (+withdrawals) ⊂ deneb (+blob gas) = electra = fulu
 package payload
@@ -18,27 +19,31 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Payload is an execution payload of any fork; Withdrawals is nil in bellatrix, blob gas zero before deneb.
+// Payload is an execution payload of any fork; Withdrawals is nil in bellatrix, blob gas zero
+// before deneb.
 type Payload = deneb.ExecutionPayload
 
 // Header is an execution payload header of any fork.
 type Header = deneb.ExecutionPayloadHeader
 
-// Blobs is a blobs bundle of any fork from deneb on: one proof a blob in deneb and electra, 128 (one a cell) in fulu.
+// Blobs is a blobs bundle of any fork from deneb on: one proof a blob in deneb and electra, 128
+// (one a cell) in fulu.
 type Blobs struct {
 	Commitments []deneb.KZGCommitment
 	Proofs      []deneb.KZGProof
 	Blobs       []deneb.Blob
 }
 
-// CellsPerBlob is how many cell proofs a blob has from fulu on (consensus-specs, CELLS_PER_EXT_BLOB).
+// CellsPerBlob is how many cell proofs a blob has from fulu on (consensus-specs,
+// CELLS_PER_EXT_BLOB).
 const CellsPerBlob = 128
 
 // ToBellatrix is the payload in bellatrix's type. Lists and byte strings are shared, not copied.
 func ToBellatrix(p *Payload) *bellatrix.ExecutionPayload {
 	return &bellatrix.ExecutionPayload{
 		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
-		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit, GasUsed: p.GasUsed,
+		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit,
+		GasUsed:   p.GasUsed,
 		Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: littleEndian(p.BaseFeePerGas), BlockHash: p.BlockHash,
 		Transactions: p.Transactions,
 	}
@@ -48,8 +53,10 @@ func ToBellatrix(p *Payload) *bellatrix.ExecutionPayload {
 func FromBellatrix(p *bellatrix.ExecutionPayload) *Payload {
 	return &Payload{
 		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
-		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit, GasUsed: p.GasUsed,
-		Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: fromLittleEndian(p.BaseFeePerGas), BlockHash: p.BlockHash,
+		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit,
+		GasUsed:   p.GasUsed,
+		Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: fromLittleEndian(p.BaseFeePerGas),
+		BlockHash:    p.BlockHash,
 		Transactions: p.Transactions,
 	}
 }
@@ -58,7 +65,8 @@ func FromBellatrix(p *bellatrix.ExecutionPayload) *Payload {
 func ToCapella(p *Payload) *capella.ExecutionPayload {
 	return &capella.ExecutionPayload{
 		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
-		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit, GasUsed: p.GasUsed,
+		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit,
+		GasUsed:   p.GasUsed,
 		Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: littleEndian(p.BaseFeePerGas), BlockHash: p.BlockHash,
 		Transactions: p.Transactions, Withdrawals: p.Withdrawals,
 	}
@@ -68,13 +76,16 @@ func ToCapella(p *Payload) *capella.ExecutionPayload {
 func FromCapella(p *capella.ExecutionPayload) *Payload {
 	return &Payload{
 		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
-		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit, GasUsed: p.GasUsed,
-		Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: fromLittleEndian(p.BaseFeePerGas), BlockHash: p.BlockHash,
+		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit,
+		GasUsed:   p.GasUsed,
+		Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: fromLittleEndian(p.BaseFeePerGas),
+		BlockHash:    p.BlockHash,
 		Transactions: p.Transactions, Withdrawals: p.Withdrawals,
 	}
 }
 
-// HeaderOf is the payload with its lists replaced by their roots; before capella the withdrawals root is zero.
+// HeaderOf is the payload with its lists replaced by their roots; before capella the withdrawals
+// root is zero.
 func HeaderOf(fork eth.Fork, p *Payload) (*Header, error) {
 	transactions, err := TransactionsRoot(p.Transactions)
 	if err != nil {
@@ -94,9 +105,11 @@ func HeaderWith(fork eth.Fork, p *Payload, transactions phase0.Root) (*Header, e
 	}
 	return &Header{
 		ParentHash: p.ParentHash, FeeRecipient: p.FeeRecipient, StateRoot: p.StateRoot, ReceiptsRoot: p.ReceiptsRoot,
-		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit, GasUsed: p.GasUsed,
+		LogsBloom: p.LogsBloom, PrevRandao: p.PrevRandao, BlockNumber: p.BlockNumber, GasLimit: p.GasLimit,
+		GasUsed:   p.GasUsed,
 		Timestamp: p.Timestamp, ExtraData: p.ExtraData, BaseFeePerGas: p.BaseFeePerGas, BlockHash: p.BlockHash,
-		TransactionsRoot: transactions, WithdrawalsRoot: withdrawals, BlobGasUsed: p.BlobGasUsed, ExcessBlobGas: p.ExcessBlobGas,
+		TransactionsRoot: transactions, WithdrawalsRoot: withdrawals, BlobGasUsed: p.BlobGasUsed,
+		ExcessBlobGas: p.ExcessBlobGas,
 	}, nil
 }
 
@@ -113,7 +126,8 @@ func WithdrawalsRoot(list []*capella.Withdrawal) (phase0.Root, error) {
 func HeaderToBellatrix(h *Header) *bellatrix.ExecutionPayloadHeader {
 	return &bellatrix.ExecutionPayloadHeader{
 		ParentHash: h.ParentHash, FeeRecipient: h.FeeRecipient, StateRoot: h.StateRoot, ReceiptsRoot: h.ReceiptsRoot,
-		LogsBloom: h.LogsBloom, PrevRandao: h.PrevRandao, BlockNumber: h.BlockNumber, GasLimit: h.GasLimit, GasUsed: h.GasUsed,
+		LogsBloom: h.LogsBloom, PrevRandao: h.PrevRandao, BlockNumber: h.BlockNumber, GasLimit: h.GasLimit,
+		GasUsed:   h.GasUsed,
 		Timestamp: h.Timestamp, ExtraData: h.ExtraData, BaseFeePerGas: littleEndian(h.BaseFeePerGas), BlockHash: h.BlockHash,
 		TransactionsRoot: h.TransactionsRoot,
 	}
@@ -123,8 +137,10 @@ func HeaderToBellatrix(h *Header) *bellatrix.ExecutionPayloadHeader {
 func HeaderFromBellatrix(h *bellatrix.ExecutionPayloadHeader) *Header {
 	return &Header{
 		ParentHash: h.ParentHash, FeeRecipient: h.FeeRecipient, StateRoot: h.StateRoot, ReceiptsRoot: h.ReceiptsRoot,
-		LogsBloom: h.LogsBloom, PrevRandao: h.PrevRandao, BlockNumber: h.BlockNumber, GasLimit: h.GasLimit, GasUsed: h.GasUsed,
-		Timestamp: h.Timestamp, ExtraData: h.ExtraData, BaseFeePerGas: fromLittleEndian(h.BaseFeePerGas), BlockHash: h.BlockHash,
+		LogsBloom: h.LogsBloom, PrevRandao: h.PrevRandao, BlockNumber: h.BlockNumber, GasLimit: h.GasLimit,
+		GasUsed:   h.GasUsed,
+		Timestamp: h.Timestamp, ExtraData: h.ExtraData, BaseFeePerGas: fromLittleEndian(h.BaseFeePerGas),
+		BlockHash:        h.BlockHash,
 		TransactionsRoot: h.TransactionsRoot,
 	}
 }
@@ -133,7 +149,8 @@ func HeaderFromBellatrix(h *bellatrix.ExecutionPayloadHeader) *Header {
 func HeaderToCapella(h *Header) *capella.ExecutionPayloadHeader {
 	return &capella.ExecutionPayloadHeader{
 		ParentHash: h.ParentHash, FeeRecipient: h.FeeRecipient, StateRoot: h.StateRoot, ReceiptsRoot: h.ReceiptsRoot,
-		LogsBloom: h.LogsBloom, PrevRandao: h.PrevRandao, BlockNumber: h.BlockNumber, GasLimit: h.GasLimit, GasUsed: h.GasUsed,
+		LogsBloom: h.LogsBloom, PrevRandao: h.PrevRandao, BlockNumber: h.BlockNumber, GasLimit: h.GasLimit,
+		GasUsed:   h.GasUsed,
 		Timestamp: h.Timestamp, ExtraData: h.ExtraData, BaseFeePerGas: littleEndian(h.BaseFeePerGas), BlockHash: h.BlockHash,
 		TransactionsRoot: h.TransactionsRoot, WithdrawalsRoot: h.WithdrawalsRoot,
 	}
@@ -143,8 +160,10 @@ func HeaderToCapella(h *Header) *capella.ExecutionPayloadHeader {
 func HeaderFromCapella(h *capella.ExecutionPayloadHeader) *Header {
 	return &Header{
 		ParentHash: h.ParentHash, FeeRecipient: h.FeeRecipient, StateRoot: h.StateRoot, ReceiptsRoot: h.ReceiptsRoot,
-		LogsBloom: h.LogsBloom, PrevRandao: h.PrevRandao, BlockNumber: h.BlockNumber, GasLimit: h.GasLimit, GasUsed: h.GasUsed,
-		Timestamp: h.Timestamp, ExtraData: h.ExtraData, BaseFeePerGas: fromLittleEndian(h.BaseFeePerGas), BlockHash: h.BlockHash,
+		LogsBloom: h.LogsBloom, PrevRandao: h.PrevRandao, BlockNumber: h.BlockNumber, GasLimit: h.GasLimit,
+		GasUsed:   h.GasUsed,
+		Timestamp: h.Timestamp, ExtraData: h.ExtraData, BaseFeePerGas: fromLittleEndian(h.BaseFeePerGas),
+		BlockHash:        h.BlockHash,
 		TransactionsRoot: h.TransactionsRoot, WithdrawalsRoot: h.WithdrawalsRoot,
 	}
 }

@@ -27,15 +27,18 @@ func sample(fork eth.Fork) *Payload {
 	}
 	p := &Payload{
 		BlockNumber: 7, GasLimit: 30_000_000, GasUsed: 21_000, Timestamp: 99, ExtraData: []byte("extra"),
-		BaseFeePerGas: new(uint256.Int).Lsh(uint256.NewInt(0x0102030405), 200), Transactions: []bellatrix.Transaction{{1, 2}, {3}},
+		BaseFeePerGas: new(uint256.Int).Lsh(uint256.NewInt(0x0102030405), 200),
+		Transactions:  []bellatrix.Transaction{{1, 2}, {3}},
 	}
 	for _, field := range [][]byte{
-		p.ParentHash[:], p.FeeRecipient[:], p.StateRoot[:], p.ReceiptsRoot[:], p.LogsBloom[:], p.PrevRandao[:], p.BlockHash[:],
+		p.ParentHash[:], p.FeeRecipient[:], p.StateRoot[:], p.ReceiptsRoot[:], p.LogsBloom[:], p.PrevRandao[:],
+		p.BlockHash[:],
 	} {
 		fill(field)
 	}
 	if fork >= eth.Capella {
-		p.Withdrawals = []*capella.Withdrawal{{Index: 1, ValidatorIndex: 2, Address: bellatrix.ExecutionAddress{3}, Amount: 4}}
+		p.Withdrawals = []*capella.Withdrawal{{Index: 1, ValidatorIndex: 2, Address: bellatrix.ExecutionAddress{3},
+			Amount: 4}}
 	}
 	if fork >= eth.Deneb {
 		p.BlobGasUsed, p.ExcessBlobGas = 131_072, 5
@@ -145,15 +148,19 @@ func TestVersionedHash(t *testing.T) {
 
 // The block hash covers everything: each field that is bent makes it another block.
 func TestBlockRecomputesTheHash(t *testing.T) {
-	header := &types.Header{UncleHash: types.EmptyUncleHash, TxHash: types.EmptyTxsHash, Difficulty: common.Big0, Number: common.Big1, BaseFee: common.Big1}
+	header := &types.Header{UncleHash: types.EmptyUncleHash, TxHash: types.EmptyTxsHash, Difficulty: common.Big0,
+		Number: common.Big1, BaseFee: common.Big1}
 	p := &Payload{
-		BlockNumber: 1, BaseFeePerGas: uint256.NewInt(1), BlockHash: phase0.Hash32(header.Hash()), Transactions: []bellatrix.Transaction{},
+		BlockNumber: 1, BaseFeePerGas: uint256.NewInt(1), BlockHash: phase0.Hash32(header.Hash()),
+		Transactions: []bellatrix.Transaction{},
 	}
 	if _, err := Block(eth.Bellatrix, p, nil, phase0.Root{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for name, bend := range map[string]func(*Payload){
-		"state root": func(p *Payload) { p.StateRoot[0]++ }, "gas used": func(p *Payload) { p.GasUsed++ }, "bloom": func(p *Payload) { p.LogsBloom[0]++ },
+		"state root": func(p *Payload) { p.StateRoot[0]++ }, "gas used": func(p *Payload) {
+			p.GasUsed++
+		}, "bloom": func(p *Payload) { p.LogsBloom[0]++ },
 		"extra data": func(p *Payload) { p.ExtraData = []byte{1} }, "hash": func(p *Payload) { p.BlockHash[0]++ },
 	} {
 		bent := *p

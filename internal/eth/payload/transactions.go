@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// The depths of the two lists in a payload's transactions (consensus-specs): 2^30 bytes of a transaction are 2^25 chunks.
+// The depths of the two lists in a payload's transactions (consensus-specs): 2^30 bytes of a
+// transaction are 2^25 chunks.
 const (
 	transactionDepth  = 25
 	transactionsDepth = 20
@@ -34,8 +35,8 @@ var zeroRoots = func() (roots [transactionDepth + 1]chunk) {
 	return roots
 }()
 
-// TransactionsRoot is the root of a payload's transactions. It is a tree of trees: the roots of the single transactions, which are nearly all of
-// the work, are hashed by several processors at once.
+// TransactionsRoot is the root of a payload's transactions. It is a tree of trees: the roots of the
+// single transactions, which are nearly all of the work, are hashed by several processors at once.
 func TransactionsRoot(transactions []bellatrix.Transaction) (phase0.Root, error) {
 	if len(transactions) > 1<<transactionsDepth {
 		return phase0.Root{}, fmt.Errorf("%d transactions are more than SSZ has room for", len(transactions))
@@ -57,7 +58,8 @@ func TransactionsRoot(transactions []bellatrix.Transaction) (phase0.Root, error)
 	return RootOfTransactions(roots)
 }
 
-// RootOfTransactions is TransactionsRoot of transactions whose own roots are known. It changes these.
+// RootOfTransactions is TransactionsRoot of transactions whose own roots are known. It changes
+// these.
 func RootOfTransactions(roots [][chunkBytes]byte) (phase0.Root, error) {
 	count := len(roots)
 	if count == 0 {
@@ -96,7 +98,8 @@ func shares(transactions []bellatrix.Transaction, count int) (list []share) {
 	return list
 }
 
-// TransactionRoots writes the roots of transactions, each the root of its bytes mixed with their number, into as many.
+// TransactionRoots writes the roots of transactions, each the root of its bytes mixed with their
+// number, into as many.
 func TransactionRoots(roots [][chunkBytes]byte, transactions []bellatrix.Transaction) error {
 	t := trees.Get().(*tree)
 	defer trees.Put(t)
@@ -120,7 +123,8 @@ type tree struct {
 	padded []chunk
 }
 
-// trees are used again: their memory is twice that of the transactions, and costs a fifth of the time if it is new.
+// trees are used again: their memory is twice that of the transactions, and costs a fifth of the
+// time if it is new.
 var trees = sync.Pool{New: func() any { return new(tree) }}
 
 // plant begins with the leaves of some lists of bytes; a list without bytes is one leaf of zeros.
@@ -144,7 +148,8 @@ func (t *tree) plant(lists []bellatrix.Transaction) error {
 	return nil
 }
 
-// climb hashes all trees up by some levels, together: a processor hashes several nodes in the time of one.
+// climb hashes all trees up by some levels, together: a processor hashes several nodes in the time
+// of one.
 func (t *tree) climb(depth int) error {
 	for height := range depth {
 		t.padded = slices.Grow(t.padded[:0], len(t.nodes)+len(t.counts))

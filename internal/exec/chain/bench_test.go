@@ -25,8 +25,9 @@ func fullBlock(b *testing.B) (*Validator, *exec.Block, *core.BlockChain) {
 	return New(n.Chain(), Options{}), build(b, n, args), n.Chain()
 }
 
-// BenchmarkFullBlock compares our validation of a full block with go-ethereum's own processing of it, in turn in one run. Both begin with the
-// payload, decode it and recover all senders, ours for the first time in each round. The metric x-of-geth is what must stay below 1.3.
+// BenchmarkFullBlock compares our validation of a full block with go-ethereum's own processing of
+// it, in turn in one run. Both begin with the payload, decode it and recover all senders, ours for
+// the first time in each round. The metric x-of-geth is what must stay below 1.3.
 func BenchmarkFullBlock(b *testing.B) {
 	v, block, bc := fullBlock(b)
 	var ours, theirs time.Duration
@@ -73,7 +74,8 @@ func process(b *testing.B, bc *core.BlockChain, block *exec.Block) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	result, err := bc.Processor().Process(b.Context(), decoded, st, bc.JumpDestCache(), bc.PrecompileCache(), vm.Config{}, nil)
+	result, err := bc.Processor().Process(b.Context(), decoded, st, bc.JumpDestCache(), bc.PrecompileCache(),
+		vm.Config{}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// verifiedBlobs verifies blobs and remembers those that were right, by a hash over commitment, proofs and blob. Builders send the same blobs
-// in bid after bid, and a proof costs a hundred times what the hash does.
+// verifiedBlobs verifies blobs and remembers those that were right, by a hash over commitment,
+// proofs and blob. Builders send the same blobs in bid after bid, and a proof costs a hundred times
+// what the hash does.
 type verifiedBlobs struct {
 	mu   sync.Mutex // guards good
 	good *lru.BasicLRU[[32]byte, struct{}]
@@ -26,7 +27,8 @@ func newVerifiedBlobs(capacity int) *verifiedBlobs {
 	return &verifiedBlobs{good: &good}
 }
 
-// verify wants lists that fit together (S29) and proofs that are right (S32). A fork without blobs has nothing to verify.
+// verify wants lists that fit together (S29) and proofs that are right (S32). A fork without blobs
+// has nothing to verify.
 func (v *verifiedBlobs) verify(fork eth.Fork, b *payload.Blobs) error {
 	if fork < eth.Deneb {
 		return nil
@@ -64,7 +66,8 @@ func verifyBlob(fork eth.Fork, blob *deneb.Blob, commitment deneb.KZGCommitment,
 	for i := range proofs {
 		cells[i] = kzg4844.Proof(proofs[i])
 	}
-	// The library takes a slice of blobs by value; a slice over the one we have spares a copy of 128 KiB.
+	// The library takes a slice of blobs by value; a slice over the one we have spares a copy of 128
+	// KiB.
 	return kzg4844.VerifyCellProofs(unsafe.Slice(raw, 1), []kzg4844.Commitment{kzg4844.Commitment(commitment)}, cells)
 }
 

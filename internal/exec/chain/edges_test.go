@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// S29: a builder that keeps its blobs to itself sells a block that nobody can publish, though all commitments are there and no proof is wrong.
+// S29: a builder that keeps its blobs to itself sells a block that nobody can publish, though all
+// commitments are there and no proof is wrong.
 func TestWithheldBlobs(t *testing.T) {
 	for _, fork := range []eth.Fork{eth.Deneb, eth.Electra, eth.Fulu} {
 		t.Run(fork.String(), func(t *testing.T) {
@@ -29,7 +30,8 @@ func TestWithheldBlobs(t *testing.T) {
 	}
 }
 
-// S21: a registered limit of 0 means 30 million. On a parent that has just that, the limit stays, where a wish for 0 would lower it.
+// S21: a registered limit of 0 means 30 million. On a parent that has just that, the limit stays,
+// where a wish for 0 would lower it.
 func TestUnregisteredGasLimit(t *testing.T) {
 	cfg := configOf(eth.Fulu)
 	cfg.GasLimit = 30_000_000
@@ -81,7 +83,8 @@ func TestLastPaymentThatDoesNotArrive(t *testing.T) {
 	}
 }
 
-// refusing adds a transaction that creates a contract with the given code of at most 32 bytes, and returns the contract's address.
+// refusing adds a transaction that creates a contract with the given code of at most 32 bytes, and
+// returns the contract's address.
 func refusing(t testing.TB, txs *[]*types.Transaction, code []byte) common.Address {
 	t.Helper()
 	nonce := uint64(len(*txs))
@@ -89,7 +92,8 @@ func refusing(t testing.TB, txs *[]*types.Transaction, code []byte) common.Addre
 	create := append([]byte{0x60 + size - 1}, code...)                   // push the code
 	create = append(create, 0x5f, 0x52, 0x60, size, 0x60, 32-size, 0xf3) // mstore(0, code), return(32-size, size)
 	*txs = append(*txs, sign(t, userKey, &types.DynamicFeeTx{
-		ChainID: big.NewInt(chainID), Nonce: nonce, GasTipCap: big.NewInt(1), GasFeeCap: big.NewInt(100_000_000_000), Gas: 200_000, Data: create,
+		ChainID: big.NewInt(chainID), Nonce: nonce, GasTipCap: big.NewInt(1), GasFeeCap: big.NewInt(100_000_000_000),
+		Gas: 200_000, Data: create,
 	}))
 	return crypto.CreateAddress(addressOf(userKey), nonce)
 }

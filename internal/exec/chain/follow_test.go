@@ -11,7 +11,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// watched is a context that tells when somebody waits for its end for the first time: Follow does when it has begun to listen.
+// watched is a context that tells when somebody waits for its end for the first time: Follow does
+// when it has begun to listen.
 type watched struct {
 	context.Context
 	once    sync.Once
@@ -66,7 +67,8 @@ func (f *following) want(t *testing.T, hashes ...common.Hash) {
 	}
 }
 
-// Every block comes once, parents first: those that became head at once with their child, and those of another branch from where it begins.
+// Every block comes once, parents first: those that became head at once with their child, and those
+// of another branch from where it begins.
 func TestFollow(t *testing.T) {
 	n := grown(t)
 	one := n.on(t, n.Genesis().Hash(), "before", true)
@@ -86,7 +88,8 @@ func TestFollow(t *testing.T) {
 	n.lead(t, five)
 	f.want(t, three, four, five)
 
-	deeper := n.on(t, n.Genesis().Hash(), "one of a third branch", true) // the branch begins before the first block that was handed over
+	// the branch begins before the first block that was handed over
+	deeper := n.on(t, n.Genesis().Hash(), "one of a third branch", true)
 	f.want(t, deeper)
 	f.end()
 	if err := <-f.ended; err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// The first block of each fork, on a parent of the fork before, passes; called by that other fork's name it does not.
+// The first block of each fork, on a parent of the fork before, passes; called by that other fork's
+// name it does not.
 func TestForkBoundaries(t *testing.T) {
 	cfg := configOf(eth.Forks...)
 	cfg.Spec.SlotsPerEpoch = 1
@@ -57,11 +58,13 @@ func TestForkBoundaries(t *testing.T) {
 	}
 }
 
-// What we cannot know speaks for nobody: a parent of which we have the header only, and a fork that exec.Block has no name for.
+// What we cannot know speaks for nobody: a parent of which we have the header only, and a fork that
+// exec.Block has no name for.
 func TestWhatCannotBeJudged(t *testing.T) {
 	n := opened(t, eth.Fulu)
 	first := build(t, n, goodArgs(t, n, eth.Fulu))
-	if err := n.Import(t.Context(), first.Fork, first.Payload, first.Blobs.Commitments, first.ParentBeaconRoot, first.Requests); err != nil {
+	if err := n.Import(t.Context(), first.Fork, first.Payload, first.Blobs.Commitments, first.ParentBeaconRoot,
+		first.Requests); err != nil {
 		t.Fatal(err)
 	}
 	args := goodArgs(t, n, eth.Fulu)

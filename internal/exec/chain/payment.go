@@ -19,8 +19,9 @@ var gweiInWei = uint256.NewInt(1_000_000_000)
 
 func recipientOf(b *exec.Block) common.Address { return common.Address(b.FeeRecipient) }
 
-// payment says what the fee recipient was paid. It is enough if its balance rose by the promised value, withdrawals not counted (S25, S27); else,
-// for recipients that spent something in the block themselves, if the last transaction is a plain payment of exactly the value (S26). With an error
+// payment says what the fee recipient was paid. It is enough if its balance rose by the promised
+// value, withdrawals not counted (S25, S27); else, for recipients that spent something in the block
+// themselves, if the last transaction is a plain payment of exactly the value (S26). With an error
 // it is the gain.
 func payment(b *exec.Block, block *types.Block, receipts types.Receipts, before, after *wei) (*wei, error) {
 	expected := before.Clone()
@@ -42,7 +43,8 @@ func payment(b *exec.Block, block *types.Block, receipts types.Receipts, before,
 	return b.ValueWei.Clone(), nil
 }
 
-// lastPayment wants the last transaction to have paid the promised value: successful, to the fee recipient, without data and without a tip.
+// lastPayment wants the last transaction to have paid the promised value: successful, to the fee
+// recipient, without data and without a tip.
 func lastPayment(b *exec.Block, block *types.Block, receipts types.Receipts) error {
 	if len(receipts) == 0 {
 		return errors.New("there is no transaction")

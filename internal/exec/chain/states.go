@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// States opens the states of a chain in this process, and follows the chain. It implements simulate.States and exec.Chain, and is safe for
-// concurrent use.
+// States opens the states of a chain in this process, and follows the chain. It implements
+// simulate.States and exec.Chain, and is safe for concurrent use.
 type States struct{ chain *core.BlockChain }
 
 var (
@@ -47,7 +47,8 @@ func (s *States) hashes(parent *types.Header) func(uint64) common.Hash {
 	var known vm.GetHashFunc
 	return func(number uint64) common.Hash {
 		if known == nil {
-			known = core.GetHashFn(&types.Header{ParentHash: parent.Hash(), Number: new(big.Int).Add(parent.Number, common.Big1)}, s.chain)
+			known = core.GetHashFn(&types.Header{ParentHash: parent.Hash(), Number: new(big.Int).Add(parent.Number,
+				common.Big1)}, s.chain)
 		}
 		return known(number)
 	}
@@ -65,7 +66,8 @@ func (s *States) parent(env exec.Environment) (*types.Header, error) {
 	if env.Latest {
 		return head, nil
 	}
-	// Headers above the newest block belong to blocks that have been imported, but that the chain has not come to.
+	// Headers above the newest block belong to blocks that have been imported, but that the chain has
+	// not come to.
 	if header := s.chain.GetHeaderByNumber(env.ParentNumber); header != nil && env.ParentNumber <= head.Number.Uint64() {
 		return header, nil
 	}

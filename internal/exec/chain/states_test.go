@@ -30,12 +30,14 @@ func grown(t testing.TB) *branch {
 	return &branch{Node: n, nonces: map[common.Hash]uint64{genesis: 0}, slots: map[common.Hash]phase0.Slot{genesis: 0}}
 }
 
-// on imports a block on a parent, told from others by its name. It becomes the head only if that is asked for.
+// on imports a block on a parent, told from others by its name. It becomes the head only if that is
+// asked for.
 func (b *branch) on(t testing.TB, parent common.Hash, name string, head bool) common.Hash {
 	t.Helper()
 	args := devchain.BuildArgs{
-		Parent: phase0.Hash32(parent), Slot: b.slots[parent] + 1, ParentBeaconRoot: parentRoot, Coinbase: payee, GasLimitTarget: gasLimit,
-		ExtraData: []byte(name), Transactions: []*types.Transaction{transfer(t, b.nonces[parent])},
+		Parent: phase0.Hash32(parent), Slot: b.slots[parent] + 1, ParentBeaconRoot: parentRoot, Coinbase: payee,
+		GasLimitTarget: gasLimit,
+		ExtraData:      []byte(name), Transactions: []*types.Transaction{transfer(t, b.nonces[parent])},
 	}
 	built := build(t, b.Node, args)
 	if err := b.Import(t.Context(), built.Fork, built.Payload, nil, built.ParentBeaconRoot, built.Requests); err != nil {
@@ -56,7 +58,8 @@ func (b *branch) lead(t testing.TB, hash common.Hash) {
 	}
 }
 
-// A state is that after the block that was named, in whatever way; BLOCKHASH knows that block and those before.
+// A state is that after the block that was named, in whatever way; BLOCKHASH knows that block and
+// those before.
 func TestStatesOfEveryBlock(t *testing.T) {
 	n := grown(t)
 	genesis := n.Genesis().Hash()
@@ -125,7 +128,8 @@ func TestStateThatIsGone(t *testing.T) {
 	if _, err := bc.InsertHeaderChain([]*types.Header{one}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewStates(bc).At(t.Context(), exec.Environment{ParentHash: one.Hash()}); !errors.Is(err, exec.ErrUnknownBlock) {
+	if _, err := NewStates(bc).At(t.Context(), exec.Environment{ParentHash: one.Hash()}); !errors.Is(err,
+		exec.ErrUnknownBlock) {
 		t.Errorf("%v", err)
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// knownTransactions remembers decoded transactions together with their senders. Builders send the same transactions in bid after bid, and
-// recovering a sender costs as much as twenty transfers' execution.
+// knownTransactions remembers decoded transactions together with their senders. Builders send the
+// same transactions in bid after bid, and recovering a sender costs as much as twenty transfers'
+// execution.
 type knownTransactions struct {
 	mu    sync.Mutex // guards known
 	known *lru.BasicLRU[common.Hash, *types.Transaction]
@@ -27,8 +28,9 @@ func newKnownTransactions() *knownTransactions {
 	return &knownTransactions{known: &known}
 }
 
-// recover returns the same block with all senders worked out: remembered ones at once, the others on all cores. Senders are kept inside the
-// transactions and are checked against the signer there, so a remembered one is never used under other rules.
+// recover returns the same block with all senders worked out: remembered ones at once, the others
+// on all cores. Senders are kept inside the transactions and are checked against the signer there,
+// so a remembered one is never used under other rules.
 func (k *knownTransactions) recover(signer types.Signer, block *types.Block) *types.Block {
 	txs := append(types.Transactions{}, block.Transactions()...)
 	var fresh types.Transactions
@@ -45,7 +47,8 @@ func (k *knownTransactions) recover(signer types.Signer, block *types.Block) *ty
 		core.SenderCacher().Recover(signer, txs)
 	} else {
 		core.SenderCacher().Recover(signer, fresh)
-		block = types.NewBlockWithHeader(block.Header()).WithBody(types.Body{Transactions: txs, Withdrawals: block.Withdrawals()})
+		block = types.NewBlockWithHeader(block.Header()).WithBody(types.Body{Transactions: txs,
+			Withdrawals: block.Withdrawals()})
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,5 +1,6 @@
-// Package chain judges blocks on a go-ethereum chain in this process: each is executed on its parent's state and compared with what it
-// claims and what it was promised to pay. Nothing is inserted, and nothing bad is remembered.
+// Package chain judges blocks on a go-ethereum chain in this process: each is executed on its
+// parent's state and compared with what it claims and what it was promised to pay. Nothing is
+// inserted, and nothing bad is remembered.
 //
 //	hash ─ parent ─ header ─ gas limit ─ body ─┬─ state ─ execution ─ results ─ payment ─┬─ verdict
 //	                                           └─ blob proofs (beside it, cached) ───────┘
@@ -25,7 +26,8 @@ import (
 
 // Options bound what validation may take.
 type Options struct {
-	// Concurrency is how many blocks are executed at once; the others wait. 0 is one for each processor.
+	// Concurrency is how many blocks are executed at once; the others wait. 0 is one for each
+	// processor.
 	Concurrency int
 	// CachedBlobs is how many verified blobs are remembered; 0 is 512.
 	CachedBlobs int
@@ -50,7 +52,8 @@ func New(bc *core.BlockChain, options Options) *Validator {
 	if cached <= 0 {
 		cached = 512
 	}
-	return &Validator{chain: bc, slots: make(chan struct{}, concurrency), blobs: newVerifiedBlobs(cached), transactions: newKnownTransactions()}
+	return &Validator{chain: bc, slots: make(chan struct{}, concurrency), blobs: newVerifiedBlobs(cached),
+		transactions: newKnownTransactions()}
 }
 
 // Validate implements exec.Validator.
@@ -119,7 +122,8 @@ func (v *Validator) checkHeader(b *exec.Block, block *types.Block, parent *types
 	}
 }
 
-// forkAt is the fork of a block's time by the chain's own schedule; 0 if it is one that has no place in exec.Block.
+// forkAt is the fork of a block's time by the chain's own schedule; 0 if it is one that has no
+// place in exec.Block.
 func (v *Validator) forkAt(block *types.Block) eth.Fork {
 	config, number, time := v.chain.Config(), block.Number(), block.Time()
 	switch {
@@ -141,8 +145,10 @@ func (v *Validator) forkAt(block *types.Block) eth.Fork {
 // unregisteredGasLimit is meant by a registered limit of 0 (S21).
 const unregisteredGasLimit = 30_000_000
 
-// execute runs the block on its parent's state, compares the results with what the header claims, and looks at the payment.
-func (v *Validator) execute(ctx context.Context, b *exec.Block, block *types.Block, parent *types.Header) (*wei, *exec.Verdict) {
+// execute runs the block on its parent's state, compares the results with what the header claims,
+// and looks at the payment.
+func (v *Validator) execute(ctx context.Context, b *exec.Block, block *types.Block,
+	parent *types.Header) (*wei, *exec.Verdict) {
 	block = v.transactions.recover(types.MakeSigner(v.chain.Config(), block.Number(), block.Time()), block)
 	st, err := v.stateOf(parent, block)
 	if err != nil {
@@ -152,7 +158,8 @@ func (v *Validator) execute(ctx context.Context, b *exec.Block, block *types.Blo
 		return nil, ptr(interrupted(ctx))
 	}
 	before := st.GetBalance(recipientOf(b)).Clone()
-	result, err := v.chain.Processor().Process(ctx, block, st, v.chain.JumpDestCache(), v.chain.PrecompileCache(), vm.Config{}, nil)
+	result, err := v.chain.Processor().Process(ctx, block, st, v.chain.JumpDestCache(), v.chain.PrecompileCache(),
+		vm.Config{}, nil)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ptr(interrupted(ctx))

@@ -91,20 +91,23 @@ func sign(t testing.TB, key *ecdsa.PrivateKey, data types.TxData) *types.Transac
 
 func transfer(t testing.TB, nonce uint64) *types.Transaction {
 	return sign(t, userKey, &types.DynamicFeeTx{
-		ChainID: big.NewInt(chainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-		Gas: 21_000, To: &common.Address{1}, Value: big.NewInt(1),
+		ChainID: big.NewInt(chainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+		GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas:       21_000, To: &common.Address{1}, Value: big.NewInt(1),
 	})
 }
 
 func blobTransaction(t testing.TB, fork eth.Fork, nonce uint64) *types.Transaction {
 	sidecar := devchain.Sidecar(fork, 0)
 	return sign(t, userKey, &types.BlobTx{
-		ChainID: uint256.NewInt(chainID), Nonce: nonce, GasTipCap: uint256.NewInt(params.GWei), GasFeeCap: uint256.NewInt(100 * params.GWei),
-		Gas: 21_000, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
+		ChainID: uint256.NewInt(chainID), Nonce: nonce, GasTipCap: uint256.NewInt(params.GWei),
+		GasFeeCap: uint256.NewInt(100 * params.GWei),
+		Gas:       21_000, BlobFeeCap: uint256.NewInt(params.GWei), BlobHashes: sidecar.BlobHashes(), Sidecar: sidecar,
 	})
 }
 
-// goodArgs ask for a block with two transfers, from deneb on a blob, and a withdrawal that goes to the fee recipient too.
+// goodArgs ask for a block with two transfers, from deneb on a blob, and a withdrawal that goes to
+// the fee recipient too.
 func goodArgs(t testing.TB, n *devchain.Node, fork eth.Fork) devchain.BuildArgs {
 	txs := []*types.Transaction{transfer(t, 0), transfer(t, 1)}
 	if fork >= eth.Deneb {
@@ -112,8 +115,9 @@ func goodArgs(t testing.TB, n *devchain.Node, fork eth.Fork) devchain.BuildArgs 
 	}
 	return devchain.BuildArgs{
 		Parent: phase0.Hash32(n.Genesis().Hash()), Slot: 1, PrevRandao: [32]byte{5}, ParentBeaconRoot: parentRoot,
-		Withdrawals: []*capella.Withdrawal{{Index: 1, ValidatorIndex: 2, Address: bellatrix.ExecutionAddress(payee), Amount: 3}},
-		Coinbase:    addressOf(builderKey), GasLimitTarget: gasLimit, Transactions: txs,
+		Withdrawals: []*capella.Withdrawal{{Index: 1, ValidatorIndex: 2, Address: bellatrix.ExecutionAddress(payee),
+			Amount: 3}},
+		Coinbase: addressOf(builderKey), GasLimitTarget: gasLimit, Transactions: txs,
 		Payment: &devchain.Payment{From: builderKey, To: payee},
 	}
 }
@@ -126,12 +130,14 @@ func build(t testing.TB, n *devchain.Node, args devchain.BuildArgs) *exec.Block 
 		t.Fatal(err)
 	}
 	return &exec.Block{
-		Fork: built.Fork, Payload: built.Payload, Blobs: built.Blobs, Requests: built.Requests, ParentBeaconRoot: args.ParentBeaconRoot,
+		Fork: built.Fork, Payload: built.Payload, Blobs: built.Blobs, Requests: built.Requests,
+		ParentBeaconRoot:   args.ParentBeaconRoot,
 		RegisteredGasLimit: args.GasLimitTarget, FeeRecipient: bellatrix.ExecutionAddress(payee), ValueWei: built.PaidWei,
 	}
 }
 
-// rehash makes the block hash right again after a change, so that another rule has to find the change.
+// rehash makes the block hash right again after a change, so that another rule has to find the
+// change.
 func rehash(t testing.TB, b *exec.Block) {
 	t.Helper()
 	hashes := []common.Hash{}
@@ -205,36 +211,70 @@ func TestSpoiledBlocks(t *testing.T) {
 		class exec.Class
 		rule  exec.Rule
 	}{
-		"S19 state root changed": {spoil(func(b *exec.Block) { b.Payload.StateRoot[0] ^= 1 }), exec.Invalid, exec.RuleBlockHash},
-		"S16 other beacon root":  {spoil(func(b *exec.Block) { b.ParentBeaconRoot[0] ^= 1 }), exec.Invalid, exec.RuleBlockHash},
+		"S19 state root changed": {spoil(func(b *exec.Block) {
+			b.Payload.StateRoot[0] ^= 1
+		}), exec.Invalid, exec.RuleBlockHash},
+		"S16 other beacon root": {spoil(func(b *exec.Block) {
+			b.ParentBeaconRoot[0] ^= 1
+		}), exec.Invalid, exec.RuleBlockHash},
 		"S31 a commitment missing": {spoil(func(b *exec.Block) {
 			b.Blobs.Commitments = nil
 		}), exec.Invalid, exec.RuleBlockHash},
 		"a transaction that is none": {spoil(func(b *exec.Block) {
 			b.Payload.Transactions[0] = []byte{0xff}
 		}), exec.Invalid, exec.RuleBlockHash},
-		"S22 unknown parent":        {spoilAndRehash(func(b *exec.Block) { b.Payload.ParentHash[0] ^= 1 }), exec.Infrastructure, exec.RuleParent},
-		"a block with number 0":     {spoilAndRehash(func(b *exec.Block) { b.Payload.BlockNumber = 0 }), exec.Infrastructure, exec.RuleParent},
-		"S23 base fee + 1":          {spoilAndRehash(func(b *exec.Block) { b.Payload.BaseFeePerGas.AddUint64(b.Payload.BaseFeePerGas, 1) }), exec.Invalid, exec.RuleHeader},
-		"S23 excess blob gas":       {spoilAndRehash(func(b *exec.Block) { b.Payload.ExcessBlobGas++ }), exec.Invalid, exec.RuleHeader},
-		"S23 the parent's time":     {spoilAndRehash(func(b *exec.Block) { b.Payload.Timestamp -= 12 }), exec.Invalid, exec.RuleHeader},
-		"S20 gas limit + 1":         {spoilAndRehash(func(b *exec.Block) { b.Payload.GasLimit++ }), exec.Invalid, exec.RuleGasLimit},
-		"S20 other registered":      {spoil(func(b *exec.Block) { b.RegisteredGasLimit = 30_000_000 }), exec.Invalid, exec.RuleGasLimit},
-		"S21 registered 0 is 30 M":  {other(func(a *devchain.BuildArgs) { a.GasLimitTarget = 0 }), exec.Valid, ""},
-		"S23 blob gas used":         {spoilAndRehash(func(b *exec.Block) { b.Payload.BlobGasUsed -= params.BlobTxBlobGasPerBlob }), exec.Invalid, exec.RuleBody},
-		"transactions in bad order": {spoilAndRehash(func(b *exec.Block) { t := b.Payload.Transactions; t[0], t[1] = t[1], t[0] }), exec.Invalid, exec.RuleExecution},
-		"S24 state root":            {spoilAndRehash(func(b *exec.Block) { b.Payload.StateRoot[0] ^= 1 }), exec.Invalid, exec.RuleState},
-		"S24 receipts root":         {spoilAndRehash(func(b *exec.Block) { b.Payload.ReceiptsRoot[0] ^= 1 }), exec.Invalid, exec.RuleState},
-		"S24 bloom":                 {spoilAndRehash(func(b *exec.Block) { b.Payload.LogsBloom[0] ^= 1 }), exec.Invalid, exec.RuleState},
-		"S24 gas used":              {spoilAndRehash(func(b *exec.Block) { b.Payload.GasUsed++ }), exec.Invalid, exec.RuleState},
-		"S25 value + 1":             {spoil(func(b *exec.Block) { b.ValueWei.AddUint64(b.ValueWei, 1) }), exec.Invalid, exec.RulePayment},
+		"S22 unknown parent": {spoilAndRehash(func(b *exec.Block) {
+			b.Payload.ParentHash[0] ^= 1
+		}), exec.Infrastructure, exec.RuleParent},
+		"a block with number 0": {spoilAndRehash(func(b *exec.Block) {
+			b.Payload.BlockNumber = 0
+		}), exec.Infrastructure, exec.RuleParent},
+		"S23 base fee + 1": {spoilAndRehash(func(b *exec.Block) {
+			b.Payload.BaseFeePerGas.AddUint64(b.Payload.BaseFeePerGas, 1)
+		}), exec.Invalid, exec.RuleHeader},
+		"S23 excess blob gas": {spoilAndRehash(func(b *exec.Block) {
+			b.Payload.ExcessBlobGas++
+		}), exec.Invalid, exec.RuleHeader},
+		"S23 the parent's time": {spoilAndRehash(func(b *exec.Block) {
+			b.Payload.Timestamp -= 12
+		}), exec.Invalid, exec.RuleHeader},
+		"S20 gas limit + 1": {spoilAndRehash(func(b *exec.Block) {
+			b.Payload.GasLimit++
+		}), exec.Invalid, exec.RuleGasLimit},
+		"S20 other registered": {spoil(func(b *exec.Block) {
+			b.RegisteredGasLimit = 30_000_000
+		}), exec.Invalid, exec.RuleGasLimit},
+		"S21 registered 0 is 30 M": {other(func(a *devchain.BuildArgs) { a.GasLimitTarget = 0 }), exec.Valid, ""},
+		"S23 blob gas used": {spoilAndRehash(func(b *exec.Block) {
+			b.Payload.BlobGasUsed -= params.BlobTxBlobGasPerBlob
+		}), exec.Invalid, exec.RuleBody},
+		"transactions in bad order": {spoilAndRehash(func(b *exec.Block) {
+			t := b.Payload.Transactions
+			t[0], t[1] = t[1], t[0]
+		}), exec.Invalid, exec.RuleExecution},
+		"S24 state root": {spoilAndRehash(func(b *exec.Block) {
+			b.Payload.StateRoot[0] ^= 1
+		}), exec.Invalid, exec.RuleState},
+		"S24 receipts root": {spoilAndRehash(func(b *exec.Block) {
+			b.Payload.ReceiptsRoot[0] ^= 1
+		}), exec.Invalid, exec.RuleState},
+		"S24 bloom": {spoilAndRehash(func(b *exec.Block) {
+			b.Payload.LogsBloom[0] ^= 1
+		}), exec.Invalid, exec.RuleState},
+		"S24 gas used": {spoilAndRehash(func(b *exec.Block) {
+			b.Payload.GasUsed++
+		}), exec.Invalid, exec.RuleState},
+		"S25 value + 1": {spoil(func(b *exec.Block) {
+			b.ValueWei.AddUint64(b.ValueWei, 1)
+		}), exec.Invalid, exec.RulePayment},
 		"S25 paid by a withdrawal only": {func(t *testing.T) *exec.Block {
 			b := other(func(a *devchain.BuildArgs) { a.Payment = nil })(t)
 			b.ValueWei = uint256.NewInt(1)
 			return b
 		}, exec.Invalid, exec.RulePayment},
 		"S34 more than 8 MiB": {spoilAndRehash(func(b *exec.Block) {
-			raw, err := sign(t, userKey, &types.LegacyTx{Nonce: 3, To: &payee, Data: make([]byte, params.MaxBlockSize)}).MarshalBinary()
+			raw, err := sign(t, userKey, &types.LegacyTx{Nonce: 3, To: &payee,
+				Data: make([]byte, params.MaxBlockSize)}).MarshalBinary()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,8 +286,12 @@ func TestSpoiledBlocks(t *testing.T) {
 		"S33 requests changed": {spoil(func(b *exec.Block) {
 			b.Requests.Consolidations = append(b.Requests.Consolidations, &electra.ConsolidationRequest{})
 		}), exec.Invalid, exec.RuleBlockHash},
-		"called electra, by the same hash": {spoil(func(b *exec.Block) { b.Fork = eth.Electra }), exec.Invalid, exec.RuleHeader},
-		"S29 a proof missing":              {spoil(func(b *exec.Block) { b.Blobs.Proofs = b.Blobs.Proofs[:127] }), exec.Invalid, exec.RuleBlobs},
+		"called electra, by the same hash": {spoil(func(b *exec.Block) {
+			b.Fork = eth.Electra
+		}), exec.Invalid, exec.RuleHeader},
+		"S29 a proof missing": {spoil(func(b *exec.Block) {
+			b.Blobs.Proofs = b.Blobs.Proofs[:127]
+		}), exec.Invalid, exec.RuleBlobs},
 		"S32 proofs of other cells": {spoil(func(b *exec.Block) {
 			p := b.Blobs.Proofs
 			p[0] = [48]byte{0xc0} // infinity: right for a constant polynomial only
@@ -257,7 +301,8 @@ func TestSpoiledBlocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			verdict := v.Validate(t.Context(), row.block(t))
 			if verdict.Class != row.class || verdict.Rule != row.rule {
-				t.Errorf("class %d, rule %s (%s), want class %d, rule %s", verdict.Class, verdict.Rule, verdict.Detail, row.class, row.rule)
+				t.Errorf("class %d, rule %s (%s), want class %d, rule %s", verdict.Class, verdict.Rule, verdict.Detail,
+					row.class, row.rule)
 			}
 		})
 	}
@@ -274,12 +319,14 @@ func TestFeeRecipientAsCoinbase(t *testing.T) {
 	}
 	b := build(t, n, args)
 	b.ValueWei = built.CoinbaseGainWei
-	if verdict := New(n.Chain(), Options{}).Validate(t.Context(), b); verdict.Class != exec.Valid || !verdict.PaidWei.Eq(built.CoinbaseGainWei) {
+	if verdict := New(n.Chain(), Options{}).Validate(t.Context(), b); verdict.Class != exec.Valid ||
+		!verdict.PaidWei.Eq(built.CoinbaseGainWei) {
 		t.Errorf("%+v", verdict)
 	}
 }
 
-// S26: a fee recipient that spends more than it is paid is satisfied by an exact last payment, and by nothing else.
+// S26: a fee recipient that spends more than it is paid is satisfied by an exact last payment, and
+// by nothing else.
 func TestLastPayment(t *testing.T) {
 	for name, row := range map[string]struct {
 		tip, value int64
@@ -300,7 +347,8 @@ func TestLastPayment(t *testing.T) {
 			args := goodArgs(t, n, eth.Fulu)
 			baseFee := new(big.Int).SetInt64(875_000_000) // on an empty genesis
 			pay := sign(t, builderKey, &types.DynamicFeeTx{
-				ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(row.tip), GasFeeCap: new(big.Int).Add(baseFee, big.NewInt(row.tip)),
+				ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(row.tip), GasFeeCap: new(big.Int).Add(baseFee,
+					big.NewInt(row.tip)),
 				Gas: 30_000, To: &spender, Value: big.NewInt(row.value), Data: row.data,
 			})
 			args.Payment, args.Transactions = nil, []*types.Transaction{transfer(t, 0), pay}
@@ -309,7 +357,8 @@ func TestLastPayment(t *testing.T) {
 			}
 			b := build(t, n, args)
 			if len(b.Payload.Transactions) != len(args.Transactions) {
-				t.Fatalf("the block has %d transactions, want %d (base fee %s)", len(b.Payload.Transactions), len(args.Transactions), b.Payload.BaseFeePerGas.Dec())
+				t.Fatalf("the block has %d transactions, want %d (base fee %s)", len(b.Payload.Transactions),
+					len(args.Transactions), b.Payload.BaseFeePerGas.Dec())
 			}
 			b.FeeRecipient, b.ValueWei = bellatrix.ExecutionAddress(spender), uint256.NewInt(1000)
 			verdict := New(n.Chain(), Options{}).Validate(t.Context(), b)
@@ -331,7 +380,8 @@ func TestInterruptedValidationSpeaksForNobody(t *testing.T) {
 		t.Errorf("waiting: %+v", verdict)
 	}
 	<-v.slots
-	if _, wrong := v.validate(ctx, b); wrong == nil || wrong.Class != exec.Infrastructure || wrong.Rule != exec.RuleInterrupted {
+	if _, wrong := v.validate(ctx, b); wrong == nil || wrong.Class != exec.Infrastructure ||
+		wrong.Rule != exec.RuleInterrupted {
 		t.Errorf("executing: %+v", wrong)
 	}
 }

@@ -1,5 +1,6 @@
-// Package lane says who is next where many wait for a few places: everybody has a lane of his own, and the lane goes first that has had the least time,
-// however many wait in it. It is pure: who runs what, and how long that took, is the caller's to say.
+// Package lane says who is next where many wait for a few places: everybody has a lane of his own,
+// and the lane goes first that has had the least time, however many wait in it. It is pure: who
+// runs what, and how long that took, is the caller's to say.
 //
 //	known      a: 1 4 7 8 9 ─┐
 //	known      b: 2          ├─▶ 1 2 3 4 5 7 8 9, of those who had the same, who is known first
@@ -14,20 +15,23 @@ import (
 // Quantum is the least time that is counted for anything that ran. Whatever takes longer is slow.
 const Quantum = 50 * time.Millisecond
 
-// idleKept is how many lanes in which nothing happens are remembered, for what their owners took before.
+// idleKept is how many lanes in which nothing happens are remembered, for what their owners took
+// before.
 const idleKept = 4096
 
 // Lanes hold what waits, by whom it is for. They are not safe for concurrent use.
 //
-// A place may be taken for seconds. So nobody whose work is slow, or not known to be fast yet, has all of them: one lane of that kind has half of the places
-// at most, and strangers of that kind leave one place to the others. With one place there is nothing to leave.
+// A place may be taken for seconds. So nobody whose work is slow, or not known to be fast yet, has
+// all of them: one lane of that kind has half of the places at most, and strangers of that kind
+// leave one place to the others. With one place there is nothing to leave.
 type Lanes[K comparable, T any] struct {
 	places  int
 	running int
 	// doubtful is how many places strangers have whose work is not known to be fast.
 	doubtful int
-	// clock is the time that a lane would have had in which something waited all along. Whoever comes begins there, so that nobody saves time up; and
-	// since it goes on whenever anybody has had some, those who come later cannot keep out for ever who waits.
+	// clock is the time that a lane would have had in which something waited all along. Whoever comes
+	// begins there, so that nobody saves time up; and since it goes on whenever anybody has had some,
+	// those who come later cannot keep out for ever who waits.
 	clock   time.Duration
 	arrived uint64
 	waiting [2]int // strangers', and that of those who are known
@@ -60,7 +64,8 @@ func New[K comparable, T any](places int) *Lanes[K, T] {
 	return &Lanes[K, T]{places: max(places, 1), lanes: map[K]*queue[K, T]{}}
 }
 
-// Add lets something wait at the end of a lane. Of those who had the same time, who is known comes before strangers.
+// Add lets something wait at the end of a lane. Of those who had the same time, who is known comes
+// before strangers.
 func (l *Lanes[K, T]) Add(key K, known bool, item T) {
 	q := l.lanes[key]
 	if q == nil {
@@ -198,7 +203,8 @@ func (l *Lanes[K, T]) drop(q *queue[K, T], i int) {
 	}
 }
 
-// forget makes room when very many lanes are remembered: those go that are idle and have had no more than others, or, if there are none, all that are idle.
+// forget makes room when very many lanes are remembered: those go that are idle and have had no
+// more than others, or, if there are none, all that are idle.
 func (l *Lanes[K, T]) forget() {
 	if len(l.lanes) < idleKept+len(l.busy) {
 		return

@@ -14,9 +14,10 @@ type turn struct {
 	item   int
 }
 
-// TestLanes: whatever comes, runs and ends, each lane keeps its order; there are never more places taken than there are; strangers who may be slow leave
-// one of several to the others, and no lane whose work is not known to be fast, whoever it is of, takes more than half; and when all that runs has ended,
-// somebody who waits is next.
+// TestLanes: whatever comes, runs and ends, each lane keeps its order; there are never more places
+// taken than there are; strangers who may be slow leave one of several to the others, and no lane
+// whose work is not known to be fast, whoever it is of, takes more than half; and when all that
+// runs has ended, somebody who waits is next.
 func TestLanes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		places := rapid.IntRange(1, 5).Draw(t, "places")
@@ -33,7 +34,9 @@ func TestLanes(t *testing.T) {
 			"next": func(t *rapid.T) {
 				item, ticket, ok := l.Next()
 				if !ok {
-					if left := slices.ContainsFunc([]int{0, 1, 2, 3, 4}, func(key int) bool { return len(waiting[key]) > 0 }); left && len(running) == 0 {
+					if left := slices.ContainsFunc([]int{0, 1, 2, 3, 4}, func(key int) bool {
+						return len(waiting[key]) > 0
+					}); left && len(running) == 0 {
 						t.Fatal("all places are free, and nobody is next")
 					}
 					return
@@ -82,7 +85,8 @@ func TestLanes(t *testing.T) {
 	})
 }
 
-// However many wait in one lane, whoever comes to another one waits for a single turn of each lane at most.
+// However many wait in one lane, whoever comes to another one waits for a single turn of each lane
+// at most.
 func TestNobodyStarves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, lanes := New[int, int](1), rapid.IntRange(1, 6).Draw(t, "lanes")

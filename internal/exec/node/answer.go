@@ -20,9 +20,12 @@ type standing uint8
 const (
 	unknownStanding standing = iota // the caller left before there was an answer
 	judging                         // it judged the block
-	behind                          // it lacks the parent or its state: the block's fault, or the node's if it goes on like that
-	slow                            // no answer within the time of one try: the node's fault, or the block's if others were answered meanwhile
-	broken                          // it cannot judge at all
+	// it lacks the parent or its state: the block's fault, or the node's if it goes on like that
+	behind
+	// no answer within the time of one try: the node's fault, or the block's if others were answered
+	// meanwhile
+	slow
+	broken // it cannot judge at all
 )
 
 // outcome is what came of asking one node.
@@ -56,13 +59,15 @@ func read(body []byte, block *exec.Block) outcome {
 	if err != nil {
 		return unusable(err)
 	}
-	if paid == nil || paid.Lt(block.ValueWei) { // it found the promise kept; what else it counts as value is its own affair
+	// it found the promise kept; what else it counts as value is its own affair
+	if paid == nil || paid.Lt(block.ValueWei) {
 		paid = block.ValueWei.Clone()
 	}
 	return outcome{exec.Verdict{Class: exec.Valid, PaidWei: paid}, judging}
 }
 
-// paidWei is the block_value of a result: a decimal or 0x text, or a number; nil if the result is empty or says nothing of it.
+// paidWei is the block_value of a result: a decimal or 0x text, or a number; nil if the result is
+// empty or says nothing of it.
 func paidWei(result json.RawMessage) (*uint256.Int, error) {
 	if !bytes.HasPrefix(result, []byte("{")) {
 		return nil, nil // null, true, "": nodes differ in how they say nothing
@@ -88,11 +93,13 @@ func paidWei(result json.RawMessage) (*uint256.Int, error) {
 	return &value, nil
 }
 
-// brokenCodes are error codes that speak of the request or the node and never of the block (JSON-RPC 2.0 and what servers added): not JSON,
-// no request, no such method, timeout, limits, too large, busy.
+// brokenCodes are error codes that speak of the request or the node and never of the block
+// (JSON-RPC 2.0 and what servers added): not JSON, no request, no such method, timeout, limits, too
+// large, busy.
 var brokenCodes = []int{-32700, -32600, -32601, -32002, -32005, -32007, -32008, -32009}
 
-// invalidParams is what nodes give for a block that they judged, and for parameters that they could not read.
+// invalidParams is what nodes give for a block that they judged, and for parameters that they could
+// not read.
 const invalidParams = -32602
 
 // reason recognises an error by words in it, in lower case.
@@ -107,15 +114,18 @@ func (r reason) fits(message string) bool {
 	return slices.ContainsFunc(r.words, func(words string) bool { return strings.Contains(message, words) })
 }
 
-// reasons are looked through in their order, the node's own trouble first: who blames a builder for it takes money from the innocent. The
-// codes do not tell (reth gives a wrong state root the code of an internal error), so the words must; they are those of reth and geth.
+// reasons are looked through in their order, the node's own trouble first: who blames a builder for
+// it takes money from the innocent. The codes do not tell (reth gives a wrong state root the code
+// of an internal error), so the words must; they are those of reth and geth.
 var reasons = []reason{
 	{[]string{
-		"unknown ancestor", "parent block not found", "unknown parent", "parent not found", "block is too old", "outside validation window",
+		"unknown ancestor", "parent block not found", "unknown parent", "parent not found", "block is too old",
+		"outside validation window",
 		"requires a reorg", "no header found for", "header not found",
 	}, exec.Infrastructure, exec.RuleParent, behind},
 	{[]string{
-		"missing trie node", "pruned ancestor", "is pruned", "no state found", "state not found", "state not available", "state is not available",
+		"missing trie node", "pruned ancestor", "is pruned", "no state found", "state not found", "state not available",
+		"state is not available",
 		"historical state", "is not here",
 	}, exec.Infrastructure, exec.RuleMissingState, behind},
 	{[]string{"block already known"}, exec.Infrastructure, exec.RuleUnsupported, judging},
@@ -123,24 +133,31 @@ var reasons = []reason{
 		"unimplemented", "not implemented", "does not exist/is not available", "method not found",
 	}, exec.Infrastructure, exec.RuleUnsupported, broken},
 	{[]string{
-		"syncing", "missing latest block", "database", "internal error", "handler crashed", "panicked", "request timed out", "timeout exceeded",
-		"too many requests", "server is busy", "rate limit", "limit exceeded", "context canceled", "context deadline exceeded", "shutting down", "interrupted: ",
+		"syncing", "missing latest block", "database", "internal error", "handler crashed", "panicked", "request timed out",
+		"timeout exceeded",
+		"too many requests", "server is busy", "rate limit", "limit exceeded", "context canceled",
+		"context deadline exceeded", "shutting down", "interrupted: ",
 		"task was cancelled", "blocking task", "channel closed", "i/o error", "no space left", "too many open files",
 	}, exec.Infrastructure, exec.RuleUnavailable, broken},
 
-	{[]string{"hash mismatch", "incorrect blockhash", "blockhash mismatch", "incorrect parenthash"}, exec.Invalid, exec.RuleBlockHash, judging},
+	{[]string{"hash mismatch", "incorrect blockhash", "blockhash mismatch", "incorrect parenthash"}, exec.Invalid,
+		exec.RuleBlockHash, judging},
 	{[]string{"payment", "profit", "payout"}, exec.Invalid, exec.RulePayment, judging},
 	{[]string{"blob"}, exec.Invalid, exec.RuleBlobs, judging},
 	{[]string{"gas limit", "gaslimit"}, exec.Invalid, exec.RuleGasLimit, judging},
 	{[]string{
 		"state root", "merkle root", "receipt root", "receipts root", "bloom", "gas used", "gasused", "requests hash",
 	}, exec.Invalid, exec.RuleState, judging},
-	{[]string{"base fee", "basefee", "excess", "timestamp", "extra data", "extra-data"}, exec.Invalid, exec.RuleHeader, judging},
-	{[]string{"transaction root", "transactions root", "withdrawals root", "block size", "rlp"}, exec.Invalid, exec.RuleBody, judging},
-	{[]string{"nonce", "insufficient funds", "could not apply tx", "transaction"}, exec.Invalid, exec.RuleExecution, judging},
+	{[]string{"base fee", "basefee", "excess", "timestamp", "extra data", "extra-data"}, exec.Invalid,
+		exec.RuleHeader, judging},
+	{[]string{"transaction root", "transactions root", "withdrawals root", "block size", "rlp"}, exec.Invalid,
+		exec.RuleBody, judging},
+	{[]string{"nonce", "insufficient funds", "could not apply tx", "transaction"}, exec.Invalid,
+		exec.RuleExecution, judging},
 }
 
-// named are the rules that a message may name itself, in the form "rule: detail", as devnet/validation does.
+// named are the rules that a message may name itself, in the form "rule: detail", as
+// devnet/validation does.
 var named = map[exec.Rule]outcome{
 	exec.RuleParent:       {exec.Verdict{Class: exec.Infrastructure}, behind},
 	exec.RuleMissingState: {exec.Verdict{Class: exec.Infrastructure}, behind},
@@ -157,7 +174,8 @@ var named = map[exec.Rule]outcome{
 	exec.RuleRejected:     {exec.Verdict{Class: exec.Invalid}, judging},
 }
 
-// judge says what an error object means: the block is invalid, unless code or words speak of the node or of the request.
+// judge says what an error object means: the block is invalid, unless code or words speak of the
+// node or of the request.
 func judge(code int, message string) outcome {
 	if rule, detail, found := strings.Cut(message, ": "); found {
 		if o, known := named[exec.Rule(rule)]; known {
@@ -183,13 +201,16 @@ func judge(code int, message string) outcome {
 	return said(exec.Invalid, exec.RuleRejected, judging)
 }
 
-// unread says that the parameters did not get as far as a judgement: the node is of another version than we.
+// unread says that the parameters did not get as far as a judgement: the node is of another version
+// than we.
 func unread(message string) bool {
-	return message == "invalid params" || strings.HasPrefix(message, "invalid argument") || strings.HasPrefix(message, "missing value for") ||
+	return message == "invalid params" || strings.HasPrefix(message, "invalid argument") ||
+		strings.HasPrefix(message, "missing value for") ||
 		strings.HasPrefix(message, "too many arguments")
 }
 
-// unusable is the outcome of an answer, or of none, that no verdict can be read from. The details stay inside: they may name hosts.
+// unusable is the outcome of an answer, or of none, that no verdict can be read from. The details
+// stay inside: they may name hosts.
 func unusable(err error) outcome {
 	return outcome{exec.Verdict{Class: exec.Infrastructure, Rule: exec.RuleUnavailable, Detail: err.Error()}, broken}
 }

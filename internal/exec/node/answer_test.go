@@ -28,13 +28,15 @@ func TestErrorObjects(t *testing.T) {
 		{"reth", -32602, "could not verify proposer payment", exec.Invalid, exec.RulePayment, judging},
 		{"reth", -32602, "invalid blobs bundle", exec.Invalid, exec.RuleBlobs, judging},
 		{"reth", -32603, "mismatched block state root: got 0x01, expected 0x02", exec.Invalid, exec.RuleState, judging},
-		{"reth", -32603, "block gas used mismatch: got 1, expected 2; gas spent by each transaction: []", exec.Invalid, exec.RuleState, judging},
+		{"reth", -32603, "block gas used mismatch: got 1, expected 2; gas spent by each transaction: []", exec.Invalid,
+			exec.RuleState, judging},
 		{"reth", -32602, "block accesses blacklisted address: 0x01", exec.Invalid, exec.RuleRejected, judging},
 		{"reth", -32603, "parent block not found", exec.Infrastructure, exec.RuleParent, behind},
 		{"reth", -32603, "block is too old, outside validation window", exec.Infrastructure, exec.RuleParent, behind},
 		{"reth", -32603, "state at block #5 is pruned", exec.Infrastructure, exec.RuleMissingState, behind},
 		{"reth", -32603, "missing latest block in database", exec.Infrastructure, exec.RuleUnavailable, broken},
-		{"reth", -32603, "failed to open the database: too many open files (24)", exec.Infrastructure, exec.RuleUnavailable, broken},
+		{"reth", -32603, "failed to open the database: too many open files (24)", exec.Infrastructure,
+			exec.RuleUnavailable, broken},
 		{"reth", -32603, "internal blocking task error", exec.Infrastructure, exec.RuleUnavailable, broken},
 		{"reth", -32603, "Internal error", exec.Infrastructure, exec.RuleUnavailable, broken},
 		{"reth", -32603, "unimplemented", exec.Infrastructure, exec.RuleUnsupported, broken},
@@ -57,13 +59,15 @@ func TestErrorObjects(t *testing.T) {
 		{"geth", -32603, "method handler crashed", exec.Infrastructure, exec.RuleUnavailable, broken},
 		{"geth", -32002, "request timed out", exec.Infrastructure, exec.RuleUnavailable, broken},
 		{"geth", -32602, "invalid argument 0: json: cannot unmarshal", exec.Infrastructure, exec.RuleUnsupported, broken},
-		{"geth", -32601, "the method flashbots_validateBuilderSubmissionV5 does not exist/is not available", exec.Infrastructure, exec.RuleUnsupported, broken},
+		{"geth", -32601, "the method flashbots_validateBuilderSubmissionV5 does not exist/is not available",
+			exec.Infrastructure, exec.RuleUnsupported, broken},
 		{"balancer", -32000, "no node synced: all are syncing", exec.Infrastructure, exec.RuleUnavailable, broken},
 		{"balancer", -32005, "slow down", exec.Infrastructure, exec.RuleUnavailable, broken},
 		{"nobody", 0, "", exec.Infrastructure, exec.RuleUnavailable, broken},
 		{"nobody", -32000, "no", exec.Invalid, exec.RuleRejected, judging},
 		{"ours", -32000, "payment: the fee recipient gained 1 wei of 2", exec.Invalid, exec.RulePayment, judging},
-		{"ours", -32000, "state: parent not found", exec.Invalid, exec.RuleState, judging}, // a named rule counts, not the words behind it
+		// a named rule counts, not the words behind it
+		{"ours", -32000, "state: parent not found", exec.Invalid, exec.RuleState, judging},
 		{"ours", -32000, "missing_state: gone", exec.Infrastructure, exec.RuleMissingState, behind},
 		{"ours", -32000, "interrupted: the caller left", exec.Infrastructure, exec.RuleUnavailable, broken},
 	} {
@@ -105,7 +109,8 @@ func TestAnswers(t *testing.T) {
 	} {
 		got := read([]byte(body), block)
 		switch {
-		case paid == "" && (got.verdict.Class != exec.Infrastructure || got.standing != broken || got.verdict.Rule != exec.RuleUnavailable):
+		case paid == "" && (got.verdict.Class != exec.Infrastructure || got.standing != broken ||
+			got.verdict.Rule != exec.RuleUnavailable):
 			t.Errorf("%s: %+v", body, got)
 		case paid != "" && (got.verdict.Class != exec.Valid || got.standing != judging || got.verdict.PaidWei.Dec() != paid):
 			t.Errorf("%s: %+v, want %s", body, got, paid)
@@ -121,7 +126,8 @@ func TestDetailsAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever a node answers, there is a verdict with a rule exactly if it is not Valid, and a payment of at least the promise if it is.
+// Whatever a node answers, there is a verdict with a rule exactly if it is not Valid, and a payment
+// of at least the promise if it is.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"result":{"block_value":"0x12"}}`)
 	f.Add(`{"error":{"code":-32000,"message":"payment: no"}}`)

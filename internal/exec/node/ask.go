@@ -26,7 +26,8 @@ func (p *Pool) ask(ctx context.Context, n *node, b *exec.Block, body *body) outc
 	case err == nil:
 		o := read(answer, b)
 		if o.standing == broken || o.standing == behind {
-			p.log.Warn("validation node cannot judge", "node", n.name, "block", b.Payload.BlockHash, "rule", o.verdict.Rule, "detail", o.verdict.Detail)
+			p.log.Warn("validation node cannot judge", "node", n.name, "block", b.Payload.BlockHash, "rule", o.verdict.Rule,
+				"detail", o.verdict.Detail)
 		}
 		return o
 	case ctx.Err() != nil:
@@ -49,7 +50,8 @@ func (p *Pool) post(ctx context.Context, n *node, priority exec.Priority, body *
 	r.ContentLength = body.size()
 	r.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil } // for a repeat, see Idempotency-Key
 	r.Header.Set("Content-Type", "application/json")
-	r.Header["Idempotency-Key"] = nil // not sent; it lets the client repeat the request if the node closed an idle connection just then
+	// not sent; it lets the client repeat the request if the node closed an idle connection just then
+	r.Header["Idempotency-Key"] = nil
 	if priority == exec.High {
 		r.Header.Set("X-High-Priority", "true") // for a balancer in front of nodes
 	}

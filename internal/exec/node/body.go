@@ -6,8 +6,9 @@ import (
 	"io"
 )
 
-// body is a request as text with gaps, each of which stands for the digits of a value. The digits are written while the body is sent, into the buffer
-// of whoever sends it: they are megabytes, which are nowhere as a whole. Nobody may change the values until it is sent for the last time.
+// body is a request as text with gaps, each of which stands for the digits of a value. The digits
+// are written while the body is sent, into the buffer of whoever sends it: they are megabytes,
+// which are nowhere as a whole. Nobody may change the values until it is sent for the last time.
 type body struct {
 	text []byte
 	gaps []gap
@@ -89,7 +90,8 @@ var pairs = func() (pairs [256]uint16) {
 // encode writes the digits of four bytes at a time. into has room for them.
 func encode(into, value []byte) {
 	for len(value) >= 4 {
-		word := uint64(pairs[value[0]]) | uint64(pairs[value[1]])<<16 | uint64(pairs[value[2]])<<32 | uint64(pairs[value[3]])<<48
+		word := uint64(pairs[value[0]]) | uint64(pairs[value[1]])<<16 | uint64(pairs[value[2]])<<32 | uint64(
+			pairs[value[3]])<<48
 		binary.LittleEndian.PutUint64(into, word)
 		into, value = into[8:], value[4:]
 	}

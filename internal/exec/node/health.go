@@ -21,8 +21,8 @@ type node struct {
 	// lacking counts the parents that it lacked since its last judgement; lacks is the last of them.
 	lacking int
 	lacks   phase0.Hash32
-	// failures counts failures in a row. A node with none is proven; one with some is left aside until pausedUntil, and then tried with one
-	// block at a time until it answers.
+	// failures counts failures in a row. A node with none is proven; one with some is left aside until
+	// pausedUntil, and then tried with one block at a time until it answers.
 	failures    int
 	pausedUntil time.Time
 	trial       bool
@@ -33,8 +33,9 @@ const firstPause = 250 * time.Millisecond
 
 var pauses = backoff.Doubling{First: firstPause, Longest: 30 * time.Second}
 
-// lackingLimit is how many parents, one a slot, a node may lack without a judgement in between: it has stopped following the chain. Blocks
-// do not count, because a block with a wrong number looks like one without a parent, and anybody can make many.
+// lackingLimit is how many parents, one a slot, a node may lack without a judgement in between: it
+// has stopped following the chain. Blocks do not count, because a block with a wrong number looks
+// like one without a parent, and anybody can make many.
 const lackingLimit = 2
 
 func (n *node) proven() bool { return n.failures == 0 }
@@ -42,8 +43,8 @@ func (n *node) proven() bool { return n.failures == 0 }
 // ready says whether the node may be asked at all: it is proven, or its pause is over.
 func (n *node) ready(at time.Time) bool { return n.proven() || !at.Before(n.pausedUntil) }
 
-// room says whether a ready node can take one more block now. Strangers never have all places of a node that has several: a known builder's
-// block finds one at once.
+// room says whether a ready node can take one more block now. Strangers never have all places of a
+// node that has several: a known builder's block finds one at once.
 func (n *node) room(perNode int, priority exec.Priority) bool {
 	if n.proven() {
 		return n.inFlight < perNode && (!priority.Stranger() || n.strangers < max(perNode-1, 1))
@@ -51,7 +52,8 @@ func (n *node) room(perNode int, priority exec.Priority) bool {
 	return !n.trial
 }
 
-// learn takes note of what a try of a block on some parent said about the node. started is the node's state when the try began.
+// learn takes note of what a try of a block on some parent said about the node. started is the
+// node's state when the try began.
 func (n *node) learn(s standing, parent phase0.Hash32, started state, at time.Time) {
 	switch s {
 	case judging:

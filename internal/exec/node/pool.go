@@ -1,5 +1,6 @@
-// Package node has blocks judged by execution nodes that one can ask: JSON-RPC, flashbots_validateBuilderSubmissionV1 (bellatrix) to V5
-// (fulu), as reth, the builder's geth and devnet/validation serve it.
+// Package node has blocks judged by execution nodes that one can ask: JSON-RPC,
+// flashbots_validateBuilderSubmissionV1 (bellatrix) to V5 (fulu), as reth, the builder's geth and
+// devnet/validation serve it.
 //
 //	          queue: known builders before         nodes: each takes PerNode at once
 //	          strangers, all in turns
@@ -7,11 +8,13 @@
 //	              ▲                                    ○ pause is over: one block tries it
 //	              └── failed, back in its old place ── ◌ left aside, 250 ms … 30 s
 //
-// An answer is about the block or about the node, and only the first is ever held against a builder. A node that fails is left aside for a
-// pause that doubles, and its blocks go to other nodes. Nothing runs in the background: the next block after a pause is what tries the node.
+// An answer is about the block or about the node, and only the first is ever held against a
+// builder. A node that fails is left aside for a pause that doubles, and its blocks go to other
+// nodes. Nothing runs in the background: the next block after a pause is what tries the node.
 //
-// Blocks are not routed by builder or parent. All blocks of a slot have the same parent, so every node that gets any keeps its state at
-// hand; and when there is little to do, the first node of the list gets it all.
+// Blocks are not routed by builder or parent. All blocks of a slot have the same parent, so every
+// node that gets any keeps its state at hand; and when there is little to do, the first node of the
+// list gets it all.
 package node
 
 import (
@@ -34,8 +37,8 @@ type Config struct {
 	URLs []string
 	// PerNode is how many blocks one node judges at once; the others wait. 0 is 4.
 	PerNode int
-	// Timeout bounds one try on one node. 0 is 2 s. It should be well below what callers allow a verdict to take, or nothing is left for
-	// another node when the first hangs.
+	// Timeout bounds one try on one node. 0 is 2 s. It should be well below what callers allow a
+	// verdict to take, or nothing is left for another node when the first hangs.
 	Timeout time.Duration
 	// HTTP is nil for a client of our own, which keeps PerNode connections to each node.
 	HTTP *http.Client
@@ -80,14 +83,16 @@ func New(cfg Config) (*Pool, error) {
 	for i, raw := range cfg.URLs {
 		parsed, err := url.Parse(raw)
 		if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
-			return nil, fmt.Errorf("validation node %d: want a URL with http or https", i+1) // not quoted: it may hold a password
+			// not quoted: it may hold a password
+			return nil, fmt.Errorf("validation node %d: want a URL with http or https", i+1)
 		}
 		p.nodes = append(p.nodes, &node{name: parsed.Host, url: raw})
 	}
 	return p, nil
 }
 
-// newClient keeps connections: a node is asked hundreds of times each slot. It follows no redirects, which no node answers with.
+// newClient keeps connections: a node is asked hundreds of times each slot. It follows no
+// redirects, which no node answers with.
 func newClient(perNode int) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -99,7 +104,8 @@ func newClient(perNode int) *http.Client {
 	}
 }
 
-// Live says whether some node's last word was a good one. Without one, what is accepted now may never be judged, and optimism should rest.
+// Live says whether some node's last word was a good one. Without one, what is accepted now may
+// never be judged, and optimism should rest.
 func (p *Pool) Live() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,12 +117,15 @@ func (p *Pool) Live() bool {
 	return false
 }
 
-// maxTries is on how many nodes one block is tried. A block that brings nodes down must not reach all of them.
+// maxTries is on how many nodes one block is tried. A block that brings nodes down must not reach
+// all of them.
 const maxTries = 3
 
-// Validate implements exec.Validator. Beside what the block's own rules give, Infrastructure comes with RuleUnavailable if no node could be
-// asked or none gave an answer, with RuleParent or RuleMissingState if all that did lack them, with RuleInterrupted if ctx ended first, and
-// with RuleCrowded if too many blocks wait, and with RuleUnsupported if nodes cannot be asked about this block.
+// Validate implements exec.Validator. Beside what the block's own rules give, Infrastructure comes
+// with RuleUnavailable if no node could be asked or none gave an answer, with RuleParent or
+// RuleMissingState if all that did lack them, with RuleInterrupted if ctx ended first, and with
+// RuleCrowded if too many blocks wait, and with RuleUnsupported if nodes cannot be asked about this
+// block.
 func (p *Pool) Validate(ctx context.Context, b *exec.Block) exec.Verdict {
 	if err := askable(b); err != nil {
 		return unknown(exec.RuleUnsupported, err.Error())
@@ -160,7 +169,8 @@ func (p *Pool) newTicket(b *exec.Block) *ticket {
 	defer p.mu.Unlock()
 	p.arrived++
 	return &ticket{
-		priority: b.Priority, source: b.Source, valueWei: b.ValueWei, parent: b.Payload.ParentHash, number: p.arrived, granted: make(chan *node, 1),
+		priority: b.Priority, source: b.Source, valueWei: b.ValueWei, parent: b.Payload.ParentHash, number: p.arrived,
+		granted: make(chan *node, 1),
 	}
 }
 

@@ -158,8 +158,8 @@ func TestTriesAreBounded(t *testing.T) {
 	}
 }
 
-// A node that fails is left aside for 250 ms, then twice as long each time up to 30 s, and is asked once after each pause. An answer
-// makes all good.
+// A node that fails is left aside for 250 ms, then twice as long each time up to 30 s, and is asked
+// once after each pause. An answer makes all good.
 func TestPausesGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := filled(eth.Fulu, 0, 0)
@@ -192,7 +192,8 @@ func TestPausesGrow(t *testing.T) {
 	})
 }
 
-// After a pause one block tries the node; others wait for how it goes, and go to proven nodes when they are of high priority.
+// After a pause one block tries the node; others wait for how it goes, and go to proven nodes when
+// they are of high priority.
 func TestTrialIsOneBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := filled(eth.Fulu, 0, 0)
@@ -264,8 +265,9 @@ func TestSlowBlockIsNotTheNodesFault(t *testing.T) {
 	})
 }
 
-// A node that lacks the parents of two slots without judging anything has stopped following; any number of bad blocks of one slot has not
-// that effect, nor have two slots with a judgement in between.
+// A node that lacks the parents of two slots without judging anything has stopped following; any
+// number of bad blocks of one slot has not that effect, nor have two slots with a judgement in
+// between.
 func TestNodeThatStoppedFollowing(t *testing.T) {
 	p, world := poolOf(t, Config{}, lost)
 	on := func(parent byte) *exec.Block {
@@ -405,7 +407,8 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	for _, urls := range [][]string{nil, {""}, {"localhost:8545"}, {"ftp://a"}, {"http://"}, {"http://a", "http://user:secret@a:b:c"}} {
+	for _, urls := range [][]string{nil, {""}, {"localhost:8545"}, {"ftp://a"}, {"http://"},
+		{"http://a", "http://user:secret@a:b:c"}} {
 		if _, err := New(Config{URLs: urls}); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", urls, err)
 		}

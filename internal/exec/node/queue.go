@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// ticket is one block's place in the queue. Pool.mu guards it, but for shed, which is written before granted is filled.
+// ticket is one block's place in the queue. Pool.mu guards it, but for shed, which is written
+// before granted is filled.
 type ticket struct {
 	priority exec.Priority
 	source   exec.Source
@@ -24,8 +25,9 @@ type ticket struct {
 	shed     bool       // too many wait
 }
 
-// acquire waits for a node that this block has not been tried on. It returns nil if no node is left to wait for or if too many blocks wait, and an
-// error, the context's cause, if the context ends first. The caller must release the node.
+// acquire waits for a node that this block has not been tried on. It returns nil if no node is left
+// to wait for or if too many blocks wait, and an error, the context's cause, if the context ends
+// first. The caller must release the node.
 func (p *Pool) acquire(ctx context.Context, t *ticket) (*node, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -93,8 +95,8 @@ func (p *Pool) remove(t *ticket) bool {
 	return true
 }
 
-// dispatch grants nodes to waiting blocks, in the order of their turns, and sends those away for which there is none to wait for. Whatever
-// changes a node or the queue calls it.
+// dispatch grants nodes to waiting blocks, in the order of their turns, and sends those away for
+// which there is none to wait for. Whatever changes a node or the queue calls it.
 func (p *Pool) dispatch(now time.Time) {
 	for again := true; again; {
 		again = false
@@ -128,7 +130,8 @@ func (p *Pool) grant(t *ticket, n *node) {
 	}
 }
 
-// choose is the best node with room for a block, or nil; hope says whether waiting makes sense: some node that could take it is busy.
+// choose is the best node with room for a block, or nil; hope says whether waiting makes sense:
+// some node that could take it is busy.
 func (p *Pool) choose(t *ticket, now time.Time) (best *node, hope bool) {
 	for _, n := range p.nodes {
 		if slices.Contains(t.tried, n) || !n.ready(now) {
@@ -142,8 +145,9 @@ func (p *Pool) choose(t *ticket, now time.Time) (best *node, hope bool) {
 	return best, hope
 }
 
-// better prefers the node with less in flight. A node that is to be tried again comes before the others for a stranger's block, or it would
-// never come back while the others have room, and after them for a known builder's, which should not pay for the trial.
+// better prefers the node with less in flight. A node that is to be tried again comes before the
+// others for a stranger's block, or it would never come back while the others have room, and after
+// them for a known builder's, which should not pay for the trial.
 func better(a, b *node, priority exec.Priority) bool {
 	if a.proven() != b.proven() {
 		return a.proven() == (priority >= exec.Known)

@@ -25,8 +25,8 @@ var methods = map[eth.Fork]string{
 	eth.Fulu:      "flashbots_validateBuilderSubmissionV5",
 }
 
-// askable is nil if a block has all that a request needs. A node judges by the signed message alone, so the message must promise what the
-// block is said to promise.
+// askable is nil if a block has all that a request needs. A node judges by the signed message
+// alone, so the message must promise what the block is said to promise.
 func askable(b *exec.Block) error {
 	switch {
 	case methods[b.Fork] == "":
@@ -41,8 +41,9 @@ func askable(b *exec.Block) error {
 	return nil
 }
 
-// request is the JSON-RPC request for a block. It is written by hand: nearly all of it is hexadecimal digits, and reflection over
-// megabytes of them costs many times what writing them does (BenchmarkRequest).
+// request is the JSON-RPC request for a block. It is written by hand: nearly all of it is
+// hexadecimal digits, and reflection over megabytes of them costs many times what writing them does
+// (BenchmarkRequest).
 func request(b *exec.Block) (*body, error) {
 	w := writer{out: make([]byte, 0, shortBytes(b))}
 	w.text(`{"jsonrpc":"2.0","id":1,"method":"`).text(methods[b.Fork]).text(`","params":[`)
@@ -53,7 +54,8 @@ func request(b *exec.Block) (*body, error) {
 	return &body{w.out, w.gaps}, nil
 }
 
-// shortBytes is about what a request has beside its long values: nearly all of it are commitments and proofs, and what is written around transactions.
+// shortBytes is about what a request has beside its long values: nearly all of it are commitments
+// and proofs, and what is written around transactions.
 func shortBytes(b *exec.Block) int {
 	const digits = 2*len(deneb.KZGProof{}) + len(`"0x",`)
 	size := 8<<10 + len(`"0x",`)*len(b.Payload.Transactions) + 256*len(b.Payload.Withdrawals)
@@ -119,7 +121,8 @@ func writeList[T any](w *writer, key string, list []T, each func(*T)) {
 	w.text(`]`)
 }
 
-// submission is the builder's submission (relay-specs, "SubmitBlockRequest") with the fields that nodes want beside it.
+// submission is the builder's submission (relay-specs, "SubmitBlockRequest") with the fields that
+// nodes want beside it.
 func (w *writer) submission(b *exec.Block) error {
 	w.text(`{`)
 	w.trace(b)

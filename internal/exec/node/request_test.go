@@ -32,7 +32,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/golden"
 )
 
-// filled is a block in which every field says something and no two say the same. It is valid nowhere.
+// filled is a block in which every field says something and no two say the same. It is valid
+// nowhere.
 func filled(fork eth.Fork, transactionBytes, blobs int) *exec.Block {
 	random := rand.NewChaCha8([32]byte{byte(fork)})
 	fill := func(into []byte) { _, _ = random.Read(into) } // never fails
@@ -40,13 +41,15 @@ func filled(fork eth.Fork, transactionBytes, blobs int) *exec.Block {
 		Fork: fork, RegisteredGasLimit: 36_000_000, ValueWei: uint256.NewInt(123_456_789_012_345_678),
 		Trace: &builderv1.BidTrace{Slot: 9_000_001, GasLimit: 36_000_001, GasUsed: 29_000_000},
 		Payload: &payload.Payload{
-			BlockNumber: 21_000_000, GasLimit: 36_000_002, GasUsed: 29_000_001, Timestamp: 1_800_000_000, ExtraData: []byte("gavel \""),
+			BlockNumber: 21_000_000, GasLimit: 36_000_002, GasUsed: 29_000_001, Timestamp: 1_800_000_000,
+			ExtraData:     []byte("gavel \""),
 			BaseFeePerGas: uint256.MustFromDecimal("340282366920938463463374607431768211456"),
 		},
 	}
 	t, p := b.Trace, b.Payload
 	for _, field := range [][]byte{
-		b.FeeRecipient[:], b.Signature[:], t.ParentHash[:], t.BlockHash[:], t.BuilderPubkey[:], t.ProposerPubkey[:], p.ParentHash[:],
+		b.FeeRecipient[:], b.Signature[:], t.ParentHash[:], t.BlockHash[:], t.BuilderPubkey[:], t.ProposerPubkey[:],
+		p.ParentHash[:],
 		p.FeeRecipient[:], p.StateRoot[:], p.ReceiptsRoot[:], p.LogsBloom[:], p.PrevRandao[:], p.BlockHash[:],
 	} {
 		fill(field)
@@ -59,7 +62,8 @@ func filled(fork eth.Fork, transactionBytes, blobs int) *exec.Block {
 	}
 	if fork >= eth.Capella {
 		p.Withdrawals = []*capella.Withdrawal{
-			{Index: 1, ValidatorIndex: 2, Address: bellatrix.ExecutionAddress{3}, Amount: 4}, {Index: 5, ValidatorIndex: 6, Amount: 7},
+			{Index: 1, ValidatorIndex: 2, Address: bellatrix.ExecutionAddress{3}, Amount: 4},
+			{Index: 5, ValidatorIndex: 6, Amount: 7},
 		}
 	}
 	if fork >= eth.Deneb {
@@ -77,7 +81,8 @@ func filled(fork eth.Fork, transactionBytes, blobs int) *exec.Block {
 	if fork >= eth.Electra {
 		b.Requests = &electra.ExecutionRequests{
 			Deposits: []*electra.DepositRequest{{
-				Pubkey: phase0.BLSPubKey{1}, WithdrawalCredentials: bytes.Repeat([]byte{2}, 32), Amount: 3, Signature: phase0.BLSSignature{4}, Index: 5,
+				Pubkey: phase0.BLSPubKey{1}, WithdrawalCredentials: bytes.Repeat([]byte{2}, 32), Amount: 3,
+				Signature: phase0.BLSSignature{4}, Index: 5,
 			}},
 			Withdrawals: []*electra.WithdrawalRequest{{
 				SourceAddress: bellatrix.ExecutionAddress{1}, ValidatorPubkey: phase0.BLSPubKey{2}, Amount: 3,
@@ -115,24 +120,30 @@ func library(b *exec.Block) any {
 	old := &denebapi.BlobsBundle{Commitments: blobs.Commitments, Proofs: blobs.Proofs, Blobs: blobs.Blobs}
 	switch b.Fork {
 	case eth.Bellatrix:
-		return &bellatrixapi.SubmitBlockRequest{Message: b.Trace, ExecutionPayload: payload.ToBellatrix(b.Payload), Signature: b.Signature}
+		return &bellatrixapi.SubmitBlockRequest{Message: b.Trace, ExecutionPayload: payload.ToBellatrix(b.Payload),
+			Signature: b.Signature}
 	case eth.Capella:
-		return &capellaapi.SubmitBlockRequest{Message: b.Trace, ExecutionPayload: payload.ToCapella(b.Payload), Signature: b.Signature}
+		return &capellaapi.SubmitBlockRequest{Message: b.Trace, ExecutionPayload: payload.ToCapella(b.Payload),
+			Signature: b.Signature}
 	case eth.Deneb:
-		return &denebapi.SubmitBlockRequest{Message: b.Trace, ExecutionPayload: b.Payload, BlobsBundle: old, Signature: b.Signature}
+		return &denebapi.SubmitBlockRequest{Message: b.Trace, ExecutionPayload: b.Payload, BlobsBundle: old,
+			Signature: b.Signature}
 	case eth.Electra:
 		return &electraapi.SubmitBlockRequest{
-			Message: b.Trace, ExecutionPayload: b.Payload, BlobsBundle: old, ExecutionRequests: b.Requests, Signature: b.Signature,
+			Message: b.Trace, ExecutionPayload: b.Payload, BlobsBundle: old, ExecutionRequests: b.Requests,
+			Signature: b.Signature,
 		}
 	default:
 		return &fuluapi.SubmitBlockRequest{
-			Message: b.Trace, ExecutionPayload: b.Payload, BlobsBundle: (*fuluapi.BlobsBundle)(blobs), ExecutionRequests: b.Requests,
-			Signature: b.Signature,
+			Message: b.Trace, ExecutionPayload: b.Payload, BlobsBundle: (*fuluapi.BlobsBundle)(blobs),
+			ExecutionRequests: b.Requests,
+			Signature:         b.Signature,
 		}
 	}
 }
 
-// fieldsOf is a JSON text with letters in lower case: the library writes addresses with a checksum of capitals.
+// fieldsOf is a JSON text with letters in lower case: the library writes addresses with a checksum
+// of capitals.
 func fieldsOf(t *testing.T, raw []byte) map[string]any {
 	t.Helper()
 	var fields map[string]any
@@ -142,7 +153,8 @@ func fieldsOf(t *testing.T, raw []byte) map[string]any {
 	return fields
 }
 
-// What is written by hand is what the library writes, plus the fields beside it; and it is read back as the same block.
+// What is written by hand is what the library writes, plus the fields beside it; and it is read
+// back as the same block.
 func TestRequestIsTheLibrarys(t *testing.T) {
 	for _, fork := range eth.Forks {
 		t.Run(fork.String(), func(t *testing.T) {
@@ -185,7 +197,8 @@ func TestRequestHasNoNull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(raw, []byte("null")) || !bytes.Contains(raw, []byte(`"blobs":[]`)) || !bytes.Contains(raw, []byte(`"extra_data":"0x"`)) {
+	if bytes.Contains(raw, []byte("null")) || !bytes.Contains(raw, []byte(`"blobs":[]`)) ||
+		!bytes.Contains(raw, []byte(`"extra_data":"0x"`)) {
 		t.Errorf("%s", raw)
 	}
 }
@@ -257,7 +270,8 @@ func TestRequestInPieces(t *testing.T) {
 	})
 }
 
-// BenchmarkRequest compares our writing of a block of 1.5 MB (0.7 MB of transactions, 6 blobs), as it is sent, with the library's, in turn in one run.
+// BenchmarkRequest compares our writing of a block of 1.5 MB (0.7 MB of transactions, 6 blobs), as
+// it is sent, with the library's, in turn in one run.
 func BenchmarkRequest(b *testing.B) {
 	block := filled(eth.Fulu, 700_000, 6)
 	submission := library(block)

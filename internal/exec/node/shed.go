@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// How many blocks may wait for a node. A stranger's further ones are sent away at once, whatever they claim to pay; when too many strangers wait,
-// the address with the most of them loses its newest. Of known builders those of least value go: only their claims are worth something.
+// How many blocks may wait for a node. A stranger's further ones are sent away at once, whatever
+// they claim to pay; when too many strangers wait, the address with the most of them loses its
+// newest. Of known builders those of least value go: only their claims are worth something.
 const (
 	waitingOfKey       = 8
 	waitingOfAddress   = 32

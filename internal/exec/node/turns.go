@@ -8,11 +8,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// strangersShare: while strangers wait, each fourth place goes to one of them, however many known builders wait.
+// strangersShare: while strangers wait, each fourth place goes to one of them, however many known
+// builders wait.
 const strangersShare = 4
 
-// turns says whose block is next. Priorities come in their order, and within one everybody has its turn: strangers by address and then by key, known
-// builders by key. So whoever sends more waits longer, and keys without end gain nothing. Pool.mu guards it.
+// turns says whose block is next. Priorities come in their order, and within one everybody has its
+// turn: strangers by address and then by key, known builders by key. So whoever sends more waits
+// longer, and keys without end gain nothing. Pool.mu guards it.
 type turns struct {
 	parties rota // by priority and party
 	keys    rota // by priority and key
@@ -26,7 +28,8 @@ type member struct {
 	name     string
 }
 
-// party is who takes turns with others: an address for strangers, whose keys cost nothing, and a builder's key otherwise.
+// party is who takes turns with others: an address for strangers, whose keys cost nothing, and a
+// builder's key otherwise.
 func (t *ticket) party() member {
 	if t.priority.Stranger() {
 		return member{t.priority, t.source.Address}
@@ -38,7 +41,8 @@ func (t *ticket) key() member { return member{t.priority, string(t.source.Key[:]
 
 // order are the waiting blocks, the next one first.
 func (o *turns) order(waiting []*ticket) []*ticket {
-	first := map[member]uint64{} // of each party, the number of what came first: what parties with the same turn are told apart by
+	// of each party, the number of what came first: what parties with the same turn are told apart by
+	first := map[member]uint64{}
 	for _, t := range waiting {
 		if number, any := first[t.party()]; !any || t.number < number {
 			first[t.party()] = t.number
@@ -73,7 +77,8 @@ func (o *turns) took(t *ticket, waiting []*ticket) {
 	}
 }
 
-// rota counts turns. Whoever was not there for a while has the turn that is now: nothing is saved up. The zero value has had none.
+// rota counts turns. Whoever was not there for a while has the turn that is now: nothing is saved
+// up. The zero value has had none.
 type rota struct {
 	next map[member]uint64
 	now  map[exec.Priority]uint64

@@ -24,7 +24,8 @@ func busy(*http.Request) (string, error) {
 // blockFrom is a block that somebody has executed.
 func blockFrom(priority exec.Priority, address string, key byte, wei uint64) *exec.Block {
 	b := filled(eth.Fulu, 0, 0)
-	b.Priority, b.Source, b.ValueWei = priority, exec.Source{Address: address, Key: phase0.BLSPubKey{key}}, uint256.NewInt(wei)
+	b.Priority, b.Source, b.ValueWei = priority, exec.Source{Address: address, Key: phase0.BLSPubKey{key}},
+		uint256.NewInt(wei)
 	trace := *b.Trace
 	trace.Value = b.ValueWei
 	b.Trace = &trace
@@ -62,8 +63,8 @@ func took(t *testing.T, p *Pool, b *exec.Block) time.Duration {
 	return time.Since(before)
 }
 
-// Sixty connections with new keys and huge values take nobody's turn: strangers at other addresses wait for one block of theirs, and known builders
-// find a place at once.
+// Sixty connections with new keys and huge values take nobody's turn: strangers at other addresses
+// wait for one block of theirs, and known builders find a place at once.
 func TestCrowdOfOneAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := poolOf(t, Config{}, busy)
@@ -84,7 +85,8 @@ func TestCrowdOfOneAddress(t *testing.T) {
 	})
 }
 
-// Sixty addresses have a turn each before an honest stranger has one again; those that were invalid come last then.
+// Sixty addresses have a turn each before an honest stranger has one again; those that were invalid
+// come last then.
 func TestCrowdOfManyAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := poolOf(t, Config{}, busy)
@@ -96,7 +98,8 @@ func TestCrowdOfManyAddresses(t *testing.T) {
 			return blockFrom(priority, fmt.Sprint("6.6.6.", i), byte(i), 1<<62)
 		})
 		defer stop()
-		if wait := took(t, p, blockFrom(exec.Normal, "1.1.1.1", 1, 1000)); wait > 61*100*time.Millisecond+300*time.Millisecond {
+		wait := took(t, p, blockFrom(exec.Normal, "1.1.1.1", 1, 1000))
+		if wait > 61*100*time.Millisecond+300*time.Millisecond {
 			t.Errorf("the first block took %v, want one turn of everybody", wait)
 		}
 		if wait := took(t, p, blockFrom(exec.Known, "2.2.2.2", 2, 1000)); wait > 300*time.Millisecond {
@@ -126,7 +129,8 @@ func TestStrangersShare(t *testing.T) {
 	})
 }
 
-// One key, one address and all strangers have a bounded place in the queue; a claimed value helps known builders only.
+// One key, one address and all strangers have a bounded place in the queue; a claimed value helps
+// known builders only.
 func TestQueueSheds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := poolOf(t, Config{PerNode: 1}, busy)

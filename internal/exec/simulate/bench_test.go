@@ -17,7 +17,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// market is what a swap is to a machine: for i from 0 to 15, SSTORE(i, SLOAD(i)+1) and a hash of 64 bytes. All slots are used before.
+// market is what a swap is to a machine: for i from 0 to 15, SSTORE(i, SLOAD(i)+1) and a hash of 64
+// bytes. All slots are used before.
 var market = common.HexToAddress("0xc800000000000000000000000000000000000000")
 
 // swaps are three calls of the market, 103,000 gas each, on a chain that has it.
@@ -27,10 +28,12 @@ func swaps(b *testing.B) (*room, []exec.Tx) {
 	defer delete(contracts, market)
 	r := opened(b, eth.Fulu, simulate.Options{})
 	r.grow(b, r.call(searcher, market, 0, 500_000)) // fills the slots
-	return r, []exec.Tx{r.call(user, market, 0, 200_000), r.call(user, market, 0, 200_000), r.call(user, market, 0, 200_000)}
+	return r, []exec.Tx{r.call(user, market, 0, 200_000), r.call(user, market, 0, 200_000),
+		r.call(user, market, 0, 200_000)}
 }
 
-// bare is the least that anybody must do for the same: open the state, make the machine, run the messages.
+// bare is the least that anybody must do for the same: open the state, make the machine, run the
+// messages.
 func bare(b *testing.B, r *room, txs []exec.Tx, jumps vm.JumpDestCache) {
 	parent := r.chain.CurrentBlock()
 	st, err := r.chain.StateAt(parent.Root, parent.Number, parent.Time)
@@ -38,7 +41,8 @@ func bare(b *testing.B, r *room, txs []exec.Tx, jumps vm.JumpDestCache) {
 		b.Fatal(err)
 	}
 	header := &types.Header{
-		ParentHash: parent.Hash(), Number: new(big.Int).Add(parent.Number, common.Big1), Time: parent.Time + 12, Coinbase: coinbase,
+		ParentHash: parent.Hash(), Number: new(big.Int).Add(parent.Number, common.Big1), Time: parent.Time + 12,
+		Coinbase: coinbase,
 		GasLimit: parent.GasLimit, Difficulty: new(big.Int), BaseFee: parent.BaseFee, ExcessBlobGas: new(uint64),
 	}
 	evm := vm.NewEVM(core.NewEVMBlockContext(header, r.chain, &coinbase), st, r.chain.Config(), vm.Config{})
@@ -47,7 +51,8 @@ func bare(b *testing.B, r *room, txs []exec.Tx, jumps vm.JumpDestCache) {
 	signer := types.LatestSigner(r.chain.Config())
 	gas := core.NewGasPool(^uint64(0))
 	for i, tx := range txs {
-		msg, err := core.TransactionToMessage(tx.Transaction, signer, header.BaseFee) // the sender is in the transaction's own cache
+		// the sender is in the transaction's own cache
+		msg, err := core.TransactionToMessage(tx.Transaction, signer, header.BaseFee)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -60,8 +65,8 @@ func bare(b *testing.B, r *room, txs []exec.Tx, jumps vm.JumpDestCache) {
 	}
 }
 
-// race runs two ways of doing the same in turn, each as often first as second, and reports which part of their speed ours has: the quotient of
-// the median times.
+// race runs two ways of doing the same in turn, each as often first as second, and reports which
+// part of their speed ours has: the quotient of the median times.
 func race(b *testing.B, ours, theirs func()) {
 	var took [2][]time.Duration
 	ways := [2]func(){ours, theirs}
@@ -83,8 +88,9 @@ func race(b *testing.B, ours, theirs func()) {
 	b.ReportMetric(0, "ns/op") // of both together, which means nothing
 }
 
-// BenchmarkCallBundle compares a simulation of three swaps with the machine alone. The metric of-bare is the part of the machine's speed that is
-// left. What is missing is mostly the system call that a block begins with.
+// BenchmarkCallBundle compares a simulation of three swaps with the machine alone. The metric
+// of-bare is the part of the machine's speed that is left. What is missing is mostly the system
+// call that a block begins with.
 func BenchmarkCallBundle(b *testing.B) {
 	r, txs := swaps(b)
 	jumps := core.NewJumpDestCache()

@@ -18,8 +18,10 @@ const payoutGas = 30_000
 // maxDepth is how many bundles may lie in one another.
 const maxDepth = 5
 
-// Simulate implements exec.Simulator (mev_simBundle, docs/spec.md, Simulation). Payouts of refunds are counted, not executed.
-func (s *Simulator) Simulate(ctx context.Context, bundle *exec.Bundle, env exec.Environment) (*exec.BundleResult, error) {
+// Simulate implements exec.Simulator (mev_simBundle, docs/spec.md, Simulation). Payouts of refunds
+// are counted, not executed.
+func (s *Simulator) Simulate(ctx context.Context, bundle *exec.Bundle,
+	env exec.Environment) (*exec.BundleResult, error) {
 	result := &exec.BundleResult{ProfitWei: new(wei), RefundableWei: new(wei), MevGasPriceWei: new(wei)}
 	err := s.within(ctx, s.timeoutOf(env), env, pretended(env), func(b *block) error {
 		result.Parent = b.Parent
@@ -77,7 +79,8 @@ var (
 	errTooDeep        = &failure{reason: "max depth reached", lasting: true}
 )
 
-// earnings are what one level of a bundle brought. They are signed: a transaction may take from the coinbase.
+// earnings are what one level of a bundle brought. They are signed: a transaction may take from the
+// coinbase.
 type earnings struct{ profitWei, refundableWei *big.Int }
 
 // bundleRun collects what all levels of a bundle do.
@@ -123,7 +126,8 @@ func counts(bundle *exec.Bundle, refunded []bool, i int) bool {
 	return !refunded[i]
 }
 
-// element runs a transaction or an inner bundle. What an inner one keeps after its payouts is its own affair: the outer one sees the coinbase.
+// element runs a transaction or an inner bundle. What an inner one keeps after its payouts is its
+// own affair: the outer one sees the coinbase.
 func (r *bundleRun) element(element exec.Element, depth int) (logs exec.ElementLogs, err error) {
 	switch {
 	case element.Tx != nil:
@@ -136,8 +140,9 @@ func (r *bundleRun) element(element exec.Element, depth int) (logs exec.ElementL
 	return logs, err
 }
 
-// payOut subtracts a bundle's refunds from its profit. Each has to be worth its own gas; one that is counted from what single transactions paid
-// (PaidBy) is paid later if it is not, outside of the block.
+// payOut subtracts a bundle's refunds from its profit. Each has to be worth its own gas; one that
+// is counted from what single transactions paid (PaidBy) is paid later if it is not, outside of the
+// block.
 func (r *bundleRun) payOut(bundle *exec.Bundle, earned *earnings) error {
 	for _, refund := range bundle.Refunds {
 		recipients := 1

@@ -15,11 +15,17 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// The transactions of docs/spec.md, Bundle hash 4: A pays 21,000 gas × 1 gwei, B and C pay 0.1 ether to the coinbase besides 30,342 gas × 1 gwei each.
+// The transactions of docs/spec.md, Bundle hash 4: A pays 21,000 gas × 1 gwei, B and C pay 0.1
+// ether to the coinbase besides 30,342 gas × 1 gwei each.
 const (
-	rawA = "0x02f86b0180843b9aca00852ecc889a0082520894c87037874aed04e51c29f582394217a0a2b89d808080c080a0a463985c616dd8ee17d7ef9112af4e6e06a27b071525b42182fe7b0b5c8b4925a00af5ca177ffef2ff28449292505d41be578bebb77110dfc09361d2fb56998260"
-	rawB = "0x02f8730180843b9aca00852ecc889a008288b894c10000000000000000000000000000000000000088016345785d8a000080c001a07c8890151fed9a826f241d5a37c84062ebc55ca7f5caef4683dcda6ac99dbffba069108de72e4051a764f69c51a6b718afeff4299107963a5d84d5207b2d6932a4"
-	rawC = "0x02f8730101843b9aca00852ecc889a008288b894c10000000000000000000000000000000000000088016345785d8a000080c001a0650c394d77981e46be3d8cf766ecc435ec3706375baed06eb9bef21f9da2828da064965fdf88b91575cd74f20301649c9d011b234cefb6c1761cc5dd579e4750b1"
+	rawA = "0x02f86b0180843b9aca00852ecc889a0082520894c87037874aed04e51c29f582394217a0a2b89d808080c080a0a463985c616dd8e" +
+		"e17d7ef9112af4e6e06a27b071525b42182fe7b0b5c8b4925a00af5ca177ffef2ff28449292505d41be578bebb77110dfc09361d2fb56998260"
+	rawB = "0x02f8730180843b9aca00852ecc889a008288b894c10000000000000000000000000000000000000088016345785d8a000080c001a" +
+		"07c8890151fed9a826f241d5a37c84062ebc55ca7f5caef4683dcda6ac99dbffba069108de72e4051a764f69c51a6b718afeff4299107963a" +
+		"5d84d5207b2d6932a4"
+	rawC = "0x02f8730101843b9aca00852ecc889a008288b894c10000000000000000000000000000000000000088016345785d8a000080c001a" +
+		"0650c394d77981e46be3d8cf766ecc435ec3706375baed06eb9bef21f9da2828da064965fdf88b91575cd74f20301649c9d011b234cefb6c1" +
+		"761cc5dd579e4750b1"
 
 	paysA = 21_000 * gwei
 	// paysB is V of docs/spec.md, Payouts 2; C pays the same.
@@ -57,7 +63,8 @@ func allowed(tx exec.Tx) exec.Tx                  { tx.CanRevert = true; return 
 func droppable(tx exec.Tx) exec.Tx                { tx.CanDrop = true; return tx }
 func percentOf(wei uint64, percent uint64) uint64 { return wei / 100 * percent } // the amounts are multiples of 100
 
-// The nine vectors that are published with mev_simBundle (docs/spec.md, Simulation), on a chain that is made anew: payouts of 90 % of V, of halves of it, and of 80 % for a second backrun.
+// The nine vectors that are published with mev_simBundle (docs/spec.md, Simulation), on a chain
+// that is made anew: payouts of 90 % of V, of halves of it, and of 80 % for a second backrun.
 func TestVectors(t *testing.T) {
 	r, env, a, b, c := scenario(t)
 	reverting := r.call(user, reverter, 0, 60_000)
@@ -83,7 +90,8 @@ func TestVectors(t *testing.T) {
 		},
 		{
 			"backrun of a bundle of two", &exec.Bundle{
-				Elements: []exec.Element{inner(&exec.Bundle{Elements: []exec.Element{element(a)}, Recipients: 2}), element(b)}, Refunds: ninety,
+				Elements: []exec.Element{inner(&exec.Bundle{Elements: []exec.Element{element(a)}, Recipients: 2}), element(b)},
+				Refunds:  ninety,
 			}, "", paysA + paysB - percentOf(paysB, 90), paysB, 111_342,
 		},
 		{
@@ -111,13 +119,15 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// docs/spec.md, Payouts 2: worked payouts for V: what the recipient gets is the payout less its own gas.
+// docs/spec.md, Payouts 2: worked payouts for V: what the recipient gets is the payout less its own
+// gas.
 func TestWorkedPayouts(t *testing.T) {
 	r, env, a, b, _ := scenario(t)
 	for _, row := range []struct{ recipients, each uint64 }{{1, 84_027_307_800_000_000}, {2, 39_013_653_900_000_000}} {
 		got := r.mustSimulate(t, env, &exec.Bundle{
-			Elements: []exec.Element{inner(&exec.Bundle{Elements: []exec.Element{element(a)}, Recipients: int(row.recipients)}), element(b)},
-			Refunds:  []exec.Refund{{Element: 0, Percent: 90}},
+			Elements: []exec.Element{inner(&exec.Bundle{Elements: []exec.Element{element(a)}, Recipients: int(row.recipients)}),
+				element(b)},
+			Refunds: []exec.Refund{{Element: 0, Percent: 90}},
 		})
 		kept := got.ProfitWei.Uint64() - paysA
 		if each := (got.RefundableWei.Uint64() - kept - row.recipients*payoutWei) / row.recipients; each != row.each {
@@ -126,12 +136,14 @@ func TestWorkedPayouts(t *testing.T) {
 	}
 }
 
-// A payout that is not worth its gas, and a bundle that costs the coinbase more than it brings, fail.
+// A payout that is not worth its gas, and a bundle that costs the coinbase more than it brings,
+// fail.
 func TestNegativeProfit(t *testing.T) {
 	r, env, a, b, _ := scenario(t)
 	free := func(d *types.DynamicFeeTx) { d.GasTipCap = new(big.Int) }
 	takes := r.callWith(user, splitter, 0, 60_000, free)
-	small := &exec.Bundle{Elements: []exec.Element{element(a), element(b)}, Refunds: []exec.Refund{{Element: 0, Percent: 5}}}
+	small := &exec.Bundle{Elements: []exec.Element{element(a), element(b)},
+		Refunds: []exec.Refund{{Element: 0, Percent: 5}}}
 	robbed := env
 	robbed.Coinbase = &splitter // a coinbase whose code gives a wei to whoever calls it
 	for name, row := range map[string]struct {
@@ -139,9 +151,10 @@ func TestNegativeProfit(t *testing.T) {
 		bundle *exec.Bundle
 	}{
 		// 5 % of V are 5 finney, the gas of a payout 6.
-		"payout below its gas":     {env, small},
-		"payout below it, inside":  {env, &exec.Bundle{Elements: []exec.Element{inner(small)}}},
-		"nothing to refund":        {env, &exec.Bundle{Elements: []exec.Element{element(a)}, Refunds: []exec.Refund{{Element: 0, Percent: 90}}}},
+		"payout below its gas":    {env, small},
+		"payout below it, inside": {env, &exec.Bundle{Elements: []exec.Element{inner(small)}}},
+		"nothing to refund": {env, &exec.Bundle{Elements: []exec.Element{element(a)},
+			Refunds: []exec.Refund{{Element: 0, Percent: 90}}}},
 		"the coinbase gets poorer": {robbed, bundleOf(takes)},
 		"refunds of what is not there": {robbed, &exec.Bundle{
 			Elements: []exec.Element{element(takes), element(a)}, Refunds: []exec.Refund{{Element: 1, Percent: 90}},
@@ -182,7 +195,8 @@ func TestDrop(t *testing.T) {
 				return
 			}
 			first, second := got.Txs[0], got.Txs[1]
-			if first.Dropped != row.dropped || row.dropped && (first.GasUsed != 0 || len(first.Logs) != 0 || !first.CoinbaseDiffWei.IsZero()) {
+			if first.Dropped != row.dropped || row.dropped && (first.GasUsed != 0 || len(first.Logs) != 0 ||
+				!first.CoinbaseDiffWei.IsZero()) {
 				t.Errorf("%+v", first)
 			}
 			if sum := first.GasUsed + second.GasUsed; got.GasUsed != sum || got.ProfitWei.Uint64() != sum*gwei {
@@ -206,15 +220,18 @@ func TestDrop(t *testing.T) {
 // Logs mirror the bundle; the last failed execution is told even if it was allowed.
 func TestLogsAndRevert(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
-	one, failing, two := r.call(user, counter, 0, 60_000), r.call(user, reverter, 0, 60_000), r.call(user, counter, 0, 60_000)
+	one, failing, two := r.call(user, counter, 0, 60_000), r.call(user, reverter, 0, 60_000),
+		r.call(user, counter, 0, 60_000)
 	got := r.mustSimulate(t, latest, &exec.Bundle{Elements: []exec.Element{
 		element(one), inner(bundleOf(allowed(failing), two)), inner(&exec.Bundle{}),
 	}})
-	if !got.Success || got.ExecErr == nil || got.ExecErr.Error() != "execution reverted" || new(big.Int).SetBytes(got.Revert).Int64() != 42 {
+	if !got.Success || got.ExecErr == nil || got.ExecErr.Error() != "execution reverted" ||
+		new(big.Int).SetBytes(got.Revert).Int64() != 42 {
 		t.Fatalf("%+v", got)
 	}
 	inside := got.Logs[1].Bundle
-	shape := fmt.Sprint(len(got.Logs), len(got.Logs[0].Tx), len(inside), len(inside[0].Tx), len(inside[1].Tx), len(got.Logs[2].Bundle))
+	shape := fmt.Sprint(len(got.Logs), len(got.Logs[0].Tx), len(inside), len(inside[0].Tx), len(inside[1].Tx),
+		len(got.Logs[2].Bundle))
 	if shape != "3 1 2 0 1 0" {
 		t.Errorf("shape of logs: %s", shape)
 	}
@@ -252,20 +269,24 @@ func TestLasting(t *testing.T) {
 		error   string
 		lasting bool
 	}{
-		"nonce too low":                    {bundleOf(at(0)), "nonce too low", true},
-		"nonce too low, inside":            {&exec.Bundle{Elements: []exec.Element{inner(bundleOf(at(0)))}}, "nonce too low", true},
-		"nonce used by the bundle itself":  {bundleOf(at(1), at(1, gas(70_000))), "nonce too low", false},
-		"nonce too high":                   {bundleOf(at(2)), "nonce too high", false},
-		"tip above fee cap":                {bundleOf(at(1, tip(2000*gwei))), "max priority fee", true},
-		"fee cap below base fee":           {bundleOf(at(1, tip(0), feeCap(0))), "max fee", false},
-		"too little gas to be anything":    {bundleOf(at(1, gas(20_000))), "intrinsic gas too low", true},
-		"a value that nobody has":          {bundleOf(at(1, fortune)), "insufficient funds", false},
-		"too deep":                         {deep, "max depth reached", true},
-		"an element that is nothing":       {&exec.Bundle{Elements: []exec.Element{{}}}, "invalid bundle", true},
-		"a refund for nobody":              {&exec.Bundle{Refunds: []exec.Refund{{Element: 0, Percent: 1}}}, "invalid bundle", true},
-		"a refund for a negative position": {&exec.Bundle{Refunds: []exec.Refund{{Element: -1, Percent: 1}}}, "invalid bundle", true},
+		"nonce too low": {bundleOf(at(0)), "nonce too low", true},
+		"nonce too low, inside": {&exec.Bundle{Elements: []exec.Element{inner(bundleOf(at(0)))}},
+			"nonce too low", true},
+		"nonce used by the bundle itself": {bundleOf(at(1), at(1, gas(70_000))), "nonce too low", false},
+		"nonce too high":                  {bundleOf(at(2)), "nonce too high", false},
+		"tip above fee cap":               {bundleOf(at(1, tip(2000*gwei))), "max priority fee", true},
+		"fee cap below base fee":          {bundleOf(at(1, tip(0), feeCap(0))), "max fee", false},
+		"too little gas to be anything":   {bundleOf(at(1, gas(20_000))), "intrinsic gas too low", true},
+		"a value that nobody has":         {bundleOf(at(1, fortune)), "insufficient funds", false},
+		"too deep":                        {deep, "max depth reached", true},
+		"an element that is nothing":      {&exec.Bundle{Elements: []exec.Element{{}}}, "invalid bundle", true},
+		"a refund for nobody": {&exec.Bundle{Refunds: []exec.Refund{{Element: 0, Percent: 1}}},
+			"invalid bundle", true},
+		"a refund for a negative position": {&exec.Bundle{Refunds: []exec.Refund{{Element: -1, Percent: 1}}},
+			"invalid bundle", true},
 		"a refund of 101 percent": {
-			&exec.Bundle{Elements: []exec.Element{element(at(1))}, Refunds: []exec.Refund{{Percent: 101}}}, "invalid bundle", true,
+			&exec.Bundle{Elements: []exec.Element{element(at(1))}, Refunds: []exec.Refund{{Percent: 101}}},
+			"invalid bundle", true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -283,7 +304,8 @@ func TestLasting(t *testing.T) {
 // An empty bundle earns nothing, and divides by nothing.
 func TestEmptyBundle(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
-	if got := r.mustSimulate(t, latest, &exec.Bundle{}); !got.Success || !got.ProfitWei.IsZero() || !got.MevGasPriceWei.IsZero() || got.GasUsed != 0 {
+	if got := r.mustSimulate(t, latest, &exec.Bundle{}); !got.Success || !got.ProfitWei.IsZero() ||
+		!got.MevGasPriceWei.IsZero() || got.GasUsed != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -293,7 +315,8 @@ func TestDroppedTakesNoRoom(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	env := latest
 	env.GasLimit = 60_000
-	got := r.mustSimulate(t, env, bundleOf(droppable(r.call(user, reverter, 0, 60_000)), r.call(searcher, counter, 0, 60_000)))
+	got := r.mustSimulate(t, env, bundleOf(droppable(r.call(user, reverter, 0, 60_000)),
+		r.call(searcher, counter, 0, 60_000)))
 	if !got.Success || !got.Txs[0].Dropped {
 		t.Errorf("%+v", got)
 	}
@@ -306,7 +329,8 @@ func TestSmallestPayout(t *testing.T) {
 	env.BaseFeeWei = uint256.NewInt(gwei)
 	free := func(d *types.DynamicFeeTx) { d.Nonce, d.GasTipCap = 0, new(big.Int) }
 	for value, success := range map[uint64]bool{30_000 * gwei: true, 30_000*gwei - 1: false} {
-		first, backrun := r.callWith(user, common.Address{1}, 0, 21_000, free), r.callWith(searcher, payer, value, 60_000, free)
+		first, backrun := r.callWith(user, common.Address{1}, 0, 21_000, free), r.callWith(searcher, payer, value,
+			60_000, free)
 		bundle := bundleOf(first, backrun)
 		bundle.Refunds = []exec.Refund{{Element: 0, Percent: 100}}
 		if got := r.mustSimulate(t, env, bundle); got.Success != success || got.RefundableWei.Uint64() != value {

@@ -8,8 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// Call implements exec.Simulator (eth_callBundle, docs/spec.md, Calls). Every transaction may fail, and together they may use more gas than a block
-// holds. The sums are of what the transactions paid each: one that takes from the coinbase counts as nothing, not as less.
+// Call implements exec.Simulator (eth_callBundle, docs/spec.md, Calls). Every transaction may fail,
+// and together they may use more gas than a block holds. The sums are of what the transactions paid
+// each: one that takes from the coinbase counts as nothing, not as less.
 func (s *Simulator) Call(ctx context.Context, txs []exec.Tx, env exec.Environment) (*exec.CallResult, error) {
 	result := &exec.CallResult{
 		Results: make([]exec.TxResult, 0, len(txs)), GasFeesWei: new(wei), ToCoinbaseWei: new(wei), CoinbaseDiffWei: new(wei),

@@ -18,13 +18,15 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// docs/spec.md, Calls: what the coinbase gets is the tip for the gas, and what it is sent beside it.
+// docs/spec.md, Calls: what the coinbase gets is the tip for the gas, and what it is sent beside
+// it.
 func TestCallCountsWhatTheCoinbaseGets(t *testing.T) {
 	for _, fork := range eth.Forks {
 		t.Run(fork.String(), func(t *testing.T) {
 			r := opened(t, fork, simulate.Options{})
 			result := r.mustCall(t, latest,
-				r.call(searcher, payer, ether/10, 60_000), r.call(user, common.Address{1}, 5, 21_000), r.call(user, reverter, 0, 60_000))
+				r.call(searcher, payer, ether/10, 60_000), r.call(user, common.Address{1}, 5, 21_000),
+				r.call(user, reverter, 0, 60_000))
 			paid, moved, failed := result.Results[0], result.Results[1], result.Results[2]
 
 			if got := paid.ToCoinbaseWei.Dec(); got != "100000000000000000" {
@@ -37,7 +39,8 @@ func TestCallCountsWhatTheCoinbaseGets(t *testing.T) {
 				moved.GasPriceWei.Uint64() != gwei {
 				t.Errorf("a transfer: %+v", moved)
 			}
-			if !errors.Is(failed.Err, vm.ErrExecutionReverted) || !bytes.Equal(failed.Return, common.LeftPadBytes([]byte{42}, 32)) ||
+			if !errors.Is(failed.Err, vm.ErrExecutionReverted) ||
+				!bytes.Equal(failed.Return, common.LeftPadBytes([]byte{42}, 32)) ||
 				failed.CoinbaseDiffWei.Uint64() != failed.GasUsed*gwei {
 				t.Errorf("one that reverts stays and pays: %+v", failed)
 			}
@@ -68,8 +71,10 @@ func TestCoinbaseThatPaysItself(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	env := latest
 	env.Coinbase = new(addressOf(searcher))
-	result := r.mustCall(t, env, r.call(searcher, common.Address{1}, ether, 21_000), r.call(user, common.Address{1}, 1, 21_000))
-	if spent := result.Results[0]; !spent.CoinbaseDiffWei.IsZero() || !spent.GasFeesWei.IsZero() || !spent.ToCoinbaseWei.IsZero() {
+	result := r.mustCall(t, env, r.call(searcher, common.Address{1}, ether, 21_000),
+		r.call(user, common.Address{1}, 1, 21_000))
+	if spent := result.Results[0]; !spent.CoinbaseDiffWei.IsZero() || !spent.GasFeesWei.IsZero() ||
+		!spent.ToCoinbaseWei.IsZero() {
 		t.Errorf("%+v", spent)
 	}
 	if got := result.CoinbaseDiffWei.Uint64(); got != 21_000*gwei {
@@ -78,7 +83,8 @@ func TestCoinbaseThatPaysItself(t *testing.T) {
 	checkSums(t, result)
 }
 
-// A transaction that no block could have is an error with its hash and the execution's own words; clients look for their beginning.
+// A transaction that no block could have is an error with its hash and the execution's own words;
+// clients look for their beginning.
 func TestNotIncludable(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	cheap := func(d *types.DynamicFeeTx) { d.Nonce, d.GasTipCap, d.GasFeeCap = 1, big.NewInt(1), big.NewInt(1) }
@@ -124,7 +130,8 @@ func TestCallFillsMoreThanABlock(t *testing.T) {
 	}
 }
 
-// The same transactions, with the environment of the block that go-ethereum made of them, do what its receipts say.
+// The same transactions, with the environment of the block that go-ethereum made of them, do what
+// its receipts say.
 func TestCallAgreesWithBlocks(t *testing.T) {
 	for _, fork := range eth.Forks {
 		t.Run(fork.String(), func(t *testing.T) {
@@ -158,7 +165,8 @@ func create(d *types.DynamicFeeTx) { d.To, d.Data = nil, common.FromHex("6001600
 // environmentOf is the environment of a block of the chain.
 func environmentOf(block *types.Block) exec.Environment {
 	return exec.Environment{
-		ParentHash: block.ParentHash(), Number: block.NumberU64(), Timestamp: block.Time(), Coinbase: new(block.Coinbase()), GasLimit: block.GasLimit(),
+		ParentHash: block.ParentHash(), Number: block.NumberU64(), Timestamp: block.Time(), Coinbase: new(block.Coinbase()),
+		GasLimit:   block.GasLimit(),
 		BaseFeeWei: uint256.MustFromBig(block.BaseFee()), ExcessBlobGas: block.ExcessBlobGas(),
 		Difficulty: new(uint256.Int).SetBytes(block.MixDigest().Bytes()),
 	}
@@ -168,13 +176,15 @@ func environmentOf(block *types.Block) exec.Environment {
 func compare(t *testing.T, i int, got *exec.TxResult, want *types.Receipt) {
 	t.Helper()
 	succeeded := want.Status == types.ReceiptStatusSuccessful
-	if got.GasUsed != want.GasUsed || got.BlobGasUsed != want.BlobGasUsed || (got.Err == nil) != succeeded || len(got.Logs) != len(want.Logs) {
+	if got.GasUsed != want.GasUsed || got.BlobGasUsed != want.BlobGasUsed || (got.Err == nil) != succeeded ||
+		len(got.Logs) != len(want.Logs) {
 		t.Errorf("transaction %d: %+v; its receipt: %+v", i, got, want)
 		return
 	}
 	for j, log := range want.Logs {
 		mine := got.Logs[j]
-		if mine.Address != log.Address || !bytes.Equal(mine.Data, log.Data) || mine.Index != log.Index || mine.TxIndex != log.TxIndex ||
+		if mine.Address != log.Address || !bytes.Equal(mine.Data, log.Data) || mine.Index != log.Index ||
+			mine.TxIndex != log.TxIndex ||
 			mine.TxHash != log.TxHash || mine.BlockNumber != log.BlockNumber {
 			t.Errorf("transaction %d, log %d: %+v, want %+v", i, j, mine, log)
 		}
@@ -196,7 +206,8 @@ func TestEnvironmentDefaults(t *testing.T) {
 			seen := words(r.mustCall(t, latest, r.call(user, witness, 0, 100_000)))
 			want := []*big.Int{
 				parent.Hash().Big(), new(big.Int).SetUint64(parent.Time + 12), parent.Coinbase.Big(), parent.MixDigest.Big(),
-				new(big.Int).Add(parent.Number, common.Big1), eip1559.CalcBaseFee(r.chain.Config(), parent), parent.ParentHash.Big(),
+				new(big.Int).Add(parent.Number, common.Big1), eip1559.CalcBaseFee(r.chain.Config(), parent),
+				parent.ParentHash.Big(),
 				new(big.Int).SetUint64(parent.GasLimit),
 			}
 			checkWords(t, seen, want)
@@ -211,16 +222,20 @@ func TestEnvironmentWishes(t *testing.T) {
 	r.grow(t, r.call(user, common.Address{1}, 1, 21_000))
 	r.nonces[addressOf(user)] = 0 // as it was before
 	env := exec.Environment{
-		Number: 10, Timestamp: first.Time() + 100, Coinbase: &common.Address{9}, GasLimit: 12_345_678, BaseFeeWei: uint256.NewInt(77),
+		Number: 10, Timestamp: first.Time() + 100, Coinbase: &common.Address{9}, GasLimit: 12_345_678,
+		BaseFeeWei:    uint256.NewInt(77),
 		ExcessBlobGas: new(^uint64(0)), Difficulty: uint256.NewInt(99),
 	}
 	tx := r.call(user, witness, 0, 100_000)
 	want := []*big.Int{
-		new(big.Int), new(big.Int).SetUint64(first.Time() + 100), common.Address{9}.Big(), big.NewInt(99), big.NewInt(10), big.NewInt(77), new(big.Int),
+		new(big.Int), new(big.Int).SetUint64(first.Time() + 100), common.Address{9}.Big(), big.NewInt(99), big.NewInt(10),
+		big.NewInt(77), new(big.Int),
 		big.NewInt(12_345_678),
 	}
 	for name, parent := range map[string]func(*exec.Environment){
-		"hash": func(e *exec.Environment) { e.ParentHash = first.Hash() }, "number": func(e *exec.Environment) { e.ParentNumber = 1 },
+		"hash": func(e *exec.Environment) { e.ParentHash = first.Hash() }, "number": func(e *exec.Environment) {
+			e.ParentNumber = 1
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := env
@@ -245,7 +260,8 @@ func words(result *exec.CallResult) []*big.Int {
 
 func checkWords(t *testing.T, seen, want []*big.Int) {
 	t.Helper()
-	names := []string{"blockhash(-1)", "timestamp", "coinbase", "prevrandao", "number", "base fee", "blockhash(-2)", "gas limit"}
+	names := []string{"blockhash(-1)", "timestamp", "coinbase", "prevrandao", "number", "base fee",
+		"blockhash(-2)", "gas limit"}
 	if len(seen) != len(want) {
 		t.Fatalf("%d words, want %d", len(seen), len(want))
 	}
@@ -261,7 +277,8 @@ func TestUnknownParents(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	for name, env := range map[string]exec.Environment{"hash": {ParentHash: common.Hash{1}}, "number": {ParentNumber: 1}} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := r.Call(t.Context(), []exec.Tx{r.call(user, counter, 0, 60_000)}, env); !errors.Is(err, exec.ErrUnknownBlock) {
+			if _, err := r.Call(t.Context(), []exec.Tx{r.call(user, counter, 0, 60_000)}, env); !errors.Is(err,
+				exec.ErrUnknownBlock) {
 				t.Errorf("%v", err)
 			}
 			if _, err := r.Simulate(t.Context(), &exec.Bundle{}, env); !errors.Is(err, exec.ErrUnknownBlock) {

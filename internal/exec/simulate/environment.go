@@ -18,14 +18,17 @@ import (
 // slotSeconds is how long after its parent a block comes.
 const slotSeconds = 12
 
-// maxExcessBlobGas is the most that an excess counts for, whoever says it. The fee grows exponentially with it and is beyond all ether long before;
-// its computation would not end in a lifetime.
+// maxExcessBlobGas is the most that an excess counts for, whoever says it. The fee grows
+// exponentially with it and is beyond all ether long before; its computation would not end in a
+// lifetime.
 const maxExcessBlobGas = 1 << 32
 
-// pretend is the header of the block that an environment describes on a parent. It is no more than what is executed with needs.
+// pretend is the header of the block that an environment describes on a parent. It is no more than
+// what is executed with needs.
 func pretend(config *params.ChainConfig, parent *types.Header, env exec.Environment) *types.Header {
 	header := &types.Header{
-		Number: new(big.Int).Add(parent.Number, common.Big1), Time: parent.Time + slotSeconds, Coinbase: parent.Coinbase, GasLimit: parent.GasLimit,
+		Number: new(big.Int).Add(parent.Number, common.Big1), Time: parent.Time + slotSeconds, Coinbase: parent.Coinbase,
+		GasLimit:   parent.GasLimit,
 		Difficulty: new(big.Int), MixDigest: parent.MixDigest, BaseFee: nextBaseFee(config, parent),
 	}
 	if parent.Difficulty != nil {
@@ -70,7 +73,8 @@ func nextBaseFee(config *params.ChainConfig, parent *types.Header) *big.Int {
 	}
 }
 
-// setDifficulty sets what the opcode 0x44 answers: PREVRANDAO after the merge, DIFFICULTY before it.
+// setDifficulty sets what the opcode 0x44 answers: PREVRANDAO after the merge, DIFFICULTY before
+// it.
 func setDifficulty(header *types.Header, difficulty *wei) {
 	if header.Difficulty.Sign() == 0 {
 		header.MixDigest = difficulty.Bytes32()
@@ -86,7 +90,8 @@ func excessBlobGas(config *params.ChainConfig, parent *types.Header, time uint64
 		return *asked
 	case parent.ExcessBlobGas != nil && *parent.ExcessBlobGas > maxExcessBlobGas: // what follows needs the parent's fee
 		return *parent.ExcessBlobGas
-	case eip4844.MaxBlobsPerBlock(config, time) == 0, parent.ExcessBlobGas != nil && (parent.BlobGasUsed == nil || parent.BaseFee == nil):
+	case eip4844.MaxBlobsPerBlock(config, time) == 0, parent.ExcessBlobGas != nil &&
+		(parent.BlobGasUsed == nil || parent.BaseFee == nil):
 		return 0 // a schedule without blobs, or a header that no chain has
 	default:
 		return eip4844.CalcExcessBlobGas(config, parent, time)
@@ -106,20 +111,23 @@ type block struct {
 	applied int
 }
 
-// begin opens a block on a state and runs what comes before the first transaction. The beacon root is known of a block of the chain only; for a
-// pretended one its contract (EIP-4788) has the roots of the blocks before, as it would for everybody who does not build the block.
+// begin opens a block on a state and runs what comes before the first transaction. The beacon root
+// is known of a block of the chain only; for a pretended one its contract (EIP-4788) has the roots
+// of the blocks before, as it would for everybody who does not build the block.
 func (s *Simulator) begin(ctx context.Context, st *State, header *types.Header) *block {
 	parentHash := func() common.Hash { return s.parent.of(st.Parent) }
 	b := &block{
 		State: st, header: header, evm: vm.NewEVM(blockContext(st, header, parentHash), st.DB, st.Config, vm.Config{}),
-		gas: core.NewGasPool(header.GasLimit), blobGas: eip4844.MaxBlobGasPerBlock(st.Config, header.Time), maxTxGas: s.maxTxGas,
+		gas: core.NewGasPool(header.GasLimit), blobGas: eip4844.MaxBlobGasPerBlock(st.Config, header.Time),
+		maxTxGas: s.maxTxGas,
 	}
 	b.evm.SetJumpDestCache(s.jumps)
 	switch follows := header.Number.Uint64() == st.Parent.Number.Uint64()+1; {
 	case !follows: // nobody knows the hash that EIP-2935 wants to keep
 	case header.ParentBeaconRoot != nil || st.Config.IsAmsterdam(header.Number, header.Time):
 		core.PreExecution(ctx, header.ParentBeaconRoot, st.Parent, st.Config, b.evm, header.Number, header.Time)
-	case st.Config.IsPrague(header.Number, header.Time) || st.Config.IsUBT(header.Number, header.Time): // the same, without hashing again
+	case st.Config.IsPrague(header.Number, header.Time) || st.Config.IsUBT(header.Number, header.Time):
+		// the same, without hashing again
 		core.ProcessParentBlockHash(parentHash(), b.evm, nil)
 	}
 	return b
@@ -149,10 +157,12 @@ func blobBaseFee(config *params.ChainConfig, header *types.Header) *big.Int {
 	if eip4844.MaxBlobsPerBlock(config, header.Time) == 0 { // a schedule without blobs
 		return big.NewInt(params.BlobTxMinBlobGasprice)
 	}
-	return eip4844.CalcBlobFee(config, &types.Header{Time: header.Time, ExcessBlobGas: new(min(*header.ExcessBlobGas, maxExcessBlobGas))})
+	return eip4844.CalcBlobFee(config,
+		&types.Header{Time: header.Time, ExcessBlobGas: new(min(*header.ExcessBlobGas, maxExcessBlobGas))})
 }
 
-// hashes answers BLOCKHASH: of blocks between the parent and a pretended number nobody knows a hash.
+// hashes answers BLOCKHASH: of blocks between the parent and a pretended number nobody knows a
+// hash.
 func hashes(st *State, parentHash func() common.Hash) func(uint64) common.Hash {
 	parent := st.Parent.Number.Uint64()
 	return func(number uint64) common.Hash {

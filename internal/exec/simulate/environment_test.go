@@ -24,8 +24,9 @@ func asking(word uint64) func(*types.DynamicFeeTx) {
 	return func(d *types.DynamicFeeTx) { d.Data = common.BigToHash(new(big.Int).SetUint64(word)).Bytes() }
 }
 
-// EIP-2935: the block's first transaction finds the parent's hash in the history contract, as in a block of the chain. Of a block that is not the
-// parent's child nobody knows what the contract would have, so it has what it had.
+// EIP-2935: the block's first transaction finds the parent's hash in the history contract, as in a
+// block of the chain. Of a block that is not the parent's child nobody knows what the contract
+// would have, so it has what it had.
 func TestHistoryContract(t *testing.T) {
 	for _, fork := range []eth.Fork{eth.Electra, eth.Fulu} {
 		t.Run(fork.String(), func(t *testing.T) {
@@ -46,7 +47,8 @@ func TestHistoryContract(t *testing.T) {
 	}
 }
 
-// EIP-4788: a pretended block, whose own beacon root nobody knows yet, has those of the blocks before.
+// EIP-4788: a pretended block, whose own beacon root nobody knows yet, has those of the blocks
+// before.
 func TestBeaconRoots(t *testing.T) {
 	r := opened(t, eth.Deneb, simulate.Options{})
 	block := r.grow(t)
@@ -71,13 +73,15 @@ func (s scheduled) At(ctx context.Context, env exec.Environment) (*simulate.Stat
 	return st, err
 }
 
-// Whatever block is pretended, in whatever fork of mainnet from frontier on or after all of them: there is an answer or a refusal, and soon.
+// Whatever block is pretended, in whatever fork of mainnet from frontier on or after all of them:
+// there is an answer or a refusal, and soon.
 func TestAnyEnvironment(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	unscheduled := *params.MainnetChainConfig
 	unscheduled.BlobScheduleConfig = nil // of a node that tells us half
 	txs := []exec.Tx{r.call(user, counter, 0, 60_000), r.call(searcher, witness, 1, 90_000), r.blobs(user, 1)}
-	for name, config := range map[string]*params.ChainConfig{"mainnet": params.MainnetChainConfig, "no blob schedule": &unscheduled} {
+	for name, config := range map[string]*params.ChainConfig{"mainnet": params.MainnetChainConfig,
+		"no blob schedule": &unscheduled} {
 		t.Run(name, func(t *testing.T) {
 			s := simulate.New(scheduled{r.states, config}, simulate.Options{Timeout: time.Hour})
 			rapid.Check(t, func(t *rapid.T) {
@@ -130,11 +134,13 @@ func TestOddStates(t *testing.T) {
 	later := latest
 	later.Number, later.GasLimit = 3, 30_000_000
 	for name, change := range map[string]func(*simulate.State){
-		"hashes of later blocks":  func(st *simulate.State) { st.Hash = func(uint64) common.Hash { return common.Hash{1} } },
-		"a gas limit of 1":        func(st *simulate.State) { st.Parent.GasLimit, st.Parent.GasUsed = 1, 1 },
-		"no base fee":             func(st *simulate.State) { st.Parent.BaseFee = nil },
-		"no difficulty":           func(st *simulate.State) { st.Parent.Difficulty = nil },
-		"excess blobs, none used": func(st *simulate.State) { st.Parent.BlobGasUsed, st.Parent.ExcessBlobGas = nil, new(^uint64(0)) },
+		"hashes of later blocks": func(st *simulate.State) { st.Hash = func(uint64) common.Hash { return common.Hash{1} } },
+		"a gas limit of 1":       func(st *simulate.State) { st.Parent.GasLimit, st.Parent.GasUsed = 1, 1 },
+		"no base fee":            func(st *simulate.State) { st.Parent.BaseFee = nil },
+		"no difficulty":          func(st *simulate.State) { st.Parent.Difficulty = nil },
+		"excess blobs, none used": func(st *simulate.State) {
+			st.Parent.BlobGasUsed, st.Parent.ExcessBlobGas = nil, new(^uint64(0))
+		},
 		"all the blobs in the past": func(st *simulate.State) {
 			st.Parent.BlobGasUsed, st.Parent.ExcessBlobGas = new(uint64), new(^uint64(0))
 		},

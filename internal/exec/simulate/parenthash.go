@@ -7,8 +7,9 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// parentHash remembers the hash of the header that was asked for last: most simulations are on the newest block, whose header is one and the same
-// in memory, and to hash it takes as long as a fortieth of three swaps. It is safe for concurrent use.
+// parentHash remembers the hash of the header that was asked for last: most simulations are on the
+// newest block, whose header is one and the same in memory, and to hash it takes as long as a
+// fortieth of three swaps. It is safe for concurrent use.
 type parentHash struct{ last atomic.Pointer[hashed] }
 
 // hashed keeps the header, so that no other one can have its place in memory.

@@ -14,8 +14,9 @@ import (
 // errNoBaseFee refuses blocks from before London.
 var errNoBaseFee = errors.New("it has no base fee")
 
-// Replay implements exec.Replayer. What comes behind the transactions, withdrawals above all, is not executed. It takes as long as it takes, or
-// until the context ends. A block that does not do again what its header says is an error: the state or the fork schedule is another chain's.
+// Replay implements exec.Replayer. What comes behind the transactions, withdrawals above all, is
+// not executed. It takes as long as it takes, or until the context ends. A block that does not do
+// again what its header says is an error: the state or the fork schedule is another chain's.
 func (s *Simulator) Replay(ctx context.Context, replayed *types.Block) (*exec.Landing, error) {
 	landing := &exec.Landing{Block: replayed, Txs: make([]exec.TxResult, 0, len(replayed.Transactions()))}
 	header := func(*State) *types.Header { return replayed.Header() }

@@ -61,14 +61,17 @@ func TestReplayTellsWhatTheCoinbaseGot(t *testing.T) {
 	}
 }
 
-// The same for blocks of the devnet, with a beacon root and a payment at the end that the coinbase itself makes.
+// The same for blocks of the devnet, with a beacon root and a payment at the end that the coinbase
+// itself makes.
 func TestReplayOfDevnetBlocks(t *testing.T) {
 	for _, fork := range []eth.Fork{eth.Deneb, eth.Fulu} {
 		t.Run(fork.String(), func(t *testing.T) {
 			spec := &eth.Spec{
-				GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32, Forks: []eth.ForkPoint{{Fork: fork}},
+				GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
+				Forks: []eth.ForkPoint{{Fork: fork}},
 			}
-			n, err := devchain.Open(devchain.Config{Spec: spec, ChainID: 1, Funded: []common.Address{addressOf(user), addressOf(searcher)}})
+			n, err := devchain.Open(devchain.Config{Spec: spec, ChainID: 1, Funded: []common.Address{addressOf(user),
+				addressOf(searcher)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,12 +80,14 @@ func TestReplayOfDevnetBlocks(t *testing.T) {
 			var txs []*types.Transaction
 			for nonce := range uint64(3) {
 				txs = append(txs, types.MustSignNewTx(user, signer, &types.DynamicFeeTx{
-					ChainID: big.NewInt(1), Nonce: nonce, GasTipCap: big.NewInt(gwei), GasFeeCap: big.NewInt(100 * gwei), Gas: 21_000, To: &common.Address{1},
+					ChainID: big.NewInt(1), Nonce: nonce, GasTipCap: big.NewInt(gwei), GasFeeCap: big.NewInt(100 * gwei), Gas: 21_000,
+					To: &common.Address{1},
 				}))
 			}
 			slotTime := spec.Timestamp(1)
 			txs = append(txs, types.MustSignNewTx(user, signer, &types.DynamicFeeTx{
-				ChainID: big.NewInt(1), Nonce: 3, GasTipCap: big.NewInt(gwei), GasFeeCap: big.NewInt(100 * gwei), Gas: 60_000, To: &params.BeaconRootsAddress,
+				ChainID: big.NewInt(1), Nonce: 3, GasTipCap: big.NewInt(gwei), GasFeeCap: big.NewInt(100 * gwei), Gas: 60_000,
+				To:   &params.BeaconRootsAddress,
 				Data: common.BigToHash(new(big.Int).SetUint64(slotTime)).Bytes(),
 			}))
 			built, err := n.Build(t.Context(), devchain.BuildArgs{
@@ -101,7 +106,8 @@ func TestReplayOfDevnetBlocks(t *testing.T) {
 				sum.Add(sum, tx.CoinbaseDiffWei)
 			}
 			if len(landing.Txs) != 5 || !sum.Eq(built.CoinbaseGainWei) {
-				t.Errorf("%d transactions paid %s wei, the builder counted %s", len(landing.Txs), sum.Dec(), built.CoinbaseGainWei.Dec())
+				t.Errorf("%d transactions paid %s wei, the builder counted %s", len(landing.Txs), sum.Dec(),
+					built.CoinbaseGainWei.Dec())
 			}
 			if asked := landing.Txs[3]; common.BytesToHash(asked.Return) != (common.Hash{7}) {
 				t.Errorf("the beacon root is %x, %v", asked.Return, asked.Err)
@@ -110,7 +116,8 @@ func TestReplayOfDevnetBlocks(t *testing.T) {
 	}
 }
 
-// A block that does something else here than its header says, or whose parent is not known, is not told about.
+// A block that does something else here than its header says, or whose parent is not known, is not
+// told about.
 func TestReplayThatDisagrees(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	block := r.grow(t, r.call(user, counter, 0, 60_000))
@@ -129,9 +136,11 @@ func TestReplayThatDisagrees(t *testing.T) {
 		"gas":            {t.Context(), changed(func(h *types.Header) { h.GasUsed++ }), nil},
 		"unknown parent": {t.Context(), changed(func(h *types.Header) { h.ParentHash[0] ^= 1 }), exec.ErrUnknownBlock},
 		"another state":  {t.Context(), changed(func(h *types.Header) { h.ParentHash = block.Hash() }), nil},
-		"excess blobs":   {t.Context(), changed(func(h *types.Header) { h.GasUsed, h.ExcessBlobGas = 0, new(^uint64(0)) }), nil},
-		"no base fee":    {t.Context(), changed(func(h *types.Header) { h.BaseFee = nil }), nil},
-		"no time":        {cancelled, block, context.Canceled},
+		"excess blobs": {t.Context(), changed(func(h *types.Header) {
+			h.GasUsed, h.ExcessBlobGas = 0, new(^uint64(0))
+		}), nil},
+		"no base fee": {t.Context(), changed(func(h *types.Header) { h.BaseFee = nil }), nil},
+		"no time":     {cancelled, block, context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			landing, err := r.Replay(row.ctx, row.block)

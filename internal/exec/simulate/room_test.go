@@ -39,24 +39,31 @@ var (
 	reverter = common.HexToAddress("0xc200000000000000000000000000000000000000") // reverts with the word 42
 	looper   = common.HexToAddress("0xc300000000000000000000000000000000000000") // never ends
 	witness  = common.HexToAddress("0xc400000000000000000000000000000000000000") // returns what it sees of its block
-	counter  = common.HexToAddress("0xc500000000000000000000000000000000000000") // counts its calls in slot 0, logs and returns the count
-	splitter = common.HexToAddress("0xc600000000000000000000000000000000000000") // takes 1 wei from whoever's code it is, here the coinbase's
-	toFail   = common.HexToAddress("0xc700000000000000000000000000000000000000") // pays the coinbase if it is called first in its block; else reverts
+	// counts its calls in slot 0, logs and returns the count
+	counter = common.HexToAddress("0xc500000000000000000000000000000000000000")
+	// takes 1 wei from whoever's code it is, here the coinbase's
+	splitter = common.HexToAddress("0xc600000000000000000000000000000000000000")
+	// pays the coinbase if it is called first in its block; else reverts
+	toFail = common.HexToAddress("0xc700000000000000000000000000000000000000")
 
 	contracts = map[common.Address]string{
-		// 22 × JUMPDEST, so that a call costs the gas of the vectors; CALL(gas, coinbase, callvalue, 0, 0, 0, 0); POP
+		// 22 × JUMPDEST, so that a call costs the gas of the vectors; CALL(gas, coinbase, callvalue, 0,
+		// 0, 0, 0); POP
 		payer: "5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b5b" + "6000600060006000" + "34" + "41" + "5a" + "f1" + "50",
 		// MSTORE(0, 42); REVERT(0, 32)
 		reverter: "602a600052" + "60206000fd",
 		looper:   "5b600056",
-		// words 0 to 5: BLOCKHASH(NUMBER-1), TIMESTAMP, COINBASE, PREVRANDAO, NUMBER, BASEFEE; 6: BLOCKHASH(NUMBER-2), 7: GASLIMIT
-		witness: "600143034060005242602052416040524460605243608052" + "4860a052" + "60024303" + "40" + "60c052" + "4560e052" + "6101006000f3",
+		// words 0 to 5: BLOCKHASH(NUMBER-1), TIMESTAMP, COINBASE, PREVRANDAO, NUMBER, BASEFEE; 6:
+		// BLOCKHASH(NUMBER-2), 7: GASLIMIT
+		witness: "600143034060005242602052416040524460605243608052" + "4860a052" + "60024303" + "40" + "60c052" + "4560e052" +
+			"6101006000f3",
 		// SSTORE(0, SLOAD(0)+1); MSTORE(0, SLOAD(0)); LOG0(0, 32); RETURN(0, 32)
 		counter: "600160005401600055" + "600054600052" + "60206000a0" + "60206000f3",
 		// CALL(gas, caller, 1, 0, 0, 0, 0)
 		splitter: "6000600060006000" + "6001" + "33" + "5a" + "f1" + "00",
 		// if SLOAD(0) != 0 revert; SSTORE(0, 1); pay
-		toFail: "600054" + "601b57" + "6001600055" + "6000600060006000" + "34" + "41" + "5a" + "f1" + "50" + "00" + "0000" + "5b60006000fd",
+		toFail: "600054" + "601b57" + "6001600055" + "6000600060006000" + "34" + "41" + "5a" + "f1" + "50" + "00" + "0000" +
+			"5b60006000fd",
 	}
 )
 
@@ -102,7 +109,8 @@ func opened(t testing.TB, fork eth.Fork, options simulate.Options, funded ...com
 	}
 	t.Cleanup(bc.Stop)
 	states := chain.NewStates(bc)
-	return &room{Simulator: simulate.New(states, options), states: states, chain: bc, genesis: genesis, nonces: map[common.Address]uint64{}}
+	return &room{Simulator: simulate.New(states, options), states: states, chain: bc, genesis: genesis,
+		nonces: map[common.Address]uint64{}}
 }
 
 // latest is the environment of whoever wants nothing special.
@@ -113,10 +121,12 @@ func (r *room) call(from *ecdsa.PrivateKey, to common.Address, value, gas uint64
 	return r.callWith(from, to, value, gas, nil)
 }
 
-func (r *room) callWith(from *ecdsa.PrivateKey, to common.Address, value, gas uint64, change func(*types.DynamicFeeTx)) exec.Tx {
+func (r *room) callWith(from *ecdsa.PrivateKey, to common.Address, value, gas uint64,
+	change func(*types.DynamicFeeTx)) exec.Tx {
 	sender := addressOf(from)
 	data := &types.DynamicFeeTx{
-		ChainID: r.chain.Config().ChainID, Nonce: r.nonces[sender], GasTipCap: big.NewInt(gwei), GasFeeCap: big.NewInt(1000 * gwei), Gas: gas, To: &to,
+		ChainID: r.chain.Config().ChainID, Nonce: r.nonces[sender], GasTipCap: big.NewInt(gwei),
+		GasFeeCap: big.NewInt(1000 * gwei), Gas: gas, To: &to,
 		Value: new(big.Int).SetUint64(value),
 	}
 	if change != nil {
@@ -130,7 +140,8 @@ func (r *room) callWith(from *ecdsa.PrivateKey, to common.Address, value, gas ui
 	return exec.Tx{Transaction: tx, From: sender}
 }
 
-// blobs is a transaction that carries blobs. As in a block of the chain, the blobs themselves are elsewhere.
+// blobs is a transaction that carries blobs. As in a block of the chain, the blobs themselves are
+// elsewhere.
 func (r *room) blobs(from *ecdsa.PrivateKey, count int) exec.Tx {
 	sender := addressOf(from)
 	hashes := make([]common.Hash, count)
@@ -138,7 +149,8 @@ func (r *room) blobs(from *ecdsa.PrivateKey, count int) exec.Tx {
 		hashes[i] = common.Hash{1, byte(i)}
 	}
 	tx := types.MustSignNewTx(from, types.LatestSigner(r.chain.Config()), &types.BlobTx{
-		ChainID: uint256.NewInt(1), Nonce: r.nonces[sender], GasTipCap: uint256.NewInt(gwei), GasFeeCap: uint256.NewInt(1000 * gwei), Gas: 21_000,
+		ChainID: uint256.NewInt(1), Nonce: r.nonces[sender], GasTipCap: uint256.NewInt(gwei),
+		GasFeeCap: uint256.NewInt(1000 * gwei), Gas: 21_000,
 		BlobFeeCap: uint256.NewInt(gwei), BlobHashes: hashes,
 	})
 	r.nonces[sender]++
@@ -149,18 +161,19 @@ func (r *room) blobs(from *ecdsa.PrivateKey, count int) exec.Tx {
 func (r *room) grow(t testing.TB, txs ...exec.Tx) *types.Block {
 	t.Helper()
 	head := r.chain.GetBlockByHash(r.chain.CurrentBlock().Hash())
-	_, blocks, _ := core.GenerateChainWithGenesis(r.genesis, r.chain.Engine(), int(head.NumberU64())+1, func(i int, g *core.BlockGen) {
-		g.SetCoinbase(coinbase)
-		if i < int(head.NumberU64()) { // the blocks before, again
-			for _, tx := range r.chain.GetBlockByNumber(uint64(i) + 1).Transactions() {
-				g.AddTxWithChain(r.chain, tx)
+	_, blocks, _ := core.GenerateChainWithGenesis(r.genesis, r.chain.Engine(), int(head.NumberU64())+1,
+		func(i int, g *core.BlockGen) {
+			g.SetCoinbase(coinbase)
+			if i < int(head.NumberU64()) { // the blocks before, again
+				for _, tx := range r.chain.GetBlockByNumber(uint64(i) + 1).Transactions() {
+					g.AddTxWithChain(r.chain, tx)
+				}
+				return
 			}
-			return
-		}
-		for _, tx := range txs {
-			g.AddTxWithChain(r.chain, tx.Transaction)
-		}
-	})
+			for _, tx := range txs {
+				g.AddTxWithChain(r.chain, tx.Transaction)
+			}
+		})
 	if _, err := r.chain.InsertChain(blocks[head.NumberU64():]); err != nil {
 		t.Fatal(err)
 	}
@@ -211,5 +224,6 @@ func bundleOf(txs ...exec.Tx) *exec.Bundle {
 	return b
 }
 
-// same compares results to the last pointer. Their errors are the execution's own variables, so that equal ones are the same.
+// same compares results to the last pointer. Their errors are the execution's own variables, so
+// that equal ones are the same.
 func same(a, b any) bool { return reflect.DeepEqual(a, b) }

@@ -15,7 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// anyBundle draws a bundle: calls of all contracts by two senders, some out of order, some that may fail or go, in bundles up to two levels deep.
+// anyBundle draws a bundle: calls of all contracts by two senders, some out of order, some that may
+// fail or go, in bundles up to two levels deep.
 func anyBundle(t *rapid.T, r *room, depth int) *exec.Bundle {
 	b := &exec.Bundle{Recipients: rapid.IntRange(0, 3).Draw(t, "recipients")}
 	for range rapid.IntRange(0, 4).Draw(t, "elements") {
@@ -40,12 +41,14 @@ func anyBundle(t *rapid.T, r *room, depth int) *exec.Bundle {
 		b.Elements = append(b.Elements, element(tx))
 	}
 	if len(b.Elements) > 1 && rapid.Bool().Draw(t, "refund") {
-		b.Refunds = []exec.Refund{{Element: rapid.IntRange(0, len(b.Elements)-1).Draw(t, "element"), Percent: rapid.IntRange(0, 100).Draw(t, "percent")}}
+		b.Refunds = []exec.Refund{{Element: rapid.IntRange(0, len(b.Elements)-1).Draw(t, "element"),
+			Percent: rapid.IntRange(0, 100).Draw(t, "percent")}}
 	}
 	return b
 }
 
-// Nothing that is simulated is seen by anybody else, or by the next simulation: two runs say the same, and the chain has what it had.
+// Nothing that is simulated is seen by anybody else, or by the next simulation: two runs say the
+// same, and the chain has what it had.
 func TestSimulationsLeaveNothing(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	r.grow(t, r.call(user, counter, 0, 60_000))
@@ -65,12 +68,14 @@ func TestSimulationsLeaveNothing(t *testing.T) {
 		}
 		checkBundle(t, bundle, runs[0])
 	})
-	if r.chain.CurrentBlock().Root != root || !r.balance(t, addressOf(user)).Eq(rich) || !r.balance(t, coinbase).Eq(earned) {
+	if r.chain.CurrentBlock().Root != root || !r.balance(t, addressOf(user)).Eq(rich) ||
+		!r.balance(t, coinbase).Eq(earned) {
 		t.Error("the chain's state has changed")
 	}
 }
 
-// checkBundle holds for every success: what the transactions paid is the profit and the top level's payouts, and gas is theirs and the payouts'.
+// checkBundle holds for every success: what the transactions paid is the profit and the top level's
+// payouts, and gas is theirs and the payouts'.
 func checkBundle(t *rapid.T, bundle *exec.Bundle, result *exec.BundleResult) {
 	if !result.Success {
 		if result.Error == "" || !result.MevGasPriceWei.IsZero() {
@@ -115,7 +120,8 @@ func TestConcurrentSimulations(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	parent := r.chain.CurrentBlock().Hash()
 	env := exec.Environment{ParentHash: parent}
-	txs := []exec.Tx{r.call(user, counter, 0, 60_000), r.call(searcher, payer, 5, 60_000), r.call(user, reverter, 0, 60_000)}
+	txs := []exec.Tx{r.call(user, counter, 0, 60_000), r.call(searcher, payer, 5, 60_000),
+		r.call(user, reverter, 0, 60_000)}
 	want := r.mustCall(t, env, txs...)
 	bundle := r.mustSimulate(t, env, bundleOf(txs[0], txs[1]))
 	var group sync.WaitGroup

@@ -14,10 +14,12 @@ import (
 // errStopped ends a run that means nothing any more; within says why.
 var errStopped = errors.New("stopped")
 
-// within opens a block and runs something in it, for as long as the context and the timeout allow (no timeout: 0). The time holds for loops inside
-// a transaction and for reads of a remote state too. What run returns counts only if it had time and a state that could be read.
+// within opens a block and runs something in it, for as long as the context and the timeout allow
+// (no timeout: 0). The time holds for loops inside a transaction and for reads of a remote state
+// too. What run returns counts only if it had time and a state that could be read.
 func (s *Simulator) within(
-	ctx context.Context, timeout time.Duration, env exec.Environment, header func(*State) *types.Header, run func(*block) error,
+	ctx context.Context, timeout time.Duration, env exec.Environment, header func(*State) *types.Header,
+	run func(*block) error,
 ) error {
 	timed := ctx
 	if timeout > 0 {
@@ -57,7 +59,8 @@ func over(ctx, timed context.Context) error {
 	}
 }
 
-// stopped says that nothing more needs to be executed: the time is over or the state cannot be read.
+// stopped says that nothing more needs to be executed: the time is over or the state cannot be
+// read.
 func (b *block) stopped() bool { return b.evm.Cancelled() || b.DB.Error() != nil }
 
 // timeoutOf is the time that an environment asks for.

@@ -39,7 +39,8 @@ func TestTimeoutInsideATransaction(t *testing.T) {
 			if result, err := r.Call(t.Context(), txs, env); result != nil || !errors.Is(err, exec.ErrTimeout) {
 				t.Errorf("call: %v", err)
 			}
-			if result, err := r.Simulate(t.Context(), bundleOf(droppable(txs[0])), env); result != nil || !errors.Is(err, exec.ErrTimeout) {
+			if result, err := r.Simulate(t.Context(), bundleOf(droppable(txs[0])), env); result != nil ||
+				!errors.Is(err, exec.ErrTimeout) {
 				t.Errorf("bundle: %v", err)
 			}
 		})
@@ -88,7 +89,8 @@ func (r brokenReader) Account(address common.Address) (*types.StateAccount, erro
 	return r.Reader.Account(address)
 }
 
-// What was computed on a state that could not be read is no answer: an account that nobody could read would pass for an empty one.
+// What was computed on a state that could not be read is no answer: an account that nobody could
+// read would pass for an empty one.
 func TestUnreadableState(t *testing.T) {
 	r := opened(t, eth.Fulu, simulate.Options{})
 	tx := r.call(user, counter, 0, 60_000)
@@ -98,14 +100,16 @@ func TestUnreadableState(t *testing.T) {
 		"the state is gone":      {exec.ErrUnknownBlock, exec.ErrUnknownBlock},
 		"something that we miss": {errors.New("broken pipe"), exec.ErrNode},
 	} {
-		for who, address := range map[string]common.Address{"sender": addressOf(user), "contract": counter, "coinbase": coinbase} {
+		for who, address := range map[string]common.Address{"sender": addressOf(user), "contract": counter,
+			"coinbase": coinbase} {
 			t.Run(name+", "+who, func(t *testing.T) {
 				s := simulate.New(brokenStates{r.states, address, row.cause}, simulate.Options{})
 				env := exec.Environment{ParentNumber: 0}
 				if result, err := s.Call(t.Context(), []exec.Tx{tx}, env); result != nil || !errors.Is(err, row.want) {
 					t.Errorf("call: %v", err)
 				}
-				if result, err := s.Simulate(t.Context(), bundleOf(droppable(tx)), env); result != nil || !errors.Is(err, row.want) {
+				if result, err := s.Simulate(t.Context(), bundleOf(droppable(tx)), env); result != nil ||
+					!errors.Is(err, row.want) {
 					t.Errorf("bundle: %v", err)
 				}
 				if landing, err := s.Replay(t.Context(), block); landing != nil || !errors.Is(err, row.want) {

@@ -10,19 +10,22 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/lane"
 )
 
-// ErrBusy refuses a simulation because as many wait as may: its lane's, or those of all strangers, or of all who are known.
+// ErrBusy refuses a simulation because as many wait as may: its lane's, or those of all strangers,
+// or of all who are known.
 var ErrBusy = errors.New("too many simulations wait")
 
 // TurnOptions bound simulations.
 type TurnOptions struct {
 	// Running is how many run at once; 0 is one for each processor.
 	Running int
-	// WaitingEach and Waiting are how many may wait, in one lane and in all; 0 are 64 and 1024. Strangers may be half of them.
+	// WaitingEach and Waiting are how many may wait, in one lane and in all; 0 are 64 and 1024.
+	// Strangers may be half of them.
 	WaitingEach, Waiting int
 }
 
-// Turns says who may simulate when, by lanes (package lane): each takes turns with the others, however many simulations wait in it, and pays for the time
-// that they take. It is safe for concurrent use.
+// Turns says who may simulate when, by lanes (package lane): each takes turns with the others,
+// however many simulations wait in it, and pays for the time that they take. It is safe for
+// concurrent use.
 type Turns struct {
 	waitingEach, waitingMax int
 
@@ -41,7 +44,8 @@ func NewTurns(options TurnOptions) *Turns {
 	if options.Running <= 0 {
 		options.Running = runtime.GOMAXPROCS(0)
 	}
-	t := &Turns{waitingEach: options.WaitingEach, waitingMax: options.Waiting, lanes: lane.New[lane.Key, *turn](options.Running)}
+	t := &Turns{waitingEach: options.WaitingEach, waitingMax: options.Waiting,
+		lanes: lane.New[lane.Key, *turn](options.Running)}
 	if t.waitingEach <= 0 {
 		t.waitingEach = 64
 	}
@@ -51,7 +55,8 @@ func NewTurns(options TurnOptions) *Turns {
 	return t
 }
 
-// Do runs something in its turn, on the caller's goroutine, and returns its own error: ErrBusy if too many wait, the context's if it ended first.
+// Do runs something in its turn, on the caller's goroutine, and returns its own error: ErrBusy if
+// too many wait, the context's if it ended first.
 func (t *Turns) Do(ctx context.Context, who lane.Who, run func(context.Context)) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -16,24 +16,27 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/lane"
 )
 
-// line is a room in which every simulation takes a second of the bubble's time, and writes down when it begins.
+// line is a room in which every simulation takes a second of the bubble's time, and writes down
+// when it begins.
 type line struct {
 	*Turns
 	mu    sync.Mutex
 	began []string // names in order
 }
 
-// send has a simulation wait under a signer's one-letter name; "A" is one of high reputation. It returns when it waits or runs.
+// send has a simulation wait under a signer's one-letter name; "A" is one of high reputation. It
+// returns when it waits or runs.
 func (l *line) send(ctx context.Context, names string) {
 	for _, name := range strings.Split(names, "") {
 		go func() {
 			high := name == strings.ToUpper(name)
-			err := l.Do(ctx, lane.Who{Signer: common.BytesToAddress([]byte(strings.ToLower(name))), Known: high}, func(context.Context) {
-				l.mu.Lock()
-				l.began = append(l.began, name)
-				l.mu.Unlock()
-				time.Sleep(time.Second)
-			})
+			err := l.Do(ctx, lane.Who{Signer: common.BytesToAddress([]byte(strings.ToLower(name))), Known: high},
+				func(context.Context) {
+					l.mu.Lock()
+					l.began = append(l.began, name)
+					l.mu.Unlock()
+					time.Sleep(time.Second)
+				})
 			if err != nil {
 				l.mu.Lock()
 				defer l.mu.Unlock()
@@ -66,7 +69,8 @@ func (t *Turns) waiting() int {
 	return strangers + known
 }
 
-// Signers take turns; each row says who sends, in order, and in which order they run when one may at a time.
+// Signers take turns; each row says who sends, in order, and in which order they run when one may
+// at a time.
 func TestTurns(t *testing.T) {
 	for _, row := range []struct{ name, sent, ran string }{
 		{"one signer: in order of arrival", "aaa", "aaa"},
@@ -93,10 +97,12 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// A signer with a thousand simulations waiting delays another's one by those that run already, and by no other, at whatever time it comes.
+// A signer with a thousand simulations waiting delays another's one by those that run already, and
+// by no other, at whatever time it comes.
 func TestAFloodDelaysNobody(t *testing.T) {
 	for _, running := range []int{1, 2, 8} {
-		for _, after := range []time.Duration{0, time.Second / 2, 3*time.Second + time.Second/2, 50*time.Second + time.Second/2} {
+		for _, after := range []time.Duration{0, time.Second / 2, 3*time.Second + time.Second/2,
+			50*time.Second + time.Second/2} {
 			synctest.Test(t, func(t *testing.T) {
 				l := &line{Turns: NewTurns(TurnOptions{Running: running, WaitingEach: 1000, Waiting: 4000})}
 				l.send(t.Context(), strings.Repeat("f", 1000))
@@ -106,7 +112,8 @@ func TestAFloodDelaysNobody(t *testing.T) {
 				time.Sleep(time.Second)
 				// The simulations that ran are done; b's is among those that took their places.
 				if place := strings.Index(l.ran(), "b"); place < before || place >= before+running {
-					t.Errorf("%d at once, after %s: b was number %d to begin, %d had begun when it came", running, after, place, before)
+					t.Errorf("%d at once, after %s: b was number %d to begin, %d had begun when it came", running, after,
+						place, before)
 				}
 				time.Sleep(time.Hour)
 				if len(l.ran()) != 1001 {
@@ -125,7 +132,9 @@ func TestAFloodOfSignersKeepsNobodyOut(t *testing.T) {
 		for i := range 200 {       // each second two that were never seen before, strangers as he is
 			for j := range 2 {
 				go func() {
-					_ = l.Do(t.Context(), lane.Who{Signer: common.BytesToAddress([]byte{1, byte(i), byte(j)})}, func(context.Context) { time.Sleep(time.Second) })
+					_ = l.Do(t.Context(), lane.Who{Signer: common.BytesToAddress([]byte{1, byte(i), byte(j)})}, func(context.Context) {
+						time.Sleep(time.Second)
+					})
 				}()
 			}
 			synctest.Wait()
@@ -181,7 +190,9 @@ func TestGoingAway(t *testing.T) {
 		if got := l.ran(); got != "a!!bcb" {
 			t.Errorf("ran %s", got)
 		}
-		if err := l.Do(gone, lane.Who{Signer: common.Address{1}}, func(context.Context) { t.Error("it ran") }); !errors.Is(err, context.Canceled) {
+		if err := l.Do(gone, lane.Who{Signer: common.Address{1}}, func(context.Context) {
+			t.Error("it ran")
+		}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -195,12 +206,15 @@ func TestPanicGivesThePlaceBack(t *testing.T) {
 		_ = turns.Do(t.Context(), lane.Who{Signer: common.Address{1}}, func(context.Context) { panic("in a simulation") })
 	}()
 	ran := false
-	if err := turns.Do(t.Context(), lane.Who{Signer: common.Address{1}}, func(context.Context) { ran = true }); err != nil || !ran {
+	if err := turns.Do(t.Context(), lane.Who{Signer: common.Address{1}}, func(context.Context) {
+		ran = true
+	}); err != nil || !ran {
 		t.Errorf("%v, ran %t", err, ran)
 	}
 }
 
-// Whatever signers do, no more run than may, no more wait than may, and who is known does not wait beside a free place.
+// Whatever signers do, no more run than may, no more wait than may, and who is known does not wait
+// beside a free place.
 func TestTurnsStayBounded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		running := rapid.IntRange(1, 3).Draw(rt, "running")
@@ -251,8 +265,8 @@ func (t *turn) runs() bool {
 	}
 }
 
-// Eleven hundred keys of one network, each with an endless loop that takes five seconds, are one stranger: another one waits for the loop that runs, and who
-// is known waits for nothing.
+// Eleven hundred keys of one network, each with an endless loop that takes five seconds, are one
+// stranger: another one waits for the loop that runs, and who is known waits for nothing.
 func TestThrowawayKeysAreOneStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := NewTurns(TurnOptions{Running: 2})

@@ -19,8 +19,9 @@ var (
 	errValueTooHigh = errors.New("value higher than 2^256-1")
 )
 
-// apply executes a transaction. It is left out, and leaves no trace, if it cannot be included or if it fails without being allowed to and may be
-// dropped; an error says why one that may not be dropped cannot be included, or that the run is stopped.
+// apply executes a transaction. It is left out, and leaves no trace, if it cannot be included or if
+// it fails without being allowed to and may be dropped; an error says why one that may not be
+// dropped cannot be included, or that the run is stopped.
 func (b *block) apply(tx *exec.Tx) (*exec.TxResult, error) {
 	hash, coinbase := tx.Hash(), b.header.Coinbase
 	before := *b.DB.GetBalance(coinbase)
@@ -45,8 +46,9 @@ func (b *block) apply(tx *exec.Tx) (*exec.TxResult, error) {
 	b.applied++
 	b.blobGas -= min(b.blobGas, tx.BlobGas())
 	result := &exec.TxResult{
-		Hash: hash, From: tx.From, To: tx.To(), GasUsed: did.UsedGas, BlobGasUsed: tx.BlobGas(), Err: did.Err, Return: did.ReturnData,
-		Logs: b.DB.GetLogs(hash, b.header.Number.Uint64(), common.Hash{}, b.header.Time),
+		Hash: hash, From: tx.From, To: tx.To(), GasUsed: did.UsedGas, BlobGasUsed: tx.BlobGas(), Err: did.Err,
+		Return: did.ReturnData,
+		Logs:   b.DB.GetLogs(hash, b.header.Number.Uint64(), common.Hash{}, b.header.Time),
 	}
 	paid(result, tip, &before, b.DB.GetBalance(coinbase))
 	return result, nil
@@ -80,7 +82,8 @@ func (b *block) execute(tx *exec.Tx) (*core.ExecutionResult, *wei, error) {
 	return did, tip, nil
 }
 
-// message is what the execution takes. The sender is known: to recover it again would cost more than many transactions do.
+// message is what the execution takes. The sender is known: to recover it again would cost more
+// than many transactions do.
 func message(tx *exec.Tx, baseFeeWei *big.Int) (*core.Message, error) {
 	feeCap, overflow := uint256.FromBig(tx.GasFeeCap())
 	if overflow {
@@ -109,8 +112,9 @@ func message(tx *exec.Tx, baseFeeWei *big.Int) (*core.Message, error) {
 	}, nil
 }
 
-// paid counts what the coinbase got. Amounts are never negative: a transaction that leaves the coinbase poorer, because the coinbase sent it or
-// was made to pay, has paid nothing; and what is taken from its fees counts as less fees.
+// paid counts what the coinbase got. Amounts are never negative: a transaction that leaves the
+// coinbase poorer, because the coinbase sent it or was made to pay, has paid nothing; and what is
+// taken from its fees counts as less fees.
 func paid(result *exec.TxResult, tip, before, after *wei) {
 	diff := new(wei)
 	if after.Gt(before) {
@@ -135,13 +139,16 @@ func dropped(tx *exec.Tx) *exec.TxResult {
 
 // forGood are the reasons that lie in a transaction itself.
 var forGood = []error{
-	core.ErrNonceMax, core.ErrTipAboveFeeCap, core.ErrTipVeryHigh, core.ErrFeeCapVeryHigh, core.ErrGasUintOverflow, core.ErrIntrinsicGas,
-	core.ErrFloorDataGas, core.ErrGasLimitTooHigh, core.ErrMissingBlobHashes, core.ErrTooManyBlobs, core.ErrBlobTxCreate, core.ErrEmptyAuthList,
+	core.ErrNonceMax, core.ErrTipAboveFeeCap, core.ErrTipVeryHigh, core.ErrFeeCapVeryHigh, core.ErrGasUintOverflow,
+	core.ErrIntrinsicGas,
+	core.ErrFloorDataGas, core.ErrGasLimitTooHigh, core.ErrMissingBlobHashes, core.ErrTooManyBlobs, core.ErrBlobTxCreate,
+	core.ErrEmptyAuthList,
 	core.ErrSetCodeTxCreate, vm.ErrMaxInitCodeSizeExceeded, errValueTooHigh,
 }
 
-// lasting says that no later block will include the transaction either. A nonce that was used before the bundle stays used; one that the bundle
-// itself used is another matter, since the transaction before may be dropped next time.
+// lasting says that no later block will include the transaction either. A nonce that was used
+// before the bundle stays used; one that the bundle itself used is another matter, since the
+// transaction before may be dropped next time.
 func (b *block) lasting(tx *exec.Tx, cause error) bool {
 	if errors.Is(cause, core.ErrNonceTooLow) {
 		account, err := b.DB.Reader().Account(tx.From)

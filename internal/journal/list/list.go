@@ -1,9 +1,11 @@
-// Package list puts several facts into one message of the journal, because a message costs far more than its bytes.
+// Package list puts several facts into one message of the journal, because a message costs far more
+// than its bytes.
 //
 //	{"id":1}   {"id":2}   {"id":3}  ──Add──▶  [{"id":1},{"id":2},{"id":3}]  ──Each──▶  {"id":1}   {"id":2}   {"id":3}
 //	{"id":4}                        ──Add──▶  {"id":4}                      ──Each──▶  {"id":4}
 //
-// A fact is a JSON object. One alone is a message as it is, so that readers see no difference until several came together.
+// A fact is a JSON object. One alone is a message as it is, so that readers see no difference until
+// several came together.
 package list
 
 import (
@@ -12,7 +14,8 @@ import (
 	"fmt"
 )
 
-// Full is from which length in bytes on a message takes no more facts: with that many the journal's own work for a message no longer counts.
+// Full is from which length in bytes on a message takes no more facts: with that many the journal's
+// own work for a message no longer counts.
 const Full = 64 << 10
 
 // Message is a message in the making. The zero value has no facts.
@@ -53,7 +56,8 @@ func (m *Message) Reset() {
 	}
 }
 
-// Each hands over the facts of a message in their order. The error is handle's, or says that a list is none.
+// Each hands over the facts of a message in their order. The error is handle's, or says that a list
+// is none.
 func Each(message []byte, handle func(fact []byte) error) error {
 	if len(message) == 0 || message[0] != '[' {
 		return handle(message)

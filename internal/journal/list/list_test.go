@@ -13,7 +13,8 @@ import (
 // What goes into a message comes out of it, in order.
 func TestMessage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		facts := rapid.SliceOfN(rapid.SampledFrom([]string{`{}`, `{"a":[1,2]}`, `{"text":"],["}`, `{"b":{"c":null}}`}), 1, 9).Draw(t, "facts")
+		facts := rapid.SliceOfN(rapid.SampledFrom([]string{`{}`, `{"a":[1,2]}`, `{"text":"],["}`, `{"b":{"c":null}}`}), 1,
+			9).Draw(t, "facts")
 		var m Message
 		m.Add([]byte("what was before"))
 		m.Reset()
@@ -56,11 +57,17 @@ func TestFits(t *testing.T) {
 
 // What is no list is refused; an error of the one who reads ends the reading.
 func TestEachFails(t *testing.T) {
-	if err := Each([]byte(`[{}`), func([]byte) error { t.Error("called"); return nil }); err == nil || !strings.Contains(err.Error(), "list of facts") {
+	if err := Each([]byte(`[{}`), func([]byte) error {
+		t.Error("called")
+		return nil
+	}); err == nil || !strings.Contains(err.Error(), "list of facts") {
 		t.Error(err)
 	}
 	enough, read := errors.New("enough"), 0
-	if err := Each([]byte(`[{},{},{}]`), func([]byte) error { read++; return enough }); !errors.Is(err, enough) || read != 1 {
+	if err := Each([]byte(`[{},{},{}]`), func([]byte) error {
+		read++
+		return enough
+	}); !errors.Is(err, enough) || read != 1 {
 		t.Errorf("%v after %d", err, read)
 	}
 }

@@ -1,5 +1,6 @@
-// Package command is what the commands of both programs have in common: a mistake of the caller is one line that says what to do and
-// status 2; a flag may also stand in a configuration file; and the documents are made from the flags themselves.
+// Package command is what the commands of both programs have in common: a mistake of the caller is
+// one line that says what to do and status 2; a flag may also stand in a configuration file; and
+// the documents are made from the flags themselves.
 package command
 
 import (
@@ -24,7 +25,8 @@ func Main(root *cli.Command, args []string, stderr io.Writer) int {
 	return run.Exit(stderr, root.Name, root.Run(ctx, args))
 }
 
-// MistakeStatus is the key, in a command's metadata, of the exit status (int) of mistakes of its callers and of those below it. Without it that is 2.
+// MistakeStatus is the key, in a command's metadata, of the exit status (int) of mistakes of its
+// callers and of those below it. Without it that is 2.
 const MistakeStatus = "mistake status"
 
 // mistake marks an error as the caller's.
@@ -42,8 +44,8 @@ func OS(root *cli.Command) {
 	os.Exit(Main(root, os.Args, os.Stderr))
 }
 
-// Prepare makes every mistake of the caller an error of one line, in a command and those below it. A command without an action shows
-// its help when it is called alone.
+// Prepare makes every mistake of the caller an error of one line, in a command and those below it.
+// A command without an action shows its help when it is called alone.
 func Prepare(cmd *cli.Command) {
 	cmd.HideHelpCommand = true
 	cmd.ExitErrHandler = func(context.Context, *cli.Command, error) {} // run.Exit does it, in one place

@@ -70,7 +70,8 @@ func TestConfigFileValues(t *testing.T) {
 
 // Whatever a file holds, it is read or refused in one line.
 func FuzzParseSettings(f *testing.F) {
-	for _, seed := range []string{"slots: 3\n", "a: [b, c]\n", "a: {b: c}", "- x", "a: |\n x", "\t", "a: &b c\nd: *b", "? x\n: y", "a: !!int 3", "{", "\"", "a: b: c", "%"} {
+	for _, seed := range []string{"slots: 3\n", "a: [b, c]\n", "a: {b: c}", "- x", "a: |\n x", "\t", "a: &b c\nd: *b",
+		"? x\n: y", "a: !!int 3", "{", "\"", "a: b: c", "%"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -95,7 +96,8 @@ func TestMarkdown(t *testing.T) {
 
 // Mistakes of the caller have the status 2, or the one that a command above has for them.
 func TestMistakeStatus(t *testing.T) {
-	for _, args := range [][]string{{"toy", "play", "--times", "x"}, {"toy", "play", "--no-such-flag"}, {"toy", "play", "too", "much"}, {"toy", "work"}} {
+	for _, args := range [][]string{{"toy", "play", "--times", "x"}, {"toy", "play", "--no-such-flag"},
+		{"toy", "play", "too", "much"}, {"toy", "work"}} {
 		for want, metadata := range map[int]map[string]any{2: nil, 64: {MistakeStatus: 64}} {
 			program := toy(func(context.Context, *cli.Command) error { return nil })
 			program.Metadata = metadata

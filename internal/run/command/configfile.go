@@ -18,11 +18,13 @@ import (
 
 // ConfigFlag names the file that ApplyConfigFile reads.
 func ConfigFlag() cli.Flag {
-	return &cli.StringFlag{Name: "config", TakesFile: true, Usage: "YAML file with any of these flags as keys; a flag on the command line wins over the file"}
+	return &cli.StringFlag{Name: "config", TakesFile: true,
+		Usage: "YAML file with any of these flags as keys; a flag on the command line wins over the file"}
 }
 
-// ApplyConfigFile reads the file that --config names, if it names one, and sets every flag that stands in it and was not given on the
-// command line. Each error is one line with the file and, where there is one, the line in it.
+// ApplyConfigFile reads the file that --config names, if it names one, and sets every flag that
+// stands in it and was not given on the command line. Each error is one line with the file and,
+// where there is one, the line in it.
 func ApplyConfigFile(cmd *cli.Command) error {
 	path := cmd.String("config")
 	if path == "" {
@@ -84,7 +86,8 @@ type setting struct {
 	line       int
 }
 
-// parseSettings reads YAML of one level: keys with a scalar, or with a list of scalars, which is the same as the scalars with commas.
+// parseSettings reads YAML of one level: keys with a scalar, or with a list of scalars, which is
+// the same as the scalars with commas.
 func parseSettings(name string, text []byte) ([]setting, error) {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Pipes is a listener whose connections are in memory, so that the clock of a testing/synctest bubble rules them.
+// Pipes is a listener whose connections are in memory, so that the clock of a testing/synctest
+// bubble rules them.
 type Pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}

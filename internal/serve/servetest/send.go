@@ -1,4 +1,5 @@
-// Package servetest asks servers as cheaply as can be, so that a benchmark measures them and not their clients. It is for tests only.
+// Package servetest asks servers as cheaply as can be, so that a benchmark measures them and not
+// their clients. It is for tests only.
 package servetest
 
 import (
@@ -38,10 +39,11 @@ func Each(requests [][]byte) func() []byte {
 	}
 }
 
-// Send has clients, each on a connection of its own, send whole HTTP/1.1 requests and wait for their answers, until next has none left: it
-// returns nil then, and is called by all of them at once. Every answer must be a 200 with a Content-Length whose body, of at most 4 KiB,
-// has the text wanted in it; without one bodies are skipped unread. Send returns how long it all took, and ends the benchmark at the first
-// answer that is another.
+// Send has clients, each on a connection of its own, send whole HTTP/1.1 requests and wait for
+// their answers, until next has none left: it returns nil then, and is called by all of them at
+// once. Every answer must be a 200 with a Content-Length whose body, of at most 4 KiB, has the text
+// wanted in it; without one bodies are skipped unread. Send returns how long it all took, and ends
+// the benchmark at the first answer that is another.
 func Send(b testing.TB, address string, clients int, want string, next func() []byte) time.Duration {
 	b.Helper()
 	began := time.Now()

@@ -1,5 +1,6 @@
-// Package postgrestest runs a real PostgreSQL for tests: one server for a test process, on a unix socket in a folder of its own, and a
-// fresh database for each test. It keeps nothing safe (no fsync) and trusts everybody who reaches the socket. It is for tests only.
+// Package postgrestest runs a real PostgreSQL for tests: one server for a test process, on a unix
+// socket in a folder of its own, and a fresh database for each test. It keeps nothing safe (no
+// fsync) and trusts everybody who reaches the socket. It is for tests only.
 //
 //	func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 //
@@ -51,7 +52,8 @@ var shared struct {
 	err    error
 }
 
-// Start is the server of this test process, running. A test without PostgreSQL fails, and the failure says what to install.
+// Start is the server of this test process, running. A test without PostgreSQL fails, and the
+// failure says what to install.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	shared.Lock()
@@ -65,7 +67,8 @@ func Start(t testing.TB) *Server {
 	return shared.server
 }
 
-// Main runs the tests of a package and then ends the server, if one was started. It answers the exit code.
+// Main runs the tests of a package and then ends the server, if one was started. It answers the
+// exit code.
 func Main(m *testing.M) int {
 	code := m.Run()
 	shared.Lock()
@@ -96,7 +99,8 @@ func start() (*Server, error) {
 	return s, nil
 }
 
-// find looks for the server's programs: in PATH, and then in the folders of a pattern, the last first. It answers the folder, empty for PATH.
+// find looks for the server's programs: in PATH, and then in the folders of a pattern, the last
+// first. It answers the folder, empty for PATH.
 func find(folders string) (bin string, err error) {
 	if _, err := exec.LookPath("initdb"); err == nil {
 		if _, err := exec.LookPath("postgres"); err == nil {
@@ -105,7 +109,8 @@ func find(folders string) (bin string, err error) {
 	}
 	found, err := filepath.Glob(filepath.Join(folders, "initdb"))
 	if err != nil || len(found) == 0 {
-		return "", errors.New("PostgreSQL is missing; these tests need a real one: scripts/needs.sh installs it (apt-get install postgresql)")
+		return "", errors.New("PostgreSQL is missing; these tests need a real one: scripts/needs.sh installs it (apt-get " +
+			"install postgresql)")
 	}
 	return filepath.Dir(found[len(found)-1]), nil
 }
@@ -115,7 +120,8 @@ func (s *Server) initialize() error {
 	if err := ownedByServer(s.dir); err != nil {
 		return err
 	}
-	command := s.command("initdb", "--pgdata", s.data(), "--username", "gavel", "--auth", "trust", "--no-sync", "--encoding", "UTF8", "--no-locale")
+	command := s.command("initdb", "--pgdata", s.data(), "--username", "gavel", "--auth", "trust", "--no-sync",
+		"--encoding", "UTF8", "--no-locale")
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
@@ -137,7 +143,8 @@ func (s *Server) command(program string, args ...string) *exec.Cmd {
 
 // launch starts the server and waits until it accepts connections.
 func (s *Server) launch() error {
-	command := s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "synchronous_commit=off",
+	command := s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c",
+		"synchronous_commit=off",
 		"-c", "full_page_writes=off", "-c", "shared_buffers=16MB", "-c", "max_connections=50")
 	s.out.Reset()
 	command.Stdout, command.Stderr = &s.out, &s.out
@@ -209,8 +216,8 @@ func (s *Server) Database(t testing.TB) string {
 	return s.address(name)
 }
 
-// Stop ends the server as an operator does who is in a hurry: connections break, what was committed stays. The test must Restart it, which
-// is also done at its end.
+// Stop ends the server as an operator does who is in a hurry: connections break, what was committed
+// stays. The test must Restart it, which is also done at its end.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -221,7 +228,8 @@ func (s *Server) Stop(t testing.TB) {
 	t.Cleanup(func() { s.Restart(t) })
 }
 
-// Restart starts a server that was stopped, with the databases that it had. One that runs stays as it is.
+// Restart starts a server that was stopped, with the databases that it had. One that runs stays as
+// it is.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -234,8 +242,8 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-// Pause stops the server and all its processes where they are: connections stay open, and nothing answers. The
-// test must Resume it, which is also done at its end.
+// Pause stops the server and all its processes where they are: connections stay open, and nothing
+// answers. The test must Resume it, which is also done at its end.
 func (s *Server) Pause(t testing.TB) {
 	t.Helper()
 	s.mu.Lock()
@@ -256,7 +264,8 @@ func (s *Server) Resume(t testing.TB) {
 	}
 }
 
-// signalAll signals the server, and then the processes that it has started: it starts no more once it is stopped.
+// signalAll signals the server, and then the processes that it has started: it starts no more once
+// it is stopped.
 func (s *Server) signalAll(signal syscall.Signal) error {
 	if s.run == nil {
 		return nil

@@ -27,7 +27,8 @@ func TestDatabasesOutliveAStop(t *testing.T) {
 	change(t, addresses[0], `INSERT INTO thing VALUES (1)`)
 }
 
-// A server that is paused keeps its connections and answers nothing, also nobody who comes anew, until it goes on.
+// A server that is paused keeps its connections and answers nothing, also nobody who comes anew,
+// until it goes on.
 func TestAPausedServerAnswersNothing(t *testing.T) {
 	server := Start(t)
 	address := server.Database(t)

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// serverUser is who the server runs as when the tests are root's, whom it refuses: postgres if there is one, else nobody. Otherwise it is nil.
+// serverUser is who the server runs as when the tests are root's, whom it refuses: postgres if
+// there is one, else nobody. Otherwise it is nil.
 func serverUser() *syscall.Credential {
 	if os.Getuid() != 0 {
 		return nil

@@ -14,8 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/store/postgrestest"
 )
 
-// Start starts a whole service with the journal in the folder "journal" of a data folder, and a database. moved is the word with which it takes over a folder
-// that was copied, empty for none. Its error is what kept the service from starting.
+// Start starts a whole service with the journal in the folder "journal" of a data folder, and a
+// database. moved is the word with which it takes over a folder that was copied, empty for none.
+// Its error is what kept the service from starting.
 type Start func(t *testing.T, dataDir, database, moved string) (*Running, error)
 
 // Running is a service that was started.
@@ -25,7 +26,8 @@ type Running struct {
 	Work   func()
 	// Ended gets the error of a service that ends, once.
 	Ended <-chan error
-	// Stop ends it in good order and closes what it has opened. It does not take what Ended has if the service has ended by itself.
+	// Stop ends it in good order and closes what it has opened. It does not take what Ended has if the
+	// service has ended by itself.
 	Stop func() error
 }
 
@@ -37,15 +39,19 @@ var (
 	otherWords = []string{"is of journal ", ", this is ", toDo}
 	lostWords  = []string{"restored or has lost facts", toDo}
 	newerWords = []string{
-		"a newer version has changed the tables: start that version again, or give --db another database (it has migration " + laterMigration + ")",
+		"a newer version has changed the tables: start that version again, or give --db another database (it has migration " +
+			laterMigration + ")",
 	}
 )
 
-const toDo = "restore the journal that the database was made of, or give --db another database: it is filled from this journal"
+const toDo = "restore the journal that the database was made of, or give --db another database: it is filled from " +
+	"this journal"
 
-// RefusesWhatDoesNotFit wants a service not to start with a database of another journal, of a journal that has lost facts since, and of a newer schema,
-// however often it is tried; and to end by itself when the database is away at the start and does not fit once it answers. It wants to be told what to do each
-// time, and that its own database is as it was. Databases are files, and PostgreSQL.
+// RefusesWhatDoesNotFit wants a service not to start with a database of another journal, of a
+// journal that has lost facts since, and of a newer schema, however often it is tried; and to end
+// by itself when the database is away at the start and does not fit once it answers. It wants to be
+// told what to do each time, and that its own database is as it was. Databases are files, and
+// PostgreSQL.
 func RefusesWhatDoesNotFit(t *testing.T, start Start) {
 	t.Helper()
 	server := postgrestest.Start(t)
@@ -135,7 +141,8 @@ func takeUp(t *testing.T, db *sql.DB, start Start, dir, address string) {
 	}
 }
 
-// startWithout starts a service while the server is away, and answers with what it ends when the server is there.
+// startWithout starts a service while the server is away, and answers with what it ends when the
+// server is there.
 func startWithout(t *testing.T, server *postgrestest.Server, start Start, dir, address string) error {
 	t.Helper()
 	server.Stop(t)

@@ -1,4 +1,5 @@
-// Package viewtest has databases for the tests of views: every kind there is, and one that fails. It is for tests only.
+// Package viewtest has databases for the tests of views: every kind there is, and one that fails.
+// It is for tests only.
 package viewtest
 
 import (
@@ -12,8 +13,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/view"
 )
 
-// OnEach runs a test with an empty database of every kind, and with one that fails half of the time: the test puts it in front of its view's
-// Database with front, which does nothing for the others, and tries again after ErrFault.
+// OnEach runs a test with an empty database of every kind, and with one that fails half of the
+// time: the test puts it in front of its view's Database with front, which does nothing for the
+// others, and tries again after ErrFault.
 func OnEach(t *testing.T, test func(t *testing.T, address string, front func(view.Database) view.Database)) {
 	t.Helper()
 	itself := func(db view.Database) view.Database { return db }

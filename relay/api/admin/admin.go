@@ -1,5 +1,6 @@
-// Package admin is the operator's skin: how builders are treated, what they were demoted for, and the kill switch. It is mounted on a listener of
-// its own, never on the public one, and every path needs the token.
+// Package admin is the operator's skin: how builders are treated, what they were demoted for, and
+// the kill switch. It is mounted on a listener of its own, never on the public one, and every path
+// needs the token.
 //
 //	GET    /admin/v1/status                               status.go
 //	GET    /admin/v1/builders                             builders.go
@@ -38,7 +39,8 @@ type Records interface {
 	Named(name string) (relay.Builder, bool)
 }
 
-// Changes change a builder's record. Errors say what is wrong with the change; changes are in force when the call returns.
+// Changes change a builder's record. Errors say what is wrong with the change; changes are in force
+// when the call returns.
 type Changes interface {
 	Set(at time.Time, b relay.Builder, why string) error
 	Remove(at time.Time, name, why string) error
@@ -89,11 +91,13 @@ type Config struct {
 	Demotions Demotions
 	Evidence  Evidence
 	Switch    KillSwitch
-	// Kept returns when all changes are kept where a restart finds them, or with an error when the context ends. nil when nothing is kept.
+	// Kept returns when all changes are kept where a restart finds them, or with an error when the
+	// context ends. nil when nothing is kept.
 	Kept func(context.Context) error
 }
 
-// keepTime is how long a change may take to be kept before its answer says that it is not (wall time).
+// keepTime is how long a change may take to be kept before its answer says that it is not (wall
+// time).
 const keepTime = 2 * time.Second
 
 // keep says whether all changes are kept; if not, it refuses.
@@ -133,7 +137,8 @@ func Mount(mux *serve.Mux, cfg Config) {
 
 type skin struct{ Config }
 
-// authorized lets only those in who know the token. Hashes are compared, so that time tells nothing about it, not even its length.
+// authorized lets only those in who know the token. Hashes are compared, so that time tells nothing
+// about it, not even its length.
 func (a *skin) authorized(next http.HandlerFunc) http.HandlerFunc {
 	want := sha256.Sum256([]byte(a.Token))
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -151,7 +156,8 @@ func (a *skin) authorized(next http.HandlerFunc) http.HandlerFunc {
 // maxBody bounds a request of the operator, in bytes.
 const maxBody = 1 << 20
 
-// read decodes a JSON body; nothing at all leaves the value as it is. Names that are not known are mistakes.
+// read decodes a JSON body; nothing at all leaves the value as it is. Names that are not known are
+// mistakes.
 func read(w http.ResponseWriter, r *http.Request, into any) *relay.Refused {
 	body, refused := request.Body(w, r, maxBody)
 	if refused != nil || len(body) == 0 {

@@ -70,8 +70,9 @@ func newHouse(t *testing.T) *house {
 	}
 	mux := request.NewMux()
 	Mount(mux, Config{
-		Clock: clock.NewHeld(time.Unix(1_700_000_000, 0), 1), Token: token, Records: h.list, Changes: h.list, Trust: h.list, Demotions: h.list,
-		Evidence: h, Switch: h, Kept: func(context.Context) error { return h.notKept }, Status: func() Status {
+		Clock: clock.NewHeld(time.Unix(1_700_000_000, 0), 1), Token: token, Records: h.list, Changes: h.list, Trust: h.list,
+		Demotions: h.list,
+		Evidence:  h, Switch: h, Kept: func(context.Context) error { return h.notKept }, Status: func() Status {
 			return Status{Ready: true, HeadSlot: 7, Validators: 3, Registrations: 2, KillSwitch: h.on, ValidatorLive: true}
 		},
 	})
@@ -92,8 +93,10 @@ func (h *house) ask(method, path, authorization, body string) *httptest.Response
 // Every path needs the token: nothing is told to who does not have it.
 func TestToken(t *testing.T) {
 	h := newHouse(t)
-	for _, authorization := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + token, token, "Bearer " + token + " "} {
-		for _, request := range []string{"GET /admin/v1/status", "GET /admin/v1/builders", "PUT /admin/v1/kill-switch", "DELETE /admin/v1/builders/alpha"} {
+	for _, authorization := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + token, token, "Bearer " +
+		token + " "} {
+		for _, request := range []string{"GET /admin/v1/status", "GET /admin/v1/builders", "PUT /admin/v1/kill-switch",
+			"DELETE /admin/v1/builders/alpha"} {
 			method, path, _ := strings.Cut(request, " ")
 			answer := h.ask(method, path, authorization, `{"on":true}`)
 			if answer.Code != 401 || answer.Header().Get("WWW-Authenticate") != "Bearer" || h.on {
@@ -111,7 +114,8 @@ func TestChangesThatAreNotKept(t *testing.T) {
 	h := newHouse(t)
 	h.notKept = errors.New("no journal")
 	for request, body := range map[string]string{
-		"PUT /admin/v1/kill-switch": `{"on":true}`, "POST /admin/v1/builders/alpha/promote": "", "PUT /admin/v1/builders/beta": "{}",
+		"PUT /admin/v1/kill-switch": `{"on":true}`, "POST /admin/v1/builders/alpha/promote": "",
+		"PUT /admin/v1/builders/beta":     "{}",
 		"DELETE /admin/v1/builders/alpha": "",
 	} {
 		if body == "" && strings.HasPrefix(request, "DELETE") {
@@ -120,7 +124,8 @@ func TestChangesThatAreNotKept(t *testing.T) {
 			}
 		}
 		method, path, _ := strings.Cut(request, " ")
-		if answer := h.ask(method, path, "Bearer "+token, body); answer.Code != 503 || !strings.Contains(answer.Body.String(), relay.AdminNotKept.Short) {
+		if answer := h.ask(method, path, "Bearer "+token, body); answer.Code != 503 ||
+			!strings.Contains(answer.Body.String(), relay.AdminNotKept.Short) {
 			t.Errorf("%s: %d %s", request, answer.Code, answer.Body)
 		}
 	}
@@ -132,7 +137,8 @@ func TestChangesThatAreNotKept(t *testing.T) {
 // The whole conversation of an operator.
 func TestTranscript(t *testing.T) {
 	h := newHouse(t)
-	reason := relay.Demotion{Trace: relay.Trace{Slot: 5, BlockHash: phase0.Hash32{1}, ValueWei: uint256.NewInt(7)}, Rule: "state", Detail: "root differs"}
+	reason := relay.Demotion{Trace: relay.Trace{Slot: 5, BlockHash: phase0.Hash32{1}, ValueWei: uint256.NewInt(7)},
+		Rule: "state", Detail: "root differs"}
 	var out bytes.Buffer
 	say := func(request, body string) {
 		method, path, _ := strings.Cut(request, " ")
@@ -180,14 +186,17 @@ func TestEvidence(t *testing.T) {
 	h := newHouse(t)
 	hash := phase0.Hash32{9}
 	h.evidence[hash] = &relay.Contents{
-		Fork: eth.Fulu, Trace: &builderv1.BidTrace{Slot: 5, BlockHash: hash, Value: uint256.NewInt(1)}, Requests: payload.EmptyRequests(),
-		Payload: &payload.Payload{BlockHash: hash, BaseFeePerGas: uint256.NewInt(7)}, Blobs: &payload.Blobs{},
+		Fork: eth.Fulu, Trace: &builderv1.BidTrace{Slot: 5, BlockHash: hash, Value: uint256.NewInt(1)},
+		Requests: payload.EmptyRequests(),
+		Payload:  &payload.Payload{BlockHash: hash, BaseFeePerGas: uint256.NewInt(7)}, Blobs: &payload.Blobs{},
 	}
 	answer := h.ask("GET", fmt.Sprintf("/admin/v1/demotions/%#x/submission", hash[:]), "Bearer "+token, "")
-	if answer.Code != 200 || answer.Header().Get("Content-Type") != "application/octet-stream" || answer.Header().Get("Eth-Consensus-Version") != "fulu" {
+	if answer.Code != 200 || answer.Header().Get("Content-Type") != "application/octet-stream" ||
+		answer.Header().Get("Eth-Consensus-Version") != "fulu" {
 		t.Fatalf("%d %v", answer.Code, answer.Header())
 	}
-	if raw := answer.Body.Bytes(); raw[0] != 5 || !bytes.Equal(raw[40:72], hash[:]) { // the slot and the block hash of the message
+	// the slot and the block hash of the message
+	if raw := answer.Body.Bytes(); raw[0] != 5 || !bytes.Equal(raw[40:72], hash[:]) {
 		t.Errorf("%x", raw[:80])
 	}
 }

@@ -41,7 +41,8 @@ func (a *skin) setBuilder(w http.ResponseWriter, r *http.Request) {
 	}
 	name := r.PathValue("name")
 	if wanted.Name != "" && wanted.Name != name {
-		serve.Refuse(w, r, relay.BuilderInvalid.With("the name is %.90q in the path and %.90q in the record", name, wanted.Name))
+		serve.Refuse(w, r, relay.BuilderInvalid.With("the name is %.90q in the path and %.90q in the record", name,
+			wanted.Name))
 		return
 	}
 	wanted.Name = name
@@ -54,7 +55,8 @@ func (a *skin) setBuilder(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// removeBuilder forgets what was changed at run time: from now on the configuration counts. 204 without a body.
+// removeBuilder forgets what was changed at run time: from now on the configuration counts. 204
+// without a body.
 func (a *skin) removeBuilder(w http.ResponseWriter, r *http.Request) {
 	if err := a.Changes.Remove(a.Clock.Now(), r.PathValue("name"), r.URL.Query().Get("why")); err != nil {
 		serve.Refuse(w, r, relay.BuilderUnknown.With("%.90q was not changed at run time", r.PathValue("name")))

@@ -21,7 +21,8 @@ func (a *skin) demotions(w http.ResponseWriter, r *http.Request) {
 	serve.JSON(w, r, http.StatusOK, list)
 }
 
-// submission is the block behind a demotion in SSZ: the fork's SubmitBlockRequest, with zeros for the signature, which is in the list of demotions.
+// submission is the block behind a demotion in SSZ: the fork's SubmitBlockRequest, with zeros for
+// the signature, which is in the list of demotions.
 func (a *skin) submission(w http.ResponseWriter, r *http.Request) {
 	var hash phase0.Hash32
 	if err := eth.ParseHex(r.PathValue("block_hash"), hash[:]); err != nil {
@@ -38,7 +39,8 @@ func (a *skin) submission(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	raw, err := wire.EncodeSubmission(wire.SSZ, &relay.Submission{
-		Fork: contents.Fork, Trace: contents.Trace, Payload: contents.Payload, Blobs: contents.Blobs, Requests: contents.Requests,
+		Fork: contents.Fork, Trace: contents.Trace, Payload: contents.Payload, Blobs: contents.Blobs,
+		Requests: contents.Requests,
 	})
 	if err != nil {
 		serve.Refuse(w, r, err)

@@ -12,7 +12,8 @@ type state struct {
 	On bool `json:"on"`
 }
 
-// killSwitch says whether the kill switch is on: then no headers are served, and payloads of served ones still are.
+// killSwitch says whether the kill switch is on: then no headers are served, and payloads of served
+// ones still are.
 func (a *skin) killSwitch(w http.ResponseWriter, r *http.Request) {
 	serve.JSON(w, r, http.StatusOK, state{a.Switch.On()})
 }

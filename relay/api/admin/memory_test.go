@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/heaptest"
 )
 
-// What a request of the operator costs in memory is bounded by what it sends, whatever it sends, with the token and
-// without: the greatest heap is four times the decompressed body and a mebibyte, and the answer is short. An operation
-// that is not in the table must read no body.
+// What a request of the operator costs in memory is bounded by what it sends, whatever it sends,
+// with the token and without: the greatest heap is four times the decompressed body and a mebibyte,
+// and the answer is short. An operation that is not in the table must read no body.
 func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	begins := map[string][]string{
 		"PUT /admin/v1/builders/{name}":          {`{"pubkeys":`, `{"pubkeys":["0x00"],"why":`},

@@ -11,23 +11,28 @@ import (
 	"github.com/gavel-relay/gavel/internal/mutate"
 )
 
-// An operator's body says one thing only. What is left out stays as it is in a new record, and texts are free.
+// An operator's body says one thing only. What is left out stays as it is in a new record, and
+// texts are free.
 func TestMutatedBodies(t *testing.T) {
 	key := bls.Derive("builder", 2).PublicKey()
-	whole := fmt.Sprintf(`{"name":"beta","pubkeys":["%#x"],"api_key_sha256":"0x%s","blocked":false,"high_priority":true,"optimistic":true,`+
-		`"collateral_wei":"7","header_first":false,"why":"quick"}`, key[:], strings.Repeat("ab", 32))
+	whole := fmt.Sprintf(
+		`{"name":"beta","pubkeys":["%#x"],"api_key_sha256":"0x%s","blocked":false,"high_priority":true,"optimistic":true,`+
+			`"collateral_wei":"7","header_first":false,"why":"quick"}`, key[:], strings.Repeat("ab", 32))
 	const reason = "a reason is any text, or none"
 	var free []mutate.Exception
-	for _, what := range []string{"no text", "a blank before", "a blank behind", "a line end behind", "a NUL behind", "missing"} {
+	for _, what := range []string{"no text", "a blank before", "a blank behind", "a line end behind",
+		"a NUL behind", "missing"} {
 		free = append(free, mutate.Exception{Where: "why", What: what, Why: reason})
 	}
 	// Without a body a record has what a new one has, and nobody gives a reason.
 	optional := append(slices.Clone(free), mutate.Exception{Where: "", What: "no value", Why: "a body may be left out"},
 		mutate.Exception{Where: "", What: "nothing", Why: "a body may be left out"})
-	record := append(slices.Clone(optional), mutate.Exception{Where: "name", What: "no text", Why: "the name is the path's"},
+	record := append(slices.Clone(optional), mutate.Exception{Where: "name", What: "no text",
+		Why: "the name is the path's"},
 		mutate.Exception{Where: "*", What: "missing", Why: "what is left out is as in a new record"})
 	for _, what := range []string{"a leading zero", "a plus", "bare", "hexadecimal"} {
-		record = append(record, mutate.Exception{Where: "collateral_wei", What: what, Why: "an operator writes a number as usual"})
+		record = append(record, mutate.Exception{Where: "collateral_wei", What: what,
+			Why: "an operator writes a number as usual"})
 	}
 	for request, row := range map[string]struct {
 		body       string

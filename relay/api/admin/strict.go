@@ -8,8 +8,9 @@ import (
 	"io"
 )
 
-// What an operator's body may have, more than any record of ours: how deep objects and lists may lie in each other, names
-// in an object, and bytes in a name. Without a bound an error's text would grow by the square of the depth.
+// What an operator's body may have, more than any record of ours: how deep objects and lists may
+// lie in each other, names in an object, and bytes in a name. Without a bound an error's text would
+// grow by the square of the depth.
 const (
 	maxDepth     = 4
 	maxNames     = 64
@@ -18,8 +19,9 @@ const (
 
 var errTooDeep = fmt.Errorf("nested too deeply: at most %d", maxDepth)
 
-// exact makes sure that a body says one thing to everybody: it is one object, no name in it comes twice or in other letters than ours, which
-// are small, nothing is null, and nothing follows it. encoding/json would let all of that pass.
+// exact makes sure that a body says one thing to everybody: it is one object, no name in it comes
+// twice or in other letters than ours, which are small, nothing is null, and nothing follows it.
+// encoding/json would let all of that pass.
 func exact(body []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()

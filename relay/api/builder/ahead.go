@@ -8,17 +8,21 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// Foresight begins what can be done for a submission while the rest of its body is on the way. Nothing that it does shows: what comes of it counts
-// once the whole submission has passed Receiver. Its calls are safe for concurrent use and never block but for the work itself.
+// Foresight begins what can be done for a submission while the rest of its body is on the way.
+// Nothing that it does shows: what comes of it counts once the whole submission has passed
+// Receiver. Its calls are safe for concurrent use and never block but for the work itself.
 type Foresight interface {
-	// VerifyAhead is told of message and signature. What it returns must be begun at once; nil if it is not worth while.
+	// VerifyAhead is told of message and signature. What it returns must be begun at once; nil if it
+	// is not worth while.
 	VerifyAhead(s *relay.Submission) *relay.Work[relay.VerifiedAhead]
-	// SignAhead is told of all but proofs and blobs, of a builder that is known. nil if it is not worth while.
+	// SignAhead is told of all but proofs and blobs, of a builder that is known. nil if it is not
+	// worth while.
 	SignAhead(s *relay.Submission) *relay.SignedAhead
 }
 
-// ahead follows one body in SSZ while it comes, and has done what can be done meanwhile. The cheap comes before the dear, and before a builder is
-// known, by an API key or a signature that is right, nothing of its block is looked at.
+// ahead follows one body in SSZ while it comes, and has done what can be done meanwhile. The cheap
+// comes before the dear, and before a builder is known, by an API key or a signature that is right,
+// nothing of its block is looked at.
 //
 //	message, signature ─▶ API key, or cheap rules and verify ─┐
 //	payload, commitments ─────────────────────────────────────┴─▶ hash the transactions ─▶ sign the relay's own bid
@@ -39,7 +43,8 @@ func (a *skin) aheadOf(r *http.Request, from caller, cancellable bool) *ahead {
 	if encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding == "" || encoding == "identity" {
 		whole = max(r.ContentLength, 0)
 	}
-	return &ahead{Ahead: wire.Ahead{ForkAt: a.Spec.ForkAt, Bytes: whole}, foresight: a.Foresight, from: from, cancellable: cancellable}
+	return &ahead{Ahead: wire.Ahead{ForkAt: a.Spec.ForkAt, Bytes: whole}, foresight: a.Foresight, from: from,
+		cancellable: cancellable}
 }
 
 // arrived is told what of the body is here.
@@ -61,7 +66,8 @@ func (a *ahead) arrived(soFar []byte) {
 	}
 }
 
-// known says that the builder is one: an API key, or a signature that was found right meanwhile, shows which.
+// known says that the builder is one: an API key, or a signature that was found right meanwhile,
+// shows which.
 func (a *ahead) known() bool {
 	return a.from.identified || (a.verified != nil && a.verified.Done() && a.verified.Do().Err == nil)
 }

@@ -35,9 +35,10 @@ func (d *desk) SignAhead(s *relay.Submission) *relay.SignedAhead {
 	return new(relay.SignedAhead)
 }
 
-// While the blobs are on the way the block of a builder with a key is hashed and its bid signed; of another one only after its signature was found
-// right, and that is verified only if the message keeps the rules. Of what is packed nobody knows what its end will be, so its bid is not signed, and
-// of a dehydrated one the transactions that count come later.
+// While the blobs are on the way the block of a builder with a key is hashed and its bid signed; of
+// another one only after its signature was found right, and that is verified only if the message
+// keeps the rules. Of what is packed nobody knows what its end will be, so its bid is not signed,
+// and of a dehydrated one the transactions that count come later.
 func TestWhatIsBegunAhead(t *testing.T) {
 	text, ssz := submission(t)
 	const withKey = isSSZ + "X-Api-Key: alpha's"
@@ -49,7 +50,8 @@ func TestWhatIsBegunAhead(t *testing.T) {
 		hashed, verify, signed bool
 	}{
 		{what: "with a key", headers: withKey, body: ssz, hashed: true, signed: true},
-		{what: "with a key, packed", headers: withKey + "\nContent-Encoding: gzip", body: packed(t, "gzip", ssz), hashed: true},
+		{what: "with a key, packed", headers: withKey + "\nContent-Encoding: gzip", body: packed(t, "gzip", ssz),
+			hashed: true},
 		{what: "with a key, dehydrated", headers: withKey + "\nX-Submission-Type: dehydrated", body: ssz},
 		{what: "with a key, in JSON", headers: "X-Api-Key: alpha's", body: text},
 		{what: "a right signature", headers: isSSZ, body: ssz, hashed: true, verify: true, signed: true},
@@ -70,13 +72,15 @@ func TestWhatIsBegunAhead(t *testing.T) {
 		if (len(d.ahead.messages) == 1) != row.verify || (ahead.Verified != nil) != (row.verify && !row.refuses) {
 			t.Errorf("%s: %d messages looked at, verified %v", row.what, len(d.ahead.messages), ahead.Verified)
 		}
-		if signed := ahead.Signed != nil && ahead.Signed.Do() != nil; signed != row.signed || (len(d.ahead.blocks) == 1) != row.signed {
+		if signed := ahead.Signed != nil && ahead.Signed.Do() != nil; signed != row.signed ||
+			(len(d.ahead.blocks) == 1) != row.signed {
 			t.Errorf("%s: signed %v, %d bids looked at", row.what, signed, len(d.ahead.blocks))
 		}
 	}
 }
 
-// What is refused before it reaches the auction is refused all the same, and of another builder's block nothing is looked at.
+// What is refused before it reaches the auction is refused all the same, and of another builder's
+// block nothing is looked at.
 func TestNothingIsBegunAheadForAnothersKey(t *testing.T) {
 	_, ssz := submission(t)
 	d := &desk{outcome: relay.Outcome{Status: 200}}
@@ -92,7 +96,8 @@ func TestPartsSayHowTheyCame(t *testing.T) {
 	d := &desk{outcome: relay.Outcome{Status: 200}}
 	ask(t, d.handler(), submitPath+"?cancellations=1", isSSZ+"X-Api-Key: alpha's", ssz)
 	d.received[0].Ahead.Signed.Do()
-	if block := d.ahead.blocks[0]; !block.Cancellable || !block.Identified || block.Trace.Slot != 65 || len(block.Payload.Transactions) != 1 {
+	if block := d.ahead.blocks[0]; !block.Cancellable || !block.Identified || block.Trace.Slot != 65 ||
+		len(block.Payload.Transactions) != 1 {
 		t.Errorf("%+v", block)
 	}
 }

@@ -1,12 +1,13 @@
-// Package builder is the Builder API's skin (relay-specs): it reads requests, calls its ports and writes answers, one file an operation.
+// Package builder is the Builder API's skin (relay-specs): it reads requests, calls its ports and
+// writes answers, one file an operation.
 //
 //	GET  /relay/v1/builder/validators   validators.go
 //	POST /relay/v1/builder/blocks       submitblock.go     the block, whole or dehydrated (hydrate.go)
 //	POST /relay/v1/builder/headers      submitheader.go    the header; the block follows
 //	GET  /relay/v1/builder/top_bid      topbid.go          a WebSocket: who leads
 //
-// X-Api-Key says who the builder is (identify.go). Nobody needs one for a whole block, and for the leading bids only
-// where the operator says so.
+// X-Api-Key says who the builder is (identify.go). Nobody needs one for a whole block, and for the
+// leading bids only where the operator says so.
 package builder
 
 import (
@@ -27,8 +28,8 @@ type Receiver interface {
 
 // Duties lists who will propose.
 type Duties interface {
-	// Duties of registered proposers in this epoch and the next, by slot. The version is never 0, and never the same for two lists;
-	// nobody changes a list that has been returned.
+	// Duties of registered proposers in this epoch and the next, by slot. The version is never 0, and
+	// never the same for two lists; nobody changes a list that has been returned.
 	Duties() (duties []relay.RegisteredDuty, version uint64)
 }
 
@@ -50,7 +51,8 @@ type Config struct {
 	TopBidsNeedKey bool
 }
 
-// Limits of a submission in bytes after decompression: the greatest block that mainnet allows fits (8 MiB of block, 21 blobs).
+// Limits of a submission in bytes after decompression: the greatest block that mainnet allows fits
+// (8 MiB of block, 21 blobs).
 const (
 	maxJSON = 32 << 20
 	MaxSSZ  = 16 << 20

@@ -19,7 +19,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/request"
 )
 
-// now is what every clock of these tests reads: the start of slot 64, the first one of fulu. Slots 32 to 63 are electra's.
+// now is what every clock of these tests reads: the start of slot 64, the first one of fulu. Slots
+// 32 to 63 are electra's.
 var now = time.Unix(1_700_000_000, 0)
 
 func testSpec() *eth.Spec {
@@ -53,7 +54,8 @@ func (d *desk) ReceiveHeader(_ context.Context, h *relay.HeaderSubmission) (rela
 	return d.outcome, d.err
 }
 
-// ByKey knows one builder: the one whose public key is all zeros, as in the submission of these tests.
+// ByKey knows one builder: the one whose public key is all zeros, as in the submission of these
+// tests.
 func (d *desk) ByKey(apiKey string) (relay.Builder, bool) {
 	switch apiKey {
 	case "alpha's":
@@ -66,7 +68,8 @@ func (d *desk) ByKey(apiKey string) (relay.Builder, bool) {
 
 func (d *desk) handler() http.Handler {
 	mux := request.NewMux()
-	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Receiver: d, Foresight: d, Headers: d, Duties: d, Identity: d, Hydrator: &d.cache})
+	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Receiver: d, Foresight: d, Headers: d, Duties: d,
+		Identity: d, Hydrator: &d.cache})
 	return mux
 }
 

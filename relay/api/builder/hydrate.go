@@ -9,7 +9,8 @@ import (
 
 // Hydrator makes whole submissions of dehydrated ones, from what the same builder has sent before.
 type Hydrator interface {
-	// Fill returns the whole submission; sent are the places of the blobs that the body has. Errors are, or unwrap to, *relay.Refused.
+	// Fill returns the whole submission; sent are the places of the blobs that the body has. Errors
+	// are, or unwrap to, *relay.Refused.
 	Fill(builder string, s *relay.Submission, sent []int) (*relay.Submission, error)
 	// Remember keeps what later submissions of the builder may leave out.
 	Remember(builder string, s *relay.Submission)
@@ -24,7 +25,8 @@ func isWhole(r *http.Request) bool {
 	return form == "" || form == "full"
 }
 
-// hydrate returns a submission whole. Only an API key says whose cache a dehydrated one is filled from.
+// hydrate returns a submission whole. Only an API key says whose cache a dehydrated one is filled
+// from.
 func (a *skin) hydrate(r *http.Request, from caller, s *relay.Submission) (*relay.Submission, error) {
 	if isWhole(r) {
 		return s, nil

@@ -14,7 +14,8 @@ type Identity interface {
 	ByKey(apiKey string) (relay.Builder, bool)
 }
 
-// APIKey is the key that a request brings, empty when it has none. X-Api-Token is another relay's name for it, which builders send too.
+// APIKey is the key that a request brings, empty when it has none. X-Api-Token is another relay's
+// name for it, which builders send too.
 func APIKey(r *http.Request) string {
 	if key := r.Header.Get("X-Api-Key"); key != "" {
 		return key

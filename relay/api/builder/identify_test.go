@@ -17,7 +17,8 @@ func TestAPIKey(t *testing.T) {
 			t.Errorf("%q: %d %s, %+v", header, answer.Code, answer.Body, d.received)
 		}
 	}
-	for header, want := range map[string]relay.Refusal{"X-Api-Key: stolen": relay.APIKeyUnknown, "X-Api-Key: beta's": relay.APIKeyOtherBuilder} {
+	for header, want := range map[string]relay.Refusal{"X-Api-Key: stolen": relay.APIKeyUnknown,
+		"X-Api-Key: beta's": relay.APIKeyOtherBuilder} {
 		d := &desk{outcome: relay.Outcome{Status: 200}}
 		wantRefusal(t, ask(t, d.handler(), submitPath, isSSZ+header, ssz), want)
 		if len(d.received) != 0 {
@@ -51,7 +52,8 @@ func TestDehydratedSubmission(t *testing.T) {
 	if answer := ask(t, handler, submitPath, dehydrated+"X-Api-Key: alpha's", body); answer.Code != 200 {
 		t.Fatalf("%d %s", answer.Code, answer.Body)
 	}
-	if got := d.received[1].Payload.Transactions; len(got) != 1 || string(got[0]) != string(whole.Payload.Transactions[0]) {
+	if got := d.received[1].Payload.Transactions; len(got) != 1 ||
+		string(got[0]) != string(whole.Payload.Transactions[0]) {
 		t.Errorf("filled with %x", got)
 	}
 	for name, row := range map[string]struct {
@@ -82,5 +84,6 @@ func TestRefusedSubmissionIsNotRemembered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, ask(t, handler, submitPath, isSSZ+"X-Api-Key: alpha's\nX-Submission-Type: dehydrated", body), relay.SubmissionNotHydratable)
+	wantRefusal(t, ask(t, handler, submitPath, isSSZ+"X-Api-Key: alpha's\nX-Submission-Type: dehydrated", body),
+		relay.SubmissionNotHydratable)
 }

@@ -20,9 +20,9 @@ const (
 	maxAnswerBytes = 64 << 10
 )
 
-// What a request costs in memory is bounded by what it sends, whatever it sends: the greatest heap is
-// four times the decompressed body and a mebibyte, and the answer is short. An operation that is not
-// in the table must read no body.
+// What a request costs in memory is bounded by what it sends, whatever it sends: the greatest heap
+// is four times the decompressed body and a mebibyte, and the answer is short. An operation that is
+// not in the table must read no body.
 func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	text, _ := submission(t)
 	header := headerBody(t, wire.JSON)
@@ -45,7 +45,8 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	d := &silent{}
 	mux := request.NewMux()
 	Mount(mux, Config{
-		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Receiver: d, Foresight: d, Headers: d, Duties: d, Identity: d, Hydrator: &d.cache, TopBids: newTheatre().feed,
+		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Receiver: d, Foresight: d, Headers: d, Duties: d, Identity: d,
+		Hydrator: &d.cache, TopBids: newTheatre().feed,
 	})
 	for _, pattern := range mux.Patterns() {
 		list, reads := bodies[pattern]
@@ -94,22 +95,26 @@ func (d *silent) ReceiveHeader(context.Context, *relay.HeaderSubmission) (relay.
 	return relay.Outcome{Status: 200}, nil
 }
 
-// smallTransactions are good submissions but for their transactions: as many as go into a body, each as short as can be.
+// smallTransactions are good submissions but for their transactions: as many as go into a body,
+// each as short as can be.
 func smallTransactions(t *testing.T) (all []heaptest.Body) {
 	t.Helper()
 	text, ssz := submission(t)
 	good := `"0x` + strings.Repeat("02", 100) + `"`
 	for _, tx := range []string{`"0x02"`, `"0x` + strings.Repeat("02", 20) + `"`} {
 		list := strings.TrimSuffix(strings.Repeat(tx+",", memoryBody/(len(tx)+1)), ",")
-		all = append(all, heaptest.Body{Name: "JSON of transactions like " + tx, Text: bytes.Replace(text, []byte(good), []byte(list), 1)})
+		all = append(all, heaptest.Body{Name: "JSON of transactions like " + tx, Text: bytes.Replace(text, []byte(good),
+			[]byte(list), 1)})
 	}
 	for _, length := range []int{0, 1, 20} {
-		all = append(all, heaptest.Body{Name: "SSZ of short transactions", Text: withTransactions(ssz, memoryBody/(4+length), length)})
+		all = append(all, heaptest.Body{Name: "SSZ of short transactions",
+			Text: withTransactions(ssz, memoryBody/(4+length), length)})
 	}
 	return all
 }
 
-// withTransactions replaces the one transaction of a submission in SSZ by others that are all of one length.
+// withTransactions replaces the one transaction of a submission in SSZ by others that are all of
+// one length.
 func withTransactions(ssz []byte, count, length int) []byte {
 	const message, offset, signature, payloadHead, transactionsAt = 236, 4, 96, 528, 504
 	payloadAt := message + 3*offset + signature

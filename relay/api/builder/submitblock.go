@@ -13,8 +13,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// submitBlock takes a builder's block in JSON or SSZ, plain, gzip or zstd, whole or dehydrated (relay-specs, submitBlock). 200 without a body:
-// taken; 202 with a message: kept, but not worth executing.
+// submitBlock takes a builder's block in JSON or SSZ, plain, gzip or zstd, whole or dehydrated
+// (relay-specs, submitBlock). 200 without a body: taken; 202 with a message: kept, but not worth
+// executing.
 func (a *skin) submitBlock(w http.ResponseWriter, r *http.Request) {
 	from, refused := a.identify(r)
 	if refused != nil {
@@ -85,7 +86,8 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request, from calle
 	return submission, nil
 }
 
-// receiveBody reads a body. What can be done ahead is begun while it comes; of a dehydrated submission the block that counts is not in the body.
+// receiveBody reads a body. What can be done ahead is begun while it comes; of a dehydrated
+// submission the block that counts is not in the body.
 func receiveBody(w http.ResponseWriter, r *http.Request, media wire.Media, ahead *ahead) ([]byte, *relay.Refused) {
 	defer observe.Stage(r.Context(), observe.Receive)()
 	switch {
@@ -97,7 +99,8 @@ func receiveBody(w http.ResponseWriter, r *http.Request, media wire.Media, ahead
 	return request.BodyAsItComes(w, r, MaxSSZ, ahead.arrived)
 }
 
-// fork is the fork of a submission. It follows from the slot, so the header is not needed even for SSZ: deployed builders leave it out.
+// fork is the fork of a submission. It follows from the slot, so the header is not needed even for
+// SSZ: deployed builders leave it out.
 func (a *skin) fork(r *http.Request, media wire.Media, body []byte) (eth.Fork, *relay.Refused) {
 	slot, err := wire.SlotOf(media, body)
 	if err != nil {

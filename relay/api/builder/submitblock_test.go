@@ -32,9 +32,11 @@ func submission(t *testing.T) (text, ssz []byte) {
 	request := &fulu.SubmitBlockRequest{
 		Message: &relay.BidTrace{Slot: 65, Value: uint256.NewInt(9), BlockHash: phase0.Hash32{0xee}},
 		ExecutionPayload: &deneb.ExecutionPayload{
-			BaseFeePerGas: uint256.NewInt(7), Transactions: []bellatrix.Transaction{bytes.Repeat([]byte{2}, 100)}, Withdrawals: []*capella.Withdrawal{},
+			BaseFeePerGas: uint256.NewInt(7), Transactions: []bellatrix.Transaction{bytes.Repeat([]byte{2}, 100)},
+			Withdrawals: []*capella.Withdrawal{},
 		},
-		BlobsBundle:       &fulu.BlobsBundle{Commitments: []deneb.KZGCommitment{}, Proofs: []deneb.KZGProof{}, Blobs: []deneb.Blob{}},
+		BlobsBundle: &fulu.BlobsBundle{Commitments: []deneb.KZGCommitment{}, Proofs: []deneb.KZGProof{},
+			Blobs: []deneb.Blob{}},
 		ExecutionRequests: payload.EmptyRequests(),
 	}
 	text, err := request.MarshalJSON()
@@ -101,7 +103,8 @@ func TestSubmitBlock(t *testing.T) {
 				t.Fatalf("%d %s, %d received", answer.Code, answer.Body, len(d.received))
 			}
 			s := d.received[0]
-			if s.Fork != eth.Fulu || s.Trace.Slot != 65 || s.Trace.BlockHash != (phase0.Hash32{0xee}) || len(s.Payload.Transactions) != 1 {
+			if s.Fork != eth.Fulu || s.Trace.Slot != 65 || s.Trace.BlockHash != (phase0.Hash32{0xee}) ||
+				len(s.Payload.Transactions) != 1 {
 				t.Errorf("received %+v", s)
 			}
 			if !s.ReceivedAt.Equal(now) || s.Cancellable != row.cancellable || s.Sequence != row.sequence {
@@ -115,10 +118,12 @@ func TestSubmitBlockTellsTheOutcome(t *testing.T) {
 	text, _ := submission(t)
 	d := &desk{outcome: relay.Outcome{Status: 202, Message: "kept"}}
 	answer := ask(t, d.handler(), submitPath, "", text)
-	if answer.Code != 202 || answer.Body.String() != `{"message":"kept"}` || answer.Header().Get("Content-Type") != "application/json" {
+	if answer.Code != 202 || answer.Body.String() != `{"message":"kept"}` ||
+		answer.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("%d %s", answer.Code, answer.Body)
 	}
-	wantRefusal(t, ask(t, (&desk{err: relay.SubmissionStale.Plain()}).handler(), submitPath, "", text), relay.SubmissionStale)
+	wantRefusal(t, ask(t, (&desk{err: relay.SubmissionStale.Plain()}).handler(), submitPath, "", text),
+		relay.SubmissionStale)
 	wantRefusal(t, ask(t, (&desk{err: errors.New("secret")}).handler(), submitPath, "", text), relay.Internal)
 }
 
@@ -142,37 +147,42 @@ func TestSubmitBlockRefusesMalformedRequests(t *testing.T) {
 		body           []byte
 		want           relay.Refusal
 	}{
-		"nothing":                         {"", "", nil, relay.Malformed},
-		"SSZ of nothing":                  {"", isSSZ, nil, relay.Malformed},
-		"a list":                          {"", "", []byte("[]"), relay.Malformed},
-		"cut short":                       {"", "", text[:len(text)-1], relay.Malformed},
-		"transactions that are numbers":   {"", "", replaced(`"0x`+strings.Repeat("02", 100)+`"`, `1`), relay.Malformed},
-		"S28 a negative value":            {"", "", replaced(`"value":"9"`, `"value":"-9"`), relay.Malformed},
-		"S28 a value in hexadecimal":      {"", "", replaced(`"value":"9"`, `"value":"0x9"`), relay.Malformed},
-		"S28 an empty value":              {"", "", replaced(`"value":"9"`, `"value":""`), relay.Malformed},
-		"S28 a value of 79 digits":        {"", "", replaced(`"value":"9"`, `"value":"`+strings.Repeat("9", 79)+`"`), relay.Malformed},
-		"S41 a name twice":                {"", "", replaced(`"value":"9"`, `"value":"9","value":"9"`), relay.Malformed},
-		"S36 SSZ cut short":               {"", isSSZ, ssz[:len(ssz)-1], relay.Malformed},
-		"S36 SSZ with more":               {"", isSSZ, append(bytes.Clone(ssz), 0), relay.Malformed},
-		"JSON that says SSZ":              {"", isSSZ, text, relay.Malformed},
-		"S01 another fork's form":         {"", isSSZ, at(1, ssz), relay.Malformed}, // slot 1 is deneb's, which has no requests
-		"S02 an unknown version":          {"", "Eth-Consensus-Version: gloas", text, relay.UnknownFork},
-		"S02 another fork's version":      {"", "Eth-Consensus-Version: electra", text, relay.WrongFork},
-		"text":                            {"", "Content-Type: text/plain", text, relay.UnsupportedMediaType},
-		"an unknown encoding":             {"", "Content-Encoding: br", text, relay.UnsupportedMediaType},
-		"plain that says gzip":            {"", "Content-Encoding: gzip", text, relay.BodyUnreadable},
-		"plain that says zstd":            {"", "Content-Encoding: zstd", text, relay.BodyUnreadable},
-		"S40 JSON that is too large":      {"", "", bytes.Repeat([]byte(" "), maxJSON+1), relay.BodyTooLarge},
-		"S40 SSZ that is too large":       {"", isSSZ, make([]byte, MaxSSZ+1), relay.BodyTooLarge},
-		"S40 a bomb in gzip":              {"", isSSZ + "Content-Encoding: gzip", packed(t, "gzip", make([]byte, MaxSSZ+1)), relay.BodyTooLarge},
-		"S40 a bomb in zstd":              {"", isSSZ + "Content-Encoding: zstd", packed(t, "zstd", make([]byte, MaxSSZ+1)), relay.BodyTooLarge},
-		"cancellations of another word":   {"?cancellations=maybe", "", text, relay.InvalidArgument},
-		"a query that cannot be read":     {"?cancellations=%zz", "", text, relay.InvalidArgument},
-		"a sequence of zero":              {"", "X-Sequence: 0", text, relay.SubmissionSequence},
-		"a sequence that is negative":     {"", "X-Sequence: -1", text, relay.SubmissionSequence},
-		"a sequence that is none":         {"", "X-Sequence: first", text, relay.SubmissionSequence},
-		"a sequence beyond 2^64":          {"", "X-Sequence: 18446744073709551616", text, relay.SubmissionSequence},
-		"a slot beyond 2^64":              {"", "", replaced(`"slot":"65"`, `"slot":"18446744073709551616"`), relay.Malformed},
+		"nothing":                       {"", "", nil, relay.Malformed},
+		"SSZ of nothing":                {"", isSSZ, nil, relay.Malformed},
+		"a list":                        {"", "", []byte("[]"), relay.Malformed},
+		"cut short":                     {"", "", text[:len(text)-1], relay.Malformed},
+		"transactions that are numbers": {"", "", replaced(`"0x`+strings.Repeat("02", 100)+`"`, `1`), relay.Malformed},
+		"S28 a negative value":          {"", "", replaced(`"value":"9"`, `"value":"-9"`), relay.Malformed},
+		"S28 a value in hexadecimal":    {"", "", replaced(`"value":"9"`, `"value":"0x9"`), relay.Malformed},
+		"S28 an empty value":            {"", "", replaced(`"value":"9"`, `"value":""`), relay.Malformed},
+		"S28 a value of 79 digits": {"", "", replaced(`"value":"9"`, `"value":"`+strings.Repeat("9", 79)+`"`),
+			relay.Malformed},
+		"S41 a name twice":   {"", "", replaced(`"value":"9"`, `"value":"9","value":"9"`), relay.Malformed},
+		"S36 SSZ cut short":  {"", isSSZ, ssz[:len(ssz)-1], relay.Malformed},
+		"S36 SSZ with more":  {"", isSSZ, append(bytes.Clone(ssz), 0), relay.Malformed},
+		"JSON that says SSZ": {"", isSSZ, text, relay.Malformed},
+		// slot 1 is deneb's, which has no requests
+		"S01 another fork's form":    {"", isSSZ, at(1, ssz), relay.Malformed},
+		"S02 an unknown version":     {"", "Eth-Consensus-Version: gloas", text, relay.UnknownFork},
+		"S02 another fork's version": {"", "Eth-Consensus-Version: electra", text, relay.WrongFork},
+		"text":                       {"", "Content-Type: text/plain", text, relay.UnsupportedMediaType},
+		"an unknown encoding":        {"", "Content-Encoding: br", text, relay.UnsupportedMediaType},
+		"plain that says gzip":       {"", "Content-Encoding: gzip", text, relay.BodyUnreadable},
+		"plain that says zstd":       {"", "Content-Encoding: zstd", text, relay.BodyUnreadable},
+		"S40 JSON that is too large": {"", "", bytes.Repeat([]byte(" "), maxJSON+1), relay.BodyTooLarge},
+		"S40 SSZ that is too large":  {"", isSSZ, make([]byte, MaxSSZ+1), relay.BodyTooLarge},
+		"S40 a bomb in gzip": {"", isSSZ + "Content-Encoding: gzip", packed(t, "gzip", make([]byte, MaxSSZ+1)),
+			relay.BodyTooLarge},
+		"S40 a bomb in zstd": {"", isSSZ + "Content-Encoding: zstd", packed(t, "zstd", make([]byte, MaxSSZ+1)),
+			relay.BodyTooLarge},
+		"cancellations of another word": {"?cancellations=maybe", "", text, relay.InvalidArgument},
+		"a query that cannot be read":   {"?cancellations=%zz", "", text, relay.InvalidArgument},
+		"a sequence of zero":            {"", "X-Sequence: 0", text, relay.SubmissionSequence},
+		"a sequence that is negative":   {"", "X-Sequence: -1", text, relay.SubmissionSequence},
+		"a sequence that is none":       {"", "X-Sequence: first", text, relay.SubmissionSequence},
+		"a sequence beyond 2^64":        {"", "X-Sequence: 18446744073709551616", text, relay.SubmissionSequence},
+		"a slot beyond 2^64": {"", "", replaced(`"slot":"65"`, `"slot":"18446744073709551616"`),
+			relay.Malformed},
 		"a slot that is hidden in a list": {"", "", []byte(`{"message":[{"slot":"65"}]}`), relay.Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {

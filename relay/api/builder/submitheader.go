@@ -15,10 +15,12 @@ type HeaderReceiver interface {
 	ReceiveHeader(ctx context.Context, h *relay.HeaderSubmission) (relay.Outcome, error)
 }
 
-// maxHeader bounds a header submission in bytes, in either encoding: 4096 commitments and all execution requests fit.
+// maxHeader bounds a header submission in bytes, in either encoding: 4096 commitments and all
+// execution requests fit.
 const maxHeader = 8 << 20
 
-// submitHeader takes a bid with the header alone; the block follows to submitBlock. Only builders with an API key may.
+// submitHeader takes a bid with the header alone; the block follows to submitBlock. Only builders
+// with an API key may.
 func (a *skin) submitHeader(w http.ResponseWriter, r *http.Request) {
 	header, refused := a.readHeader(w, r)
 	if refused != nil {

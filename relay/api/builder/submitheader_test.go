@@ -19,8 +19,9 @@ func headerBody(t *testing.T, media wire.Media) []byte {
 	t.Helper()
 	raw, err := wire.EncodeHeaderSubmission(media, &relay.HeaderSubmission{
 		Fork: eth.Fulu, Trace: &relay.BidTrace{Slot: 65, Value: uint256.NewInt(9), BlockHash: phase0.Hash32{0xee}},
-		Header: &payload.Header{BlockHash: phase0.Hash32{0xee}, BaseFeePerGas: uint256.NewInt(7)}, Commitments: []deneb.KZGCommitment{{1}},
-		Requests: payload.EmptyRequests(),
+		Header:      &payload.Header{BlockHash: phase0.Hash32{0xee}, BaseFeePerGas: uint256.NewInt(7)},
+		Commitments: []deneb.KZGCommitment{{1}},
+		Requests:    payload.EmptyRequests(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +30,8 @@ func headerBody(t *testing.T, media wire.Media) []byte {
 }
 
 func TestSubmitHeader(t *testing.T) {
-	for media, contentType := range map[wire.Media]string{wire.JSON: "application/json", wire.SSZ: "application/octet-stream"} {
+	for media, contentType := range map[wire.Media]string{wire.JSON: "application/json",
+		wire.SSZ: "application/octet-stream"} {
 		d := &desk{outcome: relay.Outcome{Status: 200}}
 		headers := "Content-Type: " + contentType + "\nX-Api-Key: alpha's\nX-Sequence: 4"
 		answer := ask(t, d.handler(), headerPath+"?cancellations=1", headers, headerBody(t, media))
@@ -37,7 +39,8 @@ func TestSubmitHeader(t *testing.T) {
 			t.Fatalf("%s: %d %s", contentType, answer.Code, answer.Body)
 		}
 		h := d.headers[0]
-		if h.Fork != eth.Fulu || h.Trace.Slot != 65 || len(h.Commitments) != 1 || !h.ReceivedAt.Equal(now) || !h.Cancellable || h.Sequence != 4 {
+		if h.Fork != eth.Fulu || h.Trace.Slot != 65 || len(h.Commitments) != 1 || !h.ReceivedAt.Equal(now) ||
+			!h.Cancellable || h.Sequence != 4 {
 			t.Errorf("%s: %+v", contentType, h)
 		}
 	}

@@ -20,12 +20,14 @@ import (
 
 // TopBids is where the changes of leading bids are heard.
 type TopBids interface {
-	// Listen joins with time stamps in milliseconds or nanoseconds; whoever joins must leave. Errors are *relay.Refused.
+	// Listen joins with time stamps in milliseconds or nanoseconds; whoever joins must leave. Errors
+	// are *relay.Refused.
 	Listen(ctx context.Context, unit time.Duration, client top.Client) (*top.Listener, error)
 }
 
 const (
-	// heartbeat is how often a connection is asked whether somebody is there, and how long an answer, or the room for a record, may take (wall time).
+	// heartbeat is how often a connection is asked whether somebody is there, and how long an answer,
+	// or the room for a record, may take (wall time).
 	heartbeat = 10 * time.Second
 	// maxIncoming bounds a message of a listener in bytes. Listeners have nothing to say.
 	maxIncoming = 1024
@@ -33,9 +35,11 @@ const (
 	retryListen = 10
 )
 
-// topBid pushes the leading bids over a WebSocket (RFC 6455), as helix and ultra sound relay do: one binary message of 188 bytes for each
-// change, in the layout of package top. First come the bids that lead already in auctions that are open. The time stamp is in milliseconds, or with ?unit=ns in
-// nanoseconds. It ends with the close code 1001 when the relay stops, and without one for who is behind or does not answer a ping.
+// topBid pushes the leading bids over a WebSocket (RFC 6455), as helix and ultra sound relay do:
+// one binary message of 188 bytes for each change, in the layout of package top. First come the
+// bids that lead already in auctions that are open. The time stamp is in milliseconds, or with
+// ?unit=ns in nanoseconds. It ends with the close code 1001 when the relay stops, and without one
+// for who is behind or does not answer a ping.
 func (a *skin) topBid(w http.ResponseWriter, r *http.Request) {
 	unit, client, refused := a.mayListen(r)
 	if refused != nil {
@@ -54,12 +58,14 @@ func (a *skin) topBid(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer listener.Leave()
-	// A page of any origin may listen: there are no cookies here, and who needs an API key has to send it.
+	// A page of any origin may listen: there are no cookies here, and who needs an API key has to send
+	// it.
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil { // the connection cannot be taken over; Accept has answered
 		return
 	}
-	// Nothing waits for what became of the connection; the feed counts those who were cut for being behind.
+	// Nothing waits for what became of the connection; the feed counts those who were cut for being
+	// behind.
 	_ = push(r.Context(), conn, listener)
 	_ = conn.CloseNow()
 }
@@ -88,7 +94,8 @@ func (a *skin) mayListen(r *http.Request) (unit time.Duration, client top.Client
 	return unit, client, wantsWebSocket(r)
 }
 
-// wantsWebSocket looks at the opening handshake (RFC 6455, 4.2.1), so that its refusals are like all others.
+// wantsWebSocket looks at the opening handshake (RFC 6455, 4.2.1), so that its refusals are like
+// all others.
 func wantsWebSocket(r *http.Request) *relay.Refused {
 	keys := r.Header.Values("Sec-Websocket-Key")
 	switch {
@@ -122,8 +129,9 @@ func names(h http.Header, header, word string) bool {
 // errStopping is why the relay closes a connection that is in order.
 var errStopping = errors.New("relay stops")
 
-// push sends records until the listener is cut or gone, or the relay stops; the error says which. Requests end when the relay stops, and a
-// connection is closed as soon as the context of a call on it ends: so its calls have another context than the request.
+// push sends records until the listener is cut or gone, or the relay stops; the error says which.
+// Requests end when the relay stops, and a connection is closed as soon as the context of a call on
+// it ends: so its calls have another context than the request.
 //
 //	records ─▶ push ─▶ conn      every 10 s ─▶ ping ─▶ 10 s no pong ─▶ cut
 //	          conn ─▶ discard    gone ─▶ end
@@ -166,7 +174,8 @@ func push(stop context.Context, conn *websocket.Conn, listener *top.Listener) er
 	}
 }
 
-// send writes a record. Who has no room for one for long is cut, and who is cut meanwhile must not hold us here.
+// send writes a record. Who has no room for one for long is cut, and who is cut meanwhile must not
+// hold us here.
 func send(ctx context.Context, conn *websocket.Conn, listener *top.Listener, record []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeat)
 	defer cancel()
@@ -188,7 +197,8 @@ func ping(ctx context.Context, conn *websocket.Conn) error {
 	return conn.Ping(ctx)
 }
 
-// discard reads, which pongs and the closing handshake need, and forgets what it reads. It returns when the connection is over.
+// discard reads, which pongs and the closing handshake need, and forgets what it reads. It returns
+// when the connection is over.
 func discard(ctx context.Context, conn *websocket.Conn) error {
 	conn.SetReadLimit(maxIncoming)
 	for {

@@ -86,7 +86,8 @@ func dial(t *testing.T, url string, options *websocket.DialOptions) *websocket.C
 // upgrade shakes hands by hand, for clients that then behave in ways that no library would.
 func upgrade(t *testing.T, conn net.Conn) *bufio.Reader {
 	t.Helper()
-	_, err := io.WriteString(conn, "GET "+topBidPath+" HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n"+
+	_, err := io.WriteString(conn, "GET "+topBidPath+
+		" HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
 	if err != nil {
 		t.Fatal(err)
@@ -116,14 +117,16 @@ func wantNext(t *testing.T, conn *websocket.Conn, slot, valueWei uint64) {
 	}
 }
 
-// A whole life over TCP, behind the whole server: what leads, what changes, a withdrawal, and the end.
+// A whole life over TCP, behind the whole server: what leads, what changes, a withdrawal, and the
+// end.
 func TestTopBidOverTCP(t *testing.T) {
 	h := newTheatre()
 	h.show(65, 10)
 	server := httptest.NewServer(serve.Wrap(h.handler(false), slog.New(slog.DiscardHandler)))
 	defer server.Close()
 	conn := dial(t, server.URL+topBidPath, nil)
-	nanos := dial(t, server.URL+topBidPath+"?unit=ns", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://elsewhere.example"}}})
+	nanos := dial(t, server.URL+topBidPath+"?unit=ns",
+		&websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://elsewhere.example"}}})
 	wantNext(t, conn, 65, 10)
 	h.show(65, 11)
 	wantNext(t, conn, 65, 11)
@@ -133,7 +136,8 @@ func TestTopBidOverTCP(t *testing.T) {
 		url  string
 		want uint64
 	}{
-		{topBidPath, 1_700_000_000_000}, {topBidPath + "?unit=ms", 1_700_000_000_000}, {topBidPath + "?unit=ns", 1_700_000_000_000_000_000},
+		{topBidPath, 1_700_000_000_000}, {topBidPath + "?unit=ms", 1_700_000_000_000}, {topBidPath + "?unit=ns",
+			1_700_000_000_000_000_000},
 	} {
 		h.show(66, 1)
 		late := dial(t, server.URL+row.url, nil)
@@ -214,7 +218,8 @@ func TestTopBidHasSoManyPlaces(t *testing.T) {
 	defer server.Close()
 	dial(t, server.URL+topBidPath, nil)
 	_, response, err := websocket.Dial(t.Context(), server.URL+topBidPath, nil) //nolint:bodyclose // Dial has closed it
-	if err == nil || response == nil || response.StatusCode != relay.TooManyListeners.Status || response.Header.Get("Retry-After") != "10" {
+	if err == nil || response == nil || response.StatusCode != relay.TooManyListeners.Status ||
+		response.Header.Get("Retry-After") != "10" {
 		t.Errorf("%v %v", response, err)
 	}
 }
@@ -223,7 +228,8 @@ func TestTopBidIsNotThereWithoutAFeed(t *testing.T) {
 	wantRefusal(t, ask(t, new(desk).handler(), "GET "+topBidPath, "", nil), relay.NotFound)
 }
 
-// An hour in which nothing happens: a ping every ten seconds keeps the connection, and after it a record still arrives.
+// An hour in which nothing happens: a ping every ten seconds keeps the connection, and after it a
+// record still arrives.
 func TestTopBidHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTheatre()
@@ -261,7 +267,8 @@ func TestTopBidHeartbeat(t *testing.T) {
 	})
 }
 
-// Records are no reason not to ask: a listener that keeps a connection open by what it does not read is found out all the same.
+// Records are no reason not to ask: a listener that keeps a connection open by what it does not
+// read is found out all the same.
 func TestTopBidPingsWhileRecordsCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTheatre()

@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// validators lists the registrations of the proposers of this epoch and the next (relay-specs, getValidators).
+// validators lists the registrations of the proposers of this epoch and the next (relay-specs,
+// getValidators).
 func (a *skin) validators(w http.ResponseWriter, r *http.Request) {
 	raw, err := a.list.encode(a.Duties.Duties())
 	if err != nil {
@@ -22,8 +23,8 @@ func (a *skin) validators(w http.ResponseWriter, r *http.Request) {
 	serve.Bytes(w, http.StatusOK, wire.JSON.ContentType(), raw)
 }
 
-// dutyList keeps the list as it was encoded last: all builders poll it, and it changes with an epoch or a registration only. It is safe for
-// concurrent use.
+// dutyList keeps the list as it was encoded last: all builders poll it, and it changes with an
+// epoch or a registration only. It is safe for concurrent use.
 type dutyList struct{ last atomic.Pointer[encodedDuties] }
 
 // encodedDuties never changes.
@@ -45,7 +46,8 @@ func (l *dutyList) encode(duties []relay.RegisteredDuty, version uint64) ([]byte
 	list := make([]duty, len(duties))
 	for i, d := range duties {
 		list[i] = duty{
-			Slot: strconv.FormatUint(uint64(d.Slot), 10), ValidatorIndex: strconv.FormatUint(uint64(d.Index), 10), Entry: d.Registration,
+			Slot: strconv.FormatUint(uint64(d.Slot), 10), ValidatorIndex: strconv.FormatUint(uint64(d.Index), 10),
+			Entry: d.Registration,
 		}
 	}
 	raw, err := json.Marshal(list)

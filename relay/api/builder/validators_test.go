@@ -63,7 +63,8 @@ func TestValidatorsFollowChanges(t *testing.T) {
 	d.duties, d.version = d.duties[:1], 3
 	third := ask(t, handler, validatorsPath, "", nil).Body.String()
 	d.duties, d.version = nil, 4
-	if fourth := ask(t, handler, validatorsPath, "", nil).Body.String(); second == first || third == second || fourth != "[]" {
+	if fourth := ask(t, handler, validatorsPath, "", nil).Body.String(); second == first || third == second ||
+		fourth != "[]" {
 		t.Errorf("a change does not show:\n%s\n%s\n%s\n%s", first, second, third, fourth)
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// answers keeps encoded lists of a slot's submissions: everybody asks for the newest slots, and 500 rows take milliseconds to read and to write.
-// An answer counts as long as the archive says that the slot has the same rows, so nobody is told what is not there any more, also when somebody
-// else writes the database; when rows have come it is the beginning of the next one. The zero value has none.
+// answers keeps encoded lists of a slot's submissions: everybody asks for the newest slots, and 500
+// rows take milliseconds to read and to write. An answer counts as long as the archive says that
+// the slot has the same rows, so nobody is told what is not there any more, also when somebody else
+// writes the database; when rows have come it is the beginning of the next one. The zero value has
+// none.
 type answers struct {
 	mu   sync.Mutex // guards all below
 	kept map[question]*kept
@@ -46,7 +48,8 @@ func (a *answers) find(q question) (page, relay.Mark, bool) {
 	return known.page, known.mark, true
 }
 
-// keep keeps an answer in place of the one before, and forgets those that were not used for longest.
+// keep keeps an answer in place of the one before, and forgets those that were not used for
+// longest.
 func (a *answers) keep(q question, mark relay.Mark, p page) {
 	if len(q.query) > questionBytes || p.bytes() > answersBytes/8 {
 		return

@@ -1,11 +1,13 @@
-// Package data is the Data API's skin (relay-specs): it reads queries, asks the archive and writes answers, one file an operation.
+// Package data is the Data API's skin (relay-specs): it reads queries, asks the archive and writes
+// answers, one file an operation.
 //
 //	GET /relay/v1/data/bidtraces/proposer_payload_delivered   delivered.go
 //	GET /relay/v1/data/bidtraces/builder_blocks_received      received.go
 //	GET /relay/v1/data/validator_registration                 registration.go
 //
-// Nothing is listed that did not happen: the archive holds only published payloads and bids that counted. Each operation answers JSON, or,
-// as Accept asks, CSV or a line of JSON for each item (format.go).
+// Nothing is listed that did not happen: the archive holds only published payloads and bids that
+// counted. Each operation answers JSON, or, as Accept asks, CSV or a line of JSON for each item
+// (format.go).
 package data
 
 import (
@@ -19,11 +21,13 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Archive answers queries. Lists are never nil; errors are about the archive itself: relay.ArchiveUnavailable if it does not answer now.
+// Archive answers queries. Lists are never nil; errors are about the archive itself:
+// relay.ArchiveUnavailable if it does not answer now.
 type Archive interface {
 	Delivered(ctx context.Context, q relay.TraceQuery) ([]relay.DeliveredTrace, error)
 	Received(ctx context.Context, q relay.TraceQuery) ([]relay.ReceivedTrace, error)
-	// ReceivedMark is another one whenever the received submissions of a slot are. It costs far less than they do.
+	// ReceivedMark is another one whenever the received submissions of a slot are. It costs far less
+	// than they do.
 	ReceivedMark(ctx context.Context, slot phase0.Slot) (relay.Mark, error)
 	// Registration is nil for a validator that has none.
 	Registration(ctx context.Context, pubkey phase0.BLSPubKey) (*relay.SignedRegistration, error)
@@ -62,14 +66,16 @@ type trace struct {
 
 func (trace) columns() []string {
 	return []string{
-		"slot", "parent_hash", "block_hash", "builder_pubkey", "proposer_pubkey", "proposer_fee_recipient", "gas_limit", "gas_used", "value",
+		"slot", "parent_hash", "block_hash", "builder_pubkey", "proposer_pubkey", "proposer_fee_recipient", "gas_limit",
+		"gas_used", "value",
 		"num_tx", "block_number",
 	}
 }
 
 func (t trace) cells() []string {
 	return []string{
-		t.Slot, t.ParentHash, t.BlockHash, t.BuilderPubkey, t.ProposerPubkey, t.ProposerFeeRecipient, t.GasLimit, t.GasUsed, t.Value,
+		t.Slot, t.ParentHash, t.BlockHash, t.BuilderPubkey, t.ProposerPubkey, t.ProposerFeeRecipient, t.GasLimit,
+		t.GasUsed, t.Value,
 		t.NumTx, t.BlockNumber,
 	}
 }
@@ -78,8 +84,10 @@ func traceOf(t relay.Trace) trace {
 	decimal := func(n uint64) string { return strconv.FormatUint(n, 10) }
 	return trace{
 		Slot: decimal(uint64(t.Slot)), ParentHash: lowerHex(t.ParentHash[:]), BlockHash: lowerHex(t.BlockHash[:]),
-		BuilderPubkey: lowerHex(t.Builder[:]), ProposerPubkey: lowerHex(t.Proposer[:]), ProposerFeeRecipient: lowerHex(t.FeeRecipient[:]),
-		GasLimit: decimal(t.GasLimit), GasUsed: decimal(t.GasUsed), Value: t.ValueWei.Dec(), NumTx: strconv.Itoa(t.NumTx),
+		BuilderPubkey: lowerHex(t.Builder[:]), ProposerPubkey: lowerHex(t.Proposer[:]),
+		ProposerFeeRecipient: lowerHex(t.FeeRecipient[:]),
+		GasLimit:             decimal(t.GasLimit), GasUsed: decimal(t.GasUsed), Value: t.ValueWei.Dec(),
+		NumTx:       strconv.Itoa(t.NumTx),
 		BlockNumber: decimal(t.BlockNumber),
 	}
 }

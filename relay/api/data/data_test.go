@@ -53,12 +53,15 @@ func hash(n int) (hash phase0.Hash32) {
 
 func trace(slot phase0.Slot, block int, value string) relay.Trace {
 	return relay.Trace{
-		Slot: slot, ParentHash: hash(0), BlockHash: hash(block), Builder: builderA, Proposer: proposerA, FeeRecipient: relay.FeeRecipient{0xFE},
-		GasLimit: 36_000_000, GasUsed: 21_000, ValueWei: uint256.MustFromDecimal(value), NumTx: 3, NumBlobs: 2, BlockNumber: 100 + uint64(slot),
+		Slot: slot, ParentHash: hash(0), BlockHash: hash(block), Builder: builderA, Proposer: proposerA,
+		FeeRecipient: relay.FeeRecipient{0xFE},
+		GasLimit:     36_000_000, GasUsed: 21_000, ValueWei: uint256.MustFromDecimal(value), NumTx: 3, NumBlobs: 2,
+		BlockNumber: 100 + uint64(slot),
 	}
 }
 
-// story is four blocks that were received and delivered, one bid that was refused, one below the floor, and one registration.
+// story is four blocks that were received and delivered, one bid that was refused, one below the
+// floor, and one registration.
 func story() []relay.Fact {
 	third := trace(7, 3, "5")
 	third.Builder, third.Proposer = builderB, proposerB
@@ -74,7 +77,8 @@ func story() []relay.Fact {
 		relay.SubmissionJudged{Trace: trace(7, 6, "1"), ReceivedAt: day},
 		relay.RegistrationStored{At: day, Registration: &relay.SignedRegistration{
 			Message: &builderv1.ValidatorRegistration{
-				FeeRecipient: relay.FeeRecipient{0xFE, 0xED}, GasLimit: 36_000_000, Timestamp: day.Truncate(time.Second), Pubkey: proposerA,
+				FeeRecipient: relay.FeeRecipient{0xFE, 0xED}, GasLimit: 36_000_000, Timestamp: day.Truncate(time.Second),
+				Pubkey: proposerA,
 			},
 			Signature: phase0.BLSSignature{0xAB, 0xCD},
 		}})
@@ -138,14 +142,17 @@ func names(t *testing.T, answer *httptest.ResponseRecorder) string {
 	return strings.Join(found, " ")
 }
 
-// row is one query and its answer. The id is that of the reference tables: X delivered, Y received, Z registration, D argument errors.
+// row is one query and its answer. The id is that of the reference tables: X delivered, Y received,
+// Z registration, D argument errors.
 type row struct {
 	ids, query string
-	// want is the blocks that are listed, or the status and the message of a refusal; "500" asks an archive that is broken.
+	// want is the blocks that are listed, or the status and the message of a refusal; "500" asks an
+	// archive that is broken.
 	want string
 }
 
-// check asks all queries of a table. Every row of the reference must be among them: first to last, under each letter.
+// check asks all queries of a table. Every row of the reference must be among them: first to last,
+// under each letter.
 func check(t *testing.T, path string, table []row, ids ...string) {
 	t.Helper()
 	handler, broken := serving(t, story()...), mount(brokenArchive{})
@@ -237,7 +244,8 @@ func (brokenArchive) Registration(context.Context, phase0.BLSPubKey) (*relay.Sig
 
 // A relay starts without its database and answers what it can: the Data API says when it cannot.
 func TestArchiveUnavailable(t *testing.T) {
-	a, err := archive.Open(t.Context(), "postgres://gavel:secret@127.0.0.1:1/gavel", slog.New(slog.DiscardHandler)) // nobody has asked it yet
+	// nobody has asked it yet
+	a, err := archive.Open(t.Context(), "postgres://gavel:secret@127.0.0.1:1/gavel", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,9 @@ import (
 // maxDelivered is the greatest and the default number of rows.
 const maxDelivered = 200
 
-// deliveredTrace is an item of the list. Its value is the one that the proposer signed for; value_paid, which is ours, is what executions have
-// found that the block pays, at least, and is left out until one has.
+// deliveredTrace is an item of the list. Its value is the one that the proposer signed for;
+// value_paid, which is ours, is what executions have found that the block pays, at least, and is
+// left out until one has.
 type deliveredTrace struct {
 	trace
 	ValuePaid string `json:"value_paid,omitempty"`
@@ -21,15 +22,18 @@ func (deliveredTrace) columns() []string { return append(trace{}.columns(), "val
 
 func (t deliveredTrace) cells() []string { return append(t.trace.cells(), t.ValuePaid) }
 
-// delivered lists payloads that were published, newest slot first (relay-specs, proposer_payload_delivered).
+// delivered lists payloads that were published, newest slot first (relay-specs,
+// proposer_payload_delivered).
 func (a *skin) delivered(w http.ResponseWriter, r *http.Request, media string) {
 	q := newReader(r)
 	if q.values.Get("slot") != "" && q.values.Get("cursor") != "" {
 		q.refuse(relay.ArgumentConflict.With("cannot specify both slot and cursor"))
 	}
 	query := relay.TraceQuery{
-		Slot: q.slot("slot"), Cursor: q.slot("cursor"), BlockHash: q.hash("block_hash"), BlockNumber: q.number("block_number"),
-		Proposer: q.pubkey("proposer_pubkey"), Builder: q.pubkey("builder_pubkey"), Limit: q.limit(maxDelivered), Order: q.order(),
+		Slot: q.slot("slot"), Cursor: q.slot("cursor"), BlockHash: q.hash("block_hash"),
+		BlockNumber: q.number("block_number"),
+		Proposer:    q.pubkey("proposer_pubkey"), Builder: q.pubkey("builder_pubkey"), Limit: q.limit(maxDelivered),
+		Order: q.order(),
 	}
 	if q.refused != nil {
 		serve.Refuse(w, r, q.refused)

@@ -15,7 +15,8 @@ import (
 // What deployed relays answer, and where this one decides otherwise.
 func TestDelivered(t *testing.T) {
 	block2 := hash(2)
-	const number, digits64, digits96 = "want a decimal number below 2^63, without leading zeros", "want 0x and 64 hexadecimal digits", "want 0x and 96 hexadecimal digits"
+	const number, digits64, digits96 = "want a decimal number below 2^63, without leading zeros",
+		"want 0x and 64 hexadecimal digits", "want 0x and 96 hexadecimal digits"
 	const noKey = "no point of the group that public keys are in"
 	check(t, delivered, []row{
 		{"X1", "", "4 3 2 1"},
@@ -57,9 +58,12 @@ func TestDelivered(t *testing.T) {
 		{"X8 D01", "limit=x", `400 invalid argument: limit is "x": ` + number},
 		{"X8 D01", "limit=-1", `400 invalid argument: limit is "-1": ` + number},
 		{"X9 D04", "limit=201", "400 limit is too high: maximum limit is 200"},
-		{"X11 D07", "order_by=slot", `400 invalid argument: order_by is "slot": want value or -value`}, // deployed relays ignore it
-		{"X17 D01", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x&block_hash=x", "400 invalid argument: block_hash: " + digits64},
-		{"X17 D01", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x", `400 invalid argument: block_number is "x": ` + number},
+		// deployed relays ignore it
+		{"X11 D07", "order_by=slot", `400 invalid argument: order_by is "slot": want value or -value`},
+		{"X17 D01", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x&block_hash=x",
+			"400 invalid argument: block_hash: " + digits64},
+		{"X17 D01", "limit=x&builder_pubkey=x&proposer_pubkey=x&block_number=x",
+			`400 invalid argument: block_number is "x": ` + number},
 		{"X17 D01", "limit=x&builder_pubkey=x&proposer_pubkey=x", "400 invalid argument: proposer_pubkey: " + digits96},
 		{"X17 D01", "limit=x&builder_pubkey=x", "400 invalid argument: builder_pubkey: " + digits96},
 		{"D01", "slot=%zz", "400 invalid argument: the query cannot be read"},
@@ -84,7 +88,8 @@ func TestDeliveredHasAGreatestLength(t *testing.T) {
 	}
 }
 
-// X12: an analyst reads the whole list page by page, each from below the last slot of the one before.
+// X12: an analyst reads the whole list page by page, each from below the last slot of the one
+// before.
 func TestDeliveredIsPagedWithTheCursor(t *testing.T) {
 	handler := serving(t, story()...)
 	var pages []string

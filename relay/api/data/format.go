@@ -25,7 +25,8 @@ type item interface {
 	cells() []string
 }
 
-// formatted reads what an operation asks for in Accept before it runs, so that no query is made for an answer that nobody takes (H05).
+// formatted reads what an operation asks for in Accept before it runs, so that no query is made for
+// an answer that nobody takes (H05).
 func formatted(operation func(w http.ResponseWriter, r *http.Request, media string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")
@@ -48,7 +49,8 @@ func answerList[I item](w http.ResponseWriter, r *http.Request, media string, li
 	serve.Bytes(w, http.StatusOK, media, encoded.raw)
 }
 
-// answerOne answers with an item that is no list: a bare object in JSON, a table of one line otherwise.
+// answerOne answers with an item that is no list: a bare object in JSON, a table of one line
+// otherwise.
 func answerOne[I item](w http.ResponseWriter, r *http.Request, media string, one I) {
 	if media == mediaJSON {
 		serve.JSON(w, r, http.StatusOK, one)
@@ -120,7 +122,8 @@ func writeLine(body *bytes.Buffer, cells []string) error {
 	return line.Error()
 }
 
-// before is a page with the items of another one behind its own, at most so many in all. Both keep what they are.
+// before is a page with the items of another one behind its own, at most so many in all. Both keep
+// what they are.
 func (p page) before(older page, most int, f frame) page {
 	if len(p.lengths) == 0 && len(older.lengths) <= most {
 		return older

@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/golden"
 )
 
-// What clients parse, to the letter: the three operations in the three formats, and an empty list in each.
+// What clients parse, to the letter: the three operations in the three formats, and an empty list
+// in each.
 func TestFormats(t *testing.T) {
 	handler := serving(t, story()...)
 	for name, path := range map[string]string{
@@ -23,7 +24,8 @@ func TestFormats(t *testing.T) {
 			var transcript strings.Builder
 			for _, accept := range []string{"application/json", "application/x-ndjson", "text/csv"} {
 				answer := ask(t, handler, path, accept)
-				fmt.Fprintf(&transcript, "> GET %s\n> Accept: %s\n< %d\n< Content-Type: %s\n< Vary: %s\n%s\n", path, accept, answer.Code,
+				fmt.Fprintf(&transcript, "> GET %s\n> Accept: %s\n< %d\n< Content-Type: %s\n< Vary: %s\n%s\n", path,
+					accept, answer.Code,
 					answer.Header().Get("Content-Type"), answer.Header().Get("Vary"), withLineEnd(answer.Body.String()))
 			}
 			golden.File(t, "testdata/"+name+".txt", transcript.String())
@@ -47,7 +49,8 @@ func ask(t *testing.T, handler http.Handler, path, accept string) *httptest.Resp
 	return answer
 }
 
-// H05 for the Data API: what Accept asks for and what comes. Refusals are JSON whatever was asked for, and 406 comes before the query is read.
+// H05 for the Data API: what Accept asks for and what comes. Refusals are JSON whatever was asked
+// for, and 406 comes before the query is read.
 func TestAccept(t *testing.T) {
 	handler := serving(t, story()...)
 	const textJSON, csv, ndjson = "application/json", "text/csv", "application/x-ndjson"
@@ -78,7 +81,8 @@ func TestAccept(t *testing.T) {
 			}
 			answer := ask(t, handler, path+"?"+query, test.accept)
 			if media := answer.Header().Get("Content-Type"); answer.Code != test.status || media != test.media {
-				t.Errorf("%s?%s, Accept %q: %d %s, want %d %s", path, query, test.accept, answer.Code, media, test.status, test.media)
+				t.Errorf("%s?%s, Accept %q: %d %s, want %d %s", path, query, test.accept, answer.Code, media,
+					test.status, test.media)
 			}
 		}
 	}

@@ -11,10 +11,11 @@ import (
 	"github.com/gavel-relay/gavel/relay/request"
 )
 
-// Nothing here reads a body, whatever comes in one; and a query holds no more than a body of its length
-// might, whatever it repeats.
+// Nothing here reads a body, whatever comes in one; and a query holds no more than a body of its
+// length might, whatever it repeats.
 func TestMemoryOfARequestIsBoundedByWhatItSends(t *testing.T) {
-	const body, query, answerBytes = 1 << 20, 60_000, 64 << 10 // bytes; the listener bounds all headers by those of the query
+	// bytes; the listener bounds all headers by those of the query
+	const body, query, answerBytes = 1 << 20, 60_000, 64 << 10
 	mux := request.NewMux()
 	data.Mount(mux, data.Config{Archive: brokenArchive{}})
 	for _, pattern := range mux.Patterns() {

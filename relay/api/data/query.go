@@ -14,7 +14,8 @@ import (
 
 func lowerHex(b []byte) string { return "0x" + hex.EncodeToString(b) }
 
-// reader reads query parameters and keeps the first complaint. An empty parameter counts as not given.
+// reader reads query parameters and keeps the first complaint. An empty parameter counts as not
+// given.
 type reader struct {
 	values  url.Values
 	refused *relay.Refused
@@ -72,7 +73,8 @@ func (q *reader) hash(name string) *phase0.Hash32 {
 	return &hash
 }
 
-// pubkey reads a public key. What is no point of the subgroup can be nobody's: it is refused rather than found nowhere.
+// pubkey reads a public key. What is no point of the subgroup can be nobody's: it is refused rather
+// than found nowhere.
 func (q *reader) pubkey(name string) *phase0.BLSPubKey {
 	var key phase0.BLSPubKey
 	if !q.bytes(name, key[:]) {

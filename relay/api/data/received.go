@@ -12,7 +12,8 @@ import (
 // maxReceived is the greatest and the default number of rows.
 const maxReceived = 500
 
-// receivedTrace is an item of the list (relay-specs, BidTraceV2WithTimestamp, and the deployed optimistic_submission).
+// receivedTrace is an item of the list (relay-specs, BidTraceV2WithTimestamp, and the deployed
+// optimistic_submission).
 type receivedTrace struct {
 	trace
 	Timestamp            string `json:"timestamp"`    // seconds
@@ -28,18 +29,21 @@ func (t receivedTrace) cells() []string {
 	return append(t.trace.cells(), t.Timestamp, t.TimestampMs, strconv.FormatBool(t.OptimisticSubmission))
 }
 
-// received lists submissions that counted, newest slot first (relay-specs, builder_blocks_received). One filter is needed, since the
-// whole list is long; the limit always holds.
+// received lists submissions that counted, newest slot first (relay-specs,
+// builder_blocks_received). One filter is needed, since the whole list is long; the limit always
+// holds.
 func (a *skin) received(w http.ResponseWriter, r *http.Request, media string) {
 	q := newReader(r)
 	if q.values.Get("cursor") != "" {
 		q.refuse(relay.InvalidArgument.With("cursor argument not supported"))
 	}
 	query := relay.TraceQuery{
-		Slot: q.slot("slot"), BlockHash: q.hash("block_hash"), BlockNumber: q.number("block_number"), Builder: q.pubkey("builder_pubkey"),
+		Slot: q.slot("slot"), BlockHash: q.hash("block_hash"), BlockNumber: q.number("block_number"),
+		Builder: q.pubkey("builder_pubkey"),
 	}
 	if query.Slot == nil && query.BlockHash == nil && query.BlockNumber == nil && query.Builder == nil {
-		q.refuse(relay.ArgumentMissing.With("need to query for specific slot or block_hash or block_number or builder_pubkey"))
+		q.refuse(relay.ArgumentMissing.With(
+			"need to query for specific slot or block_hash or block_number or builder_pubkey"))
 	}
 	query.Limit = q.limit(maxReceived)
 	if q.refused != nil {
@@ -54,7 +58,8 @@ func (a *skin) received(w http.ResponseWriter, r *http.Request, media string) {
 	serve.Bytes(w, http.StatusOK, media, raw)
 }
 
-// receivedList is an encoded answer. That to a question about a slot is kept until the slot has other rows, and what has come is put before it.
+// receivedList is an encoded answer. That to a question about a slot is kept until the slot has
+// other rows, and what has come is put before it.
 func (a *skin) receivedList(r *http.Request, query relay.TraceQuery, media string) ([]byte, error) {
 	if query.Slot == nil {
 		list, err := a.listReceived(r, query, media)
@@ -83,8 +88,10 @@ func (a *skin) receivedList(r *http.Request, query relay.TraceQuery, media strin
 	return list.raw, nil
 }
 
-// growReceived puts before a list of a slot what has come since. It says false if that is much, or not all that has changed: rows may be gone.
-func (a *skin) growReceived(r *http.Request, query relay.TraceQuery, media string, list page, before, now relay.Mark) (page, bool, error) {
+// growReceived puts before a list of a slot what has come since. It says false if that is much, or
+// not all that has changed: rows may be gone.
+func (a *skin) growReceived(r *http.Request, query relay.TraceQuery, media string, list page, before,
+	now relay.Mark) (page, bool, error) {
 	came := now.Rows - before.Rows
 	if came <= 0 || came > maxReceived || now.Newest <= before.Newest {
 		return page{}, false, nil
@@ -102,7 +109,8 @@ func (a *skin) growReceived(r *http.Request, query relay.TraceQuery, media strin
 
 // asksFor says whether a row of a query's slot is one that it asks for.
 func asksFor(query relay.TraceQuery, row relay.Trace) bool {
-	return (query.BlockHash == nil || *query.BlockHash == row.BlockHash) && (query.BlockNumber == nil || *query.BlockNumber == row.BlockNumber) &&
+	return (query.BlockHash == nil || *query.BlockHash == row.BlockHash) &&
+		(query.BlockNumber == nil || *query.BlockNumber == row.BlockNumber) &&
 		(query.Builder == nil || *query.Builder == row.Builder)
 }
 

@@ -20,8 +20,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/archive"
 )
 
-// BenchmarkReceived500 asks over loopback for the received bids of a slot with 500 rows, in a database on disk: again and again, and with a new row
-// before each request, so that what was kept is not the answer any more. Writing the row is not counted in requests/s.
+// BenchmarkReceived500 asks over loopback for the received bids of a slot with 500 rows, in a
+// database on disk: again and again, and with a new row before each request, so that what was kept
+// is not the answer any more. Writing the row is not counted in requests/s.
 func BenchmarkReceived500(b *testing.B) {
 	for _, fresh := range []bool{false, true} {
 		name := "again"
@@ -47,7 +48,8 @@ func benchReceived(b *testing.B, fresh bool) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := a.Apply(context.Background(), []view.Entry{{Seq: seq, Subject: "relay." + relay.SubmissionJudged{}.Subject(), Data: raw}}); err != nil {
+		if err := a.Apply(context.Background(),
+			[]view.Entry{{Seq: seq, Subject: "relay." + relay.SubmissionJudged{}.Subject(), Data: raw}}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -88,7 +90,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// A list that was kept is not told any more once its slot has other rows, and each form is kept by itself.
+// A list that was kept is not told any more once its slot has other rows, and each form is kept by
+// itself.
 func TestKeptListsAreTheNewest(t *testing.T) {
 	a, err := archive.Open(t.Context(), "sqlite::memory:", slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -97,7 +100,8 @@ func TestKeptListsAreTheNewest(t *testing.T) {
 	defer a.Close()
 	handler := mount(a)
 	ask := func(accept string) int {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/relay/v1/data/bidtraces/builder_blocks_received?slot=7", nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+			"/relay/v1/data/bidtraces/builder_blocks_received?slot=7", nil)
 		r.Header.Set("Accept", accept)
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, r)
@@ -115,7 +119,9 @@ func TestKeptListsAreTheNewest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := a.Apply(t.Context(), []view.Entry{{Seq: uint64(rows + 1), Subject: "relay." + relay.SubmissionJudged{}.Subject(), Data: raw}}); err != nil {
+		if err := a.Apply(t.Context(),
+			[]view.Entry{{Seq: uint64(rows + 1), Subject: "relay." + relay.SubmissionJudged{}.Subject(),
+				Data: raw}}); err != nil {
 			t.Fatal(err)
 		}
 	}

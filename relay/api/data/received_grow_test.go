@@ -44,7 +44,8 @@ func (b *bids) add(t rapid.TB, slot phase0.Slot, builder, number int, at time.Ti
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.archive.Apply(context.Background(), []view.Entry{{Seq: b.seq, Subject: "relay." + relay.SubmissionJudged{}.Subject(), Data: raw}}); err != nil {
+	if err := b.archive.Apply(context.Background(),
+		[]view.Entry{{Seq: b.seq, Subject: "relay." + relay.SubmissionJudged{}.Subject(), Data: raw}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -96,14 +97,16 @@ func TestKeptListsAreTheSameAsNewOnes(t *testing.T) {
 		defer a.Close()
 		come, keeping := bids{archive: a}, mount(a)
 		queries := []string{
-			"slot=7", "slot=8", "slot=7&limit=2", "slot=7&limit=0", "slot=7&builder_pubkey=" + builderA.String(), "slot=7&block_number=1&limit=3",
+			"slot=7", "slot=8", "slot=7&limit=2", "slot=7&limit=0", "slot=7&builder_pubkey=" + builderA.String(),
+			"slot=7&block_number=1&limit=3",
 			"slot=7&block_hash=" + hash(3).String(), "slot=7&builder_pubkey=" + builderB.String() + "&block_number=2",
 		}
 		at := day
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			switch rapid.IntRange(0, 5).Draw(t, "step") {
 			case 0:
-				if _, err := a.Prune(context.Background(), at.Add(-time.Duration(rapid.IntRange(0, 5).Draw(t, "kept"))*time.Second)); err != nil {
+				if _, err := a.Prune(context.Background(),
+					at.Add(-time.Duration(rapid.IntRange(0, 5).Draw(t, "kept"))*time.Second)); err != nil {
 					t.Fatal(err)
 				}
 			case 1, 2:

@@ -12,7 +12,8 @@ import (
 // Of slot 7, blocks 5 (refused) and 6 (below the floor) are never listed.
 func TestReceived(t *testing.T) {
 	block2, block5, block6 := hash(2), hash(5), hash(6)
-	const number, digits64, digits96 = "want a decimal number below 2^63, without leading zeros", "want 0x and 64 hexadecimal digits", "want 0x and 96 hexadecimal digits"
+	const number, digits64, digits96 = "want a decimal number below 2^63, without leading zeros",
+		"want 0x and 64 hexadecimal digits", "want 0x and 96 hexadecimal digits"
 	const missing = "400 missing argument: need to query for specific slot or block_hash or block_number or builder_pubkey"
 	check(t, received, []row{
 		{"Y10 Y11 Y12", "slot=7", "4 3"},
@@ -47,8 +48,10 @@ func TestReceived(t *testing.T) {
 		{"Y5 D04", "slot=7&limit=501", "400 limit is too high: maximum limit is 500"},
 		{"Y8 D01", "slot=-1", `400 invalid argument: slot is "-1": ` + number}, // deployed relays list everything
 		{"Y8 D01", "block_number=-1", `400 invalid argument: block_number is "-1": ` + number},
-		{"Y9 D01", "limit=-1&builder_pubkey=" + builderA.String(), `400 invalid argument: limit is "-1": ` + number}, // deployed relays: 500
-		{"Y2 D08", "builder_pubkey=" + noPoint.String(), "400 invalid argument: builder_pubkey: no point of the group that public keys are in"},
+		// deployed relays: 500
+		{"Y9 D01", "limit=-1&builder_pubkey=" + builderA.String(), `400 invalid argument: limit is "-1": ` + number},
+		{"Y2 D08", "builder_pubkey=" + noPoint.String(),
+			"400 invalid argument: builder_pubkey: no point of the group that public keys are in"},
 		{"Y9", "slot=7", "500 internal error"}, // whatever breaks behind the API is nothing for the public
 	}, slices.Concat(rows("Y", 1, 12), []string{"D01", "D03", "D04", "D06", "D08"})...)
 }

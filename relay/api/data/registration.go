@@ -8,7 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// signedRegistration is the answer. A table has the message's fields and the signature side by side.
+// signedRegistration is the answer. A table has the message's fields and the signature side by
+// side.
 type signedRegistration struct {
 	Message struct {
 		FeeRecipient string `json:"fee_recipient"`

@@ -14,7 +14,8 @@ func TestRegistration(t *testing.T) {
 		{"Z1 D03", "pubkey=", "400 missing argument: pubkey"},
 		{"Z2 D01", "pubkey=0x12", "400 invalid argument: pubkey: " + digits96},
 		{"Z2 D01", "pubkey=" + proposerA.String()[2:], "400 invalid argument: pubkey: " + digits96},
-		{"Z2 D08", "pubkey=" + infinity.String(), "400 invalid argument: pubkey: no point of the group that public keys are in"},
+		{"Z2 D08", "pubkey=" + infinity.String(),
+			"400 invalid argument: pubkey: no point of the group that public keys are in"},
 		{"Z3 D05", "pubkey=" + proposerB.String(), "400 no registration found: validator " + proposerB.String()},
 		{"Z4", "pubkey=" + proposerA.String(), found},
 		{"Z5", "pubkey=" + upper(proposerA[:]), found}, // a public key is found in any letter case

@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// blindedBlockV1 publishes a signed blinded block and answers with the payload in JSON or SSZ (builder-specs, submitBlindedBlock).
+// blindedBlockV1 publishes a signed blinded block and answers with the payload in JSON or SSZ
+// (builder-specs, submitBlindedBlock).
 func (a *skin) blindedBlockV1(w http.ResponseWriter, r *http.Request) {
 	at := a.Clock.Now()
 	accepted, ok := serve.Negotiate(r, wire.JSON.ContentType(), wire.SSZ.ContentType())
@@ -36,8 +37,8 @@ func (a *skin) blindedBlockV1(w http.ResponseWriter, r *http.Request) {
 	serve.Bytes(w, http.StatusOK, accepted, raw)
 }
 
-// blindedBlockV2 publishes a signed blinded block and keeps the payload to itself: 202 without a body, once a beacon node has accepted the
-// block (builder-specs, submitBlindedBlockV2).
+// blindedBlockV2 publishes a signed blinded block and keeps the payload to itself: 202 without a
+// body, once a beacon node has accepted the block (builder-specs, submitBlindedBlockV2).
 func (a *skin) blindedBlockV2(w http.ResponseWriter, r *http.Request) {
 	if _, err := a.deliver(w, r, a.Clock.Now(), false); err != nil {
 		serve.Refuse(w, r, err)
@@ -54,7 +55,8 @@ func (a *skin) deliver(w http.ResponseWriter, r *http.Request, at time.Time, rev
 	return a.Deliverer.Deliver(r.Context(), at, block, reveal)
 }
 
-// readBlindedBlock decodes the body in the fork of its slot; JSON may do without the version header, SSZ may not.
+// readBlindedBlock decodes the body in the fork of its slot; JSON may do without the version
+// header, SSZ may not.
 func (a *skin) readBlindedBlock(w http.ResponseWriter, r *http.Request) (*relay.BlindedBlock, *relay.Refused) {
 	media, refused := request.Media(r)
 	if refused != nil {

@@ -94,7 +94,8 @@ func TestBlindedBlock(t *testing.T) {
 				t.Fatalf("delivered %d times, reveal %v, at %v", len(d.blocks), d.reveals, d.at)
 			}
 			block := d.blocks[0]
-			if block.Fork != eth.Fulu || block.Slot != 65 || block.ProposerIndex != 7 || block.Header.BlockHash != (phase0.Hash32{0xee}) {
+			if block.Fork != eth.Fulu || block.Slot != 65 || block.ProposerIndex != 7 ||
+				block.Header.BlockHash != (phase0.Hash32{0xee}) {
 				t.Errorf("block %+v", block)
 			}
 			wantPayload(t, row.contentType, answer.Header().Get("Eth-Consensus-Version"), answer.Body.Bytes())
@@ -161,7 +162,8 @@ func TestBlindedBlockRefusesMalformedRequests(t *testing.T) {
 		"an unknown encoding":      {"Content-Encoding: br", text, relay.UnsupportedMediaType},
 		"plain that says gzip":     {"Content-Encoding: gzip", text, relay.BodyUnreadable},
 		"S40 too large":            {"", bytes.Repeat([]byte(" "), maxBlindedBlock+1), relay.BodyTooLarge},
-		"S40 a bomb":               {"Content-Encoding: gzip", gzipped(t, make([]byte, maxBlindedBlock+1)), relay.BodyTooLarge},
+		"S40 a bomb": {"Content-Encoding: gzip", gzipped(t, make([]byte, maxBlindedBlock+1)),
+			relay.BodyTooLarge},
 	} {
 		for _, path := range []string{v1Path, v2Path} {
 			t.Run(name+" to "+path, func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// versions are the forks as header values, made once and never changed: the read path allocates nothing.
+// versions are the forks as header values, made once and never changed: the read path allocates
+// nothing.
 var versions = func() map[eth.Fork][]string {
 	all := map[eth.Fork][]string{}
 	for _, fork := range eth.Forks {
@@ -23,8 +24,8 @@ var versions = func() map[eth.Fork][]string {
 	return all
 }()
 
-// header serves the leading bid of an auction in JSON or SSZ, or 204 (builder-specs, getHeader). Its bytes are made when the top changes,
-// not here.
+// header serves the leading bid of an auction in JSON or SSZ, or 204 (builder-specs, getHeader).
+// Its bytes are made when the top changes, not here.
 func (a *skin) header(w http.ResponseWriter, r *http.Request) {
 	at := a.Clock.Now()
 	media, ok := serve.Negotiate(r, wire.JSON.ContentType(), wire.SSZ.ContentType())
@@ -53,7 +54,8 @@ func (a *skin) header(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// parseKey reads the auction from the path: slot, then public key, then hash, as deployed relays complain.
+// parseKey reads the auction from the path: slot, then public key, then hash, as deployed relays
+// complain.
 func parseKey(r *http.Request) (key relay.Key, refused *relay.Refused) {
 	slot, err := eth.ParseDecimal(r.PathValue("slot"), 64)
 	if err != nil {
@@ -69,8 +71,9 @@ func parseKey(r *http.Request) (key relay.Key, refused *relay.Refused) {
 	return key, nil
 }
 
-// clientDeadline is when the client stops waiting: when it sent the request plus how long it waits, both in milliseconds. Without both, or
-// if they cannot be read, it is zero: they are optional (builder-specs, "X-Timeout-Ms").
+// clientDeadline is when the client stops waiting: when it sent the request plus how long it waits,
+// both in milliseconds. Without both, or if they cannot be read, it is zero: they are optional
+// (builder-specs, "X-Timeout-Ms").
 func clientDeadline(h http.Header) time.Time {
 	sent, timeout := first(h["Date-Milliseconds"]), first(h["X-Timeout-Ms"])
 	if sent == "" || timeout == "" { // usual, and parsing would make an error for it

@@ -34,7 +34,8 @@ func (c *servedCount) RecordHeader(served relay.HeaderServed) {
 	c.n++
 }
 
-// realRooms is the read path as a relay has it, with a bid of a usual size and eight auctions that are open.
+// realRooms is the read path as a relay has it, with a bid of a usual size and eight auctions that
+// are open.
 func realRooms() (*skin, *servedCount) {
 	bid := *testBid
 	bid.ValueWei, bid.JSON, bid.SSZ = uint256.NewInt(7), make([]byte, 2500), make([]byte, 900)
@@ -61,7 +62,8 @@ func (deaf) Write(raw []byte) (int, error) { return len(raw), nil }
 func BenchmarkHeader(b *testing.B) {
 	a, _ := realRooms()
 	w := deaf{http.Header{}}
-	for encoding, accept := range map[string]string{"json": "", "ssz": "application/octet-stream;q=1.0,application/json;q=0.9"} {
+	for encoding, accept := range map[string]string{"json": "",
+		"ssz": "application/octet-stream;q=1.0,application/json;q=0.9"} {
 		r := headerRequest(accept)
 		b.Run(encoding, func(b *testing.B) {
 			b.ReportAllocs()
@@ -85,7 +87,8 @@ func headerRequest(accept string) *http.Request {
 	return r
 }
 
-// The read path allocates nothing: neither for the key, nor for the top, nor for the fact, nor for the answer.
+// The read path allocates nothing: neither for the key, nor for the top, nor for the fact, nor for
+// the answer.
 func TestHeaderAllocatesNothing(t *testing.T) {
 	a, facts := realRooms()
 	w, r := deaf{http.Header{}}, headerRequest("application/octet-stream")

@@ -15,7 +15,8 @@ import (
 
 var (
 	testKey = relay.Key{Slot: 65, ParentHash: phase0.Hash32{0xcd}, Proposer: pubkey(0x80)}
-	testBid = &relay.SignedBid{Key: testKey, Fork: eth.Fulu, SSZ: []byte{1, 2, 3}, JSON: []byte(`{"version":"fulu","data":{}}`)}
+	testBid = &relay.SignedBid{Key: testKey, Fork: eth.Fulu, SSZ: []byte{1, 2, 3},
+		JSON: []byte(`{"version":"fulu","data":{}}`)}
 )
 
 func headerPath(slot, hash, key string) string {
@@ -53,7 +54,8 @@ func TestHeader(t *testing.T) {
 // Hexadecimal digits mean the same in either case.
 func TestHeaderPathInCapitals(t *testing.T) {
 	d := &desk{bid: testBid}
-	path := headerPath("65", "0x"+strings.ToUpper(fmt.Sprintf("%x", testKey.ParentHash[:])), "0x"+strings.ToUpper(fmt.Sprintf("%x", testKey.Proposer[:])))
+	path := headerPath("65", "0x"+strings.ToUpper(fmt.Sprintf("%x", testKey.ParentHash[:])), "0x"+
+		strings.ToUpper(fmt.Sprintf("%x", testKey.Proposer[:])))
 	if answer := ask(t, d, path, "", nil); answer.Code != 200 || d.asked[0] != testKey {
 		t.Errorf("%d, asked %+v", answer.Code, d.asked)
 	}
@@ -70,7 +72,8 @@ func TestHeaderPassesRefusalsOn(t *testing.T) {
 	wantRefusal(t, ask(t, &desk{err: errors.New("secret")}, goodHeaderPath(), "", nil), relay.Internal)
 }
 
-// The first fault in the order Accept, slot, public key, hash is the one that is told (decision 6, H02).
+// The first fault in the order Accept, slot, public key, hash is the one that is told (decision 6,
+// H02).
 func TestHeaderRefusesMalformedRequests(t *testing.T) {
 	hash, key := fmt.Sprintf("%#x", testKey.ParentHash[:]), fmt.Sprintf("%#x", testKey.Proposer[:])
 	for name, row := range map[string]struct {

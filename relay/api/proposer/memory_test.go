@@ -14,8 +14,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// What a request costs in memory is bounded by what it sends, whatever it sends: the greatest heap is four times the decompressed body and a
-// mebibyte, and the answer is short. An operation that is not in the table must read no body.
+// What a request costs in memory is bounded by what it sends, whatever it sends: the greatest heap
+// is four times the decompressed body and a mebibyte, and the answer is short. An operation that is
+// not in the table must read no body.
 func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	text, _ := registrations(t)
 	before := func(mark string) string {
@@ -24,11 +25,13 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	marks := map[string][]string{
 		"POST /eth/v1/builder/validators": {before(`"message":`), before(`"fee_recipient":`), before(`"signature":`)},
 		"POST /eth/v1/builder/blinded_blocks": {
-			`{"message":{"slot":"1","body":`, `{"message":{"slot":"1","body":{"attester_slashings":[{"attestation_1":{"attesting_indices":`,
+			`{"message":{"slot":"1","body":`,
+			`{"message":{"slot":"1","body":{"attester_slashings":[{"attestation_1":{"attesting_indices":`,
 		},
 		"POST /eth/v2/builder/blinded_blocks": {
 			`{"message":{"slot":"1","body":{"attester_slashings":`,
-			`{"message":{"slot":"65","body":{"attester_slashings":[{"attestation_1":{"attesting_indices":`, // where lists are the longest
+			// where lists are the longest
+			`{"message":{"slot":"65","body":{"attester_slashings":[{"attestation_1":{"attesting_indices":`,
 		},
 	}
 	mux := new(desk).handler()
@@ -41,7 +44,8 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 			if !reads {
 				allowed = heaptest.Extra
 			}
-			if peak, answered := peakOf(t, mux, method, path, wire.JSON, body.Text, allowed); peak > allowed || answered > maxAnswerBytes {
+			if peak, answered := peakOf(t, mux, method, path, wire.JSON, body.Text, allowed); peak > allowed ||
+				answered > maxAnswerBytes {
 				t.Errorf("%s, %s: %d bytes of heap and %d of answer for %d", pattern, body.Name, peak, answered, len(body.Text))
 			}
 		}
@@ -51,12 +55,13 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	}
 }
 
-// The same holds for good blocks whose lists are as long as SSZ has room for: from electra on a slashing names up to 131,072 validators twice, each
-// with four bytes of JSON and eight of memory.
+// The same holds for good blocks whose lists are as long as SSZ has room for: from electra on a
+// slashing names up to 131,072 validators twice, each with four bytes of JSON and eight of memory.
 func TestMemoryOfTheLongestSlashing(t *testing.T) {
 	longest := func() *electra.IndexedAttestation {
 		return &electra.IndexedAttestation{
-			AttestingIndices: make([]uint64, 131_072), Data: &phase0.AttestationData{Source: &phase0.Checkpoint{}, Target: &phase0.Checkpoint{}},
+			AttestingIndices: make([]uint64, 131_072), Data: &phase0.AttestationData{Source: &phase0.Checkpoint{},
+				Target: &phase0.Checkpoint{}},
 		}
 	}
 	text, ssz := blindedBlockWith(t, []*electra.AttesterSlashing{{Attestation1: longest(), Attestation2: longest()}})
@@ -75,7 +80,8 @@ func TestMemoryOfTheLongestSlashing(t *testing.T) {
 }
 
 // peakOf sends a body packed, and answers by how much the heap grew and how long the answer is.
-func peakOf(t *testing.T, handler http.Handler, method, path string, media wire.Media, body []byte, allowed int64) (peak, answered int64) {
+func peakOf(t *testing.T, handler http.Handler, method, path string, media wire.Media, body []byte,
+	allowed int64) (peak, answered int64) {
 	t.Helper()
 	small := gzipped(t, body)
 	answer := new(heaptest.Answer)

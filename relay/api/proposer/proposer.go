@@ -1,5 +1,5 @@
-// Package proposer is the Proposer API's skin (builder-specs): it reads requests, calls its ports and writes answers, one file an
-// operation. It decides nothing but the form of a request.
+// Package proposer is the Proposer API's skin (builder-specs): it reads requests, calls its ports
+// and writes answers, one file an operation. It decides nothing but the form of a request.
 //
 //	GET  /eth/v1/builder/status                                status.go
 //	POST /eth/v1/builder/validators                            register.go
@@ -21,21 +21,23 @@ import (
 
 // Registrar stores registrations.
 type Registrar interface {
-	// Register judges each entry by itself: good ones are stored, the others are returned by their index in entries. It may end early
-	// when the context does, whose client reads no answer. The entries are not kept.
+	// Register judges each entry by itself: good ones are stored, the others are returned by their
+	// index in entries. It may end early when the context does, whose client reads no answer. The
+	// entries are not kept.
 	Register(ctx context.Context, at time.Time, entries []relay.SignedRegistration) relay.RegistrationFailures
 }
 
 // Headers serves the leading bid.
 type Headers interface {
-	// Header answers nil without an error when there is no bid, and a *relay.Refused for a slot that is over. The client's deadline is zero
-	// when it gave none.
+	// Header answers nil without an error when there is no bid, and a *relay.Refused for a slot that
+	// is over. The client's deadline is zero when it gave none.
 	Header(ctx context.Context, at time.Time, key relay.Key, clientDeadline time.Time) (*relay.SignedBid, error)
 }
 
 // Deliverer publishes what a proposer signed blind.
 type Deliverer interface {
-	// Deliver returns the contents after publication; with reveal only once they may be shown. Errors are *relay.Refused, or the context's.
+	// Deliver returns the contents after publication; with reveal only once they may be shown. Errors
+	// are *relay.Refused, or the context's.
 	Deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock, reveal bool) (*relay.Contents, error)
 }
 
@@ -72,7 +74,8 @@ const (
 	blindedBlocksV2 = "/eth/v2/builder/blinded_blocks"
 )
 
-// TakesSignedBlocks says whether a path is one at which proposers send what they have signed: nothing else may be in its way.
+// TakesSignedBlocks says whether a path is one at which proposers send what they have signed:
+// nothing else may be in its way.
 func TakesSignedBlocks(path string) bool { return path == blindedBlocksV1 || path == blindedBlocksV2 }
 
 type skin struct{ Config }

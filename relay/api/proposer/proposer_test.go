@@ -20,7 +20,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/request"
 )
 
-// now is what every clock of these tests reads: the start of slot 64, the first one of fulu. Slots 32 to 63 are electra's.
+// now is what every clock of these tests reads: the start of slot 64, the first one of fulu. Slots
+// 32 to 63 are electra's.
 var now = time.Unix(1_700_000_000, 0)
 
 func testSpec() *eth.Spec {
@@ -49,17 +50,20 @@ type desk struct {
 	at  time.Time
 }
 
-func (d *desk) Register(_ context.Context, at time.Time, entries []relay.SignedRegistration) relay.RegistrationFailures {
+func (d *desk) Register(_ context.Context, at time.Time,
+	entries []relay.SignedRegistration) relay.RegistrationFailures {
 	d.at, d.registered = at, append(d.registered, entries...)
 	return relay.RegistrationFailures{First: d.failures, Count: len(d.failures)}
 }
 
-func (d *desk) Header(_ context.Context, at time.Time, key relay.Key, clientDeadline time.Time) (*relay.SignedBid, error) {
+func (d *desk) Header(_ context.Context, at time.Time, key relay.Key,
+	clientDeadline time.Time) (*relay.SignedBid, error) {
 	d.at, d.deadline, d.asked = at, clientDeadline, append(d.asked, key)
 	return d.bid, d.err
 }
 
-func (d *desk) Deliver(_ context.Context, at time.Time, block *relay.BlindedBlock, reveal bool) (*relay.Contents, error) {
+func (d *desk) Deliver(_ context.Context, at time.Time, block *relay.BlindedBlock,
+	reveal bool) (*relay.Contents, error) {
 	d.at, d.blocks, d.reveals = at, append(d.blocks, block), append(d.reveals, reveal)
 	return d.contents, d.err
 }
@@ -70,7 +74,9 @@ func (d *desk) untouched() bool { return d.registered == nil && d.asked == nil &
 func (d *desk) handler() *serve.Mux {
 	mux := request.NewMux()
 	Mount(mux, Config{
-		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Registrar: d, Headers: d, Deliverer: d, Ready: func() bool { return !d.unready },
+		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Registrar: d, Headers: d, Deliverer: d, Ready: func() bool {
+			return !d.unready
+		},
 	})
 	return mux
 }

@@ -69,7 +69,8 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// Entries that cannot be decoded never reach the registrar, so the places that it names are not those in the request.
+// Entries that cannot be decoded never reach the registrar, so the places that it names are not
+// those in the request.
 func TestRegisterNamesBadEntriesByTheirPlace(t *testing.T) {
 	text, _ := registrations(t)
 	bad := strings.Replace(string(text), `"gas_limit":"36000000"`, `"gas_limit":36000000`, 1) // entry 0 has a bare number
@@ -94,7 +95,8 @@ func TestRegisterNamesBadEntriesByTheirPlace(t *testing.T) {
 	}
 }
 
-// A list of what is no registration costs its sender a hundred lines of answer, however many items it has.
+// A list of what is no registration costs its sender a hundred lines of answer, however many items
+// it has.
 func TestRegisterListsAHundredFailuresAndCountsTheRest(t *testing.T) {
 	const items = 1000
 	answer := ask(t, &desk{}, registerPath, "", []byte("["+strings.Repeat("0,", items-1)+"0]"))

@@ -1,5 +1,6 @@
-// Package bidder is a builder with a strategy of a plan: it builds real blocks of what is in the pool, as any builder of the lab does, but
-// what it bids, when, and whether it plays fair is what its plan says.
+// Package bidder is a builder with a strategy of a plan: it builds real blocks of what is in the
+// pool, as any builder of the lab does, but what it bids, when, and whether it plays fair is what
+// its plan says.
 //
 //	beacon node ─payload_attributes─▶ auction ─┬─ decide (pure): wait, bid so much, take back, stop
 //	relays ─duties, leading bids─────▶         ├─ build, pay the proposer
@@ -60,7 +61,8 @@ type Config struct {
 	Relays    []Relay
 	Strategy  []plan.Move
 	TxLimit   int
-	// Tell is told what relays answer; Actor, Subject, At, Slot and ID are filled in. message is the answer's, empty without one.
+	// Tell is told what relays answer; Actor, Subject, At, Slot and ID are filled in. message is the
+	// answer's, empty without one.
 	Tell func(r plan.Record, message string)
 	Log  *slog.Logger
 }
@@ -70,7 +72,8 @@ type Bidder struct {
 	Config
 	strategy strategy
 	top      top
-	// kept are the submissions of the last auction, for one who sends them again. Only work uses it, one auction at a time.
+	// kept are the submissions of the last auction, for one who sends them again. Only work uses it,
+	// one auction at a time.
 	kept []submission
 }
 
@@ -124,7 +127,8 @@ func (b *Bidder) Run(ctx context.Context) error {
 // look is how often the situation is looked at in a slot, when the strategy waits for a change.
 const look = 120
 
-// auction bids in one auction, until the strategy is done, newer attributes have come, or the slot is well under way.
+// auction bids in one auction, until the strategy is done, newer attributes have come, or the slot
+// is well under way.
 func (b *Bidder) auction(ctx context.Context, a attributes.Attributes) {
 	duty, err := b.duty(ctx, a.Slot)
 	if err != nil {
@@ -169,7 +173,8 @@ func (b *Bidder) auction(ctx context.Context, a attributes.Attributes) {
 const retries = 20
 
 // bid builds one block, pays its proposer and submits it everywhere.
-func (b *Bidder) bid(ctx context.Context, a attributes.Attributes, duty client.Duty, next decision) (*uint256.Int, error) {
+func (b *Bidder) bid(ctx context.Context, a attributes.Attributes, duty client.Duty,
+	next decision) (*uint256.Int, error) {
 	built, err := b.build(ctx, a, duty, next.valueWei)
 	if err != nil {
 		return nil, err
@@ -190,7 +195,8 @@ func (b *Bidder) bid(ctx context.Context, a attributes.Attributes, duty client.D
 	return built.PaidWei, err
 }
 
-// burst submits the same block many times at once, each with a bid of its own, a wei lower than the one before.
+// burst submits the same block many times at once, each with a bid of its own, a wei lower than the
+// one before.
 func (b *Bidder) burst(ctx context.Context, a attributes.Attributes, duty client.Duty, built *chain.Built) {
 	var sending sync.WaitGroup
 	places := make(chan struct{}, burstAtOnce)

@@ -119,7 +119,9 @@ func (s strategy) decide(at situation) decision {
 			return share((100 - s.base.Percent) * (0.5 + 0.5*part(i, s.bids)))
 		})
 	default:
-		return s.evenly(at, again, s.bids, func(i int) func(*uint256.Int) *uint256.Int { return share(50 + 40*part(i, s.bids)) })
+		return s.evenly(at, again, s.bids, func(i int) func(*uint256.Int) *uint256.Int {
+			return share(50 + 40*part(i, s.bids))
+		})
 	}
 }
 
@@ -185,7 +187,8 @@ func (s strategy) once(at situation, when, again time.Duration, value func(*uint
 }
 
 // second makes the second of two bids, when the first has stood long enough.
-func (s strategy) second(at situation, again time.Duration, value func(*uint256.Int) *uint256.Int, lower bool) decision {
+func (s strategy) second(at situation, again time.Duration, value func(*uint256.Int) *uint256.Int,
+	lower bool) decision {
 	switch {
 	case at.bids > 1:
 		return s.rest(at, again)
@@ -197,7 +200,8 @@ func (s strategy) second(at situation, again time.Duration, value func(*uint256.
 }
 
 // evenly spreads bids over four fifths of the time to the slot, the first one at once.
-func (s strategy) evenly(at situation, again time.Duration, bids int, value func(int) func(*uint256.Int) *uint256.Int) decision {
+func (s strategy) evenly(at situation, again time.Duration, bids int,
+	value func(int) func(*uint256.Int) *uint256.Int) decision {
 	if at.bids >= bids {
 		return s.rest(at, again)
 	}
@@ -223,7 +227,8 @@ func fixed(value *uint256.Int) func(*uint256.Int) *uint256.Int {
 	return func(*uint256.Int) *uint256.Int { return value }
 }
 
-// share is a percentage of what the block earns, where an empty block counts as one that earns a little.
+// share is a percentage of what the block earns, where an empty block counts as one that earns a
+// little.
 func share(percent float64) func(*uint256.Int) *uint256.Int {
 	return func(gain *uint256.Int) *uint256.Int {
 		value := new(uint256.Int).Mul(atLeast(gain), uint256.NewInt(uint64(percent*100)))

@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// rehash gives a changed block the hash that it then has, so that only executing it shows what is wrong with it.
+// rehash gives a changed block the hash that it then has, so that only executing it shows what is
+// wrong with it.
 func (b *Bidder) rehash(a attributes.Attributes, built *chain.Built, block *payload.Payload) error {
 	var hashes []common.Hash
 	var root *common.Hash

@@ -28,7 +28,8 @@ type submission struct {
 }
 
 // build makes a block of what is in the pool, which pays its proposer what the value asks for.
-func (b *Bidder) build(ctx context.Context, a attributes.Attributes, duty client.Duty, value func(*uint256.Int) *uint256.Int) (*chain.Built, error) {
+func (b *Bidder) build(ctx context.Context, a attributes.Attributes, duty client.Duty,
+	value func(*uint256.Int) *uint256.Int) (*chain.Built, error) {
 	message := duty.Registration.Message
 	to := common.Address(message.FeeRecipient)
 	if slices.Contains(b.strategy.cheats, "payment") {
@@ -36,15 +37,19 @@ func (b *Bidder) build(ctx context.Context, a attributes.Attributes, duty client
 	}
 	pending := b.Node.Pending()
 	return b.Node.Build(ctx, chain.BuildArgs{
-		Parent: a.ParentHash, Slot: a.Slot, PrevRandao: a.PrevRandao, Withdrawals: a.Withdrawals, ParentBeaconRoot: a.ParentRoot,
-		Coinbase: crypto.PubkeyToAddress(b.Wallet.PublicKey), GasLimitTarget: message.GasLimit, ExtraData: []byte(b.Name),
+		Parent: a.ParentHash, Slot: a.Slot, PrevRandao: a.PrevRandao, Withdrawals: a.Withdrawals,
+		ParentBeaconRoot: a.ParentRoot,
+		Coinbase:         crypto.PubkeyToAddress(b.Wallet.PublicKey), GasLimitTarget: message.GasLimit,
+		ExtraData:    []byte(b.Name),
 		Transactions: pending[:min(len(pending), b.TxLimit)],
 		Payment:      &chain.Payment{From: b.Wallet, To: to, Share: value},
 	})
 }
 
-// sign makes the submission of a block for a value: the trace says what is bid, and the builder's key signs it under the builder domain.
-func (b *Bidder) sign(a attributes.Attributes, duty client.Duty, built *chain.Built, valueWei *uint256.Int) (submission, error) {
+// sign makes the submission of a block for a value: the trace says what is bid, and the builder's
+// key signs it under the builder domain.
+func (b *Bidder) sign(a attributes.Attributes, duty client.Duty, built *chain.Built,
+	valueWei *uint256.Int) (submission, error) {
 	message := duty.Registration.Message
 	trace := &builderv1.BidTrace{
 		Slot: uint64(a.Slot), ParentHash: a.ParentHash, BlockHash: built.Hash(), BuilderPubkey: b.Key.PublicKey(),

@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// top knows the leading bids, as relays tell everybody. It is safe for concurrent use; the zero value knows none.
+// top knows the leading bids, as relays tell everybody. It is safe for concurrent use; the zero
+// value knows none.
 type top struct {
 	mu    sync.Mutex // guards byKey
 	byKey map[topKey]client.TopBid
@@ -30,7 +31,8 @@ func (t *top) of(a attributes.Attributes, ours phase0.BLSPubKey) (valueWei *uint
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key, one := range t.byKey {
-		if key.slot == a.Slot && key.parent == a.ParentHash && one.BlockHash != (phase0.Hash32{}) && (valueWei == nil || one.ValueWei.Gt(valueWei)) {
+		if key.slot == a.Slot && key.parent == a.ParentHash && one.BlockHash != (phase0.Hash32{}) &&
+			(valueWei == nil || one.ValueWei.Gt(valueWei)) {
 			valueWei, leading = one.ValueWei, one.Builder == ours
 		}
 	}
@@ -54,7 +56,8 @@ func (t *top) set(relay string, one client.TopBid) {
 // reopen is the wait before a stream that ended is opened again; wall time.
 const reopen = 50 * time.Millisecond
 
-// followTop listens to a relay's leading bids until the context ends. The first one of all may be the last one for a while.
+// followTop listens to a relay's leading bids until the context ends. The first one of all may be
+// the last one for a while.
 func (b *Bidder) followTop(ctx context.Context, relay Relay) {
 	stall := b.strategy.stall
 	for ctx.Err() == nil {

@@ -23,8 +23,8 @@ func topBid(slot uint64) []byte {
 	return record
 }
 
-// Whoever follows leading bids tells of each, and when it is cut off; a stall comes once, after the first one. They come by a way of their own, if
-// there is one.
+// Whoever follows leading bids tells of each, and when it is cut off; a stall comes once, after the
+// first one. They come by a way of their own, if there is one.
 func TestFollowTop(t *testing.T) {
 	connections := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,5 +1,5 @@
-// Package listener is a searcher who hears hints and sends nothing: it tells what it heard, whether anything came twice, when it was cut off, and
-// whether the history has all of it.
+// Package listener is a searcher who hears hints and sends nothing: it tells what it heard, whether
+// anything came twice, when it was cut off, and whether the history has all of it.
 //
 //	stream ──hint──▶ told, or told that it came twice
 //	   ✂   cut off ─▶ told ─▶ comes back after the last hint ─▶ reads the history: is everything there that was heard?
@@ -38,7 +38,8 @@ type Listener struct {
 	Config
 	stream *client.Client
 	heard  map[common.Hash]bool
-	// listens: a hint came on the present connection. back: the connection before was lost, and the history was not read since.
+	// listens: a hint came on the present connection. back: the connection before was lost, and the
+	// history was not read since.
 	listens, back bool
 }
 
@@ -53,7 +54,8 @@ func New(cfg Config) (*Listener, error) {
 	return l, err
 }
 
-// Run listens until the context ends, and returns nil then. A stream that has nothing more to say is an error.
+// Run listens until the context ends, and returns nil then. A stream that has nothing more to say
+// is an error.
 func (l *Listener) Run(ctx context.Context) error {
 	for hint, err := range l.stream.Events(ctx) {
 		switch {
@@ -89,7 +91,8 @@ func (l *Listener) hear(ctx context.Context, hint client.Event) {
 	}
 }
 
-// left is told why a connection ended. Until one has brought a hint there is nothing to be cut off from.
+// left is told why a connection ended. Until one has brought a hint there is nothing to be cut off
+// from.
 func (l *Listener) left(err error, _ time.Duration) {
 	l.Log.Info("the stream ended", "listener", l.Name, "error", err)
 	if !l.listens {
@@ -99,7 +102,8 @@ func (l *Listener) left(err error, _ time.Duration) {
 	l.Tell(plan.Record{Actor: l.Name, Subject: plan.ListenerLeft, At: plan.StreamName})
 }
 
-// lookBack reads the whole history and tells if it has all that was heard: a hint is in the history before anybody hears it.
+// lookBack reads the whole history and tells if it has all that was heard: a hint is in the history
+// before anybody hears it.
 func (l *Listener) lookBack(ctx context.Context) {
 	missing := make(map[common.Hash]bool, len(l.heard))
 	for hash := range l.heard {

@@ -17,7 +17,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 )
 
-// connection is what a stream says on one connection: the id after which it is asked to begin, and the hints that it tells then, as id:hash.
+// connection is what a stream says on one connection: the id after which it is asked to begin, and
+// the hints that it tells then, as id:hash.
 type connection struct{ after, hints string }
 
 // radio is a stream that plays connections one after another, and has some hashes in its history.
@@ -63,8 +64,10 @@ func hint(hash string) string {
 	return fmt.Sprintf(`{"hash":"%s","logs":null,"txs":null}`, common.HexToHash(hash))
 }
 
-// listen plays connections to a listener, and returns what it told; it ends when it was told of the last word.
-func listen(t *testing.T, history string, clock *clocktest.Waits, stall time.Duration, last int, plays ...connection) []string {
+// listen plays connections to a listener, and returns what it told; it ends when it was told of the
+// last word.
+func listen(t *testing.T, history string, clock *clocktest.Waits, stall time.Duration, last int,
+	plays ...connection) []string {
 	t.Helper()
 	server := httptest.NewServer(&radio{t: t, plays: plays, history: history})
 	defer server.Close()
@@ -91,7 +94,8 @@ func listen(t *testing.T, history string, clock *clocktest.Waits, stall time.Dur
 	return told
 }
 
-// Each row is what streams say, connection by connection, what their history has then, and what is told of that.
+// Each row is what streams say, connection by connection, what their history has then, and what is
+// told of that.
 func TestListener(t *testing.T) {
 	const heard, twice, left, kept = plan.HintHeard, plan.HintRepeated, plan.ListenerLeft, plan.HistoryKept
 	for _, c := range []struct {

@@ -34,7 +34,8 @@ var errBehind = errors.New("the newest block is not indexed")
 // askAgain is the wait between two questions, in chain time.
 const askAgain = 200 * time.Millisecond
 
-// indexed asks for the list until the newest block is counted in it, and tells which block that is. It gives up at a time.
+// indexed asks for the list until the newest block is counted in it, and tells which block that is.
+// It gives up at a time.
 func (p *Payer) indexed(ctx context.Context, until time.Time) (refundList, hexutil.Uint64, error) {
 	for {
 		var head hexutil.Uint64
@@ -74,8 +75,9 @@ func (p *Payer) list(ctx context.Context) (all refundList, err error) {
 	}
 }
 
-// balance holds the totals against the list, and what was received against what the recipient has in that block, to the wei. It tells if all is as
-// it should be; that the chain went on meanwhile is no mistake, and tells nothing.
+// balance holds the totals against the list, and what was received against what the recipient has
+// in that block, to the wei. It tells if all is as it should be; that the chain went on meanwhile
+// is no mistake, and tells nothing.
 func (p *Payer) balance(ctx context.Context, list refundList, head hexutil.Uint64) error {
 	var totals struct {
 		Pending     *hexutil.U256  `json:"pending"`
@@ -101,7 +103,8 @@ func (p *Payer) balance(ctx context.Context, list refundList, head hexutil.Uint6
 	}
 	pending, received := (*uint256.Int)(totals.Pending), (*uint256.Int)(totals.Received)
 	if !sums["pending"].Eq(pending) || !sums["received"].Eq(received) || !received.Eq((*uint256.Int)(&has)) {
-		return fmt.Errorf("block %d: the books are wrong: %s pending and %s received in all, %s and %s in the list, the recipient has %s wei",
+		return fmt.Errorf("block %d: the books are wrong: %s pending and %s received in all, %s and %s in the list, the "+
+			"recipient has %s wei",
 			head, pending, received, sums["pending"], sums["received"], (*uint256.Int)(&has))
 	}
 	p.Tell(plan.Record{Actor: p.Name, Subject: plan.BooksRight, At: plan.RPCName, ValueWei: received.Dec()})

@@ -1,5 +1,6 @@
-// Package payer pays the refunds that a block's builder does not, from a wallet of its own, and keeps an eye on the books. It knows what the bundle
-// RPC tells everybody, and what is on the chain.
+// Package payer pays the refunds that a block's builder does not, from a wallet of its own, and
+// keeps an eye on the books. It knows what the bundle RPC tells everybody, and what is on the
+// chain.
 //
 //	bundle RPC ◀─buildernet_getDelayedRefunds─ list: what is owed? ──▶ a plain transfer of exactly that, once ──▶ everybody's pool
 //	           ◀─…RefundTotalsByRecipient───── books: the totals are the list's sums, and what was received is what the recipient has
@@ -36,9 +37,11 @@ type Config struct {
 	Clock   clock.Clock
 	// Node is an execution node's JSON-RPC, OrderFlow the bundle RPC, which wants signed requests.
 	Node, OrderFlow *rpc.Client
-	// Recipient is the one whose refunds are paid. It has nothing but these, so that its balance can be held against the books.
+	// Recipient is the one whose refunds are paid. It has nothing but these, so that its balance can
+	// be held against the books.
 	Recipient common.Address
-	// Tell is told what is owed, what was received and whether the books are right, from one goroutine.
+	// Tell is told what is owed, what was received and whether the books are right, from one
+	// goroutine.
 	Tell func(plan.Record)
 	Log  *slog.Logger
 }
@@ -69,10 +72,12 @@ const (
 
 // New returns a payer that does nothing until Run.
 func New(cfg Config) *Payer {
-	return &Payer{Config: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)), known: map[refundName]stage{}}
+	return &Payer{Config: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)),
+		known: map[refundName]stage{}}
 }
 
-// Run pays in each slot what is owed then, until the context ends, and returns nil then. A service that refuses is no reason to end.
+// Run pays in each slot what is owed then, until the context ends, and returns nil then. A service
+// that refuses is no reason to end.
 func (p *Payer) Run(ctx context.Context) error {
 	for slot := p.Spec.SlotAt(p.Clock.Now()); ; slot = max(slot+1, p.Spec.SlotAt(p.Clock.Now())) {
 		if p.Clock.Until(ctx, p.Spec.SlotStart(slot).Add(p.Spec.SlotDuration/4)) != nil {
@@ -101,7 +106,8 @@ func (p *Payer) slot(ctx context.Context, slot phase0.Slot) error {
 	return nil
 }
 
-// pay tells of a refund, and pays it if nobody has. What was sent is not sent again, whatever became of it.
+// pay tells of a refund, and pays it if nobody has. What was sent is not sent again, whatever
+// became of it.
 func (p *Payer) pay(ctx context.Context, one refund) error {
 	name := refundName{one.Hash, one.BlockNumber}
 	tell := func(subject string) {
@@ -125,13 +131,15 @@ func (p *Payer) pay(ctx context.Context, one refund) error {
 // transfer sends a plain transfer with a tip that gets it into the next block.
 func (p *Payer) transfer(ctx context.Context, amountWei *uint256.Int) error {
 	var nonce hexutil.Uint64
-	if err := p.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", crypto.PubkeyToAddress(p.Wallet.PublicKey), "latest"); err != nil {
+	if err := p.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", crypto.PubkeyToAddress(p.Wallet.PublicKey),
+		"latest"); err != nil {
 		return fmt.Errorf("read the nonce: %w", err)
 	}
 	p.nonce = max(p.nonce, uint64(nonce))
 	tx, err := types.SignNewTx(p.Wallet, p.signer, &types.DynamicFeeTx{
-		ChainID: p.signer.ChainID(), Nonce: p.nonce, GasTipCap: big.NewInt(50 * params.GWei), GasFeeCap: big.NewInt(1000 * params.GWei),
-		Gas: params.TxGas, To: &p.Recipient, Value: amountWei.ToBig(),
+		ChainID: p.signer.ChainID(), Nonce: p.nonce, GasTipCap: big.NewInt(50 * params.GWei),
+		GasFeeCap: big.NewInt(1000 * params.GWei),
+		Gas:       params.TxGas, To: &p.Recipient, Value: amountWei.ToBig(),
 	})
 	if err != nil {
 		return fmt.Errorf("sign: %w", err)

@@ -37,7 +37,8 @@ type owing struct {
 	status string
 }
 
-// house answers like an execution node and a bundle RPC in one, and writes down what is paid and told. It is called by one payer.
+// house answers like an execution node and a bundle RPC in one, and writes down what is paid and
+// told. It is called by one payer.
 type house struct {
 	t       *testing.T
 	clock   *steps
@@ -112,7 +113,8 @@ func (h relay) GetDelayedRefunds(query struct {
 	list := []map[string]any{}
 	for i, one := range h.books[first:last] {
 		list = append(list, map[string]any{
-			"hash": common.Hash{byte(first + i + 1)}, "amount": number(one.wei), "blockNumber": hexutil.Uint64(one.block), "status": one.status,
+			"hash": common.Hash{byte(first + i + 1)}, "amount": number(one.wei), "blockNumber": hexutil.Uint64(one.block),
+			"status":    one.status,
 			"recipient": query.Recipient,
 		})
 	}
@@ -155,8 +157,9 @@ func (h *house) note(format string, args ...any) {
 
 func number(wei uint64) *hexutil.U256 { return (*hexutil.U256)(uint256.NewInt(wei)) }
 
-// steps is a clock that is never waited for: each wait makes it the time that was wanted. A slot begins with each wait for its first quarter, and
-// after the given number of slots the context ends.
+// steps is a clock that is never waited for: each wait makes it the time that was wanted. A slot
+// begins with each wait for its first quarter, and after the given number of slots the context
+// ends.
 type steps struct {
 	now   time.Time
 	slots int
@@ -198,8 +201,9 @@ func pay(t *testing.T, h *house, slots int) string {
 		}
 	}}
 	payer := New(Config{
-		Name: "payer", Wallet: testKey, ChainID: testChainID, Spec: testSpec, Clock: h.clock, Node: client, OrderFlow: client, Recipient: testFriend,
-		Tell: func(r plan.Record) { h.note("%s %s", r.Subject, r.ValueWei) }, Log: slog.New(slog.DiscardHandler),
+		Name: "payer", Wallet: testKey, ChainID: testChainID, Spec: testSpec, Clock: h.clock, Node: client, OrderFlow: client,
+		Recipient: testFriend,
+		Tell:      func(r plan.Record) { h.note("%s %s", r.Subject, r.ValueWei) }, Log: slog.New(slog.DiscardHandler),
 	})
 	if err := payer.Run(ctx); err != nil {
 		t.Errorf("run ended with %v", err)
@@ -215,12 +219,13 @@ func TestPayer(t *testing.T) {
 		slots int
 		want  string
 	}{
-		{"what is owed is paid once, to the wei, and told when it was received", house{head: 1, books: []owing{{1, 2_100_000_000_000_001, "pending"}},
-			each: func(h *house, slot int) {
-				if slot == 2 { // the transfer took two slots to land
-					h.head, h.nonce, h.books[0].status = 3, 1, "received"
-				}
-			}}, 4, `
+		{"what is owed is paid once, to the wei, and told when it was received",
+			house{head: 1, books: []owing{{1, 2_100_000_000_000_001, "pending"}},
+				each: func(h *house, slot int) {
+					if slot == 2 { // the transfer took two slots to land
+						h.head, h.nonce, h.books[0].status = 3, 1, "received"
+					}
+				}}, 4, `
 3s books_right 0
 3s refund_listed 2100000000000001
 3s pays 2100000000000001 wei, #0
@@ -228,7 +233,8 @@ func TestPayer(t *testing.T) {
 27s books_right 2100000000000001
 27s refund_received 2100000000000001
 39s books_right 2100000000000001`},
-		{"several are paid with a nonce each", house{head: 1, nonce: 7, books: []owing{{1, 5, "pending"}, {1, 6, "pending"}}}, 1, `
+		{"several are paid with a nonce each", house{head: 1, nonce: 7, books: []owing{{1, 5, "pending"}, {1, 6, "pending"}}},
+			1, `
 3s books_right 0
 3s refund_listed 5
 3s pays 5 wei, #7
@@ -248,7 +254,8 @@ func TestPayer(t *testing.T) {
 15s books_right 0
 15s refund_listed 5
 15s pays 5 wei, #0`},
-		{"totals that are not the sums are not right, and nothing is paid", house{head: 1, miscast: 1, books: []owing{{1, 5, "pending"}}}, 1, ``},
+		{"totals that are not the sums are not right, and nothing is paid",
+			house{head: 1, miscast: 1, books: []owing{{1, 5, "pending"}}}, 1, ``},
 		{"nor is a balance of something else", house{head: 1, extra: 1, books: []owing{{1, 5, "pending"}}}, 1, ``},
 		{"a service that refuses is asked again in the next slot", house{head: 1, refuse: true}, 2, `
 15s books_right 0`},

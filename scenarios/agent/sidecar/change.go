@@ -20,8 +20,10 @@ type beaconBlock struct {
 	graffiti  *[32]byte
 }
 
-// changed is a copy of a block that somebody has changed, signed anew by its proposer: what a validator must never do.
-func (s *Sidecar) changed(block *api.VersionedSignedBlindedBeaconBlock, change func(*beaconBlock)) (*api.VersionedSignedBlindedBeaconBlock, error) {
+// changed is a copy of a block that somebody has changed, signed anew by its proposer: what a
+// validator must never do.
+func (s *Sidecar) changed(block *api.VersionedSignedBlindedBeaconBlock,
+	change func(*beaconBlock)) (*api.VersionedSignedBlindedBeaconBlock, error) {
 	other := &api.VersionedSignedBlindedBeaconBlock{Version: block.Version}
 	var message interface{ HashTreeRoot() ([32]byte, error) }
 	var signature *phase0.BLSSignature
@@ -66,7 +68,8 @@ func (s *Sidecar) changed(block *api.VersionedSignedBlindedBeaconBlock, change f
 }
 
 func (s *Sidecar) signAnew(
-	block *api.VersionedSignedBlindedBeaconBlock, message interface{ HashTreeRoot() ([32]byte, error) }, into *phase0.BLSSignature,
+	block *api.VersionedSignedBlindedBeaconBlock, message interface{ HashTreeRoot() ([32]byte, error) },
+	into *phase0.BLSSignature,
 ) error {
 	root, err := message.HashTreeRoot()
 	if err != nil {

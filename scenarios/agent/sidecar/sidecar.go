@@ -1,5 +1,6 @@
-// Package sidecar stands between the lab's validators and their relays and plays the games that a plan tells it to: it asks late, asks
-// often, hands signed blocks over late, twice or changed. Where a plan says nothing it is honest.
+// Package sidecar stands between the lab's validators and their relays and plays the games that a
+// plan tells it to: it asks late, asks often, hands signed blocks over late, twice or changed.
+// Where a plan says nothing it is honest.
 //
 //	proposer ─Header─▶ wait for the plan's time ─▶ relays (once, or again and again)
 //	         ─Submit─▶ wait ─▶ as it is, never, thrice, spoiled, or with a second block beside it ─▶ relays
@@ -28,7 +29,8 @@ type Config struct {
 	Honest proposer.Sidecar
 	Spec   *eth.Spec
 	Clock  clock.Clock
-	// Keys sign the second blocks of validators that equivocate, and the spoiled ones of those that unbundle.
+	// Keys sign the second blocks of validators that equivocate, and the spoiled ones of those that
+	// unbundle.
 	Keys  map[phase0.ValidatorIndex]*bls.SecretKey
 	Plans []plan.ProposerPlan
 	Log   *slog.Logger
@@ -62,7 +64,8 @@ func (s *Sidecar) move(slot phase0.Slot, word string) (plan.Move, bool) {
 	return plan.Move{}, false
 }
 
-// Register implements proposer.Sidecar: a registration storm is the same registrations again and again.
+// Register implements proposer.Sidecar: a registration storm is the same registrations again and
+// again.
 func (s *Sidecar) Register(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) error {
 	err := s.Honest.Register(ctx, batch)
 	for _, one := range s.Plans {
@@ -97,7 +100,8 @@ func (s *Sidecar) storm(ctx context.Context, batch []*builderv1.SignedValidatorR
 const apart = 100 * time.Millisecond
 
 // Header implements proposer.Sidecar.
-func (s *Sidecar) Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash32, validator phase0.BLSPubKey) (*proposer.Bid, error) {
+func (s *Sidecar) Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash32,
+	validator phase0.BLSPubKey) (*proposer.Bid, error) {
 	if _, local := s.move(slot, "local"); local {
 		return nil, nil
 	}

@@ -1,5 +1,5 @@
-// Package trader is a user of the bundle RPC with a strategy of a plan, and a searcher who sends bundles of its own. Both speak signed JSON-RPC,
-// as anybody outside does.
+// Package trader is a user of the bundle RPC with a strategy of a plan, and a searcher who sends
+// bundles of its own. Both speak signed JSON-RPC, as anybody outside does.
 //
 //	user ──swap──▶ eth_sendPrivateTransaction, with its wishes ──▶ bundle RPC ◀──two bundles, one nonce: eth_sendBundle── searcher
 //	     ──takes it back──▶ eth_cancelPrivateTransaction
@@ -66,7 +66,8 @@ func (t *Trader) move(word string) (plan.Move, bool) {
 	return plan.Move{}, false
 }
 
-// Run sends in each slot until the context ends, and returns nil then. A service that refuses is no reason to end.
+// Run sends in each slot until the context ends, and returns nil then. A service that refuses is no
+// reason to end.
 func (t *Trader) Run(ctx context.Context) error {
 	if _, offline := t.move("offline"); offline {
 		<-ctx.Done()
@@ -88,10 +89,12 @@ func (t *Trader) Run(ctx context.Context) error {
 	}
 }
 
-// eighths of a slot at which a trader looks whether what it sent has landed: the block of a slot may be late.
+// eighths of a slot at which a trader looks whether what it sent has landed: the block of a slot
+// may be late.
 var eighths = []time.Duration{1, 2, 3, 4}
 
-// slot sends one thing, or says that it waits since something is under way still. It chatters at the first look at a slot.
+// slot sends one thing, or says that it waits since something is under way still. It chatters at
+// the first look at a slot.
 func (t *Trader) slot(ctx context.Context, slot phase0.Slot, first bool) (waits bool, err error) {
 	var nonce hexutil.Uint64
 	address := crypto.PubkeyToAddress(t.Wallet.PublicKey)
@@ -107,7 +110,8 @@ func (t *Trader) slot(ctx context.Context, slot phase0.Slot, first bool) (waits 
 	return waits, err
 }
 
-// waits says whether something is under way, for those who send one thing after the other. The nonce is that of the newest block.
+// waits says whether something is under way, for those who send one thing after the other. The
+// nonce is that of the newest block.
 func (t *Trader) waits(nonce uint64) bool {
 	_, conflicts := t.move("conflict")
 	_, delays := t.move("delay")
@@ -140,11 +144,14 @@ func (t *Trader) trade(ctx context.Context, slot phase0.Slot, nonce uint64) erro
 // swapEther is how much a user swaps: enough that the gap to the other pool is worth a backrun.
 const swapEther = 30
 
-// swap buys tokens in the first pool, for a little more in each slot: what was taken back is not sent again.
+// swap buys tokens in the first pool, for a little more in each slot: what was taken back is not
+// sent again.
 func (t *Trader) swap(ctx context.Context, slot phase0.Slot) (common.Hash, error) {
 	tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
-		ChainID: t.signer.ChainID(), Nonce: t.nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(200 * params.GWei), Gas: contract.SwapGas,
-		To: &contract.RouterAt, Value: new(big.Int).Add(new(big.Int).Mul(big.NewInt(swapEther), big.NewInt(params.Ether)), new(big.Int).SetUint64(uint64(slot))),
+		ChainID: t.signer.ChainID(), Nonce: t.nonce, GasTipCap: big.NewInt(params.GWei),
+		GasFeeCap: big.NewInt(200 * params.GWei), Gas: contract.SwapGas,
+		To: &contract.RouterAt, Value: new(big.Int).Add(new(big.Int).Mul(big.NewInt(swapEther), big.NewInt(params.Ether)),
+			new(big.Int).SetUint64(uint64(slot))),
 		Data: contract.BuyCall(contract.PoolA, new(uint256.Int)),
 	})
 	if err != nil {
@@ -192,7 +199,8 @@ func (t *Trader) wishes() map[string]any {
 		wishes["privacy"] = map[string]any{"hints": []string{"logs"}}
 		friends := usualRefund * int(m.Percent) / 100
 		wishes["validity"] = map[string]any{"refund": []map[string]any{
-			{"address": crypto.PubkeyToAddress(t.Wallet.PublicKey), "percent": usualRefund - friends}, {"address": t.Friend, "percent": friends},
+			{"address": crypto.PubkeyToAddress(t.Wallet.PublicKey), "percent": usualRefund - friends}, {"address": t.Friend,
+				"percent": friends},
 		}}
 	}
 	return wishes
@@ -200,7 +208,8 @@ func (t *Trader) wishes() map[string]any {
 
 // cancel takes a transaction back. That it cannot be taken back any more is no error.
 func (t *Trader) cancel(ctx context.Context, hash common.Hash) error {
-	if err := t.OrderFlow.CallContext(ctx, nil, "eth_cancelPrivateTransaction", map[string]any{"txHash": hash}); err != nil {
+	if err := t.OrderFlow.CallContext(ctx, nil, "eth_cancelPrivateTransaction",
+		map[string]any{"txHash": hash}); err != nil {
 		return fmt.Errorf("eth_cancelPrivateTransaction: %w", err)
 	}
 	return nil
@@ -216,12 +225,14 @@ func (t *Trader) conflict(ctx context.Context, slot phase0.Slot) error {
 	return nil
 }
 
-// bundle sends a bundle of one transfer, of another amount in each slot, which pays its block by its tip; more are further fields of the request.
+// bundle sends a bundle of one transfer, of another amount in each slot, which pays its block by
+// its tip; more are further fields of the request.
 func (t *Trader) bundle(ctx context.Context, slot phase0.Slot, number int64, more map[string]any) error {
 	to := common.Address{0x70, byte(number)}
 	tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
-		ChainID: t.signer.ChainID(), Nonce: t.nonce, GasTipCap: big.NewInt((2 + number) * 100 * params.GWei), GasFeeCap: big.NewInt(1000 * params.GWei),
-		Gas: params.TxGas, To: &to, Value: new(big.Int).SetUint64(uint64(slot) + 1),
+		ChainID: t.signer.ChainID(), Nonce: t.nonce, GasTipCap: big.NewInt((2 + number) * 100 * params.GWei),
+		GasFeeCap: big.NewInt(1000 * params.GWei),
+		Gas:       params.TxGas, To: &to, Value: new(big.Int).SetUint64(uint64(slot) + 1),
 	})
 	if err != nil {
 		return fmt.Errorf("sign: %w", err)
@@ -243,13 +254,16 @@ func (t *Trader) bundle(ctx context.Context, slot phase0.Slot, number int64, mor
 // chatterBytes is how much data each transaction has that is sent for searchers only.
 const chatterBytes = 8 << 10
 
-// chatter sends many transactions that searchers see whole, each another one. They pay builders nothing, so that these are not sent them, and share
-// a nonce: they are over when the next trade of the wallet lands.
+// chatter sends many transactions that searchers see whole, each another one. They pay builders
+// nothing, so that these are not sent them, and share a nonce: they are over when the next trade of
+// the wallet lands.
 func (t *Trader) chatter(ctx context.Context, slot phase0.Slot, nonce uint64, count int) error {
 	for i := range count {
 		tx, err := types.SignNewTx(t.Wallet, t.signer, &types.DynamicFeeTx{
-			ChainID: t.signer.ChainID(), Nonce: nonce, GasTipCap: new(big.Int), GasFeeCap: big.NewInt(200 * params.GWei), Gas: chatterGas,
-			To: &common.Address{0x70}, Value: new(big.Int), Data: bytes.Repeat(fmt.Appendf(nil, "%8d%8d", slot, i), chatterBytes/16),
+			ChainID: t.signer.ChainID(), Nonce: nonce, GasTipCap: new(big.Int), GasFeeCap: big.NewInt(200 * params.GWei),
+			Gas: chatterGas,
+			To:  &common.Address{0x70}, Value: new(big.Int), Data: bytes.Repeat(fmt.Appendf(nil, "%8d%8d", slot, i),
+				chatterBytes/16),
 		})
 		if err != nil {
 			return fmt.Errorf("sign: %w", err)
@@ -258,7 +272,8 @@ func (t *Trader) chatter(ctx context.Context, slot phase0.Slot, nonce uint64, co
 		if err != nil {
 			return fmt.Errorf("encode: %w", err)
 		}
-		request := map[string]any{"tx": hexutil.Bytes(raw), "preferences": map[string]any{"privacy": map[string]any{"hints": []string{"calldata"}}}}
+		request := map[string]any{"tx": hexutil.Bytes(raw),
+			"preferences": map[string]any{"privacy": map[string]any{"hints": []string{"calldata"}}}}
 		if err := t.OrderFlow.CallContext(ctx, nil, "eth_sendPrivateTransaction", request); err != nil {
 			return fmt.Errorf("eth_sendPrivateTransaction: %w", err)
 		}

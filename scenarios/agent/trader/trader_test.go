@@ -33,7 +33,8 @@ var (
 		Forks: []eth.ForkPoint{{Fork: eth.Fulu}}}
 )
 
-// house answers like an execution node and a bundle RPC in one, and writes down what it is asked. It is called by one trader, one call at a time.
+// house answers like an execution node and a bundle RPC in one, and writes down what it is asked.
+// It is called by one trader, one call at a time.
 type house struct {
 	t      *testing.T
 	clock  *clocktest.Steps
@@ -45,7 +46,8 @@ type house struct {
 	lines  []string
 }
 
-// GetTransactionCount is eth_getTransactionCount: what was sent has landed by then, if that is how it is.
+// GetTransactionCount is eth_getTransactionCount: what was sent has landed by then, if that is how
+// it is.
 func (h *house) GetTransactionCount(address common.Address, block string) (hexutil.Uint64, error) {
 	if address != crypto.PubkeyToAddress(testKey.PublicKey) || block != "latest" {
 		return 0, fmt.Errorf("asked for %s at %s", address, block)
@@ -136,7 +138,8 @@ func (h *house) say(tx *types.Transaction) string {
 	return fmt.Sprintf("#%d %s, tip %d gwei", tx.Nonce(), what, new(big.Int).Div(tx.GasTipCap(), big.NewInt(params.GWei)))
 }
 
-// trade lets a trader with a strategy run for some waits at a house, and returns what the house wrote down.
+// trade lets a trader with a strategy run for some waits at a house, and returns what the house
+// wrote down.
 func trade(t *testing.T, h *house, waits int, strategy ...plan.Move) string {
 	t.Helper()
 	server := rpc.NewServer()
@@ -148,9 +151,11 @@ func trade(t *testing.T, h *house, waits int, strategy ...plan.Move) string {
 	t.Cleanup(client.Close)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	h.t, h.seen, h.clock = t, map[common.Hash]bool{}, &clocktest.Steps{Time: testSpec.GenesisTime, Left: waits, End: cancel}
+	h.t, h.seen, h.clock = t, map[common.Hash]bool{}, &clocktest.Steps{Time: testSpec.GenesisTime,
+		Left: waits, End: cancel}
 	trader := New(Config{
-		Name: "user-1", Wallet: testKey, ChainID: testChainID, Spec: testSpec, Clock: h.clock, Node: client, OrderFlow: client, Friend: testFriend,
+		Name: "user-1", Wallet: testKey, ChainID: testChainID, Spec: testSpec, Clock: h.clock, Node: client,
+		OrderFlow: client, Friend: testFriend,
 		Strategy: strategy, Log: slog.New(slog.DiscardHandler),
 	})
 	if err := trader.Run(ctx); err != nil {
@@ -161,7 +166,8 @@ func trade(t *testing.T, h *house, waits int, strategy ...plan.Move) string {
 
 func move(form string) plan.Move { return plan.Move{Form: form} }
 
-// Each row is a strategy and what it sends in two slots of twelve seconds, at chain time since genesis.
+// Each row is a strategy and what it sends in two slots of twelve seconds, at chain time since
+// genesis.
 func TestStrategies(t *testing.T) {
 	cancels, split := move("cancel after DURATION"), move("split PERCENT")
 	cancels.Time, split.Percent = time.Second, 40
@@ -192,7 +198,8 @@ func TestStrategies(t *testing.T) {
 		{"a friend gets a part", []plan.Move{move("private"), split}, true, 1, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei {"privacy":{"hints":["logs"]},"validity":{"refund":[` +
 			`{"address":"` + self + `","percent":54},{"address":"0xf100000000000000000000000000000000000000","percent":36}]}}`},
-		{"what was taken back is not waited for, and the next one is another", []plan.Move{move("private"), cancels}, false, 4, `
+		{"what was taken back is not waited for, and the next one is another", []plan.Move{move("private"), cancels}, false,
+			4, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei
 2.5s cancel
 13.5s private #0 swap of 30 ETH and 1 wei, tip 1 gwei
@@ -217,7 +224,8 @@ func TestStrategies(t *testing.T) {
 			`{"delayedRefund":true,"refundPercent":50,"refundRecipient":"0xf100000000000000000000000000000000000000"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, want := trade(t, &house{lands: c.lands}, c.waits, c.strategy...), strings.TrimPrefix(c.want, "\n"); got != want {
+			if got, want := trade(t, &house{lands: c.lands}, c.waits, c.strategy...), strings.TrimPrefix(c.want,
+				"\n"); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
@@ -232,7 +240,8 @@ func TestRefusedIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A block that is late makes a trader late, which would otherwise let a slot go by: it looks four times in the first half of a slot.
+// A block that is late makes a trader late, which would otherwise let a slot go by: it looks four
+// times in the first half of a slot.
 func TestLateBlock(t *testing.T) {
 	want := "1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei\n16.5s private #1 swap of 30 ETH and 1 wei, tip 1 gwei"
 	if got := trade(t, &house{lands: true, late: 2}, 4, move("private")); got != want {

@@ -1,4 +1,5 @@
-// Package history is the HTTP skin of what was streamed before (interface description, "History API"): it reads queries, asks a port and writes answers.
+// Package history is the HTTP skin of what was streamed before (interface description, "History
+// API"): it reads queries, asks a port and writes answers.
 //
 //	GET  /api/v1/history/info                     info.go
 //	GET  /api/v1/history?blockStart=…&limit=…     page.go, query.go
@@ -29,7 +30,8 @@ type Past interface {
 // Config is what the skin needs.
 type Config struct {
 	Past Past
-	// MaxLimit is how many events a page has at most, and by default: 500. There are clients that take a shorter page for the last one.
+	// MaxLimit is how many events a page has at most, and by default: 500. There are clients that take
+	// a shorter page for the last one.
 	MaxLimit int
 	// Origin is what Access-Control-Allow-Origin says: *.
 	Origin string
@@ -83,7 +85,8 @@ func (s *skin) preflight(w http.ResponseWriter, _ *http.Request) error {
 // retrySeconds is what is told with a 503.
 const retrySeconds = "5"
 
-// Refuse answers with an error as this interface does. One that is no refusal is our own fault: 500, and its text stays inside.
+// Refuse answers with an error as this interface does. One that is no refusal is our own fault:
+// 500, and its text stays inside.
 func Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 	refused := (*stream.Refused)(nil)
 	if !errors.As(err, &refused) {

@@ -40,7 +40,8 @@ func (p *past) Page(_ context.Context, q stream.Query) (events []stream.Event, e
 	}
 	for n := range 3 {
 		events = append(events, stream.Event{
-			ID: uint64(n) + 1, Block: 100 + uint64(n), At: time.Unix(1_700_000_000+12*int64(n), 0), JSON: fmt.Appendf(nil, `{"hash":"0x%02x","logs":null,"txs":null}`, n),
+			ID: uint64(n) + 1, Block: 100 + uint64(n), At: time.Unix(1_700_000_000+12*int64(n), 0), JSON: fmt.Appendf(nil,
+				`{"hash":"0x%02x","logs":null,"txs":null}`, n),
 		})
 	}
 	return events, nil
@@ -76,25 +77,35 @@ func TestTranscript(t *testing.T) {
 		{"info", past{}, []string{"GET /info", "GET /info?whatever=1"}},
 		{"an empty history", past{empty: true}, []string{"GET /info", "GET ", "GET ?"}},
 		{"bounds", past{}, []string{
-			"GET ", "GET ?blockStart=100&blockEnd=102&timestampStart=1700000000&timestampEnd=1700000024&limit=3&offset=2", "GET ?blockStart=0&blockEnd=0",
-			"GET ?limit=500", "GET ?limit=1", "GET ?blockEnd=9223372036854775807&offset=9223372036854775807", "GET ?blockStart=007", "GET ?cursor=5&foo=x",
+			"GET ", "GET ?blockStart=100&blockEnd=102&timestampStart=1700000000&timestampEnd=1700000024&limit=3&offset=2",
+			"GET ?blockStart=0&blockEnd=0",
+			"GET ?limit=500", "GET ?limit=1", "GET ?blockEnd=9223372036854775807&offset=9223372036854775807",
+			"GET ?blockStart=007", "GET ?cursor=5&foo=x",
 			"GET ?blockStart=1&blockStart=x",
 		}},
 		{"what is refused", past{}, []string{
-			"GET ?blockStart=abc", "GET ?blockEnd=", "GET ?timestampStart=-1", "GET ?timestampEnd=%2B1", "GET ?offset=1.5", "GET ?offset=0x10",
-			"GET ?blockEnd=9223372036854775808", "GET ?limit=0", "GET ?limit=501", "GET ?blockStart=3&blockEnd=2", "GET ?timestampStart=3&timestampEnd=2",
+			"GET ?blockStart=abc", "GET ?blockEnd=", "GET ?timestampStart=-1", "GET ?timestampEnd=%2B1", "GET ?offset=1.5",
+			"GET ?offset=0x10",
+			"GET ?blockEnd=9223372036854775808", "GET ?limit=0", "GET ?limit=501", "GET ?blockStart=3&blockEnd=2",
+			"GET ?timestampStart=3&timestampEnd=2",
 			"GET ?blockStart=%zz", "GET ?limit=%20500", "GET ?blockStart=" + strings.Repeat("9", 100),
 		}},
 		{"as a POST", past{}, []string{
-			"POST ", "POST  {}", `POST  {"blockStart":100,"blockEnd:":102,"timestampStart:":1700000000,"timestampEnd:":1700000024,"limit":3,"offset:":2}`,
-			`POST  {"blockStart":0,"blockEnd:":0,"limit":0,"offset:":0}`, `POST  {"blockStart":"100","limit":null,"other":{"a":[1]}}`,
+			"POST ", "POST  {}",
+			`POST  {"blockStart":100,"blockEnd:":102,"timestampStart:":1700000000,"timestampEnd:":1700000024,"limit":3,"offset:":2}`,
+			`POST  {"blockStart":0,"blockEnd:":0,"limit":0,"offset:":0}`,
+			`POST  {"blockStart":"100","limit":null,"other":{"a":[1]}}`,
 		}},
 		{"as a POST that is refused", past{}, []string{
-			"POST  [1]", "POST  null", "POST  {", "POST  {} {}", `POST  {"blockStart":-1}`, `POST  {"blockStart":1.0}`, `POST  {"blockEnd:":1e3}`,
+			"POST  [1]", "POST  null", "POST  {", "POST  {} {}", `POST  {"blockStart":-1}`, `POST  {"blockStart":1.0}`,
+			`POST  {"blockEnd:":1e3}`,
 			`POST  {"limit":true}`, `POST  {"limit":501}`, `POST  {"offset:":{}}`,
 		}},
-		{"other methods and paths", past{}, []string{"PUT ", "DELETE /info", "POST /info", "GET /", "GET /infos", "OPTIONS ", "OPTIONS /info"}},
-		{"the storage is away", past{err: fmt.Errorf("list: %w: %w", stream.HistoryUnavailable.Plain(), errors.New("password=x"))}, []string{"GET /info", "GET "}},
+		{"other methods and paths", past{}, []string{"PUT ", "DELETE /info", "POST /info", "GET /", "GET /infos", "OPTIONS ",
+			"OPTIONS /info"}},
+		{"the storage is away",
+			past{err: fmt.Errorf("list: %w: %w", stream.HistoryUnavailable.Plain(), errors.New("password=x"))},
+			[]string{"GET /info", "GET "}},
 		{"the storage is broken", past{err: errors.New("secret")}, []string{"GET /info", "GET "}},
 	} {
 		fmt.Fprintf(&text, "# %s\n", c.name)
@@ -161,7 +172,8 @@ func TestBodies(t *testing.T) {
 
 // Whatever is asked, it is answered, or refused as the client's mistake.
 func FuzzQuery(f *testing.F) {
-	for _, seed := range []string{"", "blockStart=1&blockEnd=2", "limit=501", "offset=-1", "%zz", `{"blockEnd:":5}`, `{"limit":"7"}`, `[]`, `{"a":1e999}`} {
+	for _, seed := range []string{"", "blockStart=1&blockEnd=2", "limit=501", "offset=-1", "%zz", `{"blockEnd:":5}`,
+		`{"limit":"7"}`, `[]`, `{"a":1e999}`} {
 		f.Add(seed, seed)
 	}
 	s := &skin{Config: Config{MaxLimit: 500}}
@@ -171,7 +183,8 @@ func FuzzQuery(f *testing.F) {
 			switch {
 			case err != nil && (!errors.As(err, &refused) || refused.Status != http.StatusBadRequest):
 				t.Fatalf("%v", err)
-			case err == nil && (q.Limit < 1 || q.Limit > 500 || q.Offset < 0 || q.Blocks.From > q.Blocks.To || q.Times.From > q.Times.To):
+			case err == nil && (q.Limit < 1 || q.Limit > 500 || q.Offset < 0 || q.Blocks.From > q.Blocks.To ||
+				q.Times.From > q.Times.To):
 				t.Fatalf("%+v", q)
 			}
 		}

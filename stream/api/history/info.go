@@ -23,7 +23,8 @@ func (s *skin) info(w http.ResponseWriter, r *http.Request) error {
 		return storage(err)
 	}
 	serve.JSON(w, r, http.StatusOK, about{
-		Count: info.Count, MinBlock: info.MinBlock, MaxBlock: info.MaxBlock, MinTimestamp: info.MinSec, MaxTimestamp: info.MaxSec, MaxLimit: s.MaxLimit,
+		Count: info.Count, MinBlock: info.MinBlock, MaxBlock: info.MaxBlock, MinTimestamp: info.MinSec,
+		MaxTimestamp: info.MaxSec, MaxLimit: s.MaxLimit,
 	})
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// What a request costs in memory is bounded by what it sends, whatever it sends: the greatest heap is four times the
-// decompressed body and a mebibyte, and the answer is short. An operation that is not in the table must read no body; a
-// query costs what a body of its length might.
+// What a request costs in memory is bounded by what it sends, whatever it sends: the greatest heap
+// is four times the decompressed body and a mebibyte, and the answer is short. An operation that is
+// not in the table must read no body; a query costs what a body of its length might.
 func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	const answerBytes = 64 << 10
 	reads := map[string]bool{"POST /api/v1/history": true}

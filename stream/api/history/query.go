@@ -20,7 +20,8 @@ const bodyBytes = 64 << 10
 // values are the parameters of a query as they came, by name; those that are not there are not set.
 type values map[string]string
 
-// readQuery reads the query of a GET. Of a name that is there twice the first one counts, and names that nobody knows do not.
+// readQuery reads the query of a GET. Of a name that is there twice the first one counts, and names
+// that nobody knows do not.
 func (s *skin) readQuery(r *http.Request) (stream.Query, error) {
 	sent, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -33,7 +34,8 @@ func (s *skin) readQuery(r *http.Request) (stream.Query, error) {
 	return v.query(s.MaxLimit)
 }
 
-// readBody reads the object of a POST. As the client that sends one means it, a zero or null is no bound, and a name may end with a colon.
+// readBody reads the object of a POST. As the client that sends one means it, a zero or null is no
+// bound, and a name may end with a colon.
 func (s *skin) readBody(w http.ResponseWriter, r *http.Request) (q stream.Query, err error) {
 	body, err := serve.ReadBody(w, r, bodyBytes, "gzip")
 	switch {
@@ -79,8 +81,8 @@ func readObject(body []byte) (values, error) {
 	return v, nil
 }
 
-// readMembers reads the members of an object. One that comes twice would mean the first to one reader and the last to
-// another.
+// readMembers reads the members of an object. One that comes twice would mean the first to one
+// reader and the last to another.
 func readMembers(body []byte) (map[string]json.RawMessage, error) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	if first, err := decoder.Token(); err != nil || first != json.Delim('{') {

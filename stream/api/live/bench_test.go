@@ -24,8 +24,8 @@ import (
 	"github.com/gavel-relay/gavel/stream/audience"
 )
 
-// The benchmarks of this package measure what writing costs, so the readers are in a process of their own: this test binary, when it is told by these
-// variables whom to listen to.
+// The benchmarks of this package measure what writing costs, so the readers are in a process of
+// their own: this test binary, when it is told by these variables whom to listen to.
 const (
 	crowdAddress = "GAVEL_TEST_CROWD_ADDRESS"
 	crowdSize    = "GAVEL_TEST_CROWD_SIZE"
@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// listenAll opens connections, asks for the stream on each, and counts what begins an event. It says "ready" when all have an answer, and for each
-// line of its input how many events there were.
+// listenAll opens connections, asks for the stream on each, and counts what begins an event. It
+// says "ready" when all have an answer, and for each line of its input how many events there were.
 func listenAll(address, size string) error {
 	listeners, err := strconv.Atoi(size)
 	if err != nil {
@@ -149,15 +149,16 @@ func processor(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// pace is how events went out: the processor's time for each delivered one, how many were published in a second, and how long after the last of them
-// everybody had heard everything.
+// pace is how events went out: the processor's time for each delivered one, how many were published
+// in a second, and how long after the last of them everybody had heard everything.
 type pace struct {
 	each, lag time.Duration
 	perSecond float64
 }
 
 // paced publishes events, one after each interval, and waits until all have been heard.
-func paced(b *testing.B, c *crowd, listeners, before, events int, every time.Duration, publish func(stream.Event)) pace {
+func paced(b *testing.B, c *crowd, listeners, before, events int, every time.Duration,
+	publish func(stream.Event)) pace {
 	b.Helper()
 	began, used := time.Now(), processor(b)
 	for i := range events {
@@ -178,7 +179,8 @@ func benchHint(number int) []byte {
 	return fmt.Appendf(nil, hint, number, number)
 }
 
-// bareCrowd is a crowd at whose connections the publisher writes as one does who knows nothing of HTTP: all in turn, one write for each event.
+// bareCrowd is a crowd at whose connections the publisher writes as one does who knows nothing of
+// HTTP: all in turn, one write for each event.
 func bareCrowd(b *testing.B, listeners int) (c *crowd, publish func(stream.Event)) {
 	b.Helper()
 	listener, err := serve.Listen("127.0.0.1:0")
@@ -218,8 +220,9 @@ func bareCrowd(b *testing.B, listeners int) (c *crowd, publish func(stream.Event
 	}
 }
 
-// Events to 1,000 listeners over loopback, behind the whole server: one at a time, so that nothing gathers, and 1,000 a second. The processor's time for
-// each event and listener is set beside that of a bare write of the same bytes to as many sockets.
+// Events to 1,000 listeners over loopback, behind the whole server: one at a time, so that nothing
+// gathers, and 1,000 a second. The processor's time for each event and listener is set beside that
+// of a bare write of the same bytes to as many sockets.
 func BenchmarkDelivery1000(b *testing.B) {
 	const listeners, alone, loaded = 1000, 100, 5000
 	for range b.N {
@@ -247,8 +250,8 @@ func BenchmarkDelivery1000(b *testing.B) {
 	}
 }
 
-// What a listener costs when there are 10,000, all that the process has for it: connection, goroutines, buffers and its position, after they have heard
-// something.
+// What a listener costs when there are 10,000, all that the process has for it: connection,
+// goroutines, buffers and its position, after they have heard something.
 func BenchmarkListener10000(b *testing.B) {
 	const listeners = 10_000
 	for range b.N {

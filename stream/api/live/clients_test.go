@@ -16,7 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// go-sse, a client of others, hears events with their ids, and when its connection breaks comes back and misses none.
+// go-sse, a client of others, hears events with their ids, and when its connection breaks comes
+// back and misses none.
 func TestGoSSE(t *testing.T) {
 	h := newHouse(nil)
 	server := httptest.NewServer(serve.Options{}.Wrap(h.handler()))
@@ -65,7 +66,8 @@ func TestGoSSE(t *testing.T) {
 // curl -N prints every event at once, as it came.
 func TestCurl(t *testing.T) {
 	for _, args := range [][]string{
-		nil, {"--http2-prior-knowledge"}, {"--compressed", "-G", "-d", "gzip=1"}, {"-H", "Last-Event-ID: 0", "-G", "-d", "ids=1"},
+		nil, {"--http2-prior-knowledge"}, {"--compressed", "-G", "-d", "gzip=1"}, {"-H", "Last-Event-ID: 0", "-G",
+			"-d", "ids=1"},
 	} {
 		h := newHouse(nil)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -19,7 +19,8 @@ import (
 	"github.com/gavel-relay/gavel/stream/audience"
 )
 
-// The tests of this package have a house: the whole server with an audience whose events they make up, and a history in memory.
+// The tests of this package have a house: the whole server with an audience whose events they make
+// up, and a history in memory.
 type house struct {
 	*audience.Audience
 	past *past
@@ -73,7 +74,8 @@ func (h *house) publish(hints ...string) {
 	var events []stream.Event
 	for _, hint := range hints {
 		h.published++
-		events = append(events, stream.Event{ID: h.published, Block: 100 + h.published, At: time.Unix(1_700_000_000, 0), JSON: []byte(hint)})
+		events = append(events, stream.Event{ID: h.published, Block: 100 + h.published, At: time.Unix(1_700_000_000, 0),
+			JSON: []byte(hint)})
 	}
 	h.past.mu.Lock()
 	h.past.events = append(h.past.events, events...)
@@ -83,7 +85,9 @@ func (h *house) publish(hints ...string) {
 
 // hint is the JSON of an event with this number for a hash.
 func hint(number int) string {
-	return fmt.Sprintf(`{"hash":"0x%064x","logs":null,"txs":[{"to":"0x%040x","functionSelector":"0xa9059cbb"}],"gasUsed":"0x5208"}`, number, number)
+	return fmt.Sprintf(
+		`{"hash":"0x%064x","logs":null,"txs":[{"to":"0x%040x","functionSelector":"0xa9059cbb"}],"gasUsed":"0x5208"}`,
+		number, number)
 }
 
 func (h *house) handler() http.Handler { return h.handlerWith(Config{Network: "devnet"}) }

@@ -1,12 +1,15 @@
-// Package live is the HTTP skin of the stream: GET / answers with server-sent events (HTML Living Standard 9.2) until one of both goes, and a browser
-// that goes there with a small page that shows them.
+// Package live is the HTTP skin of the stream: GET / answers with server-sent events (HTML Living
+// Standard 9.2) until one of both goes, and a browser that goes there with a small page that shows
+// them.
 //
 //	GET /  Accept: text/event-stream, */*, none ──▶ data: {"hash":…}⏎⏎ data: …  :ping⏎⏎ (15 s after the last write)  …
 //	       Accept: text/html preferred          ──▶ the page, which opens an EventSource on GET /?ids=1
 //
-// Clients read lines, some of them with a few lines of code. So there is nothing in the stream but data lines and pings, and what else there is has
-// to be asked for by query: ?ids=1 puts an id before every event, and then a Last-Event-ID header (or &lastEventId=, for who cannot set headers)
-// resumes after that event; ?gzip=1 compresses, if Accept-Encoding allows it too, since some clients send that header without being asked.
+// Clients read lines, some of them with a few lines of code. So there is nothing in the stream but
+// data lines and pings, and what else there is has to be asked for by query: ?ids=1 puts an id
+// before every event, and then a Last-Event-ID header (or &lastEventId=, for who cannot set
+// headers) resumes after that event; ?gzip=1 compresses, if Accept-Encoding allows it too, since
+// some clients send that header without being asked.
 package live
 
 import (
@@ -37,7 +40,8 @@ type Config struct {
 	Ping time.Duration
 	// Origin is what Access-Control-Allow-Origin says: *.
 	Origin string
-	// AddressOf is what stands for the address of a request's client, which has a share of the listeners; nil if nobody knows.
+	// AddressOf is what stands for the address of a request's client, which has a share of the
+	// listeners; nil if nobody knows.
 	AddressOf func(*http.Request) string
 	// Network is named by the page, as in "mainnet"; it may be empty.
 	Network string
@@ -65,7 +69,8 @@ func (s *skin) root(w http.ResponseWriter, r *http.Request) {
 	if asksGzip(r) {
 		header.Set("Vary", "Accept, Accept-Encoding")
 	}
-	// What fits neither is answered with the stream: there are clients that a refusal would stop for good.
+	// What fits neither is answered with the stream: there are clients that a refusal would stop for
+	// good.
 	if media, _ := serve.Negotiate(r, "text/event-stream", "text/html"); media == "text/html" {
 		s.page(w, r)
 		return
@@ -88,7 +93,8 @@ func (s *skin) preflight(w http.ResponseWriter, _ *http.Request) {
 func wishOf(r *http.Request) (wish audience.Wish, refused *stream.Refused) {
 	query := r.URL.Query()
 	wish.IDs = query.Get("ids") == "1"
-	text := cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("lastEventId")) // the header is newer: a browser sends both when it comes back
+	// the header is newer: a browser sends both when it comes back
+	text := cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("lastEventId"))
 	if !wish.IDs || text == "" {
 		return wish, nil
 	}

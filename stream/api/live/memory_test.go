@@ -11,10 +11,12 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// Nothing here reads a body, whatever comes in one, to the page or to a stream whose listener leaves at once; and a query
-// costs no more than a body of its length might. Pages and refusals are short.
+// Nothing here reads a body, whatever comes in one, to the page or to a stream whose listener
+// leaves at once; and a query costs no more than a body of its length might. Pages and refusals are
+// short.
 func TestMemoryOfARequestIsBoundedByWhatItSends(t *testing.T) {
-	const body, query, answerBytes = 1 << 20, 60_000, 64 << 10 // bytes; the listener bounds all headers by those of the query
+	// bytes; the listener bounds all headers by those of the query
+	const body, query, answerBytes = 1 << 20, 60_000, 64 << 10
 	mux := &serve.Mux{NotFound: stream.NotFound.Plain(), NotAllowed: stream.MethodNotAllowed.Plain(), Answer: refuse}
 	Mount(mux, Config{Audience: newHouse(nil)})
 	gone, leave := context.WithCancel(t.Context())

@@ -24,7 +24,8 @@ import (
 func (h *house) pages() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v1/history/info", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"count":%d,"minBlock":101,"maxBlock":%d,"minTimestamp":1700000000,"maxTimestamp":1700000000,"maxLimit":500}`,
+		_, _ = fmt.Fprintf(w,
+			`{"count":%d,"minBlock":101,"maxBlock":%d,"minTimestamp":1700000000,"maxTimestamp":1700000000,"maxLimit":500}`,
 			h.published, 100+h.published)
 	})
 	mux.HandleFunc("/api/v1/history", func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +34,8 @@ func (h *house) pages() http.Handler {
 		events, _ := h.past.After(r.Context(), uint64(offset), limit)
 		rows := []json.RawMessage{}
 		for _, event := range events {
-			rows = append(rows, fmt.Appendf(nil, `{"block":%d,"timestamp":%d,"hint":%s}`, event.Block, event.At.Unix(), event.JSON))
+			rows = append(rows, fmt.Appendf(nil, `{"block":%d,"timestamp":%d,"hint":%s}`, event.Block,
+				event.At.Unix(), event.JSON))
 		}
 		serve.JSON(w, r, http.StatusOK, rows)
 	})
@@ -41,13 +43,15 @@ func (h *house) pages() http.Handler {
 	return mux
 }
 
-// The client that most searchers use pages the history, hears transactions and bundles as such, and comes back by itself when its connection breaks.
+// The client that most searchers use pages the history, hears transactions and bundles as such, and
+// comes back by itself when its connection breaks.
 func TestClientsMEVShareStream(t *testing.T) {
 	h := newHouse(nil)
 	server := httptest.NewServer(serve.Options{}.Wrap(h.pages()))
 	t.Cleanup(server.Close)
 	const onlyHash = `{"hash":"0x09","logs":null,"txs":null,"mevGasPrice":"0x2faf080","gasUsed":"0x11170"}`
-	bundle := fmt.Sprintf(`{"hash":"0x%064x","logs":[{"address":"0x%040x","topics":["0x%064x"],"data":"0x"}],"txs":[{"to":"0x%040x"},{"callData":"0x"}]}`,
+	bundle := fmt.Sprintf(
+		`{"hash":"0x%064x","logs":[{"address":"0x%040x","topics":["0x%064x"],"data":"0x"}],"txs":[{"to":"0x%040x"},{"callData":"0x"}]}`,
 		8, 1, 2, 3)
 	h.publish(hint(1), bundle, onlyHash)
 

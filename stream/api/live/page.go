@@ -18,7 +18,8 @@ import (
 	"github.com/gavel-relay/gavel/stream"
 )
 
-// The page is one answer: its style and its script are in it, and by their hashes nothing else may run.
+// The page is one answer: its style and its script are in it, and by their hashes nothing else may
+// run.
 var (
 	//go:embed page/page.html
 	pageHTML string
@@ -28,7 +29,8 @@ var (
 	pageJS string
 
 	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
-	pagePolicy   = "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src " +
+	pagePolicy   = "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; " +
+		"frame-ancestors 'none'; style-src " +
 		sourceHash(pageCSS) + "; script-src " + sourceHash(pageJS)
 )
 
@@ -43,7 +45,8 @@ type view struct {
 	Network string
 	Style   template.CSS
 	Script  template.JS
-	// LastID is the id of the newest row, after which the page's EventSource begins; 0 when there is none.
+	// LastID is the id of the newest row, after which the page's EventSource begins; 0 when there is
+	// none.
 	LastID uint64
 	Rows   []row // newest first
 }
@@ -56,7 +59,8 @@ type row struct {
 	At                      time.Time
 }
 
-// page answers with the page. The last events are in it already; it then listens for those that follow.
+// page answers with the page. The last events are in it already; it then listens for those that
+// follow.
 func (s *skin) page(w http.ResponseWriter, r *http.Request) {
 	// Both are ours and in no way a client's.
 	shown := view{Network: s.Network, Style: template.CSS(pageCSS), Script: template.JS(pageJS)}

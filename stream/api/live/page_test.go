@@ -54,8 +54,9 @@ func TestRow(t *testing.T) {
 	}{
 		{json: `{"hash":"0x01","logs":null,"txs":null}`, want: row{Hash: "0x01"}, clock: "03:04:05"},
 		{
-			json: `{"hash":"0x01","logs":[{},{}],"txs":[{"to":"0x02","functionSelector":"0xa9059cbb"},{},{}],"mevGasPrice":"0x1","gasUsed":"0x5208"}`,
-			want: row{Hash: "0x01", To: "0x02", Selector: "0xa9059cbb", Gas: "21000", Transactions: 3, Logs: 2}, clock: "03:04:05", more: "+2",
+			json:  `{"hash":"0x01","logs":[{},{}],"txs":[{"to":"0x02","functionSelector":"0xa9059cbb"},{},{}],"mevGasPrice":"0x1","gasUsed":"0x5208"}`,
+			want:  row{Hash: "0x01", To: "0x02", Selector: "0xa9059cbb", Gas: "21000", Transactions: 3, Logs: 2},
+			clock: "03:04:05", more: "+2",
 		},
 		{json: `{"gasUsed":"many"}`, clock: "03:04:05"},
 		{json: `[]`, unreadable: true},
@@ -117,8 +118,8 @@ func (h *house) withHistory() http.Handler {
 	return mux
 }
 
-// In a browser as wide as a phone: what was last is there before any script runs, what comes appears, and when the connection breaks the page says so,
-// comes back, and has missed nothing.
+// In a browser as wide as a phone: what was last is there before any script runs, what comes
+// appears, and when the connection breaks the page says so, comes back, and has missed nothing.
 func TestPageShowsEvents(t *testing.T) {
 	h := newHouse(nil)
 	h.publish(hint(1), hint(2))
@@ -127,15 +128,19 @@ func TestPageShowsEvents(t *testing.T) {
 	ctx := browsertest.Open(t, 360, 740)
 	var title string
 	var rows int
-	run(ctx, t, chromedp.Navigate(server.URL), chromedp.Title(&title), chromedp.Evaluate(`document.querySelectorAll("#events tr").length`, &rows),
+	run(ctx, t, chromedp.Navigate(server.URL), chromedp.Title(&title),
+		chromedp.Evaluate(`document.querySelectorAll("#events tr").length`, &rows),
 		until(stateIs, "live"), until(firstRow, "block", "102"), until(figure, "block", "102"))
 	if title != "devnet · order flow, live" || rows != 2 {
 		t.Errorf("title %q, %d rows", title, rows)
 	}
-	bundle := fmt.Sprintf(`{"hash":"0x%064x","logs":[{},{}],"txs":[{"to":"0x0a","functionSelector":"0x12345678"},{}],"gasUsed":"0x186a0"}`, 3)
+	bundle := fmt.Sprintf(
+		`{"hash":"0x%064x","logs":[{},{}],"txs":[{"to":"0x0a","functionSelector":"0x12345678"},{}],"gasUsed":"0x186a0"}`, 3)
 	h.publish(bundle)
-	run(ctx, t, until(firstRow, "hash", fmt.Sprintf("0x%064x", 3)), until(firstRow, "to", "0x0a +1"), until(firstRow, "selector", "0x12345678"),
-		until(firstRow, "logs", "2"), until(firstRow, "gas", "100000"), until(figure, "count", "1"), until(figure, "bundles", "1"),
+	run(ctx, t, until(firstRow, "hash", fmt.Sprintf("0x%064x", 3)), until(firstRow, "to", "0x0a +1"),
+		until(firstRow, "selector", "0x12345678"),
+		until(firstRow, "logs", "2"), until(firstRow, "gas", "100000"), until(figure, "count", "1"),
+		until(figure, "bundles", "1"),
 		until(firstRow, "block", "103"))
 	server.CloseClientConnections()
 	run(ctx, t, until(stateIs, "connection lost, trying again"))
@@ -152,10 +157,12 @@ func TestPageShowsEvents(t *testing.T) {
 
 // scheme is what somebody likes: light or dark.
 func scheme(name string) chromedp.Action {
-	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}})
+	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme",
+		Value: name}})
 }
 
-// The page has room on a phone, with nothing to scroll to the side, and is dark where people like that.
+// The page has room on a phone, with nothing to scroll to the side, and is dark where people like
+// that.
 func TestPageFits(t *testing.T) {
 	h := newHouse(nil)
 	for i := range 8 {
@@ -167,7 +174,8 @@ func TestPageFits(t *testing.T) {
 		var contentPixels int
 		var light, dark string
 		background := chromedp.Evaluate(`getComputedStyle(document.body).backgroundColor`, &light)
-		run(ctx, t, chromedp.EmulateViewport(int64(widthPixels), 740), scheme("light"), chromedp.Navigate(url), until(stateIs, "live"), chromedp.Evaluate(`document.documentElement.scrollWidth`, &contentPixels), background,
+		run(ctx, t, chromedp.EmulateViewport(int64(widthPixels), 740), scheme("light"), chromedp.Navigate(url),
+			until(stateIs, "live"), chromedp.Evaluate(`document.documentElement.scrollWidth`, &contentPixels), background,
 			scheme("dark"),
 			chromedp.Evaluate(`getComputedStyle(document.body).backgroundColor`, &dark))
 		if contentPixels > widthPixels {
@@ -179,10 +187,12 @@ func TestPageFits(t *testing.T) {
 	}
 }
 
-// Whatever an event holds is text on the page: in the rows of the server and in those of the script.
+// Whatever an event holds is text on the page: in the rows of the server and in those of the
+// script.
 func TestPageShowsOnlyText(t *testing.T) {
 	const attack = `<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>`
-	evil := `{"hash":"` + attack + `","logs":null,"txs":[{"to":"` + attack + `","functionSelector":"` + attack + `"},{}],"gasUsed":"` + attack + `"}`
+	evil := `{"hash":"` + attack + `","logs":null,"txs":[{"to":"` + attack + `","functionSelector":"` + attack +
+		`"},{}],"gasUsed":"` + attack + `"}`
 	h := newHouse(nil)
 	h.publish(evil)
 	ctx := browsertest.Open(t, 360, 740)

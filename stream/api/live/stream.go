@@ -18,8 +18,8 @@ import (
 
 var ping = []byte(":ping\n\n")
 
-// stream answers with server-sent events. There is no last one: a stream that ends, because the service stops or the listener is behind, is closed,
-// and clients come back.
+// stream answers with server-sent events. There is no last one: a stream that ends, because the
+// service stops or the listener is behind, is closed, and clients come back.
 func (s *skin) stream(w http.ResponseWriter, r *http.Request) {
 	wish, refused := wishOf(r)
 	if refused != nil {
@@ -48,8 +48,9 @@ func (s *skin) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// whenOver calls end when the context is over. What it returns prevents that, or waits until it was called: then no goroutine but the request's own
-// has its answer in its hands, which no other may have when the request is done.
+// whenOver calls end when the context is over. What it returns prevents that, or waits until it was
+// called: then no goroutine but the request's own has its answer in its hands, which no other may
+// have when the request is done.
 func whenOver(ctx context.Context, end func()) (prevent func()) {
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -91,7 +92,8 @@ func announce(header http.Header, r *http.Request, compressed bool) {
 	}
 }
 
-// follow writes what a listener hears until one of both goes. The headers go out at once, so that clients know that they are connected.
+// follow writes what a listener hears until one of both goes. The headers go out at once, so that
+// clients know that they are connected.
 //
 //	chunks ─▶ write … write ─▶ flush when there are no more
 //	15 s nothing written    ─▶ :ping, flush
@@ -149,8 +151,8 @@ type output struct {
 func newOutput(w http.ResponseWriter, compressed bool) *output {
 	o := &output{connection: http.NewResponseController(w), plain: w}
 	if compressed {
-		// Without memory from write to write: a window for each listener would cost more than all the rest of it. What is written then is complete,
-		// and there is nothing to flush.
+		// Without memory from write to write: a window for each listener would cost more than all the
+		// rest of it. What is written then is complete, and there is nothing to flush.
 		o.compressed, _ = gzip.NewWriterLevel(w, gzip.StatelessCompression) // the level is known
 	}
 	return o

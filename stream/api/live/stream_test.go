@@ -25,7 +25,8 @@ import (
 // varies are headers of an answer that are never the same.
 var varies = regexp.MustCompile(`(?m)^(Date|X-Request-Id): [^\r]*`)
 
-// A connection byte by byte, in HTTP/1.1 with its chunks: two events, silence, an event, silence, two that come together.
+// A connection byte by byte, in HTTP/1.1 with its chunks: two events, silence, an event, silence,
+// two that come together.
 func TestBytes(t *testing.T) {
 	for name, request := range map[string]string{
 		"plain": "GET / HTTP/1.1", "ids": "GET /?ids=1 HTTP/1.1", "http10": "GET / HTTP/1.0",
@@ -60,7 +61,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// There is a ping 15 seconds after the last write, on each connection for itself, for as long as somebody listens: here an hour.
+// There is a ping 15 seconds after the last write, on each connection for itself, for as long as
+// somebody listens: here an hour.
 func TestPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, listener := newHouse(nil), servetest.NewPipes()
@@ -112,8 +114,8 @@ func TestPings(t *testing.T) {
 	})
 }
 
-// Who does not read is cut: at once when it is behind by more than the queue, else when a write has waited for 10 seconds. The others hear every event
-// in the moment in which it is published.
+// Who does not read is cut: at once when it is behind by more than the queue, else when a write has
+// waited for 10 seconds. The others hear every event in the moment in which it is published.
 func TestSlowListeners(t *testing.T) {
 	for _, row := range []struct {
 		name       string
@@ -126,11 +128,14 @@ func TestSlowListeners(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h, listener := newHouse(func(c *audience.Config) { c.QueueBytes, c.PerListener = row.queueBytes, 1 }), servetest.NewPipes()
+				h, listener := newHouse(func(c *audience.Config) {
+					c.QueueBytes, c.PerListener = row.queueBytes, 1
+				}), servetest.NewPipes()
 				h.serve(t, listener)
 				slow, fast := dialled(t, listener, "GET / HTTP/1.0"), dialled(t, listener, "GET / HTTP/1.0")
 				defer slow.Close()
-				if _, err := http.ReadResponse(bufio.NewReaderSize(slow, 16), nil); err != nil { //nolint:bodyclose // it reads its header, and no more
+				_, err := http.ReadResponse(bufio.NewReaderSize(slow, 16), nil) //nolint:bodyclose // only its header
+				if err != nil {
 					t.Fatal(err)
 				}
 				heard := make(chan time.Time, 100)
@@ -186,7 +191,8 @@ func TestStop(t *testing.T) {
 	two.want("data: "+hint(1), "data: "+hint(2), "end")
 }
 
-// A listener that comes back hears what it missed. The header is newer than the query: a browser sends both when it comes back by itself.
+// A listener that comes back hears what it missed. The header is newer than the query: a browser
+// sends both when it comes back by itself.
 func TestResume(t *testing.T) {
 	h := newHouse(nil)
 	url := h.open(t)
@@ -227,9 +233,13 @@ func TestRefusals(t *testing.T) {
 		status              int
 		retry, message      string
 	}{
-		{"no place", "", "", func(h *house) { _, _ = h.Listen(context.Background(), audience.Wish{}) }, 503, "5", "too many listeners"},
+		{"no place", "", "", func(h *house) {
+			_, _ = h.Listen(context.Background(), audience.Wish{})
+		}, 503, "5", "too many listeners"},
 		{"stopping", "", "", func(h *house) { _ = h.Close(context.Background()) }, 503, "5", "not ready"},
-		{"history does not answer", "?ids=1", "3", func(h *house) { h.past.fails = errors.New("disk is gone") }, 503, "5", "not ready"},
+		{"history does not answer", "?ids=1", "3", func(h *house) {
+			h.past.fails = errors.New("disk is gone")
+		}, 503, "5", "not ready"},
 		{"id that was never sent", "?ids=1", "abc", nil, 400, "", `invalid last event id: "abc"`},
 		{"negative id", "?ids=1&lastEventId=-1", "", nil, 400, "", `invalid last event id: "-1"`},
 	} {
@@ -244,18 +254,21 @@ func TestRefusals(t *testing.T) {
 		var log bytes.Buffer
 		answer := httptest.NewRecorder()
 		serve.Wrap(h.handler(), slog.New(slog.NewTextHandler(&log, nil))).ServeHTTP(answer, r)
-		if answer.Code != row.status || answer.Header().Get("Retry-After") != row.retry || answer.Header().Get("Access-Control-Allow-Origin") != "*" ||
+		if answer.Code != row.status || answer.Header().Get("Retry-After") != row.retry ||
+			answer.Header().Get("Access-Control-Allow-Origin") != "*" ||
 			!strings.Contains(answer.Body.String(), strings.ReplaceAll(row.message, `"`, `\"`)) {
 			t.Errorf("%s: %d %v %s", row.name, answer.Code, answer.Header(), answer.Body)
 		}
 		// A cause of our own is in the log and not in the answer.
-		if broken := h.past.fails; (broken != nil) != strings.Contains(log.String(), "disk is gone") || strings.Contains(answer.Body.String(), "disk") {
+		if broken := h.past.fails; (broken != nil) != strings.Contains(log.String(), "disk is gone") ||
+			strings.Contains(answer.Body.String(), "disk") {
 			t.Errorf("%s: the log has %s, the answer %s", row.name, log.String(), answer.Body)
 		}
 	}
 }
 
-// Go's client says that it takes gzip without being asked, and so did many before it: only who asks in the query too gets it.
+// Go's client says that it takes gzip without being asked, and so did many before it: only who asks
+// in the query too gets it.
 func TestGzip(t *testing.T) {
 	h := newHouse(nil)
 	url := h.open(t)
@@ -311,7 +324,8 @@ func TestHTTP2(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer response.Body.Close()
-		if response.ProtoMajor != 2 || response.Header.Get("Connection") != "" || response.Header.Get("Content-Type") != "text/event-stream" {
+		if response.ProtoMajor != 2 || response.Header.Get("Connection") != "" ||
+			response.Header.Get("Content-Type") != "text/event-stream" {
 			t.Fatalf("%s %v", response.Proto, response.Header)
 		}
 		ears = append(ears, &ear{t, response.Header, response.Body, bufio.NewReader(response.Body)})
@@ -330,7 +344,8 @@ func TestMethods(t *testing.T) {
 		want         int
 		allow        string
 	}{
-		{"POST", "/", 405, "GET, HEAD, OPTIONS"}, {"DELETE", "/", 405, "GET, HEAD, OPTIONS"}, {"GET", "/x", 404, ""}, {"GET", "//", 404, ""},
+		{"POST", "/", 405, "GET, HEAD, OPTIONS"}, {"DELETE", "/", 405, "GET, HEAD, OPTIONS"}, {"GET", "/x", 404, ""},
+		{"GET", "//", 404, ""},
 		{"HEAD", "/", 200, ""}, {"OPTIONS", "/", 204, "GET, HEAD, OPTIONS"},
 	} {
 		answer := httptest.NewRecorder()

@@ -26,13 +26,15 @@ type ancestors struct {
 	config *params.ChainConfig
 }
 
-// hash is that of an ancestor, or of the parent itself; zero for what BLOCKHASH cannot see. An error has no way out of here: it makes the state's
-// reads fail, so that nothing computed on the wrong hash counts.
+// hash is that of an ancestor, or of the parent itself; zero for what BLOCKHASH cannot see. An
+// error has no way out of here: it makes the state's reads fail, so that nothing computed on the
+// wrong hash counts.
 func (a *ancestors) hash(number uint64) common.Hash {
 	hash, err := a.find(number)
 	if err != nil {
 		a.reader.fail(fmt.Errorf("hash of block %d: %w", number, err))
-		a.db.Exist(common.BytesToAddress([]byte("a read that must fail"))) // leaves the error in the state even if this was the last read
+		// leaves the error in the state even if this was the last read
+		a.db.Exist(common.BytesToAddress([]byte("a read that must fail")))
 		return common.Hash{}
 	}
 	return hash
@@ -64,7 +66,8 @@ func (a *ancestors) kept(number uint64) (common.Hash, error) {
 	return a.reader.Storage(params.HistoryStorageAddress, slot)
 }
 
-// ancestor finds a block's ancestor by the headers between them: all in one batch by number, which are then held together by their parent hashes.
+// ancestor finds a block's ancestor by the headers between them: all in one batch by number, which
+// are then held together by their parent hashes.
 func (s *States) ancestor(ctx context.Context, block *types.Header, number uint64) (common.Hash, error) {
 	want := block.ParentHash
 	at := block.Number.Uint64() - 1
@@ -102,7 +105,8 @@ func headersFrom(ctx context.Context, client *rpc.Client, from uint64, to []*typ
 	}
 	calls := make([]rpc.BatchElem, len(to))
 	for i := range calls {
-		calls[i] = rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{rpc.BlockNumber(from - uint64(i)), false}, Result: &to[i]}
+		calls[i] = rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{rpc.BlockNumber(from - uint64(i)), false},
+			Result: &to[i]}
 	}
 	if err := client.BatchCallContext(ctx, calls); err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// BLOCKHASH sees the parent and 255 blocks before it, whatever order it is asked in; beyond there is nothing.
+// BLOCKHASH sees the parent and 255 blocks before it, whatever order it is asked in; beyond there
+// is nothing.
 func TestAncestors(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
 		hashes := []common.Hash{w.chain.Genesis().Hash()}
@@ -48,7 +49,8 @@ func (f *fuse) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// A hash that cannot be found out spoils the state, because BLOCKHASH has no other way to say so; and so does any other read that fails.
+// A hash that cannot be found out spoils the state, because BLOCKHASH has no other way to say so;
+// and so does any other read that fails.
 func TestWhatCannotBeReadSpoilsTheState(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
 		contract := w.deploy(counter)[0]

@@ -20,7 +20,8 @@ type accountAnswer struct {
 	StorageHash *common.Hash    `json:"storageHash"`
 }
 
-// account checks the answer. Nodes tell of an account that does not exist with zeros, or with the hashes of nothing.
+// account checks the answer. Nodes tell of an account that does not exist with zeros, or with the
+// hashes of nothing.
 func (a accountAnswer) account(address common.Address) (account, error) {
 	if a.Balance == nil || a.Nonce == nil || a.CodeHash == nil || a.StorageHash == nil {
 		return account{}, nonsense("the proof of account %s is not complete", address)
@@ -35,8 +36,8 @@ type plainAnswer struct {
 	code    *hexutil.Bytes
 }
 
-// account checks the answers. They say nothing of the storage; so an account without code is taken to have none, and of one with code each slot
-// is asked for.
+// account checks the answers. They say nothing of the storage; so an account without code is taken
+// to have none, and of one with code each slot is asked for.
 func (a plainAnswer) account(address common.Address) (account, error) {
 	if a.balance == nil || a.nonce == nil || a.code == nil {
 		return account{}, nonsense("something is missing of account %s", address)
@@ -47,7 +48,8 @@ func (a plainAnswer) account(address common.Address) (account, error) {
 	return known, err
 }
 
-func newAccount(address common.Address, balance *hexutil.Big, nonce uint64, codeHash, root common.Hash) (account, error) {
+func newAccount(address common.Address, balance *hexutil.Big, nonce uint64, codeHash,
+	root common.Hash) (account, error) {
 	wei, overflow := uint256.FromBig(balance.ToInt())
 	if overflow || balance.ToInt().Sign() < 0 {
 		return account{}, nonsense("account %s has a balance of more than 256 bits", address)

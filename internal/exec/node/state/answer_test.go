@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
 )
 
-// result answers every call, alone or in a batch, with a result; but a question for a block with the head, and one for the code of an account that the
-// result describes with a byte.
+// result answers every call, alone or in a batch, with a result; but a question for a block with
+// the head, and one for the code of an account that the result describes with a byte.
 func result(text string) script {
 	return func(r *http.Request) (*http.Response, error) {
 		var raw json.RawMessage
@@ -61,10 +61,12 @@ func proof(change map[string]any) string {
 	return string(text)
 }
 
-// reading opens a state at a node that gives one result to every question, and reads an account and a slot of it.
+// reading opens a state at a node that gives one result to every question, and reads an account and
+// a slot of it.
 func reading(t testing.TB, node script, read func(*state.States)) error {
 	states := open(t, state.Options{
-		URLs: []string{"http://node"}, HTTP: &http.Client{Transport: played{"node": node}}, Config: params.MergedTestChainConfig,
+		URLs: []string{"http://node"}, HTTP: &http.Client{Transport: played{"node": node}},
+		Config: params.MergedTestChainConfig,
 	})
 	if read != nil {
 		read(states)
@@ -106,7 +108,8 @@ func TestFalseAccounts(t *testing.T) {
 // Whatever a node answers, there is a state or one of the two errors, and never a panic.
 func FuzzAnswer(f *testing.F) {
 	for _, text := range []string{
-		`null`, `{}`, `[]`, `"0x"`, `"0x1"`, proof(nil), proof(map[string]any{"nonce": nil}), changed("hash", nil), changed("transactions", []any{nil}),
+		`null`, `{}`, `[]`, `"0x"`, `"0x1"`, proof(nil), proof(map[string]any{"nonce": nil}), changed("hash", nil),
+		changed("transactions", []any{nil}),
 		changed("withdrawals", []any{nil}), changed("number", "0x0"), `{"current":{"blobSchedule":null}}`,
 	} {
 		f.Add(text, true)
@@ -133,7 +136,8 @@ func FuzzAnswer(f *testing.F) {
 			sorted("block by number", err)
 			sorted("warm", states.Warm(t.Context(), head, state.Touched(nil, common.Address{2})))
 		}))
-		_, err := open(t, state.Options{URLs: []string{"http://node"}, HTTP: &http.Client{Transport: played{"node": node}}}).At(
+		_, err := open(t, state.Options{URLs: []string{"http://node"},
+			HTTP: &http.Client{Transport: played{"node": node}}}).At(
 			t.Context(), exec.Environment{ParentNumber: 1})
 		sorted("config", err)
 	})

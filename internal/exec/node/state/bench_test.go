@@ -12,9 +12,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// A bundle of eight calls to contracts is simulated on the same chain in this process, on a node's state that is known, on one that is not, and on one
-// that is fetched ahead: how much longer that takes (×local), and how many requests it makes (on a loopback each costs a tenth of a millisecond;
-// elsewhere they are what counts).
+// A bundle of eight calls to contracts is simulated on the same chain in this process, on a node's
+// state that is known, on one that is not, and on one that is fetched ahead: how much longer that
+// takes (×local), and how many requests it makes (on a loopback each costs a tenth of a
+// millisecond; elsewhere they are what counts).
 func BenchmarkSimulation(b *testing.B) {
 	w := newDevnet(b, eth.Fulu)
 	var txs []exec.Tx
@@ -24,7 +25,8 @@ func BenchmarkSimulation(b *testing.B) {
 	tap := &tap{}
 	fresh := func() *state.States {
 		states := w.states(tap)
-		if _, err := states.At(b.Context(), exec.Environment{ParentHash: w.chain.CurrentBlock().Hash()}); err != nil { // header and config
+		// header and config
+		if _, err := states.At(b.Context(), exec.Environment{ParentHash: w.chain.CurrentBlock().Hash()}); err != nil {
 			b.Fatal(err)
 		}
 		return states

@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// Block implements exec.Chain: it fetches a block with its transactions and withdrawals, and makes sure that they are what the hash says. The error
-// wraps exec.ErrUnknownBlock or exec.ErrNode.
+// Block implements exec.Chain: it fetches a block with its transactions and withdrawals, and makes
+// sure that they are what the hash says. The error wraps exec.ErrUnknownBlock or exec.ErrNode.
 func (s *States) Block(ctx context.Context, hash common.Hash) (*types.Block, error) {
 	return s.fetchBlock(ctx, func(ctx context.Context, client *ethclient.Client) (*types.Block, error) {
 		block, err := client.BlockByHash(ctx, hash)
@@ -39,7 +39,8 @@ func (s *States) BlockByNumber(ctx context.Context, number uint64) (*types.Block
 	})
 }
 
-func (s *States) fetchBlock(ctx context.Context, fetch func(context.Context, *ethclient.Client) (*types.Block, error)) (*types.Block, error) {
+func (s *States) fetchBlock(ctx context.Context, fetch func(context.Context, *ethclient.Client) (*types.Block, error)) (
+	*types.Block, error) {
 	var block *types.Block
 	err := s.nodes.ask(ctx, "get block", func(ctx context.Context, _ *node, client *rpc.Client) (err error) {
 		if block, err = fetch(ctx, ethclient.NewClient(client)); err != nil {
@@ -71,7 +72,8 @@ func (s *States) headerByHash(ctx context.Context, hash common.Hash) (*types.Hea
 	})
 }
 
-// headerByNumber asks each time, since the chain can be reorganised. A nil number is the newest block's.
+// headerByNumber asks each time, since the chain can be reorganised. A nil number is the newest
+// block's.
 func (s *States) headerByNumber(ctx context.Context, number *uint64) (*types.Header, error) {
 	key, asked := "latest", (*big.Int)(nil)
 	if number != nil {
@@ -115,7 +117,8 @@ func sameNumber(header *types.Header, number uint64) bool {
 	return header.Number.IsUint64() && header.Number.Uint64() == number
 }
 
-// checkBody says whether a block's transactions and withdrawals are those that its header commits to.
+// checkBody says whether a block's transactions and withdrawals are those that its header commits
+// to.
 func checkBody(block *types.Block) error {
 	if !block.Number().IsUint64() {
 		return nonsense("block number %s", block.Number())
@@ -126,7 +129,8 @@ func checkBody(block *types.Block) error {
 	if types.DeriveSha(block.Transactions(), trie.NewListHasher()) != block.TxHash() {
 		return nonsense("block %s does not hold the transactions that its header names", block.Hash())
 	}
-	if root := block.Header().WithdrawalsHash; root != nil && types.DeriveSha(block.Withdrawals(), trie.NewListHasher()) != *root {
+	if root := block.Header().WithdrawalsHash; root != nil &&
+		types.DeriveSha(block.Withdrawals(), trie.NewListHasher()) != *root {
 		return nonsense("block %s does not hold the withdrawals that its header names", block.Hash())
 	}
 	return nil

@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
 )
 
-// A block that does not hold what its header names, or is another one than was asked for, is the node's failure.
+// A block that does not hold what its header names, or is another one than was asked for, is the
+// node's failure.
 func TestFalseBlocks(t *testing.T) {
 	w := newDevnet(t, eth.Fulu)
 	w.send(alice, &nobody, 1, 21_000, nil)
@@ -38,7 +39,8 @@ func TestFalseBlocks(t *testing.T) {
 		"hashes for transactions":       {field: "transactions", value: []any{common.Hash{1}, common.Hash{2}}},
 		"null for a withdrawal":         {field: "withdrawals", value: []any{nil}},
 		"another withdrawal": {field: "withdrawals", value: []any{map[string]any{
-			"index": "0x9", "validatorIndex": withdrawal["validatorIndex"], "address": withdrawal["address"], "amount": withdrawal["amount"],
+			"index": "0x9", "validatorIndex": withdrawal["validatorIndex"], "address": withdrawal["address"],
+			"amount": withdrawal["amount"],
 		}}},
 	} {
 		t.Run(name, func(t *testing.T) {

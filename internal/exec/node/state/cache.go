@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// What an entry of the caches takes, in bytes, with its keys and links: measured on 64-bit machines and rounded up.
+// What an entry of the caches takes, in bytes, with its keys and links: measured on 64-bit machines
+// and rounded up.
 const (
 	accountBytes = 512
 	slotBytes    = 320
@@ -34,7 +35,8 @@ type slotKey struct {
 	slot    common.Hash
 }
 
-// memory is what is known of the state after one block. It stays true for ever: what follows another block is another memory.
+// memory is what is known of the state after one block. It stays true for ever: what follows
+// another block is another memory.
 type memory struct {
 	accounts *lru.Cache[common.Address, account]
 	slots    *lru.Cache[slotKey, common.Hash]
@@ -54,7 +56,8 @@ func newMemories(blocks, bytes int) *memories {
 	return &memories{blocks: lru.NewBasicLRU[common.Hash, *memory](blocks), perBlock: bytes / blocks}
 }
 
-// of returns the memory of a block, empty if it is new or was forgotten. An account takes as much of its bytes as its slots do.
+// of returns the memory of a block, empty if it is new or was forgotten. An account takes as much
+// of its bytes as its slots do.
 func (m *memories) of(block common.Hash) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,13 +72,16 @@ func (m *memories) of(block common.Hash) *memory {
 	return fresh
 }
 
-// shared asks once for all who ask the same at the same time. The question does not end with who asked it first, since others wait for its
-// answer; but nobody waits past the end of his own context, and the question itself has an end.
+// shared asks once for all who ask the same at the same time. The question does not end with who
+// asked it first, since others wait for its answer; but nobody waits past the end of his own
+// context, and the question itself has an end.
 func shared[T any](
-	ctx context.Context, group *singleflight.Group, patience time.Duration, key string, ask func(context.Context) (T, error),
+	ctx context.Context, group *singleflight.Group, patience time.Duration, key string,
+	ask func(context.Context) (T, error),
 ) (T, error) {
 	answer := group.DoChan(key, func() (any, error) {
-		within, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), patience, fmt.Errorf("%w: %w", exec.ErrNode, errSlow))
+		within, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), patience,
+			fmt.Errorf("%w: %w", exec.ErrNode, errSlow))
 		defer cancel()
 		return ask(within)
 	})

@@ -15,16 +15,18 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// remembered is how many blocks of the chain Follow knows by hash. For a reorganisation that goes deeper it asks for older ones.
+// remembered is how many blocks of the chain Follow knows by hash. For a reorganisation that goes
+// deeper it asks for older ones.
 const remembered = 256
 
 // Head implements exec.Chain.
 func (s *States) Head(ctx context.Context) (*types.Header, error) { return s.headerByNumber(ctx, nil) }
 
-// Follow implements exec.Chain. A node with subscriptions (ws, wss) tells of new blocks; without one, or while it is gone, it asks for the newest
-// block every Options.PollEvery. Trouble with nodes does not end it: it tries again, and what it missed it gets parent by parent. A newest block
-// that was handed over before is that of a node which lags behind, and is nothing new. The error is ErrUnknownBlock if no node knows the block after
-// which to begin.
+// Follow implements exec.Chain. A node with subscriptions (ws, wss) tells of new blocks; without
+// one, or while it is gone, it asks for the newest block every Options.PollEvery. Trouble with
+// nodes does not end it: it tries again, and what it missed it gets parent by parent. A newest
+// block that was handed over before is that of a node which lags behind, and is nothing new. The
+// error is ErrUnknownBlock if no node knows the block after which to begin.
 func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*types.Block) error) error {
 	bell := s.listen(ctx)
 	defer bell.stop()
@@ -49,7 +51,8 @@ func (s *States) Follow(ctx context.Context, after common.Hash, handle func(*typ
 	}
 }
 
-// advance hands over what is new since the last time, the first time since the block after which to begin.
+// advance hands over what is new since the last time, the first time since the block after which to
+// begin.
 func (s *States) advance(ctx context.Context, after common.Hash, line *line, handle func(*types.Block) error) error {
 	if err := s.begin(ctx, after, line); err != nil {
 		return err
@@ -87,8 +90,9 @@ func (s *States) begin(ctx context.Context, after common.Hash, line *line) error
 	return err
 }
 
-// above is what leads from the line to a block: the headers of its branch, the block's first. The line is made longer downwards if the branches part
-// below its beginning, as far as the nodes still know the old branch.
+// above is what leads from the line to a block: the headers of its branch, the block's first. The
+// line is made longer downwards if the branches part below its beginning, as far as the nodes still
+// know the old branch.
 func (s *States) above(ctx context.Context, line *line, header *types.Header) (fresh []*types.Header, err error) {
 	for line.find(header) < 0 {
 		fresh = append(fresh, header)

@@ -14,8 +14,8 @@ import (
 // Config is the chain's fork schedule.
 func (s *States) Config(ctx context.Context) (*params.ChainConfig, error) { return s.chainConfig(ctx) }
 
-// chainConfig is the fork schedule: given, or found out the first time. What is found out lasts until the process ends, so a fork that a node learns
-// of later is learned by starting again.
+// chainConfig is the fork schedule: given, or found out the first time. What is found out lasts
+// until the process ends, so a fork that a node learns of later is learned by starting again.
 func (s *States) chainConfig(ctx context.Context) (*params.ChainConfig, error) {
 	if known := s.knownConfig(); known != nil {
 		return known, nil
@@ -45,7 +45,8 @@ func (s *States) knownConfig() *params.ChainConfig {
 	return s.config
 }
 
-// askConfig asks a node what chain it is on and, if we do not know that chain, when its forks begin.
+// askConfig asks a node what chain it is on and, if we do not know that chain, when its forks
+// begin.
 func askConfig(ctx context.Context, client *rpc.Client) (*params.ChainConfig, error) {
 	var id *hexutil.Big
 	if err := client.CallContext(ctx, &id, "eth_chainId"); err != nil {
@@ -54,7 +55,8 @@ func askConfig(ctx context.Context, client *rpc.Client) (*params.ChainConfig, er
 	if id == nil || id.ToInt().Sign() < 0 {
 		return nil, nonsense("no chain id")
 	}
-	for _, known := range []*params.ChainConfig{params.MainnetChainConfig, params.SepoliaChainConfig, params.HoodiChainConfig} {
+	for _, known := range []*params.ChainConfig{params.MainnetChainConfig, params.SepoliaChainConfig,
+		params.HoodiChainConfig} {
 		if known.ChainID.Cmp(id.ToInt()) == 0 {
 			return known, nil
 		}
@@ -77,7 +79,8 @@ func merged(id *big.Int) *params.ChainConfig {
 	return &config
 }
 
-// schedule is an answer to eth_config (EIP-7910): the rules that hold, those that come next, and the last that are known.
+// schedule is an answer to eth_config (EIP-7910): the rules that hold, those that come next, and
+// the last that are known.
 type schedule struct {
 	Current, Next, Last *rules
 }
@@ -116,8 +119,9 @@ func (r *rules) fork() int {
 	}
 }
 
-// config makes a fork schedule. Forks before the current rules count as active from the beginning: no simulation goes back that far. What later rules
-// change of the blobs without a fork before osaka is a blob-parameter-only fork.
+// config makes a fork schedule. Forks before the current rules count as active from the beginning:
+// no simulation goes back that far. What later rules change of the blobs without a fork before
+// osaka is a blob-parameter-only fork.
 func (s schedule) config(id *big.Int) (*params.ChainConfig, error) {
 	config, now := merged(id), s.Current.fork()
 	config.CancunTime, config.PragueTime, config.OsakaTime = nil, nil, nil
@@ -126,7 +130,8 @@ func (s schedule) config(id *big.Int) (*params.ChainConfig, error) {
 	if now >= cancun && s.Current.BlobSchedule == nil {
 		return nil, nonsense("its config has no blob schedule")
 	}
-	times := []**uint64{&config.ShanghaiTime, &config.CancunTime, &config.PragueTime, &config.OsakaTime, &config.AmsterdamTime}
+	times := []**uint64{&config.ShanghaiTime, &config.CancunTime, &config.PragueTime, &config.OsakaTime,
+		&config.AmsterdamTime}
 	for _, time := range times[:now+1] {
 		*time = new(uint64)
 	}

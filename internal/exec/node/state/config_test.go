@@ -17,7 +17,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
 )
 
-// The schedule that is told by a node holds the same forks and the same blobs as the node's own, now and in the future.
+// The schedule that is told by a node holds the same forks and the same blobs as the node's own,
+// now and in the future.
 func TestToldConfigIsTheNodes(t *testing.T) {
 	at := func(time uint64) *uint64 { return &time }
 	small, large := params.DefaultPragueBlobConfig, &params.BlobConfig{Target: 14, Max: 21, UpdateFraction: 11684671}
@@ -77,7 +78,8 @@ func toldConfig(t *testing.T, config *params.ChainConfig, now uint64) *params.Ch
 			precompiles[contract.Name()] = address
 		}
 		return map[string]any{
-			"activationTime": *time, "chainId": fmt.Sprintf("%#x", config.ChainID), "precompiles": precompiles, "forkId": "0x00000000",
+			"activationTime": *time, "chainId": fmt.Sprintf("%#x", config.ChainID), "precompiles": precompiles,
+			"forkId":       "0x00000000",
 			"blobSchedule": config.BlobConfig(config.LatestFork(*time)), "systemContracts": config.ActiveSystemContracts(*time),
 		}
 	}
@@ -91,7 +93,8 @@ func toldConfig(t *testing.T, config *params.ChainConfig, now uint64) *params.Ch
 	if next != nil {
 		last = config.Timestamp(newest)
 	}
-	text, err := json.Marshal(map[string]any{"current": entry(config.Timestamp(current)), "next": entry(next), "last": entry(last)})
+	text, err := json.Marshal(map[string]any{"current": entry(config.Timestamp(current)), "next": entry(next),
+		"last": entry(last)})
 	must(t, err)
 	return configOf(t, config.ChainID, string(text), 0)
 }
@@ -126,7 +129,8 @@ func configOf(t *testing.T, id *big.Int, config string, code int) *params.ChainC
 
 // Great networks are known; a network whose nodes cannot tell has all forks up to osaka.
 func TestConfigByChainID(t *testing.T) {
-	for _, known := range []*params.ChainConfig{params.MainnetChainConfig, params.SepoliaChainConfig, params.HoodiChainConfig} {
+	for _, known := range []*params.ChainConfig{params.MainnetChainConfig, params.SepoliaChainConfig,
+		params.HoodiChainConfig} {
 		if got := configOf(t, known.ChainID, `{}`, 0); got != known {
 			t.Errorf("chain %s: %v", known.ChainID, got)
 		}

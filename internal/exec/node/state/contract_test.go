@@ -51,11 +51,13 @@ var dialects = map[string]func(call) int{
 	},
 }
 
-// What the state reads is what the node says of the same block, in every dialect: accounts with money, with code, with storage, without anything.
+// What the state reads is what the node says of the same block, in every dialect: accounts with
+// money, with code, with storage, without anything.
 func TestStateIsTheNodes(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
 		contracts := w.deploy(counter, witness)
-		addresses := append(slices.Clone(contracts), addressOf(alice), addressOf(bob), nobody, common.Address{}, common.Address{1}, params.BeaconRootsAddress)
+		addresses := append(slices.Clone(contracts), addressOf(alice), addressOf(bob), nobody, common.Address{},
+			common.Address{1}, params.BeaconRootsAddress)
 		var slots []common.Hash
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 5 {
@@ -115,7 +117,8 @@ func compareAccount(t *testing.T, w *world, st *simulate.State, address common.A
 	}
 }
 
-// A block that the node executed is executed here on the node's state, and every transaction does the same: gas, logs, success, what is returned.
+// A block that the node executed is executed here on the node's state, and every transaction does
+// the same: gas, logs, success, what is returned.
 func TestExecutionIsTheNodes(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
 		contracts := w.deploy(counter, witness, reverter, peeper)
@@ -154,8 +157,10 @@ func compareReceipt(t *testing.T, w *world, did exec.TxResult) {
 	t.Helper()
 	receipt, err := w.client.TransactionReceipt(t.Context(), did.Hash)
 	must(t, err)
-	if did.GasUsed != receipt.GasUsed || (did.Err == nil) != (receipt.Status == types.ReceiptStatusSuccessful) || len(did.Logs) != len(receipt.Logs) {
-		t.Errorf("transaction %d: %d gas, error %v, %d logs; its receipt says %d, %d, %d", receipt.TransactionIndex, did.GasUsed, did.Err,
+	if did.GasUsed != receipt.GasUsed || (did.Err == nil) != (receipt.Status == types.ReceiptStatusSuccessful) ||
+		len(did.Logs) != len(receipt.Logs) {
+		t.Errorf("transaction %d: %d gas, error %v, %d logs; its receipt says %d, %d, %d", receipt.TransactionIndex,
+			did.GasUsed, did.Err,
 			len(did.Logs), receipt.GasUsed, receipt.Status, len(receipt.Logs))
 		return
 	}
@@ -169,7 +174,8 @@ func compareReceipt(t *testing.T, w *world, did exec.TxResult) {
 // compareReturn has the node make the same call on the same state.
 func compareReturn(t *testing.T, w *world, block *types.Block, did exec.TxResult) {
 	t.Helper()
-	want, err := w.client.CallContract(t.Context(), ethereum.CallMsg{From: did.From, To: did.To, Data: input(block, did)}, before(block, 1))
+	want, err := w.client.CallContract(t.Context(), ethereum.CallMsg{From: did.From, To: did.To, Data: input(block, did)},
+		before(block, 1))
 	if (err == nil) != (did.Err == nil) || err == nil && !bytes.Equal(did.Return, want) {
 		t.Errorf("%s returned %x, %v; the node's call %x, %v", did.To, did.Return, did.Err, want, err)
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// Whatever the transactions, what is simulated on a state that is read over JSON-RPC is what is simulated on the chain itself.
+// Whatever the transactions, what is simulated on a state that is read over JSON-RPC is what is
+// simulated on the chain itself.
 func TestFarIsAsGoodAsNear(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
 		contracts := w.deploy(counter, witness, reverter, peeper)
@@ -22,14 +23,16 @@ func TestFarIsAsGoodAsNear(t *testing.T) {
 			w.mine()
 		}
 		head := w.chain.CurrentBlock().Number.Uint64()
-		near, far := simulate.New(chain.NewStates(w.chain), simulate.Options{}), simulate.New(w.states(nil), simulate.Options{})
+		near, far := simulate.New(chain.NewStates(w.chain), simulate.Options{}), simulate.New(w.states(nil),
+			simulate.Options{})
 		begin := w.nonces[alice]
 		rapid.Check(t, func(r *rapid.T) {
 			env := exec.Environment{ParentNumber: rapid.Uint64Range(head-2, head).Draw(r, "parent")}
 			w.nonces[alice] = begin - (head - env.ParentNumber)
 			var txs []exec.Tx
 			for range rapid.IntRange(1, 4).Draw(r, "transactions") {
-				to, data := &contracts[rapid.IntRange(0, len(contracts)-1).Draw(r, "contract")], common.LeftPadBytes(contracts[0][:], 32)
+				to, data := &contracts[rapid.IntRange(0, len(contracts)-1).Draw(r, "contract")],
+					common.LeftPadBytes(contracts[0][:], 32)
 				switch rapid.IntRange(0, 4).Draw(r, "kind") {
 				case 0:
 					to, data = &common.Address{rapid.Byte().Draw(r, "to")}, nil

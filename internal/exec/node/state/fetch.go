@@ -46,8 +46,8 @@ type found struct {
 	extra map[common.Hash][]byte
 }
 
-// fetch asks for a part of the state in one request: a batch if it takes more than one call. A node that refuses some form of question is asked
-// in another one, and that is remembered.
+// fetch asks for a part of the state in one request: a batch if it takes more than one call. A node
+// that refuses some form of question is asked in another one, and that is remembered.
 func (s *States) fetch(ctx context.Context, block *types.Header, w wanted) (found, error) {
 	var got found
 	err := s.nodes.ask(ctx, "get state", func(ctx context.Context, n *node, client *rpc.Client) error {
@@ -94,7 +94,8 @@ func newQuestion(block *types.Header, proofs, hashes bool) *question {
 // put sends a question for all that is wanted, and reads the answer.
 func (q *question) put(ctx context.Context, client *rpc.Client, w wanted) (found, error) {
 	got := found{
-		accounts: make([]account, len(w.accounts)), slots: make([]common.Hash, len(w.slots)), codes: make([][]byte, len(w.codes)),
+		accounts: make([]account, len(w.accounts)), slots: make([]common.Hash, len(w.slots)), codes: make([][]byte,
+			len(w.codes)),
 		extra: map[common.Hash][]byte{},
 	}
 	for i, address := range w.accounts {
@@ -135,7 +136,8 @@ func (q *question) send(ctx context.Context, client *rpc.Client) error {
 		case err == nil:
 		case errors.As(err, &said) && absent(said):
 			return err
-		case said != nil && call.Method == "eth_getProof" && q.proofs: // whatever the reason is: some serve proofs for the newest block only
+		case said != nil && call.Method == "eth_getProof" && q.proofs:
+			// whatever the reason is: some serve proofs for the newest block only
 			return fmt.Errorf("%w: %s", errNoProofs, said.Error())
 		case q.hashes && refused(err, codeParams):
 			return fmt.Errorf("%w: %s", errNoHashes, said.Error())
@@ -161,7 +163,8 @@ func (q *question) call(result any, method string, args ...any) {
 	q.calls = append(q.calls, rpc.BatchElem{Method: method, Args: args, Result: result})
 }
 
-// account asks by eth_getProof, or by three calls that together tell the same but for the storage root, which nothing depends on.
+// account asks by eth_getProof, or by three calls that together tell the same but for the storage
+// root, which nothing depends on.
 func (q *question) account(address common.Address, to *account, codes map[common.Hash][]byte) {
 	if q.proofs {
 		var proof accountAnswer

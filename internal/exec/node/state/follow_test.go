@@ -67,8 +67,10 @@ func (f *follower) expect(blocks ...*types.Block) {
 	for _, want := range blocks {
 		select {
 		case got := <-f.blocks:
-			if got.Hash() != want.Hash() || len(got.Transactions()) != len(want.Transactions()) || len(got.Withdrawals()) != len(want.Withdrawals()) {
-				f.Fatalf("block %d %s with %d transactions, %d withdrawals; want %d %s with %d, %d", got.Number(), got.Hash(), len(got.Transactions()),
+			if got.Hash() != want.Hash() || len(got.Transactions()) != len(want.Transactions()) ||
+				len(got.Withdrawals()) != len(want.Withdrawals()) {
+				f.Fatalf("block %d %s with %d transactions, %d withdrawals; want %d %s with %d, %d", got.Number(), got.Hash(),
+					len(got.Transactions()),
 					len(got.Withdrawals()), want.Number(), want.Hash(), len(want.Transactions()), len(want.Withdrawals()))
 			}
 		case err := <-f.done:
@@ -87,7 +89,8 @@ func (f *follower) stop() {
 	}
 }
 
-// Every new block comes, and the ones before it that were missed; after a reorganisation those of the new branch.
+// Every new block comes, and the ones before it that were missed; after a reorganisation those of
+// the new branch.
 func TestFollow(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
 		w.mine()
@@ -107,13 +110,15 @@ func TestFollow(t *testing.T) {
 		if b1.Hash() == a1.Hash() || b2.ParentHash() != b1.Hash() {
 			t.Fatal("no reorganisation")
 		}
-		// How much of the new branch comes at once depends on when the node calls it its own; whatever that is, it comes in order and whole.
+		// How much of the new branch comes at once depends on when the node calls it its own; whatever
+		// that is, it comes in order and whole.
 		f.expectEnd(branch[len(branch)-1], root)
 		f.stop()
 	})
 }
 
-// expectEnd waits for a block. Those that come until then must be parents first, and join the chain at the root.
+// expectEnd waits for a block. Those that come until then must be parents first, and join the chain
+// at the root.
 func (f *follower) expectEnd(end, root *types.Block) {
 	f.Helper()
 	last := root.Hash()
@@ -144,8 +149,8 @@ func TestFollowBeyondItsBeginning(t *testing.T) {
 	f.stop()
 }
 
-// Who was away goes on after the last block that he had: with what came since, or, if that block was reorganised away meanwhile, however deep, with the
-// new branch from where it parts.
+// Who was away goes on after the last block that he had: with what came since, or, if that block
+// was reorganised away meanwhile, however deep, with the new branch from where it parts.
 func TestFollowAfter(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
 		root := w.mine()
@@ -206,7 +211,8 @@ func TestFollowEnds(t *testing.T) {
 	}
 
 	bell = &doorbell{broken{}, make(chan struct{}, 1)}
-	f := begin(t, open(t, state.Options{URLs: []string{"http://node"}, HTTP: &http.Client{Transport: bell}, PollEvery: time.Millisecond}), common.Hash{})
+	f := begin(t, open(t, state.Options{URLs: []string{"http://node"}, HTTP: &http.Client{Transport: bell},
+		PollEvery: time.Millisecond}), common.Hash{})
 	for range 3 { // it goes on asking
 		<-bell.rung
 	}
@@ -245,7 +251,8 @@ func TestBlocks(t *testing.T) {
 		if _, err := states.BlockByNumber(t.Context(), 1_000_000); !errors.Is(err, exec.ErrUnknownBlock) {
 			t.Errorf("unknown number: %v", err)
 		}
-		for name, env := range map[string]exec.Environment{"hash": {ParentHash: common.Hash{1}}, "number": {ParentNumber: 1_000_000}} {
+		for name, env := range map[string]exec.Environment{"hash": {ParentHash: common.Hash{1}},
+			"number": {ParentNumber: 1_000_000}} {
 			if _, err := states.At(t.Context(), env); !errors.Is(err, exec.ErrUnknownBlock) {
 				t.Errorf("state of an unknown %s: %v", name, err)
 			}

@@ -41,7 +41,8 @@ type node struct {
 	byNumber    bool // it does not know EIP-1898's block objects
 }
 
-// nodes are asked in order, the first that answers wins. Who failed is asked last until a pause is over.
+// nodes are asked in order, the first that answers wins. Who failed is asked last until a pause is
+// over.
 type nodes struct {
 	list   []*node
 	client *http.Client
@@ -57,7 +58,8 @@ func newNodes(o Options) (*nodes, error) {
 	for i, raw := range o.URLs {
 		parsed, err := url.Parse(raw)
 		if err != nil || parsed.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, parsed.Scheme) {
-			return nil, fmt.Errorf("execution node %d: want a URL with http, https, ws or wss", i+1) // not quoted: it may hold a password
+			// not quoted: it may hold a password
+			return nil, fmt.Errorf("execution node %d: want a URL with http, https, ws or wss", i+1)
 		}
 		all.list = append(all.list, &node{name: parsed.Host, url: raw, live: parsed.Scheme == "ws" || parsed.Scheme == "wss"})
 	}
@@ -76,8 +78,9 @@ func (s *nodes) close() {
 	s.client.CloseIdleConnections()
 }
 
-// ask does something with the first node that can. The error is ErrUnknownBlock if that is what a node says of a block and no other knows it,
-// ErrNode if nobody gives a sensible answer, and the context's own if it ended.
+// ask does something with the first node that can. The error is ErrUnknownBlock if that is what a
+// node says of a block and no other knows it, ErrNode if nobody gives a sensible answer, and the
+// context's own if it ended.
 func (s *nodes) ask(ctx context.Context, what string, do func(context.Context, *node, *rpc.Client) error) error {
 	var unknown, trouble error
 	for _, n := range s.order(time.Now()) {
@@ -122,8 +125,9 @@ func (s *nodes) attempt(ctx context.Context, n *node, do func(context.Context, *
 	return err
 }
 
-// order is whom to ask first: those without a pause as they were listed, then the others, by when their pause ends. With nobody else there a
-// node that failed is better asked again than not at all.
+// order is whom to ask first: those without a pause as they were listed, then the others, by when
+// their pause ends. With nobody else there a node that failed is better asked again than not at
+// all.
 func (s *nodes) order(at time.Time) []*node {
 	type place struct {
 		*node
@@ -146,7 +150,8 @@ func (s *nodes) order(at time.Time) []*node {
 	return order
 }
 
-// connect returns the node's client. HTTP connects when it is used, a socket now; a socket that breaks is renewed by the client itself.
+// connect returns the node's client. HTTP connects when it is used, a socket now; a socket that
+// breaks is renewed by the client itself.
 func (n *node) connect(ctx context.Context, client *http.Client) (*rpc.Client, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -160,7 +165,8 @@ func (n *node) connect(ctx context.Context, client *http.Client) (*rpc.Client, e
 	return n.client, nil
 }
 
-// learn takes note of a try. Tries that fail while the node is paused do not make the pause longer: they may have been under way together.
+// learn takes note of a try. Tries that fail while the node is paused do not make the pause longer:
+// they may have been under way together.
 func (n *node) learn(good bool, at time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -190,7 +196,8 @@ func (n *node) lacks(proofs, hashes bool) {
 // bounded is a client that keeps connections and reads no endless answers. A redirect is no answer.
 func bounded(given *http.Client) *http.Client {
 	client := http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: time.Second, KeepAlive: 15 * time.Second}).DialContext,
 		MaxIdleConnsPerHost: 16, IdleConnTimeout: 2 * time.Minute, TLSHandshakeTimeout: 2 * time.Second,
 	}}
 	if given != nil {

@@ -22,10 +22,12 @@ import (
 
 // head is what a played node answers to every question for a block.
 var head = &types.Header{
-	Number: big.NewInt(1), Difficulty: new(big.Int), BaseFee: big.NewInt(1), ExcessBlobGas: new(uint64), BlobGasUsed: new(uint64),
+	Number: big.NewInt(1), Difficulty: new(big.Int), BaseFee: big.NewInt(1), ExcessBlobGas: new(uint64),
+	BlobGasUsed: new(uint64),
 }
 
-// played is what a node does with a request, by host. It is the transport of a client without any network.
+// played is what a node does with a request, by host. It is the transport of a client without any
+// network.
 type played map[string]script
 
 // script is a part that a node plays.
@@ -36,8 +38,9 @@ func (p played) RoundTrip(r *http.Request) (*http.Response, error) { return p[r.
 
 func (p played) states(t *testing.T, log io.Writer) *state.States {
 	return open(t, state.Options{
-		URLs: []string{"http://first/secret", "http://second/secret"}, HTTP: &http.Client{Transport: p}, Config: params.MergedTestChainConfig,
-		Log: slog.New(slog.NewTextHandler(log, nil)),
+		URLs: []string{"http://first/secret", "http://second/secret"}, HTTP: &http.Client{Transport: p},
+		Config: params.MergedTestChainConfig,
+		Log:    slog.New(slog.NewTextHandler(log, nil)),
 	})
 }
 
@@ -67,23 +70,28 @@ func always(status int, body string) script {
 
 // ill are the ways in which a node gives no sensible answer.
 var ill = map[string]script{
-	"hangs":                 hanging,
-	"dead":                  dead,
-	"status 500":            always(http.StatusInternalServerError, "oh"),
-	"status 429":            always(http.StatusTooManyRequests, `{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"limit exceeded"}}`),
-	"a redirect":            always(http.StatusTemporaryRedirect, ""),
-	"nothing":               always(http.StatusOK, ""),
-	"garbage":               always(http.StatusOK, "<html>"),
-	"a number":              always(http.StatusOK, "1"),
-	"a list of null":        always(http.StatusOK, "[null]"),
-	"an empty object":       always(http.StatusOK, "{}"),
-	"a result of null":      always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":null}`),
-	"a result of lists":     always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":[[]]}`),
-	"an empty header":       always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":{}}`),
-	"an internal error":     always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"internal"}}`),
-	"a method not known":    always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}}`),
-	"a number of 2^64":      always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":`+changed("number", "0x10000000000000000")+`}`),
-	"a difficulty of 2^256": always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":`+changed("number", "0x1"+strings.Repeat("0", 64))+`}`),
+	"hangs":      hanging,
+	"dead":       dead,
+	"status 500": always(http.StatusInternalServerError, "oh"),
+	"status 429": always(http.StatusTooManyRequests,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"limit exceeded"}}`),
+	"a redirect":        always(http.StatusTemporaryRedirect, ""),
+	"nothing":           always(http.StatusOK, ""),
+	"garbage":           always(http.StatusOK, "<html>"),
+	"a number":          always(http.StatusOK, "1"),
+	"a list of null":    always(http.StatusOK, "[null]"),
+	"an empty object":   always(http.StatusOK, "{}"),
+	"a result of null":  always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":null}`),
+	"a result of lists": always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":[[]]}`),
+	"an empty header":   always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":{}}`),
+	"an internal error": always(http.StatusOK,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"internal"}}`),
+	"a method not known": always(http.StatusOK,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}}`),
+	"a number of 2^64": always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":`+
+		changed("number", "0x10000000000000000")+`}`),
+	"a difficulty of 2^256": always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":`+
+		changed("number", "0x1"+strings.Repeat("0", 64))+`}`),
 	"a header without fee":  always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":`+changed("baseFeePerGas", nil)+`}`),
 	"a header without blob": always(http.StatusOK, `{"jsonrpc":"2.0","id":1,"result":`+changed("excessBlobGas", nil)+`}`),
 }
@@ -104,7 +112,8 @@ func changed(field string, value any) string {
 	return string(text)
 }
 
-// Without a sensible answer there is ErrNode and nothing else; with another node there is its answer.
+// Without a sensible answer there is ErrNode and nothing else; with another node there is its
+// answer.
 func TestIllNodes(t *testing.T) {
 	for name, node := range ill {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +138,8 @@ func TestIllNodes(t *testing.T) {
 	}
 }
 
-// A node that failed is left alone while another answers: 250 ms, then twice as long each time, until it answers.
+// A node that failed is left alone while another answers: 250 ms, then twice as long each time,
+// until it answers.
 func TestPausesDouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -197,7 +207,8 @@ func TestPausedNodesAreBetterThanNone(t *testing.T) {
 	})
 }
 
-// One node has the block and the other does not: whoever is asked first, the block is found, and nobody is blamed.
+// One node has the block and the other does not: whoever is asked first, the block is found, and
+// nobody is blamed.
 func TestNodeThatLagsIsNotBlamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
@@ -221,7 +232,8 @@ func TestNodeThatLagsIsNotBlamed(t *testing.T) {
 	})
 }
 
-// Who gives up waiting gets his own reason, blames nobody, and takes the answer from nobody else who waits for it.
+// Who gives up waiting gets his own reason, blames nobody, and takes the answer from nobody else
+// who waits for it.
 func TestWhoLeavesSpoilsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -252,7 +264,8 @@ func TestWhoLeavesSpoilsNothing(t *testing.T) {
 
 // Addresses are checked, and not quoted.
 func TestNewRefuses(t *testing.T) {
-	for _, urls := range [][]string{nil, {""}, {"node:8545"}, {"ftp://node"}, {"http://good", "http://"}, {"http://user:secret@node:port"}} {
+	for _, urls := range [][]string{nil, {""}, {"node:8545"}, {"ftp://node"}, {"http://good", "http://"},
+		{"http://user:secret@node:port"}} {
 		if _, err := state.New(state.Options{URLs: urls}); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", urls, err)
 		}

@@ -20,7 +20,8 @@ func signed(w *world, to common.Address) exec.Tx {
 	return exec.Tx{Transaction: tx, From: addressOf(bob)}
 }
 
-// However many simulations on a block run at once, the node is asked for each thing once; and after them for nothing.
+// However many simulations on a block run at once, the node is asked for each thing once; and after
+// them for nothing.
 func TestSimulationsTogetherAskOnce(t *testing.T) {
 	inEveryWorld(t, func(t *testing.T, w *world) {
 		contracts := w.deploy(counter, witness)
@@ -54,8 +55,8 @@ func TestSimulationsTogetherAskOnce(t *testing.T) {
 	})
 }
 
-// What transactions surely touch comes in two requests, one for the state and one for the codes, and the simulation asks only for the slots that
-// nobody could foresee.
+// What transactions surely touch comes in two requests, one for the state and one for the codes,
+// and the simulation asks only for the slots that nobody could foresee.
 func TestWarmAsksInBatches(t *testing.T) {
 	w := newDevnet(t, eth.Fulu)
 	contracts := w.deploy(counter, witness)
@@ -100,7 +101,8 @@ func TestWarmSplitsLongLists(t *testing.T) {
 	}})
 	var list types.AccessList
 	for i := range int64(500) {
-		list = append(list, types.AccessTuple{Address: common.BigToAddress(big.NewInt(1000 + i)), StorageKeys: []common.Hash{{}, {31: 1}}})
+		list = append(list, types.AccessTuple{Address: common.BigToAddress(big.NewInt(1000 + i)),
+			StorageKeys: []common.Hash{{}, {31: 1}}})
 	}
 	list = append(list, types.AccessTuple{Address: addressOf(alice)})
 	must(t, states.Warm(t.Context(), head.Header(), list))
@@ -118,7 +120,8 @@ func TestWarmedSimulatorAsksLess(t *testing.T) {
 	head := w.mine()
 	txs := []exec.Tx{signed(w, contracts[0]), signed(w, contracts[1])}
 	env := exec.Environment{Latest: true}
-	bundle := &exec.Bundle{Elements: []exec.Element{{Tx: &txs[0]}, {Bundle: &exec.Bundle{Elements: []exec.Element{{Tx: &txs[1]}}}}}}
+	bundle := &exec.Bundle{Elements: []exec.Element{{Tx: &txs[0]},
+		{Bundle: &exec.Bundle{Elements: []exec.Element{{Tx: &txs[1]}}}}}}
 
 	var counts []int
 	var results []*exec.CallResult
@@ -138,7 +141,8 @@ func TestWarmedSimulatorAsksLess(t *testing.T) {
 		counts, results, bundles = append(counts, requests), append(results, result), append(bundles, simulated)
 	}
 	paid := results[1].CoinbaseDiffWei
-	if results[0].GasUsed != results[1].GasUsed || results[1].Parent.Hash() != head.Hash() || !results[0].CoinbaseDiffWei.Eq(paid) {
+	if results[0].GasUsed != results[1].GasUsed || results[1].Parent.Hash() != head.Hash() ||
+		!results[0].CoinbaseDiffWei.Eq(paid) {
 		t.Errorf("warmed: %+v, not: %+v", results[1], results[0])
 	}
 	if !bundles[0].Success || bundles[0].GasUsed != bundles[1].GasUsed || !bundles[0].ProfitWei.Eq(bundles[1].ProfitWei) {
@@ -149,7 +153,8 @@ func TestWarmedSimulatorAsksLess(t *testing.T) {
 	}
 }
 
-// The memory of a block that was not used for long is given up, and its state asked for again: it is bounded.
+// The memory of a block that was not used for long is given up, and its state asked for again: it
+// is bounded.
 func TestMemoryIsOfTheNewestBlocks(t *testing.T) {
 	w := newDevnet(t, eth.Fulu)
 	tap := &tap{}

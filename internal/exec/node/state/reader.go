@@ -9,8 +9,9 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// reader reads the state after one block for one simulation: from memory, or by asking for what is not there. It implements
-// go-ethereum's state.Reader, whose methods have no context; so it keeps the simulation's.
+// reader reads the state after one block for one simulation: from memory, or by asking for what is
+// not there. It implements go-ethereum's state.Reader, whose methods have no context; so it keeps
+// the simulation's.
 type reader struct {
 	ctx    context.Context // a reader lives as long as the simulation
 	states *States
@@ -18,8 +19,9 @@ type reader struct {
 	memory *memory
 
 	mu sync.Mutex // guards all below
-	// codes are those of the accounts that were read. A code is fetched together with its account, because Code has no error to return; and it
-	// stays here, because the cache may forget it meanwhile.
+	// codes are those of the accounts that were read. A code is fetched together with its account,
+	// because Code has no error to return; and it stays here, because the cache may forget it
+	// meanwhile.
 	codes map[common.Hash][]byte
 	// failed is an error that could not be returned when it came up; every later read returns it.
 	failed error

@@ -59,7 +59,8 @@ type world struct {
 	client   *ethclient.Client
 	// give has a transaction in the pool when the next block is made.
 	give func(*types.Transaction) error
-	// mine makes a block on the newest one with all transactions of the pool; fork makes one on another parent the newest.
+	// mine makes a block on the newest one with all transactions of the pool; fork makes one on
+	// another parent the newest.
 	mine func() *types.Block
 	fork func(parent common.Hash) *types.Block
 	// nonces are those of the next transactions that the world signs.
@@ -82,7 +83,8 @@ func inEveryWorld(t *testing.T, test func(*testing.T, *world)) {
 	}
 }
 
-// newGeth is go-ethereum as its own simulated backend assembles it, but with its JSON-RPC on a port that the system chose.
+// newGeth is go-ethereum as its own simulated backend assembles it, but with its JSON-RPC on a port
+// that the system chose.
 func newGeth(t testing.TB) *world {
 	t.Helper()
 	config := *params.MergedTestChainConfig
@@ -102,7 +104,8 @@ func newGeth(t testing.TB) *world {
 	t.Cleanup(func() { must(t, stack.Close()) })
 	backend, err := goeth.New(stack, &cfg)
 	must(t, err)
-	stack.RegisterAPIs([]rpc.API{{Namespace: "eth", Service: filters.NewFilterAPI(filters.NewFilterSystem(backend.APIBackend, filters.Config{}))}})
+	stack.RegisterAPIs([]rpc.API{
+		{Namespace: "eth", Service: filters.NewFilterAPI(filters.NewFilterSystem(backend.APIBackend, filters.Config{}))}})
 	must(t, stack.Start())
 	beacon, err := catalyst.NewSimulatedBeacon(0, nobody, backend)
 	must(t, err)
@@ -116,8 +119,9 @@ func newGeth(t testing.TB) *world {
 		}
 		return w.chain.GetBlockByHash(hash)
 	}
-	// The pool gets all transactions of a block at once. One by one, some would stay in its queue if it follows a new head while it looks at
-	// them: with pending ones of the same sender before them, it takes their nonces to be too high.
+	// The pool gets all transactions of a block at once. One by one, some would stay in its queue if
+	// it follows a new head while it looks at them: with pending ones of the same sender before them,
+	// it takes their nonces to be too high.
 	var given []*types.Transaction
 	w.give = func(tx *types.Transaction) error {
 		given = append(given, tx)
@@ -141,7 +145,8 @@ func newDevnet(t testing.TB, fork eth.Fork) *world {
 	t.Helper()
 	n, err := devchain.Open(devchain.Config{
 		Spec: &eth.Spec{
-			GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 2, Forks: []eth.ForkPoint{{Fork: fork}},
+			GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 2,
+			Forks: []eth.ForkPoint{{Fork: fork}},
 		},
 		ChainID: chainID, Funded: []common.Address{addressOf(alice), addressOf(bob)}, RPCAddr: "127.0.0.1:0",
 	})
@@ -155,8 +160,9 @@ func newDevnet(t testing.TB, fork eth.Fork) *world {
 		slot++
 		must(t, n.SetHead(t.Context(), phase0.Hash32(n.Chain().CurrentBlock().Hash())))
 		built, err := n.Build(t.Context(), devchain.BuildArgs{
-			Parent: phase0.Hash32(parent), Slot: slot, ParentBeaconRoot: phase0.Root{byte(slot)}, Coinbase: nobody, GasLimitTarget: 60_000_000,
-			Withdrawals: []*capella.Withdrawal{{Index: capella.WithdrawalIndex(slot), Amount: 7}}, Transactions: n.Pending(),
+			Parent: phase0.Hash32(parent), Slot: slot, ParentBeaconRoot: phase0.Root{byte(slot)}, Coinbase: nobody,
+			GasLimitTarget: 60_000_000,
+			Withdrawals:    []*capella.Withdrawal{{Index: capella.WithdrawalIndex(slot), Amount: 7}}, Transactions: n.Pending(),
 		})
 		must(t, err)
 		must(t, n.Import(t.Context(), built.Fork, built.Payload, nil, phase0.Root{byte(slot)}, built.Requests))
@@ -176,11 +182,13 @@ func newWorld(t testing.TB, http, ws string) *world {
 }
 
 // sign signs a transaction; to is nil for a creation.
-func (w *world) sign(from *ecdsa.PrivateKey, to *common.Address, valueWei int64, gas uint64, data []byte) *types.Transaction {
+func (w *world) sign(from *ecdsa.PrivateKey, to *common.Address, valueWei int64, gas uint64,
+	data []byte) *types.Transaction {
 	w.Helper()
 	tx, err := types.SignNewTx(from, types.LatestSignerForChainID(big.NewInt(chainID)), &types.DynamicFeeTx{
-		ChainID: big.NewInt(chainID), Nonce: w.nonces[from], GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
-		Gas: gas, To: to, Value: big.NewInt(valueWei), Data: data,
+		ChainID: big.NewInt(chainID), Nonce: w.nonces[from], GasTipCap: big.NewInt(params.GWei),
+		GasFeeCap: big.NewInt(100 * params.GWei),
+		Gas:       gas, To: to, Value: big.NewInt(valueWei), Data: data,
 	})
 	must(w, err)
 	w.nonces[from]++
@@ -188,7 +196,8 @@ func (w *world) sign(from *ecdsa.PrivateKey, to *common.Address, valueWei int64,
 }
 
 // send signs a transaction and gives it to the node.
-func (w *world) send(from *ecdsa.PrivateKey, to *common.Address, valueWei int64, gas uint64, data []byte) *types.Transaction {
+func (w *world) send(from *ecdsa.PrivateKey, to *common.Address, valueWei int64, gas uint64,
+	data []byte) *types.Transaction {
 	w.Helper()
 	tx := w.sign(from, to, valueWei, gas, data)
 	must(w, w.give(tx))
@@ -203,14 +212,16 @@ const (
 	witness = "6001430340600052" + "6002430340602052" + "600a430340604052" + "44606052" + "60806000f3"
 	// MSTORE(0, 42); REVERT(0, 32)
 	reverter = "602a60005260206000fd"
-	// EXTCODECOPY of 32 bytes of the address in the call's first word, and of its EXTCODESIZE; RETURN both
+	// EXTCODECOPY of 32 bytes of the address in the call's first word, and of its EXTCODESIZE; RETURN
+	// both
 	peeper = "602060006000600035" + "3c" + "6000353b602052" + "60406000f3"
 )
 
 // creation is the code that makes a contract of this code.
 func creation(code string) []byte {
 	runtime := common.FromHex(code)
-	return append([]byte{0x61, byte(len(runtime) >> 8), byte(len(runtime)), 0x80, 0x60, 0x0c, 0x60, 0, 0x39, 0x60, 0, 0xf3}, runtime...)
+	return append([]byte{0x61, byte(len(runtime) >> 8), byte(len(runtime)), 0x80, 0x60, 0x0c, 0x60, 0, 0x39, 0x60, 0,
+		0xf3}, runtime...)
 }
 
 // deploy makes contracts and mines them.
@@ -319,7 +330,8 @@ func (p *tap) note(calls []call) {
 	}
 }
 
-// seen is how many requests there have been since it was asked last, and how often each call was made.
+// seen is how many requests there have been since it was asked last, and how often each call was
+// made.
 func (p *tap) seen() (requests int, calls map[string]int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -329,7 +341,8 @@ func (p *tap) seen() (requests int, calls map[string]int) {
 }
 
 func answer(status int, body string) *http.Response {
-	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(body))}
 }
 
 func must(t testing.TB, err error) {

@@ -1,14 +1,15 @@
-// Package state simulates on the state of any standard execution node: the EVM runs here, and what it reads is asked for by JSON-RPC when it is
-// read, by block hash, and remembered.
+// Package state simulates on the state of any standard execution node: the EVM runs here, and what
+// it reads is asked for by JSON-RPC when it is read, by block hash, and remembered.
 //
 //	                        memory of the newest blocks             nodes, in order
 //	simulation ── reader ──▶ accounts, slots (by block) ──misses──▶ eth_getProof, eth_getStorageAt ──▶ ● answers
 //	     ▲           └─────▶ code (for ever, by hash)   ──misses──▶ eth_getCode                       ◌ paused, 250 ms … 30 s
 //	     └── Warm: one batch for senders, receivers and access lists
 //
-// Only methods of the standard API are used. Answers are checked where they can be: headers and codes have the hash that was asked for, blocks
-// hold what their header names. A node without eth_getProof is asked for balance, nonce and code; one without EIP-1898 by block number, with
-// the hash at that number in the same batch.
+// Only methods of the standard API are used. Answers are checked where they can be: headers and
+// codes have the hash that was asked for, blocks hold what their header names. A node without
+// eth_getProof is asked for balance, nonce and code; one without EIP-1898 by block number, with the
+// hash at that number in the same batch.
 package state
 
 import (
@@ -34,14 +35,17 @@ import (
 
 // Options say which nodes to ask, and how much to remember.
 type Options struct {
-	// URLs of the nodes: http, https, ws or wss, at least one. The first that answers is asked. They should be of one chain.
+	// URLs of the nodes: http, https, ws or wss, at least one. The first that answers is asked. They
+	// should be of one chain.
 	URLs []string
-	// Config is the chain's fork schedule. If nil it is known for mainnet, sepolia and hoodi by their chain id, else told by the node
-	// (eth_config, EIP-7910); and a network whose nodes cannot tell counts as one that has begun with all forks up to osaka.
+	// Config is the chain's fork schedule. If nil it is known for mainnet, sepolia and hoodi by their
+	// chain id, else told by the node (eth_config, EIP-7910); and a network whose nodes cannot tell
+	// counts as one that has begun with all forks up to osaka.
 	Config *params.ChainConfig
 	// Blocks is of how many blocks the state is remembered, the last used; 0 is 8.
 	Blocks int
-	// StateBytes bounds, roughly, what the states of all blocks take, and CodeBytes what codes take; 0 is 64 MiB and 128 MiB.
+	// StateBytes bounds, roughly, what the states of all blocks take, and CodeBytes what codes take; 0
+	// is 64 MiB and 128 MiB.
 	StateBytes, CodeBytes int
 	// Try bounds one request to one node; then the next node is asked. 0 is 2 s.
 	Try time.Duration
@@ -75,11 +79,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// States opens states of a chain that nodes know, and follows that chain. It is safe for concurrent use.
+// States opens states of a chain that nodes know, and follows that chain. It is safe for concurrent
+// use.
 type States struct {
 	options Options
 	nodes   *nodes
-	// empty stands for the database of tries, which nobody may open: states are read through a reader and never committed.
+	// empty stands for the database of tries, which nobody may open: states are read through a reader
+	// and never committed.
 	empty    corestate.Database
 	memories *memories
 	headers  *lru.Cache[common.Hash, *types.Header]
@@ -117,8 +123,9 @@ func (s *States) Close() error {
 	return nil
 }
 
-// At implements simulate.States. It asks for the header, if that is not known, and for the chain's config the first time; the state itself is
-// asked for as it is read. When ctx ends, so do the reads.
+// At implements simulate.States. It asks for the header, if that is not known, and for the chain's
+// config the first time; the state itself is asked for as it is read. When ctx ends, so do the
+// reads.
 func (s *States) At(ctx context.Context, env exec.Environment) (*simulate.State, error) {
 	config, err := s.chainConfig(ctx)
 	if err != nil {
@@ -140,7 +147,8 @@ func (s *States) At(ctx context.Context, env exec.Environment) (*simulate.State,
 	return &simulate.State{Parent: types.CopyHeader(parent), DB: db, Config: config, Hash: ancestors.hash}, nil
 }
 
-// patience is what a question that is asked for several may take: a try on each node, and some more.
+// patience is what a question that is asked for several may take: a try on each node, and some
+// more.
 func (s *States) patience() time.Duration { return time.Duration(len(s.nodes.list)+1) * s.options.Try }
 
 // account reads an account from memory, or asks for it.
@@ -170,21 +178,23 @@ func (s *States) storage(ctx context.Context, block *types.Header, m *memory, ke
 	if known, ok := m.accounts.Get(key.address); ok && known.bare {
 		return common.Hash{}, nil
 	}
-	return shared(ctx, &m.asking, s.patience(), string(key.address[:])+string(key.slot[:]), func(ctx context.Context) (common.Hash, error) {
-		if value, ok := m.slots.Get(key); ok {
-			return value, nil
-		}
-		got, err := s.fetch(ctx, block, wanted{slots: []slotKey{key}})
-		if err != nil {
-			return common.Hash{}, err
-		}
-		m.slots.Add(key, got.slots[0])
-		return got.slots[0], nil
-	})
+	return shared(ctx, &m.asking, s.patience(), string(key.address[:])+string(key.slot[:]),
+		func(ctx context.Context) (common.Hash, error) {
+			if value, ok := m.slots.Get(key); ok {
+				return value, nil
+			}
+			got, err := s.fetch(ctx, block, wanted{slots: []slotKey{key}})
+			if err != nil {
+				return common.Hash{}, err
+			}
+			m.slots.Add(key, got.slots[0])
+			return got.slots[0], nil
+		})
 }
 
 // code reads a code from memory, or asks for it.
-func (s *States) code(ctx context.Context, block *types.Header, address common.Address, hash common.Hash) ([]byte, error) {
+func (s *States) code(ctx context.Context, block *types.Header, address common.Address,
+	hash common.Hash) ([]byte, error) {
 	if code, ok := s.codes.Get(hash); ok {
 		return code, nil
 	}

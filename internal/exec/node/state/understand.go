@@ -21,14 +21,19 @@ const (
 	codePruned      = 4444
 )
 
-// absences are the words by which nodes say that they have no such block or no longer its state; no two use the same. All in lower case.
+// absences are the words by which nodes say that they have no such block or no longer its state; no
+// two use the same. All in lower case.
 var absences = []string{
-	"header not found", "header for hash not found", "block not found", "unknown block", "could not find block", "missing trie node", "pruned",
-	"state not available", "state is not available", "no state available", "historical state", "state histories haven't been fully indexed",
-	"not currently canonical", "required historical state unavailable", "world state unavailable", "resource not found", "old data not available",
+	"header not found", "header for hash not found", "block not found", "unknown block", "could not find block",
+	"missing trie node", "pruned",
+	"state not available", "state is not available", "no state available", "historical state",
+	"state histories haven't been fully indexed",
+	"not currently canonical", "required historical state unavailable", "world state unavailable", "resource not found",
+	"old data not available",
 }
 
-// understand sorts what a node answered: nil, an error that is ErrUnknownBlock, one that is not understood, or one that is already sorted.
+// understand sorts what a node answered: nil, an error that is ErrUnknownBlock, one that is not
+// understood, or one that is already sorted.
 func understand(err error) error {
 	var said rpc.Error
 	switch {
@@ -71,7 +76,8 @@ func refused(err error, codes ...int) bool {
 	return false
 }
 
-// bare wraps an error without the URL, whose path and query may hold secrets, and without the body of an answer that is not JSON-RPC.
+// bare wraps an error without the URL, whose path and query may hold secrets, and without the body
+// of an answer that is not JSON-RPC.
 func bare(action string, err error) error {
 	if status := (rpc.HTTPError{}); errors.As(err, &status) {
 		return fmt.Errorf("%s: status %d", action, status.StatusCode)

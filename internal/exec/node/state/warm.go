@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// Touched are the accounts and slots that transactions surely read: senders, receivers, coinbase and access lists.
+// Touched are the accounts and slots that transactions surely read: senders, receivers, coinbase
+// and access lists.
 func Touched(txs []exec.Tx, coinbase common.Address) types.AccessList {
 	list := types.AccessList{{Address: coinbase}}
 	for _, tx := range txs {
@@ -23,8 +24,9 @@ func Touched(txs []exec.Tx, coinbase common.Address) types.AccessList {
 	return list
 }
 
-// Warm fetches accounts with their codes, and slots, of the state after a block, as far as they are not known: in one request, and another one
-// for codes that are new. Simulations after it read them from memory. It may be left out.
+// Warm fetches accounts with their codes, and slots, of the state after a block, as far as they are
+// not known: in one request, and another one for codes that are new. Simulations after it read them
+// from memory. It may be left out.
 func (s *States) Warm(ctx context.Context, block *types.Header, list types.AccessList) error {
 	m := s.memories.of(block.Hash())
 	w := missing(m, list)
@@ -107,7 +109,8 @@ func (w Warmed) Simulate(ctx context.Context, bundle *exec.Bundle, env exec.Envi
 	return w.Simulator.Simulate(ctx, bundle, w.warm(ctx, flat(bundle, nil), env))
 }
 
-// warm fetches, and pins the environment to the block that it fetched from. What fails here fails again in the simulation, which says so.
+// warm fetches, and pins the environment to the block that it fetched from. What fails here fails
+// again in the simulation, which says so.
 func (w Warmed) warm(ctx context.Context, txs []exec.Tx, env exec.Environment) exec.Environment {
 	parent, err := w.States.parent(ctx, env)
 	if err != nil {
