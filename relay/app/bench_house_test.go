@@ -33,8 +33,8 @@ import (
 	"github.com/gavel-relay/gavel/relay/api/builder"
 	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/hydrate"
-	"github.com/gavel-relay/gavel/relay/receive"
 	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/submit"
 	"github.com/gavel-relay/gavel/relay/top"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
@@ -48,7 +48,7 @@ type benchHouse struct {
 	journal  *journal.Journal
 	builders *builders.List
 	board    *noticeBoard
-	desk     *receive.Desk
+	desk     *submit.Pipeline
 	handler  http.Handler
 	// query of all submissions.
 	query string
@@ -74,7 +74,7 @@ type noticeBoard struct {
 	whole chan time.Time
 }
 
-// Show implements receive.Board.
+// Show implements submit.Board.
 func (b *noticeBoard) Show(key relay.Key, bid *relay.SignedBid) {
 	b.Board.Show(key, bid)
 	b.shown = time.Now()
@@ -145,7 +145,7 @@ func openBenchWith(b *testing.B, config journal.Config) *benchHouse {
 		b.Fatal(err)
 	}
 	held := clock.NewHeld(h.spec.GenesisTime, 1)
-	h.desk = receive.New(receive.Config{
+	h.desk = submit.New(submit.Config{
 		Spec: h.spec, Clock: held, Chain: chainOfBench{}, Deliveries: chainOfBench{}, Builders: h.builders,
 		Validator: nobodyExecutes{},
 		Escrow:    unneeded{escrow{h.journal}}, Evidence: evidence{h.journal}, Board: h.board, Facts: record,
@@ -155,7 +155,7 @@ func openBenchWith(b *testing.B, config journal.Config) *benchHouse {
 	})
 	mux := request.NewMux()
 	builder.Mount(mux, builder.Config{
-		Spec: h.spec, Clock: held, Receiver: h.desk, Foresight: h.desk, Headers: h.desk, Duties: chainOfBench{},
+		Spec: h.spec, Clock: held, Submitter: h.desk, Foresight: h.desk, Headers: h.desk, Duties: chainOfBench{},
 		Identity: h.builders,
 		Hydrator: new(hydrate.Cache),
 	})
@@ -344,5 +344,5 @@ func percentile(of []time.Duration, p float64) time.Duration {
 // unneeded is an escrow of which nothing is needed.
 type unneeded struct{ escrow }
 
-// Needs implements receive.Escrow.
+// Needs implements submit.Escrow.
 func (unneeded) Needs(relay.PayloadID) bool { return false }

@@ -50,7 +50,7 @@ func busySlot(b *testing.B, a *App) {
 	defer stop()
 	behind := make(chan error, 1)
 	go func() {
-		behind <- run.Together(ctx, a.receive.Run, func(ctx context.Context) error {
+		behind <- run.Together(ctx, a.submit.Run, func(ctx context.Context) error {
 			return a.archive.Follow(ctx, a.journal)
 		})
 	}()

@@ -141,7 +141,7 @@ const keepSlots = 2
 // forget drops the payloads of a slot that is over from the escrow, unless one is still to be
 // executed. Those of slots without a head end with their age.
 func (a *App) forget(ctx context.Context, slot phase0.Slot) {
-	if a.receive.Needs(slot) {
+	if a.submit.Needs(slot) {
 		return
 	}
 	if err := a.journal.Drop(ctx, strconv.FormatUint(uint64(slot), 10)); err != nil && ctx.Err() == nil {
@@ -152,7 +152,7 @@ func (a *App) forget(ctx context.Context, slot phase0.Slot) {
 func (a *App) handleHead(ctx context.Context, head relay.Head) {
 	a.board.TellRepeats()
 	if head.Slot > keepSlots {
-		a.receive.Close(head.Slot - keepSlots)
+		a.submit.Close(head.Slot - keepSlots)
 		a.board.Clear(head.Slot - keepSlots)
 		a.deliver.Close(head.Slot - keepSlots)
 		a.served.Close(head.Slot - keepSlots)

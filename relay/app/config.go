@@ -89,7 +89,7 @@ type Config struct {
 	// Literal does what the interface description says (docs/differences.md): no bid is offered before
 	// its block was executed, whatever Builders say.
 	Literal bool
-	// RecordRefused makes facts also of what strangers sent in vain, see receive.Config and
+	// RecordRefused makes facts also of what strangers sent in vain, see submit.Config and
 	// deliver.Config: for laboratories, since anybody can send it.
 	RecordRefused bool
 	// NoCancellations refuses ?cancellations=1.

@@ -87,7 +87,7 @@ func (e escrow) sync(ctx context.Context, id relay.PayloadID) error {
 // evidence keeps contents in the journal for good.
 type evidence struct{ journal *journal.Journal }
 
-// Keep implements receive.Evidence.
+// Keep implements submit.Evidence.
 func (e evidence) Keep(ctx context.Context, contents *relay.Contents) error {
 	raw, err := wire.EncodeContents(contents)
 	if err != nil {

@@ -52,7 +52,7 @@ func (a *App) ServeBoth(ctx context.Context, public, proposers net.Listener) err
 			group.Go(func() error { return serve.Serve(ctx, proposers, a.proposers, options) })
 		}
 		return group.Wait()
-	}, a.followChain, a.receive.Run, a.alerts.Run, a.topSync.Run, a.keepRegistrations, a.probe.Run, a.watchArchive,
+	}, a.followChain, a.submit.Run, a.alerts.Run, a.topSync.Run, a.keepRegistrations, a.probe.Run, a.watchArchive,
 		func(ctx context.Context) error { return a.archive.Follow(ctx, a.journal) }, a.keepArchive)
 }
 

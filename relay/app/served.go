@@ -12,7 +12,7 @@ type shown struct {
 	served *deliver.Served
 }
 
-// Show implements receive.Board. The payload is held before the bid can be read.
+// Show implements submit.Board. The payload is held before the bid can be read.
 func (s shown) Show(key relay.Key, bid *relay.SignedBid) {
 	if bid != nil {
 		s.served.Show(key, bid.BlockHash, bid.Builder)

@@ -27,9 +27,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/hydrate"
-	"github.com/gavel-relay/gavel/relay/receive"
 	"github.com/gavel-relay/gavel/relay/registry"
 	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/submit"
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
@@ -48,8 +48,8 @@ type App struct {
 	registry *registry.Registry
 	board    *top.Board
 	feed     *top.Feed
-	receive  *receive.Desk
-	deliver  *deliver.Desk
+	submit   *submit.Pipeline
+	deliver  *deliver.Deliverer
 	served   *deliver.Served
 	probe    *deliver.Probe
 	builders *builders.List
@@ -165,7 +165,7 @@ func (a *App) wire() (err error) {
 		Facts: record, Unrecorded: a.unrecordedPayload(), Log: a.log, CutOff: a.cfg.PayloadCutOff,
 		RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
 	})
-	a.receive = receive.New(receive.Config{
+	a.submit = submit.New(submit.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Deliveries: a.deliver, Builders: a.builders,
 		Validator: a.cfg.Validator,
 		Live:      a.mayTrust(), Escrow: a.served, EscrowBytes: a.journal.EscrowBytes(), Evidence: evidence{a.journal},
@@ -175,8 +175,8 @@ func (a *App) wire() (err error) {
 		Executors:     a.cfg.Executors,
 		Cancellations: !a.cfg.NoCancellations,
 	})
-	record.listeners = append(record.listeners, a.receive)
-	a.registry.Changed = a.receive.Reregistered
+	record.listeners = append(record.listeners, a.submit)
+	a.registry.Changed = a.submit.Reregistered
 	headers := &top.Headers{
 		Board: a.board, Spec: a.spec, Head: a.registry, CutOff: a.cfg.HeaderCutOff, Stopped: a.stopped,
 		Delay: a.cfg.HeaderDelay, Clock: a.cfg.Clock,
@@ -207,15 +207,15 @@ func (a *App) newMux(mount func(*serve.Mux)) *serve.Mux {
 // mountBuilders adds the API of builders.
 func (a *App) mountBuilders(mux *serve.Mux) {
 	builder.Mount(mux, builder.Config{
-		Spec: a.spec, Clock: a.cfg.Clock, Receiver: a.receive, Foresight: a.receive, Headers: a.receive, Duties: a.registry,
+		Spec: a.spec, Clock: a.cfg.Clock, Submitter: a.submit, Foresight: a.submit, Headers: a.submit, Duties: a.registry,
 		Network: serve.ByClient(a.cfg.Limits.TrustedProxies), Identity: a.builders,
 		Hydrator: &hydrate.Cache{BlockBytes: builder.MaxSSZ},
 		TopBids:  a.feed, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
 	})
 }
 
-// promises are what proposers were given, and what blocks were found to pay; the receiving desk is
-// made after the desk that asks.
+// promises are what proposers were given, and what blocks were found to pay; the pipeline is
+// made after the room that asks.
 type promises struct{ app *App }
 
 // Given implements deliver.Promises.
@@ -225,15 +225,15 @@ func (p promises) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServ
 
 // Paid implements deliver.Promises.
 func (p promises) Paid(slot phase0.Slot, block phase0.Hash32, builder phase0.BLSPubKey) *uint256.Int {
-	return p.app.receive.Paid(slot, block, builder)
+	return p.app.submit.Paid(slot, block, builder)
 }
 
-// awaited are the payloads that the receiving desk waits for; it is made after the desk that asks.
+// awaited are the payloads that the pipeline waits for; it is made after the room that asks.
 type awaited struct{ app *App }
 
 // Await implements deliver.Awaited.
 func (w awaited) Await(ctx context.Context, blockHash phase0.Hash32) bool {
-	return w.app.receive.Await(ctx, blockHash)
+	return w.app.submit.Await(ctx, blockHash)
 }
 
 // unrecordedSubmission counts the submissions that anybody could have sent; nil if they are to be

@@ -2,10 +2,10 @@
 // may bid before its block is executed. All of it is memory, read without a lock on the way of a
 // bid; every change is a fact, and the facts of earlier lives are folded in at start.
 //
-//	configuration ─┐                                  ┌─▶ Of(pubkey), ByKey(api key)   ◀── receive, api/builder
+//	configuration ─┐                                  ┌─▶ Of(pubkey), ByKey(api key)   ◀── submit, api/builder
 //	journal ─Restore┴─▶ records (the newest wins) ────┤
 //	api/admin ──Set, Remove, Promote──▶ fact          └─▶ All, Demotions               ◀── api/admin
-//	receive ──Demote──▶ fact, fact
+//	submit ──Demote──▶ fact, fact
 //
 // A record that was changed at run time stands above the configuration until it is removed: a
 // demotion must outlive a restart.

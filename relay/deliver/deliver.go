@@ -72,7 +72,7 @@ type Publisher interface {
 	Publish(ctx context.Context, fork eth.Fork, root phase0.Root, ssz []byte) error
 }
 
-// Config are the parts and rules of a Desk.
+// Config are the parts and rules of a Deliverer.
 type Config struct {
 	Spec      *eth.Spec
 	Clock     clock.Clock
@@ -102,15 +102,15 @@ type Config struct {
 // defaultStoreTimeout is half of what a sidecar waits.
 const defaultStoreTimeout = 2 * time.Second
 
-// Desk delivers payloads. It is safe for concurrent use.
-type Desk struct {
+// Deliverer delivers payloads. It is safe for concurrent use.
+type Deliverer struct {
 	Config
 
-	mu      sync.Mutex                    // guards what follows
-	told    map[phase0.ValidatorIndex]int // refusals that are facts, since the last Close
-	running map[phase0.Root]*publication
-	last    phase0.Slot // the newest slot whose payload was published
-	any     bool        // last means something
+	mu       sync.Mutex                    // guards what follows
+	recorded map[phase0.ValidatorIndex]int // refusals that are facts, since the last Close
+	running  map[phase0.Root]*publication
+	last     phase0.Slot // the newest slot whose payload was published
+	any      bool        // last means something
 }
 
 // publication is one block on its way to the beacon nodes; done is closed when contents and refused
@@ -123,24 +123,24 @@ type publication struct {
 	at       time.Time // when it was published
 }
 
-// New returns a desk that has delivered nothing.
-func New(cfg Config) *Desk {
+// New returns a Deliverer that has delivered nothing.
+func New(cfg Config) *Deliverer {
 	if cfg.StoreTimeout == 0 {
 		cfg.StoreTimeout = defaultStoreTimeout
 	}
-	return &Desk{Config: cfg, running: map[phase0.Root]*publication{}}
+	return &Deliverer{Config: cfg, running: map[phase0.Root]*publication{}}
 }
 
 // Restore tells of a delivery in an earlier life of the process: submissions for its slot come too
 // late.
-func (d *Desk) Restore(delivered relay.PayloadDelivered) {
+func (d *Deliverer) Restore(delivered relay.PayloadDelivered) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.last, d.any = max(d.last, delivered.Slot), true
 }
 
 // Delivered is true for the newest slot whose payload was published and for all slots before it.
-func (d *Desk) Delivered(slot phase0.Slot) bool {
+func (d *Deliverer) Delivered(slot phase0.Slot) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.any && slot <= d.last
@@ -150,7 +150,7 @@ func (d *Desk) Delivered(slot phase0.Slot) bool {
 // be revealed; with reveal false it returns them as soon as the block is published, and the caller
 // keeps them to itself (v2). Errors are *relay.Refused, or the context's when the caller went away
 // before anything was claimed.
-func (d *Desk) Deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock,
+func (d *Deliverer) Deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock,
 	reveal bool) (*relay.Contents, error) {
 	signature := observe.Stage(ctx, observe.Signature)
 	refused := d.checkProposer(block)
@@ -173,7 +173,7 @@ func (d *Desk) Deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 }
 
 // deliver is Deliver of a block that its proposer has signed.
-func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock) (*relay.Contents, error) {
+func (d *Deliverer) deliver(ctx context.Context, at time.Time, block *relay.BlindedBlock) (*relay.Contents, error) {
 	escrow := observe.Stage(ctx, observe.Escrow)
 	contents, err := d.contents(ctx, block)
 	escrow()
@@ -198,7 +198,7 @@ func (d *Desk) deliver(ctx context.Context, at time.Time, block *relay.BlindedBl
 
 // contents are what was served under the block's header. A payload that has to follow its header is
 // waited for.
-func (d *Desk) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.Contents, error) {
+func (d *Deliverer) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.Contents, error) {
 	for last := d.Awaited == nil; ; {
 		contents, mismatch, err := d.find(ctx, block)
 		switch {
@@ -221,7 +221,7 @@ func (d *Desk) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.
 
 // find looks for the payload of exactly the header that was signed. Without one it says how another
 // under the same hash differs, if there is one.
-func (d *Desk) find(ctx context.Context,
+func (d *Deliverer) find(ctx context.Context,
 	block *relay.BlindedBlock) (_ *relay.Contents, mismatch *relay.Refused, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, d.StoreTimeout)
 	defer cancel()
@@ -233,10 +233,10 @@ func (d *Desk) find(ctx context.Context,
 }
 
 // Close forgets publications of slots before the given one. The guard remembers them.
-func (d *Desk) Close(before phase0.Slot) {
+func (d *Deliverer) Close(before phase0.Slot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	clear(d.told)
+	clear(d.recorded)
 	for root, p := range d.running {
 		if p.slot < before {
 			delete(d.running, root)

@@ -35,7 +35,7 @@ import (
 // refuse on command.
 type house struct {
 	t         *testing.T
-	desk      *Desk
+	desk      *Deliverer
 	spec      *eth.Spec
 	contents  *relay.Contents
 	mu        sync.Mutex // guards facts, published, claimed
@@ -545,7 +545,7 @@ func TestStrangersRefusalsAreNoFacts(t *testing.T) {
 			}
 			h.desk.Close(1)
 		}
-		if len(h.facts) != 2*toldRefusals || counted != 100+100-2*toldRefusals {
+		if len(h.facts) != 2*maxRecordedRefusals || counted != 100+100-2*maxRecordedRefusals {
 			t.Errorf("%d facts, %d counted", len(h.facts), counted)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 )
 
 // checkProposer wants the slot's proposer (P02) and its signature under the fork of the slot (P01).
-func (d *Desk) checkProposer(block *relay.BlindedBlock) *relay.Refused {
+func (d *Deliverer) checkProposer(block *relay.BlindedBlock) *relay.Refused {
 	pubkey, known := d.Proposers.Pubkey(block.ProposerIndex)
 	if duty := d.Proposers.Duty(block.Slot); duty != nil {
 		if duty.Index != block.ProposerIndex {

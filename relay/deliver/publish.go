@@ -19,7 +19,7 @@ import (
 // publishOnce publishes a block the first time that it comes; repeats wait for that and share the
 // answer. A block that comes for the first time when one of a later slot is out is not published
 // any more (P07). It returns the contents that were published.
-func (d *Desk) publishOnce(
+func (d *Deliverer) publishOnce(
 	ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents,
 ) (*relay.Contents, *relay.Refused) {
 	d.mu.Lock()
@@ -46,7 +46,7 @@ func (d *Desk) publishOnce(
 }
 
 // published tells those who wait what became of a publication.
-func (d *Desk) published(block *relay.BlindedBlock, p *publication) {
+func (d *Deliverer) published(block *relay.BlindedBlock, p *publication) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if p.refused == nil {
@@ -59,7 +59,7 @@ func (d *Desk) published(block *relay.BlindedBlock, p *publication) {
 }
 
 // claim asks the guard for the slot; an answer that takes too long is none.
-func (d *Desk) claim(ctx context.Context, block *relay.BlindedBlock) (bool, error) {
+func (d *Deliverer) claim(ctx context.Context, block *relay.BlindedBlock) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.StoreTimeout)
 	defer cancel()
 	return d.Guard.Claim(ctx, block.Slot, block.Root)
@@ -67,7 +67,8 @@ func (d *Desk) claim(ctx context.Context, block *relay.BlindedBlock) (bool, erro
 
 // publish claims the slot, puts the payload in place of its header, and hands the block to the
 // beacon nodes.
-func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBlock, p *publication) *relay.Refused {
+func (d *Deliverer) publish(ctx context.Context, at time.Time, block *relay.BlindedBlock,
+	p *publication) *relay.Refused {
 	guard := observe.Stage(ctx, observe.Guard)
 	won, err := d.claim(ctx, block)
 	guard()
@@ -94,7 +95,7 @@ func (d *Desk) publish(ctx context.Context, at time.Time, block *relay.BlindedBl
 // brought for the same header: a header and its commitments do not say whether blobs and proofs are
 // right, and who was served last need not have brought right ones. The block stays the one that was
 // claimed.
-func (d *Desk) publishAny(ctx context.Context, block *relay.BlindedBlock, p *publication) error {
+func (d *Deliverer) publishAny(ctx context.Context, block *relay.BlindedBlock, p *publication) error {
 	ctx, cancel := context.WithTimeout(ctx, d.PublishTimeout)
 	defer cancel()
 	for tried := []*relay.Contents(nil); ; {
@@ -112,7 +113,7 @@ func (d *Desk) publishAny(ctx context.Context, block *relay.BlindedBlock, p *pub
 	}
 }
 
-func (d *Desk) publishAs(ctx context.Context, block *relay.BlindedBlock, contents *relay.Contents) error {
+func (d *Deliverer) publishAs(ctx context.Context, block *relay.BlindedBlock, contents *relay.Contents) error {
 	ssz, err := wire.Unblind(block, contents)
 	if err != nil {
 		return fmt.Errorf("unblind block: %w", err)
@@ -122,7 +123,8 @@ func (d *Desk) publishAs(ctx context.Context, block *relay.BlindedBlock, content
 
 // otherBlobs is a payload of the signed header whose blobs or proofs were not tried yet, nil if
 // there is none.
-func (d *Desk) otherBlobs(ctx context.Context, block *relay.BlindedBlock, tried []*relay.Contents) *relay.Contents {
+func (d *Deliverer) otherBlobs(ctx context.Context, block *relay.BlindedBlock,
+	tried []*relay.Contents) *relay.Contents {
 	if block.Fork < eth.Deneb {
 		return nil
 	}
@@ -145,7 +147,7 @@ func (d *Desk) otherBlobs(ctx context.Context, block *relay.BlindedBlock, tried 
 // promised is the bid that the proposer signed for, and what its block is known to pay. The escrow
 // has a block once, under the message that came first; the same block may have been offered by
 // others, and at other values.
-func (d *Desk) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace, *uint256.Int) {
+func (d *Deliverer) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace, *uint256.Int) {
 	trace := contents.FlatTrace()
 	if d.Promises == nil {
 		return trace, nil
@@ -159,7 +161,7 @@ func (d *Desk) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace
 	return trace, d.Promises.Paid(slot, contents.Payload.BlockHash, contents.Trace.BuilderPubkey)
 }
 
-func (d *Desk) publishedAt(root phase0.Root) time.Time {
+func (d *Deliverer) publishedAt(root phase0.Root) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if p := d.running[root]; p != nil {
@@ -168,34 +170,35 @@ func (d *Desk) publishedAt(root phase0.Root) time.Time {
 	return time.Time{} // long ago: its slot was closed meanwhile
 }
 
-// toldRefusals is how many refusals of one validator's blocks are facts from one head to the next.
-const toldRefusals = 16
+// maxRecordedRefusals is how many refusals of one validator's blocks are facts from one head to the
+// next.
+const maxRecordedRefusals = 16
 
 // refused records that a block was given no payload. A caller that went away was not refused.
-func (d *Desk) refused(at time.Time, block *relay.BlindedBlock, err error, signed bool) {
+func (d *Deliverer) refused(at time.Time, block *relay.BlindedBlock, err error, signed bool) {
 	var refused *relay.Refused
 	if !errors.As(err, &refused) {
 		return
 	}
 	fact := relay.PayloadRefused{At: at, Slot: block.Slot, BlockHash: block.Header.BlockHash, Refusal: refused.ID,
 		Detail: refused.Detail}
-	if d.Unrecorded == nil || (signed && d.mayTell(block.ProposerIndex)) {
+	if d.Unrecorded == nil || (signed && d.mayRecord(block.ProposerIndex)) {
 		d.Facts.Record(fact)
 	} else {
 		d.Unrecorded(fact)
 	}
 }
 
-// mayTell says whether one more refusal of a validator is a fact.
-func (d *Desk) mayTell(proposer phase0.ValidatorIndex) bool {
+// mayRecord says whether one more refusal of a validator is a fact.
+func (d *Deliverer) mayRecord(proposer phase0.ValidatorIndex) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.told[proposer] >= toldRefusals {
+	if d.recorded[proposer] >= maxRecordedRefusals {
 		return false
 	}
-	if d.told == nil {
-		d.told = map[phase0.ValidatorIndex]int{}
+	if d.recorded == nil {
+		d.recorded = map[phase0.ValidatorIndex]int{}
 	}
-	d.told[proposer]++
+	d.recorded[proposer]++
 	return true
 }

@@ -25,8 +25,8 @@ type Store interface {
 // Served stands before the escrow and keeps the payloads of headers that were served in memory too,
 // so that their delivery needs the guard alone. The escrow is for what memory cannot survive.
 //
-//	receive ─Put──▶ recent: what came last         ─┐
-//	receive ─Show─▶ shown: the last few leaders     ├─ one copy of each ─▶ Get, or else the escrow
+//	submit  ─Put──▶ recent: what came last         ─┐
+//	submit  ─Show─▶ shown: the last few leaders     ├─ one copy of each ─▶ Get, or else the escrow
 //	top ─Header───▶ served: until the slot is over ─┘
 //
 // It is safe for concurrent use.

@@ -2,7 +2,7 @@
 // after block in a slot, and nine tenths of each are transactions and blobs that they have sent a
 // moment before.
 //
-//	builder ─▶ whole block ─▶ wire.DecodeSubmission ─────────────▶ receive ─▶ accepted ─▶ Remember
+//	builder ─▶ whole block ─▶ wire.DecodeSubmission ─────────────▶ submit  ─▶ accepted ─▶ Remember
 //	                                                                                        │
 //	                                                                        Cache, by builder and hash
 //	                                                                                        │

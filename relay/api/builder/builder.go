@@ -20,10 +20,10 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Receiver takes a submission to the auction.
-type Receiver interface {
-	// Receive answers with what the builder is told; errors are *relay.Refused.
-	Receive(ctx context.Context, s *relay.Submission) (relay.Outcome, error)
+// Submitter takes a submission to the auction.
+type Submitter interface {
+	// Submit answers with what the builder is told; errors are *relay.Refused.
+	Submit(ctx context.Context, s *relay.Submission) (relay.Outcome, error)
 }
 
 // Duties lists who will propose.
@@ -37,9 +37,9 @@ type Duties interface {
 type Config struct {
 	Spec      *eth.Spec
 	Clock     clock.Clock
-	Receiver  Receiver
+	Submitter Submitter
 	Foresight Foresight
-	Headers   HeaderReceiver
+	Headers   HeaderSubmitter
 	Duties    Duties
 	Identity  Identity
 	Hydrator  Hydrator

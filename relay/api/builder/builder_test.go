@@ -42,14 +42,14 @@ type desk struct {
 	ahead    foreseen
 }
 
-func (d *desk) Receive(_ context.Context, s *relay.Submission) (relay.Outcome, error) {
+func (d *desk) Submit(_ context.Context, s *relay.Submission) (relay.Outcome, error) {
 	d.received = append(d.received, s)
 	return d.outcome, d.err
 }
 
 func (d *desk) Duties() ([]relay.RegisteredDuty, uint64) { return d.duties, d.version }
 
-func (d *desk) ReceiveHeader(_ context.Context, h *relay.HeaderSubmission) (relay.Outcome, error) {
+func (d *desk) SubmitHeader(_ context.Context, h *relay.HeaderSubmission) (relay.Outcome, error) {
 	d.headers = append(d.headers, h)
 	return d.outcome, d.err
 }
@@ -68,7 +68,7 @@ func (d *desk) ByKey(apiKey string) (relay.Builder, bool) {
 
 func (d *desk) handler() http.Handler {
 	mux := request.NewMux()
-	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Receiver: d, Foresight: d, Headers: d, Duties: d,
+	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Foresight: d, Headers: d, Duties: d,
 		Identity: d, Hydrator: &d.cache})
 	return mux
 }

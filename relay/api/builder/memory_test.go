@@ -45,7 +45,7 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	d := &silent{}
 	mux := request.NewMux()
 	Mount(mux, Config{
-		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Receiver: d, Foresight: d, Headers: d, Duties: d, Identity: d,
+		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Foresight: d, Headers: d, Duties: d, Identity: d,
 		Hydrator: &d.cache, TopBids: newTheatre().feed,
 	})
 	for _, pattern := range mux.Patterns() {
@@ -87,11 +87,11 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 // silent is a desk that forgets what it gets.
 type silent struct{ desk }
 
-func (d *silent) Receive(context.Context, *relay.Submission) (relay.Outcome, error) {
+func (d *silent) Submit(context.Context, *relay.Submission) (relay.Outcome, error) {
 	return relay.Outcome{Status: 200}, nil
 }
 
-func (d *silent) ReceiveHeader(context.Context, *relay.HeaderSubmission) (relay.Outcome, error) {
+func (d *silent) SubmitHeader(context.Context, *relay.HeaderSubmission) (relay.Outcome, error) {
 	return relay.Outcome{Status: 200}, nil
 }
 

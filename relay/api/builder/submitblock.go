@@ -27,7 +27,7 @@ func (a *skin) submitBlock(w http.ResponseWriter, r *http.Request) {
 		answer(w, r, relay.Outcome{}, err)
 		return
 	}
-	outcome, err := a.Receiver.Receive(r.Context(), submission)
+	outcome, err := a.Submitter.Submit(r.Context(), submission)
 	answer(w, r, outcome, err)
 	if err == nil && from.identified {
 		a.Hydrator.Remember(from.Name, submission)

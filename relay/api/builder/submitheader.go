@@ -9,10 +9,10 @@ import (
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// HeaderReceiver takes a bid whose payload follows to the auction.
-type HeaderReceiver interface {
-	// ReceiveHeader answers with what the builder is told; errors are *relay.Refused.
-	ReceiveHeader(ctx context.Context, h *relay.HeaderSubmission) (relay.Outcome, error)
+// HeaderSubmitter takes a bid whose payload follows to the auction.
+type HeaderSubmitter interface {
+	// SubmitHeader answers with what the builder is told; errors are *relay.Refused.
+	SubmitHeader(ctx context.Context, h *relay.HeaderSubmission) (relay.Outcome, error)
 }
 
 // maxHeader bounds a header submission in bytes, in either encoding: 4096 commitments and all
@@ -27,7 +27,7 @@ func (a *skin) submitHeader(w http.ResponseWriter, r *http.Request) {
 		answer(w, r, relay.Outcome{}, refused)
 		return
 	}
-	outcome, err := a.Headers.ReceiveHeader(r.Context(), header)
+	outcome, err := a.Headers.SubmitHeader(r.Context(), header)
 	answer(w, r, outcome, err)
 }
 

@@ -43,7 +43,7 @@ func newTheatre() *theatre {
 func (h *theatre) handler(needKey bool) http.Handler {
 	mux, d := request.NewMux(), new(desk)
 	Mount(mux, Config{
-		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Receiver: d, Headers: d, Duties: d, Identity: d, Hydrator: &d.cache,
+		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Headers: d, Duties: d, Identity: d, Hydrator: &d.cache,
 		TopBids: h.feed, TopBidsNeedKey: needKey,
 	})
 	return mux

@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"fmt"
@@ -25,8 +25,8 @@ type preparedBid struct {
 	trace       relay.Trace
 	ahead       *relay.Work[*relay.SignedAhead] // nil unless it was begun while the body was on its way; owned by sign
 	askedGas    uint64                          // the gas limit that the proposer had registered when the bid came
-	verified    bool                            // the block was executed and found valid; guarded by the desk's mutex
-	// nil until it leads; guarded by the desk's mutex once the bid is in the book
+	verified    bool                            // the block was executed and found valid; guarded by the pipeline's mutex
+	// nil until it leads; guarded by the pipeline's mutex once the bid is in the book
 	signed *relay.SignedBid
 }
 

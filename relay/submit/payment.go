@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -19,27 +19,27 @@ type payment struct {
 	valid bool
 }
 
-// prove keeps what a valid block was found to pay the recipient of a message: what it promises, if
-// the execution does not say.
-func (d *Desk) prove(t *relay.BidTrace, paidWei *uint256.Int) {
+// provePayment keeps what a valid block was found to pay the recipient of a message: what it
+// promises, if the execution does not say.
+func (p *Pipeline) provePayment(t *relay.BidTrace, paidWei *uint256.Int) {
 	if paidWei == nil || paidWei.Lt(t.Value) {
 		paidWei = t.Value
 	}
-	d.note(t, paidWei, true)
+	p.notePayment(t, paidWei, true)
 }
 
-// found keeps what a block was found to pay that pays less than it promises.
-func (d *Desk) found(t *relay.BidTrace, paidWei *uint256.Int) {
+// noteShortfall keeps what a block was found to pay that pays less than it promises.
+func (p *Pipeline) noteShortfall(t *relay.BidTrace, paidWei *uint256.Int) {
 	if paidWei != nil {
-		d.note(t, paidWei, false)
+		p.notePayment(t, paidWei, false)
 	}
 }
 
-func (d *Desk) note(t *relay.BidTrace, paidWei *uint256.Int, valid bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (p *Pipeline) notePayment(t *relay.BidTrace, paidWei *uint256.Int, valid bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	id := payloadOf(t)
-	known, any := d.payments[id]
+	known, any := p.payments[id]
 	switch {
 	case !any, known.recipient != t.ProposerFeeRecipient: // it registered anew: the last one counts
 		known = payment{recipient: t.ProposerFeeRecipient, paidWei: paidWei, valid: valid}
@@ -49,15 +49,15 @@ func (d *Desk) note(t *relay.BidTrace, paidWei *uint256.Int, valid bool) {
 			known.paidWei = paidWei
 		}
 	}
-	d.payments[id] = known
+	p.payments[id] = known
 }
 
-// proven is what the block of a message pays, if that is proven and at least what the message
-// promises; else nil.
-func (d *Desk) proven(t *relay.BidTrace) *uint256.Int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	known, any := d.payments[payloadOf(t)]
+// provenPayment is what the block of a message pays, if that is proven and at least what the
+// message promises; else nil.
+func (p *Pipeline) provenPayment(t *relay.BidTrace) *uint256.Int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, any := p.payments[payloadOf(t)]
 	if !any || !known.valid || known.recipient != t.ProposerFeeRecipient || t.Value.Gt(known.paidWei) {
 		return nil
 	}
@@ -70,23 +70,23 @@ func payloadOf(t *relay.BidTrace) relay.PayloadID {
 }
 
 // paid is what executions have found that a payload pays; nil if none has.
-func (d *Desk) paid(id relay.PayloadID) *uint256.Int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.payments[id].paidWei
+func (p *Pipeline) paid(id relay.PayloadID) *uint256.Int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.payments[id].paidWei
 }
 
 // Paid is what executions have found that a builder's block pays its proposer, at least; nil if
 // nothing is known.
-func (d *Desk) Paid(slot phase0.Slot, block phase0.Hash32, builder phase0.BLSPubKey) *uint256.Int {
-	return d.paid(relay.PayloadID{Slot: slot, BlockHash: block, Builder: builder})
+func (p *Pipeline) Paid(slot phase0.Slot, block phase0.Hash32, builder phase0.BLSPubKey) *uint256.Int {
+	return p.paid(relay.PayloadID{Slot: slot, BlockHash: block, Builder: builder})
 }
 
-// owe has a bid executed that counts already, at the value that it was shown with. One above what
-// its block was found to pay comes first.
-func (d *Desk) owe(job *taken) {
-	if paid := d.paid(job.payload()); paid != nil && job.facts.Submission.Trace.Value.Gt(paid) {
-		job.dearer = true
+// queueOptimistic has a bid executed that counts already, at the value that it was shown with. One
+// above what its block was found to pay comes first.
+func (p *Pipeline) queueOptimistic(job *optimisticJob) {
+	if paid := p.paid(job.payload()); paid != nil && job.facts.Submission.Trace.Value.Gt(paid) {
+		job.abovePaid = true
 	}
-	d.later.add(job)
+	p.optimistic.add(job)
 }

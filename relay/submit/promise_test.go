@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // trustUpTo lets a builder, which is called by its number, bid before its block is executed.
-func (h *house) trustUpTo(builder int, wei uint64) string {
+func (h *pipelineUnderTest) trustUpTo(builder int, wei uint64) string {
 	h.t.Helper()
 	name := fmt.Sprintf("builder-%d", builder)
 	if err := h.builders.Set(h.spec.GenesisTime, relay.Builder{
@@ -29,7 +29,7 @@ func (h *house) trustUpTo(builder int, wei uint64) string {
 }
 
 // at is the same block, promised by a builder at another value.
-func (h *house) at(s *relay.Submission, builder int, wei uint64) *relay.Submission {
+func (h *pipelineUnderTest) at(s *relay.Submission, builder int, wei uint64) *relay.Submission {
 	h.t.Helper()
 	other, trace := *s, *s.Trace
 	trace.BuilderPubkey, trace.Value = bls.Derive("builder", uint64(builder)).PublicKey(), uint256.NewInt(wei)
@@ -38,18 +38,19 @@ func (h *house) at(s *relay.Submission, builder int, wei uint64) *relay.Submissi
 	return &other
 }
 
-// executeNext executes one bid that was taken on trust, as Run would; false if there is none left.
-func (h *house) executeNext() bool {
-	job, _ := h.desk.later.next(time.Now())
+// executeNext executes one bid that was accepted optimistically, as Run would; false if there is
+// none left.
+func (h *pipelineUnderTest) executeNext() bool {
+	job, _ := h.pipeline.optimistic.next(time.Now())
 	if job == nil {
 		return false
 	}
-	h.desk.finish(h.t.Context(), job)
+	h.pipeline.simulateQueued(h.t.Context(), job)
 	return true
 }
 
 // demotions are what builders were demoted for.
-func (h *house) demotions() (list []relay.BuilderDemoted) {
+func (h *pipelineUnderTest) demotions() (list []relay.BuilderDemoted) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, fact := range h.facts {
@@ -62,7 +63,7 @@ func (h *house) demotions() (list []relay.BuilderDemoted) {
 
 // caught wants a builder to have been demoted, once, for a value that its block does not pay, with
 // the evidence of it; the honest bid is served.
-func (h *house) caught(name string, bluff, honest *relay.Submission) {
+func (h *pipelineUnderTest) caught(name string, bluff, honest *relay.Submission) {
 	h.t.Helper()
 	for h.executeNext() {
 	}
@@ -84,7 +85,7 @@ func (h *house) caught(name string, bluff, honest *relay.Submission) {
 // A builder has a block that pays 1,000 executed, and wins with its header at 900,000: "the payload
 // is here already" is no reason not to execute it at that value.
 func TestHeaderAboveWhatItsBlockPaysDemotes(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	name := h.trustUpTo(1, 1_000_000)
 	block, honest := h.submission(1, 1000), h.submission(2, 500_000)
 	h.accept(block, 200)
@@ -98,13 +99,13 @@ func TestHeaderAboveWhatItsBlockPaysDemotes(t *testing.T) {
 
 // The same with a second submission of the whole block while the first one waits to be executed.
 func TestSecondValueOfABlockDemotes(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	name := h.trustUpTo(1, 1_000_000)
 	block, honest := h.submission(1, 1000), h.submission(2, 500_000)
 	h.accept(block, 200)
 	bluff := h.at(block, 1, 900_000)
 	h.accept(bluff, 200)
-	h.accept(honest, 202) // below what is taken on trust: kept
+	h.accept(honest, 202) // below what is accepted optimistically: kept
 	if top := h.board.Top(block.Key()); top == nil || !top.ValueWei.Eq(bluff.Trace.Value) {
 		t.Fatalf("served: %+v, want the bluff", top)
 	}
@@ -126,7 +127,7 @@ func TestSecondValueOfABlockDemotes(t *testing.T) {
 func TestPayloadIsExecutedAtTheValueOfItsHeaders(t *testing.T) {
 	for name, values := range map[string][]uint64{"two headers": {1000, 900_000}, "one header": {900_000}} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newPipeline(t)
 			name := h.trustUpTo(1, 1_000_000)
 			block, honest := h.submission(1, 1000), h.submission(2, 500_000)
 			h.accept(honest, 200)
@@ -137,7 +138,7 @@ func TestPayloadIsExecutedAtTheValueOfItsHeaders(t *testing.T) {
 				if wei > 500_000 {
 					bid.Cancellable = false
 				}
-				h.desk.ReceiveHeader(t.Context(), h.header(bid)) //nolint:errcheck // one below the floor is kept only
+				h.pipeline.SubmitHeader(t.Context(), h.header(bid)) //nolint:errcheck // one below the floor is kept only
 			}
 			h.accept(block, 200) // the payload, at the value that it pays
 			h.caught(name, bluff, honest)
@@ -148,7 +149,7 @@ func TestPayloadIsExecutedAtTheValueOfItsHeaders(t *testing.T) {
 // Another key's header for a block that is here has a payload of its own to follow, and is executed
 // too.
 func TestHeaderOfAnotherKeyIsExecuted(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	name := h.trustUpTo(3, 1_000_000)
 	block, honest := h.submission(1, 1000), h.submission(2, 500_000)
 	h.accept(block, 200)
@@ -161,7 +162,7 @@ func TestHeaderOfAnotherKeyIsExecuted(t *testing.T) {
 
 // What an execution has found is not looked for again, for values that it proves.
 func TestProvenValueIsNotExecutedAgain(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trustUpTo(1, 1_000_000)
 	executions, inner := 0, h.validator
 	h.validator = validatorFunc(func(_ context.Context, b *exec.Block) exec.Verdict {
@@ -190,7 +191,7 @@ func TestProvenValueIsNotExecutedAgain(t *testing.T) {
 // A header under the hash of a payload that is here, but of another block, would be signed for
 // nothing: it is never served.
 func TestHeaderOfAnotherBlockThanTheEscrows(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trustUpTo(1, 1_000_000)
 	block := h.submission(1, 1000)
 	h.accept(block, 200)
@@ -203,7 +204,7 @@ func TestHeaderOfAnotherBlockThanTheEscrows(t *testing.T) {
 // Whatever comes in whatever order — blocks, headers, payloads, executions — once all is executed,
 // no value stands that its block does not pay, and whoever was served with one is demoted.
 func TestNoPromiseGoesUnexecuted(t *testing.T) {
-	outer := newHouse(t)
+	outer := newPipeline(t)
 	paid := []uint64{1000, 2000, 3000}
 	var blocks []*relay.Submission
 	pays := map[phase0.Hash32]*uint256.Int{}
@@ -212,7 +213,7 @@ func TestNoPromiseGoesUnexecuted(t *testing.T) {
 		pays[blocks[len(blocks)-1].Trace.BlockHash] = uint256.NewInt(wei)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		h := newHouseOn(t, outer)
+		h := newPipelineOn(t, outer)
 		names := map[phase0.BLSPubKey]string{}
 		for _, builder := range []int{1, 2} {
 			names[bls.Derive("builder", uint64(builder)).PublicKey()] = h.trustUpTo(builder, 1_000_000)
@@ -237,9 +238,9 @@ func TestNoPromiseGoesUnexecuted(t *testing.T) {
 			bid.ReceivedAt = bid.ReceivedAt.Add(time.Duration(step) * time.Millisecond)
 			switch rapid.SampledFrom([]string{"block", "header", "execute"}).Draw(rt, "action") {
 			case "block":
-				h.desk.Receive(t.Context(), bid) //nolint:errcheck // may be stale or not trusted any more
+				h.pipeline.Submit(t.Context(), bid) //nolint:errcheck // may be stale or not trusted any more
 			case "header":
-				h.desk.ReceiveHeader(t.Context(), h.header(bid)) //nolint:errcheck // the same
+				h.pipeline.SubmitHeader(t.Context(), h.header(bid)) //nolint:errcheck // the same
 			default:
 				h.executeNext()
 			}
@@ -247,8 +248,8 @@ func TestNoPromiseGoesUnexecuted(t *testing.T) {
 		}
 		for _, block := range blocks { // payloads that are still awaited come
 			for _, builder := range []int{1, 2} {
-				if bid := h.at(block, builder, 1); len(h.desk.awaitedOf(bid)) > 0 {
-					h.desk.Receive(t.Context(), bid) //nolint:errcheck // it is in the auction by its header
+				if bid := h.at(block, builder, 1); len(h.pipeline.awaitedOf(bid)) > 0 {
+					h.pipeline.Submit(t.Context(), bid) //nolint:errcheck // it is in the auction by its header
 				}
 			}
 			look()

@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 // block ends the record, and puts its key and, for other strangers, its address behind everybody
 // else until the slot is over.
 func TestPriorityIsEarned(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	var got []exec.Priority
 	class := exec.Valid
 	h.validator = validatorFunc(func(_ context.Context, b *exec.Block) exec.Verdict {
@@ -24,7 +24,7 @@ func TestPriorityIsEarned(t *testing.T) {
 	send := func(builder int, from string, wei uint64) {
 		s := h.at(block, builder, wei)
 		s.From, s.Cancellable = from, true
-		h.desk.Receive(t.Context(), s) //nolint:errcheck // what is looked at is how soon it is executed
+		h.pipeline.Submit(t.Context(), s) //nolint:errcheck // what is looked at is how soon it is executed
 	}
 	for i := range 4 {
 		send(1, "1.1.1.1", uint64(100+i))
@@ -41,18 +41,18 @@ func TestPriorityIsEarned(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("executed as %v, want %v", got, want)
 	}
-	h.desk.standings.close(2)
+	h.pipeline.senders.close(2)
 	s := h.at(block, 2, 1)
 	s.From = "1.1.1.1"
-	if got := h.desk.standings.of(s); got != exec.Normal {
+	if got := h.pipeline.senders.of(s); got != exec.Normal {
 		t.Errorf("in the next slot %d, want %d", got, exec.Normal)
 	}
 }
 
 // Keys cost nothing: what is remembered of them is bounded.
 func TestRecordsAreBounded(t *testing.T) {
-	h := newHouse(t)
-	var st standings
+	h := newPipeline(t)
+	var st senderRecords
 	s := h.submission(1, 1)
 	for i := range 3 * remembered {
 		copy(s.Trace.BuilderPubkey[:], fmt.Sprintf("%048d", i))

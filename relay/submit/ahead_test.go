@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"bytes"
@@ -22,9 +22,9 @@ func onTheWay(s *relay.Submission) *relay.Submission {
 
 // signAhead has a bid signed while its body is on the way, which must be worth while, and gives the
 // whole submission the result.
-func (h *house) signAhead(s *relay.Submission) *relay.SignedAhead {
+func (h *pipelineUnderTest) signAhead(s *relay.Submission) *relay.SignedAhead {
 	h.t.Helper()
-	signed := h.desk.SignAhead(onTheWay(s))
+	signed := h.pipeline.SignAhead(onTheWay(s))
 	if signed == nil {
 		h.t.Fatal("the bid is not signed ahead")
 	}
@@ -33,11 +33,11 @@ func (h *house) signAhead(s *relay.Submission) *relay.SignedAhead {
 	return signed
 }
 
-// trustedHouse trusts builder 1, and counts what its submissions say as what an API key vouches
-// for.
-func trustedHouse(t *testing.T) *house {
+// newTrustingPipeline trusts builder 1, and counts what its submissions say as what an API key
+// vouches for.
+func newTrustingPipeline(t *testing.T) *pipelineUnderTest {
 	t.Helper()
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	return h
 }
@@ -45,7 +45,7 @@ func trustedHouse(t *testing.T) *house {
 // A bid that was signed while its body was on the way is served as it was signed, with nobody
 // waiting, and not before the submission is accepted.
 func TestBidThatWasSignedAheadIsServed(t *testing.T) {
-	h := trustedHouse(t)
+	h := newTrustingPipeline(t)
 	s := h.submission(1, 100)
 	signed := h.signAhead(s)
 	if h.board.Top(s.Key()) != nil {
@@ -62,13 +62,13 @@ func TestBidThatWasSignedAheadIsServed(t *testing.T) {
 
 // Work that is still being done ahead is waited for by who asks for the header, not by the auction.
 func TestBidThatIsBeingSignedAheadLeadsMeanwhile(t *testing.T) {
-	h := trustedHouse(t)
+	h := newTrustingPipeline(t)
 	s := h.submission(1, 100)
 	release := make(chan struct{})
 	var signed *relay.SignedAhead
 	s.Ahead.Signed = relay.NewWork(func() *relay.SignedAhead {
 		<-release
-		signed = h.desk.SignAhead(onTheWay(s))
+		signed = h.pipeline.SignAhead(onTheWay(s))
 		return signed
 	})
 	go s.Ahead.Signed.Do()
@@ -87,26 +87,30 @@ func TestBidThatIsBeingSignedAheadLeadsMeanwhile(t *testing.T) {
 // Whatever a check finds after the relay has signed, the bid is never served.
 func TestSignedAheadIsNotServedUnlessAllChecksPass(t *testing.T) {
 	for name, row := range map[string]struct {
-		spoil func(h *house, s *relay.Submission)
+		spoil func(h *pipelineUnderTest, s *relay.Submission)
 		want  relay.Refusal
 	}{
-		"a blob is missing": {func(_ *house, s *relay.Submission) {
+		"a blob is missing": {func(_ *pipelineUnderTest, s *relay.Submission) {
 			s.Blobs.Blobs = make([]deneb.Blob, len(s.Blobs.Blobs)+1)
 		}, relay.SubmissionBlobCounts},
-		"the signature is wrong":      {func(h *house, s *relay.Submission) { h.sign(s, 2) }, relay.SubmissionSignature},
-		"the slot was over meanwhile": {func(h *house, _ *relay.Submission) { h.head.Slot = 1 }, relay.SubmissionPastSlot},
-		"another was revealed": {func(h *house, _ *relay.Submission) {
+		"the signature is wrong": {func(h *pipelineUnderTest, s *relay.Submission) {
+			h.sign(s, 2)
+		}, relay.SubmissionSignature},
+		"the slot was over meanwhile": {func(h *pipelineUnderTest, _ *relay.Submission) {
+			h.head.Slot = 1
+		}, relay.SubmissionPastSlot},
+		"another was revealed": {func(h *pipelineUnderTest, _ *relay.Submission) {
 			h.delivered = true
 		}, relay.SubmissionDelivered},
-		"the escrow is down": {func(h *house, _ *relay.Submission) {
+		"the escrow is down": {func(h *pipelineUnderTest, _ *relay.Submission) {
 			h.noEscrow = true
 		}, relay.SubmissionEscrowDown},
-		"cancellations, which are off": {func(h *house, s *relay.Submission) {
-			h.desk.Cancellations, s.Cancellable = false, true
+		"cancellations, which are off": {func(h *pipelineUnderTest, s *relay.Submission) {
+			h.pipeline.Cancellations, s.Cancellable = false, true
 		}, relay.SubmissionCancellations},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := trustedHouse(t)
+			h := newTrustingPipeline(t)
 			s := h.submission(1, 100)
 			h.signAhead(s)
 			row.spoil(h, s)
@@ -121,7 +125,7 @@ func TestSignedAheadIsNotServedUnlessAllChecksPass(t *testing.T) {
 // A builder that lost our trust while its body was on the way has its block executed first, however
 // early the bid was signed.
 func TestSignedAheadIsNotServedUnlessTheBlockIsValid(t *testing.T) {
-	h := trustedHouse(t)
+	h := newTrustingPipeline(t)
 	s := h.submission(1, 100)
 	s.Payload.StateRoot[0] ^= 1
 	h.signAhead(s)
@@ -157,11 +161,11 @@ func TestBidThatDiffersFromWhatWasSignedAheadIsSignedAnew(t *testing.T) {
 		"another fork": func(s *relay.Submission) { s.Fork-- },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := trustedHouse(t)
+			h := newTrustingPipeline(t)
 			s := h.submission(1, 100)
 			assumed := onTheWay(s)
 			assume(assumed)
-			signed := h.desk.SignAhead(assumed)
+			signed := h.pipeline.SignAhead(assumed)
 			if signed == nil {
 				t.Fatal("the assumed bid is not signed")
 			}
@@ -179,30 +183,32 @@ func TestBidThatDiffersFromWhatWasSignedAheadIsSignedAnew(t *testing.T) {
 
 // Signing ahead may be in vain, so it is not done for what would not lead at once.
 func TestSigningAheadThatIsNotWorthWhile(t *testing.T) {
-	for name, spoil := range map[string]func(h *house, s *relay.Submission){
-		"a builder that is not trusted": func(h *house, s *relay.Submission) {
+	for name, spoil := range map[string]func(h *pipelineUnderTest, s *relay.Submission){
+		"a builder that is not trusted": func(h *pipelineUnderTest, s *relay.Submission) {
 			s.Trace.BuilderPubkey = bls.Derive("builder", 2).PublicKey()
 		},
-		"above the collateral": func(_ *house, s *relay.Submission) { s.Trace.Value = uint256.NewInt(1001) },
-		"worth nothing":        func(_ *house, s *relay.Submission) { s.Trace.Value = new(uint256.Int) },
-		"no transactions":      func(_ *house, s *relay.Submission) { s.Payload.Transactions = nil },
-		"a rule is broken":     func(_ *house, s *relay.Submission) { s.Payload.Timestamp++ },
-		"another bid leads":    func(h *house, _ *relay.Submission) { h.accept(h.submission(1, 200), 200) },
-		"cancellations, which are off": func(h *house, s *relay.Submission) {
-			h.desk.Cancellations, s.Cancellable = false, true
+		"above the collateral": func(_ *pipelineUnderTest, s *relay.Submission) { s.Trace.Value = uint256.NewInt(1001) },
+		"worth nothing":        func(_ *pipelineUnderTest, s *relay.Submission) { s.Trace.Value = new(uint256.Int) },
+		"no transactions":      func(_ *pipelineUnderTest, s *relay.Submission) { s.Payload.Transactions = nil },
+		"a rule is broken":     func(_ *pipelineUnderTest, s *relay.Submission) { s.Payload.Timestamp++ },
+		"another bid leads":    func(h *pipelineUnderTest, _ *relay.Submission) { h.accept(h.submission(1, 200), 200) },
+		"cancellations, which are off": func(h *pipelineUnderTest, s *relay.Submission) {
+			h.pipeline.Cancellations, s.Cancellable = false, true
 		},
-		"nobody can execute blocks":     func(h *house, _ *relay.Submission) { h.dead = true },
-		"its header is in the auction":  func(h *house, s *relay.Submission) { h.acceptHeader(h.header(s), 200) },
-		"another is being signed ahead": func(h *house, _ *relay.Submission) { h.desk.foresight.signing.Lock() },
+		"nobody can execute blocks":    func(h *pipelineUnderTest, _ *relay.Submission) { h.dead = true },
+		"its header is in the auction": func(h *pipelineUnderTest, s *relay.Submission) { h.acceptHeader(h.header(s), 200) },
+		"another is being signed ahead": func(h *pipelineUnderTest, _ *relay.Submission) {
+			h.pipeline.foresight.signing.Lock()
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := trustedHouse(t)
+			h := newTrustingPipeline(t)
 			s := h.submission(1, 100)
-			if h.desk.SignAhead(onTheWay(s)) == nil {
+			if h.pipeline.SignAhead(onTheWay(s)) == nil {
 				t.Fatal("a good bid is not signed ahead")
 			}
 			spoil(h, s)
-			if h.desk.SignAhead(onTheWay(s)) != nil {
+			if h.pipeline.SignAhead(onTheWay(s)) != nil {
 				t.Error("signed ahead")
 			}
 		})
@@ -214,11 +220,11 @@ func TestSigningAheadThatIsNotWorthWhile(t *testing.T) {
 func TestSignatureIsVerifiedAhead(t *testing.T) {
 	for name, signer := range map[string]int{"right": 1, "wrong": 2} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newPipeline(t)
 			s := h.submission(1, 100)
 			h.sign(s, signer)
 			message := &relay.Submission{Fork: s.Fork, Trace: s.Trace, Signature: s.Signature}
-			s.Ahead.Verified = h.desk.VerifyAhead(message)
+			s.Ahead.Verified = h.pipeline.VerifyAhead(message)
 			if s.Ahead.Verified == nil {
 				t.Fatal("not verified")
 			}
@@ -238,7 +244,7 @@ func TestSignatureIsVerifiedAhead(t *testing.T) {
 // What a rule that costs nothing refuses is not verified, nor more at a time than there is room
 // for.
 func TestVerifyingAheadIsBounded(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	s := h.submission(1, 100)
 	message := func() *relay.Submission {
 		trace := *s.Trace
@@ -251,13 +257,13 @@ func TestVerifyingAheadIsBounded(t *testing.T) {
 	} {
 		m := message()
 		spoil(m)
-		if h.desk.VerifyAhead(m) != nil {
+		if h.pipeline.VerifyAhead(m) != nil {
 			t.Errorf("%s: verified all the same", name)
 		}
 	}
 	var begun []*relay.Work[relay.VerifiedAhead]
 	for range 1000 {
-		work := h.desk.VerifyAhead(message())
+		work := h.pipeline.VerifyAhead(message())
 		if work == nil {
 			break
 		}
@@ -267,10 +273,10 @@ func TestVerifyingAheadIsBounded(t *testing.T) {
 		t.Fatalf("%d at a time", len(begun))
 	}
 	begun[0].Do()
-	if h.desk.VerifyAhead(message()) == nil {
+	if h.pipeline.VerifyAhead(message()) == nil {
 		t.Error("no room, though one has ended")
 	}
-	if h.desk.VerifyAhead(message()) != nil {
+	if h.pipeline.VerifyAhead(message()) != nil {
 		t.Error("room for one more than there was")
 	}
 }

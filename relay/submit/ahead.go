@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"runtime"
@@ -38,20 +38,20 @@ func (f *foresight) leave() {
 // VerifyAhead is for a submission of which only message and signature are here: the verification of
 // the signature, which the caller must begin at once. nil if the message breaks a rule that costs
 // less, or if there is no room.
-func (d *Desk) VerifyAhead(s *relay.Submission) *relay.Work[relay.VerifiedAhead] {
-	facts := d.caseOf(s)
+func (p *Pipeline) VerifyAhead(s *relay.Submission) *relay.Work[relay.VerifiedAhead] {
+	facts := p.caseOf(s)
 	if refused := check.First(check.OfMessage, facts); refused != nil { // is told when all is here
 		return nil
 	}
 	root, err := s.Trace.HashTreeRoot()
-	if err != nil || !d.foresight.enter() {
+	if err != nil || !p.foresight.enter() {
 		return nil
 	}
 	ahead := relay.VerifiedAhead{
-		Builder: s.Trace.BuilderPubkey, Root: eth.SigningRoot(root, d.Spec.BuilderDomain()), Signature: s.Signature,
+		Builder: s.Trace.BuilderPubkey, Root: eth.SigningRoot(root, p.Spec.BuilderDomain()), Signature: s.Signature,
 	}
 	return relay.NewWork(func() relay.VerifiedAhead {
-		defer d.foresight.leave()
+		defer p.foresight.leave()
 		ahead.Err = bls.Verify(ahead.Builder, ahead.Root, ahead.Signature)
 		return ahead
 	})
@@ -59,25 +59,25 @@ func (d *Desk) VerifyAhead(s *relay.Submission) *relay.Work[relay.VerifiedAhead]
 
 // SignAhead signs the bid of a submission of which all but proofs and blobs is here, and whose
 // builder we know, by an API key or a verified signature. nil if it breaks a rule, would not be
-// taken on trust, would not lead now, or if another bid is being signed ahead. The bid is not in
-// the book, nor served by this: it is used if the submission is accepted, and if its bid is the
-// same.
-func (d *Desk) SignAhead(s *relay.Submission) *relay.SignedAhead {
-	if !d.worthSigning(s) || !d.foresight.signing.TryLock() {
+// accepted optimistically, would not lead now, or if another bid is being signed ahead. The bid is
+// not in the book, nor served by this: it is used if the submission is accepted, and if its bid is
+// the same.
+func (p *Pipeline) SignAhead(s *relay.Submission) *relay.SignedAhead {
+	if !p.worthSigning(s) || !p.foresight.signing.TryLock() {
 		return nil
 	}
-	defer d.foresight.signing.Unlock()
+	defer p.foresight.signing.Unlock()
 	bid, err := prepare(s)
 	if err != nil { // is told when all is here
 		return nil
 	}
-	message := bid.message(d.Key)
+	message := bid.message(p.Key)
 	root, err := message.Root()
 	if err != nil {
 		return nil
 	}
 	signed := &relay.SignedAhead{Fork: message.Fork, Root: root}
-	signed.SSZ, signed.JSON, err = message.Encode(d.Key.Sign(eth.SigningRoot(root, d.Spec.BuilderDomain())))
+	signed.SSZ, signed.JSON, err = message.Encode(p.Key.Sign(eth.SigningRoot(root, p.Spec.BuilderDomain())))
 	if err != nil {
 		return nil
 	}
@@ -85,11 +85,11 @@ func (d *Desk) SignAhead(s *relay.Submission) *relay.SignedAhead {
 }
 
 // worthSigning says whether a bid would lead at once, were it all here and right.
-func (d *Desk) worthSigning(s *relay.Submission) bool {
-	if (s.Cancellable && !d.Cancellations) || s.Trace.Value.IsZero() || len(s.Payload.Transactions) == 0 {
+func (p *Pipeline) worthSigning(s *relay.Submission) bool {
+	if (s.Cancellable && !p.Cancellations) || s.Trace.Value.IsZero() || len(s.Payload.Transactions) == 0 {
 		return false
 	}
-	facts := d.caseOf(s)
-	return check.First(check.OfBlock, facts) == nil && d.trusts(facts.Builder, s.Trace.Value) &&
-		len(d.awaitedOf(s)) == 0 && d.leads(s)
+	facts := p.caseOf(s)
+	return check.First(check.OfBlock, facts) == nil && p.trusts(facts.Builder, s.Trace.Value) &&
+		len(p.awaitedOf(s)) == 0 && p.leads(s)
 }

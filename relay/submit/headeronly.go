@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"bytes"
@@ -19,9 +19,9 @@ import (
 // has, or when it is too late. Each value at which a block is offered is a header of its own, with
 // a payload to follow and a promise to be executed.
 type awaitedPayload struct {
-	job     *taken
-	bid     *preparedBid
-	settled chan struct{}
+	job   *optimisticJob
+	bid   *preparedBid
+	ended chan struct{}
 }
 
 // noTransactions is the root of an empty list of transactions: clients refuse such a block.
@@ -33,12 +33,12 @@ var noTransactions = func() phase0.Root {
 	return root
 }()
 
-// ReceiveHeader judges a bid whose payload follows. It counts at once, if the builder is trusted
+// SubmitHeader judges a bid whose payload follows. It counts at once, if the builder is trusted
 // with its value. The payload must come as an ordinary submission of the same block within
 // PayloadTimeout, or the builder is demoted. A proposer that asks for the payload before it is here
 // waits for it: for such bids "served means escrowed" rests on the builder's collateral.
-func (d *Desk) ReceiveHeader(ctx context.Context, h *relay.HeaderSubmission) (relay.Outcome, error) {
-	outcome, judged, err := d.receiveHeader(ctx, h)
+func (p *Pipeline) SubmitHeader(ctx context.Context, h *relay.HeaderSubmission) (relay.Outcome, error) {
+	outcome, judged, err := p.submitHeader(ctx, h)
 	trace := bareTrace(h.Trace)
 	trace.NumBlobs, trace.BlockNumber = len(h.Commitments), h.Header.BlockNumber
 	judged.Trace, judged.ReceivedAt = trace, h.ReceivedAt
@@ -46,65 +46,65 @@ func (d *Desk) ReceiveHeader(ctx context.Context, h *relay.HeaderSubmission) (re
 	if refused := (*relay.Refused)(nil); errors.As(err, &refused) {
 		judged.Refusal, judged.Detail = refused.ID, refused.Detail
 	}
-	d.Facts.Record(judged) // whatever became of it: headers need an API key
+	p.Facts.Record(judged) // whatever became of it: headers need an API key
 	return outcome, err
 }
 
-func (d *Desk) receiveHeader(ctx context.Context,
+func (p *Pipeline) submitHeader(ctx context.Context,
 	h *relay.HeaderSubmission) (relay.Outcome, relay.SubmissionJudged, error) {
 	judged := relay.SubmissionJudged{HeaderFirst: true}
-	if h.Cancellable && !d.Cancellations {
+	if h.Cancellable && !p.Cancellations {
 		return relay.Outcome{}, judged, relay.SubmissionCancellations.Plain()
 	}
 	s := check.StandIn(h)
-	facts := d.caseOf(s)
+	facts := p.caseOf(s)
 	facts.Header = h
-	if refused := d.check(ctx, facts); refused != nil {
+	if refused := p.check(ctx, facts); refused != nil {
 		return relay.Outcome{}, judged, refused
 	}
-	if !facts.Builder.HeaderFirst || !d.trusts(facts.Builder, h.Trace.Value) {
+	if !facts.Builder.HeaderFirst || !p.trusts(facts.Builder, h.Trace.Value) {
 		return relay.Outcome{}, judged, relay.HeaderNotTrusted.Plain()
 	}
 	if h.Trace.Value.IsZero() || h.Header.TransactionsRoot == noTransactions {
 		judged.Detail = "no value or no transactions: no effect"
 		return accepted, judged, nil
 	}
-	if below, refused := d.belowFloor(s); below || refused != nil {
+	if below, refused := p.belowFloor(s); below || refused != nil {
 		judged.Detail = atFloor
 		return belowFloor, judged, asError(refused)
 	}
 	bid := prepareHeader(h)
-	awaited := &awaitedPayload{job: jobOf(s, facts, d.Clock.Now()), bid: bid, settled: make(chan struct{})}
-	switch where, refused := d.await(awaited); {
+	awaited := &awaitedPayload{job: jobOf(s, facts, p.Clock.Now()), bid: bid, ended: make(chan struct{})}
+	switch where, refused := p.awaitPayload(awaited); {
 	case refused != nil:
 		return relay.Outcome{}, judged, refused
 	case where == payloadIsHere:
-		if refused := d.takeWithPayload(ctx, s, facts, awaited); refused != nil {
+		if refused := p.acceptWithPayload(ctx, s, facts, awaited); refused != nil {
 			return relay.Outcome{}, judged, refused
 		}
 	case where == payloadIsAwaited: // the same bid again
-		if refused := d.enter(s, facts, bid); refused != nil {
+		if refused := p.enterAuction(s, facts, bid); refused != nil {
 			return relay.Outcome{}, judged, refused
 		}
 	default:
-		if refused := d.enter(s, facts, bid); refused != nil {
-			d.settle(awaited)
+		if refused := p.enterAuction(s, facts, bid); refused != nil {
+			p.endWait(awaited)
 			return relay.Outcome{}, judged, refused
 		}
-		go d.watch(context.WithoutCancel(ctx), awaited)
+		go p.watch(context.WithoutCancel(ctx), awaited)
 	}
-	judged.Optimistic, judged.EligibleAt = true, d.Clock.Now()
+	judged.Optimistic, judged.EligibleAt = true, p.Clock.Now()
 	return accepted, judged, nil
 }
 
-// takeWithPayload takes a header whose payload the builder has brought already. It is served only
+// acceptWithPayload takes a header whose payload the builder has brought already. It is served only
 // if it is that payload's: the hash in a header is the builder's word. It is executed at its own
 // value like any other.
-func (d *Desk) takeWithPayload(ctx context.Context, s *relay.Submission, facts *caseFacts,
+func (p *Pipeline) acceptWithPayload(ctx context.Context, s *relay.Submission, facts *caseFacts,
 	a *awaitedPayload) *relay.Refused {
-	contents, err := d.Escrow.Get(ctx, a.job.payload())
+	contents, err := p.Escrow.Get(ctx, a.job.payload())
 	if err != nil || contents == nil {
-		d.trouble("read the payload of a header", err)
+		p.trouble("read the payload of a header", err)
 		return relay.SubmissionEscrowDown.Plain()
 	}
 	kept, err := preparedOf(contents)
@@ -115,10 +115,10 @@ func (d *Desk) takeWithPayload(ctx context.Context, s *relay.Submission, facts *
 		return relay.HeaderPayloadMismatch.With("%s", difference)
 	}
 	a.bid.trace.NumTx, a.bid.trace.NumBlobs = kept.trace.NumTx, kept.trace.NumBlobs
-	if refused := d.enter(s, facts, a.bid); refused != nil {
+	if refused := p.enterAuction(s, facts, a.bid); refused != nil {
 		return refused
 	}
-	d.owe(a.job)
+	p.queueOptimistic(a.job)
 	return nil
 }
 
@@ -128,68 +128,68 @@ func preparedOf(c *relay.Contents) (*preparedBid, error) {
 		Requests: c.Requests})
 }
 
-// whereabouts is where the payload of a header is.
-type whereabouts uint8
+// payloadState is where the payload of a header is.
+type payloadState uint8
 
 const (
-	payloadFollows   whereabouts = iota // and is awaited from now on
-	payloadIsAwaited                    // for the very same bid
+	payloadFollows   payloadState = iota // and is awaited from now on
+	payloadIsAwaited                     // for the very same bid
 	payloadIsHere
 )
 
-// await notes that a payload has to follow, unless it is here already or awaited for the same bid.
-// A bid has one header.
-func (d *Desk) await(a *awaitedPayload) (whereabouts, *relay.Refused) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.escrowed[a.job.payload()].isKept() {
+// awaitPayload notes that a payload has to follow, unless it is here already or awaited for the
+// same bid. A bid has one header.
+func (p *Pipeline) awaitPayload(a *awaitedPayload) (payloadState, *relay.Refused) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.escrowed[a.job.payload()].isKept() {
 		return payloadIsHere, nil
 	}
 	id := a.job.id()
-	if before := d.awaited[id]; before != nil {
+	if before := p.awaited[id]; before != nil {
 		if difference := differs(a.bid, before.bid); difference != "" {
 			return 0, relay.HeaderPayloadMismatch.With("of two headers of one bid %s", difference)
 		}
 		return payloadIsAwaited, nil
 	}
-	d.awaited[id] = a
+	p.awaited[id] = a
 	return payloadFollows, nil
 }
 
-// settle ends the wait for a payload; true for the one call that does.
-func (d *Desk) settle(a *awaitedPayload) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// endWait ends the wait for a payload; true for the one call that does.
+func (p *Pipeline) endWait(a *awaitedPayload) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	id := a.job.id()
-	if d.awaited[id] != a {
+	if p.awaited[id] != a {
 		return false
 	}
-	delete(d.awaited, id)
-	close(a.settled)
+	delete(p.awaited, id)
+	close(a.ended)
 	return true
 }
 
 // watch demotes the builder when the payload is late.
-func (d *Desk) watch(ctx context.Context, a *awaitedPayload) {
+func (p *Pipeline) watch(ctx context.Context, a *awaitedPayload) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		defer cancel()
-		<-a.settled
+		<-a.ended
 	}()
-	late := d.Clock.Until(ctx, a.job.since.Add(d.PayloadTimeout)) == nil
-	if late && d.settle(a) {
-		d.demote(context.WithoutCancel(ctx), a.job, relay.DemotedWithheld, "no payload within "+
-			d.PayloadTimeout.String(), nil)
+	late := p.Clock.Until(ctx, a.job.since.Add(p.PayloadTimeout)) == nil
+	if late && p.endWait(a) {
+		p.demote(context.WithoutCancel(ctx), a.job, relay.DemotedWithheld, "no payload within "+
+			p.PayloadTimeout.String(), nil)
 	}
 }
 
 // awaitedOf are the headers that a submission is the payload of, none if none waits for it. Only
 // its own builder can follow a header.
-func (d *Desk) awaitedOf(s *relay.Submission) (headers []*awaitedPayload) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for id, a := range d.awaited {
+func (p *Pipeline) awaitedOf(s *relay.Submission) (headers []*awaitedPayload) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, a := range p.awaited {
 		if id.block == s.Trace.BlockHash && id.builder == s.Trace.BuilderPubkey {
 			headers = append(headers, a)
 		}
@@ -197,23 +197,23 @@ func (d *Desk) awaitedOf(s *relay.Submission) (headers []*awaitedPayload) {
 	return headers
 }
 
-// overFor are the headers of which a submission is the payload that is refused for nothing but that
-// its slot is over: what was promised is still owed, and who brings it has not withheld it.
-func (d *Desk) overFor(refused *relay.Refused, facts *caseFacts) []*awaitedPayload {
+// headersOwed are the headers of which a submission is the payload that is refused for nothing but
+// that its slot is over: what was promised is still owed, and who brings it has not withheld it.
+func (p *Pipeline) headersOwed(refused *relay.Refused, facts *caseFacts) []*awaitedPayload {
 	if refused.ID != relay.SubmissionDelivered.ID && refused.ID != relay.SubmissionPastSlot.ID {
 		return nil
 	}
-	headers := d.awaitedOf(facts.Submission)
+	headers := p.awaitedOf(facts.Submission)
 	if len(headers) == 0 || check.BlockHash(facts) != nil || verifySignature(facts) != nil {
 		return nil
 	}
 	return headers
 }
 
-// follow takes the payload of headers that are in the auction. Each of them is executed at the
-// value that it was shown with, whatever the message that brings the payload says. A header of
+// completeHeaders takes the payload of headers that are in the auction. Each of them is executed at
+// the value that it was shown with, whatever the message that brings the payload says. A header of
 // another payload demotes; if one of them is the payload's, that is kept all the same.
-func (d *Desk) follow(ctx context.Context, s *relay.Submission, headers []*awaitedPayload) *relay.Refused {
+func (p *Pipeline) completeHeaders(ctx context.Context, s *relay.Submission, headers []*awaitedPayload) *relay.Refused {
 	bid, err := prepare(s)
 	if err != nil {
 		return relay.Malformed.With("%v", err)
@@ -228,27 +228,27 @@ func (d *Desk) follow(ctx context.Context, s *relay.Submission, headers []*await
 		}
 	}
 	if len(right) > 0 {
-		if down := d.keep(ctx, s, func() (*preparedBid, error) { return bid, nil }); down != nil {
+		if down := p.keep(ctx, s, func() (*preparedBid, error) { return bid, nil }); down != nil {
 			return down
 		}
 	}
 	for _, a := range right {
-		d.completed(a, bid)
-		d.owe(a.job) // before anybody hears that the payload is here: it may be delivered then
-		d.settle(a)
+		p.addCounts(a, bid)
+		p.queueOptimistic(a.job) // before anybody hears that the payload is here: it may be delivered then
+		p.endWait(a)
 	}
 	for _, a := range wrong {
-		if d.settle(a) {
-			d.demote(ctx, a.job, relay.DemotedMismatch, refused.Detail, s.Contents())
+		if p.endWait(a) {
+			p.demote(ctx, a.job, relay.DemotedMismatch, refused.Detail, s.Contents())
 		}
 	}
 	return refused
 }
 
-// completed lets the bid in the book know what only the payload tells.
-func (d *Desk) completed(a *awaitedPayload, bid *preparedBid) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// addCounts lets the bid in the book know what only the payload tells.
+func (p *Pipeline) addCounts(a *awaitedPayload, bid *preparedBid) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	a.bid.trace.NumTx, a.bid.trace.NumBlobs = bid.trace.NumTx, bid.trace.NumBlobs
 }
 
@@ -277,8 +277,8 @@ func sameRequests(a, b *preparedBid) bool {
 // Await waits until a payload that has to follow a header of a block has come, or comes too late:
 // then it is worth looking again. It is false at once if none is awaited, and when the context
 // ends.
-func (d *Desk) Await(ctx context.Context, hash phase0.Hash32) bool {
-	settled := d.settledOf(hash)
+func (p *Pipeline) Await(ctx context.Context, hash phase0.Hash32) bool {
+	settled := p.endOf(hash)
 	if settled == nil {
 		return false
 	}
@@ -290,14 +290,14 @@ func (d *Desk) Await(ctx context.Context, hash phase0.Hash32) bool {
 	}
 }
 
-// settledOf is closed when one of the headers of a block no longer waits for its payload; nil if
+// endOf is closed when one of the headers of a block no longer waits for its payload; nil if
 // none does.
-func (d *Desk) settledOf(hash phase0.Hash32) <-chan struct{} {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for id, a := range d.awaited {
+func (p *Pipeline) endOf(hash phase0.Hash32) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, a := range p.awaited {
 		if id.block == hash {
-			return a.settled
+			return a.ended
 		}
 	}
 	return nil

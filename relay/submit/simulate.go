@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"context"
@@ -18,19 +18,19 @@ import (
 type caseFacts = check.Case
 
 // caseOf gathers what the rules compare a submission with.
-func (d *Desk) caseOf(s *relay.Submission) *caseFacts {
+func (p *Pipeline) caseOf(s *relay.Submission) *caseFacts {
 	slot := phase0.Slot(s.Trace.Slot)
 	return &check.Case{
-		Spec: d.Spec, Submission: s, HeadSlot: d.Chain.Head().Slot, NowSlot: d.Spec.SlotAt(d.Clock.Now()),
-		Builder: d.Builders.Of(s.Trace.BuilderPubkey), Delivered: d.Deliveries.Delivered(slot),
-		Duty: d.Chain.Duty(slot), Attributes: d.Chain.Attributes(slot, s.Trace.ParentHash),
+		Spec: p.Spec, Submission: s, HeadSlot: p.Chain.Head().Slot, NowSlot: p.Spec.SlotAt(p.Clock.Now()),
+		Builder: p.Builders.Of(s.Trace.BuilderPubkey), Delivered: p.Deliveries.Delivered(slot),
+		Duty: p.Chain.Duty(slot), Attributes: p.Chain.Attributes(slot, s.Trace.ParentHash),
 	}
 }
 
 // check applies the rules. The signature of a bid that an API key vouches for is verified later:
 // beside the execution, or after the bid counts. While another one's is verified, the transactions
 // are hashed.
-func (d *Desk) check(ctx context.Context, facts *caseFacts) *relay.Refused {
+func (p *Pipeline) check(ctx context.Context, facts *caseFacts) *relay.Refused {
 	defer observe.Stage(ctx, observe.Check)()
 	facts.SignatureLater = facts.Submission.Identified
 	if facts.Header != nil || facts.SignatureLater {
@@ -64,10 +64,10 @@ func verifySignature(facts *caseFacts) *relay.Refused {
 	return check.Signature(&now)
 }
 
-// execute has the block executed on its parent's state. Only a block that breaks a rule is called
+// simulate has the block executed on its parent's state. Only a block that breaks a rule is called
 // invalid; whatever keeps us from finding out is our own trouble and says so (decision 11). paidWei
 // is nil if the execution does not say.
-func (d *Desk) execute(ctx context.Context, s *relay.Submission,
+func (p *Pipeline) simulate(ctx context.Context, s *relay.Submission,
 	facts *caseFacts) (paidWei *uint256.Int, _ *relay.Refused) {
 	defer observe.Stage(ctx, observe.Simulate)()
 	signature := make(chan *relay.Refused, 1)
@@ -77,13 +77,13 @@ func (d *Desk) execute(ctx context.Context, s *relay.Submission,
 		}
 		close(signature)
 	}()
-	ctx, cancel := context.WithTimeout(ctx, d.ValidationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.ValidationTimeout)
 	defer cancel()
 	block := blockOf(s.Contents(), facts.Attributes.ParentRoot, facts.Duty.Registration.Message.GasLimit)
 	block.Trace, block.Signature = s.Trace, s.Signature
-	block.Priority, block.Source = d.priority(s, facts.Builder), exec.Source{Address: s.From, Key: s.Trace.BuilderPubkey}
-	verdict := d.Validator.Validate(ctx, block)
-	d.standings.learn(s, verdict.Class)
+	block.Priority, block.Source = p.priority(s, facts.Builder), exec.Source{Address: s.From, Key: s.Trace.BuilderPubkey}
+	verdict := p.Validator.Validate(ctx, block)
+	p.senders.learn(s, verdict.Class)
 	if refused := <-signature; refused != nil {
 		return nil, refused
 	}
@@ -93,11 +93,11 @@ func (d *Desk) execute(ctx context.Context, s *relay.Submission,
 	case verdict.Class == exec.Invalid:
 		return nil, relay.SubmissionInvalid.With("%s: %s", verdict.Rule, verdict.Detail)
 	case verdict.Rule == exec.RuleCrowded:
-		d.overrun(s, "validate blocks: more wait than there is room for")
+		p.overrun(s, "validate blocks: more wait than there is room for")
 		return nil, relay.SubmissionCrowded.Plain()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		d.overrun(s, "validate blocks in time")
-		return nil, relay.SubmissionTimeout.With("more than %v", d.ValidationTimeout)
+		p.overrun(s, "validate blocks in time")
+		return nil, relay.SubmissionTimeout.With("more than %v", p.ValidationTimeout)
 	default:
 		return nil, relay.SubmissionUnverifiable.With("%s: %s", verdict.Rule, verdict.Detail)
 	}

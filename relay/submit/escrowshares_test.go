@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"testing"
@@ -12,15 +12,15 @@ import (
 
 // bounded gives the escrow room for some blocks of about one size, of which a listed builder has a
 // quarter of three quarters.
-func (h *house) bounded(blocks int, like *relay.Submission) {
-	h.desk.room.bytes = int64(blocks * like.Contents().Size())
-	h.desk.room.least = 1
+func (h *pipelineUnderTest) bounded(blocks int, like *relay.Submission) {
+	h.pipeline.room.bytes = int64(blocks * like.Contents().Size())
+	h.pipeline.room.least = 1
 }
 
 // A builder that replaces its bids without end has its share of the escrow, and no more: its oldest
 // payloads go, and neither what leads nor what was served, whoever's it is.
 func TestManyBlocksTakeNobodysRoom(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trustUpTo(1, 1_000_000)
 	h.trustUpTo(2, 1_000_000)
 	served := h.submission(1, 5000)
@@ -58,7 +58,7 @@ func TestManyBlocksTakeNobodysRoom(t *testing.T) {
 // When nothing of a builder's can go, since it waits for its execution, the next is refused; a
 // block that has gone may come again.
 func TestBlocksThatHaveToStay(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trustUpTo(1, 1_000_000)
 	first := h.submission(1, 100)
 	h.bounded(16, first)
@@ -83,7 +83,7 @@ func TestBlocksThatHaveToStay(t *testing.T) {
 // Strangers have half of the room together; when they fill it, the one who has most makes room, and
 // listed builders have theirs.
 func TestStrangersShareTheEscrow(t *testing.T) {
-	r := room{bytes: 1600, least: 1} // 1,200: 600 for strangers, 150 for an address, 300 for a builder
+	r := escrowShares{bytes: 1600, least: 1} // 1,200: 600 for strangers, 150 for an address, 300 for a builder
 	number := byte(0)
 	add := func(sender string, stranger bool) string {
 		number++
@@ -122,7 +122,7 @@ func TestStrangersShareTheEscrow(t *testing.T) {
 // Whoever sends what, no sender has more than its share, and the books are right.
 func TestRoomHolds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		r := room{bytes: rapid.Int64Range(1000, 5000).Draw(rt, "bytes"), least: 1}
+		r := escrowShares{bytes: rapid.Int64Range(1000, 5000).Draw(rt, "bytes"), least: 1}
 		usable := r.bytes / 4 * 3
 		for n := range rapid.IntRange(0, 200).Draw(rt, "payloads") {
 			sender := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "sender")

@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // Fees go to the newest fee recipient: a bid for the one before is not served any more, neither at
 // once nor when a better one is cancelled, and what comes for the new one is.
 func TestBidsForAnOlderRecipientAreNotServed(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	other := bellatrix.ExecutionAddress{0xfd}
 	old := h.submission(1, 200)
 	h.accept(old, 200)
@@ -36,7 +36,7 @@ func TestBidsForAnOlderRecipientAreNotServed(t *testing.T) {
 // A lower gas limit takes down the blocks that exceed it; a higher one leaves them: they are within
 // it.
 func TestBidsAboveALowerGasLimitAreNotServed(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	s := h.submission(1, 200)
 	h.accept(s, 200)
 	h.register(payee, s.Payload.GasLimit+1_000_000)
@@ -58,14 +58,14 @@ func TestRegistrationWhileABlockIsExecuted(t *testing.T) {
 		"a lower gas limit": {payee, 21_000, relay.SubmissionGasLimitChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newPipeline(t)
 			inner := h.validator
 			h.validator = validatorFunc(func(ctx context.Context, b *exec.Block) exec.Verdict {
 				h.register(row.recipient, row.gasLimit)
 				return inner.Validate(ctx, b)
 			})
 			s := h.submission(1, 200)
-			_, err := h.desk.Receive(t.Context(), s)
+			_, err := h.pipeline.Submit(t.Context(), s)
 			if refused := (*relay.Refused)(nil); !errors.As(err, &refused) || refused.ID != row.want.ID {
 				t.Errorf("%v, want %s", err, row.want.ID)
 			}

@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"context"
@@ -18,13 +18,13 @@ type escrowedPayload struct {
 // then it must be the same one. What a hash names is shown by the execution, which reads the
 // escrow: another payload under it would be served unseen. bid is made while the payload is
 // written.
-func (d *Desk) keep(ctx context.Context, s *relay.Submission, bid func() (*preparedBid, error)) *relay.Refused {
+func (p *Pipeline) keep(ctx context.Context, s *relay.Submission, bid func() (*preparedBid, error)) *relay.Refused {
 	contents := s.Contents()
 	id := contents.ID()
 	for {
-		there, first := d.reserve(id)
+		there, first := p.reserve(id)
 		if first {
-			return d.put(ctx, s, contents, there, bid)
+			return p.put(ctx, s, contents, there, bid)
 		}
 		select {
 		case <-ctx.Done():
@@ -46,19 +46,19 @@ func (d *Desk) keep(ctx context.Context, s *relay.Submission, bid func() (*prepa
 }
 
 // reserve is the payload of an id; true for the one who has to put it.
-func (d *Desk) reserve(id relay.PayloadID) (*escrowedPayload, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if there := d.escrowed[id]; there != nil {
+func (p *Pipeline) reserve(id relay.PayloadID) (*escrowedPayload, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if there := p.escrowed[id]; there != nil {
 		return there, false
 	}
 	mine := &escrowedPayload{done: make(chan struct{})}
-	d.escrowed[id] = mine
+	p.escrowed[id] = mine
 	return mine, true
 }
 
 // put writes a payload that was reserved.
-func (d *Desk) put(
+func (p *Pipeline) put(
 	ctx context.Context, s *relay.Submission, contents *relay.Contents, reserved *escrowedPayload,
 	bid func() (*preparedBid, error),
 ) (refused *relay.Refused) {
@@ -66,17 +66,17 @@ func (d *Desk) put(
 	defer close(reserved.done)
 	defer func() {
 		if refused != nil {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			delete(d.escrowed, id)
-			d.room.remove(id)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			delete(p.escrowed, id)
+			p.room.remove(id)
 		}
 	}()
-	if refused := d.makeRoom(ctx, s, id, int64(contents.Size())); refused != nil {
+	if refused := p.makeRoom(ctx, s, id, int64(contents.Size())); refused != nil {
 		return refused
 	}
-	if err := d.Escrow.Put(ctx, contents); err != nil {
-		d.trouble("put payload into the escrow", err)
+	if err := p.Escrow.Put(ctx, contents); err != nil {
+		p.trouble("put payload into the escrow", err)
 		return relay.SubmissionEscrowDown.Plain()
 	}
 	made, err := bid()

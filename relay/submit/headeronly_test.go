@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 )
 
 // header is a submission without its payload.
-func (h *house) header(s *relay.Submission) *relay.HeaderSubmission {
+func (h *pipelineUnderTest) header(s *relay.Submission) *relay.HeaderSubmission {
 	h.t.Helper()
 	header, err := payload.HeaderOf(s.Fork, s.Payload)
 	if err != nil {
@@ -28,24 +28,24 @@ func (h *house) header(s *relay.Submission) *relay.HeaderSubmission {
 	}
 }
 
-func (h *house) acceptHeader(s *relay.HeaderSubmission, status int) {
+func (h *pipelineUnderTest) acceptHeader(s *relay.HeaderSubmission, status int) {
 	h.t.Helper()
-	outcome, err := h.desk.ReceiveHeader(h.t.Context(), s)
+	outcome, err := h.pipeline.SubmitHeader(h.t.Context(), s)
 	if err != nil || outcome.Status != status {
 		h.t.Fatalf("%+v, %v, want %d", outcome, err, status)
 	}
 }
 
-func (h *house) refuseHeader(s *relay.HeaderSubmission, want relay.Refusal) {
+func (h *pipelineUnderTest) refuseHeader(s *relay.HeaderSubmission, want relay.Refusal) {
 	h.t.Helper()
-	_, err := h.desk.ReceiveHeader(h.t.Context(), s)
+	_, err := h.pipeline.SubmitHeader(h.t.Context(), s)
 	if refused := (*relay.Refused)(nil); !errors.As(err, &refused) || refused.ID != want.ID {
 		h.t.Fatalf("%v, want %s", err, want.ID)
 	}
 }
 
 // served is the block that is served in an auction, the zero hash when none is.
-func (h *house) served(key relay.Key) phase0.Hash32 {
+func (h *pipelineUnderTest) served(key relay.Key) phase0.Hash32 {
 	if top := h.board.Top(key); top != nil {
 		return top.BlockHash
 	}
@@ -55,7 +55,7 @@ func (h *house) served(key relay.Key) phase0.Hash32 {
 // The bid counts with its header; whoever asks for the payload waits until it has come; then the
 // block is executed like any other.
 func TestHeaderFirst(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	s := h.submission(1, 100)
 	h.acceptHeader(h.header(s), 200)
@@ -67,7 +67,7 @@ func TestHeaderFirst(t *testing.T) {
 		t.Errorf("recorded as %+v", judged)
 	}
 	came, waiting := make(chan bool), &watchedContext{Context: t.Context(), asked: make(chan struct{})}
-	go func() { came <- h.desk.Await(waiting, s.Trace.BlockHash) }()
+	go func() { came <- h.pipeline.Await(waiting, s.Trace.BlockHash) }()
 	<-waiting.asked
 	h.accept(s, 200)
 	if !<-came {
@@ -93,8 +93,8 @@ func (c *watchedContext) Done() <-chan struct{} {
 }
 
 func TestNobodyWaitsForAPayloadThatIsNotAwaited(t *testing.T) {
-	h := newHouse(t)
-	if h.desk.Await(t.Context(), phase0.Hash32{1}) {
+	h := newPipeline(t)
+	if h.pipeline.Await(t.Context(), phase0.Hash32{1}) {
 		t.Error("a payload came that nobody sent")
 	}
 	h.trust(1)
@@ -102,14 +102,14 @@ func TestNobodyWaitsForAPayloadThatIsNotAwaited(t *testing.T) {
 	h.acceptHeader(h.header(s), 200)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if h.desk.Await(gone, s.Trace.BlockHash) {
+	if h.pipeline.Await(gone, s.Trace.BlockHash) {
 		t.Error("a payload came to somebody who went away")
 	}
 }
 
 // A payload that comes too late, or never, demotes.
 func TestPayloadThatDoesNotFollow(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	s := h.submission(1, 100)
 	h.acceptHeader(h.header(s), 200)
@@ -127,22 +127,24 @@ func TestPayloadThatDoesNotFollow(t *testing.T) {
 // A payload that comes after another block of its slot was delivered, or after the slot, has not
 // been withheld. Nobody else can bring it, or another one in its place.
 func TestPayloadAfterItsSlot(t *testing.T) {
-	for name, over := range map[string]func(*house){
-		"delivered": func(h *house) { h.delivered = true }, "past": func(h *house) { h.head.Slot = 1 },
+	for name, over := range map[string]func(*pipelineUnderTest){
+		"delivered": func(h *pipelineUnderTest) { h.delivered = true }, "past": func(h *pipelineUnderTest) {
+			h.head.Slot = 1
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newPipeline(t)
 			h.trust(1)
 			s := h.submission(1, 100)
 			h.acceptHeader(h.header(s), 200)
 			over(h)
 			forged := h.impostor(s, 1, 100)
 			forged.Signature[5] ^= 1
-			if _, err := h.desk.Receive(t.Context(), forged); err == nil || len(h.demotions()) != 0 {
+			if _, err := h.pipeline.Submit(t.Context(), forged); err == nil || len(h.demotions()) != 0 {
 				t.Errorf("a payload with somebody else's signature: %v, demotions %v", err, h.demotions())
 			}
 			h.accept(s, 200)
-			if len(h.desk.awaited) != 0 {
+			if len(h.pipeline.awaited) != 0 {
 				t.Error("the payload is still awaited")
 			}
 			for h.executeNext() {
@@ -156,7 +158,7 @@ func TestPayloadAfterItsSlot(t *testing.T) {
 
 // Another payload under the same hash demotes at once.
 func TestPayloadOfAnotherHeader(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	s := h.submission(1, 100)
 	h.acceptHeader(h.header(s), 200)
@@ -172,20 +174,20 @@ func TestPayloadOfAnotherHeader(t *testing.T) {
 
 // A header that comes after its payload needs nothing more.
 func TestHeaderOfAPayloadThatIsHere(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	s := h.submission(1, 100)
 	s.Cancellable = true
 	h.accept(s, 200)
 	h.acceptHeader(h.header(s), 200)
-	if len(h.desk.awaited) != 0 {
+	if len(h.pipeline.awaited) != 0 {
 		t.Error("a payload is awaited that is here")
 	}
 	h.top(s)
 }
 
 func TestHeadersThatAreRefused(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	s := h.submission(1, 100)
 	h.refuseHeader(h.header(s), relay.HeaderNotTrusted)
 	h.trust(1)
@@ -208,14 +210,14 @@ func TestHeadersThatAreRefused(t *testing.T) {
 		change(changed)
 		h.refuseHeader(changed, *want)
 	}
-	h.dead, h.desk.Cancellations = false, false
+	h.dead, h.pipeline.Cancellations = false, false
 	s.Cancellable = true
 	h.refuseHeader(h.header(s), relay.SubmissionCancellations)
 }
 
 // What no client would take has no effect.
 func TestWorthlessHeaderHasNoEffect(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	empty := h.header(h.submission(1, 100))
 	empty.Header.TransactionsRoot = noTransactions
@@ -227,7 +229,7 @@ func TestWorthlessHeaderHasNoEffect(t *testing.T) {
 }
 
 func TestHeaderBelowTheFloor(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	h.accept(h.submission(2, 100), 200)
 	h.acceptHeader(h.header(h.submission(1, 100)), 202)
@@ -235,7 +237,7 @@ func TestHeaderBelowTheFloor(t *testing.T) {
 
 // A builder that is blocked is told so.
 func TestBlockedBuilder(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	b, _ := h.builders.Named("alpha")
 	b.Blocked = true

@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// standings is what executions have shown of those who bid, in memory. A key or a value is only a
-// claim; a valid block is none. The zero value knows nobody.
-type standings struct {
+// senderRecords is what executions have shown of those who bid, in memory. A key or a value is only
+// a claim; a valid block is none. The zero value knows nobody.
+type senderRecords struct {
 	mu     sync.Mutex // guards all below
 	record map[phase0.BLSPubKey]int
 	// invalid has the slot of the last invalid block, by key and by address: whoever sent it comes
@@ -31,55 +31,55 @@ const recordNeeds = 3
 const remembered = 10_000
 
 // learn takes note of a verdict.
-func (st *standings) learn(s *relay.Submission, class exec.Class) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if st.record == nil {
-		st.record = map[phase0.BLSPubKey]int{}
-		st.invalidKey, st.invalidAddress = map[phase0.BLSPubKey]phase0.Slot{}, map[string]phase0.Slot{}
+func (r *senderRecords) learn(s *relay.Submission, class exec.Class) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.record == nil {
+		r.record = map[phase0.BLSPubKey]int{}
+		r.invalidKey, r.invalidAddress = map[phase0.BLSPubKey]phase0.Slot{}, map[string]phase0.Slot{}
 	}
 	key, slot := s.Trace.BuilderPubkey, phase0.Slot(s.Trace.Slot)
 	switch class {
 	case exec.Valid:
-		st.makeRoom()
-		st.record[key] = min(st.record[key]+1, recordNeeds)
+		r.makeRoom()
+		r.record[key] = min(r.record[key]+1, recordNeeds)
 	case exec.Invalid:
-		delete(st.record, key)
-		st.invalidKey[key] = slot
+		delete(r.record, key)
+		r.invalidKey[key] = slot
 		if s.From != "" {
-			st.invalidAddress[s.From] = slot
+			r.invalidAddress[s.From] = slot
 		}
 	case exec.Infrastructure: // says nothing of the block
 	}
 }
 
 // makeRoom keeps the records bounded. The caller holds mu.
-func (st *standings) makeRoom() {
-	if len(st.record) < remembered {
+func (r *senderRecords) makeRoom() {
+	if len(r.record) < remembered {
 		return
 	}
-	for key, valid := range st.record {
+	for key, valid := range r.record {
 		if valid < recordNeeds {
-			delete(st.record, key)
+			delete(r.record, key)
 		}
 	}
-	if len(st.record) >= remembered {
-		clear(st.record)
+	if len(r.record) >= remembered {
+		clear(r.record)
 	}
 }
 
 // close forgets the invalid blocks of slots before one.
-func (st *standings) close(before phase0.Slot) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	for key, slot := range st.invalidKey {
+func (r *senderRecords) close(before phase0.Slot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, slot := range r.invalidKey {
 		if slot < before {
-			delete(st.invalidKey, key)
+			delete(r.invalidKey, key)
 		}
 	}
-	for address, slot := range st.invalidAddress {
+	for address, slot := range r.invalidAddress {
 		if slot < before {
-			delete(st.invalidAddress, address)
+			delete(r.invalidAddress, address)
 		}
 	}
 }
@@ -87,51 +87,51 @@ func (st *standings) close(before phase0.Slot) {
 // of is the priority of a submission by what its sender has shown: Known with a record, Last after
 // an invalid block in the slot. The key of a record is its own; strangers stand for their address
 // too.
-func (st *standings) of(s *relay.Submission) exec.Priority {
-	st.mu.Lock()
-	defer st.mu.Unlock()
+func (r *senderRecords) of(s *relay.Submission) exec.Priority {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	slot := phase0.Slot(s.Trace.Slot)
-	if failed, any := st.invalidKey[s.Trace.BuilderPubkey]; any && failed == slot {
+	if failed, any := r.invalidKey[s.Trace.BuilderPubkey]; any && failed == slot {
 		return exec.Last
 	}
-	if st.record[s.Trace.BuilderPubkey] >= recordNeeds {
+	if r.record[s.Trace.BuilderPubkey] >= recordNeeds {
 		return exec.Known
 	}
-	if failed, any := st.invalidAddress[s.From]; any && failed == slot {
+	if failed, any := r.invalidAddress[s.From]; any && failed == slot {
 		return exec.Last
 	}
 	return exec.Normal
 }
 
 // firstOverrun says whether this is the first time in a slot that executions do not keep up.
-func (st *standings) firstOverrun(slot phase0.Slot) bool {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	first := st.overrun != slot
-	st.overrun = slot
+func (r *senderRecords) firstOverrun(slot phase0.Slot) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := r.overrun != slot
+	r.overrun = slot
 	return first
 }
 
 // priority says how soon a block is executed. The signature, or an API key, has shown whose it is;
 // that it would lead by what it says of itself counts among known builders only.
-func (d *Desk) priority(s *relay.Submission, builder relay.Builder) exec.Priority {
+func (p *Pipeline) priority(s *relay.Submission, builder relay.Builder) exec.Priority {
 	if builder.HighPriority {
 		return exec.High
 	}
-	priority := d.standings.of(s)
+	priority := p.senders.of(s)
 	if builder.Name != "" { // the operator has listed it
 		priority = exec.Known
 	}
-	if priority == exec.Known && d.leads(s) {
+	if priority == exec.Known && p.leads(s) {
 		priority = exec.High
 	}
 	return priority
 }
 
 // overrun tells the operator, once a slot, that blocks come faster than they can be executed.
-func (d *Desk) overrun(s *relay.Submission, action string) {
-	if d.standings.firstOverrun(phase0.Slot(s.Trace.Slot)) {
-		d.trouble(action, errTooMany)
+func (p *Pipeline) overrun(s *relay.Submission, action string) {
+	if p.senders.firstOverrun(phase0.Slot(s.Trace.Slot)) {
+		p.trouble(action, errTooMany)
 	}
 }
 

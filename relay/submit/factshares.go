@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"maps"
@@ -16,8 +16,8 @@ const (
 	addressShare = 1024
 )
 
-// shares is what strangers had of each slot. The zero value is ready.
-type shares struct {
+// factShares is what strangers had of each slot. The zero value is ready.
+type factShares struct {
 	mu    sync.Mutex // guards slots
 	slots map[phase0.Slot]*slotShare
 }
@@ -36,13 +36,13 @@ type keyHas struct {
 
 // isStranger says whether nobody answers for a builder: the operator has not listed it, and no API
 // key came with what it sent.
-func (d *Desk) isStranger(s *relay.Submission) bool {
-	return !s.Identified && d.Builders.Of(s.Trace.BuilderPubkey).Name == ""
+func (p *Pipeline) isStranger(s *relay.Submission) bool {
+	return !s.Identified && p.Builders.Of(s.Trace.BuilderPubkey).Name == ""
 }
 
 // add takes a stranger's bid that counts, and says whether it is within the shares of its key and
 // its address.
-func (sh *shares) add(s *relay.Submission) bool {
+func (sh *factShares) add(s *relay.Submission) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	slot := phase0.Slot(s.Trace.Slot)
@@ -69,7 +69,7 @@ func (sh *shares) add(s *relay.Submission) bool {
 }
 
 // takeBack says whether a stranger may have taken back a bid that counted: once after each.
-func (sh *shares) takeBack(s *relay.Submission) bool {
+func (sh *factShares) takeBack(s *relay.Submission) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	had := sh.slots[phase0.Slot(s.Trace.Slot)]
@@ -85,7 +85,7 @@ func (sh *shares) takeBack(s *relay.Submission) bool {
 }
 
 // close forgets slots before one.
-func (sh *shares) close(before phase0.Slot) {
+func (sh *factShares) close(before phase0.Slot) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	maps.DeleteFunc(sh.slots, func(slot phase0.Slot, _ *slotShare) bool { return slot < before })

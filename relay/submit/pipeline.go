@@ -1,4 +1,4 @@
-// Package receive takes a builder's submission to the auction: the flow of a bid, from the decoded
+// Package submit takes a builder's submission to the auction: the flow of a bid, from the decoded
 // body to the header that is served.
 //
 //	submission ─▶ checks ─▶ worth it? ─┬─▶ execute ─▶ escrow ─▶ book ─▶ sign the new top ─▶ board
@@ -16,7 +16,7 @@
 // shown, so that the board shows tops in the order in which the books elected them. Checks,
 // execution, escrow, hashing and most signing run without it: only a bid that did not lead when it
 // was made ready, and does now, is signed under the mutex (half a millisecond).
-package receive
+package submit
 
 import (
 	"context"
@@ -79,7 +79,7 @@ type Evidence interface {
 	Keep(ctx context.Context, contents *relay.Contents) error
 }
 
-// Config are the parts and rules of a Desk. All parts are needed.
+// Config are the parts and rules of a Pipeline. All parts are needed.
 type Config struct {
 	Spec       *eth.Spec
 	Clock      clock.Clock
@@ -87,8 +87,8 @@ type Config struct {
 	Deliveries Deliveries
 	Builders   Builders
 	Validator  exec.Validator
-	// Live says whether blocks can be executed at all now: without that no bid is taken on trust. nil
-	// means always.
+	// Live says whether blocks can be executed at all now: without that no bid is accepted
+	// optimistically. nil means always.
 	Live   func() bool
 	Escrow Escrow
 	// EscrowBytes is how much the escrow keeps, which is divided among builders; 0 for no bound.
@@ -108,26 +108,28 @@ type Config struct {
 	ValidationTimeout time.Duration
 	// PayloadTimeout is how long the payload of a header may take to follow, in chain time.
 	PayloadTimeout time.Duration
-	// Executors is how many blocks that were taken on trust are executed at a time; at least one.
+	// Executors is how many blocks that were accepted optimistically are executed at a time; at least
+	// one.
 	Executors int
 	// Cancellations allows ?cancellations=1.
 	Cancellations bool
 }
 
-// Desk receives submissions. It is safe for concurrent use. Run executes what it took on trust.
-type Desk struct {
+// Pipeline receives submissions. It is safe for concurrent use. Run simulates what the optimistic
+// queue holds.
+type Pipeline struct {
 	Config
-	later     later
-	foresight foresight
-	standings standings
-	shares    shares
+	optimistic optimisticQueue
+	foresight  foresight
+	senders    senderRecords
+	shares     factShares
 
 	mu       sync.Mutex // guards all below
 	books    auction.Books
 	prepared map[bidID]*preparedBid               // of all bids in the books
 	escrowed map[relay.PayloadID]*escrowedPayload // what is in the escrow, or on its way
 	awaited  map[bidID]*awaitedPayload            // headers whose payload has not come
-	room     room                                 // of the escrow
+	room     escrowShares                         // of the escrow
 	payments map[relay.PayloadID]payment          // what executions found that blocks pay
 }
 
@@ -144,13 +146,13 @@ func idOf(bid *relay.Bid) bidID {
 	return bidID{bid.Builder, bid.BlockHash, bid.ValueWei.Bytes32(), bid.FeeRecipient}
 }
 
-// New returns a desk without auctions.
-func New(cfg Config) *Desk {
-	return &Desk{
+// New returns a pipeline without auctions.
+func New(cfg Config) *Pipeline {
+	return &Pipeline{
 		Config: cfg, prepared: map[bidID]*preparedBid{}, escrowed: map[relay.PayloadID]*escrowedPayload{},
 		awaited: map[bidID]*awaitedPayload{}, payments: map[relay.PayloadID]payment{},
-		room:  room{bytes: cfg.EscrowBytes, least: leastShare},
-		later: later{jobs: map[bidID]*taken{}, wake: make(chan struct{}, 1)},
+		room:       escrowShares{bytes: cfg.EscrowBytes, least: leastShare},
+		optimistic: optimisticQueue{jobs: map[bidID]*optimisticJob{}, wake: make(chan struct{}, 1)},
 	}
 }
 
@@ -164,149 +166,149 @@ var (
 	belowFloor = relay.Outcome{Status: http.StatusAccepted, Message: "accepted bid below floor, skipped validation"}
 )
 
-// Receive judges a submission and answers with what the builder is told: 200 if the bid counts or
+// Submit judges a submission and answers with what the builder is told: 200 if the bid counts or
 // has no effect, 202 if it is kept below the floor, and a *relay.Refused otherwise.
-func (d *Desk) Receive(ctx context.Context, s *relay.Submission) (relay.Outcome, error) {
-	outcome, judged, err := d.receive(ctx, s)
+func (p *Pipeline) Submit(ctx context.Context, s *relay.Submission) (relay.Outcome, error) {
+	outcome, judged, err := p.submit(ctx, s)
 	judged.Cancellable, judged.Sequence = s.Cancellable, s.Sequence
 	judged.Trace, judged.ReceivedAt = s.FlatTrace(), s.ReceivedAt
 	if refused := (*relay.Refused)(nil); errors.As(err, &refused) {
 		judged.Refusal, judged.Detail = refused.ID, refused.Detail
 	}
-	if d.isFact(s, judged, err) {
-		d.Facts.Record(judged)
+	if p.isRecorded(s, judged, err) {
+		p.Facts.Record(judged)
 	} else {
-		d.Unrecorded(judged)
+		p.Unrecorded(judged)
 	}
-	return outcome, withoutDoubt(err)
+	return outcome, asTold(err)
 }
 
-// unproven is a refusal before a signature has shown whose a submission is.
-type unproven struct{ *relay.Refused }
+// unauthenticated is a refusal before a signature has shown whose a submission is.
+type unauthenticated struct{ *relay.Refused }
 
 // Unwrap is for errors.As.
-func (u unproven) Unwrap() error { return u.Refused }
+func (u unauthenticated) Unwrap() error { return u.Refused }
 
-// withoutDoubt is the refusal that a builder is told.
-func withoutDoubt(err error) error {
-	if doubted := (unproven{}); errors.As(err, &doubted) {
+// asTold is the refusal that a builder is told.
+func asTold(err error) error {
+	if doubted := (unauthenticated{}); errors.As(err, &doubted) {
 		return doubted.Refused
 	}
 	return err
 }
 
-// isFact says whether what became of a submission is written down. What anybody could have sent, in
-// any number and at no cost, is only counted: refusals before a signature was found right, and of
-// strangers, for whom a new key costs nothing, all that changes nothing in the auction. A
+// isRecorded says whether what became of a submission is written down. What anybody could have
+// sent, in any number and at no cost, is only counted: refusals before a signature was found right,
+// and of strangers, for whom a new key costs nothing, all that changes nothing in the auction. A
 // stranger's bid that counts is a fact up to its share of the slot, and beyond it if it leads: then
 // its block was executed and pays more than all others.
-func (d *Desk) isFact(s *relay.Submission, judged relay.SubmissionJudged, err error) bool {
-	doubted := unproven{}
+func (p *Pipeline) isRecorded(s *relay.Submission, judged relay.SubmissionJudged, err error) bool {
+	doubted := unauthenticated{}
 	switch {
-	case d.Unrecorded == nil || s.Identified:
+	case p.Unrecorded == nil || s.Identified:
 		return true
 	case errors.As(err, &doubted):
 		return false
-	case !d.isStranger(s):
+	case !p.isStranger(s):
 		return true
 	case !judged.EligibleAt.IsZero():
-		return d.shares.add(s) || d.leads(s)
+		return p.shares.add(s) || p.leads(s)
 	case err != nil || judged.Detail != atFloor:
 		return false
 	}
-	return (s.Cancellable || s.Sequence > 0) && d.shares.takeBack(s)
+	return (s.Cancellable || s.Sequence > 0) && p.shares.takeBack(s)
 }
 
-// receive judges a submission. A header of the same block that came while this was under way has
+// submit judges a submission. A header of the same block that came while this was under way has
 // found no payload and awaits one: it is this one.
-func (d *Desk) receive(ctx context.Context, s *relay.Submission) (relay.Outcome, relay.SubmissionJudged, error) {
-	outcome, judged, err := d.judge(ctx, s)
-	if errors.As(err, &unproven{}) {
+func (p *Pipeline) submit(ctx context.Context, s *relay.Submission) (relay.Outcome, relay.SubmissionJudged, error) {
+	outcome, judged, err := p.judge(ctx, s)
+	if errors.As(err, &unauthenticated{}) {
 		return outcome, judged, err
 	}
-	if awaited := d.awaitedOf(s); len(awaited) > 0 {
-		if refused := d.follow(ctx, s, awaited); refused != nil && err == nil {
+	if awaited := p.awaitedOf(s); len(awaited) > 0 {
+		if refused := p.completeHeaders(ctx, s, awaited); refused != nil && err == nil {
 			err = refused
 		}
 	}
 	return outcome, judged, err
 }
 
-func (d *Desk) judge(ctx context.Context, s *relay.Submission) (relay.Outcome, relay.SubmissionJudged, error) {
+func (p *Pipeline) judge(ctx context.Context, s *relay.Submission) (relay.Outcome, relay.SubmissionJudged, error) {
 	var judged relay.SubmissionJudged
-	if s.Cancellable && !d.Cancellations {
-		return relay.Outcome{}, judged, unproven{relay.SubmissionCancellations.Plain()}
+	if s.Cancellable && !p.Cancellations {
+		return relay.Outcome{}, judged, unauthenticated{relay.SubmissionCancellations.Plain()}
 	}
-	facts := d.caseOf(s)
-	if refused := d.check(ctx, facts); refused != nil {
-		if awaited := d.overFor(refused, facts); len(awaited) > 0 {
+	facts := p.caseOf(s)
+	if refused := p.check(ctx, facts); refused != nil {
+		if awaited := p.headersOwed(refused, facts); len(awaited) > 0 {
 			judged.Optimistic, judged.Detail = true, "the payload of a header, after its slot"
-			return accepted, judged, asError(d.follow(ctx, s, awaited))
+			return accepted, judged, asError(p.completeHeaders(ctx, s, awaited))
 		}
-		return relay.Outcome{}, judged, unproven{refused}
+		return relay.Outcome{}, judged, unauthenticated{refused}
 	}
 	if s.Trace.Value.IsZero() || len(s.Payload.Transactions) == 0 {
 		judged.Detail = "no value or no transactions: no effect"
 		return accepted, judged, nil
 	}
-	if awaited := d.awaitedOf(s); len(awaited) > 0 {
+	if awaited := p.awaitedOf(s); len(awaited) > 0 {
 		judged.Optimistic = true
 		judged.Detail = "the payload of a header"
-		return accepted, judged, asError(d.follow(ctx, s, awaited))
+		return accepted, judged, asError(p.completeHeaders(ctx, s, awaited))
 	}
-	if below, refused := d.belowFloor(s); below || refused != nil {
+	if below, refused := p.belowFloor(s); below || refused != nil {
 		judged.Detail = atFloor
 		return belowFloor, judged, asError(refused)
 	}
-	judged.Optimistic = d.trusts(facts.Builder, s.Trace.Value)
+	judged.Optimistic = p.trusts(facts.Builder, s.Trace.Value)
 	judged.Verified = !judged.Optimistic
 	var refused *relay.Refused
 	if judged.Optimistic {
-		refused = d.takeOnTrust(ctx, s, facts)
+		refused = p.acceptOptimistic(ctx, s, facts)
 	} else {
-		refused = d.takeExecuted(ctx, s, facts)
+		refused = p.acceptSimulated(ctx, s, facts)
 	}
 	if refused != nil {
 		judged.Verified = false
 		return relay.Outcome{}, judged, refused
 	}
-	judged.EligibleAt = d.Clock.Now()
+	judged.EligibleAt = p.Clock.Now()
 	return accepted, judged, nil
 }
 
 // trusts says whether a bid counts before its block is executed. Without anybody to execute it
 // later none does.
-func (d *Desk) trusts(builder relay.Builder, valueWei *uint256.Int) bool {
-	return builder.Trusts(valueWei) && (d.Live == nil || d.Live())
+func (p *Pipeline) trusts(builder relay.Builder, valueWei *uint256.Int) bool {
+	return builder.Trusts(valueWei) && (p.Live == nil || p.Live())
 }
 
-// takeExecuted takes a bid whose block is found valid.
-func (d *Desk) takeExecuted(ctx context.Context, s *relay.Submission, facts *caseFacts) *relay.Refused {
-	paidWei, refused := d.execute(ctx, s, facts)
+// acceptSimulated takes a bid whose block is found valid.
+func (p *Pipeline) acceptSimulated(ctx context.Context, s *relay.Submission, facts *caseFacts) *relay.Refused {
+	paidWei, refused := p.simulate(ctx, s, facts)
 	if refused != nil {
 		return refused
 	}
 	defer observe.Stage(ctx, observe.Eligible)()
-	bid, refused := d.ready(ctx, s)
+	bid, refused := p.ready(ctx, s)
 	if refused != nil {
 		return refused
 	}
-	d.prove(s.Trace, paidWei) // only now: it is this very payload that the escrow has
+	p.provePayment(s.Trace, paidWei) // only now: it is this very payload that the escrow has
 	bid.verified = true
-	return d.enter(s, facts, bid)
+	return p.enterAuction(s, facts, bid)
 }
 
-// takeOnTrust takes a bid whose block is executed later.
-func (d *Desk) takeOnTrust(ctx context.Context, s *relay.Submission, facts *caseFacts) *relay.Refused {
+// acceptOptimistic takes a bid whose block is executed later.
+func (p *Pipeline) acceptOptimistic(ctx context.Context, s *relay.Submission, facts *caseFacts) *relay.Refused {
 	defer observe.Stage(ctx, observe.Eligible)()
-	bid, refused := d.ready(ctx, s)
+	bid, refused := p.ready(ctx, s)
 	if refused != nil {
 		return refused
 	}
-	if refused := d.enter(s, facts, bid); refused != nil {
+	if refused := p.enterAuction(s, facts, bid); refused != nil {
 		return refused
 	}
-	d.owe(jobOf(s, facts, d.Clock.Now()))
+	p.queueOptimistic(jobOf(s, facts, p.Clock.Now()))
 	return nil
 }
 
@@ -314,8 +316,8 @@ func (d *Desk) takeOnTrust(ctx context.Context, s *relay.Submission, facts *case
 // signed if the bid would lead now, and the payload is kept. A processor takes a tenth of a
 // millisecond and more to wake, so what is nearly done is done here, and only what is not begun yet
 // beside.
-func (d *Desk) ready(ctx context.Context, s *relay.Submission) (*preparedBid, *relay.Refused) {
-	prepared := sync.OnceValues(func() (*preparedBid, error) { return d.prepareAndSign(s) })
+func (p *Pipeline) ready(ctx context.Context, s *relay.Submission) (*preparedBid, *relay.Refused) {
+	prepared := sync.OnceValues(func() (*preparedBid, error) { return p.prepareAndSign(s) })
 	switch ahead := s.Ahead.Signed; {
 	case ahead == nil:
 		go func() { _, _ = prepared() }()
@@ -323,7 +325,7 @@ func (d *Desk) ready(ctx context.Context, s *relay.Submission) (*preparedBid, *r
 		_, _ = prepared()
 	default: // is being done beside
 	}
-	refused := d.keep(ctx, s, prepared)
+	refused := p.keep(ctx, s, prepared)
 	bid, err := prepared()
 	switch {
 	case refused != nil:
@@ -335,20 +337,20 @@ func (d *Desk) ready(ctx context.Context, s *relay.Submission) (*preparedBid, *r
 }
 
 // prepareAndSign makes a bid, and begins to sign it if it would lead now.
-func (d *Desk) prepareAndSign(s *relay.Submission) (*preparedBid, error) {
+func (p *Pipeline) prepareAndSign(s *relay.Submission) (*preparedBid, error) {
 	bid, err := prepare(s)
 	if err != nil {
 		return nil, err
 	}
-	if d.leads(s) {
-		bid.sign(s.Key(), d.Key, d.Spec.BuilderDomain(), d.notSigned)
+	if p.leads(s) {
+		bid.sign(s.Key(), p.Key, p.Spec.BuilderDomain(), p.notSigned)
 	}
 	return bid, nil
 }
 
-func (d *Desk) trouble(action string, err error) {
-	if d.Trouble != nil {
-		d.Trouble(action, err)
+func (p *Pipeline) trouble(action string, err error) {
+	if p.Trouble != nil {
+		p.Trouble(action, err)
 	}
 }
 

@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"context"
@@ -9,15 +9,15 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// room divides the escrow's bytes among those who fill it, so that nobody's blocks drive out
-// another's. What is over its share goes, the oldest first, and its bid with it; what leads, is
+// escrowShares divides the escrow's bytes among those who fill it, so that nobody's blocks drive
+// out another's. What is over its share goes, the oldest first, and its bid with it; what leads, is
 // being executed, or may still be asked for stays.
 //
 //	of three quarters of the escrow (the rest is what past slots have left):
 //	a listed builder: a quarter ─ all strangers: half ─ strangers of one address: an eighth
 //
 // It is not safe for concurrent use; its owner guards it. With no bytes at all there is no bound.
-type room struct {
+type escrowShares struct {
 	bytes   int64 // of the escrow; 0 for no bound
 	least   int64 // that a sender has, however small the escrow: room for its largest blocks
 	holders map[string]*holder
@@ -43,7 +43,7 @@ const leastShare = 32 << 20
 // over is the sender whose payload has to go before another one has room, empty if it has room. A
 // sender above its share makes room for itself, and whoever has most does if all of a kind are
 // above theirs.
-func (r *room) over(sender string, stranger bool, bytes int64) string {
+func (r *escrowShares) over(sender string, stranger bool, bytes int64) string {
 	if r.bytes == 0 {
 		return ""
 	}
@@ -72,7 +72,7 @@ func (r *room) over(sender string, stranger bool, bytes int64) string {
 }
 
 // most is who holds most, of strangers alone or of all.
-func (r *room) most(strangers bool) (sender string) {
+func (r *escrowShares) most(strangers bool) (sender string) {
 	var most int64
 	for name, h := range r.holders {
 		if (h.stranger || !strangers) && h.bytes > most {
@@ -85,7 +85,7 @@ func (r *room) most(strangers bool) (sender string) {
 // mostTried bounds the search for a payload that can go: it is made while all bids wait.
 const mostTried = 64
 
-func (r *room) add(id relay.PayloadID, sender string, stranger bool, bytes int64) {
+func (r *escrowShares) add(id relay.PayloadID, sender string, stranger bool, bytes int64) {
 	if r.holders == nil {
 		r.holders, r.held = map[string]*holder{}, map[relay.PayloadID]place{}
 	}
@@ -99,7 +99,7 @@ func (r *room) add(id relay.PayloadID, sender string, stranger bool, bytes int64
 	r.held[id] = place{sender, bytes}
 }
 
-func (r *room) remove(id relay.PayloadID) {
+func (r *escrowShares) remove(id relay.PayloadID) {
 	p, there := r.held[id]
 	if !there {
 		return
@@ -113,7 +113,7 @@ func (r *room) remove(id relay.PayloadID) {
 	}
 }
 
-func (r *room) close(before phase0.Slot) {
+func (r *escrowShares) close(before phase0.Slot) {
 	for id := range r.held {
 		if id.Slot < before {
 			r.remove(id)
@@ -122,21 +122,21 @@ func (r *room) close(before phase0.Slot) {
 }
 
 // makeRoom takes room in the escrow for a payload, at the cost of older ones of who has too much.
-func (d *Desk) makeRoom(ctx context.Context, s *relay.Submission, id relay.PayloadID, bytes int64) *relay.Refused {
-	sender, stranger := d.Builders.Of(s.Trace.BuilderPubkey).Name, false
+func (p *Pipeline) makeRoom(ctx context.Context, s *relay.Submission, id relay.PayloadID, bytes int64) *relay.Refused {
+	sender, stranger := p.Builders.Of(s.Trace.BuilderPubkey).Name, false
 	if sender == "" {
 		sender, stranger = "from "+s.From, true
 	}
 	for {
-		goes, full := d.takeRoom(id, sender, stranger, bytes)
+		goes, full := p.takeRoom(id, sender, stranger, bytes)
 		switch {
 		case full:
 			return relay.SubmissionEscrowCrowded.Plain()
 		case goes == nil:
 			return nil
 		}
-		if err := d.Escrow.Drop(ctx, *goes); err != nil {
-			d.trouble("drop a payload from the escrow", err)
+		if err := p.Escrow.Drop(ctx, *goes); err != nil {
+			p.trouble("drop a payload from the escrow", err)
 			return relay.SubmissionEscrowDown.Plain()
 		}
 	}
@@ -144,36 +144,36 @@ func (d *Desk) makeRoom(ctx context.Context, s *relay.Submission, id relay.Paylo
 
 // takeRoom notes a payload if there is room for it. If not, the bids of one that has to go are
 // withdrawn, and it is to be dropped; full if none can go.
-func (d *Desk) takeRoom(id relay.PayloadID, sender string, stranger bool,
+func (p *Pipeline) takeRoom(id relay.PayloadID, sender string, stranger bool,
 	bytes int64) (goes *relay.PayloadID, full bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	whose := d.room.over(sender, stranger, bytes)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	whose := p.room.over(sender, stranger, bytes)
 	if whose == "" {
-		d.room.add(id, sender, stranger, bytes)
+		p.room.add(id, sender, stranger, bytes)
 		return nil, false
 	}
-	oldest := d.room.holders[whose].order
+	oldest := p.room.holders[whose].order
 	for _, old := range oldest[:min(len(oldest), mostTried)] {
-		if d.withdrawn(old) {
-			d.room.remove(old)
-			delete(d.escrowed, old)
+		if p.tryWithdraw(old) {
+			p.room.remove(old)
+			delete(p.escrowed, old)
 			return &old, false
 		}
 	}
 	return nil, true
 }
 
-// withdrawn takes the bids of a payload out of the auction, if nobody needs it: it does not lead,
+// tryWithdraw takes the bids of a payload out of the auction, if nobody needs it: it does not lead,
 // nor did lately, was not served, waits for no execution, and is not the bid in force of a builder
 // that replaces its bids. The caller holds mu.
-func (d *Desk) withdrawn(id relay.PayloadID) bool {
-	there := d.escrowed[id]
-	if !there.isKept() || d.Escrow.Needs(id) || d.later.owes(id) {
+func (p *Pipeline) tryWithdraw(id relay.PayloadID) bool {
+	there := p.escrowed[id]
+	if !there.isKept() || p.Escrow.Needs(id) || p.optimistic.holds(id) {
 		return false
 	}
 	trace := there.of.trace
-	book := d.books.Of(relay.Key{Slot: trace.Slot, ParentHash: trace.ParentHash, Proposer: trace.Proposer})
+	book := p.books.Of(relay.Key{Slot: trace.Slot, ParentHash: trace.ParentHash, Proposer: trace.Proposer})
 	of := func(bid relay.Bid) bool { return bid.Builder == id.Builder && bid.BlockHash == id.BlockHash }
 	if top := book.Top(); top != nil && of(*top) {
 		return false
@@ -182,9 +182,9 @@ func (d *Desk) withdrawn(id relay.PayloadID) bool {
 		return false
 	}
 	book.Withdraw(id.Builder, of)
-	for bid := range d.prepared {
+	for bid := range p.prepared {
 		if bid.builder == id.Builder && bid.block == id.BlockHash {
-			delete(d.prepared, bid)
+			delete(p.prepared, bid)
 		}
 	}
 	return true

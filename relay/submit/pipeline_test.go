@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"context"
@@ -30,11 +30,11 @@ import (
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
-// house is a desk on a real chain with a real validator. The rest are ports that can be set or made
-// to fail.
-type house struct {
+// pipelineUnderTest is a pipeline on a real chain with a real validator. The rest are ports that
+// can be set or made to fail.
+type pipelineUnderTest struct {
 	t         *testing.T
-	desk      *Desk
+	pipeline  *Pipeline
 	node      *chain.Node
 	spec      *eth.Spec
 	board     *top.Board
@@ -72,9 +72,9 @@ func accountKey(name string) *ecdsa.PrivateKey {
 	return key
 }
 
-func newHouse(t *testing.T) *house {
+func newPipeline(t *testing.T) *pipelineUnderTest {
 	t.Helper()
-	h := &house{t: t}
+	h := &pipelineUnderTest{t: t}
 	h.spec = &eth.Spec{
 		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
 		Forks: []eth.ForkPoint{{Fork: eth.Fulu, Version: phase0.Version{6}}},
@@ -97,16 +97,16 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// newHouseOn is another house on the chain of a first one.
-func newHouseOn(t *testing.T, first *house) *house {
+// newPipelineOn is another pipeline on the chain of a first one.
+func newPipelineOn(t *testing.T, first *pipelineUnderTest) *pipelineUnderTest {
 	t.Helper()
-	h := &house{t: t, node: first.node, spec: first.spec, validator: first.validator}
+	h := &pipelineUnderTest{t: t, node: first.node, spec: first.spec, validator: first.validator}
 	h.open()
 	return h
 }
 
-// open makes a desk that has received nothing.
-func (h *house) open() {
+// open makes a pipeline that has received nothing.
+func (h *pipelineUnderTest) open() {
 	h.t.Helper()
 	h.asks = builderv1.ValidatorRegistration{FeeRecipient: payee, GasLimit: 60_000_000, Pubkey: proposerKey}
 	h.escrowed, h.board, h.changed = map[relay.PayloadID]*relay.Contents{}, new(top.Board), make(chan struct{})
@@ -116,7 +116,7 @@ func (h *house) open() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.desk = New(Config{
+	h.pipeline = New(Config{
 		Spec: h.spec, Clock: h.clock, Chain: h, Deliveries: h, Builders: h.builders, Validator: h, Live: func() bool {
 			return !h.dead
 		},
@@ -126,16 +126,16 @@ func (h *house) open() {
 	})
 }
 
-func (h *house) Head() relay.Head { return h.head }
+func (h *pipelineUnderTest) Head() relay.Head { return h.head }
 
-func (h *house) Duty(slot phase0.Slot) *relay.RegisteredDuty {
+func (h *pipelineUnderTest) Duty(slot phase0.Slot) *relay.RegisteredDuty {
 	return &relay.RegisteredDuty{
 		Duty:         relay.Duty{Slot: slot, Index: 3, Proposer: proposerKey},
 		Registration: h.registration(),
 	}
 }
 
-func (h *house) registration() *relay.SignedRegistration {
+func (h *pipelineUnderTest) registration() *relay.SignedRegistration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	asks := h.asks
@@ -143,25 +143,25 @@ func (h *house) registration() *relay.SignedRegistration {
 }
 
 // register has the proposer ask for another recipient, or another gas limit.
-func (h *house) register(recipient bellatrix.ExecutionAddress, gasLimit uint64) {
+func (h *pipelineUnderTest) register(recipient bellatrix.ExecutionAddress, gasLimit uint64) {
 	h.mu.Lock()
 	h.asks.FeeRecipient, h.asks.GasLimit = recipient, gasLimit
 	h.mu.Unlock()
-	h.desk.Reregistered(h.registration().Message)
+	h.pipeline.Reregistered(h.registration().Message)
 }
 
-func (h *house) Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.Attributes {
+func (h *pipelineUnderTest) Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.Attributes {
 	return &relay.Attributes{Slot: slot, ParentHash: parent, ParentRoot: parentRoot, PrevRandao: [32]byte{5},
 		Withdrawals: []*capella.Withdrawal{}}
 }
 
-func (h *house) Delivered(phase0.Slot) bool { return h.delivered }
+func (h *pipelineUnderTest) Delivered(phase0.Slot) bool { return h.delivered }
 
-func (h *house) Validate(ctx context.Context, b *exec.Block) exec.Verdict {
+func (h *pipelineUnderTest) Validate(ctx context.Context, b *exec.Block) exec.Verdict {
 	return h.validator.Validate(ctx, b)
 }
 
-func (h *house) Put(_ context.Context, c *relay.Contents) error {
+func (h *pipelineUnderTest) Put(_ context.Context, c *relay.Contents) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.noEscrow {
@@ -171,13 +171,13 @@ func (h *house) Put(_ context.Context, c *relay.Contents) error {
 	return nil
 }
 
-func (h *house) Get(_ context.Context, id relay.PayloadID) (*relay.Contents, error) {
+func (h *pipelineUnderTest) Get(_ context.Context, id relay.PayloadID) (*relay.Contents, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.escrowed[id], nil
 }
 
-func (h *house) Drop(_ context.Context, id relay.PayloadID) error {
+func (h *pipelineUnderTest) Drop(_ context.Context, id relay.PayloadID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.escrowed, id)
@@ -185,20 +185,20 @@ func (h *house) Drop(_ context.Context, id relay.PayloadID) error {
 }
 
 // Needs says of the blocks that the test names that a proposer may ask for them.
-func (h *house) Needs(id relay.PayloadID) bool {
+func (h *pipelineUnderTest) Needs(id relay.PayloadID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.needed[id]
 }
 
-func (h *house) Keep(_ context.Context, c *relay.Contents) error {
+func (h *pipelineUnderTest) Keep(_ context.Context, c *relay.Contents) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.evidence = append(h.evidence, c)
 	return nil
 }
 
-func (h *house) Record(fact relay.Fact) {
+func (h *pipelineUnderTest) Record(fact relay.Fact) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.facts = append(h.facts, fact)
@@ -207,7 +207,7 @@ func (h *house) Record(fact relay.Fact) {
 }
 
 // last is the newest fact about a submission.
-func (h *house) last() (judged relay.SubmissionJudged) {
+func (h *pipelineUnderTest) last() (judged relay.SubmissionJudged) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, fact := range h.facts {
@@ -220,7 +220,7 @@ func (h *house) last() (judged relay.SubmissionJudged) {
 
 // submission is a real block of a builder that pays some wei, with one transfer; without transfers
 // it is empty but for the payment.
-func (h *house) submission(builder int, wei uint64) *relay.Submission {
+func (h *pipelineUnderTest) submission(builder int, wei uint64) *relay.Submission {
 	h.t.Helper()
 	tx, err := types.SignNewTx(userKey, types.LatestSignerForChainID(big.NewInt(chainID)), &types.DynamicFeeTx{
 		ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
@@ -255,7 +255,7 @@ func (h *house) submission(builder int, wei uint64) *relay.Submission {
 	return s
 }
 
-func (h *house) sign(s *relay.Submission, builder int) {
+func (h *pipelineUnderTest) sign(s *relay.Submission, builder int) {
 	h.t.Helper()
 	root, err := s.Trace.HashTreeRoot()
 	if err != nil {
@@ -265,17 +265,17 @@ func (h *house) sign(s *relay.Submission, builder int) {
 }
 
 // accept wants a submission to be taken with a status.
-func (h *house) accept(s *relay.Submission, status int) {
+func (h *pipelineUnderTest) accept(s *relay.Submission, status int) {
 	h.t.Helper()
-	outcome, err := h.desk.Receive(h.t.Context(), s)
+	outcome, err := h.pipeline.Submit(h.t.Context(), s)
 	if err != nil || outcome.Status != status {
 		h.t.Fatalf("%+v, %v, want %d", outcome, err, status)
 	}
 }
 
-func (h *house) refuse(s *relay.Submission, want relay.Refusal) {
+func (h *pipelineUnderTest) refuse(s *relay.Submission, want relay.Refusal) {
 	h.t.Helper()
-	_, err := h.desk.Receive(h.t.Context(), s)
+	_, err := h.pipeline.Submit(h.t.Context(), s)
 	if refused := (*relay.Refused)(nil); !errors.As(err, &refused) || refused.ID != want.ID {
 		h.t.Fatalf("%v, want %s", err, want.ID)
 	}
@@ -285,7 +285,7 @@ func (h *house) refuse(s *relay.Submission, want relay.Refusal) {
 }
 
 // top wants a builder's bid to be served, with its payload in the escrow (decision 7).
-func (h *house) top(s *relay.Submission) {
+func (h *pipelineUnderTest) top(s *relay.Submission) {
 	h.t.Helper()
 	shown := h.board.Top(s.Key())
 	if shown != nil && shown.Signing != nil {
@@ -306,7 +306,7 @@ func (h *house) top(s *relay.Submission) {
 }
 
 func TestBestBidIsServed(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	low, high := h.submission(1, 100), h.submission(2, 200)
 	h.accept(low, 200)
 	h.top(low)
@@ -319,7 +319,7 @@ func TestBestBidIsServed(t *testing.T) {
 
 // Decision 5: at or below the floor a bid is kept but not executed.
 func TestBelowTheFloor(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.accept(h.submission(1, 200), 200)
 	for _, wei := range []uint64{200, 100} {
 		s := h.submission(2, wei)
@@ -333,7 +333,7 @@ func TestBelowTheFloor(t *testing.T) {
 
 // S38 and decision 4: a cancellation falls back to the true next best at once.
 func TestCancellationFallsBack(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	mine, other, lower := h.submission(1, 300), h.submission(2, 200), h.submission(1, 100)
 	mine.Cancellable, other.Cancellable, lower.Cancellable = true, true, true
 	lower.ReceivedAt = lower.ReceivedAt.Add(time.Second)
@@ -350,7 +350,7 @@ func TestCancellationFallsBack(t *testing.T) {
 
 // A cancellable bid below the floor is not executed, but it takes back what its builder bid before.
 func TestCancellationBelowTheFloor(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	floor, high, low := h.submission(1, 200), h.submission(2, 300), h.submission(2, 50)
 	high.Cancellable, low.Cancellable = true, true
 	h.accept(floor, 200)
@@ -361,7 +361,7 @@ func TestCancellationBelowTheFloor(t *testing.T) {
 }
 
 func TestSequenceWinsWhateverTheOrder(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	second, first := h.submission(1, 100), h.submission(1, 300)
 	second.Sequence, first.Sequence = 2, 1
 	h.accept(second, 200)
@@ -370,8 +370,8 @@ func TestSequenceWinsWhateverTheOrder(t *testing.T) {
 }
 
 func TestCancellationsCanBeSwitchedOff(t *testing.T) {
-	h := newHouse(t)
-	h.desk.Cancellations = false
+	h := newPipeline(t)
+	h.pipeline.Cancellations = false
 	s := h.submission(1, 100)
 	s.Cancellable = true
 	h.refuse(s, relay.SubmissionCancellations)
@@ -379,7 +379,7 @@ func TestCancellationsCanBeSwitchedOff(t *testing.T) {
 
 // Decision 3: nothing to pay, no effect; counted and answered 200.
 func TestWorthlessBidHasNoEffect(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	s := h.submission(1, 0)
 	h.accept(s, 200)
 	if h.board.Top(s.Key()) != nil || h.last().Verified {
@@ -388,7 +388,7 @@ func TestWorthlessBidHasNoEffect(t *testing.T) {
 }
 
 func TestInvalidBlockIsRefusedByItsRule(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	s := h.submission(1, 100)
 	s.Trace.Value = uint256.NewInt(101) // promised, not paid
 	h.sign(s, 1)
@@ -401,18 +401,18 @@ func TestInvalidBlockIsRefusedByItsRule(t *testing.T) {
 // Decision 11: what we could not find out is not held against the builder.
 func TestOurOwnTroubleIsNotTheBuilders(t *testing.T) {
 	t.Run("no answer in time", func(t *testing.T) {
-		h := newHouse(t)
-		h.desk.ValidationTimeout = time.Nanosecond
+		h := newPipeline(t)
+		h.pipeline.ValidationTimeout = time.Nanosecond
 		h.refuse(h.submission(1, 100), relay.SubmissionTimeout)
 	})
 	t.Run("the chain does not have the parent", func(t *testing.T) {
-		h := newHouse(t)
+		h := newPipeline(t)
 		s := h.submission(1, 100)
 		h.validator = unavailable{}
 		h.refuse(s, relay.SubmissionUnverifiable)
 	})
 	t.Run("the escrow is down", func(t *testing.T) {
-		h := newHouse(t)
+		h := newPipeline(t)
 		h.noEscrow = true
 		s := h.submission(1, 100)
 		h.refuse(s, relay.SubmissionEscrowDown)
@@ -430,7 +430,7 @@ func (unavailable) Validate(context.Context, *exec.Block) exec.Verdict {
 }
 
 func TestSlotThatIsOver(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	s := h.submission(1, 100)
 	h.delivered = true
 	h.refuse(s, relay.SubmissionDelivered)
@@ -439,11 +439,11 @@ func TestSlotThatIsOver(t *testing.T) {
 }
 
 func TestCloseForgetsPastAuctions(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	s := h.submission(1, 100)
 	h.accept(s, 200)
-	h.desk.Close(2)
-	if h.desk.books.Open() != 0 || len(h.desk.prepared) != 0 {
+	h.pipeline.Close(2)
+	if h.pipeline.books.Open() != 0 || len(h.pipeline.prepared) != 0 {
 		t.Error("a past auction is remembered")
 	}
 }

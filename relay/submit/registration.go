@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
@@ -7,11 +7,11 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// askedFor wants a bid to be what the slot's proposer asks for now. A registration is stored before
-// Reregistered is told of it, so under the mutex a bid either sees the new one here, or is in the
-// book when it is told. The caller holds the mutex.
-func (d *Desk) askedFor(s *relay.Submission, bid *preparedBid) *relay.Refused {
-	duty := d.Chain.Duty(phase0.Slot(s.Trace.Slot))
+// checkRegistration wants a bid to be what the slot's proposer asks for now. A registration is
+// stored before Reregistered is told of it, so under the mutex a bid either sees the new one here,
+// or is in the book when it is told. The caller holds the mutex.
+func (p *Pipeline) checkRegistration(s *relay.Submission, bid *preparedBid) *relay.Refused {
+	duty := p.Chain.Duty(phase0.Slot(s.Trace.Slot))
 	if duty == nil || duty.Registration == nil {
 		return nil
 	}
@@ -35,19 +35,19 @@ func exceeds(bid *preparedBid, now *builderv1.ValidatorRegistration) bool {
 // Reregistered takes bids out of a proposer's auctions that are no longer what it asks for: those
 // that pay another fee recipient, or exceed its gas limit. The best of the others leads at once.
 // Headers that were served before are honoured.
-func (d *Desk) Reregistered(now *builderv1.ValidatorRegistration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for key, book := range d.books.All() {
+func (p *Pipeline) Reregistered(now *builderv1.ValidatorRegistration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, book := range p.books.All() {
 		if key.Proposer != now.Pubkey {
 			continue
 		}
 		outcome := book.Exclude(func(bid relay.Bid) bool {
-			known := d.prepared[idOf(&bid)]
+			known := p.prepared[idOf(&bid)]
 			return bid.FeeRecipient != now.FeeRecipient || known != nil && exceeds(known, now)
 		})
-		if refused := d.show(key, outcome); refused != nil {
-			d.trouble("show the top after a registration", refused)
+		if refused := p.announce(key, outcome); refused != nil {
+			p.trouble("show the top after a registration", refused)
 		}
 	}
 }

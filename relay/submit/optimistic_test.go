@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 )
 
 // trust lets a builder bid before its block is executed, up to 1,000 wei.
-func (h *house) trust(builder int) {
+func (h *pipelineUnderTest) trust(builder int) {
 	h.t.Helper()
 	err := h.builders.Set(h.spec.GenesisTime, relay.Builder{
 		Name: "alpha", Pubkeys: []phase0.BLSPubKey{bls.Derive("builder", uint64(builder)).PublicKey()}, Optimistic: true,
@@ -27,16 +27,16 @@ func (h *house) trust(builder int) {
 }
 
 // trusted says whether the builder is still taken at its word.
-func (h *house) trusted() bool {
+func (h *pipelineUnderTest) trusted() bool {
 	b, _ := h.builders.Named("alpha")
 	return b.Optimistic
 }
 
-// run executes what was taken on trust until the test ends.
-func (h *house) run() {
+// run executes what was accepted optimistically until the test ends.
+func (h *pipelineUnderTest) run() {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	done := make(chan error)
-	go func() { done <- h.desk.Run(ctx) }()
+	go func() { done <- h.pipeline.Run(ctx) }()
 	h.t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -46,7 +46,7 @@ func (h *house) run() {
 }
 
 // heard waits for a fact of a kind and returns it.
-func heard[F relay.Fact](h *house) F {
+func heard[F relay.Fact](h *pipelineUnderTest) F {
 	h.t.Helper()
 	for {
 		h.mu.Lock()
@@ -68,7 +68,7 @@ func heard[F relay.Fact](h *house) F {
 
 // settled waits until a block is no longer served: the withdrawal is the last thing that a demotion
 // does.
-func (h *house) settled(s *relay.Submission) {
+func (h *pipelineUnderTest) settled(s *relay.Submission) {
 	h.t.Helper()
 	for {
 		h.mu.Lock()
@@ -86,7 +86,7 @@ func (h *house) settled(s *relay.Submission) {
 }
 
 // withHeld makes execution wait until the returned function is called.
-func (h *house) withHeld() (release func()) {
+func (h *pipelineUnderTest) withHeld() (release func()) {
 	gate, inner := make(chan struct{}), h.validator
 	h.validator = validatorFunc(func(ctx context.Context, b *exec.Block) exec.Verdict {
 		<-gate
@@ -103,7 +103,7 @@ func (f validatorFunc) Validate(ctx context.Context, b *exec.Block) exec.Verdict
 // proposers the bid, while the block waits to be executed. Deployed relays hold the answer until
 // the simulation and the database are through.
 func TestBidOnTrustCountsBeforeItsExecution(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	release := h.withHeld()
 	s := h.submission(1, 1000)
@@ -137,7 +137,7 @@ func TestBidsThatAreNotTakenOnTrust(t *testing.T) {
 		"while nobody executes anything": {1, 10, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newPipeline(t)
 			h.trust(1)
 			h.dead = row.dead
 			s := h.submission(row.builder, row.wei)
@@ -149,11 +149,11 @@ func TestBidsThatAreNotTakenOnTrust(t *testing.T) {
 	}
 }
 
-// An invalid block that was taken on trust demotes its builder: its unverified bids are taken back
-// at once, the true next best leads, what it sent is kept as evidence, and its next bid is executed
-// first.
+// An invalid block that was accepted optimistically demotes its builder: its unverified bids are
+// taken back at once, the true next best leads, what it sent is kept as evidence, and its next bid
+// is executed first.
 func TestInvalidBlockDemotes(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	other, verified := h.submission(2, 50), h.submission(1, 60)
 	h.accept(other, 200)
@@ -188,7 +188,7 @@ func TestInvalidBlockDemotes(t *testing.T) {
 
 // Only "invalid" demotes: what could not be found out is tried again, here until the node is back.
 func TestInfrastructureNeverDemotes(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	var tries atomic.Int32
 	inner := h.validator
@@ -211,14 +211,14 @@ func TestInfrastructureNeverDemotes(t *testing.T) {
 
 // A delivered block is executed even after its slot; one that nobody took is dropped with its slot.
 func TestDeliveredBlockIsExecutedAfterItsSlot(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	lost, won := h.submission(1, 100), h.submission(1, 200)
 	h.accept(lost, 200)
 	h.accept(won, 200)
-	h.desk.Record(relay.PayloadDelivered{Trace: won.FlatTrace()})
-	h.desk.Close(5)
-	if !h.desk.Needs(1) || h.desk.Needs(2) {
+	h.pipeline.Record(relay.PayloadDelivered{Trace: won.FlatTrace()})
+	h.pipeline.Close(5)
+	if !h.pipeline.Needs(1) || h.pipeline.Needs(2) {
 		t.Error("the escrow may forget what is still to be executed")
 	}
 	if dropped := heard[relay.SubmissionExecuted](h); dropped.Class != "infrastructure" ||
@@ -237,7 +237,7 @@ func TestDeliveredBlockIsExecutedAfterItsSlot(t *testing.T) {
 
 // With an API key the signature is verified after the bid counts; a wrong one demotes.
 func TestSignatureIsVerifiedLater(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trust(1)
 	s := h.submission(1, 100)
 	s.Identified, s.Signature = true, phase0.BLSSignature{1}
@@ -258,7 +258,7 @@ func TestSignatureIsVerifiedLater(t *testing.T) {
 // What known builders send is executed first, and what leads of that before the rest; a stranger's
 // claim to lead is worth nothing.
 func TestPriority(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	var got []exec.Priority
 	h.validator = validatorFunc(func(_ context.Context, b *exec.Block) exec.Verdict {
 		got = append(got, b.Priority)
@@ -281,7 +281,7 @@ func TestPriority(t *testing.T) {
 
 // One block offered by two keys at two values is two bids, each served at its own.
 func TestOneBlockAtTwoValues(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	s := h.submission(1, 100)
 	s.Cancellable = true
 	lower := *s

@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"testing"
@@ -8,17 +8,17 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// counting is a house that writes no fact of what strangers send in vain; it returns how many were
-// only counted.
-func counting(t *testing.T) (h *house, unrecorded func() int) {
-	h = newHouse(t)
+// counting is a pipeline that writes no fact of what strangers send in vain; it returns how many
+// were only counted.
+func counting(t *testing.T) (h *pipelineUnderTest, unrecorded func() int) {
+	h = newPipeline(t)
 	n := 0
-	h.desk.Unrecorded = func(relay.SubmissionJudged) { n++ }
+	h.pipeline.Unrecorded = func(relay.SubmissionJudged) { n++ }
 	return h, func() int { return n }
 }
 
 // judgedFacts is how many submissions are facts.
-func (h *house) judgedFacts() (n int) {
+func (h *pipelineUnderTest) judgedFacts() (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, fact := range h.facts {
@@ -45,12 +45,12 @@ func TestStrangersInVainAreNoFacts(t *testing.T) {
 	h.accept(low, 202)
 	invalid := h.submission(2, 300)
 	invalid.Payload.StateRoot[0] ^= 1
-	if _, err := h.desk.Receive(t.Context(), invalid); err == nil {
+	if _, err := h.pipeline.Submit(t.Context(), invalid); err == nil {
 		t.Fatal("an invalid block was taken")
 	}
 	forged := h.submission(2, 300)
 	forged.Signature[5] ^= 1
-	if _, err := h.desk.Receive(t.Context(), forged); err == nil {
+	if _, err := h.pipeline.Submit(t.Context(), forged); err == nil {
 		t.Fatal("a forged submission was taken")
 	}
 	if h.judgedFacts() != 1 || unrecorded() != 23 {
@@ -111,21 +111,21 @@ func TestStrangersHaveAShareOfASlot(t *testing.T) {
 	want("the first bid", from(9, "c", 5000), 1, 0)
 	mine := from(1, "a", 1000)
 	for range keyShare {
-		h.desk.shares.add(mine)
+		h.pipeline.shares.add(mine)
 	}
 	want("a key that has had its share", from(1, "b", 1001), 1, 1)
 	want("another address", from(5, "b", 1002), 2, 1)
 	want("a bid that leads", from(1, "b", 6000), 3, 1)
 	want("a listed builder", from(3, "a", 1003), 4, 1)
-	h.desk.Close(phase0.Slot(2))
-	if len(h.desk.shares.slots) != 0 {
+	h.pipeline.Close(phase0.Slot(2))
+	if len(h.pipeline.shares.slots) != 0 {
 		t.Error("a slot that is over is remembered")
 	}
 }
 
 // Keys are cheap: those of one address share its share.
 func TestStrangersOfAnAddressShareItsShare(t *testing.T) {
-	var sh shares
+	var sh factShares
 	within := 0
 	for i := range 2 * addressShare {
 		s := &relay.Submission{Trace: new(relay.BidTrace), From: "a"}

@@ -1,4 +1,4 @@
-package receive
+package submit
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // impostor is another payload under a block's hash, offered by a builder at a value.
-func (h *house) impostor(s *relay.Submission, builder int, wei uint64) *relay.Submission {
+func (h *pipelineUnderTest) impostor(s *relay.Submission, builder int, wei uint64) *relay.Submission {
 	h.t.Helper()
 	other := h.at(s, builder, wei)
 	payload := *s.Payload
@@ -27,17 +27,17 @@ func (h *house) impostor(s *relay.Submission, builder int, wei uint64) *relay.Su
 
 // deliverable wants the escrow to have the payload of the header that is served, which it returns;
 // nil if none is.
-func (h *house) deliverable(t interface{ Errorf(string, ...any) }, key relay.Key) *preparedBid {
+func (h *pipelineUnderTest) deliverable(t interface{ Errorf(string, ...any) }, key relay.Key) *preparedBid {
 	top := h.board.Top(key)
 	if top == nil {
 		return nil
 	}
-	h.desk.mu.Lock()
+	h.pipeline.mu.Lock()
 	id := idOf(&relay.Bid{Builder: top.Builder, BlockHash: top.BlockHash, ValueWei: top.ValueWei,
 		FeeRecipient: top.Trace.FeeRecipient})
-	served := h.desk.prepared[id]
-	_, awaits := h.desk.awaited[id]
-	h.desk.mu.Unlock()
+	served := h.pipeline.prepared[id]
+	_, awaits := h.pipeline.awaited[id]
+	h.pipeline.mu.Unlock()
 	if awaits {
 		return served // the collateral stands for it
 	}
@@ -65,7 +65,7 @@ func (h *house) deliverable(t interface{ Errorf(string, ...any) }, key relay.Key
 func TestImpostorOfABlock(t *testing.T) {
 	for name, first := range map[string]bool{"before the block": true, "after the block": false} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newPipeline(t)
 			cheat := h.trustUpTo(1, 1_000_000)
 			h.trustUpTo(2, 1_000_000)
 			victim := h.submission(2, 1000)
@@ -93,7 +93,7 @@ func TestImpostorOfABlock(t *testing.T) {
 // An impostor that promises less than what the block was found to pay is executed all the same:
 // that finding is of another payload.
 func TestImpostorIsNotProvenByTheBlock(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	cheat := h.trustUpTo(1, 1_000_000)
 	victim, fake := h.submission(2, 1000), (*relay.Submission)(nil)
 	victim.Cancellable = true
@@ -110,7 +110,7 @@ func TestImpostorIsNotProvenByTheBlock(t *testing.T) {
 // A builder's own second payload under one hash is refused: the first one is what is executed and
 // delivered. So is a second header of one bid.
 func TestSecondPayloadUnderOneHash(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trustUpTo(1, 1_000_000)
 	block := h.submission(1, 1000)
 	h.accept(block, 200)
@@ -131,7 +131,7 @@ func TestSecondPayloadUnderOneHash(t *testing.T) {
 }
 
 func TestSecondHeaderOfOneBid(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trustUpTo(1, 1_000_000)
 	block := h.submission(1, 1000)
 	block.Cancellable = true
@@ -145,13 +145,13 @@ func TestSecondHeaderOfOneBid(t *testing.T) {
 
 // A header that comes while its payload is being kept finds none, and must not wait for another.
 func TestHeaderWhileItsPayloadIsKept(t *testing.T) {
-	h := newHouse(t)
+	h := newPipeline(t)
 	h.trustUpTo(1, 1_000_000)
 	block := h.submission(1, 1000)
-	inner := h.desk.Escrow
-	h.desk.Escrow = escrowFunc{inner, func() { h.acceptHeader(h.header(h.at(block, 1, 1100)), 200) }}
+	inner := h.pipeline.Escrow
+	h.pipeline.Escrow = escrowFunc{inner, func() { h.acceptHeader(h.header(h.at(block, 1, 1100)), 200) }}
 	h.accept(block, 200)
-	if len(h.desk.awaited) != 0 {
+	if len(h.pipeline.awaited) != 0 {
 		t.Error("a payload is awaited that is here")
 	}
 	h.deliverable(t, block.Key())
@@ -176,15 +176,15 @@ func (e escrowFunc) Put(ctx context.Context, c *relay.Contents) error {
 // Two of a builder's submissions under one hash at the same moment: one of the payloads is kept,
 // and only its bids count.
 func TestTwoPayloadsUnderOneHashAtOnce(t *testing.T) {
-	outer := newHouse(t)
+	outer := newPipeline(t)
 	block := outer.submission(1, 1000)
 	for range 50 {
-		h := newHouseOn(t, outer)
+		h := newPipelineOn(t, outer)
 		h.trustUpTo(1, 1_000_000)
 		var both sync.WaitGroup
 		for _, s := range []*relay.Submission{h.at(block, 1, 1000), h.impostor(block, 1, 1001)} {
 			both.Go(func() {
-				h.desk.Receive(t.Context(), s) //nolint:errcheck // one of them is refused
+				h.pipeline.Submit(t.Context(), s) //nolint:errcheck // one of them is refused
 			})
 		}
 		both.Wait()
@@ -195,11 +195,11 @@ func TestTwoPayloadsUnderOneHashAtOnce(t *testing.T) {
 // Whatever blocks, impostors, headers and executions come in whatever order, what is served is
 // deliverable, whoever served an impostor is demoted once all is executed, and nobody else.
 func TestServedIsDeliverableAmongImpostors(t *testing.T) {
-	outer := newHouse(t)
+	outer := newPipeline(t)
 	block := outer.submission(2, 1000)
 	honest := bls.Derive("builder", 2).PublicKey()
 	rapid.Check(t, func(rt *rapid.T) {
-		h := newHouseOn(t, outer)
+		h := newPipelineOn(t, outer)
 		names := map[phase0.BLSPubKey]string{}
 		for _, builder := range []int{1, 2, 3} {
 			names[bls.Derive("builder", uint64(builder)).PublicKey()] = h.trustUpTo(builder, 1_000_000)
@@ -227,9 +227,9 @@ func TestServedIsDeliverableAmongImpostors(t *testing.T) {
 			bid.ReceivedAt = bid.ReceivedAt.Add(time.Duration(step) * time.Millisecond)
 			switch rapid.SampledFrom([]string{"block", "header", "execute"}).Draw(rt, "action") {
 			case "block":
-				h.desk.Receive(t.Context(), bid) //nolint:errcheck // may be stale, or another payload than before
+				h.pipeline.Submit(t.Context(), bid) //nolint:errcheck // may be stale, or another payload than before
 			case "header":
-				h.desk.ReceiveHeader(t.Context(), h.header(bid)) //nolint:errcheck // the same
+				h.pipeline.SubmitHeader(t.Context(), h.header(bid)) //nolint:errcheck // the same
 			default:
 				h.executeNext()
 			}
@@ -244,11 +244,11 @@ func TestServedIsDeliverableAmongImpostors(t *testing.T) {
 		if guilty[names[honest]] {
 			rt.Errorf("who sent what it said is demoted: %+v", h.demotions())
 		}
-		h.desk.mu.Lock()
-		for _, a := range h.desk.awaited { // its payload never came: that demotes when the time is over
+		h.pipeline.mu.Lock()
+		for _, a := range h.pipeline.awaited { // its payload never came: that demotes when the time is over
 			guilty[names[a.bid.trace.Builder]] = true
 		}
-		h.desk.mu.Unlock()
+		h.pipeline.mu.Unlock()
 		for builder := range fakes {
 			if !guilty[names[builder]] {
 				rt.Errorf("%s was served with a payload that has not the hash, and is still trusted", names[builder])

@@ -1,0 +1,349 @@
+package submit
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-relay/gavel/internal/backoff"
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// optimisticJob is a bid that counts before its block is executed at its value. It holds no
+// payload: that waits in the escrow, however many bids there are.
+type optimisticJob struct {
+	facts     caseFacts // its Submission has no payload
+	since     time.Time
+	tries     int
+	notBefore time.Time // wall time
+	running   bool
+	delivered bool
+	abovePaid bool // an execution has found its block to pay less
+}
+
+func (j *optimisticJob) slot() phase0.Slot   { return phase0.Slot(j.facts.Submission.Trace.Slot) }
+func (j *optimisticJob) hash() phase0.Hash32 { return j.facts.Submission.Trace.BlockHash }
+
+func (j *optimisticJob) payload() relay.PayloadID { return payloadOf(j.facts.Submission.Trace) }
+
+func (j *optimisticJob) id() bidID {
+	bid := j.facts.Submission.Bid()
+	return idOf(&bid)
+}
+
+// jobOf keeps of a submission what its execution will need besides the escrow.
+func jobOf(s *relay.Submission, facts *caseFacts, now time.Time) *optimisticJob {
+	job := &optimisticJob{facts: *facts, since: now}
+	job.facts.Submission = &relay.Submission{
+		Fork: s.Fork, Trace: s.Trace, Signature: s.Signature, ReceivedAt: s.ReceivedAt, Identified: s.Identified,
+	}
+	return job
+}
+
+// optimisticQueue is what is still to be executed: each bid by itself, because each value that a
+// block was offered at is a promise of its own. Delivered blocks come first, then bids above what
+// their block is known to pay, then the newest: what leads now is among them.
+type optimisticQueue struct {
+	mu   sync.Mutex // guards jobs, what is in them, and last
+	jobs map[bidID]*optimisticJob
+	last phase0.Hash32 // the block that was delivered last
+	wake chan struct{} // filled when there may be something to do
+}
+
+func (q *optimisticQueue) add(job *optimisticJob) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if id := job.id(); q.jobs[id] == nil {
+		job.delivered = job.delivered || job.hash() == q.last
+		q.jobs[id] = job
+	}
+	q.wakeUp()
+}
+
+func (q *optimisticQueue) wakeUp() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next is the job to do now, or how long to wait for the first that may be tried again; 0 is until
+// woken.
+func (q *optimisticQueue) next(now time.Time) (*optimisticJob, time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var best *optimisticJob
+	var wait time.Duration
+	for _, job := range q.jobs {
+		switch pause := job.notBefore.Sub(now); {
+		case job.running:
+		case pause > 0:
+			if wait == 0 || pause < wait {
+				wait = pause
+			}
+		case best == nil, job.before(best):
+			best = job
+		}
+	}
+	if best != nil {
+		best.running = true
+		q.wakeUp() // there may be more
+	}
+	return best, wait
+}
+
+// before says whether a job is more urgent than another.
+func (j *optimisticJob) before(other *optimisticJob) bool {
+	switch {
+	case j.delivered != other.delivered:
+		return j.delivered
+	case j.abovePaid != other.abovePaid:
+		return j.abovePaid
+	default:
+		return j.since.After(other.since)
+	}
+}
+
+// retry puts a job back for another try.
+func (q *optimisticQueue) retry(job *optimisticJob, now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	job.tries++
+	job.running, job.notBefore = false, now.Add(pauses.After(job.tries))
+	q.wakeUp()
+}
+
+// remove forgets a job and says whether its block was delivered meanwhile.
+func (q *optimisticQueue) remove(job *optimisticJob) (delivered bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.jobs, job.id())
+	return job.delivered
+}
+
+// isDelivered says whether a proposer has signed for the job's block.
+func (q *optimisticQueue) isDelivered(job *optimisticJob) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return job.delivered
+}
+
+// holds says whether a payload is still to be executed.
+func (q *optimisticQueue) holds(payload relay.PayloadID) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for id := range q.jobs {
+		if id.block == payload.BlockHash && id.builder == payload.Builder {
+			return true
+		}
+	}
+	return false
+}
+
+// markDelivered moves all bids for a block to the front, also those that come now.
+func (q *optimisticQueue) markDelivered(hash phase0.Hash32) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.last = hash
+	for id, job := range q.jobs {
+		if id.block == hash {
+			job.delivered = true
+		}
+	}
+}
+
+// close drops the jobs of slots before one, except delivered blocks and those that are being
+// executed.
+func (q *optimisticQueue) close(before phase0.Slot) (dropped []*optimisticJob) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for id, job := range q.jobs {
+		if job.slot() < before && !job.delivered && !job.running {
+			delete(q.jobs, id)
+			dropped = append(dropped, job)
+		}
+	}
+	return dropped
+}
+
+// holdsSlot says whether a job of the slot is left.
+func (q *optimisticQueue) holdsSlot(slot phase0.Slot) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, job := range q.jobs {
+		if job.slot() == slot {
+			return true
+		}
+	}
+	return false
+}
+
+// Needs says whether a payload of the slot is still to be executed, so that the escrow must not
+// forget it.
+func (p *Pipeline) Needs(slot phase0.Slot) bool { return p.optimistic.holdsSlot(slot) }
+
+// Pauses between tries when nobody could execute a block, and how long a delivered one is tried, in
+// wall time.
+var pauses = backoff.Doubling{First: 50 * time.Millisecond, Longest: 5 * time.Second}
+
+// giveUpTries is about an hour of the longest pauses.
+const giveUpTries = 720
+
+// Run executes what was accepted optimistically until the context ends.
+func (p *Pipeline) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for range max(p.Executors, 1) {
+		group.Go(func() error { return p.runQueue(ctx) })
+	}
+	return group.Wait()
+}
+
+func (p *Pipeline) runQueue(ctx context.Context) error {
+	for {
+		job, wait := p.optimistic.next(time.Now())
+		if job != nil {
+			p.simulateQueued(ctx, job)
+			continue
+		}
+		var retry <-chan time.Time
+		if wait > 0 {
+			retry = time.After(wait)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.optimistic.wake:
+		case <-retry:
+		}
+	}
+}
+
+// simulateQueued verifies and executes one bid that was accepted optimistically.
+func (p *Pipeline) simulateQueued(ctx context.Context, job *optimisticJob) {
+	if job.facts.SignatureLater {
+		if refused := verifySignature(&job.facts); refused != nil {
+			p.demote(ctx, job, relay.DemotedSignature, refused.Error(), nil)
+			return
+		}
+		job.facts.SignatureLater = false
+	}
+	// no execution can find more than that it keeps its promise
+	if paid := p.provenPayment(job.facts.Submission.Trace); paid != nil {
+		p.markVerified(job)
+		p.optimistic.remove(job)
+		p.recordSimulated(job, "valid", "", "", paid)
+		return
+	}
+	contents, verdict := p.verdict(ctx, job)
+	switch {
+	case verdict.Class == exec.Valid:
+		p.provePayment(job.facts.Submission.Trace, verdict.PaidWei)
+		p.markVerified(job)
+		p.optimistic.remove(job)
+		p.recordSimulated(job, "valid", "", "", verdict.PaidWei)
+	case verdict.Class == exec.Invalid:
+		p.noteShortfall(job.facts.Submission.Trace, verdict.PaidWei)
+		p.demote(ctx, job, string(verdict.Rule), verdict.Detail, contents)
+	case ctx.Err() != nil: // the relay stops: nothing is known
+		p.optimistic.retry(job, time.Now())
+	case job.tries >= giveUpTries, !p.optimistic.isDelivered(job) && p.slotIsOver(job):
+		p.optimistic.remove(job)
+		p.recordSimulated(job, "infrastructure", string(verdict.Rule), verdict.Detail, nil)
+		p.trouble("execute a block that was accepted optimistically", fmt.Errorf("%s: %s", verdict.Rule, verdict.Detail))
+	default:
+		p.optimistic.retry(job, time.Now())
+	}
+}
+
+// slotIsOver says that nobody will ask for the block any more.
+func (p *Pipeline) slotIsOver(job *optimisticJob) bool {
+	return p.Spec.SlotAt(p.Clock.Now()) > job.slot()+1
+}
+
+func (p *Pipeline) verdict(ctx context.Context, job *optimisticJob) (*relay.Contents, exec.Verdict) {
+	contents, err := p.Escrow.Get(ctx, job.payload())
+	switch {
+	case err != nil:
+		return nil, exec.Verdict{Class: exec.Infrastructure, Detail: err.Error()}
+	case contents == nil:
+		return nil, exec.Verdict{Class: exec.Infrastructure, Detail: "the payload is no longer in the escrow"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.ValidationTimeout)
+	defer cancel()
+	block := blockOf(contents, job.facts.Attributes.ParentRoot, job.facts.Duty.Registration.Message.GasLimit)
+	block.Trace, block.Signature = job.facts.Submission.Trace, job.facts.Submission.Signature
+	block.FeeRecipient, block.ValueWei = block.Trace.ProposerFeeRecipient, block.Trace.Value
+	block.Priority, block.Source.Key = exec.Known, block.Trace.BuilderPubkey
+	if job.facts.Builder.HighPriority || job.abovePaid || p.optimistic.isDelivered(job) {
+		block.Priority = exec.High
+	}
+	return contents, p.Validator.Validate(ctx, block)
+}
+
+// markVerified remembers that a bid's block is valid.
+func (p *Pipeline) markVerified(job *optimisticJob) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	bid := job.facts.Submission.Bid()
+	if known := p.prepared[idOf(&bid)]; known != nil {
+		known.verified = true
+	}
+}
+
+// demote ends the trust in a builder: its record changes, its unverified bids are taken back, and
+// what proves it is kept.
+func (p *Pipeline) demote(ctx context.Context, job *optimisticJob, rule, detail string, contents *relay.Contents) {
+	delivered := p.optimistic.remove(job)
+	p.recordSimulated(job, "invalid", rule, detail, p.paid(job.payload()))
+	s := job.facts.Submission
+	reason := relay.Demotion{Signature: s.Signature, Rule: rule, Detail: detail, Delivered: delivered,
+		Trace: bareTrace(s.Trace)}
+	if contents != nil {
+		// The payload may have come under another message, at another value: what is held against the
+		// builder is what it signed here.
+		evidence := *contents
+		evidence.Trace, evidence.Raw = s.Trace, nil
+		reason.Trace = evidence.FlatTrace()
+		if err := p.Evidence.Keep(ctx, &evidence); err != nil {
+			p.trouble("keep evidence", err)
+		}
+	}
+	builder := job.facts.Builder
+	if err := p.Builders.Demote(p.Clock.Now(), builder.Name, reason); err != nil {
+		p.trouble("demote builder", err)
+	}
+	p.withdrawUnverified(builder.Pubkeys)
+}
+
+func (p *Pipeline) recordSimulated(job *optimisticJob, class, rule, detail string, paidWei *uint256.Int) {
+	p.Facts.Record(relay.SubmissionExecuted{
+		At: p.Clock.Now(), Slot: job.slot(), BlockHash: job.hash(), Builder: job.facts.Submission.Trace.BuilderPubkey,
+		ValueWei: job.facts.Submission.Trace.Value, PaidWei: paidWei, Class: class, Rule: rule, Detail: detail,
+		Delivered: job.delivered,
+	})
+}
+
+// bareTrace is all that a signed message says.
+func bareTrace(t *relay.BidTrace) relay.Trace {
+	return relay.Trace{
+		Slot: phase0.Slot(t.Slot), ParentHash: t.ParentHash, BlockHash: t.BlockHash, Builder: t.BuilderPubkey,
+		Proposer:     t.ProposerPubkey,
+		FeeRecipient: t.ProposerFeeRecipient, GasLimit: t.GasLimit, GasUsed: t.GasUsed, ValueWei: t.Value,
+	}
+}
+
+// Record implements relay.Facts: a delivered block is executed first, also when its slot is long
+// over.
+func (p *Pipeline) Record(fact relay.Fact) {
+	if delivered, ok := fact.(relay.PayloadDelivered); ok {
+		p.optimistic.markDelivered(delivered.BlockHash)
+	}
+}
+
+var _ relay.Facts = (*Pipeline)(nil)
