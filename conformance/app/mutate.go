@@ -20,29 +20,38 @@ func Mutate(ctx context.Context, o *Options, id string) (stop func(), err error)
 	if id == "" {
 		return func() {}, nil
 	}
-	var handler func(base string) http.Handler
-	iface := ""
 	if status, is := dumb[id]; is {
-		handler = func(string) http.Handler {
+		return putBefore(ctx, o, "", func(string) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
-		}
-	} else {
-		m, found := mutant.Find(id)
-		if !found {
-			return nil, Mistake("there is no mutant %s: see gavel-lab conformance prove --list", id)
-		}
-		if m.Swaps() {
-			return swap(o, m.Iface), nil
-		}
-		handler, iface = m.Handler, m.Iface
+		})
 	}
+	m, found := mutant.Find(id)
+	if !found {
+		return nil, Mistake("there is no mutant %s: see gavel-lab conformance prove --list", id)
+	}
+	if m.Swaps() {
+		return swap(o, m.Iface), nil
+	}
+	return putBefore(ctx, o, m.Iface, m.Handler)
+}
+
+// putBefore puts a proxy before each address of an interface, or of all if none is named: one
+// before each, so that a mutant sees all that goes to it.
+func putBefore(ctx context.Context, o *Options, iface string, handler func(base string) http.Handler) (
+	stop func(), err error) {
 	var servers []*http.Server
-	proxies := map[string]string{} // one before each address, so that a mutant sees all that goes to it
-	before := func(address *string) error {
+	stop = func() {
+		for _, server := range servers {
+			_ = server.Close()
+		}
+	}
+	proxies := map[string]string{}
+	for _, address := range copyTarget(o, iface) {
 		if proxies[*address] == "" {
 			listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 			if err != nil {
-				return fmt.Errorf("put a mutant before %s: %w", *address, err)
+				stop()
+				return nil, fmt.Errorf("put a mutant before %s: %w", *address, err)
 			}
 			server := &http.Server{Handler: handler(*address), ReadHeaderTimeout: 10 * time.Second}
 			servers = append(servers, server)
@@ -50,47 +59,43 @@ func Mutate(ctx context.Context, o *Options, id string) (stop func(), err error)
 			proxies[*address] = "http://" + listener.Addr().String()
 		}
 		*address = proxies[*address]
-		return nil
 	}
-	var addresses []*string
+	return stop, nil
+}
+
+// copyTarget gives the options a target of their own, and returns the addresses in it of an
+// interface, or of all if none is named.
+func copyTarget(o *Options, iface string) (addresses []*string) {
 	t := *o.Target
-	if t.Relay != nil && (iface == "" || iface == "relay") {
+	of := map[string][]*string{}
+	if t.Relay != nil {
 		relay := *t.Relay
 		t.Relay = &relay
-		addresses = append(addresses, &relay.ProposerURL, &relay.BuilderURL, &relay.DataURL)
+		of["relay"] = append(of["relay"], &relay.ProposerURL, &relay.BuilderURL, &relay.DataURL)
 	}
-	if t.RPC != nil && (iface == "" || iface == "rpc") {
+	if t.RPC != nil {
 		rpc := *t.RPC
 		t.RPC = &rpc
-		addresses = append(addresses, &rpc.URL)
+		of["rpc"] = append(of["rpc"], &rpc.URL)
 	}
-	if t.Stream != nil && (iface == "" || iface == "stream") {
+	if t.Stream != nil {
 		stream := *t.Stream
 		t.Stream = &stream
-		addresses = append(addresses, &stream.URL)
-	}
-	for of, address := range t.Literal.Addresses() {
-		if iface == "" || iface == of {
-			addresses = append(addresses, address)
-		}
+		of["stream"] = append(of["stream"], &stream.URL)
 	}
 	t.Limits = t.Limits.Clone()
-	for of, address := range t.Limits.Addresses() {
-		if iface == "" || iface == of {
-			addresses = append(addresses, address)
+	for _, more := range []map[string]*string{t.Literal.Addresses(), t.Limits.Addresses()} {
+		for name, address := range more {
+			of[name] = append(of[name], address)
 		}
 	}
 	o.Target = &t
-	for _, address := range addresses {
-		if err := before(address); err != nil {
-			return nil, err
+	for name, list := range of {
+		if iface == "" || iface == name {
+			addresses = append(addresses, list...)
 		}
 	}
-	return func() {
-		for _, server := range servers {
-			_ = server.Close()
-		}
-	}, nil
+	return addresses
 }
 
 // swap has the literal instance of an interface answer in place of the other one, and the other way

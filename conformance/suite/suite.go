@@ -138,59 +138,89 @@ func (s *Set) Run(ctx context.Context, cfg Config) ([]Result, error) {
 	if len(chosen) == 0 {
 		return nil, nil
 	}
-	var results []Result
-	byOperation := map[string][]Spec{}
-	var operations []string
-	for _, spec := range chosen {
-		operation := spec.Clause.Operation()
-		if byOperation[operation] == nil {
-			operations = append(operations, operation)
-		}
-		byOperation[operation] = append(byOperation[operation], spec)
-	}
-	again := 0
-	begun := map[string]func() Result{}
+	r := &run{ctx: ctx, cfg: cfg, specs: len(chosen), begun: map[string]func() Result{}}
 	for _, spec := range chosen {
 		if spec.Slow {
-			begun[spec.Clause.ID+spec.Title] = begin(ctx, cfg, spec)
+			r.begun[spec.Clause.ID+spec.Title] = begin(ctx, cfg, spec)
 		}
 	}
-	for _, operation := range operations {
-		ginkgo.Describe(operation, func() {
-			for _, spec := range byOperation[operation] {
-				c := spec.Clause
-				labels := ginkgo.Label("clause:"+c.ID, "level:"+string(c.Level), "profile:"+c.Profile, "mode:"+c.Mode.String())
-				ginkgo.It(c.ID+" "+spec.Title, labels, func() {
-					run := begun[c.ID+spec.Title]
-					if run == nil {
-						run = func() Result { return runOne(ctx, cfg, spec, 1) }
-					}
-					result := run()
-					if cfg.Again && again < mostAgain && result.begun && result.Outcome == verdict.Inconclusive {
-						again++
-						why := result.Message
-						result = runOne(ctx, cfg, spec, 2)
-						result.FirstTry = why
-					}
-					results = append(results, result)
-					if cfg.Progress != nil {
-						cfg.Progress(len(results), len(chosen), result)
-					}
-					tellGinkgo(result)
-				})
+	for _, specs := range byOperation(chosen) {
+		ginkgo.Describe(specs[0].Clause.Operation(), func() {
+			for _, spec := range specs {
+				r.declare(spec)
 			}
 		})
 	}
-	formatter.ColorableStdOut = io.Discard // the progress is told by whoever asked
-	suiteConfig, reporterConfig := ginkgo.GinkgoConfiguration()
-	suiteConfig.RandomSeed, suiteConfig.RandomizeAllSpecs, suiteConfig.Timeout = cfg.Seed, true, 24*time.Hour
-	reporterConfig.Succinct, reporterConfig.NoColor = true, true
-	quiet := &ginkgoT{}
-	ginkgo.RunSpecs(quiet, "conformance", suiteConfig, reporterConfig)
-	if len(results) != len(chosen) {
-		return results, fmt.Errorf("%d of %d specs ran", len(results), len(chosen))
+	runGinkgo(cfg.Seed)
+	if len(r.results) != len(chosen) {
+		return r.results, fmt.Errorf("%d of %d specs ran", len(r.results), len(chosen))
 	}
-	return results, nil
+	return r.results, nil
+}
+
+// byOperation are the specs of each operation, in the order in which operations first appear.
+func byOperation(specs []Spec) (groups [][]Spec) {
+	index := map[string]int{}
+	for _, spec := range specs {
+		operation := spec.Clause.Operation()
+		at, known := index[operation]
+		if !known {
+			at = len(groups)
+			index[operation] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], spec)
+	}
+	return groups
+}
+
+// run is one run of the suite. Ginkgo runs its specs one after the other, so nothing is locked.
+type run struct {
+	ctx     context.Context
+	cfg     Config
+	specs   int
+	begun   map[string]func() Result // slow specs, which run beside the others
+	again   int
+	results []Result
+}
+
+// declare makes a spec known to Ginkgo.
+func (r *run) declare(spec Spec) {
+	c := spec.Clause
+	labels := ginkgo.Label("clause:"+c.ID, "level:"+string(c.Level), "profile:"+c.Profile, "mode:"+c.Mode.String())
+	ginkgo.It(c.ID+" "+spec.Title, labels, func() {
+		result := r.judge(spec)
+		r.results = append(r.results, result)
+		if r.cfg.Progress != nil {
+			r.cfg.Progress(len(r.results), r.specs, result)
+		}
+		tellGinkgo(result)
+	})
+}
+
+// judge runs a spec, and once more if the world had its moment.
+func (r *run) judge(spec Spec) Result {
+	first := r.begun[spec.Clause.ID+spec.Title]
+	if first == nil {
+		first = func() Result { return runOne(r.ctx, r.cfg, spec, 1) }
+	}
+	result := first()
+	if r.cfg.Again && r.again < mostAgain && result.begun && result.Outcome == verdict.Inconclusive {
+		r.again++
+		why := result.Message
+		result = runOne(r.ctx, r.cfg, spec, 2)
+		result.FirstTry = why
+	}
+	return result
+}
+
+// runGinkgo runs what was declared, in random order. The progress is told by whoever asked.
+func runGinkgo(seed int64) {
+	formatter.ColorableStdOut = io.Discard
+	suiteConfig, reporterConfig := ginkgo.GinkgoConfiguration()
+	suiteConfig.RandomSeed, suiteConfig.RandomizeAllSpecs, suiteConfig.Timeout = seed, true, 24*time.Hour
+	reporterConfig.Succinct, reporterConfig.NoColor = true, true
+	ginkgo.RunSpecs(&ginkgoT{}, "conformance", suiteConfig, reporterConfig)
 }
 
 // tellGinkgo ends the spec as Ginkgo knows it, for its own reports.

@@ -17,10 +17,22 @@ func (b *Beacon) Handler() http.Handler {
 		NotFound:   problem{http.StatusNotFound, "this beacon node has no such endpoint"},
 		NotAllowed: problem{http.StatusMethodNotAllowed, "wrong method for this endpoint"},
 	}
-	for _, route := range []struct {
-		method, path string
-		operation    http.HandlerFunc
-	}{
+	for _, routes := range [][]route{b.nodeRoutes(), b.blockRoutes(), b.stateRoutes(), b.validatorRoutes()} {
+		for _, r := range routes {
+			mux.Handle(r.method, r.path, r.operation)
+		}
+	}
+	return mux
+}
+
+type route struct {
+	method, path string
+	operation    http.HandlerFunc
+}
+
+// nodeRoutes are what the node says of itself and of its network.
+func (b *Beacon) nodeRoutes() []route {
+	return []route{
 		{"GET", "/eth/v1/node/health", b.health},
 		{"GET", "/eth/v1/node/syncing", b.syncing},
 		{"GET", "/eth/v1/node/version", b.version},
@@ -31,6 +43,12 @@ func (b *Beacon) Handler() http.Handler {
 		{"GET", "/eth/v1/config/spec", b.spec},
 		{"GET", "/eth/v1/config/fork_schedule", b.forkSchedule},
 		{"GET", "/eth/v1/config/deposit_contract", b.depositContract},
+	}
+}
+
+// blockRoutes are blocks, their blobs and rewards, and the pools of what goes into them.
+func (b *Beacon) blockRoutes() []route {
+	return []route{
 		{"GET", "/eth/v1/beacon/headers", b.headers},
 		{"GET", "/eth/v1/beacon/headers/{block_id}", b.header},
 		{"GET", "/eth/v1/beacon/blocks/{block_id}/root", b.blockRoot},
@@ -48,6 +66,12 @@ func (b *Beacon) Handler() http.Handler {
 		{"POST", "/eth/v1/beacon/pool/{pool}", knownPool(b.addToPool)},
 		{"GET", "/eth/v2/beacon/pool/{pool}", knownPool(b.showPool)},
 		{"POST", "/eth/v2/beacon/pool/{pool}", knownPool(b.addToPool)},
+	}
+}
+
+// stateRoutes are states, and what the fork choice makes of them.
+func (b *Beacon) stateRoutes() []route {
+	return []route{
 		{"GET", "/eth/v1/beacon/states/{state_id}/root", b.stateRootOf},
 		{"GET", "/eth/v1/beacon/states/{state_id}/committees", b.committees},
 		{"GET", "/eth/v1/beacon/states/{state_id}/sync_committees", b.syncCommittee},
@@ -67,6 +91,13 @@ func (b *Beacon) Handler() http.Handler {
 		{"GET", "/eth/v1/beacon/states/{state_id}/randao", b.randao},
 		{"GET", "/eth/v1/beacon/states/{state_id}/fork", b.fork},
 		{"GET", "/eth/v1/beacon/states/{state_id}/finality_checkpoints", b.finality},
+	}
+}
+
+// validatorRoutes are what validators ask for: duties, blocks to sign, and the events that tell
+// when.
+func (b *Beacon) validatorRoutes() []route {
+	return []route{
 		{"GET", "/eth/v1/validator/duties/proposer/{epoch}", b.dutiesV1},
 		{"GET", "/eth/v2/validator/duties/proposer/{epoch}", b.dutiesV2},
 		{"POST", "/eth/v1/validator/duties/attester/{epoch}", b.attesterDuties},
@@ -86,10 +117,7 @@ func (b *Beacon) Handler() http.Handler {
 		{"GET", "/eth/v3/validator/blocks/{slot}", b.localBlock},
 		{"GET", "/eth/v1/validator/blinded_blocks/{slot}", b.blindedBlock},
 		{"GET", "/eth/v1/events", b.streamEvents},
-	} {
-		mux.Handle(route.method, route.path, route.operation)
 	}
-	return mux
 }
 
 // versionHeader names the fork of a body.
