@@ -11,8 +11,8 @@ import (
 )
 
 // Fact is something that happened. Facts are appended to the journal in the order in which they
-// happened; the ledger, statistics, metrics and the pool of the next start are views of them. Facts
-// are JSON on disk: a field may be added, never renamed. Those that come in thousands share
+// happened; the ledger, statistics, metrics and the pool of the next start are projections of them.
+// Facts are JSON on disk: a field may be added, never renamed. Those that come in thousands share
 // messages of the journal (internal/journal/list).
 type Fact interface {
 	// Subject is the journal subject below "rpc.", also the name of the fact in metrics and exports.

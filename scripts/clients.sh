@@ -17,7 +17,7 @@ if ((major < 20)); then
 	exit 1
 fi
 
-for lock in rpc/app/testdata/clients/*/package-lock.json stream/api/live/testdata/client/package-lock.json; do
+for lock in rpc/app/testdata/clients/*/package-lock.json stream/api/testdata/client/package-lock.json; do
 	(cd "$(dirname "$lock")" && npm ci --no-audit --no-fund --loglevel=error)
 done
-go test -tags clients -count=1 -timeout 5m -run Clients ./rpc/app ./stream/api/live ./stream/app
+go test -tags clients -count=1 -timeout 5m -run Clients ./rpc/app ./stream/api ./stream/app

@@ -124,7 +124,7 @@ func (d *disk) look(ctx context.Context) {
 	}
 }
 
-// alive asks the engine to keep a byte of state, and a fact that no view reads.
+// alive asks the engine to keep a byte of state, and a fact that no projection reads.
 func (d *disk) alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, aliveTime)
 	defer cancel()

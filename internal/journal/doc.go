@@ -17,7 +17,7 @@
 //
 // Facts are traffic: they are bounded in age and room, and the oldest go. What a service must know
 // to go on after a restart is state, which nothing takes away. The log of facts has an identity
-// (ID): a view of it notices that it is shown another log.
+// (ID): a projection of it notices that it is shown another log.
 //
 // "Acked" means: written by the engine, to the file if there is a folder. That survives a crash of
 // the process. A claim of the embedded guard, and state, is on the disk when it is answered, and

@@ -1,4 +1,4 @@
-// Package store is the SQL database that views of the facts live in: SQLite or PostgreSQL. It
+// Package store is the SQL database that projections of the facts live in: SQLite or PostgreSQL. It
 // connects, brings the tables up to date, and hides where the two differ (dialect.go). It is the
 // only package that knows database drivers.
 //

@@ -22,8 +22,8 @@ type lateness struct {
 	told  bool
 }
 
-// look takes the archive's lag, as view.Lag has it, and answers what is to be told: that it no
-// longer is late, or why it is.
+// look takes the archive's lag, as projection.Lag has it, and answers what is to be told: that it
+// no longer is late, or why it is.
 func (l *lateness) look(at time.Time, lag float64) (over bool, late error) {
 	switch {
 	case lag >= 0 && lag <= lateFacts:

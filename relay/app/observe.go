@@ -9,7 +9,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/observe"
-	"github.com/gavel-relay/gavel/internal/view"
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/relay/metrics"
 )
 
@@ -55,7 +55,7 @@ func (a *App) observe(record *facts) error {
 
 // archiveLag is how many facts the archive has not taken up; -1 when it or the journal does not
 // answer.
-func (a *App) archiveLag() float64 { return view.Lag(a.journal, a.archive) }
+func (a *App) archiveLag() float64 { return projection.Lag(a.journal, a.archive) }
 
 // works is 1 while a journal keeps what it is given.
 func works(j *journal.Journal) float64 {

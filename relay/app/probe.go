@@ -103,7 +103,7 @@ func (p *probes) append(ctx context.Context) error {
 // testedSubject is the subject of what the journal is tested with.
 const testedSubject = subjectPrefix + "delivery_path_tested"
 
-// probed is a fact that no view reads. It says when a relay ran and could deliver.
+// probed is a fact that no projection reads. It says when a relay ran and could deliver.
 type probed struct {
 	At       time.Time `json:"at"`
 	Instance string    `json:"instance"`

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/view/viewtest"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
@@ -18,7 +18,8 @@ import (
 func TestArchiveThatDoesNotFit(t *testing.T) {
 	h := open(t, eth.Capella, houseOptions{configure: func(c *app.Config) { c.AdminToken = houseToken }})
 	on := false
-	viewtest.RefusesWhatDoesNotFit(t, func(t *testing.T, dataDir, database, moved string) (*viewtest.Running, error) {
+	projectiontest.RefusesWhatDoesNotFit(t, func(t *testing.T, dataDir, database, moved string) (*projectiontest.Running,
+		error) {
 		t.Helper()
 		cfg := h.cfg
 		cfg.DataDir, cfg.Database, cfg.Journal.Moved = dataDir, database, moved
@@ -30,7 +31,7 @@ func TestArchiveThatDoesNotFit(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended, alone := make(chan error, 1), sync.WaitGroup{}
 		alone.Go(func() { ended <- relay.Serve(ctx, listener) })
-		return &viewtest.Running{
+		return &projectiontest.Running{
 			Ended: ended, Newest: relay.NewestFact,
 			Work: func() {
 				h.app, on = relay, !on // each time another way, or nothing has happened

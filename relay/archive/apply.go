@@ -10,12 +10,12 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Subjects of the facts that have a view.
+// Subjects of the facts that have a projection.
 var (
 	deliveredSubject  = "relay." + relay.PayloadDelivered{}.Subject()
 	executedSubject   = "relay." + relay.SubmissionExecuted{}.Subject()
@@ -23,9 +23,9 @@ var (
 	registeredSubject = "relay." + relay.RegistrationStored{}.Subject()
 )
 
-// decode reads a fact and tells its change, nil for a fact that changes no view. What is wrong with
-// a fact itself is found here.
-func decode(entry view.Entry) (view.Change, error) {
+// decode reads a fact and tells its change, nil for a fact that changes no projection. What is
+// wrong with a fact itself is found here.
+func decode(entry projection.Entry) (projection.Change, error) {
 	switch entry.Subject {
 	case deliveredSubject:
 		var fact relay.PayloadDelivered
@@ -72,8 +72,8 @@ func decode(entry view.Entry) (view.Change, error) {
 	}
 }
 
-// addTrace adds a row to a view of traces; table is one of ours, never input.
-func addTrace(table string, seq uint64, t relay.Trace, at time.Time, optimistic bool) (view.Change, error) {
+// addTrace adds a row to a projection of traces; table is one of ours, never input.
+func addTrace(table string, seq uint64, t relay.Trace, at time.Time, optimistic bool) (projection.Change, error) {
 	if t.ValueWei == nil {
 		return nil, errors.New("a trace without a value")
 	}
@@ -95,7 +95,7 @@ func addTrace(table string, seq uint64, t relay.Trace, at time.Time, optimistic 
 
 // setPaid notes what a block pays, if it was delivered: executions find lower bounds, so the
 // greatest counts.
-func setPaid(slot phase0.Slot, block phase0.Hash32, paidWei *uint256.Int) view.Change {
+func setPaid(slot phase0.Slot, block phase0.Hash32, paidWei *uint256.Int) projection.Change {
 	paid := paidWei.Bytes32()
 	return func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Exec(ctx,
@@ -107,7 +107,7 @@ func setPaid(slot phase0.Slot, block phase0.Hash32, paidWei *uint256.Int) view.C
 
 // setRegistration puts a registration in the place of the validator's last, unless that one is
 // newer: two that come at the same time may be recorded in the other order.
-func setRegistration(r *relay.SignedRegistration) (view.Change, error) {
+func setRegistration(r *relay.SignedRegistration) (projection.Change, error) {
 	if r == nil || r.Message == nil {
 		return nil, errors.New("a registration without a message")
 	}

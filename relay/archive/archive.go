@@ -1,8 +1,8 @@
-// Package archive makes SQL views of the relay's facts, for the Data API: payloads that were
-// delivered, submissions that counted, and every validator's newest registration. How it keeps up
-// with the journal is package view's.
+// Package archive makes SQL projections of the relay's facts, for the Data API: payloads that were
+// delivered, submissions that counted, and every validator's newest registration.
+// internal/projection keeps it up with the journal.
 //
-//	journal ──▶ view.Follow ──Apply──▶ tables (delivered, received, registrations) ◀──queries── api/data
+//	journal ──▶ projection.Follow ──Apply──▶ tables (delivered, received, registrations) ◀──queries── api/data
 package archive
 
 import (
@@ -12,8 +12,8 @@ import (
 	"io/fs"
 	"log/slog"
 
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -22,8 +22,8 @@ var migrationFiles embed.FS
 
 // Archive is open until Close. It is safe for concurrent use.
 type Archive struct {
-	view *view.View
-	log  *slog.Logger
+	projection *projection.Projection
+	log        *slog.Logger
 }
 
 // Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is
@@ -34,42 +34,43 @@ func Open(ctx context.Context, address string, log *slog.Logger) (*Archive, erro
 	if err != nil {
 		return nil, err
 	}
-	opened, err := view.Open(ctx, address, view.Config{Name: "archive", Migrations: migrations, Decode: decode, Log: log})
+	opened, err := projection.Open(ctx, address, projection.Config{Name: "archive", Migrations: migrations,
+		Decode: decode, Log: log})
 	if err != nil {
 		return nil, err
 	}
-	return &Archive{view: opened, log: log}, nil
+	return &Archive{projection: opened, log: log}, nil
 }
 
 // Close closes the database.
-func (a *Archive) Close() error { return a.view.Close() }
+func (a *Archive) Close() error { return a.projection.Close() }
 
-// CheckAtStart refuses a journal that the database was not made of, see view.View.
-func (a *Archive) CheckAtStart(ctx context.Context, journal view.Log) error {
-	return a.view.CheckAtStart(ctx, journal)
+// CheckAtStart refuses a journal that the database was not made of, see projection.Projection.
+func (a *Archive) CheckAtStart(ctx context.Context, journal projection.Log) error {
+	return a.projection.CheckAtStart(ctx, journal)
 }
 
-// Skipped is the number of facts that could not be read since Open, see view.View.
-func (a *Archive) Skipped() uint64 { return a.view.Skipped() }
+// Skipped is the number of facts that could not be read since Open, see projection.Projection.
+func (a *Archive) Skipped() uint64 { return a.projection.Skipped() }
 
 // Follow applies facts as they come until the context ends (nil) or the source fails (its error).
-// It survives the database, see view.View.
-func (a *Archive) Follow(ctx context.Context, source view.Source) error {
-	return a.view.Follow(ctx, source)
+// It survives the database, see projection.Projection.
+func (a *Archive) Follow(ctx context.Context, source projection.Source) error {
+	return a.projection.Follow(ctx, source)
 }
 
-// Last is the place in the journal up to which the views are made.
+// Last is the place in the journal up to which the projections are made.
 func (a *Archive) Last(ctx context.Context) (seq uint64, err error) {
-	seq, err = a.view.Last(ctx)
+	seq, err = a.projection.Last(ctx)
 	if err != nil {
 		return 0, failure("ask the archive", err)
 	}
 	return seq, nil
 }
 
-// Apply makes views of facts, all or none, see view.View.
-func (a *Archive) Apply(ctx context.Context, entries []view.Entry) error {
-	if err := a.view.Apply(ctx, entries); err != nil {
+// Apply makes projections of facts, all or none, see projection.Projection.
+func (a *Archive) Apply(ctx context.Context, entries []projection.Entry) error {
+	if err := a.projection.Apply(ctx, entries); err != nil {
 		return failure("write the archive", err)
 	}
 	return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/view"
-	"github.com/gavel-relay/gavel/internal/view/viewtest"
+	"github.com/gavel-relay/gavel/internal/projection"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -48,13 +48,13 @@ func counted(t relay.Trace) relay.Fact {
 
 func delivery(t relay.Trace) relay.Fact { return relay.PayloadDelivered{At: noon, Trace: t} }
 
-func entryOf(t testing.TB, seq uint64, fact relay.Fact) view.Entry {
+func entryOf(t testing.TB, seq uint64, fact relay.Fact) projection.Entry {
 	t.Helper()
 	data, err := json.Marshal(fact)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return view.Entry{Seq: seq, Subject: "relay." + fact.Subject(), Data: data}
+	return projection.Entry{Seq: seq, Subject: "relay." + fact.Subject(), Data: data}
 }
 
 // record applies facts as the next ones of the journal.
@@ -64,11 +64,11 @@ func record(t testing.TB, a *Archive, facts ...relay.Fact) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries := make([]view.Entry, len(facts))
+	entries := make([]projection.Entry, len(facts))
 	for i, fact := range facts {
 		entries[i] = entryOf(t, last+1+uint64(i), fact)
 	}
-	viewtest.Apply(t, a, entries...)
+	projectiontest.Apply(t, a, entries...)
 }
 
 // blocks are the first bytes of the block hashes of a list, in its order.
@@ -239,12 +239,12 @@ func TestABlockIsDeliveredOnce(t *testing.T) {
 // A fact that lacks what its row needs is passed over; those after it do not wait.
 func TestUnreadableFactsAreSkipped(t *testing.T) {
 	onEach(t, func(t *testing.T, a *Archive) {
-		viewtest.Apply(t, a,
-			view.Entry{Seq: 1, Subject: "relay.payload_delivered", Data: []byte("x")},
+		projectiontest.Apply(t, a,
+			projection.Entry{Seq: 1, Subject: "relay.payload_delivered", Data: []byte("x")},
 			entryOf(t, 2, delivery(trace(5, 1, wei(1)))),
-			view.Entry{Seq: 3, Subject: "relay.payload_delivered", Data: []byte("{}")},
-			view.Entry{Seq: 4, Subject: "relay.submission_judged", Data: []byte(`{"verified":true}`)},
-			view.Entry{Seq: 5, Subject: "relay.registration_stored", Data: []byte("{}")},
+			projection.Entry{Seq: 3, Subject: "relay.payload_delivered", Data: []byte("{}")},
+			projection.Entry{Seq: 4, Subject: "relay.submission_judged", Data: []byte(`{"verified":true}`)},
+			projection.Entry{Seq: 5, Subject: "relay.registration_stored", Data: []byte("{}")},
 			entryOf(t, 6, delivery(trace(6, 2, wei(1)))),
 		)
 		if got := delivered(t, a, relay.TraceQuery{Limit: 10}); got != "2 1" {
@@ -316,7 +316,7 @@ func TestTheArchiveSurvivesARestart(t *testing.T) {
 
 // BenchmarkApply is the time of one fact in a batch of 1 and of the greatest.
 func BenchmarkApply(b *testing.B) {
-	for _, size := range []int{1, view.MaxBatch} {
+	for _, size := range []int{1, projection.MaxBatch} {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
 			a, err := Open(b.Context(), "sqlite:"+filepath.Join(b.TempDir(), "archive.db"), quiet)
 			if err != nil {
@@ -324,7 +324,7 @@ func BenchmarkApply(b *testing.B) {
 			}
 			defer a.Close()
 			fact := entryOf(b, 0, counted(trace(5, 1, wei(1))))
-			batch := make([]view.Entry, size)
+			batch := make([]projection.Entry, size)
 			seq := uint64(0)
 			for b.Loop() {
 				for i := range batch {

@@ -6,9 +6,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/gavel-relay/gavel/internal/projection"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/internal/store/postgrestest"
-	"github.com/gavel-relay/gavel/internal/view"
-	"github.com/gavel-relay/gavel/internal/view/viewtest"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -23,13 +23,13 @@ func openAt(t testing.TB, address string) *Archive {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := a.view.Database // a test may put another in front of it
+	db := a.projection.Database // a test may put another in front of it
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := a.view.Migrate(t.Context()); err != nil {
+	if err := a.projection.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -44,9 +44,9 @@ func open(t testing.TB) *Archive {
 // onEach runs a test on every kind of database, and on one that fails half of the time.
 func onEach(t *testing.T, test func(*testing.T, *Archive)) {
 	t.Helper()
-	viewtest.OnEach(t, func(t *testing.T, address string, front func(view.Database) view.Database) {
+	projectiontest.OnEach(t, func(t *testing.T, address string, front func(projection.Database) projection.Database) {
 		a := openAt(t, address)
-		a.view.Database = front(a.view.Database)
+		a.projection.Database = front(a.projection.Database)
 		test(t, a)
 	})
 }

@@ -53,7 +53,7 @@ func plan(t *testing.T, a *Archive, table string, q relay.TraceQuery) []string {
 	t.Helper()
 	query, args := tracesQuery(table, q)
 	var steps []string
-	err := a.view.Each(t.Context(), func(rows *sql.Rows) error {
+	err := a.projection.Each(t.Context(), func(rows *sql.Rows) error {
 		var id, parent, unused int
 		var step string
 		err := rows.Scan(&id, &parent, &unused, &step)

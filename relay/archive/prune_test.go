@@ -9,7 +9,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/view/viewtest"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -33,7 +33,7 @@ func TestPrune(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, viewtest.ErrFault) {
+			if !errors.Is(err, projectiontest.ErrFault) {
 				t.Fatal(err)
 			}
 		}
@@ -41,7 +41,7 @@ func TestPrune(t *testing.T) {
 			t.Errorf("received %q, want 3 2", got)
 		}
 		// A batch whose answer was lost is deleted, and not counted.
-		if _, broken := a.view.Database.(*viewtest.Faulty); !broken && deleted != old {
+		if _, broken := a.projection.Database.(*projectiontest.Faulty); !broken && deleted != old {
 			t.Errorf("%d deleted, want %d", deleted, old)
 		}
 		if got := delivered(t, a, relay.TraceQuery{Limit: 10}); got != "9" {
@@ -60,11 +60,11 @@ func TestKeep(t *testing.T) {
 		a := open(t)
 		record(t, a, countedAt(1, noon), countedAt(2, noon.Add(time.Hour)), countedAt(3, noon.Add(2*time.Hour)))
 		began := time.Now()
-		a.view.Database = &viewtest.Faulty{Database: a.view.Database, Next: func() viewtest.Fault {
+		a.projection.Database = &projectiontest.Faulty{Database: a.projection.Database, Next: func() projectiontest.Fault {
 			if time.Since(began) == 3*time.Hour {
-				return viewtest.BeforeBegin
+				return projectiontest.BeforeBegin
 			}
-			return viewtest.None
+			return projectiontest.None
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})

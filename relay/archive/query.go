@@ -39,7 +39,7 @@ func (a *Archive) Received(ctx context.Context, q relay.TraceQuery) ([]relay.Rec
 
 // ReceivedMark is another one whenever the received submissions of a slot are.
 func (a *Archive) ReceivedMark(ctx context.Context, slot phase0.Slot) (mark relay.Mark, err error) {
-	err = a.view.Each(ctx, func(rows *sql.Rows) error {
+	err = a.projection.Each(ctx, func(rows *sql.Rows) error {
 		return rows.Scan(&mark.Rows, &mark.Newest)
 	}, `SELECT count(*), coalesce(max(seq), 0) FROM received WHERE slot = ?`, int64(slot))
 	if err != nil {
@@ -69,7 +69,7 @@ var errLeft = errors.New("the caller has left the loop")
 func (a *Archive) registrations(ctx context.Context, where string,
 	args ...any) iter.Seq2[*relay.SignedRegistration, error] {
 	return func(yield func(*relay.SignedRegistration, error) bool) {
-		err := a.view.Each(ctx, func(rows *sql.Rows) error {
+		err := a.projection.Each(ctx, func(rows *sql.Rows) error {
 			found, err := scanRegistration(rows)
 			if err == nil && !yield(found, nil) {
 				return errLeft
@@ -105,7 +105,7 @@ type tracesRow struct {
 
 func (a *Archive) traces(ctx context.Context, table string, q relay.TraceQuery, each func(tracesRow)) error {
 	query, args := tracesQuery(table, q)
-	return a.view.Each(ctx, func(rows *sql.Rows) error {
+	return a.projection.Each(ctx, func(rows *sql.Rows) error {
 		row, err := scanTrace(rows)
 		if err == nil {
 			each(row)

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/internal/serve"
-	"github.com/gavel-relay/gavel/internal/view"
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/metrics"
 )
@@ -61,7 +61,7 @@ func (a *App) observeFact(fact rpc.Fact) {
 
 // ledgerLag is how many facts the ledger has not taken up; -1 when it or the journal does not
 // answer.
-func (a *App) ledgerLag() float64 { return view.Lag(a.journal, a.ledger) }
+func (a *App) ledgerLag() float64 { return projection.Lag(a.journal, a.ledger) }
 
 // Admin is health and metrics, for the operator.
 func (a *App) Admin() http.Handler {

@@ -9,14 +9,15 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/internal/view/viewtest"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 )
 
 // A bundle RPC does not start with a ledger that does not fit its journal or its version, and says
 // what to do.
 func TestLedgerThatDoesNotFit(t *testing.T) {
 	h, wishes := openChain(t), 0
-	viewtest.RefusesWhatDoesNotFit(t, func(t *testing.T, dataDir, database, moved string) (*viewtest.Running, error) {
+	projectiontest.RefusesWhatDoesNotFit(t, func(t *testing.T, dataDir, database, moved string) (*projectiontest.Running,
+		error) {
 		t.Helper()
 		service, err := New(t.Context(), h.config(func(cfg *Config) {
 			cfg.DataDir, cfg.Database, cfg.Journal.Moved = dataDir, database, moved
@@ -31,7 +32,7 @@ func TestLedgerThatDoesNotFit(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended, alone := make(chan error, 1), sync.WaitGroup{}
 		alone.Go(func() { ended <- service.Serve(ctx, listener) })
-		return &viewtest.Running{
+		return &projectiontest.Running{
 			Ended: ended, Newest: service.Journal().Last,
 			Work: func() {
 				wishes++

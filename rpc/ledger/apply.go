@@ -10,16 +10,16 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/journal/list"
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
 // prefix is what the journal puts before the subjects of this service.
 const prefix = "rpc."
 
-// readers read the facts that have a view, by their subjects in the journal.
-var readers = map[string]func(view.Entry) (view.Change, error){
+// readers read the facts that have a projection, by their subjects in the journal.
+var readers = map[string]func(projection.Entry) (projection.Change, error){
 	prefix + rpc.RefundCredited{}.Subject(): reader(refundCredited),
 	prefix + rpc.RefundPaid{}.Subject():     reader(refundPaid),
 	prefix + rpc.RecipientSet{}.Subject():   reader(recipientSet),
@@ -30,8 +30,8 @@ var readers = map[string]func(view.Entry) (view.Change, error){
 	prefix + rpc.OrderReturned{}.Subject():  reader(orderReturned),
 }
 
-// decode reads a fact and tells its change, nil for a fact that has no view.
-func decode(entry view.Entry) (view.Change, error) {
+// decode reads a fact and tells its change, nil for a fact that has no projection.
+func decode(entry projection.Entry) (projection.Change, error) {
 	read := readers[entry.Subject]
 	if read == nil {
 		return nil, nil
@@ -41,9 +41,10 @@ func decode(entry view.Entry) (view.Change, error) {
 
 // reader reads one kind of fact. What is wrong with a fact itself is found here and in change, not
 // when the change is made; the others of its list count all the same.
-func reader[F rpc.Fact](change func(seq int64, fact F) (view.Change, error)) func(view.Entry) (view.Change, error) {
-	return func(entry view.Entry) (view.Change, error) {
-		var changes []view.Change
+func reader[F rpc.Fact](change func(seq int64, fact F) (projection.Change, error)) func(projection.Entry) (
+	projection.Change, error) {
+	return func(entry projection.Entry) (projection.Change, error) {
+		var changes []projection.Change
 		var wrong []error
 		err := list.Each(entry.Data, func(data []byte) error {
 			var fact F
@@ -66,7 +67,7 @@ func reader[F rpc.Fact](change func(seq int64, fact F) (view.Change, error)) fun
 }
 
 // exec is a change of one statement.
-func exec(statement string, args ...any) view.Change {
+func exec(statement string, args ...any) projection.Change {
 	return func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Exec(ctx, statement, args...)
 		return err
@@ -74,7 +75,7 @@ func exec(statement string, args ...any) view.Change {
 }
 
 // inTurn makes several changes; nil for none.
-func inTurn(changes ...view.Change) view.Change {
+func inTurn(changes ...projection.Change) projection.Change {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -89,7 +90,7 @@ func inTurn(changes ...view.Change) view.Change {
 }
 
 // refundCredited adds a refund, once.
-func refundCredited(seq int64, fact rpc.RefundCredited) (view.Change, error) {
+func refundCredited(seq int64, fact rpc.RefundCredited) (projection.Change, error) {
 	parts, err := partsOf(fact.AmountWei)
 	if err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func senderOf(refund rpc.Refund) []byte {
 }
 
 // refundPaid notes a refund's payout. The first one stands.
-func refundPaid(_ int64, fact rpc.RefundPaid) (view.Change, error) {
+func refundPaid(_ int64, fact rpc.RefundPaid) (projection.Change, error) {
 	bundle := bringer(fact.Bundle, fact.Hash)
 	return exec(`UPDATE refunds SET payout_tx = ?, payout_block = ?
 		WHERE hash = ? AND block_hash = ? AND recipient = ? AND bundle = ? AND payout_tx IS NULL`,
@@ -127,13 +128,13 @@ func bringer(bundle, hash common.Hash) common.Hash {
 }
 
 // recipientSet adds to the history of an address.
-func recipientSet(seq int64, fact rpc.RecipientSet) (view.Change, error) {
+func recipientSet(seq int64, fact rpc.RecipientSet) (projection.Change, error) {
 	return exec(`INSERT INTO recipients (seq, from_address, to_address, at_us) VALUES (?,?,?,?) ON CONFLICT DO NOTHING`,
 		seq, fact.From[:], fact.To[:], fact.At.UnixMicro()), nil
 }
 
 // blockIndexed lets the refunds of a block be seen.
-func blockIndexed(_ int64, fact rpc.BlockIndexed) (view.Change, error) {
+func blockIndexed(_ int64, fact rpc.BlockIndexed) (projection.Change, error) {
 	return exec(`INSERT INTO blocks (number, hash, timestamp) VALUES (?,?,?)
 		ON CONFLICT (number) DO UPDATE SET hash = excluded.hash, timestamp = excluded.timestamp`,
 		int64(fact.Number), fact.Hash[:], int64(fact.Timestamp)), nil
@@ -142,7 +143,7 @@ func blockIndexed(_ int64, fact rpc.BlockIndexed) (view.Change, error) {
 // blockReverted takes a block back, with its refunds and the payouts that were seen in it. Blocks
 // above it stand no longer either; their own facts take their refunds back, which nobody sees until
 // then. A block that was taken back before changes nothing.
-func blockReverted(_ int64, fact rpc.BlockReverted) (view.Change, error) {
+func blockReverted(_ int64, fact rpc.BlockReverted) (projection.Change, error) {
 	number, hash := int64(fact.Number), fact.Hash[:]
 	return inTurn(
 		exec(`DELETE FROM refunds WHERE block = ? AND block_hash = ?`, number, hash),

@@ -22,7 +22,7 @@ func (l *Ledger) indexedAt(ctx context.Context, at time.Time) (block uint64, err
 
 func (l *Ledger) highest(ctx context.Context, query string, args ...any) (block uint64, err error) {
 	var number int64
-	switch err := l.view.QueryRow(ctx, query, args...).Scan(&number); {
+	switch err := l.projection.QueryRow(ctx, query, args...).Scan(&number); {
 	case errors.Is(err, sql.ErrNoRows):
 		return 0, nil
 	case err != nil:

@@ -12,9 +12,9 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/projection"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/internal/store/postgrestest"
-	"github.com/gavel-relay/gavel/internal/view"
-	"github.com/gavel-relay/gavel/internal/view/viewtest"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -34,7 +34,7 @@ func openAt(t testing.TB, address string, cfg Config) *Ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := l.view.Database // a test may put another in front of it
+	db := l.projection.Database // a test may put another in front of it
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -49,9 +49,9 @@ func openAt(t testing.TB, address string, cfg Config) *Ledger {
 // onEach runs a test on every kind of database, and on one that fails half of the time.
 func onEach(t *testing.T, cfg Config, test func(*testing.T, *Ledger)) {
 	t.Helper()
-	viewtest.OnEach(t, func(t *testing.T, address string, front func(view.Database) view.Database) {
+	projectiontest.OnEach(t, func(t *testing.T, address string, front func(projection.Database) projection.Database) {
 		l := openAt(t, address, cfg)
-		l.view.Database = front(l.view.Database)
+		l.projection.Database = front(l.projection.Database)
 		test(t, l)
 	})
 }
@@ -63,15 +63,15 @@ func record(t testing.TB, l *Ledger, facts ...rpc.Fact) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries := make([]view.Entry, len(facts))
+	entries := make([]projection.Entry, len(facts))
 	for i, fact := range facts {
 		data, err := json.Marshal(fact)
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries[i] = view.Entry{Seq: last + 1 + uint64(i), Subject: "rpc." + fact.Subject(), Data: data}
+		entries[i] = projection.Entry{Seq: last + 1 + uint64(i), Subject: "rpc." + fact.Subject(), Data: data}
 	}
-	viewtest.Apply(t, l, entries...)
+	projectiontest.Apply(t, l, entries...)
 	if l.Skipped() != 0 {
 		t.Fatal("a fact could not be read")
 	}

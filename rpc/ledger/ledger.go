@@ -1,7 +1,7 @@
-// Package ledger is the SQL view of what the bundle RPC has to remember: refunds, where they go,
-// and orders that the pool has forgotten. How it keeps up with the journal is internal/view's.
+// Package ledger is the SQL projection of what the bundle RPC has to remember: refunds, where they
+// go, and orders that the pool has forgotten. internal/projection keeps it up with the journal.
 //
-//	journal ─▶ view.Follow ─▶ decode ─┬─ refund_credited, refund_paid ──▶ refunds ─┬─▶ ByRecipient, ByBundle, ByBlock, Delayed (pages)
+//	journal ─▶ projection.Follow ─▶ decode ─┬─ refund_credited, refund_paid ──▶ refunds ─┬─▶ ByRecipient, ByBundle, ByBlock, Delayed (pages)
 //	                                  ├─ block_indexed, block_reverted ▶ blocks ───┴─▶ Totals, DelayedTotals, IndexedUpTo
 //	                                  ├─ recipient_set ────────────────▶ recipients ─▶ Recipient, RecipientAt
 //	                                  └─ order_ended, order_sent, … ───▶ orders ─────▶ Order
@@ -21,8 +21,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -45,8 +45,8 @@ type Config struct {
 
 // Ledger is open until Close. It is safe for concurrent use.
 type Ledger struct {
-	view *view.View
-	cfg  Config
+	projection *projection.Projection
+	cfg        Config
 }
 
 // Open opens a database, see store.Open for its address. SQLite must answer at once; PostgreSQL is
@@ -56,34 +56,34 @@ func Open(ctx context.Context, address string, cfg Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, err := view.Open(ctx, address, view.Config{Name: "ledger", Migrations: migrations, Decode: decode,
+	opened, err := projection.Open(ctx, address, projection.Config{Name: "ledger", Migrations: migrations, Decode: decode,
 		Log: cfg.Log})
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
-	return &Ledger{view: opened, cfg: cfg}, nil
+	return &Ledger{projection: opened, cfg: cfg}, nil
 }
 
 // Close closes the database.
-func (l *Ledger) Close() error { return l.view.Close() }
+func (l *Ledger) Close() error { return l.projection.Close() }
 
-// CheckAtStart refuses a journal that the database was not made of, see view.View.
-func (l *Ledger) CheckAtStart(ctx context.Context, journal view.Log) error {
-	return l.view.CheckAtStart(ctx, journal)
+// CheckAtStart refuses a journal that the database was not made of, see projection.Projection.
+func (l *Ledger) CheckAtStart(ctx context.Context, journal projection.Log) error {
+	return l.projection.CheckAtStart(ctx, journal)
 }
 
-// Skipped is the number of facts that could not be read since Open, see view.View.
-func (l *Ledger) Skipped() uint64 { return l.view.Skipped() }
+// Skipped is the number of facts that could not be read since Open, see projection.Projection.
+func (l *Ledger) Skipped() uint64 { return l.projection.Skipped() }
 
 // Follow applies facts as they come until the context ends (nil) or the source fails (its error).
-// It survives the database, see view.View.
-func (l *Ledger) Follow(ctx context.Context, source view.Source) error {
-	return l.view.Follow(ctx, source)
+// It survives the database, see projection.Projection.
+func (l *Ledger) Follow(ctx context.Context, source projection.Source) error {
+	return l.projection.Follow(ctx, source)
 }
 
-// Apply enters facts, all or none, see view.View.
-func (l *Ledger) Apply(ctx context.Context, entries []view.Entry) error {
-	if err := l.view.Apply(ctx, entries); err != nil {
+// Apply enters facts, all or none, see projection.Projection.
+func (l *Ledger) Apply(ctx context.Context, entries []projection.Entry) error {
+	if err := l.projection.Apply(ctx, entries); err != nil {
 		return failure("write the ledger", err)
 	}
 	return nil
@@ -91,7 +91,7 @@ func (l *Ledger) Apply(ctx context.Context, entries []view.Entry) error {
 
 // Last is the place in the journal up to which the ledger is kept.
 func (l *Ledger) Last(ctx context.Context) (seq uint64, err error) {
-	if seq, err = l.view.Last(ctx); err != nil {
+	if seq, err = l.projection.Last(ctx); err != nil {
 		return 0, failure("ask the ledger", err)
 	}
 	return seq, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -332,12 +332,12 @@ func TestRecipientsHaveAHistory(t *testing.T) {
 // Facts without what their rows need are passed over, and counted.
 func TestUnreadableFactsAreSkipped(t *testing.T) {
 	l := openAt(t, "sqlite::memory:", Config{})
-	err := l.Apply(t.Context(), []view.Entry{
+	err := l.Apply(t.Context(), []projection.Entry{
 		{Seq: 1, Subject: "rpc.refund_credited", Data: []byte(`{`)},
 		{Seq: 2, Subject: "rpc.refund_credited", Data: []byte(`{}`)},
 		{Seq: 3, Subject: "rpc.refund_credited", Data: []byte(`{"amount":"0x1` + strings.Repeat("0", 32) + `"}`)},
 		{Seq: 4, Subject: "rpc.order_ended", Data: []byte(`{}`)},
-		{Seq: 5, Subject: "rpc.call_simulated", Data: []byte(`{`)}, // has no view
+		{Seq: 5, Subject: "rpc.call_simulated", Data: []byte(`{`)}, // has no projection
 	})
 	if last, failed := l.Last(t.Context()); err != nil || failed != nil || last != 5 || l.Skipped() != 4 {
 		t.Errorf("%v, progress %d, %v, %d skipped, want 5 and 4", err, last, failed, l.Skipped())

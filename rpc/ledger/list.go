@@ -147,7 +147,7 @@ func (l *Ledger) page(ctx context.Context, q listing, cursor string, limit int) 
 	page := rpc.RefundPage{Refunds: []rpc.RefundRecord{}, UpTo: q.upTo}
 	more := q.unfinished
 	query, args := q.statement(last, limit+1) // one more tells whether there are more
-	err = l.view.Each(ctx, func(rows *sql.Rows) error {
+	err = l.projection.Each(ctx, func(rows *sql.Rows) error {
 		if len(page.Refunds) == limit {
 			more = true
 			return nil

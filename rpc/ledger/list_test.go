@@ -147,7 +147,7 @@ func TestListsUseAnIndex(t *testing.T) {
 // plan is what SQLite is going to do, a line for each step.
 func plan(t *testing.T, l *Ledger, query string, args []any) (steps []string) {
 	t.Helper()
-	err := l.view.Each(t.Context(), func(rows *sql.Rows) error {
+	err := l.projection.Each(t.Context(), func(rows *sql.Rows) error {
 		var id, parent, unused int
 		var step string
 		err := rows.Scan(&id, &parent, &unused, &step)

@@ -9,13 +9,13 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/view"
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
 // orderSent notes the first time that a builder took an order. An attempt that failed changes
 // nothing.
-func orderSent(seq int64, fact rpc.OrderSent) (view.Change, error) {
+func orderSent(seq int64, fact rpc.OrderSent) (projection.Change, error) {
 	if fact.Error != "" {
 		return nil, nil
 	}
@@ -26,7 +26,7 @@ func orderSent(seq int64, fact rpc.OrderSent) (view.Change, error) {
 // orderEnded adds an order: while it lives the pool knows more of it, and orders that come are
 // many. One that its signer sent again is the same row: times are of the first one, the rest is the
 // newest one's, and what an older one's end says late changes nothing.
-func orderEnded(_ int64, fact rpc.OrderEnded) (view.Change, error) {
+func orderEnded(_ int64, fact rpc.OrderEnded) (projection.Change, error) {
 	if fact.Life.Kind == "" {
 		return nil, errors.New("an end without a life")
 	}
@@ -47,7 +47,7 @@ func orderEnded(_ int64, fact rpc.OrderEnded) (view.Change, error) {
 
 // orderReturned lets an order that had landed live again, with what had happened to it before. The
 // pool keeps it; should that not come to its end, nobody says of it that it landed.
-func orderReturned(_ int64, fact rpc.OrderReturned) (view.Change, error) {
+func orderReturned(_ int64, fact rpc.OrderReturned) (projection.Change, error) {
 	return exec(`UPDATE orders SET state = CASE
 		WHEN EXISTS (SELECT 1 FROM sendings AS s WHERE s.hash = orders.hash AND s.signer = orders.signer) THEN 'sent'
 		WHEN simulated_us IS NOT NULL THEN 'simulated' ELSE 'submitted' END,
@@ -61,7 +61,7 @@ func (l *Ledger) Order(ctx context.Context, hash common.Hash, signer common.Addr
 	var id, received, block int64
 	var simulated, ended sql.NullInt64
 	var blockHash, value []byte
-	err := l.view.QueryRow(ctx,
+	err := l.projection.QueryRow(ctx,
 		`SELECT id, kind, state, reason, received_us, simulated_us, simulation_error, ended_us, block, block_hash, value
 		FROM orders WHERE hash = ? AND signer = ?`, hash[:], signer[:]).Scan(
 		&id, &record.Kind, &record.State, &record.Reason, &received, &simulated, &record.SimulationError, &ended, &block,
@@ -86,7 +86,7 @@ func (l *Ledger) Order(ctx context.Context, hash common.Hash, signer common.Addr
 // sendings are the builders that took an order.
 func (l *Ledger) sendings(ctx context.Context, hash common.Hash,
 	signer common.Address) (list []rpc.OrderSending, err error) {
-	err = l.view.Each(ctx, func(rows *sql.Rows) error {
+	err = l.projection.Each(ctx, func(rows *sql.Rows) error {
 		var one rpc.OrderSending
 		var at int64
 		err := rows.Scan(&one.Builder, &at)

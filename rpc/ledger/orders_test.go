@@ -9,7 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/internal/view"
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -149,7 +149,7 @@ func TestAListOfFacts(t *testing.T) {
 		return data
 	}
 	sent := fmt.Appendf(nil, `[%s,{"hash":1},%s]`, written(offered(1, 1, "east", "")), written(offered(2, 1, "west", "")))
-	if err := l.Apply(t.Context(), []view.Entry{
+	if err := l.Apply(t.Context(), []projection.Entry{
 		{Seq: 1, Subject: "rpc.order_sent", Data: sent},
 		{Seq: 2, Subject: "rpc.order_ended", Data: written(ended(3, 1, rpc.Expired, "", 0))},
 	}); err != nil {

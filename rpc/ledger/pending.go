@@ -17,7 +17,7 @@ func (l *Ledger) Pending(ctx context.Context, from uint64) (list []rpc.Refund, e
 	}
 	q.where("payout_tx IS NULL")
 	query, args := q.statement(q.start(position{}), math.MaxInt64)
-	err = l.view.Each(ctx, func(rows *sql.Rows) error {
+	err = l.projection.Each(ctx, func(rows *sql.Rows) error {
 		record, _, err := scanRefund(rows)
 		list = append(list, record.Refund)
 		return err

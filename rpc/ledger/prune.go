@@ -16,7 +16,7 @@ const pruneBatch = 1000
 func (l *Ledger) Prune(ctx context.Context, before time.Time) (forgotten int64, err error) {
 	for {
 		var batch int64
-		err := l.view.InTx(ctx, func(tx store.Tx) (err error) {
+		err := l.projection.InTx(ctx, func(tx store.Tx) (err error) {
 			batch, err = pruneOnce(ctx, tx, before)
 			return err
 		})

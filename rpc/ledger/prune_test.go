@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/gavel-relay/gavel/internal/view/viewtest"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -24,11 +24,12 @@ func TestPrune(t *testing.T) {
 		record(t, l, append(facts, offered(1, old, "east", ""), ended(2, old, rpc.Landed, "", 1), returned)...)
 		forgotten := prune(t, l, 3)
 		// A batch whose answer was lost is forgotten, and not counted.
-		if _, broken := l.view.Database.(*viewtest.Faulty); !broken && forgotten != old {
+		if _, broken := l.projection.Database.(*projectiontest.Faulty); !broken && forgotten != old {
 			t.Errorf("%d forgotten, want %d", forgotten, old)
 		}
 		var orders, sendings int
-		err := l.view.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM sendings)`).Scan(
+		err := l.projection.QueryRow(t.Context(),
+			`SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM sendings)`).Scan(
 			&orders, &sendings)
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +53,7 @@ func prune(t *testing.T, l *Ledger, second int) (forgotten int64) {
 		if err == nil {
 			return forgotten
 		}
-		if !errors.Is(err, viewtest.ErrFault) {
+		if !errors.Is(err, projectiontest.ErrFault) {
 			t.Fatal(err)
 		}
 	}

@@ -19,7 +19,7 @@ func (l *Ledger) Recipient(ctx context.Context, from common.Address) (common.Add
 // was set before counts, what was set later does not.
 func (l *Ledger) RecipientAt(ctx context.Context, from common.Address, seq uint64) (common.Address, error) {
 	var to []byte
-	err := l.view.QueryRow(ctx,
+	err := l.projection.QueryRow(ctx,
 		`SELECT to_address FROM recipients WHERE from_address = ? AND seq < ? ORDER BY seq DESC LIMIT 1`,
 		from[:], column(seq)).Scan(&to)
 	switch {

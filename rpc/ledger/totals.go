@@ -71,7 +71,7 @@ func (l *Ledger) DelayedTotals(ctx context.Context, recipient common.Address, fr
 func (l *Ledger) totals(ctx context.Context, q listing) (rpc.RefundTotals, error) {
 	q.where("block >= ? AND block <= ?", column(q.from), q.last())
 	totals := rpc.RefundTotals{PendingWei: new(uint256.Int), ReceivedWei: new(uint256.Int), UpTo: q.upTo}
-	err := l.view.Each(ctx, func(rows *sql.Rows) error {
+	err := l.projection.Each(ctx, func(rows *sql.Rows) error {
 		var received int
 		var parts [4]int64
 		if err := rows.Scan(&received, &parts[0], &parts[1], &parts[2], &parts[3]); err != nil {

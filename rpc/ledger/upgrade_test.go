@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/internal/view"
 )
 
 // A ledger of a version that knew no senders keeps its refunds, and counts senders from then on.
@@ -17,7 +17,7 @@ func TestALedgerFromBeforeSenders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	older, err := view.Open(t.Context(), address, view.Config{
+	older, err := projection.Open(t.Context(), address, projection.Config{
 		Name: "ledger", Migrations: fstest.MapFS{"01-ledger.sql": {Data: first}}, Decode: decode, Log: quiet,
 	})
 	if err != nil {

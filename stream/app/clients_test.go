@@ -18,7 +18,7 @@ import (
 // order.
 func TestClientsWholeStream(t *testing.T) {
 	j := journalOf(t)
-	h := openHouse(t, Config{Source: j})
+	h := openService(t, Config{Source: j})
 	lines := h.listen("/", "")
 	for n := range 3 {
 		share(t, j, swap(n, stable))
@@ -65,7 +65,7 @@ func TestClientsWholeStream(t *testing.T) {
 			t.Errorf("%s of %d, want %d: %s", what, got, count, value)
 		}
 	}
-	for h.app.audience.Stats().Listeners < 3 { // ours, and its two
+	for h.app.broadcast.Stats().Listeners < 3 { // ours, and its two
 		runtime.Gosched()
 	}
 	share(t, j, swap(3, stable))

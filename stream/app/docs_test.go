@@ -13,7 +13,7 @@ import (
 // order of its own; they differ in their nonce.
 func TestExampleDocs(t *testing.T) {
 	j := journalOf(t)
-	h := openHouse(t, Config{Source: j})
+	h := openService(t, Config{Source: j})
 	lines := h.listen("/", "")
 	var section strings.Builder
 	fmt.Fprintf(&section, "\nThe first one's hash is `%s`.\n", swap(0, 0).Hash)

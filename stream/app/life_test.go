@@ -22,7 +22,7 @@ const stable = orderflow.Hash | orderflow.DefaultLogs
 // shared is nowhere, and what comes again neither.
 func TestAnOrdersWay(t *testing.T) {
 	j := journalOf(t)
-	h := openHouse(t, Config{Source: j})
+	h := openService(t, Config{Source: j})
 	plain, numbered := h.listen("/", ""), h.listen("/?ids=1", "")
 	orders := []orderflow.Shared{swap(1, stable), swap(2, orderflow.Hash|orderflow.Calldata), swap(3, 0),
 		swap(1, orderflow.Full), swap(4, orderflow.Full)}
@@ -74,7 +74,7 @@ func TestAnOrdersWay(t *testing.T) {
 // on.
 func TestAnotherLife(t *testing.T) {
 	j, dir := journalOf(t), t.TempDir()
-	first := openHouse(t, Config{Source: j, DataDir: dir})
+	first := openService(t, Config{Source: j, DataDir: dir})
 	lines := first.listen("/?ids=1", "")
 	share(t, j, swap(1, stable))
 	if got := <-lines; got != "id: 1" {
@@ -82,7 +82,7 @@ func TestAnotherLife(t *testing.T) {
 	}
 	first.stop()
 	share(t, j, swap(2, stable))
-	second := openHouse(t, Config{Source: j, DataDir: dir})
+	second := openService(t, Config{Source: j, DataDir: dir})
 	again := second.listen("/?ids=1", "1")
 	share(t, j, swap(3, stable))
 	for _, want := range []string{"id: 2", "data: " + eventOf(t, swap(2, stable)), "id: 3", "data: " +
@@ -100,7 +100,7 @@ func TestAnIDThatIsNotThereYet(t *testing.T) {
 	for name, again := range map[string]bool{"the service that told them": false, "the next one": true} {
 		t.Run(name, func(t *testing.T) {
 			j, dir := journalOf(t), t.TempDir()
-			h := openHouse(t, Config{Source: j, DataDir: dir})
+			h := openService(t, Config{Source: j, DataDir: dir})
 			before := h.listen("/?ids=1", "")
 			for n := range 3 {
 				share(t, j, swap(n+1, stable))
@@ -110,7 +110,7 @@ func TestAnIDThatIsNotThereYet(t *testing.T) {
 			}
 			if again {
 				h.stop()
-				h = openHouse(t, Config{Source: j, DataDir: dir})
+				h = openService(t, Config{Source: j, DataDir: dir})
 			}
 			var ears []<-chan string
 			for _, last := range []string{"4", "999999", "18446744073709551615"} {
@@ -143,7 +143,7 @@ func TestAJournalElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := openHouse(t, Config{Journal: journal.Config{URL: "nats://" + address}})
+	h := openService(t, Config{Journal: journal.Config{URL: "nats://" + address}})
 	lines := h.listen("/", "")
 	share(t, writer, swap(1, stable))
 	if got, want := <-lines, "data: "+eventOf(t, swap(1, stable)); got != want {
@@ -158,7 +158,7 @@ func TestAJournalElsewhere(t *testing.T) {
 // curl -N shows an event as soon as it is there.
 func TestCurl(t *testing.T) {
 	j := journalOf(t)
-	h := openHouse(t, Config{Source: j})
+	h := openService(t, Config{Source: j})
 	share(t, j, swap(1, stable))
 	curl := exec.CommandContext(t.Context(), "curl", "-sSN", "-H", "Last-Event-ID: 0", h.url+"/?ids=1")
 	out, err := curl.StdoutPipe()
@@ -189,7 +189,7 @@ func TestRetention(t *testing.T) {
 	for n := range 30 {
 		share(t, j, swap(n, stable))
 	}
-	h := openHouse(t, Config{Source: j, Retention: history.Retention{Blocks: 10}})
+	h := openService(t, Config{Source: j, Retention: history.Retention{Blocks: 10}})
 	for line := range h.listen("/?ids=1", "0") {
 		if line == "id: 30" {
 			break // all are stored
@@ -220,7 +220,7 @@ func TestRetention(t *testing.T) {
 // The operator sees whether the service is ready, and its figures.
 func TestAdmin(t *testing.T) {
 	j := journalOf(t)
-	h := openHouse(t, Config{Source: j})
+	h := openService(t, Config{Source: j})
 	admin := httptest.NewServer(h.app.Admin())
 	defer admin.Close()
 	lines := h.listen("/", "")
@@ -245,7 +245,7 @@ func TestAdmin(t *testing.T) {
 // stream can be heard all the same.
 func TestHistoryAway(t *testing.T) {
 	j := journalOf(t)
-	h := openHouse(t, Config{Source: j, Database: "postgres://nobody@127.0.0.1:1/none"})
+	h := openService(t, Config{Source: j, Database: "postgres://nobody@127.0.0.1:1/none"})
 	h.listen("/", "")
 	h.get(503, "/api/v1/history/info")
 	h.get(503, "/api/v1/history")

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 
@@ -10,57 +9,28 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/internal/serve"
-	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/stream"
-	"github.com/gavel-relay/gavel/stream/audience"
-	"github.com/gavel-relay/gavel/stream/metrics"
 )
 
 // observed is what is measured, and traced if somebody wants it.
 type observed struct {
 	registry *prometheus.Registry
+	set      *observe.Set
 	http     *observe.HTTP
 }
 
-// observe measures requests, listeners and the history.
-func (a *App) observe() error {
-	tracer, shutdown, err := observe.Tracing(context.Background(), a.cfg.TraceEndpoint, "gavel-stream")
+// openTracing connects to a collector of traces, if one is configured, and measures requests.
+func (a *App) openTracing(ctx context.Context) error {
+	tracer, shutdown, err := observe.Tracing(ctx, a.cfg.TraceEndpoint, "gavel-stream")
 	if err != nil {
-		return fmt.Errorf("trace: %w", err)
+		return err
 	}
 	a.opened.Add(shutdown)
 	registry := observe.NewRegistry()
 	set := observe.NewSet(registry)
-	a.watched = observed{registry: registry, http: observe.NewHTTP(set, tracer)}
-	of := func(figure func(audience.Stats) uint64) func() float64 {
-		return func() float64 { return float64(figure(a.audience.Stats())) }
-	}
-	metrics.New(set, metrics.Gauges{
-		Listeners: func() float64 { return float64(a.audience.Stats().Listeners) },
-		Published: of(func(s audience.Stats) uint64 { return s.Published }),
-		Delivered: of(func(s audience.Stats) uint64 { return s.Delivered }),
-		Refused:   of(func(s audience.Stats) uint64 { return s.Refused }),
-		Cut:       of(func(s audience.Stats) uint64 { return s.Cut }),
-		Resumed:   of(func(s audience.Stats) uint64 { return s.Resumed }),
-		Long:      of(func(s audience.Stats) uint64 { return s.Long }),
-		Dropped:   of(func(s audience.Stats) uint64 { return s.Dropped }),
-		Stored:    a.stored,
-		Skipped:   func() float64 { return float64(a.history.Skipped()) },
-		Lag:       a.lag,
-	})
+	a.watched = observed{registry: registry, set: set, http: observe.NewHTTP(set, tracer)}
 	return nil
 }
-
-func (a *App) stored() float64 {
-	info, err := a.history.Info()
-	if err != nil {
-		return -1
-	}
-	return float64(info.Count)
-}
-
-// lag is how many facts the history has not taken up; -1 when it or the journal does not answer.
-func (a *App) lag() float64 { return view.Lag(a.journal, a.history) }
 
 // Admin is health and metrics, for the operator.
 func (a *App) Admin() http.Handler {

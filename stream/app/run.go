@@ -60,9 +60,9 @@ func (a *App) dismiss(ctx, behind context.Context) error {
 	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
 	defer cancel()
-	if err := a.audience.Close(leaving); err != nil {
+	if err := a.broadcast.Close(leaving); err != nil {
 		a.cfg.Log.Info("some listeners did not take what was published before the stop", "listeners",
-			a.audience.Stats().Listeners)
+			a.broadcast.Stats().Listeners)
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/internal/store/postgrestest"
-	"github.com/gavel-relay/gavel/internal/view/viewtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
@@ -22,7 +22,8 @@ func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 // says what to do. The journal is another process', read by its URL.
 func TestHistoryThatDoesNotFit(t *testing.T) {
 	orders := 0
-	viewtest.RefusesWhatDoesNotFit(t, func(t *testing.T, dataDir, database, moved string) (*viewtest.Running, error) {
+	projectiontest.RefusesWhatDoesNotFit(t, func(t *testing.T, dataDir, database, moved string) (*projectiontest.Running,
+		error) {
 		t.Helper()
 		port := httptest.NewServer(http.NotFoundHandler()) // a port that is free when it is closed
 		address := port.Listener.Addr().String()
@@ -43,7 +44,7 @@ func TestHistoryThatDoesNotFit(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		ended, alone := make(chan error, 1), sync.WaitGroup{}
 		alone.Go(func() { ended <- service.Serve(ctx, listener) })
-		return &viewtest.Running{
+		return &projectiontest.Running{
 			Ended: ended, Newest: writer.Last,
 			Work: func() {
 				orders++

@@ -18,8 +18,8 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/stream"
-	"github.com/gavel-relay/gavel/stream/api/live"
-	"github.com/gavel-relay/gavel/stream/audience"
+	"github.com/gavel-relay/gavel/stream/api"
+	"github.com/gavel-relay/gavel/stream/broadcast"
 )
 
 // script answers one request after the other; the last answer is for all that follow. It notes when
@@ -184,7 +184,7 @@ type kept struct {
 	events []stream.Event
 }
 
-// After implements audience.Past.
+// After implements broadcast.History.
 func (k *kept) After(_ context.Context, id uint64, limit int) ([]stream.Event, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -197,9 +197,9 @@ func (k *kept) After(_ context.Context, id uint64, limit int) ([]stream.Event, e
 func TestEventsOfTheService(t *testing.T) {
 	const last = 300
 	history := &kept{}
-	hall := audience.New(audience.Config{Past: history, PerListener: time.Nanosecond})
+	hall := broadcast.New(broadcast.Config{History: history, PerListener: time.Nanosecond})
 	mux := &serve.Mux{}
-	live.Mount(mux, live.Config{Audience: hall})
+	api.MountLive(mux, api.LiveConfig{Broadcast: hall})
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	c, err := New(server.URL, Options{MinWait: 1, MaxWait: time.Millisecond})

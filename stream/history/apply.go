@@ -9,13 +9,13 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/internal/orderflow"
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/internal/view"
 )
 
 // decode reads what the bundle RPC shares, and projects it: from here on there is nothing that not
 // everybody may see.
-func (h *History) decode(entry view.Entry) (view.Change, error) {
+func (h *History) decode(entry projection.Entry) (projection.Change, error) {
 	if entry.Subject != orderflow.SharedSubject {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ const (
 )
 
 // announce gives an order its event, if it had none.
-func announce(order common.Hash, block, sec int64, line []byte) view.Change {
+func announce(order common.Hash, block, sec int64, line []byte) projection.Change {
 	return func(ctx context.Context, tx store.Tx) error {
 		if fresh, err := tx.Exec(ctx, addAnnounced, order[:]); err != nil || fresh == 0 {
 			return err

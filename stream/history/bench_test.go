@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/stream"
 )
 
@@ -22,11 +22,11 @@ const (
 
 // fill writes many events of 200 bytes and more, 20 in a block, of which some came late, without
 // the journal: that would take an hour.
-func fill(b *testing.B, h *house) {
+func fill(b *testing.B, h *openedHistory) {
 	b.Helper()
 	const at = 500_000
 	for from := 0; from < many; from += at {
-		err := h.view.InTx(b.Context(), func(tx store.Tx) error {
+		err := h.projection.InTx(b.Context(), func(tx store.Tx) error {
 			for _, statement := range []string{
 				`INSERT INTO events (id, block, at_s, json)
 					WITH RECURSIVE n (id) AS (SELECT ? UNION ALL SELECT id + 1 FROM n WHERE id < ?)
@@ -116,7 +116,7 @@ func scale(r stream.Range, first, by int64) stream.Range {
 	return stream.Range{From: first + by*r.From, To: first + by*r.To}
 }
 
-func pages(b *testing.B, h *house, query func() stream.Query) {
+func pages(b *testing.B, h *openedHistory, query func() stream.Query) {
 	b.Helper()
 	var took []time.Duration
 	for b.Loop() {
@@ -135,9 +135,9 @@ func pages(b *testing.B, h *house, query func() stream.Query) {
 }
 
 // plain is a page in the middle by OFFSET alone.
-func plain(b *testing.B, h *house) {
+func plain(b *testing.B, h *openedHistory) {
 	b.Helper()
-	err := h.view.Each(context.Background(), func(*sql.Rows) error {
+	err := h.projection.Each(context.Background(), func(*sql.Rows) error {
 		return nil
 	}, `SELECT id, json FROM events ORDER BY id LIMIT 500 OFFSET ?`, many/2)
 	if err != nil {
@@ -148,7 +148,7 @@ func plain(b *testing.B, h *house) {
 // What an event costs until it is stored and published, in full batches.
 func BenchmarkStore(b *testing.B) {
 	h := openAt(b, "sqlite:"+filepath.Join(b.TempDir(), "history.db"))
-	entries := make([]view.Entry, 0, view.MaxBatch)
+	entries := make([]projection.Entry, 0, projection.MaxBatch)
 	seq := uint64(0)
 	for b.Loop() {
 		seq++

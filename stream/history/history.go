@@ -1,7 +1,7 @@
-// Package history is the SQL view of what was streamed: every event, once and for good stored
-// before anybody hears of it, byte for byte. How it keeps up with the journal is internal/view's.
+// Package history is the SQL projection of what was streamed: every event, once and for good stored
+// before anybody hears of it, byte for byte. internal/projection keeps it up with the journal.
 //
-//	journal ─▶ view.Follow ─▶ decode: Project ─▶ events, chunks, announced ──commit──▶ Applied: read what is new ─▶ Publish (in order of ids)
+//	journal ─▶ Follow ─▶ decode: Project ─▶ events, chunks, announced ─commit─▶ Applied: read what is new ─▶ Subscribe (in order of ids)
 //	                                                                                      │
 //	  Info ◀── memory ◀── the chunks: for every 1024 ids how many events, and between ◀───┘
 //	  Page ◀──┘      └──▶ which blocks and times. A page is found there; only it, and the chunks where a bound falls, are read.
@@ -28,8 +28,8 @@ import (
 	"sync/atomic"
 
 	"github.com/gavel-relay/gavel/internal/orderflow"
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/store"
-	"github.com/gavel-relay/gavel/internal/view"
 	"github.com/gavel-relay/gavel/stream"
 )
 
@@ -40,17 +40,14 @@ var migrationFiles embed.FS
 type Config struct {
 	// Project is what everybody may know of an order, nil for nothing, see hint.Project.
 	Project func(*orderflow.Shared) ([]byte, error)
-	// Publish, if set, is given new events after they are stored, in order of their ids and each once.
-	// It must be quick: facts wait for it. What was stored before Open it is not given. Nobody may
-	// change the events.
-	Publish func([]stream.Event)
 	Log     *slog.Logger
 }
 
 // History is open until Close. It is safe for concurrent use.
 type History struct {
-	view *view.View
-	cfg  Config
+	projection *projection.Projection
+	cfg        Config
+	subscriber func([]stream.Event) // nil for nobody
 	// known is what is known of the database's content, nil until it has answered. Whoever changes it
 	// holds knowing.
 	known   atomic.Pointer[summary]
@@ -69,7 +66,7 @@ func Open(ctx context.Context, address string, cfg Config) (*History, error) {
 		return nil, err
 	}
 	h := &History{cfg: cfg}
-	h.view, err = view.Open(ctx, address, view.Config{
+	h.projection, err = projection.Open(ctx, address, projection.Config{
 		Name: "history", Migrations: migrations, Decode: h.decode, Applied: h.learn, Log: cfg.Log,
 	})
 	if err != nil {
@@ -81,26 +78,31 @@ func Open(ctx context.Context, address string, cfg Config) (*History, error) {
 	return h, nil
 }
 
-// Close closes the database.
-func (h *History) Close() error { return h.view.Close() }
+// Subscribe has new events given to somebody after they are stored, in order of their ids and each
+// once; what was stored before Open is not given. publish must be quick: facts wait for it. Nobody
+// may change the events. It is called once at most, before Follow.
+func (h *History) Subscribe(publish func([]stream.Event)) { h.subscriber = publish }
 
-// CheckAtStart refuses a journal that the database was not made of, see view.View.
-func (h *History) CheckAtStart(ctx context.Context, journal view.Log) error {
-	return h.view.CheckAtStart(ctx, journal)
+// Close closes the database.
+func (h *History) Close() error { return h.projection.Close() }
+
+// CheckAtStart refuses a journal that the database was not made of, see projection.Projection.
+func (h *History) CheckAtStart(ctx context.Context, journal projection.Log) error {
+	return h.projection.CheckAtStart(ctx, journal)
 }
 
-// Skipped is the number of facts that could not be read since Open, see view.View.
-func (h *History) Skipped() uint64 { return h.view.Skipped() }
+// Skipped is the number of facts that could not be read since Open, see projection.Projection.
+func (h *History) Skipped() uint64 { return h.projection.Skipped() }
 
 // Follow applies facts as they come until the context ends (nil) or the source fails (its error).
-// It survives the database, see view.View.
-func (h *History) Follow(ctx context.Context, source view.Source) error {
-	return h.view.Follow(ctx, source)
+// It survives the database, see projection.Projection.
+func (h *History) Follow(ctx context.Context, source projection.Source) error {
+	return h.projection.Follow(ctx, source)
 }
 
 // Apply stores the events of facts, all or none, and publishes those that are new.
-func (h *History) Apply(ctx context.Context, entries []view.Entry) error {
-	if err := h.view.Apply(ctx, entries); err != nil {
+func (h *History) Apply(ctx context.Context, entries []projection.Entry) error {
+	if err := h.projection.Apply(ctx, entries); err != nil {
 		return failure("write the history", err)
 	}
 	return nil
@@ -108,7 +110,7 @@ func (h *History) Apply(ctx context.Context, entries []view.Entry) error {
 
 // Last is the place in the journal up to which the history is made.
 func (h *History) Last(ctx context.Context) (seq uint64, err error) {
-	if seq, err = h.view.Last(ctx); err != nil {
+	if seq, err = h.projection.Last(ctx); err != nil {
 		return 0, failure("ask the history", err)
 	}
 	return seq, nil

@@ -8,22 +8,22 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/orderflow"
-	"github.com/gavel-relay/gavel/internal/view"
-	"github.com/gavel-relay/gavel/internal/view/viewtest"
+	"github.com/gavel-relay/gavel/internal/projection"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/stream"
 )
 
 // An order's event is stored once, then published; what comes again, shares nothing or is another's
 // fact gives none.
 func TestAnEventForEachOrder(t *testing.T) {
-	onEach(t, func(t *testing.T, h *house) {
+	onEach(t, func(t *testing.T, h *openedHistory) {
 		if got := info(t, h); got != (stream.Info{}) {
 			t.Errorf("an empty history has %+v", got)
 		}
 		nothing, other, broken := came{order: 5}.entry(4), came{order: 6}.entry(5), came{order: unreadable}.entry(6)
 		nothing.Data = []byte(`{"at":"2026-01-01T00:00:00Z","bundle":{"elements":null}}`)
 		other.Subject = "rpc.order_ended"
-		viewtest.Apply(t, h, came{1, 10, 100}.entry(1), came{2, 10, 101}.entry(2), came{1, 11, 102}.entry(3), nothing,
+		projectiontest.Apply(t, h, came{1, 10, 100}.entry(1), came{2, 10, 101}.entry(2), came{1, 11, 102}.entry(3), nothing,
 			other, broken)
 		record(t, h, came{3, 11, 103}, came{2, 12, 104})
 
@@ -48,7 +48,7 @@ func TestNoSuchTime(t *testing.T) {
 	h := openAt(t, "sqlite::memory:")
 	huge := came{order: 1}.entry(1)
 	huge.Data = []byte(`{"at":"2026-01-01T00:00:00Z","block":18446744073709551615,"bundle":{"hints":1,"elements":null}}`)
-	viewtest.Apply(t, h, huge, came{2, 1, -5}.entry(2), view.Entry{Seq: 3, Subject: orderflow.SharedSubject,
+	projectiontest.Apply(t, h, huge, came{2, 1, -5}.entry(2), projection.Entry{Seq: 3, Subject: orderflow.SharedSubject,
 		Data: []byte(`[]`)})
 	if got := h.Skipped(); got != 3 || page(t, h, everything(1)) != "" {
 		t.Errorf("%d skipped, want 3 and no event", got)
@@ -57,29 +57,28 @@ func TestNoSuchTime(t *testing.T) {
 
 // An event is in the history when it is published.
 func TestStoredThenPublished(t *testing.T) {
-	var h *History
 	var found []string
-	h, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "history.db"), Config{Project: project, Log: quiet,
-		Publish: func(events []stream.Event) {
-			past, err := h.After(t.Context(), events[0].ID-1, len(events))
-			if err != nil || !reflect.DeepEqual(past, events) {
-				t.Errorf("published %v, stored %v, %v", events, past, err)
-			}
-			listed, err := h.Page(t.Context(), everything(10))
-			if err != nil {
-				t.Error(err)
-			}
-			found = append(found, shown(listed))
-		}})
+	h, err := Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "history.db"), Config{Project: project, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.Subscribe(func(events []stream.Event) {
+		past, err := h.After(t.Context(), events[0].ID-1, len(events))
+		if err != nil || !reflect.DeepEqual(past, events) {
+			t.Errorf("published %v, stored %v, %v", events, past, err)
+		}
+		listed, err := h.Page(t.Context(), everything(10))
+		if err != nil {
+			t.Error(err)
+		}
+		found = append(found, shown(listed))
+	})
 	defer h.Close() // the file goes with the test
 	if err := h.learn(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for seq := uint64(1); seq <= 2; seq++ {
-		viewtest.Apply(t, h, came{seq, 1, 1}.entry(seq))
+		projectiontest.Apply(t, h, came{seq, 1, 1}.entry(seq))
 	}
 	if want := []string{"1:1", "1:1 2:2"}; !reflect.DeepEqual(found, want) {
 		t.Errorf("found %q, want %q", found, want)
@@ -111,8 +110,8 @@ func TestTwoProcesses(t *testing.T) {
 		if seq%2 == 0 {
 			first, second = two, one
 		}
-		viewtest.Apply(t, first, came{seq, 1, 1}.entry(seq))
-		viewtest.Apply(t, second, came{seq, 1, 1}.entry(seq))
+		projectiontest.Apply(t, first, came{seq, 1, 1}.entry(seq))
+		projectiontest.Apply(t, second, came{seq, 1, 1}.entry(seq))
 	}
 	const want = "1:1 2:2 3:3 4:4 5:5 6:6"
 	if got := [2]string{shown(one.published), shown(two.published)}; got != [2]string{want, want} {

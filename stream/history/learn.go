@@ -75,8 +75,8 @@ func (h *History) publish(events []stream.Event) {
 		return
 	}
 	h.published = int64(events[len(events)-1].ID)
-	if h.cfg.Publish != nil {
-		h.cfg.Publish(events)
+	if h.subscriber != nil {
+		h.subscriber(events)
 	}
 }
 
@@ -84,7 +84,7 @@ func (h *History) publish(events []stream.Event) {
 func (h *History) sumUp(ctx context.Context) (summary, error) {
 	var last int64
 	var chunks []chunk
-	err := h.view.Each(ctx, func(rows *sql.Rows) error {
+	err := h.projection.Each(ctx, func(rows *sql.Rows) error {
 		var number, events, minBlock, maxBlock, minSec, maxSec sql.NullInt64
 		if err := rows.Scan(&last, &number, &events, &minBlock, &maxBlock, &minSec, &maxSec); err != nil {
 			return err

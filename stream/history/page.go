@@ -91,13 +91,13 @@ func (h *History) count(ctx context.Context, known *summary, q stream.Query, c c
 	if skip == 0 {
 		return c.events, nil
 	}
-	err = h.view.QueryRow(ctx, `SELECT count(*) FROM events WHERE `+within, bounds(known, q, c)...).Scan(&count)
+	err = h.projection.QueryRow(ctx, `SELECT count(*) FROM events WHERE `+within, bounds(known, q, c)...).Scan(&count)
 	return count, err
 }
 
 // list reads events. The condition is ours, never input.
 func (h *History) list(ctx context.Context, condition string, args ...any) (events []stream.Event, err error) {
-	err = h.view.Each(ctx, func(rows *sql.Rows) error {
+	err = h.projection.Each(ctx, func(rows *sql.Rows) error {
 		var id, block, sec int64
 		var line []byte
 		if err := rows.Scan(&id, &block, &sec, &line); err != nil {

@@ -98,7 +98,7 @@ func pageOf(events []stream.Event, q stream.Query) []stream.Event {
 	return found[:min(len(found), q.Limit)]
 }
 
-func checkInfo(t *rapid.T, h *house, kept []stream.Event) {
+func checkInfo(t *rapid.T, h *openedHistory, kept []stream.Event) {
 	want := stream.Info{}
 	for i, event := range kept {
 		block, sec := int64(event.Block), event.At.Unix()

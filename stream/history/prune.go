@@ -39,7 +39,7 @@ func (h *History) Prune(ctx context.Context, now time.Time, keep Retention) (del
 			continue
 		}
 		var some int64
-		err = h.view.InTx(ctx, func(tx store.Tx) (err error) {
+		err = h.projection.InTx(ctx, func(tx store.Tx) (err error) {
 			some, err = pruneChunk(ctx, tx, c, from)
 			return err
 		})
@@ -61,7 +61,7 @@ func (h *History) oldest(ctx context.Context, now time.Time, keep Retention) (fr
 		from.sec = now.Add(-keep.For).Unix()
 	}
 	if keep.Blocks > 0 {
-		err = h.view.QueryRow(ctx, `SELECT block FROM events ORDER BY id DESC LIMIT 1`).Scan(&from.block)
+		err = h.projection.QueryRow(ctx, `SELECT block FROM events ORDER BY id DESC LIMIT 1`).Scan(&from.block)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = nil
 		}

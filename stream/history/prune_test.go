@@ -7,20 +7,20 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/view/viewtest"
+	"github.com/gavel-relay/gavel/internal/projection/projectiontest"
 	"github.com/gavel-relay/gavel/stream"
 )
 
 var noon = time.Unix(1_000_000, 0)
 
-func prune(t *testing.T, h *house, now time.Time, keep Retention) {
+func prune(t *testing.T, h *openedHistory, now time.Time, keep Retention) {
 	t.Helper()
 	for {
 		_, err := h.Prune(t.Context(), now, keep)
 		if err == nil {
 			return
 		}
-		if !errors.Is(err, viewtest.ErrFault) {
+		if !errors.Is(err, projectiontest.ErrFault) {
 			t.Fatal(err)
 		}
 	}
@@ -29,7 +29,7 @@ func prune(t *testing.T, h *house, now time.Time, keep Retention) {
 // What is too old by blocks or by age goes; what is left says what there is. Ids go on, and no
 // order is announced again.
 func TestPrune(t *testing.T) {
-	onEach(t, func(t *testing.T, h *house) {
+	onEach(t, func(t *testing.T, h *openedHistory) {
 		record(t, h, came{1, 10, 1_000_000}, came{2, 11, 1_000_100}, came{3, 11, 1_000_200}, came{4, 9, 1_000_300},
 			came{5, 12, 1_000_400})
 		for _, step := range []struct {

@@ -20,7 +20,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/serve"
-	"github.com/gavel-relay/gavel/internal/view"
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api/data"
 	"github.com/gavel-relay/gavel/relay/archive"
@@ -96,13 +96,13 @@ func serving(t *testing.T, facts ...relay.Fact) http.Handler {
 			t.Error(err)
 		}
 	})
-	var entries []view.Entry
+	var entries []projection.Entry
 	for i, fact := range facts {
 		raw, err := json.Marshal(fact)
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries = append(entries, view.Entry{Seq: uint64(i + 1), Subject: "relay." + fact.Subject(), Data: raw})
+		entries = append(entries, projection.Entry{Seq: uint64(i + 1), Subject: "relay." + fact.Subject(), Data: raw})
 	}
 	if err := a.Apply(t.Context(), entries); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/view"
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/archive"
 )
@@ -49,7 +49,7 @@ func benchReceived(b *testing.B, fresh bool) {
 			b.Fatal(err)
 		}
 		if err := a.Apply(context.Background(),
-			[]view.Entry{{Seq: seq, Subject: "relay." + relay.SubmissionJudged{}.Subject(), Data: raw}}); err != nil {
+			[]projection.Entry{{Seq: seq, Subject: "relay." + relay.SubmissionJudged{}.Subject(), Data: raw}}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -120,7 +120,7 @@ func TestKeptListsAreTheNewest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := a.Apply(t.Context(),
-			[]view.Entry{{Seq: uint64(rows + 1), Subject: "relay." + relay.SubmissionJudged{}.Subject(),
+			[]projection.Entry{{Seq: uint64(rows + 1), Subject: "relay." + relay.SubmissionJudged{}.Subject(),
 				Data: raw}}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"pgregory.net/rapid"
 
-	"github.com/gavel-relay/gavel/internal/view"
+	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/archive"
 )
@@ -45,7 +45,7 @@ func (b *bids) add(t rapid.TB, slot phase0.Slot, builder, number int, at time.Ti
 		t.Fatal(err)
 	}
 	if err := b.archive.Apply(context.Background(),
-		[]view.Entry{{Seq: b.seq, Subject: "relay." + relay.SubmissionJudged{}.Subject(), Data: raw}}); err != nil {
+		[]projection.Entry{{Seq: b.seq, Subject: "relay." + relay.SubmissionJudged{}.Subject(), Data: raw}}); err != nil {
 		t.Fatal(err)
 	}
 }

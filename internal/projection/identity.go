@@ -1,0 +1,194 @@
+package projection
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/store"
+)
+
+// Log is a journal that knows which one it is.
+type Log interface {
+	// ID is the identity of the log: another one has another.
+	ID() string
+	Progress
+}
+
+// ErrOtherJournal says that a database was made of another journal, or of one that has lost facts
+// since. What would be appended from now on would be passed over, as if it were in the projection
+// already.
+var ErrOtherJournal = errors.New("the database is not one of this journal")
+
+// Refused says that an error of Check is for the operator: the database does not fit, and never
+// will by itself.
+func Refused(err error) bool {
+	return errors.Is(err, ErrOtherJournal) || errors.Is(err, store.ErrNewer)
+}
+
+// Skipper is a journal that can leave out numbers. One that is another's to keep answers an error.
+type Skipper interface {
+	// Skip gives no fact the numbers up to one.
+	Skip(ctx context.Context, upTo uint64) error
+	// ClosedInOrder says that the journal was closed in good order before it was opened: a power cut
+	// has taken nothing from it.
+	ClosedInOrder() bool
+}
+
+const (
+	// lostFor bounds the time of the facts that a power cut is taken to have cost: the engine syncs
+	// each second, and a slow disk needs some more. A journal that lacks older ones was restored from
+	// a copy, and its state with it: that is the operator's to judge.
+	lostFor = 10 * time.Second
+	// mayBeLost bounds their number, since each number is filled.
+	mayBeLost = 1 << 18
+)
+
+// lostFacts says that the database has facts that its journal has not.
+type lostFacts struct {
+	last, newest uint64
+	// span is between the first of them and the last, to a second; dated is false if the database does
+	// not know it.
+	span  time.Duration
+	dated bool
+}
+
+// Error implements error.
+func (l *lostFacts) Error() string {
+	return fmt.Sprintf("facts up to %d are in the database, up to %d in the journal", l.last, l.newest)
+}
+
+// byPowerCut says whether they may have been lost in a power cut.
+func (l *lostFacts) byPowerCut() bool {
+	return l.dated && l.span <= lostFor && l.last-l.newest <= mayBeLost
+}
+
+// whatToDo ends the errors of Check.
+const whatToDo = "restore the journal that the database was made of, or give --db another database: it is filled " +
+	"from this journal"
+
+// Check refuses a journal that the database was not made of, and one that is behind the database. A
+// database that knows no journal, since it is new or an earlier version made it, takes this one for
+// its own.
+func (p *Projection) Check(ctx context.Context, journal Log) error {
+	if err := p.Migrate(ctx); err != nil {
+		return err
+	}
+	newest, err := journal.Last(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the journal: %w", err)
+	}
+	err = p.checkIn(ctx, journal, newest)
+	lost := (*lostFacts)(nil)
+	if !errors.As(err, &lost) {
+		if err == nil {
+			p.checked.Store(true)
+		}
+		return err
+	}
+	skipper, ok := journal.(Skipper)
+	if ok && lost.byPowerCut() && !skipper.ClosedInOrder() {
+		if err = skipper.Skip(ctx, lost.last); err == nil {
+			p.cfg.Log.ErrorContext(ctx,
+				"the journal has lost its newest facts, as after a power cut: their numbers are left out", "projection", p.cfg.Name,
+				"facts", lost.last-lost.newest, "after", lost.newest)
+			return nil
+		}
+	}
+	return errors.Join(fmt.Errorf("%w: the %s has facts up to %d, this journal up to %d: it was restored or has lost "+
+		"facts: %s",
+		ErrOtherJournal, p.cfg.Name, lost.last, lost.newest, whatToDo), unlessOurs(err))
+}
+
+// unlessOurs is what kept a journal from leaving out numbers, if that is news.
+func unlessOurs(err error) error {
+	if lost := (*lostFacts)(nil); errors.As(err, &lost) {
+		return nil
+	}
+	return err
+}
+
+// checkIn compares what the database knows of its journal with one that has facts up to newest.
+func (p *Projection) checkIn(ctx context.Context, journal Log, newest uint64) error {
+	id := journal.ID()
+	return p.InTx(ctx, func(tx store.Tx) error {
+		for _, table := range append([]string{`CREATE TABLE IF NOT EXISTS journal (id TEXT NOT NULL)`}, timesTables...) {
+			if _, err := tx.Exec(ctx, table); err != nil {
+				return err
+			}
+		}
+		var last uint64
+		if err := tx.QueryRow(ctx, `UPDATE progress SET seq = seq RETURNING seq`).Scan(&last); err != nil {
+			return err
+		}
+		var known string
+		err := tx.QueryRow(ctx, `SELECT id FROM journal`).Scan(&known)
+		switch {
+		case err != nil && !errors.Is(err, sql.ErrNoRows):
+			return err
+		case err == nil && known != id:
+			return fmt.Errorf("%w: the %s is of journal %s, this is %s: %s", ErrOtherJournal, p.cfg.Name, known, id, whatToDo)
+		case newest < last && err == nil:
+			span, dated, err := beforeNewest(ctx, tx, newest+1)
+			if err != nil {
+				return err
+			}
+			return &lostFacts{last, newest, span, dated}
+		case newest < last: // of an earlier version: nobody can tell whether it is the same one
+			return fmt.Errorf("%w: the %s has facts up to %d, this journal up to %d: it was restored or has lost facts: %s",
+				ErrOtherJournal, p.cfg.Name, last, newest, whatToDo)
+		case err == nil:
+			return p.checkTimes(ctx, tx, journal)
+		}
+		p.cfg.Log.InfoContext(ctx, "a database belongs to this journal from now on", "projection", p.cfg.Name, "journal", id,
+			"facts", last)
+		_, err = tx.Exec(ctx, `INSERT INTO journal (id) VALUES (?)`, id)
+		return err
+	})
+}
+
+// checkTimes refuses a journal that has another fact under a number than the database took up: one
+// that was restored, or lost facts, and has gone on since.
+func (p *Projection) checkTimes(ctx context.Context, tx store.Tx, journal Log) error {
+	dated, ok := journal.(Dated)
+	if !ok {
+		return nil
+	}
+	known, err := newestTime(ctx, tx)
+	if err != nil || known.seq == 0 {
+		return err
+	}
+	at, there, err := dated.TimeOf(ctx, known.seq)
+	if err != nil {
+		return fmt.Errorf("ask the journal: %w", err)
+	}
+	if there && at.UnixMilli() != known.at {
+		return fmt.Errorf("%w: fact %d is of %s in the %s, and of %s in this journal, which was restored or has lost "+
+			"facts and has gone on since: %s", ErrOtherJournal,
+			known.seq, time.UnixMilli(known.at).UTC().Format(time.RFC3339Nano), p.cfg.Name, at.UTC().Format(time.RFC3339Nano),
+			whatToDo)
+	}
+	return nil
+}
+
+// startPatience is how long a start waits for a database, which it can do without.
+const startPatience = 5 * time.Second
+
+// CheckAtStart is Check for a service that starts: a database that does not answer yet is checked
+// when it does, by Follow.
+func (p *Projection) CheckAtStart(ctx context.Context, journal Log) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if err := p.Check(ctx, journal); Refused(err) || p.Local() {
+		return err
+	}
+	return nil
+}
+
+// Local says whether the database is a file or memory of this process.
+func (p *Projection) Local() bool {
+	db, ok := p.Database.(interface{ Local() bool })
+	return ok && db.Local()
+}

@@ -1,0 +1,111 @@
+// Package projectiontest has databases for the tests of projections: every kind there is, and one
+// that fails. It is for tests only.
+package projectiontest
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/gavel-relay/gavel/internal/projection"
+	"github.com/gavel-relay/gavel/internal/store"
+	"github.com/gavel-relay/gavel/internal/store/postgrestest"
+)
+
+// OnEach runs a test with an empty database of every kind, and with one that fails half of the
+// time: the test puts it in front of its projection's Database with front, which does nothing for
+// the others, and tries again after ErrFault.
+func OnEach(t *testing.T, test func(t *testing.T, address string,
+	front func(projection.Database) projection.Database)) {
+	t.Helper()
+	itself := func(db projection.Database) projection.Database { return db }
+	t.Run("memory", func(t *testing.T) { test(t, "sqlite::memory:", itself) })
+	t.Run("file", func(t *testing.T) { test(t, "sqlite:"+filepath.Join(t.TempDir(), "projection.db"), itself) })
+	t.Run("postgres", func(t *testing.T) { test(t, postgrestest.Start(t).Database(t), itself) })
+	t.Run("faulty", func(t *testing.T) {
+		test(t, "sqlite::memory:", func(db projection.Database) projection.Database {
+			return &Faulty{Database: db, Next: InTurns()}
+		})
+	})
+}
+
+// Fault is what happens to a transaction.
+type Fault int
+
+// The faults. After the last the transaction is kept, and only its answer is lost.
+const (
+	None Fault = iota
+	BeforeBegin
+	BeforeCommit
+	AfterCommit
+)
+
+// ErrFault is what a Faulty database fails with.
+var ErrFault = errors.New("injected fault")
+
+// Faulty is a database that fails as it is told. What it keeps is kept as in the real one.
+type Faulty struct {
+	projection.Database
+	// Next is the next transaction's fault.
+	Next func() Fault
+	// Dead, if set, says whether everything fails.
+	Dead func() bool
+}
+
+// InTurns lets all faults happen, each with a transaction without one after it.
+func InTurns() func() Fault {
+	turn := 0
+	return func() Fault {
+		turn++
+		return []Fault{BeforeBegin, None, BeforeCommit, None, AfterCommit, None}[(turn-1)%6]
+	}
+}
+
+// InTx implements projection.Database.
+func (f *Faulty) InTx(ctx context.Context, do func(store.Tx) error) error {
+	fault := f.Next()
+	if fault == BeforeBegin || f.dead() {
+		return ErrFault
+	}
+	err := f.Database.InTx(ctx, func(tx store.Tx) error {
+		if err := do(tx); err != nil {
+			return err
+		}
+		if fault == BeforeCommit {
+			return ErrFault
+		}
+		return nil
+	})
+	if err == nil && fault == AfterCommit {
+		return ErrFault
+	}
+	return err
+}
+
+// Migrate implements projection.Database.
+func (f *Faulty) Migrate(ctx context.Context) error {
+	if f.dead() {
+		return ErrFault
+	}
+	return f.Database.Migrate(ctx)
+}
+
+func (f *Faulty) dead() bool { return f.Dead != nil && f.Dead() }
+
+// Apply applies facts. As Follow does, it tries again after an injected fault.
+func Apply(t testing.TB, to interface {
+	Apply(ctx context.Context, entries []projection.Entry) error
+}, entries ...projection.Entry,
+) {
+	t.Helper()
+	for {
+		err := to.Apply(t.Context(), entries)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, ErrFault) {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/stream"
+)
+
+// The page is one answer: its style and its script are in it, and by their hashes nothing else may
+// run.
+var (
+	//go:embed webpage/page.html
+	pageHTML string
+	//go:embed webpage/page.css
+	pageCSS string
+	//go:embed webpage/page.js
+	pageJS string
+
+	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+	pagePolicy   = "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; " +
+		"frame-ancestors 'none'; style-src " +
+		sourceHash(pageCSS) + "; script-src " + sourceHash(pageJS)
+)
+
+// sourceHash names an inline source in a Content-Security-Policy (CSP Level 3, 2.3.1).
+func sourceHash(source string) string {
+	sum := sha256.Sum256([]byte(source))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// view is what the template shows.
+type view struct {
+	Network string
+	Style   template.CSS
+	Script  template.JS
+	// LastID is the id of the newest row, after which the page's EventSource begins; 0 when there is
+	// none.
+	LastID uint64
+	Rows   []row // newest first
+}
+
+// row is an event as people read it. A field that is not shared is empty.
+type row struct {
+	Hash, To, Selector, Gas string
+	Transactions, Logs      int
+	Block                   uint64
+	At                      time.Time
+}
+
+// page answers with the page. The last events are in it already; it then listens for those that
+// follow.
+func (h *liveHandler) page(w http.ResponseWriter, r *http.Request) {
+	// Both are ours and in no way a client'h.
+	shown := view{Network: h.Network, Style: template.CSS(pageCSS), Script: template.JS(pageJS)}
+	for _, event := range slices.Backward(h.Broadcast.Recent()) {
+		shown.LastID = max(shown.LastID, event.ID)
+		if read, ok := rowOf(event); ok {
+			shown.Rows = append(shown.Rows, read)
+		}
+	}
+	var body bytes.Buffer
+	if err := pageTemplate.Execute(&body, shown); err != nil {
+		serve.Refuse(w, r, fmt.Errorf("render the page: %w", err))
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Security-Policy", pagePolicy)
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cache-Control", "no-cache")
+	header.Set("Content-Length", strconv.Itoa(body.Len()))
+	serve.Bytes(w, http.StatusOK, "text/html; charset=utf-8", body.Bytes())
+}
+
+// rowOf reads an event for people; false if it cannot be read.
+func rowOf(event stream.Event) (read row, ok bool) {
+	var hint struct {
+		Hash    string            `json:"hash"`
+		Logs    []json.RawMessage `json:"logs"`
+		GasUsed string            `json:"gasUsed"`
+		Txs     []struct {
+			To               string `json:"to"`
+			FunctionSelector string `json:"functionSelector"`
+		} `json:"txs"`
+	}
+	if json.Unmarshal(event.JSON, &hint) != nil {
+		return row{}, false
+	}
+	read = row{Hash: hint.Hash, Transactions: len(hint.Txs), Logs: len(hint.Logs), Block: event.Block, At: event.At.UTC()}
+	if gas, err := strconv.ParseUint(strings.TrimPrefix(hint.GasUsed, "0x"), 16, 64); err == nil {
+		read.Gas = strconv.FormatUint(gas, 10)
+	}
+	if len(hint.Txs) > 0 {
+		read.To, read.Selector = hint.Txs[0].To, hint.Txs[0].FunctionSelector
+	}
+	return read, true
+}
+
+// Clock is the time of a row, in UTC.
+func (r row) Clock() string {
+	if r.At.IsZero() {
+		return ""
+	}
+	return r.At.Format(time.TimeOnly)
+}
+
+// More is how many transactions there are beside the first, as in "+2"; empty for none.
+func (r row) More() string {
+	if r.Transactions < 2 {
+		return ""
+	}
+	return fmt.Sprintf("+%d", r.Transactions-1)
+}
