@@ -11,5 +11,5 @@
 //
 //	user ──private transactions──▶ bundle RPC ──▶ event stream ──hints──▶ searcher ──backruns──▶ bundle RPC ──bundles──▶ builder
 //
-// What happens in each slot is shown by view.
+// What happens in each slot is shown by display.
 package devnet

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/golden"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // TestLanguageDocs keeps the reference in docs/scenarios.md what the parser takes.

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 //go:embed library/*.yaml

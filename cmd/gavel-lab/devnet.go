@@ -9,14 +9,14 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/gavel-relay/gavel/devnet"
-	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/run/command"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
 )
 
 // runDevnet runs a network until it is through or the context ends.
-type runDevnet func(ctx context.Context, cfg devnet.Config, out view.Output) (view.Summary, error)
+type runDevnet func(ctx context.Context, cfg devnet.Config, out display.Output) (display.Summary, error)
 
 func root(start runDevnet) *cli.Command {
 	return &cli.Command{
@@ -128,9 +128,9 @@ func devnetConfig(cmd *cli.Command) (devnet.Config, error) {
 
 // devnetOutput chooses how the run looks and where the log goes: all of it to stderr when it is
 // wanted, else its warnings among the notes, so that nothing writes across the picture.
-func devnetOutput(cfg devnet.Config) (view.Output, error) {
-	out := view.New(os.Stdout, view.OptionsFor(os.Stdout, cfg.Plain || cfg.Verbose, os.Getenv))
-	log, err := run.NewLogger(view.NoteWriter(out), run.LogOptions{Level: "warn"})
+func devnetOutput(cfg devnet.Config) (display.Output, error) {
+	out := display.New(os.Stdout, display.OptionsFor(os.Stdout, cfg.Plain || cfg.Verbose, os.Getenv))
+	log, err := run.NewLogger(display.NoteWriter(out), run.LogOptions{Level: "warn"})
 	if cfg.Verbose {
 		log, err = run.NewLogger(os.Stderr, run.LogOptions{Level: "debug"})
 	}

@@ -12,18 +12,18 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/devnet"
-	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
 // call runs the program with a lab that only says what it was asked for.
-func call(t *testing.T, summary view.Summary, fails error,
+func call(t *testing.T, summary display.Summary, fails error,
 	args ...string) (cfg *devnet.Config, status int, stderr string) {
 	t.Helper()
 	var out bytes.Buffer
-	program := root(func(_ context.Context, got devnet.Config, _ view.Output) (view.Summary, error) {
+	program := root(func(_ context.Context, got devnet.Config, _ display.Output) (display.Summary, error) {
 		cfg = &got
 		return summary, fails
 	})
@@ -104,7 +104,7 @@ verbose: true
 		}
 	}
 	for name, args := range map[string][]string{"flags": flags, "file": {"devnet", "--config", yaml}} {
-		got, status, stderr := call(t, view.Summary{}, nil, args...)
+		got, status, stderr := call(t, display.Summary{}, nil, args...)
 		if status != 0 || got == nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%s: status %d, %q\ngot  %+v\nwant %+v", name, status, stderr, got, want)
 		}
@@ -118,14 +118,14 @@ func TestDefaults(t *testing.T) {
 	}
 	for _, args := range [][]string{{"devnet"}, {"devnet", "--config", file(t, "")},
 		{"devnet", "--config", file(t, "# nothing\n")}} {
-		if got, _, stderr := call(t, view.Summary{}, nil, args...); got == nil || !reflect.DeepEqual(*got, want) {
+		if got, _, stderr := call(t, display.Summary{}, nil, args...); got == nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%q: %q\ngot  %+v\nwant %+v", args, stderr, got, want)
 		}
 	}
 }
 
 func TestFlagWinsOverFile(t *testing.T) {
-	got, _, stderr := call(t, view.Summary{}, nil, "devnet", "--slots", "5", "--config",
+	got, _, stderr := call(t, display.Summary{}, nil, "devnet", "--slots", "5", "--config",
 		file(t, "slots: 7\nbuilders: 3\n"))
 	if got == nil || got.Slots != 5 || got.Builders != 3 {
 		t.Errorf("%q: %+v", stderr, got)
@@ -178,7 +178,7 @@ func TestMistakes(t *testing.T) {
 		if c.file != "" {
 			args = append(args, "--config", file(t, c.file))
 		}
-		cfg, status, stderr := call(t, view.Summary{}, nil, args...)
+		cfg, status, stderr := call(t, display.Summary{}, nil, args...)
 		if cfg != nil {
 			t.Errorf("%q %q: the devnet was started", c.args, c.file)
 		}
@@ -195,15 +195,15 @@ func TestMistakes(t *testing.T) {
 // What went wrong in the run ends with status 1 and one line, too.
 func TestEndings(t *testing.T) {
 	for _, c := range []struct {
-		summary view.Summary
+		summary display.Summary
 		err     error
 		status  int
 		stderr  string
 	}{
-		{view.Summary{Slots: 2, Delivered: 2, Landed: 2}, nil, 0, ""},
-		{view.Summary{Slots: 2, Delivered: 1, Landed: 1, Missed: 1}, nil, 1,
+		{display.Summary{Slots: 2, Delivered: 2, Landed: 2}, nil, 0, ""},
+		{display.Summary{Slots: 2, Delivered: 1, Landed: 1, Missed: 1}, nil, 1,
 			"gavel-lab: 1 of 2 payloads delivered and landed: 1 slot missed\n"},
-		{view.Summary{}, errors.New("open chain: disk full"), 1, "gavel-lab: open chain: disk full\n"},
+		{display.Summary{}, errors.New("open chain: disk full"), 1, "gavel-lab: open chain: disk full\n"},
 	} {
 		if _, status, stderr := call(t, c.summary, c.err, "devnet"); status != c.status || stderr != c.stderr {
 			t.Errorf("%+v, %v: status %d and %q", c.summary, c.err, status, stderr)

@@ -10,10 +10,10 @@ import (
 
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
-	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/internal/eth"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // progress shows how a scenario goes: a line for each slot and each fault, or the slots live. The
@@ -21,8 +21,8 @@ import (
 type progress struct {
 	out   io.Writer
 	watch bool
-	live  view.Output
-	slots map[int]*view.Slot
+	live  display.Output
+	slots map[int]*display.Slot
 	last  int // the plan's last slot: what comes after it is not shown
 	start time.Time
 }
@@ -44,10 +44,10 @@ func (s *progress) began(p *plan.Plan, variant string, without bool) {
 		title += ", without what it is about"
 	}
 	s.print("▶ %s", title)
-	s.slots, s.last, s.start = map[int]*view.Slot{}, p.Slots, time.Now()
+	s.slots, s.last, s.start = map[int]*display.Slot{}, p.Slots, time.Now()
 	if s.watch {
-		s.live = view.New(s.out, view.OptionsFor(os.Stdout, false, os.Getenv))
-		s.live.Start(view.Run{
+		s.live = display.New(s.out, display.OptionsFor(os.Stdout, false, os.Getenv))
+		s.live.Start(display.Run{
 			Slots: p.Slots, SlotDuration: p.Slot, Speed: p.Speed, Validators: p.Validators, Builders: len(p.Builders),
 		})
 	}
@@ -56,7 +56,7 @@ func (s *progress) began(p *plan.Plan, variant string, without bool) {
 // ended ends the picture of a run.
 func (s *progress) ended() {
 	if s.live != nil {
-		sum := view.Summary{Wall: time.Since(s.start)}
+		sum := display.Summary{Wall: time.Since(s.start)}
 		for _, slot := range s.slots {
 			if slot.Open {
 				continue
@@ -66,7 +66,7 @@ func (s *progress) ended() {
 			case slot.Landed:
 				sum.Delivered, sum.Landed = sum.Delivered+1, sum.Landed+1
 				sum.PaidWei = add(sum.PaidWei, slot.TopWei)
-			case slot.Winner == view.Local:
+			case slot.Winner == display.Local:
 				sum.Local++
 			default:
 				sum.Missed++
@@ -130,9 +130,9 @@ func (s *progress) fact(r plan.Record) {
 	}
 }
 
-func (s *progress) slot(r plan.Record) *view.Slot {
+func (s *progress) slot(r plan.Record) *display.Slot {
 	if s.slots[r.Slot] == nil {
-		s.slots[r.Slot] = &view.Slot{Number: uint64(max(r.Slot, 0)), Open: true}
+		s.slots[r.Slot] = &display.Slot{Number: uint64(max(r.Slot, 0)), Open: true}
 	}
 	slot := s.slots[r.Slot]
 	if fork, err := eth.ParseFork(r.Fork); err == nil {
@@ -141,7 +141,7 @@ func (s *progress) slot(r plan.Record) *view.Slot {
 	return slot
 }
 
-func (s *progress) finish(slot *view.Slot, r plan.Record) {
+func (s *progress) finish(slot *display.Slot, r plan.Record) {
 	slot.Open, slot.Landed = false, r.ID == plan.Landed
 	var found scenarioapp.ChainSlot
 	if json.Unmarshal(r.Fact, &found) == nil {
@@ -151,7 +151,7 @@ func (s *progress) finish(slot *view.Slot, r plan.Record) {
 	case plan.Landed:
 		slot.Winner, slot.TopWei = r.About, wei(r.ValueWei)
 	case plan.Local:
-		slot.Winner, slot.TopWei = view.Local, nil
+		slot.Winner, slot.TopWei = display.Local, nil
 	case plan.Missed, plan.Orphaned:
 		slot.Winner, slot.TopWei = "", nil
 		slot.Note = strings.TrimPrefix(slot.Note+", "+r.ID, ", ")
@@ -159,7 +159,7 @@ func (s *progress) finish(slot *view.Slot, r plan.Record) {
 	if s.live == nil {
 		value := ""
 		if slot.TopWei != nil {
-			value = view.Ether(slot.TopWei)
+			value = display.Ether(slot.TopWei)
 		}
 		s.print("  slot %d  %-8s %s  %s  %d bids  %s", r.Slot, r.ID, slot.Winner, value, slot.Bids, slot.Note)
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/urfave/cli/v3"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/scenarios"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 	"github.com/gavel-relay/gavel/scenarios/replay"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/run/command"
 	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // scenario runs the command with a runner that has every expectation met, or none.

@@ -17,11 +17,11 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// agent runs until its context ends, and returns nil then.
-type agent func(context.Context) error
+// runner runs until its context ends, and returns nil then.
+type runner func(context.Context) error
 
 // agents are all outsiders of the run. They are given addresses and keys, nothing of the relay.
-func (l *lab) agents(ctx context.Context) ([]agent, error) {
+func (l *lab) agents(ctx context.Context) ([]runner, error) {
 	relays, err := l.relays()
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (l *lab) agents(ctx context.Context) ([]agent, error) {
 		Clock: n.clock,
 		RPC:   l.chain.Attach(), Seed: l.cfg.Seed, Log: l.log.With("part", "user"),
 	})
-	list := []agent{crowd.Run, l.proposers(relays).Run}
+	list := []runner{crowd.Run, l.proposers(relays).Run}
 	orderFlow, err := l.orderFlowAgents(ctx)
 	if err != nil {
 		return nil, err

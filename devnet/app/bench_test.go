@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/devnet"
-	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/devnet/display"
 )
 
 // BenchmarkEmptySlot runs slots with one transfer each over real HTTP and reports the median way of
@@ -53,4 +53,4 @@ func median(list []time.Duration) time.Duration {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-var _ view.Output = (*watched)(nil)
+var _ display.Output = (*watched)(nil)

@@ -4,15 +4,15 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
 // flow counts what the bundle RPC tells of its orders. It is not safe for concurrent use.
 type flow struct {
-	count view.Flow
+	count display.Flow
 	// finished is the count when the slot before was finished.
-	finished view.Flow
+	finished display.Flow
 	// followers are orders that follow another one, by their ID; what else there is was sent by users.
 	followers map[uint64]bool
 	owed      map[refundName]*uint256.Int
@@ -80,7 +80,7 @@ func (f *flow) pay(name refundName) {
 }
 
 // finish is what was counted since the slot before.
-func (f *flow) finish() view.Flow {
+func (f *flow) finish() display.Flow {
 	since := f.count.Less(f.finished)
 	f.finished = f.count
 	return since

@@ -6,7 +6,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -39,7 +39,7 @@ func TestFlow(t *testing.T) {
 			t.Errorf("step %d, %T: changed is %v", i, step.fact, got)
 		}
 	}
-	want := view.Flow{Orders: 2, Cancelled: 1, Hints: 1, Backruns: 3, Landed: 1, Refunds: 1}
+	want := display.Flow{Orders: 2, Cancelled: 1, Hints: 1, Backruns: 3, Landed: 1, Refunds: 1}
 	got := f.finish()
 	if amount := got.RefundedWei; amount == nil || amount.Uint64() != 90 {
 		t.Errorf("%s wei are paid back, want 90", amount)

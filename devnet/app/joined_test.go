@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/devnet"
-	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec/node"
@@ -44,7 +44,7 @@ func TestAnotherRelayJoins(t *testing.T) {
 	go func() { other <- joinAs(ctx, key, addresses) }()
 	delivered := 0
 	seen := &watched{}
-	seen.onSlot = func(_ view.Slot) {
+	seen.onSlot = func(_ display.Slot) {
 		c, err := client.New("http://"+addresses[2], client.Options{})
 		if err != nil {
 			t.Error(err)

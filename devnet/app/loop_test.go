@@ -15,9 +15,9 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/agent/signed"
+	"github.com/gavel-relay/gavel/devnet/agent"
 	"github.com/gavel-relay/gavel/devnet/contract"
-	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/devnet/display"
 )
 
 // customer is somebody outside who sends a private transaction to a running devnet and looks at
@@ -33,7 +33,7 @@ type customer struct {
 	sent      *types.Transaction
 }
 
-func newCustomer(t *testing.T, run view.Run) *customer {
+func newCustomer(t *testing.T, run display.Run) *customer {
 	t.Helper()
 	// The account of examples: its key is known to everybody, and it has money.
 	key, err := crypto.HexToECDSA("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
@@ -48,7 +48,7 @@ func newCustomer(t *testing.T, run view.Run) *customer {
 	if c.chain, err = ethclient.Dial(urls["execution RPC"]); err != nil {
 		t.Fatal(err)
 	}
-	if c.bundles, err = signed.Dial(context.Background(), urls["bundle RPC"], key); err != nil {
+	if c.bundles, err = agent.Dial(context.Background(), urls["bundle RPC"], key); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -124,7 +124,7 @@ func TestTheUserGetsNinetyPercent(t *testing.T) {
 	cfg.Searchers, cfg.Builders = 2, 1
 	out := new(watched)
 	var c *customer
-	out.onSlot = func(s view.Slot) {
+	out.onSlot = func(s display.Slot) {
 		switch s.Number {
 		case 1:
 			c = newCustomer(t, out.run)
@@ -233,7 +233,7 @@ func TestTheLedgerSaysWhatTheChainSays(t *testing.T) {
 	cfg.Searchers, cfg.OrdersPerSlot = 2, 4
 	out := new(watched)
 	paid := 0
-	out.onSlot = func(s view.Slot) {
+	out.onSlot = func(s display.Slot) {
 		if s.Number == 10 {
 			c := newCustomer(t, out.run)
 			for number := uint64(1); number <= 8; number++ { // what was settled by now
@@ -305,7 +305,7 @@ func (c *customer) wantSame(number uint64) int {
 // stateOf is what the service says to the devnet's users of one of their orders.
 func (c *customer) stateOf(order common.Hash) string {
 	c.t.Helper()
-	users, err := signed.Dial(context.Background(), c.bundleURL, wallet(testConfig(0).Seed, "user signer", 0))
+	users, err := agent.Dial(context.Background(), c.bundleURL, wallet(testConfig(0).Seed, "user signer", 0))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/devnet/agent"
 	"github.com/gavel-relay/gavel/devnet/agent/searcher"
-	"github.com/gavel-relay/gavel/devnet/agent/signed"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/rpc"
@@ -69,15 +69,15 @@ func (l *lab) observeOrder(fact rpc.Fact) {
 
 // orderFlowAgents are users who send privately, and searchers. Each has a key of its own that signs
 // its requests.
-func (l *lab) orderFlowAgents(ctx context.Context) ([]agent, error) {
+func (l *lab) orderFlowAgents(ctx context.Context) ([]runner, error) {
 	n := l.network
 	names := make([]string, l.cfg.Builders)
 	for i := range names {
 		names[i] = builderName(i)
 	}
-	var list []agent
+	var list []runner
 	if l.cfg.OrdersPerSlot > 0 {
-		orderFlow, err := signed.Dial(ctx, l.bundleURL, wallet(l.cfg.Seed, "user signer", 0))
+		orderFlow, err := agent.Dial(ctx, l.bundleURL, wallet(l.cfg.Seed, "user signer", 0))
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func (l *lab) orderFlowAgents(ctx context.Context) ([]agent, error) {
 		}).Run)
 	}
 	for i, wallets := range n.searchers {
-		orderFlow, err := signed.Dial(ctx, l.bundleURL, wallet(l.cfg.Seed, "searcher signer", i))
+		orderFlow, err := agent.Dial(ctx, l.bundleURL, wallet(l.cfg.Seed, "searcher signer", i))
 		if err != nil {
 			return nil, err
 		}

@@ -25,8 +25,8 @@ import (
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/devnet/validation"
-	"github.com/gavel-relay/gavel/devnet/view"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
@@ -43,7 +43,7 @@ import (
 // lab is everything that runs.
 type lab struct {
 	cfg     devnet.Config
-	out     view.Output
+	out     display.Output
 	log     *slog.Logger
 	began   time.Time
 	network *network
@@ -67,18 +67,18 @@ type lab struct {
 // Run runs a devnet until its slots are over or the context ends, and returns what became of it.
 // The error is about what could not be started or broke down; a slot that went wrong is in the
 // summary.
-func Run(ctx context.Context, cfg devnet.Config, out view.Output) (view.Summary, error) {
+func Run(ctx context.Context, cfg devnet.Config, out display.Output) (display.Summary, error) {
 	if err := cfg.Validate(); err != nil {
-		return view.Summary{}, err
+		return display.Summary{}, err
 	}
 	if err := checkPlaces(cfg); err != nil {
-		return view.Summary{}, run.Usage(err)
+		return display.Summary{}, run.Usage(err)
 	}
 	l := &lab{cfg: cfg, out: out, began: time.Now(), log: slog.Default(), facts: make(chan relay.Fact, factQueue),
 		orders: make(chan rpc.Fact, factQueue)}
 	defer l.close()
 	if err := l.open(ctx); err != nil {
-		return view.Summary{}, err
+		return display.Summary{}, err
 	}
 	return l.run(ctx)
 }
@@ -194,7 +194,7 @@ func (l *lab) patience(chainTime time.Duration) time.Duration {
 	return min(max(chainTime, wall), max(chainTime, l.cfg.SlotDuration*3/4))
 }
 
-func (l *lab) run(ctx context.Context) (view.Summary, error) {
+func (l *lab) run(ctx context.Context) (display.Summary, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	group, running := errgroup.WithContext(running)
@@ -206,24 +206,24 @@ func (l *lab) run(ctx context.Context) (view.Summary, error) {
 		return serve.Serve(running, l.listeners[4], validation.Handler(l.validator), serve.Options{Log: l.log})
 	})
 	if err := l.openRelay(running); err != nil {
-		return view.Summary{}, errors.Join(err, l.stopped(stop, group))
+		return display.Summary{}, errors.Join(err, l.stopped(stop, group))
 	}
 	group.Go(func() error { return l.relay.Serve(running, l.listeners[1]) })
 	if err := l.startOrderFlow(running, group); err != nil {
-		return view.Summary{}, errors.Join(err, l.stopped(stop, group))
+		return display.Summary{}, errors.Join(err, l.stopped(stop, group))
 	}
 	if err := l.startSidecar(running, group); err != nil {
-		return view.Summary{}, errors.Join(err, l.stopped(stop, group))
+		return display.Summary{}, errors.Join(err, l.stopped(stop, group))
 	}
 	l.out.Start(l.describe())
 	l.network.start()
 	group.Go(func() error { return l.beacon.Run(running) })
 	agents, err := l.agents(running)
 	if err != nil {
-		return view.Summary{}, errors.Join(err, l.stopped(stop, group))
+		return display.Summary{}, errors.Join(err, l.stopped(stop, group))
 	}
-	for _, agent := range agents {
-		group.Go(func() error { return agent(running) })
+	for _, one := range agents {
+		group.Go(func() error { return one(running) })
 	}
 	sum := l.watch(running)
 	err = l.stopped(stop, group)
@@ -298,11 +298,11 @@ func within(dir, name string) string {
 }
 
 // describe tells the viewer what was started.
-func (l *lab) describe() view.Run {
-	return view.Run{
+func (l *lab) describe() display.Run {
+	return display.Run{
 		Slots: l.cfg.Slots, SlotDuration: l.cfg.SlotDuration, Speed: l.cfg.Speed, Validators: l.cfg.Validators,
 		Builders: l.cfg.Builders,
-		Endpoints: []view.Endpoint{
+		Endpoints: []display.Endpoint{
 			{Name: "relay", URL: l.relayURL}, {Name: "beacon node", URL: l.beaconURL}, {Name: "execution RPC",
 				URL: l.chain.RPCURL()},
 			{Name: "bundle RPC", URL: l.bundleURL}, {Name: "event stream", URL: l.streamURL},

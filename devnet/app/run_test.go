@@ -18,35 +18,35 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // watched collects what a viewer is told.
 type watched struct {
 	mu     sync.Mutex // guards all below
-	run    view.Run
-	slots  []view.Slot // finished ones
+	run    display.Run
+	slots  []display.Slot // finished ones
 	notes  []string
-	onSlot func(view.Slot)
-	done   view.Summary
+	onSlot func(display.Slot)
+	done   display.Summary
 }
 
-func (w *watched) Start(run view.Run) { w.mu.Lock(); defer w.mu.Unlock(); w.run = run }
+func (w *watched) Start(run display.Run) { w.mu.Lock(); defer w.mu.Unlock(); w.run = run }
 func (w *watched) Note(note string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.notes = append(w.notes, note)
 }
-func (w *watched) Flow(view.Flow) {}
+func (w *watched) Flow(display.Flow) {}
 
-func (w *watched) Done(s view.Summary) {
+func (w *watched) Done(s display.Summary) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done = s
 }
 
-func (w *watched) Slot(s view.Slot) {
+func (w *watched) Slot(s display.Slot) {
 	if s.Open {
 		return
 	}
@@ -69,7 +69,7 @@ func testConfig(slots int) devnet.Config {
 // wellRun runs a network in which every payload must be delivered and land. At the speed of tests a
 // busy machine may lose a slot: then it is run once more, at a third of that speed. each is given
 // the viewer of each run.
-func wellRun(t *testing.T, cfg devnet.Config, each func(*watched)) (view.Summary, *watched) {
+func wellRun(t *testing.T, cfg devnet.Config, each func(*watched)) (display.Summary, *watched) {
 	t.Helper()
 	for _, speed := range []float64{cfg.Speed, cfg.Speed / 3} {
 		out := new(watched)
@@ -90,7 +90,7 @@ func wellRun(t *testing.T, cfg devnet.Config, each func(*watched)) (view.Summary
 		t.Logf("at speed %.1f: %s: %+v\n%s", speed, sum.Verdict(), sum, strings.Join(out.notes, "\n"))
 	}
 	t.FailNow()
-	return view.Summary{}, nil
+	return display.Summary{}, nil
 }
 
 // The main job, on real input, across every fork boundary: each slot's payload is built, sold
@@ -126,7 +126,7 @@ func TestDataAPIAgreesWithTheChain(t *testing.T) {
 	cfg.DataDir = t.TempDir()
 	var listed []map[string]string
 	_, out := wellRun(t, cfg, func(out *watched) {
-		out.onSlot = func(s view.Slot) {
+		out.onSlot = func(s display.Slot) {
 			if s.Number == 3 {
 				listed = getList(t, out.run.Endpoints[0].URL+"/relay/v1/data/bidtraces/proposer_payload_delivered?limit=2")
 			}
@@ -165,7 +165,7 @@ func getList(t *testing.T, url string) (rows []map[string]string) {
 // {code,message}, and the auction goes on untouched.
 func TestBadRequestsChangeNothing(t *testing.T) {
 	wellRun(t, testConfig(3), func(out *watched) {
-		out.onSlot = func(s view.Slot) {
+		out.onSlot = func(s display.Slot) {
 			if s.Number == 1 {
 				for _, endpoint := range out.run.Endpoints[:2] {
 					attack(t, endpoint)
@@ -197,7 +197,7 @@ var gets = map[string][]string{
 	},
 }
 
-func attack(t *testing.T, endpoint view.Endpoint) {
+func attack(t *testing.T, endpoint display.Endpoint) {
 	for _, path := range posts[endpoint.Name] {
 		for name, r := range map[string]struct{ contentType, encoding, version, body string }{
 			"not JSON":          {"application/json", "", "fulu", "{"},
@@ -260,7 +260,7 @@ func TestInterruptedRunEndsCleanly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	out := new(watched)
-	out.onSlot = func(s view.Slot) {
+	out.onSlot = func(s display.Slot) {
 		if s.Number == 2 {
 			cancel()
 		}

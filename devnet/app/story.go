@@ -7,7 +7,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
 )
@@ -33,7 +33,7 @@ const (
 
 // chapter is one slot while it is told.
 type chapter struct {
-	view.Slot
+	display.Slot
 	served    time.Time // chain time of the first header
 	delivered *relay.PayloadDelivered
 	refusals  []string
@@ -53,14 +53,14 @@ func newStory(spec *eth.Spec, speed float64, builders map[phase0.BLSPubKey]strin
 func (s *story) of(slot phase0.Slot) *chapter {
 	c := s.slots[slot]
 	if c == nil {
-		c = &chapter{Slot: view.Slot{Number: uint64(slot), Fork: s.spec.ForkAt(slot), Open: true}}
+		c = &chapter{Slot: display.Slot{Number: uint64(slot), Fork: s.spec.ForkAt(slot), Open: true}}
 		s.slots[slot] = c
 	}
 	return c
 }
 
 // observe takes a fact and returns the slot that it changed, nil if none.
-func (s *story) observe(fact relay.Fact) *view.Slot {
+func (s *story) observe(fact relay.Fact) *display.Slot {
 	var c *chapter
 	switch f := fact.(type) {
 	case relay.SubmissionJudged:
@@ -70,7 +70,7 @@ func (s *story) observe(fact relay.Fact) *view.Slot {
 			c.refusals = append(c.refusals, f.Refusal)
 		case f.Verified:
 			if c.Bids == 0 && s.lastDeliverySlot+1 == f.Slot && !s.lastDelivery.IsZero() {
-				c.Took = append(c.Took, view.Stage{Name: stageBid, Took: s.wall(f.EligibleAt.Sub(s.lastDelivery))})
+				c.Took = append(c.Took, display.Stage{Name: stageBid, Took: s.wall(f.EligibleAt.Sub(s.lastDelivery))})
 			}
 			c.Bids++
 			c.Values = append(c.Values, f.ValueWei)
@@ -101,7 +101,7 @@ func (s *story) observe(fact relay.Fact) *view.Slot {
 }
 
 // finish ends a slot with what the chain has for it, and forgets it.
-func (s *story) finish(slot phase0.Slot, proposer phase0.ValidatorIndex, b block) (view.Slot, *relay.PayloadDelivered) {
+func (s *story) finish(slot phase0.Slot, proposer phase0.ValidatorIndex, b block) (display.Slot, *relay.PayloadDelivered) {
 	c := s.of(slot)
 	delete(s.slots, slot)
 	c.Open, c.Proposer = false, uint64(proposer)
@@ -109,13 +109,13 @@ func (s *story) finish(slot phase0.Slot, proposer phase0.ValidatorIndex, b block
 	case c.delivered != nil:
 		c.Landed = b.Canonical && b.Hash == c.delivered.BlockHash
 		if !c.served.IsZero() {
-			c.Took = append(c.Took, view.Stage{Name: stageDelivery, Took: s.wall(c.delivered.At.Sub(c.served))})
+			c.Took = append(c.Took, display.Stage{Name: stageDelivery, Took: s.wall(c.delivered.At.Sub(c.served))})
 		}
 		if !c.Landed {
 			c.note("delivered, but not on the chain")
 		}
 	case b.Canonical:
-		c.Winner, c.Txs, c.Blobs, c.TopWei = view.Local, b.Txs, b.Blobs, nil
+		c.Winner, c.Txs, c.Blobs, c.TopWei = display.Local, b.Txs, b.Blobs, nil
 		c.note("local block")
 	default:
 		c.Winner, c.TopWei = "", nil
@@ -142,18 +142,18 @@ func (c *chapter) note(text string) {
 
 // tally adds up finished slots for the summary.
 type tally struct {
-	view.Summary
+	display.Summary
 	trips []time.Duration
 }
 
 // add counts a finished slot; paidWei is what the chain says its proposer was paid by the block's
 // builder.
-func (t *tally) add(s view.Slot, paidWei *uint256.Int) {
+func (t *tally) add(s display.Slot, paidWei *uint256.Int) {
 	t.Slots++
 	switch {
 	case s.Delivered:
 		t.Delivered++
-	case s.Winner == view.Local:
+	case s.Winner == display.Local:
 		t.Local++
 	default:
 		t.Missed++
@@ -175,7 +175,7 @@ func (t *tally) add(s view.Slot, paidWei *uint256.Int) {
 }
 
 // done is the summary of all slots that were added.
-func (t *tally) done() view.Summary {
+func (t *tally) done() display.Summary {
 	if len(t.trips) > 0 {
 		slices.Sort(t.trips)
 		t.RoundTripMedian = t.trips[len(t.trips)/2]

@@ -7,7 +7,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
 )
@@ -50,7 +50,7 @@ func TestDeliveredSlot(t *testing.T) {
 	if slot.Bids != 2 || len(slot.Values) != 2 || slot.TopWei.Uint64() != 7 || slot.Txs != 3 || slot.Blobs != 1 {
 		t.Errorf("refused and unverified submissions are no bids: %+v", slot)
 	}
-	if len(slot.Took) != 1 || slot.Took[0] != (view.Stage{Name: stageDelivery, Took: 20 * time.Millisecond}) {
+	if len(slot.Took) != 1 || slot.Took[0] != (display.Stage{Name: stageDelivery, Took: 20 * time.Millisecond}) {
 		t.Errorf("took %v, want 240 ms of chain time at twelve times the speed", slot.Took)
 	}
 }
@@ -67,7 +67,7 @@ func TestTheChainHasTheLastWord(t *testing.T) {
 			true, false},
 		"another block": {delivery(), block{Hash: phase0.Hash32{8}, Canonical: true}, "builder-1",
 			"delivered, but not on the chain, refused: submission-invalid", true, false},
-		"local block": {nil, block{Hash: phase0.Hash32{8}, Canonical: true, Txs: 5}, view.Local, "local block",
+		"local block": {nil, block{Hash: phase0.Hash32{8}, Canonical: true, Txs: 5}, display.Local, "local block",
 			false, false},
 		"missed": {nil, block{}, "", "missed", false, false},
 		"payload refused": {[]relay.Fact{relay.PayloadRefused{Slot: 2, Refusal: "payload-too-late"}}, block{}, "",
@@ -85,12 +85,12 @@ func TestTheChainHasTheLastWord(t *testing.T) {
 
 func TestTally(t *testing.T) {
 	var sum tally
-	for i, slot := range []view.Slot{
-		{Delivered: true, Landed: true, Took: []view.Stage{{Name: stageBid, Took: time.Hour},
+	for i, slot := range []display.Slot{
+		{Delivered: true, Landed: true, Took: []display.Stage{{Name: stageBid, Took: time.Hour},
 			{Name: stageDelivery, Took: 3 * time.Millisecond}}},
-		{Delivered: true, Landed: true, Took: []view.Stage{{Name: stageDelivery, Took: time.Millisecond}}},
-		{Delivered: true, Took: []view.Stage{{Name: stageDelivery, Took: 2 * time.Millisecond}}},
-		{Winner: view.Local}, {},
+		{Delivered: true, Landed: true, Took: []display.Stage{{Name: stageDelivery, Took: time.Millisecond}}},
+		{Delivered: true, Took: []display.Stage{{Name: stageDelivery, Took: 2 * time.Millisecond}}},
+		{Winner: display.Local}, {},
 	} {
 		sum.add(slot, uint256.NewInt(uint64(i)))
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/view"
+	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/relay"
 )
 
 // watch shows what happens until the wanted slots are over or the context ends, and adds it up. A
 // slot is finished when half of the next one has passed: by then a late block has been orphaned or
 // not.
-func (l *lab) watch(ctx context.Context) view.Summary {
+func (l *lab) watch(ctx context.Context) display.Summary {
 	names := map[phase0.BLSPubKey]string{}
 	for i := range l.cfg.Builders {
 		names[builderKey(l.cfg.Seed, i).PublicKey()] = builderName(i)
@@ -89,7 +89,7 @@ func (l *lab) blockOf(slot phase0.Slot) block {
 
 // paid reads from the chain's state what a landed block paid its proposer, and says if that is less
 // than the bid promised.
-func (l *lab) paid(_ context.Context, shown view.Slot, delivered *relay.PayloadDelivered) (*uint256.Int, error) {
+func (l *lab) paid(_ context.Context, shown display.Slot, delivered *relay.PayloadDelivered) (*uint256.Int, error) {
 	if delivered == nil || !shown.Landed {
 		return nil, nil
 	}

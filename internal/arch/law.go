@@ -26,7 +26,7 @@ var Pure = []string{
 	"relay/check",
 	"relay/wire", "rpc", "rpc/bundle", "rpc/match", "rpc/param", "rpc/pool", "rpc/refund", "rpc/sign", "stream",
 	"stream/hint", "devnet", "devnet/breaker",
-	"devnet/plan", "monitor", "scenarios", "scenarios/replay",
+	"scenarios/plan", "monitor", "scenarios", "scenarios/replay",
 }
 
 // Future are rooms of the design that are not built yet. When one appears it must leave this list,
@@ -101,7 +101,7 @@ var Law = []Rule{
 		Because: "agents are outsiders, or what happens in the laboratory proves nothing",
 	},
 	{
-		Rooms:   []string{"devnet", "devnet/chain", "devnet/contract", "devnet/beacon", "devnet/view"},
+		Rooms:   []string{"devnet", "devnet/chain", "devnet/contract", "devnet/beacon", "devnet/display"},
 		Banned:  []string{"relay/...", "stream/...", "rpc/..."},
 		Because: "the world around the services is there without them",
 	},

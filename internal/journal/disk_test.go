@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	faultdisk "github.com/gavel-relay/gavel/devnet/fault/disk"
+	faultdisk "github.com/gavel-relay/gavel/scenarios/fault/disk"
 )
 
 // apart, in the environment, says that the test runs in a namespace of its own.

@@ -14,21 +14,21 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
-	"github.com/gavel-relay/gavel/devnet/fault"
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/client"
 	"github.com/gavel-relay/gavel/scenarios/agent/bidder"
 	"github.com/gavel-relay/gavel/scenarios/agent/sidecar"
+	"github.com/gavel-relay/gavel/scenarios/fault"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// agent runs until its context ends, and returns nil then.
-type agent func(context.Context) error
+// runner runs until its context ends, and returns nil then.
+type runner func(context.Context) error
 
 // agents are all outsiders of the run. They are given addresses and keys, nothing of what runs
 // behind the addresses.
-func (l *lab) agents(ctx context.Context) ([]agent, error) {
+func (l *lab) agents(ctx context.Context) ([]runner, error) {
 	list, err := l.traders(ctx)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (l *lab) agents(ctx context.Context) ([]agent, error) {
 	return list, nil
 }
 
-func (l *lab) builder(i int) (agent, error) {
+func (l *lab) builder(i int) (runner, error) {
 	if l.hasOrderFlow() && l.plan.Builders[i].Strategy[0].Is("naive") {
 		return l.mergingBuilder(i)
 	}
@@ -92,7 +92,7 @@ func (l *lab) builder(i int) (agent, error) {
 
 // mergingBuilder is the devnet's builder, which takes orders, merges them and pays refunds. It bids
 // naively.
-func (l *lab) mergingBuilder(i int) (agent, error) {
+func (l *lab) mergingBuilder(i int) (runner, error) {
 	p, n := l.plan.Builders[i], l.network
 	beaconURL, err := l.links.to(p.Name, plan.BeaconNode, l.beaconURL)
 	if err != nil {
@@ -120,7 +120,7 @@ func (l *lab) mergingBuilder(i int) (agent, error) {
 }
 
 // proposers are all validators behind one sidecar.
-func (l *lab) proposers() (agent, error) {
+func (l *lab) proposers() (runner, error) {
 	n := l.network
 	beaconURL, err := l.links.to(plan.ProposersName, plan.BeaconNode, l.beaconURL)
 	if err != nil {

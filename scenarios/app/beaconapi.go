@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/gavel-relay/gavel/devnet/fault"
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/scenarios/fault"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // beaconAPI is the API of the lab's beacon node. The node is a part of the lab, and the network

@@ -10,9 +10,9 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // book writes down what happens, in the order in which it is told. It is safe for concurrent use.

@@ -11,8 +11,8 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the archive's database, which a fault locks
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/devnet/fault"
-	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/scenarios/fault"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // breakThings lets every fault of the plan begin and end at its time.

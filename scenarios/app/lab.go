@@ -19,10 +19,10 @@ import (
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/contract"
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/monitor"
 	monitorapp "github.com/gavel-relay/gavel/monitor/app"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // lab is everything that runs for one plan.
@@ -229,8 +229,8 @@ func (l *lab) startClock() error {
 
 // everybody is who is no service of ours: dishonest relays, which stand before good ones, the
 // agents, and the monitor.
-func (l *lab) everybody(ctx context.Context) ([]agent, error) {
-	var list []agent
+func (l *lab) everybody(ctx context.Context) ([]runner, error) {
+	var list []runner
 	for _, one := range l.relays {
 		url, run, err := one.front(ctx)
 		if err != nil {
@@ -254,7 +254,7 @@ func (l *lab) everybody(ctx context.Context) ([]agent, error) {
 }
 
 // monitor watches all relays, as somebody who knows their addresses and keys.
-func (l *lab) monitor() (agent, error) {
+func (l *lab) monitor() (runner, error) {
 	cfg := monitorapp.Config{
 		Clock: l.clockOf(plan.MonitorName), Patience: stall / 2, Timeout: 2 * stall, Log: l.log.With("part",
 			plan.MonitorName),

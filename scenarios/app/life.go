@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/gavel-relay/gavel/devnet/fault/disk"
+	"github.com/gavel-relay/gavel/scenarios/fault/disk"
 )
 
 // life is one operating system's process of a service. It is safe for concurrent use.

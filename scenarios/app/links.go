@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/gavel-relay/gavel/devnet/fault"
-	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/scenarios/fault"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // links are the proxies on all connections, by who asks whom. It is safe for concurrent use.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-relay/gavel/devnet/fault"
-	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/scenarios/fault"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // A fault is on the connections that its name means, and on no others; several add up, and end one

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gavel-relay/gavel/devnet/fault/disk"
+	"github.com/gavel-relay/gavel/scenarios/fault/disk"
 )
 
 // A machine is what a service stands on whose disk a story breaks: a process between the lab and

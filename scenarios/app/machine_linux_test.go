@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // hideDevices leaves nothing in /dev, for this process's mount namespace.

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // Where somebody listens without reading, both ends of its connection keep little, and so do the

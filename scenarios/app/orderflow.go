@@ -10,15 +10,15 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/gavel-relay/gavel/devnet/agent"
 	"github.com/gavel-relay/gavel/devnet/agent/searcher"
-	"github.com/gavel-relay/gavel/devnet/agent/signed"
-	"github.com/gavel-relay/gavel/devnet/fault"
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc/send"
 	"github.com/gavel-relay/gavel/scenarios/agent/listener"
 	"github.com/gavel-relay/gavel/scenarios/agent/payer"
 	"github.com/gavel-relay/gavel/scenarios/agent/trader"
+	"github.com/gavel-relay/gavel/scenarios/fault"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 	streamclient "github.com/gavel-relay/gavel/stream/client"
 )
 
@@ -113,8 +113,8 @@ func (o *orderFlow) close() {
 }
 
 // traders are the users and searchers of a plan, and the payer.
-func (l *lab) traders(ctx context.Context) ([]agent, error) {
-	var list []agent
+func (l *lab) traders(ctx context.Context) ([]runner, error) {
+	var list []runner
 	for i, one := range l.plan.Users {
 		run, err := l.trader(ctx, one.Name, l.network.traders[i], one.Strategy)
 		if err != nil {
@@ -140,12 +140,12 @@ func (l *lab) traders(ctx context.Context) ([]agent, error) {
 }
 
 // payer pays delayed refunds to the users' friend.
-func (l *lab) payer(ctx context.Context) (agent, error) {
+func (l *lab) payer(ctx context.Context) (runner, error) {
 	url, err := l.links.to(plan.PayerName, plan.RPCName, l.flow.rpc.url())
 	if err != nil {
 		return nil, err
 	}
-	client, err := signed.Dial(ctx, url, l.network.payer)
+	client, err := agent.Dial(ctx, url, l.network.payer)
 	if err != nil {
 		return nil, err
 	}
@@ -158,12 +158,12 @@ func (l *lab) payer(ctx context.Context) (agent, error) {
 	}).Run, nil
 }
 
-func (l *lab) trader(ctx context.Context, name string, key *ecdsa.PrivateKey, strategy []plan.Move) (agent, error) {
+func (l *lab) trader(ctx context.Context, name string, key *ecdsa.PrivateKey, strategy []plan.Move) (runner, error) {
 	url, err := l.links.to(name, plan.RPCName, l.flow.rpc.url())
 	if err != nil {
 		return nil, err
 	}
-	client, err := signed.Dial(ctx, url, key)
+	client, err := agent.Dial(ctx, url, key)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (l *lab) trader(ctx context.Context, name string, key *ecdsa.PrivateKey, st
 	}).Run, nil
 }
 
-func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (agent, error) {
+func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (runner, error) {
 	wallets := l.network.searchers[i]
 	switch {
 	case one.Strategy[0].Is("listen", "stall"):
@@ -190,7 +190,7 @@ func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (agent
 	if err != nil {
 		return nil, err
 	}
-	client, err := signed.Dial(ctx, url, wallets[0])
+	client, err := agent.Dial(ctx, url, wallets[0])
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (agent
 
 // listener is a searcher who only listens. One that stalls has a connection of its own, since a
 // proxy would read for it.
-func (l *lab) listener(one plan.SearcherPlan) (agent, error) {
+func (l *lab) listener(one plan.SearcherPlan) (runner, error) {
 	cfg := listener.Config{
 		Name: one.Name, URL: l.flow.stream.url(), Clock: l.clockOf(one.Name), Tell: func(r plan.Record) { l.told(r, "") },
 		Log: l.log.With("part", one.Name),

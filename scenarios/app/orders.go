@@ -8,8 +8,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // orders turns the facts of the bundle RPC's journal into those of the run. It is safe for

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-relay/gavel/devnet/fault"
+	"github.com/gavel-relay/gavel/scenarios/fault"
 )
 
 // killable is what can be killed, and started again at its address.

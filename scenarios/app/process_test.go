@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-relay/gavel/devnet/fault"
+	"github.com/gavel-relay/gavel/scenarios/fault"
 )
 
 // What makes this test binary another program than the tests.

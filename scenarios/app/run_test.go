@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // A scenario ends as it must, and no longer does once what it is about is taken away.

@@ -9,8 +9,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/devnet/beacon"
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // finishSlots writes down what became of each slot, when half of the next one has passed: by then a

@@ -15,9 +15,9 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/auction"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // Top is a change of who leads.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // recorded are the auction's facts of a run of bluff-and-cancel.

@@ -9,7 +9,6 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/agent/attributes"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/relay/client"
 )
@@ -21,7 +20,7 @@ var errNotBetter = errors.New("the block is worth no more than the bid before")
 // bid builds one block, pays its proposer and submits it everywhere. A bid that is not higher than
 // the last one is not made: a bid once placed is never lowered, and if an order was cancelled
 // since, only what the block earns without it can replace it.
-func (b *Builder) bid(ctx context.Context, a attributes.Attributes, duty client.Duty, i int,
+func (b *Builder) bid(ctx context.Context, a Attributes, duty client.Duty, i int,
 	last *uint256.Int) (*uint256.Int, error) {
 	payment := &chain.Payment{From: b.Wallet, To: common.Address(duty.Registration.Message.FeeRecipient)}
 	draft, err := b.Node.Draft(ctx, b.argsOf(a, duty, payment))
@@ -51,7 +50,7 @@ func (b *Builder) bid(ctx context.Context, a attributes.Attributes, duty client.
 	return built.PaidWei, b.submit(ctx, request)
 }
 
-func (b *Builder) argsOf(a attributes.Attributes, duty client.Duty, payment *chain.Payment) chain.BuildArgs {
+func (b *Builder) argsOf(a Attributes, duty client.Duty, payment *chain.Payment) chain.BuildArgs {
 	return chain.BuildArgs{
 		Parent: a.ParentHash, Slot: a.Slot, PrevRandao: a.PrevRandao, Withdrawals: a.Withdrawals,
 		ParentBeaconRoot: a.ParentRoot,

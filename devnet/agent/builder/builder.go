@@ -23,7 +23,6 @@ import (
 	"github.com/holiman/uint256"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/devnet/agent/attributes"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -105,8 +104,8 @@ func (b *Builder) build(ctx context.Context) error {
 	defer working.Wait()
 	stop := func() {}
 	defer func() { stop() }()
-	var current attributes.Attributes
-	return attributes.Follow(ctx, b.BeaconURL, b.Log.With("builder", b.Name), func(a attributes.Attributes) {
+	var current Attributes
+	return Follow(ctx, b.BeaconURL, b.Log.With("builder", b.Name), func(a Attributes) {
 		if a.Same(current) {
 			return
 		}
@@ -121,7 +120,7 @@ func (b *Builder) build(ctx context.Context) error {
 // work bids in one auction until the slot begins or newer attributes have come. A proposer that has
 // not registered yet may still do so, and a relay may hear of the attributes a moment later than we
 // do: until the slot begins it is worth trying again.
-func (b *Builder) work(ctx context.Context, a attributes.Attributes) {
+func (b *Builder) work(ctx context.Context, a Attributes) {
 	started, start := b.Clock.Now(), b.Spec.SlotStart(a.Slot)
 	last := new(uint256.Int)
 	for i := 0; i < b.Bids; {
@@ -153,7 +152,7 @@ func (b *Builder) work(ctx context.Context, a attributes.Attributes) {
 // retries is how often a slot a bid that failed could be tried again.
 const retries = 50
 
-func (b *Builder) tryBid(ctx context.Context, a attributes.Attributes, i int, last *uint256.Int) (*uint256.Int, error) {
+func (b *Builder) tryBid(ctx context.Context, a Attributes, i int, last *uint256.Int) (*uint256.Int, error) {
 	duty, err := b.duty(ctx, a.Slot)
 	if err != nil {
 		return nil, err

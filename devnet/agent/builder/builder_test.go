@@ -20,7 +20,6 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/agent/attributes"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/internal/clock/clocktest"
@@ -106,8 +105,8 @@ func newBuilder(spec *eth.Spec, node *pool, relays ...*client.Client) *Builder {
 	})
 }
 
-func attributesFor(node *pool, slot phase0.Slot) attributes.Attributes {
-	return attributes.Attributes{
+func attributesFor(node *pool, slot phase0.Slot) Attributes {
+	return Attributes{
 		Slot: slot, ParentHash: phase0.Hash32(node.Genesis().Hash()), ParentRoot: phase0.Root{0xee},
 		PrevRandao: [32]byte{0xdd},
 		Withdrawals: []*capella.Withdrawal{{Index: 1, ValidatorIndex: 2, Address: bellatrix.ExecutionAddress{0x77},
@@ -146,7 +145,7 @@ func TestBids(t *testing.T) {
 
 // wantBid checks one submission and returns its value.
 func wantBid(
-	t *testing.T, node *pool, fork eth.Fork, a attributes.Attributes, v *builderspec.VersionedSubmitBlockRequest,
+	t *testing.T, node *pool, fork eth.Fork, a Attributes, v *builderspec.VersionedSubmitBlockRequest,
 	domain phase0.Domain,
 ) *uint256.Int {
 	t.Helper()

@@ -9,7 +9,6 @@ import (
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	builderspec "github.com/attestantio/go-builder-client/spec"
 
-	"github.com/gavel-relay/gavel/devnet/agent/attributes"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay/client"
@@ -17,7 +16,7 @@ import (
 
 // sign makes the submission of a block: the trace says what is bid, and the builder's key signs it
 // under the builder domain.
-func (b *Builder) sign(a attributes.Attributes, duty client.Duty,
+func (b *Builder) sign(a Attributes, duty client.Duty,
 	built *chain.Built) (*builderspec.VersionedSubmitBlockRequest, error) {
 	message := duty.Registration.Message
 	trace := &builderv1.BidTrace{

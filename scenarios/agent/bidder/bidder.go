@@ -21,13 +21,13 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/agent/attributes"
+	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay/client"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // Node is the builder's own execution node; *chain.Node is one.
@@ -104,10 +104,10 @@ func (b *Bidder) Run(ctx context.Context) error {
 	}
 	stop := func() {}
 	defer func() { stop() }()
-	var current attributes.Attributes
+	var current builder.Attributes
 	done := make(chan struct{})
 	close(done)
-	return attributes.Follow(ctx, b.BeaconURL, b.Log.With("builder", b.Name), func(a attributes.Attributes) {
+	return builder.Follow(ctx, b.BeaconURL, b.Log.With("builder", b.Name), func(a builder.Attributes) {
 		if a.Same(current) {
 			return
 		}
@@ -129,7 +129,7 @@ const look = 120
 
 // auction bids in one auction, until the strategy is done, newer attributes have come, or the slot
 // is well under way.
-func (b *Bidder) auction(ctx context.Context, a attributes.Attributes) {
+func (b *Bidder) auction(ctx context.Context, a builder.Attributes) {
 	duty, err := b.duty(ctx, a.Slot)
 	if err != nil {
 		return
@@ -173,7 +173,7 @@ func (b *Bidder) auction(ctx context.Context, a attributes.Attributes) {
 const retries = 20
 
 // bid builds one block, pays its proposer and submits it everywhere.
-func (b *Bidder) bid(ctx context.Context, a attributes.Attributes, duty client.Duty,
+func (b *Bidder) bid(ctx context.Context, a builder.Attributes, duty client.Duty,
 	next decision) (*uint256.Int, error) {
 	built, err := b.build(ctx, a, duty, next.valueWei)
 	if err != nil {
@@ -197,7 +197,7 @@ func (b *Bidder) bid(ctx context.Context, a attributes.Attributes, duty client.D
 
 // burst submits the same block many times at once, each with a bid of its own, a wei lower than the
 // one before.
-func (b *Bidder) burst(ctx context.Context, a attributes.Attributes, duty client.Duty, built *chain.Built) {
+func (b *Bidder) burst(ctx context.Context, a builder.Attributes, duty client.Duty, built *chain.Built) {
 	var sending sync.WaitGroup
 	places := make(chan struct{}, burstAtOnce)
 	for i := range b.strategy.burst {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // strategy is what a plan's moves come to.

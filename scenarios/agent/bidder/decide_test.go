@@ -7,7 +7,7 @@ import (
 
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // milli is a value in thousandths of an ether.

@@ -7,7 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/beacon/engine"
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/devnet/agent/attributes"
+	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -15,7 +15,7 @@ import (
 
 // rehash gives a changed block the hash that it then has, so that only executing it shows what is
 // wrong with it.
-func (b *Bidder) rehash(a attributes.Attributes, built *chain.Built, block *payload.Payload) error {
+func (b *Bidder) rehash(a builder.Attributes, built *chain.Built, block *payload.Payload) error {
 	var hashes []common.Hash
 	var root *common.Hash
 	var items [][]byte

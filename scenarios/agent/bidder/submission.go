@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/agent/attributes"
+	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -28,7 +28,7 @@ type submission struct {
 }
 
 // build makes a block of what is in the pool, which pays its proposer what the value asks for.
-func (b *Bidder) build(ctx context.Context, a attributes.Attributes, duty client.Duty,
+func (b *Bidder) build(ctx context.Context, a builder.Attributes, duty client.Duty,
 	value func(*uint256.Int) *uint256.Int) (*chain.Built, error) {
 	message := duty.Registration.Message
 	to := common.Address(message.FeeRecipient)
@@ -48,7 +48,7 @@ func (b *Bidder) build(ctx context.Context, a attributes.Attributes, duty client
 
 // sign makes the submission of a block for a value: the trace says what is bid, and the builder's
 // key signs it under the builder domain.
-func (b *Bidder) sign(a attributes.Attributes, duty client.Duty, built *chain.Built,
+func (b *Bidder) sign(a builder.Attributes, duty client.Duty, built *chain.Built,
 	valueWei *uint256.Int) (submission, error) {
 	message := duty.Registration.Message
 	trace := &builderv1.BidTrace{

@@ -8,9 +8,9 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/agent/attributes"
-	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/relay/client"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // top knows the leading bids, as relays tell everybody. It is safe for concurrent use; the zero
@@ -27,7 +27,7 @@ type topKey struct {
 }
 
 // of is the leading bid over all relays, and whether it is ours.
-func (t *top) of(a attributes.Attributes, ours phase0.BLSPubKey) (valueWei *uint256.Int, leading bool) {
+func (t *top) of(a builder.Attributes, ours phase0.BLSPubKey) (valueWei *uint256.Int, leading bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key, one := range t.byKey {

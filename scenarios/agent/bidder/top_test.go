@@ -11,9 +11,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/relay/client"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // topBid is a record of a relay's stream of leading bids, for a slot.

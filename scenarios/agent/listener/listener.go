@@ -14,8 +14,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
 	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 	"github.com/gavel-relay/gavel/stream/client"
 )
 

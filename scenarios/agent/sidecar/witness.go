@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-relay/gavel/devnet/plan"
+	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // Witness is a transport that tells what a relay answers to proposers.

@@ -1,6 +1,4 @@
-// Package attributes is how agents that build blocks learn what to build: the payload_attributes
-// events of a beacon node.
-package attributes
+package builder
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package attributes
+package builder
 
 import (
 	"context"

@@ -1,10 +1,10 @@
-// Package view shows a run of the devnet to the one who started it. It is pure rendering: it is
+// Package display shows a run of the devnet to the one who started it. It is pure rendering: it is
 // told what happened and writes text; it reads no clock and asks nobody. There are two manners,
 // plain lines for pipes and logs, and a table that is repainted in place for a terminal.
 //
 //	Start ─▶ Slot (open, may come again as bids rise) ─▶ Slot (finished, once) ─▶ … ─▶ Done
 //	           Note and Flow may come at any time
-package view
+package display
 
 import (
 	"time"

@@ -1,6 +1,6 @@
-// Package signed lets the devnet's agents speak to the bundle RPC as its clients do: JSON-RPC over
+// Package agent lets the devnet's agents speak to the bundle RPC as its clients do: JSON-RPC over
 // HTTP, each body signed by a key.
-package signed
+package agent
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package signed
+package agent
 
 import (
 	"encoding/json"
