@@ -101,7 +101,8 @@ func (s *story) observe(fact relay.Fact) *display.Slot {
 }
 
 // finish ends a slot with what the chain has for it, and forgets it.
-func (s *story) finish(slot phase0.Slot, proposer phase0.ValidatorIndex, b block) (display.Slot, *relay.PayloadDelivered) {
+func (s *story) finish(slot phase0.Slot, proposer phase0.ValidatorIndex,
+	b block) (display.Slot, *relay.PayloadDelivered) {
 	c := s.of(slot)
 	delete(s.slots, slot)
 	c.Open, c.Proposer = false, uint64(proposer)

@@ -101,7 +101,7 @@ var Law = []Rule{
 		Because: "agents are outsiders, or what happens in the laboratory proves nothing",
 	},
 	{
-		Rooms:   []string{"devnet", "devnet/chain", "devnet/contract", "devnet/beacon", "devnet/display"},
+		Rooms:   []string{"devnet", "devnet/chain", "devnet/contract", "devnet/beacon", "devnet/network", "devnet/display"},
 		Banned:  []string{"relay/...", "stream/...", "rpc/..."},
 		Because: "the world around the services is there without them",
 	},

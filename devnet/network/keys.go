@@ -1,0 +1,133 @@
+package network
+
+import (
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+)
+
+// Actors says how many there are of each kind. All have ether at genesis, traders also tokens.
+type Actors struct {
+	// Users keep the public pool busy, Traders send to the bundle RPC.
+	Users, Traders, Builders, Searchers int
+	// SearcherWallets is how many wallets a searcher has: so many of its backruns can land in one
+	// block.
+	SearcherWallets int
+}
+
+// Keys are everybody's. The same seed gives the same keys; they are for laboratories only.
+type Keys struct {
+	Users, Traders, Builders []*ecdsa.PrivateKey
+	Searchers                [][]*ecdsa.PrivateKey
+	// Payer pays refunds that builders do not.
+	Payer *ecdsa.PrivateKey
+	// Payees are validators' fee recipients by index, Friend is whom users split refunds with. They
+	// have nothing at genesis.
+	Payees []common.Address
+	Friend common.Address
+
+	seed uint64
+}
+
+// wellKnown is the account of examples: its key,
+// 0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80, is known to everybody.
+var wellKnown = common.HexToAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
+
+func keysOf(seed uint64, validators int, actors Actors) Keys {
+	k := Keys{
+		Users: wallets(seed, "user", actors.Users), Traders: wallets(seed, "trader", actors.Traders),
+		Builders: wallets(seed, "builder", actors.Builders), Payer: Wallet(seed, "payer", 0),
+		Payees: Addresses(wallets(seed, "validator", validators)), Friend: Address(Wallet(seed, "friend", 0)), seed: seed,
+	}
+	all := wallets(seed, "searcher", actors.Searchers*actors.SearcherWallets)
+	for i := range actors.Searchers {
+		k.Searchers = append(k.Searchers, all[i*actors.SearcherWallets:(i+1)*actors.SearcherWallets])
+	}
+	return k
+}
+
+func wallets(seed uint64, family string, count int) []*ecdsa.PrivateKey {
+	list := make([]*ecdsa.PrivateKey, count)
+	for i := range list {
+		list[i] = Wallet(seed, family, i)
+	}
+	return list
+}
+
+// funded are the accounts that have money at genesis.
+func (k *Keys) funded() []common.Address {
+	list := []common.Address{wellKnown, Address(k.Payer)}
+	for _, keys := range append([][]*ecdsa.PrivateKey{k.Users, k.Traders, k.Builders}, k.Searchers...) {
+		list = append(list, Addresses(keys)...)
+	}
+	return list
+}
+
+// Payee is the fee recipient of a validator.
+func (k *Keys) Payee(index phase0.ValidatorIndex) bellatrix.ExecutionAddress {
+	return bellatrix.ExecutionAddress(k.Payees[index])
+}
+
+// BuilderKey signs the bids of a builder.
+func (k *Keys) BuilderKey(i int) *bls.SecretKey {
+	return bls.Derive("builder "+strconv.FormatUint(k.seed, 10), uint64(i))
+}
+
+// BuilderNames are the builders' names by public key.
+func (k *Keys) BuilderNames() map[phase0.BLSPubKey]string {
+	names := map[phase0.BLSPubKey]string{}
+	for i := range k.Builders {
+		names[k.BuilderKey(i).PublicKey()] = BuilderName(i)
+	}
+	return names
+}
+
+// RelayKey signs the headers that a relay serves.
+func RelayKey(seed uint64, i int) *bls.SecretKey { return bls.Derive("relay", seed+uint64(i)<<32) }
+
+// RelayAddress is a relay's URL with its key in the user part, as sidecars are configured.
+func RelayAddress(host string, key *bls.SecretKey) string {
+	public := key.PublicKey()
+	return fmt.Sprintf("http://%#x@%s", public[:], host)
+}
+
+// Wallet is the key number i of a family; the same seed gives the same keys.
+func Wallet(seed uint64, family string, i int) *ecdsa.PrivateKey {
+	for attempt := uint64(0); ; attempt++ {
+		material := []byte("gavel devnet wallet: " + family)
+		for _, part := range []uint64{seed, uint64(i), attempt} {
+			material = binary.BigEndian.AppendUint64(material, part)
+		}
+		hash := sha256.Sum256(material)
+		if key, err := crypto.ToECDSA(hash[:]); err == nil { // fails only outside the curve's order
+			return key
+		}
+	}
+}
+
+// Address is the account of a key.
+func Address(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
+
+// Addresses are the accounts of keys.
+func Addresses(keys []*ecdsa.PrivateKey) []common.Address {
+	list := make([]common.Address, len(keys))
+	for i, key := range keys {
+		list[i] = Address(key)
+	}
+	return list
+}
+
+// BuilderName and SearcherName count from 1, as everything does that people read.
+func BuilderName(i int) string { return fmt.Sprintf("builder-%d", i+1) }
+
+// SearcherName is a searcher's, as BuilderName.
+func SearcherName(i int) string { return fmt.Sprintf("searcher-%d", i+1) }

@@ -1,0 +1,184 @@
+// Package network is the one network of the laboratory, with nobody on it yet: a chain, a beacon
+// node, a node that validates blocks, a clock that stands until it is started, and the keys of all
+// who will take part. It knows none of gavel's services, so that devnets, scenarios and the
+// conformance suite can stand on it alike.
+//
+//	Config ─Open─▶ Network{Spec, Clock, Keys, Chain, Beacon} ─▶ services and agents join ─Start─▶ slots pass
+package network
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/devnet/beacon"
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/exec"
+	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
+)
+
+const (
+	// ChainID of the execution layer; no public network has it.
+	ChainID = 0x67766c // "gvl"
+	// GasLimit is what genesis starts with and what validators register.
+	GasLimit = 60_000_000
+	// PayoutGas is what builders take off a refund for its payout, in gas at the base fee.
+	PayoutGas = 30_000
+)
+
+// genesisForkVersion is signed into registrations and bids; no public network has it.
+var genesisForkVersion = phase0.Version{0x01, 'g', 'v', 'l'}
+
+// Clock is chain time, which stands at genesis until Start.
+type Clock interface {
+	clock.Clock
+	Start()
+}
+
+// Config says what network to open. A zero field takes what its comment says.
+type Config struct {
+	// Genesis in whole seconds: now.
+	Genesis time.Time
+	// Clock: one that stands at genesis, and once started runs Speed times faster than the wall.
+	Clock Clock
+	Speed float64
+	// Slot is the length of a slot in chain time.
+	Slot          time.Duration
+	SlotsPerEpoch int
+	// Forks is the schedule, from epoch 0 on; their versions are filled in.
+	Forks []eth.ForkPoint
+	// Validators propose in turn.
+	Validators int
+	// Seed makes all keys and the order of proposers.
+	Seed uint64
+	// Actors have wallets and money at genesis, as Funded have.
+	Actors Actors
+	Funded []common.Address
+	// DataDir keeps the chain on disk; empty keeps it in memory.
+	DataDir string
+	// RPCAddr is the host:port of the execution JSON-RPC: any free port of 127.0.0.1.
+	RPCAddr string
+	// KeepStates keeps the state after each block; otherwise those after the last 128 of them.
+	KeepStates bool
+	// LocalTxLimit bounds the transactions of the beacon node's own blocks.
+	LocalTxLimit int
+	// AttestationDeadline is how far into its slot a block is in time: Patience of a third of it.
+	AttestationDeadline time.Duration
+	// Execution stands between beacon node and chain: the chain itself.
+	Execution func(*chain.Node) (beacon.Execution, error)
+	// RefusesKnown is the beacon node's (see beacon.Config).
+	RefusesKnown func(slot phase0.Slot) bool
+	Log          *slog.Logger
+}
+
+// Network is what is there before anybody takes part. It is safe for concurrent use.
+type Network struct {
+	Config
+	Keys
+	Spec   *eth.Spec
+	Chain  *chain.Node
+	Beacon *beacon.Beacon
+}
+
+// Open makes genesis and opens chain and beacon node; the clock stands still, so that no slot
+// passes while services are opened. Who opened it closes it.
+func Open(cfg Config) (*Network, error) {
+	if cfg.Genesis.IsZero() {
+		cfg.Genesis = time.Now().Truncate(time.Second)
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = clock.NewHeld(cfg.Genesis, cfg.Speed)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	n := &Network{Config: cfg, Keys: keysOf(cfg.Seed, cfg.Validators, cfg.Actors)}
+	n.Spec = &eth.Spec{
+		GenesisTime: cfg.Genesis, GenesisForkVersion: genesisForkVersion,
+		GenesisValidatorsRoot: beacon.GenesisValidatorsRoot(cfg.Validators), SlotDuration: cfg.Slot,
+		SlotsPerEpoch: uint64(cfg.SlotsPerEpoch), Forks: schedule(cfg.Forks),
+	}
+	if err := n.openChain(); err != nil {
+		return nil, err
+	}
+	if err := n.openBeacon(); err != nil {
+		_ = n.Chain.Close() // the first failure says more
+		return nil, err
+	}
+	return n, nil
+}
+
+// schedule gives each fork a version that no public network has, so that a signature made here is
+// worth nothing elsewhere. The first byte counts forks from phase0, as on public networks.
+func schedule(forks []eth.ForkPoint) []eth.ForkPoint {
+	list := make([]eth.ForkPoint, len(forks))
+	for i, point := range forks {
+		point.Version = phase0.Version{byte(point.Fork) + 1, 'g', 'v', 'l'}
+		list[i] = point
+	}
+	return list
+}
+
+func (n *Network) openChain() (err error) {
+	n.Chain, err = chain.Open(chain.Config{
+		Spec: n.Spec, ChainID: ChainID, DataDir: n.DataDir, GasLimit: GasLimit, Funded: append(n.funded(), n.Funded...),
+		Accounts: contract.Genesis(Addresses(n.Traders)), RPCAddr: cmp.Or(n.RPCAddr, "127.0.0.1:0"), KeepStates: n.KeepStates,
+	})
+	if err != nil {
+		return fmt.Errorf("open chain: %w", err)
+	}
+	return nil
+}
+
+func (n *Network) openBeacon() (err error) {
+	var execution beacon.Execution = n.Chain
+	if n.Execution != nil {
+		if execution, err = n.Execution(n.Chain); err != nil {
+			return err
+		}
+	}
+	n.Beacon, err = beacon.New(beacon.Config{
+		Spec: n.Spec, Clock: n.Clock, Validators: n.Validators, Seed: n.Seed, Execution: execution,
+		GenesisHash: phase0.Hash32(n.Chain.Genesis().Hash()), ChainID: ChainID,
+		AttestationDeadline: cmp.Or(n.AttestationDeadline, n.Patience(n.Slot/3)), LocalTxLimit: max(n.LocalTxLimit, 1),
+		RefusesKnown: n.RefusesKnown, Log: n.Log.With("part", "beacon"),
+	})
+	if err != nil {
+		return fmt.Errorf("open beacon node: %w", err)
+	}
+	return nil
+}
+
+// Validator executes builders' blocks on the network's chain.
+func (n *Network) Validator() exec.Validator {
+	return execchain.New(n.Chain.Chain(), execchain.Options{})
+}
+
+// Close closes the chain.
+func (n *Network) Close() error {
+	if err := n.Chain.Close(); err != nil {
+		return fmt.Errorf("close chain: %w", err)
+	}
+	return nil
+}
+
+// Patience is a span of chain time that is at least a second long on the wall: what is generous at
+// 12-second slots would be the blink of an eye on a chain that runs sixty times as fast. It never
+// takes more than three quarters of a slot.
+func (n *Network) Patience(chainTime time.Duration) time.Duration {
+	const shortestWait = time.Second
+	wall := time.Duration(float64(shortestWait) * n.Speed)
+	return min(max(chainTime, wall), max(chainTime, n.Slot*3/4))
+}
+
+// WallTime is how long a span of chain time takes on the wall.
+func (n *Network) WallTime(chainTime time.Duration) time.Duration {
+	return time.Duration(float64(chainTime) / n.Speed)
+}

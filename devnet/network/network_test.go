@@ -1,0 +1,104 @@
+package network_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/devnet/network"
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+func config(seed uint64) network.Config {
+	return network.Config{
+		Speed: 12, Slot: 12 * time.Second, SlotsPerEpoch: 4, Forks: []eth.ForkPoint{{Fork: eth.Fulu}},
+		Validators: 4, Seed: seed,
+		Actors: network.Actors{Users: 2, Traders: 1, Builders: 2, Searchers: 2, SearcherWallets: 3},
+	}
+}
+
+func open(t *testing.T, cfg network.Config) *network.Network {
+	t.Helper()
+	n, err := network.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+// The same seed gives the same actors, each with keys of its own and with money at genesis.
+func TestActors(t *testing.T) {
+	n, again, other := open(t, config(1)), open(t, config(1)), open(t, config(2))
+	accounts := func(n *network.Network) []string {
+		var list []string
+		for _, address := range network.Addresses(slices.Concat(append(n.Searchers, n.Users, n.Traders, n.Builders)...)) {
+			list = append(list, address.Hex())
+		}
+		return list
+	}
+	if got := accounts(n); len(got) != 11 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 11 {
+		t.Errorf("accounts %v", got)
+	}
+	if !slices.Equal(accounts(n), accounts(again)) || slices.Equal(accounts(n), accounts(other)) {
+		t.Error("the seed does not make the accounts")
+	}
+	state, err := n.Chain.Chain().State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range slices.Concat(append(n.Searchers, n.Users, n.Traders, n.Builders)...) {
+		if state.GetBalance(network.Address(key)).IsZero() {
+			t.Errorf("%s has nothing", network.Address(key))
+		}
+	}
+	if !state.GetBalance(n.Friend).IsZero() || !state.GetBalance(n.Payees[0]).IsZero() {
+		t.Error("a payee has money at genesis, so that nobody sees what it is paid")
+	}
+}
+
+// No slot passes before the clock is started, and all signatures are for this network only.
+func TestGenesis(t *testing.T) {
+	n := open(t, config(1))
+	if now := n.Clock.Now(); !now.Equal(n.Spec.GenesisTime) || n.Spec.GenesisTime.Nanosecond() != 0 {
+		t.Errorf("the clock reads %v at genesis %v", now, n.Spec.GenesisTime)
+	}
+	n.Clock.Start()
+	if err := n.Clock.Until(t.Context(), n.Spec.GenesisTime.Add(time.Millisecond)); err != nil {
+		t.Error(err)
+	}
+	if want := (phase0.Version{7, 'g', 'v', 'l'}); n.Spec.Forks[0].Version != want {
+		t.Errorf("fulu has version %x, want %x", n.Spec.Forks[0].Version, want)
+	}
+	if _, key := n.Beacon.Duty(1); key == (phase0.BLSPubKey{}) {
+		t.Error("nobody proposes in slot 1")
+	}
+}
+
+// What is generous in chain time is so on the wall as well, but leaves something of the slot.
+func TestPatience(t *testing.T) {
+	for _, c := range []struct {
+		speed      float64
+		slot, span time.Duration
+		want       time.Duration
+	}{
+		{1, 12 * time.Second, 4 * time.Second, 4 * time.Second},
+		{6, 12 * time.Second, 4 * time.Second, 6 * time.Second},
+		{60, 12 * time.Second, 4 * time.Second, 9 * time.Second},
+		{60, 2 * time.Second, 4 * time.Second, 4 * time.Second},
+	} {
+		n := &network.Network{Config: network.Config{Speed: c.speed, Slot: c.slot}}
+		if got := n.Patience(c.span); got != c.want {
+			t.Errorf("%v at speed %v in slots of %v: %v, want %v", c.span, c.speed, c.slot, got, c.want)
+		}
+		if got := n.WallTime(c.slot); got != time.Duration(float64(c.slot)/c.speed) {
+			t.Errorf("a slot takes %v", got)
+		}
+	}
+}
