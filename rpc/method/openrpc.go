@@ -19,11 +19,12 @@ type Example struct {
 	Result json.RawMessage   `json:"result"`
 }
 
-// OpenRPC is the description of all methods for programs (spec.open-rpc.org).
+// OpenRPC is the description of all methods for programs (spec.open-rpc.org). It names no server:
+// the service does not know under which name it is reached, and OpenRPC's own schema refuses the
+// relative address that its text allows.
 type OpenRPC struct {
 	OpenRPC string          `json:"openrpc"`
 	Info    OpenRPCInfo     `json:"info"`
-	Servers []OpenRPCServer `json:"servers"`
 	Methods []OpenRPCMethod `json:"methods"`
 }
 
@@ -32,14 +33,6 @@ type OpenRPCInfo struct {
 	Title       string `json:"title"`
 	Version     string `json:"version"`
 	Description string `json:"description"`
-}
-
-// OpenRPCServer is where the methods are.
-type OpenRPCServer struct {
-	Name string `json:"name"`
-	// URL is relative to where the document is: the service does not know under which name it is
-	// reached.
-	URL string `json:"url"`
 }
 
 // OpenRPCExample is a call with its result.
@@ -92,7 +85,6 @@ func Describe(methods []Method) (OpenRPC, error) {
 			Description: "Bundles, private transactions, simulation and refunds. Requests are signed: see the header " +
 				"X-Flashbots-Signature in docs/rpc.md.",
 		},
-		Servers: []OpenRPCServer{{Name: "this service", URL: "/"}},
 	}
 	for _, m := range methods {
 		described := OpenRPCMethod{
