@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/internal/sse"
 )
 
 // event is one message of the stream.
@@ -124,7 +125,7 @@ func (b *Beacon) streamEvents(w http.ResponseWriter, r *http.Request) {
 			if !ok {
 				return
 			}
-			_, err = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e.topic, e.data)
+			_, err = w.Write(sse.Append(nil, sse.Event{Type: e.topic, Data: e.data}))
 		}
 		if err != nil {
 			return

@@ -51,7 +51,7 @@ func (s *scripted) bring() {
 }
 
 // head announces a head, once somebody listens.
-func (s *scripted) head(slot phase0.Slot) { s.stream <- sse(headTopic, headOf(slot)) }
+func (s *scripted) head(slot phase0.Slot) { s.stream <- wireOf(headTopic, headOf(slot)) }
 
 func headOf(slot phase0.Slot) string {
 	return fmt.Sprintf(

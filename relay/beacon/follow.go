@@ -1,8 +1,6 @@
 package beacon
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gavel-relay/gavel/internal/sse"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -90,7 +89,7 @@ var (
 func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bool, err error) {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	watchdog := time.AfterFunc(longestSilence, func() { leave(errSilence) })
+	watchdog := sse.NewWatch(longestSilence, func() { leave(errSilence) })
 	defer watchdog.Stop()
 	patience := time.AfterFunc(merged.events.Silence, func() { leave(errStuck) })
 	defer patience.Stop()
@@ -109,29 +108,17 @@ func (n *Nodes) stream(ctx context.Context, base string, merged *merger) (got bo
 	if response.StatusCode != http.StatusOK {
 		return false, fmt.Errorf("events: status %d", response.StatusCode)
 	}
-	lines := bufio.NewScanner(response.Body)
-	lines.Buffer(nil, maxEvent)
-	var topic string
-	var data []byte
-	for lines.Scan() {
-		watchdog.Reset(longestSilence)
-		line := lines.Bytes()
-		switch {
-		case len(line) == 0: // the event is complete
-			if data != nil {
-				got = true
-				if err := merged.take(base, topic, data); err != nil {
-					n.log.Warn("an event cannot be read", "node", shown(base), "topic", topic, "error", err)
-				} else if topic == headTopic {
-					patience.Reset(merged.events.Silence)
-				}
-			}
-			topic, data = "", nil
-		case bytes.HasPrefix(line, []byte("event:")):
-			topic = string(bytes.TrimSpace(line[len("event:"):]))
-		case bytes.HasPrefix(line, []byte("data:")):
-			data = append(data, bytes.TrimSpace(line[len("data:"):])...)
+	events := sse.NewReader(watchdog.Reader(response.Body), maxEvent)
+	for {
+		event, err := events.Next()
+		if err != nil {
+			return got, errors.Join(context.Cause(ctx), fmt.Errorf("the stream ended: %w", err))
+		}
+		got = true
+		if err := merged.take(base, event.Type, event.Data); err != nil {
+			n.log.Warn("an event cannot be read", "node", shown(base), "topic", event.Type, "error", err)
+		} else if event.Type == headTopic {
+			patience.Reset(merged.events.Silence)
 		}
 	}
-	return got, errors.Join(lines.Err(), context.Cause(ctx), errors.New("the stream ended"))
 }

@@ -5,6 +5,9 @@ import (
 	"sync"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/relay"
 )
 
 // headTopic is the event of a new head.
@@ -44,11 +47,11 @@ func (m *merger) take(node, topic string, data []byte) error {
 		m.heard(node, head.Slot)
 		return m.merge(node, topic, head, func() { m.events.Head(head) })
 	case "payload_attributes":
-		attributes, err := parseAttributes(data)
+		attributes, err := eth.ParsePayloadAttributes(data)
 		if err != nil {
 			return err
 		}
-		return m.merge(node, topic, attributes, func() { m.events.Attributes(attributes) })
+		return m.merge(node, topic, attributes, func() { m.events.Attributes(relay.Attributes(attributes)) })
 	default:
 		return nil // not asked for
 	}

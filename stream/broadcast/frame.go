@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/gavel-relay/gavel/internal/sse"
 	"github.com/gavel-relay/gavel/stream"
 )
 
@@ -33,12 +34,9 @@ func check(event stream.Event, maxBytes int) error {
 // retry time, and an id only for who asked for it, because there are clients that take every other
 // line for broken JSON.
 func appendFrame(to []byte, event stream.Event, numbered bool) []byte {
+	framed := sse.Event{Data: event.JSON}
 	if numbered {
-		to = append(to, "id: "...)
-		to = strconv.AppendUint(to, event.ID, 10)
-		to = append(to, '\n')
+		framed.ID = strconv.FormatUint(event.ID, 10)
 	}
-	to = append(to, "data: "...)
-	to = append(to, event.JSON...)
-	return append(to, "\n\n"...)
+	return sse.Append(to, framed)
 }

@@ -17,6 +17,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/gavel-relay/gavel/internal/sse"
 )
 
 // Options change how a client talks. Zero values take the defaults that are named.
@@ -38,6 +40,10 @@ type Options struct {
 	// Broken is told why a connection ended, before the wait; nil for nobody.
 	Broken func(err error, wait time.Duration)
 }
+
+// ErrLineTooLong is why a connection ends that sends a longer line, or a longer event in several
+// lines, than Options.MaxLineBytes.
+var ErrLineTooLong = sse.ErrTooLong
 
 // Client talks to one stream. It is safe for concurrent use.
 type Client struct {

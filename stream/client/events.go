@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/gavel-relay/gavel/internal/sse"
 )
 
 // Events listens until the context ends or the caller breaks off; when the connection breaks it
@@ -72,11 +73,11 @@ func (f *follower) connect(ctx context.Context, yield func(Event, error) bool) e
 		return err
 	}
 	defer response.Body.Close()
-	silence := time.AfterFunc(f.client.options.Silence, func() { cancel(errSilent) })
+	silence := sse.NewWatch(f.client.options.Silence, func() { cancel(errSilent) })
 	defer silence.Stop()
-	messages := newMessages(heard{response.Body, silence, f.client.options.Silence}, f.client.options.MaxLineBytes)
+	messages := sse.NewReader(silence.Reader(response.Body), f.client.options.MaxLineBytes)
 	for {
-		message, err := messages.next()
+		message, err := messages.Next()
 		if err != nil {
 			if cause := context.Cause(ctx); errors.Is(cause, errSilent) {
 				return cause
@@ -84,27 +85,13 @@ func (f *follower) connect(ctx context.Context, yield func(Event, error) bool) e
 			return err
 		}
 		f.wait = f.client.options.MinWait
-		event, err := decodeEvent(message.data)
-		f.last = message.id
-		event.ID, _ = strconv.ParseUint(message.id, 10, 64) // none, or one of another service: 0
+		event, err := decodeEvent(message.Data)
+		f.last = message.ID
+		event.ID, _ = strconv.ParseUint(message.ID, 10, 64) // none, or one of another service: 0
 		if !yield(event, err) {
 			return errEnough
 		}
 	}
-}
-
-// heard notes that something came.
-type heard struct {
-	io.Reader
-	silence *time.Timer
-	allowed time.Duration
-}
-
-// Read implements io.Reader.
-func (h heard) Read(p []byte) (int, error) {
-	n, err := h.Reader.Read(p)
-	h.silence.Reset(h.allowed)
-	return n, err
 }
 
 // pause waits before the next connection; false if the context ended.

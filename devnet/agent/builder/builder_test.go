@@ -317,7 +317,8 @@ func TestRun(t *testing.T) {
 	beacon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		send := func(slot string) {
 			fmt.Fprintf(w,
-				`data: {"data":{"proposal_slot":"%s","parent_block_hash":"%#x","parent_block_root":"%#x","payload_attributes":{"prev_randao":"%#x"}}}`+
+				`data: {"data":{"proposal_slot":"%s","parent_block_number":"0","parent_block_hash":"%#x","parent_block_root":"%#x",`+
+					`"payload_attributes":{"timestamp":"0","prev_randao":"%#x"}}}`+
 					"\n\n", slot, parent[:], parent[:], parent[:])
 			if err := http.NewResponseController(w).Flush(); err != nil {
 				t.Error(err)

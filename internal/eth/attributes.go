@@ -1,0 +1,81 @@
+package eth
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+)
+
+// PayloadAttributes are what a block for a slot on a parent must carry (beacon-APIs, eventstream:
+// payload_attributes).
+type PayloadAttributes struct {
+	Slot         phase0.Slot
+	ParentHash   phase0.Hash32
+	ParentNumber uint64
+	// ParentRoot is the parent beacon block's root: from deneb on part of the execution block's hash.
+	ParentRoot  phase0.Root
+	Timestamp   uint64 // seconds since 1970
+	PrevRandao  [32]byte
+	Withdrawals []*capella.Withdrawal // nil before capella
+}
+
+// Same says whether two announcements are about the same block to build.
+func (a PayloadAttributes) Same(other PayloadAttributes) bool {
+	return a.Slot == other.Slot && a.ParentHash == other.ParentHash && a.ParentRoot == other.ParentRoot &&
+		a.PrevRandao == other.PrevRandao
+}
+
+// ParsePayloadAttributes reads the data of an event by the fields that are there: the version that
+// some nodes send is that of the head and not of the proposal, and lists that only later forks have
+// may be missing.
+func ParsePayloadAttributes(raw []byte) (a PayloadAttributes, err error) {
+	var event struct {
+		Data struct {
+			Slot         string `json:"proposal_slot"`
+			ParentNumber string `json:"parent_block_number"`
+			ParentRoot   string `json:"parent_block_root"`
+			ParentHash   string `json:"parent_block_hash"`
+			Attributes   struct {
+				Timestamp   string                `json:"timestamp"`
+				PrevRandao  string                `json:"prev_randao"`
+				Withdrawals []*capella.Withdrawal `json:"withdrawals"`
+				BeaconRoot  string                `json:"parent_beacon_block_root"`
+			} `json:"payload_attributes"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(raw, &event); err != nil {
+		return a, fmt.Errorf("decode payload attributes: %w", err)
+	}
+	d := event.Data
+	for _, field := range []struct {
+		name, text string
+		into       *uint64
+	}{
+		{"proposal_slot", d.Slot, (*uint64)(&a.Slot)}, {"parent_block_number", d.ParentNumber, &a.ParentNumber},
+		{"timestamp", d.Attributes.Timestamp, &a.Timestamp},
+	} {
+		if *field.into, err = strconv.ParseUint(field.text, 10, 64); err != nil {
+			return a, fmt.Errorf("decode payload attributes: %s %q", field.name, field.text)
+		}
+	}
+	root := d.ParentRoot
+	if d.Attributes.BeaconRoot != "" {
+		root = d.Attributes.BeaconRoot // the same from deneb on, and what goes into the block
+	}
+	for _, field := range []struct {
+		name, text string
+		into       []byte
+	}{
+		{"parent_block_hash", d.ParentHash, a.ParentHash[:]}, {"parent_block_root", root, a.ParentRoot[:]},
+		{"prev_randao", d.Attributes.PrevRandao, a.PrevRandao[:]},
+	} {
+		if err := ParseHex(field.text, field.into); err != nil {
+			return a, fmt.Errorf("decode payload attributes: %s: %w", field.name, err)
+		}
+	}
+	a.Withdrawals = d.Attributes.Withdrawals
+	return a, nil
+}
