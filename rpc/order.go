@@ -151,7 +151,7 @@ func (s State) Final() bool { return s == Landed || s == Expired || s == Cancell
 
 // Simulation is what an order did on the state of a block. Of one that follows another order it is
 // what its own transactions did, as GasUsed, ProfitWei less the refund, and Error; its signer is
-// told less (desk.Status).
+// told less (lifecycle.Status).
 type Simulation struct {
 	// Block is the block it was simulated for: the one after the state's.
 	Block   uint64 `json:"block"`

@@ -24,7 +24,7 @@ type Rule struct {
 var Pure = []string{
 	"internal/eth", "internal/eth/bls", "internal/eth/payload", "internal/orderflow", "relay", "relay/auction",
 	"relay/check",
-	"relay/wire", "rpc", "rpc/bundle", "rpc/match", "rpc/param", "rpc/pool", "rpc/refund", "rpc/sign", "stream",
+	"relay/wire", "rpc", "rpc/bundle", "rpc/param", "rpc/pool", "rpc/refund", "rpc/sign", "stream",
 	"stream/hint", "devnet", "devnet/breaker",
 	"scenarios/plan", "monitor", "scenarios", "scenarios/replay",
 }

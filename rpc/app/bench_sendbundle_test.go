@@ -103,34 +103,34 @@ func processorTime(b *testing.B) time.Duration {
 }
 
 // ledgerFollows waits until the ledger has taken up what is in the journal.
-func (h *house) ledgerFollows() {
-	for h.app.ledgerLag() > 0 {
+func (s *service) ledgerFollows() {
+	for s.app.ledgerLag() > 0 {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
 // listen is serve with the service's own server on a port of its own.
-func (h *house) listen(cfg Config) (address string) {
-	h.Helper()
-	app, err := New(h.Context(), cfg)
+func (s *service) listen(cfg Config) (address string) {
+	s.Helper()
+	app, err := New(s.Context(), cfg)
 	if err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
-	h.app = app
+	s.app = app
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
 	done := make(chan error, 1)
 	go func() { done <- app.Serve(ctx, listener) }()
-	h.Cleanup(func() {
+	s.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
-			h.Error(err)
+			s.Error(err)
 		}
 		if err := app.Close(); err != nil {
-			h.Error(err)
+			s.Error(err)
 		}
 	})
 	return listener.Addr().String()
@@ -167,17 +167,17 @@ func servingBare(b *testing.B) (address string) {
 
 // bundleRequests are signed requests as they go over the wire, for the block after the next: one
 // transfer each, and no two the same.
-func (h *house) bundleRequests(n int) [][]byte {
-	h.Helper()
-	signer, payee := types.LatestSignerForChainID(big.NewInt(houseChainID)), addressOf(houseKey(1))
-	sender, searchers, block := houseKey(0), make([]*ecdsa.PrivateKey, benchClients), h.next()+1
+func (s *service) bundleRequests(n int) [][]byte {
+	s.Helper()
+	signer, payee := types.LatestSignerForChainID(big.NewInt(chainID)), addressOf(accountKey(1))
+	sender, searchers, block := accountKey(0), make([]*ecdsa.PrivateKey, benchClients), s.next()+1
 	for i := range searchers {
-		searchers[i] = houseKey(2 + i)
+		searchers[i] = accountKey(2 + i)
 	}
 	all := make([][]byte, n)
 	each(n, func(i int) {
 		tx := types.MustSignNewTx(sender, signer, &types.DynamicFeeTx{
-			ChainID: big.NewInt(houseChainID), Nonce: uint64(i), GasTipCap: big.NewInt(params.GWei),
+			ChainID: big.NewInt(chainID), Nonce: uint64(i), GasTipCap: big.NewInt(params.GWei),
 			GasFeeCap: big.NewInt(100 * params.GWei),
 			Gas:       21_000, To: &payee, Value: big.NewInt(params.Ether),
 		})

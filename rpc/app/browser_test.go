@@ -9,7 +9,7 @@ import (
 // A wallet in a page may send the headers that this service reads signatures from, whatever they
 // are called.
 func TestBrowsersMaySign(t *testing.T) {
-	h := openHouse(t, func(cfg *Config) { cfg.SignatureHeaders = []string{"X-House-Signature"} })
+	h := openService(t, func(cfg *Config) { cfg.SignatureHeaders = []string{"X-House-Signature"} })
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, h.url, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ import (
 // as their registry has them. It is driven in steps over its standard input and output
 // (testdata/clients/steps.mjs).
 type client struct {
-	*house
+	*service
 	steps   *json.Encoder
 	answers *bufio.Scanner
 }
@@ -39,11 +39,11 @@ type client struct {
 type object = map[string]any
 
 // runClient starts the client of a folder; it signs with key 7.
-func (h *house) runClient(folder string) *client {
+func (h *service) runClient(folder string) *client {
 	h.Helper()
 	connection, err := json.Marshal(object{
-		"url": h.url, "execution": h.node.RPCURL(), "key": hexutil.Encode(crypto.FromECDSA(houseKey(7))),
-		"chainId": houseChainID,
+		"url": h.url, "execution": h.node.RPCURL(), "key": hexutil.Encode(crypto.FromECDSA(accountKey(7))),
+		"chainId": chainID,
 	})
 	if err != nil {
 		h.Fatal(err)
@@ -67,7 +67,7 @@ func (h *house) runClient(folder string) *client {
 	answers := bufio.NewScanner(out)
 	answers.Buffer(nil, 1<<20)
 	h.Cleanup(func() { endClient(h.TB, node, in, &complaints) })
-	return &client{house: h, steps: json.NewEncoder(in), answers: answers}
+	return &client{service: h, steps: json.NewEncoder(in), answers: answers}
 }
 
 // endClient ends the client's input, and with it the client; after a failure it may be in the
@@ -141,17 +141,17 @@ func same(t testing.TB, what string, got any, want string) {
 }
 
 // reverting creates a contract, which fails: PUSH0 PUSH0 REVERT.
-func (h *house) reverting(nonce uint64) *types.Transaction {
+func (h *service) reverting(nonce uint64) *types.Transaction {
 	h.Helper()
-	return h.signed(houseKey(0), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+	return h.signed(accountKey(0), &types.DynamicFeeTx{
+		ChainID: big.NewInt(chainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
 		GasFeeCap: big.NewInt(100 * params.GWei), Gas: 100_000,
 		Data: []byte{0x5f, 0x5f, 0xfd},
 	})
 }
 
 // offer is what the builder is sent next.
-func (h *house) offer() sent {
+func (h *service) offer() sent {
 	h.Helper()
 	select {
 	case got := <-h.builder.got:
@@ -165,9 +165,9 @@ func (h *house) offer() sent {
 // The client for ethers simulates a bundle, sends it, waits until it is in a block, and reads the
 // statistics.
 func TestClientsEthersBundle(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	c := h.runClient("ethers")
-	a, b := h.tx(houseKey(0), 0, common.Address{1}, 5), h.tx(houseKey(1), 0, common.Address{2}, 6)
+	a, b := h.tx(accountKey(0), 0, common.Address{1}, 5), h.tx(accountKey(1), 0, common.Address{2}, 6)
 	txs, block, hash := []string{rawOf(a), rawOf(b)}, h.next(), crypto.Keccak256Hash(a.Hash().Bytes(),
 		b.Hash().Bytes()).Hex()
 
@@ -184,7 +184,7 @@ func TestClientsEthersBundle(t *testing.T) {
 		fmt.Sprintf(`{"bundleGasPrice":"1000000000","bundleHash":%q,"coinbaseDiff":"42000000000000",
 		"ethSentToCoinbase":"0","gasFees":"42000000000000","results":[`+one+`,`+one+
 			`],"stateBlockNumber":1,"totalGasUsed":42000}`, hash,
-			addressOf(houseKey(0)), common.Address{1}, a.Hash(), addressOf(houseKey(1)), common.Address{2}, b.Hash()))
+			addressOf(accountKey(0)), common.Address{1}, a.Hash(), addressOf(accountKey(1)), common.Address{2}, b.Hash()))
 
 	var sent taken
 	c.do(&sent, "sendBundle", object{"txs": txs, "block": block})
@@ -195,7 +195,7 @@ func TestClientsEthersBundle(t *testing.T) {
 		t.Errorf("the builder got %s", got.body)
 	}
 	h.mine()
-	h.settled()
+	h.waitForIndexed()
 	var end string
 	c.do(&end, "bundleEnd", object{"hash": hash})
 	var receipts []struct {
@@ -237,11 +237,11 @@ func TestClientsEthersBundle(t *testing.T) {
 // A bundle that was cancelled by its replacementUuid passes its block, and the answer to the cancel
 // holds no hashes.
 func TestClientsEthersCancelBundle(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	c, uuid, block := h.runClient("ethers"), "e9ced844-16d5-4884-8507-db9338950c5c", h.next()
 	var sent taken
 	c.do(&sent, "sendBundle", object{
-		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "block": block,
+		"txs": []string{rawOf(h.tx(accountKey(0), 0, common.Address{1}, 5))}, "block": block,
 		"options": object{"replacementUuid": uuid},
 	})
 	waitFor(h, "delivery", func(f rpc.OrderSent) bool { return f.Hash == sent.BundleHash })
@@ -263,9 +263,9 @@ func TestClientsEthersCancelBundle(t *testing.T) {
 
 // One private transaction lands, another is cancelled.
 func TestClientsEthersPrivateTransaction(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	c := h.runClient("ethers")
-	lands, stays := h.tx(houseKey(0), 0, common.Address{1}, 5), h.tx(houseKey(1), 0, common.Address{1}, 5)
+	lands, stays := h.tx(accountKey(0), 0, common.Address{1}, 5), h.tx(accountKey(1), 0, common.Address{1}, 5)
 	send := func(tx *types.Transaction) {
 		var sent struct{ Transaction struct{ Hash string } }
 		c.do(&sent, "sendTransaction", object{"tx": rawOf(tx), "options": object{"maxBlockNumber": h.next() + 5}})
@@ -278,7 +278,7 @@ func TestClientsEthersPrivateTransaction(t *testing.T) {
 	}
 	send(lands)
 	h.mine()
-	h.settled()
+	h.waitForIndexed()
 	var end string
 	c.do(&end, "transactionEnd", object{"hash": lands.Hash()})
 	if end != "TransactionIncluded" {
@@ -295,7 +295,7 @@ func TestClientsEthersPrivateTransaction(t *testing.T) {
 
 // The caller of the client sees what failed in a simulation, and our words where we refuse.
 func TestClientsEthersFailures(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	c, block := h.runClient("ethers"), h.next()
 	var simulation struct {
 		FirstRevert struct{ TxHash, Error string }
@@ -311,7 +311,7 @@ func TestClientsEthersFailures(t *testing.T) {
 		refusal rpc.Refusal
 	}{
 		{"simulate", object{"txs": []string{}, "block": block}, rpc.BundleEmpty},
-		{"simulate", object{"txs": []string{rawOf(h.tx(houseKey(0), 1, common.Address{1}, 5))}, "block": block},
+		{"simulate", object{"txs": []string{rawOf(h.tx(accountKey(0), 1, common.Address{1}, 5))}, "block": block},
 			rpc.SimulationFailed},
 		{"sendBundle", object{"txs": []string{"0x01"}, "block": block}, rpc.BundleUndecodable},
 		{"sendTransaction", object{"tx": "0x01"}, rpc.BundleUndecodable},
@@ -334,7 +334,7 @@ func TestClientsEthersFailures(t *testing.T) {
 	// throws.
 	for signature, refusal := range map[string]rpc.Refusal{
 		"nobody:0x": rpc.SignatureMalformed,
-		addressOf(houseKey(7)).Hex() + ":0x" + strings.Repeat("11", 64) + "1b": rpc.SignatureMismatch,
+		addressOf(accountKey(7)).Hex() + ":0x" + strings.Repeat("11", 64) + "1b": rpc.SignatureMismatch,
 	} {
 		got := c.step(new(any), "forge", object{"tx": "0x01", "signature": signature})
 		if got == nil || !strings.Contains(string(got.Body), refusal.Short) {
@@ -345,9 +345,9 @@ func TestClientsEthersFailures(t *testing.T) {
 
 // The MEV-Share client sends a bundle with terms, which lands.
 func TestClientsMEVShareBundle(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	c, block := h.runClient("mev-share"), h.next()
-	a, b := h.tx(houseKey(0), 0, common.Address{1}, 5), h.tx(houseKey(1), 0, common.Address{2}, 6)
+	a, b := h.tx(accountKey(0), 0, common.Address{1}, 5), h.tx(accountKey(1), 0, common.Address{2}, 6)
 	elements := []object{{"tx": rawOf(a), "canRevert": false}, {"tx": rawOf(b), "canRevert": true}}
 	bundle := object{"inclusion": object{"block": block, "maxBlock": block + 3}, "body": elements}
 
@@ -370,7 +370,7 @@ func TestClientsMEVShareBundle(t *testing.T) {
 	}
 	waitFor(h, "end", func(f rpc.OrderEnded) bool { return f.Hash == sent.BundleHash && f.State == rpc.Landed })
 
-	inner, outer := h.tx(houseKey(2), 0, common.Address{3}, 7), h.tx(houseKey(0), 1, common.Address{1}, 5)
+	inner, outer := h.tx(accountKey(2), 0, common.Address{3}, 7), h.tx(accountKey(0), 1, common.Address{1}, 5)
 	within := object{"inclusion": object{"block": h.next()}, "body": []object{{"tx": rawOf(inner), "canRevert": false}}}
 	c.do(&sent, "sendBundle", object{"bundle": object{
 		"inclusion": object{"block": h.next()},
@@ -388,8 +388,8 @@ func TestClientsMEVShareBundle(t *testing.T) {
 
 // A private transaction with all its wishes is known by its hash, and lands.
 func TestClientsMEVSharePrivateTransaction(t *testing.T) {
-	h := openHouse(t, nil)
-	c, tx := h.runClient("mev-share"), h.tx(houseKey(0), 0, common.Address{1}, 5)
+	h := openService(t, nil)
+	c, tx := h.runClient("mev-share"), h.tx(accountKey(0), 0, common.Address{1}, 5)
 	hints := object{"calldata": true, "logs": true, "contractAddress": true, "functionSelector": true, "defaultLogs": true,
 		"txHash": true}
 	var hash common.Hash
@@ -410,9 +410,9 @@ func TestClientsMEVSharePrivateTransaction(t *testing.T) {
 // A bundle that fails is a result; what we refuse is the client's own kind of error, with our
 // words.
 func TestClientsMEVShareFailures(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	c, inclusion := h.runClient("mev-share"), object{"block": h.next()}
-	tx := object{"tx": rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5)), "canRevert": false}
+	tx := object{"tx": rawOf(h.tx(accountKey(0), 0, common.Address{1}, 5)), "canRevert": false}
 	var simulation any
 	c.do(&simulation, "simulateBundle", object{"bundle": object{
 		"inclusion": inclusion, "body": []object{{"tx": rawOf(h.reverting(0)), "canRevert": false}},

@@ -32,7 +32,7 @@ func TestMethodsDocs(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	prelude := shellBlock(t, string(text), "examples begin")
-	h := openHouse(t, func(cfg *Config) { cfg.Clock = clock.NewHeld(time.Unix(1_700_000_100, 0), 1) })
+	h := openService(t, func(cfg *Config) { cfg.Clock = clock.NewHeld(time.Unix(1_700_000_100, 0), 1) })
 	shell := &shell{
 		T: t, path: filepath.Dir(bin), rpc: h.url, node: h.node.RPCURL(),
 		prelude: address(prelude, "RPC", h.url, "NODE", h.node.RPCURL()),
@@ -69,15 +69,15 @@ func exampleOf(t *testing.T, params, answer string) method.Example {
 }
 
 // idle waits until everything that was accepted has been sent, or has failed, or came to its end.
-func (h *house) idle() {
-	h.Helper()
-	marker := rpc.CallSimulated{Method: fmt.Sprint("marker ", h.marks)}
-	h.marks++
-	h.app.facts.Record(marker)
+func (s *service) idle() {
+	s.Helper()
+	marker := rpc.CallSimulated{Method: fmt.Sprint("marker ", s.marks)}
+	s.marks++
+	s.app.facts.Record(marker)
 	// facts are in order: all before it are seen
-	waitFor(h, "marker", func(f rpc.CallSimulated) bool { return f == marker })
+	waitFor(s, "marker", func(f rpc.CallSimulated) bool { return f == marker })
 	waiting := map[uint64]bool{}
-	h.facts.wait(h, "end of all work", func(fact rpc.Fact) bool {
+	s.facts.wait(s, "end of all work", func(fact rpc.Fact) bool {
 		switch f := fact.(type) {
 		case rpc.OrderAccepted:
 			waiting[f.Order.ID] = true
@@ -90,11 +90,11 @@ func (h *house) idle() {
 				delete(waiting, f.ID)
 			}
 		case rpc.CallSimulated:
-			h.passed = h.passed || f == marker
+			s.passed = s.passed || f == marker
 		}
-		return h.passed && len(waiting) == 0
+		return s.passed && len(waiting) == 0
 	})
-	h.passed = false
+	s.passed = false
 }
 
 // shell runs what the page says.

@@ -20,9 +20,9 @@ import (
 // The Go client that searchers use sends a bundle, sees it simulated, sent and landed, and what it
 // earned them.
 func TestFlashbotsrpcBundle(t *testing.T) {
-	h := openHouse(t, nil)
-	client, signer := flashbotsrpc.New(h.url), houseKey(7)
-	a, b := h.tx(houseKey(0), 0, common.Address{1}, 5), h.tx(houseKey(1), 0, common.Address{2}, 6)
+	h := openService(t, nil)
+	client, signer := flashbotsrpc.New(h.url), accountKey(7)
+	a, b := h.tx(accountKey(0), 0, common.Address{1}, 5), h.tx(accountKey(1), 0, common.Address{2}, 6)
 	hash := crypto.Keccak256Hash(a.Hash().Bytes(), b.Hash().Bytes()).Hex()
 	txs, block := []string{rawOf(a), rawOf(b)}, hexNumber(h.next())
 
@@ -33,7 +33,7 @@ func TestFlashbotsrpcBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := flashbotsrpc.FlashbotsCallBundleResult{
-		CoinbaseDiff: "21000000000000", EthSentToCoinbase: "0", FromAddress: addressOf(houseKey(0)).Hex(),
+		CoinbaseDiff: "21000000000000", EthSentToCoinbase: "0", FromAddress: addressOf(accountKey(0)).Hex(),
 		GasFees:  "21000000000000",
 		GasPrice: "1000000000", GasUsed: 21_000, ToAddress: common.Address{1}.Hex(), TxHash: a.Hash().Hex(), Value: "0x",
 	}
@@ -53,7 +53,7 @@ func TestFlashbotsrpcBundle(t *testing.T) {
 	}
 	waitFor(h, "delivery", func(f rpc.OrderSent) bool { return f.Hash.Hex() == hash && f.Error == "" })
 	h.mine()
-	h.settled()
+	h.waitForIndexed()
 
 	stats, err := client.FlashbotsGetBundleStatsV2(signer, flashbotsrpc.FlashbotsGetBundleStatsParam{BundleHash: hash,
 		BlockNumber: block})
@@ -99,12 +99,12 @@ func TestFlashbotsrpcBundle(t *testing.T) {
 
 // The same bundle to several addresses at once: each answers, and the builder gets it once.
 func TestFlashbotsrpcBroadcast(t *testing.T) {
-	h := openHouse(t, nil)
-	tx := h.tx(houseKey(0), 0, common.Address{1}, 5)
+	h := openService(t, nil)
+	tx := h.tx(accountKey(0), 0, common.Address{1}, 5)
 	client, bundle := flashbotsrpc.NewBuilderBroadcastRPC([]string{h.url, h.url}), flashbotsrpc.FlashbotsSendBundleRequest{
 		Txs: []string{rawOf(tx)}, BlockNumber: hexNumber(h.next()),
 	}
-	answers := client.BroadcastBundle(houseKey(7), bundle)
+	answers := client.BroadcastBundle(accountKey(7), bundle)
 	if len(answers) != 2 {
 		t.Fatalf("%d answers", len(answers))
 	}
@@ -115,7 +115,7 @@ func TestFlashbotsrpcBroadcast(t *testing.T) {
 	}
 	waitFor(h, "delivery", func(f rpc.OrderSent) bool { return f.Error == "" })
 	h.mine()
-	h.settled()
+	h.waitForIndexed()
 	if n := len(h.builder.got); n != 1 {
 		t.Errorf("the builder got it %d times", n)
 	}
@@ -126,9 +126,9 @@ func TestFlashbotsrpcPrivateTransaction(t *testing.T) {
 	for name, preferences := range map[string]*flashbotsrpc.FlashbotsPrivateTxPreferences{"plain": nil,
 		"fast": {Fast: true}} {
 		t.Run(name, func(t *testing.T) {
-			h := openHouse(t, nil)
-			client, signer := flashbotsrpc.New(h.url), houseKey(7)
-			tx := h.tx(houseKey(0), 0, common.Address{1}, 5)
+			h := openService(t, nil)
+			client, signer := flashbotsrpc.New(h.url), accountKey(7)
+			tx := h.tx(accountKey(0), 0, common.Address{1}, 5)
 			hash, err := client.FlashbotsSendPrivateTransaction(signer, flashbotsrpc.FlashbotsSendPrivateTransactionRequest{
 				Tx: rawOf(tx), Preferences: preferences,
 			})
@@ -152,10 +152,10 @@ func TestFlashbotsrpcPrivateTransaction(t *testing.T) {
 // What is refused reaches the client as its error, in our words, in the answers of today and in
 // those of before 2024.
 func TestFlashbotsrpcErrors(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	for _, legacy := range []bool{false, true} {
 		h.serve(h.config(func(cfg *Config) { cfg.LegacyErrors = legacy }))
-		client, signer := flashbotsrpc.New(h.url), houseKey(7)
+		client, signer := flashbotsrpc.New(h.url), accountKey(7)
 		send := func(txs ...string) error {
 			_, err := client.FlashbotsSendBundle(signer, flashbotsrpc.FlashbotsSendBundleRequest{Txs: txs,
 				BlockNumber: hexNumber(h.next())})
@@ -163,7 +163,7 @@ func TestFlashbotsrpcErrors(t *testing.T) {
 		}
 		_, unknown := client.CallWithFlashbotsSignature("flashbots_nothing", signer)
 		_, early := client.FlashbotsCallBundle(signer, flashbotsrpc.FlashbotsCallBundleParam{
-			Txs: []string{rawOf(h.tx(houseKey(0), 1, common.Address{1}, 5))}, BlockNumber: hexNumber(h.next()),
+			Txs: []string{rawOf(h.tx(accountKey(0), 1, common.Address{1}, 5))}, BlockNumber: hexNumber(h.next()),
 		})
 		for message, err := range map[string]error{
 			"bundle missing txs": send(), "unable to decode bundle": send("0x01"), "method not found": unknown,
@@ -178,7 +178,7 @@ func TestFlashbotsrpcErrors(t *testing.T) {
 
 // A request without signature is refused with a status of its own, and the client still reads why.
 func TestFlashbotsrpcUnsigned(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	_, err := flashbotsrpc.New(h.url).Call("eth_sendBundle", flashbotsrpc.FlashbotsSendBundleRequest{})
 	if refused, ok := errors.AsType[flashbotsrpc.RpcError](err); !ok || refused.Code != rpc.SignatureMissing.Code ||
 		!strings.HasPrefix(refused.Message, rpc.SignatureMissing.Short) {
@@ -189,13 +189,13 @@ func TestFlashbotsrpcUnsigned(t *testing.T) {
 // A transaction that reverts is a result. The client says "" for a state that it was not told,
 // which is the newest one.
 func TestFlashbotsrpcReverts(t *testing.T) {
-	h := openHouse(t, nil)
-	creation := h.signed(houseKey(0), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+	h := openService(t, nil)
+	creation := h.signed(accountKey(0), &types.DynamicFeeTx{
+		ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
 		Gas:  100_000,
 		Data: []byte{0x5f, 0x5f, 0xfd}, // PUSH0 PUSH0 REVERT
 	})
-	got, err := flashbotsrpc.New(h.url).FlashbotsCallBundle(houseKey(7), flashbotsrpc.FlashbotsCallBundleParam{
+	got, err := flashbotsrpc.New(h.url).FlashbotsCallBundle(accountKey(7), flashbotsrpc.FlashbotsCallBundleParam{
 		Txs: []string{rawOf(creation)}, BlockNumber: hexNumber(h.next()),
 	})
 	if err != nil || len(got.Results) != 1 || got.Results[0].Error != "execution reverted" || got.StateBlockNumber != 1 {

@@ -60,7 +60,7 @@ func victim(node, builder, dir, room string) error {
 		return err
 	}
 	cfg := Config{
-		Chain: nodes, States: nodes, ChainConfig: chain, Key: houseKey(8), DataDir: dir,
+		Chain: nodes, States: nodes, ChainConfig: chain, Key: accountKey(8), DataDir: dir,
 		Journal: journal.Config{FactsBytes: bytes}, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Builders: []send.Builder{{Name: "default", URL: builder, APIs: []string{"eth_sendBundle", "cancel"}}},
 	}
@@ -149,28 +149,28 @@ func (l lastWords) Unwrap() http.ResponseWriter { return l.ResponseWriter }
 
 // startVictim starts a service in a process of its own, with room for so many bytes of facts, 0 for
 // the default, and more in its environment; kill ends it at once, whatever it does.
-func (h *house) startVictim(dir string, room int64, environment ...string) (kill func()) {
-	h.Helper()
-	process := exec.CommandContext(h.Context(), os.Args[0])
+func (s *service) startVictim(dir string, room int64, environment ...string) (kill func()) {
+	s.Helper()
+	process := exec.CommandContext(s.Context(), os.Args[0])
 	process.Env = append(os.Environ(), victimOf+"="+
-		strings.Join([]string{h.node.RPCURL(), h.builder.url, dir, strconv.FormatInt(room, 10)}, " "))
+		strings.Join([]string{s.node.RPCURL(), s.builder.url, dir, strconv.FormatInt(room, 10)}, " "))
 	process.Env = append(process.Env, environment...)
-	process.Stderr = h.Output()
+	process.Stderr = s.Output()
 	out, err := process.StdoutPipe()
 	if err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	if err := process.Start(); err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	address, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		h.Fatalf("the victim says nothing: %v", err)
+		s.Fatalf("the victim says nothing: %v", err)
 	}
-	h.url = "http://" + strings.TrimSpace(address)
+	s.url = "http://" + strings.TrimSpace(address)
 	return func() {
 		if err := process.Process.Kill(); err != nil {
-			h.Error(err)
+			s.Error(err)
 		}
 		_ = process.Wait() // says that it was killed
 	}
@@ -183,12 +183,12 @@ func (h *house) startVictim(dir string, room int64, environment ...string) (kill
 //gavel:fault kill
 func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 	const rounds = 48 // twelve of each
-	h, dir, signer := openChain(t), t.TempDir(), houseKey(7)
+	h, dir, signer := openChain(t), t.TempDir(), accountKey(7)
 	var orders, cancelled, replaced [rounds]common.Hash
 	sendBundle := func(nonce uint64, replacement any) common.Hash {
 		var got taken
 		h.want(&got, signer, "eth_sendBundle", map[string]any{
-			"txs": []string{rawOf(h.tx(houseKey(0), nonce, common.Address{1}, 5))}, "blockNumber": hexNumber(h.next() + 1),
+			"txs": []string{rawOf(h.tx(accountKey(0), nonce, common.Address{1}, 5))}, "blockNumber": hexNumber(h.next() + 1),
 			"replacementUuid": replacement,
 		})
 		return got.BundleHash
@@ -200,7 +200,7 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 			orders[round] = sendBundle(nonce, nil)
 		case 1:
 			h.want(&cancelled[round], signer, "eth_sendPrivateTransaction",
-				map[string]any{"tx": rawOf(h.tx(houseKey(0), nonce, common.Address{1}, 5))})
+				map[string]any{"tx": rawOf(h.tx(accountKey(0), nonce, common.Address{1}, 5))})
 			var done bool
 			if h.want(&done, signer, "eth_cancelPrivateTransaction", map[string]any{"txHash": cancelled[round]}); !done {
 				t.Error("not cancelled")
@@ -210,7 +210,7 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 			replaced[round] = sendBundle(nonce, name)
 			h.want(new(any), signer, "eth_cancelBundle", map[string]any{"replacementUuid": name})
 		case 3:
-			owner := houseKey(100 + round)
+			owner := accountKey(100 + round)
 			h.want(new(any), owner, "flashbots_setFeeRefundRecipient", addressOf(owner), common.Address{byte(round)})
 		}
 		kill()
@@ -227,9 +227,9 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 				t.Errorf("round %d: %+v, want it %s", round, status, want)
 			}
 		}
-		if owner := addressOf(houseKey(100 + round)); round%4 == 3 &&
-			h.app.settler.Recipient(owner) != (common.Address{byte(round)}) {
-			t.Errorf("round %d: refunds go to %s", round, h.app.settler.Recipient(owner))
+		if owner := addressOf(accountKey(100 + round)); round%4 == 3 &&
+			h.app.indexer.Recipient(owner) != (common.Address{byte(round)}) {
+			t.Errorf("round %d: refunds go to %s", round, h.app.indexer.Recipient(owner))
 		}
 	}
 }
@@ -246,7 +246,7 @@ func TestRecipientWhoseProcessIsKilledOnTheWay(t *testing.T) {
 	h, dir := openChain(t), t.TempDir()
 	earlier := func(round int) common.Address { return common.Address{1, byte(round)} }
 	for round := range rounds {
-		moment, owner := moments[round%len(moments)], houseKey(200+round)
+		moment, owner := moments[round%len(moments)], accountKey(200+round)
 		kill := h.startVictim(dir, 0, victimDies+"="+moment)
 		h.want(new(any), owner, "flashbots_setFeeRefundRecipient", addressOf(owner), earlier(round))
 		if answered := h.asks(owner, "flashbots_setFeeRefundRecipient", addressOf(owner),
@@ -265,8 +265,8 @@ func TestRecipientWhoseProcessIsKilledOnTheWay(t *testing.T) {
 			return err
 		}))
 		for round := range rounds {
-			moment, owner := moments[round%len(moments)], addressOf(houseKey(200+round))
-			to := h.app.settler.Recipient(owner)
+			moment, owner := moments[round%len(moments)], addressOf(accountKey(200+round))
+			to := h.app.indexer.Recipient(owner)
 			if to != deadly && (moment != beforeFact || to != earlier(round)) {
 				t.Errorf("killed %s: refunds go to %s", moment, to)
 			}
@@ -279,12 +279,12 @@ func TestRecipientWhoseProcessIsKilledOnTheWay(t *testing.T) {
 }
 
 // asks says whether a signed request was answered with a result.
-func (h *house) asks(key *ecdsa.PrivateKey, method string, params ...any) bool {
-	h.Helper()
+func (s *service) asks(key *ecdsa.PrivateKey, method string, params ...any) bool {
+	s.Helper()
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-	must(h, err)
-	r, err := http.NewRequestWithContext(h.Context(), http.MethodPost, h.url, bytes.NewReader(body))
-	must(h, err)
+	must(s, err)
+	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.url, bytes.NewReader(body))
+	must(s, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-Flashbots-Signature", sign.Header(key, body))
 	response, err := http.DefaultClient.Do(r)

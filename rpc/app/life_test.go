@@ -26,9 +26,9 @@ type orderStatus struct {
 
 // A bundle is simulated, sent to the builder, and in the next block; its signer can see all that.
 func TestBundleLands(t *testing.T) {
-	h := openHouse(t, nil)
-	signer := houseKey(7)
-	a, b := h.tx(houseKey(0), 0, common.Address{1}, 5), h.tx(houseKey(1), 0, common.Address{2}, 6)
+	h := openService(t, nil)
+	signer := accountKey(7)
+	a, b := h.tx(accountKey(0), 0, common.Address{1}, 5), h.tx(accountKey(1), 0, common.Address{2}, 6)
 	var got taken
 	h.want(&got, signer, "eth_sendBundle", map[string]any{"txs": []string{rawOf(a), rawOf(b)},
 		"blockNumber": hexNumber(h.next())})
@@ -45,7 +45,7 @@ func TestBundleLands(t *testing.T) {
 	if status.State != "sent" {
 		t.Errorf("status %+v", status)
 	}
-	h.refused(rpc.OrderUnknown, houseKey(6), "gavel_getOrderStatus", got.BundleHash) // is nobody else's affair
+	h.refused(rpc.OrderUnknown, accountKey(6), "gavel_getOrderStatus", got.BundleHash) // is nobody else's affair
 
 	block := h.mine()
 	if len(block.Transactions()) != 2 {
@@ -55,7 +55,7 @@ func TestBundleLands(t *testing.T) {
 	if end.State != rpc.Landed || end.Block != block.NumberU64() || end.ValueWei.Uint64() != 2*21_000*1e9 {
 		t.Errorf("%+v", end)
 	}
-	h.settled()
+	h.waitForIndexed()
 	h.want(&status, signer, "gavel_getOrderStatus", got.BundleHash)
 	if status.State != "landed" || status.Block != hexNumber(block.NumberU64()) || status.Paid != hexNumber(2*21_000*1e9) {
 		t.Errorf("status %+v", status)
@@ -64,10 +64,10 @@ func TestBundleLands(t *testing.T) {
 
 // A private transaction is tried again at each block until it lands; its hash is answered.
 func TestPrivateTransactionIsTriedAgain(t *testing.T) {
-	h := openHouse(t, nil)
-	tx := h.tx(houseKey(0), 0, common.Address{1}, 5)
+	h := openService(t, nil)
+	tx := h.tx(accountKey(0), 0, common.Address{1}, 5)
 	var hash common.Hash
-	h.want(&hash, houseKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(tx)})
+	h.want(&hash, accountKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(tx)})
 	if hash != tx.Hash() {
 		t.Errorf("hash %s", hash)
 	}
@@ -86,15 +86,15 @@ func TestPrivateTransactionIsTriedAgain(t *testing.T) {
 
 // Only the signer can cancel; the builder is told, and nothing is sent any more.
 func TestCancel(t *testing.T) {
-	h := openHouse(t, nil)
-	signer := houseKey(7)
-	tx := h.tx(houseKey(0), 0, common.Address{1}, 5)
+	h := openService(t, nil)
+	signer := accountKey(7)
+	tx := h.tx(accountKey(0), 0, common.Address{1}, 5)
 	var hash common.Hash
 	h.want(&hash, signer, "eth_sendPrivateRawTransaction", rawOf(tx))
 	waitFor(h, "delivery", func(f rpc.OrderSent) bool { return f.Hash == hash })
 	sent := <-h.builder.got
 	var cancelled bool
-	h.want(&cancelled, houseKey(6), "eth_cancelPrivateTransaction", map[string]any{"txHash": hash})
+	h.want(&cancelled, accountKey(6), "eth_cancelPrivateTransaction", map[string]any{"txHash": hash})
 	if cancelled {
 		t.Error("cancelled by somebody else")
 	}
@@ -111,7 +111,7 @@ func TestCancel(t *testing.T) {
 	}
 	h.builder.forget()
 	h.mine()
-	h.settled()
+	h.waitForIndexed()
 	select {
 	case again := <-h.builder.got:
 		t.Errorf("sent again: %s", again.body)
@@ -121,8 +121,8 @@ func TestCancel(t *testing.T) {
 
 // The newest version under a replacementUuid counts; a cancel ends it.
 func TestReplaceAndCancelBundle(t *testing.T) {
-	h := openHouse(t, nil)
-	signer, uuid := houseKey(7), "e9ced844-16d5-4884-8507-db9338950c5c"
+	h := openService(t, nil)
+	signer, uuid := accountKey(7), "e9ced844-16d5-4884-8507-db9338950c5c"
 	send := func(tx *types.Transaction) common.Hash {
 		var got taken
 		h.want(&got, signer, "eth_sendBundle", map[string]any{
@@ -134,9 +134,9 @@ func TestReplaceAndCancelBundle(t *testing.T) {
 		}
 		return got.BundleHash
 	}
-	first := send(h.tx(houseKey(0), 0, common.Address{1}, 5))
+	first := send(h.tx(accountKey(0), 0, common.Address{1}, 5))
 	one := <-h.builder.got
-	second := send(h.tx(houseKey(0), 0, common.Address{1}, 6))
+	second := send(h.tx(accountKey(0), 0, common.Address{1}, 6))
 	two := <-h.builder.got
 	if one.ReplacementUUID == "" || one.ReplacementUUID == uuid || one.ReplacementUUID != two.ReplacementUUID {
 		t.Errorf("the builder knows them as %q and %q", one.ReplacementUUID, two.ReplacementUUID)
@@ -163,15 +163,15 @@ func TestReplaceAndCancelBundle(t *testing.T) {
 
 // What landed in a block that the chain has left is alive again, and lands in another.
 func TestReorganisation(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	parent := h.node.Chain().CurrentBlock().Hash()
-	tx := h.tx(houseKey(0), 0, common.Address{1}, 5)
+	tx := h.tx(accountKey(0), 0, common.Address{1}, 5)
 	var hash common.Hash
-	h.want(&hash, houseKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(tx)})
+	h.want(&hash, accountKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(tx)})
 	<-h.builder.got
 	h.mine()
 	waitFor(h, "end", func(f rpc.OrderEnded) bool { return f.Hash == hash && f.State == rpc.Landed })
-	h.settled()
+	h.waitForIndexed()
 	h.builder.forget()
 	h.slot++
 	h.mineOn([32]byte(parent)) // without it
@@ -189,14 +189,14 @@ func TestRestart(t *testing.T) {
 	h := openChain(t)
 	dir := t.TempDir()
 	stop := h.serve(h.config(func(cfg *Config) { cfg.DataDir = dir }))
-	landing, waiting := h.tx(houseKey(0), 0, common.Address{1}, 5), h.tx(houseKey(1), 0, common.Address{1}, 5)
+	landing, waiting := h.tx(accountKey(0), 0, common.Address{1}, 5), h.tx(accountKey(1), 0, common.Address{1}, 5)
 	var hashes [2]common.Hash
-	h.want(&hashes[0], houseKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(landing)})
+	h.want(&hashes[0], accountKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(landing)})
 	<-h.builder.got
 	h.mine()
-	h.want(&hashes[1], houseKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(waiting)})
+	h.want(&hashes[1], accountKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(waiting)})
 	<-h.builder.got
-	h.settled()
+	h.waitForIndexed()
 	stop()
 
 	h.mine() // lands it while nobody looks
@@ -206,7 +206,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("%+v", end)
 	}
 	var status orderStatus
-	h.want(&status, houseKey(7), "gavel_getOrderStatus", hashes[0])
+	h.want(&status, accountKey(7), "gavel_getOrderStatus", hashes[0])
 	if status.State != "landed" || status.Paid != hexNumber(21_000*1e9) {
 		t.Errorf("the first one after the restart: %+v", status)
 	}
@@ -214,40 +214,40 @@ func TestRestart(t *testing.T) {
 
 // What the pool has forgotten the ledger still knows.
 func TestStatusOfLongAgo(t *testing.T) {
-	h := openHouse(t, nil)
-	tx := h.tx(houseKey(0), 0, common.Address{1}, 5)
+	h := openService(t, nil)
+	tx := h.tx(accountKey(0), 0, common.Address{1}, 5)
 	var hash common.Hash
-	h.want(&hash, houseKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(tx)})
+	h.want(&hash, accountKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(tx)})
 	<-h.builder.got
 	waitFor(h, "delivery", func(f rpc.OrderSent) bool { return f.Hash == hash })
 	block := h.mine()
 	for range 75 {
 		h.mine()
 	}
-	h.settled()
+	h.waitForIndexed()
 	h.eventually("the order", func() bool {
 		var status orderStatus
-		h.want(&status, houseKey(7), "gavel_getOrderStatus", hash)
-		forgotten := h.app.desk.Status(addressOf(houseKey(7)), hash) == nil
+		h.want(&status, accountKey(7), "gavel_getOrderStatus", hash)
+		forgotten := h.app.lifecycle.Status(addressOf(accountKey(7)), hash) == nil
 		return forgotten && status.State == "landed" && status.Block == hexNumber(block.NumberU64()) &&
 			status.Paid == hexNumber(21_000*1e9)
 	})
-	h.refused(rpc.OrderUnknown, houseKey(6), "gavel_getOrderStatus", hash)
+	h.refused(rpc.OrderUnknown, accountKey(6), "gavel_getOrderStatus", hash)
 }
 
 // A private transaction that pays nothing is of no use to a builder alone; its signer can see why
 // it waits.
 func TestUnpaidPrivateTransactionWaits(t *testing.T) {
-	h := openHouse(t, nil)
-	free := h.signed(houseKey(0), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), GasTipCap: new(big.Int), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 21_000,
+	h := openService(t, nil)
+	free := h.signed(accountKey(0), &types.DynamicFeeTx{
+		ChainID: big.NewInt(chainID), GasTipCap: new(big.Int), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 21_000,
 		To: &common.Address{1}, Value: new(big.Int),
 	})
 	var hash common.Hash
-	h.want(&hash, houseKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(free)})
+	h.want(&hash, accountKey(7), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(free)})
 	waitFor(h, "simulation", func(f rpc.OrderSimulated) bool { return f.Hash == hash && f.Success })
 	var status orderStatus
-	h.want(&status, houseKey(7), "gavel_getOrderStatus", hash)
+	h.want(&status, accountKey(7), "gavel_getOrderStatus", hash)
 	if status.Why != "its simulation succeeded, but it pays nothing: it waits for somebody who follows it" {
 		t.Errorf("%+v", status)
 	}

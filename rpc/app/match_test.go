@@ -24,10 +24,10 @@ import (
 const payoutGas = 21_000
 
 // tipping is a transfer that pays so many gwei for each of its 21,000 gas.
-func (h *house) tipping(key, nonce int, gwei int64) *types.Transaction {
-	h.Helper()
-	return h.signed(houseKey(key), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), Nonce: uint64(nonce), GasTipCap: big.NewInt(gwei * params.GWei),
+func (s *service) tipping(key, nonce int, gwei int64) *types.Transaction {
+	s.Helper()
+	return s.signed(accountKey(key), &types.DynamicFeeTx{
+		ChainID: big.NewInt(chainID), Nonce: uint64(nonce), GasTipCap: big.NewInt(gwei * params.GWei),
 		GasFeeCap: big.NewInt(1000 * params.GWei),
 		Gas:       21_000, To: &common.Address{1}, Value: big.NewInt(1),
 	})
@@ -36,25 +36,25 @@ func (h *house) tipping(key, nonce int, gwei int64) *types.Transaction {
 func doubleOf(hash common.Hash) common.Hash { return crypto.Keccak256Hash(hash[:]) }
 
 // follow sends a backrun, and returns the bundle's hash when a builder has it for the next block.
-func (h *house) follow(searcher int, target common.Hash, backrun *types.Transaction) common.Hash {
-	h.Helper()
+func (s *service) follow(searcher int, target common.Hash, backrun *types.Transaction) common.Hash {
+	s.Helper()
 	var got taken
-	next := h.next()
-	h.want(&got, houseKey(searcher), "mev_sendBundle", map[string]any{
+	next := s.next()
+	s.want(&got, accountKey(searcher), "mev_sendBundle", map[string]any{
 		"version": "v0.1", "inclusion": map[string]any{"block": hexNumber(next), "maxBlock": hexNumber(next + 3)},
 		"body": []any{map[string]any{"hash": doubleOf(target)}, map[string]any{"tx": rawOf(backrun), "canRevert": false}},
 	})
 	if want := crypto.Keccak256Hash(doubleOf(target).Bytes(), backrun.Hash().Bytes()); got.BundleHash != want {
-		h.Errorf("the bundle is called %s, want %s", got.BundleHash, want)
+		s.Errorf("the bundle is called %s, want %s", got.BundleHash, want)
 	}
-	h.delivered(got.BundleHash, next)
+	s.delivered(got.BundleHash, next)
 	return got.BundleHash
 }
 
 // delivered waits until the builder has an order for a block.
-func (h *house) delivered(hash common.Hash, block uint64) {
-	h.Helper()
-	waitFor(h, "delivery", func(f rpc.OrderSent) bool { return f.Hash == hash && f.Block == block && f.Error == "" })
+func (s *service) delivered(hash common.Hash, block uint64) {
+	s.Helper()
+	waitFor(s, "delivery", func(f rpc.OrderSent) bool { return f.Hash == hash && f.Block == block && f.Error == "" })
 }
 
 // matched is what a builder has of a bundle that it can pay a refund for, whichever method it came
@@ -88,12 +88,12 @@ type shareMessage struct {
 }
 
 // heard reads everything that the builder got since the last time, as far as it has a refund.
-func (h *house) heard() (bundles []matched) {
-	h.Helper()
+func (s *service) heard() (bundles []matched) {
+	s.Helper()
 	for {
 		select {
-		case s := <-h.builder.got:
-			if m, ok := h.readMatched(s); ok {
+		case bundle := <-s.builder.got:
+			if m, ok := s.readMatched(bundle); ok {
 				bundles = append(bundles, m)
 			}
 		default:
@@ -102,23 +102,23 @@ func (h *house) heard() (bundles []matched) {
 	}
 }
 
-func (h *house) readMatched(s sent) (m matched, ok bool) {
-	h.Helper()
+func (s *service) readMatched(bundle sent) (m matched, ok bool) {
+	s.Helper()
 	switch {
-	case s.method == "eth_sendBundle" && s.RefundPercent > 0:
-		m = matched{number: h.parsed(s.BlockNumber), percent: int64(s.RefundPercent),
-			shares: []matchedShare{{*s.RefundRecipient, 100}}}
-		for _, raw := range s.Txs {
-			m.txs = append(m.txs, h.decoded(raw))
+	case bundle.method == "eth_sendBundle" && bundle.RefundPercent > 0:
+		m = matched{number: s.parsed(bundle.BlockNumber), percent: int64(bundle.RefundPercent),
+			shares: []matchedShare{{*bundle.RefundRecipient, 100}}}
+		for _, raw := range bundle.Txs {
+			m.txs = append(m.txs, s.decoded(raw))
 		}
-		if len(s.RefundTxHashes) != 1 || s.RefundTxHashes[0] != m.txs[len(m.txs)-1].Hash() {
-			h.Errorf("the refund is paid by %s", s.RefundTxHashes)
+		if len(bundle.RefundTxHashes) != 1 || bundle.RefundTxHashes[0] != m.txs[len(m.txs)-1].Hash() {
+			s.Errorf("the refund is paid by %s", bundle.RefundTxHashes)
 		}
 		return m, true
-	case s.method == "mev_sendBundle":
+	case bundle.method == "mev_sendBundle":
 		var request struct{ Params []shareMessage }
-		if err := json.Unmarshal(s.body, &request); err != nil {
-			h.Fatal(err)
+		if err := json.Unmarshal(bundle.body, &request); err != nil {
+			s.Fatal(err)
 		}
 		top := request.Params[0]
 		if len(top.Validity.Refund) != 1 {
@@ -126,30 +126,30 @@ func (h *house) readMatched(s sent) (m matched, ok bool) {
 		}
 		inner := top.Body[0].Bundle
 		if top.Privacy != nil || inner.Privacy != nil {
-			h.Errorf("the builder is told what strangers may know: %s", s.body)
+			s.Errorf("the builder is told what strangers may know: %s", bundle.body)
 		}
-		m = matched{number: h.parsed(top.Inclusion.Block), percent: top.Validity.Refund[0].Percent,
+		m = matched{number: s.parsed(top.Inclusion.Block), percent: top.Validity.Refund[0].Percent,
 			shares: inner.Validity.RefundConfig}
-		m.txs = []*types.Transaction{h.decoded(inner.Body[0].Tx), h.decoded(top.Body[1].Tx)}
+		m.txs = []*types.Transaction{s.decoded(inner.Body[0].Tx), s.decoded(top.Body[1].Tx)}
 		return m, true
 	}
 	return matched{}, false
 }
 
-func (h *house) parsed(number string) uint64 {
-	h.Helper()
+func (s *service) parsed(number string) uint64 {
+	s.Helper()
 	n, err := strconv.ParseUint(strings.TrimPrefix(number, "0x"), 16, 64)
 	if err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	return n
 }
 
-func (h *house) decoded(raw []byte) *types.Transaction {
-	h.Helper()
+func (s *service) decoded(raw []byte) *types.Transaction {
+	s.Helper()
 	tx := new(types.Transaction)
 	if err := tx.UnmarshalBinary(raw); err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	return tx
 }
@@ -162,9 +162,9 @@ func value(tx *types.Transaction) *big.Int {
 // mineBest makes the next block as an honest builder does: of all bundles with a refund the one
 // that pays most, and right after it the refund's payouts, less their cost at the base fee. It
 // returns the payouts.
-func (h *house) mineBest(bundles []matched) (block *types.Block, payouts []*types.Transaction) {
-	h.Helper()
-	parent := h.node.Chain().CurrentBlock()
+func (s *service) mineBest(bundles []matched) (block *types.Block, payouts []*types.Transaction) {
+	s.Helper()
+	parent := s.node.Chain().CurrentBlock()
 	var best *matched
 	for i, m := range bundles {
 		if m.number == parent.Number.Uint64()+1 &&
@@ -173,16 +173,16 @@ func (h *house) mineBest(bundles []matched) (block *types.Block, payouts []*type
 		}
 	}
 	if best == nil {
-		h.Fatal("the builder has nothing with a refund")
+		s.Fatal("the builder has nothing with a refund")
 	}
-	h.slot++
-	h.builder.forget()
+	s.slot++
+	s.builder.forget()
 	hash := phase0.Hash32(parent.Hash())
-	baseFee := eip1559.CalcBaseFee(h.node.Chain().Config(), h.node.Chain().GetHeaderByHash(parent.Hash()))
-	coinbase := addressOf(houseKey(9))
-	state, err := h.node.Chain().StateAt(parent.Root, parent.Number, parent.Time)
+	baseFee := eip1559.CalcBaseFee(s.node.Chain().Config(), s.node.Chain().GetHeaderByHash(parent.Hash()))
+	coinbase := addressOf(accountKey(9))
+	state, err := s.node.Chain().StateAt(parent.Root, parent.Number, parent.Time)
 	if err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	nonce := state.GetNonce(coinbase)
 	refund := new(big.Int).Mul(value(best.txs[len(best.txs)-1]), big.NewInt(best.percent))
@@ -190,27 +190,27 @@ func (h *house) mineBest(bundles []matched) (block *types.Block, payouts []*type
 	refund.Sub(refund, new(big.Int).Mul(baseFee, big.NewInt(payoutGas*int64(len(best.shares)))))
 	for _, share := range best.shares {
 		amount := new(big.Int).Mul(refund, big.NewInt(share.Percent))
-		payouts = append(payouts, h.signed(houseKey(9), &types.DynamicFeeTx{
-			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: new(big.Int), GasFeeCap: baseFee, Gas: payoutGas,
+		payouts = append(payouts, s.signed(accountKey(9), &types.DynamicFeeTx{
+			ChainID: big.NewInt(chainID), Nonce: nonce, GasTipCap: new(big.Int), GasFeeCap: baseFee, Gas: payoutGas,
 			To:    &share.Address,
 			Value: amount.Div(amount, big.NewInt(100)),
 		}))
 		nonce++
 	}
-	block = h.mineOn(hash, append(best.txs, payouts...)...)
+	block = s.mineOn(hash, append(best.txs, payouts...)...)
 	if len(block.Transactions()) != len(best.txs)+len(payouts) {
-		h.Fatalf("%d transactions in the block", len(block.Transactions()))
+		s.Fatalf("%d transactions in the block", len(block.Transactions()))
 	}
 	return block, payouts
 }
 
 // balance is what an address has after a block.
-func (h *house) balance(block common.Hash, of common.Address) *big.Int {
-	h.Helper()
-	header := h.node.Chain().GetHeaderByHash(block)
-	state, err := h.node.Chain().StateAt(header.Root, header.Number, header.Time)
+func (s *service) balance(block common.Hash, of common.Address) *big.Int {
+	s.Helper()
+	header := s.node.Chain().GetHeaderByHash(block)
+	state, err := s.node.Chain().StateAt(header.Root, header.Number, header.Time)
 	if err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	return state.GetBalance(of).ToBig()
 }
@@ -219,7 +219,7 @@ func (h *house) balance(block common.Hash, of common.Address) *big.Int {
 // better one and the refund's payout, and the ledger that says of it what the chain says, wei by
 // wei.
 func TestMatchedRefund(t *testing.T) {
-	user, other, third := addressOf(houseKey(0)), common.Address{0xaa, 1}, common.Address{0xaa, 2}
+	user, other, third := addressOf(accountKey(0)), common.Address{0xaa, 1}, common.Address{0xaa, 2}
 	for name, c := range map[string]struct {
 		preferences map[string]any
 		apis        []string
@@ -253,14 +253,14 @@ func TestMatchedRefund(t *testing.T) {
 			stop := h.serve(h.config(change))
 			if c.redirect {
 				var set struct{ From, To string }
-				h.want(&set, houseKey(0), "flashbots_setFeeRefundRecipient", user, third)
+				h.want(&set, accountKey(0), "flashbots_setFeeRefundRecipient", user, third)
 			}
 			request := map[string]any{"tx": rawOf(h.tipping(0, 0, 2))}
 			if c.preferences != nil {
 				request["preferences"] = c.preferences
 			}
 			var target common.Hash
-			h.want(&target, houseKey(0), "eth_sendPrivateTransaction", request)
+			h.want(&target, accountKey(0), "eth_sendPrivateTransaction", request)
 			shared := waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == target })
 			if b := shared.Bundle; b.Hints&orderflow.Hash == 0 || len(b.Elements) != 1 || b.Elements[0].Tx.From != user ||
 				shared.Block != h.next()-1 ||
@@ -278,15 +278,15 @@ func TestMatchedRefund(t *testing.T) {
 			h.delivered(target, h.next())
 			bundles := h.heard()
 			block, payouts := h.mineBest(bundles)
-			h.settled()
+			h.waitForIndexed()
 			h.checkRefunds(won, block, payouts, c.shares, c.percent, better)
 			var status orderStatus
-			h.want(&status, houseKey(6), "gavel_getOrderStatus", worse)
+			h.want(&status, accountKey(6), "gavel_getOrderStatus", worse)
 			if status.State != "failed" ||
 				status.Why != "it can never be included: the order that it followed landed without it" {
 				t.Errorf("the worse one: %+v", status)
 			}
-			h.want(&status, houseKey(7), "gavel_getOrderStatus", won)
+			h.want(&status, accountKey(7), "gavel_getOrderStatus", won)
 			if status.State != "landed" || status.Paid != hexutil.EncodeBig(value(better)) {
 				t.Errorf("the better one: %+v", status)
 			}
@@ -311,19 +311,19 @@ func (f *factsSeen) shared() (all []rpc.OrderShared) {
 }
 
 // checkRefunds compares the ledger's rows of a matched bundle with the chain.
-func (h *house) checkRefunds(
+func (s *service) checkRefunds(
 	bundle common.Hash, block *types.Block, payouts []*types.Transaction, shares []matchedShare, percent int64,
 	backrun *types.Transaction,
 ) {
-	h.Helper()
+	s.Helper()
 	whole := new(big.Int).Mul(value(backrun), big.NewInt(percent))
 	whole.Div(whole, big.NewInt(100))
 	whole.Sub(whole, new(big.Int).Mul(block.BaseFee(), big.NewInt(payoutGas*int64(len(shares)))))
-	h.eventually("the refunds that are on the chain", func() bool {
+	s.eventually("the refunds that are on the chain", func() bool {
 		var list refundList
-		h.want(&list, houseKey(7), "flashbots_getFeeRefundsByBundle", map[string]any{"bundle_hash": bundle})
+		s.want(&list, accountKey(7), "flashbots_getFeeRefundsByBundle", map[string]any{"bundle_hash": bundle})
 		if len(list.Refunds) != len(shares) || len(payouts) != len(shares) {
-			h.Errorf("%d rows, %d payouts, want %d", len(list.Refunds), len(payouts), len(shares))
+			s.Errorf("%d rows, %d payouts, want %d", len(list.Refunds), len(payouts), len(shares))
 			return false
 		}
 		for i, share := range shares {
@@ -333,10 +333,10 @@ func (h *house) checkRefunds(
 			row := list.Refunds[i]
 			if row.Amount != want || row.Status != "received" || row.Recipient != share.Address ||
 				row.BlockNumber != hexNumber(block.NumberU64()) {
-				h.Errorf("row %+v, want %s for %s", row, want, share.Address)
+				s.Errorf("row %+v, want %s for %s", row, want, share.Address)
 			}
-			if got := h.received(block, share.Address); got.Cmp(amount) != 0 {
-				h.Errorf("%s received %s on the chain, want %s", share.Address, got, amount)
+			if got := s.received(block, share.Address); got.Cmp(amount) != 0 {
+				s.Errorf("%s received %s on the chain, want %s", share.Address, got, amount)
 			}
 		}
 		return true
@@ -345,11 +345,11 @@ func (h *house) checkRefunds(
 
 // received is what an address has more after a block than before, without what its own transactions
 // cost it.
-func (h *house) received(block *types.Block, of common.Address) *big.Int {
-	h.Helper()
-	got := new(big.Int).Sub(h.balance(block.Hash(), of), h.balance(block.ParentHash(), of))
+func (s *service) received(block *types.Block, of common.Address) *big.Int {
+	s.Helper()
+	got := new(big.Int).Sub(s.balance(block.Hash(), of), s.balance(block.ParentHash(), of))
 	for _, tx := range block.Transactions() {
-		if from, err := types.Sender(types.LatestSigner(h.node.Chain().Config()), tx); err == nil && from == of {
+		if from, err := types.Sender(types.LatestSigner(s.node.Chain().Config()), tx); err == nil && from == of {
 			price := new(big.Int).Add(block.BaseFee(), tx.GasTipCap())
 			got.Add(got, tx.Value()).Add(got, price.Mul(price, big.NewInt(21_000)))
 		}
@@ -360,15 +360,15 @@ func (h *house) received(block *types.Block, of common.Address) *big.Int {
 // The cancel of a private transaction takes everything back that contains it: builders are told,
 // and nothing of it is sent for the next block.
 func TestCancelOfATarget(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	tx := h.tipping(0, 0, 2)
 	var target common.Hash
-	h.want(&target, houseKey(0), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(tx)})
+	h.want(&target, accountKey(0), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(tx)})
 	waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == target })
 	h.delivered(target, h.next())
 	first, second := h.follow(6, target, h.tipping(1, 0, 50)), h.follow(7, target, h.tipping(2, 0, 80))
 	var cancelled bool
-	h.want(&cancelled, houseKey(0), "eth_cancelPrivateTransaction", map[string]any{"txHash": target})
+	h.want(&cancelled, accountKey(0), "eth_cancelPrivateTransaction", map[string]any{"txHash": target})
 	if !cancelled {
 		t.Fatal("not cancelled")
 	}
@@ -386,7 +386,7 @@ func TestCancelOfATarget(t *testing.T) {
 	}
 	h.builder.forget()
 	h.mine()
-	h.settled()
+	h.waitForIndexed()
 	for _, hash := range []common.Hash{first, second} {
 		end := waitFor(h, "end", func(f rpc.OrderEnded) bool { return f.Hash == hash })
 		if end.State != rpc.Cancelled || end.Reason != "the order that it followed was cancelled" {
@@ -403,9 +403,9 @@ func TestCancelOfATarget(t *testing.T) {
 // A private transaction that pays nothing alone is worth something with a backrun, and its sender
 // gets a part of that.
 func TestUnpaidTransactionIsFollowed(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	var target common.Hash
-	h.want(&target, houseKey(0), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tipping(0, 0, 0))})
+	h.want(&target, accountKey(0), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tipping(0, 0, 0))})
 	waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == target })
 	backrun := h.tipping(1, 0, 60)
 	hash := h.follow(6, target, backrun)
@@ -414,21 +414,21 @@ func TestUnpaidTransactionIsFollowed(t *testing.T) {
 		t.Fatalf("%d transactions in the block", len(block.Transactions()))
 	}
 	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Bundle == hash })
-	if credit.AmountWei.Uint64() != 21_000*60*params.GWei/100*90 || credit.Recipient != addressOf(houseKey(0)) ||
+	if credit.AmountWei.Uint64() != 21_000*60*params.GWei/100*90 || credit.Recipient != addressOf(accountKey(0)) ||
 		credit.Hash != target {
 		t.Errorf("%+v", credit)
 	}
-	h.settled()
+	h.waitForIndexed()
 }
 
 // A backrun that is spelled out and shared can be followed itself: each gives back a part of what
 // comes after it, to the wei.
 func TestBackrunOfABackrun(t *testing.T) {
-	h := openHouse(t, func(cfg *Config) { cfg.Builders[0].APIs = []string{"mev_sendBundle", "cancel"} })
+	h := openService(t, func(cfg *Config) { cfg.Builders[0].APIs = []string{"mev_sendBundle", "cancel"} })
 	a, b, c := h.tipping(0, 0, 2), h.tipping(1, 0, 50), h.tipping(2, 0, 80)
 	next, owner := hexNumber(h.next()), common.Address{0xaa, 7}
 	var inner taken
-	h.want(&inner, houseKey(6), "mev_sendBundle", map[string]any{
+	h.want(&inner, accountKey(6), "mev_sendBundle", map[string]any{
 		"version": "v0.1", "inclusion": map[string]any{"block": next},
 		"body": []any{
 			map[string]any{"bundle": map[string]any{
@@ -450,7 +450,7 @@ func TestBackrunOfABackrun(t *testing.T) {
 		recipient    common.Address
 		wei          uint64
 	}{
-		{inner.BundleHash, a.Hash(), addressOf(houseKey(0)), 21_000 * 50 * params.GWei / 100 * 70},
+		{inner.BundleHash, a.Hash(), addressOf(accountKey(0)), 21_000 * 50 * params.GWei / 100 * 70},
 		{outer, inner.BundleHash, owner, 21_000 * 80 * params.GWei / 100 * 80},
 	} {
 		credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Bundle == want.bundle })
@@ -458,14 +458,14 @@ func TestBackrunOfABackrun(t *testing.T) {
 			t.Errorf("%+v, want %+v", credit, want)
 		}
 	}
-	h.settled()
+	h.waitForIndexed()
 }
 
 // mineAlone makes the next block of just these transactions.
-func (h *house) mineAlone(txs ...*types.Transaction) {
-	h.Helper()
-	h.builder.forget()
-	if block := h.mine(txs...); len(block.Transactions()) != len(txs) {
-		h.Fatalf("%d transactions in the block", len(block.Transactions()))
+func (s *service) mineAlone(txs ...*types.Transaction) {
+	s.Helper()
+	s.builder.forget()
+	if block := s.mine(txs...); len(block.Transactions()) != len(txs) {
+		s.Fatalf("%d transactions in the block", len(block.Transactions()))
 	}
 }

@@ -14,14 +14,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/metrics"
 )
 
 // observed is what is measured, and traced if somebody wants it.
 type observed struct {
 	registry *prometheus.Registry
 	http     *observe.HTTP
-	metrics  *metrics.Metrics
+	metrics  *metrics
 }
 
 // observe measures requests and facts.
@@ -33,9 +32,9 @@ func (a *App) observe() error {
 	a.opened.Add(shutdown) // sends the last traces
 	registry := observe.NewRegistry()
 	set := observe.NewSet(registry)
-	a.watched = observed{registry: registry, http: observe.NewHTTP(set, tracer), metrics: metrics.New(set, metrics.Gauges{
-		Orders:          func() float64 { return float64(a.desk.Orders()) },
-		Head:            func() float64 { return float64(a.desk.Head().Number) },
+	a.watched = observed{registry: registry, http: observe.NewHTTP(set, tracer), metrics: newMetrics(set, gauges{
+		Orders:          func() float64 { return float64(a.lifecycle.Orders()) },
+		Head:            func() float64 { return float64(a.lifecycle.Head().Number) },
 		UnknownBuilders: func() float64 { return float64(a.sender.Unknown()) },
 		FactsLost:       func() float64 { return float64(a.facts.Lost()) },
 		Unacked:         func() float64 { return float64(a.journal.Unacked()) },
@@ -48,10 +47,10 @@ func (a *App) observe() error {
 	return nil
 }
 
-// observeFact tells a fact that is in the journal to its views in this process.
+// observeFact tells a fact that is in the journal to its projections in this process.
 func (a *App) observeFact(fact rpc.Fact) {
-	a.users.Apply(fact)
-	a.state.observe(fact)
+	a.reputation.Apply(fact)
+	a.refunds.observe(fact)
 	a.snapshots.observe(fact)
 	a.watched.metrics.Record(fact)
 	if a.cfg.Observe != nil {
@@ -79,7 +78,7 @@ func (a *App) readiness() error {
 		return rpc.NotReady.With("the journal has lost %d facts that the ledger has: refunds will be missing there",
 			int(-lag))
 	}
-	head := a.desk.Head()
+	head := a.lifecycle.Head()
 	if behind := a.cfg.Clock.Now().Sub(time.Unix(int64(head.Timestamp), 0)); behind > a.cfg.StaleAfter {
 		return rpc.NotReady.With("the newest block, %d, is %s old", head.Number, behind.Round(time.Second))
 	}

@@ -43,20 +43,20 @@ type document struct {
 }
 
 // served is the document as clients get it.
-func (h *house) served() document {
-	h.Helper()
-	response, err := http.Get(h.url + "/openrpc.json") // of this test's own server
+func (s *service) served() document {
+	s.Helper()
+	response, err := http.Get(s.url + "/openrpc.json") // of this test's own server
 	if err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	defer response.Body.Close()
 	raw, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/json" {
-		h.Fatalf("%d %s: %s %v", response.StatusCode, response.Header.Get("Content-Type"), raw, err)
+		s.Fatalf("%d %s: %s %v", response.StatusCode, response.Header.Get("Content-Type"), raw, err)
 	}
 	var doc document
 	if err := json.Unmarshal(raw, &doc); err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	return doc
 }
@@ -159,7 +159,7 @@ func canonical(name string) string {
 
 // What the document says of results and errors is what the methods answer, and it has all methods.
 func TestOpenRPC(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	doc := h.served()
 	schemas, errs := map[string]*jsonschema.Schema{}, map[string][]string{}
 	var names []string
@@ -203,7 +203,7 @@ func TestOpenRPC(t *testing.T) {
 
 // Each method has an example, as its schemas say.
 func TestOpenRPCExamples(t *testing.T) {
-	doc := openHouse(t, nil).served()
+	doc := openService(t, nil).served()
 	for _, m := range doc.Methods {
 		if len(m.Examples) != 1 {
 			t.Errorf("%s has %d examples", m.Name, len(m.Examples))
@@ -270,7 +270,7 @@ func TestOpenRPCMetaSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	document := parse(openHouse(t, nil).discovered()).(map[string]any)
+	document := parse(openService(t, nil).discovered()).(map[string]any)
 	if err := schema.Validate(document); err != nil {
 		t.Errorf("the document is not OpenRPC: %v", err)
 	}
@@ -283,29 +283,29 @@ func TestOpenRPCMetaSchema(t *testing.T) {
 }
 
 // discovered is what rpc.discover answers to a request without a signature.
-func (h *house) discovered() json.RawMessage {
-	h.Helper()
-	r, err := http.NewRequestWithContext(h.Context(), http.MethodPost, h.url,
+func (s *service) discovered() json.RawMessage {
+	s.Helper()
+	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.url,
 		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}`))
 	if err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	defer answer.Body.Close()
 	var discovered struct{ Result json.RawMessage }
 	if err := json.NewDecoder(answer.Body).Decode(&discovered); err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	return discovered.Result
 }
 
 // rpc.discover answers with the same document, and needs no signature.
 func TestDiscover(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	var discovered document
 	if err := json.Unmarshal(h.discovered(), &discovered); err != nil {
 		t.Fatal(err)
@@ -317,7 +317,7 @@ func TestDiscover(t *testing.T) {
 
 // What a document says of a method that would lie is noticed.
 func TestOpenRPCSchemasCanFail(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	for _, m := range h.served().Methods {
 		if err := compile(t, m.Name, m.Result.Schema).Validate(map[string]any{"unknown": json.Number("1")}); err == nil {
 			t.Errorf("%s takes anything for its result", m.Name)

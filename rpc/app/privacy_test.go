@@ -82,15 +82,15 @@ func secretRecipient(value int) common.Address { return common.Address{0xbe, 0xe
 // probing is a searcher who wants to know what the hints of orders hide. Its transactions read the
 // value behind the order, use gas, pay and log by it, and fail if it is below a threshold.
 type probing struct {
-	*house
+	*service
 	secret   secret
 	register common.Address // keeps what it was called with
 }
 
 func (p *probing) order(to common.Address, wei int64, data []byte, salt int) *types.Transaction {
 	p.Helper()
-	return p.signed(houseKey(0), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(params.GWei),
+	return p.signed(accountKey(0), &types.DynamicFeeTx{
+		ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(params.GWei),
 		GasFeeCap: big.NewInt(100*params.GWei + int64(salt)),
 		Gas:       100_000, To: &to, Value: big.NewInt(wei), Data: data,
 	})
@@ -108,7 +108,7 @@ func (p *probing) backrun(sender *ecdsa.PrivateKey, threshold int) *types.Transa
 	code.Push(threshold).Op(vm.SWAP1).Op(vm.LT).Op(vm.ISZERO)                   // is it high enough?
 	jumpTo(code, 4).Push(0).Op(vm.DUP1).Op(vm.REVERT).Op(vm.JUMPDEST).Op(vm.STOP)
 	return p.signed(sender, &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+		ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
 		Gas: 1_000_000, Value: big.NewInt(secretValues * params.GWei), Data: code.Bytes(),
 	})
 }
@@ -128,13 +128,13 @@ func (p *probing) deployRegister() {
 	jumpTo(runtime, 11).Push(0).Op(vm.SLOAD).Push(0).Op(vm.MSTORE).Push(32).Push(0).Op(vm.RETURN)
 	runtime.Op(vm.JUMPDEST)
 	code := append(runtime.Bytes(), keep...)
-	create := p.signed(houseKey(2), &types.DynamicFeeTx{
-		ChainID: big.NewInt(houseChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+	create := p.signed(accountKey(2), &types.DynamicFeeTx{
+		ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
 		Gas:  1_000_000,
 		Data: program.New().ReturnViaCodeCopy(code).Bytes(),
 	})
 	p.mine(create)
-	p.register = crypto.CreateAddress(addressOf(houseKey(2)), 0)
+	p.register = crypto.CreateAddress(addressOf(accountKey(2)), 0)
 }
 
 // probed is an order and what a searcher saw of it.
@@ -153,7 +153,7 @@ type probed struct {
 func TestFollowersLearnOneBit(t *testing.T) {
 	for _, s := range secrets {
 		t.Run(s.name, func(t *testing.T) {
-			p := &probing{house: openHouse(t, nil), secret: s}
+			p := &probing{service: openService(t, nil), secret: s}
 			go func() {
 				for {
 					select {
@@ -191,10 +191,10 @@ func (p *probing) send(hints []string, value, salt int) *probed {
 	p.Helper()
 	o := &probed{value: value, target: p.secret.tx(p, value, salt)}
 	for i := range o.signers {
-		o.signers[i] = houseKey(1000 + 2*salt + i)
+		o.signers[i] = accountKey(1000 + 2*salt + i)
 	}
 	var hash common.Hash
-	p.want(&hash, houseKey(0), "eth_sendPrivateTransaction", map[string]any{
+	p.want(&hash, accountKey(0), "eth_sendPrivateTransaction", map[string]any{
 		"tx": rawOf(o.target), "preferences": map[string]any{"fast": false, "privacy": map[string]any{"hints": hints}},
 	})
 	return o
@@ -212,7 +212,7 @@ func (p *probing) probe(all map[string][]*probed) (control []*probed) {
 	found := p.simulated(all)
 	p.builder.forget()
 	p.mine()
-	p.settled()
+	p.waitForIndexed()
 	p.simulated(all) // for the next block, too, which nobody is told of yet
 	for _, orders := range all {
 		for _, o := range orders {
@@ -227,7 +227,7 @@ func (p *probing) probe(all map[string][]*probed) (control []*probed) {
 // what each would do.
 func (p *probing) follow3(o *probed) {
 	p.Helper()
-	shared := waitFor(p.house, "hint", func(f rpc.OrderShared) bool { return f.Hash == o.target.Hash() })
+	shared := waitFor(p.service, "hint", func(f rpc.OrderShared) bool { return f.Hash == o.target.Hash() })
 	event, err := hint.Project(&shared.Shared, hint.DefaultConfig())
 	if err != nil {
 		p.Fatal(err)
@@ -237,7 +237,7 @@ func (p *probing) follow3(o *probed) {
 		bundle := map[string]any{
 			"version": "v0.1", "inclusion": map[string]any{"block": hexNumber(p.next()), "maxBlock": hexNumber(p.next() + 3)},
 			"body": []any{map[string]any{"hash": doubleOf(o.target.Hash())},
-				map[string]any{"tx": rawOf(p.backrun(houseKey(3+i/2), threshold)), "canRevert": false}},
+				map[string]any{"tx": rawOf(p.backrun(accountKey(3+i/2), threshold)), "canRevert": false}},
 		}
 		signer := o.signers[i/2]
 		got := p.call(signer, "mev_sendBundle", bundle)
@@ -285,7 +285,7 @@ func (p *probing) simulated(all map[string][]*probed) map[common.Hash]string {
 	return found
 }
 
-// look collects what is told of the backruns of an order.
+// checkJournal collects what is told of the backruns of an order.
 func (p *probing) look(o *probed) {
 	p.Helper()
 	for i, hash := range o.hashes {

@@ -23,35 +23,35 @@ type refundList struct {
 }
 
 // eventually asks until the ledger, which trails the journal by a moment, says so.
-func (h *house) eventually(what string, ask func() bool) {
-	h.Helper()
-	if err := h.app.journal.Flush(h.Context()); err != nil {
-		h.Fatal(err)
+func (s *service) eventually(what string, ask func() bool) {
+	s.Helper()
+	if err := s.app.journal.Flush(s.Context()); err != nil {
+		s.Fatal(err)
 	}
-	last, err := h.app.journal.Last(h.Context())
+	last, err := s.app.journal.Last(s.Context())
 	if err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	for {
-		at, err := h.app.ledger.Last(h.Context())
+		at, err := s.app.ledger.Last(s.Context())
 		if err != nil {
-			h.Fatal(err)
+			s.Fatal(err)
 		}
 		if at >= last {
 			break
 		}
 	}
 	if !ask() {
-		h.Errorf("the ledger does not say: %s", what)
+		s.Errorf("the ledger does not say: %s", what)
 	}
 }
 
 // The refund of a bundle is pending when its block is there, exact to the wei, and received when
 // its payout is.
 func TestRefund(t *testing.T) {
-	h := openHouse(t, nil)
-	signer, recipient := houseKey(7), common.Address{0xaa}
-	first, payer := h.tx(houseKey(0), 0, common.Address{1}, 5), h.tx(houseKey(1), 0, common.Address{2}, 6)
+	h := openService(t, nil)
+	signer, recipient := accountKey(7), common.Address{0xaa}
+	first, payer := h.tx(accountKey(0), 0, common.Address{1}, 5), h.tx(accountKey(1), 0, common.Address{2}, 6)
 	var got taken
 	h.want(&got, signer, "eth_sendBundle", map[string]any{
 		"txs": []string{rawOf(first), rawOf(payer)}, "refundPercent": 40, "refundRecipient": recipient,
@@ -64,7 +64,7 @@ func TestRefund(t *testing.T) {
 		credit.Delayed {
 		t.Errorf("%+v", credit)
 	}
-	h.settled()
+	h.waitForIndexed()
 	want := refundRecord{got.BundleHash, hexNumber(paid / 100 * 40), hexNumber(block.NumberU64()), "pending", recipient}
 	for _, query := range []struct {
 		method string
@@ -82,13 +82,13 @@ func TestRefund(t *testing.T) {
 			return len(list.Refunds) == 1 && list.Refunds[0] == want && list.Cursor == ""
 		})
 	}
-	payout := h.tx(houseKey(9), 0, recipient, paid/100*40)
+	payout := h.tx(accountKey(9), 0, recipient, paid/100*40)
 	h.mine(payout)
 	seen := waitFor(h, "payout", func(f rpc.RefundPaid) bool { return f.Hash == got.BundleHash })
 	if seen.PayoutTx != payout.Hash() || seen.Recipient != recipient {
 		t.Errorf("%+v", seen)
 	}
-	h.settled()
+	h.waitForIndexed()
 	h.eventually("received", func() bool {
 		var totals struct{ Pending, Received, MaxBlockNumber string }
 		h.want(&totals, signer, "flashbots_getFeeRefundTotalsByRecipient", recipient)
@@ -99,21 +99,21 @@ func TestRefund(t *testing.T) {
 
 // Whoever signs with the key of an address says where its later refunds go, and nobody else does.
 func TestSetRefundRecipient(t *testing.T) {
-	h := openHouse(t, nil)
-	owner, other := houseKey(0), common.Address{0xbb}
+	h := openService(t, nil)
+	owner, other := accountKey(0), common.Address{0xbb}
 	send := func(nonce uint64) rpc.RefundCredited {
 		var got taken
-		h.want(&got, houseKey(7), "eth_sendBundle",
+		h.want(&got, accountKey(7), "eth_sendBundle",
 			map[string]any{"txs": []string{rawOf(h.tx(owner, nonce, common.Address{1}, 5))}, "refundPercent": 10})
 		<-h.builder.got
 		h.mine()
-		defer h.settled()
+		defer h.waitForIndexed()
 		return waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Hash == got.BundleHash })
 	}
 	if credit := send(0); credit.Recipient != addressOf(owner) {
 		t.Errorf("without a wish: %s", credit.Recipient)
 	}
-	h.refused(rpc.NotYourAddress, houseKey(7), "flashbots_setFeeRefundRecipient", addressOf(owner), other)
+	h.refused(rpc.NotYourAddress, accountKey(7), "flashbots_setFeeRefundRecipient", addressOf(owner), other)
 	var set struct{ From, To string }
 	h.want(&set, owner, "vendor_setFeeRefundRecipient", addressOf(owner), other)
 	if set.From != lower(addressOf(owner)) || set.To != lower(other) {
@@ -131,17 +131,18 @@ func TestSetRefundRecipient(t *testing.T) {
 
 // What is paid outside of the block is delayed: it has a list and totals of its own.
 func TestDelayedRefund(t *testing.T) {
-	h := openHouse(t, nil)
-	signer, recipient := houseKey(7), common.Address{0xcc}
+	h := openService(t, nil)
+	signer, recipient := accountKey(7), common.Address{0xcc}
 	var got taken
 	h.want(&got, signer, "eth_sendBundle", map[string]any{
-		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50, "refundRecipient": recipient,
-		"delayedRefund": true,
+		"txs": []string{rawOf(h.tx(accountKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50,
+		"refundRecipient": recipient,
+		"delayedRefund":   true,
 	})
 	<-h.builder.got
 	block := h.mine()
 	waitFor(h, "refund", func(f rpc.RefundCredited) bool { return f.Delayed })
-	h.settled()
+	h.waitForIndexed()
 	at := hexNumber(block.NumberU64())
 	h.eventually("delayed", func() bool {
 		var list refundList
@@ -161,20 +162,21 @@ func TestDelayedRefund(t *testing.T) {
 
 // A refund of a block that the chain has left never was; one whose payout is gone is pending again.
 func TestRefundOfAReorganisedBlock(t *testing.T) {
-	h := openHouse(t, nil)
-	signer, recipient := houseKey(7), common.Address{0xdd}
+	h := openService(t, nil)
+	signer, recipient := accountKey(7), common.Address{0xdd}
 	var got taken
 	h.want(&got, signer, "eth_sendBundle", map[string]any{
-		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50, "refundRecipient": recipient,
+		"txs": []string{rawOf(h.tx(accountKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50,
+		"refundRecipient": recipient,
 	})
 	<-h.builder.got
 	h.mine()
 	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return true })
-	h.settled()
+	h.waitForIndexed()
 	parent := h.node.Chain().CurrentBlock().Hash()
-	payout := h.tx(houseKey(9), 0, recipient, int64(credit.AmountWei.Uint64()))
+	payout := h.tx(accountKey(9), 0, recipient, int64(credit.AmountWei.Uint64()))
 	h.mine(payout)
-	h.settled()
+	h.waitForIndexed()
 	status := func() (status string) {
 		var list refundList
 		h.want(&list, signer, "flashbots_getFeeRefundsByRecipient", map[string]any{"recipient": recipient})
@@ -186,10 +188,10 @@ func TestRefundOfAReorganisedBlock(t *testing.T) {
 	h.eventually("received", func() bool { return status() == "received" })
 	h.slot++
 	h.mineOn([32]byte(parent)) // without the payout
-	h.settled()
+	h.waitForIndexed()
 	h.eventually("pending again", func() bool { return status() == "pending" })
 	h.mine(payout)
-	h.settled()
+	h.waitForIndexed()
 	h.eventually("received again", func() bool { return status() == "received" })
 }
 
@@ -201,11 +203,12 @@ func lower(a common.Address) string {
 // A bid that was placed before a cancel wins: what its block pays for the order is in the ledger,
 // and found received.
 func TestRefundOfACancelledOrderThatLanded(t *testing.T) {
-	h := openHouse(t, nil)
-	signer, recipient, uuid := houseKey(7), common.Address{0xdd}, "e9ced844-16d5-4884-8507-db9338950c5c"
+	h := openService(t, nil)
+	signer, recipient, uuid := accountKey(7), common.Address{0xdd}, "e9ced844-16d5-4884-8507-db9338950c5c"
 	var got taken
 	h.want(&got, signer, "eth_sendBundle", map[string]any{
-		"txs": []string{rawOf(h.tx(houseKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50, "refundRecipient": recipient,
+		"txs": []string{rawOf(h.tx(accountKey(0), 0, common.Address{1}, 5))}, "refundPercent": 50,
+		"refundRecipient": recipient,
 		"replacementUuid": uuid,
 	})
 	h.delivered(got.BundleHash, h.next())
@@ -214,7 +217,7 @@ func TestRefundOfACancelledOrderThatLanded(t *testing.T) {
 	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool {
 		return f.Hash == got.BundleHash && f.Recipient == recipient
 	})
-	h.mine(h.tx(houseKey(9), 0, recipient, int64(credit.AmountWei.Uint64())))
+	h.mine(h.tx(accountKey(9), 0, recipient, int64(credit.AmountWei.Uint64())))
 	waitFor(h, "payout", func(f rpc.RefundPaid) bool { return f.Hash == got.BundleHash })
 	var list refundList
 	h.eventually("received", func() bool {
@@ -230,8 +233,8 @@ func TestRefundOfACancelledOrderThatLanded(t *testing.T) {
 // With default flags a refund is found that its builder paid less the payout's gas, by the gas
 // limit of a real transaction at a real base fee.
 func TestPayoutLessItsGas(t *testing.T) {
-	h := openHouse(t, nil)
-	signer, recipient := houseKey(7), common.Address{0xdd}
+	h := openService(t, nil)
+	signer, recipient := accountKey(7), common.Address{0xdd}
 	var got taken
 	h.want(&got, signer, "eth_sendBundle", map[string]any{
 		"txs": []string{rawOf(h.tipping(0, 0, 50))}, "refundPercent": 90, "refundRecipient": recipient,
@@ -239,28 +242,28 @@ func TestPayoutLessItsGas(t *testing.T) {
 	h.delivered(got.BundleHash, h.next())
 	baseFee := h.mine().BaseFee().Int64() * 7 / 8 // the next block's at least
 	credit := waitFor(h, "refund", func(f rpc.RefundCredited) bool { return true })
-	h.mine(h.tx(houseKey(9), 0, recipient, int64(credit.AmountWei.Uint64())-21_000*baseFee))
+	h.mine(h.tx(accountKey(9), 0, recipient, int64(credit.AmountWei.Uint64())-21_000*baseFee))
 	waitFor(h, "payout", func(f rpc.RefundPaid) bool { return f.Hash == got.BundleHash })
 }
 
 // A refund for a followed order that is paid outside of the block is listed under the name of the
 // bundle that brought it.
 func TestDelayedRefundOfAMatchedOrder(t *testing.T) {
-	h := openHouse(t, func(cfg *Config) { cfg.PayoutGas = 30_000_000 }) // nothing is worth a payout in the block
-	user := addressOf(houseKey(0))
+	h := openService(t, func(cfg *Config) { cfg.PayoutGas = 30_000_000 }) // nothing is worth a payout in the block
+	user := addressOf(accountKey(0))
 	var target common.Hash
-	h.want(&target, houseKey(0), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tipping(0, 0, 2))})
+	h.want(&target, accountKey(0), "eth_sendPrivateTransaction", map[string]any{"tx": rawOf(h.tipping(0, 0, 2))})
 	waitFor(h, "hint", func(f rpc.OrderShared) bool { return f.Hash == target })
 	backrun := h.tipping(1, 0, 50)
 	bundle := h.follow(6, target, backrun)
 	h.builder.forget()
 	h.mine(h.tipping(0, 0, 2), backrun)
-	h.settled()
+	h.waitForIndexed()
 	var list refundList
 	query := map[string]any{"recipient": user, "blockRangeFrom": hexNumber(1), "blockRangeTo": hexNumber(h.next() - 1),
 		"hash": bundle}
 	h.eventually("a delayed refund", func() bool {
-		h.want(&list, houseKey(0), "buildernet_getDelayedRefunds", query)
+		h.want(&list, accountKey(0), "buildernet_getDelayedRefunds", query)
 		return len(list.Refunds) == 1
 	})
 	if list.Refunds[0].Hash != bundle {

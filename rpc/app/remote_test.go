@@ -32,8 +32,8 @@ func TestExecutionNodeByURL(t *testing.T) {
 		cfg.Chain, cfg.States, cfg.ChainConfig = nodes, nodes, chain
 		cfg.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: nodes} }
 	}))
-	signer, recipient := houseKey(7), common.Address{0xaa}
-	tx := h.tx(houseKey(0), 0, common.Address{1}, 5)
+	signer, recipient := accountKey(7), common.Address{0xaa}
+	tx := h.tx(accountKey(0), 0, common.Address{1}, 5)
 	var called struct {
 		CoinbaseDiff     string `json:"coinbaseDiff"`
 		StateBlockNumber uint64 `json:"stateBlockNumber"`

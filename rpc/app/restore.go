@@ -15,17 +15,17 @@ import (
 // restore tells the rooms what happened in earlier lives of the process: what is kept as state,
 // then the facts behind the snapshot.
 func (a *App) restore(ctx context.Context) error {
-	if err := a.state.restore(ctx, a.settler.Apply); err != nil {
+	if err := a.refunds.restore(ctx, a.indexer.Apply); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
 	place, err := a.snapshots.restore(ctx, func(fact rpc.Fact) {
-		a.desk.Apply(fact)
-		a.settler.Apply(fact)
-	}, a.users.Restore)
+		a.lifecycle.Apply(fact)
+		a.indexer.Apply(fact)
+	}, a.reputation.Restore)
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	from, err := a.snapshots.settle(ctx, place)
+	from, err := a.snapshots.checkPlace(ctx, place)
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
@@ -49,7 +49,7 @@ func (a *App) restore(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	if err := a.state.takeOver(ctx, recipients); err != nil {
+	if err := a.refunds.takeOver(ctx, recipients); err != nil {
 		return fmt.Errorf("keep what facts say as state: %w", err)
 	}
 	if a.snapshots.crowded || place == 0 && a.snapshots.count > 0 { // of a version that took none
@@ -61,8 +61,8 @@ func (a *App) restore(ctx context.Context) error {
 }
 
 func (a *App) remember(fact rpc.Fact) {
-	a.desk.Apply(fact)
-	a.settler.Apply(fact)
-	a.users.Apply(fact)
+	a.lifecycle.Apply(fact)
+	a.indexer.Apply(fact)
+	a.reputation.Apply(fact)
 	a.snapshots.apply(fact)
 }

@@ -31,7 +31,7 @@ func (a *App) Handler() http.Handler { return a.handler }
 func (a *App) Journal() *journal.Journal { return a.journal }
 
 // Head is the newest block that the service knows.
-func (a *App) Head() rpc.Head { return a.desk.Head() }
+func (a *App) Head() rpc.Head { return a.lifecycle.Head() }
 
 // Run follows the chain, simulates and sends orders, and keeps the ledger, until the context ends.
 // It returns nil after an orderly stop.
@@ -41,10 +41,10 @@ func (a *App) Run(ctx context.Context) error {
 
 func (a *App) parts() []func(context.Context) error {
 	return []func(context.Context) error{
-		a.desk.Run, a.sender.Run, func(ctx context.Context) error {
+		a.lifecycle.Run, a.sender.Run, func(ctx context.Context) error {
 			return a.ledger.Follow(ctx, a.journal)
 		}, a.keepLedger, a.keepState, a.snapshots.keep,
-		a.tenure.keep,
+		a.lease.renew,
 	}
 }
 

@@ -38,7 +38,7 @@ const (
 	// one may take.
 	snapshotPause    = 5 * time.Second
 	snapshotPatience = time.Minute
-	// gathered is how many facts wait for the snapshot's view of them before it is woken.
+	// gathered is how many facts wait for the snapshot's projection of them before it is woken.
 	gathered = 1024
 )
 
@@ -47,10 +47,10 @@ const (
 //
 //	facts  ── ─ ── ─── ── StateKept ── ─ ── ─      a start: the snapshot, then the facts behind its StateKept
 //	                          ▲
-//	snapshot ── the facts before it that are needed (pool.Needed), and the signers' sums (reputation.View)
+//	snapshot ── the facts before it that are needed (pool.Needed), and the signers' sums (reputation.Projection)
 //
-// It has views of its own, which are told the facts in the order of the journal and belong to the
-// goroutine of keep alone: who puts a fact waits for nothing.
+// It has projections of its own, which are told the facts in the order of the journal and belong to
+// the goroutine of keep alone: who puts a fact waits for nothing.
 type snapshots struct {
 	journal *journal.Journal
 	facts   *facts
@@ -60,8 +60,8 @@ type snapshots struct {
 	bounds journal.Extent
 
 	needed *pool.Needed
-	users  *reputation.View
-	count  uint64 // of facts that the views were told
+	users  *reputation.Projection
+	count  uint64 // of facts that the projections were told
 	// wanted is the number of the snapshot that is being taken, frozen what it holds, once its
 	// StateKept has come.
 	wanted uint64
@@ -78,7 +78,7 @@ type snapshots struct {
 	mu     sync.Mutex // guards what follows
 	coming []rpc.Fact
 	// covered are the bytes of facts of this life that the last snapshot holds, told those after which
-	// keep was last woken.
+	// renew was last woken.
 	covered, told int64
 	done          chan struct{} // closed with the next snapshot
 	wake          chan struct{}
@@ -158,7 +158,7 @@ func (s *snapshots) safe(ctx context.Context) error {
 	}
 }
 
-// drain has the views take what came.
+// drain has the projections take what came.
 func (s *snapshots) drain() {
 	s.mu.Lock()
 	batch := s.coming
@@ -179,7 +179,7 @@ func (s *snapshots) apply(fact rpc.Fact) {
 	}
 }
 
-// keep takes snapshots until the context ends, and then a last one.
+// renew takes snapshots until the context ends, and then a last one.
 func (s *snapshots) keep(ctx context.Context) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -187,7 +187,7 @@ func (s *snapshots) keep(ctx context.Context) error {
 		select {
 		case <-s.wake:
 		case <-look.C:
-			s.look(ctx)
+			s.checkJournal(ctx)
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackPatience)
 			defer cancel()
@@ -213,8 +213,8 @@ func (s *snapshots) try(ctx context.Context, due func() bool) {
 	}
 }
 
-// look asks whether the journal is about to forget facts behind the last snapshot.
-func (s *snapshots) look(ctx context.Context) {
+// checkJournal asks whether the journal is about to forget facts behind the last snapshot.
+func (s *snapshots) checkJournal(ctx context.Context) {
 	extent, err := s.journal.Extent(ctx)
 	if err != nil {
 		return // a journal that is away is told by all who need it
@@ -359,10 +359,10 @@ func (s *snapshots) restore(ctx context.Context, fact func(rpc.Fact),
 	return note.Place, nil
 }
 
-// settle makes sure after a restart that the snapshot's place is one of this log. If the log is
+// checkPlace makes sure after a restart that the snapshot's place is one of this log. If the log is
 // behind it, after a power cut, or is another one, later facts would be taken for those that the
 // snapshot has: it is taken anew.
-func (s *snapshots) settle(ctx context.Context, place uint64) (from uint64, err error) {
+func (s *snapshots) checkPlace(ctx context.Context, place uint64) (from uint64, err error) {
 	extent, err := s.journal.Extent(ctx)
 	if err != nil {
 		return 0, err

@@ -25,29 +25,29 @@ import (
 // What was answered outlives the facts, all of them: live orders, cancels of both kinds, and what
 // is known of signers.
 func TestOrdersOutliveTheFacts(t *testing.T) {
-	h, dir, signer := openChain(t), t.TempDir(), houseKey(7)
+	h, dir, signer := openChain(t), t.TempDir(), accountKey(7)
 	stop := h.serve(h.config(func(cfg *Config) { cfg.DataDir = dir }))
 	var landed, order taken
 	h.want(&landed, signer, "eth_sendBundle",
-		map[string]any{"txs": []string{rawOf(h.tx(houseKey(1), 0, common.Address{1}, 5))}})
+		map[string]any{"txs": []string{rawOf(h.tx(accountKey(1), 0, common.Address{1}, 5))}})
 	<-h.builder.got
 	h.mine()
-	h.settled()
+	h.waitForIndexed()
 	bundle := func(nonce uint64, replacement any) map[string]any {
 		return map[string]any{
-			"txs": []string{rawOf(h.tx(houseKey(0), nonce, common.Address{1}, 5))}, "blockNumber": hexNumber(h.next() + 3),
+			"txs": []string{rawOf(h.tx(accountKey(0), nonce, common.Address{1}, 5))}, "blockNumber": hexNumber(h.next() + 3),
 			"replacementUuid": replacement,
 		}
 	}
 	h.want(&order, signer, "eth_sendBundle", bundle(10, nil))
 	name, private := "e9ced844-16d5-4884-8507-000000000001",
-		map[string]any{"tx": rawOf(h.tx(houseKey(0), 30, common.Address{1}, 5))}
+		map[string]any{"tx": rawOf(h.tx(accountKey(0), 30, common.Address{1}, 5))}
 	h.want(new(any), signer, "eth_sendBundle", bundle(20, name))
 	h.want(new(any), signer, "eth_cancelBundle", map[string]any{"replacementUuid": name})
 	var hash common.Hash
 	h.want(&hash, signer, "eth_sendPrivateTransaction", private)
 	h.want(new(any), signer, "eth_cancelPrivateTransaction", map[string]any{"txHash": hash})
-	before := h.app.users.Standing(time.Now(), addressOf(signer))
+	before := h.app.reputation.Standing(time.Now(), addressOf(signer))
 	stop()
 	forgetFacts(t, dir)
 
@@ -60,7 +60,7 @@ func TestOrdersOutliveTheFacts(t *testing.T) {
 	again := bundle(21, name)
 	again["blockNumber"] = hexNumber(h.next()) // which the cancelled version could have been in
 	h.refused(rpc.OrderCancelled, signer, "eth_sendBundle", again)
-	if got := h.app.users.Standing(time.Now(), addressOf(signer)); got != before || got.AllTime.Orders != 4 ||
+	if got := h.app.reputation.Standing(time.Now(), addressOf(signer)); got != before || got.AllTime.Orders != 4 ||
 		got.AllTime.ValueWei.IsZero() {
 		t.Errorf("the signer stands at %+v, before the restart at %+v", got, before)
 	}
@@ -70,17 +70,17 @@ func TestOrdersOutliveTheFacts(t *testing.T) {
 // that one nor the last that was answered.
 func TestFloodDoesNotPushOutWhatWasAnswered(t *testing.T) {
 	const room = 4 << 20
-	h, dir, signer, stranger := openChain(t), t.TempDir(), houseKey(7), houseKey(6)
+	h, dir, signer, stranger := openChain(t), t.TempDir(), accountKey(7), accountKey(6)
 	kill := h.startVictim(dir, room)
 	var honest, last taken
 	h.want(&honest, signer, "eth_sendBundle", map[string]any{
-		"txs": []string{rawOf(h.tx(houseKey(0), 10, common.Address{1}, 5))}, "blockNumber": hexNumber(h.next() + 3),
+		"txs": []string{rawOf(h.tx(accountKey(0), 10, common.Address{1}, 5))}, "blockNumber": hexNumber(h.next() + 3),
 	})
 	for i := range byte(4 * room / floodBytes) { // each takes the place of the one before
 		data := bytes.Repeat([]byte{i, 1}, floodBytes/4) // in hexadecimal it is twice as long
 		h.want(&last, stranger, "eth_sendBundle", map[string]any{
-			"txs": []string{rawOf(h.signed(houseKey(1), &types.DynamicFeeTx{
-				ChainID: big.NewInt(houseChainID), GasFeeCap: big.NewInt(params.GWei), Gas: 10_000_000,
+			"txs": []string{rawOf(h.signed(accountKey(1), &types.DynamicFeeTx{
+				ChainID: big.NewInt(chainID), GasFeeCap: big.NewInt(params.GWei), Gas: 10_000_000,
 				To: &common.Address{2}, Data: data,
 			}))},
 			"blockNumber": hexNumber(h.next() + 3), "replacementUuid": "e9ced844-16d5-4884-8507-000000000001",
@@ -185,10 +185,10 @@ func TestStartReadsWhatLives(t *testing.T) {
 		facts < 8000 {
 		t.Errorf("a start reads %d items and %d facts of %d", s.last.items, s.count, facts)
 	}
-	if got := app.desk.Orders(); got != live {
+	if got := app.lifecycle.Orders(); got != live {
 		t.Errorf("%d orders live", got)
 	}
-	if got := app.users.Standing(at, common.Address{7}).AllTime.Orders; got != live+4000 {
+	if got := app.reputation.Standing(at, common.Address{7}).AllTime.Orders; got != live+4000 {
 		t.Errorf("the signer has sent %d orders", got)
 	}
 }
@@ -207,11 +207,11 @@ func (c *cutOff) PutState(ctx context.Context, subject string, data []byte) erro
 }
 
 // opened is a service that does nothing by itself.
-func (h *house) opened(dir string) *App {
-	h.Helper()
-	app, err := New(h.Context(), h.config(func(cfg *Config) { cfg.DataDir = dir }))
+func (s *service) opened(dir string) *App {
+	s.Helper()
+	app, err := New(s.Context(), s.config(func(cfg *Config) { cfg.DataDir = dir }))
 	if err != nil {
-		h.Fatal(err)
+		s.Fatal(err)
 	}
 	return app
 }
@@ -276,7 +276,7 @@ func TestLogBehindTheSnapshot(t *testing.T) {
 	ahead := app.snapshots.last.note
 	ahead.Place += 1000
 	if err := app.snapshots.list.put(t.Context(), ahead, func(yield func([]byte, error) bool) {
-		for saved := range app.users.Save() {
+		for saved := range app.reputation.Save() {
 			data, err := json.Marshal(saved)
 			if !yield(item(signerItem, data), err) {
 				return
@@ -290,7 +290,7 @@ func TestLogBehindTheSnapshot(t *testing.T) {
 			t.Fatal(err)
 		}
 		app = h.opened(dir)
-		if got := app.users.Standing(end.At, end.Signer).AllTime.FailedOrders; got != round+1 {
+		if got := app.reputation.Standing(end.At, end.Signer).AllTime.FailedOrders; got != round+1 {
 			t.Errorf("round %d: %d failed orders are known", round, got)
 		}
 		keep()
@@ -325,13 +325,13 @@ func TestManyRefundsAreOwed(t *testing.T) {
 			Hash: common.BigToHash(new(big.Int).SetUint64(i)), BlockHash: common.Hash{1}, Recipient: common.Address{0xbb},
 			AmountWei: uint256.NewInt(i + 1),
 		}}
-		app.settler.Apply(fact)
-		app.state.observe(fact)
+		app.indexer.Apply(fact)
+		app.refunds.observe(fact)
 	}
-	if err := app.state.keepOwed(t.Context()); err != nil {
+	if err := app.refunds.keepOwed(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if pages := app.state.list.head.Pages; pages < 2 {
+	if pages := app.refunds.list.head.Pages; pages < 2 {
 		t.Errorf("%d pages", pages)
 	}
 	if err := app.Close(); err != nil {
@@ -344,7 +344,7 @@ func TestManyRefundsAreOwed(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	owed := app.settler.Owed()
+	owed := app.indexer.Owed()
 	if len(owed) != many {
 		t.Fatalf("%d refunds are owed", len(owed))
 	}

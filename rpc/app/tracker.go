@@ -6,19 +6,20 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/rpc"
-	"github.com/gavel-relay/gavel/rpc/desk"
 	"github.com/gavel-relay/gavel/rpc/ledger"
+	"github.com/gavel-relay/gavel/rpc/lifecycle"
 )
 
-// tracker asks the desk what became of an order, and the ledger when the desk has forgotten it.
+// tracker asks the lifecycle what became of an order, and the ledger when the lifecycle has
+// forgotten it.
 type tracker struct {
-	desk   *desk.Desk
-	ledger *ledger.Ledger
+	lifecycle *lifecycle.Lifecycle
+	ledger    *ledger.Ledger
 }
 
 // Status implements method.Tracker.
 func (t tracker) Status(ctx context.Context, signer common.Address, hash common.Hash) (*rpc.OrderStatus, error) {
-	if status := t.desk.Status(signer, hash); status != nil {
+	if status := t.lifecycle.Status(signer, hash); status != nil {
 		return status, nil
 	}
 	r, err := t.ledger.Order(ctx, hash, signer)

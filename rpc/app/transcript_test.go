@@ -45,7 +45,7 @@ func TestMethods(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			s := &script{house: openHouse(t, func(cfg *Config) {
+			s := &script{service: openService(t, func(cfg *Config) {
 				cfg.Clock = clock.NewHeld(time.Unix(1_700_000_100, 0), 1)
 			})}
 			golden.File(t, file, s.run(read(t, file)))
@@ -55,7 +55,7 @@ func TestMethods(t *testing.T) {
 
 // Every method has a transcript.
 func TestEveryMethodHasATranscript(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	for _, name := range h.app.methods {
 		if files, err := filepath.Glob("testdata/methods/" + name.Name + ".txt"); err != nil || len(files) != 1 {
 			t.Errorf("%s has none", name.Name)
@@ -64,7 +64,7 @@ func TestEveryMethodHasATranscript(t *testing.T) {
 }
 
 type script struct {
-	*house
+	*service
 	last string
 }
 
@@ -101,15 +101,15 @@ func (s *script) do(what string) {
 			txs = append(txs, s.named("", int(name[0]-'a'), uint64(name[1]-'0')))
 		}
 		s.mine(txs...)
-		s.settled()
+		s.waitForIndexed()
 	case "shared":
-		waitFor(s.house, "hint", func(f rpc.OrderShared) bool { return s.last == f.Hash.Hex() })
+		waitFor(s.service, "hint", func(f rpc.OrderShared) bool { return s.last == f.Hash.Hex() })
 	case "sent":
-		waitFor(s.house, "delivery", func(f rpc.OrderSent) bool { return is(f.OrderRef) })
+		waitFor(s.service, "delivery", func(f rpc.OrderSent) bool { return is(f.OrderRef) })
 	case "simulated":
-		waitFor(s.house, "simulation", func(f rpc.OrderSimulated) bool { return is(f.OrderRef) })
+		waitFor(s.service, "simulation", func(f rpc.OrderSimulated) bool { return is(f.OrderRef) })
 	case "ended":
-		waitFor(s.house, "end", func(f rpc.OrderEnded) bool { return is(f.OrderRef) })
+		waitFor(s.service, "end", func(f rpc.OrderEnded) bool { return is(f.OrderRef) })
 	case "indexed":
 		s.eventually("anything", func() bool { return true })
 	default:
@@ -142,7 +142,7 @@ func (s *script) fill(text string) string {
 		case "hash":
 			return tx.Hash().Hex()
 		case "from":
-			return addressOf(houseKey(int(parts[2][0] - 'a'))).Hex()
+			return addressOf(accountKey(int(parts[2][0] - 'a'))).Hex()
 		case "double":
 			return crypto.Keccak256Hash(tx.Hash().Bytes()).Hex()
 		}
@@ -153,25 +153,25 @@ func (s *script) fill(text string) string {
 func (s *script) named(kind string, key int, nonce uint64) *types.Transaction {
 	switch kind {
 	case "revert":
-		return s.signed(houseKey(key), &types.DynamicFeeTx{ // creates with code that reverts with two bytes
-			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+		return s.signed(accountKey(key), &types.DynamicFeeTx{ // creates with code that reverts with two bytes
+			ChainID: big.NewInt(chainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
 			GasFeeCap: big.NewInt(100 * params.GWei), Gas: 100_000,
 			Value: new(big.Int), Data: common.FromHex("61beef6000526002601efd"),
 		})
 	case "tip":
-		return s.signed(houseKey(key), &types.DynamicFeeTx{
-			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(50 * params.GWei),
+		return s.signed(accountKey(key), &types.DynamicFeeTx{
+			ChainID: big.NewInt(chainID), Nonce: nonce, GasTipCap: big.NewInt(50 * params.GWei),
 			GasFeeCap: big.NewInt(100 * params.GWei), Gas: 21_000,
 			To: &common.Address{1}, Value: big.NewInt(1),
 		})
 	case "big":
-		return s.signed(houseKey(key), &types.DynamicFeeTx{
-			ChainID: big.NewInt(houseChainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
+		return s.signed(accountKey(key), &types.DynamicFeeTx{
+			ChainID: big.NewInt(chainID), Nonce: nonce, GasTipCap: big.NewInt(params.GWei),
 			GasFeeCap: big.NewInt(100 * params.GWei), Gas: 10_000_000,
 			To: &common.Address{1}, Value: new(big.Int), Data: make([]byte, 128<<10),
 		})
 	}
-	return s.tx(houseKey(key), nonce, common.Address{1}, 1)
+	return s.tx(accountKey(key), nonce, common.Address{1}, 1)
 }
 
 // ask sends a request and shows the answer.
@@ -185,13 +185,13 @@ func (s *script) ask(line string) string {
 	if !isRaw {
 		body = strings.Replace(line, "{", `{"jsonrpc":"2.0","id":1,`, 1)
 	}
-	body = strings.ReplaceAll(s.fill(body), "{me}", addressOf(houseKey(key)).Hex())
+	body = strings.ReplaceAll(s.fill(body), "{me}", addressOf(accountKey(key)).Hex())
 	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.url, strings.NewReader(body))
 	if err != nil {
 		s.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Flashbots-Signature", sign.Header(houseKey(key), []byte(body)))
+	r.Header.Set("X-Flashbots-Signature", sign.Header(accountKey(key), []byte(body)))
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		s.Fatal(err)

@@ -37,7 +37,7 @@ func TestLedgerThatDoesNotFit(t *testing.T) {
 			Work: func() {
 				wishes++
 				h.url = "http://" + listener.Addr().String()
-				h.want(new(any), houseKey(100), "flashbots_setFeeRefundRecipient", addressOf(houseKey(100)),
+				h.want(new(any), accountKey(100), "flashbots_setFeeRefundRecipient", addressOf(accountKey(100)),
 					common.Address{byte(wishes)})
 			},
 			Stop: func() error {

@@ -12,14 +12,14 @@ import (
 // What needs no signature is answered without one, and refused with a wrong one; all else is
 // refused without.
 func TestUnsigned(t *testing.T) {
-	h := openHouse(t, nil)
+	h := openService(t, nil)
 	for _, row := range []struct {
 		method, signature string
 		want              string
 	}{
 		{"flashbots_getMevRefundTotalByRecipient", "", `"total":"0x0"`},
 		{"vendor_getMevRefundTotalBySender", "", `"total":"0x0"`},
-		{"flashbots_getMevRefundTotalBySender", sign.Header(houseKey(7), []byte("something else")), `"error"`},
+		{"flashbots_getMevRefundTotalBySender", sign.Header(accountKey(7), []byte("something else")), `"error"`},
 		{"flashbots_getFeeRefundTotalsByRecipient", "", `"error"`},
 	} {
 		body := `{"jsonrpc":"2.0","id":1,"method":"` + row.method +

@@ -21,14 +21,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/bundle"
-	"github.com/gavel-relay/gavel/rpc/desk"
+	"github.com/gavel-relay/gavel/rpc/inclusion"
 	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 	"github.com/gavel-relay/gavel/rpc/ledger"
+	"github.com/gavel-relay/gavel/rpc/lifecycle"
 	"github.com/gavel-relay/gavel/rpc/method"
 	"github.com/gavel-relay/gavel/rpc/pool"
 	"github.com/gavel-relay/gavel/rpc/reputation"
 	"github.com/gavel-relay/gavel/rpc/send"
-	"github.com/gavel-relay/gavel/rpc/settle"
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
@@ -39,20 +39,21 @@ type App struct {
 	journal *journal.Journal
 	ledger  *ledger.Ledger
 	facts   *facts
-	state   *owedBook
-	tenure  *tenure
+	refunds *refundState
+	lease   *lease
 	// snapshots keep what a start needs beside the facts.
-	snapshots *snapshots
-	users     *reputation.View
-	settler   *settle.Settler
-	sender    *send.Sender
-	desk      *desk.Desk
-	methods   []method.Method
-	handler   http.Handler
-	watched   observed
+	snapshots  *snapshots
+	reputation *reputation.Projection
+	indexer    *inclusion.Indexer
+	sender     *send.Sender
+	lifecycle  *lifecycle.Lifecycle
+	methods    []method.Method
+	handler    http.Handler
+	watched    observed
 }
 
-// New opens the stores, remembers what an earlier life knew, and catches up with the chain.
+// newTestMetrics opens the stores, remembers what an earlier life knew, and catches up with the
+// chain.
 func New(ctx context.Context, cfg Config) (*App, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -77,10 +78,10 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.cfg.Journal.URL != "" {
 		watch = lifeWatch
 	}
-	if a.tenure, err = begin(ctx, a.journal, watch); err != nil {
+	if a.lease, err = acquireLease(ctx, a.journal, watch); err != nil {
 		return err
 	}
-	a.opened.Add(a.tenure.end)
+	a.opened.Add(a.lease.release)
 	if a.ledger, err = ledger.Open(ctx, a.database(), ledger.Config{
 		EarliestBlock: a.cfg.EarliestBlock, DetailsDelay: a.cfg.DetailsDelay, TotalsEvery: a.cfg.TotalsEvery, Log: a.cfg.Log,
 	}); err != nil {
@@ -96,8 +97,8 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.restore(ctx); err != nil {
 		return err
 	}
-	a.desk.CountFrom(a.tenure.life.Number << lifeShift)
-	return a.desk.Begin(ctx)
+	a.lifecycle.CountFrom(a.lease.life.Number << lifeShift)
+	return a.lifecycle.Begin(ctx)
 }
 
 func (a *App) database() string {
@@ -115,10 +116,10 @@ func (a *App) wire() error {
 	if err := a.observe(); err != nil {
 		return err
 	}
-	a.users = reputation.New(reputation.Config{})
+	a.reputation = reputation.New(reputation.Config{})
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
 	a.opened.Add(a.facts.Close)
-	a.state = newOwedBook(a.journal)
+	a.refunds = newRefundState(a.journal)
 	a.snapshots = newSnapshots(a.journal, a.facts, a.cfg.Log, a.cfg.Limits.Orders)
 	a.facts.safe = a.snapshots.safe
 	execution := simulate.New(a.cfg.States, simulate.Options{})
@@ -127,35 +128,35 @@ func (a *App) wire() error {
 		simulator = a.cfg.FetchAhead(execution)
 	}
 	turns := simulate.NewTurns(simulate.TurnOptions{Running: a.cfg.Simulations})
-	a.settler = settle.New(settle.Config{Replayer: execution, Facts: recipientKeeper{a.facts, a.state},
+	a.indexer = inclusion.New(inclusion.Config{Replayer: execution, Facts: recipientKeeper{a.facts, a.refunds},
 		Payers: a.cfg.Payers, PayoutGas: a.cfg.PayoutGas})
-	a.state.settler = a.settler
+	a.refunds.indexer = a.indexer
 	a.sender = send.New(send.Config{
 		Builders: a.cfg.Builders, Header: a.cfg.SignatureHeaders[0], Log: a.cfg.Log,
 		Sign: func(body []byte) string { return sign.Header(a.cfg.Key, body) }, Parallel: sendParallel,
 	})
 	signer, senders := types.LatestSigner(a.cfg.ChainConfig), bundle.NewRecent(sendersKept)
-	a.desk = desk.New(desk.Config{
+	a.lifecycle = lifecycle.New(lifecycle.Config{
 		Pool: pool.New(pool.Config{
 			MaxOrders: a.cfg.Limits.Orders, MaxPerSigner: a.cfg.Limits.OrdersPerSigner, Class: a.classOf,
-			Strangers: max(a.cfg.Limits.Orders/2, 1), MaxPerSource: max(a.cfg.Limits.Orders/10, 1),
+			MaxNewcomers: max(a.cfg.Limits.Orders/2, 1), MaxPerSource: max(a.cfg.Limits.Orders/10, 1),
 		}),
-		Chain: a.cfg.Chain, Simulator: simulator, Sender: a.sender, Settler: a.settler, Recipients: a.settler,
-		Ranking: a.users,
+		Chain: a.cfg.Chain, Simulator: simulator, Sender: a.sender, Indexer: a.indexer, Recipients: a.indexer,
+		Ranking: a.reputation,
 		Facts:   a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Signer: signer, Senders: senders,
 		BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations, SendUnpaid: a.cfg.Literal,
 	})
-	house := &method.House{
-		Taker: a.desk, Canceller: a.desk, Tracker: tracker{a.desk, a.ledger}, Simulator: simulator,
-		Turns:   turnsOf{turns, a.users},
-		Refunds: a.ledger, Delayed: a.ledger, Mev: a.ledger, Receivers: a.settler, Users: a.users, Facts: a.facts,
+	methods := &method.Methods{
+		Submitter: a.lifecycle, Canceller: a.lifecycle, Tracker: tracker{a.lifecycle, a.ledger}, Simulator: simulator,
+		Turns:   turnsOf{turns, a.reputation},
+		Refunds: a.ledger, Delayed: a.ledger, Mev: a.ledger, Receivers: a.indexer, Users: a.reputation, Facts: a.facts,
 		Chain: signer, Senders: senders,
 		Limits: a.limits(),
 	}
 	if a.cfg.Literal {
-		house.Prober = a.desk
+		methods.Prober = a.lifecycle
 	}
-	a.methods = house.Methods()
+	a.methods = methods.All()
 	return a.serveMethods(a.methods)
 }
 
@@ -179,11 +180,11 @@ func (a *App) limits() bundle.Config {
 // itself. It needs no signature, as GET /openrpc.json needs none.
 const discover = "rpc.discover"
 
-// written is a result that was written once, for all who ask.
-type written []byte
+// rawJSON is a result that was written once, for all who ask.
+type rawJSON []byte
 
 // AppendJSON implements jsonrpc.Appender.
-func (w written) AppendJSON(to []byte) []byte { return append(to, w...) }
+func (w rawJSON) AppendJSON(to []byte) []byte { return append(to, w...) }
 
 // serveMethods puts the methods behind their envelope.
 func (a *App) serveMethods(methods []method.Method) error {
@@ -222,7 +223,7 @@ func (a *App) serveMethods(methods []method.Method) error {
 	if err != nil {
 		return fmt.Errorf("write the OpenRPC document: %w", err)
 	}
-	cfg.Methods[discover] = func(context.Context, *jsonrpc.Call) (any, error) { return written(document), nil }
+	cfg.Methods[discover] = func(context.Context, *jsonrpc.Call) (any, error) { return rawJSON(document), nil }
 	cfg.Unsigned = append(cfg.Unsigned, discover)
 	server, err := jsonrpc.New(cfg)
 	if err != nil {
@@ -247,13 +248,13 @@ func (a *App) rates() jsonrpc.Limits {
 
 // turnsOf lets the signers' reputation count when simulations wait.
 type turnsOf struct {
-	turns *simulate.Turns
-	users *reputation.View
+	turns      *simulate.Turns
+	reputation *reputation.Projection
 }
 
 // Do implements method.Turns.
 func (t turnsOf) Do(ctx context.Context, signer common.Address, source string, run func(context.Context)) error {
-	err := t.turns.Do(ctx, lane.Who{Signer: signer, Source: source, Known: t.users.High(signer)}, run)
+	err := t.turns.Do(ctx, lane.Who{Signer: signer, Source: source, Known: t.reputation.High(signer)}, run)
 	if errors.Is(err, simulate.ErrBusy) {
 		return rpc.SimulationBusy.Plain()
 	}
@@ -274,7 +275,7 @@ func sourceOf(client netip.Addr) string {
 
 // classOf ranks a signer's orders.
 func (a *App) classOf(signer common.Address) int {
-	if a.users.High(signer) {
+	if a.reputation.High(signer) {
 		return 1
 	}
 	return 0

@@ -12,9 +12,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc/param"
 )
 
-// signed is a transaction on its way in: first text, then decoded, then with its sender if somebody
-// needs it now.
-type signed struct {
+// incomingTx is a transaction on its way in: first text, then decoded, then with its sender if
+// somebody needs it now.
+type incomingTx struct {
 	hex  param.HexBytes
 	path func() string // where it stands in the request; only a refusal asks
 	raw  []byte
@@ -23,10 +23,11 @@ type signed struct {
 }
 
 // Hash is the transaction's.
-func (s *signed) Hash() common.Hash { return s.hash }
+func (s *incomingTx) Hash() common.Hash { return s.hash }
 
-// fits refuses more bytes of raw transactions than there may be, before any of them is decoded.
-func fits(txs []*signed, limits Config) error {
+// checkSize refuses more bytes of raw transactions than there may be, before any of them is
+// decoded.
+func checkSize(txs []*incomingTx, limits Config) error {
 	total := 0
 	for _, s := range txs {
 		total += s.hex.Len()
@@ -38,7 +39,7 @@ func fits(txs []*signed, limits Config) error {
 }
 
 // decode reads transactions as a node takes them: blob transactions with their blobs.
-func decode(txs []*signed) error {
+func decode(txs []*incomingTx) error {
 	for _, s := range txs {
 		raw, err := s.hex.Bytes()
 		if err != nil {
@@ -62,20 +63,20 @@ func hashOf(raw []byte, tx *types.Transaction) common.Hash {
 	return crypto.Keccak256Hash(raw)
 }
 
-func (s *signed) order() *rpc.Transaction {
+func (s *incomingTx) order() *rpc.Transaction {
 	return &rpc.Transaction{Raw: s.raw, Hash: s.Hash(), From: s.From, Nonce: s.Nonce(), CanRevert: s.CanRevert,
 		CanDrop: s.CanDrop}
 }
 
 // exec is the transaction as the simulator takes it.
-func (s *signed) exec() *exec.Tx {
+func (s *incomingTx) exec() *exec.Tx {
 	tx := s.Tx
 	tx.Transaction = tx.WithoutBlobTxSidecar()
 	return &tx
 }
 
 // hashes are the transactions' in order.
-func hashes(txs []*signed) []common.Hash {
+func hashes(txs []*incomingTx) []common.Hash {
 	list := make([]common.Hash, len(txs))
 	for i, s := range txs {
 		list[i] = s.Hash()
@@ -84,7 +85,7 @@ func hashes(txs []*signed) []common.Hash {
 }
 
 // readTxs reads the field txs as far as decoding: its number and size are judged first.
-func readTxs(path string, list param.LaterList, limits Config) ([]*signed, error) {
+func readTxs(path string, list param.LaterList, limits Config) ([]*incomingTx, error) {
 	if list.Count() > limits.MaxTxs {
 		return nil, rpc.BundleTooManyTxs.With("%s has %d, want at most %d", path, list.Count(), limits.MaxTxs)
 	}
@@ -92,9 +93,9 @@ func readTxs(path string, list param.LaterList, limits Config) ([]*signed, error
 	if err != nil {
 		return nil, err
 	}
-	txs := make([]*signed, len(texts))
+	txs := make([]*incomingTx, len(texts))
 	for i := range texts {
-		txs[i] = &signed{hex: texts[i], path: func() string { return fmt.Sprintf("%s[%d]", path, i) }}
+		txs[i] = &incomingTx{hex: texts[i], path: func() string { return fmt.Sprintf("%s[%d]", path, i) }}
 	}
-	return txs, fits(txs, limits)
+	return txs, checkSize(txs, limits)
 }

@@ -10,6 +10,16 @@
 //	            ├─▶ Outgoing       eth_sendBundle
 //	            └─▶ OutgoingShare  mev_sendBundle v0.1
 //
+//	*rpc.Order + the order that it follows ─▶ JoinMatch ─▶ one bundle (match.go)
+//
+//	  searcher's order               order with that double hash       what goes on
+//	  [ {hash: H}, {tx} ]      and   [ A, … ]                    ──▶   [ {bundle: [A, …]}, {tx} ]
+//	  blocks 7 to 9                  blocks 5 to 8                     blocks 7 to 8
+//	  no refunds                     wants 90 % back                   90 % of what {tx} earns for those whose bundle it is
+//	  named h, as answered                                             still named h
+//
+// docs/spec.md, Matching, has the rules of the last.
+//
 // What is dear comes last, so that a request that is refused costs less than the check of its
 // signature. Every refusal is a *rpc.Refused whose message has the path of the field.
 package bundle

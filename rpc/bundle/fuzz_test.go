@@ -54,7 +54,7 @@ func checkOrder(t *testing.T, order *rpc.Order) {
 		order.Signer != in.Signer {
 		t.Fatalf("%+v", order)
 	}
-	if txs, err := flat(nil, b); len(txs) > in.Limits.MaxTxs || err != nil && !errors.Is(err, ErrUnmatched) {
+	if txs, err := flatten(nil, b); len(txs) > in.Limits.MaxTxs || err != nil && !errors.Is(err, ErrUnmatched) {
 		t.Fatalf("%d transactions, %v", len(txs), err)
 	}
 	if _, err := ToExec(b, chain, nil); err != nil && !errors.Is(err, ErrUnmatched) && !errors.Is(err, ErrSignature) {

@@ -49,7 +49,7 @@ func Outgoing(o *rpc.Order, block uint64, replacement uuid.UUID) (json.RawMessag
 		BlockNumber: hexutil.Uint64(block), MinTimestamp: window.MinTimestamp, MaxTimestamp: window.MaxTimestamp,
 		ReplacementUUID: replacement,
 	}
-	txs, err := flat(nil, &o.Bundle)
+	txs, err := flatten(nil, &o.Bundle)
 	if err != nil {
 		return nil, err
 	}
@@ -84,15 +84,15 @@ func OutgoingReplacement(o *rpc.Order) uuid.UUID {
 	return uuid.Nil
 }
 
-// flat are a bundle's transactions, depth first.
-func flat(txs []*rpc.Transaction, b *rpc.Bundle) ([]*rpc.Transaction, error) {
+// flatten are a bundle's transactions, depth first.
+func flatten(txs []*rpc.Transaction, b *rpc.Bundle) ([]*rpc.Transaction, error) {
 	var err error
 	for _, e := range b.Elements {
 		switch {
 		case e.Tx != nil:
 			txs = append(txs, e.Tx)
 		case e.Bundle != nil:
-			if txs, err = flat(txs, e.Bundle); err != nil {
+			if txs, err = flatten(txs, e.Bundle); err != nil {
 				return nil, err
 			}
 		default:

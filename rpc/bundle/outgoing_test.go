@@ -381,7 +381,7 @@ func senderless(b rpc.Bundle) rpc.Bundle {
 }
 
 func rawsOf(t *rapid.T, b *rpc.Bundle) []string {
-	txs, err := flat(nil, b)
+	txs, err := flatten(nil, b)
 	if err != nil {
 		t.Fatal(err)
 	}

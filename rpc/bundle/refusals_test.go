@@ -14,7 +14,7 @@ type no struct{ params, want string }
 
 const share = `[{"version":"v0.1","inclusion":{"block":"0x65"},`
 
-// inner is a bundle in a bundle, with more fields.
+// asElement is a bundle in a bundle, with more fields.
 func inner(more string) string {
 	return `{"bundle":{"version":"v0.1","inclusion":{"block":"0x65"},"body":[{"tx":"$A"}]` + more + `}}`
 }

@@ -37,7 +37,7 @@ func (r *Recent) Sender(tx common.Hash) (sender common.Address, known bool) { re
 func (r *Recent) Remember(tx common.Hash, sender common.Address) { r.senders.Add(tx, sender) }
 
 // findSenders finds the senders of transactions on their way in.
-func findSenders(txs []*signed, in Intake) error {
+func findSenders(txs []*incomingTx, in Intake) error {
 	wanted := make([]*exec.Tx, len(txs))
 	for i, s := range txs {
 		wanted[i] = &s.Tx
@@ -55,26 +55,26 @@ const parallelFrom = 9
 // signatures, which is the dearest step by far, 50 µs for each. Of errors the first transaction's
 // counts, and failed is its index. senders may be nil.
 func recoverSenders(txs []*exec.Tx, chain types.Signer, senders Senders) (failed int, err error) {
-	strangers := make([]int, 0, len(txs))
+	unknown := make([]int, 0, len(txs))
 	for i, tx := range txs {
 		known := false
 		if senders != nil {
 			tx.From, known = senders.Sender(tx.Hash())
 		}
 		if !known {
-			strangers = append(strangers, i)
+			unknown = append(unknown, i)
 		}
 	}
-	errs := make([]error, len(strangers))
-	each(len(strangers), func(i int) {
-		tx := txs[strangers[i]]
+	errs := make([]error, len(unknown))
+	each(len(unknown), func(i int) {
+		tx := txs[unknown[i]]
 		if tx.From, errs[i] = types.Sender(chain, tx.Transaction); errs[i] == nil && senders != nil {
 			senders.Remember(tx.Hash(), tx.From)
 		}
 	})
 	for i, err := range errs {
 		if err != nil {
-			return strangers[i], err
+			return unknown[i], err
 		}
 	}
 	return 0, nil

@@ -76,8 +76,10 @@ func (p *privateParams) order(txPath, path string, in Intake) (*rpc.Order, error
 	case p.Preferences.Fast == nil && in.Limits.Literal:
 		return nil, param.Missing(path + ".fast")
 	}
-	txs := []*signed{{hex: *p.Tx, path: func() string { return txPath }, Tx: exec.Tx{CanRevert: p.Preferences.CanRevert}}}
-	if err := fits(txs, in.Limits); err != nil {
+	txs := []*incomingTx{{hex: *p.Tx, path: func() string {
+		return txPath
+	}, Tx: exec.Tx{CanRevert: p.Preferences.CanRevert}}}
+	if err := checkSize(txs, in.Limits); err != nil {
 		return nil, err
 	}
 	window, err := p.window(in)

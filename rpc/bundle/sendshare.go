@@ -56,9 +56,9 @@ func readShare(raw param.Later, simulates bool, in Intake) (*rpc.Order, error) {
 
 // finish decodes the transactions of a bundle whose form is checked, checks its terms and finds the
 // senders of those that are wanted.
-func (r *shareReader) finish(form *shareForm, in Intake, wanted func(terms *rpc.Bundle) []*signed) (
+func (r *shareReader) finish(form *shareForm, in Intake, wanted func(terms *rpc.Bundle) []*incomingTx) (
 	*rpc.Bundle, error) {
-	if err := fits(r.txs, r.limits); err != nil {
+	if err := checkSize(r.txs, r.limits); err != nil {
 		return nil, err
 	}
 	if err := decode(r.txs); err != nil {
@@ -81,7 +81,7 @@ func (r *shareReader) finish(form *shareForm, in Intake, wanted func(terms *rpc.
 // owners are the transactions whose senders must be known from the beginning: the owners of
 // elements that get refunds (see rpc.Bundle.Shares), of bundles that others can learn of, since
 // they may follow them, and of what follows somebody else's order.
-func (f *shareForm) owners(terms *rpc.Bundle) (list []*signed) {
+func (f *shareForm) owners(terms *rpc.Bundle) (list []*incomingTx) {
 	add := func(e shareElement) {
 		if tx := e.owner(); tx != nil && !slices.Contains(list, tx) {
 			list = append(list, tx)
@@ -111,7 +111,7 @@ func (f *shareForm) owners(terms *rpc.Bundle) (list []*signed) {
 
 // owner is the transaction whose sender owns the element; nil if others were named, or nobody is
 // known yet.
-func (e shareElement) owner() *signed {
+func (e shareElement) owner() *incomingTx {
 	for e.bundle != nil {
 		if len(e.bundle.params.Validity.RefundConfig) > 0 {
 			return nil

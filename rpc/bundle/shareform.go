@@ -63,7 +63,7 @@ type shareForm struct {
 // shareElement is one of hash, tx and bundle.
 type shareElement struct {
 	hash   *common.Hash
-	tx     *signed
+	tx     *incomingTx
 	bundle *shareForm
 }
 
@@ -76,7 +76,7 @@ type shareReader struct {
 	maxDepth, maxBackruns int
 	// places are how many transactions and hashes were met, txs the transactions, depth first.
 	places int
-	txs    []*signed
+	txs    []*incomingTx
 	// simulates: the outermost bundle may have options of a simulation.
 	simulates bool
 	// windowOf reads the window of the outermost bundle.
@@ -211,7 +211,7 @@ func (r *shareReader) readElement(f *shareForm, path string, i int, e *elementPa
 		hash := common.Hash(*e.Hash)
 		return shareElement{hash: &hash}, r.count(path)
 	case e.Tx != nil:
-		tx := &signed{hex: *e.Tx, path: func() string { return path + ".tx" }, Tx: exec.Tx{CanRevert: e.CanRevert}}
+		tx := &incomingTx{hex: *e.Tx, path: func() string { return path + ".tx" }, Tx: exec.Tx{CanRevert: e.CanRevert}}
 		if err := setRevertMode(tx, path, e.RevertMode); err != nil {
 			return shareElement{}, err
 		}
@@ -245,7 +245,7 @@ func (r *shareReader) count(path string) error {
 	return nil
 }
 
-func setRevertMode(tx *signed, path, mode string) error {
+func setRevertMode(tx *incomingTx, path, mode string) error {
 	switch mode {
 	case "":
 	case "allow":

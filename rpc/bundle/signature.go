@@ -16,7 +16,7 @@ import (
 // checkSignatures refuses transactions that are for another chain, and signatures with values that
 // no signature has. It is cheap: half of what passes by chance belongs to nobody all the same,
 // which only recovering the sender shows.
-func checkSignatures(txs []*signed, chain types.Signer) error {
+func checkSignatures(txs []*incomingTx, chain types.Signer) error {
 	for _, s := range txs {
 		if err := checkSignature(s.Transaction, chain); err != nil {
 			return rpc.BundleUndecodable.With("%s: %s", s.path(), err)

@@ -43,7 +43,7 @@ func ReadSimBundle(params json.RawMessage, in Intake) (*Simulation, error) {
 			return nil, err
 		}
 	}
-	bundle, err := r.finish(form, in, func(*rpc.Bundle) []*signed { return r.txs })
+	bundle, err := r.finish(form, in, func(*rpc.Bundle) []*incomingTx { return r.txs })
 	if err != nil {
 		return nil, err
 	}

@@ -42,8 +42,8 @@ func readSimulation(path string, raw param.Later) (p simulationParams, err error
 	return p, nil
 }
 
-// over are these options, and below's where these say nothing.
-func (p simulationParams) over(below simulationParams) simulationParams {
+// mergeOver are these options, and below's where these say nothing.
+func (p simulationParams) mergeOver(below simulationParams) simulationParams {
 	return simulationParams{
 		Parent: cmp.Or(p.Parent, below.Parent), BlockNumber: cmp.Or(p.BlockNumber, below.BlockNumber),
 		Coinbase:  cmp.Or(p.Coinbase, below.Coinbase),
@@ -60,5 +60,5 @@ func readOptions(inside, after param.Later) (simulationParams, error) {
 		return below, err
 	}
 	above, err := readSimulation("params[1]", after)
-	return above.over(below), err
+	return above.mergeOver(below), err
 }

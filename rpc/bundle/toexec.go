@@ -26,23 +26,23 @@ var (
 // follows a hash, and ErrSignature where a transaction has no sender; any other one means that the
 // order is not one of this package's.
 func ToExec(b *rpc.Bundle, chain types.Signer, senders Senders) (*exec.Bundle, error) {
-	var strangers []*exec.Tx
-	converted, err := execBundle(b, &strangers)
+	var unknown []*exec.Tx
+	converted, err := execBundle(b, &unknown)
 	if err != nil {
 		return nil, err
 	}
-	if i, err := recoverSenders(strangers, chain, senders); err != nil {
-		return nil, fmt.Errorf("%w: transaction %s: %w", ErrSignature, strangers[i].Hash(), err)
+	if i, err := recoverSenders(unknown, chain, senders); err != nil {
+		return nil, fmt.Errorf("%w: transaction %s: %w", ErrSignature, unknown[i].Hash(), err)
 	}
 	return converted, nil
 }
 
 // execBundle converts a bundle, and collects the transactions whose senders the order does not
 // know.
-func execBundle(b *rpc.Bundle, strangers *[]*exec.Tx) (*exec.Bundle, error) {
+func execBundle(b *rpc.Bundle, unknown *[]*exec.Tx) (*exec.Bundle, error) {
 	converted := execTerms(b)
 	for _, e := range b.Elements {
-		element, err := execElement(e, strangers)
+		element, err := execElement(e, unknown)
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +51,7 @@ func execBundle(b *rpc.Bundle, strangers *[]*exec.Tx) (*exec.Bundle, error) {
 	return converted, nil
 }
 
-func execElement(e rpc.Element, strangers *[]*exec.Tx) (exec.Element, error) {
+func execElement(e rpc.Element, unknown *[]*exec.Tx) (exec.Element, error) {
 	switch {
 	case e.Tx != nil:
 		decoded := new(types.Transaction)
@@ -61,11 +61,11 @@ func execElement(e rpc.Element, strangers *[]*exec.Tx) (exec.Element, error) {
 		tx := &exec.Tx{Transaction: decoded.WithoutBlobTxSidecar(), From: e.Tx.From, CanRevert: e.Tx.CanRevert,
 			CanDrop: e.Tx.CanDrop}
 		if tx.From == (common.Address{}) {
-			*strangers = append(*strangers, tx)
+			*unknown = append(*unknown, tx)
 		}
 		return exec.Element{Tx: tx}, nil
 	case e.Bundle != nil:
-		inner, err := execBundle(e.Bundle, strangers)
+		inner, err := execBundle(e.Bundle, unknown)
 		return exec.Element{Bundle: inner}, err
 	}
 	return exec.Element{}, ErrUnmatched

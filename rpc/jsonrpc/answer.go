@@ -103,45 +103,45 @@ func (a *answer) write(id []byte, result any, refused *rpc.Refused) error {
 }
 
 // put is write; what cannot be written is our own fault, which can.
-func (x *exchange) put(a *answer, id []byte, result any, refused *rpc.Refused) {
+func (c *call) put(a *answer, id []byte, result any, refused *rpc.Refused) {
 	if err := a.write(id, result, refused); err != nil {
-		x.put(a, id, nil, x.refusal(err))
+		c.put(a, id, nil, c.refusal(err))
 	}
 }
 
 // succeed answers a single request with its result.
-func (x *exchange) succeed(id []byte, result any) {
+func (c *call) succeed(id []byte, result any) {
 	a := newAnswer()
 	defer a.free()
 	if err := a.write(id, result, nil); err != nil {
-		x.refuse(id, x.refusal(err))
+		c.refuse(id, c.refusal(err))
 		return
 	}
-	x.send(http.StatusOK, a.Bytes())
+	c.send(http.StatusOK, a.Bytes())
 }
 
 // refuseAll answers a body of which no request was found.
-func (x *exchange) refuseAll(refused *rpc.Refused) {
-	x.observe(nil, refused, 0)
-	x.refuse(nil, refused)
+func (c *call) refuseAll(refused *rpc.Refused) {
+	c.observe(nil, refused, 0)
+	c.refuse(nil, refused)
 }
 
 // refuse answers a single request, or a body as a whole, with an error.
-func (x *exchange) refuse(id []byte, refused *rpc.Refused) {
+func (c *call) refuse(id []byte, refused *rpc.Refused) {
 	a := newAnswer()
 	defer a.free()
-	if x.legacy {
+	if c.legacy {
 		if err := a.encode(legacyError{refused.Error()}); err == nil { // text always can be written
-			x.send(legacyStatus(refused), a.Bytes())
+			c.send(legacyStatus(refused), a.Bytes())
 			return
 		}
 	}
-	x.put(a, id, nil, refused)
+	c.put(a, id, nil, refused)
 	status := refused.Status
 	if status == http.StatusForbidden {
-		status = x.AuthStatus
+		status = c.AuthStatus
 	}
-	x.send(status, a.Bytes())
+	c.send(status, a.Bytes())
 }
 
 // legacyError is how errors looked before they were JSON-RPC's.
@@ -162,13 +162,13 @@ func legacyStatus(refused *rpc.Refused) int {
 	return http.StatusBadRequest
 }
 
-// nothing is the answer to notifications.
-func (x *exchange) nothing() {
-	x.tell(x.w.Header())
-	x.w.WriteHeader(http.StatusNoContent)
+// answerNothing is the answer to notifications.
+func (c *call) answerNothing() {
+	c.writeHeaders(c.w.Header())
+	c.w.WriteHeader(http.StatusNoContent)
 }
 
-func (x *exchange) send(status int, body []byte) {
-	x.tell(x.w.Header())
-	serve.Bytes(x.w, status, "application/json", body)
+func (c *call) send(status int, body []byte) {
+	c.writeHeaders(c.w.Header())
+	serve.Bytes(c.w, status, "application/json", body)
 }

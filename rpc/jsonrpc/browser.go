@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// share lets pages of every origin read an answer (Fetch Standard, 3.2). Nothing is at risk: what a
-// request may do is decided by its signature, which only who has the key can make. No cookie or
-// other credential that a browser adds by itself is read, and "*" keeps browsers from sending any.
-func share(header http.Header) {
+// allowAnyOrigin lets pages of every origin read an answer (Fetch Standard, 3.2). Nothing is at
+// risk: what a request may do is decided by its signature, which only who has the key can make. No
+// cookie or other credential that a browser adds by itself is read, and "*" keeps browsers from
+// sending any.
+func allowAnyOrigin(header http.Header) {
 	header.Set("Access-Control-Allow-Origin", "*")
 	header.Set("Access-Control-Expose-Headers", "Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining")
 }
@@ -19,13 +20,13 @@ func share(header http.Header) {
 func (s *Server) preflight(w http.ResponseWriter, _ *http.Request) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
-	header.Set("Access-Control-Allow-Headers", strings.Join(s.readable(), ", "))
+	header.Set("Access-Control-Allow-Headers", strings.Join(s.requestHeaders(), ", "))
 	header.Set("Access-Control-Max-Age", "86400")
 	header.Set("Allow", "OPTIONS, POST")
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// readable are the headers of a request that mean something here.
-func (s *Server) readable() []string {
+// requestHeaders are the headers of a request that mean something here.
+func (s *Server) requestHeaders() []string {
 	return slices.Concat([]string{"Content-Type", "Content-Encoding", dialectHeader}, s.SignatureHeaders, s.OriginHeaders)
 }

@@ -78,7 +78,7 @@ func (e *entry) read(s *scanner) error {
 	var id, version, method, params []byte
 	err := s.object(func(key []byte) (err error) {
 		target := (*[]byte)(nil)
-		switch name := plain(key); string(name) {
+		switch name := unescape(key); string(name) {
 		case "id":
 			target = &id
 		case "jsonrpc":
@@ -92,13 +92,13 @@ func (e *entry) read(s *scanner) error {
 			return err
 		}
 		if *target != nil {
-			e.refused = rpc.InvalidRequest.With("%q comes twice", plain(key))
+			e.refused = rpc.InvalidRequest.With("%q comes twice", unescape(key))
 		}
 		*target, err = s.value()
 		return err
 	})
 	if err == nil && e.refused == nil {
-		e.judge(id, version, method, params)
+		e.check(id, version, method, params)
 	}
 	return err
 }
@@ -106,8 +106,8 @@ func (e *entry) read(s *scanner) error {
 // maxID bounds an id, which is a part of the answer, in bytes as it came.
 const maxID = 256
 
-// judge checks the members of a request, each as it came or nil, and keeps them.
-func (e *entry) judge(id, version, method, params []byte) {
+// check checks the members of a request, each as it came or nil, and keeps them.
+func (e *entry) check(id, version, method, params []byte) {
 	switch kind := kindOf(id); kind {
 	case aNumber, aString, null:
 		if len(id) > maxID {
@@ -121,26 +121,26 @@ func (e *entry) judge(id, version, method, params []byte) {
 		return
 	}
 	if kindOf(method) == aString {
-		e.method = plain(method[1 : len(method)-1])
+		e.method = unescape(method[1 : len(method)-1])
 	}
 	switch {
 	case version == nil:
 		e.refused = rpc.ParseError.With(`jsonrpc is missing, want "2.0"`)
 	case !bytes.Equal(version, []byte(`"2.0"`)):
-		e.refused = rpc.ParseError.With(`jsonrpc is %s, want "2.0"`, short(version))
+		e.refused = rpc.ParseError.With(`jsonrpc is %s, want "2.0"`, clip(version))
 	case method != nil && e.method == nil:
 		e.refused = rpc.InvalidRequest.With("method is %s, want a string", kindOf(method))
 	case len(e.method) == 0:
 		e.refused = rpc.InvalidRequest.With("missing method")
 	default:
-		e.refused = judgeParams(kindOf(params))
+		e.refused = checkParams(kindOf(params))
 	}
 	if kindOf(params) == aList {
 		e.params = params
 	}
 }
 
-func judgeParams(kind kind) *rpc.Refused {
+func checkParams(kind kind) *rpc.Refused {
 	switch kind {
 	case aList, null, nothing:
 		return nil
@@ -183,8 +183,8 @@ func kindOf(value []byte) kind {
 	return aNumber
 }
 
-// plain is a string's content, of which the text between the quotes is given.
-func plain(quoted []byte) []byte {
+// unescape is a string's content, of which the text between the quotes is given.
+func unescape(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted
 	}
@@ -195,8 +195,8 @@ func plain(quoted []byte) []byte {
 	return []byte(text)
 }
 
-// short is a client's text for an answer: not more than is needed to recognise it.
-func short(text []byte) string {
+// clip is a client's text for an answer: not more than is needed to recognise it.
+func clip(text []byte) string {
 	if len(text) > 40 {
 		return fmt.Sprintf("%.40s…", text)
 	}

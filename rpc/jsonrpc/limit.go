@@ -74,8 +74,8 @@ func (a *allowance) take(limiter *serve.Limiter, key, whose string) *rpc.Refused
 	return rpc.RateLimited.With("%s", whose)
 }
 
-// tell writes the headers that clients pace themselves by.
-func (a *allowance) tell(header http.Header) {
+// writeHeaders writes the headers that clients pace themselves by.
+func (a *allowance) writeHeaders(header http.Header) {
 	if a.limit > 0 {
 		header.Set("X-RateLimit-Limit", strconv.Itoa(a.limit))
 		header.Set("X-RateLimit-Remaining", strconv.Itoa(a.left))

@@ -41,7 +41,7 @@ type Call struct {
 // method is a row of the table.
 type method struct {
 	name     string
-	call     Method
+	do       Method
 	unsigned bool
 	limiter  *serve.Limiter // of clients; nil for none of its own
 }
@@ -50,7 +50,7 @@ type method struct {
 func (c *Config) table() (map[string]*method, error) {
 	table := make(map[string]*method, 2*len(c.Methods))
 	for name, call := range c.Methods {
-		table[name] = &method{name: name, call: call}
+		table[name] = &method{name: name, do: call}
 	}
 	for _, name := range c.Unsigned {
 		known, ok := table[name]

@@ -98,7 +98,7 @@ func New(config Config) (*Server, error) {
 	}
 	s.methods, s.keyOf = methods, serve.ByClient(s.TrustedProxies)
 	s.clients, s.signers = s.Limits.Client.limiter(s.Limits.Keys), s.Limits.Signer.limiter(s.Limits.Keys)
-	s.mux = serve.Mux{NotFound: rpc.NotFound.Plain(), NotAllowed: rpc.MethodNotAllowed.Plain(), Answer: s.elsewhere}
+	s.mux = serve.Mux{NotFound: rpc.NotFound.Plain(), NotAllowed: rpc.MethodNotAllowed.Plain(), Answer: s.answerElsewhere}
 	if s.Path == "/" {
 		s.Path = "/{$}" // this path, not what lies below
 	}
@@ -115,7 +115,7 @@ func (s *Server) Handle(method, pattern string, operation http.HandlerFunc) {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	share(w.Header())
+	allowAnyOrigin(w.Header())
 	s.mux.ServeHTTP(w, r)
 }
 

@@ -44,9 +44,9 @@ type builderStamp struct {
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // bundleStats is flashbots_getBundleStatsV2.
-func (h *House) bundleStats() Method {
+func (m *Methods) bundleStats() Method {
 	stamps := listOf(object(needs("pubkey", text, "the builder, by its name"), needs("timestamp", timestamp, "when")))
-	return h.tellsBundleStats(Method{
+	return m.completeBundleStats(Method{
 		Name:    "flashbots_getBundleStatsV2",
 		Summary: "Say how far a bundle of one's own came.",
 		About:   "`gavel_getOrderStatus` says more: also why.",
@@ -63,8 +63,8 @@ func (h *House) bundleStats() Method {
 }
 
 // bundleStatsV1 is flashbots_getBundleStats, which client libraries still call.
-func (h *House) bundleStatsV1() Method {
-	return h.tellsBundleStats(Method{
+func (m *Methods) bundleStatsV1() Method {
+	return m.completeBundleStats(Method{
 		Name:    "flashbots_getBundleStats",
 		Summary: "Say what `flashbots_getBundleStatsV2` says, in the form of its first version.",
 		About:   "Deprecated: it is for clients that know no other.",
@@ -80,25 +80,25 @@ func (h *House) bundleStatsV1() Method {
 	}, func(s bundleStatsResult) any { return s.inV1() })
 }
 
-// tellsBundleStats completes a version of the method: in which form it answers.
-func (h *House) tellsBundleStats(m Method, form func(bundleStatsResult) any) Method {
-	m.Params = []Param{need("query", object(
+// completeBundleStats completes a version of the method: in which form it answers.
+func (m *Methods) completeBundleStats(version Method, form func(bundleStatsResult) any) Method {
+	version.Params = []Param{required("query", object(
 		needs("bundleHash", hash, "as it was answered when the bundle was sent"),
 		may("blockNumber", anyNumber, "block that it was for, within 20 of the newest one"),
 	))}
-	m.Refusals, m.Beyond = []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld, rpc.NotReady}, true
-	m.Do = func(ctx context.Context, call *Call) (any, error) {
-		hash, err := h.askedStats(call)
+	version.Refusals, version.Beyond = []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld, rpc.NotReady}, true
+	version.Do = func(ctx context.Context, call *Call) (any, error) {
+		hash, err := m.askedStats(call)
 		if err != nil {
 			return nil, err
 		}
-		stats, err := h.statsOf(ctx, call.Signer, hash)
+		stats, err := m.statsOf(ctx, call.Signer, hash)
 		if err != nil {
 			return nil, err
 		}
 		return form(stats), nil
 	}
-	return m
+	return version
 }
 
 // inV1 says the same in the form of the first version.
@@ -112,7 +112,7 @@ func (s bundleStatsResult) inV1() bundleStatsV1Result {
 }
 
 // askedStats is the bundle whose statistics are asked for.
-func (h *House) askedStats(call *Call) (common.Hash, error) {
+func (m *Methods) askedStats(call *Call) (common.Hash, error) {
 	var p struct {
 		Hash   *param.Hash  `json:"bundleHash"`
 		Number param.Number `json:"blockNumber"`
@@ -123,24 +123,24 @@ func (h *House) askedStats(call *Call) (common.Hash, error) {
 	if p.Hash == nil {
 		return common.Hash{}, param.Missing("params[0].bundleHash")
 	}
-	return common.Hash(*p.Hash), h.nearHead(p.Number)
+	return common.Hash(*p.Hash), m.nearHead(p.Number)
 }
 
 // nearHead refuses a block that nothing is known of any more, or yet.
-func (h *House) nearHead(number param.Number) error {
-	head := h.Taker.Head().Number
+func (m *Methods) nearHead(number param.Number) error {
+	head := m.Submitter.Head().Number
 	if number.Set && (number.Value+statsBlocks < head || number.Value > head+statsBlocks) {
 		return rpc.StatsTooOld.With("%d, the newest one is %d", number.Value, head)
 	}
 	return nil
 }
 
-func (h *House) statsOf(ctx context.Context, signer common.Address, hash common.Hash) (bundleStatsResult, error) {
-	status, err := h.Tracker.Status(ctx, signer, hash)
+func (m *Methods) statsOf(ctx context.Context, signer common.Address, hash common.Hash) (bundleStatsResult, error) {
+	status, err := m.Tracker.Status(ctx, signer, hash)
 	if err != nil || status == nil {
 		return bundleStatsResult{}, err
 	}
-	high := h.Users.High(signer)
+	high := m.Users.High(signer)
 	result := bundleStatsResult{IsHighPriority: &high, ReceivedAt: stamp(status.ReceivedAt)}
 	if len(status.Simulations) > 0 {
 		result.IsSimulated, result.SimulatedAt = true, stamp(status.Simulations[0].At)

@@ -54,7 +54,7 @@ var callOverrides = []field{
 }
 
 // callBundle is eth_callBundle.
-func (h *House) callBundle() Method {
+func (m *Methods) callBundle() Method {
 	return Method{
 		Name:    "eth_callBundle",
 		Summary: "Say what transactions would do and pay, one after the other, at the top of a block.",
@@ -63,7 +63,7 @@ func (h *House) callBundle() Method {
 			"fee) ends the simulation with the message `err: …; txhash 0x…`. By default the block's time is its parent's and " +
 			"12 s, its base fee what follows " +
 			"from the parent, and the rest the parent's.",
-		Params: []Param{need("bundle", object(append([]field{
+		Params: []Param{required("bundle", object(append([]field{
 			needs("txs", listOf(hexBytes), "signed transactions"),
 			needs("blockNumber", anyNumber, "block that is simulated"),
 			may("stateBlockNumber", block, "block whose state it begins with; latest by default"),
@@ -98,19 +98,19 @@ func (h *House) callBundle() Method {
 			rpc.InvalidParams, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge, rpc.BundleMissingBlock,
 			rpc.BundleUndecodable,
 		}, simulationRefusals...),
-		Do: h.doCallBundle,
+		Do: m.doCallBundle,
 	}
 }
 
-func (h *House) doCallBundle(ctx context.Context, call *Call) (any, error) {
-	request, err := bundle.ReadCallBundle(call.Params, h.intake(call))
+func (m *Methods) doCallBundle(ctx context.Context, call *Call) (any, error) {
+	request, err := bundle.ReadCallBundle(call.Params, m.intake(call))
 	if err != nil {
 		return nil, err
 	}
 	var got *exec.CallResult
-	err = h.simulated(ctx, call, "eth_callBundle", func(ctx context.Context) (uint64, bool, error) {
+	err = m.simulated(ctx, call, "eth_callBundle", func(ctx context.Context) (uint64, bool, error) {
 		var err error
-		if got, err = h.Simulator.Call(ctx, request.Txs, request.Environment); err != nil {
+		if got, err = m.Simulator.Call(ctx, request.Txs, request.Environment); err != nil {
 			return 0, false, err
 		}
 		return got.GasUsed, true, nil

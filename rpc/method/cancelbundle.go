@@ -9,7 +9,7 @@ import (
 
 // cancelBundle is eth_cancelBundle. Its result is null: an array, as some services answer, breaks
 // clients that expect nothing.
-func (h *House) cancelBundle() Method {
+func (m *Methods) cancelBundle() Method {
 	return Method{
 		Name:    "eth_cancelBundle",
 		Summary: "Keep a bundle out of all bids to come.",
@@ -17,7 +17,7 @@ func (h *House) cancelBundle() Method {
 			"bundle are told; bids that they " +
 			"placed already are not lowered. A cancel may overtake its bundle: for a minute it keeps out what comes under " +
 			"the same name.",
-		Params: []Param{need("cancel", object(
+		Params: []Param{required("cancel", object(
 			needs("replacementUuid", uuid36, "the name that the bundle was sent with"),
 			may("signingAddress", address, "the signer of the request; another one is refused"),
 		))},
@@ -29,7 +29,7 @@ func (h *House) cancelBundle() Method {
 			if err != nil {
 				return nil, err
 			}
-			return nil, h.Canceller.Cancel(call.At, call.Signer, replacement)
+			return nil, m.Canceller.Cancel(call.At, call.Signer, replacement)
 		},
 	}
 }

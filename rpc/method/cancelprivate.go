@@ -8,13 +8,13 @@ import (
 )
 
 // cancelPrivate is eth_cancelPrivateTransaction.
-func (h *House) cancelPrivate() Method {
+func (m *Methods) cancelPrivate() Method {
 	return Method{
 		Name:    "eth_cancelPrivateTransaction",
 		Summary: "Stop trying to include a private transaction.",
 		About: "Only the key that signed the request which sent the transaction can cancel it. Builders that have it " +
 			"are told.",
-		Params:  []Param{need("cancel", object(needs("txHash", hash, "the transaction")))},
+		Params:  []Param{required("cancel", object(needs("txHash", hash, "the transaction")))},
 		Example: `[{"txHash":"'$HASH1'"}]`,
 		Result: boolean.says("true if it was cancelled; false if it is unknown, landed, expired or cancelled already, " +
 			"or was sent by another signer"),
@@ -24,7 +24,7 @@ func (h *House) cancelPrivate() Method {
 			if err != nil {
 				return nil, err
 			}
-			cancelled, err := h.Canceller.CancelPrivate(call.At, call.Signer, txHash)
+			cancelled, err := m.Canceller.CancelPrivate(call.At, call.Signer, txHash)
 			if err != nil {
 				return nil, err
 			}

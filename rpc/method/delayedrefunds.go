@@ -47,15 +47,15 @@ var delayedRange = []field{
 }
 
 // delayedRefunds is buildernet_getDelayedRefunds.
-func (h *House) delayedRefunds() Method {
+func (m *Methods) delayedRefunds() Method {
 	return Method{
 		Name:    "buildernet_getDelayedRefunds",
 		Summary: "List the refunds of a recipient that are paid outside of the block.",
 		About:   "Bounds are inclusive. An empty page with a cursor means that there may be more later: ask again.",
-		Params: []Param{need("query", object(append(delayedRange[:3:3],
+		Params: []Param{required("query", object(append(delayedRange[:3:3],
 			may("cursor", text, "of the page before"),
 			may("hash", hash, "one bundle only; needs both bounds"),
-		)...)), perhaps("cursor", text)},
+		)...)), optional("cursor", text)},
 		Example: `[{"recipient":"'$ADDRESS'","blockRangeFrom":"0x1","blockRangeTo":"0x1"}]`,
 		Result: object(
 			needs("refunds", refundRecords, "oldest block first"),
@@ -73,7 +73,7 @@ func (h *House) delayedRefunds() Method {
 			if err != nil {
 				return nil, err
 			}
-			page, err := h.Delayed.Delayed(ctx, q, either(p.Cursor, second), pageSize)
+			page, err := m.Delayed.Delayed(ctx, q, either(p.Cursor, second), pageSize)
 			if err != nil {
 				return nil, err
 			}

@@ -10,12 +10,12 @@ import (
 )
 
 // delayedTotals is buildernet_getDelayedRefundTotalsByRecipient.
-func (h *House) delayedTotals() Method {
+func (m *Methods) delayedTotals() Method {
 	return Method{
 		Name:    "buildernet_getDelayedRefundTotalsByRecipient",
 		Summary: "Sum up the refunds of a recipient that are paid outside of the block.",
 		About:   "Bounds are inclusive.",
-		Params:  []Param{need("query", object(delayedRange...))},
+		Params:  []Param{required("query", object(delayedRange...))},
 		Example: `[{"recipient":"'$ADDRESS'"}]`,
 		Result: object(
 			needs("pending", quantity, "earned and not received yet, in wei"),
@@ -33,7 +33,7 @@ func (h *House) delayedTotals() Method {
 			if err != nil {
 				return nil, err
 			}
-			totals, err := h.Delayed.DelayedTotals(ctx, q.Recipient, q.FromBlock, q.ToBlock)
+			totals, err := m.Delayed.DelayedTotals(ctx, q.Recipient, q.FromBlock, q.ToBlock)
 			if err != nil {
 				return nil, err
 			}

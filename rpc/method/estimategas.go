@@ -35,12 +35,12 @@ type callParams struct {
 func (callParams) NoEffect() []string { return bundle.InGasCall.Names() }
 
 // estimateGas is eth_estimateGasBundle.
-func (h *House) estimateGas() Method {
+func (m *Methods) estimateGas() Method {
 	return Method{
 		Name:    "eth_estimateGasBundle",
 		Summary: "Say how much gas unsigned transactions would use, one after the other.",
 		About:   "Neither nonces nor fees are looked at. A call that reverts has used what it used.",
-		Params: []Param{need("bundle", object(
+		Params: []Param{required("bundle", object(
 			needs("txs", listOf(object(
 				may("from", address, "sender"),
 				may("to", address, "recipient; none is a creation"),
@@ -59,7 +59,7 @@ func (h *House) estimateGas() Method {
 		Refusals: append([]rpc.Refusal{rpc.InvalidParams, rpc.BundleEmpty, rpc.BundleTooManyTxs, rpc.BundleTooLarge},
 			simulationRefusals...),
 		Beyond: true,
-		Do:     h.doEstimateGas,
+		Do:     m.doEstimateGas,
 	}
 }
 
@@ -68,12 +68,12 @@ type gasEstimate struct {
 	Error   string `json:"error,omitempty"`
 }
 
-func (h *House) doEstimateGas(ctx context.Context, call *Call) (any, error) {
+func (m *Methods) doEstimateGas(ctx context.Context, call *Call) (any, error) {
 	var p estimateParams
 	if err := param.Positional(call.Params, &p); err != nil {
 		return nil, err
 	}
-	txs, err := h.unsigned(p.Txs)
+	txs, err := m.unsigned(p.Txs)
 	if err != nil {
 		return nil, err
 	}
@@ -83,9 +83,9 @@ func (h *House) doEstimateGas(ctx context.Context, call *Call) (any, error) {
 		Number: p.BlockNumber.Value, Timestamp: p.Timestamp.Value,
 	}
 	var got *exec.CallResult
-	err = h.simulated(ctx, call, "eth_estimateGasBundle", func(ctx context.Context) (uint64, bool, error) {
+	err = m.simulated(ctx, call, "eth_estimateGasBundle", func(ctx context.Context) (uint64, bool, error) {
 		var err error
-		if got, err = h.Simulator.Call(ctx, txs, env); err != nil {
+		if got, err = m.Simulator.Call(ctx, txs, env); err != nil {
 			return 0, false, err
 		}
 		return got.GasUsed, true, nil
@@ -110,12 +110,12 @@ func (h *House) doEstimateGas(ctx context.Context, call *Call) (any, error) {
 const callGas = 1 << 24
 
 // unsigned are transactions that nobody has signed.
-func (h *House) unsigned(calls []callParams) ([]exec.Tx, error) {
+func (m *Methods) unsigned(calls []callParams) ([]exec.Tx, error) {
 	if len(calls) == 0 {
 		return nil, rpc.BundleEmpty.Plain()
 	}
-	if len(calls) > h.Limits.MaxTxs {
-		return nil, rpc.BundleTooManyTxs.With("%d, at most %d", len(calls), h.Limits.MaxTxs)
+	if len(calls) > m.Limits.MaxTxs {
+		return nil, rpc.BundleTooManyTxs.With("%d, at most %d", len(calls), m.Limits.MaxTxs)
 	}
 	txs, size := make([]exec.Tx, len(calls)), 0
 	for i, c := range calls {
@@ -123,8 +123,8 @@ func (h *House) unsigned(calls []callParams) ([]exec.Tx, error) {
 		if c.Input != nil {
 			data = *c.Input
 		}
-		if size += data.Len(); size > h.Limits.MaxBytes {
-			return nil, rpc.BundleTooLarge.With("more than %d bytes", h.Limits.MaxBytes)
+		if size += data.Len(); size > m.Limits.MaxBytes {
+			return nil, rpc.BundleTooLarge.With("more than %d bytes", m.Limits.MaxBytes)
 		}
 		raw, err := data.Bytes()
 		if err != nil {

@@ -136,20 +136,21 @@ func checkMemory(t *testing.T, server http.Handler, what string, bodies []heapte
 // memoryServer has all methods, each with its lists of ports that take everything and keep nothing.
 func memoryServer(t *testing.T) (http.Handler, []Method) {
 	t.Helper()
-	house := &House{Taker: taking{}, Canceller: taking{}, Mev: taking{}, Chain: types.LatestSignerForChainID(common.Big1),
+	methods := &Methods{Submitter: submitter{}, Canceller: submitter{}, Mev: submitter{},
+		Chain:  types.LatestSignerForChainID(common.Big1),
 		Limits: bundle.Defaults()}
-	return serve(t, house), house.Methods()
+	return serve(t, methods), methods.All()
 }
 
-// serve is the envelope with the methods of a house behind it; each request is signed by signer.
-func serve(t *testing.T, house *House) http.Handler {
+// serve is the envelope with the methods of methods behind it; each request is signed by signer.
+func serve(t *testing.T, methods *Methods) http.Handler {
 	t.Helper()
 	cfg := jsonrpc.Config{
 		Methods: map[string]jsonrpc.Method{}, Verify: func(http.Header, []byte) (common.Address, error) {
 			return signer, nil
 		},
 	}
-	for _, m := range house.Methods() {
+	for _, m := range methods.All() {
 		cfg.Methods[m.Name] = func(ctx context.Context, call *jsonrpc.Call) (any, error) {
 			return m.Do(ctx, &Call{Params: call.Params, Signer: call.Signer, At: call.ReceivedAt})
 		}
@@ -164,16 +165,18 @@ func serve(t *testing.T, house *House) http.Handler {
 // signer is who signs in the examples of docs/rpc.md.
 var signer = common.HexToAddress("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
 
-// taking takes every order and cancels nothing.
-type taking struct{}
+// submitter takes every order and cancels nothing.
+type submitter struct{}
 
-func (taking) Head() rpc.Head { return rpc.Head{Number: 1} }
+func (submitter) Head() rpc.Head { return rpc.Head{Number: 1} }
 
-func (taking) Take(_ time.Time, order *rpc.Order) (*rpc.Order, error) { return order, nil }
+func (submitter) Submit(_ time.Time, order *rpc.Order) (*rpc.Order, error) { return order, nil }
 
-func (taking) Cancel(time.Time, common.Address, uuid.UUID) error { return nil }
+func (submitter) Cancel(time.Time, common.Address, uuid.UUID) error { return nil }
 
-func (taking) CancelPrivate(time.Time, common.Address, common.Hash) (bool, error) { return false, nil }
+func (submitter) CancelPrivate(time.Time, common.Address, common.Hash) (bool, error) {
+	return false, nil
+}
 
 // hasList says that a value may have a list in it.
 func hasList(s *Schema) bool {
@@ -184,10 +187,10 @@ func hasList(s *Schema) bool {
 		slices.ContainsFunc(slices.Collect(maps.Values(s.Properties)), hasList)
 }
 
-func (taking) MevTotals(context.Context, time.Time, common.Address) (rpc.RefundTotals, error) {
+func (submitter) MevTotals(context.Context, time.Time, common.Address) (rpc.RefundTotals, error) {
 	return rpc.RefundTotals{}, nil
 }
 
-func (taking) MevTotalsOfSender(context.Context, time.Time, common.Address) (rpc.RefundTotals, error) {
+func (submitter) MevTotalsOfSender(context.Context, time.Time, common.Address) (rpc.RefundTotals, error) {
 	return rpc.RefundTotals{}, nil
 }

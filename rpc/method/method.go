@@ -15,12 +15,12 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// Taker takes orders.
-type Taker interface {
+// Submitter takes orders.
+type Submitter interface {
 	// Head is the newest block of the chain, zero while none is known.
 	Head() rpc.Head
-	// Take adds an order and returns the one that stands. Its error is a *rpc.Refused, or our own.
-	Take(at time.Time, order *rpc.Order) (*rpc.Order, error)
+	// Submit adds an order and returns the one that stands. Its error is a *rpc.Refused, or our own.
+	Submit(at time.Time, order *rpc.Order) (*rpc.Order, error)
 }
 
 // Prober puts an order that may be followed in the place of its double hash.
@@ -46,9 +46,9 @@ type Turns interface {
 	Do(ctx context.Context, signer common.Address, source string, run func(context.Context)) error
 }
 
-// House has what the methods ask.
-type House struct {
-	Taker     Taker
+// All has what the methods ask.
+type Methods struct {
+	Submitter Submitter
 	Canceller Canceller
 	// Prober is there in literal mode only: then mev_simBundle takes bundles that follow a hash.
 	Prober    Prober
@@ -69,19 +69,19 @@ type House struct {
 }
 
 // intake is what a call is judged by.
-func (h *House) intake(call *Call) bundle.Intake {
-	return bundle.Intake{Signer: call.Signer, At: call.At, Head: h.Taker.Head(), Chain: h.Chain, Senders: h.Senders,
-		Limits: h.Limits}
+func (m *Methods) intake(call *Call) bundle.Intake {
+	return bundle.Intake{Signer: call.Signer, At: call.At, Head: m.Submitter.Head(), Chain: m.Chain, Senders: m.Senders,
+		Limits: m.Limits}
 }
 
-// Methods are all methods.
-func (h *House) Methods() []Method {
+// All are all methods.
+func (m *Methods) All() []Method {
 	return []Method{
-		h.sendBundle(), h.sendShare(), h.callBundle(), h.simBundle(), h.cancelBundle(),
-		h.sendPrivate(), h.sendPrivateRaw(), h.sendRaw(), h.cancelPrivate(), h.estimateGas(),
-		h.refundTotals(), h.refundsByRecipient(), h.refundsByBundle(), h.refundsByBlock(), h.setRecipient(),
-		h.delayedRefunds(), h.delayedTotals(), h.mevTotalByRecipient(), h.mevTotalBySender(),
-		h.bundleStats(), h.userStats(), h.bundleStatsV1(), h.userStatsV1(), h.orderStatus(),
+		m.sendBundle(), m.sendShare(), m.callBundle(), m.simBundle(), m.cancelBundle(),
+		m.sendPrivate(), m.sendPrivateRaw(), m.sendRaw(), m.cancelPrivate(), m.estimateGas(),
+		m.refundTotals(), m.refundsByRecipient(), m.refundsByBundle(), m.refundsByBlock(), m.setRecipient(),
+		m.delayedRefunds(), m.delayedTotals(), m.mevTotalByRecipient(), m.mevTotalBySender(),
+		m.bundleStats(), m.userStats(), m.bundleStatsV1(), m.userStatsV1(), m.orderStatus(),
 	}
 }
 
@@ -124,6 +124,6 @@ type Param struct {
 	Schema   *Schema `json:"schema"`
 }
 
-// need and perhaps are parameters that must be there, and that may.
-func need(name string, schema *Schema) Param    { return Param{name, true, schema} }
-func perhaps(name string, schema *Schema) Param { return Param{name, false, schema} }
+// required and perhaps are parameters that must be there, and that may.
+func required(name string, schema *Schema) Param { return Param{name, true, schema} }
+func optional(name string, schema *Schema) Param { return Param{name, false, schema} }

@@ -19,18 +19,18 @@ type MevRefunds interface {
 }
 
 // mevTotalByRecipient is flashbots_getMevRefundTotalByRecipient.
-func (h *House) mevTotalByRecipient() Method {
+func (m *Methods) mevTotalByRecipient() Method {
 	return mevTotal("flashbots_getMevRefundTotalByRecipient", "recipient",
 		"Sum up what an address received of bundles that followed orders.",
-		h.Mev.MevTotals)
+		m.Mev.MevTotals)
 }
 
 // mevTotalBySender is flashbots_getMevRefundTotalBySender.
-func (h *House) mevTotalBySender() Method {
+func (m *Methods) mevTotalBySender() Method {
 	return mevTotal("flashbots_getMevRefundTotalBySender", "sender",
 		"Sum up what was paid back, to anybody, of bundles that followed orders of a sender: of the account that sent an "+
 			"order's first transaction.",
-		h.Mev.MevTotalsOfSender)
+		m.Mev.MevTotalsOfSender)
 }
 
 func mevTotal(
@@ -41,7 +41,7 @@ func mevTotal(
 		About: "Such a refund is among the fee refunds too (`flashbots_getFeeRefundTotalsByRecipient`), which also have " +
 			"what bundles give back of what they " +
 			"paid themselves. It is counted as often as those are. Needs no signature.",
-		Params:  []Param{need(whose, address)},
+		Params:  []Param{required(whose, address)},
 		Example: `["'$ADDRESS'"]`,
 		Result: object(
 			needs("total", quantity, "paid out, in wei"),

@@ -52,7 +52,7 @@ type deliveryStatus struct {
 }
 
 // orderStatus is gavel_getOrderStatus.
-func (h *House) orderStatus() Method {
+func (m *Methods) orderStatus() Method {
 	return Method{
 		Name:    "gavel_getOrderStatus",
 		Summary: "Say what became of an order, and why.",
@@ -63,7 +63,7 @@ func (h *House) orderStatus() Method {
 			"Of an order that follows another one which is not on the chain less is told: whether it could be included, when " +
 			"the block is over, and of the first " +
 			"such order only; no gas, profit or error.",
-		Params:  []Param{need("hash", hash.says("as it was answered when the order was sent"))},
+		Params:  []Param{required("hash", hash.says("as it was answered when the order was sent"))},
 		Example: `["'$HASH1'"]`,
 		Result: object(
 			needs("hash", hash, "of the order"),
@@ -104,21 +104,22 @@ func (h *House) orderStatus() Method {
 			if first == nil {
 				return nil, param.Missing("params[0]")
 			}
-			status, err := h.Tracker.Status(ctx, call.Signer, common.Hash(*first))
+			status, err := m.Tracker.Status(ctx, call.Signer, common.Hash(*first))
 			switch {
 			case err != nil:
 				return nil, err
 			case status == nil:
 				return nil, rpc.OrderUnknown.Plain()
 			}
-			return statusOf(status, h.Taker.Head().Number), nil
+			return statusOf(status, m.Submitter.Head().Number), nil
 		},
 	}
 }
 
 func statusOf(s *rpc.OrderStatus, head uint64) orderStatusResult {
 	result := orderStatusResult{
-		Hash: s.Hash, Kind: s.Kind, State: s.State, Why: why(s, head), ReceivedAt: s.ReceivedAt, Head: hexutil.Uint64(head),
+		Hash: s.Hash, Kind: s.Kind, State: s.State, Why: explainState(s, head), ReceivedAt: s.ReceivedAt,
+		Head:        hexutil.Uint64(head),
 		Simulations: []simulationStatus{}, Deliveries: []deliveryStatus{},
 	}
 	if s.Order != nil {

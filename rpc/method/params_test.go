@@ -213,10 +213,10 @@ func forms() (all []mutate.Exception) {
 // them. A method that is new needs a row here for each form that it takes and that is not its
 // example's.
 func TestMutatedParams(t *testing.T) {
-	house := agreeable()
-	server := serve(t, house)
+	methods := agreeable()
+	server := serve(t, methods)
 	table := mutate.NewTable(forms()...)
-	for _, m := range house.Methods() {
+	for _, m := range methods.All() {
 		for i, document := range documentsOf(t, &m) {
 			t.Run(m.Name+" "+strconv.Itoa(i), func(t *testing.T) {
 				table.Check(t, m.Name+" ", []byte(document), func(params []byte) error {
@@ -230,9 +230,9 @@ func TestMutatedParams(t *testing.T) {
 
 // A member that nobody knows is refused by its path, in each object of each method.
 func TestUnknownMembersAreRefused(t *testing.T) {
-	house := agreeable()
-	server := serve(t, house)
-	for _, m := range house.Methods() {
+	methods := agreeable()
+	server := serve(t, methods)
+	for _, m := range methods.All() {
 		tried := map[string]bool{}
 		for _, document := range documentsOf(t, &m) {
 			for _, place := range objects("params", parse(t, document)) {
@@ -259,15 +259,15 @@ func TestUnknownMembersAreRefused(t *testing.T) {
 
 // What deployed clients send although it has no effect is taken, whatever it is.
 func TestToleratedMembersAreTaken(t *testing.T) {
-	house := agreeable()
-	server := serve(t, house)
-	methods := map[string]Method{}
-	for _, m := range house.Methods() {
-		methods[m.Name] = m
+	methods := agreeable()
+	server := serve(t, methods)
+	byName := map[string]Method{}
+	for _, m := range methods.All() {
+		byName[m.Name] = m
 	}
 	for _, object := range bundle.Toleration() {
 		for _, place := range object.Places {
-			m, found := methods[place.Method]
+			m, found := byName[place.Method]
 			if !found {
 				t.Fatalf("there is no %s", place.Method)
 			}
@@ -367,7 +367,7 @@ func put(t *testing.T, document, place, name, value string) string {
 }
 
 // agreeing has an answer for all methods, whatever they ask.
-type agreeing struct{ taking }
+type agreeing struct{ submitter }
 
 func (agreeing) Status(context.Context, common.Address, common.Hash) (*rpc.OrderStatus, error) {
 	return &rpc.OrderStatus{}, nil
@@ -428,11 +428,11 @@ func (agreeing) DelayedTotals(context.Context, common.Address, *uint64, *uint64)
 	return rpc.RefundTotals{}, nil
 }
 
-// agreeable is a house that refuses nothing but params.
-func agreeable() *House {
+// agreeable is methods that refuses nothing but params.
+func agreeable() *Methods {
 	yes := agreeing{}
-	return &House{
-		Taker: yes, Canceller: yes, Mev: yes, Refunds: yes, Delayed: yes, Receivers: yes, Users: yes, Tracker: yes,
+	return &Methods{
+		Submitter: yes, Canceller: yes, Mev: yes, Refunds: yes, Delayed: yes, Receivers: yes, Users: yes, Tracker: yes,
 		Simulator: yes, Turns: yes, Facts: yes,
 		Chain: types.LatestSignerForChainID(big.NewInt(exampleChain)), Limits: bundle.Defaults(),
 	}

@@ -62,8 +62,8 @@ var refundListSchema = object(
 	may("cursor", text, "for the next page; only if there is one"),
 )
 
-// listed answers with a page.
-func listed(page rpc.RefundPage, err error) (any, error) {
+// answerPage answers with a page.
+func answerPage(page rpc.RefundPage, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -8,15 +8,15 @@ import (
 )
 
 // refundsByBlock is flashbots_getFeeRefundsByBlock.
-func (h *House) refundsByBlock() Method {
+func (m *Methods) refundsByBlock() Method {
 	return Method{
 		Name:    "flashbots_getFeeRefundsByBlock",
 		Summary: "List the refunds for orders of a block.",
 		About:   "The number may be the parameter itself, too.",
-		Params: []Param{need("query", &Schema{OneOf: []*Schema{object(
+		Params: []Param{required("query", &Schema{OneOf: []*Schema{object(
 			needs("block_number", anyNumber, "the block"),
 			may("cursor", text, "of the page before"),
-		), anyNumber}}), perhaps("cursor", text)},
+		), anyNumber}}), optional("cursor", text)},
 		Example:  `[{"block_number":"0x1"}]`,
 		Result:   refundListSchema,
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidCursor, rpc.NotReady},
@@ -36,7 +36,7 @@ func (h *House) refundsByBlock() Method {
 			if !p.Number.Set {
 				return nil, param.Missing("params[0].block_number")
 			}
-			return listed(h.Refunds.ByBlock(ctx, call.At, p.Number.Value, either(p.Cursor, second), pageSize))
+			return answerPage(m.Refunds.ByBlock(ctx, call.At, p.Number.Value, either(p.Cursor, second), pageSize))
 		},
 	}
 }

@@ -11,15 +11,15 @@ import (
 )
 
 // refundsByBundle is flashbots_getFeeRefundsByBundle.
-func (h *House) refundsByBundle() Method {
+func (m *Methods) refundsByBundle() Method {
 	return Method{
 		Name:    "flashbots_getFeeRefundsByBundle",
 		Summary: "List the refunds that a bundle or a transaction brought.",
 		About:   "The hash may be the parameter itself, too.",
-		Params: []Param{need("query", &Schema{OneOf: []*Schema{object(
+		Params: []Param{required("query", &Schema{OneOf: []*Schema{object(
 			needs("bundle_hash", hash, "as it was answered when the order was sent"),
 			may("cursor", text, "of the page before"),
-		), hash}}), perhaps("cursor", text)},
+		), hash}}), optional("cursor", text)},
 		Example:  `[{"bundle_hash":"'$HASH1'"}]`,
 		Result:   refundListSchema,
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidCursor, rpc.NotReady},
@@ -39,7 +39,7 @@ func (h *House) refundsByBundle() Method {
 			if p.Hash == nil {
 				return nil, param.Missing("params[0].bundle_hash")
 			}
-			return listed(h.Refunds.ByBundle(ctx, call.At, common.Hash(*p.Hash), either(p.Cursor, second), pageSize))
+			return answerPage(m.Refunds.ByBundle(ctx, call.At, common.Hash(*p.Hash), either(p.Cursor, second), pageSize))
 		},
 	}
 }

@@ -10,17 +10,17 @@ import (
 )
 
 // refundsByRecipient is flashbots_getFeeRefundsByRecipient.
-func (h *House) refundsByRecipient() Method {
+func (m *Methods) refundsByRecipient() Method {
 	return Method{
 		Name:    "flashbots_getFeeRefundsByRecipient",
 		Summary: "List the refunds of a recipient.",
 		About: "Only blocks from the first one with details on are listed; the totals know the others too. A cursor may " +
 			"stand in the object or be the " +
 			"second parameter; the former wins.",
-		Params: []Param{need("query", object(
+		Params: []Param{required("query", object(
 			needs("recipient", address, "who gets the refunds"),
 			may("cursor", text, "of the page before"),
-		)), perhaps("cursor", text)},
+		)), optional("cursor", text)},
 		Example:  `[{"recipient":"'$ADDRESS'"}]`,
 		Result:   refundListSchema,
 		Refusals: []rpc.Refusal{rpc.InvalidParams, rpc.InvalidCursor, rpc.NotReady},
@@ -36,7 +36,8 @@ func (h *House) refundsByRecipient() Method {
 			if p.Recipient == nil {
 				return nil, param.Missing("params[0].recipient")
 			}
-			return listed(h.Refunds.ByRecipient(ctx, call.At, common.Address(*p.Recipient), either(p.Cursor, second), pageSize))
+			return answerPage(m.Refunds.ByRecipient(ctx, call.At, common.Address(*p.Recipient),
+				either(p.Cursor, second), pageSize))
 		},
 	}
 }

@@ -11,12 +11,12 @@ import (
 )
 
 // refundTotals is flashbots_getFeeRefundTotalsByRecipient.
-func (h *House) refundTotals() Method {
+func (m *Methods) refundTotals() Method {
 	return Method{
 		Name:    "flashbots_getFeeRefundTotalsByRecipient",
 		Summary: "Sum up all refunds of a recipient.",
 		About:   "How often the totals are computed is the operator's affair; `maxBlockNumber` tells how far they go.",
-		Params:  []Param{need("recipient", address)},
+		Params:  []Param{required("recipient", address)},
 		Example: `["'$ADDRESS'"]`,
 		Result: object(
 			needs("pending", quantity, "earned and not received yet, in wei"),
@@ -32,7 +32,7 @@ func (h *House) refundTotals() Method {
 			if recipient == nil {
 				return nil, param.Missing("params[0]")
 			}
-			totals, err := h.Refunds.Totals(ctx, call.At, common.Address(*recipient))
+			totals, err := m.Refunds.Totals(ctx, call.At, common.Address(*recipient))
 			if err != nil {
 				return nil, err
 			}

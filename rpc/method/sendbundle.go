@@ -11,15 +11,15 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// bundleTaken answers eth_sendBundle and mev_sendBundle.
-type bundleTaken struct {
+// bundleAnswer answers eth_sendBundle and mev_sendBundle.
+type bundleAnswer struct {
 	BundleHash common.Hash `json:"bundleHash"`
 	// Smart is "true", a text, when builders were named.
 	Smart string `json:"smart,omitempty"`
 }
 
 // AppendJSON implements jsonrpc.Appender.
-func (t bundleTaken) AppendJSON(to []byte) []byte {
+func (t bundleAnswer) AppendJSON(to []byte) []byte {
 	to = append(hex.AppendEncode(append(to, `{"bundleHash":"0x`...), t.BundleHash[:]), '"')
 	if t.Smart != "" { // it needs no escapes
 		to = append(append(append(to, `,"smart":"`...), t.Smart...), '"')
@@ -28,7 +28,7 @@ func (t bundleTaken) AppendJSON(to []byte) []byte {
 }
 
 // sendBundle is eth_sendBundle.
-func (h *House) sendBundle() Method {
+func (m *Methods) sendBundle() Method {
 	return Method{
 		Name:    "eth_sendBundle",
 		Summary: "Send transactions that are to be in one block together, in this order, or not at all.",
@@ -40,7 +40,7 @@ func (h *House) sendBundle() Method {
 			"`refundPercent` gives a part of what " +
 			"one transaction pays the block's fee recipient (`refundTxHashes`, by default the last one) to " +
 			"`refundRecipient`, by default the first one's sender.",
-		Params: []Param{need("bundle", object(
+		Params: []Param{required("bundle", object(
 			needs("txs", listOf(hexBytes),
 				"signed transactions, at most 100 and 300,000 bytes in all; blob transactions with their sidecar"),
 			may("blockNumber", anyNumber, "the block; by default, and with 0, the next one"),
@@ -70,30 +70,30 @@ func (h *House) sendBundle() Method {
 			rpc.JournalUnavailable,
 		},
 		Do: func(_ context.Context, call *Call) (any, error) {
-			order, cancel, err := bundle.ReadSendBundle(call.Params, h.intake(call))
+			order, cancel, err := bundle.ReadSendBundle(call.Params, m.intake(call))
 			if err != nil {
 				return nil, err
 			}
 			if cancel != uuid.Nil {
-				if err := h.Canceller.Cancel(call.At, call.Signer, cancel); err != nil {
+				if err := m.Canceller.Cancel(call.At, call.Signer, cancel); err != nil {
 					return nil, err
 				}
-				return bundleTaken{BundleHash: bundle.Hash(nil)}, nil
+				return bundleAnswer{BundleHash: bundle.Hash(nil)}, nil
 			}
-			return h.take(call, order)
+			return m.submit(call, order)
 		},
 	}
 }
 
-// take takes a bundle. Builders that were named are answered with "smart", also if nobody knows
+// submit takes a bundle. Builders that were named are answered with "smart", also if nobody knows
 // them.
-func (h *House) take(call *Call, order *rpc.Order) (any, error) {
+func (m *Methods) submit(call *Call, order *rpc.Order) (any, error) {
 	order.Source = call.Source
-	standing, err := h.Taker.Take(call.At, order)
+	standing, err := m.Submitter.Submit(call.At, order)
 	if err != nil {
 		return nil, err
 	}
-	answer := bundleTaken{BundleHash: standing.Hash()}
+	answer := bundleAnswer{BundleHash: standing.Hash()}
 	if order.Kind == rpc.KindBundle && len(order.Builders) > 0 {
 		answer.Smart = "true"
 	}

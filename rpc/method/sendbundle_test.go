@@ -11,7 +11,7 @@ import (
 
 // The answer writes itself as encoding/json would.
 func TestBundleTakenAppendJSON(t *testing.T) {
-	for _, taken := range []bundleTaken{{}, {BundleHash: common.Hash{0xab, 31: 1}},
+	for _, taken := range []bundleAnswer{{}, {BundleHash: common.Hash{0xab, 31: 1}},
 		{BundleHash: common.Hash{1}, Smart: "true"}} {
 		want, err := json.Marshal(taken)
 		if err != nil {

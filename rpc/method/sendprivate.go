@@ -36,12 +36,12 @@ var privateRefusals = []rpc.Refusal{
 }
 
 // sendPrivate is eth_sendPrivateTransaction.
-func (h *House) sendPrivate() Method {
+func (m *Methods) sendPrivate() Method {
 	return Method{
 		Name:    "eth_sendPrivateTransaction",
 		Summary: "Send a transaction to builders, and not to the public pool.",
 		About:   "It is tried for the next 25 blocks, or up to `maxBlockNumber` if that is less.",
-		Params: []Param{need("transaction", object(
+		Params: []Param{required("transaction", object(
 			needs("tx", hexBytes, "signed transaction"),
 			may("maxBlockNumber", anyNumber, "last block to try"),
 			may("preferences", preferences, "who may see it, and who earns by it"),
@@ -50,18 +50,18 @@ func (h *House) sendPrivate() Method {
 		Result:   hash.says("the transaction's hash"),
 		Refusals: privateRefusals,
 		Do: func(_ context.Context, call *Call) (any, error) {
-			order, err := bundle.ReadSendPrivate(call.Params, h.intake(call))
-			return h.takePrivate(call, order, err)
+			order, err := bundle.ReadSendPrivate(call.Params, m.intake(call))
+			return m.submitPrivate(call, order, err)
 		},
 	}
 }
 
-func (h *House) takePrivate(call *Call, order *rpc.Order, err error) (any, error) {
+func (m *Methods) submitPrivate(call *Call, order *rpc.Order, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
 	order.Source = call.Source
-	standing, err := h.Taker.Take(call.At, order)
+	standing, err := m.Submitter.Submit(call.At, order)
 	if err != nil {
 		return nil, err
 	}

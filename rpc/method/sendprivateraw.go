@@ -7,35 +7,35 @@ import (
 )
 
 // sendPrivateRaw is eth_sendPrivateRawTransaction.
-func (h *House) sendPrivateRaw() Method {
+func (m *Methods) sendPrivateRaw() Method {
 	return Method{
 		Name: "eth_sendPrivateRawTransaction",
 		Summary: "The same as eth_sendPrivateTransaction, with the transaction and its preferences as parameters of " +
 			"their own.",
-		Params:   []Param{need("tx", hexBytes.says("signed transaction")), perhaps("preferences", preferences)},
+		Params:   []Param{required("tx", hexBytes.says("signed transaction")), optional("preferences", preferences)},
 		Example:  `["'$TX1'",{"fast":true,"privacy":{"hints":["calldata","logs"]}}]`,
 		Result:   hash.says("the transaction's hash"),
 		Refusals: privateRefusals,
-		Do:       h.doSendPrivateRaw,
+		Do:       m.doSendPrivateRaw,
 	}
 }
 
 // sendRaw is eth_sendRawTransaction, for wallets that know no other way.
-func (h *House) sendRaw() Method {
+func (m *Methods) sendRaw() Method {
 	return Method{
 		Name:     "eth_sendRawTransaction",
 		Summary:  "Send a private transaction with the preferences that hold by default.",
 		About:    "Wallets send so. The transaction does not go to the public pool.",
-		Params:   []Param{need("tx", hexBytes.says("signed transaction"))},
+		Params:   []Param{required("tx", hexBytes.says("signed transaction"))},
 		Example:  `["'$TX2'"]`,
 		Result:   hash.says("the transaction's hash"),
 		Refusals: privateRefusals,
 		Beyond:   true,
-		Do:       h.doSendPrivateRaw,
+		Do:       m.doSendPrivateRaw,
 	}
 }
 
-func (h *House) doSendPrivateRaw(_ context.Context, call *Call) (any, error) {
-	order, err := bundle.ReadSendPrivateRaw(call.Params, h.intake(call))
-	return h.takePrivate(call, order, err)
+func (m *Methods) doSendPrivateRaw(_ context.Context, call *Call) (any, error) {
+	order, err := bundle.ReadSendPrivateRaw(call.Params, m.intake(call))
+	return m.submitPrivate(call, order, err)
 }

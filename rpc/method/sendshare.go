@@ -47,7 +47,7 @@ func shareBundle(more ...field) *Schema {
 }
 
 // sendShare is mev_sendBundle.
-func (h *House) sendShare() Method {
+func (m *Methods) sendShare() Method {
 	return Method{
 		Name:    "mev_sendBundle",
 		Summary: "Send a bundle with terms: who may see what of it, and who gets which part of what it earns.",
@@ -59,7 +59,7 @@ func (h *House) sendShare() Method {
 			"it follows, and is known by " +
 			"the hash of its body as it came. Any hint but none shares the bundle's double hash.",
 		Params: []Param{
-			need("bundle",
+			required("bundle",
 				shareBundle(may("replacementUuid", uuid36, "name of the bundle, for its signer to replace or cancel it")))},
 		Example: `[{"version":"v0.1","inclusion":{"block":"'$NEXT'","maxBlock":"'$NEXT'"},"body":[{"tx":"'$TX1'","canRevert":false}],"privacy":{"hints":["hash","logs"]}}]`,
 		Result: object(needs("bundleHash", hash,
@@ -72,11 +72,11 @@ func (h *House) sendShare() Method {
 			rpc.OrderCancelled, rpc.NotReady, rpc.Overloaded, rpc.RateLimited, rpc.JournalUnavailable,
 		},
 		Do: func(_ context.Context, call *Call) (any, error) {
-			order, err := bundle.ReadSendShare(call.Params, h.intake(call))
+			order, err := bundle.ReadSendShare(call.Params, m.intake(call))
 			if err != nil {
 				return nil, err
 			}
-			return h.take(call, order)
+			return m.submit(call, order)
 		},
 	}
 }

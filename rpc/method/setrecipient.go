@@ -18,15 +18,15 @@ type Receivers interface {
 }
 
 // setRecipient is flashbots_setFeeRefundRecipient.
-func (h *House) setRecipient() Method {
+func (m *Methods) setRecipient() Method {
 	return Method{
 		Name:    "flashbots_setFeeRefundRecipient",
 		Summary: "Have the refunds for one's own address go to another one.",
 		About: "The request must be signed with the key of `from`. It holds for refunds that are credited later; those " +
 			"that are there stay. Who sees a " +
 			"signed request can send it again: to undo a change, sign a new one.",
-		Params: []Param{need("from", address.says("address of the signing key")),
-			need("to", address.says("who gets its refunds"))},
+		Params: []Param{required("from", address.says("address of the signing key")),
+			required("to", address.says("who gets its refunds"))},
 		Example: `["'$ADDRESS'","0x000000000000000000000000000000000000dEaD"]`,
 		Result: object(
 			needs("from", address, "as it is in force, in lower case"),
@@ -46,7 +46,7 @@ func (h *House) setRecipient() Method {
 			case common.Address(*from) != call.Signer:
 				return nil, rpc.NotYourAddress.With("signed by %s, not by %s", call.Signer, common.Address(*from))
 			}
-			if err := h.Receivers.SetRecipient(call.At, common.Address(*from), common.Address(*to)); err != nil {
+			if err := m.Receivers.SetRecipient(call.At, common.Address(*from), common.Address(*to)); err != nil {
 				return nil, err
 			}
 			return struct {

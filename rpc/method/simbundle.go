@@ -35,7 +35,7 @@ type elementLogs struct {
 }
 
 // simBundle is mev_simBundle.
-func (h *House) simBundle() Method {
+func (m *Methods) simBundle() Method {
 	options := object(
 		may("parentBlock", block, "block whose state it begins with; latest by default"),
 		may("blockNumber", anyNumber, "number of the block; by default the parent's and one"),
@@ -54,8 +54,8 @@ func (h *House) simBundle() Method {
 			"stand in `simOptions` or after " +
 			"the bundle; the latter win. A bundle that begins with a hash cannot be simulated: put the transaction in its " +
 			"place once it is known.",
-		Params: []Param{need("bundle", shareBundle(may("simOptions", options, "the block to pretend"))),
-			perhaps("simOptions", options)},
+		Params: []Param{required("bundle", shareBundle(may("simOptions", options, "the block to pretend"))),
+			optional("simOptions", options)},
 		Example: `[{"version":"v0.1","inclusion":{"block":"'$NEXT'"},"body":[{"tx":"'$TX1'","canRevert":false},{"tx":"'$TX2'","canRevert":false}]},{"parentBlock":"latest"}]`,
 		Result: object(
 			needs("success", boolean, "it could be included"),
@@ -77,23 +77,23 @@ func (h *House) simBundle() Method {
 			rpc.BundleUndecodable,
 			rpc.InvalidRevertMode, rpc.InvalidConstraints, rpc.InvalidPrivacy, rpc.UnmatchedBundle,
 		}, simulationRefusals...),
-		Do: h.doSimBundle,
+		Do: m.doSimBundle,
 	}
 }
 
-func (h *House) doSimBundle(ctx context.Context, call *Call) (any, error) {
-	request, err := bundle.ReadSimBundle(call.Params, h.intake(call))
-	if refused := (*rpc.Refused)(nil); h.Prober != nil && errors.As(err, &refused) &&
+func (m *Methods) doSimBundle(ctx context.Context, call *Call) (any, error) {
+	request, err := bundle.ReadSimBundle(call.Params, m.intake(call))
+	if refused := (*rpc.Refused)(nil); m.Prober != nil && errors.As(err, &refused) &&
 		refused.ID == rpc.UnmatchedBundle.ID {
-		return h.simMatched(ctx, call)
+		return m.simMatched(ctx, call)
 	}
 	if err != nil {
 		return nil, err
 	}
 	var got *exec.BundleResult
-	err = h.simulated(ctx, call, "mev_simBundle", func(ctx context.Context) (uint64, bool, error) {
+	err = m.simulated(ctx, call, "mev_simBundle", func(ctx context.Context) (uint64, bool, error) {
 		var err error
-		if got, err = h.Simulator.Simulate(ctx, request.Bundle, request.Environment); err != nil {
+		if got, err = m.Simulator.Simulate(ctx, request.Bundle, request.Environment); err != nil {
 			return 0, false, err
 		}
 		return got.GasUsed, got.Success, nil

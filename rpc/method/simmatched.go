@@ -10,29 +10,29 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// matchedUnfit is all that is said of a matched bundle that cannot be included.
-const matchedUnfit = "it could not be included behind the order that it follows"
+// matchedFailed is all that is said of a matched bundle that cannot be included.
+const matchedFailed = "it could not be included behind the order that it follows"
 
 // simMatched is mev_simBundle of a bundle that follows a hash, in literal mode. The answer says
 // whether it could be included in the next block: gas, profit, logs and errors would tell what the
 // followed order's sender does not share, and stay zero. Whatever it used, its gas limits are what
 // it costs.
-func (h *House) simMatched(ctx context.Context, call *Call) (any, error) {
-	order, err := bundle.ReadSimMatched(call.Params, h.intake(call))
+func (m *Methods) simMatched(ctx context.Context, call *Call) (any, error) {
+	order, err := bundle.ReadSimMatched(call.Params, m.intake(call))
 	if err != nil {
 		return nil, err
 	}
-	if order, err = h.Prober.Probe(order); err != nil {
+	if order, err = m.Prober.Probe(order); err != nil {
 		return nil, err
 	}
-	whole, err := bundle.ToExec(&order.Bundle, h.Chain, h.Senders)
+	whole, err := bundle.ToExec(&order.Bundle, m.Chain, m.Senders)
 	if err != nil {
 		return nil, err
 	}
-	result := simResult{StateBlock: hexutil.Uint64(h.Taker.Head().Number), MevGasPrice: hexOf(nil), Profit: hexOf(nil),
+	result := simResult{StateBlock: hexutil.Uint64(m.Submitter.Head().Number), MevGasPrice: hexOf(nil), Profit: hexOf(nil),
 		RefundableValue: hexOf(nil)}
-	err = h.simulated(ctx, call, "mev_simBundle", func(ctx context.Context) (uint64, bool, error) {
-		got, err := h.Simulator.Simulate(ctx, whole, exec.Environment{Latest: true})
+	err = m.simulated(ctx, call, "mev_simBundle", func(ctx context.Context) (uint64, bool, error) {
+		got, err := m.Simulator.Simulate(ctx, whole, exec.Environment{Latest: true})
 		switch {
 		case errors.Is(err, exec.ErrTimeout): // it takes too long, which is as good as any failure
 		case err != nil:
@@ -46,7 +46,7 @@ func (h *House) simMatched(ctx context.Context, call *Call) (any, error) {
 		return nil, err
 	}
 	if !result.Success {
-		result.Error = matchedUnfit
+		result.Error = matchedFailed
 	}
 	return result, nil
 }

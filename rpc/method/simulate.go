@@ -15,16 +15,16 @@ var simulationRefusals = []rpc.Refusal{rpc.HeaderNotFound, rpc.SimulationFailed,
 // simulated runs a simulation when it is the signer's turn, and records it: gas that somebody else
 // executes is part of a signer's reputation. run tells what gas was used, and whether all went
 // well.
-func (h *House) simulated(ctx context.Context, call *Call, method string, run func(context.Context) (gasUsed uint64,
+func (m *Methods) simulated(ctx context.Context, call *Call, method string, run func(context.Context) (gasUsed uint64,
 	success bool, err error)) error {
 	fact := rpc.CallSimulated{At: call.At, Signer: call.Signer, Method: method}
 	var failed error
-	if err := h.Turns.Do(ctx, call.Signer, call.Source, func(ctx context.Context) {
+	if err := m.Turns.Do(ctx, call.Signer, call.Source, func(ctx context.Context) {
 		fact.GasUsed, fact.Success, failed = run(ctx)
 	}); err != nil {
 		return err
 	}
-	h.Facts.Record(fact)
+	m.Facts.Record(fact)
 	return refusalOf(failed)
 }
 

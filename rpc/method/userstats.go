@@ -43,13 +43,13 @@ type userStatsV1Result struct {
 }
 
 // userStats is flashbots_getUserStatsV2.
-func (h *House) userStats() Method {
-	return h.tellsUserStats(Method{
+func (m *Methods) userStats() Method {
+	return m.completeUserStats(Method{
 		Name:    "flashbots_getUserStatsV2",
 		Summary: "Say how much the signer's orders paid and how much gas simulating them used.",
 		About: "The two together are the reputation that decides whose simulations come first. Any key may be used at " +
 			"any time; a new one has none.",
-		Params:  []Param{perhaps("query", object(may("blockNumber", anyNumber, "within 20 of the newest one")))},
+		Params:  []Param{optional("query", object(may("blockNumber", anyNumber, "within 20 of the newest one")))},
 		Example: `[{"blockNumber":"'$NEXT'"}]`,
 		Result: userStatsShape("isHighPriority", "allTimeValidatorPayments", "allTimeGasSimulated", "last7dValidatorPayments",
 			"last7dGasSimulated",
@@ -58,13 +58,13 @@ func (h *House) userStats() Method {
 }
 
 // userStatsV1 is flashbots_getUserStats, which client libraries still call.
-func (h *House) userStatsV1() Method {
-	return h.tellsUserStats(Method{
+func (m *Methods) userStatsV1() Method {
+	return m.completeUserStats(Method{
 		Name:    "flashbots_getUserStats",
 		Summary: "Say what `flashbots_getUserStatsV2` says, in the form of its first version.",
 		About: "Deprecated: it is for clients that know no other. " +
 			"The parameter may also be an object with a `blockNumber`.",
-		Params:  []Param{perhaps("blockNumber", anyNumber.says("within 20 of the newest one"))},
+		Params:  []Param{optional("blockNumber", anyNumber.says("within 20 of the newest one"))},
 		Example: `["'$NEXT'"]`,
 		Result: userStatsShape("is_high_priority", "all_time_miner_payments", "all_time_gas_simulated",
 			"last_7d_miner_payments", "last_7d_gas_simulated",
@@ -85,22 +85,22 @@ func userStatsShape(high, allPaid, allGas, weekPaid, weekGas, dayPaid, dayGas st
 	)
 }
 
-// tellsUserStats completes a version of the method: how it reads the block that is asked for, and
-// in which form it answers.
-func (h *House) tellsUserStats(m Method, blockOf func(json.RawMessage) (param.Number, error),
+// completeUserStats completes a version of the method: how it reads the block that is asked for,
+// and in which form it answers.
+func (m *Methods) completeUserStats(version Method, blockOf func(json.RawMessage) (param.Number, error),
 	form func(userStatsResult) any) Method {
-	m.Refusals, m.Beyond = []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld}, true
-	m.Do = func(_ context.Context, call *Call) (any, error) {
+	version.Refusals, version.Beyond = []rpc.Refusal{rpc.InvalidParams, rpc.StatsTooOld}, true
+	version.Do = func(_ context.Context, call *Call) (any, error) {
 		number, err := blockOf(call.Params)
 		if err != nil {
 			return nil, err
 		}
-		if err := h.nearHead(number); err != nil {
+		if err := m.nearHead(number); err != nil {
 			return nil, err
 		}
-		return form(h.statsOfUser(call)), nil
+		return form(m.statsOfUser(call)), nil
 	}
-	return m
+	return version
 }
 
 // statsBlockOfObject reads the block that somebody's statistics are asked for.
@@ -122,8 +122,8 @@ func statsBlock(params json.RawMessage) (param.Number, error) {
 	return number, err
 }
 
-func (h *House) statsOfUser(call *Call) userStatsResult {
-	s := h.Users.Stats(call.At, call.Signer)
+func (m *Methods) statsOfUser(call *Call) userStatsResult {
+	s := m.Users.Stats(call.At, call.Signer)
 	return userStatsResult{
 		IsHighPriority:           s.High,
 		AllTimeValidatorPayments: dec(s.AllTime.ValueWei), AllTimeGasSimulated: dec(uint256.NewInt(s.AllTime.GasSimulated)),

@@ -42,13 +42,13 @@ const Replaced = "replaced"
 // no room, in all or for one signer.
 func (p *Pool) Add(at time.Time, head rpc.Head, order *rpc.Order) (Outcome, error) {
 	if same := p.sameOrder(order); same != nil {
-		return p.again(at, same, order.Bundle.Window), nil
+		return p.answerRepeated(at, same, order.Bundle.Window), nil
 	}
-	if err := p.refuse(at, head, order); err != nil {
+	if err := p.check(at, head, order); err != nil {
 		return Outcome{}, err
 	}
-	older := p.inForce(order)
-	if err := p.room(order, older != nil); err != nil {
+	older := p.liveVersion(order)
+	if err := p.checkRoom(order, older != nil); err != nil {
 		return Outcome{}, err
 	}
 	outcome := Outcome{Result: Accepted, Order: order}
@@ -57,7 +57,7 @@ func (p *Pool) Add(at time.Time, head rpc.Head, order *rpc.Order) (Outcome, erro
 		outcome.Facts = p.end(at, older, rpc.Cancelled, Replaced)
 	}
 	order.ID = p.lastID + 1
-	outcome.Facts = append(outcome.Facts, p.happened(p.accepted(at, order))...)
+	outcome.Facts = append(outcome.Facts, p.applyAll(p.accepted(at, order))...)
 	return outcome, nil
 }
 
@@ -73,15 +73,15 @@ func (p *Pool) accepted(at time.Time, order *rpc.Order) rpc.OrderAccepted {
 // known.
 func (p *Pool) CountFrom(number uint64) { p.lastID = max(p.lastID, number) }
 
-// inForce is the version that an order replaces, nil for none.
-func (p *Pool) inForce(order *rpc.Order) *entry {
+// liveVersion is the version that an order replaces, nil for none.
+func (p *Pool) liveVersion(order *rpc.Order) *entry {
 	if g := p.keys[keyOf(order)]; g != nil && order.Replacement != uuid.Nil {
 		return g.live
 	}
 	return nil
 }
 
-func (p *Pool) refuse(at time.Time, head rpc.Head, order *rpc.Order) error {
+func (p *Pool) check(at time.Time, head rpc.Head, order *rpc.Order) error {
 	window := order.Bundle.Window
 	if window.LastBlock < window.FirstBlock {
 		return rpc.InvalidInclusion.With("the last block, %d, is before the first, %d", window.LastBlock, window.FirstBlock)
@@ -92,7 +92,7 @@ func (p *Pool) refuse(at time.Time, head rpc.Head, order *rpc.Order) error {
 	if window.LastBlock > head.Number+horizon {
 		return rpc.InvalidInclusion.With("block %d is too far from the newest one, %d", window.LastBlock, head.Number)
 	}
-	if err := p.refuseFollower(order); err != nil {
+	if err := p.checkLeader(order); err != nil {
 		return err
 	}
 	if order.Kind == rpc.KindPrivate && head.Number < p.withdrawn[ofOrder(order)] && !p.config.ReviveAfterCancel {
@@ -110,14 +110,14 @@ func (p *Pool) refuse(at time.Time, head rpc.Head, order *rpc.Order) error {
 	return nil
 }
 
-func (p *Pool) room(order *rpc.Order, replaces bool) error {
+func (p *Pool) checkRoom(order *rpc.Order, replaces bool) error {
 	if replaces {
 		return nil
 	}
 	if p.live >= p.config.MaxOrders {
 		return rpc.Overloaded.Plain()
 	}
-	if err := p.strangersRoom(order); err != nil {
+	if err := p.checkNewcomerRoom(order); err != nil {
 		return err
 	}
 	if account := p.accounts[order.Signer]; account != nil && account.live >= p.config.MaxPerSigner {
@@ -134,29 +134,29 @@ func (p *Pool) sameOrder(order *rpc.Order) *entry {
 	kept := p.byHash[ofOrder(order)]
 	for i := len(kept) - 1; i >= max(0, len(kept)-lookBack); i-- {
 		e := kept[i]
-		if (e.alive() || e.state == rpc.Landed) && joins(e.order, order) && sameTerms(e.order, order) {
+		if (e.alive() || e.state == rpc.Landed) && windowsJoin(e.order, order) && sameTerms(e.order, order) {
 			return e
 		}
 	}
 	return nil
 }
 
-// again answers a repeated order. A window that goes on where the old one ends makes one window of
-// both; a landed order needs none.
-func (p *Pool) again(at time.Time, e *entry, window rpc.Window) Outcome {
+// answerRepeated answers a repeated order. A window that goes on where the old one ends makes one
+// window of both; a landed order needs none.
+func (p *Pool) answerRepeated(at time.Time, e *entry, window rpc.Window) Outcome {
 	old := e.order.Bundle.Window
 	joined := old
 	joined.FirstBlock, joined.LastBlock = min(old.FirstBlock, window.FirstBlock), max(old.LastBlock, window.LastBlock)
 	if joined == old || !e.alive() {
 		return Outcome{Result: Known, Order: e.order}
 	}
-	facts := p.happened(rpc.OrderExtended{At: at, OrderRef: e.order.Ref(), Window: joined})
+	facts := p.applyAll(rpc.OrderExtended{At: at, OrderRef: e.order.Ref(), Window: joined})
 	return Outcome{Result: Extended, Order: e.order, Facts: facts}
 }
 
-// joins says whether two windows make one without a gap. With a replacementUuid a moved window is a
-// new version, so only the same one joins.
-func joins(a, b *rpc.Order) bool {
+// windowsJoin says whether two windows make one without a gap. With a replacementUuid a moved
+// window is a new version, so only the same one joins.
+func windowsJoin(a, b *rpc.Order) bool {
 	v, w := a.Bundle.Window, b.Bundle.Window
 	if a.Replacement != uuid.Nil {
 		return v == w

@@ -21,11 +21,11 @@ func (p *Pool) Apply(fact rpc.Fact) {
 	case rpc.OrderSimulated:
 		if e := p.entries[fact.ID]; e != nil && e.alive() {
 			e.simulated(fact.At, fact.Simulation)
-			p.seats.all[e.seat].rank = rankOf(e.valueWei())
+			p.slab.all[e.cell].rank = rankOf(e.valueWei())
 		}
 	case rpc.OrderShared:
 		if e := p.entries[fact.ID]; e != nil && !e.shared {
-			p.publish(e)
+			p.markShared(e)
 		}
 	case rpc.OrderSent:
 		if e := p.entries[fact.ID]; e != nil {
@@ -50,7 +50,7 @@ func (p *Pool) accept(order *rpc.Order, from uint64) {
 	}
 	e := &entry{order: order, account: p.accounts[order.Signer], from: max(from, p.countsFrom(order)),
 		state: rpc.Submitted}
-	e.stranger = p.isStranger(order.Signer)
+	e.newcomer = p.isNewcomer(order.Signer)
 	if e.account == nil {
 		e.account = new(account)
 		p.accounts[order.Signer] = e.account
@@ -62,21 +62,21 @@ func (p *Pool) accept(order *rpc.Order, from uint64) {
 	if order.Replacement != uuid.Nil {
 		p.generation(keyOf(order)).replaceWith(e)
 	}
-	p.enliven(e)
+	p.activate(e)
 }
 
-// enliven enters an order into the indexes of those alive.
-func (p *Pool) enliven(e *entry) {
+// activate enters an order into the indexes of those alive.
+func (p *Pool) activate(e *entry) {
 	p.live++
 	e.account.live++
-	p.countStranger(e, 1)
-	e.seat = p.seats.take(e)
+	p.countNewcomer(e, 1)
+	e.cell = p.slab.allocate(e)
 	p.index(e, e.from, e.order.Bundle.Window.LastBlock)
 	for tx := range e.order.Bundle.Transactions() {
 		p.byTx[tx.Hash] = append(p.byTx[tx.Hash], e)
 	}
 	if e.shared {
-		p.enterShared(e)
+		p.indexShared(e)
 	}
 	if e.order.Follows != 0 {
 		p.followers[e.order.Follows] = append(p.followers[e.order.Follows], e)
@@ -89,7 +89,7 @@ func (p *Pool) extend(e *entry, window rpc.Window) {
 	order := *e.order
 	order.Bundle.Window = window
 	e.order = &order
-	p.seats.orders[e.seat] = &order
+	p.slab.orders[e.cell] = &order
 	p.index(e, old.LastBlock+1, window.LastBlock)
 	if window.FirstBlock < e.from {
 		p.index(e, window.FirstBlock, e.from-1)
@@ -103,32 +103,32 @@ func (p *Pool) close(e *entry, fact rpc.OrderEnded) {
 		valueWei: fact.ValueWei}
 	p.live--
 	e.account.live--
-	p.countStranger(e, -1)
-	p.seats.leave(e.seat)
+	p.countNewcomer(e, -1)
+	p.slab.release(e.cell)
 	p.unindex(e)
 	for tx := range e.order.Bundle.Transactions() {
-		remove(p.byTx, tx.Hash, e)
+		unindexBy(p.byTx, tx.Hash, e)
 	}
 	if e.shared {
-		remove(p.shared, orderflow.MatchingHash(e.order.Bundle.Hash), e)
+		unindexBy(p.shared, orderflow.MatchingHash(e.order.Bundle.Hash), e)
 	}
-	remove(p.followers, e.order.Follows, e)
+	unindexBy(p.followers, e.order.Follows, e)
 	p.ended = append(p.ended, endedOrder{e.order.ID, fact.Block})
 	if g := p.keys[keyOf(e.order)]; g != nil && e.order.Replacement != uuid.Nil {
 		g.ended(e)
 	}
 	if e.order.Kind == rpc.KindPrivate && fact.State == rpc.Cancelled {
-		p.withdraw(ofOrder(e.order), fact.Block+p.config.PrivateCancelBlocks)
+		p.noteWithdrawal(ofOrder(e.order), fact.Block+p.config.PrivateCancelBlocks)
 	}
 	p.forgetSurplus()
 }
 
-// reopen brings an order back. It gets a new seat: indexes that still have the old one know it for
+// reopen brings an order back. It gets a new cell: indexes that still have the old one know it for
 // dead.
 func (p *Pool) reopen(e *entry) {
 	e.end, e.state = nil, e.waiting()
 	if g := p.keys[keyOf(e.order)]; g != nil && e.order.Replacement != uuid.Nil && g.live == nil {
 		g.live = e
 	}
-	p.enliven(e)
+	p.activate(e)
 }

@@ -23,19 +23,19 @@ const alreadyOnChain = "transaction already on the chain"
 func (p *Pool) Block(at time.Time, head rpc.Head, txs []common.Hash) []rpc.Fact {
 	p.head = head
 	var facts []rpc.Fact
-	place := places(txs)
-	touched := p.touched(txs)
+	place := placesByHash(txs)
+	touched := p.ordersWith(txs)
 	for _, e := range touched {
 		if e.alive() { // the one it followed did not end it
-			facts = append(facts, p.settle(at, e, place)...)
+			facts = append(facts, p.endIncluded(at, e, place)...)
 		}
 	}
 	for _, e := range touched {
 		if e.state == rpc.Landed {
-			facts = append(facts, p.abandon(at, e)...)
+			facts = append(facts, p.endFollowers(at, e)...)
 		}
 	}
-	for _, e := range p.over() {
+	for _, e := range p.overdue() {
 		if e.alive() {
 			facts = append(facts, p.expire(at, e)...)
 		}
@@ -56,8 +56,9 @@ func (p *Pool) LandedIn(block rpc.Head) []*rpc.Order {
 	return orders
 }
 
-// touched are the orders alive that have a transaction in a block, in the order in which they came.
-func (p *Pool) touched(txs []common.Hash) []*entry {
+// ordersWith are the orders alive that have a transaction in a block, in the order in which they
+// came.
+func (p *Pool) ordersWith(txs []common.Hash) []*entry {
 	found := make(map[uint64]*entry)
 	for _, tx := range txs {
 		for _, e := range p.byTx[tx] {
@@ -67,19 +68,19 @@ func (p *Pool) touched(txs []common.Hash) []*entry {
 	return byID(found)
 }
 
-// settle ends an order that has a transaction in the newest block: it landed if all that may not be
-// dropped are there, in their order, and the block is one it asked for; else one that may not be
-// dropped is used up.
-func (p *Pool) settle(at time.Time, e *entry, place map[common.Hash]int) []rpc.Fact {
+// endIncluded ends an order that has a transaction in the newest block: it landed if all that may
+// not be dropped are there, in their order, and the block is one it asked for; else one that may
+// not be dropped is used up.
+func (p *Pool) endIncluded(at time.Time, e *entry, place map[common.Hash]int) []rpc.Fact {
 	used := false
 	for tx := range e.order.Bundle.Transactions() {
 		_, in := place[tx.Hash]
 		used = used || in && !tx.CanDrop
 	}
 	switch {
-	case isWhole(e.order, place, p.head):
+	case isIncluded(e.order, place, p.head):
 		return p.end(at, e, rpc.Landed, "")
-	case used && p.leads(e, rpc.Landed):
+	case used && p.leaderIs(e, rpc.Landed):
 		return p.end(at, e, rpc.Failed, leaderLanded)
 	case used:
 		return p.end(at, e, rpc.Failed, alreadyOnChain)
@@ -87,8 +88,8 @@ func (p *Pool) settle(at time.Time, e *entry, place map[common.Hash]int) []rpc.F
 	return nil
 }
 
-// places are the places of a block's transactions.
-func places(txs []common.Hash) map[common.Hash]int {
+// placesByHash are the places of a block's transactions.
+func placesByHash(txs []common.Hash) map[common.Hash]int {
 	place := make(map[common.Hash]int, len(txs))
 	for i, tx := range txs {
 		place[tx] = i
@@ -96,9 +97,9 @@ func places(txs []common.Hash) map[common.Hash]int {
 	return place
 }
 
-// isWhole says whether all that may not be dropped of an order is in a block, in its order, and the
-// block is one that the order asked for.
-func isWhole(order *rpc.Order, place map[common.Hash]int, block rpc.Head) bool {
+// isIncluded says whether all that may not be dropped of an order is in a block, in its order, and
+// the block is one that the order asked for.
+func isIncluded(order *rpc.Order, place map[common.Hash]int, block rpc.Head) bool {
 	last := -1
 	for tx := range order.Bundle.Transactions() {
 		i, in := place[tx.Hash]
@@ -109,25 +110,25 @@ func isWhole(order *rpc.Order, place map[common.Hash]int, block rpc.Head) bool {
 			last = i
 		}
 	}
-	return last >= 0 && hasOwn(order, place) && order.Bundle.Window.Holds(block.Number, block.Timestamp)
+	return last >= 0 && includesOwn(order, place) && order.Bundle.Window.Holds(block.Number, block.Timestamp)
 }
 
-// over are the orders alive whose window has no block after the newest one, in the order in which
-// they came.
-func (p *Pool) over() []*entry {
+// overdue are the orders alive whose window has no block after the newest one, in the order in
+// which they came.
+func (p *Pool) overdue() []*entry {
 	found := make(map[uint64]*entry)
 	for block, at := range p.blocks {
 		if block <= p.swept || block > p.head.Number {
 			continue
 		}
-		for _, ticket := range at.tickets {
-			seat := p.seats.of(ticket)
-			if seat == nil {
+		for _, handle := range at.handles {
+			cell := p.slab.get(handle)
+			if cell == nil {
 				continue
 			}
-			window := p.seats.orders[ticket.seat].Bundle.Window
+			window := p.slab.orders[handle.cell].Bundle.Window
 			if window.LastBlock <= p.head.Number || isOver(window, p.head.Timestamp) {
-				found[seat.id] = p.entries[seat.id]
+				found[cell.id] = p.entries[cell.id]
 			}
 		}
 	}

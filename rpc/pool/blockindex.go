@@ -5,20 +5,20 @@ import "slices"
 // blockIndex holds the orders that one block may have, in the order in which they came. Those that
 // ended stay in it until they are half of it, so that an end costs nothing where it happens.
 type blockIndex struct {
-	tickets []ticket
+	handles []handle
 	dead    int
 }
 
 // index enters an order into the blocks from first to last.
 func (p *Pool) index(e *entry, first, last uint64) {
-	ticket := p.seats.ticket(e.seat)
+	handle := p.slab.handleOf(e.cell)
 	for block := first; block <= last; block++ {
 		at := p.blocks[block]
 		if at == nil {
 			at = new(blockIndex)
 			p.blocks[block] = at
 		}
-		at.tickets = append(at.tickets, ticket)
+		at.handles = append(at.handles, handle)
 	}
 }
 
@@ -30,12 +30,12 @@ func (p *Pool) unindex(e *entry) {
 			continue // that block is long over
 		}
 		at.dead++
-		if at.dead*2 <= len(at.tickets) {
+		if at.dead*2 <= len(at.handles) {
 			continue
 		}
-		at.tickets = slices.DeleteFunc(at.tickets, func(t ticket) bool { return p.seats.of(t) == nil })
+		at.handles = slices.DeleteFunc(at.handles, func(t handle) bool { return p.slab.get(t) == nil })
 		at.dead = 0
-		if len(at.tickets) == 0 {
+		if len(at.handles) == 0 {
 			delete(p.blocks, block)
 		}
 	}

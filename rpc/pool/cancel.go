@@ -20,7 +20,7 @@ func (p *Pool) Cancel(at time.Time, signer common.Address, replacement uuid.UUID
 		return nil, nil // unset, it names nothing
 	}
 	next := p.head.Number + 1
-	facts := p.happened(rpc.CancelNoted{At: at, Signer: signer, Replacement: replacement, Block: next,
+	facts := p.applyAll(rpc.CancelNoted{At: at, Signer: signer, Replacement: replacement, Block: next,
 		Barred: p.barredBy(signer, replacement, next)})
 	live := p.keys[key{signer, replacement}].live
 	if live == nil {
@@ -60,12 +60,12 @@ func (p *Pool) Refuse(at time.Time, id uint64) []rpc.Fact {
 // end ends an order at the newest block, and with it all that follow it; but who followed one that
 // landed may have landed too, which is seen later.
 func (p *Pool) end(at time.Time, e *entry, state rpc.State, reason string) []rpc.Fact {
-	facts := p.happened(rpc.OrderEnded{
+	facts := p.applyAll(rpc.OrderEnded{
 		At: at, OrderRef: e.order.Ref(), State: state, Reason: reason, Block: p.head.Number, BlockHash: p.head.Hash,
 		Life: e.life(),
 	})
 	if state == rpc.Landed {
 		return facts
 	}
-	return append(facts, p.abandon(at, e)...)
+	return append(facts, p.endFollowers(at, e)...)
 }

@@ -14,11 +14,11 @@ const bidsOutlive = 2
 // or replaced, in the order in which they came: a builder took them before, and the block is one
 // that they asked for. They stay cancelled, but what the block pays for them is owed.
 func (p *Pool) CancelledIn(block rpc.Head, txs []common.Hash) []*rpc.Order {
-	place := places(txs)
+	place := placesByHash(txs)
 	found := make(map[uint64]*entry)
 	for i := len(p.ended) - 1; i >= 0 && p.ended[i].block+bidsOutlive >= block.Number; i-- {
 		e := p.entries[p.ended[i].id]
-		if e != nil && e.state == rpc.Cancelled && e.delivered && isWhole(e.order, place, block) {
+		if e != nil && e.state == rpc.Cancelled && e.delivered && isIncluded(e.order, place, block) {
 			found[e.order.ID] = e
 		}
 	}

@@ -22,13 +22,13 @@ type entry struct {
 	account *account
 	// from is the first block that the order counts for: its window's, or a later one after a cancel.
 	from uint64
-	// stranger: its signer was of class 0 when it came.
-	stranger bool
-	// seat is its place among the living.
-	seat  int
+	// newcomer: its signer was of class 0 when it came.
+	newcomer bool
+	// cell is its place among the living.
+	cell  int
 	state rpc.State
 	// succeededAt is when a simulation succeeded first. delivered: a builder took it. shared:
-	// strangers were told of it.
+	// newcomers were told of it.
 	succeededAt       time.Time
 	delivered, shared bool
 
@@ -70,8 +70,8 @@ func (e *entry) simulated(at time.Time, s rpc.Simulation) {
 	}
 }
 
-// life sums up what happened so far. How an order did that follows another one is told by the desk
-// alone, as long as it knows both.
+// life sums up what happened so far. How an order did that follows another one is told by package
+// lifecycle alone, as long as it knows both.
 func (e *entry) life() rpc.Life {
 	life := rpc.Life{Kind: e.order.Kind, ReceivedAt: e.order.ReceivedAt}
 	if e.order.Follows != 0 {

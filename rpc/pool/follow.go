@@ -16,15 +16,15 @@ const (
 	leaderLanded    = "the order that it followed landed without it"
 )
 
-// refuseFollower refuses an order that follows one which is not alive, which it would end itself by
+// checkLeader refuses an order that follows one which is not alive, which it would end itself by
 // taking its place, or which does not count for its blocks yet.
-func (p *Pool) refuseFollower(order *rpc.Order) error {
+func (p *Pool) checkLeader(order *rpc.Order) error {
 	if order.Follows == 0 {
 		return nil
 	}
 	leader := p.entries[order.Follows]
 	switch {
-	case leader == nil || !leader.alive() || p.isBelow(leader, p.inForce(order)):
+	case leader == nil || !leader.alive() || p.isBelow(leader, p.liveVersion(order)):
 		return rpc.BackrunNotFound.Plain()
 	case leader.from > order.Bundle.Window.LastBlock:
 		return rpc.BackrunInvalidInclusion.Plain()
@@ -42,9 +42,9 @@ func (p *Pool) isBelow(e, top *entry) bool {
 	return false
 }
 
-// abandon ends the orders that follow one which has just ended. Those that landed with it have
+// endFollowers ends the orders that follow one which has just ended. Those that landed with it have
 // ended before.
-func (p *Pool) abandon(at time.Time, leader *entry) []rpc.Fact {
+func (p *Pool) endFollowers(at time.Time, leader *entry) []rpc.Fact {
 	var facts []rpc.Fact
 	for _, follower := range p.followersOf(leader.order.ID) {
 		if follower.alive() {
@@ -70,9 +70,9 @@ func (p *Pool) endWith(at time.Time, leader, follower *entry) []rpc.Fact {
 	return p.end(at, follower, rpc.Failed, leaderFailed)
 }
 
-// hasOwn says whether a block has anything of an order but the one that it follows: else that one
-// landed alone, whatever the order can do without.
-func hasOwn(order *rpc.Order, place map[common.Hash]int) bool {
+// includesOwn says whether a block has anything of an order but the one that it follows: else that
+// one landed alone, whatever the order can do without.
+func includesOwn(order *rpc.Order, place map[common.Hash]int) bool {
 	if order.Follows == 0 {
 		return true
 	}
@@ -85,8 +85,8 @@ func hasOwn(order *rpc.Order, place map[common.Hash]int) bool {
 	return false
 }
 
-// leads says whether an order follows one that is in a state.
-func (p *Pool) leads(e *entry, state rpc.State) bool {
+// leaderIs says whether an order follows one that is in a state.
+func (p *Pool) leaderIs(e *entry, state rpc.State) bool {
 	leader := p.entries[e.order.Follows]
 	return leader != nil && leader.state == state
 }

@@ -48,7 +48,7 @@ func (p *Pool) forgetOldest() {
 		return // it came back meanwhile
 	}
 	delete(p.entries, oldest.id)
-	remove(p.byHash, ofOrder(e.order), e)
+	unindexBy(p.byHash, ofOrder(e.order), e)
 	if e.account.kept--; e.account.kept == 0 {
 		delete(p.accounts, e.order.Signer)
 	}
@@ -57,7 +57,7 @@ func (p *Pool) forgetOldest() {
 	}
 	k := keyOf(e.order)
 	g := p.keys[k]
-	g.versions = without(g.versions, e)
+	g.versions = removeFrom(g.versions, e)
 	if len(g.versions) == 0 {
 		g.lastEnd = 0 // as if it was never seen, whether or not a cancel keeps the key
 	}
@@ -79,8 +79,8 @@ func (p *Pool) forgetEmpty(k key, g *generation) {
 	}
 }
 
-// withdraw remembers a cancelled private transaction until a block.
-func (p *Pool) withdraw(tx signed, until uint64) {
+// noteWithdrawal remembers a cancelled private transaction until a block.
+func (p *Pool) noteWithdrawal(tx signed, until uint64) {
 	if _, again := p.withdrawn[tx]; !again {
 		p.withdrawals = append(p.withdrawals, tx)
 	}
@@ -93,18 +93,18 @@ func (p *Pool) withdraw(tx signed, until uint64) {
 
 func (p *Pool) followersOf(id uint64) []*entry { return slices.Clone(p.followers[id]) }
 
-// remove takes an entry out of an index, and its name when nothing is left there.
-func remove[K comparable](index map[K][]*entry, name K, e *entry) {
-	if left := without(index[name], e); len(left) > 0 {
+// unindexBy takes an entry out of an index, and its name when nothing is left there.
+func unindexBy[K comparable](index map[K][]*entry, name K, e *entry) {
+	if left := removeFrom(index[name], e); len(left) > 0 {
 		index[name] = left
 	} else {
 		delete(index, name)
 	}
 }
 
-// without takes an entry out of a slice that is nobody else's. The oldest goes without moving the
-// others: it is the usual case, and one hash may have very many.
-func without(all []*entry, e *entry) []*entry {
+// removeFrom takes an entry out of a slice that is nobody else's. The oldest goes without moving
+// the others: it is the usual case, and one hash may have very many.
+func removeFrom(all []*entry, e *entry) []*entry {
 	switch i := slices.Index(all, e); i {
 	case -1:
 		return all

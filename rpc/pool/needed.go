@@ -21,12 +21,12 @@ const (
 	followersNeeded = LongestLife
 )
 
-// Needed picks out of all facts those that make a pool, and the desk around it, as all of them
-// would: what a start needs, however long ago the service began. Of orders that ended it keeps the
-// newest MaxOrders, for KeepFinal blocks and those that can be taken back; of simulations and
+// Needed picks out of all facts those that make a pool, and package lifecycle around it, as all of
+// them would: what a start needs, however long ago the service began. Of orders that ended it keeps
+// the newest MaxOrders, for KeepFinal blocks and those that can be taken back; of simulations and
 // deliveries what decides about an order, and not all that its signer was shown.
 //
-// It is a view of facts in the order of the journal, and not safe for concurrent use.
+// It is a projection of facts in the order of the journal, and not safe for concurrent use.
 type Needed struct {
 	config Config
 	count  uint64 // of all facts
@@ -71,7 +71,7 @@ func (n *Needed) Apply(fact rpc.Fact) {
 	case rpc.OrderAccepted:
 		if f.Order != nil && n.orders[f.Order.ID] == nil {
 			n.orders[f.Order.ID] = &neededOrder{accepted: this, alive: true}
-			n.passes(f.At)
+			n.advanceTime(f.At)
 		}
 	case rpc.OrderExtended:
 		if o := n.living(f.ID); o != nil {
@@ -105,19 +105,19 @@ func (n *Needed) Apply(fact rpc.Fact) {
 		if len(n.cancels) > 2*n.config.MaxOrders {
 			n.thinCancels()
 		}
-		n.passes(f.At)
+		n.advanceTime(f.At)
 	case rpc.BlockIndexed:
 		n.heads = append(n.heads, this)
 		n.heads = n.heads[max(0, len(n.heads)-headsNeeded):]
 		n.newest = max(n.newest, f.Number)
-		n.passes(f.At)
+		n.advanceTime(f.At)
 		n.forget()
 	case rpc.BlockReverted:
 		n.leave(f.Head)
 	}
 }
 
-func (n *Needed) passes(at time.Time) {
+func (n *Needed) advanceTime(at time.Time) {
 	if at.After(n.at) {
 		n.at = at
 	}
@@ -145,10 +145,10 @@ func (n *Needed) end(o *neededOrder, this neededFact, f rpc.OrderEnded) {
 	if len(n.ended) > n.config.MaxOrders {
 		n.forgetOldest()
 	}
-	n.passes(f.At)
+	n.advanceTime(f.At)
 }
 
-// leave takes back the newest counted block, if it is this one, as the desk does.
+// release takes back the newest counted block, if it is this one, as package lifecycle does.
 func (n *Needed) leave(head rpc.Head) {
 	if last := len(n.heads) - 1; last >= 0 && n.heads[last].fact.(rpc.BlockIndexed).Hash == head.Hash {
 		n.heads = n.heads[:last]

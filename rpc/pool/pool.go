@@ -14,9 +14,9 @@ import (
 type Config struct {
 	// MaxOrders is how many orders may be alive: 200,000. As many are kept after their end at most.
 	MaxOrders int
-	// Strangers is how many of them may be of strangers, MaxPerSource how many of those from one
-	// network: no bound. Strangers are signers of class 0.
-	Strangers, MaxPerSource int
+	// MaxNewcomers is how many of them may be of newcomers, MaxPerSource how many of those from one
+	// network: no bound. Newcomers are signers of class 0.
+	MaxNewcomers, MaxPerSource int
 	// MaxPerSigner is how many of them may be one signer's: 10,000.
 	MaxPerSigner int
 	// CancelMemory is how long the cancel of a replacementUuid that nothing came with is remembered:
@@ -60,8 +60,8 @@ type Pool struct {
 	// lastID is the greatest ID that was given.
 	lastID uint64
 	live   int
-	// strangers are those alive that were of class 0 when they came, sources their numbers by network.
-	strangers int
+	// newcomers are those alive that were of class 0 when they came, sources their numbers by network.
+	newcomers int
 	sources   map[string]int
 	// asked counts Ready calls.
 	asked uint64
@@ -72,9 +72,9 @@ type Pool struct {
 	// byHash holds all kept orders, oldest first; byTx those alive, by each of their transactions.
 	byHash map[signed][]*entry
 	byTx   map[common.Hash][]*entry
-	// seats are the orders alive, close together; blocks their seats by each block that may have them.
+	// slab are the orders alive, close together; blocks their cells by each block that may have them.
 	// swept is the last block whose expiry was looked at.
-	seats  seats
+	slab   slab
 	blocks map[uint64]*blockIndex
 	swept  uint64
 
@@ -137,8 +137,8 @@ func (p *Pool) Live() int { return p.live }
 // Kept is how many orders the pool knows, those included that came to their end.
 func (p *Pool) Kept() int { return len(p.entries) }
 
-// happened applies facts that were just decided and returns them for the journal.
-func (p *Pool) happened(facts ...rpc.Fact) []rpc.Fact {
+// applyAll applies facts that were just decided and returns them for the journal.
+func (p *Pool) applyAll(facts ...rpc.Fact) []rpc.Fact {
 	for _, fact := range facts {
 		p.Apply(fact)
 	}

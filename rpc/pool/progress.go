@@ -13,7 +13,7 @@ func (p *Pool) Simulated(at time.Time, id uint64, s rpc.Simulation) []rpc.Fact {
 	if e == nil || !e.alive() {
 		return nil
 	}
-	facts := p.happened(rpc.OrderSimulated{At: at, OrderRef: e.order.Ref(), Simulation: s})
+	facts := p.applyAll(rpc.OrderSimulated{At: at, OrderRef: e.order.Ref(), Simulation: s})
 	if !s.Success && s.Lasting {
 		facts = append(facts, p.end(at, e, rpc.Failed, s.Error)...)
 	}
@@ -27,5 +27,5 @@ func (p *Pool) Sent(at time.Time, id uint64, d rpc.Delivery) []rpc.Fact {
 	if e == nil {
 		return nil
 	}
-	return p.happened(rpc.OrderSent{At: at, OrderRef: e.order.Ref(), Delivery: d})
+	return p.applyAll(rpc.OrderSent{At: at, OrderRef: e.order.Ref(), Delivery: d})
 }

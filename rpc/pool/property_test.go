@@ -221,7 +221,7 @@ func (w *world) check(t *rapid.T) {
 		}
 		versions[keyOf(e.order)] = id
 	}
-	if p := w.pool; live == 0 && len(p.byTx)+len(p.followers)+len(p.shared)+len(p.seats.all)-len(p.seats.free) > 0 {
+	if p := w.pool; live == 0 && len(p.byTx)+len(p.followers)+len(p.shared)+len(p.slab.all)-len(p.slab.free) > 0 {
 		t.Fatalf("nobody is alive, but indexes hold %v, %v, %v", p.byTx, p.followers, p.shared)
 	}
 	w.checkShared(t)

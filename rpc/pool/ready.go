@@ -24,7 +24,7 @@ func (p *Pool) Ready(block, timestamp uint64) []*rpc.Order {
 	for _, class := range classesOf(p.chosen) {
 		for _, c := range p.chosen {
 			if c.class == class {
-				orders = append(orders, p.seats.orders[c.seat])
+				orders = append(orders, p.slab.orders[c.cell])
 			}
 		}
 	}
@@ -34,26 +34,26 @@ func (p *Pool) Ready(block, timestamp uint64) []*rpc.Order {
 // choice is a ready order, as it is sorted.
 type choice struct {
 	rank  uint64
-	seat  uint32
+	cell  uint32
 	class int32
 }
 
 func (p *Pool) choose(at *blockIndex, timestamp uint64) {
 	p.asked++
 	p.chosen = p.chosen[:0]
-	for _, ticket := range at.tickets {
-		s := p.seats.of(ticket)
+	for _, handle := range at.handles {
+		s := p.slab.get(handle)
 		if s == nil || timestamp < s.minTimestamp || s.maxTimestamp != 0 && timestamp > s.maxTimestamp {
 			continue
 		}
-		p.chosen = append(p.chosen, choice{rank: s.rank, seat: ticket.seat, class: p.class(s, ticket.seat)})
+		p.chosen = append(p.chosen, choice{rank: s.rank, cell: handle.cell, class: p.class(s, handle.cell)})
 	}
 }
 
 // class is what the configured rule says of an order's signer, asked once per selection.
-func (p *Pool) class(s *seat, place uint32) int32 {
+func (p *Pool) class(s *cell, place uint32) int32 {
 	if p.config.Class != nil && s.account.asked != p.asked {
-		s.account.class, s.account.asked = int32(p.config.Class(p.seats.orders[place].Signer)), p.asked
+		s.account.class, s.account.asked = int32(p.config.Class(p.slab.orders[place].Signer)), p.asked
 	}
 	return s.account.class
 }
@@ -85,7 +85,7 @@ func (p *Pool) sortTies(chosen []choice) {
 }
 
 func (p *Pool) compareTied(a, b choice) int {
-	s, t := &p.seats.all[a.seat], &p.seats.all[b.seat]
+	s, t := &p.slab.all[a.cell], &p.slab.all[b.cell]
 	if a.rank != 0 {
 		if exact := p.entries[t.id].valueWei().Cmp(p.entries[s.id].valueWei()); exact != 0 {
 			return exact

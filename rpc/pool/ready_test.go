@@ -35,7 +35,7 @@ func TestSortByRank(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var chosen []choice
 		for i, rank := range rapid.SliceOf(ranks).Draw(t, "ranks") {
-			chosen = append(chosen, choice{rank: rank, seat: uint32(i)})
+			chosen = append(chosen, choice{rank: rank, cell: uint32(i)})
 		}
 		want := slices.Clone(chosen)
 		slices.SortStableFunc(want, func(a, b choice) int { return cmp.Compare(b.rank, a.rank) })

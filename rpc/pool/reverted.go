@@ -17,7 +17,7 @@ func (p *Pool) Reverted(at time.Time, block rpc.Head) []rpc.Fact {
 		if p.entries[e.order.ID] == nil {
 			continue // ended orders are too many, and it was the oldest
 		}
-		facts = append(facts, p.happened(rpc.OrderReturned{At: at, OrderRef: e.order.Ref()})...)
+		facts = append(facts, p.applyAll(rpc.OrderReturned{At: at, OrderRef: e.order.Ref()})...)
 		facts = append(facts, p.reconsider(at, e)...)
 	}
 	return facts

@@ -47,8 +47,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// stage is a pool on which a script is played.
-type stage struct {
+// scriptTest is a pool on which a script is played.
+type scriptTest struct {
 	t     *testing.T
 	pool  *Pool
 	at    time.Time
@@ -58,7 +58,7 @@ type stage struct {
 
 func play(t *testing.T, script []byte) string {
 	t.Helper()
-	s := &stage{t: t, at: time.Unix(1000, 0).UTC()}
+	s := &scriptTest{t: t, at: time.Unix(1000, 0).UTC()}
 	s.start(nil)
 	for lines := bufio.NewScanner(bytes.NewReader(script)); lines.Scan(); {
 		line := lines.Text()
@@ -75,7 +75,7 @@ func play(t *testing.T, script []byte) string {
 }
 
 // start makes the pool: "config max=3 signer=2 revive alice=1".
-func (s *stage) start(words []string) {
+func (s *scriptTest) start(words []string) {
 	options := optionsOf(words)
 	_, revive := options["revive"]
 	config := Config{MaxOrders: s.number(options["max"]), MaxPerSigner: s.number(options["signer"]),
@@ -85,7 +85,7 @@ func (s *stage) start(words []string) {
 	s.pool.Block(s.at, headOf(100, 1000), nil)
 }
 
-func (s *stage) command(words []string) {
+func (s *scriptTest) command(words []string) {
 	options := optionsOf(words)
 	switch words[0] {
 	case "config":
@@ -119,7 +119,7 @@ func (s *stage) command(words []string) {
 	}
 }
 
-func (s *stage) add(words []string, options map[string]string) {
+func (s *scriptTest) add(words []string, options map[string]string) {
 	first, last, _ := strings.Cut(words[2], "-")
 	if last == "" {
 		last = first
@@ -146,7 +146,7 @@ func (s *stage) add(words []string, options map[string]string) {
 	s.facts(outcome.Facts)
 }
 
-func (s *stage) simulation(words []string, options map[string]string) rpc.Simulation {
+func (s *scriptTest) simulation(words []string, options map[string]string) rpc.Simulation {
 	result := rpc.Simulation{Block: uint64(s.number(words[2])), Error: spaced(options["error"])}
 	_, result.Lasting = options["lasting"]
 	result.Success = result.Error == ""
@@ -156,7 +156,7 @@ func (s *stage) simulation(words []string, options map[string]string) rpc.Simula
 	return result
 }
 
-func (s *stage) ready(words []string, options map[string]string) {
+func (s *scriptTest) ready(words []string, options map[string]string) {
 	var names []string
 	for _, order := range s.pool.Ready(uint64(s.number(words[1])), uint64(s.number(options["t"]))) {
 		names = append(names, s.name(order.ID))
@@ -164,7 +164,7 @@ func (s *stage) ready(words []string, options map[string]string) {
 	s.say("[%s]", strings.Join(names, " "))
 }
 
-func (s *stage) status(name string) {
+func (s *scriptTest) status(name string) {
 	order := s.pool.Order(s.names[name])
 	if order == nil {
 		s.say("forgotten")
@@ -187,7 +187,7 @@ func (s *stage) status(name string) {
 	}
 }
 
-func (s *stage) facts(facts []rpc.Fact) {
+func (s *scriptTest) facts(facts []rpc.Fact) {
 	for _, fact := range facts {
 		switch fact := fact.(type) {
 		case rpc.OrderAccepted:
@@ -206,11 +206,11 @@ func (s *stage) facts(facts []rpc.Fact) {
 	}
 }
 
-func (s *stage) say(format string, args ...any) {
+func (s *scriptTest) say(format string, args ...any) {
 	fmt.Fprintln(&s.out, strings.TrimRight("→ "+fmt.Sprintf(format, args...), " "))
 }
 
-func (s *stage) name(id uint64) string {
+func (s *scriptTest) name(id uint64) string {
 	first := "nobody"
 	for name, named := range s.names {
 		if named == id && (first == "nobody" || name < first) {
@@ -220,7 +220,7 @@ func (s *stage) name(id uint64) string {
 	return first
 }
 
-func (s *stage) number(text string) int {
+func (s *scriptTest) number(text string) int {
 	if text == "" {
 		return 0
 	}

@@ -18,9 +18,9 @@ func (p *Pool) Shared(double common.Hash) *rpc.Order {
 	return nil
 }
 
-// Unshared says whether strangers may be told of an order, and were not: it is alive, and its
+// IsUnshared says whether strangers may be told of an order, and were not: it is alive, and its
 // signer shares something of it.
-func (p *Pool) Unshared(id uint64) bool {
+func (p *Pool) IsUnshared(id uint64) bool {
 	e := p.entries[id]
 	return e != nil && e.alive() && e.order.Bundle.Hints != 0 && !e.shared
 }
@@ -28,21 +28,21 @@ func (p *Pool) Unshared(id uint64) bool {
 // Share tells strangers of an order, once: after that nothing happens any more. The order can be
 // followed from now on.
 func (p *Pool) Share(id uint64, shared orderflow.Shared) []rpc.Fact {
-	if !p.Unshared(id) {
+	if !p.IsUnshared(id) {
 		return nil
 	}
-	return p.happened(rpc.OrderShared{ID: id, Shared: shared})
+	return p.applyAll(rpc.OrderShared{ID: id, Shared: shared})
 }
 
-// publish keeps that strangers were told of an order.
-func (p *Pool) publish(e *entry) {
+// markShared keeps that strangers were told of an order.
+func (p *Pool) markShared(e *entry) {
 	e.shared = true
 	if e.alive() {
-		p.enterShared(e)
+		p.indexShared(e)
 	}
 }
 
-func (p *Pool) enterShared(e *entry) {
+func (p *Pool) indexShared(e *entry) {
 	double := orderflow.MatchingHash(e.order.Bundle.Hash)
 	p.shared[double] = append(p.shared[double], e)
 }

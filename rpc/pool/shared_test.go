@@ -11,7 +11,7 @@ import (
 )
 
 // TestShared: an order is found by its double hash while it is alive, from when strangers are told
-// of it, which happens once and only if its signer shares anything of it. The hashes are the
+// get it, which happens once and only if its signer shares anything of it. The hashes are the
 // published ones.
 func TestShared(t *testing.T) {
 	at, alice := time.Unix(1000, 0), common.Address{1}
@@ -34,19 +34,19 @@ func TestShared(t *testing.T) {
 	}
 	secret := order(0)
 	add(secret)
-	if facts := p.Share(secret.ID, orderflow.Shared{Hash: hash}); p.Unshared(secret.ID) || facts != nil ||
+	if facts := p.Share(secret.ID, orderflow.Shared{Hash: hash}); p.IsUnshared(secret.ID) || facts != nil ||
 		p.Shared(double) != nil {
 		t.Errorf("found what nobody may learn of: %v", facts)
 	}
 	shared := order(orderflow.Hash)
 	add(shared)
-	if !p.Unshared(shared.ID) || p.Shared(double) != nil {
+	if !p.IsUnshared(shared.ID) || p.Shared(double) != nil {
 		t.Error("found before anybody was told")
 	}
 	if facts := p.Share(shared.ID, orderflow.Shared{Hash: hash}); len(facts) != 1 {
 		t.Errorf("told %d times", len(facts))
 	}
-	if facts := p.Share(shared.ID, orderflow.Shared{Hash: hash}); p.Unshared(shared.ID) || facts != nil {
+	if facts := p.Share(shared.ID, orderflow.Shared{Hash: hash}); p.IsUnshared(shared.ID) || facts != nil {
 		t.Errorf("told again: %v", facts)
 	}
 	if p.Shared(double) != shared || p.Shared(hash) != nil {

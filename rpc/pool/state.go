@@ -14,14 +14,14 @@ func (p *Pool) State(id uint64) (state rpc.State, known bool) {
 	return "", false
 }
 
-// Counts says whether an order is alive and a block with this number and time may have it.
-func (p *Pool) Counts(id, block, timestamp uint64) bool {
+// CountsFor says whether an order is alive and a block with this number and time may have it.
+func (p *Pool) CountsFor(id, block, timestamp uint64) bool {
 	e := p.entries[id]
 	return e != nil && e.alive() && e.from <= block && e.order.Bundle.Window.Holds(block, timestamp)
 }
 
-// Paid notes what a landed order paid, for those who ask. The fact of its end says it too.
-func (p *Pool) Paid(id uint64, valueWei *uint256.Int) {
+// SetPaid notes what a landed order paid, for those who ask. The fact of its end says it too.
+func (p *Pool) SetPaid(id uint64, valueWei *uint256.Int) {
 	if e := p.entries[id]; e != nil && e.end != nil {
 		e.end.valueWei = valueWei
 	}

@@ -5,7 +5,7 @@
 //	                                   └───────────┬───────────┘
 //	                        Stats, High ◀── sums of 7 days, of a day
 //
-// It is a view of the facts: the same facts give the same reputation. Any key may be used at any
-// time; a new one has no reputation, and keys that have paid nothing cannot push out of the memory
-// those that have.
+// It is a projection of the facts: the same facts give the same reputation. Any key may be used at
+// any time; a new one has no reputation, and keys that have paid nothing cannot push out of the
+// memory those that have.
 package reputation

@@ -54,8 +54,8 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// View has the signers. It is safe for concurrent use; facts must come in their order.
-type View struct {
+// Projection has the signers. It is safe for concurrent use; facts must come in their order.
+type Projection struct {
 	cfg Config
 
 	mu sync.RWMutex // guards all below; those who only ask do not move a signer in its LRU
@@ -75,9 +75,9 @@ type landing struct {
 }
 
 // New begins with nobody; Apply fills it.
-func New(cfg Config) *View {
+func New(cfg Config) *Projection {
 	cfg.setDefaults()
-	return &View{
+	return &Projection{
 		cfg:       cfg,
 		payers:    lru.NewBasicLRU[common.Address, *record](cfg.Signers),
 		newcomers: lru.NewBasicLRU[common.Address, *record](cfg.Signers),
@@ -86,7 +86,7 @@ func New(cfg Config) *View {
 }
 
 // Apply takes a fact. Those that say nothing of a signer's orders change nothing.
-func (v *View) Apply(fact rpc.Fact) {
+func (v *Projection) Apply(fact rpc.Fact) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch f := fact.(type) {
@@ -107,7 +107,7 @@ func (v *View) Apply(fact rpc.Fact) {
 	}
 }
 
-func (v *View) end(f rpc.OrderEnded) {
+func (v *Projection) end(f rpc.OrderEnded) {
 	switch {
 	case f.State == rpc.Failed:
 		v.count(f.At, f.Signer, &Sums{FailedOrders: 1})
@@ -120,7 +120,7 @@ func (v *View) end(f rpc.OrderEnded) {
 
 // takeBack takes away what a landed order paid. A record that was forgotten since is changed too,
 // and nobody sees it.
-func (v *View) takeBack(order uint64) {
+func (v *Projection) takeBack(order uint64) {
 	if l, ok := v.landed.Peek(order); ok {
 		l.record.takeBack(l.at, &l.valueWei)
 		v.landed.Remove(order)
@@ -129,7 +129,7 @@ func (v *View) takeBack(order uint64) {
 
 // count adds to a signer's record, and forgets the oldest if there are too many. The caller holds
 // mu.
-func (v *View) count(at time.Time, signer common.Address, s *Sums) *record {
+func (v *Projection) count(at time.Time, signer common.Address, s *Sums) *record {
 	if at.After(v.now) {
 		v.now = at
 	}
@@ -144,7 +144,7 @@ func (v *View) count(at time.Time, signer common.Address, s *Sums) *record {
 
 // enter makes a record the newest of those that have paid, or of the others, and forgets the oldest
 // if there are too many. The caller holds mu.
-func (v *View) enter(signer common.Address, r *record, pays bool) {
+func (v *Projection) enter(signer common.Address, r *record, pays bool) {
 	in := &v.newcomers
 	if pays {
 		in = &v.payers
@@ -159,7 +159,7 @@ func (v *View) enter(signer common.Address, r *record, pays bool) {
 }
 
 // forget forgets a newcomer, or if there is none, a payer.
-func (v *View) forget() {
+func (v *Projection) forget() {
 	_, r, ok := v.newcomers.RemoveOldest()
 	if !ok {
 		_, r, _ = v.payers.RemoveOldest()
@@ -168,7 +168,7 @@ func (v *View) forget() {
 }
 
 // of is a signer's record, or nil. The caller holds mu.
-func (v *View) of(signer common.Address) *record {
+func (v *Projection) of(signer common.Address) *record {
 	if r, ok := v.payers.Peek(signer); ok {
 		return r
 	}

@@ -38,7 +38,7 @@ func returned(at time.Time, id uint64, signer common.Address) rpc.Fact {
 	return rpc.OrderReturned{At: at, OrderRef: ref(id, signer)}
 }
 
-func view(cfg Config, facts ...rpc.Fact) *View {
+func view(cfg Config, facts ...rpc.Fact) *Projection {
 	v := New(cfg)
 	for _, f := range facts {
 		v.Apply(f)
@@ -159,7 +159,7 @@ func TestHigh(t *testing.T) {
 }
 
 func TestForgetting(t *testing.T) {
-	known := func(v *View, signer common.Address) bool { return v.Standing(start, signer) != Standing{} }
+	known := func(v *Projection, signer common.Address) bool { return v.Standing(start, signer) != Standing{} }
 	v := view(Config{Signers: 2}, ended(start, 1, alice, rpc.Landed, 7), accepted(start, bob))
 	for i := range byte(10) {
 		v.Apply(accepted(start, common.Address{1, i}))

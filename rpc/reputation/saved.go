@@ -9,8 +9,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Saved is one signer of a View, or one order that landed, for a View of a later life. It is JSON
-// on disk: a field may be added, never renamed.
+// Saved is one signer of a Projection, or one order that landed, for a Projection of a later life.
+// It is JSON on disk: a field may be added, never renamed.
 type Saved struct {
 	Signer common.Address `json:"signer"`
 	// AllTime and Hours are of a signer; Paid: something that it sent has paid.
@@ -29,8 +29,9 @@ type SavedHour struct {
 	Sums
 }
 
-// Save is all that the view knows, in an order that Restore wants. The view is locked meanwhile.
-func (v *View) Save() iter.Seq[Saved] {
+// Save is all that the projection knows, in an order that Restore wants. The projection is locked
+// meanwhile.
+func (v *Projection) Save() iter.Seq[Saved] {
 	return func(yield func(Saved) bool) {
 		v.mu.RLock()
 		defer v.mu.RUnlock()
@@ -59,7 +60,7 @@ func (v *View) Save() iter.Seq[Saved] {
 
 // Restore takes what an earlier life saved, before any fact. What is more than a Config allows now
 // is forgotten as ever.
-func (v *View) Restore(s Saved) {
+func (v *Projection) Restore(s Saved) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if s.AllTime == nil {

@@ -46,7 +46,7 @@ func TestSavedViewGoesOn(t *testing.T) {
 	})
 }
 
-func restart(t *rapid.T, v *View, cfg Config) *View {
+func restart(t *rapid.T, v *Projection, cfg Config) *Projection {
 	again := New(cfg)
 	for saved := range v.Save() {
 		data, err := json.Marshal(saved)
@@ -70,7 +70,7 @@ type told struct {
 	landed            []uint64
 }
 
-func toldBy(v *View, at time.Time) told {
+func toldBy(v *Projection, at time.Time) told {
 	all := told{newcomers: v.newcomers.Keys(), payers: v.payers.Keys(), standing: map[common.Address]Standing{},
 		hours: v.hours}
 	for _, signer := range slices.Concat(all.newcomers, all.payers) {

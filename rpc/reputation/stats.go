@@ -18,7 +18,7 @@ type Standing struct {
 }
 
 // Standing says how a signer stands. One that is not known stands nowhere: all is zero.
-func (v *View) Standing(at time.Time, signer common.Address) Standing {
+func (v *Projection) Standing(at time.Time, signer common.Address) Standing {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	r := v.of(signer)
@@ -29,7 +29,7 @@ func (v *View) Standing(at time.Time, signer common.Address) Standing {
 }
 
 // Stats is a signer's Standing as flashbots_getUserStatsV2 reports it (docs/spec.md, Statistics).
-func (v *View) Stats(at time.Time, signer common.Address) rpc.UserStats {
+func (v *Projection) Stats(at time.Time, signer common.Address) rpc.UserStats {
 	s := v.Standing(at, signer)
 	return rpc.UserStats{
 		High: s.High, Orders: s.AllTime.Orders, FailedOrders: s.AllTime.FailedOrders,
@@ -44,14 +44,14 @@ func userSums(s *Sums) rpc.UserSums {
 // High says whether a signer's simulations come first: in the 7 days before the newest fact its
 // orders paid something, enough for what simulating them cost, and not too many of the simulations
 // failed.
-func (v *View) High(signer common.Address) bool {
+func (v *Projection) High(signer common.Address) bool {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	r := v.of(signer)
 	return r != nil && v.isHigh(r)
 }
 
-func (v *View) isHigh(r *record) bool {
+func (v *Projection) isHigh(r *record) bool {
 	if r.allTime.ValueWei.IsZero() {
 		return false
 	}

@@ -17,7 +17,7 @@ func (s *Sender) Cancel(order *rpc.Order, builders []string) {
 		return
 	}
 	write := s.cancelWriter(key)
-	for _, l := range s.lines {
+	for _, l := range s.queues {
 		if !l.builder.Has(APICancel) {
 			continue
 		}
@@ -27,15 +27,15 @@ func (s *Sender) Cancel(order *rpc.Order, builders []string) {
 					tookMs, "error", err)
 			}
 		}}
-		moot, gone, ok := l.cancel(j, named(builders, l.builder.Name))
+		moot, gone, ok := l.cancel(j, containsName(builders, l.builder.Name))
 		for _, m := range moot {
-			s.tell(m, ErrCancelled)
+			s.endUnqueued(m, ErrCancelled)
 		}
 		if gone != nil {
-			s.tell(*gone, ErrDropped)
+			s.endUnqueued(*gone, ErrDropped)
 		}
 		if !ok {
-			s.tell(j, ErrStopped)
+			s.endUnqueued(j, ErrStopped)
 		}
 	}
 }

@@ -23,23 +23,23 @@ func (r Registry) Choose(order *rpc.Order) []Builder {
 }
 
 func (b Builder) gets(order *rpc.Order) bool {
-	return order.AllBuilders || b.isOwn() || named(order.Builders, b.Name)
+	return order.AllBuilders || b.isOwn() || containsName(order.Builders, b.Name)
 }
 
-// unknown says how many of an order's names nobody is registered under. They are no mistake of the
-// signer's, since registries change.
-func (r Registry) unknown(order *rpc.Order) int {
+// countUnknown says how many of an order's names nobody is registered under. They are no mistake of
+// the signer's, since registries change.
+func (r Registry) countUnknown(order *rpc.Order) int {
 	count := 0
 	for _, name := range order.Builders {
 		called := func(b Builder) bool { return strings.EqualFold(b.Name, name) }
-		if !named(ownNames, name) && !slices.ContainsFunc(r, called) {
+		if !containsName(ownNames, name) && !slices.ContainsFunc(r, called) {
 			count++
 		}
 	}
 	return count
 }
 
-// named says whether a name is among names, in any case.
-func named(names []string, name string) bool {
+// containsName says whether a name is among names, in any case.
+func containsName(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }

@@ -30,7 +30,7 @@ func TestChoose(t *testing.T) {
 			if got := strings.Join(names, " "); got != c.want {
 				t.Errorf("chose %q, want %q", got, c.want)
 			}
-			if got := registry.unknown(&c.order); got != c.unknown {
+			if got := registry.countUnknown(&c.order); got != c.unknown {
 				t.Errorf("%d unknown, want %d", got, c.unknown)
 			}
 		})

@@ -1,9 +1,9 @@
 // Package send hands orders to builders.
 //
-//	order ─▶ Choose ─┬─▶ line of builder A ─▶ convert, sign once ─▶ POST, again if the network failed ─▶ rpc.Delivery
-//	                 └─▶ line of builder B ─▶        …
+//	order ─▶ Choose ─┬─▶ queue of builder A ─▶ convert, sign once ─▶ POST, again if the network failed ─▶ rpc.Delivery
+//	                 └─▶ queue of builder B ─▶        …
 //
-// Each builder has a line of its own, so a slow one delays nobody but itself: when its line is
-// full, the oldest order in it is given up. What is about one replacementUuid leaves a line in the
+// Each builder has a queue of its own, so a slow one delays nobody but itself: when its queue is
+// full, the oldest order in it is given up. What is about one replacementUuid leaves a queue in the
 // order in which it came; with one request at a time, everything does.
 package send

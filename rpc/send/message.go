@@ -80,13 +80,13 @@ func (w writers) forBuilder(b Builder) writer {
 	case !b.Has(APIBundle):
 		return w.share
 	case w.kind == rpc.KindShare:
-		return either(w.share, w.bundle)
+		return firstWritable(w.share, w.bundle)
 	}
-	return either(w.bundle, w.share)
+	return firstWritable(w.bundle, w.share)
 }
 
-// either is the first message, or the second if there is no first; the error is the first's.
-func either(first, second writer) writer {
+// firstWritable is the first message, or the second if there is no first; the error is the first's.
+func firstWritable(first, second writer) writer {
 	return func() (message, error) {
 		m, err := first()
 		if err == nil {

@@ -12,32 +12,32 @@ import (
 // called once for each of them, when its delivery has ended, from goroutines of the sender; it may
 // call the sender, and must not block for long.
 func (s *Sender) Send(order *rpc.Order, block uint64, told func(rpc.Delivery)) {
-	s.unknown.Add(uint64(s.cfg.Builders.unknown(order)))
+	s.unknown.Add(uint64(s.cfg.Builders.countUnknown(order)))
 	writers, key := s.orderWriters(order, block), bundle.OutgoingReplacement(order)
-	for _, l := range s.lines {
+	for _, l := range s.queues {
 		if !l.builder.gets(order) {
 			continue
 		}
 		j := job{order: order.ID, key: key, write: writers.forBuilder(l.builder), ended: func(err error, tookMs int64) {
 			d := rpc.Delivery{Builder: l.builder.Name, Block: block, TookMs: tookMs}
 			if err != nil {
-				d.Error = words(order, err)
+				d.Error = visibleError(order, err)
 			}
 			told(d)
 		}}
 		gone, ok := l.add(j)
 		if !ok {
-			s.tell(j, ErrStopped)
+			s.endUnqueued(j, ErrStopped)
 		}
 		if gone != nil {
-			s.tell(*gone, ErrDropped)
+			s.endUnqueued(*gone, ErrDropped)
 		}
 	}
 }
 
-// words are what an order's signer may read of an error. If the order follows another one they say
-// nothing that is in the other one, or in its terms.
-func words(order *rpc.Order, err error) string {
+// visibleError are what an order's signer may read of an error. If the order follows another one
+// they say nothing that is in the other one, or in its terms.
+func visibleError(order *rpc.Order, err error) string {
 	var no *refusal
 	switch {
 	case order.Follows == 0:

@@ -93,8 +93,8 @@ func causeOf(ctx context.Context, err error) error {
 }
 
 // judge says what an answer means: nil if the builder took the message. An error in JSON-RPC's
-// words is the builder's decision, whatever the status; without one, a 5xx is a builder that could
-// not decide.
+// visibleError is the builder's decision, whatever the status; without one, a 5xx is a builder that
+// could not decide.
 func judge(status int, answer []byte) error {
 	var reply struct {
 		Result json.RawMessage `json:"result"`

@@ -47,10 +47,10 @@ func (b Builder) Has(api string) bool {
 	return slices.Contains(b.APIs, api)
 }
 
-func (b Builder) isOwn() bool { return b.Own || named(ownNames, b.Name) }
+func (b Builder) isOwn() bool { return b.Own || containsName(ownNames, b.Name) }
 
 // Parse reads the registry: a YAML list of builders. Unknown keys are mistakes. The error names the
-// builder and the key, or the line.
+// builder and the key, or the queue.
 //
 //   - name: default
 //     url: "https://builder.example.org"

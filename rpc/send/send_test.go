@@ -85,7 +85,7 @@ func after(wait time.Duration) func(context.Context, int) (int, string, error) {
 	}
 }
 
-// diary takes deliveries, each as a line.
+// diary takes deliveries, each as a queue.
 type diary struct {
 	mu    sync.Mutex // guards lines
 	lines []string
@@ -263,7 +263,7 @@ func TestFullLine(t *testing.T) {
 			synctest.Wait()
 		}
 		d.check(t, "a 2 0 ms: given up: too many newer orders wait for the builder")
-		if got := s.Lines()[0]; got != (Line{Builder: "a", Waiting: 2, Dropped: 1}) {
+		if got := s.Queues()[0]; got != (QueueLength{Builder: "a", Waiting: 2, Dropped: 1}) {
 			t.Errorf("line is %+v, want two that wait and one that was dropped", got)
 		}
 		end()

@@ -20,12 +20,12 @@ var (
 type Sender struct {
 	cfg     Config
 	client  http.Client
-	lines   []*line
+	queues  []*sendQueue
 	unknown atomic.Uint64
 
-	mu      sync.Mutex // guards both below
-	stopped bool
-	telling sync.WaitGroup // callbacks of orders that no line has any more; nothing is added when stopped
+	mu        sync.Mutex // guards both below
+	stopped   bool
+	callbacks sync.WaitGroup // callbacks of orders that no queue has any more; nothing is added when stopped
 }
 
 // New makes a sender, which delivers while Run runs.
@@ -38,7 +38,7 @@ func New(cfg Config) *Sender {
 	}}
 	own := false
 	for _, b := range cfg.Builders {
-		s.lines = append(s.lines, newLine(b, cfg.Queue))
+		s.queues = append(s.queues, newSendQueue(b, cfg.Queue))
 		own = own || b.isOwn()
 	}
 	if !own {
@@ -47,16 +47,16 @@ func New(cfg Config) *Sender {
 	return s
 }
 
-// tell ends a job that no line has, not in the goroutine of the caller, who may hold what its own
-// callback needs.
-func (s *Sender) tell(j job, err error) {
+// endUnqueued ends a job that no queue has, not in the goroutine of the caller, who may hold what
+// its own callback needs.
+func (s *Sender) endUnqueued(j job, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
 		go j.ended(err, 0)
 		return
 	}
-	s.telling.Go(func() { j.ended(err, 0) })
+	s.callbacks.Go(func() { j.ended(err, 0) })
 }
 
 // Run delivers until the context ends. Then nothing more is accepted; what waits is sent still,
@@ -65,13 +65,13 @@ func (s *Sender) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	var workers sync.WaitGroup
-	for _, l := range s.lines {
+	for _, l := range s.queues {
 		for range s.cfg.Parallel {
-			workers.Go(func() { s.serve(work, l) })
+			workers.Go(func() { s.runQueue(work, l) })
 		}
 	}
 	<-ctx.Done()
-	for _, l := range s.lines {
+	for _, l := range s.queues {
 		l.close()
 	}
 	over := time.AfterFunc(s.cfg.Drain, func() { stop(ErrStopped) })
@@ -80,12 +80,12 @@ func (s *Sender) Run(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopped = true
 	s.mu.Unlock()
-	s.telling.Wait()
+	s.callbacks.Wait()
 	return nil
 }
 
-// serve does what waits in a line until it is closed and empty.
-func (s *Sender) serve(ctx context.Context, l *line) {
+// runQueue does what waits in a queue until it is closed and empty.
+func (s *Sender) runQueue(ctx context.Context, l *sendQueue) {
 	for {
 		j, ok := l.take()
 		if !ok {
@@ -106,8 +106,8 @@ func (s *Sender) serve(ctx context.Context, l *line) {
 // order was sent.
 func (s *Sender) Unknown() uint64 { return s.unknown.Load() }
 
-// Line is how a builder's line stands.
-type Line struct {
+// QueueLength is how a builder's queue stands.
+type QueueLength struct {
 	Builder string
 	// Waiting is the number of messages that wait now, Dropped that of those which had to leave since
 	// the start.
@@ -115,12 +115,12 @@ type Line struct {
 	Dropped uint64
 }
 
-// Lines are all builders' lines, in the registry's order.
-func (s *Sender) Lines() []Line {
-	all := make([]Line, len(s.lines))
-	for i, l := range s.lines {
+// Queues are all builders' queues, in the registry's order.
+func (s *Sender) Queues() []QueueLength {
+	all := make([]QueueLength, len(s.queues))
+	for i, l := range s.queues {
 		l.mu.Lock()
-		all[i] = Line{Builder: l.builder.Name, Waiting: len(l.waiting), Dropped: l.dropped}
+		all[i] = QueueLength{Builder: l.builder.Name, Waiting: len(l.waiting), Dropped: l.dropped}
 		l.mu.Unlock()
 	}
 	return all

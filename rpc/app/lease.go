@@ -1,0 +1,181 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/gavel-relay/gavel/internal/journal"
+)
+
+// A journal has one bundle RPC at a time: two would count orders by the same numbers, and know
+// nothing of each other's. Each life of the service has a number of its own, which only one process
+// can claim; while it lives it says so.
+const (
+	lifeState = subjectPrefix + "life"
+	// beatEvery is how often the owner of a journal says that it lives; who comes watches it for
+	// lifeWatch (wall time).
+	beatEvery = time.Second
+	lifeWatch = 5 * time.Second
+	// lifeShift makes the numbers of a life's orders greater than those of all lives before, whatever
+	// facts are left of them.
+	lifeShift = 32
+)
+
+// life is who works with a journal.
+type life struct {
+	Number uint64 `json:"number"`
+	Owner  string `json:"owner"`
+	Beat   uint64 `json:"beat"`
+	// Over: it has ended in order.
+	Over bool `json:"over,omitempty"`
+}
+
+// errReplaced ends a service that was taken for dead.
+var errReplaced = errors.New("another gavel rpc has taken over the journal, since this one did not say for long " +
+	"that it lives: only one may work with it")
+
+// lease is this process' life with its journal.
+type lease struct {
+	journal *journal.Journal
+	life    life
+	over    atomic.Bool // somebody else has the journal
+}
+
+// acquireLease claims the next life, after it has watched for some time whether the owner of the
+// one before lives.
+func acquireLease(ctx context.Context, j *journal.Journal, span time.Duration) (*lease, error) {
+	last, err := lifeOf(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	if last.Number > 0 && !last.Over {
+		if err := awaitSilence(ctx, j, last, span); err != nil {
+			return nil, err
+		}
+	}
+	host, _ := os.Hostname() // for people; without one the process' number must do
+	owner := fmt.Sprintf("%s, process %d, since %s", host, os.Getpid(), time.Now().UTC().Format(time.RFC3339Nano))
+	for number := last.Number + 1; ; number++ {
+		_, won, err := j.Claim(ctx, fmt.Sprintf("rpc-life-%d", number), []byte(owner))
+		if err != nil {
+			return nil, fmt.Errorf("claim the journal: %w", err)
+		}
+		if won {
+			t := &lease{journal: j, life: life{Number: number, Owner: owner}}
+			return t, t.put(ctx)
+		}
+		// Somebody has claimed this life and not said so: he is about to, or was killed in between, or
+		// what he said was lost.
+		if err := awaitClaimant(ctx, j, last, span); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// awaitClaimant refuses a journal whose newest life is another one before the span is over.
+func awaitClaimant(ctx context.Context, j *journal.Journal, last life, span time.Duration) error {
+	for end := time.Now().Add(span); ; {
+		now, err := lifeOf(ctx, j)
+		switch {
+		case err != nil:
+			return err
+		case now != last:
+			return inUse(now)
+		case !time.Now().Before(end):
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(beatEvery/2, time.Until(end))):
+		}
+	}
+}
+
+func lifeOf(ctx context.Context, j *journal.Journal) (last life, err error) {
+	data, err := j.State(ctx, lifeState)
+	if errors.Is(err, journal.ErrNotFound) {
+		return last, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &last)
+	}
+	if err != nil {
+		return last, fmt.Errorf("read who works with the journal: %w", err)
+	}
+	return last, nil
+}
+
+// awaitSilence refuses a journal whose owner lives. One that was killed says nothing for the span.
+func awaitSilence(ctx context.Context, j *journal.Journal, last life, span time.Duration) error {
+	for end := time.Now().Add(span); time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(beatEvery / 2):
+		}
+		now, err := lifeOf(ctx, j)
+		switch {
+		case err != nil:
+			return err
+		case now.Over:
+			return nil
+		case now != last:
+			return inUse(now)
+		}
+	}
+	return nil
+}
+
+func inUse(by life) error {
+	return fmt.Errorf("another gavel rpc works with this journal (%s): one journal has one at a time; stop that one, "+
+		"or give this one a journal of its own", by.Owner)
+}
+
+func (l *lease) put(ctx context.Context) error {
+	data, err := json.Marshal(l.life)
+	if err != nil {
+		return fmt.Errorf("encode who works with the journal: %w", err)
+	}
+	return l.journal.PutState(ctx, lifeState, data)
+}
+
+// renew says that the service lives until the context ends; its error is that another one has taken
+// over.
+func (l *lease) renew(ctx context.Context) error {
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-beat.C:
+		}
+		timed, cancel := context.WithTimeout(ctx, beatEvery)
+		now, err := lifeOf(timed, l.journal)
+		if err == nil && now.Number > l.life.Number {
+			cancel()
+			l.over.Store(true)
+			return errReplaced
+		}
+		if err == nil {
+			l.life.Beat++
+			_ = l.put(timed) // a journal that is away is told by all who need it; the next beat says it again
+		}
+		cancel()
+	}
+}
+
+// release says that nobody needs to wait for this life.
+func (l *lease) release(ctx context.Context) error {
+	if l.over.Load() {
+		return nil
+	}
+	l.life.Over = true
+	return l.put(ctx)
+}

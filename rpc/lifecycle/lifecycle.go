@@ -1,0 +1,241 @@
+// Package lifecycle keeps orders alive: it takes and cancels them, and at each block of the chain
+// it finds out which ended, simulates those that could be in the next one, and hands them to
+// builders. What becomes of an order is decided in pool; here is when.
+//
+//	Submit ─▶ match ─▶ pool ─▶ facts
+//	Cancel ────────────▶│ new, or ready for the next block
+//	                    ▼
+//	             simQueue ─▶ workers: simulate on the head ─▶ pool ─▶ shared, once ─▶ send to builders ─▶ pool
+//	                    ▲
+//	chain ─▶ Block: landed, expired, what is ready now; then Index: what was paid
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/bundle"
+	"github.com/gavel-relay/gavel/rpc/pool"
+)
+
+// Sender hands orders to builders. It does not wait for them.
+type Sender interface {
+	// Send offers an order for a block; told is called with each delivery that ended, perhaps at once,
+	// from another goroutine.
+	Send(order *rpc.Order, block uint64, told func(rpc.Delivery))
+	// Cancel asks those builders to forget an order.
+	Cancel(order *rpc.Order, builders []string)
+}
+
+// Indexer finds out what a block paid for orders.
+type Indexer interface {
+	// Index records what follows from a block, and tells by order what it paid.
+	Index(ctx context.Context, at time.Time, block *types.Block, landed []*rpc.Order) (valueWei map[uint64]*uint256.Int,
+		err error)
+	// Revert takes back what followed from a block that is not part of the chain any more.
+	Revert(at time.Time, block rpc.Head)
+}
+
+// Recipients says where refunds go.
+type Recipients interface {
+	// Recipient is the address that gets the refunds of an owner: its own, unless it wants another
+	// one. It must not call the lifecycle.
+	Recipient(owner common.Address) common.Address
+}
+
+// Ranking says whose orders come first.
+type Ranking interface {
+	High(signer common.Address) bool
+}
+
+// Config has the lifecycle's rooms.
+type Config struct {
+	Pool      *pool.Pool // the lifecycle's alone from now on
+	Chain     exec.Chain
+	Simulator exec.Simulator
+	Sender    Sender
+	Indexer   Indexer
+	Ranking   Ranking
+	// Recipients may be nil: refunds go to their owners.
+	Recipients Recipients
+	Facts      rpc.Keeper
+	Clock      clock.Clock
+	Log        *slog.Logger
+	// Signer recovers senders of transactions, as the chain does; Senders remembers them, nil does
+	// not.
+	Signer  types.Signer
+	Senders bundle.Senders
+	// BlockTime is how long after a block the next one is expected.
+	BlockTime time.Duration
+	// SendUnpaid sends builders private transactions that pay the fee recipient nothing, too.
+	SendUnpaid bool
+	// Workers is how many orders are simulated at a time; one for each processor.
+	Workers int
+}
+
+// Lifecycle is safe for concurrent use.
+type Lifecycle struct {
+	Config
+	queue *simQueue
+
+	mu    sync.Mutex // guards the pool and what follows; facts are recorded under it, so that they have the pool's order
+	head  rpc.Head
+	heads []rpc.Head // the newest ones, for reorganisations; the last one is head
+	// unacked are orders that the journal has not acked yet, by their ids: nobody is sent them, and
+	// nobody simulates them.
+	unacked map[uint64]func() error
+	// unackedCancels are ends of cancelled orders, by their signers, that the journal did not ack in
+	// time.
+	unackedCancels map[common.Address][]rpc.Fact
+	// superseded are builders that have an older version of an order, by its id, for as long as it
+	// lives.
+	superseded map[uint64][]string
+	disclosure disclosure
+}
+
+const (
+	// headsKept is how deep a reorganisation can be taken back.
+	headsKept = 64
+	// maxMissed is how many blocks are read that came while nobody followed the chain.
+	maxMissed = 1024
+)
+
+// New takes over a pool.
+func New(cfg Config) *Lifecycle {
+	if cfg.Workers <= 0 {
+		cfg.Workers = runtime.GOMAXPROCS(0)
+	}
+	return &Lifecycle{
+		Config: cfg, queue: newSimQueue(cfg.Workers, cfg.Ranking.High), superseded: map[uint64][]string{},
+		unacked: map[uint64]func() error{}, unackedCancels: map[common.Address][]rpc.Fact{},
+		disclosure: newDisclosure(cfg.Ranking.High),
+	}
+}
+
+// Head is the newest block, zero before the first one was seen.
+func (l *Lifecycle) Head() rpc.Head {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head
+}
+
+// record records facts. The caller holds mu.
+func (l *Lifecycle) record(facts []rpc.Fact) {
+	for _, fact := range facts {
+		l.trackFact(fact)
+		l.Facts.Record(fact)
+	}
+}
+
+// keep records facts that somebody is promised. kept is called without mu. The caller holds mu.
+func (l *Lifecycle) keep(facts []rpc.Fact) (kept func() error) {
+	for _, fact := range facts {
+		l.trackFact(fact)
+	}
+	return l.Facts.Keep(facts...)
+}
+
+// trackFact has the lifecycle's own indexes follow a fact of this life. The caller holds mu.
+func (l *Lifecycle) trackFact(fact rpc.Fact) {
+	l.disclosure.apply(fact, l.head.Number, l.Pool.Order)
+	if end, ok := fact.(rpc.OrderEnded); ok {
+		delete(l.superseded, end.ID)
+	}
+}
+
+// Begin brings the lifecycle up to the chain before anything else happens: orders that come are for
+// the blocks after the newest one. Blocks that came since an earlier life, of which Apply has told,
+// are made up for.
+func (l *Lifecycle) Begin(ctx context.Context) error {
+	header, err := l.Chain.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for the newest block: %w", err)
+	}
+	if head := l.Head(); head != (rpc.Head{}) && head.Hash != header.Hash() {
+		block, err := l.Chain.Block(ctx, header.Hash())
+		if err != nil {
+			return fmt.Errorf("read the newest block: %w", err)
+		}
+		return l.catchUp(ctx, block)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.head == (rpc.Head{}) {
+		l.setHead(headOf(header))
+	}
+	l.record(l.Pool.Block(l.Clock.Now(), l.head, nil))
+	l.queue.replace(l.readyOrders())
+	return nil
+}
+
+func headOf(h *types.Header) rpc.Head {
+	return rpc.Head{Number: h.Number.Uint64(), Hash: h.Hash(), Timestamp: h.Time}
+}
+
+// setHead adds a head. The caller holds mu.
+func (l *Lifecycle) setHead(head rpc.Head) {
+	l.head = head
+	if l.heads = append(l.heads, head); len(l.heads) > headsKept {
+		l.heads = l.heads[len(l.heads)-headsKept:]
+	}
+}
+
+// readyOrders are the orders that the block after the head may have and that the journal has. The
+// caller holds mu.
+func (l *Lifecycle) readyOrders() []*rpc.Order {
+	orders := l.Pool.Ready(l.head.Number+1, l.nextTimestamp())
+	if len(l.unacked) > 0 {
+		orders = slices.DeleteFunc(orders, func(order *rpc.Order) bool { return l.unacked[order.ID] != nil })
+	}
+	return orders
+}
+
+// nextTimestamp is when the block after the head is expected. The caller holds mu.
+func (l *Lifecycle) nextTimestamp() uint64 { return l.head.Timestamp + uint64(l.BlockTime/time.Second) }
+
+// CountFrom has the orders that come next numbered above a number. It is called before the first
+// comes.
+func (l *Lifecycle) CountFrom(number uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Pool.CountFrom(number)
+}
+
+// Apply takes a fact of an earlier life. Its heads are the blocks that were indexed: one that was
+// not is taken again.
+func (l *Lifecycle) Apply(fact rpc.Fact) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Pool.Apply(fact)
+	l.disclosure.apply(fact, l.head.Number, l.Pool.Order)
+	switch f := fact.(type) {
+	case rpc.BlockIndexed:
+		l.setHead(f.Head)
+	case rpc.BlockReverted:
+		l.leaveHead(f.Head)
+	}
+}
+
+// leaveHead takes back the newest head, if it is this one. The caller holds mu.
+func (l *Lifecycle) leaveHead(head rpc.Head) {
+	last := len(l.heads) - 1
+	if last < 0 || l.heads[last].Hash != head.Hash {
+		return
+	}
+	l.heads, l.head = l.heads[:last], rpc.Head{}
+	if last > 0 {
+		l.head = l.heads[last-1]
+	}
+}

@@ -1,0 +1,143 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/bundle"
+)
+
+// runWorker simulates what stands in the queue until the context ends.
+func (l *Lifecycle) runWorker(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.queue.ready:
+		}
+		for next, ok := l.queue.next(); ok; next, ok = l.queue.next() {
+			began := time.Now()
+			if ctx.Err() == nil {
+				l.simulateAndSend(ctx, next.order, next.round)
+			}
+			l.queue.done(next, time.Since(began))
+		}
+	}
+}
+
+// simulateAndSend simulates an order on the head and sends it if that succeeds. What cannot be
+// found out now is tried again at the next block.
+func (l *Lifecycle) simulateAndSend(ctx context.Context, order *rpc.Order, round uint64) {
+	head := l.headFor(order, round)
+	if head.Hash == (common.Hash{}) {
+		return
+	}
+	found, err := l.simulate(ctx, order, head)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		l.Log.Warn("an order could not be simulated", "order", order.Hash(), "signer", order.Signer, "error", err)
+		return
+	}
+	l.applySimulation(order, head, found)
+}
+
+// simulated is what a simulation found, as the order's signer may know it, and what was seen; that
+// is nil if nothing was.
+type simulated struct {
+	rpc.Simulation
+	seen *exec.BundleResult
+}
+
+// headFor is the head if the order may be in the block after it, else zero; so it is when a block
+// came while it waited for its turn, since then it stands in the queue again.
+func (l *Lifecycle) headFor(order *rpc.Order, round uint64) rpc.Head {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queue.isOver(round) || !l.fitsNextBlock(order) {
+		return rpc.Head{}
+	}
+	return l.head
+}
+
+// simulate runs an order on the state of a head, as if it were alone in the next block.
+func (l *Lifecycle) simulate(ctx context.Context, order *rpc.Order, head rpc.Head) (simulated, error) {
+	whole, err := bundle.ToExec(&order.Bundle, l.Signer, l.Senders)
+	if errors.Is(err, bundle.ErrSignature) {
+		return simulated{Simulation: rpc.Simulation{Block: head.Number + 1, Error: err.Error(), Lasting: true}}, nil
+	}
+	if err != nil {
+		return simulated{}, fmt.Errorf("decode order: %w", err)
+	}
+	env := exec.Environment{ParentHash: head.Hash, Timestamp: head.Timestamp + uint64(l.BlockTime/time.Second)}
+	got, err := l.Simulator.Simulate(ctx, whole, env)
+	if errors.Is(err, exec.ErrTimeout) { // whatever it does, it takes too long
+		return simulated{Simulation: rpc.Simulation{Block: head.Number + 1, Error: err.Error()}}, nil
+	}
+	if err != nil {
+		return simulated{}, err
+	}
+	result := rpc.Simulation{
+		Block: head.Number + 1, Success: got.Success, Error: got.Error, Lasting: got.Lasting, GasUsed: got.GasUsed,
+		ProfitWei: got.ProfitWei, RefundableWei: got.RefundableWei,
+	}
+	if order.Follows != 0 {
+		result.GasCharged = gasLimits(whole.Elements[1:])
+	}
+	return simulated{keepOwnPart(order, result, got), got}, nil
+}
+
+// applySimulation tells the pool what a simulation found, and sends the order if it may be in the
+// next block: under the lock, so that nothing is sent whose cancel was acknowledged. A version that
+// fails must not leave an older one with the builders, and who followed an order that can never be
+// included is submission back from them. What was found on a head that is not the newest any more
+// says nothing of the next block: the order stands in the queue again.
+func (l *Lifecycle) applySimulation(order *rpc.Order, head rpc.Head, found simulated) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.head != head || !l.isLive(order) {
+		return
+	}
+	have := l.buildersWith(order) // a failure that lasts ends it
+	facts := l.Pool.Simulated(l.Clock.Now(), order.ID, found.Simulation)
+	l.withdraw(facts, order)
+	l.record(facts)
+	if !found.Success {
+		l.Sender.Cancel(order, have)
+		return
+	}
+	l.announceShared(order, head, found.seen)
+	if !l.SendUnpaid && paysNothing(order, found.Simulation) {
+		return
+	}
+	l.Sender.Send(l.resolveRecipients(order), head.Number+1, func(delivery rpc.Delivery) {
+		l.recordDelivery(order, delivery)
+	})
+}
+
+// recordDelivery keeps what a builder said.
+func (l *Lifecycle) recordDelivery(order *rpc.Order, delivery rpc.Delivery) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.record(l.Pool.Sent(l.Clock.Now(), order.ID, delivery))
+}
+
+// isLive says whether an order has not come to its end. The caller holds mu.
+func (l *Lifecycle) isLive(order *rpc.Order) bool {
+	state, known := l.Pool.State(order.ID)
+	return known && !state.Final()
+}
+
+// paysNothing says whether a private transaction pays the block's fee recipient nothing: alone it
+// is of no use to a builder (docs/spec.md, Private transactions), and waits for somebody who
+// follows it.
+func paysNothing(order *rpc.Order, result rpc.Simulation) bool {
+	return order.Kind == rpc.KindPrivate && result.ProfitWei.IsZero()
+}

@@ -1,0 +1,104 @@
+package lifecycle
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/rpc"
+)
+
+// Status is what is known of a signer's newest order with a hash; nil if there is none, or none any
+// more.
+func (l *Lifecycle) Status(signer common.Address, hash common.Hash) *rpc.OrderStatus {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.Pool.Status(signer, hash)
+	if len(all) == 0 {
+		return nil
+	}
+	newest := all[0]
+	status := &rpc.OrderStatus{
+		Order: newest.Order, Hash: newest.Order.Hash(), Kind: newest.Order.Kind, ReceivedAt: newest.Order.ReceivedAt,
+		State: newest.State, FirstBlock: newest.FirstBlock, Simulations: newest.Simulations, Deliveries: newest.Deliveries,
+	}
+	if end := newest.End; end != nil {
+		status.Reason, status.Block, status.BlockHash, status.EndedAt = end.Reason, end.Block, end.BlockHash, end.At
+		status.ValueWei = end.ValueWei
+	}
+	if l.isHidden(newest.Order, newest.State) {
+		l.hide(status)
+	}
+	return status
+}
+
+// followerFailed is why an order that follows another one failed, while nobody may know more.
+const followerFailed = "it could not be included behind the order that it follows"
+
+// isHidden says whether an order in a state follows one that is not on the chain: then what it did
+// mayTell of that one. The caller holds mu.
+func (l *Lifecycle) isHidden(order *rpc.Order, state rpc.State) bool {
+	if order.Follows == 0 || state == rpc.Landed {
+		return false
+	}
+	leader, _ := l.Pool.State(order.Follows)
+	return leader != rpc.Landed
+}
+
+// hide leaves of a status what a follower may know: for one of its orders and each block whether it
+// could be included, once that block is over, so that the moment tells nothing either. No gas, no
+// profit, no error. The caller holds mu.
+func (l *Lifecycle) hide(status *rpc.OrderStatus) {
+	told := func(block uint64) bool { return block <= l.head.Number && l.disclosure.mayTell(status.Order, block) }
+	var simulations []rpc.DatedSimulation
+	worked := false
+	for _, s := range status.Simulations {
+		if !told(s.Block) {
+			continue
+		}
+		hidden := rpc.Simulation{Block: s.Block, Success: s.Success}
+		if worked = s.Success; !s.Success {
+			hidden.Error = followerFailed
+		}
+		simulations = append(simulations, rpc.DatedSimulation{At: l.seenAt(status, s.Block), Simulation: hidden})
+	}
+	var deliveries []rpc.DatedDelivery
+	for _, delivery := range status.Deliveries {
+		if told(delivery.Block) {
+			delivery.At, delivery.TookMs = l.seenAt(status, delivery.Block), 0
+			deliveries = append(deliveries, delivery)
+		}
+	}
+	status.Simulations, status.Deliveries, status.Withheld = simulations, deliveries, true
+	if status.State.Final() {
+		return
+	}
+	sent := slices.ContainsFunc(deliveries, func(delivery rpc.DatedDelivery) bool { return delivery.Error == "" })
+	switch {
+	case sent:
+		status.State = rpc.Sent
+	case worked:
+		status.State = rpc.Simulated
+	default:
+		status.State = rpc.Submitted
+	}
+}
+
+// seenAt is the time of a block that is over; of one that is not known any more it is when the
+// order came. The caller holds mu.
+func (l *Lifecycle) seenAt(status *rpc.OrderStatus, block uint64) time.Time {
+	for _, head := range l.heads {
+		if head.Number == block {
+			return time.Unix(int64(head.Timestamp), 0).UTC()
+		}
+	}
+	return status.ReceivedAt
+}
+
+// Orders is the number of live orders.
+func (l *Lifecycle) Orders() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Pool.Live()
+}
