@@ -41,8 +41,6 @@ type Submission struct {
 	// Raw is the SubmitBlockRequest in SSZ that the submission was read from, nil if it came
 	// otherwise; Blobs may be parts of it. Nobody may change it.
 	Raw []byte
-	// Ahead is what was begun while the body was on its way.
-	Ahead Ahead
 	// ReceivedAt is when the body had been read completely.
 	ReceivedAt time.Time
 	// Cancellable is the builder's ?cancellations=1: this bid replaces its earlier ones, also

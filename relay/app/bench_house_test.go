@@ -34,6 +34,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/hydrate"
 	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/submit"
 	"github.com/gavel-relay/gavel/relay/top"
 	"github.com/gavel-relay/gavel/relay/wire"
@@ -155,7 +156,10 @@ func openBenchWith(b *testing.B, config journal.Config) *benchHouse {
 	})
 	mux := request.NewMux()
 	builder.Mount(mux, builder.Config{
-		Spec: h.spec, Clock: held, Submitter: h.desk, Foresight: h.desk, Headers: h.desk, Duties: chainOfBench{},
+		Spec: h.spec, Clock: held, Submitter: h.desk,
+		Speculator: speculate.New(speculate.Config{
+			Spec: h.spec, Auction: h.desk, Key: bls.Derive("relay", 0), Verify: bls.Verify,
+		}), Headers: h.desk, Duties: chainOfBench{},
 		Identity: h.builders,
 		Hydrator: new(hydrate.Cache),
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
@@ -29,6 +30,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/hydrate"
 	"github.com/gavel-relay/gavel/relay/registry"
 	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/submit"
 	"github.com/gavel-relay/gavel/relay/top"
 )
@@ -207,11 +209,17 @@ func (a *App) newMux(mount func(*serve.Mux)) *serve.Mux {
 // mountBuilders adds the API of builders.
 func (a *App) mountBuilders(mux *serve.Mux) {
 	builder.Mount(mux, builder.Config{
-		Spec: a.spec, Clock: a.cfg.Clock, Submitter: a.submit, Foresight: a.submit, Headers: a.submit, Duties: a.registry,
+		Spec: a.spec, Clock: a.cfg.Clock, Submitter: a.submit, Speculator: a.speculator(), Headers: a.submit,
+		Duties:  a.registry,
 		Network: serve.ByClient(a.cfg.Limits.TrustedProxies), Identity: a.builders,
 		Hydrator: &hydrate.Cache{BlockBytes: builder.MaxSSZ},
 		TopBids:  a.feed, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
 	})
+}
+
+// speculator works on submissions while their bodies come.
+func (a *App) speculator() *speculate.Speculator {
+	return speculate.New(speculate.Config{Spec: a.spec, Auction: a.submit, Key: a.cfg.Key, Verify: bls.Verify})
 }
 
 // promises are what proposers were given, and what blocks were found to pay; the pipeline is

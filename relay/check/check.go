@@ -38,6 +38,9 @@ type Case struct {
 	// SignatureLater leaves the signature for when the bid counts already: an API key has shown whose
 	// it is.
 	SignatureLater bool
+	// Verified is what was found of the signature before all of the submission was here; nil if
+	// nobody has looked.
+	Verified *Verified
 }
 
 // Check is one rule. It returns nil for a submission that keeps it.

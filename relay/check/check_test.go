@@ -231,35 +231,35 @@ func TestSignatureThatWasVerifiedAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same := relay.VerifiedAhead{
+	same := Verified{
 		Builder: good.Submission.Trace.BuilderPubkey, Root: eth.SigningRoot(root, good.Spec.BuilderDomain()),
 		Signature: good.Submission.Signature,
 	}
 	for name, row := range map[string]struct {
-		spoil   func(ahead *relay.VerifiedAhead, s *relay.Submission)
+		spoil   func(ahead *Verified, s *relay.Submission)
 		refused bool
 	}{
-		"found right": {func(*relay.VerifiedAhead, *relay.Submission) {}, false},
-		"found wrong": {func(a *relay.VerifiedAhead, _ *relay.Submission) {
+		"found right": {func(*Verified, *relay.Submission) {}, false},
+		"found wrong": {func(a *Verified, _ *relay.Submission) {
 			a.Err = bls.ErrMismatch
 		}, true},
-		"another's was found wrong": {func(a *relay.VerifiedAhead, _ *relay.Submission) {
+		"another's was found wrong": {func(a *Verified, _ *relay.Submission) {
 			a.Err, a.Builder[0] = bls.ErrMismatch, 1
 		}, false},
-		"another message's was found wrong": {func(a *relay.VerifiedAhead, _ *relay.Submission) {
+		"another message's was found wrong": {func(a *Verified, _ *relay.Submission) {
 			a.Err, a.Root[0] = bls.ErrMismatch, 1
 		}, false},
-		"another signature was found wrong": {func(a *relay.VerifiedAhead, _ *relay.Submission) {
+		"another signature was found wrong": {func(a *Verified, _ *relay.Submission) {
 			a.Err, a.Signature[0] = bls.ErrMismatch, 1
 		}, false},
-		"another was found right, and this is not": {func(_ *relay.VerifiedAhead, s *relay.Submission) {
+		"another was found right, and this is not": {func(_ *Verified, s *relay.Submission) {
 			s.Signature[5] ^= 1
 		}, true},
 	} {
 		c := goodCase(t)
 		ahead := same
 		row.spoil(&ahead, c.Submission)
-		c.Submission.Ahead.Verified = relay.NewWork(func() relay.VerifiedAhead { return ahead })
+		c.Verified = &ahead
 		if refused := Signature(c); (refused != nil) != row.refused {
 			t.Errorf("%s: %v", name, refused)
 		}

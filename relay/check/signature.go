@@ -21,7 +21,7 @@ func Signature(c *Case) *relay.Refused {
 	if err != nil {
 		return relay.Malformed.With("hash message: %v", err)
 	}
-	err = verify(c.Submission, eth.SigningRoot(root, c.Spec.BuilderDomain()))
+	err = verify(c, eth.SigningRoot(root, c.Spec.BuilderDomain()))
 	switch {
 	case err == nil:
 		return nil
@@ -32,13 +32,19 @@ func Signature(c *Case) *relay.Refused {
 	}
 }
 
-// verify takes what was found while the body was on its way, if it is of this very signature.
-func verify(s *relay.Submission, root phase0.Root) error {
-	if s.Ahead.Verified != nil {
-		ahead := s.Ahead.Verified.Do()
-		if ahead.Builder == s.Trace.BuilderPubkey && ahead.Root == root && ahead.Signature == s.Signature {
-			return ahead.Err
-		}
+// Verified is what was found before of a signature over a signing root.
+type Verified struct {
+	Builder   phase0.BLSPubKey
+	Root      phase0.Root
+	Signature phase0.BLSSignature
+	Err       error // of bls.Verify
+}
+
+// verify takes what was found before, if it is of this very signature.
+func verify(c *Case, root phase0.Root) error {
+	builder, signature := c.Submission.Trace.BuilderPubkey, c.Submission.Signature
+	if v := c.Verified; v != nil && v.Builder == builder && v.Root == root && v.Signature == signature {
+		return v.Err
 	}
-	return bls.Verify(s.Trace.BuilderPubkey, root, s.Signature)
+	return bls.Verify(builder, root, signature)
 }

@@ -34,12 +34,6 @@ type keyHas struct {
 	standing bool
 }
 
-// isStranger says whether nobody answers for a builder: the operator has not listed it, and no API
-// key came with what it sent.
-func (p *Pipeline) isStranger(s *relay.Submission) bool {
-	return !s.Identified && p.Builders.Of(s.Trace.BuilderPubkey).Name == ""
-}
-
 // add takes a stranger's bid that counts, and says whether it is within the shares of its key and
 // its address.
 func (sh *factShares) add(s *relay.Submission) bool {

@@ -45,12 +45,12 @@ func TestStrangersInVainAreNoFacts(t *testing.T) {
 	h.accept(low, 202)
 	invalid := h.submission(2, 300)
 	invalid.Payload.StateRoot[0] ^= 1
-	if _, err := h.pipeline.Submit(t.Context(), invalid); err == nil {
+	if _, err := h.pipeline.Submit(t.Context(), invalid, nil); err == nil {
 		t.Fatal("an invalid block was taken")
 	}
 	forged := h.submission(2, 300)
 	forged.Signature[5] ^= 1
-	if _, err := h.pipeline.Submit(t.Context(), forged); err == nil {
+	if _, err := h.pipeline.Submit(t.Context(), forged, nil); err == nil {
 		t.Fatal("a forged submission was taken")
 	}
 	if h.judgedFacts() != 1 || unrecorded() != 23 {

@@ -3,11 +3,9 @@ package submit
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	utilbellatrix "github.com/attestantio/go-eth2-client/util/bellatrix"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -24,84 +22,30 @@ type awaitedPayload struct {
 	ended chan struct{}
 }
 
-// noTransactions is the root of an empty list of transactions: clients refuse such a block.
-var noTransactions = func() phase0.Root {
-	root, err := new(utilbellatrix.ExecutionPayloadTransactions).HashTreeRoot()
-	if err != nil {
-		panic(err) // an empty list has a root
+// requireHeaderTrust wants the operator to let a builder bid so, up to its collateral.
+func (p *Pipeline) requireHeaderTrust(_ context.Context, a *attempt) *relay.Refused {
+	if !a.rules.Builder.HeaderFirst || !p.trusts(a) {
+		return relay.HeaderNotTrusted.Plain()
 	}
-	return root
-}()
-
-// SubmitHeader judges a bid whose payload follows. It counts at once, if the builder is trusted
-// with its value. The payload must come as an ordinary submission of the same block within
-// PayloadTimeout, or the builder is demoted. A proposer that asks for the payload before it is here
-// waits for it: for such bids "served means escrowed" rests on the builder's collateral.
-func (p *Pipeline) SubmitHeader(ctx context.Context, h *relay.HeaderSubmission) (relay.Outcome, error) {
-	outcome, judged, err := p.submitHeader(ctx, h)
-	trace := bareTrace(h.Trace)
-	trace.NumBlobs, trace.BlockNumber = len(h.Commitments), h.Header.BlockNumber
-	judged.Trace, judged.ReceivedAt = trace, h.ReceivedAt
-	judged.Cancellable, judged.Sequence = h.Cancellable, h.Sequence
-	if refused := (*relay.Refused)(nil); errors.As(err, &refused) {
-		judged.Refusal, judged.Detail = refused.ID, refused.Detail
-	}
-	p.Facts.Record(judged) // whatever became of it: headers need an API key
-	return outcome, err
+	return nil
 }
 
-func (p *Pipeline) submitHeader(ctx context.Context,
-	h *relay.HeaderSubmission) (relay.Outcome, relay.SubmissionJudged, error) {
-	judged := relay.SubmissionJudged{HeaderFirst: true}
-	if h.Cancellable && !p.Cancellations {
-		return relay.Outcome{}, judged, relay.SubmissionCancellations.Plain()
+// expectPayload notes that the payload of a header has to follow. If the builder has brought it
+// already, the header must be that payload's.
+func (p *Pipeline) expectPayload(ctx context.Context, a *attempt) (refused *relay.Refused) {
+	a.bid = prepareHeader(a.header)
+	a.awaited = &awaitedPayload{
+		job: jobOf(a.submission, a.rules, p.Clock.Now()), bid: a.bid, ended: make(chan struct{}),
 	}
-	s := check.StandIn(h)
-	facts := p.caseOf(s)
-	facts.Header = h
-	if refused := p.check(ctx, facts); refused != nil {
-		return relay.Outcome{}, judged, refused
+	if a.payload, refused = p.awaitPayload(a.awaited); refused == nil && a.payload == payloadIsHere {
+		refused = p.compareWithEscrow(ctx, a.awaited)
 	}
-	if !facts.Builder.HeaderFirst || !p.trusts(facts.Builder, h.Trace.Value) {
-		return relay.Outcome{}, judged, relay.HeaderNotTrusted.Plain()
-	}
-	if h.Trace.Value.IsZero() || h.Header.TransactionsRoot == noTransactions {
-		judged.Detail = "no value or no transactions: no effect"
-		return accepted, judged, nil
-	}
-	if below, refused := p.belowFloor(s); below || refused != nil {
-		judged.Detail = atFloor
-		return belowFloor, judged, asError(refused)
-	}
-	bid := prepareHeader(h)
-	awaited := &awaitedPayload{job: jobOf(s, facts, p.Clock.Now()), bid: bid, ended: make(chan struct{})}
-	switch where, refused := p.awaitPayload(awaited); {
-	case refused != nil:
-		return relay.Outcome{}, judged, refused
-	case where == payloadIsHere:
-		if refused := p.acceptWithPayload(ctx, s, facts, awaited); refused != nil {
-			return relay.Outcome{}, judged, refused
-		}
-	case where == payloadIsAwaited: // the same bid again
-		if refused := p.enterAuction(s, facts, bid); refused != nil {
-			return relay.Outcome{}, judged, refused
-		}
-	default:
-		if refused := p.enterAuction(s, facts, bid); refused != nil {
-			p.endWait(awaited)
-			return relay.Outcome{}, judged, refused
-		}
-		go p.watch(context.WithoutCancel(ctx), awaited)
-	}
-	judged.Optimistic, judged.EligibleAt = true, p.Clock.Now()
-	return accepted, judged, nil
+	return refused
 }
 
-// acceptWithPayload takes a header whose payload the builder has brought already. It is served only
-// if it is that payload's: the hash in a header is the builder's word. It is executed at its own
-// value like any other.
-func (p *Pipeline) acceptWithPayload(ctx context.Context, s *relay.Submission, facts *caseFacts,
-	a *awaitedPayload) *relay.Refused {
+// compareWithEscrow wants a header to be that of the payload in the escrow: the hash in a header is
+// the builder's word.
+func (p *Pipeline) compareWithEscrow(ctx context.Context, a *awaitedPayload) *relay.Refused {
 	contents, err := p.Escrow.Get(ctx, a.job.payload())
 	if err != nil || contents == nil {
 		p.trouble("read the payload of a header", err)
@@ -115,17 +59,76 @@ func (p *Pipeline) acceptWithPayload(ctx context.Context, s *relay.Submission, f
 		return relay.HeaderPayloadMismatch.With("%s", difference)
 	}
 	a.bid.trace.NumTx, a.bid.trace.NumBlobs = kept.trace.NumTx, kept.trace.NumBlobs
-	if refused := p.enterAuction(s, facts, a.bid); refused != nil {
+	return nil
+}
+
+// watchPayload waits, beside, for the payload of a header that is in the auction. A block that is
+// here already is simulated at the header's own value, like any other.
+func (p *Pipeline) watchPayload(ctx context.Context, a *attempt) *relay.Refused {
+	a.judged.Optimistic = true
+	switch a.payload {
+	case payloadFollows:
+		go p.watch(context.WithoutCancel(ctx), a.awaited)
+	case payloadIsAwaited: // the same bid again, whose payload somebody waits for
+	case payloadIsHere:
+		p.queueJob(a.awaited.job)
+	}
+	return nil
+}
+
+// stopExpecting ends the wait for the payload of a header that was refused.
+func (p *Pipeline) stopExpecting(a *attempt) {
+	if a.awaited != nil {
+		p.endWait(a.awaited)
+	}
+}
+
+// completeHeaders ends the way of a block that is the payload of headers in the auction.
+func (p *Pipeline) completeHeaders(ctx context.Context, a *attempt) *relay.Refused {
+	headers := p.awaitedOf(a.submission)
+	if len(headers) == 0 {
+		return nil
+	}
+	a.judged.Optimistic = true
+	a.answer(accepted, "the payload of a header")
+	return p.joinHeaders(ctx, a, headers)
+}
+
+// completeAfterSlot ends the way of a block that is refused for nothing but that its slot is over,
+// and is the payload of headers: what was promised is still owed, and who brings it has not
+// withheld it. Other blocks stay refused.
+func (p *Pipeline) completeAfterSlot(ctx context.Context, a *attempt, refused *relay.Refused) *relay.Refused {
+	if refused.ID != relay.SubmissionDelivered.ID && refused.ID != relay.SubmissionPastSlot.ID {
 		return refused
 	}
-	p.queueOptimistic(a.job)
-	return nil
+	headers := p.awaitedOf(a.submission)
+	if len(headers) == 0 || check.BlockHash(a.rules) != nil || verifySignature(a.rules, a.ahead.Verified()) != nil {
+		return refused
+	}
+	a.authenticated, a.judged.Optimistic = true, true
+	a.answer(accepted, "the payload of a header, after its slot")
+	return p.joinHeaders(ctx, a, headers)
+}
+
+// completeLateHeaders joins a block with headers of it that came while it was under way: they have
+// found no payload, and await this one. It returns the first refusal of both.
+func (p *Pipeline) completeLateHeaders(ctx context.Context, a *attempt, refused *relay.Refused) *relay.Refused {
+	if !a.authenticated {
+		return refused
+	}
+	if headers := p.awaitedOf(a.submission); len(headers) > 0 {
+		if mismatch := p.joinHeaders(ctx, a, headers); refused == nil {
+			return mismatch
+		}
+	}
+	return refused
 }
 
 // preparedOf is the bid that the escrow's contents are of.
 func preparedOf(c *relay.Contents) (*preparedBid, error) {
-	return prepare(&relay.Submission{Fork: c.Fork, Trace: c.Trace, Payload: c.Payload, Blobs: c.Blobs,
-		Requests: c.Requests})
+	return prepare(&relay.Submission{
+		Fork: c.Fork, Trace: c.Trace, Payload: c.Payload, Blobs: c.Blobs, Requests: c.Requests,
+	}, nil)
 }
 
 // payloadState is where the payload of a header is.
@@ -197,34 +200,22 @@ func (p *Pipeline) awaitedOf(s *relay.Submission) (headers []*awaitedPayload) {
 	return headers
 }
 
-// headersOwed are the headers of which a submission is the payload that is refused for nothing but
-// that its slot is over: what was promised is still owed, and who brings it has not withheld it.
-func (p *Pipeline) headersOwed(refused *relay.Refused, facts *caseFacts) []*awaitedPayload {
-	if refused.ID != relay.SubmissionDelivered.ID && refused.ID != relay.SubmissionPastSlot.ID {
-		return nil
-	}
-	headers := p.awaitedOf(facts.Submission)
-	if len(headers) == 0 || check.BlockHash(facts) != nil || verifySignature(facts) != nil {
-		return nil
-	}
-	return headers
-}
-
-// completeHeaders takes the payload of headers that are in the auction. Each of them is executed at
+// joinHeaders takes the payload of headers that are in the auction. Each of them is executed at
 // the value that it was shown with, whatever the message that brings the payload says. A header of
 // another payload demotes; if one of them is the payload's, that is kept all the same.
-func (p *Pipeline) completeHeaders(ctx context.Context, s *relay.Submission, headers []*awaitedPayload) *relay.Refused {
-	bid, err := prepare(s)
+func (p *Pipeline) joinHeaders(ctx context.Context, a *attempt, headers []*awaitedPayload) *relay.Refused {
+	s := a.submission
+	bid, err := prepare(s, a.ahead)
 	if err != nil {
 		return relay.Malformed.With("%v", err)
 	}
 	var refused *relay.Refused
 	var right, wrong []*awaitedPayload
-	for _, a := range headers {
-		if difference := differs(a.bid, bid); difference != "" {
-			wrong, refused = append(wrong, a), relay.HeaderPayloadMismatch.With("%s", difference)
+	for _, header := range headers {
+		if difference := differs(header.bid, bid); difference != "" {
+			wrong, refused = append(wrong, header), relay.HeaderPayloadMismatch.With("%s", difference)
 		} else {
-			right = append(right, a)
+			right = append(right, header)
 		}
 	}
 	if len(right) > 0 {
@@ -232,14 +223,14 @@ func (p *Pipeline) completeHeaders(ctx context.Context, s *relay.Submission, hea
 			return down
 		}
 	}
-	for _, a := range right {
-		p.addCounts(a, bid)
-		p.queueOptimistic(a.job) // before anybody hears that the payload is here: it may be delivered then
-		p.endWait(a)
+	for _, header := range right {
+		p.addCounts(header, bid)
+		p.queueJob(header.job) // before anybody hears that the payload is here: it may be delivered then
+		p.endWait(header)
 	}
-	for _, a := range wrong {
-		if p.endWait(a) {
-			p.demote(ctx, a.job, relay.DemotedMismatch, refused.Detail, s.Contents())
+	for _, header := range wrong {
+		if p.endWait(header) {
+			p.demote(ctx, header.job, relay.DemotedMismatch, refused.Detail, s.Contents())
 		}
 	}
 	return refused

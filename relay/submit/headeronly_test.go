@@ -140,7 +140,7 @@ func TestPayloadAfterItsSlot(t *testing.T) {
 			over(h)
 			forged := h.impostor(s, 1, 100)
 			forged.Signature[5] ^= 1
-			if _, err := h.pipeline.Submit(t.Context(), forged); err == nil || len(h.demotions()) != 0 {
+			if _, err := h.pipeline.Submit(t.Context(), forged, nil); err == nil || len(h.demotions()) != 0 {
 				t.Errorf("a payload with somebody else's signature: %v, demotions %v", err, h.demotions())
 			}
 			h.accept(s, 200)

@@ -184,7 +184,7 @@ func TestTwoPayloadsUnderOneHashAtOnce(t *testing.T) {
 		var both sync.WaitGroup
 		for _, s := range []*relay.Submission{h.at(block, 1, 1000), h.impostor(block, 1, 1001)} {
 			both.Go(func() {
-				h.pipeline.Submit(t.Context(), s) //nolint:errcheck // one of them is refused
+				h.pipeline.Submit(t.Context(), s, nil) //nolint:errcheck // one of them is refused
 			})
 		}
 		both.Wait()
@@ -227,7 +227,7 @@ func TestServedIsDeliverableAmongImpostors(t *testing.T) {
 			bid.ReceivedAt = bid.ReceivedAt.Add(time.Duration(step) * time.Millisecond)
 			switch rapid.SampledFrom([]string{"block", "header", "execute"}).Draw(rt, "action") {
 			case "block":
-				h.pipeline.Submit(t.Context(), bid) //nolint:errcheck // may be stale, or another payload than before
+				h.pipeline.Submit(t.Context(), bid, nil) //nolint:errcheck // may be stale, or another payload than before
 			case "header":
 				h.pipeline.SubmitHeader(t.Context(), h.header(bid)) //nolint:errcheck // the same
 			default:

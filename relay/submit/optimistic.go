@@ -13,12 +13,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/backoff"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/check"
 )
 
 // optimisticJob is a bid that counts before its block is executed at its value. It holds no
 // payload: that waits in the escrow, however many bids there are.
 type optimisticJob struct {
-	facts     caseFacts // its Submission has no payload
+	rules     check.Case // its Submission has no payload
 	since     time.Time
 	tries     int
 	notBefore time.Time // wall time
@@ -27,20 +28,20 @@ type optimisticJob struct {
 	abovePaid bool // an execution has found its block to pay less
 }
 
-func (j *optimisticJob) slot() phase0.Slot   { return phase0.Slot(j.facts.Submission.Trace.Slot) }
-func (j *optimisticJob) hash() phase0.Hash32 { return j.facts.Submission.Trace.BlockHash }
+func (j *optimisticJob) slot() phase0.Slot   { return phase0.Slot(j.rules.Submission.Trace.Slot) }
+func (j *optimisticJob) hash() phase0.Hash32 { return j.rules.Submission.Trace.BlockHash }
 
-func (j *optimisticJob) payload() relay.PayloadID { return payloadOf(j.facts.Submission.Trace) }
+func (j *optimisticJob) payload() relay.PayloadID { return payloadOf(j.rules.Submission.Trace) }
 
 func (j *optimisticJob) id() bidID {
-	bid := j.facts.Submission.Bid()
+	bid := j.rules.Submission.Bid()
 	return idOf(&bid)
 }
 
 // jobOf keeps of a submission what its execution will need besides the escrow.
-func jobOf(s *relay.Submission, facts *caseFacts, now time.Time) *optimisticJob {
-	job := &optimisticJob{facts: *facts, since: now}
-	job.facts.Submission = &relay.Submission{
+func jobOf(s *relay.Submission, rules *check.Case, now time.Time) *optimisticJob {
+	job := &optimisticJob{rules: *rules, since: now}
+	job.rules.Submission = &relay.Submission{
 		Fork: s.Fork, Trace: s.Trace, Signature: s.Signature, ReceivedAt: s.ReceivedAt, Identified: s.Identified,
 	}
 	return job
@@ -226,15 +227,15 @@ func (p *Pipeline) runQueue(ctx context.Context) error {
 
 // simulateQueued verifies and executes one bid that was accepted optimistically.
 func (p *Pipeline) simulateQueued(ctx context.Context, job *optimisticJob) {
-	if job.facts.SignatureLater {
-		if refused := verifySignature(&job.facts); refused != nil {
+	if job.rules.SignatureLater {
+		if refused := verifySignature(&job.rules, nil); refused != nil {
 			p.demote(ctx, job, relay.DemotedSignature, refused.Error(), nil)
 			return
 		}
-		job.facts.SignatureLater = false
+		job.rules.SignatureLater = false
 	}
 	// no execution can find more than that it keeps its promise
-	if paid := p.provenPayment(job.facts.Submission.Trace); paid != nil {
+	if paid := p.provenPayment(job.rules.Submission.Trace); paid != nil {
 		p.markVerified(job)
 		p.optimistic.remove(job)
 		p.recordSimulated(job, "valid", "", "", paid)
@@ -243,12 +244,12 @@ func (p *Pipeline) simulateQueued(ctx context.Context, job *optimisticJob) {
 	contents, verdict := p.verdict(ctx, job)
 	switch {
 	case verdict.Class == exec.Valid:
-		p.provePayment(job.facts.Submission.Trace, verdict.PaidWei)
+		p.notePaid(job.rules.Submission.Trace, verdict.PaidWei)
 		p.markVerified(job)
 		p.optimistic.remove(job)
 		p.recordSimulated(job, "valid", "", "", verdict.PaidWei)
 	case verdict.Class == exec.Invalid:
-		p.noteShortfall(job.facts.Submission.Trace, verdict.PaidWei)
+		p.noteShortfall(job.rules.Submission.Trace, verdict.PaidWei)
 		p.demote(ctx, job, string(verdict.Rule), verdict.Detail, contents)
 	case ctx.Err() != nil: // the relay stops: nothing is known
 		p.optimistic.retry(job, time.Now())
@@ -276,11 +277,11 @@ func (p *Pipeline) verdict(ctx context.Context, job *optimisticJob) (*relay.Cont
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.ValidationTimeout)
 	defer cancel()
-	block := blockOf(contents, job.facts.Attributes.ParentRoot, job.facts.Duty.Registration.Message.GasLimit)
-	block.Trace, block.Signature = job.facts.Submission.Trace, job.facts.Submission.Signature
+	block := blockOf(contents, job.rules.Attributes.ParentRoot, job.rules.Duty.Registration.Message.GasLimit)
+	block.Trace, block.Signature = job.rules.Submission.Trace, job.rules.Submission.Signature
 	block.FeeRecipient, block.ValueWei = block.Trace.ProposerFeeRecipient, block.Trace.Value
 	block.Priority, block.Source.Key = exec.Known, block.Trace.BuilderPubkey
-	if job.facts.Builder.HighPriority || job.abovePaid || p.optimistic.isDelivered(job) {
+	if job.rules.Builder.HighPriority || job.abovePaid || p.optimistic.isDelivered(job) {
 		block.Priority = exec.High
 	}
 	return contents, p.Validator.Validate(ctx, block)
@@ -290,7 +291,7 @@ func (p *Pipeline) verdict(ctx context.Context, job *optimisticJob) (*relay.Cont
 func (p *Pipeline) markVerified(job *optimisticJob) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	bid := job.facts.Submission.Bid()
+	bid := job.rules.Submission.Bid()
 	if known := p.prepared[idOf(&bid)]; known != nil {
 		known.verified = true
 	}
@@ -301,7 +302,7 @@ func (p *Pipeline) markVerified(job *optimisticJob) {
 func (p *Pipeline) demote(ctx context.Context, job *optimisticJob, rule, detail string, contents *relay.Contents) {
 	delivered := p.optimistic.remove(job)
 	p.recordSimulated(job, "invalid", rule, detail, p.paid(job.payload()))
-	s := job.facts.Submission
+	s := job.rules.Submission
 	reason := relay.Demotion{Signature: s.Signature, Rule: rule, Detail: detail, Delivered: delivered,
 		Trace: bareTrace(s.Trace)}
 	if contents != nil {
@@ -314,7 +315,7 @@ func (p *Pipeline) demote(ctx context.Context, job *optimisticJob, rule, detail 
 			p.trouble("keep evidence", err)
 		}
 	}
-	builder := job.facts.Builder
+	builder := job.rules.Builder
 	if err := p.Builders.Demote(p.Clock.Now(), builder.Name, reason); err != nil {
 		p.trouble("demote builder", err)
 	}
@@ -323,19 +324,10 @@ func (p *Pipeline) demote(ctx context.Context, job *optimisticJob, rule, detail 
 
 func (p *Pipeline) recordSimulated(job *optimisticJob, class, rule, detail string, paidWei *uint256.Int) {
 	p.Facts.Record(relay.SubmissionExecuted{
-		At: p.Clock.Now(), Slot: job.slot(), BlockHash: job.hash(), Builder: job.facts.Submission.Trace.BuilderPubkey,
-		ValueWei: job.facts.Submission.Trace.Value, PaidWei: paidWei, Class: class, Rule: rule, Detail: detail,
+		At: p.Clock.Now(), Slot: job.slot(), BlockHash: job.hash(), Builder: job.rules.Submission.Trace.BuilderPubkey,
+		ValueWei: job.rules.Submission.Trace.Value, PaidWei: paidWei, Class: class, Rule: rule, Detail: detail,
 		Delivered: job.delivered,
 	})
-}
-
-// bareTrace is all that a signed message says.
-func bareTrace(t *relay.BidTrace) relay.Trace {
-	return relay.Trace{
-		Slot: phase0.Slot(t.Slot), ParentHash: t.ParentHash, BlockHash: t.BlockHash, Builder: t.BuilderPubkey,
-		Proposer:     t.ProposerPubkey,
-		FeeRecipient: t.ProposerFeeRecipient, GasLimit: t.GasLimit, GasUsed: t.GasUsed, ValueWei: t.Value,
-	}
 }
 
 // Record implements relay.Facts: a delivered block is executed first, also when its slot is long

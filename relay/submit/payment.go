@@ -1,6 +1,8 @@
 package submit
 
 import (
+	"context"
+
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
@@ -19,9 +21,9 @@ type payment struct {
 	valid bool
 }
 
-// provePayment keeps what a valid block was found to pay the recipient of a message: what it
+// notePaid keeps what a valid block was found to pay the recipient of a message: what it
 // promises, if the execution does not say.
-func (p *Pipeline) provePayment(t *relay.BidTrace, paidWei *uint256.Int) {
+func (p *Pipeline) notePaid(t *relay.BidTrace, paidWei *uint256.Int) {
 	if paidWei == nil || paidWei.Lt(t.Value) {
 		paidWei = t.Value
 	}
@@ -82,10 +84,24 @@ func (p *Pipeline) Paid(slot phase0.Slot, block phase0.Hash32, builder phase0.BL
 	return p.paid(relay.PayloadID{Slot: slot, BlockHash: block, Builder: builder})
 }
 
-// queueOptimistic has a bid executed that counts already, at the value that it was shown with. One
-// above what its block was found to pay comes first.
-func (p *Pipeline) queueOptimistic(job *optimisticJob) {
-	if paid := p.paid(job.payload()); paid != nil && job.facts.Submission.Trace.Value.Gt(paid) {
+// provePayment keeps what the simulated block pays. It comes after the escrow: only then it is this
+// very payload that the escrow has.
+func (p *Pipeline) provePayment(_ context.Context, a *attempt) *relay.Refused {
+	p.notePaid(a.submission.Trace, a.paidWei)
+	a.bid.verified = true
+	return nil
+}
+
+// queueSimulation has a bid simulated that counts already.
+func (p *Pipeline) queueSimulation(_ context.Context, a *attempt) *relay.Refused {
+	p.queueJob(jobOf(a.submission, a.rules, p.Clock.Now()))
+	return nil
+}
+
+// queueJob has a bid simulated at the value that it was shown with. One above what its block was
+// found to pay comes first.
+func (p *Pipeline) queueJob(job *optimisticJob) {
+	if paid := p.paid(job.payload()); paid != nil && job.rules.Submission.Trace.Value.Gt(paid) {
 		job.abovePaid = true
 	}
 	p.optimistic.add(job)

@@ -27,6 +27,7 @@ import (
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/builders"
+	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
@@ -267,7 +268,13 @@ func (h *pipelineUnderTest) sign(s *relay.Submission, builder int) {
 // accept wants a submission to be taken with a status.
 func (h *pipelineUnderTest) accept(s *relay.Submission, status int) {
 	h.t.Helper()
-	outcome, err := h.pipeline.Submit(h.t.Context(), s)
+	h.acceptWith(s, nil, status)
+}
+
+// acceptWith is accept of a submission for which something was begun while its body came.
+func (h *pipelineUnderTest) acceptWith(s *relay.Submission, ahead *speculate.Ahead, status int) {
+	h.t.Helper()
+	outcome, err := h.pipeline.Submit(h.t.Context(), s, ahead)
 	if err != nil || outcome.Status != status {
 		h.t.Fatalf("%+v, %v, want %d", outcome, err, status)
 	}
@@ -275,7 +282,12 @@ func (h *pipelineUnderTest) accept(s *relay.Submission, status int) {
 
 func (h *pipelineUnderTest) refuse(s *relay.Submission, want relay.Refusal) {
 	h.t.Helper()
-	_, err := h.pipeline.Submit(h.t.Context(), s)
+	h.refuseWith(s, nil, want)
+}
+
+func (h *pipelineUnderTest) refuseWith(s *relay.Submission, ahead *speculate.Ahead, want relay.Refusal) {
+	h.t.Helper()
+	_, err := h.pipeline.Submit(h.t.Context(), s, ahead)
 	if refused := (*relay.Refused)(nil); !errors.As(err, &refused) || refused.ID != want.ID {
 		h.t.Fatalf("%v, want %s", err, want.ID)
 	}

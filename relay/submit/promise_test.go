@@ -238,7 +238,7 @@ func TestNoPromiseGoesUnexecuted(t *testing.T) {
 			bid.ReceivedAt = bid.ReceivedAt.Add(time.Duration(step) * time.Millisecond)
 			switch rapid.SampledFrom([]string{"block", "header", "execute"}).Draw(rt, "action") {
 			case "block":
-				h.pipeline.Submit(t.Context(), bid) //nolint:errcheck // may be stale or not trusted any more
+				h.pipeline.Submit(t.Context(), bid, nil) //nolint:errcheck // may be stale or not trusted any more
 			case "header":
 				h.pipeline.SubmitHeader(t.Context(), h.header(bid)) //nolint:errcheck // the same
 			default:
@@ -249,7 +249,7 @@ func TestNoPromiseGoesUnexecuted(t *testing.T) {
 		for _, block := range blocks { // payloads that are still awaited come
 			for _, builder := range []int{1, 2} {
 				if bid := h.at(block, builder, 1); len(h.pipeline.awaitedOf(bid)) > 0 {
-					h.pipeline.Submit(t.Context(), bid) //nolint:errcheck // it is in the auction by its header
+					h.pipeline.Submit(t.Context(), bid, nil) //nolint:errcheck // it is in the auction by its header
 				}
 			}
 			look()

@@ -46,8 +46,6 @@ func (p *Pipeline) Reregistered(now *builderv1.ValidatorRegistration) {
 			known := p.prepared[idOf(&bid)]
 			return bid.FeeRecipient != now.FeeRecipient || known != nil && exceeds(known, now)
 		})
-		if refused := p.announce(key, outcome); refused != nil {
-			p.trouble("show the top after a registration", refused)
-		}
+		p.announce(key, outcome)
 	}
 }

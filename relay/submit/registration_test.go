@@ -65,7 +65,7 @@ func TestRegistrationWhileABlockIsExecuted(t *testing.T) {
 				return inner.Validate(ctx, b)
 			})
 			s := h.submission(1, 200)
-			_, err := h.pipeline.Submit(t.Context(), s)
+			_, err := h.pipeline.Submit(t.Context(), s, nil)
 			if refused := (*relay.Refused)(nil); !errors.As(err, &refused) || refused.ID != row.want.ID {
 				t.Errorf("%v, want %s", err, row.want.ID)
 			}

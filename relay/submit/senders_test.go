@@ -24,7 +24,7 @@ func TestPriorityIsEarned(t *testing.T) {
 	send := func(builder int, from string, wei uint64) {
 		s := h.at(block, builder, wei)
 		s.From, s.Cancellable = from, true
-		h.pipeline.Submit(t.Context(), s) //nolint:errcheck // what is looked at is how soon it is executed
+		h.pipeline.Submit(t.Context(), s, nil) //nolint:errcheck // what is looked at is how soon it is executed
 	}
 	for i := range 4 {
 		send(1, "1.1.1.1", uint64(100+i))

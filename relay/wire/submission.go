@@ -21,7 +21,23 @@ import (
 // came is left for the caller to fill in. Of a body in SSZ the submission keeps parts: nobody may
 // change it any more.
 func DecodeSubmission(fork eth.Fork, media Media, body []byte) (*relay.Submission, error) {
-	return (*Ahead)(nil).DecodeSubmission(fork, media, body)
+	request, err := newRequest(fork)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case media == JSON:
+		return decodeSubmissionJSON(fork, body)
+	case fork >= eth.Electra:
+		return decodeSubmissionSSZ(fork, body)
+	}
+	if err := checkTransactionCount(fork, body); err != nil {
+		return nil, err
+	}
+	if err := decodeSSZ(body, request); err != nil {
+		return nil, err
+	}
+	return fromRequest(fork, request)
 }
 
 // EncodeSubmission is the inverse of DecodeSubmission, for builders.

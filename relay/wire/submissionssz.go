@@ -23,7 +23,7 @@ const submissionHead = traceBytes + 3*offsetBytes + signatureBytes
 // payload may have been begun ahead; nil if not.
 //
 //	message │ offsets │ signature │ payload … │ 3 offsets, commitments, proofs, blobs │ requests …
-func decodeSubmissionSSZ(fork eth.Fork, body []byte, ahead *Ahead) (s *relay.Submission, err error) {
+func decodeSubmissionSSZ(fork eth.Fork, body []byte) (s *relay.Submission, err error) {
 	defer malformed(&err)
 	if len(body) < submissionHead {
 		return nil, fmt.Errorf("%d bytes are too few", len(body))
@@ -39,7 +39,7 @@ func decodeSubmissionSSZ(fork eth.Fork, body []byte, ahead *Ahead) (s *relay.Sub
 	if err := readSSZ(s.Trace, body[:traceBytes]); err != nil {
 		return nil, fmt.Errorf("message: %w", err)
 	}
-	if s.Payload, s.Ahead.TransactionsRoot, err = ahead.payload(parts[0]); err != nil {
+	if s.Payload, err = readPayload(parts[0]); err != nil {
 		return nil, err
 	}
 	mostProofs := maxCommitments

@@ -18,12 +18,14 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/speculate"
 )
 
 // Submitter takes a submission to the auction.
 type Submitter interface {
-	// Submit answers with what the builder is told; errors are *relay.Refused.
-	Submit(ctx context.Context, s *relay.Submission) (relay.Outcome, error)
+	// Submit answers with what the builder is told; errors are *relay.Refused. ahead is what was begun
+	// for the submission while its body came.
+	Submit(ctx context.Context, s *relay.Submission, ahead *speculate.Ahead) (relay.Outcome, error)
 }
 
 // Duties lists who will propose.
@@ -35,14 +37,14 @@ type Duties interface {
 
 // Config are the skin's ports and rules.
 type Config struct {
-	Spec      *eth.Spec
-	Clock     clock.Clock
-	Submitter Submitter
-	Foresight Foresight
-	Headers   HeaderSubmitter
-	Duties    Duties
-	Identity  Identity
-	Hydrator  Hydrator
+	Spec       *eth.Spec
+	Clock      clock.Clock
+	Submitter  Submitter
+	Speculator *speculate.Speculator
+	Headers    HeaderSubmitter
+	Duties     Duties
+	Identity   Identity
+	Hydrator   Hydrator
 	// TopBids is nil where leading bids are not pushed: the endpoint is not there then.
 	TopBids TopBids
 	// Network says what network a request comes from, as allowances are counted; nil if nobody asks.

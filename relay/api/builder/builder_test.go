@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/hydrate"
 	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/speculate"
 )
 
 // now is what every clock of these tests reads: the start of slot 64, the first one of fulu. Slots
@@ -39,11 +40,12 @@ type desk struct {
 	err      error
 	duties   []relay.RegisteredDuty
 	version  uint64
-	ahead    foreseen
+	auction  auction
+	ahead    []*speculate.Ahead
 }
 
-func (d *desk) Submit(_ context.Context, s *relay.Submission) (relay.Outcome, error) {
-	d.received = append(d.received, s)
+func (d *desk) Submit(_ context.Context, s *relay.Submission, ahead *speculate.Ahead) (relay.Outcome, error) {
+	d.received, d.ahead = append(d.received, s), append(d.ahead, ahead)
 	return d.outcome, d.err
 }
 
@@ -68,7 +70,8 @@ func (d *desk) ByKey(apiKey string) (relay.Builder, bool) {
 
 func (d *desk) handler() http.Handler {
 	mux := request.NewMux()
-	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Foresight: d, Headers: d, Duties: d,
+	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Speculator: d.auction.speculator(),
+		Headers: d, Duties: d,
 		Identity: d, Hydrator: &d.cache})
 	return mux
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/heaptest"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -45,7 +46,8 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	d := &silent{}
 	mux := request.NewMux()
 	Mount(mux, Config{
-		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Foresight: d, Headers: d, Duties: d, Identity: d,
+		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Speculator: d.auction.speculator(), Headers: d,
+		Duties: d, Identity: d,
 		Hydrator: &d.cache, TopBids: newTheatre().feed,
 	})
 	for _, pattern := range mux.Patterns() {
@@ -87,7 +89,7 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 // silent is a desk that forgets what it gets.
 type silent struct{ desk }
 
-func (d *silent) Submit(context.Context, *relay.Submission) (relay.Outcome, error) {
+func (d *silent) Submit(context.Context, *relay.Submission, *speculate.Ahead) (relay.Outcome, error) {
 	return relay.Outcome{Status: 200}, nil
 }
 

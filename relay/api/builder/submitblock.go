@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -22,12 +23,12 @@ func (a *skin) submitBlock(w http.ResponseWriter, r *http.Request) {
 		answer(w, r, relay.Outcome{}, refused)
 		return
 	}
-	submission, err := a.readSubmission(w, r, from)
+	submission, ahead, err := a.readSubmission(w, r, from)
 	if err != nil {
 		answer(w, r, relay.Outcome{}, err)
 		return
 	}
-	outcome, err := a.Submitter.Submit(r.Context(), submission)
+	outcome, err := a.Submitter.Submit(r.Context(), submission, ahead)
 	answer(w, r, outcome, err)
 	if err == nil && from.identified {
 		a.Hydrator.Remember(from.Name, submission)
@@ -46,49 +47,51 @@ func answer(w http.ResponseWriter, r *http.Request, outcome relay.Outcome, err e
 	}
 }
 
-// readSubmission reads a request's block; errors are, or unwrap to, *relay.Refused.
-func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request, from caller) (*relay.Submission, error) {
+// readSubmission reads a request's block, and says what was begun for it meanwhile; errors are, or
+// unwrap to, *relay.Refused.
+func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request,
+	from caller) (*relay.Submission, *speculate.Ahead, error) {
 	cancellable, sequence, refused := options(r)
 	if refused != nil {
-		return nil, refused
+		return nil, nil, refused
 	}
 	media, refused := request.Media(r)
 	if refused != nil {
-		return nil, refused
+		return nil, nil, refused
 	}
-	ahead := a.aheadOf(r, from, cancellable)
-	body, refused := receiveBody(w, r, media, ahead)
+	following := a.follow(r, from, cancellable)
+	body, refused := receiveBody(w, r, media, following)
 	if refused != nil {
-		return nil, refused
+		return nil, nil, refused
 	}
 	receivedAt := a.Clock.Now()
 	defer observe.Stage(r.Context(), observe.Decode)()
 	fork, refused := a.fork(r, media, body)
 	if refused != nil {
-		return nil, refused
+		return nil, nil, refused
 	}
-	submission, err := ahead.DecodeSubmission(fork, media, body)
+	submission, err := wire.DecodeSubmission(fork, media, body)
 	if err != nil {
-		return nil, relay.Malformed.With("%v", err)
+		return nil, nil, relay.Malformed.With("%v", err)
 	}
 	if refused := from.owns(submission.Trace.BuilderPubkey); refused != nil {
-		return nil, refused
+		return nil, nil, refused
 	}
 	if submission, err = a.hydrate(r, from, submission); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	submission.ReceivedAt, submission.Cancellable, submission.Sequence = receivedAt, cancellable, sequence
 	submission.Identified = from.identified
 	if a.Network != nil {
 		submission.From = a.Network(r)
 	}
-	submission.Ahead.Verified, submission.Ahead.Signed = ahead.verified, ahead.signed
-	return submission, nil
+	return submission, following.Ahead(), nil
 }
 
-// receiveBody reads a body. What can be done ahead is begun while it comes; of a dehydrated
-// submission the block that counts is not in the body.
-func receiveBody(w http.ResponseWriter, r *http.Request, media wire.Media, ahead *ahead) ([]byte, *relay.Refused) {
+// receiveBody reads a body, which is worked on while it comes. Of a dehydrated submission the block
+// that counts is not in the body.
+func receiveBody(w http.ResponseWriter, r *http.Request, media wire.Media,
+	following *speculate.Body) ([]byte, *relay.Refused) {
 	defer observe.Stage(r.Context(), observe.Receive)()
 	switch {
 	case media == wire.JSON:
@@ -96,7 +99,7 @@ func receiveBody(w http.ResponseWriter, r *http.Request, media wire.Media, ahead
 	case !isWhole(r):
 		return request.Body(w, r, MaxSSZ)
 	}
-	return request.BodyAsItComes(w, r, MaxSSZ, ahead.arrived)
+	return request.BodyAsItComes(w, r, MaxSSZ, following.Arrived)
 }
 
 // fork is the fork of a submission. It follows from the slot, so the header is not needed even for

@@ -6,31 +6,55 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/speculate"
+	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// onTheWay is a submission of which proofs and blobs are not here yet.
-func onTheWay(s *relay.Submission) *relay.Submission {
+// withoutBlobs is a submission of which proofs and blobs are not here yet.
+func withoutBlobs(s *relay.Submission) *relay.Submission {
 	part := *s
 	part.Blobs = &payload.Blobs{Commitments: s.Blobs.Commitments}
 	return &part
 }
 
-// signAhead has a bid signed while its body is on the way, which must be worth while, and gives the
-// whole submission the result.
-func (h *pipelineUnderTest) signAhead(s *relay.Submission) *relay.SignedAhead {
+// comes has the body of a submission come, of a builder with an API key or without, and returns
+// what was begun for it.
+func (h *pipelineUnderTest) comes(s *relay.Submission, auction speculate.Auction, identified bool) *speculate.Ahead {
 	h.t.Helper()
-	signed := h.pipeline.SignAhead(onTheWay(s))
-	if signed == nil {
-		h.t.Fatal("the bid is not signed ahead")
+	body, err := wire.EncodeSubmission(wire.SSZ, s)
+	if err != nil {
+		h.t.Fatal(err)
 	}
-	s.Ahead.Signed = relay.NewWork(func() *relay.SignedAhead { return signed })
-	s.Ahead.Signed.Do()
-	return signed
+	source := speculate.Source{Bytes: int64(len(body)), Cancellable: s.Cancellable}
+	if identified {
+		source.Owns = func(phase0.BLSPubKey) bool { return true }
+	}
+	following := speculate.New(speculate.Config{
+		Spec: h.spec, Auction: auction, Key: h.pipeline.Key, Verify: bls.Verify,
+	}).Follow(source)
+	following.Arrived(body)
+	return following.Ahead()
+}
+
+// signs has the bid of a submission signed while its body comes, and returns it.
+func (h *pipelineUnderTest) signs(s *relay.Submission) (ahead *speculate.Ahead, ssz, json []byte) {
+	h.t.Helper()
+	ahead = h.comes(s, h.pipeline, true)
+	bid, err := prepare(s, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	message := bid.message(h.pipeline.Key)
+	if ssz, json = ahead.Signing().Bid(&message); ssz == nil {
+		h.t.Fatal("the bid is not signed while its body comes")
+	}
+	return ahead, ssz, json
 }
 
 // newTrustingPipeline trusts builder 1, and counts what its submissions say as what an API key
@@ -42,47 +66,59 @@ func newTrustingPipeline(t *testing.T) *pipelineUnderTest {
 	return h
 }
 
-// A bid that was signed while its body was on the way is served as it was signed, with nobody
-// waiting, and not before the submission is accepted.
+// A bid that was signed while its body came is served as it was signed, with nobody waiting, and
+// not before the submission is accepted.
 func TestBidThatWasSignedAheadIsServed(t *testing.T) {
 	h := newTrustingPipeline(t)
 	s := h.submission(1, 100)
-	signed := h.signAhead(s)
+	ahead, ssz, json := h.signs(s)
 	if h.board.Top(s.Key()) != nil {
 		t.Fatal("served before it was checked")
 	}
-	h.accept(s, 200)
+	h.acceptWith(s, ahead, 200)
 	shown := h.board.Top(s.Key())
-	if shown == nil || shown.Signing != nil || !bytes.Equal(shown.SSZ, signed.SSZ) ||
-		!bytes.Equal(shown.JSON, signed.JSON) {
+	if shown == nil || shown.Signing != nil || !bytes.Equal(shown.SSZ, ssz) || !bytes.Equal(shown.JSON, json) {
 		t.Errorf("served %+v, want what was signed ahead", shown)
 	}
 	h.top(s)
 }
 
-// Work that is still being done ahead is waited for by who asks for the header, not by the auction.
+// gate holds up whoever asks whether a bid is worth signing.
+type gate struct {
+	*Pipeline
+	open chan struct{}
+}
+
+func (g gate) WorthSigning(block *relay.Submission) bool {
+	<-g.open
+	return g.Pipeline.WorthSigning(block)
+}
+
+// A bid that is still being signed ahead is waited for by who asks for the header, not by the
+// auction.
 func TestBidThatIsBeingSignedAheadLeadsMeanwhile(t *testing.T) {
 	h := newTrustingPipeline(t)
 	s := h.submission(1, 100)
-	release := make(chan struct{})
-	var signed *relay.SignedAhead
-	s.Ahead.Signed = relay.NewWork(func() *relay.SignedAhead {
-		<-release
-		signed = h.pipeline.SignAhead(onTheWay(s))
-		return signed
-	})
-	go s.Ahead.Signed.Do()
-	h.accept(s, 200)
+	held := gate{h.pipeline, make(chan struct{})}
+	ahead := h.comes(s, held, true)
+	h.acceptWith(s, ahead, 200)
 	shown := h.board.Top(s.Key())
 	if shown == nil || shown.Signing == nil {
 		t.Fatalf("shown %+v, want a bid that is being signed", shown)
 	}
-	close(release)
+	close(held.open)
 	h.top(s)
-	if whole, err := shown.Signing(); err != nil || signed == nil || !bytes.Equal(whole.SSZ, signed.SSZ) {
-		t.Errorf("served %+v, %v; want what was signed ahead: %+v", whole, err, signed)
+	whole, err := shown.Signing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := h.pipeline.prepared[idOf(ref(s.Bid()))].message(h.pipeline.Key)
+	if ssz, _ := ahead.Signing().Bid(&message); ssz == nil || &ssz[0] != &whole.SSZ[0] {
+		t.Error("it was signed once more")
 	}
 }
+
+func ref[T any](value T) *T { return &value }
 
 // Whatever a check finds after the relay has signed, the bid is never served.
 func TestSignedAheadIsNotServedUnlessAllChecksPass(t *testing.T) {
@@ -112,9 +148,9 @@ func TestSignedAheadIsNotServedUnlessAllChecksPass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newTrustingPipeline(t)
 			s := h.submission(1, 100)
-			h.signAhead(s)
+			ahead, _, _ := h.signs(s)
 			row.spoil(h, s)
-			h.refuse(s, row.want)
+			h.refuseWith(s, ahead, row.want)
 			if shown := h.board.Top(s.Key()); shown != nil {
 				t.Errorf("served %+v", shown)
 			}
@@ -122,59 +158,53 @@ func TestSignedAheadIsNotServedUnlessAllChecksPass(t *testing.T) {
 	}
 }
 
-// A builder that lost our trust while its body was on the way has its block executed first, however
-// early the bid was signed.
+// A builder that lost our trust while its body came has its block executed first, however early the
+// bid was signed.
 func TestSignedAheadIsNotServedUnlessTheBlockIsValid(t *testing.T) {
 	h := newTrustingPipeline(t)
 	s := h.submission(1, 100)
 	s.Payload.StateRoot[0] ^= 1
-	h.signAhead(s)
+	ahead, _, _ := h.signs(s)
 	if err := h.builders.Demote(h.spec.GenesisTime, "alpha", relay.Demotion{Rule: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	h.refuse(s, relay.SubmissionInvalid)
+	h.refuseWith(s, ahead, relay.SubmissionInvalid)
 	if shown := h.board.Top(s.Key()); shown != nil {
 		t.Errorf("served %+v", shown)
 	}
 }
 
-// A bid that turns out to be another one than was assumed is signed anew: nothing of the other one
-// is served.
+// A bid that turns out to be another one than was signed ahead is signed anew: nothing of the other
+// one is served.
 func TestBidThatDiffersFromWhatWasSignedAheadIsSignedAnew(t *testing.T) {
-	for name, assume := range map[string]func(s *relay.Submission){
-		"other requests": func(s *relay.Submission) {
+	for name, differ := range map[string]func(announced, s *relay.Submission){
+		"other requests": func(_, s *relay.Submission) {
 			s.Requests = &electra.ExecutionRequests{Consolidations: []*electra.ConsolidationRequest{{}}}
 		},
-		"other commitments": func(s *relay.Submission) {
-			s.Blobs = &payload.Blobs{Commitments: []deneb.KZGCommitment{{0xc0}}}
+		"other commitments": func(announced, _ *relay.Submission) {
+			announced.Blobs = &payload.Blobs{Commitments: []deneb.KZGCommitment{{0xc0}}}
 		},
-		"another value": func(s *relay.Submission) {
+		"another value": func(announced, s *relay.Submission) {
 			trace := *s.Trace
 			trace.Value = uint256.NewInt(101)
-			s.Trace = &trace
+			announced.Trace = &trace
 		},
-		"other transactions": func(s *relay.Submission) {
+		"another header": func(_, s *relay.Submission) {
 			block := *s.Payload
-			block.Transactions = block.Transactions[1:]
+			block.StateRoot[0] ^= 1
 			s.Payload = &block
 		},
-		"another fork": func(s *relay.Submission) { s.Fork-- },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newTrustingPipeline(t)
 			s := h.submission(1, 100)
-			assumed := onTheWay(s)
-			assume(assumed)
-			signed := h.pipeline.SignAhead(assumed)
-			if signed == nil {
-				t.Fatal("the assumed bid is not signed")
-			}
-			s.Ahead.Signed = relay.NewWork(func() *relay.SignedAhead { return signed })
-			s.Ahead.Signed.Do()
-			h.accept(s, 200)
+			announced := *s
+			differ(&announced, s)
+			ahead, _, json := h.signs(&announced)
+			h.acceptWith(s, ahead, 200)
 			h.top(s)
 			shown, err := h.board.Top(s.Key()).Signing()
-			if err != nil || bytes.Equal(shown.JSON, signed.JSON) {
+			if err != nil || bytes.Equal(shown.JSON, json) {
 				t.Errorf("served what was signed for another bid, %v", err)
 			}
 		})
@@ -182,9 +212,9 @@ func TestBidThatDiffersFromWhatWasSignedAheadIsSignedAnew(t *testing.T) {
 }
 
 // Signing ahead may be in vain, so it is not done for what would not lead at once.
-func TestSigningAheadThatIsNotWorthWhile(t *testing.T) {
+func TestWhatIsWorthSigning(t *testing.T) {
 	for name, spoil := range map[string]func(h *pipelineUnderTest, s *relay.Submission){
-		"a builder that is not trusted": func(h *pipelineUnderTest, s *relay.Submission) {
+		"a builder that is not trusted": func(_ *pipelineUnderTest, s *relay.Submission) {
 			s.Trace.BuilderPubkey = bls.Derive("builder", 2).PublicKey()
 		},
 		"above the collateral": func(_ *pipelineUnderTest, s *relay.Submission) { s.Trace.Value = uint256.NewInt(1001) },
@@ -197,58 +227,31 @@ func TestSigningAheadThatIsNotWorthWhile(t *testing.T) {
 		},
 		"nobody can execute blocks":    func(h *pipelineUnderTest, _ *relay.Submission) { h.dead = true },
 		"its header is in the auction": func(h *pipelineUnderTest, s *relay.Submission) { h.acceptHeader(h.header(s), 200) },
-		"another is being signed ahead": func(h *pipelineUnderTest, _ *relay.Submission) {
-			h.pipeline.foresight.signing.Lock()
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newTrustingPipeline(t)
 			s := h.submission(1, 100)
-			if h.pipeline.SignAhead(onTheWay(s)) == nil {
-				t.Fatal("a good bid is not signed ahead")
+			if !h.pipeline.WorthSigning(withoutBlobs(s)) {
+				t.Fatal("a good bid is not worth signing")
 			}
 			spoil(h, s)
-			if h.pipeline.SignAhead(onTheWay(s)) != nil {
-				t.Error("signed ahead")
+			if h.pipeline.WorthSigning(withoutBlobs(s)) {
+				t.Error("worth signing")
 			}
 		})
 	}
 }
 
-// The builder's signature is verified once, while its body is on the way, and refused as it would
-// be afterwards.
-func TestSignatureIsVerifiedAhead(t *testing.T) {
-	for name, signer := range map[string]int{"right": 1, "wrong": 2} {
-		t.Run(name, func(t *testing.T) {
-			h := newPipeline(t)
-			s := h.submission(1, 100)
-			h.sign(s, signer)
-			message := &relay.Submission{Fork: s.Fork, Trace: s.Trace, Signature: s.Signature}
-			s.Ahead.Verified = h.pipeline.VerifyAhead(message)
-			if s.Ahead.Verified == nil {
-				t.Fatal("not verified")
-			}
-			if signer == 1 {
-				h.accept(s, 200)
-				h.top(s)
-			} else {
-				h.refuse(s, relay.SubmissionSignature)
-			}
-			if !s.Ahead.Verified.Done() {
-				t.Error("verified again")
-			}
-		})
-	}
-}
-
-// What a rule that costs nothing refuses is not verified, nor more at a time than there is room
-// for.
-func TestVerifyingAheadIsBounded(t *testing.T) {
+// What a rule that costs nothing refuses is not verified.
+func TestWhatIsWorthVerifying(t *testing.T) {
 	h := newPipeline(t)
 	s := h.submission(1, 100)
 	message := func() *relay.Submission {
 		trace := *s.Trace
 		return &relay.Submission{Fork: s.Fork, Trace: &trace, Signature: s.Signature}
+	}
+	if !h.pipeline.WorthVerifying(message()) {
+		t.Error("a good message is not worth verifying")
 	}
 	for name, spoil := range map[string]func(m *relay.Submission){
 		"another fee recipient": func(m *relay.Submission) { m.Trace.ProposerFeeRecipient[0] ^= 1 },
@@ -257,26 +260,29 @@ func TestVerifyingAheadIsBounded(t *testing.T) {
 	} {
 		m := message()
 		spoil(m)
-		if h.pipeline.VerifyAhead(m) != nil {
-			t.Errorf("%s: verified all the same", name)
+		if h.pipeline.WorthVerifying(m) {
+			t.Errorf("%s: worth verifying", name)
 		}
 	}
-	var begun []*relay.Work[relay.VerifiedAhead]
-	for range 1000 {
-		work := h.pipeline.VerifyAhead(message())
-		if work == nil {
-			break
+}
+
+// What was found of the signature while the body came is what counts; it is not verified again.
+func TestSignatureIsVerifiedAhead(t *testing.T) {
+	h := newPipeline(t)
+	for name, found := range map[string]error{"right": nil, "wrong": bls.ErrMismatch} {
+		s := h.submission(1, 100)
+		body, err := wire.EncodeSubmission(wire.SSZ, s)
+		if err != nil {
+			t.Fatal(err)
 		}
-		begun = append(begun, work)
-	}
-	if len(begun) == 0 || len(begun) == 1000 {
-		t.Fatalf("%d at a time", len(begun))
-	}
-	begun[0].Do()
-	if h.pipeline.VerifyAhead(message()) == nil {
-		t.Error("no room, though one has ended")
-	}
-	if h.pipeline.VerifyAhead(message()) != nil {
-		t.Error("room for one more than there was")
+		following := speculate.New(speculate.Config{
+			Spec: h.spec, Auction: h.pipeline, Key: h.pipeline.Key,
+			Verify: func(phase0.BLSPubKey, phase0.Root, phase0.BLSSignature) error { return found },
+		}).Follow(speculate.Source{})
+		following.Arrived(body[:len(body)/2])
+		_, err = h.pipeline.Submit(t.Context(), s, following.Ahead())
+		if (err != nil) != (found != nil) {
+			t.Errorf("found %s: %v", name, err)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package relay
+package speculate
 
 import (
 	"sync/atomic"
@@ -11,30 +11,30 @@ func TestWorkIsDoneOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times, waiting atomic.Int32
 		release := make(chan struct{})
-		work := NewWork(func() int {
+		work := newWork(func() int {
 			<-release
 			return int(times.Add(1))
 		})
-		if work.Begun() || work.Done() {
+		if work.isBegun() || work.isDone() {
 			t.Error("begun by nobody")
 		}
 		for range 3 {
 			go func() {
 				waiting.Add(1)
-				if got := work.Do(); got != 1 {
+				if got := work.do(); got != 1 {
 					t.Errorf("%d", got)
 				}
 				waiting.Add(-1)
 			}()
 		}
 		synctest.Wait()
-		if !work.Begun() || work.Done() || waiting.Load() != 3 {
-			t.Errorf("begun %v, done %v, %d wait", work.Begun(), work.Done(), waiting.Load())
+		if !work.isBegun() || work.isDone() || waiting.Load() != 3 {
+			t.Errorf("begun %v, done %v, %d wait", work.isBegun(), work.isDone(), waiting.Load())
 		}
 		close(release)
 		synctest.Wait()
-		if !work.Done() || waiting.Load() != 0 || work.Do() != 1 {
-			t.Errorf("done %v, %d wait", work.Done(), waiting.Load())
+		if !work.isDone() || waiting.Load() != 0 || work.do() != 1 {
+			t.Errorf("done %v, %d wait", work.isDone(), waiting.Load())
 		}
 	})
 }

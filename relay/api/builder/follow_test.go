@@ -5,11 +5,16 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/speculate"
+	"github.com/gavel-relay/gavel/relay/wire"
 )
 
-// foreseen is what a desk was told of submissions that were on the way.
-type foreseen struct {
+// auction notes of which submissions it was asked whether work on them is worth while.
+type auction struct {
 	refuses bool  // no signature is worth verifying
 	wrong   error // what is found of a signature
 
@@ -18,28 +23,39 @@ type foreseen struct {
 	blocks   []*relay.Submission
 }
 
-func (d *desk) VerifyAhead(s *relay.Submission) *relay.Work[relay.VerifiedAhead] {
-	d.ahead.mu.Lock()
-	defer d.ahead.mu.Unlock()
-	d.ahead.messages = append(d.ahead.messages, s)
-	if d.ahead.refuses {
-		return nil
-	}
-	return relay.NewWork(func() relay.VerifiedAhead { return relay.VerifiedAhead{Err: d.ahead.wrong} })
+func (a *auction) speculator() *speculate.Speculator {
+	return speculate.New(speculate.Config{
+		Spec: testSpec(), Auction: a, Key: bls.Derive("relay", 0),
+		Verify: func(phase0.BLSPubKey, phase0.Root, phase0.BLSSignature) error { return a.wrong },
+	})
 }
 
-func (d *desk) SignAhead(s *relay.Submission) *relay.SignedAhead {
-	d.ahead.mu.Lock()
-	defer d.ahead.mu.Unlock()
-	d.ahead.blocks = append(d.ahead.blocks, s)
-	return new(relay.SignedAhead)
+func (a *auction) WorthVerifying(message *relay.Submission) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.messages = append(a.messages, message)
+	return !a.refuses
+}
+
+func (a *auction) WorthSigning(block *relay.Submission) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.blocks = append(a.blocks, block)
+	return true
+}
+
+// awaitSigning returns when the bid of a submission is signed, or will not be.
+func awaitSigning(ahead *speculate.Ahead) {
+	if signing := ahead.Signing(); signing != nil {
+		signing.Bid(new(wire.Bid))
+	}
 }
 
 // While the blobs are on the way the block of a builder with a key is hashed and its bid signed; of
 // another one only after its signature was found right, and that is verified only if the message
 // keeps the rules. Of what is packed nobody knows what its end will be, so its bid is not signed,
 // and of a dehydrated one the transactions that count come later.
-func TestWhatIsBegunAhead(t *testing.T) {
+func TestWhatIsBegunWhileABodyComes(t *testing.T) {
 	text, ssz := submission(t)
 	const withKey = isSSZ + "X-Api-Key: alpha's"
 	for _, row := range []struct {
@@ -60,44 +76,44 @@ func TestWhatIsBegunAhead(t *testing.T) {
 		{what: "without a key, in JSON", headers: "", body: text},
 	} {
 		d := &desk{outcome: relay.Outcome{Status: 200}}
-		d.ahead.refuses, d.ahead.wrong = row.refuses, row.wrong
+		d.auction.refuses, d.auction.wrong = row.refuses, row.wrong
 		answer := ask(t, d.handler(), submitPath, row.headers, row.body)
 		if answer.Code != 200 || len(d.received) != 1 {
 			t.Fatalf("%s: %d %s", row.what, answer.Code, answer.Body)
 		}
-		ahead := d.received[0].Ahead
-		if got := ahead.TransactionsRoot != nil; got != row.hashed {
+		ahead := d.ahead[0]
+		awaitSigning(ahead)
+		if got := ahead.HasRoot(); got != row.hashed {
 			t.Errorf("%s: begun to be hashed %v, want %v", row.what, got, row.hashed)
 		}
-		if (len(d.ahead.messages) == 1) != row.verify || (ahead.Verified != nil) != (row.verify && !row.refuses) {
-			t.Errorf("%s: %d messages looked at, verified %v", row.what, len(d.ahead.messages), ahead.Verified)
+		if (len(d.auction.messages) == 1) != row.verify || (ahead.Verified() != nil) != (row.verify && !row.refuses) {
+			t.Errorf("%s: %d messages looked at, verified %v", row.what, len(d.auction.messages), ahead.Verified())
 		}
-		if signed := ahead.Signed != nil && ahead.Signed.Do() != nil; signed != row.signed ||
-			(len(d.ahead.blocks) == 1) != row.signed {
-			t.Errorf("%s: signed %v, %d bids looked at", row.what, signed, len(d.ahead.blocks))
+		if (len(d.auction.blocks) == 1) != row.signed {
+			t.Errorf("%s: %d bids looked at, want one: %v", row.what, len(d.auction.blocks), row.signed)
 		}
 	}
 }
 
 // What is refused before it reaches the auction is refused all the same, and of another builder's
 // block nothing is looked at.
-func TestNothingIsBegunAheadForAnothersKey(t *testing.T) {
+func TestNothingIsBegunForAnothersKey(t *testing.T) {
 	_, ssz := submission(t)
 	d := &desk{outcome: relay.Outcome{Status: 200}}
 	wantRefusal(t, ask(t, d.handler(), submitPath, isSSZ+"X-Api-Key: beta's", ssz), relay.APIKeyOtherBuilder)
-	if len(d.ahead.messages)+len(d.ahead.blocks)+len(d.received) != 0 {
-		t.Errorf("%d messages, %d blocks, %d received", len(d.ahead.messages), len(d.ahead.blocks), len(d.received))
+	if len(d.auction.messages)+len(d.auction.blocks)+len(d.received) != 0 {
+		t.Errorf("%d messages, %d blocks, %d received", len(d.auction.messages), len(d.auction.blocks), len(d.received))
 	}
 }
 
-// The parts that are looked at ahead say how they came: cancellations and API key count there too.
-func TestPartsSayHowTheyCame(t *testing.T) {
+// A block without its blobs says how it came: cancellations and API key count there too.
+func TestBlockSaysHowItCame(t *testing.T) {
 	_, ssz := submission(t)
 	d := &desk{outcome: relay.Outcome{Status: 200}}
 	ask(t, d.handler(), submitPath+"?cancellations=1", isSSZ+"X-Api-Key: alpha's", ssz)
-	d.received[0].Ahead.Signed.Do()
-	if block := d.ahead.blocks[0]; !block.Cancellable || !block.Identified || block.Trace.Slot != 65 ||
-		len(block.Payload.Transactions) != 1 {
+	awaitSigning(d.ahead[0])
+	block := d.auction.blocks[0]
+	if !block.Cancellable || !block.Identified || block.Trace.Slot != 65 || len(block.Payload.Transactions) != 1 {
 		t.Errorf("%+v", block)
 	}
 }

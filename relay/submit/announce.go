@@ -1,0 +1,75 @@
+package submit
+
+import (
+	"sync"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/auction"
+	"github.com/gavel-relay/gavel/relay/wire"
+)
+
+// announce shows the top and records it, if it changed. It is part of what changes the book, under
+// the same mutex, which the caller holds: so tops are shown in the order in which they were
+// elected.
+func (p *Pipeline) announce(key relay.Key, outcome auction.Outcome) {
+	if !outcome.Changed {
+		return
+	}
+	if outcome.Top == nil {
+		p.Board.Show(key, nil)
+		p.Facts.Record(relay.TopChanged{At: p.Clock.Now(), Trace: relay.Trace{
+			Slot: key.Slot, ParentHash: key.ParentHash, Proposer: key.Proposer, ValueWei: new(uint256.Int),
+		}})
+		return
+	}
+	bid := p.prepared[idOf(outcome.Top)]
+	p.Board.Show(key, bid.sign(key, p.Key, p.Spec.BuilderDomain(), p.notSigned))
+	p.Facts.Record(relay.TopChanged{At: p.Clock.Now(), Trace: bid.trace})
+}
+
+// notSigned tells of a bid that leads but cannot be served.
+func (p *Pipeline) notSigned(err error) { p.trouble("sign bid", err) }
+
+// sign begins to sign the bid that proposers see, once, unless the relay has signed it while its
+// body was on the way. It leads meanwhile; who asks for it waits.
+func (p *preparedBid) sign(key relay.Key, relayKey *bls.SecretKey, domain phase0.Domain,
+	failed func(error)) *relay.SignedBid {
+	if p.signed != nil {
+		return p.signed
+	}
+	bid := relay.SignedBid{
+		Key: key, Fork: p.fork, BlockHash: p.trace.BlockHash, Builder: p.trace.Builder, ValueWei: p.trace.ValueWei,
+		Trace: p.trace, BlockNumber: p.header.BlockNumber, FeeRecipient: p.header.FeeRecipient,
+	}
+	message, begun := p.message(relayKey), p.signing
+	p.signing = nil
+	if begun != nil && begun.IsDone() {
+		if bid.SSZ, bid.JSON = begun.Bid(&message); bid.SSZ != nil {
+			p.signed = &bid
+			return p.signed
+		}
+		begun = nil
+	}
+	leading := bid
+	leading.Signing = sync.OnceValues(func() (*relay.SignedBid, error) {
+		whole := bid
+		if begun != nil {
+			if whole.SSZ, whole.JSON = begun.Bid(&message); whole.SSZ != nil {
+				return &whole, nil
+			}
+		}
+		var err error
+		if whole.SSZ, whole.JSON, err = wire.SignedBid(message, relayKey, domain); err != nil {
+			failed(err)
+			return nil, err
+		}
+		return &whole, nil
+	})
+	p.signed = &leading
+	go func() { _, _ = leading.Signing() }() // what fails is told by failed
+	return p.signed
+}

@@ -1,0 +1,30 @@
+package submit
+
+import (
+	"maps"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Close forgets the auctions of all slots before the given one, and what of theirs was still to be
+// executed; a delivered block still is.
+func (p *Pipeline) Close(before phase0.Slot) {
+	p.mu.Lock()
+	p.books.Close(before)
+	for id, bid := range p.prepared {
+		if bid.trace.Slot < before {
+			delete(p.prepared, id)
+		}
+	}
+	p.room.close(before)
+	maps.DeleteFunc(p.payments, func(id relay.PayloadID, _ payment) bool { return id.Slot < before })
+	maps.DeleteFunc(p.escrowed, func(id relay.PayloadID, _ *escrowedPayload) bool { return id.Slot < before })
+	p.mu.Unlock()
+	p.senders.close(before)
+	p.shares.close(before)
+	for _, job := range p.optimistic.close(before) {
+		p.recordSimulated(job, "infrastructure", "", "the slot was over before the block could be executed", nil)
+	}
+}

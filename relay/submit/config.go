@@ -1,0 +1,140 @@
+package submit
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/auction"
+)
+
+// ChainView is what the relay knows of the chain and of its proposers. Calls never block.
+type ChainView interface {
+	Head() relay.Head
+	Duty(slot phase0.Slot) *relay.RegisteredDuty
+	Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.Attributes
+}
+
+// Deliveries says which slots are over because their payload was revealed.
+type Deliveries interface {
+	// Delivered is true for the slot of any revealed payload and all slots before it.
+	Delivered(slot phase0.Slot) bool
+}
+
+// Builders says how builders are treated. Calls never block.
+type Builders interface {
+	// Of is the zero value for a builder that nobody has listed.
+	Of(pubkey phase0.BLSPubKey) relay.Builder
+	// Demote ends a builder's optimistic mode for all of its keys.
+	Demote(at time.Time, name string, reason relay.Demotion) error
+}
+
+// Board is where the served bid of an auction is shown; nil takes it down.
+type Board interface {
+	Show(key relay.Key, bid *relay.SignedBid)
+}
+
+// Escrow keeps payloads, and knows which of them may be asked for. Needs never blocks.
+type Escrow interface {
+	relay.Escrow
+	// Needs says whether a payload leads its auction, led it lately, or belongs to a header that was
+	// served.
+	Needs(id relay.PayloadID) bool
+	// Drop forgets a payload that nobody needs.
+	Drop(ctx context.Context, id relay.PayloadID) error
+}
+
+// Evidence keeps what a builder was demoted for.
+type Evidence interface {
+	// Keep returns once the contents are kept for good, under their block hash.
+	Keep(ctx context.Context, contents *relay.Contents) error
+}
+
+// Config are the parts and rules of a Pipeline. All parts are needed.
+type Config struct {
+	Spec       *eth.Spec
+	Clock      clock.Clock
+	Chain      ChainView
+	Deliveries Deliveries
+	Builders   Builders
+	Validator  exec.Validator
+	// Live says whether blocks can be executed at all now: without that no bid is accepted
+	// optimistically. nil means always.
+	Live   func() bool
+	Escrow Escrow
+	// EscrowBytes is how much the escrow keeps, which is divided among builders; 0 for no bound.
+	EscrowBytes int64
+	Evidence    Evidence
+	Board       Board
+	Facts       relay.Facts
+	// Unrecorded is told of a submission that is counted and no fact: it was refused before a
+	// signature or an API key has shown whose it is, or it is a stranger's and has changed nothing in
+	// the auction. nil makes facts of them, too. It must not block.
+	Unrecorded func(relay.SubmissionJudged)
+	// Trouble is told what an operator should know and no caller can be told: it must not block.
+	Trouble func(action string, err error)
+	// Key signs bids. Its public key is the relay's identity.
+	Key *bls.SecretKey
+	// ValidationTimeout bounds the execution of one block, in wall time.
+	ValidationTimeout time.Duration
+	// PayloadTimeout is how long the payload of a header may take to follow, in chain time.
+	PayloadTimeout time.Duration
+	// Executors is how many blocks that were accepted optimistically are executed at a time; at least
+	// one.
+	Executors int
+	// Cancellations allows ?cancellations=1.
+	Cancellations bool
+}
+
+// Pipeline receives submissions. It is safe for concurrent use. Run simulates what the optimistic
+// queue holds.
+type Pipeline struct {
+	Config
+	optimistic optimisticQueue
+	senders    senderRecords
+	shares     factShares
+
+	mu       sync.Mutex // guards all below
+	books    auction.Books
+	prepared map[bidID]*preparedBid               // of all bids in the books
+	escrowed map[relay.PayloadID]*escrowedPayload // what is in the escrow, or on its way
+	awaited  map[bidID]*awaitedPayload            // headers whose payload has not come
+	room     escrowShares                         // of the escrow
+	payments map[relay.PayloadID]payment          // what executions found that blocks pay
+}
+
+// bidID tells bids apart: a builder may offer one block at several values, two keys may offer the
+// same block, and a block may be said to pay one recipient and then another.
+type bidID struct {
+	builder   phase0.BLSPubKey
+	block     phase0.Hash32
+	value     [32]byte
+	recipient relay.FeeRecipient
+}
+
+func idOf(bid *relay.Bid) bidID {
+	return bidID{bid.Builder, bid.BlockHash, bid.ValueWei.Bytes32(), bid.FeeRecipient}
+}
+
+// New returns a pipeline without auctions.
+func New(cfg Config) *Pipeline {
+	return &Pipeline{
+		Config: cfg, prepared: map[bidID]*preparedBid{}, escrowed: map[relay.PayloadID]*escrowedPayload{},
+		awaited: map[bidID]*awaitedPayload{}, payments: map[relay.PayloadID]payment{},
+		room:       escrowShares{bytes: cfg.EscrowBytes, least: leastShare},
+		optimistic: optimisticQueue{jobs: map[bidID]*optimisticJob{}, wake: make(chan struct{}, 1)},
+	}
+}
+
+func (p *Pipeline) trouble(action string, err error) {
+	if p.Trouble != nil {
+		p.Trouble(action, err)
+	}
+}
