@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -13,6 +11,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
 	"github.com/gavel-relay/gavel/devnet/breaker"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay/client"
 )
@@ -26,15 +25,15 @@ func (l *lab) agents(ctx context.Context) ([]runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	clients := make([]*client.Client, len(relays))
+	bidTo := make([]builder.Relay, len(relays))
 	for i, r := range relays {
-		clients[i] = r.Client
+		bidTo[i] = builder.Relay{Name: r.Client.URL(), Client: r.Client}
 	}
 	n := l.network
 	crowd := user.New(user.Config{
-		Wallets: n.users, ChainID: chainID, PerSlot: l.cfg.TxsPerSlot, BlobEvery: l.cfg.BlobEvery, Spec: n.spec,
-		Clock: n.clock,
-		RPC:   l.chain.Attach(), Seed: l.cfg.Seed, Log: l.log.With("part", "user"),
+		Wallets: n.Users, ChainID: network.ChainID, PerSlot: l.cfg.TxsPerSlot, BlobEvery: l.cfg.BlobEvery, Spec: n.Spec,
+		Clock: n.Clock,
+		RPC:   l.network.Chain.Attach(), Seed: l.cfg.Seed, Log: l.log.With("part", "user"),
 	})
 	list := []runner{crowd.Run, l.proposers(relays).Run}
 	orderFlow, err := l.orderFlowAgents(ctx)
@@ -42,11 +41,12 @@ func (l *lab) agents(ctx context.Context) ([]runner, error) {
 		return nil, err
 	}
 	list = append(list, orderFlow...)
-	for i, wallet := range n.builders {
+	for i, wallet := range n.Builders {
 		b := builder.New(builder.Config{
-			Name: builderName(i), Key: builderKey(l.cfg.Seed, i), Wallet: wallet, Node: l.chain,
-			Signer: types.LatestSigner(l.chain.Chain().Config()), Orders: l.builderListener(i), Spec: n.spec, Clock: n.clock,
-			BeaconURL: l.beaconURL, Relays: clients, TxLimit: l.cfg.TxsPerSlot * 3 / 2, Seed: l.cfg.Seed + uint64(i)*1000 + 1,
+			Name: network.BuilderName(i), Key: n.BuilderKey(i), Wallet: wallet, Node: l.network.Chain,
+			Signer: types.LatestSigner(l.network.Chain.Chain().Config()), Orders: l.builderListener(i), Spec: n.Spec,
+			Clock:     n.Clock,
+			BeaconURL: l.beaconURL, Relays: bidTo, TxLimit: l.cfg.TxsPerSlot * 3 / 2, Seed: l.cfg.Seed + uint64(i)*1000 + 1,
 			Log: l.log.With("part", "builder"),
 		})
 		list = append(list, b.Run)
@@ -59,14 +59,14 @@ func (l *lab) proposers(relays []proposer.Relay) *proposer.Proposer {
 	n := l.network
 	keys := make(map[phase0.ValidatorIndex]*bls.SecretKey, l.cfg.Validators)
 	for i := range phase0.ValidatorIndex(l.cfg.Validators) {
-		keys[i] = l.beacon.ValidatorKey(i)
+		keys[i] = l.network.Beacon.ValidatorKey(i)
 	}
-	var sidecar proposer.Sidecar = &proposer.Aggregator{Spec: n.spec, Relays: relays, Log: l.log.With("part", "sidecar")}
+	var sidecar proposer.Sidecar = &proposer.Aggregator{Spec: n.Spec, Relays: relays, Log: l.log.With("part", "sidecar")}
 	if l.sidecar != nil {
-		sidecar = &proposer.Remote{Client: l.sidecar, Spec: n.spec}
+		sidecar = &proposer.Remote{Client: l.sidecar, Spec: n.Spec}
 	}
 	return proposer.New(proposer.Config{
-		Keys: keys, FeeRecipient: n.payee, GasLimit: gasLimit, Spec: n.spec, Clock: n.clock, BeaconURL: l.beaconURL,
+		Keys: keys, FeeRecipient: n.Payee, GasLimit: network.GasLimit, Spec: n.Spec, Clock: n.Clock, BeaconURL: l.beaconURL,
 		Sidecar: sidecar,
 		// The pool is everybody's, so a local block earns as much as a builder's; without a preference
 		// there would be nothing to auction.
@@ -82,7 +82,7 @@ func (l *lab) relays() ([]proposer.Relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []proposer.Relay{{Client: own, Pubkey: relayKey(l.cfg.Seed).PublicKey()}}
+	list := []proposer.Relay{{Client: own, Pubkey: network.RelayKey(l.cfg.Seed, 0).PublicKey()}}
 	for _, address := range l.cfg.Relays {
 		base, key, err := devnet.ParseRelay(address)
 		if err != nil {
@@ -97,13 +97,7 @@ func (l *lab) relays() ([]proposer.Relay, error) {
 	return list, nil
 }
 
-// builderKey signs a builder's bids.
-func builderKey(seed uint64, i int) *bls.SecretKey {
-	return bls.Derive("builder "+strconv.FormatUint(seed, 10), uint64(i))
-}
-
 // relayAddress is the relay's URL with its key in the user part, as sidecars are configured.
 func (l *lab) relayAddress() string {
-	key := relayKey(l.cfg.Seed).PublicKey()
-	return fmt.Sprintf("http://%#x@%s", key[:], l.listeners[1].Addr())
+	return network.RelayAddress(l.listeners[1].Addr().String(), network.RelayKey(l.cfg.Seed, 0))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/breaker"
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // Proposers of a devnet that was asked for nothing have a client's usual circuit breaker; how it
@@ -20,7 +21,7 @@ func TestProposersHaveACircuitBreaker(t *testing.T) {
 		{0, breaker.Limits{}},
 	} {
 		cfg := devnet.Config{CircuitBreaker: c.limit}
-		l := &lab{cfg: cfg, network: newNetwork(cfg, false), log: slog.New(slog.DiscardHandler)}
+		l := &lab{cfg: cfg, network: new(network.Network), log: slog.New(slog.DiscardHandler)}
 		if got := l.proposers(nil).Breaker; got != c.want {
 			t.Errorf("%d missed slots: %+v", c.limit, got)
 		}

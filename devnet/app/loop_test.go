@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent"
 	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/devnet/display"
+	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // customer is somebody outside who sends a private transaction to a running devnet and looks at
@@ -60,8 +61,8 @@ func (c *customer) address() common.Address { return crypto.PubkeyToAddress(c.ke
 // that pool A moves.
 func (c *customer) swap() {
 	c.t.Helper()
-	tx, err := types.SignNewTx(c.key, types.LatestSignerForChainID(big.NewInt(chainID)), &types.DynamicFeeTx{
-		ChainID: big.NewInt(chainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+	tx, err := types.SignNewTx(c.key, types.LatestSignerForChainID(big.NewInt(network.ChainID)), &types.DynamicFeeTx{
+		ChainID: big.NewInt(network.ChainID), GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
 		Gas: contract.SwapGas,
 		To:  &contract.RouterAt, Value: new(big.Int).Mul(big.NewInt(60), big.NewInt(params.Ether)),
 		Data: contract.BuyCall(contract.PoolA, new(uint256.Int)),
@@ -166,7 +167,7 @@ func (c *customer) wantNinetyPercent() {
 		percent, value, want)
 
 	payout := txs[at+2]
-	payer, err := types.Sender(types.LatestSignerForChainID(big.NewInt(chainID)), payout)
+	payer, err := types.Sender(types.LatestSignerForChainID(big.NewInt(network.ChainID)), payout)
 	if err != nil || payer != block.Coinbase() || *payout.To() != c.address() || payout.Value().Cmp(want.ToBig()) != 0 {
 		c.t.Errorf("%s pays %s wei to %s, %v; want %s from %s", payer, payout.Value(), payout.To(), err, want,
 			block.Coinbase())
@@ -265,7 +266,7 @@ func (c *customer) wantSame(number uint64) int {
 	onChain := map[payout][]common.Hash{} // what the payouts are for
 	count := 0
 	for i, tx := range txs[:len(txs)-1] { // the last one pays the proposer
-		from, err := types.Sender(types.LatestSignerForChainID(big.NewInt(chainID)), tx)
+		from, err := types.Sender(types.LatestSignerForChainID(big.NewInt(network.ChainID)), tx)
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -274,7 +275,7 @@ func (c *customer) wantSame(number uint64) int {
 		}
 		before := i - 1
 		for ; before > 0 && *txs[before].To() != contract.BackrunAt; before-- { // several payouts may follow a backrun
-			if sender, err := types.Sender(types.LatestSignerForChainID(big.NewInt(chainID)), txs[before]); err != nil ||
+			if sender, err := types.Sender(types.LatestSignerForChainID(big.NewInt(network.ChainID)), txs[before]); err != nil ||
 				sender != from {
 				c.t.Errorf("block %d: payout %d follows no backrun", number, i)
 			}
@@ -305,7 +306,7 @@ func (c *customer) wantSame(number uint64) int {
 // stateOf is what the service says to the devnet's users of one of their orders.
 func (c *customer) stateOf(order common.Hash) string {
 	c.t.Helper()
-	users, err := agent.Dial(context.Background(), c.bundleURL, wallet(testConfig(0).Seed, "user signer", 0))
+	users, err := agent.Dial(context.Background(), c.bundleURL, network.Wallet(testConfig(0).Seed, "user signer", 0))
 	if err != nil {
 		c.t.Fatal(err)
 	}

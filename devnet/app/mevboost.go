@@ -26,7 +26,7 @@ func (l *lab) startSidecar(ctx context.Context, group *errgroup.Group) error {
 	if err != nil {
 		return err
 	}
-	spec := l.network.spec
+	spec := l.network.Spec
 	command := exec.CommandContext(ctx, l.cfg.MevBoost, "--addr", address,
 		"--genesis-fork-version", fmt.Sprintf("%#x", spec.GenesisForkVersion[:]), "--genesis-timestamp",
 		strconv.FormatUint(spec.Timestamp(0), 10),

@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent"
 	"github.com/gavel-relay/gavel/devnet/agent/searcher"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
+	"github.com/gavel-relay/gavel/devnet/network"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/rpc"
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
@@ -17,18 +18,16 @@ import (
 	streamclient "github.com/gavel-relay/gavel/stream/client"
 )
 
-// payoutGas is what builders take off a refund for its payout, in gas at the base fee, and the
-// service is told that they do.
-const payoutGas = 30_000
-
 // startOrderFlow starts the bundle RPC on the chain in this process, and the stream that tells of
 // its orders: it reads the same journal.
 func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group) (err error) {
-	states := execchain.NewStates(l.chain.Chain())
+	states := execchain.NewStates(l.network.Chain.Chain())
 	l.bundles, err = rpcapp.New(ctx, rpcapp.Config{
-		Chain: states, States: states, ChainConfig: l.chain.Chain().Config(), Key: wallet(l.cfg.Seed, "service", 0),
+		Chain: states, States: states, ChainConfig: l.network.Chain.Chain().Config(), Key: network.Wallet(l.cfg.Seed,
+			"service", 0),
 		Builders: l.registry(),
-		DataDir:  within(l.cfg.DataDir, "rpc"), BlockTime: l.cfg.SlotDuration, PayoutGas: payoutGas, Clock: l.network.clock,
+		DataDir:  within(l.cfg.DataDir, "rpc"), BlockTime: l.cfg.SlotDuration, PayoutGas: network.PayoutGas,
+		Clock:  l.network.Clock,
 		Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Observe: l.observeOrder, Log: l.log.With("part", "rpc"),
 	})
 	if err != nil {
@@ -36,7 +35,7 @@ func (l *lab) startOrderFlow(ctx context.Context, group *errgroup.Group) (err er
 	}
 	group.Go(func() error { return l.bundles.Serve(ctx, l.listeners[2]) })
 	l.stream, err = streamapp.New(ctx, streamapp.Config{
-		Source: l.bundles.Journal(), DataDir: within(l.cfg.DataDir, "stream"), Network: "devnet", Clock: l.network.clock,
+		Source: l.bundles.Journal(), DataDir: within(l.cfg.DataDir, "stream"), Network: "devnet", Clock: l.network.Clock,
 		Limits: streamapp.Limits{PerSecond: -1}, Log: l.log.With("part", "stream"),
 	})
 	if err != nil {
@@ -52,7 +51,7 @@ func (l *lab) registry() []send.Builder {
 	list := make([]send.Builder, l.cfg.Builders)
 	for i := range list {
 		list[i] = send.Builder{
-			Name: builderName(i), URL: "http://" + l.builderListener(i).Addr().String(),
+			Name: network.BuilderName(i), URL: "http://" + l.builderListener(i).Addr().String(),
 			APIs: []string{send.APIBundle, send.APIShare, send.APICancel}, Own: i == 0,
 		}
 	}
@@ -73,22 +72,24 @@ func (l *lab) orderFlowAgents(ctx context.Context) ([]runner, error) {
 	n := l.network
 	names := make([]string, l.cfg.Builders)
 	for i := range names {
-		names[i] = builderName(i)
+		names[i] = network.BuilderName(i)
 	}
 	var list []runner
 	if l.cfg.OrdersPerSlot > 0 {
-		orderFlow, err := agent.Dial(ctx, l.bundleURL, wallet(l.cfg.Seed, "user signer", 0))
+		orderFlow, err := agent.Dial(ctx, l.bundleURL, network.Wallet(l.cfg.Seed, "user signer", 0))
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, user.NewPrivate(user.PrivateConfig{
-			Wallets: n.traders, ChainID: chainID, PerSlot: l.cfg.OrdersPerSlot, CancelEvery: cancelEvery, Builders: names,
-			Spec:  n.spec,
-			Clock: n.clock, Node: l.chain.Attach(), OrderFlow: orderFlow, Seed: l.cfg.Seed, Log: l.log.With("part", "user"),
+			Wallets: n.Traders, ChainID: network.ChainID, PerSlot: l.cfg.OrdersPerSlot, CancelEvery: cancelEvery,
+			Builders: names,
+			Spec:     n.Spec,
+			Clock:    n.Clock, Node: l.network.Chain.Attach(), OrderFlow: orderFlow, Seed: l.cfg.Seed,
+			Log: l.log.With("part", "user"),
 		}).Run)
 	}
-	for i, wallets := range n.searchers {
-		orderFlow, err := agent.Dial(ctx, l.bundleURL, wallet(l.cfg.Seed, "searcher signer", i))
+	for i, wallets := range n.Searchers {
+		orderFlow, err := agent.Dial(ctx, l.bundleURL, network.Wallet(l.cfg.Seed, "searcher signer", i))
 		if err != nil {
 			return nil, err
 		}
@@ -97,8 +98,8 @@ func (l *lab) orderFlowAgents(ctx context.Context) ([]runner, error) {
 			return nil, err
 		}
 		list = append(list, searcher.New(searcher.Config{
-			Name: searcherName(i), Wallets: wallets, ChainID: chainID, Node: l.chain.Attach(),
-			OrderFlow: orderFlow, Hints: hints, Spec: n.spec, Clock: n.clock, Log: l.log.With("part", "searcher"),
+			Name: network.SearcherName(i), Wallets: wallets, ChainID: network.ChainID, Node: l.network.Chain.Attach(),
+			OrderFlow: orderFlow, Hints: hints, Spec: n.Spec, Clock: n.Clock, Log: l.log.With("part", "searcher"),
 		}).Run)
 	}
 	return list, nil

@@ -18,18 +18,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/devnet"
-	"github.com/gavel-relay/gavel/devnet/beacon"
-	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/devnet/display"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/devnet/validation"
-	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/exec"
-	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
@@ -46,9 +41,7 @@ type lab struct {
 	out     display.Output
 	log     *slog.Logger
 	began   time.Time
-	network *network
-	chain   *chain.Node
-	beacon  *beacon.Beacon
+	network *network.Network
 	relay   *relayapp.App
 	facts   chan relay.Fact
 	bundles *rpcapp.App
@@ -77,7 +70,7 @@ func Run(ctx context.Context, cfg devnet.Config, out display.Output) (display.Su
 	l := &lab{cfg: cfg, out: out, began: time.Now(), log: slog.Default(), facts: make(chan relay.Fact, factQueue),
 		orders: make(chan rpc.Fact, factQueue)}
 	defer l.close()
-	if err := l.open(ctx); err != nil {
+	if err := l.open(); err != nil {
 		return display.Summary{}, err
 	}
 	return l.run(ctx)
@@ -118,28 +111,15 @@ func checkPlaces(cfg devnet.Config) error {
 const factQueue = 4096
 
 // open makes all parts but starts none that needs the clock.
-func (l *lab) open(ctx context.Context) (err error) {
-	l.network = newNetwork(l.cfg, l.cfg.MevBoost != "" || len(l.cfg.Relays) > 0)
+func (l *lab) open() (err error) {
 	if err := l.listenAll(); err != nil {
 		return err
 	}
-	l.chain, err = chain.Open(chain.Config{
-		Spec: l.network.spec, ChainID: chainID, DataDir: within(l.cfg.DataDir, "chain"), GasLimit: gasLimit,
-		Funded:   l.network.funded(),
-		Accounts: contract.Genesis(addresses(l.network.traders)), RPCAddr: net.JoinHostPort(host,
-			strconv.Itoa(l.cfg.RPCPort)),
-	})
-	if err != nil {
-		return fmt.Errorf("open chain: %w", err)
+	if l.network, err = openNetwork(l.cfg, l.log); err != nil {
+		return err
 	}
-	l.validator = execchain.New(l.chain.Chain(), execchain.Options{})
-	l.beacon, err = beacon.New(beacon.Config{
-		Spec: l.network.spec, Clock: l.network.clock, Validators: l.cfg.Validators, Seed: l.cfg.Seed, Execution: l.chain,
-		GenesisHash: phase0.Hash32(l.chain.Genesis().Hash()), ChainID: chainID,
-		AttestationDeadline: l.patience(l.cfg.SlotDuration / 3),
-		LocalTxLimit:        l.cfg.TxsPerSlot, Log: l.log.With("part", "beacon"),
-	})
-	return err
+	l.validator = l.network.Validator()
+	return nil
 }
 
 // host is where everything listens.
@@ -165,7 +145,7 @@ func (l *lab) listenAll() error {
 		*part.url = url
 	}
 	for i := range l.cfg.Builders {
-		if _, err := l.listen(0, builderName(i)); err != nil {
+		if _, err := l.listen(0, network.BuilderName(i)); err != nil {
 			return err
 		}
 	}
@@ -185,22 +165,13 @@ func (l *lab) listen(port int, flag string) (string, error) {
 // builderListener is where a builder takes orders.
 func (l *lab) builderListener(i int) net.Listener { return l.listeners[5+i] }
 
-// patience is a span of chain time that is at least shortestWait long on the wall: what is generous
-// at 12-second slots would be the blink of an eye on a chain that runs sixty times as fast. It
-// never takes more than three quarters of a slot.
-func (l *lab) patience(chainTime time.Duration) time.Duration {
-	const shortestWait = time.Second
-	wall := time.Duration(float64(shortestWait) * l.cfg.Speed)
-	return min(max(chainTime, wall), max(chainTime, l.cfg.SlotDuration*3/4))
-}
-
 func (l *lab) run(ctx context.Context) (display.Summary, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	group, running := errgroup.WithContext(running)
 
 	group.Go(func() error {
-		return serve.Serve(running, l.listeners[0], l.beacon.Handler(), serve.Options{Log: l.log})
+		return serve.Serve(running, l.listeners[0], l.network.Beacon.Handler(), serve.Options{Log: l.log})
 	})
 	group.Go(func() error {
 		return serve.Serve(running, l.listeners[4], validation.Handler(l.validator), serve.Options{Log: l.log})
@@ -216,8 +187,8 @@ func (l *lab) run(ctx context.Context) (display.Summary, error) {
 		return display.Summary{}, errors.Join(err, l.stopped(stop, group))
 	}
 	l.out.Start(l.describe())
-	l.network.start()
-	group.Go(func() error { return l.beacon.Run(running) })
+	l.network.Clock.Start()
+	group.Go(func() error { return l.network.Beacon.Run(running) })
 	agents, err := l.agents(running)
 	if err != nil {
 		return display.Summary{}, errors.Join(err, l.stopped(stop, group))
@@ -261,9 +232,9 @@ func (l *lab) close() {
 			l.log.Error("close bundle RPC", "error", err)
 		}
 	}
-	if l.chain != nil {
-		if err := l.chain.Close(); err != nil {
-			l.log.Error("close chain", "error", err)
+	if l.network != nil {
+		if err := l.network.Close(); err != nil {
+			l.log.Error("close network", "error", err)
 		}
 	}
 }
@@ -271,10 +242,12 @@ func (l *lab) close() {
 // openRelay starts the relay as an operator would: it learns everything from the beacon node's URL.
 func (l *lab) openRelay(ctx context.Context) (err error) {
 	l.relay, err = relayapp.New(ctx, relayapp.Config{
-		BeaconURLs: []string{l.beaconURL}, Key: relayKey(l.cfg.Seed),
-		DataDir: within(l.cfg.DataDir, "relay"), Clock: l.network.clock, Validator: l.validator,
-		HeaderCutOff: l.patience(3 * time.Second), PayloadCutOff: l.patience(4 * time.Second), RevealDelay: time.Second,
-		Limits: relayapp.Limits{PerSecond: -1}, RecordRefused: true, Observe: l.observe, Log: l.log.With("part", "relay"),
+		BeaconURLs: []string{l.beaconURL}, Key: network.RelayKey(l.cfg.Seed, 0),
+		DataDir: within(l.cfg.DataDir, "relay"), Clock: l.network.Clock, Validator: l.validator,
+		HeaderCutOff: l.network.Patience(3 * time.Second), PayloadCutOff: l.network.Patience(4 * time.Second),
+		RevealDelay: time.Second,
+		Limits:      relayapp.Limits{PerSecond: -1}, RecordRefused: true, Observe: l.observe,
+		Log: l.log.With("part", "relay"),
 	})
 	return err
 }
@@ -286,8 +259,6 @@ func (l *lab) observe(fact relay.Fact) {
 	default:
 	}
 }
-
-func relayKey(seed uint64) *bls.SecretKey { return bls.Derive("relay", seed) }
 
 // within is a folder in the data folder, or nothing without one.
 func within(dir, name string) string {
@@ -304,7 +275,7 @@ func (l *lab) describe() display.Run {
 		Builders: l.cfg.Builders,
 		Endpoints: []display.Endpoint{
 			{Name: "relay", URL: l.relayURL}, {Name: "beacon node", URL: l.beaconURL}, {Name: "execution RPC",
-				URL: l.chain.RPCURL()},
+				URL: l.network.Chain.RPCURL()},
 			{Name: "bundle RPC", URL: l.bundleURL}, {Name: "event stream", URL: l.streamURL},
 			{Name: "validation node", URL: l.validationURL},
 		},

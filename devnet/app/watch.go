@@ -17,11 +17,7 @@ import (
 // slot is finished when half of the next one has passed: by then a late block has been orphaned or
 // not.
 func (l *lab) watch(ctx context.Context) display.Summary {
-	names := map[phase0.BLSPubKey]string{}
-	for i := range l.cfg.Builders {
-		names[builderKey(l.cfg.Seed, i).PublicKey()] = builderName(i)
-	}
-	s := newStory(l.network.spec, l.cfg.Speed, names)
+	s := newStory(l.network.Spec, l.cfg.Speed, l.network.BuilderNames())
 	var sum tally
 	orders := newFlow()
 	for slot := phase0.Slot(1); l.cfg.Slots == 0 || slot <= phase0.Slot(l.cfg.Slots); slot++ {
@@ -45,7 +41,7 @@ func (l *lab) watch(ctx context.Context) display.Summary {
 func (l *lab) untilFinished(ctx context.Context, s *story, orders *flow, slot phase0.Slot, sum *tally) bool {
 	over := make(chan error, 1)
 	go func() {
-		over <- l.network.clock.Until(ctx, l.network.spec.SlotStart(slot+1).Add(l.cfg.SlotDuration/2))
+		over <- l.network.Clock.Until(ctx, l.network.Spec.SlotStart(slot+1).Add(l.cfg.SlotDuration/2))
 	}()
 	for {
 		select {
@@ -67,18 +63,18 @@ func (l *lab) untilFinished(ctx context.Context, s *story, orders *flow, slot ph
 }
 
 func (l *lab) proposerOf(slot phase0.Slot) phase0.ValidatorIndex {
-	index, _ := l.beacon.Duty(slot)
+	index, _ := l.network.Beacon.Duty(slot)
 	return index
 }
 
 // blockOf is what the canonical chain has for a slot.
 func (l *lab) blockOf(slot phase0.Slot) block {
-	canonical, ok := l.beacon.Canonical(slot)
+	canonical, ok := l.network.Beacon.Canonical(slot)
 	if !ok {
 		return block{}
 	}
 	found := block{Hash: canonical.BlockHash, Canonical: true}
-	if b := l.chain.Chain().GetBlockByHash(common.Hash(canonical.BlockHash)); b != nil {
+	if b := l.network.Chain.Chain().GetBlockByHash(common.Hash(canonical.BlockHash)); b != nil {
 		found.Txs = len(b.Transactions())
 		for _, tx := range b.Transactions() {
 			found.Blobs += len(tx.BlobHashes())
@@ -93,7 +89,7 @@ func (l *lab) paid(_ context.Context, shown display.Slot, delivered *relay.Paylo
 	if delivered == nil || !shown.Landed {
 		return nil, nil
 	}
-	bc := l.chain.Chain()
+	bc := l.network.Chain.Chain()
 	b := bc.GetBlockByHash(common.Hash(delivered.BlockHash))
 	if b == nil {
 		return nil, fmt.Errorf("the chain does not have block %#x", delivered.BlockHash[:])

@@ -177,8 +177,3 @@ func (n *Network) Patience(chainTime time.Duration) time.Duration {
 	wall := time.Duration(float64(shortestWait) * n.Speed)
 	return min(max(chainTime, wall), max(chainTime, n.Slot*3/4))
 }
-
-// WallTime is how long a span of chain time takes on the wall.
-func (n *Network) WallTime(chainTime time.Duration) time.Duration {
-	return time.Duration(float64(chainTime) / n.Speed)
-}

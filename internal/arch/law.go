@@ -95,7 +95,7 @@ var Law = []Rule{
 		Because: "leaves know no product",
 	},
 	{
-		Rooms:   []string{"devnet/agent/...", "scenarios/agent/..."},
+		Rooms:   []string{"devnet/agent/..."},
 		Banned:  []string{"relay/...", "stream/...", "rpc/...", "internal/serve", "internal/journal", "internal/store"},
 		Allowed: []string{"*/client"},
 		Because: "agents are outsiders, or what happens in the laboratory proves nothing",

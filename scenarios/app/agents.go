@@ -5,20 +5,21 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/agent/builder"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/agent/user"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/client"
-	"github.com/gavel-relay/gavel/scenarios/agent/bidder"
-	"github.com/gavel-relay/gavel/scenarios/agent/sidecar"
 	"github.com/gavel-relay/gavel/scenarios/fault"
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
@@ -36,9 +37,9 @@ func (l *lab) agents(ctx context.Context) ([]runner, error) {
 	if l.plan.TxsPerSlot > 0 {
 		n := l.network
 		list = append(list, user.New(user.Config{
-			Wallets: n.users, ChainID: chainID, PerSlot: l.plan.TxsPerSlot, BlobEvery: l.plan.BlobEvery, Spec: n.spec,
-			Clock: n.clock,
-			RPC:   l.chain.Attach(), Seed: l.plan.Seed, Log: l.log.With("part", "user"),
+			Wallets: n.Users, ChainID: network.ChainID, PerSlot: l.plan.TxsPerSlot, BlobEvery: l.plan.BlobEvery, Spec: n.Spec,
+			Clock: l.clock,
+			RPC:   l.network.Chain.Attach(), Seed: l.plan.Seed, Log: l.log.With("part", "user"),
 		}).Run)
 	}
 	proposers, err := l.proposers()
@@ -56,67 +57,66 @@ func (l *lab) agents(ctx context.Context) ([]runner, error) {
 	return list, nil
 }
 
+// builder is a builder of the plan. Where there is order flow it takes orders, too.
 func (l *lab) builder(i int) (runner, error) {
-	if l.hasOrderFlow() && l.plan.Builders[i].Strategy[0].Is("naive") {
-		return l.mergingBuilder(i)
+	p := l.plan.Builders[i]
+	strategy := moves(p.Strategy)
+	if strategy.has("offline") {
+		return idle, nil
 	}
-	p, n := l.plan.Builders[i], l.network
-	beaconURL, err := l.links.to(p.Name, plan.BeaconNode, l.beaconURL)
-	if err != nil {
-		return nil, err
-	}
-	cfg := bidder.Config{
-		Name: p.Name, Key: n.builderKey(i), Wallet: n.builders[i], Node: l.chain, Spec: n.spec, Clock: l.clockOf(p.Name),
-		BeaconURL: beaconURL,
-		Strategy:  p.Strategy, TxLimit: max(1, l.plan.TxsPerSlot*3/2), Tell: l.told, Log: l.log.With("part", p.Name),
-	}
-	for _, one := range l.relays {
-		url, err := l.links.to(p.Name, one.name, one.met)
-		if err != nil {
-			return nil, err
-		}
-		relay, err := client.New(url, client.Options{})
-		if err != nil {
-			return nil, fmt.Errorf("connect %s with %s: %w", p.Name, one.name, err)
-		}
-		to := bidder.Relay{Name: one.name, Client: relay}
-		if stalls(p.Strategy) { // a proxy would read for it
-			if to.TopBids, err = client.New(one.met, client.Options{HTTP: narrowClient()}); err != nil {
-				return nil, fmt.Errorf("connect %s with %s: %w", p.Name, one.name, err)
-			}
-		}
-		cfg.Relays = append(cfg.Relays, to)
-	}
-	return bidder.New(cfg).Run, nil
-}
-
-// mergingBuilder is the devnet's builder, which takes orders, merges them and pays refunds. It bids
-// naively.
-func (l *lab) mergingBuilder(i int) (runner, error) {
-	p, n := l.plan.Builders[i], l.network
 	beaconURL, err := l.links.to(p.Name, plan.BeaconNode, l.beaconURL)
 	if err != nil {
 		return nil, err
 	}
 	cfg := builder.Config{
-		Name: p.Name, Key: n.builderKey(i), Wallet: n.builders[i], Node: l.chain,
-		Signer: types.LatestSigner(l.chain.Chain().Config()),
-		Orders: l.flow.builders[i], Spec: n.spec, Clock: l.clockOf(p.Name), BeaconURL: beaconURL,
-		TxLimit: max(1, l.plan.TxsPerSlot*3/2),
-		Seed:    l.plan.Seed + uint64(i)*1000 + 1, Log: l.log.With("part", p.Name),
+		Name: p.Name, Key: l.network.BuilderKey(i), Wallet: l.network.Builders[i], Node: l.network.Chain,
+		Signer: types.LatestSigner(l.network.Chain.Chain().Config()), Spec: l.network.Spec, Clock: l.clockOf(p.Name),
+		BeaconURL: beaconURL, Strategy: strategy.bidding(), Conduct: strategy.conduct(),
+		TxLimit: max(1, l.plan.TxsPerSlot*3/2), Tell: l.told, Log: l.log.With("part", p.Name),
 	}
+	if l.hasOrderFlow() {
+		cfg.Orders = l.flow.builders[i]
+	}
+	if l.hasOrderFlow() && strategy[0].Is("naive") {
+		cfg.Seed = l.plan.Seed + uint64(i)*1000 + 1
+		cfg.Strategy = builder.Usual{Seed: cfg.Seed}
+	}
+	only, _ := strategy.find("only")
 	for _, one := range l.relays {
-		url, err := l.links.to(p.Name, one.name, one.met)
-		if err != nil {
-			return nil, err
+		if only.Name != "" && only.Name != one.name {
+			continue
 		}
-		relay, err := client.New(url, client.Options{})
+		relay, err := l.relayOf(p, one)
 		if err != nil {
 			return nil, fmt.Errorf("connect %s with %s: %w", p.Name, one.name, err)
 		}
 		cfg.Relays = append(cfg.Relays, relay)
 	}
 	return builder.New(cfg).Run, nil
+}
+
+// idle is an agent that does nothing.
+func idle(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// relayOf is a relay as a builder meets it. One that stalls hears of leading bids on a connection
+// of its own, since a proxy would read for it.
+func (l *lab) relayOf(p plan.BuilderPlan, one *relayService) (relay builder.Relay, err error) {
+	url, err := l.links.to(p.Name, one.name, one.met)
+	if err != nil {
+		return relay, err
+	}
+	relay.Name = one.name
+	if relay.Client, err = client.New(url, client.Options{}); err != nil {
+		return relay, err
+	}
+	relay.TopBids = relay.Client
+	if stalls(p.Strategy) {
+		relay.TopBids, err = client.New(one.met, client.Options{HTTP: narrowClient()})
+	}
+	return relay, err
 }
 
 // proposers are all validators behind one sidecar.
@@ -128,36 +128,40 @@ func (l *lab) proposers() (runner, error) {
 	}
 	keys := make(map[phase0.ValidatorIndex]*bls.SecretKey, l.plan.Validators)
 	for i := range phase0.ValidatorIndex(l.plan.Validators) {
-		keys[i] = l.beacon.ValidatorKey(i)
+		keys[i] = l.network.Beacon.ValidatorKey(i)
 	}
 	// Who wants to learn a payload asks by the endpoint that answers with it.
-	honest := &proposer.Aggregator{Spec: n.spec, V1: l.anyMove("unbundle", "equivocate", "replay"),
+	honest := &proposer.Aggregator{Spec: n.Spec, V1: l.anyMove("unbundle", "equivocate", "replay"),
 		Log: l.log.With("part", "sidecar")}
 	for _, one := range l.relays {
 		url, err := l.links.to(plan.ProposersName, one.name, one.met)
 		if err != nil {
 			return nil, err
 		}
-		witness := &sidecar.Witness{RoundTripper: &http.Transport{MaxIdleConnsPerHost: 16}, Relay: one.name, Tell: l.told}
+		witness := &proposer.Witness{
+			RoundTripper: &http.Transport{MaxIdleConnsPerHost: 16}, Name: plan.ProposersName, Relay: one.name, Tell: l.told,
+		}
 		relay, err := client.New(url, client.Options{HTTP: &http.Client{Transport: witness}})
 		if err != nil {
 			return nil, fmt.Errorf("connect proposers with %s: %w", one.name, err)
 		}
-		honest.Relays = append(honest.Relays, proposer.Relay{Client: relay, Pubkey: n.relayKey(one.index).PublicKey()})
+		honest.Relays = append(honest.Relays,
+			proposer.Relay{Client: relay, Pubkey: network.RelayKey(l.plan.Seed, one.index).PublicKey()})
 	}
 	clock := l.clockOf(plan.ProposersName)
-	games := sidecar.New(sidecar.Config{
-		Honest: honest, Spec: n.spec, Clock: clock, Keys: keys, Plans: l.plan.Proposers, Log: l.log.With("part", "sidecar"),
-	})
+	games := &proposer.Games{
+		Honest: honest, Strategy: conductOf(l.plan.Proposers), Storm: stormOf(l.plan.Proposers), Spec: n.Spec, Clock: clock,
+		Keys: keys, Log: l.log.With("part", "sidecar"),
+	}
 	l.validators = proposer.New(proposer.Config{
-		Keys: keys, FeeRecipient: n.payee, GasLimit: gasLimit, Spec: n.spec, Clock: clock, BeaconURL: beaconURL,
+		Keys: keys, FeeRecipient: n.Payee, GasLimit: network.GasLimit, Spec: n.Spec, Clock: clock, BeaconURL: beaconURL,
 		Sidecar: games,
 		// The pool is everybody's, so a local block earns as much as a builder's; without a preference
 		// there would be nothing to auction.
 		BuilderBoostFactor: proposer.PreferBuilder, HeaderTimeout: l.headerTimeout(), SubmitTimeout: wallTime(l.plan.Slot,
 			l.plan.Speed),
 		Breaker: l.plan.Breaker, BreakerOpened: func(slot phase0.Slot) {
-			l.told(plan.Record{Actor: plan.ProposersName, Subject: plan.BreakerOpened, Slot: int(slot)}, "")
+			l.book.add(plan.Record{Actor: plan.ProposersName, Subject: plan.BreakerOpened, Slot: int(slot)}, time.Time{}, nil)
 		},
 		Log: l.log.With("part", "proposers"),
 	})
@@ -179,11 +183,12 @@ func (l *lab) anyMove(words ...string) bool {
 	})
 }
 
-// told writes down what an agent says. A refusal that the relay's catalogue knows by its text gets
+// told writes down what an agent tells. A refusal that the relay's catalogue knows by its text gets
 // the id that it has there.
-func (l *lab) told(r plan.Record, message string) {
-	if r.Subject == plan.RequestRefused {
-		r.ID = refusalID(r.ID, message)
+func (l *lab) told(e devnet.Event) {
+	r := plan.Record{Actor: e.Actor, At: e.At, Subject: e.Subject, Slot: e.Slot, ValueWei: e.ValueWei}
+	if e.Subject == devnet.RequestRefused {
+		r.ID = refusalID("http-"+strconv.Itoa(e.Status), e.Message)
 	}
 	l.book.add(r, time.Time{}, nil)
 }
@@ -205,7 +210,7 @@ func (l *lab) offline(ctx context.Context) error {
 	link := plan.Link{From: plan.ProposersName, To: plan.BeaconNode}
 	const id = -1000
 	for slot := 1; slot <= l.plan.Slots; slot++ {
-		if l.network.clock.Until(ctx, l.network.spec.SlotStart(phase0.Slot(slot)).Add(-l.plan.Slot/8)) != nil {
+		if l.clock.Until(ctx, l.network.Spec.SlotStart(phase0.Slot(slot)).Add(-l.plan.Slot/8)) != nil {
 			return nil
 		}
 		if err := l.links.end(id); err != nil {

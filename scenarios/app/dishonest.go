@@ -18,6 +18,7 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/serve"
@@ -47,7 +48,7 @@ func (s *relayService) front(ctx context.Context) (url string, run func() error,
 	if err != nil {
 		return "", nil, err
 	}
-	d, err := newDishonest(s.plan.Behaviour, s.lab.network.spec, s.lab.network.relayKey(s.index), s.url())
+	d, err := newDishonest(s.plan.Behaviour, s.lab.network.Spec, network.RelayKey(s.lab.plan.Seed, s.index), s.url())
 	if err != nil {
 		return "", nil, errors.Join(err, listener.Close())
 	}

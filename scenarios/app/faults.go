@@ -40,8 +40,8 @@ func (l *lab) breakFirst(ctx context.Context) error {
 }
 
 func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
-	genesis := l.network.spec.GenesisTime
-	if l.network.clock.Until(ctx, genesis.Add(f.From.In(l.plan.Slot))) != nil {
+	genesis := l.network.Spec.GenesisTime
+	if l.clock.Until(ctx, genesis.Add(f.From.In(l.plan.Slot))) != nil {
 		return nil
 	}
 	how := l.how(f) // before a process of it is gone
@@ -58,7 +58,7 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 		<-ctx.Done()
 		return mendAtEnd(f, mend)
 	}
-	if l.network.clock.Until(ctx, genesis.Add(f.Until.In(l.plan.Slot))) != nil {
+	if l.clock.Until(ctx, genesis.Add(f.Until.In(l.plan.Slot))) != nil {
 		return mendAtEnd(f, mend)
 	}
 	if err := mend(); err != nil {
@@ -192,7 +192,7 @@ func (l *lab) kill(ctx context.Context, id int, on plan.Link) (func() error, err
 	return func() error {
 		// It is the validators' own node, too. Whatever it had counted is gone before anybody can ask it
 		// again.
-		l.validators.BeaconRestarted(l.network.spec.SlotAt(l.network.clock.Now()))
+		l.validators.BeaconRestarted(l.network.Spec.SlotAt(l.clock.Now()))
 		return mend()
 	}, nil
 }

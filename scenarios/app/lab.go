@@ -10,15 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core/types"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
-	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/devnet/contract"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/monitor"
 	monitorapp "github.com/gavel-relay/gavel/monitor/app"
@@ -30,11 +26,10 @@ type lab struct {
 	plan    *plan.Plan
 	program program // starts a service of the lab
 	log     *slog.Logger
-	network *network
+	network *network.Network
+	clock   *labClock
 	links   *links
 	book    *book
-	chain   *chain.Node
-	beacon  *beacon.Beacon
 	relays  []*relayService
 	clocks  map[string]*skewed // by name
 	flow    orderFlow
@@ -52,23 +47,7 @@ type lab struct {
 func (l *lab) open(dir string) error {
 	l.dir = dir
 	var err error
-	l.chain, err = chain.Open(chain.Config{
-		Spec: l.network.spec, ChainID: chainID, GasLimit: gasLimit, Funded: l.network.funded(), RPCAddr: "127.0.0.1:0",
-		Accounts: l.contracts(),
-	})
-	if err != nil {
-		return fmt.Errorf("open chain: %w", err)
-	}
-	l.beacon, err = beacon.New(beacon.Config{
-		Spec: l.network.spec, Clock: l.network.clock, Validators: l.plan.Validators, Seed: l.plan.Seed, Execution: l.chain,
-		GenesisHash: phase0.Hash32(l.chain.Genesis().Hash()), ChainID: chainID,
-		AttestationDeadline: l.patience(l.plan.Slot / 3),
-		LocalTxLimit:        max(l.plan.TxsPerSlot, 1), Log: l.log.With("part", "beacon"),
-	})
-	if err != nil {
-		return fmt.Errorf("open beacon node: %w", err)
-	}
-	if l.beaconAPI, err = newBeaconAPI(l.beacon.Handler(), l.log); err != nil {
+	if l.beaconAPI, err = newBeaconAPI(l.network.Beacon.Handler(), l.log); err != nil {
 		return err
 	}
 	l.beaconURL = l.beaconAPI.url()
@@ -82,37 +61,12 @@ func (l *lab) open(dir string) error {
 	return nil
 }
 
-// contracts are the pools that users trade in, if any do.
-func (l *lab) contracts() types.GenesisAlloc {
-	if !l.hasOrderFlow() {
-		return nil
-	}
-	var list []common.Address
-	for _, key := range l.network.traders {
-		list = append(list, address(key))
-	}
-	return contract.Genesis(list)
-}
-
 // clockOf is the clock of an actor in this process, which faults can make wrong.
 func (l *lab) clockOf(name string) *skewed {
 	if l.clocks[name] == nil {
-		l.clocks[name] = &skewed{right: l.network.clock}
+		l.clocks[name] = &skewed{right: l.clock}
 	}
 	return l.clocks[name]
-}
-
-// patience is a span of chain time that is at least shortestWait long on the wall: what is generous
-// at 12-second slots would be the blink of an eye on a chain that runs sixty times as fast. It
-// never takes more than three quarters of a slot.
-func (l *lab) patience(chainTime time.Duration) time.Duration {
-	const shortestWait = time.Second
-	return min(max(chainTime, time.Duration(float64(shortestWait)*l.plan.Speed)), max(chainTime, l.plan.Slot*3/4))
-}
-
-// wallTime is how long a span of chain time takes.
-func wallTime(chainTime time.Duration, speed float64) time.Duration {
-	return time.Duration(float64(chainTime) / speed)
 }
 
 // run lets the plan's slots pass, and returns when the last one is finished.
@@ -141,7 +95,7 @@ func (l *lab) run(ctx context.Context) error {
 		stop()
 		return errors.Join(err, l.stopped(group))
 	}
-	group.Go(func() error { return l.beacon.Run(running) })
+	group.Go(func() error { return l.network.Beacon.Run(running) })
 	group.Go(func() error { return l.breakThings(running) })
 	group.Go(func() error { return l.offline(running) })
 	group.Go(func() error {
@@ -219,7 +173,7 @@ func (l *lab) logFile(name string) string { return filepath.Join(l.dir, name+".l
 
 // startClock lets chain time run, here and in all services.
 func (l *lab) startClock() error {
-	l.network.clock.Start()
+	l.clock.Start()
 	var errs []error
 	for _, one := range l.services() {
 		errs = append(errs, one.clockStarted())
@@ -274,7 +228,7 @@ func (l *lab) monitor() (runner, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := l.network.relayKey(one.index).PublicKey()
+		key := network.RelayKey(l.plan.Seed, one.index).PublicKey()
 		cfg.Relays = append(cfg.Relays, fmt.Sprintf("http://%#x@%s", key[:], strings.TrimPrefix(address, "http://")))
 		cfg.Names = append(cfg.Names, one.name)
 	}
@@ -291,7 +245,7 @@ const registeredWithin = 5 * time.Second
 // untilRegistered waits until every relay has been told of every validator, so that no time of the
 // first slot goes to that. Blobs are made before, too.
 func (l *lab) untilRegistered(ctx context.Context) {
-	if fork := l.network.spec.ForkAt(0); l.plan.BlobEvery > 0 && fork >= eth.Deneb {
+	if fork := l.network.Spec.ForkAt(0); l.plan.BlobEvery > 0 && fork >= eth.Deneb {
 		chain.Sidecar(fork, 0)
 	}
 	deadline := time.Now().Add(registeredWithin)
@@ -332,8 +286,5 @@ func (l *lab) close() error {
 	for _, one := range l.relays {
 		err = errors.Join(err, one.validator.server.Close())
 	}
-	if l.chain != nil {
-		err = errors.Join(err, l.chain.Close())
-	}
-	return err
+	return errors.Join(err, l.network.Close())
 }

@@ -22,9 +22,7 @@ const (
 )
 
 // stalls says whether somebody with such a strategy listens without reading.
-func stalls(strategy []plan.Move) bool {
-	return slices.ContainsFunc(strategy, func(m plan.Move) bool { return m.Is("stall") })
-}
+func stalls(strategy []plan.Move) bool { return moves(strategy).has("stall") }
 
 // searchersStall says whether a searcher of the plan does not read for a while, buildersStall the
 // same of builders.

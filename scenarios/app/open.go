@@ -13,6 +13,7 @@ import (
 	"github.com/holiman/uint256"
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/exec/node"
 	"github.com/gavel-relay/gavel/internal/exec/node/state"
@@ -23,10 +24,6 @@ import (
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	streamapp "github.com/gavel-relay/gavel/stream/app"
 )
-
-// payoutGas is what builders take off a refund for its payout, in gas at the base fee, and the
-// service is told that they do.
-const payoutGas = 30_000
 
 // validationTimeout bounds the execution of a submission by the relay's node, in wall time.
 const validationTimeout = 3 * time.Second
@@ -40,7 +37,7 @@ func (c *child) openRelay(ctx context.Context) (service, error) {
 		return nil, err
 	}
 	cfg := relayapp.Config{
-		BeaconURLs: []string{p.BeaconURL}, Key: relayKey(p.Seed, p.Index), DataDir: p.DataDir,
+		BeaconURLs: []string{p.BeaconURL}, Key: network.RelayKey(p.Seed, p.Index), DataDir: p.DataDir,
 		Journal: journal.Config{URL: p.JournalURL},
 		Clock:   c.clock, Validator: nodes, ValidatorLive: nodes.Live, ValidationTimeout: validationTimeout,
 		HeaderCutOff:  p.HeaderCutOff,
@@ -66,9 +63,10 @@ func (c *child) openRPC(ctx context.Context) (service, error) {
 		return nil, err
 	}
 	app, err := rpcapp.New(ctx, rpcapp.Config{
-		Chain: states, States: states, ChainConfig: p.Chain, Key: wallet(p.Seed, "service", 0), Builders: p.Builders,
+		Chain: states, States: states, ChainConfig: p.Chain, Key: network.Wallet(p.Seed, "service", 0), Builders: p.Builders,
 		DataDir: p.DataDir,
-		Journal: journal.Config{URL: p.JournalURL, Listen: p.JournalListen}, BlockTime: p.BlockTime, PayoutGas: payoutGas,
+		Journal: journal.Config{URL: p.JournalURL, Listen: p.JournalListen}, BlockTime: p.BlockTime,
+		PayoutGas:  network.PayoutGas,
 		Payers:     p.Payers,
 		FetchAhead: func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: states} },
 		Clock:      c.clock, Observe: func(fact rpc.Fact) { c.tell(fact.Subject(), fact) },

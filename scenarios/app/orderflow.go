@@ -12,11 +12,10 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/agent"
 	"github.com/gavel-relay/gavel/devnet/agent/searcher"
+	"github.com/gavel-relay/gavel/devnet/agent/user"
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc/send"
-	"github.com/gavel-relay/gavel/scenarios/agent/listener"
-	"github.com/gavel-relay/gavel/scenarios/agent/payer"
-	"github.com/gavel-relay/gavel/scenarios/agent/trader"
 	"github.com/gavel-relay/gavel/scenarios/fault"
 	"github.com/gavel-relay/gavel/scenarios/plan"
 	streamclient "github.com/gavel-relay/gavel/stream/client"
@@ -71,9 +70,9 @@ func (l *lab) openBuilder(i int) error {
 		return err
 	}
 	l.flow.builders = append(l.flow.builders, listener)
-	url, err := l.links.to(plan.RPCName, builderName(i), "http://"+listener.Addr().String())
+	url, err := l.links.to(plan.RPCName, network.BuilderName(i), "http://"+listener.Addr().String())
 	l.flow.registry = append(l.flow.registry, send.Builder{
-		Name: builderName(i), URL: url, APIs: []string{send.APIBundle, send.APIShare, send.APICancel}, Own: i == 0,
+		Name: network.BuilderName(i), URL: url, APIs: []string{send.APIBundle, send.APIShare, send.APICancel}, Own: i == 0,
 	})
 	return err
 }
@@ -82,9 +81,10 @@ func (l *lab) openBuilder(i int) error {
 func (l *lab) rpcConfig() (*serviceConfig, error) {
 	cfg := &rpcPlan{
 		Seed: l.plan.Seed, DataDir: filepath.Join(l.dir, plan.RPCName),
-		ExecutionURL: "ws://" + strings.TrimPrefix(l.chain.RPCURL(), "http://"), Chain: l.chain.Chain().Config(),
-		Builders:  l.flow.registry,
-		BlockTime: l.plan.Slot, Payers: []common.Address{address(l.network.payer)},
+		ExecutionURL: "ws://" + strings.TrimPrefix(l.network.Chain.RPCURL(), "http://"),
+		Chain:        l.network.Chain.Chain().Config(),
+		Builders:     l.flow.registry,
+		BlockTime:    l.plan.Slot, Payers: []common.Address{network.Address(l.network.Payer)},
 	}
 	if l.flow.server != nil {
 		cfg.JournalURL = "nats://" + l.flow.journal
@@ -116,7 +116,7 @@ func (o *orderFlow) close() {
 func (l *lab) traders(ctx context.Context) ([]runner, error) {
 	var list []runner
 	for i, one := range l.plan.Users {
-		run, err := l.trader(ctx, one.Name, l.network.traders[i], one.Strategy)
+		run, err := l.trader(ctx, one.Name, l.network.Traders[i], one.Strategy)
 		if err != nil {
 			return nil, err
 		}
@@ -145,20 +145,21 @@ func (l *lab) payer(ctx context.Context) (runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := agent.Dial(ctx, url, l.network.payer)
+	client, err := agent.Dial(ctx, url, l.network.Payer)
 	if err != nil {
 		return nil, err
 	}
-	return payer.New(payer.Config{
-		Name: plan.PayerName, Wallet: l.network.payer, ChainID: chainID, Spec: l.network.spec,
-		Clock: l.clockOf(plan.PayerName), Node: l.chain.Attach(),
-		OrderFlow: client, Recipient: l.network.friend, Tell: func(r plan.Record) {
-			l.told(r, "")
-		}, Log: l.log.With("part", plan.PayerName),
+	return user.NewPayer(user.PayerConfig{
+		Name: plan.PayerName, Service: plan.RPCName, Wallet: l.network.Payer, ChainID: network.ChainID, Spec: l.network.Spec,
+		Clock: l.clockOf(plan.PayerName), Node: l.network.Chain.Attach(),
+		OrderFlow: client, Recipient: l.network.Friend, Tell: l.told, Log: l.log.With("part", plan.PayerName),
 	}).Run, nil
 }
 
 func (l *lab) trader(ctx context.Context, name string, key *ecdsa.PrivateKey, strategy []plan.Move) (runner, error) {
+	if moves(strategy).has("offline") {
+		return idle, nil
+	}
 	url, err := l.links.to(name, plan.RPCName, l.flow.rpc.url())
 	if err != nil {
 		return nil, err
@@ -167,15 +168,16 @@ func (l *lab) trader(ctx context.Context, name string, key *ecdsa.PrivateKey, st
 	if err != nil {
 		return nil, err
 	}
-	return trader.New(trader.Config{
-		Name: name, Wallet: key, ChainID: chainID, Spec: l.network.spec, Clock: l.clockOf(name), Node: l.chain.Attach(),
+	return user.NewTrader(user.TraderConfig{
+		Name: name, Wallet: key, ChainID: network.ChainID, Spec: l.network.Spec, Clock: l.clockOf(name),
+		Node:      l.network.Chain.Attach(),
 		OrderFlow: client,
-		Friend:    l.network.friend, Strategy: strategy, Log: l.log.With("part", name),
+		Friend:    l.network.Friend, Strategy: moves(strategy).trading(), Log: l.log.With("part", name),
 	}).Run, nil
 }
 
 func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (runner, error) {
-	wallets := l.network.searchers[i]
+	wallets := l.network.Searchers[i]
 	switch {
 	case one.Strategy[0].Is("listen", "stall"):
 		return l.listener(one)
@@ -199,8 +201,9 @@ func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (runne
 		return nil, err
 	}
 	return searcher.New(searcher.Config{
-		Name: one.Name, Wallets: wallets, ChainID: chainID, Node: l.chain.Attach(), OrderFlow: client, Hints: hints,
-		Spec:  l.network.spec,
+		Name: one.Name, Wallets: wallets, ChainID: network.ChainID, Node: l.network.Chain.Attach(), OrderFlow: client,
+		Hints: hints,
+		Spec:  l.network.Spec,
 		Clock: l.clockOf(one.Name), Log: l.log.With("part", one.Name),
 	}).Run, nil
 }
@@ -208,8 +211,8 @@ func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (runne
 // listener is a searcher who only listens. One that stalls has a connection of its own, since a
 // proxy would read for it.
 func (l *lab) listener(one plan.SearcherPlan) (runner, error) {
-	cfg := listener.Config{
-		Name: one.Name, URL: l.flow.stream.url(), Clock: l.clockOf(one.Name), Tell: func(r plan.Record) { l.told(r, "") },
+	cfg := searcher.ListenerConfig{
+		Name: one.Name, Service: plan.StreamName, URL: l.flow.stream.url(), Clock: l.clockOf(one.Name), Tell: l.told,
 		Log: l.log.With("part", one.Name),
 	}
 	if stalls(one.Strategy) {
@@ -221,7 +224,7 @@ func (l *lab) listener(one plan.SearcherPlan) (runner, error) {
 		}
 		cfg.URL = url
 	}
-	listens, err := listener.New(cfg)
+	listens, err := searcher.NewListener(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
@@ -38,10 +39,10 @@ func newOrders(l *lab) *orders {
 		credits: map[creditName]*uint256.Int{},
 	}
 	for i, one := range l.plan.Users {
-		o.names[address(l.network.traders[i])] = one.Name
+		o.names[network.Address(l.network.Traders[i])] = one.Name
 	}
 	for i, one := range l.plan.Searchers {
-		o.names[address(l.network.searchers[i][0])] = one.Name
+		o.names[network.Address(l.network.Searchers[i][0])] = one.Name
 	}
 	return o
 }
@@ -143,7 +144,7 @@ func (o *orders) ended(r *plan.Record, f rpc.OrderEnded) {
 
 // builderOf is whose name a block carries.
 func (l *lab) builderOf(hash common.Hash) string {
-	if b := l.chain.Chain().GetBlockByHash(hash); b != nil {
+	if b := l.network.Chain.Chain().GetBlockByHash(hash); b != nil {
 		return string(b.Extra())
 	}
 	return ""
@@ -152,12 +153,12 @@ func (l *lab) builderOf(hash common.Hash) string {
 // percent is what part of a backrun's payment a refund was, before what its payout cost: the
 // amount, and its share of the payout's gas.
 func (o *orders) percent(f rpc.RefundPaid, amount *uint256.Int) float64 {
-	b := o.lab.chain.Chain().GetBlockByHash(f.BlockHash)
+	b := o.lab.network.Chain.Chain().GetBlockByHash(f.BlockHash)
 	paid := o.owed[f.Bundle]
 	if b == nil || amount == nil || paid == nil || paid.IsZero() {
 		return 0
 	}
-	gross := new(uint256.Int).Add(amount, new(uint256.Int).Mul(uint256.NewInt(payoutGas),
+	gross := new(uint256.Int).Add(amount, new(uint256.Int).Mul(uint256.NewInt(network.PayoutGas),
 		uint256.MustFromBig(b.BaseFee())))
 	return 100 * gross.Float64() / paid.Float64()
 }

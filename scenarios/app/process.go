@@ -60,7 +60,7 @@ func (l *lab) newProcess(name string, config func() (*serviceConfig, error),
 		err = errors.Join(err, os.MkdirAll(diskDir, 0o700))
 	}
 	return &process{
-		name: name, address: address, program: l.program, clock: l.network.clock, config: config, facts: facts,
+		name: name, address: address, program: l.program, clock: l.clock, config: config, facts: facts,
 		logFile: l.logFile(name),
 		diskDir: diskDir, debug: l.log.Enabled(context.Background(), slog.LevelDebug),
 	}, err

@@ -14,8 +14,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/attestantio/go-eth2-client/spec/phase0"
-
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
@@ -190,15 +188,16 @@ func runOne(ctx context.Context, p *plan.Plan, o Options, suffix string) (ran Va
 	if err != nil {
 		return ran, fmt.Errorf("write run folder: %w", err)
 	}
-	network := newNetwork(p)
-	names := map[phase0.BLSPubKey]string{}
-	for i := range p.Builders {
-		names[network.builderKey(i).PublicKey()] = builderName(i)
+	network, clock, err := openNetwork(p, o.Log)
+	if err != nil {
+		return ran, errors.Join(fmt.Errorf("%s: %w", p.Name, err), file.Close())
 	}
 	l := &lab{
-		plan: p, program: o.Program, log: o.Log, network: network, links: newLinks(p), clocks: map[string]*skewed{},
-		mends: map[int]func() error{},
-		book:  &book{spec: network.spec, now: network.clock.Now, began: time.Now(), names: names, tell: o.Tell, out: file},
+		plan: p, program: o.Program, log: o.Log, network: network, clock: clock, links: newLinks(p),
+		clocks: map[string]*skewed{}, mends: map[int]func() error{},
+		book: &book{
+			spec: network.Spec, now: clock.Now, began: time.Now(), names: network.BuilderNames(), tell: o.Tell, out: file,
+		},
 	}
 	err = l.open(ran.Dir)
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/devnet/validation"
 	"github.com/gavel-relay/gavel/internal/exec"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
@@ -55,7 +56,7 @@ func (s *relayService) config() (*serviceConfig, error) {
 	}
 	relay := &relayPlan{
 		Index: s.index, Seed: l.plan.Seed, DataDir: s.dir, BeaconURL: beaconURL, ValidationURL: s.validator.url,
-		HeaderCutOff: l.patience(3 * time.Second), PayloadCutOff: l.patience(4 * time.Second),
+		HeaderCutOff: l.network.Patience(3 * time.Second), PayloadCutOff: l.network.Patience(4 * time.Second),
 		Trusted: map[string]phase0.BLSPubKey{},
 	}
 	if s.journal != nil {
@@ -71,8 +72,8 @@ func (s *relayService) config() (*serviceConfig, error) {
 		relay.PayloadCutOff = s.plan.PayloadCutOff
 	}
 	for i := range l.plan.Builders {
-		if slices.Contains(s.plan.Optimistic, builderName(i)) {
-			relay.Trusted[builderName(i)] = l.network.builderKey(i).PublicKey()
+		if slices.Contains(s.plan.Optimistic, network.BuilderName(i)) {
+			relay.Trusted[network.BuilderName(i)] = l.network.BuilderKey(i).PublicKey()
 		}
 	}
 	return &serviceConfig{Narrow: l.buildersStall(), Relay: relay}, nil
@@ -94,7 +95,7 @@ type validator struct {
 }
 
 func newValidator(l *lab) *validator {
-	return &validator{Validator: execchain.New(l.chain.Chain(), execchain.Options{})}
+	return &validator{Validator: execchain.New(l.network.Chain.Chain(), execchain.Options{})}
 }
 
 func (v *validator) set(change func(*validator)) {

@@ -18,8 +18,8 @@ import (
 // the slot after it.
 func (l *lab) finishSlots(ctx context.Context) error {
 	for slot := 1; slot <= l.plan.Slots; slot++ {
-		at := l.network.spec.SlotStart(phase0.Slot(slot + 1)).Add(l.plan.Slot / 2)
-		if err := l.network.clock.Until(ctx, at); err != nil {
+		at := l.network.Spec.SlotStart(phase0.Slot(slot + 1)).Add(l.plan.Slot / 2)
+		if err := l.clock.Until(ctx, at); err != nil {
 			return nil
 		}
 		if err := l.finishSlot(phase0.Slot(slot), at); err != nil {
@@ -45,10 +45,10 @@ func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
 		return err
 	}
 	r := plan.Record{Slot: int(slot), Actor: "chain", Subject: plan.SlotFinished,
-		Fork: l.network.spec.ForkAt(slot).String()}
-	proposer, _ := l.beacon.Duty(slot)
+		Fork: l.network.Spec.ForkAt(slot).String()}
+	proposer, _ := l.network.Beacon.Duty(slot)
 	found := ChainSlot{Proposer: proposer}
-	canonical, onChain := l.beacon.Canonical(slot)
+	canonical, onChain := l.network.Beacon.Canonical(slot)
 	if onChain {
 		found.BlockHash = canonical.BlockHash
 		l.contents(&found, canonical)
@@ -75,7 +75,7 @@ func (l *lab) finishSlot(slot phase0.Slot, at time.Time) error {
 }
 
 func (l *lab) contents(found *ChainSlot, canonical *beacon.Block) {
-	b := l.chain.Chain().GetBlockByHash(common.Hash(canonical.BlockHash))
+	b := l.network.Chain.Chain().GetBlockByHash(common.Hash(canonical.BlockHash))
 	if b == nil {
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/gavel-relay/gavel/devnet"
 )
 
 // Record is one fact of a run: a line of facts.ndjson. What expectations ask for stands in fields
@@ -37,7 +39,8 @@ type Record struct {
 	Fact     json.RawMessage `json:"fact,omitempty"`
 }
 
-// Subjects of records that expectations look at. The relay's are the subjects of its journal.
+// Subjects of records that expectations look at. Agents' are those of their events (package
+// devnet). The relay's are the subjects of its journal.
 const (
 	SubmissionJudged   = "submission_judged"
 	HeaderServed       = "header_served"
@@ -46,24 +49,24 @@ const (
 	BuilderDemoted     = "builder_demoted"
 	RegistrationStored = "registration_stored"
 	// RegistrationSent is a proposer's: a relay has taken a batch of registrations.
-	RegistrationSent = "registration_sent"
+	RegistrationSent = devnet.RegistrationSent
 	// SlotFinished is what the chain has for a slot; its ID is an outcome.
 	SlotFinished = "slot_finished"
 	// RequestRefused is an agent's: a service answered with an error, its ID is the refusal's or
 	// "http-STATUS".
-	RequestRefused = "request_refused"
+	RequestRefused = devnet.RequestRefused
 	// RequestFailed is an agent's: there was no answer.
-	RequestFailed = "request_failed"
+	RequestFailed = devnet.RequestFailed
 	// PayloadReceived is a proposer's: the relay's answer contained the payload.
-	PayloadReceived = "payload_received"
-	HeaderReceived  = "header_received"
-	BidCancelled    = "bid_cancelled"
+	PayloadReceived = devnet.PayloadReceived
+	HeaderReceived  = devnet.HeaderReceived
+	BidCancelled    = devnet.BidCancelled
 	// TopChanged is a relay's: another bid leads. TopHeard is the agent's who is told.
 	TopChanged = "top_changed"
-	TopHeard   = "top_heard"
+	TopHeard   = devnet.TopHeard
 	// ListenerLeft is an agent's: its stream of leading bids, or of hints, ended, which it did not
 	// want.
-	ListenerLeft   = "listener_left"
+	ListenerLeft   = devnet.ListenerLeft
 	BreakerOpened  = "breaker_opened"
 	MonitorFinding = "monitor_finding"
 	ServiceStopped = "service_stopped"
@@ -80,15 +83,15 @@ const (
 	// HintHeard is a listener's who is told of an order, HintRepeated of one that it was told of
 	// before. HistoryKept is its, too: it came back to the stream, and the history has all that it was
 	// ever told.
-	HintHeard    = "hint_heard"
-	HintRepeated = "hint_repeated"
-	HistoryKept  = "history_kept"
+	HintHeard    = devnet.HintHeard
+	HintRepeated = devnet.HintRepeated
+	HistoryKept  = devnet.HistoryKept
 	// RefundListed is the payer's: the bundle RPC told it for the first time of a delayed refund;
 	// RefundReceived: that it was received. BooksRight is its, too: what the bundle RPC tells fits
 	// together, and fits the chain.
-	RefundListed   = "refund_listed"
-	RefundReceived = "refund_received"
-	BooksRight     = "books_right"
+	RefundListed   = devnet.RefundListed
+	RefundReceived = devnet.RefundReceived
+	BooksRight     = devnet.BooksRight
 	BackrunLanded  = "backrun_landed"
 	PrivateLanded  = "private_transaction_landed"
 	OrderCancelled = "order_cancelled"

@@ -2,6 +2,7 @@ package builder
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"errors"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -9,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/relay/client"
 )
@@ -17,12 +19,35 @@ import (
 // stays.
 var errNotBetter = errors.New("the block is worth no more than the bid before")
 
-// bid builds one block, pays its proposer and submits it everywhere. A bid that is not higher than
-// the last one is not made: a bid once placed is never lowered, and if an order was cancelled
-// since, only what the block earns without it can replace it.
-func (b *Builder) bid(ctx context.Context, a Attributes, duty client.Duty, i int,
-	last *uint256.Int) (*uint256.Int, error) {
-	payment := &chain.Payment{From: b.Wallet, To: common.Address(duty.Registration.Message.FeeRecipient)}
+// bid builds one block, pays its proposer and submits it everywhere. The answer is what was bid.
+func (b *Builder) bid(ctx context.Context, a Attributes, duty client.Duty, d Decision) (*uint256.Int, error) {
+	built, err := b.block(ctx, a, duty, d)
+	if err != nil {
+		return nil, err
+	}
+	one, err := b.sign(a, duty, built, built.PaidWei)
+	if err != nil {
+		return nil, err
+	}
+	one.cancellations = d.Cancellable
+	if d.TakeBack {
+		b.Tell(devnet.Event{Actor: b.Name, Subject: devnet.BidCancelled, Slot: int(a.Slot)})
+	}
+	if b.Conduct.Replay {
+		b.kept = append(b.kept, one)
+	}
+	if err := b.submit(ctx, one); err != nil {
+		return nil, err
+	}
+	b.burst(ctx, a, duty, built)
+	return built.PaidWei, nil
+}
+
+// block is a block with as many orders as go together and what else is pending, whose proposer is
+// paid what the decision says. If an order was cancelled since the last bid, only what the block
+// earns without it counts.
+func (b *Builder) block(ctx context.Context, a Attributes, duty client.Duty, d Decision) (*chain.Built, error) {
+	payment := &chain.Payment{From: b.Wallet, To: b.Conduct.payee(b.Wallet, duty)}
 	draft, err := b.Node.Draft(ctx, b.argsOf(a, duty, payment))
 	if err != nil {
 		return nil, err
@@ -34,27 +59,27 @@ func (b *Builder) bid(ctx context.Context, a Attributes, duty client.Duty, i int
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	payment.ValueWei = share(draft.GainWei(), b.Seed, uint64(a.Slot), i, b.Bids)
-	if !payment.ValueWei.Gt(last) {
+	payment.ValueWei = d.ValueWei(draft.GainWei())
+	if d.AboveWei != nil && !payment.ValueWei.Gt(d.AboveWei) {
 		return nil, errNotBetter
 	}
-	built, err := draft.Finish(ctx)
-	if err != nil {
-		return nil, err
-	}
-	request, err := b.sign(a, duty, built)
-	if err != nil {
-		return nil, err
-	}
-	b.Log.Debug("bid", "builder", b.Name, "slot", a.Slot, "bid", i, "orders", len(placed), "value_wei", built.PaidWei)
-	return built.PaidWei, b.submit(ctx, request)
+	b.Log.Debug("bid", "builder", b.Name, "slot", a.Slot, "orders", len(placed), "value_wei", payment.ValueWei)
+	return draft.Finish(ctx)
 }
 
 func (b *Builder) argsOf(a Attributes, duty client.Duty, payment *chain.Payment) chain.BuildArgs {
 	return chain.BuildArgs{
 		Parent: a.ParentHash, Slot: a.Slot, PrevRandao: a.PrevRandao, Withdrawals: a.Withdrawals,
-		ParentBeaconRoot: a.ParentRoot,
-		Coinbase:         crypto.PubkeyToAddress(b.Wallet.PublicKey), GasLimitTarget: duty.Registration.Message.GasLimit,
-		ExtraData: []byte(b.Name[:min(len(b.Name), int(params.MaximumExtraDataSize))]), Payment: payment,
+		ParentBeaconRoot: a.ParentRoot, Coinbase: crypto.PubkeyToAddress(b.Wallet.PublicKey),
+		GasLimitTarget: duty.Registration.Message.GasLimit,
+		ExtraData:      []byte(b.Name[:min(len(b.Name), int(params.MaximumExtraDataSize))]), Payment: payment,
 	}
+}
+
+// payee is who a block pays as its proposer.
+func (c Conduct) payee(own *ecdsa.PrivateKey, duty client.Duty) common.Address {
+	if c.cheats(CheatPayment) {
+		return crypto.PubkeyToAddress(own.PublicKey)
+	}
+	return common.Address(duty.Registration.Message.FeeRecipient)
 }

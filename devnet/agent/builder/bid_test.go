@@ -18,7 +18,7 @@ func bids(t *testing.T, before func(s *stage), after func(s *stage, n int)) (blo
 	s := stageOn(t, node, c)
 	before(s)
 	r.after = func(n int) { after(s, n) }
-	s.builder.work(t.Context(), attributesFor(node, 3))
+	s.builder.auction(t.Context(), attributesFor(node, 3))
 	for _, submission := range r.got() {
 		var txs types.Transactions
 		for _, raw := range submission.Capella.ExecutionPayload.Transactions {

@@ -1,28 +1,28 @@
-// Package builder is a block builder as the devnet's relay meets it: an outsider that learns of
-// slots from a beacon node's events and of proposers from the relay, builds real blocks on its own
-// execution node, and bids over HTTP.
+// Package builder is a block builder as a relay meets it: an outsider that learns of slots from a
+// beacon node's events and of proposers from the relays, builds real blocks on its own execution
+// node, and bids over HTTP. What it bids and when is a Strategy, which is pure; whether it plays
+// fair is its Conduct.
 //
-//	orders, by JSON-RPC ────────────▶ intake.go ──────────────┐
-//	beacon node ─payload_attributes─▶ work on (slot, parent) ─┼─ simulate orders, pay their refunds, merge the best (merge.go)
-//	relay ─duties───────────────────▶ (duties.go)             ├─ fill up with pending transactions (choose.go)
-//	relay ◀──────────signed submissions───────────────────────┴─ pay the proposer a rising share (bids.go), submit, until the slot is near
+//	orders, by JSON-RPC ────────────▶ intake.go ───────────┐
+//	beacon node ─payload_attributes─▶ auction (auction.go) ─┼─ decide (strategy.go, pure): wait, bid so much, take back, stop
+//	relays ─duties, leading bids────▶ (top.go)              ├─ simulate orders, pay their refunds, merge the best (merge.go)
+//	                                                        ├─ fill up with pending transactions (choose.go), pay the proposer
+//	relays ◀──────────signed submissions────────────────────┴─ cheat, if that is its conduct (cheat.go), sign, submit
 //
-// A bid that was placed is never lowered, and is replaced only by a better one. An order that was
-// cancelled is in no later bid.
+// An order that was cancelled is in no later bid.
 package builder
 
 import (
 	"context"
 	"crypto/ecdsa"
-	"errors"
 	"log/slog"
 	"net"
 	"sync"
 
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/holiman/uint256"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
@@ -36,6 +36,14 @@ type Node interface {
 	Draft(ctx context.Context, args chain.BuildArgs) (*chain.Draft, error)
 	// Pending are the pool's transactions, best first.
 	Pending() []*types.Transaction
+}
+
+// Relay is where bids go.
+type Relay struct {
+	Name string
+	*client.Client
+	// TopBids is the way to its leading bids; nil does not listen to them.
+	TopBids *client.Client
 }
 
 // Config says who the builder is and what it does.
@@ -55,13 +63,16 @@ type Config struct {
 	// BeaconURL is where payload attributes come from; Relays are bid to, all alike. It is enough if
 	// one of them takes a bid.
 	BeaconURL string
-	Relays    []*client.Client
-	// Bids is how many rising bids there are a slot: 3.
-	Bids int
+	Relays    []Relay
+	// Strategy is what it bids and when: Usual of its seed.
+	Strategy Strategy
+	Conduct  Conduct
 	// TxLimit bounds the transactions of a block, besides the payment: 1,000.
 	TxLimit int
-	// Seed makes this builder choose differently from others.
+	// Seed makes this builder choose other transactions than others do; 0 takes what comes.
 	Seed uint64
+	// Tell is told what relays answer and what leads; nil tells nobody. Calls may overlap.
+	Tell func(devnet.Event)
 	Log  *slog.Logger
 }
 
@@ -69,17 +80,23 @@ type Config struct {
 type Builder struct {
 	Config
 
-	duties duties
 	intake intake
+	top    top
+	// kept are the submissions of the last auction, for one who sends them again. Only the auction
+	// that runs uses it, and there is one at a time.
+	kept []submission
 }
 
 // New returns a builder that does nothing until Run.
 func New(cfg Config) *Builder {
-	if cfg.Bids == 0 {
-		cfg.Bids = 3
+	if cfg.Strategy == nil {
+		cfg.Strategy = Usual{Seed: cfg.Seed}
 	}
 	if cfg.TxLimit == 0 {
 		cfg.TxLimit = 1000
+	}
+	if cfg.Tell == nil {
+		cfg.Tell = func(devnet.Event) {}
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -92,6 +109,11 @@ func (b *Builder) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if b.Orders != nil {
 		group.Go(func() error { return b.serve(ctx, b.Orders) })
+	}
+	for _, relay := range b.Relays {
+		if relay.TopBids != nil {
+			group.Go(func() error { b.followTop(ctx, relay); return nil })
+		}
 	}
 	group.Go(func() error { return b.build(ctx) })
 	return group.Wait()
@@ -110,52 +132,10 @@ func (b *Builder) build(ctx context.Context) error {
 			return
 		}
 		stop()
+		working.Wait() // one auction at a time
 		current = a
 		var work context.Context
 		work, stop = context.WithCancel(ctx)
-		working.Go(func() { b.work(work, a) })
+		working.Go(func() { b.auction(work, a) })
 	})
-}
-
-// work bids in one auction until the slot begins or newer attributes have come. A proposer that has
-// not registered yet may still do so, and a relay may hear of the attributes a moment later than we
-// do: until the slot begins it is worth trying again.
-func (b *Builder) work(ctx context.Context, a Attributes) {
-	started, start := b.Clock.Now(), b.Spec.SlotStart(a.Slot)
-	last := new(uint256.Int)
-	for i := 0; i < b.Bids; {
-		if b.Clock.Until(ctx, bidTime(started, start, i, b.Bids)) != nil {
-			return
-		}
-		value, err := b.tryBid(ctx, a, i, last)
-		if err == nil {
-			last = value
-		}
-		if err == nil || errors.Is(err, errNotBetter) {
-			i++
-			continue
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		retry := b.Clock.Now().Add(b.Spec.SlotDuration / retries)
-		if retry.After(start) {
-			b.Log.Warn("bid failed", "builder", b.Name, "slot", a.Slot, "bid", i, "error", err)
-			return
-		}
-		if b.Clock.Until(ctx, retry) != nil {
-			return
-		}
-	}
-}
-
-// retries is how often a slot a bid that failed could be tried again.
-const retries = 50
-
-func (b *Builder) tryBid(ctx context.Context, a Attributes, i int, last *uint256.Int) (*uint256.Int, error) {
-	duty, err := b.duty(ctx, a.Slot)
-	if err != nil {
-		return nil, err
-	}
-	return b.bid(ctx, a, duty, i, last)
 }

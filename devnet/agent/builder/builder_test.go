@@ -95,7 +95,11 @@ func registered(slots ...phase0.Slot) map[phase0.Slot]*builderv1.SignedValidator
 }
 
 // newBuilder is a builder on a chain that bids to relays, in the slot before slot 3.
-func newBuilder(spec *eth.Spec, node *pool, relays ...*client.Client) *Builder {
+func newBuilder(spec *eth.Spec, node *pool, clients ...*client.Client) *Builder {
+	var relays []Relay
+	for _, c := range clients {
+		relays = append(relays, Relay{Name: c.URL(), Client: c})
+	}
 	return New(Config{
 		Name: "a builder whose name is longer than extra data", Key: bls.Derive("builder", 1), Wallet: testWallet("builder",
 			0), Node: node,
@@ -123,7 +127,7 @@ func TestBids(t *testing.T) {
 			node := opened(t, spec)
 			r, c := newRelay(t, registered(3))
 			b, a := newBuilder(spec, node, c), attributesFor(node, 3)
-			b.work(t.Context(), a)
+			b.auction(t.Context(), a)
 			got := r.got()
 			if len(got) != 3 {
 				t.Fatalf("%d bids, want 3", len(got))
@@ -206,7 +210,7 @@ func TestAnEmptyBlockPays(t *testing.T) {
 	node := opened(t, spec)
 	node.pending = nil
 	r, c := newRelay(t, registered(3))
-	newBuilder(spec, node, c).work(t.Context(), attributesFor(node, 3))
+	newBuilder(spec, node, c).auction(t.Context(), attributesFor(node, 3))
 	got := r.got()
 	if len(got) != 3 {
 		t.Fatalf("%d bids, want 3", len(got))
@@ -229,7 +233,7 @@ func TestARefusedBidIsMadeAgain(t *testing.T) {
 		}
 		return http.StatusOK
 	}
-	newBuilder(spec, node, c).work(t.Context(), attributesFor(node, 3))
+	newBuilder(spec, node, c).auction(t.Context(), attributesFor(node, 3))
 	if got := r.got(); len(got) != 5 {
 		t.Errorf("%d submissions, want 2 that are refused and 3", len(got))
 	}
@@ -242,8 +246,8 @@ func TestARefusingRelayIsLeftAlone(t *testing.T) {
 	r, c := newRelay(t, registered(3))
 	r.answer = func(int) int { return http.StatusBadRequest }
 	b := newBuilder(spec, node, c)
-	b.work(t.Context(), attributesFor(node, 3))
-	if got := r.got(); len(got) == 0 || len(got) > retries || b.Clock.Now().After(spec.SlotStart(3)) {
+	b.auction(t.Context(), attributesFor(node, 3))
+	if got := r.got(); len(got) == 0 || len(got) > usualRetries || b.Clock.Now().After(spec.SlotStart(3)) {
 		t.Errorf("%d submissions until %v", len(got), b.Clock.Now())
 	}
 }
@@ -254,7 +258,7 @@ func TestOneRelayIsEnough(t *testing.T) {
 	down, downClient := newRelay(t, nil)
 	down.dutyStatus, down.answer = http.StatusInternalServerError, func(int) int { return http.StatusInternalServerError }
 	up, upClient := newRelay(t, registered(3))
-	newBuilder(spec, node, downClient, upClient).work(t.Context(), attributesFor(node, 3))
+	newBuilder(spec, node, downClient, upClient).auction(t.Context(), attributesFor(node, 3))
 	if len(down.got()) != 3 || len(up.got()) != 3 {
 		t.Errorf("%d and %d bids, want 3 each", len(down.got()), len(up.got()))
 	}
@@ -264,40 +268,46 @@ func TestNobodyToPayNoBid(t *testing.T) {
 	spec := specOf(eth.Capella)
 	node := opened(t, spec)
 	r, c := newRelay(t, registered(4))
-	newBuilder(spec, node, c).work(t.Context(), attributesFor(node, 3))
+	newBuilder(spec, node, c).auction(t.Context(), attributesFor(node, 3))
 	if len(r.got()) != 0 || r.asked < 2 {
 		t.Errorf("%d bids for a slot without a registration, duties asked for %d times", len(r.got()), r.asked)
 	}
 }
 
-// Duties are asked for once an epoch, and again when a slot is not among them; while no relay
-// answers, the old ones do.
-func TestDuties(t *testing.T) {
-	spec := specOf(eth.Capella) // four slots an epoch
-	r, c := newRelay(t, registered(3, 4))
-	b := New(Config{Spec: spec, Relays: []*client.Client{c}})
-	for i, step := range []struct {
-		slot   phase0.Slot
-		status int
-		asked  int
-		err    string
+// Relays are asked in turn who proposes, again and again until one knows or the slot begins; one
+// that does not answer is passed over.
+func TestDuty(t *testing.T) {
+	spec := specOf(eth.Capella)
+	down, downClient := newRelay(t, registered(3))
+	up, upClient := newRelay(t, registered(3))
+	b := newBuilder(spec, nil, downClient, upClient)
+	for _, step := range []struct {
+		name       string
+		slot       phase0.Slot
+		status     int // of the first relay
+		down, up   int // how often each was asked
+		err        string
+		untilStart bool
 	}{
-		{slot: 3, asked: 1},
-		{slot: 3, asked: 1},
-		{slot: 2, asked: 2, err: errNotRegistered.Error()},
-		{slot: 4, status: 500, asked: 3}, // an epoch later
-		{slot: 4, asked: 4},
-		{slot: 4, asked: 4},
-		{slot: 5, status: 500, asked: 5, err: "relay answers 500"},
+		{name: "the first one that knows is enough", slot: 3, down: 1},
+		{name: "one that fails is passed over", slot: 3, status: 500, down: 1, up: 1},
+		{name: "nobody knows", slot: 2, status: 500, down: 1, up: 1, err: errNotRegistered.Error()},
+		{name: "until the slot begins", slot: 4, untilStart: true, err: errNotRegistered.Error()},
 	} {
-		r.dutyStatus = step.status
+		down.asked, up.asked, down.dutyStatus = 0, 0, step.status
 		duty, err := b.duty(t.Context(), step.slot)
 		if (err == nil) != (step.err == "") || err != nil && !strings.Contains(err.Error(), step.err) {
-			t.Errorf("step %d: %v, want %q", i, err, step.err)
+			t.Errorf("%s: %v, want %q", step.name, err, step.err)
 		}
-		if err == nil && (duty.Slot != step.slot || duty.Registration.Message.FeeRecipient != feeRecipient) ||
-			r.asked != step.asked {
-			t.Errorf("step %d: %+v, asked %d times, want %d", i, duty, r.asked, step.asked)
+		if err == nil && (duty.Slot != step.slot || duty.Registration.Message.FeeRecipient != feeRecipient) {
+			t.Errorf("%s: %+v", step.name, duty)
+		}
+		if step.untilStart {
+			if left := spec.SlotStart(step.slot).Sub(b.Clock.Now()); left < 0 || left > spec.SlotDuration/looksPerSlot {
+				t.Errorf("%s: given up %v before", step.name, left)
+			}
+		} else if down.asked != step.down || up.asked != step.up {
+			t.Errorf("%s: asked %d and %d times, want %d and %d", step.name, down.asked, up.asked, step.down, step.up)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package sidecar
+package proposer
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/devnet"
 )
 
 // Witness is a transport that tells what a relay answers to proposers.
@@ -17,20 +17,22 @@ type Witness struct {
 	http.RoundTripper
 	// Relay is whom requests go to.
 	Relay string
-	// Tell is told each answer of note; message is a refusal's.
-	Tell func(r plan.Record, message string)
+	// Name is who asks.
+	Name string
+	// Tell is told each answer of note.
+	Tell func(devnet.Event)
 }
 
 // RoundTrip implements http.RoundTripper.
 func (w *Witness) RoundTrip(request *http.Request) (*http.Response, error) {
-	r := plan.Record{Actor: plan.ProposersName, At: w.Relay, Subject: plan.RequestFailed}
+	e := devnet.Event{Actor: w.Name, At: w.Relay, Subject: devnet.RequestFailed}
 	if i := strings.Index(request.URL.Path, "/header/"); i >= 0 {
 		slot, _, _ := strings.Cut(request.URL.Path[i+len("/header/"):], "/")
-		r.Slot, _ = strconv.Atoi(slot) // our own request
+		e.Slot, _ = strconv.Atoi(slot) // our own request
 	}
 	response, err := w.RoundTripper.RoundTrip(request)
 	if err != nil {
-		w.Tell(r, "")
+		w.Tell(e)
 		return nil, err
 	}
 	switch path := request.URL.Path; {
@@ -44,17 +46,17 @@ func (w *Witness) RoundTrip(request *http.Request) (*http.Response, error) {
 		if err != nil || json.Unmarshal(raw, &document) != nil {
 			document.Message = http.StatusText(response.StatusCode)
 		}
-		r.Subject, r.ID = plan.RequestRefused, "http-"+strconv.Itoa(response.StatusCode)
-		w.Tell(r, document.Message)
+		e.Subject, e.Status, e.Message = devnet.RequestRefused, response.StatusCode, document.Message
+		w.Tell(e)
 	case strings.Contains(path, "/header/") && response.StatusCode == http.StatusOK:
-		r.Subject = plan.HeaderReceived
-		w.Tell(r, "")
+		e.Subject = devnet.HeaderReceived
+		w.Tell(e)
 	case strings.HasSuffix(path, "/v1/builder/validators"):
-		r.Subject = plan.RegistrationSent
-		w.Tell(r, "")
+		e.Subject = devnet.RegistrationSent
+		w.Tell(e)
 	case strings.HasSuffix(path, "/v1/builder/blinded_blocks") && response.StatusCode == http.StatusOK:
-		r.Subject = plan.PayloadReceived
-		w.Tell(r, "")
+		e.Subject = devnet.PayloadReceived
+		w.Tell(e)
 	}
 	return response, nil
 }

@@ -1,9 +1,4 @@
-// Package trader is a user of the bundle RPC with a strategy of a plan, and a searcher who sends
-// bundles of its own. Both speak signed JSON-RPC, as anybody outside does.
-//
-//	user ──swap──▶ eth_sendPrivateTransaction, with its wishes ──▶ bundle RPC ◀──two bundles, one nonce: eth_sendBundle── searcher
-//	     ──takes it back──▶ eth_cancelPrivateTransaction
-package trader
+package user
 
 import (
 	"bytes"
@@ -26,11 +21,64 @@ import (
 	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// Config says who the trader is.
-type Config struct {
+// Strategy is what a trader sends in each slot and what it wishes for it. The zero value sends a
+// swap to the bundle RPC only.
+type Strategy struct {
+	Sends Sends
+	// Fast wants builders to have it all at once; Hide lets no searcher see anything; Exclusive is a
+	// builder that alone has it, besides the operator's own.
+	Fast, Hide bool
+	Exclusive  string
+	// SplitPercent of its refunds are for a friend.
+	SplitPercent int
+	// CancelAfter takes each transaction back after that time; 0 never does.
+	CancelAfter time.Duration
+	// Chatter is how many more transactions are sent in a slot for searchers to see, which pay
+	// builders nothing.
+	Chatter int
+}
+
+// Sends is what a trader sends.
+type Sends int
+
+// SendPrivate sends swaps to the bundle RPC, SendPublic to everybody; they follow one another.
+// SendConflict sends two bundles a slot of which only one can land, SendDelayed a bundle a slot
+// whose refund is to be paid outside of the block.
+const (
+	SendPrivate Sends = iota
+	SendPublic
+	SendConflict
+	SendDelayed
+)
+
+// situation is what a trader sees in a slot.
+type situation struct {
+	first bool // it has not looked at this slot before
+	// nonce is that of the newest block; sentNonce that of what was sent last, if underWay.
+	nonce, sentNonce uint64
+	underWay         bool
+}
+
+// decision is what a trader does: it sends its one thing, or waits since something is under way;
+// and chatters.
+type decision struct {
+	waits   bool
+	chatter int
+}
+
+// decide is pure. Swaps of one wallet wait for one another; bundles are sent all the same.
+func (s Strategy) decide(at situation) decision {
+	d := decision{waits: at.underWay && at.nonce <= at.sentNonce && (s.Sends == SendPrivate || s.Sends == SendPublic)}
+	if at.first {
+		d.chatter = s.Chatter
+	}
+	return d
+}
+
+// TraderConfig says who the trader is.
+type TraderConfig struct {
 	Name    string
 	Wallet  *ecdsa.PrivateKey
 	ChainID uint64
@@ -40,39 +88,30 @@ type Config struct {
 	Node, OrderFlow *rpc.Client
 	// Friend is who a user splits its refund with.
 	Friend   common.Address
-	Strategy []plan.Move
+	Strategy Strategy
 	Log      *slog.Logger
 }
 
-// Trader sends once a slot.
+// Trader is a user of the bundle RPC with one wallet and a strategy, or a searcher who sends
+// bundles of its own. Both speak signed JSON-RPC, as anybody outside does. It is for one goroutine.
+//
+//	user ──swap──▶ eth_sendPrivateTransaction, with its wishes ──▶ bundle RPC ◀──two bundles, one nonce: eth_sendBundle── searcher
+//	     ──takes it back──▶ eth_cancelPrivateTransaction
 type Trader struct {
-	Config
+	TraderConfig
 	signer types.Signer
 	sent   bool // something is under way, with nonce
 	nonce  uint64
 }
 
-// New returns a trader that sends nothing until Run.
-func New(cfg Config) *Trader {
-	return &Trader{Config: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID))}
-}
-
-func (t *Trader) move(word string) (plan.Move, bool) {
-	for _, m := range t.Strategy {
-		if m.Is(word) {
-			return m, true
-		}
-	}
-	return plan.Move{}, false
+// NewTrader returns a trader that sends nothing until Run.
+func NewTrader(cfg TraderConfig) *Trader {
+	return &Trader{TraderConfig: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID))}
 }
 
 // Run sends in each slot until the context ends, and returns nil then. A service that refuses is no
 // reason to end.
 func (t *Trader) Run(ctx context.Context) error {
-	if _, offline := t.move("offline"); offline {
-		<-ctx.Done()
-		return nil
-	}
 	for slot := t.Spec.SlotAt(t.Clock.Now()); ; slot = max(slot+1, t.Spec.SlotAt(t.Clock.Now())) {
 		for look, eighth := range eighths {
 			if t.Clock.Until(ctx, t.Spec.SlotStart(slot).Add(eighth*t.Spec.SlotDuration/8)) != nil {
@@ -93,48 +132,39 @@ func (t *Trader) Run(ctx context.Context) error {
 // may be late.
 var eighths = []time.Duration{1, 2, 3, 4}
 
-// slot sends one thing, or says that it waits since something is under way still. It chatters at
-// the first look at a slot.
+// slot does what the strategy decides at one look at a slot, and says whether it waits for another.
 func (t *Trader) slot(ctx context.Context, slot phase0.Slot, first bool) (waits bool, err error) {
 	var nonce hexutil.Uint64
 	address := crypto.PubkeyToAddress(t.Wallet.PublicKey)
 	if err := t.Node.CallContext(ctx, &nonce, "eth_getTransactionCount", address, "latest"); err != nil {
 		return false, fmt.Errorf("read the nonce: %w", err)
 	}
-	if waits = t.waits(uint64(nonce)); !waits {
+	d := t.Strategy.decide(situation{first: first, nonce: uint64(nonce), sentNonce: t.nonce, underWay: t.sent})
+	if !d.waits {
 		err = t.trade(ctx, slot, uint64(nonce))
 	}
-	if m, chatters := t.move("chatter"); chatters && first && err == nil {
-		err = t.chatter(ctx, slot, uint64(nonce), m.Count)
+	if err == nil {
+		err = t.chatter(ctx, slot, uint64(nonce), d.chatter)
 	}
-	return waits, err
-}
-
-// waits says whether something is under way, for those who send one thing after the other. The
-// nonce is that of the newest block.
-func (t *Trader) waits(nonce uint64) bool {
-	_, conflicts := t.move("conflict")
-	_, delays := t.move("delay")
-	return t.sent && nonce <= t.nonce && !conflicts && !delays
+	return d.waits, err
 }
 
 // trade sends one thing.
 func (t *Trader) trade(ctx context.Context, slot phase0.Slot, nonce uint64) error {
-	_, conflicts := t.move("conflict")
-	_, delays := t.move("delay")
 	t.sent, t.nonce = true, nonce
-	switch {
-	case conflicts:
+	switch t.Strategy.Sends {
+	case SendConflict:
 		return t.conflict(ctx, slot)
-	case delays:
+	case SendDelayed:
 		return t.bundle(ctx, slot, 0, map[string]any{"refundPercent": 50, "refundRecipient": t.Friend, "delayedRefund": true})
+	case SendPrivate, SendPublic:
 	}
 	hash, err := t.swap(ctx, slot)
 	if err != nil {
 		t.sent = false // nobody has it: the next slot tries again
 		return err
 	}
-	if m, ok := t.move("cancel"); ok && t.Clock.Until(ctx, t.Clock.Now().Add(m.Time)) == nil {
+	if after := t.Strategy.CancelAfter; after > 0 && t.Clock.Until(ctx, t.Clock.Now().Add(after)) == nil {
 		t.sent = false
 		return t.cancel(ctx, hash)
 	}
@@ -161,7 +191,7 @@ func (t *Trader) swap(ctx context.Context, slot phase0.Slot) (common.Hash, error
 	if err != nil {
 		return common.Hash{}, fmt.Errorf("encode: %w", err)
 	}
-	if _, public := t.move("public"); public {
+	if t.Strategy.Sends == SendPublic {
 		if err := t.Node.CallContext(ctx, nil, "eth_sendRawTransaction", hexutil.Bytes(raw)); err != nil {
 			return common.Hash{}, fmt.Errorf("eth_sendRawTransaction: %w", err)
 		}
@@ -183,24 +213,24 @@ const usualRefund = 90
 // wishes are the preferences of a private transaction. A split is of what comes back usually.
 func (t *Trader) wishes() map[string]any {
 	wishes, privacy := map[string]any{}, map[string]any{}
-	if _, ok := t.move("fast"); ok {
+	if t.Strategy.Fast {
 		wishes["fast"] = true
 	}
-	if _, ok := t.move("hide"); ok {
+	if t.Strategy.Hide || t.Strategy.Exclusive != "" {
 		privacy["hints"] = []string{}
 	}
-	if m, ok := t.move("exclusive"); ok {
-		privacy["hints"], privacy["builders"] = []string{}, []string{m.Name}
+	if builder := t.Strategy.Exclusive; builder != "" {
+		privacy["builders"] = []string{builder}
 	}
 	if len(privacy) > 0 {
 		wishes["privacy"] = privacy
 	}
-	if m, ok := t.move("split"); ok {
+	if t.Strategy.SplitPercent > 0 {
 		wishes["privacy"] = map[string]any{"hints": []string{"logs"}}
-		friends := usualRefund * int(m.Percent) / 100
+		friends := usualRefund * t.Strategy.SplitPercent / 100
 		wishes["validity"] = map[string]any{"refund": []map[string]any{
-			{"address": crypto.PubkeyToAddress(t.Wallet.PublicKey), "percent": usualRefund - friends}, {"address": t.Friend,
-				"percent": friends},
+			{"address": crypto.PubkeyToAddress(t.Wallet.PublicKey), "percent": usualRefund - friends},
+			{"address": t.Friend, "percent": friends},
 		}}
 	}
 	return wishes

@@ -1,4 +1,4 @@
-package trader
+package user
 
 import (
 	"context"
@@ -21,10 +21,7 @@ import (
 	"github.com/gavel-relay/gavel/devnet/contract"
 	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
-
-const testChainID = 1337
 
 var (
 	testFriend = common.Address{0xf1}
@@ -33,9 +30,9 @@ var (
 		Forks: []eth.ForkPoint{{Fork: eth.Fulu}}}
 )
 
-// house answers like an execution node and a bundle RPC in one, and writes down what it is asked.
+// market answers like an execution node and a bundle RPC in one, and writes down what it is asked.
 // It is called by one trader, one call at a time.
-type house struct {
+type market struct {
 	t      *testing.T
 	clock  *clocktest.Steps
 	lands  bool // whatever is sent lands before the next slot
@@ -48,7 +45,7 @@ type house struct {
 
 // GetTransactionCount is eth_getTransactionCount: what was sent has landed by then, if that is how
 // it is.
-func (h *house) GetTransactionCount(address common.Address, block string) (hexutil.Uint64, error) {
+func (h *market) GetTransactionCount(address common.Address, block string) (hexutil.Uint64, error) {
 	if address != crypto.PubkeyToAddress(testKey.PublicKey) || block != "latest" {
 		return 0, fmt.Errorf("asked for %s at %s", address, block)
 	}
@@ -60,7 +57,7 @@ func (h *house) GetTransactionCount(address common.Address, block string) (hexut
 }
 
 // SendPrivateTransaction is eth_sendPrivateTransaction.
-func (h *house) SendPrivateTransaction(request struct {
+func (h *market) SendPrivateTransaction(request struct {
 	Tx          hexutil.Bytes
 	Preferences json.RawMessage
 }) (common.Hash, error) {
@@ -75,14 +72,14 @@ func (h *house) SendPrivateTransaction(request struct {
 }
 
 // SendRawTransaction is eth_sendRawTransaction.
-func (h *house) SendRawTransaction(raw hexutil.Bytes) common.Hash {
+func (h *market) SendRawTransaction(raw hexutil.Bytes) common.Hash {
 	tx := h.read(raw)
 	h.note("public %s", h.say(tx))
 	return tx.Hash()
 }
 
 // SendBundle is eth_sendBundle.
-func (h *house) SendBundle(request map[string]any) (map[string]any, error) {
+func (h *market) SendBundle(request map[string]any) (map[string]any, error) {
 	raw, err := hexutil.Decode(request["txs"].([]any)[0].(string))
 	delete(request, "txs")
 	rest, _ := json.Marshal(request)
@@ -91,7 +88,7 @@ func (h *house) SendBundle(request map[string]any) (map[string]any, error) {
 }
 
 // CancelPrivateTransaction is eth_cancelPrivateTransaction.
-func (h *house) CancelPrivateTransaction(request struct{ TxHash common.Hash }) bool {
+func (h *market) CancelPrivateTransaction(request struct{ TxHash common.Hash }) bool {
 	if !h.seen[request.TxHash] {
 		h.t.Errorf("cancelled %s, which was never sent", request.TxHash)
 	}
@@ -99,13 +96,13 @@ func (h *house) CancelPrivateTransaction(request struct{ TxHash common.Hash }) b
 	return true
 }
 
-func (h *house) note(format string, args ...any) {
+func (h *market) note(format string, args ...any) {
 	at := h.clock.Time.Sub(testSpec.GenesisTime)
 	h.lines = append(h.lines, strings.TrimSpace(fmt.Sprintf("%v "+format, append([]any{at}, args...)...)))
 }
 
 // read decodes a transaction that was never sent before, signed by the trader.
-func (h *house) read(raw []byte) *types.Transaction {
+func (h *market) read(raw []byte) *types.Transaction {
 	h.t.Helper()
 	tx := new(types.Transaction)
 	if err := tx.UnmarshalBinary(raw); err != nil {
@@ -126,7 +123,7 @@ func (h *house) read(raw []byte) *types.Transaction {
 }
 
 // say is a transaction in words: its nonce, what it does, and its tip.
-func (h *house) say(tx *types.Transaction) string {
+func (h *market) say(tx *types.Transaction) string {
 	what := fmt.Sprintf("%d bytes", len(tx.Data()))
 	switch {
 	case *tx.To() == contract.RouterAt:
@@ -138,9 +135,9 @@ func (h *house) say(tx *types.Transaction) string {
 	return fmt.Sprintf("#%d %s, tip %d gwei", tx.Nonce(), what, new(big.Int).Div(tx.GasTipCap(), big.NewInt(params.GWei)))
 }
 
-// trade lets a trader with a strategy run for some waits at a house, and returns what the house
+// trade lets a trader with a strategy run for some waits at a market, and returns what the market
 // wrote down.
-func trade(t *testing.T, h *house, waits int, strategy ...plan.Move) string {
+func trade(t *testing.T, h *market, waits int, strategy Strategy) string {
 	t.Helper()
 	server := rpc.NewServer()
 	if err := server.RegisterName("eth", h); err != nil {
@@ -153,7 +150,7 @@ func trade(t *testing.T, h *house, waits int, strategy ...plan.Move) string {
 	defer cancel()
 	h.t, h.seen, h.clock = t, map[common.Hash]bool{}, &clocktest.Steps{Time: testSpec.GenesisTime,
 		Left: waits, End: cancel}
-	trader := New(Config{
+	trader := NewTrader(TraderConfig{
 		Name: "user-1", Wallet: testKey, ChainID: testChainID, Spec: testSpec, Clock: h.clock, Node: client,
 		OrderFlow: client, Friend: testFriend,
 		Strategy: strategy, Log: slog.New(slog.DiscardHandler),
@@ -164,67 +161,60 @@ func trade(t *testing.T, h *house, waits int, strategy ...plan.Move) string {
 	return strings.Join(h.lines, "\n")
 }
 
-func move(form string) plan.Move { return plan.Move{Form: form} }
-
 // Each row is a strategy and what it sends in two slots of twelve seconds, at chain time since
 // genesis.
 func TestStrategies(t *testing.T) {
-	cancels, split := move("cancel after DURATION"), move("split PERCENT")
-	cancels.Time, split.Percent = time.Second, 40
-	exclusive, chatter := move("exclusive BUILDER"), move("chatter COUNT")
-	exclusive.Name, chatter.Count = "builder-2", 2
 	self := strings.ToLower(crypto.PubkeyToAddress(testKey.PublicKey).Hex())
 	for _, c := range []struct {
 		name     string
-		strategy []plan.Move
+		strategy Strategy
 		lands    bool
 		waits    int
 		want     string
 	}{
-		{"a swap a slot, as soon as the one before has landed", []plan.Move{move("private")}, true, 2, `
+		{"a swap a slot, as soon as the one before has landed", Strategy{}, true, 2, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei
 13.5s private #1 swap of 30 ETH and 1 wei, tip 1 gwei`},
-		{"one that has not landed is waited for", []plan.Move{move("private")}, false, 12, `
+		{"one that has not landed is waited for", Strategy{}, false, 12, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei`},
-		{"public ones go to the node", []plan.Move{move("public")}, true, 2, `
+		{"public ones go to the node", Strategy{Sends: SendPublic}, true, 2, `
 1.5s public #0 swap of 30 ETH and 0 wei, tip 1 gwei
 13.5s public #1 swap of 30 ETH and 1 wei, tip 1 gwei`},
-		{"fast", []plan.Move{move("private"), move("fast")}, true, 1, `
+		{"fast", Strategy{Fast: true}, true, 1, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei {"fast":true}`},
-		{"nobody sees anything", []plan.Move{move("private"), move("hide")}, true, 1, `
+		{"nobody sees anything", Strategy{Hide: true}, true, 1, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei {"privacy":{"hints":[]}}`},
-		{"one builder has it besides the operator's own", []plan.Move{exclusive}, true, 1, `
+		{"one builder has it besides the operator's own", Strategy{Exclusive: "builder-2"}, true, 1, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei {"privacy":{"builders":["builder-2"],"hints":[]}}`},
-		{"a friend gets a part", []plan.Move{move("private"), split}, true, 1, `
+		{"a friend gets a part", Strategy{SplitPercent: 40}, true, 1, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei {"privacy":{"hints":["logs"]},"validity":{"refund":[` +
 			`{"address":"` + self + `","percent":54},{"address":"0xf100000000000000000000000000000000000000","percent":36}]}}`},
-		{"what was taken back is not waited for, and the next one is another", []plan.Move{move("private"), cancels}, false,
-			4, `
+		{"what was taken back is not waited for, and the next one is another", Strategy{CancelAfter: time.Second}, false, 4, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei
 2.5s cancel
 13.5s private #0 swap of 30 ETH and 1 wei, tip 1 gwei
 14.5s cancel`},
-		{"chatter is whole, pays nothing and has the swap's nonce", []plan.Move{move("private"), chatter}, true, 1, `
+		{"chatter is whole, pays nothing and has the swap's nonce", Strategy{Chatter: 2}, true, 1, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei
 1.5s private #0 8192 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}
 1.5s private #0 8192 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}`},
-		{"chatter goes on while the swap is under way", []plan.Move{move("private"), chatter}, false, 2, `
+		{"chatter goes on while the swap is under way", Strategy{Chatter: 2}, false, 2, `
 1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei
 1.5s private #0 8192 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}
 1.5s private #0 8192 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}
 13.5s private #0 8192 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}
 13.5s private #0 8192 bytes, tip 0 gwei {"privacy":{"hints":["calldata"]}}`},
-		{"two bundles with one nonce, the second one pays more", []plan.Move{move("conflict")}, false, 2, `
+		{"two bundles with one nonce, the second one pays more", Strategy{Sends: SendConflict}, false, 2, `
 1.5s bundle #0 1 wei, tip 200 gwei {}
 1.5s bundle #0 1 wei, tip 300 gwei {}
 13.5s bundle #0 2 wei, tip 200 gwei {}
 13.5s bundle #0 2 wei, tip 300 gwei {}`},
-		{"a refund outside of the block", []plan.Move{move("delay refund")}, true, 1, `
+		{"a refund outside of the block", Strategy{Sends: SendDelayed}, true, 1, `
 1.5s bundle #0 1 wei, tip 200 gwei ` +
 			`{"delayedRefund":true,"refundPercent":50,"refundRecipient":"0xf100000000000000000000000000000000000000"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, want := trade(t, &house{lands: c.lands}, c.waits, c.strategy...), strings.TrimPrefix(c.want,
+			if got, want := trade(t, &market{lands: c.lands}, c.waits, c.strategy), strings.TrimPrefix(c.want,
 				"\n"); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
@@ -232,10 +222,10 @@ func TestStrategies(t *testing.T) {
 	}
 }
 
-// A house that refuses, or is away, is tried again in the next slot.
+// A market that refuses, or is away, is tried again in the next slot.
 func TestRefusedIsTriedAgain(t *testing.T) {
 	want := "1.5s refused\n13.5s private #0 swap of 30 ETH and 1 wei, tip 1 gwei"
-	if got := trade(t, &house{refuse: 1}, 3, move("private")); got != want {
+	if got := trade(t, &market{refuse: 1}, 3, Strategy{}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -244,15 +234,7 @@ func TestRefusedIsTriedAgain(t *testing.T) {
 // times in the first half of a slot.
 func TestLateBlock(t *testing.T) {
 	want := "1.5s private #0 swap of 30 ETH and 0 wei, tip 1 gwei\n16.5s private #1 swap of 30 ETH and 1 wei, tip 1 gwei"
-	if got := trade(t, &house{lands: true, late: 2}, 4, move("private")); got != want {
+	if got := trade(t, &market{lands: true, late: 2}, 4, Strategy{}); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-func TestOffline(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := New(Config{ChainID: testChainID, Strategy: []plan.Move{move("offline")}}).Run(ctx); err != nil {
-		t.Errorf("run ended with %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package payer
+package user
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/devnet"
 )
 
 // refund is an entry of the list of delayed refunds.
@@ -107,6 +107,6 @@ func (p *Payer) balance(ctx context.Context, list refundList, head hexutil.Uint6
 			"recipient has %s wei",
 			head, pending, received, sums["pending"], sums["received"], (*uint256.Int)(&has))
 	}
-	p.Tell(plan.Record{Actor: p.Name, Subject: plan.BooksRight, At: plan.RPCName, ValueWei: received.Dec()})
+	p.Tell(devnet.Event{Actor: p.Name, Subject: devnet.BooksRight, At: p.Service, ValueWei: received.Dec()})
 	return nil
 }

@@ -1,11 +1,4 @@
-// Package payer pays the refunds that a block's builder does not, from a wallet of its own, and
-// keeps an eye on the books. It knows what the bundle RPC tells everybody, and what is on the
-// chain.
-//
-//	bundle RPC ◀─buildernet_getDelayedRefunds─ list: what is owed? ──▶ a plain transfer of exactly that, once ──▶ everybody's pool
-//	           ◀─…RefundTotalsByRecipient───── books: the totals are the list's sums, and what was received is what the recipient has
-//	chain      ◀─eth_getBalance────────────────┘
-package payer
+package user
 
 import (
 	"context"
@@ -23,14 +16,16 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/holiman/uint256"
 
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// Config says who pays whom.
-type Config struct {
-	Name    string
+// PayerConfig says who pays whom.
+type PayerConfig struct {
+	Name string
+	// Service is the bundle RPC's name.
+	Service string
 	Wallet  *ecdsa.PrivateKey
 	ChainID uint64
 	Spec    *eth.Spec
@@ -42,13 +37,19 @@ type Config struct {
 	Recipient common.Address
 	// Tell is told what is owed, what was received and whether the books are right, from one
 	// goroutine.
-	Tell func(plan.Record)
+	Tell func(devnet.Event)
 	Log  *slog.Logger
 }
 
-// Payer pays once a slot.
+// Payer pays the refunds that a block's builder does not, once a slot, from a wallet of its own,
+// and keeps an eye on the books. It knows what the bundle RPC tells everybody, and what is on the
+// chain.
+//
+//	bundle RPC ◀─buildernet_getDelayedRefunds─ list: what is owed? ──▶ a plain transfer of exactly that, once ──▶ everybody's pool
+//	           ◀─…RefundTotalsByRecipient───── books: the totals are the list's sums, and what was received is what the recipient has
+//	chain      ◀─eth_getBalance────────────────┘
 type Payer struct {
-	Config
+	PayerConfig
 	signer types.Signer
 	nonce  uint64
 	// known are the refunds that were seen as owed, with what became of them.
@@ -70,9 +71,9 @@ const (
 	received
 )
 
-// New returns a payer that does nothing until Run.
-func New(cfg Config) *Payer {
-	return &Payer{Config: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)),
+// NewPayer returns a payer that does nothing until Run.
+func NewPayer(cfg PayerConfig) *Payer {
+	return &Payer{PayerConfig: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)),
 		known: map[refundName]stage{}}
 }
 
@@ -111,16 +112,16 @@ func (p *Payer) slot(ctx context.Context, slot phase0.Slot) error {
 func (p *Payer) pay(ctx context.Context, one refund) error {
 	name := refundName{one.Hash, one.BlockNumber}
 	tell := func(subject string) {
-		p.Tell(plan.Record{Actor: p.Name, Subject: subject, At: plan.RPCName, ValueWei: (*uint256.Int)(one.Amount).Dec()})
+		p.Tell(devnet.Event{Actor: p.Name, Subject: subject, At: p.Service, ValueWei: (*uint256.Int)(one.Amount).Dec()})
 	}
 	if p.known[name] == 0 {
 		p.known[name] = owed
-		tell(plan.RefundListed)
+		tell(devnet.RefundListed)
 	}
 	switch {
 	case one.Status == "received" && p.known[name] != received:
 		p.known[name] = received
-		tell(plan.RefundReceived)
+		tell(devnet.RefundReceived)
 	case one.Status == "pending" && p.known[name] == owed:
 		p.known[name] = paid
 		return p.transfer(ctx, (*uint256.Int)(one.Amount))

@@ -1,4 +1,4 @@
-package bidder
+package builder
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/devnet/agent/builder"
+	"github.com/gavel-relay/gavel/devnet"
+	"github.com/gavel-relay/gavel/internal/backoff"
 	"github.com/gavel-relay/gavel/relay/client"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // top knows the leading bids, as relays tell everybody. It is safe for concurrent use; the zero
@@ -27,7 +27,7 @@ type topKey struct {
 }
 
 // of is the leading bid over all relays, and whether it is ours.
-func (t *top) of(a builder.Attributes, ours phase0.BLSPubKey) (valueWei *uint256.Int, leading bool) {
+func (t *top) of(a Attributes, ours phase0.BLSPubKey) (valueWei *uint256.Int, leading bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for key, one := range t.byKey {
@@ -58,25 +58,25 @@ const reopen = 50 * time.Millisecond
 
 // followTop listens to a relay's leading bids until the context ends. The first one of all may be
 // the last one for a while.
-func (b *Bidder) followTop(ctx context.Context, relay Relay) {
-	stall := b.strategy.stall
+func (b *Builder) followTop(ctx context.Context, relay Relay) {
+	stall := b.Conduct.Stall
 	for ctx.Err() == nil {
 		heard := false
-		for one, err := range relay.topBids().TopBids(ctx, client.TopBidOptions{}) {
+		for one, err := range relay.TopBids.TopBids(ctx, client.TopBidOptions{}) {
 			if err != nil {
 				if ctx.Err() == nil && heard {
-					b.Tell(plan.Record{Actor: b.Name, At: relay.Name, Subject: plan.ListenerLeft}, "")
+					b.Tell(devnet.Event{Actor: b.Name, At: relay.Name, Subject: devnet.ListenerLeft})
 				}
 				break
 			}
 			heard = true
 			b.top.set(relay.Name, one)
-			b.Tell(plan.Record{Actor: b.Name, At: relay.Name, Subject: plan.TopHeard, Slot: int(one.Slot)}, "")
+			b.Tell(devnet.Event{Actor: b.Name, At: relay.Name, Subject: devnet.TopHeard, Slot: int(one.Slot)})
 			if stall > 0 {
 				_ = b.Clock.Until(ctx, b.Clock.Now().Add(stall)) // the context's end ends the stream too
 				stall = 0
 			}
 		}
-		pause(ctx, reopen)
+		_ = backoff.Wait(ctx, reopen) // the context's end ends the loop
 	}
 }

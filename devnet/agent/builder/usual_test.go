@@ -15,7 +15,7 @@ func TestShareRises(t *testing.T) {
 			for _, bids := range []int{1, 2, 3, 10} {
 				last := new(uint256.Int)
 				for i := range bids {
-					value := share(gain, seed, 77, i, bids)
+					value := usualShare(gain, seed, 77, i, bids)
 					if !value.Gt(last) {
 						t.Errorf("gain %s, seed %d: bid %d of %d is %s after %s", gain, seed, i, bids, value, last)
 					}
@@ -29,7 +29,7 @@ func TestShareRises(t *testing.T) {
 func TestShareIsAPartOfTheGain(t *testing.T) {
 	gain := uint256.NewInt(1e18)
 	for seed := range uint64(50) {
-		first, final := share(gain, seed, 5, 0, 3), share(gain, seed, 5, 2, 3)
+		first, final := usualShare(gain, seed, 5, 0, 3), usualShare(gain, seed, 5, 2, 3)
 		if first.Lt(uint256.NewInt(4e17)) || first.Gt(uint256.NewInt(6e17)) {
 			t.Errorf("seed %d: the first bid is %s of %s", seed, first, gain)
 		}
@@ -41,7 +41,7 @@ func TestShareIsAPartOfTheGain(t *testing.T) {
 
 func TestShareOfLittle(t *testing.T) {
 	for _, gain := range []uint64{0, 1, 1e15} {
-		if got := share(uint256.NewInt(gain), 1, 5, 0, 3); got.Lt(leastWei) {
+		if got := usualShare(uint256.NewInt(gain), 1, 5, 0, 3); got.Lt(leastWei) {
 			t.Errorf("a block that earns %d bids %s, less than %s", gain, got, leastWei)
 		}
 	}
@@ -50,8 +50,8 @@ func TestShareOfLittle(t *testing.T) {
 func TestBuildersBidDifferently(t *testing.T) {
 	gain, seen := uint256.NewInt(1e18), map[string]bool{}
 	for seed := range uint64(10) {
-		value := share(gain, seed, 5, 0, 3)
-		if again := share(gain, seed, 5, 0, 3); !again.Eq(value) {
+		value := usualShare(gain, seed, 5, 0, 3)
+		if again := usualShare(gain, seed, 5, 0, 3); !again.Eq(value) {
 			t.Errorf("seed %d bids %s, then %s", seed, value, again)
 		}
 		seen[value.Dec()] = true
@@ -62,23 +62,21 @@ func TestBuildersBidDifferently(t *testing.T) {
 }
 
 func TestBidTime(t *testing.T) {
-	start := time.Unix(1_700_000_012, 0)
 	for _, c := range []struct {
-		early   time.Duration // of the attributes before the slot
+		began   time.Duration
 		i, bids int
-		want    time.Duration // after the attributes
+		want    time.Duration
 	}{
-		{10 * time.Second, 0, 3, 0},
-		{10 * time.Second, 1, 3, 4 * time.Second},
-		{10 * time.Second, 2, 3, 8 * time.Second},
-		{10 * time.Second, 0, 1, 0},
-		{10 * time.Second, 1, 2, 8 * time.Second},
+		{-10 * time.Second, 0, 3, -10 * time.Second},
+		{-10 * time.Second, 1, 3, -6 * time.Second},
+		{-10 * time.Second, 2, 3, -2 * time.Second},
+		{-10 * time.Second, 0, 1, -10 * time.Second},
+		{-10 * time.Second, 1, 2, -2 * time.Second},
 		{0, 2, 3, 0},
-		{-time.Second, 2, 3, 0},
+		{time.Second, 2, 3, time.Second},
 	} {
-		started := start.Add(-c.early)
-		if got := bidTime(started, start, c.i, c.bids).Sub(started); got != c.want {
-			t.Errorf("%v before the slot, bid %d of %d: after %v, want %v", c.early, c.i, c.bids, got, c.want)
+		if got := bidTime(c.began, c.i, c.bids); got != c.want {
+			t.Errorf("begun at %v, bid %d of %d: at %v, want %v", c.began, c.i, c.bids, got, c.want)
 		}
 	}
 }

@@ -1,9 +1,4 @@
-// Package listener is a searcher who hears hints and sends nothing: it tells what it heard, whether
-// anything came twice, when it was cut off, and whether the history has all of it.
-//
-//	stream ──hint──▶ told, or told that it came twice
-//	   ✂   cut off ─▶ told ─▶ comes back after the last hint ─▶ reads the history: is everything there that was heard?
-package listener
+package searcher
 
 import (
 	"context"
@@ -14,14 +9,16 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/clock"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 	"github.com/gavel-relay/gavel/stream/client"
 )
 
-// Config says who the listener is.
-type Config struct {
+// ListenerConfig says who the listener is.
+type ListenerConfig struct {
 	Name string
+	// Service is the stream's name.
+	Service string
 	// URL is the stream's; HTTP is how it is reached, nil is as usual.
 	URL  string
 	HTTP *http.Client
@@ -29,13 +26,18 @@ type Config struct {
 	Stall time.Duration
 	Clock clock.Clock
 	// Tell is told what happens, from one goroutine.
-	Tell func(plan.Record)
+	Tell func(devnet.Event)
 	Log  *slog.Logger
 }
 
-// Listener is for one goroutine.
+// Listener is a searcher who hears hints and sends nothing: it tells what it heard, whether
+// anything came twice, when it was cut off, and whether the history has all of it. It is for one
+// goroutine.
+//
+//	stream ──hint──▶ told, or told that it came twice
+//	   ✂   cut off ─▶ told ─▶ comes back after the last hint ─▶ reads the history: is everything there that was heard?
 type Listener struct {
-	Config
+	ListenerConfig
 	stream *client.Client
 	heard  map[common.Hash]bool
 	// listens: a hint came on the present connection. back: the connection before was lost, and the
@@ -46,9 +48,9 @@ type Listener struct {
 // comeBack bounds the wait before a stream that ended is opened again; wall time.
 const comeBack = 250 * time.Millisecond
 
-// New returns a listener that hears nothing until Run. Its error is about the URL.
-func New(cfg Config) (*Listener, error) {
-	l := &Listener{Config: cfg, heard: map[common.Hash]bool{}}
+// NewListener returns a listener that hears nothing until Run. Its error is about the URL.
+func NewListener(cfg ListenerConfig) (*Listener, error) {
+	l := &Listener{ListenerConfig: cfg, heard: map[common.Hash]bool{}}
 	var err error
 	l.stream, err = client.New(cfg.URL, client.Options{HTTP: cfg.HTTP, MaxWait: comeBack, Broken: l.left})
 	return l, err
@@ -75,11 +77,11 @@ func (l *Listener) Run(ctx context.Context) error {
 // hear tells of a hint. The first one of all may be the last one for a while.
 func (l *Listener) hear(ctx context.Context, hint client.Event) {
 	l.listens = true
-	subject := plan.HintHeard
+	subject := devnet.HintHeard
 	if l.heard[hint.Hash] {
-		subject = plan.HintRepeated
+		subject = devnet.HintRepeated
 	}
-	l.Tell(plan.Record{Actor: l.Name, Subject: subject, At: plan.StreamName})
+	l.Tell(devnet.Event{Actor: l.Name, Subject: subject, At: l.Service})
 	first := len(l.heard) == 0
 	l.heard[hint.Hash] = true
 	if first && l.Stall > 0 {
@@ -99,7 +101,7 @@ func (l *Listener) left(err error, _ time.Duration) {
 		return
 	}
 	l.listens, l.back = false, true
-	l.Tell(plan.Record{Actor: l.Name, Subject: plan.ListenerLeft, At: plan.StreamName})
+	l.Tell(devnet.Event{Actor: l.Name, Subject: devnet.ListenerLeft, At: l.Service})
 }
 
 // lookBack reads the whole history and tells if it has all that was heard: a hint is in the history
@@ -120,5 +122,5 @@ func (l *Listener) lookBack(ctx context.Context) {
 		l.Log.Warn("the history lacks what was heard", "listener", l.Name, "hints", len(missing))
 		return
 	}
-	l.Tell(plan.Record{Actor: l.Name, Subject: plan.HistoryKept, At: plan.StreamName})
+	l.Tell(devnet.Event{Actor: l.Name, Subject: devnet.HistoryKept, At: l.Service})
 }

@@ -1,4 +1,4 @@
-package sidecar
+package proposer
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ type beaconBlock struct {
 
 // changed is a copy of a block that somebody has changed, signed anew by its proposer: what a
 // validator must never do.
-func (s *Sidecar) changed(block *api.VersionedSignedBlindedBeaconBlock,
+func (g *Games) changed(block *api.VersionedSignedBlindedBeaconBlock,
 	change func(*beaconBlock)) (*api.VersionedSignedBlindedBeaconBlock, error) {
 	other := &api.VersionedSignedBlindedBeaconBlock{Version: block.Version}
 	var message interface{ HashTreeRoot() ([32]byte, error) }
@@ -64,10 +64,10 @@ func (s *Sidecar) changed(block *api.VersionedSignedBlindedBeaconBlock,
 	default:
 		return nil, fmt.Errorf("no blinded blocks in %s", block.Version)
 	}
-	return other, s.signAnew(other, message, signature)
+	return other, g.signAnew(other, message, signature)
 }
 
-func (s *Sidecar) signAnew(
+func (g *Games) signAnew(
 	block *api.VersionedSignedBlindedBeaconBlock, message interface{ HashTreeRoot() ([32]byte, error) },
 	into *phase0.BLSSignature,
 ) error {
@@ -83,10 +83,10 @@ func (s *Sidecar) signAnew(
 	if err != nil {
 		return fmt.Errorf("read changed block: %w", err)
 	}
-	key := s.Keys[index]
+	key := g.Keys[index]
 	if key == nil {
 		return fmt.Errorf("validator %d is not ours", index)
 	}
-	*into = key.Sign(eth.SigningRoot(root, s.Spec.ProposerDomain(slot)))
+	*into = key.Sign(eth.SigningRoot(root, g.Spec.ProposerDomain(slot)))
 	return nil
 }

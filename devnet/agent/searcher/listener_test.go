@@ -1,4 +1,4 @@
-package listener
+package searcher
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/clock/clocktest"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // connection is what a stream says on one connection: the id after which it is asked to begin, and
@@ -74,10 +74,11 @@ func listen(t *testing.T, history string, clock *clocktest.Waits, stall time.Dur
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var told []string
-	l, err := New(Config{
-		Name: "searcher-1", URL: server.URL, Stall: stall, Clock: clock, Log: slog.New(slog.DiscardHandler),
-		Tell: func(r plan.Record) {
-			if r.Actor != "searcher-1" || r.At != plan.StreamName {
+	l, err := NewListener(ListenerConfig{
+		Name: "searcher-1", Service: "stream", URL: server.URL, Stall: stall, Clock: clock,
+		Log: slog.New(slog.DiscardHandler),
+		Tell: func(r devnet.Event) {
+			if r.Actor != "searcher-1" || r.At != "stream" {
 				t.Errorf("told of %+v", r)
 			}
 			if told = append(told, r.Subject); len(told) == last {
@@ -97,7 +98,7 @@ func listen(t *testing.T, history string, clock *clocktest.Waits, stall time.Dur
 // Each row is what streams say, connection by connection, what their history has then, and what is
 // told of that.
 func TestListener(t *testing.T) {
-	const heard, twice, left, kept = plan.HintHeard, plan.HintRepeated, plan.ListenerLeft, plan.HistoryKept
+	const heard, twice, left, kept = devnet.HintHeard, devnet.HintRepeated, devnet.ListenerLeft, devnet.HistoryKept
 	for _, c := range []struct {
 		name    string
 		history string
@@ -134,17 +135,17 @@ func TestStall(t *testing.T) {
 }
 
 // A stream that says that the request is wrong will not say anything else.
-func TestRefused(t *testing.T) {
+func TestListenerRefused(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	l, err := New(Config{Name: "searcher-1", URL: server.URL, Log: slog.New(slog.DiscardHandler)})
+	l, err := NewListener(ListenerConfig{Name: "searcher-1", URL: server.URL, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "searcher-1 listens to hints: status 404") {
 		t.Errorf("run ended with %v", err)
 	}
-	if _, err := New(Config{URL: "nowhere"}); err == nil {
+	if _, err := NewListener(ListenerConfig{URL: "nowhere"}); err == nil {
 		t.Error("an address without a host is taken")
 	}
 }

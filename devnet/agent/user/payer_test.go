@@ -1,4 +1,4 @@
-package payer
+package user
 
 import (
 	"context"
@@ -17,29 +17,19 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/scenarios/plan"
+	"github.com/gavel-relay/gavel/devnet"
 )
 
-const testChainID = 1337
-
-var (
-	testFriend = common.Address{0xf1}
-	testKey, _ = crypto.ToECDSA(crypto.Keccak256([]byte("payer test")))
-	testSpec   = &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 4,
-		Forks: []eth.ForkPoint{{Fork: eth.Fulu}}}
-)
-
-// owing is a refund in the house's books.
+// owing is a refund in the ledger's books.
 type owing struct {
 	block  uint64
 	wei    uint64
 	status string
 }
 
-// house answers like an execution node and a bundle RPC in one, and writes down what is paid and
+// ledger answers like an execution node and a bundle RPC in one, and writes down what is paid and
 // told. It is called by one payer.
-type house struct {
+type ledger struct {
 	t       *testing.T
 	clock   *steps
 	head    uint64
@@ -51,25 +41,25 @@ type house struct {
 	refuse  bool
 	nonce   uint64
 	lines   []string
-	each    func(h *house, slot int) // what happens before each slot
+	each    func(h *ledger, slot int) // what happens before each slot
 }
 
 // eth and buildernet are its namespaces.
 type (
-	node  struct{ *house }
-	relay struct{ *house }
+	ledgerNode struct{ *ledger }
+	ledgerRPC  struct{ *ledger }
 )
 
 // BlockNumber is eth_blockNumber.
-func (h node) BlockNumber() hexutil.Uint64 { return hexutil.Uint64(h.head) }
+func (h ledgerNode) BlockNumber() hexutil.Uint64 { return hexutil.Uint64(h.head) }
 
 // GetTransactionCount is eth_getTransactionCount.
-func (h node) GetTransactionCount(common.Address, string) hexutil.Uint64 {
+func (h ledgerNode) GetTransactionCount(common.Address, string) hexutil.Uint64 {
 	return hexutil.Uint64(h.nonce)
 }
 
 // GetBalance is eth_getBalance: the friend's, which is what it was paid.
-func (h node) GetBalance(address common.Address, block hexutil.Uint64) (*hexutil.U256, error) {
+func (h ledgerNode) GetBalance(address common.Address, block hexutil.Uint64) (*hexutil.U256, error) {
 	if address != testFriend || uint64(block) != h.head {
 		return nil, fmt.Errorf("asked for %s at %d", address, block)
 	}
@@ -78,7 +68,7 @@ func (h node) GetBalance(address common.Address, block hexutil.Uint64) (*hexutil
 }
 
 // SendRawTransaction is eth_sendRawTransaction.
-func (h node) SendRawTransaction(raw hexutil.Bytes) (common.Hash, error) {
+func (h ledgerNode) SendRawTransaction(raw hexutil.Bytes) (common.Hash, error) {
 	tx := new(types.Transaction)
 	if err := tx.UnmarshalBinary(raw); err != nil {
 		return common.Hash{}, err
@@ -92,7 +82,7 @@ func (h node) SendRawTransaction(raw hexutil.Bytes) (common.Hash, error) {
 }
 
 // GetDelayedRefunds is buildernet_getDelayedRefunds.
-func (h relay) GetDelayedRefunds(query struct {
+func (h ledgerRPC) GetDelayedRefunds(query struct {
 	Recipient common.Address
 	Cursor    string
 }) (map[string]any, error) {
@@ -126,12 +116,12 @@ func (h relay) GetDelayedRefunds(query struct {
 }
 
 // GetDelayedRefundTotalsByRecipient is buildernet_getDelayedRefundTotalsByRecipient.
-func (h relay) GetDelayedRefundTotalsByRecipient(struct{ Recipient common.Address }) map[string]any {
+func (h ledgerRPC) GetDelayedRefundTotalsByRecipient(struct{ Recipient common.Address }) map[string]any {
 	pending, received := h.sums()
 	return map[string]any{"pending": number(pending + h.miscast), "received": number(received), "indexedUpTo": h.indexed()}
 }
 
-func (h *house) indexed() hexutil.Uint64 {
+func (h *ledger) indexed() hexutil.Uint64 {
 	if h.behind > 0 {
 		h.behind--
 		return hexutil.Uint64(h.head - 1)
@@ -139,7 +129,7 @@ func (h *house) indexed() hexutil.Uint64 {
 	return hexutil.Uint64(h.head)
 }
 
-func (h *house) sums() (pending, received uint64) {
+func (h *ledger) sums() (pending, received uint64) {
 	for _, one := range h.books {
 		if one.status == "received" {
 			received += one.wei
@@ -150,7 +140,7 @@ func (h *house) sums() (pending, received uint64) {
 	return pending, received
 }
 
-func (h *house) note(format string, args ...any) {
+func (h *ledger) note(format string, args ...any) {
 	at := h.clock.now.Sub(testSpec.GenesisTime)
 	h.lines = append(h.lines, fmt.Sprintf("%v "+format, append([]any{at}, args...)...))
 }
@@ -181,11 +171,11 @@ func (s *steps) Until(ctx context.Context, t time.Time) error {
 	return ctx.Err()
 }
 
-// pay lets a payer run for some slots at a house, and returns what the house wrote down.
-func pay(t *testing.T, h *house, slots int) string {
+// pay lets a payer run for some slots at a ledger, and returns what the ledger wrote down.
+func pay(t *testing.T, h *ledger, slots int) string {
 	t.Helper()
 	server := rpc.NewServer()
-	for name, receiver := range map[string]any{"eth": node{h}, "buildernet": relay{h}} {
+	for name, receiver := range map[string]any{"eth": ledgerNode{h}, "buildernet": ledgerRPC{h}} {
 		if err := server.RegisterName(name, receiver); err != nil {
 			t.Fatal(err)
 		}
@@ -200,10 +190,10 @@ func pay(t *testing.T, h *house, slots int) string {
 			h.each(h, number)
 		}
 	}}
-	payer := New(Config{
+	payer := NewPayer(PayerConfig{
 		Name: "payer", Wallet: testKey, ChainID: testChainID, Spec: testSpec, Clock: h.clock, Node: client, OrderFlow: client,
 		Recipient: testFriend,
-		Tell:      func(r plan.Record) { h.note("%s %s", r.Subject, r.ValueWei) }, Log: slog.New(slog.DiscardHandler),
+		Tell:      func(r devnet.Event) { h.note("%s %s", r.Subject, r.ValueWei) }, Log: slog.New(slog.DiscardHandler),
 	})
 	if err := payer.Run(ctx); err != nil {
 		t.Errorf("run ended with %v", err)
@@ -211,17 +201,17 @@ func pay(t *testing.T, h *house, slots int) string {
 	return strings.Join(h.lines, "\n")
 }
 
-// Each row is a house, and what the payer does and tells there, at chain time since genesis.
+// Each row is a ledger, and what the payer does and tells there, at chain time since genesis.
 func TestPayer(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		house house
-		slots int
-		want  string
+		name   string
+		ledger ledger
+		slots  int
+		want   string
 	}{
 		{"what is owed is paid once, to the wei, and told when it was received",
-			house{head: 1, books: []owing{{1, 2_100_000_000_000_001, "pending"}},
-				each: func(h *house, slot int) {
+			ledger{head: 1, books: []owing{{1, 2_100_000_000_000_001, "pending"}},
+				each: func(h *ledger, slot int) {
 					if slot == 2 { // the transfer took two slots to land
 						h.head, h.nonce, h.books[0].status = 3, 1, "received"
 					}
@@ -233,35 +223,35 @@ func TestPayer(t *testing.T) {
 27s books_right 2100000000000001
 27s refund_received 2100000000000001
 39s books_right 2100000000000001`},
-		{"several are paid with a nonce each", house{head: 1, nonce: 7, books: []owing{{1, 5, "pending"}, {1, 6, "pending"}}},
-			1, `
+		{"several are paid with a nonce each",
+			ledger{head: 1, nonce: 7, books: []owing{{1, 5, "pending"}, {1, 6, "pending"}}}, 1, `
 3s books_right 0
 3s refund_listed 5
 3s pays 5 wei, #7
 3s refund_listed 6
 3s pays 6 wei, #8`},
-		{"page by page", house{head: 1, page: 1, books: []owing{{1, 5, "received"}, {1, 6, "pending"}}}, 1, `
+		{"page by page", ledger{head: 1, page: 1, books: []owing{{1, 5, "received"}, {1, 6, "pending"}}}, 1, `
 3s books_right 5
 3s refund_listed 5
 3s refund_received 5
 3s refund_listed 6
 3s pays 6 wei, #0`},
-		{"the newest block is waited for", house{head: 2, behind: 2, books: []owing{{2, 5, "pending"}}}, 1, `
+		{"the newest block is waited for", ledger{head: 2, behind: 2, books: []owing{{2, 5, "pending"}}}, 1, `
 3.4s books_right 0
 3.4s refund_listed 5
 3.4s pays 5 wei, #0`},
-		{"but not into the next slot", house{head: 2, behind: 46, books: []owing{{2, 5, "pending"}}}, 2, `
+		{"but not into the next slot", ledger{head: 2, behind: 46, books: []owing{{2, 5, "pending"}}}, 2, `
 15s books_right 0
 15s refund_listed 5
 15s pays 5 wei, #0`},
 		{"totals that are not the sums are not right, and nothing is paid",
-			house{head: 1, miscast: 1, books: []owing{{1, 5, "pending"}}}, 1, ``},
-		{"nor is a balance of something else", house{head: 1, extra: 1, books: []owing{{1, 5, "pending"}}}, 1, ``},
-		{"a service that refuses is asked again in the next slot", house{head: 1, refuse: true}, 2, `
+			ledger{head: 1, miscast: 1, books: []owing{{1, 5, "pending"}}}, 1, ``},
+		{"nor is a balance of something else", ledger{head: 1, extra: 1, books: []owing{{1, 5, "pending"}}}, 1, ``},
+		{"a service that refuses is asked again in the next slot", ledger{head: 1, refuse: true}, 2, `
 15s books_right 0`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got, want := pay(t, &c.house, c.slots), strings.TrimPrefix(c.want, "\n"); got != want {
+			if got, want := pay(t, &c.ledger, c.slots), strings.TrimPrefix(c.want, "\n"); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})

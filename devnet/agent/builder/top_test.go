@@ -1,4 +1,4 @@
-package bidder
+package builder
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/relay/client"
-	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
 // topBid is a record of a relay's stream of leading bids, for a slot.
@@ -54,17 +54,18 @@ func TestFollowTop(t *testing.T) {
 	defer cancel()
 	var told []string
 	clock := &clocktest.Waits{Time: time.Unix(1_700_000_000, 0)}
-	stall := plan.Move{Form: "stall DURATION", Time: 20 * time.Second}
-	b := New(Config{Name: "builder-1", Clock: clock, Strategy: []plan.Move{stall}, Tell: func(r plan.Record, _ string) {
-		if r.Actor != "builder-1" || r.At != "relay-1" {
-			t.Errorf("told of %+v", r)
-		}
-		if told = append(told, r.Subject); len(told) == 6 {
-			cancel()
-		}
-	}})
+	b := New(Config{Name: "builder-1", Clock: clock, Conduct: Conduct{Stall: 20 * time.Second},
+		Tell: func(r devnet.Event) {
+			if r.Actor != "builder-1" || r.At != "relay-1" {
+				t.Errorf("told of %+v", r)
+			}
+			if told = append(told, r.Subject); len(told) == 6 {
+				cancel()
+			}
+		}})
 	b.followTop(ctx, Relay{Name: "relay-1", Client: nowhere, TopBids: near})
-	want := []string{plan.TopHeard, plan.TopHeard, plan.ListenerLeft, plan.TopHeard, plan.TopHeard, plan.ListenerLeft}
+	want := []string{devnet.TopHeard, devnet.TopHeard, devnet.ListenerLeft, devnet.TopHeard, devnet.TopHeard,
+		devnet.ListenerLeft}
 	if !slices.Equal(told, want) || connections != 2 {
 		t.Errorf("on %d connections told %v, want %v", connections, told, want)
 	}

@@ -1,0 +1,97 @@
+package builder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/relay/client"
+)
+
+// auction does in one auction what the strategy decides, until that stops or newer attributes come.
+func (b *Builder) auction(ctx context.Context, a Attributes) {
+	duty, err := b.duty(ctx, a.Slot)
+	if err != nil {
+		if ctx.Err() == nil {
+			b.Log.Warn("no bid", "builder", b.Name, "slot", a.Slot, "error", err)
+		}
+		return
+	}
+	if b.Conduct.Replay {
+		b.submitKept(ctx)
+	}
+	start := b.Spec.SlotStart(a.Slot)
+	s := Situation{Slot: uint64(a.Slot), Length: b.Spec.SlotDuration, Began: b.Clock.Now().Sub(start)}
+	for ctx.Err() == nil {
+		s.Now = b.Clock.Now().Sub(start)
+		s.TopWei, s.Leading = b.top.of(a, b.Key.PublicKey())
+		switch d := b.Strategy.Decide(s); d.Do {
+		case Rest, Stop:
+			if s.Failed > 0 {
+				b.Log.Warn("bid given up", "builder", b.Name, "slot", a.Slot, "bid", s.Bids, "tries", s.Failed)
+			}
+			return
+		case Wait:
+			_ = b.Clock.Until(ctx, start.Add(d.Until)) // the context's end ends the loop too
+		case Bid:
+			s = b.tryBid(ctx, a, duty, d, s)
+		}
+	}
+}
+
+// tryBid makes a bid and says what the situation is then.
+func (b *Builder) tryBid(ctx context.Context, a Attributes, duty client.Duty, d Decision, s Situation) Situation {
+	paid, err := b.bid(ctx, a, duty, d)
+	switch {
+	case errors.Is(err, errNotBetter):
+		s.Bids, s.Failed = s.Bids+1, 0
+	case err != nil:
+		s.Failed, s.FailedAt = s.Failed+1, b.Clock.Now().Sub(b.Spec.SlotStart(a.Slot))
+		if ctx.Err() == nil {
+			b.Log.Debug("bid failed", "builder", b.Name, "slot", a.Slot, "bid", s.Bids, "error", err)
+		}
+	default:
+		s.Bids, s.LastWei, s.Failed = s.Bids+1, paid, 0
+		s.TookBack = s.TookBack || d.TakeBack
+	}
+	return s
+}
+
+var errNotRegistered = errors.New("the slot's proposer has not registered")
+
+// duty waits until a relay knows who proposes in a slot; it gives up when the slot begins. A
+// proposer that has not registered yet may still do so.
+func (b *Builder) duty(ctx context.Context, slot phase0.Slot) (client.Duty, error) {
+	for {
+		duty, err := b.askDuty(ctx, slot)
+		if err == nil {
+			return duty, nil
+		}
+		next := b.Clock.Now().Add(b.Spec.SlotDuration / looksPerSlot)
+		if next.After(b.Spec.SlotStart(slot)) {
+			return client.Duty{}, err
+		}
+		if err := b.Clock.Until(ctx, next); err != nil {
+			return client.Duty{}, err
+		}
+	}
+}
+
+// askDuty asks the relays in turn. One that does not answer is passed over as long as another does.
+func (b *Builder) askDuty(ctx context.Context, slot phase0.Slot) (client.Duty, error) {
+	var errs []error
+	for _, relay := range b.Relays {
+		list, err := relay.Duties(ctx)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("fetch duties of %s: %w", relay.URL(), err))
+		}
+		for _, entry := range list {
+			if entry.Slot == slot {
+				return entry, nil
+			}
+		}
+	}
+	return client.Duty{}, errors.Join(append(errs, errNotRegistered)...)
+}

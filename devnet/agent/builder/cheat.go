@@ -1,0 +1,143 @@
+package builder
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/beacon/engine"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/chain"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+)
+
+// Conduct is how fair a builder plays; the zero value is as fair as can be.
+type Conduct struct {
+	// Cheats are rules that it breaks in every submission.
+	Cheats []Cheat
+	// Burst is how many more submissions of the same block it sends after each bid, all at once.
+	Burst int
+	// Replay sends each submission again in the next auction, signature and all.
+	Replay bool
+	// Stall is for how long it reads no leading bid after the first one, in chain time.
+	Stall time.Duration
+}
+
+// Cheat is a rule that a builder breaks, named after the field or the rule that is wrong then.
+type Cheat string
+
+// What a builder can get wrong. CheatPayment pays itself and not the proposer; CheatStateRoot
+// changes the block in a way that only executing it shows.
+const (
+	CheatValue        Cheat = "value"
+	CheatPayment      Cheat = "payment"
+	CheatBlockHash    Cheat = "block-hash"
+	CheatParentHash   Cheat = "parent-hash"
+	CheatGasLimit     Cheat = "gas-limit"
+	CheatGasUsed      Cheat = "gas-used"
+	CheatTimestamp    Cheat = "timestamp"
+	CheatPrevRandao   Cheat = "prev-randao"
+	CheatWithdrawals  Cheat = "withdrawals"
+	CheatFeeRecipient Cheat = "fee-recipient"
+	CheatProposer     Cheat = "proposer"
+	CheatSlot         Cheat = "slot"
+	CheatSignature    Cheat = "signature"
+	CheatStateRoot    Cheat = "state-root"
+	CheatEmptyPayload Cheat = "empty-payload"
+)
+
+// Known says whether a builder knows how to break the rule.
+func (on Cheat) Known() bool { return slices.Contains(cheats, on) }
+
+// cheats are all that there are.
+var cheats = []Cheat{
+	CheatValue, CheatPayment, CheatBlockHash, CheatParentHash, CheatGasLimit, CheatGasUsed, CheatTimestamp,
+	CheatPrevRandao, CheatWithdrawals, CheatFeeRecipient, CheatProposer, CheatSlot, CheatSignature,
+	CheatStateRoot, CheatEmptyPayload,
+}
+
+func (c Conduct) cheats(on Cheat) bool { return slices.Contains(c.Cheats, on) }
+
+// cheat breaks what the conduct says, and returns the key to sign with.
+func (c Conduct) cheat(a Attributes, trace *builderv1.BidTrace, built *chain.Built,
+	key *bls.SecretKey) (*bls.SecretKey, error) {
+	for _, on := range c.Cheats {
+		key = on.apply(trace, built.Payload, key)
+	}
+	if !c.cheats(CheatStateRoot) {
+		return key, nil
+	}
+	if err := rehash(a, built); err != nil {
+		return nil, err
+	}
+	trace.BlockHash = built.Hash()
+	return key, nil
+}
+
+// apply breaks one rule, and returns the key to sign with.
+func (on Cheat) apply(trace *builderv1.BidTrace, block *payload.Payload, key *bls.SecretKey) *bls.SecretKey {
+	switch on {
+	case CheatValue:
+		trace.Value = new(uint256.Int).Add(trace.Value, uint256.NewInt(1e18))
+	case CheatBlockHash:
+		trace.BlockHash[0] ^= 1
+	case CheatParentHash:
+		trace.ParentHash[0] ^= 1
+	case CheatGasLimit:
+		trace.GasLimit++
+	case CheatGasUsed:
+		trace.GasUsed++
+	case CheatTimestamp:
+		block.Timestamp++
+	case CheatPrevRandao:
+		block.PrevRandao[0] ^= 1
+	case CheatWithdrawals:
+		block.Withdrawals = nil
+	case CheatFeeRecipient:
+		trace.ProposerFeeRecipient[0] ^= 1
+	case CheatProposer:
+		trace.ProposerPubkey = key.PublicKey()
+	case CheatSlot:
+		trace.Slot--
+	case CheatSignature:
+		return bls.Derive("somebody else", trace.Slot)
+	case CheatStateRoot:
+		block.StateRoot[0] ^= 1
+	case CheatEmptyPayload:
+		block.Transactions = nil
+	case CheatPayment: // the block itself was built so
+	}
+	return key
+}
+
+// rehash gives a changed block the hash that it then has, so that only executing it shows what is
+// wrong with it.
+func rehash(a Attributes, built *chain.Built) error {
+	var hashes []common.Hash
+	var root *common.Hash
+	var items [][]byte
+	if built.Fork >= eth.Deneb {
+		hashes, root = []common.Hash{}, (*common.Hash)(&a.ParentRoot)
+		for _, commitment := range built.Blobs.Commitments {
+			hashes = append(hashes, payload.VersionedHash(commitment))
+		}
+	}
+	if built.Fork >= eth.Electra {
+		var err error
+		if items, err = payload.EncodeRequests(built.Requests); err != nil {
+			return fmt.Errorf("hash changed block: %w", err)
+		}
+	}
+	whole, err := engine.ExecutableDataToBlockNoHash(payload.ToEngine(built.Fork, built.Payload), hashes, root, items)
+	if err != nil {
+		return fmt.Errorf("hash changed block: %w", err)
+	}
+	built.Payload.BlockHash = phase0.Hash32(whole.Hash())
+	return nil
+}

@@ -1,0 +1,165 @@
+package proposer
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	builderv1 "github.com/attestantio/go-builder-client/api/v1"
+	"github.com/attestantio/go-eth2-client/api"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/bls"
+)
+
+// Conduct is what a sidecar does for the proposer of a slot. The zero value is honest: it asks when
+// the slot begins and hands the signed block over at once. Times are against the slot's start.
+type Conduct struct {
+	// Local asks no relay. Silent asks for a header and hands no block over.
+	Local, Silent bool
+	// RequestAt is when the header is asked for, SubmitAt when the block is handed over, both at the
+	// earliest.
+	RequestAt, SubmitAt time.Duration
+	// Requests is how often the header is asked for, the last answer counts: 1.
+	Requests int
+	// Unbundle hands over a block that cannot be published, to learn the payload.
+	Unbundle bool
+	// Replay hands the same block over three times.
+	Replay bool
+	// Equivocate signs a second block of the slot and hands it over at EquivocateAt, or after the
+	// first one.
+	Equivocate   bool
+	EquivocateAt time.Duration
+}
+
+// Games is a sidecar between validators and another one that really speaks to relays. It plays the
+// games that its strategy tells it to: it asks late, asks often, hands signed blocks over late,
+// twice or changed. It is safe for concurrent use.
+//
+//	proposer ─Header─▶ wait for the time ─▶ relays (once, or again and again)
+//	         ─Submit─▶ wait ─▶ as it is, never, thrice, spoiled, or with a second block beside it ─▶ relays
+type Games struct {
+	Honest Sidecar
+	// Strategy is pure: the conduct of a slot depends on nothing but the slot.
+	Strategy func(phase0.Slot) Conduct
+	// Storm is how many more times registrations are sent.
+	Storm int
+	Spec  *eth.Spec
+	Clock clock.Clock
+	// Keys sign the second blocks of validators that equivocate, and the spoiled ones of those that
+	// unbundle.
+	Keys map[phase0.ValidatorIndex]*bls.SecretKey
+	Log  *slog.Logger
+}
+
+var _ Sidecar = (*Games)(nil)
+
+// Register implements Sidecar: a registration storm is the same registrations again and again.
+func (g *Games) Register(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) error {
+	err := g.Honest.Register(ctx, batch)
+	g.storm(ctx, batch)
+	return err
+}
+
+// stormAtOnce is how many registrations are under way at a time.
+const stormAtOnce = 16
+
+func (g *Games) storm(ctx context.Context, batch []*builderv1.SignedValidatorRegistration) {
+	var sending sync.WaitGroup
+	places := make(chan struct{}, stormAtOnce)
+	for range g.Storm {
+		places <- struct{}{}
+		sending.Go(func() {
+			if err := g.Honest.Register(ctx, batch); err != nil && ctx.Err() == nil {
+				g.Log.Warn("registration of a storm failed", "error", err)
+			}
+			<-places
+		})
+	}
+	sending.Wait()
+}
+
+// apart is the time between repeated requests.
+const apart = 100 * time.Millisecond
+
+// Header implements Sidecar.
+func (g *Games) Header(ctx context.Context, slot phase0.Slot, parent phase0.Hash32,
+	validator phase0.BLSPubKey) (*Bid, error) {
+	conduct := g.Strategy(slot)
+	if conduct.Local {
+		return nil, nil
+	}
+	if err := g.until(ctx, slot, conduct.RequestAt); err != nil {
+		return nil, err
+	}
+	best, err := g.Honest.Header(ctx, slot, parent, validator)
+	for range conduct.Requests - 1 {
+		if g.Clock.Until(ctx, g.Clock.Now().Add(apart)) != nil {
+			break
+		}
+		if later, problem := g.Honest.Header(ctx, slot, parent, validator); problem == nil && later != nil {
+			best, err = later, nil
+		}
+	}
+	return best, err
+}
+
+// until waits for a moment of a slot; without one it does not wait, whatever the clock says.
+func (g *Games) until(ctx context.Context, slot phase0.Slot, moment time.Duration) error {
+	if moment == 0 {
+		return nil
+	}
+	return g.Clock.Until(ctx, g.Spec.SlotStart(slot).Add(moment))
+}
+
+// Submit implements Sidecar.
+func (g *Games) Submit(ctx context.Context, block *api.VersionedSignedBlindedBeaconBlock) error {
+	slot, err := block.Slot()
+	if err != nil {
+		return err
+	}
+	conduct := g.Strategy(slot)
+	if err := g.until(ctx, slot, conduct.SubmitAt); err != nil {
+		return err
+	}
+	switch {
+	case conduct.Silent:
+		return nil
+	case conduct.Unbundle:
+		spoiled, err := g.changed(block, func(b *beaconBlock) { b.stateRoot[0] ^= 1 })
+		if err != nil {
+			return err
+		}
+		return g.Honest.Submit(ctx, spoiled)
+	}
+	err = g.Honest.Submit(ctx, block)
+	if conduct.Replay {
+		for range 2 {
+			err = g.Honest.Submit(ctx, block)
+		}
+	}
+	if conduct.Equivocate {
+		if err := g.equivocate(ctx, slot, block, conduct.EquivocateAt); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// equivocate hands over a second block of the slot. What relays say of it is no failure: who wants
+// to know listens on the connection.
+func (g *Games) equivocate(ctx context.Context, slot phase0.Slot, block *api.VersionedSignedBlindedBeaconBlock,
+	at time.Duration) error {
+	if err := g.until(ctx, slot, at); err != nil {
+		return err
+	}
+	second, err := g.changed(block, func(b *beaconBlock) { copy(b.graffiti[:], "a second block") })
+	if err != nil {
+		return err
+	}
+	_ = g.Honest.Submit(ctx, second) // as said above
+	return nil
+}

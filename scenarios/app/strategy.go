@@ -1,0 +1,162 @@
+package app
+
+import (
+	"slices"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/devnet/agent/builder"
+	"github.com/gavel-relay/gavel/devnet/agent/proposer"
+	"github.com/gavel-relay/gavel/devnet/agent/user"
+	"github.com/gavel-relay/gavel/scenarios/plan"
+)
+
+// moves are a strategy in the words of a plan.
+type moves []plan.Move
+
+// find is the move that begins with a word.
+func (m moves) find(word string) (plan.Move, bool) {
+	i := slices.IndexFunc(m, func(one plan.Move) bool { return one.Is(word) })
+	if i < 0 {
+		return plan.Move{}, false
+	}
+	return m[i], true
+}
+
+func (m moves) has(word string) bool {
+	_, ok := m.find(word)
+	return ok
+}
+
+// naiveBids is how many bids a builder without other orders makes.
+const naiveBids = 3
+
+// bidding is how a builder bids whose plan says these moves.
+func (m moves) bidding() builder.Strategy {
+	bids := naiveBids
+	if move, ok := m.find("bids"); ok {
+		bids = move.Count
+	}
+	base := m.base(bids)
+	back := builder.TakingBack{Strategy: base}
+	for _, move := range m {
+		switch {
+		case move.Form == "cancel at TIME":
+			back.At = &move.Time
+		case move.Is("cancel"):
+			back.WhenLeading = back.WhenLeading || move.Name == "leading"
+			back.WhenOutbid = back.WhenOutbid || move.Name == "outbid"
+		}
+	}
+	if back.At == nil && !back.WhenLeading && !back.WhenOutbid {
+		return base
+	}
+	return back
+}
+
+// base is how a builder bids, apart from what it takes back. The last move that says so counts.
+func (m moves) base(bids int) builder.Strategy {
+	for _, move := range slices.Backward(m) {
+		switch {
+		case move.Is("adaptive"):
+			return builder.Adaptive{StepWei: move.ValueWei}
+		case move.Is("last-minute"):
+			return builder.LastMinute{When: move.Time}
+		case move.Is("bluff"):
+			return builder.Bluff{ValueWei: move.ValueWei, Until: move.Time}
+		case move.Is("stealth"):
+			return builder.Stealth{Until: move.Time}
+		case move.Is("fixed"):
+			return builder.Fixed{ValueWei: move.ValueWei}
+		case move.Is("shade"):
+			return builder.Rising{Bids: bids, From: (100 - move.Percent) / 2, To: 100 - move.Percent}
+		case move.Is("naive"):
+			return builder.Rising{Bids: bids, From: 50, To: 90}
+		}
+	}
+	return builder.Rising{Bids: bids, From: 50, To: 90}
+}
+
+// conduct is how fair the builder plays.
+func (m moves) conduct() builder.Conduct {
+	c := builder.Conduct{Replay: m.has("replay")}
+	for _, move := range m {
+		switch {
+		case move.Is("cheat"):
+			c.Cheats = append(c.Cheats, builder.Cheat(move.Name))
+		case move.Is("burst"):
+			c.Burst = move.Count
+		case move.Is("stall"):
+			c.Stall = move.Time
+		}
+	}
+	return c
+}
+
+// trading is what a user, or a searcher who sends bundles of its own, does.
+func (m moves) trading() user.Strategy {
+	s := user.Strategy{Fast: m.has("fast"), Hide: m.has("hide")}
+	for _, move := range m {
+		switch {
+		case move.Is("public"):
+			s.Sends = user.SendPublic
+		case move.Is("conflict"):
+			s.Sends = user.SendConflict
+		case move.Is("delay"):
+			s.Sends = user.SendDelayed
+		case move.Is("split"):
+			s.SplitPercent = int(move.Percent)
+		case move.Is("cancel"):
+			s.CancelAfter = move.Time
+		case move.Is("exclusive"):
+			s.Exclusive = move.Name
+		case move.Is("chatter"):
+			s.Chatter = move.Count
+		}
+	}
+	return s
+}
+
+// proposing is what the sidecar does for the proposer of a slot.
+func (m moves) proposing() proposer.Conduct {
+	c := proposer.Conduct{
+		Local: m.has("local"), Silent: m.has("silent"), Unbundle: m.has("unbundle"), Replay: m.has("replay"),
+	}
+	for _, move := range m {
+		switch {
+		case move.Is("request"):
+			c.RequestAt = move.Time
+		case move.Is("submit"):
+			c.SubmitAt = move.Time
+		case move.Is("repeat"):
+			c.Requests = move.Count
+		case move.Is("equivocate"):
+			c.Equivocate, c.EquivocateAt = true, move.Time
+		}
+	}
+	return c
+}
+
+// conductOf is the conduct of each slot; where the plan says nothing it is honest.
+func conductOf(plans []plan.ProposerPlan) func(phase0.Slot) proposer.Conduct {
+	return func(slot phase0.Slot) proposer.Conduct {
+		for _, one := range plans {
+			if one.Slots.Has(int(slot)) {
+				return moves(one.Strategy).proposing()
+			}
+		}
+		return proposer.Conduct{}
+	}
+}
+
+// stormOf is how many more times registrations are sent, in all.
+func stormOf(plans []plan.ProposerPlan) (times int) {
+	for _, one := range plans {
+		for _, move := range one.Strategy {
+			if move.Is("register") {
+				times += move.Count
+			}
+		}
+	}
+	return times
+}
