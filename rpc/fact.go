@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -13,10 +15,29 @@ import (
 // Fact is something that happened. Facts are appended to the journal in the order in which they
 // happened; the ledger, statistics, metrics and the pool of the next start are projections of them.
 // Facts are JSON on disk: a field may be added, never renamed. Those that come in thousands share
-// messages of the journal (internal/journal/list).
+// messages of the journal (EachFact).
 type Fact interface {
 	// Subject is the journal subject below "rpc.", also the name of the fact in metrics and exports.
 	Subject() string
+}
+
+// EachFact hands over the facts of a message of the journal in their order: a list of JSON objects,
+// or one object alone, which is how journals of earlier versions have them all. The error is
+// handle's, or says that a list is none.
+func EachFact(message []byte, handle func(fact []byte) error) error {
+	if len(message) == 0 || message[0] != '[' {
+		return handle(message)
+	}
+	var facts []json.RawMessage
+	if err := json.Unmarshal(message, &facts); err != nil {
+		return fmt.Errorf("read a list of facts: %w", err)
+	}
+	for _, fact := range facts {
+		if err := handle(fact); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // OrderRef names an order in a fact.

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/gavel-relay/gavel/internal/journal/list"
 )
 
 // Appender is where a queue's messages are kept, in the order of the calls. Neither call waits for
@@ -58,8 +56,8 @@ type Queue[F any] struct {
 	// every fact in the order of the journal. All three are set before the first fact.
 	Limit   int
 	Observe func(F)
-	// Listed, if set, says which facts share messages of the journal (list.Message); encode must make
-	// objects of them, and readers use list.Each.
+	// Listed, if set, says which facts share messages of the journal (factList); encode must make
+	// objects of them, and readers of the journal must expect lists of such objects.
 	Listed func(F) bool
 
 	journal Appender
@@ -255,14 +253,14 @@ func (q *Queue[F]) take(written []F) (batch []F, receipt *Receipt, closed bool) 
 // letter is a message on its way to the journal: a list, or one fact alone.
 type letter struct {
 	subject string
-	list    list.Message
+	list    factList
 	alone   []byte
 	closed  bool // it is the one fact
 }
 
 // takes says whether a fact may come to those that are there.
 func (l *letter) takes(subject string, data []byte) bool {
-	return !l.closed && l.subject == subject && l.list.Fits(data)
+	return !l.closed && l.subject == subject && l.list.fits(data)
 }
 
 // content is what the journal gets, and of how many facts.
@@ -270,15 +268,15 @@ func (l *letter) content() (data []byte, facts int) {
 	switch {
 	case l.closed:
 		return l.alone, 1
-	case l.list.Facts() > 0:
-		return l.list.Bytes(), l.list.Facts()
+	case l.list.facts() > 0:
+		return l.list.message(), l.list.facts()
 	}
 	return nil, 0
 }
 
 func (l *letter) clear() {
 	l.alone, l.closed = nil, false
-	l.list.Reset()
+	l.list.reset()
 }
 
 // writeAll writes facts in as few messages as may be; the receipt, if there is one, is told of
@@ -306,7 +304,7 @@ func (q *Queue[F]) writeAll(batch []F, receipt *Receipt) (failed error) {
 			q.next.subject = subject
 		}
 		if listed {
-			q.next.list.Add(data)
+			q.next.list.add(data)
 		} else {
 			q.next.alone, q.next.closed = data, true
 		}

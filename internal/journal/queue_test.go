@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/gavel-relay/gavel/internal/journal/list"
 )
 
 // lines is a journal in memory, which takes nothing while busy says so. It acks at once, or, with
@@ -134,7 +132,7 @@ func TestQueueWritesLists(t *testing.T) {
 		q.Put("b 2")
 		q.PutLater("b 3")
 		q.PutLater("b 4")
-		long := strings.Repeat("-", list.Full)
+		long := strings.Repeat("-", fullList)
 		q.PutLater("b " + long)
 		if err := q.Close(t.Context()); err != nil {
 			t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/internal/observe"
-	"github.com/gavel-relay/gavel/internal/observe/observetest"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -79,7 +78,7 @@ func TestMetricsAreAViewOfTheFacts(t *testing.T) {
 	for _, fact := range day() {
 		metrics.Record(fact)
 	}
-	golden.File(t, "testdata/day.txt", observetest.Page(t, registry))
+	golden.File(t, "testdata/day.txt", golden.Metrics(t, registry))
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
@@ -103,7 +102,7 @@ func TestStrangersMakeNoSeries(t *testing.T) {
 			t.Errorf("%d series", got)
 		}
 	}
-	if text := observetest.Page(t, registry); strings.Contains(text, "invented") {
+	if text := golden.Metrics(t, registry); strings.Contains(text, "invented") {
 		t.Error(text)
 	}
 }

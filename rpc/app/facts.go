@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/journal"
-	"github.com/gavel-relay/gavel/internal/journal/list"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -104,7 +103,7 @@ func decodeFacts(subject string, message []byte, handle func(rpc.Fact)) error {
 	if !known {
 		return nil
 	}
-	return list.Each(message, func(data []byte) error {
+	return rpc.EachFact(message, func(data []byte) error {
 		fact, err := read(data)
 		if err == nil {
 			handle(fact)

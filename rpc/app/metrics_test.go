@@ -15,7 +15,6 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/internal/observe"
-	"github.com/gavel-relay/gavel/internal/observe/observetest"
 	"github.com/gavel-relay/gavel/rpc"
 	"github.com/gavel-relay/gavel/rpc/send"
 )
@@ -77,7 +76,7 @@ func TestMetricsAreAViewOfFactsAndCalls(t *testing.T) {
 	metrics.Call("eth_sendBundle", "", 250*time.Millisecond)
 	metrics.Call("eth_sendBundle", rpc.BundleEmpty.ID, 250*time.Millisecond)
 	metrics.Call("", rpc.MethodNotFound.ID, time.Hour) // a name that nobody knows has no time of its own
-	golden.File(t, "testdata/metrics.txt", observetest.Page(t, registry))
+	golden.File(t, "testdata/metrics.txt", golden.Metrics(t, registry))
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
@@ -86,7 +85,7 @@ func TestMetricsAreAViewOfFactsAndCalls(t *testing.T) {
 // A gauge that nobody answers is in the docs, and not on the page.
 func TestGaugesMayBeMissing(t *testing.T) {
 	_, registry := newTestMetrics(gauges{})
-	if got := observetest.Page(t, registry); got != "" {
+	if got := golden.Metrics(t, registry); got != "" {
 		t.Errorf("there is\n%s", got)
 	}
 }
@@ -125,7 +124,7 @@ func TestStrangersMakeNoSeries(t *testing.T) {
 		if got := testutil.CollectAndCount(metrics.deliveries); got != 2 {
 			t.Errorf("%d series", got)
 		}
-		if text := observetest.Page(t, registry); strings.Contains(text, "invented") ||
+		if text := golden.Metrics(t, registry); strings.Contains(text, "invented") ||
 			!strings.Contains(text, `builder="Alpha",result="failed"} 1000`) {
 			t.Error(text)
 		}

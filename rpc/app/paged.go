@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"github.com/gavel-relay/gavel/internal/journal"
-	"github.com/gavel-relay/gavel/internal/journal/list"
+	"github.com/gavel-relay/gavel/rpc"
 )
 
 // stateStore keeps what is so now, by subject; *journal.Journal does. All is kept when the call
@@ -133,7 +133,7 @@ func (p *paged) read(ctx context.Context, note any, handle func(item []byte) err
 		return err
 	}
 	if before != nil {
-		return list.Each(before, handle)
+		return rpc.EachFact(before, handle)
 	}
 	if note != nil {
 		if err := json.Unmarshal(p.head.Note, note); err != nil {
@@ -145,7 +145,7 @@ func (p *paged) read(ctx context.Context, note any, handle func(item []byte) err
 		if err != nil {
 			return err
 		}
-		if err := list.Each(data, handle); err != nil {
+		if err := rpc.EachFact(data, handle); err != nil {
 			return fmt.Errorf("decode page %d of %s: %w", number, p.subject, err)
 		}
 	}

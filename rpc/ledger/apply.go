@@ -9,7 +9,6 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/journal/list"
 	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/store"
 	"github.com/gavel-relay/gavel/rpc"
@@ -46,7 +45,7 @@ func reader[F rpc.Fact](change func(seq int64, fact F) (projection.Change, error
 	return func(entry projection.Entry) (projection.Change, error) {
 		var changes []projection.Change
 		var wrong []error
-		err := list.Each(entry.Data, func(data []byte) error {
+		err := rpc.EachFact(entry.Data, func(data []byte) error {
 			var fact F
 			err := json.Unmarshal(data, &fact)
 			if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth/bls"
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/internal/projection"
+	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api/data"
 	"github.com/gavel-relay/gavel/relay/archive"

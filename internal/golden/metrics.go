@@ -1,5 +1,4 @@
-// Package observetest shows tests what a Prometheus server would read. It is for tests only.
-package observetest
+package golden
 
 import (
 	"bytes"
@@ -10,8 +9,9 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// Page is what Prometheus reads, without comments and without the buckets of histograms.
-func Page(t testing.TB, registry prometheus.Gatherer) string {
+// Metrics is what a Prometheus server would read, without comments and without the buckets of
+// histograms.
+func Metrics(t testing.TB, registry prometheus.Gatherer) string {
 	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
