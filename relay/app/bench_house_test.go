@@ -47,6 +47,7 @@ import (
 type benchHouse struct {
 	spec     *eth.Spec
 	journal  *journal.Journal
+	leaders  *leaderSyncs // with an escrow in files
 	builders *builders.List
 	board    *noticeBoard
 	desk     *submit.Pipeline
@@ -141,6 +142,9 @@ func openBenchWith(b *testing.B, config journal.Config) *benchHouse {
 		}
 	})
 	record := benchFacts(b, h.journal)
+	if config.Dir != "" {
+		h.leaders = syncLeaders(b, record, escrow{h.journal})
+	}
 	h.builders, err = builders.New(benchRecords(), record)
 	if err != nil {
 		b.Fatal(err)

@@ -11,10 +11,11 @@ import (
 // in SSZ until getHeader sees the bid: with an API key, so that the signature is verified later,
 // and without, so that it is verified first. The body comes over loopback from a client that sends
 // as fast as it can, and uses the same processors; or at 10 Gbit/s, as from another machine.
-// Visible means escrowed all the same; whole, that the relay's own signature is there too, for
-// which a header that is asked for at once waits. What is done while the body comes may delay its
-// last byte: sent is the time from when the client begins to send until the header is whole, which
-// no such trick can shorten.
+// Visible means escrowed all the same, and with an escrow in files those that lead are synced
+// meanwhile, as in a relay (leaders-synced, sync); whole, that the relay's own signature is there
+// too, for which a header that is asked for at once waits. What is done while the body comes may
+// delay its last byte: sent is the time from when the client begins to send until the header is
+// whole, which no such trick can shorten.
 func BenchmarkReceiveToVisible(b *testing.B) {
 	for _, row := range []struct {
 		name       string
@@ -62,4 +63,7 @@ func receiveToVisible(b *testing.B, files, identified, network bool) {
 	b.ReportMetric(float64(percentile(visible, 0.99).Microseconds()), "p99-µs")
 	b.ReportMetric(float64(percentile(whole, 0.5).Microseconds()), "whole-p50-µs")
 	b.ReportMetric(float64(percentile(sent, 0.5).Microseconds()), "sent-p50-µs")
+	if files {
+		h.leaders.report(b)
+	}
 }
