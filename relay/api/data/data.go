@@ -16,6 +16,7 @@ import (
 	"strconv"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
@@ -47,6 +48,8 @@ func Mount(mux *serve.Mux, cfg Config) {
 type skin struct {
 	Config
 	receivedAnswers answers
+	// receivedReads are those under way, by what is asked and the rows that there are.
+	receivedReads singleflight.Group
 }
 
 // trace is an item of both lists (relay-specs, BidTraceV2): all numbers are decimal strings.

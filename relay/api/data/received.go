@@ -1,9 +1,12 @@
 package data
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
@@ -59,10 +62,10 @@ func (a *skin) received(w http.ResponseWriter, r *http.Request, media string) {
 }
 
 // receivedList is an encoded answer. That to a question about a slot is kept until the slot has
-// other rows, and what has come is put before it.
+// other rows, and what has come is put before it, once for all who ask at that time.
 func (a *skin) receivedList(r *http.Request, query relay.TraceQuery, media string) ([]byte, error) {
 	if query.Slot == nil {
-		list, err := a.listReceived(r, query, media)
+		list, err := a.listReceived(r.Context(), query, media)
 		return list.raw, err
 	}
 	mark, err := a.Archive.ReceivedMark(r.Context(), *query.Slot) // before the rows: what comes in between is another mark
@@ -70,33 +73,55 @@ func (a *skin) receivedList(r *http.Request, query relay.TraceQuery, media strin
 		return nil, err
 	}
 	asked := question{r.URL.RawQuery, media}
-	list, of, found := a.receivedAnswers.find(asked)
-	if found && of == mark {
+	if list, of, found := a.receivedAnswers.find(asked); found && of == mark {
 		return list.raw, nil
 	}
-	whole := false
-	if found {
-		list, whole, err = a.growReceived(r, query, media, list, of, mark)
-	}
-	if err == nil && !whole {
-		list, err = a.listReceived(r, query, media)
-	}
+	shared := fmt.Sprint(mark, " ", media, " ", r.URL.RawQuery)
+	raw, err, _ := a.receivedReads.Do(shared, func() (any, error) {
+		// Others wait for it as well, so it goes on when the first of them leaves.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), readPatience)
+		defer cancel()
+		list, err := a.renewReceived(ctx, query, asked, mark)
+		return list.raw, err
+	})
 	if err != nil {
 		return nil, err
 	}
+	return raw.([]byte), nil
+}
+
+// readPatience bounds a read that several requests wait for (wall time).
+const readPatience = 10 * time.Second
+
+// renewReceived makes the list of a slot that has other rows than the one that was kept, and keeps
+// it.
+func (a *skin) renewReceived(ctx context.Context, query relay.TraceQuery, asked question,
+	mark relay.Mark) (list page, err error) {
+	list, of, found := a.receivedAnswers.find(asked)
+	whole := false
+	if found {
+		if list, whole, err = a.growReceived(ctx, query, asked.media, list, of, mark); err != nil {
+			return page{}, err
+		}
+	}
+	if !whole {
+		if list, err = a.listReceived(ctx, query, asked.media); err != nil {
+			return page{}, err
+		}
+	}
 	a.receivedAnswers.keep(asked, mark, list)
-	return list.raw, nil
+	return list, nil
 }
 
 // growReceived puts before a list of a slot what has come since. It says false if that is much, or
 // not all that has changed: rows may be gone.
-func (a *skin) growReceived(r *http.Request, query relay.TraceQuery, media string, list page, before,
+func (a *skin) growReceived(ctx context.Context, query relay.TraceQuery, media string, list page, before,
 	now relay.Mark) (page, bool, error) {
 	came := now.Rows - before.Rows
 	if came <= 0 || came > maxReceived || now.Newest <= before.Newest {
 		return page{}, false, nil
 	}
-	rows, err := a.Archive.Received(r.Context(), relay.TraceQuery{
+	rows, err := a.Archive.Received(ctx, relay.TraceQuery{
 		Slot: query.Slot, After: before.Newest, UpTo: now.Newest, Limit: int(came) + 1,
 	})
 	if err != nil || int64(len(rows)) != came {
@@ -114,8 +139,8 @@ func asksFor(query relay.TraceQuery, row relay.Trace) bool {
 		(query.Builder == nil || *query.Builder == row.Builder)
 }
 
-func (a *skin) listReceived(r *http.Request, query relay.TraceQuery, media string) (page, error) {
-	rows, err := a.Archive.Received(r.Context(), query)
+func (a *skin) listReceived(ctx context.Context, query relay.TraceQuery, media string) (page, error) {
+	rows, err := a.Archive.Received(ctx, query)
 	if err != nil {
 		return page{}, err
 	}

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api/data"
 	"github.com/gavel-relay/gavel/relay/archive"
 )
 
@@ -123,5 +126,70 @@ func TestKeptListsAreTheSameAsNewOnes(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// slowArchive counts the lists that it is asked for, and answers when it is told to.
+type slowArchive struct {
+	data.Archive
+	asked  atomic.Int64
+	answer chan error
+}
+
+func (s *slowArchive) ReceivedMark(context.Context, phase0.Slot) (relay.Mark, error) {
+	return relay.Mark{Rows: 1, Newest: 1}, nil
+}
+
+func (s *slowArchive) Received(ctx context.Context, _ relay.TraceQuery) ([]relay.ReceivedTrace, error) {
+	s.asked.Add(1)
+	select {
+	case err := <-s.answer:
+		return []relay.ReceivedTrace{{Trace: trace(7, 1, "5"), ReceivedAt: day}}, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Who asks for the same list while it is read waits for that read, also if the first who asked
+// leaves. Another form of it is another read. A read that fails fails for all who waited, and the
+// next one is tried again.
+func TestListsAreReadOnceForAllWhoAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &slowArchive{answer: make(chan error)}
+		handler := mount(slow)
+		codes := make(chan int, 20)
+		ask := func(ctx context.Context, accept string) {
+			r := httptest.NewRequestWithContext(ctx, http.MethodGet, received+"?slot=7", nil)
+			r.Header.Set("Accept", accept)
+			answer := httptest.NewRecorder()
+			handler.ServeHTTP(answer, r)
+			codes <- answer.Code
+		}
+		round := func(answer error, want int) {
+			t.Helper()
+			before := slow.asked.Load()
+			first, leave := context.WithCancel(t.Context())
+			go ask(first, "application/json")
+			synctest.Wait()
+			for range 8 {
+				go ask(t.Context(), "application/json")
+			}
+			go ask(t.Context(), "text/csv")
+			synctest.Wait()
+			leave()
+			synctest.Wait()
+			if got := slow.asked.Load() - before; got != 2 {
+				t.Errorf("%d reads, want one of each form", got)
+			}
+			slow.answer <- answer
+			slow.answer <- answer
+			for range 10 {
+				if got := <-codes; got != want {
+					t.Errorf("answered %d, want %d", got, want)
+				}
+			}
+		}
+		round(relay.ArchiveUnavailable.Plain(), http.StatusServiceUnavailable)
+		round(nil, http.StatusOK)
 	})
 }
