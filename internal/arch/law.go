@@ -22,7 +22,8 @@ type Rule struct {
 // Pure are the rooms that are functions of their arguments: they get the time as an argument and
 // start nothing.
 var Pure = []string{
-	"internal/eth", "internal/eth/bls", "internal/eth/payload", "internal/orderflow", "relay", "relay/auction",
+	"internal/eth", "internal/eth/bls", "internal/eth/payload", "internal/jsonscan", "internal/orderflow", "relay",
+	"relay/auction",
 	"relay/check",
 	"relay/wire", "rpc", "rpc/bundle", "rpc/param", "rpc/pool", "rpc/refund", "rpc/sign", "stream",
 	"stream/hint", "devnet", "devnet/breaker",

@@ -87,17 +87,17 @@ func agree(t rapid.TB, fork eth.Fork, body []byte) {
 // must be.
 func unescaped(body []byte) []byte {
 	var out bytes.Buffer
-	for c := (cursor{body: body}); c.at < len(body); {
+	for c := newCursor(body); c.At < len(body); {
 		end := -1
-		if body[c.at] == '"' {
-			end = c.afterText()
+		if body[c.At] == '"' {
+			end = c.TextEnd()
 		}
 		if end < 0 {
-			out.WriteByte(body[c.at])
-			c.at++
+			out.WriteByte(body[c.At])
+			c.At++
 			continue
 		}
-		raw, text := body[c.at:end], ""
+		raw, text := body[c.At:end], ""
 		if bytes.IndexByte(raw, '\\') >= 0 && json.Unmarshal(raw, &text) == nil {
 			encoder := json.NewEncoder(&out)
 			encoder.SetEscapeHTML(false)
@@ -105,7 +105,7 @@ func unescaped(body []byte) []byte {
 		} else {
 			out.Write(raw)
 		}
-		c.at = end
+		c.At = end
 	}
 	return out.Bytes()
 }
@@ -113,7 +113,7 @@ func unescaped(body []byte) []byte {
 // strict walks a document under the rules for names that are not ours in their place, which are the
 // same as for ours but for spelling.
 func strict(body []byte) error {
-	c := cursor{body: body}
+	c := newCursor(body)
 	if err := c.walk("", object); err != nil {
 		return err
 	}
@@ -136,15 +136,15 @@ func tokenWalk(body []byte) error {
 type tokenWalker struct{ *json.Decoder }
 
 func (w *tokenWalker) value(name string, want kind, depth int) error {
-	if depth > maxDepth {
-		return errTooDeep
-	}
 	token, err := w.Token()
 	if err != nil {
 		return err
 	}
 	switch t := token.(type) {
 	case json.Delim:
+		if depth >= maxDepth {
+			return errors.New("nested too deeply")
+		}
 		if t == '{' && (want == object || want == unknown) {
 			return w.object(depth)
 		}
@@ -220,12 +220,13 @@ var mutations = map[string]func(t *rapid.T, body string) string{
 		if from < 0 {
 			return body
 		}
-		c := cursor{body: []byte(body), at: from + len(name) + 3}
-		start := c.at
-		if c.leap() != nil {
+		c := newCursor([]byte(body))
+		c.At = from + len(name) + 3
+		start := c.At
+		if _, err := c.Raw(); err != nil {
 			return body // cut short before
 		}
-		return body[:start] + rapid.SampledFrom(strangeValues).Draw(t, "value") + body[c.at:]
+		return body[:start] + rapid.SampledFrom(strangeValues).Draw(t, "value") + body[c.At:]
 	},
 	"a member added": func(t *rapid.T, body string) string {
 		places := strings.Split(body, "{")

@@ -101,12 +101,12 @@ func timeOf(seconds uint64) time.Time {
 
 func registrationsJSON(body []byte) (*Registrations, error) {
 	r := roomFor(min(len(body)/registrationJSON, MaxRegistrations) + 1) // one more for what turns out to be bad
-	c := cursor{body: body}
-	if c.peek() != '[' {
+	c := newCursor(body)
+	if c.Peek() != '[' {
 		return nil, fmt.Errorf("not a list of registrations: %w", c.wrong(objects))
 	}
 	count := 0
-	err := c.items(func() error {
+	err := c.Items(func() error {
 		if count == MaxRegistrations {
 			return ErrTooManyRegistrations
 		}
@@ -132,7 +132,7 @@ func (r *Registrations) read(c *cursor, place int) error {
 		return nil
 	}
 	*c = begin
-	if notJSON := c.skip(); notJSON != nil {
+	if _, notJSON := c.Value(); notJSON != nil {
 		return notJSON
 	}
 	if r.BadCount++; r.places == nil { // until now the entries stood at their own index

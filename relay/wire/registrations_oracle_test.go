@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/gavel-relay/gavel/internal/jsonscan"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -20,7 +21,7 @@ import (
 // say the same, except where this package means to be stricter:
 //
 //   - errSpelling: encoding/json takes "Message" for "message".
-//   - errTooDeep: a value that is nested deeper than maxDepth ends the whole list.
+//   - A value that is nested deeper than maxDepth ends the whole list.
 //   - ErrTooManyRegistrations, and objects with more than maxNames names that are not ours.
 
 // registrationOracle is an entry as encoding/json reads it; pointers tell what is missing.
@@ -84,7 +85,9 @@ func plainBytes(into []byte, text *string) error {
 func registrationsAgree(t rapid.TB, body []byte) {
 	t.Helper()
 	got, err := DecodeRegistrations(JSON, body)
-	if errors.Is(err, errTooDeep) || errors.Is(err, ErrTooManyRegistrations) {
+	var syntax *jsonscan.SyntaxError
+	tooDeep := errors.As(err, &syntax) && syntax.IsTooDeep()
+	if tooDeep || errors.Is(err, ErrTooManyRegistrations) {
 		return
 	}
 	var list []json.RawMessage
@@ -165,12 +168,13 @@ func TestRegistrationsAgreeWithTheOracle(t *testing.T) {
 
 // replaced is a document with another value in the place of the first one of a name.
 func replaced(body, name, value string) string {
-	c := cursor{body: []byte(body), at: strings.Index(body, `"`+name+`":`) + len(name) + 3}
-	from := c.at
-	if c.leap() != nil {
+	c := newCursor([]byte(body))
+	c.At = strings.Index(body, `"`+name+`":`) + len(name) + 3
+	from := c.At
+	if _, err := c.Raw(); err != nil {
 		return body
 	}
-	return body[:from] + value + body[c.at:]
+	return body[:from] + value + body[c.At:]
 }
 
 func FuzzRegistrationsAgreeWithTheOracle(f *testing.F) {

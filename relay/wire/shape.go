@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/jsonscan"
 )
 
 // What the libraries would take from JSON, and this package does not. Each follows from a rule that
@@ -33,13 +35,13 @@ type shape[T any] []field[T]
 // read reads an object. Names that the shape does not know are ignored, but must keep the rules of
 // strict.
 func (s shape[T]) read(c *cursor, into *T) error {
-	if c.peek() != '{' {
+	if c.Peek() != '{' {
 		return c.wrong(object)
 	}
 	var seen uint64
 	var others names
 	next := 0
-	err := c.members(func(name []byte) error {
+	err := c.Members(func(name []byte) error {
 		place := s.find(name, next)
 		if place < 0 {
 			return s.other(c, &others, name)
@@ -142,17 +144,6 @@ func wei[T any](name string, at func(*T) **uint256.Int) field[T] {
 	}}
 }
 
-func (c *cursor) number() ([]byte, error) {
-	if c.peek() != '"' {
-		return nil, c.wrong(decimal)
-	}
-	text, err := c.text()
-	if err != nil {
-		return nil, err
-	}
-	return text, checkText(decimal, text)
-}
-
 // fixed makes a field of as many bytes as at has.
 func fixed[T any](name string, at func(*T) []byte) field[T] {
 	return field[T]{name, func(c *cursor, into *T) error { return c.fixed(at(into)) }}
@@ -166,7 +157,7 @@ func (c *cursor) fixed(into []byte) error {
 	if len(digits) != 2*len(into) {
 		return fmt.Errorf("%d bytes: want %d", len(digits)/2, len(into))
 	}
-	return unhex(into, digits)
+	return jsonscan.Unhex(into, digits)
 }
 
 // bytesOf makes a field of as many bytes as size says.
@@ -187,21 +178,22 @@ func (c *cursor) bytes(most int) ([]byte, error) {
 		return nil, fmt.Errorf("%d bytes: %w", len(digits)/2, errTooMany)
 	}
 	into := make([]byte, len(digits)/2)
-	return into, unhex(into, digits)
+	return into, jsonscan.Unhex(into, digits)
 }
 
 // orNull makes a list that may be null, which stands for the empty one: Go's libraries write that
 // for a list that nobody has set.
 func orNull[T any](list field[T]) field[T] {
 	return field[T]{list.name, func(c *cursor, into *T) error {
-		if c.peek() != 'n' {
+		if c.Peek() != 'n' {
 			return list.read(c, into)
 		}
-		if begin := *c; string(c.literal()) != "null" {
+		if begin := *c; string(c.Literal()) != "null" {
 			*c = begin
 			return list.read(c, into)
 		}
-		return list.read(&cursor{body: []byte("[]")}, into)
+		empty := newCursor([]byte("[]"))
+		return list.read(&empty, into)
 	}}
 }
 
@@ -239,11 +231,11 @@ func objectList[T, E any](name string, most int, inner shape[E], at func(*T) *[]
 
 // list reads a list of at most most items.
 func (c *cursor) list(want kind, most int, item func() error) error {
-	if c.peek() != '[' {
+	if c.Peek() != '[' {
 		return c.wrong(want)
 	}
 	count := 0
-	return c.items(func() error {
+	return c.Items(func() error {
 		if count++; count > most {
 			return fmt.Errorf("more than %d: %w", most, errTooMany)
 		}
@@ -258,16 +250,16 @@ func (c *cursor) list(want kind, most int, item func() error) error {
 // follow each other. It is a guess for the capacity and costs a step for each of them.
 func (c *cursor) countTexts(length int) (count int) {
 	ahead := *c
-	if ahead.peek() != '[' {
+	if ahead.Peek() != '[' {
 		return 0
 	}
 	for {
-		ahead.at++
-		if ahead.peek() != '"' || len(ahead.body)-ahead.at < length+2 || ahead.body[ahead.at+length+1] != '"' {
+		ahead.At++
+		if ahead.Peek() != '"' || len(ahead.Doc)-ahead.At < length+2 || ahead.Doc[ahead.At+length+1] != '"' {
 			return count
 		}
 		count++
-		if ahead.at += length + 2; ahead.peek() != ',' {
+		if ahead.At += length + 2; ahead.Peek() != ',' {
 			return count
 		}
 	}

@@ -40,7 +40,7 @@ var errFound = errors.New("found")
 // follows is not read. Builders write the message first; where it comes last, the leap costs less
 // than a tenth of decoding.
 func slotInMessage(body []byte) (slot phase0.Slot, err error) {
-	c := cursor{body: body}
+	c := newCursor(body)
 	err = c.search("message", func() error {
 		return c.search("slot", func() error {
 			return number("slot", func(s *phase0.Slot) *phase0.Slot { return s }).read(&c, &slot)
@@ -51,12 +51,13 @@ func slotInMessage(body []byte) (slot phase0.Slot, err error) {
 
 // search goes to the value of a name in the object at the cursor, and reads it.
 func (c *cursor) search(name string, read func() error) error {
-	if c.peek() != '{' {
+	if c.Peek() != '{' {
 		return fmt.Errorf("no object around %s: %w", name, c.wrong(object))
 	}
-	err := c.members(func(other []byte) error {
+	err := c.Members(func(other []byte) error {
 		if string(other) != name {
-			return c.leap()
+			_, err := c.Raw()
+			return err
 		}
 		if err := read(); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -56,16 +56,13 @@ var nullable = map[string]bool{
 
 // walk reads one value that must be of a kind, and forgets it. name is for the error.
 func (c *cursor) walk(name string, want kind) error {
-	if c.depth > maxDepth {
-		return errTooDeep
-	}
-	switch c.peek() {
+	switch c.Peek() {
 	case '{':
 		if want != object && want != unknown {
 			return fmt.Errorf("%s is an object: want %s", name, want)
 		}
 		var seen names
-		return c.members(func(name []byte) error {
+		return c.Members(func(name []byte) error {
 			folded := fold(string(name))
 			if err := seen.add(folded); err != nil {
 				return err
@@ -76,12 +73,13 @@ func (c *cursor) walk(name string, want kind) error {
 		if want < decimals && want != unknown {
 			return fmt.Errorf("%s is a list: want %s", name, want)
 		}
-		return c.items(func() error { return c.walk(name, itemKinds[want]) })
+		return c.Items(func() error { return c.walk(name, itemKinds[want]) })
 	case '"':
 		if want == unknown {
-			return c.skipText()
+			_, err := c.Value()
+			return err
 		}
-		text, err := c.text()
+		text, err := c.Text()
 		if err != nil {
 			return err
 		}
@@ -90,28 +88,12 @@ func (c *cursor) walk(name string, want kind) error {
 		}
 		return nil
 	default:
-		if literal := c.literal(); want >= decimals && nullable[name] && string(literal) == "null" {
+		if literal := c.Literal(); want >= decimals && nullable[name] && string(literal) == "null" {
 			return nil
 		} else if want != unknown || !json.Valid(literal) {
 			return fmt.Errorf("%s is %.20q: numbers are quoted, and nothing known may be null or boolean", name, literal)
 		}
 		return nil
-	}
-}
-
-// wrong says that the value at the cursor is not of the kind that its name asks for.
-func (c *cursor) wrong(want kind) error {
-	switch c.peek() {
-	case 0:
-		return c.broken()
-	case '{':
-		return fmt.Errorf("an object: want %s", want)
-	case '[':
-		return fmt.Errorf("a list: want %s", want)
-	case '"':
-		return fmt.Errorf("text: want %s", want)
-	default:
-		return fmt.Errorf("%.20q: want %s", c.literal(), want)
 	}
 }
 

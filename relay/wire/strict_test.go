@@ -175,11 +175,12 @@ func TestListLimitsHoldInJSON(t *testing.T) {
 				value = `"0x` + strings.Repeat("00", row.most+over) + `"`
 			}
 			start := row.from + strings.Index(good[row.from:], `"`+row.field+`":`) + len(row.field) + 3
-			c := cursor{body: []byte(good), at: start}
-			if err := c.leap(); err != nil {
+			c := newCursor([]byte(good))
+			c.At = start
+			if _, err := c.Raw(); err != nil {
 				t.Fatal(err)
 			}
-			_, err := DecodeSubmission(eth.Fulu, JSON, []byte(good[:start]+value+good[c.at:]))
+			_, err := DecodeSubmission(eth.Fulu, JSON, []byte(good[:start]+value+good[c.At:]))
 			if (err != nil) != (over > 0) {
 				t.Errorf("%d %s: %v", row.most+over, name, err)
 			}

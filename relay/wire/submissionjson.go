@@ -42,7 +42,7 @@ func decodeSubmissionJSON(fork eth.Fork, body []byte) (*relay.Submission, error)
 }
 
 func decodeJSON[T any](body []byte, as shape[T], into *T) error {
-	c := cursor{body: body}
+	c := newCursor(body)
 	if err := as.read(&c, into); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func payloadShape(fork eth.Fork) shape[payload.Payload] {
 
 func readTransactions(c *cursor, p *payload.Payload) error {
 	p.Transactions = []bellatrix.Transaction{}
-	most := mostTransactions(len(c.body) / 2)
+	most := mostTransactions(len(c.Doc) / 2)
 	return c.list(hexList, maxTransactions, func() error {
 		tx, err := c.bytes(maxTransactionBytes)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gavel-relay/gavel/internal/jsonscan"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -27,23 +28,26 @@ func (e *entry) isNotification() bool {
 	return e.id == nil && (e.refused == nil || e.refused.ID == rpc.InvalidParams.ID)
 }
 
+// maxDepth bounds how deep lists and objects may lie in each other. No method needs more than ten.
+const maxDepth = 500
+
 // errBatchTooLarge ends the reading of a batch.
 var errBatchTooLarge = errors.New("batch is too large")
 
 // parse reads a body: one entry, or a batch of at most so many. It refuses what is not JSON and
 // what is neither.
 func parse(body []byte, maxBatch int) (entries []entry, batch bool, refused *rpc.Refused) {
-	s := &scanner{text: body}
+	s := &jsonscan.Scanner{Doc: body, MaxDepth: maxDepth}
 	var err error
-	switch s.peek() {
+	switch s.Peek() {
 	case 0:
-		if s.at == len(body) {
+		if s.AtEnd() {
 			return nil, false, rpc.ParseError.With("the body is empty")
 		}
-		return nil, false, rpc.ParseError.With("%v", s.bad("value expected"))
+		return nil, false, refuseSyntax(s.Fail("value expected"))
 	case '[':
 		batch = true
-		err = s.list(func() error {
+		err = s.Items(func() error {
 			if len(entries) == maxBatch {
 				return errBatchTooLarge
 			}
@@ -58,27 +62,36 @@ func parse(body []byte, maxBatch int) (entries []entry, batch bool, refused *rpc
 	case errors.Is(err, errBatchTooLarge):
 		return nil, batch, rpc.InvalidRequest.With("more than %d requests in a batch", maxBatch)
 	case err != nil:
-		return nil, batch, rpc.ParseError.With("%v", err)
-	case s.peek() != 0 || s.at < len(body):
-		return nil, batch, rpc.ParseError.With("%v", s.bad("something after the request"))
+		return nil, batch, refuseSyntax(err)
+	case !s.AtEnd():
+		return nil, batch, refuseSyntax(s.Fail("something after the request"))
 	case len(entries) == 0:
 		return nil, batch, rpc.InvalidRequest.With("the batch is empty")
 	}
 	return entries, batch, nil
 }
 
+// refuseSyntax says where a body ceases to be JSON.
+func refuseSyntax(err error) *rpc.Refused {
+	var syntax *jsonscan.SyntaxError
+	if errors.As(err, &syntax) {
+		return rpc.ParseError.With("%s", syntax.Says())
+	}
+	return rpc.ParseError.With("%v", err)
+}
+
 // read reads one request. Its error is that of the text; what is wrong with the request stands in
 // refused.
-func (e *entry) read(s *scanner) error {
-	if s.peek() != '{' {
-		_, err := s.value()
+func (e *entry) read(s *jsonscan.Scanner) error {
+	if s.Peek() != '{' {
+		_, err := s.Value()
 		e.refused = rpc.InvalidRequest.With("a request is an object")
 		return err
 	}
 	var id, version, method, params []byte
-	err := s.object(func(key []byte) (err error) {
+	err := s.Members(func(name []byte) (err error) {
 		target := (*[]byte)(nil)
-		switch name := unescape(key); string(name) {
+		switch string(name) {
 		case "id":
 			target = &id
 		case "jsonrpc":
@@ -88,13 +101,13 @@ func (e *entry) read(s *scanner) error {
 		case "params":
 			target = &params
 		default:
-			_, err = s.value()
+			_, err = s.Value()
 			return err
 		}
 		if *target != nil {
-			e.refused = rpc.InvalidRequest.With("%q comes twice", unescape(key))
+			e.refused = rpc.InvalidRequest.With("%q comes twice", name)
 		}
-		*target, err = s.value()
+		*target, err = s.Value()
 		return err
 	})
 	if err == nil && e.refused == nil {
@@ -121,7 +134,7 @@ func (e *entry) check(id, version, method, params []byte) {
 		return
 	}
 	if kindOf(method) == aString {
-		e.method = unescape(method[1 : len(method)-1])
+		e.method, _ = jsonscan.Unquote(method) // it is a string that was checked
 	}
 	switch {
 	case version == nil:
@@ -181,18 +194,6 @@ func kindOf(value []byte) kind {
 		return null
 	}
 	return aNumber
-}
-
-// unescape is a string's content, of which the text between the quotes is given.
-func unescape(quoted []byte) []byte {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return quoted
-	}
-	var text string
-	if err := json.Unmarshal(fmt.Appendf(nil, `"%s"`, quoted), &text); err != nil {
-		return quoted // the scanner has let it through, so that this does not happen
-	}
-	return []byte(text)
 }
 
 // clip is a client's text for an answer: not more than is needed to recognise it.

@@ -1,6 +1,7 @@
 package param
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gavel-relay/gavel/internal/jsonscan"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -27,7 +29,7 @@ const MaxList = 1000
 // struct of them, a list, a bool, a string, or to another such pointer, which stays nil for null.
 // The error is a *rpc.Refused, InvalidParams, with the path of the field.
 func Positional(params json.RawMessage, into ...any) error {
-	params = trim(params)
+	params = bytes.TrimSpace(params)
 	if len(params) == 0 || isNull(params) {
 		return nil
 	}
@@ -50,13 +52,50 @@ var errTooMany = errors.New("too many params")
 
 // Value reads one JSON value that stands at path.
 func Value(path string, raw json.RawMessage, into any) error {
-	return refuse(path, decode(trim(raw), reflect.ValueOf(into).Elem()))
+	return refuse(path, decode(bytes.TrimSpace(raw), reflect.ValueOf(into).Elem()))
 }
 
 // Missing refuses because a field is not there.
 func Missing(path string) error { return rpc.InvalidParams.With("%s: missing", path) }
 
-func isEmptyObject(raw []byte) bool { return raw[0] == '{' && len(trim(raw[1:len(raw)-1])) == 0 }
+func isEmptyObject(raw []byte) bool {
+	return raw[0] == '{' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
+}
+
+func isNull(raw []byte) bool { return string(raw) == "null" }
+
+// eachElement visits the elements of a list until one visit fails. What an element is, its reader
+// finds out; the envelope has seen that it is JSON.
+func eachElement(list []byte, visit func(i int, value []byte) error) error {
+	s := jsonscan.Scanner{Doc: list, MaxDepth: 1}
+	if s.Peek() != '[' {
+		return errors.New("want a list")
+	}
+	i := -1
+	return s.Items(func() error {
+		value, err := s.Raw()
+		if err != nil {
+			return err
+		}
+		i++
+		return visit(i, value)
+	})
+}
+
+// eachMember visits the members of an object until one visit fails.
+func eachMember(object []byte, visit func(name, value []byte) error) error {
+	s := jsonscan.Scanner{Doc: object, MaxDepth: 1}
+	if s.Peek() != '{' {
+		return errors.New("want an object")
+	}
+	return s.Members(func(name []byte) error {
+		value, err := s.Raw()
+		if err != nil {
+			return err
+		}
+		return visit(name, value)
+	})
+}
 
 // misplaced is an error below a place.
 type misplaced struct {
@@ -126,8 +165,8 @@ func decode(raw []byte, v reflect.Value) error {
 	case reflect.Bool:
 		return decodeBool(raw, v)
 	case reflect.String:
-		s, err := text(raw)
-		v.SetString(s)
+		text, err := jsonscan.Unquote(raw)
+		v.SetString(string(text))
 		return err
 	default:
 		panic(fmt.Sprintf("param: no way to read a %s", t)) // a schema of ours is wrong
@@ -146,19 +185,22 @@ type Tolerant interface {
 func decodeStruct(raw []byte, v reflect.Value) error {
 	known := plan(v.Type())
 	var seen uint64
-	return eachMember(raw, func(key string, value []byte) error {
-		i, found := known.places[key]
+	return eachMember(raw, func(name, value []byte) error {
+		i, found := known.places[string(name)]
 		if !found {
-			return known.refuse(key)
+			return known.refuse(string(name))
 		}
 		if seen&(1<<i) != 0 {
-			return withinMember(key, errTwice)
+			return withinMember(string(name), errTwice)
 		}
 		seen |= 1 << i
 		if i >= v.NumField() {
 			return nil
 		}
-		return withinMember(key, decode(value, v.Field(i)))
+		if err := decode(value, v.Field(i)); err != nil {
+			return withinMember(string(name), err)
+		}
+		return nil
 	})
 }
 

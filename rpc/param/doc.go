@@ -12,6 +12,7 @@
 // effect is known too, see Tolerant. Nothing is read twice and nothing is allocated by the number
 // of elements that somebody claims: a Later is not looked into until its reader has counted it.
 //
-// The bytes must be one JSON value, as a json.RawMessage from a decoder is. Other bytes give an
-// error or nonsense, never a panic.
+// The scanner is internal/jsonscan, in its unchecked form: the envelope has checked all of the
+// body. The bytes must be one JSON value, as a json.RawMessage from a decoder is. Other bytes give
+// an error or nonsense, never a panic.
 package param

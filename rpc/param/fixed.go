@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/jsonscan"
 )
 
 // Hash is 32 bytes in hex with 0x, in any letter case. It may not be null; where it may be absent,
@@ -26,7 +27,7 @@ type Address common.Address
 func (a *Address) Read(raw []byte) error { return readFixed(raw, a[:]) }
 
 func readFixed(raw, into []byte) error {
-	content, err := view(raw)
+	content, err := jsonscan.Unquote(raw)
 	if err != nil {
 		content = nil
 	}
@@ -56,7 +57,7 @@ func (h *HexBytes) Read(raw []byte) error {
 		*h = HexBytes{}
 		return nil
 	}
-	content, err := view(raw)
+	content, err := jsonscan.Unquote(raw)
 	if err != nil {
 		return errHex
 	}
@@ -90,7 +91,7 @@ func (u *UUID) Read(raw []byte) error {
 	if isNull(raw) {
 		return nil
 	}
-	content, err := view(raw)
+	content, err := jsonscan.Unquote(raw)
 	if err == nil && len(content) == 0 {
 		return nil
 	}

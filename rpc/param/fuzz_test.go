@@ -1,6 +1,7 @@
 package param
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -54,11 +55,11 @@ func FuzzScan(f *testing.F) {
 	f.Add([]byte(`[1, "]", [], {}, -0.5e3, "\u005d"]`))
 	f.Add([]byte(` {} `))
 	f.Fuzz(func(t *testing.T, value []byte) {
-		value = trim(value)
+		value = bytes.TrimSpace(value)
 		var list []json.RawMessage
 		listErr := eachElement(value, func(_ int, v []byte) error { list = append(list, v); return nil })
 		object := map[string]string{}
-		objectErr := eachMember(value, func(key string, v []byte) error { object[key] = string(v); return nil })
+		objectErr := eachMember(value, func(name, v []byte) error { object[string(name)] = string(v); return nil })
 		if !json.Valid(value) || !utf8.Valid(value) { // in keys the library replaces what is no UTF-8
 			return
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/internal/jsonscan"
 )
 
 // Number is a whole number below 2^64: a JSON number, hex text with 0x, decimal text; null and "0x"
@@ -46,22 +48,27 @@ func either(err, better error) error {
 // to hide a megabyte of zeros.
 const maxNumeral = 128
 
+// errNumeral says that a value is no number, in any form; its readers say what they want.
+var errNumeral = errors.New("want a number")
+
 // numeral is the text of a number, whichever way it was written.
 func numeral(raw []byte) (digits string, absent bool, err error) {
 	if isNull(raw) {
 		return "", true, nil
 	}
 	if len(raw) > maxNumeral {
-		return "", false, errSyntax
+		return "", false, errNumeral
 	}
 	if len(raw) > 0 && raw[0] == '"' {
-		if digits, err = text(raw); err != nil {
+		text, err := jsonscan.Unquote(raw)
+		if err != nil {
 			return "", false, err
 		}
+		digits = string(text)
 		return digits, digits == "0x" || digits == "0X", nil
 	}
 	if len(raw) > 1 && (raw[1] == 'x' || raw[1] == 'X') {
-		return "", false, errSyntax
+		return "", false, errNumeral
 	}
 	return string(raw), false, nil
 }

@@ -1,11 +1,12 @@
-package wire
+package jsonscan
 
 import (
 	"encoding/binary"
 	"errors"
 )
 
-var errDigits = errors.New("not hexadecimal")
+// ErrDigits says that a text is not of hexadecimal digits, two for each byte.
+var ErrDigits = errors.New("not hexadecimal")
 
 // hexPairs has the byte that two digits stand for, the first digit in the lower half of the index,
 // and noPair where one of them is none. Of its 128 KiB digits touch four, so it stays in the
@@ -36,12 +37,12 @@ var digitValues = func() map[byte]uint16 {
 	return values
 }()
 
-// unhex decodes hexadecimal digits in both cases, twice as many as into has bytes. It takes two at
+// Unhex decodes hexadecimal digits in both cases, twice as many as into has bytes. It takes two at
 // a time from a table, eight in a round, and looks for bad digits once, at the end: half of a block
 // in JSON is blobs, and this is where their time goes.
-func unhex(into, digits []byte) error {
+func Unhex(into, digits []byte) error {
 	if len(digits) != 2*len(into) {
-		return errDigits
+		return ErrDigits
 	}
 	seen := uint16(0)
 	for len(into) >= 4 && len(digits) >= 8 {
@@ -58,7 +59,7 @@ func unhex(into, digits []byte) error {
 		into[i] = byte(pair) // a bad one is refused below
 	}
 	if seen&noPair != 0 {
-		return errDigits
+		return ErrDigits
 	}
 	return nil
 }

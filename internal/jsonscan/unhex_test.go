@@ -1,4 +1,4 @@
-package wire
+package jsonscan
 
 import (
 	"bytes"
@@ -8,14 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// unhex agrees with encoding/hex about every text, in particular about every single byte in every
+// Unhex agrees with encoding/hex about every text, in particular about every single byte in every
 // place of a word.
 func TestUnhexIsHex(t *testing.T) {
 	agree := func(t rapid.TB, digits []byte) {
 		want := make([]byte, len(digits)/2)
 		_, wantErr := hex.Decode(want, digits)
 		got := make([]byte, len(digits)/2)
-		if err := unhex(got, digits); (err == nil) != (wantErr == nil) || err == nil && !bytes.Equal(got, want) {
+		if err := Unhex(got, digits); (err == nil) != (wantErr == nil) || err == nil && !bytes.Equal(got, want) {
 			t.Fatalf("%q: %x, %v, want %x, %v", digits, got, err, want, wantErr)
 		}
 	}
@@ -33,4 +33,21 @@ func TestUnhexIsHex(t *testing.T) {
 		}
 		agree(t, digits)
 	})
+}
+
+func BenchmarkUnhex(b *testing.B) {
+	digits, into := bytes.Repeat([]byte("0f"), 131072), make([]byte, 131072)
+	for name, decode := range map[string]func() error{
+		"table":        func() error { return Unhex(into, digits) },
+		"encoding-hex": func() error { _, err := hex.Decode(into, digits); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(digits)))
+			for b.Loop() {
+				if err := decode(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

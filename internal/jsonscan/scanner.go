@@ -1,0 +1,282 @@
+package jsonscan
+
+import "fmt"
+
+// Scanner goes through a document from its first byte to its last.
+type Scanner struct {
+	// Doc is the document, At the place of the next byte.
+	Doc []byte
+	At  int
+	// MaxDepth is how many objects and lists may lie in each other.
+	MaxDepth int
+
+	depth int // how many are open around At
+}
+
+// SyntaxError tells where a text ceases to be JSON.
+type SyntaxError struct {
+	// At is the place of the byte, What says what is wrong with it.
+	At   int
+	What string
+
+	early bool
+}
+
+// Error says it in few words, as part of a longer sentence.
+func (e *SyntaxError) Error() string {
+	switch {
+	case e.What == tooDeep:
+		return "nested too deeply"
+	case e.early:
+		return "not JSON: it ends early"
+	}
+	return fmt.Sprintf("not JSON at byte %d", e.At)
+}
+
+// Says is what is wrong, and where, for who wants to mend the text.
+func (e *SyntaxError) Says() string { return fmt.Sprintf("%s at byte %d", e.What, e.At) }
+
+// IsTooDeep says that the text may well be JSON, but has more than MaxDepth levels.
+func (e *SyntaxError) IsTooDeep() bool { return e.What == tooDeep }
+
+const tooDeep = "nested too deep"
+
+// Fail says what is wrong at the scanner's place.
+func (s *Scanner) Fail(what string) error {
+	if s.At >= len(s.Doc) {
+		return &SyntaxError{At: s.At, What: "unexpected end", early: true}
+	}
+	return &SyntaxError{At: s.At, What: what}
+}
+
+// Peek is the next byte that is no white space, 0 at the end.
+func (s *Scanner) Peek() byte {
+	for ; s.At < len(s.Doc); s.At++ {
+		switch b := s.Doc[s.At]; b {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return b
+		}
+	}
+	return 0
+}
+
+// AtEnd says whether nothing but white space follows.
+func (s *Scanner) AtEnd() bool {
+	s.Peek()
+	return s.At >= len(s.Doc)
+}
+
+// Members reads an object. member gets a name, and must read its value.
+func (s *Scanner) Members(member func(name []byte) error) error {
+	return s.inside('{', '}', missingInObject, func() error {
+		if s.Peek() != '"' {
+			return s.Fail(noKey)
+		}
+		name, err := s.Text()
+		if err != nil {
+			return err
+		}
+		if err := s.colon(); err != nil {
+			return err
+		}
+		return member(name)
+	})
+}
+
+const (
+	missingInObject = "comma or } expected"
+	noKey           = "key expected"
+)
+
+func (s *Scanner) colon() error {
+	if s.Peek() != ':' {
+		return s.Fail("colon expected")
+	}
+	s.At++
+	return nil
+}
+
+// Items reads a list. item must read one value.
+func (s *Scanner) Items(item func() error) error {
+	return s.inside('[', ']', "comma or ] expected", item)
+}
+
+func (s *Scanner) inside(open, end byte, missing string, next func() error) error {
+	if s.Peek() != open {
+		return s.Fail(string(open) + " expected")
+	}
+	if s.depth++; s.depth > s.MaxDepth {
+		return &SyntaxError{At: s.At, What: tooDeep}
+	}
+	s.At++
+	if s.Peek() == end {
+		s.At++
+		s.depth--
+		return nil
+	}
+	for {
+		if err := next(); err != nil {
+			return err
+		}
+		switch s.Peek() {
+		case ',':
+			s.At++
+		case end:
+			s.At++
+			s.depth--
+			return nil
+		default:
+			return s.Fail(missing)
+		}
+	}
+}
+
+// Value reads a value of any kind, which must be JSON, and returns it as it stands there.
+func (s *Scanner) Value() ([]byte, error) {
+	first := s.Peek()
+	from, err := s.At, error(nil)
+	switch first {
+	case '"':
+		_, err = s.passText()
+	case '{':
+		err = s.inside('{', '}', missingInObject, s.skipMember)
+	case '[':
+		err = s.Items(s.skip)
+	case 't':
+		err = s.word("true")
+	case 'f':
+		err = s.word("false")
+	case 'n':
+		err = s.word("null")
+	default:
+		err = s.number()
+	}
+	return s.Doc[from:s.At], err
+}
+
+func (s *Scanner) skip() error {
+	_, err := s.Value()
+	return err
+}
+
+// skipMember does not decode the name, which may be long and is nobody's.
+func (s *Scanner) skipMember() error {
+	if s.Peek() != '"' {
+		return s.Fail(noKey)
+	}
+	if _, err := s.passText(); err != nil {
+		return err
+	}
+	if err := s.colon(); err != nil {
+		return err
+	}
+	return s.skip()
+}
+
+// Raw goes over a value without looking at what is in it, and returns it as it stands there:
+// brackets are counted, not matched.
+func (s *Scanner) Raw() ([]byte, error) {
+	s.Peek()
+	from, open := s.At, 0
+	for {
+		switch b := s.Peek(); b {
+		case 0:
+			return nil, s.Fail("value expected")
+		case '"':
+			end := textEnd(s.Doc, s.At)
+			if end < 0 {
+				return nil, s.Fail("value expected")
+			}
+			s.At = end
+		case '{', '[':
+			open++
+			s.At++
+		case '}', ']':
+			open--
+			s.At++
+		case ',', ':':
+			if open <= 0 {
+				return nil, s.Fail("value expected")
+			}
+			s.At++
+		default:
+			s.Literal()
+		}
+		if open < 0 {
+			s.At--
+			return nil, s.Fail("value expected")
+		}
+		if open == 0 {
+			return s.Doc[from:s.At], nil
+		}
+	}
+}
+
+// endsLiteral has the bytes at which a number or a word is over.
+var endsLiteral = func() (table [256]bool) {
+	for _, b := range []byte(" \t\r\n,:\"{}[]") {
+		table[b] = true
+	}
+	return table
+}()
+
+// Literal reads what stands where a number or a word is, valid or not.
+func (s *Scanner) Literal() []byte {
+	from := s.At
+	for s.At < len(s.Doc) && !endsLiteral[s.Doc[s.At]] {
+		s.At++
+	}
+	return s.Doc[from:s.At]
+}
+
+func (s *Scanner) word(word string) error {
+	for i := range len(word) {
+		if !s.is(word[i]) {
+			return s.Fail("value expected")
+		}
+		s.At++
+	}
+	return nil
+}
+
+// number passes [-] digits [. digits] [e [+-] digits], without leading zeros.
+func (s *Scanner) number() error {
+	if s.is('-') {
+		s.At++
+	}
+	switch {
+	case s.is('0'):
+		s.At++
+	case !s.digits():
+		return s.Fail("value expected")
+	}
+	if s.is('.') {
+		s.At++
+		if !s.digits() {
+			return s.Fail("digit expected")
+		}
+	}
+	if s.is('e') || s.is('E') {
+		if s.At++; s.is('+') || s.is('-') {
+			s.At++
+		}
+		if !s.digits() {
+			return s.Fail("digit expected")
+		}
+	}
+	return nil
+}
+
+func (s *Scanner) is(c byte) bool { return s.At < len(s.Doc) && s.Doc[s.At] == c }
+
+// digits passes at least one digit.
+func (s *Scanner) digits() bool {
+	from := s.At
+	for s.At < len(s.Doc) && isDigit(s.Doc[s.At]) {
+		s.At++
+	}
+	return s.At > from
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
