@@ -34,6 +34,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/hydrate"
 	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/submit"
 	"github.com/gavel-relay/gavel/relay/top"
@@ -110,8 +111,6 @@ func (chainOfBench) Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.At
 	return &relay.Attributes{Slot: slot, ParentHash: parent, ParentNumber: 6, Withdrawals: []*capella.Withdrawal{}}
 }
 
-func (chainOfBench) Delivered(phase0.Slot) bool { return false }
-
 func (chainOfBench) Duties() ([]relay.RegisteredDuty, uint64) { return nil, 1 }
 
 // nobodyExecutes finds every block valid at once.
@@ -151,7 +150,7 @@ func openBenchWith(b *testing.B, config journal.Config) *benchHouse {
 	}
 	held := clock.NewHeld(h.spec.GenesisTime, 1)
 	h.desk = submit.New(submit.Config{
-		Spec: h.spec, Clock: held, Chain: chainOfBench{}, Deliveries: chainOfBench{}, Builders: h.builders,
+		Spec: h.spec, Clock: held, Chain: chainOfBench{}, Slots: new(slots.Slots), Builders: h.builders,
 		Validator: nobodyExecutes{},
 		Escrow:    unneeded{escrow{h.journal}}, Evidence: evidence{h.journal}, Board: h.board, Facts: record,
 		Key:               bls.Derive("relay", 0),

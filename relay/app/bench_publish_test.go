@@ -23,6 +23,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/beacon"
 	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/slots"
 )
 
 // BenchmarkPayloadToPublish is the time from the last byte of a proposer's blinded block (v2, SSZ)
@@ -63,7 +64,7 @@ var benchValidator = bls.Derive("bench validator", 0)
 // delivery is the way of a blinded block through the relay, and the beacon node at its end.
 type delivery struct {
 	handler http.Handler
-	served  *deliver.Served
+	served  *slots.Payloads
 	guard   *timedGuard
 	arrived chan time.Time
 }
@@ -85,7 +86,7 @@ func (g *timedGuard) Claim(ctx context.Context, slot phase0.Slot, root phase0.Ro
 func openDelivery(b *testing.B, h *benchHouse) *delivery {
 	b.Helper()
 	d := &delivery{
-		served:  &deliver.Served{Escrow: escrow{h.journal}, Log: slog.New(slog.DiscardHandler)},
+		served:  &slots.Payloads{Escrow: escrow{h.journal}, Log: slog.New(slog.DiscardHandler)},
 		guard:   &timedGuard{guard: newGuard(h.journal, h.spec)},
 		arrived: make(chan time.Time, 1),
 	}
@@ -100,7 +101,8 @@ func openDelivery(b *testing.B, h *benchHouse) *delivery {
 		b.Fatal(err)
 	}
 	desk := deliver.New(deliver.Config{
-		Spec: h.spec, Clock: clock.Real{}, Proposers: proposerOfBench{}, Payloads: d.served, Guard: d.guard, Publisher: nodes,
+		Spec: h.spec, Clock: clock.Real{}, Proposers: proposerOfBench{}, Payloads: d.served, Slots: new(slots.Slots),
+		Guard: d.guard, Publisher: nodes,
 		Facts: benchFacts(b, h.journal), Log: slog.New(slog.DiscardHandler), PublishTimeout: time.Minute,
 	})
 	mux := request.NewMux()

@@ -156,6 +156,7 @@ func (a *App) handleHead(ctx context.Context, head relay.Head) {
 		a.board.Clear(head.Slot - keepSlots)
 		a.deliver.Close(head.Slot - keepSlots)
 		a.served.Close(head.Slot - keepSlots)
+		a.slots.Close(head.Slot - keepSlots) // after submit, which looks there what was delivered
 		a.forget(ctx, head.Slot-keepSlots-1)
 	}
 	epoch := a.spec.EpochOf(head.Slot)

@@ -51,7 +51,7 @@ func (e escrow) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents, e
 	return wire.DecodeContents(raw)
 }
 
-// Builders implements deliver.Store.
+// Builders implements slots.Store.
 func (e escrow) Builders(ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32) ([]phase0.BLSPubKey, error) {
 	former := escrowKey(relay.PayloadID{Slot: slot, BlockHash: blockHash})
 	keys, err := e.journal.EscrowKeys(ctx, former)
@@ -74,7 +74,7 @@ func (e escrow) Builders(ctx context.Context, slot phase0.Slot, blockHash phase0
 	return builders, nil
 }
 
-// Drop implements deliver.Store.
+// Drop implements slots.Store.
 func (e escrow) Drop(ctx context.Context, id relay.PayloadID) error {
 	return e.journal.Forget(ctx, escrowKey(id))
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/api/proposer"
 	"github.com/gavel-relay/gavel/relay/builders"
-	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
@@ -80,7 +80,7 @@ func benchmarkHeaders(b *testing.B, serveOurs func(api http.Handler) (address st
 		writing.Add(-fact.(relay.HeaderServed).Count())
 	})
 	handler, board, path,
-		raw := headersOver(handedOut{f, &deliver.Served{Escrow: escrow{j}, Log: slog.New(slog.DiscardHandler)}})
+		raw := headersOver(handedOut{f, &slots.Payloads{Escrow: escrow{j}, Log: slog.New(slog.DiscardHandler)}})
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set(request.VersionHeader, "fulu")

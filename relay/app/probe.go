@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/deliver"
+	"github.com/gavel-relay/gavel/relay/slots"
 )
 
 // probes test what a delivery needs by the way that it takes. Each call of a test is of one
@@ -124,7 +125,7 @@ func (g suspectedGuard) Claim(ctx context.Context, slot phase0.Slot, root phase0
 
 // suspectedEscrow is the escrow, whose errors have the parts of a delivery tested.
 type suspectedEscrow struct {
-	deliver.Store
+	slots.Store
 	probe *deliver.Probe
 }
 
@@ -142,7 +143,7 @@ func (e suspectedEscrow) Get(ctx context.Context, id relay.PayloadID) (*relay.Co
 	return contents, err
 }
 
-// Builders implements deliver.Store.
+// Builders implements slots.Store.
 func (e suspectedEscrow) Builders(ctx context.Context, slot phase0.Slot,
 	blockHash phase0.Hash32) ([]phase0.BLSPubKey, error) {
 	builders, err := e.Store.Builders(ctx, slot, blockHash)

@@ -88,7 +88,7 @@ func (a *App) restoreOne(subject string, data []byte) {
 				"error", err)
 			return
 		}
-		a.deliver.Restore(delivered)
+		a.slots.MarkDelivered(delivered.Slot, delivered.BlockHash)
 	case stateBuilder:
 		change, err := decodeFact[relay.BuilderChanged](data)
 		if err != nil {
@@ -159,7 +159,9 @@ func (a *App) takeOver(ctx context.Context) error {
 	}
 	delivered, err := a.journal.LastOf(ctx, subjectPrefix+relay.PayloadDelivered{}.Subject())
 	if err == nil {
-		takeOver(a, delivered, func(delivered relay.PayloadDelivered) { a.deliver.Restore(delivered) })
+		takeOver(a, delivered, func(delivered relay.PayloadDelivered) {
+			a.slots.MarkDelivered(delivered.Slot, delivered.BlockHash)
+		})
 	} else if !errors.Is(err, journal.ErrNotFound) {
 		return err
 	}

@@ -2,14 +2,14 @@ package app
 
 import (
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/deliver"
+	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
 // shown is the board, with what keeps the payloads of leading bids in memory.
 type shown struct {
 	board  *top.Board
-	served *deliver.Served
+	served *slots.Payloads
 }
 
 // Show implements submit.Board. The payload is held before the bid can be read.
@@ -23,7 +23,7 @@ func (s shown) Show(key relay.Key, bid *relay.SignedBid) {
 // handedOut is told of served headers: it has their payloads kept in memory, and records them.
 type handedOut struct {
 	record *facts
-	served *deliver.Served
+	served *slots.Payloads
 }
 
 // RecordHeader implements top.Served.

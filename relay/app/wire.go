@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
@@ -30,6 +29,7 @@ import (
 	"github.com/gavel-relay/gavel/relay/hydrate"
 	"github.com/gavel-relay/gavel/relay/registry"
 	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/submit"
 	"github.com/gavel-relay/gavel/relay/top"
@@ -52,7 +52,8 @@ type App struct {
 	feed     *top.Feed
 	submit   *submit.Pipeline
 	deliver  *deliver.Deliverer
-	served   *deliver.Served
+	served   *slots.Payloads
+	slots    *slots.Slots
 	probe    *deliver.Probe
 	builders *builders.List
 	killed   *killSwitch
@@ -158,17 +159,18 @@ func (a *App) wire() (err error) {
 		},
 	}
 	a.probe = a.newProbe()
-	a.served = &deliver.Served{Escrow: suspectedEscrow{escrow{a.journal}, a.probe}, Log: a.log}
+	a.slots = new(slots.Slots)
+	a.served = &slots.Payloads{Escrow: suspectedEscrow{escrow{a.journal}, a.probe}, Log: a.log}
 	a.board = &top.Board{Feed: a.feed, Served: handedOut{record, a.served}}
 	a.opened.AddCloser(func() error { a.board.TellRepeats(); return nil })
 	a.deliver = deliver.New(deliver.Config{
-		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Payloads: a.served, Awaited: awaited{a},
-		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Promises: promises{a}, Publisher: a.nodes,
+		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Payloads: a.served, Slots: a.slots,
+		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Headers: a.board, Publisher: a.nodes,
 		Facts: record, Unrecorded: a.unrecordedPayload(), Log: a.log, CutOff: a.cfg.PayloadCutOff,
 		RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
 	})
 	a.submit = submit.New(submit.Config{
-		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Deliveries: a.deliver, Builders: a.builders,
+		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Slots: a.slots, Builders: a.builders,
 		Validator: a.cfg.Validator,
 		Live:      a.mayTrust(), Escrow: a.served, EscrowBytes: a.journal.EscrowBytes(), Evidence: evidence{a.journal},
 		Board: shown{a.board, a.served}, Facts: record, Trouble: a.trouble,
@@ -177,7 +179,6 @@ func (a *App) wire() (err error) {
 		Executors:     a.cfg.Executors,
 		Cancellations: !a.cfg.NoCancellations,
 	})
-	record.listeners = append(record.listeners, a.submit)
 	a.registry.Changed = a.submit.Reregistered
 	headers := &top.Headers{
 		Board: a.board, Spec: a.spec, Head: a.registry, CutOff: a.cfg.HeaderCutOff, Stopped: a.stopped,
@@ -220,28 +221,6 @@ func (a *App) mountBuilders(mux *serve.Mux) {
 // speculator works on submissions while their bodies come.
 func (a *App) speculator() *speculate.Speculator {
 	return speculate.New(speculate.Config{Spec: a.spec, Auction: a.submit, Key: a.cfg.Key, Verify: bls.Verify})
-}
-
-// promises are what proposers were given, and what blocks were found to pay; the pipeline is
-// made after the room that asks.
-type promises struct{ app *App }
-
-// Given implements deliver.Promises.
-func (p promises) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed {
-	return p.app.board.Given(slot, block)
-}
-
-// Paid implements deliver.Promises.
-func (p promises) Paid(slot phase0.Slot, block phase0.Hash32, builder phase0.BLSPubKey) *uint256.Int {
-	return p.app.submit.Paid(slot, block, builder)
-}
-
-// awaited are the payloads that the pipeline waits for; it is made after the room that asks.
-type awaited struct{ app *App }
-
-// Await implements deliver.Awaited.
-func (w awaited) Await(ctx context.Context, blockHash phase0.Hash32) bool {
-	return w.app.submit.Await(ctx, blockHash)
 }
 
 // unrecordedSubmission counts the submissions that anybody could have sent; nil if they are to be

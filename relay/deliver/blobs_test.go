@@ -19,7 +19,7 @@ func TestWrongProofsOfAnotherBuilder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHouse(t)
-				s, _ := newServed()
+				s, _ := newPayloads()
 				h.desk.Payloads = s
 				h.spoiled = bytes.Repeat([]byte{0xee}, 48)
 				of := func(builder byte, proof deneb.KZGProof) {

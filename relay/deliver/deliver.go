@@ -16,12 +16,12 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/slots"
 )
 
 // Proposers tells who proposes. Calls never block.
@@ -47,21 +47,11 @@ type Payloads interface {
 		error)
 }
 
-// Awaited are payloads that have to follow their header.
-type Awaited interface {
-	// Await waits until a payload that has to follow a header of the block has come, or comes too
-	// late: then it is worth looking again. It is false when none is awaited, or none any more.
-	Await(ctx context.Context, blockHash phase0.Hash32) bool
-}
-
-// Promises tells what a proposer was promised by the header that it signs, and what the block keeps
-// of it. Calls never block.
-type Promises interface {
+// Headers tells what a proposer was promised by the header that it signs. It never blocks.
+type Headers interface {
 	// Given is the header that the slot's proposer was last given for a block; nil if that is not
 	// known.
 	Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed
-	// Paid is what executions have found that a builder's block pays, at least; nil if none has.
-	Paid(slot phase0.Slot, block phase0.Hash32, builder phase0.BLSPubKey) *uint256.Int
 }
 
 // Publisher hands a signed block to the beacon nodes.
@@ -78,9 +68,10 @@ type Config struct {
 	Clock     clock.Clock
 	Proposers Proposers
 	Payloads  Payloads
-	Awaited   Awaited // nil when payloads always come with their header
+	// Slots is shared with the way of submissions.
+	Slots     *slots.Slots
 	Guard     Guard
-	Promises  Promises // nil if nothing is known of bids but what the escrow has
+	Headers   Headers // nil if nothing is known of bids but what the escrow has
 	Publisher Publisher
 	Facts     relay.Facts
 	// Unrecorded is told of a refusal that is counted and no fact: nobody's signature stands for the
@@ -109,8 +100,6 @@ type Deliverer struct {
 	mu       sync.Mutex                    // guards what follows
 	recorded map[phase0.ValidatorIndex]int // refusals that are facts, since the last Close
 	running  map[phase0.Root]*publication
-	last     phase0.Slot // the newest slot whose payload was published
-	any      bool        // last means something
 }
 
 // publication is one block on its way to the beacon nodes; done is closed when contents and refused
@@ -129,21 +118,6 @@ func New(cfg Config) *Deliverer {
 		cfg.StoreTimeout = defaultStoreTimeout
 	}
 	return &Deliverer{Config: cfg, running: map[phase0.Root]*publication{}}
-}
-
-// Restore tells of a delivery in an earlier life of the process: submissions for its slot come too
-// late.
-func (d *Deliverer) Restore(delivered relay.PayloadDelivered) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.last, d.any = max(d.last, delivered.Slot), true
-}
-
-// Delivered is true for the newest slot whose payload was published and for all slots before it.
-func (d *Deliverer) Delivered(slot phase0.Slot) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.any && slot <= d.last
 }
 
 // Deliver publishes the block that a proposer signed blind. It returns the contents once they may
@@ -199,7 +173,7 @@ func (d *Deliverer) deliver(ctx context.Context, at time.Time, block *relay.Blin
 // contents are what was served under the block's header. A payload that has to follow its header is
 // waited for.
 func (d *Deliverer) contents(ctx context.Context, block *relay.BlindedBlock) (*relay.Contents, error) {
-	for last := d.Awaited == nil; ; {
+	for last := false; ; {
 		contents, mismatch, err := d.find(ctx, block)
 		switch {
 		case ctx.Err() != nil:
@@ -210,7 +184,7 @@ func (d *Deliverer) contents(ctx context.Context, block *relay.BlindedBlock) (*r
 		case contents != nil:
 			return contents, nil
 		case !last: // it may have come since
-			last = !d.Awaited.Await(ctx, block.Header.BlockHash)
+			last = !d.Slots.Await(ctx, block.Header.BlockHash)
 		case mismatch != nil:
 			return nil, mismatch
 		default:

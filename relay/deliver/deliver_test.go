@@ -28,6 +28,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -44,10 +45,10 @@ type house struct {
 	claimed   map[phase0.Slot]phase0.Root
 	refuse    atomic.Bool // beacon nodes refuse
 	guardDown atomic.Bool
-	crash     atomic.Bool   // publishing panics
-	spoiled   []byte        // blocks with these bytes are refused, if set
-	awaited   atomic.Bool   // the payload has not come yet
-	withheld  atomic.Bool   // and never will
+	crash     atomic.Bool // publishing panics
+	spoiled   []byte      // blocks with these bytes are refused, if set
+	awaited   atomic.Bool // the payload has not come yet
+	slots     *slots.Slots
 	hold      chan struct{} // publications wait for it, if set
 
 	guardHangs, escrowHangs atomic.Bool // they answer nothing
@@ -61,7 +62,7 @@ const (
 )
 
 func newHouse(t *testing.T) *house {
-	h := &house{t: t, claimed: map[phase0.Slot]phase0.Root{}}
+	h := &house{t: t, claimed: map[phase0.Slot]phase0.Root{}, slots: new(slots.Slots)}
 	h.spec = &eth.Spec{
 		GenesisTime: time.Now(), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32, GenesisValidatorsRoot: phase0.Root{4},
 		Forks: []eth.ForkPoint{{Fork: eth.Fulu, Version: phase0.Version{6}}},
@@ -79,7 +80,7 @@ func newHouse(t *testing.T) *house {
 		Requests: requests,
 	}
 	h.desk = New(Config{
-		Spec: h.spec, Clock: clock.Real{}, Proposers: h, Payloads: h, Awaited: h, Guard: h, Publisher: h, Facts: h,
+		Spec: h.spec, Clock: clock.Real{}, Proposers: h, Payloads: h, Slots: h.slots, Guard: h, Publisher: h, Facts: h,
 		Log:    slog.New(slog.DiscardHandler),
 		CutOff: 4 * time.Second, RevealDelay: time.Second, PublishTimeout: time.Second,
 	})
@@ -107,11 +108,6 @@ func (h *house) Find(ctx context.Context, _ phase0.Slot, hash phase0.Hash32,
 		return nil, nil
 	}
 	return h.contents, nil
-}
-
-// Await lets a payload come that was not there before, or not.
-func (h *house) Await(_ context.Context, hash phase0.Hash32) bool {
-	return hash == h.contents.Payload.BlockHash && !h.withheld.Load() && h.awaited.Swap(false)
 }
 
 func (h *house) Claim(ctx context.Context, s phase0.Slot, root phase0.Root) (bool, error) {
@@ -236,7 +232,7 @@ func TestDeliveredBlockIsPublishedWhole(t *testing.T) {
 		if err != nil || root != [32]byte(block.Root) || len(contents.KZGProofs) != 128 {
 			t.Errorf("root %#x, want %#x, %d proofs, %v", root, block.Root[:], len(contents.KZGProofs), err)
 		}
-		if h.deliveries() != 1 || !h.desk.Delivered(slot) || !h.desk.Delivered(slot-1) || h.desk.Delivered(slot+1) {
+		if h.deliveries() != 1 || !h.slots.Delivered(slot) || !h.slots.Delivered(slot-1) || h.slots.Delivered(slot+1) {
 			t.Error("the slot and those before it are over, later ones are not")
 		}
 	})
@@ -279,7 +275,7 @@ func TestRefusals(t *testing.T) {
 					key = proposerKey
 				}
 				wantRefused(t, h.deliver(h.block(key, row.change), row.into), row.want)
-				if len(h.published) != 0 || len(h.claimed) != 0 || h.deliveries() != 0 || h.desk.Delivered(slot) {
+				if len(h.published) != 0 || len(h.claimed) != 0 || h.deliveries() != 0 || h.slots.Delivered(slot) {
 					t.Error("a refused block left something")
 				}
 				if len(h.facts) != 1 {
@@ -389,7 +385,7 @@ func TestFailedPublicationRevealsNothingAndMayBeRepeated(t *testing.T) {
 		block := h.block(proposerKey, nil)
 		contents, err := h.desk.Deliver(t.Context(), h.at(0), block, true)
 		wantRefused(t, err, relay.PayloadNotPublished)
-		if contents != nil || h.deliveries() != 0 || h.desk.Delivered(slot) {
+		if contents != nil || h.deliveries() != 0 || h.slots.Delivered(slot) {
 			t.Error("an unpublished payload left")
 		}
 		h.refuse.Store(false)
@@ -498,7 +494,12 @@ func TestPayloadThatFollowsItsHeader(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHouse(t)
 			h.awaited.Store(true)
-			h.withheld.Store(withheld)
+			expected := h.slots.Expect(h.contents.Payload.BlockHash)
+			go func() {
+				synctest.Wait() // the proposer waits
+				h.awaited.Store(withheld)
+				expected.End()
+			}()
 			err := h.deliver(h.block(proposerKey, nil), time.Millisecond)
 			if withheld {
 				wantRefused(t, err, relay.PayloadUnknown)
@@ -509,14 +510,6 @@ func TestPayloadThatFollowsItsHeader(t *testing.T) {
 				t.Errorf("withheld %v: %d deliveries", withheld, got)
 			}
 		})
-	}
-}
-
-func TestDeliveriesOfAnEarlierLife(t *testing.T) {
-	h := newHouse(t)
-	h.desk.Restore(relay.PayloadDelivered{Trace: relay.Trace{Slot: slot}})
-	if !h.desk.Delivered(slot) || h.desk.Delivered(slot+1) {
-		t.Error("want exactly the slots up to the restored one to be over")
 	}
 }
 

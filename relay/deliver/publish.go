@@ -24,8 +24,7 @@ func (d *Deliverer) publishOnce(
 ) (*relay.Contents, *relay.Refused) {
 	d.mu.Lock()
 	p, repeated := d.running[block.Root]
-	if !repeated && d.any && block.Slot < d.last {
-		last := d.last
+	if last, any := d.Slots.LastDelivered(); !repeated && any && block.Slot < last {
 		d.mu.Unlock()
 		return nil, relay.PayloadEarlierSlot.With("slot %d, published is slot %d", block.Slot, last)
 	}
@@ -51,7 +50,7 @@ func (d *Deliverer) published(block *relay.BlindedBlock, p *publication) {
 	defer d.mu.Unlock()
 	if p.refused == nil {
 		p.at = d.Clock.Now()
-		d.last, d.any = max(d.last, block.Slot), true
+		d.Slots.MarkDelivered(block.Slot, block.Header.BlockHash)
 	} else {
 		delete(d.running, block.Root) // so that the proposer may try again
 	}
@@ -149,16 +148,15 @@ func (d *Deliverer) otherBlobs(ctx context.Context, block *relay.BlindedBlock,
 // others, and at other values.
 func (d *Deliverer) promised(slot phase0.Slot, contents *relay.Contents) (relay.Trace, *uint256.Int) {
 	trace := contents.FlatTrace()
-	if d.Promises == nil {
-		return trace, nil
-	}
-	if given := d.Promises.Given(slot, contents.Payload.BlockHash); given != nil {
-		trace.Builder, trace.ValueWei = given.Builder, given.ValueWei
-		if given.FeeRecipient != (relay.FeeRecipient{}) {
-			trace.FeeRecipient = given.FeeRecipient
+	if d.Headers != nil {
+		if given := d.Headers.Given(slot, contents.Payload.BlockHash); given != nil {
+			trace.Builder, trace.ValueWei = given.Builder, given.ValueWei
+			if given.FeeRecipient != (relay.FeeRecipient{}) {
+				trace.FeeRecipient = given.FeeRecipient
+			}
 		}
 	}
-	return trace, d.Promises.Paid(slot, contents.Payload.BlockHash, contents.Trace.BuilderPubkey)
+	return trace, d.Slots.Paid(contents.ID())
 }
 
 func (d *Deliverer) publishedAt(root phase0.Root) time.Time {

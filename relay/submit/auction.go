@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/auction"
+	"github.com/gavel-relay/gavel/relay/slots"
 )
 
 // enterAuction puts a bid into the book and announces the new top, if there is one. What the bid
@@ -20,12 +21,12 @@ func (p *Pipeline) enterAuction(_ context.Context, a *attempt) *relay.Refused {
 	if refused := p.checkRegistration(s, bid); refused != nil {
 		return refused
 	}
-	if p.Deliveries.Delivered(phase0.Slot(s.Trace.Slot)) {
+	if p.Slots.Delivered(phase0.Slot(s.Trace.Slot)) {
 		return relay.SubmissionDelivered.Plain()
 	}
 	offered := s.Bid()
 	id := idOf(&offered)
-	if p.awaited[id] == nil && !p.escrowed[payloadOf(s.Trace)].isKept() { // has made room for others meanwhile
+	if p.awaited[id] == nil && !p.escrowed[slots.PayloadOf(s.Trace)].isKept() { // has made room for others meanwhile
 		return relay.SubmissionEscrowCrowded.Plain()
 	}
 	if before := p.prepared[id]; before == nil || !before.verified { // what is known to be valid stays known

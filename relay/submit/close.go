@@ -19,7 +19,6 @@ func (p *Pipeline) Close(before phase0.Slot) {
 		}
 	}
 	p.room.close(before)
-	maps.DeleteFunc(p.payments, func(id relay.PayloadID, _ payment) bool { return id.Slot < before })
 	maps.DeleteFunc(p.escrowed, func(id relay.PayloadID, _ *escrowedPayload) bool { return id.Slot < before })
 	p.mu.Unlock()
 	p.senders.close(before)

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/auction"
+	"github.com/gavel-relay/gavel/relay/slots"
 )
 
 // ChainView is what the relay knows of the chain and of its proposers. Calls never block.
@@ -20,12 +21,6 @@ type ChainView interface {
 	Head() relay.Head
 	Duty(slot phase0.Slot) *relay.RegisteredDuty
 	Attributes(slot phase0.Slot, parent phase0.Hash32) *relay.Attributes
-}
-
-// Deliveries says which slots are over because their payload was revealed.
-type Deliveries interface {
-	// Delivered is true for the slot of any revealed payload and all slots before it.
-	Delivered(slot phase0.Slot) bool
 }
 
 // Builders says how builders are treated. Calls never block.
@@ -59,12 +54,13 @@ type Evidence interface {
 
 // Config are the parts and rules of a Pipeline. All parts are needed.
 type Config struct {
-	Spec       *eth.Spec
-	Clock      clock.Clock
-	Chain      ChainView
-	Deliveries Deliveries
-	Builders   Builders
-	Validator  exec.Validator
+	Spec  *eth.Spec
+	Clock clock.Clock
+	Chain ChainView
+	// Slots is shared with the delivery of payloads.
+	Slots     *slots.Slots
+	Builders  Builders
+	Validator exec.Validator
 	// Live says whether blocks can be executed at all now: without that no bid is accepted
 	// optimistically. nil means always.
 	Live   func() bool
@@ -107,7 +103,6 @@ type Pipeline struct {
 	escrowed map[relay.PayloadID]*escrowedPayload // what is in the escrow, or on its way
 	awaited  map[bidID]*awaitedPayload            // headers whose payload has not come
 	room     escrowShares                         // of the escrow
-	payments map[relay.PayloadID]payment          // what executions found that blocks pay
 }
 
 // bidID tells bids apart: a builder may offer one block at several values, two keys may offer the
@@ -127,9 +122,9 @@ func idOf(bid *relay.Bid) bidID {
 func New(cfg Config) *Pipeline {
 	return &Pipeline{
 		Config: cfg, prepared: map[bidID]*preparedBid{}, escrowed: map[relay.PayloadID]*escrowedPayload{},
-		awaited: map[bidID]*awaitedPayload{}, payments: map[relay.PayloadID]payment{},
+		awaited:    map[bidID]*awaitedPayload{},
 		room:       escrowShares{bytes: cfg.EscrowBytes, least: leastShare},
-		optimistic: optimisticQueue{jobs: map[bidID]*optimisticJob{}, wake: make(chan struct{}, 1)},
+		optimistic: optimisticQueue{slots: cfg.Slots, jobs: map[bidID]*optimisticJob{}, wake: make(chan struct{}, 1)},
 	}
 }
 

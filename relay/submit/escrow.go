@@ -44,6 +44,14 @@ func (p *Pipeline) prepareAndSign(a *attempt) (*preparedBid, error) {
 	return bid, nil
 }
 
+// provePayment keeps what the simulated block pays. It comes after the escrow: only then it is this
+// very payload that the escrow has.
+func (p *Pipeline) provePayment(_ context.Context, a *attempt) *relay.Refused {
+	p.Slots.NotePaid(a.submission.Trace, a.paidWei)
+	a.bid.verified = true
+	return nil
+}
+
 // escrowedPayload is a payload that is in the escrow, or on its way to it.
 type escrowedPayload struct {
 	done chan struct{} // closed when it is kept, or is not

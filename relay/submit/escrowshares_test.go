@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/slots"
 )
 
 // bounded gives the escrow room for some blocks of about one size, of which a listed builder has a
@@ -30,7 +31,7 @@ func TestManyBlocksTakeNobodysRoom(t *testing.T) {
 	h.accept(honest, 200)
 	h.accept(served, 200)
 	h.mu.Lock()
-	h.needed = map[relay.PayloadID]bool{payloadOf(served.Trace): true}
+	h.needed = map[relay.PayloadID]bool{slots.PayloadOf(served.Trace): true}
 	h.mu.Unlock()
 	var last *relay.Submission
 	for n := range 20 {
@@ -45,7 +46,7 @@ func TestManyBlocksTakeNobodysRoom(t *testing.T) {
 	kept := func(s *relay.Submission) bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		return h.escrowed[payloadOf(s.Trace)] != nil
+		return h.escrowed[slots.PayloadOf(s.Trace)] != nil
 	}
 	if !kept(served) || !kept(honest) || !kept(last) {
 		t.Errorf("kept: served %v, another builder's %v, leading %v; want all", kept(served), kept(honest), kept(last))
@@ -72,7 +73,7 @@ func TestBlocksThatHaveToStay(t *testing.T) {
 	better := h.submission(1, 300)
 	h.accept(better, 200)
 	h.top(better)
-	if h.escrowed[payloadOf(first.Trace)] != nil {
+	if h.escrowed[slots.PayloadOf(first.Trace)] != nil {
 		t.Fatal("the oldest is still there")
 	}
 	again := h.at(first, 1, 400)

@@ -5,21 +5,19 @@ import (
 	"context"
 	"slices"
 
-	"github.com/attestantio/go-eth2-client/spec/phase0"
-
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/check"
+	"github.com/gavel-relay/gavel/relay/slots"
 )
 
-// awaitedPayload is a header in the auction whose payload has not come. settled is closed when it
-// has, or when it is too late. Each value at which a block is offered is a header of its own, with
-// a payload to follow and a promise to be executed.
+// awaitedPayload is a header in the auction whose payload has not come. Each value at which a block
+// is offered is a header of its own, with a payload to follow and a promise to be executed.
 type awaitedPayload struct {
-	job   *optimisticJob
-	bid   *preparedBid
-	ended chan struct{}
+	job      *optimisticJob
+	bid      *preparedBid
+	expected *slots.Expected // ended when the payload has come, or is too late
 }
 
 // requireHeaderTrust wants the operator to let a builder bid so, up to its collateral.
@@ -34,9 +32,7 @@ func (p *Pipeline) requireHeaderTrust(_ context.Context, a *attempt) *relay.Refu
 // already, the header must be that payload's.
 func (p *Pipeline) expectPayload(ctx context.Context, a *attempt) (refused *relay.Refused) {
 	a.bid = prepareHeader(a.header)
-	a.awaited = &awaitedPayload{
-		job: jobOf(a.submission, a.rules, p.Clock.Now()), bid: a.bid, ended: make(chan struct{}),
-	}
+	a.awaited = &awaitedPayload{job: jobOf(a.submission, a.rules, p.Clock.Now()), bid: a.bid}
 	if a.payload, refused = p.awaitPayload(a.awaited); refused == nil && a.payload == payloadIsHere {
 		refused = p.compareWithEscrow(ctx, a.awaited)
 	}
@@ -155,6 +151,7 @@ func (p *Pipeline) awaitPayload(a *awaitedPayload) (payloadState, *relay.Refused
 		}
 		return payloadIsAwaited, nil
 	}
+	a.expected = p.Slots.Expect(id.block)
 	p.awaited[id] = a
 	return payloadFollows, nil
 }
@@ -168,7 +165,7 @@ func (p *Pipeline) endWait(a *awaitedPayload) bool {
 		return false
 	}
 	delete(p.awaited, id)
-	close(a.ended)
+	a.expected.End()
 	return true
 }
 
@@ -178,7 +175,7 @@ func (p *Pipeline) watch(ctx context.Context, a *awaitedPayload) {
 	defer cancel()
 	go func() {
 		defer cancel()
-		<-a.ended
+		<-a.expected.Ended()
 	}()
 	late := p.Clock.Until(ctx, a.job.since.Add(p.PayloadTimeout)) == nil
 	if late && p.endWait(a) {
@@ -263,33 +260,4 @@ func sameRequests(a, b *preparedBid) bool {
 	requestsA, errA := payload.EncodeRequests(a.requests)
 	requestsB, errB := payload.EncodeRequests(b.requests)
 	return errA == nil && errB == nil && slices.EqualFunc(requestsA, requestsB, bytes.Equal)
-}
-
-// Await waits until a payload that has to follow a header of a block has come, or comes too late:
-// then it is worth looking again. It is false at once if none is awaited, and when the context
-// ends.
-func (p *Pipeline) Await(ctx context.Context, hash phase0.Hash32) bool {
-	settled := p.endOf(hash)
-	if settled == nil {
-		return false
-	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-settled:
-		return true
-	}
-}
-
-// endOf is closed when one of the headers of a block no longer waits for its payload; nil if
-// none does.
-func (p *Pipeline) endOf(hash phase0.Hash32) <-chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for id, a := range p.awaited {
-		if id.block == hash {
-			return a.ended
-		}
-	}
-	return nil
 }

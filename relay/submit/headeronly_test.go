@@ -67,7 +67,7 @@ func TestHeaderFirst(t *testing.T) {
 		t.Errorf("recorded as %+v", judged)
 	}
 	came, waiting := make(chan bool), &watchedContext{Context: t.Context(), asked: make(chan struct{})}
-	go func() { came <- h.pipeline.Await(waiting, s.Trace.BlockHash) }()
+	go func() { came <- h.slots.Await(waiting, s.Trace.BlockHash) }()
 	<-waiting.asked
 	h.accept(s, 200)
 	if !<-came {
@@ -94,7 +94,7 @@ func (c *watchedContext) Done() <-chan struct{} {
 
 func TestNobodyWaitsForAPayloadThatIsNotAwaited(t *testing.T) {
 	h := newPipeline(t)
-	if h.pipeline.Await(t.Context(), phase0.Hash32{1}) {
+	if h.slots.Await(t.Context(), phase0.Hash32{1}) {
 		t.Error("a payload came that nobody sent")
 	}
 	h.trust(1)
@@ -102,7 +102,7 @@ func TestNobodyWaitsForAPayloadThatIsNotAwaited(t *testing.T) {
 	h.acceptHeader(h.header(s), 200)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if h.pipeline.Await(gone, s.Trace.BlockHash) {
+	if h.slots.Await(gone, s.Trace.BlockHash) {
 		t.Error("a payload came to somebody who went away")
 	}
 }
@@ -128,7 +128,9 @@ func TestPayloadThatDoesNotFollow(t *testing.T) {
 // been withheld. Nobody else can bring it, or another one in its place.
 func TestPayloadAfterItsSlot(t *testing.T) {
 	for name, over := range map[string]func(*pipelineUnderTest){
-		"delivered": func(h *pipelineUnderTest) { h.delivered = true }, "past": func(h *pipelineUnderTest) {
+		"delivered": func(h *pipelineUnderTest) {
+			h.slots.MarkDelivered(1, phase0.Hash32{9})
+		}, "past": func(h *pipelineUnderTest) {
 			h.head.Slot = 1
 		},
 	} {

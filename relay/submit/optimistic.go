@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/check"
+	"github.com/gavel-relay/gavel/relay/slots"
 )
 
 // optimisticJob is a bid that counts before its block is executed at its value. It holds no
@@ -31,7 +32,7 @@ type optimisticJob struct {
 func (j *optimisticJob) slot() phase0.Slot   { return phase0.Slot(j.rules.Submission.Trace.Slot) }
 func (j *optimisticJob) hash() phase0.Hash32 { return j.rules.Submission.Trace.BlockHash }
 
-func (j *optimisticJob) payload() relay.PayloadID { return payloadOf(j.rules.Submission.Trace) }
+func (j *optimisticJob) payload() relay.PayloadID { return slots.PayloadOf(j.rules.Submission.Trace) }
 
 func (j *optimisticJob) id() bidID {
 	bid := j.rules.Submission.Bid()
@@ -47,21 +48,36 @@ func jobOf(s *relay.Submission, rules *check.Case, now time.Time) *optimisticJob
 	return job
 }
 
+// queueSimulation has a bid simulated that counts already.
+func (p *Pipeline) queueSimulation(_ context.Context, a *attempt) *relay.Refused {
+	p.queueJob(jobOf(a.submission, a.rules, p.Clock.Now()))
+	return nil
+}
+
+// queueJob has a bid simulated at the value that it was shown with. One above what its block was
+// found to pay comes first.
+func (p *Pipeline) queueJob(job *optimisticJob) {
+	if paid := p.Slots.Paid(job.payload()); paid != nil && job.rules.Submission.Trace.Value.Gt(paid) {
+		job.abovePaid = true
+	}
+	p.optimistic.add(job)
+}
+
 // optimisticQueue is what is still to be executed: each bid by itself, because each value that a
 // block was offered at is a promise of its own. Delivered blocks come first, then bids above what
 // their block is known to pay, then the newest: what leads now is among them.
 type optimisticQueue struct {
-	mu   sync.Mutex // guards jobs, what is in them, and last
+	slots *slots.Slots  // knows which blocks were delivered
+	wake  chan struct{} // filled when there may be something to do
+
+	mu   sync.Mutex // guards jobs, and what is in them
 	jobs map[bidID]*optimisticJob
-	last phase0.Hash32 // the block that was delivered last
-	wake chan struct{} // filled when there may be something to do
 }
 
 func (q *optimisticQueue) add(job *optimisticJob) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if id := job.id(); q.jobs[id] == nil {
-		job.delivered = job.delivered || job.hash() == q.last
 		q.jobs[id] = job
 	}
 	q.wakeUp()
@@ -82,6 +98,7 @@ func (q *optimisticQueue) next(now time.Time) (*optimisticJob, time.Duration) {
 	var best *optimisticJob
 	var wait time.Duration
 	for _, job := range q.jobs {
+		q.look(job)
 		switch pause := job.notBefore.Sub(now); {
 		case job.running:
 		case pause > 0:
@@ -125,6 +142,7 @@ func (q *optimisticQueue) remove(job *optimisticJob) (delivered bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.jobs, job.id())
+	q.look(job)
 	return job.delivered
 }
 
@@ -132,6 +150,7 @@ func (q *optimisticQueue) remove(job *optimisticJob) (delivered bool) {
 func (q *optimisticQueue) isDelivered(job *optimisticJob) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.look(job)
 	return job.delivered
 }
 
@@ -147,16 +166,10 @@ func (q *optimisticQueue) holds(payload relay.PayloadID) bool {
 	return false
 }
 
-// markDelivered moves all bids for a block to the front, also those that come now.
-func (q *optimisticQueue) markDelivered(hash phase0.Hash32) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.last = hash
-	for id, job := range q.jobs {
-		if id.block == hash {
-			job.delivered = true
-		}
-	}
+// look notes whether a job's block was delivered: then it comes first, and its slot's end does not
+// drop it. The caller holds mu.
+func (q *optimisticQueue) look(job *optimisticJob) {
+	job.delivered = job.delivered || q.slots.IsDelivered(job.hash())
 }
 
 // close drops the jobs of slots before one, except delivered blocks and those that are being
@@ -165,6 +178,7 @@ func (q *optimisticQueue) close(before phase0.Slot) (dropped []*optimisticJob) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for id, job := range q.jobs {
+		q.look(job)
 		if job.slot() < before && !job.delivered && !job.running {
 			delete(q.jobs, id)
 			dropped = append(dropped, job)
@@ -235,7 +249,7 @@ func (p *Pipeline) simulateQueued(ctx context.Context, job *optimisticJob) {
 		job.rules.SignatureLater = false
 	}
 	// no execution can find more than that it keeps its promise
-	if paid := p.provenPayment(job.rules.Submission.Trace); paid != nil {
+	if paid := p.Slots.ProvenPayment(job.rules.Submission.Trace); paid != nil {
 		p.markVerified(job)
 		p.optimistic.remove(job)
 		p.recordSimulated(job, "valid", "", "", paid)
@@ -244,12 +258,12 @@ func (p *Pipeline) simulateQueued(ctx context.Context, job *optimisticJob) {
 	contents, verdict := p.verdict(ctx, job)
 	switch {
 	case verdict.Class == exec.Valid:
-		p.notePaid(job.rules.Submission.Trace, verdict.PaidWei)
+		p.Slots.NotePaid(job.rules.Submission.Trace, verdict.PaidWei)
 		p.markVerified(job)
 		p.optimistic.remove(job)
 		p.recordSimulated(job, "valid", "", "", verdict.PaidWei)
 	case verdict.Class == exec.Invalid:
-		p.noteShortfall(job.rules.Submission.Trace, verdict.PaidWei)
+		p.Slots.NoteShortfall(job.rules.Submission.Trace, verdict.PaidWei)
 		p.demote(ctx, job, string(verdict.Rule), verdict.Detail, contents)
 	case ctx.Err() != nil: // the relay stops: nothing is known
 		p.optimistic.retry(job, time.Now())
@@ -301,7 +315,7 @@ func (p *Pipeline) markVerified(job *optimisticJob) {
 // what proves it is kept.
 func (p *Pipeline) demote(ctx context.Context, job *optimisticJob, rule, detail string, contents *relay.Contents) {
 	delivered := p.optimistic.remove(job)
-	p.recordSimulated(job, "invalid", rule, detail, p.paid(job.payload()))
+	p.recordSimulated(job, "invalid", rule, detail, p.Slots.Paid(job.payload()))
 	s := job.rules.Submission
 	reason := relay.Demotion{Signature: s.Signature, Rule: rule, Detail: detail, Delivered: delivered,
 		Trace: bareTrace(s.Trace)}
@@ -329,13 +343,3 @@ func (p *Pipeline) recordSimulated(job *optimisticJob, class, rule, detail strin
 		Delivered: job.delivered,
 	})
 }
-
-// Record implements relay.Facts: a delivered block is executed first, also when its slot is long
-// over.
-func (p *Pipeline) Record(fact relay.Fact) {
-	if delivered, ok := fact.(relay.PayloadDelivered); ok {
-		p.optimistic.markDelivered(delivered.BlockHash)
-	}
-}
-
-var _ relay.Facts = (*Pipeline)(nil)

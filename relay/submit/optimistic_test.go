@@ -216,7 +216,7 @@ func TestDeliveredBlockIsExecutedAfterItsSlot(t *testing.T) {
 	lost, won := h.submission(1, 100), h.submission(1, 200)
 	h.accept(lost, 200)
 	h.accept(won, 200)
-	h.pipeline.Record(relay.PayloadDelivered{Trace: won.FlatTrace()})
+	h.slots.MarkDelivered(1, won.Trace.BlockHash)
 	h.pipeline.Close(5)
 	if !h.pipeline.Needs(1) || h.pipeline.Needs(2) {
 		t.Error("the escrow may forget what is still to be executed")

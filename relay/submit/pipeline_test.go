@@ -27,6 +27,7 @@ import (
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/builders"
+	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/top"
 )
@@ -44,16 +45,16 @@ type pipelineUnderTest struct {
 	clock     *clock.Fast
 	dead      bool // nobody can execute blocks
 
-	mu        sync.Mutex // guards all below
-	facts     []relay.Fact
-	changed   chan struct{} // closed with the next fact
-	escrowed  map[relay.PayloadID]*relay.Contents
-	evidence  []*relay.Contents
-	needed    map[relay.PayloadID]bool
-	noEscrow  bool
-	delivered bool
-	head      relay.Head
-	asks      builderv1.ValidatorRegistration // of the proposer, with which Duty answers
+	mu       sync.Mutex // guards all below
+	facts    []relay.Fact
+	changed  chan struct{} // closed with the next fact
+	escrowed map[relay.PayloadID]*relay.Contents
+	evidence []*relay.Contents
+	needed   map[relay.PayloadID]bool
+	noEscrow bool
+	slots    *slots.Slots
+	head     relay.Head
+	asks     builderv1.ValidatorRegistration // of the proposer, with which Duty answers
 }
 
 var (
@@ -111,14 +112,14 @@ func (h *pipelineUnderTest) open() {
 	h.t.Helper()
 	h.asks = builderv1.ValidatorRegistration{FeeRecipient: payee, GasLimit: 60_000_000, Pubkey: proposerKey}
 	h.escrowed, h.board, h.changed = map[relay.PayloadID]*relay.Contents{}, new(top.Board), make(chan struct{})
-	h.clock = clock.NewHeld(h.spec.GenesisTime, 1)
+	h.clock, h.slots = clock.NewHeld(h.spec.GenesisTime, 1), new(slots.Slots)
 	var err error
 	h.builders, err = builders.New(nil, h)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	h.pipeline = New(Config{
-		Spec: h.spec, Clock: h.clock, Chain: h, Deliveries: h, Builders: h.builders, Validator: h, Live: func() bool {
+		Spec: h.spec, Clock: h.clock, Chain: h, Slots: h.slots, Builders: h.builders, Validator: h, Live: func() bool {
 			return !h.dead
 		},
 		Escrow: h, Evidence: h, Board: h.board, Facts: h, Key: bls.Derive("relay", 0), ValidationTimeout: time.Minute,
@@ -155,8 +156,6 @@ func (h *pipelineUnderTest) Attributes(slot phase0.Slot, parent phase0.Hash32) *
 	return &relay.Attributes{Slot: slot, ParentHash: parent, ParentRoot: parentRoot, PrevRandao: [32]byte{5},
 		Withdrawals: []*capella.Withdrawal{}}
 }
-
-func (h *pipelineUnderTest) Delivered(phase0.Slot) bool { return h.delivered }
 
 func (h *pipelineUnderTest) Validate(ctx context.Context, b *exec.Block) exec.Verdict {
 	return h.validator.Validate(ctx, b)
@@ -312,7 +311,7 @@ func (h *pipelineUnderTest) top(s *relay.Submission) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.escrowed[payloadOf(s.Trace)] == nil {
+	if h.escrowed[slots.PayloadOf(s.Trace)] == nil {
 		h.t.Error("served, but not in the escrow")
 	}
 }
@@ -337,7 +336,7 @@ func TestBelowTheFloor(t *testing.T) {
 		s := h.submission(2, wei)
 		s.Payload.StateRoot[0] ^= 1 // would be found, if it were executed
 		h.accept(s, 202)
-		if judged := h.last(); judged.Verified || judged.Refusal != "" || h.escrowed[payloadOf(s.Trace)] != nil {
+		if judged := h.last(); judged.Verified || judged.Refusal != "" || h.escrowed[slots.PayloadOf(s.Trace)] != nil {
 			t.Errorf("recorded as %+v", judged)
 		}
 	}
@@ -444,9 +443,9 @@ func (unavailable) Validate(context.Context, *exec.Block) exec.Verdict {
 func TestSlotThatIsOver(t *testing.T) {
 	h := newPipeline(t)
 	s := h.submission(1, 100)
-	h.delivered = true
+	h.slots.MarkDelivered(1, phase0.Hash32{9})
 	h.refuse(s, relay.SubmissionDelivered)
-	h.delivered, h.head.Slot = false, 1
+	h.head.Slot = 1
 	h.refuse(s, relay.SubmissionPastSlot)
 }
 

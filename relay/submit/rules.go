@@ -38,7 +38,7 @@ func (p *Pipeline) caseOf(s *relay.Submission) *check.Case {
 	slot := phase0.Slot(s.Trace.Slot)
 	return &check.Case{
 		Spec: p.Spec, Submission: s, HeadSlot: p.Chain.Head().Slot, NowSlot: p.Spec.SlotAt(p.Clock.Now()),
-		Builder: p.Builders.Of(s.Trace.BuilderPubkey), Delivered: p.Deliveries.Delivered(slot),
+		Builder: p.Builders.Of(s.Trace.BuilderPubkey), Delivered: p.Slots.Delivered(slot),
 		Duty: p.Chain.Duty(slot), Attributes: p.Chain.Attributes(slot, s.Trace.ParentHash),
 	}
 }

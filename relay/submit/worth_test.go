@@ -136,7 +136,7 @@ func TestSignedAheadIsNotServedUnlessAllChecksPass(t *testing.T) {
 			h.head.Slot = 1
 		}, relay.SubmissionPastSlot},
 		"another was revealed": {func(h *pipelineUnderTest, _ *relay.Submission) {
-			h.delivered = true
+			h.slots.MarkDelivered(1, phase0.Hash32{9})
 		}, relay.SubmissionDelivered},
 		"the escrow is down": {func(h *pipelineUnderTest, _ *relay.Submission) {
 			h.noEscrow = true

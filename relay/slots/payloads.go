@@ -1,4 +1,4 @@
-package deliver
+package slots
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -22,15 +23,15 @@ type Store interface {
 	Drop(ctx context.Context, id relay.PayloadID) error
 }
 
-// Served stands before the escrow and keeps the payloads of headers that were served in memory too,
-// so that their delivery needs the guard alone. The escrow is for what memory cannot survive.
+// Payloads stands before the escrow and keeps the payloads of headers that were served in memory
+// too, so that their delivery needs the guard alone. The escrow is for what memory cannot survive.
 //
 //	submit  ─Put──▶ recent: what came last         ─┐
 //	submit  ─Show─▶ shown: the last few leaders     ├─ one copy of each ─▶ Get, or else the escrow
 //	top ─Header───▶ served: until the slot is over ─┘
 //
 // It is safe for concurrent use.
-type Served struct {
+type Payloads struct {
 	// Escrow is the one behind.
 	Escrow Store
 	Log    *slog.Logger
@@ -45,6 +46,9 @@ type Served struct {
 	shown  map[relay.Key][]relay.PayloadID
 	served []relay.PayloadID // the oldest first
 }
+
+// fetchTimeout bounds one question to the escrow, in wall time.
+const fetchTimeout = 2 * time.Second
 
 // Bounds of what is in memory. A block with all its blobs has about 2.5 MB.
 const (
@@ -72,7 +76,7 @@ type heldContents struct {
 }
 
 // Put implements relay.Escrow.
-func (s *Served) Put(ctx context.Context, contents *relay.Contents) error {
+func (s *Payloads) Put(ctx context.Context, contents *relay.Contents) error {
 	if err := s.Escrow.Put(ctx, contents); err != nil {
 		return err
 	}
@@ -91,7 +95,7 @@ func (s *Served) Put(ctx context.Context, contents *relay.Contents) error {
 }
 
 // Get implements relay.Escrow.
-func (s *Served) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents, error) {
+func (s *Payloads) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents, error) {
 	if contents := s.here(id); contents != nil {
 		return contents, nil
 	}
@@ -100,7 +104,7 @@ func (s *Served) Get(ctx context.Context, id relay.PayloadID) (*relay.Contents, 
 
 // Needs says whether a payload leads an auction, led it lately, or belongs to a header that was
 // served. It never blocks.
-func (s *Served) Needs(id relay.PayloadID) bool {
+func (s *Payloads) Needs(id relay.PayloadID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.Contains(s.served, id) {
@@ -115,7 +119,7 @@ func (s *Served) Needs(id relay.PayloadID) bool {
 }
 
 // Drop forgets a payload that nobody needs.
-func (s *Served) Drop(ctx context.Context, id relay.PayloadID) error {
+func (s *Payloads) Drop(ctx context.Context, id relay.PayloadID) error {
 	s.mu.Lock()
 	if at := slices.IndexFunc(s.recent, func(r recentBlock) bool { return r.PayloadID == id }); at >= 0 {
 		s.forgetRecent(at)
@@ -124,8 +128,9 @@ func (s *Served) Drop(ctx context.Context, id relay.PayloadID) error {
 	return s.Escrow.Drop(ctx, id)
 }
 
-// Find implements Payloads. What is in memory comes first, and of that what was served last.
-func (s *Served) Find(
+// Find implements deliver.Payloads. What is in memory comes first, and of that what was served
+// last.
+func (s *Payloads) Find(
 	ctx context.Context, slot phase0.Slot, blockHash phase0.Hash32, fits func(*relay.Contents) bool,
 ) (*relay.Contents, error) {
 	tried := map[phase0.BLSPubKey]bool{}
@@ -155,7 +160,7 @@ func (s *Served) Find(
 
 // under are the payloads in memory under a block hash, each once, those whose header was served
 // first.
-func (s *Served) under(slot phase0.Slot, blockHash phase0.Hash32) (list []*relay.Contents) {
+func (s *Payloads) under(slot phase0.Slot, blockHash phase0.Hash32) (list []*relay.Contents) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	add := func(id relay.PayloadID) {
@@ -176,7 +181,7 @@ func (s *Served) under(slot phase0.Slot, blockHash phase0.Hash32) (list []*relay
 }
 
 // Show notes that a builder's bid leads its auction. It never blocks.
-func (s *Served) Show(key relay.Key, blockHash phase0.Hash32, builder phase0.BLSPubKey) {
+func (s *Payloads) Show(key relay.Key, blockHash phase0.Hash32, builder phase0.BLSPubKey) {
 	id := relay.PayloadID{Slot: key.Slot, BlockHash: blockHash, Builder: builder}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +203,7 @@ func (s *Served) Show(key relay.Key, blockHash phase0.Hash32, builder phase0.BLS
 
 // Header notes that a header was handed out. It never blocks, and allocates nothing for one that is
 // handed out again.
-func (s *Served) Header(id relay.PayloadID) {
+func (s *Payloads) Header(id relay.PayloadID) {
 	if last := s.last.Load(); last != nil && *last == id {
 		return
 	}
@@ -218,7 +223,7 @@ func (s *Served) Header(id relay.PayloadID) {
 }
 
 // Close forgets the payloads of slots before the given one.
-func (s *Served) Close(before phase0.Slot) {
+func (s *Payloads) Close(before phase0.Slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.recent) - 1; i >= 0; i-- {
@@ -244,7 +249,7 @@ func (s *Served) Close(before phase0.Slot) {
 }
 
 // here is a payload that is in memory, nil if it is not.
-func (s *Served) here(id relay.PayloadID) *relay.Contents {
+func (s *Payloads) here(id relay.PayloadID) *relay.Contents {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if held := s.held[id]; held != nil {
@@ -256,13 +261,13 @@ func (s *Served) here(id relay.PayloadID) *relay.Contents {
 // fetch reads a payload from the escrow that is no longer in memory: of a bid that leads again
 // because a better one was cancelled. That of a header which came first is in neither; its Put will
 // bring it. The caller holds mu.
-func (s *Served) fetch(id relay.PayloadID, held *heldContents) {
+func (s *Payloads) fetch(id relay.PayloadID, held *heldContents) {
 	if held.contents != nil || held.asked {
 		return
 	}
 	held.asked = true
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), defaultStoreTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout)
 		defer cancel()
 		contents, err := s.Escrow.Get(ctx, id)
 		if err != nil {
@@ -278,7 +283,7 @@ func (s *Served) fetch(id relay.PayloadID, held *heldContents) {
 }
 
 // hold notes one more place in which a payload is. The caller holds mu.
-func (s *Served) hold(id relay.PayloadID) *heldContents {
+func (s *Payloads) hold(id relay.PayloadID) *heldContents {
 	if s.held == nil {
 		s.held = map[relay.PayloadID]*heldContents{}
 	}
@@ -292,7 +297,7 @@ func (s *Served) hold(id relay.PayloadID) *heldContents {
 }
 
 // release notes one place less, and forgets what is in none. The caller holds mu.
-func (s *Served) release(id relay.PayloadID) {
+func (s *Payloads) release(id relay.PayloadID) {
 	held := s.held[id]
 	if held.places--; held.places == 0 {
 		delete(s.held, id)
@@ -300,7 +305,7 @@ func (s *Served) release(id relay.PayloadID) {
 }
 
 // forgetRecent forgets that a payload came lately. The caller holds mu.
-func (s *Served) forgetRecent(at int) {
+func (s *Payloads) forgetRecent(at int) {
 	r := s.recent[at]
 	s.bytes -= r.bytes
 	s.recent = slices.Delete(s.recent, at, at+1)

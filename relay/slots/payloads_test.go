@@ -1,4 +1,4 @@
-package deliver
+package slots
 
 import (
 	"context"
@@ -74,6 +74,8 @@ func idOf(number byte) relay.PayloadID {
 
 var builder = phase0.BLSPubKey{0xb}
 
+const slot = phase0.Slot(10)
+
 // block is a payload of some bytes; its hash is its number.
 func block(number byte, bytes int) *relay.Contents {
 	return &relay.Contents{
@@ -83,19 +85,19 @@ func block(number byte, bytes int) *relay.Contents {
 	}
 }
 
-func newServed() (*Served, *away) {
+func newServed() (*Payloads, *away) {
 	escrow := &away{}
-	return &Served{Escrow: escrow, Log: slog.New(slog.DiscardHandler)}, escrow
+	return &Payloads{Escrow: escrow, Log: slog.New(slog.DiscardHandler)}, escrow
 }
 
-func put(t *testing.T, s *Served, contents *relay.Contents) {
+func put(t *testing.T, s *Payloads, contents *relay.Contents) {
 	t.Helper()
 	if err := s.Put(t.Context(), contents); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func wantHeld(t *testing.T, s *Served, number byte, want bool) {
+func wantHeld(t *testing.T, s *Payloads, number byte, want bool) {
 	t.Helper()
 	got, err := s.Get(t.Context(), idOf(number))
 	if (err == nil && got != nil) != want || want && got.Payload.BlockHash[0] != number {
@@ -208,61 +210,5 @@ func TestHeaderServedAgainIsFree(t *testing.T) {
 	s.Header(idOf(1))
 	if allocations := testing.AllocsPerRun(100, func() { s.Header(idOf(1)) }); allocations != 0 {
 		t.Errorf("%v allocations", allocations)
-	}
-}
-
-// The escrow is gone after the header was served: the payload is delivered all the same, with the
-// guard alone.
-func TestDeliveryNeedsTheGuardAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
-		s, escrow := newServed()
-		put(t, s, h.contents)
-		s.Show(auction1, h.contents.Payload.BlockHash, h.contents.Trace.BuilderPubkey)
-		s.Header(h.contents.ID())
-		escrow.gone = true
-		h.desk.Payloads = s
-		contents, err := h.desk.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
-		if err != nil || contents == nil || len(h.published) != 1 {
-			t.Errorf("%v, %d published", err, len(h.published))
-		}
-	})
-}
-
-// Several builders have put something under one block hash: what was signed is found, whether it is
-// in memory or in the escrow; if it is not there, the answer says what is different.
-func TestPayloadIsFoundByItsHeader(t *testing.T) {
-	for name, memory := range map[string]bool{"in memory": true, "in the escrow": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t)
-				s, escrow := newServed()
-				h.desk.Payloads = s
-				impostor := func(builder byte) *relay.Contents {
-					fake, trace, body := *h.contents, *h.contents.Trace, *h.contents.Payload
-					trace.BuilderPubkey, body.StateRoot = phase0.BLSPubKey{builder}, [32]byte{builder}
-					fake.Trace, fake.Payload = &trace, &body
-					return &fake
-				}
-				all := []*relay.Contents{impostor(1), h.contents, impostor(2)}
-				for _, contents := range all {
-					put(t, s, contents)
-					s.Header(contents.ID())
-				}
-				if !memory {
-					s.Close(slot + 1)
-				}
-				contents, err := h.desk.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
-				if err != nil || contents == nil || contents.Payload.StateRoot != h.contents.Payload.StateRoot {
-					t.Errorf("%v, %v", contents, err)
-				}
-				s.Close(slot + 1)
-				delete(escrow.kept, h.contents.ID())
-				_, err = h.desk.Deliver(t.Context(), h.at(0), h.block(proposerKey, nil), true)
-				if refused := (*relay.Refused)(nil); !errors.As(err, &refused) || refused.ID != relay.PayloadHeaderMismatch.ID {
-					t.Errorf("%v, want %s", err, relay.PayloadHeaderMismatch.ID)
-				}
-			})
-		})
 	}
 }

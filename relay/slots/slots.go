@@ -1,0 +1,64 @@
+package slots
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Slots is safe for concurrent use; its calls never block, but for Await. The zero value knows
+// nothing.
+type Slots struct {
+	mu        sync.Mutex // guards all below
+	any       bool       // a payload was delivered
+	last      phase0.Slot
+	lastBlock phase0.Hash32
+	delivered map[phase0.Hash32]phase0.Slot
+	expected  map[*Expected]struct{}
+	payments  map[relay.PayloadID]payment
+}
+
+// MarkDelivered notes that a block was published: submissions for its slot, and for all slots
+// before it, come too late.
+func (s *Slots) MarkDelivered(slot phase0.Slot, block phase0.Hash32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.delivered == nil {
+		s.delivered = map[phase0.Hash32]phase0.Slot{}
+	}
+	s.delivered[block] = slot
+	s.any, s.last, s.lastBlock = true, max(s.last, slot), block
+}
+
+// Delivered is true for the newest slot whose payload was published and for all slots before it.
+func (s *Slots) Delivered(slot phase0.Slot) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.any && slot <= s.last
+}
+
+// LastDelivered is the newest slot whose payload was published; false if there is none.
+func (s *Slots) LastDelivered() (phase0.Slot, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, s.any
+}
+
+// IsDelivered says whether a block was published, in a slot that is not forgotten, or last.
+func (s *Slots) IsDelivered(block phase0.Hash32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, lately := s.delivered[block]
+	return lately || s.any && block == s.lastBlock
+}
+
+// Close forgets the blocks and payments of slots before the given one. Which slots are over stays.
+func (s *Slots) Close(before phase0.Slot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.delivered, func(_ phase0.Hash32, slot phase0.Slot) bool { return slot < before })
+	maps.DeleteFunc(s.payments, func(id relay.PayloadID, _ payment) bool { return id.Slot < before })
+}
