@@ -1,5 +1,16 @@
 package devnet
 
+// Names of everybody who is there once.
+const (
+	// BeaconName is the beacon node, ProposersName all validators with their sidecar, PayerName who
+	// pays delayed refunds, RPCName the bundle RPC and StreamName the event stream.
+	BeaconName    = "beacon"
+	ProposersName = "proposers"
+	PayerName     = "payer"
+	RPCName       = "rpc"
+	StreamName    = "stream"
+)
+
 // Event is something that an agent has met and tells its laboratory of.
 type Event struct {
 	// Actor is the agent's name, At the name of the service that it met.

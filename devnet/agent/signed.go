@@ -1,5 +1,5 @@
-// Package agent lets the devnet's agents speak to the bundle RPC as its clients do: JSON-RPC over
-// HTTP, each body signed by a key.
+// Package agent puts outsiders on a network: builders, proposers, users and searchers, who are
+// given addresses and keys (cast.go) and speak to services as anybody does (signed.go).
 package agent
 
 import (

@@ -1,12 +1,10 @@
 package app
 
 import (
-	"log/slog"
 	"testing"
 
 	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/breaker"
-	"github.com/gavel-relay/gavel/devnet/network"
 )
 
 // Proposers of a devnet that was asked for nothing have a client's usual circuit breaker; how it
@@ -20,9 +18,7 @@ func TestProposersHaveACircuitBreaker(t *testing.T) {
 		{3, breaker.Limits{MissedInRow: 3}},
 		{0, breaker.Limits{}},
 	} {
-		cfg := devnet.Config{CircuitBreaker: c.limit}
-		l := &lab{cfg: cfg, network: new(network.Network), log: slog.New(slog.DiscardHandler)}
-		if got := l.proposers(nil).Breaker; got != c.want {
+		if got := (&lab{cfg: devnet.Config{CircuitBreaker: c.limit}}).proposerRole().Breaker; got != c.want {
 			t.Errorf("%d missed slots: %+v", c.limit, got)
 		}
 	}

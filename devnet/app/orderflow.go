@@ -6,16 +6,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-relay/gavel/devnet/agent"
-	"github.com/gavel-relay/gavel/devnet/agent/searcher"
-	"github.com/gavel-relay/gavel/devnet/agent/user"
 	"github.com/gavel-relay/gavel/devnet/network"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/rpc"
 	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	"github.com/gavel-relay/gavel/rpc/send"
 	streamapp "github.com/gavel-relay/gavel/stream/app"
-	streamclient "github.com/gavel-relay/gavel/stream/client"
 )
 
 // startOrderFlow starts the bundle RPC on the chain in this process, and the stream that tells of
@@ -65,45 +61,3 @@ func (l *lab) observeOrder(fact rpc.Fact) {
 	default:
 	}
 }
-
-// orderFlowAgents are users who send privately, and searchers. Each has a key of its own that signs
-// its requests.
-func (l *lab) orderFlowAgents(ctx context.Context) ([]runner, error) {
-	n := l.network
-	names := make([]string, l.cfg.Builders)
-	for i := range names {
-		names[i] = network.BuilderName(i)
-	}
-	var list []runner
-	if l.cfg.OrdersPerSlot > 0 {
-		orderFlow, err := agent.Dial(ctx, l.bundleURL, network.Wallet(l.cfg.Seed, "user signer", 0))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, user.NewPrivate(user.PrivateConfig{
-			Wallets: n.Traders, ChainID: network.ChainID, PerSlot: l.cfg.OrdersPerSlot, CancelEvery: cancelEvery,
-			Builders: names,
-			Spec:     n.Spec,
-			Clock:    n.Clock, Node: l.network.Chain.Attach(), OrderFlow: orderFlow, Seed: l.cfg.Seed,
-			Log: l.log.With("part", "user"),
-		}).Run)
-	}
-	for i, wallets := range n.Searchers {
-		orderFlow, err := agent.Dial(ctx, l.bundleURL, network.Wallet(l.cfg.Seed, "searcher signer", i))
-		if err != nil {
-			return nil, err
-		}
-		hints, err := streamclient.New(l.streamURL, streamclient.Options{})
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, searcher.New(searcher.Config{
-			Name: network.SearcherName(i), Wallets: wallets, ChainID: network.ChainID, Node: l.network.Chain.Attach(),
-			OrderFlow: orderFlow, Hints: hints, Spec: n.Spec, Clock: n.Clock, Log: l.log.With("part", "searcher"),
-		}).Run)
-	}
-	return list, nil
-}
-
-// cancelEvery is how often a user takes a private transaction back.
-const cancelEvery = 7

@@ -98,7 +98,7 @@ var Law = []Rule{
 	{
 		Rooms:   []string{"devnet/agent/..."},
 		Banned:  []string{"relay/...", "stream/...", "rpc/...", "internal/serve", "internal/journal", "internal/store"},
-		Allowed: []string{"*/client"},
+		Allowed: []string{"*/client", "devnet/network"},
 		Because: "agents are outsiders, or what happens in the laboratory proves nothing",
 	},
 	{

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -10,45 +9,49 @@ import (
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/gavel-relay/gavel/devnet"
-	"github.com/gavel-relay/gavel/devnet/agent/builder"
+	"github.com/gavel-relay/gavel/devnet/agent"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
-	"github.com/gavel-relay/gavel/devnet/agent/user"
 	"github.com/gavel-relay/gavel/devnet/network"
-	"github.com/gavel-relay/gavel/internal/eth/bls"
+	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/client"
 	"github.com/gavel-relay/gavel/scenarios/fault"
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// runner runs until its context ends, and returns nil then.
-type runner func(context.Context) error
+// cast makes the agents of the run, each behind a proxy on every connection.
+func (l *lab) cast() *agent.Cast {
+	c := &agent.Cast{
+		Network: l.network, BeaconURL: l.beaconURL, TxsPerSlot: l.plan.TxsPerSlot, BlobEvery: l.plan.BlobEvery,
+		Link: l.links.to, ClockOf: func(name string) clock.Clock { return l.clockOf(name) }, Tell: l.told, Log: l.log,
+	}
+	for _, one := range l.relays {
+		key := network.RelayKey(l.plan.Seed, one.index).PublicKey()
+		c.Relays = append(c.Relays, agent.Relay{Name: one.name, URL: one.met, Pubkey: key})
+	}
+	if l.hasOrderFlow() {
+		c.RPCURL, c.StreamURL = l.flow.rpc.url(), l.flow.stream.url()
+	}
+	return c
+}
 
-// agents are all outsiders of the run. They are given addresses and keys, nothing of what runs
-// behind the addresses.
-func (l *lab) agents(ctx context.Context) ([]runner, error) {
-	list, err := l.traders(ctx)
+// agents are all outsiders of the run.
+func (l *lab) agents(ctx context.Context) ([]agent.Runner, error) {
+	cast := l.cast()
+	list, err := l.orderFlowAgents(ctx, cast)
 	if err != nil {
 		return nil, err
 	}
 	if l.plan.TxsPerSlot > 0 {
-		n := l.network
-		list = append(list, user.New(user.Config{
-			Wallets: n.Users, ChainID: network.ChainID, PerSlot: l.plan.TxsPerSlot, BlobEvery: l.plan.BlobEvery, Spec: n.Spec,
-			Clock: l.clock,
-			RPC:   l.network.Chain.Attach(), Seed: l.plan.Seed, Log: l.log.With("part", "user"),
-		}).Run)
+		list = append(list, cast.Users())
 	}
-	proposers, err := l.proposers()
-	if err != nil {
+	if l.validators, err = l.proposers(cast); err != nil {
 		return nil, err
 	}
-	list = append(list, proposers)
+	list = append(list, l.validators.Run)
 	for i := range l.plan.Builders {
-		one, err := l.builder(i)
+		one, err := l.builder(cast, i)
 		if err != nil {
 			return nil, err
 		}
@@ -58,114 +61,36 @@ func (l *lab) agents(ctx context.Context) ([]runner, error) {
 }
 
 // builder is a builder of the plan. Where there is order flow it takes orders, too.
-func (l *lab) builder(i int) (runner, error) {
-	p := l.plan.Builders[i]
-	strategy := moves(p.Strategy)
+func (l *lab) builder(cast *agent.Cast, i int) (agent.Runner, error) {
+	strategy := moves(l.plan.Builders[i].Strategy)
 	if strategy.has("offline") {
-		return idle, nil
-	}
-	beaconURL, err := l.links.to(p.Name, plan.BeaconNode, l.beaconURL)
-	if err != nil {
-		return nil, err
-	}
-	cfg := builder.Config{
-		Name: p.Name, Key: l.network.BuilderKey(i), Wallet: l.network.Builders[i], Node: l.network.Chain,
-		Signer: types.LatestSigner(l.network.Chain.Chain().Config()), Spec: l.network.Spec, Clock: l.clockOf(p.Name),
-		BeaconURL: beaconURL, Strategy: strategy.bidding(), Conduct: strategy.conduct(),
-		TxLimit: max(1, l.plan.TxsPerSlot*3/2), Tell: l.told, Log: l.log.With("part", p.Name),
-	}
-	if l.hasOrderFlow() {
-		cfg.Orders = l.flow.builders[i]
-	}
-	if l.hasOrderFlow() && strategy[0].Is("naive") {
-		cfg.Seed = l.plan.Seed + uint64(i)*1000 + 1
-		cfg.Strategy = builder.Usual{Seed: cfg.Seed}
+		return agent.Idle, nil
 	}
 	only, _ := strategy.find("only")
-	for _, one := range l.relays {
-		if only.Name != "" && only.Name != one.name {
-			continue
-		}
-		relay, err := l.relayOf(p, one)
-		if err != nil {
-			return nil, fmt.Errorf("connect %s with %s: %w", p.Name, one.name, err)
-		}
-		cfg.Relays = append(cfg.Relays, relay)
+	role := agent.BuilderRole{Strategy: strategy.bidding(), Conduct: strategy.conduct(), Only: only.Name, Listens: true}
+	if l.hasOrderFlow() {
+		role.Orders = l.flow.builders[i]
 	}
-	return builder.New(cfg).Run, nil
+	if l.hasOrderFlow() && strategy[0].Is("naive") {
+		role.Strategy = nil // as in a devnet
+	}
+	if stalls(strategy) { // a proxy would read for it
+		role.Direct = narrowClient()
+	}
+	return cast.Builder(i, role)
 }
 
-// idle is an agent that does nothing.
-func idle(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
-}
-
-// relayOf is a relay as a builder meets it. One that stalls hears of leading bids on a connection
-// of its own, since a proxy would read for it.
-func (l *lab) relayOf(p plan.BuilderPlan, one *relayService) (relay builder.Relay, err error) {
-	url, err := l.links.to(p.Name, one.name, one.met)
-	if err != nil {
-		return relay, err
-	}
-	relay.Name = one.name
-	if relay.Client, err = client.New(url, client.Options{}); err != nil {
-		return relay, err
-	}
-	relay.TopBids = relay.Client
-	if stalls(p.Strategy) {
-		relay.TopBids, err = client.New(one.met, client.Options{HTTP: narrowClient()})
-	}
-	return relay, err
-}
-
-// proposers are all validators behind one sidecar.
-func (l *lab) proposers() (runner, error) {
-	n := l.network
-	beaconURL, err := l.links.to(plan.ProposersName, plan.BeaconNode, l.beaconURL)
-	if err != nil {
-		return nil, err
-	}
-	keys := make(map[phase0.ValidatorIndex]*bls.SecretKey, l.plan.Validators)
-	for i := range phase0.ValidatorIndex(l.plan.Validators) {
-		keys[i] = l.network.Beacon.ValidatorKey(i)
-	}
-	// Who wants to learn a payload asks by the endpoint that answers with it.
-	honest := &proposer.Aggregator{Spec: n.Spec, V1: l.anyMove("unbundle", "equivocate", "replay"),
-		Log: l.log.With("part", "sidecar")}
-	for _, one := range l.relays {
-		url, err := l.links.to(plan.ProposersName, one.name, one.met)
-		if err != nil {
-			return nil, err
-		}
-		witness := &proposer.Witness{
-			RoundTripper: &http.Transport{MaxIdleConnsPerHost: 16}, Name: plan.ProposersName, Relay: one.name, Tell: l.told,
-		}
-		relay, err := client.New(url, client.Options{HTTP: &http.Client{Transport: witness}})
-		if err != nil {
-			return nil, fmt.Errorf("connect proposers with %s: %w", one.name, err)
-		}
-		honest.Relays = append(honest.Relays,
-			proposer.Relay{Client: relay, Pubkey: network.RelayKey(l.plan.Seed, one.index).PublicKey()})
-	}
-	clock := l.clockOf(plan.ProposersName)
-	games := &proposer.Games{
-		Honest: honest, Strategy: conductOf(l.plan.Proposers), Storm: stormOf(l.plan.Proposers), Spec: n.Spec, Clock: clock,
-		Keys: keys, Log: l.log.With("part", "sidecar"),
-	}
-	l.validators = proposer.New(proposer.Config{
-		Keys: keys, FeeRecipient: n.Payee, GasLimit: network.GasLimit, Spec: n.Spec, Clock: clock, BeaconURL: beaconURL,
-		Sidecar: games,
-		// The pool is everybody's, so a local block earns as much as a builder's; without a preference
-		// there would be nothing to auction.
-		BuilderBoostFactor: proposer.PreferBuilder, HeaderTimeout: l.headerTimeout(), SubmitTimeout: wallTime(l.plan.Slot,
-			l.plan.Speed),
+// proposers are all validators behind one sidecar. Who wants to learn a payload asks by the
+// endpoint that answers with it.
+func (l *lab) proposers(cast *agent.Cast) (*proposer.Proposer, error) {
+	return cast.Proposers(agent.ProposerRole{
+		Conduct: conductOf(l.plan.Proposers), Storm: stormOf(l.plan.Proposers),
+		V1:            l.anyMove("unbundle", "equivocate", "replay"),
+		HeaderTimeout: l.headerTimeout(), SubmitTimeout: wallTime(l.plan.Slot, l.plan.Speed),
 		Breaker: l.plan.Breaker, BreakerOpened: func(slot phase0.Slot) {
 			l.book.add(plan.Record{Actor: plan.ProposersName, Subject: plan.BreakerOpened, Slot: int(slot)}, time.Time{}, nil)
 		},
-		Log: l.log.With("part", "proposers"),
 	})
-	return l.validators.Run, nil
 }
 
 // headerTimeout is the usual one, or long enough for what a plan's proposers wait for.

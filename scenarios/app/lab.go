@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/devnet/agent"
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
@@ -183,8 +184,8 @@ func (l *lab) startClock() error {
 
 // everybody is who is no service of ours: dishonest relays, which stand before good ones, the
 // agents, and the monitor.
-func (l *lab) everybody(ctx context.Context) ([]runner, error) {
-	var list []runner
+func (l *lab) everybody(ctx context.Context) ([]agent.Runner, error) {
+	var list []agent.Runner
 	for _, one := range l.relays {
 		url, run, err := one.front(ctx)
 		if err != nil {
@@ -208,7 +209,7 @@ func (l *lab) everybody(ctx context.Context) ([]runner, error) {
 }
 
 // monitor watches all relays, as somebody who knows their addresses and keys.
-func (l *lab) monitor() (runner, error) {
+func (l *lab) monitor() (agent.Runner, error) {
 	cfg := monitorapp.Config{
 		Clock: l.clockOf(plan.MonitorName), Patience: stall / 2, Timeout: 2 * stall, Log: l.log.With("part",
 			plan.MonitorName),

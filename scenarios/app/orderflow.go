@@ -6,23 +6,16 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/devnet/agent"
-	"github.com/gavel-relay/gavel/devnet/agent/searcher"
-	"github.com/gavel-relay/gavel/devnet/agent/user"
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc/send"
 	"github.com/gavel-relay/gavel/scenarios/fault"
 	"github.com/gavel-relay/gavel/scenarios/plan"
-	streamclient "github.com/gavel-relay/gavel/stream/client"
 )
-
-// comeBack bounds the wait of a searcher before a stream that ended is opened again; wall time.
-const comeBack = 250 * time.Millisecond
 
 // orderFlow are the bundle RPC and the stream, which reads its journal, and the builders' listeners
 // for orders. They run only if a plan has users or searchers.
@@ -112,25 +105,25 @@ func (o *orderFlow) close() {
 	}
 }
 
-// traders are the users and searchers of a plan, and the payer.
-func (l *lab) traders(ctx context.Context) ([]runner, error) {
-	var list []runner
+// orderFlowAgents are the users and searchers of a plan, and the payer.
+func (l *lab) orderFlowAgents(ctx context.Context, cast *agent.Cast) ([]agent.Runner, error) {
+	var list []agent.Runner
 	for i, one := range l.plan.Users {
-		run, err := l.trader(ctx, one.Name, l.network.Traders[i], one.Strategy)
+		run, err := trader(ctx, cast, one.Name, l.network.Traders[i], one.Strategy)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, run)
 	}
 	for i, one := range l.plan.Searchers {
-		run, err := l.searcher(ctx, i, one)
+		run, err := l.searcher(ctx, cast, i, one)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, run)
 	}
 	if l.plan.Payer {
-		run, err := l.payer(ctx)
+		run, err := cast.Payer(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -139,94 +132,26 @@ func (l *lab) traders(ctx context.Context) ([]runner, error) {
 	return list, nil
 }
 
-// payer pays delayed refunds to the users' friend.
-func (l *lab) payer(ctx context.Context) (runner, error) {
-	url, err := l.links.to(plan.PayerName, plan.RPCName, l.flow.rpc.url())
-	if err != nil {
-		return nil, err
+// trader sends what its strategy says.
+func trader(
+	ctx context.Context, cast *agent.Cast, name string, wallet *ecdsa.PrivateKey, strategy moves,
+) (agent.Runner, error) {
+	if strategy.has("offline") {
+		return agent.Idle, nil
 	}
-	client, err := agent.Dial(ctx, url, l.network.Payer)
-	if err != nil {
-		return nil, err
-	}
-	return user.NewPayer(user.PayerConfig{
-		Name: plan.PayerName, Service: plan.RPCName, Wallet: l.network.Payer, ChainID: network.ChainID, Spec: l.network.Spec,
-		Clock: l.clockOf(plan.PayerName), Node: l.network.Chain.Attach(),
-		OrderFlow: client, Recipient: l.network.Friend, Tell: l.told, Log: l.log.With("part", plan.PayerName),
-	}).Run, nil
+	return cast.Trader(ctx, name, wallet, strategy.trading())
 }
 
-func (l *lab) trader(ctx context.Context, name string, key *ecdsa.PrivateKey, strategy []plan.Move) (runner, error) {
-	if moves(strategy).has("offline") {
-		return idle, nil
+// searcher follows hints, only listens, or sends bundles of its own.
+func (l *lab) searcher(ctx context.Context, cast *agent.Cast, i int, one plan.SearcherPlan) (agent.Runner, error) {
+	switch first := one.Strategy[0]; {
+	case first.Is("backrun"):
+		return cast.Searcher(ctx, i)
+	case first.Is("listen"):
+		return cast.Listener(one.Name, nil, 0)
+	case first.Is("stall"): // a proxy would read for it
+		return cast.Listener(one.Name, narrowClient(), first.Time)
+	default:
+		return trader(ctx, cast, one.Name, l.network.Searchers[i][0], one.Strategy)
 	}
-	url, err := l.links.to(name, plan.RPCName, l.flow.rpc.url())
-	if err != nil {
-		return nil, err
-	}
-	client, err := agent.Dial(ctx, url, key)
-	if err != nil {
-		return nil, err
-	}
-	return user.NewTrader(user.TraderConfig{
-		Name: name, Wallet: key, ChainID: network.ChainID, Spec: l.network.Spec, Clock: l.clockOf(name),
-		Node:      l.network.Chain.Attach(),
-		OrderFlow: client,
-		Friend:    l.network.Friend, Strategy: moves(strategy).trading(), Log: l.log.With("part", name),
-	}).Run, nil
-}
-
-func (l *lab) searcher(ctx context.Context, i int, one plan.SearcherPlan) (runner, error) {
-	wallets := l.network.Searchers[i]
-	switch {
-	case one.Strategy[0].Is("listen", "stall"):
-		return l.listener(one)
-	case !one.Strategy[0].Is("backrun"):
-		return l.trader(ctx, one.Name, wallets[0], one.Strategy)
-	}
-	url, err := l.links.to(one.Name, plan.RPCName, l.flow.rpc.url())
-	if err != nil {
-		return nil, err
-	}
-	hintsURL, err := l.links.to(one.Name, plan.StreamName, l.flow.stream.url())
-	if err != nil {
-		return nil, err
-	}
-	client, err := agent.Dial(ctx, url, wallets[0])
-	if err != nil {
-		return nil, err
-	}
-	hints, err := streamclient.New(hintsURL, streamclient.Options{MaxWait: comeBack})
-	if err != nil {
-		return nil, err
-	}
-	return searcher.New(searcher.Config{
-		Name: one.Name, Wallets: wallets, ChainID: network.ChainID, Node: l.network.Chain.Attach(), OrderFlow: client,
-		Hints: hints,
-		Spec:  l.network.Spec,
-		Clock: l.clockOf(one.Name), Log: l.log.With("part", one.Name),
-	}).Run, nil
-}
-
-// listener is a searcher who only listens. One that stalls has a connection of its own, since a
-// proxy would read for it.
-func (l *lab) listener(one plan.SearcherPlan) (runner, error) {
-	cfg := searcher.ListenerConfig{
-		Name: one.Name, Service: plan.StreamName, URL: l.flow.stream.url(), Clock: l.clockOf(one.Name), Tell: l.told,
-		Log: l.log.With("part", one.Name),
-	}
-	if stalls(one.Strategy) {
-		cfg.HTTP, cfg.Stall = narrowClient(), one.Strategy[0].Time
-	} else {
-		url, err := l.links.to(one.Name, plan.StreamName, cfg.URL)
-		if err != nil {
-			return nil, err
-		}
-		cfg.URL = url
-	}
-	listens, err := searcher.NewListener(cfg)
-	if err != nil {
-		return nil, err
-	}
-	return listens.Run, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gavel-relay/gavel/devnet"
 	"github.com/gavel-relay/gavel/devnet/breaker"
 )
 
@@ -17,16 +18,16 @@ const honest = "honest"
 // numbers.
 const (
 	// BeaconNode is the one beacon node.
-	BeaconNode = "beacon"
+	BeaconNode = devnet.BeaconName
 	// ProposersName are all validators with their sidecar.
-	ProposersName = "proposers"
+	ProposersName = devnet.ProposersName
 	// MonitorName is the relay monitor.
 	MonitorName = "monitor"
 	// PayerName is who pays delayed refunds.
-	PayerName = "payer"
+	PayerName = devnet.PayerName
 	// RPCName and StreamName are the bundle RPC and the hint stream.
-	RPCName    = "rpc"
-	StreamName = "stream"
+	RPCName    = devnet.RPCName
+	StreamName = devnet.StreamName
 )
 
 // topology reads who takes part. Relays come first, since builders may name them; relays name
