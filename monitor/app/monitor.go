@@ -80,7 +80,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 			return nil
 		}
 		if slot > 1 {
-			m.logged(ctx, slot-1, m.settle(ctx, slot-1))
+			m.logged(ctx, slot-1, m.judge(ctx, slot-1))
 		}
 	}
 }
@@ -93,8 +93,8 @@ func (m *Monitor) logged(ctx context.Context, slot phase0.Slot, err error) {
 
 // ask asks all relays at once for the header of a slot, and judges what they answer.
 func (m *Monitor) ask(ctx context.Context, slot phase0.Slot) error {
-	head, err := m.blockAt(ctx, "head")
-	if errors.Is(err, errNoBlock) {
+	head, err := m.nodes.Block(ctx, "head")
+	if errors.Is(err, beacon.ErrNoBlock) {
 		return nil // at genesis there is nothing to hold headers against
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func (m *Monitor) ask(ctx context.Context, slot phase0.Slot) error {
 	if err != nil {
 		return err
 	}
-	asked := monitor.Asked{Slot: slot, Parent: head.hash, Proposer: proposer, ParentGasLimit: head.gasLimit}
+	asked := monitor.Asked{Slot: slot, Parent: head.Hash, Proposer: proposer, ParentGasLimit: head.GasLimit}
 	m.all(func(r *watched) {
 		question := asked
 		if registration, err := r.registration(ctx, proposer); err == nil && registration != nil &&
@@ -121,10 +121,10 @@ func (m *Monitor) ask(ctx context.Context, slot phase0.Slot) error {
 	return nil
 }
 
-// settle judges a slot that is over.
-func (m *Monitor) settle(ctx context.Context, slot phase0.Slot) error {
-	landed, err := m.blockAt(ctx, strconv.FormatUint(uint64(slot), 10))
-	if err != nil && !errors.Is(err, errNoBlock) {
+// judge judges a slot that is over.
+func (m *Monitor) judge(ctx context.Context, slot phase0.Slot) error {
+	landed, err := m.nodes.Block(ctx, strconv.FormatUint(uint64(slot), 10))
+	if err != nil && !errors.Is(err, beacon.ErrNoBlock) {
 		return fmt.Errorf("read block: %w", err)
 	}
 	proposer, err := m.proposerOf(ctx, slot)
@@ -133,7 +133,7 @@ func (m *Monitor) settle(ctx context.Context, slot phase0.Slot) error {
 	}
 	overs, shown := make([]monitor.Over, len(m.relays)), make([]monitor.Shown, len(m.relays))
 	m.each(func(i int, r *watched) {
-		over := monitor.Over{Slot: slot, Landed: landed.hash, Served: r.served[slot]}
+		over := monitor.Over{Slot: slot, Landed: landed.Hash, Served: r.served[slot]}
 		over.Listed, over.ListErr = r.delivered(ctx, slot)
 		overs[i] = over
 		one := monitor.Shown{Slot: slot, Proposer: proposer, Serves: len(r.served[slot]) > 0}
@@ -152,7 +152,7 @@ func (m *Monitor) settle(ctx context.Context, slot phase0.Slot) error {
 			}
 		}
 		for _, one := range over.Listed {
-			listed = listed || one.BlockHash == landed.hash
+			listed = listed || one.BlockHash == landed.Hash
 		}
 	}
 	for i, r := range m.relays {
@@ -160,7 +160,7 @@ func (m *Monitor) settle(ctx context.Context, slot phase0.Slot) error {
 		for _, value := range overs[i].Served {
 			overs[i].Best = overs[i].Best || value.Eq(best)
 		}
-		m.report.settled(r.name, overs[i])
+		m.report.slotOver(r.name, overs[i])
 		m.found(r, append(monitor.JudgeSlot(overs[i]), monitor.JudgeRegistration(m.spec, shown[i])...))
 	}
 	return nil

@@ -90,7 +90,7 @@ func (r *report) asked(name string, answer monitor.Answer) {
 	r.headers.WithLabelValues(name, result).Inc()
 }
 
-func (r *report) settled(name string, over monitor.Over) {
+func (r *report) slotOver(name string, over monitor.Over) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one := r.of(name)

@@ -51,8 +51,10 @@ const identitySize = 64
 // postStateValidatorIdentities), else by the long JSON one (getStateValidators, active and
 // pending).
 func (n *Nodes) Validators(ctx context.Context) ([]relay.Validator, error) {
-	got, err := n.ask(ctx, http.MethodPost, "/eth/v1/beacon/states/head/validator_identities", "application/octet-stream",
-		[]byte("[]"))
+	got, err := n.ask(ctx, question{
+		method: http.MethodPost, path: "/eth/v1/beacon/states/head/validator_identities", body: []byte("[]"),
+		header: http.Header{"Accept": {"application/octet-stream"}, "Content-Type": {"application/json"}},
+	})
 	if err == nil && strings.HasPrefix(got.contentType, "application/octet-stream") && len(got.body)%identitySize == 0 {
 		table := make([]relay.Validator, 0, len(got.body)/identitySize)
 		for raw := got.body; len(raw) > 0; raw = raw[identitySize:] {

@@ -199,12 +199,19 @@ func TestANodeBehindIsAskedLast(t *testing.T) {
 				n.heads.heard(node, slot)
 			}
 		}
-		if got := n.turns(); !slices.Equal(got, step.want) {
+		if got := n.pool.Rank(time.Now()); !slices.Equal(got, step.want) {
 			t.Errorf("%s: asked in the order %v, want %v", step.what, got, step.want)
 		}
 	}
-	n.good.Store(1)
-	if got, want := n.turns(), []int{2, 0, 1}; !slices.Equal(got, want) {
+	if err := n.pool.Ask(t.Context(), func(_ context.Context, node int) error {
+		if node != 1 {
+			return errors.New("no answer")
+		}
+		return nil
+	}, func(int, error) {}); err != nil {
+		t.Error(err)
+	}
+	if got, want := n.pool.Rank(time.Now()), []int{2, 0, 1}; !slices.Equal(got, want) {
 		t.Errorf("the one that answered last: %v, want %v", got, want)
 	}
 }
@@ -263,8 +270,8 @@ func TestANodeThatFollowsTheChainNoMore(t *testing.T) {
 		if want := []string{"http://user:xxxxx@a after 1m36s: the node announces no heads"}; !slices.Equal(stuck, want) {
 			t.Errorf("told %q, want %q", stuck, want)
 		}
-		if n.Following() != 1 || !slices.Equal(n.turns(), []int{1, 0}) {
-			t.Errorf("%d are followed, asked in the order %v", n.Following(), n.turns())
+		if n.Following() != 1 || !slices.Equal(n.pool.Rank(time.Now()), []int{1, 0}) {
+			t.Errorf("%d are followed, asked in the order %v", n.Following(), n.pool.Rank(time.Now()))
 		}
 		a.head(9) // its stream is open again
 		a.head(10)

@@ -55,18 +55,13 @@ func (h *heads) following() map[string]bool {
 // until the first head.
 func (n *Nodes) Following() int { return len(n.heads.following()) }
 
-// turns is the order in which nodes are asked, by their place in urls.
-func (n *Nodes) turns() []int {
-	following, first := n.heads.following(), int(n.good.Load())
-	turns := make([]int, 0, len(n.urls))
-	for _, wanted := range []bool{true, false} {
-		for i := range n.urls {
-			if at := (first + i) % len(n.urls); following[n.urls[at]] == wanted {
-				turns = append(turns, at)
-			}
-		}
+// behind are the nodes, by their place in urls, that do not announce the chain's head.
+func (n *Nodes) behind() map[int]bool {
+	following, behind := n.heads.following(), map[int]bool{}
+	for i, url := range n.urls {
+		behind[i] = !following[url]
 	}
-	return turns
+	return behind
 }
 
 // shown is a node's URL as it may be logged: a password in it is nobody's business.

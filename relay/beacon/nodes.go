@@ -1,4 +1,4 @@
-// Package beacon is the relay's view of its beacon nodes: what network it is, who validates and
+// Package beacon is what the relay knows by its beacon nodes: what network it is, who validates and
 // proposes, what happens on the chain, and where blocks are published. Questions are asked of one
 // node after another until one answers; events are taken from all; blocks go to all at once.
 //
@@ -9,6 +9,7 @@ package beacon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,10 +17,11 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
 // Config says which beacon nodes there are.
@@ -35,32 +37,26 @@ type Config struct {
 
 // Nodes are the beacon nodes. It is safe for concurrent use.
 type Nodes struct {
-	urls    []string
-	timeout time.Duration
-	http    *http.Client
-	log     *slog.Logger
-	// the node that answered last: the first to be asked, so that one that hangs costs its timeout
-	// once
-	good  atomic.Int64
+	urls  []string
+	pool  *upstream.Pool // by place in urls; one that hangs costs its timeout once
+	http  *http.Client
+	log   *slog.Logger
 	heads heads // of each node, so that one that has lost the chain is asked last
 }
 
 // New checks the URLs; it does not reach for the nodes.
 func New(cfg Config, log *slog.Logger) (*Nodes, error) {
-	if len(cfg.URLs) == 0 {
-		return nil, errors.New("no beacon node: give the URL of at least one")
+	endpoints, err := upstream.Parse("beacon node", cfg.URLs, "http", "https")
+	if err != nil {
+		return nil, err
 	}
-	n := &Nodes{timeout: cfg.Timeout, http: cfg.HTTP, log: log}
-	for _, text := range cfg.URLs {
-		parsed, err := url.Parse(text)
-		if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
-			return nil, fmt.Errorf("beacon node %q: want http://host:port", text)
-		}
-		n.urls = append(n.urls, strings.TrimSuffix(text, "/"))
+	n := &Nodes{http: cfg.HTTP, log: log}
+	for _, endpoint := range endpoints {
+		n.urls = append(n.urls, strings.TrimSuffix(endpoint.URL, "/"))
 	}
-	if n.timeout == 0 {
-		n.timeout = 5 * time.Second
-	}
+	n.pool = upstream.NewPool(len(n.urls), upstream.Config{
+		Timeout: cmp.Or(cfg.Timeout, 5*time.Second), StayWithLast: true, HeldBack: n.behind,
+	})
 	if n.http == nil {
 		n.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute}}
 	}
@@ -80,15 +76,32 @@ type answer struct {
 	body        []byte
 }
 
-// request asks one node.
-func (n *Nodes) request(ctx context.Context, method, address string, header http.Header, body []byte) (*answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, n.timeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+// question is a request without the node that it goes to.
+type question struct {
+	method, path string
+	header       http.Header
+	body         []byte
+}
+
+// acceptJSON asks for JSON.
+var acceptJSON = http.Header{"Accept": {"application/json"}}
+
+// request asks one node, by its place, for the time of one try.
+func (n *Nodes) request(ctx context.Context, node int, q question) (got *answer, err error) {
+	err = n.pool.Try(ctx, node, func(ctx context.Context, node int) (err error) {
+		got, err = n.send(ctx, node, q)
+		return err
+	})
+	return got, err
+}
+
+// send sends a question and reads the answer, whatever its status.
+func (n *Nodes) send(ctx context.Context, node int, q question) (*answer, error) {
+	request, err := http.NewRequestWithContext(ctx, q.method, n.urls[node]+q.path, bytes.NewReader(q.body))
 	if err != nil {
 		return nil, err
 	}
-	request.Header = header
+	request.Header = q.header.Clone()
 	response, err := n.http.Do(request)
 	if err != nil {
 		return nil, err
@@ -104,33 +117,30 @@ func (n *Nodes) request(ctx context.Context, method, address string, header http
 	return &answer{status: response.StatusCode, contentType: response.Header.Get("Content-Type"), body: raw}, nil
 }
 
-// ask asks one node after another until one answers 200: those at the chain's head before the
-// others, beginning with the one that answered last.
-func (n *Nodes) ask(ctx context.Context, method, path, accept string, body []byte) (*answer, error) {
+// ask asks one node after another until one answers 200, or another status that is wanted: those at
+// the chain's head before the others, beginning with the one that answered last.
+func (n *Nodes) ask(ctx context.Context, q question, wanted ...int) (got *answer, err error) {
 	var errs []error
-	for _, at := range n.turns() {
-		base := n.urls[at]
-		header := http.Header{"Accept": {accept}}
-		if body != nil {
-			header.Set("Content-Type", "application/json")
+	err = n.pool.Ask(ctx, func(ctx context.Context, node int) error {
+		said, err := n.send(ctx, node, q)
+		if err != nil {
+			return err
 		}
-		got, err := n.request(ctx, method, base+path, header, body)
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("%s: %w", shown(base), err))
-		case got.status != http.StatusOK:
-			errs = append(errs, fmt.Errorf("%s answers %d to %s: %.200s", shown(base), got.status, path, got.body))
-		default:
-			n.good.Store(int64(at))
-			return got, nil
+		if said.status != http.StatusOK && !slices.Contains(wanted, said.status) {
+			return fmt.Errorf("answers %d to %s: %.200s", said.status, q.path, said.body)
 		}
+		got = said
+		return nil
+	}, func(node int, err error) { errs = append(errs, fmt.Errorf("%s: %w", shown(n.urls[node]), err)) })
+	if errors.Is(err, upstream.ErrNoAnswer) {
+		return nil, errors.Join(errs...)
 	}
-	return nil, errors.Join(errs...)
+	return got, err
 }
 
 // get asks for JSON and decodes the whole document.
 func (n *Nodes) get(ctx context.Context, path string, into any) error {
-	got, err := n.ask(ctx, http.MethodGet, path, "application/json", nil)
+	got, err := n.ask(ctx, question{method: http.MethodGet, path: path, header: acceptJSON})
 	if err != nil {
 		return err
 	}

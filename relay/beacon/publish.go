@@ -41,9 +41,9 @@ func (n *Nodes) Publish(ctx context.Context, fork eth.Fork, root phase0.Root, ss
 	// Nodes that are still busy when the first has accepted are left to finish: the more of them have
 	// the block, the better.
 	publishing := context.WithoutCancel(ctx)
-	for _, base := range n.urls {
+	for node := range n.urls {
 		go func() {
-			v, err := n.publishTo(publishing, base, fork, root, ssz)
+			v, err := n.publishTo(publishing, node, fork, root, ssz)
 			results <- result{v, err}
 		}()
 	}
@@ -69,27 +69,27 @@ func (n *Nodes) Publish(ctx context.Context, fork eth.Fork, root phase0.Root, ss
 	return errors.Join(errs...)
 }
 
-func (n *Nodes) publishTo(ctx context.Context, base string, fork eth.Fork, root phase0.Root,
+func (n *Nodes) publishTo(ctx context.Context, node int, fork eth.Fork, root phase0.Root,
 	ssz []byte) (verdict, error) {
 	header := http.Header{
 		"Content-Type": {"application/octet-stream"}, "Accept": {"application/json"},
 		"Eth-Consensus-Version": {fork.String()},
 	}
-	got, err := n.request(ctx, http.MethodPost, base+publishPath, header, ssz)
+	got, err := n.request(ctx, node, question{method: http.MethodPost, path: publishPath, header: header, body: ssz})
 	switch {
 	case err == nil && got.status == http.StatusOK:
 		return imported, nil
 	case err == nil && got.status == http.StatusAccepted:
-		n.log.Warn("a beacon node spread the block but did not import it", "node", shown(base))
+		n.log.Warn("a beacon node spread the block but did not import it", "node", shown(n.urls[node]))
 		return broadcast, nil
-	case n.hasSoon(ctx, base, root):
+	case n.hasSoon(ctx, node, root):
 		return imported, nil
 	case err != nil:
-		return refused, fmt.Errorf("%s: %w", shown(base), err)
+		return refused, fmt.Errorf("%s: %w", shown(n.urls[node]), err)
 	case got.status >= 400 && bytes.Contains(bytes.ToLower(got.body), []byte("already known")):
 		return imported, nil // in these words it is this very block, also while the node has not imported it yet
 	default:
-		return refused, fmt.Errorf("%s answers %d: %.300s", shown(base), got.status, got.body)
+		return refused, fmt.Errorf("%s answers %d: %.300s", shown(n.urls[node]), got.status, got.body)
 	}
 }
 
@@ -101,7 +101,7 @@ const (
 )
 
 // hasSoon asks a node whether a block of this root is in its chain, or in a side branch of it.
-func (n *Nodes) hasSoon(ctx context.Context, base string, root phase0.Root) bool {
+func (n *Nodes) hasSoon(ctx context.Context, node int, root phase0.Root) bool {
 	for try := range hasTries {
 		if try > 0 {
 			timer := time.NewTimer(hasPause << (try - 1))
@@ -112,7 +112,7 @@ func (n *Nodes) hasSoon(ctx context.Context, base string, root phase0.Root) bool
 			case <-timer.C:
 			}
 		}
-		has, err := n.has(ctx, base, root)
+		has, err := n.has(ctx, node, root)
 		if has || err != nil { // whoever cannot answer now is not asked again: the proposer waits
 			return has
 		}
@@ -122,9 +122,10 @@ func (n *Nodes) hasSoon(ctx context.Context, base string, root phase0.Root) bool
 
 // has asks a node for the header of a block (beacon-APIs, getBlockHeader). A node that has another
 // block in the slot does not have this one.
-func (n *Nodes) has(ctx context.Context, base string, root phase0.Root) (bool, error) {
-	got, err := n.request(ctx, http.MethodGet, fmt.Sprintf("%s/eth/v1/beacon/headers/%#x", base, root[:]),
-		http.Header{"Accept": {"application/json"}}, nil)
+func (n *Nodes) has(ctx context.Context, node int, root phase0.Root) (bool, error) {
+	got, err := n.request(ctx, node, question{
+		method: http.MethodGet, path: fmt.Sprintf("/eth/v1/beacon/headers/%#x", root[:]), header: acceptJSON,
+	})
 	if err != nil || got.status != http.StatusOK {
 		return false, err
 	}

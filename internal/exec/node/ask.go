@@ -6,34 +6,31 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 
 	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
 // maxAnswer bounds an answer, in bytes. Honest ones have some hundreds.
 const maxAnswer = 64 << 10
 
-// errSlow ends a try.
-var errSlow = errors.New("no answer in time")
-
 // ask tries a block on one node, for the time of one try.
 func (p *Pool) ask(ctx context.Context, n *node, b *exec.Block, body *body) outcome {
-	within, cancel := context.WithTimeoutCause(ctx, p.timeout, errSlow)
+	within, cancel := context.WithTimeoutCause(ctx, p.timeout, upstream.ErrSlow)
 	defer cancel()
 	answer, err := p.post(within, n, b.Priority, body)
 	switch {
 	case err == nil:
 		o := read(answer, b)
 		if o.standing == broken || o.standing == behind {
-			p.log.Warn("validation node cannot judge", "node", n.name, "block", b.Payload.BlockHash, "rule", o.verdict.Rule,
+			p.log.Warn("validation node cannot judge", "node", n.Name, "block", b.Payload.BlockHash, "rule", o.verdict.Rule,
 				"detail", o.verdict.Detail)
 		}
 		return o
 	case ctx.Err() != nil:
 		return outcome{standing: unknownStanding, verdict: unknown(exec.RuleInterrupted, "")}
 	}
-	p.log.Warn("validation node gives no answer", "node", n.name, "block", b.Payload.BlockHash, "error", err)
+	p.log.Warn("validation node gives no answer", "node", n.Name, "block", b.Payload.BlockHash, "error", err)
 	o := unusable(err)
 	if within.Err() != nil {
 		o.standing = slow
@@ -43,9 +40,9 @@ func (p *Pool) ask(ctx context.Context, n *node, b *exec.Block, body *body) outc
 
 // post sends a request and returns the body of an answer with status 200.
 func (p *Pool) post(ctx context.Context, n *node, priority exec.Priority, body *body) (answer []byte, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url, body.reader())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL, body.reader())
 	if err != nil {
-		return nil, bare("make request", err)
+		return nil, fmt.Errorf("make request: %w", upstream.WithoutURL(err))
 	}
 	r.ContentLength = body.size()
 	r.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil } // for a repeat, see Idempotency-Key
@@ -57,25 +54,17 @@ func (p *Pool) post(ctx context.Context, n *node, priority exec.Priority, body *
 	}
 	got, err := p.client.Do(r)
 	if err != nil {
-		return nil, bare("ask", err)
+		return nil, fmt.Errorf("ask: %w", upstream.WithoutURL(err))
 	}
 	defer func() { err = errors.Join(err, got.Body.Close()) }()
 	answer, err = io.ReadAll(io.LimitReader(got.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, bare("read answer", err)
+		return nil, fmt.Errorf("read answer: %w", upstream.WithoutURL(err))
 	case got.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("status %d", got.StatusCode)
 	case len(answer) > maxAnswer:
 		return nil, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 	}
 	return answer, nil
-}
-
-// bare wraps an error without the URL, whose path and query may hold secrets.
-func bare(action string, err error) error {
-	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	return fmt.Errorf("%s: %w", action, err)
 }

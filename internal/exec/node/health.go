@@ -5,14 +5,16 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/backoff"
 	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
 // node is one node and what we know of it. Pool.mu guards what changes.
 type node struct {
-	name string // host and port, for logs: the rest of an address may hold secrets
-	url  string
+	upstream.Endpoint
+	// Health: a node that is not healthy is left aside until its pause is over, and then tried with
+	// one block at a time until it answers.
+	upstream.Health
 
 	inFlight  int
 	strangers int // of those in flight
@@ -21,32 +23,18 @@ type node struct {
 	// lacking counts the parents that it lacked since its last judgement; lacks is the last of them.
 	lacking int
 	lacks   phase0.Hash32
-	// failures counts failures in a row. A node with none is proven; one with some is left aside until
-	// pausedUntil, and then tried with one block at a time until it answers.
-	failures    int
-	pausedUntil time.Time
-	trial       bool
+	trial   bool
 }
-
-// firstPause is how long a node is left aside after one failure.
-const firstPause = 250 * time.Millisecond
-
-var pauses = backoff.Doubling{First: firstPause, Longest: 30 * time.Second}
 
 // lackingLimit is how many parents, one a slot, a node may lack without a judgement in between: it
 // has stopped following the chain. Blocks do not count, because a block with a wrong number looks
 // like one without a parent, and anybody can make many.
 const lackingLimit = 2
 
-func (n *node) proven() bool { return n.failures == 0 }
-
-// ready says whether the node may be asked at all: it is proven, or its pause is over.
-func (n *node) ready(at time.Time) bool { return n.proven() || !at.Before(n.pausedUntil) }
-
 // room says whether a ready node can take one more block now. Strangers never have all places of a
 // node that has several: a known builder's block finds one at once.
 func (n *node) room(perNode int, priority exec.Priority) bool {
-	if n.proven() {
+	if n.Healthy() {
 		return n.inFlight < perNode && (!priority.Stranger() || n.strangers < max(perNode-1, 1))
 	}
 	return !n.trial
@@ -58,7 +46,8 @@ func (n *node) learn(s standing, parent phase0.Hash32, started state, at time.Ti
 	switch s {
 	case judging:
 		n.answers++
-		n.failures, n.lacking = 0, 0
+		n.lacking = 0
+		n.Succeed()
 	case behind:
 		if n.lacking == 0 || n.lacks != parent {
 			n.lacking, n.lacks = n.lacking+1, parent
@@ -66,7 +55,7 @@ func (n *node) learn(s standing, parent phase0.Hash32, started state, at time.Ti
 		if n.lacking >= lackingLimit {
 			n.fail(started, at)
 		} else {
-			n.failures = 0
+			n.Succeed()
 		}
 	case slow:
 		if n.answers == started.answers {
@@ -80,11 +69,9 @@ func (n *node) learn(s standing, parent phase0.Hash32, started state, at time.Ti
 
 // fail leaves the node aside. Tries that were under way together fail together, and count once.
 func (n *node) fail(started state, at time.Time) {
-	if n.failures != started.failures {
-		return
+	if n.Failures() == started.failures {
+		n.Fail(at)
 	}
-	n.failures++
-	n.pausedUntil = at.Add(pauses.After(n.failures))
 }
 
 // state is what of a node counts when its answer comes.

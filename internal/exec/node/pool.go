@@ -19,16 +19,14 @@ package node
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
 	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
 // Config says which nodes to ask and what may be asked of them.
@@ -77,16 +75,12 @@ func New(cfg Config) (*Pool, error) {
 	if p.client == nil {
 		p.client = newClient(p.perNode)
 	}
-	if len(cfg.URLs) == 0 {
-		return nil, errors.New("no validation node is configured")
+	endpoints, err := upstream.Parse("validation node", cfg.URLs, "http", "https")
+	if err != nil {
+		return nil, err
 	}
-	for i, raw := range cfg.URLs {
-		parsed, err := url.Parse(raw)
-		if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
-			// not quoted: it may hold a password
-			return nil, fmt.Errorf("validation node %d: want a URL with http or https", i+1)
-		}
-		p.nodes = append(p.nodes, &node{name: parsed.Host, url: raw})
+	for _, endpoint := range endpoints {
+		p.nodes = append(p.nodes, &node{Endpoint: endpoint})
 	}
 	return p, nil
 }
@@ -110,7 +104,7 @@ func (p *Pool) Live() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, n := range p.nodes {
-		if n.proven() {
+		if n.Healthy() {
 			return true
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
 // behaviour is how a node answers one request: with a body, or not at all.
@@ -186,7 +187,7 @@ func TestPausesGrow(t *testing.T) {
 		}
 		world.turn("a", dead)
 		p.Validate(t.Context(), block)
-		time.Sleep(firstPause)
+		time.Sleep(upstream.FirstPause)
 		world.turn("a", nothing)
 		expect(t, p.Validate(t.Context(), block), exec.Valid, "") // the pause was the first again
 	})
@@ -199,7 +200,7 @@ func TestTrialIsOneBlock(t *testing.T) {
 		block := filled(eth.Fulu, 0, 0)
 		p, world := poolOf(t, Config{PerNode: 1}, dead, nothing)
 		p.Validate(t.Context(), block)
-		time.Sleep(firstPause)
+		time.Sleep(upstream.FirstPause)
 		world.take(true)
 		high := *block
 		high.Priority = exec.High
@@ -211,7 +212,7 @@ func TestTrialIsOneBlock(t *testing.T) {
 
 		alone, world := poolOf(t, Config{}, dead)
 		alone.Validate(t.Context(), block)
-		time.Sleep(firstPause)
+		time.Sleep(upstream.FirstPause)
 		world.take(true)
 		world.turn("a", func(*http.Request) (string, error) {
 			time.Sleep(time.Second)
@@ -243,7 +244,7 @@ func TestFailuresTogetherCountOnce(t *testing.T) {
 		if world.count() != 4 {
 			t.Errorf("asked %d times", world.count())
 		}
-		time.Sleep(firstPause)
+		time.Sleep(upstream.FirstPause)
 		world.turn("a", nothing)
 		expect(t, p.Validate(t.Context(), block), exec.Valid, "")
 	})

@@ -67,7 +67,7 @@ func (p *Pool) release(n *node, t *ticket, s standing) {
 
 func (p *Pool) giveBack(n *node, t *ticket, s standing) {
 	now := time.Now()
-	wasProven, failures := n.proven(), n.failures
+	wasHealthy, failures := n.Healthy(), n.Failures()
 	n.inFlight--
 	if t.priority.Stranger() {
 		n.strangers--
@@ -77,10 +77,10 @@ func (p *Pool) giveBack(n *node, t *ticket, s standing) {
 	}
 	n.learn(s, t.parent, t.started, now)
 	switch {
-	case n.proven() && !wasProven:
-		p.log.Info("validation node is back", "node", n.name)
-	case n.failures > failures:
-		p.log.Warn("validation node left aside", "node", n.name, "failures", n.failures, "pause", pauses.After(n.failures))
+	case n.Healthy() && !wasHealthy:
+		p.log.Info("validation node is back", "node", n.Name)
+	case n.Failures() > failures:
+		p.log.Warn("validation node left aside", "node", n.Name, "failures", n.Failures(), "pause", n.Pause())
 	}
 	p.dispatch(now)
 }
@@ -121,7 +121,7 @@ func (p *Pool) dispatch(now time.Time) {
 // grant takes a place of a node for a block.
 func (p *Pool) grant(t *ticket, n *node) {
 	p.turns.took(t, p.waiting)
-	t.started = state{n.answers, n.failures, !n.proven()}
+	t.started = state{n.answers, n.Failures(), !n.Healthy()}
 	t.tried = append(t.tried, n)
 	n.trial = t.started.trial
 	n.inFlight++
@@ -134,7 +134,7 @@ func (p *Pool) grant(t *ticket, n *node) {
 // some node that could take it is busy.
 func (p *Pool) choose(t *ticket, now time.Time) (best *node, hope bool) {
 	for _, n := range p.nodes {
-		if slices.Contains(t.tried, n) || !n.ready(now) {
+		if slices.Contains(t.tried, n) || !n.Ready(now) {
 			continue
 		}
 		hope = true
@@ -149,8 +149,8 @@ func (p *Pool) choose(t *ticket, now time.Time) (best *node, hope bool) {
 // others for a stranger's block, or it would never come back while the others have room, and after
 // them for a known builder's, which should not pay for the trial.
 func better(a, b *node, priority exec.Priority) bool {
-	if a.proven() != b.proven() {
-		return a.proven() == (priority >= exec.Known)
+	if a.Healthy() != b.Healthy() {
+		return a.Healthy() == (priority >= exec.Known)
 	}
 	return a.inFlight < b.inFlight
 }

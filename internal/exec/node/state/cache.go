@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
 // What an entry of the caches takes, in bytes, with its keys and links: measured on 64-bit machines
@@ -81,7 +82,7 @@ func shared[T any](
 ) (T, error) {
 	answer := group.DoChan(key, func() (any, error) {
 		within, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), patience,
-			fmt.Errorf("%w: %w", exec.ErrNode, errSlow))
+			fmt.Errorf("%w: %w", exec.ErrNode, upstream.ErrSlow))
 		defer cancel()
 		return ask(within)
 	})

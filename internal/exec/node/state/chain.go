@@ -177,21 +177,24 @@ func (s *States) listen(ctx context.Context) *bell {
 
 // subscribe tries to have new blocks told, by the first node that can do that and is not paused.
 func (b *bell) subscribe(ctx context.Context) {
-	for _, n := range b.states.nodes.order(time.Now()) {
-		if !n.live {
+	nodes := b.states.nodes
+	listen := func(ctx context.Context, _ *node, client *rpc.Client) error {
+		sub, err := ethclient.NewClient(client).SubscribeNewHead(ctx, b.heads)
+		if err == nil {
+			b.sub = sub
+		}
+		return err
+	}
+	for _, i := range nodes.pool.Rank(time.Now()) {
+		n := nodes.list[i]
+		if !n.subscribes() {
 			continue
 		}
-		err := b.states.nodes.attempt(ctx, n, func(ctx context.Context, _ *node, client *rpc.Client) error {
-			sub, err := ethclient.NewClient(client).SubscribeNewHead(ctx, b.heads)
-			if err == nil {
-				b.sub = sub
-			}
-			return err
-		})
+		err := nodes.pool.Try(ctx, i, nodes.try(listen))
 		if err == nil {
 			return
 		}
-		b.states.options.Log.Warn("execution node does not tell of new blocks", "node", n.name, "error", err)
+		b.states.options.Log.Warn("execution node does not tell of new blocks", "node", n.Name, "error", err)
 	}
 }
 

@@ -3,13 +3,13 @@ package state
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/upstream"
 )
 
 // Codes of JSON-RPC 2.0, EIP-1474 and EIP-4444.
@@ -82,10 +82,7 @@ func bare(action string, err error) error {
 	if status := (rpc.HTTPError{}); errors.As(err, &status) {
 		return fmt.Errorf("%s: status %d", action, status.StatusCode)
 	}
-	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	return fmt.Errorf("%s: %w", action, err)
+	return fmt.Errorf("%s: %w", action, upstream.WithoutURL(err))
 }
 
 // nonsense is an answer that is well-formed and cannot be true.

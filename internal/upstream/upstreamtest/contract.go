@@ -1,0 +1,181 @@
+// Package upstreamtest has the contract that every pool of nodes keeps, whatever it asks them. It
+// is for tests only.
+package upstreamtest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// longestPause is how long a node that failed is left aside at most.
+const longestPause = 30 * time.Second
+
+// Question is put to a pool; nil is an answer.
+type Question func(ctx context.Context) error
+
+// Contract checks a pool of nodes that is opened with URLs and a client without a network. good is
+// how a node answers its question. No node has more than a minute for a try.
+func Contract(t *testing.T, good http.RoundTripper, open func(t *testing.T, urls []string,
+	client *http.Client) Question) {
+	t.Helper()
+	for name, check := range map[string]func(t *testing.T, nodes *nodes, ask Question){
+		"the first of the list is asked":       checkFirstIsAsked,
+		"a node that fails is passed over":     checkFailedIsPassedOver,
+		"a node that hangs costs its try once": checkHangingCostsOnce,
+		"without an answer there is an error":  checkNoAnswer,
+		"a node that is back is asked again":   checkBack,
+		"who leaves does not wait":             checkLeaving,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				world := &nodes{roles: map[string]http.RoundTripper{"first": good, "second": good}, good: good}
+				urls := []string{"http://user:secret@first", "http://user:secret@second"}
+				check(t, world, open(t, urls, &http.Client{Transport: world}))
+			})
+		})
+	}
+}
+
+func checkFirstIsAsked(t *testing.T, world *nodes, ask Question) {
+	for range 3 {
+		if err := ask(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if hosts := world.asked(); slices.Contains(hosts, "second") || len(hosts) == 0 {
+		t.Errorf("asked %q", hosts)
+	}
+}
+
+func checkFailedIsPassedOver(t *testing.T, world *nodes, ask Question) {
+	world.play("first", dead)
+	if err := ask(t.Context()); err != nil {
+		t.Errorf("the second node has the answer: %v", err)
+	}
+	if hosts := world.asked(); !slices.Contains(hosts, "first") || !slices.Contains(hosts, "second") {
+		t.Errorf("asked %q", hosts)
+	}
+	if err := ask(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if hosts := world.asked(); slices.Contains(hosts, "first") {
+		t.Errorf("a node that failed just now is asked again: %q", hosts)
+	}
+}
+
+func checkHangingCostsOnce(t *testing.T, world *nodes, ask Question) {
+	world.play("first", hanging)
+	for i := range 3 {
+		began := time.Now()
+		if err := ask(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > time.Minute || (i == 0) != (took > 0) {
+			t.Errorf("question %d took %s", i, took)
+		}
+	}
+}
+
+func checkNoAnswer(t *testing.T, world *nodes, ask Question) {
+	world.play("first", dead)
+	world.play("second", hanging)
+	err := ask(t.Context())
+	if err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v: want an error that tells no password", err)
+	}
+	if hosts := world.asked(); !slices.Contains(hosts, "first") || !slices.Contains(hosts, "second") {
+		t.Errorf("asked %q", hosts)
+	}
+}
+
+func checkBack(t *testing.T, world *nodes, ask Question) {
+	world.play("first", dead)
+	world.play("second", dead)
+	for range 20 { // pauses that double come to their longest
+		if err := ask(t.Context()); err == nil {
+			t.Fatal("answered by nobody")
+		}
+		<-time.After(longestPause)
+	}
+	world.play("first", world.good)
+	if err := ask(t.Context()); err != nil {
+		t.Errorf("the first node is back: %v", err)
+	}
+	world.play("first", dead)
+	world.play("second", world.good)
+	<-time.After(longestPause)
+	if err := ask(t.Context()); err != nil {
+		t.Errorf("the second node is back: %v", err)
+	}
+}
+
+func checkLeaving(t *testing.T, world *nodes, ask Question) {
+	world.play("first", hanging)
+	ctx, leave := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- ask(ctx) }()
+	synctest.Wait()
+	began := time.Now()
+	leave()
+	if err := <-ended; err == nil {
+		t.Error("no error")
+	}
+	if took := time.Since(began); took != 0 {
+		t.Errorf("who left had to wait for %s", took)
+	}
+	<-time.After(2 * time.Minute) // a question that others share goes on
+}
+
+// nodes are nodes without a network, and the record of who was asked.
+type nodes struct {
+	good http.RoundTripper
+
+	mu    sync.Mutex // guards what follows
+	roles map[string]http.RoundTripper
+	hosts []string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (n *nodes) RoundTrip(r *http.Request) (*http.Response, error) {
+	n.mu.Lock()
+	role := n.roles[r.URL.Host]
+	n.hosts = append(n.hosts, r.URL.Host)
+	n.mu.Unlock()
+	return role.RoundTrip(r)
+}
+
+func (n *nodes) play(host string, role http.RoundTripper) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.roles[host] = role
+}
+
+// asked is who was asked since the last call.
+func (n *nodes) asked() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	hosts := n.hosts
+	n.hosts = nil
+	return hosts
+}
+
+// Role is how a node answers.
+type Role func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (r Role) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
+
+var (
+	dead    = Role(func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") })
+	hanging = Role(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+)
