@@ -210,10 +210,10 @@ func (c *Config) completeForks() error {
 	}
 	schedule := make([]eth.ForkPoint, len(c.Forks)) // the caller's slice stays as it was
 	for i, point := range c.Forks {
-		if point.Fork < eth.Bellatrix || point.Fork > eth.Fulu {
-			return fmt.Errorf("fork %s is unknown: give one of %s", point.Fork, forkList())
+		if !point.Fork.Known() {
+			return fmt.Errorf("fork %s is unknown: give one of %s", point.Fork, eth.ForkNames())
 		}
-		if i > 0 && (point.Fork <= c.Forks[i-1].Fork || point.Epoch <= c.Forks[i-1].Epoch) {
+		if i > 0 && (c.Forks[i-1].Fork.Includes(point.Fork) || point.Epoch <= c.Forks[i-1].Epoch) {
 			return fmt.Errorf("forks has %s@%d after %s@%d: give later forks at later epochs",
 				point.Fork, point.Epoch, c.Forks[i-1].Fork, c.Forks[i-1].Epoch)
 		}
@@ -258,19 +258,11 @@ func ParseForks(text string) ([]eth.ForkPoint, error) {
 // ParseFork reads the name of a fork, and says which there are.
 func ParseFork(name string) (eth.Fork, error) {
 	if name == "" {
-		return 0, errors.New("fork is empty: give one of " + forkList())
+		return 0, errors.New("fork is empty: give one of " + eth.ForkNames())
 	}
 	fork, err := eth.ParseFork(name)
 	if err != nil {
-		return 0, fmt.Errorf("fork %q is unknown: give one of %s", name, forkList())
+		return 0, fmt.Errorf("fork %q is unknown: give one of %s", name, eth.ForkNames())
 	}
 	return fork, nil
-}
-
-func forkList() string {
-	names := make([]string, len(eth.Forks))
-	for i, fork := range eth.Forks {
-		names[i] = fork.String()
-	}
-	return strings.Join(names, ", ")
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	builderspec "github.com/attestantio/go-builder-client/spec"
-	"github.com/attestantio/go-eth2-client/spec"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
@@ -123,7 +122,7 @@ func read(v *builderspec.VersionedSignedBuilderBid) (h header, err error) {
 	var e error
 	h.signer, e = v.Builder()
 	keep(e)
-	root, e := v.MessageHashTreeRoot()
+	h.root, e = v.MessageHashTreeRoot()
 	keep(e)
 	h.signature, e = v.Signature()
 	keep(e)
@@ -135,23 +134,7 @@ func read(v *builderspec.VersionedSignedBuilderBid) (h header, err error) {
 	keep(e)
 	h.valueWei, e = v.Value()
 	keep(e)
-	if err := errors.Join(problems...); err != nil {
-		return h, err
-	}
-	h.root = root
-	switch v.Version {
-	case spec.DataVersionBellatrix:
-		h.gasLimit = v.Bellatrix.Message.Header.GasLimit
-	case spec.DataVersionCapella:
-		h.gasLimit = v.Capella.Message.Header.GasLimit
-	case spec.DataVersionDeneb:
-		h.gasLimit = v.Deneb.Message.Header.GasLimit
-	case spec.DataVersionElectra:
-		h.gasLimit = v.Electra.Message.Header.GasLimit
-	case spec.DataVersionFulu:
-		h.gasLimit = v.Fulu.Message.Header.GasLimit
-	default:
-		return h, fmt.Errorf("no bids in %s", v.Version)
-	}
-	return h, nil
+	h.gasLimit, e = v.BlockGasLimit()
+	keep(e)
+	return h, errors.Join(problems...)
 }

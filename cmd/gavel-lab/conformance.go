@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/suite"
 	"github.com/gavel-relay/gavel/conformance/target"
 	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/run/command"
 )
 
@@ -158,7 +159,7 @@ func runCommand() *cli.Command {
 				Usage: "with --devnet, in a program built with mutants: ids of mutants inside our services; see prove",
 			},
 			&cli.DurationFlag{Name: "slot", Value: 2 * time.Second, Usage: "slots of the world of --devnet, and of containers"},
-			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of that world: " + forkNames()},
+			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of that world: " + eth.ForkNames()},
 		),
 		Action: func(ctx context.Context, cmd *cli.Command) error { return judged(runConformance(ctx, cmd)) },
 	}

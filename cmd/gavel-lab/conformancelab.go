@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"strings"
 	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -218,7 +217,7 @@ func worldCommand() *cli.Command {
 				Usage: "host:port of flashbots_validateBuilderSubmission"},
 			&cli.StringFlag{Name: "builder-listen", Value: "127.0.0.1:9193",
 				Usage: "host:port where builders take orders, each at /NAME"},
-			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of all slots: " + forkNames()},
+			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of all slots: " + eth.ForkNames()},
 			&cli.BoolFlag{Name: "with-services", Usage: "start gavel's own services in it as well, and print their addresses"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -227,15 +226,6 @@ func worldCommand() *cli.Command {
 			return judged(runWorld(ctx, cmd))
 		},
 	}
-}
-
-// forkNames are all forks that a world can be of, for usages.
-func forkNames() string {
-	var names []string
-	for _, fork := range world.Forks {
-		names = append(names, fork.String())
-	}
-	return strings.Join(names, ", ")
 }
 
 // worldOf reads the flags --slot and --fork.

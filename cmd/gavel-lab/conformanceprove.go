@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/conformance/mutant"
 	"github.com/gavel-relay/gavel/conformance/mutant/overlay"
 	"github.com/gavel-relay/gavel/conformance/verdict"
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 func proveCommand() *cli.Command {
@@ -28,7 +29,7 @@ func proveCommand() *cli.Command {
 				Name: "mutants-program", TakesFile: true,
 				Usage: "this program built with the mutants inside our services (make prove does)",
 			},
-			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of the world: " + forkNames()},
+			&cli.StringFlag{Name: "fork", Value: "fulu", Usage: "fork of the world: " + eth.ForkNames()},
 			&cli.BoolFlag{Name: "list", Usage: "list the mutants and end"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {

@@ -52,7 +52,7 @@ func sample(fork eth.Fork) *builderfulu.SubmitBlockRequest {
 // What goes to the wire of a fork and back is the same, in both encodings, and has that fork's
 // roots.
 func TestEveryForkComesBack(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			s := sample(fork)
 			raw, err := form.Submission(fork, s).MarshalSSZ()
@@ -112,7 +112,7 @@ func bidComesBack(t *testing.T, fork eth.Fork, bid *builderelectra.SignedBuilder
 		if got, err := form.BidRoot(fork, back.Message); err != nil || got != want || back.Signature != bid.Signature {
 			t.Errorf("%s: a bid came back as another: %v", media, err)
 		}
-		for _, other := range eth.Forks {
+		for _, other := range eth.Forks() {
 			if _, err := form.ReadBid(other, media, raw[:len(raw)/2]); err == nil {
 				t.Errorf("%s: half a bid was read as one of %s", media, other)
 			}
@@ -147,7 +147,7 @@ func blindedIsOfItsFork(t *testing.T, fork eth.Fork, bid *builderelectra.SignedB
 
 // The revealed payload has blobs from deneb on, and stands alone before.
 func TestReadPayload(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		s := sample(fork)
 		var wire form.Document
 		switch fork {

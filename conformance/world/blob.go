@@ -12,12 +12,11 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // blobTx is a transaction with blobs that is valid on the ordered block's parent.
 func (w *World) blobTx(ctx context.Context, order Order) (*types.Transaction, error) {
-	if w.cfg.Fork < eth.Deneb {
+	if !w.cfg.Fork.HasBlobs() {
 		return nil, fmt.Errorf("%s has no blobs", w.cfg.Fork)
 	}
 	if order.Blobs > chain.FixedBlobs {

@@ -153,7 +153,7 @@ func slotOf(fork eth.Fork, media string, body []byte) (phase0.Slot, bool) {
 func slotOfSSZ(fork eth.Fork, body []byte) (phase0.Slot, bool) {
 	const offset, signature = 4, 96
 	at := offset + signature
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		at += 3 * offset
 	}
 	if len(body) < at+8 {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -36,7 +35,7 @@ import (
 type Config struct {
 	// Slot is the length of a slot, in whole seconds: 2 s.
 	Slot time.Duration
-	// Fork of all slots, one of Forks: fulu.
+	// Fork of all slots, one that the suite knows: fulu.
 	Fork eth.Fork
 	// Host is the address of this machine at which all listens that has no address below: 127.0.0.1.
 	Host string
@@ -47,9 +46,6 @@ type Config struct {
 	BlobsLater bool
 	Log        *slog.Logger
 }
-
-// Forks are those that the suite can build blocks of.
-var Forks = eth.Forks
 
 // Check fills in defaults and says what makes no sense.
 func (c *Config) Check() error {
@@ -65,8 +61,8 @@ func (c *Config) Check() error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if !slices.Contains(Forks, c.Fork) {
-		return fmt.Errorf("fork %s: the suite builds blocks of %v", c.Fork, Forks)
+	if !c.Fork.Known() {
+		return fmt.Errorf("fork %s: the suite builds no blocks of it", c.Fork)
 	}
 	if c.Slot < time.Second || c.Slot%time.Second != 0 {
 		return fmt.Errorf("slots of %v: give whole seconds", c.Slot)
@@ -147,7 +143,7 @@ func New(cfg Config) (w *World, err error) {
 
 // open makes genesis, which lies a moment ahead, and what lives on it.
 func (w *World) open() (err error) {
-	if w.cfg.Fork >= eth.Deneb && !w.cfg.BlobsLater {
+	if w.cfg.Fork.HasBlobs() && !w.cfg.BlobsLater {
 		chain.Sidecar(w.cfg.Fork, 0) // takes seconds the first time, which no spec should wait for
 	}
 	w.spec = &eth.Spec{

@@ -101,7 +101,7 @@ func TestEverySlotIsDeliveredAcrossAllForks(t *testing.T) {
 	for i := range chain.FixedBlobs { // their proofs take seconds under the race detector; the slots would be over
 		chain.Sidecar(eth.Fulu, i)
 	}
-	for i, fork := range eth.Forks {
+	for i, fork := range eth.Forks() {
 		cfg.Forks = append(cfg.Forks, eth.ForkPoint{Fork: fork, Epoch: phase0.Epoch(i)})
 	}
 	sum, out := wellRun(t, cfg, nil)
@@ -110,7 +110,7 @@ func TestEverySlotIsDeliveredAcrossAllForks(t *testing.T) {
 	}
 	blobs := 0
 	for _, slot := range out.slots {
-		if want := eth.Forks[min(slot.Number/2, 4)]; slot.Fork != want || !strings.HasPrefix(slot.Winner, "builder-") {
+		if want := eth.Forks()[min(slot.Number/2, 4)]; slot.Fork != want || !strings.HasPrefix(slot.Winner, "builder-") {
 			t.Errorf("slot %d: fork %s, want %s; winner %q", slot.Number, slot.Fork, want, slot.Winner)
 		}
 		blobs += slot.Blobs

@@ -35,7 +35,7 @@ func (b *Beacon) attestationOf(slot phase0.Slot) *phase0.AttestationData {
 func (b *Beacon) attestationData(w http.ResponseWriter, r *http.Request) {
 	slot, err := b.querySlot(r)
 	index := r.URL.Query().Get("committee_index")
-	if err == nil && index != "" && index != "0" && b.cfg.Spec.ForkAt(slot) < eth.Electra {
+	if err == nil && index != "" && index != "0" && !b.cfg.Spec.ForkAt(slot).HasCommitteeBits() {
 		err = bad("committee_index is %.40q: this network has one committee a slot, 0", index)
 	}
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *Beacon) aggregate(w http.ResponseWriter, r *http.Request) {
 	fork := b.cfg.Spec.ForkAt(slot)
 	w.Header().Set(versionHeader, fork.String())
 	extra := map[string]any{"version": fork.String()}
-	if fork < eth.Electra {
+	if !fork.HasCommitteeBits() {
 		data(w, r, &phase0.Attestation{AggregationBits: bits, Data: attestation, Signature: signature}, extra)
 		return
 	}

@@ -35,7 +35,7 @@ func (b *Beacon) attributesOf(slot phase0.Slot, parent *Block) attributes {
 		slot: slot, parent: parent, proposer: proposer, timestamp: b.cfg.Spec.Timestamp(slot),
 		feeRecipient: b.recipient[proposer],
 	}
-	if b.cfg.Spec.ForkAt(slot) >= eth.Capella {
+	if b.cfg.Spec.ForkAt(slot).HasWithdrawals() {
 		a.withdrawals = withdrawals(parent.nextWithdrawal, b.cfg.Validators)
 	}
 	return a
@@ -75,13 +75,13 @@ func (a attributes) event(fork eth.Fork) ([]byte, error) {
 		"timestamp": decimal(a.timestamp), "prev_randao": fmt.Sprintf("%#x", a.parent.randao),
 		"suggested_fee_recipient": fmt.Sprintf("%#x", a.feeRecipient[:]),
 	}
-	if fork >= eth.Capella {
+	if fork.HasWithdrawals() {
 		inner["withdrawals"] = a.withdrawals
 	}
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		inner["parent_beacon_block_root"] = fmt.Sprintf("%#x", a.parent.Root[:])
 	}
-	if fork >= eth.Electra {
+	if fork.HasRequests() {
 		for _, name := range []string{"deposit_requests", "withdrawal_requests", "consolidation_requests"} {
 			inner[name] = []string{}
 		}

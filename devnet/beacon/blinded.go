@@ -4,18 +4,13 @@ import (
 	"fmt"
 	"net/http"
 
-	apibellatrix "github.com/attestantio/go-eth2-client/api/v1/bellatrix"
-	apicapella "github.com/attestantio/go-eth2-client/api/v1/capella"
 	apideneb "github.com/attestantio/go-eth2-client/api/v1/deneb"
 	apielectra "github.com/attestantio/go-eth2-client/api/v1/electra"
 	apifulu "github.com/attestantio/go-eth2-client/api/v1/fulu"
-	"github.com/attestantio/go-eth2-client/spec/bellatrix"
-	"github.com/attestantio/go-eth2-client/spec/capella"
-	"github.com/attestantio/go-eth2-client/spec/deneb"
-	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/blind"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
@@ -46,10 +41,10 @@ func (b *Beacon) blindedBlock(w http.ResponseWriter, r *http.Request) {
 		serve.Refuse(w, r, err)
 		return
 	}
-	blinded, err := blind(made)
+	block, err := blinded(made)
 	var root phase0.Root
 	if err == nil {
-		root, err = blinded.HashTreeRoot()
+		root, err = block.HashTreeRoot()
 	}
 	if err != nil {
 		serve.Refuse(w, r, fmt.Errorf("blind block: %w", err))
@@ -58,10 +53,10 @@ func (b *Beacon) blindedBlock(w http.ResponseWriter, r *http.Request) {
 	b.keep(root, made)
 	w.Header().Set(versionHeader, made.fork.String())
 	if media == mediaJSON {
-		data(w, r, blinded, map[string]any{"version": made.fork.String()})
+		data(w, r, block, map[string]any{"version": made.fork.String()})
 		return
 	}
-	raw, err := blinded.MarshalSSZ()
+	raw, err := block.MarshalSSZ()
 	if err != nil {
 		serve.Refuse(w, r, fmt.Errorf("encode block: %w", err))
 		return
@@ -97,21 +92,19 @@ func (b *Beacon) publishBlinded(w http.ResponseWriter, r *http.Request) {
 		serve.Refuse(w, r, bad("the payload of block %#x is not known here, and no builder is configured", root[:]))
 		return
 	}
-	signed, err := viewSigned(made.fork, made.template.sign(made.built, signature))
+	block, err := sign(made.block, signature)
+	var signed *signedBlock
+	if err == nil {
+		signed, err = viewSigned(made.fork, block)
+	}
 	if err != nil {
 		serve.Refuse(w, r, err)
 		return
 	}
-	if made.fork >= eth.Deneb {
+	if made.fork.HasBlobs() {
 		signed.blobs = made.built.Blobs
 	}
 	b.importAnswered(w, r, signed, level)
-}
-
-// blindedCodec is a blinded block of any fork.
-type blindedCodec interface {
-	codec
-	hasher
 }
 
 // decodeBlinded reads a signed blinded block, as far as it is needed: its root and its signature.
@@ -127,21 +120,11 @@ func decodeBlinded(fork eth.Fork, json bool, body []byte) (root phase0.Root, sig
 		}
 		return into.UnmarshalSSZ(body)
 	}
-	var message blindedCodec
-	switch fork {
-	case eth.Bellatrix:
-		block := new(apibellatrix.SignedBlindedBeaconBlock)
-		err, message, signature = read(block), block.Message, block.Signature
-	case eth.Capella:
-		block := new(apicapella.SignedBlindedBeaconBlock)
-		err, message, signature = read(block), block.Message, block.Signature
-	case eth.Deneb:
-		block := new(apideneb.SignedBlindedBeaconBlock)
-		err, message, signature = read(block), block.Message, block.Signature
-	default:
-		block := new(apielectra.SignedBlindedBeaconBlock)
-		err, message, signature = read(block), block.Message, block.Signature
+	form, err := forms.Of(fork, "blinded blocks")
+	if err != nil {
+		return root, signature, bad("decode block: %v", err)
 	}
+	message, signature, err := form.blinded(read)
 	if err != nil {
 		return root, signature, bad("decode block: %v", err)
 	}
@@ -149,73 +132,29 @@ func decodeBlinded(fork eth.Fork, json bool, body []byte) (root phase0.Root, sig
 	return root, signature, err
 }
 
-// blind replaces a local block's payload by its header.
-func blind(made *produced) (blindedCodec, error) {
+// blinded replaces a local block's payload by its header.
+func blinded(made *produced) (blind.Block, error) {
 	header, err := payload.HeaderOf(made.fork, made.built.Payload)
 	if err != nil {
 		return nil, err
 	}
-	switch full := made.block.(type) {
-	case *bellatrix.BeaconBlock:
-		body := full.Body
-		return &apibellatrix.BlindedBeaconBlock{
-			Slot: full.Slot, ProposerIndex: full.ProposerIndex, ParentRoot: full.ParentRoot, StateRoot: full.StateRoot,
-			Body: &apibellatrix.BlindedBeaconBlockBody{
-				RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
-				ProposerSlashings: body.ProposerSlashings,
-				AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
-				VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate,
-				ExecutionPayloadHeader: payload.HeaderToBellatrix(header),
-			},
-		}, nil
-	case *capella.BeaconBlock:
-		body := full.Body
-		return &apicapella.BlindedBeaconBlock{
-			Slot: full.Slot, ProposerIndex: full.ProposerIndex, ParentRoot: full.ParentRoot, StateRoot: full.StateRoot,
-			Body: &apicapella.BlindedBeaconBlockBody{
-				RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
-				ProposerSlashings: body.ProposerSlashings,
-				AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
-				VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate,
-				ExecutionPayloadHeader: payload.HeaderToCapella(header), BLSToExecutionChanges: body.BLSToExecutionChanges,
-			},
-		}, nil
+	offer := blind.Offer{Header: header, Requests: made.built.Requests}
+	if made.built.Blobs != nil {
+		offer.Commitments = made.built.Blobs.Commitments
+	}
+	return blind.Of(blockOf(made.block), offer)
+}
+
+// blockOf is a local block without its blobs.
+func blockOf(local codec) any {
+	switch local := local.(type) {
 	case *apideneb.BlockContents:
-		return blindDeneb(full.Block, header), nil
+		return local.Block
 	case *apielectra.BlockContents:
-		return blindElectra(full.Block, header), nil
+		return local.Block
 	case *apifulu.BlockContents:
-		return blindElectra(full.Block, header), nil
+		return local.Block
 	default:
-		return nil, fmt.Errorf("a %T cannot be blinded", full)
-	}
-}
-
-func blindDeneb(full *deneb.BeaconBlock, header *payload.Header) *apideneb.BlindedBeaconBlock {
-	body := full.Body
-	return &apideneb.BlindedBeaconBlock{
-		Slot: full.Slot, ProposerIndex: full.ProposerIndex, ParentRoot: full.ParentRoot, StateRoot: full.StateRoot,
-		Body: &apideneb.BlindedBeaconBlockBody{
-			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
-			ProposerSlashings: body.ProposerSlashings,
-			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
-			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: header,
-			BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: body.BlobKZGCommitments,
-		},
-	}
-}
-
-func blindElectra(full *electra.BeaconBlock, header *payload.Header) *apielectra.BlindedBeaconBlock {
-	body := full.Body
-	return &apielectra.BlindedBeaconBlock{
-		Slot: full.Slot, ProposerIndex: full.ProposerIndex, ParentRoot: full.ParentRoot, StateRoot: full.StateRoot,
-		Body: &apielectra.BlindedBeaconBlockBody{
-			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
-			ProposerSlashings: body.ProposerSlashings,
-			AttesterSlashings: body.AttesterSlashings, Attestations: body.Attestations, Deposits: body.Deposits,
-			VoluntaryExits: body.VoluntaryExits, SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: header,
-			BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: body.BlobKZGCommitments,
-			ExecutionRequests: body.ExecutionRequests,
-		},
+		return local
 	}
 }

@@ -124,7 +124,7 @@ func sidecars(block *Block, blobs *payload.Blobs, indices []string) ([]*deneb.Bl
 
 // blobProof is the proof of one blob as a whole.
 func blobProof(fork eth.Fork, blobs *payload.Blobs, i int) (deneb.KZGProof, error) {
-	if fork < eth.Fulu {
+	if !fork.HasCellProofs() {
 		return blobs.Proofs[i], nil
 	}
 	blob := kzg4844.Blob(blobs.Blobs[i])

@@ -41,7 +41,10 @@ func carrying(t *testing.T, fork eth.Fork, count int) (*Block, *payload.Blobs) {
 		BaseFeePerGas: uint256.NewInt(7), Transactions: []bellatrix.Transaction{{1, 2, 3}},
 		Withdrawals: []*capella.Withdrawal{},
 	}}
-	signed := template{slot: 9}.sign(built, phase0.BLSSignature{1})
+	signed, err := sign(forms[fork].local(template{slot: 9}, built), phase0.BLSSignature{1})
+	if err != nil {
+		t.Fatal(err)
+	}
 	seen, err := viewSigned(fork, signed)
 	if err != nil {
 		t.Fatal(err)

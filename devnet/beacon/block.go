@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	apideneb "github.com/attestantio/go-eth2-client/api/v1/deneb"
-	apielectra "github.com/attestantio/go-eth2-client/api/v1/electra"
-	apifulu "github.com/attestantio/go-eth2-client/api/v1/fulu"
 	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/deneb"
@@ -56,40 +54,11 @@ func decodeBlock(fork eth.Fork, json bool, body []byte) (s *signedBlock, err err
 		}
 		return into.UnmarshalSSZ(body)
 	}
-	switch fork {
-	case eth.Bellatrix:
-		block := new(bellatrix.SignedBeaconBlock)
-		if err := read(block); err != nil {
-			return nil, err
-		}
-		return viewBellatrix(block)
-	case eth.Capella:
-		block := new(capella.SignedBeaconBlock)
-		if err := read(block); err != nil {
-			return nil, err
-		}
-		return viewCapella(block)
-	case eth.Deneb:
-		contents := new(apideneb.SignedBlockContents)
-		if err := read(contents); err != nil {
-			return nil, err
-		}
-		return viewDeneb(contents)
-	case eth.Electra:
-		contents := new(apielectra.SignedBlockContents)
-		if err := read(contents); err != nil {
-			return nil, err
-		}
-		return viewElectra(fork, contents.SignedBlock, contents.KZGProofs, contents.Blobs)
-	case eth.Fulu:
-		contents := new(apifulu.SignedBlockContents)
-		if err := read(contents); err != nil {
-			return nil, err
-		}
-		return viewElectra(fork, contents.SignedBlock, contents.KZGProofs, contents.Blobs)
-	default:
-		return nil, fmt.Errorf("no blocks in %s", fork)
+	form, err := forms.Of(fork, "blocks")
+	if err != nil {
+		return nil, err
 	}
+	return form.read(fork, read)
 }
 
 // viewSigned sees a block that comes without its blobs.

@@ -600,7 +600,7 @@ func aggregateAndProof(aggregate *clientspec.VersionedAttestation) *clientspec.V
 // Whatever go-eth2-client can ask a node for, in whatever fork, is answered: all methods of its
 // service that take a context, so that those of a newer version are missed here first.
 func TestEveryCallOfTheRealClient(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // so that what never comes is named

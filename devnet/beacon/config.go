@@ -46,7 +46,7 @@ func (b *Beacon) spec(w http.ResponseWriter, r *http.Request) {
 		"DOMAIN_SYNC_COMMITTEE":      "0x07000000", "DOMAIN_SYNC_COMMITTEE_SELECTION_PROOF": "0x08000000",
 		"DOMAIN_CONTRIBUTION_AND_PROOF": "0x09000000", "DOMAIN_APPLICATION_BUILDER": hexOf(eth.DomainApplicationBuilder[:]),
 	}
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		epoch, version := b.scheduled(fork)
 		name := strings.ToUpper(fork.String())
 		table[name+"_FORK_EPOCH"], table[name+"_FORK_VERSION"] = decimal(epoch), hexOf(version[:])
@@ -71,7 +71,7 @@ func (b *Beacon) scheduled(fork eth.Fork) (phase0.Epoch, phase0.Version) {
 		if point.Fork == fork {
 			return point.Epoch, point.Version
 		}
-		if point.Fork > fork {
+		if point.Fork.Includes(fork) {
 			return point.Epoch, phase0.Version{0xff, byte(fork), 'n', 'o'}
 		}
 	}
@@ -91,7 +91,7 @@ func (b *Beacon) forkSchedule(w http.ResponseWriter, r *http.Request) {
 	}
 	add(0, previous)
 	add(0, altairVersion)
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		if epoch, version := b.scheduled(fork); epoch != farFuture {
 			add(epoch, version)
 		}

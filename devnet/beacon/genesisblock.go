@@ -19,7 +19,14 @@ import (
 func genesisBlock(cfg Config) (*Block, error) {
 	text := append([]byte("gavel devnet genesis"), cfg.GenesisHash[:]...)
 	state := stateRoot(sha256.Sum256(append(text, cfg.Spec.GenesisValidatorsRoot[:]...)), 0)
-	signed := template{stateRoot: state}.sign(emptyBlock(cfg), phase0.BLSSignature{})
+	form, err := forms.Of(cfg.Spec.ForkAt(0), "blocks")
+	if err != nil {
+		return nil, fmt.Errorf("make genesis block: %w", err)
+	}
+	signed, err := sign(form.local(template{stateRoot: state}, emptyBlock(cfg)), phase0.BLSSignature{})
+	if err != nil {
+		return nil, fmt.Errorf("make genesis block: %w", err)
+	}
 	seen, err := viewSigned(cfg.Spec.ForkAt(0), signed)
 	if err != nil {
 		return nil, fmt.Errorf("hash genesis block: %w", err)

@@ -53,8 +53,12 @@ func (b *Beacon) produce(ctx context.Context, slot phase0.Slot, reveal phase0.BL
 	if err != nil {
 		return nil, fmt.Errorf("produce block: %w", err)
 	}
+	form, err := forms.Of(built.Fork, "blocks")
+	if err != nil {
+		return nil, fmt.Errorf("produce block: %w", err)
+	}
 	t := template{slot, a.proposer, parent.Root, stateRoot(parent.Root, slot), reveal, graffiti}
-	return &produced{fork: built.Fork, block: t.block(built), built: built, template: t}, nil
+	return &produced{fork: built.Fork, block: form.local(t, built), built: built, template: t}, nil
 }
 
 // template is what all forks' blocks have besides the payload.
@@ -75,48 +79,44 @@ func (t template) sync() *altair.SyncAggregate {
 		SyncCommitteeSignature: phase0.BLSSignature{0xc0}}
 }
 
-// block fills the template for the payload's fork.
-func (t template) block(built *chain.Built) codec {
-	switch built.Fork {
-	case eth.Bellatrix:
-		return &bellatrix.BeaconBlock{
-			Slot: t.slot, ProposerIndex: t.proposer, ParentRoot: t.parentRoot, StateRoot: t.stateRoot,
-			Body: &bellatrix.BeaconBlockBody{
-				RANDAOReveal: t.reveal, ETH1Data: t.eth1(), Graffiti: t.graffiti, ProposerSlashings: []*phase0.ProposerSlashing{},
-				AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{},
-				Deposits:       []*phase0.Deposit{},
-				VoluntaryExits: []*phase0.SignedVoluntaryExit{}, SyncAggregate: t.sync(),
-				ExecutionPayload: payload.ToBellatrix(built.Payload),
-			},
-		}
-	case eth.Capella:
-		return &capella.BeaconBlock{
-			Slot: t.slot, ProposerIndex: t.proposer, ParentRoot: t.parentRoot, StateRoot: t.stateRoot,
-			Body: &capella.BeaconBlockBody{
-				RANDAOReveal: t.reveal, ETH1Data: t.eth1(), Graffiti: t.graffiti, ProposerSlashings: []*phase0.ProposerSlashing{},
-				AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{},
-				Deposits:       []*phase0.Deposit{},
-				VoluntaryExits: []*phase0.SignedVoluntaryExit{}, SyncAggregate: t.sync(),
-				ExecutionPayload:      payload.ToCapella(built.Payload),
-				BLSToExecutionChanges: []*capella.SignedBLSToExecutionChange{},
-			},
-		}
-	case eth.Deneb:
-		return &apideneb.BlockContents{KZGProofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs, Block: &deneb.BeaconBlock{
-			Slot: t.slot, ProposerIndex: t.proposer, ParentRoot: t.parentRoot, StateRoot: t.stateRoot,
-			Body: &deneb.BeaconBlockBody{
-				RANDAOReveal: t.reveal, ETH1Data: t.eth1(), Graffiti: t.graffiti, ProposerSlashings: []*phase0.ProposerSlashing{},
-				AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{},
-				Deposits:       []*phase0.Deposit{},
-				VoluntaryExits: []*phase0.SignedVoluntaryExit{}, SyncAggregate: t.sync(), ExecutionPayload: built.Payload,
-				BLSToExecutionChanges: []*capella.SignedBLSToExecutionChange{}, BlobKZGCommitments: built.Blobs.Commitments,
-			},
-		}}
-	case eth.Electra:
-		return &apielectra.BlockContents{KZGProofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs, Block: t.electra(built)}
-	default:
-		return &apifulu.BlockContents{KZGProofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs, Block: t.electra(built)}
+func (t template) bellatrix(built *chain.Built) codec {
+	return &bellatrix.BeaconBlock{
+		Slot: t.slot, ProposerIndex: t.proposer, ParentRoot: t.parentRoot, StateRoot: t.stateRoot,
+		Body: &bellatrix.BeaconBlockBody{
+			RANDAOReveal: t.reveal, ETH1Data: t.eth1(), Graffiti: t.graffiti, ProposerSlashings: []*phase0.ProposerSlashing{},
+			AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{},
+			Deposits:       []*phase0.Deposit{},
+			VoluntaryExits: []*phase0.SignedVoluntaryExit{}, SyncAggregate: t.sync(),
+			ExecutionPayload: payload.ToBellatrix(built.Payload),
+		},
 	}
+}
+
+func (t template) capella(built *chain.Built) codec {
+	return &capella.BeaconBlock{
+		Slot: t.slot, ProposerIndex: t.proposer, ParentRoot: t.parentRoot, StateRoot: t.stateRoot,
+		Body: &capella.BeaconBlockBody{
+			RANDAOReveal: t.reveal, ETH1Data: t.eth1(), Graffiti: t.graffiti, ProposerSlashings: []*phase0.ProposerSlashing{},
+			AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{},
+			Deposits:       []*phase0.Deposit{},
+			VoluntaryExits: []*phase0.SignedVoluntaryExit{}, SyncAggregate: t.sync(),
+			ExecutionPayload:      payload.ToCapella(built.Payload),
+			BLSToExecutionChanges: []*capella.SignedBLSToExecutionChange{},
+		},
+	}
+}
+
+func (t template) deneb(built *chain.Built) codec {
+	return &apideneb.BlockContents{KZGProofs: built.Blobs.Proofs, Blobs: built.Blobs.Blobs, Block: &deneb.BeaconBlock{
+		Slot: t.slot, ProposerIndex: t.proposer, ParentRoot: t.parentRoot, StateRoot: t.stateRoot,
+		Body: &deneb.BeaconBlockBody{
+			RANDAOReveal: t.reveal, ETH1Data: t.eth1(), Graffiti: t.graffiti, ProposerSlashings: []*phase0.ProposerSlashing{},
+			AttesterSlashings: []*phase0.AttesterSlashing{}, Attestations: []*phase0.Attestation{},
+			Deposits:       []*phase0.Deposit{},
+			VoluntaryExits: []*phase0.SignedVoluntaryExit{}, SyncAggregate: t.sync(), ExecutionPayload: built.Payload,
+			BLSToExecutionChanges: []*capella.SignedBLSToExecutionChange{}, BlobKZGCommitments: built.Blobs.Commitments,
+		},
+	}}
 }
 
 // electra is the block of electra and of fulu.
@@ -134,16 +134,20 @@ func (t template) electra(built *chain.Built) *electra.BeaconBlock {
 	}
 }
 
-// sign is the template's block with a signature, as publishing wants it, without its blobs.
-func (t template) sign(built *chain.Built, signature phase0.BLSSignature) codec {
-	switch block := t.block(built).(type) {
+// sign is a local block with a signature, as publishing wants it, without its blobs.
+func sign(local codec, signature phase0.BLSSignature) (codec, error) {
+	switch block := local.(type) {
 	case *bellatrix.BeaconBlock:
-		return &bellatrix.SignedBeaconBlock{Message: block, Signature: signature}
+		return &bellatrix.SignedBeaconBlock{Message: block, Signature: signature}, nil
 	case *capella.BeaconBlock:
-		return &capella.SignedBeaconBlock{Message: block, Signature: signature}
+		return &capella.SignedBeaconBlock{Message: block, Signature: signature}, nil
 	case *apideneb.BlockContents:
-		return &deneb.SignedBeaconBlock{Message: block.Block, Signature: signature}
+		return &deneb.SignedBeaconBlock{Message: block.Block, Signature: signature}, nil
+	case *apielectra.BlockContents:
+		return &electra.SignedBeaconBlock{Message: block.Block, Signature: signature}, nil
+	case *apifulu.BlockContents:
+		return &electra.SignedBeaconBlock{Message: block.Block, Signature: signature}, nil
 	default:
-		return &electra.SignedBeaconBlock{Message: t.electra(built), Signature: signature}
+		return nil, fmt.Errorf("a %T is no local block", local)
 	}
 }

@@ -23,10 +23,7 @@ func newProofCache() *proofCache { return &proofCache{good: map[[32]byte]bool{}}
 
 // verify wants a blob and the right proofs for each commitment.
 func (c *proofCache) verify(fork eth.Fork, b *payload.Blobs) error {
-	each := 1
-	if fork >= eth.Fulu {
-		each = payload.CellsPerBlob
-	}
+	each := fork.ProofsPerBlob()
 	if len(b.Blobs) != len(b.Commitments) || len(b.Proofs) != each*len(b.Blobs) {
 		return fmt.Errorf("%d commitments, %d blobs, %d proofs", len(b.Commitments), len(b.Blobs), len(b.Proofs))
 	}
@@ -56,7 +53,7 @@ func (c *proofCache) verifyOne(fork eth.Fork, blob *deneb.Blob, commitment deneb
 		return nil
 	}
 	var err error
-	if fork >= eth.Fulu {
+	if fork.HasCellProofs() {
 		err = kzg4844.VerifyCellProofs([]kzg4844.Blob{kzg4844.Blob(*blob)},
 			[]kzg4844.Commitment{kzg4844.Commitment(commitment)}, cells)
 	} else {

@@ -5,15 +5,12 @@ import (
 
 	"github.com/OffchainLabs/go-bitfield"
 	"github.com/attestantio/go-eth2-client/spec/altair"
-	"github.com/attestantio/go-eth2-client/spec/bellatrix"
 	"github.com/attestantio/go-eth2-client/spec/capella"
-	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/fulu"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
@@ -30,29 +27,7 @@ const (
 // chain, the fork, checkpoints, validators, their balances and committees. Its hash is not the
 // state root that blocks carry, which is emulated.
 func (b *Beacon) stateAfter(block *Block) codec {
-	full := b.fuluState(block)
-	switch block.Fork {
-	case eth.Bellatrix:
-		state := new(bellatrix.BeaconState)
-		copyFields(full, state)
-		state.LatestExecutionPayloadHeader = payload.HeaderToBellatrix(full.LatestExecutionPayloadHeader)
-		return state
-	case eth.Capella:
-		state := new(capella.BeaconState)
-		copyFields(full, state)
-		state.LatestExecutionPayloadHeader = payload.HeaderToCapella(full.LatestExecutionPayloadHeader)
-		return state
-	case eth.Deneb:
-		state := new(deneb.BeaconState)
-		copyFields(full, state)
-		return state
-	case eth.Electra:
-		state := new(electra.BeaconState)
-		copyFields(full, state)
-		return state
-	default:
-		return full
-	}
+	return forms[block.Fork].state(b.fuluState(block)) // a block is of a fork that has a form
 }
 
 // copyFields copies what two structs have under the same name and of the same type: forks add

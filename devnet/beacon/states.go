@@ -161,7 +161,7 @@ func (b *Beacon) lookahead(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	block, err := b.findState(r.PathValue("state_id"))
-	if err == nil && b.cfg.Spec.ForkAt(block.Slot) < eth.Fulu {
+	if err == nil && !b.cfg.Spec.ForkAt(block.Slot).HasLookahead() {
 		err = bad("there is no proposer lookahead before fulu")
 	}
 	if err != nil {

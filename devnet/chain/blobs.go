@@ -59,7 +59,7 @@ func materialOf(i int) *material {
 // a blob before fulu, one a cell from then on.
 func Sidecar(fork eth.Fork, indices ...int) *types.BlobTxSidecar {
 	version := types.BlobSidecarVersion0
-	if fork >= eth.Fulu {
+	if fork.HasCellProofs() {
 		version = types.BlobSidecarVersion1
 	}
 	var blobs []kzg4844.Blob

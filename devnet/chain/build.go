@@ -16,7 +16,6 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
@@ -97,7 +96,7 @@ func (d *Draft) finish(ctx context.Context) (*Built, error) {
 	config := d.chain.Config()
 	d.header.GasUsed = d.gas.Used()
 	body := &types.Body{Transactions: d.txs}
-	if d.fork >= eth.Capella {
+	if d.fork.HasWithdrawals() {
 		body.Withdrawals = executionWithdrawals(d.args.Withdrawals)
 	}
 	var logs []*types.Log
@@ -121,10 +120,10 @@ func (d *Draft) finish(ctx context.Context) (*Built, error) {
 		items).ExecutionPayload); err != nil {
 		return nil, err
 	}
-	if d.fork >= eth.Deneb {
+	if d.fork.HasBlobs() {
 		built.Blobs = bundleOf(d.sidecars)
 	}
-	if d.fork >= eth.Electra {
+	if d.fork.HasRequests() {
 		if built.Requests, err = payload.DecodeRequests(items); err != nil {
 			return nil, err
 		}

@@ -127,7 +127,7 @@ func importBuilt(t testing.TB, n *Node, built *Built, args BuildArgs) {
 // A block of each fork is built, called VALID by the Engine API's method of that fork, and becomes
 // the head, across all fork boundaries.
 func TestEveryForkAndEveryBoundary(t *testing.T) {
-	n := opened(t, specOf(eth.Forks...))
+	n := opened(t, specOf(eth.Forks()...))
 	nonce, blobs := uint64(0), uint64(0)
 	for slot := phase0.Slot(1); slot < 12; slot++ {
 		fork := n.cfg.Spec.ForkAt(slot)

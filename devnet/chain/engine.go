@@ -37,14 +37,14 @@ func (n *Node) Import(
 
 	var status engine.PayloadStatusV1
 	var err error
-	switch fork {
-	case eth.Bellatrix:
+	switch version := fork.NewPayload(); version {
+	case 1:
 		status, err = n.engine.NewPayloadV1(ctx, data)
-	case eth.Capella:
+	case 2:
 		status, err = n.engine.NewPayloadV2(ctx, data)
-	case eth.Deneb:
+	case 3:
 		status, err = n.engine.NewPayloadV3(ctx, data, hashes, &root)
-	default:
+	case 4:
 		items, encodeErr := payload.EncodeRequests(requests)
 		if encodeErr != nil {
 			return encodeErr
@@ -54,6 +54,8 @@ func (n *Node) Import(
 			list[i] = items[i]
 		}
 		status, err = n.engine.NewPayloadV4(ctx, data, hashes, &root, list)
+	default:
+		err = fmt.Errorf("no engine_newPayloadV%d for %s: %w", version, fork, eth.ErrFork)
 	}
 	switch {
 	case err != nil:

@@ -60,12 +60,12 @@ func chainConfig(cfg Config) (*params.ChainConfig, error) {
 		if i == 0 {
 			at = 0 // the first fork stands for everything before it, genesis included
 		}
-		for fork, field := range map[eth.Fork]**uint64{
-			eth.Capella: &config.ShanghaiTime, eth.Deneb: &config.CancunTime, eth.Electra: &config.PragueTime,
-			eth.Fulu: &config.OsakaTime,
-		} {
+		if _, err := beginnings.Of(point.Fork, "execution fork"); err != nil {
+			return nil, fmt.Errorf("make genesis: %w", err)
+		}
+		for fork, begin := range beginnings {
 			// A fork that was skipped in the schedule comes with the next one.
-			if fork <= point.Fork && *field == nil {
+			if field := begin(&config); field != nil && point.Fork.Includes(fork) && *field == nil {
 				*field = &at
 			}
 		}
@@ -76,6 +76,16 @@ func chainConfig(cfg Config) (*params.ChainConfig, error) {
 	return &config, nil
 }
 
+// beginnings are where a chain's configuration says when an execution fork begins; nil for the
+// first, which is there from genesis on.
+var beginnings = eth.Column[func(*params.ChainConfig) **uint64]{
+	eth.Bellatrix: func(*params.ChainConfig) **uint64 { return nil },
+	eth.Capella:   func(c *params.ChainConfig) **uint64 { return &c.ShanghaiTime },
+	eth.Deneb:     func(c *params.ChainConfig) **uint64 { return &c.CancunTime },
+	eth.Electra:   func(c *params.ChainConfig) **uint64 { return &c.PragueTime },
+	eth.Fulu:      func(c *params.ChainConfig) **uint64 { return &c.OsakaTime },
+}
+
 // scheduleBlobs gives deneb and electra the limits that the spec has at their beginnings, and turns
 // those from fulu on into blob-parameter-only forks.
 func scheduleBlobs(config *params.ChainConfig, spec *eth.Spec) error {
@@ -84,10 +94,10 @@ func scheduleBlobs(config *params.ChainConfig, spec *eth.Spec) error {
 	begins := map[phase0.Epoch]bool{}
 	for _, point := range slices.Backward(spec.Forks) { // a fork that was skipped has the limit of the next one
 		limit := int(spec.MaxBlobs(spec.FirstSlot(point.Epoch)))
-		if point.Fork >= eth.Deneb {
+		if point.Fork.HasBlobs() {
 			schedule.Cancun = blobConfig(limit, params.DefaultCancunBlobConfig)
 		}
-		if point.Fork >= eth.Electra {
+		if point.Fork.HasRequests() {
 			schedule.Prague = blobConfig(limit, params.DefaultPragueBlobConfig)
 		}
 		begins[point.Epoch] = true
@@ -97,10 +107,10 @@ func scheduleBlobs(config *params.ChainConfig, spec *eth.Spec) error {
 	used := 0
 	for _, limit := range spec.Blobs {
 		switch fork := spec.ForkPointAt(limit.Epoch).Fork; {
-		case fork < eth.Fulu && fork >= eth.Deneb && !begins[limit.Epoch]:
+		case !fork.HasBlobSchedule() && fork.HasBlobs() && !begins[limit.Epoch]:
 			return fmt.Errorf("the blob limit changes at epoch %d, inside %s: before fulu only a fork can change it",
 				limit.Epoch, fork)
-		case fork < eth.Fulu:
+		case !fork.HasBlobSchedule():
 			continue // it is the limit of a fork that begins then or later
 		case used == len(times):
 			return fmt.Errorf("more than %d blob limits from fulu on", len(times))

@@ -16,11 +16,11 @@ func TestChainAndSpecAgreeOnBlobs(t *testing.T) {
 		forks []eth.Fork
 		blobs []eth.BlobLimit
 	}{
-		"limits of the forks": {forks: eth.Forks},
-		"raised in fulu, twice": {forks: eth.Forks, blobs: []eth.BlobLimit{{Epoch: 5, MaxBlobs: 15},
+		"limits of the forks": {forks: eth.Forks()},
+		"raised in fulu, twice": {forks: eth.Forks(), blobs: []eth.BlobLimit{{Epoch: 5, MaxBlobs: 15},
 			{Epoch: 6, MaxBlobs: 21}}},
-		"raised with fulu": {forks: eth.Forks, blobs: []eth.BlobLimit{{Epoch: 4, MaxBlobs: 12}}},
-		"deneb with less, electra more": {forks: eth.Forks, blobs: []eth.BlobLimit{{Epoch: 2, MaxBlobs: 3},
+		"raised with fulu": {forks: eth.Forks(), blobs: []eth.BlobLimit{{Epoch: 4, MaxBlobs: 12}}},
+		"deneb with less, electra more": {forks: eth.Forks(), blobs: []eth.BlobLimit{{Epoch: 2, MaxBlobs: 3},
 			{Epoch: 3, MaxBlobs: 10}}},
 		"fulu from genesis, other limit": {forks: []eth.Fork{eth.Fulu}, blobs: []eth.BlobLimit{{Epoch: 0, MaxBlobs: 4}}},
 		"capella, then fulu at once":     {forks: []eth.Fork{eth.Capella, eth.Fulu}},

@@ -1,8 +1,6 @@
 package chain
 
 import (
-	"fmt"
-
 	"github.com/attestantio/go-builder-client/api/bellatrix"
 	"github.com/attestantio/go-builder-client/api/capella"
 	"github.com/attestantio/go-builder-client/api/deneb"
@@ -21,32 +19,58 @@ import (
 // signature on that.
 func (b *Built) Submission(trace *builderv1.BidTrace,
 	signature phase0.BLSSignature) (*builderspec.VersionedSubmitBlockRequest, error) {
+	fill, err := submissions.Of(b.Fork, "submissions")
+	if err != nil {
+		return nil, err
+	}
 	request := &builderspec.VersionedSubmitBlockRequest{Version: b.Fork.DataVersion()}
-	switch b.Fork {
-	case eth.Bellatrix:
-		request.Bellatrix = &bellatrix.SubmitBlockRequest{Message: trace, ExecutionPayload: payload.ToBellatrix(b.Payload),
-			Signature: signature}
-	case eth.Capella:
-		request.Capella = &capella.SubmitBlockRequest{Message: trace, ExecutionPayload: payload.ToCapella(b.Payload),
-			Signature: signature}
-	case eth.Deneb:
-		request.Deneb = &deneb.SubmitBlockRequest{
+	fill(b, request, trace, signature)
+	return request, nil
+}
+
+// submissions fill in the member of the block's fork.
+var submissions = eth.Column[func(
+	b *Built, into *builderspec.VersionedSubmitBlockRequest, trace *builderv1.BidTrace, signature phase0.BLSSignature,
+)]{
+	eth.Bellatrix: func(
+		b *Built, into *builderspec.VersionedSubmitBlockRequest, trace *builderv1.BidTrace, signature phase0.BLSSignature,
+	) {
+		into.Bellatrix = &bellatrix.SubmitBlockRequest{
+			Message: trace, ExecutionPayload: payload.ToBellatrix(b.Payload), Signature: signature,
+		}
+	},
+	eth.Capella: func(
+		b *Built, into *builderspec.VersionedSubmitBlockRequest, trace *builderv1.BidTrace, signature phase0.BLSSignature,
+	) {
+		into.Capella = &capella.SubmitBlockRequest{
+			Message: trace, ExecutionPayload: payload.ToCapella(b.Payload), Signature: signature,
+		}
+	},
+	eth.Deneb: func(
+		b *Built, into *builderspec.VersionedSubmitBlockRequest, trace *builderv1.BidTrace, signature phase0.BLSSignature,
+	) {
+		into.Deneb = &deneb.SubmitBlockRequest{
 			Message: trace, ExecutionPayload: b.Payload, BlobsBundle: onePerBlob(b.Blobs), Signature: signature,
 		}
-	case eth.Electra:
-		request.Electra = &electra.SubmitBlockRequest{
-			Message: trace, ExecutionPayload: b.Payload, BlobsBundle: onePerBlob(b.Blobs), ExecutionRequests: b.Requests,
-			Signature: signature,
+	},
+	eth.Electra: func(
+		b *Built, into *builderspec.VersionedSubmitBlockRequest, trace *builderv1.BidTrace, signature phase0.BLSSignature,
+	) {
+		into.Electra = &electra.SubmitBlockRequest{
+			Message: trace, ExecutionPayload: b.Payload, BlobsBundle: onePerBlob(b.Blobs),
+			ExecutionRequests: b.Requests, Signature: signature,
 		}
-	case eth.Fulu:
-		request.Fulu = &fulu.SubmitBlockRequest{
+	},
+	eth.Fulu: func(
+		b *Built, into *builderspec.VersionedSubmitBlockRequest, trace *builderv1.BidTrace, signature phase0.BLSSignature,
+	) {
+		into.Fulu = &fulu.SubmitBlockRequest{
 			Message: trace, ExecutionPayload: b.Payload, ExecutionRequests: b.Requests, Signature: signature,
-			BlobsBundle: &fulu.BlobsBundle{Commitments: b.Blobs.Commitments, Proofs: b.Blobs.Proofs, Blobs: b.Blobs.Blobs},
+			BlobsBundle: &fulu.BlobsBundle{
+				Commitments: b.Blobs.Commitments, Proofs: b.Blobs.Proofs, Blobs: b.Blobs.Blobs,
+			},
 		}
-	default:
-		return nil, fmt.Errorf("no submissions in %s", b.Fork)
-	}
-	return request, nil
+	},
 }
 
 func onePerBlob(b *payload.Blobs) *deneb.BlobsBundle {

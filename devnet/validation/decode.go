@@ -17,15 +17,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// forks are the forks by validation method.
-var forks = map[string]eth.Fork{
-	"flashbots_validateBuilderSubmissionV1": eth.Bellatrix,
-	"flashbots_validateBuilderSubmissionV2": eth.Capella,
-	"flashbots_validateBuilderSubmissionV3": eth.Deneb,
-	"flashbots_validateBuilderSubmissionV4": eth.Electra,
-	"flashbots_validateBuilderSubmissionV5": eth.Fulu,
-}
-
 // Decode reads the parameter of a validation method: a fork's submission with the registered gas
 // limit and, from deneb on, the parent beacon block root beside it. What the block promises is what
 // its message says.
@@ -49,7 +40,7 @@ func Decode(fork eth.Fork, raw []byte) (*exec.Block, error) {
 		return nil, errors.New("registered_gas_limit missing")
 	}
 	b.RegisteredGasLimit = *beside.GasLimit
-	if fork < eth.Deneb {
+	if !fork.Validation().ParentBeaconRoot {
 		return b, nil
 	}
 	if beside.Root == nil {
@@ -60,47 +51,50 @@ func Decode(fork eth.Fork, raw []byte) (*exec.Block, error) {
 }
 
 func decodeSubmission(b *exec.Block, raw []byte) error {
-	switch b.Fork {
-	case eth.Bellatrix:
-		var s bellatrixapi.SubmitBlockRequest
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return err
-		}
-		if s.ExecutionPayload == nil {
-			return errors.New("execution payload missing")
-		}
-		b.Trace, b.Payload, b.Signature = s.Message, payload.FromBellatrix(s.ExecutionPayload), s.Signature
-	case eth.Capella:
-		var s capellaapi.SubmitBlockRequest
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return err
-		}
-		b.Trace, b.Payload, b.Signature = s.Message, payload.FromCapella(s.ExecutionPayload), s.Signature
-	case eth.Deneb:
-		var s denebapi.SubmitBlockRequest
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return err
-		}
-		b.Trace, b.Payload, b.Signature, b.Blobs = s.Message, s.ExecutionPayload, s.Signature, blobsOf(s.BlobsBundle)
-	case eth.Electra:
-		var s electraapi.SubmitBlockRequest
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return err
-		}
-		b.Trace, b.Payload, b.Signature, b.Blobs = s.Message, s.ExecutionPayload, s.Signature, blobsOf(s.BlobsBundle)
-		b.Requests = s.ExecutionRequests
-	case eth.Fulu:
-		var s fuluapi.SubmitBlockRequest
-		if err := json.Unmarshal(raw, &s); err != nil {
-			return err
-		}
-		b.Trace, b.Payload, b.Signature = s.Message, s.ExecutionPayload, s.Signature
-		b.Blobs = (*payload.Blobs)(s.BlobsBundle)
-		b.Requests = s.ExecutionRequests
-	default:
-		return fmt.Errorf("unknown fork %s", b.Fork)
+	read, err := submissions.Of(b.Fork, "submissions")
+	if err != nil {
+		return err
 	}
-	return nil
+	return read(b, raw)
+}
+
+// submissions read a fork's submission with the library.
+var submissions = eth.Column[func(b *exec.Block, raw []byte) error]{
+	eth.Bellatrix: readAs(func(b *exec.Block, s *bellatrixapi.SubmitBlockRequest) {
+		b.Trace, b.Signature = s.Message, s.Signature
+		if s.ExecutionPayload != nil {
+			b.Payload = payload.FromBellatrix(s.ExecutionPayload)
+		}
+	}),
+	eth.Capella: readAs(func(b *exec.Block, s *capellaapi.SubmitBlockRequest) {
+		b.Trace, b.Signature = s.Message, s.Signature
+		if s.ExecutionPayload != nil {
+			b.Payload = payload.FromCapella(s.ExecutionPayload)
+		}
+	}),
+	eth.Deneb: readAs(func(b *exec.Block, s *denebapi.SubmitBlockRequest) {
+		b.Trace, b.Payload, b.Signature, b.Blobs = s.Message, s.ExecutionPayload, s.Signature, blobsOf(s.BlobsBundle)
+	}),
+	eth.Electra: readAs(func(b *exec.Block, s *electraapi.SubmitBlockRequest) {
+		b.Trace, b.Payload, b.Signature, b.Blobs = s.Message, s.ExecutionPayload, s.Signature, blobsOf(s.BlobsBundle)
+		b.Requests = s.ExecutionRequests
+	}),
+	eth.Fulu: readAs(func(b *exec.Block, s *fuluapi.SubmitBlockRequest) {
+		b.Trace, b.Payload, b.Signature = s.Message, s.ExecutionPayload, s.Signature
+		b.Blobs, b.Requests = (*payload.Blobs)(s.BlobsBundle), s.ExecutionRequests
+	}),
+}
+
+// readAs reads one of the library's types, and fills the block with it.
+func readAs[T any](fill func(*exec.Block, *T)) func(*exec.Block, []byte) error {
+	return func(b *exec.Block, raw []byte) error {
+		s := new(T)
+		if err := json.Unmarshal(raw, s); err != nil {
+			return err
+		}
+		fill(b, s)
+		return nil
+	}
 }
 
 func blobsOf(bundle *denebapi.BlobsBundle) *payload.Blobs {

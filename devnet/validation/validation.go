@@ -18,6 +18,7 @@ import (
 	"mime"
 	"net/http"
 
+	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
@@ -98,9 +99,9 @@ func answer(r *http.Request, validator exec.Validator, raw []byte) *response {
 	if asked.ID != nil {
 		out.ID = asked.ID
 	}
-	fork, known := forks[asked.Method]
+	fork := eth.ForkValidatedBy(asked.Method)
 	switch {
-	case !known:
+	case !fork.Known():
 		out.Error = &failure{codeMethod, fmt.Sprintf("the method %.80s does not exist/is not available", asked.Method)}
 		return out
 	case len(asked.Params) != 1:

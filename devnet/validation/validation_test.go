@@ -186,15 +186,15 @@ func TestWhatIsNoRequest(t *testing.T) {
 
 // FuzzDecode: whatever comes as a parameter, it is decoded or refused.
 func FuzzDecode(f *testing.F) {
-	for i := range eth.Forks {
+	for i := range eth.Forks() {
 		f.Add(i, `{}`)
 		f.Add(i, `{"message":null,"execution_payload":null,"blobs_bundle":null,"execution_requests":null,"signature":"0x"}`)
 	}
 	f.Fuzz(func(t *testing.T, fork int, raw string) {
-		if fork < 0 || fork >= len(eth.Forks) {
+		if fork < 0 || fork >= len(eth.Forks()) {
 			return
 		}
-		b, err := Decode(eth.Forks[fork], []byte(raw))
+		b, err := Decode(eth.Forks()[fork], []byte(raw))
 		if err == nil && (b.Trace == nil || b.Payload == nil || b.ValueWei == nil || b.Payload.BaseFeePerGas == nil) {
 			t.Errorf("%+v", b)
 		}

@@ -24,6 +24,7 @@ type Rule struct {
 // Pure are the rooms that are functions of their arguments: they get the time as an argument, start
 // nothing, wait for nothing and lock nothing.
 var Pure = []string{
+	"internal/eth/blind", "internal/eth/versioned",
 	"internal/eth", "internal/jsonscan", "internal/orderflow", "relay", "relay/auction",
 	"relay/check", "relay/wire", "rpc", "rpc/bundle", "rpc/param", "rpc/pool", "rpc/refund",
 	"rpc/sign", "stream", "stream/hint", "devnet", "devnet/breaker", "scenarios/plan", "monitor",

@@ -81,7 +81,7 @@ func TestSlotsEpochsAndForks(t *testing.T) {
 }
 
 func TestForkNames(t *testing.T) {
-	for _, f := range Forks {
+	for _, f := range Forks() {
 		back, err := ParseFork(f.String())
 		if err != nil || back != f || ForkOf(f.DataVersion()) != f {
 			t.Errorf("%s does not come back: %v, %v", f, back, err)

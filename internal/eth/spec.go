@@ -97,13 +97,8 @@ func (s *Spec) ForkAt(slot phase0.Slot) Fork {
 
 // MaxBlobs is how many blobs a block of the slot may carry; 0 before deneb.
 func (s *Spec) MaxBlobs(slot phase0.Slot) uint64 {
-	var limit uint64
-	switch fork := s.ForkAt(slot); {
-	case fork >= Electra:
-		limit = 9
-	case fork == Deneb:
-		limit = 6
-	default:
+	limit := s.ForkAt(slot).row().Blobs.PerBlock
+	if limit == 0 {
 		return 0
 	}
 	for _, b := range s.Blobs {

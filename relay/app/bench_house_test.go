@@ -200,7 +200,7 @@ func benchBlock(b testing.TB, spec *eth.Spec, from, transactions, transactionByt
 				transactions),
 		},
 		Blobs: &payload.Blobs{
-			Commitments: make([]deneb.KZGCommitment, blobs), Proofs: make([]deneb.KZGProof, blobs*payload.CellsPerBlob),
+			Commitments: make([]deneb.KZGCommitment, blobs), Proofs: make([]deneb.KZGProof, blobs*eth.CellsPerBlob),
 			Blobs: make([]deneb.Blob, blobs),
 		},
 		Trace: &relay.BidTrace{

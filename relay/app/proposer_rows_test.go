@@ -143,7 +143,7 @@ func TestExitedValidatorRow(t *testing.T) {
 }
 
 func TestHeaderRows(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			t.Parallel()
 			h := open(t, fork, houseOptions{})

@@ -334,7 +334,7 @@ func withTransaction(t *testing.T, h *house, data types.TxData) *submission {
 // Every fork goes through the table over one house; electra speaks JSON and the others SSZ, so that
 // both codecs carry it.
 func TestSubmissionRows(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			t.Parallel()
 			h := open(t, fork, houseOptions{})
@@ -407,7 +407,7 @@ func (h *house) testForkRows(t *testing.T) {
 	})
 	t.Run("S02 another fork in the header", func(t *testing.T) {
 		raw, json := in(t, h.fork)
-		for _, fork := range eth.Forks {
+		for _, fork := range eth.Forks() {
 			if fork == h.fork {
 				continue
 			}

@@ -3,8 +3,6 @@ package check
 import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -12,15 +10,12 @@ import (
 // allows (S30). Proofs are verified with the execution, since they cost a hundred times as much as
 // all the rest.
 func Blobs(c *Case) *relay.Refused {
-	if c.Submission.Fork < eth.Deneb {
+	if !c.Submission.Fork.HasBlobs() {
 		return nil
 	}
 	bundle := c.Submission.Blobs
 	commitments, proofs, blobs := len(bundle.Commitments), len(bundle.Proofs), len(bundle.Blobs)
-	wantProofs := blobs
-	if c.Submission.Fork >= eth.Fulu {
-		wantProofs = blobs * payload.CellsPerBlob
-	}
+	wantProofs := blobs * c.Submission.Fork.ProofsPerBlob()
 	if commitments != blobs || proofs != wantProofs {
 		return relay.SubmissionBlobCounts.With("%d blobs, %d commitments, %d proofs (expected %d)", blobs, commitments,
 			proofs, wantProofs)

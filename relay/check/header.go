@@ -4,7 +4,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	utilcapella "github.com/attestantio/go-eth2-client/util/capella"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 )
@@ -28,7 +27,7 @@ func StandIn(h *relay.HeaderSubmission) *relay.Submission {
 
 // HeaderWithdrawals wants the root of the announced withdrawals (S15).
 func HeaderWithdrawals(c *Case) *relay.Refused {
-	if c.Submission.Fork < eth.Capella {
+	if !c.Submission.Fork.HasWithdrawals() {
 		return nil
 	}
 	want, err := (&utilcapella.ExecutionPayloadWithdrawals{Withdrawals: c.Attributes.Withdrawals}).HashTreeRoot()

@@ -1,14 +1,13 @@
 package check
 
 import (
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
 )
 
 // Withdrawals wants the announced withdrawals in their order (S15). There are at most 16, so
 // comparing them beats hashing them.
 func Withdrawals(c *Case) *relay.Refused {
-	if c.Submission.Fork < eth.Capella {
+	if !c.Submission.Fork.HasWithdrawals() {
 		return nil
 	}
 	got, want := c.Submission.Payload.Withdrawals, c.Attributes.Withdrawals

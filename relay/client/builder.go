@@ -12,6 +12,7 @@ import (
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	builderspec "github.com/attestantio/go-builder-client/spec"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/gavel-relay/gavel/internal/eth/versioned"
 )
 
 // Duty is an entry of the Builder API's validators.
@@ -70,7 +71,7 @@ type SubmitResult struct {
 // libraries write null for a nil one.
 func (c *Client) SubmitBlock(ctx context.Context, block *builderspec.VersionedSubmitBlockRequest,
 	o SubmitOptions) (SubmitResult, error) {
-	value, err := submissionOf(block)
+	value, err := versioned.Member[marshaler](block)
 	if err != nil {
 		return SubmitResult{}, err
 	}

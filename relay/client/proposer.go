@@ -12,8 +12,8 @@ import (
 	builderv1 "github.com/attestantio/go-builder-client/api/v1"
 	builderspec "github.com/attestantio/go-builder-client/spec"
 	"github.com/attestantio/go-eth2-client/api"
-	"github.com/attestantio/go-eth2-client/spec"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/gavel-relay/gavel/internal/eth/versioned"
 )
 
 // Status is nil while the relay is ready.
@@ -70,9 +70,7 @@ func (c *Client) Header(
 		return nil, err
 	}
 	bid := new(builderspec.VersionedSignedBuilderBid)
-	if err := got.decode(bid, func(version spec.DataVersion) (unmarshaler, error) {
-		return bidOf(version, bid)
-	}); err != nil {
+	if err := got.decode(bid); err != nil {
 		return nil, fmt.Errorf("decode bid: %w", err)
 	}
 	return bid, nil
@@ -95,9 +93,7 @@ func (c *Client) UnblindBlock(
 		return nil, err
 	}
 	payload := new(builderapi.VersionedSubmitBlindedBlockResponse)
-	if err := got.decode(payload, func(version spec.DataVersion) (unmarshaler, error) {
-		return payloadOf(version, payload)
-	}); err != nil {
+	if err := got.decode(payload); err != nil {
 		return nil, fmt.Errorf("decode payload: %w", err)
 	}
 	return payload, nil
@@ -106,7 +102,7 @@ func (c *Client) UnblindBlock(
 func (c *Client) postBlinded(
 	ctx context.Context, path string, block *api.VersionedSignedBlindedBeaconBlock, header http.Header,
 ) (*answer, error) {
-	value, err := blindedBlockOf(block)
+	value, err := versioned.Member[marshaler](block)
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func (r *relay) wantBody(t *testing.T, body []byte, value any, fork eth.Fork, as
 
 // forEach runs a test for each fork, with SSZ and with JSON.
 func forEach(t *testing.T, test func(t *testing.T, fork eth.Fork, asJSON bool)) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String()+"/ssz", func(t *testing.T) { test(t, fork, false) })
 		t.Run(fork.String()+"/json", func(t *testing.T) { test(t, fork, true) })
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 )
@@ -27,10 +26,10 @@ func checkHeader(block *relay.BlindedBlock, contents *relay.Contents) *relay.Ref
 	if signedRoot, err := payload.HeaderRoot(block.Fork, block.Header); err != nil || signedRoot != servedRoot {
 		return relay.PayloadHeaderMismatch.With("the header's root differs")
 	}
-	if contents.Fork >= eth.Deneb && !slices.Equal(block.Commitments, contents.Blobs.Commitments) {
+	if contents.Fork.HasBlobs() && !slices.Equal(block.Commitments, contents.Blobs.Commitments) {
 		return relay.PayloadHeaderMismatch.With("the blob commitments differ")
 	}
-	if contents.Fork >= eth.Electra && !sameRequests(block, contents) {
+	if contents.Fork.HasRequests() && !sameRequests(block, contents) {
 		return relay.PayloadHeaderMismatch.With("the execution requests differ")
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"github.com/holiman/uint256"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/wire"
@@ -124,7 +123,7 @@ func (d *Deliverer) publishAs(ctx context.Context, block *relay.BlindedBlock, co
 // there is none.
 func (d *Deliverer) otherBlobs(ctx context.Context, block *relay.BlindedBlock,
 	tried []*relay.Contents) *relay.Contents {
-	if block.Fork < eth.Deneb {
+	if !block.Fork.HasBlobs() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.StoreTimeout)

@@ -41,7 +41,7 @@ func wellFormed(s *relay.Submission, sent []int) *relay.Refused {
 		}
 		return nil
 	}
-	each := wire.ProofsPerBlob(s.Fork)
+	each := s.Fork.ProofsPerBlob()
 	switch blobs := len(s.Blobs.Blobs); {
 	case len(sent) != blobs:
 		return relay.SubmissionHydrationForm.With("%d places for %d blobs", len(sent), blobs)
@@ -98,7 +98,7 @@ func (f *filling) look(from *shelf) error {
 	}
 	if f.submission.Blobs != nil {
 		f.lookBlobs(from, missing)
-		size += len(f.blobs) * (deneb.BlobLength + wire.ProofsPerBlob(f.submission.Fork)*deneb.KZGCommitmentLength)
+		size += len(f.blobs) * (deneb.BlobLength + f.submission.Fork.ProofsPerBlob()*deneb.KZGCommitmentLength)
 	}
 	switch {
 	case size > f.limitBytes:
@@ -111,7 +111,7 @@ func (f *filling) look(from *shelf) error {
 
 func (f *filling) lookBlobs(from *shelf, missing *Missing) {
 	f.blobs = make([]*item, len(f.submission.Blobs.Commitments))
-	sent, each := f.sent, wire.ProofsPerBlob(f.submission.Fork)
+	sent, each := f.sent, f.submission.Fork.ProofsPerBlob()
 	for place, commitment := range f.submission.Blobs.Commitments {
 		if len(sent) > 0 && sent[0] == place {
 			sent = sent[1:]
@@ -134,7 +134,7 @@ func (f *filling) whole() *relay.Submission {
 	if f.blobs == nil {
 		return &whole
 	}
-	in, each := f.submission.Blobs, wire.ProofsPerBlob(f.submission.Fork)
+	in, each := f.submission.Blobs, f.submission.Fork.ProofsPerBlob()
 	out := &payload.Blobs{
 		Commitments: in.Commitments, Proofs: make([]deneb.KZGProof, 0, each*len(f.blobs)), Blobs: make([]deneb.Blob,
 			len(f.blobs)),

@@ -40,7 +40,7 @@ func block(fork eth.Fork, seed uint64, transactionBytes []int, blobs int) *relay
 	if fork >= eth.Deneb {
 		s.Blobs = &payload.Blobs{
 			Commitments: make([]deneb.KZGCommitment, blobs), Blobs: make([]deneb.Blob, blobs),
-			Proofs: make([]deneb.KZGProof, blobs*wire.ProofsPerBlob(fork)),
+			Proofs: make([]deneb.KZGProof, blobs*fork.ProofsPerBlob()),
 		}
 		for i := range blobs {
 			fill(s.Blobs.Commitments[i][:])
@@ -79,7 +79,7 @@ func same(t rapid.TB, got, want *relay.Submission) {
 // encodings of what went between them.
 func TestFillUndoesDehydrate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		fork := rapid.SampledFrom(eth.Forks).Draw(t, "fork")
+		fork := rapid.SampledFrom(eth.Forks()).Draw(t, "fork")
 		lengths := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(33, 40), rapid.IntRange(33, 3000)), 0, 12).Draw(t,
 			"transactions")
 		whole := block(fork, rapid.Uint64Range(0, 999).Draw(t, "seed"), lengths, rapid.IntRange(0, 4).Draw(t, "blobs"))
@@ -316,7 +316,7 @@ func TestCacheIsSafeForConcurrentUse(t *testing.T) {
 // refusals.
 func FuzzFill(f *testing.F) {
 	var cache Cache
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		whole := block(fork, 1, []int{33, 100}, 0)
 		cache.Remember("a", whole)
 		dehydrated, sent := wire.Dehydrate(whole, all[[32]byte], all[deneb.KZGCommitment])
@@ -351,7 +351,7 @@ func FuzzFill(f *testing.F) {
 		if err != nil || filled.Blobs == nil {
 			return
 		}
-		if b := filled.Blobs; len(b.Blobs) != len(b.Commitments) || len(b.Proofs) != len(b.Blobs)*wire.ProofsPerBlob(s.Fork) {
+		if b := filled.Blobs; len(b.Blobs) != len(b.Commitments) || len(b.Proofs) != len(b.Blobs)*s.Fork.ProofsPerBlob() {
 			t.Fatalf("%d commitments, %d blobs, %d proofs", len(b.Commitments), len(b.Blobs), len(b.Proofs))
 		}
 	})

@@ -29,7 +29,7 @@ func (c *Cache) Remember(builder string, s *relay.Submission) {
 			shelf.rememberTransaction(hashes[i], tx)
 		}
 	}
-	each := wire.ProofsPerBlob(s.Fork)
+	each := s.Fork.ProofsPerBlob()
 	if s.Blobs == nil || len(s.Blobs.Blobs) != len(s.Blobs.Commitments) || len(s.Blobs.Proofs) != each*len(s.Blobs.Blobs) {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/check"
@@ -249,7 +248,7 @@ func differs(a, b *preparedBid) string {
 		return "the header's root differs"
 	case !slices.Equal(a.commitments, b.commitments):
 		return "the blob commitments differ"
-	case a.fork >= eth.Electra && !sameRequests(a, b):
+	case a.fork.HasRequests() && !sameRequests(a, b):
 		return "the execution requests differ"
 	default:
 		return ""

@@ -31,7 +31,7 @@ func large(tb testing.TB) *relay.Contents {
 		c.Payload.Transactions[i] = raw
 	}
 	c.Blobs = &payload.Blobs{
-		Commitments: make([]deneb.KZGCommitment, blobs), Proofs: make([]deneb.KZGProof, blobs*payload.CellsPerBlob),
+		Commitments: make([]deneb.KZGCommitment, blobs), Proofs: make([]deneb.KZGProof, blobs*eth.CellsPerBlob),
 		Blobs: make([]deneb.Blob, blobs),
 	}
 	for i := range c.Blobs.Blobs {

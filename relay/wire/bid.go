@@ -3,10 +3,6 @@ package wire
 import (
 	"fmt"
 
-	"github.com/attestantio/go-builder-client/api/bellatrix"
-	"github.com/attestantio/go-builder-client/api/capella"
-	"github.com/attestantio/go-builder-client/api/deneb"
-	"github.com/attestantio/go-builder-client/api/electra"
 	specdeneb "github.com/attestantio/go-eth2-client/spec/deneb"
 	specelectra "github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -43,23 +39,11 @@ func SignedBid(bid Bid, key *bls.SecretKey, domain phase0.Domain) (ssz, json []b
 
 // Root is the hash tree root of the message that is signed. Bids of one fork and root are the same.
 func (b *Bid) Root() (phase0.Root, error) {
-	var message interface{ HashTreeRoot() ([32]byte, error) }
-	switch b.Fork {
-	case eth.Bellatrix:
-		message = &bellatrix.BuilderBid{Header: payload.HeaderToBellatrix(b.Header), Value: b.ValueWei, Pubkey: b.Relay}
-	case eth.Capella:
-		message = &capella.BuilderBid{Header: payload.HeaderToCapella(b.Header), Value: b.ValueWei, Pubkey: b.Relay}
-	case eth.Deneb:
-		message = &deneb.BuilderBid{Header: b.Header, BlobKZGCommitments: b.Commitments, Value: b.ValueWei, Pubkey: b.Relay}
-	case eth.Electra, eth.Fulu:
-		message = &electra.BuilderBid{
-			Header: b.Header, BlobKZGCommitments: b.Commitments, ExecutionRequests: requestsOf(b.Requests), Value: b.ValueWei,
-			Pubkey: b.Relay,
-		}
-	default:
-		return phase0.Root{}, fmt.Errorf("no bids in %s", b.Fork)
+	form, err := forms.Of(b.Fork, "bids")
+	if err != nil {
+		return phase0.Root{}, err
 	}
-	root, err := message.HashTreeRoot()
+	root, err := form.bid(b).HashTreeRoot()
 	if err != nil {
 		return phase0.Root{}, fmt.Errorf("hash bid: %w", err)
 	}
@@ -84,9 +68,10 @@ func (b *Bid) Encode(signature phase0.BLSSignature) (ssz, json []byte, err error
 
 // validate wants what the libraries want of a bid that they encode.
 func (b *Bid) validate() error {
+	if _, err := forms.Of(b.Fork, "bids"); err != nil {
+		return err
+	}
 	switch {
-	case b.Fork < eth.Bellatrix || b.Fork > eth.Fulu:
-		return fmt.Errorf("no bids in %s", b.Fork)
 	case len(b.Header.ExtraData) > maxExtraData:
 		return fmt.Errorf("encode bid: %d bytes of extra data, at most %d", len(b.Header.ExtraData), maxExtraData)
 	case len(b.Commitments) > maxCommitments:

@@ -21,7 +21,7 @@ func (b *Bid) json(signature phase0.BLSSignature) ([]byte, error) {
 	to = append(append(append(to, `{"version":"`...), b.Fork.String()...), `","data":{"message":{"header":{`...)
 	to = to.header(b.Fork, b.Header)
 	to = append(to, `},`...)
-	if b.Fork >= eth.Deneb {
+	if b.Fork.HasBlobs() {
 		to = append(to, `"blob_kzg_commitments":[`...)
 		for i := range b.Commitments {
 			if i > 0 {
@@ -31,7 +31,7 @@ func (b *Bid) json(signature phase0.BLSSignature) ([]byte, error) {
 		}
 		to = append(to, `],`...)
 	}
-	if b.Fork >= eth.Electra {
+	if b.Fork.HasRequests() {
 		requests, err := requestsJSON(b.Requests)
 		if err != nil {
 			return nil, err
@@ -74,11 +74,11 @@ func (t text) header(fork eth.Fork, h *payload.Header) text {
 	t = append(t.decimal("base_fee_per_gas", h.BaseFeePerGas), ',')
 	t = append(t.hex("block_hash", h.BlockHash[:]), ',')
 	t = t.hex("transactions_root", h.TransactionsRoot[:])
-	if fork >= eth.Capella {
+	if fork.HasWithdrawals() {
 		t = append(t, ',')
 		t = t.hex("withdrawals_root", h.WithdrawalsRoot[:])
 	}
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		t = append(t, ',')
 		t = append(t.number("blob_gas_used", h.BlobGasUsed), ',')
 		t = t.number("excess_blob_gas", h.ExcessBlobGas)

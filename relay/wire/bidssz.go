@@ -31,13 +31,7 @@ func (b *Bid) ssz(signature phase0.BLSSignature) ([]byte, error) {
 	to := make([]byte, 0, 1024+header+len(b.Commitments)*kzgBytes)
 	to = binary.LittleEndian.AppendUint32(to, offsetBytes+signatureBytes)
 	to = append(to, signature[:]...)
-	offsets := 1
-	switch {
-	case b.Fork >= eth.Electra:
-		offsets = 3
-	case b.Fork >= eth.Deneb:
-		offsets = 2
-	}
+	offsets := offsetsOf(b.Fork)
 	parts := []int{header, len(b.Commitments) * kzgBytes, 0}
 	at := offsets*offsetBytes + uint256Bytes + pubkeyBytes
 	for _, size := range parts[:offsets] {
@@ -47,12 +41,12 @@ func (b *Bid) ssz(signature phase0.BLSSignature) ([]byte, error) {
 	to = appendUint256(to, b.ValueWei)
 	to = append(to, b.Relay[:]...)
 	to = appendHeader(to, b.Fork, b.Header)
-	if b.Fork >= eth.Deneb {
+	if b.Fork.HasBlobs() {
 		for i := range b.Commitments {
 			to = append(to, b.Commitments[i][:]...)
 		}
 	}
-	if b.Fork >= eth.Electra {
+	if b.Fork.HasRequests() {
 		return requestsOf(b.Requests).MarshalSSZTo(to)
 	}
 	return to, nil
@@ -61,10 +55,10 @@ func (b *Bid) ssz(signature phase0.BLSSignature) ([]byte, error) {
 // headerBytes is the size of a header without its extra data.
 func headerBytes(fork eth.Fork) int {
 	size := bellatrixHeaderBytes
-	if fork >= eth.Capella {
+	if fork.HasWithdrawals() {
 		size += withdrawalsRootBytes
 	}
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		size += blobGasBytes
 	}
 	return size
@@ -84,10 +78,10 @@ func appendHeader(to []byte, fork eth.Fork, h *payload.Header) []byte {
 	to = binary.LittleEndian.AppendUint32(to, uint32(headerBytes(fork)))
 	to = appendUint256(to, h.BaseFeePerGas)
 	to = append(append(to, h.BlockHash[:]...), h.TransactionsRoot[:]...)
-	if fork >= eth.Capella {
+	if fork.HasWithdrawals() {
 		to = append(to, h.WithdrawalsRoot[:]...)
 	}
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		to = binary.LittleEndian.AppendUint64(to, h.BlobGasUsed)
 		to = binary.LittleEndian.AppendUint64(to, h.ExcessBlobGas)
 	}

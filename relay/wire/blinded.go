@@ -18,68 +18,117 @@ var errIncomplete = errors.New("message, body or header is missing")
 
 // DecodeBlinded reads a SignedBlindedBeaconBlock of a fork (builder-specs, submitBlindedBlock).
 func DecodeBlinded(fork eth.Fork, media Media, body []byte) (*relay.BlindedBlock, error) {
-	if media == JSON {
-		signed, err := decodeBlindedJSON(fork, body)
-		if err != nil {
-			return nil, err
-		}
-		block := &relay.BlindedBlock{Fork: fork, Contents: signed}
-		return block, view(block)
-	}
-	var signed codec
-	switch fork {
-	case eth.Bellatrix:
-		signed = new(bellatrix.SignedBlindedBeaconBlock)
-	case eth.Capella:
-		signed = new(capella.SignedBlindedBeaconBlock)
-	case eth.Deneb:
-		signed = new(deneb.SignedBlindedBeaconBlock)
-	case eth.Electra, eth.Fulu:
-		signed = new(electra.SignedBlindedBeaconBlock)
-	default:
-		return nil, fmt.Errorf("no blinded blocks in %s", fork)
-	}
-	if err := decodeSSZ(body, signed); err != nil {
+	form, err := blindedFormOf(fork)
+	if err != nil {
 		return nil, err
 	}
-	block := &relay.BlindedBlock{Fork: fork, Contents: signed}
-	return block, view(block)
+	block := &relay.BlindedBlock{Fork: fork}
+	if media == JSON {
+		document := new(blindedJSON)
+		if err := decodeJSON(body, blindedShapes[fork], document); err != nil {
+			return nil, err
+		}
+		block.Contents = form.fromJSON(document)
+	} else if block.Contents, err = form.fromSSZ(body); err != nil {
+		return nil, err
+	}
+	message := form.see(block.Contents, block)
+	if message == nil {
+		return nil, errIncomplete
+	}
+	if block.Root, err = message.HashTreeRoot(); err != nil {
+		return nil, fmt.Errorf("hash block: %w", err)
+	}
+	return block, nil
 }
 
-// view fills in what the relay compares.
-func view(b *relay.BlindedBlock) (err error) {
-	var message interface{ HashTreeRoot() ([32]byte, error) }
-	switch s := b.Contents.(type) {
-	case *bellatrix.SignedBlindedBeaconBlock:
-		if s.Message == nil || s.Message.Body == nil || s.Message.Body.ExecutionPayloadHeader == nil {
-			return errIncomplete
-		}
-		b.Slot, b.ProposerIndex, b.Signature, message = s.Message.Slot, s.Message.ProposerIndex, s.Signature, s.Message
-		b.Header = payload.HeaderFromBellatrix(s.Message.Body.ExecutionPayloadHeader)
-	case *capella.SignedBlindedBeaconBlock:
-		if s.Message == nil || s.Message.Body == nil || s.Message.Body.ExecutionPayloadHeader == nil {
-			return errIncomplete
-		}
-		b.Slot, b.ProposerIndex, b.Signature, message = s.Message.Slot, s.Message.ProposerIndex, s.Signature, s.Message
-		b.Header = payload.HeaderFromCapella(s.Message.Body.ExecutionPayloadHeader)
-	case *deneb.SignedBlindedBeaconBlock:
-		if s.Message == nil || s.Message.Body == nil || s.Message.Body.ExecutionPayloadHeader == nil {
-			return errIncomplete
-		}
-		b.Slot, b.ProposerIndex, b.Signature, message = s.Message.Slot, s.Message.ProposerIndex, s.Signature, s.Message
-		b.Header, b.Commitments = s.Message.Body.ExecutionPayloadHeader, s.Message.Body.BlobKZGCommitments
-	case *electra.SignedBlindedBeaconBlock:
-		if s.Message == nil || s.Message.Body == nil || s.Message.Body.ExecutionPayloadHeader == nil ||
-			s.Message.Body.ExecutionRequests == nil {
-			return errIncomplete
-		}
-		b.Slot, b.ProposerIndex, b.Signature, message = s.Message.Slot, s.Message.ProposerIndex, s.Signature, s.Message
-		b.Header, b.Commitments = s.Message.Body.ExecutionPayloadHeader, s.Message.Body.BlobKZGCommitments
-		b.Requests = s.Message.Body.ExecutionRequests
+func blindedFormOf(fork eth.Fork) (*blindedForm, error) {
+	form, err := forms.Of(fork, "blinded blocks")
+	if err == nil && form.blinded == nil {
+		err = fmt.Errorf("no blinded blocks in %s: %w", fork, eth.ErrFork)
 	}
-	b.Root, err = message.HashTreeRoot()
-	if err != nil {
-		return fmt.Errorf("hash block: %w", err)
+	return form.blinded, err
+}
+
+// blindedForm is how a fork's SignedBlindedBeaconBlock is read, and made a block again.
+type blindedForm struct {
+	fromSSZ  func(ssz []byte) (any, error)
+	fromJSON func(*blindedJSON) any
+	// see fills in what the relay compares, and returns the message; nil if something is missing.
+	see func(signed any, into *relay.BlindedBlock) hashed
+	// unblind puts the payload in place of its header.
+	unblind func(signed any, c *relay.Contents) (published, error)
+}
+
+// published is what beacon nodes take: a SignedBeaconBlock, from deneb on SignedBlockContents.
+type published interface{ MarshalSSZ() ([]byte, error) }
+
+var (
+	blindedBellatrix = blindedAs((*blindedJSON).bellatrix, seeBellatrix, unblindBellatrix)
+	blindedCapella   = blindedAs((*blindedJSON).capella, seeCapella, unblindCapella)
+	blindedDeneb     = blindedAs((*blindedJSON).deneb, seeDeneb, unblindDeneb)
+	blindedElectra   = blindedAs((*blindedJSON).electra, seeElectra, unblindElectra)
+	blindedFulu      = blindedAs((*blindedJSON).electra, seeElectra, unblindFulu)
+)
+
+// blindedAs is the form of blocks of one of the libraries' types.
+func blindedAs[T any, P interface {
+	*T
+	codec
+}](
+	fromJSON func(*blindedJSON) P, see func(P, *relay.BlindedBlock) hashed, unblind func(P, *relay.Contents) published,
+) *blindedForm {
+	return &blindedForm{
+		fromSSZ: func(ssz []byte) (any, error) {
+			signed := P(new(T))
+			return signed, decodeSSZ(ssz, signed)
+		},
+		fromJSON: func(document *blindedJSON) any { return fromJSON(document) },
+		see:      func(signed any, into *relay.BlindedBlock) hashed { return see(signed.(P), into) },
+		unblind: func(signed any, c *relay.Contents) (published, error) {
+			block, is := signed.(P)
+			if !is {
+				return nil, fmt.Errorf("%T is no blinded block of %s", signed, c.Fork)
+			}
+			return unblind(block, c), nil
+		},
 	}
-	return nil
+}
+
+func seeBellatrix(s *bellatrix.SignedBlindedBeaconBlock, b *relay.BlindedBlock) hashed {
+	if s.Message == nil || s.Message.Body == nil || s.Message.Body.ExecutionPayloadHeader == nil {
+		return nil
+	}
+	b.Slot, b.ProposerIndex, b.Signature = s.Message.Slot, s.Message.ProposerIndex, s.Signature
+	b.Header = payload.HeaderFromBellatrix(s.Message.Body.ExecutionPayloadHeader)
+	return s.Message
+}
+
+func seeCapella(s *capella.SignedBlindedBeaconBlock, b *relay.BlindedBlock) hashed {
+	if s.Message == nil || s.Message.Body == nil || s.Message.Body.ExecutionPayloadHeader == nil {
+		return nil
+	}
+	b.Slot, b.ProposerIndex, b.Signature = s.Message.Slot, s.Message.ProposerIndex, s.Signature
+	b.Header = payload.HeaderFromCapella(s.Message.Body.ExecutionPayloadHeader)
+	return s.Message
+}
+
+func seeDeneb(s *deneb.SignedBlindedBeaconBlock, b *relay.BlindedBlock) hashed {
+	if s.Message == nil || s.Message.Body == nil || s.Message.Body.ExecutionPayloadHeader == nil {
+		return nil
+	}
+	b.Slot, b.ProposerIndex, b.Signature = s.Message.Slot, s.Message.ProposerIndex, s.Signature
+	b.Header, b.Commitments = s.Message.Body.ExecutionPayloadHeader, s.Message.Body.BlobKZGCommitments
+	return s.Message
+}
+
+func seeElectra(s *electra.SignedBlindedBeaconBlock, b *relay.BlindedBlock) hashed {
+	if s.Message == nil || s.Message.Body == nil || s.Message.Body.ExecutionPayloadHeader == nil ||
+		s.Message.Body.ExecutionRequests == nil {
+		return nil
+	}
+	b.Slot, b.ProposerIndex, b.Signature = s.Message.Slot, s.Message.ProposerIndex, s.Signature
+	b.Header, b.Commitments = s.Message.Body.ExecutionPayloadHeader, s.Message.Body.BlobKZGCommitments
+	b.Requests = s.Message.Body.ExecutionRequests
+	return s.Message
 }

@@ -1,39 +1,16 @@
 package wire
 
 import (
-	"fmt"
-
 	"github.com/attestantio/go-eth2-client/api/v1/bellatrix"
 	"github.com/attestantio/go-eth2-client/api/v1/capella"
 	"github.com/attestantio/go-eth2-client/api/v1/deneb"
 	"github.com/attestantio/go-eth2-client/api/v1/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
-// decodeBlindedJSON reads a block in one pass and gives it the fork's library type.
-func decodeBlindedJSON(fork eth.Fork, body []byte) (codec, error) {
-	b := new(blindedJSON)
-	if err := decodeJSON(body, blindedShapes[fork], b); err != nil {
-		return nil, err
-	}
-	switch fork {
-	case eth.Bellatrix:
-		return b.bellatrix(), nil
-	case eth.Capella:
-		return b.capella(), nil
-	case eth.Deneb:
-		return b.deneb(), nil
-	case eth.Electra, eth.Fulu:
-		return b.electra(), nil
-	default:
-		return nil, fmt.Errorf("no blinded blocks in %s", fork)
-	}
-}
-
-func (b *blindedJSON) bellatrix() codec {
+func (b *blindedJSON) bellatrix() *bellatrix.SignedBlindedBeaconBlock {
 	return &bellatrix.SignedBlindedBeaconBlock{Signature: b.signature, Message: &bellatrix.BlindedBeaconBlock{
 		Slot: b.slot, ProposerIndex: b.proposer, ParentRoot: b.parentRoot, StateRoot: b.stateRoot,
 		Body: &bellatrix.BlindedBeaconBlockBody{
@@ -45,7 +22,7 @@ func (b *blindedJSON) bellatrix() codec {
 	}}
 }
 
-func (b *blindedJSON) capella() codec {
+func (b *blindedJSON) capella() *capella.SignedBlindedBeaconBlock {
 	return &capella.SignedBlindedBeaconBlock{Signature: b.signature, Message: &capella.BlindedBeaconBlock{
 		Slot: b.slot, ProposerIndex: b.proposer, ParentRoot: b.parentRoot, StateRoot: b.stateRoot,
 		Body: &capella.BlindedBeaconBlockBody{
@@ -58,7 +35,7 @@ func (b *blindedJSON) capella() codec {
 	}}
 }
 
-func (b *blindedJSON) deneb() codec {
+func (b *blindedJSON) deneb() *deneb.SignedBlindedBeaconBlock {
 	return &deneb.SignedBlindedBeaconBlock{Signature: b.signature, Message: &deneb.BlindedBeaconBlock{
 		Slot: b.slot, ProposerIndex: b.proposer, ParentRoot: b.parentRoot, StateRoot: b.stateRoot,
 		Body: &deneb.BlindedBeaconBlockBody{
@@ -70,7 +47,7 @@ func (b *blindedJSON) deneb() codec {
 	}}
 }
 
-func (b *blindedJSON) electra() codec {
+func (b *blindedJSON) electra() *electra.SignedBlindedBeaconBlock {
 	return &electra.SignedBlindedBeaconBlock{Signature: b.signature, Message: &electra.BlindedBeaconBlock{
 		Slot: b.slot, ProposerIndex: b.proposer, ParentRoot: b.parentRoot, StateRoot: b.stateRoot,
 		Body: &electra.BlindedBeaconBlockBody{

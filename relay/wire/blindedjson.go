@@ -17,18 +17,12 @@ import (
 // Limits of a block's lists and bit fields (consensus-specs presets), which SSZ has by its types.
 const (
 	maxProposerSlashings = 16
-	maxAttesterSlashings = 2
-	maxAttestations      = 128
 	maxDeposits          = 16
 	maxExits             = 16
 	maxChanges           = 16
 	committeeMembers     = 2048
-	committees           = 64
-	maxElectraSlashings  = 1
-	maxElectraVotes      = 8
 	depositProof         = 33
 	syncCommitteeBytes   = 64
-	committeesBytes      = committees / 8
 )
 
 // A list of bits is as long as the highest bit of its last byte says.
@@ -78,19 +72,17 @@ var blindedShapes = perFork(func(fork eth.Fork) shape[blindedJSON] {
 
 func blindedBodyShape(fork eth.Fork) shape[blindedBody] {
 	type b = blindedBody
-	members, slashings, votes := committeeMembers, maxAttesterSlashings, maxAttestations
-	if fork >= eth.Electra {
-		members, slashings, votes = committeeMembers*committees, maxElectraSlashings, maxElectraVotes
-	}
+	limits := fork.Operations()
+	members := committeeMembers * limits.Committees
 	s := shape[b]{
 		fixed("randao_reveal", func(b *b) []byte { return b.randao[:] }),
 		within("eth1_data", eth1Shape, func(b *b) *phase0.ETH1Data { return &b.eth1 }),
 		fixed("graffiti", func(b *b) []byte { return b.graffiti[:] }),
 		objectList("proposer_slashings", maxProposerSlashings, proposerSlashingShape,
 			func(b *b) *[]*phase0.ProposerSlashing { return &b.proposers }),
-		objectList("attester_slashings", slashings, attesterSlashingShape(members),
+		objectList("attester_slashings", limits.AttesterSlashings, attesterSlashingShape(members),
 			func(b *b) *[]*electra.AttesterSlashing { return &b.attesters }),
-		objectList("attestations", votes, attestationShape(fork, members), func(b *b) *[]*electra.Attestation {
+		objectList("attestations", limits.Attestations, attestationShape(fork, members), func(b *b) *[]*electra.Attestation {
 			return &b.votes
 		}),
 		objectList("deposits", maxDeposits, depositWithProofShape, func(b *b) *[]*phase0.Deposit { return &b.deposits }),
@@ -98,15 +90,15 @@ func blindedBodyShape(fork eth.Fork) shape[blindedBody] {
 		within("sync_aggregate", syncAggregateShape, func(b *b) *altair.SyncAggregate { return &b.sync }),
 		within("execution_payload_header", headerShape(fork), func(b *b) *payload.Header { return &b.header }),
 	}
-	if fork >= eth.Capella {
+	if fork.HasWithdrawals() {
 		s = append(s, objectList("bls_to_execution_changes", maxChanges, changeShape,
 			func(b *b) *[]*capella.SignedBLSToExecutionChange { return &b.changes }))
 	}
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		s = append(s, fixedList("blob_kzg_commitments", maxCommitments, commitmentBytes,
 			func(b *b) *[]deneb.KZGCommitment { return &b.commitments }))
 	}
-	if fork >= eth.Electra {
+	if fork.HasRequests() {
 		s = append(s, within("execution_requests", requestsShape, func(b *b) *electra.ExecutionRequests {
 			return &b.requests
 		}))
@@ -179,8 +171,8 @@ func attestationShape(fork eth.Fork, members int) shape[electra.Attestation] {
 		made("data", attestationDataShape, func(v *vote) **phase0.AttestationData { return &v.Data }),
 		fixed("signature", func(v *vote) []byte { return v.Signature[:] }),
 	}
-	if fork >= eth.Electra {
-		s = append(s, bytesOf("committee_bits", committeesBytes, func(v *vote) *[]byte {
+	if fork.HasCommitteeBits() {
+		s = append(s, bytesOf("committee_bits", fork.Operations().Committees/8, func(v *vote) *[]byte {
 			return (*[]byte)(&v.CommitteeBits)
 		}))
 	}

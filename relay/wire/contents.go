@@ -6,6 +6,7 @@ import (
 	"github.com/attestantio/go-builder-client/api/deneb"
 	"github.com/attestantio/go-builder-client/api/fulu"
 	specdeneb "github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -23,10 +24,11 @@ func EncodeContents(c *relay.Contents) ([]byte, error) {
 	if c.Raw != nil {
 		return append(c.Raw, byte(c.Fork), contentsVersion), nil
 	}
-	request, err := toRequest(c)
+	form, err := forms.Of(c.Fork, "submissions")
 	if err != nil {
 		return nil, err
 	}
+	request := form.request(c, phase0.BLSSignature{})
 	// One buffer of the right size: a block is far too large to be copied again to get two bytes
 	// behind it.
 	raw, err := request.MarshalSSZTo(make([]byte, 0, request.SizeSSZ()+2))

@@ -10,7 +10,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 )
@@ -31,18 +30,6 @@ const HashBytes = 32
 // BlobsSentHeader is the request header that says which blobs of a dehydrated submission are in its
 // body: their places in the list of commitments, ascending, divided by commas; empty where none is.
 const BlobsSentHeader = "X-Blobs-Sent"
-
-// ProofsPerBlob is how many proofs a blob has in a fork; 0 before deneb.
-func ProofsPerBlob(fork eth.Fork) int {
-	switch {
-	case fork >= eth.Fulu:
-		return payload.CellsPerBlob
-	case fork >= eth.Deneb:
-		return 1
-	default:
-		return 0
-	}
-}
 
 // TransactionHash is the hash that stands for a transaction: keccak256 of its bytes as the payload
 // has them.
@@ -73,7 +60,7 @@ func dehydrateBlobs(s *relay.Submission, known func(deneb.KZGCommitment) bool) (
 	if s.Blobs == nil {
 		return nil, sent
 	}
-	each, count := ProofsPerBlob(s.Fork), len(s.Blobs.Blobs)
+	each, count := s.Fork.ProofsPerBlob(), len(s.Blobs.Blobs)
 	if len(s.Blobs.Commitments) != count || len(s.Blobs.Proofs) != each*count {
 		for i := range count {
 			sent = append(sent, i)

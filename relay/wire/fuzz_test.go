@@ -12,7 +12,7 @@ import (
 // the only way to say it.
 
 func FuzzDecodeSubmission(f *testing.F) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		request, err := toRequest(newSource(uint64(fork)).contents(fork))
 		if err != nil {
 			f.Fatal(err)
@@ -49,7 +49,7 @@ func FuzzDecodeSubmission(f *testing.F) {
 }
 
 func FuzzDecodeBlinded(f *testing.F) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		s := newSource(uint64(fork))
 		signed := s.blinded(f, s.contents(fork))
 		for _, media := range []Media{JSON, SSZ} {
@@ -106,7 +106,7 @@ func FuzzDecodeRegistrations(f *testing.F) {
 }
 
 func FuzzDecodeContents(f *testing.F) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		raw, err := EncodeContents(newSource(1).contents(fork))
 		if err != nil {
 			f.Fatal(err)

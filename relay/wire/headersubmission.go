@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/attestantio/go-eth2-client/spec/bellatrix"
-	"github.com/attestantio/go-eth2-client/spec/capella"
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/electra"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -37,18 +35,18 @@ var errHeaderIncomplete = errors.New("message, its value, header or its base fee
 // DecodeHeaderSubmission reads a header submission of a fork. When and how it came is left for the
 // caller to fill in.
 func DecodeHeaderSubmission(fork eth.Fork, media Media, body []byte) (*relay.HeaderSubmission, error) {
-	if fork < eth.Bellatrix || fork > eth.Fulu {
-		return nil, fmt.Errorf("no header submissions in %s", fork)
+	form, err := forms.Of(fork, "header submissions")
+	if err != nil {
+		return nil, err
 	}
 	s := &relay.HeaderSubmission{Fork: fork, Trace: new(relay.BidTrace), Header: new(payload.Header)}
-	if fork >= eth.Electra {
+	if fork.HasRequests() {
 		s.Requests = new(electra.ExecutionRequests)
 	}
-	var err error
 	if media == JSON {
 		err = decodeJSON(body, headerSubmissionShapes[fork], s)
 	} else {
-		err = readHeaderSSZ(s, body)
+		err = readHeaderSSZ(s, form, body)
 	}
 	if err != nil {
 		return nil, err
@@ -57,7 +55,7 @@ func DecodeHeaderSubmission(fork eth.Fork, media Media, body []byte) (*relay.Hea
 }
 
 // readHeaderSSZ reads the container above. Only the one encoding of what it says passes (S36).
-func readHeaderSSZ(s *relay.HeaderSubmission, body []byte) (err error) {
+func readHeaderSSZ(s *relay.HeaderSubmission, form form, body []byte) (err error) {
 	defer malformed(&err)
 	parts, err := splitHeaderSSZ(s.Fork, body)
 	if err != nil {
@@ -67,15 +65,15 @@ func readHeaderSSZ(s *relay.HeaderSubmission, body []byte) (err error) {
 		return fmt.Errorf("message: %w", err)
 	}
 	copy(s.Signature[:], body[fixedHeaderBytes(s.Fork)-signatureBytes:])
-	if s.Header, err = readForkHeader(s.Fork, parts[0]); err != nil {
+	if s.Header, err = form.readHeader(parts[0]); err != nil {
 		return fmt.Errorf("execution_payload_header: %w", err)
 	}
-	if s.Fork >= eth.Deneb {
+	if s.Fork.HasBlobs() {
 		if s.Commitments, err = readCommitments(parts[1]); err != nil {
 			return fmt.Errorf("blob_kzg_commitments: %w", err)
 		}
 	}
-	if s.Fork >= eth.Electra {
+	if s.Fork.HasRequests() {
 		if err := readSSZ(s.Requests, parts[2]); err != nil {
 			return fmt.Errorf("execution_requests: %w", err)
 		}
@@ -83,16 +81,17 @@ func readHeaderSSZ(s *relay.HeaderSubmission, body []byte) (err error) {
 	return nil
 }
 
-// offsetsOf is how many parts of the container are variable.
+// offsetsOf is how many parts of a submission, of a header submission or of a bid are variable: the
+// payload or its header, then blobs or commitments, then requests.
 func offsetsOf(fork eth.Fork) int {
-	switch {
-	case fork >= eth.Electra:
-		return 3
-	case fork >= eth.Deneb:
-		return 2
-	default:
-		return 1
+	offsets := 1
+	if fork.HasBlobs() {
+		offsets++
 	}
+	if fork.HasRequests() {
+		offsets++
+	}
+	return offsets
 }
 
 func fixedHeaderBytes(fork eth.Fork) int {
@@ -117,26 +116,6 @@ func splitHeaderSSZ(fork eth.Fork, body []byte) ([][]byte, error) {
 	return parts, nil
 }
 
-func readForkHeader(fork eth.Fork, part []byte) (*payload.Header, error) {
-	switch fork {
-	case eth.Bellatrix:
-		header := new(bellatrix.ExecutionPayloadHeader)
-		if err := readSSZ(header, part); err != nil {
-			return nil, err
-		}
-		return payload.HeaderFromBellatrix(header), nil
-	case eth.Capella:
-		header := new(capella.ExecutionPayloadHeader)
-		if err := readSSZ(header, part); err != nil {
-			return nil, err
-		}
-		return payload.HeaderFromCapella(header), nil
-	default:
-		header := new(payload.Header)
-		return header, readSSZ(header, part)
-	}
-}
-
 func readCommitments(part []byte) ([]deneb.KZGCommitment, error) {
 	const size = deneb.KZGCommitmentLength
 	if len(part)%size != 0 {
@@ -154,8 +133,9 @@ func readCommitments(part []byte) ([]deneb.KZGCommitment, error) {
 
 // EncodeHeaderSubmission is the inverse of DecodeHeaderSubmission, for builders.
 func EncodeHeaderSubmission(media Media, s *relay.HeaderSubmission) ([]byte, error) {
-	if s.Fork < eth.Bellatrix || s.Fork > eth.Fulu {
-		return nil, fmt.Errorf("no header submissions in %s", s.Fork)
+	form, err := forms.Of(s.Fork, "header submissions")
+	if err != nil {
+		return nil, err
 	}
 	if s.Trace == nil || s.Trace.Value == nil || s.Header == nil || s.Header.BaseFeePerGas == nil {
 		return nil, errHeaderIncomplete
@@ -164,30 +144,29 @@ func EncodeHeaderSubmission(media Media, s *relay.HeaderSubmission) ([]byte, err
 		return nil, fmt.Errorf("blob_kzg_commitments: %w", errTooMany)
 	}
 	if media == JSON {
-		return writeHeaderJSON(s)
+		return writeHeaderJSON(s, form.header(s.Header))
 	}
-	return writeHeaderSSZ(s)
+	return writeHeaderSSZ(s, form.header(s.Header))
 }
 
-func writeHeaderJSON(s *relay.HeaderSubmission) ([]byte, error) {
+func writeHeaderJSON(s *relay.HeaderSubmission, header codec) ([]byte, error) {
 	document := struct {
 		Message     json.Marshaler             `json:"message"`
 		Header      json.Marshaler             `json:"execution_payload_header"`
 		Commitments []deneb.KZGCommitment      `json:"blob_kzg_commitments,omitzero"`
 		Requests    *electra.ExecutionRequests `json:"execution_requests,omitempty"`
 		Signature   phase0.BLSSignature        `json:"signature"`
-	}{Message: s.Trace, Header: forkHeader(s), Signature: s.Signature}
-	if s.Fork >= eth.Deneb {
+	}{Message: s.Trace, Header: header, Signature: s.Signature}
+	if s.Fork.HasBlobs() {
 		document.Commitments = append([]deneb.KZGCommitment{}, s.Commitments...)
 	}
-	if s.Fork >= eth.Electra {
+	if s.Fork.HasRequests() {
 		document.Requests = requestsOf(s.Requests)
 	}
 	return json.Marshal(document)
 }
 
-func writeHeaderSSZ(s *relay.HeaderSubmission) ([]byte, error) {
-	header := forkHeader(s)
+func writeHeaderSSZ(s *relay.HeaderSubmission, header codec) ([]byte, error) {
 	body, err := s.Trace.MarshalSSZTo(make([]byte, 0,
 		fixedHeaderBytes(s.Fork)+header.SizeSSZ()+len(s.Commitments)*deneb.KZGCommitmentLength))
 	if err != nil {
@@ -201,13 +180,13 @@ func writeHeaderSSZ(s *relay.HeaderSubmission) ([]byte, error) {
 	if body, err = header.MarshalSSZTo(body); err != nil {
 		return nil, fmt.Errorf("execution_payload_header: %w", err)
 	}
-	if s.Fork >= eth.Deneb {
+	if s.Fork.HasBlobs() {
 		begin(1)
 		for i := range s.Commitments {
 			body = append(body, s.Commitments[i][:]...)
 		}
 	}
-	if s.Fork >= eth.Electra {
+	if s.Fork.HasRequests() {
 		begin(2)
 		if body, err = requestsOf(s.Requests).MarshalSSZTo(body); err != nil {
 			return nil, fmt.Errorf("execution_requests: %w", err)
@@ -216,29 +195,17 @@ func writeHeaderSSZ(s *relay.HeaderSubmission) ([]byte, error) {
 	return body, nil
 }
 
-// forkHeader is the header in the fork's own type.
-func forkHeader(s *relay.HeaderSubmission) codec {
-	switch s.Fork {
-	case eth.Bellatrix:
-		return payload.HeaderToBellatrix(s.Header)
-	case eth.Capella:
-		return payload.HeaderToCapella(s.Header)
-	default:
-		return s.Header
-	}
-}
-
 var headerSubmissionShapes = perFork(func(fork eth.Fork) shape[relay.HeaderSubmission] {
 	type submission = relay.HeaderSubmission
 	s := shape[submission]{
 		within("message", traceShape, func(s *submission) *relay.BidTrace { return s.Trace }),
 		within("execution_payload_header", headerShape(fork), func(s *submission) *payload.Header { return s.Header }),
 	}
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		s = append(s, fixedList("blob_kzg_commitments", maxCommitments, commitmentBytes,
 			func(s *submission) *[]deneb.KZGCommitment { return &s.Commitments }))
 	}
-	if fork >= eth.Electra {
+	if fork.HasRequests() {
 		s = append(s, within("execution_requests", requestsShape, func(s *submission) *electra.ExecutionRequests {
 			return s.Requests
 		}))
@@ -267,10 +234,10 @@ func headerShape(fork eth.Fork) shape[payload.Header] {
 		fixed("block_hash", func(h *h) []byte { return h.BlockHash[:] }),
 		fixed("transactions_root", func(h *h) []byte { return h.TransactionsRoot[:] }),
 	}
-	if fork >= eth.Capella {
+	if fork.HasWithdrawals() {
 		s = append(s, fixed("withdrawals_root", func(h *h) []byte { return h.WithdrawalsRoot[:] }))
 	}
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		s = append(s,
 			number("blob_gas_used", func(h *h) *uint64 { return &h.BlobGasUsed }),
 			number("excess_blob_gas", func(h *h) *uint64 { return &h.ExcessBlobGas }))

@@ -36,7 +36,7 @@ func (s source) headerSubmission(t rapid.TB, fork eth.Fork) *relay.HeaderSubmiss
 
 func TestHeaderSubmissionsComeBackFromBothEncodings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		fork := rapid.SampledFrom(eth.Forks).Draw(t, "fork")
+		fork := rapid.SampledFrom(eth.Forks()).Draw(t, "fork")
 		want := newSource(rapid.Uint64().Draw(t, "seed")).headerSubmission(t, fork)
 		ssz, err := EncodeHeaderSubmission(SSZ, want)
 		if err != nil {
@@ -141,7 +141,7 @@ func TestBentHeaderSubmissionsAreRefused(t *testing.T) {
 }
 
 func FuzzDecodeHeaderSubmission(f *testing.F) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		for _, media := range []Media{JSON, SSZ} {
 			body, err := EncodeHeaderSubmission(media, newSource(uint64(fork)).headerSubmission(f, fork))
 			if err != nil {

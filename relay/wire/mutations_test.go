@@ -32,7 +32,7 @@ func requestExceptions(fork eth.Fork, within string) (list []mutate.Exception) {
 }
 
 func TestMutatedSubmissions(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			contents := newSource(3).contents(fork)
 			contents.Payload.Transactions = []bellatrix.Transaction{{2, 3}, {4, 5}}
@@ -82,7 +82,7 @@ func TestMutatedRegistrations(t *testing.T) {
 }
 
 func TestMutatedHeaderSubmissions(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			body, err := EncodeHeaderSubmission(JSON, newSource(3).headerSubmission(t, fork))
 			if err != nil {
@@ -98,7 +98,7 @@ func TestMutatedHeaderSubmissions(t *testing.T) {
 }
 
 func TestMutatedBlindedBlocks(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			s := newSource(3)
 			body, err := json.Marshal(s.blinded(t, s.contents(fork)))

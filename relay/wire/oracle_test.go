@@ -10,9 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/attestantio/go-builder-client/api/bellatrix"
+	"github.com/attestantio/go-builder-client/api/capella"
+	"github.com/attestantio/go-builder-client/api/deneb"
+	"github.com/attestantio/go-builder-client/api/electra"
+	"github.com/attestantio/go-builder-client/api/fulu"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
 	"pgregory.net/rapid"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 )
 
@@ -49,6 +56,51 @@ func oracle(fork eth.Fork, body []byte) (s *relay.Submission, err error) {
 		return nil, err
 	}
 	return fromRequest(fork, request)
+}
+
+// toRequest is the submission in the library's type, with a signature of zeros.
+func toRequest(c *relay.Contents) (codec, error) {
+	form, err := forms.Of(c.Fork, "submissions")
+	if err != nil {
+		return nil, err
+	}
+	return form.request(c, phase0.BLSSignature{}), nil
+}
+
+// newRequest is an empty request in the library's type.
+func newRequest(fork eth.Fork) (codec, error) {
+	of := map[eth.Fork]codec{
+		eth.Bellatrix: new(bellatrix.SubmitBlockRequest), eth.Capella: new(capella.SubmitBlockRequest),
+		eth.Deneb: new(deneb.SubmitBlockRequest), eth.Electra: new(electra.SubmitBlockRequest),
+		eth.Fulu: new(fulu.SubmitBlockRequest),
+	}
+	if of[fork] == nil {
+		return nil, eth.ErrFork
+	}
+	return of[fork], nil
+}
+
+// fromRequest gives what the library has read the relay's shape.
+func fromRequest(fork eth.Fork, request codec) (*relay.Submission, error) {
+	s := &relay.Submission{Fork: fork}
+	switch r := request.(type) {
+	case *bellatrix.SubmitBlockRequest:
+		fromBellatrix(r, s)
+	case *capella.SubmitBlockRequest:
+		fromCapella(r, s)
+	case *deneb.SubmitBlockRequest:
+		fromDeneb(r, s)
+	case *electra.SubmitBlockRequest:
+		s.Trace, s.Payload, s.Signature, s.Requests = r.Message, r.ExecutionPayload, r.Signature, r.ExecutionRequests
+		s.Blobs = fromDenebBundle(r.BlobsBundle)
+	case *fulu.SubmitBlockRequest:
+		s.Trace, s.Payload, s.Signature, s.Requests = r.Message, r.ExecutionPayload, r.Signature, r.ExecutionRequests
+		s.Blobs = (*payload.Blobs)(r.BlobsBundle)
+	}
+	if fork >= eth.Electra && s.Requests == nil {
+		return nil, errors.New("no execution_requests")
+	}
+	return s, checkComplete(s)
 }
 
 // nullLists are the lists that may be null, and are empty then. The libraries take null for some of
@@ -282,7 +334,7 @@ func TestDecoderAgreesWithTheOracle(t *testing.T) {
 	for name := range mutations {
 		names = append(names, name)
 	}
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				body := small(t, fork, rapid.Uint64Range(0, 50).Draw(t, "seed"))
@@ -332,7 +384,7 @@ func TestBlobsHaveTheirSize(t *testing.T) {
 }
 
 func FuzzDecoderAgreesWithTheOracle(f *testing.F) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		f.Add(byte(fork), []byte(small(f, fork, uint64(fork))))
 	}
 	for _, value := range strangeValues {

@@ -56,7 +56,7 @@ func (p *Prefix) Message(body []byte) *relay.Submission {
 		return nil
 	}
 	s, err := readHead(p.ForkAt, body)
-	if err != nil || s.Fork < eth.Electra {
+	if err != nil || !isInPlace(s.Fork) {
 		p.ended = true
 		return nil
 	}

@@ -75,7 +75,7 @@ func (s source) blobs(fork eth.Fork) *payload.Blobs {
 	}
 	n, proofs := s.IntN(2), 1
 	if fork >= eth.Fulu {
-		proofs = payload.CellsPerBlob
+		proofs = eth.CellsPerBlob
 	}
 	b := &payload.Blobs{
 		Commitments: make([]deneb.KZGCommitment, n), Proofs: make([]deneb.KZGProof, n*proofs), Blobs: make([]deneb.Blob, n),

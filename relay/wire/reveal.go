@@ -3,31 +3,18 @@ package wire
 import (
 	"fmt"
 
-	"github.com/attestantio/go-builder-client/api/deneb"
-	"github.com/attestantio/go-builder-client/api/fulu"
-
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 )
 
 // EncodePayload is the answer of submitBlindedBlock v1: the payload, from deneb on with its blobs
 // bundle; {"version","data"} in JSON.
 func EncodePayload(media Media, c *relay.Contents) ([]byte, error) {
-	var value codec
-	switch c.Fork {
-	case eth.Bellatrix:
-		value = payload.ToBellatrix(c.Payload)
-	case eth.Capella:
-		value = payload.ToCapella(c.Payload)
-	case eth.Deneb, eth.Electra:
-		value = &deneb.ExecutionPayloadAndBlobsBundle{ExecutionPayload: c.Payload, BlobsBundle: toDenebBundle(c.Blobs)}
-	case eth.Fulu:
-		value = &fulu.ExecutionPayloadAndBlobsBundle{ExecutionPayload: c.Payload, BlobsBundle: toFuluBundle(c.Blobs)}
-	default:
-		return nil, fmt.Errorf("no payloads in %s", c.Fork)
+	form, err := forms.Of(c.Fork, "payloads")
+	if err != nil {
+		return nil, err
 	}
-	raw, err := encode(media, value)
+	raw, err := encode(media, form.revealed(c))
 	if err != nil || media == SSZ {
 		return raw, err
 	}

@@ -82,7 +82,7 @@ func TestStrictJSON(t *testing.T) {
 
 // Each fork's library type reads the base fee in its own way (S28).
 func TestBaseFeeMustFitInEveryFork(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		contents := newSource(3).contents(fork)
 		contents.Payload.BaseFeePerGas = uint256.NewInt(9)
 		request, err := toRequest(contents)
@@ -117,7 +117,7 @@ func TestUnknownNamesAreIgnored(t *testing.T) {
 // Every shortened, lengthened or bent SSZ body is refused, or is read as exactly what it says
 // (S36).
 func TestStrictSSZ(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		request, err := toRequest(newSource(5).contents(fork))
 		if err != nil {
 			t.Fatal(err)

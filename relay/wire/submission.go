@@ -1,16 +1,13 @@
 package wire
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/attestantio/go-builder-client/api/bellatrix"
 	"github.com/attestantio/go-builder-client/api/capella"
 	"github.com/attestantio/go-builder-client/api/deneb"
-	"github.com/attestantio/go-builder-client/api/electra"
-	"github.com/attestantio/go-builder-client/api/fulu"
 	speccapella "github.com/attestantio/go-eth2-client/spec/capella"
 	specelectra "github.com/attestantio/go-eth2-client/spec/electra"
-	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -21,136 +18,81 @@ import (
 // came is left for the caller to fill in. Of a body in SSZ the submission keeps parts: nobody may
 // change it any more.
 func DecodeSubmission(fork eth.Fork, media Media, body []byte) (*relay.Submission, error) {
-	request, err := newRequest(fork)
-	if err != nil {
-		return nil, err
-	}
+	form, err := forms.Of(fork, "submissions")
 	switch {
+	case err != nil:
+		return nil, err
 	case media == JSON:
 		return decodeSubmissionJSON(fork, body)
-	case fork >= eth.Electra:
-		return decodeSubmissionSSZ(fork, body)
+	default:
+		return form.readRequest(fork, body)
 	}
-	if err := checkTransactionCount(fork, body); err != nil {
-		return nil, err
-	}
-	if err := decodeSSZ(body, request); err != nil {
-		return nil, err
-	}
-	return fromRequest(fork, request)
 }
 
 // EncodeSubmission is the inverse of DecodeSubmission, for builders.
 func EncodeSubmission(media Media, s *relay.Submission) ([]byte, error) {
+	form, err := forms.Of(s.Fork, "submissions")
+	if err != nil {
+		return nil, err
+	}
 	contents := s.Contents()
 	if s.Payload.Withdrawals == nil { // the libraries would write null
 		full := *s.Payload
 		full.Withdrawals, contents.Payload = []*speccapella.Withdrawal{}, &full
 	}
-	request, err := toRequest(contents)
-	if err != nil {
-		return nil, err
-	}
-	switch r := request.(type) {
-	case *bellatrix.SubmitBlockRequest:
-		r.Signature = s.Signature
-	case *capella.SubmitBlockRequest:
-		r.Signature = s.Signature
-	case *deneb.SubmitBlockRequest:
-		r.Signature = s.Signature
-	case *electra.SubmitBlockRequest:
-		r.Signature = s.Signature
-	case *fulu.SubmitBlockRequest:
-		r.Signature = s.Signature
-	}
-	return encode(media, request)
+	return encode(media, form.request(contents, s.Signature))
 }
 
-// newRequest is an empty request in the fork's type.
-func newRequest(fork eth.Fork) (codec, error) {
-	switch fork {
-	case eth.Bellatrix:
-		return new(bellatrix.SubmitBlockRequest), nil
-	case eth.Capella:
-		return new(capella.SubmitBlockRequest), nil
-	case eth.Deneb:
-		return new(deneb.SubmitBlockRequest), nil
-	case eth.Electra:
-		return new(electra.SubmitBlockRequest), nil
-	case eth.Fulu:
-		return new(fulu.SubmitBlockRequest), nil
-	default:
-		return nil, fmt.Errorf("no submissions in %s", fork)
+// readWhole reads the SubmitBlockRequest of a fork before electra with the library, and gives it
+// the relay's shape. Nothing is copied.
+func readWhole[T any, P interface {
+	*T
+	codec
+}](from func(request P, into *relay.Submission)) func(eth.Fork, []byte) (*relay.Submission, error) {
+	return func(fork eth.Fork, body []byte) (*relay.Submission, error) {
+		if err := checkTransactionCount(fork, body); err != nil {
+			return nil, err
+		}
+		request, s := P(new(T)), &relay.Submission{Fork: fork}
+		if err := decodeSSZ(body, request); err != nil {
+			return nil, err
+		}
+		from(request, s)
+		return s, checkComplete(s)
 	}
 }
 
-// fromRequest gives a decoded request the relay's shape. Nothing is copied.
-func fromRequest(fork eth.Fork, request codec) (*relay.Submission, error) {
-	s := &relay.Submission{Fork: fork}
-	switch r := request.(type) {
-	case *bellatrix.SubmitBlockRequest:
-		if r.ExecutionPayload != nil {
-			s.Payload = payload.FromBellatrix(r.ExecutionPayload)
-		}
-		s.Trace, s.Signature = r.Message, r.Signature
-	case *capella.SubmitBlockRequest:
-		if r.ExecutionPayload != nil {
-			s.Payload = payload.FromCapella(r.ExecutionPayload)
-		}
-		s.Trace, s.Signature = r.Message, r.Signature
-	case *deneb.SubmitBlockRequest:
-		s.Trace, s.Payload, s.Signature = r.Message, r.ExecutionPayload, r.Signature
-		s.Blobs = fromDenebBundle(r.BlobsBundle)
-	case *electra.SubmitBlockRequest:
-		s.Trace, s.Payload, s.Signature = r.Message, r.ExecutionPayload, r.Signature
-		s.Blobs, s.Requests = fromDenebBundle(r.BlobsBundle), r.ExecutionRequests
-	case *fulu.SubmitBlockRequest:
-		s.Trace, s.Payload, s.Signature = r.Message, r.ExecutionPayload, r.Signature
-		s.Requests = r.ExecutionRequests
-		if r.BlobsBundle != nil {
-			s.Blobs = &payload.Blobs{Commitments: r.BlobsBundle.Commitments, Proofs: r.BlobsBundle.Proofs,
-				Blobs: r.BlobsBundle.Blobs}
-		}
-	}
+// checkComplete wants all parts of a submission that the library has read.
+func checkComplete(s *relay.Submission) error {
 	switch {
 	case s.Trace == nil || s.Trace.Value == nil:
-		return nil, fmt.Errorf("no message")
+		return errors.New("no message")
 	case s.Payload == nil || s.Payload.BaseFeePerGas == nil:
-		return nil, fmt.Errorf("no execution_payload")
-	case fork >= eth.Deneb && s.Blobs == nil:
-		return nil, fmt.Errorf("no blobs_bundle")
-	case fork >= eth.Electra && s.Requests == nil:
-		return nil, fmt.Errorf("no execution_requests")
+		return errors.New("no execution_payload")
+	case s.Fork.HasBlobs() && s.Blobs == nil:
+		return errors.New("no blobs_bundle")
+	default:
+		return nil
 	}
-	return s, nil
 }
 
-// toRequest is the inverse of fromRequest, with a signature of zeros: the escrow has no use for it.
-func toRequest(c *relay.Contents) (codec, error) {
-	signature := phase0.BLSSignature{}
-	switch c.Fork {
-	case eth.Bellatrix:
-		return &bellatrix.SubmitBlockRequest{Message: c.Trace, ExecutionPayload: payload.ToBellatrix(c.Payload),
-			Signature: signature}, nil
-	case eth.Capella:
-		return &capella.SubmitBlockRequest{Message: c.Trace, ExecutionPayload: payload.ToCapella(c.Payload),
-			Signature: signature}, nil
-	case eth.Deneb:
-		return &deneb.SubmitBlockRequest{Message: c.Trace, ExecutionPayload: c.Payload, BlobsBundle: toDenebBundle(c.Blobs)},
-			nil
-	case eth.Electra:
-		return &electra.SubmitBlockRequest{
-			Message: c.Trace, ExecutionPayload: c.Payload, BlobsBundle: toDenebBundle(c.Blobs),
-			ExecutionRequests: requestsOf(c.Requests),
-		}, nil
-	case eth.Fulu:
-		return &fulu.SubmitBlockRequest{
-			Message: c.Trace, ExecutionPayload: c.Payload, BlobsBundle: toFuluBundle(c.Blobs),
-			ExecutionRequests: requestsOf(c.Requests),
-		}, nil
-	default:
-		return nil, fmt.Errorf("no submissions in %s", c.Fork)
+func fromBellatrix(r *bellatrix.SubmitBlockRequest, s *relay.Submission) {
+	if r.ExecutionPayload != nil {
+		s.Payload = payload.FromBellatrix(r.ExecutionPayload)
 	}
+	s.Trace, s.Signature = r.Message, r.Signature
+}
+
+func fromCapella(r *capella.SubmitBlockRequest, s *relay.Submission) {
+	if r.ExecutionPayload != nil {
+		s.Payload = payload.FromCapella(r.ExecutionPayload)
+	}
+	s.Trace, s.Signature = r.Message, r.Signature
+}
+
+func fromDeneb(r *deneb.SubmitBlockRequest, s *relay.Submission) {
+	s.Trace, s.Payload, s.Signature = r.Message, r.ExecutionPayload, r.Signature
+	s.Blobs = fromDenebBundle(r.BlobsBundle)
 }
 
 func fromDenebBundle(b *deneb.BlobsBundle) *payload.Blobs {

@@ -29,10 +29,10 @@ const (
 // decodeSubmissionJSON reads a SubmitBlockRequest in one pass, straight into the relay's shape.
 func decodeSubmissionJSON(fork eth.Fork, body []byte) (*relay.Submission, error) {
 	s := &relay.Submission{Fork: fork, Trace: new(relay.BidTrace), Payload: new(payload.Payload)}
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		s.Blobs = new(payload.Blobs)
 	}
-	if fork >= eth.Electra {
+	if fork.HasRequests() {
 		s.Requests = new(electra.ExecutionRequests)
 	}
 	if err := decodeJSON(body, submissionShapes[fork], s); err != nil {
@@ -55,10 +55,10 @@ var submissionShapes = perFork(func(fork eth.Fork) shape[relay.Submission] {
 		within("message", traceShape, func(s *submission) *relay.BidTrace { return s.Trace }),
 		within("execution_payload", payloadShape(fork), func(s *submission) *payload.Payload { return s.Payload }),
 	}
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		s = append(s, within("blobs_bundle", bundleShape(fork), func(s *submission) *payload.Blobs { return s.Blobs }))
 	}
-	if fork >= eth.Electra {
+	if fork.HasRequests() {
 		s = append(s, within("execution_requests", requestsShape, func(s *submission) *electra.ExecutionRequests {
 			return s.Requests
 		}))
@@ -66,9 +66,10 @@ var submissionShapes = perFork(func(fork eth.Fork) shape[relay.Submission] {
 	return append(s, fixed("signature", func(s *submission) []byte { return s.Signature[:] }))
 })
 
-func perFork[T any](of func(eth.Fork) shape[T]) map[eth.Fork]shape[T] {
-	shapes := map[eth.Fork]shape[T]{}
-	for _, fork := range eth.Forks {
+// perFork makes the shape of each fork once.
+func perFork[T any](of func(eth.Fork) shape[T]) eth.Column[shape[T]] {
+	shapes := eth.Column[shape[T]]{}
+	for _, fork := range eth.Forks() {
 		shapes[fork] = of(fork)
 	}
 	return shapes
@@ -107,11 +108,11 @@ func payloadShape(fork eth.Fork) shape[payload.Payload] {
 		fixed("block_hash", func(p *p) []byte { return p.BlockHash[:] }),
 		orNull(field[p]{"transactions", readTransactions}),
 	}
-	if fork >= eth.Capella {
+	if fork.HasWithdrawals() {
 		s = append(s, orNull(objectList("withdrawals", maxWithdrawals, withdrawalShape,
 			func(p *p) *[]*capella.Withdrawal { return &p.Withdrawals })))
 	}
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		s = append(s,
 			number("blob_gas_used", func(p *p) *uint64 { return &p.BlobGasUsed }),
 			number("excess_blob_gas", func(p *p) *uint64 { return &p.ExcessBlobGas }))
@@ -146,18 +147,22 @@ var withdrawalShape = shape[capella.Withdrawal]{
 }
 
 func bundleShape(fork eth.Fork) shape[payload.Blobs] {
-	proofs := maxProofs
-	if fork >= eth.Fulu {
-		proofs = maxCellProofs
-	}
 	return shape[payload.Blobs]{
 		orNull(fixedList("commitments", maxCommitments, commitmentBytes,
 			func(b *payload.Blobs) *[]deneb.KZGCommitment { return &b.Commitments })),
-		orNull(fixedList("proofs", proofs, func(p *deneb.KZGProof) []byte { return p[:] },
+		orNull(fixedList("proofs", mostProofs(fork), func(p *deneb.KZGProof) []byte { return p[:] },
 			func(b *payload.Blobs) *[]deneb.KZGProof { return &b.Proofs })),
 		orNull(fixedList("blobs", maxCommitments, func(b *deneb.Blob) []byte { return b[:] },
 			func(b *payload.Blobs) *[]deneb.Blob { return &b.Blobs })),
 	}
+}
+
+// mostProofs is how many proofs a bundle has room for.
+func mostProofs(fork eth.Fork) int {
+	if fork.HasCellProofs() {
+		return maxCellProofs
+	}
+	return maxProofs
 }
 
 func commitmentBytes(k *deneb.KZGCommitment) []byte { return k[:] }

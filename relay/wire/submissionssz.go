@@ -42,11 +42,7 @@ func decodeSubmissionSSZ(fork eth.Fork, body []byte) (s *relay.Submission, err e
 	if s.Payload, err = readPayload(parts[0]); err != nil {
 		return nil, err
 	}
-	mostProofs := maxCommitments
-	if fork >= eth.Fulu {
-		mostProofs = maxCellProofs
-	}
-	if s.Blobs, err = readBundle(parts[1], mostProofs); err != nil {
+	if s.Blobs, err = readBundle(parts[1], mostProofs(fork)); err != nil {
 		return nil, fmt.Errorf("blobs_bundle: %w", err)
 	}
 	if err := readSSZ(s.Requests, parts[2]); err != nil {
@@ -57,7 +53,7 @@ func decodeSubmissionSSZ(fork eth.Fork, body []byte) (s *relay.Submission, err e
 
 // readBundle reads the lists of a bundle; proofs and blobs are parts of raw. Commitments are
 // copied: bids keep them for as long as the slot runs, and must not keep the whole body with them.
-func readBundle(raw []byte, mostProofs int) (*payload.Blobs, error) {
+func readBundle(raw []byte, most int) (*payload.Blobs, error) {
 	parts, err := split(raw, 0, 3, 3*offsetBytes)
 	if err != nil {
 		return nil, err
@@ -67,7 +63,7 @@ func readBundle(raw []byte, mostProofs int) (*payload.Blobs, error) {
 		return nil, fmt.Errorf("commitments: %w", err)
 	}
 	bundle.Commitments = slices.Clone(bundle.Commitments)
-	if bundle.Proofs, err = itemsOf[deneb.KZGProof](parts[1], mostProofs); err != nil {
+	if bundle.Proofs, err = itemsOf[deneb.KZGProof](parts[1], most); err != nil {
 		return nil, fmt.Errorf("proofs: %w", err)
 	}
 	if bundle.Blobs, err = itemsOf[deneb.Blob](parts[2], maxCommitments); err != nil {

@@ -25,17 +25,13 @@ func mostTransactions(bytes int) int {
 // which the libraries read whole: by the first offset, which says how many there are. What else is
 // wrong they find.
 func checkTransactionCount(fork eth.Fork, body []byte) error {
-	offsets := 1
-	if fork >= eth.Deneb {
-		offsets = 2
-	}
-	head := traceBytes + offsets*offsetBytes + signatureBytes
+	head := traceBytes + offsetsOf(fork)*offsetBytes + signatureBytes
 	if len(body) < head+payloadHead {
 		return nil
 	}
 	raw := body[head:]
 	from, to := int(binary.LittleEndian.Uint32(raw[transactionsAt:])), len(raw)
-	if fork >= eth.Capella {
+	if fork.HasWithdrawals() {
 		to = int(binary.LittleEndian.Uint32(raw[withdrawalsAt:]))
 	}
 	if to < from+offsetBytes || to > len(raw) {

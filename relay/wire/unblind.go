@@ -13,7 +13,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/electra"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
 )
@@ -25,29 +24,18 @@ func Unblind(b *relay.BlindedBlock, c *relay.Contents) ([]byte, error) {
 	if b.Fork != c.Fork {
 		return nil, fmt.Errorf("unblind: a %s block for a %s payload", b.Fork, c.Fork)
 	}
-	switch signed := b.Contents.(type) {
-	case *blindbellatrix.SignedBlindedBeaconBlock:
-		return unblindBellatrix(signed, c).MarshalSSZ()
-	case *blindcapella.SignedBlindedBeaconBlock:
-		return unblindCapella(signed, c).MarshalSSZ()
-	case *blinddeneb.SignedBlindedBeaconBlock:
-		blobs := bundleOf(c.Blobs)
-		return (&blinddeneb.SignedBlockContents{
-			SignedBlock: unblindDeneb(signed, c), KZGProofs: blobs.Proofs, Blobs: blobs.Blobs,
-		}).MarshalSSZ()
-	case *blindelectra.SignedBlindedBeaconBlock:
-		block, blobs := unblindElectra(signed, c), bundleOf(c.Blobs)
-		if c.Fork >= eth.Fulu {
-			return (&apifulu.SignedBlockContents{SignedBlock: block, KZGProofs: blobs.Proofs, Blobs: blobs.Blobs}).MarshalSSZ()
-		}
-		return (&blindelectra.SignedBlockContents{SignedBlock: block, KZGProofs: blobs.Proofs,
-			Blobs: blobs.Blobs}).MarshalSSZ()
-	default:
-		return nil, fmt.Errorf("unblind: %T is no blinded block", b.Contents)
+	form, err := blindedFormOf(b.Fork)
+	if err != nil {
+		return nil, err
 	}
+	block, err := form.unblind(b.Contents, c)
+	if err != nil {
+		return nil, fmt.Errorf("unblind: %w", err)
+	}
+	return block.MarshalSSZ()
 }
 
-func unblindBellatrix(s *blindbellatrix.SignedBlindedBeaconBlock, c *relay.Contents) *bellatrix.SignedBeaconBlock {
+func unblindBellatrix(s *blindbellatrix.SignedBlindedBeaconBlock, c *relay.Contents) published {
 	m, body := s.Message, s.Message.Body
 	return &bellatrix.SignedBeaconBlock{Signature: s.Signature, Message: &bellatrix.BeaconBlock{
 		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
@@ -61,7 +49,7 @@ func unblindBellatrix(s *blindbellatrix.SignedBlindedBeaconBlock, c *relay.Conte
 	}}
 }
 
-func unblindCapella(s *blindcapella.SignedBlindedBeaconBlock, c *relay.Contents) *capella.SignedBeaconBlock {
+func unblindCapella(s *blindcapella.SignedBlindedBeaconBlock, c *relay.Contents) published {
 	m, body := s.Message, s.Message.Body
 	return &capella.SignedBeaconBlock{Signature: s.Signature, Message: &capella.BeaconBlock{
 		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
@@ -76,9 +64,9 @@ func unblindCapella(s *blindcapella.SignedBlindedBeaconBlock, c *relay.Contents)
 	}}
 }
 
-func unblindDeneb(s *blinddeneb.SignedBlindedBeaconBlock, c *relay.Contents) *deneb.SignedBeaconBlock {
-	m, body := s.Message, s.Message.Body
-	return &deneb.SignedBeaconBlock{Signature: s.Signature, Message: &deneb.BeaconBlock{
+func unblindDeneb(s *blinddeneb.SignedBlindedBeaconBlock, c *relay.Contents) published {
+	m, body, blobs := s.Message, s.Message.Body, bundleOf(c.Blobs)
+	block := &deneb.SignedBeaconBlock{Signature: s.Signature, Message: &deneb.BeaconBlock{
 		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,
 		Body: &deneb.BeaconBlockBody{
 			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
@@ -88,9 +76,21 @@ func unblindDeneb(s *blinddeneb.SignedBlindedBeaconBlock, c *relay.Contents) *de
 			BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: body.BlobKZGCommitments,
 		},
 	}}
+	return &blinddeneb.SignedBlockContents{SignedBlock: block, KZGProofs: blobs.Proofs, Blobs: blobs.Blobs}
 }
 
-func unblindElectra(s *blindelectra.SignedBlindedBeaconBlock, c *relay.Contents) *electra.SignedBeaconBlock {
+func unblindElectra(s *blindelectra.SignedBlindedBeaconBlock, c *relay.Contents) published {
+	block, blobs := unblindFromElectra(s, c), bundleOf(c.Blobs)
+	return &blindelectra.SignedBlockContents{SignedBlock: block, KZGProofs: blobs.Proofs, Blobs: blobs.Blobs}
+}
+
+func unblindFulu(s *blindelectra.SignedBlindedBeaconBlock, c *relay.Contents) published {
+	block, blobs := unblindFromElectra(s, c), bundleOf(c.Blobs)
+	return &apifulu.SignedBlockContents{SignedBlock: block, KZGProofs: blobs.Proofs, Blobs: blobs.Blobs}
+}
+
+// unblindFromElectra makes the block of electra and fulu; only what is published with it differs.
+func unblindFromElectra(s *blindelectra.SignedBlindedBeaconBlock, c *relay.Contents) *electra.SignedBeaconBlock {
 	m, body := s.Message, s.Message.Body
 	return &electra.SignedBeaconBlock{Signature: s.Signature, Message: &electra.BeaconBlock{
 		Slot: m.Slot, ProposerIndex: m.ProposerIndex, ParentRoot: m.ParentRoot, StateRoot: m.StateRoot,

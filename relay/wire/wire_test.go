@@ -25,7 +25,7 @@ import (
 
 // forEach runs a test for each fork with a few seeds.
 func forEach(t *testing.T, test func(t *testing.T, fork eth.Fork, s source)) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			for seed := range uint64(8) {
 				test(t, fork, newSource(seed))
@@ -257,7 +257,7 @@ func TestRevealedPayloadIsCompleteInBothEncodings(t *testing.T) {
 
 // What comes out of the escrow has nil where a list was empty; JSON must still say [].
 func TestEmptyListsAreNeverNull(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		contents := newSource(1).contents(fork)
 		contents.Payload.Transactions, contents.Payload.Withdrawals, contents.Payload.ExtraData = nil, nil, nil
 		if contents.Blobs != nil {

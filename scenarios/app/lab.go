@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/chain"
 	"github.com/gavel-relay/gavel/devnet/network"
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/monitor"
 	monitorapp "github.com/gavel-relay/gavel/monitor/app"
 	"github.com/gavel-relay/gavel/scenarios/plan"
@@ -246,7 +245,7 @@ const registeredWithin = 5 * time.Second
 // untilRegistered waits until every relay has been told of every validator, so that no time of the
 // first slot goes to that. Blobs are made before, too.
 func (l *lab) untilRegistered(ctx context.Context) {
-	if fork := l.network.Spec.ForkAt(0); l.plan.BlobEvery > 0 && fork >= eth.Deneb {
+	if fork := l.network.Spec.ForkAt(0); l.plan.BlobEvery > 0 && fork.HasBlobs() {
 		chain.Sidecar(fork, 0)
 	}
 	deadline := time.Now().Add(registeredWithin)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gavel-relay/gavel/internal/eth"
 )
 
 // Expectation is one line of what must come of a run: an event that happens or does not, or a
@@ -314,7 +316,7 @@ func (r *reader) takeClause(e *EventExpectation, clause, operand, word string) e
 	case "PAYEE":
 		allowed = append(slices.Clone(r.actors.of("USER")), "friend")
 	case "FORK":
-		allowed = strings.Split(forkNames(), ", ")
+		allowed = strings.Split(eth.ForkNames(), ", ")
 	case "ACTOR":
 		allowed = r.parties()
 	}

@@ -238,8 +238,8 @@ func (r *reader) forks(p *Plan, n *node) {
 		name, epochText, found := strings.Cut(text, "@")
 		fork, err := eth.ParseFork(name)
 		if err != nil {
-			r.fail(item.line, "forks", "%q is unknown: give one of %s, with the epoch at which it begins, as in fulu@1",
-				name, forkNames())
+			r.fail(item.line, "forks", "%q is unknown: give one of %s, with the epoch at which it begins, as in fulu@1", name,
+				eth.ForkNames())
 			return
 		}
 		epoch := 0
@@ -253,7 +253,7 @@ func (r *reader) forks(p *Plan, n *node) {
 		switch last := len(points) - 1; {
 		case last < 0 && epoch != 0:
 			r.fail(item.line, "forks", "the first one is %s: it must begin at epoch 0", text)
-		case last >= 0 && (fork <= points[last].Fork || point.Epoch <= points[last].Epoch):
+		case last >= 0 && (points[last].Fork.Includes(fork) || point.Epoch <= points[last].Epoch):
 			r.fail(item.line, "forks", "%s comes after %s@%d: give later forks at later epochs", text, points[last].Fork,
 				points[last].Epoch)
 		}
@@ -262,12 +262,4 @@ func (r *reader) forks(p *Plan, n *node) {
 	if len(points) > 0 {
 		p.Forks = points
 	}
-}
-
-func forkNames() string {
-	names := make([]string, len(eth.Forks))
-	for i, fork := range eth.Forks {
-		names[i] = fork.String()
-	}
-	return strings.Join(names, ", ")
 }

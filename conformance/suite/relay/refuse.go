@@ -233,13 +233,13 @@ func (s *submission) rehash() {
 	fork := s.a.fork()
 	var root *common.Hash
 	var requests [][]byte
-	if fork >= eth.Capella {
+	if fork.HasWithdrawals() {
 		data.Withdrawals = executionWithdrawals(p.Withdrawals)
 	}
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		root, data.BlobGasUsed, data.ExcessBlobGas = (*common.Hash)(&s.a.slot.ParentRoot), &p.BlobGasUsed, &p.ExcessBlobGas
 	}
-	if fork >= eth.Electra {
+	if fork.HasRequests() {
 		requests = [][]byte{}
 	}
 	block, err := engine.ExecutableDataToBlockNoHash(data, nil, root, requests)

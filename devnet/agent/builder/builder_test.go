@@ -25,7 +25,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock/clocktest"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
-	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
@@ -121,7 +120,7 @@ func attributesFor(node *pool, slot phase0.Slot) Attributes {
 // In every fork a builder makes rising bids, each with a block that the chain accepts, a trace that
 // tells the truth about it, and a signature under the builder domain.
 func TestBids(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			spec := specOf(fork)
 			node := opened(t, spec)
@@ -185,7 +184,7 @@ func wantBid(
 	blobs := map[eth.Fork]int{eth.Deneb: 1, eth.Electra: 1, eth.Fulu: 1}[fork]
 	proofs := blobs
 	if fork >= eth.Fulu {
-		proofs = blobs * payload.CellsPerBlob
+		proofs = blobs * eth.CellsPerBlob
 	}
 	if len(b.commitments) != blobs || b.proofs != proofs {
 		t.Errorf("%d commitments and %d proofs, want %d and %d", len(b.commitments), b.proofs, blobs, proofs)

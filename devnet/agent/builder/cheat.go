@@ -12,7 +12,6 @@ import (
 	"github.com/holiman/uint256"
 
 	"github.com/gavel-relay/gavel/devnet/chain"
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
@@ -122,13 +121,13 @@ func rehash(a Attributes, built *chain.Built) error {
 	var hashes []common.Hash
 	var root *common.Hash
 	var items [][]byte
-	if built.Fork >= eth.Deneb {
+	if built.Fork.HasBlobs() {
 		hashes, root = []common.Hash{}, (*common.Hash)(&a.ParentRoot)
 		for _, commitment := range built.Blobs.Commitments {
 			hashes = append(hashes, payload.VersionedHash(commitment))
 		}
 	}
-	if built.Fork >= eth.Electra {
+	if built.Fork.HasRequests() {
 		var err error
 		if items, err = payload.EncodeRequests(built.Requests); err != nil {
 			return fmt.Errorf("hash changed block: %w", err)

@@ -21,7 +21,7 @@ func TestEmptyTransactionsRoot(t *testing.T) {
 }
 
 func TestCheckBid(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			n := newNetwork(t, fork)
 			built, parent, stranger := n.build(t, 1), phase0.Hash32(n.node.Genesis().Hash()), bls.Derive("stranger", 1)

@@ -51,7 +51,7 @@ func newLocal(slot phase0.Slot) *localBlock {
 
 // A signature under the blinded block is one under the full block, since both have the same root.
 func TestBlindedAndFullBlocksHaveTheSameRoot(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			n := newNetwork(t, fork)
 			n.clock.Set(n.spec.SlotStart(1))
@@ -108,7 +108,7 @@ func TestBidsOfAnotherShape(t *testing.T) {
 }
 
 func TestMalformedLocalBlocks(t *testing.T) {
-	for _, fork := range append([]eth.Fork{0}, eth.Forks...) {
+	for _, fork := range append([]eth.Fork{0}, eth.Forks()...) {
 		for _, raw := range [][]byte{nil, make([]byte, 100)} {
 			if l, err := decodeLocal(fork, new(uint256.Int), raw); err == nil {
 				t.Errorf("%s: %d bytes are read as %+v", fork, len(raw), l)

@@ -67,11 +67,11 @@ func (s *sidecar) blocks() []*api.VersionedSignedBlindedBeaconBlock {
 // A proposal ends in exactly one signature: for the relay if its bid is better and fits, else for
 // the local block. What happens to a blinded block afterwards changes nothing.
 func TestProposal(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		n := newNetwork(t, fork)
 		bid := &Bid{Versioned: offer(t, n.spec, relayKey, 5, n.build(t, 1)), ValueWei: uint256.NewInt(5)}
 		other := *bid.Versioned
-		other.Version = eth.Forks[(int(fork))%len(eth.Forks)].DataVersion()
+		other.Version = eth.Forks()[(int(fork))%len(eth.Forks())].DataVersion()
 		for i, c := range []struct {
 			name   string
 			bid    *Bid

@@ -135,7 +135,7 @@ func (u *User) transactions(slot phase0.Slot) ([]*types.Transaction, error) {
 		}
 		txs = append(txs, tx)
 	}
-	if fork := u.Spec.ForkAt(slot + 1); u.BlobEvery > 0 && int(slot)%u.BlobEvery == 0 && fork >= eth.Fulu {
+	if fork := u.Spec.ForkAt(slot + 1); u.BlobEvery > 0 && int(slot)%u.BlobEvery == 0 && fork.HasCellProofs() {
 		tx, err := u.blob(blobPayer, fork)
 		if err != nil {
 			return nil, err

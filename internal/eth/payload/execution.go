@@ -38,7 +38,7 @@ func ToEngine(fork eth.Fork, p *Payload) engine.ExecutableData {
 	for i, tx := range p.Transactions {
 		data.Transactions[i] = tx
 	}
-	if fork >= eth.Capella {
+	if fork.HasWithdrawals() {
 		data.Withdrawals = make([]*types.Withdrawal, len(p.Withdrawals))
 		for i, w := range p.Withdrawals {
 			data.Withdrawals[i] = &types.Withdrawal{
@@ -47,7 +47,7 @@ func ToEngine(fork eth.Fork, p *Payload) engine.ExecutableData {
 			}
 		}
 	}
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		data.BlobGasUsed, data.ExcessBlobGas = &p.BlobGasUsed, &p.ExcessBlobGas
 	}
 	return data
@@ -205,13 +205,13 @@ func Block(
 	var hashes []common.Hash
 	var root *common.Hash
 	var items [][]byte
-	if fork >= eth.Deneb {
+	if fork.HasBlobs() {
 		hashes, root = make([]common.Hash, len(commitments)), (*common.Hash)(&parentBeaconRoot)
 		for i, commitment := range commitments {
 			hashes[i] = VersionedHash(commitment)
 		}
 	}
-	if fork >= eth.Electra {
+	if fork.HasRequests() {
 		var err error
 		if items, err = EncodeRequests(requests); err != nil {
 			return nil, err

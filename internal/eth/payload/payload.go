@@ -34,10 +34,6 @@ type Blobs struct {
 	Blobs       []deneb.Blob
 }
 
-// CellsPerBlob is how many cell proofs a blob has from fulu on (consensus-specs,
-// CELLS_PER_EXT_BLOB).
-const CellsPerBlob = 128
-
 // ToBellatrix is the payload in bellatrix's type. Lists and byte strings are shared, not copied.
 func ToBellatrix(p *Payload) *bellatrix.ExecutionPayload {
 	return &bellatrix.ExecutionPayload{
@@ -97,7 +93,7 @@ func HeaderOf(fork eth.Fork, p *Payload) (*Header, error) {
 // HeaderWith is HeaderOf a payload whose transactions have been hashed already.
 func HeaderWith(fork eth.Fork, p *Payload, transactions phase0.Root) (*Header, error) {
 	var withdrawals phase0.Root
-	if fork >= eth.Capella {
+	if fork.HasWithdrawals() {
 		var err error
 		if withdrawals, err = WithdrawalsRoot(p.Withdrawals); err != nil {
 			return nil, err
@@ -168,20 +164,27 @@ func HeaderFromCapella(h *capella.ExecutionPayloadHeader) *Header {
 	}
 }
 
+// headerForms are headers in the type that hashes as the fork's do.
+var headerForms = eth.Column[func(*Header) hashed]{
+	eth.Bellatrix: func(h *Header) hashed { return HeaderToBellatrix(h) },
+	eth.Capella:   func(h *Header) hashed { return HeaderToCapella(h) },
+	eth.Deneb:     func(h *Header) hashed { return h },
+	eth.Electra:   func(h *Header) hashed { return h },
+	eth.Fulu:      func(h *Header) hashed { return h },
+}
+
+// hashed is what every generated type of the libraries can do.
+type hashed interface {
+	HashTreeRoot() ([32]byte, error)
+}
+
 // HeaderRoot is the header's hash tree root in its fork's shape. It equals the root of the payload.
 func HeaderRoot(fork eth.Fork, h *Header) (phase0.Root, error) {
-	var root [32]byte
-	var err error
-	switch {
-	case fork == eth.Bellatrix:
-		root, err = HeaderToBellatrix(h).HashTreeRoot()
-	case fork == eth.Capella:
-		root, err = HeaderToCapella(h).HashTreeRoot()
-	case fork >= eth.Deneb && fork <= eth.Fulu:
-		root, err = h.HashTreeRoot()
-	default:
-		return phase0.Root{}, fmt.Errorf("hash header: no header in %s", fork)
+	form, err := headerForms.Of(fork, "header")
+	if err != nil {
+		return phase0.Root{}, fmt.Errorf("hash header: %w", err)
 	}
+	root, err := form(h).HashTreeRoot()
 	if err != nil {
 		return phase0.Root{}, fmt.Errorf("hash header: %w", err)
 	}

@@ -48,7 +48,7 @@ func sample(fork eth.Fork) *Payload {
 
 // The header's root is the payload's root, in every fork: that is why a proposer can sign blind.
 func TestHeaderRootIsPayloadRoot(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		p := sample(fork)
 		header, err := HeaderOf(fork, p)
 		if err != nil {
@@ -84,7 +84,7 @@ func TestEveryFieldComesBack(t *testing.T) {
 	if p := sample(eth.Capella); !reflect.DeepEqual(FromCapella(ToCapella(p)), p) {
 		t.Error("capella")
 	}
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		p := sample(fork)
 		data := ToEngine(fork, p)
 		if (data.Withdrawals == nil) != (fork < eth.Capella) || (data.BlobGasUsed == nil) != (fork < eth.Deneb) {

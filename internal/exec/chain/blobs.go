@@ -30,16 +30,13 @@ func newVerifiedBlobs(capacity int) *verifiedBlobs {
 // verify wants lists that fit together (S29) and proofs that are right (S32). A fork without blobs
 // has nothing to verify.
 func (v *verifiedBlobs) verify(fork eth.Fork, b *payload.Blobs) error {
-	if fork < eth.Deneb {
+	if !fork.HasBlobs() {
 		return nil
 	}
 	if b == nil {
 		return fmt.Errorf("no blobs bundle")
 	}
-	each := 1
-	if fork >= eth.Fulu {
-		each = payload.CellsPerBlob
-	}
+	each := fork.ProofsPerBlob()
 	if len(b.Commitments) != len(b.Blobs) || len(b.Proofs) != each*len(b.Blobs) {
 		return fmt.Errorf("%d blobs, %d commitments, %d proofs", len(b.Blobs), len(b.Commitments), len(b.Proofs))
 	}
@@ -59,7 +56,7 @@ func (v *verifiedBlobs) verify(fork eth.Fork, b *payload.Blobs) error {
 
 func verifyBlob(fork eth.Fork, blob *deneb.Blob, commitment deneb.KZGCommitment, proofs []deneb.KZGProof) error {
 	raw := (*kzg4844.Blob)(blob)
-	if fork < eth.Fulu {
+	if !fork.HasCellProofs() {
 		return kzg4844.VerifyBlobProof(raw, kzg4844.Commitment(commitment), kzg4844.Proof(proofs[0]))
 	}
 	cells := make([]kzg4844.Proof, len(proofs))
@@ -73,7 +70,7 @@ func verifyBlob(fork eth.Fork, blob *deneb.Blob, commitment deneb.KZGCommitment,
 
 func blobKey(fork eth.Fork, blob *deneb.Blob, commitment deneb.KZGCommitment, proofs []deneb.KZGProof) (key [32]byte) {
 	h := sha256.New()
-	if fork >= eth.Fulu {
+	if fork.HasCellProofs() {
 		h.Write([]byte{1}) // cell proofs and blob proofs are different claims
 	} else {
 		h.Write([]byte{0})

@@ -20,7 +20,7 @@ import (
 // The first block of each fork, on a parent of the fork before, passes; called by that other fork's
 // name it does not.
 func TestForkBoundaries(t *testing.T) {
-	cfg := configOf(eth.Forks...)
+	cfg := configOf(eth.Forks()...)
 	cfg.Spec.SlotsPerEpoch = 1
 	n := openedWith(t, cfg)
 	v := New(n.Chain(), Options{})
@@ -32,7 +32,7 @@ func TestForkBoundaries(t *testing.T) {
 		if verdict := v.Validate(t.Context(), b); verdict.Class != exec.Valid {
 			t.Fatalf("%s: %+v", b.Fork, verdict)
 		}
-		for _, other := range eth.Forks {
+		for _, other := range eth.Forks() {
 			if other == b.Fork {
 				continue
 			}

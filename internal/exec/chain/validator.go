@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"runtime"
 
 	"github.com/attestantio/go-eth2-client/spec/deneb"
@@ -18,6 +19,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/state"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
@@ -96,7 +98,7 @@ func (v *Validator) validate(ctx context.Context, b *exec.Block) (*wei, *exec.Ve
 // checkHeader applies the rules that need no execution.
 func (v *Validator) checkHeader(b *exec.Block, block *types.Block, parent *types.Header) *exec.Verdict {
 	switch fork := v.forkAt(block); {
-	case fork == 0:
+	case !fork.Known():
 		return unknown(exec.RuleUnsupported, fmt.Errorf("time %d is in a fork after fulu", block.Time()))
 	case fork != b.Fork: // the engine would let some pass: a requests hash before prague, a blob's single proof in osaka
 		return invalid(exec.RuleHeader, fmt.Errorf("a %s block at time %d, which is in %s", b.Fork, block.Time(), fork))
@@ -122,24 +124,28 @@ func (v *Validator) checkHeader(b *exec.Block, block *types.Block, parent *types
 	}
 }
 
+// executionForks say whether a chain's own schedule has reached the execution fork of a fork.
+var executionForks = eth.Column[func(config *params.ChainConfig, number *big.Int, time uint64) bool]{
+	eth.Bellatrix: func(*params.ChainConfig, *big.Int, uint64) bool { return true },
+	eth.Capella:   (*params.ChainConfig).IsShanghai,
+	eth.Deneb:     (*params.ChainConfig).IsCancun,
+	eth.Electra:   (*params.ChainConfig).IsPrague,
+	eth.Fulu:      (*params.ChainConfig).IsOsaka,
+}
+
 // forkAt is the fork of a block's time by the chain's own schedule; 0 if it is one that has no
 // place in exec.Block.
-func (v *Validator) forkAt(block *types.Block) eth.Fork {
+func (v *Validator) forkAt(block *types.Block) (active eth.Fork) {
 	config, number, time := v.chain.Config(), block.Number(), block.Time()
-	switch {
-	case config.IsAmsterdam(number, time):
+	if config.IsAmsterdam(number, time) {
 		return 0
-	case config.IsOsaka(number, time):
-		return eth.Fulu
-	case config.IsPrague(number, time):
-		return eth.Electra
-	case config.IsCancun(number, time):
-		return eth.Deneb
-	case config.IsShanghai(number, time):
-		return eth.Capella
-	default:
-		return eth.Bellatrix
 	}
+	for _, fork := range eth.Forks() {
+		if reached := executionForks[fork]; reached != nil && reached(config, number, time) {
+			active = fork
+		}
+	}
+	return active
 }
 
 // unregisteredGasLimit is meant by a registered limit of 0 (S21).

@@ -163,7 +163,7 @@ func rehash(t testing.TB, b *exec.Block) {
 }
 
 func TestGoodBlocksOfEveryForkPass(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			n := opened(t, fork)
 			v := New(n.Chain(), Options{})

@@ -228,7 +228,7 @@ func TestMannersAgree(t *testing.T) {
 		}, exec.Invalid, exec.RuleBlobs},
 		{"S32 another blob", eth.Deneb, false, func(b *exec.Block) { b.Blobs.Blobs[0][31]++ }, exec.Invalid, exec.RuleBlobs},
 	}
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		n := opened(t, fork)
 		for manner, validator := range manners(t, n) {
 			for _, row := range rows {

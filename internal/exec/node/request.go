@@ -11,25 +11,15 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/electra"
 
-	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/internal/exec"
 )
-
-// methods are the validation methods by fork.
-var methods = map[eth.Fork]string{
-	eth.Bellatrix: "flashbots_validateBuilderSubmissionV1",
-	eth.Capella:   "flashbots_validateBuilderSubmissionV2",
-	eth.Deneb:     "flashbots_validateBuilderSubmissionV3",
-	eth.Electra:   "flashbots_validateBuilderSubmissionV4",
-	eth.Fulu:      "flashbots_validateBuilderSubmissionV5",
-}
 
 // askable is nil if a block has all that a request needs. A node judges by the signed message
 // alone, so the message must promise what the block is said to promise.
 func askable(b *exec.Block) error {
 	switch {
-	case methods[b.Fork] == "":
+	case b.Fork.Validation().Method == "":
 		return fmt.Errorf("no method validates blocks of %s", b.Fork)
 	case b.Payload == nil || b.Payload.BaseFeePerGas == nil || b.ValueWei == nil:
 		return errors.New("the block is incomplete")
@@ -46,7 +36,7 @@ func askable(b *exec.Block) error {
 // (BenchmarkRequest).
 func request(b *exec.Block) (*body, error) {
 	w := writer{out: make([]byte, 0, shortBytes(b))}
-	w.text(`{"jsonrpc":"2.0","id":1,"method":"`).text(methods[b.Fork]).text(`","params":[`)
+	w.text(`{"jsonrpc":"2.0","id":1,"method":"`).text(b.Fork.Validation().Method).text(`","params":[`)
 	if err := w.submission(b); err != nil {
 		return nil, err
 	}
@@ -127,22 +117,22 @@ func (w *writer) submission(b *exec.Block) error {
 	w.text(`{`)
 	w.trace(b)
 	w.payload(b)
-	if b.Fork >= eth.Deneb {
+	if b.Fork.HasBlobs() {
 		w.blobs(b)
 	}
-	if b.Fork >= eth.Electra {
+	if b.Fork.HasRequests() {
 		w.requests(b)
 	}
 	w.hex("signature", b.Signature[:])
 	w.number("registered_gas_limit", b.RegisteredGasLimit)
-	if b.Fork == eth.Capella { // wanted by the first nodes of capella; the later ones compute it
+	if b.Fork.Validation().WithdrawalsRoot {
 		root, err := payload.WithdrawalsRoot(b.Payload.Withdrawals)
 		if err != nil {
 			return err
 		}
 		w.hex("withdrawals_root", root[:])
 	}
-	if b.Fork >= eth.Deneb {
+	if b.Fork.Validation().ParentBeaconRoot {
 		w.hex("parent_beacon_block_root", b.ParentBeaconRoot[:])
 	}
 	w.text(`}`)
@@ -181,10 +171,10 @@ func (w *writer) payload(b *exec.Block) {
 	w.decimal("base_fee_per_gas", p.BaseFeePerGas.Dec())
 	w.hex("block_hash", p.BlockHash[:])
 	writeList(w, "transactions", p.Transactions, func(tx *bellatrix.Transaction) { w.digits(*tx) })
-	if b.Fork >= eth.Capella {
+	if b.Fork.HasWithdrawals() {
 		writeList(w, "withdrawals", p.Withdrawals, w.withdrawal)
 	}
-	if b.Fork >= eth.Deneb {
+	if b.Fork.HasBlobs() {
 		w.number("blob_gas_used", p.BlobGasUsed)
 		w.number("excess_blob_gas", p.ExcessBlobGas)
 	}

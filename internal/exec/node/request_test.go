@@ -97,7 +97,7 @@ func filled(fork eth.Fork, transactionBytes, blobs int) *exec.Block {
 }
 
 func TestRequestOfEachFork(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			raw, err := written(filled(fork, 700, 0))
 			if err != nil {
@@ -157,7 +157,7 @@ func fieldsOf(t *testing.T, raw []byte) map[string]any {
 // What is written by hand is what the library writes, plus the fields beside it; and it is read
 // back as the same block.
 func TestRequestIsTheLibrarys(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			block := filled(fork, 3000, 2)
 			raw, err := written(block)

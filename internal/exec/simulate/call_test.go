@@ -21,7 +21,7 @@ import (
 // docs/spec.md, Calls: what the coinbase gets is the tip for the gas, and what it is sent beside
 // it.
 func TestCallCountsWhatTheCoinbaseGets(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			r := opened(t, fork, simulate.Options{})
 			result := r.mustCall(t, latest,
@@ -133,7 +133,7 @@ func TestCallFillsMoreThanABlock(t *testing.T) {
 // The same transactions, with the environment of the block that go-ethereum made of them, do what
 // its receipts say.
 func TestCallAgreesWithBlocks(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			r := opened(t, fork, simulate.Options{})
 			r.grow(t, r.call(user, counter, 0, 60_000))
@@ -193,7 +193,7 @@ func compare(t *testing.T, i int, got *exec.TxResult, want *types.Receipt) {
 
 // Without wishes the environment is that of the block after the parent.
 func TestEnvironmentDefaults(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			r := opened(t, fork, simulate.Options{})
 			first := words(r.mustCall(t, latest, r.call(user, witness, 0, 100_000)))

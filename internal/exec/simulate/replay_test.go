@@ -22,7 +22,7 @@ import (
 
 // What the transactions of a block paid is what its coinbase has more than before.
 func TestReplayTellsWhatTheCoinbaseGot(t *testing.T) {
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
 			r := opened(t, fork, simulate.Options{})
 			r.grow(t, r.call(user, counter, 0, 60_000))

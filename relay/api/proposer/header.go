@@ -18,7 +18,7 @@ import (
 // nothing.
 var versions = func() map[eth.Fork][]string {
 	all := map[eth.Fork][]string{}
-	for _, fork := range eth.Forks {
+	for _, fork := range eth.Forks() {
 		all[fork] = []string{fork.String()}
 	}
 	return all

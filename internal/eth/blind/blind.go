@@ -1,0 +1,127 @@
+// Package blind makes blinded beacon blocks of whole ones: a header takes the place of the payload
+// (builder-specs, "Blinded blocks"). A block and the blinded one of it have the same root, hence
+// the same signature.
+package blind
+
+import (
+	"fmt"
+
+	apibellatrix "github.com/attestantio/go-eth2-client/api/v1/bellatrix"
+	apicapella "github.com/attestantio/go-eth2-client/api/v1/capella"
+	apideneb "github.com/attestantio/go-eth2-client/api/v1/deneb"
+	apielectra "github.com/attestantio/go-eth2-client/api/v1/electra"
+	"github.com/attestantio/go-eth2-client/spec/bellatrix"
+	"github.com/attestantio/go-eth2-client/spec/capella"
+	"github.com/attestantio/go-eth2-client/spec/deneb"
+	"github.com/attestantio/go-eth2-client/spec/electra"
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth/payload"
+)
+
+// Block is a blinded block, or a signed one, in one of the library's types.
+type Block interface {
+	MarshalSSZ() ([]byte, error)
+	UnmarshalSSZ([]byte) error
+	MarshalJSON() ([]byte, error)
+	UnmarshalJSON([]byte) error
+	HashTreeRoot() ([32]byte, error)
+}
+
+// Offer is what a block is blinded with: a payload's header, and what belongs to the payload
+// outside of it. Commitments count from deneb on, requests from electra on.
+type Offer struct {
+	Header      *payload.Header
+	Commitments []deneb.KZGCommitment
+	Requests    *electra.ExecutionRequests
+}
+
+// Of is a block with an offer in place of its payload and of what belongs to it. The block is one
+// of the library's BeaconBlocks; lists are shared with it.
+func Of(block any, offer Offer) (Block, error) {
+	switch block := block.(type) {
+	case *bellatrix.BeaconBlock:
+		return ofBellatrix(block, offer), nil
+	case *capella.BeaconBlock:
+		return ofCapella(block, offer), nil
+	case *deneb.BeaconBlock:
+		return ofDeneb(block, offer), nil
+	case *electra.BeaconBlock:
+		return ofElectra(block, offer), nil
+	default:
+		return nil, fmt.Errorf("a %T cannot be blinded", block)
+	}
+}
+
+// Sign puts a signature beside a blinded block.
+func Sign(block Block, signature phase0.BLSSignature) (Block, error) {
+	switch block := block.(type) {
+	case *apibellatrix.BlindedBeaconBlock:
+		return &apibellatrix.SignedBlindedBeaconBlock{Message: block, Signature: signature}, nil
+	case *apicapella.BlindedBeaconBlock:
+		return &apicapella.SignedBlindedBeaconBlock{Message: block, Signature: signature}, nil
+	case *apideneb.BlindedBeaconBlock:
+		return &apideneb.SignedBlindedBeaconBlock{Message: block, Signature: signature}, nil
+	case *apielectra.BlindedBeaconBlock:
+		return &apielectra.SignedBlindedBeaconBlock{Message: block, Signature: signature}, nil
+	default:
+		return nil, fmt.Errorf("%T is no blinded block", block)
+	}
+}
+
+func ofBellatrix(block *bellatrix.BeaconBlock, offer Offer) *apibellatrix.BlindedBeaconBlock {
+	body := block.Body
+	return &apibellatrix.BlindedBeaconBlock{
+		Slot: block.Slot, ProposerIndex: block.ProposerIndex, ParentRoot: block.ParentRoot, StateRoot: block.StateRoot,
+		Body: &apibellatrix.BlindedBeaconBlockBody{
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings, AttesterSlashings: body.AttesterSlashings,
+			Attestations: body.Attestations, Deposits: body.Deposits, VoluntaryExits: body.VoluntaryExits,
+			SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: payload.HeaderToBellatrix(offer.Header),
+		},
+	}
+}
+
+func ofCapella(block *capella.BeaconBlock, offer Offer) *apicapella.BlindedBeaconBlock {
+	body := block.Body
+	return &apicapella.BlindedBeaconBlock{
+		Slot: block.Slot, ProposerIndex: block.ProposerIndex, ParentRoot: block.ParentRoot, StateRoot: block.StateRoot,
+		Body: &apicapella.BlindedBeaconBlockBody{
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings, AttesterSlashings: body.AttesterSlashings,
+			Attestations: body.Attestations, Deposits: body.Deposits, VoluntaryExits: body.VoluntaryExits,
+			SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: payload.HeaderToCapella(offer.Header),
+			BLSToExecutionChanges: body.BLSToExecutionChanges,
+		},
+	}
+}
+
+func ofDeneb(block *deneb.BeaconBlock, offer Offer) *apideneb.BlindedBeaconBlock {
+	body := block.Body
+	return &apideneb.BlindedBeaconBlock{
+		Slot: block.Slot, ProposerIndex: block.ProposerIndex, ParentRoot: block.ParentRoot, StateRoot: block.StateRoot,
+		Body: &apideneb.BlindedBeaconBlockBody{
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings, AttesterSlashings: body.AttesterSlashings,
+			Attestations: body.Attestations, Deposits: body.Deposits, VoluntaryExits: body.VoluntaryExits,
+			SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: offer.Header,
+			BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: offer.Commitments,
+		},
+	}
+}
+
+// ofElectra makes a block of electra or of fulu, which have the same type.
+func ofElectra(block *electra.BeaconBlock, offer Offer) *apielectra.BlindedBeaconBlock {
+	body := block.Body
+	return &apielectra.BlindedBeaconBlock{
+		Slot: block.Slot, ProposerIndex: block.ProposerIndex, ParentRoot: block.ParentRoot, StateRoot: block.StateRoot,
+		Body: &apielectra.BlindedBeaconBlockBody{
+			RANDAOReveal: body.RANDAOReveal, ETH1Data: body.ETH1Data, Graffiti: body.Graffiti,
+			ProposerSlashings: body.ProposerSlashings, AttesterSlashings: body.AttesterSlashings,
+			Attestations: body.Attestations, Deposits: body.Deposits, VoluntaryExits: body.VoluntaryExits,
+			SyncAggregate: body.SyncAggregate, ExecutionPayloadHeader: offer.Header,
+			BLSToExecutionChanges: body.BLSToExecutionChanges, BlobKZGCommitments: offer.Commitments,
+			ExecutionRequests: offer.Requests,
+		},
+	}
+}

@@ -1,0 +1,86 @@
+// Package versioned picks the member of a versioned value that its version names. The libraries
+// have a field for each fork in VersionedSignedBuilderBid and its kin, but most things cannot be
+// asked of such a value as a whole: its encodings, for example. The field is found by the fork's
+// name, so that a new fork changes nothing here, nor where this is used.
+package versioned
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/attestantio/go-eth2-client/spec"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// errNone says that a value has a version, but nothing of it.
+var errNone = errors.New("the member of its version is missing")
+
+// Member returns the member of the value's version. Value points to one of the libraries' versioned
+// structs; an error wraps eth.ErrFork if there is no such member.
+func Member[T any](value any) (member T, err error) {
+	field, err := fieldOf(value, ForkOf(value))
+	if err != nil {
+		return member, err
+	}
+	if field.IsNil() {
+		return member, fmt.Errorf("%T: %w", value, errNone)
+	}
+	return as[T](field)
+}
+
+// Make sets the value's version, and makes and returns its empty member.
+func Make[T any](value any, fork eth.Fork) (member T, err error) {
+	field, err := fieldOf(value, fork)
+	if err != nil {
+		return member, err
+	}
+	field.Set(reflect.New(field.Type().Elem()))
+	setVersion(value, fork)
+	return as[T](field)
+}
+
+// Set sets the value's version and its member.
+func Set(value any, fork eth.Fork, member any) error {
+	field, err := fieldOf(value, fork)
+	if err != nil {
+		return err
+	}
+	if given := reflect.TypeOf(member); given != field.Type() {
+		return fmt.Errorf("%T has a %s in %s, not a %s", value, field.Type(), fork, given)
+	}
+	field.Set(reflect.ValueOf(member))
+	setVersion(value, fork)
+	return nil
+}
+
+// ForkOf is the fork of the value's version; 0 if it has none.
+func ForkOf(value any) eth.Fork {
+	version, _ := reflect.ValueOf(value).Elem().FieldByName("Version").Interface().(spec.DataVersion)
+	return eth.ForkOf(version)
+}
+
+func setVersion(value any, fork eth.Fork) {
+	reflect.ValueOf(value).Elem().FieldByName("Version").Set(reflect.ValueOf(fork.DataVersion()))
+}
+
+// fieldOf is the field with the fork's name: Fulu for fulu.
+func fieldOf(value any, fork eth.Fork) (reflect.Value, error) {
+	if name := fork.String(); fork.Known() {
+		field := reflect.ValueOf(value).Elem().FieldByName(strings.ToUpper(name[:1]) + name[1:])
+		if field.IsValid() && field.Kind() == reflect.Pointer {
+			return field, nil
+		}
+	}
+	return reflect.Value{}, fmt.Errorf("%T has nothing in %s: %w", value, fork, eth.ErrFork)
+}
+
+func as[T any](field reflect.Value) (member T, err error) {
+	member, is := field.Interface().(T)
+	if !is {
+		return member, fmt.Errorf("a %s is no %T", field.Type(), member)
+	}
+	return member, nil
+}
