@@ -19,9 +19,10 @@ type Event struct {
 	Subject string
 	// Slot that it is about; 0 is the one that runs.
 	Slot int
-	// Status and Message are an HTTP answer's, of RequestRefused.
+	// Status and Refusal are an HTTP answer's, of RequestRefused: Refusal is the id in its X-Refusal
+	// header, empty if there is none.
 	Status  int
-	Message string
+	Refusal string
 	// ValueWei is a decimal number, where the event has a value.
 	ValueWei string
 }

@@ -39,6 +39,9 @@ func (o opening) Error() string { return "not ready: the service starts and wait
 // HTTPStatus implements serve.Refusal.
 func (opening) HTTPStatus() int { return http.StatusServiceUnavailable }
 
+// RefusalID is that of a service that is not ready, in every catalogue.
+func (opening) RefusalID() string { return "not-ready" }
+
 // waitingServer serves at a listener that it does not close.
 type waitingServer struct {
 	listener *net.TCPListener

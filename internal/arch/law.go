@@ -86,7 +86,8 @@ var Law = []Rule{
 	{
 		Rooms: []string{"*/api/..."},
 		Banned: []string{
-			"*/api/...", "*/archive", "*/beacon", "internal/journal", "internal/store", "internal/exec/...", "std:database/sql",
+			"*/api/*/...", "*/archive", "*/beacon", "internal/journal", "internal/store", "internal/exec/...",
+			"std:database/sql",
 		},
 		Because: "handlers decode, ask a port, and encode; what they do it with is not theirs to know",
 	},

@@ -19,6 +19,9 @@ type body struct {
 	Failures []Failure `json:"failures,omitempty"`
 }
 
+// internal is the id that every catalogue has for what is our own fault.
+const internal = "internal"
+
 // Failure is one refused entry of a list (beacon-APIs, "IndexedError").
 type Failure struct {
 	Index   int    `json:"index"`
@@ -41,6 +44,7 @@ func RefuseList(w http.ResponseWriter, err error, failures []Failure) {
 		Named(w, named.RefusalID())
 	} else if known == nil {
 		Blame(w, err)
+		w.Header().Set(RefusalHeader, internal)
 	}
 	raw, err := json.Marshal(answer)
 	if err != nil { // text and numbers always marshal

@@ -102,9 +102,14 @@ func Blame(w http.ResponseWriter, err error) {
 	}
 }
 
-// Named tells the access log and the watcher by the id of which refusal a request is answered. It
-// is for operations that answer in a form of their own; Refuse does it by itself.
+// RefusalHeader names the refusal of an answer by its id in the catalogue, for programs: messages
+// are for people, and may change.
+const RefusalHeader = "X-Refusal"
+
+// Named tells the client, the access log and the watcher by the id of which refusal a request is
+// answered. It is for operations that answer in a form of their own; Refuse does it by itself.
 func Named(w http.ResponseWriter, refusal string) {
+	w.Header().Set(RefusalHeader, refusal)
 	if recorded := recorderOf(w); recorded != nil {
 		recorded.refusal = refusal
 	}

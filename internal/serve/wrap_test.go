@@ -39,8 +39,8 @@ func testMux() *Mux {
 	mux.Handle("GET", "/unwritable", func(w http.ResponseWriter, r *http.Request) { JSON(w, r, 200, func() {}) })
 	mux.Handle("GET", "/crash", func(http.ResponseWriter, *http.Request) { panic("the secret cause") })
 	mux.Handle("GET", "/live", Livez)
-	mux.Handle("GET", "/ready", Readyz(func() error { return nil }))
-	mux.Handle("GET", "/unready", Readyz(func() error { return no(503) }))
+	mux.Handle("GET", "/ready", Statuses(nil).Readyz(func() error { return nil }))
+	mux.Handle("GET", "/unready", Statuses(nil).Readyz(func() error { return no(503) }))
 	return mux
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/api/admin"
-	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -25,9 +25,9 @@ func (a *App) Patterns() []string { return append(a.api.Patterns(), a.adminMux()
 func (a *App) Admin() http.Handler { return a.adminMux() }
 
 func (a *App) adminMux() *serve.Mux {
-	mux := request.NewMux()
+	mux := api.NewMux()
 	mux.Handle(http.MethodGet, "/livez", serve.Livez)
-	mux.Handle(http.MethodGet, "/readyz", serve.Readyz(a.readiness))
+	mux.Handle(http.MethodGet, "/readyz", api.Statuses.Readyz(a.readiness))
 	mux.Handle(http.MethodGet, "/metrics", observe.Handler(a.watched.registry, a.log).ServeHTTP)
 	if a.cfg.AdminToken != "" {
 		admin.Mount(mux, admin.Config{

@@ -30,10 +30,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/api/builder"
 	"github.com/gavel-relay/gavel/relay/builders"
 	"github.com/gavel-relay/gavel/relay/hydrate"
-	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/submit"
@@ -157,7 +157,7 @@ func openBenchWith(b *testing.B, config journal.Config) *benchHouse {
 		ValidationTimeout: time.Minute, PayloadTimeout: time.Second, Executors: 1, Cancellations: true,
 		Trouble: func(action string, err error) { b.Errorf("%s: %v", action, err) },
 	})
-	mux := request.NewMux()
+	mux := api.NewMux()
 	builder.Mount(mux, builder.Config{
 		Spec: h.spec, Clock: held, Submitter: h.desk,
 		Speculator: speculate.New(speculate.Config{

@@ -19,10 +19,10 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/eth/payload"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/api/proposer"
 	"github.com/gavel-relay/gavel/relay/beacon"
 	"github.com/gavel-relay/gavel/relay/deliver"
-	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/slots"
 )
 
@@ -105,7 +105,7 @@ func openDelivery(b *testing.B, h *benchHouse) *delivery {
 		Guard: d.guard, Publisher: nodes,
 		Facts: benchFacts(b, h.journal), Log: slog.New(slog.DiscardHandler), PublishTimeout: time.Minute,
 	})
-	mux := request.NewMux()
+	mux := api.NewMux()
 	proposer.Mount(mux, proposer.Config{Spec: h.spec, Clock: clock.Real{}, Deliverer: desk, Ready: func() bool {
 		return true
 	}})

@@ -20,9 +20,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/api/proposer"
 	"github.com/gavel-relay/gavel/relay/builders"
-	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/top"
 )
@@ -39,7 +39,7 @@ func headersOver(served top.Served) (handler http.Handler, board *top.Board, pat
 	bid := &relay.SignedBid{Key: key, Fork: eth.Fulu, ValueWei: uint256.NewInt(7), SSZ: make([]byte, 900)}
 	board = &top.Board{Served: served}
 	board.Show(key, bid)
-	mux := request.NewMux()
+	mux := api.NewMux()
 	proposer.Mount(mux, proposer.Config{Spec: spec, Clock: clock.NewHeld(spec.SlotStart(65), 1), Headers: &top.Headers{
 		Board: board, Spec: spec, Head: headOf{}, CutOff: 3 * time.Second, Stopped: new(killSwitch).On,
 	}})
@@ -83,7 +83,7 @@ func benchmarkHeaders(b *testing.B, serveOurs func(api http.Handler) (address st
 		raw := headersOver(handedOut{f, &slots.Payloads{Escrow: escrow{j}, Log: slog.New(slog.DiscardHandler)}})
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")
-		w.Header().Set(request.VersionHeader, "fulu")
+		w.Header().Set(api.VersionHeader, "fulu")
 		_, _ = w.Write(raw)
 	})
 	ours, theirs := serveOurs(handler), serving(b, bare)

@@ -38,6 +38,7 @@ import (
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/app"
 )
 
@@ -735,11 +736,11 @@ func (a answer) errorMessage() (string, error) {
 	return document.Message, nil
 }
 
-// wantRefusal checks status, message and what the message goes on to say.
+// wantRefusal checks status, id, message and what the message goes on to say.
 func (a answer) wantRefusal(t testing.TB, refusal relay.Refusal, detail string) {
 	t.Helper()
-	if a.status != refusal.Status {
-		t.Errorf("got %s, want %d %s", a, refusal.Status, refusal.ID)
+	if id := a.header.Get("X-Refusal"); a.status != api.Statuses[refusal.ID] || id != refusal.ID {
+		t.Errorf("got %s named %q, want %d %s", a, id, api.Statuses[refusal.ID], refusal.ID)
 		return
 	}
 	message := a.wantErrorBody(t)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/api/builder"
 	"github.com/gavel-relay/gavel/relay/api/proposer"
 )
@@ -23,10 +24,11 @@ const (
 // protect puts allowances around the public API: a builder with an API key has its own, everybody
 // else one by address. A public key in a body would be a claim, which anybody could make to use up
 // another's allowance; an API key is none.
-func (a *App) protect(api http.Handler) http.Handler {
+func (a *App) protect(handler http.Handler) http.Handler {
+	limited := api.Statuses.Of(relay.RateLimited.Plain())
 	limits := a.cfg.Limits
 	byAddress := serve.ByClient(limits.TrustedProxies)
-	api = serve.Limit(api, limiter(limits.PerSecond, limits.Burst, maxClients), func(r *http.Request) string {
+	handler = serve.Limit(handler, limiter(limits.PerSecond, limits.Burst, maxClients), func(r *http.Request) string {
 		switch {
 		case isHealth(r):
 			// a balancer's question has an allowance of its own, so that what it forwards never makes it
@@ -36,9 +38,9 @@ func (a *App) protect(api http.Handler) http.Handler {
 			return ""
 		}
 		return byAddress(r)
-	}, relay.RateLimited.Plain())
-	return serve.Limit(api, limiter(limits.BuilderPerSecond, limits.BuilderBurst, maxBuilderNames), a.builderOf,
-		relay.RateLimited.Plain())
+	}, limited)
+	return serve.Limit(handler, limiter(limits.BuilderPerSecond, limits.BuilderBurst, maxBuilderNames),
+		a.builderOf, limited)
 }
 
 // bodies divides the memory for request bodies into three rooms, so that no load of one kind can

@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/relay/alert"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/api/builder"
 	"github.com/gavel-relay/gavel/relay/api/data"
 	"github.com/gavel-relay/gavel/relay/api/proposer"
@@ -28,7 +29,6 @@ import (
 	"github.com/gavel-relay/gavel/relay/deliver"
 	"github.com/gavel-relay/gavel/relay/hydrate"
 	"github.com/gavel-relay/gavel/relay/registry"
-	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/slots"
 	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/submit"
@@ -200,10 +200,10 @@ func (a *App) wire() (err error) {
 
 // newMux is an API with health checks beside it.
 func (a *App) newMux(mount func(*serve.Mux)) *serve.Mux {
-	mux := request.NewMux()
+	mux := api.NewMux()
 	mount(mux)
 	mux.Handle(http.MethodGet, "/livez", serve.Livez)
-	mux.Handle(http.MethodGet, "/readyz", serve.Readyz(a.readiness))
+	mux.Handle(http.MethodGet, "/readyz", api.Statuses.Readyz(a.readiness))
 	return mux
 }
 

@@ -57,6 +57,8 @@ type Error struct {
 	Status, Code int
 	// Message is the body's message, or the beginning of a body that is none.
 	Message string
+	// Refusal is the id by which the relay names the refusal (header X-Refusal), empty if it does not.
+	Refusal string
 	// Failures are the refused entries of a list, by index.
 	Failures map[int]string
 }
@@ -74,6 +76,7 @@ const (
 	mediaJSON     = "application/json"
 	mediaSSZ      = "application/octet-stream"
 	versionHeader = "Eth-Consensus-Version"
+	refusalHeader = "X-Refusal"
 	// maxAnswer bounds an answer in bytes.
 	maxAnswer = 64 << 20
 )
@@ -108,7 +111,7 @@ func (c *Client) do(ctx context.Context, method, path string, header http.Header
 		return nil, fmt.Errorf("read answer: more than %d bytes", maxAnswer)
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return nil, refusal(response.StatusCode, raw)
+		return nil, refusal(response, raw)
 	}
 	return &answer{
 		status: response.StatusCode, contentType: response.Header.Get("Content-Type"),
@@ -116,7 +119,7 @@ func (c *Client) do(ctx context.Context, method, path string, header http.Header
 	}, nil
 }
 
-func refusal(status int, raw []byte) *Error {
+func refusal(response *http.Response, raw []byte) *Error {
 	var document struct {
 		Code     int    `json:"code"`
 		Message  string `json:"message"`
@@ -125,7 +128,7 @@ func refusal(status int, raw []byte) *Error {
 			Message string `json:"message"`
 		} `json:"failures"`
 	}
-	refused := &Error{Status: status}
+	refused := &Error{Status: response.StatusCode, Refusal: response.Header.Get(refusalHeader)}
 	if json.Unmarshal(raw, &document) != nil {
 		refused.Message = string(raw[:min(len(raw), 200)])
 		return refused

@@ -35,14 +35,15 @@ func TestNew(t *testing.T) {
 // Every answer outside 2xx is an *Error that says what the relay said.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
-		status int
-		body   string
-		want   Error
-		text   string
+		status  int
+		refusal string
+		body    string
+		want    Error
+		text    string
 	}{
 		{
-			status: 400, body: `{"code":400,"message":"no bid","stacktraces":["…"]}`,
-			want: Error{Status: 400, Code: 400, Message: "no bid"}, text: "relay answers 400: no bid",
+			status: 400, refusal: "no-bid", body: `{"code":400,"message":"no bid","stacktraces":["…"]}`,
+			want: Error{Status: 400, Code: 400, Message: "no bid", Refusal: "no-bid"}, text: "relay answers 400: no bid",
 		},
 		{
 			status: 400,
@@ -57,7 +58,7 @@ func TestRefusals(t *testing.T) {
 		{status: 503, want: Error{Status: 503}, text: "relay answers 503: "},
 		{status: 301, body: `{}`, want: Error{Status: 301}, text: "relay answers 301: "},
 	} {
-		r := &relay{status: c.status, body: []byte(c.body)}
+		r := &relay{status: c.status, header: http.Header{"X-Refusal": {c.refusal}}, body: []byte(c.body)}
 		err := r.client(t, Options{}).Status(t.Context())
 		got := (*Error)(nil)
 		if !errors.As(err, &got) || !reflect.DeepEqual(*got, c.want) || err.Error() != c.text {

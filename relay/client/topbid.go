@@ -111,7 +111,7 @@ func (c *Client) dialTopBids(ctx context.Context, o TopBidOptions, onPing func(c
 	if readErr != nil {
 		return nil, fmt.Errorf("read refusal: %w", readErr)
 	}
-	return nil, refusal(response.StatusCode, raw)
+	return nil, refusal(response, raw)
 }
 
 // decodeTopBid reads a record: a SSZ container of fixed size, so all numbers are little-endian

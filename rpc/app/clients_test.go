@@ -24,6 +24,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
 // client is a JavaScript client that searchers use, under Node.js: make test-clients installs them
@@ -326,8 +327,8 @@ func TestClientsEthersFailures(t *testing.T) {
 			}
 		}
 		c.do(&got, no.step, no.args)
-		if got.Error.Code != no.refusal.Code || !strings.HasPrefix(got.Error.Message, no.refusal.Short) {
-			t.Errorf("%s %v: %+v, want %d %s", no.step, no.args, got.Error, no.refusal.Code, no.refusal.Short)
+		if got.Error.Code != jsonrpc.Forms[no.refusal.ID].Code || !strings.HasPrefix(got.Error.Message, no.refusal.Short) {
+			t.Errorf("%s %v: %+v, want %d %s", no.step, no.args, got.Error, jsonrpc.Forms[no.refusal.ID].Code, no.refusal.Short)
 		}
 	}
 	// Who did not sign is told with a status, at which this client throws; the answer is in what it
@@ -437,9 +438,9 @@ func TestClientsMEVShareFailures(t *testing.T) {
 		{"simulateBundle", after99, rpc.HeaderNotFound},
 	} {
 		got := c.step(new(any), no.step, no.args)
-		if got == nil || got.Name != fmt.Sprint("JsonRpcError: ", no.refusal.Code) ||
+		if got == nil || got.Name != fmt.Sprint("JsonRpcError: ", jsonrpc.Forms[no.refusal.ID].Code) ||
 			!strings.HasPrefix(got.Message, no.refusal.Short) {
-			t.Errorf("%s %v: %+v, want %d %s", no.step, no.args, got, no.refusal.Code, no.refusal.Short)
+			t.Errorf("%s %v: %+v, want %d %s", no.step, no.args, got, jsonrpc.Forms[no.refusal.ID].Code, no.refusal.Short)
 		}
 	}
 }

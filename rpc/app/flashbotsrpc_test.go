@@ -15,6 +15,7 @@ import (
 	"github.com/metachris/flashbotsrpc"
 
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
 // The Go client that searchers use sends a bundle, sees it simulated, sent and landed, and what it
@@ -180,7 +181,8 @@ func TestFlashbotsrpcErrors(t *testing.T) {
 func TestFlashbotsrpcUnsigned(t *testing.T) {
 	h := openService(t, nil)
 	_, err := flashbotsrpc.New(h.url).Call("eth_sendBundle", flashbotsrpc.FlashbotsSendBundleRequest{})
-	if refused, ok := errors.AsType[flashbotsrpc.RpcError](err); !ok || refused.Code != rpc.SignatureMissing.Code ||
+	if refused, ok := errors.AsType[flashbotsrpc.RpcError](err); !ok ||
+		refused.Code != jsonrpc.Forms[rpc.SignatureMissing.ID].Code ||
 		!strings.HasPrefix(refused.Message, rpc.SignatureMissing.Short) {
 		t.Errorf("%v, want %s", err, rpc.SignatureMissing.Short)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
 // ways is what is answered by default, and what with --literal. Answers are compared by how they
@@ -137,7 +138,7 @@ func TestLiteralErrors(t *testing.T) {
 	for literal, want := range map[bool]int{false: 200, true: 400} {
 		h := openService(t, func(cfg *Config) { cfg.Literal = literal })
 		if got := h.call(accountKey(6), "flashbots_getBundleStatsV2", map[string]any{}); got.Status != 200 ||
-			got.Error == nil || got.Error.Code != rpc.InvalidParams.Code {
+			got.Error == nil || got.Error.Code != jsonrpc.Forms[rpc.InvalidParams.ID].Code {
 			t.Errorf("literal %t: V2 answers %d %+v", literal, got.Status, got.Error)
 		}
 		if got := h.call(accountKey(6), "eth_sendBundle", map[string]any{}); got.Status != want ||

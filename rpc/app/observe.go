@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/projection"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
 // observed is what is measured, and traced if somebody wants it.
@@ -64,9 +65,10 @@ func (a *App) ledgerLag() float64 { return projection.Lag(a.journal, a.ledger) }
 
 // Admin is health and metrics, for the operator.
 func (a *App) Admin() http.Handler {
-	mux := &serve.Mux{NotFound: rpc.NotFound.Plain(), NotAllowed: rpc.MethodNotAllowed.Plain()}
+	mux := &serve.Mux{NotFound: jsonrpc.Statuses.Of(rpc.NotFound.Plain()),
+		NotAllowed: jsonrpc.Statuses.Of(rpc.MethodNotAllowed.Plain())}
 	mux.Handle(http.MethodGet, "/livez", serve.Livez)
-	mux.Handle(http.MethodGet, "/readyz", serve.Readyz(a.readiness))
+	mux.Handle(http.MethodGet, "/readyz", jsonrpc.Statuses.Readyz(a.readiness))
 	mux.Handle(http.MethodGet, "/metrics", observe.Handler(a.watched.registry, a.cfg.Log).ServeHTTP)
 	return mux
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 	"github.com/gavel-relay/gavel/rpc/send"
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
@@ -277,9 +278,9 @@ func (s *service) want(into any, key *ecdsa.PrivateKey, method string, params ..
 func (s *service) refused(refusal rpc.Refusal, key *ecdsa.PrivateKey, method string, params ...any) {
 	s.Helper()
 	got := s.call(key, method, params...)
-	if got.Error == nil || got.Error.Code != refusal.Code && got.Error.Code != 0 ||
+	if got.Error == nil || got.Error.Code != jsonrpc.Forms[refusal.ID].Code && got.Error.Code != 0 ||
 		!strings.HasPrefix(got.Error.Message, refusal.Short) {
-		s.Errorf("%s: %+v %s, want %d %s", method, got.Error, got.Result, refusal.Code, refusal.Short)
+		s.Errorf("%s: %+v %s, want %d %s", method, got.Error, got.Result, jsonrpc.Forms[refusal.ID].Code, refusal.Short)
 	}
 }
 

@@ -92,7 +92,7 @@ func (a *answer) write(id []byte, result any, refused *rpc.Refused) error {
 		err = a.encode(result)
 	} else {
 		a.WriteString(`,"error":`)
-		err = a.encode(rpcError{refused.Code, refused.Error(), refused.Data})
+		err = a.encode(rpcError{Forms[refused.ID].Code, refused.Error(), refused.Data})
 	}
 	if err != nil {
 		a.Truncate(begin)
@@ -128,6 +128,7 @@ func (c *call) refuseAll(refused *rpc.Refused) {
 
 // refuse answers a single request, or a body as a whole, with an error.
 func (c *call) refuse(id []byte, refused *rpc.Refused) {
+	c.w.Header().Set(serve.RefusalHeader, refused.ID)
 	a := newAnswer()
 	defer a.free()
 	if c.legacy {
@@ -137,7 +138,7 @@ func (c *call) refuse(id []byte, refused *rpc.Refused) {
 		}
 	}
 	c.put(a, id, nil, refused)
-	status := refused.Status
+	status := Forms[refused.ID].Status
 	if status == http.StatusForbidden {
 		status = c.AuthStatus
 	}
@@ -151,10 +152,10 @@ type legacyError struct {
 
 // legacyStatus is the status where the body has no code: whose fault it is must be seen from it.
 func legacyStatus(refused *rpc.Refused) int {
-	switch {
-	case refused.Status != http.StatusOK:
-		return refused.Status
-	case refused.Code == rpc.RateLimited.Code:
+	switch form := Forms[refused.ID]; {
+	case form.Status != http.StatusOK:
+		return form.Status
+	case form.Code == codeLimitExceeded:
 		return http.StatusTooManyRequests
 	case refused.ID == rpc.Internal.ID || refused.ID == rpc.NodeUnavailable.ID:
 		return http.StatusInternalServerError

@@ -12,7 +12,7 @@ import (
 // sending any.
 func allowAnyOrigin(header http.Header) {
 	header.Set("Access-Control-Allow-Origin", "*")
-	header.Set("Access-Control-Expose-Headers", "Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining")
+	header.Set("Access-Control-Expose-Headers", "Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-Refusal")
 }
 
 // preflight tells a browser what a page of another origin may send. It takes no token: a browser

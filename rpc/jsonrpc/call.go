@@ -134,7 +134,7 @@ func (c *call) single(e *entry) {
 	result, refused := c.handle(e)
 	c.legacy = c.legacy && !bytes.HasSuffix(e.method, []byte("V2"))
 	switch {
-	case refused != nil && (refused.Status != http.StatusOK || !e.isNotification()):
+	case refused != nil && (Forms[refused.ID].Status != http.StatusOK || !e.isNotification()):
 		c.refuse(e.id, refused)
 	case e.isNotification():
 		c.answerNothing()

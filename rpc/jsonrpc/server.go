@@ -98,7 +98,8 @@ func New(config Config) (*Server, error) {
 	}
 	s.methods, s.keyOf = methods, serve.ByClient(s.TrustedProxies)
 	s.clients, s.signers = s.Limits.Client.limiter(s.Limits.Keys), s.Limits.Signer.limiter(s.Limits.Keys)
-	s.mux = serve.Mux{NotFound: rpc.NotFound.Plain(), NotAllowed: rpc.MethodNotAllowed.Plain(), Answer: s.answerElsewhere}
+	s.mux = serve.Mux{NotFound: Statuses.Of(rpc.NotFound.Plain()), NotAllowed: Statuses.Of(rpc.MethodNotAllowed.Plain()),
+		Answer: s.answerElsewhere}
 	if s.Path == "/" {
 		s.Path = "/{$}" // this path, not what lies below
 	}

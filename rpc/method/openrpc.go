@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 )
 
 // examples are what docs/rpc.md shows, as it was sent and answered, by method. A test makes the
@@ -95,7 +97,7 @@ func Describe(methods []Method) (OpenRPC, error) {
 			described.Params = []Param{}
 		}
 		for _, r := range m.Refusals {
-			described.Errors = append(described.Errors, OpenRPCError{Code: r.Code, Message: r.Short})
+			described.Errors = append(described.Errors, OpenRPCError{Code: jsonrpc.Forms[r.ID].Code, Message: r.Short})
 		}
 		if example, found := shown[m.Name]; found {
 			described.Examples = []OpenRPCExample{exampleOf(m, example)}

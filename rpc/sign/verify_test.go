@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
 	"github.com/gavel-relay/gavel/rpc/sign"
 )
 
@@ -153,8 +154,8 @@ func FuzzVerify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string, body []byte) {
 		signer, refused := sign.Scheme{Lenient0x: true}.Verify(header, body)
 		if refused != nil {
-			if refused.HTTPStatus() != 403 || signer != (common.Address{}) {
-				t.Fatalf("%d %v", refused.HTTPStatus(), signer)
+			if jsonrpc.Statuses[refused.ID] != 403 || signer != (common.Address{}) {
+				t.Fatalf("%s %v", refused.ID, signer)
 			}
 			return
 		}

@@ -1,11 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-relay/gavel/devnet/agent/proposer"
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/clock"
-	"github.com/gavel-relay/gavel/relay"
 	"github.com/gavel-relay/gavel/scenarios/fault"
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
@@ -108,25 +107,13 @@ func (l *lab) anyMove(words ...string) bool {
 	})
 }
 
-// told writes down what an agent tells. A refusal that the relay's catalogue knows by its text gets
-// the id that it has there.
+// told writes down what an agent tells.
 func (l *lab) told(e devnet.Event) {
 	r := plan.Record{Actor: e.Actor, At: e.At, Subject: e.Subject, Slot: e.Slot, ValueWei: e.ValueWei}
 	if e.Subject == devnet.RequestRefused {
-		r.ID = refusalID("http-"+strconv.Itoa(e.Status), e.Message)
+		r.ID = cmp.Or(e.Refusal, "http-"+strconv.Itoa(e.Status))
 	}
 	l.book.add(r, time.Time{}, nil)
-}
-
-// refusalID finds the refusal whose short text a message begins with; the longest one wins.
-func refusalID(usual, message string) string {
-	best := relay.Refusal{ID: usual}
-	for _, one := range relay.Refusals {
-		if (message == one.Short || strings.HasPrefix(message, one.Short+":")) && len(one.Short) > len(best.Short) {
-			best = one
-		}
-	}
-	return best.ID
 }
 
 // offline cuts validators off from their node in the slots in which the plan has them offline: then

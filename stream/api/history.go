@@ -56,6 +56,7 @@ type operation func(w http.ResponseWriter, r *http.Request) error
 func (h *historyHandler) answering(do operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", h.Origin)
+		w.Header().Set("Access-Control-Expose-Headers", serve.RefusalHeader)
 		if err := do(w, r); err != nil {
 			Refuse(w, r, err)
 		}

@@ -18,7 +18,8 @@ import (
 func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	const answerBytes = 64 << 10
 	reads := map[string]bool{"POST /api/v1/history": true}
-	mux := &serve.Mux{NotFound: stream.NotFound.Plain(), NotAllowed: stream.MethodNotAllowed.Plain(), Answer: Refuse}
+	mux := &serve.Mux{NotFound: Statuses.Of(stream.NotFound.Plain()),
+		NotAllowed: Statuses.Of(stream.MethodNotAllowed.Plain()), Answer: Refuse}
 	MountHistory(mux, HistoryConfig{History: new(threeEvents)})
 	for _, pattern := range mux.Patterns() {
 		size := 1 << 20

@@ -48,7 +48,8 @@ func (p *threeEvents) Page(_ context.Context, q stream.Query) (events []stream.E
 }
 
 func serving(p *threeEvents) http.Handler {
-	mux := &serve.Mux{NotFound: stream.NotFound.Plain(), NotAllowed: stream.MethodNotAllowed.Plain(), Answer: Refuse}
+	mux := &serve.Mux{NotFound: Statuses.Of(stream.NotFound.Plain()),
+		NotAllowed: Statuses.Of(stream.MethodNotAllowed.Plain()), Answer: Refuse}
 	MountHistory(mux, HistoryConfig{History: p})
 	return mux
 }
@@ -125,6 +126,9 @@ func TestTranscript(t *testing.T) {
 					fmt.Fprintf(&text, "  %s: %s\n", name, value)
 				}
 			}
+			if named := answer.Header().Get("X-Refusal") != ""; named != (answer.Code >= 400) {
+				t.Errorf("%d names a refusal: %t", answer.Code, named)
+			}
 			if answer.Code != http.StatusNoContent && answer.Header().Get("Content-Type") != "application/json" {
 				t.Errorf("%s: content type %q", line, answer.Header().Get("Content-Type"))
 			}
@@ -136,7 +140,8 @@ func TestTranscript(t *testing.T) {
 
 // Pages of any origin may read, also what is refused; or those of one origin.
 func TestOrigins(t *testing.T) {
-	one := &serve.Mux{NotFound: stream.NotFound.Plain(), NotAllowed: stream.MethodNotAllowed.Plain(), Answer: Refuse}
+	one := &serve.Mux{NotFound: Statuses.Of(stream.NotFound.Plain()),
+		NotAllowed: Statuses.Of(stream.MethodNotAllowed.Plain()), Answer: Refuse}
 	MountHistory(one, HistoryConfig{History: &threeEvents{}, Origin: "https://example.org"})
 	for handler, want := range map[http.Handler]string{serving(&threeEvents{}): "*", one: "https://example.org"} {
 		for _, target := range []string{path, path + "/info", path + "?limit=0"} {
@@ -182,7 +187,7 @@ func FuzzQuery(f *testing.F) {
 		check := func(q stream.Query, err error) {
 			refused := (*stream.Refused)(nil)
 			switch {
-			case err != nil && (!errors.As(err, &refused) || refused.Status != http.StatusBadRequest):
+			case err != nil && (!errors.As(err, &refused) || Statuses[refused.ID] != http.StatusBadRequest):
 				t.Fatalf("%v", err)
 			case err == nil && (q.Limit < 1 || q.Limit > 500 || q.Offset < 0 || q.Blocks.From > q.Blocks.To ||
 				q.Times.From > q.Times.To):

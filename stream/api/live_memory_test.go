@@ -17,8 +17,9 @@ import (
 func TestMemoryOfARequestIsBoundedByWhatItSends(t *testing.T) {
 	// bytes; the listener bounds all headers by those of the query
 	const body, query, answerBytes = 1 << 20, 60_000, 64 << 10
-	mux := &serve.Mux{NotFound: stream.NotFound.Plain(), NotAllowed: stream.MethodNotAllowed.Plain(),
-		Answer: refuseListener}
+	mux := &serve.Mux{NotFound: Statuses.Of(stream.NotFound.Plain()),
+		NotAllowed: Statuses.Of(stream.MethodNotAllowed.Plain()),
+		Answer:     refuseListener}
 	MountLive(mux, LiveConfig{Broadcast: newLiveServer(nil)})
 	gone, leave := context.WithCancel(t.Context())
 	leave()

@@ -21,18 +21,19 @@ func Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 	if !errors.As(err, &refused) {
 		refused = stream.Internal.Plain()
 	}
+	status := Statuses[refused.ID]
 	serve.Named(w, refused.ID)
-	if refused.Status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError {
 		serve.Blame(w, err)
 	}
-	if refused.Status == http.StatusServiceUnavailable {
+	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", retrySeconds)
 	}
 	raw, err := json.Marshal(map[string]string{"error": refused.Error()})
 	if err != nil { // text always marshals
 		raw = []byte(`{"error":"internal error"}`)
 	}
-	serve.Bytes(w, refused.Status, "application/json", raw)
+	serve.Bytes(w, status, "application/json", raw)
 }
 
 // storage is an error of the port. Whatever it is, the request may succeed later.
@@ -47,13 +48,13 @@ func storage(err error) error {
 // again.
 func refuseListener(w http.ResponseWriter, r *http.Request, err error) {
 	var refused *stream.Refused
-	if errors.As(err, &refused) && refused.Status == http.StatusServiceUnavailable {
+	if errors.As(err, &refused) && Statuses[refused.ID] == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", strconv.Itoa(retryListen))
 	}
 	if unexpected(err) {
 		serve.Blame(w, err)
 	}
-	serve.Refuse(w, r, err)
+	Statuses.Refuse(w, r, err)
 }
 
 // unexpected says whether an end is our own fault.

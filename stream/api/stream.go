@@ -21,7 +21,7 @@ var ping = []byte(":ping\n\n")
 func (h *liveHandler) stream(w http.ResponseWriter, r *http.Request) {
 	wanted, refused := subscriptionOf(r)
 	if refused != nil {
-		serve.Refuse(w, r, refused)
+		Statuses.Refuse(w, r, refused)
 		return
 	}
 	if h.AddressOf != nil {

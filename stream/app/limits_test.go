@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/stream"
+	"github.com/gavel-relay/gavel/stream/api"
 )
 
 // An address that asks too often is told to come again, and another one is not; a page of another
@@ -30,7 +31,7 @@ func TestRequestsOfAnAddressAreBounded(t *testing.T) {
 			continue
 		}
 		refused++
-		if answer.Code != stream.RateLimited.Status || answer.Header().Get("Retry-After") == "" ||
+		if answer.Code != api.Statuses[stream.RateLimited.ID] || answer.Header().Get("Retry-After") == "" ||
 			answer.Header().Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%d %v", answer.Code, answer.Header())
 		}

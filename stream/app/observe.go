@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/stream"
+	"github.com/gavel-relay/gavel/stream/api"
 )
 
 // observed is what is measured, and traced if somebody wants it.
@@ -34,9 +35,10 @@ func (a *App) openTracing(ctx context.Context) error {
 
 // Admin is health and metrics, for the operator.
 func (a *App) Admin() http.Handler {
-	mux := &serve.Mux{NotFound: stream.NotFound.Plain(), NotAllowed: stream.MethodNotAllowed.Plain()}
+	mux := &serve.Mux{NotFound: api.Statuses.Of(stream.NotFound.Plain()),
+		NotAllowed: api.Statuses.Of(stream.MethodNotAllowed.Plain())}
 	mux.Handle(http.MethodGet, "/livez", serve.Livez)
-	mux.Handle(http.MethodGet, "/readyz", serve.Readyz(a.readiness))
+	mux.Handle(http.MethodGet, "/readyz", api.Statuses.Readyz(a.readiness))
 	mux.Handle(http.MethodGet, "/metrics", observe.Handler(a.watched.registry, a.cfg.Log).ServeHTTP)
 	return mux
 }

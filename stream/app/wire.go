@@ -38,7 +38,8 @@ func (a *App) wire() {
 	a.defineMetrics(a.watched.set)
 
 	byAddress := serve.ByClient(a.cfg.Limits.TrustedProxies)
-	mux := &serve.Mux{NotFound: stream.NotFound.Plain(), NotAllowed: stream.MethodNotAllowed.Plain(), Answer: a.refuse}
+	mux := &serve.Mux{NotFound: api.Statuses.Of(stream.NotFound.Plain()),
+		NotAllowed: api.Statuses.Of(stream.MethodNotAllowed.Plain()), Answer: a.refuse}
 	api.MountLive(mux, api.LiveConfig{Broadcast: a.broadcast, Ping: a.cfg.Ping, Origin: a.cfg.Origin,
 		Network: a.cfg.Network, AddressOf: byAddress})
 	api.MountHistory(mux, api.HistoryConfig{History: a.history, MaxLimit: a.cfg.MaxLimit, Origin: a.cfg.Origin})
@@ -55,7 +56,7 @@ func (a *App) limit(next http.Handler, byAddress func(*http.Request) string) htt
 		return next
 	}
 	limiter := serve.NewLimiter(float64(perSecond), a.cfg.Limits.Burst, maxClients)
-	limited := serve.Limit(next, limiter, byAddress, stream.RateLimited.Plain())
+	limited := serve.Limit(next, limiter, byAddress, api.Statuses.Of(stream.RateLimited.Plain()))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", a.cfg.Origin) // pages of other origins may read the refusal
 		limited.ServeHTTP(w, r)

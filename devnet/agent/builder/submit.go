@@ -85,7 +85,7 @@ func (b *Builder) tellRefused(slot phase0.Slot, relay Relay, err error) {
 	case errors.Is(err, context.Canceled):
 		return
 	case errors.As(err, &refused):
-		e.Subject, e.Status, e.Message = devnet.RequestRefused, refused.Status, refused.Message
+		e.Subject, e.Status, e.Refusal = devnet.RequestRefused, refused.Status, refused.Refusal
 	}
 	b.Tell(e)
 }

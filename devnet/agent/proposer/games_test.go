@@ -129,6 +129,7 @@ func TestWitness(t *testing.T) {
 		case "/eth/v1/builder/status":
 			http.Error(w, "down", http.StatusInternalServerError)
 		default:
+			w.Header().Set("X-Refusal", "too-late")
 			http.Error(w, `{"code":400,"message":"too late"}`, http.StatusBadRequest)
 		}
 	}))
@@ -137,7 +138,7 @@ func TestWitness(t *testing.T) {
 	client := &http.Client{Transport: &Witness{RoundTripper: http.DefaultTransport, Name: "proposers", Relay: "relay-1",
 		Tell: func(e devnet.Event) {
 			got = append(got, strings.TrimSpace(fmt.Sprintf("%s at %s: %s %d %d %s", e.Actor, e.At, e.Subject, e.Slot,
-				e.Status, e.Message)))
+				e.Status, e.Refusal)))
 		}}}
 	for _, path := range []string{"header/7/0x/0x", "header/8/0x/0x", "validators", "blinded_blocks", "status"} {
 		response, err := client.Get(server.URL + "/eth/v1/builder/" + path)
@@ -152,9 +153,9 @@ func TestWitness(t *testing.T) {
 		t.Error("a server that is gone answers")
 	}
 	want := []string{
-		"proposers at relay-1: header_received 7 0", "proposers at relay-1: request_refused 8 400 too late",
+		"proposers at relay-1: header_received 7 0", "proposers at relay-1: request_refused 8 400 too-late",
 		"proposers at relay-1: registration_sent 0 0", "proposers at relay-1: payload_received 0 0",
-		"proposers at relay-1: request_refused 0 500 Internal Server Error", "proposers at relay-1: request_failed 9 0",
+		"proposers at relay-1: request_refused 0 500", "proposers at relay-1: request_failed 9 0",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -1,10 +1,6 @@
 package proposer
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -37,16 +33,7 @@ func (w *Witness) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	switch path := request.URL.Path; {
 	case response.StatusCode >= 400:
-		raw, err := io.ReadAll(response.Body)
-		err = errors.Join(err, response.Body.Close())
-		response.Body = io.NopCloser(bytes.NewReader(raw))
-		var document struct {
-			Message string `json:"message"`
-		}
-		if err != nil || json.Unmarshal(raw, &document) != nil {
-			document.Message = http.StatusText(response.StatusCode)
-		}
-		e.Subject, e.Status, e.Message = devnet.RequestRefused, response.StatusCode, document.Message
+		e.Subject, e.Status, e.Refusal = devnet.RequestRefused, response.StatusCode, response.Header.Get("X-Refusal")
 		w.Tell(e)
 	case strings.Contains(path, "/header/") && response.StatusCode == http.StatusOK:
 		e.Subject = devnet.HeaderReceived

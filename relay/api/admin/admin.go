@@ -29,7 +29,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/api"
 )
 
 // Records are how builders are treated now.
@@ -108,7 +108,7 @@ func (a *skin) keep(w http.ResponseWriter, r *http.Request) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), keepTime)
 	defer cancel()
 	if err := a.Kept(ctx); err != nil {
-		serve.Refuse(w, r, relay.AdminNotKept.Plain())
+		api.Refuse(w, r, relay.AdminNotKept.Plain())
 		return false
 	}
 	return true
@@ -146,7 +146,7 @@ func (a *skin) authorized(next http.HandlerFunc) http.HandlerFunc {
 		got := sha256.Sum256([]byte(token))
 		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			serve.Refuse(w, r, relay.AdminToken.Plain())
+			api.Refuse(w, r, relay.AdminToken.Plain())
 			return
 		}
 		next(w, r)
@@ -159,7 +159,7 @@ const maxBody = 1 << 20
 // read decodes a JSON body; nothing at all leaves the value as it is. Names that are not known are
 // mistakes.
 func read(w http.ResponseWriter, r *http.Request, into any) *relay.Refused {
-	body, refused := request.Body(w, r, maxBody)
+	body, refused := api.Body(w, r, maxBody)
 	if refused != nil || len(body) == 0 {
 		return refused
 	}

@@ -23,8 +23,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/golden"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/builders"
-	"github.com/gavel-relay/gavel/relay/request"
 )
 
 const token = "a token of the operator"
@@ -68,7 +68,7 @@ func newHouse(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mux := request.NewMux()
+	mux := api.NewMux()
 	Mount(mux, Config{
 		Clock: clock.NewHeld(time.Unix(1_700_000_000, 0), 1), Token: token, Records: h.list, Changes: h.list, Trust: h.list,
 		Demotions: h.list,

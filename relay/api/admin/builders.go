@@ -5,6 +5,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 )
 
 // builders lists how builders are treated. API keys are never shown, only their hashes.
@@ -20,7 +21,7 @@ func (a *skin) builders(w http.ResponseWriter, r *http.Request) {
 func (a *skin) builder(w http.ResponseWriter, r *http.Request) {
 	b, known := a.Records.Named(r.PathValue("name"))
 	if !known {
-		serve.Refuse(w, r, relay.BuilderUnknown.With("%.90q", r.PathValue("name")))
+		api.Refuse(w, r, relay.BuilderUnknown.With("%.90q", r.PathValue("name")))
 		return
 	}
 	serve.JSON(w, r, http.StatusOK, b)
@@ -36,18 +37,18 @@ type change struct {
 func (a *skin) setBuilder(w http.ResponseWriter, r *http.Request) {
 	var wanted change
 	if refused := read(w, r, &wanted); refused != nil {
-		serve.Refuse(w, r, refused)
+		api.Refuse(w, r, refused)
 		return
 	}
 	name := r.PathValue("name")
 	if wanted.Name != "" && wanted.Name != name {
-		serve.Refuse(w, r, relay.BuilderInvalid.With("the name is %.90q in the path and %.90q in the record", name,
+		api.Refuse(w, r, relay.BuilderInvalid.With("the name is %.90q in the path and %.90q in the record", name,
 			wanted.Name))
 		return
 	}
 	wanted.Name = name
 	if err := a.Changes.Set(a.Clock.Now(), wanted.Builder, wanted.Why); err != nil {
-		serve.Refuse(w, r, relay.BuilderInvalid.With("%v", err))
+		api.Refuse(w, r, relay.BuilderInvalid.With("%v", err))
 		return
 	}
 	if a.keep(w, r) {
@@ -59,7 +60,7 @@ func (a *skin) setBuilder(w http.ResponseWriter, r *http.Request) {
 // without a body.
 func (a *skin) removeBuilder(w http.ResponseWriter, r *http.Request) {
 	if err := a.Changes.Remove(a.Clock.Now(), r.PathValue("name"), r.URL.Query().Get("why")); err != nil {
-		serve.Refuse(w, r, relay.BuilderUnknown.With("%.90q was not changed at run time", r.PathValue("name")))
+		api.Refuse(w, r, relay.BuilderUnknown.With("%.90q was not changed at run time", r.PathValue("name")))
 		return
 	}
 	if a.keep(w, r) {

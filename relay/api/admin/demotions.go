@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -26,16 +26,16 @@ func (a *skin) demotions(w http.ResponseWriter, r *http.Request) {
 func (a *skin) submission(w http.ResponseWriter, r *http.Request) {
 	var hash phase0.Hash32
 	if err := eth.ParseHex(r.PathValue("block_hash"), hash[:]); err != nil {
-		serve.Refuse(w, r, relay.InvalidHash.With("%v", err))
+		api.Refuse(w, r, relay.InvalidHash.With("%v", err))
 		return
 	}
 	contents, err := a.Evidence.Kept(r.Context(), hash)
 	if err != nil {
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 		return
 	}
 	if contents == nil {
-		serve.Refuse(w, r, relay.EvidenceUnknown.With("%#x", hash[:]))
+		api.Refuse(w, r, relay.EvidenceUnknown.With("%#x", hash[:]))
 		return
 	}
 	raw, err := wire.EncodeSubmission(wire.SSZ, &relay.Submission{
@@ -43,9 +43,9 @@ func (a *skin) submission(w http.ResponseWriter, r *http.Request) {
 		Requests: contents.Requests,
 	})
 	if err != nil {
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 		return
 	}
-	w.Header().Set(request.VersionHeader, contents.Fork.String())
+	w.Header().Set(api.VersionHeader, contents.Fork.String())
 	serve.Bytes(w, http.StatusOK, wire.SSZ.ContentType(), raw)
 }

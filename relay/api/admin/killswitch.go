@@ -5,6 +5,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 )
 
 // state is the kill switch's.
@@ -25,11 +26,11 @@ func (a *skin) setKillSwitch(w http.ResponseWriter, r *http.Request) {
 		Why string `json:"why"`
 	}
 	if refused := read(w, r, &wanted); refused != nil {
-		serve.Refuse(w, r, refused)
+		api.Refuse(w, r, refused)
 		return
 	}
 	if wanted.On == nil {
-		serve.Refuse(w, r, relay.Malformed.With(`say {"on": true} or {"on": false}`))
+		api.Refuse(w, r, relay.Malformed.With(`say {"on": true} or {"on": false}`))
 		return
 	}
 	a.Switch.Set(a.Clock.Now(), *wanted.On, wanted.Why)

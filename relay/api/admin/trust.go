@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 )
 
 // reason is why the operator does something.
@@ -22,16 +22,16 @@ func (a *skin) suspend(w http.ResponseWriter, r *http.Request) { a.trust(w, r, a
 func (a *skin) trust(w http.ResponseWriter, r *http.Request, do func(time.Time, string, string) error) {
 	var given reason
 	if refused := read(w, r, &given); refused != nil {
-		serve.Refuse(w, r, refused)
+		api.Refuse(w, r, refused)
 		return
 	}
 	name := r.PathValue("name")
 	if _, known := a.Records.Named(name); !known {
-		serve.Refuse(w, r, relay.BuilderUnknown.With("%.90q", name))
+		api.Refuse(w, r, relay.BuilderUnknown.With("%.90q", name))
 		return
 	}
 	if err := do(a.Clock.Now(), name, given.Why); err != nil {
-		serve.Refuse(w, r, relay.BuilderInvalid.With("%v", err))
+		api.Refuse(w, r, relay.BuilderInvalid.With("%v", err))
 		return
 	}
 	if a.keep(w, r) {

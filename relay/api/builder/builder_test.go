@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/hydrate"
-	"github.com/gavel-relay/gavel/relay/request"
 	"github.com/gavel-relay/gavel/relay/speculate"
 )
 
@@ -69,7 +69,7 @@ func (d *desk) ByKey(apiKey string) (relay.Builder, bool) {
 }
 
 func (d *desk) handler() http.Handler {
-	mux := request.NewMux()
+	mux := api.NewMux()
 	Mount(mux, Config{Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Speculator: d.auction.speculator(),
 		Headers: d, Duties: d,
 		Identity: d, Hydrator: &d.cache})
@@ -100,8 +100,9 @@ func wantRefusal(t *testing.T, answer *httptest.ResponseRecorder, want relay.Ref
 	if err := json.Unmarshal(answer.Body.Bytes(), &body); err != nil {
 		t.Fatalf("the answer is no JSON: %q", answer.Body)
 	}
-	if answer.Code != want.Status || body.Code != want.Status || !strings.HasPrefix(body.Message, want.Short) {
-		t.Errorf("%d %s, want %d %s", answer.Code, answer.Body, want.Status, want.Short)
+	if answer.Code != api.Statuses[want.ID] || body.Code != api.Statuses[want.ID] ||
+		!strings.HasPrefix(body.Message, want.Short) {
+		t.Errorf("%d %s, want %d %s", answer.Code, answer.Body, api.Statuses[want.ID], want.Short)
 	}
 	if got := answer.Header().Get("Content-Type"); got != "application/json" {
 		t.Errorf("content type %q", got)

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/heaptest"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
@@ -44,7 +44,7 @@ func TestMemoryOfARequestIsBoundedByItsBody(t *testing.T) {
 	}
 	unread := heaptest.Bodies(memoryBody)
 	d := &silent{}
-	mux := request.NewMux()
+	mux := api.NewMux()
 	Mount(mux, Config{
 		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Speculator: d.auction.speculator(), Headers: d,
 		Duties: d, Identity: d,

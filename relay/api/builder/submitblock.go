@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/speculate"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
@@ -39,7 +39,7 @@ func (a *skin) submitBlock(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, r *http.Request, outcome relay.Outcome, err error) {
 	switch {
 	case err != nil:
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 	case outcome.Message == "":
 		w.WriteHeader(outcome.Status)
 	default:
@@ -55,7 +55,7 @@ func (a *skin) readSubmission(w http.ResponseWriter, r *http.Request,
 	if refused != nil {
 		return nil, nil, refused
 	}
-	media, refused := request.Media(r)
+	media, refused := api.Media(r)
 	if refused != nil {
 		return nil, nil, refused
 	}
@@ -95,11 +95,11 @@ func receiveBody(w http.ResponseWriter, r *http.Request, media wire.Media,
 	defer observe.Stage(r.Context(), observe.Receive)()
 	switch {
 	case media == wire.JSON:
-		return request.Body(w, r, maxJSON)
+		return api.Body(w, r, maxJSON)
 	case !isWhole(r):
-		return request.Body(w, r, MaxSSZ)
+		return api.Body(w, r, MaxSSZ)
 	}
-	return request.BodyAsItComes(w, r, MaxSSZ, following.Arrived)
+	return api.BodyAsItComes(w, r, MaxSSZ, following.Arrived)
 }
 
 // fork is the fork of a submission. It follows from the slot, so the header is not needed even for
@@ -109,7 +109,7 @@ func (a *skin) fork(r *http.Request, media wire.Media, body []byte) (eth.Fork, *
 	if err != nil {
 		return 0, relay.Malformed.With("%v", err)
 	}
-	return request.Fork(r, a.Spec.ForkAt(slot), false)
+	return api.Fork(r, a.Spec.ForkAt(slot), false)
 }
 
 // options reads ?cancellations= and x-sequence.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -43,11 +43,11 @@ func (a *skin) readHeader(w http.ResponseWriter, r *http.Request) (*relay.Header
 	if refused != nil {
 		return nil, refused
 	}
-	media, refused := request.Media(r)
+	media, refused := api.Media(r)
 	if refused != nil {
 		return nil, refused
 	}
-	body, refused := request.Body(w, r, maxHeader)
+	body, refused := api.Body(w, r, maxHeader)
 	if refused != nil {
 		return nil, refused
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
@@ -48,13 +48,13 @@ func (a *skin) topBid(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Upgrade", "websocket")
 			w.Header().Set("Sec-Websocket-Version", "13")
 		}
-		serve.Refuse(w, r, refused)
+		api.Refuse(w, r, refused)
 		return
 	}
 	listener, err := a.TopBids.Listen(r.Context(), unit, client)
 	if err != nil {
 		w.Header().Set("Retry-After", strconv.Itoa(retryListen))
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 		return
 	}
 	defer listener.Leave()

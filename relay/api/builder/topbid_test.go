@@ -25,7 +25,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/internal/serve/servetest"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
@@ -41,7 +41,7 @@ func newTheatre() *theatre {
 }
 
 func (h *theatre) handler(needKey bool) http.Handler {
-	mux, d := request.NewMux(), new(desk)
+	mux, d := api.NewMux(), new(desk)
 	Mount(mux, Config{
 		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Submitter: d, Headers: d, Duties: d, Identity: d, Hydrator: &d.cache,
 		TopBids: h.feed, TopBidsNeedKey: needKey,
@@ -191,7 +191,8 @@ func TestTopBidRefuses(t *testing.T) {
 			h := newTheatre()
 			answer := ask(t, h.handler(false), row.method+" "+topBidPath+row.query, row.headers, nil)
 			wantRefusal(t, answer, row.want)
-			if got := answer.Header().Get("Upgrade"); (got == "websocket") != (row.want.Status == http.StatusUpgradeRequired) {
+			got, upgrades := answer.Header().Get("Upgrade"), row.want.ID == relay.WebSocketNeeded.ID
+			if (got == "websocket") != upgrades {
 				t.Errorf("Upgrade %q", got)
 			}
 			if h.feed.Listeners() != 0 {
@@ -218,7 +219,7 @@ func TestTopBidHasSoManyPlaces(t *testing.T) {
 	defer server.Close()
 	dial(t, server.URL+topBidPath, nil)
 	_, response, err := websocket.Dial(t.Context(), server.URL+topBidPath, nil) //nolint:bodyclose // Dial has closed it
-	if err == nil || response == nil || response.StatusCode != relay.TooManyListeners.Status ||
+	if err == nil || response == nil || response.StatusCode != api.Statuses[relay.TooManyListeners.ID] ||
 		response.Header.Get("Retry-After") != "10" {
 		t.Errorf("%v %v", response, err)
 	}

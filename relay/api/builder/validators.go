@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -17,7 +18,7 @@ import (
 func (a *skin) validators(w http.ResponseWriter, r *http.Request) {
 	raw, err := a.list.encode(a.Duties.Duties())
 	if err != nil {
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 		return
 	}
 	serve.Bytes(w, http.StatusOK, wire.JSON.ContentType(), raw)

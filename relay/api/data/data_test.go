@@ -20,8 +20,8 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/eth/bls"
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/api/data"
 	"github.com/gavel-relay/gavel/relay/archive"
 )
@@ -111,7 +111,7 @@ func serving(t *testing.T, facts ...relay.Fact) http.Handler {
 }
 
 func mount(a data.Archive) http.Handler {
-	mux := &serve.Mux{NotFound: relay.NotFound.Plain(), NotAllowed: relay.MethodNotAllowed.Plain()}
+	mux := api.NewMux()
 	data.Mount(mux, data.Config{Archive: a})
 	return mux
 }

@@ -3,8 +3,8 @@ package data
 import (
 	"net/http"
 
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 )
 
 // maxDelivered is the greatest and the default number of rows.
@@ -36,12 +36,12 @@ func (a *skin) delivered(w http.ResponseWriter, r *http.Request, media string) {
 		Order: q.order(),
 	}
 	if q.refused != nil {
-		serve.Refuse(w, r, q.refused)
+		api.Refuse(w, r, q.refused)
 		return
 	}
 	rows, err := a.Archive.Delivered(r.Context(), query)
 	if err != nil {
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 		return
 	}
 	list := make([]deliveredTrace, len(rows))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 )
 
 // The media types of an answer, the preferred first. Refusals are always JSON.
@@ -32,7 +33,7 @@ func formatted(operation func(w http.ResponseWriter, r *http.Request, media stri
 		w.Header().Add("Vary", "Accept")
 		media, ok := serve.Negotiate(r, mediaJSON, mediaCSV, mediaNDJSON)
 		if !ok {
-			serve.Refuse(w, r, relay.NotAcceptable.Plain())
+			api.Refuse(w, r, relay.NotAcceptable.Plain())
 			return
 		}
 		operation(w, r, media)
@@ -43,7 +44,7 @@ func formatted(operation func(w http.ResponseWriter, r *http.Request, media stri
 func answerList[I item](w http.ResponseWriter, r *http.Request, media string, list []I) {
 	encoded, err := encodeList(media, list)
 	if err != nil {
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 		return
 	}
 	serve.Bytes(w, http.StatusOK, media, encoded.raw)

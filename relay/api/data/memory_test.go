@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/gavel-relay/gavel/internal/heaptest"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/api/data"
-	"github.com/gavel-relay/gavel/relay/request"
 )
 
 // Nothing here reads a body, whatever comes in one; and a query holds no more than a body of its
@@ -16,7 +16,7 @@ import (
 func TestMemoryOfARequestIsBoundedByWhatItSends(t *testing.T) {
 	// bytes; the listener bounds all headers by those of the query
 	const body, query, answerBytes = 1 << 20, 60_000, 64 << 10
-	mux := request.NewMux()
+	mux := api.NewMux()
 	data.Mount(mux, data.Config{Archive: brokenArchive{}})
 	for _, pattern := range mux.Patterns() {
 		method, path, _ := strings.Cut(pattern, " ")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 )
 
 // maxReceived is the greatest and the default number of rows.
@@ -50,12 +51,12 @@ func (a *skin) received(w http.ResponseWriter, r *http.Request, media string) {
 	}
 	query.Limit = q.limit(maxReceived)
 	if q.refused != nil {
-		serve.Refuse(w, r, q.refused)
+		api.Refuse(w, r, q.refused)
 		return
 	}
 	raw, err := a.receivedList(r, query, media)
 	if err != nil {
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 		return
 	}
 	serve.Bytes(w, http.StatusOK, media, raw)

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/api"
 )
 
 // signedRegistration is the answer. A table has the message's fields and the signature side by
@@ -42,18 +42,18 @@ func (a *skin) registration(w http.ResponseWriter, r *http.Request, media string
 	pubkey := q.pubkey("pubkey")
 	switch {
 	case q.refused != nil:
-		serve.Refuse(w, r, q.refused)
+		api.Refuse(w, r, q.refused)
 		return
 	case pubkey == nil:
-		serve.Refuse(w, r, relay.ArgumentMissing.With("pubkey"))
+		api.Refuse(w, r, relay.ArgumentMissing.With("pubkey"))
 		return
 	}
 	found, err := a.Archive.Registration(r.Context(), *pubkey)
 	switch {
 	case err != nil:
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 	case found == nil:
-		serve.Refuse(w, r, relay.RegistrationNotFound.With("validator %s", lowerHex(pubkey[:])))
+		api.Refuse(w, r, relay.RegistrationNotFound.With("validator %s", lowerHex(pubkey[:])))
 	default:
 		answerOne(w, r, media, registrationOf(found))
 	}

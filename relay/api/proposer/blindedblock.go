@@ -6,7 +6,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -16,12 +16,12 @@ func (a *skin) blindedBlockV1(w http.ResponseWriter, r *http.Request) {
 	at := a.Clock.Now()
 	accepted, ok := serve.Negotiate(r, wire.JSON.ContentType(), wire.SSZ.ContentType())
 	if !ok {
-		serve.Refuse(w, r, relay.NotAcceptable.Plain())
+		api.Refuse(w, r, relay.NotAcceptable.Plain())
 		return
 	}
 	contents, err := a.deliver(w, r, at, true)
 	if err != nil {
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 		return
 	}
 	media := wire.JSON
@@ -30,10 +30,10 @@ func (a *skin) blindedBlockV1(w http.ResponseWriter, r *http.Request) {
 	}
 	raw, err := wire.EncodePayload(media, contents)
 	if err != nil {
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 		return
 	}
-	w.Header().Set(request.VersionHeader, contents.Fork.String())
+	w.Header().Set(api.VersionHeader, contents.Fork.String())
 	serve.Bytes(w, http.StatusOK, accepted, raw)
 }
 
@@ -41,7 +41,7 @@ func (a *skin) blindedBlockV1(w http.ResponseWriter, r *http.Request) {
 // body, once a beacon node has accepted the block (builder-specs, submitBlindedBlockV2).
 func (a *skin) blindedBlockV2(w http.ResponseWriter, r *http.Request) {
 	if _, err := a.deliver(w, r, a.Clock.Now(), false); err != nil {
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
@@ -58,11 +58,11 @@ func (a *skin) deliver(w http.ResponseWriter, r *http.Request, at time.Time, rev
 // readBlindedBlock decodes the body in the fork of its slot; JSON may do without the version
 // header, SSZ may not.
 func (a *skin) readBlindedBlock(w http.ResponseWriter, r *http.Request) (*relay.BlindedBlock, *relay.Refused) {
-	media, refused := request.Media(r)
+	media, refused := api.Media(r)
 	if refused != nil {
 		return nil, refused
 	}
-	body, refused := request.Body(w, r, maxBlindedBlock)
+	body, refused := api.Body(w, r, maxBlindedBlock)
 	if refused != nil {
 		return nil, refused
 	}
@@ -70,7 +70,7 @@ func (a *skin) readBlindedBlock(w http.ResponseWriter, r *http.Request) (*relay.
 	if err != nil {
 		return nil, relay.Malformed.With("%v", err)
 	}
-	fork, refused := request.Fork(r, a.Spec.ForkAt(slot), media == wire.SSZ)
+	fork, refused := api.Fork(r, a.Spec.ForkAt(slot), media == wire.SSZ)
 	if refused != nil {
 		return nil, refused
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -30,22 +30,22 @@ func (a *skin) header(w http.ResponseWriter, r *http.Request) {
 	at := a.Clock.Now()
 	media, ok := serve.Negotiate(r, wire.JSON.ContentType(), wire.SSZ.ContentType())
 	if !ok {
-		serve.Refuse(w, r, relay.NotAcceptable.Plain())
+		api.Refuse(w, r, relay.NotAcceptable.Plain())
 		return
 	}
 	key, refused := parseKey(r)
 	if refused != nil {
-		serve.Refuse(w, r, refused)
+		api.Refuse(w, r, refused)
 		return
 	}
 	bid, err := a.Headers.Header(r.Context(), at, key, clientDeadline(r.Header))
 	switch {
 	case err != nil:
-		serve.Refuse(w, r, err)
+		api.Refuse(w, r, err)
 	case bid == nil:
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		w.Header()[request.VersionHeader] = versions[bid.Fork]
+		w.Header()[api.VersionHeader] = versions[bid.Fork]
 		raw := bid.JSON
 		if media == wire.SSZ.ContentType() {
 			raw = bid.SSZ

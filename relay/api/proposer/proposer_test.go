@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/api"
 )
 
 // now is what every clock of these tests reads: the start of slot 64, the first one of fulu. Slots
@@ -72,7 +72,7 @@ func (d *desk) Deliver(_ context.Context, at time.Time, block *relay.BlindedBloc
 func (d *desk) untouched() bool { return d.registered == nil && d.asked == nil && d.blocks == nil }
 
 func (d *desk) handler() *serve.Mux {
-	mux := request.NewMux()
+	mux := api.NewMux()
 	Mount(mux, Config{
 		Spec: testSpec(), Clock: clock.NewHeld(now, 1), Registrar: d, Headers: d, Deliverer: d, Ready: func() bool {
 			return !d.unready
@@ -105,8 +105,9 @@ func wantRefusal(t *testing.T, answer *httptest.ResponseRecorder, want relay.Ref
 	if err := json.Unmarshal(answer.Body.Bytes(), &body); err != nil {
 		t.Fatalf("the answer is no JSON: %q", answer.Body)
 	}
-	if answer.Code != want.Status || body.Code != want.Status || !strings.HasPrefix(body.Message, want.Short) {
-		t.Errorf("%d %s, want %d %s", answer.Code, answer.Body, want.Status, want.Short)
+	if answer.Code != api.Statuses[want.ID] || body.Code != api.Statuses[want.ID] ||
+		!strings.HasPrefix(body.Message, want.Short) {
+		t.Errorf("%d %s, want %d %s", answer.Code, answer.Body, api.Statuses[want.ID], want.Short)
 	}
 	if got := answer.Header().Get("Content-Type"); got != "application/json" {
 		t.Errorf("content type %q", got)
@@ -148,7 +149,7 @@ func TestPathsAndMethods(t *testing.T) {
 		t.Run(request, func(t *testing.T) {
 			answer := ask(t, &desk{}, request, "", nil)
 			wantRefusal(t, answer, want)
-			if (answer.Header().Get("Allow") != "") != (want.Status == http.StatusMethodNotAllowed) {
+			if (answer.Header().Get("Allow") != "") != (api.Statuses[want.ID] == http.StatusMethodNotAllowed) {
 				t.Errorf("Allow %q", answer.Header().Get("Allow"))
 			}
 		})

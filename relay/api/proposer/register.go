@@ -7,7 +7,7 @@ import (
 
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/request"
+	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/wire"
 )
 
@@ -15,23 +15,23 @@ import (
 // Good entries are stored even when others are bad; then the answer is 400 and names the first
 // hundred bad ones by their place in the list.
 func (a *skin) register(w http.ResponseWriter, r *http.Request) {
-	media, refused := request.Media(r)
+	media, refused := api.Media(r)
 	if refused != nil {
-		serve.Refuse(w, r, refused)
+		api.Refuse(w, r, refused)
 		return
 	}
-	body, refused := request.Body(w, r, maxRegistrations)
+	body, refused := api.Body(w, r, maxRegistrations)
 	if refused != nil {
-		serve.Refuse(w, r, refused)
+		api.Refuse(w, r, refused)
 		return
 	}
 	batch, err := wire.DecodeRegistrations(media, body)
 	switch {
 	case errors.Is(err, wire.ErrTooManyRegistrations):
-		serve.Refuse(w, r, relay.RegistrationsTooMany.With("at most %d", wire.MaxRegistrations))
+		api.Refuse(w, r, relay.RegistrationsTooMany.With("at most %d", wire.MaxRegistrations))
 		return
 	case err != nil:
-		serve.Refuse(w, r, relay.Malformed.With("%v", err))
+		api.Refuse(w, r, relay.Malformed.With("%v", err))
 		return
 	}
 	failed := a.Registrar.Register(r.Context(), a.Clock.Now(), batch.Entries)
@@ -40,13 +40,13 @@ func (a *skin) register(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	failures := listed(batch, failed)
-	refusal := relay.RegistrationsInvalid.With("%d of %d, first: %s",
+	refused = relay.RegistrationsInvalid.With("%d of %d, first: %s",
 		failed.Count+batch.BadCount, len(batch.Entries)+batch.BadCount, failures[0].Message)
 	if more := failed.Count + batch.BadCount - len(failures); more > 0 {
-		refusal = relay.RegistrationsInvalid.With("%d of %d, the first %d are listed and %d more are not, first: %s",
+		refused = relay.RegistrationsInvalid.With("%d of %d, the first %d are listed and %d more are not, first: %s",
 			failed.Count+batch.BadCount, len(batch.Entries)+batch.BadCount, len(failures), more, failures[0].Message)
 	}
-	serve.RefuseList(w, refusal, failures)
+	serve.RefuseList(w, api.Statuses.Of(refused), failures)
 }
 
 // listed are the failures that the answer names: the first of those that could not be decoded and

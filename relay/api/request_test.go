@@ -1,4 +1,4 @@
-package request
+package api
 
 import (
 	"net/http"
@@ -37,7 +37,7 @@ func TestBodyWithoutRoomIsToldToComeAgain(t *testing.T) {
 		release := make(chan struct{})
 		handler := serve.NewBodyBudget(0, time.Second).Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, refused := Body(w, r, 4<<20); refused != nil {
-				serve.Refuse(w, r, refused)
+				Refuse(w, r, refused)
 				return
 			}
 			<-release
@@ -50,7 +50,7 @@ func TestBodyWithoutRoomIsToldToComeAgain(t *testing.T) {
 		go ask() // of the 4 MiB that an address has, this takes 2, and some bytes
 		synctest.Wait()
 		answer := ask()
-		if want := relay.Overloaded; answer.Code != want.Status || answer.Header().Get("Retry-After") != "1" {
+		if want := relay.Overloaded; answer.Code != Statuses[want.ID] || answer.Header().Get("Retry-After") != "1" {
 			t.Errorf("%d %s, retry after %q", answer.Code, answer.Body, answer.Header().Get("Retry-After"))
 		}
 		close(release)

@@ -1,6 +1,6 @@
-// Package request reads requests for the API skins: media, body and fork, with the relay's own
-// refusals.
-package request
+// Package api is what the relay's HTTP handlers share: how they read requests (media, body, fork),
+// and with which status each refusal is answered.
+package api
 
 import (
 	"errors"
@@ -14,7 +14,8 @@ import (
 
 // NewMux is a mux that knows no paths yet.
 func NewMux() *serve.Mux {
-	return &serve.Mux{NotFound: relay.NotFound.Plain(), NotAllowed: relay.MethodNotAllowed.Plain()}
+	return &serve.Mux{NotFound: Statuses.Of(relay.NotFound.Plain()),
+		NotAllowed: Statuses.Of(relay.MethodNotAllowed.Plain())}
 }
 
 // Encodings are the content encodings that bodies may come in.

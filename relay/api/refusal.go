@@ -1,0 +1,114 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+)
+
+// Refuse answers with an error. One that is no refusal of the relay is our own fault: 500, and its
+// text stays inside.
+func Refuse(w http.ResponseWriter, r *http.Request, err error) { Statuses.Refuse(w, r, err) }
+
+// Statuses says with which HTTP status each refusal of the relay is answered.
+var Statuses = serve.Statuses{
+	// What every interface refuses.
+	relay.NotFound.ID:             http.StatusNotFound,
+	relay.MethodNotAllowed.ID:     http.StatusMethodNotAllowed,
+	relay.NotAcceptable.ID:        http.StatusNotAcceptable,
+	relay.UnsupportedMediaType.ID: http.StatusUnsupportedMediaType,
+	relay.BodyTooLarge.ID:         http.StatusRequestEntityTooLarge,
+	relay.BodyUnreadable.ID:       http.StatusBadRequest,
+	relay.Malformed.ID:            http.StatusBadRequest,
+	relay.UnknownFork.ID:          http.StatusBadRequest,
+	relay.WrongFork.ID:            http.StatusBadRequest,
+	relay.RateLimited.ID:          http.StatusTooManyRequests,
+	relay.Overloaded.ID:           http.StatusServiceUnavailable,
+	relay.Internal.ID:             http.StatusInternalServerError,
+	relay.NotReady.ID:             http.StatusServiceUnavailable,
+
+	// What registerValidator refuses.
+	relay.RegistrationsInvalid.ID:         http.StatusBadRequest,
+	relay.RegistrationsTooMany.ID:         http.StatusRequestEntityTooLarge,
+	relay.RegistrationTooEarly.ID:         http.StatusBadRequest,
+	relay.RegistrationTooLate.ID:          http.StatusBadRequest,
+	relay.RegistrationUnknownValidator.ID: http.StatusBadRequest,
+	relay.RegistrationSignature.ID:        http.StatusBadRequest,
+
+	// What getHeader refuses.
+	relay.InvalidSlot.ID:   http.StatusBadRequest,
+	relay.InvalidPubkey.ID: http.StatusBadRequest,
+	relay.InvalidHash.ID:   http.StatusBadRequest,
+	relay.SlotTooOld.ID:    http.StatusBadRequest,
+
+	// What a builder's submission is refused for, cheap checks first.
+	relay.SubmissionPastSlot.ID:        http.StatusBadRequest,
+	relay.SubmissionNoDuty.ID:          http.StatusBadRequest,
+	relay.SubmissionWrongProposer.ID:   http.StatusBadRequest,
+	relay.SubmissionFeeRecipient.ID:    http.StatusBadRequest,
+	relay.SubmissionTimestamp.ID:       http.StatusBadRequest,
+	relay.SubmissionBlockHash.ID:       http.StatusBadRequest,
+	relay.SubmissionParentHash.ID:      http.StatusBadRequest,
+	relay.SubmissionTraceGasLimit.ID:   http.StatusBadRequest,
+	relay.SubmissionTraceGasUsed.ID:    http.StatusBadRequest,
+	relay.SubmissionGasLimitChanged.ID: http.StatusBadRequest,
+	relay.SubmissionNoAttributes.ID:    http.StatusBadRequest,
+	relay.SubmissionBlockNumber.ID:     http.StatusBadRequest,
+	relay.SubmissionPrevRandao.ID:      http.StatusBadRequest,
+	relay.SubmissionWithdrawals.ID:     http.StatusBadRequest,
+	relay.SubmissionBlobCounts.ID:      http.StatusBadRequest,
+	relay.SubmissionBlobLimit.ID:       http.StatusBadRequest,
+	relay.SubmissionDelivered.ID:       http.StatusBadRequest,
+	relay.SubmissionSignature.ID:       http.StatusBadRequest,
+	relay.SubmissionBuilderKey.ID:      http.StatusBadRequest,
+	relay.SubmissionStale.ID:           http.StatusBadRequest,
+	relay.SubmissionInvalid.ID:         http.StatusBadRequest,
+	relay.SubmissionUnverifiable.ID:    http.StatusServiceUnavailable,
+	relay.SubmissionCrowded.ID:         http.StatusServiceUnavailable,
+	relay.SubmissionTimeout.ID:         http.StatusGatewayTimeout,
+	relay.SubmissionCancellations.ID:   http.StatusBadRequest,
+	relay.SubmissionBlocked.ID:         http.StatusForbidden,
+	relay.APIKeyUnknown.ID:             http.StatusUnauthorized,
+	relay.APIKeyNeeded.ID:              http.StatusUnauthorized,
+	relay.APIKeyOtherBuilder.ID:        http.StatusForbidden,
+	relay.HeaderNotTrusted.ID:          http.StatusForbidden,
+	relay.HeaderPayloadMismatch.ID:     http.StatusBadRequest,
+	relay.SubmissionOtherPayload.ID:    http.StatusBadRequest,
+	relay.SubmissionEscrowDown.ID:      http.StatusServiceUnavailable,
+	relay.SubmissionEscrowCrowded.ID:   http.StatusServiceUnavailable,
+	relay.SubmissionSequence.ID:        http.StatusBadRequest,
+	relay.SubmissionHydrationForm.ID:   http.StatusBadRequest,
+	relay.SubmissionNotHydratable.ID:   http.StatusBadRequest,
+
+	// What submitBlindedBlock refuses.
+	relay.PayloadUnknownProposer.ID: http.StatusBadRequest,
+	relay.PayloadSignature.ID:       http.StatusBadRequest,
+	relay.PayloadUnknown.ID:         http.StatusBadRequest,
+	relay.PayloadHeaderMismatch.ID:  http.StatusBadRequest,
+	relay.PayloadOther.ID:           http.StatusBadRequest,
+	relay.PayloadEarlierSlot.ID:     http.StatusBadRequest,
+	relay.PayloadTooLate.ID:         http.StatusBadRequest,
+	relay.PayloadNotPublished.ID:    http.StatusBadRequest,
+	relay.PayloadEscrowDown.ID:      http.StatusServiceUnavailable,
+	relay.PayloadGuardDown.ID:       http.StatusServiceUnavailable,
+
+	// What a listener to the leading bids is refused for.
+	relay.WebSocketNeeded.ID:  http.StatusUpgradeRequired,
+	relay.TooManyListeners.ID: http.StatusServiceUnavailable,
+
+	// What the Data API refuses.
+	relay.InvalidArgument.ID:      http.StatusBadRequest,
+	relay.ArgumentConflict.ID:     http.StatusBadRequest,
+	relay.ArgumentMissing.ID:      http.StatusBadRequest,
+	relay.LimitTooHigh.ID:         http.StatusBadRequest,
+	relay.RegistrationNotFound.ID: http.StatusBadRequest,
+	relay.ArchiveUnavailable.ID:   http.StatusServiceUnavailable,
+
+	// What the admin API refuses.
+	relay.AdminToken.ID:      http.StatusUnauthorized,
+	relay.BuilderUnknown.ID:  http.StatusNotFound,
+	relay.BuilderInvalid.ID:  http.StatusBadRequest,
+	relay.EvidenceUnknown.ID: http.StatusNotFound,
+	relay.AdminNotKept.ID:    http.StatusServiceUnavailable,
+}
