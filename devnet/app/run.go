@@ -31,7 +31,6 @@ import (
 	relayapp "github.com/gavel-relay/gavel/relay/app"
 	"github.com/gavel-relay/gavel/relay/client"
 	"github.com/gavel-relay/gavel/rpc"
-	rpcapp "github.com/gavel-relay/gavel/rpc/app"
 	streamapp "github.com/gavel-relay/gavel/stream/app"
 )
 
@@ -44,7 +43,7 @@ type lab struct {
 	network *network.Network
 	relay   *relayapp.App
 	facts   chan relay.Fact
-	bundles *rpcapp.App
+	bundles *RPC
 	stream  *streamapp.App
 	orders  chan rpc.Fact
 	// URLs of the parts.
@@ -241,14 +240,10 @@ func (l *lab) close() {
 
 // openRelay starts the relay as an operator would: it learns everything from the beacon node's URL.
 func (l *lab) openRelay(ctx context.Context) (err error) {
-	l.relay, err = relayapp.New(ctx, relayapp.Config{
-		BeaconURLs: []string{l.beaconURL}, Key: network.RelayKey(l.cfg.Seed, 0),
-		DataDir: within(l.cfg.DataDir, "relay"), Clock: l.network.Clock, Validator: l.validator,
+	l.relay, err = OpenRelay(ctx, RelayConfig{
+		Seed: l.cfg.Seed, DataDir: within(l.cfg.DataDir, "relay"), BeaconURL: l.beaconURL, Validator: l.validator,
 		HeaderCutOff: l.network.Patience(3 * time.Second), PayloadCutOff: l.network.Patience(4 * time.Second),
-		RevealDelay: time.Second,
-		Limits:      relayapp.Limits{PerSecond: -1}, RecordRefused: true, Observe: l.observe,
-		Log: l.log.With("part", "relay"),
-	})
+	}, l.env("relay"))
 	return err
 }
 

@@ -11,16 +11,10 @@ import (
 	"os"
 	"sync"
 
+	devnetapp "github.com/gavel-relay/gavel/devnet/app"
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/serve"
 )
-
-// service is what a child process serves.
-type service interface {
-	// Serve answers until the context ends, and closes the listener; nil after an orderly stop.
-	Serve(ctx context.Context, listener net.Listener) error
-	Close() error
-}
 
 // ErrLabGone ends a service whose lab is not there any more.
 var ErrLabGone = errors.New("the lab is gone")
@@ -155,7 +149,7 @@ func (c *child) door() (net.Listener, error) {
 }
 
 // open is how the service is opened that the configuration asks for.
-func (c *child) open() (func(context.Context) (service, error), error) {
+func (c *child) open() (func(context.Context) (devnetapp.Service, error), error) {
 	switch cfg := c.cfg; {
 	case cfg.Relay != nil:
 		return c.openRelay, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/gavel-relay/gavel/devnet/agent"
+	devnetapp "github.com/gavel-relay/gavel/devnet/app"
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/rpc/send"
@@ -64,15 +65,13 @@ func (l *lab) openBuilder(i int) error {
 	}
 	l.flow.builders = append(l.flow.builders, listener)
 	url, err := l.links.to(plan.RPCName, network.BuilderName(i), "http://"+listener.Addr().String())
-	l.flow.registry = append(l.flow.registry, send.Builder{
-		Name: network.BuilderName(i), URL: url, APIs: []string{send.APIBundle, send.APIShare, send.APICancel}, Own: i == 0,
-	})
+	l.flow.registry = append(l.flow.registry, devnetapp.RegisteredBuilder(i, url))
 	return err
 }
 
 // rpcConfig is what a life of the bundle RPC is given: it asks the execution node by its URL.
 func (l *lab) rpcConfig() (*serviceConfig, error) {
-	cfg := &rpcPlan{
+	cfg := &devnetapp.RPCConfig{
 		Seed: l.plan.Seed, DataDir: filepath.Join(l.dir, plan.RPCName),
 		ExecutionURL: "ws://" + strings.TrimPrefix(l.network.Chain.RPCURL(), "http://"),
 		Chain:        l.network.Chain.Chain().Config(),
@@ -90,7 +89,7 @@ func (l *lab) rpcConfig() (*serviceConfig, error) {
 // streamConfig is what a life of the stream is given: it reads the bundle RPC's journal from
 // outside.
 func (l *lab) streamConfig() (*serviceConfig, error) {
-	cfg := &serviceConfig{Narrow: l.searchersStall(), Stream: &streamPlan{
+	cfg := &serviceConfig{Narrow: l.searchersStall(), Stream: &devnetapp.StreamConfig{
 		DataDir: filepath.Join(l.dir, plan.StreamName), JournalURL: "nats://" + l.flow.journal,
 	}}
 	if l.searchersStall() {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
+	devnetapp "github.com/gavel-relay/gavel/devnet/app"
 	"github.com/gavel-relay/gavel/devnet/network"
 	"github.com/gavel-relay/gavel/devnet/validation"
 	"github.com/gavel-relay/gavel/internal/exec"
-	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
@@ -54,7 +54,7 @@ func (s *relayService) config() (*serviceConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	relay := &relayPlan{
+	relay := &devnetapp.RelayConfig{
 		Index: s.index, Seed: l.plan.Seed, DataDir: s.dir, BeaconURL: beaconURL, ValidationURL: s.validator.url,
 		HeaderCutOff: l.network.Patience(3 * time.Second), PayloadCutOff: l.network.Patience(4 * time.Second),
 		Trusted: map[string]phase0.BLSPubKey{},
@@ -95,7 +95,7 @@ type validator struct {
 }
 
 func newValidator(l *lab) *validator {
-	return &validator{Validator: execchain.New(l.network.Chain.Chain(), execchain.Options{})}
+	return &validator{Validator: l.network.Validator()}
 }
 
 func (v *validator) set(change func(*validator)) {

@@ -4,11 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/attestantio/go-eth2-client/spec/phase0"
-	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/params"
-
-	"github.com/gavel-relay/gavel/rpc/send"
+	devnetapp "github.com/gavel-relay/gavel/devnet/app"
 )
 
 // The lab and a service of its, in a process of its own, speak in lines of JSON: the lab's first
@@ -26,10 +22,10 @@ type serviceConfig struct {
 	Debug bool      `json:"debug,omitempty"`
 	Clock clockPlan `json:"clock"`
 
-	Relay   *relayPlan   `json:"relay,omitempty"`
-	RPC     *rpcPlan     `json:"rpc,omitempty"`
-	Stream  *streamPlan  `json:"stream,omitempty"`
-	Journal *journalPlan `json:"journal,omitempty"`
+	Relay   *devnetapp.RelayConfig  `json:"relay,omitempty"`
+	RPC     *devnetapp.RPCConfig    `json:"rpc,omitempty"`
+	Stream  *devnetapp.StreamConfig `json:"stream,omitempty"`
+	Journal *journalPlan            `json:"journal,omitempty"`
 }
 
 // clockPlan is the lab's clock: chain time Origin at the wall's StartedNs, in nanoseconds of Unix
@@ -39,41 +35,6 @@ type clockPlan struct {
 	Speed     float64       `json:"speed"`
 	StartedNs int64         `json:"started_ns,omitempty"`
 	Skew      time.Duration `json:"skew,omitempty"`
-}
-
-// relayPlan is what the operator of a relay has given it.
-type relayPlan struct {
-	Index         int           `json:"index"`
-	Seed          uint64        `json:"seed"`
-	DataDir       string        `json:"data_dir"`
-	JournalURL    string        `json:"journal_url,omitempty"`
-	BeaconURL     string        `json:"beacon_url"`
-	ValidationURL string        `json:"validation_url"`
-	HeaderCutOff  time.Duration `json:"header_cut_off"`
-	PayloadCutOff time.Duration `json:"payload_cut_off"`
-	TopBidQueue   int           `json:"top_bid_queue,omitempty"`
-	// Trusted are builders by name whose bids count before they are executed.
-	Trusted map[string]phase0.BLSPubKey `json:"trusted,omitempty"`
-}
-
-// rpcPlan is the same of the bundle RPC.
-type rpcPlan struct {
-	Seed          uint64              `json:"seed"`
-	DataDir       string              `json:"data_dir"`
-	JournalURL    string              `json:"journal_url,omitempty"`
-	JournalListen string              `json:"journal_listen,omitempty"`
-	ExecutionURL  string              `json:"execution_url"`
-	Chain         *params.ChainConfig `json:"chain"`
-	Builders      []send.Builder      `json:"builders"`
-	BlockTime     time.Duration       `json:"block_time"`
-	Payers        []common.Address    `json:"payers"`
-}
-
-// streamPlan is the same of the stream.
-type streamPlan struct {
-	DataDir    string `json:"data_dir"`
-	JournalURL string `json:"journal_url"`
-	QueueBytes int    `json:"queue_bytes,omitempty"`
 }
 
 // journalPlan is a journal's server that stands apart from the service that writes to it.

@@ -1,0 +1,184 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/holiman/uint256"
+
+	"github.com/gavel-relay/gavel/devnet/network"
+	"github.com/gavel-relay/gavel/internal/clock"
+	"github.com/gavel-relay/gavel/internal/exec"
+	execchain "github.com/gavel-relay/gavel/internal/exec/chain"
+	"github.com/gavel-relay/gavel/internal/exec/node"
+	"github.com/gavel-relay/gavel/internal/exec/node/state"
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/relay"
+	relayapp "github.com/gavel-relay/gavel/relay/app"
+	"github.com/gavel-relay/gavel/rpc"
+	rpcapp "github.com/gavel-relay/gavel/rpc/app"
+	"github.com/gavel-relay/gavel/rpc/send"
+	streamapp "github.com/gavel-relay/gavel/stream/app"
+)
+
+// Service is a service of gavel that was opened.
+type Service interface {
+	// Serve answers until the context ends, and closes the listener; nil after an orderly stop.
+	Serve(ctx context.Context, listener net.Listener) error
+	Close() error
+}
+
+// Env is what a service has of the process that it runs in.
+type Env struct {
+	Clock clock.Clock
+	Log   *slog.Logger
+	// RelayFact and RPCFact are told what comes into the journals; nil are told nothing.
+	RelayFact func(relay.Fact)
+	RPCFact   func(rpc.Fact)
+}
+
+// RelayConfig is what the operator of a relay in the laboratory gives it. It can be written down,
+// for a relay in a process of its own.
+type RelayConfig struct {
+	Index      int    `json:"index"`
+	Seed       uint64 `json:"seed"`
+	DataDir    string `json:"data_dir"`
+	JournalURL string `json:"journal_url,omitempty"`
+	BeaconURL  string `json:"beacon_url"`
+	// ValidationURL is the node that executes blocks, in the place of Validator.
+	ValidationURL string         `json:"validation_url"`
+	Validator     exec.Validator `json:"-"`
+	// HeaderCutOff and PayloadCutOff are how late in a slot headers and payloads are asked for.
+	HeaderCutOff  time.Duration `json:"header_cut_off"`
+	PayloadCutOff time.Duration `json:"payload_cut_off"`
+	TopBidQueue   int           `json:"top_bid_queue,omitempty"`
+	// Trusted are builders by name whose bids count before they are executed.
+	Trusted map[string]phase0.BLSPubKey `json:"trusted,omitempty"`
+}
+
+// validationTimeout bounds the execution of a submission by the relay's node, in wall time.
+const validationTimeout = 3 * time.Second
+
+// OpenRelay opens a relay as an operator would: it learns everything from the beacon node's URL.
+func OpenRelay(ctx context.Context, c RelayConfig, env Env) (*relayapp.App, error) {
+	cfg := relayapp.Config{
+		BeaconURLs: []string{c.BeaconURL}, Key: network.RelayKey(c.Seed, c.Index), DataDir: c.DataDir,
+		Journal: journal.Config{URL: c.JournalURL}, Clock: env.Clock, Validator: c.Validator,
+		HeaderCutOff: c.HeaderCutOff, PayloadCutOff: c.PayloadCutOff, RevealDelay: time.Second,
+		TopBidQueue: c.TopBidQueue, Limits: relayapp.Limits{PerSecond: -1}, RecordRefused: true, Observe: env.RelayFact,
+		Log: env.Log,
+	}
+	if c.Validator == nil {
+		nodes, err := node.New(node.Config{
+			URLs: []string{c.ValidationURL}, PerNode: 16, Timeout: validationTimeout * 2 / 3, Log: env.Log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		cfg.Validator, cfg.ValidatorLive, cfg.ValidationTimeout = nodes, nodes.Live, validationTimeout
+	}
+	for name, key := range c.Trusted {
+		cfg.Builders = append(cfg.Builders, relay.Builder{
+			Name: name, Pubkeys: []phase0.BLSPubKey{key}, Optimistic: true,
+			CollateralWei: new(uint256.Int).Mul(uint256.NewInt(1000), uint256.NewInt(1e18)),
+		})
+	}
+	return relayapp.New(ctx, cfg)
+}
+
+// RPCConfig is the same of a bundle RPC.
+type RPCConfig struct {
+	Seed          uint64 `json:"seed"`
+	DataDir       string `json:"data_dir"`
+	JournalURL    string `json:"journal_url,omitempty"`
+	JournalListen string `json:"journal_listen,omitempty"`
+	// ExecutionURL is the node whose chain it reads, in the place of Blocks.
+	ExecutionURL string              `json:"execution_url"`
+	Blocks       *core.BlockChain    `json:"-"`
+	Chain        *params.ChainConfig `json:"chain"`
+	Builders     []send.Builder      `json:"builders"`
+	BlockTime    time.Duration       `json:"block_time"`
+	Payers       []common.Address    `json:"payers"`
+}
+
+// RPC is a bundle RPC with its connections to nodes.
+type RPC struct {
+	*rpcapp.App
+	nodes *state.States // nil without one
+}
+
+// Close implements Service.
+func (r *RPC) Close() error {
+	err := r.App.Close()
+	if r.nodes != nil {
+		err = errors.Join(err, r.nodes.Close())
+	}
+	return err
+}
+
+// OpenRPC opens a bundle RPC.
+func OpenRPC(ctx context.Context, c RPCConfig, env Env) (*RPC, error) {
+	opened := new(RPC)
+	cfg := rpcapp.Config{
+		ChainConfig: c.Chain, Key: network.Wallet(c.Seed, "service", 0), Builders: c.Builders, DataDir: c.DataDir,
+		Journal: journal.Config{URL: c.JournalURL, Listen: c.JournalListen}, BlockTime: c.BlockTime,
+		PayoutGas: network.PayoutGas, Payers: c.Payers, Clock: env.Clock, Observe: env.RPCFact,
+		Limits: rpcapp.Limits{PerSecond: -1, SignerPerSecond: -1}, Log: env.Log,
+	}
+	var err error
+	if c.Blocks != nil {
+		states := execchain.NewStates(c.Blocks)
+		cfg.Chain, cfg.States = states, states
+	} else {
+		opened.nodes, err = state.New(state.Options{URLs: []string{c.ExecutionURL}, Config: c.Chain, Log: env.Log})
+		if err != nil {
+			return nil, err
+		}
+		cfg.Chain, cfg.States = opened.nodes, opened.nodes
+		cfg.FetchAhead = func(s exec.Simulator) exec.Simulator { return state.Warmed{Simulator: s, States: opened.nodes} }
+	}
+	if opened.App, err = rpcapp.New(ctx, cfg); err != nil {
+		if opened.nodes != nil {
+			err = errors.Join(err, opened.nodes.Close())
+		}
+		return nil, fmt.Errorf("open bundle RPC: %w", err)
+	}
+	return opened, nil
+}
+
+// RegisteredBuilder is the builder number i as the operator of the bundle RPC knows it. The first
+// one is the operator's own: it gets every order, the others those whose signers say so.
+func RegisteredBuilder(i int, url string) send.Builder {
+	return send.Builder{
+		Name: network.BuilderName(i), URL: url, APIs: []string{send.APIBundle, send.APIShare, send.APICancel}, Own: i == 0,
+	}
+}
+
+// StreamConfig is the same of an event stream. It reads the journal of a bundle RPC, by its URL or
+// as Source.
+type StreamConfig struct {
+	DataDir    string           `json:"data_dir"`
+	JournalURL string           `json:"journal_url"`
+	Source     *journal.Journal `json:"-"`
+	QueueBytes int              `json:"queue_bytes,omitempty"`
+}
+
+// OpenStream opens an event stream.
+func OpenStream(ctx context.Context, c StreamConfig, env Env) (*streamapp.App, error) {
+	stream, err := streamapp.New(ctx, streamapp.Config{
+		Source: c.Source, DataDir: c.DataDir, Journal: journal.Config{URL: c.JournalURL}, Network: "devnet", Clock: env.Clock,
+		Limits: streamapp.Limits{QueueBytes: c.QueueBytes, PerSecond: -1}, Log: env.Log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open event stream: %w", err)
+	}
+	return stream, nil
+}
