@@ -135,7 +135,8 @@ func (a *App) wire() error {
 		Builders: a.cfg.Builders, Header: a.cfg.SignatureHeaders[0], Log: a.cfg.Log,
 		Sign: func(body []byte) string { return sign.Header(a.cfg.Key, body) }, Parallel: sendParallel,
 	})
-	signer, senders := types.LatestSigner(a.cfg.ChainConfig), bundle.NewRecent(sendersKept)
+	signer := types.LatestSigner(a.cfg.ChainConfig)
+	chain, senders := bundle.NewChain(signer), lifecycle.NewSenders(signer, sendersKept)
 	a.lifecycle = lifecycle.New(lifecycle.Config{
 		Pool: pool.New(pool.Config{
 			MaxOrders: a.cfg.Limits.Orders, MaxPerSigner: a.cfg.Limits.OrdersPerSigner, Class: a.classOf,
@@ -143,14 +144,14 @@ func (a *App) wire() error {
 		}),
 		Chain: a.cfg.Chain, Simulator: simulator, Sender: a.sender, Indexer: a.indexer, Recipients: a.indexer,
 		Ranking: a.reputation,
-		Facts:   a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Signer: signer, Senders: senders,
+		Facts:   a.facts, Clock: a.cfg.Clock, Log: a.cfg.Log, Senders: senders,
 		BlockTime: a.cfg.BlockTime, Workers: a.cfg.Simulations, SendUnpaid: a.cfg.Literal,
 	})
 	methods := &method.Methods{
 		Submitter: a.lifecycle, Canceller: a.lifecycle, Tracker: tracker{a.lifecycle, a.ledger}, Simulator: simulator,
 		Turns:   turnsOf{turns, a.reputation},
 		Refunds: a.ledger, Delayed: a.ledger, Mev: a.ledger, Receivers: a.indexer, Users: a.reputation, Facts: a.facts,
-		Chain: signer, Senders: senders,
+		Chain: chain, Senders: senders,
 		Limits: a.limits(),
 	}
 	if a.cfg.Literal {

@@ -12,8 +12,8 @@ import (
 
 // BenchmarkReadBundle compares reading a bundle, for the pool and for a simulation, with recovering
 // its senders alone, one after another, in turn in one run. That is the limit of a simulation on
-// one core: below parallelFrom transactions x-of-recovery cannot be less than 1, above it can, and
-// where all senders are known it must be. For the pool nobody needs them yet.
+// one core: where all senders are known x-of-recovery must be less than 1. For the pool nobody needs
+// them yet. What several cores bring, BenchmarkSenders shows (rpc/lifecycle).
 func BenchmarkReadBundle(b *testing.B) {
 	for _, c := range []struct {
 		n           int
@@ -51,7 +51,7 @@ func BenchmarkReadBundle(b *testing.B) {
 				}
 				start := time.Now()
 				for _, tx := range decoded {
-					if _, err := types.Sender(chain, tx); err != nil {
+					if _, err := types.Sender(mainnet, tx); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -41,11 +41,12 @@ var (
 	hashAB = common.HexToHash("0xaea81b2ade05a68bc49abc821be36061fff982a311e1648a84df591a7c43740d")
 
 	senderA   = common.HexToAddress("0xC87037874aed04e51c29f582394217a0a2b89D80")
-	senderB   = must(types.Sender(chain, decoded(rawB)))
+	senderB   = must(types.Sender(mainnet, decoded(rawB)))
 	recipient = common.HexToAddress("0x1111111111111111111111111111111111111111")
-	chain     = types.LatestSignerForChainID(big.NewInt(1))
+	mainnet   = types.LatestSignerForChainID(big.NewInt(1))
+	chain     = NewChain(mainnet)
 	// otherChain knows no sender of any transaction here.
-	otherChain = types.LatestSignerForChainID(big.NewInt(2))
+	otherChain = NewChain(types.LatestSignerForChainID(big.NewInt(2)))
 )
 
 const replacement = "d9a3ae52-47a2-4b3e-9d29-6d3bd2d1b7f0"
@@ -78,7 +79,7 @@ func key(i int) *ecdsa.PrivateKey {
 
 // transfer is a signed transaction of that key and nonce with so much calldata.
 func transfer(sender int, nonce uint64, data int) *types.Transaction {
-	return types.MustSignNewTx(key(sender), chain, &types.DynamicFeeTx{
+	return types.MustSignNewTx(key(sender), mainnet, &types.DynamicFeeTx{
 		ChainID: big.NewInt(1), Nonce: nonce, Gas: 21_000, GasFeeCap: big.NewInt(1e9), To: &recipient,
 		Data: make([]byte, data),
 	})
@@ -90,7 +91,7 @@ func blobTransfer() *types.Transaction {
 	infinity := [48]byte{0xc0}
 	sidecar := types.NewBlobTxSidecar(types.BlobSidecarVersion0, make([]kzg4844.Blob, 1), []kzg4844.Commitment{infinity},
 		[]kzg4844.Proof{infinity})
-	return types.MustSignNewTx(key(1), chain, &types.BlobTx{
+	return types.MustSignNewTx(key(1), mainnet, &types.BlobTx{
 		ChainID: uint256.NewInt(1), Gas: 21_000, GasFeeCap: uint256.NewInt(1e9), BlobFeeCap: uint256.NewInt(1),
 		BlobHashes: sidecar.BlobHashes(),
 		Sidecar:    sidecar, To: recipient,

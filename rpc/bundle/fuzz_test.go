@@ -57,7 +57,7 @@ func checkOrder(t *testing.T, order *rpc.Order) {
 	if txs, err := flatten(nil, b); len(txs) > in.Limits.MaxTxs || err != nil && !errors.Is(err, ErrUnmatched) {
 		t.Fatalf("%d transactions, %v", len(txs), err)
 	}
-	if _, err := ToExec(b, chain, nil); err != nil && !errors.Is(err, ErrUnmatched) && !errors.Is(err, ErrSignature) {
+	if _, err := ToExec(b, chain); err != nil && !errors.Is(err, ErrUnmatched) && !errors.Is(err, ErrSignature) {
 		t.Fatal(err)
 	}
 	checkPayees(t, b)

@@ -64,7 +64,7 @@ func TestBlobTransaction(t *testing.T) {
 	if order.Hash() != bare.Hash() || len(order.Bundle.Elements[0].Tx.Raw) < 131_072 {
 		t.Errorf("hash %s, want %s; %d bytes", order.Hash(), bare.Hash(), len(order.Bundle.Elements[0].Tx.Raw))
 	}
-	converted, err := ToExec(&order.Bundle, chain, nil)
+	converted, err := ToExec(&order.Bundle, chain)
 	if err != nil || converted.Elements[0].Tx.BlobTxSidecar() != nil || converted.Elements[0].Tx.Hash() != bare.Hash() {
 		t.Errorf("to the simulator: %v", err)
 	}
@@ -77,9 +77,9 @@ func TestHashOfWhatCame(t *testing.T) {
 	signed := []*types.Transaction{
 		blobTransfer(), blobTransfer().WithoutBlobTxSidecar(), transfer(1, 0, 0), transfer(2, 1<<40, 300),
 		types.MustSignNewTx(key(1), types.HomesteadSigner{}, &types.LegacyTx{GasPrice: one, Gas: 21_000}),
-		types.MustSignNewTx(key(1), chain, &types.LegacyTx{GasPrice: one, Gas: 21_000, To: &recipient}),
-		types.MustSignNewTx(key(1), chain, &types.AccessListTx{ChainID: one, GasPrice: one, AccessList: access}),
-		types.MustSignNewTx(key(1), chain, &types.SetCodeTx{ChainID: uint256.NewInt(1), AccessList: access,
+		types.MustSignNewTx(key(1), mainnet, &types.LegacyTx{GasPrice: one, Gas: 21_000, To: &recipient}),
+		types.MustSignNewTx(key(1), mainnet, &types.AccessListTx{ChainID: one, GasPrice: one, AccessList: access}),
+		types.MustSignNewTx(key(1), mainnet, &types.SetCodeTx{ChainID: uint256.NewInt(1), AccessList: access,
 			AuthList: []types.SetCodeAuthorization{auth}}),
 	}
 	for i, tx := range signed {

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/gavel-relay/gavel/rpc"
 )
@@ -17,11 +16,18 @@ type Intake struct {
 	At time.Time
 	// Head is the newest block.
 	Head rpc.Head
-	// Chain knows the senders of this chain's transactions.
-	Chain types.Signer
-	// Senders may know senders from before; nil knows none.
+	// Chain is the one that transactions must be for.
+	Chain *Chain
+	// Senders finds who sent transactions; nil is Chain.
 	Senders Senders
 	Limits  Config
+}
+
+func (in *Intake) senders() Senders {
+	if in.Senders == nil {
+		return in.Chain
+	}
+	return in.Senders
 }
 
 // Config are the numbers of the rules. Defaults has the interface description's.

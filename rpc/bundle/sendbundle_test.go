@@ -7,6 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/google/uuid"
 
+	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
@@ -111,7 +112,7 @@ func TestSendBundleRefund(t *testing.T) {
 		if !reflect.DeepEqual(b.Shares, []rpc.Share{{Address: c.to, Percent: 100}}) || b.DelayedRefund {
 			t.Errorf("%s: %+v", c.fields, b.Shares)
 		}
-		converted, err := ToExec(&b, chain, nil)
+		converted, err := ToExec(&b, chain)
 		if err != nil || converted.Recipients != 1 || !reflect.DeepEqual(converted.PaidBy, []int{c.payer}) ||
 			converted.Refunds[0].Percent != 90 {
 			t.Errorf("%s: to the simulator %+v, %v", c.fields, converted, err)
@@ -122,14 +123,14 @@ func TestSendBundleRefund(t *testing.T) {
 	}
 }
 
-// Senders are found on all cores when there are many transactions, and stay in order.
+// Senders of many transactions stay in their order.
 func TestManyTransactions(t *testing.T) {
 	const n = 100
 	txs := make([]string, n)
 	for i := range txs {
 		txs[i] = `"` + rawOf(t, transfer(i, uint64(i), 0)).String() + `"`
 	}
-	whole, err := ToExec(&sendBundle(t, `[{"txs":[`+join(txs)+`]}]`).Bundle, chain, nil)
+	whole, err := ToExec(&sendBundle(t, `[{"txs":[`+join(txs)+`]}]`).Bundle, chain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,18 +151,23 @@ func TestManyTransactions(t *testing.T) {
 	}
 }
 
-// known are senders by their transactions' hashes.
+// known are senders by their transactions' hashes; it recovers the others.
 type known map[common.Hash]common.Address
 
-func (k known) Sender(tx common.Hash) (common.Address, bool) {
-	sender, found := k[tx]
-	return sender, found
+// Find implements Senders.
+func (k known) Find(txs []*exec.Tx) (failed int, err error) {
+	for i, tx := range txs {
+		if sender, found := k[tx.Hash()]; found {
+			tx.From = sender
+		} else if _, err := chain.Find(txs[i : i+1]); err != nil {
+			return i, err
+		}
+	}
+	return 0, nil
 }
 
-func (k known) Remember(tx common.Hash, sender common.Address) { k[tx] = sender }
-
-// Who is known is not looked for again, and who is not is found when somebody needs it, and known
-// from then on. The order stays as it is.
+// Who is sent by whom is asked of Senders, also for what the order does not say. The order stays as
+// it is.
 func TestKnownSenders(t *testing.T) {
 	in, senders := intake(), known{hashA: recipient}
 	in.Senders = senders
@@ -173,17 +179,12 @@ func TestKnownSenders(t *testing.T) {
 	if order.Bundle.Shares[0].Address != recipient || a.From != recipient || b.From != (common.Address{}) {
 		t.Errorf("%s gets the refund; %s and %s", order.Bundle.Shares[0].Address, a.From, b.From)
 	}
-	whole, err := ToExec(&order.Bundle, chain, senders)
+	whole, err := ToExec(&order.Bundle, senders)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := whole.Elements; got[0].Tx.From != recipient || got[1].Tx.From != senderB || b.From != (common.Address{}) ||
-		senders[hashB] != senderB {
-		t.Errorf("simulated as %s and %s, the order has %s, remembered is %s", got[0].Tx.From, got[1].Tx.From, b.From,
-			senders[hashB])
-	}
-	if whole, err = ToExec(&order.Bundle, otherChain, senders); err != nil || whole.Elements[1].Tx.From != senderB {
-		t.Errorf("who was remembered is not known: %v", err)
+	if got := whole.Elements; got[0].Tx.From != recipient || got[1].Tx.From != senderB || b.From != (common.Address{}) {
+		t.Errorf("simulated as %s and %s, the order has %s", got[0].Tx.From, got[1].Tx.From, b.From)
 	}
 }
 

@@ -1,101 +1,42 @@
 package bundle
 
 import (
-	"runtime"
-	"sync"
-	"sync/atomic"
-
-	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/lru"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Senders remembers who sent transactions that were read before, since the same ones come again for
-// every block and finding a sender is dear. A transaction's hash covers its signature, so the
-// answer never changes. It must know senders on one chain only, and be safe for concurrent use.
+// Senders finds who sent transactions on one chain, by their signatures: 50 µs for each, the dearest
+// step by far. Who implements it may remember senders and use several cores; *Chain does neither. It
+// is safe for concurrent use.
 type Senders interface {
-	Sender(tx common.Hash) (sender common.Address, known bool)
-	// Remember is told what Sender may answer from now on.
-	Remember(tx common.Hash, sender common.Address)
+	// Find fills in who sent each transaction. Of errors the first transaction's counts, and failed is
+	// its index.
+	Find(txs []*exec.Tx) (failed int, err error)
 }
 
-// Recent remembers the senders that were asked for last. It implements Senders.
-type Recent struct {
-	senders *lru.Cache[common.Hash, common.Address]
-}
-
-// NewRecent remembers that many senders, at about 200 bytes each.
-func NewRecent(most int) *Recent { return &Recent{lru.NewCache[common.Hash, common.Address](most)} }
-
-// Sender implements Senders.
-func (r *Recent) Sender(tx common.Hash) (sender common.Address, known bool) { return r.senders.Get(tx) }
-
-// Remember implements Senders.
-func (r *Recent) Remember(tx common.Hash, sender common.Address) { r.senders.Add(tx, sender) }
-
-// findSenders finds the senders of transactions on their way in.
-func findSenders(txs []*incomingTx, in Intake) error {
-	wanted := make([]*exec.Tx, len(txs))
-	for i, s := range txs {
-		wanted[i] = &s.Tx
-	}
-	if i, err := recoverSenders(wanted, in.Chain, in.Senders); err != nil {
-		return rpc.BundleUndecodable.With("%s: %s", txs[i].path(), err)
-	}
-	return nil
-}
-
-// parallelFrom is the number of transactions from which on it is worth to wake other cores.
-const parallelFrom = 9
-
-// recoverSenders fills in who sent transactions: those that are known, and then the others by their
-// signatures, which is the dearest step by far, 50 µs for each. Of errors the first transaction's
-// counts, and failed is its index. senders may be nil.
-func recoverSenders(txs []*exec.Tx, chain types.Signer, senders Senders) (failed int, err error) {
-	unknown := make([]int, 0, len(txs))
+// Find implements Senders: one after the other.
+func (c *Chain) Find(txs []*exec.Tx) (failed int, err error) {
 	for i, tx := range txs {
-		known := false
-		if senders != nil {
-			tx.From, known = senders.Sender(tx.Hash())
-		}
-		if !known {
-			unknown = append(unknown, i)
-		}
-	}
-	errs := make([]error, len(unknown))
-	each(len(unknown), func(i int) {
-		tx := txs[unknown[i]]
-		if tx.From, errs[i] = types.Sender(chain, tx.Transaction); errs[i] == nil && senders != nil {
-			senders.Remember(tx.Hash(), tx.From)
-		}
-	})
-	for i, err := range errs {
-		if err != nil {
-			return unknown[i], err
+		if tx.From, err = types.Sender(c.Signer, tx.Transaction); err != nil {
+			return i, err
 		}
 	}
 	return 0, nil
 }
 
-// each does something for 0 to n-1, on all cores if that is worth it.
-func each(n int, do func(i int)) {
-	workers := 1
-	if n >= parallelFrom {
-		workers = min(runtime.GOMAXPROCS(0), n)
+// findSenders finds the senders of transactions on their way in.
+func findSenders(txs []*incomingTx, in Intake) error {
+	if len(txs) == 0 {
+		return nil
 	}
-	var next atomic.Int64
-	work := func() {
-		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-			do(int(i))
-		}
+	wanted := make([]*exec.Tx, len(txs))
+	for i, s := range txs {
+		wanted[i] = &s.Tx
 	}
-	var group sync.WaitGroup
-	for range workers - 1 {
-		group.Go(work)
+	if i, err := in.senders().Find(wanted); err != nil {
+		return rpc.BundleUndecodable.With("%s: %s", txs[i].path(), err)
 	}
-	work()
-	group.Wait()
+	return nil
 }

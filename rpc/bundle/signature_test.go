@@ -39,9 +39,9 @@ func TestCheckSignatureIsTheCheapPartOfRecovery(t *testing.T) {
 			data = &types.DynamicFeeTx{ChainID: chainID, V: v, R: r, S: s}
 		}
 		tx := types.NewTx(data)
-		signer := rapid.SampledFrom([]types.Signer{chain, otherChain, types.NewEIP2930Signer(big.NewInt(1))}).Draw(t,
+		signer := rapid.SampledFrom([]types.Signer{mainnet, otherChain.Signer, types.NewEIP2930Signer(big.NewInt(1))}).Draw(t,
 			"signer")
-		early := checkSignature(tx, signer)
+		early := checkSignature(tx, NewChain(signer))
 		_, late := types.Sender(signer, tx)
 		switch known := cheap(late); {
 		case known == nil && early != nil:
@@ -80,12 +80,12 @@ func TestSignatureOfNobody(t *testing.T) {
 	tx := nobodys(t)
 	for _, params := range []string{`[{"txs":["$A","` + tx + `"]}]`, `[{"txs":["$A","` + tx + `"],"refundPercent":50}]`} {
 		order := sendBundle(t, params)
-		if _, err := ToExec(&order.Bundle, chain, nil); !errors.Is(err, ErrSignature) ||
+		if _, err := ToExec(&order.Bundle, chain); !errors.Is(err, ErrSignature) ||
 			!strings.Contains(err.Error(), order.Bundle.Elements[1].Tx.Hash.Hex()) {
 			t.Errorf("%s: to the simulator: %v", params, err)
 		}
 	}
-	if _, err := ToExec(&sendShare(t, share+`"body":[{"tx":"`+tx+`"}]}]`).Bundle, chain, nil); !errors.Is(err,
+	if _, err := ToExec(&sendShare(t, share+`"body":[{"tx":"`+tx+`"}]}]`).Bundle, chain); !errors.Is(err,
 		ErrSignature) {
 		t.Errorf("to the simulator: %v", err)
 	}

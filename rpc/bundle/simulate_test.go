@@ -132,7 +132,7 @@ func TestSimBundleTree(t *testing.T) {
 func TestToExec(t *testing.T) {
 	params := share + `"body":[` + inner("") +
 		`,{"tx":"$C","canRevert":true}],"validity":{"refund":[{"bodyIdx":0,"percent":80}]}}]`
-	got, err := ToExec(&sendShare(t, params).Bundle, chain, nil)
+	got, err := ToExec(&sendShare(t, params).Bundle, chain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,12 +142,11 @@ func TestToExec(t *testing.T) {
 		!reflect.DeepEqual(got.Refunds, want.Refunds) || got.Elements[0].Bundle.Elements[0].Tx.From != senderA {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if _, err := ToExec(&sendShare(t, share+`"body":[{"hash":"#A"},{"tx":"$B"}]}]`).Bundle, chain, nil); !errors.Is(err,
+	if _, err := ToExec(&sendShare(t, share+`"body":[{"hash":"#A"},{"tx":"$B"}]}]`).Bundle, chain); !errors.Is(err,
 		ErrUnmatched) {
 		t.Error(err)
 	}
-	if _, err := ToExec(&rpc.Bundle{Elements: []rpc.Element{{Tx: &rpc.Transaction{Raw: []byte{2}}}}}, chain,
-		nil); err == nil {
+	if _, err := ToExec(&rpc.Bundle{Elements: []rpc.Element{{Tx: &rpc.Transaction{Raw: []byte{2}}}}}, chain); err == nil {
 		t.Error("a broken order was converted")
 	}
 }

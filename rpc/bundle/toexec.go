@@ -21,17 +21,16 @@ var (
 )
 
 // ToExec is an order's bundle for the simulator. The transactions are decoded again, since orders
-// keep them as bytes. Senders that the order does not know are found now, and remembered in
-// senders, which may be nil; the order stays as it is. The error is ErrUnmatched where the bundle
-// follows a hash, and ErrSignature where a transaction has no sender; any other one means that the
-// order is not one of this package's.
-func ToExec(b *rpc.Bundle, chain types.Signer, senders Senders) (*exec.Bundle, error) {
+// keep them as bytes. Senders that the order does not know are found now; the order stays as it is.
+// The error is ErrUnmatched where the bundle follows a hash, and ErrSignature where a transaction has
+// no sender; any other one means that the order is not one of this package's.
+func ToExec(b *rpc.Bundle, senders Senders) (*exec.Bundle, error) {
 	var unknown []*exec.Tx
 	converted, err := execBundle(b, &unknown)
 	if err != nil {
 		return nil, err
 	}
-	if i, err := recoverSenders(unknown, chain, senders); err != nil {
+	if i, err := senders.Find(unknown); err != nil {
 		return nil, fmt.Errorf("%w: transaction %s: %w", ErrSignature, unknown[i].Hash(), err)
 	}
 	return converted, nil

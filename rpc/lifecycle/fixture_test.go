@@ -23,6 +23,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 	"github.com/gavel-relay/gavel/internal/exec"
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 	"github.com/gavel-relay/gavel/rpc/pool"
 )
 
@@ -73,7 +74,7 @@ func (s *lifecycleTest) newLifecycle() *Lifecycle {
 	return New(Config{
 		Pool: pool.New(pool.Config{}), Chain: s.chain, Simulator: s, Sender: s, Indexer: indexer{s}, Ranking: s, Facts: s,
 		Clock: clock.Real{},
-		Log:   slog.New(slog.NewTextHandler(s.t.Output(), nil)), Signer: types.LatestSignerForChainID(big.NewInt(1)),
+		Log:   slog.New(slog.NewTextHandler(s.t.Output(), nil)), Senders: bundle.NewChain(types.LatestSignerForChainID(big.NewInt(1))),
 		BlockTime: 12 * time.Second, Workers: 2,
 	})
 }

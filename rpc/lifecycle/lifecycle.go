@@ -73,9 +73,7 @@ type Config struct {
 	Facts      rpc.Keeper
 	Clock      clock.Clock
 	Log        *slog.Logger
-	// Signer recovers senders of transactions, as the chain does; Senders remembers them, nil does
-	// not.
-	Signer  types.Signer
+	// Senders finds who sent transactions.
 	Senders bundle.Senders
 	// BlockTime is how long after a block the next one is expected.
 	BlockTime time.Duration

@@ -69,7 +69,7 @@ func (l *Lifecycle) headFor(order *rpc.Order, round uint64) rpc.Head {
 
 // simulate runs an order on the state of a head, as if it were alone in the next block.
 func (l *Lifecycle) simulate(ctx context.Context, order *rpc.Order, head rpc.Head) (simulated, error) {
-	whole, err := bundle.ToExec(&order.Bundle, l.Signer, l.Senders)
+	whole, err := bundle.ToExec(&order.Bundle, l.Senders)
 	if errors.Is(err, bundle.ErrSignature) {
 		return simulated{Simulation: rpc.Simulation{Block: head.Number + 1, Error: err.Error(), Lasting: true}}, nil
 	}

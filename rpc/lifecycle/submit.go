@@ -49,7 +49,7 @@ func (l *Lifecycle) checkSignaturesIfCrowded(order *rpc.Order) error {
 	if !crowded {
 		return nil
 	}
-	if _, err := bundle.ToExec(&order.Bundle, l.Signer, l.Senders); errors.Is(err, bundle.ErrSignature) {
+	if _, err := bundle.ToExec(&order.Bundle, l.Senders); errors.Is(err, bundle.ErrSignature) {
 		return rpc.BundleUndecodable.With("%v", err)
 	}
 	return nil

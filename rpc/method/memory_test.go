@@ -137,7 +137,7 @@ func checkMemory(t *testing.T, server http.Handler, what string, bodies []heapte
 func memoryServer(t *testing.T) (http.Handler, []Method) {
 	t.Helper()
 	methods := &Methods{Submitter: submitter{}, Canceller: submitter{}, Mev: submitter{},
-		Chain:  types.LatestSignerForChainID(common.Big1),
+		Chain:  bundle.NewChain(types.LatestSignerForChainID(common.Big1)),
 		Limits: bundle.Defaults()}
 	return serve(t, methods), methods.All()
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/google/uuid"
 
 	"github.com/gavel-relay/gavel/internal/exec"
@@ -61,9 +60,9 @@ type Methods struct {
 	Receivers Receivers
 	Users     Users
 	Facts     rpc.Facts
-	// Chain knows the senders of this chain's transactions, Senders remembers them, and Limits are the
+	// Chain is the one that transactions must be for, Senders finds who sent them, and Limits are the
 	// numbers of the rules.
-	Chain   types.Signer
+	Chain   *bundle.Chain
 	Senders bundle.Senders
 	Limits  bundle.Config
 }

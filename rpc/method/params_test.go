@@ -434,7 +434,7 @@ func agreeable() *Methods {
 	return &Methods{
 		Submitter: yes, Canceller: yes, Mev: yes, Refunds: yes, Delayed: yes, Receivers: yes, Users: yes, Tracker: yes,
 		Simulator: yes, Turns: yes, Facts: yes,
-		Chain: types.LatestSignerForChainID(big.NewInt(exampleChain)), Limits: bundle.Defaults(),
+		Chain: bundle.NewChain(types.LatestSignerForChainID(big.NewInt(exampleChain))), Limits: bundle.Defaults(),
 	}
 }
 

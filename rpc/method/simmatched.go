@@ -25,7 +25,7 @@ func (m *Methods) simMatched(ctx context.Context, call *Call) (any, error) {
 	if order, err = m.Prober.Probe(order); err != nil {
 		return nil, err
 	}
-	whole, err := bundle.ToExec(&order.Bundle, m.Chain, m.Senders)
+	whole, err := bundle.ToExec(&order.Bundle, m.Senders)
 	if err != nil {
 		return nil, err
 	}

@@ -74,6 +74,8 @@ type blockObject struct {
 	RequireCanonical bool   `json:"requireCanonical"`
 }
 
+var _ = Prepare[blockObject]()
+
 func (b *Block) readObject(raw []byte) error {
 	var object blockObject
 	if err := decode(raw, reflect.ValueOf(&object).Elem()); err != nil {

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/gavel-relay/gavel/internal/jsonscan"
 	"github.com/gavel-relay/gavel/rpc"
@@ -140,10 +139,7 @@ func refuse(path string, err error) error {
 	return rpc.InvalidParams.With("%s", err)
 }
 
-var (
-	fieldType = reflect.TypeFor[Field]()
-	plans     sync.Map // of reflect.Type to *members, found once per type
-)
+var fieldType = reflect.TypeFor[Field]()
 
 func decode(raw []byte, v reflect.Value) error {
 	t := v.Type()
@@ -183,7 +179,10 @@ type Tolerant interface {
 // first to one reader and the last to another, and who signed it may have meant either; one that is
 // not known would be left out without a word.
 func decodeStruct(raw []byte, v reflect.Value) error {
-	known := plan(v.Type())
+	known := plans[v.Type()]
+	if known == nil {
+		known = plan(v.Type())
+	}
 	var seen uint64
 	return eachMember(raw, func(name, value []byte) error {
 		i, found := known.places[string(name)]
@@ -213,9 +212,6 @@ type members struct {
 }
 
 func plan(t reflect.Type) *members {
-	if known, found := plans.Load(t); found {
-		return known.(*members)
-	}
 	m := &members{places: map[string]int{}}
 	for i := range t.NumField() {
 		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
@@ -235,8 +231,31 @@ func plan(t reflect.Type) *members {
 	if last > 64 {
 		panic(fmt.Sprintf("param: %s has too many members to remember which have come", t)) // a schema of ours is wrong
 	}
-	plans.Store(t, m)
 	return m
+}
+
+// plans are those of Prepare. Nothing is written here once the program runs.
+var plans = map[reflect.Type]*members{}
+
+// Prepare finds once how a struct and those in it are read; of other structs that is found at each
+// call, which costs some microseconds. It is for variables of packages, so that nothing runs beside
+// it.
+func Prepare[T any]() struct{} {
+	prepare(reflect.TypeFor[T]())
+	return struct{}{}
+}
+
+func prepare(t reflect.Type) {
+	switch {
+	case reflect.PointerTo(t).Implements(fieldType) || plans[t] != nil:
+	case t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice:
+		prepare(t.Elem())
+	case t.Kind() == reflect.Struct:
+		plans[t] = plan(t)
+		for i := range t.NumField() {
+			prepare(t.Field(i).Type)
+		}
+	}
 }
 
 // refuse says that a member is not known, and which are: most often one of them was meant.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -184,4 +185,32 @@ func TestUnreadableSchema(t *testing.T) {
 	}()
 	var f float64
 	_ = Value("", json.RawMessage(`1`), &f)
+}
+
+type prepared struct {
+	Outer Number `json:"outer"`
+	Inner []*struct {
+		Hash *Hash `json:"hash"`
+	} `json:"inner"`
+}
+
+var _ = Prepare[prepared]()
+
+// What is prepared is planned with what is in it, and read as what is not.
+func TestPrepare(t *testing.T) {
+	outer := plans[reflect.TypeFor[prepared]()]
+	inner := plans[reflect.TypeFor[prepared]().Field(1).Type.Elem().Elem()]
+	if outer == nil || inner == nil || len(inner.fields) != 1 || plans[reflect.TypeFor[Hash]()] != nil {
+		t.Errorf("%+v, %+v", outer, inner)
+	}
+	type unprepared prepared
+	params := json.RawMessage(`[{"outer":7,"inner":[{"hash":"0x` + strings.Repeat("ab", 32) + `"}]}]`)
+	var one prepared
+	var other unprepared
+	if err := errors.Join(Positional(params, &one), Positional(params, &other)); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(one, prepared(other)) || one.Outer.Value != 7 || one.Inner[0].Hash[0] != 0xab {
+		t.Errorf("%+v, %+v", one, other)
+	}
 }

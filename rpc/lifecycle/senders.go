@@ -1,0 +1,74 @@
+package lifecycle
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/lru"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+)
+
+// Senders finds who sent transactions, and remembers them: the same transactions come again for every
+// block. A transaction's hash covers its signature, so the answer never changes. It implements
+// bundle.Senders.
+type Senders struct {
+	signer types.Signer
+	known  *lru.Cache[common.Hash, common.Address]
+}
+
+// NewSenders recovers senders as the signer's chain does, and remembers so many, at about 200 bytes
+// each.
+func NewSenders(signer types.Signer, most int) *Senders {
+	return &Senders{signer: signer, known: lru.NewCache[common.Hash, common.Address](most)}
+}
+
+// Find implements bundle.Senders. Who is not known is recovered, on all cores if that is worth it.
+func (s *Senders) Find(txs []*exec.Tx) (failed int, err error) {
+	unknown := make([]int, 0, len(txs))
+	for i, tx := range txs {
+		found := false
+		if tx.From, found = s.known.Get(tx.Hash()); !found {
+			unknown = append(unknown, i)
+		}
+	}
+	errs := make([]error, len(unknown))
+	inParallel(len(unknown), func(i int) {
+		tx := txs[unknown[i]]
+		if tx.From, errs[i] = types.Sender(s.signer, tx.Transaction); errs[i] == nil {
+			s.known.Add(tx.Hash(), tx.From)
+		}
+	})
+	for i, err := range errs {
+		if err != nil {
+			return unknown[i], err
+		}
+	}
+	return 0, nil
+}
+
+// parallelFrom is the number of transactions from which on it is worth to wake other cores.
+const parallelFrom = 9
+
+// inParallel does something for 0 to n-1, on all cores if that is worth it.
+func inParallel(n int, do func(i int)) {
+	workers := 1
+	if n >= parallelFrom {
+		workers = min(runtime.GOMAXPROCS(0), n)
+	}
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			do(int(i))
+		}
+	}
+	var others sync.WaitGroup
+	for range workers - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+}
