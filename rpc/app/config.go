@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/bundle"
 	"github.com/gavel-relay/gavel/rpc/pool"
 	"github.com/gavel-relay/gavel/rpc/send"
 )
@@ -181,4 +182,13 @@ func (c *Config) keepsLongEnough(factsFor time.Duration) error {
 			factsFor, pool.LongestLife, life)
 	}
 	return nil
+}
+
+// rules are the numbers that requests are judged by.
+func (c *Config) rules() bundle.Config {
+	limits := bundle.Defaults()
+	limits.MaxBackruns, limits.PrivateBlocks = c.MaxBackruns, uint64(c.PrivateBlocks)
+	limits.Literal = c.Literal
+	limits.WantRefundPercent, limits.FastSharePercent = c.RefundPercent, c.FastPercent
+	return limits
 }

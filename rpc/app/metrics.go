@@ -46,7 +46,7 @@ type metrics struct {
 // tookBuckets go from 0.05 ms to about 6 s, each twice the one before.
 var tookBuckets = prometheus.ExponentialBuckets(0.00005, 2, 18)
 
-// newTestMetrics defines the metrics in a set.
+// newMetrics defines the metrics in a set.
 func newMetrics(set *observe.Set, gauges gauges) *metrics {
 	m := &metrics{
 		calls: set.Counter("gavel_rpc_calls_total",

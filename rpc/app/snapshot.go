@@ -179,7 +179,7 @@ func (s *snapshots) apply(fact rpc.Fact) {
 	}
 }
 
-// renew takes snapshots until the context ends, and then a last one.
+// keep takes snapshots until the context ends, and then a last one.
 func (s *snapshots) keep(ctx context.Context) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()

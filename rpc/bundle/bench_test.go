@@ -12,8 +12,8 @@ import (
 
 // BenchmarkReadBundle compares reading a bundle, for the pool and for a simulation, with recovering
 // its senders alone, one after another, in turn in one run. That is the limit of a simulation on
-// one core: where all senders are known x-of-recovery must be less than 1. For the pool nobody needs
-// them yet. What several cores bring, BenchmarkSenders shows (rpc/lifecycle).
+// one core: where all senders are known x-of-recovery must be less than 1. For the pool nobody
+// needs them yet. What several cores bring, BenchmarkSenders shows (rpc/lifecycle).
 func BenchmarkReadBundle(b *testing.B) {
 	for _, c := range []struct {
 		n           int

@@ -7,9 +7,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Senders finds who sent transactions on one chain, by their signatures: 50 µs for each, the dearest
-// step by far. Who implements it may remember senders and use several cores; *Chain does neither. It
-// is safe for concurrent use.
+// Senders finds who sent transactions on one chain, by their signatures: 50 µs for each, the
+// dearest step by far. Who implements it may remember senders and use several cores; *Chain does
+// neither. It is safe for concurrent use.
 type Senders interface {
 	// Find fills in who sent each transaction. Of errors the first transaction's counts, and failed is
 	// its index.

@@ -18,8 +18,8 @@ type Chain struct {
 	types  [256]bool // of transactions that the signer takes
 }
 
-// NewChain asks the signer once which types of transactions it takes: the answer costs a signature's
-// numbers for each type.
+// NewChain asks the signer once which types of transactions it takes: the answer costs a
+// signature's numbers for each type.
 func NewChain(signer types.Signer) *Chain {
 	c := &Chain{Signer: signer}
 	for _, data := range []types.TxData{

@@ -22,8 +22,8 @@ var (
 
 // ToExec is an order's bundle for the simulator. The transactions are decoded again, since orders
 // keep them as bytes. Senders that the order does not know are found now; the order stays as it is.
-// The error is ErrUnmatched where the bundle follows a hash, and ErrSignature where a transaction has
-// no sender; any other one means that the order is not one of this package's.
+// The error is ErrUnmatched where the bundle follows a hash, and ErrSignature where a transaction
+// has no sender; any other one means that the order is not one of this package's.
 func ToExec(b *rpc.Bundle, senders Senders) (*exec.Bundle, error) {
 	var unknown []*exec.Tx
 	converted, err := execBundle(b, &unknown)

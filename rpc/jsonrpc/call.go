@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// do is one HTTP request on its way to the answer. It belongs to its goroutine.
+// call is one HTTP request on its way to the answer. It belongs to its goroutine.
 type call struct {
 	*Server
 	w      http.ResponseWriter

@@ -73,8 +73,9 @@ func newLifecycleTest(t *testing.T) *lifecycleTest {
 func (s *lifecycleTest) newLifecycle() *Lifecycle {
 	return New(Config{
 		Pool: pool.New(pool.Config{}), Chain: s.chain, Simulator: s, Sender: s, Indexer: indexer{s}, Ranking: s, Facts: s,
-		Clock: clock.Real{},
-		Log:   slog.New(slog.NewTextHandler(s.t.Output(), nil)), Senders: bundle.NewChain(types.LatestSignerForChainID(big.NewInt(1))),
+		Clock:     clock.Real{},
+		Log:       slog.New(slog.NewTextHandler(s.t.Output(), nil)),
+		Senders:   bundle.NewChain(types.LatestSignerForChainID(big.NewInt(1))),
 		BlockTime: 12 * time.Second, Workers: 2,
 	})
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec"
 )
 
-// Senders finds who sent transactions, and remembers them: the same transactions come again for every
-// block. A transaction's hash covers its signature, so the answer never changes. It implements
-// bundle.Senders.
+// Senders finds who sent transactions, and remembers them: the same transactions come again for
+// every block. A transaction's hash covers its signature, so the answer never changes. It
+// implements bundle.Senders.
 type Senders struct {
 	signer types.Signer
 	known  *lru.Cache[common.Hash, common.Address]

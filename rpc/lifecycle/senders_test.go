@@ -24,8 +24,8 @@ func senderKey(i int) *ecdsa.PrivateKey {
 	return key
 }
 
-// transfers are transactions of as many senders. They are new each time: a transaction remembers its
-// sender itself.
+// transfers are transactions of as many senders. They are new each time: a transaction remembers
+// its sender itself.
 func transfers(n int) []*exec.Tx {
 	txs := make([]*exec.Tx, n)
 	for i := range txs {
@@ -54,7 +54,8 @@ func TestManySenders(t *testing.T) {
 func TestFirstMistakeCounts(t *testing.T) {
 	txs := transfers(40)
 	for _, wrong := range []int{7, 30} {
-		txs[wrong].Transaction = types.NewTx(&types.DynamicFeeTx{ChainID: big.NewInt(2), Nonce: uint64(wrong), V: big.NewInt(0),
+		txs[wrong].Transaction = types.NewTx(&types.DynamicFeeTx{ChainID: big.NewInt(2), Nonce: uint64(wrong),
+			V: big.NewInt(0),
 			R: big.NewInt(5), S: big.NewInt(1)})
 	}
 	if failed, err := NewSenders(mainnet, 10).Find(txs); err == nil || failed != 7 {

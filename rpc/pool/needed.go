@@ -148,7 +148,7 @@ func (n *Needed) end(o *neededOrder, this neededFact, f rpc.OrderEnded) {
 	n.advanceTime(f.At)
 }
 
-// release takes back the newest counted block, if it is this one, as package lifecycle does.
+// leave takes back the newest counted block, if it is this one, as package lifecycle does.
 func (n *Needed) leave(head rpc.Head) {
 	if last := len(n.heads) - 1; last >= 0 && n.heads[last].fact.(rpc.BlockIndexed).Hash == head.Hash {
 		n.heads = n.heads[:last]

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/rpc/jsonrpc"
+	"github.com/gavel-relay/gavel/rpc/method"
+	"github.com/gavel-relay/gavel/rpc/sign"
+)
+
+// discover answers with the OpenRPC document (OpenRPC 1.3, Service Discovery), in which it is not
+// itself. It needs no signature, as GET /openrpc.json needs none.
+const discover = "rpc.discover"
+
+// rawJSON is a result that was written once, for all who ask.
+type rawJSON []byte
+
+// AppendJSON implements jsonrpc.Appender.
+func (w rawJSON) AppendJSON(to []byte) []byte { return append(to, w...) }
+
+// serveMethods puts the methods behind their envelope.
+func (a *App) serveMethods(methods []method.Method) error {
+	scheme := sign.Scheme{Headers: a.cfg.SignatureHeaders, Lenient0x: a.cfg.LenientSignatures}
+	cfg := jsonrpc.Config{
+		Methods: map[string]jsonrpc.Method{}, Clock: a.cfg.Clock, MaxBatch: a.cfg.Limits.Batch,
+		TrustedProxies: a.cfg.Limits.TrustedProxies,
+		Legacy:         a.cfg.LegacyErrors, Limits: a.rates(), Observe: a.watched.metrics.Call,
+		SignatureHeaders: a.cfg.SignatureHeaders,
+		Aliases: map[string][]string{
+			"flashbots_":  {a.cfg.VendorPrefix, "buildernet_", a.cfg.PoolPrefix},
+			"buildernet_": {a.cfg.PoolPrefix, "flashbots_", a.cfg.VendorPrefix},
+		},
+		Verify: func(header http.Header, body []byte) (common.Address, error) {
+			signer, refused := scheme.Signer(header.Values, body)
+			if refused != nil {
+				return signer, refused
+			}
+			return signer, nil
+		},
+	}
+	for _, m := range methods {
+		if m.Unsigned {
+			cfg.Unsigned = append(cfg.Unsigned, m.Name)
+		}
+		cfg.Methods[m.Name] = func(ctx context.Context, call *jsonrpc.Call) (any, error) {
+			return m.Do(ctx, &method.Call{Params: call.Params, Signer: call.Signer, Source: sourceOf(call.Client),
+				At: call.ReceivedAt})
+		}
+	}
+	described, err := method.Describe(methods)
+	if err != nil {
+		return err
+	}
+	document, err := json.Marshal(described)
+	if err != nil {
+		return fmt.Errorf("write the OpenRPC document: %w", err)
+	}
+	cfg.Methods[discover] = func(context.Context, *jsonrpc.Call) (any, error) { return rawJSON(document), nil }
+	cfg.Unsigned = append(cfg.Unsigned, discover)
+	server, err := jsonrpc.New(cfg)
+	if err != nil {
+		return err
+	}
+	server.Handle(http.MethodGet, "/openrpc.json", func(w http.ResponseWriter, _ *http.Request) {
+		serve.Bytes(w, http.StatusOK, "application/json", document)
+	})
+	a.handler = server
+	return nil
+}
+
+func (a *App) rates() jsonrpc.Limits {
+	limits := jsonrpc.Limits{Methods: map[string]jsonrpc.Rate{}}
+	limits.Client.PerSecond, limits.Signer.PerSecond = float64(a.cfg.Limits.PerSecond),
+		float64(a.cfg.Limits.SignerPerSecond)
+	for name, perSecond := range a.cfg.Limits.MethodPerSecond {
+		limits.Methods[name] = jsonrpc.Rate{PerSecond: float64(perSecond)}
+	}
+	return limits
+}
+
+// sourceOf is the network of a client: of an IPv6 address the first 64 bits, since everybody has a
+// whole such network.
+func sourceOf(client netip.Addr) string {
+	switch client = client.Unmap(); {
+	case !client.IsValid():
+		return ""
+	case client.Is6():
+		return netip.PrefixFrom(client, 64).Masked().String()
+	}
+	return client.String()
+}

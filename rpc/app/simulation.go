@@ -1,0 +1,63 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/internal/exec/lane"
+	"github.com/gavel-relay/gavel/internal/exec/simulate"
+	"github.com/gavel-relay/gavel/rpc"
+	"github.com/gavel-relay/gavel/rpc/bundle"
+	"github.com/gavel-relay/gavel/rpc/lifecycle"
+	"github.com/gavel-relay/gavel/rpc/reputation"
+)
+
+// simulation is what orders and calls are simulated with, and blocks executed again.
+type simulation struct {
+	exec.Simulator
+	replayer exec.Replayer
+	chain    *bundle.Chain
+	senders  bundle.Senders
+}
+
+// sendersKept is of how many transactions the sender is remembered: 20 MB at most.
+const sendersKept = 100_000
+
+func newSimulation(cfg Config) simulation {
+	execution, signer := simulate.New(cfg.States, simulate.Options{}), types.LatestSigner(cfg.ChainConfig)
+	s := simulation{
+		Simulator: execution, replayer: execution,
+		chain: bundle.NewChain(signer), senders: lifecycle.NewSenders(signer, sendersKept),
+	}
+	if cfg.FetchAhead != nil {
+		s.Simulator = cfg.FetchAhead(execution)
+	}
+	return s
+}
+
+// turnsOf lets the signers' reputation count when simulations wait.
+type turnsOf struct {
+	turns      *simulate.Turns
+	reputation *reputation.Projection
+}
+
+// Do implements method.Turns.
+func (t turnsOf) Do(ctx context.Context, signer common.Address, source string, run func(context.Context)) error {
+	err := t.turns.Do(ctx, lane.Who{Signer: signer, Source: source, Known: t.reputation.High(signer)}, run)
+	if errors.Is(err, simulate.ErrBusy) {
+		return rpc.SimulationBusy.Plain()
+	}
+	return err
+}
+
+// classOf ranks a signer's orders.
+func (a *App) classOf(signer common.Address) int {
+	if a.reputation.High(signer) {
+		return 1
+	}
+	return 0
+}
