@@ -135,6 +135,14 @@ type Share struct {
 //	        └──────┴────────────┴────▶ expired, cancelled, failed
 type State string
 
+// Reasons of a cancelled order's end.
+const (
+	// ReplacedByVersion: a newer version took its place.
+	ReplacedByVersion = "replaced"
+	// CancelledBySigner: its signer cancelled it.
+	CancelledBySigner = "cancelled by its signer"
+)
+
 // The states. The last four are final.
 const (
 	Submitted State = "submitted"

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -74,28 +73,13 @@ func ReadCallBundle(params json.RawMessage, in Intake) (*Call, error) {
 }
 
 func (p *callParams) environment(limits Config) exec.Environment {
-	env := exec.Environment{
-		Number: p.BlockNumber.Value, Timestamp: p.Timestamp.Value, Coinbase: (*common.Address)(p.Coinbase),
-		GasLimit:   p.GasLimit.Value,
-		BaseFeeWei: p.BaseFee.Value, Difficulty: p.Difficulty.Value, Timeout: milliseconds(p.TimeoutMs.Value,
-			limits.MaxTimeout),
-	}
+	env := blockParams{
+		parent: p.StateBlock, number: p.BlockNumber, timestamp: p.Timestamp, coinbase: p.Coinbase,
+		gasLimit: p.GasLimit, baseFee: p.BaseFee,
+	}.environment()
+	env.Difficulty, env.Timeout = p.Difficulty.Value, milliseconds(p.TimeoutMs.Value, limits.MaxTimeout)
 	if p.ExcessBlobGas.Set {
 		env.ExcessBlobGas = &p.ExcessBlobGas.Value
 	}
-	setParent(&env, p.StateBlock)
 	return env
-}
-
-// setParent says on which state to simulate: by default the newest.
-func setParent(env *exec.Environment, block param.Block) {
-	env.ParentHash, env.ParentNumber, env.Latest = block.Hash, block.Number, block.Latest || !block.Set
-}
-
-// milliseconds is a duration, but at most most.
-func milliseconds(ms uint64, most time.Duration) time.Duration {
-	if ms >= uint64(most.Milliseconds()) {
-		return most
-	}
-	return time.Duration(ms) * time.Millisecond
 }

@@ -120,18 +120,16 @@ func (f *shareForm) exec(terms *rpc.Bundle) *exec.Bundle {
 // parent's.
 func (p simulationParams) environment(limits Config) exec.Environment {
 	const secondsUpTo = 30
-	env := exec.Environment{
-		Number: p.BlockNumber.Value, Timestamp: p.Timestamp.Value, Coinbase: (*common.Address)(p.Coinbase),
-		GasLimit:   p.GasLimit.Value,
-		BaseFeeWei: p.BaseFee.Value,
-	}
-	timeoutMs := p.Timeout.Value
+	env := blockParams{
+		parent: p.Parent, number: p.BlockNumber, timestamp: p.Timestamp, coinbase: p.Coinbase,
+		gasLimit: p.GasLimit, baseFee: p.BaseFee,
+	}.environment()
 	env.ParentBaseFee = limits.Literal
+	timeoutMs := p.Timeout.Value
 	if timeoutMs <= secondsUpTo || limits.Literal {
 		timeoutMs = min(timeoutMs, uint64(limits.MaxTimeout/time.Second)+1)
 		timeoutMs *= uint64(time.Second / time.Millisecond)
 	}
 	env.Timeout = milliseconds(timeoutMs, limits.MaxTimeout)
-	setParent(&env, p.Parent)
 	return env
 }

@@ -78,3 +78,16 @@ func execTerms(b *rpc.Bundle) *exec.Bundle {
 	}
 	return converted
 }
+
+// GasLimits is what the transactions of elements may use together.
+func GasLimits(elements []exec.Element) (gas uint64) {
+	for _, e := range elements {
+		switch {
+		case e.Tx != nil:
+			gas += e.Tx.Gas()
+		case e.Bundle != nil:
+			gas += GasLimits(e.Bundle.Elements)
+		}
+	}
+	return gas
+}

@@ -64,16 +64,3 @@ func afterRefunds(refundableWei *uint256.Int, refunds []rpc.ElementRefund) *uint
 	}
 	return left
 }
-
-// gasLimits is what transactions may use together.
-func gasLimits(elements []exec.Element) (gas uint64) {
-	for _, e := range elements {
-		switch {
-		case e.Tx != nil:
-			gas += e.Tx.Gas()
-		case e.Bundle != nil:
-			gas += gasLimits(e.Bundle.Elements)
-		}
-	}
-	return gas
-}

@@ -89,7 +89,7 @@ func (l *Lifecycle) simulate(ctx context.Context, order *rpc.Order, head rpc.Hea
 		ProfitWei: got.ProfitWei, RefundableWei: got.RefundableWei,
 	}
 	if order.Follows != 0 {
-		result.GasCharged = gasLimits(whole.Elements[1:])
+		result.GasCharged = bundle.GasLimits(whole.Elements[1:])
 	}
 	return simulated{keepOwnPart(order, result, got), got}, nil
 }

@@ -1,6 +1,7 @@
 package method
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -73,7 +74,7 @@ func (m *Methods) delayedRefunds() Method {
 			if err != nil {
 				return nil, err
 			}
-			page, err := m.Delayed.Delayed(ctx, q, either(p.Cursor, second), pageSize)
+			page, err := m.Delayed.Delayed(ctx, q, cmp.Or(p.Cursor, second), pageSize)
 			if err != nil {
 				return nil, err
 			}

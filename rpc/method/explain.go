@@ -47,9 +47,9 @@ func explainState(s *rpc.OrderStatus, head uint64) string {
 // explainCancel says who wanted it: its signer, or that of the order that it followed.
 func explainCancel(reason string) string {
 	switch reason {
-	case "replaced":
+	case rpc.ReplacedByVersion:
 		return "its signer replaced it by a newer version"
-	case "", "cancelled by its signer":
+	case "", rpc.CancelledBySigner:
 		return "its signer cancelled it"
 	}
 	return reason

@@ -1,6 +1,7 @@
 package method
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -37,15 +38,7 @@ func (m *Methods) refundsByRecipient() Method {
 				return nil, param.Missing("params[0].recipient")
 			}
 			return answerPage(m.Refunds.ByRecipient(ctx, call.At, common.Address(*p.Recipient),
-				either(p.Cursor, second), pageSize))
+				cmp.Or(p.Cursor, second), pageSize))
 		},
 	}
-}
-
-// either is the first text, or the second one if that is empty.
-func either(first, second string) string {
-	if first != "" {
-		return first
-	}
-	return second
 }

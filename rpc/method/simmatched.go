@@ -40,7 +40,7 @@ func (m *Methods) simMatched(ctx context.Context, call *Call) (any, error) {
 		default:
 			result.Success = got.Success
 		}
-		return gasLimits(whole.Elements[1:]), result.Success, nil
+		return bundle.GasLimits(whole.Elements[1:]), result.Success, nil
 	})
 	if err != nil {
 		return nil, err
@@ -49,16 +49,4 @@ func (m *Methods) simMatched(ctx context.Context, call *Call) (any, error) {
 		result.Error = matchedFailed
 	}
 	return result, nil
-}
-
-// gasLimits is what the transactions of elements may use together.
-func gasLimits(elements []exec.Element) (gas uint64) {
-	for _, e := range elements {
-		if e.Tx != nil {
-			gas += e.Tx.Gas()
-		} else if e.Bundle != nil {
-			gas += gasLimits(e.Bundle.Elements)
-		}
-	}
-	return gas
 }

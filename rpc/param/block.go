@@ -30,7 +30,7 @@ func (b *Block) Read(raw []byte) error {
 	}
 	digits, absent, err := numeral(raw)
 	if err != nil || absent {
-		return either(err, errBlock)
+		return explain(err, errBlock)
 	}
 	switch digits {
 	case "": // what Go clients make of none

@@ -26,7 +26,7 @@ func (n *Number) Read(raw []byte) error {
 	digits, absent, err := numeral(raw)
 	if err != nil || absent {
 		*n = Number{}
-		return either(err, errNumber)
+		return explain(err, errNumber)
 	}
 	value, err := parseUint(digits)
 	if err != nil {
@@ -36,8 +36,8 @@ func (n *Number) Read(raw []byte) error {
 	return nil
 }
 
-// either replaces an error by the one that says more.
-func either(err, better error) error {
+// explain replaces an error by the one that says more.
+func explain(err, better error) error {
 	if err == nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (n *BigNumber) Read(raw []byte) error {
 	n.Value = nil
 	digits, absent, err := numeral(raw)
 	if err != nil || absent {
-		return either(err, errBigNumber)
+		return explain(err, errBigNumber)
 	}
 	if n.Value, err = parseBig(digits); err != nil {
 		return errBigNumber

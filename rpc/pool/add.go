@@ -31,9 +31,6 @@ type Outcome struct {
 	Facts    []rpc.Fact
 }
 
-// Replaced is the reason in the end of an order that a newer version took the place of.
-const Replaced = "replaced"
-
 // Add takes an order, which is the pool's from then on, and gives it its ID. head is the newest
 // block. It refuses with rpc.InvalidInclusion when no block of the window lies ahead or it reaches
 // further than anybody may ask, rpc.BackrunNotFound when the order that it follows is not alive,
@@ -54,7 +51,7 @@ func (p *Pool) Add(at time.Time, head rpc.Head, order *rpc.Order) (Outcome, erro
 	outcome := Outcome{Result: Accepted, Order: order}
 	if older != nil {
 		outcome.Result, outcome.Replaced = Successor, older.order
-		outcome.Facts = p.end(at, older, rpc.Cancelled, Replaced)
+		outcome.Facts = p.end(at, older, rpc.Cancelled, rpc.ReplacedByVersion)
 	}
 	order.ID = p.lastID + 1
 	outcome.Facts = append(outcome.Facts, p.applyAll(p.accepted(at, order))...)

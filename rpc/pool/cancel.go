@@ -10,9 +10,6 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// byItsSigner is the reason in the end of a cancelled order.
-const byItsSigner = "cancelled by its signer"
-
 // Cancel ends the version of a replacementUuid that is in force, and returns it: builders that had
 // it want to know. When there is none the cancel is remembered all the same, which is no error.
 func (p *Pool) Cancel(at time.Time, signer common.Address, replacement uuid.UUID) (*rpc.Order, []rpc.Fact) {
@@ -26,7 +23,7 @@ func (p *Pool) Cancel(at time.Time, signer common.Address, replacement uuid.UUID
 	if live == nil {
 		return nil, facts
 	}
-	return live.order, append(facts, p.end(at, live, rpc.Cancelled, byItsSigner)...)
+	return live.order, append(facts, p.end(at, live, rpc.Cancelled, rpc.CancelledBySigner)...)
 }
 
 // CancelPrivate ends a private transaction. It returns nil when this signer has none with this hash
@@ -38,7 +35,7 @@ func (p *Pool) CancelPrivate(at time.Time, signer common.Address, hash common.Ha
 	for _, e := range slices.Clone(own) {
 		if e.alive() && e.order.Kind == rpc.KindPrivate {
 			cancelled = e.order
-			facts = append(facts, p.end(at, e, rpc.Cancelled, byItsSigner)...)
+			facts = append(facts, p.end(at, e, rpc.Cancelled, rpc.CancelledBySigner)...)
 		}
 	}
 	return cancelled, facts

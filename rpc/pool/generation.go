@@ -88,10 +88,10 @@ func (g *generation) ended(e *entry) {
 	switch {
 	case g.live == e:
 		g.live = nil
-		if e.end.reason == Replaced {
+		if e.end.reason == rpc.ReplacedByVersion {
 			g.displaced = e
 		}
-	case g.live != nil && e.end.reason == Replaced:
+	case g.live != nil && e.end.reason == rpc.ReplacedByVersion:
 		e.end.replacedBy = g.live.order.ID
 	}
 }

@@ -48,9 +48,9 @@ func (p *Pool) reconsider(at time.Time, e *entry) []rpc.Fact {
 	case leader == nil && e.order.Follows != 0: // it is forgotten: nothing brings it back
 		return p.end(at, e, rpc.Failed, leaderFailed)
 	case g != nil && g.live != e && g.live != nil:
-		return p.end(at, e, rpc.Cancelled, Replaced)
+		return p.end(at, e, rpc.Cancelled, rpc.ReplacedByVersion)
 	case g != nil && e.order.ID <= g.cancelled:
-		return p.end(at, e, rpc.Cancelled, byItsSigner)
+		return p.end(at, e, rpc.Cancelled, rpc.CancelledBySigner)
 	}
 	return nil
 }

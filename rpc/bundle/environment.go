@@ -1,0 +1,37 @@
+package bundle
+
+import (
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/gavel-relay/gavel/internal/exec"
+	"github.com/gavel-relay/gavel/rpc/param"
+)
+
+// blockParams are what eth_callBundle and mev_simBundle say alike of the block that they want
+// simulated, under whichever names.
+type blockParams struct {
+	// parent is the block whose state is wanted; the newest if it is not set.
+	parent                      param.Block
+	number, timestamp, gasLimit param.Number
+	coinbase                    *param.Address
+	baseFee                     param.BigNumber
+}
+
+// environment is the block for the simulator: what is not said follows from its parent.
+func (p blockParams) environment() exec.Environment {
+	return exec.Environment{
+		ParentHash: p.parent.Hash, ParentNumber: p.parent.Number, Latest: p.parent.Latest || !p.parent.Set,
+		Number: p.number.Value, Timestamp: p.timestamp.Value, Coinbase: (*common.Address)(p.coinbase),
+		GasLimit: p.gasLimit.Value, BaseFeeWei: p.baseFee.Value,
+	}
+}
+
+// milliseconds is a duration, but at most most.
+func milliseconds(ms uint64, most time.Duration) time.Duration {
+	if ms >= uint64(most.Milliseconds()) {
+		return most
+	}
+	return time.Duration(ms) * time.Millisecond
+}
