@@ -40,7 +40,7 @@ var Parallel = []string{"internal/eth/bls", "internal/eth/payload"}
 
 // Mending are pure rooms that still lock, wait or start goroutines. The list may only become
 // shorter.
-var Mending = []string{"rpc/bundle", "rpc/param"}
+var Mending = []string{}
 
 // Future are rooms of the design that are not built yet. When one appears it must leave this list,
 // and every pattern that names it begins to count.
