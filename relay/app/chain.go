@@ -150,10 +150,10 @@ func (a *App) forget(ctx context.Context, slot phase0.Slot) {
 }
 
 func (a *App) handleHead(ctx context.Context, head relay.Head) {
-	a.board.TellRepeats()
+	a.topBid.TellRepeats()
 	if head.Slot > keepSlots {
 		a.submit.Close(head.Slot - keepSlots)
-		a.board.Clear(head.Slot - keepSlots)
+		a.topBid.Clear(head.Slot - keepSlots)
 		a.deliver.Close(head.Slot - keepSlots)
 		a.served.Close(head.Slot - keepSlots)
 		a.slots.Close(head.Slot - keepSlots) // after submit, which looks there what was delivered

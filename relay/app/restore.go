@@ -47,7 +47,7 @@ func (a *App) restoreGiven(ctx context.Context) error {
 				a.log.Error("a served header cannot be read: if it is signed now, the value of the message that brought its "+
 					"block is listed", "error", err)
 			case served.Times == 0 && served.ValueWei != nil: // a sum repeats what was a fact before it
-				a.board.Give(served)
+				a.topBid.Give(served)
 			}
 			return nil
 		})

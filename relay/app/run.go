@@ -71,7 +71,7 @@ func (a *App) serving() serve.Options {
 func (a *App) sayGoodbye(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
-	if err := a.feed.Close(ctx); err != nil {
+	if err := a.broadcast.Close(ctx); err != nil {
 		a.log.Warn("some listeners to the leading bids did not leave", "error", err)
 	}
 }

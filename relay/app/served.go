@@ -6,9 +6,9 @@ import (
 	"github.com/gavel-relay/gavel/relay/top"
 )
 
-// shown is the board, with what keeps the payloads of leading bids in memory.
+// shown is the leading bids, with what keeps the payloads of leading bids in memory.
 type shown struct {
-	board  *top.Board
+	topBid *top.TopBid
 	served *slots.Payloads
 }
 
@@ -17,7 +17,7 @@ func (s shown) Show(key relay.Key, bid *relay.SignedBid) {
 	if bid != nil {
 		s.served.Show(key, bid.BlockHash, bid.Builder)
 	}
-	s.board.Show(key, bid)
+	s.topBid.Show(key, bid)
 }
 
 // handedOut is told of served headers: it has their payloads kept in memory, and records them.

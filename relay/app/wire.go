@@ -37,30 +37,30 @@ import (
 
 // App is a relay. New opens its stores and asks a beacon node for the network; Run serves.
 type App struct {
-	cfg      Config
-	opened   run.Opened
-	log      *slog.Logger
-	spec     *eth.Spec
-	journal  *journal.Journal
-	facts    *facts // written to the journal
-	state    *state // kept in it
-	topSync  *topSync
-	archive  *archive.Archive
-	nodes    *beacon.Nodes
-	registry *registry.Registry
-	board    *top.Board
-	feed     *top.Feed
-	submit   *submit.Pipeline
-	deliver  *deliver.Deliverer
-	served   *slots.Payloads
-	slots    *slots.Slots
-	probe    *deliver.Probe
-	builders *builders.List
-	killed   *killSwitch
-	alerts   *alert.Alerts
-	stopping atomic.Bool
-	api      *serve.Mux
-	handler  http.Handler
+	cfg       Config
+	opened    run.Opened
+	log       *slog.Logger
+	spec      *eth.Spec
+	journal   *journal.Journal
+	facts     *facts // written to the journal
+	state     *state // kept in it
+	topSync   *topSync
+	archive   *archive.Archive
+	nodes     *beacon.Nodes
+	registry  *registry.Registry
+	topBid    *top.TopBid
+	broadcast *top.Broadcast
+	submit    *submit.Pipeline
+	deliver   *deliver.Deliverer
+	served    *slots.Payloads
+	slots     *slots.Slots
+	probe     *deliver.Probe
+	builders  *builders.List
+	killed    *killSwitch
+	alerts    *alert.Alerts
+	stopping  atomic.Bool
+	api       *serve.Mux
+	handler   http.Handler
 	// proposers is the part of the public API that proposers use, for a listener of their own.
 	proposers http.Handler
 	watched   observed
@@ -151,7 +151,7 @@ func (a *App) wire() (err error) {
 	a.alerts = alert.New(alert.Config{URLs: a.cfg.Webhooks, Log: a.log})
 	record.listeners = append(record.listeners, a.alerts)
 	a.registry = registry.New(a.spec, record)
-	a.feed = &top.Feed{
+	a.broadcast = &top.Broadcast{
 		Clock: a.cfg.Clock, MaxListeners: a.cfg.TopBidListeners, MaxPerClient: a.cfg.TopBidListenersPerClient,
 		Queue: a.cfg.TopBidQueue,
 		Over: func(slot phase0.Slot) bool {
@@ -161,11 +161,11 @@ func (a *App) wire() (err error) {
 	a.probe = a.newProbe()
 	a.slots = new(slots.Slots)
 	a.served = &slots.Payloads{Escrow: suspectedEscrow{escrow{a.journal}, a.probe}, Log: a.log}
-	a.board = &top.Board{Feed: a.feed, Served: handedOut{record, a.served}}
-	a.opened.AddCloser(func() error { a.board.TellRepeats(); return nil })
+	a.topBid = &top.TopBid{Broadcast: a.broadcast, Served: handedOut{record, a.served}}
+	a.opened.AddCloser(func() error { a.topBid.TellRepeats(); return nil })
 	a.deliver = deliver.New(deliver.Config{
 		Spec: a.spec, Clock: a.cfg.Clock, Proposers: a.registry, Payloads: a.served, Slots: a.slots,
-		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Headers: a.board, Publisher: a.nodes,
+		Guard: suspectedGuard{newGuard(a.journal, a.spec), a.probe}, Headers: a.topBid, Publisher: a.nodes,
 		Facts: record, Unrecorded: a.unrecordedPayload(), Log: a.log, CutOff: a.cfg.PayloadCutOff,
 		RevealDelay: a.cfg.RevealDelay, PublishTimeout: a.cfg.PublishTimeout,
 	})
@@ -173,7 +173,7 @@ func (a *App) wire() (err error) {
 		Spec: a.spec, Clock: a.cfg.Clock, Chain: a.registry, Slots: a.slots, Builders: a.builders,
 		Validator: a.cfg.Validator,
 		Live:      a.mayTrust(), Escrow: a.served, EscrowBytes: a.journal.EscrowBytes(), Evidence: evidence{a.journal},
-		Board: shown{a.board, a.served}, Facts: record, Trouble: a.trouble,
+		Board: shown{a.topBid, a.served}, Facts: record, Trouble: a.trouble,
 		Unrecorded: a.unrecordedSubmission(),
 		Key:        a.cfg.Key, ValidationTimeout: a.cfg.ValidationTimeout, PayloadTimeout: a.cfg.HeaderPayloadTimeout,
 		Executors:     a.cfg.Executors,
@@ -181,7 +181,7 @@ func (a *App) wire() (err error) {
 	})
 	a.registry.Changed = a.submit.Reregistered
 	headers := &top.Headers{
-		Board: a.board, Spec: a.spec, Head: a.registry, CutOff: a.cfg.HeaderCutOff, Stopped: a.stopped,
+		TopBid: a.topBid, Spec: a.spec, Head: a.registry, CutOff: a.cfg.HeaderCutOff, Stopped: a.stopped,
 		Delay: a.cfg.HeaderDelay, Clock: a.cfg.Clock,
 	}
 
@@ -214,7 +214,7 @@ func (a *App) mountBuilders(mux *serve.Mux) {
 		Duties:  a.registry,
 		Network: serve.ByClient(a.cfg.Limits.TrustedProxies), Identity: a.builders,
 		Hydrator: &hydrate.Cache{BlockBytes: builder.MaxSSZ},
-		TopBids:  a.feed, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
+		TopBids:  a.broadcast, TopBidsNeedKey: a.cfg.TopBidsNeedKey,
 	})
 }
 

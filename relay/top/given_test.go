@@ -13,11 +13,11 @@ import (
 
 // One block may be shown at several values: what was signed for is what a proposer was last
 // answered with, not what is shown by now, nor what was only shown.
-func TestBoardKnowsWhatWasGiven(t *testing.T) {
+func TestTopBidKnowsWhatWasGiven(t *testing.T) {
 	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}
 	key, block := relay.Key{Slot: 10}, phase0.Hash32{9}
-	board := new(Board)
-	headers := &Headers{Board: board, Spec: spec, Head: fixedHead(9)}
+	topBid := new(TopBid)
+	headers := &Headers{TopBid: topBid, Spec: spec, Head: fixedHead(9)}
 	bid := func(wei uint64) *relay.SignedBid {
 		value := uint256.NewInt(wei)
 		return &relay.SignedBid{Key: key, BlockHash: block, ValueWei: value, Trace: relay.Trace{Slot: 10, BlockHash: block,
@@ -30,31 +30,31 @@ func TestBoardKnowsWhatWasGiven(t *testing.T) {
 	}
 	want := func(wei uint64) {
 		t.Helper()
-		if given := board.Given(10, block); given == nil || given.ValueWei.Uint64() != wei {
+		if given := topBid.Given(10, block); given == nil || given.ValueWei.Uint64() != wei {
 			t.Errorf("given %+v, want %d wei", given, wei)
 		}
 	}
-	board.Show(key, bid(5))
-	if board.Given(10, block) != nil {
+	topBid.Show(key, bid(5))
+	if topBid.Given(10, block) != nil {
 		t.Error("nobody asked")
 	}
 	ask()
-	board.Show(key, bid(7))
+	topBid.Show(key, bid(7))
 	want(5)
 	ask()
 	ask()
 	want(7)
-	board.Show(key, bid(5))
+	topBid.Show(key, bid(5))
 	ask()
 	want(5)
-	if board.Given(11, block) != nil || board.Given(10, phase0.Hash32{}) != nil {
+	if topBid.Given(11, block) != nil || topBid.Given(10, phase0.Hash32{}) != nil {
 		t.Error("given in another slot, or another block")
 	}
 	// as a journal says of an earlier life
-	board.Give(relay.HeaderServed{Slot: 10, BlockHash: block, ValueWei: uint256.NewInt(3)})
+	topBid.Give(relay.HeaderServed{Slot: 10, BlockHash: block, ValueWei: uint256.NewInt(3)})
 	want(3)
-	board.Clear(11)
-	if board.Given(10, block) != nil {
+	topBid.Clear(11)
+	if topBid.Given(10, block) != nil {
 		t.Error("a slot that is over is remembered")
 	}
 }

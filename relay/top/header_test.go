@@ -44,9 +44,9 @@ func TestHeaderRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := new(recorded)
-			board := &Board{Served: facts}
-			board.Show(key, &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(7)})
-			headers := &Headers{Board: board, Spec: spec, Head: row.head, CutOff: 3 * time.Second}
+			topBid := &TopBid{Served: facts}
+			topBid.Show(key, &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(7)})
+			headers := &Headers{TopBid: topBid, Spec: spec, Head: row.head, CutOff: 3 * time.Second}
 			bid, err := headers.Header(t.Context(), row.at, row.key, time.Time{})
 			if (bid != nil) != row.bid || (err != nil) != row.error {
 				t.Errorf("bid %v, error %v", bid, err)
@@ -61,16 +61,16 @@ func TestHeaderRules(t *testing.T) {
 	}
 }
 
-func TestBoardForgetsAndTakesDown(t *testing.T) {
-	var board Board
+func TestTopBidForgetsAndTakesDown(t *testing.T) {
+	var topBid TopBid
 	key := func(slot phase0.Slot) relay.Key { return relay.Key{Slot: slot} }
-	board.Show(key(1), nil)
+	topBid.Show(key(1), nil)
 	for slot := range phase0.Slot(3) {
-		board.Show(key(slot), &relay.SignedBid{})
+		topBid.Show(key(slot), &relay.SignedBid{})
 	}
-	board.Show(key(2), nil)
-	board.Clear(1)
-	if board.Top(key(0)) != nil || board.Top(key(1)) == nil || board.Top(key(2)) != nil {
-		t.Error("want exactly slot 1 on the board")
+	topBid.Show(key(2), nil)
+	topBid.Clear(1)
+	if topBid.Top(key(0)) != nil || topBid.Top(key(1)) == nil || topBid.Top(key(2)) != nil {
+		t.Error("want exactly slot 1 on the topBid")
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // All times are milliseconds into the slot. A better bid comes every 50 ms from the start on, worth
-// as many wei as the time that it came, so the value served says when the board was read.
+// as many wei as the time that it came, so the value served says when it was read.
 func TestHeaderIsHeldBack(t *testing.T) {
 	const never = -1
 	for name, row := range map[string]struct {
@@ -41,16 +41,16 @@ func TestHeaderIsHeldBack(t *testing.T) {
 				began := time.Now().Add(time.Minute)
 				ms := func(n int) time.Time { return began.Add(time.Duration(n) * time.Millisecond) }
 				facts := new(recorded)
-				board := &Board{Served: facts}
-				board.Show(inSlot(0), bidOf(0))
+				topBid := &TopBid{Served: facts}
+				topBid.Show(inSlot(0), bidOf(0))
 				go func() {
 					for n := 50; n <= 5000; n += 50 {
 						_ = clock.Real{}.Until(context.Background(), ms(n).Add(-time.Microsecond)) // ends with the time alone
-						board.Show(inSlot(0), bidOf(uint64(n)))
+						topBid.Show(inSlot(0), bidOf(uint64(n)))
 					}
 				}()
 				headers := &Headers{
-					Board: board, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
+					TopBid: topBid, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
 					Head:   fixedHead(0),
 					CutOff: time.Duration(row.cutOffMs) * time.Millisecond, Clock: clock.Real{},
 					Delay: time.Duration(row.delayMs) * time.Millisecond, Margin: time.Duration(row.marginMs) * time.Millisecond,
@@ -90,10 +90,10 @@ func TestHeaderForAClientThatGoesAwayIsNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		facts := new(recorded)
-		board := &Board{Served: facts}
-		board.Show(inSlot(0), bidOf(1))
+		topBid := &TopBid{Served: facts}
+		topBid.Show(inSlot(0), bidOf(1))
 		headers := &Headers{
-			Board: board, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
+			TopBid: topBid, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
 			Head:  fixedHead(0),
 			Clock: clock.Real{}, Delay: time.Second,
 		}
@@ -111,10 +111,10 @@ func TestStoppedHeadersAreNotServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		facts := new(recorded)
-		board := &Board{Served: facts}
-		board.Show(inSlot(0), bidOf(1))
+		topBid := &TopBid{Served: facts}
+		topBid.Show(inSlot(0), bidOf(1))
 		headers := &Headers{
-			Board: board, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
+			TopBid: topBid, Spec: &eth.Spec{GenesisTime: began, SlotDuration: 12 * time.Second, SlotsPerEpoch: 32},
 			Head:  fixedHead(0),
 			Clock: clock.Real{}, Delay: time.Second, Stopped: func() bool { return time.Since(began) > 0 },
 		}

@@ -13,7 +13,7 @@ type Served interface {
 	RecordHeader(served relay.HeaderServed)
 }
 
-// shown is a bid on the board, with how often it was served. Whoever asks for it again and again
+// shown is a bid that leads, with how often it was served. Whoever asks for it again and again
 // makes one number grow, and nothing else.
 type shown struct {
 	bid *relay.SignedBid
@@ -25,7 +25,7 @@ type shown struct {
 }
 
 // serve notes that a proposer is answered with a bid, whose header is signed.
-func (b *Board) serve(top *shown, key relay.Key, bid *relay.SignedBid, at time.Time) {
+func (b *TopBid) serve(top *shown, key relay.Key, bid *relay.SignedBid, at time.Time) {
 	served := relay.HeaderServed{
 		At: at, Slot: key.Slot, Proposer: key.Proposer, BlockHash: bid.BlockHash, Builder: bid.Builder,
 		ValueWei:     bid.ValueWei,
@@ -60,7 +60,7 @@ func (s *shown) serve(served relay.HeaderServed) (told, first bool) {
 
 // TellRepeats tells what was served again since the last time. It is for the end of a slot, so that
 // nobody waits longer for what can still be asked for.
-func (b *Board) TellRepeats() {
+func (b *TopBid) TellRepeats() {
 	tops := b.tops.Load()
 	if tops == nil {
 		return
@@ -72,14 +72,14 @@ func (b *Board) TellRepeats() {
 
 // retire tells the rest of a bid that leads no longer. Requests that found it before are told one
 // by one.
-func (b *Board) retire(top *shown) {
+func (b *TopBid) retire(top *shown) {
 	if top != nil {
 		b.fetch(top, true)
 	}
 }
 
 // fetch tells how often a bid was served again, if it was.
-func (b *Board) fetch(top *shown, gone bool) {
+func (b *TopBid) fetch(top *shown, gone bool) {
 	top.mu.Lock()
 	again := top.again
 	top.again = relay.HeaderServed{}
@@ -90,7 +90,7 @@ func (b *Board) fetch(top *shown, gone bool) {
 	}
 }
 
-func (b *Board) tell(served relay.HeaderServed) {
+func (b *TopBid) tell(served relay.HeaderServed) {
 	if b.Served != nil {
 		b.Served.RecordHeader(served)
 	}

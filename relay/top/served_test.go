@@ -40,9 +40,9 @@ func TestRepeatsAreOneFact(t *testing.T) {
 	spec := &eth.Spec{GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32}
 	start, told := spec.SlotStart(10), new(recorded)
 	key := relay.Key{Slot: 10, Proposer: phase0.BLSPubKey{2}}
-	board := &Board{Served: told}
-	headers := &Headers{Board: board, Spec: spec, Head: fixedHead(9)}
-	board.Show(key, &relay.SignedBid{Key: key, BlockHash: phase0.Hash32{3}, ValueWei: uint256.NewInt(7)})
+	topBid := &TopBid{Served: told}
+	headers := &Headers{TopBid: topBid, Spec: spec, Head: fixedHead(9)}
+	topBid.Show(key, &relay.SignedBid{Key: key, BlockHash: phase0.Hash32{3}, ValueWei: uint256.NewInt(7)})
 	ask := func(ms int) {
 		if bid, err := headers.Header(t.Context(), start.Add(time.Duration(ms)*time.Millisecond), key,
 			time.Time{}); bid == nil || err != nil {
@@ -59,8 +59,8 @@ func TestRepeatsAreOneFact(t *testing.T) {
 	if len(*told) != 1 {
 		t.Fatalf("%d facts while the bid leads", len(*told))
 	}
-	board.TellRepeats()
-	board.TellRepeats()
+	topBid.TellRepeats()
+	topBid.TellRepeats()
 	if len(*told) != 2 {
 		t.Fatalf("%d facts", len(*told))
 	}
@@ -77,7 +77,7 @@ func TestRepeatsAreOneFact(t *testing.T) {
 	if len(*told) != 2 {
 		t.Error("a repeat after the sum is a fact of its own")
 	}
-	board.Clear(11)
+	topBid.Clear(11)
 	if len(*told) != 3 || (*told)[2].Count() != 1 {
 		t.Errorf("the last one is not told: %+v", *told)
 	}
@@ -88,23 +88,23 @@ func TestRepeatsAreOneFact(t *testing.T) {
 func TestAnswersAreToldOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		told := new(lockedFacts)
-		board := &Board{Served: told}
-		headers := &Headers{Board: board, Spec: new(eth.Spec), Head: fixedHead(0)}
+		topBid := &TopBid{Served: told}
+		headers := &Headers{TopBid: topBid, Spec: new(eth.Spec), Head: fixedHead(0)}
 		served, most := 0, 0
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			slot := phase0.Slot(rapid.IntRange(0, 2).Draw(t, "slot"))
 			key := relay.Key{Slot: slot}
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			case 0, 1:
-				board.Show(key, &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(1)})
+				topBid.Show(key, &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(1)})
 				most += 2
 			case 2:
-				board.Show(key, nil)
+				topBid.Show(key, nil)
 			case 3:
-				board.TellRepeats()
+				topBid.TellRepeats()
 				most += 3
 			case 4:
-				board.Clear(slot)
+				topBid.Clear(slot)
 			default:
 				bid, err := headers.Header(t.Context(), time.Unix(1, 0), key, time.Time{})
 				if err != nil {
@@ -115,7 +115,7 @@ func TestAnswersAreToldOnce(t *testing.T) {
 				}
 			}
 		}
-		board.TellRepeats()
+		topBid.TellRepeats()
 		most += 3
 		if got := told.answers(); got != served || len(told.facts) > most {
 			t.Fatalf("%d answers were told as %d, in %d facts", served, got, len(told.facts))
@@ -126,10 +126,10 @@ func TestAnswersAreToldOnce(t *testing.T) {
 // No answer is lost, or told twice, when bids change while they are served.
 func TestAnswersOfBidsThatChange(t *testing.T) {
 	told := new(lockedFacts)
-	board := &Board{Served: told}
-	headers := &Headers{Board: board, Spec: new(eth.Spec), Head: fixedHead(0)}
+	topBid := &TopBid{Served: told}
+	headers := &Headers{TopBid: topBid, Spec: new(eth.Spec), Head: fixedHead(0)}
 	key := relay.Key{Slot: 1}
-	board.Show(key, &relay.SignedBid{Key: key})
+	topBid.Show(key, &relay.SignedBid{Key: key})
 	const clients, each, changes = 4, 2000, 300
 	var asking sync.WaitGroup
 	for range clients {
@@ -143,11 +143,11 @@ func TestAnswersOfBidsThatChange(t *testing.T) {
 		})
 	}
 	for range changes {
-		board.Show(key, &relay.SignedBid{Key: key})
-		board.TellRepeats()
+		topBid.Show(key, &relay.SignedBid{Key: key})
+		topBid.TellRepeats()
 	}
 	asking.Wait()
-	board.Clear(2)
+	topBid.Clear(2)
 	if got := told.answers(); got != clients*each {
 		t.Errorf("%d answers were told as %d", clients*each, got)
 	}

@@ -24,15 +24,15 @@ func TestHeaderWaitsForTheRelaysSignature(t *testing.T) {
 				release := make(chan struct{})
 				whole := &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(7), BlockHash: phase0.Hash32{9}}
 				facts := new(recorded)
-				board := &Board{Served: facts}
-				board.Show(key, &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(7), Signing: func() (*relay.SignedBid, error) {
+				topBid := &TopBid{Served: facts}
+				topBid.Show(key, &relay.SignedBid{Key: key, ValueWei: uint256.NewInt(7), Signing: func() (*relay.SignedBid, error) {
 					<-release
 					if fails != nil {
 						return nil, fails
 					}
 					return whole, nil
 				}})
-				headers := &Headers{Board: board, Spec: spec, Head: fixedHead(9)}
+				headers := &Headers{TopBid: topBid, Spec: spec, Head: fixedHead(9)}
 
 				answered := make(chan *relay.SignedBid, 1)
 				go func() {

@@ -31,13 +31,13 @@ import (
 
 // theatre is a relay whose leading bids tests make up.
 type theatre struct {
-	feed  *top.Feed
-	board *top.Board
+	feed  *top.Broadcast
+	board *top.TopBid
 }
 
 func newTheatre() *theatre {
-	feed := &top.Feed{Clock: clock.NewHeld(now, 1)}
-	return &theatre{feed, &top.Board{Feed: feed}}
+	feed := &top.Broadcast{Clock: clock.NewHeld(now, 1)}
+	return &theatre{feed, &top.TopBid{Broadcast: feed}}
 }
 
 func (h *theatre) handler(needKey bool) http.Handler {

@@ -18,23 +18,23 @@ import (
 // ErrBehind is why a listener is cut whose queue was full.
 var ErrBehind = errors.New("listener is behind")
 
-// Limits of a Feed that are not said.
+// Limits of a Broadcast that are not said.
 const (
 	defaultListeners = 1000
 	defaultPerClient = 20
 	defaultQueue     = 256
 )
 
-// Feed tells listeners of every change of a leading bid, in the order in which the board showed
+// Broadcast tells listeners of every change of a leading bid, in the order in which TopBid showed
 // them. A change is encoded once. Nobody waits for a listener: one that does not keep up is cut.
 //
-//	Board.Show ─▶ Feed ─┬─▶ queue ─▶ listener
+//	TopBid.Show ─▶ Broadcast ─┬─▶ queue ─▶ listener
 //	                    ├─▶ queue ─▶ listener
 //	                    └─▶ queue ✂  full: the context of this one ends, the others notice nothing
 //
-// It is safe for concurrent use. Clock is needed, the limits are not; none may change once the feed
-// is used.
-type Feed struct {
+// It is safe for concurrent use. Clock is needed, the limits are not; none may change once the
+// broadcast is used.
+type Broadcast struct {
 	// Clock stamps the changes.
 	Clock clock.Clock
 	// MaxListeners bounds how many listen at a time: 1000.
@@ -57,7 +57,7 @@ type Feed struct {
 	present   map[relay.Key]*present
 	shown     uint64 // how many changes there were
 	closed    bool
-	left      chan struct{} // closed when the feed is closed and nobody listens any more; nil before
+	left      chan struct{} // closed when the broadcast is closed and nobody listens any more; nil before
 }
 
 // present is a bid that leads now.
@@ -73,18 +73,18 @@ type Client struct {
 	Builder bool
 }
 
-// Listener is one who follows a Feed.
+// Listener is one who follows a Broadcast.
 type Listener struct {
-	feed    *Feed
-	client  Client
-	unit    time.Duration
-	records chan []byte
-	ctx     context.Context
-	end     context.CancelCauseFunc
+	broadcast *Broadcast
+	client    Client
+	unit      time.Duration
+	records   chan []byte
+	ctx       context.Context
+	end       context.CancelCauseFunc
 }
 
 // Records are what the listener is told: first the bids that lead already, in the order in which
-// they came to lead, then each change. It is closed, after the last record, when the feed is.
+// they came to lead, then each change. It is closed, after the last record, when the broadcast is.
 // Nobody may change a record.
 func (l *Listener) Records() <-chan []byte { return l.records }
 
@@ -95,15 +95,15 @@ func (l *Listener) Context() context.Context { return l.ctx }
 // Leave gives the place back. It may be called twice.
 func (l *Listener) Leave() {
 	l.end(context.Canceled)
-	l.feed.mu.Lock()
-	defer l.feed.mu.Unlock()
-	l.feed.remove(l)
+	l.broadcast.mu.Lock()
+	defer l.broadcast.mu.Unlock()
+	l.broadcast.remove(l)
 }
 
 // Listen joins, with time stamps in milliseconds or nanoseconds. The caller must Leave, also after
-// it was cut. It refuses with relay.TooManyListeners, or relay.NotReady once the feed is closed.
-// Only builders get the last quarter of the places.
-func (f *Feed) Listen(ctx context.Context, unit time.Duration, client Client) (*Listener, error) {
+// it was cut. It refuses with relay.TooManyListeners, or relay.NotReady once the broadcast is
+// closed. Only builders get the last quarter of the places.
+func (f *Broadcast) Listen(ctx context.Context, unit time.Duration, client Client) (*Listener, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	places, share := cmp.Or(f.MaxListeners, defaultListeners), cmp.Or(f.MaxPerClient, defaultPerClient)
@@ -116,7 +116,7 @@ func (f *Feed) Listen(ctx context.Context, unit time.Duration, client Client) (*
 		return nil, relay.TooManyListeners.With("this client has %d, and may have no more", share)
 	}
 	present := f.inOrder()
-	l := &Listener{feed: f, client: client, unit: unit,
+	l := &Listener{broadcast: f, client: client, unit: unit,
 		records: make(chan []byte, len(present)+cmp.Or(f.Queue, defaultQueue))}
 	l.ctx, l.end = context.WithCancelCause(ctx)
 	for _, p := range present {
@@ -135,7 +135,7 @@ func (f *Feed) Listen(ctx context.Context, unit time.Duration, client Client) (*
 
 // inOrder are the bids that lead in auctions that are open, oldest first. The caller holds the
 // mutex.
-func (f *Feed) inOrder() []*present {
+func (f *Broadcast) inOrder() []*present {
 	all := make([]*present, 0, len(f.present))
 	for key, p := range f.present {
 		if f.Over == nil || !f.Over(key.Slot) {
@@ -147,8 +147,8 @@ func (f *Feed) inOrder() []*present {
 }
 
 // Show tells everybody that a bid leads from now on, nil that none does. It never blocks. Calls for
-// one board come one after the other.
-func (f *Feed) Show(key relay.Key, bid *relay.SignedBid) {
+// one TopBid come one after the other.
+func (f *Broadcast) Show(key relay.Key, bid *relay.SignedBid) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -176,7 +176,7 @@ func (f *Feed) Show(key relay.Key, bid *relay.SignedBid) {
 }
 
 // Clear forgets all auctions of slots before the given one; nobody is told of it.
-func (f *Feed) Clear(before phase0.Slot) {
+func (f *Broadcast) Clear(before phase0.Slot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for key := range f.present {
@@ -187,18 +187,18 @@ func (f *Feed) Clear(before phase0.Slot) {
 }
 
 // Listeners is how many listen now.
-func (f *Feed) Listeners() int {
+func (f *Broadcast) Listeners() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.listeners)
 }
 
 // Cut is how many listeners were cut because they were behind.
-func (f *Feed) Cut() uint64 { return f.cut.Load() }
+func (f *Broadcast) Cut() uint64 { return f.cut.Load() }
 
 // Close ends the records of all listeners and waits until they have left, or until the context
 // ends. Nobody can listen afterwards.
-func (f *Feed) Close(ctx context.Context) error {
+func (f *Broadcast) Close(ctx context.Context) error {
 	select {
 	case <-f.close():
 		return nil
@@ -207,7 +207,7 @@ func (f *Feed) Close(ctx context.Context) error {
 	}
 }
 
-func (f *Feed) close() <-chan struct{} {
+func (f *Broadcast) close() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.closed {
@@ -221,7 +221,7 @@ func (f *Feed) close() <-chan struct{} {
 }
 
 // remove takes a listener out. The caller holds the mutex.
-func (f *Feed) remove(l *Listener) {
+func (f *Broadcast) remove(l *Listener) {
 	if _, here := f.listeners[l]; here {
 		delete(f.listeners, l)
 		if !l.client.Builder {
@@ -235,7 +235,7 @@ func (f *Feed) remove(l *Listener) {
 }
 
 // noteEmpty wakes those who wait for the last listener to leave. The caller holds the mutex.
-func (f *Feed) noteEmpty() {
+func (f *Broadcast) noteEmpty() {
 	if f.closed && len(f.listeners) == 0 {
 		close(f.left)
 	}

@@ -19,16 +19,16 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-func testFeed() *Feed { return &Feed{Clock: clock.NewHeld(time.Unix(1_700_000_000, 0), 1)} }
+func testFeed() *Broadcast { return &Broadcast{Clock: clock.NewHeld(time.Unix(1_700_000_000, 0), 1)} }
 
 // somebody is a builder, each time another.
 func somebody() Client { return Client{fmt.Sprint(known.Add(1)), true} }
 
 var known atomic.Int64
 
-func listen(t testing.TB, feed *Feed) *Listener {
+func listen(t testing.TB, broadcast *Broadcast) *Listener {
 	t.Helper()
-	l, err := feed.Listen(t.Context(), time.Millisecond, somebody())
+	l, err := broadcast.Listen(t.Context(), time.Millisecond, somebody())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,47 +70,47 @@ func wantTold(t *testing.T, l *Listener, want ...told) {
 	}
 }
 
-// A story of one board, as three listeners hear it who come one after the other.
-func TestFeedTellsWhatLeadsAndWhatChanges(t *testing.T) {
-	feed := testFeed()
-	board := &Board{Feed: feed}
-	early := listen(t, feed)
-	board.Show(inSlot(7), bidOf(10))
-	board.Show(inSlot(6), bidOf(20))
-	board.Show(inSlot(7), bidOf(5)) // a cancellation: now the later of the two
-	board.Show(inSlot(8), nil)      // there was none
+// A story of one TopBid, as three listeners hear it who come one after the other.
+func TestBroadcastTellsWhatLeadsAndWhatChanges(t *testing.T) {
+	broadcast := testFeed()
+	topBid := &TopBid{Broadcast: broadcast}
+	early := listen(t, broadcast)
+	topBid.Show(inSlot(7), bidOf(10))
+	topBid.Show(inSlot(6), bidOf(20))
+	topBid.Show(inSlot(7), bidOf(5)) // a cancellation: now the later of the two
+	topBid.Show(inSlot(8), nil)      // there was none
 	wantTold(t, early, told{7, 10}, told{6, 20}, told{7, 5})
 
-	middle := listen(t, feed)
-	board.Show(inSlot(6), nil)
+	middle := listen(t, broadcast)
+	topBid.Show(inSlot(6), nil)
 	wantTold(t, middle, told{6, 20}, told{7, 5}, told{6, 0})
-	board.Show(inSlot(8), bidOf(1))
-	board.Clear(8)
+	topBid.Show(inSlot(8), bidOf(1))
+	topBid.Clear(8)
 
-	late := listen(t, feed)
+	late := listen(t, broadcast)
 	wantTold(t, late, told{8, 1})
 	wantTold(t, early, told{6, 0}, told{8, 1})
 }
 
 // Whoever joins between two changes misses none and hears none twice, and all hear the same order,
 // whatever the scheduling.
-func TestFeedHasNoGaps(t *testing.T) {
-	feed := testFeed()
-	feed.Queue, feed.MaxListeners = 10_000, 200
-	board := &Board{Feed: feed}
+func TestBroadcastHasNoGaps(t *testing.T) {
+	broadcast := testFeed()
+	broadcast.Queue, broadcast.MaxListeners = 10_000, 200
+	topBid := &TopBid{Broadcast: broadcast}
 	const writers, changes = 4, 500
 	var writing sync.WaitGroup
 	for slot := range phase0.Slot(writers) {
 		writing.Go(func() {
 			for value := range uint64(changes) {
-				board.Show(inSlot(slot), bidOf(value+1))
+				topBid.Show(inSlot(slot), bidOf(value+1))
 			}
 		})
 	}
 	streams := make([][]told, 200)
 	var listening sync.WaitGroup
 	for i := range streams {
-		l := listen(t, feed)
+		l := listen(t, broadcast)
 		listening.Go(func() {
 			for record := range l.Records() {
 				streams[i] = append(streams[i], read(record))
@@ -119,7 +119,7 @@ func TestFeedHasNoGaps(t *testing.T) {
 		})
 	}
 	writing.Wait()
-	if err := feed.Close(t.Context()); err != nil {
+	if err := broadcast.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	listening.Wait()
@@ -151,59 +151,59 @@ func equalTails(a, b []told, n int) bool {
 	return true
 }
 
-func TestFeedCutsWhoIsBehind(t *testing.T) {
-	feed := testFeed()
-	feed.Queue = 2
-	slow, fast := listen(t, feed), listen(t, feed)
+func TestBroadcastCutsWhoIsBehind(t *testing.T) {
+	broadcast := testFeed()
+	broadcast.Queue = 2
+	slow, fast := listen(t, broadcast), listen(t, broadcast)
 	for value := range uint64(4) {
-		feed.Show(inSlot(7), bidOf(value))
+		broadcast.Show(inSlot(7), bidOf(value))
 		wantTold(t, fast, told{7, value})
 	}
 	if !errors.Is(context.Cause(slow.Context()), ErrBehind) || fast.Context().Err() != nil {
 		t.Errorf("the slow one ends with %v, the fast one with %v", context.Cause(slow.Context()), fast.Context().Err())
 	}
 	wantTold(t, slow, told{7, 0}, told{7, 1})
-	if feed.Cut() != 1 || feed.Listeners() != 1 {
-		t.Errorf("%d cut, %d listen", feed.Cut(), feed.Listeners())
+	if broadcast.Cut() != 1 || broadcast.Listeners() != 1 {
+		t.Errorf("%d cut, %d listen", broadcast.Cut(), broadcast.Listeners())
 	}
 	slow.Leave()
 }
 
 // However many bids lead, to be told of them first is no reason to be cut.
-func TestFeedQueueHoldsWhatLeads(t *testing.T) {
-	feed := testFeed()
-	feed.Queue = 1
+func TestBroadcastQueueHoldsWhatLeads(t *testing.T) {
+	broadcast := testFeed()
+	broadcast.Queue = 1
 	for slot := range phase0.Slot(9) {
-		feed.Show(inSlot(slot), bidOf(1))
+		broadcast.Show(inSlot(slot), bidOf(1))
 	}
-	l := listen(t, feed)
-	feed.Show(inSlot(9), bidOf(1))
-	if got := heard(l); len(got) != 10 || feed.Cut() != 0 {
+	l := listen(t, broadcast)
+	broadcast.Show(inSlot(9), bidOf(1))
+	if got := heard(l); len(got) != 10 || broadcast.Cut() != 0 {
 		t.Errorf("told %v", got)
 	}
 }
 
-func TestFeedHasSoManyPlaces(t *testing.T) {
-	feed := testFeed()
-	feed.MaxListeners = 2
-	first, _ := listen(t, feed), listen(t, feed)
+func TestBroadcastHasSoManyPlaces(t *testing.T) {
+	broadcast := testFeed()
+	broadcast.MaxListeners = 2
+	first, _ := listen(t, broadcast), listen(t, broadcast)
 	refused := (*relay.Refused)(nil)
-	if _, err := feed.Listen(t.Context(), time.Millisecond, somebody()); !errors.As(err, &refused) ||
+	if _, err := broadcast.Listen(t.Context(), time.Millisecond, somebody()); !errors.As(err, &refused) ||
 		refused.ID != relay.TooManyListeners.ID {
 		t.Errorf("the third gets %v", err)
 	}
 	first.Leave()
 	first.Leave()
-	listen(t, feed)
+	listen(t, broadcast)
 }
 
 // A client has its share, which nobody else can take, and strangers leave a quarter of the places
 // to builders.
-func TestFeedPlacesAreShared(t *testing.T) {
-	feed := testFeed()
-	feed.MaxListeners, feed.MaxPerClient = 8, 2
+func TestBroadcastPlacesAreShared(t *testing.T) {
+	broadcast := testFeed()
+	broadcast.MaxListeners, broadcast.MaxPerClient = 8, 2
 	stranger := func(name string) error {
-		_, err := feed.Listen(t.Context(), time.Millisecond, Client{Name: name})
+		_, err := broadcast.Listen(t.Context(), time.Millisecond, Client{Name: name})
 		return err
 	}
 	refused := (*relay.Refused)(nil)
@@ -217,48 +217,48 @@ func TestFeedPlacesAreShared(t *testing.T) {
 		}
 	}
 	alpha := Client{"alpha", true}
-	first, err := feed.Listen(t.Context(), time.Millisecond, alpha)
+	first, err := broadcast.Listen(t.Context(), time.Millisecond, alpha)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := feed.Listen(t.Context(), time.Millisecond, alpha); err != nil {
+	if _, err := broadcast.Listen(t.Context(), time.Millisecond, alpha); err != nil {
 		t.Error(err)
 	}
 	first.Leave()
 	first.Leave()
-	if len(feed.clients) != 4 || feed.clients[alpha] != 1 || feed.strangers != 6 {
-		t.Errorf("clients %v, %d strangers", feed.clients, feed.strangers)
+	if len(broadcast.clients) != 4 || broadcast.clients[alpha] != 1 || broadcast.strangers != 6 {
+		t.Errorf("clients %v, %d strangers", broadcast.clients, broadcast.strangers)
 	}
 }
 
 // Who comes is told nothing of auctions that are over; whoever listened already heard it when it
 // happened.
-func TestFeedBeginsWithWhatIsOpen(t *testing.T) {
-	feed := testFeed()
+func TestBroadcastBeginsWithWhatIsOpen(t *testing.T) {
+	broadcast := testFeed()
 	over := phase0.Slot(6)
-	feed.Over = func(slot phase0.Slot) bool { return slot <= over }
+	broadcast.Over = func(slot phase0.Slot) bool { return slot <= over }
 	for slot := range phase0.Slot(9) {
-		feed.Show(inSlot(slot), bidOf(1))
+		broadcast.Show(inSlot(slot), bidOf(1))
 	}
-	wantTold(t, listen(t, feed), told{7, 1}, told{8, 1})
+	wantTold(t, listen(t, broadcast), told{7, 1}, told{8, 1})
 }
 
 // What was said before the end is still heard, and the end waits until all have heard it.
-func TestFeedCloseWaitsForAll(t *testing.T) {
+func TestBroadcastCloseWaitsForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		feed := testFeed()
-		l, err := feed.Listen(t.Context(), time.Millisecond, somebody())
+		broadcast := testFeed()
+		l, err := broadcast.Listen(t.Context(), time.Millisecond, somebody())
 		if err != nil {
 			t.Fatal(err)
 		}
-		feed.Show(inSlot(7), bidOf(1))
+		broadcast.Show(inSlot(7), bidOf(1))
 		closed := make(chan error, 1)
-		go func() { closed <- feed.Close(t.Context()) }()
+		go func() { closed <- broadcast.Close(t.Context()) }()
 		synctest.Wait()
 		if len(closed) > 0 {
 			t.Error("closed before the listener left")
 		}
-		feed.Show(inSlot(7), bidOf(2)) // nobody hears it
+		broadcast.Show(inSlot(7), bidOf(2)) // nobody hears it
 		if got := read(<-l.Records()); got != (told{7, 1}) {
 			t.Errorf("told %v", got)
 		}
@@ -266,40 +266,40 @@ func TestFeedCloseWaitsForAll(t *testing.T) {
 			t.Error("the records go on")
 		}
 		refused := (*relay.Refused)(nil)
-		if _, err := feed.Listen(t.Context(), time.Millisecond, somebody()); !errors.As(err, &refused) ||
+		if _, err := broadcast.Listen(t.Context(), time.Millisecond, somebody()); !errors.As(err, &refused) ||
 			refused.ID != relay.NotReady.ID {
-			t.Errorf("a listener to a closed feed gets %v", err)
+			t.Errorf("a listener to a closed broadcast gets %v", err)
 		}
 		l.Leave()
 		if err := <-closed; err != nil {
 			t.Error(err)
 		}
-		if err := feed.Close(t.Context()); err != nil {
+		if err := broadcast.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-func TestFeedCloseDoesNotWaitForever(t *testing.T) {
-	feed := testFeed()
-	listen(t, feed)
+func TestBroadcastCloseDoesNotWaitForever(t *testing.T) {
+	broadcast := testFeed()
+	listen(t, broadcast)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := feed.Close(gone); !errors.Is(err, context.Canceled) {
+	if err := broadcast.Close(gone); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
 
 // Encoded once: all listeners of a unit are handed the same bytes.
-func TestFeedEncodesOnce(t *testing.T) {
-	feed := testFeed()
-	a, b := listen(t, feed), listen(t, feed)
-	ns, err := feed.Listen(t.Context(), time.Nanosecond, somebody())
+func TestBroadcastEncodesOnce(t *testing.T) {
+	broadcast := testFeed()
+	a, b := listen(t, broadcast), listen(t, broadcast)
+	ns, err := broadcast.Listen(t.Context(), time.Nanosecond, somebody())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ns.Leave()
-	feed.Show(inSlot(7), bidOf(1))
+	broadcast.Show(inSlot(7), bidOf(1))
 	one, other, nanos := <-a.Records(), <-b.Records(), <-ns.Records()
 	if &one[0] != &other[0] || bytes.Equal(one[:8], nanos[:8]) || !bytes.Equal(one[8:], nanos[8:]) {
 		t.Errorf("records %x, %x and %x", one, other, nanos)
@@ -307,18 +307,18 @@ func TestFeedEncodesOnce(t *testing.T) {
 }
 
 // What one change costs with 200 listeners, all of whom take it out of their queues.
-func BenchmarkFeedShow(b *testing.B) {
-	feed := testFeed()
+func BenchmarkBroadcastShow(b *testing.B) {
+	broadcast := testFeed()
 	var listeners []*Listener
 	for range 200 {
-		listeners = append(listeners, listen(b, feed))
+		listeners = append(listeners, listen(b, broadcast))
 	}
 	bid := bidOf(1)
 	for b.Loop() {
-		feed.Show(inSlot(7), bid)
+		broadcast.Show(inSlot(7), bid)
 		for _, l := range listeners {
 			<-l.records
 		}
 	}
-	b.ReportMetric(float64(feed.Cut()), "cut")
+	b.ReportMetric(float64(broadcast.Cut()), "cut")
 }

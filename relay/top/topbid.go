@@ -1,9 +1,9 @@
 // Package top holds what is served: for each auction the leading bid, signed and encoded once,
 // immutable. getHeader only reads here, and whoever listens is told of each change.
 //
-//	receive ─▶ Board.Show ─┬─▶ map, replaced as a whole ◀─ Headers.Header ◀─ getHeader (no lock but the bid's own, no allocation)
+//	submit ─▶ TopBid.Show ─┬─▶ map, replaced as a whole ◀─ Headers.Header ◀─ getHeader (no lock but the bid's own, no allocation)
 //	                       │                                     └─ each bid's first answer at once, the others as a sum ─▶ Served
-//	                       └─▶ Feed ─▶ listeners
+//	                       └─▶ Broadcast ─▶ listeners
 package top
 
 import (
@@ -17,25 +17,25 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Board is safe for concurrent use; its zero value is empty.
-type Board struct {
-	// Feed, if there is one, is told of each change in the order of the board. It must not change once
-	// the board is used.
-	Feed *Feed
+// TopBid is safe for concurrent use; its zero value is empty.
+type TopBid struct {
+	// Broadcast, if there is one, is told of each change in the order in which they were shown. It
+	// must not change once there is one in use.
+	Broadcast *Broadcast
 	// Served, if there is one, is told of the headers that were served. It must not change either.
 	Served Served
 
 	// tops is replaced and never changed: a change of a top costs a signature anyway, and readers need
 	// no lock.
 	tops    atomic.Pointer[map[relay.Key]*shown]
-	writing sync.Mutex // held by whoever replaces tops, until the feed has the change too
+	writing sync.Mutex // held by whoever replaces tops, until the broadcast has the change too
 
 	giving sync.Mutex // guards given
 	given  map[phase0.Slot][]relay.HeaderServed
 }
 
 // Show serves a bid from now on; nil serves none. To take down what is not shown changes nothing.
-func (b *Board) Show(key relay.Key, bid *relay.SignedBid) {
+func (b *TopBid) Show(key relay.Key, bid *relay.SignedBid) {
 	b.writing.Lock()
 	defer b.writing.Unlock()
 	if bid == nil && b.Top(key) == nil {
@@ -50,20 +50,20 @@ func (b *Board) Show(key relay.Key, bid *relay.SignedBid) {
 		}
 	})
 	b.retire(before)
-	if b.Feed != nil {
-		b.Feed.Show(key, bid)
+	if b.Broadcast != nil {
+		b.Broadcast.Show(key, bid)
 	}
 }
 
 // Top is the bid that is served, nil when there is none.
-func (b *Board) Top(key relay.Key) *relay.SignedBid {
+func (b *TopBid) Top(key relay.Key) *relay.SignedBid {
 	if top := b.top(key); top != nil {
 		return top.bid
 	}
 	return nil
 }
 
-func (b *Board) top(key relay.Key) *shown {
+func (b *TopBid) top(key relay.Key) *shown {
 	tops := b.tops.Load()
 	if tops == nil {
 		return nil
@@ -73,7 +73,7 @@ func (b *Board) top(key relay.Key) *shown {
 
 // Give notes that a proposer is answered with a bid for the first time since it leads, or was in an
 // earlier life of the process.
-func (b *Board) Give(served relay.HeaderServed) {
+func (b *TopBid) Give(served relay.HeaderServed) {
 	b.giving.Lock()
 	defer b.giving.Unlock()
 	if b.given == nil {
@@ -84,7 +84,7 @@ func (b *Board) Give(served relay.HeaderServed) {
 
 // Given is the header that a proposer was last answered with for a block of a slot: what it signed
 // for, if it signs that block. nil if nobody noted that it was answered with any.
-func (b *Board) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed {
+func (b *TopBid) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed {
 	b.giving.Lock()
 	defer b.giving.Unlock()
 	for _, served := range slices.Backward(b.given[slot]) {
@@ -96,7 +96,7 @@ func (b *Board) Given(slot phase0.Slot, block phase0.Hash32) *relay.HeaderServed
 }
 
 // Clear forgets all auctions of slots before the given one.
-func (b *Board) Clear(before phase0.Slot) {
+func (b *TopBid) Clear(before phase0.Slot) {
 	b.writing.Lock()
 	defer b.writing.Unlock()
 	b.replace(func(tops map[relay.Key]*shown) {
@@ -111,13 +111,13 @@ func (b *Board) Clear(before phase0.Slot) {
 	b.giving.Lock()
 	maps.DeleteFunc(b.given, func(slot phase0.Slot, _ []relay.HeaderServed) bool { return slot < before })
 	b.giving.Unlock()
-	if b.Feed != nil {
-		b.Feed.Clear(before)
+	if b.Broadcast != nil {
+		b.Broadcast.Clear(before)
 	}
 }
 
 // replace changes a copy of the tops and shows that. The caller holds writing.
-func (b *Board) replace(change func(tops map[relay.Key]*shown)) {
+func (b *TopBid) replace(change func(tops map[relay.Key]*shown)) {
 	tops := map[relay.Key]*shown{}
 	if before := b.tops.Load(); before != nil {
 		tops = maps.Clone(*before)
