@@ -144,7 +144,7 @@ var classes = [...]string{"0xx", "1xx", "2xx", "3xx", "4xx", "5xx", "6xx", "7xx"
 // statusClass is the label of a status. Clients that went away have one of their own: sidecars
 // leave the slower relays every slot, which is no error of anybody.
 func statusClass(status int) string {
-	if status == serve.StatusLeft {
+	if status == serve.StatusClientClosedRequest {
 		return "499"
 	}
 	return classes[status/100%10]

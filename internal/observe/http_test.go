@@ -105,7 +105,7 @@ gavel_http_refusals_total{endpoint="none",refusal="status-404"} 8
 // Clients that went away are no errors of the service: whoever counts 5xx, or 4xx, does not count
 // them.
 func TestClientsThatLeftAreAClassOfTheirOwn(t *testing.T) {
-	for status, want := range map[int]string{200: "2xx", 404: "4xx", serve.StatusLeft: "499", 503: "5xx"} {
+	for status, want := range map[int]string{200: "2xx", 404: "4xx", serve.StatusClientClosedRequest: "499", 503: "5xx"} {
 		if got := statusClass(status); got != want {
 			t.Errorf("%d is counted as %s, want %s", status, got, want)
 		}

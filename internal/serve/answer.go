@@ -30,8 +30,10 @@ type Failure struct {
 
 // Refuse answers with an error. One that does not tell its status is our own fault: 500, and its
 // text stays inside. One with a RefusalID is known to the watcher by that. A client that went away
-// is no fault of ours: StatusLeft.
-func Refuse(w http.ResponseWriter, r *http.Request, err error) { RefuseList(w, orLeft(r, err), nil) }
+// is no fault of ours: StatusClientClosedRequest.
+func Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	RefuseList(w, orClientGone(r, err), nil)
+}
 
 // RefuseList is Refuse with the refused entries of a list.
 func RefuseList(w http.ResponseWriter, err error, failures []Failure) {

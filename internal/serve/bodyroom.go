@@ -22,38 +22,38 @@ import (
 type BodyRoom struct {
 	bytes, share int64
 
-	mu      sync.Mutex // guards what follows, and the expenses and payers in it
+	mu      sync.Mutex // guards what follows, and the reservations and senders in it
 	held    int64
-	payers  map[string]*payer
-	waiting list.List // of *claim, oldest first
+	senders map[string]*sender
+	waiting list.List // of *waiter, oldest first
 }
 
-// payer is who has bodies in a room.
-type payer struct {
+// sender is who has bodies in a room.
+type sender struct {
 	name    string
 	held    int64
 	bodies  int
 	waiting int
-	coming  map[*expense]struct{} // bodies that are being read
+	coming  map[*reservation]struct{} // bodies that are being read
 }
 
-// claim is a body's wait for bytes. granted is closed when it has them.
-type claim struct {
-	of      *expense
+// waiter is a body's wait for bytes. granted is closed when it has them.
+type waiter struct {
+	of      *reservation
 	bytes   int64
 	granted chan struct{}
 }
 
-// How many may wait in a room, and of them of one payer. Who finds no place has no time: it gets
-// bytes at once, or none.
+// How many may wait in a room, and of them of one sender. One beyond that does not
+// wait: it gets its bytes at once, or none.
 const (
-	maxWaiting      = 1024
-	maxPayerWaiting = 64
+	maxWaiting       = 1024
+	maxSenderWaiting = 64
 )
 
 // NewBodyRoom makes a room of so many bytes, of which each sender has a share.
 func NewBodyRoom(bytes, share int64) *BodyRoom {
-	return &BodyRoom{bytes: bytes, share: min(share, bytes), payers: map[string]*payer{}}
+	return &BodyRoom{bytes: bytes, share: min(share, bytes), senders: map[string]*sender{}}
 }
 
 // Held is how many bytes are taken at the moment.
@@ -64,24 +64,24 @@ func (r *BodyRoom) Held() int64 {
 }
 
 // enter lets a body in, which holds nothing yet. interrupt ends a read of it that is under way.
-func (r *BodyRoom) enter(name string, interrupt func()) *expense {
+func (r *BodyRoom) enter(name string, interrupt func()) *reservation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := r.payers[name]
+	p := r.senders[name]
 	if p == nil {
-		p = &payer{name: name, coming: map[*expense]struct{}{}}
-		r.payers[name] = p
+		p = &sender{name: name, coming: map[*reservation]struct{}{}}
+		r.senders[name] = p
 	}
-	e := &expense{room: r, payer: p, interrupt: interrupt}
+	e := &reservation{room: r, sender: p, interrupt: interrupt}
 	p.bodies++
 	p.coming[e] = struct{}{}
 	return e
 }
 
-// expense is what one body holds of a room. All but the waiting is guarded by the room's mutex.
-type expense struct {
+// reservation is what one body holds of a room. All but the waiting is guarded by the room's mutex.
+type reservation struct {
 	room      *BodyRoom
-	payer     *payer
+	sender    *sender
 	held      int64
 	cut       bool // its bytes are somebody else's
 	interrupt func()
@@ -89,9 +89,9 @@ type expense struct {
 
 // take takes bytes, for which it waits. It answers ErrBusy when there are none in time, or when the
 // body was cut off.
-func (e *expense) take(ctx context.Context, bytes int64, patience time.Duration) error {
+func (e *reservation) take(ctx context.Context, bytes int64, patience time.Duration) error {
 	r := e.room
-	c, err := e.claim(bytes)
+	c, err := e.tryTake(bytes)
 	if c == nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (e *expense) take(ctx context.Context, bytes int64, patience time.Duration)
 	return fmt.Errorf("%w: no room for %d bytes within %v", ErrBusy, bytes, patience)
 }
 
-// claim takes bytes at once and returns nil, or a claim to wait for.
-func (e *expense) claim(bytes int64) (*claim, error) {
+// tryTake takes bytes at once and returns nil, or a waiter.
+func (e *reservation) tryTake(bytes int64) (*waiter, error) {
 	r := e.room
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,10 +128,10 @@ func (e *expense) claim(bytes int64) (*claim, error) {
 	case r.fits(e, bytes):
 		e.hold(bytes)
 		return nil, nil
-	case r.waiting.Len() < maxWaiting && e.payer.waiting < maxPayerWaiting:
-		c := &claim{e, bytes, make(chan struct{})}
+	case r.waiting.Len() < maxWaiting && e.sender.waiting < maxSenderWaiting:
+		c := &waiter{e, bytes, make(chan struct{})}
 		r.waiting.PushBack(c)
-		e.payer.waiting++
+		e.sender.waiting++
 		return c, nil
 	case r.clear(e, bytes):
 		e.hold(bytes)
@@ -141,25 +141,25 @@ func (e *expense) claim(bytes int64) (*claim, error) {
 }
 
 // fits says whether a body may have more. The caller holds the mutex.
-func (r *BodyRoom) fits(e *expense, bytes int64) bool {
-	alone := e.payer.held == e.held
-	return r.held+bytes <= r.bytes && (alone || e.payer.held+bytes <= r.share)
+func (r *BodyRoom) fits(e *reservation, bytes int64) bool {
+	alone := e.sender.held == e.held
+	return r.held+bytes <= r.bytes && (alone || e.sender.held+bytes <= r.share)
 }
 
 // clear makes room for a body at the cost of those who hold more than its sender then would. The
 // caller holds the mutex.
-func (r *BodyRoom) clear(e *expense, bytes int64) bool {
+func (r *BodyRoom) clear(e *reservation, bytes int64) bool {
 	if e.cut || bytes > r.bytes {
 		return false
 	}
 	for !r.fits(e, bytes) {
 		richest := r.richest()
-		if r.held+bytes <= r.bytes || richest == nil || richest.payer.held <= e.payer.held+bytes {
+		if r.held+bytes <= r.bytes || richest == nil || richest.sender.held <= e.sender.held+bytes {
 			return false // it is its own share that is full, or nobody holds more
 		}
 		richest.hold(-richest.held)
 		richest.cut = true
-		delete(richest.payer.coming, richest)
+		delete(richest.sender.coming, richest)
 		richest.interrupt()
 	}
 	return true
@@ -167,10 +167,10 @@ func (r *BodyRoom) clear(e *expense, bytes int64) bool {
 
 // richest is the largest body that is still coming of whoever holds most. The caller holds the
 // mutex.
-func (r *BodyRoom) richest() (found *expense) {
-	for _, p := range r.payers {
+func (r *BodyRoom) richest() (found *reservation) {
+	for _, p := range r.senders {
 		for e := range p.coming {
-			if e.held > 0 && (found == nil || p.held > found.payer.held || p == found.payer && e.held > found.held) {
+			if e.held > 0 && (found == nil || p.held > found.sender.held || p == found.sender && e.held > found.held) {
 				found = e
 			}
 		}
@@ -179,14 +179,14 @@ func (r *BodyRoom) richest() (found *expense) {
 }
 
 // hold counts bytes that a body takes, or gives back. The caller holds the mutex.
-func (e *expense) hold(bytes int64) {
+func (e *reservation) hold(bytes int64) {
 	e.held += bytes
-	e.payer.held += bytes
+	e.sender.held += bytes
 	e.room.held += bytes
 }
 
 // giveBack returns some of a body's bytes to the room.
-func (e *expense) giveBack(bytes int64) {
+func (e *reservation) giveBack(bytes int64) {
 	e.room.mu.Lock()
 	defer e.room.mu.Unlock()
 	if !e.cut {
@@ -197,10 +197,10 @@ func (e *expense) giveBack(bytes int64) {
 
 // whole says that the body is read, and what is held of it now. Nobody cuts it off any more; false
 // if somebody has.
-func (e *expense) whole(bytes int64) bool {
+func (e *reservation) whole(bytes int64) bool {
 	e.room.mu.Lock()
 	defer e.room.mu.Unlock()
-	delete(e.payer.coming, e)
+	delete(e.sender.coming, e)
 	if e.cut {
 		return false
 	}
@@ -210,21 +210,21 @@ func (e *expense) whole(bytes int64) bool {
 }
 
 // leave gives back all.
-func (e *expense) leave() {
+func (e *reservation) leave() {
 	r := e.room
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.hold(-e.held)
-	delete(e.payer.coming, e)
-	if e.payer.bodies--; e.payer.bodies == 0 {
-		delete(r.payers, e.payer.name)
+	delete(e.sender.coming, e)
+	if e.sender.bodies--; e.sender.bodies == 0 {
+		delete(r.senders, e.sender.name)
 	}
 	r.grant()
 }
 
 // whileComing does something with the connection unless the body was cut off, so that it cannot
 // undo the interruption.
-func (e *expense) whileComing(do func()) {
+func (e *reservation) whileComing(do func()) {
 	e.room.mu.Lock()
 	defer e.room.mu.Unlock()
 	if !e.cut {
@@ -236,7 +236,7 @@ func (e *expense) whileComing(do func()) {
 // nobody behind it waiting. The caller holds the mutex.
 func (r *BodyRoom) grant() {
 	for element := r.waiting.Front(); element != nil && r.held < r.bytes; {
-		c := element.Value.(*claim)
+		c := element.Value.(*waiter)
 		element = element.Next()
 		if !c.of.cut && r.fits(c.of, c.bytes) {
 			c.of.hold(c.bytes)
@@ -246,12 +246,12 @@ func (r *BodyRoom) grant() {
 	}
 }
 
-// forget takes a claim out. The caller holds the mutex.
-func (r *BodyRoom) forget(c *claim) {
+// forget takes a waiter out. The caller holds the mutex.
+func (r *BodyRoom) forget(c *waiter) {
 	for element := r.waiting.Front(); element != nil; element = element.Next() {
 		if element.Value == any(c) {
 			r.waiting.Remove(element)
-			c.of.payer.waiting--
+			c.of.sender.waiting--
 			return
 		}
 	}

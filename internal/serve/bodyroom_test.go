@@ -13,7 +13,7 @@ import (
 
 // sum is what a room holds by its bodies.
 func sum(r *BodyRoom) (held int64, bodies int) {
-	for _, p := range r.payers {
+	for _, p := range r.senders {
 		held += p.held
 		bodies += p.bodies
 	}
@@ -26,12 +26,12 @@ func sum(r *BodyRoom) (held int64, bodies int) {
 func TestRoomProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		room := NewBodyRoom(rapid.Int64Range(1, 2000).Draw(t, "bytes"), rapid.Int64Range(1, 2000).Draw(t, "share"))
-		var bodies []*expense
+		var bodies []*reservation
 		pick := func() int { return rapid.IntRange(0, len(bodies)-1).Draw(t, "body") }
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			switch step := rapid.SampledFrom([]string{"enter", "take", "take", "whole", "back", "leave"}).Draw(t, "step"); {
 			case step == "enter" || len(bodies) == 0:
-				bodies = append(bodies, room.enter(fmt.Sprint(rapid.IntRange(0, 4).Draw(t, "payer")), func() {}))
+				bodies = append(bodies, room.enter(fmt.Sprint(rapid.IntRange(0, 4).Draw(t, "sender")), func() {}))
 			case step == "take":
 				body := bodies[pick()]
 				err := body.take(t.Context(), rapid.Int64Range(0, 500).Draw(t, "more"), 0)
@@ -56,7 +56,7 @@ func TestRoomProperties(t *testing.T) {
 			if held != room.held || held > room.bytes || inside != len(bodies) {
 				t.Fatalf("%d held of %d, %d by %d bodies of %d", room.held, room.bytes, held, inside, len(bodies))
 			}
-			for _, p := range room.payers {
+			for _, p := range room.senders {
 				if p.held > room.share && alone(p, bodies) == nil {
 					t.Fatalf("%s holds %d with several bodies, its share is %d", p.name, p.held, room.share)
 				}
@@ -70,16 +70,16 @@ func TestRoomProperties(t *testing.T) {
 		for _, body := range bodies {
 			body.leave()
 		}
-		if room.held != 0 || len(room.payers) != 0 || room.waiting.Len() != 0 {
-			t.Fatalf("%d bytes, %d payers, %d claims are never given back", room.held, len(room.payers), room.waiting.Len())
+		if room.held != 0 || len(room.senders) != 0 || room.waiting.Len() != 0 {
+			t.Fatalf("%d bytes, %d senders, %d claims are never given back", room.held, len(room.senders), room.waiting.Len())
 		}
 	})
 }
 
-// alone is the only body of a payer that holds anything, nil if there are several.
-func alone(p *payer, bodies []*expense) (only *expense) {
+// alone is the only body of a sender that holds anything, nil if there are several.
+func alone(p *sender, bodies []*reservation) (only *reservation) {
 	for _, body := range bodies {
-		if body.payer == p && body.held > 0 {
+		if body.sender == p && body.held > 0 {
 			if only != nil {
 				return nil
 			}
@@ -114,7 +114,7 @@ func TestWhoHoldsMostIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := NewBodyRoom(1000, 400)
 		interrupted := map[string]int{}
-		enter := func(name string, bytes int64) *expense {
+		enter := func(name string, bytes int64) *reservation {
 			body := room.enter(name, func() { interrupted[name]++ })
 			if err := body.take(t.Context(), bytes, 0); err != nil {
 				t.Fatal(err)
@@ -160,7 +160,7 @@ func TestWaitingOnesAreServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := NewBodyRoom(1000, 500)
 		first, second := room.enter("a", func() {}), room.enter("b", func() {})
-		for _, body := range []*expense{first, second} {
+		for _, body := range []*reservation{first, second} {
 			if err := body.take(t.Context(), 500, 0); err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestWaitingOnesAreServed(t *testing.T) {
 			go func() { refused <- room.enter("crowd", func() {}).take(t.Context(), 11, time.Second) }()
 		}
 		synctest.Wait()
-		if len(refused) != 100-maxPayerWaiting {
+		if len(refused) != 100-maxSenderWaiting {
 			t.Errorf("%d were refused at once", len(refused))
 		}
 		time.Sleep(time.Second)

@@ -74,7 +74,7 @@ type intake struct {
 	budget *BodyBudget
 	most   time.Duration
 	ctx    context.Context
-	spent  *expense
+	spent  *reservation
 	pace   *pace
 
 	turnAway func(TurnedAway) // is told once of a body that has no room, is cut off, or slow

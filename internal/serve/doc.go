@@ -1,6 +1,6 @@
-// Package serve is the HTTP skin that the services share: bounded bodies, negotiation, errors that
-// are always JSON, request ids, and a server that stops in order. It knows no service: a refusal is
-// any error that tells its status.
+// Package serve is what the HTTP handlers of all services share: bounded bodies, negotiation,
+// errors that are always JSON, request ids, and a server that stops in order. It knows no service:
+// a refusal is any error that tells its status.
 //
 //	listener ─▶ server (time-outs, header limit) ─▶ id ─▶ access log ─▶ panic becomes 500 ─▶ mux ─▶ operation
 //	                                                                                       └─▶ 404 / 405 as {"code","message"}

@@ -10,7 +10,7 @@ import (
 // body that comes at once that is never again.
 type pace struct {
 	io.ReadCloser
-	spent    *expense
+	spent    *reservation
 	deadline func(time.Time)
 	rate     int64 // bytes a second; negative for none
 	begun    time.Time

@@ -83,12 +83,13 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, opt
 	server.RegisterOnShutdown(func() { time.AfterFunc(options.Grace, endRequests) })
 
 	most := cmp.Or(options.MaxConns, 8192)
-	crowd := newCrowd(listener, most, max(cmp.Or(options.ConnsPerAddress, max(most/8, 1)), 0), options.TrustedProxies)
-	crowd.turnAway = options.turnAway
-	server.ConnState = crowd.state
+	limited := newLimitListener(listener, most, max(cmp.Or(options.ConnsPerAddress, max(most/8, 1)), 0),
+		options.TrustedProxies)
+	limited.turnAway = options.turnAway
+	server.ConnState = limited.state
 
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(crowd) }()
+	go func() { failed <- server.Serve(limited) }()
 	if err := untilStop(ctx, failed, options.Linger); err != nil {
 		return fmt.Errorf("serve %s: %w", listener.Addr(), err)
 	}

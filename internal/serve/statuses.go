@@ -18,7 +18,7 @@ func (s Statuses) Of(refused *refusal.Refused) Refusal {
 
 // Refuse is the function Refuse for errors that are, or wrap, a *refusal.Refused.
 func (s Statuses) Refuse(w http.ResponseWriter, r *http.Request, err error) {
-	err = orLeft(r, err)
+	err = orClientGone(r, err)
 	if refused := (*refusal.Refused)(nil); errors.As(err, &refused) {
 		err = s.Of(refused)
 	}

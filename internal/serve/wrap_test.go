@@ -204,7 +204,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// BenchmarkWrap shows what the skin costs a request beside the operation.
+// BenchmarkWrap shows what the wrapper costs a request beside the operation.
 func BenchmarkWrap(b *testing.B) {
 	handler := Wrap(testMux(), slog.New(slog.DiscardHandler))
 	r := httptest.NewRequest("GET", "/read", nil)

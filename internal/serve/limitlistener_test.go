@@ -156,11 +156,11 @@ func TestConnectionsOfAnAddressAreBounded(t *testing.T) {
 func TestCrowdProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most, share := rapid.IntRange(1, 8).Draw(t, "most"), rapid.IntRange(0, 4).Draw(t, "share")
-		c := newCrowd(servetest.NewPipes(), most, share, nil)
-		var guests []*guest
+		c := newLimitListener(servetest.NewPipes(), most, share, nil)
+		var conns []*limitedConn
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
 			step := rapid.SampledFrom([]string{"come", "come", "work", "rest", "go"}).Draw(t, "step")
-			if step == "come" || len(guests) == 0 {
+			if step == "come" || len(conns) == 0 {
 				host := netip.AddrFrom4([4]byte{10, 0, 0, byte(rapid.IntRange(0, 3).Draw(t, "host"))})
 				conn, _ := net.Pipe()
 				g, full := c.admit(remote{conn, net.TCPAddrFromAddrPort(netip.AddrPortFrom(host, 1))})
@@ -168,21 +168,21 @@ func TestCrowdProperties(t *testing.T) {
 					t.Fatalf("full with %d open of %d, %d idle", c.open, c.most, c.idle.Len())
 				}
 				if g != nil {
-					guests = append(guests, g)
+					conns = append(conns, g)
 				}
 			} else {
-				i := rapid.IntRange(0, len(guests)-1).Draw(t, "guest")
+				i := rapid.IntRange(0, len(conns)-1).Draw(t, "conn")
 				switch step {
 				case "work":
-					c.state(guests[i], http.StateActive)
+					c.state(conns[i], http.StateActive)
 				case "rest":
-					c.state(guests[i], http.StateIdle)
+					c.state(conns[i], http.StateIdle)
 				case "go":
-					_ = guests[i].Close()
+					_ = conns[i].Close()
 				}
 			}
 			open, idle := 0, 0
-			for _, g := range guests {
+			for _, g := range conns {
 				if !g.gone {
 					open++
 				}
@@ -199,8 +199,8 @@ func TestCrowdProperties(t *testing.T) {
 				}
 			}
 		}
-		rand.Shuffle(len(guests), func(i, j int) { guests[i], guests[j] = guests[j], guests[i] })
-		for _, g := range guests {
+		rand.Shuffle(len(conns), func(i, j int) { conns[i], conns[j] = conns[j], conns[i] })
+		for _, g := range conns {
 			_ = g.Close()
 		}
 		if c.open != 0 || c.idle.Len() != 0 || len(c.addresses) != 0 {

@@ -31,7 +31,7 @@ func TestClientThatLeaves(t *testing.T) {
 		want    int
 		logged  string
 	}{
-		"it leaves":                {waits, nil, StatusLeft, ""},
+		"it leaves":                {waits, nil, StatusClientClosedRequest, ""},
 		"something fails too":      {fails, nil, http.StatusInternalServerError, "out of paper"},
 		"the server stops, it not": {waits, stopped, http.StatusServiceUnavailable, ""},
 	} {
