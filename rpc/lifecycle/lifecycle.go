@@ -8,6 +8,10 @@
 //	             simQueue ─▶ workers: simulate on the head ─▶ pool ─▶ shared, once ─▶ send to builders ─▶ pool
 //	                    ▲
 //	chain ─▶ Block: landed, expired, what is ready now; then Index: what was paid
+//
+// The files in the order of an order's life: submit.go, queue.go, simulate.go (ownpart.go,
+// share.go, recipients.go), block.go; and beside it cancel.go, probe.go and status.go, with
+// disclosure.go for what those may know who follow somebody else's order.
 package lifecycle
 
 import (

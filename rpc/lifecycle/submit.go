@@ -22,25 +22,25 @@ func (l *Lifecycle) Submit(at time.Time, order *rpc.Order) (*rpc.Order, error) {
 	if err := l.checkSignaturesIfCrowded(order); err != nil {
 		return nil, err
 	}
-	taken, err := l.addToPool(at, order)
+	added, err := l.addToPool(at, order)
 	if err != nil {
 		return nil, err
 	}
-	err = taken.waitKept()
+	err = added.waitKept()
 	switch {
-	case taken.result == pool.Accepted || taken.result == pool.Successor:
-		l.finishSubmit(taken.order, err == nil)
-	case taken.result == pool.Extended && err == nil:
-		l.simulateExtended(taken.order)
+	case added.result == pool.Accepted || added.result == pool.Successor:
+		l.finishSubmit(added.order, err == nil)
+	case added.result == pool.Extended && err == nil:
+		l.simulateExtended(added.order)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return taken.order, nil
+	return added.order, nil
 }
 
 // checkSignaturesIfCrowded refuses a newcomer's order with a signature that belongs to nobody when
-// the room for strangers becomes scarce. Otherwise that is found at its simulation: to recover a
+// the room for newcomers becomes scarce. Otherwise that is found at its simulation: to recover a
 // sender costs as much as the request's own signature.
 func (l *Lifecycle) checkSignaturesIfCrowded(order *rpc.Order) error {
 	l.mu.Lock()
@@ -100,6 +100,21 @@ func (l *Lifecycle) addToPool(at time.Time, order *rpc.Order) (submission, error
 	return submission{outcome.Order, outcome.Result, kept}, nil
 }
 
+// joinMatch is the order that goes on: itself, or what it becomes with the one that it follows. The
+// caller holds mu.
+func (l *Lifecycle) joinMatch(order *rpc.Order) (*rpc.Order, error) {
+	wanted := bundle.WantedMatch(order)
+	if wanted == nil {
+		return order, nil
+	}
+	target := l.Pool.Shared(*wanted)
+	if target == nil {
+		return nil, rpc.BackrunNotFound.With("%s", wanted)
+	}
+	return bundle.JoinMatch(order, target)
+}
+
+// waitBoth waits for two promises, of which the first must hold for the second to be asked for.
 func waitBoth(first, second func() error) func() error {
 	return func() error {
 		if err := first(); err != nil {
@@ -137,20 +152,6 @@ func (l *Lifecycle) simulateNext(order *rpc.Order) {
 	if standing := l.Pool.Order(order.ID); standing != nil && l.fitsNextBlock(standing) {
 		l.queue.add(standing)
 	}
-}
-
-// joinMatch is the order that goes on: itself, or what it becomes with the one that it follows. The
-// caller holds mu.
-func (l *Lifecycle) joinMatch(order *rpc.Order) (*rpc.Order, error) {
-	wanted := bundle.WantedMatch(order)
-	if wanted == nil {
-		return order, nil
-	}
-	target := l.Pool.Shared(*wanted)
-	if target == nil {
-		return nil, rpc.BackrunNotFound.With("%s", wanted)
-	}
-	return bundle.JoinMatch(order, target)
 }
 
 // fitsNextBlock says whether the block after the head may have an order. The caller holds mu.
