@@ -63,7 +63,7 @@ type submission struct {
 	waitKept func() error
 }
 
-// addToPool is Take until the order is on its way to the journal.
+// addToPool takes an order in, up to where it is on its way to the journal.
 func (l *Lifecycle) addToPool(at time.Time, order *rpc.Order) (submission, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,11 +22,11 @@ import (
 var market = common.HexToAddress("0xc800000000000000000000000000000000000000")
 
 // swaps are three calls of the market, 103,000 gas each, on a chain that has it.
-func swaps(b *testing.B) (*room, []exec.Tx) {
+func swaps(b *testing.B) (*testChain, []exec.Tx) {
 	b.Helper()
 	contracts[market] = "6000" + "5b" + "8054600101" + "8155" + "604060002050" + "600101" + "80601011600257" + "00"
 	defer delete(contracts, market)
-	r := opened(b, eth.Fulu, simulate.Options{})
+	r := openChain(b, eth.Fulu, simulate.Options{})
 	r.grow(b, r.call(searcher, market, 0, 500_000)) // fills the slots
 	return r, []exec.Tx{r.call(user, market, 0, 200_000), r.call(user, market, 0, 200_000),
 		r.call(user, market, 0, 200_000)}
@@ -34,7 +34,7 @@ func swaps(b *testing.B) (*room, []exec.Tx) {
 
 // bare is the least that anybody must do for the same: open the state, make the machine, run the
 // messages.
-func bare(b *testing.B, r *room, txs []exec.Tx, jumps vm.JumpDestCache) {
+func bare(b *testing.B, r *testChain, txs []exec.Tx, jumps vm.JumpDestCache) {
 	parent := r.chain.CurrentBlock()
 	st, err := r.chain.StateAt(parent.Root, parent.Number, parent.Time)
 	if err != nil {

@@ -50,9 +50,9 @@ func decoded(t testing.TB, raw string) exec.Tx {
 }
 
 // scenario is the chain of the vectors: block 1, base fee 200 gwei, 30 million gas.
-func scenario(t testing.TB) (r *room, env exec.Environment, a, b, c exec.Tx) {
+func scenario(t testing.TB) (r *testChain, env exec.Environment, a, b, c exec.Tx) {
 	a, b, c = decoded(t, rawA), decoded(t, rawB), decoded(t, rawC)
-	r = opened(t, eth.Bellatrix, simulate.Options{}, a.From, b.From)
+	r = openChain(t, eth.Bellatrix, simulate.Options{}, a.From, b.From)
 	env = exec.Environment{Number: 1, BaseFeeWei: uint256.NewInt(baseFeeWei), Coinbase: &coinbase, GasLimit: 30_000_000}
 	return r, env, a, b, c
 }
@@ -171,7 +171,7 @@ func TestNegativeProfit(t *testing.T) {
 
 // What may be dropped goes without a trace; what may revert stays and pays.
 func TestDrop(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	reverting, next := r.call(user, reverter, 0, 60_000), r.call(searcher, counter, 0, 60_000)
 	wrong := r.callWith(testKey("poor"), counter, 0, 60_000, nil)
 	succeeding := r.callWith(user, counter, 0, 60_000, func(d *types.DynamicFeeTx) { d.Nonce = 0 })
@@ -219,7 +219,7 @@ func TestDrop(t *testing.T) {
 
 // Logs mirror the bundle; the last failed execution is told even if it was allowed.
 func TestLogsAndRevert(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	one, failing, two := r.call(user, counter, 0, 60_000), r.call(user, reverter, 0, 60_000),
 		r.call(user, counter, 0, 60_000)
 	got := r.mustSimulate(t, latest, &exec.Bundle{Elements: []exec.Element{
@@ -242,7 +242,7 @@ func TestLogsAndRevert(t *testing.T) {
 
 // Lasting is what no later block can change; everything else may be tried again.
 func TestLasting(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	r.grow(t, r.call(user, common.Address{1}, 1, 21_000))
 	at := func(nonce uint64, more ...func(*types.DynamicFeeTx)) exec.Tx {
 		return r.callWith(user, counter, 0, 60_000, func(d *types.DynamicFeeTx) {
@@ -303,7 +303,7 @@ func TestLasting(t *testing.T) {
 
 // An empty bundle earns nothing, and divides by nothing.
 func TestEmptyBundle(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	if got := r.mustSimulate(t, latest, &exec.Bundle{}); !got.Success || !got.ProfitWei.IsZero() ||
 		!got.MevGasPriceWei.IsZero() || got.GasUsed != 0 {
 		t.Errorf("%+v", got)
@@ -312,7 +312,7 @@ func TestEmptyBundle(t *testing.T) {
 
 // What is dropped takes no room in the block either.
 func TestDroppedTakesNoRoom(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	env := latest
 	env.GasLimit = 60_000
 	got := r.mustSimulate(t, env, bundleOf(droppable(r.call(user, reverter, 0, 60_000)),
@@ -324,7 +324,7 @@ func TestDroppedTakesNoRoom(t *testing.T) {
 
 // A payout that is worth exactly its gas is made; with a wei less it is not.
 func TestSmallestPayout(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	env := latest
 	env.BaseFeeWei = uint256.NewInt(gwei)
 	free := func(d *types.DynamicFeeTx) { d.Nonce, d.GasTipCap = 0, new(big.Int) }

@@ -23,7 +23,7 @@ import (
 func TestCallCountsWhatTheCoinbaseGets(t *testing.T) {
 	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
-			r := opened(t, fork, simulate.Options{})
+			r := openChain(t, fork, simulate.Options{})
 			result := r.mustCall(t, latest,
 				r.call(searcher, payer, ether/10, 60_000), r.call(user, common.Address{1}, 5, 21_000),
 				r.call(user, reverter, 0, 60_000))
@@ -68,7 +68,7 @@ func checkSums(t interface{ Errorf(string, ...any) }, result *exec.CallResult) {
 
 // Who is coinbase and spends has paid nothing, however much it spent: amounts are not negative.
 func TestCoinbaseThatPaysItself(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	env := latest
 	env.Coinbase = new(addressOf(searcher))
 	result := r.mustCall(t, env, r.call(searcher, common.Address{1}, ether, 21_000),
@@ -86,7 +86,7 @@ func TestCoinbaseThatPaysItself(t *testing.T) {
 // A transaction that no block could have is an error with its hash and the execution's own words;
 // clients look for their beginning.
 func TestNotIncludable(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	cheap := func(d *types.DynamicFeeTx) { d.Nonce, d.GasTipCap, d.GasFeeCap = 1, big.NewInt(1), big.NewInt(1) }
 	nonce := func(n uint64) func(*types.DynamicFeeTx) { return func(d *types.DynamicFeeTx) { d.Nonce = n } }
 	r.grow(t, r.call(user, common.Address{1}, 1, 21_000))
@@ -114,7 +114,7 @@ func TestNotIncludable(t *testing.T) {
 
 // Together they may use more than a block holds.
 func TestCallFillsMoreThanABlock(t *testing.T) {
-	r := opened(t, eth.Electra, simulate.Options{}) // osaka limits each transaction
+	r := openChain(t, eth.Electra, simulate.Options{}) // osaka limits each transaction
 	env := latest
 	env.GasLimit = 100_000
 	var txs []exec.Tx
@@ -135,7 +135,7 @@ func TestCallFillsMoreThanABlock(t *testing.T) {
 func TestCallAgreesWithBlocks(t *testing.T) {
 	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
-			r := opened(t, fork, simulate.Options{})
+			r := openChain(t, fork, simulate.Options{})
 			r.grow(t, r.call(user, counter, 0, 60_000))
 			parent := r.chain.CurrentBlock()
 			txs := []exec.Tx{
@@ -195,7 +195,7 @@ func compare(t *testing.T, i int, got *exec.TxResult, want *types.Receipt) {
 func TestEnvironmentDefaults(t *testing.T) {
 	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
-			r := opened(t, fork, simulate.Options{})
+			r := openChain(t, fork, simulate.Options{})
 			first := words(r.mustCall(t, latest, r.call(user, witness, 0, 100_000)))
 			if first[3].Cmp(r.genesis.Mixhash.Big()) != 0 {
 				t.Errorf("prevrandao on genesis is %#x", first[3])
@@ -217,7 +217,7 @@ func TestEnvironmentDefaults(t *testing.T) {
 
 // Every wish is fulfilled, on each way to name a parent.
 func TestEnvironmentWishes(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	first := r.grow(t)
 	r.grow(t, r.call(user, common.Address{1}, 1, 21_000))
 	r.nonces[addressOf(user)] = 0 // as it was before
@@ -274,7 +274,7 @@ func checkWords(t *testing.T, seen, want []*big.Int) {
 
 // A state that is not there is not simulated on.
 func TestUnknownParents(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	for name, env := range map[string]exec.Environment{"hash": {ParentHash: common.Hash{1}}, "number": {ParentNumber: 1}} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := r.Call(t.Context(), []exec.Tx{r.call(user, counter, 0, 60_000)}, env); !errors.Is(err,

@@ -30,7 +30,7 @@ func asking(word uint64) func(*types.DynamicFeeTx) {
 func TestHistoryContract(t *testing.T) {
 	for _, fork := range []eth.Fork{eth.Electra, eth.Fulu} {
 		t.Run(fork.String(), func(t *testing.T) {
-			r := opened(t, fork, simulate.Options{})
+			r := openChain(t, fork, simulate.Options{})
 			parent := r.grow(t)
 			tx := r.callWith(user, params.HistoryStorageAddress, 0, 60_000, asking(1))
 			if got := r.mustCall(t, latest, tx).Results[0]; got.Err != nil || common.BytesToHash(got.Return) != parent.Hash() {
@@ -50,7 +50,7 @@ func TestHistoryContract(t *testing.T) {
 // EIP-4788: a pretended block, whose own beacon root nobody knows yet, has those of the blocks
 // before.
 func TestBeaconRoots(t *testing.T) {
-	r := opened(t, eth.Deneb, simulate.Options{})
+	r := openChain(t, eth.Deneb, simulate.Options{})
 	block := r.grow(t)
 	own := r.callWith(user, params.BeaconRootsAddress, 0, 60_000, asking(block.Time()+12))
 	before := r.callWith(user, params.BeaconRootsAddress, 0, 60_000, asking(block.Time()))
@@ -76,7 +76,7 @@ func (s scheduled) At(ctx context.Context, env exec.Environment) (*simulate.Stat
 // Whatever block is pretended, in whatever fork of mainnet from frontier on or after all of them:
 // there is an answer or a refusal, and soon.
 func TestAnyEnvironment(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	unscheduled := *params.MainnetChainConfig
 	unscheduled.BlobScheduleConfig = nil // of a node that tells us half
 	txs := []exec.Tx{r.call(user, counter, 0, 60_000), r.call(searcher, witness, 1, 90_000), r.blobs(user, 1)}
@@ -129,7 +129,7 @@ func (o told) At(ctx context.Context, env exec.Environment) (*simulate.State, er
 
 // What a node tells beyond the parent is not believed, and headers that no chain has break nothing.
 func TestOddStates(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	tx := r.call(user, witness, 0, 100_000)
 	later := latest
 	later.Number, later.GasLimit = 3, 30_000_000

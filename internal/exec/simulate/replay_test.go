@@ -24,7 +24,7 @@ import (
 func TestReplayTellsWhatTheCoinbaseGot(t *testing.T) {
 	for _, fork := range eth.Forks() {
 		t.Run(fork.String(), func(t *testing.T) {
-			r := opened(t, fork, simulate.Options{})
+			r := openChain(t, fork, simulate.Options{})
 			r.grow(t, r.call(user, counter, 0, 60_000))
 			txs := []exec.Tx{
 				r.call(searcher, payer, 12345, 60_000), r.call(user, reverter, 0, 50_000), r.call(searcher, counter, 0, 60_000),
@@ -119,7 +119,7 @@ func TestReplayOfDevnetBlocks(t *testing.T) {
 // A block that does something else here than its header says, or whose parent is not known, is not
 // told about.
 func TestReplayThatDisagrees(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	block := r.grow(t, r.call(user, counter, 0, 60_000))
 	changed := func(change func(*types.Header)) *types.Block {
 		header := block.Header()

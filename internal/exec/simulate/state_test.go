@@ -17,7 +17,7 @@ import (
 
 // anyBundle draws a bundle: calls of all contracts by two senders, some out of order, some that may
 // fail or go, in bundles up to two levels deep.
-func anyBundle(t *rapid.T, r *room, depth int) *exec.Bundle {
+func anyBundle(t *rapid.T, r *testChain, depth int) *exec.Bundle {
 	b := &exec.Bundle{Recipients: rapid.IntRange(0, 3).Draw(t, "recipients")}
 	for range rapid.IntRange(0, 4).Draw(t, "elements") {
 		if depth < 2 && rapid.Bool().Draw(t, "bundle") {
@@ -50,7 +50,7 @@ func anyBundle(t *rapid.T, r *room, depth int) *exec.Bundle {
 // Nothing that is simulated is seen by anybody else, or by the next simulation: two runs say the
 // same, and the chain has what it had.
 func TestSimulationsLeaveNothing(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	r.grow(t, r.call(user, counter, 0, 60_000))
 	root, rich, earned := r.chain.CurrentBlock().Root, r.balance(t, addressOf(user)), r.balance(t, coinbase)
 	rapid.Check(t, func(t *rapid.T) {
@@ -117,7 +117,7 @@ func payouts(bundle *exec.Bundle) uint64 {
 
 // Many may simulate the same transactions at once, while blocks come.
 func TestConcurrentSimulations(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	parent := r.chain.CurrentBlock().Hash()
 	env := exec.Environment{ParentHash: parent}
 	txs := []exec.Tx{r.call(user, counter, 0, 60_000), r.call(searcher, payer, 5, 60_000),
@@ -148,7 +148,7 @@ func TestConcurrentSimulations(t *testing.T) {
 
 // A bundle has no more blobs than a block may have; a list of transactions may.
 func TestBlobs(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	var txs []exec.Tx
 	for range 3 { // of six blobs each: more than the usual limit of 9
 		txs = append(txs, r.blobs(user, 6))

@@ -19,9 +19,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/simulate"
 )
 
-// endless is a room in which a transaction may have so much gas that only time ends it.
-func endless(t *testing.T, timeout time.Duration) (*room, exec.Environment, []exec.Tx) {
-	r := opened(t, eth.Electra, simulate.Options{MaxTxGas: math.MaxUint64, Timeout: timeout})
+// endlessChain is one in which a transaction may have so much gas that only time ends it.
+func endlessChain(t *testing.T, timeout time.Duration) (*testChain, exec.Environment, []exec.Tx) {
+	r := openChain(t, eth.Electra, simulate.Options{MaxTxGas: math.MaxUint64, Timeout: timeout})
 	env := latest
 	env.GasLimit, env.BaseFeeWei = math.MaxUint64, new(uint256.Int)
 	free := func(d *types.DynamicFeeTx) { d.GasTipCap, d.GasFeeCap = new(big.Int), new(big.Int) }
@@ -34,7 +34,7 @@ func TestTimeoutInsideATransaction(t *testing.T) {
 		"asked for": {time.Hour, time.Millisecond}, "the service's": {time.Millisecond, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, env, txs := endless(t, row.service)
+			r, env, txs := endlessChain(t, row.service)
 			env.Timeout = row.asked
 			if result, err := r.Call(t.Context(), txs, env); result != nil || !errors.Is(err, exec.ErrTimeout) {
 				t.Errorf("call: %v", err)
@@ -49,7 +49,7 @@ func TestTimeoutInsideATransaction(t *testing.T) {
 
 // A caller that goes away ends its simulation, and hears its own reason.
 func TestCallerGoesAway(t *testing.T) {
-	r, env, txs := endless(t, time.Hour)
+	r, env, txs := endlessChain(t, time.Hour)
 	before, stop := context.WithCancel(t.Context())
 	stop()
 	during, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -92,7 +92,7 @@ func (r brokenReader) Account(address common.Address) (*types.StateAccount, erro
 // What was computed on a state that could not be read is no answer: an account that nobody could
 // read would pass for an empty one.
 func TestUnreadableState(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	tx := r.call(user, counter, 0, 60_000)
 	block := r.grow(t, tx)
 	for name, row := range map[string]struct{ cause, want error }{

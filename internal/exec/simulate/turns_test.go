@@ -16,9 +16,9 @@ import (
 	"github.com/gavel-relay/gavel/internal/exec/lane"
 )
 
-// line is a room in which every simulation takes a second of the bubble's time, and writes down
-// when it begins.
-type line struct {
+// queueTest is a queue in which every simulation takes a second of the bubble's time, and writes
+// down when it begins.
+type queueTest struct {
 	*Turns
 	mu    sync.Mutex
 	began []string // names in order
@@ -26,7 +26,7 @@ type line struct {
 
 // send has a simulation wait under a signer's one-letter name; "A" is one of high reputation. It
 // returns when it waits or runs.
-func (l *line) send(ctx context.Context, names string) {
+func (l *queueTest) send(ctx context.Context, names string) {
 	for _, name := range strings.Split(names, "") {
 		go func() {
 			high := name == strings.ToUpper(name)
@@ -48,7 +48,7 @@ func (l *line) send(ctx context.Context, names string) {
 }
 
 // ran is who began so far, once everybody who can has done what he can.
-func (l *line) ran() string {
+func (l *queueTest) ran() string {
 	synctest.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +56,7 @@ func (l *line) ran() string {
 }
 
 // wait is how many simulations wait.
-func (l *line) wait() int {
+func (l *queueTest) wait() int {
 	synctest.Wait()
 	return l.waiting()
 }
@@ -83,7 +83,7 @@ func TestTurns(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &line{Turns: NewTurns(TurnOptions{Running: 1})}
+				l := &queueTest{Turns: NewTurns(TurnOptions{Running: 1})}
 				l.send(t.Context(), row.sent)
 				time.Sleep(time.Minute)
 				if got := l.ran(); got != row.ran {
@@ -104,7 +104,7 @@ func TestAFloodDelaysNobody(t *testing.T) {
 		for _, after := range []time.Duration{0, time.Second / 2, 3*time.Second + time.Second/2,
 			50*time.Second + time.Second/2} {
 			synctest.Test(t, func(t *testing.T) {
-				l := &line{Turns: NewTurns(TurnOptions{Running: running, WaitingEach: 1000, Waiting: 4000})}
+				l := &queueTest{Turns: NewTurns(TurnOptions{Running: running, WaitingEach: 1000, Waiting: 4000})}
 				l.send(t.Context(), strings.Repeat("f", 1000))
 				time.Sleep(after)
 				before := len(l.ran())
@@ -127,7 +127,7 @@ func TestAFloodDelaysNobody(t *testing.T) {
 // Nor can a flood of new signers keep out one who waits: those who come later are in later turns.
 func TestAFloodOfSignersKeepsNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &line{Turns: NewTurns(TurnOptions{Running: 1})}
+		l := &queueTest{Turns: NewTurns(TurnOptions{Running: 1})}
 		l.send(t.Context(), "aaa") // one runs, two wait
 		for i := range 200 {       // each second two that were never seen before, strangers as he is
 			for j := range 2 {
@@ -150,7 +150,7 @@ func TestAFloodOfSignersKeepsNobodyOut(t *testing.T) {
 // What waits is bounded, each signer's and all.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &line{Turns: NewTurns(TurnOptions{Running: 1, WaitingEach: 2, Waiting: 6})}
+		l := &queueTest{Turns: NewTurns(TurnOptions{Running: 1, WaitingEach: 2, Waiting: 6})}
 		for _, row := range []struct{ send, began string }{
 			{"a", "a"}, {"aa", "a"}, // one runs, two wait
 			{"a", "a!"},  // a has enough waiting
@@ -177,7 +177,7 @@ func TestBusy(t *testing.T) {
 // Who goes away while it waits leaves its place to others, and does not run.
 func TestGoingAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &line{Turns: NewTurns(TurnOptions{Running: 1, WaitingEach: 3})}
+		l := &queueTest{Turns: NewTurns(TurnOptions{Running: 1, WaitingEach: 3})}
 		gone, leave := context.WithCancel(t.Context())
 		l.send(t.Context(), "ab")
 		l.send(gone, "bc")

@@ -15,7 +15,7 @@ import (
 // What nobody has signed runs whatever its nonce is and without fees, one after the other, and what
 // comes after it with a signature is judged as always.
 func TestUnsigned(t *testing.T) {
-	r := opened(t, eth.Fulu, simulate.Options{})
+	r := openChain(t, eth.Fulu, simulate.Options{})
 	unsigned := func(from, to common.Address, value int64) exec.Tx {
 		return exec.Tx{
 			Transaction: types.NewTx(&types.LegacyTx{To: &to, Gas: 1 << 24, GasPrice: new(big.Int), Value: big.NewInt(value)}),

@@ -77,16 +77,16 @@ func testKey(name string) *ecdsa.PrivateKey {
 
 func addressOf(key *ecdsa.PrivateKey) common.Address { return crypto.PubkeyToAddress(key.PublicKey) }
 
-// room is a chain in one fork with money and contracts, and a simulator on it.
-type room struct {
+// testChain is a chain in one fork with money and contracts, and a simulator on it.
+type testChain struct {
 	*simulate.Simulator
 	states  *chain.States
 	chain   *core.BlockChain
 	genesis *core.Genesis
-	nonces  map[common.Address]uint64 // of the next transactions that the room signs
+	nonces  map[common.Address]uint64 // of the next transactions that the chain signs
 }
 
-func opened(t testing.TB, fork eth.Fork, options simulate.Options, funded ...common.Address) *room {
+func openChain(t testing.TB, fork eth.Fork, options simulate.Options, funded ...common.Address) *testChain {
 	t.Helper()
 	spec := &eth.Spec{
 		GenesisTime: time.Unix(1_700_000_000, 0), SlotDuration: 12 * time.Second, SlotsPerEpoch: 32,
@@ -109,7 +109,7 @@ func opened(t testing.TB, fork eth.Fork, options simulate.Options, funded ...com
 	}
 	t.Cleanup(bc.Stop)
 	states := chain.NewStates(bc)
-	return &room{Simulator: simulate.New(states, options), states: states, chain: bc, genesis: genesis,
+	return &testChain{Simulator: simulate.New(states, options), states: states, chain: bc, genesis: genesis,
 		nonces: map[common.Address]uint64{}}
 }
 
@@ -117,11 +117,11 @@ func opened(t testing.TB, fork eth.Fork, options simulate.Options, funded ...com
 var latest = exec.Environment{Latest: true}
 
 // call is a transaction: a tip of 1 gwei, a nonce that follows from those before.
-func (r *room) call(from *ecdsa.PrivateKey, to common.Address, value, gas uint64) exec.Tx {
+func (r *testChain) call(from *ecdsa.PrivateKey, to common.Address, value, gas uint64) exec.Tx {
 	return r.callWith(from, to, value, gas, nil)
 }
 
-func (r *room) callWith(from *ecdsa.PrivateKey, to common.Address, value, gas uint64,
+func (r *testChain) callWith(from *ecdsa.PrivateKey, to common.Address, value, gas uint64,
 	change func(*types.DynamicFeeTx)) exec.Tx {
 	sender := addressOf(from)
 	data := &types.DynamicFeeTx{
@@ -142,7 +142,7 @@ func (r *room) callWith(from *ecdsa.PrivateKey, to common.Address, value, gas ui
 
 // blobs is a transaction that carries blobs. As in a block of the chain, the blobs themselves are
 // elsewhere.
-func (r *room) blobs(from *ecdsa.PrivateKey, count int) exec.Tx {
+func (r *testChain) blobs(from *ecdsa.PrivateKey, count int) exec.Tx {
 	sender := addressOf(from)
 	hashes := make([]common.Hash, count)
 	for i := range hashes {
@@ -158,7 +158,7 @@ func (r *room) blobs(from *ecdsa.PrivateKey, count int) exec.Tx {
 }
 
 // grow adds a block with transactions to the chain, as go-ethereum builds it.
-func (r *room) grow(t testing.TB, txs ...exec.Tx) *types.Block {
+func (r *testChain) grow(t testing.TB, txs ...exec.Tx) *types.Block {
 	t.Helper()
 	head := r.chain.GetBlockByHash(r.chain.CurrentBlock().Hash())
 	_, blocks, _ := core.GenerateChainWithGenesis(r.genesis, r.chain.Engine(), int(head.NumberU64())+1,
@@ -181,12 +181,12 @@ func (r *room) grow(t testing.TB, txs ...exec.Tx) *types.Block {
 }
 
 // balance is what the newest state has.
-func (r *room) balance(t testing.TB, address common.Address) *uint256.Int {
+func (r *testChain) balance(t testing.TB, address common.Address) *uint256.Int {
 	t.Helper()
 	return r.balanceAt(t, r.chain.CurrentBlock().Hash(), address)
 }
 
-func (r *room) balanceAt(t testing.TB, block common.Hash, address common.Address) *uint256.Int {
+func (r *testChain) balanceAt(t testing.TB, block common.Hash, address common.Address) *uint256.Int {
 	t.Helper()
 	st, err := r.states.At(t.Context(), exec.Environment{ParentHash: block})
 	if err != nil {
@@ -196,7 +196,7 @@ func (r *room) balanceAt(t testing.TB, block common.Hash, address common.Address
 }
 
 // mustCall simulates and wants an answer.
-func (r *room) mustCall(t testing.TB, env exec.Environment, txs ...exec.Tx) *exec.CallResult {
+func (r *testChain) mustCall(t testing.TB, env exec.Environment, txs ...exec.Tx) *exec.CallResult {
 	t.Helper()
 	result, err := r.Call(t.Context(), txs, env)
 	if err != nil {
@@ -206,7 +206,7 @@ func (r *room) mustCall(t testing.TB, env exec.Environment, txs ...exec.Tx) *exe
 }
 
 // mustSimulate simulates and wants an answer, success or not.
-func (r *room) mustSimulate(t testing.TB, env exec.Environment, bundle *exec.Bundle) *exec.BundleResult {
+func (r *testChain) mustSimulate(t testing.TB, env exec.Environment, bundle *exec.Bundle) *exec.BundleResult {
 	t.Helper()
 	result, err := r.Simulate(t.Context(), bundle, env)
 	if err != nil {
