@@ -1,6 +1,7 @@
-// Package devnet is the vocabulary of the laboratory's network: what one may ask of a run (Config).
-// The rooms below it are the network's parts; app wires them to the services over HTTP, as
-// strangers would meet.
+// Package devnet is the vocabulary of the laboratory: what one may ask of a run (Config), and what
+// agents tell of what they meet (Event). Below it, network is what is there before anybody takes
+// part, agent has who takes part, and app runs gavel's services among them, who meet over HTTP as
+// strangers would.
 //
 //	user ──transactions──▶ chain (EVM, in process) ◀──blocks── beacon (beacon-node emulator, its clock runs Speed times faster)
 //	                         │ pending                            │ duties, attributes, head
