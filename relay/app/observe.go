@@ -10,14 +10,13 @@ import (
 	"github.com/gavel-relay/gavel/internal/journal"
 	"github.com/gavel-relay/gavel/internal/observe"
 	"github.com/gavel-relay/gavel/internal/projection"
-	"github.com/gavel-relay/gavel/relay/metrics"
 )
 
 // observed is what is measured, and traced if somebody wants it.
 type observed struct {
 	registry *prometheus.Registry
 	http     *observe.HTTP
-	metrics  *metrics.Metrics
+	metrics  *factMetrics
 }
 
 // observe measures requests, and the facts as they are told.
@@ -29,9 +28,9 @@ func (a *App) observe(record *facts) error {
 	a.opened.Add(shutdown) // sends the last traces
 	registry := observe.NewRegistry()
 	set := observe.NewSet(registry)
-	a.watched = observed{registry: registry, http: observe.NewHTTP(set, tracer), metrics: metrics.New(set, metrics.Config{
+	a.watched = observed{registry: registry, http: observe.NewHTTP(set, tracer), metrics: newMetrics(set, metricsConfig{
 		Builder: func(key phase0.BLSPubKey) string { return a.builders.Of(key).Name },
-		Gauges: metrics.Gauges{
+		Gauges: gauges{
 			Validators:    func() float64 { return float64(a.registry.Validators()) },
 			Registrations: func() float64 { return float64(a.registry.Registrations()) },
 			HeadSlot:      func() float64 { return float64(a.registry.Head().Slot) },

@@ -18,7 +18,6 @@ import (
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/internal/serve"
 	"github.com/gavel-relay/gavel/relay"
-	"github.com/gavel-relay/gavel/relay/alert"
 	"github.com/gavel-relay/gavel/relay/api"
 	"github.com/gavel-relay/gavel/relay/api/builder"
 	"github.com/gavel-relay/gavel/relay/api/data"
@@ -57,7 +56,7 @@ type App struct {
 	probe     *deliver.Probe
 	builders  *builders.List
 	killed    *killSwitch
-	alerts    *alert.Alerts
+	alerts    *alerts
 	stopping  atomic.Bool
 	api       *serve.Mux
 	handler   http.Handler
@@ -148,7 +147,7 @@ func (a *App) wire() (err error) {
 	if err := a.observe(record); err != nil {
 		return err
 	}
-	a.alerts = alert.New(alert.Config{URLs: a.cfg.Webhooks, Log: a.log})
+	a.alerts = newAlerts(alertConfig{URLs: a.cfg.Webhooks, Log: a.log})
 	record.listeners = append(record.listeners, a.alerts)
 	a.registry = registry.New(a.spec, record)
 	a.broadcast = &top.Broadcast{

@@ -1,9 +1,4 @@
-// Package metrics is the view of the relay's facts that Prometheus reads. It takes facts as they
-// are recorded, and changes none.
-//
-//	receive, top, deliver, registry ──facts──▶ Record ─▶ counters, histograms ─▶ registry ─▶ /metrics
-//	registry, journal, archive ◀──────asked when somebody looks──── gauges
-package metrics
+package app
 
 import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
@@ -14,19 +9,19 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Config is what the metrics need beside the facts.
-type Config struct {
+// metricsConfig is what the metrics need beside the facts.
+type metricsConfig struct {
 	// Builder is the name of a builder that the operator lists, empty for all others. Those are
 	// counted together, as "other": whoever sends a submission chooses its key, and each label costs
 	// memory for ever.
 	Builder func(phase0.BLSPubKey) string
 	// Gauges are asked whenever somebody looks. One that is nil is not shown. They are safe for
 	// concurrent use and do not wait.
-	Gauges Gauges
+	Gauges gauges
 }
 
-// Gauges tell how things are at this moment.
-type Gauges struct {
+// gauges tell how things are at this moment.
+type gauges struct {
 	// Validators and Registrations are how many the relay knows.
 	Validators, Registrations func() float64
 	// HeadSlot is the slot of the beacon chain's head.
@@ -49,8 +44,12 @@ type Gauges struct {
 	Listeners, ListenersCut func() float64
 }
 
-// Metrics implements relay.Facts.
-type Metrics struct {
+// factMetrics counts the relay's facts for Prometheus. It takes facts as they are recorded, and
+// changes none.
+//
+//	submit, top, deliver, registry ──facts──▶ Record ─▶ counters, histograms ─▶ registry ─▶ /metrics
+//	registry, journal, archive ◀──────asked when somebody looks──── gauges
+type factMetrics struct {
 	nameOf   func(phase0.BLSPubKey) string
 	refusals map[string]bool
 
@@ -69,8 +68,8 @@ var eligibleBuckets = prometheus.ExponentialBuckets(0.0001, 2, 18)
 var intoSlotBuckets = []float64{0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3, 3.5, 4, 6, 8, 12}
 
 // New defines the relay's metrics in a set.
-func New(set *observe.Set, cfg Config) *Metrics {
-	m := &Metrics{nameOf: cfg.Builder, refusals: make(map[string]bool)}
+func newMetrics(set *observe.Set, cfg metricsConfig) *factMetrics {
+	m := &factMetrics{nameOf: cfg.Builder, refusals: make(map[string]bool)}
 	for _, refusal := range relay.Refusals {
 		m.refusals[refusal.ID] = true
 	}
@@ -117,7 +116,7 @@ func New(set *observe.Set, cfg Config) *Metrics {
 	return m
 }
 
-func defineGauges(set *observe.Set, gauges Gauges) {
+func defineGauges(set *observe.Set, gauges gauges) {
 	set.GaugeFunc("gavel_relay_validators", "Validators of the beacon chain that the relay knows.", gauges.Validators)
 	set.GaugeFunc("gavel_relay_registrations", "Validators that have registered.", gauges.Registrations)
 	set.GaugeFunc("gavel_relay_head_slot", "Slot of the beacon chain's head.", gauges.HeadSlot)
@@ -149,12 +148,12 @@ func defineGauges(set *observe.Set, gauges Gauges) {
 }
 
 // Record implements relay.Facts.
-func (m *Metrics) Record(fact relay.Fact) {
+func (m *factMetrics) Record(fact relay.Fact) {
 	switch fact := fact.(type) {
 	case relay.SubmissionJudged:
 		m.judged(fact)
 	case relay.TopChanged:
-		m.topChanges.WithLabelValues(top(fact)).Inc()
+		m.topChanges.WithLabelValues(leads(fact)).Inc()
 	case relay.HeaderServed:
 		m.headers.WithLabelValues().Add(float64(fact.Count()))
 	case relay.PayloadDelivered:
@@ -185,11 +184,11 @@ func one(yes bool) float64 {
 }
 
 // KillSwitch shows where the switch is, also when no fact says so: at start.
-func (m *Metrics) KillSwitch(on bool) {
+func (m *factMetrics) KillSwitch(on bool) {
 	m.killSwitch.Set(one(on))
 }
 
-func (m *Metrics) judged(fact relay.SubmissionJudged) {
+func (m *factMetrics) judged(fact relay.SubmissionJudged) {
 	builder, outcome := m.builder(fact.Builder), "kept"
 	switch {
 	case fact.Refusal != "":
@@ -210,7 +209,7 @@ func (m *Metrics) judged(fact relay.SubmissionJudged) {
 }
 
 // builder is the label of a builder.
-func (m *Metrics) builder(key phase0.BLSPubKey) string {
+func (m *factMetrics) builder(key phase0.BLSPubKey) string {
 	if m.nameOf != nil {
 		if name := m.nameOf(key); name != "" {
 			return name
@@ -220,14 +219,14 @@ func (m *Metrics) builder(key phase0.BLSPubKey) string {
 }
 
 // refusal is the label of a refusal: its id in the catalogue, and empty if there is none.
-func (m *Metrics) refusal(id string) string {
+func (m *factMetrics) refusal(id string) string {
 	if id == "" || m.refusals[id] {
 		return id
 	}
 	return "other"
 }
 
-func top(fact relay.TopChanged) string {
+func leads(fact relay.TopChanged) string {
 	if fact.ValueWei == nil || fact.ValueWei.IsZero() {
 		return "none"
 	}

@@ -1,4 +1,4 @@
-package metrics
+package app
 
 import (
 	"encoding/binary"
@@ -17,11 +17,11 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-var _ relay.Facts = (*Metrics)(nil)
+var _ relay.Facts = (*factMetrics)(nil)
 
-func TestDocs(t *testing.T) {
+func TestMetricsDocs(t *testing.T) {
 	set := observe.NewSet(prometheus.NewRegistry())
-	New(set, Config{})
+	newMetrics(set, metricsConfig{})
 	golden.Section(t, "../../docs/metrics.md", "relay", set.Table())
 }
 
@@ -34,9 +34,9 @@ func nameOf(key phase0.BLSPubKey) string {
 	return ""
 }
 
-func newMetrics(gauges Gauges) (*Metrics, *prometheus.Registry) {
+func measured(gauges gauges) (*factMetrics, *prometheus.Registry) {
 	registry := prometheus.NewRegistry()
-	return New(observe.NewSet(registry), Config{Builder: nameOf, Gauges: gauges}), registry
+	return newMetrics(observe.NewSet(registry), metricsConfig{Builder: nameOf, Gauges: gauges}), registry
 }
 
 var received = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -73,12 +73,12 @@ func day() []relay.Fact {
 
 func TestMetricsAreAViewOfTheFacts(t *testing.T) {
 	is := func(value float64) func() float64 { return func() float64 { return value } }
-	metrics, registry := newMetrics(Gauges{Validators: is(7), Registrations: is(5), HeadSlot: is(42), FactsLost: is(3),
+	metrics, registry := measured(gauges{Validators: is(7), Registrations: is(5), HeadSlot: is(42), FactsLost: is(3),
 		Unacked: is(4)})
 	for _, fact := range day() {
 		metrics.Record(fact)
 	}
-	golden.File(t, "testdata/day.txt", golden.Metrics(t, registry))
+	golden.File(t, "testdata/metrics.txt", golden.Metrics(t, registry))
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
@@ -87,7 +87,7 @@ func TestMetricsAreAViewOfTheFacts(t *testing.T) {
 // The keys of a thousand unknown builders and as many invented refusals make no more series than
 // one of each.
 func TestStrangersMakeNoSeries(t *testing.T) {
-	metrics, registry := newMetrics(Gauges{})
+	metrics, registry := measured(gauges{})
 	for i := range 1000 {
 		var key phase0.BLSPubKey
 		binary.LittleEndian.PutUint64(key[8:], uint64(i))
@@ -109,7 +109,7 @@ func TestStrangersMakeNoSeries(t *testing.T) {
 
 // Every refusal of the catalogue has its own label.
 func TestEveryRefusalIsTold(t *testing.T) {
-	metrics, _ := newMetrics(Gauges{})
+	metrics, _ := measured(gauges{})
 	for _, refusal := range relay.Refusals {
 		metrics.Record(relay.PayloadRefused{Refusal: refusal.ID})
 	}
@@ -138,7 +138,7 @@ func TestGwei(t *testing.T) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	metrics, _ := newMetrics(Gauges{})
+	metrics, _ := measured(gauges{})
 	var fact relay.Fact = relay.SubmissionJudged{ReceivedAt: received, EligibleAt: received, Verified: true}
 	b.ReportAllocs()
 	for b.Loop() {

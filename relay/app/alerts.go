@@ -1,10 +1,4 @@
-// Package alert tells the operator what should not wait until somebody looks: demotions, payloads
-// that were refused to a proposer, the kill switch, a part without which nothing can be delivered,
-// and trouble that no caller can be told. Each is a POST of JSON to every webhook; "text" is what
-// chat services show.
-//
-//	facts, trouble ──Record, Trouble──▶ queue (bounded) ──Run──▶ webhook, webhook …   tried three times, then logged
-package alert
+package app
 
 import (
 	"bytes"
@@ -22,8 +16,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Config says where alerts go.
-type Config struct {
+// alertConfig says where alerts go.
+type alertConfig struct {
 	// URLs of the webhooks. They may hold secrets and are never logged.
 	URLs []string
 	HTTP *http.Client
@@ -32,15 +26,20 @@ type Config struct {
 	Pause time.Duration
 }
 
-// Alerts is safe for concurrent use. Run sends what Record and Trouble take.
-type Alerts struct {
-	Config
-	queue chan Alert
+// alerts tells the operator what should not wait until somebody looks: demotions, payloads that
+// were refused to a proposer, the kill switch, a part without which nothing can be delivered, and
+// trouble that no caller can be told. Each is a POST of JSON to every webhook; "text" is what chat
+// services show. It is safe for concurrent use.
+//
+//	facts, trouble ──Record, Trouble──▶ queue (bounded) ──Run──▶ webhook, webhook …   tried three times, then logged
+type alerts struct {
+	alertConfig
+	queue chan alert
 	lost  atomic.Int64
 }
 
-// Alert is the body of a POST.
-type Alert struct {
+// alert is the body of a POST.
+type alert struct {
 	// Kind is the fact's subject, "trouble" or "trouble_over".
 	Kind string    `json:"kind"`
 	Text string    `json:"text"`
@@ -56,34 +55,34 @@ const (
 )
 
 // New returns alerts that wait to be sent by Run.
-func New(cfg Config) *Alerts {
+func newAlerts(cfg alertConfig) *alerts {
 	if cfg.HTTP == nil {
 		cfg.HTTP = &http.Client{Timeout: 10 * time.Second}
 	}
 	if cfg.Pause == 0 {
 		cfg.Pause = time.Second
 	}
-	return &Alerts{Config: cfg, queue: make(chan Alert, queued)}
+	return &alerts{alertConfig: cfg, queue: make(chan alert, queued)}
 }
 
 // Record implements relay.Facts: facts that are worth an alert are queued.
-func (a *Alerts) Record(fact relay.Fact) {
+func (a *alerts) Record(fact relay.Fact) {
 	if at, text := headline(fact); text != "" {
-		a.put(Alert{Kind: fact.Subject(), Text: "gavel: " + text, At: at, Fact: fact})
+		a.put(alert{Kind: fact.Subject(), Text: "gavel: " + text, At: at, Fact: fact})
 	}
 }
 
 // Trouble queues an alert about what the relay could not do. It never blocks.
-func (a *Alerts) Trouble(at time.Time, action string, err error) {
-	a.put(Alert{Kind: "trouble", Text: fmt.Sprintf("gavel: could not %s: %v", action, err), At: at})
+func (a *alerts) Trouble(at time.Time, action string, err error) {
+	a.put(alert{Kind: "trouble", Text: fmt.Sprintf("gavel: could not %s: %v", action, err), At: at})
 }
 
 // Over queues word that trouble is over. It never blocks.
-func (a *Alerts) Over(at time.Time, text string) {
-	a.put(Alert{Kind: "trouble_over", Text: "gavel: " + text, At: at})
+func (a *alerts) Over(at time.Time, text string) {
+	a.put(alert{Kind: "trouble_over", Text: "gavel: " + text, At: at})
 }
 
-func (a *Alerts) put(alert Alert) {
+func (a *alerts) put(alert alert) {
 	if len(a.URLs) == 0 {
 		return
 	}
@@ -133,7 +132,7 @@ func headline(fact relay.Fact) (at time.Time, text string) {
 }
 
 // Run sends alerts until the context ends. What is queued then is lost.
-func (a *Alerts) Run(ctx context.Context) error {
+func (a *alerts) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
@@ -153,7 +152,7 @@ func (a *Alerts) Run(ctx context.Context) error {
 	}
 }
 
-func (a *Alerts) send(ctx context.Context, url string, body []byte) (err error) {
+func (a *alerts) send(ctx context.Context, url string, body []byte) (err error) {
 	pause := a.Pause
 	for try := range tries {
 		if try > 0 {
@@ -169,7 +168,7 @@ func (a *Alerts) send(ctx context.Context, url string, body []byte) (err error) 
 	return fmt.Errorf("%d tries: %w", tries, err)
 }
 
-func (a *Alerts) post(ctx context.Context, url string, body []byte) error {
+func (a *alerts) post(ctx context.Context, url string, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the webhook is no URL") // the error would show it

@@ -1,4 +1,4 @@
-package alert
+package app
 
 import (
 	"bytes"
@@ -81,10 +81,11 @@ func (h *hook) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer.Result(), nil
 }
 
-func run(t *testing.T, urls []string, h *hook, log io.Writer, test func(*Alerts)) {
+func alerting(t *testing.T, urls []string, h *hook, log io.Writer, test func(*alerts)) {
 	synctest.Test(t, func(t *testing.T) {
 		h.bodies = make(chan []byte, 8) // made here, so that waiting for it lets time pass
-		a := New(Config{URLs: urls, HTTP: &http.Client{Transport: h}, Log: slog.New(slog.NewTextHandler(log, nil))})
+		a := newAlerts(alertConfig{URLs: urls, HTTP: &http.Client{Transport: h},
+			Log: slog.New(slog.NewTextHandler(log, nil))})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- a.Run(ctx) }()
@@ -99,7 +100,7 @@ func run(t *testing.T, urls []string, h *hook, log io.Writer, test func(*Alerts)
 func TestAlertIsSentUntilItArrives(t *testing.T) {
 	h := new(hook)
 	h.failures.Store(2)
-	run(t, []string{"http://hook"}, h, io.Discard, func(a *Alerts) {
+	alerting(t, []string{"http://hook"}, h, io.Discard, func(a *alerts) {
 		a.Record(demoted())
 		var got map[string]any
 		if err := json.Unmarshal(<-h.bodies, &got); err != nil {
@@ -121,7 +122,7 @@ func TestWebhookThatIsDown(t *testing.T) {
 	var log bytes.Buffer
 	h := new(hook)
 	h.failures.Store(3)
-	run(t, []string{"http://secret.example/T0K3N", "http://other"}, h, &log, func(a *Alerts) {
+	alerting(t, []string{"http://secret.example/T0K3N", "http://other"}, h, &log, func(a *alerts) {
 		a.Trouble(now, "publish block", io.ErrUnexpectedEOF)
 		if body := string(<-h.bodies); !strings.Contains(body, "gavel: could not publish block: unexpected EOF") {
 			t.Errorf("%s", body)
@@ -140,14 +141,14 @@ func TestWebhookThatIsDown(t *testing.T) {
 // Nobody waits for an alert: when too many are queued they are counted.
 func TestQueueIsBounded(t *testing.T) {
 	var log bytes.Buffer
-	a := New(Config{URLs: []string{"http://hook"}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	a := newAlerts(alertConfig{URLs: []string{"http://hook"}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	for range queued + 2 {
 		a.Record(demoted())
 	}
 	if a.lost.Load() != 2 || !strings.Contains(log.String(), "too many wait") {
 		t.Errorf("%d lost, log %s", a.lost.Load(), log.String())
 	}
-	none := New(Config{})
+	none := newAlerts(alertConfig{})
 	for range queued + 2 {
 		none.Record(demoted())
 	}
