@@ -61,7 +61,8 @@ func devnetFlags(d devnet.Config) []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "slots", Value: d.Slots, Usage: "slots to run; 0 runs until Ctrl-C"},
 		&cli.DurationFlag{Name: "slot", Value: d.SlotDuration, Usage: "chain time of a slot, in whole seconds"},
-		&cli.FloatFlag{Name: "speed", Value: d.Speed, Usage: "how many times faster than the wall the chain clock runs"},
+		&cli.FloatFlag{Name: "speed", Value: d.Speed,
+			Usage: "how many times faster than the wall the chain clock runs at most; it stands while there is work"},
 		&cli.IntFlag{Name: "validators", Value: d.Validators, Usage: "validators that propose"},
 		&cli.IntFlag{Name: "builders", Value: d.Builders, Usage: "builders that bid"},
 		&cli.IntFlag{Name: "txs", Value: d.TxsPerSlot, Usage: "transactions that users send in each slot"},

@@ -42,7 +42,7 @@ type lab struct {
 	began   time.Time
 	network *network.Network
 	relay   *relayapp.App
-	facts   chan relay.Fact
+	facts   chan seen
 	bundles *RPC
 	stream  *streamapp.App
 	orders  chan rpc.Fact
@@ -66,7 +66,7 @@ func Run(ctx context.Context, cfg devnet.Config, out display.Output) (display.Su
 	if err := checkPlaces(cfg); err != nil {
 		return display.Summary{}, run.Usage(err)
 	}
-	l := &lab{cfg: cfg, out: out, began: time.Now(), log: slog.Default(), facts: make(chan relay.Fact, factQueue),
+	l := &lab{cfg: cfg, out: out, began: time.Now(), log: slog.Default(), facts: make(chan seen, factQueue),
 		orders: make(chan rpc.Fact, factQueue)}
 	defer l.close()
 	if err := l.open(); err != nil {
@@ -187,6 +187,7 @@ func (l *lab) run(ctx context.Context) (display.Summary, error) {
 	}
 	l.out.Start(l.describe())
 	l.network.Clock.Start()
+	group.Go(func() error { return l.network.RunClock(running) })
 	group.Go(func() error { return l.network.Beacon.Run(running) })
 	agents, err := l.agents(running)
 	if err != nil {
@@ -250,7 +251,7 @@ func (l *lab) openRelay(ctx context.Context) (err error) {
 // observe passes a fact to the viewer without ever holding up the relay.
 func (l *lab) observe(fact relay.Fact) {
 	select {
-	case l.facts <- fact:
+	case l.facts <- seen{fact, time.Now()}:
 	default:
 	}
 }

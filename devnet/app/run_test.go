@@ -66,31 +66,17 @@ func testConfig(slots int) devnet.Config {
 	}
 }
 
-// wellRun runs a network in which every payload must be delivered and land. At the speed of tests a
-// busy machine may lose a slot: then it is run once more, at a third of that speed. each is given
-// the viewer of each run.
-func wellRun(t *testing.T, cfg devnet.Config, each func(*watched)) (display.Summary, *watched) {
+// runWell runs a network in which every payload must be delivered and land. out watches the run.
+func runWell(t *testing.T, cfg devnet.Config, out *watched) display.Summary {
 	t.Helper()
-	for _, speed := range []float64{cfg.Speed, cfg.Speed / 3} {
-		out := new(watched)
-		if each != nil {
-			each(out)
-		}
-		if cfg.DataDir != "" {
-			cfg.DataDir = t.TempDir()
-		}
-		cfg.Speed = speed
-		sum, err := Run(t.Context(), cfg, out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if sum.OK() {
-			return sum, out
-		}
-		t.Logf("at speed %.1f: %s: %+v\n%s", speed, sum.Verdict(), sum, strings.Join(out.notes, "\n"))
+	sum, err := Run(t.Context(), cfg, out)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.FailNow()
-	return display.Summary{}, nil
+	if !sum.OK() {
+		t.Fatalf("%s: %+v\n%s", sum.Verdict(), sum, strings.Join(out.notes, "\n"))
+	}
+	return sum
 }
 
 // The main job, on real input, across every fork boundary: each slot's payload is built, sold
@@ -104,7 +90,8 @@ func TestEverySlotIsDeliveredAcrossAllForks(t *testing.T) {
 	for i, fork := range eth.Forks() {
 		cfg.Forks = append(cfg.Forks, eth.ForkPoint{Fork: fork, Epoch: phase0.Epoch(i)})
 	}
-	sum, out := wellRun(t, cfg, nil)
+	out := new(watched)
+	sum := runWell(t, cfg, out)
 	if sum.Slots != 11 || sum.PaidWei.IsZero() || sum.FirstDelivery == 0 || sum.RoundTripMedian == 0 {
 		t.Errorf("%s: %+v", sum.Verdict(), sum)
 	}
@@ -125,13 +112,13 @@ func TestDataAPIAgreesWithTheChain(t *testing.T) {
 	cfg := testConfig(4)
 	cfg.DataDir = t.TempDir()
 	var listed []map[string]string
-	_, out := wellRun(t, cfg, func(out *watched) {
-		out.onSlot = func(s display.Slot) {
-			if s.Number == 3 {
-				listed = getList(t, out.run.Endpoints[0].URL+"/relay/v1/data/bidtraces/proposer_payload_delivered?limit=2")
-			}
+	out := new(watched)
+	out.onSlot = func(s display.Slot) {
+		if s.Number == 3 {
+			listed = getList(t, out.run.Endpoints[0].URL+"/relay/v1/data/bidtraces/proposer_payload_delivered?limit=2")
 		}
-	})
+	}
+	runWell(t, cfg, out)
 	if len(listed) != 2 {
 		t.Fatalf("%d payloads listed, want 2", len(listed))
 	}
@@ -164,15 +151,15 @@ func getList(t *testing.T, url string) (rows []map[string]string) {
 // A malformed, oversized, mislabelled or wrong-fork request to any endpoint gets a 4xx as
 // {code,message}, and the auction goes on untouched.
 func TestBadRequestsChangeNothing(t *testing.T) {
-	wellRun(t, testConfig(3), func(out *watched) {
-		out.onSlot = func(s display.Slot) {
-			if s.Number == 1 {
-				for _, endpoint := range out.run.Endpoints[:2] {
-					attack(t, endpoint)
-				}
+	out := new(watched)
+	out.onSlot = func(s display.Slot) {
+		if s.Number == 1 {
+			for _, endpoint := range out.run.Endpoints[:2] {
+				attack(t, endpoint)
 			}
 		}
-	})
+	}
+	runWell(t, testConfig(3), out)
 }
 
 var posts = map[string][]string{

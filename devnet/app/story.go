@@ -16,11 +16,10 @@ import (
 // is not safe for concurrent use.
 type story struct {
 	spec     *eth.Spec
-	speed    float64                     // chain time passes so many times faster than the wall
 	builders map[phase0.BLSPubKey]string // names by public key
 	slots    map[phase0.Slot]*chapter
-	// lastDelivery is when the newest payload was delivered: then its block is imported and the next
-	// slot's attributes are announced.
+	// lastDelivery is when the newest payload was delivered, on the wall: then its block is imported
+	// and the next slot's attributes are announced.
 	lastDelivery     time.Time
 	lastDeliverySlot phase0.Slot
 }
@@ -34,7 +33,8 @@ const (
 // chapter is one slot while it is told.
 type chapter struct {
 	display.Slot
-	served    time.Time // chain time of the first header
+	served    time.Time     // when the first header was served, on the wall
+	took      time.Duration // from then on to the delivery
 	delivered *relay.PayloadDelivered
 	refusals  []string
 }
@@ -46,8 +46,8 @@ type block struct {
 	Canonical  bool // the slot has a block on the chain that the head is on
 }
 
-func newStory(spec *eth.Spec, speed float64, builders map[phase0.BLSPubKey]string) *story {
-	return &story{spec: spec, speed: speed, builders: builders, slots: map[phase0.Slot]*chapter{}}
+func newStory(spec *eth.Spec, builders map[phase0.BLSPubKey]string) *story {
+	return &story{spec: spec, builders: builders, slots: map[phase0.Slot]*chapter{}}
 }
 
 func (s *story) of(slot phase0.Slot) *chapter {
@@ -59,10 +59,16 @@ func (s *story) of(slot phase0.Slot) *chapter {
 	return c
 }
 
+// seen is a fact and when it was told, on the wall: chain time stands while somebody works.
+type seen struct {
+	fact relay.Fact
+	at   time.Time
+}
+
 // observe takes a fact and returns the slot that it changed, nil if none.
-func (s *story) observe(fact relay.Fact) *display.Slot {
+func (s *story) observe(one seen) *display.Slot {
 	var c *chapter
-	switch f := fact.(type) {
+	switch f := one.fact.(type) {
 	case relay.SubmissionJudged:
 		c = s.of(f.Slot)
 		switch {
@@ -70,7 +76,7 @@ func (s *story) observe(fact relay.Fact) *display.Slot {
 			c.refusals = append(c.refusals, f.Refusal)
 		case f.Verified:
 			if c.Bids == 0 && s.lastDeliverySlot+1 == f.Slot && !s.lastDelivery.IsZero() {
-				c.Took = append(c.Took, display.Stage{Name: stageBid, Took: s.wall(f.EligibleAt.Sub(s.lastDelivery))})
+				c.Took = append(c.Took, display.Stage{Name: stageBid, Took: one.at.Sub(s.lastDelivery)})
 			}
 			c.Bids++
 			c.Values = append(c.Values, f.ValueWei)
@@ -82,13 +88,13 @@ func (s *story) observe(fact relay.Fact) *display.Slot {
 	case relay.HeaderServed:
 		c = s.of(f.Slot)
 		if c.served.IsZero() {
-			c.served = f.At
+			c.served = one.at
 		}
 		return nil
 	case relay.PayloadDelivered:
 		c = s.of(f.Slot)
 		c.delivered = &f
-		s.lastDelivery, s.lastDeliverySlot = f.At, f.Slot
+		s.lastDelivery, s.lastDeliverySlot, c.took = one.at, f.Slot, one.at.Sub(c.served)
 		c.Delivered, c.TopWei, c.Winner, c.Txs, c.Blobs = true, f.ValueWei, s.builders[f.Builder], f.NumTx, f.NumBlobs
 	case relay.PayloadRefused:
 		c = s.of(f.Slot)
@@ -110,7 +116,7 @@ func (s *story) finish(slot phase0.Slot, proposer phase0.ValidatorIndex,
 	case c.delivered != nil:
 		c.Landed = b.Canonical && b.Hash == c.delivered.BlockHash
 		if !c.served.IsZero() {
-			c.Took = append(c.Took, display.Stage{Name: stageDelivery, Took: s.wall(c.delivered.At.Sub(c.served))})
+			c.Took = append(c.Took, display.Stage{Name: stageDelivery, Took: c.took})
 		}
 		if !c.Landed {
 			c.note("delivered, but not on the chain")
@@ -127,11 +133,6 @@ func (s *story) finish(slot phase0.Slot, proposer phase0.ValidatorIndex,
 		c.note("refused: " + slices.Compact(c.refusals)[0])
 	}
 	return c.Slot, c.delivered
-}
-
-// wall is a span of chain time as it passed on the wall.
-func (s *story) wall(chainTime time.Duration) time.Duration {
-	return time.Duration(float64(chainTime) / s.speed)
 }
 
 func (c *chapter) note(text string) {

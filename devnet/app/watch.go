@@ -17,7 +17,7 @@ import (
 // slot is finished when half of the next one has passed: by then a late block has been orphaned or
 // not.
 func (l *lab) watch(ctx context.Context) display.Summary {
-	s := newStory(l.network.Spec, l.cfg.Speed, l.network.BuilderNames())
+	s := newStory(l.network.Spec, l.network.BuilderNames())
 	var sum tally
 	orders := newFlow()
 	for slot := phase0.Slot(1); l.cfg.Slots == 0 || slot <= phase0.Slot(l.cfg.Slots); slot++ {
@@ -47,11 +47,11 @@ func (l *lab) untilFinished(ctx context.Context, s *story, orders *flow, slot ph
 		select {
 		case err := <-over:
 			return err == nil
-		case fact := <-l.facts:
-			if _, ok := fact.(relay.PayloadDelivered); ok && sum.FirstDelivery == 0 {
+		case one := <-l.facts:
+			if _, ok := one.fact.(relay.PayloadDelivered); ok && sum.FirstDelivery == 0 {
 				sum.FirstDelivery = time.Since(l.began)
 			}
-			if shown := s.observe(fact); shown != nil {
+			if shown := s.observe(one); shown != nil {
 				l.out.Slot(*shown)
 			}
 		case fact := <-l.orders:

@@ -8,6 +8,7 @@ package network
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -36,7 +37,8 @@ const (
 // genesisForkVersion is signed into registrations and bids; no public network has it.
 var genesisForkVersion = phase0.Version{0x01, 'g', 'v', 'l'}
 
-// Clock is chain time, which stands at genesis until Start.
+// Clock is chain time, which stands at genesis until Start. A clock.Paced needs somebody who runs
+// it.
 type Clock interface {
 	clock.Clock
 	Start()
@@ -46,7 +48,7 @@ type Clock interface {
 type Config struct {
 	// Genesis in whole seconds: now.
 	Genesis time.Time
-	// Clock: one that stands at genesis, and once started runs Speed times faster than the wall.
+	// Clock: a clock.Paced that stands at genesis, and runs at most Speed times as fast as the wall.
 	Clock Clock
 	Speed float64
 	// Slot is the length of a slot in chain time.
@@ -94,7 +96,7 @@ func Open(cfg Config) (*Network, error) {
 		cfg.Genesis = time.Now().Truncate(time.Second)
 	}
 	if cfg.Clock == nil {
-		cfg.Clock = clock.NewHeld(cfg.Genesis, cfg.Speed)
+		cfg.Clock = clock.NewPaced(cfg.Genesis, cfg.Speed)
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -159,6 +161,15 @@ func (n *Network) openBeacon() (err error) {
 // Validator executes builders' blocks on the network's chain.
 func (n *Network) Validator() exec.Validator {
 	return execchain.New(n.Chain.Chain(), execchain.Options{})
+}
+
+// RunClock moves the clock until the context ends, for a run all of whose parts are in this
+// process. A clock that moves by itself is left alone.
+func (n *Network) RunClock(ctx context.Context) error {
+	if paced, ok := n.Clock.(*clock.Paced); ok {
+		return paced.RunAlone(ctx)
+	}
+	return nil
 }
 
 // Close closes the chain.

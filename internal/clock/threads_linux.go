@@ -1,0 +1,38 @@
+package clock
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+)
+
+// threadsWork says whether a thread of this process but the caller's uses a processor or waits for
+// one (proc_pid_stat(5), state R). A thread that cannot be looked at counts as one that works,
+// unless it has ended.
+func threadsWork() bool {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const folder = "/proc/self/task"
+	threads, err := os.ReadDir(folder)
+	if err != nil {
+		return true
+	}
+	own := strconv.Itoa(syscall.Gettid())
+	for _, thread := range threads {
+		if thread.Name() == own {
+			continue
+		}
+		stat, err := os.ReadFile(folder + "/" + thread.Name() + "/stat")
+		if os.IsNotExist(err) {
+			continue
+		}
+		// The name before the state is in parentheses, and may have some of its own.
+		_, state, found := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
+		if err != nil || !found || state[0] == 'R' {
+			return true
+		}
+	}
+	return false
+}
