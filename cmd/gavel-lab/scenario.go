@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,10 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/urfave/cli/v3"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-relay/gavel/internal/run"
 	"github.com/gavel-relay/gavel/scenarios"
@@ -25,10 +21,7 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/replay"
 )
 
-// runScenario runs a plan and says what came of it.
-type runScenario func(ctx context.Context, p *plan.Plan, o scenarioapp.Options) (scenarioapp.Result, error)
-
-func scenarioCommand(start runScenario) *cli.Command {
+func scenarioCommand(start scenarioapp.Start) *cli.Command {
 	return &cli.Command{
 		Name:  "scenario",
 		Usage: "run stories of auctions, faults and agents, and judge how they end",
@@ -214,7 +207,7 @@ func openPlan(name string) (*plan.Plan, error) {
 	return plan.Parse(name, text)
 }
 
-func runScenarios(ctx context.Context, cmd *cli.Command, start runScenario) error {
+func runScenarios(ctx context.Context, cmd *cli.Command, start scenarioapp.Start) error {
 	log := slog.New(slog.DiscardHandler)
 	if cmd.Bool("verbose") {
 		var err error
@@ -227,27 +220,23 @@ func runScenarios(ctx context.Context, cmd *cli.Command, start runScenario) erro
 	if atOnce < 1 || atOnce > 16 || atOnce > 1 && cmd.Bool("watch") {
 		return run.Usage(fmt.Errorf("at-once is %d: give a number from 1 to 16; only 1 can be watched", atOnce))
 	}
-	var tally tally
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
 	plans, err := chosenPlans(cmd)
 	if err != nil {
 		return err
 	}
-	for _, p := range plans {
-		if ctx.Err() != nil {
-			break
-		}
-		group.Go(func() error { return tally.run(ctx, cmd, p, start, log) })
-	}
-	if err := group.Wait(); err != nil {
+	program, err := ourselves()
+	if err != nil {
 		return err
 	}
-	return tally.verdict(cmd.Root().Writer)
+	return scenarioapp.RunEach(ctx, plans, scenarioapp.Runs{
+		Start: start, AtOnce: atOnce, Again: cmd.Bool("again"), Watch: cmd.Bool("watch"), Out: cmd.Root().Writer,
+		Options: scenarioapp.Options{
+			Dir: cmd.String("dir"), Variants: cmd.Bool("variants"), Prove: cmd.Bool("prove"), Log: log, Program: program,
+		},
+	})
 }
 
-// chosenPlans are the plans to run. Of several at a time the longest begin first, so that none of
-// them runs alone at the end.
+// chosenPlans are the plans to run.
 func chosenPlans(cmd *cli.Command) ([]*plan.Plan, error) {
 	var plans []*plan.Plan
 	err := eachPlan(cmd, func(p *plan.Plan) error {
@@ -260,101 +249,5 @@ func chosenPlans(cmd *cli.Command) ([]*plan.Plan, error) {
 		plans = append(plans, p)
 		return nil
 	})
-	if cmd.Int("at-once") > 1 {
-		slices.SortStableFunc(plans, func(a, b *plan.Plan) int { return cmp.Compare(length(b), length(a)) })
-	}
 	return plans, err
-}
-
-// length is about how long a plan runs on the wall, in seconds.
-func length(p *plan.Plan) float64 {
-	return float64(p.Slots) * p.Slot.Seconds() / p.Speed * float64(max(1, len(p.Variants())))
-}
-
-// tally counts how scenarios end. It is safe for concurrent use; the zero value has seen none.
-type tally struct {
-	mu  sync.Mutex // guards what follows, and the output
-	ran int
-	bad []string
-	// skipped are those that this machine cannot run, and why is the reason of the last.
-	skipped []string
-	why     string
-}
-
-// run runs one scenario. Of several at a time each is shown when it has ended.
-func (t *tally) run(ctx context.Context, cmd *cli.Command, p *plan.Plan, start runScenario, log *slog.Logger) error {
-	var kept bytes.Buffer
-	out := cmd.Root().Writer
-	if cmd.Int("at-once") > 1 {
-		out = &kept
-	}
-	program, err := ourselves()
-	if err != nil {
-		return err
-	}
-	show := newProgress(out, cmd.Bool("watch"))
-	options := scenarioapp.Options{
-		Dir: cmd.String("dir"), Variants: cmd.Bool("variants"), Prove: cmd.Bool("prove"), Tell: show.fact,
-		Began: show.began, Log: log,
-		Program: program,
-	}
-	result, err := show.run(ctx, p, start, options)
-	if err == nil && !result.OK() && result.Skipped == "" && cmd.Bool("again") {
-		if p, err = p.Slower(slower); err == nil {
-			show.print("again, at a third of the speed")
-			result, err = show.run(ctx, p, start, options)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case result.Skipped != "":
-		t.skipped, t.why = append(t.skipped, p.Name), result.Skipped
-	case result.OK():
-		t.ran++
-	default:
-		t.ran++
-		t.bad = append(t.bad, p.Name)
-	}
-	if kept.Len() > 0 {
-		_, err = kept.WriteTo(cmd.Root().Writer)
-	}
-	return err
-}
-
-// slower is how much slower a scenario is run again.
-const slower = 3
-
-// run runs a scenario and shows how it goes and ends.
-func (s *progress) run(ctx context.Context, p *plan.Plan, start runScenario,
-	o scenarioapp.Options) (scenarioapp.Result, error) {
-	result, err := start(ctx, p, o)
-	s.ended()
-	if err == nil {
-		s.verdicts(result)
-	}
-	return result, err
-}
-
-// verdict says how all ended. That nothing could run at all is a failure: it shows nothing.
-func (t *tally) verdict(out io.Writer) error {
-	skipped := ""
-	if len(t.skipped) > 0 {
-		skipped = fmt.Sprintf(", %d more SKIPPED", len(t.skipped))
-		if _, err := fmt.Fprintf(out, "SKIPPED, since this machine cannot run them: %s: %s\n", strings.Join(t.skipped, ", "),
-			t.why); err != nil {
-			return err
-		}
-	}
-	if t.ran == 0 && len(t.skipped) > 0 {
-		return errors.New("this machine can run none of the scenarios")
-	}
-	if len(t.bad) > 0 {
-		return fmt.Errorf("%d of %d scenarios did not end as they must: %s", len(t.bad), t.ran, strings.Join(t.bad, ", "))
-	}
-	_, err := fmt.Fprintf(out, "%d of %d scenarios ended as they must%s\n", t.ran, t.ran, skipped)
-	return err
 }

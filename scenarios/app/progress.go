@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"encoding/json"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/gavel-relay/gavel/devnet/display"
 	"github.com/gavel-relay/gavel/internal/eth"
-	scenarioapp "github.com/gavel-relay/gavel/scenarios/app"
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
@@ -93,7 +92,7 @@ func (s *progress) fact(r plan.Record) {
 	case plan.FaultBegan, plan.FaultEnded, plan.ServiceStopped, plan.ServiceStarted, plan.BreakerOpened,
 		plan.MonitorFinding, plan.BuilderDemoted:
 		text := strings.Join(strings.Fields(strings.ReplaceAll(r.Subject, "_", " ")+" "+r.About+" "+r.At+" "+r.ID), " ")
-		var begun scenarioapp.BegunFault
+		var begun BegunFault
 		if r.Subject == plan.FaultBegan && json.Unmarshal(r.Fact, &begun) == nil && begun.How != "" {
 			text += ": " + begun.How
 		}
@@ -143,7 +142,7 @@ func (s *progress) slot(r plan.Record) *display.Slot {
 
 func (s *progress) finish(slot *display.Slot, r plan.Record) {
 	slot.Open, slot.Landed = false, r.ID == plan.Landed
-	var found scenarioapp.ChainSlot
+	var found ChainSlot
 	if json.Unmarshal(r.Fact, &found) == nil {
 		slot.Proposer, slot.Txs, slot.Blobs = uint64(found.Proposer), found.Txs, found.Blobs
 	}
@@ -184,7 +183,7 @@ func wei(text string) *uint256.Int {
 }
 
 // verdicts says how the scenario ended.
-func (s *progress) verdicts(result scenarioapp.Result) {
+func (s *progress) verdicts(result Result) {
 	if result.Skipped != "" {
 		s.print("%s SKIPPED: %s\n", result.Name, result.Skipped)
 		return

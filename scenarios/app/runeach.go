@@ -1,0 +1,146 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-relay/gavel/scenarios/plan"
+)
+
+// Start runs a plan and says what came of it, as Run does.
+type Start func(ctx context.Context, p *plan.Plan, o Options) (Result, error)
+
+// Runs says how plans are run and shown.
+type Runs struct {
+	Start Start
+	// AtOnce is how many run at a time; of several each is shown when it has ended.
+	AtOnce int
+	// Again runs what does not end as it must once more, at a third of its speed.
+	Again bool
+	// Watch draws the slots live; otherwise each is a line. Out is where to.
+	Watch bool
+	Out   io.Writer
+	// Options of each run but for Tell and Began, which show it.
+	Options Options
+}
+
+// RunEach runs plans, shows how they go and end, and says how many ended as they must; that one did
+// not is an error. Of several at a time the longest begin first, so that none of them runs alone at
+// the end.
+func RunEach(ctx context.Context, plans []*plan.Plan, r Runs) error {
+	if r.AtOnce > 1 {
+		plans = slices.SortedStableFunc(slices.Values(plans), func(a, b *plan.Plan) int {
+			return cmp.Compare(length(b), length(a))
+		})
+	}
+	t := tally{Runs: r}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(r.AtOnce)
+	for _, p := range plans {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error { return t.run(ctx, p) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return t.verdict()
+}
+
+// length is about how long a plan runs on the wall, in seconds.
+func length(p *plan.Plan) float64 {
+	return float64(p.Slots) * p.Slot.Seconds() / p.Speed * float64(max(1, len(p.Variants())))
+}
+
+// tally counts how scenarios end. It is safe for concurrent use.
+type tally struct {
+	Runs
+
+	mu  sync.Mutex // guards what follows, and the output
+	ran int
+	bad []string
+	// skipped are those that this machine cannot run, and why is the reason of the last.
+	skipped []string
+	why     string
+}
+
+// run runs one scenario. Of several at a time each is shown when it has ended.
+func (t *tally) run(ctx context.Context, p *plan.Plan) error {
+	var kept bytes.Buffer
+	out := t.Out
+	if t.AtOnce > 1 {
+		out = &kept
+	}
+	show := newProgress(out, t.Watch)
+	options := t.Options
+	options.Tell, options.Began = show.fact, show.began
+	result, err := show.run(ctx, p, t.Start, options)
+	if err == nil && !result.OK() && result.Skipped == "" && t.Again {
+		if p, err = p.Slower(slower); err == nil {
+			show.print("again, at a third of the speed")
+			result, err = show.run(ctx, p, t.Start, options)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case result.Skipped != "":
+		t.skipped, t.why = append(t.skipped, p.Name), result.Skipped
+	case result.OK():
+		t.ran++
+	default:
+		t.ran++
+		t.bad = append(t.bad, p.Name)
+	}
+	if kept.Len() > 0 {
+		_, err = kept.WriteTo(t.Out)
+	}
+	return err
+}
+
+// slower is how much slower a scenario is run again.
+const slower = 3
+
+// run runs a scenario and shows how it goes and ends.
+func (s *progress) run(ctx context.Context, p *plan.Plan, start Start, o Options) (Result, error) {
+	result, err := start(ctx, p, o)
+	s.ended()
+	if err == nil {
+		s.verdicts(result)
+	}
+	return result, err
+}
+
+// verdict says how all ended. That nothing could run at all is a failure: it shows nothing.
+func (t *tally) verdict() error {
+	skipped := ""
+	if len(t.skipped) > 0 {
+		skipped = fmt.Sprintf(", %d more SKIPPED", len(t.skipped))
+		if _, err := fmt.Fprintf(t.Out, "SKIPPED, since this machine cannot run them: %s: %s\n",
+			strings.Join(t.skipped, ", "),
+			t.why); err != nil {
+			return err
+		}
+	}
+	if t.ran == 0 && len(t.skipped) > 0 {
+		return errors.New("this machine can run none of the scenarios")
+	}
+	if len(t.bad) > 0 {
+		return fmt.Errorf("%d of %d scenarios did not end as they must: %s", len(t.bad), t.ran, strings.Join(t.bad, ", "))
+	}
+	_, err := fmt.Fprintf(t.Out, "%d of %d scenarios ended as they must%s\n", t.ran, t.ran, skipped)
+	return err
+}
