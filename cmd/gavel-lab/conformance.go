@@ -179,7 +179,7 @@ func runConformance(ctx context.Context, cmd *cli.Command) error {
 		options.Seed = time.Now().UnixMilli() % 1_000_000
 	}
 	options.Killers = app.Killers()
-	options.Progress = specProgress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
+	options.Progress = app.Progress(os.Stderr, term.IsTerminal(int(os.Stderr.Fd())))
 	options.Reproduce = fmt.Sprintf("%s --seed %d", strings.Join(os.Args, " "), options.Seed)
 	if err := switchMutants(cmd.StringSlice("inside"), cmd.Bool("devnet")); err != nil {
 		return err
@@ -248,23 +248,6 @@ func targetOf(cmd *cli.Command) (*target.Target, error) {
 		t.RPC = &target.RPC{URL: address}
 	}
 	return t, t.Complete()
-}
-
-// specProgress shows where the run is: one line that is written over on a terminal, failures only
-// elsewhere.
-func specProgress(out io.Writer, terminal bool) func(done, all int, r suite.Result) {
-	return func(done, all int, r suite.Result) {
-		shown := slices.Contains([]verdict.Outcome{verdict.Failed, verdict.Broken}, r.Outcome)
-		switch {
-		case terminal:
-			fmt.Fprintf(out, "\r\x1b[K%d/%d %s %s", done, all, r.Clause, r.Title)
-			if done == all {
-				fmt.Fprintln(out)
-			}
-		case shown || done%50 == 0 || done == all:
-			fmt.Fprintf(out, "%d/%d %s %s %s\n", done, all, r.Clause, r.Title, r.Outcome)
-		}
-	}
 }
 
 func probeCommand() *cli.Command {

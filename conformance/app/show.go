@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/gavel-relay/gavel/conformance/clauses"
 	"github.com/gavel-relay/gavel/conformance/suite"
+	"github.com/gavel-relay/gavel/conformance/verdict"
 )
 
 // Mistake is an error of the caller.
@@ -117,4 +119,21 @@ func Capabilities(out io.Writer, f suite.Features) error {
 	}
 	_, err := fmt.Fprintf(out, "features: %s\n", strings.Join(f.Has, ","))
 	return err
+}
+
+// Progress shows where the run is: one line that is written over on a terminal, failures only
+// elsewhere.
+func Progress(out io.Writer, terminal bool) func(done, all int, r suite.Result) {
+	return func(done, all int, r suite.Result) {
+		shown := slices.Contains([]verdict.Outcome{verdict.Failed, verdict.Broken}, r.Outcome)
+		switch {
+		case terminal:
+			fmt.Fprintf(out, "\r\x1b[K%d/%d %s %s", done, all, r.Clause, r.Title)
+			if done == all {
+				fmt.Fprintln(out)
+			}
+		case shown || done%50 == 0 || done == all:
+			fmt.Fprintf(out, "%d/%d %s %s %s\n", done, all, r.Clause, r.Title, r.Outcome)
+		}
+	}
 }
