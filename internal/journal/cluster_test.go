@@ -141,7 +141,7 @@ func TestClusterThatIsAwayAtStart(t *testing.T) {
 	}), nil))
 	opened := make(chan error, 1)
 	go func() {
-		j, err := Open(t.Context(), withTestRoom(Config{URL: "nats://" + address, StartTimeout: time.Minute, Log: log}))
+		j, err := Open(t.Context(), withTestQuota(Config{URL: "nats://" + address, StartTimeout: time.Minute, Log: log}))
 		if err == nil {
 			err = j.Close(t.Context())
 		}

@@ -145,7 +145,7 @@ func (d *disk) restart() {
 	// What was on its way to the old storage is never acked: it is counted as lost now, and keeps
 	// nobody waiting.
 	d.journal.js.CleanupPublisher()
-	cfg := server.JetStreamConfig{StoreDir: d.dir, MaxStore: engineRoom, MaxMemory: engineRoom, SyncInterval: syncEvery}
+	cfg := server.JetStreamConfig{StoreDir: d.dir, MaxStore: engineQuota, MaxMemory: engineQuota, SyncInterval: syncEvery}
 	if err := d.journal.server.EnableJetStream(&cfg); err != nil {
 		d.log.Error("the journal's engine does not start: free room on its disk; it is tried again", "error", err)
 	}

@@ -12,8 +12,8 @@
 //	      ──Put──acked──▶ ESCROW ──Get──▶ relay                                (expected last sequence of the subject = 0)
 //
 // The embedded engine's escrow and guard are not in the engine but in files beside it: blocks are
-// large and need no order (local.go), and a claim must be on the disk, whatever else fills that
-// (claims.go).
+// large and need no order (escrowlocal.go), and a claim must be on the disk, whatever else fills
+// that (guardclaims.go).
 //
 // Facts are traffic: they are bounded in age and room, and the oldest go. What a service must know
 // to go on after a restart is state, which nothing takes away. The log of facts has an identity
@@ -25,6 +25,6 @@
 // always.
 //
 // The embedded engine's folder has one owner: a lock keeps a second process out, since two engines
-// would each let a claim win. For the same reason it knows where it is (place.go): a copy of it is
-// refused until an operator says that it is the only one.
+// would each let a claim win. For the same reason it knows where it is (location.go): a copy of it
+// is refused until an operator says that it is the only one.
 package journal

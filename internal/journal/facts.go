@@ -63,10 +63,10 @@ func (j *Journal) AppendAsync(subject string, data []byte) error {
 	return nil
 }
 
-// AppendTold is AppendAsync that tells whether the message was kept: once, from another goroutine,
+// AppendAcked is AppendAsync that tells whether the message was kept: once, from another goroutine,
 // nil when the engine has acked it. Whoever is told of an error knows nothing: the ack may have
 // been lost on its way back.
-func (j *Journal) AppendTold(subject string, data []byte, told func(error)) error {
+func (j *Journal) AppendAcked(subject string, data []byte, told func(error)) error {
 	if j.low() {
 		return fmt.Errorf("append %s: %w", subject, ErrDiskLow)
 	}

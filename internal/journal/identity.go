@@ -10,7 +10,7 @@ import (
 )
 
 // ID is the identity of the log of facts: random, made with the log, and the same for as long as
-// that exists. A place in the log says nothing about a log of another identity. Views keep it
+// that exists. A place in the log says nothing about a log of another identity. Projections keep it
 // beside the place that they have reached.
 func (j *Journal) ID() string { return j.id }
 

@@ -14,7 +14,7 @@ func TestIdentityStaysWithTheLog(t *testing.T) {
 	for name, cfg := range map[string]Config{"file": {Dir: filepath.Join(t.TempDir(), "journal")},
 		"cluster": {URL: cluster.ClientURL()}} {
 		t.Run(name, func(t *testing.T) {
-			first, err := Open(t.Context(), withTestRoom(cfg))
+			first, err := Open(t.Context(), withTestQuota(cfg))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +37,7 @@ func TestIdentityStaysWithTheLog(t *testing.T) {
 }
 
 func TestAnotherLogHasAnotherIdentity(t *testing.T) {
-	cfg := withTestRoom(Config{Dir: filepath.Join(t.TempDir(), "journal")})
+	cfg := withTestQuota(Config{Dir: filepath.Join(t.TempDir(), "journal")})
 	first, err := Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

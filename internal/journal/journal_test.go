@@ -28,8 +28,8 @@ func manners(t *testing.T, test func(t *testing.T, cfg Config)) {
 // disk has the usual 16 GiB.
 const testEscrow = 256 << 20
 
-// withTestRoom has the escrow small, unless the test says how large it is.
-func withTestRoom(cfg Config) Config {
+// withTestQuota has the escrow small, unless the test says how large it is.
+func withTestQuota(cfg Config) Config {
 	if cfg.EscrowBytes == 0 {
 		cfg.EscrowBytes = testEscrow
 	}
@@ -41,7 +41,7 @@ func withTestRoom(cfg Config) Config {
 
 func open(t *testing.T, cfg Config) *Journal {
 	t.Helper()
-	j, err := Open(t.Context(), withTestRoom(cfg))
+	j, err := Open(t.Context(), withTestQuota(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ type Journal struct {
 	temp   string         // the memory engine's folder, removed on Close
 	conn   *nats.Conn
 	js     jetstream.JetStream
-	room   room
+	quota  quota
 	id     string // of the log of facts
 	facts  jetstream.Stream
 	bound  func(context.Context) error // gives facts their bounds; nil when they have them
@@ -93,8 +93,8 @@ type Journal struct {
 	synced synced
 	made   bool // a stream was made by this Open
 	ready  bool // Open has succeeded
-	// closedInOrder is of the life before.
-	closedInOrder bool
+	// closedCleanly is of the life before.
+	closedCleanly bool
 	// evidence is what a builder was demoted for.
 	evidence jetstream.Stream
 	failed   failures
@@ -117,9 +117,9 @@ func Open(ctx context.Context, cfg Config) (*Journal, error) {
 }
 
 func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
-	j.room = cfg.wished(cfg.URL == "" && cfg.Dir == "")
+	j.quota = cfg.wished(cfg.URL == "" && cfg.Dir == "")
 	if cfg.EscrowInMemory && cfg.EscrowBytes == 0 {
-		j.room.escrow = roomInMemory.escrow
+		j.quota.escrow = quotaInMemory.escrow
 	}
 	if cfg.URL == "" {
 		err = j.startServer(cfg)
@@ -154,7 +154,7 @@ func (j *Journal) open(ctx context.Context, cfg Config) (err error) {
 			return err
 		}
 	}
-	if err := errors.Join(markPlace(cfg.Dir), j.watchDisk(cfg.Dir)); err != nil {
+	if err := errors.Join(markLocation(cfg.Dir), j.watchDisk(cfg.Dir)); err != nil {
 		return err
 	}
 	j.ready = true
@@ -216,7 +216,7 @@ func (j *Journal) makeEscrow(ctx context.Context, cfg Config) error {
 		if !inMemory {
 			dir = filepath.Join(cfg.Dir, "escrow")
 		}
-		local, err := openLocalEscrow(dir, keepFor, j.room.escrow)
+		local, err := openLocalEscrow(dir, keepFor, j.quota.escrow)
 		j.escrow = local
 		return err
 	}
@@ -226,7 +226,7 @@ func (j *Journal) makeEscrow(ctx context.Context, cfg Config) error {
 	}
 	stream, err := j.makeStream(ctx, cfg, jetstream.StreamConfig{
 		Name: escrowName, Subjects: []string{"escrow.>"}, Storage: storage, MaxAge: keepFor, MaxMsgsPerSubject: 1,
-		MaxBytes: j.room.escrow, Duplicates: duplicates(keepFor),
+		MaxBytes: j.quota.escrow, Duplicates: duplicates(keepFor),
 	})
 	if err != nil {
 		return err

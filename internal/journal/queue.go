@@ -13,9 +13,9 @@ import (
 // the journal; an error means that the message was not taken, and nobody is told of it any more.
 type Appender interface {
 	AppendAsync(subject string, data []byte) error
-	// AppendTold tells once, later and from another goroutine, whether the journal has the message:
+	// AppendAcked tells once, later and from another goroutine, whether the journal has the message:
 	// nil, or why nobody can say so.
-	AppendTold(subject string, data []byte, told func(error)) error
+	AppendAcked(subject string, data []byte, told func(error)) error
 }
 
 const (
@@ -33,7 +33,7 @@ const (
 	commitPatience = time.Second
 )
 
-// What a receipt says of facts that the journal was not asked to keep.
+// What a future says of facts that the journal was not asked to keep.
 var (
 	errFull        = errors.New("too many facts wait for the journal")
 	errQueueClosed = errors.New("the journal is being closed")
@@ -45,11 +45,11 @@ var (
 //	PutLater ─┼▶ queue ─▶ one goroutine: encode ─▶ journal ─▶ Observe (at once; what may wait after a short pause)
 //	PutAcked ─┘                              └─▶ [list] ─┘ │  (those that follow each other, have one subject and are Listed)
 //	   ▲                                                   │
-//	   └── Receipt of the batch ◀──────────────── acks ◀───┘  while a batch is on its way the next one gathers
+//	   └── AckFuture of the batch ◀──────────────── acks ◀───┘  while a batch is on its way the next one gathers
 //
-// Nobody who puts waits for encoding or for the journal, unless he waits for a Receipt. The queue
-// keeps the order; what finds no room in it, or in the journal, is lost, counted and logged. It is
-// safe for concurrent use.
+// Nobody who puts waits for encoding or for the journal, unless he waits for an AckFuture. The
+// queue keeps the order; what finds no room in it, or in the journal, is lost, counted and logged.
+// It is safe for concurrent use.
 type Queue[F any] struct {
 	// Limit bounds the facts that wait; those of PutLater, and Listed ones of PutAcked, may take half
 	// of it: whoever causes many must not make a service forget what matters. Observe, if set, is told
@@ -67,16 +67,16 @@ type Queue[F any] struct {
 
 	mu      sync.Mutex // guards what follows
 	waiting []F
-	receipt *Receipt // of what waits; nil if nobody asked for it
-	lost    int      // facts in all
+	future  *AckFuture // of what waits; nil if nobody asked for it
+	lost    int        // facts in all
 	closed  bool
 
 	// wake has something written at once; gather, after gatherPause; commit, when no other batch is on
-	// its way whose receipt somebody has. One signal of each is kept.
+	// its way whose future somebody has. One signal of each is kept.
 	wake, gather, commit chan struct{}
-	// busy is the writing goroutine's: the newest batch whose receipt somebody has, nil when its acks
+	// busy is the writing goroutine's: the newest batch whose future somebody has, nil when its acks
 	// are there.
-	busy *Receipt
+	busy *AckFuture
 	done chan struct{} // closed when all is written after Close
 }
 
@@ -106,10 +106,10 @@ func (q *Queue[F]) PutLater(fact F) {
 	signal(q.gather)
 }
 
-// PutAcked queues facts that belong together, all or none, and returns the receipt that tells when
+// PutAcked queues facts that belong together, all or none, and returns the future that tells when
 // the journal has them. Many who wait at a time share one ack: while a batch is on its way, the
 // next one gathers.
-func (q *Queue[F]) PutAcked(facts ...F) *Receipt {
+func (q *Queue[F]) PutAcked(facts ...F) *AckFuture {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	limit := q.Limit / 2
@@ -121,12 +121,12 @@ func (q *Queue[F]) PutAcked(facts ...F) *Receipt {
 		return ended(errQueueClosed)
 	case len(q.waiting)+len(facts) > limit:
 		return ended(errFull)
-	case q.receipt == nil:
-		q.receipt = newReceipt()
+	case q.future == nil:
+		q.future = newAckFuture()
 	}
 	q.waiting = append(q.waiting, facts...)
 	signal(q.commit)
-	return q.receipt
+	return q.future
 }
 
 func allOf[F any](facts []F, is func(F) bool) bool {
@@ -187,14 +187,14 @@ func (q *Queue[F]) write() {
 	told := 0
 	for {
 		q.rest()
-		var receipt *Receipt
+		var future *AckFuture
 		var closed bool
-		batch, receipt, closed = q.take(batch)
-		failed := q.writeAll(batch, receipt)
+		batch, future, closed = q.take(batch)
+		failed := q.writeAll(batch, future)
 		clear(batch) // so that facts do not live longer than needed
-		if receipt != nil {
-			receipt.sent()
-			q.busy = receipt
+		if future != nil {
+			future.sent()
+			q.busy = future
 		}
 		if lost := q.Lost(); lost > told {
 			q.log.Error("facts were lost", "facts", lost-told, "in_all", lost, "error", failed)
@@ -240,14 +240,14 @@ func (q *Queue[F]) rest() {
 	}
 }
 
-// take is all that waits, in exchange for the room of an earlier batch, with the receipt that
+// take is all that waits, in exchange for the room of an earlier batch, with the future that
 // somebody has of it.
-func (q *Queue[F]) take(written []F) (batch []F, receipt *Receipt, closed bool) {
+func (q *Queue[F]) take(written []F) (batch []F, future *AckFuture, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	batch, q.waiting = q.waiting, written[:0]
-	receipt, q.receipt = q.receipt, nil
-	return batch, receipt, q.closed
+	future, q.future = q.future, nil
+	return batch, future, q.closed
 }
 
 // letter is a message on its way to the journal: a list, or one fact alone.
@@ -279,12 +279,12 @@ func (l *letter) clear() {
 	l.list.reset()
 }
 
-// writeAll writes facts in as few messages as may be; the receipt, if there is one, is told of
+// writeAll writes facts in as few messages as may be; the future, if there is one, is told of
 // each. Its error is the last of those that lost facts.
-func (q *Queue[F]) writeAll(batch []F, receipt *Receipt) (failed error) {
+func (q *Queue[F]) writeAll(batch []F, future *AckFuture) (failed error) {
 	told := 0
 	send := func(upTo int) {
-		if err := q.send(receipt); err != nil {
+		if err := q.send(future); err != nil {
 			failed = err
 		}
 		q.observe(batch[told:upTo])
@@ -295,7 +295,7 @@ func (q *Queue[F]) writeAll(batch []F, receipt *Receipt) (failed error) {
 		if err != nil {
 			failed = fmt.Errorf("encode %s: %w", subject, err)
 			q.lose(1)
-			receipt.fail(failed)
+			future.fail(failed)
 			continue
 		}
 		listed := q.Listed != nil && q.Listed(fact)
@@ -331,21 +331,21 @@ func (q *Queue[F]) lose(facts int) {
 
 // send hands the next message to the journal, if there is one. While that is busy the others wait
 // in the queue, and nobody who puts them waits.
-func (q *Queue[F]) send(receipt *Receipt) error {
+func (q *Queue[F]) send(future *AckFuture) error {
 	data, facts := q.next.content()
 	defer q.next.clear()
 	if facts == 0 {
 		return nil
 	}
 	for waited := time.Duration(0); ; waited += factRetry {
-		err := q.hand(data, receipt)
+		err := q.hand(data, future)
 		if err == nil {
 			return nil
 		}
 		if waited >= factPatience {
 			q.lose(facts)
 			err = fmt.Errorf("record %s: %w", q.next.subject, err)
-			receipt.fail(err)
+			future.fail(err)
 			return err
 		}
 		time.Sleep(factRetry)
@@ -353,14 +353,14 @@ func (q *Queue[F]) send(receipt *Receipt) error {
 }
 
 // hand gives the journal a message once.
-func (q *Queue[F]) hand(data []byte, receipt *Receipt) error {
-	if receipt == nil {
+func (q *Queue[F]) hand(data []byte, future *AckFuture) error {
+	if future == nil {
 		return q.journal.AppendAsync(q.next.subject, data)
 	}
-	receipt.expect()
-	err := q.journal.AppendTold(q.next.subject, data, receipt.acked)
+	future.expect()
+	err := q.journal.AppendAcked(q.next.subject, data, future.acked)
 	if err != nil {
-		receipt.acked(nil) // nobody else will
+		future.acked(nil) // nobody else will
 	}
 	return err
 }

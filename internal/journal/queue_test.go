@@ -21,7 +21,7 @@ type lines struct {
 	acks    chan error
 }
 
-func (l *lines) AppendTold(subject string, data []byte, told func(error)) error {
+func (l *lines) AppendAcked(subject string, data []byte, told func(error)) error {
 	if err := l.AppendAsync(subject, data); err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func TestQueueRefusesWhatItCannotKeep(t *testing.T) {
 	})
 }
 
-func isDone(r *Receipt) bool {
+func isDone(r *AckFuture) bool {
 	select {
 	case <-r.done:
 		return true

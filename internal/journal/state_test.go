@@ -62,7 +62,7 @@ func TestStateIsWhatWasPutLast(t *testing.T) {
 // Facts go when their time or their room is over; state stays, through restarts.
 func TestStateOutlivesFacts(t *testing.T) {
 	cfg := Config{Dir: t.TempDir(), FactsFor: 100 * time.Millisecond}
-	j, err := Open(t.Context(), withTestRoom(cfg))
+	j, err := Open(t.Context(), withTestQuota(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}

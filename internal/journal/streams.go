@@ -70,7 +70,7 @@ func (j *Journal) makeStreams(ctx context.Context, cfg Config) (err error) {
 			MaxMsgsPerSubject: 1}},
 		{&j.evidence, jetstream.StreamConfig{
 			Name: evidenceName, Subjects: []string{"evidence.>"}, Storage: storage, MaxMsgsPerSubject: 1,
-			MaxBytes: j.room.evidence,
+			MaxBytes: j.quota.evidence,
 		}},
 	} {
 		if *s.stream, err = j.makeStream(ctx, cfg, s.config); err != nil {
@@ -124,7 +124,7 @@ func (j *Journal) Bound(ctx context.Context) error {
 func (j *Journal) factsConfig(cfg Config, storage jetstream.StorageType) jetstream.StreamConfig {
 	s := jetstream.StreamConfig{
 		Name: factsName, Subjects: []string{factPrefix + ">"}, Storage: storage, Discard: jetstream.DiscardOld,
-		MaxAge: cfg.FactsFor, MaxBytes: j.room.facts, Metadata: map[string]string{idKey: rand.Text()},
+		MaxAge: cfg.FactsFor, MaxBytes: j.quota.facts, Metadata: map[string]string{idKey: rand.Text()},
 	}
 	switch {
 	case s.MaxAge == 0:
@@ -182,9 +182,9 @@ func (j *Journal) create(ctx context.Context, cfg Config, want jetstream.StreamC
 			return made, nil
 		case err == nil:
 			return made, nil
-		case !noRoom(err):
+		case !exceedsQuota(err):
 			return nil, fmt.Errorf("make stream %s: %w", want.Name, err)
-		case asked || want.MaxBytes < 2*leastRoom:
+		case asked || want.MaxBytes < 2*leastQuota:
 			return nil, fmt.Errorf("the cluster has not the room for stream %s: it needs %s on each of %d servers, beside "+
 				"what others have set aside: lower "+
 				"--facts-megabytes, --escrow-megabytes, --evidence-megabytes or --journal-replicas, or raise the servers' "+

@@ -41,13 +41,13 @@ func TestRoomsFitTheDisk(t *testing.T) {
 	for _, c := range []struct {
 		cfg  Config
 		disk int64
-		want room
+		want quota
 		err  string
 	}{
-		{Config{}, 1 << 40, roomOnDisk, ""},
-		{Config{}, 512 << 20, room{}, ""},
-		{Config{EscrowBytes: 1 << 30}, 512 << 20, room{}, "--escrow-megabytes"},
-		{Config{}, 64 << 20, room{}, "64 MiB"},
+		{Config{}, 1 << 40, quotaOnDisk, ""},
+		{Config{}, 512 << 20, quota{}, ""},
+		{Config{EscrowBytes: 1 << 30}, 512 << 20, quota{}, "--escrow-megabytes"},
+		{Config{}, 64 << 20, quota{}, "64 MiB"},
 	} {
 		got, err := c.cfg.fit(c.cfg.wished(false), c.disk)
 		if c.err != "" {

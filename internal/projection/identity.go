@@ -32,9 +32,9 @@ func Refused(err error) bool {
 type Skipper interface {
 	// Skip gives no fact the numbers up to one.
 	Skip(ctx context.Context, upTo uint64) error
-	// ClosedInOrder says that the journal was closed in good order before it was opened: a power cut
+	// ClosedCleanly says that the journal was closed in good order before it was opened: a power cut
 	// has taken nothing from it.
-	ClosedInOrder() bool
+	ClosedCleanly() bool
 }
 
 const (
@@ -89,7 +89,7 @@ func (p *Projection) Check(ctx context.Context, journal Log) error {
 		return err
 	}
 	skipper, ok := journal.(Skipper)
-	if ok && lost.byPowerCut() && !skipper.ClosedInOrder() {
+	if ok && lost.byPowerCut() && !skipper.ClosedCleanly() {
 		if err = skipper.Skip(ctx, lost.last); err == nil {
 			p.cfg.Log.ErrorContext(ctx,
 				"the journal has lost its newest facts, as after a power cut: their numbers are left out", "projection", p.cfg.Name,

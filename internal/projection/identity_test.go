@@ -66,7 +66,7 @@ func (o *ours) Skip(_ context.Context, upTo uint64) error {
 	return nil
 }
 
-func (o *ours) ClosedInOrder() bool { return o.closed }
+func (o *ours) ClosedCleanly() bool { return o.closed }
 
 // After a power cut a journal of our own goes on behind what the database has: no number is given
 // twice. One that lacks facts of more than the last seconds, or was closed in good order since it

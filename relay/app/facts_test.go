@@ -41,7 +41,7 @@ func (l *testLog) AppendAsync(subject string, data []byte) error {
 	return nil
 }
 
-func (l *testLog) AppendTold(subject string, data []byte, told func(error)) error {
+func (l *testLog) AppendAcked(subject string, data []byte, told func(error)) error {
 	err := l.AppendAsync(subject, data)
 	if err == nil {
 		go told(nil)

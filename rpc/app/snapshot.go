@@ -57,7 +57,7 @@ type snapshots struct {
 	log     *slog.Logger
 	list    paged
 	// bounds are the log's.
-	bounds journal.Extent
+	bounds journal.LogInfo
 
 	needed *pool.Needed
 	users  *reputation.Projection
@@ -215,7 +215,7 @@ func (s *snapshots) try(ctx context.Context, due func() bool) {
 
 // checkJournal asks whether the journal is about to forget facts behind the last snapshot.
 func (s *snapshots) checkJournal(ctx context.Context) {
-	extent, err := s.journal.Extent(ctx)
+	extent, err := s.journal.LogInfo(ctx)
 	if err != nil {
 		return // a journal that is away is told by all who need it
 	}
@@ -283,7 +283,7 @@ func (s *snapshots) take(ctx context.Context) error {
 
 // placeOf is where the StateKept of a number is.
 func (s *snapshots) placeOf(ctx context.Context, number uint64) (uint64, error) {
-	place, data, err := s.journal.PlaceOf(ctx, subjectPrefix+rpc.StateKept{}.Subject())
+	place, data, err := s.journal.LastWithSeq(ctx, subjectPrefix+rpc.StateKept{}.Subject())
 	if err != nil {
 		return 0, err
 	}
@@ -363,7 +363,7 @@ func (s *snapshots) restore(ctx context.Context, fact func(rpc.Fact),
 // behind it, after a power cut, or is another one, later facts would be taken for those that the
 // snapshot has: it is taken anew.
 func (s *snapshots) checkPlace(ctx context.Context, place uint64) (from uint64, err error) {
-	extent, err := s.journal.Extent(ctx)
+	extent, err := s.journal.LogInfo(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -44,7 +44,7 @@ func TestStateOutlivesAPowerCut(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if j.ClosedInOrder() {
+	if j.ClosedCleanly() {
 		t.Error("a power cut is taken for an end in good order")
 	}
 	for _, subject := range []string{"lab.switch", "lab.builder.x"} {

@@ -11,34 +11,34 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// room is how many bytes each part of a journal may take. What an operator asked for stays; the
+// quota is how many bytes each part of a journal may take. What an operator asked for stays; the
 // rest is fitted to the disk.
-type room struct {
+type quota struct {
 	facts, escrow, evidence int64
 }
 
 // Rooms without any wish, on a disk that has them, and in memory.
 var (
-	roomOnDisk   = room{facts: 16 << 30, escrow: 16 << 30, evidence: 1 << 30}
-	roomInMemory = room{facts: 1 << 30, escrow: 2 << 30, evidence: 64 << 20}
+	quotaOnDisk   = quota{facts: 16 << 30, escrow: 16 << 30, evidence: 1 << 30}
+	quotaInMemory = quota{facts: 1 << 30, escrow: 2 << 30, evidence: 64 << 20}
 )
 
 const (
 	// leastDisk is what a journal on a disk needs to be worth starting.
 	leastDisk = 128 << 20
-	// leastRoom is the least that a part is fitted to.
-	leastRoom = 8 << 20
-	// engineRoom is what the engine is told that it may take. The bounds are ours, and the engine's
+	// leastQuota is the least that a part is fitted to.
+	leastQuota = 8 << 20
+	// engineQuota is what the engine is told that it may take. The bounds are ours, and the engine's
 	// own guess (three quarters of what is free when it starts) would stop claims on a disk that has
 	// room for them.
-	engineRoom = 1 << 50
+	engineQuota = 1 << 50
 )
 
 // wished are the rooms that a Config asks for; what it leaves open is as on a large disk.
-func (c *Config) wished(inMemory bool) room {
-	r := roomOnDisk
+func (c *Config) wished(inMemory bool) quota {
+	r := quotaOnDisk
 	if inMemory {
-		r = roomInMemory
+		r = quotaInMemory
 	}
 	for _, part := range []struct {
 		room *int64
@@ -54,9 +54,9 @@ func (c *Config) wished(inMemory bool) room {
 // fit makes rooms of an embedded journal small enough for its disk: those that nobody asked for
 // shrink, three parts facts, two parts escrow, and a tenth of that evidence; those that somebody
 // asked for must fit. A tenth of the disk stays free for state, guard and the file system.
-func (c *Config) fit(r room, disk int64) (room, error) {
+func (c *Config) fit(q quota, disk int64) (quota, error) {
 	if disk < leastDisk {
-		return r, fmt.Errorf("the journal's disk has room for %s, a journal needs %s at least: give it another folder "+
+		return q, fmt.Errorf("the journal's disk has room for %s, a journal needs %s at least: give it another folder "+
 			"(--data-dir) or a larger disk",
 			size(disk), size(leastDisk))
 	}
@@ -66,7 +66,7 @@ func (c *Config) fit(r room, disk int64) (room, error) {
 		asked += c.EscrowBytes
 	}
 	if asked > usable {
-		return r, fmt.Errorf("the journal's disk has room for %s, and %s of that are asked for: lower --facts-megabytes "+
+		return q, fmt.Errorf("the journal's disk has room for %s, and %s of that are asked for: lower --facts-megabytes "+
 			"(%s), --escrow-megabytes (%s) or "+
 			"--evidence-megabytes (%s), or give it a larger disk", size(disk), size(asked), size(c.FactsBytes),
 			size(c.EscrowBytes), size(c.EvidenceBytes))
@@ -74,15 +74,15 @@ func (c *Config) fit(r room, disk int64) (room, error) {
 	free := usable - asked
 	share := func(room *int64, wish, part, parts int64) {
 		if wish == 0 {
-			*room = min(*room, max(free/parts*part, leastRoom))
+			*room = min(*room, max(free/parts*part, leastQuota))
 		}
 	}
-	share(&r.facts, c.FactsBytes, 5, 10)
+	share(&q.facts, c.FactsBytes, 5, 10)
 	if !c.EscrowInMemory {
-		share(&r.escrow, c.EscrowBytes, 4, 10)
+		share(&q.escrow, c.EscrowBytes, 4, 10)
 	}
-	share(&r.evidence, c.EvidenceBytes, 1, 10)
-	return r, nil
+	share(&q.evidence, c.EvidenceBytes, 1, 10)
+	return q, nil
 }
 
 // diskFor is what a folder's disk has for a journal: what is free, and what the folder takes
@@ -139,8 +139,9 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d bytes", bytes)
 }
 
-// noRoom says whether an engine refuses a stream since it has set too much room aside for others.
-func noRoom(err error) bool {
+// exceedsQuota says whether an engine refuses a stream since it has set too much room aside for
+// others.
+func exceedsQuota(err error) bool {
 	refused := (*jetstream.APIError)(nil)
 	return errors.As(err, &refused) && (refused.ErrorCode == storageExceeded || refused.ErrorCode == memoryExceeded ||
 		refused.ErrorCode == noPeers)

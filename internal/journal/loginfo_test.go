@@ -10,9 +10,9 @@ import (
 // its place.
 func TestExtent(t *testing.T) {
 	j := open(t, Config{Dir: t.TempDir(), FactsBytes: 1 << 20})
-	extent := func() Extent {
+	extent := func() LogInfo {
 		t.Helper()
-		e, err := j.Extent(t.Context())
+		e, err := j.LogInfo(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -21,7 +21,7 @@ func TestExtent(t *testing.T) {
 	if e := extent(); e.First != 1 || e.Last != 0 || e.MaxBytes != 1<<20 || e.MaxAge != factsFor {
 		t.Errorf("%+v of a log that is empty", e)
 	}
-	if _, _, err := j.PlaceOf(t.Context(), "mark"); !errors.Is(err, ErrNotFound) {
+	if _, _, err := j.LastWithSeq(t.Context(), "mark"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("%v of a subject that is empty", err)
 	}
 	junk := bytes.Repeat([]byte("x"), 64<<10)
@@ -36,7 +36,7 @@ func TestExtent(t *testing.T) {
 	if e := extent(); e.Last != 41 || e.First <= 20 || e.First > 41 {
 		t.Errorf("%+v when the oldest are gone", e)
 	}
-	if place, data, err := j.PlaceOf(t.Context(), "mark"); place != 41 || string(data) != "here" || err != nil {
+	if place, data, err := j.LastWithSeq(t.Context(), "mark"); place != 41 || string(data) != "here" || err != nil {
 		t.Errorf("the mark is at %d: %q, %v", place, data, err)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Receipt tells whether the journal has a batch of facts. Everybody who has facts in the batch has
-// the same one: it says no if the journal may lack any of them. It is safe for concurrent use.
-type Receipt struct {
+// AckFuture tells whether the journal has a batch of facts. Everybody who has facts in the batch
+// has the same one: it says no if the journal may lack any of them. It is safe for concurrent use.
+type AckFuture struct {
 	mu      sync.Mutex // guards what follows
 	missing int        // messages that were not acked yet, and one for the writing itself
 	failed  error      // the first
@@ -15,18 +15,18 @@ type Receipt struct {
 	done chan struct{} // closed when nothing is missing; failed does not change then
 }
 
-func newReceipt() *Receipt { return &Receipt{missing: 1, done: make(chan struct{})} }
+func newAckFuture() *AckFuture { return &AckFuture{missing: 1, done: make(chan struct{})} }
 
-// ended is the receipt of facts that were not taken.
-func ended(err error) *Receipt {
-	r := newReceipt()
+// ended is the future of facts that were not taken.
+func ended(err error) *AckFuture {
+	r := newAckFuture()
 	r.acked(err)
 	return r
 }
 
 // Wait returns nil when the journal has the facts; else why it may lack them, or the context's
 // error if that ends first: then nothing is known.
-func (r *Receipt) Wait(ctx context.Context) error {
+func (r *AckFuture) Wait(ctx context.Context) error {
 	select {
 	case <-r.done:
 		return r.failed
@@ -41,17 +41,17 @@ func (r *Receipt) Wait(ctx context.Context) error {
 }
 
 // expect counts a message that is about to be handed over.
-func (r *Receipt) expect() {
+func (r *AckFuture) expect() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.missing++
 }
 
 // sent says that all messages are handed over.
-func (r *Receipt) sent() { r.acked(nil) }
+func (r *AckFuture) sent() { r.acked(nil) }
 
 // acked takes the journal's word for one message.
-func (r *Receipt) acked(err error) {
+func (r *AckFuture) acked(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed == nil {
@@ -62,8 +62,8 @@ func (r *Receipt) acked(err error) {
 	}
 }
 
-// fail notes that a fact will not be kept. A receipt that nobody has takes no notes.
-func (r *Receipt) fail(err error) {
+// fail notes that a fact will not be kept. A future that nobody has takes no notes.
+func (r *AckFuture) fail(err error) {
 	if r == nil {
 		return
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// holdFolder makes the folder and locks it for this Journal.
-func (j *Journal) holdFolder(dir string) error {
+// lockFolder makes the folder and locks it for this Journal.
+func (j *Journal) lockFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the journal's folder: %w", err)
 	}
@@ -68,14 +68,14 @@ func (j *Journal) startServer(cfg Config) (err error) {
 		}
 		j.temp = dir
 	}
-	if err := j.holdFolder(dir); err != nil {
+	if err := j.lockFolder(dir); err != nil {
 		return err
 	}
 	if cfg.Dir != "" {
-		if err := j.checkPlace(dir, cfg.Moved); err != nil {
+		if err := j.checkLocation(dir, cfg.Moved); err != nil {
 			return err
 		}
-		if err := j.fitRoom(cfg); err != nil {
+		if err := j.fitQuota(cfg); err != nil {
 			return err
 		}
 		if err := j.noteOpened(dir); err != nil {
@@ -85,7 +85,7 @@ func (j *Journal) startServer(cfg Config) (err error) {
 	}
 	options.SyncInterval = syncEvery
 	options.ServerName, options.JetStream, options.StoreDir, options.NoSigs, options.NoLog = "gavel", true, dir, true, true
-	options.JetStreamMaxStore, options.JetStreamMaxMemory = engineRoom, engineRoom
+	options.JetStreamMaxStore, options.JetStreamMaxMemory = engineQuota, engineQuota
 	options.MaxPayload, options.MaxPending = maxValue, 4*maxValue
 	j.server, err = server.NewServer(&options)
 	if err != nil {
@@ -101,12 +101,12 @@ func (j *Journal) startServer(cfg Config) (err error) {
 	return nil
 }
 
-// fitRoom fits the journal's rooms to its disk.
-func (j *Journal) fitRoom(cfg Config) error {
+// fitQuota fits the journal's rooms to its disk.
+func (j *Journal) fitQuota(cfg Config) error {
 	disk, err := diskFor(cfg.Dir)
 	if err != nil {
 		return err
 	}
-	j.room, err = cfg.fit(j.room, disk)
+	j.quota, err = cfg.fit(j.quota, disk)
 	return err
 }

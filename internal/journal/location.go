@@ -20,18 +20,18 @@ import (
 var ErrCopied = errors.New("the journal's folder is not where it was written")
 
 const (
-	// placeName is the file that says where a journal's folder is.
-	placeName = "place.json"
-	// placeFormat is the version of that file. This program reads versions up to it.
-	placeFormat = 1
+	// locationName is the file that says where a journal's folder is.
+	locationName = "place.json"
+	// locationFormat is the version of that file. This program reads versions up to it.
+	locationFormat = 1
 	// machineFile has the identity of the machine, where systemd or D-Bus has given it one.
 	machineFile = "/etc/machine-id"
 )
 
-// place is where a journal's folder is. A copy is somewhere else, whatever its path: containers see
-// different folders under one path, and one folder under several. What is empty is not known, and
-// not compared.
-type place struct {
+// location is where a journal's folder is. A copy is somewhere else, whatever its path: containers
+// see different folders under one path, and one folder under several. What is empty is not known,
+// and not compared.
+type location struct {
 	Format int `json:"format"`
 	// Folder and Guard are the folder and the guard's file, by what their file system calls them for
 	// good. A file system that numbers them anew each time that it is mounted has no Folder.
@@ -61,7 +61,7 @@ func (n fileNumber) differs(from fileNumber) bool {
 
 // moved says, for people, how a place differs from the one that was written down; nothing if it is
 // the same.
-func (p *place) moved(to *place) []string {
+func (p *location) moved(to *location) []string {
 	var how []string
 	numbers := p.Folder.Inode != 0
 	switch {
@@ -85,7 +85,7 @@ func (p *place) moved(to *place) []string {
 
 // word is what an operator must say to have a folder taken over: of this place, and of what is
 // written down in it. It has no effect on another copy, nor later on this one.
-func word(written []byte, is *place) string {
+func word(written []byte, is *location) string {
 	where := *is
 	where.Host = ""
 	if where.Folder.Inode != 0 {
@@ -99,25 +99,25 @@ func word(written []byte, is *place) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// checkPlace refuses a folder that is not where it was written, unless moved is its word. A new
+// checkLocation refuses a folder that is not where it was written, unless moved is its word. A new
 // folder, and one of an earlier version, belongs where it is.
-func (j *Journal) checkPlace(dir, moved string) error {
-	written, err := os.ReadFile(filepath.Join(dir, placeName))
+func (j *Journal) checkLocation(dir, moved string) error {
+	written, err := os.ReadFile(filepath.Join(dir, locationName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read where the journal was: %w", err)
 	}
-	is, err := placeOf(dir)
+	is, err := locationOf(dir)
 	if err != nil {
 		return err
 	}
-	var was place
-	how := []string{"what is written in " + placeName + " cannot be read"}
+	var was location
+	how := []string{"what is written in " + locationName + " cannot be read"}
 	if err := json.Unmarshal(written, &was); err == nil {
-		if was.Format > placeFormat {
-			return fmt.Errorf("%s in %s is of a newer version of gavel: start that version", placeName, dir)
+		if was.Format > locationFormat {
+			return fmt.Errorf("%s in %s is of a newer version of gavel: start that version", locationName, dir)
 		}
 		how = was.moved(is)
 	}
@@ -137,9 +137,9 @@ func (j *Journal) checkPlace(dir, moved string) error {
 	return nil
 }
 
-// markPlace writes down where the folder is, when all in it is made.
-func markPlace(dir string) error {
-	is, err := placeOf(dir)
+// markLocation writes down where the folder is, when all in it is made.
+func markLocation(dir string) error {
+	is, err := locationOf(dir)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func markPlace(dir string) error {
 	if err != nil {
 		return fmt.Errorf("encode where the journal is: %w", err)
 	}
-	path := filepath.Join(dir, placeName)
+	path := filepath.Join(dir, locationName)
 	if written, err := os.ReadFile(path); err == nil && bytes.Equal(written, data) {
 		return nil
 	}
@@ -157,9 +157,9 @@ func markPlace(dir string) error {
 	return nil
 }
 
-// placeOf looks where a folder is.
-func placeOf(dir string) (is *place, err error) {
-	is = &place{Format: placeFormat, Machine: machineIn(machineFile)}
+// locationOf looks where a folder is.
+func locationOf(dir string) (is *location, err error) {
+	is = &location{Format: locationFormat, Machine: machineIn(machineFile)}
 	is.Host, _ = os.Hostname() // for people
 	if is.Path, err = filepath.Abs(dir); err != nil {
 		return nil, fmt.Errorf("find the journal's folder: %w", err)

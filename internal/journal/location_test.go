@@ -19,7 +19,7 @@ var wordIn = regexp.MustCompile(`--journal-moved ([0-9a-f]{8})$`)
 // over.
 func refusedCopy(t *testing.T, cfg Config) string {
 	t.Helper()
-	j, err := Open(t.Context(), withTestRoom(cfg))
+	j, err := Open(t.Context(), withTestQuota(cfg))
 	if err == nil {
 		shut(t, j)
 	}
@@ -36,7 +36,7 @@ func refusedCopy(t *testing.T, cfg Config) string {
 // lived is a folder whose journal has had a claim and was closed.
 func lived(t *testing.T, dir string) {
 	t.Helper()
-	j, err := Open(t.Context(), withTestRoom(Config{Dir: dir}))
+	j, err := Open(t.Context(), withTestQuota(Config{Dir: dir}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestCopiedFolderIsRefused(t *testing.T) {
 			refusedCopy(t, Config{Dir: second, Moved: word})
 			open(t, Config{Dir: original})
 
-			j, err := Open(t.Context(), withTestRoom(Config{Dir: first, Moved: word}))
+			j, err := Open(t.Context(), withTestQuota(Config{Dir: first, Moved: word}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func TestMovedFolderIsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{after, seen} {
-		j, err := Open(t.Context(), withTestRoom(Config{Dir: dir}))
+		j, err := Open(t.Context(), withTestQuota(Config{Dir: dir}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestBackupOverTheFolderIsRefused(t *testing.T) {
 func TestFolderWithoutAPlace(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	lived(t, dir)
-	path := filepath.Join(dir, placeName)
+	path := filepath.Join(dir, locationName)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestFolderWithoutAPlace(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"format":2}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), withTestRoom(Config{Dir: dir})); err == nil || errors.Is(err, ErrCopied) ||
+	if _, err := Open(t.Context(), withTestQuota(Config{Dir: dir})); err == nil || errors.Is(err, ErrCopied) ||
 		!strings.Contains(err.Error(), "newer version") {
 		t.Errorf("%v", err)
 	}
@@ -158,25 +158,25 @@ func TestFolderWithoutAPlace(t *testing.T) {
 
 // What makes a place another one. What one of both does not know says nothing.
 func TestPlaceMoved(t *testing.T) {
-	at := place{
+	at := location{
 		Folder: fileNumber{7, "1.5"}, Guard: fileNumber{8, "1.6"}, FileSystem: "f", Machine: "m", Path: "/p", Host: "h",
 	}
 	for name, row := range map[string]struct {
-		change func(p *place)
+		change func(p *location)
 		moved  bool
 	}{
-		"nothing":                              {func(*place) {}, false},
-		"path":                                 {func(p *place) { p.Path = "/q" }, false},
-		"name of the host":                     {func(p *place) { p.Host = "i" }, false},
-		"folder":                               {func(p *place) { p.Folder.Inode = 9 }, true},
-		"folder, whose number was given again": {func(p *place) { p.Folder.Born = "2.5" }, true},
-		"guard's file":                         {func(p *place) { p.Guard.Inode = 9 }, true},
-		"guard's file is made anew":            {func(p *place) { p.Guard = fileNumber{} }, false},
-		"births are not known any more":        {func(p *place) { p.Folder.Born, p.Guard.Born = "", "" }, false},
-		"snapshot":                             {func(p *place) { p.FileSystem = "g" }, true},
-		"machine":                              {func(p *place) { p.Machine = "n" }, true},
-		"container without a machine":          {func(p *place) { p.Machine = "" }, false},
-		"file system without numbers":          {func(p *place) { p.Folder, p.Guard = fileNumber{}, fileNumber{} }, true},
+		"nothing":                              {func(*location) {}, false},
+		"path":                                 {func(p *location) { p.Path = "/q" }, false},
+		"name of the host":                     {func(p *location) { p.Host = "i" }, false},
+		"folder":                               {func(p *location) { p.Folder.Inode = 9 }, true},
+		"folder, whose number was given again": {func(p *location) { p.Folder.Born = "2.5" }, true},
+		"guard's file":                         {func(p *location) { p.Guard.Inode = 9 }, true},
+		"guard's file is made anew":            {func(p *location) { p.Guard = fileNumber{} }, false},
+		"births are not known any more":        {func(p *location) { p.Folder.Born, p.Guard.Born = "", "" }, false},
+		"snapshot":                             {func(p *location) { p.FileSystem = "g" }, true},
+		"machine":                              {func(p *location) { p.Machine = "n" }, true},
+		"container without a machine":          {func(p *location) { p.Machine = "" }, false},
+		"file system without numbers":          {func(p *location) { p.Folder, p.Guard = fileNumber{}, fileNumber{} }, true},
 	} {
 		now := at
 		row.change(&now)
@@ -190,11 +190,11 @@ func TestPlaceMoved(t *testing.T) {
 			t.Errorf("%s: one word for two places", name)
 		}
 	}
-	unnumbered := place{Path: "/p"}
-	if how := unnumbered.moved(&place{Path: "/q"}); !slices.Equal(how, []string{"it is at another path"}) {
+	unnumbered := location{Path: "/p"}
+	if how := unnumbered.moved(&location{Path: "/q"}); !slices.Equal(how, []string{"it is at another path"}) {
 		t.Errorf("without numbers: %q", how)
 	}
-	if how := unnumbered.moved(&place{Path: "/p"}); how != nil {
+	if how := unnumbered.moved(&location{Path: "/p"}); how != nil {
 		t.Errorf("without numbers, the same path: %q", how)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Extent says what the log of facts holds, and how much it may.
-type Extent struct {
+// LogInfo says what the log of facts holds, and how much it may.
+type LogInfo struct {
 	// First and Last are the places of the oldest fact that is left and of the newest that there was;
 	// First is Last+1 if none is left.
 	First, Last uint64
@@ -19,22 +19,23 @@ type Extent struct {
 	MaxAge   time.Duration
 }
 
-// Extent asks the log.
-func (j *Journal) Extent(ctx context.Context) (Extent, error) {
+// LogInfo asks the log.
+func (j *Journal) LogInfo(ctx context.Context) (LogInfo, error) {
 	info, err := j.facts.Info(ctx)
 	if err != nil {
-		return Extent{}, fmt.Errorf("ask what the log holds: %w", err)
+		return LogInfo{}, fmt.Errorf("ask what the log holds: %w", err)
 	}
 	first := max(info.State.FirstSeq, 1)
 	if info.State.Msgs == 0 {
 		first = info.State.LastSeq + 1
 	}
-	return Extent{First: first, Last: info.State.LastSeq, MaxBytes: max(info.Config.MaxBytes, 0),
+	return LogInfo{First: first, Last: info.State.LastSeq, MaxBytes: max(info.Config.MaxBytes, 0),
 		MaxAge: info.Config.MaxAge}, nil
 }
 
-// PlaceOf is the newest fact of a subject and its place in the log; ErrNotFound when there is none.
-func (j *Journal) PlaceOf(ctx context.Context, subject string) (place uint64, data []byte, err error) {
+// LastWithSeq is the newest fact of a subject and its place in the log; ErrNotFound when there is
+// none.
+func (j *Journal) LastWithSeq(ctx context.Context, subject string) (place uint64, data []byte, err error) {
 	message, err := j.facts.GetLastMsgForSubject(ctx, factPrefix+subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return 0, nil, fmt.Errorf("fact %s: %w", subject, ErrNotFound)

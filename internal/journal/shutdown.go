@@ -12,9 +12,9 @@ import (
 // order, until it is opened.
 const closedName = "closed"
 
-// ClosedInOrder says whether the journal was closed in good order before it was opened: all that it
+// ClosedCleanly says whether the journal was closed in good order before it was opened: all that it
 // had was on its disk then, so that no power cut has taken facts from it.
-func (j *Journal) ClosedInOrder() bool { return j.closedInOrder }
+func (j *Journal) ClosedCleanly() bool { return j.closedCleanly }
 
 // noteOpened takes away the mark of the life before, for good: a power cut must not bring it back.
 func (j *Journal) noteOpened(dir string) error {
@@ -25,7 +25,7 @@ func (j *Journal) noteOpened(dir string) error {
 	if err = errors.Join(err, syncFolder(dir)); err != nil {
 		return fmt.Errorf("note that the journal is open: %w", err)
 	}
-	j.closedInOrder = true
+	j.closedCleanly = true
 	return nil
 }
 
