@@ -18,7 +18,7 @@ import (
 // BenchmarkOwnWork is our own work for a submission of 1.5 MB in fulu, with 9 blobs and 200
 // transactions, without its signature and its execution: the whole way in one piece, then each
 // stage by itself, and how JSON compares with SSZ. The block's hash is not on the relay's own way:
-// the validator recomputes it (S09); its stage says what that costs.
+// the validator recomputes it (REL-SUB-18); its stage says what that costs.
 func BenchmarkOwnWork(b *testing.B) {
 	for _, row := range []struct {
 		name  string

@@ -39,7 +39,7 @@ func TestDataRows(t *testing.T) {
 		paths []string
 		want  relay.Refusal
 	}{
-		{"D01 no numbers, hashes or keys", []string{
+		{"REL-DAT-10 no numbers, hashes or keys", []string{
 			deliveredPath + "?slot=abc", deliveredPath + "?cursor=1.5", deliveredPath + "?block_number=0x1", deliveredPath +
 				"?block_hash=0x12",
 			deliveredPath + "?proposer_pubkey=0x12", deliveredPath + "?builder_pubkey=zz", deliveredPath + "?limit=many",
@@ -47,21 +47,22 @@ func TestDataRows(t *testing.T) {
 				"?builder_pubkey=zz",
 			receivedPath + "?slot=1&limit=many", deliveredPath + "?slot=18446744073709551616", deliveredPath + "?slot=%zz",
 		}, relay.InvalidArgument},
-		{"D02 slot and cursor", []string{deliveredPath + "?slot=1&cursor=1"}, relay.ArgumentConflict},
-		{"D03 no filter", []string{receivedPath, receivedPath + "?limit=1", receivedPath + "?slot=", registrationPath},
+		{"REL-DAT-09 slot and cursor", []string{deliveredPath + "?slot=1&cursor=1"}, relay.ArgumentConflict},
+		{"REL-DAT-16 no filter", []string{receivedPath, receivedPath + "?limit=1", receivedPath + "?slot=", registrationPath},
 			relay.ArgumentMissing},
-		{"D04 a limit that is too high", []string{
+		{"REL-DAT-12 a limit that is too high", []string{
 			deliveredPath + "?limit=201", receivedPath + "?slot=1&limit=501", deliveredPath + "?limit=9223372036854775807",
 		}, relay.LimitTooHigh},
-		{"D05 an unregistered validator", []string{registrationPath + "?pubkey=" + stranger}, relay.RegistrationNotFound},
-		{"D06 a cursor where there is none", []string{receivedPath + "?cursor=1", receivedPath + "?slot=1&cursor=1"},
+		{"REL-DAT-18 an unregistered validator", []string{registrationPath + "?pubkey=" + stranger},
+			relay.RegistrationNotFound},
+		{"a cursor where there is none", []string{receivedPath + "?cursor=1", receivedPath + "?slot=1&cursor=1"},
 			relay.InvalidArgument},
-		{"D07 a key that is none", []string{
+		{"a key that is none", []string{
 			registrationPath + "?pubkey=0x12", registrationPath + "?pubkey=" + strings.Repeat("17", 48),
 			registrationPath + "?pubkey=0x" + strings.Repeat("17", 48), deliveredPath + "?builder_pubkey=0xc0" +
 				strings.Repeat("00", 47),
 		}, relay.InvalidArgument},
-		{"D08 another order", []string{deliveredPath + "?order_by=slot", deliveredPath + "?order_by=+value"},
+		{"REL-DAT-22 another order", []string{deliveredPath + "?order_by=slot", deliveredPath + "?order_by=+value"},
 			relay.InvalidArgument},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -72,7 +73,7 @@ func TestDataRows(t *testing.T) {
 			}
 		})
 	}
-	t.Run("D01 the greatest arguments that are allowed", func(t *testing.T) {
+	t.Run("REL-DAT-10 the greatest arguments that are allowed", func(t *testing.T) {
 		for _, path := range []string{
 			deliveredPath, deliveredPath + "?limit=200&order_by=-value", deliveredPath + "?slot=9223372036854775807",
 			deliveredPath + "?limit=0",
@@ -83,7 +84,7 @@ func TestDataRows(t *testing.T) {
 			}
 		}
 	})
-	t.Run("D05 a registered validator", func(t *testing.T) {
+	t.Run("REL-DAT-18 a registered validator", func(t *testing.T) {
 		r := h.registration(3)
 		path := fmt.Sprintf("%s?pubkey=%#x", registrationPath, r.Message.Pubkey[:])
 		poll(t, "the archive learns the registration", func() bool { return h.get(t, path, nil).status == http.StatusOK })

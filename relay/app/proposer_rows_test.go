@@ -71,47 +71,47 @@ func TestRegistrationRows(t *testing.T) {
 			t.Errorf("%s does not say %q", got, why.Short)
 		}
 	}
-	t.Run("R03 the same timestamp and another gas limit", func(t *testing.T) {
+	t.Run("REL-REG-13 the same timestamp and another gas limit", func(t *testing.T) {
 		r := changed(0)
 		h.register(t, r).wantStatus(t, http.StatusOK)
 		wantLimit(t, r.Message.GasLimit)
 	})
-	t.Run("R02 older than the stored one", func(t *testing.T) {
+	t.Run("REL-REG-03 older than the stored one", func(t *testing.T) {
 		before := h.registered(t).Message.GasLimit
 		h.register(t, changed(-time.Second)).wantStatus(t, http.StatusOK)
 		wantLimit(t, before)
 	})
-	t.Run("R01 eleven seconds ahead", func(t *testing.T) {
+	t.Run("REL-REG-04 eleven seconds ahead", func(t *testing.T) {
 		refused(t, changed(11*time.Second), relay.RegistrationTooLate)
 	})
-	t.Run("R01 ten seconds ahead", func(t *testing.T) {
+	t.Run("REL-REG-04 ten seconds ahead", func(t *testing.T) {
 		r := changed(10 * time.Second)
 		h.register(t, r).wantStatus(t, http.StatusOK)
 		wantLimit(t, r.Message.GasLimit)
 	})
-	t.Run("R04 nobody's key", func(t *testing.T) {
+	t.Run("REL-REG-05 nobody's key", func(t *testing.T) {
 		r := changed(10 * time.Second)
 		r.Message.Pubkey = stranger.PublicKey()
 		h.signRegistration(r, stranger)
 		refused(t, r, relay.RegistrationUnknownValidator)
 	})
-	t.Run("R06 signed with another key", func(t *testing.T) {
+	t.Run("REL-REG-02 signed with another key", func(t *testing.T) {
 		r := changed(10 * time.Second)
 		h.signRegistration(r, stranger)
 		refused(t, r, relay.RegistrationSignature)
 	})
-	t.Run("R06 signed for another network", func(t *testing.T) {
+	t.Run("REL-REG-02 signed for another network", func(t *testing.T) {
 		r := changed(10 * time.Second)
 		domain := eth.ComputeDomain(eth.DomainApplicationBuilder, phase0.Version{9, 9, 9, 9}, phase0.Root{})
 		r.Signature = key.Sign(eth.SigningRoot(rootOf(r.Message), domain))
 		refused(t, r, relay.RegistrationSignature)
 	})
-	t.Run("R06 signed, then changed", func(t *testing.T) {
+	t.Run("REL-REG-02 signed, then changed", func(t *testing.T) {
 		r := changed(10 * time.Second)
 		r.Message.FeeRecipient[0]++
 		refused(t, r, relay.RegistrationSignature)
 	})
-	t.Run("R07 SSZ in pieces of 180 bytes", func(t *testing.T) {
+	t.Run("REL-REG-12 SSZ in pieces of 180 bytes", func(t *testing.T) {
 		r := changed(10 * time.Second)
 		raw, err := r.MarshalSSZ()
 		must(t, err)
@@ -122,7 +122,7 @@ func TestRegistrationRows(t *testing.T) {
 		h.post(t, path, sszHeader(h.fork), append(bytes.Clone(raw), raw...)).wantStatus(t, http.StatusOK)
 		wantLimit(t, r.Message.GasLimit)
 	})
-	t.Run("R08 an empty list", func(t *testing.T) {
+	t.Run("REL-REG-08 an empty list", func(t *testing.T) {
 		h.register(t).wantRefusal(t, relay.Malformed, "") // null, which is no list
 		h.post(t, "/eth/v1/builder/validators", jsonHeader(), []byte("[]")).wantStatus(t, http.StatusOK)
 		h.post(t, "/eth/v1/builder/validators", jsonHeader(), nil).wantRefusal(t, relay.Malformed, "")
@@ -133,7 +133,7 @@ func TestRegistrationRows(t *testing.T) {
 func TestExitedValidatorRow(t *testing.T) {
 	exited := phase0.ValidatorIndex(5)
 	h := open(t, eth.Bellatrix, houseOptions{exited: &exited})
-	t.Run("R05 an exited validator", func(t *testing.T) {
+	t.Run("REL-REG-05 an exited validator", func(t *testing.T) {
 		got := h.register(t, h.registration(exited))
 		got.wantRefusal(t, relay.RegistrationsInvalid, "")
 		if !strings.Contains(string(got.body), relay.RegistrationUnknownValidator.Short) {
@@ -158,7 +158,7 @@ func TestHeaderRows(t *testing.T) {
 
 // testHeader looks at a served bid with the libraries' types and at all that it promises.
 func (h *house) testHeader(t *testing.T, s *submission) {
-	t.Run("H06 the bid is the relay's promise of the builder's block", func(t *testing.T) {
+	t.Run("REL-HDR-15 the bid is the relay's promise of the builder's block", func(t *testing.T) {
 		got := h.get(t, h.headerPath(), http.Header{"Accept": {"application/octet-stream"}})
 		if got.status != http.StatusOK || got.header.Get("Eth-Consensus-Version") != h.fork.String() {
 			t.Fatalf("%s, version %q", got, got.header.Get("Eth-Consensus-Version"))
@@ -225,7 +225,7 @@ func (h *house) testNoHeader(t *testing.T) {
 	ask := func(t *testing.T, slot, parent, pubkey string) answer {
 		return h.get(t, "/eth/v1/builder/header/"+slot+"/"+parent+"/"+pubkey, nil)
 	}
-	t.Run("H01 no bid for another proposer, parent or slot", func(t *testing.T) {
+	t.Run("REL-HDR-07 no bid for another proposer, parent or slot", func(t *testing.T) {
 		other := stranger.PublicKey()
 		for _, got := range []answer{
 			ask(t, slot, parent, fmt.Sprintf("%#x", other[:])), ask(t, slot, "0x"+strings.Repeat("11", 32), pubkey),
@@ -238,7 +238,7 @@ func (h *house) testNoHeader(t *testing.T) {
 			}
 		}
 	})
-	t.Run("H02 parameters that are none", func(t *testing.T) {
+	t.Run("REL-HDR-04 parameters that are none", func(t *testing.T) {
 		for _, bad := range []string{"abc", "18446744073709551616", "-1", "0x1", "1.0", "%20"} {
 			ask(t, bad, parent, pubkey).wantRefusal(t, relay.InvalidSlot, "")
 		}
@@ -249,11 +249,11 @@ func (h *house) testNoHeader(t *testing.T) {
 			ask(t, slot, bad, pubkey).wantRefusal(t, relay.InvalidHash, "")
 		}
 	})
-	t.Run("H04 half a second before the slot", func(t *testing.T) {
+	t.Run("half a second before the slot", func(t *testing.T) {
 		h.into(-500 * time.Millisecond)
 		ask(t, slot, parent, pubkey).wantStatus(t, http.StatusOK)
 	})
-	t.Run("H03 at the cut-off and a millisecond later", func(t *testing.T) {
+	t.Run("REL-HDR-22 at the cut-off and a millisecond later", func(t *testing.T) {
 		h.into(3000 * time.Millisecond)
 		ask(t, slot, parent, pubkey).wantStatus(t, http.StatusOK)
 		h.into(3001 * time.Millisecond)
@@ -293,7 +293,7 @@ func (h *house) testAccept(t *testing.T) {
 		{[]string{"text/html"}, ""},
 		{[]string{"garbage"}, ""},
 	} {
-		t.Run("H05 "+strings.Join(row.accept, " and "), func(t *testing.T) {
+		t.Run("REL-HDR-10 "+strings.Join(row.accept, " and "), func(t *testing.T) {
 			got := h.get(t, h.headerPath(), http.Header{"Accept": row.accept})
 			if row.want == "" {
 				got.wantRefusal(t, relay.NotAcceptable, "")
@@ -348,7 +348,7 @@ func (h *house) testRefusedBlinded(t *testing.T, good *blinded) {
 	header := func(message map[string]any) map[string]any {
 		return message["body"].(map[string]any)["execution_payload_header"].(map[string]any)
 	}
-	t.Run("P01 signed with another key, domain or fork version", func(t *testing.T) {
+	t.Run("REL-PAY-03 signed with another key, domain or fork version", func(t *testing.T) {
 		for _, as := range []struct {
 			key    *bls.SecretKey
 			domain phase0.Domain
@@ -362,7 +362,7 @@ func (h *house) testRefusedBlinded(t *testing.T, good *blinded) {
 			both(t, b, relay.PayloadSignature, "")
 		}
 	})
-	t.Run("P02 another proposer's index", func(t *testing.T) {
+	t.Run("REL-PAY-13 another proposer's index", func(t *testing.T) {
 		index, _ := h.duty(h.slot)
 		other := (index + 1) % houseValidators
 		b := good.clone(t)
@@ -370,7 +370,7 @@ func (h *house) testRefusedBlinded(t *testing.T, good *blinded) {
 		b.sign(t, h.beacon.ValidatorKey(other), domain)
 		both(t, b, relay.PayloadUnknownProposer, "")
 	})
-	t.Run("P03 another field of the header", func(t *testing.T) {
+	t.Run("REL-PAY-14 another field of the header", func(t *testing.T) {
 		for _, field := range []string{"gas_used", "timestamp", "base_fee_per_gas"} {
 			both(t, changed(t, func(m map[string]any) { header(m)[field] = "12345" }), relay.PayloadHeaderMismatch, "")
 		}
@@ -381,14 +381,14 @@ func (h *house) testRefusedBlinded(t *testing.T, good *blinded) {
 		}
 	})
 	if h.fork >= eth.Deneb {
-		t.Run("P03 other blob commitments", func(t *testing.T) {
+		t.Run("REL-PAY-14 other blob commitments", func(t *testing.T) {
 			both(t, changed(t, func(m map[string]any) {
 				m["body"].(map[string]any)["blob_kzg_commitments"] = []string{}
 			}), relay.PayloadHeaderMismatch, "commitments")
 		})
 	}
 	if h.fork >= eth.Electra {
-		t.Run("P03 other execution requests", func(t *testing.T) {
+		t.Run("REL-PAY-14 other execution requests", func(t *testing.T) {
 			both(t, changed(t, func(m map[string]any) {
 				m["body"].(map[string]any)["execution_requests"].(map[string]any)["withdrawals"] = []any{map[string]string{
 					"source_address": "0x" + strings.Repeat("11", 20), "validator_pubkey": "0x" + strings.Repeat("22", 48),
@@ -397,7 +397,7 @@ func (h *house) testRefusedBlinded(t *testing.T, good *blinded) {
 			}), relay.PayloadHeaderMismatch, "requests")
 		})
 	}
-	t.Run("P04 a block hash that was never served", func(t *testing.T) {
+	t.Run("REL-PAY-04 a block hash that was never served", func(t *testing.T) {
 		both(t, changed(t, func(m map[string]any) {
 			header(m)["block_hash"] = "0x" + strings.Repeat("17", 32)
 		}), relay.PayloadUnknown, "")
@@ -418,7 +418,7 @@ func (b *blinded) clone(t testing.TB) *blinded {
 func (h *house) testRepeats(t *testing.T, s *submission, b *blinded) {
 	published := func() int { return h.fronts[0].count() }
 	before := published()
-	t.Run("P06 the same block again, by any path, is published once", func(t *testing.T) {
+	t.Run("REL-PAY-06 the same block again, by any path, is published once", func(t *testing.T) {
 		for _, path := range []string{v2Path, v1Path, v1Path, v2Path} {
 			h.wantRevealed(t, path, h.reveal(t, path, b), s)
 		}
@@ -430,7 +430,7 @@ func (h *house) testRepeats(t *testing.T, s *submission, b *blinded) {
 			t.Errorf("the head is slot %d, %#x", head.Slot, head.BlockHash[:])
 		}
 	})
-	t.Run("P05 another block of the slot", func(t *testing.T) {
+	t.Run("REL-PAY-05 another block of the slot", func(t *testing.T) {
 		_, proposer := h.duty(h.slot)
 		other := b.clone(t)
 		other.body()["graffiti"] = "0x" + strings.Repeat("33", 32)
@@ -488,13 +488,13 @@ func (h *house) wantRevealed(t testing.TB, path string, got answer, s *submissio
 func (h *house) testEarlyAndLate(t *testing.T) {
 	s := h.good(t)
 	b := h.offered(t, s)
-	t.Run("P08 a millisecond after the cut-off", func(t *testing.T) {
+	t.Run("a millisecond after the cut-off", func(t *testing.T) {
 		h.into(4001 * time.Millisecond)
 		for _, path := range []string{v1Path, v2Path} {
 			h.reveal(t, path, b).wantRefusal(t, relay.PayloadTooLate, "4001 ms")
 		}
 	})
-	t.Run("P09 before the slot it waits for its start", func(t *testing.T) {
+	t.Run("before the slot it waits for its start", func(t *testing.T) {
 		h.into(-300 * time.Millisecond)
 		before, start := h.fronts[0].count(), h.spec.SlotStart(h.slot)
 		early := []<-chan answer{h.goReveal(t, v1Path, b), h.goReveal(t, v2Path, b)}
@@ -522,7 +522,7 @@ func (h *house) testPublishing(t *testing.T) {
 	s := h.good(t)
 	b := h.offered(t, s)
 	defer h.passOn()
-	t.Run("P11 nothing is revealed while every node refuses", func(t *testing.T) {
+	t.Run("REL-PAY-19 nothing is revealed while every node refuses", func(t *testing.T) {
 		h.allAnswer(status(http.StatusBadRequest))
 		got := h.reveal(t, v1Path, b)
 		got.wantRefusal(t, relay.PayloadNotPublished, "")
@@ -530,11 +530,11 @@ func (h *house) testPublishing(t *testing.T) {
 			t.Errorf("the payload leaked: %s", got)
 		}
 	})
-	t.Run("P10 no 202 while every node refuses", func(t *testing.T) {
+	t.Run("REL-PAY-02 no 202 while every node refuses", func(t *testing.T) {
 		h.allAnswer(status(http.StatusServiceUnavailable))
 		h.reveal(t, v2Path, b).wantRefusal(t, relay.PayloadNotPublished, "")
 	})
-	t.Run("P10 202 only when a node has accepted", func(t *testing.T) {
+	t.Run("REL-PAY-02 202 only when a node has accepted", func(t *testing.T) {
 		arrived, accept := make(chan struct{}, 2), make(chan struct{})
 		h.allAnswer(func(w http.ResponseWriter, r *http.Request) {
 			arrived <- struct{}{}
@@ -553,7 +553,7 @@ func (h *house) testPublishing(t *testing.T) {
 	})
 	h.passOn()
 	h.skip(t)
-	t.Run("P12 a node that only spread the block counts if none is better", func(t *testing.T) {
+	t.Run("a node that only spread the block counts if none is better", func(t *testing.T) {
 		s := h.good(t)
 		b := h.offered(t, s)
 		h.fronts[0].answers(status(http.StatusAccepted))
@@ -571,7 +571,7 @@ func TestEarlierSlotRow(t *testing.T) {
 	s := h.good(t)
 	b := h.offered(t, s)
 	h.wantRevealed(t, v1Path, h.reveal(t, v1Path, b), s)
-	t.Run("P07 the block of an earlier slot", func(t *testing.T) {
+	t.Run("the block of an earlier slot", func(t *testing.T) {
 		before := h.fronts[0].count() + h.fronts[1].count()
 		for _, path := range []string{v1Path, v2Path} {
 			h.reveal(t, path, missed).wantRefusal(t, relay.PayloadEarlierSlot, "")
@@ -580,7 +580,7 @@ func TestEarlierSlotRow(t *testing.T) {
 			t.Errorf("%d publications", n)
 		}
 	})
-	t.Run("P06 a repeat is answered when its slot is over", func(t *testing.T) {
+	t.Run("REL-PAY-06 a repeat is answered when its slot is over", func(t *testing.T) {
 		h.next(t)
 		h.deliver(t, h.good(t))
 		h.slot--

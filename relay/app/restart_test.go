@@ -57,7 +57,7 @@ func TestRestart(t *testing.T) {
 	late := h.worth(t, 1, 2000)
 	h.deliver(t, h.worth(t, 1, 1000))
 	h.restart(t)
-	t.Run("S37 the slot is over for builders", func(t *testing.T) {
+	t.Run("REL-PAY-16 the slot is over for builders", func(t *testing.T) {
 		poll(t, "the relay knows the slot's attributes", func() bool {
 			return !strings.Contains(string(h.submit(t, late).body), relay.SubmissionNoAttributes.Short)
 		})

@@ -87,38 +87,38 @@ func otherwise(change func(t *testing.T, h *house, args *chain.BuildArgs)) func(
 // submissionRows are in the order of the table of checks. Rows that need more than one spoiled body
 // have tests of their own below.
 var submissionRows = []submissionRow{
-	{name: "S03 the slot of the head", spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-11 the slot of the head", spoil: spoiled(func(s *submission) {
 		s.trace.Slot--
 	}), want: relay.SubmissionPastSlot},
-	{name: "S04 the slot of an unregistered validator", spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-12 the slot of an unregistered validator", spoil: spoiled(func(s *submission) {
 		s.trace.Slot = unregisteredSlot
 	}), want: relay.SubmissionNoDuty},
-	{name: "S05 a second too late", spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-13 a second too late", spoil: rehashed(func(s *submission) {
 		s.payload.Timestamp++
 	}), want: relay.SubmissionTimestamp},
-	{name: "S06 another fee recipient", spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-09 another fee recipient", spoil: spoiled(func(s *submission) {
 		s.trace.ProposerFeeRecipient[0] ^= 1
 	}), want: relay.SubmissionFeeRecipient},
-	{name: "S07 another proposer's key", spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-10 another proposer's key", spoil: spoiled(func(s *submission) {
 		s.trace.ProposerPubkey = builderKeys[1].PublicKey()
 	}), want: relay.SubmissionWrongProposer},
-	{name: "S09 another block hash in the message", spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-05 another block hash in the message", spoil: spoiled(func(s *submission) {
 		s.trace.BlockHash[31] ^= 1
 	}), want: relay.SubmissionBlockHash},
-	{name: "S10 another parent hash in the message", spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-06 another parent hash in the message", spoil: spoiled(func(s *submission) {
 		s.trace.ParentHash[0] ^= 1
 	}), want: relay.SubmissionParentHash},
-	{name: "S11 another gas limit in the message", spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-07 another gas limit in the message", spoil: spoiled(func(s *submission) {
 		s.trace.GasLimit++
 	}), want: relay.SubmissionTraceGasLimit},
-	{name: "S12 another gas used in the message", spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-08 another gas used in the message", spoil: spoiled(func(s *submission) {
 		s.trace.GasUsed++
 	}), want: relay.SubmissionTraceGasUsed},
-	{name: "S13 a parent that nobody announced", spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-30 a parent that nobody announced", spoil: rehashed(func(s *submission) {
 		s.payload.ParentHash[0] ^= 1
 		s.trace.ParentHash = s.payload.ParentHash
 	}), want: relay.SubmissionNoAttributes},
-	{name: "S13 a slot after the announced one, with all that its duty asks for",
+	{name: "REL-SUB-30 a slot after the announced one, with all that its duty asks for",
 		spoil: func(t *testing.T, h *house) *submission {
 			s := h.good(t)
 			later := h.slot + 1
@@ -129,90 +129,91 @@ var submissionRows = []submissionRow{
 			s.rehash(t)
 			return s
 		}, want: relay.SubmissionNoAttributes},
-	{name: "S22 another block number", spoil: rehashed(func(s *submission) {
+	{name: "another block number", spoil: rehashed(func(s *submission) {
 		s.payload.BlockNumber++
 	}), want: relay.SubmissionBlockNumber},
-	{name: "S14 another prev_randao", spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-14 another prev_randao", spoil: rehashed(func(s *submission) {
 		s.payload.PrevRandao[31] ^= 1
 	}), want: relay.SubmissionPrevRandao},
-	{name: "S15 a withdrawal dropped", from: eth.Capella, spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-15 a withdrawal dropped", from: eth.Capella, spoil: rehashed(func(s *submission) {
 		s.payload.Withdrawals = s.payload.Withdrawals[1:]
 	}), want: relay.SubmissionWithdrawals},
-	{name: "S15 two withdrawals swapped", from: eth.Capella, spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-15 two withdrawals swapped", from: eth.Capella, spoil: rehashed(func(s *submission) {
 		w := slices.Clone(s.payload.Withdrawals)
 		w[0], w[1] = w[1], w[0]
 		s.payload.Withdrawals = w
 	}), want: relay.SubmissionWithdrawals},
-	{name: "S15 a withdrawal of one Gwei more", from: eth.Capella, spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-15 a withdrawal of one Gwei more", from: eth.Capella, spoil: rehashed(func(s *submission) {
 		w := *s.payload.Withdrawals[0]
 		w.Amount++
 		s.payload.Withdrawals = append([]*capella.Withdrawal{&w}, s.payload.Withdrawals[1:]...)
 	}), want: relay.SubmissionWithdrawals},
-	{name: "S16 hashed with another parent beacon block root", from: eth.Deneb, spoil: rehashed(func(s *submission) {
-		s.parentRoot[0] ^= 1
-	}), want: relay.SubmissionInvalid, detail: string(exec.RuleBlockHash)},
-	{name: "S17 signed with another key", spoil: forged(func(s *submission) {
+	{name: "REL-SUB-18 hashed with another parent beacon block root", from: eth.Deneb,
+		spoil: rehashed(func(s *submission) {
+			s.parentRoot[0] ^= 1
+		}), want: relay.SubmissionInvalid, detail: string(exec.RuleBlockHash)},
+	{name: "REL-SUB-04 signed with another key", spoil: forged(func(s *submission) {
 		s.key = builderKeys[1]
 		s.sign()
 		s.trace.BuilderPubkey = builderKeys[0].PublicKey()
 	}), want: relay.SubmissionSignature},
-	{name: "S17 signed for another network", spoil: forged(func(s *submission) {
+	{name: "REL-SUB-04 signed for another network", spoil: forged(func(s *submission) {
 		elsewhere := *s.spec
 		elsewhere.GenesisForkVersion[0]++
 		s.spec = &elsewhere
 		s.sign()
 	}), want: relay.SubmissionSignature},
-	{name: "S17 a wei more than was signed", spoil: forged(func(s *submission) {
+	{name: "REL-SUB-04 a wei more than was signed", spoil: forged(func(s *submission) {
 		s.trace.Value = new(uint256.Int).AddUint64(s.trace.Value, 1)
 	}), want: relay.SubmissionSignature},
-	{name: "S18 the key is the point at infinity", spoil: forged(func(s *submission) {
+	{name: "REL-SUB-04 the key is the point at infinity", spoil: forged(func(s *submission) {
 		s.trace.BuilderPubkey, s.signature = phase0.BLSPubKey{0xc0}, phase0.BLSSignature{0xc0}
 	}), want: relay.SubmissionBuilderKey},
-	{name: "S18 the signature is the point at infinity", spoil: forged(func(s *submission) {
+	{name: "REL-SUB-04 the signature is the point at infinity", spoil: forged(func(s *submission) {
 		s.signature = phase0.BLSSignature{0xc0}
 	}), want: relay.SubmissionBuilderKey},
-	{name: "S18 the key is no point", spoil: forged(func(s *submission) {
+	{name: "REL-SUB-04 the key is no point", spoil: forged(func(s *submission) {
 		s.trace.BuilderPubkey = phase0.BLSPubKey(bytes.Repeat([]byte{0xff}, 48))
 	}), want: relay.SubmissionBuilderKey},
-	{name: "S18 the key without its compression bit", spoil: forged(func(s *submission) {
+	{name: "REL-SUB-04 the key without its compression bit", spoil: forged(func(s *submission) {
 		s.trace.BuilderPubkey[0] &= 0x7f
 	}), want: relay.SubmissionBuilderKey},
-	{name: "S18 the signature is no point", spoil: forged(func(s *submission) {
+	{name: "REL-SUB-04 the signature is no point", spoil: forged(func(s *submission) {
 		s.signature = phase0.BLSSignature(bytes.Repeat([]byte{0xff}, 96))
 	}), want: relay.SubmissionBuilderKey},
-	{name: "S19 only the state root changed", spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-18 only the state root changed", spoil: spoiled(func(s *submission) {
 		s.payload.StateRoot[0] ^= 1
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleBlockHash)},
-	{name: "S20 another gas limit than one step towards the registered one", spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-19 another gas limit than one step towards the registered one", spoil: rehashed(func(s *submission) {
 		s.payload.GasLimit--
 		s.trace.GasLimit--
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleGasLimit)},
-	{name: "S23 base fee of one wei more", spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-17 base fee of one wei more", spoil: rehashed(func(s *submission) {
 		s.payload.BaseFeePerGas = new(uint256.Int).AddUint64(s.payload.BaseFeePerGas, 1)
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleHeader)},
-	{name: "S23 excess blob gas", from: eth.Deneb, spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-17 excess blob gas", from: eth.Deneb, spoil: rehashed(func(s *submission) {
 		s.payload.ExcessBlobGas++
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleHeader)},
-	{name: "S23 blob gas used", from: eth.Deneb, spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-17 blob gas used", from: eth.Deneb, spoil: rehashed(func(s *submission) {
 		s.payload.BlobGasUsed += params.BlobTxBlobGasPerBlob
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleBody)},
-	{name: "S24 state root", spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-17 state root", spoil: rehashed(func(s *submission) {
 		s.payload.StateRoot[0] ^= 1
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleState)},
-	{name: "S24 receipts root", spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-17 receipts root", spoil: rehashed(func(s *submission) {
 		s.payload.ReceiptsRoot[0] ^= 1
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleState)},
-	{name: "S24 logs bloom", spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-17 logs bloom", spoil: rehashed(func(s *submission) {
 		s.payload.LogsBloom[0] ^= 1
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleState)},
-	{name: "S24 gas used", spoil: rehashed(func(s *submission) {
+	{name: "REL-SUB-17 gas used", spoil: rehashed(func(s *submission) {
 		s.payload.GasUsed++
 		s.trace.GasUsed++
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleState)},
-	{name: "S25 bids a wei more than it pays", spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-16 bids a wei more than it pays", spoil: spoiled(func(s *submission) {
 		s.trace.Value = new(uint256.Int).AddUint64(s.trace.Value, 1)
 	}), want: relay.SubmissionInvalid, detail: string(exec.RulePayment)},
-	{name: "S25 pays by a withdrawal only", from: eth.Capella, spoil: func(t *testing.T, h *house) *submission {
+	{name: "REL-SUB-16 pays by a withdrawal only", from: eth.Capella, spoil: func(t *testing.T, h *house) *submission {
 		recipient := h.attributes.withdrawals[0].Address
 		h.registerProposer(t, func(m *builderv1.ValidatorRegistration) { m.FeeRecipient = recipient })
 		args := h.args(t)
@@ -222,7 +223,7 @@ var submissionRows = []submissionRow{
 		s.sign()
 		return s
 	}, want: relay.SubmissionInvalid, detail: string(exec.RulePayment)},
-	{name: "S27 the fee recipient is the coinbase", spoil: func(t *testing.T, h *house) *submission {
+	{name: "REL-SUB-16 the fee recipient is the coinbase", spoil: func(t *testing.T, h *house) *submission {
 		index, _ := h.duty(h.slot)
 		args := h.args(t)
 		args.Coinbase, args.Payment = common.Address(payee(index)), nil
@@ -233,16 +234,16 @@ var submissionRows = []submissionRow{
 		s.sign()
 		return s
 	}, want: taken},
-	{name: "S29 a commitment missing", from: eth.Deneb, spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-28 a commitment missing", from: eth.Deneb, spoil: spoiled(func(s *submission) {
 		s.blobs.Commitments = s.blobs.Commitments[1:]
 	}), want: relay.SubmissionBlobCounts},
-	{name: "S29 a proof missing", from: eth.Deneb, spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-28 a proof missing", from: eth.Deneb, spoil: spoiled(func(s *submission) {
 		s.blobs.Proofs = s.blobs.Proofs[1:]
 	}), want: relay.SubmissionBlobCounts},
-	{name: "S29 a blob missing", from: eth.Deneb, spoil: spoiled(func(s *submission) {
+	{name: "REL-SUB-28 a blob missing", from: eth.Deneb, spoil: spoiled(func(s *submission) {
 		s.blobs.Blobs = s.blobs.Blobs[1:]
 	}), want: relay.SubmissionBlobCounts},
-	{name: "S30 a blob more than the epoch allows", from: eth.Deneb, spoil: spoiled(func(s *submission) {
+	{name: "a blob more than the epoch allows", from: eth.Deneb, spoil: spoiled(func(s *submission) {
 		proofs := slices.Clone(s.blobs.Proofs)
 		for len(s.blobs.Blobs) <= map[eth.Fork]int{eth.Deneb: 6, eth.Electra: 9, eth.Fulu: 9}[s.fork] {
 			s.blobs.Blobs = append(s.blobs.Blobs, s.blobs.Blobs[0])
@@ -250,21 +251,21 @@ var submissionRows = []submissionRow{
 			s.blobs.Proofs = append(s.blobs.Proofs, proofs...)
 		}
 	}), want: relay.SubmissionBlobLimit},
-	{name: "S31 two commitments swapped", from: eth.Deneb, spoil: func(t *testing.T, h *house) *submission {
+	{name: "two commitments swapped", from: eth.Deneb, spoil: func(t *testing.T, h *house) *submission {
 		s := otherwise(withTwoBlobs)(t, h)
 		c := s.blobs.Commitments
 		c[0], c[1] = c[1], c[0]
 		return s
 	}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlockHash)},
-	{name: "S31 two blobs in order", from: eth.Deneb, spoil: otherwise(withTwoBlobs), want: taken},
-	{name: "S31 two blobs swapped below their commitments", from: eth.Deneb,
+	{name: "two blobs in order", from: eth.Deneb, spoil: otherwise(withTwoBlobs), want: taken},
+	{name: "two blobs swapped below their commitments", from: eth.Deneb,
 		spoil: func(t *testing.T, h *house) *submission {
 			s := otherwise(withTwoBlobs)(t, h)
 			b := s.blobs.Blobs
 			b[0], b[1] = b[1], b[0]
 			return s
 		}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},
-	{name: "S31 blobs and proofs of another block below the commitments", from: eth.Deneb,
+	{name: "blobs and proofs of another block below the commitments", from: eth.Deneb,
 		spoil: func(t *testing.T, h *house) *submission {
 			s, args := h.good(t), h.args(t)
 			args.Transactions[2] = h.blobTransaction(t, 2, 1)
@@ -272,20 +273,20 @@ var submissionRows = []submissionRow{
 			s.blobs.Blobs, s.blobs.Proofs = other.blobs.Blobs, other.blobs.Proofs
 			return s
 		}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},
-	{name: "S32 the proofs of two blobs swapped", from: eth.Deneb, spoil: func(t *testing.T, h *house) *submission {
+	{name: "the proofs of two blobs swapped", from: eth.Deneb, spoil: func(t *testing.T, h *house) *submission {
 		s := otherwise(withTwoBlobs)(t, h)
 		each := len(s.blobs.Proofs) / 2
 		s.blobs.Proofs = slices.Concat(s.blobs.Proofs[each:], s.blobs.Proofs[:each])
 		return s
 	}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},
-	{name: "S32 another proof", from: eth.Deneb, spoil: spoiled(func(s *submission) {
+	{name: "another proof", from: eth.Deneb, spoil: spoiled(func(s *submission) {
 		s.blobs.Proofs[0] = deneb.KZGProof{0xc0} // the point at infinity
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},
-	{name: "S32 a proof that is no point", from: eth.Deneb, spoil: spoiled(func(s *submission) {
+	{name: "a proof that is no point", from: eth.Deneb, spoil: spoiled(func(s *submission) {
 		s.blobs.Proofs[0] = deneb.KZGProof(bytes.Repeat([]byte{0xff}, 48))
 	}), want: relay.SubmissionInvalid, detail: string(exec.RuleBlobs)},
-	{name: "S33 with an execution request", from: eth.Electra, spoil: otherwise(withRequest), want: taken},
-	{name: "S33 an execution request dropped", from: eth.Electra, spoil: func(t *testing.T, h *house) *submission {
+	{name: "REL-SUB-35 with an execution request", from: eth.Electra, spoil: otherwise(withRequest), want: taken},
+	{name: "REL-SUB-35 an execution request dropped", from: eth.Electra, spoil: func(t *testing.T, h *house) *submission {
 		s := otherwise(withRequest)(t, h)
 		if len(s.requests.Withdrawals) != 1 {
 			t.Fatalf("%d requests in the block, want 1", len(s.requests.Withdrawals))
@@ -293,14 +294,15 @@ var submissionRows = []submissionRow{
 		s.requests.Withdrawals = []*electra.WithdrawalRequest{}
 		return s
 	}, want: relay.SubmissionInvalid, detail: string(exec.RuleBlockHash)},
-	{name: "S33 an execution request that no transaction made", from: eth.Electra, spoil: rehashed(func(s *submission) {
-		s.requests.Consolidations = append(s.requests.Consolidations, &electra.ConsolidationRequest{})
-	}), want: relay.SubmissionInvalid, detail: string(exec.RuleState)},
-	{name: "S34 a block of more than 8 MiB", from: eth.Fulu, spoil: func(t *testing.T, h *house) *submission {
+	{name: "REL-SUB-35 an execution request that no transaction made", from: eth.Electra,
+		spoil: rehashed(func(s *submission) {
+			s.requests.Consolidations = append(s.requests.Consolidations, &electra.ConsolidationRequest{})
+		}), want: relay.SubmissionInvalid, detail: string(exec.RuleState)},
+	{name: "a block of more than 8 MiB", from: eth.Fulu, spoil: func(t *testing.T, h *house) *submission {
 		return withTransaction(t, h, &types.LegacyTx{Nonce: 3, To: &common.Address{1},
 			Data: make([]byte, params.MaxBlockSize)})
 	}, want: relay.SubmissionInvalid, detail: string(exec.RuleBody)},
-	{name: "S34 a transaction of more than 2^24 gas", from: eth.Fulu, spoil: func(t *testing.T, h *house) *submission {
+	{name: "a transaction of more than 2^24 gas", from: eth.Fulu, spoil: func(t *testing.T, h *house) *submission {
 		return withTransaction(t, h, &types.DynamicFeeTx{
 			ChainID: big.NewInt(houseChainID), Nonce: 3, GasTipCap: new(big.Int), GasFeeCap: big.NewInt(100 * params.GWei),
 			Gas: params.MaxTxGas + 1, To: &common.Address{1},
@@ -357,7 +359,7 @@ func TestSubmissionRows(t *testing.T) {
 					got.wantRefusal(t, row.want, row.detail)
 				})
 			}
-			t.Run("S01 a good block in JSON and in SSZ", func(t *testing.T) {
+			t.Run("REL-SUB-01 a good block in JSON and in SSZ", func(t *testing.T) {
 				s := h.good(t)
 				for _, got := range []answer{h.submit(t, s), h.post(t, submitPath+"?cancellations=1", jsonHeader(), s.json(t))} {
 					got.wantStatus(t, http.StatusOK)
@@ -389,14 +391,14 @@ func (h *house) testForkRows(t *testing.T) {
 		must(t, err)
 		return raw, json
 	}
-	t.Run("S01 the body of another fork", func(t *testing.T) {
+	t.Run("REL-SUB-25 the body of another fork", func(t *testing.T) {
 		raw, json := in(t, other)
 		h.post(t, submitPath, sszHeader(h.fork), raw).wantRefusal(t, relay.Malformed, "")
 		if h.fork > other { // in JSON an older fork is a newer one with fields that are ignored
 			h.post(t, submitPath, jsonHeader(), json).wantRefusal(t, relay.Malformed, "")
 		}
 	})
-	t.Run("S01 no body, or none of a submission", func(t *testing.T) {
+	t.Run("REL-SUB-25 no body, or none of a submission", func(t *testing.T) {
 		for _, body := range []string{"", "{", "{}", "null", "[]", `{"message":null}`, `{"message":{"slot":"1"}}`, "\xff\xfe",
 			strings.Repeat("\x00", 400)} {
 			h.post(t, submitPath, jsonHeader(), []byte(body)).wantRefusal(t, relay.Malformed, "")
@@ -405,7 +407,7 @@ func (h *house) testForkRows(t *testing.T) {
 			}
 		}
 	})
-	t.Run("S02 another fork in the header", func(t *testing.T) {
+	t.Run("REL-SUB-29 another fork in the header", func(t *testing.T) {
 		raw, json := in(t, h.fork)
 		for _, fork := range eth.Forks() {
 			if fork == h.fork {
@@ -417,13 +419,13 @@ func (h *house) testForkRows(t *testing.T) {
 			h.post(t, submitPath, header, json).wantRefusal(t, relay.WrongFork, fork.String())
 		}
 	})
-	t.Run("S02 an unknown fork in the header", func(t *testing.T) {
+	t.Run("REL-SUB-29 an unknown fork in the header", func(t *testing.T) {
 		raw, _ := in(t, h.fork)
 		header := sszHeader(h.fork)
 		header.Set("Eth-Consensus-Version", "gloas")
 		h.post(t, submitPath, header, raw).wantRefusal(t, relay.UnknownFork, "gloas")
 	})
-	t.Run("S02 the fork in capitals, or not named", func(t *testing.T) {
+	t.Run("REL-SUB-29 the fork in capitals, or not named", func(t *testing.T) {
 		raw, _ := in(t, h.fork)
 		header := sszHeader(h.fork)
 		header.Set("Eth-Consensus-Version", strings.ToUpper(h.fork.String()))
@@ -447,15 +449,15 @@ func (h *house) testEffectRows(t *testing.T) {
 			h.wantTop(t, leader)
 		}
 	}
-	t.Run("S08 no value", none(func(s *submission) { s.trace.Value = new(uint256.Int) }))
-	t.Run("S08 no transactions", none(func(s *submission) {
+	t.Run("REL-SUB-20 no value", none(func(s *submission) { s.trace.Value = new(uint256.Int) }))
+	t.Run("REL-SUB-20 no transactions", none(func(s *submission) {
 		s.payload.Transactions = []bellatrix.Transaction{}
 		if s.blobs != nil {
 			s.blobs = &payload.Blobs{}
 		}
 		s.trace.Value = uint256.NewInt(1e18)
 	}))
-	t.Run("S06 the fee recipient in capitals", func(t *testing.T) {
+	t.Run("REL-SUB-09 the fee recipient in capitals", func(t *testing.T) {
 		s := h.good(t)
 		lower := fmt.Sprintf("%#x", s.trace.ProposerFeeRecipient[:])
 		body := s.json(t)
@@ -472,7 +474,7 @@ func (h *house) testEffectRows(t *testing.T) {
 
 // testBodyRows are about the encoding of a body.
 func (h *house) testBodyRows(t *testing.T) {
-	t.Run("S28 values that are no amount of wei", func(t *testing.T) {
+	t.Run("REL-SUB-34 values that are no amount of wei", func(t *testing.T) {
 		s := h.good(t)
 		s.trace.Value = uint256.NewInt(1_234_567_890_123)
 		body := s.json(t)
@@ -488,7 +490,7 @@ func (h *house) testBodyRows(t *testing.T) {
 			h.post(t, submitPath, jsonHeader(), spoiled).wantRefusal(t, relay.Malformed, "")
 		}
 	})
-	t.Run("S36 SSZ that is no canonical encoding", func(t *testing.T) {
+	t.Run("REL-SUB-36 SSZ that is no canonical encoding", func(t *testing.T) {
 		good := h.good(t).ssz(t)
 		first := map[eth.Fork]int{eth.Bellatrix: 336, eth.Capella: 336, eth.Deneb: 340, eth.Electra: 344,
 			eth.Fulu: 344}[h.fork]
@@ -511,7 +513,7 @@ func (h *house) testBodyRows(t *testing.T) {
 				relay.Malformed, "")
 		}
 	})
-	t.Run("S40 gzip and zstd", func(t *testing.T) {
+	t.Run("REL-SUB-03 gzip and zstd", func(t *testing.T) {
 		s := h.good(t)
 		for _, body := range [][]byte{s.ssz(t), s.json(t)} {
 			for encoding, packed := range map[string][]byte{"gzip": zip(t, body), "GZIP": zip(t, body),
@@ -531,7 +533,7 @@ func (h *house) testBodyRows(t *testing.T) {
 		header.Set("Content-Encoding", "br")
 		h.post(t, submitPath, header, s.ssz(t)).wantRefusal(t, relay.UnsupportedMediaType, "")
 	})
-	t.Run("S41 unknown fields are ignored", func(t *testing.T) {
+	t.Run("unknown fields are ignored", func(t *testing.T) {
 		body := h.good(t).json(t)
 		for _, more := range []string{`{"tomorrow":{"a":[1,null]},`, `{"zz":null,`} {
 			h.post(t, submitPath+"?cancellations=1", jsonHeader(), append([]byte(more), body[1:]...)).wantStatus(t,
@@ -540,7 +542,7 @@ func (h *house) testBodyRows(t *testing.T) {
 		inside := bytes.Replace(body, []byte(`"message":{`), []byte(`"message":{"tomorrow":1.5,`), 1)
 		h.post(t, submitPath+"?cancellations=1", jsonHeader(), inside).wantStatus(t, http.StatusOK)
 	})
-	t.Run("S41 a field twice", func(t *testing.T) {
+	t.Run("a field twice", func(t *testing.T) {
 		body := h.good(t).json(t)
 		// In other letters, or with the long s that encoding/json takes for one, a reader might take it
 		// for the same: such a name is refused.
@@ -585,12 +587,12 @@ func (h *house) testLastPayment(t *testing.T) {
 		behind     bool // another transaction follows
 		want       relay.Refusal
 	}{
-		{name: "S26 an exact last payment", value: 1000, want: taken},
-		{name: "S26 a tip of 1 wei", value: 1000, tip: 1, want: relay.SubmissionInvalid},
-		{name: "S26 a byte of data", value: 1000, data: []byte{0}, want: relay.SubmissionInvalid},
-		{name: "S26 a wei too much", value: 1001, want: relay.SubmissionInvalid},
-		{name: "S26 half of the value", value: 500, want: relay.SubmissionInvalid},
-		{name: "S26 the last but one", value: 1000, behind: true, want: relay.SubmissionInvalid},
+		{name: "REL-SUB-16 an exact last payment", value: 1000, want: taken},
+		{name: "REL-SUB-16 a tip of 1 wei", value: 1000, tip: 1, want: relay.SubmissionInvalid},
+		{name: "REL-SUB-16 a byte of data", value: 1000, data: []byte{0}, want: relay.SubmissionInvalid},
+		{name: "REL-SUB-16 a wei too much", value: 1001, want: relay.SubmissionInvalid},
+		{name: "REL-SUB-16 half of the value", value: 500, want: relay.SubmissionInvalid},
+		{name: "REL-SUB-16 the last but one", value: 1000, behind: true, want: relay.SubmissionInvalid},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			spender := addressOf(user(h.slot)) // who sends the block's transactions
@@ -631,11 +633,11 @@ func TestGasLimitRows(t *testing.T) {
 		name                       string
 		parent, registered, passes uint64
 	}{
-		{"S20 up from 30 million", 30_000_000, 60_000_000, 30_029_295},
-		{"S20 down from 60 million", 60_000_000, 30_000_000, 59_941_408},
-		{"S20 up from 45 million", 45_000_000, 60_000_000, 45_000_000 + 43_944},
-		{"S20 there already", 36_000_000, 36_000_000, 36_000_000},
-		{"S21 a registered 0 means 30 million", 30_000_000, 0, 30_000_000},
+		{"REL-SUB-19 up from 30 million", 30_000_000, 60_000_000, 30_029_295},
+		{"REL-SUB-19 down from 60 million", 60_000_000, 30_000_000, 59_941_408},
+		{"REL-SUB-19 up from 45 million", 45_000_000, 60_000_000, 45_000_000 + 43_944},
+		{"REL-SUB-19 there already", 36_000_000, 36_000_000, 36_000_000},
+		{"REL-SUB-19 a registered 0 means 30 million", 30_000_000, 0, 30_000_000},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -672,11 +674,11 @@ func TestListLimitRows(t *testing.T) {
 		limit int
 		body  func(n int) []byte
 	}{
-		{"S35 withdrawals", 16, func(n int) []byte {
+		{"REL-SUB-36 withdrawals", 16, func(n int) []byte {
 			return plain.assembled(t, append(slices.Clone(payloadSSZ), make([]byte, 44*(n-len(plain.payload.Withdrawals)))...),
 				nil, nil)
 		}},
-		{"S35 bytes of extra data", 32, func(n int) []byte {
+		{"REL-SUB-36 bytes of extra data", 32, func(n int) []byte {
 			const fixed = 528
 			more := n - len(plain.payload.ExtraData)
 			long := slices.Insert(slices.Clone(payloadSSZ), fixed, make([]byte, more)...)
@@ -685,14 +687,16 @@ func TestListLimitRows(t *testing.T) {
 			}
 			return plain.assembled(t, long, nil, nil)
 		}},
-		{"S35 commitments", 4096, func(n int) []byte { return plain.assembled(t, payloadSSZ, threeLists(48*n, 0, 0), nil) }},
-		{"S35 deposits", 8192, func(n int) []byte {
+		{"REL-SUB-36 commitments", 4096, func(n int) []byte {
+			return plain.assembled(t, payloadSSZ, threeLists(48*n, 0, 0), nil)
+		}},
+		{"REL-SUB-36 deposits", 8192, func(n int) []byte {
 			return plain.assembled(t, payloadSSZ, nil, threeLists(deposit*n, 0, 0))
 		}},
-		{"S35 withdrawal requests", 16, func(n int) []byte {
+		{"REL-SUB-36 withdrawal requests", 16, func(n int) []byte {
 			return plain.assembled(t, payloadSSZ, nil, threeLists(0, withdrawal*n, 0))
 		}},
-		{"S35 consolidations", 2, func(n int) []byte {
+		{"REL-SUB-36 consolidations", 2, func(n int) []byte {
 			return plain.assembled(t, payloadSSZ, nil, threeLists(0, 0, consolidation*n))
 		}},
 	} {
@@ -743,8 +747,8 @@ func (s *submission) assembled(t testing.TB, block, bundle, requests []byte) []b
 func TestDecompressionBombRows(t *testing.T) {
 	h := open(t, eth.Capella, houseOptions{})
 	member := zip(t, make([]byte, 1<<20))
-	for name, header := range map[string]http.Header{"S40 a bomb in SSZ": sszHeader(h.fork),
-		"S40 a bomb in JSON": jsonHeader()} {
+	for name, header := range map[string]http.Header{"REL-SUB-27 a bomb in SSZ": sszHeader(h.fork),
+		"REL-SUB-27 a bomb in JSON": jsonHeader()} {
 		t.Run(name, func(t *testing.T) {
 			header.Set("Content-Encoding", "gzip")
 			body := bytes.Repeat(member, 1024) // one gzip stream may have many members
@@ -765,21 +769,21 @@ func TestDecompressionBombRows(t *testing.T) {
 // slot.
 func TestAuctionRows(t *testing.T) {
 	h := open(t, eth.Electra, houseOptions{})
-	t.Run("S38 a cancellable bid is replaced by a lower one", func(t *testing.T) {
+	t.Run("REL-SUB-21 a cancellable bid is replaced by a lower one", func(t *testing.T) {
 		high, low := h.worth(t, 0, 2000), h.worth(t, 0, 1000)
 		h.submitted(t, high)
 		h.wantTop(t, high)
 		h.submitted(t, low)
 		h.wantTop(t, low)
 	})
-	t.Run("S38 a final bid holds the floor", func(t *testing.T) {
+	t.Run("REL-SUB-22 a final bid holds the floor", func(t *testing.T) {
 		high, low := h.worth(t, 0, 2000), h.worth(t, 0, 1000)
 		h.submitFinal(t, high).wantStatus(t, http.StatusOK)
 		h.submitFinal(t, low).wantStatus(t, http.StatusAccepted)
 		h.wantTop(t, high)
 	})
 	h.skip(t)
-	t.Run("S39 the builder's later submission wins", func(t *testing.T) {
+	t.Run("the builder's later submission wins", func(t *testing.T) {
 		slow, quick := h.worth(t, 0, 2000), h.worth(t, 0, 1000)
 		gate := h.gate.hold(slow.trace.BlockHash)
 		late := h.goSubmit(t, slow)
@@ -790,7 +794,7 @@ func TestAuctionRows(t *testing.T) {
 		(<-late).wantRefusal(t, relay.SubmissionStale, "")
 		h.wantTop(t, quick)
 	})
-	t.Run("S22 a parent that is known but old", func(t *testing.T) {
+	t.Run("a parent that is known but old", func(t *testing.T) {
 		h.deliver(t, h.worth(t, 1, 3000))
 		h.next(t)
 		s := h.good(t)
@@ -799,7 +803,7 @@ func TestAuctionRows(t *testing.T) {
 		s.rehash(t)
 		h.submit(t, s).wantRefusal(t, relay.SubmissionNoAttributes, "")
 	})
-	t.Run("S37 a submission after the delivery", func(t *testing.T) {
+	t.Run("REL-PAY-16 a submission after the delivery", func(t *testing.T) {
 		more := h.good(t)
 		for _, front := range h.fronts { // the block is taken, but the head stays
 			front.answers(status(http.StatusOK))

@@ -116,16 +116,16 @@ func TestPublishVerdicts(t *testing.T) {
 		urls []string
 		good bool
 	}{
-		"one 200":               {[]string{ok}, true},
-		"refusal, then 200":     {[]string{bad, ok}, true},
-		"200, then refusal":     {[]string{ok, bad}, true},
-		"down, 200":             {[]string{down(t), ok}, true},
-		"202 alone":             {[]string{accepted}, true},
-		"P12 202, then refusal": {[]string{accepted, bad}, true},
-		"P12 refusal, then 202": {[]string{bad, accepted}, true},
-		"already known":         {[]string{known}, true},
-		"all refuse":            {[]string{bad, bad}, false},
-		"all down":              {[]string{down(t), down(t)}, false},
+		"one 200":           {[]string{ok}, true},
+		"refusal, then 200": {[]string{bad, ok}, true},
+		"200, then refusal": {[]string{ok, bad}, true},
+		"down, 200":         {[]string{down(t), ok}, true},
+		"202 alone":         {[]string{accepted}, true},
+		"202, then refusal": {[]string{accepted, bad}, true},
+		"refusal, then 202": {[]string{bad, accepted}, true},
+		"already known":     {[]string{known}, true},
+		"all refuse":        {[]string{bad, bad}, false},
+		"all down":          {[]string{down(t), down(t)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := nodes(t, row.urls...).Publish(t.Context(), eth.Fulu, ours, []byte{1})

@@ -134,12 +134,12 @@ func TestRows(t *testing.T) {
 }
 
 func TestSignatureRows(t *testing.T) {
-	t.Run("S17 other key", func(t *testing.T) {
+	t.Run("REL-SUB-04 other key", func(t *testing.T) {
 		c := goodCase(t)
 		sign(t, c, bls.Derive("builder", 1))
 		wantRefusal(t, c, relay.SubmissionSignature)
 	})
-	t.Run("S17 other network's domain", func(t *testing.T) {
+	t.Run("REL-SUB-04 other network's domain", func(t *testing.T) {
 		c := goodCase(t)
 		ours := c.Spec.GenesisForkVersion
 		c.Spec.GenesisForkVersion = phase0.Version{}
@@ -147,17 +147,17 @@ func TestSignatureRows(t *testing.T) {
 		c.Spec.GenesisForkVersion = ours
 		wantRefusal(t, c, relay.SubmissionSignature)
 	})
-	t.Run("S17 value + 1 after signing", func(t *testing.T) {
+	t.Run("REL-SUB-04 value + 1 after signing", func(t *testing.T) {
 		c := goodCase(t)
 		c.Submission.Trace.Value = uint256.NewInt(10)
 		wantRefusal(t, c, relay.SubmissionSignature)
 	})
-	t.Run("S18 key at infinity", func(t *testing.T) {
+	t.Run("REL-SUB-04 key at infinity", func(t *testing.T) {
 		c := goodCase(t)
 		c.Submission.Trace.BuilderPubkey, c.Submission.Signature = phase0.BLSPubKey{0xc0}, phase0.BLSSignature{0xc0}
 		wantRefusal(t, c, relay.SubmissionBuilderKey)
 	})
-	t.Run("S18 signature is no point", func(t *testing.T) {
+	t.Run("REL-SUB-04 signature is no point", func(t *testing.T) {
 		c := goodCase(t)
 		c.Submission.Signature = phase0.BLSSignature{1}
 		wantRefusal(t, c, relay.SubmissionBuilderKey)

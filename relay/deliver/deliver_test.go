@@ -246,26 +246,26 @@ func TestRefusals(t *testing.T) {
 		into   time.Duration
 		want   relay.Refusal
 	}{
-		"P01 another validator's signature": {key: bls.Derive("validator", 4), want: relay.PayloadSignature},
-		"P02 another proposer": {change: func(b *blindelectra.BlindedBeaconBlock) {
+		"REL-PAY-03 another validator's signature": {key: bls.Derive("validator", 4), want: relay.PayloadSignature},
+		"REL-PAY-13 another proposer": {change: func(b *blindelectra.BlindedBeaconBlock) {
 			b.ProposerIndex++
 		}, want: relay.PayloadUnknownProposer},
-		"P02 no such validator": {change: func(b *blindelectra.BlindedBeaconBlock) {
+		"REL-PAY-13 no such validator": {change: func(b *blindelectra.BlindedBeaconBlock) {
 			b.Slot, b.ProposerIndex = slot+1, 99
 		}, want: relay.PayloadUnknownProposer},
-		"P03 a header field": {change: func(b *blindelectra.BlindedBeaconBlock) {
+		"REL-PAY-14 a header field": {change: func(b *blindelectra.BlindedBeaconBlock) {
 			b.Body.ExecutionPayloadHeader.GasUsed++
 		}, want: relay.PayloadHeaderMismatch},
-		"P03 the commitments": {change: func(b *blindelectra.BlindedBeaconBlock) {
+		"REL-PAY-14 the commitments": {change: func(b *blindelectra.BlindedBeaconBlock) {
 			b.Body.BlobKZGCommitments[0][0]++
 		}, want: relay.PayloadHeaderMismatch},
-		"P03 the execution requests": {change: func(b *blindelectra.BlindedBeaconBlock) {
+		"REL-PAY-14 the execution requests": {change: func(b *blindelectra.BlindedBeaconBlock) {
 			b.Body.ExecutionRequests = payload.EmptyRequests()
 		}, want: relay.PayloadHeaderMismatch},
-		"P04 an unknown block hash": {change: func(b *blindelectra.BlindedBeaconBlock) {
+		"REL-PAY-04 an unknown block hash": {change: func(b *blindelectra.BlindedBeaconBlock) {
 			b.Body.ExecutionPayloadHeader.BlockHash[0]++
 		}, want: relay.PayloadUnknown},
-		"P08 too late": {into: 4*time.Second + time.Millisecond, want: relay.PayloadTooLate},
+		"too late": {into: 4*time.Second + time.Millisecond, want: relay.PayloadTooLate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// P01: a signature for another fork's domain is worth nothing.
+// REL-PAY-03: a signature for another fork's domain is worth nothing.
 func TestSignatureOfAnotherForkVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -298,7 +298,7 @@ func TestSignatureOfAnotherForkVersion(t *testing.T) {
 	})
 }
 
-// P05: the second block of a slot gets nothing, whatever it is.
+// REL-PAY-05: the second block of a slot gets nothing, whatever it is.
 func TestSecondBlockOfASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)

@@ -17,7 +17,7 @@ import (
 
 // publishOnce publishes a block the first time that it comes; repeats wait for that and share the
 // answer. A block that comes for the first time when one of a later slot is out is not published
-// any more (P07). It returns the contents that were published.
+// any more. It returns the contents that were published.
 func (d *Deliverer) publishOnce(
 	ctx context.Context, at time.Time, block *relay.BlindedBlock, contents *relay.Contents,
 ) (*relay.Contents, *relay.Refused) {

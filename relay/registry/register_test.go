@@ -57,7 +57,7 @@ func sign(t *testing.T, entry *relay.SignedRegistration, validator int,
 
 // The rows of the reference. Validators 0 to 2 are known, 3 has exited; 0 has registered with gas
 // limit 30,000,000 at the time of now. Each row comes in one batch behind a good entry of validator
-// 2, which is stored whatever happens to the row. R07 is the decoder's.
+// 2, which is stored whatever happens to the row..
 func TestRegisterRows(t *testing.T) {
 	const limit = 31_000_000
 	ahead := func(d time.Duration) *relay.SignedRegistration { return registration(t, 1, 1, limit, now.Add(d)) }
@@ -69,23 +69,25 @@ func TestRegisterRows(t *testing.T) {
 		want      *relay.Refusal // nil: no failure
 		stored    bool
 	}{
-		"R01 11 s ahead":                 {ahead(11 * time.Second), 1, &relay.RegistrationTooLate, false},
-		"R01 10 s ahead":                 {ahead(10 * time.Second), 1, nil, true},
-		"R02 older than the stored one":  {registration(t, 0, 1, limit, now.Add(-time.Second)), 0, nil, false},
-		"R03 same timestamp, other gas":  {registration(t, 0, 1, limit, now), 0, nil, true},
-		"R03 same timestamp, other fees": {registration(t, 0, 2, limit, now), 0, nil, true},
-		"R04 unknown validator":          {registration(t, 9, 1, limit, now), 9, &relay.RegistrationUnknownValidator, false},
-		"R05 exited validator":           {registration(t, 3, 1, limit, now), 3, &relay.RegistrationUnknownValidator, false},
-		"R06 forged":                     {forged, 1, &relay.RegistrationSignature, false},
-		"R06 another's key": {sign(t, ahead(0), 2, testSpec.GenesisForkVersion), 1,
+		"REL-REG-04 11 s ahead":                 {ahead(11 * time.Second), 1, &relay.RegistrationTooLate, false},
+		"REL-REG-04 10 s ahead":                 {ahead(10 * time.Second), 1, nil, true},
+		"REL-REG-03 older than the stored one":  {registration(t, 0, 1, limit, now.Add(-time.Second)), 0, nil, false},
+		"REL-REG-13 same timestamp, other gas":  {registration(t, 0, 1, limit, now), 0, nil, true},
+		"REL-REG-13 same timestamp, other fees": {registration(t, 0, 2, limit, now), 0, nil, true},
+		"REL-REG-05 unknown validator": {registration(t, 9, 1, limit, now), 9, &relay.RegistrationUnknownValidator,
+			false},
+		"REL-REG-05 exited validator": {registration(t, 3, 1, limit, now), 3, &relay.RegistrationUnknownValidator,
+			false},
+		"REL-REG-02 forged": {forged, 1, &relay.RegistrationSignature, false},
+		"REL-REG-02 another's key": {sign(t, ahead(0), 2, testSpec.GenesisForkVersion), 1,
 			&relay.RegistrationSignature, false},
-		"R06 another network": {sign(t, ahead(0), 1, phase0.Version{0x20, 0, 0, 0x90}), 1,
+		"REL-REG-02 another network": {sign(t, ahead(0), 1, phase0.Version{0x20, 0, 0, 0x90}), 1,
 			&relay.RegistrationSignature, false},
-		"R06 infinity": {
+		"REL-REG-02 infinity": {
 			&relay.SignedRegistration{Message: ahead(0).Message, Signature: phase0.BLSSignature{0xc0}}, 1,
 			&relay.RegistrationSignature, false,
 		},
-		"R08 none": {},
+		"REL-REG-08 none": {},
 		"before genesis": {registration(t, 1, 1, limit, testSpec.GenesisTime.Add(-time.Second)), 1,
 			&relay.RegistrationTooEarly, false},
 	} {

@@ -94,10 +94,10 @@ func TestWhichRegistrationCounts(t *testing.T) {
 		limit  uint64
 		facts  int
 	}{
-		"newer":                           {registration(t, 0, 1, 31_000_000, now.Add(time.Second)), 31_000_000, 2},
-		"R02 older is ignored":            {registration(t, 0, 1, 31_000_000, now.Add(-time.Second)), 30_000_000, 1},
-		"R03 same timestamp, new content": {registration(t, 0, 1, 31_000_000, now), 31_000_000, 2},
-		"newer without new content":       {registration(t, 0, 1, 30_000_000, now.Add(time.Second)), 30_000_000, 1},
+		"newer":                                  {registration(t, 0, 1, 31_000_000, now.Add(time.Second)), 31_000_000, 2},
+		"REL-REG-03 older is ignored":            {registration(t, 0, 1, 31_000_000, now.Add(-time.Second)), 30_000_000, 1},
+		"REL-REG-13 same timestamp, new content": {registration(t, 0, 1, 31_000_000, now), 31_000_000, 2},
+		"newer without new content":              {registration(t, 0, 1, 30_000_000, now.Add(time.Second)), 30_000_000, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, facts := withValidators(1)
@@ -135,7 +135,7 @@ func TestRepeatsCostNoSignatureCheck(t *testing.T) {
 	again.Signature[5] ^= 1
 	failures := refusals(t, r, batchOf(&again))
 	if len(failures) != 1 || failures[0].Refused.ID != relay.RegistrationSignature.ID {
-		t.Errorf("R13: another signature over what is held: %v", failures)
+		t.Errorf("another signature over what is held: %v", failures)
 	}
 }
 

@@ -120,7 +120,7 @@ func TestRegistrationsStayWhenTheTableChanges(t *testing.T) {
 	}
 	failures := refusals(t, r, batchOf(registration(t, 0, 2, 31_000_000, now)))
 	if len(failures) != 1 || failures[0].Refused.ID != relay.RegistrationUnknownValidator.ID {
-		t.Errorf("R05: %v, want an exited validator to be refused", failures)
+		t.Errorf("REL-REG-05: %v, want an exited validator to be refused", failures)
 	}
 	r.SetValidators(validators(2))
 	if got := stored(r, 0); got == nil || *got.Message != *registration(t, 0, 1, 31_000_000, now).Message ||

@@ -342,7 +342,7 @@ func TestBelowTheFloor(t *testing.T) {
 	}
 }
 
-// S38 and decision 4: a cancellation falls back to the true next best at once.
+// Decision 4: a cancellation falls back to the true next best at once.
 func TestCancellationFallsBack(t *testing.T) {
 	h := newPipeline(t)
 	mine, other, lower := h.submission(1, 300), h.submission(2, 200), h.submission(1, 100)
@@ -355,7 +355,7 @@ func TestCancellationFallsBack(t *testing.T) {
 	h.top(other)
 	stale := h.submission(1, 400)
 	stale.Cancellable = true
-	h.refuse(stale, relay.SubmissionStale) // S39: received before what is in force
+	h.refuse(stale, relay.SubmissionStale) // received before what is in force
 	h.top(other)
 }
 

@@ -33,11 +33,11 @@ func TestHeaderRules(t *testing.T) {
 		error bool
 	}{
 		"at the start":                  {start, key, 9, true, false},
-		"H04 before the slot":           {start.Add(-time.Hour), key, 9, true, false},
+		"before the slot":               {start.Add(-time.Hour), key, 9, true, false},
 		"at the cut-off":                {start.Add(3 * time.Second), key, 9, true, false},
-		"H03 after the cut-off":         {start.Add(3*time.Second + 1), key, 9, false, false},
-		"H01 other proposer":            {start, other(func(k *relay.Key) { k.Proposer[0]++ }), 9, false, false},
-		"H01 other parent":              {start, other(func(k *relay.Key) { k.ParentHash[0]++ }), 9, false, false},
+		"REL-HDR-22 after the cut-off":  {start.Add(3*time.Second + 1), key, 9, false, false},
+		"REL-HDR-07 other proposer":     {start, other(func(k *relay.Key) { k.Proposer[0]++ }), 9, false, false},
+		"REL-HDR-07 other parent":       {start, other(func(k *relay.Key) { k.ParentHash[0]++ }), 9, false, false},
 		"slot is the head's":            {start, key, 10, true, false},
 		"slot is before the head's":     {start, key, 11, false, true},
 		"slot that no clock will reach": {start, other(func(k *relay.Key) { k.Slot = 1 << 63 }), 9, false, false},

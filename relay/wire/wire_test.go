@@ -335,6 +335,6 @@ func TestRegistrationsInSSZ(t *testing.T) {
 		t.Fatalf("%+v, %v", batch, err)
 	}
 	if _, err := DecodeRegistrations(SSZ, body[1:]); err == nil {
-		t.Error("R07: a body that is no multiple of 180 passes")
+		t.Error("REL-REG-12: a body that is no multiple of 180 passes")
 	}
 }

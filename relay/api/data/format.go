@@ -27,7 +27,7 @@ type item interface {
 }
 
 // formatted reads what an operation asks for in Accept before it runs, so that no query is made for
-// an answer that nobody takes (H05).
+// an answer that nobody takes.
 func formatted(operation func(w http.ResponseWriter, r *http.Request, media string)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept")

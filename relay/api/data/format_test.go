@@ -49,8 +49,8 @@ func ask(t *testing.T, handler http.Handler, path, accept string) *httptest.Resp
 	return answer
 }
 
-// H05 for the Data API: what Accept asks for and what comes. Refusals are JSON whatever was asked
-// for, and 406 comes before the query is read.
+// REL-HDR-10 for the Data API: what Accept asks for and what comes. Refusals are JSON whatever was
+// asked for, and 406 comes before the query is read.
 func TestAccept(t *testing.T) {
 	handler := serving(t, story()...)
 	const textJSON, csv, ndjson = "application/json", "text/csv", "application/x-ndjson"

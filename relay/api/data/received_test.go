@@ -34,26 +34,26 @@ func TestReceived(t *testing.T) {
 		{"Y10", "slot=4", ""},
 		{"Y3", "slot=0", ""}, // a slot like others
 
-		{"Y1 D06", "cursor=7", "400 invalid argument: cursor argument not supported"},
-		{"Y1 D06", "cursor=7&slot=x&limit=x", "400 invalid argument: cursor argument not supported"},
-		{"Y2 D01", "slot=x", `400 invalid argument: slot is "x": ` + number},
-		{"Y2 D01", "block_hash=0x", "400 invalid argument: block_hash: " + digits64},
-		{"Y2 D01", "block_number=x", `400 invalid argument: block_number is "x": ` + number},
-		{"Y2 D01", "builder_pubkey=x", "400 invalid argument: builder_pubkey: " + digits96},
-		{"Y3 D03", "", missing},
-		{"Y3 D03", "limit=x", missing},
-		{"Y3 D03", "slot=&builder_pubkey=", missing},
-		{"Y3 D03", "proposer_pubkey=" + proposerA.String(), missing},
-		{"Y4 D01", "slot=7&limit=x", `400 invalid argument: limit is "x": ` + number},
-		{"Y5 D04", "slot=7&limit=501", "400 limit is too high: maximum limit is 500"},
-		{"Y8 D01", "slot=-1", `400 invalid argument: slot is "-1": ` + number}, // deployed relays list everything
-		{"Y8 D01", "block_number=-1", `400 invalid argument: block_number is "-1": ` + number},
+		{"Y1", "cursor=7", "400 invalid argument: cursor argument not supported"},
+		{"Y1", "cursor=7&slot=x&limit=x", "400 invalid argument: cursor argument not supported"},
+		{"Y2 REL-DAT-10", "slot=x", `400 invalid argument: slot is "x": ` + number},
+		{"Y2 REL-DAT-10", "block_hash=0x", "400 invalid argument: block_hash: " + digits64},
+		{"Y2 REL-DAT-10", "block_number=x", `400 invalid argument: block_number is "x": ` + number},
+		{"Y2 REL-DAT-10", "builder_pubkey=x", "400 invalid argument: builder_pubkey: " + digits96},
+		{"Y3 REL-DAT-16", "", missing},
+		{"Y3 REL-DAT-16", "limit=x", missing},
+		{"Y3 REL-DAT-16", "slot=&builder_pubkey=", missing},
+		{"Y3 REL-DAT-16", "proposer_pubkey=" + proposerA.String(), missing},
+		{"Y4 REL-DAT-10", "slot=7&limit=x", `400 invalid argument: limit is "x": ` + number},
+		{"Y5 REL-DAT-12", "slot=7&limit=501", "400 limit is too high: maximum limit is 500"},
+		{"Y8 REL-DAT-10", "slot=-1", `400 invalid argument: slot is "-1": ` + number}, // deployed relays list everything
+		{"Y8 REL-DAT-10", "block_number=-1", `400 invalid argument: block_number is "-1": ` + number},
 		// deployed relays: 500
-		{"Y9 D01", "limit=-1&builder_pubkey=" + builderA.String(), `400 invalid argument: limit is "-1": ` + number},
-		{"Y2 D08", "builder_pubkey=" + noPoint.String(),
+		{"Y9 REL-DAT-10", "limit=-1&builder_pubkey=" + builderA.String(), `400 invalid argument: limit is "-1": ` + number},
+		{"Y2", "builder_pubkey=" + noPoint.String(),
 			"400 invalid argument: builder_pubkey: no point of the group that public keys are in"},
 		{"Y9", "slot=7", "500 internal error"}, // whatever breaks behind the API is nothing for the public
-	}, slices.Concat(rows("Y", 1, 12), []string{"D01", "D03", "D04", "D06", "D08"})...)
+	}, slices.Concat(rows("Y", 1, 12), []string{"REL-DAT-10", "REL-DAT-16", "REL-DAT-12"})...)
 }
 
 func TestReceivedHasAGreatestLength(t *testing.T) {

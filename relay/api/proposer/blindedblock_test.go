@@ -161,8 +161,8 @@ func TestBlindedBlockRefusesMalformedRequests(t *testing.T) {
 		"text":                     {"Content-Type: text/plain", text, relay.UnsupportedMediaType},
 		"an unknown encoding":      {"Content-Encoding: br", text, relay.UnsupportedMediaType},
 		"plain that says gzip":     {"Content-Encoding: gzip", text, relay.BodyUnreadable},
-		"S40 too large":            {"", bytes.Repeat([]byte(" "), maxBlindedBlock+1), relay.BodyTooLarge},
-		"S40 a bomb": {"Content-Encoding: gzip", gzipped(t, make([]byte, maxBlindedBlock+1)),
+		"REL-SUB-27 too large":     {"", bytes.Repeat([]byte(" "), maxBlindedBlock+1), relay.BodyTooLarge},
+		"REL-SUB-27 a bomb": {"Content-Encoding: gzip", gzipped(t, make([]byte, maxBlindedBlock+1)),
 			relay.BodyTooLarge},
 	} {
 		for _, path := range []string{v1Path, v2Path} {

@@ -72,8 +72,7 @@ func TestHeaderPassesRefusalsOn(t *testing.T) {
 	wantRefusal(t, ask(t, &desk{err: errors.New("secret")}, goodHeaderPath(), "", nil), relay.Internal)
 }
 
-// The first fault in the order Accept, slot, public key, hash is the one that is told (decision 6,
-// H02).
+// The first fault in the order Accept, slot, public key, hash is the one that is told (decision 6).
 func TestHeaderRefusesMalformedRequests(t *testing.T) {
 	hash, key := fmt.Sprintf("%#x", testKey.ParentHash[:]), fmt.Sprintf("%#x", testKey.Proposer[:])
 	for name, row := range map[string]struct {

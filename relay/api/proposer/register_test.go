@@ -52,7 +52,7 @@ func TestRegister(t *testing.T) {
 		"SSZ":                     {"Content-Type: application/octet-stream", ssz, 3},
 		"SSZ with a version":      {"Content-Type: application/octet-stream\nEth-Consensus-Version: fulu", ssz, 3},
 		"SSZ, answer wanted, too": {"Content-Type: application/octet-stream\nAccept: application/octet-stream", ssz, 3},
-		"R08 none":                {"", []byte("[]"), 0},
+		"REL-REG-08 none":         {"", []byte("[]"), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &desk{}
@@ -138,21 +138,21 @@ func TestRegisterRefusesMalformedRequests(t *testing.T) {
 		body    []byte
 		want    relay.Refusal
 	}{
-		"nothing":               {"", nil, relay.Malformed},
-		"an object":             {"", []byte("{}"), relay.Malformed},
-		"null":                  {"", []byte("null"), relay.Malformed},
-		"cut short":             {"", text[:len(text)-1], relay.Malformed},
-		"one is null":           {"", []byte("[null]"), relay.RegistrationsInvalid},
-		"one is a number":       {"", []byte("[1]"), relay.RegistrationsInvalid},
-		"R07 SSZ cut short":     {"Content-Type: application/octet-stream", ssz[1:], relay.Malformed},
-		"JSON that says SSZ":    {"Content-Type: application/octet-stream", text, relay.Malformed},
-		"text":                  {"Content-Type: text/plain", text, relay.UnsupportedMediaType},
-		"an unreadable type":    {"Content-Type: ;", text, relay.UnsupportedMediaType},
-		"an unknown encoding":   {"Content-Encoding: br", text, relay.UnsupportedMediaType},
-		"plain that says gzip":  {"Content-Encoding: gzip", text, relay.BodyUnreadable},
-		"S40 too large":         {"", bytes.Repeat([]byte(" "), maxRegistrations+1), relay.BodyTooLarge},
-		"S40 a bomb, in gzip":   {"Content-Encoding: gzip", bomb, relay.BodyTooLarge},
-		"JSON of hostile depth": {"", bytes.Repeat([]byte("["), 1<<20), relay.Malformed},
+		"nothing":                    {"", nil, relay.Malformed},
+		"an object":                  {"", []byte("{}"), relay.Malformed},
+		"null":                       {"", []byte("null"), relay.Malformed},
+		"cut short":                  {"", text[:len(text)-1], relay.Malformed},
+		"one is null":                {"", []byte("[null]"), relay.RegistrationsInvalid},
+		"one is a number":            {"", []byte("[1]"), relay.RegistrationsInvalid},
+		"REL-REG-12 SSZ cut short":   {"Content-Type: application/octet-stream", ssz[1:], relay.Malformed},
+		"JSON that says SSZ":         {"Content-Type: application/octet-stream", text, relay.Malformed},
+		"text":                       {"Content-Type: text/plain", text, relay.UnsupportedMediaType},
+		"an unreadable type":         {"Content-Type: ;", text, relay.UnsupportedMediaType},
+		"an unknown encoding":        {"Content-Encoding: br", text, relay.UnsupportedMediaType},
+		"plain that says gzip":       {"Content-Encoding: gzip", text, relay.BodyUnreadable},
+		"REL-SUB-27 too large":       {"", bytes.Repeat([]byte(" "), maxRegistrations+1), relay.BodyTooLarge},
+		"REL-SUB-27 a bomb, in gzip": {"Content-Encoding: gzip", bomb, relay.BodyTooLarge},
+		"JSON of hostile depth":      {"", bytes.Repeat([]byte("["), 1<<20), relay.Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &desk{}
