@@ -30,7 +30,7 @@ func (a *App) wire() error {
 	return a.serveMethods(a.methods)
 }
 
-// wireFacts: what happened ─▶ journal ─▶ who follows it in this process (observeFact).
+// wireFacts draws: what happened ─▶ journal ─▶ who follows it in this process (observeFact).
 func (a *App) wireFacts() {
 	a.reputation = reputation.New(reputation.Config{})
 	a.facts = newFacts(a.journal, a.cfg.Log, a.observeFact)
@@ -44,7 +44,7 @@ func (a *App) wireFacts() {
 // order all the same.
 const sendParallel = 16
 
-// wireBuilders: an order that works ─▶ builders, signed by the service's key.
+// wireBuilders draws: an order that works ─▶ builders, signed by the service's key.
 func (a *App) wireBuilders() {
 	a.sender = send.New(send.Config{
 		Builders: a.cfg.Builders, Header: a.cfg.SignatureHeaders[0], Log: a.cfg.Log,
@@ -52,7 +52,7 @@ func (a *App) wireBuilders() {
 	})
 }
 
-// wireBlocks: a block with orders ─▶ replay ─▶ refunds, and payouts of refunds.
+// wireBlocks draws: a block with orders ─▶ replay ─▶ refunds, and payouts of refunds.
 func (a *App) wireBlocks() {
 	a.indexer = inclusion.New(inclusion.Config{
 		Replayer: a.simulation.replayer, Facts: recipientKeeper{a.facts, a.refunds},
@@ -61,7 +61,7 @@ func (a *App) wireBlocks() {
 	a.refunds.indexer = a.indexer
 }
 
-// wireOrders: an order, or a block ─▶ pool ─▶ simulation ─▶ builders; and the block ─▶ indexer.
+// wireOrders draws: an order, or a block ─▶ pool ─▶ simulation ─▶ builders; the block ─▶ indexer.
 func (a *App) wireOrders() {
 	a.lifecycle = lifecycle.New(lifecycle.Config{
 		Pool: pool.New(pool.Config{
@@ -75,7 +75,7 @@ func (a *App) wireOrders() {
 	})
 }
 
-// wireMethods: a call ─▶ what it asks for.
+// wireMethods draws: a call ─▶ what it asks for.
 func (a *App) wireMethods() {
 	turns := simulate.NewTurns(simulate.TurnOptions{Running: a.cfg.Simulations})
 	methods := &method.Methods{

@@ -45,7 +45,7 @@ type Turns interface {
 	Do(ctx context.Context, signer common.Address, source string, run func(context.Context)) error
 }
 
-// All has what the methods ask.
+// Methods has what the methods ask.
 type Methods struct {
 	Submitter Submitter
 	Canceller Canceller
