@@ -64,19 +64,18 @@ const VersionHeader = "Eth-Consensus-Version"
 // Fork is the fork of a body about a slot. The header may say it; needed says that it must (SSZ).
 // It has to be the slot's.
 func Fork(r *http.Request, active eth.Fork, needed bool) (eth.Fork, *relay.Refused) {
-	name := r.Header.Get(VersionHeader)
-	if name == "" {
-		if needed {
-			return 0, relay.UnknownFork.With("an SSZ body needs %s", VersionHeader)
+	if name := r.Header.Get(VersionHeader); name != "" {
+		switch fork, err := eth.ParseFork(name); {
+		case err != nil:
+			return 0, relay.UnknownFork.With("%.90q", name)
+		case fork != active:
+			return 0, relay.WrongFork.With("got %s, the slot is in %s", fork, active)
 		}
-		return active, nil
+	} else if needed {
+		return 0, relay.UnknownFork.With("an SSZ body needs %s", VersionHeader)
 	}
-	fork, err := eth.ParseFork(name)
-	switch {
-	case err != nil:
-		return 0, relay.UnknownFork.With("%.90q", name)
-	case fork != active:
-		return 0, relay.WrongFork.With("got %s, the slot is in %s", fork, active)
+	if !wire.Serves(active) {
+		return 0, relay.UnknownFork.With("the slot is in %s, which this relay does not serve", active)
 	}
-	return fork, nil
+	return active, nil
 }

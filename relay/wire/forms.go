@@ -135,6 +135,12 @@ type hashed interface {
 	HashTreeRoot() ([32]byte, error)
 }
 
+// Serves says whether the relay has forms of the fork. One that the table knows alone is refused.
+func Serves(fork eth.Fork) bool {
+	_, err := forms.Of(fork, "auctions")
+	return err == nil
+}
+
 // isInPlace says that bodies of the fork are read where they are, so that something of them can be
 // read ahead.
 func isInPlace(fork eth.Fork) bool { return forms[fork].inPlace }

@@ -1,0 +1,20 @@
+// Package ethtest has a fork that does not exist, for tests of what a new row of the table changes.
+package ethtest
+
+import (
+	"testing"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+)
+
+// TrialFork adds the row of a made-up fork to the table while a test runs, and returns the fork. It
+// has a name and blobs, no type in any library, and no form in any room. Such a test runs alone:
+// the table is one for the whole process.
+func TrialFork(tb testing.TB) eth.Fork {
+	tb.Helper()
+	before := eth.Table
+	tb.Cleanup(func() { eth.Table = before })
+	row := eth.Row{Name: "trial", Spec: "specs/trial", Blobs: eth.Blobs{PerBlock: 3, Proofs: 1}}
+	eth.Table = append(before[:len(before):len(before)], row)
+	return eth.Newest()
+}
