@@ -14,29 +14,40 @@ import (
 
 // ReadPayload reads what a relay reveals: a payload, and from deneb on its blobs.
 func ReadPayload(fork eth.Fork, media string, raw []byte) (*builderfulu.ExecutionPayloadAndBlobsBundle, error) {
-	both := new(builderfulu.ExecutionPayloadAndBlobsBundle)
-	var err error
-	switch fork {
-	case eth.Bellatrix:
-		p := new(bellatrix.ExecutionPayload)
-		if err = decode(media, raw, p); err == nil {
-			both.ExecutionPayload = payload.FromBellatrix(p)
-		}
-	case eth.Capella:
-		p := new(capella.ExecutionPayload)
-		if err = decode(media, raw, p); err == nil {
-			both.ExecutionPayload = payload.FromCapella(p)
-		}
-	case eth.Deneb, eth.Electra:
-		older := new(builderdeneb.ExecutionPayloadAndBlobsBundle)
-		if err = decode(media, raw, older); err == nil {
-			both.ExecutionPayload, both.BlobsBundle = older.ExecutionPayload, newerBlobs(older.BlobsBundle)
-		}
-	default:
-		err = decode(media, raw, both)
-	}
+	both, err := forks[fork].readPayload(media, raw)
 	if err != nil {
 		return nil, fmt.Errorf("read a payload of %s: %w", fork, err)
 	}
 	return both, nil
+}
+
+func readBellatrixPayload(media string, raw []byte) (*builderfulu.ExecutionPayloadAndBlobsBundle, error) {
+	p := new(bellatrix.ExecutionPayload)
+	if err := decode(media, raw, p); err != nil {
+		return nil, err
+	}
+	return &builderfulu.ExecutionPayloadAndBlobsBundle{ExecutionPayload: payload.FromBellatrix(p)}, nil
+}
+
+func readCapellaPayload(media string, raw []byte) (*builderfulu.ExecutionPayloadAndBlobsBundle, error) {
+	p := new(capella.ExecutionPayload)
+	if err := decode(media, raw, p); err != nil {
+		return nil, err
+	}
+	return &builderfulu.ExecutionPayloadAndBlobsBundle{ExecutionPayload: payload.FromCapella(p)}, nil
+}
+
+func readPayloadOfOlderBlobs(media string, raw []byte) (*builderfulu.ExecutionPayloadAndBlobsBundle, error) {
+	older := new(builderdeneb.ExecutionPayloadAndBlobsBundle)
+	if err := decode(media, raw, older); err != nil {
+		return nil, err
+	}
+	return &builderfulu.ExecutionPayloadAndBlobsBundle{
+		ExecutionPayload: older.ExecutionPayload, BlobsBundle: newerBlobs(older.BlobsBundle),
+	}, nil
+}
+
+func readNewestPayload(media string, raw []byte) (*builderfulu.ExecutionPayloadAndBlobsBundle, error) {
+	both := new(builderfulu.ExecutionPayloadAndBlobsBundle)
+	return both, decode(media, raw, both)
 }

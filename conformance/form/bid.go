@@ -14,31 +14,11 @@ import (
 )
 
 // Bid is a relay's bid in the form of a fork.
-func Bid(fork eth.Fork, b *builderelectra.SignedBuilderBid) Document {
-	switch fork {
-	case eth.Bellatrix:
-		return &builderbellatrix.SignedBuilderBid{Message: bellatrixBid(b.Message), Signature: b.Signature}
-	case eth.Capella:
-		return &buildercapella.SignedBuilderBid{Message: capellaBid(b.Message), Signature: b.Signature}
-	case eth.Deneb:
-		return &builderdeneb.SignedBuilderBid{Message: denebBid(b.Message), Signature: b.Signature}
-	default:
-		return b
-	}
-}
+func Bid(fork eth.Fork, b *builderelectra.SignedBuilderBid) Document { return forks[fork].bid(b) }
 
 // BidRoot is the root that a relay signs.
 func BidRoot(fork eth.Fork, b *builderelectra.BuilderBid) (phase0.Root, error) {
-	switch fork {
-	case eth.Bellatrix:
-		return root(bellatrixBid(b))
-	case eth.Capella:
-		return root(capellaBid(b))
-	case eth.Deneb:
-		return root(denebBid(b))
-	default:
-		return root(b)
-	}
+	return root(forks[fork].bidMessage(b))
 }
 
 func bellatrixBid(b *builderelectra.BuilderBid) *builderbellatrix.BuilderBid {
@@ -56,38 +36,47 @@ func denebBid(b *builderelectra.BuilderBid) *builderdeneb.BuilderBid {
 
 // ReadBid reads a relay's bid of a fork.
 func ReadBid(fork eth.Fork, media string, raw []byte) (*builderelectra.SignedBuilderBid, error) {
-	var signed builderelectra.SignedBuilderBid
-	var err error
-	switch fork {
-	case eth.Bellatrix:
-		b := new(builderbellatrix.SignedBuilderBid)
-		if err = decode(media, raw, b); err == nil {
-			m := b.Message
-			signed.Signature = b.Signature
-			signed.Message = &builderelectra.BuilderBid{Header: payload.HeaderFromBellatrix(m.Header), Value: m.Value,
-				Pubkey: m.Pubkey}
-		}
-	case eth.Capella:
-		b := new(buildercapella.SignedBuilderBid)
-		if err = decode(media, raw, b); err == nil {
-			m := b.Message
-			signed.Signature = b.Signature
-			signed.Message = &builderelectra.BuilderBid{Header: payload.HeaderFromCapella(m.Header), Value: m.Value,
-				Pubkey: m.Pubkey}
-		}
-	case eth.Deneb:
-		b := new(builderdeneb.SignedBuilderBid)
-		if err = decode(media, raw, b); err == nil {
-			m := b.Message
-			signed.Signature = b.Signature
-			signed.Message = &builderelectra.BuilderBid{Header: m.Header, BlobKZGCommitments: m.BlobKZGCommitments,
-				Value: m.Value, Pubkey: m.Pubkey}
-		}
-	default:
-		err = decode(media, raw, &signed)
-	}
+	bid, err := forks[fork].readBid(media, raw)
 	if err != nil {
 		return nil, fmt.Errorf("read a bid of %s: %w", fork, err)
 	}
-	return &signed, nil
+	return bid, nil
+}
+
+func readBellatrixBid(media string, raw []byte) (*builderelectra.SignedBuilderBid, error) {
+	b := new(builderbellatrix.SignedBuilderBid)
+	if err := decode(media, raw, b); err != nil {
+		return nil, err
+	}
+	m := b.Message
+	return &builderelectra.SignedBuilderBid{Signature: b.Signature, Message: &builderelectra.BuilderBid{
+		Header: payload.HeaderFromBellatrix(m.Header), Value: m.Value, Pubkey: m.Pubkey,
+	}}, nil
+}
+
+func readCapellaBid(media string, raw []byte) (*builderelectra.SignedBuilderBid, error) {
+	b := new(buildercapella.SignedBuilderBid)
+	if err := decode(media, raw, b); err != nil {
+		return nil, err
+	}
+	m := b.Message
+	return &builderelectra.SignedBuilderBid{Signature: b.Signature, Message: &builderelectra.BuilderBid{
+		Header: payload.HeaderFromCapella(m.Header), Value: m.Value, Pubkey: m.Pubkey,
+	}}, nil
+}
+
+func readDenebBid(media string, raw []byte) (*builderelectra.SignedBuilderBid, error) {
+	b := new(builderdeneb.SignedBuilderBid)
+	if err := decode(media, raw, b); err != nil {
+		return nil, err
+	}
+	m := b.Message
+	return &builderelectra.SignedBuilderBid{Signature: b.Signature, Message: &builderelectra.BuilderBid{
+		Header: m.Header, BlobKZGCommitments: m.BlobKZGCommitments, Value: m.Value, Pubkey: m.Pubkey,
+	}}, nil
+}
+
+func readNewestBid(media string, raw []byte) (*builderelectra.SignedBuilderBid, error) {
+	b := new(builderelectra.SignedBuilderBid)
+	return b, decode(media, raw, b)
 }

@@ -14,30 +14,12 @@ import (
 // Blinded is a proposer's blinded block in the form of a fork. The world's blocks have neither
 // attestations nor attesters' slashings, whose form has changed.
 func Blinded(fork eth.Fork, s *apielectra.SignedBlindedBeaconBlock) Document {
-	switch fork {
-	case eth.Bellatrix:
-		return &apibellatrix.SignedBlindedBeaconBlock{Message: bellatrixBlinded(s.Message), Signature: s.Signature}
-	case eth.Capella:
-		return &apicapella.SignedBlindedBeaconBlock{Message: capellaBlinded(s.Message), Signature: s.Signature}
-	case eth.Deneb:
-		return &apideneb.SignedBlindedBeaconBlock{Message: denebBlinded(s.Message), Signature: s.Signature}
-	default:
-		return s
-	}
+	return forks[fork].blinded(s)
 }
 
 // BlindedRoot is the root that a proposer signs.
 func BlindedRoot(fork eth.Fork, m *apielectra.BlindedBeaconBlock) (phase0.Root, error) {
-	switch fork {
-	case eth.Bellatrix:
-		return root(bellatrixBlinded(m))
-	case eth.Capella:
-		return root(capellaBlinded(m))
-	case eth.Deneb:
-		return root(denebBlinded(m))
-	default:
-		return root(m)
-	}
+	return root(forks[fork].blindedMessage(m))
 }
 
 func bellatrixBlinded(m *apielectra.BlindedBeaconBlock) *apibellatrix.BlindedBeaconBlock {

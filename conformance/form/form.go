@@ -15,7 +15,6 @@ import (
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
-	"github.com/gavel-relay/gavel/internal/eth/payload"
 )
 
 // Document is something of one fork that has both encodings.
@@ -49,24 +48,10 @@ func decode(media string, raw []byte, into Document) error {
 
 // PayloadRoot is the hash tree root of a payload.
 func PayloadRoot(fork eth.Fork, p *deneb.ExecutionPayload) (phase0.Root, error) {
-	switch fork {
-	case eth.Bellatrix:
-		return root(payload.ToBellatrix(p))
-	case eth.Capella:
-		return root(payload.ToCapella(p))
-	default:
-		return root(p)
-	}
+	return root(forks[fork].payload(p))
 }
 
 // HeaderRoot is the hash tree root of a payload's header, which is that of the payload.
 func HeaderRoot(fork eth.Fork, h *deneb.ExecutionPayloadHeader) (phase0.Root, error) {
-	switch fork {
-	case eth.Bellatrix:
-		return root(payload.HeaderToBellatrix(h))
-	case eth.Capella:
-		return root(payload.HeaderToCapella(h))
-	default:
-		return root(h)
-	}
+	return root(forks[fork].header(h))
 }

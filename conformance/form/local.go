@@ -24,11 +24,7 @@ type Local struct {
 
 // ReadLocal reads a local block in SSZ, as GET /eth/v3/validator/blocks answers it.
 func ReadLocal(fork eth.Fork, ssz []byte) (Local, error) {
-	contents := map[eth.Fork]Document{
-		eth.Bellatrix: new(bellatrix.BeaconBlock), eth.Capella: new(capella.BeaconBlock),
-		eth.Deneb:   new(apideneb.BlockContents),
-		eth.Electra: new(apielectra.BlockContents), eth.Fulu: new(apifulu.BlockContents),
-	}[fork]
+	contents := forks[fork].local()
 	if err := contents.UnmarshalSSZ(ssz); err != nil {
 		return Local{}, fmt.Errorf("read a local block of %s: %w", fork, err)
 	}

@@ -15,27 +15,7 @@ import (
 
 // Submission is a builder's block in the form of a fork.
 func Submission(fork eth.Fork, s *builderfulu.SubmitBlockRequest) Document {
-	switch fork {
-	case eth.Bellatrix:
-		return &builderbellatrix.SubmitBlockRequest{Message: s.Message,
-			ExecutionPayload: payload.ToBellatrix(s.ExecutionPayload), Signature: s.Signature}
-	case eth.Capella:
-		return &buildercapella.SubmitBlockRequest{Message: s.Message, ExecutionPayload: payload.ToCapella(s.ExecutionPayload),
-			Signature: s.Signature}
-	case eth.Deneb:
-		return &builderdeneb.SubmitBlockRequest{
-			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: olderBlobs(s.BlobsBundle),
-			Signature: s.Signature,
-		}
-	case eth.Electra:
-		return &builderelectra.SubmitBlockRequest{
-			Message: s.Message, ExecutionPayload: s.ExecutionPayload, BlobsBundle: olderBlobs(s.BlobsBundle),
-			ExecutionRequests: s.ExecutionRequests,
-			Signature:         s.Signature,
-		}
-	default:
-		return s
-	}
+	return forks[fork].submission(s)
 }
 
 // ReadSubmission reads a builder's block of a fork in SSZ.

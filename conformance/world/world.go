@@ -20,6 +20,7 @@ import (
 	blst "github.com/supranational/blst/bindings/go"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-relay/gavel/conformance/form"
 	"github.com/gavel-relay/gavel/conformance/probe"
 	"github.com/gavel-relay/gavel/devnet/beacon"
 	"github.com/gavel-relay/gavel/devnet/chain"
@@ -35,7 +36,7 @@ import (
 type Config struct {
 	// Slot is the length of a slot, in whole seconds: 2 s.
 	Slot time.Duration
-	// Fork of all slots, one that the suite knows: fulu.
+	// Fork of all slots, one that the suite has: fulu.
 	Fork eth.Fork
 	// Host is the address of this machine at which all listens that has no address below: 127.0.0.1.
 	Host string
@@ -61,7 +62,7 @@ func (c *Config) Check() error {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if !c.Fork.Known() {
+	if !form.Has(c.Fork) {
 		return fmt.Errorf("fork %s: the suite builds no blocks of it", c.Fork)
 	}
 	if c.Slot < time.Second || c.Slot%time.Second != 0 {

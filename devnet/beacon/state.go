@@ -48,7 +48,7 @@ func (b *Beacon) fuluState(block *Block) *fulu.BeaconState {
 	epoch := spec.EpochOf(block.Slot)
 	point, previous := spec.ForkPointAt(epoch), spec.GenesisForkVersion
 	for _, earlier := range spec.Forks {
-		if earlier.Fork < point.Fork {
+		if !earlier.Fork.Includes(point.Fork) {
 			previous = earlier.Version
 		}
 	}

@@ -216,7 +216,7 @@ func (b *Beacon) fork(w http.ResponseWriter, r *http.Request) {
 	spec, previous := b.cfg.Spec, b.cfg.Spec.GenesisForkVersion
 	current := spec.ForkPointAt(spec.EpochOf(block.Slot))
 	for _, point := range spec.Forks {
-		if point.Fork < current.Fork {
+		if !point.Fork.Includes(current.Fork) {
 			previous = point.Version
 		}
 	}

@@ -1,6 +1,10 @@
 package app
 
 import (
+	builderdeneb "github.com/attestantio/go-builder-client/api/deneb"
+	builderelectra "github.com/attestantio/go-builder-client/api/electra"
+	"github.com/gavel-relay/gavel/internal/eth/versioned"
+
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +18,6 @@ import (
 	"time"
 
 	builderspec "github.com/attestantio/go-builder-client/spec"
-	"github.com/attestantio/go-eth2-client/spec"
 	"github.com/attestantio/go-eth2-client/spec/deneb"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
@@ -141,15 +144,15 @@ func (d *dishonest) changed(bid *builderspec.VersionedSignedBuilderBid) ([]byte,
 	var header *deneb.ExecutionPayloadHeader
 	var message interface{ HashTreeRoot() ([32]byte, error) }
 	var signature *phase0.BLSSignature
-	var data any
-	switch bid.Version {
-	case spec.DataVersionDeneb:
-		header, message, signature, data = bid.Deneb.Message.Header, bid.Deneb.Message, &bid.Deneb.Signature, bid.Deneb
-	case spec.DataVersionElectra:
-		header, message, signature, data = bid.Electra.Message.Header, bid.Electra.Message,
-			&bid.Electra.Signature, bid.Electra
-	case spec.DataVersionFulu:
-		header, message, signature, data = bid.Fulu.Message.Header, bid.Fulu.Message, &bid.Fulu.Signature, bid.Fulu
+	data, err := versioned.Member[any](bid)
+	if err != nil {
+		return nil, fmt.Errorf("change a bid: %w", err)
+	}
+	switch signed := data.(type) {
+	case *builderdeneb.SignedBuilderBid:
+		header, message, signature = signed.Message.Header, signed.Message, &signed.Signature
+	case *builderelectra.SignedBuilderBid:
+		header, message, signature = signed.Message.Header, signed.Message, &signed.Signature
 	default:
 		return nil, fmt.Errorf("no dishonest relays in %s", bid.Version)
 	}

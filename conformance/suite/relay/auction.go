@@ -56,7 +56,7 @@ func (a *auction) fork() eth.Fork { return a.t.World.Facts.ForkOf() }
 
 // since ends the spec if the world is of a fork that does not have yet what the spec is about.
 func since(t *suite.T, fork eth.Fork, what string) {
-	if t.World.Facts.ForkOf() < fork {
+	if !t.World.Facts.ForkOf().Includes(fork) {
 		t.NotRun("blocks have %s from %s on, and the world is of %s", what, fork, t.World.Facts.Fork)
 	}
 }

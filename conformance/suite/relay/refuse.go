@@ -125,7 +125,7 @@ func refuse(r *room) {
 		a.ready()
 		s := a.block("a", gwei(1000))
 		request := post(submitPath, sszType, s.ssz())
-		if request.Header["Eth-Consensus-Version"] = "deneb"; a.fork() == eth.Deneb {
+		if request.Header["Eth-Consensus-Version"] = "deneb"; a.fork().String() == "deneb" {
 			request.Header["Eth-Consensus-Version"] = "electra"
 		}
 		answer := t.Do(builderAPI(t), request)

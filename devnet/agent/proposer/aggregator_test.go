@@ -208,11 +208,15 @@ func TestAggregatorChooses(t *testing.T) {
 func blindedFor(t *testing.T, bid *Bid) *api.VersionedSignedBlindedBeaconBlock {
 	t.Helper()
 	local := newLocal(1)
-	blinded, err := blind(local, bid)
+	blinded, err := blindBlock(local, bid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return blinded.signed(phase0.BLSSignature{0xc0})
+	signed, err := blinded.signed(phase0.BLSSignature{0xc0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
 }
 
 // One relay that publishes is enough; when none does, all say why.

@@ -64,7 +64,7 @@ func TestBlindedAndFullBlocksHaveTheSameRoot(t *testing.T) {
 			}
 			before := local.root
 			built := n.build(t, 1)
-			blinded, err := blind(local, &Bid{Versioned: offer(t, n.spec, relayKey, 1, built)})
+			blinded, err := blindBlock(local, &Bid{Versioned: offer(t, n.spec, relayKey, 1, built)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,10 @@ func TestBlindedAndFullBlocksHaveTheSameRoot(t *testing.T) {
 			if blinded.root != full || full == before {
 				t.Errorf("blinded %#x, full %#x, local %#x", blinded.root[:], full[:], before[:])
 			}
-			signed := blinded.signed(phase0.BLSSignature{0xc0, 1})
+			signed, err := blinded.signed(phase0.BLSSignature{0xc0, 1})
+			if err != nil {
+				t.Fatal(err)
+			}
 			hash, err := signed.ExecutionBlockHash()
 			if err != nil || hash != built.Payload.BlockHash {
 				t.Errorf("the signed block is for %#x, %v", hash[:], err)
@@ -101,7 +104,7 @@ func TestBidsOfAnotherShape(t *testing.T) {
 	empty := offer(t, n.spec, relayKey, 1, built)
 	empty.Deneb = nil
 	for name, v := range map[string]*Bid{"electra": {Versioned: other}, "empty": {Versioned: empty}} {
-		if blinded, err := blind(local, v); err == nil {
+		if blinded, err := blindBlock(local, v); err == nil {
 			t.Errorf("%s: %+v", name, blinded)
 		}
 	}

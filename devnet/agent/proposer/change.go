@@ -8,10 +8,10 @@ import (
 	apicapella "github.com/attestantio/go-eth2-client/api/v1/capella"
 	apideneb "github.com/attestantio/go-eth2-client/api/v1/deneb"
 	apielectra "github.com/attestantio/go-eth2-client/api/v1/electra"
-	"github.com/attestantio/go-eth2-client/spec"
 	"github.com/attestantio/go-eth2-client/spec/phase0"
 
 	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/eth/versioned"
 )
 
 // beaconBlock is what a change may touch.
@@ -24,45 +24,43 @@ type beaconBlock struct {
 // validator must never do.
 func (g *Games) changed(block *api.VersionedSignedBlindedBeaconBlock,
 	change func(*beaconBlock)) (*api.VersionedSignedBlindedBeaconBlock, error) {
-	other := &api.VersionedSignedBlindedBeaconBlock{Version: block.Version}
-	var message interface{ HashTreeRoot() ([32]byte, error) }
+	from, err := versioned.Member[any](block)
+	if err != nil {
+		return nil, fmt.Errorf("change block: %w", err)
+	}
+	var signed, message interface{ HashTreeRoot() ([32]byte, error) }
 	var signature *phase0.BLSSignature
-	switch block.Version {
-	case spec.DataVersionBellatrix:
-		m, b := *block.Bellatrix.Message, *block.Bellatrix.Message.Body
-		m.Body = &b
-		change(&beaconBlock{&m.StateRoot, &b.Graffiti})
-		other.Bellatrix = &apibellatrix.SignedBlindedBeaconBlock{Message: &m}
-		message, signature = &m, &other.Bellatrix.Signature
-	case spec.DataVersionCapella:
-		m, b := *block.Capella.Message, *block.Capella.Message.Body
-		m.Body = &b
-		change(&beaconBlock{&m.StateRoot, &b.Graffiti})
-		other.Capella = &apicapella.SignedBlindedBeaconBlock{Message: &m}
-		message, signature = &m, &other.Capella.Signature
-	case spec.DataVersionDeneb:
-		m, b := *block.Deneb.Message, *block.Deneb.Message.Body
-		m.Body = &b
-		change(&beaconBlock{&m.StateRoot, &b.Graffiti})
-		other.Deneb = &apideneb.SignedBlindedBeaconBlock{Message: &m}
-		message, signature = &m, &other.Deneb.Signature
-	case spec.DataVersionElectra, spec.DataVersionFulu:
-		from := block.Electra
-		if block.Version == spec.DataVersionFulu {
-			from = block.Fulu
-		}
+	switch from := from.(type) {
+	case *apibellatrix.SignedBlindedBeaconBlock:
 		m, b := *from.Message, *from.Message.Body
 		m.Body = &b
 		change(&beaconBlock{&m.StateRoot, &b.Graffiti})
-		signed := &apielectra.SignedBlindedBeaconBlock{Message: &m}
-		if block.Version == spec.DataVersionFulu {
-			other.Fulu = signed
-		} else {
-			other.Electra = signed
-		}
-		message, signature = &m, &signed.Signature
+		to := &apibellatrix.SignedBlindedBeaconBlock{Message: &m}
+		signed, message, signature = to, &m, &to.Signature
+	case *apicapella.SignedBlindedBeaconBlock:
+		m, b := *from.Message, *from.Message.Body
+		m.Body = &b
+		change(&beaconBlock{&m.StateRoot, &b.Graffiti})
+		to := &apicapella.SignedBlindedBeaconBlock{Message: &m}
+		signed, message, signature = to, &m, &to.Signature
+	case *apideneb.SignedBlindedBeaconBlock:
+		m, b := *from.Message, *from.Message.Body
+		m.Body = &b
+		change(&beaconBlock{&m.StateRoot, &b.Graffiti})
+		to := &apideneb.SignedBlindedBeaconBlock{Message: &m}
+		signed, message, signature = to, &m, &to.Signature
+	case *apielectra.SignedBlindedBeaconBlock:
+		m, b := *from.Message, *from.Message.Body
+		m.Body = &b
+		change(&beaconBlock{&m.StateRoot, &b.Graffiti})
+		to := &apielectra.SignedBlindedBeaconBlock{Message: &m}
+		signed, message, signature = to, &m, &to.Signature
 	default:
 		return nil, fmt.Errorf("no blinded blocks in %s", block.Version)
+	}
+	other := new(api.VersionedSignedBlindedBeaconBlock)
+	if err := versioned.Set(other, versioned.ForkOf(block), signed); err != nil {
+		return nil, fmt.Errorf("change block: %w", err)
 	}
 	return other, g.signAnew(other, message, signature)
 }

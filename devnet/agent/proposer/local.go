@@ -30,39 +30,47 @@ type localBlock struct {
 
 type hashable interface{ HashTreeRoot() ([32]byte, error) }
 
+// localForms read a produced block in SSZ.
+var localForms = eth.Column[func(*localBlock, []byte) error]{
+	eth.Bellatrix: readLocal(func(l *localBlock, block *bellatrix.BeaconBlock) {
+		l.block, l.parentHash = block, block.Body.ExecutionPayload.ParentHash
+	}),
+	eth.Capella: readLocal(func(l *localBlock, block *capella.BeaconBlock) {
+		l.block, l.parentHash = block, block.Body.ExecutionPayload.ParentHash
+	}),
+	eth.Deneb: readLocal(func(l *localBlock, c *apideneb.BlockContents) {
+		l.block, l.proofs, l.blobs, l.parentHash = c.Block, c.KZGProofs, c.Blobs, c.Block.Body.ExecutionPayload.ParentHash
+	}),
+	eth.Electra: readLocal(func(l *localBlock, c *apielectra.BlockContents) {
+		l.block, l.proofs, l.blobs, l.parentHash = c.Block, c.KZGProofs, c.Blobs, c.Block.Body.ExecutionPayload.ParentHash
+	}),
+	eth.Fulu: readLocal(func(l *localBlock, c *apifulu.BlockContents) {
+		l.block, l.proofs, l.blobs, l.parentHash = c.Block, c.KZGProofs, c.Blobs, c.Block.Body.ExecutionPayload.ParentHash
+	}),
+}
+
+// readLocal reads one of the library's types, and fills the block with it.
+func readLocal[T any, P interface {
+	*T
+	UnmarshalSSZ([]byte) error
+}](fill func(*localBlock, P)) func(*localBlock, []byte) error {
+	return func(l *localBlock, raw []byte) error {
+		block := P(new(T))
+		if err := block.UnmarshalSSZ(raw); err != nil {
+			return err
+		}
+		fill(l, block)
+		return nil
+	}
+}
+
 // decodeLocal reads the SSZ of a produced block: a BeaconBlock before deneb, BlockContents from
 // deneb on.
 func decodeLocal(fork eth.Fork, value *uint256.Int, raw []byte) (*localBlock, error) {
 	l := &localBlock{fork: fork, valueWei: value}
-	var err error
-	switch fork {
-	case eth.Bellatrix:
-		block := new(bellatrix.BeaconBlock)
-		if err = block.UnmarshalSSZ(raw); err == nil {
-			l.block, l.parentHash = block, block.Body.ExecutionPayload.ParentHash
-		}
-	case eth.Capella:
-		block := new(capella.BeaconBlock)
-		if err = block.UnmarshalSSZ(raw); err == nil {
-			l.block, l.parentHash = block, block.Body.ExecutionPayload.ParentHash
-		}
-	case eth.Deneb:
-		c := new(apideneb.BlockContents)
-		if err = c.UnmarshalSSZ(raw); err == nil {
-			l.block, l.proofs, l.blobs, l.parentHash = c.Block, c.KZGProofs, c.Blobs, c.Block.Body.ExecutionPayload.ParentHash
-		}
-	case eth.Electra:
-		c := new(apielectra.BlockContents)
-		if err = c.UnmarshalSSZ(raw); err == nil {
-			l.block, l.proofs, l.blobs, l.parentHash = c.Block, c.KZGProofs, c.Blobs, c.Block.Body.ExecutionPayload.ParentHash
-		}
-	case eth.Fulu:
-		c := new(apifulu.BlockContents)
-		if err = c.UnmarshalSSZ(raw); err == nil {
-			l.block, l.proofs, l.blobs, l.parentHash = c.Block, c.KZGProofs, c.Blobs, c.Block.Body.ExecutionPayload.ParentHash
-		}
-	default:
-		err = fmt.Errorf("no blocks in %s", fork)
+	read, err := localForms.Of(fork, "blocks")
+	if err == nil {
+		err = read(l, raw)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decode local block: %w", err)
@@ -86,7 +94,7 @@ func (l *localBlock) signed(signature phase0.BLSSignature) ([]byte, error) {
 		}).MarshalSSZ()
 	case *electra.BeaconBlock:
 		signed := &electra.SignedBeaconBlock{Message: block, Signature: signature}
-		if l.fork == eth.Electra {
+		if !l.fork.HasCellProofs() {
 			return (&apielectra.SignedBlockContents{SignedBlock: signed, KZGProofs: l.proofs, Blobs: l.blobs}).MarshalSSZ()
 		}
 		return (&apifulu.SignedBlockContents{SignedBlock: signed, KZGProofs: l.proofs, Blobs: l.blobs}).MarshalSSZ()

@@ -162,7 +162,7 @@ func (p *Proposer) proposal(ctx context.Context, slot phase0.Slot, index phase0.
 		return fmt.Errorf("fetch local block: %w", err)
 	}
 	if bid := p.header(ctx, slot, local, key.PublicKey()); bid != nil {
-		blinded, err := blind(local, bid)
+		blinded, err := blindBlock(local, bid)
 		if err == nil {
 			return p.submit(ctx, slot, index, blinded)
 		}
@@ -233,7 +233,11 @@ func (p *Proposer) submit(ctx context.Context, slot phase0.Slot, index phase0.Va
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.SubmitTimeout)
 	defer cancel()
-	if err := p.Sidecar.Submit(ctx, blinded.signed(signature)); err != nil {
+	signed, err := blinded.signed(signature)
+	if err != nil {
+		return err
+	}
+	if err := p.Sidecar.Submit(ctx, signed); err != nil {
 		return fmt.Errorf("submit blinded block: %w", err)
 	}
 	return nil
