@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Blobs wants a bundle whose lists fit together (S29) and no more blobs than the slot's epoch
-// allows (S30). Proofs are verified with the execution, since they cost a hundred times as much as
+// Blobs wants a bundle whose lists fit together (REL-SUB-28) and no more blobs than the slot's
+// epoch allows. Proofs are verified with the execution, since they cost a hundred times as much as
 // all the rest.
 func Blobs(c *Case) *relay.Refused {
 	if !c.Submission.Fork.HasBlobs() {

@@ -25,7 +25,7 @@ func StandIn(h *relay.HeaderSubmission) *relay.Submission {
 	}
 }
 
-// HeaderWithdrawals wants the root of the announced withdrawals (S15).
+// HeaderWithdrawals wants the root of the announced withdrawals (REL-SUB-15).
 func HeaderWithdrawals(c *Case) *relay.Refused {
 	if !c.Submission.Fork.HasWithdrawals() {
 		return nil
@@ -40,7 +40,7 @@ func HeaderWithdrawals(c *Case) *relay.Refused {
 	return nil
 }
 
-// HeaderBlobs wants no more blobs than the slot's epoch allows (S30).
+// HeaderBlobs wants no more blobs than the slot's epoch allows.
 func HeaderBlobs(c *Case) *relay.Refused {
 	blobs := len(c.Header.Commitments)
 	if limit := c.Spec.MaxBlobs(phase0.Slot(c.Header.Trace.Slot)); uint64(blobs) > limit {

@@ -11,8 +11,9 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Signature wants the builder's signature over the message under the builder domain (S17), made
-// with a valid key (S18). The message commits to the block hash, and thereby to all of the block.
+// Signature wants the builder's signature over the message under the builder domain (REL-SUB-04),
+// made with a valid key (REL-SUB-04). The message commits to the block hash, and thereby to all of
+// the block.
 func Signature(c *Case) *relay.Refused {
 	if c.SignatureLater {
 		return nil

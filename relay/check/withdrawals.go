@@ -4,7 +4,7 @@ import (
 	"github.com/gavel-relay/gavel/relay"
 )
 
-// Withdrawals wants the announced withdrawals in their order (S15). There are at most 16, so
+// Withdrawals wants the announced withdrawals in their order (REL-SUB-15). There are at most 16, so
 // comparing them beats hashing them.
 func Withdrawals(c *Case) *relay.Refused {
 	if !c.Submission.Fork.HasWithdrawals() {

@@ -313,7 +313,7 @@ func TestSecondBlockOfASlot(t *testing.T) {
 	})
 }
 
-// P07: once a block of a later slot is out, an older one is not published any more.
+// Once a block of a later slot is out, an older one is not published any more.
 func TestBlockOfAnEarlierSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -329,8 +329,8 @@ func TestBlockOfAnEarlierSlot(t *testing.T) {
 	})
 }
 
-// P06: repeats, also at the same time and in any mix of v1 and v2, get the same answer; the block
-// is published once.
+// REL-PAY-06: repeats, also at the same time and in any mix of v1 and v2, get the same answer; the
+// block is published once.
 func TestRepeatsArePublishedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -354,7 +354,7 @@ func TestRepeatsArePublishedOnce(t *testing.T) {
 	})
 }
 
-// P09 and P11: an early request is held until the slot starts; v1 reveals only a second after
+// An early request is held until the slot starts; v1 reveals only a second after
 // publication, v2 at once.
 func TestWhenThingsHappen(t *testing.T) {
 	for name, row := range map[string]struct {

@@ -54,7 +54,8 @@ func DecodeHeaderSubmission(fork eth.Fork, media Media, body []byte) (*relay.Hea
 	return s, nil
 }
 
-// readHeaderSSZ reads the container above. Only the one encoding of what it says passes (S36).
+// readHeaderSSZ reads the container above. Only the one encoding of what it says passes
+// (REL-SUB-36).
 func readHeaderSSZ(s *relay.HeaderSubmission, form form, body []byte) (err error) {
 	defer malformed(&err)
 	parts, err := splitHeaderSSZ(s.Fork, body)

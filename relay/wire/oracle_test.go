@@ -32,7 +32,7 @@ import (
 //     are in lower case.
 //   - errEmptyTransaction: bellatrix and capella take "0x" for a transaction, the later forks do
 //     not; here none does.
-//   - errTooMany: the libraries do not apply SSZ's list limits to JSON (S35).
+//   - errTooMany: the libraries do not apply SSZ's list limits to JSON (REL-SUB-36).
 //   - Escapes in values ("\u0030x…") are read as what they stand for; the libraries look at the raw
 //     text in some types. The oracle is
 //     therefore shown the document without escapes.

@@ -17,7 +17,7 @@ var (
 	errSpelling = errors.New("written in other letters: names are in lower case")
 	// A transaction without bytes (no type of transaction has such a form).
 	errEmptyTransaction = errors.New("empty")
-	// A list that SSZ has no room for (S35).
+	// A list that SSZ has no room for (REL-SUB-36).
 	errTooMany = errors.New("more than SSZ has room for")
 )
 

@@ -80,7 +80,7 @@ func TestStrictJSON(t *testing.T) {
 	}
 }
 
-// Each fork's library type reads the base fee in its own way (S28).
+// Each fork's library type reads the base fee in its own way (REL-SUB-34).
 func TestBaseFeeMustFitInEveryFork(t *testing.T) {
 	for _, fork := range eth.Forks() {
 		contents := newSource(3).contents(fork)
@@ -102,7 +102,7 @@ func TestBaseFeeMustFitInEveryFork(t *testing.T) {
 	}
 }
 
-// What later versions may bring must not be refused (S41).
+// What later versions may bring must not be refused.
 func TestUnknownNamesAreIgnored(t *testing.T) {
 	body := strings.Replace(goodJSON(t), `"slot":"42"`, `"future":{"slots":[1,null,true,{"a":-1.5}]},"slot":"42"`, 1)
 	submission, err := DecodeSubmission(eth.Fulu, JSON, []byte(body))
@@ -115,7 +115,7 @@ func TestUnknownNamesAreIgnored(t *testing.T) {
 }
 
 // Every shortened, lengthened or bent SSZ body is refused, or is read as exactly what it says
-// (S36).
+// (REL-SUB-36).
 func TestStrictSSZ(t *testing.T) {
 	for _, fork := range eth.Forks() {
 		request, err := toRequest(newSource(5).contents(fork))
@@ -146,7 +146,7 @@ func bend(body []byte, at, by int) []byte {
 	return bent
 }
 
-// Lists end where SSZ has no more room (S35).
+// Lists end where SSZ has no more room (REL-SUB-36).
 func TestListLimitsHoldInJSON(t *testing.T) {
 	good := goodJSON(t)
 	withdrawal := `{"index":"1","validator_index":"1","address":"0x` + strings.Repeat("00", 20) + `","amount":"1"}`
