@@ -1,10 +1,10 @@
 // Package relay is the vocabulary of the block relay: its values, its facts, and every way it says
 // no. It imports none of its rooms; all of them may import it.
 //
-//	builder ──POST blocks──▶ api/builder ─▶ submit  ─┬─▶ check      (ordered rules, cheap before dear)
-//	                                                ├─▶ exec       (the block is executed on its parent's state)
-//	                                                ├─▶ auction    (pure: who leads?)
-//	                                                └─▶ escrow ─▶ top (signed, encoded, immutable)
+//	builder ──POST blocks──▶ api/builder ─▶ submit ─┬─▶ check      (ordered rules, cheap before dear)
+//	                                               ├─▶ exec       (the block is executed on its parent's state)
+//	                                               ├─▶ auction    (pure: who leads?)
+//	                                               └─▶ escrow ─▶ top (signed, encoded, immutable)
 //	proposer ─GET header──▶ api/proposer ─▶ top
 //	proposer ─POST blinded▶ api/proposer ─▶ deliver ─▶ guard ─▶ escrow ─▶ beacon nodes ─▶ reveal
 //	analyst ──GET data────▶ api/data ─▶ archive ◀── journal ◀── facts of all of the above

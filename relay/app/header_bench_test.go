@@ -133,12 +133,12 @@ func servingWhole(b *testing.B, api http.Handler) string {
 		PerSecond: noBound, Burst: noBound, BuilderPerSecond: noBound, BuilderBurst: noBound, Connections: 8192,
 		ConnectionsPerAddress: 1024,
 	}}}
-	record := newFacts(nil, a.log, nil)
+	a.facts = newFacts(nil, a.log, nil)
 	var err error
-	if a.builders, err = builders.New(nil, record); err != nil {
+	if a.builders, err = builders.New(nil, a.facts); err != nil {
 		b.Fatal(err)
 	}
-	if err := a.observe(record); err != nil {
+	if err := a.observe(); err != nil {
 		b.Fatal(err)
 	}
 	listener := listening(b)
@@ -147,7 +147,7 @@ func servingWhole(b *testing.B, api http.Handler) string {
 	go func() { ended <- serve.Serve(ctx, listener, a.protect(api), a.serving()) }()
 	b.Cleanup(func() {
 		stop()
-		if err := errors.Join(<-ended, record.Close(context.Background())); err != nil {
+		if err := errors.Join(<-ended, a.facts.Close(context.Background())); err != nil {
 			b.Error(err)
 		}
 	})

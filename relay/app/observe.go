@@ -20,7 +20,7 @@ type observed struct {
 }
 
 // observe measures requests, and the facts as they are told.
-func (a *App) observe(record *facts) error {
+func (a *App) observe() error {
 	tracer, shutdown, err := observe.Tracing(context.Background(), a.cfg.TraceEndpoint, "gavel-relay")
 	if err != nil {
 		return fmt.Errorf("trace: %w", err)
@@ -35,7 +35,7 @@ func (a *App) observe(record *facts) error {
 			Registrations: func() float64 { return float64(a.registry.Registrations()) },
 			HeadSlot:      func() float64 { return float64(a.registry.Head().Slot) },
 			BeaconNodes:   func() float64 { return float64(a.nodes.Following()) },
-			FactsLost:     func() float64 { return float64(record.Lost()) },
+			FactsLost:     func() float64 { return float64(a.facts.Lost()) },
 			Unacked:       func() float64 { return float64(a.journal.Unacked()) },
 			ListenersCut:  func() float64 { return float64(a.broadcast.Cut()) },
 			Listeners:     func() float64 { return float64(a.broadcast.Listeners()) },
@@ -48,7 +48,6 @@ func (a *App) observe(record *facts) error {
 			EvidenceBytes: func() float64 { return float64(a.journal.Bytes(journal.Evidence)) },
 		},
 	})}
-	record.listeners = append(record.listeners, a.watched.metrics)
 	return nil
 }
 

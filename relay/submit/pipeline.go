@@ -1,8 +1,8 @@
 // Package submit takes a builder's submission to the auction. This file is its whole way, step by
-// step, in the order in which the steps run; the steps are in the files rules, floor, simulate,
-// escrow, auction, announce and record. Before the pipeline, relay/api/builder reads the request,
-// and relay/wire decodes it. A block that comes twice needs no step of its own: its payload is put
-// into the escrow once, and a second bid of equal value does not lead.
+// step, in the order in which the steps run. Their files stand in that order, step1_rules to
+// step7_record; what they use stands behind them. Before the pipeline, relay/api/builder reads the
+// request and relay/wire decodes it. A block that comes twice needs no step of its own: its payload
+// is put into the escrow once, and a second bid of equal value does not lead.
 //
 //	simulated    block ─▶ rules ─▶ floor ─▶ simulate ─▶ escrow ─▶ auction ─▶ announce
 //	                      400       202       400        503

@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/attestantio/go-eth2-client/spec/phase0"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/internal/run"
+	"github.com/gavel-relay/gavel/internal/serve"
+	"github.com/gavel-relay/gavel/relay"
+	"github.com/gavel-relay/gavel/relay/archive"
+	"github.com/gavel-relay/gavel/relay/beacon"
+	"github.com/gavel-relay/gavel/relay/builders"
+	"github.com/gavel-relay/gavel/relay/deliver"
+	"github.com/gavel-relay/gavel/relay/registry"
+	"github.com/gavel-relay/gavel/relay/slots"
+	"github.com/gavel-relay/gavel/relay/submit"
+	"github.com/gavel-relay/gavel/relay/top"
+)
+
+// App is a relay. New opens its stores and asks a beacon node for the network; Run serves.
+type App struct {
+	cfg       Config
+	opened    run.Opened
+	log       *slog.Logger
+	spec      *eth.Spec
+	journal   *journal.Journal
+	facts     *facts // written to the journal
+	state     *state // kept in it
+	topSync   *topSync
+	archive   *archive.Archive
+	nodes     *beacon.Nodes
+	registry  *registry.Registry
+	topBid    *top.TopBid
+	broadcast *top.Broadcast
+	submit    *submit.Pipeline
+	deliver   *deliver.Deliverer
+	served    *slots.Payloads
+	slots     *slots.Slots
+	probe     *deliver.Probe
+	builders  *builders.List
+	killed    *killSwitch
+	alerts    *alerts
+	stopping  atomic.Bool
+	api       *serve.Mux
+	handler   http.Handler
+	// proposers is the part of the public API that proposers use, for a listener of their own.
+	proposers http.Handler
+	watched   observed
+	duties    dutyWatch
+}
+
+// New puts the parts together. What it has opened is closed by Close, or at once if it fails.
+func New(ctx context.Context, cfg Config) (app *App, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	a := &App{cfg: cfg, log: cfg.Log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if err := a.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.wire(); err != nil {
+		return nil, err
+	}
+	if err := a.restore(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.loadChain(ctx); err != nil {
+		return nil, err
+	}
+	a.probe.Test(ctx)
+	return a, nil
+}
+
+// trouble tells the operator what no caller can be told.
+func (a *App) trouble(action string, err error) {
+	a.log.Error("could not "+action, "error", err)
+	a.alerts.Trouble(a.cfg.Clock.Now(), action, err)
+}
+
+// unrecordedSubmission counts the submissions that anybody could have sent; nil if they are to be
+// facts like the others.
+func (a *App) unrecordedSubmission() func(relay.SubmissionJudged) {
+	if a.cfg.RecordRefused {
+		return nil
+	}
+	return func(judged relay.SubmissionJudged) {
+		judged.Builder = phase0.BLSPubKey{} // a claim
+		a.watched.metrics.Record(judged)
+	}
+}
+
+// unrecordedPayload is the same for blinded blocks.
+func (a *App) unrecordedPayload() func(relay.PayloadRefused) {
+	if a.cfg.RecordRefused {
+		return nil
+	}
+	return func(refused relay.PayloadRefused) { a.watched.metrics.Record(refused) }
+}

@@ -1,0 +1,67 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/gavel-relay/gavel/internal/eth"
+	"github.com/gavel-relay/gavel/internal/journal"
+	"github.com/gavel-relay/gavel/relay/archive"
+	"github.com/gavel-relay/gavel/relay/beacon"
+)
+
+// open opens what the relay uses outside of itself, and asks a beacon node for the network. What is
+// opened is closed in the opposite order.
+func (a *App) open(ctx context.Context) (err error) {
+	cfg := a.cfg
+	cfg.Journal.Dir, cfg.Journal.Log, cfg.Journal.StartTimeout = within(cfg.DataDir, "journal"), cfg.Log, cfg.StartTimeout
+	if a.journal, err = journal.Open(ctx, cfg.Journal); err != nil {
+		return fmt.Errorf("open journal: %w", err)
+	}
+	a.opened.Add(a.journal.Close)
+	if a.archive, err = archive.Open(ctx, databaseOf(cfg), cfg.Log); err != nil {
+		return fmt.Errorf("open archive: %w", err)
+	}
+	a.opened.AddCloser(a.archive.Close)
+	if err := a.archive.CheckAtStart(ctx, a.journal); err != nil {
+		return fmt.Errorf("open archive: %w", err)
+	}
+	if a.nodes, err = beacon.New(beacon.Config{URLs: cfg.BeaconURLs}, cfg.Log); err != nil {
+		return err
+	}
+	if a.spec, err = a.waitForSpec(ctx); err != nil {
+		return err
+	}
+	if err := eth.CheckNetwork(cfg.Network, a.spec); err != nil {
+		return err
+	}
+	a.facts = newFacts(a.journal, a.log, cfg.Observe)
+	a.opened.Add(a.facts.Close)
+	a.state = newState(a.journal, a.log)
+	a.opened.Add(a.state.Close)
+	a.topSync = newTopSync(escrow{a.journal}.sync, a.log)
+	a.alerts = newAlerts(alertConfig{URLs: cfg.Webhooks, Log: a.log})
+	a.probe = a.newProbe()
+	return a.observe()
+}
+
+// databaseOf is the URL of the archive.
+func databaseOf(cfg Config) string {
+	switch {
+	case cfg.Database != "":
+		return cfg.Database
+	case cfg.DataDir == "":
+		return "sqlite::memory:"
+	default:
+		return "sqlite:" + filepath.Join(cfg.DataDir, "archive.db")
+	}
+}
+
+// within is a folder in the data folder, or nothing without one.
+func within(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
