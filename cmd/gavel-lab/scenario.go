@@ -62,27 +62,31 @@ func scenarioCommand(start scenarioapp.Start) *cli.Command {
 				},
 				Action: beService,
 			},
-			{
-				Name: "run", Usage: "run scenarios of the library or of files, and judge how they end", ArgsUsage: "NAME|FILE …",
-				Flags: []cli.Flag{
-					&cli.BoolFlag{Name: "all", Usage: "run the whole library"},
-					&cli.BoolFlag{Name: "faults",
-						Usage: "run the stories of the library in which a process, its disk, its journal or its clock breaks"},
-					&cli.BoolFlag{Name: "watch", Usage: "draw each slot live in the terminal"},
-					&cli.BoolFlag{Name: "variants", Usage: "run all variants, and not only the first"},
-					&cli.BoolFlag{Name: "prove", Usage: "run once more without the key fault: then an expectation must break"},
-					&cli.Uint64Flag{Name: "seed", DefaultText: "the plan's", Usage: "the same seed gives the same keys and choices"},
-					&cli.BoolFlag{Name: "again",
-						Usage: "run what does not end as it must once more at a third of its speed, where a busy machine counts less"},
-					&cli.IntFlag{Name: "at-once", Value: 1, Usage: "scenarios that run at a time"},
-					&cli.StringFlag{Name: "dir", Value: "runs", TakesFile: true, Usage: "directory for run folders"},
-					&cli.BoolFlag{Name: "verbose",
-						Usage: "print the log of the laboratory's parts to stderr, and have services log more: each into a file of " +
-							"the run folder"},
-				},
-				Action: func(ctx context.Context, cmd *cli.Command) error { return runScenarios(ctx, cmd, start) },
-			},
+			scenarioRunCommand(start),
 		},
+	}
+}
+
+func scenarioRunCommand(start scenarioapp.Start) *cli.Command {
+	return &cli.Command{
+		Name: "run", Usage: "run scenarios of the library or of files, and judge how they end", ArgsUsage: "NAME|FILE …",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "all", Usage: "run the whole library"},
+			&cli.BoolFlag{Name: "faults",
+				Usage: "run the stories of the library in which a process, its disk, its journal or its clock breaks"},
+			&cli.BoolFlag{Name: "watch", Usage: "draw each slot live in the terminal"},
+			&cli.BoolFlag{Name: "variants", Usage: "run all variants, and not only the first"},
+			&cli.BoolFlag{Name: "prove", Usage: "run once more without the key fault: then an expectation must break"},
+			&cli.Uint64Flag{Name: "seed", DefaultText: "the plan's", Usage: "the same seed gives the same keys and choices"},
+			&cli.BoolFlag{Name: "again",
+				Usage: "run what does not end as it must once more at a third of its speed, where a busy machine counts less"},
+			&cli.IntFlag{Name: "at-once", Value: 1, Usage: "scenarios that run at a time"},
+			&cli.StringFlag{Name: "dir", Value: "runs", TakesFile: true, Usage: "directory for run folders"},
+			&cli.BoolFlag{Name: "verbose",
+				Usage: "print the log of the laboratory's parts to stderr, and have services log more: each into a file of " +
+					"the run folder"},
+		},
+		Action: func(ctx context.Context, cmd *cli.Command) error { return runScenarios(ctx, cmd, start) },
 	}
 }
 

@@ -104,16 +104,20 @@ func (m *Methods) orderStatus() Method {
 			if first == nil {
 				return nil, param.Missing("params[0]")
 			}
-			status, err := m.Tracker.Status(ctx, call.Signer, common.Hash(*first))
-			switch {
-			case err != nil:
-				return nil, err
-			case status == nil:
-				return nil, rpc.OrderUnknown.Plain()
-			}
-			return statusOf(status, m.Submitter.Head().Number), nil
+			return m.statusFor(ctx, call, common.Hash(*first))
 		},
 	}
+}
+
+func (m *Methods) statusFor(ctx context.Context, call *Call, order common.Hash) (any, error) {
+	status, err := m.Tracker.Status(ctx, call.Signer, order)
+	switch {
+	case err != nil:
+		return nil, err
+	case status == nil:
+		return nil, rpc.OrderUnknown.Plain()
+	}
+	return statusOf(status, m.Submitter.Head().Number), nil
 }
 
 func statusOf(s *rpc.OrderStatus, head uint64) orderStatusResult {

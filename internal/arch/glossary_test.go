@@ -1,0 +1,94 @@
+package arch
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The glossary is short enough to be read before the code. Each word has one meaning, a source, and
+// places that exist.
+func TestGlossary(t *testing.T) {
+	rows := tableOf(t, "docs/glossary.md", "# Glossary")
+	if len(rows) > 40 {
+		t.Errorf("%d words, want at most 40", len(rows))
+	}
+	var words []string
+	for _, row := range rows {
+		if len(row) != 4 || slices.Contains(row, "") {
+			t.Errorf("want word, meaning, source and place: %v", row)
+			continue
+		}
+		if slices.Contains(words, row[0]) {
+			t.Errorf("%s has two meanings", row[0])
+		}
+		words = append(words, row[0])
+		for _, path := range quoted(row[3]) {
+			if _, err := os.Stat(root + "/" + path); err != nil {
+				t.Errorf("%s lives in %s: %v", row[0], path, err)
+			}
+		}
+	}
+}
+
+// Whoever wants to change something finds the file by its name. The list is in
+// docs/architecture.md; a file that is renamed is found here.
+func TestChangesHaveTheirFile(t *testing.T) {
+	rows := tableOf(t, "docs/architecture.md", "## Where a change goes")
+	if len(rows) < 20 {
+		t.Errorf("%d changes, want at least 20", len(rows))
+	}
+	for _, row := range rows {
+		paths := quoted(row[len(row)-1])
+		if len(row) != 2 || len(paths) != 1 {
+			t.Errorf("want a change and its one file: %v", row)
+			continue
+		}
+		if file, err := os.Stat(root + "/" + paths[0]); err != nil || file.IsDir() {
+			t.Errorf("%s: want a file, %s: %v", row[0], paths[0], err)
+		}
+	}
+}
+
+// tableOf are the cells of the first table behind a heading, without its head.
+func tableOf(t *testing.T, path, heading string) (rows [][]string) {
+	t.Helper()
+	raw, err := os.ReadFile(root + "/" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, found := strings.Cut("\n"+string(raw), "\n"+heading+"\n")
+	if !found {
+		t.Fatalf("%s has no %q", path, heading)
+	}
+	for _, line := range strings.Split(text, "\n") {
+		cells, isRow := strings.CutPrefix(line, "| ")
+		if !isRow && len(rows) > 0 && !strings.HasPrefix(line, "|") {
+			break
+		}
+		if !isRow {
+			continue
+		}
+		var row []string
+		for _, cell := range strings.Split(strings.TrimSuffix(cells, "|"), " | ") {
+			row = append(row, strings.TrimSpace(cell))
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		t.Fatalf("%s has no table behind %q", path, heading)
+	}
+	return rows[1:]
+}
+
+var codeSpan = regexp.MustCompile("`([^`]+)`")
+
+// quoted are the texts between backticks.
+func quoted(cell string) (texts []string) {
+	for _, m := range codeSpan.FindAllStringSubmatch(cell, -1) {
+		texts = append(texts, m[1])
+	}
+	return texts
+}
