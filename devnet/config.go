@@ -13,41 +13,41 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Config says what network to run and for how long. In a Go literal the zero value of a field asks
-// for its default, where one is named; Validate puts it in. Errors name the flags of `gavel-lab
-// devnet`, which are also the keys of its configuration file.
+// Config says which network to run, and for how long. In a Go literal, the zero value of a field
+// means its default, if its comment names one; Validate fills it in. Errors name the flags of
+// `gavel-lab devnet`, which are also the keys of its configuration file.
 type Config struct {
 	// Slots is how many slots to run; 0 runs until it is stopped.
 	Slots int
-	// SlotDuration is the length of a slot in chain time: whole seconds, because block timestamps are.
-	// 12s.
+	// SlotDuration is the length of a slot in chain time. It is whole seconds, because block
+	// timestamps are. Default: 12s.
 	SlotDuration time.Duration
-	// Speed is how many times faster than the wall the chain clock runs: at 12 a slot of 12s takes one
-	// second. 12.
+	// Speed is how many times faster than wall time the chain clock runs: at 12, a slot of 12s
+	// takes one second. Default: 12.
 	Speed float64
-	// Validators is the number of validators that propose. 64.
+	// Validators is the number of validators that propose. Default: 64.
 	Validators int
-	// Builders is the number of builders that bid. 2.
+	// Builders is the number of builders that bid. Default: 2.
 	Builders int
-	// TxsPerSlot is how many transactions users send in each slot. 50.
+	// TxsPerSlot is how many transactions users send in each slot. Default: 50.
 	TxsPerSlot int
 	// BlobEvery n sends a blob transaction in every n-th slot; 0 sends none. Forks before deneb have
 	// no blobs.
 	BlobEvery int
-	// CircuitBreaker is how many slots in a row without a block make proposers ask no relay any more;
-	// 0 is never.
+	// CircuitBreaker is after how many slots in a row without a block proposers stop asking relays;
+	// 0 means never.
 	CircuitBreaker int
-	// SlotsPerEpoch. 8.
+	// SlotsPerEpoch is the length of an epoch. Default: 8.
 	SlotsPerEpoch int
-	// Fork is active from genesis on. It may be left out when Forks begins at epoch 0. fulu.
+	// Fork is active from genesis on. It may be left out if Forks begins at epoch 0. Default: fulu.
 	Fork eth.Fork
-	// Forks is the schedule, oldest first. After Validate it is complete: it begins with Fork at epoch
-	// 0 and names each version.
+	// Forks is the fork schedule, oldest first. After Validate it is complete: it begins with Fork
+	// at epoch 0, and each entry has its version.
 	Forks []eth.ForkPoint
 	// OrdersPerSlot is how many private transactions users send to the bundle RPC in each slot; 0
 	// sends none.
 	OrdersPerSlot int
-	// Searchers is the number of searchers that follow hints; there may be none.
+	// Searchers is the number of searchers that follow hints; it may be 0.
 	Searchers int
 	// RelayPort, BeaconPort, RPCPort, BundlePort, StreamPort and ValidationPort are the ports on
 	// 127.0.0.1 of the relay, the beacon node, the execution JSON-RPC, the bundle JSON-RPC, the event
@@ -58,22 +58,23 @@ type Config struct {
 	BundlePort     int
 	StreamPort     int
 	ValidationPort int
-	// Relays are the URLs of further relays, anybody's, with their key as user: builders bid to them
-	// and proposers ask them as well. They may come and go.
+	// Relays are the URLs of further relays, each with its public key as user. They can be relays
+	// of any implementation: builders bid to them, and proposers ask them too. They may start and
+	// stop during the run.
 	Relays []string
 	// DataDir keeps chain, journal and archive on disk; empty keeps them in memory.
 	DataDir string
-	// MevBoost is the path of a real mev-boost to put between proposers and the relay; empty uses the
-	// lab's own aggregator.
+	// MevBoost is the path of a real mev-boost binary, which then runs between proposers and the
+	// relay; empty uses the lab's own aggregator.
 	MevBoost string
-	// Seed makes keys and choices; the same seed gives the same actors.
+	// Seed determines keys and random choices: the same seed gives the same agents.
 	Seed uint64
 	// Plain prints lines even on a terminal; Verbose prints the log of all parts.
 	Plain   bool
 	Verbose bool
 }
 
-// Default is the network that `gavel-lab devnet` runs when it is asked for nothing.
+// Default returns the network that `gavel-lab devnet` runs without flags.
 func Default() Config {
 	return Config{
 		Slots: 16, SlotDuration: 12 * time.Second, Speed: 12, Validators: 64, Builders: 2, TxsPerSlot: 50,
@@ -81,8 +82,8 @@ func Default() Config {
 	}
 }
 
-// Validate puts defaults in place of zero values and then checks. Its error is one line that says
-// what to do.
+// Validate fills in defaults for zero values and then checks the result. Its error is one line that
+// says what to do.
 func (c *Config) Validate() error {
 	d := Default()
 	setIfZero(&c.SlotDuration, d.SlotDuration)
@@ -106,8 +107,8 @@ func setIfZero[T comparable](field *T, value T) {
 // imported.
 const minWallSlot = 100 * time.Millisecond
 
-// Check is Validate without the defaults: a zero that somebody wrote is judged like any other
-// value. It completes Forks.
+// Check is Validate without the defaults: it judges a zero like any other value. It completes
+// Forks.
 func (c *Config) Check() error {
 	for _, r := range []struct {
 		key             string
@@ -155,7 +156,7 @@ func (c *Config) Check() error {
 	return c.completeForks()
 }
 
-// checkPorts refuses one port for two listeners.
+// checkPorts refuses a port that is given to two listeners.
 func (c *Config) checkPorts() error {
 	ports := []struct {
 		key  string
@@ -174,8 +175,8 @@ func (c *Config) checkPorts() error {
 	return nil
 }
 
-// ParseRelay takes the key out of a relay's address, as sidecars are configured:
-// http://0xpubkey@host:port.
+// ParseRelay splits a relay's address, written as sidecars are configured
+// (http://0xpubkey@host:port), into its URL and its public key.
 func ParseRelay(address string) (base string, key phase0.BLSPubKey, err error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	user, host, found := strings.Cut(rest, "@")
@@ -188,12 +189,13 @@ func ParseRelay(address string) (base string, key phase0.BLSPubKey, err error) {
 	return scheme + "://" + host, key, nil
 }
 
-// WallSlot is how long a slot takes on the wall clock.
+// WallSlot returns how long a slot takes in wall time.
 func (c *Config) WallSlot() time.Duration {
 	return time.Duration(float64(c.SlotDuration) / c.Speed)
 }
 
-// completeForks makes Fork and Forks agree, puts genesis in front and names the versions.
+// completeForks makes Fork and Forks agree: it puts the fork at genesis in front, and fills in the
+// versions.
 func (c *Config) completeForks() error {
 	switch {
 	case len(c.Forks) > 0 && c.Forks[0].Epoch == 0:
@@ -224,14 +226,14 @@ func (c *Config) completeForks() error {
 	return nil
 }
 
-// forkVersion is the devnet's fork version: no public network has these, so a signature made here
-// is worth nothing elsewhere.
+// forkVersion returns the devnet's version of a fork. No public network uses these versions, so a
+// signature made here is worth nothing elsewhere.
 func forkVersion(fork eth.Fork) phase0.Version {
 	return phase0.Version{byte(fork) + 1, 'g', 'v', 'l'} // the first byte counts forks from phase0, as on public networks
 }
 
 // ParseForks reads a fork schedule, for example "electra@0,fulu@2": fork @ epoch, oldest first.
-// Empty text is no schedule.
+// Empty text gives no schedule.
 func ParseForks(text string) ([]eth.ForkPoint, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -255,7 +257,7 @@ func ParseForks(text string) ([]eth.ForkPoint, error) {
 	return points, nil
 }
 
-// ParseFork reads the name of a fork, and says which there are.
+// ParseFork reads the name of a fork. Its error lists the names that exist.
 func ParseFork(name string) (eth.Fork, error) {
 	if name == "" {
 		return 0, errors.New("fork is empty: give one of " + eth.ForkNames())

@@ -1,7 +1,7 @@
-// Package devnet is the vocabulary of the laboratory: what one may ask of a run (Config), and what
-// agents tell of what they meet (Event). Below it, network is what is there before anybody takes
-// part, agent has who takes part, and app runs gavel's services among them, who meet over HTTP as
-// strangers would.
+// Package devnet defines what a run of the lab is configured with (Config) and what agents report
+// (Event). Of the packages below it, network has the chain and the beacon node, agent has the
+// participants, and app runs gavel's services together with them. Agents and services meet over
+// HTTP only, as strangers would.
 //
 //	user ──transactions──▶ chain (EVM, in process) ◀──blocks── beacon (beacon-node emulator, its clock runs Speed times faster)
 //	                         │ pending                            │ duties, attributes, head
@@ -12,5 +12,5 @@
 //
 //	user ──private transactions──▶ bundle RPC ──▶ event stream ──hints──▶ searcher ──backruns──▶ bundle RPC ──bundles──▶ builder
 //
-// What happens in each slot is shown by display.
+// Package display shows what happens in each slot.
 package devnet

@@ -1,9 +1,9 @@
 package devnet
 
-// Names of everybody who is there once.
+// Names of the participants of which there is only one.
 const (
-	// BeaconName is the beacon node, ProposersName all validators with their sidecar, PayerName who
-	// pays delayed refunds, RPCName the bundle RPC and StreamName the event stream.
+	// BeaconName is the beacon node, ProposersName all validators with their sidecar, PayerName the
+	// agent that pays delayed refunds, RPCName the bundle RPC and StreamName the event stream.
 	BeaconName    = "beacon"
 	ProposersName = "proposers"
 	PayerName     = "payer"
@@ -11,19 +11,19 @@ const (
 	StreamName    = "stream"
 )
 
-// Event is something that an agent has met and tells its laboratory of.
+// Event is something that an agent met and reports to its lab.
 type Event struct {
 	// Actor is the agent's name, At the name of the service that it met.
 	Actor, At string
 	// Subject is one of the names below.
 	Subject string
-	// Slot that it is about; 0 is the one that runs.
+	// Slot is the slot that the event is about; 0 means the current one.
 	Slot int
-	// Status and Refusal are an HTTP answer's, of RequestRefused: Refusal is the id in its X-Refusal
-	// header, empty if there is none.
+	// Status and Refusal describe the HTTP answer of RequestRefused: Refusal is the id in the
+	// X-Refusal header, empty if there is none.
 	Status  int
 	Refusal string
-	// ValueWei is a decimal number, where the event has a value.
+	// ValueWei is a decimal number; it is empty for events without a value.
 	ValueWei string
 }
 
@@ -32,25 +32,28 @@ const (
 	// RequestRefused: a service answered with an error; RequestFailed: there was no answer.
 	RequestRefused = "request_refused"
 	RequestFailed  = "request_failed"
-	// BidCancelled is a builder's: it puts a lower bid in the place of one that stands.
+	// BidCancelled comes from a builder: it replaces one of its bids by a lower one.
 	BidCancelled = "bid_cancelled"
-	// TopHeard is a builder's: a relay has told it of another leading bid.
+	// TopHeard comes from a builder: a relay's stream told it of a new leading bid.
 	TopHeard = "top_heard"
-	// ListenerLeft: a stream of leading bids, or of hints, has ended, which the agent did not want.
+	// ListenerLeft: a stream of leading bids or of hints ended although the agent wanted to go on
+	// reading.
 	ListenerLeft = "listener_left"
-	// RegistrationSent is a proposer's: a relay has taken a batch of registrations. HeaderReceived: a
-	// relay has answered with a bid. PayloadReceived: its answer contained the payload.
+	// RegistrationSent comes from a proposer: a relay accepted a batch of registrations.
+	// HeaderReceived: a relay answered with a bid. PayloadReceived: a relay's answer contained the
+	// payload.
 	RegistrationSent = "registration_sent"
 	HeaderReceived   = "header_received"
 	PayloadReceived  = "payload_received"
-	// HintHeard is a searcher's who is told of an order, HintRepeated of one that it was told of
-	// before. HistoryKept: it came back to the stream, and the history has all that it was ever told.
+	// HintHeard comes from a searcher: the stream told it of an order for the first time.
+	// HintRepeated: the stream told it of the same order again. HistoryKept: after its stream
+	// broke, the history contained all hints that the searcher had ever heard.
 	HintHeard    = "hint_heard"
 	HintRepeated = "hint_repeated"
 	HistoryKept  = "history_kept"
-	// RefundListed is a payer's: the bundle RPC told it for the first time of a delayed refund.
-	// RefundReceived: that it was received. BooksRight: what the bundle RPC tells fits together, and
-	// fits the chain.
+	// RefundListed comes from a payer: the bundle RPC listed a delayed refund for the first time.
+	// RefundReceived: the bundle RPC says that the refund was received. BooksRight: the numbers of
+	// the bundle RPC agree with each other and with the chain.
 	RefundListed   = "refund_listed"
 	RefundReceived = "refund_received"
 	BooksRight     = "books_right"

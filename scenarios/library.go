@@ -1,5 +1,5 @@
-// Package scenarios is the library: one file a story, each with the paragraph that says why it is
-// told, what happens, and how it must end.
+// Package scenarios is the library of stories. Each file is one story, with a paragraph that says
+// why it exists, what happens in it, and how it must end.
 //
 //	gavel-lab scenario list
 //	gavel-lab scenario run equivocating-proposer
@@ -16,10 +16,10 @@ import (
 //go:embed library/*.yaml
 var library embed.FS
 
-// Names are all scenarios of the library, in alphabetical order.
+// Names returns the names of all scenarios in the library, in alphabetical order.
 func Names() []string {
 	entries, err := library.ReadDir("library")
-	if err != nil { // it is part of the program
+	if err != nil { // the folder is embedded, so this cannot fail
 		panic(err)
 	}
 	names := make([]string, len(entries))
@@ -29,7 +29,7 @@ func Names() []string {
 	return names
 }
 
-// Open reads a scenario of the library. Its error says which there are.
+// Open reads a scenario of the library. If there is none of that name, its error lists the names.
 func Open(name string) (*plan.Plan, error) {
 	text, err := library.ReadFile("library/" + name + ".yaml")
 	if err != nil {

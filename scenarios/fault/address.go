@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// Ports of services that go away and come back are below those that systems give to who asks for
-// any, so that nobody takes one in between. They are taken in turn, from a place that is another
-// one in each process.
+// Ports of services that stop and come back are below the range from which systems hand out free
+// ports, so that nobody else gets such a port in between. They are used in turn, beginning at a
+// random one, because several processes may do this at once.
 const (
 	firstPort = 20_000
 	ports     = 10_000
@@ -21,8 +21,8 @@ var lastPort atomic.Uint32
 
 func init() { lastPort.Store(rand.Uint32N(ports)) }
 
-// listenAnew listens on 127.0.0.1, at a port that is still free when the listener has been closed
-// for a while.
+// listenAnew listens on 127.0.0.1, at a port that stays free while the listener is closed for some
+// time.
 func listenAnew() (net.Listener, error) {
 	for range ports {
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+lastPort.Add(1)%ports))
@@ -36,8 +36,8 @@ func listenAnew() (net.Listener, error) {
 	return nil, fmt.Errorf("listen: all ports from %d to %d are in use", firstPort, firstPort+ports-1)
 }
 
-// Address is a free host:port of 127.0.0.1 for a service that goes away and comes back: nobody who
-// asks for any port is given it meanwhile.
+// Address returns a free host:port of 127.0.0.1 for a service that stops and comes back. The system
+// does not give this port to others who ask for any free port.
 func Address() (string, error) {
 	listener, err := listenAnew()
 	if err != nil {

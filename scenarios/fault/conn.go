@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// resetting is a listener that breaks connections while the proxy's condition says so, and
-// remembers those that are open.
+// resetting is a listener that registers accepted connections with the proxy, and breaks them while
+// the proxy's condition says so.
 type resetting struct {
 	net.Listener
 	proxy *Proxy
@@ -24,7 +24,8 @@ func (l resetting) Accept() (net.Conn, error) {
 	return &remembered{Conn: conn, proxy: l.proxy}, nil
 }
 
-// remember keeps a connection until it is closed, and breaks it if that is the condition.
+// remember keeps a connection until it is closed, and breaks it at once if the condition asks for
+// that.
 func (p *Proxy) remember(conn net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,15 +41,15 @@ func (p *Proxy) forget(conn net.Conn) {
 	delete(p.open, conn)
 }
 
-// reset closes a connection so that the other side is told of a reset, and not of an end.
+// reset closes a connection with a TCP reset, instead of an orderly end.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // fails only if the connection is closed, which is what is wanted
+		_ = tcp.SetLinger(0) // fails only if the connection is closed already
 	}
 	_ = conn.Close()
 }
 
-// remembered is a client's connection.
+// remembered is a client's connection, which the proxy forgets on Close.
 type remembered struct {
 	net.Conn
 	proxy *Proxy
@@ -59,7 +60,7 @@ func (c *remembered) Close() error {
 	return c.Conn.Close()
 }
 
-// dial opens a connection to the service, behind the gate.
+// dial opens a connection to the service, whose reads and writes the proxy can delay or hold.
 func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, network, address)
@@ -72,21 +73,21 @@ func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, er
 	return g, nil
 }
 
-// chunksInFlight is how much a connection with latency holds; a sender that is faster waits.
+// chunksInFlight is how many chunks a delayed connection holds; a faster sender waits.
 const chunksInFlight = 256
 
-// gated is a connection to the service on which what arrives is late, and nothing passes during a
-// partition. Read and Write are each called by one goroutine at a time, as the transport does.
+// gated is a connection to the service: what arrives on it is delayed, and nothing passes during a
+// partition. Read and Write are each called by one goroutine at a time, as the HTTP transport does.
 type gated struct {
 	net.Conn
 	proxy   *Proxy
 	arrived chan chunk // receive closes it
-	rest    chunk      // of what Read has begun with
+	rest    chunk      // what is left of the chunk that Read has begun
 	once    sync.Once
 	done    chan struct{} // closed by Close
 }
 
-// chunk is what arrived together, and when it may be read.
+// chunk is the result of one read, and the time from which it may be passed on.
 type chunk struct {
 	bytes []byte
 	err   error

@@ -22,16 +22,16 @@ type Proxy struct {
 	forward *httputil.ReverseProxy
 	closed  chan struct{}
 
-	mu        sync.Mutex   // guards what follows
+	mu        sync.Mutex   // guards the fields below
 	listener  net.Listener // nil while connections are refused
 	condition Condition
-	changed   chan struct{} // closed by Set, and made anew
+	changed   chan struct{} // Set closes and replaces it
 	random    *rand.Rand
-	open      map[net.Conn]bool // both sides' connections
+	open      map[net.Conn]bool // connections of clients and to the service
 }
 
-// Listen opens a proxy on a free port of 127.0.0.1 in front of the service at a URL. The same seed
-// loses and spoils the same requests, as far as they come in the same order.
+// Listen opens a proxy on a free port of 127.0.0.1 in front of the service at a URL. With the same
+// seed the same requests are lost and spoiled, if they come in the same order.
 func Listen(target string, seed uint64) (*Proxy, error) {
 	to, err := url.Parse(target)
 	if err != nil {
@@ -51,10 +51,10 @@ func Listen(target string, seed uint64) (*Proxy, error) {
 			r.Out.Host = r.In.Host
 		},
 		Transport: &http.Transport{DialContext: p.dial, DisableCompression: true, MaxIdleConnsPerHost: idleConns},
-		// Events are passed on as they come.
+		// Pass events on as they come, without buffering.
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0),
-		// A service that does not answer looks to the client like one: the connection ends without an
+		// If the service does not answer, the client sees the same: its connection ends without an
 		// answer.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
@@ -64,7 +64,7 @@ func Listen(target string, seed uint64) (*Proxy, error) {
 	return p, nil
 }
 
-// accept lets the server take connections, until the listener is closed.
+// accept starts the server on a listener; the server stops when the listener is closed.
 func (p *Proxy) accept(listener net.Listener) {
 	p.listener = listener
 	go func() { _ = p.server.Serve(resetting{listener, p}) }()
@@ -75,11 +75,11 @@ const (
 	headerTimeout = time.Minute
 )
 
-// URL is where the proxy listens.
+// URL returns the base URL at which the proxy listens.
 func (p *Proxy) URL() string { return "http://" + p.address }
 
-// Set puts the connection into a condition, from now on. The error says that its address could not
-// be listened at again; it stays closed then.
+// Set puts the connection into a condition from now on. If the proxy cannot listen at its address
+// again, Set returns an error and the address stays closed.
 func (p *Proxy) Set(condition Condition) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *Proxy) Set(condition Condition) error {
 	return err
 }
 
-// listen closes the proxy's address, or opens it again. The caller holds mu.
+// listen opens the proxy's address, or closes it. The caller holds mu.
 func (p *Proxy) listen(wanted bool) error {
 	switch {
 	case wanted == (p.listener != nil):
@@ -116,7 +116,7 @@ func (p *Proxy) listen(wanted bool) error {
 	return nil
 }
 
-// Condition is the one that was set last.
+// Condition returns the condition that was set last.
 func (p *Proxy) Condition() Condition {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,14 +138,14 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// now is the condition, and what closes when it changes.
+// now returns the condition, and a channel that is closed when it changes.
 func (p *Proxy) now() (Condition, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.condition, p.changed
 }
 
-// happens draws for one request.
+// happens draws, for one request, whether something with this probability happens.
 func (p *Proxy) happens(share float64) bool {
 	if share <= 0 {
 		return false
@@ -155,7 +155,8 @@ func (p *Proxy) happens(share float64) bool {
 	return p.random.Float64() < share
 }
 
-// pass waits while the connection is partitioned. It returns false when the wait ends otherwise.
+// pass waits while the connection is partitioned. It returns false if done or the proxy is closed
+// before the partition ends.
 func (p *Proxy) pass(done <-chan struct{}) bool {
 	for {
 		condition, changed := p.now()
@@ -200,7 +201,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r)
 }
 
-// wait lets wall time pass; false means that the request or the proxy ended.
+// wait waits for a span of wall time. It returns false if the request or the proxy ended before.
 func (p *Proxy) wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return true

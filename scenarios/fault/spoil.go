@@ -5,11 +5,11 @@ import (
 	"net/http"
 )
 
-// spoilEvery is how far wrong bytes are apart.
+// spoilEvery is the distance between wrong bytes.
 const spoilEvery = 97
 
-// spoil changes one byte in spoilEvery, counted from the beginning of what flows; the first one is
-// within a short message too.
+// spoil changes one byte in each spoilEvery, counted from the beginning of the stream. The first
+// wrong byte comes early, so that short messages have one too.
 func spoil(bytes []byte, flowed int) {
 	for i := range bytes {
 		if (flowed+i)%spoilEvery == spoilEvery/8 {
@@ -38,11 +38,11 @@ type spoiledAnswer struct {
 }
 
 func (a *spoiledAnswer) Write(bytes []byte) (int, error) {
-	wrong := append([]byte{}, bytes...) // a Writer may not change what it is given
+	wrong := append([]byte{}, bytes...) // an io.Writer must not change its argument
 	spoil(wrong, a.flowed)
 	a.flowed += len(wrong)
 	return a.ResponseWriter.Write(wrong)
 }
 
-// Unwrap lets the proxy flush.
+// Unwrap lets the reverse proxy find the Flusher.
 func (a *spoiledAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

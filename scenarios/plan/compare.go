@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Comparison holds two quantities against each other.
+// Comparison compares two quantities.
 type Comparison struct {
 	Left, Right Quantity
 	Op          string // <, <=, >, >= or =
-	// Tolerance belongs to "=": how far apart the two may be, absolute, or as a share of the right one
-	// if Relative.
+	// Tolerance is only for "=": how far apart the two may be. It is an absolute number, or, if
+	// Relative, a share of the right one.
 	Tolerance float64
 	Relative  bool
 }
@@ -26,11 +26,11 @@ type Quantity struct {
 	Term, Below *Term
 }
 
-// Term is something that can be counted or added up in a run.
+// Term is something that can be counted, added up or averaged in a run.
 type Term struct {
 	Name string
-	// Of narrows it to a builder, a relay or a searcher; Slots to some slots; Variant to another
-	// variant's run.
+	// Of restricts the term to a builder, a relay or a searcher, Slots to some slots, and Variant
+	// takes it from another variant's run.
 	Of      string
 	Slots   Range
 	Variant Choice
@@ -101,7 +101,7 @@ func ether(matches func(Record) bool) func([]Record) float64 {
 	return func(facts []Record) float64 { return sumEther(facts, matches) }
 }
 
-// sumEther adds up exactly, and rounds once.
+// sumEther adds up in wei, and rounds once at the end.
 func sumEther(facts []Record, matches func(Record) bool) float64 {
 	sum := new(big.Int)
 	for _, fact := range facts {
@@ -124,7 +124,7 @@ func meanMs(facts []Record, matches func(Record) bool) float64 {
 	return sum / n
 }
 
-// operators, those first that begin with another.
+// operators are tried in this order: "<=" and ">=" before "<" and ">", with which they begin.
 var operators = []string{"<=", ">=", "<", ">", "="}
 
 // comparison reads QUANTITY OP QUANTITY [± TOLERANCE].
@@ -197,7 +197,7 @@ func (r *reader) quantity(p *Plan, text string) (Quantity, error) {
 	return q, err
 }
 
-// term reads name, or name(builder-1, slots=2..5, delay=900ms).
+// term reads "name" or "name(builder-1, slots=2..5, delay=900ms)".
 func (r *reader) term(p *Plan, text string) (*Term, error) {
 	text = strings.TrimSpace(text)
 	name, arguments, has := strings.Cut(text, "(")
@@ -245,7 +245,8 @@ func (r *reader) argument(p *Plan, t *Term, argument string) (err error) {
 	return err
 }
 
-// wholeChoice completes the settings of a term: what it leaves out has its first value.
+// wholeChoice completes the settings of a term: a parameter that the term leaves out has its first
+// value.
 func (r *reader) wholeChoice(p *Plan, t *Term) error {
 	if len(t.Variant) == 0 {
 		return nil
@@ -264,7 +265,7 @@ func (r *reader) wholeChoice(p *Plan, t *Term) error {
 	return nil
 }
 
-// errNotRun says that a comparison needs a variant that did not run.
+// errNotRun means that a comparison needs a variant that did not run.
 type errNotRun struct{ choice string }
 
 func (e errNotRun) Error() string { return "variant " + e.choice + " did not run" }

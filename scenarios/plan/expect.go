@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Expectation is one line of what must come of a run: an event that happens or does not, or a
+// Expectation is one line that says how a run must end: an event that happens or does not, or a
 // comparison of quantities.
 type Expectation struct {
 	Text string
@@ -22,11 +22,12 @@ type Expectation struct {
 // EventExpectation asks how often an event happens.
 type EventExpectation struct {
 	Event string // a phrase of the catalogue
-	// Clauses narrow the event down: by, at, for, with, to, of, under, and "" for the object itself.
+	// Clauses restrict the event. Their keys are by, at, for, with, to, of, under, and "" for the
+	// direct object.
 	Clauses map[string]string
 	Slots   Range
-	// Every wants the event in each slot of Slots; otherwise it happens Least to Most times, where a
-	// negative Most is no bound.
+	// Every asks for the event in each slot of Slots. Otherwise it must happen Least to Most times;
+	// a negative Most means no upper bound.
 	Every       bool
 	Least, Most int
 }
@@ -35,7 +36,7 @@ type EventExpectation struct {
 type happening struct {
 	phrase  string
 	means   string
-	clauses map[string]string // allowed words, with the operand that each takes
+	clauses map[string]string // allowed keys of Clauses, with the operand that each takes
 	matches func(Record) bool
 }
 
@@ -52,7 +53,7 @@ var (
 	ofASlot          = map[string]string{"by": "BUILDER", "under": "FORK"}
 )
 
-// happenings are all events, longer phrases before those that begin alike.
+// happenings are all events that a plan can expect.
 var happenings = []happening{
 	{"delivered", "a relay has had a block published", byBuilderAtRelay, subject(PayloadDelivered)},
 	{"payload revealed", "a relay has published a block, or a proposer has been sent its payload",
@@ -141,7 +142,7 @@ func phrases() string {
 	return strings.Join(all, ", ")
 }
 
-// fieldOf is the field of a record that a clause looks at.
+// fieldOf returns the field of a record that a clause looks at.
 func fieldOf(r Record, clause string) string {
 	switch clause {
 	case "at":
@@ -225,7 +226,7 @@ func findHappening(text string) (happening, string, bool) {
 	return best, strings.TrimPrefix(text, best.phrase), best.phrase != ""
 }
 
-// clause reads what the words begin with, and says how many it has used.
+// clause reads the clause with which the words begin, and returns how many words it has used.
 func (r *reader) clause(p *Plan, e *EventExpectation, h happening, words []string) (int, error) {
 	switch {
 	case words[0] == "in":
@@ -259,7 +260,7 @@ func (r *reader) clause(p *Plan, e *EventExpectation, h happening, words []strin
 	return 0, fmt.Errorf("%q does not belong to %s: give %s", words[0], h.phrase, h.syntax())
 }
 
-// syntax is how an event may be written.
+// syntax lists the ways in which an event may be narrowed.
 func (h happening) syntax() string {
 	parts := []string{}
 	for _, word := range sortedKeys(h.clauses) {

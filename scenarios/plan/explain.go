@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Explain says in words what a plan does, who takes part and what must come of it, with every
-// default and the meaning of every move.
+// Explain describes a plan in words: who takes part, what they do and what must come of it, with
+// every default and the meaning of every move.
 func (p *Plan) Explain() string {
 	w := &writer{}
 	w.line("%s", p.Name)
@@ -149,7 +149,7 @@ func (w *writer) explainFaults(p *Plan) {
 	}
 }
 
-// means is what a move does, with its operands in place.
+// means returns what a move does, with the operands filled in.
 func (m Move) means(from catalogue) string {
 	words, forms := strings.Fields(m.String()), strings.Fields(m.Form)
 	text := from.entry(m.Form).means
@@ -161,7 +161,7 @@ func (m Move) means(from catalogue) string {
 	return text
 }
 
-// width is how long a line of an explanation is.
+// width is the length of a line of an explanation, in bytes.
 const width = 100
 
 // wrap breaks a paragraph into lines.
@@ -181,8 +181,8 @@ func wrap(text, indent string) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// Catalogue says in Markdown everything that the language has: moves, faults, events, quantities,
-// checks, classes.
+// Catalogue lists in Markdown everything that the language has: moves, faults, events, quantities,
+// classes.
 func Catalogue() string {
 	w := &writer{}
 	for _, c := range []struct {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// events reads what happens at a time, and what is expected.
+// events reads what goes wrong and when (latencies and faults), and what is expected.
 func (r *reader) events(p *Plan, values map[string]*node) {
 	r.latencies(p, values["latency"])
 	for _, item := range r.list(values["faults"]) {
@@ -15,8 +15,8 @@ func (r *reader) events(p *Plan, values map[string]*node) {
 	r.expectations(p, values["expect"])
 }
 
-// BreaksProcess says whether the fault is in a service's process or what that stands on: its disk,
-// journal or clock.
+// BreaksProcess says whether the fault breaks a service's process, or what the process needs: its
+// disk, journal or clock.
 func (f Fault) BreaksProcess() bool { return f.What.Is(processFaults...) }
 
 func (r *reader) fault(p *Plan, item *node) {
@@ -44,7 +44,7 @@ func (r *reader) fault(p *Plan, item *node) {
 	p.Faults = append(p.Faults, f)
 }
 
-// breakable says why a fault cannot be on what it is on.
+// breakable checks that this kind of fault can break what it is on.
 func (r *reader) breakable(p *Plan, f Fault) error {
 	on, relay := f.On.To, slices.Contains(r.actors["RELAY"], f.On.To)
 	ours := relay || on == RPCName || on == StreamName
@@ -67,8 +67,8 @@ func (r *reader) breakable(p *Plan, f Fault) error {
 	return together(p, f)
 }
 
-// together says why a fault cannot be in one plan with those before it: who locks a database would
-// not find it on a disk of the laboratory's own.
+// together refuses faults that exclude each other: "database down" locks the database in the
+// service's own folder, and does not find it there if the service's data is on a disk of the lab.
 func together(p *Plan, f Fault) error {
 	const locks = "database down"
 	for _, other := range p.Faults {
@@ -80,11 +80,11 @@ func together(p *Plan, f Fault) error {
 	return nil
 }
 
-// BreaksDisk says whether a service's disk breaks in the plan; an empty name is any service.
+// BreaksDisk says whether a service's disk breaks in the plan; an empty name means any service.
 func (p *Plan) BreaksDisk(service string) bool { return p.breaks(service, diskFaults) }
 
-// BreaksJournal says whether the server of a service's journal goes away, so that it must stand
-// apart.
+// BreaksJournal says whether the plan kills the server of a service's journal. That server must
+// then be a process of its own.
 func (p *Plan) BreaksJournal(service string) bool { return p.breaks(service, []string{"journal away"}) }
 
 func (p *Plan) breaks(service string, by []string) bool {

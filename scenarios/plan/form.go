@@ -11,14 +11,14 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// entry is what may be written in one place: its form, what it means, and for an operand that is a
-// word, which words there are.
+// entry is one thing that may be written in a place: its form and its meaning, and the words that
+// are allowed for an operand that is a word.
 type entry struct {
 	form, means string
-	names       []string // allowed for the form's NAME-like operand; nil leaves that to the actors of the plan
+	names       []string // allowed words for an operand that is a name; nil means the names of the plan's actors
 }
 
-// catalogue is everything that may be written in one place.
+// catalogue has everything that may be written in one place.
 type catalogue struct {
 	what    string // "a builder's strategy"
 	entries []entry
@@ -41,7 +41,8 @@ func (c catalogue) entry(form string) entry {
 	return entry{}
 }
 
-// read finds the form of a text. actors are the names that RELAY, BUILDER and USER may take.
+// read finds the entry whose form a text has. actors are the names that RELAY, BUILDER and USER may
+// stand for.
 func (c catalogue) read(text string, actors actors) (Move, error) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -67,8 +68,8 @@ func (c catalogue) read(text string, actors actors) (Move, error) {
 	return Move{}, fmt.Errorf("%q is not %s: give one of %s", text, c.what, c.forms())
 }
 
-// errShape marks a text that has other words than the form, as against one whose operand cannot be
-// read.
+// errShape marks a text whose words do not match the form, in contrast to one whose operand cannot
+// be read.
 var errShape = errors.New("write it")
 
 func (e entry) match(pattern, words []string, actors actors) (Move, error) {
@@ -119,7 +120,7 @@ func (m *Move) take(operand, word string, names []string, actors actors) (err er
 	return err
 }
 
-// String is the move as a plan writes it.
+// String returns the move as a plan writes it.
 func (m Move) String() string {
 	words := strings.Fields(m.Form)
 	for i, word := range words {
@@ -144,12 +145,12 @@ func (m Move) String() string {
 	return strings.Join(words, " ")
 }
 
-// Is says whether the move's form begins with one of these, each a word or several.
+// Is says whether the move's form begins with one of these phrases.
 func (m Move) Is(beginnings ...string) bool {
 	return slices.ContainsFunc(beginnings, func(words string) bool { return strings.HasPrefix(m.Form+" ", words+" ") })
 }
 
-// maxCount bounds what a plan may count.
+// maxCount bounds every count in a plan.
 const maxCount = 1_000_000
 
 // maxSpan bounds durations, so that their sums cannot overflow.
@@ -178,7 +179,7 @@ func parseSpan(text string) (time.Duration, error) {
 }
 
 func formatDuration(d time.Duration) string {
-	text := d.String() // such as 1m0s
+	text := d.String() // for example 1m0s
 	for _, zero := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(text, zero) {
 			text = text[:len(text)-len(zero)+1]
@@ -241,7 +242,8 @@ func trimZeros(text string) string {
 	return text
 }
 
-// formatWei writes a value in the greatest unit in which it needs no more than nine places.
+// formatWei writes a value in the largest unit in which it needs no more than nine decimal places
+// and does not begin with more than five zeros.
 func formatWei(value *uint256.Int) string {
 	text := value.Dec()
 	for _, unit := range units {

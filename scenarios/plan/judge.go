@@ -14,17 +14,17 @@ type Verdict struct {
 	Line   int    `json:"line"`
 	Met    bool   `json:"met"`
 	Reason string `json:"reason"`
-	// Skipped says that the expectation could not be judged, since it compares variants that did not
-	// run. Met is false then.
+	// Skipped says that the expectation could not be judged, because it compares with variants that
+	// did not run. Met is then false.
 	Skipped bool `json:"skipped,omitempty"`
 }
 
-// Runs are the facts of the variants of one plan that have run, by choice ("" where nothing
+// Runs are the facts of those variants of a plan that have run, keyed by choice ("" if nothing
 // varies).
 type Runs map[string][]Record
 
-// Judge holds the expectations against the facts of a run. others are the runs of the other
-// variants, which comparisons may ask for.
+// Judge compares the facts of a run with the expectations. others are the runs of the other
+// variants, which comparisons may refer to.
 func (p *Plan) Judge(facts []Record, others Runs) []Verdict {
 	verdicts := make([]Verdict, 0, len(p.Expect))
 	for _, e := range p.Expect {
@@ -39,7 +39,7 @@ func (p *Plan) Judge(facts []Record, others Runs) []Verdict {
 	return verdicts
 }
 
-// AllMet says whether all verdicts that could be reached are good, and at least one is.
+// AllMet says whether every expectation that could be judged is met, and at least one could.
 func AllMet(verdicts []Verdict) bool {
 	met := 0
 	for _, v := range verdicts {
@@ -55,7 +55,7 @@ func AllMet(verdicts []Verdict) bool {
 
 func (e *EventExpectation) judge(p *Plan, facts []Record) (bool, string) {
 	h := happeningOf(e.Event)
-	var found, near []Record // near: the same event of somebody else
+	var found, near []Record // near: the same event, but other clauses do not fit
 	for _, fact := range facts {
 		switch {
 		case fact.Slot < 1 && fact.Subject == SlotFinished || fact.Slot > p.Slots || !h.matches(fact) ||
@@ -79,7 +79,7 @@ func (e *EventExpectation) judge(p *Plan, facts []Record) (bool, string) {
 
 func (e *EventExpectation) fits(fact Record) bool {
 	for clause, want := range e.Clauses {
-		if clause == "of" { // a share, which is rounded somewhere on its way
+		if clause == "of" { // a percentage is compared to half a point, because it was rounded on its way
 			percent, err := strconv.ParseFloat(want, 64)
 			if err != nil || math.Abs(percent-fact.Percent) > 0.5 {
 				return false
@@ -140,7 +140,7 @@ func places(facts []Record) string {
 	return ": " + strings.Join(words, ", ")
 }
 
-// others says what happened instead: each kind once, with its count.
+// others says what happened instead, each kind with its count.
 func others(facts []Record) string {
 	counts, order := map[string]int{}, []string{}
 	for _, fact := range facts {

@@ -40,7 +40,7 @@ func (m Moment) String() string {
 	}
 }
 
-// In is the moment as a time after genesis.
+// In returns the moment as a time after genesis, for slots of the given length.
 func (m Moment) In(slot time.Duration) time.Duration { return time.Duration(m.Slot)*slot + m.Offset }
 
 // parseRange reads "3" or "2..5".
@@ -70,7 +70,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d..%d", r.First, r.Last)
 }
 
-// words is the range in a sentence.
+// words returns the range as words in a sentence.
 func (r Range) words() string {
 	switch {
 	case r == Range{}:

@@ -13,7 +13,8 @@ import (
 // maxBytes bounds a plan's text: plans are read by people.
 const maxBytes = 64 << 10
 
-// node is YAML without its spelling: a scalar, a list or a mapping, and where it stands.
+// node is a YAML value without its spelling: a scalar, a list or a mapping, and the line where it
+// stands.
 type node struct {
 	line  int
 	kind  kind
@@ -41,8 +42,8 @@ func (k kind) String() string {
 	return [...]string{"one value", "a list", "keys with values", "nothing"}[k]
 }
 
-// readYAML reads one document. Anchors, aliases, tags and merge keys are refused: a plan says what
-// it says where it says it.
+// readYAML reads one document. It refuses anchors, aliases, tags and merge keys, so that a reader
+// of a plan finds each value where it applies.
 func readYAML(file string, text []byte) (*node, error) {
 	if len(text) > maxBytes {
 		return nil, fmt.Errorf("%s: %d bytes: a plan has at most %d", file, len(text), maxBytes)
@@ -66,7 +67,7 @@ func readYAML(file string, text []byte) (*node, error) {
 	return convert(file, bodies[0], 0)
 }
 
-// maxDepth is deeper than any plan is.
+// maxDepth bounds how deep values may be nested; no plan needs as much.
 const maxDepth = 16
 
 func convert(file string, from ast.Node, depth int) (*node, error) {

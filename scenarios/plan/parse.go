@@ -12,16 +12,16 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// source is what a plan was read from; other variants are read from it again.
+// source is the text that a plan was read from, parsed; other variants are read from it again.
 type source struct {
 	file  string
 	tree  *node
-	apply []pair // put in place of the keys that they name
+	apply []pair // values that replace those of the same keys
 }
 
 // Parse reads a plan. The file's name gives the plan its name and stands in errors, which are
-// joined: file:line: key: what is wrong, and what may stand there. Of a plan that varies, the first
-// variant is returned; all have been checked.
+// joined: file:line: key: what is wrong, and what is allowed there. If the plan varies, Parse
+// checks all variants and returns the first.
 func Parse(file string, text []byte) (*Plan, error) {
 	tree, err := readYAML(filepath.Base(file), text)
 	if err != nil {
@@ -39,19 +39,19 @@ func Parse(file string, text []byte) (*Plan, error) {
 	return first, nil
 }
 
-// With is the variant of a plan that a choice names.
+// With returns the variant of the plan that a choice names.
 func (p *Plan) With(choice Choice) (*Plan, error) { return read(p.source, choice) }
 
-// reader collects what is wrong with a plan while it is read.
+// reader reads a plan and collects its errors.
 type reader struct {
 	file   string
 	errs   []error
 	choice Choice
-	used   map[string]bool // parameters that stand somewhere
+	used   map[string]bool // parameters that are used somewhere
 	actors actors
 }
 
-// actors are the names that may stand for an operand.
+// actors maps an operand to the names that may stand for it.
 type actors map[string][]string
 
 func (a actors) of(operand string) []string { return a[operand] }
@@ -98,8 +98,8 @@ func defaults() *Plan {
 	}
 }
 
-// pairs are the values of a mapping by key; nil values are left out, so that an empty key takes its
-// default.
+// pairs returns the values of a mapping by key. It leaves empty values out, so that an empty key
+// gets its default.
 func (r *reader) pairs(n *node, where string, allowed []string) map[string]*node {
 	values := map[string]*node{}
 	if n.kind == empty {
@@ -130,7 +130,7 @@ func (r *reader) without(n *node) []pair {
 	return n.pairs
 }
 
-// text is a scalar with its parameters filled in.
+// text returns a scalar with its parameters filled in.
 func (r *reader) text(n *node, key string) (string, bool) {
 	if n == nil {
 		return "", false
@@ -183,7 +183,7 @@ func (r *reader) span(values map[string]*node, key string, into *time.Duration) 
 	*into = d
 }
 
-// list are the items of a list; one value is a list of one.
+// list returns the items of a list; a single value is a list of one.
 func (r *reader) list(n *node) []*node {
 	switch {
 	case n == nil || n.kind == empty:
@@ -195,7 +195,7 @@ func (r *reader) list(n *node) []*node {
 	}
 }
 
-// scale reads how long and how fast the run is.
+// scale reads how long and how fast the run is, and the keys that apply to the whole chain.
 func (r *reader) scale(p *Plan, values map[string]*node) {
 	p.Why, _ = r.text(values["why"], "why")
 	p.Why = strings.TrimSpace(p.Why)

@@ -9,22 +9,22 @@ import (
 	"github.com/gavel-relay/gavel/internal/eth"
 )
 
-// Plan is one scenario, checked, with every default in place. Durations are chain time.
+// Plan is one scenario, checked, with all defaults filled in. Durations are chain time.
 type Plan struct {
 	// Name is the file's name without its ending; Why is the paragraph that says what the scenario
 	// shows.
 	Name, Why string
-	// Slots is how many slots run, from slot 1 on; Slot is the length of one in whole seconds, Speed
-	// how many times faster than the wall.
+	// Slots is how many slots run, from slot 1 on. Slot is the length of a slot in whole seconds.
+	// Speed is how many times faster than wall time the chain runs.
 	Slots int
 	Slot  time.Duration
 	Speed float64
 	Seed  uint64
-	// SlotsPerEpoch and Forks: the schedule begins at epoch 0.
+	// Forks is the fork schedule; it begins at epoch 0.
 	SlotsPerEpoch int
 	Forks         []eth.ForkPoint
-	// Validators propose in turn; TxsPerSlot are the transactions that users send in a slot, BlobEvery
-	// n sends a blob in each n-th.
+	// Validators is how many validators propose in turn. TxsPerSlot is how many transactions users
+	// send in a slot. BlobEvery n sends a blob in every n-th slot; 0 sends none.
 	Validators, TxsPerSlot, BlobEvery int
 
 	Relays    []RelayPlan
@@ -39,26 +39,27 @@ type Plan struct {
 	Faults    []Fault
 	// Monitor starts a relay monitor, which watches all relays from public data.
 	Monitor bool
-	// Payer starts somebody who pays the delayed refunds of users' friend, which builders do not.
+	// Payer starts an agent that pays the delayed refunds of users' friend, because builders do not
+	// pay these.
 	Payer  bool
 	Expect []Expectation
-	// Vary are the values that variants differ in; Chosen are the ones of this plan, nil where nothing
-	// varies.
+	// Vary are the parameters in which variants differ. Chosen are their values in this plan, nil
+	// if nothing varies.
 	Vary   []Parameter
 	Chosen Choice
 
 	source  source
-	without []pair // what Without puts in place of keys
+	without []pair // the values that Without puts in place of others
 }
 
-// RelayPlan is a relay: relay-1, relay-2 …
+// RelayPlan is a relay. Relays are named relay-1, relay-2 and so on.
 type RelayPlan struct {
 	Name string
-	// Behaviour is "honest", or the name of a fault class that a monitor can find: then a dishonest
-	// relay stands in its place.
+	// Behaviour is "honest", or the name of a fault class that a monitor can find: a dishonest
+	// relay then takes the relay's place.
 	Behaviour string
-	// PayloadCutOff is how late into the slot a payload is asked for at the latest, HeaderCutOff the
-	// same for headers; zero is the relay's own.
+	// HeaderCutOff and PayloadCutOff are how late into the slot the relay still serves a header or
+	// a payload; zero leaves that to the relay.
 	HeaderCutOff, PayloadCutOff time.Duration
 	// Optimistic are the builders whose bids count before they are validated.
 	Optimistic []string
@@ -69,7 +70,7 @@ type RelayPlan struct {
 type BuilderPlan struct {
 	Name     string
 	Strategy []Move
-	// Key marks the builder whose strategy the scenario is about: Without makes it naive.
+	// Key marks a builder whose strategy the scenario is about: Without gives it another one.
 	Key bool
 }
 
@@ -87,32 +88,34 @@ type UserPlan struct {
 	Key      bool
 }
 
-// SearcherPlan is a searcher who listens to hints and sends bundles.
+// SearcherPlan is a searcher that listens to hints and sends bundles.
 type SearcherPlan struct {
 	Name     string
 	Strategy []Move
 	Key      bool
 }
 
-// Move is one element of a strategy, or a kind of fault: a form of the catalogue with its operands.
+// Move is one element of a strategy, or a kind of fault: an entry of the catalogue with its
+// operands.
 type Move struct {
-	// Form is the catalogue's entry, such as "bluff VALUE until TIME"; operands are in capitals there.
+	// Form is the form of the catalogue's entry, such as "bluff VALUE until TIME"; operands are in
+	// capitals.
 	Form string
-	// Operands, as far as the form has them.
+	// The operands that the form has; the others are zero.
 	ValueWei *uint256.Int
 	Percent  float64
-	Time     time.Duration // TIME: against the slot's start, negative is before it. DURATION: a span
+	Time     time.Duration // TIME: relative to the slot's start, negative before it. DURATION: a span
 	Count    int
 	Name     string // a check, a condition, a relay, a builder, a class of faults
 }
 
-// Latency delays what flows on a link, one way.
+// Latency delays what flows on a link, in each direction.
 type Latency struct {
 	On   Link
 	Time time.Duration
 }
 
-// Link is a connection: From asks To. An empty From is everybody.
+// Link is a connection on which From sends requests to To. An empty From means everybody.
 type Link struct{ From, To string }
 
 func (l Link) String() string {
@@ -122,8 +125,8 @@ func (l Link) String() string {
 	return l.From + " -> " + l.To
 }
 
-// Fault is something that breaks at From and is mended at Until. The zero From is before anything
-// happens, the zero Until is never.
+// Fault is something that breaks at From and is mended at Until. A zero From means before the run
+// begins, a zero Until means never.
 type Fault struct {
 	What        Move
 	On          Link
@@ -131,13 +134,13 @@ type Fault struct {
 	Key         bool
 }
 
-// Moment is a slot and an offset from its start. The zero moment is none.
+// Moment is a slot and an offset from its start. The zero moment means that none is given.
 type Moment struct {
 	Slot   int
 	Offset time.Duration
 }
 
-// Range is some slots, both ends included; the zero range is all.
+// Range is a range of slots, both ends included; the zero range means all slots.
 type Range struct{ First, Last int }
 
 // Has says whether a slot is in the range.

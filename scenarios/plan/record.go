@@ -9,28 +9,28 @@ import (
 	"github.com/gavel-relay/gavel/devnet"
 )
 
-// Record is one fact of a run: a line of facts.ndjson. What expectations ask for stands in fields
-// of its own, with everybody's names instead of keys; Fact is what the actor itself wrote, its
-// journal's line if it keeps one.
+// Record is one fact of a run, a line of facts.ndjson. The fields that expectations look at have
+// names of participants instead of keys. Fact is what the actor itself wrote, for example the entry
+// of its journal.
 type Record struct {
 	Seq int `json:"seq"`
-	// Slot and SlotMs are chain time: the slot that it is about, and the milliseconds since that slot
-	// began, negative before it.
+	// Slot is the slot that the record is about. SlotMs is chain time in milliseconds since that
+	// slot began, negative before it.
 	Slot   int   `json:"slot"`
 	SlotMs int64 `json:"slot_ms"`
-	// WallNs is wall time since the run began.
+	// WallNs is wall time since the run began, in nanoseconds.
 	WallNs  int64  `json:"wall_ns"`
 	Actor   string `json:"actor"`
 	Subject string `json:"subject"`
-	// About is whom it is about, where that is another than the actor: a bid's builder, a refund's
-	// user.
+	// About is the participant that the record is about, if that is not the actor: a bid's builder,
+	// a refund's user.
 	About string `json:"about,omitempty"`
 	// At is the relay or service that an agent met.
 	At string `json:"at,omitempty"`
 	// ID is a refusal's id, a slot's outcome, or a class of faults.
 	ID string `json:"id,omitempty"`
-	// Counts: a submission is a bid from now on. One that was refused, or is kept but below what could
-	// lead, is none.
+	// Counts says that a submission takes part in the auction from now on as a bid. It is false if
+	// the submission was refused, or was kept although it is too low to lead.
 	Counts bool `json:"counts,omitempty"`
 	// ValueWei is a decimal number.
 	ValueWei string          `json:"value_wei,omitempty"`
@@ -39,8 +39,8 @@ type Record struct {
 	Fact     json.RawMessage `json:"fact,omitempty"`
 }
 
-// Subjects of records that expectations look at. Agents' are those of their events (package
-// devnet). The relay's are the subjects of its journal.
+// Subjects of records that expectations look at. Those of agents are the subjects of their events
+// (package devnet); those of the relay are the subjects of its journal.
 const (
 	SubmissionJudged   = "submission_judged"
 	HeaderServed       = "header_served"
@@ -48,30 +48,31 @@ const (
 	PayloadRefused     = "payload_refused"
 	BuilderDemoted     = "builder_demoted"
 	RegistrationStored = "registration_stored"
-	// RegistrationSent is a proposer's: a relay has taken a batch of registrations.
+	// RegistrationSent comes from a proposer: a relay accepted a batch of registrations.
 	RegistrationSent = devnet.RegistrationSent
-	// SlotFinished is what the chain has for a slot; its ID is an outcome.
+	// SlotFinished says what the chain has for a slot; its ID is an outcome.
 	SlotFinished = "slot_finished"
-	// RequestRefused is an agent's: a service answered with an error, its ID is the refusal's or
-	// "http-STATUS".
+	// RequestRefused comes from an agent: a service answered with an error. Its ID is the refusal's
+	// id, or "http-STATUS".
 	RequestRefused = devnet.RequestRefused
-	// RequestFailed is an agent's: there was no answer.
+	// RequestFailed comes from an agent: there was no answer.
 	RequestFailed = devnet.RequestFailed
-	// PayloadReceived is a proposer's: the relay's answer contained the payload.
+	// PayloadReceived comes from a proposer: the relay's answer contained the payload.
 	PayloadReceived = devnet.PayloadReceived
 	HeaderReceived  = devnet.HeaderReceived
 	BidCancelled    = devnet.BidCancelled
-	// TopChanged is a relay's: another bid leads. TopHeard is the agent's who is told.
+	// TopChanged comes from a relay: another bid leads. TopHeard comes from an agent that heard of
+	// it.
 	TopChanged = "top_changed"
 	TopHeard   = devnet.TopHeard
-	// ListenerLeft is an agent's: its stream of leading bids, or of hints, ended, which it did not
-	// want.
+	// ListenerLeft comes from an agent: its stream of leading bids or of hints ended although it
+	// wanted to go on reading.
 	ListenerLeft   = devnet.ListenerLeft
 	BreakerOpened  = "breaker_opened"
 	MonitorFinding = "monitor_finding"
 	ServiceStopped = "service_stopped"
 	ServiceStarted = "service_started"
-	// ServicePaused and ServiceResumed: a process stands still, and goes on.
+	// ServicePaused and ServiceResumed: a process was stopped with SIGSTOP, and continued.
 	ServicePaused  = "service_paused"
 	ServiceResumed = "service_resumed"
 	FaultBegan     = "fault_began"
@@ -80,15 +81,15 @@ const (
 	BundleLanded   = "bundle_landed"
 	RefundPaid     = "refund_paid"
 	HintSeen       = "hint_seen"
-	// HintHeard is a listener's who is told of an order, HintRepeated of one that it was told of
-	// before. HistoryKept is its, too: it came back to the stream, and the history has all that it was
-	// ever told.
+	// HintHeard comes from a searcher: the stream told it of an order for the first time.
+	// HintRepeated: the stream told it of the same order again. HistoryKept: after its stream
+	// broke, the history contained all hints that the searcher had ever heard.
 	HintHeard    = devnet.HintHeard
 	HintRepeated = devnet.HintRepeated
 	HistoryKept  = devnet.HistoryKept
-	// RefundListed is the payer's: the bundle RPC told it for the first time of a delayed refund;
-	// RefundReceived: that it was received. BooksRight is its, too: what the bundle RPC tells fits
-	// together, and fits the chain.
+	// RefundListed comes from the payer: the bundle RPC listed a delayed refund for the first time.
+	// RefundReceived: the bundle RPC says that the refund was received. BooksRight: the numbers of
+	// the bundle RPC agree with each other and with the chain.
 	RefundListed   = devnet.RefundListed
 	RefundReceived = devnet.RefundReceived
 	BooksRight     = devnet.BooksRight
@@ -100,8 +101,8 @@ const (
 // Outcomes of a slot.
 const (
 	Landed   = "landed"   // a relay's block is on the chain
-	Local    = "local"    // the proposer's own is
-	Missed   = "missed"   // there is none
+	Local    = "local"    // the block of the proposer's own node is on the chain
+	Missed   = "missed"   // the chain has no block
 	Orphaned = "orphaned" // a block was delivered, but the chain has gone another way
 )
 

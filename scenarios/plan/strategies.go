@@ -1,18 +1,17 @@
 package plan
 
-// Checks are what a cheating builder can get wrong, each named after the field or rule that it
-// breaks.
+// Checks are the rules that a cheating builder can break, each named after the field or rule.
 var Checks = []string{
 	"value", "payment", "block-hash", "parent-hash", "gas-limit", "gas-used", "timestamp", "prev-randao", "withdrawals",
 	"fee-recipient", "proposer",
 	"slot", "signature", "state-root", "empty-payload",
 }
 
-// Conditions are when a bid is taken back.
+// Conditions say in which position a builder takes its bid back.
 var Conditions = []string{"leading", "outbid"}
 
-// FaultClasses are what a relay monitor tells apart; a relay of the lab can be made to misbehave in
-// each of these ways.
+// FaultClasses are the faults that a relay monitor tells apart. A relay of the lab can be made to
+// misbehave in each of these ways.
 var FaultClasses = []string{
 	"signature", "parent-hash", "timestamp", "gas-limit", "value", "withheld", "unlisted-delivery", "registrations",
 	"unavailable", "slow", "listed-unlanded",
@@ -101,11 +100,11 @@ var faultMoves = catalogue{"a fault", []entry{
 			"moment looks at it anew", nil},
 }}
 
-// linkFaults break a connection; the others a service.
+// linkFaults break a connection; all others break a service.
 var linkFaults = []string{"latency", "drop", "reset", "partition", "answer", "corrupt"}
 
-// processFaults break a service's process, or what that stands on; diskFaults need a disk of the
-// lab's own under its data.
+// processFaults break a service's process, or what the process needs. diskFaults need the service's
+// data to be on a disk of the lab (package disk).
 var (
 	processFaults = []string{"kill", "pause", "disk full", "slow disk", "power cut", "journal away", "clock jump", "skew"}
 	diskFaults    = []string{"disk full", "slow disk", "power cut"}

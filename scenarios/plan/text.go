@@ -8,9 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/devnet/breaker"
 )
 
-// Text is one variant of the plan with every default written out. It parses to the same plan; what
-// varied has its chosen value, and expectations that compare variants stand as comments, since this
-// plan has only one. A run folder keeps it, so that the run can be repeated.
+// Text writes one variant of the plan with every default. It parses to the same plan: parameters
+// have their chosen values, and expectations that compare variants become comments, because this
+// plan has only one variant. A run folder keeps the text, so that the run can be repeated.
 func (p *Plan) Text() string {
 	w := &writer{}
 	if p.Why != "" {
@@ -51,7 +51,7 @@ type writer struct{ strings.Builder }
 
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
-// block writes a paragraph.
+// block writes a paragraph as a literal block if that keeps it as it is, or else in quotes.
 func (w *writer) block(key, text string) {
 	if !plain(text) {
 		w.line("%s: %s", key, quote(text))
@@ -63,8 +63,8 @@ func (w *writer) block(key, text string) {
 	}
 }
 
-// plain says whether a text survives as a literal block: printable, and no line of it is indented
-// or ends with spaces.
+// plain says whether a text stays the same as a literal block: all of it is printable, and no line
+// begins or ends with spaces.
 func plain(text string) bool {
 	for line := range strings.SplitSeq(text, "\n") {
 		if line != strings.TrimSpace(line) {
@@ -79,7 +79,7 @@ func plain(text string) bool {
 	return true
 }
 
-// quote writes a text in double quotes, as YAML reads it.
+// quote puts a text into double quotes; the escapes of Go are also YAML's.
 func quote(text string) string { return strconv.Quote(text) }
 
 func (w *writer) relays(all []RelayPlan) {
@@ -196,7 +196,7 @@ func (w *writer) expectations(all []Expectation) {
 	}
 }
 
-// variants says whether a comparison asks for a certain variant.
+// variants says whether a comparison refers to a certain variant.
 func (c *Comparison) variants() bool {
 	for _, t := range []*Term{c.Left.Term, c.Left.Below, c.Right.Term, c.Right.Below} {
 		if t != nil && len(t.Variant) > 0 {

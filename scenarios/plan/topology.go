@@ -11,11 +11,11 @@ import (
 	"github.com/gavel-relay/gavel/devnet/breaker"
 )
 
-// honest is how a relay behaves unless the plan says otherwise.
+// honest is a relay's behaviour if the plan names no other.
 const honest = "honest"
 
-// Everyone's names in links and faults. The relays, builders, users and searchers of a plan have
-// numbers.
+// Names in links and faults. Relays, builders, users and searchers have numbers in addition, as in
+// relay-1.
 const (
 	// BeaconNode is the one beacon node.
 	BeaconNode = devnet.BeaconName
@@ -23,15 +23,15 @@ const (
 	ProposersName = devnet.ProposersName
 	// MonitorName is the relay monitor.
 	MonitorName = "monitor"
-	// PayerName is who pays delayed refunds.
+	// PayerName is the agent that pays delayed refunds.
 	PayerName = devnet.PayerName
 	// RPCName and StreamName are the bundle RPC and the hint stream.
 	RPCName    = devnet.RPCName
 	StreamName = devnet.StreamName
 )
 
-// topology reads who takes part. Relays come first, since builders may name them; relays name
-// builders by number, which count tells.
+// topology reads who takes part. It names everybody first, because builders may refer to relays and
+// relays to builders.
 func (r *reader) topology(p *Plan, values map[string]*node) {
 	r.actors["CLASS"] = FaultClasses
 	r.name("RELAY", "relay", values["relays"], 1)
@@ -52,11 +52,11 @@ func (r *reader) topology(p *Plan, values map[string]*node) {
 	r.breaker(p, values["circuit-breaker"])
 }
 
-// most bounds how many of a kind take part: a lab is one process.
+// most bounds how many of a kind take part, because they share one process.
 const most = 64
 
-// name gives everybody of a kind a name, such as builder-2: how many there are is a number, or the
-// length of a list with its counts.
+// name gives a name such as builder-2 to each participant of a kind. The plan gives their number,
+// or a list whose items may have counts.
 func (r *reader) name(operand, stem string, n *node, usual int) {
 	count := usual
 	switch {
@@ -83,8 +83,8 @@ func (r *reader) name(operand, stem string, n *node, usual int) {
 	}
 }
 
-// times is the count of an item of a list, 1 without one; what is wrong with it is said where the
-// item is read.
+// times returns the count of an item of a list, 1 if it has none. It ignores errors: they are
+// reported when the item itself is read.
 func (r *reader) times(item *node) int {
 	for _, p := range item.pairs {
 		if p.key == "count" && p.value.kind == scalar {
@@ -98,14 +98,14 @@ func (r *reader) times(item *node) int {
 	return 1
 }
 
-// member is somebody with a strategy.
+// member is a participant with a strategy.
 type member struct {
 	Name     string
 	Strategy []Move
 	Key      bool
 }
 
-// crowd reads builders, users or searchers: a number, or a list of strategies, each with a count.
+// crowd reads builders, users or searchers: a number, or a list of strategies with optional counts.
 func (r *reader) crowd(key, operand string, n *node, moves catalogue, usual string) []member {
 	var all []member
 	names := r.actors[operand]
@@ -138,7 +138,7 @@ func (r *reader) crowd(key, operand string, n *node, moves catalogue, usual stri
 	return all
 }
 
-// moves reads a strategy: one move or a list of moves that do not contradict each other.
+// moves reads a strategy: one move, or a list of moves of which none stands twice.
 func (r *reader) moves(key string, n *node, from catalogue) []Move {
 	var all []Move
 	for _, item := range r.list(n) {
@@ -233,7 +233,7 @@ func (r *reader) proposers(p *Plan, n *node) {
 	}
 }
 
-// breaker reads the proposers' circuit breaker: off, a client's own limits, or the usual ones.
+// breaker reads the proposers' circuit breaker: "off", its own limits, or the default.
 func (r *reader) breaker(p *Plan, n *node) {
 	switch {
 	case n == nil:
@@ -260,7 +260,7 @@ func (r *reader) breaker(p *Plan, n *node) {
 	}
 }
 
-// parties are all names that a link or fault may have.
+// parties returns all names that a link or a fault may have.
 func (r *reader) parties() []string {
 	all := []string{BeaconNode, ProposersName, MonitorName, PayerName, RPCName, StreamName, "relays", "builders"}
 	for _, operand := range []string{"RELAY", "BUILDER", "USER", "SEARCHER"} {

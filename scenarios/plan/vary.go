@@ -10,10 +10,11 @@ import (
 
 func epochOf(n int) phase0.Epoch { return phase0.Epoch(n) }
 
-// maxVariants bounds how many runs one plan asks for.
+// maxVariants bounds how many variants one plan has.
 const maxVariants = 32
 
-// parameters reads vary, and chooses first values where nothing is chosen yet.
+// parameters reads the key "vary". If no choice was given, it chooses the first value of each
+// parameter.
 func (r *reader) parameters(p *Plan, n *node) {
 	if n == nil {
 		return
@@ -62,7 +63,7 @@ func (r *reader) parameters(p *Plan, n *node) {
 	p.Chosen = r.choice
 }
 
-// unused refuses parameters that change nothing.
+// unused refuses parameters that the plan uses nowhere.
 func (r *reader) unused(p *Plan, n *node) {
 	for _, param := range p.Vary {
 		if !r.used[param.Name] {
@@ -71,7 +72,7 @@ func (r *reader) unused(p *Plan, n *node) {
 	}
 }
 
-// Variants are all choices, the first values first; nil if nothing varies.
+// Variants returns all choices, beginning with the first values; nil if nothing varies.
 func (p *Plan) Variants() []Choice {
 	if len(p.Vary) == 0 {
 		return nil
@@ -89,7 +90,7 @@ func (p *Plan) Variants() []Choice {
 	return all
 }
 
-// String is the choice as it stands in expectations: delay=900ms, with commas between settings.
+// String returns the choice as expectations write it: delay=900ms, with commas between settings.
 func (c Choice) String() string {
 	words := make([]string, len(c))
 	for i, s := range c {
@@ -98,9 +99,10 @@ func (c Choice) String() string {
 	return strings.Join(words, ",")
 }
 
-// Without is the plan without what it is about: faults that are marked key are gone, key actors of
-// a strategy have none, and those that were honest are offline; what stands under without replaces
-// the keys that it names. Its expectations must not all be met.
+// Without returns the plan without what it is about. Faults that are marked key are removed. Actors
+// that are marked key get their kind's default strategy; those that have it already are offline.
+// Relays that are marked key become honest. The values under the plan's key "without" replace
+// others. The expectations must not all be met then.
 func (p *Plan) Without() (*Plan, error) {
 	from := p.source
 	from.apply = append(slices.Clone(from.apply), p.without...)
@@ -129,13 +131,13 @@ func (p *Plan) Without() (*Plan, error) {
 	return q, nil
 }
 
-// Seeded is the plan with another seed, in all of its variants.
+// Seeded returns the plan with another seed, in all variants.
 func (p *Plan) Seeded(seed uint64) (*Plan, error) {
 	return p.replaced("seed", strconv.FormatUint(seed, 10))
 }
 
-// Slower is the plan at a part of its speed, in all of its variants: nothing in it changes but that
-// there is more time on the wall.
+// Slower returns the plan at a fraction of its speed, in all variants: the only change is that
+// everything has more wall time.
 func (p *Plan) Slower(factor float64) (*Plan, error) {
 	return p.replaced("speed", strconv.FormatFloat(p.Speed/factor, 'g', -1, 64))
 }
@@ -146,7 +148,7 @@ func (p *Plan) replaced(key, value string) (*Plan, error) {
 	return read(from, p.Chosen)
 }
 
-// opposite is the strategy that a key actor has in Without.
+// opposite returns the strategy that an actor has in Without.
 func opposite(key bool, strategy []Move, usual string) []Move {
 	switch {
 	case !key:

@@ -1,6 +1,6 @@
-// Package replay runs the auctions of a recorded run again, in the pure room that decides them,
-// from the facts alone. No clock runs and nobody is asked, so the same facts give the same tops to
-// the last bit; another rule for auctions can be tried on a day that was.
+// Package replay runs the auctions of a recorded run again, in the relay's pure auction package,
+// from the facts alone. It uses no clock and makes no requests, so the same facts always give the
+// same leading bids. So another rule for auctions can be tried on a recorded day.
 //
 //	facts.ndjson ─submission_judged, builder_demoted─▶ auction.Book of (relay, slot, parent, proposer) ─▶ who leads after each
 package replay
@@ -20,19 +20,19 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// Top is a change of who leads.
+// Top is a change of the leading bid.
 type Top struct {
-	// Seq is the fact that changed it.
+	// Seq is the number of the fact that caused it.
 	Seq   int         `json:"seq"`
 	Relay string      `json:"relay"`
 	Slot  phase0.Slot `json:"slot,string"`
-	// BlockHash is zero when nobody leads any more; Builder is the name in the run.
+	// BlockHash is zero if no bid leads any more. Builder is the builder's name in the run.
 	BlockHash phase0.Hash32 `json:"block_hash"`
 	Builder   string        `json:"builder"`
 	ValueWei  string        `json:"value_wei"`
 }
 
-// Replay is every change of a leading bid, in the order of the facts.
+// Replay returns every change of a leading bid, in the order of the facts.
 func Replay(facts []plan.Record) ([]Top, error) {
 	r := replaying{books: map[string]*auction.Books{}, names: map[phase0.Hash32]string{}, valid: map[phase0.Hash32]bool{}}
 	for _, fact := range facts {
@@ -66,8 +66,8 @@ func (r *replaying) of(relayName string) *auction.Books {
 	return r.books[relayName]
 }
 
-// judged enters a bid that counts, or one below the floor that takes its builder's earlier one
-// back.
+// judged enters a bid that counts. A bid that does not count is entered only if it is kept and can
+// replace an earlier bid of its builder.
 func (r *replaying) judged(fact plan.Record) error {
 	var f relay.SubmissionJudged
 	if err := json.Unmarshal(fact.Fact, &f); err != nil {
@@ -102,7 +102,7 @@ func (r *replaying) note(fact plan.Record, key relay.Key, outcome auction.Outcom
 	r.tops = append(r.tops, top)
 }
 
-// executed remembers what was found valid after it counted.
+// executed remembers a block that was found valid after its bid counted.
 func (r *replaying) executed(fact plan.Record) error {
 	var f relay.SubmissionExecuted
 	if err := json.Unmarshal(fact.Fact, &f); err != nil {
@@ -114,7 +114,7 @@ func (r *replaying) executed(fact plan.Record) error {
 	return nil
 }
 
-// demoted takes back all bids of a builder that no execution has found valid.
+// demoted withdraws the bids of a builder whose blocks no execution has found valid.
 func (r *replaying) demoted(fact plan.Record) error {
 	var f relay.BuilderDemoted
 	if err := json.Unmarshal(fact.Fact, &f); err != nil {

@@ -1,12 +1,12 @@
-// Package disk is a disk that can be full, slow, or lose its power: a file system in memory, which
-// remembers what was synced beside what was written.
+// Package disk simulates a disk that can be full, be slow, or lose its power: a file system in
+// memory which keeps what was synced apart from what was only written.
 //
 //	write ─▶ what everybody reads ── sync ─▶ what is kept … power cut: what is kept is all that there is
 //
-// It is stricter than file systems usually are: what nobody synced is lost however long ago it was
-// written. A synced file is kept with the names of its folders, as ext4, XFS and btrfs do it; a new
-// name of a file that was renamed, and that a name is gone, are kept once the folder is synced, or
-// the file anew.
+// It is stricter than file systems usually are: data that was never synced is lost in a power cut,
+// however long ago it was written. Syncing a file also keeps the names of its folders, as ext4, XFS
+// and btrfs do. A rename or a removal is kept once the folder is synced; a rename also once the
+// file itself is synced again.
 package disk
 
 import (
@@ -17,16 +17,18 @@ import (
 	"time"
 )
 
-// BlockBytes is what room is counted in. A file or folder without contents takes one block.
+// BlockBytes is the unit in which space is counted. A file or folder without contents takes one
+// block.
 const BlockBytes = 4096
 
-// Disk is safe for concurrent use. Its methods fail with errors of the system, as a disk's.
+// Disk is safe for concurrent use. Its methods fail with the system's error numbers, as those of a
+// real disk do.
 type Disk struct {
-	mu     sync.Mutex // guards all below, and all nodes
+	mu     sync.Mutex // guards all fields below, and all nodes
 	root   *node
 	lastID uint64
-	used   int64 // blocks of what has a name
-	room   int64 // blocks that there are; negative is no bound
+	used   int64 // blocks of the nodes that have a name
+	room   int64 // blocks that exist in total; negative means unlimited
 	slow   time.Duration
 }
 
@@ -36,23 +38,24 @@ type node struct {
 	folder   bool
 	mode     uint32 // permissions
 	modified time.Time
-	parent   *node // nil of the root, and of what has no name any more
+	parent   *node // nil for the root, and for nodes that have no name any more
 	name     string
 
 	data    []byte
 	entries map[string]*node
 
-	// kept and keptEntries are what a power cut leaves. changedFrom and changedTo are the part of data
-	// that was written since.
+	// kept and keptEntries are what a power cut leaves. changedFrom and changedTo bound the part of
+	// data that was written since the last sync.
 	kept                   []byte
 	keptEntries            map[string]*node
 	changedFrom, changedTo int
-	// keptIn and keptAs are where a power cut leaves it; nil is nowhere.
+	// keptIn and keptAs are the folder and the name under which the node survives a power cut; with
+	// a nil keptIn it does not survive.
 	keptIn *node
 	keptAs string
 }
 
-// New is an empty disk without a bound.
+// New returns an empty disk of unlimited size.
 func New() *Disk {
 	d := &Disk{room: -1}
 	d.root = d.newNode(true, 0o700)
@@ -68,8 +71,8 @@ func (d *Disk) newNode(folder bool, mode uint32) *node {
 	return n
 }
 
-// Full makes the disk full, or gives it room without a bound again. A full disk has the blocks that
-// are in use, and no more: what is removed makes room.
+// Full makes the disk full, or unlimited again. A full disk has the blocks that are in use and no
+// more: removing files makes space.
 func (d *Disk) Full(full bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,14 +82,15 @@ func (d *Disk) Full(full bool) {
 	}
 }
 
-// Slow makes each write and each sync take so much longer (wall time).
+// Slow makes each write and each sync take longer by the given wall time.
 func (d *Disk) Slow(by time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.slow = by
 }
 
-// Cut is a power cut: the disk has only what was kept. Whoever has it mounted must be gone.
+// Cut simulates a power cut: the disk has only what was kept. The processes that use its mount must
+// have ended before.
 func (d *Disk) Cut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,7 +98,7 @@ func (d *Disk) Cut() {
 	d.restore(d.root)
 }
 
-// restore makes of a node what is kept of it. The caller holds mu.
+// restore replaces the contents of a node by what was kept of it. The caller holds mu.
 func (d *Disk) restore(n *node) {
 	n.data, n.changedFrom, n.changedTo = slices.Clone(n.kept), 0, 0
 	n.entries = maps.Clone(n.keptEntries)
@@ -105,12 +109,12 @@ func (d *Disk) restore(n *node) {
 	}
 }
 
-// blocks is how much room a node takes, without what is in a folder.
+// blocks returns how many blocks a node takes; the nodes in a folder are not counted.
 func (n *node) blocks() int64 { return 1 + blocksOf(len(n.data)) }
 
 func blocksOf(bytes int) int64 { return int64((bytes + BlockBytes - 1) / BlockBytes) }
 
-// pause lets a slow disk take its time.
+// pause waits for as long as the disk is slow.
 func (d *Disk) pause() {
 	d.mu.Lock()
 	slow := d.slow
@@ -120,7 +124,7 @@ func (d *Disk) pause() {
 	}
 }
 
-// take uses blocks, if there is room. The caller holds mu.
+// take uses blocks, if there are enough. The caller holds mu.
 func (d *Disk) take(blocks int64) syscall.Errno {
 	if d.room >= 0 && blocks > 0 && d.used+blocks > d.room {
 		return syscall.ENOSPC
@@ -139,7 +143,7 @@ func (d *Disk) lookup(in *node, name string) (*node, syscall.Errno) {
 	return nil, syscall.ENOENT
 }
 
-// list is what a folder has.
+// list returns the nodes in a folder, oldest first.
 func (d *Disk) list(in *node) []*node {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -162,7 +166,7 @@ func (d *Disk) create(in *node, name string, folder bool, mode uint32) (*node, s
 	return n, 0
 }
 
-// remove takes a name away. Who has the file open may go on with it.
+// remove takes a node's name away. Processes that have the file open can still use it.
 func (d *Disk) remove(in *node, name string, folder bool) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -189,7 +193,7 @@ func (d *Disk) drop(n *node) {
 	d.used -= n.blocks()
 }
 
-// rename moves a file or folder, in place of what has the new name.
+// rename moves a file or folder, and replaces a node that has the new name already.
 func (d *Disk) rename(from *node, old string, to *node, name string) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -214,7 +218,7 @@ func (d *Disk) rename(from *node, old string, to *node, name string) syscall.Err
 	return 0
 }
 
-// read copies what is at a place, less at the end.
+// read copies data from an offset, fewer bytes at the end of the file, and returns their number.
 func (d *Disk) read(n *node, into []byte, offset int64) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -224,7 +228,7 @@ func (d *Disk) read(n *node, into []byte, offset int64) int {
 	return copy(into, n.data[offset:])
 }
 
-// write puts data at a place; a file that is too short for it grows.
+// write puts data at an offset; a file that is too short for it grows.
 func (d *Disk) write(n *node, data []byte, offset int64) syscall.Errno {
 	d.pause()
 	d.mu.Lock()
@@ -253,7 +257,7 @@ func (d *Disk) grow(n *node, size int) syscall.Errno {
 	return 0
 }
 
-// changed remembers what is to be kept at the next sync. The caller holds mu.
+// changed widens the range of bytes that the next sync copies. The caller holds mu.
 func (n *node) changed(from, to int) {
 	n.modified = time.Now()
 	if n.changedFrom == n.changedTo {
@@ -263,7 +267,7 @@ func (n *node) changed(from, to int) {
 	n.changedFrom, n.changedTo = min(n.changedFrom, from), max(n.changedTo, to)
 }
 
-// resize cuts a file, or makes it longer.
+// resize shortens a file, or makes it longer.
 func (d *Disk) resize(n *node, size int) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -279,7 +283,7 @@ func (d *Disk) resize(n *node, size int) syscall.Errno {
 	return 0
 }
 
-// sync keeps a file's contents and name, or a folder's names.
+// sync keeps a file's contents and its name, or the names in a folder.
 func (d *Disk) sync(n *node) {
 	d.pause()
 	d.mu.Lock()
@@ -300,7 +304,7 @@ func (d *Disk) sync(n *node) {
 	}
 }
 
-// keepName keeps a node under the name that it has, and under no other. The caller holds mu.
+// keepName makes a node survive under its present name, and under no other. The caller holds mu.
 func (n *node) keepName() {
 	if n.keptIn != nil {
 		delete(n.keptIn.keptEntries, n.keptAs)
@@ -312,7 +316,8 @@ func (n *node) keepName() {
 	n.keptIn.keptEntries[n.keptAs] = n
 }
 
-// keepData copies what was changed. What is longer than before is within that. The caller holds mu.
+// keepData copies the bytes that were changed; bytes by which the file has grown are among them.
+// The caller holds mu.
 func (n *node) keepData() {
 	n.kept = n.kept[:min(len(n.kept), len(n.data))]
 	n.kept = append(n.kept, make([]byte, len(n.data)-len(n.kept))...)

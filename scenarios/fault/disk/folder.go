@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// Load is a disk with what a folder has, all of it kept.
+// Load returns a disk with the contents of a folder, all of it synced.
 func Load(dir string) (*Disk, error) {
 	d := New()
 	if err := d.load(dir, d.root); err != nil {
@@ -56,7 +56,7 @@ func (d *Disk) loadFile(path string, n *node) error {
 	return nil
 }
 
-// Save makes a folder what the disk has. It must not be where the disk is mounted.
+// Save replaces the contents of a folder by those of the disk. The disk must not be mounted there.
 func (d *Disk) Save(dir string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,7 +87,7 @@ func save(dir string, from *node) error {
 			}
 			continue
 		}
-		if err := os.WriteFile(path, n.data, os.FileMode(n.mode)); err != nil { // its permissions, and no other bits
+		if err := os.WriteFile(path, n.data, os.FileMode(n.mode)); err != nil { // only the permission bits
 			return err
 		}
 		if err := os.Chtimes(path, n.modified, n.modified); err != nil {

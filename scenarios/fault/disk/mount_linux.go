@@ -13,11 +13,12 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// cached is how long the system remembers what it knows of files: nobody but it changes them.
+// cached is how long the kernel may cache attributes and names. It can be long, because only the
+// kernel changes this file system.
 var cached = time.Hour
 
-// Mount puts the disk at a folder, until Unmount. It needs /dev/fuse, and the right to mount, which
-// a user has in a namespace of its own.
+// Mount mounts the disk at a folder until unmount is called. It needs /dev/fuse and the right to
+// mount, which a user has in a user namespace of its own (see Apart).
 func (d *Disk) Mount(dir string) (unmount func() error, err error) {
 	if err := device(); err != nil {
 		return nil, fmt.Errorf("mount disk: %w", err)
@@ -39,7 +40,7 @@ func (d *Disk) Mount(dir string) (unmount func() error, err error) {
 	}, nil
 }
 
-// device says why this user cannot use the system's device for file systems of programs.
+// device checks that this user can open /dev/fuse, and says how to mend it otherwise.
 func device() error {
 	device, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
 	switch {
@@ -54,7 +55,7 @@ func device() error {
 	return device.Close()
 }
 
-// inode is a node as the system sees it. What it says it asks the disk.
+// inode is the kernel's view of a node. It asks the disk for everything.
 type inode struct {
 	fs.Inode
 	disk *Disk
@@ -79,7 +80,7 @@ var (
 	_ fs.NodeStatfser  = (*inode)(nil)
 )
 
-// child is a node below this one.
+// child makes the inode of a node below this one.
 func (i *inode) child(ctx context.Context, n *node, out *fuse.EntryOut) *fs.Inode {
 	i.disk.describe(n, &out.Attr)
 	return i.NewInode(ctx, &inode{disk: i.disk, node: n}, fs.StableAttr{Mode: n.kind(), Ino: n.id})
@@ -92,7 +93,7 @@ func (n *node) kind() uint32 {
 	return syscall.S_IFREG
 }
 
-// describe says what the system wants to know of a node.
+// describe fills in a node's attributes.
 func (d *Disk) describe(n *node, out *fuse.Attr) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -168,7 +169,7 @@ func (i *inode) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) s
 // Setattr implements fs.NodeSetattrer.
 func (i *inode) Setattr(_ context.Context, _ fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if size, ok := in.GetSize(); ok {
-		if errno := i.disk.resize(i.node, int(size)); errno != 0 { // the system bounds it
+		if errno := i.disk.resize(i.node, int(size)); errno != 0 { // the kernel bounds the size
 			return errno
 		}
 	}
@@ -200,7 +201,7 @@ func (i *inode) Write(_ context.Context, _ fs.FileHandle, data []byte,
 	if errno := i.disk.write(i.node, data, offset); errno != 0 {
 		return 0, errno
 	}
-	return uint32(len(data)), 0 // the system bounds it
+	return uint32(len(data)), 0 // the kernel bounds the length
 }
 
 // Fsync implements fs.NodeFsyncer, for files and folders.
@@ -209,20 +210,20 @@ func (i *inode) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 	return 0
 }
 
-// Allocate implements fs.NodeAllocater: only to make a file longer.
+// Allocate implements fs.NodeAllocater. It can only make a file longer.
 func (i *inode) Allocate(_ context.Context, _ fs.FileHandle, offset, size uint64, mode uint32) syscall.Errno {
 	if mode != 0 {
 		return syscall.EOPNOTSUPP
 	}
 	i.disk.mu.Lock()
 	defer i.disk.mu.Unlock()
-	if end := int(offset + size); end > len(i.node.data) { // the system bounds it
+	if end := int(offset + size); end > len(i.node.data) { // the kernel bounds both
 		return i.disk.grow(i.node, end)
 	}
 	return 0
 }
 
-// sizeBlocks is how great a disk without a bound says that it is: 64 GiB.
+// sizeBlocks is the size that an unlimited disk reports: 64 GiB.
 const sizeBlocks = 16 << 20
 
 // Statfs implements fs.NodeStatfser.
@@ -239,8 +240,8 @@ func (i *inode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	return 0
 }
 
-// Apart lets a child process have folders of its own to mount at, and the right to: it is root in a
-// namespace of its own, and the caller elsewhere.
+// Apart lets a child process mount at folders that nobody else sees: the child is root in user and
+// mount namespaces of its own, and the caller's user outside of them.
 func Apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
