@@ -13,17 +13,17 @@ import (
 )
 
 // Fact is something that happened. Facts are appended to the journal in the order in which they
-// happened; the ledger, statistics, metrics and the pool of the next start are projections of them.
-// Facts are JSON on disk: a field may be added, never renamed. Those that come in thousands share
-// messages of the journal (EachFact).
+// happened. The ledger, the statistics, the metrics and the pool after a restart are projections of
+// them. Facts are JSON on disk: a field may be added, never renamed. Frequent facts share messages
+// of the journal (EachFact).
 type Fact interface {
 	// Subject is the journal subject below "rpc.", also the name of the fact in metrics and exports.
 	Subject() string
 }
 
-// EachFact hands over the facts of a message of the journal in their order: a list of JSON objects,
-// or one object alone, which is how journals of earlier versions have them all. The error is
-// handle's, or says that a list is none.
+// EachFact calls handle for each fact of a journal message, in their order. A message is a list of
+// JSON objects, or a single object, as earlier versions wrote all of them. The error is handle's,
+// or says that a list can't be read.
 func EachFact(message []byte, handle func(fact []byte) error) error {
 	if len(message) == 0 || message[0] != '[' {
 		return handle(message)
@@ -50,17 +50,18 @@ type OrderRef struct {
 // Ref is the order's name in facts.
 func (o *Order) Ref() OrderRef { return OrderRef{ID: o.ID, Hash: o.Hash(), Signer: o.Signer} }
 
-// OrderAccepted says that the pool has an order from now on.
+// OrderAccepted says that the pool has accepted an order.
 type OrderAccepted struct {
 	At    time.Time `json:"at"`
 	Order *Order    `json:"order"`
-	// From is the first block that the order counts for, if that is later than its window's: after a
-	// cancel, or with an order that it follows. In facts of earlier versions it is 0.
+	// From is the first block that the order counts for, if it is later than the window's first
+	// block: after a cancel, or because of the order that it follows. In facts of earlier versions
+	// it is 0.
 	From uint64 `json:"from,omitempty"`
 }
 
-// OrderExtended says that a live order was sent again with a window that goes on where its own
-// ends: Window is both together.
+// OrderExtended says that a live order was sent again with a window that continues its own. Window
+// spans both.
 type OrderExtended struct {
 	At time.Time `json:"at"`
 	OrderRef
@@ -74,11 +75,11 @@ type OrderSimulated struct {
 	Simulation
 }
 
-// OrderShared says what an order whose signer shares something of it is and did, when it first
-// succeeded in a simulation: once for each order. The event stream makes its hint of it; from now
-// on the order may be followed.
+// OrderShared says what an order is and did, for an order whose signer shares something of it. It
+// is recorded once for each order, when a simulation of it first succeeds. The event stream makes
+// the hint from it; from then on the order may be followed.
 type OrderShared struct {
-	// ID is the order's; its signer is nobody's affair outside.
+	// ID is the order's. The signer is left out, since it must not become public.
 	ID uint64 `json:"id"`
 	orderflow.Shared
 }
@@ -97,43 +98,44 @@ type OrderEnded struct {
 	State State `json:"state"`
 	// Reason is for people: "replaced", the last simulation's error, or empty.
 	Reason string `json:"reason,omitempty"`
-	// Block and BlockHash are where it landed; else the newest block then.
+	// Block and BlockHash are where it landed. For an order that did not land they are the newest
+	// block at its end.
 	Block     uint64      `json:"block,omitempty"`
 	BlockHash common.Hash `json:"block_hash,omitzero"`
 	// ValueWei is what the block's fee recipient earned by a landed order.
 	ValueWei *uint256.Int `json:"value,omitempty"`
-	// Life sums up what was before.
+	// Life sums up what happened before the end.
 	Life Life `json:"life,omitzero"`
 }
 
-// Life is of an order what is remembered when the pool has forgotten it, so that whoever keeps it
-// need not follow each order all along.
+// Life is what is remembered of an order when the pool has forgotten it. A projection that keeps it
+// need not follow the order's earlier facts.
 type Life struct {
 	Kind       Kind      `json:"kind"`
 	ReceivedAt time.Time `json:"received_at"`
 	// SimulatedAt is when a simulation succeeded first, zero if none has. SimulationError is the
-	// newest one's, empty if that succeeded or there was none.
+	// newest simulation's error, empty if that succeeded or there was none.
 	SimulatedAt     time.Time `json:"simulated_at,omitzero"`
 	SimulationError string    `json:"simulation_error,omitempty"`
 }
 
-// OrderReturned says that an order is alive again: the block that it landed in, or that took one of
-// its transactions, is not part of the chain any more.
+// OrderReturned says that an order is alive again: the block that it landed in, or that included
+// one of its transactions, is not part of the chain any more.
 type OrderReturned struct {
 	At time.Time `json:"at"`
 	OrderRef
 }
 
-// CancelNoted says that a signer cancelled a replacementUuid: what has it, and what comes with it
-// later for a while, does not count.
+// CancelNoted says that a signer cancelled a replacementUuid. Orders that have it no longer count,
+// nor do those that come with it during a time after the cancel.
 type CancelNoted struct {
 	At          time.Time      `json:"at"`
 	Signer      common.Address `json:"signer"`
 	Replacement uuid.UUID      `json:"replacement"`
-	// Block is the block that was next then.
+	// Block is the block that was next at the time.
 	Block uint64 `json:"block"`
-	// Barred is the last block that a version which comes later does not count for; 0 if no version
-	// was seen, or in facts of earlier versions.
+	// Barred is the last block that a version which comes after the cancel does not count for; 0 if
+	// no version was seen, or in facts of earlier versions.
 	Barred uint64 `json:"barred,omitempty"`
 }
 
@@ -146,15 +148,15 @@ type CallSimulated struct {
 	Success bool           `json:"success"`
 }
 
-// StateKept is where a snapshot stands among the facts: what those before say of live orders,
-// cancels and signers is kept as state too, so that a start reads the snapshot and the facts behind
-// it.
+// StateKept marks where a snapshot stands among the facts. The snapshot holds what the facts before
+// it say of live orders, cancels and signers, so that a start reads only the snapshot and the facts
+// after it.
 type StateKept struct {
 	At     time.Time `json:"at"`
 	Number uint64    `json:"number"`
 }
 
-// RefundCredited says that somebody is owed a part of what a landed order paid: the refund is
+// RefundCredited says that a recipient is owed a part of what a landed order paid: the refund is
 // pending.
 type RefundCredited struct {
 	At time.Time `json:"at"`
@@ -163,21 +165,24 @@ type RefundCredited struct {
 
 // Refund is an amount for a recipient, because of an order in a block.
 type Refund struct {
-	// Hash is the order's, Bundle the bundle's that brought the refund, if it is another one.
+	// Hash is the order's. Bundle is the hash of the bundle that brought the refund, if that is
+	// another one.
 	Hash      common.Hash    `json:"hash"`
 	Bundle    common.Hash    `json:"bundle,omitzero"`
 	Block     uint64         `json:"block"`
 	BlockHash common.Hash    `json:"block_hash"`
 	Recipient common.Address `json:"recipient"`
 	AmountWei *uint256.Int   `json:"amount"`
-	// Sender sent the first transaction of the order; zero in facts of versions that did not say it.
+	// Sender sent the first transaction of the order; zero in facts of versions that did not write
+	// it.
 	Sender common.Address `json:"sender,omitzero"`
-	// Delayed: it is paid outside of the block (BuilderNet's manner).
+	// Delayed says that it is paid outside of the block, as BuilderNet does.
 	Delayed bool `json:"delayed,omitempty"`
 }
 
 // RefundPaid says that the payout of a refund was seen on the chain: the refund is received. Order,
-// bundle, block and recipient name the refund: several bundles may have followed one order.
+// bundle, block and recipient together identify the refund, because several bundles may have
+// followed one order.
 type RefundPaid struct {
 	At        time.Time      `json:"at"`
 	Hash      common.Hash    `json:"hash"`
@@ -185,7 +190,7 @@ type RefundPaid struct {
 	Block     uint64         `json:"block"`
 	BlockHash common.Hash    `json:"block_hash"`
 	Recipient common.Address `json:"recipient"`
-	// PayoutTx is the transaction that paid, PayoutBlock the block it is in.
+	// PayoutTx is the transaction that paid; PayoutBlock is its block.
 	PayoutTx    common.Hash `json:"payout_tx"`
 	PayoutBlock uint64      `json:"payout_block"`
 }
@@ -203,7 +208,7 @@ type BlockIndexed struct {
 	Head
 }
 
-// BlockReverted says that a block is not part of the chain any more. Its refunds never were.
+// BlockReverted says that a block is not part of the chain any more. Its refunds no longer count.
 type BlockReverted struct {
 	At time.Time `json:"at"`
 	Head

@@ -11,9 +11,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// AppendJSON appends the fact as encoding/json writes it. It is written by hand because it is
-// written once for every order that comes, on the same processors that take the next one; what few
-// orders have is left to encoding/json. The error is about a time that JSON has no text for.
+// AppendJSON appends the fact as encoding/json would write it. It is written by hand for speed:
+// each accepted order is encoded once, on the processors that also read the next requests. Members
+// that few orders have are left to encoding/json. The error is about a time that JSON can't
+// express.
 func (f OrderAccepted) AppendJSON(to []byte) ([]byte, error) {
 	to, err := appendTime(append(to, `{"at":`...), f.At)
 	if err != nil {
@@ -30,7 +31,7 @@ func (f OrderAccepted) AppendJSON(to []byte) ([]byte, error) {
 
 func (o *Order) appendJSON(to []byte) (_ []byte, err error) {
 	to = strconv.AppendUint(append(to, `{"id":`...), o.ID, 10)
-	to = append(append(to, `,"kind":"`...), o.Kind...) // one of ours, which need no escapes
+	to = append(append(to, `,"kind":"`...), o.Kind...) // a constant of this package, which needs no escapes
 	to = appendHex(append(to, `","signer":`...), o.Signer[:])
 	if to, err = appendTime(append(to, `,"received_at":`...), o.ReceivedAt); err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func appendElements(to []byte, elements []Element) (_ []byte, err error) {
 	return append(to, ']'), nil
 }
 
-// appendJSON also writes what no element is, none or several of the three.
+// appendJSON does not check that exactly one of the three members is set: it writes those that are.
 func (e *Element) appendJSON(to []byte) (_ []byte, err error) {
 	begin := len(to)
 	if e.Tx != nil {

@@ -1,17 +1,19 @@
 package rpc
 
-// Facts takes what happened. Record never blocks on a disk or a network and keeps the order of its
-// calls; what it cannot keep it counts and reports by itself, since no caller could do anything
-// about it. It is safe for concurrent use.
+// Facts receives what happened. Record never blocks on a disk or a network, and keeps the order of
+// its calls. A fact that it can't keep it counts and reports itself, since no caller could do
+// anything about it. It is safe for concurrent use.
 type Facts interface {
 	Record(fact Fact)
 }
 
-// Keeper is Facts for what somebody is promised.
+// Keeper is Facts that can also confirm: a client is promised something only when the journal has
+// it.
 type Keeper interface {
 	Facts
-	// Keep is Record for facts that belong together. kept waits until the journal has them all and
-	// returns nil, or, when it did not say so in time, JournalUnavailable: then nothing is known. It
-	// may be called from many goroutines, and by no one who holds a lock.
+	// Keep is Record for facts that belong together. kept waits until the journal has all of them,
+	// and returns nil. If the journal does not confirm in time, it returns JournalUnavailable; then
+	// it is unknown whether the facts are kept. kept may be called from many goroutines, but not
+	// with a lock held, because it waits.
 	Keep(facts ...Fact) (kept func() error)
 }

@@ -9,15 +9,15 @@ import (
 
 // OrderStatus is all that is known of an order.
 type OrderStatus struct {
-	// Order is nil when the pool has forgotten it; then Kind and ReceivedAt are all that is known of
-	// it, and of its history the first times.
+	// Order is nil when the pool has forgotten it. Then Kind, ReceivedAt and the first times of its
+	// history are all that is known of it.
 	Order      *Order
 	Hash       common.Hash
 	Kind       Kind
 	ReceivedAt time.Time
 	State      State
-	// FirstBlock is the first block that it counts for: its window's, or a later one when a cancel
-	// came before it.
+	// FirstBlock is the first block that it counts for: its window's first, or a later one if a
+	// cancel came before it.
 	FirstBlock uint64
 	// Reason is why it ended, Block where it landed.
 	Reason    string
@@ -28,8 +28,8 @@ type OrderStatus struct {
 	// Simulations and Deliveries are the newest ones, oldest first.
 	Simulations []DatedSimulation
 	Deliveries  []DatedDelivery
-	// Withheld: it follows an order that is not on the chain, so that its signer is told only whether
-	// it could be included, and only of blocks that are over.
+	// Withheld says that it follows an order that is not on the chain. Its signer may then learn
+	// only whether it could be included, and only for past blocks.
 	Withheld bool
 }
 
@@ -47,16 +47,17 @@ type DatedDelivery struct {
 
 // UserStats is what is known of a signer.
 type UserStats struct {
-	// High: its simulations come first.
+	// High says that its simulations come first.
 	High               bool
 	AllTime, Week, Day UserSums
-	// Orders were accepted; FailedOrders can never be included.
+	// Orders is how many were accepted; FailedOrders, how many of them can never be included.
 	Orders, FailedOrders uint64
 }
 
-// UserSums are sums over a time.
+// UserSums are sums over a period.
 type UserSums struct {
-	// ValueWei is what its landed orders paid fee recipients, GasSimulated what simulating them used.
+	// ValueWei is what its landed orders paid to fee recipients; GasSimulated is the gas that
+	// simulating its orders used.
 	ValueWei     *uint256.Int
 	GasSimulated uint64
 }

@@ -2,15 +2,15 @@ package rpc
 
 import "github.com/gavel-relay/gavel/internal/refusal"
 
-// A Refusal is one way of saying no, and Refused the refusal of one request: an error, which every
-// room that refuses returns. Its data is that of the JSON-RPC error.
+// A Refusal is one way of saying no. Refused is the refusal of one request: the error that every
+// package that refuses returns. Its data is that of the JSON-RPC error.
 type (
 	Refusal = refusal.Refusal
 	Refused = refusal.Refused
 )
 
-// Refusals is the catalogue, in the order of docs/rpc.md. The variables below are its entries; with
-// which code and HTTP status each is answered is in rpc/jsonrpc.
+// Refusals is the catalogue, in the order of docs/rpc.md. The variables below are its entries.
+// Their JSON-RPC codes and HTTP statuses are in rpc/jsonrpc.
 var Refusals refusal.Catalogue
 
 // The envelope.
@@ -42,7 +42,7 @@ var (
 		"Something broke on our side; the request may be repeated. The log has the cause under the answer's X-Request-Id.")
 )
 
-// The signature. The detail says which step failed.
+// The signature. The detail of the refusal says which step failed.
 var (
 	SignatureMissing = Refusals.Define("signature-missing", "signature is required",
 		"Sign the request: header X-Flashbots-Signature with <address>:<signature>.")

@@ -9,11 +9,12 @@ import (
 )
 
 // Block names a block whose state is wanted: by number, by hash, as {"blockNumber": …} or
-// {"blockHash": …}, or by a tag: latest, pending (there is no other state for it) and earliest. A
-// hash that lost its leading zeros on its way through a number gets them back: text of more than 16
-// digits is a hash.
+// {"blockHash": …}, or by a tag: latest, pending (which means latest, there is no other state for
+// it) and earliest. Some clients send a hash as a number, which drops its leading zeros. So hex
+// text of more than 16 digits is read as a hash and padded.
 type Block struct {
-	// Set says that the request names one; then Latest, Hash (if not zero) or Number is it.
+	// Set says that the request names a block: the latest one, or the one with Hash if that is not
+	// zero, else the one with Number.
 	Set    bool
 	Latest bool
 	Hash   common.Hash
@@ -33,7 +34,7 @@ func (b *Block) Read(raw []byte) error {
 		return explain(err, errBlock)
 	}
 	switch digits {
-	case "": // what Go clients make of none
+	case "": // Go clients send this for no block
 		return nil
 	case "latest", "pending":
 		*b = Block{Set: true, Latest: true}
@@ -67,7 +68,7 @@ func (b *Block) readHash(digits string) error {
 }
 
 // blockObject is the form in which Go and Rust clients write a hash. A state is found by its hash
-// wherever it is, so that no block is required to be on the chain.
+// whether or not its block is on the chain, so requireCanonical is refused.
 type blockObject struct {
 	BlockNumber      Number `json:"blockNumber"`
 	BlockHash        *Hash  `json:"blockHash"`

@@ -13,20 +13,20 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Field is a type that reads itself from one JSON value. The error says what it wants; where it
-// stands is added by who knows. A Field that was not in the request keeps its zero value, and null
-// must leave it zero too or be refused.
+// Field is a type that reads itself from one JSON value. Its error says what it wants; the caller
+// adds the path. A Field that is not in the request keeps its zero value; Read must leave it zero
+// for null too, or refuse null.
 type Field interface {
 	Read(raw []byte) error
 }
 
-// MaxList is how many elements a list may have whose number nothing else bounds.
+// MaxList is the most elements that a list may have, unless the list has a limit of its own.
 const MaxList = 1000
 
-// Positional reads the params of a request one by one: a missing one stays zero; after the last one
-// null and {} are ignored and everything else is refused. Each of into is a pointer to a Field, a
-// struct of them, a list, a bool, a string, or to another such pointer, which stays nil for null.
-// The error is a *rpc.Refused, InvalidParams, with the path of the field.
+// Positional reads the params of a request in their order. A missing one stays zero. After the last
+// one, null and {} are ignored and everything else is refused. Each of into is a pointer to a
+// Field, a struct of Fields, a list, a bool, a string, or to another such pointer, which stays nil
+// for null. The error is a *rpc.Refused, InvalidParams, with the path of the field.
 func Positional(params json.RawMessage, into ...any) error {
 	params = bytes.TrimSpace(params)
 	if len(params) == 0 || isNull(params) {
@@ -49,12 +49,12 @@ func Positional(params json.RawMessage, into ...any) error {
 
 var errTooMany = errors.New("too many params")
 
-// Value reads one JSON value that stands at path.
+// Value reads one JSON value; path is its place in the request, for errors.
 func Value(path string, raw json.RawMessage, into any) error {
 	return refuse(path, decode(bytes.TrimSpace(raw), reflect.ValueOf(into).Elem()))
 }
 
-// Missing refuses because a field is not there.
+// Missing is the refusal of a request that lacks a field.
 func Missing(path string) error { return rpc.InvalidParams.With("%s: missing", path) }
 
 func isEmptyObject(raw []byte) bool {
@@ -63,8 +63,8 @@ func isEmptyObject(raw []byte) bool {
 
 func isNull(raw []byte) bool { return string(raw) == "null" }
 
-// eachElement visits the elements of a list until one visit fails. What an element is, its reader
-// finds out; the envelope has seen that it is JSON.
+// eachElement visits the elements of a list until one visit fails. It does not check the elements:
+// the envelope has checked that they are JSON, and visit reads them.
 func eachElement(list []byte, visit func(i int, value []byte) error) error {
 	s := jsonscan.Scanner{Doc: list, MaxDepth: 1}
 	if s.Peek() != '[' {
@@ -96,19 +96,19 @@ func eachMember(object []byte, visit func(name, value []byte) error) error {
 	})
 }
 
-// misplaced is an error below a place.
+// misplaced is an error with the path of the value that caused it.
 type misplaced struct {
 	path  string
 	cause error
 }
 
-// Error is for wrapping only; who reads params gets a *rpc.Refused.
+// Error is used for wrapping only; callers of this package get a *rpc.Refused.
 func (m *misplaced) Error() string { return m.path + ": " + m.cause.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (m *misplaced) Unwrap() error { return m.cause }
 
-// within puts a step in front of an error's path.
+// within prepends a step to an error's path.
 func within(step string, err error) error {
 	var m *misplaced
 	if errors.As(err, &m) {
@@ -165,19 +165,19 @@ func decode(raw []byte, v reflect.Value) error {
 		v.SetString(string(text))
 		return err
 	default:
-		panic(fmt.Sprintf("param: no way to read a %s", t)) // a schema of ours is wrong
+		panic(fmt.Sprintf("param: no way to read a %s", t)) // a schema in this repository is wrong
 	}
 }
 
-// Tolerant is a struct that takes more members than it has fields for: they have no effect, but
-// deployed clients send them.
+// Tolerant is a struct that accepts more members than it has fields. These members have no effect,
+// but deployed clients send them.
 type Tolerant interface {
 	NoEffect() []string
 }
 
-// decodeStruct reads the members that it knows, in any order. One that comes twice would mean the
-// first to one reader and the last to another, and who signed it may have meant either; one that is
-// not known would be left out without a word.
+// decodeStruct reads the known members, in any order. A member that comes twice is refused: some
+// readers would take the first and others the last, and the signer may have meant either. An
+// unknown member is refused too, because ignoring it would hide a client's mistake.
 func decodeStruct(raw []byte, v reflect.Value) error {
 	known := plans[v.Type()]
 	if known == nil {
@@ -205,7 +205,8 @@ func decodeStruct(raw []byte, v reflect.Value) error {
 
 var errTwice = errors.New("comes twice")
 
-// members are the names that a struct knows. Those from its number of fields on have no effect.
+// members are the names that a struct accepts. Places from the number of its fields on have no
+// effect.
 type members struct {
 	places map[string]int
 	fields []string
@@ -222,24 +223,25 @@ func plan(t reflect.Type) *members {
 	if tolerant, more := reflect.Zero(t).Interface().(Tolerant); more {
 		for _, name := range tolerant.NoEffect() {
 			if _, twice := m.places[name]; twice {
-				panic(fmt.Sprintf("param: %s has %s both with and without effect", t, name)) // a schema of ours is wrong
+				panic(fmt.Sprintf("param: %s has %s both with and without effect", t, name)) // a schema in this repository is wrong
 			}
 			m.places[name] = last
 			last++
 		}
 	}
 	if last > 64 {
-		panic(fmt.Sprintf("param: %s has too many members to remember which have come", t)) // a schema of ours is wrong
+		// a schema in this repository is wrong
+		panic(fmt.Sprintf("param: %s has too many members to remember which have come", t))
 	}
 	return m
 }
 
-// plans are those of Prepare. Nothing is written here once the program runs.
+// plans are made by Prepare. The map is not written once the program runs.
 var plans = map[reflect.Type]*members{}
 
-// Prepare finds once how a struct and those in it are read; of other structs that is found at each
-// call, which costs some microseconds. It is for variables of packages, so that nothing runs beside
-// it.
+// Prepare works out once how a struct, and those inside it, are read. For other structs this is
+// done at each call, which costs some microseconds. Call it from variables of packages only: it is
+// not safe for concurrent use.
 func Prepare[T any]() struct{} {
 	prepare(reflect.TypeFor[T]())
 	return struct{}{}
@@ -258,14 +260,15 @@ func prepare(t reflect.Type) {
 	}
 }
 
-// refuse says that a member is not known, and which are: most often one of them was meant.
+// refuse says that a member is not known, and lists the known ones: most often the client
+// misspelled one.
 func (m *members) refuse(key string) error { return refuseMember(key, m.fields...) }
 
 func refuseMember(key string, known ...string) error {
 	return withinMember(clip(key), errors.New("is not known; known are "+strings.Join(known, ", ")))
 }
 
-// clip keeps a name from the request short and printable where it is quoted.
+// clip makes a name from the request short and printable, so that it can be quoted.
 func clip(name string) string {
 	const most = 40
 	cut := name[:min(len(name), most)]
@@ -278,7 +281,7 @@ func clip(name string) string {
 	return cut
 }
 
-// decodeList gives an empty list, not nil, for []: some fields mean something else by it than by
+// decodeList makes an empty list, not nil, of []: for some fields it means something else than
 // null.
 func decodeList(raw []byte, v reflect.Value) error {
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
@@ -295,8 +298,8 @@ func decodeList(raw []byte, v reflect.Value) error {
 	})
 }
 
-// decodeElement refuses null where the element's type does not say what it is: a list has what
-// somebody put into it.
+// decodeElement refuses null, unless the element's type is a Field, which decides about null
+// itself.
 func decodeElement(raw []byte, v reflect.Value) error {
 	if isNull(raw) && !reflect.PointerTo(v.Type()).Implements(fieldType) {
 		return errors.New("want no null in a list")

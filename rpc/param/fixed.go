@@ -19,7 +19,7 @@ type Hash common.Hash
 // Read implements Field.
 func (h *Hash) Read(raw []byte) error { return readFixed(raw, h[:]) }
 
-// Address is 20 bytes in hex with 0x, in any letter case: the checksum is not looked at. It may not
+// Address is 20 bytes in hex with 0x, in any letter case: the checksum is not verified. It may not
 // be null; where it may be absent, use a pointer.
 type Address common.Address
 
@@ -34,7 +34,7 @@ func readFixed(raw, into []byte) error {
 	return parseFixed(string(content), into)
 }
 
-// parseFixed takes 0X for 0x as well, as for all that an RPC is told.
+// parseFixed also accepts the prefix 0X, as all readers of this package do.
 func parseFixed(content string, into []byte) error {
 	if digits, large := strings.CutPrefix(content, "0X"); large {
 		content = "0x" + digits
@@ -43,8 +43,8 @@ func parseFixed(content string, into []byte) error {
 }
 
 // HexBytes are bytes in hex, with or without 0x, in any letter case. The text is neither checked
-// nor copied before Bytes is called, so that its size can be judged first; it holds the request's
-// memory.
+// nor copied before Bytes is called, so that the size can be checked first. It refers to the
+// request's memory.
 type HexBytes struct {
 	digits []byte
 }
@@ -71,7 +71,7 @@ func (h *HexBytes) Read(raw []byte) error {
 // Len is the number of bytes.
 func (h HexBytes) Len() int { return (len(h.digits) + 1) / 2 }
 
-// Bytes are the bytes, in memory of their own. The error says that the text is no hex.
+// Bytes returns the bytes in newly allocated memory. The error says that the text is not hex.
 func (h HexBytes) Bytes() ([]byte, error) {
 	decoded := make([]byte, hex.DecodedLen(len(h.digits)))
 	if _, err := hex.Decode(decoded, h.digits); err != nil {
@@ -80,8 +80,8 @@ func (h HexBytes) Bytes() ([]byte, error) {
 	return decoded, nil
 }
 
-// UUID is an RFC-4122 text in any letter case. Null, "" and the nil UUID are unset, all three the
-// zero value: some clients send the nil UUID with every bundle, and if it counted, all bundles of a
+// UUID is an RFC-4122 text in any letter case. Null, "" and the nil UUID all mean unset, the zero
+// value: some clients send the nil UUID with every bundle, and if it counted, all bundles of such a
 // signer would replace each other.
 type UUID uuid.UUID
 
@@ -95,7 +95,7 @@ func (u *UUID) Read(raw []byte) error {
 	if err == nil && len(content) == 0 {
 		return nil
 	}
-	const canonical = 36 // the package takes other forms too, which are no RFC-4122 text
+	const canonical = 36 // uuid.ParseBytes accepts other forms too, which are not RFC 4122
 	parsed, parseErr := uuid.ParseBytes(content)
 	if err != nil || parseErr != nil || len(content) != canonical {
 		return errors.New("want a UUID like 123e4567-e89b-42d3-a456-426614174000")

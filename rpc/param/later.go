@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// Later is a value that is read when its reader has made up its mind about it. It holds the
+// Later is a value that its caller reads later, when it knows what type to expect. It refers to the
 // request's memory.
 type Later struct {
 	raw []byte
@@ -23,10 +23,10 @@ func (l *Later) Read(raw []byte) error {
 // Set says that the request has a value.
 func (l Later) Set() bool { return l.raw != nil }
 
-// JSON is the value as it came, nil if there was none.
+// JSON returns the value as it came, nil if there was none.
 func (l Later) JSON() json.RawMessage { return l.raw }
 
-// LaterList is a list of which only the length is known. It holds the request's memory.
+// LaterList is a list that has been counted but not read. It refers to the request's memory.
 type LaterList struct {
 	raw []byte
 	n   int
@@ -45,7 +45,8 @@ func (l *LaterList) Read(raw []byte) error {
 // Count is the number of elements.
 func (l LaterList) Count() int { return l.n }
 
-// Elements reads the list, which stands at path: a pointer to a slice gets it, however long it is.
+// Elements reads the list; path is its place in the request, for errors. MaxList does not apply to
+// it.
 func Elements[T any](path string, l LaterList) ([]T, error) {
 	if l.n == 0 {
 		return nil, nil

@@ -36,7 +36,7 @@ func (n *Number) Read(raw []byte) error {
 	return nil
 }
 
-// explain replaces an error by the one that says more.
+// explain replaces an error by one that says more.
 func explain(err, better error) error {
 	if err == nil {
 		return nil
@@ -44,14 +44,14 @@ func explain(err, better error) error {
 	return better
 }
 
-// maxNumeral bounds the text of a number in bytes: more than 2^256 needs in any form, and no place
-// to hide a megabyte of zeros.
+// maxNumeral bounds the text of a number, in bytes. It is more than 2^256 needs in any form, and
+// refuses a megabyte of zeros.
 const maxNumeral = 128
 
-// errNumeral says that a value is no number, in any form; its readers say what they want.
+// errNumeral says that a value is not a number in any form. Callers replace it by what they want.
 var errNumeral = errors.New("want a number")
 
-// numeral is the text of a number, whichever way it was written.
+// numeral returns the text of a number that was written as a JSON number or as a string.
 func numeral(raw []byte) (digits string, absent bool, err error) {
 	if isNull(raw) {
 		return "", true, nil
@@ -73,7 +73,7 @@ func numeral(raw []byte) (digits string, absent bool, err error) {
 	return string(raw), false, nil
 }
 
-// isHex says whether a text begins with 0x, and cuts that off.
+// isHex says whether a text begins with 0x or 0X, and returns the text after it.
 func isHex(digits string) (rest string, hex bool) {
 	if len(digits) >= 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') {
 		return digits[2:], true
@@ -124,8 +124,9 @@ func parseBig(digits string) (*uint256.Int, error) {
 	return value, value.SetFromHex("0x" + rest)
 }
 
-// Percent is a whole number of percent, written like a Number or below zero. The rule of its list
-// says what is in range; what is outside of 32 bits is as far outside as can be told.
+// Percent is a whole number of percent, written like a Number; it may be negative. The rules of the
+// list that it is in say which values are allowed. Values beyond 32 bits are read as the greatest
+// or the least, which no rule allows.
 type Percent int
 
 // Read implements Field.

@@ -1,5 +1,5 @@
-// Package refund counts what is given back of what an order paid, and finds the payouts of it on
-// the chain. It is arithmetic: all that it knows comes in as arguments.
+// Package refund computes what is given back of what an order paid, and finds the payouts on the
+// chain. It is pure arithmetic: all input comes as arguments.
 //
 //	order in a block, what each transaction paid ──Split──▶ refunds ─▶ facts (pending)
 //	pending refunds, a block's plain transfers ──Payouts──▶ payouts ─▶ facts (received)

@@ -8,11 +8,11 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Payable is an order as a builder has to pay its refunds: where somebody who gets one wants it
-// elsewhere, gets it in two parts, or is the only one and gets a part of it, the order says so in
-// the simplest terms, and the builder pays what Split credits, to the wei, by whichever method it
-// hears of it. redirect is that of Landed. The order is not changed; if there is nothing to say it
-// is itself.
+// Payable returns the order with the terms by which a builder pays exactly what Split credits, to
+// the wei, whichever method the builder is sent it by. The terms are written in their simplest
+// form: recipients are redirected, the shares of one address are added up, and the part of a sole
+// recipient is multiplied into the percentage. redirect is that of Landed. The order itself is not
+// changed; if no terms differ, it is returned.
 func Payable(order *rpc.Order, redirect func(common.Address) common.Address) *rpc.Order {
 	changed := payableBundle(&order.Bundle, redirect)
 	if changed == nil {
@@ -23,8 +23,8 @@ func Payable(order *rpc.Order, redirect func(common.Address) common.Address) *rp
 	return &other
 }
 
-// payableBundle is a bundle with other Refunds and Shares, in it or in its elements; nil if none
-// are others.
+// payableBundle returns a copy of a bundle with other Refunds and Shares, in it or in its elements;
+// nil if none differ.
 func payableBundle(b *rpc.Bundle, redirect func(common.Address) common.Address) *rpc.Bundle {
 	var changed *rpc.Bundle
 	change := func() *rpc.Bundle {
@@ -45,10 +45,10 @@ func payableBundle(b *rpc.Bundle, redirect func(common.Address) common.Address) 
 	for i, entry := range b.Refunds {
 		owners, err := ownersOf(b, entry.Element)
 		if err != nil {
-			continue // there is nobody to pay
+			continue // there is no recipient
 		}
 		percent, shares := payees(b, entry, owners, redirect)
-		if changed != nil { // what is different inside may have other owners already
+		if changed != nil { // the changed inner bundle may have other owners
 			owners, _ = ownersOf(changed, entry.Element)
 		}
 		if percent == entry.Percent && slices.Equal(shares, owners) {
@@ -64,7 +64,7 @@ func payableBundle(b *rpc.Bundle, redirect func(common.Address) common.Address) 
 	return changed
 }
 
-// ownedBy is an element as a bundle that belongs to others.
+// ownedBy wraps an element in a bundle that belongs to the given shares.
 func ownedBy(e rpc.Element, shares []rpc.Share) *rpc.Bundle {
 	if e.Bundle == nil {
 		return &rpc.Bundle{Hash: e.Tx.Hash, Elements: []rpc.Element{e}, Shares: shares}
@@ -74,10 +74,10 @@ func ownedBy(e rpc.Element, shares []rpc.Share) *rpc.Bundle {
 	return &other
 }
 
-// payees are those who share an entry's percentage in the end. One who is alone and gets a part of
-// it gets all of that part: the two differ by what rounding and the payout's cost take, and
-// eth_sendBundle can say only the latter. Where a bundle's Shares are also of refunds inside it,
-// they stay.
+// payees returns an entry's percentage and the recipients who share it, after redirection. A sole
+// recipient with a part of the percentage gets all of a smaller percentage instead: the two differ
+// in rounding and in the payout's cost, and eth_sendBundle can only express the second. Shares stay
+// as they are where they also apply to refunds inside the bundle.
 func payees(b *rpc.Bundle, entry rpc.ElementRefund, owners []rpc.Share, redirect func(common.Address) common.Address) (
 	int, []rpc.Share) {
 	shares := redirectShares(owners, redirect)
@@ -89,7 +89,8 @@ func payees(b *rpc.Bundle, entry rpc.ElementRefund, owners []rpc.Share, redirect
 	return entry.Percent * shares[0].Percent / 100, []rpc.Share{{Address: shares[0].Address, Percent: 100}}
 }
 
-// redirectShares are shares of those who get them, each address once.
+// redirectShares replaces each owner by where its refunds go, and adds up the shares of one
+// address.
 func redirectShares(owners []rpc.Share, redirect func(common.Address) common.Address) (shares []rpc.Share) {
 	for _, owner := range owners {
 		shares = addShare(shares, rpc.Share{Address: redirect(owner.Address), Percent: owner.Percent})

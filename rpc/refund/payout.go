@@ -9,11 +9,11 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Pending is a refund that was not paid yet.
+// Pending is a refund that has not been paid yet.
 type Pending struct {
 	rpc.Refund
-	// After is the place in the refund's own block of the last transaction of its order; a payout in
-	// that block comes later.
+	// After is the index, in the refund's own block, of the last transaction of its order. A payout
+	// in that block has a higher index.
 	After int
 }
 
@@ -23,37 +23,36 @@ type Transfer struct {
 	Hash     common.Hash
 	From, To common.Address
 	ValueWei *uint256.Int
-	// CostWei is what it may cost at most: whoever pays may take that off a refund; nil is nothing.
+	// CostWei is the most that its gas may cost. The payer may deduct it from a refund; nil is 0.
 	CostWei *uint256.Int
-	// Index is its place in the block.
+	// Index is its position in the block.
 	Index int
 }
 
-// Block is where payouts are looked for.
+// Block is a block in which payouts are searched.
 type Block struct {
 	rpc.Head
-	// Transfers are in their order.
+	// Transfers are in the order of the block.
 	Transfers []Transfer
 	// Payers are the addresses that pay refunds: the block's fee recipient, and the operator's own.
 	Payers []common.Address
-	// CostWei is what a payer may keep of a refund for the payout's gas, if that is more than the
-	// transfer's own cost; nil is nothing.
+	// CostWei is what a payer may deduct from a refund for the payout's gas, if that is more than
+	// the transfer's own cost; nil is 0.
 	CostWei *uint256.Int
 }
 
-// Payouts finds the refunds that a block pays, at a time, in the order of the pending ones. A
-// payout is a transfer from a payer to the recipient, in the refund's block after its order, or in
-// any later block. It pays
+// Payouts finds the pending refunds that a block pays. at is the time of the facts, which are in
+// the order of pending. A payout is a transfer from a payer to the recipient, in the refund's block
+// after its order, or in any later block. It pays
 //
 //   - one refund of exactly its value; else
-//   - several refunds of one recipient, neighbours among the pending ones, which are exactly its
-//     value together; else
-//   - one refund, or several neighbours, of which its value is not more than the cost short; else
-//   - the greatest refund that is, less the cost, not above its value.
+//   - several refunds of one recipient, neighbours among the pending ones, whose sum is exactly its
+//     value; else
+//   - one refund, or several neighbours, that exceed its value by no more than the cost; else
+//   - the greatest refund that, less the cost, does not exceed its value.
 //
-// Which transfer pays which refund does not depend on the order of transfers where values are
-//
-//	exact. Each pays once, and each refund is paid once.
+// Where values are exact, it does not depend on the order of transfers which one pays which refund.
+// Each transfer pays once, and each refund is paid once.
 func Payouts(at time.Time, pending []Pending, block Block) []rpc.RefundPaid {
 	m := matcher{pending: pending, block: block, paidBy: make([]*Transfer, len(pending)),
 		used: make([]bool, len(block.Transfers))}
@@ -74,7 +73,7 @@ func Payouts(at time.Time, pending []Pending, block Block) []rpc.RefundPaid {
 	return found
 }
 
-// matcher pairs transfers with refunds.
+// matcher assigns transfers to refunds.
 type matcher struct {
 	pending []Pending
 	block   Block
@@ -82,7 +81,7 @@ type matcher struct {
 	used    []bool      // for each transfer
 }
 
-// apply lets every transfer that is free pay what the rule picks of the refunds that it may pay.
+// apply lets each unused transfer pay what the rule picks among the refunds that it may pay.
 func (m *matcher) apply(rule func(*Transfer, []int) []int) {
 	owed := m.unpaid()
 	for t := range m.block.Transfers {
@@ -102,7 +101,7 @@ func (m *matcher) apply(rule func(*Transfer, []int) []int) {
 	}
 }
 
-// unpaid are the refunds that nothing pays yet, by recipient.
+// unpaid returns the indices of the refunds that no transfer pays yet, by recipient.
 func (m *matcher) unpaid() map[common.Address][]int {
 	owed := map[common.Address][]int{}
 	for i := range m.pending {
@@ -122,14 +121,14 @@ func (m *matcher) pays(t *Transfer) bool {
 	return false
 }
 
-// mayPay says whether a transfer comes after a refund's order. In a block of the same number that
-// is not the refund's it does not.
+// mayPay says whether a transfer comes after a refund's order. It does not in another block with
+// the number of the refund's block.
 func (m *matcher) mayPay(t *Transfer, i int) bool {
 	p := &m.pending[i]
 	return p.Block < m.block.Number || p.BlockHash == m.block.Hash && p.After < t.Index
 }
 
-// exact picks the first refund of a transfer's value.
+// exact picks the first refund that equals a transfer's value.
 func (m *matcher) exact(t *Transfer, payable []int) []int {
 	for n, i := range payable {
 		if m.pending[i].AmountWei.Eq(t.ValueWei) {
@@ -139,10 +138,10 @@ func (m *matcher) exact(t *Transfer, payable []int) []int {
 	return nil
 }
 
-// together picks the first neighbours that are a transfer's value.
+// together picks the first neighbours whose sum is a transfer's value.
 func (m *matcher) together(t *Transfer, payable []int) []int { return m.neighbours(t, payable, nil) }
 
-// lessCost picks the first refund of which a transfer's value is at most the cost short.
+// lessCost picks the first refund that exceeds a transfer's value by no more than the cost.
 func (m *matcher) lessCost(t *Transfer, payable []int) []int {
 	for n, i := range payable {
 		if amount := m.pending[i].AmountWei; !amount.Lt(t.ValueWei) && !less(amount, m.cost(t)).Gt(t.ValueWei) {
@@ -152,14 +151,14 @@ func (m *matcher) lessCost(t *Transfer, payable []int) []int {
 	return nil
 }
 
-// togetherLessCost picks the first neighbours of which a transfer's value is at most the cost
-// short.
+// togetherLessCost picks the first neighbours whose sum exceeds a transfer's value by no more than
+// the cost.
 func (m *matcher) togetherLessCost(t *Transfer, payable []int) []int {
 	return m.neighbours(t, payable, m.cost(t))
 }
 
-// neighbours picks the first ones that are a transfer's value, and what it may be short of. Amounts
-// are above zero: a sum that is too great loses its first ones.
+// neighbours picks the first neighbours whose sum is a transfer's value, or exceeds it by no more
+// than short. Amounts are above zero, so a sum that is too great drops its first ones.
 func (m *matcher) neighbours(t *Transfer, payable []int, short *uint256.Int) []int {
 	sum, first := new(uint256.Int), 0
 	for n, i := range payable {
@@ -177,7 +176,7 @@ func (m *matcher) neighbours(t *Transfer, payable []int, short *uint256.Int) []i
 	return nil
 }
 
-// enough picks the greatest refund that a transfer pays, the first of equal ones.
+// enough picks the greatest refund that a transfer covers, the first of equal ones.
 func (m *matcher) enough(t *Transfer, payable []int) []int {
 	best := -1
 	for n, i := range payable {
@@ -194,7 +193,7 @@ func (m *matcher) enough(t *Transfer, payable []int) []int {
 	return payable[best : best+1]
 }
 
-// cost is what a transfer may be short of.
+// cost is how much less than a refund a transfer may be.
 func (m *matcher) cost(t *Transfer) *uint256.Int {
 	if t.CostWei == nil || m.block.CostWei != nil && m.block.CostWei.Gt(t.CostWei) {
 		return m.block.CostWei
@@ -202,7 +201,8 @@ func (m *matcher) cost(t *Transfer) *uint256.Int {
 	return t.CostWei
 }
 
-// less is what has to come for an amount. One that the cost would eat up has to come whole.
+// less is what must be paid for an amount, after the cost. An amount that does not exceed the cost
+// must be paid in full.
 func less(amount, cost *uint256.Int) *uint256.Int {
 	if cost == nil || !amount.Gt(cost) {
 		return amount

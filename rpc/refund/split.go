@@ -16,18 +16,18 @@ type Landed struct {
 	Order *rpc.Order
 	Block rpc.Head
 	// PaidWei is what each of its transactions paid to the block's fee recipient, depth first; 0 or
-	// nil for one that was left out.
+	// nil for a transaction that was left out.
 	PaidWei []*uint256.Int
-	// CostWei is what a payout in the block costs for each recipient, see PayoutCost. 0 or nil deducts
-	// nothing.
+	// CostWei is what a payout in the block costs for each recipient, see PayoutCost. If it is 0 or
+	// nil, nothing is deducted.
 	CostWei *uint256.Int
-	// Redirect says where the refunds of an address go (vendor_setFeeRefundRecipient); nil leaves all
-	// as they are. It is asked once for each address: where the refunds of the other one go does not
-	// count.
+	// Redirect says where the refunds of an address go (vendor_setFeeRefundRecipient); nil
+	// redirects none. It is applied once: a redirection of the new address does not count.
 	Redirect func(common.Address) common.Address
 }
 
-// PayoutCost is gas units at a block's base fee: what a payout transaction burns. It saturates.
+// PayoutCost is the gas at a block's base fee: what a payout transaction burns, in wei. It
+// saturates.
 func PayoutCost(gas uint64, baseFeeWei *uint256.Int) *uint256.Int {
 	cost, overflow := new(uint256.Int).MulOverflow(uint256.NewInt(gas), baseFeeWei)
 	if overflow {
@@ -36,9 +36,10 @@ func PayoutCost(gas uint64, baseFeeWei *uint256.Int) *uint256.Int {
 	return cost
 }
 
-// Division is what an order paid, and who gets what of it: ValueWei is RestWei and all refunds.
+// Division is what an order paid, and who gets which part. ValueWei is the sum of RestWei and all
+// refunds.
 type Division struct {
-	// Refunds are not zero, and there is one for each hash and recipient.
+	// Refunds are not zero. There is one for each hash and recipient.
 	Refunds []rpc.Refund
 	// ValueWei is what the order's transactions paid.
 	ValueWei *uint256.Int
@@ -46,30 +47,31 @@ type Division struct {
 	RestWei *uint256.Int
 }
 
-// Errors of Split. An order that came through the parser and payments of its transactions have
-// none.
+// Errors of Split. They do not occur for an order that passed the parser, with the payments of its
+// own transactions.
 var (
 	ErrTerms    = errors.New("the terms of the refund cannot be kept")
 	ErrPayments = errors.New("the payments do not belong to the order")
 )
 
-// Split divides what an order paid. In every bundle, from the inside out:
+// Split divides what an order paid. In every bundle, beginning with the innermost:
 //
 //   - what an element brought is what its transactions paid, less what its own refunds gave away;
-//   - refundable is what the elements of PaidBy brought, or without any the elements that the
-//     bundle's Refunds do not name;
-//   - each entry gives its percent of that, rounded down, to the owners of its element, who share
-//     it by their percents, rounded down. Where one
-//     address gets the shares of several of them, they are one share; where one gets them all, it
-//     is that part of the entry's percent.
+//   - refundable is what the elements of PaidBy brought; if PaidBy is empty, what the elements
+//     brought that the bundle's Refunds do not name;
 //
-// The owners of a transaction are its sender, those of a bundle its Shares, or without any the
-// owner of its first element. Where PaidBy is set, the bundle's own owners are those of every
+// each entry gives its percentage of that, rounded down, to the owners of its element, who share
+//
+//	it by their percentages, rounded down. If one address gets several of the shares, they are
+//	added up first. If it is the only one, it gets that part of the entry's percentage.
+//
+// The owner of a transaction is its sender. The owners of a bundle are its Shares; if it has none,
+// the owners of its first element. Where PaidBy is set, the bundle's own owners are those of every
 // element (refundRecipient of eth_sendBundle).
 //
-// The cost of payouts is taken off what an entry gives before it is shared. What does not exceed it
-// is not worth a payout in the block: then nothing is taken off, and the refunds are delayed. So
-// they are if the bundle wants that.
+// The cost of payouts is deducted from what an entry gives, before it is shared. An entry that
+// gives no more than the cost is not worth a payout in the block: nothing is deducted, and its
+// refunds are delayed. Nor is anything deducted if the bundle itself wants its refunds delayed.
 func Split(l Landed) (Division, error) {
 	s := splitter{landed: l, paid: l.PaidWei, value: new(uint256.Int)}
 	rest, err := s.bundle(&l.Order.Bundle, l.Order.Hash())
@@ -85,14 +87,14 @@ func Split(l Landed) (Division, error) {
 // splitter walks through an order once, depth first.
 type splitter struct {
 	landed Landed
-	// paid are the payments of the transactions ahead.
+	// paid are the payments of the transactions that were not visited yet.
 	paid    []*uint256.Int
 	value   *uint256.Int
 	refunds []rpc.Refund
 }
 
-// bundle divides what a bundle's elements paid and answers what is left. hash names refunds for
-// elements that have no name of their own.
+// bundle divides what a bundle's elements paid and returns what is left. hash identifies refunds
+// for elements without a hash of their own.
 func (s *splitter) bundle(b *rpc.Bundle, hash common.Hash) (rest *uint256.Int, err error) {
 	rest, refundable := new(uint256.Int), new(uint256.Int)
 	for i := range b.Elements {
@@ -100,7 +102,7 @@ func (s *splitter) bundle(b *rpc.Bundle, hash common.Hash) (rest *uint256.Int, e
 		if err != nil {
 			return nil, err
 		}
-		rest.Add(rest, brought) // cannot overflow: the value did not
+		rest.Add(rest, brought) // cannot overflow: the total did not
 		if shared(b, i) {
 			refundable.Add(refundable, brought)
 		}
@@ -115,12 +117,12 @@ func (s *splitter) bundle(b *rpc.Bundle, hash common.Hash) (rest *uint256.Int, e
 		}
 		percent, shares := payees(b, entry, owners, s.redirect)
 		given := s.give(part(refundable, percent), shares, nameOf(&b.Elements[entry.Element], hash), b.DelayedRefund)
-		rest.Sub(rest, given) // the percents sum to 100 at most
+		rest.Sub(rest, given) // the percentages sum to 100 at most
 	}
 	return rest, nil
 }
 
-// shared says whether refunds are counted from what an element brought.
+// shared says whether refunds are a part of what an element brought.
 func shared(b *rpc.Bundle, element int) bool {
 	if len(b.PaidBy) > 0 {
 		return slices.Contains(b.PaidBy, element)
@@ -128,7 +130,7 @@ func shared(b *rpc.Bundle, element int) bool {
 	return !slices.ContainsFunc(b.Refunds, func(entry rpc.ElementRefund) bool { return entry.Element == element })
 }
 
-// element answers what an element brought.
+// element returns what an element brought.
 func (s *splitter) element(e *rpc.Element, hash common.Hash) (*uint256.Int, error) {
 	switch {
 	case e.Bundle != nil:
@@ -149,8 +151,8 @@ func (s *splitter) element(e *rpc.Element, hash common.Hash) (*uint256.Int, erro
 	return paid, nil
 }
 
-// nameOf is the hash that a refund for an element goes by: that of the order that was followed, if
-// there is one.
+// nameOf is the hash under which a refund for an element is recorded: that of the order that was
+// followed, if there is one.
 func nameOf(e *rpc.Element, hash common.Hash) common.Hash {
 	if e.Bundle != nil && e.Bundle.Hash != (common.Hash{}) {
 		return e.Bundle.Hash
@@ -158,7 +160,7 @@ func nameOf(e *rpc.Element, hash common.Hash) common.Hash {
 	return hash
 }
 
-// checkPercents says whether a bundle's terms can be kept.
+// checkPercents returns an error if a bundle's terms can't be kept.
 func checkPercents(b *rpc.Bundle) error {
 	sum := 0
 	for _, entry := range b.Refunds {
@@ -192,7 +194,7 @@ func checkShares(shares []rpc.Share) error {
 	return nil
 }
 
-// ownersOf are those who share a refund for an element.
+// ownersOf returns who shares a refund for an element.
 func ownersOf(b *rpc.Bundle, element int) ([]rpc.Share, error) {
 	if len(b.PaidBy) > 0 {
 		return owners(&rpc.Element{Bundle: b})
@@ -213,8 +215,8 @@ func owners(e *rpc.Element) ([]rpc.Share, error) {
 	}
 }
 
-// give shares an amount, in the block if that is worth it and nobody wants it delayed, and answers
-// how much of it was given.
+// give credits an amount to its owners and returns how much of it was given. The refunds are paid
+// in the block, unless they are to be delayed or are not worth a payout there.
 func (s *splitter) give(amount *uint256.Int, owners []rpc.Share, hash common.Hash, delayed bool) (given *uint256.Int) {
 	if !delayed {
 		amount, delayed = s.afterCost(amount, len(owners))
@@ -228,7 +230,7 @@ func (s *splitter) give(amount *uint256.Int, owners []rpc.Share, hash common.Has
 	return given
 }
 
-// afterCost takes the payouts' cost off an amount, if something remains.
+// afterCost deducts the payouts' cost from an amount, if something remains.
 func (s *splitter) afterCost(amount *uint256.Int, recipients int) (left *uint256.Int, delayed bool) {
 	if s.landed.CostWei == nil || s.landed.CostWei.IsZero() || amount.IsZero() {
 		return amount, false
@@ -240,8 +242,8 @@ func (s *splitter) afterCost(amount *uint256.Int, recipients int) (left *uint256
 	return cost.Sub(amount, cost), false
 }
 
-// credit adds a refund, or adds to the one that the recipient has for this hash: it is paid once,
-// delayed if a part of it is.
+// credit adds a refund. If the recipient already has one for this hash it is added to that one, so
+// that one payout pays both; the sum is delayed if a part of it is.
 func (s *splitter) credit(hash common.Hash, recipient common.Address, amount *uint256.Int, delayed bool) {
 	if amount.IsZero() {
 		return
@@ -273,7 +275,7 @@ func (s *splitter) redirect(owner common.Address) common.Address {
 
 // part is a percentage of an amount, rounded down.
 func part(amount *uint256.Int, percent int) *uint256.Int {
-	// at most the amount
+	// Never more than the amount, so it does not overflow.
 	result, _ := new(uint256.Int).MulDivOverflow(amount, uint256.NewInt(uint64(percent)), uint256.NewInt(100))
 	return result
 }

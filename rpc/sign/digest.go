@@ -9,12 +9,12 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// prefix begins a personal message (EIP-191, version 0x45); the length of the message follows, in
-// decimal.
+// prefix begins a personal message (EIP-191, version 0x45). The length of the message follows it,
+// in decimal.
 const prefix = "\x19Ethereum Signed Message:\n"
 
-// digest is what a client signs for a body whose Keccak-256 is given: the personal message of its
-// hex text, which always has 66 characters.
+// digest is what a client signs for a body with the given Keccak-256: the personal message of the
+// hash's hex text, which always has 66 characters.
 func digest(bodyHash common.Hash) common.Hash {
 	var room [len(prefix) + 2 + 66]byte
 	message := append(room[:0], prefix+"660x"...)
@@ -22,18 +22,18 @@ func digest(bodyHash common.Hash) common.Hash {
 	return crypto.Keccak256Hash(message)
 }
 
-// personal is the personal message digest of any text.
+// personal is the digest of any text as a personal message.
 func personal(text []byte) common.Hash {
 	return crypto.Keccak256Hash([]byte(prefix), strconv.AppendInt(nil, int64(len(text)), 10), text)
 }
 
-// mistake is a digest that clients are known to sign in place of the right one.
+// mistake is a digest that clients are known to sign instead of the right one.
 type mistake struct {
 	digest func(body []byte, bodyHash common.Hash) common.Hash
 	advice string
 }
 
-// mistakes are in the order in which they are met in the wild.
+// mistakes are ordered by how often clients make them.
 var mistakes = []mistake{
 	{
 		func(body []byte, _ common.Hash) common.Hash { return personal(body) },
@@ -59,8 +59,8 @@ var mistakes = []mistake{
 	},
 }
 
-// advice says what the holder of an address did wrong, if a known mistake explains the signature;
-// else it is empty.
+// advice says what the owner of an address did wrong, if a known mistake explains the signature.
+// Otherwise it is empty.
 func advice(address common.Address, signature []byte, body []byte, bodyHash common.Hash) string {
 	for _, known := range mistakes {
 		if recovered, ok := recoverAddress(known.digest(body, bodyHash), signature); ok && recovered == address {

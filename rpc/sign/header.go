@@ -15,9 +15,9 @@ import (
 // DefaultHeaders are the names under which clients send the signature.
 var DefaultHeaders = []string{"X-Flashbots-Signature", "X-Vendor-Signature", "X-BuilderNet-Signature"}
 
-// Signer tells who signed a request. The function gives all values of a header, as
+// Signer finds out who signed a request. The function returns all values of a header, as
 // http.Header.Values does. A signature may come several times and under several names, as it does
-// through proxies, but it must be the same: nobody could say which one counts.
+// through proxies, but all must be the same: otherwise it is unclear which one counts.
 func (s Scheme) Signer(values func(name string) []string, body []byte) (common.Address, *rpc.Refused) {
 	header, refused := s.choose(values)
 	if refused != nil {
@@ -51,13 +51,13 @@ func (s Scheme) choose(values func(name string) []string) (header string, refuse
 	return header, nil
 }
 
-// Header signs a body as a client does: the address with its checksum, the signature with v 27 or
+// Header signs a body as a client does: the address with its checksum, and a signature with v 27 or
 // 28. The key must be one of secp256k1.
 func Header(key *ecdsa.PrivateKey, body []byte) string {
 	digest := digest(crypto.Keccak256Hash(body))
 	signature, err := crypto.Sign(digest[:], key)
 	if err != nil {
-		panic(fmt.Sprintf("sign a request: %v", err)) // no key of this curve fails
+		panic(fmt.Sprintf("sign a request: %v", err)) // signing with a key of this curve does not fail
 	}
 	signature[crypto.RecoveryIDOffset] += 27
 	return crypto.PubkeyToAddress(key.PublicKey).Hex() + ":0x" + hex.EncodeToString(signature)

@@ -11,19 +11,19 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Scheme says what a service takes for a signature. The zero value is the strict one.
+// Scheme says which signatures a service accepts. The zero value is the strict one.
 type Scheme struct {
 	// Headers are the names under which the signature may come; nil for DefaultHeaders.
 	Headers []string
-	// Lenient0x also takes a signature without 0x, as old Python clients send it.
+	// Lenient0x also accepts a signature without 0x, as old Python clients send it.
 	Lenient0x bool
-	// Terse leaves out why a signature does not fit. Finding out costs up to five more recoveries,
-	// which a service that is flooded with wrong signatures may want to save.
+	// Terse leaves out why a signature does not fit. Finding that out costs up to five more
+	// recoveries, which matters for a service that is flooded with wrong signatures.
 	Terse bool
 }
 
-// Verify tells whose signature of a body a header holds. It refuses with SignatureMissing,
-// SignatureMalformed or SignatureMismatch; the detail says which step failed.
+// Verify returns the address whose signature of the body is in the header. It refuses with
+// SignatureMissing, SignatureMalformed or SignatureMismatch; the detail says which step failed.
 func (s Scheme) Verify(header string, body []byte) (common.Address, *rpc.Refused) {
 	if header == "" {
 		return common.Address{}, rpc.SignatureMissing.Plain()
@@ -70,8 +70,8 @@ func (s Scheme) parse(header string) (common.Address, signature, *rpc.Refused) {
 	return address, parsed, refused
 }
 
-// parseAddress reads an address in any case, with or without 0x. Its checksum does not count: half
-// of the clients send none.
+// parseAddress reads an address in any case, with or without 0x. Its checksum is not verified,
+// since half of the clients send none.
 func parseAddress(text string) (address common.Address, ok bool) {
 	digits, _ := cut0x(text)
 	if len(digits) != 2*common.AddressLength {
@@ -116,8 +116,8 @@ func cut0x(text string) (digits string, has0x bool) {
 	return text, false
 }
 
-// halfOrder is half of the order of secp256k1's group. Of the two values of s that fit, the higher
-// is nobody's (EIP-2): else every signature would have a twin that anybody can make.
+// halfOrder is half of the order of secp256k1's group. A higher s is refused (EIP-2): anybody can
+// compute it from the lower one, so each signature would have a second valid form.
 var halfOrder = common.FromHex("7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0")
 
 func recoverAddress(digest common.Hash, signature []byte) (address common.Address, ok bool) {
