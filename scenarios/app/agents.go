@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// cast makes the agents of the run, each behind a proxy on every connection.
+// cast prepares the agents of the run. Every connection of theirs goes through a proxy.
 func (l *lab) cast() *agent.Cast {
 	c := &agent.Cast{
 		Network: l.network, BeaconURL: l.beaconURL, TxsPerSlot: l.plan.TxsPerSlot, BlobEvery: l.plan.BlobEvery,
@@ -35,7 +35,7 @@ func (l *lab) cast() *agent.Cast {
 	return c
 }
 
-// agents are all outsiders of the run.
+// agents returns all agents of the run.
 func (l *lab) agents(ctx context.Context) ([]agent.Runner, error) {
 	cast := l.cast()
 	list, err := l.orderFlowAgents(ctx, cast)
@@ -59,7 +59,7 @@ func (l *lab) agents(ctx context.Context) ([]agent.Runner, error) {
 	return list, nil
 }
 
-// builder is a builder of the plan. Where there is order flow it takes orders, too.
+// builder returns a builder of the plan. If the plan has order flow, the builder takes orders too.
 func (l *lab) builder(cast *agent.Cast, i int) (agent.Runner, error) {
 	strategy := moves(l.plan.Builders[i].Strategy)
 	if strategy.has("offline") {
@@ -71,16 +71,16 @@ func (l *lab) builder(cast *agent.Cast, i int) (agent.Runner, error) {
 		role.Orders = l.flow.builders[i]
 	}
 	if l.hasOrderFlow() && strategy[0].Is("naive") {
-		role.Strategy = nil // as in a devnet
+		role.Strategy = nil // so a naive builder with order flow bids as in a devnet
 	}
-	if stalls(strategy) { // a proxy would read for it
+	if stalls(strategy) { // a proxy would read from the stream in its place
 		role.Direct = narrowClient()
 	}
 	return cast.Builder(i, role)
 }
 
-// proposers are all validators behind one sidecar. Who wants to learn a payload asks by the
-// endpoint that answers with it.
+// proposers returns all validators behind one sidecar. If a strategy wants to see a payload, the
+// sidecar uses version 1 of the endpoint, which answers with the payload.
 func (l *lab) proposers(cast *agent.Cast) (*proposer.Proposer, error) {
 	return cast.Proposers(agent.ProposerRole{
 		Conduct: conductOf(l.plan.Proposers), Storm: stormOf(l.plan.Proposers),
@@ -92,7 +92,8 @@ func (l *lab) proposers(cast *agent.Cast) (*proposer.Proposer, error) {
 	})
 }
 
-// headerTimeout is the usual one, or long enough for what a plan's proposers wait for.
+// headerTimeout returns how long the sidecar waits for a header, in wall time: a whole slot if a
+// strategy of the plan asks late or repeatedly, or else mev-boost's 950 ms, at most half a slot.
 func (l *lab) headerTimeout() time.Duration {
 	if l.anyMove("request", "repeat") {
 		return wallTime(l.plan.Slot, l.plan.Speed)
@@ -100,14 +101,14 @@ func (l *lab) headerTimeout() time.Duration {
 	return min(950*time.Millisecond, wallTime(l.plan.Slot, l.plan.Speed)/2)
 }
 
-// anyMove says whether a proposer of the plan has a move that begins with one of the words.
+// anyMove says whether a proposer of the plan has a move that begins with one of these words.
 func (l *lab) anyMove(words ...string) bool {
 	return slices.ContainsFunc(l.plan.Proposers, func(p plan.ProposerPlan) bool {
 		return slices.ContainsFunc(p.Strategy, func(m plan.Move) bool { return m.Is(words...) })
 	})
 }
 
-// told writes down what an agent tells.
+// told records an agent's event as a fact.
 func (l *lab) told(e devnet.Event) {
 	r := plan.Record{Actor: e.Actor, At: e.At, Subject: e.Subject, Slot: e.Slot, ValueWei: e.ValueWei}
 	if e.Subject == devnet.RequestRefused {
@@ -116,8 +117,8 @@ func (l *lab) told(e devnet.Event) {
 	l.book.add(r, time.Time{}, nil)
 }
 
-// offline cuts validators off from their node in the slots in which the plan has them offline: then
-// nothing is proposed.
+// offline disconnects the validators from their node in the slots in which the plan has them
+// offline, so that nothing is proposed then.
 func (l *lab) offline(ctx context.Context) error {
 	link := plan.Link{From: plan.ProposersName, To: plan.BeaconNode}
 	const id = -1000

@@ -13,21 +13,21 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// beaconAPI is the API of the lab's beacon node. The node is a part of the lab, and the network
-// around it goes on while its API is down. It is safe for concurrent use.
+// beaconAPI serves the API of the lab's beacon node. The node itself is a part of the lab and goes
+// on while its API is down, as the network around a real node would. It is safe for concurrent use.
 type beaconAPI struct {
-	address string // host:port; the same in every life
+	address string // host:port, the same after each restart
 	handler http.Handler
 	log     *slog.Logger
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	close context.CancelFunc
-	ended chan error // of the present life; nil while there is none
+	ended chan error // result of the running server; nil while none runs
 }
 
 var _ killable = (*beaconAPI)(nil)
 
-// newBeaconAPI has an address of its own, but does not serve.
+// newBeaconAPI reserves an address, but does not serve yet.
 func newBeaconAPI(handler http.Handler, log *slog.Logger) (*beaconAPI, error) {
 	address, err := fault.Address()
 	return &beaconAPI{address: address, handler: handler, log: log}, err
@@ -56,8 +56,8 @@ func (b *beaconAPI) start(ctx context.Context) error {
 	return nil
 }
 
-// kill implements killable. What is under way at the node itself ends as it ends; the lab's proxies
-// cut it off at once.
+// kill implements killable. Requests that the node handles already run to their end; the lab's
+// proxies cut off their connections at once.
 func (b *beaconAPI) kill() error { return b.stop() }
 
 // stop implements killable.

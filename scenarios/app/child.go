@@ -16,12 +16,12 @@ import (
 	"github.com/gavel-relay/gavel/internal/serve"
 )
 
-// ErrLabGone ends a service whose lab is not there any more.
+// ErrLabGone means that a service has ended because its lab is gone.
 var ErrLabGone = errors.New("the lab is gone")
 
-// Serve is a service of a scenario in this process: in is what the lab says, its configuration
-// first, and out hears what happens. It ends when the lab says so or the context ends; when the lab
-// is dead, at once with ErrLabGone.
+// Serve runs a service of a scenario in this process. It reads the service's configuration and then
+// the lab's orders from in, and writes reports to out. It ends when the lab orders it or the
+// context ends. If the lab is gone, it ends at once with ErrLabGone.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := json.NewDecoder(in)
 	var cfg serviceConfig
@@ -55,23 +55,24 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 			c.report(report{Ended: err.Error()})
 		}
 		return err
-	case <-gone: // nobody waits for an orderly end
+	case <-gone: // the lab is dead, so nothing waits for an orderly end
 		return ErrLabGone
 	}
 }
 
-// child is this process as a service of a lab.
+// child is this process, which runs a service of a lab.
 type child struct {
 	cfg   *serviceConfig
 	right *clock.Fast
 	clock *skewed
 	log   *slog.Logger
 
-	mu  sync.Mutex // one report at a time
+	mu  sync.Mutex // guards out: reports must not mix
 	out *json.Encoder
 }
 
-// listen obeys the lab until it says stop; false means that the lab is gone.
+// listen obeys the lab's orders. It returns true after the order to stop, and false if the lab is
+// gone.
 func (c *child) listen(lines *json.Decoder) bool {
 	for {
 		var said order
@@ -98,14 +99,14 @@ func (c *child) obey(said order) {
 	}
 }
 
-// report tells the lab. That nobody listens is noticed where orders are read.
+// report sends a report to the lab. It ignores errors: if the lab is gone, listen notices it.
 func (c *child) report(what report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_ = c.out.Encode(what)
 }
 
-// tell tells the lab of a fact.
+// tell reports a fact to the lab.
 func (c *child) tell(subject string, fact any) {
 	raw, err := json.Marshal(fact)
 	if err != nil {
@@ -115,7 +116,7 @@ func (c *child) tell(subject string, fact any) {
 	c.report(report{Subject: subject, Fact: raw})
 }
 
-// serve listens first, so that an address that is taken is said at once, and opens the service.
+// serve listens before it opens the service, so that an address in use is reported at once.
 func (c *child) serve(ctx context.Context) error {
 	open, err := c.open()
 	if err != nil {
@@ -136,10 +137,11 @@ func (c *child) serve(ctx context.Context) error {
 	return errors.Join(life.Serve(ctx, listener), life.Close())
 }
 
-// door is where the service answers; nil for a journal's server, which opens its own.
+// door returns the listener of the service. It is nil for a journal's server, which listens by
+// itself.
 func (c *child) door() (net.Listener, error) {
 	if c.cfg.Journal != nil {
-		return nil, nil // as said above
+		return nil, nil // see the function's comment
 	}
 	listener, err := serve.Listen(c.cfg.Address)
 	if err == nil && c.cfg.Narrow {
@@ -148,7 +150,7 @@ func (c *child) door() (net.Listener, error) {
 	return listener, err
 }
 
-// open is how the service is opened that the configuration asks for.
+// open returns the function that opens the kind of service for which there is a configuration.
 func (c *child) open() (func(context.Context) (devnetapp.Service, error), error) {
 	switch cfg := c.cfg; {
 	case cfg.Relay != nil:

@@ -9,56 +9,58 @@ import (
 	"github.com/gavel-relay/gavel/internal/clock"
 )
 
-// labClock is the lab's clock, which services in other processes are told of.
+// labClock is the lab's clock. It can be described to services in other processes (plan), so that
+// they have the same time.
 type labClock struct {
 	*clock.Fast
 	origin    time.Time
 	speed     float64
-	startedNs atomic.Int64 // 0 while it stands
+	startedNs atomic.Int64 // 0 while the clock stands
 }
 
 func newLabClock(origin time.Time, speed float64) *labClock {
 	return &labClock{Fast: clock.NewHeld(origin, speed), origin: origin, speed: speed}
 }
 
-// Start lets the clock run; it is called once.
+// Start starts the clock; it is called once.
 func (c *labClock) Start() {
 	now := time.Now()
 	c.startedNs.Store(now.UnixNano())
 	c.StartAt(now)
 }
 
-// plan is what another process must know to have the same time.
+// plan returns what another process needs to have the same time.
 func (c *labClock) plan() clockPlan {
 	return clockPlan{Origin: c.origin, Speed: c.speed, StartedNs: c.startedNs.Load()}
 }
 
-// past is the moment at which the wall showed some nanoseconds of Unix time. It is counted from now
-// on, so that the wall may be set meanwhile.
+// past returns the moment of a Unix time in nanoseconds, with a monotonic reading. So the result
+// stays right if the system's wall clock is set later.
 func past(unixNs int64) time.Time {
 	now := time.Now()
 	return now.Add(-now.Sub(time.Unix(0, unixNs)))
 }
 
-// skewed is a clock that is wrong by an amount that faults change. It is safe for concurrent use.
+// skewed is a clock that is wrong by an offset, which faults change. It is safe for concurrent use.
 type skewed struct {
 	right clock.Clock
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	off    time.Duration
-	jumped chan struct{} // closed by jump; nil while nobody waits
+	jumped chan struct{} // closed by jump; nil until somebody waits
 }
 
 var _ clock.Clock = (*skewed)(nil)
 
-// set makes the clock wrong. A wait that has begun ends as if it were not.
+// set changes the offset. A wait that has begun already ends when it would have ended without the
+// change.
 func (s *skewed) set(off time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.off = off
 }
 
-// jump makes the clock wrong, and whoever waits looks at it anew.
+// jump changes the offset, and waits that have begun already are recomputed.
 func (s *skewed) jump(off time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +71,7 @@ func (s *skewed) jump(off time.Duration) {
 	}
 }
 
-// state is by how much the clock is wrong, and what closes when it jumps.
+// state returns the offset, and a channel that is closed when the clock jumps.
 func (s *skewed) state() (off time.Duration, jumped <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +99,7 @@ func (s *skewed) Until(ctx context.Context, t time.Time) error {
 	}
 }
 
-// until waits on the right clock; again means that the wrong one jumped first.
+// until waits on the right clock. again means that the skewed clock jumped before t.
 func (s *skewed) until(ctx context.Context, t time.Time, jumped <-chan struct{}) (again bool, err error) {
 	waiting, stop := context.WithCancel(ctx)
 	defer stop()

@@ -8,12 +8,13 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// decodeRelay is a fact of a relay's journal that stories look at; nil is any other.
+// decodeRelay decodes a fact of a relay's journal if expectations look at its kind; for other kinds
+// it returns nil.
 func decodeRelay(subject string, raw json.RawMessage) (relay.Fact, error) {
 	return decode(relayFacts, subject, raw)
 }
 
-// decodeRPC is the same for the bundle RPC.
+// decodeRPC does the same for the bundle RPC's journal.
 func decodeRPC(subject string, raw json.RawMessage) (rpc.Fact, error) {
 	return decode(rpcFacts, subject, raw)
 }
@@ -46,7 +47,7 @@ func decode[F any](decoders map[string]func(json.RawMessage) (F, error), subject
 	return fact, nil
 }
 
-// as reads a fact of one kind.
+// as decodes a fact of one kind.
 func as[F, Kind any](raw json.RawMessage) (fact F, err error) {
 	var kind Kind
 	err = json.Unmarshal(raw, &kind)

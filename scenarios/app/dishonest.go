@@ -28,21 +28,22 @@ import (
 	"github.com/gavel-relay/gavel/relay/client"
 )
 
-// dishonest is a relay that misbehaves in one way: it stands in front of a good one, whose key it
-// has, and changes what goes through.
+// dishonest is a relay that misbehaves in one way. It is a proxy in front of an honest relay, whose
+// signing key it has, and changes requests or answers.
 type dishonest struct {
 	behaviour string
 	spec      *eth.Spec
 	key       *bls.SecretKey
 	inside    *client.Client
-	url       string // of the good relay
+	url       string // of the honest relay
 	pass      *httputil.ReverseProxy
 }
 
-// stall is how late a slow relay's headers come, in wall time: longer than any proposer waits.
+// stall is the delay of a slow relay's headers in wall time: longer than proposers wait.
 const stall = 1200 * time.Millisecond
 
-// front is a dishonest relay before a good one; its address is the one that agents are given.
+// front starts a dishonest relay in front of this one, if the plan says so. The URL is the one that
+// agents get; run is nil if the relay is honest.
 func (s *relayService) front(ctx context.Context) (url string, run func() error, err error) {
 	if s.plan.Behaviour == "honest" {
 		return s.url(), nil, nil
@@ -75,7 +76,7 @@ func newDishonest(behaviour string, spec *eth.Spec, key *bls.SecretKey, address 
 	}, nil
 }
 
-// ServeHTTP changes what the behaviour is about and passes on the rest.
+// ServeHTTP changes what the behaviour is about and passes everything else on.
 func (d *dishonest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	header, listed := strings.Contains(path, "/builder/header/"), strings.HasSuffix(path, "/proposer_payload_delivered")
@@ -90,7 +91,7 @@ func (d *dishonest) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		d.pass.ServeHTTP(w, r)
 	case d.behaviour == "withheld" && strings.HasSuffix(path, "/blinded_blocks"):
-		_, _ = io.Copy(io.Discard, r.Body) // it is not looked at
+		_, _ = io.Copy(io.Discard, r.Body) // read to the end, but not used
 		w.WriteHeader(http.StatusAccepted)
 	case d.behaviour == "registrations" && strings.HasSuffix(path, "/validator_registration"):
 		http.Error(w, `{"code":400,"message":"no registration found"}`, http.StatusBadRequest)
@@ -112,8 +113,8 @@ func isOneOf(word string, words ...string) bool {
 	return false
 }
 
-// header serves a bid that was changed, signed anew where the signature itself is not what is
-// wrong.
+// header serves a changed bid. The bid is signed again with the relay's key, unless a wrong
+// signature is the fault.
 func (d *dishonest) header(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/eth/v1/builder/header/"), "/")
 	var parent phase0.Hash32
@@ -138,8 +139,8 @@ func (d *dishonest) header(w http.ResponseWriter, r *http.Request) {
 	serve.Bytes(w, http.StatusOK, "application/json", raw)
 }
 
-// changed is a bid with the wrong field, in JSON. The lab has dishonest relays from deneb on, whose
-// headers are of one kind.
+// changed returns a bid with the wrong field, in JSON. It knows the bids from deneb on, which all
+// have the same type of header.
 func (d *dishonest) changed(bid *builderspec.VersionedSignedBuilderBid) ([]byte, error) {
 	var header *deneb.ExecutionPayloadHeader
 	var message interface{ HashTreeRoot() ([32]byte, error) }
@@ -175,7 +176,7 @@ func (d *dishonest) changed(bid *builderspec.VersionedSignedBuilderBid) ([]byte,
 	return json.Marshal(map[string]any{"version": bid.Version.String(), "data": data})
 }
 
-// list answers with a list of delivered payloads that is not the true one.
+// list answers with a false list of delivered payloads.
 func (d *dishonest) list(w http.ResponseWriter, r *http.Request) {
 	list, err := d.inside.Delivered(r.Context(), r.URL.Query())
 	if err != nil {
@@ -191,7 +192,7 @@ func (d *dishonest) list(w http.ResponseWriter, r *http.Request) {
 		}
 	default:
 		for i := range list {
-			list[i].BlockHash = fmt.Sprintf("%#x", bls.Derive(list[i].BlockHash, 1).PublicKey())[:66] // some other hash
+			list[i].BlockHash = fmt.Sprintf("%#x", bls.Derive(list[i].BlockHash, 1).PublicKey())[:66] // any other hash
 		}
 	}
 	if list == nil {

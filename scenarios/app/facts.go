@@ -15,21 +15,22 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// book writes down what happens, in the order in which it is told. It is safe for concurrent use.
+// book records the facts of a run, in the order in which they arrive. It is safe for concurrent
+// use.
 type book struct {
 	spec  *eth.Spec
 	now   func() time.Time // chain time
 	began time.Time
 	names map[phase0.BLSPubKey]string // builders by key
-	tell  func(plan.Record)           // shows progress
+	tell  func(plan.Record)           // shows progress; may be nil
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	out   io.Writer
 	facts []plan.Record
 	err   error
 }
 
-// add writes a fact down. Its slot and time are those of at, unless it says which slot it is about.
+// add records a fact. A zero at means now. If the record names no slot, its slot is the one of at.
 func (b *book) add(r plan.Record, at time.Time, fact any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -37,7 +38,7 @@ func (b *book) add(r plan.Record, at time.Time, fact any) {
 		at = b.now()
 	}
 	if r.Slot == 0 {
-		r.Slot = int(b.spec.SlotAt(at)) // slots of a lab are few
+		r.Slot = int(b.spec.SlotAt(at)) // a run has few slots, so this fits
 	}
 	r.SlotMs = at.Sub(b.spec.SlotStart(phase0.Slot(r.Slot))).Milliseconds()
 	r.WallNs = time.Since(b.began).Nanoseconds()
@@ -68,21 +69,21 @@ func (b *book) fail(err error) {
 	}
 }
 
-// all are the facts so far.
+// all returns the facts so far, and the first failure to record one.
 func (b *book) all() ([]plan.Record, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]plan.Record{}, b.facts...), b.err
 }
 
-// failed remembers a failure, which ends the run.
+// failed remembers a failure, with which the run ends.
 func (b *book) failed(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fail(err)
 }
 
-// observe writes down a fact of a relay's journal.
+// observe returns a function that records the facts of a relay's journal.
 func (b *book) observe(relayName string) func(subject string, raw json.RawMessage) {
 	return func(subject string, raw json.RawMessage) {
 		fact, err := decodeRelay(subject, raw)
@@ -102,7 +103,7 @@ func (b *book) observe(relayName string) func(subject string, raw json.RawMessag
 		case relay.HeaderServed:
 			r.Slot, r.ValueWei, r.About = int(f.Slot), decimal(f.ValueWei), b.bidder(relayName, f.Slot, f.BlockHash)
 			at = f.At
-			for i := range f.Count() - 1 { // a sum: each answer is a record, at even times between the first and the last
+			for i := range f.Count() - 1 { // one fact may stand for several answers: each becomes a record, at even times
 				b.add(r, f.At.Add(f.Until.Sub(f.At)*time.Duration(i)/time.Duration(f.Count()-1)), raw)
 				at = f.Until
 			}
@@ -127,7 +128,8 @@ func (b *book) trace(r *plan.Record, t relay.Trace) {
 		b.spec.ForkAt(t.Slot).String()
 }
 
-// bidder finds whose block it is among the facts of the same relay: a served header does not say.
+// bidder finds a block's builder among the relay's earlier facts, because the fact of a served
+// header does not name it.
 func (b *book) bidder(relayName string, slot phase0.Slot, hash phase0.Hash32) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,16 +15,16 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// breakThings lets every fault of the plan begin and end at its time.
+// breakThings begins and ends every fault of the plan at its time.
 func (l *lab) breakThings(ctx context.Context) error {
-	var group errgroup.Group // without a context of its own: a service that was started again outlives the faults
+	var group errgroup.Group // without a derived context: a service that was started again outlives the faults
 	for id, one := range l.plan.Faults {
 		group.Go(func() error { return l.breakThing(ctx, id, one) })
 	}
 	return group.Wait()
 }
 
-// breakFirst begins the faults that are there before anybody does anything.
+// breakFirst begins the faults without a From, before agents and clock start.
 func (l *lab) breakFirst(ctx context.Context) error {
 	for id, f := range l.plan.Faults {
 		if f.From != (plan.Moment{}) {
@@ -44,7 +44,7 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 	if l.clock.Until(ctx, genesis.Add(f.From.In(l.plan.Slot))) != nil {
 		return nil
 	}
-	how := l.how(f) // before a process of it is gone
+	how := l.how(f) // before the fault, because afterwards the process id is gone
 	mend, began := l.mends[id]
 	if !began {
 		var err error
@@ -69,13 +69,14 @@ func (l *lab) breakThing(ctx context.Context, id int, f plan.Fault) error {
 	return nil
 }
 
-// BegunFault is what the lab says of a fault that began: How is what was done to which process of
-// the system. It is empty for connections, and for what is a part of the lab itself.
+// BegunFault is what the lab records when a fault begins. How says what was done to which operating
+// system process. It is empty for faults of connections, and of parts that run in the lab's own
+// process.
 type BegunFault struct {
 	How string `json:"how,omitempty"`
 }
 
-// how says what a fault is about to do, or has done.
+// how describes what a fault does, and to which process.
 func (l *lab) how(f plan.Fault) string {
 	one := l.serviceNamed(f.On.To)
 	if one == nil || f.On.From != "" {
@@ -102,8 +103,8 @@ func (l *lab) how(f plan.Fault) string {
 	}
 }
 
-// mendAtEnd mends what would keep the run from ending in order; a service that was killed stays
-// dead.
+// mendAtEnd mends a fault that would keep the run from ending in order. A service that was killed
+// stays dead.
 func mendAtEnd(f plan.Fault, mend func() error) error {
 	if f.What.Is("kill", "power cut", "journal away") {
 		return nil
@@ -111,7 +112,7 @@ func mendAtEnd(f plan.Fault, mend func() error) error {
 	return mend()
 }
 
-// begin breaks something and returns how to mend it.
+// begin begins a fault and returns the function that mends it.
 func (l *lab) begin(ctx context.Context, id int, f plan.Fault) (mend func() error, err error) {
 	switch {
 	case f.What.Is("kill"):
@@ -173,45 +174,45 @@ func (l *lab) relayNamed(name string) *relayService {
 			return one
 		}
 	}
-	return nil // the plan was checked
+	return nil // not reached: Parse has checked the name
 }
 
-// kill ends a service at once; mending starts it again.
+// kill kills a service; mend starts it again.
 func (l *lab) kill(ctx context.Context, id int, on plan.Link) (func() error, error) {
 	i := slices.IndexFunc(l.processes(), func(p killable) bool { return p.called() == on.To })
 	if i < 0 {
 		return nil, errors.New("it does not run") // the plan was checked
 	}
 	one := l.processes()[i]
-	// What goes through proxies is cut off, and who comes is refused, as at the service itself: also
-	// the lab's beacon node ends at once then.
+	// The proxies break open connections and refuse new ones, as the operating system does for a
+	// dead process. The beacon node needs this most: its API is a part of the lab's own process.
 	mend, err := l.gone(ctx, id, on, one, fault.Condition{Refuse: true}, one.kill)
 	if err != nil || on.To != plan.BeaconNode {
 		return mend, err
 	}
 	return func() error {
-		// It is the validators' own node, too. Whatever it had counted is gone before anybody can ask it
-		// again.
+		// The beacon node is also the validators' own node, so what it counted for the circuit
+		// breaker is lost. That is reset before the node can be asked again.
 		l.validators.BeaconRestarted(l.network.Spec.SlotAt(l.clock.Now()))
 		return mend()
 	}, nil
 }
 
-// cutPower ends a service with its machine, which answers nothing then, not even that nobody
-// listens; mending starts it with what its disk has kept.
+// cutPower ends a service together with its machine: clients get no answer at all, not even a
+// refused connection. mend starts the service with the data that its disk has kept.
 func (l *lab) cutPower(ctx context.Context, id int, on plan.Link) (func() error, error) {
 	one := l.serviceNamed(on.To)
 	return l.gone(ctx, id, on, one, fault.Condition{Partition: true}, one.cutPower)
 }
 
-// killJournal ends the server of a service's journal; mending starts it again.
+// killJournal kills the server of a service's journal; mend starts it again.
 func (l *lab) killJournal(ctx context.Context, on plan.Link) (func() error, error) {
 	one := l.journalOf(on.To)
 	return func() error { return one.start(ctx) }, one.kill()
 }
 
-// gone ends a service in some way, and puts the connections to it into a condition; mending starts
-// it again.
+// gone ends a service with end, and puts the connections to it into a condition. The function that
+// it returns starts the service again.
 func (l *lab) gone(ctx context.Context, id int, on plan.Link, one killable, condition fault.Condition,
 	end func() error) (func() error, error) {
 	if err := l.links.begin(id, on, condition); err != nil {
@@ -233,7 +234,7 @@ func (l *lab) gone(ctx context.Context, id int, on plan.Link, one killable, cond
 	}, nil
 }
 
-// pause lets a service's process stand still; mending lets it go on.
+// pause stops a service's process; mend lets it continue.
 func (l *lab) pause(on plan.Link) (func() error, error) {
 	one := l.serviceNamed(on.To)
 	if err := one.pause(); err != nil {
@@ -249,7 +250,7 @@ func (l *lab) pause(on plan.Link) (func() error, error) {
 	}, nil
 }
 
-// skew makes a clock wrong; mending sets it right.
+// skew makes a clock wrong; mend corrects it.
 func (l *lab) skew(f plan.Fault) (func() error, error) {
 	if one := l.serviceNamed(f.On.To); one != nil {
 		return func() error { return one.setSkew(0, false) }, one.setSkew(f.What.Time, false)
@@ -259,7 +260,7 @@ func (l *lab) skew(f plan.Fault) (func() error, error) {
 	return func() error { c.set(0); return nil }, nil
 }
 
-// lockDatabase keeps everybody else from writing to a database until it is mended.
+// lockDatabase locks a database, so that nobody else can write to it until it is mended.
 func lockDatabase(ctx context.Context, path string) (mend func() error, err error) {
 	db, err := sql.Open("sqlite3", "file:"+path+"?_busy_timeout=10000")
 	if err != nil {

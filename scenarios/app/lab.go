@@ -21,29 +21,29 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// lab is everything that runs for one plan.
+// lab owns everything that runs for one plan.
 type lab struct {
 	plan    *plan.Plan
-	program program // starts a service of the lab
+	program program // starts a service in a process of its own
 	log     *slog.Logger
 	network *network.Network
 	clock   *labClock
 	links   *links
 	book    *book
 	relays  []*relayService
-	clocks  map[string]*skewed // by name
+	clocks  map[string]*skewed // by the actor's name
 	flow    orderFlow
 	dir     string               // the run folder
-	mends   map[int]func() error // how to mend the faults that begin before the clock runs, by their number in the plan
-	// beaconAPI is how others reach the beacon node; the node itself goes on while its API is down, as
-	// the rest of its network would.
+	mends   map[int]func() error // mends faults that began before the clock ran, by their index in the plan
+	// beaconAPI is the API of the beacon node. The node itself goes on while its API is down, as
+	// the rest of a network would.
 	beaconAPI *beaconAPI
 	beaconURL string
-	// validators are all proposers, whose beacon node that is; they are there before any fault ends.
+	// validators are all proposers. The beacon node is theirs, so they are told when it restarts.
 	validators *proposer.Proposer
 }
 
-// open makes all parts but starts none that needs the clock. dir is the run folder.
+// open makes the parts that do not need the clock to run. dir is the run folder.
 func (l *lab) open(dir string) error {
 	l.dir = dir
 	var err error
@@ -61,7 +61,7 @@ func (l *lab) open(dir string) error {
 	return nil
 }
 
-// clockOf is the clock of an actor in this process, which faults can make wrong.
+// clockOf returns the clock of an actor in this process, which faults can make wrong.
 func (l *lab) clockOf(name string) *skewed {
 	if l.clocks[name] == nil {
 		l.clocks[name] = &skewed{right: l.clock}
@@ -69,7 +69,7 @@ func (l *lab) clockOf(name string) *skewed {
 	return l.clocks[name]
 }
 
-// run lets the plan's slots pass, and returns when the last one is finished.
+// run runs the plan's slots, and returns when the last one is finished.
 func (l *lab) run(ctx context.Context) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -105,7 +105,7 @@ func (l *lab) run(ctx context.Context) error {
 	return l.stopped(group)
 }
 
-// startServices starts everything that can be killed, each after what it needs.
+// startServices starts all services, each after those that it needs.
 func (l *lab) startServices(ctx context.Context) error {
 	if l.hasOrderFlow() {
 		if err := l.openOrderFlow(); err != nil {
@@ -120,7 +120,7 @@ func (l *lab) startServices(ctx context.Context) error {
 	return nil
 }
 
-// processes are all services that can be killed, each after what it needs.
+// processes returns everything that can be killed, each after what it needs.
 func (l *lab) processes() []killable {
 	var list []killable
 	if l.beaconAPI != nil {
@@ -132,7 +132,7 @@ func (l *lab) processes() []killable {
 	return list
 }
 
-// services are those that run in processes of their own.
+// services returns the services that run in processes of their own.
 func (l *lab) services() []*process {
 	var list []*process
 	for _, one := range l.relays {
@@ -150,7 +150,8 @@ func (l *lab) services() []*process {
 	return list
 }
 
-// journalOf is the server of a service's journal, nil if that does not stand apart.
+// journalOf returns the server of a service's journal, or nil if the journal is a part of the
+// service.
 func (l *lab) journalOf(name string) *process {
 	if name == plan.RPCName {
 		return l.flow.server
@@ -158,7 +159,7 @@ func (l *lab) journalOf(name string) *process {
 	return l.relayNamed(name).journal
 }
 
-// serviceNamed is a service by its name in the plan, nil for somebody else.
+// serviceNamed returns the service with a name of the plan, or nil if the name is not a service's.
 func (l *lab) serviceNamed(name string) *process {
 	for _, one := range l.services() {
 		if one.name == name {
@@ -168,10 +169,10 @@ func (l *lab) serviceNamed(name string) *process {
 	return nil
 }
 
-// logFile is where a service in a process of its own logs: in the run folder.
+// logFile returns the path of a service's log, in the run folder.
 func (l *lab) logFile(name string) string { return filepath.Join(l.dir, name+".log") }
 
-// startClock lets chain time run, here and in all services.
+// startClock starts chain time, here and in all services.
 func (l *lab) startClock() error {
 	l.clock.Start()
 	var errs []error
@@ -181,8 +182,8 @@ func (l *lab) startClock() error {
 	return errors.Join(errs...)
 }
 
-// everybody is who is no service of ours: dishonest relays, which stand before good ones, the
-// agents, and the monitor.
+// everybody returns all parts that are not gavel's own services: dishonest relays, which run in
+// front of honest ones, agents, and the monitor.
 func (l *lab) everybody(ctx context.Context) ([]agent.Runner, error) {
 	var list []agent.Runner
 	for _, one := range l.relays {
@@ -207,7 +208,8 @@ func (l *lab) everybody(ctx context.Context) ([]agent.Runner, error) {
 	return append(list, watching), err
 }
 
-// monitor watches all relays, as somebody who knows their addresses and keys.
+// monitor makes a monitor that watches all relays from outside: it knows only their addresses and
+// keys.
 func (l *lab) monitor() (agent.Runner, error) {
 	cfg := monitorapp.Config{
 		Clock: l.clockOf(plan.MonitorName), Patience: stall / 2, Timeout: 2 * stall, Log: l.log.With("part",
@@ -242,8 +244,8 @@ func (l *lab) monitor() (agent.Runner, error) {
 // registeredWithin bounds the wait for registrations, in wall time.
 const registeredWithin = 5 * time.Second
 
-// untilRegistered waits until every relay has been told of every validator, so that no time of the
-// first slot goes to that. Blobs are made before, too.
+// untilRegistered waits until every relay has every validator's registration, so that this work
+// takes no time of the first slot. For the same reason it computes the first blob's proofs.
 func (l *lab) untilRegistered(ctx context.Context) {
 	if fork := l.network.Spec.ForkAt(0); l.plan.BlobEvery > 0 && fork.HasBlobs() {
 		chain.Sidecar(fork, 0)
@@ -252,7 +254,7 @@ func (l *lab) untilRegistered(ctx context.Context) {
 	for time.Now().Before(deadline) && ctx.Err() == nil {
 		facts, err := l.book.all()
 		if err != nil {
-			return // the run ends with it
+			return // the same error ends the run
 		}
 		stored := 0
 		for _, fact := range facts {
@@ -267,8 +269,8 @@ func (l *lab) untilRegistered(ctx context.Context) {
 	}
 }
 
-// stopped waits for all parts and returns the first failure among them; that they were told to end
-// is none.
+// stopped waits for all parts and stops the services. It returns their failures; a cancelled
+// context is not a failure.
 func (l *lab) stopped(group *errgroup.Group) error {
 	err := group.Wait()
 	if errors.Is(err, context.Canceled) {

@@ -15,29 +15,30 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/fault/disk"
 )
 
-// life is one operating system's process of a service. It is safe for concurrent use.
+// life is one operating system process of a service, from its start to its end. It is safe for
+// concurrent use.
 type life struct {
-	process *os.Process   // the service's own
-	disk    *diskLink     // the machine's that the service stands on; nil without one
+	process *os.Process   // of the service itself
+	disk    *diskLink     // the lab's disk under the service's data; nil without one
 	orders  *json.Encoder // to its stdin
 	stdin   io.WriteCloser
 	facts   func(subject string, fact json.RawMessage)
 
-	ready chan struct{} // closed once it serves
-	gone  chan struct{} // closed once it has ended and all that it said was heard
-	// ended is why it says that it ended; status how the system says that it did. Both are
-	// written before gone is closed.
+	ready chan struct{} // closed once the service serves
+	gone  chan struct{} // closed once the process has ended and its output was read to the end
+	// ended is the reason that the service reported for its end, status what the operating system
+	// says of the process. Both are written before gone is closed.
 	ended  string
 	status error
 
-	mu sync.Mutex // one order at a time
+	mu sync.Mutex // guards orders: they must not mix
 }
 
-// program is how the lab starts a service: a path with its arguments.
+// program is the command that starts a service: a path with its arguments.
 type program []string
 
-// begin starts a process. What it logs is added to a file. It does not wait until it serves. With a
-// folder, the data there is on a disk of the lab's own, in the condition that is given.
+// begin starts a process; its log is appended to logFile. begin does not wait until the service
+// serves. With a diskDir, the data in that folder is on a disk of the lab, in the given condition.
 func (p program) begin(cfg *serviceConfig, logFile, diskDir string, condition diskOrder,
 	facts func(string, json.RawMessage)) (*life, error) {
 	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -49,7 +50,7 @@ func (p program) begin(cfg *serviceConfig, logFile, diskDir string, condition di
 	if diskDir != "" {
 		args = append(args, diskFlag, diskDir)
 	}
-	command := exec.Command(p[0], args...) // the lab's own program; it is ended by kill and stop
+	command := exec.Command(p[0], args...) // the lab's own program; kill and stop end it
 	command.Stderr, command.SysProcAttr = log, dieWithParent()
 	stdin, err := command.StdinPipe()
 	if err != nil {
@@ -72,18 +73,19 @@ func (p program) begin(cfg *serviceConfig, logFile, diskDir string, condition di
 	}
 	if l.disk != nil {
 		if err := l.findService(condition); err != nil {
-			// Why there is no machine it has said.
+			// The process has reported why it failed.
 			return nil, errors.Join(closed(stdin), l.gives(err), l.closeDisk())
 		}
 	}
 	return l, l.order(cfg)
 }
 
-// run starts the process, and listens to it until its end.
+// run starts the process, and reads its reports until its end.
 func (l *life) run(command *exec.Cmd, stdout io.Reader) error {
 	started := make(chan error)
 	go func() {
-		// A child that dies with its parent dies with the thread that has started it: this one stays.
+		// With Pdeathsig a child dies with the thread that has started it, so this thread is kept
+		// until the child ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := command.Start()
@@ -103,8 +105,8 @@ func (l *life) run(command *exec.Cmd, stdout io.Reader) error {
 	return <-started
 }
 
-// linkDisk makes a machine of a process that is to be started, and pipes by which its disk is
-// spoken to.
+// linkDisk changes the command so that it can be a machine (see machine.go), and makes the pipes
+// for orders to its disk.
 func (l *life) linkDisk(command *exec.Cmd) error {
 	theirOrders, ourOrders, err := os.Pipe()
 	if err != nil {
@@ -120,8 +122,8 @@ func (l *life) linkDisk(command *exec.Cmd) error {
 	return nil
 }
 
-// findService learns from the machine which process is the service, and puts its disk into a
-// condition before it is told what to serve.
+// findService asks the machine which process is the service, and sets the condition of its disk
+// before the service gets its configuration.
 func (l *life) findService(condition diskOrder) error {
 	said, err := l.disk.answer()
 	if err != nil {
@@ -133,8 +135,8 @@ func (l *life) findService(condition diskOrder) error {
 	return l.disk.order(condition)
 }
 
-// gives waits for the end, and is the process's own reason for it rather than the one that is
-// given.
+// gives waits for the process to end. It returns the process's own reason, or the given one if it
+// has reported none.
 func (l *life) gives(reason error) error {
 	<-l.gone
 	if own := l.failure(); own != nil {
@@ -150,13 +152,13 @@ func (l *life) closeDisk() error {
 	return l.disk.close()
 }
 
-// listen hears the process out.
+// listen reads reports until the process closes its output.
 func (l *life) listen(from io.Reader) {
 	lines := json.NewDecoder(bufio.NewReader(from))
 	for {
 		var said report
 		if err := lines.Decode(&said); err != nil {
-			// What a killed process had begun to say is half a line.
+			// The process ended, or was killed in the middle of a line.
 			return
 		}
 		switch {
@@ -170,7 +172,7 @@ func (l *life) listen(from io.Reader) {
 	}
 }
 
-// order says something to the process.
+// order sends an order to the process.
 func (l *life) order(words any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,8 +182,8 @@ func (l *life) order(words any) error {
 	return nil
 }
 
-// serves waits until the process serves. If the context ends first, or the process does, it is gone
-// afterwards.
+// serves waits until the process serves. If the context ends first, it kills the process. If the
+// process ends first, it returns the reason.
 func (l *life) serves(ctx context.Context) error {
 	select {
 	case <-l.ready:
@@ -193,8 +195,8 @@ func (l *life) serves(ctx context.Context) error {
 	}
 }
 
-// kill ends the process at once (SIGKILL), and hears what it had said before. That it had ended
-// already, by itself, is an error.
+// kill ends the process at once (SIGKILL), and reads what it had reported before. It is an error if
+// the process has ended already by itself.
 func (l *life) kill() error {
 	select {
 	case <-l.gone:
@@ -208,7 +210,7 @@ func (l *life) kill() error {
 	return errors.Join(closed(l.stdin), l.closeDisk())
 }
 
-// cutPower ends the process at once, and takes away what its disk has not kept.
+// cutPower ends the process at once, and discards what its disk has not kept.
 func (l *life) cutPower() error {
 	select {
 	case <-l.gone:
@@ -222,15 +224,15 @@ func (l *life) cutPower() error {
 	return errors.Join(closed(l.stdin), l.closeDisk())
 }
 
-// stop tells the process to end in order, and waits for that. The error is what it ended with.
+// stop orders the process to end, and waits for that. The error says how it ended, if not in order.
 func (l *life) stop() error {
-	// It fails if the process has ended already, which failure tells.
+	// This fails if the process has ended already; failure reports that.
 	_ = l.order(order{Stop: true})
 	<-l.gone
 	return errors.Join(l.failure(), closed(l.stdin), l.closeDisk())
 }
 
-// failure is why the process has ended, if that was not in order.
+// failure returns why the process ended, or nil if it ended in order.
 func (l *life) failure() error {
 	if l.ended != "" {
 		return errors.New(l.ended)
@@ -241,7 +243,7 @@ func (l *life) failure() error {
 	return nil
 }
 
-// closed closes a pipe whose other end may be gone.
+// closed closes a pipe that may be closed already.
 func closed(pipe io.Closer) error {
 	if err := pipe.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("close a pipe: %w", err)

@@ -2,6 +2,6 @@ package app
 
 import "syscall"
 
-// dieWithParent has the system kill a child when the lab dies, also one that is paused and reads no
-// pipe.
+// dieWithParent makes the kernel kill a child when the lab dies. A child that is paused could not
+// notice the lab's death by its pipe.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -4,5 +4,5 @@ package app
 
 import "syscall"
 
-// dieWithParent has nothing to say here: a child notices that its orders' pipe is closed.
+// dieWithParent returns nil: a child ends when it notices that its pipe of orders is closed.
 func dieWithParent() *syscall.SysProcAttr { return nil }

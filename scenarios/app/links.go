@@ -10,24 +10,26 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// links are the proxies on all connections, by who asks whom. It is safe for concurrent use.
+// links are the proxies on all connections, one for each pair of client and service. It is safe for
+// concurrent use.
 type links struct {
 	seed  uint64
 	speed float64
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	proxies map[plan.Link]*fault.Proxy
-	// broken are the faults that are on, and latencies, which always are.
+	// broken are the faults that hold now, and the plan's latencies, which always hold.
 	broken []condition
 }
 
 type condition struct {
 	on plan.Link
 	is fault.Condition
-	id int // of the fault; -1 is a latency
+	id int // of the fault; -1 for a latency
 }
 
-// newLinks knows the latencies of a plan, which are chain time and pass faster on a fast clock.
+// newLinks begins with the latencies of a plan. They are chain time there, so they are divided by
+// the clock's speed.
 func newLinks(p *plan.Plan) *links {
 	l := &links{seed: p.Seed, speed: p.Speed, proxies: map[plan.Link]*fault.Proxy{}}
 	for _, one := range p.Latencies {
@@ -36,7 +38,8 @@ func newLinks(p *plan.Plan) *links {
 	return l
 }
 
-// to is the URL by which one asks another, whose own URL is given.
+// to returns the URL by which from reaches to, whose own URL is given. It opens the proxy on first
+// use.
 func (l *links) to(from, to, url string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +55,7 @@ func (l *links) to(from, to, url string) (string, error) {
 	return proxy.URL(), proxy.Set(l.conditionOf(link))
 }
 
-// conditionOf adds up what is broken on a connection. The caller holds mu.
+// conditionOf combines all conditions that apply to a connection. The caller holds mu.
 func (l *links) conditionOf(link plan.Link) fault.Condition {
 	var sum fault.Condition
 	for _, b := range l.broken {
@@ -60,19 +63,20 @@ func (l *links) conditionOf(link plan.Link) fault.Condition {
 			sum = sum.And(b.is)
 		} else if b.on.From == "" && !strings.HasPrefix(b.on.To, "relay") && b.on.To != plan.BeaconNode &&
 			within(b.on.To, link.From) {
-			sum = sum.And(b.is) // an agent has no connections but its own
+			sum = sum.And(b.is) // a fault on an agent also breaks the connections that the agent opens
 		}
 	}
 	return sum
 }
 
-// within says whether a name of a plan means somebody: itself, or all of a kind.
+// within says whether a name of a plan covers a participant: its own name, or "relays" or
+// "builders".
 func within(name, one string) bool {
 	return name == one || name == "relays" && strings.HasPrefix(one, "relay-") || name == "builders" &&
 		strings.HasPrefix(one, "builder-")
 }
 
-// begin and end switch a fault, on all connections that it is about.
+// begin adds a condition to all connections that it applies to; end removes it again.
 func (l *links) begin(id int, on plan.Link, is fault.Condition) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +97,7 @@ func (l *links) end(id int) error {
 	return l.apply()
 }
 
-// apply puts every connection into its condition. The caller holds mu.
+// apply sets the condition of every connection. The caller holds mu.
 func (l *links) apply() error {
 	var errs []error
 	for link, proxy := range l.proxies {

@@ -16,47 +16,48 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/fault/disk"
 )
 
-// A machine is what a service stands on whose disk a story breaks: a process between the lab and
-// the service, which has a disk of the lab's own mounted over the service's data. Only the service,
-// which it starts, sees that disk. When the service has ended, what the disk has is written to the
-// folder below.
+// A machine is a process between the lab and a service whose disk a scenario breaks. It mounts a
+// disk of the lab over the service's data, and starts the service. Nobody else sees that disk. When
+// the service has ended, the machine writes the disk's contents to the folder below the mount.
 //
 //	lab ── orders, reports ──────────────────▶ service, a child of the machine
 //	   └── full, slow, cut ──▶ machine ─ disk ──┘
 
-// diskOrder is what the lab wants of a machine: that its disk is full or not, by how much it is
-// slow, and with Cut that the power is gone.
+// diskOrder sets the condition of a machine's disk: whether it is full, and how much longer writes
+// take. Cut cuts the power.
 type diskOrder struct {
 	Full bool          `json:"full"`
 	Slow time.Duration `json:"slow"`
 	Cut  bool          `json:"cut,omitempty"`
 }
 
-// diskAnswer says that an order was obeyed; the first one says which process is the service.
+// diskAnswer says that an order was obeyed. The first answer comes without an order, and has the
+// process id of the service.
 type diskAnswer struct {
 	PID int `json:"pid,omitempty"`
 }
 
-// What a machine's process is given behind the words that start a service: the folder; and the
-// question whether one could be.
+// Flags behind the command that starts a service: diskFlag makes it a machine with a disk over a
+// folder, and probeFlag only tests whether machines work here.
 const (
 	diskFlag  = "--disk"
 	probeFlag = "--probe-disk"
 )
 
-// The files of a machine's process beside the usual three: orders come in by one, answers go out by
-// the other.
+// Files of a machine's process beside the standard three: it reads orders from one and writes
+// answers to the other.
 const (
 	machineOrders  = 3
 	machineAnswers = 4
 )
 
-// Machine starts a service by a program, whose folder of data is on a disk that the lab breaks, and
-// waits for its end. Why it could not is said on out.
+// Machine runs a program as a service whose data folder is on a disk that the lab can break, and
+// waits for its end. It reports on out if that failed.
 func Machine(dir string, program []string, out io.Writer) error {
 	err := onMachine(dir, program)
-	if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) { // else the service has said it
-		_ = json.NewEncoder(out).Encode(report{Ended: err.Error()}) // fails when the lab is gone
+	// otherwise the service has reported it itself
+	if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) {
+		_ = json.NewEncoder(out).Encode(report{Ended: err.Error()}) // it fails if the lab is gone
 	}
 	return err
 }
@@ -70,7 +71,7 @@ func onMachine(dir string, program program) (err error) {
 	if err != nil {
 		return err
 	}
-	runtime.LockOSThread()                              // the child dies with this thread
+	runtime.LockOSThread()                              // the child dies with the thread that started it
 	command := exec.Command(program[0], program[1:]...) // the lab's own program; the lab ends it
 	command.Stdin, command.Stdout, command.Stderr, command.SysProcAttr = os.Stdin, os.Stdout, os.Stderr, dieWithParent()
 	if err := command.Start(); err != nil {
@@ -85,7 +86,7 @@ func onMachine(dir string, program program) (err error) {
 	return errors.Join(ended, unmount(), data.Save(dir))
 }
 
-// obeyDisk does what the lab wants, until the power is cut or the lab is gone.
+// obeyDisk obeys orders for the disk, until the power is cut or the lab is gone.
 func obeyDisk(data *disk.Disk, service *os.Process, cut *atomic.Bool) {
 	orders := json.NewDecoder(os.NewFile(machineOrders, "orders"))
 	answers := json.NewEncoder(os.NewFile(machineAnswers, "answers"))
@@ -100,7 +101,7 @@ func obeyDisk(data *disk.Disk, service *os.Process, cut *atomic.Bool) {
 		}
 		if wanted.Cut {
 			cut.Store(true)
-			_ = service.Kill() // it fails if the service has ended, and then there is nothing to do
+			_ = service.Kill() // it fails if the service has ended, which is the aim
 			return
 		}
 		if wanted.Full != full {
@@ -112,7 +113,7 @@ func obeyDisk(data *disk.Disk, service *os.Process, cut *atomic.Bool) {
 	}
 }
 
-// ProbeMachine says why this process cannot have a disk of the lab's own.
+// ProbeMachine returns an error if this process cannot mount a disk of the lab.
 func ProbeMachine() error {
 	dir, err := os.MkdirTemp("", "gavel-disk-")
 	if err != nil {
@@ -125,7 +126,8 @@ func ProbeMachine() error {
 	return errors.Join(err, os.Remove(dir))
 }
 
-// canBreakDisks says why the machine cannot do what stories with faults of disks need.
+// canBreakDisks returns an error that says why this computer cannot run scenarios with faults of
+// disks.
 func (p program) canBreakDisks() error {
 	command := exec.Command(p[0], append(p[1:len(p):len(p)], probeFlag)...) // the lab's own program, which ends by itself
 	command.SysProcAttr = disk.Apart()
@@ -142,7 +144,7 @@ func (p program) canBreakDisks() error {
 		"kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns)", why)
 }
 
-// diskLink is the lab's end of a machine's orders.
+// diskLink is the lab's end of the pipes to a machine.
 type diskLink struct {
 	orders  *os.File
 	answers *os.File
@@ -150,13 +152,13 @@ type diskLink struct {
 	from    *json.Decoder
 }
 
-// order gives an order to a machine's disk, and waits until it is obeyed.
+// order sends an order to a machine's disk, and waits until it is obeyed.
 func (d *diskLink) order(wanted diskOrder) error {
 	if err := d.to.Encode(wanted); err != nil {
 		return fmt.Errorf("speak to the disk: %w", err)
 	}
 	if wanted.Cut {
-		return nil // no machine answers without power
+		return nil // a machine without power does not answer
 	}
 	_, err := d.answer()
 	return err
@@ -172,7 +174,7 @@ func (d *diskLink) answer() (said diskAnswer, err error) {
 // close closes the lab's ends.
 func (d *diskLink) close() error { return errors.Join(closed(d.orders), closed(d.answers)) }
 
-// lastLine is the last line of a text that is not empty.
+// lastLine returns the last line of a text, after trimming empty ones.
 func lastLine(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

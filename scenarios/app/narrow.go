@@ -10,21 +10,22 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// Where somebody listens without reading, both ends of its connection keep little, and so do the
-// queues of who tells it: else the system would swallow more than a story has to say, and nobody
-// would be behind.
+// Limits for connections to a client that does not read. Otherwise the system's buffers and the
+// services' queues would hold more data than a scenario sends, and the client would never fall
+// behind.
 const (
-	// narrowBytes is what each end keeps; the system makes some more of it.
+	// narrowBytes is the buffer of each end of a connection; the system may use more.
 	narrowBytes = 2 << 10
-	// narrowStream is the stream's queue in bytes, narrowTops a relay's in records.
+	// narrowStream is the event stream's queue for a client in bytes, narrowTops a relay's in
+	// records.
 	narrowStream = 256 << 10
 	narrowTops   = 4
 )
 
-// stalls says whether somebody with such a strategy listens without reading.
+// stalls says whether an agent with this strategy stops reading for a while.
 func stalls(strategy []plan.Move) bool { return moves(strategy).has("stall") }
 
-// searchersStall says whether a searcher of the plan does not read for a while, buildersStall the
+// searchersStall says whether a searcher of the plan stops reading for a while, buildersStall the
 // same of builders.
 func (l *lab) searchersStall() bool {
 	return slices.ContainsFunc(l.plan.Searchers, func(p plan.SearcherPlan) bool { return stalls(p.Strategy) })
@@ -34,7 +35,7 @@ func (l *lab) buildersStall() bool {
 	return slices.ContainsFunc(l.plan.Builders, func(p plan.BuilderPlan) bool { return stalls(p.Strategy) })
 }
 
-// narrow is a listener whose connections keep little of what is written.
+// narrow is a listener whose connections have small send buffers.
 type narrow struct{ net.Listener }
 
 func newNarrow(l net.Listener) net.Listener { return narrow{l} }
@@ -46,12 +47,12 @@ func (n narrow) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(narrowBytes) // fails only if the connection is gone, which its user finds out
+		_ = tcp.SetWriteBuffer(narrowBytes) // it fails only if the connection is closed, which its user notices
 	}
 	return conn, nil
 }
 
-// narrowClient has connections that keep little of what is not read.
+// narrowClient returns a client whose connections have small receive buffers.
 func narrowClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: dialNarrow}}
 }

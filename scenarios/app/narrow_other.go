@@ -4,6 +4,6 @@ package app
 
 import "syscall"
 
-// keepLittle does nothing where sockets are not the usual ones: whoever stalls is behind later
-// there.
+// keepLittle does nothing on systems without Unix's socket options: a client that stalls falls
+// behind later there.
 func keepLittle(string, string, syscall.RawConn) error { return nil }

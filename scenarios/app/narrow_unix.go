@@ -4,8 +4,8 @@ package app
 
 import "syscall"
 
-// keepLittle bounds what the system keeps for a reader. It must be said before the connection is
-// there: what was offered to the other side stands.
+// keepLittle limits a connection's receive buffer. It must run before the connection is made,
+// because a window that was offered to the other side stays.
 func keepLittle(_, _ string, conn syscall.RawConn) error {
 	var failed error
 	err := conn.Control(func(fd uintptr) {

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// userWallets is how many accounts send transactions: enough that one sender's nonces seldom hold
-	// up a block.
+	// userWallets is how many accounts send transactions. There are several, so that one sender's
+	// nonces seldom hold up a block.
 	userWallets = 16
-	// searcherWallets is how many backruns of a searcher can land in a block.
+	// searcherWallets is how many backruns of one searcher can land in a block.
 	searcherWallets = 4
 )
 
-// openNetwork opens the network of a plan, with its clock, which stands until it is started.
+// openNetwork opens the network of a plan, with its clock. The clock stands until it is started.
 func openNetwork(p *plan.Plan, log *slog.Logger) (*network.Network, *labClock, error) {
 	genesis := time.Now().Truncate(time.Second)
 	clock := newLabClock(genesis, p.Speed)
@@ -31,7 +31,7 @@ func openNetwork(p *plan.Plan, log *slog.Logger) (*network.Network, *labClock, e
 	return n, clock, err
 }
 
-// wallTime is how long a span of chain time takes.
+// wallTime returns how long a span of chain time takes in wall time.
 func wallTime(chainTime time.Duration, speed float64) time.Duration {
 	return time.Duration(float64(chainTime) / speed)
 }

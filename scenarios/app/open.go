@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// env is this process as its service sees it.
+// env returns what a service needs from this process: clock, log and a recorder of facts.
 func (c *child) env() devnetapp.Env {
 	return devnetapp.Env{
 		Clock: c.clock, Log: c.log,
@@ -24,22 +24,22 @@ func (c *child) env() devnetapp.Env {
 	}
 }
 
-// openRelay opens a relay that knows the network by URLs only.
+// openRelay opens a relay, which knows the network by URLs only.
 func (c *child) openRelay(ctx context.Context) (devnetapp.Service, error) {
 	return devnetapp.OpenRelay(ctx, *c.cfg.Relay, c.env())
 }
 
-// openRPC opens a bundle RPC on the node of the lab.
+// openRPC opens a bundle RPC, which asks the lab's execution node by its URL.
 func (c *child) openRPC(ctx context.Context) (devnetapp.Service, error) {
 	return devnetapp.OpenRPC(ctx, *c.cfg.RPC, c.env())
 }
 
-// openStream opens a stream that reads the bundle RPC's journal from outside.
+// openStream opens an event stream, which reads the bundle RPC's journal over the network.
 func (c *child) openStream(ctx context.Context) (devnetapp.Service, error) {
 	return devnetapp.OpenStream(ctx, *c.cfg.Stream, c.env())
 }
 
-// openJournal makes the server of a journal, at the configuration's address.
+// openJournal starts a server of journals at the configuration's address.
 func (c *child) openJournal(context.Context) (devnetapp.Service, error) {
 	host, port, err := net.SplitHostPort(c.cfg.Address)
 	if err != nil {
@@ -49,7 +49,8 @@ func (c *child) openJournal(context.Context) (devnetapp.Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the journal's port: %w", err)
 	}
-	if err := os.MkdirAll(c.cfg.Journal.DataDir, 0o700); err != nil { // the engine would only not start
+	// without the folder, the server would not start and would not say why
+	if err := os.MkdirAll(c.cfg.Journal.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the journal's folder: %w", err)
 	}
 	engine, err := server.NewServer(&server.Options{
@@ -68,12 +69,12 @@ func (c *child) openJournal(context.Context) (devnetapp.Service, error) {
 }
 
 const (
-	// journalPayload is the greatest message in bytes: above any block with its blobs.
+	// journalPayload is the largest message in bytes; every block with its blobs is smaller.
 	journalPayload = 32 << 20
 	journalStart   = 10 * time.Second
 )
 
-// journalServer is a journal's server, which listens by itself.
+// journalServer is a server of journals, which listens by itself.
 type journalServer struct{ engine *server.Server }
 
 // Serve implements devnetapp.Service.

@@ -18,22 +18,22 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// orderFlow are the bundle RPC and the stream, which reads its journal, and the builders' listeners
-// for orders. They run only if a plan has users or searchers.
+// orderFlow has the bundle RPC, the event stream that reads the bundle RPC's journal, and the
+// listeners at which builders take orders. They run only if a plan has users or searchers.
 type orderFlow struct {
 	rpc, stream *process
-	journal     string   // host:port of the bundle RPC's journal, which the stream reads
-	server      *process // of that journal, if it stands apart
+	journal     string   // host:port of the bundle RPC's journal
+	server      *process // of that journal, if it is a process of its own
 	builders    []net.Listener
 	registry    []send.Builder // how the bundle RPC reaches the builders
 	observed    *orders
 }
 
-// hasOrderFlow says whether a plan needs it.
+// hasOrderFlow says whether a plan has users or searchers.
 func (l *lab) hasOrderFlow() bool { return len(l.plan.Users)+len(l.plan.Searchers) > 0 }
 
-// openOrderFlow gives the bundle RPC, its journal and the stream their addresses, which they keep
-// for all their lives, and makes the builders' listeners.
+// openOrderFlow reserves addresses for the bundle RPC, its journal and the stream, which they keep
+// over restarts, and opens the builders' listeners.
 func (l *lab) openOrderFlow() (err error) {
 	o := &l.flow
 	o.observed = newOrders(l)
@@ -57,7 +57,7 @@ func (l *lab) openOrderFlow() (err error) {
 	return err
 }
 
-// openBuilder listens for a builder's orders, and registers it behind its proxy.
+// openBuilder listens for a builder's orders, and registers the builder by the URL of its proxy.
 func (l *lab) openBuilder(i int) error {
 	listener, err := serve.Listen("127.0.0.1:0")
 	if err != nil {
@@ -69,7 +69,8 @@ func (l *lab) openBuilder(i int) error {
 	return err
 }
 
-// rpcConfig is what a life of the bundle RPC is given: it asks the execution node by its URL.
+// rpcConfig returns the configuration of the bundle RPC for one start. It reaches the execution
+// node by its URL.
 func (l *lab) rpcConfig() (*serviceConfig, error) {
 	cfg := &devnetapp.RPCConfig{
 		Seed: l.plan.Seed, DataDir: filepath.Join(l.dir, plan.RPCName),
@@ -86,8 +87,8 @@ func (l *lab) rpcConfig() (*serviceConfig, error) {
 	return &serviceConfig{RPC: cfg}, nil
 }
 
-// streamConfig is what a life of the stream is given: it reads the bundle RPC's journal from
-// outside.
+// streamConfig returns the configuration of the event stream for one start. It reads the bundle
+// RPC's journal over the network.
 func (l *lab) streamConfig() (*serviceConfig, error) {
 	cfg := &serviceConfig{Narrow: l.searchersStall(), Stream: &devnetapp.StreamConfig{
 		DataDir: filepath.Join(l.dir, plan.StreamName), JournalURL: "nats://" + l.flow.journal,
@@ -100,11 +101,11 @@ func (l *lab) streamConfig() (*serviceConfig, error) {
 
 func (o *orderFlow) close() {
 	for _, listener := range o.builders {
-		_ = listener.Close() // its builder has closed it, if it ran
+		_ = listener.Close() // closed already if its builder ran
 	}
 }
 
-// orderFlowAgents are the users and searchers of a plan, and the payer.
+// orderFlowAgents returns the users and searchers of a plan, and the payer.
 func (l *lab) orderFlowAgents(ctx context.Context, cast *agent.Cast) ([]agent.Runner, error) {
 	var list []agent.Runner
 	for i, one := range l.plan.Users {
@@ -131,7 +132,7 @@ func (l *lab) orderFlowAgents(ctx context.Context, cast *agent.Cast) ([]agent.Ru
 	return list, nil
 }
 
-// trader sends what its strategy says.
+// trader returns an agent that sends what its strategy says.
 func trader(
 	ctx context.Context, cast *agent.Cast, name string, wallet *ecdsa.PrivateKey, strategy moves,
 ) (agent.Runner, error) {
@@ -141,14 +142,14 @@ func trader(
 	return cast.Trader(ctx, name, wallet, strategy.trading())
 }
 
-// searcher follows hints, only listens, or sends bundles of its own.
+// searcher returns a searcher that follows hints, only listens, or sends bundles of its own.
 func (l *lab) searcher(ctx context.Context, cast *agent.Cast, i int, one plan.SearcherPlan) (agent.Runner, error) {
 	switch first := one.Strategy[0]; {
 	case first.Is("backrun"):
 		return cast.Searcher(ctx, i)
 	case first.Is("listen"):
 		return cast.Listener(one.Name, nil, 0)
-	case first.Is("stall"): // a proxy would read for it
+	case first.Is("stall"): // a proxy would read from the stream in its place
 		return cast.Listener(one.Name, narrowClient(), first.Time)
 	default:
 		return trader(ctx, cast, one.Name, l.network.Searchers[i][0], one.Strategy)

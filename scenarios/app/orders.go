@@ -13,21 +13,22 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// orders turns the facts of the bundle RPC's journal into those of the run. It is safe for
+// orders turns the facts of the bundle RPC's journal into records of the run. It is safe for
 // concurrent use.
 type orders struct {
 	lab *lab
-	// users and searchers by the key that signs their requests, which is their first wallet
+	// names of users and searchers, by the address that signs their requests; that is their first
+	// wallet.
 	names map[common.Address]string
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	accepted map[uint64]*rpc.Order
-	owed     map[common.Hash]*uint256.Int // what the fee recipient earned by a landed bundle
+	owed     map[common.Hash]*uint256.Int // what a landed bundle paid to the fee recipient
 	credits  map[creditName]*uint256.Int
-	unvalued []rpc.RefundPaid // their bundle's end is told later in the journal
+	unvalued []rpc.RefundPaid // refunds that came before the end of their bundle
 }
 
-// creditName tells refunds apart.
+// creditName identifies a refund.
 type creditName struct {
 	hash, bundle, block common.Hash
 	recipient           common.Address
@@ -47,7 +48,7 @@ func newOrders(l *lab) *orders {
 	return o
 }
 
-// told is told every fact in the order of the journal.
+// told receives every fact, in the order of the journal.
 func (o *orders) told(subject string, raw json.RawMessage) {
 	fact, err := decodeRPC(subject, raw)
 	if err != nil {
@@ -61,7 +62,7 @@ func (o *orders) told(subject string, raw json.RawMessage) {
 	o.observe(fact)
 }
 
-// observe writes down a fact that stories look at.
+// observe records a fact of a kind that expectations look at.
 func (o *orders) observe(fact rpc.Fact) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,7 +104,7 @@ func (o *orders) observe(fact rpc.Fact) {
 	o.unvalued = slices.DeleteFunc(o.unvalued, func(paid rpc.RefundPaid) bool { return o.owed[paid.Bundle] != nil })
 }
 
-// paid writes down a refund, once it is known what it is a part of.
+// paid records a paid refund. What its bundle paid must be known by then.
 func (o *orders) paid(f rpc.RefundPaid) {
 	amount := o.credits[creditName{f.Hash, f.Bundle, f.BlockHash, f.Recipient}]
 	o.lab.book.add(plan.Record{
@@ -112,7 +113,7 @@ func (o *orders) paid(f rpc.RefundPaid) {
 	}, f.At, f)
 }
 
-// nameOf is a user, or "friend".
+// nameOf returns the name of a user or searcher, or "friend" for any other recipient.
 func (o *orders) nameOf(recipient common.Address) string {
 	if name := o.names[recipient]; name != "" {
 		return name
@@ -142,7 +143,7 @@ func (o *orders) ended(r *plan.Record, f rpc.OrderEnded) {
 	r.ValueWei, r.At = decimal(f.ValueWei), o.lab.builderOf(f.BlockHash)
 }
 
-// builderOf is whose name a block carries.
+// builderOf returns the builder's name, which a block carries as its extra data.
 func (l *lab) builderOf(hash common.Hash) string {
 	if b := l.network.Chain.Chain().GetBlockByHash(hash); b != nil {
 		return string(b.Extra())
@@ -150,8 +151,9 @@ func (l *lab) builderOf(hash common.Hash) string {
 	return ""
 }
 
-// percent is what part of a backrun's payment a refund was, before what its payout cost: the
-// amount, and its share of the payout's gas.
+// percent returns the share of a backrun's payment that was refunded, before the payout's cost was
+// taken off: the refunded amount and the cost of the payout's gas at the base fee, relative to the
+// payment.
 func (o *orders) percent(f rpc.RefundPaid, amount *uint256.Int) float64 {
 	b := o.lab.network.Chain.Chain().GetBlockByHash(f.BlockHash)
 	paid := o.owed[f.Bundle]

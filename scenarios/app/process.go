@@ -14,43 +14,44 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/fault"
 )
 
-// killable is what can be killed, and started again at its address.
+// killable is a part of the lab that can be killed, and started again at the same address.
 type killable interface {
 	called() string
-	// start lets it serve, unless it does already; it returns once it does.
+	// start starts it, unless it runs already. It returns once it serves.
 	start(ctx context.Context) error
-	// kill ends it at once, stop in order; without a life that runs they do nothing.
+	// kill ends it at once; stop ends it in order. Both do nothing if it does not run.
 	kill() error
 	stop() error
 }
 
-// process is a service of the lab as its operator sees it: a process of its own, which can be
-// killed, paused, and started again at its address with what it has on disk. It is safe for
-// concurrent use.
+// process is a service of the lab as its operator sees it: an operating system process that can be
+// killed, paused, and started again at its address with its data on disk. It is safe for concurrent
+// use.
 //
 //	start ─▶ a process opens, listens ─▶ serves … kill (SIGKILL), or stop ─▶ gone ─▶ start
 type process struct {
 	name    string
-	address string // host:port; the same in every life
+	address string // host:port, the same after each restart
 	program program
 	clock   *labClock
-	// config says what a life of the service is to be; clock, name and address are filled in here.
+	// config returns the service's configuration for one start. start fills in clock, name and
+	// address.
 	config func() (*serviceConfig, error)
-	// facts is told the facts of its journal.
+	// facts receives the facts of the service's journal.
 	facts   func(subject string, fact json.RawMessage)
 	logFile string
-	debug   bool   // logs more
-	diskDir string // the folder of its data, if that is on a disk of the lab's own
+	debug   bool   // log on the debug level too
+	diskDir string // the folder of its data, if that is on a disk of the lab
 
-	mu   sync.Mutex // guards what follows
-	life *life      // nil while there is none
+	mu   sync.Mutex // guards the fields below
+	life *life      // nil while the service does not run
 	skew time.Duration
 	disk diskOrder // the condition of its disk
 }
 
 var _ killable = (*process)(nil)
 
-// newProcess has an address of its own, but does not run.
+// newProcess reserves an address, but does not start the service.
 func (l *lab) newProcess(name string, config func() (*serviceConfig, error),
 	facts func(string, json.RawMessage)) (*process, error) {
 	address, err := fault.Address()
@@ -69,7 +70,7 @@ func (l *lab) newProcess(name string, config func() (*serviceConfig, error),
 // called implements killable.
 func (p *process) called() string { return p.name }
 
-// newJournal is the server of a service's journal, apart from the service.
+// newJournal returns the server of a service's journal, as a process of its own.
 func (l *lab) newJournal(of string) (*process, error) {
 	name := of + "-journal"
 	return l.newProcess(name, func() (*serviceConfig, error) {
@@ -77,7 +78,7 @@ func (l *lab) newJournal(of string) (*process, error) {
 	}, nil)
 }
 
-// pid is the service's process in the system, 0 without a life that runs.
+// pid returns the service's process id, 0 if it does not run.
 func (p *process) pid() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +88,7 @@ func (p *process) pid() int {
 	return p.life.process.Pid
 }
 
-// url is where the process is met, in every life.
+// url returns the service's base URL, which is the same after each restart.
 func (p *process) url() string { return "http://" + p.address }
 
 // start implements killable.
@@ -111,17 +112,17 @@ func (p *process) start(ctx context.Context) error {
 		return fmt.Errorf("start %s: %w: see %s", p.name, err, p.logFile)
 	}
 	p.life = life
-	// The clock may have been started since it was asked.
+	// The clock may have been started after the configuration was made.
 	return p.tell(order{StartedNs: p.clock.plan().StartedNs})
 }
 
 // kill implements killable.
 func (p *process) kill() error { return p.end("kill", (*life).kill) }
 
-// cutPower ends it at once, and takes away what its disk has not kept.
+// cutPower ends the process at once, and discards what its disk has not kept.
 func (p *process) cutPower() error { return p.end("cut the power of", (*life).cutPower) }
 
-// stop implements killable. The error is what the service ended with, if it was not in order.
+// stop implements killable. The error says how the service ended, if not in order.
 func (p *process) stop() error { return p.end("stop", (*life).stop) }
 
 func (p *process) end(how string, end func(*life) error) error {
@@ -138,8 +139,7 @@ func (p *process) end(how string, end func(*life) error) error {
 	return nil
 }
 
-// pause stops the process where it stands, resume lets it go on; one that does not run is left
-// alone.
+// pause stops the process (SIGSTOP), resume continues it. Both do nothing if it does not run.
 func (p *process) pause() error  { return p.signal("pause", pause) }
 func (p *process) resume() error { return p.signal("resume", resume) }
 
@@ -155,8 +155,8 @@ func (p *process) signal(how string, send func(*life) error) error {
 	return nil
 }
 
-// setSkew makes the service's clock wrong, in this life and in later ones. A jump is noticed by
-// waits that have begun, too.
+// setSkew makes the service's clock wrong, now and after restarts. With jump, waits that have begun
+// notice it too.
 func (p *process) setSkew(skew time.Duration, jump bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,7 +164,7 @@ func (p *process) setSkew(skew time.Duration, jump bool) error {
 	return p.tell(order{Skew: &skew, Jump: jump})
 }
 
-// setDisk changes the condition of the service's disk, in this life and in later ones.
+// setDisk changes the condition of the service's disk, now and after restarts.
 func (p *process) setDisk(change func(*diskOrder)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,7 +185,7 @@ func (p *process) clockStarted() error {
 	return p.tell(order{StartedNs: p.clock.plan().StartedNs})
 }
 
-// tell gives an order, if there is somebody to take it. The caller holds mu.
+// tell sends an order, if the service runs. The caller holds mu.
 func (p *process) tell(what order) error {
 	if p.life == nil {
 		return nil

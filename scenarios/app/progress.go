@@ -15,24 +15,24 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// progress shows how a scenario goes: a line for each slot and each fault, or the slots live. The
-// run calls it from one goroutine at a time.
+// progress shows how a scenario goes: one line for each slot and each fault, or a live table of the
+// slots. Its methods are called by one goroutine at a time.
 type progress struct {
 	out   io.Writer
 	watch bool
 	live  display.Output
 	slots map[int]*display.Slot
-	last  int // the plan's last slot: what comes after it is not shown
+	last  int // the plan's last slot; later slots are not shown
 	start time.Time
 }
 
 func newProgress(out io.Writer, watch bool) *progress { return &progress{out: out, watch: watch} }
 
 func (s *progress) print(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.out, format+"\n", args...) // a terminal that is gone ends the program by its signal
+	_, _ = fmt.Fprintf(s.out, format+"\n", args...) // if the terminal is gone, a signal ends the program
 }
 
-// began is called before each run.
+// began begins the display of a run.
 func (s *progress) began(p *plan.Plan, variant string, without bool) {
 	s.ended()
 	title := p.Name
@@ -52,7 +52,7 @@ func (s *progress) began(p *plan.Plan, variant string, without bool) {
 	}
 }
 
-// ended ends the picture of a run.
+// ended ends the live display of a run.
 func (s *progress) ended() {
 	if s.live != nil {
 		sum := display.Summary{Wall: time.Since(s.start)}
@@ -86,7 +86,7 @@ func add(sum, value *uint256.Int) *uint256.Int {
 	return new(uint256.Int).Add(sum, value)
 }
 
-// fact shows what a fact changes.
+// fact updates the display with a fact.
 func (s *progress) fact(r plan.Record) {
 	switch r.Subject {
 	case plan.FaultBegan, plan.FaultEnded, plan.ServiceStopped, plan.ServiceStarted, plan.BreakerOpened,
@@ -112,8 +112,8 @@ func (s *progress) fact(r plan.Record) {
 			slot.Values = append(slot.Values, wei(r.ValueWei))
 		}
 	case plan.TopChanged:
-		// comes before all headers with it; sums of those that were served again may come when the slot
-		// is over
+		// This is taken from changes of the leading bid, not from served headers: the sum of
+		// repeated headers may come only when the slot is over.
 		slot.TopWei, slot.Winner = wei(r.ValueWei), r.About
 	case plan.PayloadDelivered:
 		slot.Delivered, slot.TopWei, slot.Winner = true, wei(r.ValueWei), r.About
@@ -182,7 +182,7 @@ func wei(text string) *uint256.Int {
 	return value
 }
 
-// verdicts says how the scenario ended.
+// verdicts shows how the scenario ended.
 func (s *progress) verdicts(result Result) {
 	if result.Skipped != "" {
 		s.print("%s SKIPPED: %s\n", result.Name, result.Skipped)

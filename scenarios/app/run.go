@@ -23,28 +23,29 @@ type Options struct {
 	Dir string
 	// Variants runs all variants of a plan, and not only the first.
 	Variants bool
-	// Prove runs the plan once more without its key fault; the scenario is good only if an expectation
-	// breaks then.
+	// Prove runs the plan once more without what it is about (plan.Without). The scenario is good
+	// only if an expectation is not met then.
 	Prove bool
-	// Tell is told each fact as it is written down, Began that a plan begins to run (variant is empty
-	// where nothing varies); nil tells nobody.
+	// Tell receives each fact when it is recorded. Began is called before each run; variant is
+	// empty if nothing varies. Both may be nil.
 	Tell  func(plan.Record)
 	Began func(p *plan.Plan, variant string, without bool)
 	Log   *slog.Logger
-	// Program starts a service of the lab: a path with its arguments, which must come to Serve.
+	// Program is the command that starts a service of the lab, a path with its arguments. It must
+	// call Serve.
 	Program []string
 }
 
-// Result is what came of a scenario.
+// Result is the outcome of a scenario.
 type Result struct {
 	Name string `json:"name"`
-	// Variants are the runs, in the plan's order; a plan that does not vary has one.
+	// Variants are the runs, in the plan's order; a plan that does not vary has one run.
 	Variants []VariantResult `json:"variants"`
-	// Proof are the runs without the key fault; nil if none were asked for.
+	// Proof are the runs without what the plan is about; nil if they were not asked for.
 	Proof []VariantResult `json:"proof,omitempty"`
-	// Skipped is why this machine cannot do what the scenario needs; nothing ran then.
+	// Skipped says why this computer cannot run the scenario; then nothing ran.
 	Skipped string `json:"skipped,omitempty"`
-	// Wall is how long all of it took.
+	// Wall is how long all runs took.
 	Wall time.Duration `json:"wall_ns"`
 }
 
@@ -56,8 +57,8 @@ type VariantResult struct {
 	facts    []plan.Record
 }
 
-// OK says whether every run ended as it must, and the proof, if there is one, did not. One that was
-// skipped is not.
+// OK says whether every run ended as it must, and the proof, if there is one, did not. A skipped
+// scenario is not OK.
 func (r Result) OK() bool {
 	for _, one := range r.Variants {
 		if !plan.AllMet(one.Verdicts) {
@@ -67,7 +68,7 @@ func (r Result) OK() bool {
 	return len(r.Variants) > 0 && (r.Proof == nil || r.Breaks())
 }
 
-// Breaks says whether an expectation was not met without the key fault.
+// Breaks says whether an expectation was not met in the proof.
 func (r Result) Breaks() bool {
 	for _, one := range r.Proof {
 		if !plan.AllMet(one.Verdicts) {
@@ -77,8 +78,8 @@ func (r Result) Breaks() bool {
 	return false
 }
 
-// Run runs a scenario. Its error is about what could not be started or broke down; an expectation
-// that was not met is in the result.
+// Run runs a scenario. Its error means that something could not be started or failed; an
+// expectation that was not met is in the result instead.
 func Run(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
 	began, result := time.Now(), Result{Name: p.Name}
 	if o.Log == nil {
@@ -106,7 +107,7 @@ func Run(ctx context.Context, p *plan.Plan, o Options) (Result, error) {
 	return result, nil
 }
 
-// chosen are the plans to run.
+// chosen returns the plans to run.
 func chosen(p *plan.Plan, all bool) ([]*plan.Plan, error) {
 	if !all || len(p.Variants()) == 0 {
 		return []*plan.Plan{p}, nil
@@ -130,7 +131,8 @@ func runsOf(variants []VariantResult) plan.Runs {
 	return runs
 }
 
-// runAll runs plans, the variants of one, and judges them against each other.
+// runAll runs the variants of a plan, and then judges them, because a variant's expectations may
+// refer to other variants.
 func runAll(ctx context.Context, plans []*plan.Plan, o Options, suffix string) ([]VariantResult, error) {
 	var all []VariantResult
 	for _, one := range plans {
@@ -214,7 +216,7 @@ func runOne(ctx context.Context, p *plan.Plan, o Options, suffix string) (ran Va
 	return ran, err
 }
 
-// newFolder makes a folder that no other run has.
+// newFolder makes a new run folder.
 func newFolder(dir string, p *plan.Plan, suffix string) (string, error) {
 	name := p.Name
 	if choice := p.Chosen.String(); choice != "" {
@@ -236,7 +238,7 @@ func newFolder(dir string, p *plan.Plan, suffix string) (string, error) {
 	}
 }
 
-// description is run.json: what one needs besides the plan to run it again.
+// description is run.json: what is needed besides the plan to run it again.
 type description struct {
 	Name     string            `json:"name"`
 	Variant  string            `json:"variant,omitempty"`

@@ -16,26 +16,27 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// Start runs a plan and says what came of it, as Run does.
+// Start runs a plan and returns its outcome, as Run does.
 type Start func(ctx context.Context, p *plan.Plan, o Options) (Result, error)
 
 // Runs says how plans are run and shown.
 type Runs struct {
 	Start Start
-	// AtOnce is how many run at a time; of several each is shown when it has ended.
+	// AtOnce is how many scenarios run at a time. If it is more than 1, each one is shown when it
+	// has ended.
 	AtOnce int
-	// Again runs what does not end as it must once more, at a third of its speed.
+	// Again runs a scenario that did not end as it must once more, at a third of its speed.
 	Again bool
-	// Watch draws the slots live; otherwise each is a line. Out is where to.
+	// Watch draws the slots live; otherwise each slot is a line. Out is where the display goes.
 	Watch bool
 	Out   io.Writer
-	// Options of each run but for Tell and Began, which show it.
+	// Options are those of each run. RunEach sets Tell and Began.
 	Options Options
 }
 
-// RunEach runs plans, shows how they go and end, and says how many ended as they must; that one did
-// not is an error. Of several at a time the longest begin first, so that none of them runs alone at
-// the end.
+// RunEach runs plans, shows how they go and end, and prints how many ended as they must. It returns
+// an error if one did not. If several run at a time, the longest begin first, so that none of them
+// runs alone at the end.
 func RunEach(ctx context.Context, plans []*plan.Plan, r Runs) error {
 	if r.AtOnce > 1 {
 		plans = slices.SortedStableFunc(slices.Values(plans), func(a, b *plan.Plan) int {
@@ -57,7 +58,7 @@ func RunEach(ctx context.Context, plans []*plan.Plan, r Runs) error {
 	return t.verdict()
 }
 
-// length is about how long a plan runs on the wall, in seconds.
+// length estimates how long a plan runs, in seconds of wall time.
 func length(p *plan.Plan) float64 {
 	return float64(p.Slots) * p.Slot.Seconds() / p.Speed * float64(max(1, len(p.Variants())))
 }
@@ -66,15 +67,15 @@ func length(p *plan.Plan) float64 {
 type tally struct {
 	Runs
 
-	mu  sync.Mutex // guards what follows, and the output
+	mu  sync.Mutex // guards the fields below, and the output
 	ran int
 	bad []string
-	// skipped are those that this machine cannot run, and why is the reason of the last.
+	// skipped are the scenarios that this computer cannot run; why is the reason of the last one.
 	skipped []string
 	why     string
 }
 
-// run runs one scenario. Of several at a time each is shown when it has ended.
+// run runs one scenario. If several run at a time, it is shown when it has ended.
 func (t *tally) run(ctx context.Context, p *plan.Plan) error {
 	var kept bytes.Buffer
 	out := t.Out
@@ -111,7 +112,7 @@ func (t *tally) run(ctx context.Context, p *plan.Plan) error {
 	return err
 }
 
-// slower is how much slower a scenario is run again.
+// slower is the factor by which the second try of a scenario is slower.
 const slower = 3
 
 // run runs a scenario and shows how it goes and ends.
@@ -124,7 +125,8 @@ func (s *progress) run(ctx context.Context, p *plan.Plan, start Start, o Options
 	return result, err
 }
 
-// verdict says how all ended. That nothing could run at all is a failure: it shows nothing.
+// verdict prints how all scenarios ended. It is an error if all were skipped, because that shows
+// nothing.
 func (t *tally) verdict() error {
 	skipped := ""
 	if len(t.skipped) > 0 {

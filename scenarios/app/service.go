@@ -18,17 +18,17 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// relayService is one relay with what its operator has given it.
+// relayService is one relay, with what its operator provides.
 type relayService struct {
 	*process
 	lab   *lab
 	index int
 	plan  plan.RelayPlan
 	dir   string
-	met   string // the URL by which agents meet it
-	// validator is the relay's execution node, which faults slow down or take away.
+	met   string // the URL that agents use
+	// validator is the relay's execution node, which faults can slow down or stop.
 	validator *validator
-	// journal is the server of its journal, if that stands apart.
+	// journal is the server of its journal, if that is a process of its own.
 	journal *process
 }
 
@@ -46,8 +46,8 @@ func (l *lab) newRelay(index int, one plan.RelayPlan) (s *relayService, err erro
 	return s, err
 }
 
-// config is what a life of the relay is given; it learns of the network from its beacon node,
-// behind its own proxy.
+// config returns the relay's configuration for one start. The relay learns of the network from its
+// beacon node, through a proxy.
 func (s *relayService) config() (*serviceConfig, error) {
 	l := s.lab
 	beaconURL, err := l.links.to(s.name, plan.BeaconNode, l.beaconURL)
@@ -79,17 +79,17 @@ func (s *relayService) config() (*serviceConfig, error) {
 	return &serviceConfig{Narrow: l.buildersStall(), Relay: relay}, nil
 }
 
-// database is where the relay keeps its archive.
+// database returns the path of the relay's archive.
 func (s *relayService) database() string { return filepath.Join(s.dir, "archive.db") }
 
-// validator is an execution node that can be slow or away. It is safe for concurrent use.
+// validator is an execution node that can be slow or down. It is safe for concurrent use.
 type validator struct {
 	exec.Validator
 
 	url    string
 	server *http.Server
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	slow time.Duration
 	down bool
 }
@@ -110,8 +110,8 @@ func (v *validator) state() (time.Duration, bool) {
 	return v.slow, v.down
 }
 
-// listen lets the relay ask it, as it would ask any node. A node that is down answers nobody's
-// question.
+// listen serves the node's API to the relay, as any execution node would. A node that is down
+// answers with status 503.
 func (v *validator) listen() error {
 	listener, err := serve.Listen("127.0.0.1:0")
 	if err != nil {
@@ -127,7 +127,7 @@ func (v *validator) listen() error {
 			}
 			judge.ServeHTTP(w, r)
 		})}
-	go func() { _ = v.server.Serve(listener) }() // until it is closed
+	go func() { _ = v.server.Serve(listener) }() // runs until the server is closed
 	return nil
 }
 

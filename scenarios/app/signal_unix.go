@@ -6,6 +6,6 @@ import (
 	"syscall"
 )
 
-// pause stops a process where it stands (SIGSTOP), resume lets it go on (SIGCONT).
+// pause stops a process with SIGSTOP, resume continues it with SIGCONT.
 func pause(l *life) error  { return l.process.Signal(syscall.SIGSTOP) }
 func resume(l *life) error { return l.process.Signal(syscall.SIGCONT) }

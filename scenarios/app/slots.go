@@ -13,9 +13,8 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// finishSlots writes down what became of each slot, when half of the next one has passed: by then a
-// late block has been orphaned or not. A block that is orphaned later is written down again with
-// the slot after it.
+// finishSlots records the outcome of each slot when half of the next slot has passed: by then the
+// proposer of the next slot has built on a late block, or has not. Each slot is recorded once.
 func (l *lab) finishSlots(ctx context.Context) error {
 	for slot := 1; slot <= l.plan.Slots; slot++ {
 		at := l.network.Spec.SlotStart(phase0.Slot(slot + 1)).Add(l.plan.Slot / 2)
@@ -35,7 +34,7 @@ type ChainSlot struct {
 	Proposer  phase0.ValidatorIndex `json:"proposer_index"`
 	Txs       int                   `json:"txs"`
 	Blobs     int                   `json:"blobs"`
-	// Delivered are the blocks that relays have had published.
+	// Delivered are the blocks that relays published.
 	Delivered []phase0.Hash32 `json:"delivered,omitempty"`
 }
 

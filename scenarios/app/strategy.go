@@ -11,10 +11,10 @@ import (
 	"github.com/gavel-relay/gavel/scenarios/plan"
 )
 
-// moves are a strategy in the words of a plan.
+// moves is a strategy as a plan writes it. Its methods translate it for the devnet's agents.
 type moves []plan.Move
 
-// find is the move that begins with a word.
+// find returns the first move that begins with a word.
 func (m moves) find(word string) (plan.Move, bool) {
 	i := slices.IndexFunc(m, func(one plan.Move) bool { return one.Is(word) })
 	if i < 0 {
@@ -28,10 +28,10 @@ func (m moves) has(word string) bool {
 	return ok
 }
 
-// naiveBids is how many bids a builder without other orders makes.
+// naiveBids is how many bids a builder makes in a slot if its plan gives no number.
 const naiveBids = 3
 
-// bidding is how a builder bids whose plan says these moves.
+// bidding returns the strategy of a builder with these moves.
 func (m moves) bidding() builder.Strategy {
 	bids := naiveBids
 	if move, ok := m.find("bids"); ok {
@@ -54,7 +54,8 @@ func (m moves) bidding() builder.Strategy {
 	return back
 }
 
-// base is how a builder bids, apart from what it takes back. The last move that says so counts.
+// base returns how a builder bids, without cancellations. If several moves say so, the last one
+// counts.
 func (m moves) base(bids int) builder.Strategy {
 	for _, move := range slices.Backward(m) {
 		switch {
@@ -77,7 +78,7 @@ func (m moves) base(bids int) builder.Strategy {
 	return builder.Rising{Bids: bids, From: 50, To: 90}
 }
 
-// conduct is how fair the builder plays.
+// conduct returns in which ways a builder breaks the rules.
 func (m moves) conduct() builder.Conduct {
 	c := builder.Conduct{Replay: m.has("replay")}
 	for _, move := range m {
@@ -93,7 +94,7 @@ func (m moves) conduct() builder.Conduct {
 	return c
 }
 
-// trading is what a user, or a searcher who sends bundles of its own, does.
+// trading returns the strategy of a user, or of a searcher that sends bundles of its own.
 func (m moves) trading() user.Strategy {
 	s := user.Strategy{Fast: m.has("fast"), Hide: m.has("hide")}
 	for _, move := range m {
@@ -117,7 +118,7 @@ func (m moves) trading() user.Strategy {
 	return s
 }
 
-// proposing is what the sidecar does for the proposer of a slot.
+// proposing returns what the sidecar does for the proposer of a slot.
 func (m moves) proposing() proposer.Conduct {
 	c := proposer.Conduct{
 		Local: m.has("local"), Silent: m.has("silent"), Unbundle: m.has("unbundle"), Replay: m.has("replay"),
@@ -137,7 +138,7 @@ func (m moves) proposing() proposer.Conduct {
 	return c
 }
 
-// conductOf is the conduct of each slot; where the plan says nothing it is honest.
+// conductOf returns the conduct in each slot; slots that the plan does not name are honest.
 func conductOf(plans []plan.ProposerPlan) func(phase0.Slot) proposer.Conduct {
 	return func(slot phase0.Slot) proposer.Conduct {
 		for _, one := range plans {
@@ -149,7 +150,7 @@ func conductOf(plans []plan.ProposerPlan) func(phase0.Slot) proposer.Conduct {
 	}
 }
 
-// stormOf is how many more times registrations are sent, in all.
+// stormOf returns how many more times registrations are sent, in total.
 func stormOf(plans []plan.ProposerPlan) (times int) {
 	for _, one := range plans {
 		for _, move := range one.Strategy {
