@@ -6,10 +6,10 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// claimsOf says for which order's id each transaction of a block's orders is counted: it was paid
-// once. A backrun is counted for the bundle that follows somebody by it, since its value is owed to
-// that one in part, and not for a bundle that its signer sent beside it; the order that was
-// followed has its own transactions. Else the first order counts.
+// claimsOf assigns each transaction in the orders to one order's id, because its payment can be
+// counted only once. A backrun is counted for the bundle that follows another order by it, since a
+// part of its value is owed to that order, and not for a bundle that the same signer sent besides.
+// The transactions of the followed order remain its own. Otherwise the first order counts.
 func claimsOf(landed []*rpc.Order) map[common.Hash]uint64 {
 	claims := map[common.Hash]uint64{}
 	claim := func(b *rpc.Bundle, id uint64) {

@@ -1,11 +1,11 @@
 // Package inclusion finds out what the chain's blocks paid: what orders brought to the fee
-// recipient, what of it is given back and to whom, and which transactions pay that out.
+// recipient, what part is given back and to whom, and which transactions pay that out.
 //
 //	block, orders that landed in it ─▶ replay ─▶ what each transaction paid ─▶ refund.Split ───▶ RefundCredited   pending
 //	                                     └─────▶ plain transfers of payers ──▶ refund.Payouts ─▶ RefundPaid       received
 //	                                                                                             BlockIndexed
 //
-// Amounts are what the chain says, exact to the wei, and not what a simulation promised.
+// Amounts are what happened on the chain, exact to the wei, and not what a simulation predicted.
 package inclusion
 
 import (
@@ -25,25 +25,27 @@ import (
 	"github.com/gavel-relay/gavel/rpc/refund"
 )
 
-// Config has what the indexer asks.
+// Config has what the indexer needs.
 type Config struct {
 	Replayer exec.Replayer
 	Facts    rpc.Keeper
-	// Payers pay refunds beside the fee recipient of each block.
+	// Payers are addresses that pay refunds, in addition to the fee recipient of each block.
 	Payers []common.Address
-	// PayoutGas is what a payout costs, and is taken from the refund at the block's base fee; 0 takes
-	// nothing. A payout that is less than the refund by at most its own gas limit at the base fee, up
-	// to 50,000 gas, is found either way.
+	// PayoutGas is the gas of a payout. Its cost at the block's base fee is deducted from the
+	// refund; 0 deducts nothing. Whatever it is, a payout is recognised if it is less than the
+	// refund by at most its own gas limit at the base fee, up to 50,000 gas.
 	PayoutGas uint64
 }
 
-// Indexer is safe for concurrent use.
+// Indexer records what each block paid. It is safe for concurrent use.
 type Indexer struct {
 	Config
 
-	mu      sync.Mutex // guards what follows; facts are recorded under it, so that they have the refunds' order
+	// guards what follows; facts are recorded with it held, so that they have the order in which
+	// refunds changed
+	mu      sync.Mutex
 	refunds *refunds
-	waiting []landing // blocks that are not counted yet, oldest first
+	waiting []landing // blocks that have not been counted yet, oldest first
 }
 
 // landing is a block of the chain with the orders in it.
@@ -52,22 +54,23 @@ type landing struct {
 	landed []*rpc.Order
 }
 
-// maxWaiting is how many blocks wait for an execution node that can execute them again. Nodes do
-// not keep the state before older ones for long.
+// maxWaiting is how many blocks may wait for an execution node that can execute them again. Nodes
+// do not keep the states before old blocks for long.
 const maxWaiting = 64
 
-// New begins with no refunds; Apply fills it.
+// New makes an indexer without refunds; Apply fills it.
 func New(cfg Config) *Indexer { return &Indexer{Config: cfg, refunds: newRefunds()} }
 
-// Apply takes a fact of an earlier life.
+// Apply applies a fact of an earlier run.
 func (x *Indexer) Apply(fact rpc.Fact) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.refunds.apply(fact)
 }
 
-// SetRecipient has the refunds of one address that are credited later go to another. It answers
-// when the journal has that; one that the journal does not ack in time counts until a restart.
+// SetRecipient redirects the refunds of one address, those that are credited from now on, to
+// another. It returns when the journal has the fact. If the journal does not ack in time, the
+// redirection counts until a restart.
 func (x *Indexer) SetRecipient(at time.Time, from, to common.Address) error {
 	return x.setRecipient(rpc.RecipientSet{At: at, From: from, To: to})()
 }
@@ -79,21 +82,21 @@ func (x *Indexer) setRecipient(fact rpc.RecipientSet) (kept func() error) {
 	return x.Facts.Keep(fact)
 }
 
-// Recipient is where the refunds of an address go now: to itself, unless SetRecipient said another
-// one.
+// Recipient is where the refunds of an address go now: to itself, unless SetRecipient has
+// redirected them.
 func (x *Indexer) Recipient(owner common.Address) common.Address {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.refunds.redirect(owner)
 }
 
-// record records a fact that the refunds follows. The caller holds mu.
+// record records a fact that changes the refunds. The caller holds mu.
 func (x *Indexer) record(fact rpc.Fact) {
 	x.refunds.apply(fact)
 	x.Facts.Record(fact)
 }
 
-// Revert takes back what followed from a block that is not part of the chain any more.
+// Revert takes back the effects of a block that is not part of the chain any more.
 func (x *Indexer) Revert(at time.Time, block rpc.Head) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -101,15 +104,15 @@ func (x *Indexer) Revert(at time.Time, block rpc.Head) {
 	x.record(rpc.BlockReverted{At: at, Head: block})
 }
 
-// Index counts a block of the chain, and tells by order's id what it paid. landed are the orders
-// in it. A transaction that several orders have is counted for one of them only, since it was paid
-// once: for the one that follows another order by it, else for the first. Blocks come one after
-// another.
+// Index counts a block of the chain, and returns what each order in it paid, by the order's id.
+// landed are the orders in it. A transaction that several orders have is counted for one of them
+// only, since it was paid once: for the one that follows another order by it, else for the first.
+// Blocks must come in the order of the chain.
 //
-// A block that cannot be executed now waits, with all that come after it: BlockIndexed must not be
-// said of a block while one before it is not counted. They are counted, and their values told, with
-// the first block after which that can be done. After maxWaiting blocks the oldest is given up,
-// which the error says.
+// A block that cannot be executed now waits, with all that come after it, because BlockIndexed says
+// that all earlier blocks are counted too. They are counted, and their values returned, by the
+// first call that can execute them. When more than maxWaiting blocks wait, the oldest is given up,
+// and the error says so.
 func (x *Indexer) Index(ctx context.Context, at time.Time, block *types.Block,
 	landed []*rpc.Order) (map[uint64]*uint256.Int, error) {
 	values, errs := map[uint64]*uint256.Int{}, []error(nil)
@@ -131,7 +134,7 @@ func (x *Indexer) enqueue(l landing) {
 	x.waiting = append(x.waiting, l)
 }
 
-// dropOldest lets go of the oldest block that waits, if there are too many. The error says so.
+// dropOldest gives up the oldest waiting block if there are too many. The error says so.
 func (x *Indexer) dropOldest() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -153,7 +156,7 @@ func (x *Indexer) oldest() (landing, bool) {
 	return x.waiting[0], true
 }
 
-// replay tells what a block's transactions paid, if anybody wants to know.
+// replay returns what a block's transactions paid; nil if no refund depends on it.
 func (x *Indexer) replay(ctx context.Context, l landing) ([]exec.TxResult, error) {
 	if len(l.landed) == 0 && !x.mayPayOut(l.block) {
 		return nil, nil
@@ -165,9 +168,8 @@ func (x *Indexer) replay(ctx context.Context, l landing) ([]exec.TxResult, error
 	return done.Txs, nil
 }
 
-// count records what follows from the oldest block that waits, and adds what its orders paid to
-// values. The error is about orders whose terms cannot be kept, ever: the block is counted all the
-// same.
+// count records the effects of the oldest waiting block, and adds what its orders paid to values.
+// The error is about orders whose terms can never be kept: the block is counted all the same.
 func (x *Indexer) count(at time.Time, l landing, paid []exec.TxResult, values map[uint64]*uint256.Int) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -192,7 +194,7 @@ func baseFee(block *types.Block) *uint256.Int {
 	return uint256.MustFromBig(block.BaseFee())
 }
 
-// mayPayOut says whether a block has a transfer to somebody who waits for a refund.
+// mayPayOut says whether a block has a transfer to an address that is owed a refund.
 func (x *Indexer) mayPayOut(block *types.Block) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -215,7 +217,7 @@ func (x *Indexer) credit(at time.Time, l landing, head rpc.Head, paid []exec.TxR
 		payments, after := payments(order, paid, places, claims)
 		division, err := refund.Split(refund.Landed{Order: order, Block: head, PaidWei: payments, CostWei: cost,
 			Redirect: x.refunds.redirect})
-		if err != nil { // the order's own fault: the others go on
+		if err != nil { // only this order is wrong: the others go on
 			errs = append(errs, err)
 			continue
 		}
@@ -231,8 +233,8 @@ func (x *Indexer) credit(at time.Time, l landing, head rpc.Head, paid []exec.TxR
 	return errors.Join(errs...)
 }
 
-// senderOf is who sent the first transaction of what is called hash in a bundle that landed; zero
-// if that is not there.
+// senderOf returns the sender of the first transaction, as far as it is in the block, of the bundle
+// with this hash in b; zero if there is none.
 func senderOf(b *rpc.Bundle, hash common.Hash, paid []exec.TxResult, places map[common.Hash]int) common.Address {
 	if b.Hash != hash {
 		for i := range b.Elements {
@@ -252,8 +254,9 @@ func senderOf(b *rpc.Bundle, hash common.Hash, paid []exec.TxResult, places map[
 	return common.Address{}
 }
 
-// payments are what an order's transactions paid, depth first, as far as they are counted for it,
-// and the place in the block of the last one. One that an order has twice is counted once.
+// payments returns what an order's transactions paid, depth first, as far as they are counted for
+// this order. after is the index in the block of the last one. A transaction that an order has
+// twice is counted once.
 func payments(order *rpc.Order, paid []exec.TxResult, places map[common.Hash]int,
 	claims map[common.Hash]uint64) (wei []*uint256.Int, after int) {
 	for tx := range order.Bundle.Transactions() {
@@ -270,12 +273,12 @@ func payments(order *rpc.Order, paid []exec.TxResult, places map[common.Hash]int
 	return wei, after
 }
 
-// maxPayoutGas bounds the gas that a payer may take off a refund: a transfer to a wallet that is a
-// contract needs more than one to an account, but none needs as much as somebody might say who
-// wants to keep the refund.
+// maxPayoutGas bounds the gas that a payer may deduct from a refund. A transfer to a wallet that is
+// a contract needs more gas than one to an account. Without the bound, a payer could keep the
+// refund by setting a high gas limit.
 const maxPayoutGas = 50_000
 
-// transfers are a block's transactions that moved ether and did nothing else.
+// transfers returns a block's transactions that moved ether and did nothing else.
 func transfers(block *types.Block, results []exec.TxResult) []refund.Transfer {
 	var list []refund.Transfer
 	for i, tx := range block.Transactions() {

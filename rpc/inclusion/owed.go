@@ -8,9 +8,9 @@ import (
 	"github.com/gavel-relay/gavel/rpc/refund"
 )
 
-// Owed are facts that make the refunds of this indexer anew: what is pending, and what was paid so
-// lately that it could still be reverted. Applied before the facts of an earlier life, all or only
-// the newest of them, they change nothing that those say.
+// Owed returns facts from which this indexer's refunds can be made again: what is pending, and what
+// was paid so recently that it could still be reverted. They are applied before the facts of the
+// journal; whether those are all or only the newest, the result is the same.
 func (x *Indexer) Owed() []rpc.Fact {
 	x.mu.Lock()
 	defer x.mu.Unlock()

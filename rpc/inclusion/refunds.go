@@ -19,14 +19,14 @@ type refunds struct {
 	recipients map[common.Address]common.Address
 }
 
-// paidKept is for how many blocks payouts can be reverted.
+// paidKept is for how many blocks a payout can be reverted.
 const paidKept = 64
 
 func newRefunds() *refunds {
 	return &refunds{paid: map[uint64][]refund.Pending{}, recipients: map[common.Address]common.Address{}}
 }
 
-// apply takes a fact of this life or of an earlier one.
+// apply applies a fact of this run or of an earlier one.
 func (r *refunds) apply(fact rpc.Fact) {
 	switch f := fact.(type) {
 	case rpc.RefundCredited:
@@ -46,9 +46,9 @@ func (r *refunds) apply(fact rpc.Fact) {
 	}
 }
 
-// credit adds a refund, unless it is there already: a block whose end an earlier life did not see
-// is counted again. after is the place in its block of its order's last transaction; of an earlier
-// life's refunds it does not matter, since their blocks are over.
+// credit adds a refund, unless it is there already: a block is counted again if an earlier run
+// stopped while counting it. after is the index in the block of the order's last transaction. For
+// refunds of an earlier run it does not matter, since later payouts are in later blocks.
 func (r *refunds) credit(credited rpc.Refund, after int) (added bool) {
 	same := func(p refund.Pending) bool {
 		return p.Hash == credited.Hash && p.Bundle == credited.Bundle && p.BlockHash == credited.BlockHash &&
@@ -78,14 +78,14 @@ func (r *refunds) pay(f rpc.RefundPaid) {
 	r.pending = slices.Delete(r.pending, i, i+1)
 }
 
-// revert forgets the refunds of a block, and has what was paid in it pending again.
+// revert forgets the refunds of a block, and makes those pending again that were paid in it.
 func (r *refunds) revert(head rpc.Head) {
 	r.pending = append(r.pending, r.paid[head.Number]...)
 	delete(r.paid, head.Number)
 	r.pending = slices.DeleteFunc(r.pending, func(p refund.Pending) bool { return p.BlockHash == head.Hash })
 }
 
-// owes says whether an address waits for a refund.
+// owes says whether an address is owed a refund.
 func (r *refunds) owes(recipient common.Address) bool {
 	return slices.ContainsFunc(r.pending, func(p refund.Pending) bool { return p.Recipient == recipient })
 }

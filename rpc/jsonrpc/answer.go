@@ -20,11 +20,11 @@ type answer struct {
 var answers = sync.Pool{New: func() any {
 	a := &answer{}
 	a.encoder = json.NewEncoder(&a.Buffer)
-	a.encoder.SetEscapeHTML(false) // nobody shows it in a page, and people read messages
+	a.encoder.SetEscapeHTML(false) // the answer is not shown in a page, and people read messages
 	return a
 }}
 
-// keep is the greatest buffer that is reused, in bytes.
+// keep is the capacity of the largest buffer that is reused, in bytes.
 const keep = 1 << 20
 
 func newAnswer() *answer { return answers.Get().(*answer) }
@@ -45,13 +45,13 @@ func (a *answer) begin(id []byte) {
 	a.Write(id)
 }
 
-// Appender is a result that writes itself, as encoding/json would: one that is asked for in
-// thousands.
+// Appender is a result that writes itself, as encoding/json would. It is for results of the most
+// frequent calls.
 type Appender interface {
 	AppendJSON(to []byte) []byte
 }
 
-// encode writes a value without the encoder's line end.
+// encode writes a value without the line end that the encoder adds.
 func (a *answer) encode(value any) error {
 	if own, ok := value.(Appender); ok {
 		a.Write(own.AppendJSON(a.AvailableBuffer()))
@@ -64,7 +64,7 @@ func (a *answer) encode(value any) error {
 	return nil
 }
 
-// separate and close put the answers of a batch into a list.
+// separate and close form a list of the answers of a batch.
 func (a *answer) separate() {
 	if a.Len() == 0 {
 		a.WriteByte('[')
@@ -75,14 +75,14 @@ func (a *answer) separate() {
 
 func (a *answer) close() { a.WriteByte(']') }
 
-// rpcError is an error's object (JSON-RPC 2.0, 5.1).
+// rpcError is the object of an error (JSON-RPC 2.0, 5.1).
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"`
 }
 
-// write writes the answer to one request, or nothing and why not.
+// write writes the answer to one request. On an error it leaves nothing written.
 func (a *answer) write(id []byte, result any, refused *rpc.Refused) error {
 	begin := a.Len()
 	a.begin(id)
@@ -102,7 +102,8 @@ func (a *answer) write(id []byte, result any, refused *rpc.Refused) error {
 	return nil
 }
 
-// put is write; what cannot be written is our own fault, which can.
+// put is write. If a result cannot be written, that is the service's fault, and it answers so: that
+// error can be written.
 func (c *call) put(a *answer, id []byte, result any, refused *rpc.Refused) {
 	if err := a.write(id, result, refused); err != nil {
 		c.put(a, id, nil, c.refusal(err))
@@ -120,7 +121,7 @@ func (c *call) succeed(id []byte, result any) {
 	c.send(http.StatusOK, a.Bytes())
 }
 
-// refuseAll answers a body of which no request was found.
+// refuseAll answers a body in which no request was found.
 func (c *call) refuseAll(refused *rpc.Refused) {
 	c.observe(nil, refused, 0)
 	c.refuse(nil, refused)
@@ -132,7 +133,7 @@ func (c *call) refuse(id []byte, refused *rpc.Refused) {
 	a := newAnswer()
 	defer a.free()
 	if c.legacy {
-		if err := a.encode(legacyError{refused.Error()}); err == nil { // text always can be written
+		if err := a.encode(legacyError{refused.Error()}); err == nil { // text can always be written
 			c.send(legacyStatus(refused), a.Bytes())
 			return
 		}
@@ -145,12 +146,12 @@ func (c *call) refuse(id []byte, refused *rpc.Refused) {
 	c.send(status, a.Bytes())
 }
 
-// legacyError is how errors looked before they were JSON-RPC's.
+// legacyError is the form of errors before they were JSON-RPC errors.
 type legacyError struct {
 	Error string `json:"error"`
 }
 
-// legacyStatus is the status where the body has no code: whose fault it is must be seen from it.
+// legacyStatus is the status where the body has no code: it must show whose fault the error is.
 func legacyStatus(refused *rpc.Refused) int {
 	switch form := Forms[refused.ID]; {
 	case form.Status != http.StatusOK:

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// allowAnyOrigin lets pages of every origin read an answer (Fetch Standard, 3.2). Nothing is at
-// risk: what a request may do is decided by its signature, which only who has the key can make. No
-// cookie or other credential that a browser adds by itself is read, and "*" keeps browsers from
+// allowAnyOrigin lets pages of every origin read an answer (Fetch Standard, 3.2). This is safe: the
+// signature decides what a request may do, and only the holder of the key can make it. The service
+// reads no cookie or other credential that a browser adds by itself, and "*" keeps browsers from
 // sending any.
 func allowAnyOrigin(header http.Header) {
 	header.Set("Access-Control-Allow-Origin", "*")
@@ -16,7 +16,7 @@ func allowAnyOrigin(header http.Header) {
 }
 
 // preflight tells a browser what a page of another origin may send. It takes no token: a browser
-// keeps the answer for a day, and whoever asks more often gets less than a refusal would cost.
+// keeps the answer for a day, and the answer costs less than a refusal would.
 func (s *Server) preflight(w http.ResponseWriter, _ *http.Request) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
@@ -26,7 +26,7 @@ func (s *Server) preflight(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// requestHeaders are the headers of a request that mean something here.
+// requestHeaders are the request headers that the service reads.
 func (s *Server) requestHeaders() []string {
 	return slices.Concat([]string{"Content-Type", "Content-Encoding", dialectHeader}, s.SignatureHeaders, s.OriginHeaders)
 }

@@ -15,28 +15,29 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// call is one HTTP request on its way to the answer. It belongs to its goroutine.
+// call is one HTTP request and what is known of it until it is answered. Only its own goroutine
+// uses it.
 type call struct {
 	*Server
 	w      http.ResponseWriter
 	r      *http.Request
 	at     time.Time
-	client string // the key of its bucket
+	client string // the key of its rate limit
 	body   []byte
 	legacy bool
 
 	allowance
-	// arrived is what the first token said, which is taken before the body is read; the first entry
-	// uses it up.
+	// arrived is the outcome of the token that is taken before the body is read. That token is the
+	// first entry's.
 	arrived *rpc.Refused
 	first   bool
-	// signer and unverified are the verifier's answer, once it was asked.
+	// signer and unverified are the verifier's answer, if asked is set.
 	asked      bool
 	signer     common.Address
 	unverified *rpc.Refused
 }
 
-// dialectHeader chooses how errors look.
+// dialectHeader chooses the form of errors.
 const dialectHeader = "X-Error-Dialect"
 
 func (s *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
@@ -51,7 +52,8 @@ func (s *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
 	return x
 }
 
-// answerElsewhere answers who asks at no path of ours or not with POST.
+// answerElsewhere answers a request to an unknown path, or with another HTTP method than the path
+// knows.
 func (s *Server) answerElsewhere(w http.ResponseWriter, r *http.Request, err error) {
 	x := s.newCall(w, r)
 	refused := x.arrived
@@ -61,7 +63,7 @@ func (s *Server) answerElsewhere(w http.ResponseWriter, r *http.Request, err err
 	x.refuseAll(refused)
 }
 
-// post answers a body.
+// post answers a POST.
 func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	x := s.newCall(w, r)
 	if x.arrived != nil && (r.ContentLength < 0 || r.ContentLength > worthReading) {
@@ -87,11 +89,11 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// worthReading is how many bytes of body are read of a client that asks too often, so that the
-// refusal has the request's id.
+// worthReading is the size, in bytes, up to which a body is still read from a client that exceeds
+// its rate, so that the refusal can carry the request's id.
 const worthReading = 64 << 10
 
-// readBody reads the body and checks the headers that say what it is.
+// readBody reads the body and checks the headers that describe it.
 func (c *call) readBody() (refused *rpc.Refused) {
 	if media, ok := serve.ContentType(c.r); !ok || media != "application/json" {
 		return rpc.UnsupportedMediaType.With("%s", clip([]byte(c.r.Header.Get("Content-Type"))))
@@ -112,7 +114,7 @@ func (c *call) readBody() (refused *rpc.Refused) {
 	case errors.Is(err, serve.ErrBusy):
 		return rpc.Overloaded.Plain() // Retry-After is set
 	case errors.Is(err, serve.ErrUnreadable):
-		return rpc.BodyUnreadable.Plain() // the cause may name our connection
+		return rpc.BodyUnreadable.Plain() // the cause may contain addresses of the connection
 	}
 	return c.refusal(fmt.Errorf("read body: %w", err))
 }
@@ -143,8 +145,8 @@ func (c *call) single(e *entry) {
 	}
 }
 
-// batch answers the entries of a batch, in order. Notifications have no answer; if all are, the
-// body stays empty.
+// batch answers the entries of a batch, in order. Notifications have no answer; if all entries are
+// notifications, the body stays empty.
 func (c *call) batch(entries []entry) {
 	answer := newAnswer()
 	defer answer.free()
@@ -164,7 +166,7 @@ func (c *call) batch(entries []entry) {
 	c.send(http.StatusOK, answer.Bytes())
 }
 
-// handle does one request, and tells who observes.
+// handle does one request and reports it to Observe.
 func (c *call) handle(e *entry) (result any, refused *rpc.Refused) {
 	known, refused := c.admit(e)
 	if refused != nil {
@@ -182,8 +184,8 @@ func (c *call) handle(e *entry) (result any, refused *rpc.Refused) {
 	return result, refused
 }
 
-// admit finds the method of a request and asks whether it may be called, what is cheap first. The
-// method is nil if there is none.
+// admit finds the method of a request and checks whether it may be called, the cheapest checks
+// first. The method is nil if there is none.
 func (c *call) admit(e *entry) (*method, *rpc.Refused) {
 	known := c.methods[string(e.method)]
 	switch refused := c.nextToken(); {
@@ -206,7 +208,7 @@ func (c *call) admit(e *entry) (*method, *rpc.Refused) {
 	return known, c.take(c.signers, string(c.signer[:]), "requests of this signer")
 }
 
-// nextToken takes a token for a request; the first one's was taken when it arrived.
+// nextToken takes a token for a request. The first entry's was taken when the HTTP request arrived.
 func (c *call) nextToken() *rpc.Refused {
 	if c.first {
 		c.first = false
@@ -230,7 +232,8 @@ func (c *call) identify(known *method) *rpc.Refused {
 	return c.unverified
 }
 
-// run calls a method. A crash is its error, so that the others of a batch get their answers.
+// run calls a method. It turns a panic into an error, so that the other requests of a batch are
+// answered.
 func run(ctx context.Context, known *method, call *Call) (result any, err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -244,7 +247,8 @@ func run(ctx context.Context, known *method, call *Call) (result any, err error)
 	return result, nil
 }
 
-// refusal is what a caller hears of an error; nil for none. What is our own fault goes to the log.
+// refusal is what a client is told of an error; nil for none. The service's own faults go to the
+// log.
 func (c *call) refusal(err error) *rpc.Refused {
 	if err == nil {
 		return nil

@@ -10,32 +10,32 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// entry is one request of a body. All slices are parts of the body.
+// entry is one request of a body. All slices refer to the body.
 type entry struct {
-	// id as it came: a number, a string or null; nil for a notification, and where the request is so
-	// wrong that none could be found.
+	// id is as it came: a number, a string or null. It is nil for a notification, and if the
+	// request is so malformed that no id was found.
 	id []byte
-	// method as it was called, without quotes; nil if none could be found.
+	// method is the name as it was called, without quotes; nil if none was found.
 	method []byte
 	params json.RawMessage // a list, or nothing
 	// refused says what is wrong with the entry itself.
 	refused *rpc.Refused
 }
 
-// isNotification says that nobody waits for an answer. A request that is wrong is answered with id
+// isNotification says that the client expects no answer. A malformed request is answered with id
 // null (JSON-RPC 2.0, 5).
 func (e *entry) isNotification() bool {
 	return e.id == nil && (e.refused == nil || e.refused.ID == rpc.InvalidParams.ID)
 }
 
-// maxDepth bounds how deep lists and objects may lie in each other. No method needs more than ten.
+// maxDepth bounds how deep lists and objects may be nested. No method needs more than ten levels.
 const maxDepth = 500
 
 // errBatchTooLarge ends the reading of a batch.
 var errBatchTooLarge = errors.New("batch is too large")
 
-// parse reads a body: one entry, or a batch of at most so many. It refuses what is not JSON and
-// what is neither.
+// parse reads a body: one entry, or a batch of at most maxBatch entries. It refuses what is not
+// JSON, and what is neither of the two.
 func parse(body []byte, maxBatch int) (entries []entry, batch bool, refused *rpc.Refused) {
 	s := &jsonscan.Scanner{Doc: body, MaxDepth: maxDepth}
 	var err error
@@ -71,7 +71,7 @@ func parse(body []byte, maxBatch int) (entries []entry, batch bool, refused *rpc
 	return entries, batch, nil
 }
 
-// refuseSyntax says where a body ceases to be JSON.
+// refuseSyntax says where a body is no longer JSON.
 func refuseSyntax(err error) *rpc.Refused {
 	var syntax *jsonscan.SyntaxError
 	if errors.As(err, &syntax) {
@@ -80,8 +80,8 @@ func refuseSyntax(err error) *rpc.Refused {
 	return rpc.ParseError.With("%v", err)
 }
 
-// read reads one request. Its error is that of the text; what is wrong with the request stands in
-// refused.
+// read reads one request. The returned error is about the JSON text; errors of the request itself
+// are stored in refused.
 func (e *entry) read(s *jsonscan.Scanner) error {
 	if s.Peek() != '{' {
 		_, err := s.Value()
@@ -116,10 +116,10 @@ func (e *entry) read(s *jsonscan.Scanner) error {
 	return err
 }
 
-// maxID bounds an id, which is a part of the answer, in bytes as it came.
+// maxID bounds an id as it came, in bytes, because the answer repeats it.
 const maxID = 256
 
-// check checks the members of a request, each as it came or nil, and keeps them.
+// check checks the members of a request, each as it came or nil, and stores them.
 func (e *entry) check(id, version, method, params []byte) {
 	switch kind := kindOf(id); kind {
 	case aNumber, aString, null:
@@ -134,7 +134,7 @@ func (e *entry) check(id, version, method, params []byte) {
 		return
 	}
 	if kindOf(method) == aString {
-		e.method, _ = jsonscan.Unquote(method) // it is a string that was checked
+		e.method, _ = jsonscan.Unquote(method) // a string that the scanner has checked
 	}
 	switch {
 	case version == nil:
@@ -163,7 +163,7 @@ func checkParams(kind kind) *rpc.Refused {
 	return rpc.InvalidParams.With("params is %s, want a list", kind)
 }
 
-// kind is what a JSON value is, as messages say it.
+// kind is the kind of a JSON value, as messages name it.
 type kind string
 
 const (
@@ -176,7 +176,7 @@ const (
 	anObject kind = "an object"
 )
 
-// kindOf tells the kind of a valid value by its first byte.
+// kindOf returns the kind of a valid value, from its first byte.
 func kindOf(value []byte) kind {
 	if len(value) == 0 {
 		return nothing
@@ -196,7 +196,7 @@ func kindOf(value []byte) kind {
 	return aNumber
 }
 
-// clip is a client's text for an answer: not more than is needed to recognise it.
+// clip shortens a client's text for an answer: enough to recognise it.
 func clip(text []byte) string {
 	if len(text) > 40 {
 		return fmt.Sprintf("%.40s…", text)

@@ -9,34 +9,34 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Rate is a token bucket: so many requests a second, and at most Burst at once. Burst 0 stands for
-// the requests of one second.
+// Rate is a token bucket: PerSecond requests a second, and at most Burst at once. Burst 0 means the
+// requests of one second.
 type Rate struct {
 	PerSecond float64
 	Burst     int
 }
 
-// Limits are the rates of a server. A request costs a token of each bucket that it falls under;
-// each entry of a batch is a request. An IPv6 client is its first 64 bits.
+// Limits are the rates of a server. A request takes a token from each bucket that applies to it;
+// each entry of a batch is a request. IPv6 clients share a bucket if their first 64 bits are equal.
 type Limits struct {
-	// Client is what each client's IP may ask: 10,000 a second if it is zero, anything if it is
+	// Client is the rate of each client's IP: 10,000 a second if it is zero, unlimited if it is
 	// negative.
 	Client Rate
-	// Signer is what each signer may ask, wherever from; the zero value bounds nothing.
+	// Signer is the rate of each signer, from all addresses together; zero is unlimited.
 	Signer Rate
-	// Methods is what each client's IP may ask of a method, by its name in the table.
+	// Methods is the rate of each client's IP for a method, by its name in the table.
 	Methods map[string]Rate
-	// Keys bounds the buckets of each kind that are remembered: 100,000.
+	// Keys bounds the buckets of each kind that are remembered; 0 is 100,000.
 	Keys int
 }
 
-// usualRate is a client's (interfaces, Limits).
+// usualRate is a client's rate by default (interface description, Limits).
 var usualRate = Rate{PerSecond: 10_000}
 
-// usualKeys need about 30 MB.
+// usualKeys buckets need about 30 MB.
 const usualKeys = 100_000
 
-// limiter is nil where nothing is bounded.
+// limiter returns nil if the rate is unlimited.
 func (r Rate) limiter(keys int) *serve.Limiter {
 	if r.PerSecond <= 0 {
 		return nil
@@ -50,11 +50,12 @@ func (r Rate) limiter(keys int) *serve.Limiter {
 	return serve.NewLimiter(r.PerSecond, r.Burst, keys)
 }
 
-// allowance is what the limits leave to one HTTP request. It belongs to the request's goroutine.
+// allowance is what the limits leave to one HTTP request. Only the request's goroutine uses it.
 type allowance struct {
-	// limit and left are of the bucket that has the least left; left is meant only with a limit.
+	// limit and left are those of the bucket that has the least left. left has a meaning only if
+	// limit is set.
 	limit, left int
-	// wait is the longest of those after which there is a token again; 0 if nothing was refused.
+	// wait is the longest time until a refused token is available; 0 if nothing was refused.
 	wait time.Duration
 }
 
@@ -74,7 +75,7 @@ func (a *allowance) take(limiter *serve.Limiter, key, whose string) *rpc.Refused
 	return rpc.RateLimited.With("%s", whose)
 }
 
-// writeHeaders writes the headers that clients pace themselves by.
+// writeHeaders writes the headers by which clients pace themselves.
 func (a *allowance) writeHeaders(header http.Header) {
 	if a.limit > 0 {
 		header.Set("X-RateLimit-Limit", strconv.Itoa(a.limit))

@@ -16,25 +16,25 @@ import (
 )
 
 // Method answers one call. The result is an Appender, or anything that encoding/json can write; nil
-// is null. An error that is a *rpc.Refused is the caller's answer; any other is our own fault: the
-// caller hears "internal error", the log the rest. It is called concurrently.
+// is null. An error that is a *rpc.Refused is sent to the client. Any other error is the service's
+// fault: the client gets "internal error", and the log the details. It is called concurrently.
 type Method func(ctx context.Context, call *Call) (result any, err error)
 
-// Call is a request to a method, which may keep it; nobody changes it.
+// Call is a request to a method. The method may keep it; it is never changed.
 type Call struct {
-	// Method is the name in the table, whatever prefix the caller used.
+	// Method is the name in the table, whatever prefix the client used.
 	Method string
-	// Params is the list of the parameters, valid JSON, or nothing. It is a part of the body, which it
-	// keeps in memory.
+	// Params is the list of the parameters, valid JSON, or nil. It refers to the body and keeps it
+	// in memory.
 	Params json.RawMessage
-	// Signer is who signed the body; the zero address if the method needs no signature and there was
-	// none.
+	// Signer is the address that signed the body; zero if the method needs no signature and there
+	// was none.
 	Signer     common.Address
 	ReceivedAt time.Time
 	// Client is the address that the request comes from; the zero value if the connection has none.
 	Client netip.Addr
-	// Origin is the header x-flashbots-origin: who sent the caller, at most 255 bytes, and only the
-	// caller's word.
+	// Origin is the header X-Flashbots-Origin: where the client's user comes from, at most 255
+	// bytes. It is not verified.
 	Origin string
 }
 
@@ -43,10 +43,10 @@ type method struct {
 	name     string
 	do       Method
 	unsigned bool
-	limiter  *serve.Limiter // of clients; nil for none of its own
+	limiter  *serve.Limiter // of the client's IP; nil if the method has no limit of its own
 }
 
-// table is what a server knows, by all names under which a method can be called.
+// table returns the server's methods, by all names under which they can be called.
 func (c *Config) table() (map[string]*method, error) {
 	table := make(map[string]*method, 2*len(c.Methods))
 	for name, call := range c.Methods {
@@ -69,8 +69,8 @@ func (c *Config) table() (map[string]*method, error) {
 	return table, c.addAliases(table)
 }
 
-// addAliases adds each method under the other prefixes of its own. A name in the table goes before
-// an alias; two methods may not have the same.
+// addAliases adds each method under its aliases. A name in the table takes precedence over an
+// alias; two methods may not have the same alias.
 func (c *Config) addAliases(table map[string]*method) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Methods)) {
 		for prefix, others := range c.Aliases {

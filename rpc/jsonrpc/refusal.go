@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Codes of JSON-RPC 2.0 and of the services that clients know.
+// Codes of JSON-RPC 2.0, and of the services that clients already know.
 const (
 	codeParse         = -32700
 	codeRequest       = -32600
@@ -21,9 +21,9 @@ const (
 
 // Form is how a refusal is answered.
 type Form struct {
-	// Code is that of the JSON-RPC error.
+	// Code is the code of the JSON-RPC error.
 	Code int
-	// Status is the HTTP status of a request that the refusal answers as a whole.
+	// Status is the HTTP status if the refusal is the answer to the HTTP request as a whole.
 	Status int
 }
 
@@ -88,7 +88,7 @@ var Forms = map[string]Form{
 	rpc.OrderUnknown.ID:       {codeServer, http.StatusOK},
 }
 
-// Statuses are the HTTP statuses alone, for what is no JSON-RPC: health checks.
+// Statuses are the HTTP statuses alone, for answers that are not JSON-RPC, such as health checks.
 var Statuses = statuses()
 
 func statuses() serve.Statuses {

@@ -15,52 +15,53 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Verifier tells who signed a body, decompressed and otherwise as it came. It refuses with
-// SignatureMissing where no header has a signature, and with other refusals where one is wrong. It
-// is called concurrently and at most once for a request.
+// Verifier finds out who signed a body, which is decompressed and otherwise as it came. It refuses
+// with SignatureMissing if no header has a signature, and with other refusals if one is wrong. It
+// is called concurrently, and at most once for an HTTP request.
 type Verifier func(header http.Header, body []byte) (signer common.Address, err error)
 
-// Observe is told of each request, also of those in a batch: its method as in the table, or empty
-// if there is none; the refusal's id, or empty if there is none; and how long the method took, 0 if
-// it was not reached. It is called concurrently and must not block.
+// Observe is called for each request, also for those in a batch. method is the name in the table,
+// or empty if there is no such method; refusalID is empty if the request was not refused; took is
+// how long the method ran, 0 if it was not called. It is called concurrently and must not block.
 type Observe func(method, refusalID string, took time.Duration)
 
-// Config are the server's ports and rules. Zero values take the defaults that are named.
+// Config has the server's ports and rules. The comments name the defaults for zero values.
 type Config struct {
 	// Path is where requests are answered: "/".
 	Path string
 	// Methods is the table.
 	Methods map[string]Method
-	// Aliases are other prefixes of names, by the prefix in the table: with "flashbots_": {"vendor_"},
-	// vendor_x is flashbots_x.
+	// Aliases are other prefixes of names, by the prefix in the table: with "flashbots_":
+	// {"vendor_"}, vendor_x is flashbots_x.
 	Aliases map[string][]string
-	// Unsigned are the methods of the table that need no signature. A wrong one is refused there too.
+	// Unsigned are the methods of the table that need no signature. A wrong signature is refused
+	// even there.
 	Unsigned []string
-	// Verify must be there.
+	// Verify is required.
 	Verify Verifier
-	// Clock tells when a request was received. Rate limits run by the wall clock.
+	// Clock says when a request was received. Rate limits use the wall clock.
 	Clock clock.Clock
-	// Observe is nil for nobody.
+	// Observe may be nil.
 	Observe Observe
 	Limits  Limits
-	// MaxBatch bounds the entries of a batch: 100. MaxBody bounds the body in bytes, decompressed: 30
-	// MiB.
+	// MaxBatch bounds the entries of a batch: 100. MaxBody bounds the body in bytes, decompressed:
+	// 30 MiB.
 	MaxBatch int
 	MaxBody  int64
-	// TrustedProxies are believed about a client's address.
+	// TrustedProxies may say in a header which client a request comes from.
 	TrustedProxies []netip.Prefix
-	// OriginHeaders are the names of the header that tells a request's origin: X-Flashbots-Origin. The
-	// first that is there counts.
+	// OriginHeaders are the names of the header with a request's origin: X-Flashbots-Origin. The
+	// first one that is present counts.
 	OriginHeaders []string
-	// SignatureHeaders are the names that Verify reads. Pages of other origins may send them, and
-	// those that the envelope reads.
+	// SignatureHeaders are the names that Verify reads. Pages of other origins may send these
+	// headers, and those that the envelope reads.
 	SignatureHeaders []string
-	// Legacy answers errors of methods not ending in V2 with {"error":"text"} and a 4xx or 5xx, unless
-	// the header X-Error-Dialect says jsonrpc. It is how relays answered before 2024. With the header
-	// at legacy it is also had without this.
+	// Legacy answers errors of methods not ending in V2 with {"error":"text"} and a 4xx or 5xx, as
+	// relays did before 2024, unless the header X-Error-Dialect is jsonrpc. A client gets this form
+	// without Legacy if the header is legacy.
 	Legacy bool
-	// AuthStatus is the HTTP status of an answer to who may not ask: 403. Some clients read JSON-RPC
-	// errors only with 200.
+	// AuthStatus is the HTTP status for a client that is not allowed to ask: 403. Some clients read
+	// JSON-RPC errors only with 200.
 	AuthStatus int
 }
 
@@ -74,8 +75,8 @@ type Server struct {
 	signers *serve.Limiter
 }
 
-// New makes a server. It refuses a config without a verifier, and one that names unknown methods or
-// gives two methods the same name.
+// New makes a server. It refuses a config without a verifier, one that names unknown methods, and
+// one that gives two methods the same name.
 func New(config Config) (*Server, error) {
 	if config.Verify == nil {
 		return nil, errors.New("nobody verifies signatures")
@@ -101,15 +102,15 @@ func New(config Config) (*Server, error) {
 	s.mux = serve.Mux{NotFound: Statuses.Of(rpc.NotFound.Plain()), NotAllowed: Statuses.Of(rpc.MethodNotAllowed.Plain()),
 		Answer: s.answerElsewhere}
 	if s.Path == "/" {
-		s.Path = "/{$}" // this path, not what lies below
+		s.Path = "/{$}" // this path only, not those below it
 	}
 	s.mux.Handle(http.MethodPost, s.Path, s.post)
 	s.mux.Handle(http.MethodOptions, s.Path, s.preflight)
 	return s, nil
 }
 
-// Handle adds an operation beside the requests, as a document or a health check. It must be called
-// before requests come. The operation is not limited.
+// Handle adds an operation beside the RPC, such as a document or a health check. It must be called
+// before requests come. No rate limits apply to the operation.
 func (s *Server) Handle(method, pattern string, operation http.HandlerFunc) {
 	s.mux.Handle(method, pattern, operation)
 }
@@ -120,7 +121,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// Names are all names under which methods can be called, in order.
+// Names returns all names under which methods can be called, sorted.
 func (s *Server) Names() []string {
 	names := make([]string, 0, len(s.methods))
 	for name := range s.methods {

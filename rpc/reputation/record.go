@@ -7,27 +7,26 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Hours of the two windows. A window is the current hour, as far as it has come, and the whole ones
-// before it.
+// Hours of the two windows. A window is the current hour until now, and the whole hours before it.
 const (
 	hoursOfDay  = 24
 	hoursOfWeek = 7 * hoursOfDay
 )
 
-// Sums are what happened to a signer's orders in some time. They are JSON on disk: a field may be
+// Sums are what happened to a signer's orders in a period. They are JSON on disk: a field may be
 // added, never renamed.
 type Sums struct {
-	// Orders were accepted, FailedOrders ended as failed.
+	// Orders is how many were accepted; FailedOrders, how many ended as failed.
 	Orders       uint64 `json:"orders,omitempty"`
 	FailedOrders uint64 `json:"failed_orders,omitempty"`
-	// Simulations are those of orders, at one head each; FailedSimulations are the ones of them that
-	// did not succeed.
+	// Simulations counts the simulations of orders, each at one head. FailedSimulations counts
+	// those that did not succeed.
 	Simulations       uint64 `json:"simulations,omitempty"`
 	FailedSimulations uint64 `json:"failed_simulations,omitempty"`
-	// GasSimulated is what they used, and what the signer's own calls of eth_callBundle and
-	// mev_simBundle did.
+	// GasSimulated is the gas that these simulations used, and that the signer's own calls of
+	// eth_callBundle and mev_simBundle used.
 	GasSimulated uint64 `json:"gas_simulated,omitempty"`
-	// ValueWei is what landed orders paid fee recipients.
+	// ValueWei is what landed orders paid to fee recipients.
 	ValueWei uint256.Int `json:"value,omitzero"`
 }
 
@@ -40,7 +39,7 @@ func (s *Sums) add(o *Sums) {
 	s.ValueWei.Add(&s.ValueWei, &o.ValueWei)
 }
 
-// hour has the sums of one hour, number since 1970.
+// hour has the sums of one hour; number counts hours since 1970.
 type hour struct {
 	number int64
 	Sums
@@ -51,12 +50,12 @@ func hourOf(at time.Time) int64 { return at.Unix() / int64(time.Hour/time.Second
 // record is what is known of one signer.
 type record struct {
 	allTime Sums
-	// hours are those of the 7 days before the newest one in which something was, oldest first.
+	// hours are the hours with any activity in the 7 days before the newest one, oldest first.
 	hours []hour
 }
 
-// add counts what was at a time, and returns by how many the hours have grown. What is older than 7
-// days counts for all time only.
+// add counts what happened at a time, and returns by how many the hours have grown. What is older
+// than 7 days counts for all time only.
 func (r *record) add(at time.Time, s *Sums) int {
 	r.allTime.add(s)
 	before, number := len(r.hours), hourOf(at)
@@ -74,7 +73,7 @@ func (r *record) add(at time.Time, s *Sums) int {
 	return len(r.hours) - before
 }
 
-// takeBack takes away what landed at a time: its block is not part of the chain any more.
+// takeBack subtracts what landed at a time, because its block is not part of the chain any more.
 func (r *record) takeBack(at time.Time, valueWei *uint256.Int) {
 	r.allTime.ValueWei.Sub(&r.allTime.ValueWei, valueWei)
 	if i, known := r.find(hourOf(at)); known {
@@ -82,7 +81,7 @@ func (r *record) takeBack(at time.Time, valueWei *uint256.Int) {
 	}
 }
 
-// find is the place of an hour, or the place where it would be.
+// find returns the index of an hour, or the index at which to insert it.
 func (r *record) find(number int64) (int, bool) {
 	return slices.BinarySearchFunc(r.hours, number, func(h hour, n int64) int {
 		switch {
@@ -95,7 +94,7 @@ func (r *record) find(number int64) (int, bool) {
 	})
 }
 
-// last are the sums of a window that ends at a time.
+// last returns the sums of a window that ends at a time.
 func (r *record) last(hours int64, at time.Time) Sums {
 	var sum Sums
 	now := hourOf(at)

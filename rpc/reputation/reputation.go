@@ -20,22 +20,21 @@ const (
 	DefaultHighFailedPercent = 90
 )
 
-// maxLanded is how many landed orders are remembered, for the case that their block leaves the
-// chain. Those of finalised blocks are not needed any more; these are some hundred a block until
-// then.
+// maxLanded is how many landed orders are remembered, in case their block leaves the chain. Orders
+// of finalised blocks are not needed any more; until then there are some hundred per block.
 const maxLanded = 1 << 14
 
-// Config bounds what is remembered, and says who is High. Zero fields are the defaults.
+// Config bounds what is remembered, and defines High. Zero fields take the defaults.
 type Config struct {
-	// Signers is how many are remembered of those that have paid something, and as many again of those
-	// that have not. The one whose newest fact is oldest is forgotten first.
+	// Signers is how many signers are remembered of those that have paid something, and as many
+	// again of those that have not. The one whose newest fact is oldest is forgotten first.
 	Signers int
 	// Hours is how many hours are remembered, of all signers together: about 100 bytes each.
 	Hours int
-	// HighWeiPerGas is what a signer's orders must have paid in 7 days, per gas that was simulated for
-	// it, to be High.
+	// HighWeiPerGas is what a signer's orders must have paid in 7 days to be High, for each gas
+	// that was simulated for it.
 	HighWeiPerGas uint64
-	// HighFailedPercent is how many of its simulations may have failed in that time.
+	// HighFailedPercent is the percentage of its simulations that may have failed in that time.
 	HighFailedPercent uint64
 }
 
@@ -54,11 +53,12 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// Projection has the signers. It is safe for concurrent use; facts must come in their order.
+// Projection has the reputation of all signers. It is safe for concurrent use; facts must be
+// applied in their order.
 type Projection struct {
 	cfg Config
 
-	mu sync.RWMutex // guards all below; those who only ask do not move a signer in its LRU
+	mu sync.RWMutex // guards all below; reading does not move a signer in its LRU
 	// payers have paid something, newcomers have not.
 	payers, newcomers lru.BasicLRU[common.Address, *record]
 	hours             int // of all records
@@ -66,7 +66,7 @@ type Projection struct {
 	now               time.Time // of the newest fact
 }
 
-// landing is what an order paid, for the record that it was counted in.
+// landing is what an order paid, and the record that it was counted in.
 type landing struct {
 	at       time.Time
 	valueWei uint256.Int
@@ -74,7 +74,7 @@ type landing struct {
 	record   *record
 }
 
-// New begins with nobody; Apply fills it.
+// New makes an empty projection; Apply fills it.
 func New(cfg Config) *Projection {
 	cfg.setDefaults()
 	return &Projection{
@@ -85,7 +85,7 @@ func New(cfg Config) *Projection {
 	}
 }
 
-// Apply takes a fact. Those that say nothing of a signer's orders change nothing.
+// Apply counts a fact. Facts that do not concern a signer's orders or calls change nothing.
 func (v *Projection) Apply(fact rpc.Fact) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -112,14 +112,14 @@ func (v *Projection) end(f rpc.OrderEnded) {
 	case f.State == rpc.Failed:
 		v.count(f.At, f.Signer, &Sums{FailedOrders: 1})
 	case f.State == rpc.Landed && f.ValueWei != nil:
-		v.takeBack(f.ID) // an order lands once, even if its return was not told
+		v.takeBack(f.ID) // an order lands once, even if its return was not recorded
 		r := v.count(f.At, f.Signer, &Sums{ValueWei: *f.ValueWei})
 		v.landed.Add(f.ID, landing{f.At, *f.ValueWei, f.Signer, r})
 	}
 }
 
-// takeBack takes away what a landed order paid. A record that was forgotten since is changed too,
-// and nobody sees it.
+// takeBack subtracts what a landed order paid. If its record has been forgotten since, it is
+// changed too, which has no effect.
 func (v *Projection) takeBack(order uint64) {
 	if l, ok := v.landed.Peek(order); ok {
 		l.record.takeBack(l.at, &l.valueWei)
@@ -127,8 +127,8 @@ func (v *Projection) takeBack(order uint64) {
 	}
 }
 
-// count adds to a signer's record, and forgets the oldest if there are too many. The caller holds
-// mu.
+// count adds to a signer's record, and forgets the oldest records if there are too many. The caller
+// holds mu.
 func (v *Projection) count(at time.Time, signer common.Address, s *Sums) *record {
 	if at.After(v.now) {
 		v.now = at
@@ -142,7 +142,7 @@ func (v *Projection) count(at time.Time, signer common.Address, s *Sums) *record
 	return r
 }
 
-// enter makes a record the newest of those that have paid, or of the others, and forgets the oldest
+// enter makes a record the newest of the payers or of the newcomers, and forgets the oldest records
 // if there are too many. The caller holds mu.
 func (v *Projection) enter(signer common.Address, r *record, pays bool) {
 	in := &v.newcomers
@@ -158,7 +158,7 @@ func (v *Projection) enter(signer common.Address, r *record, pays bool) {
 	}
 }
 
-// forget forgets a newcomer, or if there is none, a payer.
+// forget drops the oldest newcomer, or if there is none, the oldest payer.
 func (v *Projection) forget() {
 	_, r, ok := v.newcomers.RemoveOldest()
 	if !ok {
@@ -167,7 +167,7 @@ func (v *Projection) forget() {
 	v.hours -= len(r.hours)
 }
 
-// of is a signer's record, or nil. The caller holds mu.
+// of returns a signer's record, or nil. The caller holds mu.
 func (v *Projection) of(signer common.Address) *record {
 	if r, ok := v.payers.Peek(signer); ok {
 		return r

@@ -9,33 +9,33 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Saved is one signer of a Projection, or one order that landed, for a Projection of a later life.
-// It is JSON on disk: a field may be added, never renamed.
+// Saved is one signer of a Projection, or one landed order, as a snapshot keeps it for the next
+// run. It is JSON on disk: a field may be added, never renamed.
 type Saved struct {
 	Signer common.Address `json:"signer"`
-	// AllTime and Hours are of a signer; Paid: something that it sent has paid.
+	// AllTime and Hours belong to a signer. Paid says that something it sent has paid.
 	AllTime *Sums       `json:"all_time,omitempty"`
 	Paid    bool        `json:"paid,omitempty"`
 	Hours   []SavedHour `json:"hours,omitempty"`
-	// Order, At and ValueWei are of an order that landed, whose block may still leave the chain.
+	// Order, At and ValueWei belong to a landed order, whose block may still leave the chain.
 	Order    uint64       `json:"order,omitempty"`
 	At       time.Time    `json:"at,omitzero"`
 	ValueWei *uint256.Int `json:"value,omitempty"`
 }
 
-// SavedHour has the sums of one hour, Number since 1970.
+// SavedHour has the sums of one hour; Number counts hours since 1970.
 type SavedHour struct {
 	Number int64 `json:"number"`
 	Sums
 }
 
-// Save is all that the projection knows, in an order that Restore wants. The projection is locked
-// meanwhile.
+// Save returns all that the projection knows, in the order that Restore needs. The projection is
+// locked for reading meanwhile.
 func (v *Projection) Save() iter.Seq[Saved] {
 	return func(yield func(Saved) bool) {
 		v.mu.RLock()
 		defer v.mu.RUnlock()
-		for _, signer := range append(v.newcomers.Keys(), v.payers.Keys()...) { // the longest silent first
+		for _, signer := range append(v.newcomers.Keys(), v.payers.Keys()...) { // least recently active first
 			r, all := v.of(signer), Sums{}
 			all.add(&r.allTime)
 			hours := make([]SavedHour, len(r.hours))
@@ -49,7 +49,7 @@ func (v *Projection) Save() iter.Seq[Saved] {
 		for _, order := range v.landed.Keys() {
 			l, _ := v.landed.Peek(order)
 			if v.of(l.signer) != l.record {
-				continue // the signer was forgotten since, and perhaps seen again: it is no affair of the new record
+				continue // the signer was forgotten, and perhaps seen again: the new record must not lose what the old one was paid
 			}
 			if !yield(Saved{Signer: l.signer, Order: order, At: l.at, ValueWei: l.valueWei.Clone()}) {
 				return
@@ -58,8 +58,8 @@ func (v *Projection) Save() iter.Seq[Saved] {
 	}
 }
 
-// Restore takes what an earlier life saved, before any fact. What is more than a Config allows now
-// is forgotten as ever.
+// Restore adds what an earlier run saved, before any fact. What exceeds the limits of the present
+// Config is forgotten as usual.
 func (v *Projection) Restore(s Saved) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 
 // Standing is all that is known of a signer at a time.
 type Standing struct {
-	// AllTime is since the signer was first seen, or seen again after it was forgotten; Week and Day
-	// are of the last 7 days and of the last one, to the hour.
+	// AllTime is since the signer was first seen, or seen again after it was forgotten. Week and
+	// Day are the last 7 days and the last day, in whole hours and the current one.
 	AllTime, Week, Day Sums
 	High               bool
 }
 
-// Standing says how a signer stands. One that is not known stands nowhere: all is zero.
+// Standing returns a signer's standing. For an unknown signer all is zero.
 func (v *Projection) Standing(at time.Time, signer common.Address) Standing {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -41,9 +41,9 @@ func userSums(s *Sums) rpc.UserSums {
 	return rpc.UserSums{ValueWei: &s.ValueWei, GasSimulated: s.GasSimulated}
 }
 
-// High says whether a signer's simulations come first: in the 7 days before the newest fact its
-// orders paid something, enough for what simulating them cost, and not too many of the simulations
-// failed.
+// High says whether a signer's simulations come first. In the 7 days before the newest fact its
+// orders must have paid something, and enough for what simulating them cost, and not too many of
+// their simulations may have failed.
 func (v *Projection) High(signer common.Address) bool {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

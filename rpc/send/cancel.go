@@ -7,10 +7,10 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// Cancel tells builders that an order is not to be included any more: those that the caller knows
-// to have it, by name, those that are just getting it, and those for whom it waits here. It does
-// not wait. An order without a replacementUuid cannot be cancelled at builders: it ends with the
-// block that it was sent for.
+// Cancel tells builders that an order must not be included any more: those in builders, which the
+// caller knows to have it, and those to which it is being sent just now. It also removes the order
+// from the queues. It does not wait. An order without a replacementUuid cannot be cancelled at
+// builders: it ends with the block that it was sent for.
 func (s *Sender) Cancel(order *rpc.Order, builders []string) {
 	key := bundle.OutgoingReplacement(order)
 	if key == uuid.Nil {

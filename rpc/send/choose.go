@@ -7,11 +7,11 @@ import (
 	"github.com/gavel-relay/gavel/rpc"
 )
 
-// Registry are all builders.
+// Registry is the list of all builders.
 type Registry []Builder
 
-// Choose says who gets an order, in the registry's order: the operator's own builders always, all
-// with AllBuilders, and those that it names.
+// Choose returns the builders that get an order, in the registry's order: always the operator's
+// own, with AllBuilders all, else also those that the order names.
 func (r Registry) Choose(order *rpc.Order) []Builder {
 	var chosen []Builder
 	for _, b := range r {
@@ -26,8 +26,8 @@ func (b Builder) gets(order *rpc.Order) bool {
 	return order.AllBuilders || b.isOwn() || containsName(order.Builders, b.Name)
 }
 
-// countUnknown says how many of an order's names nobody is registered under. They are no mistake of
-// the signer's, since registries change.
+// countUnknown counts the builder names of an order that are not registered. They are not refused,
+// because registries change.
 func (r Registry) countUnknown(order *rpc.Order) int {
 	count := 0
 	for _, name := range order.Builders {
@@ -39,7 +39,7 @@ func (r Registry) countUnknown(order *rpc.Order) int {
 	return count
 }
 
-// containsName says whether a name is among names, in any case.
+// containsName says whether a name is among names, ignoring case.
 func containsName(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }

@@ -16,26 +16,26 @@ const (
 	DefaultDrain    = 5 * time.Second
 )
 
-// Config has the builders and how to speak to them. Zero durations and counts are the defaults.
+// Config has the builders and how to reach them. Zero durations and counts take the defaults.
 type Config struct {
 	Builders Registry
-	// Header is the header that carries the signature, Sign makes one of a body, by the service's own
-	// key; without it nothing is signed. It is called from many goroutines.
+	// Header is the name of the header that carries the signature. Sign signs a body with the
+	// service's own key; if it is nil, nothing is signed. It is called from many goroutines.
 	Header string
 	Sign   func(body []byte) string
-	// Timeout is of one attempt. Retries are the attempts after the first; negative is none, and 0 is
-	// 2. Backoff is the wait before the first of them.
+	// Timeout is for one attempt. Retries is the number of attempts after the first; negative means
+	// none, and 0 means 2. Backoff is the wait before the first retry.
 	Timeout time.Duration
 	Retries int
 	Backoff time.Duration
-	// Queue is how many orders wait for one builder at most.
+	// Queue is how many messages may wait for one builder.
 	Queue int
-	// Parallel is how many requests a builder has at once. With 1, it gets everything in the order in
-	// which it came; with more, only what has the same replacementUuid.
+	// Parallel is how many requests a builder may have at once. With 1, it gets everything in the
+	// order of arrival; with more, only messages with the same replacementUuid keep their order.
 	Parallel int
-	// Drain is how long what waits may still be sent after the end.
+	// Drain is how long waiting messages may still be sent after Run's context has ended.
 	Drain time.Duration
-	// Client is the transport; nil is one with as many idle connections as needed.
+	// Client is the transport; nil makes one with as many idle connections as needed.
 	Client http.RoundTripper
 	Log    *slog.Logger
 }

@@ -12,20 +12,21 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// errNotReplaceable says that a builder does not know replacementUuid, which an order has.
+// errNotReplaceable says that an order has a replacementUuid and that the builder does not support
+// it.
 var errNotReplaceable = errors.New("the order has a replacementUuid, and the builder takes none")
 
-// message is a signed JSON-RPC request. Builders share it: nobody may change it.
+// message is a signed JSON-RPC request. Several builders share it, so it must not be changed.
 type message struct {
 	body      []byte
 	signature string
 }
 
-// writer makes a message once, when the first builder needs it.
+// writer makes a message, once: when the first builder needs it.
 type writer func() (message, error)
 
-// envelope is a JSON-RPC request. Its id is always the same: a connection has one request at a
-// time.
+// envelope is a JSON-RPC request. Its id can always be the same, because a connection has one
+// request at a time.
 type envelope struct {
 	Version string `json:"jsonrpc"`
 	ID      int    `json:"id"`
@@ -45,7 +46,7 @@ func (s *Sender) write(method string, param any) (message, error) {
 	return m, nil
 }
 
-// writers are the two ways to say an order.
+// writers make the two forms of an order's message.
 type writers struct {
 	bundle, share writer
 	kind          rpc.Kind
@@ -69,8 +70,8 @@ func (s *Sender) orderWriters(order *rpc.Order, block uint64) writers {
 	}
 }
 
-// forBuilder says the order so that a builder understands it, and, if it understands both ways, in
-// that by which the order came if that works.
+// forBuilder chooses the form that a builder understands. If it understands both, it gets the form
+// of the method by which the order came, or the other one if the order can't be written in it.
 func (w writers) forBuilder(b Builder) writer {
 	switch {
 	case w.replaceable && !b.Has(APICancel):
@@ -85,7 +86,8 @@ func (w writers) forBuilder(b Builder) writer {
 	return firstWritable(w.bundle, w.share)
 }
 
-// firstWritable is the first message, or the second if there is no first; the error is the first's.
+// firstWritable makes the first message, or the second if the first can't be made. If neither can
+// be, the error is the first's.
 func firstWritable(first, second writer) writer {
 	return func() (message, error) {
 		m, err := first()
@@ -99,7 +101,7 @@ func firstWritable(first, second writer) writer {
 	}
 }
 
-// cancelWriter says that what has a replacementUuid is not to be included.
+// cancelWriter makes the message that cancels a replacementUuid.
 func (s *Sender) cancelWriter(replacement uuid.UUID) writer {
 	return sync.OnceValues(func() (message, error) {
 		return s.write("eth_cancelBundle", struct {

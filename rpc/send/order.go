@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-relay/gavel/rpc/bundle"
 )
 
-// Send hands an order, for a block, to the builders that Choose finds. It does not wait. told is
-// called once for each of them, when its delivery has ended, from goroutines of the sender; it may
+// Send queues an order, for a block, at the builders that Choose finds. It does not wait. told is
+// called once for each of them, when the delivery has ended, from goroutines of the sender. It may
 // call the sender, and must not block for long.
 func (s *Sender) Send(order *rpc.Order, block uint64, told func(rpc.Delivery)) {
 	s.unknown.Add(uint64(s.cfg.Builders.countUnknown(order)))
@@ -35,8 +35,8 @@ func (s *Sender) Send(order *rpc.Order, block uint64, told func(rpc.Delivery)) {
 	}
 }
 
-// visibleError are what an order's signer may read of an error. If the order follows another one
-// they say nothing that is in the other one, or in its terms.
+// visibleError is the part of an error that an order's signer may read. If the order follows
+// another one, the text must say nothing about that order's content or terms.
 func visibleError(order *rpc.Order, err error) string {
 	var no *refusal
 	switch {

@@ -14,25 +14,25 @@ import (
 	"github.com/gavel-relay/gavel/internal/backoff"
 )
 
-// maxAnswer is how much of an answer is read, in bytes. Builders answer with a hash.
+// maxAnswer is how much of an answer is read, in bytes. A builder's usual answer is a hash.
 const maxAnswer = 64 << 10
 
-// retryable is an error after which the same request may succeed: nobody has said no to it.
+// retryable is an error after which the same request may succeed: the builder has not refused it.
 type retryable struct{ error }
 
 func (r retryable) Unwrap() error { return r.error }
 
-// refusal is a builder's no, in its own words.
+// refusal is a builder's refusal, in its own words.
 type refusal struct {
 	code    int64
 	message string
 }
 
-// Error is the code, and the words as far as they are short.
+// Error returns the code and the message, which is cut if it is long.
 func (r *refusal) Error() string { return fmt.Sprintf("refused: %d %.300q", r.code, r.message) }
 
-// deliver posts a message until a builder answers, or all attempts are used, or the context ends.
-// It waits between attempts, each time twice as long.
+// deliver posts a message until the builder answers, all attempts are used, or the context ends.
+// Each wait between attempts is twice as long as the one before.
 func (s *Sender) deliver(ctx context.Context, to string, m message) error {
 	var again retryable
 	wait := s.cfg.Backoff
@@ -45,7 +45,7 @@ func (s *Sender) deliver(ctx context.Context, to string, m message) error {
 	}
 }
 
-// post is one attempt.
+// post makes one attempt.
 func (s *Sender) post(ctx context.Context, to string, m message) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.Timeout, fmt.Errorf("no answer in %s", s.cfg.Timeout))
 	defer cancel()
@@ -69,9 +69,9 @@ func (s *Sender) post(ctx context.Context, to string, m message) error {
 	return judge(response.StatusCode, answer)
 }
 
-// causeOf says what went wrong in plain words, and without the builder's address, since signers
-// read it: the end of a time instead of what the transport calls it, and else the error inside of
-// those that name addresses.
+// causeOf says what went wrong in plain words and without the builder's address, because signers
+// read it. If a timeout or the context ended the request, it returns that cause instead of the
+// transport's error. Errors that name addresses are replaced by the error inside them.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -92,9 +92,9 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// judge says what an answer means: nil if the builder took the message. An error in JSON-RPC's
-// visibleError is the builder's decision, whatever the status; without one, a 5xx is a builder that
-// could not decide.
+// judge says what an answer means: nil if the builder accepted the message. A JSON-RPC error is the
+// builder's decision, whatever the status. A 5xx without one means that the builder could not
+// decide.
 func judge(status int, answer []byte) error {
 	var reply struct {
 		Result json.RawMessage `json:"result"`

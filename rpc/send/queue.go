@@ -7,26 +7,28 @@ import (
 	"github.com/google/uuid"
 )
 
-// job is a message that waits for its turn.
+// job is a message that waits to be sent.
 type job struct {
-	// order is the id of the order that it is about, key its outgoing replacementUuid, if it has one.
+	// order is the id of the order that it is about; key is the order's outgoing replacementUuid,
+	// if it has one.
 	order  uint64
 	key    uuid.UUID
 	cancel bool
 	write  writer
-	// ended is told once how it went: the error is nil when the builder took the message.
+	// ended is called once with the outcome: the error is nil if the builder accepted the message.
 	ended func(err error, tookMs int64)
 }
 
-// sendQueue is what waits for a builder, oldest first. It is safe for concurrent use.
+// sendQueue has the messages that wait for one builder, oldest first. It is safe for concurrent
+// use.
 type sendQueue struct {
 	builder Builder
 	limit   int
 
 	mu      sync.Mutex // guards all below
-	changed sync.Cond  // broadcast when a job may have become free, or the queue closed
+	changed sync.Cond  // signalled when a job was added or may have become free, or the queue was closed
 	waiting []job
-	running map[uuid.UUID]int // keys of the jobs that were taken and are not done
+	running map[uuid.UUID]int // how many taken jobs with a key are not done
 	dropped uint64
 	closed  bool
 }
@@ -37,16 +39,16 @@ func newSendQueue(b Builder, limit int) *sendQueue {
 	return l
 }
 
-// add lets a job wait. It returns the job that had to leave for it, if one had; if the queue is
-// closed, ok is false and the job was not added.
+// add queues a job. If the queue was full it returns the job that was removed for it. If the queue
+// is closed, ok is false and the job was not added.
 func (q *sendQueue) add(j job) (gone *job, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.push(j)
 }
 
-// push is add; the caller holds mu. The oldest order leaves a full queue, and a cancellation only
-// if nothing else waits: an order that is given up is lost income, a cancellation a broken promise.
+// push is add; the caller holds mu. A full queue gives up its oldest order, and a cancellation only
+// if nothing else waits: a lost order costs income, but a lost cancellation breaks a promise.
 func (q *sendQueue) push(j job) (gone *job, ok bool) {
 	if q.closed {
 		return nil, false
@@ -62,9 +64,10 @@ func (q *sendQueue) push(j job) (gone *job, ok bool) {
 	return gone, true
 }
 
-// cancel takes out the waiting orders with a cancellation's key that are not newer than its own
-// order, and then adds the cancellation if the builder has one of them, which the caller says, or
-// is just getting one. It returns what it took out, and then what add does.
+// cancel removes the waiting orders with the cancellation's key that are not newer than its own
+// order. It adds the cancellation only if the builder has one of these orders (has, which the
+// caller knows) or is being sent one now. It returns the removed orders as moot, and gone and ok as
+// add does.
 func (q *sendQueue) cancel(j job, has bool) (moot []job, gone *job, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -82,7 +85,7 @@ func (q *sendQueue) cancel(j job, has bool) (moot []job, gone *job, ok bool) {
 	return moot, gone, ok
 }
 
-// take waits for the oldest job whose key no running job has. It says false when the queue is
+// take waits for the oldest job whose key no running job has. It returns false when the queue is
 // closed and empty.
 func (q *sendQueue) take() (job, bool) {
 	q.mu.Lock()
@@ -102,12 +105,12 @@ func (q *sendQueue) take() (job, bool) {
 	}
 }
 
-// remove takes out a waiting job; the caller holds mu. The first one, which it mostly is, costs
-// nothing: append moves the others at times.
+// remove takes a waiting job out; the caller holds mu. It is mostly the first one: then it only
+// moves the start of the slice, which append reallocates now and then.
 func (q *sendQueue) remove(i int) job {
 	j := q.waiting[i]
 	if i == 0 {
-		q.waiting[0] = job{} // what it holds is large
+		q.waiting[0] = job{} // release the message, which is large
 		q.waiting = q.waiting[1:]
 		return j
 	}
@@ -115,7 +118,7 @@ func (q *sendQueue) remove(i int) job {
 	return j
 }
 
-// done lets others with the job's key run.
+// done allows other jobs with the job's key to run.
 func (q *sendQueue) done(j job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -125,7 +128,7 @@ func (q *sendQueue) done(j job) {
 	q.changed.Broadcast()
 }
 
-// close lets nothing more wait.
+// close refuses further jobs.
 func (q *sendQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

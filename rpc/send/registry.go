@@ -10,32 +10,32 @@ import (
 	"github.com/gavel-relay/gavel/internal/yamllist"
 )
 
-// What a builder's APIs can name.
+// What a builder's APIs can list.
 const (
 	// APIBundle is eth_sendBundle.
 	APIBundle = "eth_sendBundle"
 	// APIShare is mev_sendBundle v0.1.
 	APIShare = "mev_sendBundle"
-	// APICancel is replacementUuid in both, and eth_cancelBundle. Only a builder with it gets orders
-	// that have a replacementUuid: another one would hold an order that its signer could neither
-	// replace nor cancel.
+	// APICancel is support for replacementUuid in both, and for eth_cancelBundle. Only a builder
+	// with it gets orders that have a replacementUuid: at another one, the signer could neither
+	// replace nor cancel the order.
 	APICancel = "cancel"
 )
 
-// ownNames are what the operator's own builder is called in requests, and in a registry.
+// ownNames are the names of the operator's own builder in requests and in a registry.
 var ownNames = []string{"default", "vendor", "flashbots"}
 
-// Builder is somebody who takes orders.
+// Builder is a recipient of orders.
 type Builder struct {
-	// Name is what orders call it, in any case.
+	// Name is the name that orders use, in any case.
 	Name string `yaml:"name"`
 	// URL takes JSON-RPC by POST: http or https.
 	URL string `yaml:"url"`
-	// APIs are what it understands; with none of the two that take orders, it is APIBundle that takes
-	// them.
+	// APIs are what it understands. If it lists neither of the two that take orders, it understands
+	// APIBundle.
 	APIs []string `yaml:"apis"`
-	// Own says that it is the operator's own, which gets every order. So is one that is called
-	// default, vendor or flashbots.
+	// Own says that it is the operator's own builder, which gets every order. A builder named
+	// default, vendor or flashbots is the operator's own too.
 	Own bool `yaml:"own"`
 }
 
@@ -49,8 +49,8 @@ func (b Builder) Has(api string) bool {
 
 func (b Builder) isOwn() bool { return b.Own || containsName(ownNames, b.Name) }
 
-// Parse reads the registry: a YAML list of builders. Unknown keys are mistakes. The error names the
-// builder and the key, or the queue.
+// Parse reads the registry: a YAML list of builders. Unknown keys are errors. The error names the
+// builder and the key, or the line.
 //
 //   - name: default
 //     url: "https://builder.example.org"

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// How the delivery of an order ends that no builder was asked about.
+// Why a delivery ended without a request to the builder.
 var (
 	ErrDropped   = errors.New("given up: too many newer orders wait for the builder")
 	ErrCancelled = errors.New("cancelled before it was sent")
 	ErrStopped   = errors.New("the service stops")
 )
 
-// Sender delivers. It is safe for concurrent use; what is sent before Run waits for it.
+// Sender delivers orders. It is safe for concurrent use. What is sent before Run waits for Run.
 type Sender struct {
 	cfg     Config
 	client  http.Client
@@ -25,7 +25,7 @@ type Sender struct {
 
 	mu        sync.Mutex // guards both below
 	stopped   bool
-	callbacks sync.WaitGroup // callbacks of orders that no queue has any more; nothing is added when stopped
+	callbacks sync.WaitGroup // callbacks of jobs that are in no queue; nothing is added once stopped is set
 }
 
 // New makes a sender, which delivers while Run runs.
@@ -33,7 +33,7 @@ func New(cfg Config) *Sender {
 	cfg.setDefaults()
 	s := &Sender{cfg: cfg, client: http.Client{
 		Transport: cfg.Client,
-		// A redirected order would go to somebody whom the operator has not named.
+		// A redirect would send the order to a host that the operator has not named.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	own := false
@@ -47,8 +47,8 @@ func New(cfg Config) *Sender {
 	return s
 }
 
-// endUnqueued ends a job that no queue has, not in the goroutine of the caller, who may hold what
-// its own callback needs.
+// endUnqueued ends a job that is in no queue. It does so in another goroutine, since the caller may
+// hold a lock that its callback needs.
 func (s *Sender) endUnqueued(j job, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,8 +59,9 @@ func (s *Sender) endUnqueued(j job, err error) {
 	s.callbacks.Go(func() { j.ended(err, 0) })
 }
 
-// Run delivers until the context ends. Then nothing more is accepted; what waits is sent still,
-// until Drain is over, and Run returns when every callback has. It runs once, and returns nil.
+// Run delivers until the context ends. Then nothing more is accepted, but waiting messages are
+// still sent until Drain is over. Run returns when every callback has returned. It may run only
+// once, and returns nil.
 func (s *Sender) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
@@ -84,7 +85,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	return nil
 }
 
-// runQueue does what waits in a queue until it is closed and empty.
+// runQueue sends what waits in a queue until the queue is closed and empty.
 func (s *Sender) runQueue(ctx context.Context, l *sendQueue) {
 	for {
 		j, ok := l.take()
@@ -102,20 +103,20 @@ func (s *Sender) runQueue(ctx context.Context, l *sendQueue) {
 	}
 }
 
-// Unknown counts the names in orders that nobody is registered under, once for each time that an
+// Unknown counts the builder names in orders that are not registered, once for each time that an
 // order was sent.
 func (s *Sender) Unknown() uint64 { return s.unknown.Load() }
 
-// QueueLength is how a builder's queue stands.
+// QueueLength is the state of a builder's queue.
 type QueueLength struct {
 	Builder string
-	// Waiting is the number of messages that wait now, Dropped that of those which had to leave since
+	// Waiting is the number of messages that wait now; Dropped, the number that were given up since
 	// the start.
 	Waiting int
 	Dropped uint64
 }
 
-// Queues are all builders' queues, in the registry's order.
+// Queues returns the state of all builders' queues, in the registry's order.
 func (s *Sender) Queues() []QueueLength {
 	all := make([]QueueLength, len(s.queues))
 	for i, l := range s.queues {
